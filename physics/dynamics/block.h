@@ -1,0 +1,139 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "absl/status/status.h"
+#include "physics/dynamics/contact_point.h"
+#include "physics/spatial/rigid_transform.h"
+
+namespace pliant::physics {
+
+// Scalar measures of deformation.
+enum class FieldMeasure { kVonMisesStrain, kVonMisesStress, kVolumeRatio, kPrincipalStretch };
+
+// One column block of a contact's rows: how a point moves with one group of velocities.
+struct RowBlock {
+  int group;                          // group of the block, see BlockStep
+  int num_columns;                    // 3 for a node, 6 for a free body, n for a joint tree
+  std::array<double, 3 * 6> matrix;   // ∂v_point/∂v_group, 3 × num_columns, column-major
+};
+
+// θ-method (han2023 §IV): q = q0 + h (θ_vq v + (1 − θ_vq) v0), forces at θ between start and end.
+struct StepSettings {
+  double h = 0;  // [s]
+  double theta = 1;
+  double theta_vq = 1;
+  Eigen::Vector3d gravity = Eigen::Vector3d::Zero();  // [m/s²]
+};
+
+// An external force on a block, resolved to its frame or node.
+struct BlockForce {
+  int frame = -1;  // −1: on `node`, or spread by mass over all nodes when node is −1 too
+  int node = -1;
+  Eigen::Vector3d p_W = Eigen::Vector3d::Zero();  // where it acts, when on a frame
+  bool at_center_of_mass = true;
+  Eigen::Vector3d force_W = Eigen::Vector3d::Zero();
+  Eigen::Vector3d torque_W = Eigen::Vector3d::Zero();
+};
+
+// What a block is given for one step.
+struct BlockInputs {
+  std::vector<BlockForce> forces;
+  // Prescribed poses at the end of the step of the frames that its prescribed parts follow, by order of
+  // DynamicsBlock::followed_bodies(); a kinematic body follows itself.
+  std::vector<RigidTransform> targets;
+};
+
+// One block during one step. A workspace: it may be dropped between steps without changing a result.
+//
+// Velocities come in groups (the three of a node, the six of a free body, all of a joint tree): contact rows name
+// groups, and groups participate in contact or do not (han2023 §VI-A).
+class BlockStep {
+ public:
+  virtual ~BlockStep() = default;
+
+  // Poses the momentum balance m(v) = m(v0) + A (v − v0) over the step from (q0, v0) (han2023 (8), (9)).
+  virtual absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
+                            std::span<const double> v0, const BlockInputs& inputs) = 0;
+
+  virtual int num_velocities() const = 0;
+  virtual int num_groups() const = 0;
+  virtual int group_offset(int group) const = 0;  // first velocity of a group
+  virtual int group_size(int group) const = 0;
+
+  // Factors A with the groups `participants` (ascending) last, and records the Schur complement Â on them
+  // (han2023 (18)). INTERNAL when A is not positive definite.
+  virtual absl::Status Factor(std::span<const int> participants) = 0;
+
+  // v* = v0 − A⁻¹ m(v0) (han2023 (10)). Needs Factor.
+  virtual void CalcFreeMotion(std::span<double> v_star) const = 0;
+
+  // Â, column-major n_p × n_p, both triangles, velocities ordered as the participants. Needs Factor.
+  virtual std::span<const double> schur_complement() const = 0;
+
+  // Δv of all velocities from Δv of the participants (han2023 (15)). Needs Factor.
+  virtual void ExpandParticipants(std::span<const double> dv_participants,
+                                  std::span<double> dv) const = 0;
+
+  // y = A x, and the diagonal of A, on the full block; needs Pose only.
+  virtual void MultiplyTangent(std::span<const double> x, std::span<double> y) const = 0;
+  virtual void CalcTangentDiagonal(std::span<double> diagonal) const = 0;
+
+  // m(v) [N·s]; zero on prescribed velocities.
+  virtual void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) const = 0;
+
+  // Appends the rows of a point attached to this block: v_point = Σ matrix · v_group + prescribed velocity.
+  virtual void AppendRows(const Attachment& attachment, std::vector<RowBlock>* rows) const = 0;
+  virtual Eigen::Vector3d CalcPrescribedVelocity(const Attachment& attachment) const = 0;
+
+  // New positions and velocities from the step's solution v. q and v hold the start of the step on entry.
+  virtual void Integrate(std::span<const double> v_new, std::span<double> q, std::span<double> v) const = 0;
+};
+
+// A moving thing: a joint tree, a free or kinematic body, a FEM body, a shell, a particle body. Immutable, part of Model.
+// A method never asks which one it is.
+class DynamicsBlock {
+ public:
+  virtual ~DynamicsBlock() = default;
+
+  virtual int num_positions() const = 0;
+  virtual int num_velocities() const = 0;
+  virtual void SetInitialState(std::span<double> q, std::span<double> v) const = 0;
+  virtual std::unique_ptr<BlockStep> NewStep() const = 0;
+
+  // Model::bodies whose prescribed motion this block follows (itself for a kinematic body; what its fixed vertices are
+  // attached to for a deformable one; −1 is the world).
+  virtual std::vector<int> followed_bodies() const { return {}; }
+
+  // Rigid frames, and nodes whose positions are the q themselves (3 each, from the block's first position).
+  virtual int num_frames() const { return 0; }
+  virtual RigidTransform CalcFramePose(std::span<const double> q, int frame) const;
+  virtual int num_nodes() const { return 0; }
+
+  virtual double mass() const = 0;  // [kg]; 0 for a prescribed one
+  virtual Eigen::Vector3d CalcCenterOfMass(std::span<const double> q) const = 0;
+  virtual Eigen::Vector3d CalcPointVelocity(std::span<const double> q, std::span<const double> v,
+                                            const Attachment& point) const = 0;
+  // Angular velocity in W: of a frame; for nodes, that of the best-fitting rigid motion (L = I ω).
+  virtual Eigen::Vector3d CalcAngularVelocity(std::span<const double> q, std::span<const double> v) const = 0;
+  // Linear momentum [kg·m/s], then angular about the world origin [kg·m²/s].
+  virtual Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double> q,
+                                                   std::span<const double> v) const = 0;
+  virtual double CalcKineticEnergy(std::span<const double> q, std::span<const double> v) const = 0;  // [J]
+  virtual double CalcElasticEnergy(std::span<const double> q) const;                                 // [J]
+
+  // Deformation, for blocks made of elements. Empty otherwise.
+  virtual int num_elements() const { return 0; }
+  virtual std::span<const double> element_volumes() const { return {}; }  // at rest [m³]
+  virtual void CalcElementField(FieldMeasure measure, std::span<const double> q,
+                                std::span<double> values) const;
+  virtual double CalcVolume(std::span<const double> q) const;  // [m³]
+};
+
+}  // namespace pliant::physics

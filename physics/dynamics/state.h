@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "absl/status/statusor.h"
+
+namespace pliant::physics {
+
+// What a contact remembers from the last step.
+struct ContactMemory {
+  std::uint64_t key = 0;
+  Eigen::Vector3d impulse_W = Eigen::Vector3d::Zero();  // on B [N·s]
+};
+
+// All that changes and affects the future. Copyable, comparable bit by bit, serialisable.
+struct State {
+  double time = 0;            // [s]
+  std::int64_t step = 0;
+  std::vector<double> q;      // positions of all blocks, in Model order
+  std::vector<double> v;      // velocities of all blocks, in Model order
+  std::vector<ContactMemory> contacts;  // ascending keys
+};
+
+// 128-bit hash of every bit of the state, as 32 hexadecimal digits.
+std::string HashState(const State& state);
+
+// Versioned bytes that carry the model's hash and a checksum.
+std::string SerializeState(const State& state, std::string_view model_hash);
+
+// INVALID_ARGUMENT when the bytes are cut, damaged, of another version, or of another model than `model_hash`.
+absl::StatusOr<State> ParseState(std::string_view bytes, std::string_view model_hash);
+
+}  // namespace pliant::physics

@@ -1,0 +1,21 @@
+#pragma once
+
+namespace pliant::physics {
+
+// Sine and cosine of x [rad], |x| ≤ 1e5, within 2 ulp. Built from additions and multiplications alone, so the bits
+// are the same on every machine; the C library picks its kernels by CPU.
+struct SinCos {
+  double sin;
+  double cos;
+};
+SinCos CalcSinCos(double x);
+
+// Angle of the point (x, y) in (−π, π] [rad]; 0 at the origin.
+double CalcAtan2(double y, double x);
+
+// Angle in [0, π] with this cosine; the cosine is clamped to [−1, 1].
+double CalcAcos(double cosine);
+
+inline constexpr double kPi = 3.14159265358979323846;
+
+}  // namespace pliant::physics

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "physics/dynamics/model.h"
+#include "physics/stepping/stepper.h"
+
+namespace pliant::physics {
+
+// Immutable observation of one state, shared by pointer with every reader.
+struct Snapshot {
+  std::shared_ptr<const Model> model;
+  State state;
+  StepReport report;  // of the step that led here; empty at the start
+};
+
+// Why a world stopped: the step that failed or did not converge.
+struct WorldFault {
+  std::int64_t step = 0;
+  double time = 0;
+  std::string reason;
+  std::string body;
+};
+
+// A model, its state and the method that advances it. One thread at a time.
+class World {
+ public:
+  explicit World(std::shared_ptr<const Model> model);
+  ~World();
+  World(World&&) noexcept;
+
+  const Model& model() const { return *model_; }
+  std::shared_ptr<const Model> shared_model() const { return model_; }
+  const State& state() const { return state_; }
+  const StepReport& report() const { return report_; }
+
+  // One step of model().time_step with the scripted inputs and `commands`, which win over the script where both
+  // drive the same body. On an error the state is as it was.
+  absl::Status Step(const Inputs& commands = {});
+
+  // Scripted inputs for the step that starts at `state` (sampled at its end).
+  Inputs CalcScriptedInputs() const;
+
+  void Reset();
+  std::string Save() const;                       // bytes of the state
+  absl::Status Restore(std::string_view bytes);   // INVALID_ARGUMENT when they are of another model or damaged
+  std::shared_ptr<const Snapshot> TakeSnapshot() const;
+
+ private:
+  std::shared_ptr<const Model> model_;
+  State state_;
+  StepReport report_;
+  std::unique_ptr<Stepper> stepper_;
+};
+
+}  // namespace pliant::physics
