@@ -1,0 +1,60 @@
+#include "physics/dynamics/model.h"
+
+namespace pliant::physics {
+namespace {
+
+std::size_t Size(const std::vector<int>& offsets, int i) { return offsets[i + 1] - offsets[i]; }
+
+}  // namespace
+
+void Model::Finish() {
+  position_offsets.assign(1, 0);
+  velocity_offsets.assign(1, 0);
+  for (const auto& block : blocks) {
+    position_offsets.push_back(position_offsets.back() + block->num_positions());
+    velocity_offsets.push_back(velocity_offsets.back() + block->num_velocities());
+  }
+}
+
+std::span<const double> Model::Positions(const State& state, int block) const {
+  return {state.q.data() + position_offsets[block], Size(position_offsets, block)};
+}
+
+std::span<double> Model::Positions(State* state, int block) const {
+  return {state->q.data() + position_offsets[block], Size(position_offsets, block)};
+}
+
+std::span<const double> Model::Velocities(const State& state, int block) const {
+  return {state.v.data() + velocity_offsets[block], Size(velocity_offsets, block)};
+}
+
+std::span<double> Model::Velocities(State* state, int block) const {
+  return {state->v.data() + velocity_offsets[block], Size(velocity_offsets, block)};
+}
+
+State MakeInitialState(const Model& model) {
+  State state;
+  state.q.resize(model.position_offsets.back());
+  state.v.resize(model.velocity_offsets.back());
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    const int block = static_cast<int>(i);
+    model.blocks[i]->SetInitialState(model.Positions(&state, block),
+                                     model.Velocities(&state, block));
+  }
+  return state;
+}
+
+RigidTransform CalcBodyPose(const Model& model, const State& state, int body) {
+  const Body& b = model.bodies[body];
+  if (b.block == kWorldBlock || b.deformable) return b.X_WB;
+  return model.blocks[b.block]->CalcFramePose(model.Positions(state, b.block), b.frame);
+}
+
+int FindBody(const Model& model, std::string_view name) {
+  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
+    if (model.bodies[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace pliant::physics

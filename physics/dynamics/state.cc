@@ -1,0 +1,136 @@
+#include "physics/dynamics/state.h"
+
+#include <cstring>
+
+#include <xxhash.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace pliant::physics {
+namespace {
+
+constexpr std::string_view kMagic = "PLIANTST";
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kHashDigits = 32;
+
+template <typename T>
+void Append(const T& value, std::string* bytes) {
+  bytes->append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void AppendNumbers(const std::vector<double>& numbers, std::string* bytes) {
+  Append(static_cast<std::uint64_t>(numbers.size()), bytes);
+  bytes->append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double));
+}
+
+// The state alone, without header: what the hash covers.
+std::string EncodePayload(const State& state) {
+  std::string bytes;
+  Append(state.time, &bytes);
+  Append(state.step, &bytes);
+  AppendNumbers(state.q, &bytes);
+  AppendNumbers(state.v, &bytes);
+  Append(static_cast<std::uint64_t>(state.contacts.size()), &bytes);
+  for (const ContactMemory& contact : state.contacts) {
+    Append(contact.key, &bytes);
+    for (int i = 0; i < 3; ++i) Append(contact.impulse_W[i], &bytes);
+  }
+  return bytes;
+}
+
+// Takes values off the front of a byte string; once it runs out, everything fails.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+  template <typename T>
+  bool Read(T* value) {
+    if (bytes_.size() < sizeof *value) return false;
+    std::memcpy(value, bytes_.data(), sizeof *value);
+    bytes_.remove_prefix(sizeof *value);
+    return true;
+  }
+
+  bool ReadNumbers(std::vector<double>* numbers) {
+    std::uint64_t count = 0;
+    if (!Read(&count) || count > bytes_.size() / sizeof(double)) return false;
+    numbers->resize(count);
+    std::memcpy(numbers->data(), bytes_.data(), count * sizeof(double));
+    bytes_.remove_prefix(count * sizeof(double));
+    return true;
+  }
+
+  bool ReadContacts(std::vector<ContactMemory>* contacts) {
+    std::uint64_t count = 0;
+    if (!Read(&count) || count > bytes_.size() / 32) return false;
+    contacts->resize(count);
+    for (ContactMemory& contact : *contacts) {
+      if (!Read(&contact.key)) return false;
+      for (int i = 0; i < 3; ++i) {
+        if (!Read(&contact.impulse_W[i])) return false;
+      }
+    }
+    return true;
+  }
+
+  bool empty() const { return bytes_.empty(); }
+
+ private:
+  std::string_view bytes_;
+};
+
+std::string Hash(std::string_view bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return absl::StrFormat("%016x%016x", hash.high64, hash.low64);
+}
+
+absl::Status Unusable(const std::string& why) {
+  return absl::InvalidArgumentError(absl::StrCat("state: ", why));
+}
+
+}  // namespace
+
+std::string HashState(const State& state) { return Hash(EncodePayload(state)); }
+
+std::string SerializeState(const State& state, std::string_view model_hash) {
+  const std::string payload = EncodePayload(state);
+  std::string bytes(kMagic);
+  Append(kVersion, &bytes);
+  std::string model(model_hash);
+  model.resize(kHashDigits, ' ');
+  bytes += model;
+  bytes += Hash(payload);
+  bytes += payload;
+  return bytes;
+}
+
+absl::StatusOr<State> ParseState(std::string_view bytes, std::string_view model_hash) {
+  const std::size_t header = kMagic.size() + sizeof kVersion + 2 * kHashDigits;
+  if (bytes.size() < header || !bytes.starts_with(kMagic)) {
+    return Unusable("not a saved state (or cut short); expected what --state-out or CheckpointWorld gave");
+  }
+  std::uint32_t version = 0;
+  std::memcpy(&version, bytes.data() + kMagic.size(), sizeof version);
+  if (version != kVersion) {
+    return Unusable(absl::StrCat("version ", version, "; this build reads version ", kVersion));
+  }
+  bytes.remove_prefix(kMagic.size() + sizeof version);
+  const std::string model(bytes.substr(0, kHashDigits));
+  if (model != model_hash) {
+    return Unusable(absl::StrCat("it belongs to another model (", model, "), not to this one (",
+                                 std::string(model_hash), "); load the scene it was saved from"));
+  }
+  const std::string_view sum = bytes.substr(kHashDigits, kHashDigits);
+  bytes.remove_prefix(2 * kHashDigits);
+  if (sum != Hash(bytes)) return Unusable("the checksum does not match: the bytes are damaged");
+
+  State state;
+  Reader reader(bytes);
+  const bool ok = reader.Read(&state.time) && reader.Read(&state.step) && reader.ReadNumbers(&state.q) &&
+                  reader.ReadNumbers(&state.v) && reader.ReadContacts(&state.contacts) && reader.empty();
+  if (!ok) return Unusable("the contents do not add up");
+  return state;
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,49 @@
+#include "physics/spatial/rigid_transform.h"
+
+#include <cmath>
+
+#include "physics/spatial/trig.h"
+
+namespace pliant::physics {
+
+Eigen::Quaterniond RotationFromVector(const Eigen::Vector3d& angle_axis) {
+  const double angle = std::sqrt(angle_axis.squaredNorm());
+  const SinCos half = CalcSinCos(angle / 2);
+  // sin(a/2)/a → ½ − a²/48 as the angle vanishes
+  const double scale = angle > 1e-6 ? half.sin / angle : 0.5 - angle * angle / 48;
+  return {half.cos, scale * angle_axis.x(), scale * angle_axis.y(), scale * angle_axis.z()};
+}
+
+Eigen::Vector3d VectorFromRotation(const Eigen::Quaterniond& rotation) {
+  const double sign = rotation.w() < 0 ? -1 : 1;
+  const Eigen::Vector3d axis = sign * rotation.vec();
+  const double s = std::sqrt(axis.squaredNorm());
+  const double angle = 2 * CalcAtan2(s, sign * rotation.w());
+  return s > 1e-9 ? Eigen::Vector3d(axis * (angle / s)) : Eigen::Vector3d(2 * axis);
+}
+
+Eigen::Quaterniond RotationFromRollPitchYaw(const Eigen::Vector3d& rpy) {
+  return RotationFromVector({0, 0, rpy.z()}) * RotationFromVector({0, rpy.y(), 0}) *
+         RotationFromVector({rpy.x(), 0, 0});
+}
+
+Eigen::Matrix3d CrossMatrix(const Eigen::Vector3d& v) {
+  Eigen::Matrix3d m;
+  m << 0, -v.z(), v.y(), v.z(), 0, -v.x(), -v.y(), v.x(), 0;
+  return m;
+}
+
+Eigen::Matrix3d FrameFromNormal(const Eigen::Vector3d& n) {
+  // the coordinate axis least aligned with n gives the best-conditioned tangent
+  int axis = 0;
+  if (std::abs(n.y()) < std::abs(n[axis])) axis = 1;
+  if (std::abs(n.z()) < std::abs(n[axis])) axis = 2;
+  Eigen::Vector3d t = Eigen::Vector3d::Unit(axis);
+  t -= n * n.dot(t);
+  t /= std::sqrt(t.squaredNorm());
+  Eigen::Matrix3d frame;
+  frame << t, n.cross(t), n;
+  return frame;
+}
+
+}  // namespace pliant::physics

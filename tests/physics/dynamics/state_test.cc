@@ -1,0 +1,66 @@
+#include "physics/dynamics/state.h"
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+namespace pliant::physics {
+namespace {
+
+State MakeState() {
+  State state;
+  state.time = 0.25;
+  state.step = 25;
+  state.q = {1, 2, 3};
+  state.v = {-1, 0.5, 0};
+  state.contacts = {{7, {1, 2, 3}}, {9, {0, 0, 1}}};
+  return state;
+}
+
+const std::string kModel(32, 'a');
+
+template <typename T>
+void FlipLowestBit(T* value) {
+  unsigned char byte;
+  std::memcpy(&byte, value, 1);
+  byte ^= 1;
+  std::memcpy(value, &byte, 1);
+}
+
+TEST(StateHash, EveryPartOfTheStateChangesItByItsLowestBit) {
+  const std::string hash = HashState(MakeState());
+  EXPECT_EQ(hash.size(), 32u);
+  const auto changed = [&](auto&& change) {
+    State state = MakeState();
+    change(&state);
+    return HashState(state) != hash;
+  };
+  EXPECT_TRUE(changed([](State* s) { FlipLowestBit(&s->time); }));
+  EXPECT_TRUE(changed([](State* s) { FlipLowestBit(&s->step); }));
+  EXPECT_TRUE(changed([](State* s) { FlipLowestBit(&s->q[1]); }));
+  EXPECT_TRUE(changed([](State* s) { s->v[2] = -0.0; }));
+  EXPECT_TRUE(changed([](State* s) { FlipLowestBit(&s->contacts[1].key); }));
+  EXPECT_TRUE(changed([](State* s) { FlipLowestBit(&s->contacts[0].impulse_W[2]); }));
+  EXPECT_TRUE(changed([](State* s) { s->contacts.pop_back(); }));
+}
+
+TEST(StateBytes, ComeBackBitForBit) {
+  const absl::StatusOr<State> state = ParseState(SerializeState(MakeState(), kModel), kModel);
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_EQ(HashState(*state), HashState(MakeState()));
+}
+
+TEST(StateBytes, CutOrDamagedOrForeignBytesAreRefused) {
+  const std::string bytes = SerializeState(MakeState(), kModel);
+  for (std::size_t n = 0; n < bytes.size(); ++n) {
+    EXPECT_FALSE(ParseState(std::string_view(bytes).substr(0, n), kModel).ok()) << n;
+    std::string damaged = bytes;
+    damaged[n] ^= 4;
+    EXPECT_FALSE(ParseState(damaged, kModel).ok()) << n;
+  }
+  EXPECT_NE(ParseState(bytes, std::string(32, 'b')).status().ToString().find("another model"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace pliant::physics
