@@ -1,0 +1,9 @@
+# Sanitizers for the whole build, chosen by a preset: PLIANT_SANITIZE is empty, "address,undefined" or "thread".
+set(PLIANT_SANITIZE "" CACHE STRING "Sanitizers for every target, as -fsanitize= takes them")
+
+if(PLIANT_SANITIZE)
+  add_compile_options(-fsanitize=${PLIANT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${PLIANT_SANITIZE})
+  # the sanitizers' own instrumentation makes gcc 12 see uninitialised reads that are not there
+  add_compile_options(-Wno-maybe-uninitialized)
+endif()
