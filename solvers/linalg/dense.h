@@ -1,0 +1,35 @@
+#pragma once
+
+// Dense kernels on column-major doubles. Written here because their bits may not depend on the CPU: every element is a
+// sum in ascending k by fused multiply-adds, whatever tile it falls in (an auto-dispatching BLAS, or one that blocks by
+// cache size, gives other last bits elsewhere).
+namespace pliant::solvers {
+
+// C ← C − A Bᵀ.  C is m × n, A m × k, B n × k; leading dimensions in numbers.
+void SubtractProduct(int m, int n, int k, const double* A, int lda, const double* B, int ldb, double* C, int ldc);
+
+// Lower triangle of C ← C − A Aᵀ.  C is n × n, A n × k. Entries above the diagonal may be written too.
+void SubtractSymmetricProduct(int n, int k, const double* A, int lda, double* C, int ldc);
+
+// Factors the first k columns of the lower trapezoid A (n × k) of a symmetric matrix: A ← L. Returns the index of the
+// first pivot that is not above zero (NaN included), or −1.
+int FactorPanel(int n, int k, double* A, int lda);
+
+// Cholesky factor of the lower triangle of A (n × n) in place; return value as above.
+int FactorCholesky(int n, double* A, int lda);
+
+// x ← L⁻¹ x and x ← L⁻ᵀ x with the n × n lower triangle of L.
+void SolveLower(int n, const double* L, int ldl, double* x);
+void SolveLowerTransposed(int n, const double* L, int ldl, double* x);
+
+// y ← y − A x and x ← x − Aᵀ y with A m × n.
+void SubtractMatrixVector(int m, int n, const double* A, int lda, const double* x, double* y);
+void SubtractTransposedMatrixVector(int m, int n, const double* A, int lda, const double* y, double* x);
+
+// y ← A x with a full symmetric A (n × n, both triangles stored).
+void MultiplySymmetric(int n, const double* A, int lda, const double* x, double* y);
+
+// Σ x_i y_i in eight fixed lanes.
+double Dot(int n, const double* x, const double* y);
+
+}  // namespace pliant::solvers

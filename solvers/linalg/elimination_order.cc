@@ -1,0 +1,107 @@
+#include "solvers/linalg/elimination_order.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <amd.h>
+#include <metis.h>
+
+namespace pliant::solvers {
+namespace {
+
+// Compressed adjacency, as both libraries take it.
+struct Graph {
+  std::vector<int> starts{0};
+  std::vector<int> neighbours;
+};
+
+Graph MakeGraph(const std::vector<std::vector<int>>& adjacency) {
+  Graph graph;
+  for (const std::vector<int>& list : adjacency) {
+    graph.neighbours.insert(graph.neighbours.end(), list.begin(), list.end());
+    graph.starts.push_back(static_cast<int>(graph.neighbours.size()));
+  }
+  return graph;
+}
+
+std::vector<int> MinimumDegree(const Graph& graph) {
+  const int n = static_cast<int>(graph.starts.size()) - 1;
+  std::vector<int> order(n);
+  double control[AMD_CONTROL];
+  amd_defaults(control);
+  amd_order(n, graph.starts.data(), graph.neighbours.data(), order.data(), control, nullptr);
+  return order;
+}
+
+std::vector<int> NestedDissection(const Graph& graph) {
+  static_assert(sizeof(idx_t) == sizeof(int));
+  idx_t n = static_cast<idx_t>(graph.starts.size()) - 1;
+  std::vector<idx_t> starts(graph.starts.begin(), graph.starts.end());
+  std::vector<idx_t> neighbours(graph.neighbours.begin(), graph.neighbours.end());
+  std::vector<idx_t> order(n), position(n);
+  idx_t options[METIS_NOPTIONS];
+  METIS_SetDefaultOptions(options);
+  options[METIS_OPTION_SEED] = 1;
+  METIS_NodeND(&n, starts.data(), neighbours.data(), nullptr, options, order.data(), position.data());
+  return {order.begin(), order.end()};
+}
+
+// Σ |struct(j)|² over the columns of the factor, from the elimination game on the tree.
+double CountOperations(const std::vector<std::vector<int>>& adjacency, const std::vector<int>& order) {
+  const int n = static_cast<int>(order.size());
+  std::vector<int> position(n);
+  for (int k = 0; k < n; ++k) position[order[k]] = k;
+  std::vector<std::vector<int>> structure(n), children(n);
+  std::vector<int> mark(n, -1);
+  double operations = 0;
+  for (int j = 0; j < n; ++j) {
+    mark[j] = j;
+    const auto include = [&](int i) {
+      if (i > j && mark[i] != j) {
+        mark[i] = j;
+        structure[j].push_back(i);
+      }
+    };
+    for (const int neighbour : adjacency[order[j]]) include(position[neighbour]);
+    for (const int child : children[j]) {
+      for (const int i : structure[child]) include(i);
+      std::vector<int>().swap(structure[child]);
+    }
+    if (!structure[j].empty()) {
+      children[*std::min_element(structure[j].begin(), structure[j].end())].push_back(j);
+    }
+    operations += static_cast<double>(structure[j].size()) * static_cast<double>(structure[j].size());
+  }
+  return operations;
+}
+
+}  // namespace
+
+std::vector<std::vector<int>> MakeAdjacency(const BlockPattern& pattern) {
+  std::vector<std::vector<int>> adjacency(pattern.num_nodes);
+  for (int j = 0; j < pattern.num_nodes; ++j) {
+    for (int k = pattern.column_starts[j] + 1; k < pattern.column_starts[j + 1]; ++k) {
+      adjacency[j].push_back(pattern.rows[k]);
+      adjacency[pattern.rows[k]].push_back(j);
+    }
+  }
+  for (std::vector<int>& list : adjacency) std::sort(list.begin(), list.end());
+  return adjacency;
+}
+
+std::vector<int> FindEliminationOrder(const BlockPattern& pattern) {
+  const auto adjacency = MakeAdjacency(pattern);
+  const Graph graph = MakeGraph(adjacency);
+  if (graph.neighbours.empty()) {
+    std::vector<int> order(pattern.num_nodes);
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
+  std::vector<int> minimum_degree = MinimumDegree(graph);
+  std::vector<int> dissection = NestedDissection(graph);
+  return CountOperations(adjacency, minimum_degree) <= CountOperations(adjacency, dissection)
+             ? minimum_degree
+             : dissection;
+}
+
+}  // namespace pliant::solvers

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "solvers/linalg/block_matrix.h"
+
+namespace pliant::solvers {
+
+// Supernodal multifrontal Cholesky factorisation of a BlockMatrix that eliminates chosen nodes, the participants, last
+// and records the Schur complement on them on the way, at no additional cost (han2023 §VI-B):
+//
+//     A = [A_nn A_np; A_pn A_pp],   Â = A_pp − A_pn A_nn⁻¹ A_np = L_pp L_ppᵀ
+//
+// The fill-reducing order of a pattern is found once; the symbolic work for a set of participants is kept until the
+// set changes. Nothing that is kept changes a result.
+class PartialCholesky {
+ public:
+  explicit PartialCholesky(const BlockPattern* pattern);
+  ~PartialCholesky();
+
+  // Factors A. `participants`: ascending node numbers. Returns false when A is not positive definite; then
+  // failed_node() tells where and the factor may not be used.
+  bool Factor(const BlockMatrix& A, std::span<const int> participants);
+  int failed_node() const;
+
+  // Â, column-major, both triangles, 3 · participants.size() square, rows in the order of the participants.
+  std::span<const double> schur_complement() const;
+
+  // x ← A⁻¹ x, 3 · num_nodes numbers.
+  void Solve(std::span<double> x) const;
+
+  // With the participants' part of Δv given in x_p, and A Δv = 0 on all other nodes: x ← Δv (han2023 (15)).
+  void Expand(std::span<const double> x_p, std::span<double> x) const;
+
+  // Numbers in L, and multiply-adds of the last factorisation.
+  std::size_t factor_size() const;
+  double flops() const;
+
+ private:
+  struct Symbolic;
+  struct Numeric;
+  void BackSubstitute() const;
+  const BlockPattern* pattern_;
+  std::vector<std::vector<int>> adjacency_;
+  std::vector<int> order_;  // fill-reducing: order_[k] is the node eliminated k-th
+  std::unique_ptr<Symbolic> symbolic_;
+  std::unique_ptr<Numeric> numeric_;
+};
+
+}  // namespace pliant::solvers

@@ -1,0 +1,158 @@
+#include "solvers/linalg/partial_cholesky.h"
+
+#include <cmath>
+#include <random>
+
+#include <Eigen/Dense>
+#include <gtest/gtest.h>
+
+#include "solvers/linalg/dense.h"
+
+namespace pliant::solvers {
+namespace {
+
+// A cube of n³ cells, five tetrahedra each: a mesh's graph without the physics.
+std::vector<std::array<int, 4>> CubeElements(int n) {
+  const auto id = [n](int i, int j, int k) { return (i * (n + 1) + j) * (n + 1) + k; };
+  std::vector<std::array<int, 4>> elements;
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      for (int k = 0; k < n; ++k) {
+        const int a = id(i, j, k), b = id(i + 1, j, k), c = id(i + 1, j + 1, k), d = id(i, j + 1, k);
+        const int e = id(i, j, k + 1), f = id(i + 1, j, k + 1), g = id(i + 1, j + 1, k + 1), h = id(i, j + 1, k + 1);
+        elements.insert(elements.end(), {{a, b, d, e}, {b, c, d, g}, {b, e, f, g}, {d, e, g, h}, {b, d, e, g}});
+      }
+    }
+  }
+  return elements;
+}
+
+// Random symmetric positive definite values: a sum of element matrices B Bᵀ plus a mass.
+BlockMatrix RandomMatrix(const BlockPattern& pattern, const std::vector<std::array<int, 4>>& elements) {
+  BlockMatrix A(&pattern);
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (int i = 0; i < pattern.num_nodes; ++i) {
+    for (int r = 0; r < 3; ++r) A.values[9 * std::size_t(pattern.Find(i, i)) + 4 * r] = 0.05;
+  }
+  for (const auto& element : elements) {
+    Eigen::Matrix<double, 12, 6> B;
+    for (int i = 0; i < B.size(); ++i) B.data()[i] = uniform(random);
+    const Eigen::Matrix<double, 12, 12> K = B * B.transpose();
+    for (int a = 0; a < 4; ++a) {
+      for (int b = 0; b < 4; ++b) {
+        if (element[a] < element[b]) continue;
+        double* block = &A.values[9 * std::size_t(pattern.Find(element[a], element[b]))];
+        for (int c = 0; c < 3; ++c) {
+          for (int r = 0; r < 3; ++r) block[3 * c + r] += K(3 * a + r, 3 * b + c);
+        }
+      }
+    }
+  }
+  return A;
+}
+
+Eigen::MatrixXd ToDense(const BlockMatrix& A) {
+  const BlockPattern& p = *A.pattern;
+  Eigen::MatrixXd dense = Eigen::MatrixXd::Zero(3 * p.num_nodes, 3 * p.num_nodes);
+  for (int j = 0; j < p.num_nodes; ++j) {
+    for (int k = p.column_starts[j]; k < p.column_starts[j + 1]; ++k) {
+      const Eigen::Map<const Eigen::Matrix3d> block(&A.values[9 * std::size_t(k)]);
+      dense.block<3, 3>(3 * p.rows[k], 3 * j) = block;
+      dense.block<3, 3>(3 * j, 3 * p.rows[k]) = block.transpose();
+    }
+  }
+  return dense;
+}
+
+class PartialCholeskyTest : public ::testing::TestWithParam<double> {
+ protected:
+  PartialCholeskyTest()
+      : elements_(CubeElements(4)), pattern_(MakeBlockPattern(125, elements_)), A_(RandomMatrix(pattern_, elements_)) {
+    std::mt19937 random(11);
+    std::uniform_real_distribution<double> uniform(0, 1);
+    for (int i = 0; i < 125; ++i) {
+      if (uniform(random) < GetParam()) participants_.push_back(i);
+    }
+  }
+
+  std::vector<std::array<int, 4>> elements_;
+  BlockPattern pattern_;
+  BlockMatrix A_;
+  std::vector<int> participants_;
+};
+
+TEST_P(PartialCholeskyTest, SolvesTheFullSystem) {
+  PartialCholesky factor(&pattern_);
+  ASSERT_TRUE(factor.Factor(A_, participants_));
+  Eigen::VectorXd x = Eigen::VectorXd::LinSpaced(375, -1, 2), b(375);
+  A_.Multiply({x.data(), 375}, {b.data(), 375});
+  factor.Solve({b.data(), 375});
+  EXPECT_LT((b - x).norm(), 1e-10 * x.norm());
+}
+
+TEST_P(PartialCholeskyTest, RecordsTheSchurComplementAndExpandsIt) {
+  PartialCholesky factor(&pattern_);
+  ASSERT_TRUE(factor.Factor(A_, participants_));
+  const int n = 3 * static_cast<int>(participants_.size());
+  const Eigen::MatrixXd dense = ToDense(A_);
+  const Eigen::MatrixXd inverse = dense.inverse();
+  std::vector<int> rows;
+  for (const int p : participants_) rows.insert(rows.end(), {3 * p, 3 * p + 1, 3 * p + 2});
+  const Eigen::Map<const Eigen::MatrixXd> schur(factor.schur_complement().data(), n, n);
+  // Â⁻¹ is the participants' part of A⁻¹
+  const Eigen::MatrixXd product = schur * inverse(rows, rows);
+  EXPECT_LT((product - Eigen::MatrixXd::Identity(n, n)).norm(), 1e-10 * (n + 1));
+
+  const Eigen::VectorXd x_p = Eigen::VectorXd::LinSpaced(n, 1, 2);
+  Eigen::VectorXd x(375);
+  factor.Expand({x_p.data(), static_cast<std::size_t>(n)}, {x.data(), 375});
+  EXPECT_EQ(x(rows), x_p);
+  Eigen::VectorXd residual = dense * x;
+  residual(rows).setZero();
+  EXPECT_LE(residual.norm(), 1e-10 * x.norm());
+}
+
+TEST_P(PartialCholeskyTest, BitsDoNotDependOnWhatWasFactoredBefore) {
+  PartialCholesky fresh(&pattern_), used(&pattern_);
+  const std::vector<int> other{3, 60, 61, 90};
+  ASSERT_TRUE(used.Factor(A_, other));
+  ASSERT_TRUE(used.Factor(A_, participants_));
+  ASSERT_TRUE(fresh.Factor(A_, participants_));
+  std::vector<double> x(375, 1.0), y(375, 1.0);
+  fresh.Solve(x);
+  used.Solve(y);
+  EXPECT_EQ(x, y);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shares, PartialCholeskyTest, ::testing::Values(0.0, 0.01, 0.1, 0.5, 1.0));
+
+TEST(PartialCholesky, AnIndefiniteMatrixIsRefusedAndNamed) {
+  const auto elements = CubeElements(2);
+  const BlockPattern pattern = MakeBlockPattern(27, elements);
+  BlockMatrix A = RandomMatrix(pattern, elements);
+  A.values[9 * std::size_t(pattern.Find(13, 13))] = -1;
+  PartialCholesky factor(&pattern);
+  EXPECT_FALSE(factor.Factor(A, {}));
+  EXPECT_GE(factor.failed_node(), 0);
+}
+
+TEST(DenseKernels, AgreeWithEigenForEveryTileRemainder) {
+  for (const int n : {1, 3, 4, 7, 8, 12, 13, 29, 50}) {
+    for (const int k : {1, 2, 12, 17}) {
+      Eigen::MatrixXd A = Eigen::MatrixXd::Random(n, k), B = Eigen::MatrixXd::Random(n + 3, k);
+      Eigen::MatrixXd C = Eigen::MatrixXd::Random(n, n + 3), D = C;
+      SubtractProduct(n, n + 3, k, A.data(), n, B.data(), n + 3, C.data(), n);
+      EXPECT_LT((C - (D - A * B.transpose())).norm(), 1e-13 * n * k);
+      Eigen::MatrixXd S = Eigen::MatrixXd::Random(n, n);
+      S = (S * S.transpose() + n * Eigen::MatrixXd::Identity(n, n)).eval();
+      Eigen::MatrixXd L = S;
+      ASSERT_EQ(FactorCholesky(n, L.data(), n), -1);
+      const Eigen::MatrixXd lower = L.triangularView<Eigen::Lower>();
+      EXPECT_LT((lower * lower.transpose() - S).norm(), 1e-13 * S.norm());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pliant::solvers
