@@ -1,0 +1,50 @@
+#include "physics/geometry/primitive_checks.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "physics/geometry/tetrahedral_meshes.h"
+#include "physics/geometry/tetrahedron_quality.h"
+
+namespace pliant::physics {
+namespace {
+
+// smallest and largest lengths whose cubes are still ordinary numbers
+constexpr double kSmallestLength = 1e-9;
+constexpr double kLargestLength = 1e9;
+
+absl::Status CheckLength(const char* name, double value) {
+  if (value >= kSmallestLength && value <= kLargestLength) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, ": ", value, " is not allowed; expected a length between ",
+                                                 kSmallestLength, " and ", kLargestLength, " m"));
+}
+
+}  // namespace
+
+absl::Status CheckLengths(std::initializer_list<std::pair<const char*, double>> lengths) {
+  for (const auto& [name, value] : lengths) {
+    if (absl::Status status = CheckLength(name, value); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+double CountEdges(double length, double edge_length) { return std::max(1.0, std::round(length / edge_length)); }
+
+absl::Status CheckCount(double tetrahedra, double edge_length) {
+  if (tetrahedra <= kMaxPrimitiveTetrahedra) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("edge_length: ", edge_length, " m would give ", tetrahedra, " tetrahedra; expected at most ",
+                   kMaxPrimitiveTetrahedra, ". Use a longer edge"));
+}
+
+void Orient(TetrahedralMesh* mesh) {
+  for (std::array<int, 4>& t : mesh->tetrahedra) {
+    const double volume =
+        CalcSixVolumes(mesh->vertices[t[0]], mesh->vertices[t[1]], mesh->vertices[t[2]], mesh->vertices[t[3]]);
+    if (volume < 0) std::swap(t[2], t[3]);
+  }
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <initializer_list>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "physics/geometry/mesh.h"
+
+namespace pliant::physics {
+
+// INVALID_ARGUMENT with the name and value of the first length that is not an ordinary positive number of metres.
+absl::Status CheckLengths(std::initializer_list<std::pair<const char*, double>> lengths);
+
+// How often the edge length fits into a length, at least once; a double, as it may exceed any integer.
+double CountEdges(double length, double edge_length);
+
+// INVALID_ARGUMENT when there would be more than kMaxPrimitiveTetrahedra.
+absl::Status CheckCount(double tetrahedra, double edge_length);
+
+// Makes every volume positive by swapping corners.
+void Orient(TetrahedralMesh* mesh);
+
+}  // namespace pliant::physics

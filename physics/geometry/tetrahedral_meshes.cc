@@ -1,0 +1,109 @@
+#include "physics/geometry/tetrahedral_meshes.h"
+
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "physics/geometry/primitive_checks.h"
+#include "physics/geometry/subdivided_tetrahedra.h"
+#include "physics/spatial/demand.h"
+
+namespace pliant::physics {
+using Eigen::Vector3d;
+
+absl::StatusOr<TetrahedralMesh> MeshBox(const Vector3d& size, double edge_length) {
+  if (absl::Status status =
+          CheckLengths({{"size[0]", size.x()}, {"size[1]", size.y()}, {"size[2]", size.z()}, {"edge_length", edge_length}});
+      !status.ok()) {
+    return status;
+  }
+  double cells[3];
+  for (int axis = 0; axis < 3; ++axis) cells[axis] = CountEdges(size[axis], edge_length);
+  if (absl::Status status = CheckCount(6 * cells[0] * cells[1] * cells[2], edge_length); !status.ok()) return status;
+  const int n[3] = {static_cast<int>(cells[0]), static_cast<int>(cells[1]), static_cast<int>(cells[2])};
+
+  TetrahedralMesh mesh;
+  for (int k = 0; k <= n[2]; ++k) {
+    for (int j = 0; j <= n[1]; ++j) {
+      for (int i = 0; i <= n[0]; ++i) {
+        // exact at both ends, and symmetric about the centre
+        mesh.vertices.emplace_back(0.5 * size.x() * ((2 * i - n[0]) / cells[0]), 0.5 * size.y() * ((2 * j - n[1]) / cells[1]),
+                                   0.5 * size.z() * ((2 * k - n[2]) / cells[2]));
+      }
+    }
+  }
+  const auto vertex = [&n](const std::array<int, 3>& at) { return (at[2] * (n[1] + 1) + at[1]) * (n[0] + 1) + at[0]; };
+
+  // walks along the cell's edges from an even corner to the odd one across; each of the six orders is one tetrahedron
+  constexpr int kOrders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  for (int k = 0; k < n[2]; ++k) {
+    for (int j = 0; j < n[1]; ++j) {
+      for (int i = 0; i < n[0]; ++i) {
+        const std::array<int, 3> even = {i + i % 2, j + j % 2, k + k % 2};
+        const std::array<int, 3> odd = {i + 1 - i % 2, j + 1 - j % 2, k + 1 - k % 2};
+        for (const auto& order : kOrders) {
+          std::array<int, 4> t;
+          std::array<int, 3> at = even;
+          t[0] = vertex(at);
+          for (int step = 0; step < 3; ++step) {
+            at[order[step]] = odd[order[step]];
+            t[step + 1] = vertex(at);
+          }
+          mesh.tetrahedra.push_back(t);
+        }
+      }
+    }
+  }
+  Orient(&mesh);
+  return mesh;
+}
+
+absl::StatusOr<TetrahedralMesh> MeshSphere(double radius, double edge_length) {
+  if (absl::Status status = CheckLengths({{"radius", radius}, {"edge_length", edge_length}}); !status.ok()) return status;
+  const double shells = CountEdges(radius, edge_length);
+  if (absl::Status status = CheckCount(20 * shells * shells * shells, edge_length); !status.ok()) return status;
+  const int n = static_cast<int>(shells);
+
+  // an icosahedron: vertices (0, ±1, ±φ) and cyclic, on the unit sphere; faces are the triples at the distance of an edge
+  const double phi = 0.5 * (1 + std::sqrt(5.0));
+  const double scale = 1 / std::sqrt(1 + phi * phi);
+  std::vector<Vector3d> corners;
+  for (int axis = 0; axis < 3; ++axis) {
+    for (int signs = 0; signs < 4; ++signs) {
+      Vector3d p = Vector3d::Zero();
+      p[(axis + 1) % 3] = (signs & 1 ? -scale : scale);
+      p[(axis + 2) % 3] = (signs & 2 ? -scale : scale) * phi;
+      corners.push_back(p);
+    }
+  }
+  const double longest = 2.1 * scale;  // edges are 2 · scale, the next distance 3.2 · scale
+  std::vector<std::array<int, 4>> cells;
+  for (int a = 0; a < 12; ++a) {
+    for (int b = a + 1; b < 12; ++b) {
+      for (int c = b + 1; c < 12; ++c) {
+        if ((corners[a] - corners[b]).norm() < longest && (corners[b] - corners[c]).norm() < longest &&
+            (corners[c] - corners[a]).norm() < longest) {
+          cells.push_back({12, a, b, c});
+        }
+      }
+    }
+  }
+  PLIANT_DEMAND(cells.size() == 20);
+
+  // flat shells of the icosahedron become spherical ones; corner 12 is the centre
+  TetrahedralMesh mesh = SubdivideTetrahedra(cells, n, [&](const LatticePoint& point) -> Vector3d {
+    Vector3d p = Vector3d::Zero();
+    int shell = 0;
+    for (int i = 0; i < point.count; ++i) {
+      if (point.corner[i] == 12) continue;
+      p += point.weight[i] * corners[point.corner[i]];
+      shell += point.weight[i];
+    }
+    return shell == 0 ? p : Vector3d(p * (radius * (shell / shells) / p.norm()));
+  });
+  Orient(&mesh);
+  return mesh;
+}
+
+}  // namespace pliant::physics
