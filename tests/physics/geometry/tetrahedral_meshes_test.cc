@@ -188,6 +188,66 @@ TEST(SphereMesh, IsAnIcosahedronWhenTheEdgeIsLongerThanTheRadius) {
   EXPECT_EQ(MeshSphere(0.1, 5)->vertices.size(), 13u);
 }
 
+double CapsuleDistance(const Vector3d& p, double radius, double length) {
+  return (p - Vector3d(0, 0, std::clamp(p.z(), -length / 2, length / 2))).norm() - radius;
+}
+
+double TorusDistance(const Vector3d& p, double ring_radius, double tube_radius) {
+  return std::hypot(std::hypot(p.x(), p.y()) - ring_radius, p.z()) - tube_radius;
+}
+
+TEST(CylinderMesh, HasSharpRimsAndWellShapedTetrahedra) {
+  const TetrahedralMesh mesh = *MeshCylinder(0.5, 2, 0.125);
+  EXPECT_EQ(mesh.vertices.size(), 61 * 17u);
+  ExpectGoodMesh(mesh, 2, 1, [](const Vector3d& p) {
+    return std::max(std::hypot(p.x(), p.y()) - 0.5, std::abs(p.z()) - 1);
+  });
+  EXPECT_NEAR(CalcVolume(mesh), kPi / 2, 0.02 * kPi / 2);
+  const Quality quality = Measure(mesh);
+  EXPECT_GT(quality.smallest_angle, 34);
+  EXPECT_LT(quality.largest_angle, 125);
+}
+
+TEST(CylinderMesh, VolumeIsThatOfTheInscribedPrism) {
+  for (const double edge : {1.0, 0.5, 0.25}) {
+    const double sides = 6 / edge;
+    EXPECT_NEAR(CalcVolume(*MeshCylinder(1, 3, edge)), 3 * sides / 2 * std::sin(2 * kPi / sides), 1e-13);
+  }
+}
+
+TEST(CapsuleMesh, IsSmoothAtTheShouldersWithWellShapedTetrahedra) {
+  for (const double length : {0.0, 0.004, 0.1}) {
+    const TetrahedralMesh mesh = *MeshCapsule(0.05, length, 0.0125);
+    ExpectGoodMesh(mesh, 2, 0.1, [=](const Vector3d& p) { return CapsuleDistance(p, 0.05, length); });
+    const Quality quality = Measure(mesh);
+    EXPECT_GT(quality.smallest_angle, 28);
+    EXPECT_LT(quality.largest_angle, 132);
+  }
+}
+
+TEST(CapsuleMesh, VolumeConvergesWithTheSquareOfTheEdge) {
+  ExpectSecondOrderVolume(2 * kPi + 4 * kPi / 3, 0.25, [](double edge) { return MeshCapsule(1, 2, edge); });
+}
+
+TEST(TorusMesh, HasOneHoleAndWellShapedTetrahedra) {
+  const TetrahedralMesh mesh = *MeshTorus(0.1, 0.03, 0.01);
+  ExpectGoodMesh(mesh, 0, 0.13, [](const Vector3d& p) { return TorusDistance(p, 0.1, 0.03); });
+  const Quality quality = Measure(mesh);
+  EXPECT_GT(quality.smallest_angle, 28);
+  EXPECT_LT(quality.largest_angle, 130);
+}
+
+TEST(TorusMesh, VolumeConvergesWithTheSquareOfTheEdge) {
+  ExpectSecondOrderVolume(2 * kPi * kPi * 0.3 * 0.3, 0.1, [](double edge) { return MeshTorus(1, 0.3, edge); });
+}
+
+TEST(PrimitiveMeshes, AreSoundAtTheCoarsest) {
+  ExpectGoodMesh(*MeshCylinder(0.1, 0.1, 9), 2, 0.1,
+                 [](const Vector3d& p) { return std::max(std::hypot(p.x(), p.y()) - 0.1, std::abs(p.z()) - 0.05); });
+  ExpectGoodMesh(*MeshCapsule(0.1, 0.1, 9), 2, 0.1, [](const Vector3d& p) { return CapsuleDistance(p, 0.1, 0.1); });
+  ExpectGoodMesh(*MeshTorus(0.1, 0.02, 9), 0, 0.12, [](const Vector3d& p) { return TorusDistance(p, 0.1, 0.02); });
+}
+
 TEST(PrimitiveMeshes, RefuseImpossibleSizesByNameAndValue) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto expect_refused = [](const absl::Status& status, const char* text) {
@@ -199,12 +259,17 @@ TEST(PrimitiveMeshes, RefuseImpossibleSizesByNameAndValue) {
   expect_refused(MeshBox({1, 1, 1}, 0).status(), "edge_length: 0 is not allowed");
   expect_refused(MeshSphere(0, 0.1).status(), "radius: 0 is not allowed");
   expect_refused(MeshSphere(1, std::numeric_limits<double>::infinity()).status(), "edge_length: inf is not allowed");
+  expect_refused(MeshCylinder(0.1, 0, 0.1).status(), "length: 0 is not allowed");
+  expect_refused(MeshCapsule(0.1, -1, 0.1).status(), "length: -1 is not allowed");
+  expect_refused(MeshTorus(0.1, 0.1, 0.1).status(), "tube_radius: 0.1 is not allowed; expected less than ring_radius 0.1");
 }
 
 TEST(PrimitiveMeshes, RefuseMoreTetrahedraThanTheLimitBeforeMakingThem) {
   EXPECT_THAT(std::string(MeshBox({1e9, 1e9, 1e9}, 1e-9).status().message()), HasSubstr("tetrahedra; expected at most"));
   EXPECT_THAT(std::string(MeshSphere(1, 0.01).status().message()), HasSubstr("2e+07 tetrahedra; expected at most 2e+06"));
-  EXPECT_TRUE(MeshSphere(1, 0.03).ok());
+  EXPECT_EQ(MeshCylinder(1, 1, 0.01).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(MeshCapsule(1, 1, 0.01).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(MeshTorus(1, 0.5, 0.001).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
