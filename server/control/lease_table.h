@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/host/clock.h"
+
+namespace pliant::server {
+
+// Who may command what. One holder a target; it lapses when not used for kLeaseTime, so that nobody who went away
+// keeps a body. Coordination, not protection: whoever says `takeover` gets it, and its last holder is told by whom.
+class LeaseTable {
+ public:
+  static constexpr std::chrono::milliseconds kLeaseTime{1000};
+
+  struct Lease {
+    std::string id;
+    int target = -1;  // index in Model::bodies
+    std::string client;
+    std::uint64_t last_sequence = 0;
+    SteadyTime last_use;
+  };
+
+  // A new lease on `target`, or the renewed one when `renewed_id` names it. FAILED_PRECONDITION when another holds it
+  // and `takeover` is not set.
+  absl::StatusOr<Lease> Acquire(int target, const std::string& target_name, const std::string& client, bool takeover,
+                                const std::string& renewed_id, SteadyTime now);
+
+  // FAILED_PRECONDITION when there is no such lease any more: says whether it lapsed, was released or taken over.
+  absl::Status Release(const std::string& id, SteadyTime now);
+
+  // Marks a command with this sequence number as taken. FAILED_PRECONDITION as above; OUT_OF_RANGE unless `sequence` is
+  // larger than the last one.
+  absl::StatusOr<int> Use(const std::string& id, std::uint64_t sequence, SteadyTime now);
+
+  // Target of a lease that is held; none otherwise.
+  std::optional<int> FindTarget(const std::string& id) const;
+
+  // Drops what has lapsed; true when anything did.
+  bool Expire(SteadyTime now);
+
+  // By target.
+  const std::map<int, Lease>& leases() const { return leases_; }
+
+ private:
+  absl::StatusOr<Lease*> Find(const std::string& id, SteadyTime now);
+  void End(std::map<int, Lease>::iterator lease, std::string why);
+
+  std::map<int, Lease> leases_;
+  std::deque<std::pair<std::string, std::string>> ended_;  // id and why, the latest few
+  std::uint64_t next_number_ = 1;
+};
+
+}  // namespace pliant::server

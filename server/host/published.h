@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "physics/world/world.h"
+#include "server/host/clock.h"
+
+namespace pliant::server {
+
+// Who drives a body, and the last command that a step took from there.
+struct CommandEcho {
+  std::string lease_id;
+  std::string target;
+  std::string client;
+  std::uint64_t sequence = 0;     // 0: none was applied yet
+  std::int64_t applied_step = 0;
+  double client_time = 0;         // [s], the client's own clock
+};
+
+// What control tells the viewers of a world.
+struct ControlStatus {
+  std::vector<CommandEcho> commands;
+  bool stopped = false;
+};
+
+// All that is known of a world at one moment. Immutable, shared by pointer with every reader.
+struct Published {
+  std::shared_ptr<const physics::Snapshot> snapshot;
+  std::uint64_t version = 0;  // rises with every publication
+  std::uint32_t epoch = 0;    // rises at every reset and restore
+  ClockMode clock;
+  std::optional<physics::WorldFault> fault;
+  ControlStatus control;
+  double rate = 0;  // simulated seconds a second, achieved; 0 while paused
+  double lag = 0;   // [s] behind the real-time clock
+};
+
+}  // namespace pliant::server

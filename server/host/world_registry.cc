@@ -1,0 +1,122 @@
+#include "server/host/world_registry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "spdlog/spdlog.h"
+
+namespace pliant::server {
+
+absl::Status CheckWorldId(const std::string& id) {
+  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  if (!id.empty() && id.size() <= 63 && std::all_of(id.begin(), id.end(), allowed)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "world_id: \"", id.substr(0, 80), "\" is not allowed; expected 1 to 63 of the characters a-z, 0-9 and -"));
+}
+
+WorldRegistry::Reservation::Reservation(WorldRegistry* registry, std::string id)
+    : registry_(registry), id_(std::move(id)) {}
+
+WorldRegistry::Reservation::Reservation(Reservation&& other) noexcept
+    : registry_(std::exchange(other.registry_, nullptr)), id_(std::move(other.id_)) {}
+
+WorldRegistry::Reservation::~Reservation() {
+  if (registry_ != nullptr) registry_->Free(id_);
+}
+
+WorldRegistry::WorldRegistry(Options options) : options_(std::move(options)) {}
+
+WorldRegistry::~WorldRegistry() {
+  Close(absl::UnavailableError("the server is gone"));
+  JoinAll();
+}
+
+absl::StatusOr<WorldRegistry::Reservation> WorldRegistry::Reserve(std::string id) {
+  if (!id.empty()) {
+    if (absl::Status status = CheckWorldId(id); !status.ok()) return status;
+  }
+  std::lock_guard lock(mutex_);
+  if (!closed_.ok()) return closed_;
+  if (static_cast<int>(worlds_.size()) >= options_.max_worlds) {
+    return absl::ResourceExhaustedError(absl::StrCat("the server holds ", worlds_.size(),
+                                                     " worlds, its limit; delete one before creating another"));
+  }
+  if (id.empty()) {
+    do {
+      id = absl::StrCat("world-", next_number_++);
+    } while (worlds_.contains(id));
+  }
+  if (!worlds_.emplace(id, nullptr).second) {
+    return absl::AlreadyExistsError(absl::StrCat("worlds/", id, " exists already; choose another world_id"));
+  }
+  return Reservation(this, std::move(id));
+}
+
+absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Open(Reservation reservation, physics::World world) {
+  auto controller = options_.make_controller(world.shared_model());
+  auto host = std::make_shared<WorldHost>(reservation.id(), std::move(world), std::move(controller),
+                                          options_.on_publish);
+  std::lock_guard lock(mutex_);
+  if (!closed_.ok()) return closed_;
+  worlds_[reservation.id()] = host;
+  reservation.registry_ = nullptr;
+  spdlog::info("event=world_created world={} scene=\"{}\" model={}", host->id(), host->model().name,
+               host->model().hash);
+  return host;
+}
+
+absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Get(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  const auto found = worlds_.find(id);
+  if (found == worlds_.end() || found->second == nullptr) {
+    return absl::NotFoundError(absl::StrCat("there is no worlds/", id.substr(0, 80)));
+  }
+  return found->second;
+}
+
+std::vector<std::shared_ptr<WorldHost>> WorldRegistry::List() const {
+  std::vector<std::shared_ptr<WorldHost>> hosts;
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, host] : worlds_) {
+    if (host != nullptr) hosts.push_back(host);
+  }
+  return hosts;
+}
+
+absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Remove(const std::string& id) {
+  absl::StatusOr<std::shared_ptr<WorldHost>> host = Get(id);
+  if (!host.ok()) return host;
+  {
+    // two may ask at once: one of them is late
+    std::lock_guard lock(mutex_);
+    const auto found = worlds_.find(id);
+    if (found == worlds_.end() || found->second != *host) {
+      return absl::NotFoundError(absl::StrCat("there is no worlds/", id));
+    }
+    worlds_.erase(found);
+  }
+  (*host)->RequestStop(absl::NotFoundError(absl::StrCat("worlds/", id, " was deleted")));
+  spdlog::info("event=world_deleted world={}", id);
+  return host;
+}
+
+void WorldRegistry::Close(const absl::Status& reason) {
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_.ok()) closed_ = reason;
+  }
+  for (const auto& host : List()) host->RequestStop(reason);
+}
+
+void WorldRegistry::JoinAll() {
+  for (const auto& host : List()) host->Join();
+}
+
+void WorldRegistry::Free(const std::string& id) {
+  std::lock_guard lock(mutex_);
+  const auto found = worlds_.find(id);
+  if (found != worlds_.end() && found->second == nullptr) worlds_.erase(found);
+}
+
+}  // namespace pliant::server

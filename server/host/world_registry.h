@@ -1,0 +1,75 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "physics/world/world.h"
+#include "server/host/world_host.h"
+
+namespace pliant::server {
+
+// INVALID_ARGUMENT unless `id` is [a-z0-9-]{1,63}.
+absl::Status CheckWorldId(const std::string& id);
+
+// The worlds of a server, by id. Building a scene and joining a thread happen outside its lock.
+class WorldRegistry {
+ public:
+  struct Options {
+    int max_worlds = 32;
+    std::function<std::unique_ptr<StepController>(std::shared_ptr<const physics::Model>)> make_controller;
+    std::function<void()> on_publish;
+  };
+
+  // An id that is taken while its world is still being built. Freed when destroyed before Open.
+  class Reservation {
+   public:
+    Reservation(Reservation&& other) noexcept;
+    ~Reservation();
+    const std::string& id() const { return id_; }
+
+   private:
+    friend class WorldRegistry;
+    Reservation(WorldRegistry* registry, std::string id);
+    WorldRegistry* registry_;
+    std::string id_;
+  };
+
+  explicit WorldRegistry(Options options);
+  ~WorldRegistry();
+
+  // Takes an id; an empty one lets the registry pick world-N. INVALID_ARGUMENT, ALREADY_EXISTS, RESOURCE_EXHAUSTED when
+  // the server is full, UNAVAILABLE once it closes.
+  absl::StatusOr<Reservation> Reserve(std::string id);
+
+  // Starts a paused world under a reserved id.
+  absl::StatusOr<std::shared_ptr<WorldHost>> Open(Reservation reservation, physics::World world);
+
+  absl::StatusOr<std::shared_ptr<WorldHost>> Get(const std::string& id) const;  // NOT_FOUND
+  std::vector<std::shared_ptr<WorldHost>> List() const;                      // by id
+
+  // Takes a world out and asks it to stop; the caller joins it.
+  absl::StatusOr<std::shared_ptr<WorldHost>> Remove(const std::string& id);
+
+  // No world opens from here on; all are asked to stop.
+  void Close(const absl::Status& reason);
+  void JoinAll();
+
+ private:
+  void Free(const std::string& id);
+
+  const Options options_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<WorldHost>, std::less<>> worlds_;  // null while being built
+  absl::Status closed_;
+  int next_number_ = 1;
+};
+
+}  // namespace pliant::server
