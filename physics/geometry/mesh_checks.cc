@@ -1,0 +1,257 @@
+#include "physics/geometry/mesh_checks.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "physics/geometry/tetrahedron_quality.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+enum class Condition { kMissingVertex, kNonFinite, kDegenerate, kInverted, kSound };
+
+Condition Judge(const TetrahedralMesh& mesh, const std::array<int, 4>& t) {
+  for (const int v : t) {
+    if (v < 0 || static_cast<std::size_t>(v) >= mesh.vertices.size()) return Condition::kMissingVertex;
+  }
+  double longest_squared = 0;
+  for (int i = 0; i < 4; ++i) {
+    if (!mesh.vertices[t[i]].allFinite()) return Condition::kNonFinite;
+    for (int j = i + 1; j < 4; ++j) {
+      longest_squared = std::max(longest_squared, (mesh.vertices[t[i]] - mesh.vertices[t[j]]).squaredNorm());
+    }
+  }
+  const double six_volumes =
+      CalcSixVolumes(mesh.vertices[t[0]], mesh.vertices[t[1]], mesh.vertices[t[2]], mesh.vertices[t[3]]);
+  // written so that an overflow, too, counts as degenerate
+  if (!(std::abs(six_volumes) > kDegenerateVolume * longest_squared * std::sqrt(longest_squared))) {
+    return Condition::kDegenerate;
+  }
+  return six_volumes < 0 ? Condition::kInverted : Condition::kSound;
+}
+
+// later tetrahedra with the same corners as an earlier one, ascending; those excluded are not looked at
+std::vector<int> FindDuplicates(const TetrahedralMesh& mesh, const std::vector<char>& excluded) {
+  std::vector<std::pair<std::array<int, 4>, int>> sorted;
+  for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
+    if (excluded[i]) continue;
+    sorted.emplace_back(mesh.tetrahedra[i], static_cast<int>(i));
+    std::sort(sorted.back().first.begin(), sorted.back().first.end());
+  }
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<int> duplicates;
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    if (sorted[i].first == sorted[i - 1].first) duplicates.push_back(sorted[i].second);
+  }
+  std::sort(duplicates.begin(), duplicates.end());
+  return duplicates;
+}
+
+std::vector<int> FindOnOverfullFaces(const TetrahedralMesh& mesh, const std::vector<char>& excluded) {
+  std::vector<std::pair<std::array<int, 3>, int>> faces;
+  for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
+    if (excluded[i]) continue;
+    const std::array<int, 4>& t = mesh.tetrahedra[i];
+    for (int opposite = 0; opposite < 4; ++opposite) {
+      std::array<int, 3> face = {t[(opposite + 1) % 4], t[(opposite + 2) % 4], t[(opposite + 3) % 4]};
+      std::sort(face.begin(), face.end());
+      faces.emplace_back(face, static_cast<int>(i));
+    }
+  }
+  std::sort(faces.begin(), faces.end());
+  std::vector<int> ids;
+  for (std::size_t begin = 0, end; begin < faces.size(); begin = end) {
+    for (end = begin + 1; end < faces.size() && faces[end].first == faces[begin].first;) ++end;
+    for (std::size_t i = begin; end - begin > 2 && i < end; ++i) ids.push_back(faces[i].second);
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+// ends of boundary edges that more or less than two boundary triangles share
+std::vector<int> FindNonManifoldVertices(const TetrahedralMesh& mesh, const std::vector<char>& excluded) {
+  TetrahedralMesh kept;
+  kept.vertices.resize(mesh.vertices.size());
+  for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
+    if (!excluded[i]) kept.tetrahedra.push_back(mesh.tetrahedra[i]);
+  }
+  std::vector<std::pair<int, int>> edges;
+  for (const auto& triangle : ExtractBoundary(kept).triangles) {
+    for (int i = 0; i < 3; ++i) edges.push_back(std::minmax({triangle[i], triangle[(i + 1) % 3]}));
+  }
+  std::sort(edges.begin(), edges.end());
+  std::vector<int> ids;
+  for (std::size_t begin = 0, end; begin < edges.size(); begin = end) {
+    for (end = begin + 1; end < edges.size() && edges[end] == edges[begin];) ++end;
+    if (end - begin != 2) ids.insert(ids.end(), {edges[begin].first, edges[begin].second});
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+std::vector<int> FindUnused(const TetrahedralMesh& mesh) {
+  std::vector<char> used(mesh.vertices.size(), 0);
+  for (const auto& t : mesh.tetrahedra) {
+    for (const int v : t) {
+      if (v >= 0 && static_cast<std::size_t>(v) < used.size()) used[v] = 1;
+    }
+  }
+  std::vector<int> unused;
+  for (std::size_t v = 0; v < used.size(); ++v) {
+    if (!used[v]) unused.push_back(static_cast<int>(v));
+  }
+  return unused;
+}
+
+std::string Count(std::size_t count, const char* adjective, const char* one, const char* many) {
+  return absl::StrCat(count, adjective, count == 1 ? one : many);
+}
+
+}  // namespace
+
+bool MeshDefect::repairable() const {
+  return kind == MeshDefectKind::kDegenerate || kind == MeshDefectKind::kInverted || kind == MeshDefectKind::kDuplicate ||
+         kind == MeshDefectKind::kUnusedVertex;
+}
+
+std::string Describe(const MeshDefect& defect) {
+  const char* kTetrahedra[] = {" tetrahedron", " tetrahedra"};
+  const char* kVertices[] = {" vertex", " vertices"};
+  const char* before = "";
+  const char* after = "";
+  bool vertices = false;
+  switch (defect.kind) {
+    case MeshDefectKind::kMissingVertex:
+      after = " with a corner that is no vertex of the mesh";
+      break;
+    case MeshDefectKind::kNonFiniteVertex:
+      before = " non-finite";
+      vertices = true;
+      break;
+    case MeshDefectKind::kDegenerate:
+      before = " degenerate";
+      break;
+    case MeshDefectKind::kInverted:
+      before = " inverted";
+      break;
+    case MeshDefectKind::kDuplicate:
+      before = " duplicate";
+      break;
+    case MeshDefectKind::kOverfullFace:
+      after = " on faces that three or more of them share";
+      break;
+    case MeshDefectKind::kUnusedVertex:
+      before = " unused";
+      vertices = true;
+      break;
+    case MeshDefectKind::kNonManifoldBoundary:
+      after = " where the boundary is not a surface";
+      vertices = true;
+      break;
+  }
+  constexpr std::size_t kShown = 8;
+  const auto end = defect.ids.begin() + std::min(kShown, defect.ids.size());
+  const char* const* noun = vertices ? kVertices : kTetrahedra;
+  return absl::StrCat(Count(defect.ids.size(), before, noun[0], noun[1]), after, " (",
+                      absl::StrJoin(defect.ids.begin(), end, ", "), defect.ids.size() > kShown ? ", …)" : ")");
+}
+
+std::vector<MeshDefect> FindDefects(const TetrahedralMesh& mesh) {
+  std::vector<int> missing, non_finite, degenerate, inverted;
+  for (std::size_t v = 0; v < mesh.vertices.size(); ++v) {
+    if (!mesh.vertices[v].allFinite()) non_finite.push_back(static_cast<int>(v));
+  }
+  std::vector<char> excluded(mesh.tetrahedra.size(), 0);
+  for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
+    const Condition condition = Judge(mesh, mesh.tetrahedra[i]);
+    const int id = static_cast<int>(i);
+    if (condition == Condition::kMissingVertex) missing.push_back(id);
+    if (condition == Condition::kDegenerate) degenerate.push_back(id);
+    if (condition == Condition::kInverted) inverted.push_back(id);
+    excluded[i] = condition != Condition::kInverted && condition != Condition::kSound;
+  }
+  std::vector<int> duplicates = FindDuplicates(mesh, excluded);
+  for (const int id : duplicates) excluded[id] = 1;
+
+  std::vector<MeshDefect> defects;
+  const auto add = [&defects](MeshDefectKind kind, std::vector<int> ids) {
+    if (!ids.empty()) defects.push_back({kind, std::move(ids)});
+  };
+  add(MeshDefectKind::kMissingVertex, std::move(missing));
+  add(MeshDefectKind::kNonFiniteVertex, std::move(non_finite));
+  add(MeshDefectKind::kDegenerate, std::move(degenerate));
+  add(MeshDefectKind::kInverted, std::move(inverted));
+  add(MeshDefectKind::kDuplicate, std::move(duplicates));
+  add(MeshDefectKind::kOverfullFace, FindOnOverfullFaces(mesh, excluded));
+  add(MeshDefectKind::kUnusedVertex, FindUnused(mesh));
+  add(MeshDefectKind::kNonManifoldBoundary, FindNonManifoldVertices(mesh, excluded));
+  return defects;
+}
+
+MeshRepair RepairMesh(const TetrahedralMesh& mesh) {
+  MeshRepair repair;
+  TetrahedralMesh& mended = repair.mesh;
+
+  // tetrahedra: what to drop, then the rest in order, turned the right way round
+  std::vector<char> dropped(mesh.tetrahedra.size(), 0);
+  for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
+    dropped[i] = Judge(mesh, mesh.tetrahedra[i]) == Condition::kDegenerate;
+    repair.dropped_degenerate += dropped[i];
+  }
+  for (const int id : FindDuplicates(mesh, dropped)) {
+    dropped[id] = 1;
+    ++repair.dropped_duplicates;
+  }
+  for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
+    if (dropped[i]) continue;
+    std::array<int, 4> t = mesh.tetrahedra[i];
+    if (Judge(mesh, t) == Condition::kInverted) {
+      std::swap(t[2], t[3]);
+      ++repair.flipped;
+    }
+    repair.tetrahedra.push_back(static_cast<int>(i));
+    mended.tetrahedra.push_back(t);
+    if (!mesh.labels.empty()) mended.labels.push_back(mesh.labels[i]);
+  }
+
+  // vertices: close the gaps; a corner that was missing stays missing
+  mended.vertices = mesh.vertices;
+  const std::vector<int> unused = FindUnused(mended);
+  repair.dropped_vertices = static_cast<int>(unused.size());
+  std::vector<int> number(mesh.vertices.size(), 0);
+  for (const int v : unused) number[v] = -1;
+  mended.vertices.clear();
+  for (std::size_t v = 0; v < number.size(); ++v) {
+    if (number[v] < 0) continue;
+    number[v] = static_cast<int>(mended.vertices.size());
+    repair.vertices.push_back(static_cast<int>(v));
+    mended.vertices.push_back(mesh.vertices[v]);
+  }
+  for (std::array<int, 4>& t : mended.tetrahedra) {
+    for (int& v : t) v = v >= 0 && static_cast<std::size_t>(v) < number.size() ? number[v] : -1;
+  }
+  return repair;
+}
+
+std::string Describe(const MeshRepair& repair) {
+  std::vector<std::string> done;
+  const auto add = [&done](int count, const char* verb, const char* adjective, const char* one, const char* many) {
+    if (count > 0) done.push_back(absl::StrCat(verb, Count(count, adjective, one, many)));
+  };
+  add(repair.flipped, "flipped ", "", " tetrahedron", " tetrahedra");
+  add(repair.dropped_degenerate, "dropped ", " degenerate", " tetrahedron", " tetrahedra");
+  add(repair.dropped_duplicates, "dropped ", " duplicate", " tetrahedron", " tetrahedra");
+  add(repair.dropped_vertices, "dropped ", " unused", " vertex", " vertices");
+  return absl::StrJoin(done, ", ");
+}
+
+}  // namespace pliant::physics
