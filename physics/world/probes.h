@@ -1,6 +1,6 @@
 #pragma once
 
-#include <string>
+#include <memory>
 #include <vector>
 
 #include "physics/dynamics/model.h"
@@ -8,14 +8,40 @@
 
 namespace pliant::physics {
 
+class ContactDetector;
+
 // Value of a probe: one number, a vector, or (contact points) a list of rows.
 struct ProbeValue {
-  std::vector<double> numbers;             // 1, 3, 4 or 6 numbers
-  std::vector<std::vector<double>> rows;   // contact points: px py pz nx ny nz gap jx jy jz
+  std::vector<double> numbers{};             // 1, 3, 4 or 6 numbers
+  std::vector<std::vector<double>> rows{};   // contact points: px py pz nx ny nz gap jx jy jz
   bool is_rows = false;
 };
 
-// Reads a probe at a state; `report` is of the step that led to it (h its length [s]).
+// Reads probes of a model at states. Keeps the contact search's bounding volumes between calls, which changes no value.
+//
+//   position, velocity   centre of mass, a vertex, or a point fixed on a rigid body [m], [m/s]
+//   orientation          (w, x, y, z), w ≥ 0; of a deformable body: of the rotation that fits its shape best
+//   angular_velocity     [rad/s]; of a deformable body: that of the best-fitting rigid motion
+//   contact_force        on the body, W [N]; wrench: that, then the torque about the centre of mass [N·m]
+//   energy               [J]; momentum: linear, then angular about the world origin; volume [m³]
+//   field                MIN, MAX or volume-weighted MEAN over the elements
+//   penetration          largest overlap at this very state [m], ≥ 0
+//   contact_points       rows of the step that led here; the normal points from the first body named to the second,
+//                        the impulse is on the second
+class ProbeSampler {
+ public:
+  explicit ProbeSampler(const Model& model);  // `model` outlives it
+  ~ProbeSampler();
+
+  // `report` is of the step of length h [s] that led to `state`; an empty one at the start.
+  ProbeValue Sample(const Probe& probe, const State& state, const StepReport& report, double h);
+
+ private:
+  const Model& model_;
+  std::unique_ptr<ContactDetector> detector_;  // made when first needed
+};
+
+// One sample; a caller that takes many keeps a ProbeSampler.
 ProbeValue SampleProbe(const Model& model, const Probe& probe, const State& state,
                        const StepReport& report, double h);
 
@@ -32,6 +58,7 @@ Energies CalcEnergies(const Model& model, const State& state, int body);
 std::vector<double> CalcVertexField(const Model& model, const State& state, int body, FieldMeasure measure);
 
 // Contact force on a body [N], and torque about its centre of mass [N·m], from `other` (−1: from all).
+// Forces on a body that touches itself cancel.
 struct ContactWrench {
   Eigen::Vector3d force = Eigen::Vector3d::Zero();
   Eigen::Vector3d torque = Eigen::Vector3d::Zero();

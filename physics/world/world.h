@@ -27,6 +27,9 @@ struct WorldFault {
   std::string body;
 };
 
+// The fault that `error`, returned by Step at `state`, stands for.
+WorldFault MakeFault(const Model& model, const State& state, const absl::Status& error);
+
 // A model, its state and the method that advances it. One thread at a time.
 class World {
  public:
@@ -39,8 +42,10 @@ class World {
   const State& state() const { return state_; }
   const StepReport& report() const { return report_; }
 
-  // One step of model().time_step with the scripted inputs and `commands`, which win over the script where both
-  // drive the same body. On an error the state is as it was.
+  // One step of model().time_step with the scripted inputs and `commands`. A commanded pose wins over the script's for
+  // the same body; forces add up. On an error the state is as it was: INVALID_ARGUMENT when a command names a body that
+  // is not there or not KINEMATIC, or is not finite; INTERNAL when the step failed. A step that did not converge is no
+  // error: report() says so.
   absl::Status Step(const Inputs& commands = {});
 
   // Scripted inputs for the step that starts at `state` (sampled at its end).

@@ -1,0 +1,124 @@
+#include "physics/world/body_motion.h"
+
+#include <cmath>
+
+#include "physics/fem/polar_rotation.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+Vector3d Node(std::span<const double> x, int node) {
+  return {x[3 * node], x[3 * node + 1], x[3 * node + 2]};
+}
+
+// how the present shape lies against the rest shape, weighted by rest volume
+Eigen::Matrix3d CalcShapeCovariance(const TetrahedralMesh& mesh, std::span<const double> volumes,
+                                    std::span<const double> q) {
+  Vector3d rest_mean = Vector3d::Zero(), mean = Vector3d::Zero();
+  double total = 0;
+  const auto rest_centroid = [&](const std::array<int, 4>& tet) {
+    Vector3d sum = Vector3d::Zero();
+    for (int node : tet) sum += mesh.vertices[node];
+    return Vector3d(sum / 4);
+  };
+  const auto centroid = [&](const std::array<int, 4>& tet) {
+    Vector3d sum = Vector3d::Zero();
+    for (int node : tet) sum += Node(q, node);
+    return Vector3d(sum / 4);
+  };
+  for (std::size_t e = 0; e < mesh.tetrahedra.size(); ++e) {
+    rest_mean += volumes[e] * rest_centroid(mesh.tetrahedra[e]);
+    mean += volumes[e] * centroid(mesh.tetrahedra[e]);
+    total += volumes[e];
+  }
+  rest_mean /= total;
+  mean /= total;
+
+  Eigen::Matrix3d covariance = Eigen::Matrix3d::Zero();
+  for (std::size_t e = 0; e < mesh.tetrahedra.size(); ++e) {
+    const Vector3d x = centroid(mesh.tetrahedra[e]) - mean;
+    const Vector3d X = rest_centroid(mesh.tetrahedra[e]) - rest_mean;
+    covariance += volumes[e] * x * X.transpose();
+  }
+  return covariance;
+}
+
+}  // namespace
+
+Vector3d CalcCenterOfMass(const Model& model, const State& state, int body) {
+  const Body& b = model.bodies[body];
+  if (!b.deformable) return CalcBodyPose(model, state, body) * b.p_BoBcm;
+  return model.blocks[b.block]->CalcCenterOfMass(model.Positions(state, b.block));
+}
+
+Vector3d CalcCenterOfMassVelocity(const Model& model, const State& state, int body) {
+  const Body& b = model.bodies[body];
+  if (!b.deformable) return CalcPointVelocity(model, state, body, b.p_BoBcm);
+  const DynamicsBlock& block = *model.blocks[b.block];
+  const auto momentum =
+      block.CalcMomentum(model.Positions(state, b.block), model.Velocities(state, b.block));
+  return momentum.head<3>() / block.mass();
+}
+
+Vector3d CalcVertexPosition(const Model& model, const State& state, int body, int vertex) {
+  return Node(model.Positions(state, model.bodies[body].block), vertex);
+}
+
+Vector3d CalcVertexVelocity(const Model& model, const State& state, int body, int vertex) {
+  const int block = model.bodies[body].block;
+  Attachment point;
+  point.block = block;
+  point.num_nodes = 1;
+  point.nodes[0] = vertex;
+  point.weights[0] = 1;
+  point.p_W = CalcVertexPosition(model, state, body, vertex);
+  return model.blocks[block]->CalcPointVelocity(model.Positions(state, block),
+                                                model.Velocities(state, block), point);
+}
+
+Vector3d CalcPointPosition(const Model& model, const State& state, int body, const Vector3d& p_BP) {
+  return CalcBodyPose(model, state, body) * p_BP;
+}
+
+Vector3d CalcPointVelocity(const Model& model, const State& state, int body, const Vector3d& p_BP) {
+  const Body& b = model.bodies[body];
+  if (b.block == kWorldBlock) return Vector3d::Zero();
+  Attachment point;
+  point.block = b.block;
+  point.frame = b.frame;
+  point.p_W = CalcPointPosition(model, state, body, p_BP);
+  return model.blocks[b.block]->CalcPointVelocity(model.Positions(state, b.block),
+                                                  model.Velocities(state, b.block), point);
+}
+
+Eigen::Quaterniond CalcOrientation(const Model& model, const State& state, int body) {
+  const Body& b = model.bodies[body];
+  Eigen::Matrix3d R = CalcBodyPose(model, state, body).R;
+  if (b.deformable) {
+    R = CalcPolarRotation(CalcShapeCovariance(b.mesh, model.blocks[b.block]->element_volumes(),
+                                              model.Positions(state, b.block)));
+  }
+  Eigen::Quaterniond rotation(R);
+  rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
+  if (rotation.w() < 0) rotation.coeffs() = -rotation.coeffs();
+  return rotation;
+}
+
+Vector3d CalcAngularVelocity(const Model& model, const State& state, int body) {
+  const int block = model.bodies[body].block;
+  if (block == kWorldBlock) return Vector3d::Zero();
+  return model.blocks[block]->CalcAngularVelocity(model.Positions(state, block),
+                                                  model.Velocities(state, block));
+}
+
+double CalcBodyVolume(const Model& model, const State& state, int body) {
+  const Body& b = model.bodies[body];
+  if (b.deformable) return model.blocks[b.block]->CalcVolume(model.Positions(state, b.block));
+  double volume = 0;
+  for (const Shape& shape : b.shapes) volume += CalcMassProperties(shape.geometry).volume;
+  return volume;
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,196 @@
+#include "physics/world/probes.h"
+
+#include <algorithm>
+
+#include "physics/contact/contact_detection.h"
+#include "physics/spatial/demand.h"
+#include "physics/world/body_motion.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+ProbeValue Number(double value) { return {.numbers = {value}}; }
+ProbeValue Vector(const Vector3d& v) { return {.numbers = {v.x(), v.y(), v.z()}}; }
+
+ProbeValue SamplePosition(const Model& model, const Probe& probe, const State& state) {
+  if (probe.node >= 0) return Vector(CalcVertexPosition(model, state, probe.body, probe.node));
+  if (probe.has_point) return Vector(CalcPointPosition(model, state, probe.body, probe.p_BP));
+  return Vector(CalcCenterOfMass(model, state, probe.body));
+}
+
+ProbeValue SampleVelocity(const Model& model, const Probe& probe, const State& state) {
+  if (probe.node >= 0) return Vector(CalcVertexVelocity(model, state, probe.body, probe.node));
+  if (probe.has_point) return Vector(CalcPointVelocity(model, state, probe.body, probe.p_BP));
+  return Vector(CalcCenterOfMassVelocity(model, state, probe.body));
+}
+
+double SelectEnergy(const Energies& energies, Probe::Energy kind) {
+  switch (kind) {
+    case Probe::Energy::kKinetic: return energies.kinetic;
+    case Probe::Energy::kElastic: return energies.elastic;
+    case Probe::Energy::kPotential: return energies.potential;
+    case Probe::Energy::kTotal: break;
+  }
+  return energies.kinetic + energies.elastic + energies.potential;
+}
+
+ProbeValue SampleMomentum(const Model& model, const State& state, int body) {
+  Eigen::Matrix<double, 6, 1> sum = Eigen::Matrix<double, 6, 1>::Zero();
+  for (int block = 0; block < static_cast<int>(model.blocks.size()); ++block) {
+    if (body >= 0 && model.bodies[body].block != block) continue;
+    sum += model.blocks[block]->CalcMomentum(model.Positions(state, block),
+                                             model.Velocities(state, block));
+  }
+  return {.numbers = {sum.data(), sum.data() + 6}};
+}
+
+double SampleVolume(const Model& model, const State& state, int body) {
+  if (body >= 0) return CalcBodyVolume(model, state, body);
+  double volume = 0;
+  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
+    if (model.bodies[i].deformable) volume += CalcBodyVolume(model, state, static_cast<int>(i));
+  }
+  return volume;
+}
+
+double SampleField(const Model& model, const Probe& probe, const State& state) {
+  const DynamicsBlock& block = *model.blocks[model.bodies[probe.body].block];
+  std::vector<double> values(block.num_elements());
+  PLIANT_DEMAND(!values.empty());
+  block.CalcElementField(probe.measure, model.Positions(state, model.bodies[probe.body].block),
+                         values);
+  if (probe.reduce == Probe::Reduce::kMin) return *std::min_element(values.begin(), values.end());
+  if (probe.reduce == Probe::Reduce::kMax) return *std::max_element(values.begin(), values.end());
+
+  const std::span<const double> volumes = block.element_volumes();
+  double sum = 0, total = 0;
+  for (std::size_t e = 0; e < values.size(); ++e) {
+    sum += volumes[e] * values[e];
+    total += volumes[e];
+  }
+  return sum / total;
+}
+
+// whether a contact is of the bodies that a probe names: none (all), one, or a pair
+bool Concerns(const Probe& probe, int body_a, int body_b) {
+  if (probe.body < 0) return true;
+  if (probe.other < 0) return body_a == probe.body || body_b == probe.body;
+  return (body_a == probe.body && body_b == probe.other) ||
+         (body_b == probe.body && body_a == probe.other);
+}
+
+ProbeValue SampleContactPoints(const Probe& probe, const StepReport& report) {
+  ProbeValue value{.is_rows = true};
+  for (const ContactForce& contact : report.contacts) {
+    if (!Concerns(probe, contact.body_a, contact.body_b)) continue;
+    // the first body named is the one that the normal leaves
+    const double sign = probe.body >= 0 && contact.body_a != probe.body ? -1 : 1;
+    const Vector3d n = sign * contact.normal_W;
+    const Vector3d j = sign * contact.impulse_W;
+    const Vector3d& p = contact.p_W;
+    value.rows.push_back(
+        {p.x(), p.y(), p.z(), n.x(), n.y(), n.z(), contact.gap, j.x(), j.y(), j.z()});
+  }
+  return value;
+}
+
+}  // namespace
+
+ProbeSampler::ProbeSampler(const Model& model) : model_(model) {}
+ProbeSampler::~ProbeSampler() = default;
+
+ProbeValue ProbeSampler::Sample(const Probe& probe, const State& state, const StepReport& report,
+                                double h) {
+  switch (probe.kind) {
+    case Probe::Kind::kPosition: return SamplePosition(model_, probe, state);
+    case Probe::Kind::kVelocity: return SampleVelocity(model_, probe, state);
+    case Probe::Kind::kOrientation: {
+      const Eigen::Quaterniond r = CalcOrientation(model_, state, probe.body);
+      return {.numbers = {r.w(), r.x(), r.y(), r.z()}};
+    }
+    case Probe::Kind::kAngularVelocity: return Vector(CalcAngularVelocity(model_, state, probe.body));
+    case Probe::Kind::kContactForce:
+      return Vector(CalcContactWrench(model_, state, report, probe.body, probe.other, h).force);
+    case Probe::Kind::kWrench: {
+      const ContactWrench w = CalcContactWrench(model_, state, report, probe.body, probe.other, h);
+      return {.numbers = {w.force.x(), w.force.y(), w.force.z(), w.torque.x(), w.torque.y(),
+                          w.torque.z()}};
+    }
+    case Probe::Kind::kEnergy:
+      return Number(SelectEnergy(CalcEnergies(model_, state, probe.body), probe.energy));
+    case Probe::Kind::kMomentum: return SampleMomentum(model_, state, probe.body);
+    case Probe::Kind::kVolume: return Number(SampleVolume(model_, state, probe.body));
+    case Probe::Kind::kField: return Number(SampleField(model_, probe, state));
+    case Probe::Kind::kContactPoints: return SampleContactPoints(probe, report);
+    case Probe::Kind::kPenetration: break;
+  }
+
+  // overlaps of this state, not of the one that the last step started from
+  if (!detector_) detector_ = std::make_unique<ContactDetector>(model_);
+  double deepest = 0;
+  for (const ContactPoint& contact : detector_->Detect(state, h)) {
+    if (Concerns(probe, contact.body_a, contact.body_b)) deepest = std::max(deepest, -contact.gap);
+  }
+  return Number(deepest);
+}
+
+ProbeValue SampleProbe(const Model& model, const Probe& probe, const State& state,
+                       const StepReport& report, double h) {
+  return ProbeSampler(model).Sample(probe, state, report, h);
+}
+
+int CountProbeNumbers(const Probe& probe) {
+  switch (probe.kind) {
+    case Probe::Kind::kPosition:
+    case Probe::Kind::kVelocity:
+    case Probe::Kind::kAngularVelocity:
+    case Probe::Kind::kContactForce: return 3;
+    case Probe::Kind::kOrientation: return 4;
+    case Probe::Kind::kWrench:
+    case Probe::Kind::kMomentum: return 6;
+    case Probe::Kind::kEnergy:
+    case Probe::Kind::kVolume:
+    case Probe::Kind::kField:
+    case Probe::Kind::kPenetration: return 1;
+    case Probe::Kind::kContactPoints: return 0;
+  }
+  return 0;
+}
+
+Energies CalcEnergies(const Model& model, const State& state, int body) {
+  Energies sum;
+  for (int block = 0; block < static_cast<int>(model.blocks.size()); ++block) {
+    if (body >= 0 && model.bodies[body].block != block) continue;
+    const DynamicsBlock& b = *model.blocks[block];
+    const std::span<const double> q = model.Positions(state, block);
+    sum.kinetic += b.CalcKineticEnergy(q, model.Velocities(state, block));
+    sum.elastic += b.CalcElasticEnergy(q);
+    if (b.mass() > 0) sum.potential -= b.mass() * model.gravity.dot(b.CalcCenterOfMass(q));
+  }
+  return sum;
+}
+
+std::vector<double> CalcVertexField(const Model& model, const State& state, int body,
+                                    FieldMeasure measure) {
+  const Body& b = model.bodies[body];
+  const DynamicsBlock& block = *model.blocks[b.block];
+  std::vector<double> elements(block.num_elements());
+  block.CalcElementField(measure, model.Positions(state, b.block), elements);
+
+  const std::span<const double> volumes = block.element_volumes();
+  std::vector<double> values(block.num_nodes(), 0.0), weights(block.num_nodes(), 0.0);
+  for (std::size_t e = 0; e < elements.size(); ++e) {
+    for (int node : b.mesh.tetrahedra[e]) {
+      values[node] += volumes[e] * elements[e];
+      weights[node] += volumes[e];
+    }
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (weights[i] > 0) values[i] /= weights[i];
+  }
+  return values;
+}
+
+}  // namespace pliant::physics
