@@ -1,0 +1,214 @@
+#include "physics/fem/fem_block.h"
+
+#include <cmath>
+
+#include <Eigen/Dense>
+
+#include "physics/fem/fem_model.h"
+#include "physics/fem/fem_step.h"
+#include "physics/spatial/demand.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+Vector3d Node(std::span<const double> x, int node) { return {x[3 * node], x[3 * node + 1], x[3 * node + 2]}; }
+
+Matrix3d Extract(const LaneMatrix& A, int lane) {
+  Matrix3d matrix;
+  for (int i = 0; i < 9; ++i) matrix.data()[i] = A[i][lane];
+  return matrix;
+}
+
+// √(factor · dev:dev): von Mises' measure of a symmetric tensor
+double VonMises(const Matrix3d& T, double factor) {
+  const Matrix3d deviator = T - T.trace() / 3 * Matrix3d::Identity();
+  return std::sqrt(factor * deviator.squaredNorm());
+}
+
+double Measure(FieldMeasure measure, const Matrix3d& F, const Matrix3d& P) {
+  switch (measure) {
+    case FieldMeasure::kVonMisesStrain:  // of Green's strain
+      return VonMises(0.5 * (F.transpose() * F - Matrix3d::Identity()), 2.0 / 3);
+    case FieldMeasure::kVonMisesStress: {  // of Cauchy's stress, P Fᵀ / J
+      const Matrix3d sigma = P * F.transpose() / F.determinant();
+      return VonMises(0.5 * (sigma + sigma.transpose()), 1.5);
+    }
+    case FieldMeasure::kVolumeRatio:
+      return F.determinant();
+    case FieldMeasure::kPrincipalStretch: {  // the largest
+      const Eigen::SelfAdjointEigenSolver<Matrix3d> eigen(F.transpose() * F, Eigen::EigenvaluesOnly);
+      return std::sqrt(eigen.eigenvalues()[2]);
+    }
+  }
+  return 0;
+}
+
+class FemBlock final : public DynamicsBlock {
+ public:
+  explicit FemBlock(FemParameters parameters) : model_(std::make_shared<FemModel>(std::move(parameters))) {}
+
+  int num_positions() const override { return 3 * num_nodes(); }
+  int num_velocities() const override { return 3 * num_nodes(); }
+  int num_nodes() const override { return model_->num_nodes; }
+  std::vector<int> followed_bodies() const override { return model_->followed; }
+  std::unique_ptr<BlockStep> NewStep() const override { return MakeFemStep(model_); }
+  double mass() const override { return model_->mass; }
+
+  void SetInitialState(std::span<double> q, std::span<double> v) const override {
+    const FemParameters& p = model_->parameters;
+    for (int i = 0; i < num_nodes(); ++i) {
+      const Vector3d x = p.X_WB * p.mesh.vertices[i];
+      for (int r = 0; r < 3; ++r) q[3 * i + r] = x[r];
+    }
+    const Vector3d center = CalcCenterOfMass(q);
+    for (int i = 0; i < num_nodes(); ++i) {
+      const Vector3d velocity = model_->prescribed_index[i] >= 0
+                                    ? Vector3d(Vector3d::Zero())
+                                    : Vector3d(p.linear_velocity + p.angular_velocity.cross(Node(q, i) - center));
+      for (int r = 0; r < 3; ++r) v[3 * i + r] = velocity[r];
+    }
+  }
+
+  Vector3d CalcCenterOfMass(std::span<const double> q) const override {
+    Vector3d sum = Vector3d::Zero();
+    for (int i = 0; i < num_nodes(); ++i) sum += model_->node_mass[i] * Node(q, i);
+    return sum / model_->mass;
+  }
+
+  Vector3d CalcPointVelocity(std::span<const double>, std::span<const double> v,
+                             const Attachment& point) const override {
+    Vector3d velocity = Vector3d::Zero();
+    for (int k = 0; k < point.num_nodes; ++k) velocity += point.weights[k] * Node(v, point.nodes[k]);
+    return velocity;
+  }
+
+  Vector3d CalcAngularVelocity(std::span<const double> q, std::span<const double> v) const override {
+    // ω of the rigid motion with the same angular momentum about the centre of mass
+    const Vector3d center = CalcCenterOfMass(q);
+    Matrix3d inertia = Matrix3d::Zero();
+    Vector3d momentum = Vector3d::Zero();
+    for (int i = 0; i < num_nodes(); ++i) {
+      const Vector3d r = Node(q, i) - center;
+      inertia += model_->node_mass[i] * (r.squaredNorm() * Matrix3d::Identity() - r * r.transpose());
+      momentum += model_->node_mass[i] * r.cross(Node(v, i));
+    }
+    return inertia.inverse() * momentum;
+  }
+
+  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double> q, std::span<const double> v) const override {
+    std::vector<double> Mv(v.size());
+    model_->MultiplyMass(v, Mv);
+    Eigen::Matrix<double, 6, 1> momentum = Eigen::Matrix<double, 6, 1>::Zero();
+    for (int i = 0; i < num_nodes(); ++i) {
+      const Vector3d p = Node(Mv, i);
+      momentum.head<3>() += p;
+      momentum.tail<3>() += Node(q, i).cross(p);
+    }
+    return momentum;
+  }
+
+  double CalcKineticEnergy(std::span<const double>, std::span<const double> v) const override {
+    std::vector<double> Mv(v.size());
+    model_->MultiplyMass(v, Mv);
+    double sum = 0;
+    for (std::size_t i = 0; i < v.size(); ++i) sum += v[i] * Mv[i];
+    return 0.5 * sum;
+  }
+
+  double CalcElasticEnergy(std::span<const double> q) const override {
+    double sum = 0;
+    for (const ElementBatch& batch : model_->batches) {
+      const LaneMatrix F = CalcGradient(batch, q);
+      const Lane energy = CalcEnergy(batch, CalcReferenceRotation(batch, F), F);
+      for (int l = 0; l < kLanes; ++l) sum += energy[l];
+    }
+    return sum;
+  }
+
+  int num_elements() const override { return static_cast<int>(model_->element_volumes.size()); }
+  std::span<const double> element_volumes() const override { return model_->element_volumes; }
+
+  void CalcElementField(FieldMeasure measure, std::span<const double> q, std::span<double> values) const override {
+    PLIANT_DEMAND(values.size() == model_->element_volumes.size());
+    for (std::size_t b = 0; b < model_->batches.size(); ++b) {
+      const ElementBatch& batch = model_->batches[b];
+      const LaneMatrix F = CalcGradient(batch, q);
+      LaneMatrix P{};
+      if (measure == FieldMeasure::kVonMisesStress) {
+        P = CalcStress(batch, CalcReferenceRotation(batch, F), F, false);
+      }
+      for (int l = 0; l < kLanes && b * kLanes + l < values.size(); ++l) {
+        values[b * kLanes + l] = Measure(measure, Extract(F, l), Extract(P, l));
+      }
+    }
+  }
+
+  double CalcVolume(std::span<const double> q) const override {
+    double volume = 0;
+    for (const std::array<int, 4>& t : model_->parameters.mesh.tetrahedra) {
+      const Vector3d x0 = Node(q, t[0]);
+      volume += (Node(q, t[1]) - x0).dot((Node(q, t[2]) - x0).cross(Node(q, t[3]) - x0)) / 6;
+    }
+    return volume;
+  }
+
+ private:
+  std::shared_ptr<const FemModel> model_;
+};
+
+}  // namespace
+
+FemModel::FemModel(FemParameters p)
+    : parameters(std::move(p)),
+      num_nodes(static_cast<int>(parameters.mesh.vertices.size())),
+      batches(MakeElementBatches(parameters)),
+      pattern(solvers::MakeBlockPattern(num_nodes, parameters.mesh.tetrahedra)),
+      prescribed_index(num_nodes, -1),
+      node_mass(num_nodes, 0.0) {
+  for (std::size_t b = 0; b < batches.size(); ++b) {
+    const ElementBatch& batch = batches[b];
+    for (int l = 0; l < kLanes; ++l) {
+      if (b * kLanes + l >= parameters.mesh.tetrahedra.size()) break;
+      element_volumes.push_back(batch.volume[l]);
+      const double m = batch.density[l] * batch.volume[l];
+      mass += m;
+      for (const int node : batch.nodes[l]) node_mass[node] += m / 4;
+    }
+    for (int a = 0; a < 4; ++a) {
+      for (int c = 0; c <= a; ++c) {
+        for (int l = 0; l < kLanes; ++l) {
+          const int row = batch.nodes[l][a], column = batch.nodes[l][c];
+          slots.push_back({9 * pattern.Find(row, column), row < column});
+        }
+      }
+    }
+  }
+  for (std::size_t k = 0; k < parameters.prescribed.size(); ++k) {
+    const FemParameters::Prescribed& one = parameters.prescribed[k];
+    prescribed_index[one.node] = static_cast<int>(k);
+    if (std::find(followed.begin(), followed.end(), one.body) == followed.end()) followed.push_back(one.body);
+  }
+}
+
+void FemModel::MultiplyMass(std::span<const double> x, std::span<double> y) const {
+  std::fill(y.begin(), y.end(), 0.0);
+  for (const ElementBatch& batch : batches) {
+    for (int l = 0; l < kLanes; ++l) {
+      const double m = batch.density[l] * batch.volume[l] / 20;
+      for (int r = 0; r < 3; ++r) {
+        double sum = 0;
+        for (const int node : batch.nodes[l]) sum += x[3 * node + r];
+        for (const int node : batch.nodes[l]) y[3 * node + r] += m * (sum + x[3 * node + r]);
+      }
+    }
+  }
+}
+
+std::shared_ptr<const DynamicsBlock> MakeFemBlock(FemParameters parameters) {
+  return std::make_shared<FemBlock>(std::move(parameters));
+}
+
+}  // namespace pliant::physics

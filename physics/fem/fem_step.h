@@ -1,0 +1,12 @@
+#pragma once
+
+#include <memory>
+
+#include "physics/fem/fem_model.h"
+
+namespace pliant::physics {
+
+// One FEM body over one step: poses A and m(v0) (han2023 (8)–(11)), factors A with the nodes in contact last.
+std::unique_ptr<BlockStep> MakeFemStep(std::shared_ptr<const FemModel> model);
+
+}  // namespace pliant::physics

@@ -1,0 +1,110 @@
+#include <cmath>
+
+#include "physics/rigid/rigid_body_block.h"
+#include "physics/spatial/demand.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+Vector3d Vector(std::span<const double> x, int first) { return {x[first], x[first + 1], x[first + 2]}; }
+Eigen::Quaterniond Rotation(std::span<const double> q) { return {q[0], q[1], q[2], q[3]}; }
+
+void WritePose(const Eigen::Quaterniond& rotation, const Vector3d& p, std::span<double> q) {
+  const double values[] = {rotation.w(), rotation.x(), rotation.y(), rotation.z(), p.x(), p.y(), p.z()};
+  std::copy(std::begin(values), std::end(values), q.begin());
+}
+
+Eigen::Quaterniond ToQuaternion(const Eigen::Matrix3d& R) {
+  Eigen::Quaterniond rotation(R);
+  rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
+  return rotation;
+}
+
+// A prescribed motion over one step: constant velocity from the present pose to the target. It takes no part in any
+// solve; contacts see its velocity.
+class KinematicBodyStep final : public BlockStep {
+ public:
+  absl::Status Pose(const StepSettings& settings, std::span<const double> q0, std::span<const double>,
+                    const BlockInputs& inputs) override {
+    PLIANT_DEMAND(inputs.targets.size() == 1);
+    const RigidTransform& target = inputs.targets.front();
+    p0_ = Vector(q0, 4);
+    p1_ = target.p;
+    rotation_ = ToQuaternion(target.R);
+    omega_ = VectorFromRotation(rotation_ * Rotation(q0).conjugate()) / settings.h;
+    v_ = (p1_ - p0_) / settings.h;
+    if (!v_.allFinite() || !omega_.allFinite()) return absl::InternalError("its target pose is not finite");
+    return absl::OkStatus();
+  }
+  int num_velocities() const override { return 0; }
+  int num_groups() const override { return 0; }
+  int group_offset(int) const override { return 0; }
+  int group_size(int) const override { return 0; }
+  absl::Status Factor(std::span<const int>) override { return absl::OkStatus(); }
+  void CalcFreeMotion(std::span<double>) const override {}
+  std::span<const double> schur_complement() const override { return {}; }
+  void ExpandParticipants(std::span<const double>, std::span<double>) const override {}
+  void MultiplyTangent(std::span<const double>, std::span<double>) const override {}
+  void CalcTangentDiagonal(std::span<double>) const override {}
+  void CalcMomentumResidual(std::span<const double>, std::span<double>) const override {}
+  void AppendRows(const Attachment&, std::vector<RowBlock>*) const override {}
+  Vector3d CalcPrescribedVelocity(const Attachment& attachment) const override {
+    return v_ + omega_.cross(attachment.p_W - p0_);
+  }
+  void Integrate(std::span<const double>, std::span<double> q, std::span<double>) const override {
+    WritePose(rotation_, p1_, q);
+    for (int i = 0; i < 3; ++i) {
+      q[7 + i] = omega_[i];
+      q[10 + i] = v_[i];
+    }
+  }
+
+ private:
+  Eigen::Quaterniond rotation_ = Eigen::Quaterniond::Identity();
+  Vector3d p0_ = Vector3d::Zero(), p1_ = Vector3d::Zero(), v_ = Vector3d::Zero(), omega_ = Vector3d::Zero();
+};
+
+class KinematicBodyBlock final : public DynamicsBlock {
+ public:
+  KinematicBodyBlock(int body, const RigidTransform& X_WB) : body_(body), X_WB_(X_WB) {}
+
+  int num_positions() const override { return 13; }
+  int num_velocities() const override { return 0; }
+  int num_frames() const override { return 1; }
+  double mass() const override { return 0; }
+  std::vector<int> followed_bodies() const override { return {body_}; }
+  void SetInitialState(std::span<double> q, std::span<double>) const override {
+    WritePose(ToQuaternion(X_WB_.R), X_WB_.p, q);
+    std::fill(q.begin() + 7, q.end(), 0.0);
+  }
+  std::unique_ptr<BlockStep> NewStep() const override { return std::make_unique<KinematicBodyStep>(); }
+  RigidTransform CalcFramePose(std::span<const double> q, int) const override {
+    return {Rotation(q).toRotationMatrix(), Vector(q, 4)};
+  }
+  Vector3d CalcCenterOfMass(std::span<const double> q) const override { return Vector(q, 4); }
+  Vector3d CalcPointVelocity(std::span<const double> q, std::span<const double>,
+                             const Attachment& point) const override {
+    return Vector(q, 10) + Vector(q, 7).cross(point.p_W - Vector(q, 4));
+  }
+  Vector3d CalcAngularVelocity(std::span<const double> q, std::span<const double>) const override {
+    return Vector(q, 7);
+  }
+  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double>, std::span<const double>) const override {
+    return Eigen::Matrix<double, 6, 1>::Zero();
+  }
+  double CalcKineticEnergy(std::span<const double>, std::span<const double>) const override { return 0; }
+
+ private:
+  int body_;
+  RigidTransform X_WB_;
+};
+
+}  // namespace
+
+std::shared_ptr<const DynamicsBlock> MakeKinematicBodyBlock(int body, const RigidTransform& X_WB) {
+  return std::make_shared<KinematicBodyBlock>(body, X_WB);
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,268 @@
+#include "solvers/convex/sap.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "solvers/linalg/dense.h"
+
+namespace pliant::solvers {
+namespace {
+
+using Eigen::Vector3d;
+
+double Norm(const std::vector<double>& scale, const std::vector<double>& x) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum = std::fma(scale[i] * x[i], scale[i] * x[i], sum);
+  return std::sqrt(sum);
+}
+
+// The iterate and all that depends on it; buffers are made once, so that iterations allocate nothing.
+class SapSolver {
+ public:
+  SapSolver(const ConvexProblem& problem, std::span<const double> guess, const SapOptions& options)
+      : problem_(problem), options_(options), v_(guess.begin(), guess.end()) {
+    const std::size_t n = problem.size, m = problem.contacts.size();
+    for (auto* x : {&offset_, &Adv_, &momentum_, &impulse_, &gradient_, &dv_, &scale_, &Av_}) x->resize(n);
+    projections_.resize(m);
+    previous_G_.resize(m);
+    v_c_.resize(m);
+    dv_c_.resize(m);
+    hessian_.resize(n * n);
+    for (const ConvexProblem::Block& block : problem.blocks) {
+      for (int i = 0; i < block.size; ++i) {
+        scale_[block.first + i] = 1 / std::sqrt(block.A[std::size_t(i) * block.size + i]);
+      }
+    }
+  }
+
+  SapResult Solve() {
+    SapResult result;
+    Evaluate();
+    result.costs.push_back(cost_);
+    for (int k = 0;; ++k) {
+      const double error = Norm(scale_, gradient_);
+      MultiplyA(v_, &Av_);
+      const double size = std::max(Norm(scale_, Av_), Norm(scale_, impulse_));
+      result.residual = size > 0 ? error / size : 0;
+      result.residuals.push_back(result.residual);
+      if (error <= options_.absolute_tolerance + options_.relative_tolerance * size) {
+        result.converged = true;
+        break;
+      }
+      if (k == options_.max_iterations || !FindDirection(&result)) break;
+      const double before = cost_;
+      const double alpha = options_.line_search == SapOptions::LineSearch::kExact ? SearchExactly() : Backtrack();
+      for (std::size_t i = 0; i < v_.size(); ++i) v_[i] += alpha * dv_[i];
+      Evaluate();
+      result.iterations = k + 1;
+      result.costs.push_back(cost_);
+      const double mean = 0.5 * (std::abs(before) + std::abs(cost_));
+      if (std::abs(cost_ - before) < 1e-30 + 1e-15 * mean && alpha > 0.5) {
+        // no more to gain in this precision; say whether the tolerance was met on the way
+        const double last = Norm(scale_, gradient_);
+        MultiplyA(v_, &Av_);
+        const double last_size = std::max(Norm(scale_, Av_), Norm(scale_, impulse_));
+        result.residual = last_size > 0 ? last / last_size : 0;
+        result.residuals.push_back(result.residual);
+        result.converged = last <= options_.absolute_tolerance + options_.relative_tolerance * last_size;
+        result.stalled = !result.converged;
+        break;
+      }
+    }
+    result.v = v_;
+    for (const ConeProjection& p : projections_) result.gamma.push_back(p.gamma);
+    return result;
+  }
+
+ private:
+  void MultiplyA(const std::vector<double>& x, std::vector<double>* y) const {
+    for (const ConvexProblem::Block& block : problem_.blocks) {
+      MultiplySymmetric(block.size, block.A, block.size, &x[block.first], &(*y)[block.first]);
+    }
+  }
+
+  // cost, gradient and projections at v_
+  void Evaluate() {
+    for (std::size_t i = 0; i < v_.size(); ++i) offset_[i] = v_[i] - problem_.v_star[i];
+    MultiplyA(offset_, &momentum_);
+    cost_ = 0.5 * Dot(static_cast<int>(v_.size()), offset_.data(), momentum_.data());
+    std::fill(impulse_.begin(), impulse_.end(), 0.0);
+    for (std::size_t c = 0; c < problem_.contacts.size(); ++c) {
+      const ConvexProblem::Contact& contact = problem_.contacts[c];
+      v_c_[c] = problem_.ContactVelocity(static_cast<int>(c), v_);
+      const Vector3d y = (contact.v_hat - v_c_[c]).cwiseQuotient(contact.R);
+      projections_[c] = ProjectOntoFrictionCone(y, contact.R, contact.friction);
+      const Vector3d& gamma = projections_[c].gamma;
+      cost_ += 0.5 * gamma.dot(contact.R.cwiseProduct(gamma));
+      problem_.AddContactImpulse(static_cast<int>(c), gamma, impulse_);
+    }
+    for (std::size_t i = 0; i < v_.size(); ++i) gradient_[i] = momentum_[i] - impulse_[i];
+  }
+
+  // Δv = −H⁻¹ ∇ℓ, with H = A + JᵀGJ factored only when some G changed
+  bool FindDirection(SapResult* result) {
+    bool same = factored_;
+    for (std::size_t c = 0; same && c < projections_.size(); ++c) same = projections_[c].G == previous_G_[c];
+    if (!same) {
+      AssembleHessian();
+      if (FactorCholesky(problem_.size, hessian_.data(), problem_.size) >= 0) return false;
+      for (std::size_t c = 0; c < projections_.size(); ++c) previous_G_[c] = projections_[c].G;
+      factored_ = true;
+      ++result->factorisations;
+    }
+    for (std::size_t i = 0; i < dv_.size(); ++i) dv_[i] = -gradient_[i];
+    SolveLower(problem_.size, hessian_.data(), problem_.size, dv_.data());
+    SolveLowerTransposed(problem_.size, hessian_.data(), problem_.size, dv_.data());
+
+    // what the line search needs along Δv
+    MultiplyA(dv_, &Adv_);
+    for (std::size_t c = 0; c < dv_c_.size(); ++c) {
+      dv_c_[c] = problem_.ContactVelocity(static_cast<int>(c), dv_) - problem_.contacts[c].bias;
+    }
+    const int n = problem_.size;
+    slope_A_ = Dot(n, dv_.data(), momentum_.data());
+    curvature_A_ = Dot(n, dv_.data(), Adv_.data());
+    return true;
+  }
+
+  // lower triangle only
+  void AssembleHessian() {
+    const int n = problem_.size;
+    std::fill(hessian_.begin(), hessian_.end(), 0.0);
+    for (const ConvexProblem::Block& block : problem_.blocks) {
+      for (int j = 0; j < block.size; ++j) {
+        const double* source = block.A + std::size_t(j) * block.size;
+        double* target = &hessian_[std::size_t(block.first + j) * n + block.first];
+        std::copy(source + j, source + block.size, target + j);
+      }
+    }
+    for (std::size_t c = 0; c < problem_.contacts.size(); ++c) {
+      const ConvexProblem::Contact& contact = problem_.contacts[c];
+      if (projections_[c].mode == ConeMode::kOpen) continue;
+      const Eigen::Matrix3d& G = projections_[c].G;
+      for (int a = 0; a < contact.num_entries; ++a) {
+        const ConvexProblem::Entry& right = problem_.entries[contact.first_entry + a];
+        for (int j = 0; j < right.columns; ++j) {
+          const double* J = &problem_.values[right.values + 3 * j];
+          const Vector3d GJ = G * Vector3d(J[0], J[1], J[2]);
+          const int column = right.first + j;
+          for (int b = 0; b < contact.num_entries; ++b) {
+            const ConvexProblem::Entry& left = problem_.entries[contact.first_entry + b];
+            const double* K = &problem_.values[left.values];
+            for (int i = 0; i < left.columns; ++i) {
+              const int row = left.first + i;
+              if (row < column) continue;
+              hessian_[std::size_t(column) * n + row] +=
+                  K[3 * i] * GJ.x() + K[3 * i + 1] * GJ.y() + K[3 * i + 2] * GJ.z();
+            }
+          }
+        }
+      }
+    }
+  }
+
+  // ℓ′ and ℓ″ along Δv
+  double Slope(double alpha, double* curvature) const {
+    double slope = slope_A_ + alpha * curvature_A_;
+    if (curvature != nullptr) *curvature = curvature_A_;
+    for (std::size_t c = 0; c < dv_c_.size(); ++c) {
+      const ConvexProblem::Contact& contact = problem_.contacts[c];
+      const Vector3d y = (contact.v_hat - v_c_[c] - alpha * dv_c_[c]).cwiseQuotient(contact.R);
+      if (curvature != nullptr) {
+        const ConeProjection p = ProjectOntoFrictionCone(y, contact.R, contact.friction);
+        slope -= dv_c_[c].dot(p.gamma);
+        *curvature += dv_c_[c].dot(p.G * dv_c_[c]);
+      } else {
+        slope -= dv_c_[c].dot(ProjectImpulse(y, contact.R, contact.friction));
+      }
+    }
+    return slope;
+  }
+
+  // the α at which ℓ′ vanishes: Newton kept inside a bracket
+  double SearchExactly() const {
+    constexpr double kMax = 1.5;
+    double curvature = 0;
+    const double start = Slope(0, nullptr);
+    if (Slope(kMax, nullptr) <= 0) return kMax;
+    double low = 0, high = kMax, alpha = 1;
+    for (int k = 0; k < 100; ++k) {
+      const double slope = Slope(alpha, &curvature);
+      if (std::abs(slope) <= 1e-8 * std::abs(start)) break;
+      (slope > 0 ? high : low) = alpha;
+      double next = alpha - slope / curvature;
+      if (!(next > low && next < high)) next = 0.5 * (low + high);
+      if (high - low < 1e-14) break;
+      alpha = next;
+    }
+    return alpha;
+  }
+
+  double Cost(double alpha) const {
+    double cost = 0.5 * Dot(problem_.size, offset_.data(), momentum_.data()) + alpha * slope_A_ +
+                  0.5 * alpha * alpha * curvature_A_;
+    for (std::size_t c = 0; c < dv_c_.size(); ++c) {
+      const ConvexProblem::Contact& contact = problem_.contacts[c];
+      const Vector3d y = (contact.v_hat - v_c_[c] - alpha * dv_c_[c]).cwiseQuotient(contact.R);
+      const Vector3d gamma = ProjectImpulse(y, contact.R, contact.friction);
+      cost += 0.5 * gamma.dot(contact.R.cwiseProduct(gamma));
+    }
+    return cost;
+  }
+
+  // Armijo's rule from α = 1.25, then on while the cost still falls
+  double Backtrack() const {
+    constexpr double kRho = 0.8, kC = 1e-4;
+    const double slope = Slope(0, nullptr);
+    double alpha = 1.25;
+    double cost = Cost(alpha);
+    for (int k = 0; k < 60; ++k) {
+      const double next = Cost(kRho * alpha);
+      if (cost <= cost_ + kC * alpha * slope && cost <= next) break;
+      alpha *= kRho;
+      cost = next;
+    }
+    return alpha;
+  }
+
+  const ConvexProblem& problem_;
+  const SapOptions& options_;
+  std::vector<double> v_, offset_, momentum_, impulse_, gradient_, dv_, Adv_, Av_, scale_, hessian_;
+  std::vector<ConeProjection> projections_;
+  std::vector<Eigen::Matrix3d> previous_G_;
+  std::vector<Vector3d> v_c_, dv_c_;
+  double cost_ = 0, slope_A_ = 0, curvature_A_ = 0;
+  bool factored_ = false;
+};
+
+}  // namespace
+
+Vector3d ConvexProblem::ContactVelocity(int contact, std::span<const double> v) const {
+  const Contact& c = contacts[contact];
+  Vector3d velocity = c.bias;
+  for (int e = c.first_entry; e < c.first_entry + c.num_entries; ++e) {
+    const Entry& entry = entries[e];
+    const double* J = &values[entry.values];
+    for (int j = 0; j < entry.columns; ++j, J += 3) {
+      velocity += v[entry.first + j] * Vector3d(J[0], J[1], J[2]);
+    }
+  }
+  return velocity;
+}
+
+void ConvexProblem::AddContactImpulse(int contact, const Vector3d& gamma, std::span<double> impulse) const {
+  const Contact& c = contacts[contact];
+  for (int e = c.first_entry; e < c.first_entry + c.num_entries; ++e) {
+    const Entry& entry = entries[e];
+    const double* J = &values[entry.values];
+    for (int j = 0; j < entry.columns; ++j, J += 3) {
+      impulse[entry.first + j] += J[0] * gamma.x() + J[1] * gamma.y() + J[2] * gamma.z();
+    }
+  }
+}
+
+SapResult SolveSap(const ConvexProblem& problem, std::span<const double> guess, const SapOptions& options) {
+  return SapSolver(problem, guess, options).Solve();
+}
+
+}  // namespace pliant::solvers

@@ -1,0 +1,57 @@
+#include "solvers/corrective/projected_gauss_seidel.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pliant::solvers {
+
+using Eigen::Vector3d;
+
+GaussSeidelResult SolveProjectedGaussSeidel(const DelassusOperator& W, const std::vector<CorrectiveContact>& contacts,
+                                            const std::vector<Vector3d>& guess, const GaussSeidelOptions& options) {
+  const double h = options.h;
+  GaussSeidelResult result;
+  result.impulse = guess;
+  std::vector<Vector3d>& lambda = result.impulse;
+  const auto relative_velocity = [&](int i) {
+    Vector3d v = contacts[i].v_free;
+    for (const int j : W.neighbours(i)) v += W.block(i, j) * lambda[j];
+    return v;
+  };
+
+  while (result.sweeps < options.max_sweeps && !result.converged) {
+    double change = 0, largest = 0;
+    for (int i = 0; i < static_cast<int>(contacts.size()); ++i) {
+      const CorrectiveContact& contact = contacts[i];
+      const auto W_ii = W.block(i, i);
+      if (!(W_ii(2, 2) > 0)) continue;
+      const Vector3d before = lambda[i];
+
+      // normal: h (v_n + compliance λ_n / h²) closes the gap, or the contact is open
+      Vector3d v = relative_velocity(i);
+      const double soft = contact.compliance / (h * h);
+      const double delta_n = contact.gap + h * (v.z() + soft * before.z());
+      lambda[i].z() = std::max(0.0, before.z() - delta_n / (h * (W_ii(2, 2) + soft)));
+
+      // tangent, after the normal impulse has changed
+      v += W_ii.col(2) * (lambda[i].z() - before.z());
+      const double step = 2 / (W_ii(0, 0) + W_ii(1, 1));
+      Eigen::Vector2d tangent = before.head<2>() - step * v.head<2>();
+      const double length = std::sqrt(tangent.squaredNorm());
+      const double limit = contact.friction * lambda[i].z();
+      if (length > limit) tangent *= limit / length;
+      lambda[i].head<2>() = tangent;
+
+      change = std::max(change, (lambda[i] - before).cwiseAbs().maxCoeff());
+      largest = std::max(largest, lambda[i].cwiseAbs().maxCoeff());
+    }
+    ++result.sweeps;
+    result.residual = largest > 0 ? change / largest : 0;
+    result.residuals.push_back(result.residual);
+    result.converged = result.residual <= options.tolerance;
+  }
+  if (contacts.empty()) result.converged = true;
+  return result;
+}
+
+}  // namespace pliant::solvers
