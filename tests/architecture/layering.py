@@ -1,0 +1,174 @@
+"""The rules of the house: which room may know which, which library may appear where, and how large a room may grow.
+
+Reads the #includes of the sources and the link lines of CMakeLists.txt and returns what breaks a rule, a line each.
+"""
+
+import pathlib
+import re
+from collections import defaultdict
+
+SOLVERS = ["solvers/linalg", "solvers/convex", "solvers/delassus", "solvers/corrective"]
+PHYSICS = [f"physics/{room}" for room in
+           ("spatial", "geometry", "dynamics", "rigid", "fem", "contact", "stepping", "world", "scene")]
+
+# Room → the other rooms it may know. A folder inside a room counts as that room, and may be known by it.
+# stepping does not know rigid and fem: a method never asks a block what it is.
+ROOMS = {
+    "solvers/linalg": [],
+    "solvers/convex": ["solvers/linalg"],
+    "solvers/delassus": ["solvers/linalg"],
+    "solvers/corrective": ["solvers/linalg", "solvers/delassus"],
+    "physics/spatial": [],
+    "physics/geometry": ["physics/spatial"],
+    "physics/dynamics": ["physics/spatial", "physics/geometry", *SOLVERS],
+    "physics/rigid": ["physics/spatial", "physics/geometry", "physics/dynamics", *SOLVERS],
+    "physics/fem": ["physics/spatial", "physics/geometry", "physics/dynamics", *SOLVERS],
+    "physics/contact": PHYSICS[:5] + SOLVERS,
+    "physics/stepping": PHYSICS[:3] + ["physics/contact", *SOLVERS],
+    "physics/world": PHYSICS[:7] + SOLVERS,
+    "physics/scene": PHYSICS[:8] + ["proto"],
+    "server/host": [*PHYSICS, "proto"],
+    "server/run": [*PHYSICS, "proto"],
+    "server/control": [*PHYSICS, "proto", "server/host"],
+    "server/stream": [*PHYSICS, "proto", "server/host"],
+    "server/rpc": [*PHYSICS, "proto", "server/host", "server/control", "server/stream"],
+    "server/gateway": [*PHYSICS, "proto", "server/host", "server/control", "server/stream", "server/rpc"],
+    "server/main": [*PHYSICS, "proto", "server/host", "server/run", "server/control", "server/stream", "server/rpc",
+                    "server/gateway"],
+    "clients/cpp": ["proto"],
+    "clients/cli": ["proto", "clients/cpp"],
+}
+
+# Library → (what its includes look like, what it is called on a link line, where it may appear).
+LIBRARIES = {
+    "Eigen": (r"Eigen/", r"Eigen3::", ["solvers", "physics", "server"]),
+    "TBB": (r"(oneapi/)?tbb/", r"TBB::", ["solvers", "physics", "server"]),
+    "SuiteSparse": (r"(suitesparse/)?(amd|camd|colamd|cholmod|umfpack|SuiteSparse\w*)\.h$",
+                    r"\$\{(AMD|CAMD|CHOLMOD|UMFPACK)_LIBRARY\}", ["solvers"]),
+    "METIS": (r"metis\.h$", r"\$\{METIS_LIBRARY\}", ["solvers"]),
+    "xxHash": (r"xxhash\.h$", r"\$\{XXHASH_LIBRARY\}", ["physics"]),
+    "Abseil": (r"absl/", r"absl::", ["solvers", "physics", "server", "clients"]),
+    "protobuf": (r"google/protobuf/|google/rpc/", r"protobuf::", ["physics/scene", "server", "clients"]),
+    "yaml-cpp": (r"yaml-cpp/", r"yaml-cpp$", ["physics/scene", "server/main"]),
+    "assimp": (r"assimp/", r"\$\{ASSIMP_LIBRARY\}", ["physics/scene"]),
+    "gRPC": (r"grpc(pp)?/", r"gRPC::", ["server/rpc", "server/gateway", "server/main", "clients"]),
+    "Boost": (r"boost/", r"Boost::", ["server/gateway", "server/main"]),
+    "spdlog": (r"spdlog/", r"spdlog::", ["server"]),
+    "CLI11": (r"CLI/", r"CLI11::", ["server/main", "clients"]),
+    "nlohmann_json": (r"nlohmann/", r"nlohmann_json::", ["server", "clients"]),
+    "the system": (r"[a-z_0-9]+$|\w+intrin\.h$|(sys|arpa|netinet|net|linux)/|"
+                   r"(unistd|signal|fcntl|poll|pthread|sched|errno|dirent|termios|netdb|dlfcn|ifaddrs)\.h$",
+                   r"Threads::", ["solvers", "physics", "server", "clients"]),
+}
+
+MOST_IDEAS = 14  # in a folder; `bvh.h` and `bvh.cc` are one idea
+MOST_LINES = 800
+SOURCES = {".h", ".cc", ".ts", ".py", ".proto"}
+HOUSE = ["solvers", "physics", "server", "clients", "web_viewer", "tests", "benchmarks", "proto"]
+FETCHED_OR_MADE = {"node_modules", "dist", "gen", "proto_gen", "__pycache__"}
+
+
+def room_of(path):
+    """The room that a path lies in, or None."""
+    parts = pathlib.PurePosixPath(path).parts
+    if parts[:2] == ("pliant", "v1") or parts[:1] == ("proto",):
+        return "proto"
+    room = "/".join(parts[:2])
+    return room if room in ROOMS else None
+
+
+def within(room, places):
+    return any(room == place or room.startswith(place + "/") for place in places)
+
+
+def include_problems(root):
+    """Arrows between rooms, and uses of libraries, that the tables do not allow."""
+    for top in ("solvers", "physics", "server", "clients"):
+        for path in sorted((root / top).rglob("*")):
+            if path.suffix not in (".h", ".cc"):
+                continue
+            file = path.relative_to(root).as_posix()
+            room = room_of(file)
+            if room is None:
+                yield f"{file}: lies in no room that the test knows; add the room to ROOMS with what it may know"
+                continue
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
+                if match:
+                    for problem in arrow_problems(root, room, match[1] == '"', match[2]):
+                        yield f"{file}:{number}: {problem}"
+
+
+def arrow_problems(root, room, quoted, target):
+    other = room_of(target)
+    if other == room:
+        return
+    if other is not None:
+        if other not in ROOMS[room]:
+            yield f"{room} may not know {other} (#include \"{target}\")"
+        return
+    for name, (pattern, _, places) in LIBRARIES.items():
+        if re.match(pattern, target) and not (quoted and (root / target).exists()):
+            if not within(room, places):
+                yield f"{room} may not use {name} (#include {target}); only {', '.join(places)} may"
+            return
+    yield f"'{target}' is neither a room's header, named from the root of the tree, nor of a library that the test knows"
+
+
+def link_problems(root):
+    """Link lines that draw an arrow the tables do not allow."""
+    text = re.sub(r"#.*", "", (root / "CMakeLists.txt").read_text())
+    for call, arguments in re.findall(r"\b(pliant_room|pliant_program)\(([^)]*)\)", text):
+        words = arguments.split()
+        path, links = (words[0], words[1:]) if call == "pliant_room" else (words[1], words[2:])
+        if path.startswith(("tests/", "benchmarks")):
+            continue
+        room = room_of(path)
+        if room is None:
+            yield f"CMakeLists.txt: {path} is no room that the test knows"
+            continue
+        for link in links:
+            other = room_of(link)
+            if other is not None:
+                if other != room and other not in ROOMS[room]:
+                    yield f"CMakeLists.txt: {path} may not link {link}"
+                continue
+            known = [(name, places) for name, (_, pattern, places) in LIBRARIES.items() if re.match(pattern, link)]
+            if not known:
+                yield f"CMakeLists.txt: {path} links {link}, which the test does not know"
+            elif not within(room, known[0][1]):
+                yield f"CMakeLists.txt: {path} may not link {known[0][0]} ({link})"
+
+
+def viewer_problems(root):
+    """The viewer knows the wire contract and nothing else of the house."""
+    home = root / "web_viewer"
+    for path in sorted((home / "src").rglob("*.ts")):
+        if FETCHED_OR_MADE & set(path.relative_to(root).parts):
+            continue
+        for target in re.findall(r'(?:from|import)\s*\(?\s*["\'](\.[^"\']*)["\']', path.read_text()):
+            reached = (path.parent / target).resolve()
+            if not reached.is_relative_to(home.resolve()) and not reached.is_relative_to((root / "proto").resolve()):
+                yield f"{path.relative_to(root)}: imports {target}, outside web_viewer/ and proto/"
+
+
+def size_problems(root):
+    """Folders and files that hold more than one idea should."""
+    ideas = defaultdict(set)
+    for top in HOUSE:
+        for path in sorted((root / top).rglob("*")):
+            file = path.relative_to(root)
+            if path.suffix not in SOURCES or FETCHED_OR_MADE & set(file.parts) or not path.is_file():
+                continue
+            ideas[file.parent.as_posix()].add(path.stem)
+            lines = len(path.read_text().splitlines())
+            if lines > MOST_LINES:
+                yield f"{file.as_posix()}: {lines} lines, more than {MOST_LINES}: it holds two ideas"
+    for folder, stems in sorted(ideas.items()):
+        if len(stems) > MOST_IDEAS:
+            yield f"{folder}/: {len(stems)} files, more than {MOST_IDEAS} (a header and its source count as one): it is two rooms"
+
+
+def problems(root):
+    root = pathlib.Path(root)
+    return [*include_problems(root), *link_problems(root), *viewer_problems(root), *size_problems(root)]

@@ -1,0 +1,117 @@
+"""The tree keeps the rules of layering.py, and each rule catches what it is there for."""
+
+import pathlib
+import tempfile
+import unittest
+
+import layering
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class House(unittest.TestCase):
+    def test_every_arrow_and_size_is_allowed(self):
+        found = layering.problems(ROOT)
+        self.assertEqual(found, [], "\n" + "\n".join(found))
+
+    def test_arrows_have_no_cycle(self):
+        done, open_rooms = {"proto"}, dict(layering.ROOMS)
+        while open_rooms:
+            ready = [room for room, known in open_rooms.items() if set(known) <= done]
+            self.assertTrue(ready, f"a cycle among {sorted(open_rooms)}")
+            done.update(ready)
+            for room in ready:
+                del open_rooms[room]
+
+
+class Catches(unittest.TestCase):
+    """Each test plants one fault in a small clean tree."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.root = pathlib.Path(self.folder.name)
+        self.write("CMakeLists.txt", "pliant_room(physics/geometry physics/spatial absl::status)\n")
+        self.write("physics/spatial/transform.h", "#include <cmath>\n#include <Eigen/Core>\n")
+        self.write("physics/geometry/bvh.cc", '#include "physics/spatial/transform.h"\n#include "absl/status/status.h"\n')
+        self.write("web_viewer/src/main.ts", 'import { draw } from "./draw";\n')
+
+    def write(self, path, text):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def found(self, *parts):
+        found = layering.problems(self.root)
+        self.assertEqual(len(found), 1, found)
+        for part in parts:
+            self.assertIn(part, found[0])
+
+    def test_nothing_in_a_clean_tree(self):
+        self.assertEqual(layering.problems(self.root), [])
+
+    def test_an_include_against_the_arrow(self):
+        self.write("physics/spatial/transform.cc", '#include <vector>\n#include "physics/geometry/bvh.h"\n')
+        self.found("physics/spatial/transform.cc:2", "may not know physics/geometry")
+
+    def test_a_method_that_asks_what_a_block_is(self):
+        self.write("physics/stepping/convex.cc", '#include "physics/fem/fem_block.h"\n')
+        self.found("may not know physics/fem")
+
+    def test_a_solver_that_knows_physics(self):
+        self.write("solvers/convex/sap.cc", '#include "physics/spatial/transform.h"\n')
+        self.found("may not know physics/spatial")
+
+    def test_physics_that_knows_the_server(self):
+        self.write("physics/world/world.cc", '#  include "server/host/clock.h"\n')
+        self.found("may not know server/host")
+
+    def test_protobuf_outside_the_scene_room(self):
+        self.write("physics/world/world.cc", '#include "pliant/v1/scene.pb.h"\n')
+        self.found("may not know proto")
+        self.write("physics/world/world.cc", "#include <google/protobuf/message.h>\n")
+        self.found("may not use protobuf")
+
+    def test_a_client_that_knows_more_than_the_contract(self):
+        self.write("clients/cli/main.cc", '#include "physics/spatial/transform.h"\n')
+        self.found("may not know physics/spatial")
+
+    def test_an_include_that_is_not_named_from_the_root(self):
+        self.write("physics/geometry/bvh.h", '#include "../spatial/transform.h"\n')
+        self.found("physics/geometry/bvh.h:1")
+
+    def test_a_library_nobody_declared(self):
+        self.write("physics/geometry/hull.cc", "#include <CGAL/convex_hull_3.h>\n")
+        self.found("CGAL/convex_hull_3.h")
+
+    def test_a_room_nobody_declared(self):
+        self.write("physics/magic/wand.cc", "")
+        self.found("physics/magic/wand.cc", "no room")
+
+    def test_a_link_line_against_the_arrow(self):
+        self.write("CMakeLists.txt", "pliant_room(physics/spatial Eigen3::Eigen\n  physics/geometry)  # a comment\n")
+        self.found("physics/spatial may not link physics/geometry")
+
+    def test_a_library_on_a_link_line_that_may_not_have_it(self):
+        self.write("CMakeLists.txt", "pliant_program(pliant clients/cli proto TBB::tbb)\n")
+        self.found("clients/cli may not link TBB")
+
+    def test_a_viewer_that_reaches_into_the_server(self):
+        self.write("web_viewer/src/main.ts", 'import { x } from "../../server/gateway/x";\n')
+        self.found("web_viewer/src/main.ts")
+
+    def test_a_folder_with_too_many_ideas(self):
+        for i in range(layering.MOST_IDEAS):
+            self.write(f"physics/fem/idea_{i}.h", "")
+            self.write(f"physics/fem/idea_{i}.cc", "")
+        self.assertEqual(layering.problems(self.root), [])
+        self.write("physics/fem/one_more.h", "")
+        self.found("physics/fem/", "two rooms")
+
+    def test_a_file_that_is_too_long(self):
+        self.write("tests/physics/fem/block_test.cc", "\n" * (layering.MOST_LINES + 1))
+        self.found("tests/physics/fem/block_test.cc", "two ideas")
+
+
+if __name__ == "__main__":
+    unittest.main()
