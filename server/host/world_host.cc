@@ -154,6 +154,7 @@ void WorldHost::RequestStop(const absl::Status& reason) {
   }
   wake_.notify_one();
   for (Request& request : abandoned) request.refuse(reason);
+  on_publish_();
 }
 
 void WorldHost::Join() {

@@ -73,11 +73,12 @@ class WorldHost {
   // Publishes again, because what the controller tells has changed.
   void Touch();
 
-  // Ends stepping after the step under way. Requests that wait, and a long one under way, fail with `reason`.
+  // Ends stepping after the step under way, and tells who looks. Requests that wait, and a long one under way, fail with `reason`.
   // Does not block; Join does. Join is never called from the stepping thread.
   void RequestStop(const absl::Status& reason);
   void Join();
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
+  const absl::Status& stop_reason() const { return stop_reason_; }  // once stopping()
 
  private:
   struct Request {

@@ -1,0 +1,211 @@
+#include "server/stream/messages.h"
+
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "physics/world/probes.h"
+
+namespace pliant::server {
+namespace {
+
+void WritePose(const physics::RigidTransform& X, google::protobuf::RepeatedField<double>* pose) {
+  const Eigen::Quaterniond q(X.R);
+  for (const double number : {X.p.x(), X.p.y(), X.p.z(), q.w(), q.x(), q.y(), q.z()}) pose->Add(number);
+}
+
+void WriteMesh(const physics::TriangleMesh& mesh, v1::TriangleMesh* message) {
+  for (const Eigen::Vector3d& p : mesh.vertices) {
+    for (int i = 0; i < 3; ++i) message->add_vertices(static_cast<float>(p[i]));
+  }
+  for (const auto& triangle : mesh.triangles) {
+    for (const int vertex : triangle) message->add_indices(vertex);
+  }
+}
+
+void WriteGeometry(const physics::Geometry& geometry, v1::ShapeDescription* shape) {
+  std::visit(
+      [shape](const auto& g) {
+        using G = std::decay_t<decltype(g)>;
+        if constexpr (std::is_same_v<G, physics::Sphere>) {
+          shape->mutable_sphere()->set_radius(g.radius);
+        } else if constexpr (std::is_same_v<G, physics::Box>) {
+          for (int i = 0; i < 3; ++i) shape->mutable_box()->add_size(2 * g.half_size[i]);
+        } else if constexpr (std::is_same_v<G, physics::Capsule>) {
+          shape->mutable_capsule()->set_radius(g.radius);
+          shape->mutable_capsule()->set_length(g.length);
+        } else if constexpr (std::is_same_v<G, physics::Cylinder>) {
+          shape->mutable_cylinder()->set_radius(g.radius);
+          shape->mutable_cylinder()->set_length(g.length);
+        } else if constexpr (std::is_same_v<G, physics::Ellipsoid>) {
+          for (int i = 0; i < 3; ++i) shape->mutable_ellipsoid()->add_radii(g.radii[i]);
+        } else if constexpr (std::is_same_v<G, physics::HalfSpace>) {
+          shape->mutable_half_space();
+        } else if constexpr (std::is_same_v<G, physics::ConvexMesh>) {
+          WriteMesh(*g.hull, shape->mutable_triangles());
+        } else {
+          static_assert(std::is_same_v<G, physics::SurfaceMesh>);
+          WriteMesh(*g.mesh, shape->mutable_triangles());
+        }
+      },
+      geometry);
+}
+
+v1::RigidBody::Motion WriteMotion(physics::Motion motion) {
+  switch (motion) {
+    case physics::Motion::kFixed: return v1::RigidBody::MOTION_FIXED;
+    case physics::Motion::kKinematic: return v1::RigidBody::MOTION_KINEMATIC;
+    case physics::Motion::kFree: return v1::RigidBody::MOTION_FREE;
+  }
+  return v1::RigidBody::MOTION_UNSPECIFIED;
+}
+
+void DescribeRigid(const physics::Body& body, v1::RigidDescription* message) {
+  message->set_name(body.name);
+  message->set_motion(WriteMotion(body.motion));
+  for (const physics::Shape& shape : body.shapes) {
+    v1::ShapeDescription* description = message->add_shapes();
+    WritePose(shape.X_BS, description->mutable_pose());
+    WriteGeometry(shape.geometry, description);
+  }
+}
+
+void DescribeDeformable(const physics::Body& body, v1::DeformableDescription* message) {
+  message->set_name(body.name);
+  message->set_vertices(static_cast<int>(body.mesh.vertices.size()));
+  message->set_tetrahedra(static_cast<int>(body.mesh.tetrahedra.size()));
+  message->set_youngs_modulus(body.youngs_modulus);
+  message->set_poissons_ratio(body.poissons_ratio);
+  message->set_density(body.density);
+
+  // the surface in numbers of its own, in the order of the frames
+  std::vector<int> surface_of(body.mesh.vertices.size(), -1);
+  v1::TriangleMesh* surface = message->mutable_surface();
+  for (const int vertex : body.surface.vertices) {
+    surface_of[vertex] = message->surface_to_volume_size();
+    message->add_surface_to_volume(vertex);
+    for (int i = 0; i < 3; ++i) surface->add_vertices(static_cast<float>(body.mesh.vertices[vertex][i]));
+  }
+  for (const auto& triangle : body.surface.triangles) {
+    for (const int vertex : triangle) surface->add_indices(surface_of[vertex]);
+  }
+}
+
+}  // namespace
+
+v1::World DescribeStatus(const std::string& id, const Published& published) {
+  const physics::Model& model = *published.snapshot->model;
+  v1::World world;
+  world.set_name(absl::StrCat("worlds/", id));
+  world.set_scene_name(model.name);
+  world.set_model_hash(model.hash);
+  *world.mutable_clock() = DescribeClock(published.clock);
+  world.set_step(published.snapshot->state.step);
+  world.set_time(published.snapshot->state.time);
+  world.set_time_step(model.time_step);
+  *world.mutable_last_report() = DescribeReport(published, false);
+  if (published.fault) *world.mutable_fault() = DescribeFault(*published.fault);
+  world.set_method(model.method.kind == physics::MethodKind::kConvex ? "convex" : "corrective");
+  world.set_stopped(published.control.stopped);
+
+  v1::ModelSize* size = world.mutable_size();
+  size->set_dofs(model.velocity_offsets.back());
+  for (const physics::Body& body : model.bodies) {
+    if (!body.deformable) {
+      size->set_rigid_bodies(size->rigid_bodies() + 1);
+      continue;
+    }
+    size->set_deformables(size->deformables() + 1);
+    size->set_vertices(size->vertices() + static_cast<int>(body.mesh.vertices.size()));
+    size->set_tetrahedra(size->tetrahedra() + static_cast<int>(body.mesh.tetrahedra.size()));
+  }
+  return world;
+}
+
+v1::WorldDescription DescribeModel(const std::string& id, const physics::Model& model) {
+  v1::WorldDescription description;
+  description.set_name(absl::StrCat("worlds/", id));
+  description.set_scene_name(model.name);
+  description.set_model_hash(model.hash);
+  description.set_time_step(model.time_step);
+  for (int i = 0; i < 3; ++i) description.add_gravity(model.gravity[i]);
+  for (const physics::Body& body : model.bodies) {
+    if (body.deformable) {
+      DescribeDeformable(body, description.add_deformables());
+    } else {
+      DescribeRigid(body, description.add_rigid_bodies());
+    }
+  }
+  return description;
+}
+
+v1::StepReport DescribeReport(const Published& published, bool with_energies) {
+  const physics::Snapshot& snapshot = *published.snapshot;
+  const physics::StepReport& report = snapshot.report;
+  v1::StepReport message;
+  message.set_step(snapshot.state.step);
+  message.set_time(snapshot.state.time);
+  message.set_converged(report.converged);
+  message.set_stalled(report.stalled);
+  message.set_iterations(report.iterations);
+  message.set_residual(report.residual);
+  message.set_contacts(static_cast<int>(report.contacts.size()));
+  message.set_constraints(report.constraints);
+  message.set_participating_dofs(report.participating);
+  message.set_step_seconds(report.seconds);
+  for (const auto& [phase, seconds] : report.phase_seconds) (*message.mutable_phase_seconds())[phase] = seconds;
+  message.set_real_time_rate(published.rate);
+  message.set_lag(published.lag);
+  if (with_energies) {
+    const physics::Energies energies = physics::CalcEnergies(*snapshot.model, snapshot.state, -1);
+    message.set_kinetic_energy(energies.kinetic);
+    message.set_elastic_energy(energies.elastic);
+    message.set_potential_energy(energies.potential);
+  }
+  return message;
+}
+
+v1::Clock DescribeClock(const ClockMode& mode) {
+  v1::Clock clock;
+  switch (mode.kind) {
+    case ClockMode::Kind::kPaused: clock.mutable_paused(); break;
+    case ClockMode::Kind::kRealTime: clock.mutable_real_time()->set_factor(mode.factor); break;
+    case ClockMode::Kind::kFreeRun: clock.mutable_free_run(); break;
+  }
+  return clock;
+}
+
+v1::Fault DescribeFault(const physics::WorldFault& fault) {
+  v1::Fault message;
+  message.set_step(fault.step);
+  message.set_time(fault.time);
+  message.set_reason(fault.reason);
+  message.set_body(fault.body);
+  return message;
+}
+
+absl::StatusOr<physics::FieldMeasure> ReadMeasure(v1::FieldMeasure measure) {
+  switch (measure) {
+    case v1::FIELD_MEASURE_UNSPECIFIED:
+    case v1::FIELD_MEASURE_VON_MISES_STRAIN: return physics::FieldMeasure::kVonMisesStrain;
+    case v1::FIELD_MEASURE_VON_MISES_STRESS: return physics::FieldMeasure::kVonMisesStress;
+    case v1::FIELD_MEASURE_VOLUME_RATIO: return physics::FieldMeasure::kVolumeRatio;
+    case v1::FIELD_MEASURE_PRINCIPAL_STRETCH: return physics::FieldMeasure::kPrincipalStretch;
+    default: break;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("measure: ", static_cast<int>(measure),
+                                                 " is no measure that this server knows; expected 1 to 4"));
+}
+
+v1::FieldMeasure WriteMeasure(physics::FieldMeasure measure) {
+  switch (measure) {
+    case physics::FieldMeasure::kVonMisesStrain: return v1::FIELD_MEASURE_VON_MISES_STRAIN;
+    case physics::FieldMeasure::kVonMisesStress: return v1::FIELD_MEASURE_VON_MISES_STRESS;
+    case physics::FieldMeasure::kVolumeRatio: return v1::FIELD_MEASURE_VOLUME_RATIO;
+    case physics::FieldMeasure::kPrincipalStretch: return v1::FIELD_MEASURE_PRINCIPAL_STRETCH;
+  }
+  return v1::FIELD_MEASURE_UNSPECIFIED;
+}
+
+}  // namespace pliant::server

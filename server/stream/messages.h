@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+#include "pliant/v1/scene.pb.h"
+#include "pliant/v1/world.pb.h"
+#include "physics/dynamics/block.h"
+#include "server/host/published.h"
+#include "server/host/world_host.h"
+
+namespace pliant::server {
+
+// What the wire says of a world: the same for every transport.
+
+v1::World DescribeStatus(const std::string& id, const Published& published);
+
+// Shapes, surfaces and names; takes as long as the meshes are large.
+v1::WorldDescription DescribeModel(const std::string& id, const physics::Model& model);
+
+// `with_energies` costs a pass over all elements.
+v1::StepReport DescribeReport(const Published& published, bool with_energies);
+
+v1::Clock DescribeClock(const ClockMode& mode);
+v1::Fault DescribeFault(const physics::WorldFault& fault);
+
+// Von Mises strain when unspecified; INVALID_ARGUMENT for a number that means nothing here.
+absl::StatusOr<physics::FieldMeasure> ReadMeasure(v1::FieldMeasure measure);
+v1::FieldMeasure WriteMeasure(physics::FieldMeasure measure);
+
+}  // namespace pliant::server
