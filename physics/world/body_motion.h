@@ -6,8 +6,9 @@ namespace pliant::physics {
 
 // How bodies of any kind lie and move, in W. `body` is an index in Model::bodies.
 
-Eigen::Vector3d CalcCenterOfMass(const Model& model, const State& state, int body);          // [m]
-Eigen::Vector3d CalcCenterOfMassVelocity(const Model& model, const State& state, int body);  // [m/s]
+Eigen::Vector3d CalcCenterOfMass(const Model& model, const State& state, int body);  // [m]
+Eigen::Vector3d CalcCenterOfMassVelocity(const Model& model, const State& state,
+                                         int body);  // [m/s]
 
 // A vertex of a deformable body [m], [m/s].
 Eigen::Vector3d CalcVertexPosition(const Model& model, const State& state, int body, int vertex);
@@ -19,8 +20,8 @@ Eigen::Vector3d CalcPointPosition(const Model& model, const State& state, int bo
 Eigen::Vector3d CalcPointVelocity(const Model& model, const State& state, int body,
                                   const Eigen::Vector3d& p_BP);
 
-// Rotation of a body; of a deformable one the proper rotation that takes its rest shape nearest to its present one
-// (polar factor of Σ V_e (x_e − x̄)(X_e − X̄)ᵀ over element centroids). w ≥ 0.
+// Rotation of a body; of a deformable one the proper rotation that takes its rest shape nearest to
+// its present one (polar factor of Σ V_e (x_e − x̄)(X_e − X̄)ᵀ over element centroids). w ≥ 0.
 Eigen::Quaterniond CalcOrientation(const Model& model, const State& state, int body);
 Eigen::Vector3d CalcAngularVelocity(const Model& model, const State& state, int body);  // [rad/s]
 

@@ -7,8 +7,8 @@ ContactWrench CalcContactWrench(const Model& model, const State& state, const St
                                 int body, int other, double h) {
   ContactWrench wrench;
   // contacts are where they were at the start of the step: take the centre of mass there too
-  const Eigen::Vector3d p_WBcm = CalcCenterOfMass(model, state, body) -
-                                 h * CalcCenterOfMassVelocity(model, state, body);
+  const Eigen::Vector3d p_WBcm =
+      CalcCenterOfMass(model, state, body) - h * CalcCenterOfMassVelocity(model, state, body);
   for (const ContactForce& contact : report.contacts) {
     if (contact.body_a == contact.body_b) continue;
     const bool on_b = contact.body_b == body;

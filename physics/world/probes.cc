@@ -11,8 +11,12 @@ namespace {
 
 using Eigen::Vector3d;
 
-ProbeValue Number(double value) { return {.numbers = {value}}; }
-ProbeValue Vector(const Vector3d& v) { return {.numbers = {v.x(), v.y(), v.z()}}; }
+ProbeValue Number(double value) {
+  return {.numbers = {value}};
+}
+ProbeValue Vector(const Vector3d& v) {
+  return {.numbers = {v.x(), v.y(), v.z()}};
+}
 
 ProbeValue SamplePosition(const Model& model, const Probe& probe, const State& state) {
   if (probe.node >= 0) return Vector(CalcVertexPosition(model, state, probe.body, probe.node));
@@ -28,10 +32,14 @@ ProbeValue SampleVelocity(const Model& model, const Probe& probe, const State& s
 
 double SelectEnergy(const Energies& energies, Probe::Energy kind) {
   switch (kind) {
-    case Probe::Energy::kKinetic: return energies.kinetic;
-    case Probe::Energy::kElastic: return energies.elastic;
-    case Probe::Energy::kPotential: return energies.potential;
-    case Probe::Energy::kTotal: break;
+    case Probe::Energy::kKinetic:
+      return energies.kinetic;
+    case Probe::Energy::kElastic:
+      return energies.elastic;
+    case Probe::Energy::kPotential:
+      return energies.potential;
+    case Probe::Energy::kTotal:
+      break;
   }
   return energies.kinetic + energies.elastic + energies.potential;
 }
@@ -104,13 +112,16 @@ ProbeSampler::~ProbeSampler() = default;
 ProbeValue ProbeSampler::Sample(const Probe& probe, const State& state, const StepReport& report,
                                 double h) {
   switch (probe.kind) {
-    case Probe::Kind::kPosition: return SamplePosition(model_, probe, state);
-    case Probe::Kind::kVelocity: return SampleVelocity(model_, probe, state);
+    case Probe::Kind::kPosition:
+      return SamplePosition(model_, probe, state);
+    case Probe::Kind::kVelocity:
+      return SampleVelocity(model_, probe, state);
     case Probe::Kind::kOrientation: {
       const Eigen::Quaterniond r = CalcOrientation(model_, state, probe.body);
       return {.numbers = {r.w(), r.x(), r.y(), r.z()}};
     }
-    case Probe::Kind::kAngularVelocity: return Vector(CalcAngularVelocity(model_, state, probe.body));
+    case Probe::Kind::kAngularVelocity:
+      return Vector(CalcAngularVelocity(model_, state, probe.body));
     case Probe::Kind::kContactForce:
       return Vector(CalcContactWrench(model_, state, report, probe.body, probe.other, h).force);
     case Probe::Kind::kWrench: {
@@ -120,11 +131,16 @@ ProbeValue ProbeSampler::Sample(const Probe& probe, const State& state, const St
     }
     case Probe::Kind::kEnergy:
       return Number(SelectEnergy(CalcEnergies(model_, state, probe.body), probe.energy));
-    case Probe::Kind::kMomentum: return SampleMomentum(model_, state, probe.body);
-    case Probe::Kind::kVolume: return Number(SampleVolume(model_, state, probe.body));
-    case Probe::Kind::kField: return Number(SampleField(model_, probe, state));
-    case Probe::Kind::kContactPoints: return SampleContactPoints(probe, report);
-    case Probe::Kind::kPenetration: break;
+    case Probe::Kind::kMomentum:
+      return SampleMomentum(model_, state, probe.body);
+    case Probe::Kind::kVolume:
+      return Number(SampleVolume(model_, state, probe.body));
+    case Probe::Kind::kField:
+      return Number(SampleField(model_, probe, state));
+    case Probe::Kind::kContactPoints:
+      return SampleContactPoints(probe, report);
+    case Probe::Kind::kPenetration:
+      break;
   }
 
   // overlaps of this state, not of the one that the last step started from
@@ -146,15 +162,20 @@ int CountProbeNumbers(const Probe& probe) {
     case Probe::Kind::kPosition:
     case Probe::Kind::kVelocity:
     case Probe::Kind::kAngularVelocity:
-    case Probe::Kind::kContactForce: return 3;
-    case Probe::Kind::kOrientation: return 4;
+    case Probe::Kind::kContactForce:
+      return 3;
+    case Probe::Kind::kOrientation:
+      return 4;
     case Probe::Kind::kWrench:
-    case Probe::Kind::kMomentum: return 6;
+    case Probe::Kind::kMomentum:
+      return 6;
     case Probe::Kind::kEnergy:
     case Probe::Kind::kVolume:
     case Probe::Kind::kField:
-    case Probe::Kind::kPenetration: return 1;
-    case Probe::Kind::kContactPoints: return 0;
+    case Probe::Kind::kPenetration:
+      return 1;
+    case Probe::Kind::kContactPoints:
+      return 0;
   }
   return 0;
 }

@@ -12,21 +12,22 @@ class ContactDetector;
 
 // Value of a probe: one number, a vector, or (contact points) a list of rows.
 struct ProbeValue {
-  std::vector<double> numbers{};             // 1, 3, 4 or 6 numbers
-  std::vector<std::vector<double>> rows{};   // contact points: px py pz nx ny nz gap jx jy jz
+  std::vector<double> numbers{};            // 1, 3, 4 or 6 numbers
+  std::vector<std::vector<double>> rows{};  // contact points: px py pz nx ny nz gap jx jy jz
   bool is_rows = false;
 };
 
-// Reads probes of a model at states. Keeps the contact search's bounding volumes between calls, which changes no value.
+// Reads probes of a model at states. Keeps the contact search's bounding volumes between calls,
+// which changes no value.
 //
 //   position, velocity   centre of mass, a vertex, or a point fixed on a rigid body [m], [m/s]
-//   orientation          (w, x, y, z), w ≥ 0; of a deformable body: of the rotation that fits its shape best
-//   angular_velocity     [rad/s]; of a deformable body: that of the best-fitting rigid motion
-//   contact_force        on the body, W [N]; wrench: that, then the torque about the centre of mass [N·m]
-//   energy               [J]; momentum: linear, then angular about the world origin; volume [m³]
-//   field                MIN, MAX or volume-weighted MEAN over the elements
-//   penetration          largest overlap at this very state [m], ≥ 0
-//   contact_points       rows of the step that led here; the normal points from the first body named to the second,
+//   orientation          (w, x, y, z), w ≥ 0; of a deformable body: of the rotation that fits its
+//   shape best angular_velocity     [rad/s]; of a deformable body: that of the best-fitting rigid
+//   motion contact_force        on the body, W [N]; wrench: that, then the torque about the centre
+//   of mass [N·m] energy               [J]; momentum: linear, then angular about the world origin;
+//   volume [m³] field                MIN, MAX or volume-weighted MEAN over the elements penetration
+//   largest overlap at this very state [m], ≥ 0 contact_points       rows of the step that led
+//   here; the normal points from the first body named to the second,
 //                        the impulse is on the second
 class ProbeSampler {
  public:
@@ -48,17 +49,20 @@ ProbeValue SampleProbe(const Model& model, const Probe& probe, const State& stat
 // Number of numbers a probe yields; 0 for rows.
 int CountProbeNumbers(const Probe& probe);
 
-// Energies of a body, or of the world when body is −1 [J]. Potential energy is zero at the world origin's height.
+// Energies of a body, or of the world when body is −1 [J]. Potential energy is zero at the world
+// origin's height.
 struct Energies {
   double kinetic = 0, elastic = 0, potential = 0;
 };
 Energies CalcEnergies(const Model& model, const State& state, int body);
 
-// Vertex values of a measure for a deformable body, averaged by volume from its elements: one per node.
-std::vector<double> CalcVertexField(const Model& model, const State& state, int body, FieldMeasure measure);
+// Vertex values of a measure for a deformable body, averaged by volume from its elements: one per
+// node.
+std::vector<double> CalcVertexField(const Model& model, const State& state, int body,
+                                    FieldMeasure measure);
 
-// Contact force on a body [N], and torque about its centre of mass [N·m], from `other` (−1: from all).
-// Forces on a body that touches itself cancel.
+// Contact force on a body [N], and torque about its centre of mass [N·m], from `other` (−1: from
+// all). Forces on a body that touches itself cancel.
 struct ContactWrench {
   Eigen::Vector3d force = Eigen::Vector3d::Zero();
   Eigen::Vector3d torque = Eigen::Vector3d::Zero();

@@ -39,7 +39,8 @@ Eigen::Quaterniond Quaternion(const std::vector<double>& values) {
   return Eigen::Quaterniond(q.w() / norm, q.x() / norm, q.y() / norm, q.z() / norm);
 }
 
-// values at both ends meet exactly, so that a table that does not change gives the same bits at every time
+// values at both ends meet exactly, so that a table that does not change gives the same bits at
+// every time
 Eigen::Vector3d Interpolate(const Eigen::Vector3d& a, const Eigen::Vector3d& b, double s) {
   return s == 1.0 ? b : Eigen::Vector3d(a + s * (b - a));
 }

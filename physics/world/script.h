@@ -8,12 +8,13 @@
 
 namespace pliant::physics {
 
-// What a script says for the step of length h [s] that ends at time t [s]. Linear between times, orientations along the
-// shortest arc. At a jump (a repeated time) a step that ends there still gets the value before it, so that the impulse of
-// a piecewise constant force is exact when its times are multiples of h; a time within 1e-6 h of t counts as t.
+// What a script says for the step of length h [s] that ends at time t [s]. Linear between times,
+// orientations along the shortest arc. At a jump (a repeated time) a step that ends there still
+// gets the value before it, so that the impulse of a piecewise constant force is exact when its
+// times are multiples of h; a time within 1e-6 h of t counts as t.
 
-// Pose of a kinematic body: outside its times the first or the last. Three numbers are a position, the orientation
-// stays that of `X_WB0`; seven are a position and a quaternion (w, x, y, z).
+// Pose of a kinematic body: outside its times the first or the last. Three numbers are a position,
+// the orientation stays that of `X_WB0`; seven are a position and a quaternion (w, x, y, z).
 RigidTransform SampleScriptedPose(const Script& script, const RigidTransform& X_WB0, double t,
                                   double h);
 

@@ -5,20 +5,23 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+
 #include "physics/spatial/demand.h"
 #include "physics/world/script.h"
 
 namespace pliant::physics {
 namespace {
 
-bool IsFinite(const Eigen::Vector3d& v) { return v.allFinite(); }
+bool IsFinite(const Eigen::Vector3d& v) {
+  return v.allFinite();
+}
 
 absl::Status CheckCommands(const Model& model, const Inputs& commands) {
   const int count = static_cast<int>(model.bodies.size());
   const auto check_body = [&](int body) -> absl::Status {
     if (body >= 0 && body < count) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("a command names body ", body, "; expected 0 to ",
-                                                   count - 1, " (see DescribeWorld)"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a command names body ", body, "; expected 0 to ", count - 1, " (see DescribeWorld)"));
   };
 
   for (const Inputs::PoseTarget& pose : commands.poses) {
@@ -39,8 +42,8 @@ absl::Status CheckCommands(const Model& model, const Inputs& commands) {
     const Body& body = model.bodies[force.body];
     const int nodes = body.block == kWorldBlock ? 0 : model.blocks[body.block]->num_nodes();
     if (force.node < -1 || force.node >= std::max(nodes, 0)) {
-      return absl::InvalidArgumentError(absl::StrCat("body \"", body.name, "\" has no vertex ",
-                                                     force.node, "; it has ", nodes));
+      return absl::InvalidArgumentError(
+          absl::StrCat("body \"", body.name, "\" has no vertex ", force.node, "; it has ", nodes));
     }
     if (!IsFinite(force.force_W) || !IsFinite(force.torque_W) || !IsFinite(force.p_BP)) {
       return absl::InvalidArgumentError(
@@ -104,7 +107,8 @@ absl::Status World::Step(const Inputs& commands) {
   // a commanded pose replaces the script's; forces add up
   Inputs inputs = CalcScriptedInputs();
   for (const Inputs::PoseTarget& command : commands.poses) {
-    std::erase_if(inputs.poses, [&](const auto& scripted) { return scripted.body == command.body; });
+    std::erase_if(inputs.poses,
+                  [&](const auto& scripted) { return scripted.body == command.body; });
   }
   inputs.poses.insert(inputs.poses.end(), commands.poses.begin(), commands.poses.end());
   inputs.forces.insert(inputs.forces.end(), commands.forces.begin(), commands.forces.end());
@@ -120,15 +124,17 @@ void World::Reset() {
   report_ = {};
 }
 
-std::string World::Save() const { return SerializeState(state_, model_->hash); }
+std::string World::Save() const {
+  return SerializeState(state_, model_->hash);
+}
 
 absl::Status World::Restore(std::string_view bytes) {
   absl::StatusOr<State> state = ParseState(bytes, model_->hash);
   if (!state.ok()) return state.status();
   if (state->q.size() != state_.q.size() || state->v.size() != state_.v.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the state has ", state->q.size(), " positions and ", state->v.size(),
-        " velocities; this model has ", state_.q.size(), " and ", state_.v.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the state has ", state->q.size(), " positions and ", state->v.size(),
+                     " velocities; this model has ", state_.q.size(), " and ", state_.v.size()));
   }
   state_ = *std::move(state);
   report_ = {};

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+
 #include "physics/dynamics/model.h"
 #include "physics/stepping/stepper.h"
 
@@ -42,18 +43,20 @@ class World {
   const State& state() const { return state_; }
   const StepReport& report() const { return report_; }
 
-  // One step of model().time_step with the scripted inputs and `commands`. A commanded pose wins over the script's for
-  // the same body; forces add up. On an error the state is as it was: INVALID_ARGUMENT when a command names a body that
-  // is not there or not KINEMATIC, or is not finite; INTERNAL when the step failed. A step that did not converge is no
-  // error: report() says so.
+  // One step of model().time_step with the scripted inputs and `commands`. A commanded pose wins
+  // over the script's for the same body; forces add up. On an error the state is as it was:
+  // INVALID_ARGUMENT when a command names a body that is not there or not KINEMATIC, or is not
+  // finite; INTERNAL when the step failed. A step that did not converge is no error: report() says
+  // so.
   absl::Status Step(const Inputs& commands = {});
 
   // Scripted inputs for the step that starts at `state` (sampled at its end).
   Inputs CalcScriptedInputs() const;
 
   void Reset();
-  std::string Save() const;                       // bytes of the state
-  absl::Status Restore(std::string_view bytes);   // INVALID_ARGUMENT when they are of another model or damaged
+  std::string Save() const;  // bytes of the state
+  absl::Status Restore(
+      std::string_view bytes);  // INVALID_ARGUMENT when they are of another model or damaged
   std::shared_ptr<const Snapshot> TakeSnapshot() const;
 
  private:

@@ -1,0 +1,65 @@
+#include "server/run/check.h"
+
+#include <ostream>
+
+#include "absl/strings/str_format.h"
+#include <nlohmann/json.hpp>
+
+#include "physics/scene/scene.h"
+#include "server/run/exit_status.h"
+#include "server/run/files.h"
+#include "server/run/run_report.h"
+
+namespace pliant::server {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ListMessages(const std::vector<physics::SceneMessage>& messages) {
+  Json list = Json::array();
+  for (const physics::SceneMessage& message : messages) {
+    list.push_back({{"file", message.file},
+                    {"line", message.line},
+                    {"column", message.column},
+                    {"path", message.path},
+                    {"message", message.message},
+                    {"severity", message.error ? "error" : "warning"}});
+  }
+  return list;
+}
+
+std::string DescribeScene(const std::string& file, const physics::Model& model) {
+  const Json size = DescribeModelSize(model);
+  return absl::StrFormat(
+      "%s: ok: %d rigid bodies, %d deformable with %d vertices and %d tetrahedra, %d DoFs\n", file,
+      size["rigid_bodies"].get<int>(), size["deformables"].get<int>(), size["vertices"].get<int>(),
+      size["tetrahedra"].get<int>(), size["dofs"].get<int>());
+}
+
+}  // namespace
+
+int Check(const CheckOptions& options, std::ostream& out, std::ostream& err) {
+  physics::SceneOptions scene_options;
+  scene_options.overrides = options.overrides;
+  scene_options.method = options.method;
+  scene_options.repair_meshes = options.repair;
+  const physics::SceneResult result = physics::LoadSceneFile(options.scene, scene_options);
+
+  if (options.json.empty()) {
+    for (const physics::SceneMessage& message : result.messages) err << Format(message) << '\n';
+    if (result.ok()) out << DescribeScene(options.scene, *result.model) << std::flush;
+  } else {
+    // names in scenes may hold any bytes: replace what is not UTF-8
+    const std::string text =
+        ListMessages(result.messages).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    if (options.json == "-") {
+      out << text << std::flush;
+    } else if (absl::Status status = WriteWholeFile(options.json, text); !status.ok()) {
+      err << "pliantd check: " << status.message() << '\n';
+      return kEnvironment;
+    }
+  }
+  return result.ok() ? kDone : kInvalidScene;
+}
+
+}  // namespace pliant::server

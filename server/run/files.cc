@@ -1,0 +1,128 @@
+#include "server/run/files.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include <sys/stat.h>
+
+namespace pliant::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status Explain(const char* doing, const std::string& path, int error) {
+  const std::string what = absl::StrCat("cannot ", doing, " ", path, ": ", std::strerror(error));
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return absl::ResourceExhaustedError(
+          absl::StrCat(what, ". Free some space there, or choose a folder on another disk."));
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return absl::PermissionDeniedError(absl::StrCat(
+          what, ". Choose a folder that you may write to, or change its permissions."));
+    case ENOENT:
+      return absl::NotFoundError(
+          absl::StrCat(what, ". Make the folder first, or correct the path."));
+    case ENOTDIR:
+    case EEXIST:
+      return absl::NotFoundError(
+          absl::StrCat(what, ". A part of the path is a file, not a folder."));
+    case EISDIR:
+      return absl::NotFoundError(absl::StrCat(what, ". Give the path of a file."));
+    default:
+      return absl::UnavailableError(absl::StrCat(what, "."));
+  }
+}
+
+bool IsSpecial(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+// where a link leads, so that the rename replaces the file and not the link
+std::string Resolve(const std::string& path) {
+  std::error_code error;
+  const fs::path resolved = fs::weakly_canonical(path, error);
+  return error ? path : resolved.string();
+}
+
+absl::Status WriteAll(int file, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return Explain("write", path, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteInPlace(const std::string& path, std::string_view bytes) {
+  const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) return Explain("open", path, errno);
+  absl::Status status = WriteAll(file, bytes, path);
+  if (close(file) != 0 && status.ok()) status = Explain("write", path, errno);
+  return status;
+}
+
+}  // namespace
+
+absl::Status WriteWholeFile(const std::string& path, std::string_view bytes) {
+  if (IsSpecial(path)) return WriteInPlace(path, bytes);
+
+  const std::string target = Resolve(path);
+  std::string temporary = target + ".part-XXXXXX";
+  const int file = mkostemp(temporary.data(), O_CLOEXEC);
+  if (file < 0) return Explain("write", path, errno);
+
+  absl::Status status = WriteAll(file, bytes, path);
+  if (status.ok() && fchmod(file, 0644) != 0) status = Explain("write", path, errno);
+  // a full disk may show only here
+  if (close(file) != 0 && status.ok()) status = Explain("write", path, errno);
+  if (status.ok() && rename(temporary.c_str(), target.c_str()) != 0) {
+    status = Explain("write", path, errno);
+  }
+  if (!status.ok()) unlink(temporary.c_str());
+  return status;
+}
+
+absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
+  if (fs::is_directory(path)) return Explain("read", path, EISDIR);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Explain("read", path, errno);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  if (file.bad()) return Explain("read", path, errno);
+  return std::move(bytes).str();
+}
+
+absl::Status MakeFolder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return Explain("make the folder", path, error.value());
+  if (!fs::is_directory(path)) return Explain("make the folder", path, ENOTDIR);
+  return absl::OkStatus();
+}
+
+absl::Status CheckWritable(const std::string& path) {
+  if (fs::is_directory(path)) return Explain("write", path, EISDIR);
+  if (IsSpecial(path)) {
+    return access(path.c_str(), W_OK) == 0 ? absl::OkStatus() : Explain("write", path, errno);
+  }
+  std::string trial = Resolve(path) + ".part-XXXXXX";
+  const int file = mkostemp(trial.data(), O_CLOEXEC);
+  if (file < 0) return Explain("write", path, errno);
+  close(file);
+  unlink(trial.c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace pliant::server

@@ -1,0 +1,160 @@
+#include "server/run/run_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include <nlohmann/json.hpp>
+
+namespace pliant::server {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// value at a fraction of an ascending list, linear between its entries
+double Quantile(const std::vector<double>& sorted, double fraction) {
+  if (sorted.empty()) return 0;
+  const double place = fraction * static_cast<double>(sorted.size() - 1);
+  const std::size_t k = static_cast<std::size_t>(place);
+  if (k + 1 == sorted.size()) return sorted[k];
+  return sorted[k] + (place - static_cast<double>(k)) * (sorted[k + 1] - sorted[k]);
+}
+
+}  // namespace
+
+void RunStatistics::Extent::Add(double x) {
+  sum += x;
+  max = std::max(max, x);
+}
+
+void RunStatistics::Add(const physics::StepReport& report, double seconds) {
+  step_seconds_.push_back(seconds);
+  for (const auto& [phase, time] : report.phase_seconds) phase_seconds_[phase] += time;
+  participating_.Add(report.participating);
+  iterations_.Add(report.iterations);
+  constraints_.Add(report.constraints);
+  contacts_.Add(static_cast<double>(report.contacts.size()));
+  residual_max_ = std::max(residual_max_, report.residual);
+  complementarity_max_ = std::max(complementarity_max_, report.complementarity);
+  cone_violation_max_ = std::max(cone_violation_max_, report.cone_violation);
+  converged_ += report.converged;
+  stalled_ += report.stalled;
+  refactorisations_ += report.refactorisations;
+}
+
+double RunStatistics::mean_step_seconds() const {
+  const double sum = std::accumulate(step_seconds_.begin(), step_seconds_.end(), 0.0);
+  return sum / std::max(steps(), 1);
+}
+
+void RunStatistics::WriteTo(Json* report) const {
+  const double count = std::max(steps(), 1);
+  std::vector<double> sorted = step_seconds_;
+  std::sort(sorted.begin(), sorted.end());
+  const double max = sorted.empty() ? 0 : sorted.back();
+  const auto extent = [&](const Extent& e) {
+    return Json{{"mean", e.sum / count}, {"max", e.max}};
+  };
+
+  (*report)["participating"] = extent(participating_);
+  (*report)["step_ms"] = {{"mean", 1e3 * mean_step_seconds()},
+                          {"median", 1e3 * Quantile(sorted, 0.5)},
+                          {"p95", 1e3 * Quantile(sorted, 0.95)},
+                          {"max", 1e3 * max}};
+  Json phases = Json::object();
+  for (const auto& [phase, seconds] : phase_seconds_) phases[phase] = 1e3 * seconds / count;
+  (*report)["phases_ms"] = std::move(phases);
+  (*report)["solver"] = {{"iterations_mean", iterations_.sum / count},
+                         {"iterations_max", iterations_.max},
+                         // every linear system is solved directly
+                         {"linear_iterations_mean", 0.0},
+                         {"converged_fraction", steps() == 0 ? 1.0 : converged_ / count},
+                         {"stalled_fraction", stalled_ / count},
+                         {"residual_max", residual_max_},
+                         {"complementarity_max", complementarity_max_},
+                         {"cone_violation_max", cone_violation_max_},
+                         {"refactorisations", refactorisations_}};
+  (*report)["constraints"] = extent(constraints_);
+  (*report)["contacts"] = extent(contacts_);
+}
+
+Json DescribeModelSize(const physics::Model& model) {
+  int rigid = 0, deformable = 0;
+  std::size_t vertices = 0, tetrahedra = 0;
+  for (const physics::Body& body : model.bodies) {
+    (body.deformable ? deformable : rigid) += 1;
+    vertices += body.mesh.vertices.size();
+    tetrahedra += body.mesh.tetrahedra.size();
+  }
+  return {{"dofs", model.velocity_offsets.back()},
+          {"rigid_bodies", rigid},
+          {"joints", 0},
+          {"deformables", deformable},
+          {"vertices", vertices},
+          {"tetrahedra", tetrahedra}};
+}
+
+Json DescribeFault(const std::optional<physics::WorldFault>& fault) {
+  if (!fault) return nullptr;
+  return {{"step", fault->step},
+          {"time", fault->time},
+          {"reason", fault->reason},
+          {"body", fault->body.empty() ? Json(nullptr) : Json(fault->body)}};
+}
+
+double ReadPeakMemory() {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line)) {
+    if (line.rfind("VmHWM:", 0) == 0) return 1024e-6 * std::atof(line.c_str() + 6);
+  }
+  return 0;
+}
+
+std::string Summarise(const Json& report) {
+  const Json& model = report["model"];
+  const Json& solver = report["solver"];
+  const double simulated = report["simulated_s"];
+  const double wall = report["wall_s"];
+  std::string text = absl::StrFormat(
+      "%s: %d steps of %g ms, %g s simulated in %.3g s (%.3g × real time), %s method, %d "
+      "thread%s\n",
+      report["scene"].get<std::string>(), report["steps"].get<int>(),
+      1e3 * report["time_step"].get<double>(), simulated, wall, wall > 0 ? simulated / wall : 0.0,
+      report["method"].get<std::string>(), report["threads"].get<int>(),
+      report["threads"].get<int>() == 1 ? "" : "s");
+  absl::StrAppendFormat(
+      &text,
+      "  model     %d DoFs: %d rigid bodies, %d deformable with %d vertices, %d tetrahedra\n",
+      model["dofs"].get<int>(), model["rigid_bodies"].get<int>(), model["deformables"].get<int>(),
+      model["vertices"].get<int>(), model["tetrahedra"].get<int>());
+  absl::StrAppendFormat(
+      &text, "  step      %.3g ms mean, %.3g median, %.3g p95, %.3g max\n",
+      report["step_ms"]["mean"].get<double>(), report["step_ms"]["median"].get<double>(),
+      report["step_ms"]["p95"].get<double>(), report["step_ms"]["max"].get<double>());
+  absl::StrAppendFormat(
+      &text,
+      "  solver    %.3g iterations mean, %g max; %.4g %% of steps converged, worst residual %.2g\n",
+      solver["iterations_mean"].get<double>(), solver["iterations_max"].get<double>(),
+      100 * solver["converged_fraction"].get<double>(), solver["residual_max"].get<double>());
+  absl::StrAppendFormat(&text, "  contacts  %.3g mean, %g max\n",
+                        report["contacts"]["mean"].get<double>(),
+                        report["contacts"]["max"].get<double>());
+  absl::StrAppendFormat(&text, "  memory    %.0f MB\n", report["memory_mb"].get<double>());
+
+  // where each probe ended
+  for (const auto& [name, series] : report["probes"].items()) {
+    if (series["value"].empty()) continue;
+    const Json& last = series["value"].back();
+    const bool rows = last.is_array() && (last.empty() || last.front().is_array());
+    absl::StrAppendFormat(&text, "  probe     %s = %s\n", name,
+                          rows ? absl::StrCat(last.size(), " contact points") : last.dump());
+  }
+  absl::StrAppend(&text, "  state     ", report["state_hash"].get<std::string>(), "\n");
+  return text;
+}
+
+}  // namespace pliant::server

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "physics/world/world.h"
+
+namespace pliant::server {
+
+// Sums over the steps of a run, as the report gives them.
+class RunStatistics {
+ public:
+  // After a successful step that took `seconds` of wall time.
+  void Add(const physics::StepReport& report, double seconds);
+
+  int steps() const { return static_cast<int>(step_seconds_.size()); }
+  int not_converged() const { return steps() - converged_; }
+  double mean_step_seconds() const;
+
+  // step_ms, phases_ms, participating, solver, constraints, contacts.
+  void WriteTo(nlohmann::ordered_json* report) const;
+
+ private:
+  // Mean and largest of a number that each step gives.
+  struct Extent {
+    double sum = 0, max = 0;
+    void Add(double x);
+  };
+
+  std::vector<double> step_seconds_;
+  std::map<std::string, double> phase_seconds_;
+  Extent participating_, iterations_, constraints_, contacts_;
+  double residual_max_ = 0, complementarity_max_ = 0, cone_violation_max_ = 0;
+  int converged_ = 0, stalled_ = 0, refactorisations_ = 0;
+};
+
+// {dofs, rigid_bodies, joints, deformables, vertices, tetrahedra}
+nlohmann::ordered_json DescribeModelSize(const physics::Model& model);
+
+// {step, time, reason, body}, or null.
+nlohmann::ordered_json DescribeFault(const std::optional<physics::WorldFault>& fault);
+
+// Most memory that this process has held [MB = 1e6 bytes].
+double ReadPeakMemory();
+
+// What a person wants to know of a finished run, from its report.
+std::string Summarise(const nlohmann::ordered_json& report);
+
+}  // namespace pliant::server
