@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "physics/scene/volume_mesh_files.h"
+
+namespace pliant::physics {
+
+// The readers behind ReadVolumeMesh, for bytes that begin as their format does.
+bool IsLegacyVtk(std::string_view bytes);
+absl::StatusOr<VolumeMeshFile> ReadLegacyVtk(std::string_view bytes, const std::string& name);
+
+bool IsGmsh(std::string_view bytes);
+absl::StatusOr<VolumeMeshFile> ReadGmsh(std::string_view bytes, const std::string& name);
+
+}  // namespace pliant::physics
