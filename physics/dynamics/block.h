@@ -115,6 +115,8 @@ class DynamicsBlock {
   virtual int num_frames() const { return 0; }
   virtual RigidTransform CalcFramePose(std::span<const double> q, int frame) const;
   virtual int num_nodes() const { return 0; }
+  // A node that moves with a followed body: contact with what cannot move either is left out.
+  virtual bool is_node_prescribed(int) const { return false; }
 
   virtual double mass() const = 0;  // [kg]; 0 for a prescribed one
   virtual Eigen::Vector3d CalcCenterOfMass(std::span<const double> q) const = 0;

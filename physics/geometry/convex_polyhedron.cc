@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include <Eigen/Geometry>
+
 namespace pliant::physics {
 namespace {
 

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+
+#include "physics/geometry/convex_distance.h"
+#include "physics/geometry/convex_polyhedron.h"
+#include "physics/geometry/shape.h"
+#include "physics/geometry/triangle_bvh.h"
+
+namespace pliant::physics {
+
+// A rigid shape with what collision needs of it, prepared once.
+struct CollisionShape {
+  explicit CollisionShape(const Shape& shape);
+
+  const Shape* shape;
+  ConvexPolyhedron polyhedron;             // box and convex mesh
+  std::shared_ptr<const TriangleBvh> bvh;  // convex and other meshes
+  const TriangleMesh* mesh = nullptr;      // theirs
+
+  template <typename Kind>
+  bool Is() const {
+    return std::holds_alternative<Kind>(shape->geometry);
+  }
+  bool is_convex() const { return !Is<SurfaceMesh>(); }
+
+  // As CalcSignedDistance of shape.h, with the tree where there is one.
+  SignedDistance CalcDistance(const Eigen::Vector3d& p_S) const;
+};
+
+// A shape where it is now.
+struct PlacedShape {
+  PlacedShape(const CollisionShape& shape, const RigidTransform& X_WS);
+
+  void Move(const RigidTransform& X_WS);
+
+  const CollisionShape* shape;
+  RigidTransform X_WS;
+  AxisAlignedBox bounds;
+  ConvexBody body;  // meaningless for half-spaces and surface meshes
+};
+
+}  // namespace pliant::physics

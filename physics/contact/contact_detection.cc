@@ -1,0 +1,236 @@
+#include "physics/contact/contact_detection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+
+#include "physics/contact/broad_phase.h"
+#include "physics/contact/contact_key.h"
+#include "physics/contact/narrow_phase.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+// below this many pairs the threads cost more than they bring
+constexpr std::size_t kFewPairs = 16;
+
+// Two shapes' values into one: the mean of frictions, the series of springs; one value alone stands.
+double CombineFriction(double a, double b) { return a < 0 ? b : b < 0 ? a : 0.5 * (a + b); }
+double CombineStiffness(double a, double b) {
+  if (a < 0 || b < 0) return std::max(a, b);
+  if (std::isinf(a) || std::isinf(b)) return std::min(a, b);
+  return a + b > 0 ? a * b / (a + b) : 0;
+}
+
+}  // namespace
+
+struct ContactDetector::Workspace {
+  // shapes of all rigid bodies, placed; those of body i from shape_starts[i] on
+  std::vector<CollisionShape> shapes;
+  std::vector<int> shape_starts{0};
+  std::vector<PlacedShape> placed;
+  std::vector<std::unique_ptr<SoftSurface>> soft;  // per body; null for a rigid one
+
+  std::vector<AxisAlignedBox> bounds;  // per body, grown by half the margin
+  BroadPhase broad_phase;
+
+  struct PairTask {
+    int body_a, body_b;
+    const ContactParameters::Pair* pair;
+  };
+  std::vector<PairTask> tasks;
+  std::vector<std::vector<ContactPoint>> found;  // per task
+  struct Scratch {
+    NarrowScratch narrow;
+    std::vector<Touch> touches;
+  };
+  tbb::enumerable_thread_specific<Scratch> scratch;
+
+  void Place(const Model& model, const State& state);
+  void FindTasks(const Model& model);
+  void Collide(const Model& model, double h, const PairTask& task, Scratch* buffers,
+               std::vector<ContactPoint>* contacts) const;
+};
+
+ContactDetector::ContactDetector(const Model& model) : model_(model), workspace_(std::make_unique<Workspace>()) {
+  Workspace& w = *workspace_;
+  for (const Body& body : model.bodies) {
+    if (!body.deformable)
+      for (const Shape& shape : body.shapes) w.shapes.emplace_back(shape);
+    w.shape_starts.push_back(static_cast<int>(w.shapes.size()));
+    w.soft.push_back(body.deformable ? std::make_unique<SoftSurface>(body, *model.blocks[body.block]) : nullptr);
+  }
+  w.bounds.resize(model.bodies.size());
+  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
+    const RigidTransform& X_WB = model.bodies[i].X_WB;
+    for (int s = w.shape_starts[i]; s < w.shape_starts[i + 1]; ++s)
+      w.placed.emplace_back(w.shapes[s], X_WB * w.shapes[s].shape->X_BS);
+  }
+}
+
+ContactDetector::~ContactDetector() = default;
+
+void ContactDetector::Workspace::Place(const Model& model, const State& state) {
+  for (int i = 0; i < static_cast<int>(model.bodies.size()); ++i) {
+    const Body& body = model.bodies[i];
+    bounds[i] = AxisAlignedBox{};
+    if (body.deformable) {
+      soft[i]->Update(model.Positions(state, body.block));
+      bounds[i] = soft[i]->bounds();
+    } else {
+      const bool is_still = body.block == kWorldBlock;
+      const RigidTransform X_WB = is_still ? body.X_WB : CalcBodyPose(model, state, i);
+      for (int s = shape_starts[i]; s < shape_starts[i + 1]; ++s) {
+        if (!is_still) placed[s].Move(X_WB * shapes[s].shape->X_BS);
+        bounds[i].Include(placed[s].bounds);
+      }
+    }
+    bounds[i].Grow(0.5 * model.contact.margin);
+  }
+}
+
+void ContactDetector::Workspace::FindTasks(const Model& model) {
+  tasks.clear();
+  const std::vector<ContactParameters::Pair>& pairs = model.contact.pairs;
+  for (const auto& [a, b] : broad_phase.FindOverlaps(bounds)) {
+    const Body &body_a = model.bodies[a], &body_b = model.bodies[b];
+    const auto is_immovable = [](const Body& body) { return !body.deformable && body.motion != Motion::kFree; };
+    if (is_immovable(body_a) && is_immovable(body_b)) continue;
+    const auto found = std::lower_bound(pairs.begin(), pairs.end(), std::pair(a, b), [](const auto& pair, const auto& key) {
+      return std::pair(pair.body_a, pair.body_b) < key;
+    });
+    const bool is_given = found != pairs.end() && found->body_a == a && found->body_b == b;
+    if (is_given && !found->enabled) continue;
+    tasks.push_back({a, b, is_given ? &*found : nullptr});
+    // what the pairs share is brought up to date before they run at the same time
+    for (int body : {a, b}) {
+      if (!soft[body]) continue;
+      soft[body]->UpdateTriangles();
+      if (soft[a] && soft[b]) soft[body]->UpdateTree();
+    }
+  }
+}
+
+void ContactDetector::Workspace::Collide(const Model& model, double h, const PairTask& task, Scratch* buffers,
+                                         std::vector<ContactPoint>* contacts) const {
+  contacts->clear();
+  const int a = task.body_a, b = task.body_b;
+  const double margin = model.contact.margin;
+  const Body* bodies[2] = {&model.bodies[a], &model.bodies[b]};
+
+  const auto emit = [&](int shape_a, int shape_b) {
+    const Shape* given_a = shape_a >= 0 ? shapes[shape_a].shape : nullptr;
+    const Shape* given_b = shape_b >= 0 ? shapes[shape_b].shape : nullptr;
+    double friction = CombineFriction(given_a ? given_a->friction : -1, given_b ? given_b->friction : -1);
+    double stiffness = CombineStiffness(given_a ? given_a->stiffness : -1, given_b ? given_b->stiffness : -1);
+    if (task.pair && task.pair->friction >= 0) friction = task.pair->friction;
+    if (task.pair && task.pair->stiffness >= 0) stiffness = task.pair->stiffness;
+    if (friction < 0) friction = model.contact.friction;
+    if (stiffness < 0) stiffness = model.contact.stiffness;
+
+    const auto attach = [&](int which, const Touch& touch) {
+      const Touch::Side& side = which == 0 ? touch.a : touch.b;
+      Attachment attachment;
+      attachment.block = bodies[which]->block;
+      attachment.frame = bodies[which]->deformable ? 0 : bodies[which]->frame;
+      attachment.num_nodes = side.num_nodes;
+      attachment.nodes = side.nodes;
+      attachment.weights = side.weights;
+      attachment.p_W = touch.p_W;
+      return attachment;
+    };
+    const std::uint64_t local_a = shape_a >= 0 ? shape_a - shape_starts[a] : 0;
+    const std::uint64_t local_b = shape_b >= 0 ? shape_b - shape_starts[b] : 0;
+    for (const Touch& touch : buffers->touches) {
+      ContactPoint point;
+      point.a = attach(0, touch);
+      point.b = attach(1, touch);
+      point.body_a = a;
+      point.body_b = b;
+      point.p_W = touch.p_W;
+      point.R_WC = FrameFromNormal(touch.nhat_AB_W);
+      point.gap = touch.gap;
+      point.area = touch.area;
+      point.stiffness = stiffness;
+      point.relaxation_time = model.contact.relaxation_time < 0 ? h : model.contact.relaxation_time;
+      point.friction = friction;
+      point.key = MixKey({static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b), local_a, local_b,
+                          touch.feature});
+      contacts->push_back(point);
+    }
+    buffers->touches.clear();
+  };
+  const auto are_near = [&](const AxisAlignedBox& box_a, const AxisAlignedBox& box_b) {
+    AxisAlignedBox grown = box_a;
+    grown.Grow(margin);
+    return grown.Overlaps(box_b);
+  };
+
+  buffers->touches.clear();
+  if (soft[a] && soft[b]) {
+    CollideSoftSoft(*soft[a], *soft[b], margin, &buffers->narrow, &buffers->touches);
+    emit(-1, -1);
+  } else if (soft[a] || soft[b]) {
+    const bool rigid_is_a = soft[b] != nullptr;
+    const int rigid = rigid_is_a ? a : b;
+    const SoftSurface& surface = rigid_is_a ? *soft[b] : *soft[a];
+    const bool is_immovable = model.bodies[rigid].motion != Motion::kFree;
+    for (int s = shape_starts[rigid]; s < shape_starts[rigid + 1]; ++s) {
+      if (!are_near(surface.bounds(), placed[s].bounds)) continue;
+      CollideSoftRigid(surface, placed[s], rigid_is_a, is_immovable, margin, &buffers->narrow, &buffers->touches);
+      emit(rigid_is_a ? s : -1, rigid_is_a ? -1 : s);
+    }
+  } else {
+    for (int s = shape_starts[a]; s < shape_starts[a + 1]; ++s) {
+      for (int t = shape_starts[b]; t < shape_starts[b + 1]; ++t) {
+        if (!are_near(placed[s].bounds, placed[t].bounds)) continue;
+        CollideRigidRigid(placed[s], placed[t], margin, &buffers->narrow, &buffers->touches);
+        emit(s, t);
+      }
+    }
+  }
+
+  // ascending keys, one of each; the deeper one where two features fall together
+  std::sort(contacts->begin(), contacts->end(), [](const ContactPoint& x, const ContactPoint& y) {
+    return std::pair(x.key, x.gap) < std::pair(y.key, y.gap);
+  });
+  contacts->erase(std::unique(contacts->begin(), contacts->end(),
+                              [](const ContactPoint& x, const ContactPoint& y) { return x.key == y.key; }),
+                  contacts->end());
+}
+
+std::vector<ContactPoint> ContactDetector::Detect(const State& state, double h) {
+  Workspace& w = *workspace_;
+  w.Place(model_, state);
+  w.FindTasks(model_);
+
+  // every pair writes its own list; the lists follow in the order of the pairs, whoever filled them
+  if (w.found.size() < w.tasks.size()) w.found.resize(w.tasks.size());
+  const auto collide = [&](std::size_t i, Workspace::Scratch* scratch) {
+    w.Collide(model_, h, w.tasks[i], scratch, &w.found[i]);
+  };
+  if (w.tasks.size() < kFewPairs) {
+    for (std::size_t i = 0; i < w.tasks.size(); ++i) collide(i, &w.scratch.local());
+  } else {
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, w.tasks.size(), 8), [&](const auto& range) {
+      Workspace::Scratch* scratch = &w.scratch.local();
+      for (std::size_t i = range.begin(); i < range.end(); ++i) collide(i, scratch);
+    });
+  }
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < w.tasks.size(); ++i) count += w.found[i].size();
+  std::vector<ContactPoint> contacts;
+  contacts.reserve(count);
+  for (std::size_t i = 0; i < w.tasks.size(); ++i)
+    contacts.insert(contacts.end(), w.found[i].begin(), w.found[i].end());
+  return contacts;
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,307 @@
+#include "physics/contact/manifold.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "physics/contact/contact_key.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+constexpr std::size_t kMostPoints = 8;
+
+// corners of the octagon that stands for a cylinder's cap
+constexpr double kHalfRoot = 0.70710678118654752440;
+constexpr double kOctagon[8][2] = {{1, 0},  {kHalfRoot, kHalfRoot},   {0, 1},  {-kHalfRoot, kHalfRoot},
+                                   {-1, 0}, {-kHalfRoot, -kHalfRoot}, {0, -1}, {kHalfRoot, -kHalfRoot}};
+
+std::uint64_t VertexKey(bool is_of_a, std::uint32_t id) {
+  return MixKey({static_cast<std::uint64_t>(is_of_a ? TouchKind::kVertexOfA : TouchKind::kVertexOfB), id});
+}
+
+// an edge by its vertices, whatever its direction
+std::uint64_t EdgeCode(const SupportFeature& feature, int edge) {
+  const std::uint32_t from = feature.ids[edge], to = feature.ids[(edge + 1) % feature.ids.size()];
+  return std::uint64_t{std::min(from, to)} << 32 | std::max(from, to);
+}
+
+ManifoldPoint Witness(const ConvexBody& a, const ConvexBody& b, const ConvexDistance& d) {
+  const Vector3d on_a = d.p_A + a.rounding * d.nhat_AB_W, on_b = d.p_B - b.rounding * d.nhat_AB_W;
+  return {0.5 * (on_a + on_b), d.nhat_AB_W, d.separation - a.rounding - b.rounding,
+          MixKey({static_cast<std::uint64_t>(TouchKind::kWhole)})};
+}
+
+// The face of `body` that looks along `direction` and along whose normal the other body is furthest away.
+struct BestFace {
+  Vector3d normal_W = Vector3d::Zero();
+  double separation = -std::numeric_limits<double>::infinity();
+};
+BestFace FindBestFace(const ConvexBody& body, const ConvexBody& other, const Vector3d& direction) {
+  BestFace best;
+  const auto consider = [&](const Vector3d& n, double height) {
+    if (n.dot(direction) < 0.3) return;
+    // the face's own plane, not a support point, so that the height is exact
+    const double separation = n.dot(other.FindSupport(-n)) - height;
+    if (separation > best.separation) best = {n, separation};
+  };
+  if (body.kind == ConvexBody::Kind::kPolyhedron) {
+    for (int f = 0; f < body.polyhedron->num_faces(); ++f) {
+      const Vector3d n = body.X_WS.R * body.polyhedron->normals[f];
+      consider(n, n.dot(body.X_WS * body.polyhedron->vertices[body.polyhedron->face(f)[0]]));
+    }
+  } else if (body.kind == ConvexBody::Kind::kCylinder) {
+    for (double side : {1.0, -1.0}) {
+      const Vector3d n = side * body.X_WS.R.col(2);
+      consider(n, n.dot(body.X_WS.p) + body.size.z());
+    }
+  }
+  return best;
+}
+
+// two contacts at the ends of the overlap of two nearly parallel segments; false when they are not such
+bool CollideParallel(const SupportFeature& a, const SupportFeature& b, const Vector3d& n, double rounding,
+                     double margin, std::vector<ManifoldPoint>* points) {
+  if (a.points.size() != 2 || b.points.size() != 2) return false;
+  const Vector3d u = a.points[1] - a.points[0], v = b.points[1] - b.points[0];
+  const double uu = u.squaredNorm(), vv = v.squaredNorm();
+  if (!(uu > 0) || !(vv > 0) || u.cross(v).squaredNorm() > 1e-4 * uu * vv) return false;
+  double from = u.dot(b.points[0] - a.points[0]) / uu, to = u.dot(b.points[1] - a.points[0]) / uu;
+  const bool is_reversed = from > to;
+  if (is_reversed) std::swap(from, to);
+  const double low = std::max(from, 0.0), high = std::min(to, 1.0);
+  if (!(low < high)) return false;
+  for (int end = 0; end < 2; ++end) {
+    const double s = end == 0 ? low : high;
+    double t = (s - from) / (to - from);
+    if (is_reversed) t = 1 - t;
+    const Vector3d on_a = a.points[0] + s * u, on_b = b.points[0] + t * v;
+    const double gap = n.dot(on_b - on_a) - rounding;
+    if (gap >= margin) continue;
+    const std::uint64_t feature =
+        MixKey({static_cast<std::uint64_t>(TouchKind::kAlongAxis), static_cast<std::uint64_t>(end)});
+    points->push_back({0.5 * (on_a + on_b), n, gap, feature});
+  }
+  return true;
+}
+
+}  // namespace
+
+void ReduceManifold(std::size_t first, std::size_t most, std::vector<ManifoldPoint>* points) {
+  const std::size_t n = points->size();
+  if (n - first <= most) return;
+  auto begin = points->begin() + static_cast<std::ptrdiff_t>(first);
+  const auto deepest =
+      std::min_element(begin, points->end(), [](const auto& x, const auto& y) { return x.gap < y.gap; });
+  std::iter_swap(begin, deepest);
+  for (std::size_t kept = first + 1; kept < first + most; ++kept) {
+    std::size_t furthest = kept;
+    double most_distance = -1;
+    for (std::size_t i = kept; i < n; ++i) {
+      double nearest = std::numeric_limits<double>::infinity();
+      for (std::size_t k = first; k < kept; ++k)
+        nearest = std::min(nearest, ((*points)[i].p_W - (*points)[k].p_W).squaredNorm());
+      if (nearest > most_distance) {
+        most_distance = nearest;
+        furthest = i;
+      }
+    }
+    std::swap((*points)[kept], (*points)[furthest]);
+  }
+  points->resize(first + most);
+}
+
+void ManifoldBuilder::FindSupportFeature(const ConvexBody& body, const Vector3d& d, SupportFeature* feature) {
+  feature->Clear();
+  const RigidTransform& X = body.X_WS;
+  switch (body.kind) {
+    case ConvexBody::Kind::kPoint:
+      feature->Add(X.p, 0);
+      break;
+    case ConvexBody::Kind::kSegment:
+      feature->Add(X * Vector3d(-body.size), 0);
+      feature->Add(X * body.size, 1);
+      break;
+    case ConvexBody::Kind::kEllipsoid:
+      feature->Add(body.FindSupport(d), 0);
+      break;
+    case ConvexBody::Kind::kPolyhedron: {
+      const Vector3d d_S = X.R.transpose() * d;
+      int best = 0;
+      for (int f = 1; f < body.polyhedron->num_faces(); ++f)
+        if (body.polyhedron->normals[f].dot(d_S) > body.polyhedron->normals[best].dot(d_S)) best = f;
+      for (int v : body.polyhedron->face(best)) feature->Add(X * body.polyhedron->vertices[v], v);
+      feature->normal_W = X.R * body.polyhedron->normals[best];
+      break;
+    }
+    case ConvexBody::Kind::kCylinder: {
+      const Vector3d d_S = X.R.transpose() * d;
+      const double radius = body.size.x(), half = body.size.z();
+      const double rho = std::sqrt(d_S.x() * d_S.x() + d_S.y() * d_S.y());
+      if (rho > std::abs(d_S.z())) {
+        // a line of the wall
+        const Vector3d rim(radius * d_S.x() / rho, radius * d_S.y() / rho, half);
+        feature->Add(X * Vector3d(rim.x(), rim.y(), -half), 0);
+        feature->Add(X * rim, 1);
+        break;
+      }
+      // a cap: an octagon, and once it tilts its lowest point too
+      const bool is_upper = d_S.z() > 0;
+      const std::uint32_t base = is_upper ? 16 : 0;
+      const bool has_lowest = rho > 1e-4;
+      const Vector3d lowest = has_lowest ? Vector3d(d_S.x() / rho, d_S.y() / rho, 0) : Vector3d::Zero();
+      bool was_added = !has_lowest;
+      for (int k = 0; k < 8; ++k) {
+        // the upper cap runs against the clock of the lower one
+        const int i = is_upper ? k : 7 - k, next = is_upper ? (k + 1) % 8 : (14 - k) % 8;
+        const Vector3d here(kOctagon[i][0], kOctagon[i][1], 0), there(kOctagon[next][0], kOctagon[next][1], 0);
+        feature->Add(X * Vector3d(radius * here.x(), radius * here.y(), is_upper ? half : -half), base + i);
+        const double turn = is_upper ? 1 : -1;
+        if (!was_added && turn * here.cross(lowest).z() >= 0 && turn * lowest.cross(there).z() > 0 &&
+            here.dot(lowest) > 0) {
+          was_added = true;
+          if (here.dot(lowest) < 1 - 1e-6 && there.dot(lowest) < 1 - 1e-6)
+            feature->Add(X * Vector3d(radius * lowest.x(), radius * lowest.y(), is_upper ? half : -half), base + 8);
+        }
+      }
+      feature->normal_W = is_upper ? Vector3d(X.R.col(2)) : Vector3d(-X.R.col(2));
+      break;
+    }
+  }
+}
+
+void ManifoldBuilder::ClipPolygon(const SupportFeature& reference, const SupportFeature& incident) {
+  polygon_.clear();
+  const int n = static_cast<int>(incident.points.size());
+  for (int i = 0; i < n; ++i)
+    polygon_.push_back({incident.points[i], {false, (i + n - 1) % n}, {false, i}});
+
+  const int sides = static_cast<int>(reference.points.size());
+  for (int side = 0; side < sides && !polygon_.empty(); ++side) {
+    const Vector3d& from = reference.points[side];
+    const Vector3d edge = reference.points[(side + 1) % sides] - from;
+    const Vector3d outward = edge.cross(reference.normal_W);
+    const double length = std::sqrt(outward.squaredNorm());
+    if (!(length > 0)) continue;
+    // corners on the side's plane count as inside and stay what they are
+    const double tolerance = 1e-9 * length;
+    const auto height = [&](const ClipVertex& v) { return outward.dot(v.p - from) / length - tolerance; };
+
+    clipped_.clear();
+    const int count = static_cast<int>(polygon_.size());
+    for (int i = 0; i < count; ++i) {
+      const ClipVertex &u = polygon_[i], &w = polygon_[(i + 1) % count];
+      const double of_u = height(u), of_w = height(w);
+      if (of_u <= 0) clipped_.push_back(u);
+      if (count == 1) break;
+      if ((of_u <= 0) == (of_w <= 0)) continue;
+      // a segment is walked there and back: cut it once
+      if (count == 2 && i == 1) continue;
+      const Vector3d p = u.p + of_u / (of_u - of_w) * (w.p - u.p);
+      if (of_u <= 0) {
+        clipped_.push_back({p, u.out, {true, side}});
+      } else {
+        clipped_.push_back({p, {true, side}, u.out});
+      }
+    }
+    polygon_.swap(clipped_);
+  }
+}
+
+void ManifoldBuilder::ClipToFace(const SupportFeature& reference, const SupportFeature& incident, bool reference_is_a,
+                                 double rounding, double margin, std::vector<ManifoldPoint>* points) {
+  ClipPolygon(reference, incident);
+  const std::size_t first = points->size();
+  const Vector3d n = reference_is_a ? reference.normal_W : Vector3d(-reference.normal_W);
+  const int incident_count = static_cast<int>(incident.points.size());
+  const int sides = static_cast<int>(reference.points.size());
+  for (const ClipVertex& v : polygon_) {
+    const double height = reference.normal_W.dot(v.p - reference.points[0]);
+    const double gap = height - rounding;
+    if (gap >= margin) continue;
+    std::uint64_t feature = 0;
+    if (!v.in.is_reference && !v.out.is_reference) {
+      feature = VertexKey(!reference_is_a, incident.ids[v.out.index % incident_count]);
+    } else if (v.in.is_reference && v.out.is_reference) {
+      const bool follows = (v.in.index + 1) % sides == v.out.index;
+      const int corner = follows ? v.out.index : v.in.index;
+      feature = VertexKey(reference_is_a, reference.ids[corner]);
+    } else {
+      const int side = v.in.is_reference ? v.in.index : v.out.index;
+      const int edge = v.in.is_reference ? v.out.index : v.in.index;
+      std::uint64_t of_a = EdgeCode(reference, side), of_b = EdgeCode(incident, edge);
+      if (!reference_is_a) std::swap(of_a, of_b);
+      feature = MixKey({static_cast<std::uint64_t>(TouchKind::kEdges), of_a, of_b});
+    }
+    points->push_back({v.p - (height - 0.5 * gap) * reference.normal_W, n, gap, feature});
+  }
+  ReduceManifold(first, kMostPoints, points);
+}
+
+void ManifoldBuilder::CollideConvex(const ConvexBody& a, const ConvexBody& b, double margin,
+                                    std::vector<ManifoldPoint>* points) {
+  const double rounding = a.rounding + b.rounding;
+  const ConvexDistance d = CalcConvexDistance(a, b, margin + rounding);
+  if (d.separation - rounding >= margin) return;
+
+  // a face's normal is exact, and steady through touching: take it wherever it is the direction of separation
+  const double scale = a.extent > 0 && b.extent > 0 ? std::min(a.extent, b.extent) : std::max(a.extent, b.extent);
+  const double tolerance = 1e-7 * scale;
+  const BestFace of_a = FindBestFace(a, b, d.nhat_AB_W);
+  const BestFace of_b = FindBestFace(b, a, -d.nhat_AB_W);
+  const bool use_a = of_a.separation >= d.separation - tolerance && of_a.separation >= of_b.separation - tolerance;
+  const bool use_b = !use_a && of_b.separation >= d.separation - tolerance;
+
+  const std::size_t first = points->size();
+  if (use_a || use_b) {
+    const ConvexBody &owner = use_a ? a : b, &other = use_a ? b : a;
+    const BestFace& face = use_a ? of_a : of_b;
+    FindSupportFeature(owner, face.normal_W, &reference_);
+    FindSupportFeature(other, -face.normal_W, &incident_);
+    ClipToFace(reference_, incident_, use_a, other.rounding, margin, points);
+    if (points->size() > first) return;
+    ConvexDistance along = d;
+    along.nhat_AB_W = use_a ? face.normal_W : Vector3d(-face.normal_W);
+    along.separation = face.separation;
+    if (face.separation - rounding < margin) points->push_back(Witness(a, b, along));
+    return;
+  }
+
+  FindSupportFeature(a, d.nhat_AB_W, &reference_);
+  FindSupportFeature(b, -d.nhat_AB_W, &incident_);
+  if (CollideParallel(reference_, incident_, d.nhat_AB_W, rounding, margin, points)) {
+    if (points->size() > first) return;
+  }
+  points->push_back(Witness(a, b, d));
+}
+
+void ManifoldBuilder::CollideWithPlane(const Vector3d& origin, const Vector3d& n, const ConvexBody& b, double margin,
+                                       std::vector<ManifoldPoint>* points) {
+  const std::size_t first = points->size();
+  const auto add = [&](const Vector3d& p, std::uint32_t id) {
+    const double height = n.dot(p - origin), gap = height - b.rounding;
+    if (gap < margin) points->push_back({p - (height - 0.5 * gap) * n, n, gap, VertexKey(false, id)});
+  };
+  if (b.kind == ConvexBody::Kind::kPolyhedron) {
+    // every vertex of a face that looks down, not those of the far side of a thin plate
+    const ConvexPolyhedron& polyhedron = *b.polyhedron;
+    const Vector3d down = b.X_WS.R.transpose() * -n;
+    incident_.Clear();
+    for (int f = 0; f < polyhedron.num_faces(); ++f) {
+      if (polyhedron.normals[f].dot(down) < 1e-3) continue;
+      for (int v : polyhedron.face(f)) incident_.ids.push_back(v);
+    }
+    std::sort(incident_.ids.begin(), incident_.ids.end());
+    incident_.ids.erase(std::unique(incident_.ids.begin(), incident_.ids.end()), incident_.ids.end());
+    for (std::uint32_t id : incident_.ids) add(b.X_WS * polyhedron.vertices[id], id);
+  } else {
+    FindSupportFeature(b, -n, &incident_);
+    for (std::size_t i = 0; i < incident_.points.size(); ++i) add(incident_.points[i], incident_.ids[i]);
+  }
+  ReduceManifold(first, kMostPoints, points);
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "physics/contact/collision_shape.h"
+#include "physics/contact/manifold.h"
+#include "physics/contact/soft_surface.h"
+#include "physics/dynamics/contact_point.h"
+
+namespace pliant::physics {
+
+// One point where two bodies touch, before friction and keys of the pair are filled in.
+struct Touch {
+  Eigen::Vector3d p_W;
+  Eigen::Vector3d nhat_AB_W;
+  double gap;             // [m]
+  double area = 0;        // [m²]
+  std::uint64_t feature;  // unique within the pair
+  // nodes on each side, numbered in their block; none for a rigid side
+  struct Side {
+    int num_nodes = 0;
+    std::array<int, 4> nodes{};
+    std::array<double, 4> weights{};
+  };
+  Side a, b;
+};
+
+// Buffers of the narrow phases, one for each pair at work at a time; they change no result.
+struct NarrowScratch {
+  ManifoldBuilder builder;
+  std::vector<ManifoldPoint> points;
+  std::vector<double> distances;
+  std::vector<SignedDistance> fields;
+  std::vector<int> candidates;
+  std::vector<std::uint8_t> is_covered;
+  ConvexPolyhedron triangle;
+  SupportFeature reference, incident;
+};
+
+// Appends the contacts of two rigid shapes with gap below the margin.
+void CollideRigidRigid(const PlacedShape& a, const PlacedShape& b, double margin, NarrowScratch* scratch,
+                       std::vector<Touch>* touches);
+
+// Appends to scratch->points the contacts of a surface mesh with a convex shape (not a half-space) or another mesh.
+void CollideWithMesh(const PlacedShape& mesh, const PlacedShape& other, double margin, NarrowScratch* scratch);
+
+// Appends the contacts of a rigid shape with a deforming surface: each of its vertices nearer than the margin, and the
+// deepest point of each triangle that the shape enters between them. `rigid_is_a` gives the direction of normals. What is
+// prescribed on both sides makes no contact.
+void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a, bool is_immovable,
+                      double margin, NarrowScratch* scratch, std::vector<Touch>* touches);
+
+// Appends the contacts of two deforming surfaces: vertices against triangles both ways, and crossing edges where no
+// vertex tells.
+void CollideSoftSoft(const SoftSurface& a, const SoftSurface& b, double margin, NarrowScratch* scratch,
+                     std::vector<Touch>* touches);
+
+}  // namespace pliant::physics

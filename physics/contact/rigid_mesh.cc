@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <cmath>
+
+#include "physics/contact/contact_key.h"
+#include "physics/contact/narrow_phase.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+constexpr std::size_t kMostMeshPoints = 16;
+
+// the vertices of `mesh` that are in `other` or near it
+void CollideVertices(const PlacedShape& mesh, const PlacedShape& other, bool mesh_is_a, double margin,
+                     std::vector<ManifoldPoint>* points) {
+  AxisAlignedBox bounds = other.bounds;
+  bounds.Grow(margin);
+  const RigidTransform X_OW = other.X_WS.Inverse();
+  const std::vector<Vector3d>& vertices = mesh.shape->mesh->vertices;
+  const TouchKind kind = mesh_is_a ? TouchKind::kVertexOfA : TouchKind::kVertexOfB;
+  for (std::size_t v = 0; v < vertices.size(); ++v) {
+    const Vector3d p = mesh.X_WS * vertices[v];
+    if (!(p.array() >= bounds.lower.array()).all() || !(p.array() <= bounds.upper.array()).all()) continue;
+    const SignedDistance field = other.shape->CalcDistance(X_OW * p);
+    if (field.distance >= margin) continue;
+    const Vector3d n = other.X_WS.R * field.gradient;  // from the other into the mesh
+    points->push_back({p - 0.5 * field.distance * n, mesh_is_a ? Vector3d(-n) : n, field.distance,
+                       MixKey({static_cast<std::uint64_t>(kind), v})});
+  }
+}
+
+// One triangle of the mesh in the world.
+struct PlacedTriangle {
+  int index;
+  Vector3d x[3];
+  Vector3d normal;
+};
+
+// whether edge e of the triangle stands out: only such edges and their corners touch by themselves
+bool IsSharp(const TriangleBvh& bvh, const TriangleMesh& mesh, int triangle, int e) {
+  const TriangleBvh::Edge& edge = bvh.edges()[bvh.edge_index(triangle, e)];
+  const int beside = edge.triangles[0] == triangle ? edge.triangles[1] : edge.triangles[0];
+  if (beside < 0) return true;
+  // convex when the neighbour's far corner lies below this plane
+  const auto& t = bvh.triangle(triangle);
+  for (int v : bvh.triangle(beside)) {
+    if (v == t[e] || v == t[(e + 1) % 3]) continue;
+    const Vector3d offset = mesh.vertices[v] - mesh.vertices[t[e]];
+    return bvh.face_normal(triangle).dot(offset) < -1e-6 * std::sqrt(offset.squaredNorm());
+  }
+  return false;
+}
+
+// features within a triangle, told apart from those of the others
+std::uint64_t KeyOfTriangle(int triangle, std::uint64_t feature) {
+  return MixKey({static_cast<std::uint64_t>(triangle), feature});
+}
+
+void CollideSphere(const PlacedShape& mesh, const PlacedShape& sphere, const PlacedTriangle& t, double margin,
+                   std::vector<ManifoldPoint>* points) {
+  const Vector3d center = sphere.X_WS.p;
+  const TrianglePoint at = FindClosestPointOnTriangle(center, t.x[0], t.x[1], t.x[2]);
+  const Vector3d offset = center - at.point;
+  if (offset.dot(t.normal) <= 0) return;
+  const int code = static_cast<int>(at.feature);
+  const TriangleBvh& bvh = *mesh.shape->bvh;
+  if (code >= 4 && !IsSharp(bvh, *mesh.shape->mesh, t.index, code - 4)) {
+    // the centre may be over the seam of two coplanar triangles: then this plane is the nearest surface
+    if (offset.dot(t.normal) < std::sqrt(at.squared_distance) * (1 - 1e-9)) return;
+  }
+  const double distance = std::sqrt(at.squared_distance), gap = distance - sphere.body.rounding;
+  if (gap >= margin || !(distance > 0)) return;
+  const Vector3d n = code == 0 ? t.normal : Vector3d(offset / distance);
+  points->push_back({center - (distance - 0.5 * gap) * n, n, gap,
+                     KeyOfTriangle(t.index, static_cast<std::uint64_t>(TouchKind::kWhole))});
+}
+
+void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const PlacedTriangle& t, double margin,
+                   NarrowScratch* scratch) {
+  const ConvexBody& body = other.body;
+  const Vector3d centroid = (t.x[0] + t.x[1] + t.x[2]) / 3;
+  // what has its middle behind this triangle is another triangle's affair
+  if (t.normal.dot(body.X_WS.p - centroid) <= 0) return;
+
+  ConvexPolyhedron& polyhedron = scratch->triangle;
+  polyhedron.vertices.assign(t.x, t.x + 3);
+  for (Vector3d& x : polyhedron.vertices) x -= centroid;
+  polyhedron.normals.assign(1, t.normal);
+  polyhedron.face_starts.assign({0, 3});
+  polyhedron.face_vertices.assign({0, 1, 2});
+  ConvexBody face;
+  face.kind = ConvexBody::Kind::kPolyhedron;
+  face.polyhedron = &polyhedron;
+  face.X_WS.p = centroid;
+  for (const Vector3d& x : polyhedron.vertices) face.extent = std::max(face.extent, std::sqrt(x.squaredNorm()));
+
+  const ConvexDistance d = CalcConvexDistance(face, body, margin + body.rounding);
+  if (d.separation - body.rounding >= margin) return;
+  const double height = CalcSeparation(face, body, t.normal);
+  const double scale = body.extent > 0 ? std::min(body.extent, face.extent) : face.extent;
+  const TriangleBvh& bvh = *mesh.shape->bvh;
+  const TriangleMesh& surface = *mesh.shape->mesh;
+
+  const bool is_over_face = d.separation <= 0 || height >= d.separation - 1e-7 * scale;
+  if (!is_over_face) {
+    // beside an edge: the neighbour sees it better, unless the edge stands out
+    const TrianglePoint at = FindClosestPointOnTriangle(d.p_A, t.x[0], t.x[1], t.x[2]);
+    bool is_sharp = d.nhat_AB_W.dot(t.normal) > 1e-6;
+    for (int e = 0; is_sharp && e < 3; ++e)
+      if (at.weights[(e + 2) % 3] < 1e-9) is_sharp = IsSharp(bvh, surface, t.index, e);
+    if (!is_sharp) return;
+    const std::size_t first = scratch->points.size();
+    scratch->builder.CollideConvex(face, body, margin, &scratch->points);
+    for (std::size_t i = first; i < scratch->points.size(); ++i)
+      scratch->points[i].feature = KeyOfTriangle(t.index, scratch->points[i].feature);
+    return;
+  }
+
+  // over the face: the other body's feature clipped to the triangle; seams inside the surface make no points
+  SupportFeature& reference = scratch->reference;
+  reference.Clear();
+  for (int k = 0; k < 3; ++k) reference.Add(t.x[k], k);
+  reference.normal_W = t.normal;
+  ManifoldBuilder::FindSupportFeature(body, -t.normal, &scratch->incident);
+  const std::size_t first = scratch->points.size();
+  scratch->builder.ClipToFace(reference, scratch->incident, true, body.rounding, margin, &scratch->points);
+  std::size_t kept = first;
+  for (std::size_t i = first; i < scratch->points.size(); ++i) {
+    ManifoldPoint point = scratch->points[i];
+    bool is_vertex_of_body = false;
+    for (std::uint32_t id : scratch->incident.ids)
+      is_vertex_of_body |= point.feature == MixKey({static_cast<std::uint64_t>(TouchKind::kVertexOfB), id});
+    if (!is_vertex_of_body) {
+      // on a side of the triangle: it counts where that side stands out
+      const TrianglePoint at = FindClosestPointOnTriangle(point.p_W, t.x[0], t.x[1], t.x[2]);
+      bool is_sharp = true;
+      for (int e = 0; e < 3; ++e)
+        if (at.weights[(e + 2) % 3] < 1e-7) is_sharp &= IsSharp(bvh, surface, t.index, e);
+      if (!is_sharp) continue;
+    }
+    point.feature = KeyOfTriangle(t.index, point.feature);
+    scratch->points[kept++] = point;
+  }
+  scratch->points.resize(kept);
+}
+
+// neighbouring triangles report the same spot: the deeper one stays
+void DropDoubles(double distance, std::vector<ManifoldPoint>* points) {
+  std::stable_sort(points->begin(), points->end(), [](const auto& x, const auto& y) { return x.gap < y.gap; });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < points->size(); ++i) {
+    const ManifoldPoint point = (*points)[i];
+    bool is_double = false;
+    for (std::size_t k = 0; k < kept; ++k) {
+      const ManifoldPoint& other = (*points)[k];
+      is_double |= (other.p_W - point.p_W).squaredNorm() <= distance * distance &&
+                   other.nhat_AB_W.dot(point.nhat_AB_W) > 0.99;
+    }
+    if (!is_double) (*points)[kept++] = point;
+  }
+  points->resize(kept);
+}
+
+}  // namespace
+
+void CollideWithMesh(const PlacedShape& mesh, const PlacedShape& other, double margin, NarrowScratch* scratch) {
+  if (!other.shape->is_convex()) {
+    CollideVertices(mesh, other, true, margin, &scratch->points);
+    CollideVertices(other, mesh, false, margin, &scratch->points);
+    ReduceManifold(0, 2 * kMostMeshPoints, &scratch->points);
+    return;
+  }
+
+  // triangles near the other shape, in the mesh's frame
+  AxisAlignedBox bounds = CalcBounds(other.shape->shape->geometry, mesh.X_WS.Inverse() * other.X_WS);
+  bounds.Grow(margin);
+  scratch->candidates.clear();
+  const TriangleBvh& bvh = *mesh.shape->bvh;
+  bvh.VisitOverlaps(bounds, [&](int triangle) { scratch->candidates.push_back(triangle); });
+  std::sort(scratch->candidates.begin(), scratch->candidates.end());
+  for (int triangle : scratch->candidates) {
+    PlacedTriangle placed{triangle, {}, mesh.X_WS.R * bvh.face_normal(triangle)};
+    AxisAlignedBox box;
+    for (int k = 0; k < 3; ++k) {
+      const Vector3d& x = mesh.shape->mesh->vertices[bvh.triangle(triangle)[k]];
+      box.Include(x);
+      placed.x[k] = mesh.X_WS * x;
+    }
+    if (!box.Overlaps(bounds) || placed.normal.squaredNorm() < 0.5) continue;
+    if (other.shape->Is<Sphere>()) {
+      CollideSphere(mesh, other, placed, margin, &scratch->points);
+    } else {
+      CollideConvex(mesh, other, placed, margin, scratch);
+    }
+  }
+  const Vector3d size = bounds.upper - bounds.lower;
+  DropDoubles(1e-6 * size.maxCoeff(), &scratch->points);
+
+  // a ball that has sunk its centre into the solid is behind every triangle
+  if (scratch->points.empty() && other.shape->Is<Sphere>()) {
+    const SignedDistance field = mesh.shape->CalcDistance(mesh.X_WS.Inverse() * other.X_WS.p);
+    if (field.distance <= 0) {
+      const Vector3d n = mesh.X_WS.R * field.gradient;
+      const double gap = field.distance - other.body.rounding;
+      scratch->points.push_back({other.X_WS.p - (field.distance - 0.5 * gap) * n, n, gap,
+                                 MixKey({static_cast<std::uint64_t>(TouchKind::kWhole)})});
+    }
+  }
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,239 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "physics/contact/contact_key.h"
+#include "physics/contact/narrow_phase.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+// A triangle counts as entered between its vertices when it goes deeper than all of them by this part of its longest
+// edge.
+constexpr double kNoticeableDepth = 0.02;
+
+// no point of a triangle is further than this part of its longest edge from its nearest vertex
+constexpr double kReach = 0.5773502691896258;
+
+struct DeepestPoint {
+  Vector3d weights;
+  SignedDistance field;
+};
+
+// One plane below the signed distance of a convex shape over a triangle, by its values at the three vertices.
+using Cut = Vector3d;
+
+Cut MakeCut(const SignedDistance& field, const Vector3d& at, const Vector3d* x) {
+  Cut cut;
+  for (int i = 0; i < 3; ++i) cut[i] = field.distance + field.gradient.dot(x[i] - at);
+  return cut;
+}
+
+// Lowest point of the highest of all cuts over the triangle; the mean of the lowest points where there are several.
+struct Lowest {
+  double value = std::numeric_limits<double>::infinity();
+  Vector3d weights = Vector3d::Zero();
+  int count = 0;
+
+  void Consider(const Vector3d& candidate, const Cut* cuts, int num_cuts, double tolerance) {
+    double height = -std::numeric_limits<double>::infinity();
+    for (int i = 0; i < num_cuts; ++i) height = std::max(height, cuts[i].dot(candidate));
+    if (height < value - tolerance) {
+      value = height;
+      weights = candidate;
+      count = 1;
+    } else if (height <= value + tolerance) {
+      weights = (weights * count + candidate) / (count + 1);
+      ++count;
+    }
+  }
+};
+
+Lowest FindLowest(const Cut* cuts, int num_cuts, double tolerance) {
+  Lowest lowest;
+  for (int i = 0; i < 3; ++i) lowest.Consider(Vector3d::Unit(i), cuts, num_cuts, tolerance);
+  for (int i = 0; i < num_cuts; ++i) {
+    for (int j = 0; j < i; ++j) {
+      const Vector3d across = cuts[i] - cuts[j];
+      // where two cuts meet on an edge
+      for (int e = 0; e < 3; ++e) {
+        const int from = e, to = (e + 1) % 3;
+        if (across[from] * across[to] >= 0) continue;
+        Vector3d weights = Vector3d::Zero();
+        weights[to] = across[from] / (across[from] - across[to]);
+        weights[from] = 1 - weights[to];
+        lowest.Consider(weights, cuts, num_cuts, tolerance);
+      }
+      // where three meet
+      for (int k = 0; k < j; ++k) {
+        const Vector3d weights = across.cross(cuts[i] - cuts[k]);
+        const double sum = weights.sum();
+        if (!(std::abs(sum) > 0)) continue;
+        const Vector3d candidate = weights / sum;
+        if (!(candidate.minCoeff() >= 0)) continue;
+        lowest.Consider(candidate, cuts, num_cuts, tolerance);
+      }
+    }
+  }
+  return lowest;
+}
+
+// Signed distance of a convex shape is convex: Kelley's cutting planes from the vertices find its lowest point on the
+// triangle. False as soon as that cannot be lower than the vertices by `noticeable`.
+bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x, const SignedDistance* at_vertices,
+                         double noticeable, DeepestPoint* deepest) {
+  constexpr int kMostCuts = 14;
+  Cut cuts[kMostCuts];
+  int num_cuts = 0;
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 3; ++i) {
+    cuts[num_cuts++] = MakeCut(at_vertices[i], x[i], x);
+    best = std::min(best, at_vertices[i].distance);
+  }
+  const double wanted = best - noticeable;
+  const double tolerance = 1e-3 * noticeable;
+  bool is_found = false;
+  while (true) {
+    const Lowest lowest = FindLowest(cuts, num_cuts, 1e-3 * tolerance);
+    // first settle whether there is anything to find, then find it well
+    if (!is_found && lowest.value > wanted) return false;
+    if (lowest.value > best - tolerance) break;
+    const Vector3d p = lowest.weights[0] * x[0] + lowest.weights[1] * x[1] + lowest.weights[2] * x[2];
+    const SignedDistance field = shape.CalcDistance(p);
+    if (field.distance < best) {
+      best = field.distance;
+      *deepest = {lowest.weights, field};
+    }
+    is_found = best <= wanted;
+    if (num_cuts == kMostCuts) break;
+    cuts[num_cuts++] = MakeCut(field, p, x);
+  }
+  return is_found;
+}
+
+// Any other shape: its own vertices and a grid of 8 × 8 tell where it enters; the distance changes no faster than the
+// position.
+bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x, const SignedDistance* at_vertices,
+                           double noticeable, double margin, DeepestPoint* deepest) {
+  constexpr int kSides = 8;
+  double best = std::min({at_vertices[0].distance, at_vertices[1].distance, at_vertices[2].distance}) - noticeable;
+  best = std::min(best, margin);
+  bool is_found = false;
+  const auto consider = [&](const Vector3d& weights) {
+    const SignedDistance field = shape.CalcDistance(weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2]);
+    if (field.distance >= best) return;
+    best = field.distance;
+    *deepest = {weights, field};
+    is_found = true;
+  };
+  for (int i = 0; i <= kSides; ++i)
+    for (int j = 0; j <= kSides - i; ++j)
+      consider(Vector3d(i, j, kSides - i - j) / kSides);
+  AxisAlignedBox box;
+  for (int k = 0; k < 3; ++k) box.Include(x[k]);
+  box.Grow(std::max(margin, -best));
+  shape.bvh->VisitOverlaps(box, [&](int triangle) {
+    for (int v : shape.bvh->triangle(triangle)) {
+      const TrianglePoint at = FindClosestPointOnTriangle(shape.mesh->vertices[v], x[0], x[1], x[2]);
+      consider(at.weights);
+    }
+  });
+  return is_found;
+}
+
+// The direction that parts a feature of the shape from the triangle: where the distance is lowest inside the triangle,
+// its slopes around that point balance along the triangle's normal; on an edge, across the edge.
+Vector3d FindPartingNormal(const Vector3d* x, const DeepestPoint& deepest) {
+  const Vector3d& gradient = deepest.field.gradient;
+  const Vector3d& w = deepest.weights;
+  Vector3d n = Vector3d::Zero();
+  int vanishing = -1, num_vanishing = 0;
+  for (int i = 0; i < 3; ++i) {
+    if (w[i] > 1e-9) continue;
+    vanishing = i;
+    ++num_vanishing;
+  }
+  if (num_vanishing == 0) {
+    n = (x[1] - x[0]).cross(x[2] - x[0]);
+    if (n.dot(gradient) < 0) n = -n;
+  } else if (num_vanishing == 1) {
+    const Vector3d edge = x[(vanishing + 2) % 3] - x[(vanishing + 1) % 3];
+    const double length2 = edge.squaredNorm();
+    if (length2 > 0) n = gradient - gradient.dot(edge) / length2 * edge;
+  }
+  const double norm = std::sqrt(n.squaredNorm());
+  if (!(norm > 0)) return gradient;
+  n /= norm;
+  return n.dot(gradient) > 0.3 ? n : gradient;
+}
+
+}  // namespace
+
+void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a, bool is_immovable,
+                      double margin, NarrowScratch* scratch, std::vector<Touch>* touches) {
+  const CollisionShape& shape = *rigid.shape;
+  const double sign = rigid_is_a ? 1 : -1;
+  const RigidTransform X_SW = rigid.X_WS.Inverse();
+  const auto side_of = [&](Touch* touch) -> Touch::Side& { return rigid_is_a ? touch->b : touch->a; };
+
+  // vertices outside the bounds can neither touch nor be a corner of a triangle that does
+  const double reach = margin + kReach * soft.longest_edge();
+  AxisAlignedBox bounds = rigid.bounds;
+  bounds.Grow(reach);
+  constexpr double kFar = std::numeric_limits<double>::infinity();
+  scratch->distances.assign(soft.num_vertices(), kFar);
+  scratch->fields.resize(soft.num_vertices());
+  bool has_near = false;
+  for (int v = 0; v < soft.num_vertices(); ++v) {
+    const Vector3d p = soft.position(v);
+    if (!(p.array() >= bounds.lower.array()).all() || !(p.array() <= bounds.upper.array()).all()) continue;
+    const SignedDistance& field = scratch->fields[v] = shape.CalcDistance(X_SW * p);
+    scratch->distances[v] = field.distance;
+    has_near |= field.distance < reach;
+    if (!(field.distance < margin) || (is_immovable && soft.is_prescribed(v))) continue;
+    Touch touch{p, sign * (rigid.X_WS.R * field.gradient), field.distance, soft.area(v),
+                MixKey({static_cast<std::uint64_t>(TouchKind::kSoftVertex), static_cast<std::uint64_t>(v)}), {}, {}};
+    side_of(&touch) = {1, {soft.node(v)}, {1}};
+    touches->push_back(touch);
+  }
+
+  // a half-space enters no triangle deeper than at a vertex
+  if (!has_near || shape.Is<HalfSpace>()) return;
+  for (int i = 0; i < soft.num_triangles(); ++i) {
+    const auto& t = soft.triangle(i);
+    const double nearest =
+        std::min({scratch->distances[t[0]], scratch->distances[t[1]], scratch->distances[t[2]]});
+    const double longest = soft.longest_edge(i);
+    if (!(nearest < margin + kReach * longest)) continue;
+    if (is_immovable && soft.is_prescribed(t[0]) && soft.is_prescribed(t[1]) && soft.is_prescribed(t[2])) continue;
+
+    Vector3d x[3];
+    SignedDistance at_vertices[3];
+    for (int k = 0; k < 3; ++k) {
+      x[k] = X_SW * soft.position(t[k]);
+      at_vertices[k] = scratch->distances[t[k]] < kFar ? scratch->fields[t[k]] : shape.CalcDistance(x[k]);
+    }
+    const double noticeable = std::max(kNoticeableDepth * longest, nearest - margin);
+    DeepestPoint deepest;
+    const bool is_entered = shape.is_convex()
+                                ? FindDeepestInConvex(shape, x, at_vertices, noticeable, &deepest)
+                                : FindDeepestBySampling(shape, x, at_vertices, noticeable, margin, &deepest);
+    if (!is_entered || !(deepest.field.distance < margin)) continue;
+
+    const Vector3d n = FindPartingNormal(x, deepest);
+    const double gap = deepest.field.distance < 0 ? deepest.field.distance / n.dot(deepest.field.gradient)
+                                                  : deepest.field.distance;
+    Touch touch{rigid.X_WS * (deepest.weights[0] * x[0] + deepest.weights[1] * x[1] + deepest.weights[2] * x[2]),
+                sign * (rigid.X_WS.R * n), gap, soft.triangle_area(i) / 3,
+                MixKey({static_cast<std::uint64_t>(TouchKind::kSoftTriangle), static_cast<std::uint64_t>(i)}), {}, {}};
+    side_of(&touch) = {3,
+                       {soft.node(t[0]), soft.node(t[1]), soft.node(t[2])},
+                       {deepest.weights[0], deepest.weights[1], deepest.weights[2]}};
+    touches->push_back(touch);
+  }
+}
+
+}  // namespace pliant::physics

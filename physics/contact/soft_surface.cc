@@ -1,0 +1,75 @@
+#include "physics/contact/soft_surface.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "physics/spatial/demand.h"
+
+namespace pliant::physics {
+
+using Eigen::Vector3d;
+
+SoftSurface::SoftSurface(const Body& body, const DynamicsBlock& block)
+    : nodes_(body.surface.vertices), node_triangles_(body.surface.triangles) {
+  // renumber triangles from nodes to surface vertices
+  for (const auto& t : body.surface.triangles) {
+    std::array<int, 3> local{};
+    for (int k = 0; k < 3; ++k) {
+      const auto found = std::lower_bound(nodes_.begin(), nodes_.end(), t[k]);
+      PLIANT_DEMAND(found != nodes_.end() && *found == t[k]);
+      local[k] = static_cast<int>(found - nodes_.begin());
+    }
+    triangles_.push_back(local);
+  }
+  for (int node : nodes_) is_prescribed_.push_back(block.is_node_prescribed(node));
+
+  // the triangles around each vertex, by counting
+  around_starts_.assign(nodes_.size() + 1, 0);
+  for (const auto& t : triangles_)
+    for (int v : t) ++around_starts_[v + 1];
+  for (std::size_t v = 0; v < nodes_.size(); ++v) around_starts_[v + 1] += around_starts_[v];
+  around_.resize(3 * triangles_.size());
+  std::vector<int> filled(around_starts_.begin(), around_starts_.end() - 1);
+  for (int i = 0; i < num_triangles(); ++i)
+    for (int k = 0; k < 3; ++k) around_[filled[triangles_[i][k]]++] = {i, k};
+  areas_.resize(nodes_.size());
+  triangle_areas_.resize(triangles_.size());
+  longest_edges_.resize(triangles_.size());
+}
+
+void SoftSurface::Update(VertexPositions positions) {
+  positions_ = positions;
+  bounds_ = AxisAlignedBox{};
+  for (int node : nodes_) bounds_.Include(VertexAt(positions_, node));
+  triangles_are_current_ = tree_is_current_ = false;
+}
+
+void SoftSurface::UpdateTriangles() {
+  if (triangles_are_current_) return;
+  triangles_are_current_ = true;
+  std::fill(areas_.begin(), areas_.end(), 0.0);
+  longest_edge_ = 0;
+  for (int i = 0; i < num_triangles(); ++i) {
+    const auto& t = triangles_[i];
+    const Vector3d a = position(t[0]), b = position(t[1]), c = position(t[2]);
+    triangle_areas_[i] = 0.5 * std::sqrt((b - a).cross(c - a).squaredNorm());
+    longest_edges_[i] =
+        std::sqrt(std::max({(b - a).squaredNorm(), (c - b).squaredNorm(), (a - c).squaredNorm()}));
+    longest_edge_ = std::max(longest_edge_, longest_edges_[i]);
+    for (int v : t) areas_[v] += triangle_areas_[i] / 3;
+  }
+}
+
+void SoftSurface::UpdateTree() {
+  UpdateTriangles();
+  if (tree_is_current_) return;
+  tree_is_current_ = true;
+  if (!bvh_) {
+    bvh_ = std::make_unique<TriangleBvh>(node_triangles_, positions_);
+  } else {
+    bvh_->Refit(positions_);
+  }
+  bvh_->UpdateNormals(positions_);
+}
+
+}  // namespace pliant::physics

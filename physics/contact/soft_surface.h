@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "physics/dynamics/block.h"
+#include "physics/dynamics/model.h"
+#include "physics/geometry/triangle_bvh.h"
+
+namespace pliant::physics {
+
+// The deforming surface of one body: what never changes, and where it is now.
+class SoftSurface {
+ public:
+  SoftSurface(const Body& body, const DynamicsBlock& block);
+
+  // Where the nodes are now. Bounds follow at once, the rest when asked for; `positions` must live on.
+  void Update(VertexPositions positions);
+  // Areas and edge lengths, for contact with anything.
+  void UpdateTriangles();
+  // The tree and the normals too, for contact with another surface.
+  void UpdateTree();
+
+  VertexPositions positions() const { return positions_; }
+  const AxisAlignedBox& bounds() const { return bounds_; }
+
+  // Surface vertices by their own number 0 … num_vertices − 1.
+  int num_vertices() const { return static_cast<int>(nodes_.size()); }
+  int node(int vertex) const { return nodes_[vertex]; }
+  Eigen::Vector3d position(int vertex) const { return VertexAt(positions_, nodes_[vertex]); }
+  double area(int vertex) const { return areas_[vertex]; }  // a third of that of its triangles [m²]
+  bool is_prescribed(int vertex) const { return is_prescribed_[vertex]; }
+  // (triangle, corner) pairs of the triangles around a vertex
+  std::span<const std::array<int, 2>> around(int vertex) const {
+    return std::span(around_).subspan(around_starts_[vertex], around_starts_[vertex + 1] - around_starts_[vertex]);
+  }
+
+  // Triangles in surface vertices.
+  int num_triangles() const { return static_cast<int>(triangles_.size()); }
+  const std::array<int, 3>& triangle(int i) const { return triangles_[i]; }
+  double triangle_area(int i) const { return triangle_areas_[i]; }
+  double longest_edge(int i) const { return longest_edges_[i]; }  // [m]
+  double longest_edge() const { return longest_edge_; }
+
+  // In nodes of the block, with the same triangle numbers.
+  const TriangleBvh& bvh() const { return *bvh_; }
+
+ private:
+  VertexPositions positions_;
+  AxisAlignedBox bounds_;
+  std::vector<int> nodes_;
+  std::vector<char> is_prescribed_;
+  std::vector<std::array<int, 3>> triangles_;
+  std::vector<std::array<int, 2>> around_;
+  std::vector<int> around_starts_;
+  std::vector<double> areas_, triangle_areas_, longest_edges_;
+  double longest_edge_ = 0;
+  std::span<const std::array<int, 3>> node_triangles_;
+  std::unique_ptr<TriangleBvh> bvh_;
+  bool triangles_are_current_ = false, tree_is_current_ = false;
+};
+
+}  // namespace pliant::physics

@@ -1,0 +1,331 @@
+#include "physics/geometry/convex_distance.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "physics/geometry/closest_points.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+// A point a − b of the Minkowski difference, relative to the offset of the bodies.
+struct Vertex {
+  Vector3d w, a, b;
+};
+
+Vertex FindVertex(const ConvexBody& a, const ConvexBody& b, const Vector3d& d) {
+  const Vector3d p_A = a.FindSupport(d), p_B = b.FindSupport(-d);
+  return {p_A - p_B, p_A, p_B};
+}
+
+// Up to four vertices, and the weights of their point nearest to the origin.
+struct Simplex {
+  std::array<Vertex, 4> vertices;
+  std::array<double, 4> weights{};
+  int size = 0;
+
+  Vector3d Combine(Vector3d Vertex::*part) const {
+    Vector3d sum = Vector3d::Zero();
+    for (int i = 0; i < size; ++i) sum += weights[i] * (vertices[i].*part);
+    return sum;
+  }
+
+  // drops vertices that carry no weight
+  void Shrink() {
+    int kept = 0;
+    for (int i = 0; i < size; ++i) {
+      if (weights[i] <= 0) continue;
+      vertices[kept] = vertices[i];
+      weights[kept++] = weights[i];
+    }
+    size = kept;
+  }
+};
+
+void WeighSegment(Simplex* s) {
+  const Vector3d ab = s->vertices[1].w - s->vertices[0].w;
+  const double length2 = ab.squaredNorm();
+  const double t = length2 > 0 ? std::clamp(-s->vertices[0].w.dot(ab) / length2, 0.0, 1.0) : 0;
+  s->weights = {1 - t, t, 0, 0};
+}
+
+void WeighTriangle(Simplex* s) {
+  const TrianglePoint at = FindClosestPointOnTriangle(Vector3d::Zero(), s->vertices[0].w, s->vertices[1].w,
+                                                      s->vertices[2].w);
+  s->weights = {at.weights[0], at.weights[1], at.weights[2], 0};
+}
+
+// true when the origin is inside
+bool WeighTetrahedron(Simplex* s) {
+  static constexpr int kFaces[4][4] = {{0, 1, 2, 3}, {0, 3, 1, 2}, {0, 2, 3, 1}, {1, 3, 2, 0}};
+  bool is_inside = true;
+  double best = std::numeric_limits<double>::infinity();
+  std::array<double, 4> weights{};
+  for (const auto& f : kFaces) {
+    const Vector3d &a = s->vertices[f[0]].w, &b = s->vertices[f[1]].w, &c = s->vertices[f[2]].w;
+    const Vector3d n = (b - a).cross(c - a);
+    const double of_origin = -n.dot(a), of_fourth = n.dot(s->vertices[f[3]].w - a);
+    const bool same_side = of_origin * of_fourth > 0;
+    if (same_side) continue;
+    is_inside = false;
+    const TrianglePoint at = FindClosestPointOnTriangle(Vector3d::Zero(), a, b, c);
+    if (at.squared_distance >= best) continue;
+    best = at.squared_distance;
+    weights = {};
+    for (int i = 0; i < 3; ++i) weights[f[i]] = at.weights[i];
+  }
+  if (!is_inside) s->weights = weights;
+  return is_inside;
+}
+
+// Distance of cores that are apart; nothing when they overlap or are nearer than `touching`.
+std::optional<ConvexDistance> FindDistance(const ConvexBody& a, const ConvexBody& b, double touching, double at_most) {
+  Simplex simplex;
+  Vector3d direction = b.X_WS.p - a.X_WS.p;
+  if (direction.squaredNorm() < 1e-30) direction = Vector3d::UnitX();
+  simplex.vertices[0] = FindVertex(a, b, direction);
+  simplex.weights[0] = 1;
+  simplex.size = 1;
+  Vector3d nearest = simplex.vertices[0].w;
+  for (int iteration = 0; iteration < 128; ++iteration) {
+    const double squared = nearest.squaredNorm();
+    if (squared <= touching * touching) return std::nullopt;
+    const Vertex vertex = FindVertex(a, b, -nearest);
+
+    // no point of the difference is nearer than this plane
+    const double bound = nearest.dot(vertex.w);
+    if (bound > 0 && bound * bound > squared * at_most * at_most) break;
+    if (squared - bound <= 1e-14 * squared) break;
+    bool is_known = false;
+    for (int i = 0; i < simplex.size; ++i) is_known |= simplex.vertices[i].w == vertex.w;
+    if (is_known) break;
+
+    const Simplex last = simplex;
+    simplex.vertices[simplex.size++] = vertex;
+    if (simplex.size == 2) WeighSegment(&simplex);
+    if (simplex.size == 3) WeighTriangle(&simplex);
+    if (simplex.size == 4 && WeighTetrahedron(&simplex)) return std::nullopt;
+    simplex.Shrink();
+    const Vector3d next = simplex.Combine(&Vertex::w);
+    // round-off has the last word
+    if (!(next.squaredNorm() < squared)) {
+      simplex = last;
+      break;
+    }
+    nearest = next;
+  }
+  const double distance = std::sqrt(nearest.squaredNorm());
+  return ConvexDistance{-nearest / distance, distance, simplex.Combine(&Vertex::a), simplex.Combine(&Vertex::b)};
+}
+
+// A convex polytope of triangles inside the Minkowski difference, grown where it is nearest to the origin.
+class ExpandingPolytope {
+ public:
+  ExpandingPolytope(const ConvexBody& a, const ConvexBody& b, double size) : a_(a), b_(b), size_(size) {}
+
+  ConvexDistance Expand() {
+    if (!StartFromTetrahedron()) return flat_;
+    int best = FindLowest();
+    while (num_vertices_ < kMaxVertices) {
+      const Vertex vertex = FindVertex(a_, b_, faces_[best].n);
+      const double gain = faces_[best].n.dot(vertex.w) - faces_[best].offset;
+      if (gain <= 1e-10 * size_ || !Add(vertex)) break;
+      best = FindLowest();
+    }
+    return Report(faces_[best]);
+  }
+
+ private:
+  static constexpr int kMaxVertices = 128;
+  static constexpr int kMaxFaces = 2 * kMaxVertices;
+
+  struct Face {
+    int v[3];
+    Vector3d n;
+    double offset;
+  };
+
+  // four support points that span a volume; a flat difference is reported as it is
+  bool StartFromTetrahedron() {
+    const double flat = 1e-9 * size_;
+    vertices_[0] = FindVertex(a_, b_, Vector3d::UnitX());
+    vertices_[1] = FindFurthest({Vector3d::UnitX(), Vector3d::UnitY(), Vector3d::UnitZ()},
+                                [&](const Vector3d& w) { return (w - vertices_[0].w).squaredNorm(); });
+    const Vector3d line = vertices_[1].w - vertices_[0].w;
+    const double length = std::sqrt(line.squaredNorm());
+    if (length <= flat) return Flat(Vector3d::UnitZ());
+    const Vector3d u = line / length;
+    int least = 0;
+    u.cwiseAbs().minCoeff(&least);
+    const Vector3d v = u.cross(Vector3d::Unit(least)).normalized(), w = u.cross(v);
+    vertices_[2] = FindFurthest({v, w, v + w},
+                                [&](const Vector3d& x) { return (x - vertices_[0].w).cross(u).squaredNorm(); });
+    Vector3d n = line.cross(vertices_[2].w - vertices_[0].w);
+    const double area = std::sqrt(n.squaredNorm());
+    if (area <= flat * length) return Flat(v);
+    n /= area;
+    vertices_[3] = FindFurthest({n, n, n}, [&](const Vector3d& x) { return std::abs(n.dot(x - vertices_[0].w)); });
+    const double height = n.dot(vertices_[3].w - vertices_[0].w);
+    if (std::abs(height) <= flat) return Flat(n);
+    if (height > 0) std::swap(vertices_[1], vertices_[2]);
+    num_vertices_ = 4;
+    num_faces_ = 0;
+    return AddFace(0, 1, 2) && AddFace(0, 3, 1) && AddFace(1, 3, 2) && AddFace(2, 3, 0);
+  }
+
+  template <typename Measure>
+  Vertex FindFurthest(const std::array<Vector3d, 3>& directions, const Measure& measure) const {
+    Vertex best;
+    double most = -1;
+    for (const Vector3d& d : directions)
+      for (double sign : {1.0, -1.0}) {
+        const Vertex vertex = FindVertex(a_, b_, sign * d);
+        const double here = measure(vertex.w);
+        if (here > most) {
+          most = here;
+          best = vertex;
+        }
+      }
+    return best;
+  }
+
+  bool Flat(const Vector3d& n) {
+    // the side of the flat difference that the origin is on, or nearest to
+    const double along = CalcSeparation(a_, b_, n), against = CalcSeparation(a_, b_, -n);
+    const Vector3d chosen = along >= against ? n : Vector3d(-n);
+    const Vertex vertex = FindVertex(a_, b_, chosen);
+    flat_ = {chosen, std::max(along, against), vertex.a, vertex.b};
+    return false;
+  }
+
+  bool AddFace(int i, int j, int k) {
+    Face face{{i, j, k}, (vertices_[j].w - vertices_[i].w).cross(vertices_[k].w - vertices_[i].w), 0};
+    const double area = std::sqrt(face.n.squaredNorm());
+    if (!(area > 1e-18 * size_ * size_) || num_faces_ == kMaxFaces) return false;
+    face.n /= area;
+    face.offset = std::max({face.n.dot(vertices_[i].w), face.n.dot(vertices_[j].w), face.n.dot(vertices_[k].w)});
+    faces_[num_faces_++] = face;
+    return true;
+  }
+
+  int FindLowest() const {
+    int lowest = 0;
+    for (int f = 1; f < num_faces_; ++f)
+      if (faces_[f].offset < faces_[lowest].offset) lowest = f;
+    return lowest;
+  }
+
+  // replaces the faces that see the vertex by a fan around it; false, with nothing changed, when that would degenerate
+  bool Add(const Vertex& vertex) {
+    const std::array<Face, kMaxFaces> before = faces_;
+    const int num_before = num_faces_;
+    struct {
+      int from, to;
+    } horizon[3 * kMaxFaces];
+    int num_horizon = 0, kept = 0;
+    for (int f = 0; f < num_before; ++f) {
+      const Face face = before[f];
+      if (face.n.dot(vertex.w) - face.offset <= 1e-13 * size_) {
+        faces_[kept++] = face;
+        continue;
+      }
+      // an edge between two faces that go is no horizon
+      for (int e = 0; e < 3; ++e) {
+        const int from = face.v[e], to = face.v[(e + 1) % 3];
+        int twin = 0;
+        while (twin < num_horizon && !(horizon[twin].from == to && horizon[twin].to == from)) ++twin;
+        if (twin < num_horizon) {
+          horizon[twin] = horizon[--num_horizon];
+        } else {
+          horizon[num_horizon++] = {from, to};
+        }
+      }
+    }
+    num_faces_ = kept;
+    vertices_[num_vertices_] = vertex;
+    bool is_sound = num_horizon >= 3 && kept > 0;
+    for (int e = 0; is_sound && e < num_horizon; ++e)
+      is_sound = AddFace(horizon[e].from, horizon[e].to, num_vertices_);
+    if (!is_sound) {
+      faces_ = before;
+      num_faces_ = num_before;
+      return false;
+    }
+    ++num_vertices_;
+    return true;
+  }
+
+  ConvexDistance Report(const Face& face) const {
+    const Vertex &i = vertices_[face.v[0]], &j = vertices_[face.v[1]], &k = vertices_[face.v[2]];
+    const TrianglePoint at = FindClosestPointOnTriangle(Vector3d::Zero(), i.w, j.w, k.w);
+    const auto combine = [&](const Vector3d& x, const Vector3d& y, const Vector3d& z) {
+      return Vector3d(at.weights[0] * x + at.weights[1] * y + at.weights[2] * z);
+    };
+    return {face.n, -face.offset, combine(i.a, j.a, k.a), combine(i.b, j.b, k.b)};
+  }
+
+  const ConvexBody& a_;
+  const ConvexBody& b_;
+  const double size_;
+  std::array<Vertex, kMaxVertices + 1> vertices_;
+  std::array<Face, kMaxFaces> faces_;
+  int num_vertices_ = 0, num_faces_ = 0;
+  ConvexDistance flat_{};
+};
+
+}  // namespace
+
+Vector3d ConvexBody::FindSupport(const Vector3d& d_W) const {
+  const Vector3d d = X_WS.R.transpose() * d_W;
+  Vector3d p = Vector3d::Zero();
+  switch (kind) {
+    case Kind::kPoint:
+      break;
+    case Kind::kSegment:
+      p.z() = d.z() < 0 ? -size.z() : size.z();
+      break;
+    case Kind::kPolyhedron: {
+      double most = -std::numeric_limits<double>::infinity();
+      for (const Vector3d& vertex : polyhedron->vertices) {
+        const double here = vertex.dot(d);
+        if (here > most) {
+          most = here;
+          p = vertex;
+        }
+      }
+      break;
+    }
+    case Kind::kCylinder: {
+      const double rho = std::sqrt(d.x() * d.x() + d.y() * d.y());
+      if (rho > 1e-150) p = Vector3d(size.x() * d.x() / rho, size.x() * d.y() / rho, 0);
+      p.z() = d.z() < 0 ? -size.z() : size.z();
+      break;
+    }
+    case Kind::kEllipsoid: {
+      const Vector3d scaled = size.cwiseProduct(d);
+      const double norm = std::sqrt(scaled.squaredNorm());
+      p = norm > 1e-150 ? Vector3d(size.cwiseProduct(scaled) / norm) : Vector3d(0, 0, size.z());
+      break;
+    }
+  }
+  return X_WS * p;
+}
+
+double CalcSeparation(const ConvexBody& a, const ConvexBody& b, const Vector3d& n) {
+  return n.dot(b.FindSupport(-n) - a.FindSupport(n));
+}
+
+ConvexDistance CalcConvexDistance(const ConvexBody& a, const ConvexBody& b, double at_most) {
+  const double size = a.extent + b.extent;
+  // nearer than this the direction of the offset drowns in round-off
+  const double touching = 1e-7 * std::min(std::max(a.extent, 1e-6 * size), std::max(b.extent, 1e-6 * size));
+  if (const auto apart = FindDistance(a, b, touching, at_most)) return *apart;
+  return ExpandingPolytope(a, b, size).Expand();
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include "physics/geometry/convex_polyhedron.h"
+#include "physics/spatial/rigid_transform.h"
+
+namespace pliant::physics {
+
+// A placed convex body: a core and a radius around it. Known by its support points.
+struct ConvexBody {
+  enum class Kind { kPoint, kSegment, kPolyhedron, kCylinder, kEllipsoid };
+
+  Kind kind = Kind::kPoint;
+  // segment: (0, 0, half length) along z; cylinder: (radius, radius, half length); ellipsoid: radii
+  Eigen::Vector3d size = Eigen::Vector3d::Zero();
+  const ConvexPolyhedron* polyhedron = nullptr;
+  double rounding = 0;  // [m]
+  RigidTransform X_WS;
+  double extent = 0;  // largest distance of the core from So [m]
+
+  // A point of the core furthest along d_W, which need not be of unit length.
+  Eigen::Vector3d FindSupport(const Eigen::Vector3d& d_W) const;
+};
+
+// How two cores lie to each other.
+struct ConvexDistance {
+  Eigen::Vector3d nhat_AB_W = Eigen::Vector3d::Zero();  // along which the separation is greatest
+  double separation = 0;      // of the cores along nhat_AB_W [m], negative when they overlap
+  Eigen::Vector3d p_A, p_B;   // points of the cores that are nearest, or deepest in the other
+};
+
+// Signed distance of two cores: the greatest separation over all directions, which is the distance when apart and minus
+// the least translation that parts them when they overlap. Apart by Gilbert, Johnson & Keerthi; touching or overlapping
+// by expanding a polytope inside the Minkowski difference (van den Bergen 2001). Cores further apart than `at_most` may
+// give any separation above it.
+ConvexDistance CalcConvexDistance(const ConvexBody& a, const ConvexBody& b, double at_most);
+
+// Separation of the cores along a unit direction: min n·b − max n·a.
+double CalcSeparation(const ConvexBody& a, const ConvexBody& b, const Eigen::Vector3d& n);
+
+}  // namespace pliant::physics
