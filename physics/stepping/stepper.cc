@@ -1,0 +1,19 @@
+#include "physics/stepping/stepper.h"
+
+#include "physics/spatial/demand.h"
+#include "physics/stepping/convex_stepper.h"
+#include "physics/stepping/corrective_stepper.h"
+
+namespace pliant::physics {
+
+// the one place that names the methods
+std::unique_ptr<Stepper> MakeStepper(const Model& model) {
+  switch (model.method.kind) {
+    case MethodKind::kConvex: return MakeConvexStepper(model);
+    case MethodKind::kCorrective: return MakeCorrectiveStepper(model);
+  }
+  PLIANT_DEMAND(!"every method has a stepper");
+  return nullptr;
+}
+
+}  // namespace pliant::physics
