@@ -46,7 +46,7 @@ LIBRARIES = {
     "SuiteSparse": (r"(suitesparse/)?(amd|camd|colamd|cholmod|umfpack|SuiteSparse\w*)\.h$",
                     r"\$\{(AMD|CAMD|CHOLMOD|UMFPACK)_LIBRARY\}", ["solvers"]),
     "METIS": (r"metis\.h$", r"\$\{METIS_LIBRARY\}", ["solvers"]),
-    "xxHash": (r"xxhash\.h$", r"\$\{XXHASH_LIBRARY\}", ["physics"]),
+    "xxHash": (r"xxhash\.h$", r"\$\{XXHASH_LIBRARY\}", ["physics", "server"]),
     "Abseil": (r"absl/", r"absl::", ["solvers", "physics", "server", "clients"]),
     "protobuf": (r"google/protobuf/|google/rpc/", r"protobuf::", ["physics/scene", "server", "clients"]),
     "yaml-cpp": (r"yaml-cpp/", r"yaml-cpp$", ["physics/scene", "server/main"]),
