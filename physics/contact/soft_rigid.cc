@@ -144,10 +144,18 @@ bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x, const
   return is_found;
 }
 
-// The direction that parts a feature of the shape from the triangle: where the distance is lowest inside the triangle,
-// its slopes around that point balance along the triangle's normal; on an edge, across the edge.
-Vector3d FindPartingNormal(const Vector3d* x, const DeepestPoint& deepest) {
-  const Vector3d& gradient = deepest.field.gradient;
+// How a feature of the shape that enters a triangle is parted from it: the direction out of the shape, and the gap along
+// it.
+struct Parting {
+  Vector3d n;
+  double gap;
+};
+
+// Where the distance is lowest inside the triangle, its slopes around that point balance along the triangle's normal; on
+// an edge, across the edge. A blade that is in deeper than it is thick has its nearest side beside it: then the triangle
+// alone says where out is, as long as the shape's middle is still outside.
+Parting FindParting(const CollisionShape& shape, const Vector3d* x, const DeepestPoint& deepest) {
+  const auto& [distance, gradient, nearest] = deepest.field;
   const Vector3d& w = deepest.weights;
   Vector3d n = Vector3d::Zero();
   int vanishing = -1, num_vanishing = 0;
@@ -157,17 +165,20 @@ Vector3d FindPartingNormal(const Vector3d* x, const DeepestPoint& deepest) {
     ++num_vanishing;
   }
   if (num_vanishing == 0) {
-    n = (x[1] - x[0]).cross(x[2] - x[0]);
-    if (n.dot(gradient) < 0) n = -n;
+    n = (x[2] - x[0]).cross(x[1] - x[0]);
   } else if (num_vanishing == 1) {
     const Vector3d edge = x[(vanishing + 2) % 3] - x[(vanishing + 1) % 3];
     const double length2 = edge.squaredNorm();
     if (length2 > 0) n = gradient - gradient.dot(edge) / length2 * edge;
   }
   const double norm = std::sqrt(n.squaredNorm());
-  if (!(norm > 0)) return gradient;
+  if (!(norm > 0)) return {gradient, distance};
   n /= norm;
-  return n.dot(gradient) > 0.3 ? n : gradient;
+  const double cosine = n.dot(gradient);
+  if (cosine > 0.3) return {n, distance < 0 ? distance / cosine : distance};
+  const bool is_middle_outside = shape.is_convex() && n.dot(x[0]) > 0;
+  if (num_vanishing == 0 && distance < 0 && is_middle_outside) return {n, distance};
+  return {gradient, distance};
 }
 
 }  // namespace
@@ -223,9 +234,7 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
                                 : FindDeepestBySampling(shape, x, at_vertices, noticeable, margin, &deepest);
     if (!is_entered || !(deepest.field.distance < margin)) continue;
 
-    const Vector3d n = FindPartingNormal(x, deepest);
-    const double gap = deepest.field.distance < 0 ? deepest.field.distance / n.dot(deepest.field.gradient)
-                                                  : deepest.field.distance;
+    const auto [n, gap] = FindParting(shape, x, deepest);
     Touch touch{rigid.X_WS * (deepest.weights[0] * x[0] + deepest.weights[1] * x[1] + deepest.weights[2] * x[2]),
                 sign * (rigid.X_WS.R * n), gap, soft.triangle_area(i) / 3,
                 MixKey({static_cast<std::uint64_t>(TouchKind::kSoftTriangle), static_cast<std::uint64_t>(i)}), {}, {}};
