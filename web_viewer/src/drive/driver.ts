@@ -1,0 +1,194 @@
+// All hands on the control: keyboard, gamepad, pointer, touch. Reads them many times a second and tells the link what
+// they want; any doubt (focus lost, tab hidden, pad pulled out, connection gone) lets go.
+import { Raycaster, Vector2, type Vector3 } from 'three';
+import type { TwistCommand } from '../link/messages';
+import type { Stage } from '../scene/stage';
+import { Drag } from './drag';
+import { Gamepads } from './gamepad';
+import { intentTwist, joinIntents, kNoMotion, type DriveSpeed, type Intent } from './intent';
+import { Keyboard } from './keyboard';
+
+const kReadMs = 20;
+const kSpinPerSpeed = 6; // [rad/m]: 1.5 rad/s at 0.25 m/s
+const kClickPx = 5;
+
+export interface DriverPort {
+  target(): string; // the body to drive; empty: none
+  position(body: string): Vector3 | null;
+  pick(ray: Raycaster): { name: string; point: Vector3 } | null;
+  drive(target: string, twist: TwistCommand): void;
+  letGo(): void;
+  stop(): void;
+  selected(body: string): void; // clicked
+  blocked(): boolean; // nothing may be driven now
+}
+
+export class Driver {
+  speed: DriveSpeed = { linear: 0.25, angular: 0.25 * kSpinPerSpeed };
+  readonly gamepads: Gamepads;
+  readonly drag = new Drag();
+  driving = false;
+  private readonly keyboard = new Keyboard();
+  private readonly touched = new Map<number, { axis: Exclude<keyof Intent, 'fine'>; sign: number }>();
+  private readonly ray = new Raycaster();
+  private shift = false;
+  private pressedAt: [number, number] | null = null;
+
+  constructor(
+    private readonly port: DriverPort,
+    private readonly stage: Stage,
+    private readonly canvas: HTMLCanvasElement,
+  ) {
+    this.gamepads = new Gamepads(
+      () => navigator.getGamepads?.() ?? [],
+      () => port.stop(),
+    );
+    this.listenKeys();
+    this.listenPointer();
+    this.listenTouch();
+    window.addEventListener('blur', () => this.letGo());
+    window.addEventListener('pagehide', () => this.letGo());
+    window.addEventListener('gamepaddisconnected', () => this.read());
+    document.addEventListener('visibilitychange', () => document.hidden && this.letGo());
+    setInterval(() => this.read(), kReadMs);
+  }
+
+  setSpeed(linear: number): void {
+    this.speed = { linear, angular: linear * kSpinPerSpeed };
+  }
+
+  letGo(): void {
+    this.keyboard.letGo();
+    this.touched.clear();
+    this.drag.end();
+    document.querySelectorAll('#touch .down').forEach((button) => button.classList.remove('down'));
+    if (this.driving) this.port.letGo();
+    this.driving = false;
+  }
+
+  private read(): void {
+    const pad = this.gamepads.read();
+    const target = this.port.target();
+    const body = target ? this.port.position(target) : null;
+    const twist = document.hidden || !body || this.port.blocked() ? null : this.twist(pad, body);
+    if (twist) {
+      this.driving = true;
+      this.port.drive(target, twist);
+    } else if (this.driving) {
+      this.driving = false;
+      this.port.letGo();
+    }
+  }
+
+  private twist(pad: Intent | null, body: Vector3): TwistCommand | null {
+    const intent = joinIntents([this.keyboard.read(), this.touchIntent(), pad]);
+    if (!intent && !this.drag.active) return null;
+    const twist = intentTwist(intent ?? kNoMotion, this.stage.heading, this.speed);
+    if (this.drag.active && intent === null) twist.linear = this.drag.velocity(body, this.speed.linear);
+    return twist;
+  }
+
+  private touchIntent(): Intent | null {
+    if (this.touched.size === 0) return null;
+    const intent = { ...kNoMotion };
+    for (const { axis, sign } of this.touched.values()) intent[axis] = sign;
+    return intent;
+  }
+
+  private listenKeys(): void {
+    window.addEventListener('keydown', (event) => {
+      this.shift = event.shiftKey;
+      if (isTyping(event.target) || document.querySelector('dialog[open]')) return;
+      if (this.keyboard.press(event)) {
+        event.preventDefault();
+        if (!event.repeat) this.read();
+      }
+    });
+    window.addEventListener('keyup', (event) => {
+      this.shift = event.shiftKey;
+      this.keyboard.lift(event);
+      this.read();
+    });
+  }
+
+  private listenPointer(): void {
+    // ahead of the camera's own listener: who grabs the body does not turn the view
+    const parent = this.canvas.parentElement ?? document.body;
+    parent.addEventListener(
+      'pointerdown',
+      (event) => {
+        if (event.target !== this.canvas || event.button !== 0) return;
+        this.canvas.focus({ preventScroll: true });
+        this.pressedAt = [event.clientX, event.clientY];
+        const hit = this.pickAt(event);
+        const body = hit && hit.name === this.port.target() ? this.port.position(hit.name) : null;
+        if (!hit || !body || this.port.blocked()) return;
+        event.stopPropagation();
+        event.preventDefault();
+        this.canvas.setPointerCapture(event.pointerId);
+        this.drag.begin(hit.point, body, this.stage.camera, event.shiftKey);
+        this.canvas.classList.add('grabbing');
+      },
+      true,
+    );
+    this.canvas.addEventListener('pointermove', (event) => {
+      if (this.drag.active) {
+        this.aim(event);
+        this.drag.move(this.ray, this.stage.camera, event.shiftKey || this.shift);
+      } else if (event.buttons === 0 && event.pointerType === 'mouse') {
+        this.canvas.classList.toggle('grab', this.pickAt(event)?.name === this.port.target());
+      }
+    });
+    const end = (event: PointerEvent) => {
+      if (event.type === 'pointerup' && this.pressedAt) {
+        const [x, y] = this.pressedAt;
+        const hit = Math.hypot(event.clientX - x, event.clientY - y) < kClickPx ? this.pickAt(event) : null;
+        if (hit) this.port.selected(hit.name);
+      }
+      this.pressedAt = null;
+      this.drag.end();
+      this.canvas.classList.remove('grabbing');
+      this.read();
+    };
+    for (const type of ['pointerup', 'pointercancel', 'lostpointercapture'] as const) {
+      this.canvas.addEventListener(type, end);
+    }
+  }
+
+  private listenTouch(): void {
+    for (const button of document.querySelectorAll<HTMLButtonElement>('#touch button')) {
+      const axis = button.dataset.axis as Exclude<keyof Intent, 'fine'>;
+      const sign = Number(button.dataset.sign);
+      button.addEventListener('pointerdown', (event) => {
+        event.preventDefault();
+        button.setPointerCapture(event.pointerId);
+        this.touched.set(event.pointerId, { axis, sign });
+        button.classList.add('down');
+      });
+      for (const type of ['pointerup', 'pointercancel', 'lostpointercapture'] as const) {
+        button.addEventListener(type, (event) => {
+          this.touched.delete(event.pointerId);
+          button.classList.remove('down');
+        });
+      }
+    }
+  }
+
+  private aim(event: PointerEvent): void {
+    const box = this.canvas.getBoundingClientRect();
+    const at = new Vector2(
+      (2 * (event.clientX - box.left)) / box.width - 1,
+      1 - (2 * (event.clientY - box.top)) / box.height,
+    );
+    this.ray.setFromCamera(at, this.stage.camera);
+  }
+
+  private pickAt(event: PointerEvent): { name: string; point: Vector3 } | null {
+    this.aim(event);
+    return this.port.pick(this.ray);
+  }
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLTextAreaElement || (target instanceof HTMLInputElement && target.type === 'text');
+}

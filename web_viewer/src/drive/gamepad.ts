@@ -1,0 +1,74 @@
+// Driving by gamepad, standard mapping: left stick in the plane, triggers down and up, right stick yaw and pitch,
+// shoulders roll, B stops the world. A stick within its dead zone is a hand let go.
+import { kNoMotion, type Intent } from './intent';
+
+export interface PadState {
+  connected: boolean;
+  mapping: string;
+  id: string;
+  axes: readonly number[];
+  buttons: readonly { pressed: boolean; value: number }[];
+}
+
+const kDeadZone = 0.15;
+const kTriggerDeadZone = 0.05;
+
+export class Gamepads {
+  name = ''; // of the pad in use
+  warning = ''; // why a pad cannot be used
+  private stopWasDown = false;
+
+  constructor(
+    private readonly list: () => readonly (PadState | null)[],
+    private readonly onStop: () => void,
+  ) {}
+
+  read(): Intent | null {
+    this.name = '';
+    this.warning = '';
+    const pads = this.list().filter((pad): pad is PadState => pad !== null && pad.connected);
+    const pad = pads.find((candidate) => candidate.mapping === 'standard');
+    if (!pad) {
+      if (pads.length > 0) this.warning = `${pads[0].id}: not a gamepad of the standard layout, not used`;
+      this.stopWasDown = false;
+      return null;
+    }
+    this.name = pad.id.replace(/\s*\(.*\)\s*/, '') || 'Gamepad';
+
+    const stop = pad.buttons[1]?.pressed ?? false;
+    if (stop && !this.stopWasDown) this.onStop();
+    this.stopWasDown = stop;
+
+    const [right, back] = outsideDeadZone(pad.axes[0] ?? 0, pad.axes[1] ?? 0);
+    const [turn, tilt] = outsideDeadZone(pad.axes[2] ?? 0, pad.axes[3] ?? 0);
+    const intent: Intent = {
+      ...kNoMotion,
+      right,
+      forward: -back || 0,
+      up: trigger(pad, 7) - trigger(pad, 6),
+      yaw: -turn || 0,
+      pitch: tilt,
+      roll: button(pad, 5) - button(pad, 4),
+      fine: (pad.buttons[10]?.pressed ?? false) || (pad.buttons[0]?.pressed ?? false),
+    };
+    const moves = intent.right || intent.forward || intent.up || intent.yaw || intent.pitch || intent.roll;
+    return moves ? intent : null;
+  }
+}
+
+// Round dead zone, and full range from its rim outwards.
+export function outsideDeadZone(x: number, y: number): [number, number] {
+  const length = Math.hypot(x, y);
+  if (!Number.isFinite(length) || length <= kDeadZone) return [0, 0];
+  const scale = Math.min(1, (length - kDeadZone) / (1 - kDeadZone)) / length;
+  return [x * scale, y * scale];
+}
+
+function trigger(pad: PadState, index: number): number {
+  const value = pad.buttons[index]?.value ?? 0;
+  return value > kTriggerDeadZone ? Math.min(1, value) : 0;
+}
+
+function button(pad: PadState, index: number): number {
+  return pad.buttons[index]?.pressed ? 1 : 0;
+}

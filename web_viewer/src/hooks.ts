@@ -1,0 +1,122 @@
+// window.pliant: what the page shows, as data. Read-only; for tests and for the curious in the console.
+import type { Client } from './link/client';
+import type { FrameInfo } from './link/messages';
+import type { Bodies } from './scene/bodies';
+
+export interface PliantHooks {
+  readonly client: string; // the name under which this page drives
+  readonly connection: { state: string; text: string };
+  readonly world: { name: string; scene: string; modelHash: string; timeStep: number } | null;
+  // the last frame that was drawn
+  readonly frame: { frame: number; step: number; time: number; epoch: number; stopped: boolean; clock: string } | null;
+  readonly framesReceived: number;
+  readonly framesDrawn: number;
+  readonly rigid: Record<string, { motion: string; position: number[]; quaternion: number[] }>; // w, x, y, z
+  readonly soft: Record<string, SoftHook>;
+  readonly forces: Record<string, { force: number[]; contacts: number }>; // [N]
+  readonly contacts: number;
+  readonly realTimeRate: number;
+  readonly lease: { state: string; target: string; text: string };
+  readonly drivers: { target: string; client: string }[];
+  readonly roundTripMs: number;
+}
+
+interface SoftHook {
+  centroid: number[];
+  low: number[];
+  high: number[];
+  measure: number;
+  fieldMin: number;
+  fieldMax: number;
+  unit: string;
+  vertices: number;
+}
+
+declare global {
+  interface Window {
+    pliant: PliantHooks;
+  }
+}
+
+export class Hooks {
+  private last: FrameInfo | null = null;
+  private drawn = 0;
+
+  constructor(client: Client, bodies: Bodies) {
+    const view = (): FrameInfo | null => this.last;
+    const drawn = (): number => this.drawn;
+    const hooks: PliantHooks = {
+      get client() {
+        return client.name;
+      },
+      get connection() {
+        return { state: client.connection.state, text: client.connection.text };
+      },
+      get world() {
+        const world = client.world;
+        if (!world) return null;
+        return { name: world.name, scene: world.sceneName, modelHash: world.modelHash, timeStep: world.timeStep };
+      },
+      get frame() {
+        const frame = view();
+        if (!frame) return null;
+        const { step, time, epoch, stopped, clock } = frame;
+        return { frame: frame.frame, step, time, epoch, stopped, clock: clock.mode };
+      },
+      get framesReceived() {
+        return client.stats?.framesReceived ?? 0;
+      },
+      get framesDrawn() {
+        return drawn();
+      },
+      get rigid() {
+        return Object.fromEntries(
+          bodies.rigid
+            .filter(({ placed }) => placed)
+            .map(({ info, group: { position: p, quaternion: q } }) => [
+              info.name,
+              { motion: info.motion, position: [p.x, p.y, p.z], quaternion: [q.w, q.x, q.y, q.z] },
+            ]),
+        );
+      },
+      get soft() {
+        return Object.fromEntries(
+          bodies.soft.flatMap(({ info, latest }) => {
+            if (!latest) return [];
+            const { centroid, low, high, measure, fieldMin, fieldMax, unit } = latest;
+            return [[info.name, { centroid, low, high, measure, fieldMin, fieldMax, unit, vertices: info.vertices }]];
+          }),
+        );
+      },
+      get forces() {
+        const entries = view()?.forces ?? [];
+        return Object.fromEntries(entries.map(({ body, force, contacts }) => [body, { force, contacts }]));
+      },
+      get contacts() {
+        return view()?.report?.contacts ?? 0;
+      },
+      get realTimeRate() {
+        return view()?.report?.realTimeRate ?? 0;
+      },
+      get lease() {
+        return { ...client.lease };
+      },
+      get drivers() {
+        return (view()?.drivers ?? []).map(({ target, client: who }) => ({ target, client: who }));
+      },
+      get roundTripMs() {
+        return client.stats?.roundTripMs ?? 0;
+      },
+    };
+    Object.defineProperty(window, 'pliant', { value: Object.freeze(hooks), writable: false });
+  }
+
+  show(frame: FrameInfo): void {
+    this.last = frame;
+    this.drawn += 1;
+  }
+
+  forget(): void {
+    this.last = null;
+  }
+}

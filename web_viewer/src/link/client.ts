@@ -1,0 +1,128 @@
+// The page's end of the link: starts the worker, keeps its latest words, and turns calls into promises.
+import type {
+  Call,
+  Connection,
+  FrameInfo,
+  LeaseInfo,
+  LinkStats,
+  MeasureId,
+  ToPage,
+  ToWorker,
+  TwistCommand,
+  WorldInfo,
+} from './messages';
+
+export interface Listener {
+  connection(connection: Connection): void;
+  world(world: WorldInfo): void;
+  lease(lease: LeaseInfo): void;
+}
+
+export class Client {
+  connection: Connection = { state: 'connecting', text: 'Connecting …', retryInMs: 0 };
+  world: WorldInfo | null = null;
+  lease: LeaseInfo = { state: 'none', target: '', text: '' };
+  stats: LinkStats | null = null;
+  readonly name: string;
+  private waiting: FrameInfo | null = null; // at most one: the worker sends the next when this one is drawn
+  private readonly worker: Worker;
+  private readonly replies = new Map<number, (error: string) => void>();
+  private nextCall = 1;
+
+  constructor(private readonly listener: Listener) {
+    this.name = ownName();
+    this.worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
+    this.worker.onmessage = (event: MessageEvent<ToPage>) => this.receive(event.data);
+  }
+
+  start(measure: MeasureId): void {
+    const page = new URL(location.href);
+    const socket = new URL('/ws', page);
+    socket.protocol = page.protocol === 'https:' ? 'wss:' : 'ws:';
+    this.post({
+      kind: 'start',
+      socketUrl: socket.href,
+      healthUrl: new URL('/healthz', page).href,
+      world: page.searchParams.get('world') ?? '',
+      client: this.name,
+      measure,
+    });
+  }
+
+  takeFrame(): FrameInfo | null {
+    const frame = this.waiting;
+    this.waiting = null;
+    return frame;
+  }
+
+  drawn(frame: FrameInfo, free: ArrayBuffer[]): void {
+    this.worker.postMessage({ kind: 'drawn', frame: frame.frame, buffers: free } satisfies ToWorker, free);
+  }
+
+  // resolves with an empty string, or with what went wrong
+  call(call: Call): Promise<string> {
+    const id = this.nextCall++;
+    return new Promise((resolve) => {
+      this.replies.set(id, resolve);
+      this.post({ kind: 'call', id, call });
+    });
+  }
+
+  setMeasure(measure: MeasureId): void {
+    this.post({ kind: 'measure', measure });
+  }
+  drive(target: string, twist: TwistCommand): void {
+    this.post({ kind: 'drive', target, twist });
+  }
+  letGo(): void {
+    this.post({ kind: 'letGo' });
+  }
+  takeover(): void {
+    this.post({ kind: 'takeover' });
+  }
+  retry(): void {
+    this.post({ kind: 'retry' });
+  }
+
+  private post(message: ToWorker): void {
+    this.worker.postMessage(message);
+  }
+
+  private receive(message: ToPage): void {
+    switch (message.kind) {
+      case 'connection':
+        this.connection = message.connection;
+        return this.listener.connection(message.connection);
+      case 'world':
+        // a frame of the world before has nothing to move here
+        this.world = message.world;
+        if (this.waiting) this.drawn(this.waiting, []);
+        this.waiting = null;
+        return this.listener.world(message.world);
+      case 'frame':
+        this.waiting = message.frame;
+        return;
+      case 'lease':
+        this.lease = message.lease;
+        return this.listener.lease(message.lease);
+      case 'stats':
+        this.stats = message.stats;
+        return;
+      case 'reply':
+        this.replies.get(message.id)?.(message.error);
+        this.replies.delete(message.id);
+        return;
+    }
+  }
+}
+
+// the same for all reloads of this tab
+function ownName(): string {
+  const stored = sessionStorage.getItem('pliant.client');
+  if (stored) return stored;
+  const letters = 'abcdefghjkmnpqrstuvwxyz23456789';
+  const tail = Array.from(crypto.getRandomValues(new Uint8Array(4)), (x) => letters[x % letters.length]).join('');
+  const name = `viewer-${tail}`;
+  sessionStorage.setItem('pliant.client', name);
+  return name;
+}

@@ -1,0 +1,162 @@
+// From frames on the wire to what is drawn. Frames that pile up are merged, never queued: the latest of each body wins.
+import type { DeformableFrame, Frame, RigidFrame } from '../gen/pliant/v1/stream_pb';
+import type { FrameInfo, SoftFrame, Vec3 } from './messages';
+import { splitCreases, surfaceCentroid, vertexNormals, type RenderSurface } from './surface';
+
+// Surface of a deformable body as the worker keeps it.
+export interface SoftSurface extends RenderSurface {
+  surfaceVertices: number;
+}
+
+export function softSurface(vertices: ArrayLike<number>, indices: ArrayLike<number>): SoftSurface {
+  return { ...splitCreases(vertices, indices), surfaceVertices: Math.floor(vertices.length / 3) };
+}
+
+// Buffers that travelled to the page and came back.
+export class BufferPool {
+  private readonly free = new Map<number, ArrayBuffer[]>();
+
+  take(bytes: number): ArrayBuffer {
+    return this.free.get(bytes)?.pop() ?? new ArrayBuffer(bytes);
+  }
+
+  give(buffers: ArrayBuffer[]): void {
+    for (const buffer of buffers) {
+      const shelf = this.free.get(buffer.byteLength) ?? [];
+      if (shelf.length < 8 && buffer.byteLength > 0) shelf.push(buffer);
+      this.free.set(buffer.byteLength, shelf);
+    }
+  }
+
+  clear(): void {
+    this.free.clear();
+  }
+}
+
+// The newest frame, with the newest of every body that later frames left out.
+export class LatestFrame {
+  private newest: Frame | null = null;
+  private readonly rigid = new Map<number, RigidFrame>();
+  private readonly soft = new Map<number, DeformableFrame>();
+
+  // true when a frame that was never drawn is replaced
+  put(frame: Frame): boolean {
+    const replaced = this.newest !== null;
+
+    // nothing of before a reset may mix with what comes after it
+    if (this.newest && this.newest.epoch !== frame.epoch) this.clear();
+    this.newest = frame;
+    for (const body of frame.rigid) this.rigid.set(body.body, body);
+    for (const body of frame.deformables) this.soft.set(body.body, body);
+    return replaced;
+  }
+
+  take(surfaces: SoftSurface[], pool: BufferPool): FrameInfo | null {
+    const frame = this.newest;
+    if (!frame) return null;
+    const soft: SoftFrame[] = [];
+    for (const body of this.soft.values()) {
+      const decoded = surfaces[body.body] && decodeSoft(body, surfaces[body.body], pool);
+      if (decoded) soft.push(decoded);
+    }
+    const rigid = [...this.rigid.values()].filter((body) => body.pose.length === 7);
+    const info = frameInfo(frame, rigid, soft);
+    this.clear();
+    return info;
+  }
+
+  clear(): void {
+    this.newest = null;
+    this.rigid.clear();
+    this.soft.clear();
+  }
+}
+
+// null when the frame does not fit the surface: it belongs to another model.
+export function decodeSoft(body: DeformableFrame, surface: SoftSurface, pool: BufferPool): SoftFrame | null {
+  const vertices = surface.surfaceVertices;
+  if (body.positions.byteLength !== vertices * 6 || body.origin.length !== 3 || body.scale.length !== 3) return null;
+  const count = surface.source.length;
+  const positions = new Float32Array(pool.take(count * 12));
+  const normals = new Float32Array(pool.take(count * 12));
+  const field = new Uint16Array(pool.take(count * 4));
+
+  // positions: origin + scale · int16
+  const packed = new DataView(body.positions.buffer, body.positions.byteOffset, body.positions.byteLength);
+  const low: Vec3 = [Infinity, Infinity, Infinity];
+  const high: Vec3 = [-Infinity, -Infinity, -Infinity];
+  for (let v = 0; v < count; ++v) {
+    const at = surface.source[v] * 6;
+    for (let k = 0; k < 3; ++k) {
+      const x = body.origin[k] + body.scale[k] * packed.getInt16(at + 2 * k, true);
+      positions[v * 3 + k] = x;
+      if (x < low[k]) low[k] = x;
+      if (x > high[k]) high[k] = x;
+    }
+  }
+
+  // the field, or its lower end where none was sent
+  const hasField = body.field.byteLength === vertices * 2;
+  const values = new DataView(body.field.buffer, body.field.byteOffset, body.field.byteLength);
+  for (let v = 0; v < count; ++v) {
+    field[v * 2] = hasField ? values.getUint16(surface.source[v] * 2, true) : 0;
+    field[v * 2 + 1] = 32768;
+  }
+
+  vertexNormals(positions, surface.indices, normals);
+  return {
+    body: body.body,
+    positions,
+    normals,
+    field,
+    measure: body.measure,
+    fieldMin: body.fieldMin,
+    fieldMax: body.fieldMax,
+    unit: body.unit,
+    centroid: surfaceCentroid(positions, surface.indices),
+    low,
+    high,
+  };
+}
+
+function frameInfo(frame: Frame, rigid: RigidFrame[], soft: SoftFrame[]): FrameInfo {
+  const mode = frame.clock?.mode;
+  const factor = mode?.case === 'realTime' ? mode.value.factor || 1 : 1;
+  const clock = mode?.case === 'realTime' || mode?.case === 'freeRun' ? mode.case : 'paused';
+  return {
+    frame: Number(frame.frame),
+    step: Number(frame.step),
+    time: frame.time,
+    epoch: frame.epoch,
+    stopped: frame.stopped,
+    rigid: rigid.map(({ body, pose }) => ({ body, pose })),
+    soft,
+    contacts: frame.contacts
+      .filter((contact) => contact.position.length === 3 && contact.force.length === 3)
+      .map(({ position, normal, force, bodyA, bodyB }) => ({ position, normal, force, a: bodyA, b: bodyB })),
+    forces: frame.bodyForces
+      .filter((entry) => entry.force.length === 3)
+      .map(({ body, force, torque, contacts }) => ({ body, force, torque, contacts })),
+    report: frame.report
+      ? {
+          converged: frame.report.converged,
+          stalled: frame.report.stalled,
+          iterations: frame.report.iterations,
+          contacts: frame.report.contacts,
+          stepSeconds: frame.report.stepSeconds,
+          realTimeRate: frame.report.realTimeRate,
+          kineticEnergy: frame.report.kineticEnergy,
+          elasticEnergy: frame.report.elasticEnergy,
+        }
+      : null,
+    clock: { mode: clock, factor },
+    fault: frame.fault
+      ? { step: Number(frame.fault.step), reason: frame.fault.reason, body: frame.fault.body }
+      : null,
+    drivers: frame.commands.map((echo) => ({
+      target: echo.target,
+      client: echo.client,
+      step: Number(echo.appliedStep),
+    })),
+  };
+}

@@ -1,0 +1,517 @@
+// One viewer's conversation with a server: connect, introduce, describe, subscribe, and all of it again when it breaks.
+import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import {
+  ClientMessageSchema,
+  ServerMessageSchema,
+  type ServerMessage,
+} from '../gen/pliant/v1/gateway_pb';
+import { Backoff } from './backoff';
+import { BufferPool, LatestFrame, type SoftSurface } from './decode';
+import { describeWorld } from './describe';
+import { LeaseHolder } from './lease';
+import type { Call, Connection, LinkStats, MeasureId, ToPage, ToWorker, TwistCommand } from './messages';
+
+type Request = NonNullable<MessageInitShape<typeof ClientMessageSchema>['message']>;
+type Reply = ServerMessage['message'];
+type Start = Extract<ToWorker, { kind: 'start' }>;
+
+// What the session needs of its surroundings: a browser's worker, or a test.
+export interface Surroundings {
+  openSocket(url: string, protocol: string): WebSocket;
+  healthy(url: string): Promise<boolean>; // does anything answer there?
+  post(message: ToPage, transfer?: ArrayBuffer[]): void;
+  now(): number; // monotonic [ms]
+}
+
+export const kProtocol = 'pliant.v1';
+const kReplyMs = 5000;
+const kPingMs = 1000;
+const kSilenceMs = 6000;
+
+// google.rpc codes that the viewer has words for
+const kNotFound = 5;
+const kUnauthenticated = 16;
+
+// why the other side closed, in its own words where it gave any
+function closeText(event: Pick<CloseEvent, 'code' | 'reason'>): string {
+  if (event.reason) return `The server closed the connection: ${event.reason}.`;
+  if (event.code === 1001) return 'The server is shutting down.';
+  return 'The connection to the server was lost.';
+}
+
+class Refusal extends Error {
+  constructor(
+    readonly code: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+interface Pending {
+  resolve(reply: Reply): void;
+  reject(error: Error): void;
+  sentAt: number;
+}
+
+export class Session {
+  private start: Start | null = null;
+  private socket: WebSocket | null = null;
+  private pending = new Map<bigint, Pending>();
+  private nextRequest = 1n;
+  private retryTimer: ReturnType<typeof setTimeout> | undefined;
+  private readonly backoff = new Backoff();
+  private closing = ''; // why this side closed the socket
+
+  private world = '';
+  private serverVersion = '';
+  private live = false;
+  private measure: MeasureId = 1;
+  private contacts = true;
+  private surfaces: SoftSurface[] = [];
+  private readonly latest = new LatestFrame();
+  private readonly pool = new BufferPool();
+  private pageIsReady = true;
+  private pageEpoch = 0; // frames of an earlier connection are never acknowledged
+  private lastFrameSeen = 0;
+
+  private readonly lease: LeaseHolder;
+  private commandsSent = new Map<number, number>(); // sequence → when
+  private heardAt = 0;
+  private pingedAt = 0;
+  private arrivedAt = new Map<number, number>(); // frame → when
+  private bytes = 0;
+  private stats: LinkStats = {
+    framesReceived: 0,
+    framesSkipped: 0,
+    bytesPerSecond: 0,
+    ackLagMs: 0,
+    roundTripMs: 0,
+    roundTripOf: 'nothing',
+  };
+  private statsAt = 0;
+
+  constructor(private readonly around: Surroundings) {
+    this.lease = new LeaseHolder({
+      acquire: async (target, takeover) => {
+        const client = this.start?.client ?? '';
+        const reply = await this.request({
+          case: 'acquireLease',
+          value: { world: this.world, target, client, takeover },
+        });
+        if (reply.case !== 'lease') throw new Error('The server did not answer with a lease.');
+        this.commandsSent.clear();
+        return reply.value.leaseId;
+      },
+      release: (leaseId) => {
+        this.send(this.nextRequest++, {
+          case: 'releaseLease',
+          value: { world: this.world, leaseId },
+        });
+      },
+      command: (leaseId, sequence, twist) => this.command(leaseId, sequence, twist),
+      changed: (lease) => this.around.post({ kind: 'lease', lease }),
+    });
+  }
+
+  receive(message: ToWorker): void {
+    switch (message.kind) {
+      case 'start':
+        this.start = message;
+        this.measure = message.measure;
+        return this.connect();
+      case 'measure':
+        this.measure = message.measure;
+        return this.subscribe();
+      case 'contacts':
+        this.contacts = message.on;
+        return this.subscribe();
+      case 'drawn':
+        return this.drawn(message.frame, message.buffers);
+      case 'drive':
+        if (this.live) this.lease.drive(message.target, message.twist, this.around.now());
+        return;
+      case 'letGo':
+        return this.lease.letGo(this.around.now());
+      case 'takeover':
+        if (this.live) this.lease.takeover('', this.around.now());
+        return;
+      case 'call':
+        void this.call(message.id, message.call);
+        return;
+      case 'retry':
+        if (!this.socket && this.start) this.connect();
+        return;
+    }
+  }
+
+  // every few milliseconds
+  tick(): void {
+    const now = this.around.now();
+    this.lease.tick(now);
+    for (const [id, request] of this.pending) {
+      if (now - request.sentAt < kReplyMs) continue;
+      this.pending.delete(id);
+      request.reject(new Error('The server did not answer within 5 s.'));
+    }
+    if (this.live && now - this.pingedAt > kPingMs) this.ping(now);
+
+    // a connection that fell silent without being closed: sleep, a pulled cable, a stopped process
+    if (this.socket && now - this.heardAt > kSilenceMs) this.drop('The server went silent.');
+    if (now - this.statsAt > 500) this.report(now);
+  }
+
+  // --- connecting
+
+  private connect(): void {
+    clearTimeout(this.retryTimer);
+    if (!this.start) return;
+    this.say('connecting', 'Connecting to the server …');
+    this.heardAt = this.around.now();
+    this.closing = '';
+    let opened = false;
+    let socket: WebSocket;
+    try {
+      socket = this.around.openSocket(this.start.socketUrl, kProtocol);
+    } catch (error) {
+      return this.retryLater(`This page cannot open ${this.start.socketUrl}: ${(error as Error).message}`);
+    }
+    this.socket = socket;
+    socket.binaryType = 'arraybuffer';
+    socket.onopen = () => {
+      opened = true;
+      this.heardAt = this.around.now();
+      void this.introduce(socket);
+    };
+    socket.onmessage = (event) => {
+      if (socket === this.socket) this.hear(event.data);
+    };
+    socket.onclose = (event) => {
+      if (socket !== this.socket) return;
+      this.forget();
+      if (this.closing) return this.retryLater(this.closing);
+      if (opened) return this.retryLater(closeText(event));
+      void this.explainRefusal();
+    };
+  }
+
+  // hello → which world → what it is made of → frames
+  private async introduce(socket: WebSocket): Promise<void> {
+    try {
+      if (socket.protocol !== kProtocol) {
+        throw new Error(`The server does not speak ${kProtocol}: viewer and server are of different versions.`);
+      }
+      const welcome = await this.request({
+        case: 'hello',
+        value: { client: this.start?.client ?? '', token: '' },
+      });
+      if (welcome.case !== 'welcome') throw new Error('The server did not answer the greeting as expected.');
+      this.serverVersion = welcome.value.version;
+      this.world = this.start?.world || welcome.value.defaultWorld || (await this.firstWorld());
+      if (!this.world) throw new Refusal(kNotFound, '');
+      await this.describe();
+      this.backoff.reset();
+      this.live = true;
+      this.subscribe();
+      this.say('live', 'Connected');
+    } catch (error) {
+      if (socket !== this.socket) return;
+      if (error instanceof Refusal && error.code === kNotFound) return this.noWorld(socket);
+      if (error instanceof Refusal && error.code === kUnauthenticated) {
+        return this.drop(`The server wants to know who asks: ${error.message}`);
+      }
+      this.drop((error as Error).message);
+    }
+  }
+
+  private async describe(): Promise<void> {
+    const reply = await this.request({
+      case: 'describeWorld',
+      value: { name: this.world },
+    });
+    if (reply.case !== 'description') throw new Error('The server did not describe the world.');
+    const { world, surfaces } = describeWorld(reply.value, this.serverVersion);
+    this.surfaces = surfaces;
+    this.latest.clear();
+    this.pool.clear();
+    this.arrivedAt.clear();
+    this.around.post({ kind: 'world', world });
+  }
+
+  private async firstWorld(): Promise<string> {
+    const reply = await this.request({
+      case: 'listWorlds',
+      value: { pageSize: 1, pageToken: '' },
+    });
+    return reply.case === 'worlds' ? (reply.value.worlds[0]?.name ?? '') : '';
+  }
+
+  // the server is well, but there is nothing to see yet: stay, and look again
+  private noWorld(socket: WebSocket): void {
+    this.live = false;
+    this.lease.disconnected();
+    const which = this.start?.world ? `no world “${this.start.world}”` : 'no world';
+    this.say('no_world', `The server runs, but holds ${which}. Create one: pliant world create SCENE.yaml`);
+    this.heardAt = this.around.now();
+    this.retryTimer = setTimeout(() => {
+      if (socket === this.socket) void this.introduce(socket);
+    }, 2000);
+  }
+
+  private async explainRefusal(): Promise<void> {
+    if (!this.start) return;
+    const { host } = new URL(this.start.socketUrl);
+    const answers = await this.around.healthy(this.start.healthUrl);
+    if (this.socket) return;
+    this.retryLater(
+      answers
+        ? `The server at ${host} answers but refuses the viewer's connection: ` +
+            'it may be of another version, or not admit pages from this address.'
+        : `No Pliant server answers at ${host}. Start one with ./dev run; this page connects by itself.`,
+    );
+  }
+
+  private retryLater(text: string): void {
+    const wait = this.backoff.nextMs();
+    this.say('lost', text, wait);
+    clearTimeout(this.retryTimer);
+    this.retryTimer = setTimeout(() => {
+      if (!this.socket) this.connect();
+    }, wait);
+  }
+
+  private drop(reason: string): void {
+    const socket = this.socket;
+    this.closing = reason;
+    this.forget();
+    socket?.close();
+    this.retryLater(reason);
+  }
+
+  private forget(): void {
+    this.socket = null;
+    this.live = false;
+    this.latest.clear();
+    this.arrivedAt.clear();
+    this.commandsSent.clear();
+    this.pageEpoch += 1;
+    for (const request of this.pending.values()) request.reject(new Error('The connection was lost.'));
+    this.pending.clear();
+    this.lease.disconnected();
+    clearTimeout(this.retryTimer);
+  }
+
+  private say(state: Connection['state'], text: string, retryInMs = 0): void {
+    this.around.post({ kind: 'connection', connection: { state, text, retryInMs } });
+  }
+
+  // --- talking
+
+  private send(id: bigint, message: Request): boolean {
+    if (this.socket?.readyState !== 1) return false;
+    this.socket.send(toBinary(ClientMessageSchema, create(ClientMessageSchema, { requestId: id, message })));
+    return true;
+  }
+
+  private request(message: Request): Promise<Reply> {
+    const id = this.nextRequest++;
+    return new Promise((resolve, reject) => {
+      if (!this.send(id, message)) return reject(new Error('There is no connection to the server.'));
+      this.pending.set(id, { resolve, reject, sentAt: this.around.now() });
+    });
+  }
+
+  private hear(data: unknown): void {
+    this.heardAt = this.around.now();
+    if (!(data instanceof ArrayBuffer)) return this.drop('The server sent text where binary messages were expected.');
+    this.bytes += data.byteLength;
+    let message: ServerMessage;
+    try {
+      message = fromBinary(ServerMessageSchema, new Uint8Array(data));
+    } catch {
+      return this.drop('The server sent a message that this viewer cannot read: they are of different versions.');
+    }
+
+    const reply = message.message;
+    if (reply.case === 'stream') return this.hearStream(reply.value.message);
+    if (reply.case === 'command') return this.hearCommand(reply.value.sequence, reply.value.refused);
+
+    const asked = this.pending.get(message.requestId);
+    if (!asked) return;
+    this.pending.delete(message.requestId);
+    if (reply.case === 'status' && reply.value.code !== 0) {
+      asked.reject(new Refusal(reply.value.code, reply.value.message || `The server refused (${reply.value.code}).`));
+    } else {
+      asked.resolve(reply);
+    }
+  }
+
+  private hearStream(message: Extract<Reply, { case: 'stream' }>['value']['message']): void {
+    if (message.case === 'frame') {
+      if (!this.live) return;
+      this.stats.framesReceived += 1;
+      this.arrivedAt.set(Number(message.value.frame), this.heardAt);
+      if (this.latest.put(message.value)) this.stats.framesSkipped += 1;
+      if (this.pageIsReady) this.show();
+    } else if (message.case === 'notice' && message.value.final) {
+      this.streamEnded(message.value.reason);
+    }
+  }
+
+  private streamEnded(reason: string): void {
+    const socket = this.socket;
+    if (!socket) return;
+    this.live = false;
+    this.lease.disconnected();
+    this.say('lost', reason || 'The stream of this world ended.', 500);
+    clearTimeout(this.retryTimer);
+    this.retryTimer = setTimeout(() => {
+      if (socket === this.socket) void this.introduce(socket);
+    }, 500);
+  }
+
+  private hearCommand(sequence: bigint, refused: string): void {
+    const sentAt = this.commandsSent.get(Number(sequence));
+    if (sentAt !== undefined) {
+      this.smoothRoundTrip(this.heardAt - sentAt, 'command');
+      for (const key of this.commandsSent.keys()) if (key <= Number(sequence)) this.commandsSent.delete(key);
+    }
+    if (refused) this.lease.refused(refused);
+  }
+
+  private subscribe(): void {
+    if (!this.live) return;
+    this.send(this.nextRequest++, {
+      case: 'subscribe',
+      value: {
+
+        message: {
+          case: 'subscription',
+          value: {
+
+            world: this.world,
+            rate: 60,
+            bodies: [],
+            measure: this.measure as number,
+            contacts: this.contacts,
+          },
+        },
+      },
+    });
+  }
+
+  // --- frames: one on the page at a time, the rest merged into the latest
+
+  private show(): void {
+    const frame = this.latest.take(this.surfaces, this.pool);
+    if (!frame) return;
+    this.pageIsReady = false;
+    this.shownIn = this.pageEpoch;
+    const buffers = frame.soft.flatMap((body) => [body.positions.buffer, body.normals.buffer, body.field.buffer]);
+    this.around.post({ kind: 'frame', frame }, buffers as ArrayBuffer[]);
+  }
+  private shownIn = 0;
+
+  private drawn(frame: number, buffers: ArrayBuffer[]): void {
+    this.pool.give(buffers);
+    if (this.shownIn === this.pageEpoch && this.live) {
+      this.lastFrameSeen = frame;
+      this.send(0n, {
+        case: 'subscribe',
+        value: {
+
+          message: { case: 'ack', value: { frame: BigInt(frame) } },
+        },
+      });
+      const arrived = this.arrivedAt.get(frame);
+      if (arrived !== undefined) this.stats.ackLagMs += 0.2 * (this.around.now() - arrived - this.stats.ackLagMs);
+      for (const key of this.arrivedAt.keys()) if (key <= frame) this.arrivedAt.delete(key);
+    }
+    this.pageIsReady = true;
+    this.show();
+  }
+
+  // --- control
+
+  private command(leaseId: string, sequence: number, twist: TwistCommand): void {
+    const now = this.around.now();
+    this.commandsSent.set(sequence, now);
+    this.send(this.nextRequest++, {
+      case: 'command',
+      value: {
+
+        world: this.world,
+        leaseId,
+        sequence: BigInt(sequence),
+        clientTime: now / 1000,
+        frameSeen: BigInt(this.lastFrameSeen),
+        command: {
+          case: 'twist',
+          value: { linear: twist.linear, angular: twist.angular },
+        },
+      },
+    });
+  }
+
+  private async call(id: number, call: Call): Promise<void> {
+    let error = '';
+    try {
+      await this.request(this.callRequest(call));
+    } catch (problem) {
+      error = (problem as Error).message;
+    }
+    this.around.post({ kind: 'reply', id, error });
+  }
+
+  private callRequest(call: Call): Request {
+    const name = this.world;
+    const paused = { case: 'paused', value: {} } as const;
+    const freeRun = { case: 'freeRun', value: {} } as const;
+    switch (call.op) {
+      case 'pause':
+        return { case: 'setClock', value: { name, mode: paused } };
+      case 'run': {
+        const mode = Number.isFinite(call.factor)
+          ? ({ case: 'realTime', value: { factor: call.factor } } as const)
+          : freeRun;
+        return { case: 'setClock', value: { name, mode } };
+      }
+      case 'step':
+        return { case: 'stepWorld', value: { name, steps: call.steps } };
+      case 'reset':
+        return { case: 'resetWorld', value: { name } };
+      case 'stop':
+        return { case: 'stopWorld', value: { world: name } };
+      case 'resume':
+        return { case: 'resumeWorld', value: { world: name } };
+    }
+  }
+
+  // --- measures of the link
+
+  // keeps a paused world's connection under watch, and times it
+  private ping(now: number): void {
+    this.pingedAt = now;
+    this.request({ case: 'getWorld', value: { name: this.world } }).then(
+      () => {
+        if (this.commandsSent.size === 0) this.smoothRoundTrip(this.around.now() - now, 'request');
+      },
+      (error: Error) => {
+        if (error instanceof Refusal && error.code === kNotFound) this.streamEnded('The world was deleted.');
+      },
+    );
+  }
+
+  private smoothRoundTrip(ms: number, of: LinkStats['roundTripOf']): void {
+    if (this.stats.roundTripOf !== of) this.stats.roundTripMs = ms;
+    this.stats.roundTripOf = of;
+    this.stats.roundTripMs += 0.2 * (ms - this.stats.roundTripMs);
+  }
+
+  private report(now: number): void {
+    this.stats.bytesPerSecond = (1000 * this.bytes) / Math.max(1, now - this.statsAt);
+    this.bytes = 0;
+    this.statsAt = now;
+    this.around.post({ kind: 'stats', stats: { ...this.stats } });
+  }
+}

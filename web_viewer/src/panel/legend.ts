@@ -1,0 +1,58 @@
+// The legend: what the colours mean, in units, and the choice of the measure.
+import { Measure, type MeasureId } from '../link/messages';
+import { colorTable, divergingColor, kTableSize, sequentialColor } from '../scene/colormap';
+import { isDiverging, type Range } from '../scene/range';
+import { element, setText } from './dom';
+import { trimmed, withPrefix } from './units';
+
+export class Legend {
+  private readonly bar = element<HTMLCanvasElement>('legend-bar');
+  private readonly ticks = element('legend-ticks');
+  private readonly lock = element<HTMLButtonElement>('lock');
+  private painted: boolean | null = null;
+  private labels = '';
+
+  constructor(onMeasure: (measure: MeasureId) => void, onLock: () => boolean) {
+    const choice = element<HTMLSelectElement>('measure');
+    choice.addEventListener('change', () => {
+      onMeasure(Number(choice.value) as MeasureId);
+      choice.blur();
+    });
+    this.lock.addEventListener('click', () => this.showLock(onLock()));
+  }
+
+  showLock(locked: boolean): void {
+    this.lock.setAttribute('aria-pressed', String(locked));
+    this.lock.textContent = locked ? 'held' : 'auto';
+  }
+
+  show(measure: MeasureId, range: Range, now: Range, unit: string): void {
+    const diverging = isDiverging(measure);
+    if (this.painted !== diverging) this.paint(diverging);
+    const labels = [0, 0.25, 0.5, 0.75, 1].map((t) => quantity(measure, range.low + t * (range.high - range.low), unit));
+    if (labels.join() !== this.labels) {
+      this.labels = labels.join();
+      this.ticks.replaceChildren(
+        ...labels.map((label) => {
+          const tick = document.createElement('span');
+          tick.textContent = label;
+          return tick;
+        }),
+      );
+    }
+    setText('field-now', `${quantity(measure, now.low, unit)} … ${quantity(measure, now.high, unit)}`);
+  }
+
+  private paint(diverging: boolean): void {
+    this.painted = diverging;
+    const table = colorTable(diverging ? divergingColor : sequentialColor);
+    this.bar.getContext('2d')?.putImageData(new ImageData(new Uint8ClampedArray(table), kTableSize, 1), 0, 0);
+  }
+}
+
+// Strain in percent, stress with a prefix, ratios plain.
+export function quantity(measure: MeasureId, value: number, unit: string): string {
+  if (measure === Measure.strain) return `${trimmed(Number((100 * value).toFixed(2)), 3)} %`;
+  if (measure === Measure.stress) return withPrefix(value, unit || 'Pa', 3);
+  return value.toFixed(3);
+}

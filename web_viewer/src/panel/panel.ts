@@ -1,0 +1,113 @@
+// The panel of measurements: what the world does, who drives it, how the link fares.
+import type { ForceInfo, FrameInfo, LeaseInfo, LinkStats } from '../link/messages';
+import { element, setHidden, setText } from './dom';
+import { Plot } from './plot';
+import { bytesPerSecond, milliseconds, newtons } from './units';
+
+export class Panel {
+  private readonly plot = new Plot(element<HTMLCanvasElement>('plot'), 'N');
+  private readonly root = element('panel');
+  private readonly choice = element<HTMLSelectElement>('selected');
+  private shownForce = 0;
+  private epoch = -1;
+  private drivers = '';
+
+  constructor(onSelect: (body: string) => void, onTakeover: () => void, onSpeed: (speed: number) => void) {
+    const toggle = element<HTMLButtonElement>('panel-toggle');
+    toggle.addEventListener('click', () => {
+      const open = this.root.classList.toggle('open');
+      toggle.setAttribute('aria-expanded', String(open));
+    });
+    this.choice.addEventListener('change', () => {
+      onSelect(this.choice.value);
+      this.choice.blur();
+    });
+    element('takeover').addEventListener('click', onTakeover);
+    const speed = element<HTMLInputElement>('speed');
+    speed.addEventListener('input', () => {
+      setText('speed-value', `${Number(speed.value).toFixed(2)} m/s`);
+      onSpeed(Number(speed.value));
+    });
+    speed.addEventListener('change', () => speed.blur());
+  }
+
+  setBodies(names: string[], selected: string): void {
+    this.choice.replaceChildren(...names.map((name) => new Option(name, name, false, name === selected)));
+    this.plot.clear();
+    this.shownForce = 0;
+  }
+
+  select(body: string): void {
+    if (this.choice.value !== body) this.choice.value = body;
+    this.plot.clear();
+    this.shownForce = 0;
+  }
+
+  showFrame(frame: FrameInfo, selected: string, me: string): void {
+    if (frame.epoch !== this.epoch) this.plot.clear();
+    this.epoch = frame.epoch;
+    const force = frame.forces.find(({ body }) => body === selected);
+    this.showForce(frame.time, force);
+
+    const { report, clock } = frame;
+    const running = clock.mode !== 'paused';
+    setText('rate', report && running ? `${report.realTimeRate.toFixed(2)}×` : 'paused');
+    setText('step-time', report ? milliseconds(1000 * report.stepSeconds) : '–');
+    setText('contacts', report ? String(report.contacts) : '–');
+    setText('time', frame.time < 1000 ? `${frame.time.toFixed(2)} s` : `${frame.time.toFixed(0)} s`);
+    const behind = running && clock.mode === 'realTime' && report !== null && report.realTimeRate < 0.9 * clock.factor;
+    element('rate').parentElement?.classList.toggle('warn', behind && frame.time > 1);
+    setText('grip-summary', `${newtons(this.shownForce)} · ${report && running ? `${report.realTimeRate.toFixed(2)}×` : 'paused'}`);
+    this.showDrivers(frame, me);
+  }
+
+  showLease(lease: LeaseInfo, stopped: boolean, target: string): void {
+    const tag = element('lease');
+    const words = { none: 'idle', acquiring: 'asking …', held: 'you drive', refused: 'refused', lost: 'lost' };
+    tag.dataset.state = lease.state;
+    setText('lease', words[lease.state]);
+    const idle = target ? `Hold a key, a stick or the body itself to move “${target}”.` : 'This world has nothing to drive.';
+    const stopText = 'The world is stopped. Resume it to drive.';
+    setText('lease-text', stopped ? stopText : lease.text || (lease.state === 'held' ? `Moving “${lease.target}”.` : idle));
+    setHidden('takeover', !(lease.state === 'refused' || lease.state === 'lost') || stopped);
+  }
+
+  showPad(name: string, warning: string): void {
+    setText('pad', warning || (name ? `Gamepad: ${name}` : ''));
+  }
+
+  showStats(stats: LinkStats, live: boolean): void {
+    const trip = stats.roundTripOf === 'nothing' || !live ? '–' : milliseconds(stats.roundTripMs);
+    setText('round-trip', stats.roundTripOf === 'command' || trip === '–' ? trip : `${trip} (idle)`);
+    setText('ack-lag', live ? milliseconds(stats.ackLagMs) : '–');
+    setText('frames', `${stats.framesReceived} (${stats.framesSkipped} skipped)`);
+    setText('bandwidth', bytesPerSecond(stats.bytesPerSecond));
+  }
+
+  private showForce(time: number, force: ForceInfo | undefined): void {
+    const parts = force?.force ?? [0, 0, 0];
+    const size = Math.hypot(...parts);
+    this.plot.add(time, size);
+    this.plot.draw();
+
+    // the number is eased so that it can be read; the plot is not
+    this.shownForce = Math.abs(size - this.shownForce) < 0.005 ? size : this.shownForce + 0.35 * (size - this.shownForce);
+    setText('force', newtons(this.shownForce));
+    const digits = size < 10 ? 2 : 1;
+    setText('force-parts', parts.map((x) => (Math.abs(x) < 0.005 ? 0 : x).toFixed(digits)).join('  '));
+  }
+
+  private showDrivers(frame: FrameInfo, me: string): void {
+    const key = frame.drivers.map(({ target, client }) => `${target}\n${client}`).join('\n\n');
+    if (key === this.drivers) return;
+    this.drivers = key;
+    element('drivers').replaceChildren(
+      ...frame.drivers.map(({ target, client }) => {
+        const entry = document.createElement('li');
+        entry.classList.toggle('me', client === me);
+        entry.textContent = `${client === me ? 'You' : client || 'someone'} → ${target || 'a body'}`;
+        return entry;
+      }),
+    );
+  }
+}

@@ -1,0 +1,65 @@
+// What is wrong, in words: the state of the connection, faults of the world, calls that failed.
+import type { Connection, FrameInfo } from '../link/messages';
+import { element, setHidden, setText } from './dom';
+
+const kTitles: Record<Connection['state'], string> = {
+  connecting: 'Connecting …',
+  live: 'Connected',
+  lost: 'No connection',
+  no_world: 'No world',
+};
+
+export class StatusView {
+  private until = 0; // of the message on the banner
+  private retryAt = 0;
+  private everLive = false;
+  private wentAway = 0;
+
+  constructor(onRetry: () => void) {
+    element('retry').addEventListener('click', onRetry);
+  }
+
+  show(connection: Connection, now: number): void {
+    const { state, text, retryInMs } = connection;
+    const pill = element('connection');
+    pill.dataset.state = state;
+    pill.querySelector('b')!.textContent = kTitles[state];
+    this.retryAt = retryInMs > 0 ? now + retryInMs : 0;
+    if (state === 'live') {
+      this.everLive = true;
+      this.wentAway = 0;
+      return setHidden('problem', true);
+    }
+    if (!this.wentAway) this.wentAway = now;
+    if (state !== 'connecting') setText('problem-text', text);
+    setText('problem-title', state === 'connecting' ? element('problem-title').textContent || kTitles[state] : kTitles[state]);
+    setHidden('retry', state !== 'lost');
+  }
+
+  // every drawn or idle animation frame
+  tick(connection: Connection, now: number): void {
+    // a short hiccup of a running view is not worth a curtain
+    const patience = this.everLive ? 700 : 250;
+    if (this.wentAway && now - this.wentAway > patience) setHidden('problem', false);
+    if (connection.state === 'lost') {
+      const seconds = Math.ceil(Math.max(0, this.retryAt - now) / 1000);
+      setText('retry', seconds > 0 ? `Try now (again in ${seconds} s)` : 'Trying …');
+    }
+    if (this.until && now > this.until) {
+      this.until = 0;
+      setHidden('banner', true);
+    }
+  }
+
+  showFault(frame: FrameInfo, now: number): void {
+    if (!frame.fault) return;
+    const { step, reason, body } = frame.fault;
+    this.say(`The world paused itself at step ${step}: ${reason}${body ? ` (${body})` : ''}. Reset it to go on.`, now);
+  }
+
+  say(text: string, now: number): void {
+    setText('banner', text);
+    setHidden('banner', false);
+    this.until = now + 6000;
+  }
+}

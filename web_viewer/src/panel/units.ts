@@ -1,0 +1,33 @@
+// Numbers as people read them.
+
+export function withPrefix(value: number, unit: string, digits = 3): string {
+  const steps: [number, string][] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, ''], [1e-3, 'm'], [1e-6, 'µ']];
+  const size = Math.abs(value);
+  if (!Number.isFinite(value)) return '–';
+  if (size < 1e-9) return `0 ${unit}`;
+  const [scale, prefix] = steps.find(([step]) => size >= step * 0.9995) ?? steps[steps.length - 1];
+  return `${trimmed(value / scale, digits)} ${prefix}${unit}`;
+}
+
+// with so many significant digits, without a tail of zeros
+export function trimmed(value: number, digits: number): string {
+  if (value === 0) return '0';
+  const text = value.toPrecision(digits);
+  return text.includes('e') ? Number(text).toString() : text.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
+}
+
+export function milliseconds(ms: number): string {
+  if (!(ms >= 0)) return '–';
+  if (ms === 0) return '0 ms';
+  return ms < 0.1 ? `${trimmed(ms * 1000, 2)} µs` : ms < 10 ? `${ms.toFixed(2)} ms` : `${ms.toFixed(0)} ms`;
+}
+
+export function bytesPerSecond(rate: number): string {
+  return rate < 1e6 ? `${(rate / 1e3).toFixed(0)} kB/s` : `${(rate / 1e6).toFixed(1)} MB/s`;
+}
+
+// A force in newtons, with digits that do not jump about.
+export function newtons(force: number): string {
+  if (!Number.isFinite(force)) return '–';
+  return `${force.toFixed(force < 10 ? 2 : force < 100 ? 1 : 0)} N`;
+}

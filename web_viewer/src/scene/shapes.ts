@@ -1,0 +1,57 @@
+// Rigid shapes as meshes of three.
+import {
+  BufferAttribute,
+  BufferGeometry,
+  CapsuleGeometry,
+  CylinderGeometry,
+  SphereGeometry,
+  Box3,
+  Vector3,
+} from 'three';
+import { RoundedBoxGeometry } from 'three/addons/geometries/RoundedBoxGeometry.js';
+import type { GeometryInfo } from '../link/messages';
+
+// null for a half-space: that is the floor's business.
+export function shapeGeometry(shape: GeometryInfo): BufferGeometry | null {
+  switch (shape.type) {
+    case 'box': {
+      // a touch of rounding catches the light; it stays far below what contact could show
+      const [x, y, z] = shape.size;
+      return new RoundedBoxGeometry(x, y, z, 3, Math.min(0.0025, 0.12 * Math.min(x, y, z)));
+    }
+    case 'sphere':
+      return new SphereGeometry(shape.radius, 48, 32);
+    case 'capsule':
+      return new CapsuleGeometry(shape.radius, shape.length, 12, 40).rotateX(Math.PI / 2);
+    case 'cylinder':
+      return new CylinderGeometry(shape.radius, shape.radius, shape.length, 56).rotateX(Math.PI / 2);
+    case 'ellipsoid':
+      return new SphereGeometry(1, 48, 32).scale(...shape.radii);
+    case 'triangles': {
+      const geometry = new BufferGeometry();
+      geometry.setAttribute('position', new BufferAttribute(shape.positions, 3));
+      geometry.setAttribute('normal', new BufferAttribute(shape.normals, 3));
+      geometry.setIndex(new BufferAttribute(shape.indices, 1));
+      return geometry;
+    }
+    case 'halfSpace':
+      return null;
+  }
+}
+
+// What the camera should take in: all that moves, and of fixed things what lies near it.
+export function interestingBox(moving: Box3[], fixed: Box3[]): Box3 {
+  const box = new Box3();
+  for (const each of moving) box.union(each);
+  if (box.isEmpty()) {
+    for (const each of fixed) box.union(each);
+    return box.isEmpty() ? new Box3(new Vector3(-0.2, -0.2, 0), new Vector3(0.2, 0.2, 0.2)) : box;
+  }
+  const size = box.getSize(new Vector3());
+  const reach = box.clone().expandByScalar(0.35 * Math.max(size.x, size.y, size.z));
+  for (const each of fixed) {
+    const near = each.clone().intersect(reach);
+    if (!near.isEmpty()) box.union(near);
+  }
+  return box;
+}

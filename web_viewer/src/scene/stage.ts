@@ -1,0 +1,166 @@
+// The stage: renderer, light, camera, and as much resolution as the machine can afford. Draws only when asked to.
+import {
+  ACESFilmicToneMapping,
+  Box3,
+  Color,
+  DirectionalLight,
+  HemisphereLight,
+  PCFSoftShadowMap,
+  PerspectiveCamera,
+  PMREMGenerator,
+  Scene,
+  Vector3,
+  WebGLRenderer,
+} from 'three';
+import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
+import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
+
+export class Stage {
+  readonly scene = new Scene();
+  readonly camera = new PerspectiveCamera(32, 1, 0.01, 50);
+  readonly renderer: WebGLRenderer;
+  readonly controls: OrbitControls;
+  private readonly sun = new DirectionalLight('#fff4e6', 2.4);
+  private home = new Box3(new Vector3(-0.2, -0.2, 0), new Vector3(0.2, 0.2, 0.2));
+  private needsDraw = true;
+  private pixelRatio: number;
+  private readonly fixedPixelRatio: number;
+  private slow = 0; // frames in a row beyond the budget
+  private lastDraw = 0;
+  // part of the canvas that the panel covers, in CSS pixels: the view is centred in the rest
+  private covered = { right: 0, bottom: 0 };
+
+  // `quality`: pixels a CSS pixel; 0 adapts
+  constructor(
+    private readonly canvas: HTMLCanvasElement,
+    quality: number,
+  ) {
+    this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true, powerPreference: 'high-performance' });
+    this.renderer.toneMapping = ACESFilmicToneMapping;
+    this.renderer.toneMappingExposure = 0.95;
+    this.renderer.shadowMap.enabled = true;
+    this.renderer.shadowMap.type = PCFSoftShadowMap;
+    this.fixedPixelRatio = quality;
+    this.pixelRatio = quality || Math.min(2, window.devicePixelRatio || 1);
+
+    const pmrem = new PMREMGenerator(this.renderer);
+    this.scene.environment = pmrem.fromScene(new RoomEnvironment(), 0.03).texture;
+    this.scene.environmentIntensity = 0.5;
+    pmrem.dispose();
+
+    // a warm key light that casts the shadows, and a cool sky
+    this.sun.castShadow = true;
+    this.sun.shadow.mapSize.set(2048, 2048);
+    this.sun.shadow.radius = 5;
+    this.sun.shadow.normalBias = 0.0006;
+    this.sun.shadow.bias = -0.0003;
+    this.scene.add(this.sun, this.sun.target, new HemisphereLight(new Color('#eaf2ff'), new Color('#b9b2a8'), 0.55));
+
+    this.camera.up.set(0, 0, 1);
+    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls.enableDamping = true;
+    this.controls.dampingFactor = 0.12;
+    this.controls.maxPolarAngle = 0.52 * Math.PI;
+    this.controls.zoomSpeed = 0.7;
+    this.controls.addEventListener('change', () => this.invalidate());
+    new ResizeObserver(() => this.resize()).observe(canvas);
+    this.resize();
+    this.fit(this.home);
+  }
+
+  invalidate(): void {
+    this.needsDraw = true;
+  }
+
+  setCovered(right: number, bottom: number): void {
+    this.covered = { right, bottom };
+    this.resize();
+  }
+
+  // Takes in `box` from above the front right, and lights it.
+  fit(box: Box3): void {
+    this.home = box.clone();
+    const centre = box.getCenter(new Vector3());
+    const radius = Math.max(0.02, 0.5 * box.getSize(new Vector3()).length());
+    const free = this.freeAspect();
+    const vertical = (this.camera.fov * Math.PI) / 180;
+    const horizontal = 2 * Math.atan(Math.tan(vertical / 2) * Math.min(1, free));
+    const distance = (0.92 * radius) / Math.sin(Math.min(vertical, horizontal) / 2);
+    const direction = new Vector3(0.42, -1, 0.5).normalize();
+    this.controls.target.copy(centre);
+    this.camera.position.copy(centre).addScaledVector(direction, distance);
+    this.camera.near = distance / 100;
+    this.camera.far = distance * 60;
+    this.controls.minDistance = 0.2 * radius;
+    this.controls.maxDistance = 12 * distance;
+    this.camera.updateProjectionMatrix();
+    this.controls.update();
+
+    const reach = 2.2 * radius;
+    this.sun.position.copy(centre).add(new Vector3(-0.55, -0.5, 1.25).multiplyScalar(3 * radius));
+    this.sun.target.position.copy(centre);
+    const eye = this.sun.shadow.camera;
+    [eye.left, eye.right, eye.top, eye.bottom, eye.near, eye.far] = [-reach, reach, reach, -reach, 0.1 * radius, 9 * radius];
+    eye.updateProjectionMatrix();
+    this.invalidate();
+  }
+
+  resetView(): void {
+    this.fit(this.home);
+  }
+
+  // direction of view on the ground, seen from above [rad]
+  get heading(): number {
+    const look = this.controls.target.clone().sub(this.camera.position);
+    return Math.atan2(look.y, look.x);
+  }
+
+  // Draws when something changed. `now` of the animation frame [ms].
+  draw(now: number): boolean {
+    this.controls.update();
+    if (!this.needsDraw) {
+      this.lastDraw = 0;
+      return false;
+    }
+    this.needsDraw = false;
+    this.renderer.render(this.scene, this.camera);
+    this.adapt(now);
+    return true;
+  }
+
+  // fewer pixels where frames take too long, more again where there is room
+  private adapt(now: number): void {
+    const elapsed = this.lastDraw ? now - this.lastDraw : 0;
+    this.lastDraw = now;
+    if (this.fixedPixelRatio || elapsed === 0 || elapsed > 1000) return;
+    const most = Math.min(2, window.devicePixelRatio || 1);
+    this.slow = elapsed > 34 ? Math.max(1, this.slow + 1) : Math.min(0, this.slow) - (elapsed < 18 ? 1 : 0);
+    if (this.slow > 12 && this.pixelRatio > 0.5) this.setPixelRatio(Math.max(0.5, this.pixelRatio * 0.8));
+    if (this.slow < -240 && this.pixelRatio < most) this.setPixelRatio(Math.min(most, this.pixelRatio * 1.15));
+  }
+
+  private setPixelRatio(ratio: number): void {
+    this.pixelRatio = ratio;
+    this.slow = 0;
+    this.resize();
+  }
+
+  private freeAspect(): number {
+    const width = Math.max(1, this.canvas.clientWidth - this.covered.right);
+    return width / Math.max(1, this.canvas.clientHeight - this.covered.bottom);
+  }
+
+  private resize(): void {
+    const width = Math.max(1, this.canvas.clientWidth);
+    const height = Math.max(1, this.canvas.clientHeight);
+    this.renderer.setPixelRatio(this.pixelRatio);
+    this.renderer.setSize(width, height, false);
+    this.camera.aspect = width / height;
+
+    // move the centre of the view into the part that nothing covers
+    const { right, bottom } = this.covered;
+    this.camera.setViewOffset(width, height, right / 2, bottom / 2, width, height);
+    this.camera.updateProjectionMatrix();
+    this.invalidate();
+  }
+}

@@ -1,0 +1,16 @@
+import { defineConfig } from 'vite';
+
+// PLIANT_HTTP: where a running pliantd listens, for `npm run dev`.
+const server = process.env.PLIANT_HTTP ?? 'http://127.0.0.1:8080';
+
+export default defineConfig({
+  base: './',
+  build: { target: 'es2022', chunkSizeWarningLimit: 1200, reportCompressedSize: false },
+  worker: { format: 'es' },
+  server: {
+    proxy: {
+      '/ws': { target: server.replace(/^http/, 'ws'), ws: true },
+      '/healthz': server,
+    },
+  },
+});
