@@ -1,0 +1,71 @@
+"""The scene reference names every field and every choice of the schema, its whole scene is valid, and links lead somewhere.
+
+docs_test.py PLIANTD
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PLIANTD = sys.argv.pop()
+
+
+def schema_names(text):
+    """Names of fields, and short names of enum values, of a .proto file."""
+    text = re.sub(r"//.*", "", text)
+    fields = set(re.findall(r"^\s*(?:repeated |optional )?(?:[\w.]+|map<[^>]*>) (\w+) = \d+", text, re.M))
+    choices = set()
+    for enum, body in re.findall(r"\benum (\w+) \{([^}]*)\}", text):
+        prefix = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", enum).upper() + "_"
+        choices |= {name.removeprefix(prefix) for name in re.findall(r"(\w+) = [1-9]", body)}
+    return fields | choices
+
+
+class SceneReference(unittest.TestCase):
+    def setUp(self):
+        self.schema = (ROOT / "proto/pliant/v1/scene.proto").read_text()
+        self.page = (ROOT / "docs/scenes.md").read_text()
+
+    def test_names_every_field_and_choice(self):
+        names = schema_names(self.schema)
+        self.assertGreater(len(names), 100)
+        # the list inside `Numbers` and `Vector` messages is written as the list itself
+        missing = sorted(name for name in names - {"value"} if not re.search(rf"\b{name}\b", self.page))
+        self.assertEqual(missing, [])
+
+    def test_the_whole_scene_is_valid(self):
+        scene = re.search(r"## A whole scene\n\n```yaml\n(.*?)```", self.page, re.S)[1]
+        self.assertEqual(self.check(scene), (0, ""))
+        status, messages = self.check(scene.replace("friction: 0.5", "friction: -0.5"))
+        self.assertEqual(status, 3)
+        self.assertIn("contact.friction", messages)
+
+    def check(self, scene):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(scene)
+            file.flush()
+            run = subprocess.run([PLIANTD, "check", file.name], capture_output=True, text=True, timeout=60)
+        return run.returncode, run.stderr
+
+    def test_a_new_field_would_be_missed(self):
+        names = schema_names("message A {\n  optional double stickiness = 7;  // words = 3\n}\n"
+                             "enum GlueKind {\n  GLUE_KIND_UNSPECIFIED = 0;\n  GLUE_KIND_EPOXY = 1;\n}\n")
+        self.assertEqual(names, {"stickiness", "EPOXY"})
+
+
+class Links(unittest.TestCase):
+    def test_every_relative_link_leads_to_a_file(self):
+        broken = []
+        for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+            for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+                if "://" not in target and not (page.parent / target).exists():
+                    broken.append(f"{page.relative_to(ROOT)}: {target}")
+        self.assertEqual(broken, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
