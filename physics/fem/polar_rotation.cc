@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <Eigen/LU>
 #include <Eigen/SVD>
 
 namespace pliant::physics {

@@ -214,6 +214,8 @@ class SapSolver {
   double Backtrack() const {
     constexpr double kRho = 0.8, kC = 1e-4;
     const double slope = Slope(0, nullptr);
+    // a decrease below the cost's resolution cannot be compared: take Newton's step
+    if (-slope < 1e-13 * std::abs(cost_)) return 1;
     double alpha = 1.25;
     double cost = Cost(alpha);
     for (int k = 0; k < 60; ++k) {
