@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "physics/dynamics/model.h"
+#include "physics/scene/text/scene_message.h"
 
 namespace pliant::v1 {
 class Scene;
@@ -15,23 +17,17 @@ class Scene;
 
 namespace pliant::physics {
 
-// One thing that is wrong, or doubtful, in a scene.
-struct SceneMessage {
-  std::string file;
-  int line = 0;    // from 1; 0 when the scene came as a message
-  int column = 0;  // from 1
-  std::string path;      // bodies[1].deformable.material.poissons_ratio
-  std::string message;   // what is wrong, the value, what was expected, the mend
-  bool error = true;     // false: a warning
-};
-
-// FILE:LINE:COL: field.path: message
-std::string Format(const SceneMessage& message);
-
 struct SceneResult {
   std::shared_ptr<const Model> model;   // null when there are errors
   std::vector<SceneMessage> messages;
   bool ok() const { return model != nullptr; }
+};
+
+// Bounds on what a scene may ask for.
+struct SceneLimits {
+  std::int64_t max_text_bytes = 16 << 20;
+  std::int64_t max_tetrahedra = 5'000'000;  // of all deformable bodies
+  std::int64_t max_bodies = 100'000;
 };
 
 struct SceneOptions {
@@ -41,6 +37,7 @@ struct SceneOptions {
   // Folder that mesh files may be read from, symbolic links resolved; empty: the scene file's folder and any absolute path.
   std::string jail;
   bool allow_files = true;              // false: a scene that names a file is refused
+  SceneLimits limits;
 };
 
 SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options = {});

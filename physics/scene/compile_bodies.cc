@@ -1,0 +1,240 @@
+// Names, copies of templates, and the order of bodies and blocks.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "physics/scene/compiler.h"
+#include "physics/scene/field_checks.h"
+#include "physics/scene/text/scalar_text.h"
+#include "pliant/v1/scene.pb.h"
+
+namespace pliant::physics {
+
+void SceneCompiler::CompileBodies() {
+  if (scene_.bodies_size() > options_.limits.max_bodies) {
+    log_.Error("bodies", absl::StrCat(scene_.bodies_size(), " bodies are given; expected at most ",
+                                      options_.limits.max_bodies));
+    return;
+  }
+  CheckBodyNames();
+  drafts_.resize(scene_.bodies_size());
+  for (int i = 0; i < scene_.bodies_size(); ++i) {
+    const v1::Body& body = scene_.bodies(i);
+    const std::string path = absl::StrCat("bodies[", i, "]");
+    drafts_[i].body.name = body.name();
+    switch (body.kind_case()) {
+      case v1::Body::kRigid: DraftRigidBody(body.rigid(), path + ".rigid", &drafts_[i]); break;
+      case v1::Body::kDeformable:
+        drafts_[i].body.deformable = true;
+        ReadPose(path + ".deformable.pose", body.deformable().pose(), &log_, &drafts_[i].body.X_WB);
+        break;
+      case v1::Body::KIND_NOT_SET:
+        log_.Error(path, "is of no kind; expected `rigid` or `deformable`");
+        break;
+    }
+  }
+  PlaceBodies();
+
+  // deformable bodies come last: they may be attached to any of the others, and their meshes take time
+  for (int i = 0; i < scene_.bodies_size(); ++i) {
+    if (!scene_.bodies(i).has_deformable()) continue;
+    DraftDeformableBody(scene_.bodies(i).deformable(), absl::StrCat("bodies[", i, "].deformable"), &drafts_[i]);
+  }
+  BuildBlocks();
+}
+
+void SceneCompiler::CheckBodyNames() {
+  absl::flat_hash_map<std::string, int> first;
+  for (int i = 0; i < scene_.bodies_size(); ++i) {
+    const std::string& name = scene_.bodies(i).name();
+    const std::string path = absl::StrCat("bodies[", i, "].name");
+    if (!CheckName(path, name, &log_)) continue;
+    if (name == "world") {
+      log_.Error(path, "\"world\" is the name of the world itself; expected another");
+    } else if (const auto [earlier, fresh] = first.try_emplace(name, i); !fresh) {
+      log_.Error(path, absl::StrCat(Quoted(name), " is the name of bodies[", earlier->second,
+                                    "] too; expected a name of its own"));
+    }
+  }
+}
+
+void SceneCompiler::PlaceBodies() {
+  for (int i = 0; i < scene_.bodies_size(); ++i) {
+    const v1::Body& body = scene_.bodies(i);
+    if (body.template_()) {
+      copies_[body.name()];
+      templates_.try_emplace(body.name(), i);
+    } else {
+      body_index_.try_emplace(body.name(), static_cast<int>(placements_.size()));
+      placements_.push_back({i, body.name(), drafts_[i].body.X_WB});
+    }
+  }
+  for (int i = 0; i < scene_.instances_size(); ++i) AddInstances(i);
+
+  for (const auto& placement : placements_) {
+    Body body = drafts_[placement.draft].body;
+    body.name = placement.name;
+    body.X_WB = placement.X_WB;
+    model_->bodies.push_back(std::move(body));
+  }
+}
+
+void SceneCompiler::AddInstances(int instance) {
+  const v1::Instance& given = scene_.instances(instance);
+  const std::string path = absl::StrCat("instances[", instance, "]");
+  if (given.of().empty()) {
+    Missing(path + ".of", "the name of a template", &log_);
+    return;
+  }
+  const auto found = templates_.find(given.of());
+  if (found == templates_.end()) {
+    if (log_.full()) return;
+    std::vector<std::string> names;
+    for (const auto& [name, draft] : templates_) names.push_back(name);
+    std::sort(names.begin(), names.end());
+    const bool body = body_index_.contains(given.of());
+    log_.Error(path + ".of", body ? absl::StrCat(Quoted(given.of()), " is no template. Give the body `template: true`")
+                                  : absl::StrCat("no template is called ", Quoted(given.of()), DidYouMean(given.of(), names)));
+    return;
+  }
+  const int draft = found->second;
+
+  if (!given.has_count() && given.poses().empty()) {
+    Missing(path + ".count", "a count or a list of poses", &log_);
+    return;
+  }
+  const int count = given.has_count() ? given.count() : given.poses_size();
+  if (count < 1) {
+    log_.Error(path + ".count", absl::StrCat(count, " is not allowed; expected a whole number of 1 or more"));
+    return;
+  }
+  if (!given.poses().empty() && given.poses_size() != count) {
+    log_.Error(path + ".poses", absl::StrCat(given.poses_size(), " poses are given for a count of ", count,
+                                             "; expected as many, or none"));
+    return;
+  }
+  const std::int64_t total = static_cast<std::int64_t>(placements_.size()) + count;
+  if (total > options_.limits.max_bodies) {
+    log_.Error(path + (given.has_count() ? ".count" : ".poses"),
+               absl::StrCat("would make ", total, " bodies; expected at most ", options_.limits.max_bodies));
+    return;
+  }
+
+  // a template that is copied by several entries goes on counting
+  std::vector<int>& copies = copies_[given.of()];
+  for (int k = 0; k < count; ++k) {
+    Placement placement{draft, absl::StrCat(given.of(), "_", copies.size()), drafts_[draft].body.X_WB};
+    if (!given.poses().empty()) {
+      ReadPose(absl::StrCat(path, ".poses[", k, "]"), given.poses(k), &log_, &placement.X_WB);
+    }
+    const int index = static_cast<int>(placements_.size());
+    if (!body_index_.try_emplace(placement.name, index).second) {
+      log_.Error(path, absl::StrCat("would make a second body called ", Quoted(placement.name),
+                                    ". Rename the one that stands in `bodies`"));
+      return;
+    }
+    copies.push_back(index);
+    placements_.push_back(std::move(placement));
+  }
+}
+
+void SceneCompiler::BuildBlocks() {
+  if (log_.failed()) return;
+  for (std::size_t i = 0; i < placements_.size(); ++i) {
+    const BodyDraft& draft = drafts_[placements_[i].draft];
+    Body& body = model_->bodies[i];
+    if (!body.deformable && body.motion == Motion::kFixed) continue;
+    body.block = static_cast<int>(model_->blocks.size());
+    if (body.deformable) {
+      // the draft was completed after the body was placed
+      const std::string name = body.name;
+      const RigidTransform X_WB = body.X_WB;
+      body = draft.body;
+      body.name = name;
+      body.X_WB = X_WB;
+      body.block = static_cast<int>(model_->blocks.size());
+      FemParameters fem = draft.fem;
+      fem.X_WB = X_WB;
+      model_->blocks.push_back(MakeFemBlock(std::move(fem)));
+    } else if (body.motion == Motion::kKinematic) {
+      model_->blocks.push_back(MakeKinematicBodyBlock(static_cast<int>(i), body.X_WB));
+    } else {
+      RigidBodyParameters rigid = draft.rigid;
+      rigid.X_WB = body.X_WB;
+      model_->blocks.push_back(MakeFreeBodyBlock(rigid));
+    }
+  }
+}
+
+std::string SceneCompiler::NoSuchBody(const std::string& name) const {
+  if (name.find('/') != std::string::npos) {
+    return absl::StrCat(Quoted(name), " names a link of a robot, and robots are not in this version yet");
+  }
+  std::vector<std::string> names;
+  for (const auto& placement : placements_) names.push_back(placement.name);
+  return absl::StrCat("no body is called ", Quoted(name), DidYouMean(name, names));
+}
+
+int SceneCompiler::ResolveBody(const std::string& name, const std::string& path) {
+  if (log_.full()) return -1;
+  if (name.empty()) {
+    Missing(path, "the name of a body", &log_);
+    return -1;
+  }
+  if (const auto found = body_index_.find(name); found != body_index_.end()) return found->second;
+  if (copies_.contains(name)) {
+    log_.Error(path, absl::StrCat(Quoted(name), " is a template, which is no body itself; expected a copy such as ",
+                                  name, "_0"));
+  } else if (groups_.contains(name)) {
+    log_.Error(path, absl::StrCat(Quoted(name), " is a group; expected one body"));
+  } else {
+    log_.Error(path, NoSuchBody(name));
+  }
+  return -1;
+}
+
+std::vector<int> SceneCompiler::ResolveBodies(const std::string& name, const std::string& path) {
+  if (const auto group = groups_.find(name); group != groups_.end()) return group->second;
+  if (const auto copies = copies_.find(name); copies != copies_.end()) {
+    if (!copies->second.empty()) return copies->second;
+    log_.Error(path, absl::StrCat(Quoted(name), " is a template without a copy. Add one to `instances`"));
+    return {};
+  }
+  const int body = ResolveBody(name, path);
+  return body < 0 ? std::vector<int>{} : std::vector<int>{body};
+}
+
+int SceneCompiler::ResolveVertex(int body, int vertex, const std::string& path) {
+  return ResolveDraftVertex(drafts_[placements_[body].draft], vertex, path);
+}
+
+int SceneCompiler::ResolveDraftVertex(const BodyDraft& draft, int vertex, const std::string& path) {
+  const std::string name = Quoted(draft.body.name);
+  if (!draft.body.deformable) {
+    log_.Error(path, absl::StrCat(name, " is rigid and has no vertices. Name a `point` in its frame instead"));
+    return -1;
+  }
+  // without a mesh something else was wrong, and said
+  const int vertices = static_cast<int>(draft.fem.mesh.vertices.size());
+  if (vertices == 0) return -1;
+  const int given = draft.vertex_of_file.empty() ? vertices : static_cast<int>(draft.vertex_of_file.size());
+  if (vertex < 0 || vertex >= given) {
+    log_.Error(path, absl::StrCat(vertex, " is no vertex of ", name, "; expected a number from 0 to ", given - 1));
+    return -1;
+  }
+  if (draft.vertex_of_file.empty()) return vertex;
+  if (draft.vertex_of_file[vertex] < 0) {
+    log_.Error(path, absl::StrCat(vertex, " is a vertex of no tetrahedron of ", name, "; expected one that moves"));
+  }
+  return draft.vertex_of_file[vertex];
+}
+
+bool SceneCompiler::ReadVelocity(const v1::Velocity& velocity, const std::string& path, Eigen::Vector3d* linear,
+                                 Eigen::Vector3d* angular) {
+  constexpr double kFastest = 1e5;
+  const bool ok = ReadVector(path + ".linear", velocity.linear(), "velocity in m/s", kFastest, &log_, linear);
+  return ReadVector(path + ".angular", velocity.angular(), "velocity in rad/s", kFastest, &log_, angular) && ok;
+}
+
+}  // namespace pliant::physics

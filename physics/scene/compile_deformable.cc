@@ -1,0 +1,476 @@
+// Deformable bodies: mesh, materials, attachments.
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "physics/geometry/mesh_checks.h"
+#include "physics/geometry/tetrahedral_meshes.h"
+#include "physics/scene/compiler.h"
+#include "physics/scene/field_checks.h"
+#include "physics/scene/text/scalar_text.h"
+#include "physics/scene/volume_mesh_files.h"
+#include "pliant/v1/scene.pb.h"
+
+namespace pliant::physics {
+namespace {
+
+constexpr double kLargestDensity = 1e9;   // [kg/m³]
+constexpr double kLargestModulus = 1e15;  // [Pa]
+constexpr double kDefaultBeta = 0.01;     // [s]
+
+// A primitive and the length of its edges, before it is meshed.
+struct Primitive {
+  absl::StatusOr<TetrahedralMesh> (*mesh)(const v1::VolumeMesh&, double edge_length) = nullptr;
+  double smallest_extent = 0;  // [m]
+  double volume = 0;           // [m³]
+};
+
+Eigen::Vector3d Size(const v1::Box& box) { return {box.size(0), box.size(1), box.size(2)}; }
+
+absl::StatusOr<TetrahedralMesh> MeshBoxOf(const v1::VolumeMesh& mesh, double edge_length) {
+  return MeshBox(Size(mesh.box()), edge_length);
+}
+absl::StatusOr<TetrahedralMesh> MeshSphereOf(const v1::VolumeMesh& mesh, double edge_length) {
+  return MeshSphere(mesh.sphere().radius(), edge_length);
+}
+absl::StatusOr<TetrahedralMesh> MeshCylinderOf(const v1::VolumeMesh& mesh, double edge_length) {
+  return MeshCylinder(mesh.cylinder().radius(), mesh.cylinder().length(), edge_length);
+}
+absl::StatusOr<TetrahedralMesh> MeshCapsuleOf(const v1::VolumeMesh& mesh, double edge_length) {
+  return MeshCapsule(mesh.capsule().radius(), mesh.capsule().length(), edge_length);
+}
+absl::StatusOr<TetrahedralMesh> MeshTorusOf(const v1::VolumeMesh& mesh, double edge_length) {
+  return MeshTorus(mesh.torus().ring_radius(), mesh.torus().tube_radius(), edge_length);
+}
+
+// Checks the sizes of a primitive; nothing when one is wrong.
+std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::string& path, SceneLog* log) {
+  const auto check = [&](const char* at, bool given, double value, const char* noun) {
+    return CheckLength(absl::StrCat(path, ".", at), given, value, noun, log);
+  };
+  switch (mesh.source_case()) {
+    case v1::VolumeMesh::kBox: {
+      const auto& size = mesh.box().size();
+      const std::string at = path + ".box.size";
+      if (mesh.box().has_pose()) {
+        log->Error(path + ".box.pose", "is not read here; expected the `pose` of the body");
+        return std::nullopt;
+      }
+      if (size.empty()) Missing(at, "3 numbers in metres, each a full length", log);
+      Eigen::Vector3d lengths;
+      bool ok = !size.empty() && ReadVector(at, size, "full length in metres", kLargestLength, log, &lengths);
+      for (int i = 0; i < size.size(); ++i) {
+        ok &= CheckLength(absl::StrCat(at, "[", i, "]"), true, size[i], "full length", log);
+      }
+      if (!ok) return std::nullopt;
+      return Primitive{MeshBoxOf, lengths.minCoeff(), lengths.prod()};
+    }
+    case v1::VolumeMesh::kSphere: {
+      const double r = mesh.sphere().radius();
+      if (!check("sphere.radius", mesh.sphere().has_radius(), r, "radius")) return std::nullopt;
+      return Primitive{MeshSphereOf, 2 * r, 4.19 * r * r * r};
+    }
+    case v1::VolumeMesh::kCylinder: {
+      const v1::Cylinder& c = mesh.cylinder();
+      bool ok = check("cylinder.radius", c.has_radius(), c.radius(), "radius");
+      ok &= check("cylinder.length", c.has_length(), c.length(), "length");
+      if (!ok) return std::nullopt;
+      return Primitive{MeshCylinderOf, std::min(2 * c.radius(), c.length()), 3.15 * c.radius() * c.radius() * c.length()};
+    }
+    case v1::VolumeMesh::kCapsule: {
+      const v1::Capsule& c = mesh.capsule();
+      bool ok = check("capsule.radius", c.has_radius(), c.radius(), "radius");
+      ok &= check("capsule.length", c.has_length(), c.length(), "length");
+      if (!ok) return std::nullopt;
+      return Primitive{MeshCapsuleOf, 2 * c.radius(), 3.15 * c.radius() * c.radius() * (c.length() + 1.34 * c.radius())};
+    }
+    case v1::VolumeMesh::kTorus: {
+      const v1::Torus& t = mesh.torus();
+      bool ok = check("torus.ring_radius", t.has_ring_radius(), t.ring_radius(), "radius");
+      ok &= check("torus.tube_radius", t.has_tube_radius(), t.tube_radius(), "radius");
+      if (ok && !(t.tube_radius() < t.ring_radius())) {
+        log->Error(path + ".torus.tube_radius",
+                   absl::StrCat(NumberText(t.tube_radius()), " is not allowed; expected less than the ring_radius of ",
+                                NumberText(t.ring_radius()), " metres"));
+        ok = false;
+      }
+      if (!ok) return std::nullopt;
+      return Primitive{MeshTorusOf, 2 * t.tube_radius(), 19.8 * t.ring_radius() * t.tube_radius() * t.tube_radius()};
+    }
+    default: return std::nullopt;
+  }
+}
+
+// What a box selects, in the body's frame.
+class Selection {
+ public:
+  // Nothing when it is not well said.
+  static std::optional<Selection> Read(const v1::Within& within, const std::string& path, SceneLog* log) {
+    const std::string at = path + ".box";
+    if (!within.has_box()) {
+      Missing(at, "a box with size and pose", log);
+      return std::nullopt;
+    }
+    Selection selection;
+    const v1::Box& box = within.box();
+    if (box.size().empty()) Missing(at + ".size", "3 numbers in metres, each a full length", log);
+    bool ok = ReadVector(at + ".size", box.size(), "full length in metres", kLargestLength, log, &selection.half_size_);
+    for (int i = 0; i < box.size_size(); ++i) {
+      ok &= CheckPositive(absl::StrCat(at, ".size[", i, "]"), box.size(i), "full length in metres", log, kLargestLength);
+    }
+    ok &= ReadPose(at + ".pose", box.pose(), log, &selection.X_SB_);
+    if (!ok || box.size().empty()) return std::nullopt;
+    // a vertex on the border is within, rounding or not
+    selection.half_size_ = 0.5 * selection.half_size_ * (1 + 1e-9);
+    selection.X_SB_ = selection.X_SB_.Inverse();
+    return selection;
+  }
+
+  bool Contains(const Eigen::Vector3d& p_B) const {
+    return ((X_SB_ * p_B).cwiseAbs().array() <= half_size_.array()).all();
+  }
+
+ private:
+  Eigen::Vector3d half_size_ = Eigen::Vector3d::Zero();
+  RigidTransform X_SB_;
+};
+
+Eigen::Vector3d Centroid(const TetrahedralMesh& mesh, int t) {
+  const auto& corners = mesh.tetrahedra[t];
+  return 0.25 * (mesh.vertices[corners[0]] + mesh.vertices[corners[1]] + mesh.vertices[corners[2]] +
+                 mesh.vertices[corners[3]]);
+}
+
+std::string BoundsText(const TetrahedralMesh& mesh) {
+  AxisAlignedBox bounds;
+  for (const Eigen::Vector3d& p : mesh.vertices) bounds.Include(p);
+  const auto text = [](const Eigen::Vector3d& p) {
+    return absl::StrCat("[", p[0], ", ", p[1], ", ", p[2], "]");
+  };
+  return absl::StrCat("the body reaches from ", text(bounds.lower), " to ", text(bounds.upper), " in its frame");
+}
+
+}  // namespace
+
+void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const std::string& path, BodyDraft* draft) {
+  Body& body = draft->body;
+  FemParameters& fem = draft->fem;
+  if (given.has_velocity()) {
+    ReadVelocity(given.velocity(), path + ".velocity", &fem.linear_velocity, &fem.angular_velocity);
+  }
+  const std::optional<FemMaterial> material = ReadMaterial(given.material(), nullptr, path + ".material");
+  if (material.has_value()) {
+    fem.materials.push_back(*material);
+    body.youngs_modulus = material->youngs_modulus;
+    body.poissons_ratio = material->poissons_ratio;
+    body.density = material->density;
+  }
+
+  const v1::RayleighDamping& damping = given.damping();
+  fem.rayleigh_beta = damping.has_beta() ? damping.beta() : kDefaultBeta;
+  fem.rayleigh_alpha = damping.alpha();
+  CheckNotNegative(path + ".damping.alpha", fem.rayleigh_alpha, "rate in 1/s", &log_, 1e9);
+  CheckNotNegative(path + ".damping.beta", fem.rayleigh_beta, "time in seconds", &log_, 1e3);
+
+  if (given.self_contact()) {
+    log_.Error(path + ".self_contact", "Self-contact is not in this version yet. Leave it out or say false");
+  }
+  if (!given.activations().empty()) {
+    log_.Error(path + ".activations", "Activations are not in this version yet. Remove them");
+  }
+
+  // parts are chosen from the mesh: without one there is no more to say
+  std::optional<TetrahedralMesh> mesh = ReadVolumeMesh(given.mesh(), path + ".mesh", &draft->vertex_of_file);
+  if (!mesh.has_value()) return;
+  fem.mesh = *std::move(mesh);
+  body.mesh = fem.mesh;
+  body.surface = ExtractBoundary(fem.mesh);
+  ReadRegions(given, path, draft);
+  ReadAttachments(given, path, draft);
+}
+
+std::optional<FemMaterial> SceneCompiler::ReadMaterial(const v1::Material& given, const v1::Material* defaults,
+                                                       const std::string& path) {
+  FemMaterial material;
+  bool ok = true;
+  const v1::Material none;
+  const v1::Material& from = defaults != nullptr ? *defaults : none;
+
+  v1::Material::Model model = given.model();
+  if (model == v1::Material::MODEL_UNSPECIFIED) model = from.model();
+  switch (model) {
+    case v1::Material::MODEL_UNSPECIFIED:
+    case v1::Material::MODEL_LINEAR_COROTATIONAL: break;
+    case v1::Material::MODEL_LINEAR: material.model = FemMaterial::Model::kLinear; break;
+    default:
+      // the region without a model of its own has the body's, which was refused there
+      if (given.model() != v1::Material::MODEL_UNSPECIFIED) {
+        log_.Error(path + ".model", absl::StrCat(v1::Material::Model_Name(model).substr(6),
+                                                 " is not in this version yet. Use LINEAR_COROTATIONAL or LINEAR"));
+      }
+      return std::nullopt;
+  }
+  for (const auto& [has, name] : {std::pair(given.has_c1(), "c1"), {given.has_c2(), "c2"},
+                                  {given.has_bulk_modulus(), "bulk_modulus"}}) {
+    if (!has) continue;
+    log_.Error(absl::StrCat(path, ".", name), "belongs to MOONEY_RIVLIN, which is not in this version yet. Remove it");
+    ok = false;
+  }
+
+  const auto choose = [](bool has, double value, bool has_default, double fallback) {
+    return has ? std::optional(value) : has_default ? std::optional(fallback) : std::nullopt;
+  };
+  const auto E = choose(given.has_youngs_modulus(), given.youngs_modulus(), from.has_youngs_modulus(), from.youngs_modulus());
+  const auto nu = choose(given.has_poissons_ratio(), given.poissons_ratio(), from.has_poissons_ratio(), from.poissons_ratio());
+  const auto rho = choose(given.has_density(), given.density(), from.has_density(), from.density());
+
+  if (!E.has_value()) {
+    ok = Missing(path + ".youngs_modulus", "a positive modulus in pascals. Rubber is about 1e6, soft foam 1e4", &log_);
+  } else if (given.has_youngs_modulus()) {
+    ok &= CheckPositive(path + ".youngs_modulus", *E, "modulus in pascals", &log_, kLargestModulus);
+  }
+  if (!nu.has_value()) {
+    ok = Missing(path + ".poissons_ratio", "a number in (-1, 0.5). Most materials have 0.3 to 0.45", &log_);
+  } else if (given.has_poissons_ratio() && !(*nu > -1 && *nu < 0.5)) {
+    log_.Error(path + ".poissons_ratio", absl::StrCat(NumberText(*nu), " is not allowed; expected a number in (-1, 0.5)",
+                                                      *nu >= 0.5 ? ". A nearly incompressible body: use 0.49" : ""));
+    ok = false;
+  }
+  if (!rho.has_value()) {
+    ok = Missing(path + ".density", "a positive density in kg/m³. Water has 1000", &log_);
+  } else if (given.has_density()) {
+    ok &= CheckPositive(path + ".density", *rho, "density in kg/m³", &log_, kLargestDensity);
+  }
+  if (!ok) return std::nullopt;
+  material.youngs_modulus = *E;
+  material.poissons_ratio = *nu;
+  material.density = *rho;
+  return material;
+}
+
+std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMesh& given, const std::string& path,
+                                                             std::vector<int>* vertex_of_file) {
+  if (given.source_case() == v1::VolumeMesh::SOURCE_NOT_SET) {
+    Missing(path + ".file", "box, sphere, cylinder, capsule, torus or a file", &log_);
+    return std::nullopt;
+  }
+  const bool from_file = given.has_file();
+  bool ok = true;
+  if (given.has_edge_length()) {
+    ok &= CheckLength(path + ".edge_length", true, given.edge_length(), "length", &log_);
+    if (from_file) {
+      log_.Error(path + ".edge_length", "is for primitives; the file has its own edges. Remove it");
+      ok = false;
+    }
+  }
+  if (given.has_scale()) {
+    ok &= CheckPositive(path + ".scale", given.scale(), "factor", &log_, 1e9);
+    if (!from_file) {
+      log_.Error(path + ".scale", "is for files; a primitive has its size. Remove it");
+      ok = false;
+    }
+  }
+
+  absl::StatusOr<TetrahedralMesh> mesh;
+  if (from_file) {
+    const std::optional<std::string> bytes = ReadMeshFile(given.file(), path + ".file");
+    if (!bytes.has_value() || !ok) return std::nullopt;
+    absl::StatusOr<VolumeMeshFile> read = physics::ReadVolumeMesh(*bytes, given.file());
+    if (!read.ok()) {
+      log_.Error(path + ".file", std::string(read.status().message()));
+      return std::nullopt;
+    }
+    for (const std::string& warning : read->warnings) log_.Warning(path + ".file", warning);
+    mesh = std::move(read->mesh);
+    for (Eigen::Vector3d& p : mesh->vertices) p *= given.has_scale() ? given.scale() : 1.0;
+  } else {
+    const std::optional<Primitive> primitive = ReadPrimitive(given, path, &log_);
+    if (!primitive.has_value() || !ok) return std::nullopt;
+    const double edge = given.has_edge_length() ? given.edge_length() : primitive->smallest_extent / 5;
+    // six to a cube of this edge: what no mesh is built for
+    const double estimate = 6 * primitive->volume / (edge * edge * edge);
+    if (estimate + static_cast<double>(tetrahedra_) > 4.0 * static_cast<double>(options_.limits.max_tetrahedra)) {
+      log_.Error(path + ".edge_length",
+                 absl::StrCat(NumberText(edge), " m would give about ", absl::StrCat(estimate), " tetrahedra; expected at most ",
+                              options_.limits.max_tetrahedra, " in the scene. Use a longer edge"));
+      return std::nullopt;
+    }
+    if (log_.failed()) return std::nullopt;
+    mesh = primitive->mesh(given, edge);
+    if (!mesh.ok()) {
+      log_.Error(path + ".edge_length", std::string(mesh.status().message()));
+      return std::nullopt;
+    }
+  }
+  return CheckMesh(*std::move(mesh), given.repair() || options_.repair_meshes,
+                   from_file ? path + ".file" : path + ".edge_length", vertex_of_file);
+}
+
+std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bool repair, const std::string& path,
+                                                        std::vector<int>* vertex_of_file) {
+  if (mesh.tetrahedra.empty()) {
+    log_.Error(path, "holds no tetrahedra; expected a volume mesh");
+    return std::nullopt;
+  }
+  const std::size_t given_vertices = mesh.vertices.size();
+  const auto keep = [&](MeshRepair repaired) {
+    mesh = std::move(repaired.mesh);
+    if (repaired.dropped_vertices == 0) return;
+    vertex_of_file->assign(given_vertices, -1);
+    for (std::size_t i = 0; i < repaired.vertices.size(); ++i) (*vertex_of_file)[repaired.vertices[i]] = static_cast<int>(i);
+  };
+  if (repair) {
+    MeshRepair repaired = RepairMesh(mesh);
+    if (repaired.changed()) log_.Warning(path, absl::StrCat("repaired: ", Describe(repaired)));
+    keep(std::move(repaired));
+  }
+
+  bool sound = true, unused = false;
+  for (const MeshDefect& defect : FindDefects(mesh)) {
+    if (defect.harmless()) {
+      unused |= defect.kind == MeshDefectKind::kUnusedVertex;
+      log_.Warning(path, absl::StrCat("has ", Describe(defect),
+                                      defect.kind == MeshDefectKind::kUnusedVertex ? "; left out" : ""));
+      continue;
+    }
+    // one line for each kind, though all stand at the same place
+    const char* mend = defect.repairable() ? ". Give the mesh `repair: true`, or mend the file" : ". Mend the file";
+    log_.AlsoError(path, absl::StrCat("has ", Describe(defect), "; expected none", mend));
+    sound = false;
+  }
+  if (!sound) return std::nullopt;
+  if (unused) keep(RepairMesh(mesh));
+  if (mesh.tetrahedra.empty()) {
+    log_.Error(path, "holds no tetrahedra after the repair; expected a volume mesh");
+    return std::nullopt;
+  }
+
+  tetrahedra_ += static_cast<std::int64_t>(mesh.tetrahedra.size());
+  if (tetrahedra_ > options_.limits.max_tetrahedra) {
+    log_.Error(path, absl::StrCat("brings the scene to ", tetrahedra_, " tetrahedra; expected at most ",
+                                  options_.limits.max_tetrahedra, ". Use a coarser mesh"));
+    return std::nullopt;
+  }
+  const double volume = CalcVolume(mesh);
+  if (!(volume > 1e-18) || !std::isfinite(volume)) {
+    log_.Error(path, absl::StrCat("encloses ", NumberText(volume), " m³, which is beyond what can be computed. Is the scale right?"));
+    return std::nullopt;
+  }
+  return mesh;
+}
+
+void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::string& path, BodyDraft* draft) {
+  FemParameters& fem = draft->fem;
+  absl::flat_hash_map<std::string, int> names;
+  for (int i = 0; i < given.regions_size(); ++i) {
+    const v1::Region& region = given.regions(i);
+    const std::string at = absl::StrCat(path, ".regions[", i, "]");
+    if (!region.name().empty() && CheckName(at + ".name", region.name(), &log_) &&
+        !names.try_emplace(region.name(), i).second) {
+      log_.Error(at + ".name", absl::StrCat(Quoted(region.name()), " is the name of a region before it; expected another"));
+    }
+    const v1::Material body_material = given.material();
+    const std::optional<FemMaterial> material = ReadMaterial(region.material(), &body_material, at + ".material");
+
+    std::vector<int> chosen;
+    const int count = static_cast<int>(fem.mesh.tetrahedra.size());
+    if (region.has_within()) {
+      const std::optional<Selection> selection = Selection::Read(region.within(), at + ".within", &log_);
+      if (!selection.has_value()) continue;
+      for (int t = 0; t < count; ++t) {
+        if (selection->Contains(Centroid(fem.mesh, t))) chosen.push_back(t);
+      }
+      if (chosen.empty()) {
+        log_.Error(at + ".within", absl::StrCat("holds no tetrahedron; expected some: ", BoundsText(fem.mesh)));
+      }
+    } else if (region.selection_case() == v1::Region::kLabel) {
+      if (fem.mesh.labels.empty()) {
+        log_.Error(at + ".label", "is given, but the mesh has no cell labels. Use `within`");
+        continue;
+      }
+      for (int t = 0; t < count; ++t) {
+        if (fem.mesh.labels[t] == region.label()) chosen.push_back(t);
+      }
+      if (chosen.empty()) {
+        log_.Error(at + ".label", absl::StrCat(region.label(), " labels no tetrahedron of the mesh; expected a label that does"));
+      }
+    } else {
+      log_.Error(at, "selects nothing; expected `within` or `label`");
+    }
+    if (!material.has_value()) continue;
+    if (fem.element_material.empty()) fem.element_material.assign(count, 0);
+    for (const int t : chosen) fem.element_material[t] = static_cast<int>(fem.materials.size());
+    fem.materials.push_back(*material);
+  }
+}
+
+void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::string& path, BodyDraft* draft) {
+  std::map<int, int> attached;  // body by vertex
+  const TetrahedralMesh& mesh = draft->fem.mesh;
+  for (int i = 0; i < given.attachments_size(); ++i) {
+    const v1::Attachment& attachment = given.attachments(i);
+    const std::string at = absl::StrCat(path, ".attachments[", i, "]");
+
+    // to what: the world, or a body that stays or goes where it is told
+    int to = -1;
+    if (attachment.to().empty()) {
+      Missing(at + ".to", "`world` or the name of a FIXED or KINEMATIC body", &log_);
+      continue;
+    }
+    if (attachment.to() != "world") {
+      to = ResolveBody(attachment.to(), at + ".to");
+      if (to < 0) continue;
+      const Body& body = model_->bodies[to];
+      if (body.deformable || body.motion == Motion::kFree) {
+        log_.Error(at + ".to", absl::StrCat(Quoted(attachment.to()), body.deformable ? " is deformable" : " is FREE",
+                                            ", and an attachment to it is not in this version yet. Use `world` or a "
+                                            "FIXED or KINEMATIC body"));
+        continue;
+      }
+    }
+
+    // which vertices
+    std::vector<int> chosen;
+    if (attachment.has_within()) {
+      const std::optional<Selection> selection = Selection::Read(attachment.within(), at + ".within", &log_);
+      if (!selection.has_value()) continue;
+      for (std::size_t v = 0; v < mesh.vertices.size(); ++v) {
+        if (selection->Contains(mesh.vertices[v])) chosen.push_back(static_cast<int>(v));
+      }
+      if (chosen.empty()) {
+        log_.Error(at + ".within", absl::StrCat("holds no vertex; expected some: ", BoundsText(mesh)));
+        continue;
+      }
+    }
+    for (int k = 0; k < attachment.vertices_size(); ++k) {
+      const int vertex = attachment.vertices(k);
+      const std::string entry = absl::StrCat(at, ".vertices[", k, "]");
+      const int resolved = ResolveDraftVertex(*draft, vertex, entry);
+      if (resolved >= 0) chosen.push_back(resolved);
+    }
+    if (!attachment.has_within() && attachment.vertices().empty()) {
+      log_.Error(at, "selects no vertex; expected `within` or `vertices`");
+      continue;
+    }
+    for (const int vertex : chosen) {
+      const auto [earlier, fresh] = attached.try_emplace(vertex, to);
+      if (fresh || earlier->second == to) continue;
+      const std::string other = earlier->second < 0 ? "world" : model_->bodies[earlier->second].name;
+      log_.Error(at, absl::StrCat("holds vertex ", vertex, ", which is attached to ", Quoted(other),
+                                  " already; expected a vertex to be attached to one thing"));
+      break;
+    }
+  }
+  if (!attached.empty() && attached.size() == mesh.vertices.size()) {
+    log_.Error(path + ".attachments", "hold every vertex, so nothing can deform. Select fewer, or make the body rigid");
+    return;
+  }
+  for (const auto& [vertex, body] : attached) {
+    draft->fem.prescribed.push_back({vertex, body, body < 0 ? RigidTransform() : model_->bodies[body].X_WB});
+  }
+}
+
+}  // namespace pliant::physics

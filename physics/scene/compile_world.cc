@@ -1,0 +1,266 @@
+// Gravity, time step, method, contact parameters, groups and pairs.
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/message.h"
+#include "physics/scene/compiler.h"
+#include "physics/scene/field_checks.h"
+#include "physics/scene/text/scalar_text.h"
+#include "pliant/v1/scene.pb.h"
+
+namespace pliant::physics {
+namespace {
+
+constexpr double kLongestStep = 1;         // [s]
+constexpr double kLongStep = 0.1;          // [s]; beyond, a warning
+constexpr double kShortestStep = 1e-7;     // [s]
+constexpr double kLargestFriction = 100;
+// groups of groups of copies would otherwise make a short file endless work
+constexpr std::size_t kMostNamed = 4'000'000;
+constexpr double kWideMargin = 0.1;        // [m]; beyond, a warning
+
+bool CheckTolerance(const std::string& path, double tolerance, SceneLog* log) {
+  if (tolerance > 0 && tolerance < 1) return true;
+  log->Error(path, absl::StrCat(NumberText(tolerance), " is not allowed; expected a number between 0 and 1"));
+  return false;
+}
+
+bool CheckCount(const std::string& path, int count, SceneLog* log) {
+  constexpr int kMost = 1'000'000;
+  if (count >= 1 && count <= kMost) return true;
+  log->Error(path, absl::StrCat(count, " is not allowed; expected a whole number from 1 to ", kMost));
+  return false;
+}
+
+void NotYet(const std::string& path, const std::string& what, const std::string& mend, SceneLog* log) {
+  log->Error(path, absl::StrCat(what, " is not in this version yet. ", mend));
+}
+
+void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* options) {
+  const std::string path = "method.convex";
+  if (given.has_tolerance() && CheckTolerance(path + ".tolerance", given.tolerance(), log)) {
+    options->tolerance = given.tolerance();
+  }
+  if (given.has_max_iterations() && CheckCount(path + ".max_iterations", given.max_iterations(), log)) {
+    options->max_iterations = given.max_iterations();
+  }
+  if (given.has_warm_start()) options->warm_start = given.warm_start();
+  if (given.has_sigma() && CheckPositive(path + ".sigma", given.sigma(), "number", log, 1e3)) {
+    options->sigma = given.sigma();
+  }
+  if (given.has_beta() && CheckPositive(path + ".beta", given.beta(), "number", log, 1e3)) {
+    options->beta = given.beta();
+  }
+  if (given.model() == v1::ConvexMethod::CONTACT_MODEL_SIMILAR ||
+      given.model() == v1::ConvexMethod::CONTACT_MODEL_LAGGED) {
+    const bool similar = given.model() == v1::ConvexMethod::CONTACT_MODEL_SIMILAR;
+    NotYet(path + ".model", similar ? "SIMILAR" : "LAGGED", "Use SAP", log);
+  }
+  if (given.line_search() == v1::ConvexMethod::LINE_SEARCH_BACKTRACKING) {
+    options->line_search = ConvexOptions::LineSearch::kBacktracking;
+  }
+  if (given.theta_size() == 0) return;
+  if (given.theta_size() != 2) {
+    log->Error(path + ".theta", absl::StrCat(given.theta_size(), given.theta_size() == 1 ? " number is" : " numbers are",
+                                             " given; expected 2: theta and theta_vq. Backward Euler is [1, 1]"));
+    return;
+  }
+  for (int i = 0; i < 2; ++i) {
+    const double theta = given.theta(i);
+    if (theta >= 0 && theta <= 1) continue;
+    log->Error(absl::StrCat(path, ".theta[", i, "]"),
+               absl::StrCat(NumberText(theta), " is not allowed; expected a number from 0 to 1"));
+  }
+  options->theta = given.theta(0);
+  options->theta_vq = given.theta(1);
+}
+
+void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log, CorrectiveOptions* options) {
+  const std::string path = "method.corrective";
+  if (given.has_tolerance() && CheckTolerance(path + ".tolerance", given.tolerance(), log)) {
+    options->tolerance = given.tolerance();
+  }
+  if (given.has_warm_start()) options->warm_start = given.warm_start();
+  // in the plain form an iteration is a sweep
+  if (given.has_max_iterations() && CheckCount(path + ".max_iterations", given.max_iterations(), log)) {
+    options->sweeps = given.max_iterations();
+  }
+  if (given.has_sweeps() && CheckCount(path + ".sweeps", given.sweeps(), log)) options->sweeps = given.sweeps();
+  if (given.has_sweeps() && given.has_max_iterations()) {
+    log->Error(path + ".max_iterations", "stands beside `sweeps`, which says the same; keep one");
+  }
+  if (given.scheme() == v1::CorrectiveMethod::SCHEME_FAST ||
+      given.scheme() == v1::CorrectiveMethod::SCHEME_STANDARD) {
+    const bool fast = given.scheme() == v1::CorrectiveMethod::SCHEME_FAST;
+    NotYet(path + ".scheme", fast ? "FAST" : "STANDARD", "Use SINGLE, one pass of projected Gauss–Seidel", log);
+  }
+  if (given.has_recursions() && given.recursions() != 1) {
+    NotYet(path + ".recursions", absl::StrCat("More than one recursion (", given.recursions(), ")"), "Leave it out",
+           log);
+  }
+  if (given.directions() != v1::CorrectiveMethod::DIRECTIONS_UNSPECIFIED) {
+    NotYet(path + ".directions", "A choice of directions", "Leave it out", log);
+  }
+}
+
+}  // namespace
+
+void SceneCompiler::CompileWorld() {
+  if (!scene_.name().empty() && CheckName("name", scene_.name(), &log_)) model_->name = scene_.name();
+  ReadVector("gravity", scene_.gravity(), "acceleration in m/s²", 1e6, &log_, &model_->gravity);
+
+  if (scene_.has_time_step() &&
+      CheckPositive("time_step", scene_.time_step(), "number of seconds", &log_, kLongestStep)) {
+    model_->time_step = scene_.time_step();
+    if (scene_.time_step() < kShortestStep) {
+      log_.Error("time_step", absl::StrCat(NumberText(scene_.time_step()), " is not allowed; expected at least ",
+                                           NumberText(kShortestStep), " seconds. Is the unit right?"));
+    } else if (scene_.time_step() > kLongStep) {
+      log_.Warning("time_step", absl::StrCat(NumberText(scene_.time_step()), " s is long: contact will be coarse. ",
+                                             "Most scenes use 0.001 to 0.02"));
+    }
+  }
+  CompileMethod(scene_.method());
+  CompileContact();
+  RefuseWhatIsNotThere();
+}
+
+void SceneCompiler::CompileMethod(const v1::Method& method) {
+  switch (method.kind_case()) {
+    case v1::Method::KIND_NOT_SET: break;
+    case v1::Method::kConvex: CompileConvex(method.convex(), &log_, &model_->method.convex); break;
+    case v1::Method::kCorrective:
+      model_->method.kind = MethodKind::kCorrective;
+      CompileCorrective(method.corrective(), &log_, &model_->method.corrective);
+      break;
+    case v1::Method::kNonsmooth:
+      NotYet("method.nonsmooth", "The nonsmooth method", "Use convex or corrective", &log_);
+      break;
+    case v1::Method::kSmooth:
+      NotYet("method.smooth", "The smooth method", "Use convex or corrective", &log_);
+      break;
+  }
+}
+
+void SceneCompiler::CompileContact() {
+  const v1::ContactDefaults& given = scene_.contact();
+  ContactParameters& contact = model_->contact;
+  if (given.has_friction() &&
+      CheckNotNegative("contact.friction", given.friction(), "number", &log_, kLargestFriction)) {
+    contact.friction = given.friction();
+  }
+  if (given.has_stiffness() &&
+      CheckPositive("contact.stiffness", given.stiffness(), "stiffness in N/m", &log_)) {
+    contact.stiffness = given.stiffness();
+  }
+  if (given.has_relaxation_time() &&
+      CheckNotNegative("contact.relaxation_time", given.relaxation_time(), "number of seconds", &log_, 1e3)) {
+    contact.relaxation_time = given.relaxation_time();
+  }
+  if (given.has_margin() &&
+      CheckNotNegative("contact.margin", given.margin(), "distance in metres", &log_, kLargestLength)) {
+    contact.margin = given.margin();
+    if (given.margin() > kWideMargin) {
+      log_.Warning("contact.margin", absl::StrCat(NumberText(given.margin()),
+                                                  " m is wide: every body within it counts as a contact"));
+    }
+  }
+  if (given.anchored()) NotYet("contact.anchored", "Anchored friction", "Leave it out or say false", &log_);
+}
+
+void SceneCompiler::RefuseWhatIsNotThere() {
+  for (int i = 0; i < scene_.robots_size(); ++i) {
+    NotYet(absl::StrCat("robots[", i, "]"), "A robot", "Remove it; rigid and deformable bodies are there", &log_);
+  }
+  for (int i = 0; i < scene_.constraints_size(); ++i) {
+    NotYet(absl::StrCat("constraints[", i, "]"), "A constraint",
+           "Remove it; `attachments` of a deformable body are there", &log_);
+  }
+}
+
+void SceneCompiler::CompileGroups() {
+  std::size_t named = 0;
+  for (int i = 0; i < scene_.groups_size(); ++i) {
+    const v1::Group& group = scene_.groups(i);
+    const std::string path = absl::StrCat("groups[", i, "]");
+    if (!CheckName(path + ".name", group.name(), &log_)) continue;
+    if (group.members().empty()) {
+      Missing(path + ".members", "a list of names of bodies", &log_);
+      continue;
+    }
+    std::vector<int> members;
+    for (int k = 0; k < group.members_size(); ++k) {
+      const std::vector<int> found = ResolveBodies(group.members(k), absl::StrCat(path, ".members[", k, "]"));
+      members.insert(members.end(), found.begin(), found.end());
+      named += found.size();
+    }
+    if (named > kMostNamed) {
+      log_.Error(path + ".members", absl::StrCat("brings the members of groups to ", named, "; expected at most ", kMostNamed));
+      return;
+    }
+    std::sort(members.begin(), members.end());
+    members.erase(std::unique(members.begin(), members.end()), members.end());
+    if (body_index_.contains(group.name()) || copies_.contains(group.name())) {
+      log_.Error(path + ".name", absl::StrCat(Quoted(group.name()), " is the name of a body too; expected another"));
+    } else if (!groups_.try_emplace(group.name(), std::move(members)).second) {
+      log_.Error(path + ".name", absl::StrCat(Quoted(group.name()), " is the name of a group before it; expected another"));
+    }
+  }
+}
+
+void SceneCompiler::CompilePairs() {
+  std::map<std::pair<int, int>, ContactParameters::Pair> pairs;
+  std::size_t named = 0;
+  for (int i = 0; i < scene_.pairs_size(); ++i) {
+    const v1::Pair& given = scene_.pairs(i);
+    const std::string path = absl::StrCat("pairs[", i, "]");
+    bool ok = true;
+    if (given.has_friction()) {
+      ok &= CheckNotNegative(path + ".friction", given.friction(), "number", &log_, kLargestFriction);
+    }
+    if (given.has_stiffness()) {
+      ok &= CheckPositive(path + ".stiffness", given.stiffness(), "stiffness in N/m", &log_);
+    }
+    if (given.bodies_size() == 0) {
+      Missing(path + ".bodies", "two names of bodies or groups", &log_);
+      continue;
+    }
+    if (given.bodies_size() != 2) {
+      log_.Error(path + ".bodies", absl::StrCat(given.bodies_size(), given.bodies_size() == 1 ? " name is" : " names are",
+                                                " given; expected 2: of bodies or groups"));
+      continue;
+    }
+    const std::vector<int> as = ResolveBodies(given.bodies(0), path + ".bodies[0]");
+    const std::vector<int> bs = ResolveBodies(given.bodies(1), path + ".bodies[1]");
+    if (as.empty() || bs.empty() || !ok) continue;
+    if (as.size() == 1 && as == bs) {
+      log_.Error(path + ".bodies", absl::StrCat(Quoted(given.bodies(0)), " is named twice; expected two different bodies"));
+      continue;
+    }
+    if (!given.has_friction() && !given.has_stiffness() && !given.has_enabled()) {
+      log_.Warning(path, "says nothing about the pair; give friction, stiffness or enabled");
+    }
+    named += as.size() * bs.size();
+    if (named > kMostNamed) {
+      log_.Error(path + ".bodies", absl::StrCat("brings the pairs to ", named, "; expected at most ", kMostNamed));
+      return;
+    }
+    for (const int a : as) {
+      for (const int b : bs) {
+        if (a == b) continue;
+        // what a later entry says replaces what an earlier one said
+        ContactParameters::Pair& pair =
+            pairs.try_emplace(std::minmax(a, b), ContactParameters::Pair{std::min(a, b), std::max(a, b)}).first->second;
+        if (given.has_friction()) pair.friction = given.friction();
+        if (given.has_stiffness()) pair.stiffness = given.stiffness();
+        if (given.has_enabled()) pair.enabled = given.enabled();
+      }
+    }
+  }
+  for (const auto& [bodies, pair] : pairs) model_->contact.pairs.push_back(pair);
+}
+
+}  // namespace pliant::physics

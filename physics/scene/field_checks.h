@@ -1,0 +1,58 @@
+#pragma once
+
+#include <string>
+
+#include <Eigen/Core>
+
+#include "physics/scene/text/scene_log.h"
+#include "physics/spatial/rigid_transform.h"
+
+namespace google::protobuf {
+class Message;
+template <typename T>
+class RepeatedField;
+}  // namespace google::protobuf
+
+namespace pliant::v1 {
+class Pose;
+}
+
+namespace pliant::physics {
+
+// Checks of single fields of a scene. Each returns whether all is well and says in `log` what is not: the value, what was
+// expected, and the mend. Units are said with the noun: "density in kg/m³".
+
+// Lengths and positions beyond this are slips of the unit, or would lose contact gaps to rounding [m].
+inline constexpr double kLargestLength = 1e6;
+inline constexpr double kSmallestLength = 1e-6;
+
+// 0 < value ≤ largest
+bool CheckPositive(const std::string& path, double value, const std::string& noun, SceneLog* log,
+                   double largest = 1e18);
+
+// 0 ≤ value ≤ largest
+bool CheckNotNegative(const std::string& path, double value, const std::string& noun, SceneLog* log,
+                      double largest = 1e18);
+
+// A size of a shape: between kSmallestLength and kLargestLength.
+bool CheckLength(const std::string& path, bool given, double value, const std::string& noun, SceneLog* log);
+
+bool Missing(const std::string& path, const std::string& expected, SceneLog* log);
+
+// Three numbers, at most `largest` in magnitude; none keeps what `vector` holds.
+bool ReadVector(const std::string& path, const google::protobuf::RepeatedField<double>& numbers,
+                const std::string& noun, double largest, SceneLog* log, Eigen::Vector3d* vector);
+
+// Position and rotation; what is not said stays zero and identity.
+bool ReadPose(const std::string& path, const v1::Pose& pose, SceneLog* log, RigidTransform* X);
+
+// A unit quaternion from four numbers w, x, y, z of any length but zero.
+bool ReadQuaternion(const std::string& path, const double* wxyz, SceneLog* log, Eigen::Quaterniond* rotation);
+
+// A name of a body, group, region or probe: 1 to 128 characters, none of them '/' or a control character.
+bool CheckName(const std::string& path, const std::string& name, SceneLog* log);
+
+// Finds numbers that are not finite, enum values and fields that this version does not know, in the whole message.
+void CheckEveryField(const google::protobuf::Message& message, const std::string& path, SceneLog* log);
+
+}  // namespace pliant::physics

@@ -1,0 +1,131 @@
+#include "physics/scene/scene.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "physics/scene/compiler.h"
+#include "physics/scene/text/overrides.h"
+#include "physics/scene/text/scalar_text.h"
+#include "physics/scene/text/scene_log.h"
+#include "physics/scene/text/yaml_scene.h"
+#include "physics/scene/text/yaml_tree.h"
+#include "pliant/v1/scene.pb.h"
+
+namespace pliant::physics {
+namespace {
+
+namespace fs = std::filesystem;
+
+// `ball` of scenes/ball.yaml: what a scene without a name is called.
+std::string Stem(const std::string& name) { return fs::path(name).stem().string(); }
+
+// Another method than the scene's, with its defaults.
+void OverrideMethod(const std::string& method, v1::Scene* scene, SceneLog* log) {
+  if (method.empty()) return;
+  v1::Method* chosen = scene->mutable_method();
+  log->MarkOverride("method", "--method");
+  if (method == "convex") {
+    chosen->mutable_convex();
+  } else if (method == "corrective") {
+    chosen->mutable_corrective();
+  } else if (method == "nonsmooth") {
+    chosen->mutable_nonsmooth();
+  } else if (method == "smooth") {
+    chosen->mutable_smooth();
+  } else {
+    const std::vector<std::string> known = {"convex", "corrective", "nonsmooth", "smooth"};
+    log->ErrorAt({"--method", 0, 0}, "method",
+                 absl::StrCat(Quoted(method), " is no method; expected ", JoinWithOr(known), DidYouMean(method, known)));
+  }
+}
+
+// What all three ways in share, once there is a message.
+SceneResult Build(v1::Scene scene, const std::string& name, const SceneOptions& options, const std::string& folder,
+                  SceneLog* log) {
+  OverrideMethod(options.method, &scene, log);
+  for (const std::string& assignment : options.overrides) ApplyOverride(assignment, &scene, log);
+  if (scene.name().empty()) scene.set_name(Stem(name));
+
+  SceneResult result;
+  result.model = SceneCompiler(scene, options, folder, log).Compile();
+  result.messages = log->TakeMessages();
+  return result;
+}
+
+SceneResult Refuse(SceneLog* log) {
+  SceneResult result;
+  result.messages = log->TakeMessages();
+  return result;
+}
+
+SceneResult LoadText(std::string_view yaml, const std::string& name, const SceneOptions& options,
+                     const std::string& folder) {
+  SceneLog log(name);
+  if (static_cast<std::int64_t>(yaml.size()) > options.limits.max_text_bytes) {
+    log.Error("", absl::StrCat("has ", yaml.size(), " bytes; expected at most ", options.limits.max_text_bytes,
+                               ". Put meshes into files of their own"));
+    return Refuse(&log);
+  }
+  YamlTree tree;
+  if (const std::optional<YamlFault> fault = tree.Parse(yaml); fault.has_value()) {
+    log.ErrorAt({name, fault->line, fault->column}, "", fault->message);
+    return Refuse(&log);
+  }
+  const YamlNode* root = tree.root();
+  if (root == nullptr || root->kind == YamlNode::Kind::kNull) {
+    log.ErrorAt({name, 1, 1}, "", "is empty; expected a scene");
+    return Refuse(&log);
+  }
+  if (root->kind != YamlNode::Kind::kMap) {
+    log.ErrorAt({name, root->line, root->column}, "",
+                absl::StrCat(root->kind == YamlNode::Kind::kList ? "is a list" : Quoted(root->text) + " is one value",
+                             "; expected a scene: a map of gravity, time_step, bodies and so on"));
+    return Refuse(&log);
+  }
+  log.Mark("", root->line, root->column);
+  v1::Scene scene;
+  YamlReader(&log).ReadMessage(*root, "", &scene);
+  return Build(std::move(scene), name, options, folder, &log);
+}
+
+}  // namespace
+
+SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options) {
+  SceneLog log(path);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) {
+    log.Error("", "is not there; expected a scene file. Is the path right?");
+    return Refuse(&log);
+  }
+  if (!fs::is_regular_file(status)) {
+    log.Error("", fs::is_directory(status) ? "is a folder; expected a scene file" : "is no file; expected a scene file");
+    return Refuse(&log);
+  }
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) {
+    log.Error("", absl::StrCat("cannot be read: ", std::strerror(errno), ". Check its permissions"));
+    return Refuse(&log);
+  }
+  // one byte more than allowed tells that there are too many
+  std::string text(static_cast<std::size_t>(options.limits.max_text_bytes) + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  return LoadText(text, path, options, fs::path(path).parent_path().string());
+}
+
+SceneResult LoadSceneYaml(std::string_view yaml, const std::string& name, const SceneOptions& options) {
+  return LoadText(yaml, name, options, options.jail);
+}
+
+SceneResult LoadScene(const v1::Scene& scene, const std::string& name, const SceneOptions& options) {
+  SceneLog log(name);
+  return Build(scene, name, options, options.jail, &log);
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,68 @@
+// Mesh files that a scene names: where they may lie, and their part in the model's hash.
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "physics/scene/compiler.h"
+#include "physics/scene/field_checks.h"
+#include "physics/scene/text/scalar_text.h"
+#include "physics/scene/volume_mesh_files.h"
+#include "pliant/v1/scene.pb.h"
+#include "xxhash.h"
+
+namespace pliant::physics {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsInside(const fs::path& path, const fs::path& folder) {
+  auto part = path.begin();
+  for (const fs::path& outer : folder) {
+    if (outer.empty()) continue;  // a trailing slash
+    if (part == path.end() || *part != outer) return false;
+    ++part;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::string> SceneCompiler::ReadMeshFile(const std::string& file, const std::string& path) {
+  if (file.empty()) {
+    Missing(path, "the path of a file", &log_);
+    return std::nullopt;
+  }
+  if (!options_.allow_files) {
+    log_.Error(path, absl::StrCat(Quoted(file), " names a file, and none may be read here. Use a primitive"));
+    return std::nullopt;
+  }
+  std::error_code error;
+  fs::path place = fs::path(folder_) / file;
+  if (!options_.jail.empty()) {
+    // where the file truly lies, whatever links and dots its name holds
+    const fs::path jail = fs::weakly_canonical(options_.jail, error);
+    const fs::path resolved = error ? fs::path() : fs::weakly_canonical(jail / file, error);
+    if (error || !IsInside(resolved, jail) || fs::path(file).is_absolute()) {
+      log_.Error(path, absl::StrCat(Quoted(file), " leaves the scene's folder; expected a path within it"));
+      return std::nullopt;
+    }
+    place = resolved;
+  }
+  absl::StatusOr<std::string> bytes = ReadMeshFileBytes(place.string());
+  if (!bytes.ok()) {
+    log_.Error(path, std::string(bytes.status().message()));
+    return std::nullopt;
+  }
+  const XXH128_hash_t hash = XXH3_128bits(bytes->data(), bytes->size());
+  absl::StrAppend(&mesh_hashes_, hash.high64, ",", hash.low64, ";");
+  return *std::move(bytes);
+}
+
+std::optional<Geometry> SceneCompiler::ReadSurfaceMesh(const v1::SurfaceMesh&, const std::string& path) {
+  log_.Error(path, "A mesh as a rigid shape is not in this version yet. Use a primitive");
+  return std::nullopt;
+}
+
+}  // namespace pliant::physics

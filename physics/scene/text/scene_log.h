@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "physics/scene/text/scene_message.h"
+
+namespace pliant::physics {
+
+// Where a field is written. Line and column count from 1; 0 where there is no text.
+struct Place {
+  std::string file;
+  int line = 0;
+  int column = 0;
+};
+
+// Collects what is wrong with a scene and knows where each field was written, so that a check that sees only the message
+// still names line and column.
+class SceneLog {
+ public:
+  // `file` stands for the scene in messages about fields that no text was read for.
+  explicit SceneLog(std::string file) : file_(std::move(file)) {}
+
+  const std::string& file() const { return file_; }
+
+  // Remembers that the field at `path` is written at `line`, `column` of the scene's file.
+  void Mark(std::string path, int line, int column);
+
+  // Remembers that the field at `path`, and all below it, comes from elsewhere than the scene's file.
+  void MarkOverride(const std::string& path, const std::string& source);
+
+  // The place of a field, or of the nearest field around it that has one.
+  Place Find(std::string_view path) const;
+
+  // What a check finds. Nothing is said about a field that was refused before, nor about what is around or below it:
+  // that would only be the same fault again.
+  void Error(const std::string& path, std::string text);
+  void Warning(const std::string& path, std::string text);
+
+  // As Error, one of several faults of one field.
+  void AlsoError(const std::string& path, std::string text);
+
+  // As Error, of a field that is not there. Not said where a field beside it could not be read: it may be the one meant.
+  void Missing(const std::string& path, std::string text);
+
+  // What the reader finds at a place of the text.
+  void ErrorAt(Place place, std::string path, std::string text);
+
+  bool failed() const { return errors_ > 0; }
+
+  // No more errors are kept than this: what follows is rarely news.
+  static constexpr int kMaxErrors = 100;
+  bool full() const { return errors_ >= kMaxErrors; }
+
+  // All messages in the order of the text.
+  std::vector<SceneMessage> TakeMessages();
+
+ private:
+  void Add(Place place, std::string path, std::string text, bool error);
+  bool IsRefused(const std::string& path) const;
+
+  struct Spot {
+    int line, column;
+    int source = -1;  // index in sources_; −1: the scene's file
+  };
+  std::string file_;
+  std::map<std::string, Spot, std::less<>> spots_;
+  std::vector<std::string> sources_;
+  std::set<std::string, std::less<>> refused_;       // paths of errors
+  std::set<std::string, std::less<>> misread_;       // messages that hold a field which could not be read
+  std::vector<SceneMessage> messages_;
+  int errors_ = 0;
+};
+
+}  // namespace pliant::physics

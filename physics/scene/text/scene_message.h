@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+namespace pliant::physics {
+
+// One thing that is wrong, or doubtful, in a scene.
+struct SceneMessage {
+  std::string file;
+  int line = 0;         // from 1; 0 when the scene came as a message
+  int column = 0;       // from 1
+  std::string path;     // bodies[1].deformable.material.poissons_ratio
+  std::string message;  // what is wrong, the value, what was expected, the mend
+  bool error = true;    // false: a warning
+};
+
+// FILE:LINE:COL: field.path: message
+std::string Format(const SceneMessage& message);
+
+}  // namespace pliant::physics
