@@ -1,0 +1,30 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/gateway/static_files.h"
+
+namespace pliant::server {
+
+class Handlers;
+class WebSocketSession;
+
+// What all connections of the gateway share. Used on its thread alone, but for the counter.
+struct GatewayContext {
+  Handlers* handlers;
+  StaticFiles files;
+  std::vector<std::string> allowed_origins;
+  bool loopback_only = true;
+  std::string version;
+  std::uint64_t next_session = 1;
+  std::map<std::uint64_t, std::weak_ptr<WebSocketSession>> sessions;
+  std::atomic<int> connections{0};
+  std::atomic<int> websockets{0};
+};
+
+}  // namespace pliant::server

@@ -1,0 +1,116 @@
+#include "server/gateway/http_gateway.h"
+
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "boost/asio/io_context.hpp"
+#include "boost/asio/ip/tcp.hpp"
+#include "boost/asio/post.hpp"
+#include "boost/asio/steady_timer.hpp"
+#include "server/gateway/gateway_context.h"
+#include "server/gateway/http_session.h"
+#include "server/gateway/websocket_session.h"
+#include "spdlog/spdlog.h"
+
+namespace pliant::server {
+namespace {
+
+namespace net = boost::asio;
+using tcp = net::ip::tcp;
+
+constexpr int kMaxConnections = 1024;
+constexpr std::chrono::milliseconds kPauseWhenFull{100};
+
+}  // namespace
+
+struct HttpGateway::Listener {
+  explicit Listener(Handlers* handlers, const Options& options)
+      : context{handlers, StaticFiles(options.viewer_folder), options.allowed_origins, true, options.version, 1, {},
+                {0},      {0}},
+        acceptor(io),
+        pause(io) {}
+
+  void Accept() {
+    if (context.connections.load() + context.websockets.load() >= kMaxConnections) {
+      pause.expires_after(kPauseWhenFull);
+      pause.async_wait([this](boost::system::error_code error) {
+        if (!error) Accept();
+      });
+      return;
+    }
+    acceptor.async_accept([this](boost::system::error_code error, tcp::socket socket) {
+      if (!acceptor.is_open()) return;
+      if (!error) {
+        ServeConnection(std::move(socket), &context);
+        return Accept();
+      }
+      // out of descriptors, most likely: not a reason to spin
+      spdlog::warn("event=accept_failed reason=\"{}\"", error.message());
+      pause.expires_after(kPauseWhenFull);
+      pause.async_wait([this](boost::system::error_code cancelled) {
+        if (!cancelled) Accept();
+      });
+    });
+  }
+
+  GatewayContext context;  // outlives the connections, which io holds
+  net::io_context io{1};
+  tcp::acceptor acceptor;
+  net::steady_timer pause;
+  int port = 0;
+  std::thread thread;
+};
+
+HttpGateway::HttpGateway(std::unique_ptr<Listener> listener) : listener_(std::move(listener)) {}
+
+absl::StatusOr<std::unique_ptr<HttpGateway>> HttpGateway::Start(Handlers* handlers, const Options& options) {
+  auto listener = std::make_unique<Listener>(handlers, options);
+  boost::system::error_code error;
+  const net::ip::address address = net::ip::make_address(options.bind == "localhost" ? "127.0.0.1" : options.bind, error);
+  if (error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("bind: \"", options.bind, "\" is not an address; expected one such as 127.0.0.1 or 0.0.0.0"));
+  }
+  listener->context.loopback_only = address.is_loopback();
+  const tcp::endpoint endpoint(address, static_cast<unsigned short>(options.port));
+  tcp::acceptor& acceptor = listener->acceptor;
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(net::socket_base::reuse_address(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", options.bind, ":", options.port, " for HTTP: ", error.message()));
+  }
+  listener->port = acceptor.local_endpoint().port();
+  listener->Accept();
+  Listener* running = listener.get();
+  listener->thread = std::thread([running] { running->io.run(); });
+  return std::unique_ptr<HttpGateway>(new HttpGateway(std::move(listener)));
+}
+
+HttpGateway::~HttpGateway() { Stop(); }
+
+int HttpGateway::port() const { return listener_->port; }
+
+bool HttpGateway::has_viewer() const { return listener_->context.files.exists(); }
+
+void HttpGateway::BeginShutdown() {
+  net::post(listener_->io, [listener = listener_.get()] {
+    boost::system::error_code ignored;
+    listener->acceptor.close(ignored);
+    listener->pause.cancel();
+    const auto sessions = listener->context.sessions;
+    for (const auto& [number, weak] : sessions) {
+      if (const auto session = weak.lock()) CloseWebSocket(*session);
+    }
+  });
+}
+
+void HttpGateway::Stop() {
+  listener_->io.stop();
+  if (listener_->thread.joinable()) listener_->thread.join();
+}
+
+}  // namespace pliant::server

@@ -1,0 +1,181 @@
+#include "server/gateway/http_session.h"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "boost/beast/core.hpp"
+#include "boost/beast/http.hpp"
+#include "boost/beast/websocket/rfc6455.hpp"
+#include "server/gateway/metrics_text.h"
+#include "server/gateway/origin.h"
+#include "server/gateway/websocket_session.h"
+#include "server/rpc/handlers.h"
+#include "spdlog/spdlog.h"
+
+namespace pliant::server {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = beast::http;
+using Request = http::request<http::string_body>;
+using Response = http::response<http::string_body>;
+
+constexpr std::chrono::seconds kRequestTime{15};
+constexpr std::chrono::seconds kIdleTime{60};
+constexpr std::uint32_t kMaxHead = 16 * 1024;
+constexpr std::uint64_t kMaxBody = 64 * 1024;
+
+constexpr char kNoViewer[] =
+    "<!doctype html><meta charset=utf-8><title>Pliant</title><body style=\"font-family:sans-serif;margin:3em\">"
+    "<h1>Pliant is running</h1><p>The viewer is not built. <code>./dev build</code> builds it; "
+    "<code>--viewer-dir</code> names another folder.</p>";
+
+std::string ToString(beast::string_view text) { return std::string(text.data(), text.size()); }
+
+class HttpSession : public std::enable_shared_from_this<HttpSession> {
+ public:
+  HttpSession(boost::asio::ip::tcp::socket socket, GatewayContext* context)
+      : stream_(std::move(socket)), context_(context) {
+    context_->connections.fetch_add(1);
+  }
+  ~HttpSession() { context_->connections.fetch_sub(1); }
+
+  void Read(std::chrono::seconds time) {
+    parser_.emplace();
+    parser_->header_limit(kMaxHead);
+    parser_->body_limit(kMaxBody);
+    stream_.expires_after(time);
+    http::async_read(stream_, buffer_, *parser_,
+                     [self = shared_from_this()](beast::error_code error, std::size_t) { self->OnRead(error); });
+  }
+
+ private:
+  void OnRead(beast::error_code error) {
+    if (error == http::error::header_limit || error == http::error::body_limit) {
+      keep_alive_ = false;
+      return Send(MakeText(http::status::payload_too_large, "the request is too large\n"));
+    }
+    if (error) return Close();
+    request_ = parser_->release();
+    keep_alive_ = request_.keep_alive();
+    const std::string target = ToString(request_.target());
+    const std::string path = target.substr(0, target.find_first_of("?#"));
+    if (path == "/ws") return Upgrade();
+    Send(Answer(path));
+  }
+
+  Response Answer(const std::string& path) {
+    if (request_.method() != http::verb::get && request_.method() != http::verb::head) {
+      Response response = MakeText(http::status::method_not_allowed, "expected GET or HEAD\n");
+      response.set(http::field::allow, "GET, HEAD");
+      return response;
+    }
+    if (path == "/healthz") {
+      const bool draining = context_->handlers->draining();
+      Response response = MakeText(draining ? http::status::service_unavailable : http::status::ok,
+                                   draining ? "{\"status\": \"draining\"}\n" : "{\"status\": \"serving\"}\n");
+      response.set(http::field::content_type, "application/json");
+      return response;
+    }
+    if (path == "/metrics") {
+      Response response = MakeText(http::status::ok, WriteMetrics(*context_->handlers, context_->websockets.load()));
+      response.set(http::field::content_type, "text/plain; version=0.0.4; charset=utf-8");
+      return response;
+    }
+    return AnswerFile(path);
+  }
+
+  Response AnswerFile(const std::string& path) {
+    const StaticFiles::File file = context_->files.Find(path);
+    if (file.bytes == nullptr) {
+      if (path == "/" || path == "/index.html") {
+        Response response = MakeText(http::status::service_unavailable, kNoViewer);
+        response.set(http::field::content_type, "text/html; charset=utf-8");
+        return response;
+      }
+      return MakeText(http::status::not_found, "there is nothing here\n");
+    }
+    const bool known = ToString(request_[http::field::if_none_match]) == file.etag;
+    Response response = MakeText(known ? http::status::not_modified : http::status::ok, known ? "" : *file.bytes);
+    response.set(http::field::content_type, file.type);
+    response.set(http::field::etag, file.etag);
+    response.set(http::field::cache_control, file.cache_control);
+    return response;
+  }
+
+  Response MakeText(http::status status, std::string text) const {
+    Response response{status, 11};
+    response.set(http::field::server, "pliant");
+    response.set(http::field::content_type, "text/plain; charset=utf-8");
+    response.set(http::field::cache_control, "no-store");
+    response.set("X-Content-Type-Options", "nosniff");
+    response.set("X-Frame-Options", "SAMEORIGIN");
+    response.set("Referrer-Policy", "no-referrer");
+    response.body() = std::move(text);
+    return response;
+  }
+
+  void Send(Response response) {
+    response.keep_alive(keep_alive_);
+    response.prepare_payload();
+    if (request_.method() == http::verb::head) response.body().clear();
+    response_ = std::move(response);
+    stream_.expires_after(kIdleTime);
+    http::async_write(stream_, response_, [self = shared_from_this()](beast::error_code error, std::size_t) {
+      if (error || !self->keep_alive_) return self->Close();
+      self->Read(kIdleTime);
+    });
+  }
+
+  void Upgrade() {
+    if (!beast::websocket::is_upgrade(request_)) {
+      Response response = MakeText(http::status::upgrade_required, "this is a WebSocket, subprotocol pliant.v1\n");
+      response.set(http::field::upgrade, "websocket");
+      return Send(std::move(response));
+    }
+    const std::string origin = ToString(request_[http::field::origin]);
+    const std::string host = ToString(request_[http::field::host]);
+    if (!IsOriginAllowed(origin, host, context_->loopback_only, context_->allowed_origins)) {
+      spdlog::warn("event=origin_refused origin=\"{}\" host=\"{}\"", origin.substr(0, 200), host.substr(0, 200));
+      keep_alive_ = false;
+      return Send(MakeText(http::status::forbidden,
+                           "pages from elsewhere may not drive this server; --allow-origin lists those that may\n"));
+    }
+    if (!OffersProtocol(ToString(request_[http::field::sec_websocket_protocol]))) {
+      keep_alive_ = false;
+      return Send(MakeText(http::status::bad_request, "expected the WebSocket subprotocol pliant.v1\n"));
+    }
+    stream_.expires_never();
+    ServeWebSocket(std::move(stream_), std::move(request_), context_);
+  }
+
+  static bool OffersProtocol(const std::string& offered) {
+    for (const auto& token : http::token_list(offered)) {
+      if (ToString(token) == kWebSocketProtocol) return true;
+    }
+    return false;
+  }
+
+  void Close() {
+    beast::error_code ignored;
+    stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
+  }
+
+  beast::tcp_stream stream_;
+  GatewayContext* const context_;
+  beast::flat_buffer buffer_;
+  std::optional<http::request_parser<http::string_body>> parser_;
+  Request request_;
+  Response response_;
+  bool keep_alive_ = false;
+};
+
+}  // namespace
+
+void ServeConnection(boost::asio::ip::tcp::socket socket, GatewayContext* context) {
+  std::make_shared<HttpSession>(std::move(socket), context)->Read(kRequestTime);
+}
+
+}  // namespace pliant::server

@@ -1,0 +1,63 @@
+#include "server/gateway/metrics_text.h"
+
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "server/rpc/handlers.h"
+
+namespace pliant::server {
+namespace {
+
+void WriteHead(const char* name, const char* type, const char* help, std::string* text) {
+  absl::StrAppend(text, "# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n");
+}
+
+template <typename T>
+void WriteOne(const char* name, const char* type, const char* help, T value, std::string* text) {
+  WriteHead(name, type, help, text);
+  absl::StrAppend(text, name, " ", value, "\n");
+}
+
+}  // namespace
+
+std::string WriteMetrics(Handlers& handlers, int websocket_clients) {
+  std::string text;
+  const auto hosts = handlers.registry().List();
+  WriteOne("pliant_worlds", "gauge", "Worlds that exist.", hosts.size(), &text);
+
+  const auto each = [&](const char* name, const char* type, const char* help,
+                        const std::function<double(const WorldHost&)>& read) {
+    WriteHead(name, type, help, &text);
+    for (const auto& host : hosts) absl::StrAppend(&text, name, "{world=\"", host->id(), "\"} ", read(*host), "\n");
+  };
+  each("pliant_steps_total", "counter", "Steps taken.",
+       [](const WorldHost& host) { return static_cast<double>(host.counters().steps); });
+  each("pliant_step_seconds_total", "counter", "Wall time spent in steps.",
+       [](const WorldHost& host) { return host.counters().step_seconds; });
+  each("pliant_last_step_seconds", "gauge", "Wall time of the last step.",
+       [](const WorldHost& host) { return host.latest()->snapshot->report.seconds; });
+  each("pliant_faults_total", "counter", "Steps that failed and paused their world.",
+       [](const WorldHost& host) { return static_cast<double>(host.counters().faults); });
+  each("pliant_real_time_rate", "gauge", "Simulated seconds a second.",
+       [](const WorldHost& host) { return host.latest()->rate; });
+  each("pliant_lag_seconds", "gauge", "Wall time behind the clock that was asked for.",
+       [](const WorldHost& host) { return host.latest()->lag; });
+  each("pliant_contacts", "gauge", "Contacts in the last step.",
+       [](const WorldHost& host) { return static_cast<double>(host.latest()->snapshot->report.contacts.size()); });
+
+  const StreamCounters& streams = handlers.stream_counters();
+  WriteOne("pliant_websocket_clients", "gauge", "WebSocket clients connected.", websocket_clients, &text);
+  WriteOne("pliant_streams", "gauge", "Streams of frames open, over any transport.", streams.open.load(), &text);
+  WriteOne("pliant_frames_sent_total", "counter", "Frames handed to viewers.", streams.sent.load(), &text);
+  WriteOne("pliant_frames_dropped_total", "counter", "States skipped because a viewer could not take them.",
+           streams.dropped.load(), &text);
+  WriteOne("pliant_frames_encoded_total", "counter", "Frames encoded.", streams.encoded.load(), &text);
+  WriteOne("pliant_frame_encode_seconds_total", "counter", "Time spent encoding frames.",
+           streams.encode_seconds.load(), &text);
+  WriteOne("pliant_frames_acked_total", "counter", "Frames acknowledged.", streams.acked.load(), &text);
+  WriteOne("pliant_frame_ack_seconds_total", "counter", "From handing frames over to their acknowledgement, summed.",
+           streams.ack_seconds.load(), &text);
+  return text;
+}
+
+}  // namespace pliant::server

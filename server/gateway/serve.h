@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pliant::server {
+
+struct ServeOptions {
+  int grpc_port = 0;  // 0: any free one
+  int http_port = 0;
+  std::string bind = "127.0.0.1";
+  std::string data_dir;    // uploaded scenes may read meshes below it; empty: they may name no file
+  std::string scene_file;  // the world `default`, in real time; empty: no world at the start
+  std::string viewer_dir;  // empty: where this program was built or installed
+  std::string method;      // overrides the scene's; empty: as it says
+  int threads = 0;         // for the work inside steps; 0: one a core
+  int max_worlds = 32;
+  std::vector<std::string> allowed_origins;  // of pages that are not served here, e.g. http://localhost:5173
+  std::string version = "unknown";           // told to clients
+};
+
+// Exit statuses of Serve.
+inline constexpr int kServeDone = 0;
+inline constexpr int kServeInvalidScene = 3;
+inline constexpr int kServeEnvironment = 4;
+
+// Runs the server until SIGINT or SIGTERM. The first line on stdout is
+// {"ready": true, "grpc": "127.0.0.1:N", "http": "http://127.0.0.1:N"}; logs go to stderr, and so do the errors that end
+// it: an invalid scene (3), a port that is taken or a folder that cannot be written (4), each with its mend.
+int Serve(const ServeOptions& options);
+
+}  // namespace pliant::server

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/gateway/serve.h"
+
+namespace pliant::physics {
+struct Model;
+}
+
+namespace pliant::server {
+
+class Handlers;
+
+// A whole server in this process: worlds, gRPC and HTTP.
+class Server {
+ public:
+  // `scene` becomes the world `default`, in real time; null: none. UNAVAILABLE when a port is taken or the data folder
+  // cannot be written, said with the mend.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const ServeOptions& options,
+                                                       std::shared_ptr<const physics::Model> scene);
+  ~Server();
+
+  std::string grpc_address() const;  // 127.0.0.1:N
+  std::string http_address() const;  // http://127.0.0.1:N
+  int grpc_port() const;
+  int http_port() const;
+  bool has_viewer() const;
+  Handlers& handlers();
+
+  // Health says NOT_SERVING, nothing new starts, streams are told and ended, then what still hangs is cut after 5 s.
+  void Shutdown();
+
+ private:
+  struct Parts;
+  explicit Server(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace pliant::server

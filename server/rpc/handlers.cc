@@ -1,0 +1,290 @@
+#include "server/rpc/handlers.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "physics/scene/scene.h"
+#include "server/control/world_control.h"
+#include "server/rpc/errors.h"
+#include "server/stream/messages.h"
+
+namespace pliant::server {
+namespace {
+
+constexpr char kPrefix[] = "worlds/";
+constexpr double kMaxFactor = 1000;
+constexpr int kDefaultPage = 50;
+constexpr int kMaxPage = 1000;
+
+SteadyTime Now() { return std::chrono::steady_clock::now(); }
+
+// a world's new status as the reply to what changed it
+WorldHost::Done ReplyWithStatus(const std::string& id, Reply<v1::World> reply) {
+  return [id, reply = std::move(reply)](absl::StatusOr<std::shared_ptr<const Published>> published) {
+    if (!published.ok()) return reply(published.status());
+    reply(DescribeStatus(id, **published));
+  };
+}
+
+absl::StatusOr<ClockMode> ReadClock(const v1::SetClockRequest& request) {
+  switch (request.mode_case()) {
+    case v1::SetClockRequest::kPaused: return ClockMode{};
+    case v1::SetClockRequest::kFreeRun: return ClockMode{ClockMode::Kind::kFreeRun, 1};
+    case v1::SetClockRequest::kRealTime: break;
+    case v1::SetClockRequest::MODE_NOT_SET:
+      return absl::InvalidArgumentError("mode: missing; expected paused, real_time or free_run");
+  }
+  const double factor = request.real_time().factor();
+  if (!(factor >= 0 && factor <= kMaxFactor)) {
+    return absl::InvalidArgumentError(absl::StrCat("real_time.factor: ", factor,
+                                                   " is not allowed; expected a number in (0, ", kMaxFactor,
+                                                   "], or 0 for 1"));
+  }
+  return ClockMode{ClockMode::Kind::kRealTime, factor > 0 ? factor : 1};
+}
+
+}  // namespace
+
+Handlers::Handlers(Options options)
+    : options_(std::move(options)),
+      cache_(&counters_),
+      registry_({options_.max_worlds,
+                 [](std::shared_ptr<const physics::Model> model) {
+                   return std::make_unique<WorldControl>(std::move(model));
+                 },
+                 [this] { pump_.Wake(); }}),
+      building_(2, 64),
+      describing_(1, 256) {}
+
+Handlers::~Handlers() {
+  Drain();
+  Stop();
+}
+
+absl::StatusOr<std::shared_ptr<WorldHost>> Handlers::FindWorld(const std::string& name) const {
+  if (name.rfind(kPrefix, 0) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("name: \"", name.substr(0, 80), "\" is not the name of a world; expected worlds/{world_id}"));
+  }
+  return registry_.Get(name.substr(sizeof(kPrefix) - 1));
+}
+
+void Handlers::CreateWorld(const v1::CreateWorldRequest& request, Reply<v1::World> reply) {
+  if (request.source_case() == v1::CreateWorldRequest::SOURCE_NOT_SET) {
+    return reply(absl::InvalidArgumentError("source: missing; expected scene or scene_yaml"));
+  }
+  absl::StatusOr<WorldRegistry::Reservation> reservation = registry_.Reserve(request.world_id());
+  if (!reservation.ok()) return reply(reservation.status());
+
+  // meshes are read, cut and checked here: seconds for a large scene
+  auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
+  const absl::Status posted = building_.Post([this, request, held, reply] {
+    physics::SceneOptions options;
+    options.jail = options_.scene_folder;
+    options.allow_files = !options_.scene_folder.empty();
+    const std::string name = request.file_name().empty() ? "scene.yaml" : request.file_name().substr(0, 200);
+    physics::SceneResult scene = request.has_scene() ? physics::LoadScene(request.scene(), name, options)
+                                                     : physics::LoadSceneYaml(request.scene_yaml(), name, options);
+    if (!scene.ok()) return reply(SceneError(scene.messages));
+    auto host = registry_.Open(std::move(*held), physics::World(scene.model));
+    if (!host.ok()) return reply(host.status());
+    reply(DescribeStatus((*host)->id(), *(*host)->latest()));
+  });
+  if (!posted.ok()) reply(posted);
+}
+
+void Handlers::GetWorld(const v1::GetWorldRequest& request, Reply<v1::World> reply) {
+  auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  reply(DescribeStatus((*host)->id(), *(*host)->latest()));
+}
+
+void Handlers::ListWorlds(const v1::ListWorldsRequest& request, Reply<v1::ListWorldsResponse> reply) {
+  if (request.page_size() < 0) {
+    return reply(absl::InvalidArgumentError(
+        absl::StrCat("page_size: ", request.page_size(), " is not allowed; expected 0 (for 50) or more")));
+  }
+  const int page = request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kMaxPage);
+  v1::ListWorldsResponse response;
+  for (const auto& host : registry_.List()) {
+    // a token is the last id of the page before
+    if (host->id() <= request.page_token()) continue;
+    if (response.worlds_size() == page) {
+      response.set_next_page_token(response.worlds(page - 1).name().substr(sizeof(kPrefix) - 1));
+      break;
+    }
+    *response.add_worlds() = DescribeStatus(host->id(), *host->latest());
+  }
+  reply(std::move(response));
+}
+
+void Handlers::DeleteWorld(const v1::DeleteWorldRequest& request, Reply<google::protobuf::Empty> reply) {
+  auto found = FindWorld(request.name());
+  if (!found.ok()) return reply(found.status());
+  auto host = registry_.Remove((*found)->id());
+  if (!host.ok()) return reply(host.status());
+
+  // the reply says that its thread has ended
+  const absl::Status posted = building_.Post([host = *host, reply] {
+    host->Join();
+    reply(google::protobuf::Empty());
+  });
+  if (!posted.ok()) reply(google::protobuf::Empty());
+}
+
+void Handlers::DescribeWorld(const v1::DescribeWorldRequest& request, Reply<v1::WorldDescription> reply) {
+  auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  const absl::Status posted =
+      describing_.Post([host = *host, reply] { reply(DescribeModel(host->id(), host->model())); });
+  if (!posted.ok()) reply(posted);
+}
+
+void Handlers::StepWorld(const v1::StepWorldRequest& request, const CallLimits& limits,
+                         Reply<v1::StepWorldResponse> reply) {
+  auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  const int steps = request.steps() == 0 ? 1 : request.steps();
+  (*host)->Step(steps, limits, [reply = std::move(reply)](absl::StatusOr<std::shared_ptr<const Published>> published) {
+    if (!published.ok()) return reply(published.status());
+    const physics::State& state = (*published)->snapshot->state;
+    v1::StepWorldResponse response;
+    response.set_step(state.step);
+    response.set_time(state.time);
+    response.set_state_hash(physics::HashState(state));
+    *response.mutable_report() = DescribeReport(**published, true);
+    reply(std::move(response));
+  });
+}
+
+void Handlers::SetClock(const v1::SetClockRequest& request, Reply<v1::World> reply) {
+  auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  const absl::StatusOr<ClockMode> mode = ReadClock(request);
+  if (!mode.ok()) return reply(mode.status());
+  (*host)->SetClock(*mode, ReplyWithStatus((*host)->id(), std::move(reply)));
+}
+
+void Handlers::ResetWorld(const v1::ResetWorldRequest& request, Reply<v1::World> reply) {
+  auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  (*host)->Reset(ReplyWithStatus((*host)->id(), std::move(reply)));
+}
+
+void Handlers::CheckpointWorld(const v1::CheckpointWorldRequest& request,
+                               Reply<v1::CheckpointWorldResponse> reply) {
+  auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  (*host)->Save([reply = std::move(reply)](absl::StatusOr<SavedState> saved) {
+    if (!saved.ok()) return reply(saved.status());
+    v1::CheckpointWorldResponse response;
+    response.set_state(std::move(saved->bytes));
+    response.set_state_hash(std::move(saved->hash));
+    reply(std::move(response));
+  });
+}
+
+void Handlers::RestoreWorld(const v1::RestoreWorldRequest& request, Reply<v1::World> reply) {
+  auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  (*host)->Restore(request.state(), ReplyWithStatus((*host)->id(), std::move(reply)));
+}
+
+void Handlers::ForkWorld(const v1::ForkWorldRequest& request, Reply<v1::World> reply) {
+  auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  absl::StatusOr<WorldRegistry::Reservation> reservation = registry_.Reserve(request.world_id());
+  if (!reservation.ok()) return reply(reservation.status());
+
+  // the model is shared; only the state is copied
+  auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
+  (*host)->Save([this, held, model = (*host)->shared_model(), reply](absl::StatusOr<SavedState> saved) {
+    if (!saved.ok()) return reply(saved.status());
+    const absl::Status posted = building_.Post([this, held, model, bytes = std::move(saved->bytes), reply] {
+      physics::World world(model);
+      if (absl::Status status = world.Restore(bytes); !status.ok()) return reply(status);
+      auto fork = registry_.Open(std::move(*held), std::move(world));
+      if (!fork.ok()) return reply(fork.status());
+      reply(DescribeStatus((*fork)->id(), *(*fork)->latest()));
+    });
+    if (!posted.ok()) reply(posted);
+  });
+}
+
+void Handlers::AcquireLease(const v1::AcquireLeaseRequest& request, Reply<v1::Lease> reply) {
+  auto host = FindWorld(request.world());
+  if (!host.ok()) return reply(host.status());
+  const absl::StatusOr<LeaseTable::Lease> lease = ControlOf(**host).Acquire(request, Now());
+  if (!lease.ok()) return reply(lease.status());
+  (*host)->Touch();
+  v1::Lease message;
+  message.set_lease_id(lease->id);
+  message.set_world(request.world());
+  message.set_target(request.target());
+  message.set_client(lease->client);
+  message.set_expires_in(std::chrono::duration<double>(LeaseTable::kLeaseTime).count());
+  reply(std::move(message));
+}
+
+void Handlers::ReleaseLease(const v1::ReleaseLeaseRequest& request, Reply<google::protobuf::Empty> reply) {
+  auto host = FindWorld(request.world());
+  if (!host.ok()) return reply(host.status());
+  if (absl::Status status = ControlOf(**host).Release(request.lease_id(), Now()); !status.ok()) return reply(status);
+  (*host)->Touch();
+  reply(google::protobuf::Empty());
+}
+
+void Handlers::StopWorld(const v1::StopWorldRequest& request, Reply<google::protobuf::Empty> reply) {
+  auto host = FindWorld(request.world());
+  if (!host.ok()) return reply(host.status());
+  ControlOf(**host).Stop();
+  (*host)->Touch();
+  reply(google::protobuf::Empty());
+}
+
+void Handlers::ResumeWorld(const v1::ResumeWorldRequest& request, Reply<google::protobuf::Empty> reply) {
+  auto host = FindWorld(request.world());
+  if (!host.ok()) return reply(host.status());
+  ControlOf(**host).Resume();
+  (*host)->Touch();
+  reply(google::protobuf::Empty());
+}
+
+v1::CommandResponse Handlers::Command(const v1::CommandRequest& request) {
+  const SteadyTime now = Now();
+  v1::CommandResponse response;
+  response.set_sequence(request.sequence());
+  response.set_client_time(request.client_time());
+  response.set_server_time(std::chrono::duration<double>(now.time_since_epoch()).count());
+  auto host = FindWorld(request.world());
+  absl::Status status = host.status();
+  if (host.ok()) status = ControlOf(**host).Submit(request, now);
+  if (!status.ok()) response.set_refused(std::string(status.message()));
+  return response;
+}
+
+absl::StatusOr<Subscription> Handlers::Subscribe(const v1::Subscription& request) {
+  auto host = FindWorld(request.world());
+  if (!host.ok()) return host.status();
+  return ReadSubscription(request, *std::move(host));
+}
+
+std::shared_ptr<FrameStream> Handlers::MakeStream(FrameSink* sink, Subscription subscription) {
+  return std::make_shared<FrameStream>(&pump_, &cache_, &counters_, sink, std::move(subscription));
+}
+
+void Handlers::Drain() {
+  draining_.store(true);
+  registry_.Close(absl::UnavailableError("the server is shutting down"));
+  pump_.Wake();
+}
+
+void Handlers::Stop() {
+  building_.Stop();
+  describing_.Stop();
+  registry_.JoinAll();
+  pump_.Stop();
+}
+
+}  // namespace pliant::server

@@ -1,0 +1,157 @@
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/slice.h"
+#include "pliant/v1/stream.grpc.pb.h"
+#include "server/rpc/drain_watch.h"
+#include "server/rpc/grpc_status.h"
+#include "server/rpc/handlers.h"
+#include "server/rpc/services.h"
+
+namespace pliant::server {
+namespace {
+
+using grpc::ByteBuffer;
+
+// bytes that are shared with other viewers, not copied
+grpc::Slice ShareBytes(std::shared_ptr<const std::string> bytes) {
+  auto* owner = new std::shared_ptr<const std::string>(std::move(bytes));
+  void* data = const_cast<char*>((*owner)->data());
+  return grpc::Slice(
+      data, (*owner)->size(), [](void* held) { delete static_cast<std::shared_ptr<const std::string>*>(held); },
+      owner);
+}
+
+bool Parse(ByteBuffer* buffer, v1::SubscribeRequest* request) {
+  std::vector<grpc::Slice> slices;
+  if (!buffer->Dump(&slices).ok()) return false;
+  std::string bytes;
+  for (const grpc::Slice& slice : slices) {
+    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return request->ParseFromString(bytes);
+}
+
+// One viewer. Works on bytes, so that a frame is encoded once for all of them.
+class SubscribeCall final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>, public FrameSink {
+ public:
+  explicit SubscribeCall(Handlers* handlers) : handlers_(handlers) {
+    watch_ = DrainWatch::Open(handlers, [this] { SendEnd(absl::UnavailableError("the server is shutting down")); });
+    StartRead(&in_);
+  }
+
+  void SendFrame(std::shared_ptr<const std::string> body, std::uint64_t frame, bool keyframe) override {
+    const std::string head = EncodeFrameHead(frame, keyframe, body->size(), false);
+    const grpc::Slice slices[] = {grpc::Slice(head), ShareBytes(std::move(body))};
+    std::lock_guard lock(mutex_);
+    if (ending_) return;
+    out_ = ByteBuffer(slices, 2);
+    writing_ = true;
+    StartWrite(&out_);
+  }
+
+  void SendEnd(const absl::Status& why) override { End(why, true); }
+
+ private:
+  void OnReadDone(bool ok) override {
+    if (!ok) return End(absl::OkStatus(), false);
+    v1::SubscribeRequest request;
+    if (!Parse(&in_, &request)) {
+      return End(absl::InvalidArgumentError("the message is not a SubscribeRequest"), false);
+    }
+    if (request.has_ack() && stream_ != nullptr) stream_->Ack(request.ack().frame());
+    if (request.has_subscription()) {
+      absl::StatusOr<Subscription> subscription = handlers_->Subscribe(request.subscription());
+      if (!subscription.ok()) return End(subscription.status(), false);
+      if (stream_ != nullptr) {
+        stream_->Change(*std::move(subscription));
+      } else {
+        stream_ = handlers_->MakeStream(this, *std::move(subscription));
+        stream_->Open();
+      }
+    }
+    StartRead(&in_);
+  }
+
+  void OnWriteDone(bool ok) override {
+    {
+      std::lock_guard lock(mutex_);
+      writing_ = false;
+      if (finished_) return;
+      if (ending_) return Finish();
+    }
+    if (ok) stream_->Ready();
+  }
+
+  void OnCancel() override {
+    // a write that is stuck may not report for minutes: finish without it
+    std::lock_guard lock(mutex_);
+    if (!ending_) ending_ = absl::CancelledError("the client went away");
+    tell_ = false;
+    Finish();
+  }
+
+  void OnDone() override {
+    watch_->Close();
+    if (stream_ != nullptr) stream_->Close();
+    delete this;
+  }
+
+  void End(const absl::Status& why, bool tell) {
+    std::lock_guard lock(mutex_);
+    if (ending_) return;
+    ending_ = why;
+    tell_ = tell;
+    if (!writing_) Finish();
+  }
+
+  // needs mutex_, ending_ set
+  void Finish() {
+    if (std::exchange(finished_, true)) return;
+    const grpc::Status status = ToGrpc(*ending_);
+    if (!tell_) return ServerBidiReactor::Finish(status);
+    v1::SubscribeResponse response;
+    response.mutable_notice()->set_reason(std::string(ending_->message()));
+    response.mutable_notice()->set_final(true);
+    const grpc::Slice slice(response.SerializeAsString());
+    out_ = ByteBuffer(&slice, 1);
+    StartWriteAndFinish(&out_, grpc::WriteOptions(), status);
+  }
+
+  Handlers* const handlers_;
+  std::shared_ptr<DrainWatch> watch_;
+  std::shared_ptr<FrameStream> stream_;
+  ByteBuffer in_;
+
+  std::mutex mutex_;
+  ByteBuffer out_;
+  bool writing_ = false;
+  bool finished_ = false;
+  bool tell_ = false;
+  std::optional<absl::Status> ending_;
+};
+
+class StreamService final : public v1::StreamService::WithRawCallbackMethod_Subscribe<v1::StreamService::Service> {
+ public:
+  explicit StreamService(Handlers* handlers) : handlers_(handlers) {}
+
+ private:
+  grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* Subscribe(grpc::CallbackServerContext*) override {
+    return new SubscribeCall(handlers_);
+  }
+
+  Handlers* const handlers_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeStreamService(Handlers* handlers) {
+  return std::make_unique<StreamService>(handlers);
+}
+
+}  // namespace pliant::server
