@@ -141,6 +141,15 @@ void SceneCompiler::AddInstances(int instance) {
 
 void SceneCompiler::BuildBlocks() {
   if (log_.failed()) return;
+  std::int64_t tetrahedra = 0;
+  for (const Placement& placement : placements_) {
+    tetrahedra += static_cast<std::int64_t>(drafts_[placement.draft].fem.mesh.tetrahedra.size());
+  }
+  if (tetrahedra > options_.limits.max_tetrahedra) {
+    log_.Error("instances", absl::StrCat("would make ", tetrahedra, " tetrahedra; expected at most ",
+                                         options_.limits.max_tetrahedra, ". Use fewer copies or a coarser mesh"));
+    return;
+  }
   for (std::size_t i = 0; i < placements_.size(); ++i) {
     const BodyDraft& draft = drafts_[placements_[i].draft];
     Body& body = model_->bodies[i];
@@ -177,7 +186,8 @@ std::string SceneCompiler::NoSuchBody(const std::string& name) const {
 }
 
 int SceneCompiler::ResolveBody(const std::string& name, const std::string& path) {
-  if (log_.full()) return -1;
+  // when the bodies could not be read, none is known
+  if (log_.full() || (placements_.empty() && log_.failed())) return -1;
   if (name.empty()) {
     Missing(path, "the name of a body", &log_);
     return -1;

@@ -182,12 +182,12 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
     log_.Error(path + ".activations", "Activations are not in this version yet. Remove them");
   }
 
-  // parts are chosen from the mesh: without one there is no more to say
   std::optional<TetrahedralMesh> mesh = ReadVolumeMesh(given.mesh(), path + ".mesh", &draft->vertex_of_file);
-  if (!mesh.has_value()) return;
-  fem.mesh = *std::move(mesh);
-  body.mesh = fem.mesh;
-  body.surface = ExtractBoundary(fem.mesh);
+  if (mesh.has_value()) {
+    fem.mesh = *std::move(mesh);
+    body.mesh = fem.mesh;
+    body.surface = ExtractBoundary(fem.mesh);
+  }
   ReadRegions(given, path, draft);
   ReadAttachments(given, path, draft);
 }
@@ -379,7 +379,7 @@ void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::stri
     const int count = static_cast<int>(fem.mesh.tetrahedra.size());
     if (region.has_within()) {
       const std::optional<Selection> selection = Selection::Read(region.within(), at + ".within", &log_);
-      if (!selection.has_value()) continue;
+      if (!selection.has_value() || count == 0) continue;
       for (int t = 0; t < count; ++t) {
         if (selection->Contains(Centroid(fem.mesh, t))) chosen.push_back(t);
       }
@@ -387,6 +387,7 @@ void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::stri
         log_.Error(at + ".within", absl::StrCat("holds no tetrahedron; expected some: ", BoundsText(fem.mesh)));
       }
     } else if (region.selection_case() == v1::Region::kLabel) {
+      if (count == 0) continue;
       if (fem.mesh.labels.empty()) {
         log_.Error(at + ".label", "is given, but the mesh has no cell labels. Use `within`");
         continue;
@@ -408,7 +409,8 @@ void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::stri
 }
 
 void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::string& path, BodyDraft* draft) {
-  std::map<int, int> attached;  // body by vertex
+  std::map<int, int> attached;  // body by vertex; −1: the world
+
   const TetrahedralMesh& mesh = draft->fem.mesh;
   for (int i = 0; i < given.attachments_size(); ++i) {
     const v1::Attachment& attachment = given.attachments(i);
@@ -436,7 +438,7 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
     std::vector<int> chosen;
     if (attachment.has_within()) {
       const std::optional<Selection> selection = Selection::Read(attachment.within(), at + ".within", &log_);
-      if (!selection.has_value()) continue;
+      if (!selection.has_value() || mesh.vertices.empty()) continue;
       for (std::size_t v = 0; v < mesh.vertices.size(); ++v) {
         if (selection->Contains(mesh.vertices[v])) chosen.push_back(static_cast<int>(v));
       }
@@ -469,7 +471,9 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
     return;
   }
   for (const auto& [vertex, body] : attached) {
-    draft->fem.prescribed.push_back({vertex, body, body < 0 ? RigidTransform() : model_->bodies[body].X_WB});
+    // a FIXED body stays where it is, as the world does
+    const bool world = body < 0 || model_->bodies[body].motion == Motion::kFixed;
+    draft->fem.prescribed.push_back({vertex, world ? -1 : body, world ? RigidTransform() : model_->bodies[body].X_WB});
   }
 }
 

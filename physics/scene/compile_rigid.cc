@@ -6,8 +6,11 @@
 #include <Eigen/Eigenvalues>
 
 #include "absl/strings/str_cat.h"
+#include "physics/geometry/convex_hull.h"
+#include "physics/geometry/triangle_bvh.h"
 #include "physics/scene/compiler.h"
 #include "physics/scene/field_checks.h"
+#include "physics/scene/surface_mesh_files.h"
 #include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
 
@@ -76,7 +79,7 @@ void SceneCompiler::DraftRigidBody(const v1::RigidBody& rigid, const std::string
     shapes_ok &= shape.has_value();
     if (shape.has_value()) body.shapes.push_back(*std::move(shape));
   }
-  if (rigid.shapes().empty()) log_.Warning(path + ".shapes", "is missing: nothing can touch this body");
+  if (rigid.shapes().empty()) log_.Warning(path + ".shapes", "are missing: nothing can touch this body");
 
   if (rigid.has_velocity()) {
     const v1::Velocity& velocity = rigid.velocity();
@@ -223,6 +226,39 @@ std::optional<Shape> SceneCompiler::ReadShape(const v1::Shape& given, const std:
   }
   if (!ok) return std::nullopt;
   return shape;
+}
+
+std::optional<Geometry> SceneCompiler::ReadSurfaceMesh(const v1::SurfaceMesh& given, const std::string& path) {
+  const double scale = given.has_scale() ? given.scale() : 1.0;
+  const bool ok = !given.has_scale() || CheckPositive(path + ".scale", scale, "factor", &log_, 1e9);
+  const std::optional<std::string> bytes = ReadMeshFile(given.file(), path + ".file");
+  if (!bytes.has_value() || !ok) return std::nullopt;
+
+  // a hull may be taken of any points; a surface has to be closed
+  absl::StatusOr<SurfaceMeshFile> read = given.convex() ? ReadOpenSurfaceMesh(*bytes, given.file())
+                                                        : physics::ReadSurfaceMesh(*bytes, given.file());
+  if (!read.ok()) {
+    log_.Error(path + ".file", std::string(read.status().message()));
+    return std::nullopt;
+  }
+  for (const std::string& warning : read->warnings) log_.Warning(path + ".file", warning);
+  for (Eigen::Vector3d& p : read->mesh.vertices) p *= scale;
+  for (const Eigen::Vector3d& p : read->mesh.vertices) {
+    if ((p.cwiseAbs().array() <= kLargestLength).all()) continue;
+    log_.Error(path + ".file", absl::StrCat("has a vertex beyond ", NumberText(kLargestLength), " metres; expected less. Is the scale right?"));
+    return std::nullopt;
+  }
+  if (!given.convex()) {
+    auto mesh = std::make_shared<const TriangleMesh>(std::move(read->mesh));
+    auto bvh = std::make_shared<const TriangleBvh>(*mesh);
+    return SurfaceMesh{std::move(mesh), std::move(bvh)};
+  }
+  absl::StatusOr<TriangleMesh> hull = CalcConvexHull(read->mesh.vertices);
+  if (!hull.ok()) {
+    log_.Error(path + ".file", absl::StrCat("has no convex hull: ", std::string(hull.status().message())));
+    return std::nullopt;
+  }
+  return ConvexMesh{std::make_shared<const TriangleMesh>(*std::move(hull))};
 }
 
 }  // namespace pliant::physics

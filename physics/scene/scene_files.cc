@@ -60,9 +60,4 @@ std::optional<std::string> SceneCompiler::ReadMeshFile(const std::string& file, 
   return *std::move(bytes);
 }
 
-std::optional<Geometry> SceneCompiler::ReadSurfaceMesh(const v1::SurfaceMesh&, const std::string& path) {
-  log_.Error(path, "A mesh as a rigid shape is not in this version yet. Use a primitive");
-  return std::nullopt;
-}
-
 }  // namespace pliant::physics

@@ -83,7 +83,9 @@ class Assignment {
       if (close == std::string_view::npos) return Fail(done_, "has `[` without `]`");
       const std::string number(rest_.substr(1, close - 1));
       if (!absl::SimpleAtoi(number, &index) || index < 0 || index >= count) {
-        return Fail(done_, absl::StrCat(Quoted(number), " is no entry; expected a number from 0 to ", count - 1));
+        return Fail(absl::StrCat(done_, "[", number, "]"),
+                    count == 0 ? "is no entry; the list is empty"
+                               : absl::StrCat("is no entry; expected a number from 0 to ", count - 1));
       }
       rest_.remove_prefix(close + 1);
     } else {
@@ -100,7 +102,8 @@ class Assignment {
       }
       if (index < 0) {
         const std::string wanted(rest_.substr(0, rest_.find('.')));
-        return Fail(done_, absl::StrCat("no entry is called ", Quoted(wanted), DidYouMean(wanted, names)));
+        return Fail(absl::StrCat(done_, ".", wanted),
+                    absl::StrCat("no entry is called ", Quoted(wanted), DidYouMean(wanted, names)));
       }
       rest_.remove_prefix(longest);
     }
