@@ -126,7 +126,8 @@ class ConvexStepper final : public Stepper {
   void SolveIslands(double h, std::vector<double>* v_p, std::vector<Vector3d>* impulses, StepReport* report) const {
     const ConvexOptions& options = model_.method.convex;
     solvers::SapOptions sap;
-    sap.relative_tolerance = options.tolerance;
+    // the reduced system is solved tighter, so that the full one meets the tolerance in its own norms
+    sap.relative_tolerance = 0.1 * options.tolerance;
     sap.max_iterations = options.max_iterations;
     sap.line_search = options.line_search == ConvexOptions::LineSearch::kExact
                           ? solvers::SapOptions::LineSearch::kExact

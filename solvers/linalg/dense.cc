@@ -9,26 +9,39 @@
 namespace pliant::solvers {
 namespace {
 
-// C (4·R × N) −= A (4·R × k) Bᵀ, accumulators in registers
+// C (4·R × N) −= A (4·R × k) Bᵀ. The accumulators are named one by one: as an array the compiler would store them in
+// every round.
 template <int R, int N>
 inline void Tile(int k, const double* A, int lda, const double* B, int ldb, double* C, int ldc) {
-  __m256d acc[R][N];
-  for (int j = 0; j < N; ++j) {
-    for (int r = 0; r < R; ++r) acc[r][j] = _mm256_loadu_pd(C + std::size_t(j) * ldc + 4 * r);
-  }
+  using V = __m256d;
+  const auto load = [&](int r, int j) {
+    return r < R && j < N ? _mm256_loadu_pd(C + std::size_t(j) * ldc + 4 * r) : _mm256_setzero_pd();
+  };
+  const auto store = [&](int r, int j, V x) {
+    if (r < R && j < N) _mm256_storeu_pd(C + std::size_t(j) * ldc + 4 * r, x);
+  };
+  V c00 = load(0, 0), c10 = load(1, 0), c20 = load(2, 0), c01 = load(0, 1), c11 = load(1, 1), c21 = load(2, 1);
+  V c02 = load(0, 2), c12 = load(1, 2), c22 = load(2, 2), c03 = load(0, 3), c13 = load(1, 3), c23 = load(2, 3);
+  const V zero = _mm256_setzero_pd();
   for (int p = 0; p < k; ++p) {
-    __m256d a[R];
-    for (int r = 0; r < R; ++r) a[r] = _mm256_loadu_pd(A + 4 * r);
-    for (int j = 0; j < N; ++j) {
-      const __m256d b = _mm256_broadcast_sd(B + j);
-      for (int r = 0; r < R; ++r) acc[r][j] = _mm256_fnmadd_pd(a[r], b, acc[r][j]);
-    }
+    const V a0 = _mm256_loadu_pd(A);
+    const V a1 = R > 1 ? _mm256_loadu_pd(A + 4) : zero;
+    const V a2 = R > 2 ? _mm256_loadu_pd(A + 8) : zero;
+    const auto column = [&](int j, V& x0, V& x1, V& x2) {
+      const V b = _mm256_broadcast_sd(B + j);
+      x0 = _mm256_fnmadd_pd(a0, b, x0);
+      if constexpr (R > 1) x1 = _mm256_fnmadd_pd(a1, b, x1);
+      if constexpr (R > 2) x2 = _mm256_fnmadd_pd(a2, b, x2);
+    };
+    column(0, c00, c10, c20);
+    if constexpr (N > 1) column(1, c01, c11, c21);
+    if constexpr (N > 2) column(2, c02, c12, c22);
+    if constexpr (N > 3) column(3, c03, c13, c23);
     A += lda;
     B += ldb;
   }
-  for (int j = 0; j < N; ++j) {
-    for (int r = 0; r < R; ++r) _mm256_storeu_pd(C + std::size_t(j) * ldc + 4 * r, acc[r][j]);
-  }
+  store(0, 0, c00), store(1, 0, c10), store(2, 0, c20), store(0, 1, c01), store(1, 1, c11), store(2, 1, c21);
+  store(0, 2, c02), store(1, 2, c12), store(2, 2, c22), store(0, 3, c03), store(1, 3, c13), store(2, 3, c23);
 }
 
 // what is left of the rows: fewer than four
@@ -89,7 +102,7 @@ int FactorNarrowPanel(int n, int k, double* A, int lda) {
   return -1;
 }
 
-constexpr int kPanel = 12;
+constexpr int kNarrow = 4;
 
 }  // namespace
 
@@ -108,20 +121,19 @@ void SubtractSymmetricProduct(int n, int k, const double* A, int lda, double* C,
 }
 
 int FactorPanel(int n, int k, double* A, int lda) {
-  for (int j = 0; j < k; j += kPanel) {
-    const int width = std::min(kPanel, k - j);
-    double* panel = A + std::size_t(j) * lda + j;
-    const int failed = FactorNarrowPanel(n - j, width, panel, lda);
-    if (failed >= 0) return j + failed;
-    // the columns to the right, up to k, lower trapezoid only
-    const int rest = k - j - width;
-    const double* L = panel + width;
-    for (int l = 0; l < rest; l += 4) {
-      StripOf(std::min(4, rest - l), n - j - width - l, width, L + l, lda, L + l, lda,
-              A + std::size_t(j + width + l) * lda + j + width + l, lda);
-    }
+  if (k <= kNarrow) return FactorNarrowPanel(n, k, A, lda);
+  // left half, its update of the right half's lower trapezoid, right half
+  const int left = (k / 2 + kNarrow - 1) / kNarrow * kNarrow;
+  int failed = FactorPanel(n, left, A, lda);
+  if (failed >= 0) return failed;
+  double* right = A + std::size_t(left) * lda + left;
+  const double* L = A + left;
+  for (int l = 0; l < k - left; l += 4) {
+    StripOf(std::min(4, k - left - l), n - left - l, left, L + l, lda, L + l, lda,
+            right + std::size_t(l) * lda + l, lda);
   }
-  return -1;
+  failed = FactorPanel(n - left, k - left, right, lda);
+  return failed < 0 ? -1 : left + failed;
 }
 
 int FactorCholesky(int n, double* A, int lda) { return FactorPanel(n, n, A, lda); }

@@ -19,6 +19,7 @@ struct PartialCholesky::Symbolic {
     std::vector<int> rows;      // positions below its columns, ascending
     int parent = -1;            // supernode that takes its update; the root's index for the participants
     std::vector<int> relative;  // of each row: place among the parent's columns, then rows
+    std::vector<int> run_end;   // of each row: end of the stretch of rows whose places follow each other
     std::size_t panel = 0;      // offset of its (columns + rows) × columns trapezoid, in numbers
     std::size_t update = 0;     // offset of its rows × rows update matrix
 
@@ -92,20 +93,30 @@ Tree BuildTree(const std::vector<std::vector<int>>& adjacency, const std::vector
   return tree;
 }
 
-// Columns that are eliminated together.
+// Columns that are eliminated together, ascending, and what that costs.
 struct Group {
-  std::vector<int> columns;  // ascending
-  double entries = 0;        // blocks stored, explicit zeros included
-  double zeros = 0;
+  std::vector<int> columns;
+  double cost = 0;
 };
 
-// Grows supernodes up the tree while the explicit zeros that this stores stay few: dense kernels pay for them.
+// Cost of eliminating c columns above m rows (nodes), in multiply-adds: the arithmetic, and the passes over the update
+// matrix that memory pays for.
+double CountCost(double c, double m) {
+  constexpr double kPasses = 12;
+  c *= 3;
+  m *= 3;
+  return c * c * c / 3 + c * c * m + c * m * m + kPasses * m * m + 300;
+}
+
+// Grows supernodes up the tree while one elimination with explicit zeros is cheaper than two without.
 std::vector<Group> Amalgamate(const Tree& tree, std::vector<int>* group_of) {
   const int n = static_cast<int>(tree.parent.size());
   std::vector<Group> groups(n);
-  for (int j = 0; j < n; ++j) groups[j] = {{j}, 1.0 + static_cast<double>(tree.structure[j].size()), 0};
   group_of->resize(n);
-  for (int j = 0; j < n; ++j) (*group_of)[j] = j;
+  for (int j = 0; j < n; ++j) {
+    groups[j] = {{j}, CountCost(1, static_cast<double>(tree.structure[j].size()))};
+    (*group_of)[j] = j;
+  }
   for (int j = 0; j < n; ++j) {
     const int p = tree.parent[j];
     if (p >= n) continue;
@@ -113,14 +124,10 @@ std::vector<Group> Amalgamate(const Tree& tree, std::vector<int>* group_of) {
     Group& child = groups[j];
     Group& parent = groups[p];
     const double columns = static_cast<double>(child.columns.size() + parent.columns.size());
-    const double below = static_cast<double>(tree.structure[p].size());
-    const double entries = columns * (columns + 1) / 2 + columns * below;
-    const double zeros = child.zeros + parent.zeros + entries - child.entries - parent.entries;
-    const double allowed = columns <= 5 ? 0.5 : columns <= 16 ? 0.15 : 0.05;
-    if (zeros > allowed * entries) continue;
+    const double cost = CountCost(columns, static_cast<double>(tree.structure[p].size()));
+    if (cost > child.cost + parent.cost) continue;
     parent.columns.insert(parent.columns.end(), child.columns.begin(), child.columns.end());
-    parent.entries = entries;
-    parent.zeros = zeros;
+    parent.cost = cost;
     for (const int c : child.columns) (*group_of)[c] = p;
     child.columns.clear();
   }
@@ -184,9 +191,9 @@ void ExtendAdd(const Node& child, const double* update, int parent_columns, doub
       double* target = in_panel ? panel + std::size_t(3 * column + c) * panel_leading
                                 : parent_update + std::size_t(3 * (column - parent_columns) + c) * update_leading -
                                       3 * parent_columns;
-      for (int a = b; a < m; ++a) {
-        double* t = target + 3 * child.relative[a];
-        for (int r = 0; r < 3; ++r) t[r] += source[3 * a + r];
+      for (int a = b; a < m; a = child.run_end[a]) {
+        double* t = target + 3 * (child.relative[a] - a);
+        for (int i = 3 * a; i < 3 * child.run_end[a]; ++i) t[i] += source[i];
       }
     }
   }
@@ -283,6 +290,11 @@ static void LayOut(const BlockPattern& pattern, auto* s, const Tree& tree, const
   for (int k = 0; k < count; ++k) {
     auto& node = s->supernodes[k];
     for (const int row : node.rows) node.relative.push_back(local(node.parent, row));
+    const int m = static_cast<int>(node.rows.size());
+    node.run_end.assign(m, m);
+    for (int i = m - 2; i >= 0; --i) {
+      node.run_end[i] = node.relative[i + 1] == node.relative[i] + 1 ? node.run_end[i + 1] : i + 1;
+    }
     node.update = arena.Take(std::size_t(node.update_size()) * node.update_size());
     for (const int child : s->children[k]) {
       const auto& c = s->supernodes[child];
@@ -345,7 +357,7 @@ bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> particip
     double* panel = f.panels.data() + node.panel;
     double* update = f.updates.data() + node.update;
     const int m = node.update_size();
-    std::fill(update, update + std::size_t(m) * m, 0.0);
+    for (int j = 0; j < m; ++j) std::fill(update + std::size_t(j) * m + j, update + std::size_t(j + 1) * m, 0.0);
     for (const int c : s.children[k]) {
       const auto& child = s.supernodes[c];
       ExtendAdd(child, f.updates.data() + child.update, node.columns, panel, node.height(), update, m);
