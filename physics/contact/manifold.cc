@@ -188,20 +188,21 @@ void ManifoldBuilder::ClipPolygon(const SupportFeature& reference, const Support
     if (!(length > 0)) continue;
     // corners on the side's plane count as inside and stay what they are
     const double tolerance = 1e-9 * length;
-    const auto height = [&](const ClipVertex& v) { return outward.dot(v.p - from) / length - tolerance; };
+    const auto height = [&](const ClipVertex& v) { return outward.dot(v.p - from) / length; };
 
     clipped_.clear();
     const int count = static_cast<int>(polygon_.size());
     for (int i = 0; i < count; ++i) {
       const ClipVertex &u = polygon_[i], &w = polygon_[(i + 1) % count];
       const double of_u = height(u), of_w = height(w);
-      if (of_u <= 0) clipped_.push_back(u);
+      const bool keeps_u = of_u <= tolerance, keeps_w = of_w <= tolerance;
+      if (keeps_u) clipped_.push_back(u);
       if (count == 1) break;
-      if ((of_u <= 0) == (of_w <= 0)) continue;
+      if (keeps_u == keeps_w) continue;
       // a segment is walked there and back: cut it once
       if (count == 2 && i == 1) continue;
-      const Vector3d p = u.p + of_u / (of_u - of_w) * (w.p - u.p);
-      if (of_u <= 0) {
+      const Vector3d p = u.p + std::clamp(of_u / (of_u - of_w), 0.0, 1.0) * (w.p - u.p);
+      if (keeps_u) {
         clipped_.push_back({p, u.out, {true, side}});
       } else {
         clipped_.push_back({p, {true, side}, u.out});

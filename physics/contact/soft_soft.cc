@@ -88,6 +88,9 @@ Touch::Side SideOfTriangle(const SoftSurface& surface, int triangle, const Vecto
     side.nodes[side.num_nodes] = surface.node(surface.triangle(triangle)[k]);
     side.weights[side.num_nodes++] = weights[k];
   }
+  double sum = 0;
+  for (int k = 0; k < side.num_nodes; ++k) sum += side.weights[k];
+  for (int k = 0; k < side.num_nodes; ++k) side.weights[k] /= sum;
   return side;
 }
 

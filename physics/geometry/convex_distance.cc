@@ -278,6 +278,10 @@ class ExpandingPolytope {
   ConvexDistance flat_{};
 };
 
+bool IsSmooth(const ConvexBody& body) {
+  return body.kind == ConvexBody::Kind::kCylinder || body.kind == ConvexBody::Kind::kEllipsoid;
+}
+
 }  // namespace
 
 Vector3d ConvexBody::FindSupport(const Vector3d& d_W) const {
@@ -322,10 +326,32 @@ double CalcSeparation(const ConvexBody& a, const ConvexBody& b, const Vector3d& 
 
 ConvexDistance CalcConvexDistance(const ConvexBody& a, const ConvexBody& b, double at_most) {
   const double size = a.extent + b.extent;
-  // nearer than this the direction of the offset drowns in round-off
-  const double touching = 1e-7 * std::min(std::max(a.extent, 1e-6 * size), std::max(b.extent, 1e-6 * size));
-  if (const auto apart = FindDistance(a, b, touching, at_most)) return *apart;
-  return ExpandingPolytope(a, b, size).Expand();
+  const double least = std::min(std::max(a.extent, 1e-6 * size), std::max(b.extent, 1e-6 * size));
+  const auto apart = FindDistance(a, b, 1e-3 * least, at_most);
+  if (apart && (apart->separation > at_most || !(IsSmooth(a) || IsSmooth(b)))) return *apart;
+  ConvexDistance d = apart ? *apart : ExpandingPolytope(a, b, size).Expand();
+
+  // Near touching the offset drowns in round-off, and the polytope knows the touching points of a large face badly.
+  // Moved apart along the direction found, the bodies touch at the same points and tell the direction better: take it
+  // for as long as it separates more.
+  d.separation = CalcSeparation(a, b, d.nhat_AB_W);
+  for (int round = 0; round < 4; ++round) {
+    const Vector3d shift = (0.3 * least - d.separation) * d.nhat_AB_W;
+    ConvexBody parted = b;
+    parted.X_WS.p += shift;
+    const auto moved = FindDistance(a, parted, 0, 10 * size);
+    if (!moved) break;
+    const double separation = CalcSeparation(a, b, moved->nhat_AB_W);
+    const bool is_better = separation > d.separation;
+    if (is_better || round == 0) {
+      d.p_A = moved->p_A;
+      d.p_B = moved->p_B - shift;
+    }
+    if (!is_better) break;
+    d.nhat_AB_W = moved->nhat_AB_W;
+    d.separation = separation;
+  }
+  return d;
 }
 
 }  // namespace pliant::physics

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "physics/contact/contact_detection.h"
+#include "physics/geometry/triangle_bvh.h"
 #include "physics/spatial/trig.h"
 
 namespace pliant::physics {

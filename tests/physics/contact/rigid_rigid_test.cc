@@ -12,6 +12,12 @@ using Eigen::Vector3d;
 
 constexpr double kDegree = kPi / 180;
 
+struct NamedGround {
+  const char* name;
+  Geometry geometry;
+  double offset;
+};
+
 Vector3d Normal(const ContactPoint& point) { return point.R_WC.col(2); }
 
 TEST(RigidRigid, CubeOnInclinedBoxHasFourEqualGapsAndTheFaceNormal) {
@@ -48,6 +54,205 @@ TEST(RigidRigid, CubeOnInclinedHalfSpaceHasFourEqualGapsAndItsNormal) {
       EXPECT_EQ(Normal(point), X_WSlope.R.col(2));
     }
   }
+}
+
+// the least gap, and how many contacts are within a tenth of a millimetre of it
+struct Summary {
+  double gap = 1e300;
+  int count = 0;
+};
+Summary Summarize(const std::vector<ContactPoint>& contacts) {
+  Summary summary;
+  for (const ContactPoint& point : contacts) summary.gap = std::min(summary.gap, point.gap);
+  for (const ContactPoint& point : contacts) summary.count += point.gap < summary.gap + 1e-4;
+  return summary;
+}
+
+TriangleMesh MakeWedge() {
+  TriangleMesh mesh = MakeBoxSurface({0.1, 0.1, 0.1}, 1);
+  for (Vector3d& p : mesh.vertices)
+    if (p.z() > 0) p.x() *= 0.5;
+  return mesh;
+}
+
+struct Resting {
+  const char* name;
+  Geometry geometry;
+  Vector3d rotation;
+  double height;  // of the origin over the plane when touching
+  int count;
+};
+
+std::vector<Resting> MakeRestingShapes() {
+  const double quarter = kPi / 2;
+  return {{"sphere", Sphere{0.05}, {0.3, 0.2, 0.1}, 0.05, 1},
+          {"box", Box{{0.02, 0.03, 0.04}}, {0, 0, 0.4}, 0.04, 4},
+          {"box on its side", Box{{0.02, 0.03, 0.04}}, {0, quarter, 0}, 0.02, 4},
+          {"box on an edge", Box{{0.03, 0.05, 0.03}}, {0, kPi / 4, 0}, 0.03 * std::sqrt(2), 2},
+          {"standing capsule", Capsule{0.02, 0.1}, {0, 0, 0}, 0.07, 1},
+          {"lying capsule", Capsule{0.02, 0.1}, {quarter, 0, 0}, 0.02, 2},
+          {"standing cylinder", Cylinder{0.03, 0.1}, {0, 0, 0}, 0.05, 8},
+          {"standing on its head", Cylinder{0.03, 0.1}, {kPi, 0, 0}, 0.05, 8},
+          {"lying cylinder", Cylinder{0.03, 0.1}, {quarter, 0, 0}, 0.03, 2},
+          {"cylinder on its rim", Cylinder{0.03, 0.1}, {kPi / 6, 0, 0},
+           0.05 * std::cos(kPi / 6) + 0.03 * std::sin(kPi / 6), 1},
+          {"ellipsoid", Ellipsoid{{0.03, 0.04, 0.05}}, {quarter, 0, 0}, 0.04, 1},
+          {"convex mesh", ConvexMesh{std::make_shared<TriangleMesh>(MakeWedge())}, {0, 0, 0.3}, 0.05, 4}};
+}
+
+TEST(RigidRigid, EveryShapeRestsOnBoxHalfSpaceAndMeshWithItsOwnPoints) {
+  const TriangleMesh ground_mesh = MakeBoxSurface({2, 2, 0.2}, 3);
+  const std::vector<NamedGround> grounds = {{"half-space", HalfSpace{}, 0},
+                                            {"box", Box{{1, 1, 0.1}}, -0.1},
+                                            {"convex mesh", ConvexMesh{std::make_shared<TriangleMesh>(ground_mesh)}, -0.1},
+                                            {"mesh",
+                                             SurfaceMesh{std::make_shared<TriangleMesh>(ground_mesh),
+                                                         std::make_shared<TriangleBvh>(ground_mesh)},
+                                             -0.1}};
+  for (const NamedGround& ground : grounds) {
+    for (const Resting& shape : MakeRestingShapes()) {
+      for (double gap : {1.5e-3, 1e-5, 1e-7, 1e-10, 0.0, -1e-10, -1e-7, -1e-5, -1e-3}) {
+        ContactWorld world;
+        const RigidTransform X_WG = Posed({0.1, 0.2, 0.3}, {0.2, -0.3, 0.1});
+        world.AddRigid(ground.geometry, X_WG * At(0, 0, ground.offset), Motion::kFixed);
+        world.AddRigid(shape.geometry, X_WG * Posed({0.03, 0.07, shape.height + gap}, shape.rotation));
+        const auto contacts = world.Detect();
+        const Summary summary = Summarize(contacts);
+        EXPECT_EQ(summary.count, shape.count) << shape.name << " on " << ground.name << " " << gap;
+        EXPECT_NEAR(summary.gap, gap, 1e-14) << shape.name << " on " << ground.name << " " << gap;
+        for (const ContactPoint& point : contacts) {
+          EXPECT_NEAR((Normal(point) - X_WG.R.col(2)).norm(), 0, 1e-14) << shape.name << " on " << ground.name;
+          // the surfaces are half a gap to each side of the point
+          EXPECT_NEAR((X_WG.Inverse() * point.p_W).z(), 0.5 * point.gap, 1e-14) << shape.name;
+        }
+      }
+    }
+  }
+}
+
+TEST(RigidRigid, GapFollowsASmallMotionThroughTouching) {
+  // moved apart along the normal by δ, the least gap grows by δ
+  const std::vector<Resting> shapes = MakeRestingShapes();
+  for (const Resting& a : shapes) {
+    for (const Resting& b : shapes) {
+      double last = 0;
+      bool has_last = false;
+      for (double gap = -2e-4; gap < 1.8e-3; gap += 2e-5) {
+        ContactWorld world;
+        world.AddRigid(a.geometry, Posed({0, 0, -a.height}, Vector3d(a.rotation.x() + kPi, 0, 0)));
+        world.AddRigid(b.geometry, Posed({0.001, 0.002, b.height + gap}, b.rotation));
+        const auto contacts = world.Detect();
+        if (contacts.empty()) {
+          EXPECT_FALSE(has_last) << a.name << " " << b.name << " " << gap;
+          continue;
+        }
+        const double here = Summarize(contacts).gap;
+        if (has_last) {
+          EXPECT_NEAR(here - last, 2e-5, 2.1e-5) << a.name << " " << b.name << " " << gap;
+        }
+        last = here;
+        has_last = true;
+      }
+    }
+  }
+}
+
+TEST(RigidRigid, BoxCornerOnFaceTouchesInOnePointWithTheFaceNormal) {
+  for (double gap : {1e-3, 1e-8, 0.0, -1e-8, -1e-3}) {
+    ContactWorld world;
+    world.AddRigid(Box{{0.5, 0.5, 0.1}}, At(0, 0, -0.1));
+    // the diagonal of a cube upright
+    const Eigen::Matrix3d R =
+        Eigen::Quaterniond::FromTwoVectors(Vector3d(1, 1, 1).normalized(), Vector3d::UnitZ()).toRotationMatrix();
+    world.AddRigid(Box{{0.05, 0.05, 0.05}}, {R, {0.1, 0.05, 0.05 * std::sqrt(3) + gap}});
+    const auto contacts = world.Detect();
+    ASSERT_EQ(Summarize(contacts).count, 1) << gap;
+    EXPECT_EQ(Normal(contacts[0]), Vector3d::UnitZ());
+    EXPECT_NEAR(Summarize(contacts).gap, gap, 1e-14);
+  }
+}
+
+TEST(RigidRigid, CrossedBoxEdgesTouchInOnePointAlongTheirCommonNormal) {
+  for (double gap : {1e-3, 1e-6, 1e-9, 0.0, -1e-9, -1e-6, -1e-3}) {
+    ContactWorld world;
+    const double half = 0.01 * std::sqrt(2);
+    world.AddRigid(Box{{0.1, 0.01, 0.01}}, Posed({0.013, 0, 0}, {kPi / 4, 0, 0}));
+    world.AddRigid(Box{{0.01, 0.1, 0.01}}, Posed({0, 0.017, 2 * half + gap}, {0, kPi / 4, 0}));
+    const auto contacts = world.Detect();
+    ASSERT_EQ(contacts.size(), 1u) << gap;
+    EXPECT_NEAR((Normal(contacts[0]) - Vector3d::UnitZ()).norm(), 0, 1e-12) << gap;
+    EXPECT_NEAR(contacts[0].gap, gap, 1e-12);
+    EXPECT_NEAR((contacts[0].p_W - Vector3d(0, 0, half + 0.5 * gap)).norm(), 0, 1e-9);
+  }
+}
+
+TEST(RigidRigid, OverhangingBoxTouchesOverTheSharedPartOnly) {
+  ContactWorld world;
+  world.AddRigid(Box{{0.1, 0.1, 0.1}}, At(0, 0, -0.1), Motion::kFixed);
+  world.AddRigid(Box{{0.05, 0.2, 0.05}}, At(0.08, 0, 0.05 - 1e-4));
+  const auto contacts = world.Detect();
+  ASSERT_EQ(contacts.size(), 4u);
+  for (const ContactPoint& point : contacts) {
+    EXPECT_NEAR(std::abs(point.p_W.x() - 0.065), 0.035, 1e-12);
+    EXPECT_NEAR(std::abs(point.p_W.y()), 0.1, 1e-12);
+    EXPECT_NEAR(point.gap, -1e-4, 1e-15);
+  }
+}
+
+TEST(RigidRigid, ParallelCapsulesTouchInTwoPoints) {
+  ContactWorld world;
+  world.AddRigid(Capsule{0.02, 0.1}, Posed({0, 0, 0}, {0, kPi / 2, 0}));
+  world.AddRigid(Capsule{0.02, 0.1}, Posed({0.03, 0, 0.041}, {0, -kPi / 2, 0}));
+  const auto contacts = world.Detect();
+  ASSERT_EQ(contacts.size(), 2u);
+  for (const ContactPoint& point : contacts) {
+    EXPECT_NEAR(point.gap, 1e-3, 1e-12);
+    EXPECT_NEAR((Normal(point) - Vector3d::UnitZ()).norm(), 0, 1e-9);
+    EXPECT_NEAR(std::abs(point.p_W.x() - 0.015), 0.035, 1e-9);
+  }
+}
+
+TEST(RigidRigid, BallInAGrooveOfAMeshTouchesBothSides) {
+  // two slopes of 45° that meet along y, as a solid
+  TriangleMesh mesh = MakeBoxSurface({0.4, 0.4, 0.4}, 2);
+  for (Vector3d& p : mesh.vertices)
+    if (p.z() > 0.19 && std::abs(p.x()) < 0.01) p.z() -= 0.2;
+  ContactWorld world;
+  world.AddRigid(SurfaceMesh{std::make_shared<TriangleMesh>(mesh), std::make_shared<TriangleBvh>(mesh)}, {});
+  const double radius = 0.05, gap = 1e-3;
+  world.AddRigid(Sphere{radius}, At(0, 0.03, (radius + gap) * std::sqrt(2)));
+  const auto contacts = world.Detect();
+  ASSERT_EQ(contacts.size(), 2u);
+  for (const ContactPoint& point : contacts) {
+    EXPECT_NEAR(point.gap, gap, 1e-12);
+    EXPECT_NEAR(std::abs(Normal(point).x()), std::sqrt(0.5), 1e-12);
+    EXPECT_NEAR(Normal(point).z(), std::sqrt(0.5), 1e-12);
+  }
+}
+
+TEST(RigidRigid, SwappedBodiesGiveMirroredContacts) {
+  int num_touching = 0;
+  const std::vector<Resting> shapes = MakeRestingShapes();
+  for (const Resting& a : shapes) {
+    for (const Resting& b : shapes) {
+      const RigidTransform X_WA = Posed({0, 0, -a.height}, Vector3d(a.rotation.x() + kPi, 0, 0));
+      const RigidTransform X_WB = Posed({0.001, 0.002, b.height - 1e-4}, b.rotation);
+      ContactWorld world, swapped;
+      world.AddRigid(a.geometry, X_WA);
+      world.AddRigid(b.geometry, X_WB);
+      swapped.AddRigid(b.geometry, X_WB);
+      swapped.AddRigid(a.geometry, X_WA);
+      const Summary here = Summarize(world.Detect()), there = Summarize(swapped.Detect());
+      num_touching += here.count > 0;
+      EXPECT_NEAR(here.gap, there.gap, 1e-6) << a.name << " " << b.name;
+      EXPECT_EQ(here.count, there.count) << a.name << " " << b.name;
+      Vector3d sum = Vector3d::Zero();
+      for (const ContactPoint& point : world.Detect()) sum += Normal(point);
+      for (const ContactPoint& point : swapped.Detect()) sum += Normal(point);
+      EXPECT_NEAR(sum.norm(), 0, 1e-4) << a.name << " " << b.name;
+    }
+  }
+  EXPECT_GT(num_touching, 100);
 }
 
 }  // namespace
