@@ -1,7 +1,7 @@
 import { defineConfig } from 'vite';
 
 // PLIANT_HTTP: where a running pliantd listens, for `npm run dev`.
-const server = process.env.PLIANT_HTTP ?? 'http://127.0.0.1:8470';
+const server = process.env.PLIANT_HTTP ?? 'http://127.0.0.1:8080';
 
 export default defineConfig({
   base: './',
