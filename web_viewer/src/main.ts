@@ -16,7 +16,7 @@ import { Stage } from './scene/stage';
 const canvas = element<HTMLCanvasElement>('view');
 const options = new URLSearchParams(location.search);
 const stage = openStage();
-const bodies = new Bodies();
+const bodies = new Bodies(stage.software);
 stage.scene.add(bodies.root);
 
 let measure: MeasureId = Measure.strain;

@@ -56,6 +56,8 @@ export interface LeaseInfo {
 export interface LinkStats {
   framesReceived: number;
   framesSkipped: number; // received, and replaced by a later one before they were drawn
+  framesPerSecond: number; // received
+  drawnPerSecond: number;
   bytesPerSecond: number;
   ackLagMs: number; // from the arrival of a frame to its acknowledgement
   roundTripMs: number; // command to its answer while driving, else of a plain request

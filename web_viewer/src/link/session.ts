@@ -81,9 +81,13 @@ export class Session {
   private pingedAt = 0;
   private arrivedAt = new Map<number, number>(); // frame → when
   private bytes = 0;
+  private received = 0; // frames since the last report
+  private acknowledged = 0;
   private stats: LinkStats = {
     framesReceived: 0,
     framesSkipped: 0,
+    framesPerSecond: 0,
+    drawnPerSecond: 0,
     bytesPerSecond: 0,
     ackLagMs: 0,
     roundTripMs: 0,
@@ -350,6 +354,7 @@ export class Session {
     if (message.case === 'frame') {
       if (!this.live) return;
       this.stats.framesReceived += 1;
+      this.received += 1;
       this.arrivedAt.set(Number(message.value.frame), this.heardAt);
       if (this.latest.put(message.value)) this.stats.framesSkipped += 1;
       if (this.pageIsReady) this.show();
@@ -416,6 +421,7 @@ export class Session {
     this.pool.give(buffers);
     if (this.shownIn === this.pageEpoch && this.live) {
       this.lastFrameSeen = frame;
+      this.acknowledged += 1;
       this.send(0n, {
         case: 'subscribe',
         value: {
@@ -509,8 +515,11 @@ export class Session {
   }
 
   private report(now: number): void {
-    this.stats.bytesPerSecond = (1000 * this.bytes) / Math.max(1, now - this.statsAt);
-    this.bytes = 0;
+    const perSecond = 1000 / Math.max(1, now - this.statsAt);
+    this.stats.bytesPerSecond = perSecond * this.bytes;
+    this.stats.framesPerSecond = perSecond * this.received;
+    this.stats.drawnPerSecond = perSecond * this.acknowledged;
+    this.bytes = this.received = this.acknowledged = 0;
     this.statsAt = now;
     this.around.post({ kind: 'stats', stats: { ...this.stats } });
   }

@@ -80,7 +80,7 @@ export class Panel {
     const trip = stats.roundTripOf === 'nothing' || !live ? '–' : milliseconds(stats.roundTripMs);
     setText('round-trip', stats.roundTripOf === 'command' || trip === '–' ? trip : `${trip} (idle)`);
     setText('ack-lag', live ? milliseconds(stats.ackLagMs) : '–');
-    setText('frames', `${stats.framesReceived} (${stats.framesSkipped} skipped)`);
+    setText('frames', `${stats.framesPerSecond.toFixed(0)} in, ${stats.drawnPerSecond.toFixed(0)} drawn /s`);
     setText('bandwidth', bytesPerSecond(stats.bytesPerSecond));
   }
 

@@ -3,9 +3,11 @@ import {
   ConeGeometry,
   CylinderGeometry,
   DynamicDrawUsage,
+  GreaterDepth,
   Group,
   InstancedMesh,
   Matrix4,
+  MeshBasicMaterial,
   MeshStandardMaterial,
   Quaternion,
   Vector3,
@@ -19,11 +21,19 @@ export class ForceArrows {
   readonly group = new Group();
   private readonly shafts: InstancedMesh;
   private readonly heads: InstancedMesh;
+  private readonly veiled: InstancedMesh[] = [];
   private largest = 0; // smoothed, so that lengths do not jump
   count = 0;
 
   constructor() {
     const material = new MeshStandardMaterial({ color: '#e0245e', roughness: 0.35, emissive: '#7a0b30' });
+    const veil = new MeshBasicMaterial({
+      color: '#ff5c8a',
+      transparent: true,
+      opacity: 0.4,
+      depthFunc: GreaterDepth,
+      depthWrite: false,
+    });
     this.shafts = new InstancedMesh(new CylinderGeometry(1, 1, 1, 10).translate(0, 0.5, 0), material, kMost);
     this.heads = new InstancedMesh(new ConeGeometry(1, 1, 16).translate(0, 0.5, 0), material, kMost);
     for (const mesh of [this.shafts, this.heads]) {
@@ -31,6 +41,15 @@ export class ForceArrows {
       mesh.frustumCulled = false;
       mesh.count = 0;
       this.group.add(mesh);
+
+      // what a body hides shines through it
+      const hidden = new InstancedMesh(mesh.geometry, veil, kMost);
+      hidden.instanceMatrix = mesh.instanceMatrix;
+      hidden.frustumCulled = false;
+      hidden.count = 0;
+      hidden.renderOrder = 1;
+      this.veiled.push(hidden);
+      this.group.add(hidden);
     }
   }
 
@@ -66,5 +85,6 @@ export class ForceArrows {
       mesh.count = this.count;
       mesh.instanceMatrix.needsUpdate = true;
     }
+    for (const mesh of this.veiled) mesh.count = this.count;
   }
 }

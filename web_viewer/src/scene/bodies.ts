@@ -37,14 +37,15 @@ export class Bodies {
   private materials: Material[] = [];
   private selected = '';
 
-  constructor() {
+  // `plain`: without the costly part of the shading
+  constructor(private readonly plain: boolean) {
     this.root.add(this.arrows.group);
   }
 
   build(world: WorldInfo): void {
     this.clear();
     this.rigid = world.rigid.map((info, index) => this.buildRigid(info, index));
-    this.soft = world.soft.map((info) => new SoftBody(info));
+    this.soft = world.soft.map((info) => new SoftBody(info, this.plain));
     for (const body of this.rigid) this.root.add(body.group);
     for (const body of this.soft) this.root.add(body.mesh);
   }
@@ -114,7 +115,7 @@ export class Bodies {
     const group = new Group();
     group.visible = false;
     group.name = info.name;
-    const material = rigidMaterial(info.motion, index);
+    const material = rigidMaterial(info.motion, index, this.plain);
     this.materials.push(material);
     for (const shape of info.shapes) {
       const geometry = shapeGeometry(shape.geometry);
@@ -185,13 +186,13 @@ export class Bodies {
   }
 }
 
-function rigidMaterial(motion: Motion, index: number): MeshPhysicalMaterial {
-  if (motion === 'FIXED') return new MeshPhysicalMaterial({ color: '#d9d4cb', roughness: 0.72 });
+function rigidMaterial(motion: Motion, index: number, plain: boolean): MeshPhysicalMaterial {
+  if (motion === 'FIXED') return new MeshPhysicalMaterial({ color: '#cdc6bb', roughness: 0.82 });
   const color = motion === 'KINEMATIC' ? '#ff7a3d' : kFree[index % kFree.length];
   return new MeshPhysicalMaterial({
     color,
-    roughness: 0.38,
-    clearcoat: 0.6,
+    roughness: 0.42,
+    clearcoat: plain ? 0 : 0.5,
     clearcoatRoughness: 0.25,
     emissive: color,
     emissiveIntensity: 0,

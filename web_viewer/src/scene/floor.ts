@@ -35,7 +35,7 @@ export function makeFloor(size: number, cell: number, solid: boolean): Group {
       }
       void main() {
         float fade = smoothstep(1.0, 0.15, length(at) / reach);
-        float drawn = max(0.3 * lines(at / cell), 0.55 * lines(at / (5.0 * cell)));
+        float drawn = max(0.16 * lines(at / cell), 0.3 * lines(at / (5.0 * cell)));
         gl_FragColor = vec4(mix(ground, line, drawn), fade * max(cover, drawn));
         #include <colorspace_fragment>
       }`,

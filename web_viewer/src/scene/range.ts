@@ -39,9 +39,10 @@ export class AutoRange {
     const time = wanted > this.spread ? kOpen : kClose;
     this.spread += (wanted - this.spread) * (1 - Math.exp(-Math.max(0, seconds) / time));
 
-    // up as soon as it is exceeded, down only well below the next smaller round number
+    // up as soon as it is exceeded, down only where there is room to spare
+    const roomy = this.spread < 1.05 * this.quiet ? this.quiet : roundUp(1.2 * this.spread);
     if (this.spread > this.shown) this.shown = roundUp(this.spread);
-    else if (this.spread < 0.8 * roundDown(this.shown)) this.shown = Math.max(this.quiet, roundUp(this.spread));
+    else if (roomy < this.shown) this.shown = roomy;
   }
 }
 
@@ -57,14 +58,8 @@ export function referenceValue(measure: MeasureId): number {
 // the smallest of 1, 1.5, 2, 3, 5, 7 · 10ⁿ that is not below x
 export function roundUp(x: number): number {
   const power = 10 ** Math.floor(Math.log10(x));
-  for (const step of kSteps) if (step * power >= x * (1 - 1e-9)) return step * power;
+  for (const step of kSteps) if (step * power >= x * (1 - 1e-9)) return Number((step * power).toPrecision(12));
   return 10 * power;
-}
-
-function roundDown(x: number): number {
-  const power = 10 ** Math.floor(Math.log10(x * (1 - 1e-9)));
-  for (const step of [...kSteps].reverse()) if (step * power < x * (1 - 1e-9)) return step * power;
-  return 0.7 * power;
 }
 
 const kSteps = [1, 1.5, 2, 3, 5, 7];

@@ -22,7 +22,10 @@ export class SoftBody {
   private readonly table: DataTexture;
   private diverging = false;
 
-  constructor(readonly info: SoftInfo) {
+  constructor(
+    readonly info: SoftInfo,
+    plain: boolean,
+  ) {
     const geometry = new BufferGeometry();
     geometry.setIndex(new BufferAttribute(info.indices, 1));
     this.table = new DataTexture(colorTable(sequentialColor), kTableSize, 1, RGBAFormat);
@@ -31,10 +34,10 @@ export class SoftBody {
     this.table.needsUpdate = true;
     const material = new MeshPhysicalMaterial({
       map: this.table,
-      roughness: 0.42,
-      clearcoat: 0.35,
-      clearcoatRoughness: 0.35,
-      envMapIntensity: 0.75,
+      roughness: 0.46,
+      clearcoat: plain ? 0 : 0.25,
+      clearcoatRoughness: 0.4,
+      envMapIntensity: 0.9,
     });
     this.mesh = new Mesh(geometry, material);
     this.mesh.castShadow = this.mesh.receiveShadow = true;

@@ -1,11 +1,11 @@
 // The stage: renderer, light, camera, and as much resolution as the machine can afford. Draws only when asked to.
 import {
-  ACESFilmicToneMapping,
   Box3,
   Color,
   DirectionalLight,
   HemisphereLight,
-  PCFSoftShadowMap,
+  NeutralToneMapping,
+  PCFShadowMap,
   PerspectiveCamera,
   PMREMGenerator,
   Scene,
@@ -20,7 +20,8 @@ export class Stage {
   readonly camera = new PerspectiveCamera(32, 1, 0.01, 50);
   readonly renderer: WebGLRenderer;
   readonly controls: OrbitControls;
-  private readonly sun = new DirectionalLight('#fff4e6', 2.4);
+  readonly software: boolean; // no graphics card: costly shading is left out
+  private readonly sun = new DirectionalLight('#fff2e2', 2.3);
   private home = new Box3(new Vector3(-0.2, -0.2, 0), new Vector3(0.2, 0.2, 0.2));
   private needsDraw = true;
   private pixelRatio: number;
@@ -36,25 +37,27 @@ export class Stage {
     quality: number,
   ) {
     this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true, powerPreference: 'high-performance' });
-    this.renderer.toneMapping = ACESFilmicToneMapping;
-    this.renderer.toneMappingExposure = 0.95;
+    // keeps hues, so that colours on a body match the legend
+    this.renderer.toneMapping = NeutralToneMapping;
+    this.renderer.toneMappingExposure = 0.98;
     this.renderer.shadowMap.enabled = true;
-    this.renderer.shadowMap.type = PCFSoftShadowMap;
+    this.renderer.shadowMap.type = PCFShadowMap;
+    this.software = isSoftware(this.renderer);
     this.fixedPixelRatio = quality;
     this.pixelRatio = quality || Math.min(2, window.devicePixelRatio || 1);
 
     const pmrem = new PMREMGenerator(this.renderer);
     this.scene.environment = pmrem.fromScene(new RoomEnvironment(), 0.03).texture;
-    this.scene.environmentIntensity = 0.5;
+    this.scene.environmentIntensity = 0.42;
     pmrem.dispose();
 
     // a warm key light that casts the shadows, and a cool sky
     this.sun.castShadow = true;
-    this.sun.shadow.mapSize.set(2048, 2048);
-    this.sun.shadow.radius = 5;
+    this.sun.shadow.mapSize.setScalar(this.software ? 768 : 2048);
+    this.sun.shadow.radius = this.software ? 2.5 : 6;
     this.sun.shadow.normalBias = 0.0006;
     this.sun.shadow.bias = -0.0003;
-    this.scene.add(this.sun, this.sun.target, new HemisphereLight(new Color('#eaf2ff'), new Color('#b9b2a8'), 0.55));
+    this.scene.add(this.sun, this.sun.target, new HemisphereLight(new Color('#eaf2ff'), new Color('#b9b2a8'), 0.35));
 
     this.camera.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.camera, canvas);
@@ -85,8 +88,8 @@ export class Stage {
     const free = this.freeAspect();
     const vertical = (this.camera.fov * Math.PI) / 180;
     const horizontal = 2 * Math.atan(Math.tan(vertical / 2) * Math.min(1, free));
-    const distance = (0.92 * radius) / Math.sin(Math.min(vertical, horizontal) / 2);
-    const direction = new Vector3(0.42, -1, 0.5).normalize();
+    const distance = (1.2 * radius) / Math.sin(Math.min(vertical, horizontal) / 2);
+    const direction = new Vector3(1, -0.62, 0.5).normalize();
     this.controls.target.copy(centre);
     this.camera.position.copy(centre).addScaledVector(direction, distance);
     this.camera.near = distance / 100;
@@ -97,7 +100,7 @@ export class Stage {
     this.controls.update();
 
     const reach = 2.2 * radius;
-    this.sun.position.copy(centre).add(new Vector3(-0.55, -0.5, 1.25).multiplyScalar(3 * radius));
+    this.sun.position.copy(centre).add(new Vector3(-0.2, -0.75, 1.25).multiplyScalar(3 * radius));
     this.sun.target.position.copy(centre);
     const eye = this.sun.shadow.camera;
     [eye.left, eye.right, eye.top, eye.bottom, eye.near, eye.far] = [-reach, reach, reach, -reach, 0.1 * radius, 9 * radius];
@@ -163,4 +166,11 @@ export class Stage {
     this.camera.updateProjectionMatrix();
     this.invalidate();
   }
+}
+
+function isSoftware(renderer: WebGLRenderer): boolean {
+  const gl = renderer.getContext();
+  const info = gl.getExtension('WEBGL_debug_renderer_info');
+  const name = String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+  return /swiftshader|llvmpipe|softpipe|software/i.test(name);
 }

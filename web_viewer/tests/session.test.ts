@@ -1,0 +1,207 @@
+import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ClientMessageSchema, ServerMessageSchema, type ClientMessage } from '../src/gen/pliant/v1/gateway_pb';
+import type { Connection, FrameInfo, ToPage } from '../src/link/messages';
+import { kProtocol, Session } from '../src/link/session';
+
+type Answer = NonNullable<MessageInitShape<typeof ServerMessageSchema>['message']>;
+
+// a socket whose other end is the test
+class Socket {
+  readyState = 0;
+  binaryType = '';
+  protocol = '';
+  sent: ClientMessage[] = [];
+  onopen: (() => void) | null = null;
+  onmessage: ((event: { data: unknown }) => void) | null = null;
+  onclose: ((event: { code: number; reason: string }) => void) | null = null;
+
+  send(bytes: Uint8Array): void {
+    this.sent.push(fromBinary(ClientMessageSchema, bytes));
+  }
+  close(): void {
+    this.readyState = 3;
+  }
+  open(protocol = kProtocol): void {
+    this.readyState = 1;
+    this.protocol = protocol;
+    this.onopen?.();
+  }
+  fail(code = 1006, reason = ''): void {
+    this.readyState = 3;
+    this.onclose?.({ code, reason });
+  }
+  say(message: Answer, requestId = 0n): void {
+    const bytes = toBinary(ServerMessageSchema, create(ServerMessageSchema, { requestId, message }));
+    this.onmessage?.({ data: bytes.slice().buffer });
+  }
+  // answers the last request of a kind
+  async reply(kind: ClientMessage['message']['case'], message: Answer): Promise<void> {
+    await vi.waitFor(() => expect(this.asked(kind)).toBeDefined());
+    this.say(message, this.asked(kind)!.requestId);
+    await Promise.resolve();
+  }
+  asked(kind: ClientMessage['message']['case']): ClientMessage | undefined {
+    return this.sent.filter(({ message }) => message.case === kind).at(-1);
+  }
+}
+
+let sockets: Socket[];
+let posted: ToPage[];
+let healthy: boolean;
+let session: Session;
+
+beforeEach(() => {
+  vi.useFakeTimers({ shouldAdvanceTime: true });
+  [sockets, posted, healthy] = [[], [], false];
+  session = new Session({
+    openSocket: () => {
+      sockets.push(new Socket());
+      return sockets.at(-1) as unknown as WebSocket;
+    },
+    healthy: () => Promise.resolve(healthy),
+    post: (message) => posted.push(message),
+    now: () => performance.now(),
+  });
+  session.receive({
+    kind: 'start',
+    socketUrl: 'ws://host:1/ws',
+    healthUrl: 'http://host:1/healthz',
+    world: '',
+    client: 'viewer-test',
+    measure: 1,
+  });
+});
+
+afterEach(() => vi.useRealTimers());
+
+function connection(): Connection {
+  const last = posted.filter((message) => message.kind === 'connection').at(-1);
+  return (last as { connection: Connection }).connection;
+}
+
+function frames(): FrameInfo[] {
+  return posted.flatMap((message) => (message.kind === 'frame' ? [message.frame] : []));
+}
+
+async function goLive(socket: Socket): Promise<void> {
+  socket.open();
+  await socket.reply('hello', { case: 'welcome', value: { version: '1', defaultWorld: 'worlds/default' } });
+  const bodies = [{ name: 'paddle', motion: 2 }];
+  await socket.reply('describeWorld', { case: 'description', value: { name: 'worlds/default', rigidBodies: bodies } });
+  await vi.waitFor(() => expect(connection().state).toBe('live'));
+}
+
+function frame(id: number): Answer {
+  return { case: 'stream', value: { message: { case: 'frame', value: { frame: BigInt(id), step: BigInt(id), epoch: 1 } } } };
+}
+
+describe('a session', () => {
+  test('greets, asks what there is to see, and subscribes', async () => {
+    await goLive(sockets[0]);
+    expect(sockets[0].sent.map(({ message }) => message.case)).toEqual(['hello', 'describeWorld', 'subscribe']);
+    expect(posted.find((message) => message.kind === 'world')).toBeDefined();
+  });
+
+  test('gives the page one frame at a time, the latest, and acknowledges what was drawn', async () => {
+    await goLive(sockets[0]);
+    for (const id of [1, 2, 3]) sockets[0].say(frame(id));
+    expect(frames().map((each) => each.frame)).toEqual([1]);
+    session.receive({ kind: 'drawn', frame: 1, buffers: [] });
+    expect(frames().map((each) => each.frame)).toEqual([1, 3]);
+    const ack = sockets[0].asked('subscribe')!.message.value as { message: { case: string; value: { frame: bigint } } };
+    expect(ack.message).toMatchObject({ case: 'ack', value: { frame: 1n } });
+  });
+
+  test('connects again after the server went away, and describes the world again', async () => {
+    await goLive(sockets[0]);
+    sockets[0].fail(1001);
+    expect(connection()).toMatchObject({ state: 'lost', text: 'The server is shutting down.' });
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(sockets).toHaveLength(2);
+    await goLive(sockets[1]);
+    expect(posted.filter((message) => message.kind === 'world')).toHaveLength(2);
+  });
+
+  test('never acknowledges a frame of the connection before', async () => {
+    await goLive(sockets[0]);
+    sockets[0].say(frame(7));
+    sockets[0].fail();
+    await vi.advanceTimersByTimeAsync(1000);
+    await goLive(sockets[1]);
+    session.receive({ kind: 'drawn', frame: 7, buffers: [] });
+    expect(sockets[1].sent.filter(({ message }) => message.case === 'subscribe')).toHaveLength(1);
+    sockets[1].say(frame(1));
+    expect(frames().at(-1)!.frame).toBe(1);
+  });
+
+  test('says that no server is there', async () => {
+    sockets[0].fail();
+    await vi.waitFor(() => expect(connection().state).toBe('lost'));
+    expect(connection().text).toContain('No Pliant server answers at host:1');
+  });
+
+  test('says that the server is there and refuses', async () => {
+    healthy = true;
+    sockets[0].fail();
+    await vi.waitFor(() => expect(connection().state).toBe('lost'));
+    expect(connection().text).toContain('refuses the viewer');
+  });
+
+  test('says that the server speaks something else', async () => {
+    sockets[0].open('');
+    await vi.waitFor(() => expect(connection().state).toBe('lost'));
+    expect(connection().text).toContain(kProtocol);
+  });
+
+  test('waits for a world where there is none, and shows it when it comes', async () => {
+    sockets[0].open();
+    await sockets[0].reply('hello', { case: 'welcome', value: { version: '1' } });
+    await sockets[0].reply('listWorlds', { case: 'worlds', value: {} });
+    await vi.waitFor(() => expect(connection().state).toBe('no_world'));
+    sockets[0].sent = [];
+    await vi.advanceTimersByTimeAsync(2100);
+    await goLive(sockets[0]);
+  });
+
+  test('waits longer between attempts, but never longer than 6 s', async () => {
+    const waits: number[] = [];
+    for (let i = 0; i < 12; ++i) {
+      sockets.at(-1)!.fail();
+      await vi.waitFor(() => expect(connection().state).toBe('lost'));
+      waits.push(connection().retryInMs);
+      await vi.advanceTimersByTimeAsync(connection().retryInMs + 5);
+    }
+    expect(waits[0]).toBeLessThan(400);
+    expect(waits[11]).toBeGreaterThan(3900);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(6000);
+  });
+
+  test('passes on what the server says about a call', async () => {
+    await goLive(sockets[0]);
+    session.receive({ kind: 'call', id: 3, call: { op: 'reset' } });
+    await sockets[0].reply('resetWorld', { case: 'status', value: { code: 9, message: 'not now' } });
+    await vi.waitFor(() => expect(posted.at(-1)).toEqual({ kind: 'reply', id: 3, error: 'not now' }));
+  });
+
+  test('drives under a lease, and never repeats a command after a reconnect', async () => {
+    await goLive(sockets[0]);
+    session.receive({ kind: 'drive', target: 'paddle', twist: { linear: [1, 0, 0], angular: [0, 0, 0] } });
+    await sockets[0].reply('acquireLease', { case: 'lease', value: { leaseId: 'L', target: 'paddle' } });
+    await vi.waitFor(() => expect(sockets[0].asked('command')).toBeDefined());
+    sockets[0].fail();
+    await vi.advanceTimersByTimeAsync(1000);
+    await goLive(sockets[1]);
+    session.tick();
+    expect(sockets[1].asked('command')).toBeUndefined();
+    expect(sockets[1].asked('acquireLease')).toBeUndefined();
+  });
+
+  test('drops a connection that fell silent', async () => {
+    await goLive(sockets[0]);
+    await vi.advanceTimersByTimeAsync(6500);
+    session.tick();
+    expect(sockets[0].readyState).toBe(3);
+    expect(connection()).toMatchObject({ state: 'lost', text: 'The server went silent.' });
+  });
+});

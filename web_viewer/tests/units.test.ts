@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { Measure } from '../src/link/messages';
+import { quantity } from '../src/panel/legend';
+import { milliseconds, newtons, trimmed, withPrefix } from '../src/panel/units';
+
+test('numbers carry a prefix and no tail of zeros', () => {
+  expect(withPrefix(50000, 'Pa')).toBe('50 kPa');
+  expect(withPrefix(0, 'Pa')).toBe('0 Pa');
+  expect(withPrefix(1234567, 'Pa')).toBe('1.23 MPa');
+  expect(trimmed(0.025, 3)).toBe('0.025');
+  expect(trimmed(20, 3)).toBe('20');
+});
+
+test('times and forces keep a steady number of digits', () => {
+  expect(milliseconds(1.234)).toBe('1.23 ms');
+  expect(milliseconds(44.4)).toBe('44 ms');
+  expect(milliseconds(NaN)).toBe('–');
+  expect(newtons(5.136)).toBe('5.14 N');
+  expect(newtons(51.36)).toBe('51.4 N');
+});
+
+test('each measure is shown in its unit', () => {
+  expect(quantity(Measure.strain, 0.0525, '')).toBe('5.25 %');
+  expect(quantity(Measure.stress, 1500, 'Pa')).toBe('1.5 kPa');
+  expect(quantity(Measure.volume, 0.985, '')).toBe('0.985');
+});
