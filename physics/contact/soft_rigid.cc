@@ -114,11 +114,10 @@ bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x, const S
   return is_found;
 }
 
-// Any other shape: its own vertices and a grid of 8 × 8 tell where it enters; the distance changes no faster than the
-// position.
+// Any other shape: a grid on the triangle and the shape's own vertices near it tell where it enters.
 bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x, const SignedDistance* at_vertices,
                            double noticeable, double margin, DeepestPoint* deepest) {
-  constexpr int kSides = 8;
+  constexpr int kSides = 4;
   double best = std::min({at_vertices[0].distance, at_vertices[1].distance, at_vertices[2].distance}) - noticeable;
   best = std::min(best, margin);
   bool is_found = false;
@@ -129,16 +128,17 @@ bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x, const
     *deepest = {weights, field};
     is_found = true;
   };
-  for (int i = 0; i <= kSides; ++i)
+  for (int i = 0; i < kSides; ++i)
     for (int j = 0; j <= kSides - i; ++j)
-      consider(Vector3d(i, j, kSides - i - j) / kSides);
+      if (j < kSides && i + j > 0) consider(Vector3d(i, j, kSides - i - j) / kSides);
   AxisAlignedBox box;
   for (int k = 0; k < 3; ++k) box.Include(x[k]);
   box.Grow(std::max(margin, -best));
   shape.bvh->VisitOverlaps(box, [&](int triangle) {
     for (int v : shape.bvh->triangle(triangle)) {
-      const TrianglePoint at = FindClosestPointOnTriangle(shape.mesh->vertices[v], x[0], x[1], x[2]);
-      consider(at.weights);
+      const Vector3d& vertex = shape.mesh->vertices[v];
+      if (!(vertex.array() >= box.lower.array()).all() || !(vertex.array() <= box.upper.array()).all()) continue;
+      consider(FindClosestPointOnTriangle(vertex, x[0], x[1], x[2]).weights);
     }
   });
   return is_found;

@@ -31,14 +31,13 @@ Vector3d FindFacingNormal(const SoftSurface& surface, int triangle, TriangleFeat
   Vector3d sum = bvh.face_normal(triangle);
   const auto consider = [&](int other) {
     const Vector3d& n = bvh.face_normal(other);
-    if (n.dot(own) < -0.1 && (n - sum).squaredNorm() > 1e-20) sum += n;
+    if (n.dot(own) < -0.1) sum += n;
   };
   if (code >= 4) {
     const TriangleBvh::Edge& edge = bvh.edges()[bvh.edge_index(triangle, code - 4)];
     for (int other : edge.triangles)
       if (other >= 0 && other != triangle) consider(other);
   } else {
-    // each distinct direction around the vertex once
     for (const auto& [other, corner] : surface.around(surface.triangle(triangle)[code - 1]))
       if (other != triangle) consider(other);
   }

@@ -142,7 +142,8 @@ class ExpandingPolytope {
 
  private:
   static constexpr int kMaxVertices = 128;
-  static constexpr int kMaxFaces = 2 * kMaxVertices;
+  // while a vertex is added, the faces it replaces and those of its fan are there together
+  static constexpr int kMaxFaces = 4 * kMaxVertices;
 
   struct Face {
     int v[3];
@@ -222,40 +223,40 @@ class ExpandingPolytope {
 
   // replaces the faces that see the vertex by a fan around it; false, with nothing changed, when that would degenerate
   bool Add(const Vertex& vertex) {
-    const std::array<Face, kMaxFaces> before = faces_;
-    const int num_before = num_faces_;
-    struct {
-      int from, to;
-    } horizon[3 * kMaxFaces];
-    int num_horizon = 0, kept = 0;
-    for (int f = 0; f < num_before; ++f) {
-      const Face face = before[f];
-      if (face.n.dot(vertex.w) - face.offset <= 1e-13 * size_) {
-        faces_[kept++] = face;
-        continue;
-      }
+    const auto sees = [&](const Face& face) { return face.n.dot(vertex.w) - face.offset > 1e-13 * size_; };
+    int num_horizon = 0, num_seen = 0;
+    for (int f = 0; f < num_faces_; ++f) {
+      if (!sees(faces_[f])) continue;
+      ++num_seen;
       // an edge between two faces that go is no horizon
       for (int e = 0; e < 3; ++e) {
-        const int from = face.v[e], to = face.v[(e + 1) % 3];
+        const int from = faces_[f].v[e], to = faces_[f].v[(e + 1) % 3];
         int twin = 0;
-        while (twin < num_horizon && !(horizon[twin].from == to && horizon[twin].to == from)) ++twin;
+        while (twin < num_horizon && !(horizon_[twin].from == to && horizon_[twin].to == from)) ++twin;
         if (twin < num_horizon) {
-          horizon[twin] = horizon[--num_horizon];
+          horizon_[twin] = horizon_[--num_horizon];
         } else {
-          horizon[num_horizon++] = {from, to};
+          horizon_[num_horizon++] = {from, to};
         }
       }
     }
-    num_faces_ = kept;
     vertices_[num_vertices_] = vertex;
-    bool is_sound = num_horizon >= 3 && kept > 0;
+    const int num_before = num_faces_;
+    bool is_sound = num_horizon >= 3 && num_seen < num_before;
     for (int e = 0; is_sound && e < num_horizon; ++e)
-      is_sound = AddFace(horizon[e].from, horizon[e].to, num_vertices_);
+      is_sound = AddFace(horizon_[e].from, horizon_[e].to, num_vertices_);
     if (!is_sound) {
-      faces_ = before;
       num_faces_ = num_before;
       return false;
     }
+    // close the gaps of the faces that go
+    int kept = 0;
+    for (int f = 0; f < num_faces_; ++f) {
+      if (f < num_before && sees(faces_[f])) continue;
+      if (kept != f) faces_[kept] = faces_[f];
+      ++kept;
+    }
+    num_faces_ = kept;
     ++num_vertices_;
     return true;
   }
@@ -274,6 +275,9 @@ class ExpandingPolytope {
   const double size_;
   std::array<Vertex, kMaxVertices + 1> vertices_;
   std::array<Face, kMaxFaces> faces_;
+  struct {
+    int from, to;
+  } horizon_[3 * kMaxFaces];
   int num_vertices_ = 0, num_faces_ = 0;
   ConvexDistance flat_{};
 };

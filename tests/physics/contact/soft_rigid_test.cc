@@ -32,9 +32,8 @@ TEST(SoftRigid, BoxRestingOnHalfSpaceTouchesWithAllItsBottomVerticesAtEqualGaps)
       EXPECT_NEAR(point.p_W.z(), gap, 1e-16);
       area += point.area;
     }
-    // the bottom, and a third of each wall triangle by its vertices on the border: 16 columns of two triangles, three
-    // bottom corners between them
-    EXPECT_NEAR(area, 0.04 + 16 * 3.0 / 3 * 0.5 * 0.05 * 0.05, 1e-15);
+    // the bottom, and a third of every wall triangle for each of its corners on the border: three in each of 16 columns
+    EXPECT_NEAR(area, 0.04 + 16 * 3 * (0.5 * 0.05 * 0.05) / 3, 1e-15);
   }
 }
 
@@ -116,6 +115,46 @@ TEST(SoftRigid, PrescribedVerticesMakeNoContactWithWhatCannotMove) {
       if (surface.vertices[i].x() < -0.09) block->prescribed.push_back(i);
     world.model.blocks[world.model.bodies[soft].block] = block;
     EXPECT_EQ(world.Detect().size(), motion == Motion::kFree ? 25u : 20u);
+  }
+}
+
+TEST(SoftRigid, SpikeOfAMeshPokingALargeTriangleMakesOneContactInside) {
+  // a flat plate with one vertex of its underside pulled down: no convex body
+  TriangleMesh mesh = MakeBoxSurface({0.1, 0.1, 0.05}, 2);
+  for (Vector3d& p : mesh.vertices)
+    if (p.z() < 0 && std::abs(p.x()) < 0.01 && std::abs(p.y()) < 0.01) p.z() -= 0.05;
+  const SurfaceMesh spike{std::make_shared<TriangleMesh>(mesh), std::make_shared<TriangleBvh>(mesh)};
+  for (double gap : {1e-3, -1e-3}) {
+    ContactWorld world;
+    world.AddSoft(MakeBoxSurface({0.2, 0.2, 0.2}, 1), At(0, 0, 0));
+    world.AddRigid(spike, At(0.05, 0.02, 0.1 + 0.075 + gap));
+    const auto contacts = world.Detect();
+    ASSERT_EQ(contacts.size(), 1u) << gap;
+    EXPECT_NEAR((Normal(contacts[0]) - Vector3d::UnitZ()).norm(), 0, 1e-9);
+    EXPECT_NEAR((contacts[0].p_W - Vector3d(0.05, 0.02, 0.1)).norm(), 0, 1e-3);
+    EXPECT_LT(std::abs(contacts[0].gap - gap), 0.5e-3);
+  }
+}
+
+TEST(SoftRigid, SwappedBodiesGiveMirroredContacts) {
+  const TriangleMesh ball = MakeBallSurface(0.05, 2);
+  const RigidTransform X_WSoft = At(0.01, 0.005, 0.045), X_WRigid = Posed({0, 0, -0.02}, {0.1, 0.2, 0.3});
+  ContactWorld world, swapped;
+  world.AddSoft(ball, X_WSoft);
+  world.AddRigid(Box{{0.03, 0.04, 0.02}}, X_WRigid);
+  swapped.AddRigid(Box{{0.03, 0.04, 0.02}}, X_WRigid);
+  swapped.AddSoft(ball, X_WSoft);
+  const auto contacts = world.Detect(), mirrored = swapped.Detect();
+  ASSERT_GT(contacts.size(), 3u);
+  ASSERT_EQ(contacts.size(), mirrored.size());
+  for (const ContactPoint& point : contacts) {
+    EXPECT_EQ(point.a.block, 0);
+    EXPECT_EQ(point.b.block, 1);
+    const bool is_found = std::any_of(mirrored.begin(), mirrored.end(), [&](const ContactPoint& other) {
+      return other.p_W == point.p_W && Normal(other) == -Normal(point) && other.gap == point.gap &&
+             other.b.nodes == point.a.nodes && other.b.weights == point.a.weights && other.b.block == 1;
+    });
+    EXPECT_TRUE(is_found);
   }
 }
 
