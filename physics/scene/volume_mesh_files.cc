@@ -41,7 +41,7 @@ std::string GuessFileKind(std::string_view bytes) {
   const std::string_view start = bytes.substr(0, 4096);
   const std::string_view word = FirstWord(start);
   if (IsBinaryStl(bytes)) return "an STL surface";
-  if (word == "solid" && Contains(start, "facet")) return "an STL surface";
+  if (word == "solid" && (Contains(start, "facet") || Contains(start, "endsolid"))) return "an STL surface";
   if (word == "ply") return "a PLY surface";
   if (word == "OFF" || word == "COFF") return "an OFF surface";
   if (start.starts_with("glTF") || (word.substr(0, 1) == "{" && Contains(start, "\"asset\""))) return "a glTF surface";

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "physics/scene/surface_mesh_files.h"
+
+namespace pliant::physics {
+
+// The readers behind ReadSurfaceMesh: triangles as the file has them, vertices not joined.
+absl::StatusOr<SurfaceMeshFile> ReadTextStl(std::string_view bytes, const std::string& name);
+absl::StatusOr<SurfaceMeshFile> ReadBinaryStl(std::string_view bytes, const std::string& name);
+absl::StatusOr<SurfaceMeshFile> ReadObj(std::string_view bytes, const std::string& name);
+// glTF and PLY; `extension` "gltf", "glb" or "ply". No other file is opened.
+absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std::string& name, const std::string& extension);
+
+}  // namespace pliant::physics

@@ -1,0 +1,109 @@
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <yaml-cpp/yaml.h>
+
+#include "gtest/gtest.h"
+#include "physics/geometry/mesh_checks.h"
+#include "physics/scene/surface_mesh_files.h"
+#include "physics/scene/volume_mesh_files.h"
+
+// Meshes of other projects, which are not kept here: a folder with manifest.json, an array `files` of {file, mesh: {verts,
+// cells: {"10": tetrahedra}, volume, neg_tets, surf_tris}}, found through PLIANT_ASSETS or beside the sources.
+
+namespace pliant::physics {
+namespace {
+
+std::string FindAssets() {
+  if (const char* folder = std::getenv("PLIANT_ASSETS")) return folder;
+  return std::string(PLIANT_SOURCE_DIR) + "/../shared/assets";
+}
+
+bool IsAbout(double a, double b, double relative) { return std::abs(a - b) <= relative * std::abs(b); }
+
+class MeshAssets : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = FindAssets();
+    if (!std::filesystem::exists(folder_ + "/manifest.json")) {
+      GTEST_SKIP() << "no meshes to compare with: " << folder_ << "/manifest.json is not there; set PLIANT_ASSETS";
+    }
+    manifest_ = YAML::LoadFile(folder_ + "/manifest.json")["files"];
+  }
+
+  std::string folder_;
+  YAML::Node manifest_;
+};
+
+TEST_F(MeshAssets, VolumeMeshesAgreeWithTheManifest) {
+  int compared = 0;
+  for (const YAML::Node& entry : manifest_) {
+    const std::string name = entry["file"].as<std::string>();
+    if (!name.ends_with(".vtk") && !name.ends_with(".msh")) continue;
+    const auto bytes = ReadMeshFileBytes(folder_ + "/" + name);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    const auto file = ReadVolumeMesh(*bytes, name);
+    const YAML::Node expected = entry["mesh"];
+    // binary files and those the manifest's own reader failed on need only be read or refused without a crash; it also
+    // mistook a list of elements without its header for cells
+    if (!expected || !expected["cells"]) continue;
+    if (!expected["volume"]) {
+      if (!expected["cells"]["vtk5"]) {
+        EXPECT_FALSE(file.ok()) << name;
+        ++compared;
+      }
+      continue;
+    }
+    ASSERT_TRUE(file.ok()) << file.status();
+    const TetrahedralMesh& mesh = file->mesh;
+    EXPECT_EQ(mesh.vertices.size(), expected["verts"].as<std::size_t>()) << name;
+    EXPECT_EQ(mesh.tetrahedra.size(), expected["cells"]["10"].as<std::size_t>()) << name;
+    EXPECT_EQ(ExtractBoundary(mesh).triangles.size(), expected["surf_tris"].as<std::size_t>()) << name;
+    std::size_t inverted = 0;
+    std::size_t unused = 0;
+    for (const MeshDefect& defect : FindDefects(mesh)) {
+      if (defect.kind == MeshDefectKind::kInverted) inverted = defect.ids.size();
+      if (defect.kind == MeshDefectKind::kUnusedVertex) unused = defect.ids.size();
+      EXPECT_NE(defect.kind, MeshDefectKind::kDegenerate) << name;
+    }
+    EXPECT_EQ(inverted, expected["neg_tets"].as<std::size_t>()) << name;
+    EXPECT_EQ(unused, expected["unused"].as<std::size_t>()) << name;
+    // the manifest's volume is the sum of what is positive or of all; they agree where nothing is inverted
+    if (inverted == 0) {
+      EXPECT_TRUE(IsAbout(CalcVolume(mesh), expected["volume"].as<double>(), 1e-9)) << name << ": " << CalcVolume(mesh);
+    }
+    ++compared;
+  }
+  EXPECT_GT(compared, 50);
+}
+
+TEST_F(MeshAssets, SurfaceMeshesAgreeWithTheManifest) {
+  int compared = 0;
+  for (const YAML::Node& entry : manifest_) {
+    const std::string name = entry["file"].as<std::string>();
+    std::string extension = std::filesystem::path(name).extension().string();
+    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (extension != ".stl" && extension != ".obj") continue;
+    const auto bytes = ReadMeshFileBytes(folder_ + "/" + name);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    const auto file = ReadSurfaceMesh(*bytes, name);
+    const YAML::Node expected = entry["mesh"];
+    if (!expected || !expected["merged"]) continue;
+    const bool closed = expected["boundary_edges"].as<int>() == 0 && expected["nonmanifold_edges"].as<int>() == 0;
+    EXPECT_EQ(file.ok(), closed) << name << ": " << file.status();
+    if (file.ok() && closed) {
+      EXPECT_EQ(file->mesh.vertices.size(), expected["merged"].as<std::size_t>()) << name;
+      EXPECT_EQ(file->mesh.triangles.size(), expected["faces"].as<std::size_t>() - expected["degenerate"].as<std::size_t>()) << name;
+    }
+    ++compared;
+  }
+  EXPECT_GT(compared, 40);
+}
+
+}  // namespace
+}  // namespace pliant::physics
