@@ -6,81 +6,14 @@
 
 #include <immintrin.h>
 
+#include "solvers/linalg/trapezoid.h"
+
 namespace pliant::solvers {
 namespace {
 
-// C (4·R × N) −= A (4·R × k) Bᵀ. The accumulators are named one by one: as an array the compiler would store them in
-// every round.
-template <int R, int N>
-inline void Tile(int k, const double* A, int lda, const double* B, int ldb, double* C, int ldc) {
-  using V = __m256d;
-  const auto load = [&](int r, int j) {
-    return r < R && j < N ? _mm256_loadu_pd(C + std::size_t(j) * ldc + 4 * r) : _mm256_setzero_pd();
-  };
-  const auto store = [&](int r, int j, V x) {
-    if (r < R && j < N) _mm256_storeu_pd(C + std::size_t(j) * ldc + 4 * r, x);
-  };
-  V c00 = load(0, 0), c10 = load(1, 0), c20 = load(2, 0), c01 = load(0, 1), c11 = load(1, 1), c21 = load(2, 1);
-  V c02 = load(0, 2), c12 = load(1, 2), c22 = load(2, 2), c03 = load(0, 3), c13 = load(1, 3), c23 = load(2, 3);
-  const V zero = _mm256_setzero_pd();
-  for (int p = 0; p < k; ++p) {
-    const V a0 = _mm256_loadu_pd(A);
-    const V a1 = R > 1 ? _mm256_loadu_pd(A + 4) : zero;
-    const V a2 = R > 2 ? _mm256_loadu_pd(A + 8) : zero;
-    const auto column = [&](int j, V& x0, V& x1, V& x2) {
-      const V b = _mm256_broadcast_sd(B + j);
-      x0 = _mm256_fnmadd_pd(a0, b, x0);
-      if constexpr (R > 1) x1 = _mm256_fnmadd_pd(a1, b, x1);
-      if constexpr (R > 2) x2 = _mm256_fnmadd_pd(a2, b, x2);
-    };
-    column(0, c00, c10, c20);
-    if constexpr (N > 1) column(1, c01, c11, c21);
-    if constexpr (N > 2) column(2, c02, c12, c22);
-    if constexpr (N > 3) column(3, c03, c13, c23);
-    A += lda;
-    B += ldb;
-  }
-  store(0, 0, c00), store(1, 0, c10), store(2, 0, c20), store(0, 1, c01), store(1, 1, c11), store(2, 1, c21);
-  store(0, 2, c02), store(1, 2, c12), store(2, 2, c22), store(0, 3, c03), store(1, 3, c13), store(2, 3, c23);
-}
-
-// what is left of the rows: fewer than four
-template <int N>
-inline void Rest(int m, int k, const double* A, int lda, const double* B, int ldb, double* C, int ldc) {
-  for (int i = 0; i < m; ++i) {
-    double acc[N];
-    for (int j = 0; j < N; ++j) acc[j] = C[std::size_t(j) * ldc + i];
-    for (int p = 0; p < k; ++p) {
-      const double a = A[std::size_t(p) * lda + i];
-      for (int j = 0; j < N; ++j) acc[j] = std::fma(-a, B[std::size_t(p) * ldb + j], acc[j]);
-    }
-    for (int j = 0; j < N; ++j) C[std::size_t(j) * ldc + i] = acc[j];
-  }
-}
-
-// a strip of N columns
-template <int N>
-inline void Strip(int m, int k, const double* A, int lda, const double* B, int ldb, double* C, int ldc) {
-  int i = 0;
-  for (; i + 12 <= m; i += 12) Tile<3, N>(k, A + i, lda, B, ldb, C + i, ldc);
-  if (i + 8 <= m) {
-    Tile<2, N>(k, A + i, lda, B, ldb, C + i, ldc);
-    i += 8;
-  }
-  if (i + 4 <= m) {
-    Tile<1, N>(k, A + i, lda, B, ldb, C + i, ldc);
-    i += 4;
-  }
-  if (i < m) Rest<N>(m - i, k, A + i, lda, B, ldb, C + i, ldc);
-}
-
-inline void StripOf(int n, int m, int k, const double* A, int lda, const double* B, int ldb, double* C, int ldc) {
-  switch (n) {
-    case 4: return Strip<4>(m, k, A, lda, B, ldb, C, ldc);
-    case 3: return Strip<3>(m, k, A, lda, B, ldb, C, ldc);
-    case 2: return Strip<2>(m, k, A, lda, B, ldb, C, ldc);
-    default: return Strip<1>(m, k, A, lda, B, ldb, C, ldc);
-  }
+// the widest kernel this machine has
+auto ChooseTrapezoid() {
+  return __builtin_cpu_supports("avx512f") ? &SubtractLowerTrapezoidAvx512 : &SubtractLowerTrapezoidAvx2;
 }
 
 // Unblocked: the k columns of a narrow panel, left to right.
@@ -106,18 +39,9 @@ constexpr int kNarrow = 4;
 
 }  // namespace
 
-void SubtractProduct(int m, int n, int k, const double* A, int lda, const double* B, int ldb, double* C, int ldc) {
-  if (m <= 0 || k <= 0) return;
-  for (int j = 0; j < n; j += 4) {
-    StripOf(std::min(4, n - j), m, k, A, lda, B + j, ldb, C + std::size_t(j) * ldc, ldc);
-  }
-}
-
-void SubtractSymmetricProduct(int n, int k, const double* A, int lda, double* C, int ldc) {
-  if (k <= 0) return;
-  for (int j = 0; j < n; j += 4) {
-    StripOf(std::min(4, n - j), n - j, k, A + j, lda, A + j, lda, C + std::size_t(j) * ldc + j, ldc);
-  }
+void SubtractLowerTrapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc) {
+  static const auto kernel = ChooseTrapezoid();
+  if (k > 0) kernel(m, n, k, A, lda, C, ldc);
 }
 
 int FactorPanel(int n, int k, double* A, int lda) {
@@ -127,11 +51,7 @@ int FactorPanel(int n, int k, double* A, int lda) {
   int failed = FactorPanel(n, left, A, lda);
   if (failed >= 0) return failed;
   double* right = A + std::size_t(left) * lda + left;
-  const double* L = A + left;
-  for (int l = 0; l < k - left; l += 4) {
-    StripOf(std::min(4, k - left - l), n - left - l, left, L + l, lda, L + l, lda,
-            right + std::size_t(l) * lda + l, lda);
-  }
+  SubtractLowerTrapezoid(n - left, k - left, left, A + left, lda, right, lda);
   failed = FactorPanel(n - left, k - left, right, lda);
   return failed < 0 ? -1 : left + failed;
 }

@@ -5,11 +5,9 @@
 // cache size, gives other last bits elsewhere).
 namespace pliant::solvers {
 
-// C ← C − A Bᵀ.  C is m × n, A m × k, B n × k; leading dimensions in numbers.
-void SubtractProduct(int m, int n, int k, const double* A, int lda, const double* B, int ldb, double* C, int ldc);
-
-// Lower triangle of C ← C − A Aᵀ.  C is n × n, A n × k. Entries above the diagonal may be written too.
-void SubtractSymmetricProduct(int n, int k, const double* A, int lda, double* C, int ldc);
+// Lower trapezoid of C ← C − A Aᵀ: columns 0 … n − 1, rows from the diagonal to m − 1. A is m × k; leading dimensions in
+// numbers. Entries just above the diagonal may be written too.
+void SubtractLowerTrapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc);
 
 // Factors the first k columns of the lower trapezoid A (n × k) of a symmetric matrix: A ← L. Returns the index of the
 // first pivot that is not above zero (NaN included), or −1.

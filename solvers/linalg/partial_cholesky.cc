@@ -102,7 +102,7 @@ struct Group {
 // Cost of eliminating c columns above m rows (nodes), in multiply-adds: the arithmetic, and the passes over the update
 // matrix that memory pays for.
 double CountCost(double c, double m) {
-  constexpr double kPasses = 12;
+  constexpr double kPasses = 14;
   c *= 3;
   m *= 3;
   return c * c * c / 3 + c * c * m + c * m * m + kPasses * m * m + 300;
@@ -367,7 +367,7 @@ bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> particip
       f.failed = s.node[node.first + failed / 3];
       return false;
     }
-    SubtractSymmetricProduct(m, node.width(), panel + node.width(), node.height(), update, m);
+    SubtractLowerTrapezoid(m, m, node.width(), panel + node.width(), node.height(), update, m);
   }
 
   // what is left on the participants is the Schur complement; record it, then factor it too

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "solvers/linalg/dense.h"
+#include "solvers/linalg/trapezoid.h"
 
 namespace pliant::solvers {
 namespace {
@@ -137,19 +138,32 @@ TEST(PartialCholesky, AnIndefiniteMatrixIsRefusedAndNamed) {
   EXPECT_GE(factor.failed_node(), 0);
 }
 
-TEST(DenseKernels, AgreeWithEigenForEveryTileRemainder) {
-  for (const int n : {1, 3, 4, 7, 8, 12, 13, 29, 50}) {
-    for (const int k : {1, 2, 12, 17}) {
-      Eigen::MatrixXd A = Eigen::MatrixXd::Random(n, k), B = Eigen::MatrixXd::Random(n + 3, k);
-      Eigen::MatrixXd C = Eigen::MatrixXd::Random(n, n + 3), D = C;
-      SubtractProduct(n, n + 3, k, A.data(), n, B.data(), n + 3, C.data(), n);
-      EXPECT_LT((C - (D - A * B.transpose())).norm(), 1e-13 * n * k);
-      Eigen::MatrixXd S = Eigen::MatrixXd::Random(n, n);
-      S = (S * S.transpose() + n * Eigen::MatrixXd::Identity(n, n)).eval();
-      Eigen::MatrixXd L = S;
-      ASSERT_EQ(FactorCholesky(n, L.data(), n), -1);
-      const Eigen::MatrixXd lower = L.triangularView<Eigen::Lower>();
-      EXPECT_LT((lower * lower.transpose() - S).norm(), 1e-13 * S.norm());
+TEST(DenseKernels, FactorAgreesWithEigenForEveryTileRemainder) {
+  for (int n = 1; n < 60; ++n) {
+    Eigen::MatrixXd S = Eigen::MatrixXd::Random(n, n);
+    S = (S * S.transpose() + n * Eigen::MatrixXd::Identity(n, n)).eval();
+    Eigen::MatrixXd L = S;
+    ASSERT_EQ(FactorCholesky(n, L.data(), n), -1);
+    const Eigen::MatrixXd lower = L.triangularView<Eigen::Lower>();
+    EXPECT_LT((lower * lower.transpose() - S).norm(), 1e-13 * S.norm());
+  }
+}
+
+TEST(DenseKernels, EveryVectorWidthGivesTheSameBits) {
+  if (!__builtin_cpu_supports("avx512f")) GTEST_SKIP() << "this CPU has one vector width only";
+  for (const int m : {1, 7, 8, 23, 24, 61}) {
+    for (const int k : {1, 5, 40}) {
+      const Eigen::MatrixXd A = Eigen::MatrixXd::Random(m, k);
+      Eigen::MatrixXd C = Eigen::MatrixXd::Random(m, m), D = C;
+      const Eigen::MatrixXd expected = C - A * A.transpose();
+      SubtractLowerTrapezoidAvx2(m, m, k, A.data(), m, C.data(), m);
+      SubtractLowerTrapezoidAvx512(m, m, k, A.data(), m, D.data(), m);
+      for (int j = 0; j < m; ++j) {
+        for (int i = j; i < m; ++i) {
+          EXPECT_EQ(C(i, j), D(i, j));
+          EXPECT_NEAR(C(i, j), expected(i, j), 1e-14 * (k + 1));
+        }
+      }
     }
   }
 }

@@ -1,0 +1,107 @@
+#pragma once
+
+// The inner kernel of the factorisation, written once for every vector width. Included by one source file a width, each
+// with its own compiler flags, inside an anonymous namespace: nothing here may be shared between them.
+//
+// V wraps a vector: width, Load(p), LoadPart(p, n), Store, StorePart, Broadcast(p), and NegativeMultiplyAdd(a, b, c) =
+// c − a b with one rounding. Every element of C is a chain of such steps in ascending k, so all widths give the same bits.
+
+#include <cstddef>
+
+namespace {
+
+// N columns of R vectors of accumulators, named one by one through recursion: an array would live in memory.
+template <typename V, int R, int N>
+struct Columns {
+  typename V::Type x0, x1, x2;
+  Columns<V, R, N - 1> rest;
+
+  void Load(const double* C, std::ptrdiff_t ldc, int last) {
+    x0 = R == 1 ? V::LoadPart(C, last) : V::Load(C);
+    if constexpr (R == 2) x1 = V::LoadPart(C + V::kWidth, last);
+    if constexpr (R == 3) {
+      x1 = V::Load(C + V::kWidth);
+      x2 = V::LoadPart(C + 2 * V::kWidth, last);
+    }
+    rest.Load(C + ldc, ldc, last);
+  }
+  void Update(typename V::Type a0, typename V::Type a1, typename V::Type a2, const double* B) {
+    const typename V::Type b = V::Broadcast(B);
+    x0 = V::NegativeMultiplyAdd(a0, b, x0);
+    if constexpr (R > 1) x1 = V::NegativeMultiplyAdd(a1, b, x1);
+    if constexpr (R > 2) x2 = V::NegativeMultiplyAdd(a2, b, x2);
+    rest.Update(a0, a1, a2, B + 1);
+  }
+  void Store(double* C, std::ptrdiff_t ldc, int last) const {
+    if constexpr (R == 1) V::StorePart(C, x0, last);
+    if constexpr (R > 1) V::Store(C, x0);
+    if constexpr (R == 2) V::StorePart(C + V::kWidth, x1, last);
+    if constexpr (R == 3) {
+      V::Store(C + V::kWidth, x1);
+      V::StorePart(C + 2 * V::kWidth, x2, last);
+    }
+    rest.Store(C + ldc, ldc, last);
+  }
+};
+
+template <typename V, int R>
+struct Columns<V, R, 0> {
+  void Load(const double*, std::ptrdiff_t, int) {}
+  void Update(typename V::Type, typename V::Type, typename V::Type, const double*) {}
+  void Store(double*, std::ptrdiff_t, int) const {}
+};
+
+// C −= A Bᵀ on (R − 1) · width + last rows and N columns.
+template <typename V, int R, int N>
+void UpdateTile(int k, const double* A, const double* B, std::ptrdiff_t lda, double* C, std::ptrdiff_t ldc, int last) {
+  Columns<V, R, N> columns;
+  columns.Load(C, ldc, last);
+  for (int p = 0; p < k; ++p, A += lda, B += lda) {
+    typename V::Type a0, a1{}, a2{};
+    if constexpr (R == 1) {
+      a0 = V::LoadPart(A, last);
+    } else if constexpr (R == 2) {
+      a0 = V::Load(A);
+      a1 = V::LoadPart(A + V::kWidth, last);
+    } else {
+      a0 = V::Load(A);
+      a1 = V::Load(A + V::kWidth);
+      a2 = V::LoadPart(A + 2 * V::kWidth, last);
+    }
+    columns.Update(a0, a1, a2, B);
+  }
+  columns.Store(C, ldc, last);
+}
+
+template <typename V, int N>
+void UpdateStrip(int m, int k, const double* A, const double* B, std::ptrdiff_t lda, double* C, std::ptrdiff_t ldc) {
+  constexpr int kTall = 3 * V::kWidth;
+  int i = 0;
+  for (; i + kTall <= m; i += kTall) UpdateTile<V, 3, N>(k, A + i, B, lda, C + i, ldc, V::kWidth);
+  const int left = m - i;
+  if (left > 2 * V::kWidth) {
+    UpdateTile<V, 3, N>(k, A + i, B, lda, C + i, ldc, left - 2 * V::kWidth);
+  } else if (left > V::kWidth) {
+    UpdateTile<V, 2, N>(k, A + i, B, lda, C + i, ldc, left - V::kWidth);
+  } else if (left > 0) {
+    UpdateTile<V, 1, N>(k, A + i, B, lda, C + i, ldc, left);
+  }
+}
+
+// The columns that are left at the end, fewer than a whole strip.
+template <typename V, int N>
+void UpdateLastStrip(int columns, int m, int k, const double* A, std::ptrdiff_t lda, double* C, std::ptrdiff_t ldc) {
+  if constexpr (N > 0) {
+    if (columns == N) return UpdateStrip<V, N>(m, k, A, A, lda, C, ldc);
+    UpdateLastStrip<V, N - 1>(columns, m, k, A, lda, C, ldc);
+  }
+}
+
+template <typename V, int N>
+void UpdateTrapezoid(int m, int n, int k, const double* A, std::ptrdiff_t lda, double* C, std::ptrdiff_t ldc) {
+  int j = 0;
+  for (; j + N <= n; j += N) UpdateStrip<V, N>(m - j, k, A + j, A + j, lda, C + j * ldc + j, ldc);
+  UpdateLastStrip<V, N - 1>(n - j, m - j, k, A + j, lda, C + j * ldc + j, ldc);
+}
+
+}  // namespace
