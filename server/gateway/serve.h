@@ -6,8 +6,8 @@
 namespace pliant::server {
 
 struct ServeOptions {
-  int grpc_port = 0;  // 0: any free one
-  int http_port = 0;
+  int grpc_port = 50051;  // 0: any free one
+  int http_port = 8080;
   std::string bind = "127.0.0.1";
   std::string data_dir;    // uploaded scenes may read meshes below it; empty: they may name no file
   std::string scene_file;  // the world `default`, in real time; empty: no world at the start

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "google/protobuf/message.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/support/status.h"
+#include "pliant/v1/control.grpc.pb.h"
+#include "pliant/v1/stream.grpc.pb.h"
+#include "pliant/v1/world.grpc.pb.h"
+
+namespace pliant::clients {
+
+inline constexpr int kDone = 0;
+inline constexpr int kRefused = 1;       // the server said no, or a world has a fault
+inline constexpr int kWrongUsage = 2;
+inline constexpr int kInvalidScene = 3;
+inline constexpr int kUnreachable = 4;   // no server there, or a file that cannot be read or written
+
+// Ends the command with an exit status and a message for stderr.
+class CommandError : public std::runtime_error {
+ public:
+  CommandError(int exit_status, const std::string& message) : std::runtime_error(message), exit_status(exit_status) {}
+  const int exit_status;
+};
+
+// The connection to one server, and how results are printed.
+class Client {
+ public:
+  // Options that every command shares; filled while the command line is read.
+  struct Options {
+    std::string server = "127.0.0.1:50051";
+    bool json = false;
+    double timeout = 0;  // [s]; 0: 10 s, or none for what may take long
+  };
+
+  explicit Client(const Options* options) : options_(*options) {}
+
+  bool json() const { return options_.json; }
+  v1::WorldService::Stub& worlds();
+  v1::StreamService::Stub& streams();
+  v1::ControlService::Stub& control();
+
+  // Status of the server by grpc.health.v1: "SERVING" or what else it says.
+  std::string CheckHealth();
+
+  // Calls one method and returns its response, or throws what the server said.
+  template <typename Service, typename Request, typename Response>
+  Response Call(Service& service,
+                grpc::Status (Service::*method)(grpc::ClientContext*, const Request&, Response*),
+                const Request& request, bool may_take_long = false) {
+    grpc::ClientContext context;
+    Prepare(&context, may_take_long);
+    Response response;
+    Check((service.*method)(&context, request, &response));
+    return response;
+  }
+
+  void Prepare(grpc::ClientContext* context, bool may_take_long) const;
+  void Check(const grpc::Status& status) const;  // throws unless OK
+
+ private:
+  std::shared_ptr<grpc::Channel> Connect();
+
+  const Options& options_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::WorldService::Stub> worlds_;
+  std::unique_ptr<v1::StreamService::Stub> streams_;
+  std::unique_ptr<v1::ControlService::Stub> control_;
+};
+
+// One line of JSON with the field names of the schema.
+std::string ToJson(const google::protobuf::Message& message);
+
+// worlds/NAME of NAME or worlds/NAME
+std::string WorldName(const std::string& world);
+
+}  // namespace pliant::clients

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <functional>
+
+#include "clients/cli/client.h"
+
+namespace CLI {
+class App;
+}
+
+namespace pliant::clients {
+
+// Each adds its commands to the program. A command that was chosen on the command line sets `*action`, which does it
+// and returns the exit status.
+using Action = std::function<int()>;
+
+void AddWorldCommands(CLI::App* pliant, Client* client, Action* action);    // world …
+void AddControlCommands(CLI::App* pliant, Client* client, Action* action);  // stop, resume
+void AddWatchCommands(CLI::App* pliant, Client* client, Action* action);    // watch, health
+
+}  // namespace pliant::clients
