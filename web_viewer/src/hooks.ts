@@ -2,6 +2,7 @@
 import type { Client } from './link/client';
 import type { FrameInfo } from './link/messages';
 import type { Bodies } from './scene/bodies';
+import type { Stage } from './scene/stage';
 
 export interface PliantHooks {
   readonly client: string; // the name under which this page drives
@@ -19,6 +20,8 @@ export interface PliantHooks {
   readonly lease: { state: string; target: string; text: string };
   readonly drivers: { target: string; client: string }[];
   readonly roundTripMs: number;
+  readonly heading: number; // direction of view on the ground, from the x axis [rad]
+  screenPosition(body: string): number[] | null; // of its centre, CSS pixels of the page
 }
 
 interface SoftHook {
@@ -42,7 +45,7 @@ export class Hooks {
   private last: FrameInfo | null = null;
   private drawn = 0;
 
-  constructor(client: Client, bodies: Bodies) {
+  constructor(client: Client, bodies: Bodies, stage: Stage) {
     const view = (): FrameInfo | null => this.last;
     const drawn = (): number => this.drawn;
     const hooks: PliantHooks = {
@@ -106,6 +109,13 @@ export class Hooks {
       },
       get roundTripMs() {
         return client.stats?.roundTripMs ?? 0;
+      },
+      get heading() {
+        return stage.heading;
+      },
+      screenPosition(body) {
+        const position = bodies.position(body);
+        return position && stage.screenPosition(position);
       },
     };
     Object.defineProperty(window, 'pliant', { value: Object.freeze(hooks), writable: false });

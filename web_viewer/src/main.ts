@@ -36,7 +36,7 @@ const client = new Client({
   world: showWorld,
   lease: showLease,
 });
-const hooks = new Hooks(client, bodies);
+const hooks = new Hooks(client, bodies, stage);
 const panel = new Panel(select, () => client.takeover(), (speed) => driver.setSpeed(speed));
 const legend = new Legend(chooseMeasure, () => (range.locked = !range.locked));
 const bar = new ClockBar({

@@ -41,7 +41,7 @@ export class AutoRange {
 
     // up as soon as it is exceeded, down only where there is room to spare
     const roomy = this.spread < 1.05 * this.quiet ? this.quiet : roundUp(1.2 * this.spread);
-    if (this.spread > this.shown) this.shown = roundUp(this.spread);
+    if (this.spread > 1.02 * this.shown) this.shown = roundUp(this.spread);
     else if (roomy < this.shown) this.shown = roomy;
   }
 }

@@ -36,15 +36,16 @@ export class Stage {
     private readonly canvas: HTMLCanvasElement,
     quality: number,
   ) {
-    this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true, powerPreference: 'high-performance' });
+    this.software = quality === 0 && rendersInSoftware();
+    const antialias = !this.software;
+    this.renderer = new WebGLRenderer({ canvas, antialias, alpha: true, powerPreference: 'high-performance' });
     // keeps hues, so that colours on a body match the legend
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.toneMappingExposure = 0.98;
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
-    this.software = isSoftware(this.renderer);
     this.fixedPixelRatio = quality;
-    this.pixelRatio = quality || Math.min(2, window.devicePixelRatio || 1);
+    this.pixelRatio = quality || (this.software ? 0.7 : Math.min(2, window.devicePixelRatio || 1));
 
     const pmrem = new PMREMGenerator(this.renderer);
     this.scene.environment = pmrem.fromScene(new RoomEnvironment(), 0.03).texture;
@@ -118,6 +119,13 @@ export class Stage {
     return Math.atan2(look.y, look.x);
   }
 
+  // of a point of the world, in CSS pixels of the page
+  screenPosition(point: Vector3): [number, number] {
+    const { x, y } = point.clone().project(this.camera);
+    const box = this.canvas.getBoundingClientRect();
+    return [box.left + ((x + 1) / 2) * box.width, box.top + ((1 - y) / 2) * box.height];
+  }
+
   // Draws when something changed. `now` of the animation frame [ms].
   draw(now: number): boolean {
     this.controls.update();
@@ -135,10 +143,11 @@ export class Stage {
   private adapt(now: number): void {
     const elapsed = this.lastDraw ? now - this.lastDraw : 0;
     this.lastDraw = now;
-    if (this.fixedPixelRatio || elapsed === 0 || elapsed > 1000) return;
+    if (this.fixedPixelRatio || elapsed === 0 || elapsed > 2000) return;
     const most = Math.min(2, window.devicePixelRatio || 1);
+    const least = this.software ? 0.35 : 0.5;
     this.slow = elapsed > 34 ? Math.max(1, this.slow + 1) : Math.min(0, this.slow) - (elapsed < 18 ? 1 : 0);
-    if (this.slow > 12 && this.pixelRatio > 0.5) this.setPixelRatio(Math.max(0.5, this.pixelRatio * 0.8));
+    if (this.slow > 5 && this.pixelRatio > least) this.setPixelRatio(Math.max(least, this.pixelRatio * 0.8));
     if (this.slow < -240 && this.pixelRatio < most) this.setPixelRatio(Math.min(most, this.pixelRatio * 1.15));
   }
 
@@ -168,9 +177,12 @@ export class Stage {
   }
 }
 
-function isSoftware(renderer: WebGLRenderer): boolean {
-  const gl = renderer.getContext();
+// Asked of a context of its own: whether to smooth edges must be known before the real one is made.
+function rendersInSoftware(): boolean {
+  const gl = document.createElement('canvas').getContext('webgl2');
+  if (!gl) return false;
   const info = gl.getExtension('WEBGL_debug_renderer_info');
   const name = String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+  gl.getExtension('WEBGL_lose_context')?.loseContext();
   return /swiftshader|llvmpipe|softpipe|software/i.test(name);
 }

@@ -1,0 +1,215 @@
+// The real server and a real browser, for tests. Every process is ended by its own handle.
+//
+// PLIANTD             the server's binary; default build/release/bin/pliantd
+// CHROMIUM            the browser; default /usr/bin/chromium
+// PLIANT_SCREENSHOTS  a folder for screenshots; none are taken without it
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const kRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const { chromium } = createRequire(join(kRoot, 'web_viewer', 'package.json'))('playwright-core');
+
+export const kWaitMs = 45000; // a patient bound for what takes a second: two cores draw and compute at once
+
+// A running server. `port` 0: any free one.
+export class Server {
+  static async start(port = 0) {
+    const binary = process.env.PLIANTD ?? join(kRoot, 'build', 'release', 'bin', 'pliantd');
+    const scene = join('scenes', 'soft_ball.yaml');
+    const args = ['serve', '--scene', scene, '--grpc-port', '0', '--http-port', String(port)];
+    const child = spawn(binary, args, { cwd: kRoot, stdio: ['ignore', 'pipe', 'pipe'] });
+    const server = new Server(child);
+    try {
+      server.url = await server.#ready(binary);
+    } catch (error) {
+      child.kill('SIGKILL');
+      throw error;
+    }
+    return server;
+  }
+
+  constructor(child) {
+    this.child = child;
+    this.log = '';
+    this.ended = new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal })));
+  }
+
+  get port() {
+    return Number(new URL(this.url).port);
+  }
+
+  // as a crash would
+  async kill() {
+    this.child.kill('SIGKILL');
+    await this.ended;
+  }
+
+  // as Ctrl-C would: its exit status
+  async stop() {
+    this.child.kill('SIGINT');
+    const stuck = setTimeout(() => this.child.kill('SIGKILL'), 15000);
+    const { code, signal } = await this.ended;
+    clearTimeout(stuck);
+    return signal ?? code;
+  }
+
+  #ready(binary) {
+    return new Promise((resolve, reject) => {
+      const fail = (why) => reject(new Error(`${binary}: ${why}\n${this.log}`));
+      const late = setTimeout(() => fail('did not become ready within 30 s'), 30000);
+      let line = '';
+      const keepLog = (text) => (this.log = (this.log + text).slice(-20000));
+      this.child.stderr.on('data', keepLog);
+      this.child.stdout.on('data', (text) => {
+        keepLog(text);
+        line += text;
+        if (!line.includes('\n')) return;
+        clearTimeout(late);
+        try {
+          const ready = JSON.parse(line.split('\n')[0]);
+          if (ready.ready === true) resolve(ready.http);
+          else fail('the first line does not say that it is ready');
+        } catch {
+          fail('the first line is not JSON');
+        }
+      });
+      this.child.once('error', (error) => fail(error.message));
+      this.child.once('exit', (code, signal) => fail(`ended with ${signal ?? code} before it was ready`));
+    });
+  }
+}
+
+// Playwright makes a fresh user folder for every start and removes it at the end.
+export function launchBrowser() {
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    headless: true,
+    args: [
+      '--headless=new',
+      '--no-sandbox',
+      '--use-angle=swiftshader',
+      '--enable-unsafe-swiftshader',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+// A page of its own profile that shows the world, with a gamepad that a test can hold: setPad([axes], {button: value}),
+// pullOutPad().
+export async function openViewer(browser, url, { width = 800, height = 560, query = '' } = {}) {
+  const context = await browser.newContext({ viewport: { width, height } });
+  const page = await context.newPage();
+  page.setDefaultTimeout(kWaitMs);
+  page.errors = [];
+  page.on('pageerror', (error) => page.errors.push(error.message));
+  await page.addInitScript(() => {
+    let pad = null;
+    navigator.getGamepads = () => [pad];
+    window.setPad = (axes, buttons = {}) => {
+      pad = {
+        connected: true,
+        mapping: 'standard',
+        id: 'Test pad',
+        index: 0,
+        axes,
+        buttons: Array.from({ length: 17 }, (_, i) => ({ pressed: (buttons[i] ?? 0) > 0.5, value: buttons[i] ?? 0 })),
+      };
+    };
+    window.pullOutPad = () => {
+      pad = null;
+    };
+  });
+  await page.goto(url + query);
+  await until(page, 'the page shows a first frame', () => pliant.connection.state === 'live' && pliant.framesDrawn > 0);
+  return page;
+}
+
+// Waits for a condition in the page; says which one, and what the page knows, when it does not come.
+export async function until(page, what, condition, argument) {
+  try {
+    await page.waitForFunction(condition, argument, { timeout: kWaitMs, polling: 50 });
+  } catch (error) {
+    const known = await page
+      .evaluate(() => {
+        const { connection, frame, rigid, soft, forces, lease, contacts } = window.pliant ?? {};
+        return JSON.stringify({ connection, frame, rigid, soft, forces, lease, contacts });
+      })
+      .catch(() => 'nothing');
+    throw new Error(`waited ${kWaitMs / 1000} s in vain until ${what}; the page knows ${known} (${error.message})`);
+  }
+}
+
+// Leaves the world paused at its initial state, and shown so.
+export async function resetWorld(page) {
+  await page.evaluate(() => window.pullOutPad());
+  if (await page.evaluate(() => pliant.frame.clock !== 'paused')) await page.click('#run');
+  await until(page, 'the world is paused', () => pliant.frame.clock === 'paused');
+  const epoch = await page.evaluate(() => pliant.frame.epoch);
+  await page.click('#reset');
+  await until(page, 'the world is reset', (before) => pliant.frame.epoch !== before && pliant.frame.step === 0, epoch);
+}
+
+export async function runWorld(page) {
+  if (await page.evaluate(() => pliant.frame.clock === 'paused')) await page.click('#run');
+  await until(page, 'the world runs', () => pliant.frame.clock !== 'paused' && pliant.frame.step > 0);
+}
+
+// Waits until `value(page)` did not change by more than `tolerance` over `seconds` of simulated time.
+export async function settled(page, what, value, tolerance, seconds = 0.4) {
+  await page.evaluate(() => (window.settling = null));
+  await until(
+    page,
+    what,
+    ([source, limit, span]) => {
+      const now = { time: pliant.frame.time, value: new Function(`return (${source})()`)() };
+      const from = window.settling;
+      const moved = from && Math.max(...now.value.map((x, i) => Math.abs(x - from.value[i]))) > limit;
+      if (!from || moved || now.time < from.time) {
+        window.settling = now;
+        return false;
+      }
+      return now.time - from.time >= span;
+    },
+    [value.toString(), tolerance, seconds],
+  );
+}
+
+// Picture of what the canvas shows at its middle: [r, g, b, a, …] of size × size pixels.
+export async function pixels(page, size = 96) {
+  const { width, height } = page.viewportSize();
+  const clip = { x: width * 0.15, y: height * 0.15, width: width * 0.4, height: height * 0.5 };
+  const png = (await page.screenshot({ clip })).toString('base64');
+  return page.evaluate(
+    async ([data, side]) => {
+      const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+      const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+      const canvas = new OffscreenCanvas(side, side);
+      const pen = canvas.getContext('2d');
+      pen.drawImage(image, 0, 0, side, side);
+      return [...pen.getImageData(0, 0, side, side).data];
+    },
+    [png, size],
+  );
+}
+
+// Takes a picture of the world as it stands, in full quality, from a page of its own.
+export async function portray(browser, page, name) {
+  const folder = process.env.PLIANT_SCREENSHOTS;
+  if (!folder) return;
+  mkdirSync(folder, { recursive: true });
+  const wasRunning = await page.evaluate(() => pliant.frame.clock !== 'paused');
+  if (wasRunning) await page.click('#run');
+  await until(page, 'the world is paused', () => pliant.frame.clock === 'paused');
+  const viewer = await openViewer(browser, new URL(page.url()).origin, { width: 1280, height: 800, query: '/?quality=1' });
+  await viewer.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await viewer.screenshot({ path: join(folder, `${name}.png`) });
+  await viewer.context().close();
+  if (wasRunning) await page.click('#run');
+}
