@@ -58,7 +58,20 @@ test('the ball falls, deforms and comes to rest on the table', kTest, async () =
     await page.click('#step');
     await until(page, 'the step is shown', (before) => pliant.frame.step > before, step);
   }
-  const impact = await page.evaluate(() => pliant.soft.ball.fieldMax);
+  // and on to where it is flattest
+  let [impact, height] = [0, Infinity];
+  for (let i = 0; i < 20; ++i) {
+    const [strain, now, step] = await page.evaluate(() => {
+      const { fieldMax, low, high } = pliant.soft.ball;
+      return [fieldMax, high[2] - low[2], pliant.frame.step];
+    });
+    impact = Math.max(impact, strain);
+    if (now >= height) break;
+    height = now;
+    await page.click('#step');
+    await until(page, 'the step is shown', (before) => pliant.frame.step > before, step);
+  }
+  assert.ok(height < 0.095, `it is flattened on impact: ${height} m high`);
   await portray(browser, page, 'impact');
 
   await runWorld(page);

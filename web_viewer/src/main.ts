@@ -76,6 +76,7 @@ function animate(now: number): void {
   stage.draw(now);
   status.tick(client.connection, now);
   if (client.stats) panel.showStats(client.stats, client.connection.state === 'live');
+  panel.tick();
   panel.showPad(driver.gamepads.name, driver.gamepads.warning);
 }
 

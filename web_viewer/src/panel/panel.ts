@@ -8,6 +8,7 @@ export class Panel {
   private readonly plot = new Plot(element<HTMLCanvasElement>('plot'), 'N');
   private readonly root = element('panel');
   private readonly choice = element<HTMLSelectElement>('selected');
+  private force = 0; // of the latest frame
   private shownForce = 0;
   private epoch = -1;
   private drivers = '';
@@ -34,7 +35,7 @@ export class Panel {
   setBodies(names: string[], selected: string): void {
     this.choice.replaceChildren(...names.map((name) => new Option(name, name, false, name === selected)));
     this.plot.clear();
-    this.shownForce = 0;
+    this.force = this.shownForce = 0;
   }
 
   select(body: string): void {
@@ -59,6 +60,13 @@ export class Panel {
     element('rate').parentElement?.classList.toggle('warn', behind && frame.time > 1);
     setText('grip-summary', `${newtons(this.shownForce)} · ${report && running ? `${report.realTimeRate.toFixed(2)}×` : 'paused'}`);
     this.showDrivers(frame, me);
+  }
+
+  // Every animation frame: the number is eased so that it can be read; the plot is not.
+  tick(): void {
+    const away = this.force - this.shownForce;
+    this.shownForce = Math.abs(away) < 0.005 ? this.force : this.shownForce + 0.3 * away;
+    setText('force', newtons(this.shownForce));
   }
 
   showLease(lease: LeaseInfo, stopped: boolean, target: string): void {
@@ -90,9 +98,7 @@ export class Panel {
     this.plot.add(time, size);
     this.plot.draw();
 
-    // the number is eased so that it can be read; the plot is not
-    this.shownForce = Math.abs(size - this.shownForce) < 0.005 ? size : this.shownForce + 0.35 * (size - this.shownForce);
-    setText('force', newtons(this.shownForce));
+    this.force = size;
     const digits = size < 10 ? 2 : 1;
     setText('force-parts', parts.map((x) => (Math.abs(x) < 0.005 ? 0 : x).toFixed(digits)).join('  '));
   }

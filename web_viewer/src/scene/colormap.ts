@@ -7,7 +7,7 @@ export const kTableSize = 256;
 
 export function sequentialColor(t: number): Rgb {
   const s = Math.min(1, Math.max(0, t));
-  const lightness = 0.42 + 0.5 * s;
+  const lightness = 0.46 + 0.47 * s;
   const hue = 282 - 182 * s ** 0.85;
   const chroma = 0.17 + 0.02 * s;
   return oklchToRgb(lightness, chroma, hue);

@@ -47,10 +47,13 @@ export class Stage {
     this.fixedPixelRatio = quality;
     this.pixelRatio = quality || (this.software ? 0.7 : Math.min(2, window.devicePixelRatio || 1));
 
+    // light from all sides, as in a room
+    const room = new RoomEnvironment();
     const pmrem = new PMREMGenerator(this.renderer);
-    this.scene.environment = pmrem.fromScene(new RoomEnvironment(), 0.03).texture;
+    this.scene.environment = pmrem.fromScene(room, 0.03, 0.1, 100, { size: this.software ? 64 : 256 }).texture;
     this.scene.environmentIntensity = 0.42;
     pmrem.dispose();
+    room.dispose();
 
     // a warm key light that casts the shadows, and a cool sky
     this.sun.castShadow = true;
@@ -89,7 +92,7 @@ export class Stage {
     const free = this.freeAspect();
     const vertical = (this.camera.fov * Math.PI) / 180;
     const horizontal = 2 * Math.atan(Math.tan(vertical / 2) * Math.min(1, free));
-    const distance = (1.2 * radius) / Math.sin(Math.min(vertical, horizontal) / 2);
+    const distance = (1.12 * radius) / Math.sin(Math.min(vertical, horizontal) / 2);
     const direction = new Vector3(1, -0.62, 0.5).normalize();
     this.controls.target.copy(centre);
     this.camera.position.copy(centre).addScaledVector(direction, distance);
