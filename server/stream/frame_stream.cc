@@ -154,7 +154,8 @@ SteadyTime FrameStream::Visit(SteadyTime now) {
   last_sent_ = now;
   if (keyframe) last_keyframe_ = now;
   const auto interval = FromSeconds(1 / subscription_.rate);
-  next_due_ = std::max(next_due_ + interval, now);  // keeps the mean rate when steps and frames do not align
+  // keeps the mean rate when steps and frames do not align, without making up for a pause
+  next_due_ = now - next_due_ < interval ? next_due_ + interval : now + interval;
   under_way_.emplace_back(++frame_, now);
   if (under_way_.size() > kUnderWayKept) under_way_.pop_front();
   counters_->sent.fetch_add(1);
