@@ -102,7 +102,7 @@ struct Group {
 // Cost of eliminating c columns above m rows (nodes), in multiply-adds: the arithmetic, and the passes over the update
 // matrix that memory pays for.
 double CountCost(double c, double m) {
-  constexpr double kPasses = 14;
+  constexpr double kPasses = 20;
   c *= 3;
   m *= 3;
   return c * c * c / 3 + c * c * m + c * m * m + kPasses * m * m + 300;
