@@ -1,0 +1,45 @@
+#include <iostream>
+
+#include "server/main/commands.h"
+#include "server/run/check.h"
+
+namespace pliant::server {
+namespace {
+
+class CheckCommand final : public Command {
+ public:
+  explicit CheckCommand(CLI::App* pliantd)
+      : app_(pliantd->add_subcommand("check", "Validate a scene and everything that it names")) {
+    app_->add_option("scene", options_.scene, "Scene file (YAML)")->required();
+    app_->add_option("--json", options_.json,
+                     "Write the messages as a JSON list to this file, or to stdout with -");
+    app_->add_option("--method", options_.method, "Solution method instead of the scene's")
+        ->check(CLI::IsMember({"convex", "corrective", "nonsmooth", "smooth"}));
+    app_->add_option("--set", options_.overrides,
+                     "FIELD.PATH=VALUE: change a field of the scene; may be given again")
+        ->allow_extra_args(false);
+    app_->add_flag("--repair", options_.repair,
+                   "Turn inverted tetrahedra, drop degenerate and duplicate ones");
+    app_->footer(
+        "Examples:\n"
+        "  pliantd check scenes/soft_ball.yaml\n"
+        "  pliantd check ball.yaml --json -\n"
+        "\n"
+        "Exit status: 0 valid (warnings are listed), 2 wrong usage, 3 invalid: one error a line.");
+  }
+
+  CLI::App* app() override { return app_; }
+  int Execute() override { return Check(options_, std::cout, std::cerr); }
+
+ private:
+  CLI::App* app_;
+  CheckOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCheckCommand(CLI::App* pliantd) {
+  return std::make_unique<CheckCommand>(pliantd);
+}
+
+}  // namespace pliant::server

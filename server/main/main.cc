@@ -1,0 +1,125 @@
+// pliantd: the server, and scenes without it.
+
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+#include "server/main/commands.h"
+#include "server/main/options_file.h"
+#include "server/run/exit_status.h"
+
+namespace pliant::server {
+namespace {
+
+// `pliantd` and `pliantd --http-port 8080` serve
+bool NamesNoCommand(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return true;
+  const std::string& first = arguments.front();
+  return first.rfind("-", 0) == 0 && first != "-h" && first != "--help" && first != "--version";
+}
+
+// what the nearest words of a command line are, for a hint
+std::string HintFor(const CLI::App& pliantd) {
+  const std::vector<CLI::App*> chosen = pliantd.get_subcommands();
+  return chosen.empty() ? "`pliantd --help` lists the commands"
+                        : absl::StrCat("`pliantd ", chosen.front()->get_name(),
+                                       " --help` shows what it takes");
+}
+
+int Main(std::vector<std::string> arguments) {
+  if (NamesNoCommand(arguments)) arguments.insert(arguments.begin(), "serve");
+
+  CLI::App pliantd("Pliant: physics worlds of rigid and soft bodies in contact, over the network",
+                   "pliantd");
+  pliantd.set_version_flag("--version", absl::StrCat("pliantd ", PLIANT_VERSION));
+  pliantd.footer(
+      "Without a command it serves. Options come from flags, else from the environment\n"
+      "(PLIANT_HTTP_PORT for --http-port), else from a TOML file named by --config or "
+      "PLIANT_CONFIG.\n"
+      "\n"
+      "Examples:\n"
+      "  pliantd --scene scenes/soft_ball.yaml\n"
+      "  pliantd run scenes/soft_ball.yaml --duration 2 --json -\n"
+      "  pliantd check scenes/soft_ball.yaml\n"
+      "  pliantd run --help");
+
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(MakeServeCommand(&pliantd));
+  commands.push_back(MakeRunCommand(&pliantd));
+  commands.push_back(MakeCheckCommand(&pliantd));
+  std::string config;
+  for (const auto& command : commands) {
+    command->app()->add_option("--config", config, "TOML file with values for these options");
+    ReadFromEnvironment(command->app());
+  }
+
+  // words that need no options
+  CLI::App* version = pliantd.add_subcommand("version", "Print the version");
+  CLI::App* help = pliantd.add_subcommand("help", "Explain a command");
+  std::string topic;
+  help->add_option("command", topic, "serve, run or check");
+  CLI::App* dynamics = pliantd.add_subcommand("dynamics", "Not in this version");
+  dynamics->allow_extras();
+  pliantd.require_subcommand(1);
+
+  try {
+    std::reverse(arguments.begin(), arguments.end());
+    pliantd.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return pliantd.exit(error);
+    std::cerr << "pliantd: " << error.what() << "\n" << HintFor(pliantd) << '\n';
+    return kWrongUsage;
+  }
+
+  if (version->parsed()) {
+    std::cout << "pliantd " << PLIANT_VERSION << '\n';
+    return kDone;
+  }
+  if (help->parsed()) {
+    const CLI::App* about = topic.empty() ? &pliantd : nullptr;
+    for (const CLI::App* command : pliantd.get_subcommands([](const CLI::App*) { return true; })) {
+      if (command->get_name() == topic) about = command;
+    }
+    if (about == nullptr) {
+      std::cerr << "pliantd: there is no command \"" << topic << "\"\n" << HintFor(pliantd) << '\n';
+      return kWrongUsage;
+    }
+    std::cout << about->help(topic.empty() ? "" : "pliantd");
+    return kDone;
+  }
+  if (dynamics->parsed()) {
+    std::cerr << "pliantd: `dynamics` needs robots, and these are not in this version yet\n";
+    return kWrongUsage;
+  }
+
+  for (const auto& command : commands) {
+    if (!command->app()->parsed()) continue;
+    if (!config.empty()) {
+      if (absl::Status status = ReadFromFile(config, command->app()); !status.ok()) {
+        std::cerr << "pliantd: " << status.message() << '\n';
+        return kWrongUsage;
+      }
+    }
+    return command->Execute();
+  }
+  return kWrongUsage;
+}
+
+}  // namespace
+}  // namespace pliant::server
+
+int main(int argc, char** argv) {
+  try {
+    return pliant::server::Main({argv + 1, argv + argc});
+  } catch (const std::bad_alloc&) {
+    std::cerr << "pliantd: out of memory. Use a coarser mesh, or a machine with more.\n";
+  } catch (const std::exception& error) {
+    std::cerr << "pliantd: " << error.what() << '\n';
+  }
+  return pliant::server::kEnvironment;
+}

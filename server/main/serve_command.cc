@@ -1,0 +1,67 @@
+#include "server/gateway/serve.h"
+#include "server/main/commands.h"
+
+namespace pliant::server {
+namespace {
+
+class ServeCommand final : public Command {
+ public:
+  explicit ServeCommand(CLI::App* pliantd)
+      : app_(pliantd->add_subcommand("serve",
+                                     "Hold worlds and let clients touch them (the default)")) {
+    options_.grpc_port = 50051;
+    options_.http_port = 8080;
+    app_->add_option("--grpc-port", options_.grpc_port,
+                     "Port for gRPC clients (default 50051); 0: any free one")
+        ->check(CLI::Range(0, 65535));
+    app_->add_option(
+            "--http-port", options_.http_port,
+            "Port for the viewer, /ws, /healthz and /metrics (default 8080); 0: any free one")
+        ->check(CLI::Range(0, 65535));
+    app_->add_option("--bind", options_.bind,
+                     "Address to listen on (default 127.0.0.1); 0.0.0.0 for all networks");
+    app_->add_option("--scene", options_.scene_file,
+                     "Scene file of the world `default`, run in real time");
+    app_->add_option("--method", options_.method, "Solution method instead of that scene's")
+        ->check(CLI::IsMember({"convex", "corrective", "nonsmooth", "smooth"}));
+    app_->add_option("--threads", options_.threads,
+                     "Threads for the work inside steps (default: one for every core)")
+        ->check(CLI::Range(1, 1024));
+    app_->add_option("--data-dir", options_.data_dir,
+                     "Folder that uploaded scenes may read meshes from (default: none)");
+    app_->add_option("--viewer-dir", options_.viewer_dir,
+                     "Folder of the built viewer (default: where it was built or installed)");
+    app_->add_option("--max-worlds", options_.max_worlds, "Most worlds at a time (default 32)")
+        ->check(CLI::Range(1, 10000));
+    app_->add_option("--allow-origin", options_.allowed_origins,
+                     "Origin of pages served elsewhere that may connect; may be given again")
+        ->allow_extra_args(false);
+    app_->footer(
+        "The first line on stdout is {\"ready\": true, \"grpc\": ADDRESS, \"http\": URL}.\n"
+        "\n"
+        "Examples:\n"
+        "  pliantd --scene scenes/soft_ball.yaml\n"
+        "  pliantd serve --http-port 8080 --grpc-port 0\n"
+        "\n"
+        "Exit status: 0 stopped by SIGINT or SIGTERM, 2 wrong usage, 3 invalid scene,\n"
+        "4 environment (port taken, folder not writable).");
+  }
+
+  CLI::App* app() override { return app_; }
+  int Execute() override {
+    options_.version = PLIANT_VERSION;
+    return Serve(options_);
+  }
+
+ private:
+  CLI::App* app_;
+  ServeOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeServeCommand(CLI::App* pliantd) {
+  return std::make_unique<ServeCommand>(pliantd);
+}
+
+}  // namespace pliant::server
