@@ -29,7 +29,8 @@ BoundarySurface ExtractBoundary(const TetrahedralMesh& mesh) {
     faces[i] = {{t[corners[0]], t[corners[1]], t[corners[2]]}, static_cast<int>(i)};
     std::sort(faces[i].sorted.begin(), faces[i].sorted.end());
   }
-  std::sort(faces.begin(), faces.end(), [](const Face& a, const Face& b) { return a.sorted < b.sorted; });
+  std::sort(faces.begin(), faces.end(),
+            [](const Face& a, const Face& b) { return a.sorted < b.sorted; });
 
   // a face without an equal neighbour in the sorted list belongs to one tetrahedron only
   std::vector<int> places;
@@ -57,7 +58,8 @@ double CalcVolume(const TetrahedralMesh& mesh) {
   double six_volumes = 0;
   for (const std::array<int, 4>& t : mesh.tetrahedra) {
     const Eigen::Vector3d& p = mesh.vertices[t[0]];
-    six_volumes += (mesh.vertices[t[1]] - p).cross(mesh.vertices[t[2]] - p).dot(mesh.vertices[t[3]] - p);
+    six_volumes +=
+        (mesh.vertices[t[1]] - p).cross(mesh.vertices[t[2]] - p).dot(mesh.vertices[t[3]] - p);
   }
   return six_volumes / 6;
 }

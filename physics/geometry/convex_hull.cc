@@ -8,10 +8,9 @@
 #include <limits>
 #include <utility>
 
-#include <Eigen/Geometry>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include <Eigen/Geometry>
 
 namespace pliant::physics {
 namespace {
@@ -38,7 +37,8 @@ struct HorizonEdge {
 
 class Quickhull {
  public:
-  Quickhull(const std::vector<Vector3d>& points, double tolerance) : points_(points), tolerance_(tolerance) {}
+  Quickhull(const std::vector<Vector3d>& points, double tolerance)
+      : points_(points), tolerance_(tolerance) {}
 
   enum class Result { kDone, kFlat, kConfused };
 
@@ -61,7 +61,9 @@ class Quickhull {
   }
 
  private:
-  double Distance(const Face& face, int point) const { return face.normal.dot(points_[point]) - face.offset; }
+  double Distance(const Face& face, int point) const {
+    return face.normal.dot(points_[point]) - face.offset;
+  }
 
   // the point of the largest value; of those within the tolerance of it the most oblique
   template <typename Value>
@@ -86,10 +88,12 @@ class Quickhull {
     const int a = FindLargest(all, [&](int p) { return kOblique.dot(points_[p]); });
     const int b = FindLargest(all, [&](int p) { return (points_[p] - points_[a]).norm(); });
     const Vector3d line = (points_[b] - points_[a]).normalized();
-    const int c = FindLargest(all, [&](int p) { return line.cross(points_[p] - points_[a]).norm(); });
+    const int c =
+        FindLargest(all, [&](int p) { return line.cross(points_[p] - points_[a]).norm(); });
     if (!(line.cross(points_[c] - points_[a]).norm() > 4 * tolerance_)) return false;
     const Vector3d normal = line.cross(points_[c] - points_[a]).normalized();
-    const int d = FindLargest(all, [&](int p) { return std::abs(normal.dot(points_[p] - points_[a])); });
+    const int d =
+        FindLargest(all, [&](int p) { return std::abs(normal.dot(points_[p] - points_[a])); });
     const double height = normal.dot(points_[d] - points_[a]);
     if (!(std::abs(height) > 4 * tolerance_)) return false;
 
@@ -103,7 +107,8 @@ class Quickhull {
       for (int i = 0; i < 3; ++i) {
         // opposite to the corner that the edge lacks
         for (int other = 0; other < 4; ++other) {
-          if (other != f && corners[other] == faces_[f].vertices[(i + 2) % 3]) faces_[f].neighbors[i] = other;
+          if (other != f && corners[other] == faces_[f].vertices[(i + 2) % 3])
+            faces_[f].neighbors[i] = other;
         }
       }
     }
@@ -164,12 +169,14 @@ class Quickhull {
       const Face& face = faces_[f];
       for (int edge = 0; edge < 3; ++edge) {
         if (faces_[face.neighbors[edge]].alive) {
-          horizon.push_back({face.vertices[edge], face.vertices[(edge + 1) % 3], face.neighbors[edge]});
+          horizon.push_back(
+              {face.vertices[edge], face.vertices[(edge + 1) % 3], face.neighbors[edge]});
         }
       }
       faces_[f].outside = {};
     }
-    std::sort(horizon.begin(), horizon.end(), [](const HorizonEdge& a, const HorizonEdge& b) { return a.from < b.from; });
+    std::sort(horizon.begin(), horizon.end(),
+              [](const HorizonEdge& a, const HorizonEdge& b) { return a.from < b.from; });
     for (std::size_t i = 1; i < horizon.size(); ++i) {
       if (horizon[i].from == horizon[i - 1].from) return false;
     }
@@ -181,7 +188,9 @@ class Quickhull {
     }
     for (std::size_t i = 0; i < horizon.size(); ++i) {
       const HorizonEdge& edge = horizon[i];
-      const auto next = std::lower_bound(horizon.begin(), horizon.end(), edge.to, [](const HorizonEdge& a, int from) { return a.from < from; });
+      const auto next =
+          std::lower_bound(horizon.begin(), horizon.end(), edge.to,
+                           [](const HorizonEdge& a, int from) { return a.from < from; });
       if (next == horizon.end() || next->from != edge.to) return false;
       const int here = static_cast<int>(first + i);
       const int after = static_cast<int>(first) + static_cast<int>(next - horizon.begin());
@@ -190,7 +199,8 @@ class Quickhull {
       faces_[after].neighbors[2] = here;
       Face& beyond = faces_[edge.beyond];
       for (int j = 0; j < 3; ++j) {
-        if (beyond.vertices[j] == edge.to && beyond.vertices[(j + 1) % 3] == edge.from) beyond.neighbors[j] = here;
+        if (beyond.vertices[j] == edge.to && beyond.vertices[(j + 1) % 3] == edge.from)
+          beyond.neighbors[j] = here;
       }
     }
     orphans.erase(std::remove(orphans.begin(), orphans.end(), point), orphans.end());
@@ -218,13 +228,16 @@ class Quickhull {
 };
 
 // Vertices that stick out: the normals around them span space. Those inside a face or an edge have one or two.
-std::vector<int> FindCorners(const std::vector<Vector3d>& points, const std::vector<std::array<int, 3>>& triangles) {
+std::vector<int> FindCorners(const std::vector<Vector3d>& points,
+                             const std::vector<std::array<int, 3>>& triangles) {
   std::vector<std::pair<int, Vector3d>> normals;
   for (const auto& t : triangles) {
-    const Vector3d normal = (points[t[1]] - points[t[0]]).cross(points[t[2]] - points[t[0]]).normalized();
+    const Vector3d normal =
+        (points[t[1]] - points[t[0]]).cross(points[t[2]] - points[t[0]]).normalized();
     for (const int v : t) normals.emplace_back(v, normal);
   }
-  std::stable_sort(normals.begin(), normals.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(normals.begin(), normals.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<int> corners;
   for (std::size_t begin = 0, end; begin < normals.size(); begin = end) {
     const Vector3d& first = normals[begin].second;
@@ -251,7 +264,8 @@ double Scatter(std::uint64_t index, std::uint64_t seed) {
 }
 
 // the vertices that are used, in their order
-TriangleMesh Compact(const std::vector<Vector3d>& points, const std::vector<std::array<int, 3>>& triangles) {
+TriangleMesh Compact(const std::vector<Vector3d>& points,
+                     const std::vector<std::array<int, 3>>& triangles) {
   TriangleMesh mesh;
   mesh.triangles = triangles;
   std::vector<int> number(points.size(), -1);
@@ -275,13 +289,16 @@ absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Vector3d>& points)
   Vector3d lower = Vector3d::Constant(std::numeric_limits<double>::infinity());
   Vector3d upper = -lower;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (!points[i].allFinite()) return absl::InvalidArgumentError(absl::StrCat("point ", i, " is not finite"));
+    if (!points[i].allFinite())
+      return absl::InvalidArgumentError(absl::StrCat("point ", i, " is not finite"));
     lower = lower.cwiseMin(points[i]);
     upper = upper.cwiseMax(points[i]);
   }
   const double size = points.empty() ? 0 : (upper - lower).norm();
   if (points.size() < 4 || !(size > 0) || !std::isfinite(size * size)) {
-    return absl::InvalidArgumentError(absl::StrCat("the convex hull of ", points.size(), " points has no volume; expected at least 4 points that lie in no plane"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the convex hull of ", points.size(),
+                     " points has no volume; expected at least 4 points that lie in no plane"));
   }
 
   // about their middle, at size one; where rounding confuses the hull, once more with the points moved a little
@@ -290,12 +307,14 @@ absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Vector3d>& points)
   for (int attempt = 0; attempt < 6; ++attempt) {
     for (std::size_t i = 0; i < points.size(); ++i) {
       scaled[i] = (points[i] - lower - (upper - lower) / 2) / size;
-      for (int axis = 0; axis < 3 && shake > 0; ++axis) scaled[i][axis] += shake * Scatter(3 * i + axis, attempt);
+      for (int axis = 0; axis < 3 && shake > 0; ++axis)
+        scaled[i][axis] += shake * Scatter(3 * i + axis, attempt);
     }
     Quickhull hull(scaled, kHullTolerance);
     const Quickhull::Result result = hull.Run();
     if (result == Quickhull::Result::kFlat) {
-      return absl::InvalidArgumentError(absl::StrCat("the ", points.size(), " points lie in a plane; a convex hull needs volume"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the ", points.size(), " points lie in a plane; a convex hull needs volume"));
     }
     shake = shake == 0 ? 4 * kHullTolerance : 4 * shake;
     if (result == Quickhull::Result::kConfused) continue;
@@ -303,7 +322,8 @@ absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Vector3d>& points)
     // once more with the corners alone, as long as there are vertices inside faces and edges
     std::vector<std::array<int, 3>> triangles = hull.triangles();
     std::vector<int> corners = FindCorners(scaled, triangles);
-    for (std::size_t before = triangles.size() / 2 + 2; corners.size() >= 4 && corners.size() < before;) {
+    for (std::size_t before = triangles.size() / 2 + 2;
+         corners.size() >= 4 && corners.size() < before;) {
       std::vector<Vector3d> kept;
       for (const int v : corners) kept.push_back(scaled[v]);
       Quickhull smaller(kept, kHullTolerance);
@@ -315,7 +335,8 @@ absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Vector3d>& points)
     }
     return Compact(points, triangles);
   }
-  return absl::InternalError(absl::StrCat("the convex hull of ", points.size(), " points could not be found"));
+  return absl::InternalError(
+      absl::StrCat("the convex hull of ", points.size(), " points could not be found"));
 }
 
 }  // namespace pliant::physics

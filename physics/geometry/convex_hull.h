@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include <Eigen/Core>
 
-#include "absl/status/statusor.h"
 #include "physics/geometry/mesh.h"
 
 namespace pliant::physics {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+
 #include "physics/geometry/tetrahedron_quality.h"
 
 namespace pliant::physics {
@@ -19,17 +20,19 @@ enum class Condition { kMissingVertex, kNonFinite, kDegenerate, kInverted, kSoun
 
 Condition Judge(const TetrahedralMesh& mesh, const std::array<int, 4>& t) {
   for (const int v : t) {
-    if (v < 0 || static_cast<std::size_t>(v) >= mesh.vertices.size()) return Condition::kMissingVertex;
+    if (v < 0 || static_cast<std::size_t>(v) >= mesh.vertices.size())
+      return Condition::kMissingVertex;
   }
   double longest_squared = 0;
   for (int i = 0; i < 4; ++i) {
     if (!mesh.vertices[t[i]].allFinite()) return Condition::kNonFinite;
     for (int j = i + 1; j < 4; ++j) {
-      longest_squared = std::max(longest_squared, (mesh.vertices[t[i]] - mesh.vertices[t[j]]).squaredNorm());
+      longest_squared =
+          std::max(longest_squared, (mesh.vertices[t[i]] - mesh.vertices[t[j]]).squaredNorm());
     }
   }
-  const double six_volumes =
-      CalcSixVolumes(mesh.vertices[t[0]], mesh.vertices[t[1]], mesh.vertices[t[2]], mesh.vertices[t[3]]);
+  const double six_volumes = CalcSixVolumes(mesh.vertices[t[0]], mesh.vertices[t[1]],
+                                            mesh.vertices[t[2]], mesh.vertices[t[3]]);
   // written so that an overflow, too, counts as degenerate
   if (!(std::abs(six_volumes) > kDegenerateVolume * longest_squared * std::sqrt(longest_squared))) {
     return Condition::kDegenerate;
@@ -54,13 +57,15 @@ std::vector<int> FindDuplicates(const TetrahedralMesh& mesh, const std::vector<c
   return duplicates;
 }
 
-std::vector<int> FindOnOverfullFaces(const TetrahedralMesh& mesh, const std::vector<char>& excluded) {
+std::vector<int> FindOnOverfullFaces(const TetrahedralMesh& mesh,
+                                     const std::vector<char>& excluded) {
   std::vector<std::pair<std::array<int, 3>, int>> faces;
   for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
     if (excluded[i]) continue;
     const std::array<int, 4>& t = mesh.tetrahedra[i];
     for (int opposite = 0; opposite < 4; ++opposite) {
-      std::array<int, 3> face = {t[(opposite + 1) % 4], t[(opposite + 2) % 4], t[(opposite + 3) % 4]};
+      std::array<int, 3> face = {t[(opposite + 1) % 4], t[(opposite + 2) % 4],
+                                 t[(opposite + 3) % 4]};
       std::sort(face.begin(), face.end());
       faces.emplace_back(face, static_cast<int>(i));
     }
@@ -77,7 +82,8 @@ std::vector<int> FindOnOverfullFaces(const TetrahedralMesh& mesh, const std::vec
 }
 
 // ends of boundary edges that more or less than two boundary triangles share
-std::vector<int> FindNonManifoldVertices(const TetrahedralMesh& mesh, const std::vector<char>& excluded) {
+std::vector<int> FindNonManifoldVertices(const TetrahedralMesh& mesh,
+                                         const std::vector<char>& excluded) {
   TetrahedralMesh kept;
   kept.vertices.resize(mesh.vertices.size());
   for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
@@ -119,8 +125,8 @@ std::string Count(std::size_t count, const char* adjective, const char* one, con
 }  // namespace
 
 bool MeshDefect::repairable() const {
-  return kind == MeshDefectKind::kDegenerate || kind == MeshDefectKind::kInverted || kind == MeshDefectKind::kDuplicate ||
-         kind == MeshDefectKind::kUnusedVertex;
+  return kind == MeshDefectKind::kDegenerate || kind == MeshDefectKind::kInverted ||
+         kind == MeshDefectKind::kDuplicate || kind == MeshDefectKind::kUnusedVertex;
 }
 
 std::string Describe(const MeshDefect& defect) {
@@ -162,7 +168,8 @@ std::string Describe(const MeshDefect& defect) {
   const auto end = defect.ids.begin() + std::min(kShown, defect.ids.size());
   const char* const* noun = vertices ? kVertices : kTetrahedra;
   return absl::StrCat(Count(defect.ids.size(), before, noun[0], noun[1]), after, " (",
-                      absl::StrJoin(defect.ids.begin(), end, ", "), defect.ids.size() > kShown ? ", …)" : ")");
+                      absl::StrJoin(defect.ids.begin(), end, ", "),
+                      defect.ids.size() > kShown ? ", …)" : ")");
 }
 
 std::vector<MeshDefect> FindDefects(const TetrahedralMesh& mesh) {
@@ -244,7 +251,8 @@ MeshRepair RepairMesh(const TetrahedralMesh& mesh) {
 
 std::string Describe(const MeshRepair& repair) {
   std::vector<std::string> done;
-  const auto add = [&done](int count, const char* verb, const char* adjective, const char* one, const char* many) {
+  const auto add = [&done](int count, const char* verb, const char* adjective, const char* one,
+                           const char* many) {
     if (count > 0) done.push_back(absl::StrCat(verb, Count(count, adjective, one, many)));
   };
   add(repair.flipped, "flipped ", "", " tetrahedron", " tetrahedra");

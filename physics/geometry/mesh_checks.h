@@ -8,13 +8,13 @@
 namespace pliant::physics {
 
 enum class MeshDefectKind {
-  kMissingVertex,        // tetrahedra: a corner is not a vertex number
-  kNonFiniteVertex,      // vertices: NaN or infinite
-  kDegenerate,           // tetrahedra: repeated corner, or 6 |V| ≤ kDegenerateVolume · longest edge³
-  kInverted,             // tetrahedra: negative volume, not degenerate
-  kDuplicate,            // tetrahedra: the same four corners as an earlier one
-  kOverfullFace,         // tetrahedra: on a face that three or more of them share
-  kUnusedVertex,         // vertices: of no tetrahedron
+  kMissingVertex,    // tetrahedra: a corner is not a vertex number
+  kNonFiniteVertex,  // vertices: NaN or infinite
+  kDegenerate,    // tetrahedra: repeated corner, or 6 |V| ≤ kDegenerateVolume · longest edge³
+  kInverted,      // tetrahedra: negative volume, not degenerate
+  kDuplicate,     // tetrahedra: the same four corners as an earlier one
+  kOverfullFace,  // tetrahedra: on a face that three or more of them share
+  kUnusedVertex,  // vertices: of no tetrahedron
   kNonManifoldBoundary,  // vertices: on a boundary edge that does not lie between exactly two boundary triangles
 };
 
@@ -25,7 +25,9 @@ struct MeshDefect {
   MeshDefectKind kind;
   std::vector<int> ids;
   // A body can be made in spite of it: unused vertices and a non-manifold boundary.
-  bool harmless() const { return kind == MeshDefectKind::kUnusedVertex || kind == MeshDefectKind::kNonManifoldBoundary; }
+  bool harmless() const {
+    return kind == MeshDefectKind::kUnusedVertex || kind == MeshDefectKind::kNonManifoldBoundary;
+  }
   // RepairMesh mends it.
   bool repairable() const;
 };
@@ -39,14 +41,16 @@ std::vector<MeshDefect> FindDefects(const TetrahedralMesh& mesh);
 
 struct MeshRepair {
   TetrahedralMesh mesh;
-  int flipped = 0;              // inverted tetrahedra, two corners swapped
+  int flipped = 0;  // inverted tetrahedra, two corners swapped
   int dropped_degenerate = 0;
   int dropped_duplicates = 0;
   int dropped_vertices = 0;     // unused, also those that became so by dropping
   std::vector<int> vertices;    // number in the given mesh of each vertex kept
   std::vector<int> tetrahedra;  // number in the given mesh of each tetrahedron kept
 
-  bool changed() const { return flipped + dropped_degenerate + dropped_duplicates + dropped_vertices > 0; }
+  bool changed() const {
+    return flipped + dropped_degenerate + dropped_duplicates + dropped_vertices > 0;
+  }
 };
 
 // Flips inverted tetrahedra and drops degenerate ones, duplicates and unused vertices; order is kept. What has no mend

@@ -35,17 +35,20 @@ Rows CollectStars(const TetrahedralMesh& mesh) {
 }
 
 // neighbours of each vertex, or of a boundary vertex its neighbours along the boundary; ascending
-std::vector<std::vector<int>> CollectNeighbors(const TetrahedralMesh& mesh, const BoundarySurface& boundary) {
+std::vector<std::vector<int>> CollectNeighbors(const TetrahedralMesh& mesh,
+                                               const BoundarySurface& boundary) {
   std::vector<std::vector<int>> neighbors(mesh.vertices.size());
   std::vector<char> on_boundary(mesh.vertices.size(), 0);
   for (const int v : boundary.vertices) on_boundary[v] = 1;
   for (const auto& t : boundary.triangles) {
-    for (int i = 0; i < 3; ++i) neighbors[t[i]].insert(neighbors[t[i]].end(), {t[(i + 1) % 3], t[(i + 2) % 3]});
+    for (int i = 0; i < 3; ++i)
+      neighbors[t[i]].insert(neighbors[t[i]].end(), {t[(i + 1) % 3], t[(i + 2) % 3]});
   }
   for (const auto& t : mesh.tetrahedra) {
     for (int i = 0; i < 4; ++i) {
       if (!on_boundary[t[i]]) {
-        neighbors[t[i]].insert(neighbors[t[i]].end(), {t[(i + 1) % 4], t[(i + 2) % 4], t[(i + 3) % 4]});
+        neighbors[t[i]].insert(neighbors[t[i]].end(),
+                               {t[(i + 1) % 4], t[(i + 2) % 4], t[(i + 3) % 4]});
       }
     }
   }
@@ -58,7 +61,8 @@ std::vector<std::vector<int>> CollectNeighbors(const TetrahedralMesh& mesh, cons
 
 }  // namespace
 
-void SmoothVertices(int passes, const std::function<Vector3d(const Vector3d&)>& project, TetrahedralMesh* mesh) {
+void SmoothVertices(int passes, const std::function<Vector3d(const Vector3d&)>& project,
+                    TetrahedralMesh* mesh) {
   const BoundarySurface boundary = ExtractBoundary(*mesh);
   const std::vector<std::vector<int>> neighbors = CollectNeighbors(*mesh, boundary);
   const Rows stars = CollectStars(*mesh);

@@ -13,6 +13,8 @@ namespace pliant::physics {
 // move along it.
 //
 // project  nearest point of the surface to a point near it [m]
-void SmoothVertices(int passes, const std::function<Eigen::Vector3d(const Eigen::Vector3d&)>& project, TetrahedralMesh* mesh);
+void SmoothVertices(int passes,
+                    const std::function<Eigen::Vector3d(const Eigen::Vector3d&)>& project,
+                    TetrahedralMesh* mesh);
 
 }  // namespace pliant::physics

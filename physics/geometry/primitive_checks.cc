@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+
 #include "physics/geometry/tetrahedral_meshes.h"
 #include "physics/geometry/tetrahedron_quality.h"
 
@@ -17,7 +18,8 @@ constexpr double kLargestLength = 1e9;
 
 absl::Status CheckLength(const char* name, double value) {
   if (value >= kSmallestLength && value <= kLargestLength) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(name, ": ", value, " is not allowed; expected a length between ",
+  return absl::InvalidArgumentError(absl::StrCat(name, ": ", value,
+                                                 " is not allowed; expected a length between ",
                                                  kSmallestLength, " and ", kLargestLength, " m"));
 }
 
@@ -30,19 +32,21 @@ absl::Status CheckLengths(std::initializer_list<std::pair<const char*, double>> 
   return absl::OkStatus();
 }
 
-double CountEdges(double length, double edge_length) { return std::max(1.0, std::round(length / edge_length)); }
+double CountEdges(double length, double edge_length) {
+  return std::max(1.0, std::round(length / edge_length));
+}
 
 absl::Status CheckCount(double tetrahedra, double edge_length) {
   if (tetrahedra <= kMaxPrimitiveTetrahedra) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("edge_length: ", edge_length, " m would give ", tetrahedra, " tetrahedra; expected at most ",
-                   kMaxPrimitiveTetrahedra, ". Use a longer edge"));
+  return absl::InvalidArgumentError(absl::StrCat("edge_length: ", edge_length, " m would give ",
+                                                 tetrahedra, " tetrahedra; expected at most ",
+                                                 kMaxPrimitiveTetrahedra, ". Use a longer edge"));
 }
 
 void Orient(TetrahedralMesh* mesh) {
   for (std::array<int, 4>& t : mesh->tetrahedra) {
-    const double volume =
-        CalcSixVolumes(mesh->vertices[t[0]], mesh->vertices[t[1]], mesh->vertices[t[2]], mesh->vertices[t[3]]);
+    const double volume = CalcSixVolumes(mesh->vertices[t[0]], mesh->vertices[t[1]],
+                                         mesh->vertices[t[2]], mesh->vertices[t[3]]);
     if (volume < 0) std::swap(t[2], t[3]);
   }
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+
 #include "physics/geometry/mesh.h"
 
 namespace pliant::physics {

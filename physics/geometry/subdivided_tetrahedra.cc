@@ -19,7 +19,8 @@ using Key = std::array<std::uint32_t, 4>;
 
 Key MakeKey(const LatticePoint& point) {
   Key key{};
-  for (int i = 0; i < point.count; ++i) key[i] = static_cast<std::uint32_t>(point.corner[i]) << 13 | point.weight[i];
+  for (int i = 0; i < point.count; ++i)
+    key[i] = static_cast<std::uint32_t>(point.corner[i]) << 13 | point.weight[i];
   return key;
 }
 
@@ -59,31 +60,35 @@ constexpr int kCuts[3][4][4] = {{{0, 1, 2, 4}, {0, 1, 4, 3}, {0, 1, 3, 5}, {0, 1
 
 }  // namespace
 
-TetrahedralMesh SubdivideTetrahedra(const std::vector<Index4>& coarse, int n,
-                                    const std::function<Eigen::Vector3d(const LatticePoint&)>& place) {
+TetrahedralMesh SubdivideTetrahedra(
+    const std::vector<Index4>& coarse, int n,
+    const std::function<Eigen::Vector3d(const LatticePoint&)>& place) {
   PLIANT_DEMAND(n >= 1 && n <= 8191);
   TetrahedralMesh mesh;
   std::map<Key, int> numbers;
   const auto number = [&](const Index4& tetrahedron, const Index4& steps) {
     const LatticePoint point = MakePoint(tetrahedron, steps);
-    const auto [at, inserted] = numbers.emplace(MakeKey(point), static_cast<int>(mesh.vertices.size()));
+    const auto [at, inserted] =
+        numbers.emplace(MakeKey(point), static_cast<int>(mesh.vertices.size()));
     if (inserted) mesh.vertices.push_back(place(point));
     return at->second;
   };
   const auto quality = [&mesh](const Index4& t) {
-    return std::abs(
-        CalcCubedMeanRatio(mesh.vertices[t[0]], mesh.vertices[t[1]], mesh.vertices[t[2]], mesh.vertices[t[3]]));
+    return std::abs(CalcCubedMeanRatio(mesh.vertices[t[0]], mesh.vertices[t[1]],
+                                       mesh.vertices[t[2]], mesh.vertices[t[3]]));
   };
 
   for (const Index4& corners : coarse) {
     // small copies of the tetrahedron, upright and upside down
     ForEachBase(n - 1, [&](const Index4& base) {
       mesh.tetrahedra.push_back({number(corners, Plus(base, {0})), number(corners, Plus(base, {1})),
-                                 number(corners, Plus(base, {2})), number(corners, Plus(base, {3}))});
+                                 number(corners, Plus(base, {2})),
+                                 number(corners, Plus(base, {3}))});
     });
     ForEachBase(n - 3, [&](const Index4& base) {
-      mesh.tetrahedra.push_back({number(corners, Plus(base, {1, 2, 3})), number(corners, Plus(base, {0, 2, 3})),
-                                 number(corners, Plus(base, {0, 1, 3})), number(corners, Plus(base, {0, 1, 2}))});
+      mesh.tetrahedra.push_back(
+          {number(corners, Plus(base, {1, 2, 3})), number(corners, Plus(base, {0, 2, 3})),
+           number(corners, Plus(base, {0, 1, 3})), number(corners, Plus(base, {0, 1, 2}))});
     });
 
     // octahedra between them; a later cut must win clearly, so that symmetric ones are cut alike

@@ -23,7 +23,8 @@ struct LatticePoint {
 //
 // coarse  corner numbers in [0, 4096), n in [1, 8191]
 // place   position of a lattice point [m]
-TetrahedralMesh SubdivideTetrahedra(const std::vector<std::array<int, 4>>& coarse, int n,
-                                    const std::function<Eigen::Vector3d(const LatticePoint&)>& place);
+TetrahedralMesh SubdivideTetrahedra(
+    const std::vector<std::array<int, 4>>& coarse, int n,
+    const std::function<Eigen::Vector3d(const LatticePoint&)>& place);
 
 }  // namespace pliant::physics

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+
 #include "physics/geometry/mesh_smoothing.h"
 #include "physics/geometry/primitive_checks.h"
 #include "physics/geometry/subdivided_tetrahedra.h"
@@ -27,7 +28,9 @@ struct HexagonalDisc {
   int rings = 0;
 };
 
-int RingStart(int ring) { return ring == 0 ? 0 : 1 + 3 * ring * (ring - 1); }
+int RingStart(int ring) {
+  return ring == 0 ? 0 : 1 + 3 * ring * (ring - 1);
+}
 
 // the vertex `step` steps after the start of a sector
 int DiscVertex(int ring, int sector, int step) {
@@ -58,7 +61,8 @@ HexagonalDisc MakeDisc(int rings) {
         const int next = DiscVertex(ring, sector, step + 1);
         const int inner = DiscVertex(ring - 1, sector, step);
         disc.triangles.push_back({outer, next, inner});
-        if (step + 1 < ring) disc.triangles.push_back({inner, next, DiscVertex(ring - 1, sector, step + 1)});
+        if (step + 1 < ring)
+          disc.triangles.push_back({inner, next, DiscVertex(ring - 1, sector, step + 1)});
       }
     }
   }
@@ -69,7 +73,8 @@ HexagonalDisc MakeDisc(int rings) {
 // a side rises from the lower to the higher colour, so neighbours agree; layers with swapped ends mirror each other.
 void AddLayer(const HexagonalDisc& disc, int low, int high, TetrahedralMesh* mesh) {
   for (std::array<int, 3> t : disc.triangles) {
-    std::sort(t.begin(), t.end(), [&disc](int a, int b) { return disc.colors[a] < disc.colors[b]; });
+    std::sort(t.begin(), t.end(),
+              [&disc](int a, int b) { return disc.colors[a] < disc.colors[b]; });
     mesh->tetrahedra.push_back({low + t[0], low + t[1], low + t[2], high + t[2]});
     mesh->tetrahedra.push_back({low + t[0], low + t[1], high + t[1], high + t[2]});
     mesh->tetrahedra.push_back({low + t[0], high + t[0], high + t[1], high + t[2]});
@@ -128,7 +133,8 @@ void AddCap(const Cap& cap, int disc, TetrahedralMesh* mesh) {
     Vector3d on_sphere(0, 0, cap.sign * (cap.center + cap.radius));
     if (ring > 0) {
       const SinCos up = CalcSinCos(latitude + (kPi / 2 - latitude) * pole / shell);
-      const SinCos around = CalcSinCos(2 * kPi * (rim_corners[0] * ring + rim_weights[1]) / (6 * ring));
+      const SinCos around =
+          CalcSinCos(2 * kPi * (rim_corners[0] * ring + rim_weights[1]) / (6 * ring));
       on_sphere = {cap.radius * up.cos * around.cos, cap.radius * up.cos * around.sin,
                    cap.sign * (cap.center + cap.radius * up.sin)};
     }
@@ -148,44 +154,55 @@ void AddCap(const Cap& cap, int disc, TetrahedralMesh* mesh) {
 
 constexpr int kSmoothingPasses = 20;
 
-double CountDiscTetrahedra(double rings) { return 18 * rings * rings; }
+double CountDiscTetrahedra(double rings) {
+  return 18 * rings * rings;
+}
 
 }  // namespace
 
 absl::StatusOr<TetrahedralMesh> MeshCylinder(double radius, double length, double edge_length) {
-  if (absl::Status status = CheckLengths({{"radius", radius}, {"length", length}, {"edge_length", edge_length}});
+  if (absl::Status status =
+          CheckLengths({{"radius", radius}, {"length", length}, {"edge_length", edge_length}});
       !status.ok()) {
     return status;
   }
   const double rings = CountEdges(radius, edge_length);
   const double layers = CountEdges(length, edge_length);
-  if (absl::Status status = CheckCount(CountDiscTetrahedra(rings) * layers, edge_length); !status.ok()) return status;
+  if (absl::Status status = CheckCount(CountDiscTetrahedra(rings) * layers, edge_length);
+      !status.ok())
+    return status;
 
   const HexagonalDisc disc = MakeDisc(static_cast<int>(rings));
   TetrahedralMesh mesh;
   for (int layer = 0; layer <= layers; ++layer) {
     const double z = 0.5 * length * ((2 * layer - layers) / layers);
-    for (const Eigen::Vector2d& p : disc.vertices) mesh.vertices.emplace_back(radius * p.x(), radius * p.y(), z);
+    for (const Eigen::Vector2d& p : disc.vertices)
+      mesh.vertices.emplace_back(radius * p.x(), radius * p.y(), z);
     if (layer < layers) AddAlternatingLayer(disc, layer, layer + 1, &mesh);
   }
   Orient(&mesh);
   return mesh;
 }
 
-absl::StatusOr<TetrahedralMesh> MeshTorus(double ring_radius, double tube_radius, double edge_length) {
-  if (absl::Status status =
-          CheckLengths({{"ring_radius", ring_radius}, {"tube_radius", tube_radius}, {"edge_length", edge_length}});
+absl::StatusOr<TetrahedralMesh> MeshTorus(double ring_radius, double tube_radius,
+                                          double edge_length) {
+  if (absl::Status status = CheckLengths({{"ring_radius", ring_radius},
+                                          {"tube_radius", tube_radius},
+                                          {"edge_length", edge_length}});
       !status.ok()) {
     return status;
   }
   if (ring_radius <= tube_radius) {
-    return absl::InvalidArgumentError(absl::StrCat("tube_radius: ", tube_radius,
-                                                   " is not allowed; expected less than ring_radius ", ring_radius));
+    return absl::InvalidArgumentError(
+        absl::StrCat("tube_radius: ", tube_radius,
+                     " is not allowed; expected less than ring_radius ", ring_radius));
   }
   // an even number of layers, so that mirrored ones meet again; at least six keep the ring round
   const double rings = CountEdges(tube_radius, edge_length);
   const double layers = std::max(6.0, 2 * CountEdges(kPi * ring_radius, edge_length));
-  if (absl::Status status = CheckCount(CountDiscTetrahedra(rings) * layers, edge_length); !status.ok()) return status;
+  if (absl::Status status = CheckCount(CountDiscTetrahedra(rings) * layers, edge_length);
+      !status.ok())
+    return status;
 
   const HexagonalDisc disc = MakeDisc(static_cast<int>(rings));
   TetrahedralMesh mesh;
@@ -202,7 +219,9 @@ absl::StatusOr<TetrahedralMesh> MeshTorus(double ring_radius, double tube_radius
 }
 
 absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double edge_length) {
-  if (absl::Status status = CheckLengths({{"radius", radius}, {"edge_length", edge_length}}); !status.ok()) return status;
+  if (absl::Status status = CheckLengths({{"radius", radius}, {"edge_length", edge_length}});
+      !status.ok())
+    return status;
   if (length != 0) {
     if (absl::Status status = CheckLengths({{"length", length}}); !status.ok()) return status;
   }
@@ -211,7 +230,8 @@ absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double
   const double shoulder = 0.34 * radius;
   const double rings = CountEdges(radius, edge_length);
   const double layers = CountEdges(length + 2 * shoulder, edge_length);
-  if (absl::Status status = CheckCount(CountDiscTetrahedra(rings) * layers + 12 * rings * rings * rings, edge_length);
+  if (absl::Status status =
+          CheckCount(CountDiscTetrahedra(rings) * layers + 12 * rings * rings * rings, edge_length);
       !status.ok()) {
     return status;
   }
@@ -224,7 +244,8 @@ absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double
     const double z = top * ((2 * layer - layers) / layers);
     const double beyond = std::max(0.0, std::abs(z) - 0.5 * length);
     const double width = std::sqrt(radius * radius - beyond * beyond);
-    for (const Eigen::Vector2d& p : disc.vertices) mesh.vertices.emplace_back(width * p.x(), width * p.y(), z);
+    for (const Eigen::Vector2d& p : disc.vertices)
+      mesh.vertices.emplace_back(width * p.x(), width * p.y(), z);
     if (layer < layers) AddAlternatingLayer(disc, layer, layer + 1, &mesh);
   }
 
@@ -234,10 +255,13 @@ absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double
   Orient(&mesh);
 
   // where discs give way to caps the vertices crowd along the axis; spread them, those of the boundary along the surface
-  SmoothVertices(kSmoothingPasses, [=](const Vector3d& p) -> Vector3d {
-    const Vector3d center(0, 0, std::clamp(p.z(), -0.5 * length, 0.5 * length));
-    return center + (p - center) * (radius / (p - center).norm());
-  }, &mesh);
+  SmoothVertices(
+      kSmoothingPasses,
+      [=](const Vector3d& p) -> Vector3d {
+        const Vector3d center(0, 0, std::clamp(p.z(), -0.5 * length, 0.5 * length));
+        return center + (p - center) * (radius / (p - center).norm());
+      },
+      &mesh);
   return mesh;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+
 #include "physics/geometry/primitive_checks.h"
 #include "physics/geometry/subdivided_tetrahedra.h"
 #include "physics/spatial/demand.h"
@@ -13,27 +14,35 @@ namespace pliant::physics {
 using Eigen::Vector3d;
 
 absl::StatusOr<TetrahedralMesh> MeshBox(const Vector3d& size, double edge_length) {
-  if (absl::Status status =
-          CheckLengths({{"size[0]", size.x()}, {"size[1]", size.y()}, {"size[2]", size.z()}, {"edge_length", edge_length}});
+  if (absl::Status status = CheckLengths({{"size[0]", size.x()},
+                                          {"size[1]", size.y()},
+                                          {"size[2]", size.z()},
+                                          {"edge_length", edge_length}});
       !status.ok()) {
     return status;
   }
   double cells[3];
   for (int axis = 0; axis < 3; ++axis) cells[axis] = CountEdges(size[axis], edge_length);
-  if (absl::Status status = CheckCount(6 * cells[0] * cells[1] * cells[2], edge_length); !status.ok()) return status;
-  const int n[3] = {static_cast<int>(cells[0]), static_cast<int>(cells[1]), static_cast<int>(cells[2])};
+  if (absl::Status status = CheckCount(6 * cells[0] * cells[1] * cells[2], edge_length);
+      !status.ok())
+    return status;
+  const int n[3] = {static_cast<int>(cells[0]), static_cast<int>(cells[1]),
+                    static_cast<int>(cells[2])};
 
   TetrahedralMesh mesh;
   for (int k = 0; k <= n[2]; ++k) {
     for (int j = 0; j <= n[1]; ++j) {
       for (int i = 0; i <= n[0]; ++i) {
         // exact at both ends, and symmetric about the centre
-        mesh.vertices.emplace_back(0.5 * size.x() * ((2 * i - n[0]) / cells[0]), 0.5 * size.y() * ((2 * j - n[1]) / cells[1]),
+        mesh.vertices.emplace_back(0.5 * size.x() * ((2 * i - n[0]) / cells[0]),
+                                   0.5 * size.y() * ((2 * j - n[1]) / cells[1]),
                                    0.5 * size.z() * ((2 * k - n[2]) / cells[2]));
       }
     }
   }
-  const auto vertex = [&n](const std::array<int, 3>& at) { return (at[2] * (n[1] + 1) + at[1]) * (n[0] + 1) + at[0]; };
+  const auto vertex = [&n](const std::array<int, 3>& at) {
+    return (at[2] * (n[1] + 1) + at[1]) * (n[0] + 1) + at[0];
+  };
 
   // walks along the cell's edges from an even corner to the odd one across; each of the six orders is one tetrahedron
   constexpr int kOrders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
@@ -60,9 +69,12 @@ absl::StatusOr<TetrahedralMesh> MeshBox(const Vector3d& size, double edge_length
 }
 
 absl::StatusOr<TetrahedralMesh> MeshSphere(double radius, double edge_length) {
-  if (absl::Status status = CheckLengths({{"radius", radius}, {"edge_length", edge_length}}); !status.ok()) return status;
+  if (absl::Status status = CheckLengths({{"radius", radius}, {"edge_length", edge_length}});
+      !status.ok())
+    return status;
   const double shells = CountEdges(radius, edge_length);
-  if (absl::Status status = CheckCount(20 * shells * shells * shells, edge_length); !status.ok()) return status;
+  if (absl::Status status = CheckCount(20 * shells * shells * shells, edge_length); !status.ok())
+    return status;
   const int n = static_cast<int>(shells);
 
   // an icosahedron: vertices (0, ±1, ±φ) and cyclic, on the unit sphere; faces are the triples at the distance of an edge
@@ -82,7 +94,8 @@ absl::StatusOr<TetrahedralMesh> MeshSphere(double radius, double edge_length) {
   for (int a = 0; a < 12; ++a) {
     for (int b = a + 1; b < 12; ++b) {
       for (int c = b + 1; c < 12; ++c) {
-        if ((corners[a] - corners[b]).norm() < longest && (corners[b] - corners[c]).norm() < longest &&
+        if ((corners[a] - corners[b]).norm() < longest &&
+            (corners[b] - corners[c]).norm() < longest &&
             (corners[c] - corners[a]).norm() < longest) {
           cells.push_back({12, a, b, c});
         }

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "absl/status/statusor.h"
 #include <Eigen/Core>
 
-#include "absl/status/statusor.h"
 #include "physics/geometry/mesh.h"
 
 namespace pliant::physics {
@@ -33,6 +33,7 @@ absl::StatusOr<TetrahedralMesh> MeshCylinder(double radius, double length, doubl
 absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double edge_length);
 
 // Discs around the z axis. Its edges shrink towards the axis by 1 − tube_radius / ring_radius.
-absl::StatusOr<TetrahedralMesh> MeshTorus(double ring_radius, double tube_radius, double edge_length);
+absl::StatusOr<TetrahedralMesh> MeshTorus(double ring_radius, double tube_radius,
+                                          double edge_length);
 
 }  // namespace pliant::physics

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+
 #include "physics/scene/mesh_cursor.h"
 #include "physics/scene/volume_mesh_formats.h"
 
@@ -20,8 +21,8 @@ namespace {
 constexpr int kTetrahedron = 4;
 
 // corners of each element type of the MSH format, 0 where there is none
-constexpr int kCorners[] = {0,  2,  3,  4,  4,  8, 6, 5,  3,  6, 9,  10, 27, 18, 14, 1, 8,
-                            20, 15, 13, 9, 10, 12, 15, 15, 21, 4, 5,  6,  20, 35, 56};
+constexpr int kCorners[] = {0, 2,  3,  4,  4, 8,  6,  5,  3,  6,  9, 10, 27, 18, 14, 1,
+                            8, 20, 15, 13, 9, 10, 12, 15, 15, 21, 4, 5,  6,  20, 35, 56};
 
 int CountCorners(std::int64_t type) {
   if (type == 92) return 64;
@@ -57,7 +58,8 @@ class GmshReader {
       return cursor_.FailExpected("a section such as $Nodes", section);
     }
     const bool known = section == "$Nodes" || section == "$Elements" || section == "$Entities";
-    if (known && version_ == 0) return cursor_.Fail("expected $MeshFormat first, found " + Quote(section));
+    if (known && version_ == 0)
+      return cursor_.Fail("expected $MeshFormat first, found " + Quote(section));
     if (section == "$MeshFormat") {
       ReadFormat();
     } else if (section == "$NOD" || section == "$ELM") {
@@ -68,7 +70,9 @@ class GmshReader {
       version_ == 4 ? ReadNodeBlocks() : ReadNodeList();
     } else if (section == "$Elements") {
       NewLine();
-      version_ == 4 ? ReadElementBlocks() : cursor_.binary() ? ReadBinaryElements() : ReadElementList();
+      version_ == 4      ? ReadElementBlocks()
+      : cursor_.binary() ? ReadBinaryElements()
+                         : ReadElementList();
     } else if (section == "$Entities" && version_ == 4) {
       NewLine();
       ReadEntities();
@@ -93,9 +97,12 @@ class GmshReader {
     } else if (version == 4.1) {
       version_ = 4;
     } else {
-      return cursor_.Fail(absl::StrCat("MSH format ", version, " is not read; expected 2.2 or 4.1. Save it again with `gmsh -save -format msh41`"));
+      return cursor_.Fail(absl::StrCat(
+          "MSH format ", version,
+          " is not read; expected 2.2 or 4.1. Save it again with `gmsh -save -format msh41`"));
     }
-    if (binary != 0 && binary != 1) return cursor_.Fail(absl::StrCat("expected file type 0 or 1, found ", binary));
+    if (binary != 0 && binary != 1)
+      return cursor_.Fail(absl::StrCat("expected file type 0 or 1, found ", binary));
     if (size != 8) return cursor_.Fail(absl::StrCat("expected numbers of 8 bytes, found ", size));
     if (binary == 0) return;
 
@@ -145,11 +152,13 @@ class GmshReader {
         elementary = cursor_.TextInteger("an elementary tag");
         const std::int64_t given = cursor_.TextInteger("the number of nodes");
         if (cursor_.ok() && given != corners) {
-          cursor_.Fail(absl::StrCat("expected ", corners, " nodes of an element of type ", type, ", found ", given));
+          cursor_.Fail(absl::StrCat("expected ", corners, " nodes of an element of type ", type,
+                                    ", found ", given));
         }
       } else {
         const std::int64_t tags = cursor_.TextInteger("the number of tags");
-        if (cursor_.ok() && tags < 0) cursor_.Fail(absl::StrCat("expected a number of tags, found ", tags));
+        if (cursor_.ok() && tags < 0)
+          cursor_.Fail(absl::StrCat("expected a number of tags, found ", tags));
         for (std::int64_t j = 0; j < tags && cursor_.ok(); ++j) {
           const std::int64_t tag = cursor_.TextInteger("a tag");
           if (j == 0) physical = tag;
@@ -171,8 +180,9 @@ class GmshReader {
       const std::int64_t tags = cursor_.Integer(4, "the number of tags");
       const int corners = CheckType(type);
       if (cursor_.ok() && (block < 1 || block > count - read || tags < 0 || tags > 1024)) {
-        cursor_.Fail(absl::StrCat("expected a block of 1 to ", count - read, " elements with few tags, found ", block,
-                                  " elements with ", tags, " tags"));
+        cursor_.Fail(absl::StrCat("expected a block of 1 to ", count - read,
+                                  " elements with few tags, found ", block, " elements with ", tags,
+                                  " tags"));
       }
       for (std::int64_t i = 0; i < block && cursor_.ok(); ++i) {
         cursor_.Integer(4, "an element number");
@@ -191,7 +201,8 @@ class GmshReader {
 
   int CheckType(std::int64_t type) {
     const int corners = CountCorners(type);
-    if (cursor_.ok() && corners == 0) cursor_.Fail(absl::StrCat("expected an element type, found ", type));
+    if (cursor_.ok() && corners == 0)
+      cursor_.Fail(absl::StrCat("expected an element type, found ", type));
     return corners;
   }
 
@@ -227,17 +238,20 @@ class GmshReader {
       const std::int64_t parametric = cursor_.Integer(4, "0 or 1");
       const std::int64_t size = cursor_.Integer(8, "the number of nodes of a block");
       if (cursor_.ok() && (dimension < 0 || dimension > 3 || parametric < 0 || parametric > 1)) {
-        cursor_.Fail(absl::StrCat("expected a dimension from 0 to 3 and a flag, found ", dimension, " and ", parametric));
+        cursor_.Fail(absl::StrCat("expected a dimension from 0 to 3 and a flag, found ", dimension,
+                                  " and ", parametric));
       }
       const std::int64_t left = count - static_cast<std::int64_t>(nodes_.size());
       if (cursor_.ok() && (size < 0 || size > left)) {
         cursor_.Fail(absl::StrCat("expected a block of at most ", left, " nodes, found ", size));
       }
       tags.clear();
-      for (std::int64_t i = 0; i < size && cursor_.ok(); ++i) tags.push_back(cursor_.Integer(8, "a node tag"));
+      for (std::int64_t i = 0; i < size && cursor_.ok(); ++i)
+        tags.push_back(cursor_.Integer(8, "a node tag"));
       for (std::int64_t i = 0; i < size && cursor_.ok(); ++i) {
         AddNode(tags[i]);
-        for (std::int64_t j = 0; j < parametric * dimension && cursor_.ok(); ++j) cursor_.Real(8, "a parameter of a node");
+        for (std::int64_t j = 0; j < parametric * dimension && cursor_.ok(); ++j)
+          cursor_.Real(8, "a parameter of a node");
       }
     }
     if (cursor_.ok() && static_cast<std::int64_t>(nodes_.size()) != count) {
@@ -260,7 +274,8 @@ class GmshReader {
       const std::int64_t size = cursor_.Integer(8, "the number of elements of a block");
       const int corners = CheckType(type);
       if (cursor_.ok() && (size < 0 || size > count - read)) {
-        cursor_.Fail(absl::StrCat("expected a block of at most ", count - read, " elements, found ", size));
+        cursor_.Fail(
+            absl::StrCat("expected a block of at most ", count - read, " elements, found ", size));
       }
       const auto physical = physical_of_volume_.find(entity);
       const bool named = dimension == 3 && physical != physical_of_volume_.end();
@@ -291,7 +306,8 @@ class GmshReader {
           if (dimension == 3 && group != 0) physical_of_volume_.emplace(tag, group);
         }
         if (dimension > 0) {
-          cursor_.Skip(cursor_.Integer(8, "the number of bounding entities"), 4, "bounding entities");
+          cursor_.Skip(cursor_.Integer(8, "the number of bounding entities"), 4,
+                       "bounding entities");
         }
       }
     }
@@ -300,33 +316,41 @@ class GmshReader {
   void Assemble() {
     const std::string types = absl::StrJoin(other_types_, ", ");
     if (tetrahedra_.empty()) {
-      return cursor_.Fail(absl::StrCat("expected tetrahedra (element type 4), found ", others_, " other elements",
-                                       types.empty() ? "" : absl::StrCat(" (type ", types, ")"),
-                                       others_ > 0 ? ". Mesh the volume, not its surface alone (`gmsh -3`)" : ""));
+      return cursor_.Fail(
+          absl::StrCat("expected tetrahedra (element type 4), found ", others_, " other elements",
+                       types.empty() ? "" : absl::StrCat(" (type ", types, ")"),
+                       others_ > 0 ? ". Mesh the volume, not its surface alone (`gmsh -3`)" : ""));
     }
-    std::stable_sort(nodes_.begin(), nodes_.end(), [](const Node& a, const Node& b) { return a.tag < b.tag; });
+    std::stable_sort(nodes_.begin(), nodes_.end(),
+                     [](const Node& a, const Node& b) { return a.tag < b.tag; });
     for (std::size_t i = 1; i < nodes_.size(); ++i) {
-      if (nodes_[i].tag == nodes_[i - 1].tag) return cursor_.Fail(absl::StrCat("node ", nodes_[i].tag, " is given twice"));
+      if (nodes_[i].tag == nodes_[i - 1].tag)
+        return cursor_.Fail(absl::StrCat("node ", nodes_[i].tag, " is given twice"));
     }
     bool labelled = false;
     for (const Tetrahedron& tetrahedron : tetrahedra_) {
       std::array<int, 4> t;
       for (int i = 0; i < 4; ++i) {
         const std::int64_t tag = tetrahedron.tags[i];
-        const auto node = std::lower_bound(nodes_.begin(), nodes_.end(), tag, [](const Node& a, std::int64_t b) { return a.tag < b; });
+        const auto node = std::lower_bound(nodes_.begin(), nodes_.end(), tag,
+                                           [](const Node& a, std::int64_t b) { return a.tag < b; });
         if (node == nodes_.end() || node->tag != tag) {
-          return cursor_.FailAt(tetrahedron.place, absl::StrCat("expected the number of a node, found ", tag, ", which no node has"));
+          return cursor_.FailAt(
+              tetrahedron.place,
+              absl::StrCat("expected the number of a node, found ", tag, ", which no node has"));
         }
         t[i] = node->number;
       }
-      const bool fits = tetrahedron.label >= std::numeric_limits<int>::min() && tetrahedron.label <= std::numeric_limits<int>::max();
+      const bool fits = tetrahedron.label >= std::numeric_limits<int>::min() &&
+                        tetrahedron.label <= std::numeric_limits<int>::max();
       file_.mesh.tetrahedra.push_back(t);
       file_.mesh.labels.push_back(fits ? static_cast<int>(tetrahedron.label) : 0);
       labelled = labelled || file_.mesh.labels.back() != 0;
     }
     if (!labelled) file_.mesh.labels.clear();
     if (others_ > 0) {
-      file_.warnings.push_back(absl::StrCat(name_, ": ignored ", others_, " elements that are no tetrahedra (type ", types, ")"));
+      file_.warnings.push_back(absl::StrCat(name_, ": ignored ", others_,
+                                            " elements that are no tetrahedra (type ", types, ")"));
     }
   }
 

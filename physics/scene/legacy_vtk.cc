@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+
 #include "physics/scene/mesh_cursor.h"
 #include "physics/scene/volume_mesh_formats.h"
 
@@ -35,18 +36,20 @@ struct DataType {
 
 DataType FindDataType(std::string_view name) {
   static const auto& types = *new std::map<std::string, DataType, std::less<>>{
-      {"char", {1, true}},          {"unsigned_char", {1, true}},  {"short", {2, true}},        {"unsigned_short", {2, true}},
-      {"int", {4, true}},           {"unsigned_int", {4, true}},   {"long", {8, true}},         {"unsigned_long", {8, true}},
-      {"vtktypeint64", {8, true}},  {"vtktypeuint64", {8, true}},  {"vtkidtype", {4, true}},    {"float", {4, false}},
-      {"double", {8, false}},       {"bit", {0, false}},           {"string", {0, false}},      {"utf8_string", {0, false}},
-      {"variant", {0, false}}};
+      {"char", {1, true}},           {"unsigned_char", {1, true}}, {"short", {2, true}},
+      {"unsigned_short", {2, true}}, {"int", {4, true}},           {"unsigned_int", {4, true}},
+      {"long", {8, true}},           {"unsigned_long", {8, true}}, {"vtktypeint64", {8, true}},
+      {"vtktypeuint64", {8, true}},  {"vtkidtype", {4, true}},     {"float", {4, false}},
+      {"double", {8, false}},        {"bit", {0, false}},          {"string", {0, false}},
+      {"utf8_string", {0, false}},   {"variant", {0, false}}};
   const auto found = types.find(Lower(name));
   return found == types.end() ? DataType{} : found->second;
 }
 
 class LegacyVtkReader {
  public:
-  LegacyVtkReader(std::string_view bytes, const std::string& name) : cursor_(bytes, name), name_(name) {}
+  LegacyVtkReader(std::string_view bytes, const std::string& name)
+      : cursor_(bytes, name), name_(name) {}
 
   absl::StatusOr<VolumeMeshFile> Read() {
     ReadHeader();
@@ -114,7 +117,8 @@ class LegacyVtkReader {
     const std::int64_t count = cursor_.TextInteger("the number of points");
     const std::string_view type_name = cursor_.Word();
     const DataType type = FindDataType(type_name);
-    if (cursor_.ok() && (type.size <= 0 || type.integer)) cursor_.FailExpected("float or double", type_name);
+    if (cursor_.ok() && (type.size <= 0 || type.integer))
+      cursor_.FailExpected("float or double", type_name);
     cursor_.Line();
     cursor_.CheckCount(count, 3 * std::max(type.size, 1), "points");
     if (!cursor_.ok()) return;
@@ -145,7 +149,8 @@ class LegacyVtkReader {
       const std::int64_t corners = cursor_.Integer(4, "the number of corners of a cell");
       used += 1 + corners;
       if (cursor_.ok() && (corners < 0 || used > size)) {
-        cursor_.Fail(absl::StrCat("cell ", cell, " has ", corners, " corners, more than the list of ", size, " entries has left"));
+        cursor_.Fail(absl::StrCat("cell ", cell, " has ", corners,
+                                  " corners, more than the list of ", size, " entries has left"));
       }
       for (std::int64_t i = 0; i < corners && cursor_.ok(); ++i) ReadCorner(4);
       starts_.push_back(static_cast<std::int64_t>(corners_.size()));
@@ -160,12 +165,14 @@ class LegacyVtkReader {
       const std::int64_t offset = cursor_.Integer(offset_size, "an offset");
       const std::int64_t least = starts_.empty() ? 0 : starts_.back();
       if (cursor_.ok() && (offset < least || offset > corners || (i == 0 && offset != 0))) {
-        cursor_.Fail(absl::StrCat("expected an offset from ", least, " to ", i == 0 ? 0 : corners, ", found ", offset));
+        cursor_.Fail(absl::StrCat("expected an offset from ", least, " to ", i == 0 ? 0 : corners,
+                                  ", found ", offset));
       }
       starts_.push_back(offset);
     }
     const std::string_view keyword = cursor_.Word();
-    if (cursor_.ok() && Lower(keyword) != "connectivity") cursor_.FailExpected("CONNECTIVITY", keyword);
+    if (cursor_.ok() && Lower(keyword) != "connectivity")
+      cursor_.FailExpected("CONNECTIVITY", keyword);
     const int corner_size = IntegerType();
     cursor_.CheckCount(corners, corner_size, "corners");
     for (std::int64_t i = 0; i < corners && cursor_.ok(); ++i) ReadCorner(corner_size);
@@ -190,7 +197,8 @@ class LegacyVtkReader {
     const std::int64_t count = cursor_.TextInteger("the number of cell types");
     cursor_.Line();
     cursor_.CheckCount(count, 4, "cell types");
-    for (std::int64_t i = 0; i < count && cursor_.ok(); ++i) types_.push_back(cursor_.Integer(4, "a cell type"));
+    for (std::int64_t i = 0; i < count && cursor_.ok(); ++i)
+      types_.push_back(cursor_.Integer(4, "a cell type"));
     saw_types_ = true;
   }
 
@@ -219,7 +227,8 @@ class LegacyVtkReader {
       type = cursor_.Word();
       std::string_view line = cursor_.Line();
       while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
-      if (!line.empty()) components = line == "1" ? 1 : line == "2" ? 2 : line == "3" ? 3 : line == "4" ? 4 : -1;
+      if (!line.empty())
+        components = line == "1" ? 1 : line == "2" ? 2 : line == "3" ? 3 : line == "4" ? 4 : -1;
       if (components < 0) cursor_.FailExpected("1 to 4 components", line);
       if (Lower(cursor_.PeekWord()) == "lookup_table") cursor_.Line();
       return ReadArrayData(type, components, data_count_);
@@ -257,7 +266,8 @@ class LegacyVtkReader {
     if (type.size <= 0) return LeaveRest(absl::StrCat("data of type ", Quote(type_name)));
     constexpr std::int64_t kMaxComponents = 4096;
     if (components < 0 || components > kMaxComponents) {
-      cursor_.Fail(absl::StrCat("expected 0 to ", kMaxComponents, " components, found ", components));
+      cursor_.Fail(
+          absl::StrCat("expected 0 to ", kMaxComponents, " components, found ", components));
     }
     cursor_.CheckCount(tuples, type.size, "data");
     if (!cursor_.ok()) return false;
@@ -266,7 +276,8 @@ class LegacyVtkReader {
       cursor_.Skip(components * tuples, type.size, "data");
       return true;
     }
-    for (std::int64_t i = 0; i < tuples && cursor_.ok(); ++i) labels_.push_back(cursor_.Integer(type.size, "a label"));
+    for (std::int64_t i = 0; i < tuples && cursor_.ok(); ++i)
+      labels_.push_back(cursor_.Integer(type.size, "a label"));
     return true;
   }
 
@@ -287,7 +298,8 @@ class LegacyVtkReader {
     if (!saw_types_) return cursor_.Fail("the file ends without a CELL_TYPES section");
     const std::size_t cells = starts_.size() - 1;
     if (types_.size() != cells) {
-      return cursor_.Fail(absl::StrCat("expected ", cells, " cell types, as there are cells, found ", types_.size()));
+      return cursor_.Fail(absl::StrCat("expected ", cells,
+                                       " cell types, as there are cells, found ", types_.size()));
     }
     const bool labelled = labels_.size() == cells && FitLabels();
     std::set<std::int64_t> other_types;
@@ -299,15 +311,20 @@ class LegacyVtkReader {
         continue;
       }
       const std::int64_t start = starts_[cell];
-      if (starts_[cell + 1] - start != 4 || start + 4 > static_cast<std::int64_t>(corners_.size())) {
-        return cursor_.Fail(absl::StrCat("cell ", cell, ": expected 4 corners of a tetrahedron, found ", starts_[cell + 1] - start));
+      if (starts_[cell + 1] - start != 4 ||
+          start + 4 > static_cast<std::int64_t>(corners_.size())) {
+        return cursor_.Fail(absl::StrCat("cell ", cell,
+                                         ": expected 4 corners of a tetrahedron, found ",
+                                         starts_[cell + 1] - start));
       }
       std::array<int, 4> t;
       for (int i = 0; i < 4; ++i) {
         const std::int64_t corner = corners_[start + i];
         if (corner < 0 || corner >= static_cast<std::int64_t>(vertices().size())) {
-          return cursor_.FailAt(corner_places_[start + i], absl::StrCat("cell ", cell, ": expected a point number from 0 to ",
-                                                                        static_cast<std::int64_t>(vertices().size()) - 1, ", found ", corner));
+          return cursor_.FailAt(
+              corner_places_[start + i],
+              absl::StrCat("cell ", cell, ": expected a point number from 0 to ",
+                           static_cast<std::int64_t>(vertices().size()) - 1, ", found ", corner));
         }
         t[i] = static_cast<int>(corner);
       }
@@ -316,10 +333,12 @@ class LegacyVtkReader {
     }
     const std::string types = absl::StrJoin(other_types, ", ");
     if (file_.mesh.tetrahedra.empty()) {
-      return cursor_.Fail(absl::StrCat("expected tetrahedra (cell type 10), found ", others, " other cells",
+      return cursor_.Fail(absl::StrCat("expected tetrahedra (cell type 10), found ", others,
+                                       " other cells",
                                        types.empty() ? "" : absl::StrCat(" (type ", types, ")")));
     }
-    if (others > 0) Warn(absl::StrCat("ignored ", others, " cells that are no tetrahedra (type ", types, ")"));
+    if (others > 0)
+      Warn(absl::StrCat("ignored ", others, " cells that are no tetrahedra (type ", types, ")"));
   }
 
   bool FitLabels() {
@@ -348,7 +367,9 @@ class LegacyVtkReader {
 
 }  // namespace
 
-bool IsLegacyVtk(std::string_view bytes) { return Lower(bytes.substr(0, kMagic.size())) == Lower(kMagic); }
+bool IsLegacyVtk(std::string_view bytes) {
+  return Lower(bytes.substr(0, kMagic.size())) == Lower(kMagic);
+}
 
 absl::StatusOr<VolumeMeshFile> ReadLegacyVtk(std::string_view bytes, const std::string& name) {
   return LegacyVtkReader(bytes, name).Read();

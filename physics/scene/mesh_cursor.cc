@@ -14,7 +14,9 @@
 namespace pliant::physics {
 namespace {
 
-bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f'; }
+bool IsSpace(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
+}
 
 // whole text as a number; a leading plus is allowed
 template <typename Number>
@@ -44,7 +46,8 @@ void MeshCursor::FailAt(std::size_t position, const std::string& message) {
   if (binary_) {
     status_ = absl::InvalidArgumentError(absl::StrCat(name_, ": byte ", position, ": ", message));
   } else {
-    const auto line = 1 + std::count(bytes_.begin(), bytes_.begin() + std::min(position, bytes_.size()), '\n');
+    const auto line =
+        1 + std::count(bytes_.begin(), bytes_.begin() + std::min(position, bytes_.size()), '\n');
     status_ = absl::InvalidArgumentError(absl::StrCat(name_, ":", line, ": ", message));
   }
 }
@@ -78,7 +81,8 @@ std::string_view MeshCursor::Line() {
   if (!ok()) return {};
   last_ = position_;
   const std::size_t newline = bytes_.find('\n', position_);
-  std::string_view line = bytes_.substr(position_, newline == std::string_view::npos ? newline : newline - position_);
+  std::string_view line =
+      bytes_.substr(position_, newline == std::string_view::npos ? newline : newline - position_);
   position_ = newline == std::string_view::npos ? bytes_.size() : newline + 1;
   while (!line.empty() && IsSpace(line.back())) line.remove_suffix(1);
   return line;
@@ -149,20 +153,23 @@ double MeshCursor::Real(int size, std::string_view what) {
 
 double MeshCursor::Coordinate(int size) {
   const double value = Real(size, "a coordinate");
-  if (ok() && !std::isfinite(value)) Fail(absl::StrCat("expected a finite coordinate, found ", value));
+  if (ok() && !std::isfinite(value))
+    Fail(absl::StrCat("expected a finite coordinate, found ", value));
   return ok() ? value : 0;
 }
 
 std::int64_t MeshCursor::CheckCount(std::int64_t count, std::size_t size, std::string_view what) {
   if (!ok()) return 0;
   if (count < 0 || count > std::numeric_limits<int>::max()) {
-    Fail(absl::StrCat("expected a number of ", std::string(what), " from 0 to 2147483647, found ", count));
+    Fail(absl::StrCat("expected a number of ", std::string(what), " from 0 to 2147483647, found ",
+                      count));
     return 0;
   }
   // as text an item takes at least a digit and a space, the last one the digit alone
   const std::size_t least = binary_ ? size : 2;
   if (static_cast<std::size_t>(count) > (remaining() + 1) / least) {
-    Fail(absl::StrCat("the file is too short for ", count, " ", std::string(what), ": ", remaining(), " bytes follow"));
+    Fail(absl::StrCat("the file is too short for ", count, " ", std::string(what), ": ",
+                      remaining(), " bytes follow"));
     return 0;
   }
   return count;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+
 #include "physics/scene/mesh_cursor.h"
 #include "physics/scene/surface_mesh_formats.h"
 
@@ -101,7 +102,8 @@ absl::StatusOr<SurfaceMeshFile> ReadBinaryStl(std::string_view bytes, const std:
   MeshCursor cursor(bytes, name);
   cursor.SetBinary(false);
   cursor.Skip(80, 1, "a header of 80 bytes");
-  const std::int64_t count = cursor.CheckCount(static_cast<std::uint32_t>(cursor.Integer(4, "the number of triangles")), 50, "triangles");
+  const std::int64_t count = cursor.CheckCount(
+      static_cast<std::uint32_t>(cursor.Integer(4, "the number of triangles")), 50, "triangles");
   for (std::int64_t i = 0; i < count && cursor.ok(); ++i) {
     cursor.Skip(3, 4, "a normal");
     for (int j = 0; j < 3; ++j) ReadVertex(&cursor, &file.mesh);
@@ -128,7 +130,9 @@ absl::StatusOr<SurfaceMeshFile> ReadObj(std::string_view bytes, const std::strin
         MeshCursor number(word, name);
         p[i] = number.Coordinate(8);
         if (!number.ok() || number.remaining() > 0) {
-          cursor.FailAt(line.place(), absl::StrCat("expected three finite coordinates after v, found ", word.empty() ? "the end of the line" : Quote(word)));
+          cursor.FailAt(line.place(),
+                        absl::StrCat("expected three finite coordinates after v, found ",
+                                     word.empty() ? "the end of the line" : Quote(word)));
           break;
         }
       }
@@ -140,19 +144,25 @@ absl::StatusOr<SurfaceMeshFile> ReadObj(std::string_view bytes, const std::strin
         const std::string_view corner = word.substr(0, word.find('/'));
         const auto vertices = static_cast<std::int64_t>(mesh.vertices.size());
         std::int64_t index = 0;
-        const auto [end, error] = std::from_chars(corner.data(), corner.data() + corner.size(), index);
-        if (error != std::errc() || end != corner.data() + corner.size() || index == 0 || index > vertices || index < -vertices) {
-          cursor.FailAt(line.place(), absl::StrCat("expected a vertex number from 1 to ", vertices, ", found ", Quote(word)));
+        const auto [end, error] =
+            std::from_chars(corner.data(), corner.data() + corner.size(), index);
+        if (error != std::errc() || end != corner.data() + corner.size() || index == 0 ||
+            index > vertices || index < -vertices) {
+          cursor.FailAt(line.place(), absl::StrCat("expected a vertex number from 1 to ", vertices,
+                                                   ", found ", Quote(word)));
           break;
         }
         face.push_back(static_cast<int>(index > 0 ? index - 1 : vertices + index));
       }
       if (face.size() < 3) ++short_faces;
-      for (std::size_t i = 2; i < face.size(); ++i) mesh.triangles.push_back({face[0], face[i - 1], face[i]});
+      for (std::size_t i = 2; i < face.size(); ++i)
+        mesh.triangles.push_back({face[0], face[i - 1], face[i]});
     }
   }
   if (!cursor.ok()) return cursor.status();
-  if (short_faces > 0) file.warnings.push_back(absl::StrCat(name, ": ignored ", short_faces, " faces of less than three corners"));
+  if (short_faces > 0)
+    file.warnings.push_back(
+        absl::StrCat(name, ": ignored ", short_faces, " faces of less than three corners"));
   return file;
 }
 

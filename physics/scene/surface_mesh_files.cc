@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include <Eigen/Geometry>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include <Eigen/Geometry>
+
 #include "physics/scene/mesh_cursor.h"
 #include "physics/scene/surface_mesh_formats.h"
 #include "physics/scene/volume_mesh_files.h"
@@ -24,7 +24,9 @@ namespace {
 using Eigen::Vector3d;
 
 absl::StatusOr<SurfaceMeshFile> ReadTriangles(std::string_view bytes, const std::string& name) {
-  if (bytes.empty()) return absl::InvalidArgumentError(absl::StrCat(name, ": the file is empty; expected a surface mesh"));
+  if (bytes.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": the file is empty; expected a surface mesh"));
   const std::string kind = GuessFileKind(bytes);
   if (kind == "an STL surface") {
     // text, unless its length is that of a binary one
@@ -35,14 +37,20 @@ absl::StatusOr<SurfaceMeshFile> ReadTriangles(std::string_view bytes, const std:
   }
   if (kind == "an OBJ surface") return ReadObj(bytes, name);
   if (kind == "a PLY surface") return ReadWithAssimp(bytes, name, "ply");
-  if (kind == "a glTF surface") return ReadWithAssimp(bytes, name, bytes.starts_with("glTF") ? "glb" : "gltf");
+  if (kind == "a glTF surface")
+    return ReadWithAssimp(bytes, name, bytes.starts_with("glTF") ? "glb" : "gltf");
   if (name.ends_with(".stl") || name.ends_with(".STL")) {
     return absl::InvalidArgumentError(absl::StrCat(
-        name, ": expected \"solid\" or a binary STL whose length fits its number of triangles, found ", bytes.size(),
-        " bytes that begin with ", Quote(bytes.substr(0, 16)), "; the file may be cut off"));
+        name,
+        ": expected \"solid\" or a binary STL whose length fits its number of triangles, found ",
+        bytes.size(), " bytes that begin with ", Quote(bytes.substr(0, 16)),
+        "; the file may be cut off"));
   }
-  const std::string found = kind.empty() ? absl::StrCat("the file begins with ", Quote(bytes.substr(0, 16))) : absl::StrCat("this is ", kind);
-  return absl::InvalidArgumentError(absl::StrCat(name, ": ", found, "; expected a surface mesh: STL, OBJ, PLY or glTF"));
+  const std::string found = kind.empty()
+                                ? absl::StrCat("the file begins with ", Quote(bytes.substr(0, 16)))
+                                : absl::StrCat("this is ", kind);
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": ", found, "; expected a surface mesh: STL, OBJ, PLY or glTF"));
 }
 
 bool Less(const Vector3d& a, const Vector3d& b) {
@@ -71,7 +79,8 @@ void Renumber(const std::vector<int>& same, TriangleMesh* mesh) {
 void JoinEqualVertices(TriangleMesh* mesh) {
   std::vector<int> order(mesh->vertices.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return Less(mesh->vertices[a], mesh->vertices[b]); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return Less(mesh->vertices[a], mesh->vertices[b]); });
   std::vector<int> same(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     const bool repeated = i > 0 && !Less(mesh->vertices[order[i - 1]], mesh->vertices[order[i]]);
@@ -93,7 +102,9 @@ void JoinCloseVertices(TriangleMesh* mesh) {
 
   // cells of that size: whoever is in reach is in a cell next door
   constexpr std::int64_t kCells = (1 << 21) - 1;
-  const auto cell = [&](const Vector3d& p, int axis) { return 1 + static_cast<std::int64_t>((p[axis] - lower[axis]) / reach); };
+  const auto cell = [&](const Vector3d& p, int axis) {
+    return 1 + static_cast<std::int64_t>((p[axis] - lower[axis]) / reach);
+  };
   std::unordered_map<std::int64_t, std::vector<int>> kept;
   std::vector<int> same(mesh->vertices.size());
   for (std::size_t i = 0; i < same.size(); ++i) {
@@ -154,14 +165,18 @@ std::vector<Edge> SortEdges(const TriangleMesh& mesh) {
       edges.push_back({{std::min(a, b), std::max(a, b)}, static_cast<int>(i), a < b});
     }
   }
-  std::stable_sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.ends < b.ends; });
+  std::stable_sort(edges.begin(), edges.end(),
+                   [](const Edge& a, const Edge& b) { return a.ends < b.ends; });
   return edges;
 }
 
-std::string At(const Vector3d& p) { return absl::StrCat("(", p.x(), ", ", p.y(), ", ", p.z(), ")"); }
+std::string At(const Vector3d& p) {
+  return absl::StrCat("(", p.x(), ", ", p.y(), ", ", p.z(), ")");
+}
 
 // every edge between exactly two triangles
-absl::Status CheckClosed(const TriangleMesh& mesh, const std::vector<Edge>& edges, const std::string& name) {
+absl::Status CheckClosed(const TriangleMesh& mesh, const std::vector<Edge>& edges,
+                         const std::string& name) {
   int open = 0;
   int crowded = 0;
   std::pair<int, int> first;
@@ -174,10 +189,13 @@ absl::Status CheckClosed(const TriangleMesh& mesh, const std::vector<Edge>& edge
   if (open + crowded == 0) return absl::OkStatus();
   std::string found;
   if (open > 0) found = absl::StrCat(open, " edges with one triangle");
-  if (crowded > 0) absl::StrAppend(&found, found.empty() ? "" : " and ", crowded, " edges with more than two triangles");
-  return absl::InvalidArgumentError(absl::StrCat(
-      name, ": expected a closed surface, found ", found, ", the first from ", At(mesh.vertices[first.first]), " to ",
-      At(mesh.vertices[first.second]), ". Close it, or set `convex: true` to use its convex hull"));
+  if (crowded > 0)
+    absl::StrAppend(&found, found.empty() ? "" : " and ", crowded,
+                    " edges with more than two triangles");
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": expected a closed surface, found ", found, ", the first from ",
+                   At(mesh.vertices[first.first]), " to ", At(mesh.vertices[first.second]),
+                   ". Close it, or set `convex: true` to use its convex hull"));
 }
 
 double CalcSixVolumes(const TriangleMesh& mesh, const std::vector<int>& triangles) {
@@ -185,18 +203,22 @@ double CalcSixVolumes(const TriangleMesh& mesh, const std::vector<int>& triangle
   const Vector3d origin = mesh.vertices[mesh.triangles[triangles[0]][0]];
   for (const int i : triangles) {
     const auto& t = mesh.triangles[i];
-    six_volumes += (mesh.vertices[t[0]] - origin).dot((mesh.vertices[t[1]] - origin).cross(mesh.vertices[t[2]] - origin));
+    six_volumes += (mesh.vertices[t[0]] - origin)
+                       .dot((mesh.vertices[t[1]] - origin).cross(mesh.vertices[t[2]] - origin));
   }
   return six_volumes;
 }
 
-void Turn(std::array<int, 3>* triangle) { std::swap((*triangle)[1], (*triangle)[2]); }
+void Turn(std::array<int, 3>* triangle) {
+  std::swap((*triangle)[1], (*triangle)[2]);
+}
 
 // turns triangles until neighbours agree and each part where one was turned faces outwards; returns how many turned, −1 for a
 // one-sided surface
 int TurnToAgree(const std::vector<Edge>& edges, TriangleMesh* mesh) {
   // the two triangles of an edge stand side by side in `edges`
-  std::vector<std::array<std::pair<int, bool>, 3>> neighbors(mesh->triangles.size());  // and whether they agree as given
+  std::vector<std::array<std::pair<int, bool>, 3>> neighbors(
+      mesh->triangles.size());  // and whether they agree as given
   std::vector<int> filled(mesh->triangles.size(), 0);
   for (std::size_t i = 0; i < edges.size(); i += 2) {
     const bool agree = edges[i].forward != edges[i + 1].forward;
@@ -235,13 +257,17 @@ int TurnToAgree(const std::vector<Edge>& edges, TriangleMesh* mesh) {
 
 }  // namespace
 
-absl::StatusOr<SurfaceMeshFile> ReadOpenSurfaceMesh(std::string_view bytes, const std::string& name) {
+absl::StatusOr<SurfaceMeshFile> ReadOpenSurfaceMesh(std::string_view bytes,
+                                                    const std::string& name) {
   absl::StatusOr<SurfaceMeshFile> file = ReadTriangles(bytes, name);
   if (!file.ok()) return file;
   JoinEqualVertices(&file->mesh);
   const int dropped = DropTriangles(&file->mesh);
-  if (dropped > 0) file->warnings.push_back(absl::StrCat(name, ": dropped ", dropped, " degenerate or repeated triangles"));
-  if (file->mesh.triangles.empty()) return absl::InvalidArgumentError(absl::StrCat(name, ": expected triangles, found none"));
+  if (dropped > 0)
+    file->warnings.push_back(
+        absl::StrCat(name, ": dropped ", dropped, " degenerate or repeated triangles"));
+  if (file->mesh.triangles.empty())
+    return absl::InvalidArgumentError(absl::StrCat(name, ": expected triangles, found none"));
   return file;
 }
 
@@ -257,7 +283,8 @@ absl::StatusOr<SurfaceMeshFile> ReadSurfaceMesh(std::string_view bytes, const st
     DropTriangles(&joined);
     const std::vector<Edge> joined_edges = SortEdges(joined);
     if (joined.triangles.empty() || !CheckClosed(joined, joined_edges, name).ok()) return status;
-    file->warnings.push_back(absl::StrCat(name, ": joined ", mesh.vertices.size() - joined.vertices.size(),
+    file->warnings.push_back(absl::StrCat(name, ": joined ",
+                                          mesh.vertices.size() - joined.vertices.size(),
                                           " vertices closer than a millionth of the size"));
     mesh = joined;
     edges = joined_edges;
@@ -265,17 +292,23 @@ absl::StatusOr<SurfaceMeshFile> ReadSurfaceMesh(std::string_view bytes, const st
 
   const int turned = TurnToAgree(edges, &mesh);
   if (turned < 0) {
-    return absl::InvalidArgumentError(absl::StrCat(name, ": expected a surface with an inside, found a one-sided one"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": expected a surface with an inside, found a one-sided one"));
   }
-  if (turned > 0) file->warnings.push_back(absl::StrCat(name, ": turned ", turned, " triangles to agree with their neighbours"));
+  if (turned > 0)
+    file->warnings.push_back(
+        absl::StrCat(name, ": turned ", turned, " triangles to agree with their neighbours"));
 
   std::vector<int> all(mesh.triangles.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
   const double volume = CalcSixVolumes(mesh, all);
-  if (volume == 0) return absl::InvalidArgumentError(absl::StrCat(name, ": expected a surface that encloses a volume, found a flat one"));
+  if (volume == 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": expected a surface that encloses a volume, found a flat one"));
   if (volume < 0) {
     for (auto& t : mesh.triangles) Turn(&t);
-    file->warnings.push_back(absl::StrCat(name, ": turned the surface inside out, as its triangles faced inwards"));
+    file->warnings.push_back(
+        absl::StrCat(name, ": turned the surface inside out, as its triangles faced inwards"));
   }
   return file;
 }

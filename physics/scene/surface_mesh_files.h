@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+
 #include "physics/geometry/mesh.h"
 
 namespace pliant::physics {
@@ -25,6 +26,7 @@ struct SurfaceMeshFile {
 absl::StatusOr<SurfaceMeshFile> ReadSurfaceMesh(std::string_view bytes, const std::string& name);
 
 // The same files, closed or not, as they are but for joined vertices and dropped triangles: for a convex hull or a shell.
-absl::StatusOr<SurfaceMeshFile> ReadOpenSurfaceMesh(std::string_view bytes, const std::string& name);
+absl::StatusOr<SurfaceMeshFile> ReadOpenSurfaceMesh(std::string_view bytes,
+                                                    const std::string& name);
 
 }  // namespace pliant::physics

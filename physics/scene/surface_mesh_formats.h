@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+
 #include "physics/scene/surface_mesh_files.h"
 
 namespace pliant::physics {
@@ -14,6 +15,7 @@ absl::StatusOr<SurfaceMeshFile> ReadTextStl(std::string_view bytes, const std::s
 absl::StatusOr<SurfaceMeshFile> ReadBinaryStl(std::string_view bytes, const std::string& name);
 absl::StatusOr<SurfaceMeshFile> ReadObj(std::string_view bytes, const std::string& name);
 // glTF and PLY; `extension` "gltf", "glb" or "ply". No other file is opened.
-absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std::string& name, const std::string& extension);
+absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std::string& name,
+                                               const std::string& extension);
 
 }  // namespace pliant::physics

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <memory>
 
-#include <sys/stat.h>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include <sys/stat.h>
+
 #include "physics/scene/mesh_cursor.h"
 #include "physics/scene/volume_mesh_formats.h"
 
@@ -23,7 +23,9 @@ bool IsBinaryStl(std::string_view bytes) {
   return bytes.size() == 84 + std::size_t{50} * count;
 }
 
-bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 // the first word of the first line that is no comment
 std::string_view FirstWord(std::string_view bytes) {
@@ -41,10 +43,12 @@ std::string GuessFileKind(std::string_view bytes) {
   const std::string_view start = bytes.substr(0, 4096);
   const std::string_view word = FirstWord(start);
   if (IsBinaryStl(bytes)) return "an STL surface";
-  if (word == "solid" && (Contains(start, "facet") || Contains(start, "endsolid"))) return "an STL surface";
+  if (word == "solid" && (Contains(start, "facet") || Contains(start, "endsolid")))
+    return "an STL surface";
   if (word == "ply") return "a PLY surface";
   if (word == "OFF" || word == "COFF") return "an OFF surface";
-  if (start.starts_with("glTF") || (word.substr(0, 1) == "{" && Contains(start, "\"asset\""))) return "a glTF surface";
+  if (start.starts_with("glTF") || (word.substr(0, 1) == "{" && Contains(start, "\"asset\"")))
+    return "a glTF surface";
   for (const char* obj : {"v", "vn", "vt", "o", "g", "mtllib", "usemtl"}) {
     if (word == obj) return "an OBJ surface";
   }
@@ -56,47 +60,64 @@ std::string GuessFileKind(std::string_view bytes) {
   if (word.starts_with("MeshVersionFormatted")) return "a Medit mesh";
   if (start.starts_with("\x89HDF")) return "an HDF5 file";
   if (start.starts_with("\x89PNG") || start.starts_with("\xff\xd8\xff")) return "an image";
-  if (start.starts_with("\x1f\x8b") || start.starts_with("PK\x03\x04") || start.starts_with("\x28\xb5\x2f\xfd")) {
+  if (start.starts_with("\x1f\x8b") || start.starts_with("PK\x03\x04") ||
+      start.starts_with("\x28\xb5\x2f\xfd")) {
     return "a compressed file";
   }
   return "";
 }
 
 absl::StatusOr<VolumeMeshFile> ReadVolumeMesh(std::string_view bytes, const std::string& name) {
-  if (bytes.empty()) return absl::InvalidArgumentError(absl::StrCat(name, ": the file is empty; expected a tetrahedral mesh"));
+  if (bytes.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": the file is empty; expected a tetrahedral mesh"));
   if (IsLegacyVtk(bytes)) return ReadLegacyVtk(bytes, name);
   if (IsGmsh(bytes)) return ReadGmsh(bytes, name);
   const std::string kind = GuessFileKind(bytes);
-  const std::string found = kind.empty() ? absl::StrCat("the file begins with ", Quote(bytes.substr(0, 16))) : absl::StrCat("this is ", kind);
+  const std::string found = kind.empty()
+                                ? absl::StrCat("the file begins with ", Quote(bytes.substr(0, 16)))
+                                : absl::StrCat("this is ", kind);
   std::string mend = "Save it as legacy VTK or Gmsh 2.2 or 4.1";
   if (kind.ends_with("surface")) {
-    mend = "Fill it with tetrahedra, for example with Gmsh or fTetWild, and save that as legacy VTK or Gmsh 2.2 or 4.1";
+    mend =
+        "Fill it with tetrahedra, for example with Gmsh or fTetWild, and save that as legacy VTK "
+        "or Gmsh 2.2 or 4.1";
   }
   return absl::InvalidArgumentError(
       absl::StrCat(name, ": ", found, "; a deformable body needs a tetrahedral mesh. ", mend));
 }
 
 absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path, std::int64_t max_bytes) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             &std::fclose);
   if (file == nullptr) {
     const int error = errno;
-    if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(absl::StrCat(path, ": no such file"));
-    if (error == EACCES) return absl::PermissionDeniedError(absl::StrCat(path, ": may not be read"));
-    return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be opened: ", std::strerror(error)));
+    if (error == ENOENT || error == ENOTDIR)
+      return absl::NotFoundError(absl::StrCat(path, ": no such file"));
+    if (error == EACCES)
+      return absl::PermissionDeniedError(absl::StrCat(path, ": may not be read"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": cannot be opened: ", std::strerror(error)));
   }
   struct stat info {};
   if (fstat(fileno(file.get()), &info) != 0 || !S_ISREG(info.st_mode)) {
-    return absl::InvalidArgumentError(absl::StrCat(path, S_ISDIR(info.st_mode) ? ": is a folder" : ": is not a regular file", "; expected a mesh file"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, S_ISDIR(info.st_mode) ? ": is a folder" : ": is not a regular file",
+                     "; expected a mesh file"));
   }
   if (info.st_size > max_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": has ", info.st_size, " bytes; expected at most ", max_bytes));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": has ", info.st_size, " bytes; expected at most ", max_bytes));
   }
 
   // a file that grows meanwhile is read as far as it was
   std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
   bytes.resize(std::fread(bytes.data(), 1, bytes.size(), file.get()));
-  if (std::ferror(file.get())) return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read: ", std::strerror(errno)));
-  if (bytes.empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty; expected a mesh"));
+  if (std::ferror(file.get()))
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": cannot be read: ", std::strerror(errno)));
+  if (bytes.empty())
+    return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty; expected a mesh"));
   return bytes;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+
 #include "physics/geometry/mesh.h"
 
 namespace pliant::physics {
@@ -33,7 +34,8 @@ inline constexpr std::int64_t kMaxMeshFileBytes = std::int64_t{512} << 20;
 //
 // errors   NOT_FOUND: no such file; PERMISSION_DENIED; INVALID_ARGUMENT: not a regular file, empty, or more than `max_bytes`;
 //          all name the path
-absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path, std::int64_t max_bytes = kMaxMeshFileBytes);
+absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path,
+                                              std::int64_t max_bytes = kMaxMeshFileBytes);
 
 // What a file is from its first bytes, for messages: "an STL surface", "an OBJ surface", "a URDF robot"…; empty when unknown.
 std::string GuessFileKind(std::string_view bytes);

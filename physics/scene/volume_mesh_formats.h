@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+
 #include "physics/scene/volume_mesh_files.h"
 
 namespace pliant::physics {

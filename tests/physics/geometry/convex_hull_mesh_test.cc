@@ -1,5 +1,3 @@
-#include "physics/geometry/convex_hull.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -9,10 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include <Eigen/Geometry>
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include <Eigen/Geometry>
+
+#include "physics/geometry/convex_hull.h"
 #include "physics/geometry/tetrahedral_meshes.h"
 
 namespace pliant::physics {
@@ -36,7 +35,8 @@ std::vector<Vector3d> MakeCloud(int count, std::uint64_t seed) {
 
 double CalcEnclosedVolume(const TriangleMesh& mesh) {
   double volume = 0;
-  for (const auto& t : mesh.triangles) volume += mesh.vertices[t[0]].dot(mesh.vertices[t[1]].cross(mesh.vertices[t[2]])) / 6;
+  for (const auto& t : mesh.triangles)
+    volume += mesh.vertices[t[0]].dot(mesh.vertices[t[1]].cross(mesh.vertices[t[2]])) / 6;
   return volume;
 }
 
@@ -105,7 +105,8 @@ TEST(ConvexHullMesh, IsRobustToRoundingTurningAndRepetition) {
     const auto hull = CalcConvexHull(points);
     ASSERT_TRUE(hull.ok()) << hull.status();
     ExpectHull(*hull, points, 5.2);
-    EXPECT_NEAR(CalcEnclosedVolume(*hull), 5 * 1 * 0.05, 12 * 2 * kHullTolerance * 5.2);  // area times twice the tolerance
+    EXPECT_NEAR(CalcEnclosedVolume(*hull), 5 * 1 * 0.05,
+                12 * 2 * kHullTolerance * 5.2);  // area times twice the tolerance
   }
 }
 

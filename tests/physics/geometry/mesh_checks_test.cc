@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
 #include "physics/geometry/tetrahedral_meshes.h"
 
 namespace pliant::physics {
@@ -52,13 +53,13 @@ TEST(MeshChecks, FindInvertedTetrahedraAndRepairFlipsThem) {
 
 TEST(MeshChecks, DegenerateIsRelativeToTheSizeOfTheTetrahedron) {
   TetrahedralMesh mesh = MakePair();
-  mesh.vertices.emplace_back(0.3, 0.3, -1e-7);   // flat below the face (0, 1, 2)
+  mesh.vertices.emplace_back(0.3, 0.3, -1e-7);  // flat below the face (0, 1, 2)
   mesh.tetrahedra.push_back({0, 2, 1, 5});
-  mesh.tetrahedra.push_back({1, 1, 2, 3});       // repeated corner
+  mesh.tetrahedra.push_back({1, 1, 2, 3});  // repeated corner
   EXPECT_THAT(Find(mesh, MeshDefectKind::kDegenerate), ElementsAre(2, 3));
   for (auto& p : mesh.vertices) p *= 1e-5;
   EXPECT_THAT(Find(mesh, MeshDefectKind::kDegenerate), ElementsAre(2, 3));
-  mesh.vertices[5].z() *= 100;                   // ten times over the limit
+  mesh.vertices[5].z() *= 100;  // ten times over the limit
   EXPECT_THAT(Find(mesh, MeshDefectKind::kDegenerate), ElementsAre(3));
 
   mesh.vertices[5].z() /= 100;
@@ -121,7 +122,8 @@ TEST(MeshChecks, FindFacesOfThreeTetrahedraAndPinchedEdges) {
 
 TEST(MeshChecks, DescriptionNamesCountAndFirstIds) {
   EXPECT_EQ(Describe(MeshDefect{MeshDefectKind::kInverted, {5}}), "1 inverted tetrahedron (5)");
-  EXPECT_EQ(Describe(MeshDefect{MeshDefectKind::kDuplicate, {5, 9, 12}}), "3 duplicate tetrahedra (5, 9, 12)");
+  EXPECT_EQ(Describe(MeshDefect{MeshDefectKind::kDuplicate, {5, 9, 12}}),
+            "3 duplicate tetrahedra (5, 9, 12)");
   EXPECT_EQ(Describe(MeshDefect{MeshDefectKind::kUnusedVertex, {0, 1, 2, 3, 4, 5, 6, 7, 8}}),
             "9 unused vertices (0, 1, 2, 3, 4, 5, 6, 7, …)");
 }

@@ -13,6 +13,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
 #include "physics/geometry/tetrahedron_quality.h"
 
 namespace pliant::physics {
@@ -61,7 +62,9 @@ template <typename Distance>
 void ExpectGoodMesh(const TetrahedralMesh& mesh, int euler, double size, const Distance& distance) {
   std::vector<bool> used(mesh.vertices.size(), false);
   for (const auto& t : mesh.tetrahedra) {
-    ASSERT_GT(CalcSixVolumes(mesh.vertices[t[0]], mesh.vertices[t[1]], mesh.vertices[t[2]], mesh.vertices[t[3]]), 0);
+    ASSERT_GT(CalcSixVolumes(mesh.vertices[t[0]], mesh.vertices[t[1]], mesh.vertices[t[2]],
+                             mesh.vertices[t[3]]),
+              0);
     for (const int v : t) used[v] = true;
   }
   EXPECT_EQ(std::count(used.begin(), used.end(), false), 0);
@@ -80,11 +83,14 @@ void ExpectGoodMesh(const TetrahedralMesh& mesh, int euler, double size, const D
             euler);
 
   constexpr double kUlp = std::numeric_limits<double>::epsilon();
-  for (const int v : boundary.vertices) ASSERT_LE(std::abs(distance(mesh.vertices[v])), 8 * kUlp * size);
+  for (const int v : boundary.vertices)
+    ASSERT_LE(std::abs(distance(mesh.vertices[v])), 8 * kUlp * size);
   for (const Vector3d& p : mesh.vertices) ASSERT_LE(distance(p), 8 * kUlp * size);
 }
 
-double BoxDistance(const Vector3d& p, const Vector3d& size) { return (p.cwiseAbs() - size / 2).maxCoeff(); }
+double BoxDistance(const Vector3d& p, const Vector3d& size) {
+  return (p.cwiseAbs() - size / 2).maxCoeff();
+}
 
 // the lost fraction of the volume falls by four when the edge is halved; the next order changes that by less than a tenth
 template <typename Mesh>
@@ -132,7 +138,8 @@ TEST(Boundary, FluxOfPositionThroughItIsThreeTimesTheVolume) {
 TEST(BoxMesh, FillsTheBoxWithRoundedNumbersOfCells) {
   const Vector3d size(0.3, 0.1, 0.11);
   const TetrahedralMesh mesh = *MeshBox(size, 0.04);
-  EXPECT_EQ(mesh.vertices.size(), (8 + 1) * (3 + 1) * (3 + 1u));  // 7.5, 2.5 and 2.75 cells, rounded
+  EXPECT_EQ(mesh.vertices.size(),
+            (8 + 1) * (3 + 1) * (3 + 1u));  // 7.5, 2.5 and 2.75 cells, rounded
   EXPECT_EQ(mesh.tetrahedra.size(), 6 * 8 * 3 * 3u);
   EXPECT_NEAR(CalcVolume(mesh), size.prod(), 1e-16);
   ExpectGoodMesh(mesh, 2, 0.3, [&](const Vector3d& p) { return BoxDistance(p, size); });
@@ -211,14 +218,16 @@ TEST(CylinderMesh, HasSharpRimsAndWellShapedTetrahedra) {
 TEST(CylinderMesh, VolumeIsThatOfTheInscribedPrism) {
   for (const double edge : {1.0, 0.5, 0.25}) {
     const double sides = 6 / edge;
-    EXPECT_NEAR(CalcVolume(*MeshCylinder(1, 3, edge)), 3 * sides / 2 * std::sin(2 * kPi / sides), 1e-13);
+    EXPECT_NEAR(CalcVolume(*MeshCylinder(1, 3, edge)), 3 * sides / 2 * std::sin(2 * kPi / sides),
+                1e-13);
   }
 }
 
 TEST(CapsuleMesh, IsSmoothAtTheShouldersWithWellShapedTetrahedra) {
   for (const double length : {0.0, 0.004, 0.1}) {
     const TetrahedralMesh mesh = *MeshCapsule(0.05, length, 0.0125);
-    ExpectGoodMesh(mesh, 2, 0.1, [=](const Vector3d& p) { return CapsuleDistance(p, 0.05, length); });
+    ExpectGoodMesh(mesh, 2, 0.1,
+                   [=](const Vector3d& p) { return CapsuleDistance(p, 0.05, length); });
     const Quality quality = Measure(mesh);
     EXPECT_GT(quality.smallest_angle, 28);
     EXPECT_LT(quality.largest_angle, 132);
@@ -226,7 +235,8 @@ TEST(CapsuleMesh, IsSmoothAtTheShouldersWithWellShapedTetrahedra) {
 }
 
 TEST(CapsuleMesh, VolumeConvergesWithTheSquareOfTheEdge) {
-  ExpectSecondOrderVolume(2 * kPi + 4 * kPi / 3, 0.25, [](double edge) { return MeshCapsule(1, 2, edge); });
+  ExpectSecondOrderVolume(2 * kPi + 4 * kPi / 3, 0.25,
+                          [](double edge) { return MeshCapsule(1, 2, edge); });
 }
 
 TEST(TorusMesh, HasOneHoleAndWellShapedTetrahedra) {
@@ -238,14 +248,18 @@ TEST(TorusMesh, HasOneHoleAndWellShapedTetrahedra) {
 }
 
 TEST(TorusMesh, VolumeConvergesWithTheSquareOfTheEdge) {
-  ExpectSecondOrderVolume(2 * kPi * kPi * 0.3 * 0.3, 0.1, [](double edge) { return MeshTorus(1, 0.3, edge); });
+  ExpectSecondOrderVolume(2 * kPi * kPi * 0.3 * 0.3, 0.1,
+                          [](double edge) { return MeshTorus(1, 0.3, edge); });
 }
 
 TEST(PrimitiveMeshes, AreSoundAtTheCoarsest) {
-  ExpectGoodMesh(*MeshCylinder(0.1, 0.1, 9), 2, 0.1,
-                 [](const Vector3d& p) { return std::max(std::hypot(p.x(), p.y()) - 0.1, std::abs(p.z()) - 0.05); });
-  ExpectGoodMesh(*MeshCapsule(0.1, 0.1, 9), 2, 0.1, [](const Vector3d& p) { return CapsuleDistance(p, 0.1, 0.1); });
-  ExpectGoodMesh(*MeshTorus(0.1, 0.02, 9), 0, 0.12, [](const Vector3d& p) { return TorusDistance(p, 0.1, 0.02); });
+  ExpectGoodMesh(*MeshCylinder(0.1, 0.1, 9), 2, 0.1, [](const Vector3d& p) {
+    return std::max(std::hypot(p.x(), p.y()) - 0.1, std::abs(p.z()) - 0.05);
+  });
+  ExpectGoodMesh(*MeshCapsule(0.1, 0.1, 9), 2, 0.1,
+                 [](const Vector3d& p) { return CapsuleDistance(p, 0.1, 0.1); });
+  ExpectGoodMesh(*MeshTorus(0.1, 0.02, 9), 0, 0.12,
+                 [](const Vector3d& p) { return TorusDistance(p, 0.1, 0.02); });
 }
 
 TEST(PrimitiveMeshes, RefuseImpossibleSizesByNameAndValue) {
@@ -258,15 +272,19 @@ TEST(PrimitiveMeshes, RefuseImpossibleSizesByNameAndValue) {
   expect_refused(MeshBox({1, 1, nan}, 0.1).status(), "size[2]: nan is not allowed");
   expect_refused(MeshBox({1, 1, 1}, 0).status(), "edge_length: 0 is not allowed");
   expect_refused(MeshSphere(0, 0.1).status(), "radius: 0 is not allowed");
-  expect_refused(MeshSphere(1, std::numeric_limits<double>::infinity()).status(), "edge_length: inf is not allowed");
+  expect_refused(MeshSphere(1, std::numeric_limits<double>::infinity()).status(),
+                 "edge_length: inf is not allowed");
   expect_refused(MeshCylinder(0.1, 0, 0.1).status(), "length: 0 is not allowed");
   expect_refused(MeshCapsule(0.1, -1, 0.1).status(), "length: -1 is not allowed");
-  expect_refused(MeshTorus(0.1, 0.1, 0.1).status(), "tube_radius: 0.1 is not allowed; expected less than ring_radius 0.1");
+  expect_refused(MeshTorus(0.1, 0.1, 0.1).status(),
+                 "tube_radius: 0.1 is not allowed; expected less than ring_radius 0.1");
 }
 
 TEST(PrimitiveMeshes, RefuseMoreTetrahedraThanTheLimitBeforeMakingThem) {
-  EXPECT_THAT(std::string(MeshBox({1e9, 1e9, 1e9}, 1e-9).status().message()), HasSubstr("tetrahedra; expected at most"));
-  EXPECT_THAT(std::string(MeshSphere(1, 0.01).status().message()), HasSubstr("2e+07 tetrahedra; expected at most 2e+06"));
+  EXPECT_THAT(std::string(MeshBox({1e9, 1e9, 1e9}, 1e-9).status().message()),
+              HasSubstr("tetrahedra; expected at most"));
+  EXPECT_THAT(std::string(MeshSphere(1, 0.01).status().message()),
+              HasSubstr("2e+07 tetrahedra; expected at most 2e+06"));
   EXPECT_EQ(MeshCylinder(1, 1, 0.01).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(MeshCapsule(1, 1, 0.01).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(MeshTorus(1, 0.5, 0.001).status().code(), absl::StatusCode::kInvalidArgument);

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "gtest/gtest.h"
 #include <yaml-cpp/yaml.h>
 
-#include "gtest/gtest.h"
 #include "physics/geometry/mesh_checks.h"
 #include "physics/scene/surface_mesh_files.h"
 #include "physics/scene/volume_mesh_files.h"
@@ -24,14 +24,17 @@ std::string FindAssets() {
   return std::string(PLIANT_SOURCE_DIR) + "/../shared/assets";
 }
 
-bool IsAbout(double a, double b, double relative) { return std::abs(a - b) <= relative * std::abs(b); }
+bool IsAbout(double a, double b, double relative) {
+  return std::abs(a - b) <= relative * std::abs(b);
+}
 
 class MeshAssets : public testing::Test {
  protected:
   void SetUp() override {
     folder_ = FindAssets();
     if (!std::filesystem::exists(folder_ + "/manifest.json")) {
-      GTEST_SKIP() << "no meshes to compare with: " << folder_ << "/manifest.json is not there; set PLIANT_ASSETS";
+      GTEST_SKIP() << "no meshes to compare with: " << folder_
+                   << "/manifest.json is not there; set PLIANT_ASSETS";
     }
     manifest_ = YAML::LoadFile(folder_ + "/manifest.json")["files"];
   }
@@ -63,7 +66,8 @@ TEST_F(MeshAssets, VolumeMeshesAgreeWithTheManifest) {
     const TetrahedralMesh& mesh = file->mesh;
     EXPECT_EQ(mesh.vertices.size(), expected["verts"].as<std::size_t>()) << name;
     EXPECT_EQ(mesh.tetrahedra.size(), expected["cells"]["10"].as<std::size_t>()) << name;
-    EXPECT_EQ(ExtractBoundary(mesh).triangles.size(), expected["surf_tris"].as<std::size_t>()) << name;
+    EXPECT_EQ(ExtractBoundary(mesh).triangles.size(), expected["surf_tris"].as<std::size_t>())
+        << name;
     std::size_t inverted = 0;
     std::size_t unused = 0;
     for (const MeshDefect& defect : FindDefects(mesh)) {
@@ -75,7 +79,8 @@ TEST_F(MeshAssets, VolumeMeshesAgreeWithTheManifest) {
     EXPECT_EQ(unused, expected["unused"].as<std::size_t>()) << name;
     // the manifest's volume is the sum of what is positive or of all; they agree where nothing is inverted
     if (inverted == 0) {
-      EXPECT_TRUE(IsAbout(CalcVolume(mesh), expected["volume"].as<double>(), 1e-9)) << name << ": " << CalcVolume(mesh);
+      EXPECT_TRUE(IsAbout(CalcVolume(mesh), expected["volume"].as<double>(), 1e-9))
+          << name << ": " << CalcVolume(mesh);
     }
     ++compared;
   }
@@ -94,11 +99,14 @@ TEST_F(MeshAssets, SurfaceMeshesAgreeWithTheManifest) {
     const auto file = ReadSurfaceMesh(*bytes, name);
     const YAML::Node expected = entry["mesh"];
     if (!expected || !expected["merged"]) continue;
-    const bool closed = expected["boundary_edges"].as<int>() == 0 && expected["nonmanifold_edges"].as<int>() == 0;
+    const bool closed =
+        expected["boundary_edges"].as<int>() == 0 && expected["nonmanifold_edges"].as<int>() == 0;
     EXPECT_EQ(file.ok(), closed) << name << ": " << file.status();
     if (file.ok() && closed) {
       EXPECT_EQ(file->mesh.vertices.size(), expected["merged"].as<std::size_t>()) << name;
-      EXPECT_EQ(file->mesh.triangles.size(), expected["faces"].as<std::size_t>() - expected["degenerate"].as<std::size_t>()) << name;
+      EXPECT_EQ(file->mesh.triangles.size(),
+                expected["faces"].as<std::size_t>() - expected["degenerate"].as<std::size_t>())
+          << name;
     }
     ++compared;
   }

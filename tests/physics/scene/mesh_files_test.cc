@@ -1,5 +1,3 @@
-#include "physics/scene/volume_mesh_files.h"
-
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -10,16 +8,17 @@
 #include <map>
 #include <string>
 #include <type_traits>
-#include <vector>
-
 #include <unistd.h>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
 #include "physics/geometry/mesh_checks.h"
 #include "physics/geometry/tetrahedral_meshes.h"
+#include "physics/scene/volume_mesh_files.h"
 
 namespace pliant::physics {
 namespace {
@@ -30,7 +29,8 @@ using ::testing::StartsWith;
 
 TetrahedralMesh MakeSample() {
   TetrahedralMesh mesh = *MeshSphere(0.1, 0.05);
-  for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) mesh.labels.push_back(3 + static_cast<int>(i % 2));
+  for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i)
+    mesh.labels.push_back(3 + static_cast<int>(i % 2));
   return mesh;
 }
 
@@ -65,7 +65,8 @@ struct Writer {
 std::string WriteVtk(const TetrahedralMesh& mesh, bool binary, int form) {
   Writer w{binary, true, ""};
   const std::size_t cells = mesh.tetrahedra.size();
-  w.Text(absl::StrCat("# vtk DataFile Version ", form == 5 ? "5.1" : "3.0", "\nsample\n", binary ? "BINARY" : "ASCII", "\nDATASET UNSTRUCTURED_GRID\n"));
+  w.Text(absl::StrCat("# vtk DataFile Version ", form == 5 ? "5.1" : "3.0", "\nsample\n",
+                      binary ? "BINARY" : "ASCII", "\nDATASET UNSTRUCTURED_GRID\n"));
   w.Text(absl::StrCat("POINTS ", mesh.vertices.size(), " double\n"));
   for (const auto& p : mesh.vertices) {
     for (int i = 0; i < 3; ++i) w.Put(p[i]);
@@ -101,13 +102,17 @@ std::string WriteVtk(const TetrahedralMesh& mesh, bool binary, int form) {
 }
 
 // node tags with gaps: 10, 13, 16, …
-int Tag(int v) { return 10 + 3 * v; }
+int Tag(int v) {
+  return 10 + 3 * v;
+}
 
 std::string WriteGmsh2(const TetrahedralMesh& mesh, bool binary, bool big_endian = false) {
   Writer w{binary, big_endian, ""};
   w.Text(absl::StrCat("$MeshFormat\n2.2 ", binary ? 1 : 0, " 8\n"));
   if (binary) w.Text(Raw(1, big_endian) + "\n");
-  w.Text(absl::StrCat("$EndMeshFormat\n$PhysicalNames\n1\n3 3 \"stiff\"\n$EndPhysicalNames\n$Nodes\n", mesh.vertices.size(), "\n"));
+  w.Text(
+      absl::StrCat("$EndMeshFormat\n$PhysicalNames\n1\n3 3 \"stiff\"\n$EndPhysicalNames\n$Nodes\n",
+                   mesh.vertices.size(), "\n"));
   for (std::size_t v = 0; v < mesh.vertices.size(); ++v) {
     w.Put(Tag(static_cast<int>(v)));
     for (int i = 0; i < 3; ++i) w.Put(mesh.vertices[v][i]);
@@ -127,7 +132,8 @@ std::string WriteGmsh2(const TetrahedralMesh& mesh, bool binary, bool big_endian
     const auto& t = mesh.tetrahedra[i];
     // half of them have their label as the physical tag, the others as the elementary one
     const int label = mesh.labels[i];
-    element(4, i % 4 < 2 ? std::vector<int>{label, 99} : std::vector<int>{0, label}, {t.begin(), t.end()});
+    element(4, i % 4 < 2 ? std::vector<int>{label, 99} : std::vector<int>{0, label},
+            {t.begin(), t.end()});
   }
   w.Text("\n$EndElements\n");
   return w.out;
@@ -159,7 +165,8 @@ std::string WriteGmsh4(const TetrahedralMesh& mesh, bool binary) {
   }
   w.Text("\n$EndEntities\n$Nodes\n");
   const Size nodes = static_cast<Size>(mesh.vertices.size());
-  for (const Size number : {Size{2}, nodes, Size{Tag(0)}, Size{Tag(static_cast<int>(nodes) - 1)}}) w.Put(number);
+  for (const Size number : {Size{2}, nodes, Size{Tag(0)}, Size{Tag(static_cast<int>(nodes) - 1)}})
+    w.Put(number);
   const auto block = [&](int dimension, int parametric, Size begin, Size end) {
     for (const int number : {dimension, 1, parametric}) w.Put(number);
     w.Put(end - begin);
@@ -186,11 +193,15 @@ std::string WriteGmsh4(const TetrahedralMesh& mesh, bool binary) {
 
 std::map<std::string, std::string> MakeFiles() {
   const TetrahedralMesh mesh = MakeSample();
-  return {{"vtk text", WriteVtk(mesh, false, 4)},      {"vtk binary", WriteVtk(mesh, true, 4)},
-          {"vtk 5 text", WriteVtk(mesh, false, 5)},    {"vtk 5 binary", WriteVtk(mesh, true, 5)},
-          {"gmsh 2 text", WriteGmsh2(mesh, false)},    {"gmsh 2 binary", WriteGmsh2(mesh, true)},
+  return {{"vtk text", WriteVtk(mesh, false, 4)},
+          {"vtk binary", WriteVtk(mesh, true, 4)},
+          {"vtk 5 text", WriteVtk(mesh, false, 5)},
+          {"vtk 5 binary", WriteVtk(mesh, true, 5)},
+          {"gmsh 2 text", WriteGmsh2(mesh, false)},
+          {"gmsh 2 binary", WriteGmsh2(mesh, true)},
           {"gmsh 2 big-endian", WriteGmsh2(mesh, true, true)},
-          {"gmsh 4 text", WriteGmsh4(mesh, false)},    {"gmsh 4 binary", WriteGmsh4(mesh, true)}};
+          {"gmsh 4 text", WriteGmsh4(mesh, false)},
+          {"gmsh 4 binary", WriteGmsh4(mesh, true)}};
 }
 
 std::string ErrorOf(const std::string& bytes, const std::string& name = "ball.msh") {
@@ -247,20 +258,32 @@ TEST(VolumeMeshFiles, EveryTruncationIsAnErrorThatNamesItsPlace) {
 
 TEST(VolumeMeshFiles, ErrorsOfTextFilesNameTheLineAndBothValues) {
   const std::string vtk = kTwoTetrahedra;
-  EXPECT_EQ(ErrorOf(Replace(vtk, "0 1 0", "0 x 0"), "t.vtk"), "t.vtk:6: expected a coordinate, found \"x\"");
-  EXPECT_EQ(ErrorOf(Replace(vtk, "0 1 0", "0 nan 0"), "t.vtk"), "t.vtk:6: expected a finite coordinate, found nan");
-  EXPECT_EQ(ErrorOf(Replace(vtk, "4 1 2 3 4", "4 1 2 3 9"), "t.vtk"), "t.vtk:11: cell 2: expected a point number from 0 to 4, found 9");
-  EXPECT_EQ(ErrorOf(Replace(vtk, "POINTS 5", "POINTS -5"), "t.vtk"), "t.vtk:5: expected a number of points from 0 to 2147483647, found -5");
-  EXPECT_THAT(ErrorOf(Replace(vtk, "POINTS 5", "POINTS 2000000000"), "t.vtk"), HasSubstr("t.vtk:5: the file is too short for 2000000000 points"));
-  EXPECT_THAT(ErrorOf(Replace(vtk, "CELL_TYPES 3", "CELL_TYPES 2"), "t.vtk"), HasSubstr("expected 3 cell types, as there are cells, found 2"));
-  EXPECT_THAT(ErrorOf(Replace(vtk, "UNSTRUCTURED_GRID", "POLYDATA"), "t.vtk"), HasSubstr("t.vtk:4: expected DATASET UNSTRUCTURED_GRID, found \"POLYDATA\", which is a surface"));
+  EXPECT_EQ(ErrorOf(Replace(vtk, "0 1 0", "0 x 0"), "t.vtk"),
+            "t.vtk:6: expected a coordinate, found \"x\"");
+  EXPECT_EQ(ErrorOf(Replace(vtk, "0 1 0", "0 nan 0"), "t.vtk"),
+            "t.vtk:6: expected a finite coordinate, found nan");
+  EXPECT_EQ(ErrorOf(Replace(vtk, "4 1 2 3 4", "4 1 2 3 9"), "t.vtk"),
+            "t.vtk:11: cell 2: expected a point number from 0 to 4, found 9");
+  EXPECT_EQ(ErrorOf(Replace(vtk, "POINTS 5", "POINTS -5"), "t.vtk"),
+            "t.vtk:5: expected a number of points from 0 to 2147483647, found -5");
+  EXPECT_THAT(ErrorOf(Replace(vtk, "POINTS 5", "POINTS 2000000000"), "t.vtk"),
+              HasSubstr("t.vtk:5: the file is too short for 2000000000 points"));
+  EXPECT_THAT(ErrorOf(Replace(vtk, "CELL_TYPES 3", "CELL_TYPES 2"), "t.vtk"),
+              HasSubstr("expected 3 cell types, as there are cells, found 2"));
+  EXPECT_THAT(
+      ErrorOf(Replace(vtk, "UNSTRUCTURED_GRID", "POLYDATA"), "t.vtk"),
+      HasSubstr(
+          "t.vtk:4: expected DATASET UNSTRUCTURED_GRID, found \"POLYDATA\", which is a surface"));
 
   const std::string gmsh = WriteGmsh2(MakeSample(), false);
-  EXPECT_THAT(ErrorOf(Replace(gmsh, "2.2 0", "3.1 0")), HasSubstr("ball.msh:2: MSH format 3.1 is not read; expected 2.2 or 4.1"));
-  EXPECT_THAT(ErrorOf("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n$EndNodes\n"
+  EXPECT_THAT(ErrorOf(Replace(gmsh, "2.2 0", "3.1 0")),
+              HasSubstr("ball.msh:2: MSH format 3.1 is not read; expected 2.2 or 4.1"));
+  EXPECT_THAT(ErrorOf("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 "
+                      "0\n4 0 0 1\n$EndNodes\n"
                       "$Elements\n1\n1 4 2 1 1 1 2 3 5\n$EndElements\n"),
               StartsWith("ball.msh:13: expected the number of a node, found 5"));
-  EXPECT_THAT(ErrorOf("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n$EndNodes\n"
+  EXPECT_THAT(ErrorOf("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 "
+                      "0\n4 0 0 1\n$EndNodes\n"
                       "$Elements\n1\n1 4 2 1 1 1 2 3\n$EndElements\n"),
               StartsWith("ball.msh:14: expected a node of an element, found \"$EndElements\""));
 }
@@ -270,21 +293,29 @@ TEST(VolumeMeshFiles, ErrorsOfBinaryFilesNameTheByte) {
   const std::size_t points = bytes.find("double\n") + 7;
   const double infinity = std::numeric_limits<double>::infinity();
   bytes.replace(points + 16, 8, Raw(infinity, true));
-  EXPECT_EQ(ErrorOf(bytes, "b.vtk"), absl::StrCat("b.vtk: byte ", points + 16, ": expected a finite coordinate, found inf"));
+  EXPECT_EQ(ErrorOf(bytes, "b.vtk"),
+            absl::StrCat("b.vtk: byte ", points + 16, ": expected a finite coordinate, found inf"));
 }
 
 TEST(VolumeMeshFiles, WhatIsNoTetrahedralMeshIsNamed) {
   const std::string mend = "; a deformable body needs a tetrahedral mesh. ";
-  EXPECT_THAT(ErrorOf("solid a\nfacet normal 0 0 1\n"), HasSubstr("this is an STL surface" + mend + "Fill it with tetrahedra"));
-  EXPECT_THAT(ErrorOf("# made by hand\nv 0 0 0\nv 1 0 0\n"), HasSubstr("this is an OBJ surface" + mend));
-  EXPECT_THAT(ErrorOf("<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\">"), HasSubstr("this is a VTK XML file" + mend + "Save it as legacy VTK"));
+  EXPECT_THAT(ErrorOf("solid a\nfacet normal 0 0 1\n"),
+              HasSubstr("this is an STL surface" + mend + "Fill it with tetrahedra"));
+  EXPECT_THAT(ErrorOf("# made by hand\nv 0 0 0\nv 1 0 0\n"),
+              HasSubstr("this is an OBJ surface" + mend));
+  EXPECT_THAT(ErrorOf("<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\">"),
+              HasSubstr("this is a VTK XML file" + mend + "Save it as legacy VTK"));
   EXPECT_THAT(ErrorOf("<robot name=\"arm\">"), HasSubstr("this is a URDF robot"));
   EXPECT_THAT(ErrorOf("hello"), HasSubstr("the file begins with \"hello\"" + mend));
-  EXPECT_THAT(ErrorOf(std::string("\x00\xff", 2)), HasSubstr("the file begins with \"\\x00\\xff\""));
+  EXPECT_THAT(ErrorOf(std::string("\x00\xff", 2)),
+              HasSubstr("the file begins with \"\\x00\\xff\""));
   EXPECT_THAT(ErrorOf(""), HasSubstr("ball.msh: the file is empty"));
-  EXPECT_THAT(ErrorOf("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n3\n1 0 0 0\n2 1 0 0\n3 0 1 0\n$EndNodes\n"
-                      "$Elements\n1\n1 2 2 1 1 1 2 3\n$EndElements\n"),
-              HasSubstr("expected tetrahedra (element type 4), found 1 other elements (type 2). Mesh the volume"));
+  EXPECT_THAT(
+      ErrorOf(
+          "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n3\n1 0 0 0\n2 1 0 0\n3 0 1 0\n$EndNodes\n"
+          "$Elements\n1\n1 2 2 1 1 1 2 3\n$EndElements\n"),
+      HasSubstr("expected tetrahedra (element type 4), found 1 other elements (type 2). Mesh the "
+                "volume"));
 }
 
 TEST(VolumeMeshFiles, MutatedFilesGiveASoundMeshOrAnError) {
@@ -293,7 +324,9 @@ TEST(VolumeMeshFiles, MutatedFilesGiveASoundMeshOrAnError) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return (state >> 33) % below;
   };
-  const std::vector<std::string> words = {"-1", "0", "4", "99999999999999999999", "2147483648", "nan", "1e999", "$Nodes", "POINTS", "OFFSETS", "\n", "\0"};
+  const std::vector<std::string> words = {"-1",         "0",       "4",     "99999999999999999999",
+                                          "2147483648", "nan",     "1e999", "$Nodes",
+                                          "POINTS",     "OFFSETS", "\n",    "\0"};
   int read = 0;
   for (const auto& [format, original] : MakeFiles()) {
     for (int round = 0; round < 400; ++round) {
@@ -301,11 +334,21 @@ TEST(VolumeMeshFiles, MutatedFilesGiveASoundMeshOrAnError) {
       for (std::uint64_t n = 1 + random(4); n > 0 && !bytes.empty(); --n) {
         const std::size_t at = random(bytes.size());
         switch (random(5)) {
-          case 0: bytes[at] = static_cast<char>(random(256)); break;
-          case 1: bytes.erase(at, 1 + random(40)); break;
-          case 2: bytes.insert(at, bytes.substr(random(bytes.size()), random(200))); break;
-          case 3: bytes.replace(at, 1, words[random(words.size())]); break;
-          default: bytes[at] = static_cast<char>(bytes[at] ^ (1 << random(8))); break;
+          case 0:
+            bytes[at] = static_cast<char>(random(256));
+            break;
+          case 1:
+            bytes.erase(at, 1 + random(40));
+            break;
+          case 2:
+            bytes.insert(at, bytes.substr(random(bytes.size()), random(200)));
+            break;
+          case 3:
+            bytes.replace(at, 1, words[random(words.size())]);
+            break;
+          default:
+            bytes[at] = static_cast<char>(bytes[at] ^ (1 << random(8)));
+            break;
         }
       }
       const auto file = ReadVolumeMesh(bytes, "m");
@@ -318,26 +361,34 @@ TEST(VolumeMeshFiles, MutatedFilesGiveASoundMeshOrAnError) {
         ASSERT_NE(defect.kind, MeshDefectKind::kMissingVertex) << format;
         ASSERT_NE(defect.kind, MeshDefectKind::kNonFiniteVertex) << format;
       }
-      ASSERT_TRUE(file->mesh.labels.empty() || file->mesh.labels.size() == file->mesh.tetrahedra.size());
+      ASSERT_TRUE(file->mesh.labels.empty() ||
+                  file->mesh.labels.size() == file->mesh.tetrahedra.size());
     }
   }
   EXPECT_GT(read, 100);  // else the mutations were too coarse to test anything
 }
 
 TEST(MeshFileBytes, ErrorsNameThePath) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / absl::StrCat("pliant_mesh_files_", ::getpid());
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / absl::StrCat("pliant_mesh_files_", ::getpid());
   std::filesystem::create_directories(folder);
   const auto write = [&](const char* name, const std::string& bytes) {
     std::ofstream(folder / name, std::ios::binary) << bytes;
     return (folder / name).string();
   };
   EXPECT_EQ(*ReadMeshFileBytes(write("good", "abc")), "abc");
-  EXPECT_EQ(ReadMeshFileBytes((folder / "none").string()).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(ReadMeshFileBytes((folder / "none").string()).status().message()), HasSubstr("none: no such file"));
-  EXPECT_THAT(std::string(ReadMeshFileBytes(folder.string()).status().message()), HasSubstr("is a folder"));
-  EXPECT_THAT(std::string(ReadMeshFileBytes(write("empty", "")).status().message()), HasSubstr("the file is empty"));
-  EXPECT_THAT(std::string(ReadMeshFileBytes(write("long", "abcd"), 3).status().message()), HasSubstr("has 4 bytes; expected at most 3"));
-  EXPECT_THAT(std::string(ReadMeshFileBytes("/dev/null").status().message()), HasSubstr("is not a regular file"));
+  EXPECT_EQ(ReadMeshFileBytes((folder / "none").string()).status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(ReadMeshFileBytes((folder / "none").string()).status().message()),
+              HasSubstr("none: no such file"));
+  EXPECT_THAT(std::string(ReadMeshFileBytes(folder.string()).status().message()),
+              HasSubstr("is a folder"));
+  EXPECT_THAT(std::string(ReadMeshFileBytes(write("empty", "")).status().message()),
+              HasSubstr("the file is empty"));
+  EXPECT_THAT(std::string(ReadMeshFileBytes(write("long", "abcd"), 3).status().message()),
+              HasSubstr("has 4 bytes; expected at most 3"));
+  EXPECT_THAT(std::string(ReadMeshFileBytes("/dev/null").status().message()),
+              HasSubstr("is not a regular file"));
   std::filesystem::remove_all(folder);
 }
 

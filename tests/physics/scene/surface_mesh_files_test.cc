@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include <Eigen/Geometry>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include <Eigen/Geometry>
+
 #include "physics/geometry/tetrahedral_meshes.h"
 
 namespace pliant::physics {
@@ -46,7 +46,9 @@ std::string WriteTextStl(const TriangleMesh& mesh) {
 
 std::string WriteBinaryStl(const TriangleMesh& mesh) {
   std::string out(80, ' ');
-  const auto put = [&out](auto value) { out.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  const auto put = [&out](auto value) {
+    out.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
   put(static_cast<std::uint32_t>(mesh.triangles.size()));
   for (const auto& t : mesh.triangles) {
     for (int i = 0; i < 3; ++i) put(0.0f);
@@ -60,27 +62,35 @@ std::string WriteBinaryStl(const TriangleMesh& mesh) {
 
 std::string WriteObj(const TriangleMesh& mesh) {
   std::string out = "# a box\no box\n";
-  for (const Vector3d& p : mesh.vertices) absl::StrAppendFormat(&out, "v %.17g %.17g %.17g\n", p.x(), p.y(), p.z());
+  for (const Vector3d& p : mesh.vertices)
+    absl::StrAppendFormat(&out, "v %.17g %.17g %.17g\n", p.x(), p.y(), p.z());
   for (std::size_t i = 0; i < mesh.triangles.size(); ++i) {
     const auto& t = mesh.triangles[i];
     const int back = -static_cast<int>(mesh.vertices.size());
     // every way to name a corner, and a line that goes on
-    absl::StrAppend(&out, "f ", t[0] + 1, "/1/2 \\\n ", t[1] + 1, "//7 ", i % 2 ? t[2] + 1 : back + t[2], " # face\n");
+    absl::StrAppend(&out, "f ", t[0] + 1, "/1/2 \\\n ", t[1] + 1, "//7 ",
+                    i % 2 ? t[2] + 1 : back + t[2], " # face\n");
   }
   return out;
 }
 
 std::string WritePly(const TriangleMesh& mesh) {
-  std::string out = absl::StrCat("ply\nformat ascii 1.0\nelement vertex ", mesh.vertices.size(),
-                                 "\nproperty float x\nproperty float y\nproperty float z\nelement face ", mesh.triangles.size(),
-                                 "\nproperty list uchar int vertex_indices\nend_header\n");
-  for (const Vector3d& p : mesh.vertices) absl::StrAppendFormat(&out, "%.9g %.9g %.9g\n", p.x(), p.y(), p.z());
-  for (const auto& t : mesh.triangles) absl::StrAppend(&out, "3 ", t[0], " ", t[1], " ", t[2], "\n");
+  std::string out =
+      absl::StrCat("ply\nformat ascii 1.0\nelement vertex ", mesh.vertices.size(),
+                   "\nproperty float x\nproperty float y\nproperty float z\nelement face ",
+                   mesh.triangles.size(), "\nproperty list uchar int vertex_indices\nend_header\n");
+  for (const Vector3d& p : mesh.vertices)
+    absl::StrAppendFormat(&out, "%.9g %.9g %.9g\n", p.x(), p.y(), p.z());
+  for (const auto& t : mesh.triangles)
+    absl::StrAppend(&out, "3 ", t[0], " ", t[1], " ", t[2], "\n");
   return out;
 }
 
 std::map<std::string, std::string> WriteAll(const TriangleMesh& mesh) {
-  return {{"a.stl", WriteTextStl(mesh)}, {"b.stl", WriteBinaryStl(mesh)}, {"c.obj", WriteObj(mesh)}, {"d.ply", WritePly(mesh)}};
+  return {{"a.stl", WriteTextStl(mesh)},
+          {"b.stl", WriteBinaryStl(mesh)},
+          {"c.obj", WriteObj(mesh)},
+          {"d.ply", WritePly(mesh)}};
 }
 
 // the first triangle, its vertices in a buffer given by an URI
@@ -89,12 +99,14 @@ std::string WriteGltf(const std::string& uri) {
     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
     "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 0]}],
     "bufferViews": [{"buffer": 0, "byteLength": 36}],
-    "buffers": [{"uri": ")" + uri + R"(", "byteLength": 36}]})";
+    "buffers": [{"uri": ")" +
+         uri + R"(", "byteLength": 36}]})";
 }
 
 double CalcEnclosedVolume(const TriangleMesh& mesh) {
   double volume = 0;
-  for (const auto& t : mesh.triangles) volume += mesh.vertices[t[0]].dot(mesh.vertices[t[1]].cross(mesh.vertices[t[2]])) / 6;
+  for (const auto& t : mesh.triangles)
+    volume += mesh.vertices[t[0]].dot(mesh.vertices[t[1]].cross(mesh.vertices[t[2]])) / 6;
   return volume;
 }
 
@@ -114,7 +126,9 @@ TEST(SurfaceMeshFiles, EveryFormatReadsTheSameClosedSurface) {
     ASSERT_EQ(file->mesh.triangles.size(), box.triangles.size()) << name;
     for (std::size_t i = 0; i < box.triangles.size(); ++i) {
       for (int j = 0; j < 3; ++j) {
-        EXPECT_EQ(file->mesh.vertices[file->mesh.triangles[i][j]], box.vertices[box.triangles[i][j]]) << name;
+        EXPECT_EQ(file->mesh.vertices[file->mesh.triangles[i][j]],
+                  box.vertices[box.triangles[i][j]])
+            << name;
       }
     }
     EXPECT_DOUBLE_EQ(CalcEnclosedVolume(file->mesh), 1) << name;
@@ -147,14 +161,16 @@ TEST(SurfaceMeshFiles, SingleTurnedTrianglesAreTurnedBackInEveryPart) {
   const int count = static_cast<int>(boxes.vertices.size());
   const auto triangles = boxes.triangles;
   for (int v = 0; v < count; ++v) boxes.vertices.push_back(boxes.vertices[v] + Vector3d(5, 0, 0));
-  for (const auto& t : triangles) boxes.triangles.push_back({t[0] + count, t[2] + count, t[1] + count});
+  for (const auto& t : triangles)
+    boxes.triangles.push_back({t[0] + count, t[2] + count, t[1] + count});
   std::swap(boxes.triangles[3][0], boxes.triangles[3][1]);
   std::swap(boxes.triangles.back()[0], boxes.triangles.back()[1]);
   const auto file = ReadSurfaceMesh(WriteObj(boxes), "two.obj");
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_NEAR(CalcEnclosedVolume(file->mesh), 2, 1e-13);  // of terms up to 30
   ASSERT_THAT(file->warnings, SizeIs(1));
-  EXPECT_EQ(file->warnings[0], absl::StrCat("two.obj: turned ", triangles.size(), " triangles to agree with their neighbours"));
+  EXPECT_EQ(file->warnings[0], absl::StrCat("two.obj: turned ", triangles.size(),
+                                            " triangles to agree with their neighbours"));
 }
 
 TEST(SurfaceMeshFiles, CavitiesOfAConsistentFileStayCavities) {
@@ -162,7 +178,8 @@ TEST(SurfaceMeshFiles, CavitiesOfAConsistentFileStayCavities) {
   const int count = static_cast<int>(shell.vertices.size());
   const auto triangles = shell.triangles;
   for (int v = 0; v < count; ++v) shell.vertices.push_back(shell.vertices[v] / 2);
-  for (const auto& t : triangles) shell.triangles.push_back({t[0] + count, t[2] + count, t[1] + count});
+  for (const auto& t : triangles)
+    shell.triangles.push_back({t[0] + count, t[2] + count, t[1] + count});
   const auto file = ReadSurfaceMesh(WriteObj(shell), "shell.obj");
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_NEAR(CalcEnclosedVolume(file->mesh), 1 - 0.125, 1e-14);
@@ -175,7 +192,8 @@ TEST(SurfaceMeshFiles, VerticesThatDifferInTheLastDigitsAreJoinedWhereThatCloses
     std::array<int, 3> corners;
     for (int i = 0; i < 3; ++i) {
       corners[i] = static_cast<int>(loose.vertices.size());
-      loose.vertices.push_back(box.vertices[t[i]] + Vector3d::Constant(3e-8 * (loose.vertices.size() % 5)));
+      loose.vertices.push_back(box.vertices[t[i]] +
+                               Vector3d::Constant(3e-8 * (loose.vertices.size() % 5)));
     }
     loose.triangles.push_back(corners);
   }
@@ -190,26 +208,37 @@ TEST(SurfaceMeshFiles, OpenSurfacesAreRefusedForSolidsOnly) {
   TriangleMesh open = MakeBoxSurface();
   open.triangles.pop_back();
   const std::string error = ErrorOf(WriteObj(open), "open.obj");
-  EXPECT_THAT(error, StartsWith("open.obj: expected a closed surface, found 3 edges with one triangle, the first from ("));
+  EXPECT_THAT(error, StartsWith("open.obj: expected a closed surface, found 3 edges with one "
+                                "triangle, the first from ("));
   EXPECT_THAT(error, HasSubstr("set `convex: true`"));
   EXPECT_TRUE(ReadOpenSurfaceMesh(WriteObj(open), "open.obj").ok());
 
   TriangleMesh fin = MakeBoxSurface();  // a third triangle on an edge
   fin.vertices.emplace_back(9, 9, 9);
-  fin.triangles.push_back({fin.triangles[0][0], fin.triangles[0][1], static_cast<int>(fin.vertices.size()) - 1});
-  EXPECT_THAT(ErrorOf(WriteObj(fin), "fin.obj"), HasSubstr("2 edges with one triangle and 1 edges with more than two"));
+  fin.triangles.push_back(
+      {fin.triangles[0][0], fin.triangles[0][1], static_cast<int>(fin.vertices.size()) - 1});
+  EXPECT_THAT(ErrorOf(WriteObj(fin), "fin.obj"),
+              HasSubstr("2 edges with one triangle and 1 edges with more than two"));
 }
 
 TEST(SurfaceMeshFiles, ErrorsNameLineOrByteAndWhatWasFound) {
-  EXPECT_EQ(ErrorOf("v 0 0 0\nv 1 x 0\n", "t.obj"), "t.obj:2: expected three finite coordinates after v, found \"x\"");
-  EXPECT_EQ(ErrorOf("v 0 0 0\nv 1 0\n", "t.obj"), "t.obj:2: expected three finite coordinates after v, found the end of the line");
-  EXPECT_EQ(ErrorOf("v 0 0 0\nf 1 2 3\n", "t.obj"), "t.obj:2: expected a vertex number from 1 to 1, found \"2\"");
-  EXPECT_EQ(ErrorOf("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 inf\n", "t.stl"), "t.stl:4: expected a finite coordinate, found inf");
-  EXPECT_EQ(ErrorOf("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0", "t.stl"), "t.stl:4: the file ends where a coordinate should be");
+  EXPECT_EQ(ErrorOf("v 0 0 0\nv 1 x 0\n", "t.obj"),
+            "t.obj:2: expected three finite coordinates after v, found \"x\"");
+  EXPECT_EQ(ErrorOf("v 0 0 0\nv 1 0\n", "t.obj"),
+            "t.obj:2: expected three finite coordinates after v, found the end of the line");
+  EXPECT_EQ(ErrorOf("v 0 0 0\nf 1 2 3\n", "t.obj"),
+            "t.obj:2: expected a vertex number from 1 to 1, found \"2\"");
+  EXPECT_EQ(ErrorOf("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 inf\n", "t.stl"),
+            "t.stl:4: expected a finite coordinate, found inf");
+  EXPECT_EQ(ErrorOf("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0", "t.stl"),
+            "t.stl:4: the file ends where a coordinate should be");
   EXPECT_EQ(ErrorOf("", "t.stl"), "t.stl: the file is empty; expected a surface mesh");
-  EXPECT_THAT(ErrorOf("solid nothing\nendsolid nothing\n", "t.stl"), HasSubstr("expected triangles, found none"));
-  EXPECT_THAT(ErrorOf(WriteBinaryStl(MakeBoxSurface()).substr(0, 500), "t.stl"), HasSubstr("the file may be cut off"));
-  EXPECT_THAT(ErrorOf("$MeshFormat\n2.2 0 8\n", "t.msh"), HasSubstr("t.msh: the file begins with \"$MeshFormat"));
+  EXPECT_THAT(ErrorOf("solid nothing\nendsolid nothing\n", "t.stl"),
+              HasSubstr("expected triangles, found none"));
+  EXPECT_THAT(ErrorOf(WriteBinaryStl(MakeBoxSurface()).substr(0, 500), "t.stl"),
+              HasSubstr("the file may be cut off"));
+  EXPECT_THAT(ErrorOf("$MeshFormat\n2.2 0 8\n", "t.msh"),
+              HasSubstr("t.msh: the file begins with \"$MeshFormat"));
   EXPECT_THAT(ErrorOf("ply\nformat", "t.ply"), HasSubstr("t.ply: cannot be read as ply"));
 }
 
@@ -217,9 +246,12 @@ TEST(SurfaceMeshFiles, OtherFilesNamedByAFileAreNotOpened) {
   EXPECT_THAT(ErrorOf(WriteGltf("/etc/passwd"), "t.gltf"), HasSubstr("Other files are not opened"));
   // (0, 0, 0), (1, 0, 0), (0, 1, 0)
   const auto inside = ReadOpenSurfaceMesh(
-      WriteGltf("data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"), "t.gltf");
+      WriteGltf(
+          "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"),
+      "t.gltf");
   ASSERT_TRUE(inside.ok()) << inside.status();
-  EXPECT_THAT(inside->mesh.vertices, testing::ElementsAre(Vector3d(0, 0, 0), Vector3d(1, 0, 0), Vector3d(0, 1, 0)));
+  EXPECT_THAT(inside->mesh.vertices,
+              testing::ElementsAre(Vector3d(0, 0, 0), Vector3d(1, 0, 0), Vector3d(0, 1, 0)));
 }
 
 TEST(SurfaceMeshFiles, MutatedFilesGiveAClosedSurfaceOrAnError) {
@@ -236,10 +268,18 @@ TEST(SurfaceMeshFiles, MutatedFilesGiveAClosedSurfaceOrAnError) {
       for (std::uint64_t n = 1 + random(3); n > 0 && !bytes.empty(); --n) {
         const std::size_t at = random(bytes.size());
         switch (random(4)) {
-          case 0: bytes[at] = static_cast<char>(random(256)); break;
-          case 1: bytes.erase(at, 1 + random(30)); break;
-          case 2: bytes.insert(at, bytes.substr(random(bytes.size()), random(100))); break;
-          default: bytes[at] = static_cast<char>(bytes[at] ^ (1 << random(8))); break;
+          case 0:
+            bytes[at] = static_cast<char>(random(256));
+            break;
+          case 1:
+            bytes.erase(at, 1 + random(30));
+            break;
+          case 2:
+            bytes.insert(at, bytes.substr(random(bytes.size()), random(100)));
+            break;
+          default:
+            bytes[at] = static_cast<char>(bytes[at] ^ (1 << random(8)));
+            break;
         }
       }
       const auto file = ReadSurfaceMesh(bytes, name);
