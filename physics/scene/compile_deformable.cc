@@ -11,7 +11,7 @@
 #include "physics/scene/compiler.h"
 #include "physics/scene/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
-#include "physics/scene/volume_mesh_files.h"
+#include "physics/scene/mesh_files/volume_mesh_files.h"
 #include "pliant/v1/scene.pb.h"
 
 namespace pliant::physics {

@@ -10,7 +10,7 @@
 #include "physics/geometry/triangle_bvh.h"
 #include "physics/scene/compiler.h"
 #include "physics/scene/field_checks.h"
-#include "physics/scene/surface_mesh_files.h"
+#include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
 

@@ -8,10 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-#include "physics/geometry/mesh_smoothing.h"
-#include "physics/geometry/primitive_checks.h"
-#include "physics/geometry/subdivided_tetrahedra.h"
-#include "physics/geometry/tetrahedral_meshes.h"
+#include "physics/geometry/meshing/mesh_smoothing.h"
+#include "physics/geometry/meshing/primitive_checks.h"
+#include "physics/geometry/meshing/subdivided_tetrahedra.h"
+#include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "physics/spatial/trig.h"
 
 namespace pliant::physics {

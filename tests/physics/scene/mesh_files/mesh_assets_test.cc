@@ -9,9 +9,9 @@
 #include "gtest/gtest.h"
 #include <yaml-cpp/yaml.h>
 
-#include "physics/geometry/mesh_checks.h"
-#include "physics/scene/surface_mesh_files.h"
-#include "physics/scene/volume_mesh_files.h"
+#include "physics/geometry/meshing/mesh_checks.h"
+#include "physics/scene/mesh_files/surface_mesh_files.h"
+#include "physics/scene/mesh_files/volume_mesh_files.h"
 
 // Meshes of other projects, which are not kept here: a folder with manifest.json, an array `files` of {file, mesh: {verts,
 // cells: {"10": tetrahedra}, volume, neg_tets, surf_tris}}, found through PLIANT_ASSETS or beside the sources.

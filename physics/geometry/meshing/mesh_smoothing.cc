@@ -1,11 +1,11 @@
-#include "physics/geometry/mesh_smoothing.h"
+#include "physics/geometry/meshing/mesh_smoothing.h"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <vector>
 
-#include "physics/geometry/tetrahedron_quality.h"
+#include "physics/geometry/meshing/tetrahedron_quality.h"
 
 namespace pliant::physics {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "physics/scene/volume_mesh_files.h"
+#include "physics/scene/mesh_files/volume_mesh_files.h"
 
 namespace pliant::physics {
 

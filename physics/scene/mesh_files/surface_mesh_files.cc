@@ -1,4 +1,4 @@
-#include "physics/scene/surface_mesh_files.h"
+#include "physics/scene/mesh_files/surface_mesh_files.h"
 
 #include <algorithm>
 #include <array>
@@ -14,9 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include <Eigen/Geometry>
 
-#include "physics/scene/mesh_cursor.h"
-#include "physics/scene/surface_mesh_formats.h"
-#include "physics/scene/volume_mesh_files.h"
+#include "physics/scene/mesh_files/mesh_cursor.h"
+#include "physics/scene/mesh_files/surface_mesh_formats.h"
+#include "physics/scene/mesh_files/volume_mesh_files.h"
 
 namespace pliant::physics {
 namespace {

@@ -16,9 +16,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "physics/geometry/mesh_checks.h"
-#include "physics/geometry/tetrahedral_meshes.h"
-#include "physics/scene/volume_mesh_files.h"
+#include "physics/geometry/meshing/mesh_checks.h"
+#include "physics/geometry/meshing/tetrahedral_meshes.h"
+#include "physics/scene/mesh_files/volume_mesh_files.h"
 
 namespace pliant::physics {
 namespace {

@@ -1,4 +1,4 @@
-#include "physics/geometry/mesh_checks.h"
+#include "physics/geometry/meshing/mesh_checks.h"
 
 #include <limits>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "physics/geometry/tetrahedral_meshes.h"
+#include "physics/geometry/meshing/tetrahedral_meshes.h"
 
 namespace pliant::physics {
 namespace {

@@ -1,4 +1,4 @@
-#include "physics/scene/surface_mesh_files.h"
+#include "physics/scene/mesh_files/surface_mesh_files.h"
 
 #include <array>
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 #include <Eigen/Geometry>
 
-#include "physics/geometry/tetrahedral_meshes.h"
+#include "physics/geometry/meshing/tetrahedral_meshes.h"
 
 namespace pliant::physics {
 namespace {

@@ -1,4 +1,4 @@
-#include "physics/geometry/mesh_checks.h"
+#include "physics/geometry/meshing/mesh_checks.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
-#include "physics/geometry/tetrahedron_quality.h"
+#include "physics/geometry/meshing/tetrahedron_quality.h"
 
 namespace pliant::physics {
 namespace {

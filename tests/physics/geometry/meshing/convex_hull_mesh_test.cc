@@ -12,7 +12,7 @@
 #include <Eigen/Geometry>
 
 #include "physics/geometry/convex_hull.h"
-#include "physics/geometry/tetrahedral_meshes.h"
+#include "physics/geometry/meshing/tetrahedral_meshes.h"
 
 namespace pliant::physics {
 namespace {

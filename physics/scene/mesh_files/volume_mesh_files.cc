@@ -1,4 +1,4 @@
-#include "physics/scene/volume_mesh_files.h"
+#include "physics/scene/mesh_files/volume_mesh_files.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include <sys/stat.h>
 
-#include "physics/scene/mesh_cursor.h"
-#include "physics/scene/volume_mesh_formats.h"
+#include "physics/scene/mesh_files/mesh_cursor.h"
+#include "physics/scene/mesh_files/volume_mesh_formats.h"
 
 namespace pliant::physics {
 namespace {

@@ -1,4 +1,4 @@
-#include "physics/scene/mesh_cursor.h"
+#include "physics/scene/mesh_files/mesh_cursor.h"
 
 #include <algorithm>
 #include <bit>

@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "physics/scene/mesh_cursor.h"
-#include "physics/scene/surface_mesh_formats.h"
+#include "physics/scene/mesh_files/mesh_cursor.h"
+#include "physics/scene/mesh_files/surface_mesh_formats.h"
 
 namespace pliant::physics {
 namespace {

@@ -1,4 +1,4 @@
-#include "physics/geometry/tetrahedral_meshes.h"
+#include "physics/geometry/meshing/tetrahedral_meshes.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "physics/geometry/tetrahedron_quality.h"
+#include "physics/geometry/meshing/tetrahedron_quality.h"
 
 namespace pliant::physics {
 namespace {

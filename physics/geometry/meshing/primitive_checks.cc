@@ -1,4 +1,4 @@
-#include "physics/geometry/primitive_checks.h"
+#include "physics/geometry/meshing/primitive_checks.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "physics/geometry/tetrahedral_meshes.h"
-#include "physics/geometry/tetrahedron_quality.h"
+#include "physics/geometry/meshing/tetrahedral_meshes.h"
+#include "physics/geometry/meshing/tetrahedron_quality.h"
 
 namespace pliant::physics {
 namespace {

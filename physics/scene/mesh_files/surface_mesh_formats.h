@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "physics/scene/surface_mesh_files.h"
+#include "physics/scene/mesh_files/surface_mesh_files.h"
 
 namespace pliant::physics {
 

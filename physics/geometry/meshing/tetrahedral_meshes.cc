@@ -1,4 +1,4 @@
-#include "physics/geometry/tetrahedral_meshes.h"
+#include "physics/geometry/meshing/tetrahedral_meshes.h"
 
 #include <array>
 #include <cmath>
@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 
-#include "physics/geometry/primitive_checks.h"
-#include "physics/geometry/subdivided_tetrahedra.h"
+#include "physics/geometry/meshing/primitive_checks.h"
+#include "physics/geometry/meshing/subdivided_tetrahedra.h"
 #include "physics/spatial/demand.h"
 
 namespace pliant::physics {

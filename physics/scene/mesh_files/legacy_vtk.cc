@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
-#include "physics/scene/mesh_cursor.h"
-#include "physics/scene/volume_mesh_formats.h"
+#include "physics/scene/mesh_files/mesh_cursor.h"
+#include "physics/scene/mesh_files/volume_mesh_formats.h"
 
 namespace pliant::physics {
 namespace {

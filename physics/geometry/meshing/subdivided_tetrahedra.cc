@@ -1,4 +1,4 @@
-#include "physics/geometry/subdivided_tetrahedra.h"
+#include "physics/geometry/meshing/subdivided_tetrahedra.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "physics/geometry/tetrahedron_quality.h"
+#include "physics/geometry/meshing/tetrahedron_quality.h"
 #include "physics/spatial/demand.h"
 
 namespace pliant::physics {

@@ -10,7 +10,7 @@
 #include <assimp/postprocess.h>
 #include <assimp/scene.h>
 
-#include "physics/scene/surface_mesh_formats.h"
+#include "physics/scene/mesh_files/surface_mesh_formats.h"
 
 namespace pliant::physics {
 namespace {
