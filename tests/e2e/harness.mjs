@@ -208,8 +208,11 @@ export async function portray(browser, page, name) {
   if (wasRunning) await page.click('#run');
   await until(page, 'the world is paused', () => pliant.frame.clock === 'paused');
   const viewer = await openViewer(browser, new URL(page.url()).origin, { width: 1280, height: 800, query: '/?quality=1' });
-  await viewer.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await until(viewer, 'the eased force has arrived', () => {
+    const force = Math.hypot(...(pliant.forces.paddle?.force ?? [0]));
+    return Math.abs(parseFloat(document.getElementById('force').textContent) - force) < 0.06 + 0.02 * force;
+  });
   await viewer.screenshot({ path: join(folder, `${name}.png`) });
   await viewer.context().close();
-  if (wasRunning) await page.click('#run');
+  if (wasRunning) await runWorld(page);
 }

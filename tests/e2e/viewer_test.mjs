@@ -197,7 +197,7 @@ test('strain and force rise when the paddle squeezes the ball', kTest, async () 
     return Math.hypot(bx - x, by - y) < 0.006;
   });
   await page.evaluate(() => window.steer(() => [0, 0, -0.03]));
-  await until(page, 'the ball gives way under the paddle', () => pliant.rigid.paddle.position[2] < 0.135);
+  await until(page, 'the ball gives way under the paddle', () => pliant.rigid.paddle.position[2] < 0.132);
   await page.evaluate(() => {
     clearInterval(window.steering);
     pullOutPad();

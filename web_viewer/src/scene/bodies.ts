@@ -187,7 +187,7 @@ export class Bodies {
 }
 
 function rigidMaterial(motion: Motion, index: number, plain: boolean): MeshPhysicalMaterial {
-  if (motion === 'FIXED') return new MeshPhysicalMaterial({ color: '#d8d3ca', roughness: 0.82 });
+  if (motion === 'FIXED') return new MeshPhysicalMaterial({ color: '#d3d1cd', roughness: 0.62 });
   const color = motion === 'KINEMATIC' ? '#ff7a3d' : kFree[index % kFree.length];
   return new MeshPhysicalMaterial({
     color,

@@ -9,14 +9,14 @@ export function sequentialColor(t: number): Rgb {
   const s = Math.min(1, Math.max(0, t));
   const lightness = 0.46 + 0.47 * s;
   const hue = 282 - 182 * s ** 0.85;
-  const chroma = 0.17 + 0.02 * s;
+  const chroma = 0.118 + 0.057 * (2 * s - 1) ** 2;
   return oklchToRgb(lightness, chroma, hue);
 }
 
 export function divergingColor(t: number): Rgb {
   const s = 2 * Math.min(1, Math.max(0, t)) - 1;
-  const lightness = 0.95 - 0.5 * Math.abs(s) ** 0.9;
-  const chroma = 0.015 + 0.155 * Math.abs(s) ** 0.8;
+  const lightness = 0.95 - 0.48 * Math.abs(s) ** 1.1;
+  const chroma = 0.008 + 0.16 * Math.abs(s);
   return oklchToRgb(lightness, chroma, s < 0 ? 255 : 32);
 }
 
@@ -34,11 +34,17 @@ export function colorTable(map: (t: number) => Rgb, size = kTableSize): Uint8Arr
 // A colour of OKLCH in sRGB; colours outside the gamut lose chroma, never hue or lightness.
 export function oklchToRgb(lightness: number, chroma: number, hueDegrees: number): Rgb {
   const hue = (hueDegrees * Math.PI) / 180;
-  for (let c = chroma; ; c *= 0.96) {
-    const linear = oklabToLinear(lightness, c * Math.cos(hue), c * Math.sin(hue));
-    const fits = linear.every((x) => x > -1e-4 && x < 1 + 1e-4);
-    if (fits || c < 1e-4) return linear.map((x) => encode(Math.min(1, Math.max(0, x)))) as Rgb;
+  const linear = (c: number): Rgb => oklabToLinear(lightness, c * Math.cos(hue), c * Math.sin(hue));
+  const fits = (c: number): boolean => linear(c).every((x) => x > -1e-4 && x < 1 + 1e-4);
+
+  // the largest chroma that a screen can show
+  let [low, high] = fits(chroma) ? [chroma, chroma] : [0, chroma];
+  for (let i = 0; i < 24 && low < high; ++i) {
+    const middle = (low + high) / 2;
+    if (fits(middle)) low = middle;
+    else high = middle;
   }
+  return linear(low).map((x) => encode(Math.min(1, Math.max(0, x)))) as Rgb;
 }
 
 // Lightness of OKLab of an sRGB colour.
