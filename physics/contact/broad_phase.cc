@@ -6,12 +6,15 @@ namespace pliant::physics {
 
 using Eigen::Vector3d;
 
-const std::vector<std::pair<int, int>>& BroadPhase::FindOverlaps(std::span<const AxisAlignedBox> boxes) {
+const std::vector<std::pair<int, int>>& BroadPhase::FindOverlaps(
+    std::span<const AxisAlignedBox> boxes) {
   pairs_.clear();
   order_.clear();
   long_.clear();
   const int n = static_cast<int>(boxes.size());
-  const auto is_empty = [&](int i) { return (boxes[i].lower.array() > boxes[i].upper.array()).any(); };
+  const auto is_empty = [&](int i) {
+    return (boxes[i].lower.array() > boxes[i].upper.array()).any();
+  };
 
   // the axis along which the centres spread most, by their variance; without the very large boxes
   Vector3d sum = Vector3d::Zero(), squares = Vector3d::Zero();

@@ -17,7 +17,9 @@ double CalcExtent(const ConvexPolyhedron& polyhedron) {
 struct MakeBody {
   const CollisionShape& shape;
 
-  ConvexBody operator()(const Sphere& s) const { return {.kind = ConvexBody::Kind::kPoint, .rounding = s.radius, .X_WS = {}}; }
+  ConvexBody operator()(const Sphere& s) const {
+    return {.kind = ConvexBody::Kind::kPoint, .rounding = s.radius, .X_WS = {}};
+  }
   ConvexBody operator()(const Capsule& s) const {
     return {.kind = ConvexBody::Kind::kSegment,
             .size = {0, 0, 0.5 * s.length},
@@ -32,7 +34,10 @@ struct MakeBody {
             .extent = std::sqrt(s.radius * s.radius + 0.25 * s.length * s.length)};
   }
   ConvexBody operator()(const Ellipsoid& s) const {
-    return {.kind = ConvexBody::Kind::kEllipsoid, .size = s.radii, .X_WS = {}, .extent = s.radii.maxCoeff()};
+    return {.kind = ConvexBody::Kind::kEllipsoid,
+            .size = s.radii,
+            .X_WS = {},
+            .extent = s.radii.maxCoeff()};
   }
   ConvexBody Polyhedron() const {
     return {.kind = ConvexBody::Kind::kPolyhedron,
@@ -49,7 +54,8 @@ struct MakeBody {
 }  // namespace
 
 CollisionShape::CollisionShape(const Shape& given) : shape(&given) {
-  if (const auto* box = std::get_if<Box>(&given.geometry)) polyhedron = MakeBoxPolyhedron(box->half_size);
+  if (const auto* box = std::get_if<Box>(&given.geometry))
+    polyhedron = MakeBoxPolyhedron(box->half_size);
   if (const auto* convex = std::get_if<ConvexMesh>(&given.geometry)) {
     polyhedron = MakeHullPolyhedron(*convex->hull);
     mesh = convex->hull.get();
@@ -62,7 +68,8 @@ CollisionShape::CollisionShape(const Shape& given) : shape(&given) {
 }
 
 SignedDistance CollisionShape::CalcDistance(const Vector3d& p_S) const {
-  return bvh ? bvh->CalcSignedDistance(PositionsOf(*mesh), p_S) : CalcSignedDistance(shape->geometry, p_S);
+  return bvh ? bvh->CalcSignedDistance(PositionsOf(*mesh), p_S)
+             : CalcSignedDistance(shape->geometry, p_S);
 }
 
 PlacedShape::PlacedShape(const CollisionShape& given, const RigidTransform& pose)

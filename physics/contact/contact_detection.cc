@@ -21,8 +21,11 @@ using Eigen::Vector3d;
 // below this many pairs the threads cost more than they bring
 constexpr std::size_t kFewPairs = 16;
 
-// Two shapes' values into one: the mean of frictions, the series of springs; one value alone stands.
-double CombineFriction(double a, double b) { return a < 0 ? b : b < 0 ? a : 0.5 * (a + b); }
+// Two shapes' values into one: the mean of frictions, the series of springs; one value alone
+// stands.
+double CombineFriction(double a, double b) {
+  return a < 0 ? b : b < 0 ? a : 0.5 * (a + b);
+}
 double CombineStiffness(double a, double b) {
   if (a < 0 || b < 0) return std::max(a, b);
   if (std::isinf(a) || std::isinf(b)) return std::min(a, b);
@@ -59,13 +62,15 @@ struct ContactDetector::Workspace {
                std::vector<ContactPoint>* contacts) const;
 };
 
-ContactDetector::ContactDetector(const Model& model) : model_(model), workspace_(std::make_unique<Workspace>()) {
+ContactDetector::ContactDetector(const Model& model)
+    : model_(model), workspace_(std::make_unique<Workspace>()) {
   Workspace& w = *workspace_;
   for (const Body& body : model.bodies) {
     if (!body.deformable)
       for (const Shape& shape : body.shapes) w.shapes.emplace_back(shape);
     w.shape_starts.push_back(static_cast<int>(w.shapes.size()));
-    w.soft.push_back(body.deformable ? std::make_unique<SoftSurface>(body, *model.blocks[body.block]) : nullptr);
+    w.soft.push_back(
+        body.deformable ? std::make_unique<SoftSurface>(body, *model.blocks[body.block]) : nullptr);
   }
   w.bounds.resize(model.bodies.size());
   for (std::size_t i = 0; i < model.bodies.size(); ++i) {
@@ -101,11 +106,14 @@ void ContactDetector::Workspace::FindTasks(const Model& model) {
   const std::vector<ContactParameters::Pair>& pairs = model.contact.pairs;
   for (const auto& [a, b] : broad_phase.FindOverlaps(bounds)) {
     const Body &body_a = model.bodies[a], &body_b = model.bodies[b];
-    const auto is_immovable = [](const Body& body) { return !body.deformable && body.motion != Motion::kFree; };
+    const auto is_immovable = [](const Body& body) {
+      return !body.deformable && body.motion != Motion::kFree;
+    };
     if (is_immovable(body_a) && is_immovable(body_b)) continue;
-    const auto found = std::lower_bound(pairs.begin(), pairs.end(), std::pair(a, b), [](const auto& pair, const auto& key) {
-      return std::pair(pair.body_a, pair.body_b) < key;
-    });
+    const auto found = std::lower_bound(pairs.begin(), pairs.end(), std::pair(a, b),
+                                        [](const auto& pair, const auto& key) {
+                                          return std::pair(pair.body_a, pair.body_b) < key;
+                                        });
     const bool is_given = found != pairs.end() && found->body_a == a && found->body_b == b;
     if (is_given && !found->enabled) continue;
     tasks.push_back({a, b, is_given ? &*found : nullptr});
@@ -118,7 +126,8 @@ void ContactDetector::Workspace::FindTasks(const Model& model) {
   }
 }
 
-void ContactDetector::Workspace::Collide(const Model& model, double h, const PairTask& task, Scratch* buffers,
+void ContactDetector::Workspace::Collide(const Model& model, double h, const PairTask& task,
+                                         Scratch* buffers,
                                          std::vector<ContactPoint>* contacts) const {
   contacts->clear();
   const int a = task.body_a, b = task.body_b;
@@ -128,8 +137,10 @@ void ContactDetector::Workspace::Collide(const Model& model, double h, const Pai
   const auto emit = [&](int shape_a, int shape_b) {
     const Shape* given_a = shape_a >= 0 ? shapes[shape_a].shape : nullptr;
     const Shape* given_b = shape_b >= 0 ? shapes[shape_b].shape : nullptr;
-    double friction = CombineFriction(given_a ? given_a->friction : -1, given_b ? given_b->friction : -1);
-    double stiffness = CombineStiffness(given_a ? given_a->stiffness : -1, given_b ? given_b->stiffness : -1);
+    double friction =
+        CombineFriction(given_a ? given_a->friction : -1, given_b ? given_b->friction : -1);
+    double stiffness =
+        CombineStiffness(given_a ? given_a->stiffness : -1, given_b ? given_b->stiffness : -1);
     if (task.pair && task.pair->friction >= 0) friction = task.pair->friction;
     if (task.pair && task.pair->stiffness >= 0) stiffness = task.pair->stiffness;
     if (friction < 0) friction = model.contact.friction;
@@ -161,8 +172,8 @@ void ContactDetector::Workspace::Collide(const Model& model, double h, const Pai
       point.stiffness = stiffness;
       point.relaxation_time = model.contact.relaxation_time < 0 ? h : model.contact.relaxation_time;
       point.friction = friction;
-      point.key = MixKey({static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b), local_a, local_b,
-                          touch.feature});
+      point.key = MixKey({static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b), local_a,
+                          local_b, touch.feature});
       contacts->push_back(point);
     }
     buffers->touches.clear();
@@ -184,7 +195,8 @@ void ContactDetector::Workspace::Collide(const Model& model, double h, const Pai
     const bool is_immovable = model.bodies[rigid].motion != Motion::kFree;
     for (int s = shape_starts[rigid]; s < shape_starts[rigid + 1]; ++s) {
       if (!are_near(surface.bounds(), placed[s].bounds)) continue;
-      CollideSoftRigid(surface, placed[s], rigid_is_a, is_immovable, margin, &buffers->narrow, &buffers->touches);
+      CollideSoftRigid(surface, placed[s], rigid_is_a, is_immovable, margin, &buffers->narrow,
+                       &buffers->touches);
       emit(rigid_is_a ? s : -1, rigid_is_a ? -1 : s);
     }
   } else {
@@ -201,9 +213,10 @@ void ContactDetector::Workspace::Collide(const Model& model, double h, const Pai
   std::sort(contacts->begin(), contacts->end(), [](const ContactPoint& x, const ContactPoint& y) {
     return std::pair(x.key, x.gap) < std::pair(y.key, y.gap);
   });
-  contacts->erase(std::unique(contacts->begin(), contacts->end(),
-                              [](const ContactPoint& x, const ContactPoint& y) { return x.key == y.key; }),
-                  contacts->end());
+  contacts->erase(
+      std::unique(contacts->begin(), contacts->end(),
+                  [](const ContactPoint& x, const ContactPoint& y) { return x.key == y.key; }),
+      contacts->end());
 }
 
 std::vector<ContactPoint> ContactDetector::Detect(const State& state, double h) {
@@ -219,10 +232,12 @@ std::vector<ContactPoint> ContactDetector::Detect(const State& state, double h) 
   if (w.tasks.size() < kFewPairs) {
     for (std::size_t i = 0; i < w.tasks.size(); ++i) collide(i, &w.scratch.local());
   } else {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, w.tasks.size(), 8), [&](const auto& range) {
-      Workspace::Scratch* scratch = &w.scratch.local();
-      for (std::size_t i = range.begin(); i < range.end(); ++i) collide(i, scratch);
-    });
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, w.tasks.size(), 8),
+                      [&](const auto& range) {
+                        Workspace::Scratch* scratch = &w.scratch.local();
+                        for (std::size_t i = range.begin(); i < range.end(); ++i)
+                          collide(i, scratch);
+                      });
   }
   std::size_t count = 0;
   for (std::size_t i = 0; i < w.tasks.size(); ++i) count += w.found[i].size();

@@ -8,15 +8,16 @@
 
 namespace pliant::physics {
 
-// Finds where the bodies of a model touch, or are within the contact margin of touching. It reads geometry alone:
-// rigid shapes on frames and deforming surfaces over nodes. Keeps bounding volumes between calls, which change no result.
+// Finds where the bodies of a model touch, or are within the contact margin of touching. It reads
+// geometry alone: rigid shapes on frames and deforming surfaces over nodes. Keeps bounding volumes
+// between calls, which change no result.
 class ContactDetector {
  public:
   explicit ContactDetector(const Model& model);
   ~ContactDetector();
 
-  // Contacts at `state`, in an order that depends on the model and the state alone; keys are unique and ascending
-  // within a pair. `h` [s] is the default relaxation time.
+  // Contacts at `state`, in an order that depends on the model and the state alone; keys are unique
+  // and ascending within a pair. `h` [s] is the default relaxation time.
   std::vector<ContactPoint> Detect(const State& state, double h);
 
  private:

@@ -19,14 +19,14 @@ inline std::uint64_t MixKey(std::initializer_list<std::uint64_t> parts) {
 
 // What touches what, the first part of a feature key.
 enum class TouchKind : std::uint64_t {
-  kWhole,        // one contact for the pair of shapes
-  kVertexOfA,    // a vertex of shape A
+  kWhole,      // one contact for the pair of shapes
+  kVertexOfA,  // a vertex of shape A
   kVertexOfB,
-  kEdges,        // an edge of each
-  kAlongAxis,    // an end of the overlap of two parallel axes
-  kSoftVertex,   // a node of a deformable body against a rigid shape
-  kSoftTriangle, // the inside of one of its triangles against a rigid shape
-  kVertexFace,   // a node of one deformable body against a triangle of another
+  kEdges,         // an edge of each
+  kAlongAxis,     // an end of the overlap of two parallel axes
+  kSoftVertex,    // a node of a deformable body against a rigid shape
+  kSoftTriangle,  // the inside of one of its triangles against a rigid shape
+  kVertexFace,    // a node of one deformable body against a triangle of another
 };
 
 }  // namespace pliant::physics

@@ -16,11 +16,13 @@ constexpr std::size_t kMostPoints = 8;
 
 // corners of the octagon that stands for a cylinder's cap
 constexpr double kHalfRoot = 0.70710678118654752440;
-constexpr double kOctagon[8][2] = {{1, 0},  {kHalfRoot, kHalfRoot},   {0, 1},  {-kHalfRoot, kHalfRoot},
-                                   {-1, 0}, {-kHalfRoot, -kHalfRoot}, {0, -1}, {kHalfRoot, -kHalfRoot}};
+constexpr double kOctagon[8][2] = {
+    {1, 0},  {kHalfRoot, kHalfRoot},   {0, 1},  {-kHalfRoot, kHalfRoot},
+    {-1, 0}, {-kHalfRoot, -kHalfRoot}, {0, -1}, {kHalfRoot, -kHalfRoot}};
 
 std::uint64_t VertexKey(bool is_of_a, std::uint32_t id) {
-  return MixKey({static_cast<std::uint64_t>(is_of_a ? TouchKind::kVertexOfA : TouchKind::kVertexOfB), id});
+  return MixKey(
+      {static_cast<std::uint64_t>(is_of_a ? TouchKind::kVertexOfA : TouchKind::kVertexOfB), id});
 }
 
 // an edge by its vertices, whatever its direction
@@ -35,7 +37,8 @@ ManifoldPoint Witness(const ConvexBody& a, const ConvexBody& b, const ConvexDist
           MixKey({static_cast<std::uint64_t>(TouchKind::kWhole)})};
 }
 
-// The face of `body` that looks along `direction` and along whose normal the other body is furthest away.
+// The face of `body` that looks along `direction` and along whose normal the other body is furthest
+// away.
 struct BestFace {
   Vector3d normal_W = Vector3d::Zero();
   double separation = -std::numeric_limits<double>::infinity();
@@ -62,9 +65,10 @@ BestFace FindBestFace(const ConvexBody& body, const ConvexBody& other, const Vec
   return best;
 }
 
-// two contacts at the ends of the overlap of two nearly parallel segments; false when they are not such
-bool CollideParallel(const SupportFeature& a, const SupportFeature& b, const Vector3d& n, double rounding,
-                     double margin, std::vector<ManifoldPoint>* points) {
+// two contacts at the ends of the overlap of two nearly parallel segments; false when they are not
+// such
+bool CollideParallel(const SupportFeature& a, const SupportFeature& b, const Vector3d& n,
+                     double rounding, double margin, std::vector<ManifoldPoint>* points) {
   if (a.points.size() != 2 || b.points.size() != 2) return false;
   const Vector3d u = a.points[1] - a.points[0], v = b.points[1] - b.points[0];
   const double uu = u.squaredNorm(), vv = v.squaredNorm();
@@ -81,8 +85,8 @@ bool CollideParallel(const SupportFeature& a, const SupportFeature& b, const Vec
     const Vector3d on_a = a.points[0] + s * u, on_b = b.points[0] + t * v;
     const double gap = n.dot(on_b - on_a) - rounding;
     if (gap >= margin) continue;
-    const std::uint64_t feature =
-        MixKey({static_cast<std::uint64_t>(TouchKind::kAlongAxis), static_cast<std::uint64_t>(end)});
+    const std::uint64_t feature = MixKey(
+        {static_cast<std::uint64_t>(TouchKind::kAlongAxis), static_cast<std::uint64_t>(end)});
     points->push_back({0.5 * (on_a + on_b), n, gap, feature});
   }
   return true;
@@ -94,8 +98,8 @@ void ReduceManifold(std::size_t first, std::size_t most, std::vector<ManifoldPoi
   const std::size_t n = points->size();
   if (n - first <= most) return;
   auto begin = points->begin() + static_cast<std::ptrdiff_t>(first);
-  const auto deepest =
-      std::min_element(begin, points->end(), [](const auto& x, const auto& y) { return x.gap < y.gap; });
+  const auto deepest = std::min_element(begin, points->end(),
+                                        [](const auto& x, const auto& y) { return x.gap < y.gap; });
   std::iter_swap(begin, deepest);
   for (std::size_t kept = first + 1; kept < first + most; ++kept) {
     std::size_t furthest = kept;
@@ -114,7 +118,8 @@ void ReduceManifold(std::size_t first, std::size_t most, std::vector<ManifoldPoi
   points->resize(first + most);
 }
 
-void ManifoldBuilder::FindSupportFeature(const ConvexBody& body, const Vector3d& d, SupportFeature* feature) {
+void ManifoldBuilder::FindSupportFeature(const ConvexBody& body, const Vector3d& d,
+                                         SupportFeature* feature) {
   feature->Clear();
   const RigidTransform& X = body.X_WS;
   switch (body.kind) {
@@ -132,7 +137,8 @@ void ManifoldBuilder::FindSupportFeature(const ConvexBody& body, const Vector3d&
       const Vector3d d_S = X.R.transpose() * d;
       int best = 0;
       for (int f = 1; f < body.polyhedron->num_faces(); ++f)
-        if (body.polyhedron->normals[f].dot(d_S) > body.polyhedron->normals[best].dot(d_S)) best = f;
+        if (body.polyhedron->normals[f].dot(d_S) > body.polyhedron->normals[best].dot(d_S))
+          best = f;
       for (int v : body.polyhedron->face(best)) feature->Add(X * body.polyhedron->vertices[v], v);
       feature->normal_W = X.R * body.polyhedron->normals[best];
       break;
@@ -152,19 +158,24 @@ void ManifoldBuilder::FindSupportFeature(const ConvexBody& body, const Vector3d&
       const bool is_upper = d_S.z() > 0;
       const std::uint32_t base = is_upper ? 16 : 0;
       const bool has_lowest = rho > 1e-4;
-      const Vector3d lowest = has_lowest ? Vector3d(d_S.x() / rho, d_S.y() / rho, 0) : Vector3d::Zero();
+      const Vector3d lowest =
+          has_lowest ? Vector3d(d_S.x() / rho, d_S.y() / rho, 0) : Vector3d::Zero();
       bool was_added = !has_lowest;
       for (int k = 0; k < 8; ++k) {
         // the upper cap runs against the clock of the lower one
         const int i = is_upper ? k : 7 - k, next = is_upper ? (k + 1) % 8 : (14 - k) % 8;
-        const Vector3d here(kOctagon[i][0], kOctagon[i][1], 0), there(kOctagon[next][0], kOctagon[next][1], 0);
-        feature->Add(X * Vector3d(radius * here.x(), radius * here.y(), is_upper ? half : -half), base + i);
+        const Vector3d here(kOctagon[i][0], kOctagon[i][1], 0),
+            there(kOctagon[next][0], kOctagon[next][1], 0);
+        feature->Add(X * Vector3d(radius * here.x(), radius * here.y(), is_upper ? half : -half),
+                     base + i);
         const double turn = is_upper ? 1 : -1;
-        if (!was_added && turn * here.cross(lowest).z() >= 0 && turn * lowest.cross(there).z() > 0 &&
-            here.dot(lowest) > 0) {
+        if (!was_added && turn * here.cross(lowest).z() >= 0 &&
+            turn * lowest.cross(there).z() > 0 && here.dot(lowest) > 0) {
           was_added = true;
           if (here.dot(lowest) < 1 - 1e-6 && there.dot(lowest) < 1 - 1e-6)
-            feature->Add(X * Vector3d(radius * lowest.x(), radius * lowest.y(), is_upper ? half : -half), base + 8);
+            feature->Add(
+                X * Vector3d(radius * lowest.x(), radius * lowest.y(), is_upper ? half : -half),
+                base + 8);
         }
       }
       feature->normal_W = is_upper ? Vector3d(X.R.col(2)) : Vector3d(-X.R.col(2));
@@ -212,8 +223,9 @@ void ManifoldBuilder::ClipPolygon(const SupportFeature& reference, const Support
   }
 }
 
-void ManifoldBuilder::ClipToFace(const SupportFeature& reference, const SupportFeature& incident, bool reference_is_a,
-                                 double rounding, double margin, std::vector<ManifoldPoint>* points) {
+void ManifoldBuilder::ClipToFace(const SupportFeature& reference, const SupportFeature& incident,
+                                 bool reference_is_a, double rounding, double margin,
+                                 std::vector<ManifoldPoint>* points) {
   ClipPolygon(reference, incident);
   const std::size_t first = points->size();
   const Vector3d n = reference_is_a ? reference.normal_W : Vector3d(-reference.normal_W);
@@ -248,12 +260,15 @@ void ManifoldBuilder::CollideConvex(const ConvexBody& a, const ConvexBody& b, do
   const ConvexDistance d = CalcConvexDistance(a, b, margin + rounding);
   if (d.separation - rounding >= margin) return;
 
-  // a face's normal is exact, and steady through touching: take it wherever it is the direction of separation
-  const double scale = a.extent > 0 && b.extent > 0 ? std::min(a.extent, b.extent) : std::max(a.extent, b.extent);
+  // a face's normal is exact, and steady through touching: take it wherever it is the direction of
+  // separation
+  const double scale =
+      a.extent > 0 && b.extent > 0 ? std::min(a.extent, b.extent) : std::max(a.extent, b.extent);
   const double tolerance = 1e-7 * scale;
   const BestFace of_a = FindBestFace(a, b, d.nhat_AB_W);
   const BestFace of_b = FindBestFace(b, a, -d.nhat_AB_W);
-  const bool use_a = of_a.separation >= d.separation - tolerance && of_a.separation >= of_b.separation - tolerance;
+  const bool use_a =
+      of_a.separation >= d.separation - tolerance && of_a.separation >= of_b.separation - tolerance;
   const bool use_b = !use_a && of_b.separation >= d.separation - tolerance;
 
   const std::size_t first = points->size();
@@ -279,12 +294,14 @@ void ManifoldBuilder::CollideConvex(const ConvexBody& a, const ConvexBody& b, do
   points->push_back(Witness(a, b, d));
 }
 
-void ManifoldBuilder::CollideWithPlane(const Vector3d& origin, const Vector3d& n, const ConvexBody& b, double margin,
+void ManifoldBuilder::CollideWithPlane(const Vector3d& origin, const Vector3d& n,
+                                       const ConvexBody& b, double margin,
                                        std::vector<ManifoldPoint>* points) {
   const std::size_t first = points->size();
   const auto add = [&](const Vector3d& p, std::uint32_t id) {
     const double height = n.dot(p - origin), gap = height - b.rounding;
-    if (gap < margin) points->push_back({p - (height - 0.5 * gap) * n, n, gap, VertexKey(false, id)});
+    if (gap < margin)
+      points->push_back({p - (height - 0.5 * gap) * n, n, gap, VertexKey(false, id)});
   };
   if (b.kind == ConvexBody::Kind::kPolyhedron) {
     // every vertex of a face that looks down, not those of the far side of a thin plate
@@ -296,11 +313,13 @@ void ManifoldBuilder::CollideWithPlane(const Vector3d& origin, const Vector3d& n
       for (int v : polyhedron.face(f)) incident_.ids.push_back(v);
     }
     std::sort(incident_.ids.begin(), incident_.ids.end());
-    incident_.ids.erase(std::unique(incident_.ids.begin(), incident_.ids.end()), incident_.ids.end());
+    incident_.ids.erase(std::unique(incident_.ids.begin(), incident_.ids.end()),
+                        incident_.ids.end());
     for (std::uint32_t id : incident_.ids) add(b.X_WS * polyhedron.vertices[id], id);
   } else {
     FindSupportFeature(b, -n, &incident_);
-    for (std::size_t i = 0; i < incident_.points.size(); ++i) add(incident_.points[i], incident_.ids[i]);
+    for (std::size_t i = 0; i < incident_.points.size(); ++i)
+      add(incident_.points[i], incident_.ids[i]);
   }
   ReduceManifold(first, kMostPoints, points);
 }

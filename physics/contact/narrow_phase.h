@@ -40,21 +40,24 @@ struct NarrowScratch {
 };
 
 // Appends the contacts of two rigid shapes with gap below the margin.
-void CollideRigidRigid(const PlacedShape& a, const PlacedShape& b, double margin, NarrowScratch* scratch,
-                       std::vector<Touch>* touches);
+void CollideRigidRigid(const PlacedShape& a, const PlacedShape& b, double margin,
+                       NarrowScratch* scratch, std::vector<Touch>* touches);
 
-// Appends to scratch->points the contacts of a surface mesh with a convex shape (not a half-space) or another mesh.
-void CollideWithMesh(const PlacedShape& mesh, const PlacedShape& other, double margin, NarrowScratch* scratch);
+// Appends to scratch->points the contacts of a surface mesh with a convex shape (not a half-space)
+// or another mesh.
+void CollideWithMesh(const PlacedShape& mesh, const PlacedShape& other, double margin,
+                     NarrowScratch* scratch);
 
-// Appends the contacts of a rigid shape with a deforming surface: each of its vertices nearer than the margin, and the
-// deepest point of each triangle that the shape enters between them. `rigid_is_a` gives the direction of normals. What is
-// prescribed on both sides makes no contact.
-void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a, bool is_immovable,
-                      double margin, NarrowScratch* scratch, std::vector<Touch>* touches);
+// Appends the contacts of a rigid shape with a deforming surface: each of its vertices nearer than
+// the margin, and the deepest point of each triangle that the shape enters between them.
+// `rigid_is_a` gives the direction of normals. What is prescribed on both sides makes no contact.
+void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a,
+                      bool is_immovable, double margin, NarrowScratch* scratch,
+                      std::vector<Touch>* touches);
 
-// Appends the contacts of two deforming surfaces: vertices against triangles both ways, and crossing edges where no
-// vertex tells.
-void CollideSoftSoft(const SoftSurface& a, const SoftSurface& b, double margin, NarrowScratch* scratch,
-                     std::vector<Touch>* touches);
+// Appends the contacts of two deforming surfaces: vertices against triangles both ways, and
+// crossing edges where no vertex tells.
+void CollideSoftSoft(const SoftSurface& a, const SoftSurface& b, double margin,
+                     NarrowScratch* scratch, std::vector<Touch>* touches);
 
 }  // namespace pliant::physics

@@ -12,8 +12,8 @@ using Eigen::Vector3d;
 constexpr std::size_t kMostMeshPoints = 16;
 
 // the vertices of `mesh` that are in `other` or near it
-void CollideVertices(const PlacedShape& mesh, const PlacedShape& other, bool mesh_is_a, double margin,
-                     std::vector<ManifoldPoint>* points) {
+void CollideVertices(const PlacedShape& mesh, const PlacedShape& other, bool mesh_is_a,
+                     double margin, std::vector<ManifoldPoint>* points) {
   AxisAlignedBox bounds = other.bounds;
   bounds.Grow(margin);
   const RigidTransform X_OW = other.X_WS.Inverse();
@@ -21,7 +21,8 @@ void CollideVertices(const PlacedShape& mesh, const PlacedShape& other, bool mes
   const TouchKind kind = mesh_is_a ? TouchKind::kVertexOfA : TouchKind::kVertexOfB;
   for (std::size_t v = 0; v < vertices.size(); ++v) {
     const Vector3d p = mesh.X_WS * vertices[v];
-    if (!(p.array() >= bounds.lower.array()).all() || !(p.array() <= bounds.upper.array()).all()) continue;
+    if (!(p.array() >= bounds.lower.array()).all() || !(p.array() <= bounds.upper.array()).all())
+      continue;
     const SignedDistance field = other.shape->CalcDistance(X_OW * p);
     if (field.distance >= margin) continue;
     const Vector3d n = other.X_WS.R * field.gradient;  // from the other into the mesh
@@ -57,8 +58,8 @@ std::uint64_t KeyOfTriangle(int triangle, std::uint64_t feature) {
   return MixKey({static_cast<std::uint64_t>(triangle), feature});
 }
 
-void CollideSphere(const PlacedShape& mesh, const PlacedShape& sphere, const PlacedTriangle& t, double margin,
-                   std::vector<ManifoldPoint>* points) {
+void CollideSphere(const PlacedShape& mesh, const PlacedShape& sphere, const PlacedTriangle& t,
+                   double margin, std::vector<ManifoldPoint>* points) {
   const Vector3d center = sphere.X_WS.p;
   const TrianglePoint at = FindClosestPointOnTriangle(center, t.x[0], t.x[1], t.x[2]);
   const Vector3d offset = center - at.point;
@@ -66,7 +67,8 @@ void CollideSphere(const PlacedShape& mesh, const PlacedShape& sphere, const Pla
   const int code = static_cast<int>(at.feature);
   const TriangleBvh& bvh = *mesh.shape->bvh;
   if (code >= 4 && !IsSharp(bvh, *mesh.shape->mesh, t.index, code - 4)) {
-    // the centre may be over the seam of two coplanar triangles: then this plane is the nearest surface
+    // the centre may be over the seam of two coplanar triangles: then this plane is the nearest
+    // surface
     if (offset.dot(t.normal) < std::sqrt(at.squared_distance) * (1 - 1e-9)) return;
   }
   const double distance = std::sqrt(at.squared_distance), gap = distance - sphere.body.rounding;
@@ -76,8 +78,8 @@ void CollideSphere(const PlacedShape& mesh, const PlacedShape& sphere, const Pla
                      KeyOfTriangle(t.index, static_cast<std::uint64_t>(TouchKind::kWhole))});
 }
 
-void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const PlacedTriangle& t, double margin,
-                   NarrowScratch* scratch) {
+void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const PlacedTriangle& t,
+                   double margin, NarrowScratch* scratch) {
   const ConvexBody& body = other.body;
   const Vector3d centroid = (t.x[0] + t.x[1] + t.x[2]) / 3;
   // what has its middle behind this triangle is another triangle's affair
@@ -93,7 +95,8 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
   face.kind = ConvexBody::Kind::kPolyhedron;
   face.polyhedron = &polyhedron;
   face.X_WS.p = centroid;
-  for (const Vector3d& x : polyhedron.vertices) face.extent = std::max(face.extent, std::sqrt(x.squaredNorm()));
+  for (const Vector3d& x : polyhedron.vertices)
+    face.extent = std::max(face.extent, std::sqrt(x.squaredNorm()));
 
   const ConvexDistance d = CalcConvexDistance(face, body, margin + body.rounding);
   if (d.separation - body.rounding >= margin) return;
@@ -117,20 +120,23 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
     return;
   }
 
-  // over the face: the other body's feature clipped to the triangle; seams inside the surface make no points
+  // over the face: the other body's feature clipped to the triangle; seams inside the surface make
+  // no points
   SupportFeature& reference = scratch->reference;
   reference.Clear();
   for (int k = 0; k < 3; ++k) reference.Add(t.x[k], k);
   reference.normal_W = t.normal;
   ManifoldBuilder::FindSupportFeature(body, -t.normal, &scratch->incident);
   const std::size_t first = scratch->points.size();
-  scratch->builder.ClipToFace(reference, scratch->incident, true, body.rounding, margin, &scratch->points);
+  scratch->builder.ClipToFace(reference, scratch->incident, true, body.rounding, margin,
+                              &scratch->points);
   std::size_t kept = first;
   for (std::size_t i = first; i < scratch->points.size(); ++i) {
     ManifoldPoint point = scratch->points[i];
     bool is_vertex_of_body = false;
     for (std::uint32_t id : scratch->incident.ids)
-      is_vertex_of_body |= point.feature == MixKey({static_cast<std::uint64_t>(TouchKind::kVertexOfB), id});
+      is_vertex_of_body |=
+          point.feature == MixKey({static_cast<std::uint64_t>(TouchKind::kVertexOfB), id});
     if (!is_vertex_of_body) {
       // on a side of the triangle: it counts where that side stands out
       const TrianglePoint at = FindClosestPointOnTriangle(point.p_W, t.x[0], t.x[1], t.x[2]);
@@ -147,7 +153,8 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
 
 // neighbouring triangles report the same spot: the deeper one stays
 void DropDoubles(double distance, std::vector<ManifoldPoint>* points) {
-  std::stable_sort(points->begin(), points->end(), [](const auto& x, const auto& y) { return x.gap < y.gap; });
+  std::stable_sort(points->begin(), points->end(),
+                   [](const auto& x, const auto& y) { return x.gap < y.gap; });
   std::size_t kept = 0;
   for (std::size_t i = 0; i < points->size(); ++i) {
     const ManifoldPoint point = (*points)[i];
@@ -164,7 +171,8 @@ void DropDoubles(double distance, std::vector<ManifoldPoint>* points) {
 
 }  // namespace
 
-void CollideWithMesh(const PlacedShape& mesh, const PlacedShape& other, double margin, NarrowScratch* scratch) {
+void CollideWithMesh(const PlacedShape& mesh, const PlacedShape& other, double margin,
+                     NarrowScratch* scratch) {
   if (!other.shape->is_convex()) {
     CollideVertices(mesh, other, true, margin, &scratch->points);
     CollideVertices(other, mesh, false, margin, &scratch->points);
@@ -173,7 +181,8 @@ void CollideWithMesh(const PlacedShape& mesh, const PlacedShape& other, double m
   }
 
   // triangles near the other shape, in the mesh's frame
-  AxisAlignedBox bounds = CalcBounds(other.shape->shape->geometry, mesh.X_WS.Inverse() * other.X_WS);
+  AxisAlignedBox bounds =
+      CalcBounds(other.shape->shape->geometry, mesh.X_WS.Inverse() * other.X_WS);
   bounds.Grow(margin);
   scratch->candidates.clear();
   const TriangleBvh& bvh = *mesh.shape->bvh;

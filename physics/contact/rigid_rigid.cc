@@ -41,7 +41,8 @@ void CollideWithHalfSpace(const PlacedShape& half_space, const PlacedShape& othe
 }
 
 // from the points of (first, second) to touches of (a, b)
-void Append(const std::vector<ManifoldPoint>& points, bool is_swapped, std::vector<Touch>* touches) {
+void Append(const std::vector<ManifoldPoint>& points, bool is_swapped,
+            std::vector<Touch>* touches) {
   for (const ManifoldPoint& point : points) {
     const Vector3d n = is_swapped ? Vector3d(-point.nhat_AB_W) : point.nhat_AB_W;
     touches->push_back({point.p_W, n, point.gap, 0, point.feature, {}, {}});
@@ -50,13 +51,16 @@ void Append(const std::vector<ManifoldPoint>& points, bool is_swapped, std::vect
 
 }  // namespace
 
-void CollideRigidRigid(const PlacedShape& a, const PlacedShape& b, double margin, NarrowScratch* scratch,
-                       std::vector<Touch>* touches) {
+void CollideRigidRigid(const PlacedShape& a, const PlacedShape& b, double margin,
+                       NarrowScratch* scratch, std::vector<Touch>* touches) {
   scratch->points.clear();
 
   // ranked so that each pairing is written once: half-space, mesh, other convex, sphere
   const auto rank = [](const PlacedShape& s) {
-    return s.shape->Is<HalfSpace>() ? 0 : s.shape->Is<SurfaceMesh>() ? 1 : s.shape->Is<Sphere>() ? 3 : 2;
+    return s.shape->Is<HalfSpace>()     ? 0
+           : s.shape->Is<SurfaceMesh>() ? 1
+           : s.shape->Is<Sphere>()      ? 3
+                                        : 2;
   };
   const bool is_swapped = rank(a) > rank(b);
   const PlacedShape &first = is_swapped ? b : a, &second = is_swapped ? a : b;

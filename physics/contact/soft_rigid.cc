@@ -11,8 +11,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A triangle counts as entered between its vertices when it goes deeper than all of them by this part of its longest
-// edge.
+// A triangle counts as entered between its vertices when it goes deeper than all of them by this
+// part of its longest edge.
 constexpr double kNoticeableDepth = 0.02;
 
 // no point of a triangle is further than this part of its longest edge from its nearest vertex
@@ -23,7 +23,8 @@ struct DeepestPoint {
   SignedDistance field;
 };
 
-// One plane below the signed distance of a convex shape over a triangle, by its values at the three vertices.
+// One plane below the signed distance of a convex shape over a triangle, by its values at the three
+// vertices.
 using Cut = Vector3d;
 
 Cut MakeCut(const SignedDistance& field, const Vector3d& at, const Vector3d* x) {
@@ -32,7 +33,8 @@ Cut MakeCut(const SignedDistance& field, const Vector3d& at, const Vector3d* x) 
   return cut;
 }
 
-// Lowest point of the highest of all cuts over the triangle; the mean of the lowest points where there are several.
+// Lowest point of the highest of all cuts over the triangle; the mean of the lowest points where
+// there are several.
 struct Lowest {
   double value = std::numeric_limits<double>::infinity();
   Vector3d weights = Vector3d::Zero();
@@ -81,10 +83,12 @@ Lowest FindLowest(const Cut* cuts, int num_cuts, double tolerance) {
   return lowest;
 }
 
-// Signed distance of a convex shape is convex: Kelley's cutting planes from the vertices find its lowest point on the
-// triangle. False as soon as that cannot be lower than the vertices by `noticeable`.
-bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x, const SignedDistance* at_vertices,
-                         double noticeable, DeepestPoint* deepest) {
+// Signed distance of a convex shape is convex: Kelley's cutting planes from the vertices find its
+// lowest point on the triangle. False as soon as that cannot be lower than the vertices by
+// `noticeable`.
+bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x,
+                         const SignedDistance* at_vertices, double noticeable,
+                         DeepestPoint* deepest) {
   constexpr int kMostCuts = 14;
   Cut cuts[kMostCuts];
   int num_cuts = 0;
@@ -101,7 +105,8 @@ bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x, const S
     // first settle whether there is anything to find, then find it well
     if (!is_found && lowest.value > wanted) return false;
     if (lowest.value > best - tolerance) break;
-    const Vector3d p = lowest.weights[0] * x[0] + lowest.weights[1] * x[1] + lowest.weights[2] * x[2];
+    const Vector3d p =
+        lowest.weights[0] * x[0] + lowest.weights[1] * x[1] + lowest.weights[2] * x[2];
     const SignedDistance field = shape.CalcDistance(p);
     if (field.distance < best) {
       best = field.distance;
@@ -114,15 +119,20 @@ bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x, const S
   return is_found;
 }
 
-// Any other shape: a grid on the triangle and the shape's own vertices near it tell where it enters.
-bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x, const SignedDistance* at_vertices,
-                           double noticeable, double margin, DeepestPoint* deepest) {
+// Any other shape: a grid on the triangle and the shape's own vertices near it tell where it
+// enters.
+bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x,
+                           const SignedDistance* at_vertices, double noticeable, double margin,
+                           DeepestPoint* deepest) {
   constexpr int kSides = 4;
-  double best = std::min({at_vertices[0].distance, at_vertices[1].distance, at_vertices[2].distance}) - noticeable;
+  double best =
+      std::min({at_vertices[0].distance, at_vertices[1].distance, at_vertices[2].distance}) -
+      noticeable;
   best = std::min(best, margin);
   bool is_found = false;
   const auto consider = [&](const Vector3d& weights) {
-    const SignedDistance field = shape.CalcDistance(weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2]);
+    const SignedDistance field =
+        shape.CalcDistance(weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2]);
     if (field.distance >= best) return;
     best = field.distance;
     *deepest = {weights, field};
@@ -137,23 +147,26 @@ bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x, const
   shape.bvh->VisitOverlaps(box, [&](int triangle) {
     for (int v : shape.bvh->triangle(triangle)) {
       const Vector3d& vertex = shape.mesh->vertices[v];
-      if (!(vertex.array() >= box.lower.array()).all() || !(vertex.array() <= box.upper.array()).all()) continue;
+      if (!(vertex.array() >= box.lower.array()).all() ||
+          !(vertex.array() <= box.upper.array()).all())
+        continue;
       consider(FindClosestPointOnTriangle(vertex, x[0], x[1], x[2]).weights);
     }
   });
   return is_found;
 }
 
-// How a feature of the shape that enters a triangle is parted from it: the direction out of the shape, and the gap along
-// it.
+// How a feature of the shape that enters a triangle is parted from it: the direction out of the
+// shape, and the gap along it.
 struct Parting {
   Vector3d n;
   double gap;
 };
 
-// Where the distance is lowest inside the triangle, its slopes around that point balance along the triangle's normal; on
-// an edge, across the edge. A blade that is in deeper than it is thick has its nearest side beside it: then the triangle
-// alone says where out is, as long as the shape's middle is still outside.
+// Where the distance is lowest inside the triangle, its slopes around that point balance along the
+// triangle's normal; on an edge, across the edge. A blade that is in deeper than it is thick has
+// its nearest side beside it: then the triangle alone says where out is, as long as the shape's
+// middle is still outside.
 Parting FindParting(const CollisionShape& shape, const Vector3d* x, const DeepestPoint& deepest) {
   const auto& [distance, gradient, nearest] = deepest.field;
   const Vector3d& w = deepest.weights;
@@ -183,12 +196,15 @@ Parting FindParting(const CollisionShape& shape, const Vector3d* x, const Deepes
 
 }  // namespace
 
-void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a, bool is_immovable,
-                      double margin, NarrowScratch* scratch, std::vector<Touch>* touches) {
+void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a,
+                      bool is_immovable, double margin, NarrowScratch* scratch,
+                      std::vector<Touch>* touches) {
   const CollisionShape& shape = *rigid.shape;
   const double sign = rigid_is_a ? 1 : -1;
   const RigidTransform X_SW = rigid.X_WS.Inverse();
-  const auto side_of = [&](Touch* touch) -> Touch::Side& { return rigid_is_a ? touch->b : touch->a; };
+  const auto side_of = [&](Touch* touch) -> Touch::Side& {
+    return rigid_is_a ? touch->b : touch->a;
+  };
 
   // vertices outside the bounds can neither touch nor be a corner of a triangle that does
   const double reach = margin + kReach * soft.longest_edge();
@@ -200,13 +216,20 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
   bool has_near = false;
   for (int v = 0; v < soft.num_vertices(); ++v) {
     const Vector3d p = soft.position(v);
-    if (!(p.array() >= bounds.lower.array()).all() || !(p.array() <= bounds.upper.array()).all()) continue;
+    if (!(p.array() >= bounds.lower.array()).all() || !(p.array() <= bounds.upper.array()).all())
+      continue;
     const SignedDistance& field = scratch->fields[v] = shape.CalcDistance(X_SW * p);
     scratch->distances[v] = field.distance;
     has_near |= field.distance < reach;
     if (!(field.distance < margin) || (is_immovable && soft.is_prescribed(v))) continue;
-    Touch touch{p, sign * (rigid.X_WS.R * field.gradient), field.distance, soft.area(v),
-                MixKey({static_cast<std::uint64_t>(TouchKind::kSoftVertex), static_cast<std::uint64_t>(v)}), {}, {}};
+    Touch touch{
+        p,
+        sign * (rigid.X_WS.R * field.gradient),
+        field.distance,
+        soft.area(v),
+        MixKey({static_cast<std::uint64_t>(TouchKind::kSoftVertex), static_cast<std::uint64_t>(v)}),
+        {},
+        {}};
     side_of(&touch) = {1, {soft.node(v)}, {1}};
     touches->push_back(touch);
   }
@@ -219,25 +242,35 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
         std::min({scratch->distances[t[0]], scratch->distances[t[1]], scratch->distances[t[2]]});
     const double longest = soft.longest_edge(i);
     if (!(nearest < margin + kReach * longest)) continue;
-    if (is_immovable && soft.is_prescribed(t[0]) && soft.is_prescribed(t[1]) && soft.is_prescribed(t[2])) continue;
+    if (is_immovable && soft.is_prescribed(t[0]) && soft.is_prescribed(t[1]) &&
+        soft.is_prescribed(t[2]))
+      continue;
 
     Vector3d x[3];
     SignedDistance at_vertices[3];
     for (int k = 0; k < 3; ++k) {
       x[k] = X_SW * soft.position(t[k]);
-      at_vertices[k] = scratch->distances[t[k]] < kFar ? scratch->fields[t[k]] : shape.CalcDistance(x[k]);
+      at_vertices[k] =
+          scratch->distances[t[k]] < kFar ? scratch->fields[t[k]] : shape.CalcDistance(x[k]);
     }
     const double noticeable = std::max(kNoticeableDepth * longest, nearest - margin);
     DeepestPoint deepest;
-    const bool is_entered = shape.is_convex()
-                                ? FindDeepestInConvex(shape, x, at_vertices, noticeable, &deepest)
-                                : FindDeepestBySampling(shape, x, at_vertices, noticeable, margin, &deepest);
+    const bool is_entered =
+        shape.is_convex()
+            ? FindDeepestInConvex(shape, x, at_vertices, noticeable, &deepest)
+            : FindDeepestBySampling(shape, x, at_vertices, noticeable, margin, &deepest);
     if (!is_entered || !(deepest.field.distance < margin)) continue;
 
     const auto [n, gap] = FindParting(shape, x, deepest);
-    Touch touch{rigid.X_WS * (deepest.weights[0] * x[0] + deepest.weights[1] * x[1] + deepest.weights[2] * x[2]),
-                sign * (rigid.X_WS.R * n), gap, soft.triangle_area(i) / 3,
-                MixKey({static_cast<std::uint64_t>(TouchKind::kSoftTriangle), static_cast<std::uint64_t>(i)}), {}, {}};
+    Touch touch{rigid.X_WS * (deepest.weights[0] * x[0] + deepest.weights[1] * x[1] +
+                              deepest.weights[2] * x[2]),
+                sign * (rigid.X_WS.R * n),
+                gap,
+                soft.triangle_area(i) / 3,
+                MixKey({static_cast<std::uint64_t>(TouchKind::kSoftTriangle),
+                        static_cast<std::uint64_t>(i)}),
+                {},
+                {}};
     side_of(&touch) = {3,
                        {soft.node(t[0]), soft.node(t[1]), soft.node(t[2])},
                        {deepest.weights[0], deepest.weights[1], deepest.weights[2]}};

@@ -21,10 +21,11 @@ struct Encounter {
   double gap = 0;
 };
 
-// Outward normal of the surface met where the vertex projects. On an edge or a vertex: the mean over the faces there
-// that look at the vertex's own surface, so that a flat side that ends there keeps its exact normal right up to its
-// border and at zero distance.
-Vector3d FindFacingNormal(const SoftSurface& surface, int triangle, TriangleFeature feature, const Vector3d& own) {
+// Outward normal of the surface met where the vertex projects. On an edge or a vertex: the mean
+// over the faces there that look at the vertex's own surface, so that a flat side that ends there
+// keeps its exact normal right up to its border and at zero distance.
+Vector3d FindFacingNormal(const SoftSurface& surface, int triangle, TriangleFeature feature,
+                          const Vector3d& own) {
   const TriangleBvh& bvh = surface.bvh();
   const int code = static_cast<int>(feature);
   if (code == 0) return bvh.face_normal(triangle);
@@ -45,9 +46,10 @@ Vector3d FindFacingNormal(const SoftSurface& surface, int triangle, TriangleFeat
   return norm > 0 ? Vector3d(sum / norm) : bvh.face_normal(triangle);
 }
 
-// The nearest triangle that looks at the vertex: outside within the margin, or above it by no more than `deepest`.
-Encounter FindEncounter(const SoftSurface& surface, const Vector3d& p, const Vector3d& own, double margin,
-                        double deepest) {
+// The nearest triangle that looks at the vertex: outside within the margin, or above it by no more
+// than `deepest`.
+Encounter FindEncounter(const SoftSurface& surface, const Vector3d& p, const Vector3d& own,
+                        double margin, double deepest) {
   const TriangleBvh& bvh = surface.bvh();
   Encounter best;
   double best_distance2 = std::numeric_limits<double>::infinity();
@@ -106,10 +108,12 @@ void CollideVertices(const SoftSurface& tip, const SoftSurface& base, bool tip_i
   bounds.Grow(margin);
   for (int v = 0; v < tip.num_vertices(); ++v) {
     const Vector3d p = tip.position(v);
-    if (!(p.array() >= bounds.lower.array()).all() || !(p.array() <= bounds.upper.array()).all()) continue;
+    if (!(p.array() >= bounds.lower.array()).all() || !(p.array() <= bounds.upper.array()).all())
+      continue;
     // deeper than the local size of the elements nearness says nothing
     double local_edge = 0;
-    for (const auto& [triangle, corner] : tip.around(v)) local_edge = std::max(local_edge, tip.longest_edge(triangle));
+    for (const auto& [triangle, corner] : tip.around(v))
+      local_edge = std::max(local_edge, tip.longest_edge(triangle));
     const Encounter met = FindEncounter(base, p, CalcVertexNormal(tip, v), margin, local_edge);
     if (met.triangle < 0) continue;
     is_covered[v] = 1;
@@ -138,8 +142,8 @@ void DropMirrored(std::size_t first, std::size_t second, std::vector<Touch>* tou
     if (touch.a.num_nodes == 1 && touch.b.num_nodes == 1) {
       for (std::size_t i = first; i < second && !is_mirrored; ++i) {
         const Touch& other = (*touches)[i];
-        is_mirrored = other.a.num_nodes == 1 && other.b.num_nodes == 1 && other.a.nodes[0] == touch.a.nodes[0] &&
-                      other.b.nodes[0] == touch.b.nodes[0];
+        is_mirrored = other.a.num_nodes == 1 && other.b.num_nodes == 1 &&
+                      other.a.nodes[0] == touch.a.nodes[0] && other.b.nodes[0] == touch.b.nodes[0];
       }
     }
     if (!is_mirrored) (*touches)[kept++] = touch;
@@ -147,10 +151,13 @@ void DropMirrored(std::size_t first, std::size_t second, std::vector<Touch>* tou
   touches->resize(kept);
 }
 
-// An edge of one surface against one of the other, where no vertex of either tells: both must stand out, and cross.
-void CollideEdges(const SoftSurface& a, const SoftSurface& b, double margin, const std::uint8_t* covered_a,
-                  const std::uint8_t* covered_b, NarrowScratch* scratch, std::vector<Touch>* touches) {
-  AxisAlignedBox shared{a.bounds().lower.cwiseMax(b.bounds().lower), a.bounds().upper.cwiseMin(b.bounds().upper)};
+// An edge of one surface against one of the other, where no vertex of either tells: both must stand
+// out, and cross.
+void CollideEdges(const SoftSurface& a, const SoftSurface& b, double margin,
+                  const std::uint8_t* covered_a, const std::uint8_t* covered_b,
+                  NarrowScratch* scratch, std::vector<Touch>* touches) {
+  AxisAlignedBox shared{a.bounds().lower.cwiseMax(b.bounds().lower),
+                        a.bounds().upper.cwiseMin(b.bounds().upper)};
   shared.Grow(margin);
   const auto is_sharp = [](const TriangleBvh& bvh, const TriangleBvh::Edge& edge) {
     return edge.triangles[1] < 0 ||
@@ -165,7 +172,8 @@ void CollideEdges(const SoftSurface& a, const SoftSurface& b, double margin, con
   const std::vector<TriangleBvh::Edge>& edges_a = a.bvh().edges();
   for (std::size_t i = 0; i < edges_a.size(); ++i) {
     const TriangleBvh::Edge& edge_a = edges_a[i];
-    const Vector3d a0 = VertexAt(a.positions(), edge_a.vertices[0]), a1 = VertexAt(a.positions(), edge_a.vertices[1]);
+    const Vector3d a0 = VertexAt(a.positions(), edge_a.vertices[0]),
+                   a1 = VertexAt(a.positions(), edge_a.vertices[1]);
     AxisAlignedBox box;
     box.Include(a0);
     box.Include(a1);
@@ -190,7 +198,8 @@ void CollideEdges(const SoftSurface& a, const SoftSurface& b, double margin, con
       const TriangleBvh::Edge& edge_b = b.bvh().edges()[j];
       if (!is_sharp(b.bvh(), edge_b)) continue;
       if (covered_b[local(b, edge_b, 0)] || covered_b[local(b, edge_b, 1)]) continue;
-      const Vector3d b0 = VertexAt(b.positions(), edge_b.vertices[0]), b1 = VertexAt(b.positions(), edge_b.vertices[1]);
+      const Vector3d b0 = VertexAt(b.positions(), edge_b.vertices[0]),
+                     b1 = VertexAt(b.positions(), edge_b.vertices[1]);
       const SegmentPoints at = FindClosestPointsOfSegments(a0, a1, b0, b1);
       if (at.s <= 0 || at.s >= 1 || at.t <= 0 || at.t >= 1) continue;
       Vector3d n = (a1 - a0).cross(b1 - b0);
@@ -209,7 +218,8 @@ void CollideEdges(const SoftSurface& a, const SoftSurface& b, double margin, con
       touch.nhat_AB_W = n;
       touch.gap = gap;
       touch.area = 0.25 * length_a * length_b;
-      touch.feature = MixKey({static_cast<std::uint64_t>(TouchKind::kEdges), i, static_cast<std::uint64_t>(j)});
+      touch.feature =
+          MixKey({static_cast<std::uint64_t>(TouchKind::kEdges), i, static_cast<std::uint64_t>(j)});
       touch.a = {2, {edge_a.vertices[0], edge_a.vertices[1]}, {1 - at.s, at.s}};
       touch.b = {2, {edge_b.vertices[0], edge_b.vertices[1]}, {1 - at.t, at.t}};
       touches->push_back(touch);
@@ -219,8 +229,8 @@ void CollideEdges(const SoftSurface& a, const SoftSurface& b, double margin, con
 
 }  // namespace
 
-void CollideSoftSoft(const SoftSurface& a, const SoftSurface& b, double margin, NarrowScratch* scratch,
-                     std::vector<Touch>* touches) {
+void CollideSoftSoft(const SoftSurface& a, const SoftSurface& b, double margin,
+                     NarrowScratch* scratch, std::vector<Touch>* touches) {
   scratch->is_covered.assign(a.num_vertices() + b.num_vertices(), 0);
   std::uint8_t* covered_a = scratch->is_covered.data();
   std::uint8_t* covered_b = covered_a + a.num_vertices();

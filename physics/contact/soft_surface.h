@@ -16,7 +16,8 @@ class SoftSurface {
  public:
   SoftSurface(const Body& body, const DynamicsBlock& block);
 
-  // Where the nodes are now. Bounds follow at once, the rest when asked for; `positions` must live on.
+  // Where the nodes are now. Bounds follow at once, the rest when asked for; `positions` must live
+  // on.
   void Update(VertexPositions positions);
   // Areas and edge lengths, for contact with anything.
   void UpdateTriangles();
@@ -34,7 +35,8 @@ class SoftSurface {
   bool is_prescribed(int vertex) const { return is_prescribed_[vertex]; }
   // (triangle, corner) pairs of the triangles around a vertex
   std::span<const std::array<int, 2>> around(int vertex) const {
-    return std::span(around_).subspan(around_starts_[vertex], around_starts_[vertex + 1] - around_starts_[vertex]);
+    return std::span(around_).subspan(around_starts_[vertex],
+                                      around_starts_[vertex + 1] - around_starts_[vertex]);
   }
 
   // Triangles in surface vertices.

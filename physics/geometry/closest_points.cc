@@ -8,7 +8,8 @@ namespace {
 using Eigen::Vector3d;
 
 TrianglePoint AtVertex(const Vector3d& p, const Vector3d& vertex, int i) {
-  return {vertex, Vector3d::Unit(i), static_cast<TriangleFeature>(1 + i), (p - vertex).squaredNorm()};
+  return {vertex, Vector3d::Unit(i), static_cast<TriangleFeature>(1 + i),
+          (p - vertex).squaredNorm()};
 }
 
 TrianglePoint OnEdge(const Vector3d& p, const Vector3d& from, const Vector3d& to, int i, double t) {
@@ -71,8 +72,8 @@ TrianglePoint FindClosestPointOnTriangle(const Vector3d& p, const Vector3d& a, c
   return {point, Vector3d(1 - v - w, v, w), TriangleFeature::kFace, (p - point).squaredNorm()};
 }
 
-SegmentPoints FindClosestPointsOfSegments(const Vector3d& a0, const Vector3d& a1, const Vector3d& b0,
-                                          const Vector3d& b1) {
+SegmentPoints FindClosestPointsOfSegments(const Vector3d& a0, const Vector3d& a1,
+                                          const Vector3d& b0, const Vector3d& b1) {
   const Vector3d u = a1 - a0, v = b1 - b0, r = a0 - b0;
   const double uu = u.squaredNorm(), vv = v.squaredNorm(), vr = v.dot(r), ur = u.dot(r);
   double s = 0, t = 0;
@@ -84,8 +85,10 @@ SegmentPoints FindClosestPointsOfSegments(const Vector3d& a0, const Vector3d& a1
     s = std::clamp(-ur / uu, 0.0, 1.0);
   } else {
     const double uv = u.dot(v), determinant = uu * vv - uv * uv;
-    // parallel segments: any s will do, take the middle of the first one so that the choice does not jump
-    s = determinant > 1e-14 * uu * vv ? std::clamp((uv * vr - ur * vv) / determinant, 0.0, 1.0) : 0.5;
+    // parallel segments: any s will do, take the middle of the first one so that the choice does
+    // not jump
+    s = determinant > 1e-14 * uu * vv ? std::clamp((uv * vr - ur * vv) / determinant, 0.0, 1.0)
+                                      : 0.5;
     t = (uv * s + vr) / vv;
     if (t < 0) {
       t = 0;

@@ -4,8 +4,17 @@
 
 namespace pliant::physics {
 
-// The part of a triangle (a, b, c) that holds a point of it. Edge i runs from vertex i to vertex i + 1 (mod 3).
-enum class TriangleFeature : unsigned char { kFace, kVertex0, kVertex1, kVertex2, kEdge0, kEdge1, kEdge2 };
+// The part of a triangle (a, b, c) that holds a point of it. Edge i runs from vertex i to vertex i
+// + 1 (mod 3).
+enum class TriangleFeature : unsigned char {
+  kFace,
+  kVertex0,
+  kVertex1,
+  kVertex2,
+  kEdge0,
+  kEdge1,
+  kEdge2
+};
 
 // Point of a triangle nearest to some p.
 struct TrianglePoint {
@@ -15,8 +24,8 @@ struct TrianglePoint {
   double squared_distance;  // to p [m²]
 };
 
-// Voronoi regions of the triangle, Ericson, Real-Time Collision Detection, §5.1.5. Degenerate triangles give a point
-// of one of their edges.
+// Voronoi regions of the triangle, Ericson, Real-Time Collision Detection, §5.1.5. Degenerate
+// triangles give a point of one of their edges.
 TrianglePoint FindClosestPointOnTriangle(const Eigen::Vector3d& p, const Eigen::Vector3d& a,
                                          const Eigen::Vector3d& b, const Eigen::Vector3d& c);
 

@@ -55,8 +55,8 @@ void WeighSegment(Simplex* s) {
 }
 
 void WeighTriangle(Simplex* s) {
-  const TrianglePoint at = FindClosestPointOnTriangle(Vector3d::Zero(), s->vertices[0].w, s->vertices[1].w,
-                                                      s->vertices[2].w);
+  const TrianglePoint at = FindClosestPointOnTriangle(Vector3d::Zero(), s->vertices[0].w,
+                                                      s->vertices[1].w, s->vertices[2].w);
   s->weights = {at.weights[0], at.weights[1], at.weights[2], 0};
 }
 
@@ -84,7 +84,8 @@ bool WeighTetrahedron(Simplex* s) {
 }
 
 // Distance of cores that are apart; nothing when they overlap or are nearer than `touching`.
-std::optional<ConvexDistance> FindDistance(const ConvexBody& a, const ConvexBody& b, double touching, double at_most) {
+std::optional<ConvexDistance> FindDistance(const ConvexBody& a, const ConvexBody& b,
+                                           double touching, double at_most) {
   Simplex simplex;
   Vector3d direction = b.X_WS.p - a.X_WS.p;
   if (direction.squaredNorm() < 1e-30) direction = Vector3d::UnitX();
@@ -120,13 +121,16 @@ std::optional<ConvexDistance> FindDistance(const ConvexBody& a, const ConvexBody
     nearest = next;
   }
   const double distance = std::sqrt(nearest.squaredNorm());
-  return ConvexDistance{-nearest / distance, distance, simplex.Combine(&Vertex::a), simplex.Combine(&Vertex::b)};
+  return ConvexDistance{-nearest / distance, distance, simplex.Combine(&Vertex::a),
+                        simplex.Combine(&Vertex::b)};
 }
 
-// A convex polytope of triangles inside the Minkowski difference, grown where it is nearest to the origin.
+// A convex polytope of triangles inside the Minkowski difference, grown where it is nearest to the
+// origin.
 class ExpandingPolytope {
  public:
-  ExpandingPolytope(const ConvexBody& a, const ConvexBody& b, double size) : a_(a), b_(b), size_(size) {}
+  ExpandingPolytope(const ConvexBody& a, const ConvexBody& b, double size)
+      : a_(a), b_(b), size_(size) {}
 
   ConvexDistance Expand() {
     if (!StartFromTetrahedron()) return flat_;
@@ -155,8 +159,9 @@ class ExpandingPolytope {
   bool StartFromTetrahedron() {
     const double flat = 1e-9 * size_;
     vertices_[0] = FindVertex(a_, b_, Vector3d::UnitX());
-    vertices_[1] = FindFurthest({Vector3d::UnitX(), Vector3d::UnitY(), Vector3d::UnitZ()},
-                                [&](const Vector3d& w) { return (w - vertices_[0].w).squaredNorm(); });
+    vertices_[1] =
+        FindFurthest({Vector3d::UnitX(), Vector3d::UnitY(), Vector3d::UnitZ()},
+                     [&](const Vector3d& w) { return (w - vertices_[0].w).squaredNorm(); });
     const Vector3d line = vertices_[1].w - vertices_[0].w;
     const double length = std::sqrt(line.squaredNorm());
     if (length <= flat) return Flat(Vector3d::UnitZ());
@@ -164,13 +169,15 @@ class ExpandingPolytope {
     int least = 0;
     u.cwiseAbs().minCoeff(&least);
     const Vector3d v = u.cross(Vector3d::Unit(least)).normalized(), w = u.cross(v);
-    vertices_[2] = FindFurthest({v, w, v + w},
-                                [&](const Vector3d& x) { return (x - vertices_[0].w).cross(u).squaredNorm(); });
+    vertices_[2] = FindFurthest({v, w, v + w}, [&](const Vector3d& x) {
+      return (x - vertices_[0].w).cross(u).squaredNorm();
+    });
     Vector3d n = line.cross(vertices_[2].w - vertices_[0].w);
     const double area = std::sqrt(n.squaredNorm());
     if (area <= flat * length) return Flat(v);
     n /= area;
-    vertices_[3] = FindFurthest({n, n, n}, [&](const Vector3d& x) { return std::abs(n.dot(x - vertices_[0].w)); });
+    vertices_[3] = FindFurthest(
+        {n, n, n}, [&](const Vector3d& x) { return std::abs(n.dot(x - vertices_[0].w)); });
     const double height = n.dot(vertices_[3].w - vertices_[0].w);
     if (std::abs(height) <= flat) return Flat(n);
     if (height > 0) std::swap(vertices_[1], vertices_[2]);
@@ -205,11 +212,13 @@ class ExpandingPolytope {
   }
 
   bool AddFace(int i, int j, int k) {
-    Face face{{i, j, k}, (vertices_[j].w - vertices_[i].w).cross(vertices_[k].w - vertices_[i].w), 0};
+    Face face{
+        {i, j, k}, (vertices_[j].w - vertices_[i].w).cross(vertices_[k].w - vertices_[i].w), 0};
     const double area = std::sqrt(face.n.squaredNorm());
     if (!(area > 1e-18 * size_ * size_) || num_faces_ == kMaxFaces) return false;
     face.n /= area;
-    face.offset = std::max({face.n.dot(vertices_[i].w), face.n.dot(vertices_[j].w), face.n.dot(vertices_[k].w)});
+    face.offset = std::max(
+        {face.n.dot(vertices_[i].w), face.n.dot(vertices_[j].w), face.n.dot(vertices_[k].w)});
     faces_[num_faces_++] = face;
     return true;
   }
@@ -221,9 +230,12 @@ class ExpandingPolytope {
     return lowest;
   }
 
-  // replaces the faces that see the vertex by a fan around it; false, with nothing changed, when that would degenerate
+  // replaces the faces that see the vertex by a fan around it; false, with nothing changed, when
+  // that would degenerate
   bool Add(const Vertex& vertex) {
-    const auto sees = [&](const Face& face) { return face.n.dot(vertex.w) - face.offset > 1e-13 * size_; };
+    const auto sees = [&](const Face& face) {
+      return face.n.dot(vertex.w) - face.offset > 1e-13 * size_;
+    };
     int num_horizon = 0, num_seen = 0;
     for (int f = 0; f < num_faces_; ++f) {
       if (!sees(faces_[f])) continue;
@@ -232,7 +244,8 @@ class ExpandingPolytope {
       for (int e = 0; e < 3; ++e) {
         const int from = faces_[f].v[e], to = faces_[f].v[(e + 1) % 3];
         int twin = 0;
-        while (twin < num_horizon && !(horizon_[twin].from == to && horizon_[twin].to == from)) ++twin;
+        while (twin < num_horizon && !(horizon_[twin].from == to && horizon_[twin].to == from))
+          ++twin;
         if (twin < num_horizon) {
           horizon_[twin] = horizon_[--num_horizon];
         } else {
@@ -335,9 +348,9 @@ ConvexDistance CalcConvexDistance(const ConvexBody& a, const ConvexBody& b, doub
   if (apart && (apart->separation > at_most || !(IsSmooth(a) || IsSmooth(b)))) return *apart;
   ConvexDistance d = apart ? *apart : ExpandingPolytope(a, b, size).Expand();
 
-  // Near touching the offset drowns in round-off, and the polytope knows the touching points of a large face badly.
-  // Moved apart along the direction found, the bodies touch at the same points and tell the direction better: take it
-  // for as long as it separates more.
+  // Near touching the offset drowns in round-off, and the polytope knows the touching points of a
+  // large face badly. Moved apart along the direction found, the bodies touch at the same points
+  // and tell the direction better: take it for as long as it separates more.
   d.separation = CalcSeparation(a, b, d.nhat_AB_W);
   for (int round = 0; round < 4; ++round) {
     const Vector3d shift = (0.3 * least - d.separation) * d.nhat_AB_W;

@@ -26,14 +26,15 @@ struct ConvexBody {
 // How two cores lie to each other.
 struct ConvexDistance {
   Eigen::Vector3d nhat_AB_W = Eigen::Vector3d::Zero();  // along which the separation is greatest
-  double separation = 0;      // of the cores along nhat_AB_W [m], negative when they overlap
-  Eigen::Vector3d p_A, p_B;   // points of the cores that are nearest, or deepest in the other
+  double separation = 0;     // of the cores along nhat_AB_W [m], negative when they overlap
+  Eigen::Vector3d p_A, p_B;  // points of the cores that are nearest, or deepest in the other
 };
 
-// Signed distance of two cores: the greatest separation over all directions, which is the distance when apart and minus
-// the least translation that parts them when they overlap. Apart by Gilbert, Johnson & Keerthi; touching or overlapping
-// by expanding a polytope inside the Minkowski difference (van den Bergen 2001). Cores further apart than `at_most` may
-// give any separation above it.
+// Signed distance of two cores: the greatest separation over all directions, which is the distance
+// when apart and minus the least translation that parts them when they overlap. Apart by Gilbert,
+// Johnson & Keerthi; touching or overlapping by expanding a polytope inside the Minkowski
+// difference (van den Bergen 2001). Cores further apart than `at_most` may give any separation
+// above it.
 ConvexDistance CalcConvexDistance(const ConvexBody& a, const ConvexBody& b, double at_most);
 
 // Separation of the cores along a unit direction: min n·b − max n·a.

@@ -17,7 +17,8 @@ constexpr double kCoplanar = 1 - 5e-13;
 
 using Triangles = std::vector<std::array<int, 3>>;
 
-// the directed edges of a set of triangles that have no twin, chained into one loop; empty when they make no single one
+// the directed edges of a set of triangles that have no twin, chained into one loop; empty when
+// they make no single one
 std::vector<int> FindLoop(const Triangles& triangles, const std::vector<int>& members) {
   std::map<int, int> next;
   std::map<std::pair<int, int>, bool> edges;
@@ -41,14 +42,16 @@ std::vector<int> FindLoop(const Triangles& triangles, const std::vector<int>& me
   return loop;
 }
 
-void AppendFace(const std::vector<int>& loop, const Vector3d& normal, ConvexPolyhedron* polyhedron) {
+void AppendFace(const std::vector<int>& loop, const Vector3d& normal,
+                ConvexPolyhedron* polyhedron) {
   polyhedron->normals.push_back(normal);
   polyhedron->face_vertices.insert(polyhedron->face_vertices.end(), loop.begin(), loop.end());
   polyhedron->face_starts.push_back(static_cast<int>(polyhedron->face_vertices.size()));
 }
 
 // vertices in the middle of a straight edge add nothing
-std::vector<int> DropStraightCorners(const std::vector<int>& loop, const std::vector<Vector3d>& vertices) {
+std::vector<int> DropStraightCorners(const std::vector<int>& loop,
+                                     const std::vector<Vector3d>& vertices) {
   std::vector<int> kept;
   const std::size_t n = loop.size();
   for (std::size_t i = 0; i < n; ++i) {
@@ -66,7 +69,8 @@ ConvexPolyhedron MakeBoxPolyhedron(const Vector3d& half_size) {
   ConvexPolyhedron box;
   // bit i of a vertex's number says whether it lies on the upper side of axis i
   for (int v = 0; v < 8; ++v)
-    box.vertices.push_back(half_size.cwiseProduct(Vector3d(v & 1 ? 1 : -1, v & 2 ? 1 : -1, v & 4 ? 1 : -1)));
+    box.vertices.push_back(
+        half_size.cwiseProduct(Vector3d(v & 1 ? 1 : -1, v & 2 ? 1 : -1, v & 4 ? 1 : -1)));
   for (int axis = 0; axis < 3; ++axis) {
     const int j = 1 << ((axis + 1) % 3), k = 1 << ((axis + 2) % 3), up = 1 << axis;
     AppendFace({0, k, j | k, j}, -Vector3d::Unit(axis), &box);
@@ -82,7 +86,8 @@ ConvexPolyhedron MakeHullPolyhedron(const TriangleMesh& hull) {
   std::map<std::array<double, 3>, int> known;
   std::vector<int> renumbered;
   for (const Vector3d& p : hull.vertices) {
-    const auto [found, is_new] = known.try_emplace({p.x(), p.y(), p.z()}, static_cast<int>(result.vertices.size()));
+    const auto [found, is_new] =
+        known.try_emplace({p.x(), p.y(), p.z()}, static_cast<int>(result.vertices.size()));
     if (is_new) result.vertices.push_back(p);
     renumbered.push_back(found->second);
   }
@@ -122,7 +127,8 @@ ConvexPolyhedron MakeHullPolyhedron(const TriangleMesh& hull) {
     if (!loop.empty()) {
       AppendFace(DropStraightCorners(loop, result.vertices), normals[seed], &result);
     } else {
-      for (int m : members) AppendFace({triangles[m].begin(), triangles[m].end()}, normals[m], &result);
+      for (int m : members)
+        AppendFace({triangles[m].begin(), triangles[m].end()}, normals[m], &result);
     }
   }
   return result;

@@ -24,7 +24,8 @@ struct ConvexPolyhedron {
 
 ConvexPolyhedron MakeBoxPolyhedron(const Eigen::Vector3d& half_size);
 
-// Equal vertices are joined and coplanar triangles merged into one face (normals within 1e-6 rad of its first triangle's).
+// Equal vertices are joined and coplanar triangles merged into one face (normals within 1e-6 rad of
+// its first triangle's).
 ConvexPolyhedron MakeHullPolyhedron(const TriangleMesh& hull);
 
 }  // namespace pliant::physics

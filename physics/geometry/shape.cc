@@ -53,7 +53,8 @@ struct Bounds {
   AxisAlignedBox operator()(const SurfaceMesh& s) const { return AroundVertices(*s.mesh); }
 };
 
-// ∫ over the solid of 1, x and x xᵀ, as a sum over tetrahedra from the surface to a point near it (divergence theorem)
+// ∫ over the solid of 1, x and x xᵀ, as a sum over tetrahedra from the surface to a point near it
+// (divergence theorem)
 MassProperties IntegrateMesh(const TriangleMesh& mesh) {
   MassProperties result;
   if (mesh.vertices.empty()) return result;
@@ -71,7 +72,8 @@ MassProperties IntegrateMesh(const TriangleMesh& mesh) {
     const Vector3d sum = a + b + c;
     volume += v;
     first += v / 4 * sum;
-    second += v / 20 * (a * a.transpose() + b * b.transpose() + c * c.transpose() + sum * sum.transpose());
+    second += v / 20 *
+              (a * a.transpose() + b * b.transpose() + c * c.transpose() + sum * sum.transpose());
   }
   if (!(volume > 0)) return result;
   const Vector3d center = first / volume;
@@ -103,11 +105,13 @@ struct Mass {
     return FromMeanSquares(kPi * r2 * s.length, {r2 / 4, r2 / 4, s.length * s.length / 12});
   }
   MassProperties operator()(const Capsule& s) const {
-    // the cylinder, and the two halves of a sphere moved apart: a half ball has its centroid at 3/8 r
+    // the cylinder, and the two halves of a sphere moved apart: a half ball has its centroid at 3/8
+    // r
     const double r = s.radius, r2 = r * r, l = s.length;
     const double cylinder = kPi * r2 * l, ball = 4.0 / 3 * kPi * r2 * r, volume = cylinder + ball;
     const double across = (cylinder * r2 / 4 + ball * r2 / 5) / volume;
-    const double along = (cylinder * l * l / 12 + ball * (r2 / 5 + l * l / 4 + 3.0 / 8 * r * l)) / volume;
+    const double along =
+        (cylinder * l * l / 12 + ball * (r2 / 5 + l * l / 4 + 3.0 / 8 * r * l)) / volume;
     return FromMeanSquares(volume, {across, across, along});
   }
   MassProperties operator()(const Ellipsoid& s) const {
@@ -124,6 +128,8 @@ AxisAlignedBox CalcBounds(const Geometry& geometry, const RigidTransform& X_WS) 
   return std::visit(Bounds{X_WS}, geometry);
 }
 
-MassProperties CalcMassProperties(const Geometry& geometry) { return std::visit(Mass{}, geometry); }
+MassProperties CalcMassProperties(const Geometry& geometry) {
+  return std::visit(Mass{}, geometry);
+}
 
 }  // namespace pliant::physics

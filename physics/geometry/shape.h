@@ -12,7 +12,8 @@ namespace pliant::physics {
 
 class TriangleBvh;
 
-// Rigid shapes in their own frame S [m]: centred at So; capsule and cylinder along z, length between cap centres.
+// Rigid shapes in their own frame S [m]: centred at So; capsule and cylinder along z, length
+// between cap centres.
 struct Sphere {
   double radius;
 };
@@ -42,7 +43,8 @@ struct SurfaceMesh {
   std::shared_ptr<const TriangleBvh> bvh;
 };
 
-using Geometry = std::variant<Sphere, Box, Capsule, Cylinder, Ellipsoid, HalfSpace, ConvexMesh, SurfaceMesh>;
+using Geometry =
+    std::variant<Sphere, Box, Capsule, Cylinder, Ellipsoid, HalfSpace, ConvexMesh, SurfaceMesh>;
 
 // A shape fixed on a frame B.
 struct Shape {
@@ -66,7 +68,8 @@ struct AxisAlignedBox {
     upper = upper.cwiseMax(other.upper);
   }
   bool Overlaps(const AxisAlignedBox& other) const {
-    return (lower.array() <= other.upper.array()).all() && (other.lower.array() <= upper.array()).all();
+    return (lower.array() <= other.upper.array()).all() &&
+           (other.lower.array() <= upper.array()).all();
   }
   void Grow(double distance) {
     lower.array() -= distance;
@@ -77,7 +80,8 @@ struct AxisAlignedBox {
 // Bounds of a shape placed at X_WS [m]; a half-space is bounded by ±1e6 on the sides that are open.
 AxisAlignedBox CalcBounds(const Geometry& geometry, const RigidTransform& X_WS);
 
-// Volume [m³], centre of mass and rotational inertia about it, in S, at density 1. Zero volume for a half-space.
+// Volume [m³], centre of mass and rotational inertia about it, in S, at density 1. Zero volume for
+// a half-space.
 struct MassProperties {
   double volume = 0;
   Eigen::Vector3d center = Eigen::Vector3d::Zero();
@@ -85,7 +89,8 @@ struct MassProperties {
 };
 MassProperties CalcMassProperties(const Geometry& geometry);
 
-// Signed distance of p_S to the surface [m], negative inside, its gradient (unit, outward) and the nearest point.
+// Signed distance of p_S to the surface [m], negative inside, its gradient (unit, outward) and the
+// nearest point.
 struct SignedDistance {
   double distance;
   Eigen::Vector3d gradient;

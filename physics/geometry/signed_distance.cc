@@ -14,18 +14,20 @@ using Eigen::Vector3d;
 // squares of shorter offsets underflow
 constexpr double kTiny = 1e-150;
 
-SignedDistance Rounded(const Vector3d& p, const Vector3d& core, double radius, const Vector3d& otherwise) {
+SignedDistance Rounded(const Vector3d& p, const Vector3d& core, double radius,
+                       const Vector3d& otherwise) {
   const Vector3d offset = p - core;
   const double norm = std::sqrt(offset.squaredNorm());
   const Vector3d n = norm > kTiny ? Vector3d(offset / norm) : otherwise;
   return {norm - radius, n, core + radius * n};
 }
 
-// Nearest point of an ellipsoid, after Eberly, Distance from a Point to an Ellipse, an Ellipsoid, or a Hyperellipsoid.
+// Nearest point of an ellipsoid, after Eberly, Distance from a Point to an Ellipse, an Ellipsoid,
+// or a Hyperellipsoid.
 //
-// The nearest point is x_i = r_i² y_i / (t + r_i²) with F(t) = Σ (r_i y_i / (t + r_i²))² − 1 = 0, t > −r_min². In
-// s = t + r_min² F is convex and falls, so Newton's method from the left of the root climbs to it and never passes it.
-// Works on |y|; `radii` positive.
+// The nearest point is x_i = r_i² y_i / (t + r_i²) with F(t) = Σ (r_i y_i / (t + r_i²))² − 1 = 0, t
+// > −r_min². In s = t + r_min² F is convex and falls, so Newton's method from the left of the root
+// climbs to it and never passes it. Works on |y|; `radii` positive.
 Vector3d FindNearestOnEllipsoid(const Vector3d& radii, const Vector3d& y) {
   int least = 0;
   radii.minCoeff(&least);
@@ -33,8 +35,8 @@ Vector3d FindNearestOnEllipsoid(const Vector3d& radii, const Vector3d& y) {
   Vector3d shift;  // r_i² − r_min²
   for (int i = 0; i < 3; ++i) shift[i] = (radii[i] - r_min) * (radii[i] + r_min);
 
-  // F at s = 0 without the coordinates that vanish: when it is negative there, the root lies at s = 0 and the least
-  // axis takes up what is missing
+  // F at s = 0 without the coordinates that vanish: when it is negative there, the root lies at s =
+  // 0 and the least axis takes up what is missing
   if (y[least] == 0) {
     double sum = 0;
     Vector3d x = Vector3d::Zero();
@@ -120,7 +122,8 @@ struct Distance {
       const double norm = std::sqrt(offset.squaredNorm());
       if (norm > kTiny) return {norm, offset / norm, rim};
     }
-    if (over_cap >= over_wall) return {over_cap, side * Vector3d::UnitZ(), {p.x(), p.y(), side * half}};
+    if (over_cap >= over_wall)
+      return {over_cap, side * Vector3d::UnitZ(), {p.x(), p.y(), side * half}};
     return {over_wall, radial, s.radius * radial + p.z() * Vector3d::UnitZ()};
   }
 
@@ -139,13 +142,15 @@ struct Distance {
   }
 
   SignedDistance operator()(const ConvexMesh& s) const {
-    // inside, the nearest plane of a convex body bears the nearest point; outside, look at all triangles
+    // inside, the nearest plane of a convex body bears the nearest point; outside, look at all
+    // triangles
     double highest = -std::numeric_limits<double>::infinity();
     Vector3d normal = Vector3d::UnitZ();
     double nearest2 = std::numeric_limits<double>::infinity();
     TrianglePoint nearest{};
     for (const auto& t : s.hull->triangles) {
-      const Vector3d &a = s.hull->vertices[t[0]], &b = s.hull->vertices[t[1]], &c = s.hull->vertices[t[2]];
+      const Vector3d &a = s.hull->vertices[t[0]], &b = s.hull->vertices[t[1]],
+                     &c = s.hull->vertices[t[2]];
       Vector3d n = (b - a).cross(c - a);
       const double norm = std::sqrt(n.squaredNorm());
       if (!(norm > 0)) continue;
@@ -158,15 +163,16 @@ struct Distance {
     }
     if (highest <= 0) return {highest, normal, p - highest * normal};
     for (const auto& t : s.hull->triangles) {
-      const TrianglePoint at = FindClosestPointOnTriangle(p, s.hull->vertices[t[0]], s.hull->vertices[t[1]],
-                                                          s.hull->vertices[t[2]]);
+      const TrianglePoint at = FindClosestPointOnTriangle(
+          p, s.hull->vertices[t[0]], s.hull->vertices[t[1]], s.hull->vertices[t[2]]);
       if (at.squared_distance >= nearest2) continue;
       nearest2 = at.squared_distance;
       nearest = at;
     }
     const double distance = std::sqrt(nearest2);
     // over a face the plane's height is the distance
-    if (distance <= highest * (1 + 1e-12) || distance < kTiny) return {highest, normal, p - highest * normal};
+    if (distance <= highest * (1 + 1e-12) || distance < kTiny)
+      return {highest, normal, p - highest * normal};
     return {distance, (p - nearest.point) / distance, nearest.point};
   }
 

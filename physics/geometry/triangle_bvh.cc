@@ -23,7 +23,8 @@ Vector3d UnitOrZero(const Vector3d& v) {
 
 }  // namespace
 
-TriangleBvh::TriangleBvh(const TriangleMesh& mesh) : TriangleBvh(mesh.triangles, PositionsOf(mesh)) {
+TriangleBvh::TriangleBvh(const TriangleMesh& mesh)
+    : TriangleBvh(mesh.triangles, PositionsOf(mesh)) {
   UpdateNormals(PositionsOf(mesh));
 }
 
@@ -39,7 +40,8 @@ void TriangleBvh::Build(VertexPositions positions) {
   std::vector<Vector3d> centroids(n);
   for (int i = 0; i < n; ++i) {
     const auto& t = triangles_[i];
-    centroids[i] = VertexAt(positions, t[0]) + VertexAt(positions, t[1]) + VertexAt(positions, t[2]);
+    centroids[i] =
+        VertexAt(positions, t[0]) + VertexAt(positions, t[1]) + VertexAt(positions, t[2]);
   }
   order_.resize(n);
   for (int i = 0; i < n; ++i) order_[i] = i;
@@ -91,7 +93,8 @@ void TriangleBvh::FindEdges() {
     for (int e = 0; e < 3; ++e) {
       const int from = triangles_[i][e], to = triangles_[i][(e + 1) % 3];
       local_vertices_[i][e] = local.try_emplace(from, static_cast<int>(local.size())).first->second;
-      const auto [found, is_new] = index.try_emplace(std::minmax(from, to), static_cast<int>(edges_.size()));
+      const auto [found, is_new] =
+          index.try_emplace(std::minmax(from, to), static_cast<int>(edges_.size()));
       if (is_new) {
         edges_.push_back({{i, -1}, {from, to}});
       } else if (edges_[found->second].triangles[1] < 0) {
@@ -112,7 +115,8 @@ void TriangleBvh::UpdateNormals(VertexPositions positions) {
     for (int k = 0; k < 3; ++k) x[k] = VertexAt(positions, triangles_[i][k]);
     face_normals_[i] = UnitOrZero((x[1] - x[0]).cross(x[2] - x[0]));
     for (int k = 0; k < 3; ++k) {
-      const Vector3d to_next = UnitOrZero(x[(k + 1) % 3] - x[k]), to_last = UnitOrZero(x[(k + 2) % 3] - x[k]);
+      const Vector3d to_next = UnitOrZero(x[(k + 1) % 3] - x[k]),
+                     to_last = UnitOrZero(x[(k + 2) % 3] - x[k]);
       vertex_normals_[local_vertices_[i][k]] += CalcAcos(to_next.dot(to_last)) * face_normals_[i];
     }
   }
@@ -159,8 +163,8 @@ TriangleBvh::Nearest TriangleBvh::FindNearest(VertexPositions positions, const V
     for (int k = node.first; k < node.first + node.count; ++k) {
       const int i = order_[k];
       const auto& t = triangles_[i];
-      const TrianglePoint at = FindClosestPointOnTriangle(p, VertexAt(positions, t[0]), VertexAt(positions, t[1]),
-                                                          VertexAt(positions, t[2]));
+      const TrianglePoint at = FindClosestPointOnTriangle(
+          p, VertexAt(positions, t[0]), VertexAt(positions, t[1]), VertexAt(positions, t[2]));
       const bool is_nearer = at.squared_distance < best.at.squared_distance ||
                              (at.squared_distance == best.at.squared_distance && i < best.triangle);
       if (is_nearer) best = {i, at};
@@ -175,12 +179,13 @@ SignedDistance TriangleBvh::CalcSignedDistance(VertexPositions positions, const 
   const Vector3d offset = p - nearest.at.point;
   const double distance = std::sqrt(nearest.at.squared_distance);
   const double sign = offset.dot(normal) < 0 ? -1 : 1;
-  // over a face the normal is exact; beside an edge or a vertex the gradient points along the offset, except so near
-  // that the offset is round-off
+  // over a face the normal is exact; beside an edge or a vertex the gradient points along the
+  // offset, except so near that the offset is round-off
   const AxisAlignedBox& box = bounds();
   const double round_off = 1e-13 * ((box.upper - box.lower).sum() + p.cwiseAbs().maxCoeff());
   Vector3d gradient = normal;
-  if (nearest.at.feature != TriangleFeature::kFace && distance > round_off) gradient = offset * (sign / distance);
+  if (nearest.at.feature != TriangleFeature::kFace && distance > round_off)
+    gradient = offset * (sign / distance);
   return {sign * distance, gradient, nearest.at.point};
 }
 

@@ -12,7 +12,8 @@
 
 namespace pliant::physics {
 
-// The vertices of a surface as a plain array, three numbers each: a mesh's own, or the q of a deformable block.
+// The vertices of a surface as a plain array, three numbers each: a mesh's own, or the q of a
+// deformable block.
 using VertexPositions = std::span<const double>;
 
 inline VertexPositions PositionsOf(const TriangleMesh& mesh) {
@@ -23,17 +24,20 @@ inline Eigen::Vector3d VertexAt(VertexPositions positions, int i) {
   return {positions[3 * i], positions[3 * i + 1], positions[3 * i + 2]};
 }
 
-// A tree of bounding boxes over the triangles of a closed surface, still or deforming, with what tells inside from
-// outside: unit normals of faces, edges and vertices (angle-weighted pseudonormals, Bærentzen & Aanæs 2005).
+// A tree of bounding boxes over the triangles of a closed surface, still or deforming, with what
+// tells inside from outside: unit normals of faces, edges and vertices (angle-weighted
+// pseudonormals, Bærentzen & Aanæs 2005).
 //
-// The tree depends on the triangles and the positions it was built from alone. A deforming surface keeps the tree and
-// refits its boxes. Copies no positions: every call is given those that the boxes were last fitted to.
+// The tree depends on the triangles and the positions it was built from alone. A deforming surface
+// keeps the tree and refits its boxes. Copies no positions: every call is given those that the
+// boxes were last fitted to.
 class TriangleBvh {
  public:
   // Over a surface that does not move: boxes and normals.
   explicit TriangleBvh(const TriangleMesh& mesh);
 
-  // Over a deforming surface; `triangles` index vertices of `positions`. Normals come with UpdateNormals.
+  // Over a deforming surface; `triangles` index vertices of `positions`. Normals come with
+  // UpdateNormals.
   TriangleBvh(std::span<const std::array<int, 3>> triangles, VertexPositions positions);
 
   void Refit(VertexPositions positions);
@@ -43,29 +47,33 @@ class TriangleBvh {
   const std::array<int, 3>& triangle(int i) const { return triangles_[i]; }
   const AxisAlignedBox& bounds() const { return nodes_[0].box; }
 
-  // Calls visit(triangle) for those whose leaf box meets `box`, in an order that depends on the tree alone.
+  // Calls visit(triangle) for those whose leaf box meets `box`, in an order that depends on the
+  // tree alone.
   template <typename Visit>
   void VisitOverlaps(const AxisAlignedBox& box, Visit&& visit) const;
 
-  // Triangle nearest to p among those nearer than max_distance; triangle −1 when there is none. Ties go to the lower
-  // index.
+  // Triangle nearest to p among those nearer than max_distance; triangle −1 when there is none.
+  // Ties go to the lower index.
   struct Nearest {
     int triangle = -1;
     TrianglePoint at;
   };
-  Nearest FindNearest(VertexPositions positions, const Eigen::Vector3d& p, double max_distance) const;
+  Nearest FindNearest(VertexPositions positions, const Eigen::Vector3d& p,
+                      double max_distance) const;
 
-  // Unit normals, after UpdateNormals. Edge e of a triangle is from its vertex e to the next. The vertices of the
-  // surface are numbered by local_vertex.
+  // Unit normals, after UpdateNormals. Edge e of a triangle is from its vertex e to the next. The
+  // vertices of the surface are numbered by local_vertex.
   const Eigen::Vector3d& face_normal(int triangle) const { return face_normals_[triangle]; }
-  const Eigen::Vector3d& edge_normal(int triangle, int edge) const { return edge_normals_[edge_of_[triangle][edge]]; }
+  const Eigen::Vector3d& edge_normal(int triangle, int edge) const {
+    return edge_normals_[edge_of_[triangle][edge]];
+  }
   const Eigen::Vector3d& vertex_normal(int triangle, int corner) const {
     return vertex_normals_[local_vertices_[triangle][corner]];
   }
   const Eigen::Vector3d& FeatureNormal(int triangle, TriangleFeature feature) const;
 
-  // Edges once each: the two triangles beside it (the second −1 on a border) and its vertices, in the direction it has
-  // in the first.
+  // Edges once each: the two triangles beside it (the second −1 on a border) and its vertices, in
+  // the direction it has in the first.
   struct Edge {
     int triangles[2];
     int vertices[2];
@@ -77,7 +85,8 @@ class TriangleBvh {
   SignedDistance CalcSignedDistance(VertexPositions positions, const Eigen::Vector3d& p) const;
 
  private:
-  // A leaf holds order_[first, first + count); an inner node (count = 0) has children first and first + 1.
+  // A leaf holds order_[first, first + count); an inner node (count = 0) has children first and
+  // first + 1.
   struct Node {
     AxisAlignedBox box;
     int first = 0;
@@ -97,8 +106,9 @@ class TriangleBvh {
   std::vector<Node> nodes_;
   std::vector<int> order_;
   std::vector<Edge> edges_;
-  std::vector<std::array<int, 3>> edge_of_;         // per triangle
-  std::vector<std::array<int, 3>> local_vertices_;  // per triangle, 0 … number of surface vertices − 1
+  std::vector<std::array<int, 3>> edge_of_;  // per triangle
+  std::vector<std::array<int, 3>>
+      local_vertices_;  // per triangle, 0 … number of surface vertices − 1
   std::vector<Eigen::Vector3d> face_normals_, edge_normals_, vertex_normals_;
 };
 

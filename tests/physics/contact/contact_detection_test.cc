@@ -1,12 +1,8 @@
 #include "physics/contact/contact_detection.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdlib>
-#include <iostream>
 #include <limits>
-#include <map>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -28,9 +24,12 @@ ContactWorld MakeHeap(int rigid_count) {
   const TriangleMesh ball = MakeBallSurface(0.05, 2);
   for (int i = 0; i < 4; ++i) world.AddSoft(ball, At(0.095 * i, 0.01 * i, 0.13));
   const std::vector<Geometry> kinds = {
-      Box{{0.03, 0.04, 0.05}},      Sphere{0.04},
-      Cylinder{0.03, 0.08},         Capsule{0.03, 0.05},
-      Ellipsoid{{0.05, 0.04, 0.03}}, ConvexMesh{std::make_shared<TriangleMesh>(MakeBoxSurface({0.07, 0.06, 0.05}, 2))}};
+      Box{{0.03, 0.04, 0.05}},
+      Sphere{0.04},
+      Cylinder{0.03, 0.08},
+      Capsule{0.03, 0.05},
+      Ellipsoid{{0.05, 0.04, 0.03}},
+      ConvexMesh{std::make_shared<TriangleMesh>(MakeBoxSurface({0.07, 0.06, 0.05}, 2))}};
   for (int i = 0; i < rigid_count; ++i) {
     const Vector3d p(0.06 * (i % 7), 0.06 * (i / 7 % 7), 0.1 + 0.06 * (i / 49));
     world.AddRigid(kinds[i % kinds.size()], Posed(p, {0.3 * i, 0.7 * i, 0.1 * i}));
@@ -40,8 +39,9 @@ ContactWorld MakeHeap(int rigid_count) {
 }
 
 bool IsSame(const ContactPoint& x, const ContactPoint& y) {
-  return x.key == y.key && x.body_a == y.body_a && x.body_b == y.body_b && x.gap == y.gap && x.p_W == y.p_W &&
-         x.R_WC == y.R_WC && x.area == y.area && x.a.weights == y.a.weights && x.b.weights == y.b.weights;
+  return x.key == y.key && x.body_a == y.body_a && x.body_b == y.body_b && x.gap == y.gap &&
+         x.p_W == y.p_W && x.R_WC == y.R_WC && x.area == y.area && x.a.weights == y.a.weights &&
+         x.b.weights == y.b.weights;
 }
 
 bool AreSame(const std::vector<ContactPoint>& x, const std::vector<ContactPoint>& y) {
@@ -85,7 +85,8 @@ TEST(ContactDetector, PairsAscendKeysAscendWithinThemAndNoneIsTwice) {
     EXPECT_LT(here.gap, 0.002);
     if (i == 0) continue;
     const ContactPoint& last = contacts[i - 1];
-    EXPECT_LT(std::tuple(last.body_a, last.body_b, last.key), std::tuple(here.body_a, here.body_b, here.key));
+    EXPECT_LT(std::tuple(last.body_a, last.body_b, last.key),
+              std::tuple(here.body_a, here.body_b, here.key));
   }
 }
 
@@ -93,7 +94,8 @@ TEST(ContactDetector, KeysStayWhileTheSameFeaturesTouch) {
   const auto keys_of = [](double x, double tilt) {
     ContactWorld world;
     world.AddRigid(Box{{1, 1, 0.1}}, At(0, 0, -0.1), Motion::kFixed);
-    world.AddRigid(Box{{0.05, 0.05, 0.05}}, Posed({x, 0.3 * x, 0.05 - 1e-4}, {tilt, -0.5 * tilt, 10 * tilt}));
+    world.AddRigid(Box{{0.05, 0.05, 0.05}},
+                   Posed({x, 0.3 * x, 0.05 - 1e-4}, {tilt, -0.5 * tilt, 10 * tilt}));
     world.AddRigid(Cylinder{0.03, 0.1}, Posed({0.3 + x, 0, 0.05 - 1e-4}, {tilt, 0, 0}));
     world.AddRigid(Capsule{0.03, 0.1}, Posed({0.5 + x, 0, 0.03 - 1e-4}, {kPi / 2 + tilt, 0, 0}));
     world.AddSoft(MakeBoxSurface({0.1, 0.1, 0.1}, 3), At(-0.3 + x, 0, 0.05 - 1e-4));
@@ -141,8 +143,8 @@ TEST(ContactDetector, MarginBoundsEveryGap) {
 }
 
 TEST(ContactDetector, ParametersComeFromWorldThenShapesThenPairs) {
-  const auto detect = [](double friction_a, double friction_b, double stiffness_a, double stiffness_b,
-                         const std::vector<ContactParameters::Pair>& pairs) {
+  const auto detect = [](double friction_a, double friction_b, double stiffness_a,
+                         double stiffness_b, const std::vector<ContactParameters::Pair>& pairs) {
     ContactWorld world;
     world.model.contact.friction = 0.4;
     world.model.contact.stiffness = 1e6;
@@ -203,31 +205,6 @@ TEST(BroadPhase, FindsThePairsThatBruteForceFinds) {
     BroadPhase broad_phase;
     EXPECT_EQ(broad_phase.FindOverlaps(boxes), expected);
   }
-}
-
-// Prints what a call costs; it holds nothing but that there are contacts.
-TEST(ContactDetector, ReportsItsCost) {
-  const auto measure = [](const char* name, const ContactWorld& world) {
-    ContactDetector detector(world.model);
-    std::size_t count = 0;
-    std::vector<double> times;
-    for (int i = 0; i < 50; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      count = detector.Detect(world.state, 0.01).size();
-      times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-    }
-    std::sort(times.begin(), times.end());
-    std::cout << name << ": " << count << " contacts, median " << times[25] << " ms, p95 " << times[47] << " ms\n";
-    EXPECT_GT(count, 0u);
-  };
-  ContactWorld squeezed;
-  squeezed.AddRigid(Box{{0.5, 0.5, 0.05}}, At(0, 0, -0.05), Motion::kFixed);
-  squeezed.AddRigid(Box{{0.02, 0.04, 0.005}}, Posed({0, 0, 0.096}, {0.1, 0, 0}), Motion::kKinematic);
-  squeezed.AddSoft(MakeBallSurface(0.05, 3), At(0, 0, 0.045));
-  squeezed.model.Finish();
-  measure("ball of 642 surface vertices between a table and a paddle", squeezed);
-  measure("heap of 154 bodies", MakeHeap(150));
-  measure("heap of 1004 bodies", MakeHeap(1000));
 }
 
 }  // namespace

@@ -10,7 +10,8 @@
 
 namespace pliant::physics {
 
-// A block that only has a place: one frame (a pose as 12 numbers), or nodes. All that contact detection may ask of it.
+// A block that only has a place: one frame (a pose as 12 numbers), or nodes. All that contact
+// detection may ask of it.
 class PlacedBlock : public DynamicsBlock {
  public:
   explicit PlacedBlock(int num_nodes) : num_nodes_(num_nodes) {}
@@ -33,18 +34,24 @@ class PlacedBlock : public DynamicsBlock {
     return false;
   }
   double mass() const override { return 1; }
-  Eigen::Vector3d CalcCenterOfMass(std::span<const double>) const override { return Eigen::Vector3d::Zero(); }
+  Eigen::Vector3d CalcCenterOfMass(std::span<const double>) const override {
+    return Eigen::Vector3d::Zero();
+  }
   Eigen::Vector3d CalcPointVelocity(std::span<const double>, std::span<const double>,
                                     const Attachment&) const override {
     return Eigen::Vector3d::Zero();
   }
-  Eigen::Vector3d CalcAngularVelocity(std::span<const double>, std::span<const double>) const override {
+  Eigen::Vector3d CalcAngularVelocity(std::span<const double>,
+                                      std::span<const double>) const override {
     return Eigen::Vector3d::Zero();
   }
-  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double>, std::span<const double>) const override {
+  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double>,
+                                           std::span<const double>) const override {
     return Eigen::Matrix<double, 6, 1>::Zero();
   }
-  double CalcKineticEnergy(std::span<const double>, std::span<const double>) const override { return 0; }
+  double CalcKineticEnergy(std::span<const double>, std::span<const double>) const override {
+    return 0;
+  }
 
   std::vector<int> prescribed;
 
@@ -57,7 +64,8 @@ struct ContactWorld {
   Model model;
   State state;
 
-  int AddRigid(std::vector<Shape> shapes, const RigidTransform& X_WB, Motion motion = Motion::kFree) {
+  int AddRigid(std::vector<Shape> shapes, const RigidTransform& X_WB,
+               Motion motion = Motion::kFree) {
     Body body;
     body.motion = motion;
     body.X_WB = X_WB;
@@ -70,7 +78,8 @@ struct ContactWorld {
     model.bodies.push_back(std::move(body));
     return static_cast<int>(model.bodies.size()) - 1;
   }
-  int AddRigid(const Geometry& geometry, const RigidTransform& X_WB, Motion motion = Motion::kFree) {
+  int AddRigid(const Geometry& geometry, const RigidTransform& X_WB,
+               Motion motion = Motion::kFree) {
     return AddRigid(std::vector<Shape>{Shape{{}, geometry}}, X_WB, motion);
   }
 
@@ -109,7 +118,9 @@ struct ContactWorld {
   }
 };
 
-inline RigidTransform At(double x, double y, double z) { return {Eigen::Matrix3d::Identity(), {x, y, z}}; }
+inline RigidTransform At(double x, double y, double z) {
+  return {Eigen::Matrix3d::Identity(), {x, y, z}};
+}
 inline RigidTransform Posed(const Eigen::Vector3d& p, const Eigen::Vector3d& rotation) {
   return {RotationFromVector(rotation).toRotationMatrix(), p};
 }
@@ -118,7 +129,8 @@ inline RigidTransform Posed(const Eigen::Vector3d& p, const Eigen::Vector3d& rot
 inline TriangleMesh MakeBoxSurface(const Eigen::Vector3d& size, int n) {
   TriangleMesh mesh;
   const auto vertex = [&](const Eigen::Vector3i& at) {
-    const Eigen::Vector3d p = (at.cast<double>() / n - Eigen::Vector3d::Constant(0.5)).cwiseProduct(size);
+    const Eigen::Vector3d p =
+        (at.cast<double>() / n - Eigen::Vector3d::Constant(0.5)).cwiseProduct(size);
     for (std::size_t i = 0; i < mesh.vertices.size(); ++i)
       if ((mesh.vertices[i] - p).norm() < 1e-9 * size.norm()) return static_cast<int>(i);
     mesh.vertices.push_back(p);
@@ -160,7 +172,9 @@ inline TriangleMesh MakeBallSurface(double radius, int levels) {
   for (int i = 0; i < n; ++i)
     for (int j = i + 1; j < n; ++j)
       for (int k = j + 1; k < n; ++k) {
-        const auto near = [&](int p, int q) { return (mesh.vertices[p] - mesh.vertices[q]).norm() < 2.1; };
+        const auto near = [&](int p, int q) {
+          return (mesh.vertices[p] - mesh.vertices[q]).norm() < 2.1;
+        };
         if (!near(i, j) || !near(j, k) || !near(i, k)) continue;
         const double volume = mesh.vertices[i].dot(mesh.vertices[j].cross(mesh.vertices[k]));
         mesh.triangles.push_back(volume > 0 ? std::array{i, j, k} : std::array{i, k, j});
@@ -172,7 +186,8 @@ inline TriangleMesh MakeBallSurface(double radius, int levels) {
       for (const auto& m : known)
         if (m[0] == std::min(a, b) && m[1] == std::max(a, b)) return m[2];
       finer.vertices.push_back(0.5 * (mesh.vertices[a] + mesh.vertices[b]));
-      known.push_back({std::min(a, b), std::max(a, b), static_cast<int>(finer.vertices.size()) - 1});
+      known.push_back(
+          {std::min(a, b), std::max(a, b), static_cast<int>(finer.vertices.size()) - 1});
       return known.back()[2];
     };
     for (const auto& t : mesh.triangles) {

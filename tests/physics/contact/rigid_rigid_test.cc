@@ -18,7 +18,9 @@ struct NamedGround {
   double offset;
 };
 
-Vector3d Normal(const ContactPoint& point) { return point.R_WC.col(2); }
+Vector3d Normal(const ContactPoint& point) {
+  return point.R_WC.col(2);
+}
 
 TEST(RigidRigid, CubeOnInclinedBoxHasFourEqualGapsAndTheFaceNormal) {
   for (double gap : {1.5e-3, 1e-6, 1e-9, 0.0, -1e-9, -1e-6, -1e-3}) {
@@ -94,34 +96,44 @@ std::vector<Resting> MakeRestingShapes() {
           {"standing cylinder", Cylinder{0.03, 0.1}, {0, 0, 0}, 0.05, 8},
           {"standing on its head", Cylinder{0.03, 0.1}, {kPi, 0, 0}, 0.05, 8},
           {"lying cylinder", Cylinder{0.03, 0.1}, {quarter, 0, 0}, 0.03, 2},
-          {"cylinder on its rim", Cylinder{0.03, 0.1}, {kPi / 6, 0, 0},
-           0.05 * std::cos(kPi / 6) + 0.03 * std::sin(kPi / 6), 1},
+          {"cylinder on its rim",
+           Cylinder{0.03, 0.1},
+           {kPi / 6, 0, 0},
+           0.05 * std::cos(kPi / 6) + 0.03 * std::sin(kPi / 6),
+           1},
           {"ellipsoid", Ellipsoid{{0.03, 0.04, 0.05}}, {quarter, 0, 0}, 0.04, 1},
-          {"convex mesh", ConvexMesh{std::make_shared<TriangleMesh>(MakeWedge())}, {0, 0, 0.3}, 0.05, 4}};
+          {"convex mesh",
+           ConvexMesh{std::make_shared<TriangleMesh>(MakeWedge())},
+           {0, 0, 0.3},
+           0.05,
+           4}};
 }
 
 TEST(RigidRigid, EveryShapeRestsOnBoxHalfSpaceAndMeshWithItsOwnPoints) {
   const TriangleMesh ground_mesh = MakeBoxSurface({2, 2, 0.2}, 3);
-  const std::vector<NamedGround> grounds = {{"half-space", HalfSpace{}, 0},
-                                            {"box", Box{{1, 1, 0.1}}, -0.1},
-                                            {"convex mesh", ConvexMesh{std::make_shared<TriangleMesh>(ground_mesh)}, -0.1},
-                                            {"mesh",
-                                             SurfaceMesh{std::make_shared<TriangleMesh>(ground_mesh),
-                                                         std::make_shared<TriangleBvh>(ground_mesh)},
-                                             -0.1}};
+  const std::vector<NamedGround> grounds = {
+      {"half-space", HalfSpace{}, 0},
+      {"box", Box{{1, 1, 0.1}}, -0.1},
+      {"convex mesh", ConvexMesh{std::make_shared<TriangleMesh>(ground_mesh)}, -0.1},
+      {"mesh",
+       SurfaceMesh{std::make_shared<TriangleMesh>(ground_mesh),
+                   std::make_shared<TriangleBvh>(ground_mesh)},
+       -0.1}};
   for (const NamedGround& ground : grounds) {
     for (const Resting& shape : MakeRestingShapes()) {
       for (double gap : {1.5e-3, 1e-5, 1e-7, 1e-10, 0.0, -1e-10, -1e-7, -1e-5, -1e-3}) {
         ContactWorld world;
         const RigidTransform X_WG = Posed({0.1, 0.2, 0.3}, {0.2, -0.3, 0.1});
         world.AddRigid(ground.geometry, X_WG * At(0, 0, ground.offset), Motion::kFixed);
-        world.AddRigid(shape.geometry, X_WG * Posed({0.03, 0.07, shape.height + gap}, shape.rotation));
+        world.AddRigid(shape.geometry,
+                       X_WG * Posed({0.03, 0.07, shape.height + gap}, shape.rotation));
         const auto contacts = world.Detect();
         const Summary summary = Summarize(contacts);
         EXPECT_EQ(summary.count, shape.count) << shape.name << " on " << ground.name << " " << gap;
         EXPECT_NEAR(summary.gap, gap, 1e-14) << shape.name << " on " << ground.name << " " << gap;
         for (const ContactPoint& point : contacts) {
-          EXPECT_NEAR((Normal(point) - X_WG.R.col(2)).norm(), 0, 1e-14) << shape.name << " on " << ground.name;
+          EXPECT_NEAR((Normal(point) - X_WG.R.col(2)).norm(), 0, 1e-14)
+              << shape.name << " on " << ground.name;
           // the surfaces are half a gap to each side of the point
           EXPECT_NEAR((X_WG.Inverse() * point.p_W).z(), 0.5 * point.gap, 1e-14) << shape.name;
         }
@@ -163,7 +175,8 @@ TEST(RigidRigid, BoxCornerOnFaceTouchesInOnePointWithTheFaceNormal) {
     world.AddRigid(Box{{0.5, 0.5, 0.1}}, At(0, 0, -0.1));
     // the diagonal of a cube upright
     const Eigen::Matrix3d R =
-        Eigen::Quaterniond::FromTwoVectors(Vector3d(1, 1, 1).normalized(), Vector3d::UnitZ()).toRotationMatrix();
+        Eigen::Quaterniond::FromTwoVectors(Vector3d(1, 1, 1).normalized(), Vector3d::UnitZ())
+            .toRotationMatrix();
     world.AddRigid(Box{{0.05, 0.05, 0.05}}, {R, {0.1, 0.05, 0.05 * std::sqrt(3) + gap}});
     const auto contacts = world.Detect();
     ASSERT_EQ(Summarize(contacts).count, 1) << gap;
@@ -218,7 +231,8 @@ TEST(RigidRigid, BallInAGrooveOfAMeshTouchesBothSides) {
   for (Vector3d& p : mesh.vertices)
     if (p.z() > 0.19 && std::abs(p.x()) < 0.01) p.z() -= 0.2;
   ContactWorld world;
-  world.AddRigid(SurfaceMesh{std::make_shared<TriangleMesh>(mesh), std::make_shared<TriangleBvh>(mesh)}, {});
+  world.AddRigid(
+      SurfaceMesh{std::make_shared<TriangleMesh>(mesh), std::make_shared<TriangleBvh>(mesh)}, {});
   const double radius = 0.05, gap = 1e-3;
   world.AddRigid(Sphere{radius}, At(0, 0.03, (radius + gap) * std::sqrt(2)));
   const auto contacts = world.Detect();

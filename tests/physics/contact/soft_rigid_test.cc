@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include <gtest/gtest.h>
 
@@ -11,7 +10,9 @@ namespace {
 
 using Eigen::Vector3d;
 
-Vector3d Normal(const ContactPoint& point) { return point.R_WC.col(2); }
+Vector3d Normal(const ContactPoint& point) {
+  return point.R_WC.col(2);
+}
 
 TEST(SoftRigid, BoxRestingOnHalfSpaceTouchesWithAllItsBottomVerticesAtEqualGaps) {
   for (double gap : {1e-3, 0.0, -1e-4}) {
@@ -32,7 +33,8 @@ TEST(SoftRigid, BoxRestingOnHalfSpaceTouchesWithAllItsBottomVerticesAtEqualGaps)
       EXPECT_NEAR(point.p_W.z(), gap, 1e-16);
       area += point.area;
     }
-    // the bottom, and a third of every wall triangle for each of its corners on the border: three in each of 16 columns
+    // the bottom, and a third of every wall triangle for each of its corners on the border: three
+    // in each of 16 columns
     EXPECT_NEAR(area, 0.04 + 16 * 3 * (0.5 * 0.05 * 0.05) / 3, 1e-15);
   }
 }
@@ -82,11 +84,13 @@ TEST(SoftRigid, BladeBetweenVerticesIsPartedAlongTheTriangleHoweverDeep) {
   for (double depth : {-1e-3, 1e-3, 2e-3, 9e-3}) {
     ContactWorld world;
     world.AddSoft(MakeBoxSurface({0.2, 0.2, 0.2}, 1), At(0, 0, 0));
-    world.AddRigid(Box{{half, 0.002, half}}, Posed({0.05, 0.02, 0.1 + corner - depth}, {0, kPi / 4, 0}));
+    world.AddRigid(Box{{half, 0.002, half}},
+                   Posed({0.05, 0.02, 0.1 + corner - depth}, {0, kPi / 4, 0}));
     const auto contacts = world.Detect();
     ASSERT_EQ(contacts.size(), 1u) << depth;
     EXPECT_NEAR((Normal(contacts[0]) - Vector3d::UnitZ()).norm(), 0, 1e-9) << depth;
-    // along the normal the edge is `depth` below the triangle, until the flat sides are nearer than the edge
+    // along the normal the edge is `depth` below the triangle, until the flat sides are nearer than
+    // the edge
     EXPECT_NEAR(contacts[0].gap, std::max(-depth, -2e-3), 1e-4) << depth;
   }
 }
@@ -123,7 +127,8 @@ TEST(SoftRigid, SpikeOfAMeshPokingALargeTriangleMakesOneContactInside) {
   TriangleMesh mesh = MakeBoxSurface({0.1, 0.1, 0.05}, 2);
   for (Vector3d& p : mesh.vertices)
     if (p.z() < 0 && std::abs(p.x()) < 0.01 && std::abs(p.y()) < 0.01) p.z() -= 0.05;
-  const SurfaceMesh spike{std::make_shared<TriangleMesh>(mesh), std::make_shared<TriangleBvh>(mesh)};
+  const SurfaceMesh spike{std::make_shared<TriangleMesh>(mesh),
+                          std::make_shared<TriangleBvh>(mesh)};
   for (double gap : {1e-3, -1e-3}) {
     ContactWorld world;
     world.AddSoft(MakeBoxSurface({0.2, 0.2, 0.2}, 1), At(0, 0, 0));
@@ -138,7 +143,8 @@ TEST(SoftRigid, SpikeOfAMeshPokingALargeTriangleMakesOneContactInside) {
 
 TEST(SoftRigid, SwappedBodiesGiveMirroredContacts) {
   const TriangleMesh ball = MakeBallSurface(0.05, 2);
-  const RigidTransform X_WSoft = At(0.01, 0.005, 0.045), X_WRigid = Posed({0, 0, -0.02}, {0.1, 0.2, 0.3});
+  const RigidTransform X_WSoft = At(0.01, 0.005, 0.045),
+                       X_WRigid = Posed({0, 0, -0.02}, {0.1, 0.2, 0.3});
   ContactWorld world, swapped;
   world.AddSoft(ball, X_WSoft);
   world.AddRigid(Box{{0.03, 0.04, 0.02}}, X_WRigid);
@@ -150,10 +156,12 @@ TEST(SoftRigid, SwappedBodiesGiveMirroredContacts) {
   for (const ContactPoint& point : contacts) {
     EXPECT_EQ(point.a.block, 0);
     EXPECT_EQ(point.b.block, 1);
-    const bool is_found = std::any_of(mirrored.begin(), mirrored.end(), [&](const ContactPoint& other) {
-      return other.p_W == point.p_W && Normal(other) == -Normal(point) && other.gap == point.gap &&
-             other.b.nodes == point.a.nodes && other.b.weights == point.a.weights && other.b.block == 1;
-    });
+    const bool is_found =
+        std::any_of(mirrored.begin(), mirrored.end(), [&](const ContactPoint& other) {
+          return other.p_W == point.p_W && Normal(other) == -Normal(point) &&
+                 other.gap == point.gap && other.b.nodes == point.a.nodes &&
+                 other.b.weights == point.a.weights && other.b.block == 1;
+        });
     EXPECT_TRUE(is_found);
   }
 }

@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 
 #include <gtest/gtest.h>
 
@@ -12,13 +10,16 @@ namespace {
 
 using Eigen::Vector3d;
 
-Vector3d Normal(const ContactPoint& point) { return point.R_WC.col(2); }
+Vector3d Normal(const ContactPoint& point) {
+  return point.R_WC.col(2);
+}
 
 Vector3d Locate(const ContactWorld& world, const Attachment& side) {
   Vector3d p = Vector3d::Zero();
   const double* q = world.state.q.data() + world.model.position_offsets[side.block];
   for (int k = 0; k < side.num_nodes; ++k)
-    p += side.weights[k] * Vector3d(q[3 * side.nodes[k]], q[3 * side.nodes[k] + 1], q[3 * side.nodes[k] + 2]);
+    p += side.weights[k] *
+         Vector3d(q[3 * side.nodes[k]], q[3 * side.nodes[k] + 1], q[3 * side.nodes[k] + 2]);
   return p;
 }
 
@@ -102,7 +103,8 @@ TEST(SoftSoft, CrossedEdgesTouchThoughNoVertexTells) {
     ContactWorld world;
     const double half = 0.01 * std::sqrt(2);
     world.AddSoft(MakeBoxSurface({0.2, 0.02, 0.02}, 1), Posed({0.013, 0, 0}, {kPi / 4, 0, 0}));
-    world.AddSoft(MakeBoxSurface({0.02, 0.2, 0.02}, 1), Posed({0, 0.017, 2 * half + gap}, {0, kPi / 4, 0}));
+    world.AddSoft(MakeBoxSurface({0.02, 0.2, 0.02}, 1),
+                  Posed({0, 0.017, 2 * half + gap}, {0, kPi / 4, 0}));
     const auto contacts = world.Detect();
     ASSERT_EQ(contacts.size(), 1u) << gap;
     EXPECT_NEAR((Normal(contacts[0]) - Vector3d::UnitZ()).norm(), 0, 1e-9);
@@ -124,10 +126,12 @@ TEST(SoftSoft, SwappedBodiesGiveMirroredContacts) {
   ASSERT_FALSE(contacts.empty());
   ASSERT_EQ(contacts.size(), mirrored.size());
   for (const ContactPoint& point : contacts) {
-    const bool is_found = std::any_of(mirrored.begin(), mirrored.end(), [&](const ContactPoint& other) {
-      return other.p_W == point.p_W && Normal(other) == -Normal(point) && other.gap == point.gap &&
-             other.a.nodes == point.b.nodes && other.a.weights == point.b.weights;
-    });
+    const bool is_found =
+        std::any_of(mirrored.begin(), mirrored.end(), [&](const ContactPoint& other) {
+          return other.p_W == point.p_W && Normal(other) == -Normal(point) &&
+                 other.gap == point.gap && other.a.nodes == point.b.nodes &&
+                 other.a.weights == point.b.weights;
+        });
     EXPECT_TRUE(is_found);
   }
 }

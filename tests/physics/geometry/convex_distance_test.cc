@@ -20,7 +20,8 @@ struct Bodies {
   Bodies() {
     using Kind = ConvexBody::Kind;
     all.push_back({.kind = Kind::kPolyhedron, .polyhedron = &box, .X_WS = {}, .extent = 0.911});
-    all.push_back({.kind = Kind::kPolyhedron, .polyhedron = &octahedron, .X_WS = {}, .extent = 0.8});
+    all.push_back(
+        {.kind = Kind::kPolyhedron, .polyhedron = &octahedron, .X_WS = {}, .extent = 0.8});
     all.push_back({.kind = Kind::kCylinder, .size = {0.4, 0.4, 0.45}, .X_WS = {}, .extent = 0.602});
     all.push_back({.kind = Kind::kEllipsoid, .size = {0.3, 0.5, 0.9}, .X_WS = {}, .extent = 0.9});
     all.push_back({.kind = Kind::kSegment, .size = {0, 0, 0.4}, .X_WS = {}, .extent = 0.4});
@@ -61,13 +62,15 @@ TEST(ConvexDistance, NoDirectionSeparatesMore) {
     EXPECT_NEAR(d.nhat_AB_W.norm(), 1, 1e-12);
     // what is reported is a separation along the direction reported …
     EXPECT_NEAR(CalcSeparation(a, b, d.nhat_AB_W), d.separation, 1e-12) << sample;
-    // … between points that lie that far apart (on curved surfaces, with radii of curvature below 3, they move with the
-    // root of the depth's tolerance, which is 1e-10) …
+    // … between points that lie that far apart (on curved surfaces, with radii of curvature below
+    // 3, they move with the root of the depth's tolerance, which is 1e-10) …
     EXPECT_NEAR((d.p_B - d.p_A - d.separation * d.nhat_AB_W).norm(), 0, 5e-5) << sample;
     // … and directions near it and anywhere separate no more
     for (int trial = 0; trial < 200; ++trial) {
       const double spread = trial < 100 ? 2 : 0.05;
-      const Vector3d n = ((trial < 100 ? Vector3d::Zero() : d.nhat_AB_W) + RandomPoint(&random, spread)).normalized();
+      const Vector3d n =
+          ((trial < 100 ? Vector3d::Zero() : d.nhat_AB_W) + RandomPoint(&random, spread))
+              .normalized();
       ASSERT_LE(CalcSeparation(a, b, n), d.separation + 1e-9) << sample;
     }
   }
@@ -75,7 +78,8 @@ TEST(ConvexDistance, NoDirectionSeparatesMore) {
 }
 
 TEST(ConvexDistance, PassesThroughTouchingWithoutAJump) {
-  // the distance along a motion changes no faster than the motion, whichever of the two ways computes it
+  // the distance along a motion changes no faster than the motion, whichever of the two ways
+  // computes it
   Bodies bodies;
   std::mt19937 random(22);
   for (int sample = 0; sample < 200; ++sample) {

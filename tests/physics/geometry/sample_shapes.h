@@ -17,7 +17,8 @@ namespace pliant::physics {
 inline TriangleMesh MakeBoxHull(const Eigen::Vector3d& half) {
   TriangleMesh mesh;
   for (int v = 0; v < 8; ++v)
-    mesh.vertices.push_back(half.cwiseProduct(Eigen::Vector3d(v & 1 ? 1 : -1, v & 2 ? 1 : -1, v & 4 ? 1 : -1)));
+    mesh.vertices.push_back(
+        half.cwiseProduct(Eigen::Vector3d(v & 1 ? 1 : -1, v & 2 ? 1 : -1, v & 4 ? 1 : -1)));
   mesh.triangles = {{0, 2, 3}, {0, 3, 1}, {4, 5, 7}, {4, 7, 6}, {0, 1, 5}, {0, 5, 4},
                     {2, 6, 7}, {2, 7, 3}, {0, 4, 6}, {0, 6, 2}, {1, 3, 7}, {1, 7, 5}};
   return mesh;
@@ -29,8 +30,8 @@ inline TriangleMesh MakeTorusSurface(double ring, double tube, int n, int m) {
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < m; ++j) {
       const double u = 2 * kPi * i / n, v = 2 * kPi * j / m;
-      mesh.vertices.push_back({(ring + tube * std::cos(v)) * std::cos(u), (ring + tube * std::cos(v)) * std::sin(u),
-                               tube * std::sin(v)});
+      mesh.vertices.push_back({(ring + tube * std::cos(v)) * std::cos(u),
+                               (ring + tube * std::cos(v)) * std::sin(u), tube * std::sin(v)});
     }
   const auto at = [&](int i, int j) { return (i % n) * m + j % m; };
   for (int i = 0; i < n; ++i)

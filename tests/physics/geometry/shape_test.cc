@@ -44,7 +44,8 @@ TEST(MassProperties, KnownSolids) {
 }
 
 TEST(MassProperties, ByCountingCells) {
-  // cells cut by the surface count in part: the error is of second order in the cell over the least radius, 0.25
+  // cells cut by the surface count in part: the error is of second order in the cell over the least
+  // radius, 0.25
   constexpr int kCells = 60;
   constexpr double kHalf = 1, kCell = 2 * kHalf / kCells;
   constexpr double kError = (kCell / 0.25) * (kCell / 0.25);
@@ -56,7 +57,8 @@ TEST(MassProperties, ByCountingCells) {
     for (int i = 0; i < kCells; ++i)
       for (int j = 0; j < kCells; ++j)
         for (int k = 0; k < kCells; ++k) {
-          const Vector3d p = Vector3d(i + 0.5, j + 0.5, k + 0.5) * kCell - Vector3d::Constant(kHalf);
+          const Vector3d p =
+              Vector3d(i + 0.5, j + 0.5, k + 0.5) * kCell - Vector3d::Constant(kHalf);
           const double distance = CalcSignedDistance(shape.geometry, p).distance;
           const double part = std::clamp(0.5 - distance / kCell, 0.0, 1.0) * kCell * kCell * kCell;
           volume += part;
@@ -82,10 +84,12 @@ TEST(Bounds, HoldTheShapeAndNoMore) {
       const AxisAlignedBox box = CalcBounds(shape.geometry, X_WS);
       for (int axis = 0; axis < 3; ++axis) {
         for (double side : {1.0, -1.0}) {
-          // the surface point nearest to a point far along the axis comes close to the side of the box
+          // the surface point nearest to a point far along the axis comes close to the side of the
+          // box
           const double far = 1e5;
           const Vector3d p_W = X_WS.p + side * far * Vector3d::Unit(axis);
-          const Vector3d x = X_WS * CalcSignedDistance(shape.geometry, X_WS.Inverse() * p_W).nearest;
+          const Vector3d x =
+              X_WS * CalcSignedDistance(shape.geometry, X_WS.Inverse() * p_W).nearest;
           const double bound = side > 0 ? box.upper[axis] : -box.lower[axis];
           // the far point's ball bulges by d²/(2 far) over the shape's width d < 3
           EXPECT_NEAR(side * x[axis], bound, 5e-5) << shape.name;

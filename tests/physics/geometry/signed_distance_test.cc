@@ -23,16 +23,20 @@ TEST(SignedDistance, GradientIsTheCentralDifference) {
       Vector3d difference;
       bool is_smooth = true;
       for (int i = 0; i < 3; ++i) {
-        const SignedDistance after = CalcSignedDistance(shape.geometry, p + delta * Vector3d::Unit(i));
-        const SignedDistance before = CalcSignedDistance(shape.geometry, p - delta * Vector3d::Unit(i));
+        const SignedDistance after =
+            CalcSignedDistance(shape.geometry, p + delta * Vector3d::Unit(i));
+        const SignedDistance before =
+            CalcSignedDistance(shape.geometry, p - delta * Vector3d::Unit(i));
         difference[i] = (after.distance - before.distance) / (2 * delta);
         // a sample across a crease of the distance says nothing
         is_smooth &= (after.gradient - before.gradient).norm() < 100 * delta;
       }
       if (!is_smooth) continue;
       ++checked;
-      // the error is δ²/6 times third derivatives, below 1e4 here as curvatures stay below 20 (smooth samples)
-      EXPECT_NEAR((difference - here.gradient).norm(), 0, 1e-6) << shape.name << " " << p.transpose();
+      // the error is δ²/6 times third derivatives, below 1e4 here as curvatures stay below 20
+      // (smooth samples)
+      EXPECT_NEAR((difference - here.gradient).norm(), 0, 1e-6)
+          << shape.name << " " << p.transpose();
     }
     EXPECT_GT(checked, 400) << shape.name;
   }
@@ -45,8 +49,10 @@ TEST(SignedDistance, NearestPointLiesOnTheSurfaceAtThatDistanceAlongTheGradient)
       const Vector3d p = RandomPoint(&random, 1.2);
       const SignedDistance here = CalcSignedDistance(shape.geometry, p);
       EXPECT_NEAR(here.gradient.norm(), 1, 1e-14) << shape.name;
-      EXPECT_NEAR((p - here.distance * here.gradient - here.nearest).norm(), 0, 1e-13) << shape.name;
-      EXPECT_NEAR(CalcSignedDistance(shape.geometry, here.nearest).distance, 0, 1e-14) << shape.name;
+      EXPECT_NEAR((p - here.distance * here.gradient - here.nearest).norm(), 0, 1e-13)
+          << shape.name;
+      EXPECT_NEAR(CalcSignedDistance(shape.geometry, here.nearest).distance, 0, 1e-14)
+          << shape.name;
     }
   }
 }
@@ -67,8 +73,8 @@ TEST(SignedDistance, NoSurfacePointIsNearerThanTheNearest) {
 }
 
 TEST(SignedDistance, EllipsoidIsSteadyOnItsAxesPlanesAndSurface) {
-  for (const Vector3d& radii : {Vector3d(0.3, 0.5, 0.9), Vector3d(0.5, 0.5, 0.2), Vector3d(0.4, 0.4, 0.4),
-                                Vector3d(1, 1e-3, 1)}) {
+  for (const Vector3d& radii : {Vector3d(0.3, 0.5, 0.9), Vector3d(0.5, 0.5, 0.2),
+                                Vector3d(0.4, 0.4, 0.4), Vector3d(1, 1e-3, 1)}) {
     const Ellipsoid shape{radii};
     const double least = radii.minCoeff();
     EXPECT_NEAR(CalcSignedDistance(shape, Vector3d::Zero()).distance, -least, 1e-16);
@@ -76,7 +82,8 @@ TEST(SignedDistance, EllipsoidIsSteadyOnItsAxesPlanesAndSurface) {
       for (double sign : {1.0, -1.0}) {
         const Vector3d tip = sign * radii[i] * Vector3d::Unit(i);
         EXPECT_NEAR(CalcSignedDistance(shape, tip).distance, 0, 1e-16);
-        EXPECT_NEAR((CalcSignedDistance(shape, tip).gradient - sign * Vector3d::Unit(i)).norm(), 0, 1e-15);
+        EXPECT_NEAR((CalcSignedDistance(shape, tip).gradient - sign * Vector3d::Unit(i)).norm(), 0,
+                    1e-15);
         EXPECT_NEAR(CalcSignedDistance(shape, 3 * tip).distance, 2 * radii[i], 1e-15);
       }
     }
@@ -118,7 +125,8 @@ TEST(TriangleBvh, NearestIsThatOfAllTriangles) {
     double best = std::numeric_limits<double>::infinity();
     for (int i = 0; i < bvh.num_triangles(); ++i) {
       const auto& t = mesh.triangles[i];
-      const double here = FindClosestPointOnTriangle(p, mesh.vertices[t[0]], mesh.vertices[t[1]], mesh.vertices[t[2]])
+      const double here = FindClosestPointOnTriangle(p, mesh.vertices[t[0]], mesh.vertices[t[1]],
+                                                     mesh.vertices[t[2]])
                               .squared_distance;
       if (here < best) {
         best = here;
@@ -140,12 +148,15 @@ TEST(TriangleBvh, SignTellsInsideOfATorusAlsoAtEdgesAndVertices) {
   const TriangleBvh& bvh = *surface.bvh;
   for (int i = 0; i < bvh.num_triangles(); ++i) {
     for (int k = 0; k < 3; ++k) {
-      const Vector3d x = mesh.vertices[mesh.triangles[i][k]], y = mesh.vertices[mesh.triangles[i][(k + 1) % 3]];
+      const Vector3d x = mesh.vertices[mesh.triangles[i][k]],
+                     y = mesh.vertices[mesh.triangles[i][(k + 1) % 3]];
       for (double step : {1e-9, 1e-3, 2e-2}) {
         EXPECT_GT(CalcSignedDistance(surface, x + step * bvh.vertex_normal(i, k)).distance, 0);
         EXPECT_LT(CalcSignedDistance(surface, x - step * bvh.vertex_normal(i, k)).distance, 0);
-        EXPECT_GT(CalcSignedDistance(surface, 0.5 * (x + y) + step * bvh.edge_normal(i, k)).distance, 0);
-        EXPECT_LT(CalcSignedDistance(surface, 0.5 * (x + y) - step * bvh.edge_normal(i, k)).distance, 0);
+        EXPECT_GT(
+            CalcSignedDistance(surface, 0.5 * (x + y) + step * bvh.edge_normal(i, k)).distance, 0);
+        EXPECT_LT(
+            CalcSignedDistance(surface, 0.5 * (x + y) - step * bvh.edge_normal(i, k)).distance, 0);
       }
     }
   }
@@ -162,7 +173,8 @@ TEST(TriangleBvh, SignTellsInsideOfATorusAlsoAtEdgesAndVertices) {
 TEST(TriangleBvh, RefittedTreeAnswersAsANewOne) {
   TriangleMesh mesh = MakeTorusSurface(0.7, 0.25, 20, 10);
   TriangleBvh refitted(mesh.triangles, PositionsOf(mesh));
-  for (Vector3d& p : mesh.vertices) p = Vector3d(p.x() + 0.3 * p.y(), 0.7 * p.y(), p.z() + p.x() * p.x());
+  for (Vector3d& p : mesh.vertices)
+    p = Vector3d(p.x() + 0.3 * p.y(), 0.7 * p.y(), p.z() + p.x() * p.x());
   refitted.Refit(PositionsOf(mesh));
   refitted.UpdateNormals(PositionsOf(mesh));
   const TriangleBvh built(mesh);
@@ -190,8 +202,10 @@ TEST(TriangleBvh, RefittedTreeAnswersAsANewOne) {
 TEST(ClosestPoints, OfSegmentsAreNearerThanAnySampledPair) {
   std::mt19937 random(9);
   for (int sample = 0; sample < 200; ++sample) {
-    const Vector3d a0 = RandomPoint(&random, 1), a1 = sample % 5 == 0 ? a0 : RandomPoint(&random, 1);
-    const Vector3d b0 = RandomPoint(&random, 1), b1 = sample % 3 == 0 ? Vector3d(b0 + a1 - a0) : RandomPoint(&random, 1);
+    const Vector3d a0 = RandomPoint(&random, 1),
+                   a1 = sample % 5 == 0 ? a0 : RandomPoint(&random, 1);
+    const Vector3d b0 = RandomPoint(&random, 1),
+                   b1 = sample % 3 == 0 ? Vector3d(b0 + a1 - a0) : RandomPoint(&random, 1);
     const SegmentPoints at = FindClosestPointsOfSegments(a0, a1, b0, b1);
     const double distance = (at.a - at.b).norm();
     EXPECT_NEAR((a0 + at.s * (a1 - a0) - at.a).norm(), 0, 1e-15);
