@@ -53,6 +53,7 @@ class FemBlock final : public DynamicsBlock {
   int num_positions() const override { return 3 * num_nodes(); }
   int num_velocities() const override { return 3 * num_nodes(); }
   int num_nodes() const override { return model_->num_nodes; }
+  bool is_node_prescribed(int node) const override { return model_->prescribed_index[node] >= 0; }
   std::vector<int> followed_bodies() const override { return model_->followed; }
   std::unique_ptr<BlockStep> NewStep() const override { return MakeFemStep(model_); }
   double mass() const override { return model_->mass; }
