@@ -120,6 +120,15 @@ test('the paddle obeys a key, and rests when it is let go', kTest, async () => {
   await until(page, 'the lease is given back', () => pliant.lease.state === 'none' && pliant.drivers.length === 0);
 });
 
+test('the paddle rests when the page loses the focus, though the key is held', kTest, async () => {
+  const start = await page.evaluate(paddle);
+  await page.keyboard.down('KeyE');
+  await until(page, 'the paddle rises by 1 cm', (z) => pliant.rigid.paddle.position[2] > z + 0.01, start[2]);
+  await page.evaluate(() => window.dispatchEvent(new Event('blur')));
+  await settled(page, 'the paddle rests', paddle, 1e-9);
+  await page.keyboard.up('KeyE');
+});
+
 test('keys move in the frame of the eye', kTest, async () => {
   const start = await page.evaluate(paddle);
   await page.keyboard.down('ArrowUp');

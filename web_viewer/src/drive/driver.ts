@@ -70,7 +70,9 @@ export class Driver {
     const pad = this.gamepads.read();
     const target = this.port.target();
     const body = target ? this.port.position(target) : null;
-    const twist = document.hidden || !body || this.port.blocked() ? null : this.twist(pad, body);
+    // a pad is heard by every page that can be seen: only the one in front may drive
+    const away = document.hidden || !document.hasFocus();
+    const twist = away || !body || this.port.blocked() ? null : this.twist(pad, body);
     if (twist) {
       this.driving = true;
       this.port.drive(target, twist);

@@ -9,7 +9,7 @@ export interface RenderSurface {
 //
 // positions  xyz a vertex, rest shape
 // indices    three a triangle, outward by the right-hand rule; those out of range are dropped
-export function splitCreases(positions: ArrayLike<number>, indices: ArrayLike<number>, creaseDegrees = 40): RenderSurface {
+export function splitCreases(positions: ArrayLike<number>, indices: ArrayLike<number>, creaseDegrees = 55): RenderSurface {
   const vertexCount = Math.floor(positions.length / 3);
   const corners: number[] = [];
   for (let i = 0; i + 2 < indices.length; i += 3) {

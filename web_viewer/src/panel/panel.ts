@@ -81,7 +81,8 @@ export class Panel {
   }
 
   showPad(name: string, warning: string): void {
-    setText('pad', warning || (name ? `Gamepad: ${name}` : ''));
+    const hint = document.hasFocus() ? '' : ' (click the page to use it)';
+    setText('pad', warning || (name ? `Gamepad: ${name}${hint}` : ''));
   }
 
   showStats(stats: LinkStats, live: boolean): void {

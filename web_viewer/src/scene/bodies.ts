@@ -32,7 +32,7 @@ export class Bodies {
   soft: SoftBody[] = [];
   private floor: Group | null = null;
   private fitted = false;
-  private floorIsSolid = false;
+  private halfSpaces: Group[] = [];
   private size = 0.3; // of what is looked at [m]
   private materials: Material[] = [];
   private selected = '';
@@ -121,11 +121,11 @@ export class Bodies {
       const geometry = shapeGeometry(shape.geometry);
       const [w, x, y, z] = shape.quaternion;
       if (!geometry) {
-        this.floorIsSolid = true;
-        this.floor = makeFloor(8, 0.05, true);
-        this.floor.position.set(...shape.position);
-        this.floor.quaternion.set(x, y, z, w);
-        group.add(this.floor);
+        const place = new Group(); // the ground is laid when the size of the scene is known
+        place.position.set(...shape.position);
+        place.quaternion.set(x, y, z, w);
+        group.add(place);
+        this.halfSpaces.push(place);
         continue;
       }
       const mesh = new Mesh(geometry, material);
@@ -155,14 +155,17 @@ export class Bodies {
     const extent = box.getSize(new Vector3());
     this.size = Math.max(extent.x, extent.y, extent.z);
     this.fitted = true;
-    if (!this.floorIsSolid) this.addFloor([...moving, ...fixed], box);
+    this.layFloor([...moving, ...fixed], box);
     return box;
   }
 
-  private addFloor(all: Box3[], look: Box3): void {
+  private layFloor(all: Box3[], look: Box3): void {
+    const cell = roundUp(0.05 * this.size);
+    for (const place of this.halfSpaces) place.add(makeFloor(30 * this.size, cell, true));
+    if (this.halfSpaces.length > 0) return;
     const lowest = Math.min(...all.map((box) => box.min.z), look.min.z);
     const wide = Math.max(this.size, ...all.map((box) => box.getSize(new Vector3()).length()));
-    this.floor = makeFloor(6 * Math.min(wide, 4 * this.size), roundUp(0.05 * this.size), false);
+    this.floor = makeFloor(6 * Math.min(wide, 4 * this.size), cell, false);
     const centre = look.getCenter(new Vector3());
     this.floor.position.set(centre.x, centre.y, lowest - 1e-4);
     this.root.add(this.floor);
@@ -181,7 +184,8 @@ export class Bodies {
     this.floor?.removeFromParent();
     this.floor = null;
     this.materials = [];
-    this.fitted = this.floorIsSolid = false;
+    this.halfSpaces = [];
+    this.fitted = false;
     this.showContacts([]);
   }
 }

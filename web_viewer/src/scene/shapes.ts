@@ -39,10 +39,10 @@ export function shapeGeometry(shape: GeometryInfo): BufferGeometry | null {
   }
 }
 
-// What the camera should take in: all that moves, and of fixed things what lies near it.
+// What the camera should take in: all that moves, but for what strayed, and of fixed things what lies near it.
 export function interestingBox(moving: Box3[], fixed: Box3[]): Box3 {
   const box = new Box3();
-  for (const each of moving) box.union(each);
+  for (const each of withoutStrays(moving)) box.union(each);
   if (box.isEmpty()) {
     for (const each of fixed) box.union(each);
     return box.isEmpty() ? new Box3(new Vector3(-0.2, -0.2, 0), new Vector3(0.2, 0.2, 0.2)) : box;
@@ -54,4 +54,24 @@ export function interestingBox(moving: Box3[], fixed: Box3[]): Box3 {
     if (!near.isEmpty()) box.union(near);
   }
   return box;
+}
+
+// Boxes that are not much further from the middle of all than half of them are.
+function withoutStrays(boxes: Box3[]): Box3[] {
+  if (boxes.length < 3) return boxes;
+  const centres = boxes.map((box) => box.getCenter(new Vector3()));
+  const middle = new Vector3(
+    median(centres.map(({ x }) => x)),
+    median(centres.map(({ y }) => y)),
+    median(centres.map(({ z }) => z)),
+  );
+  const distances = centres.map((centre) => centre.distanceTo(middle));
+  const size = median(boxes.map((box) => box.getSize(new Vector3()).length()));
+  const limit = 4 * Math.max(median(distances), size);
+  return boxes.filter((_, i) => distances[i] <= limit);
+}
+
+function median(numbers: number[]): number {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) / 2)];
 }
