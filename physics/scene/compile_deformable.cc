@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "physics/geometry/mesh_checks.h"
-#include "physics/geometry/tetrahedral_meshes.h"
+#include "physics/geometry/meshing/mesh_checks.h"
+#include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "physics/scene/compiler.h"
 #include "physics/scene/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
@@ -18,7 +18,9 @@ namespace pliant::physics {
 namespace {
 
 constexpr double kLargestDensity = 1e9;   // [kg/m³]
+constexpr double kSmallestDensity = 1e-6;
 constexpr double kLargestModulus = 1e15;  // [Pa]
+constexpr double kSmallestModulus = 1e-6;
 constexpr double kDefaultBeta = 0.01;     // [s]
 
 // A primitive and the length of its edges, before it is meshed.
@@ -230,7 +232,7 @@ std::optional<FemMaterial> SceneCompiler::ReadMaterial(const v1::Material& given
   if (!E.has_value()) {
     ok = Missing(path + ".youngs_modulus", "a positive modulus in pascals. Rubber is about 1e6, soft foam 1e4", &log_);
   } else if (given.has_youngs_modulus()) {
-    ok &= CheckPositive(path + ".youngs_modulus", *E, "modulus in pascals", &log_, kLargestModulus);
+    ok &= CheckPositive(path + ".youngs_modulus", *E, "modulus in pascals", &log_, kLargestModulus, kSmallestModulus);
   }
   if (!nu.has_value()) {
     ok = Missing(path + ".poissons_ratio", "a number in (-1, 0.5). Most materials have 0.3 to 0.45", &log_);
@@ -242,7 +244,7 @@ std::optional<FemMaterial> SceneCompiler::ReadMaterial(const v1::Material& given
   if (!rho.has_value()) {
     ok = Missing(path + ".density", "a positive density in kg/m³. Water has 1000", &log_);
   } else if (given.has_density()) {
-    ok &= CheckPositive(path + ".density", *rho, "density in kg/m³", &log_, kLargestDensity);
+    ok &= CheckPositive(path + ".density", *rho, "density in kg/m³", &log_, kLargestDensity, kSmallestDensity);
   }
   if (!ok) return std::nullopt;
   material.youngs_modulus = *E;
@@ -352,6 +354,11 @@ std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bo
   if (tetrahedra_ > options_.limits.max_tetrahedra) {
     log_.Error(path, absl::StrCat("brings the scene to ", tetrahedra_, " tetrahedra; expected at most ",
                                   options_.limits.max_tetrahedra, ". Use a coarser mesh"));
+    return std::nullopt;
+  }
+  for (const Eigen::Vector3d& p : mesh.vertices) {
+    if ((p.cwiseAbs().array() <= kLargestLength).all()) continue;
+    log_.Error(path, absl::StrCat("has a vertex beyond ", NumberText(kLargestLength), " metres; expected less. Is the scale right?"));
     return std::nullopt;
   }
   const double volume = CalcVolume(mesh);

@@ -36,10 +36,11 @@ bool CheckLargest(const std::string& path, double value, const std::string& noun
 
 }  // namespace
 
-bool CheckPositive(const std::string& path, double value, const std::string& noun, SceneLog* log,
-                   double largest) {
-  if (value > 0) return CheckLargest(path, value, "a " + noun, largest, log);
-  log->Error(path, absl::StrCat(NumberText(value), " is not allowed; expected a positive ", noun));
+bool CheckPositive(const std::string& path, double value, const std::string& noun, SceneLog* log, double largest,
+                   double smallest) {
+  if (value >= smallest) return CheckLargest(path, value, "a " + noun, largest, log);
+  log->Error(path, absl::StrCat(NumberText(value), " is not allowed; expected a positive ", noun,
+                                value > 0 ? absl::StrCat(" of at least ", NumberText(smallest), ". Is the unit right?") : ""));
   return false;
 }
 
@@ -52,11 +53,7 @@ bool CheckNotNegative(const std::string& path, double value, const std::string& 
 
 bool CheckLength(const std::string& path, bool given, double value, const std::string& noun, SceneLog* log) {
   if (!given) return Missing(path, absl::StrCat("a positive ", noun, " in metres"), log);
-  if (!CheckPositive(path, value, noun + " in metres", log, kLargestLength)) return false;
-  if (value >= kSmallestLength) return true;
-  log->Error(path, absl::StrCat(NumberText(value), " is not allowed; expected a ", noun,
-                                " in metres of at least ", NumberText(kSmallestLength), ". Is the unit right?"));
-  return false;
+  return CheckPositive(path, value, noun + " in metres", log, kLargestLength, kSmallestLength);
 }
 
 bool Missing(const std::string& path, const std::string& expected, SceneLog* log) {

@@ -26,9 +26,9 @@ namespace pliant::physics {
 inline constexpr double kLargestLength = 1e6;
 inline constexpr double kSmallestLength = 1e-6;
 
-// 0 < value ≤ largest
+// 0 < smallest ≤ value ≤ largest
 bool CheckPositive(const std::string& path, double value, const std::string& noun, SceneLog* log,
-                   double largest = 1e18);
+                   double largest = 1e18, double smallest = 1e-12);
 
 // 0 ≤ value ≤ largest
 bool CheckNotNegative(const std::string& path, double value, const std::string& noun, SceneLog* log,

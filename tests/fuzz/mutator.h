@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pliant::fuzz {
+
+// SplitMix64: the same numbers from the same seed, everywhere.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t Next();
+  // Uniform in [0, n); 0 when n is 0.
+  std::size_t Below(std::size_t n) { return n == 0 ? 0 : Next() % n; }
+  bool OneIn(std::size_t n) { return Below(n) == 0; }
+
+ private:
+  std::uint64_t state_;
+};
+
+// Damages a text as people and disks do: flips bytes, swaps, repeats and drops words and lines, writes extreme numbers,
+// nests deeply, splices in a part of `other`. At most `max_size` bytes come out.
+std::string Mutate(const std::string& input, const std::string& other, std::size_t max_size, Random* random);
+
+}  // namespace pliant::fuzz
