@@ -49,7 +49,7 @@ function(pliant_program name path)
   add_executable(${name} ${sources})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${links})
-  target_compile_definitions(${name} PRIVATE PLIANT_VERSION="${PROJECT_VERSION}")
+  target_compile_definitions(${name} PRIVATE PLIANT_VERSION="${PROJECT_VERSION}" PLIANT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   pliant_warnings(${name})
 endfunction()
 

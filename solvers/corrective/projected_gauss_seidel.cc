@@ -13,11 +13,15 @@ GaussSeidelResult SolveProjectedGaussSeidel(const DelassusOperator& W, const std
   GaussSeidelResult result;
   result.impulse = guess;
   std::vector<Vector3d>& lambda = result.impulse;
-  const auto relative_velocity = [&](int i) {
-    Vector3d v = contacts[i].v_free;
-    for (const int j : W.neighbours(i)) v += W.block(i, j) * lambda[j];
-    return v;
+  // relative velocities under the present impulses, kept up to date as single impulses change
+  std::vector<Vector3d> velocity;
+  for (const CorrectiveContact& contact : contacts) velocity.push_back(contact.v_free);
+  const auto apply = [&](int i, const Vector3d& change) {
+    for (const int j : W.neighbours(i)) velocity[j] += W.block(j, i) * change;
   };
+  for (int i = 0; i < static_cast<int>(contacts.size()); ++i) {
+    if (!lambda[i].isZero(0)) apply(i, lambda[i]);
+  }
 
   while (result.sweeps < options.max_sweeps && !result.converged) {
     double change = 0, largest = 0;
@@ -28,7 +32,7 @@ GaussSeidelResult SolveProjectedGaussSeidel(const DelassusOperator& W, const std
       const Vector3d before = lambda[i];
 
       // normal: h (v_n + compliance λ_n / h²) closes the gap, or the contact is open
-      Vector3d v = relative_velocity(i);
+      Vector3d v = velocity[i];
       const double soft = contact.compliance / (h * h);
       const double delta_n = contact.gap + h * (v.z() + soft * before.z());
       lambda[i].z() = std::max(0.0, before.z() - delta_n / (h * (W_ii(2, 2) + soft)));
@@ -42,6 +46,8 @@ GaussSeidelResult SolveProjectedGaussSeidel(const DelassusOperator& W, const std
       if (length > limit) tangent *= limit / length;
       lambda[i].head<2>() = tangent;
 
+      // an open contact that stays open costs nothing
+      if (lambda[i] != before) apply(i, lambda[i] - before);
       change = std::max(change, (lambda[i] - before).cwiseAbs().maxCoeff());
       largest = std::max(largest, lambda[i].cwiseAbs().maxCoeff());
     }

@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+
+#include <Eigen/OrderingMethods>
+#include <Eigen/SparseCholesky>
+
+#include "benchmarks/suite.h"
+#include "physics/geometry/meshing/tetrahedral_meshes.h"
+#include "physics/scene/scene.h"
+#include "physics/spatial/trig.h"
+#include "physics/world/world.h"
+#include "solvers/linalg/partial_cholesky.h"
+
+namespace pliant::benchmarks {
+namespace {
+
+using nlohmann::ordered_json;
+using physics::Inputs;
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double Quantile(std::vector<double> x, double share) {
+  const std::size_t k = static_cast<std::size_t>(share * static_cast<double>(x.size() - 1));
+  std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(k), x.end());
+  return x[k];
+}
+
+// A paddle that comes down on the ball, holds it squeezed to `height`, from above.
+Inputs Squeeze(const physics::Model& model, double time, double height) {
+  const int paddle = physics::FindBody(model, "paddle");
+  Inputs inputs;
+  // lying flat: its broad side down
+  const Eigen::Matrix3d R = physics::RotationFromVector(Eigen::Vector3d(physics::kPi / 2, 0, 0)).toRotationMatrix();
+  inputs.poses.push_back({paddle, {R, {0, 0, std::max(height + 0.01, 0.3 - 0.2 * time)}}});
+  return inputs;
+}
+
+ordered_json RunBall(const std::string& name, const std::string& method, double from, double to, double height) {
+  physics::SceneOptions options;
+  options.method = method;
+  const physics::SceneResult scene = physics::LoadSceneFile(PLIANT_SOURCE_DIR "/scenes/soft_ball.yaml", options);
+  if (!scene.ok()) {
+    for (const auto& message : scene.messages) std::fprintf(stderr, "%s\n", physics::Format(message).c_str());
+    return {{"case", name}, {"note", "the default scene does not load"}};
+  }
+  const double h = scene.model->time_step;
+  std::vector<double> ms, rates;
+  double converged = 0, contacts = 0;
+  std::string hash;
+  // several runs of the same steps: the median of their rates
+  for (int run = 0; run < 5; ++run) {
+    physics::World world(scene.model);
+    double seconds = 0;
+    int steps = 0;
+    while (world.state().time < to - 1e-9) {
+      const Inputs inputs = height > 0 ? Squeeze(*scene.model, world.state().time, height) : Inputs{};
+      const double start = Now();
+      const absl::Status status = world.Step(inputs);
+      const double elapsed = Now() - start;
+      if (!status.ok()) return {{"case", name}, {"note", status.ToString()}};
+      if (world.state().time < from) continue;
+      seconds += elapsed;
+      ++steps;
+      ms.push_back(1e3 * elapsed);
+      converged += world.report().converged ? 1 : 0;
+      contacts += static_cast<double>(world.report().contacts.size());
+    }
+    rates.push_back(steps * h / seconds);
+    hash = physics::HashState(world.state());
+  }
+  const double count = static_cast<double>(ms.size());
+  return {{"case", name},
+          {"times_real_time", Quantile(rates, 0.5)},
+          {"slowest_run", Quantile(rates, 0)},
+          {"fastest_run", Quantile(rates, 1)},
+          {"converged_fraction", converged / count},
+          {"contacts_mean", contacts / count},
+          {"step_ms", {{"median", Quantile(ms, 0.5)}, {"p95", Quantile(ms, 0.95)}}}};
+}
+
+// Median seconds of 15 calls, the two taking turns so that the machine's mood meets both.
+std::pair<double, double> Pair(const std::function<void()>& ours, const std::function<void()>& theirs) {
+  std::vector<double> a, b;
+  for (int k = 0; k < 15; ++k) {
+    double start = Now();
+    ours();
+    a.push_back(Now() - start);
+    start = Now();
+    theirs();
+    b.push_back(Now() - start);
+  }
+  return {Quantile(a, 0.5), Quantile(b, 0.5)};
+}
+
+ordered_json RunFactorisation() {
+  const auto mesh = physics::MeshSphere(0.05, 0.01);
+  const auto pattern = solvers::MakeBlockPattern(static_cast<int>(mesh->vertices.size()), mesh->tetrahedra);
+  // a weighted graph Laplacian with coupled axes: positive definite, and every block is full
+  solvers::BlockMatrix A(&pattern);
+  std::vector<Eigen::Triplet<double>> triplets;
+  for (int j = 0; j < pattern.num_nodes; ++j) {
+    for (int k = pattern.column_starts[j]; k < pattern.column_starts[j + 1]; ++k) {
+      const int i = pattern.rows[k];
+      for (int e = 0; e < 9; ++e) {
+        const double value = i == j ? (e % 4 == 0 ? 60 : 0) : (e % 4 == 0 ? -1 : 0.3);
+        A.values[9 * std::size_t(k) + e] = value;
+        if (value != 0) triplets.emplace_back(3 * i + e % 3, 3 * j + e / 3, value);
+      }
+    }
+  }
+  Eigen::SparseMatrix<double> sparse(3 * pattern.num_nodes, 3 * pattern.num_nodes);
+  sparse.setFromTriplets(triplets.begin(), triplets.end());
+  Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>, Eigen::Lower, Eigen::AMDOrdering<int>> eigen;
+  eigen.analyzePattern(sparse);
+  solvers::PartialCholesky cholesky(&pattern);
+  const auto [ours, theirs] = Pair([&] { cholesky.Factor(A, {}); }, [&] { eigen.factorize(sparse); });
+  return {{"case", "factor_ball_1683_dofs"},
+          {"ms", 1e3 * ours},
+          {"gflops", 1e-9 * cholesky.flops() / ours},
+          {"peer", {{"name", "Eigen SimplicialLDLT"}, {"ms", 1e3 * theirs}}},
+          {"ratio", theirs / ours}};
+}
+
+}  // namespace
+
+ordered_json RunFoundation(const std::string& only) {
+  ordered_json rows = ordered_json::array();
+  const auto add = [&](const std::string& name, const std::function<ordered_json()>& run) {
+    if (name.find(only) == std::string::npos) return;
+    std::fprintf(stderr, "running %s …\n", name.c_str());
+    rows.push_back(run());
+  };
+  add("ball_falls_and_rests", [] { return RunBall("ball_falls_and_rests", "", 0, 3, 0); });
+  add("ball_squeezed", [] { return RunBall("ball_squeezed", "", 1.3, 3, 0.065); });
+  add("ball_squeezed_corrective", [] { return RunBall("ball_squeezed_corrective", "corrective", 1.3, 3, 0.065); });
+  add("factor_ball_1683_dofs", [] { return RunFactorisation(); });
+  return rows;
+}
+
+}  // namespace pliant::benchmarks
