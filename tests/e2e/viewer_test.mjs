@@ -248,7 +248,7 @@ test('a second viewer does not disturb the first', kTest, async () => {
   await until(other, 'the second one is told that the paddle is taken', () => pliant.lease.state === 'refused');
   const z = (await page.evaluate(paddle))[2];
   await until(page, 'the first one still drives', (from) => pliant.rigid.paddle.position[2] > from + 0.01, z);
-  assert.equal(await page.evaluate(() => pliant.lease.state), 'held');
+  await until(page, 'it still holds the paddle', () => pliant.lease.state === 'held');
   assert.equal(await page.evaluate(() => pliant.frame.epoch), epoch);
   const [here, there] = await Promise.all([page, other].map((each) => each.evaluate(() => pliant.world.modelHash)));
   assert.equal(here, there);

@@ -95,6 +95,15 @@ describe('the lease', () => {
     expect(asked).toHaveLength(2);
   });
 
+  test('that is refused is not asked for again because the page was stuck for a while', async () => {
+    answer = () => Promise.reject(new Error('no'));
+    lease.drive('paddle', kUp, 0);
+    await settled();
+    for (let now = 15; now <= 900; now += 15) lease.tick(now);
+    lease.drive('paddle', kUp, 900);
+    expect(asked).toHaveLength(1);
+  });
+
   test('is taken over only when asked to', async () => {
     answer = () => Promise.reject(new Error('no'));
     lease.drive('paddle', kUp, 0);

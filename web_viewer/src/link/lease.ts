@@ -18,7 +18,8 @@ export class LeaseHolder {
   private leaseId = '';
   private sequence = 0;
   private twist: TwistCommand = { linear: [0, 0, 0], angular: [0, 0, 0] };
-  private held = false;
+  private held = false; // a hand is on the control, as far as is known
+  private lifted = true; // it was off since it was last refused
   private heardAt = 0; // of the page
   private sentAt = -Infinity;
   private letGoAt = 0;
@@ -32,23 +33,23 @@ export class LeaseHolder {
     if (this.state === 'held' && this.target !== target) this.giveBack();
 
     // after a refusal the hand must lift before it is asked again: two operators never fight by holding on
+    const mayAsk = this.state === 'none' || (this.lifted && this.state !== 'acquiring');
     const afresh = !this.held;
     this.held = true;
+    this.lifted = false;
     const changed = !sameTwist(twist, this.twist);
     this.twist = twist;
     if (this.state === 'held') {
       if (changed || afresh) this.send(now);
-    } else if (this.state === 'none' || (afresh && this.state !== 'acquiring')) {
+    } else if (mayAsk) {
       this.ask(target, false, now);
     }
   }
 
+  // the hand is off
   letGo(now: number): void {
-    if (!this.held) return;
-    this.held = false;
-    this.letGoAt = now;
-    this.twist = { linear: [0, 0, 0], angular: [0, 0, 0] };
-    if (this.state === 'held') this.send(now);
+    this.lifted = true;
+    this.rest(now);
   }
 
   takeover(target: string, now: number): void {
@@ -57,7 +58,7 @@ export class LeaseHolder {
 
   // every few milliseconds
   tick(now: number): void {
-    if (this.held && now - this.heardAt > kHandSilentMs) this.letGo(now);
+    if (this.held && now - this.heardAt > kHandSilentMs) this.rest(now);
     if (this.state !== 'held') return;
     if (!this.held && now - this.letGoAt > kKeepMs) return this.giveBack();
     if (now - this.sentAt >= kHeartbeatMs) this.send(now);
@@ -76,7 +77,16 @@ export class LeaseHolder {
     this.attempt += 1;
     this.leaseId = '';
     this.held = false;
+    this.lifted = true;
     this.set('none', '', '');
+  }
+
+  private rest(now: number): void {
+    if (!this.held) return;
+    this.held = false;
+    this.letGoAt = now;
+    this.twist = { linear: [0, 0, 0], angular: [0, 0, 0] };
+    if (this.state === 'held') this.send(now);
   }
 
   private ask(target: string, takeover: boolean, now: number): void {
