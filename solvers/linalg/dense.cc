@@ -11,9 +11,11 @@
 namespace pliant::solvers {
 namespace {
 
-// the widest kernel this machine has
-auto ChooseTrapezoid() {
-  return __builtin_cpu_supports("avx512f") ? &SubtractLowerTrapezoidAvx512 : &SubtractLowerTrapezoidAvx2;
+// by the widest kernel this machine has
+void Trapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc, bool overwrite) {
+  static const auto kernel =
+      __builtin_cpu_supports("avx512f") ? &SubtractLowerTrapezoidAvx512 : &SubtractLowerTrapezoidAvx2;
+  kernel(m, n, k, A, lda, C, ldc, overwrite);
 }
 
 // Unblocked: the k columns of a narrow panel, left to right.
@@ -40,8 +42,11 @@ constexpr int kNarrow = 4;
 }  // namespace
 
 void SubtractLowerTrapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc) {
-  static const auto kernel = ChooseTrapezoid();
-  if (k > 0) kernel(m, n, k, A, lda, C, ldc);
+  if (k > 0) Trapezoid(m, n, k, A, lda, C, ldc, false);
+}
+
+void NegateLowerTrapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc) {
+  Trapezoid(m, n, k, A, lda, C, ldc, true);
 }
 
 int FactorPanel(int n, int k, double* A, int lda) {

@@ -9,6 +9,9 @@ namespace pliant::solvers {
 // numbers. Entries just above the diagonal may be written too.
 void SubtractLowerTrapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc);
 
+// The same of C ← −A Aᵀ.
+void NegateLowerTrapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc);
+
 // Factors the first k columns of the lower trapezoid A (n × k) of a symmetric matrix: A ← L. Returns the index of the
 // first pivot that is not above zero (NaN included), or −1.
 int FactorPanel(int n, int k, double* A, int lda);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
+
+#include <immintrin.h>
 
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/elimination_order.h"
@@ -19,6 +20,7 @@ struct PartialCholesky::Symbolic {
     std::vector<int> rows;      // positions below its columns, ascending
     int parent = -1;            // supernode that takes its update; the root's index for the participants
     std::vector<int> relative;  // of each row: place among the parent's columns, then rows
+    int in_panel = 0;           // rows that are columns of the parent
     std::vector<int> run_end;   // of each row: end of the stretch of rows whose places follow each other
     std::size_t panel = 0;      // offset of its (columns + rows) × columns trapezoid, in numbers
     std::size_t update = 0;     // offset of its rows × rows update matrix
@@ -177,23 +179,25 @@ class Arena {
   std::size_t size_ = 0;
 };
 
-// Adds the lower triangle of a child's update to its parent's panel and update matrix.
+void Add(int n, const double* from, double* to) {
+  int i = 0;
+  for (; i + 4 <= n; i += 4) {
+    _mm256_storeu_pd(to + i, _mm256_add_pd(_mm256_loadu_pd(to + i), _mm256_loadu_pd(from + i)));
+  }
+  for (; i < n; ++i) to[i] += from[i];
+}
+
+// Adds columns [begin, end) of the lower triangle of a child's update to a target whose column and row 0 stand for the
+// parent's node `first`.
 template <typename Node>
-void ExtendAdd(const Node& child, const double* update, int parent_columns, double* panel, int panel_leading,
-               double* parent_update, int update_leading) {
+void ExtendAdd(const Node& child, const double* update, int begin, int end, int first, double* target, int leading) {
   const int m = static_cast<int>(child.relative.size());
-  const int n = 3 * m;
-  for (int b = 0; b < m; ++b) {
-    const int column = child.relative[b];
-    const bool in_panel = column < parent_columns;
+  for (int b = begin; b < end; ++b) {
     for (int c = 0; c < 3; ++c) {
-      const double* source = update + std::size_t(3 * b + c) * n;
-      double* target = in_panel ? panel + std::size_t(3 * column + c) * panel_leading
-                                : parent_update + std::size_t(3 * (column - parent_columns) + c) * update_leading -
-                                      3 * parent_columns;
+      const double* source = update + std::size_t(3 * b + c) * (3 * m);
+      double* column = target + std::size_t(3 * (child.relative[b] - first) + c) * leading;
       for (int a = b; a < m; a = child.run_end[a]) {
-        double* t = target + 3 * (child.relative[a] - a);
-        for (int i = 3 * a; i < 3 * child.run_end[a]; ++i) t[i] += source[i];
+        Add(3 * (child.run_end[a] - a), source + 3 * a, column + 3 * (child.relative[a] - first));
       }
     }
   }
@@ -291,6 +295,9 @@ static void LayOut(const BlockPattern& pattern, auto* s, const Tree& tree, const
     auto& node = s->supernodes[k];
     for (const int row : node.rows) node.relative.push_back(local(node.parent, row));
     const int m = static_cast<int>(node.rows.size());
+    const int parent_columns = node.parent == count ? 0 : s->supernodes[node.parent].columns;
+    node.in_panel = static_cast<int>(
+        std::lower_bound(node.relative.begin(), node.relative.end(), parent_columns) - node.relative.begin());
     node.run_end.assign(m, m);
     for (int i = m - 2; i >= 0; --i) {
       node.run_end[i] = node.relative[i + 1] == node.relative[i] + 1 ? node.run_end[i + 1] : i + 1;
@@ -357,17 +364,21 @@ bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> particip
     double* panel = f.panels.data() + node.panel;
     double* update = f.updates.data() + node.update;
     const int m = node.update_size();
-    for (int j = 0; j < m; ++j) std::fill(update + std::size_t(j) * m + j, update + std::size_t(j + 1) * m, 0.0);
     for (const int c : s.children[k]) {
       const auto& child = s.supernodes[c];
-      ExtendAdd(child, f.updates.data() + child.update, node.columns, panel, node.height(), update, m);
+      ExtendAdd(child, f.updates.data() + child.update, 0, child.in_panel, 0, panel, node.height());
     }
     const int failed = FactorPanel(node.height(), node.width(), panel, node.height());
     if (failed >= 0) {
       f.failed = s.node[node.first + failed / 3];
       return false;
     }
-    SubtractLowerTrapezoid(m, m, node.width(), panel + node.width(), node.height(), update, m);
+    NegateLowerTrapezoid(m, m, node.width(), panel + node.width(), node.height(), update, m);
+    for (const int c : s.children[k]) {
+      const auto& child = s.supernodes[c];
+      ExtendAdd(child, f.updates.data() + child.update, child.in_panel, static_cast<int>(child.rows.size()),
+                node.columns, update, m);
+    }
   }
 
   // what is left on the participants is the Schur complement; record it, then factor it too
@@ -375,7 +386,7 @@ bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> particip
   double* root = f.panels.data() + s.root;
   for (const int c : s.children.back()) {
     const auto& child = s.supernodes[c];
-    ExtendAdd(child, f.updates.data() + child.update, n / 3, root, n, root, n);
+    ExtendAdd(child, f.updates.data() + child.update, 0, static_cast<int>(child.rows.size()), 0, root, n);
   }
   for (int j = 0; j < n; ++j) {
     for (int i = j; i < n; ++i) {

@@ -25,8 +25,10 @@ struct Vector4 {
 
 }  // namespace
 
-void SubtractLowerTrapezoidAvx2(int m, int n, int k, const double* A, int lda, double* C, int ldc) {
-  UpdateTrapezoid<Vector4, 4>(m, n, k, A, lda, C, ldc);
+void SubtractLowerTrapezoidAvx2(int m, int n, int k, const double* A, int lda, double* C, int ldc,
+                                bool overwrite) {
+  if (overwrite) return UpdateTrapezoid<Vector4, 4, true>(m, n, k, A, lda, C, ldc);
+  UpdateTrapezoid<Vector4, 4, false>(m, n, k, A, lda, C, ldc);
 }
 
 }  // namespace pliant::solvers

@@ -20,8 +20,10 @@ struct Vector8 {
 
 }  // namespace
 
-void SubtractLowerTrapezoidAvx512(int m, int n, int k, const double* A, int lda, double* C, int ldc) {
-  UpdateTrapezoid<Vector8, 8>(m, n, k, A, lda, C, ldc);
+void SubtractLowerTrapezoidAvx512(int m, int n, int k, const double* A, int lda, double* C, int ldc,
+                                  bool overwrite) {
+  if (overwrite) return UpdateTrapezoid<Vector8, 8, true>(m, n, k, A, lda, C, ldc);
+  UpdateTrapezoid<Vector8, 8, false>(m, n, k, A, lda, C, ldc);
 }
 
 }  // namespace pliant::solvers

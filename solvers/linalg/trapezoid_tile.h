@@ -51,11 +51,11 @@ struct Columns<V, R, 0> {
   void Store(double*, std::ptrdiff_t, int) const {}
 };
 
-// C −= A Bᵀ on (R − 1) · width + last rows and N columns.
-template <typename V, int R, int N>
+// C −= A Bᵀ, or C ← −A Bᵀ, on (R − 1) · width + last rows and N columns.
+template <typename V, int R, int N, bool kOverwrite>
 void UpdateTile(int k, const double* A, const double* B, std::ptrdiff_t lda, double* C, std::ptrdiff_t ldc, int last) {
-  Columns<V, R, N> columns;
-  columns.Load(C, ldc, last);
+  Columns<V, R, N> columns{};
+  if constexpr (!kOverwrite) columns.Load(C, ldc, last);
   for (int p = 0; p < k; ++p, A += lda, B += lda) {
     typename V::Type a0, a1{}, a2{};
     if constexpr (R == 1) {
@@ -73,35 +73,35 @@ void UpdateTile(int k, const double* A, const double* B, std::ptrdiff_t lda, dou
   columns.Store(C, ldc, last);
 }
 
-template <typename V, int N>
+template <typename V, int N, bool kOverwrite>
 void UpdateStrip(int m, int k, const double* A, const double* B, std::ptrdiff_t lda, double* C, std::ptrdiff_t ldc) {
   constexpr int kTall = 3 * V::kWidth;
   int i = 0;
-  for (; i + kTall <= m; i += kTall) UpdateTile<V, 3, N>(k, A + i, B, lda, C + i, ldc, V::kWidth);
+  for (; i + kTall <= m; i += kTall) UpdateTile<V, 3, N, kOverwrite>(k, A + i, B, lda, C + i, ldc, V::kWidth);
   const int left = m - i;
   if (left > 2 * V::kWidth) {
-    UpdateTile<V, 3, N>(k, A + i, B, lda, C + i, ldc, left - 2 * V::kWidth);
+    UpdateTile<V, 3, N, kOverwrite>(k, A + i, B, lda, C + i, ldc, left - 2 * V::kWidth);
   } else if (left > V::kWidth) {
-    UpdateTile<V, 2, N>(k, A + i, B, lda, C + i, ldc, left - V::kWidth);
+    UpdateTile<V, 2, N, kOverwrite>(k, A + i, B, lda, C + i, ldc, left - V::kWidth);
   } else if (left > 0) {
-    UpdateTile<V, 1, N>(k, A + i, B, lda, C + i, ldc, left);
+    UpdateTile<V, 1, N, kOverwrite>(k, A + i, B, lda, C + i, ldc, left);
   }
 }
 
 // The columns that are left at the end, fewer than a whole strip.
-template <typename V, int N>
+template <typename V, int N, bool kOverwrite>
 void UpdateLastStrip(int columns, int m, int k, const double* A, std::ptrdiff_t lda, double* C, std::ptrdiff_t ldc) {
   if constexpr (N > 0) {
-    if (columns == N) return UpdateStrip<V, N>(m, k, A, A, lda, C, ldc);
-    UpdateLastStrip<V, N - 1>(columns, m, k, A, lda, C, ldc);
+    if (columns == N) return UpdateStrip<V, N, kOverwrite>(m, k, A, A, lda, C, ldc);
+    UpdateLastStrip<V, N - 1, kOverwrite>(columns, m, k, A, lda, C, ldc);
   }
 }
 
-template <typename V, int N>
+template <typename V, int N, bool kOverwrite>
 void UpdateTrapezoid(int m, int n, int k, const double* A, std::ptrdiff_t lda, double* C, std::ptrdiff_t ldc) {
   int j = 0;
-  for (; j + N <= n; j += N) UpdateStrip<V, N>(m - j, k, A + j, A + j, lda, C + j * ldc + j, ldc);
-  UpdateLastStrip<V, N - 1>(n - j, m - j, k, A + j, lda, C + j * ldc + j, ldc);
+  for (; j + N <= n; j += N) UpdateStrip<V, N, kOverwrite>(m - j, k, A + j, A + j, lda, C + j * ldc + j, ldc);
+  UpdateLastStrip<V, N - 1, kOverwrite>(n - j, m - j, k, A + j, lda, C + j * ldc + j, ldc);
 }
 
 }  // namespace

@@ -156,8 +156,8 @@ TEST(DenseKernels, EveryVectorWidthGivesTheSameBits) {
       const Eigen::MatrixXd A = Eigen::MatrixXd::Random(m, k);
       Eigen::MatrixXd C = Eigen::MatrixXd::Random(m, m), D = C;
       const Eigen::MatrixXd expected = C - A * A.transpose();
-      SubtractLowerTrapezoidAvx2(m, m, k, A.data(), m, C.data(), m);
-      SubtractLowerTrapezoidAvx512(m, m, k, A.data(), m, D.data(), m);
+      SubtractLowerTrapezoidAvx2(m, m, k, A.data(), m, C.data(), m, false);
+      SubtractLowerTrapezoidAvx512(m, m, k, A.data(), m, D.data(), m, false);
       for (int j = 0; j < m; ++j) {
         for (int i = j; i < m; ++i) {
           EXPECT_EQ(C(i, j), D(i, j));
