@@ -101,7 +101,7 @@ export class Panel {
 
     this.force = size;
     const digits = size < 10 ? 2 : 1;
-    setText('force-parts', parts.map((x) => (Math.abs(x) < 0.005 ? 0 : x).toFixed(digits)).join('  '));
+    setText('force-parts', parts.map((x) => (Math.abs(x) < 0.5 * 10 ** -digits ? 0 : x).toFixed(digits)).join('  '));
   }
 
   private showDrivers(frame: FrameInfo, me: string): void {
