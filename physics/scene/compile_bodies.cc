@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+
 #include "physics/scene/compiler.h"
 #include "physics/scene/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
@@ -24,7 +25,9 @@ void SceneCompiler::CompileBodies() {
     const std::string path = absl::StrCat("bodies[", i, "]");
     drafts_[i].body.name = body.name();
     switch (body.kind_case()) {
-      case v1::Body::kRigid: DraftRigidBody(body.rigid(), path + ".rigid", &drafts_[i]); break;
+      case v1::Body::kRigid:
+        DraftRigidBody(body.rigid(), path + ".rigid", &drafts_[i]);
+        break;
       case v1::Body::kDeformable:
         drafts_[i].body.deformable = true;
         ReadPose(path + ".deformable.pose", body.deformable().pose(), &log_, &drafts_[i].body.X_WB);
@@ -39,7 +42,8 @@ void SceneCompiler::CompileBodies() {
   // deformable bodies come last: they may be attached to any of the others, and their meshes take time
   for (int i = 0; i < scene_.bodies_size(); ++i) {
     if (!scene_.bodies(i).has_deformable()) continue;
-    DraftDeformableBody(scene_.bodies(i).deformable(), absl::StrCat("bodies[", i, "].deformable"), &drafts_[i]);
+    DraftDeformableBody(scene_.bodies(i).deformable(), absl::StrCat("bodies[", i, "].deformable"),
+                        &drafts_[i]);
   }
   BuildBlocks();
 }
@@ -94,8 +98,10 @@ void SceneCompiler::AddInstances(int instance) {
     for (const auto& [name, draft] : templates_) names.push_back(name);
     std::sort(names.begin(), names.end());
     const bool body = body_index_.contains(given.of());
-    log_.Error(path + ".of", body ? absl::StrCat(Quoted(given.of()), " is no template. Give the body `template: true`")
-                                  : absl::StrCat("no template is called ", Quoted(given.of()), DidYouMean(given.of(), names)));
+    log_.Error(path + ".of", body ? absl::StrCat(Quoted(given.of()),
+                                                 " is no template. Give the body `template: true`")
+                                  : absl::StrCat("no template is called ", Quoted(given.of()),
+                                                 DidYouMean(given.of(), names)));
     return;
   }
   const int draft = found->second;
@@ -106,25 +112,28 @@ void SceneCompiler::AddInstances(int instance) {
   }
   const int count = given.has_count() ? given.count() : given.poses_size();
   if (count < 1) {
-    log_.Error(path + ".count", absl::StrCat(count, " is not allowed; expected a whole number of 1 or more"));
+    log_.Error(path + ".count",
+               absl::StrCat(count, " is not allowed; expected a whole number of 1 or more"));
     return;
   }
   if (!given.poses().empty() && given.poses_size() != count) {
-    log_.Error(path + ".poses", absl::StrCat(given.poses_size(), " poses are given for a count of ", count,
-                                             "; expected as many, or none"));
+    log_.Error(path + ".poses", absl::StrCat(given.poses_size(), " poses are given for a count of ",
+                                             count, "; expected as many, or none"));
     return;
   }
   const std::int64_t total = static_cast<std::int64_t>(placements_.size()) + count;
   if (total > options_.limits.max_bodies) {
     log_.Error(path + (given.has_count() ? ".count" : ".poses"),
-               absl::StrCat("would make ", total, " bodies; expected at most ", options_.limits.max_bodies));
+               absl::StrCat("would make ", total, " bodies; expected at most ",
+                            options_.limits.max_bodies));
     return;
   }
 
   // a template that is copied by several entries goes on counting
   std::vector<int>& copies = copies_[given.of()];
   for (int k = 0; k < count; ++k) {
-    Placement placement{draft, absl::StrCat(given.of(), "_", copies.size()), drafts_[draft].body.X_WB};
+    Placement placement{draft, absl::StrCat(given.of(), "_", copies.size()),
+                        drafts_[draft].body.X_WB};
     if (!given.poses().empty()) {
       ReadPose(absl::StrCat(path, ".poses[", k, "]"), given.poses(k), &log_, &placement.X_WB);
     }
@@ -146,8 +155,10 @@ void SceneCompiler::BuildBlocks() {
     tetrahedra += static_cast<std::int64_t>(drafts_[placement.draft].fem.mesh.tetrahedra.size());
   }
   if (tetrahedra > options_.limits.max_tetrahedra) {
-    log_.Error("instances", absl::StrCat("would make ", tetrahedra, " tetrahedra; expected at most ",
-                                         options_.limits.max_tetrahedra, ". Use fewer copies or a coarser mesh"));
+    log_.Error(
+        "instances",
+        absl::StrCat("would make ", tetrahedra, " tetrahedra; expected at most ",
+                     options_.limits.max_tetrahedra, ". Use fewer copies or a coarser mesh"));
     return;
   }
   for (std::size_t i = 0; i < placements_.size(); ++i) {
@@ -178,7 +189,8 @@ void SceneCompiler::BuildBlocks() {
 
 std::string SceneCompiler::NoSuchBody(const std::string& name) const {
   if (name.find('/') != std::string::npos) {
-    return absl::StrCat(Quoted(name), " names a link of a robot, and robots are not in this version yet");
+    return absl::StrCat(Quoted(name),
+                        " names a link of a robot, and robots are not in this version yet");
   }
   std::vector<std::string> names;
   for (const auto& placement : placements_) names.push_back(placement.name);
@@ -194,8 +206,10 @@ int SceneCompiler::ResolveBody(const std::string& name, const std::string& path)
   }
   if (const auto found = body_index_.find(name); found != body_index_.end()) return found->second;
   if (copies_.contains(name)) {
-    log_.Error(path, absl::StrCat(Quoted(name), " is a template, which is no body itself; expected a copy such as ",
-                                  name, "_0"));
+    log_.Error(path,
+               absl::StrCat(Quoted(name),
+                            " is a template, which is no body itself; expected a copy such as ",
+                            name, "_0"));
   } else if (groups_.contains(name)) {
     log_.Error(path, absl::StrCat(Quoted(name), " is a group; expected one body"));
   } else {
@@ -208,7 +222,8 @@ std::vector<int> SceneCompiler::ResolveBodies(const std::string& name, const std
   if (const auto group = groups_.find(name); group != groups_.end()) return group->second;
   if (const auto copies = copies_.find(name); copies != copies_.end()) {
     if (!copies->second.empty()) return copies->second;
-    log_.Error(path, absl::StrCat(Quoted(name), " is a template without a copy. Add one to `instances`"));
+    log_.Error(path,
+               absl::StrCat(Quoted(name), " is a template without a copy. Add one to `instances`"));
     return {};
   }
   const int body = ResolveBody(name, path);
@@ -222,29 +237,37 @@ int SceneCompiler::ResolveVertex(int body, int vertex, const std::string& path) 
 int SceneCompiler::ResolveDraftVertex(const BodyDraft& draft, int vertex, const std::string& path) {
   const std::string name = Quoted(draft.body.name);
   if (!draft.body.deformable) {
-    log_.Error(path, absl::StrCat(name, " is rigid and has no vertices. Name a `point` in its frame instead"));
+    log_.Error(
+        path,
+        absl::StrCat(name, " is rigid and has no vertices. Name a `point` in its frame instead"));
     return -1;
   }
   // without a mesh something else was wrong, and said
   const int vertices = static_cast<int>(draft.fem.mesh.vertices.size());
   if (vertices == 0) return -1;
-  const int given = draft.vertex_of_file.empty() ? vertices : static_cast<int>(draft.vertex_of_file.size());
+  const int given =
+      draft.vertex_of_file.empty() ? vertices : static_cast<int>(draft.vertex_of_file.size());
   if (vertex < 0 || vertex >= given) {
-    log_.Error(path, absl::StrCat(vertex, " is no vertex of ", name, "; expected a number from 0 to ", given - 1));
+    log_.Error(path, absl::StrCat(vertex, " is no vertex of ", name,
+                                  "; expected a number from 0 to ", given - 1));
     return -1;
   }
   if (draft.vertex_of_file.empty()) return vertex;
   if (draft.vertex_of_file[vertex] < 0) {
-    log_.Error(path, absl::StrCat(vertex, " is a vertex of no tetrahedron of ", name, "; expected one that moves"));
+    log_.Error(path, absl::StrCat(vertex, " is a vertex of no tetrahedron of ", name,
+                                  "; expected one that moves"));
   }
   return draft.vertex_of_file[vertex];
 }
 
-bool SceneCompiler::ReadVelocity(const v1::Velocity& velocity, const std::string& path, Eigen::Vector3d* linear,
-                                 Eigen::Vector3d* angular) {
+bool SceneCompiler::ReadVelocity(const v1::Velocity& velocity, const std::string& path,
+                                 Eigen::Vector3d* linear, Eigen::Vector3d* angular) {
   constexpr double kFastest = 1e5;
-  const bool ok = ReadVector(path + ".linear", velocity.linear(), "velocity in m/s", kFastest, &log_, linear);
-  return ReadVector(path + ".angular", velocity.angular(), "velocity in rad/s", kFastest, &log_, angular) && ok;
+  const bool ok =
+      ReadVector(path + ".linear", velocity.linear(), "velocity in m/s", kFastest, &log_, linear);
+  return ReadVector(path + ".angular", velocity.angular(), "velocity in rad/s", kFastest, &log_,
+                    angular) &&
+         ok;
 }
 
 }  // namespace pliant::physics

@@ -6,22 +6,23 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+
 #include "physics/geometry/meshing/mesh_checks.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "physics/scene/compiler.h"
 #include "physics/scene/field_checks.h"
-#include "physics/scene/text/scalar_text.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
 
 namespace pliant::physics {
 namespace {
 
-constexpr double kLargestDensity = 1e9;   // [kg/m³]
+constexpr double kLargestDensity = 1e9;  // [kg/m³]
 constexpr double kSmallestDensity = 1e-6;
 constexpr double kLargestModulus = 1e15;  // [Pa]
 constexpr double kSmallestModulus = 1e-6;
-constexpr double kDefaultBeta = 0.01;     // [s]
+constexpr double kDefaultBeta = 0.01;  // [s]
 
 // A primitive and the length of its edges, before it is meshed.
 struct Primitive {
@@ -30,7 +31,9 @@ struct Primitive {
   double volume = 0;           // [m³]
 };
 
-Eigen::Vector3d Size(const v1::Box& box) { return {box.size(0), box.size(1), box.size(2)}; }
+Eigen::Vector3d Size(const v1::Box& box) {
+  return {box.size(0), box.size(1), box.size(2)};
+}
 
 absl::StatusOr<TetrahedralMesh> MeshBoxOf(const v1::VolumeMesh& mesh, double edge_length) {
   return MeshBox(Size(mesh.box()), edge_length);
@@ -49,7 +52,8 @@ absl::StatusOr<TetrahedralMesh> MeshTorusOf(const v1::VolumeMesh& mesh, double e
 }
 
 // Checks the sizes of a primitive; nothing when one is wrong.
-std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::string& path, SceneLog* log) {
+std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::string& path,
+                                       SceneLog* log) {
   const auto check = [&](const char* at, bool given, double value, const char* noun) {
     return CheckLength(absl::StrCat(path, ".", at), given, value, noun, log);
   };
@@ -63,7 +67,8 @@ std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::st
       }
       if (size.empty()) Missing(at, "3 numbers in metres, each a full length", log);
       Eigen::Vector3d lengths;
-      bool ok = !size.empty() && ReadVector(at, size, "full length in metres", kLargestLength, log, &lengths);
+      bool ok = !size.empty() &&
+                ReadVector(at, size, "full length in metres", kLargestLength, log, &lengths);
       for (int i = 0; i < size.size(); ++i) {
         ok &= CheckLength(absl::StrCat(at, "[", i, "]"), true, size[i], "full length", log);
       }
@@ -80,14 +85,16 @@ std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::st
       bool ok = check("cylinder.radius", c.has_radius(), c.radius(), "radius");
       ok &= check("cylinder.length", c.has_length(), c.length(), "length");
       if (!ok) return std::nullopt;
-      return Primitive{MeshCylinderOf, std::min(2 * c.radius(), c.length()), 3.15 * c.radius() * c.radius() * c.length()};
+      return Primitive{MeshCylinderOf, std::min(2 * c.radius(), c.length()),
+                       3.15 * c.radius() * c.radius() * c.length()};
     }
     case v1::VolumeMesh::kCapsule: {
       const v1::Capsule& c = mesh.capsule();
       bool ok = check("capsule.radius", c.has_radius(), c.radius(), "radius");
       ok &= check("capsule.length", c.has_length(), c.length(), "length");
       if (!ok) return std::nullopt;
-      return Primitive{MeshCapsuleOf, 2 * c.radius(), 3.15 * c.radius() * c.radius() * (c.length() + 1.34 * c.radius())};
+      return Primitive{MeshCapsuleOf, 2 * c.radius(),
+                       3.15 * c.radius() * c.radius() * (c.length() + 1.34 * c.radius())};
     }
     case v1::VolumeMesh::kTorus: {
       const v1::Torus& t = mesh.torus();
@@ -95,14 +102,17 @@ std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::st
       ok &= check("torus.tube_radius", t.has_tube_radius(), t.tube_radius(), "radius");
       if (ok && !(t.tube_radius() < t.ring_radius())) {
         log->Error(path + ".torus.tube_radius",
-                   absl::StrCat(NumberText(t.tube_radius()), " is not allowed; expected less than the ring_radius of ",
+                   absl::StrCat(NumberText(t.tube_radius()),
+                                " is not allowed; expected less than the ring_radius of ",
                                 NumberText(t.ring_radius()), " metres"));
         ok = false;
       }
       if (!ok) return std::nullopt;
-      return Primitive{MeshTorusOf, 2 * t.tube_radius(), 19.8 * t.ring_radius() * t.tube_radius() * t.tube_radius()};
+      return Primitive{MeshTorusOf, 2 * t.tube_radius(),
+                       19.8 * t.ring_radius() * t.tube_radius() * t.tube_radius()};
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -110,7 +120,8 @@ std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::st
 class Selection {
  public:
   // Nothing when it is not well said.
-  static std::optional<Selection> Read(const v1::Within& within, const std::string& path, SceneLog* log) {
+  static std::optional<Selection> Read(const v1::Within& within, const std::string& path,
+                                       SceneLog* log) {
     const std::string at = path + ".box";
     if (!within.has_box()) {
       Missing(at, "a box with size and pose", log);
@@ -119,9 +130,11 @@ class Selection {
     Selection selection;
     const v1::Box& box = within.box();
     if (box.size().empty()) Missing(at + ".size", "3 numbers in metres, each a full length", log);
-    bool ok = ReadVector(at + ".size", box.size(), "full length in metres", kLargestLength, log, &selection.half_size_);
+    bool ok = ReadVector(at + ".size", box.size(), "full length in metres", kLargestLength, log,
+                         &selection.half_size_);
     for (int i = 0; i < box.size_size(); ++i) {
-      ok &= CheckPositive(absl::StrCat(at, ".size[", i, "]"), box.size(i), "full length in metres", log, kLargestLength);
+      ok &= CheckPositive(absl::StrCat(at, ".size[", i, "]"), box.size(i), "full length in metres",
+                          log, kLargestLength);
     }
     ok &= ReadPose(at + ".pose", box.pose(), log, &selection.X_SB_);
     if (!ok || box.size().empty()) return std::nullopt;
@@ -152,18 +165,21 @@ std::string BoundsText(const TetrahedralMesh& mesh) {
   const auto text = [](const Eigen::Vector3d& p) {
     return absl::StrCat("[", p[0], ", ", p[1], ", ", p[2], "]");
   };
-  return absl::StrCat("the body reaches from ", text(bounds.lower), " to ", text(bounds.upper), " in its frame");
+  return absl::StrCat("the body reaches from ", text(bounds.lower), " to ", text(bounds.upper),
+                      " in its frame");
 }
 
 }  // namespace
 
-void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const std::string& path, BodyDraft* draft) {
+void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const std::string& path,
+                                        BodyDraft* draft) {
   Body& body = draft->body;
   FemParameters& fem = draft->fem;
   if (given.has_velocity()) {
     ReadVelocity(given.velocity(), path + ".velocity", &fem.linear_velocity, &fem.angular_velocity);
   }
-  const std::optional<FemMaterial> material = ReadMaterial(given.material(), nullptr, path + ".material");
+  const std::optional<FemMaterial> material =
+      ReadMaterial(given.material(), nullptr, path + ".material");
   if (material.has_value()) {
     fem.materials.push_back(*material);
     body.youngs_modulus = material->youngs_modulus;
@@ -178,13 +194,15 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   CheckNotNegative(path + ".damping.beta", fem.rayleigh_beta, "time in seconds", &log_, 1e3);
 
   if (given.self_contact()) {
-    log_.Error(path + ".self_contact", "Self-contact is not in this version yet. Leave it out or say false");
+    log_.Error(path + ".self_contact",
+               "Self-contact is not in this version yet. Leave it out or say false");
   }
   if (!given.activations().empty()) {
     log_.Error(path + ".activations", "Activations are not in this version yet. Remove them");
   }
 
-  std::optional<TetrahedralMesh> mesh = ReadVolumeMesh(given.mesh(), path + ".mesh", &draft->vertex_of_file);
+  std::optional<TetrahedralMesh> mesh =
+      ReadVolumeMesh(given.mesh(), path + ".mesh", &draft->vertex_of_file);
   if (mesh.has_value()) {
     fem.mesh = *std::move(mesh);
     body.mesh = fem.mesh;
@@ -194,7 +212,8 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   ReadAttachments(given, path, draft);
 }
 
-std::optional<FemMaterial> SceneCompiler::ReadMaterial(const v1::Material& given, const v1::Material* defaults,
+std::optional<FemMaterial> SceneCompiler::ReadMaterial(const v1::Material& given,
+                                                       const v1::Material* defaults,
                                                        const std::string& path) {
   FemMaterial material;
   bool ok = true;
@@ -205,46 +224,59 @@ std::optional<FemMaterial> SceneCompiler::ReadMaterial(const v1::Material& given
   if (model == v1::Material::MODEL_UNSPECIFIED) model = from.model();
   switch (model) {
     case v1::Material::MODEL_UNSPECIFIED:
-    case v1::Material::MODEL_LINEAR_COROTATIONAL: break;
-    case v1::Material::MODEL_LINEAR: material.model = FemMaterial::Model::kLinear; break;
+    case v1::Material::MODEL_LINEAR_COROTATIONAL:
+      break;
+    case v1::Material::MODEL_LINEAR:
+      material.model = FemMaterial::Model::kLinear;
+      break;
     default:
       // the region without a model of its own has the body's, which was refused there
       if (given.model() != v1::Material::MODEL_UNSPECIFIED) {
-        log_.Error(path + ".model", absl::StrCat(v1::Material::Model_Name(model).substr(6),
-                                                 " is not in this version yet. Use LINEAR_COROTATIONAL or LINEAR"));
+        log_.Error(path + ".model",
+                   absl::StrCat(v1::Material::Model_Name(model).substr(6),
+                                " is not in this version yet. Use LINEAR_COROTATIONAL or LINEAR"));
       }
       return std::nullopt;
   }
-  for (const auto& [has, name] : {std::pair(given.has_c1(), "c1"), {given.has_c2(), "c2"},
+  for (const auto& [has, name] : {std::pair(given.has_c1(), "c1"),
+                                  {given.has_c2(), "c2"},
                                   {given.has_bulk_modulus(), "bulk_modulus"}}) {
     if (!has) continue;
-    log_.Error(absl::StrCat(path, ".", name), "belongs to MOONEY_RIVLIN, which is not in this version yet. Remove it");
+    log_.Error(absl::StrCat(path, ".", name),
+               "belongs to MOONEY_RIVLIN, which is not in this version yet. Remove it");
     ok = false;
   }
 
   const auto choose = [](bool has, double value, bool has_default, double fallback) {
     return has ? std::optional(value) : has_default ? std::optional(fallback) : std::nullopt;
   };
-  const auto E = choose(given.has_youngs_modulus(), given.youngs_modulus(), from.has_youngs_modulus(), from.youngs_modulus());
-  const auto nu = choose(given.has_poissons_ratio(), given.poissons_ratio(), from.has_poissons_ratio(), from.poissons_ratio());
+  const auto E = choose(given.has_youngs_modulus(), given.youngs_modulus(),
+                        from.has_youngs_modulus(), from.youngs_modulus());
+  const auto nu = choose(given.has_poissons_ratio(), given.poissons_ratio(),
+                         from.has_poissons_ratio(), from.poissons_ratio());
   const auto rho = choose(given.has_density(), given.density(), from.has_density(), from.density());
 
   if (!E.has_value()) {
-    ok = Missing(path + ".youngs_modulus", "a positive modulus in pascals. Rubber is about 1e6, soft foam 1e4", &log_);
+    ok = Missing(path + ".youngs_modulus",
+                 "a positive modulus in pascals. Rubber is about 1e6, soft foam 1e4", &log_);
   } else if (given.has_youngs_modulus()) {
-    ok &= CheckPositive(path + ".youngs_modulus", *E, "modulus in pascals", &log_, kLargestModulus, kSmallestModulus);
+    ok &= CheckPositive(path + ".youngs_modulus", *E, "modulus in pascals", &log_, kLargestModulus,
+                        kSmallestModulus);
   }
   if (!nu.has_value()) {
-    ok = Missing(path + ".poissons_ratio", "a number in (-1, 0.5). Most materials have 0.3 to 0.45", &log_);
+    ok = Missing(path + ".poissons_ratio", "a number in (-1, 0.5). Most materials have 0.3 to 0.45",
+                 &log_);
   } else if (given.has_poissons_ratio() && !(*nu > -1 && *nu < 0.5)) {
-    log_.Error(path + ".poissons_ratio", absl::StrCat(NumberText(*nu), " is not allowed; expected a number in (-1, 0.5)",
-                                                      *nu >= 0.5 ? ". A nearly incompressible body: use 0.49" : ""));
+    log_.Error(path + ".poissons_ratio",
+               absl::StrCat(NumberText(*nu), " is not allowed; expected a number in (-1, 0.5)",
+                            *nu >= 0.5 ? ". A nearly incompressible body: use 0.49" : ""));
     ok = false;
   }
   if (!rho.has_value()) {
     ok = Missing(path + ".density", "a positive density in kg/m³. Water has 1000", &log_);
   } else if (given.has_density()) {
-    ok &= CheckPositive(path + ".density", *rho, "density in kg/m³", &log_, kLargestDensity, kSmallestDensity);
+    ok &= CheckPositive(path + ".density", *rho, "density in kg/m³", &log_, kLargestDensity,
+                        kSmallestDensity);
   }
   if (!ok) return std::nullopt;
   material.youngs_modulus = *E;
@@ -253,7 +285,8 @@ std::optional<FemMaterial> SceneCompiler::ReadMaterial(const v1::Material& given
   return material;
 }
 
-std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMesh& given, const std::string& path,
+std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMesh& given,
+                                                             const std::string& path,
                                                              std::vector<int>* vertex_of_file) {
   if (given.source_case() == v1::VolumeMesh::SOURCE_NOT_SET) {
     Missing(path + ".file", "box, sphere, cylinder, capsule, torus or a file", &log_);
@@ -291,13 +324,16 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMes
   } else {
     const std::optional<Primitive> primitive = ReadPrimitive(given, path, &log_);
     if (!primitive.has_value() || !ok) return std::nullopt;
-    const double edge = given.has_edge_length() ? given.edge_length() : primitive->smallest_extent / 5;
+    const double edge =
+        given.has_edge_length() ? given.edge_length() : primitive->smallest_extent / 5;
     // six to a cube of this edge: what no mesh is built for
     const double estimate = 6 * primitive->volume / (edge * edge * edge);
-    if (estimate + static_cast<double>(tetrahedra_) > 4.0 * static_cast<double>(options_.limits.max_tetrahedra)) {
+    if (estimate + static_cast<double>(tetrahedra_) >
+        4.0 * static_cast<double>(options_.limits.max_tetrahedra)) {
       log_.Error(path + ".edge_length",
-                 absl::StrCat(NumberText(edge), " m would give about ", absl::StrCat(estimate), " tetrahedra; expected at most ",
-                              options_.limits.max_tetrahedra, " in the scene. Use a longer edge"));
+                 absl::StrCat(NumberText(edge), " m would give about ", absl::StrCat(estimate),
+                              " tetrahedra; expected at most ", options_.limits.max_tetrahedra,
+                              " in the scene. Use a longer edge"));
       return std::nullopt;
     }
     if (log_.failed()) return std::nullopt;
@@ -311,7 +347,8 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMes
                    from_file ? path + ".file" : path + ".edge_length", vertex_of_file);
 }
 
-std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bool repair, const std::string& path,
+std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bool repair,
+                                                        const std::string& path,
                                                         std::vector<int>* vertex_of_file) {
   if (mesh.tetrahedra.empty()) {
     log_.Error(path, "holds no tetrahedra; expected a volume mesh");
@@ -322,7 +359,8 @@ std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bo
     mesh = std::move(repaired.mesh);
     if (repaired.dropped_vertices == 0) return;
     vertex_of_file->assign(given_vertices, -1);
-    for (std::size_t i = 0; i < repaired.vertices.size(); ++i) (*vertex_of_file)[repaired.vertices[i]] = static_cast<int>(i);
+    for (std::size_t i = 0; i < repaired.vertices.size(); ++i)
+      (*vertex_of_file)[repaired.vertices[i]] = static_cast<int>(i);
   };
   if (repair) {
     MeshRepair repaired = RepairMesh(mesh);
@@ -334,12 +372,14 @@ std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bo
   for (const MeshDefect& defect : FindDefects(mesh)) {
     if (defect.harmless()) {
       unused |= defect.kind == MeshDefectKind::kUnusedVertex;
-      log_.Warning(path, absl::StrCat("has ", Describe(defect),
-                                      defect.kind == MeshDefectKind::kUnusedVertex ? "; left out" : ""));
+      log_.Warning(path,
+                   absl::StrCat("has ", Describe(defect),
+                                defect.kind == MeshDefectKind::kUnusedVertex ? "; left out" : ""));
       continue;
     }
     // one line for each kind, though all stand at the same place
-    const char* mend = defect.repairable() ? ". Give the mesh `repair: true`, or mend the file" : ". Mend the file";
+    const char* mend = defect.repairable() ? ". Give the mesh `repair: true`, or mend the file"
+                                           : ". Mend the file";
     log_.AlsoError(path, absl::StrCat("has ", Describe(defect), "; expected none", mend));
     sound = false;
   }
@@ -352,24 +392,29 @@ std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bo
 
   tetrahedra_ += static_cast<std::int64_t>(mesh.tetrahedra.size());
   if (tetrahedra_ > options_.limits.max_tetrahedra) {
-    log_.Error(path, absl::StrCat("brings the scene to ", tetrahedra_, " tetrahedra; expected at most ",
-                                  options_.limits.max_tetrahedra, ". Use a coarser mesh"));
+    log_.Error(path,
+               absl::StrCat("brings the scene to ", tetrahedra_, " tetrahedra; expected at most ",
+                            options_.limits.max_tetrahedra, ". Use a coarser mesh"));
     return std::nullopt;
   }
   for (const Eigen::Vector3d& p : mesh.vertices) {
     if ((p.cwiseAbs().array() <= kLargestLength).all()) continue;
-    log_.Error(path, absl::StrCat("has a vertex beyond ", NumberText(kLargestLength), " metres; expected less. Is the scale right?"));
+    log_.Error(path, absl::StrCat("has a vertex beyond ", NumberText(kLargestLength),
+                                  " metres; expected less. Is the scale right?"));
     return std::nullopt;
   }
   const double volume = CalcVolume(mesh);
   if (!(volume > 1e-18) || !std::isfinite(volume)) {
-    log_.Error(path, absl::StrCat("encloses ", NumberText(volume), " m³, which is beyond what can be computed. Is the scale right?"));
+    log_.Error(path,
+               absl::StrCat("encloses ", NumberText(volume),
+                            " m³, which is beyond what can be computed. Is the scale right?"));
     return std::nullopt;
   }
   return mesh;
 }
 
-void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::string& path, BodyDraft* draft) {
+void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::string& path,
+                                BodyDraft* draft) {
   FemParameters& fem = draft->fem;
   absl::flat_hash_map<std::string, int> names;
   for (int i = 0; i < given.regions_size(); ++i) {
@@ -377,21 +422,26 @@ void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::stri
     const std::string at = absl::StrCat(path, ".regions[", i, "]");
     if (!region.name().empty() && CheckName(at + ".name", region.name(), &log_) &&
         !names.try_emplace(region.name(), i).second) {
-      log_.Error(at + ".name", absl::StrCat(Quoted(region.name()), " is the name of a region before it; expected another"));
+      log_.Error(at + ".name",
+                 absl::StrCat(Quoted(region.name()),
+                              " is the name of a region before it; expected another"));
     }
     const v1::Material body_material = given.material();
-    const std::optional<FemMaterial> material = ReadMaterial(region.material(), &body_material, at + ".material");
+    const std::optional<FemMaterial> material =
+        ReadMaterial(region.material(), &body_material, at + ".material");
 
     std::vector<int> chosen;
     const int count = static_cast<int>(fem.mesh.tetrahedra.size());
     if (region.has_within()) {
-      const std::optional<Selection> selection = Selection::Read(region.within(), at + ".within", &log_);
+      const std::optional<Selection> selection =
+          Selection::Read(region.within(), at + ".within", &log_);
       if (!selection.has_value() || count == 0) continue;
       for (int t = 0; t < count; ++t) {
         if (selection->Contains(Centroid(fem.mesh, t))) chosen.push_back(t);
       }
       if (chosen.empty()) {
-        log_.Error(at + ".within", absl::StrCat("holds no tetrahedron; expected some: ", BoundsText(fem.mesh)));
+        log_.Error(at + ".within",
+                   absl::StrCat("holds no tetrahedron; expected some: ", BoundsText(fem.mesh)));
       }
     } else if (region.selection_case() == v1::Region::kLabel) {
       if (count == 0) continue;
@@ -403,7 +453,9 @@ void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::stri
         if (fem.mesh.labels[t] == region.label()) chosen.push_back(t);
       }
       if (chosen.empty()) {
-        log_.Error(at + ".label", absl::StrCat(region.label(), " labels no tetrahedron of the mesh; expected a label that does"));
+        log_.Error(at + ".label",
+                   absl::StrCat(region.label(),
+                                " labels no tetrahedron of the mesh; expected a label that does"));
       }
     } else {
       log_.Error(at, "selects nothing; expected `within` or `label`");
@@ -415,7 +467,8 @@ void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::stri
   }
 }
 
-void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::string& path, BodyDraft* draft) {
+void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::string& path,
+                                    BodyDraft* draft) {
   std::map<int, int> attached;  // body by vertex; −1: the world
 
   const TetrahedralMesh& mesh = draft->fem.mesh;
@@ -434,9 +487,11 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
       if (to < 0) continue;
       const Body& body = model_->bodies[to];
       if (body.deformable || body.motion == Motion::kFree) {
-        log_.Error(at + ".to", absl::StrCat(Quoted(attachment.to()), body.deformable ? " is deformable" : " is FREE",
-                                            ", and an attachment to it is not in this version yet. Use `world` or a "
-                                            "FIXED or KINEMATIC body"));
+        log_.Error(
+            at + ".to",
+            absl::StrCat(Quoted(attachment.to()), body.deformable ? " is deformable" : " is FREE",
+                         ", and an attachment to it is not in this version yet. Use `world` or a "
+                         "FIXED or KINEMATIC body"));
         continue;
       }
     }
@@ -444,13 +499,15 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
     // which vertices
     std::vector<int> chosen;
     if (attachment.has_within()) {
-      const std::optional<Selection> selection = Selection::Read(attachment.within(), at + ".within", &log_);
+      const std::optional<Selection> selection =
+          Selection::Read(attachment.within(), at + ".within", &log_);
       if (!selection.has_value() || mesh.vertices.empty()) continue;
       for (std::size_t v = 0; v < mesh.vertices.size(); ++v) {
         if (selection->Contains(mesh.vertices[v])) chosen.push_back(static_cast<int>(v));
       }
       if (chosen.empty()) {
-        log_.Error(at + ".within", absl::StrCat("holds no vertex; expected some: ", BoundsText(mesh)));
+        log_.Error(at + ".within",
+                   absl::StrCat("holds no vertex; expected some: ", BoundsText(mesh)));
         continue;
       }
     }
@@ -467,20 +524,23 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
     for (const int vertex : chosen) {
       const auto [earlier, fresh] = attached.try_emplace(vertex, to);
       if (fresh || earlier->second == to) continue;
-      const std::string other = earlier->second < 0 ? "world" : model_->bodies[earlier->second].name;
+      const std::string other =
+          earlier->second < 0 ? "world" : model_->bodies[earlier->second].name;
       log_.Error(at, absl::StrCat("holds vertex ", vertex, ", which is attached to ", Quoted(other),
                                   " already; expected a vertex to be attached to one thing"));
       break;
     }
   }
   if (!attached.empty() && attached.size() == mesh.vertices.size()) {
-    log_.Error(path + ".attachments", "hold every vertex, so nothing can deform. Select fewer, or make the body rigid");
+    log_.Error(path + ".attachments",
+               "hold every vertex, so nothing can deform. Select fewer, or make the body rigid");
     return;
   }
   for (const auto& [vertex, body] : attached) {
     // a FIXED body stays where it is, as the world does
     const bool world = body < 0 || model_->bodies[body].motion == Motion::kFixed;
-    draft->fem.prescribed.push_back({vertex, world ? -1 : body, world ? RigidTransform() : model_->bodies[body].X_WB});
+    draft->fem.prescribed.push_back(
+        {vertex, world ? -1 : body, world ? RigidTransform() : model_->bodies[body].X_WB});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+
 #include "physics/scene/compiler.h"
 #include "physics/scene/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
@@ -13,28 +14,35 @@ namespace {
 
 constexpr double kLargestForce = 1e15;  // [N], [N·m]
 
-std::string CountText(int count) { return absl::StrCat(count, count == 1 ? " number is" : " numbers are"); }
+std::string CountText(int count) {
+  return absl::StrCat(count, count == 1 ? " number is" : " numbers are");
+}
 
 // Times that do not decrease.
-bool ReadTimes(const v1::ScriptedInput& given, const std::string& path, SceneLog* log, Script* script) {
+bool ReadTimes(const v1::ScriptedInput& given, const std::string& path, SceneLog* log,
+               Script* script) {
   if (given.times().empty()) return Missing(path + ".times", "a list of times in seconds", log);
   for (int i = 0; i < given.times_size(); ++i) {
     if (i > 0 && given.times(i) < given.times(i - 1)) {
-      log->Error(absl::StrCat(path, ".times[", i, "]"),
-                 absl::StrCat(NumberText(given.times(i)), " comes after ", NumberText(given.times(i - 1)),
-                              "; expected times that do not decrease"));
+      log->Error(
+          absl::StrCat(path, ".times[", i, "]"),
+          absl::StrCat(NumberText(given.times(i)), " comes after ", NumberText(given.times(i - 1)),
+                       "; expected times that do not decrease"));
       return false;
     }
     script->times.push_back(given.times(i));
   }
   if (given.values_size() == given.times_size()) return true;
-  log->Error(path + ".values", absl::StrCat(given.values_size(), given.values_size() == 1 ? " entry is" : " entries are",
-                                            " given for ", given.times_size(), " times; expected one for each"));
+  log->Error(
+      path + ".values",
+      absl::StrCat(given.values_size(), given.values_size() == 1 ? " entry is" : " entries are",
+                   " given for ", given.times_size(), " times; expected one for each"));
   return false;
 }
 
 // Forces and torques: three numbers a time. Poses: three or seven, the same at each.
-bool ReadValues(const v1::ScriptedInput& given, const std::string& path, SceneLog* log, Script* script) {
+bool ReadValues(const v1::ScriptedInput& given, const std::string& path, SceneLog* log,
+                Script* script) {
   const bool pose = script->kind == Script::Kind::kPose;
   const int first = given.values(0).value_size();
   for (int i = 0; i < given.values_size(); ++i) {
@@ -42,20 +50,24 @@ bool ReadValues(const v1::ScriptedInput& given, const std::string& path, SceneLo
     const auto& numbers = given.values(i).value();
     const int count = numbers.size();
     if (!(count == 3 || (pose && count == 7))) {
-      log->Error(at, absl::StrCat(CountText(count), " given; expected ",
-                                  pose ? "3 (a position) or 7 (a position and a quaternion w, x, y, z)" : "3, along x, y and z"));
+      log->Error(at,
+                 absl::StrCat(CountText(count), " given; expected ",
+                              pose ? "3 (a position) or 7 (a position and a quaternion w, x, y, z)"
+                                   : "3, along x, y and z"));
       return false;
     }
     if (count != first) {
-      log->Error(at, absl::StrCat(CountText(count), " given; expected ", first, " as at the first time"));
+      log->Error(
+          at, absl::StrCat(CountText(count), " given; expected ", first, " as at the first time"));
       return false;
     }
     std::vector<double> value(numbers.begin(), numbers.end());
     const double largest = pose ? kLargestLength : kLargestForce;
     for (int k = 0; k < 3; ++k) {
       if (std::abs(value[k]) <= largest) continue;
-      log->Error(absl::StrCat(at, "[", k, "]"), absl::StrCat(NumberText(value[k]), " is not allowed; expected at most ",
-                                                             NumberText(largest), ". Is the unit right?"));
+      log->Error(absl::StrCat(at, "[", k, "]"),
+                 absl::StrCat(NumberText(value[k]), " is not allowed; expected at most ",
+                              NumberText(largest), ". Is the unit right?"));
       return false;
     }
     if (count == 7) {
@@ -80,11 +92,13 @@ void SceneCompiler::CompileScript() {
     const std::string path = absl::StrCat("script[", i, "]");
     Script script;
     if (!ReadTarget(given.target(), path + ".target", &script)) continue;
-    if (!ReadTimes(given, path, &log_, &script) || !ReadValues(given, path, &log_, &script)) continue;
+    if (!ReadTimes(given, path, &log_, &script) || !ReadValues(given, path, &log_, &script))
+      continue;
     if (script.kind == Script::Kind::kPose) {
       if (const auto [first, fresh] = driven.try_emplace(script.body, i); !fresh) {
-        log_.Error(path + ".target.pose", absl::StrCat(Quoted(given.target().pose()), " is driven by script[", first->second,
-                                                       "] already; expected one pose script a body"));
+        log_.Error(path + ".target.pose",
+                   absl::StrCat(Quoted(given.target().pose()), " is driven by script[",
+                                first->second, "] already; expected one pose script a body"));
         continue;
       }
     }
@@ -94,15 +108,21 @@ void SceneCompiler::CompileScript() {
 
 bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path, Script* script) {
   const auto not_yet = [&](const char* field, const char* what) {
-    log_.Error(absl::StrCat(path, ".", field), absl::StrCat("A script of ", what, " is not in this version yet. Use pose, force or torque"));
+    log_.Error(absl::StrCat(path, ".", field),
+               absl::StrCat("A script of ", what,
+                            " is not in this version yet. Use pose, force or torque"));
     return false;
   };
   std::string name, at;
   switch (target.kind_case()) {
-    case v1::Target::kJoint: return not_yet("joint", "a joint");
-    case v1::Target::kTwist: return not_yet("twist", "a controller's twist");
-    case v1::Target::kGripper: return not_yet("gripper", "a gripper");
-    case v1::Target::kActivation: return not_yet("activation", "an activation");
+    case v1::Target::kJoint:
+      return not_yet("joint", "a joint");
+    case v1::Target::kTwist:
+      return not_yet("twist", "a controller's twist");
+    case v1::Target::kGripper:
+      return not_yet("gripper", "a gripper");
+    case v1::Target::kActivation:
+      return not_yet("activation", "an activation");
     case v1::Target::KIND_NOT_SET:
       log_.Error(path, "drives nothing; expected pose, force or torque");
       return false;
@@ -126,21 +146,24 @@ bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path
   if (script->body < 0) return false;
   const Body& body = model_->bodies[script->body];
 
-  const char* motion = body.deformable                   ? "deformable"
-                       : body.motion == Motion::kFixed   ? "FIXED"
+  const char* motion = body.deformable                     ? "deformable"
+                       : body.motion == Motion::kFixed     ? "FIXED"
                        : body.motion == Motion::kKinematic ? "KINEMATIC"
                                                            : "FREE";
-  if (script->kind == Script::Kind::kPose && (body.deformable || body.motion != Motion::kKinematic)) {
+  if (script->kind == Script::Kind::kPose &&
+      (body.deformable || body.motion != Motion::kKinematic)) {
     log_.Error(at, absl::StrCat(Quoted(name), " is ", motion, "; expected a KINEMATIC body"));
     return false;
   }
   if (script->kind != Script::Kind::kPose && !body.deformable && body.motion != Motion::kFree) {
-    log_.Error(at, absl::StrCat(Quoted(name), " is ", motion, " and cannot be pushed; expected a FREE or deformable body"));
+    log_.Error(at, absl::StrCat(Quoted(name), " is ", motion,
+                                " and cannot be pushed; expected a FREE or deformable body"));
     return false;
   }
   if (script->kind == Script::Kind::kTorque && body.deformable) {
-    log_.Error(at, absl::StrCat(Quoted(name), " is deformable, and a torque on it is not in this version yet. "
-                                             "Use forces on its vertices"));
+    log_.Error(at, absl::StrCat(Quoted(name),
+                                " is deformable, and a torque on it is not in this version yet. "
+                                "Use forces on its vertices"));
     return false;
   }
   if (target.has_vertex()) {
@@ -149,25 +172,30 @@ bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path
       return false;
     }
     if (!body.deformable) {
-      log_.Error(path + ".vertex", absl::StrCat(Quoted(name), " is rigid and has no vertices. Name a `point` in its frame instead"));
+      log_.Error(
+          path + ".vertex",
+          absl::StrCat(Quoted(name),
+                       " is rigid and has no vertices. Name a `point` in its frame instead"));
       return false;
     }
     script->node = ResolveVertex(script->body, target.vertex(), path + ".vertex");
     if (script->node < 0) return false;
   }
-  return ReadPoint(target.point(), path + ".point", script->body, script->kind == Script::Kind::kForce,
-                   &script->has_point, &script->p_BP);
+  return ReadPoint(target.point(), path + ".point", script->body,
+                   script->kind == Script::Kind::kForce, &script->has_point, &script->p_BP);
 }
 
-bool SceneCompiler::ReadPoint(const google::protobuf::RepeatedField<double>& numbers, const std::string& path, int body,
-                              bool allowed, bool* has_point, Eigen::Vector3d* p_BP) {
+bool SceneCompiler::ReadPoint(const google::protobuf::RepeatedField<double>& numbers,
+                              const std::string& path, int body, bool allowed, bool* has_point,
+                              Eigen::Vector3d* p_BP) {
   if (numbers.empty()) return true;
   if (!allowed) {
     log_.Error(path, "goes with `force` alone. Remove it");
     return false;
   }
   if (model_->bodies[body].deformable) {
-    log_.Error(path, absl::StrCat(Quoted(model_->bodies[body].name), " is deformable and has no frame. Name a `vertex` instead"));
+    log_.Error(path, absl::StrCat(Quoted(model_->bodies[body].name),
+                                  " is deformable and has no frame. Name a `vertex` instead"));
     return false;
   }
   *has_point = true;
@@ -184,12 +212,14 @@ void SceneCompiler::CompileProbes() {
     if (given.name().empty()) {
       Missing(path + ".name", "a name", &log_);
     } else if (given.name().find_first_of(",\"") != std::string::npos) {
-      log_.Error(path + ".name", absl::StrCat(Quoted(given.name()), " holds a comma or a quote, which part columns of a "
-                                                                   "table; expected a name without"));
+      log_.Error(path + ".name", absl::StrCat(Quoted(given.name()),
+                                              " holds a comma or a quote, which part columns of a "
+                                              "table; expected a name without"));
     } else if (CheckName(path + ".name", given.name(), &log_)) {
       if (const auto [first, fresh] = names.try_emplace(given.name(), i); !fresh) {
-        log_.Error(path + ".name", absl::StrCat(Quoted(given.name()), " is the name of probes[", first->second,
-                                                "] too; expected a name of its own"));
+        log_.Error(path + ".name",
+                   absl::StrCat(Quoted(given.name()), " is the name of probes[", first->second,
+                                "] too; expected a name of its own"));
       }
     }
     if (given.has_rate()) {
@@ -210,7 +240,9 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
   };
   const auto deformable = [&](const char* kind, int index) {
     if (model_->bodies[index].deformable) return true;
-    log_.Error(absl::StrCat(path, ".", kind), absl::StrCat(Quoted(model_->bodies[index].name), " is rigid; expected a deformable body"));
+    log_.Error(
+        absl::StrCat(path, ".", kind),
+        absl::StrCat(Quoted(model_->bodies[index].name), " is rigid; expected a deformable body"));
     return false;
   };
   const auto point = [&](const char* kind, const v1::PointProbe& p) {
@@ -219,7 +251,9 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
       log_.Error(at + ".link", "A link of a robot is not in this version yet. Name a `body`");
       return false;
     }
-    if (!body(kind == std::string("position") ? "position.body" : "velocity.body", p.body(), &probe->body)) return false;
+    if (!body(kind == std::string("position") ? "position.body" : "velocity.body", p.body(),
+              &probe->body))
+      return false;
     if (p.has_vertex()) {
       probe->node = ResolveVertex(probe->body, p.vertex(), at + ".vertex");
       if (probe->node < 0) return false;
@@ -230,7 +264,8 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
     if (!body((kind + ".body").c_str(), p.body(), &probe->body)) return false;
     if (!body_or_world((kind + ".with").c_str(), p.with(), &probe->other)) return false;
     if (probe->other != probe->body) return true;
-    log_.Error(absl::StrCat(path, ".", kind, ".with"), absl::StrCat(Quoted(p.with()), " is the body itself; expected another"));
+    log_.Error(absl::StrCat(path, ".", kind, ".with"),
+               absl::StrCat(Quoted(p.with()), " is the body itself; expected another"));
     return false;
   };
   const auto pair = [&](const std::string& kind, const v1::PenetrationProbe& p) {
@@ -245,23 +280,34 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
     probe->other = ResolveBody(p.bodies(1), at + "[1]");
     if (probe->body < 0 || probe->other < 0) return false;
     if (probe->body != probe->other) return true;
-    log_.Error(at + "[1]", absl::StrCat(Quoted(p.bodies(1)), " is named twice; expected two different bodies"));
+    log_.Error(at + "[1]",
+               absl::StrCat(Quoted(p.bodies(1)), " is named twice; expected two different bodies"));
     return false;
   };
 
   switch (given.kind_case()) {
-    case v1::Probe::kPosition: probe->kind = Probe::Kind::kPosition; return point("position", given.position());
-    case v1::Probe::kVelocity: probe->kind = Probe::Kind::kVelocity; return point("velocity", given.velocity());
+    case v1::Probe::kPosition:
+      probe->kind = Probe::Kind::kPosition;
+      return point("position", given.position());
+    case v1::Probe::kVelocity:
+      probe->kind = Probe::Kind::kVelocity;
+      return point("velocity", given.velocity());
     case v1::Probe::kOrientation:
       probe->kind = Probe::Kind::kOrientation;
-      return body("orientation.body", given.orientation().body(), &probe->body) && IsRigid(probe->body, path + ".orientation.body");
+      return body("orientation.body", given.orientation().body(), &probe->body) &&
+             IsRigid(probe->body, path + ".orientation.body");
     case v1::Probe::kAngularVelocity:
       probe->kind = Probe::Kind::kAngularVelocity;
       return body("angular_velocity.body", given.angular_velocity().body(), &probe->body);
-    case v1::Probe::kContactForce: probe->kind = Probe::Kind::kContactForce; return contact("contact_force", given.contact_force());
-    case v1::Probe::kWrench: probe->kind = Probe::Kind::kWrench; return contact("wrench", given.wrench());
+    case v1::Probe::kContactForce:
+      probe->kind = Probe::Kind::kContactForce;
+      return contact("contact_force", given.contact_force());
+    case v1::Probe::kWrench:
+      probe->kind = Probe::Kind::kWrench;
+      return contact("wrench", given.wrench());
     case v1::Probe::kReaction:
-      log_.Error(path + ".reaction", "Reactions of joints and constraints are not in this version yet. Remove it");
+      log_.Error(path + ".reaction",
+                 "Reactions of joints and constraints are not in this version yet. Remove it");
       return false;
     case v1::Probe::kJoint:
       log_.Error(path + ".joint", "Joints of robots are not in this version yet. Remove it");
@@ -269,10 +315,17 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
     case v1::Probe::kEnergy:
       probe->kind = Probe::Kind::kEnergy;
       switch (given.energy().kind()) {
-        case v1::EnergyProbe::KIND_KINETIC: probe->energy = Probe::Energy::kKinetic; break;
-        case v1::EnergyProbe::KIND_ELASTIC: probe->energy = Probe::Energy::kElastic; break;
-        case v1::EnergyProbe::KIND_POTENTIAL: probe->energy = Probe::Energy::kPotential; break;
-        default: probe->energy = Probe::Energy::kTotal;
+        case v1::EnergyProbe::KIND_KINETIC:
+          probe->energy = Probe::Energy::kKinetic;
+          break;
+        case v1::EnergyProbe::KIND_ELASTIC:
+          probe->energy = Probe::Energy::kElastic;
+          break;
+        case v1::EnergyProbe::KIND_POTENTIAL:
+          probe->energy = Probe::Energy::kPotential;
+          break;
+        default:
+          probe->energy = Probe::Energy::kTotal;
       }
       return body_or_world("energy.body", given.energy().body(), &probe->body);
     case v1::Probe::kMomentum:
@@ -280,29 +333,51 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
       return body_or_world("momentum.body", given.momentum().body(), &probe->body);
     case v1::Probe::kVolume:
       probe->kind = Probe::Kind::kVolume;
-      return body("volume.body", given.volume().body(), &probe->body) && deformable("volume.body", probe->body);
+      return body("volume.body", given.volume().body(), &probe->body) &&
+             deformable("volume.body", probe->body);
     case v1::Probe::kField:
       probe->kind = Probe::Kind::kField;
       switch (given.field().measure()) {
-        case v1::FIELD_MEASURE_VON_MISES_STRAIN: probe->measure = FieldMeasure::kVonMisesStrain; break;
-        case v1::FIELD_MEASURE_VON_MISES_STRESS: probe->measure = FieldMeasure::kVonMisesStress; break;
-        case v1::FIELD_MEASURE_VOLUME_RATIO: probe->measure = FieldMeasure::kVolumeRatio; break;
-        case v1::FIELD_MEASURE_PRINCIPAL_STRETCH: probe->measure = FieldMeasure::kPrincipalStretch; break;
+        case v1::FIELD_MEASURE_VON_MISES_STRAIN:
+          probe->measure = FieldMeasure::kVonMisesStrain;
+          break;
+        case v1::FIELD_MEASURE_VON_MISES_STRESS:
+          probe->measure = FieldMeasure::kVonMisesStress;
+          break;
+        case v1::FIELD_MEASURE_VOLUME_RATIO:
+          probe->measure = FieldMeasure::kVolumeRatio;
+          break;
+        case v1::FIELD_MEASURE_PRINCIPAL_STRETCH:
+          probe->measure = FieldMeasure::kPrincipalStretch;
+          break;
         default:
           return Missing(path + ".field.measure",
-                         "VON_MISES_STRAIN, VON_MISES_STRESS, VOLUME_RATIO or PRINCIPAL_STRETCH", &log_);
+                         "VON_MISES_STRAIN, VON_MISES_STRESS, VOLUME_RATIO or PRINCIPAL_STRETCH",
+                         &log_);
       }
       switch (given.field().reduce()) {
-        case v1::FieldProbe::REDUCE_MIN: probe->reduce = Probe::Reduce::kMin; break;
-        case v1::FieldProbe::REDUCE_MEAN: probe->reduce = Probe::Reduce::kMean; break;
-        default: probe->reduce = Probe::Reduce::kMax;
+        case v1::FieldProbe::REDUCE_MIN:
+          probe->reduce = Probe::Reduce::kMin;
+          break;
+        case v1::FieldProbe::REDUCE_MEAN:
+          probe->reduce = Probe::Reduce::kMean;
+          break;
+        default:
+          probe->reduce = Probe::Reduce::kMax;
       }
-      return body("field.body", given.field().body(), &probe->body) && deformable("field.body", probe->body);
-    case v1::Probe::kPenetration: probe->kind = Probe::Kind::kPenetration; return pair("penetration", given.penetration());
-    case v1::Probe::kContactPoints: probe->kind = Probe::Kind::kContactPoints; return pair("contact_points", given.contact_points());
+      return body("field.body", given.field().body(), &probe->body) &&
+             deformable("field.body", probe->body);
+    case v1::Probe::kPenetration:
+      probe->kind = Probe::Kind::kPenetration;
+      return pair("penetration", given.penetration());
+    case v1::Probe::kContactPoints:
+      probe->kind = Probe::Kind::kContactPoints;
+      return pair("contact_points", given.contact_points());
     case v1::Probe::KIND_NOT_SET:
-      log_.Error(path, "samples nothing; expected one of position, velocity, orientation, angular_velocity, contact_force, "
-                       "wrench, energy, momentum, volume, field, penetration or contact_points");
+      log_.Error(path,
+                 "samples nothing; expected one of position, velocity, orientation, "
+                 "angular_velocity, contact_force, "
+                 "wrench, energy, momentum, volume, field, penetration or contact_points");
       return false;
   }
   return false;
@@ -310,7 +385,9 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
 
 bool SceneCompiler::IsRigid(int body, const std::string& path) {
   if (!model_->bodies[body].deformable) return true;
-  log_.Error(path, absl::StrCat(Quoted(model_->bodies[body].name), " is deformable and has no one orientation; expected a rigid body"));
+  log_.Error(path,
+             absl::StrCat(Quoted(model_->bodies[body].name),
+                          " is deformable and has no one orientation; expected a rigid body"));
   return false;
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/message.h"
+
 #include "physics/scene/compiler.h"
 #include "physics/scene/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
@@ -14,28 +15,31 @@
 namespace pliant::physics {
 namespace {
 
-constexpr double kLongestStep = 1;         // [s]
-constexpr double kLongStep = 0.1;          // [s]; beyond, a warning
-constexpr double kShortestStep = 1e-7;     // [s]
+constexpr double kLongestStep = 1;      // [s]
+constexpr double kLongStep = 0.1;       // [s]; beyond, a warning
+constexpr double kShortestStep = 1e-7;  // [s]
 constexpr double kLargestFriction = 100;
 // groups of groups of copies would otherwise make a short file endless work
 constexpr std::size_t kMostNamed = 4'000'000;
-constexpr double kWideMargin = 0.1;        // [m]; beyond, a warning
+constexpr double kWideMargin = 0.1;  // [m]; beyond, a warning
 
 bool CheckTolerance(const std::string& path, double tolerance, SceneLog* log) {
   if (tolerance > 0 && tolerance < 1) return true;
-  log->Error(path, absl::StrCat(NumberText(tolerance), " is not allowed; expected a number between 0 and 1"));
+  log->Error(path, absl::StrCat(NumberText(tolerance),
+                                " is not allowed; expected a number between 0 and 1"));
   return false;
 }
 
 bool CheckCount(const std::string& path, int count, SceneLog* log) {
   constexpr int kMost = 1'000'000;
   if (count >= 1 && count <= kMost) return true;
-  log->Error(path, absl::StrCat(count, " is not allowed; expected a whole number from 1 to ", kMost));
+  log->Error(path,
+             absl::StrCat(count, " is not allowed; expected a whole number from 1 to ", kMost));
   return false;
 }
 
-void NotYet(const std::string& path, const std::string& what, const std::string& mend, SceneLog* log) {
+void NotYet(const std::string& path, const std::string& what, const std::string& mend,
+            SceneLog* log) {
   log->Error(path, absl::StrCat(what, " is not in this version yet. ", mend));
 }
 
@@ -44,7 +48,8 @@ void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* 
   if (given.has_tolerance() && CheckTolerance(path + ".tolerance", given.tolerance(), log)) {
     options->tolerance = given.tolerance();
   }
-  if (given.has_max_iterations() && CheckCount(path + ".max_iterations", given.max_iterations(), log)) {
+  if (given.has_max_iterations() &&
+      CheckCount(path + ".max_iterations", given.max_iterations(), log)) {
     options->max_iterations = given.max_iterations();
   }
   if (given.has_warm_start()) options->warm_start = given.warm_start();
@@ -64,8 +69,10 @@ void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* 
   }
   if (given.theta_size() == 0) return;
   if (given.theta_size() != 2) {
-    log->Error(path + ".theta", absl::StrCat(given.theta_size(), given.theta_size() == 1 ? " number is" : " numbers are",
-                                             " given; expected 2: theta and theta_vq. Backward Euler is [1, 1]"));
+    log->Error(
+        path + ".theta",
+        absl::StrCat(given.theta_size(), given.theta_size() == 1 ? " number is" : " numbers are",
+                     " given; expected 2: theta and theta_vq. Backward Euler is [1, 1]"));
     return;
   }
   for (int i = 0; i < 2; ++i) {
@@ -78,28 +85,32 @@ void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* 
   options->theta_vq = given.theta(1);
 }
 
-void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log, CorrectiveOptions* options) {
+void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
+                       CorrectiveOptions* options) {
   const std::string path = "method.corrective";
   if (given.has_tolerance() && CheckTolerance(path + ".tolerance", given.tolerance(), log)) {
     options->tolerance = given.tolerance();
   }
   if (given.has_warm_start()) options->warm_start = given.warm_start();
   // in the plain form an iteration is a sweep
-  if (given.has_max_iterations() && CheckCount(path + ".max_iterations", given.max_iterations(), log)) {
+  if (given.has_max_iterations() &&
+      CheckCount(path + ".max_iterations", given.max_iterations(), log)) {
     options->sweeps = given.max_iterations();
   }
-  if (given.has_sweeps() && CheckCount(path + ".sweeps", given.sweeps(), log)) options->sweeps = given.sweeps();
+  if (given.has_sweeps() && CheckCount(path + ".sweeps", given.sweeps(), log))
+    options->sweeps = given.sweeps();
   if (given.has_sweeps() && given.has_max_iterations()) {
     log->Error(path + ".max_iterations", "stands beside `sweeps`, which says the same; keep one");
   }
   if (given.scheme() == v1::CorrectiveMethod::SCHEME_FAST ||
       given.scheme() == v1::CorrectiveMethod::SCHEME_STANDARD) {
     const bool fast = given.scheme() == v1::CorrectiveMethod::SCHEME_FAST;
-    NotYet(path + ".scheme", fast ? "FAST" : "STANDARD", "Use SINGLE, one pass of projected Gauss–Seidel", log);
+    NotYet(path + ".scheme", fast ? "FAST" : "STANDARD",
+           "Use SINGLE, one pass of projected Gauss–Seidel", log);
   }
   if (given.has_recursions() && given.recursions() != 1) {
-    NotYet(path + ".recursions", absl::StrCat("More than one recursion (", given.recursions(), ")"), "Leave it out",
-           log);
+    NotYet(path + ".recursions", absl::StrCat("More than one recursion (", given.recursions(), ")"),
+           "Leave it out", log);
   }
   if (given.directions() != v1::CorrectiveMethod::DIRECTIONS_UNSPECIFIED) {
     NotYet(path + ".directions", "A choice of directions", "Leave it out", log);
@@ -109,17 +120,20 @@ void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log, Correct
 }  // namespace
 
 void SceneCompiler::CompileWorld() {
-  if (!scene_.name().empty() && CheckName("name", scene_.name(), &log_)) model_->name = scene_.name();
+  if (!scene_.name().empty() && CheckName("name", scene_.name(), &log_))
+    model_->name = scene_.name();
   ReadVector("gravity", scene_.gravity(), "acceleration in m/s²", 1e6, &log_, &model_->gravity);
 
   if (scene_.has_time_step() &&
       CheckPositive("time_step", scene_.time_step(), "number of seconds", &log_, kLongestStep)) {
     model_->time_step = scene_.time_step();
     if (scene_.time_step() < kShortestStep) {
-      log_.Error("time_step", absl::StrCat(NumberText(scene_.time_step()), " is not allowed; expected at least ",
-                                           NumberText(kShortestStep), " seconds. Is the unit right?"));
+      log_.Error("time_step",
+                 absl::StrCat(NumberText(scene_.time_step()), " is not allowed; expected at least ",
+                              NumberText(kShortestStep), " seconds. Is the unit right?"));
     } else if (scene_.time_step() > kLongStep) {
-      log_.Warning("time_step", absl::StrCat(NumberText(scene_.time_step()), " s is long: contact will be coarse. ",
+      log_.Warning("time_step", absl::StrCat(NumberText(scene_.time_step()),
+                                             " s is long: contact will be coarse. ",
                                              "Most scenes use 0.001 to 0.02"));
     }
   }
@@ -130,8 +144,11 @@ void SceneCompiler::CompileWorld() {
 
 void SceneCompiler::CompileMethod(const v1::Method& method) {
   switch (method.kind_case()) {
-    case v1::Method::KIND_NOT_SET: break;
-    case v1::Method::kConvex: CompileConvex(method.convex(), &log_, &model_->method.convex); break;
+    case v1::Method::KIND_NOT_SET:
+      break;
+    case v1::Method::kConvex:
+      CompileConvex(method.convex(), &log_, &model_->method.convex);
+      break;
     case v1::Method::kCorrective:
       model_->method.kind = MethodKind::kCorrective;
       CompileCorrective(method.corrective(), &log_, &model_->method.corrective);
@@ -157,23 +174,27 @@ void SceneCompiler::CompileContact() {
     contact.stiffness = given.stiffness();
   }
   if (given.has_relaxation_time() &&
-      CheckNotNegative("contact.relaxation_time", given.relaxation_time(), "number of seconds", &log_, 1e3)) {
+      CheckNotNegative("contact.relaxation_time", given.relaxation_time(), "number of seconds",
+                       &log_, 1e3)) {
     contact.relaxation_time = given.relaxation_time();
   }
-  if (given.has_margin() &&
-      CheckNotNegative("contact.margin", given.margin(), "distance in metres", &log_, kLargestLength)) {
+  if (given.has_margin() && CheckNotNegative("contact.margin", given.margin(), "distance in metres",
+                                             &log_, kLargestLength)) {
     contact.margin = given.margin();
     if (given.margin() > kWideMargin) {
-      log_.Warning("contact.margin", absl::StrCat(NumberText(given.margin()),
-                                                  " m is wide: every body within it counts as a contact"));
+      log_.Warning("contact.margin",
+                   absl::StrCat(NumberText(given.margin()),
+                                " m is wide: every body within it counts as a contact"));
     }
   }
-  if (given.anchored()) NotYet("contact.anchored", "Anchored friction", "Leave it out or say false", &log_);
+  if (given.anchored())
+    NotYet("contact.anchored", "Anchored friction", "Leave it out or say false", &log_);
 }
 
 void SceneCompiler::RefuseWhatIsNotThere() {
   for (int i = 0; i < scene_.robots_size(); ++i) {
-    NotYet(absl::StrCat("robots[", i, "]"), "A robot", "Remove it; rigid and deformable bodies are there", &log_);
+    NotYet(absl::StrCat("robots[", i, "]"), "A robot",
+           "Remove it; rigid and deformable bodies are there", &log_);
   }
   for (int i = 0; i < scene_.constraints_size(); ++i) {
     NotYet(absl::StrCat("constraints[", i, "]"), "A constraint",
@@ -193,20 +214,25 @@ void SceneCompiler::CompileGroups() {
     }
     std::vector<int> members;
     for (int k = 0; k < group.members_size(); ++k) {
-      const std::vector<int> found = ResolveBodies(group.members(k), absl::StrCat(path, ".members[", k, "]"));
+      const std::vector<int> found =
+          ResolveBodies(group.members(k), absl::StrCat(path, ".members[", k, "]"));
       members.insert(members.end(), found.begin(), found.end());
       named += found.size();
     }
     if (named > kMostNamed) {
-      log_.Error(path + ".members", absl::StrCat("brings the members of groups to ", named, "; expected at most ", kMostNamed));
+      log_.Error(path + ".members", absl::StrCat("brings the members of groups to ", named,
+                                                 "; expected at most ", kMostNamed));
       return;
     }
     std::sort(members.begin(), members.end());
     members.erase(std::unique(members.begin(), members.end()), members.end());
     if (body_index_.contains(group.name()) || copies_.contains(group.name())) {
-      log_.Error(path + ".name", absl::StrCat(Quoted(group.name()), " is the name of a body too; expected another"));
+      log_.Error(path + ".name", absl::StrCat(Quoted(group.name()),
+                                              " is the name of a body too; expected another"));
     } else if (!groups_.try_emplace(group.name(), std::move(members)).second) {
-      log_.Error(path + ".name", absl::StrCat(Quoted(group.name()), " is the name of a group before it; expected another"));
+      log_.Error(path + ".name",
+                 absl::StrCat(Quoted(group.name()),
+                              " is the name of a group before it; expected another"));
     }
   }
 }
@@ -219,7 +245,8 @@ void SceneCompiler::CompilePairs() {
     const std::string path = absl::StrCat("pairs[", i, "]");
     bool ok = true;
     if (given.has_friction()) {
-      ok &= CheckNotNegative(path + ".friction", given.friction(), "number", &log_, kLargestFriction);
+      ok &=
+          CheckNotNegative(path + ".friction", given.friction(), "number", &log_, kLargestFriction);
     }
     if (given.has_stiffness()) {
       ok &= CheckPositive(path + ".stiffness", given.stiffness(), "stiffness in N/m", &log_);
@@ -229,15 +256,18 @@ void SceneCompiler::CompilePairs() {
       continue;
     }
     if (given.bodies_size() != 2) {
-      log_.Error(path + ".bodies", absl::StrCat(given.bodies_size(), given.bodies_size() == 1 ? " name is" : " names are",
-                                                " given; expected 2: of bodies or groups"));
+      log_.Error(
+          path + ".bodies",
+          absl::StrCat(given.bodies_size(), given.bodies_size() == 1 ? " name is" : " names are",
+                       " given; expected 2: of bodies or groups"));
       continue;
     }
     const std::vector<int> as = ResolveBodies(given.bodies(0), path + ".bodies[0]");
     const std::vector<int> bs = ResolveBodies(given.bodies(1), path + ".bodies[1]");
     if (as.empty() || bs.empty() || !ok) continue;
     if (as.size() == 1 && as == bs) {
-      log_.Error(path + ".bodies", absl::StrCat(Quoted(given.bodies(0)), " is named twice; expected two different bodies"));
+      log_.Error(path + ".bodies", absl::StrCat(Quoted(given.bodies(0)),
+                                                " is named twice; expected two different bodies"));
       continue;
     }
     if (!given.has_friction() && !given.has_stiffness() && !given.has_enabled()) {
@@ -245,7 +275,8 @@ void SceneCompiler::CompilePairs() {
     }
     named += as.size() * bs.size();
     if (named > kMostNamed) {
-      log_.Error(path + ".bodies", absl::StrCat("brings the pairs to ", named, "; expected at most ", kMostNamed));
+      log_.Error(path + ".bodies",
+                 absl::StrCat("brings the pairs to ", named, "; expected at most ", kMostNamed));
       return;
     }
     for (const int a : as) {
@@ -253,7 +284,10 @@ void SceneCompiler::CompilePairs() {
         if (a == b) continue;
         // what a later entry says replaces what an earlier one said
         ContactParameters::Pair& pair =
-            pairs.try_emplace(std::minmax(a, b), ContactParameters::Pair{std::min(a, b), std::max(a, b)}).first->second;
+            pairs
+                .try_emplace(std::minmax(a, b),
+                             ContactParameters::Pair{std::min(a, b), std::max(a, b)})
+                .first->second;
         if (given.has_friction()) pair.friction = given.friction();
         if (given.has_stiffness()) pair.stiffness = given.stiffness();
         if (given.has_enabled()) pair.enabled = given.enabled();

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+
 #include "physics/scene/field_checks.h"
 #include "pliant/v1/scene.pb.h"
 #include "xxhash.h"
@@ -26,7 +27,8 @@ v1::Scene Normalize(const v1::Scene& given, const Model& model) {
   for (int i = 0; i < 3; ++i) scene.add_gravity(model.gravity[i]);
   scene.mutable_contact()->set_friction(model.contact.friction);
   scene.mutable_contact()->set_margin(model.contact.margin);
-  if (scene.method().kind_case() == v1::Method::KIND_NOT_SET) scene.mutable_method()->mutable_convex();
+  if (scene.method().kind_case() == v1::Method::KIND_NOT_SET)
+    scene.mutable_method()->mutable_convex();
   return scene;
 }
 
@@ -42,8 +44,13 @@ std::string Serialize(const v1::Scene& scene) {
 
 }  // namespace
 
-SceneCompiler::SceneCompiler(const v1::Scene& scene, const SceneOptions& options, std::string folder, SceneLog* log)
-    : scene_(scene), options_(options), folder_(std::move(folder)), log_(*log), model_(std::make_shared<Model>()) {}
+SceneCompiler::SceneCompiler(const v1::Scene& scene, const SceneOptions& options,
+                             std::string folder, SceneLog* log)
+    : scene_(scene),
+      options_(options),
+      folder_(std::move(folder)),
+      log_(*log),
+      model_(std::make_shared<Model>()) {}
 
 SceneCompiler::~SceneCompiler() = default;
 
@@ -59,10 +66,12 @@ std::shared_ptr<const Model> SceneCompiler::Compile() {
   if (log_.failed()) return nullptr;
 
   model_->Finish();
-  const std::string text = absl::StrCat(kModelFormat, mesh_hashes_, options_.repair_meshes ? "repair\n" : "\n",
-                                        Serialize(Normalize(scene_, *model_)));
+  const std::string text =
+      absl::StrCat(kModelFormat, mesh_hashes_, options_.repair_meshes ? "repair\n" : "\n",
+                   Serialize(Normalize(scene_, *model_)));
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  model_->hash = absl::StrCat(absl::Hex(hash.high64, absl::kZeroPad16), absl::Hex(hash.low64, absl::kZeroPad16));
+  model_->hash = absl::StrCat(absl::Hex(hash.high64, absl::kZeroPad16),
+                              absl::Hex(hash.low64, absl::kZeroPad16));
   return model_;
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+
 #include "physics/dynamics/model.h"
 #include "physics/fem/fem_block.h"
 #include "physics/rigid/rigid_body_block.h"
@@ -44,7 +45,8 @@ namespace pliant::physics {
 class SceneCompiler {
  public:
   // `folder` is where relative paths of files start.
-  SceneCompiler(const v1::Scene& scene, const SceneOptions& options, std::string folder, SceneLog* log);
+  SceneCompiler(const v1::Scene& scene, const SceneOptions& options, std::string folder,
+                SceneLog* log);
   ~SceneCompiler();
 
   // Null when the log holds an error.
@@ -56,7 +58,8 @@ class SceneCompiler {
     Body body;
     RigidBodyParameters rigid;
     FemParameters fem;
-    std::vector<int> vertex_of_file;  // deformable: vertex by its number in the mesh file; −1: dropped; empty: the same
+    std::vector<int>
+        vertex_of_file;  // deformable: vertex by its number in the mesh file; −1: dropped; empty: the same
   };
 
   // A body of the model: which draft, under which name, where.
@@ -88,12 +91,14 @@ class SceneCompiler {
   std::optional<Geometry> ReadSurfaceMesh(const v1::SurfaceMesh& mesh, const std::string& path);
 
   // deformable: compile_deformable.cc
-  void DraftDeformableBody(const v1::DeformableBody& body, const std::string& path, BodyDraft* draft);
-  std::optional<FemMaterial> ReadMaterial(const v1::Material& material, const v1::Material* defaults,
-                                          const std::string& path);
+  void DraftDeformableBody(const v1::DeformableBody& body, const std::string& path,
+                           BodyDraft* draft);
+  std::optional<FemMaterial> ReadMaterial(const v1::Material& material,
+                                          const v1::Material* defaults, const std::string& path);
   std::optional<TetrahedralMesh> ReadVolumeMesh(const v1::VolumeMesh& mesh, const std::string& path,
                                                 std::vector<int>* vertex_of_file);
-  std::optional<TetrahedralMesh> CheckMesh(TetrahedralMesh mesh, bool repair, const std::string& path,
+  std::optional<TetrahedralMesh> CheckMesh(TetrahedralMesh mesh, bool repair,
+                                           const std::string& path,
                                            std::vector<int>* vertex_of_file);
   void ReadRegions(const v1::DeformableBody& body, const std::string& path, BodyDraft* draft);
   void ReadAttachments(const v1::DeformableBody& body, const std::string& path, BodyDraft* draft);
@@ -101,8 +106,8 @@ class SceneCompiler {
   // script and probes: compile_signals.cc
   void CompileScript();
   bool ReadTarget(const v1::Target& target, const std::string& path, Script* script);
-  bool ReadPoint(const google::protobuf::RepeatedField<double>& numbers, const std::string& path, int body, bool allowed,
-                 bool* has_point, Eigen::Vector3d* p_BP);
+  bool ReadPoint(const google::protobuf::RepeatedField<double>& numbers, const std::string& path,
+                 int body, bool allowed, bool* has_point, Eigen::Vector3d* p_BP);
   void CompileProbes();
   bool ReadProbe(const v1::Probe& given, const std::string& path, Probe* probe);
   bool IsRigid(int body, const std::string& path);
@@ -128,13 +133,13 @@ class SceneCompiler {
   SceneLog& log_;
   std::shared_ptr<Model> model_;
 
-  std::vector<BodyDraft> drafts_;        // one a body of the scene
-  std::vector<Placement> placements_;    // one a body of the model
-  absl::flat_hash_map<std::string, int> body_index_;                 // in the model
-  absl::flat_hash_map<std::string, int> templates_;                  // in the scene's bodies
-  absl::flat_hash_map<std::string, std::vector<int>> copies_;        // of a template, in the model
+  std::vector<BodyDraft> drafts_;                              // one a body of the scene
+  std::vector<Placement> placements_;                          // one a body of the model
+  absl::flat_hash_map<std::string, int> body_index_;           // in the model
+  absl::flat_hash_map<std::string, int> templates_;            // in the scene's bodies
+  absl::flat_hash_map<std::string, std::vector<int>> copies_;  // of a template, in the model
   absl::flat_hash_map<std::string, std::vector<int>> groups_;
-  std::string mesh_hashes_;   // of all files read, in the order they were
+  std::string mesh_hashes_;  // of all files read, in the order they were
   std::int64_t tetrahedra_ = 0;
 };
 

@@ -35,7 +35,8 @@ bool CheckNotNegative(const std::string& path, double value, const std::string& 
                       double largest = 1e18);
 
 // A size of a shape: between kSmallestLength and kLargestLength.
-bool CheckLength(const std::string& path, bool given, double value, const std::string& noun, SceneLog* log);
+bool CheckLength(const std::string& path, bool given, double value, const std::string& noun,
+                 SceneLog* log);
 
 bool Missing(const std::string& path, const std::string& expected, SceneLog* log);
 
@@ -47,12 +48,14 @@ bool ReadVector(const std::string& path, const google::protobuf::RepeatedField<d
 bool ReadPose(const std::string& path, const v1::Pose& pose, SceneLog* log, RigidTransform* X);
 
 // A unit quaternion from four numbers w, x, y, z of any length but zero.
-bool ReadQuaternion(const std::string& path, const double* wxyz, SceneLog* log, Eigen::Quaterniond* rotation);
+bool ReadQuaternion(const std::string& path, const double* wxyz, SceneLog* log,
+                    Eigen::Quaterniond* rotation);
 
 // A name of a body, group, region or probe: 1 to 128 characters, none of them '/' or a control character.
 bool CheckName(const std::string& path, const std::string& name, SceneLog* log);
 
 // Finds numbers that are not finite, enum values and fields that this version does not know, in the whole message.
-void CheckEveryField(const google::protobuf::Message& message, const std::string& path, SceneLog* log);
+void CheckEveryField(const google::protobuf::Message& message, const std::string& path,
+                     SceneLog* log);
 
 }  // namespace pliant::physics

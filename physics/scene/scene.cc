@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+
 #include "physics/scene/compiler.h"
 #include "physics/scene/text/overrides.h"
 #include "physics/scene/text/scalar_text.h"
@@ -22,7 +23,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // `ball` of scenes/ball.yaml: what a scene without a name is called.
-std::string Stem(const std::string& name) { return fs::path(name).stem().string(); }
+std::string Stem(const std::string& name) {
+  return fs::path(name).stem().string();
+}
 
 // Another method than the scene's, with its defaults.
 void OverrideMethod(const std::string& method, v1::Scene* scene, SceneLog* log) {
@@ -40,13 +43,14 @@ void OverrideMethod(const std::string& method, v1::Scene* scene, SceneLog* log) 
   } else {
     const std::vector<std::string> known = {"convex", "corrective", "nonsmooth", "smooth"};
     log->ErrorAt({"--method", 0, 0}, "method",
-                 absl::StrCat(Quoted(method), " is no method; expected ", JoinWithOr(known), DidYouMean(method, known)));
+                 absl::StrCat(Quoted(method), " is no method; expected ", JoinWithOr(known),
+                              DidYouMean(method, known)));
   }
 }
 
 // What all three ways in share, once there is a message.
-SceneResult Build(v1::Scene scene, const std::string& name, const SceneOptions& options, const std::string& folder,
-                  SceneLog* log) {
+SceneResult Build(v1::Scene scene, const std::string& name, const SceneOptions& options,
+                  const std::string& folder, SceneLog* log) {
   OverrideMethod(options.method, &scene, log);
   for (const std::string& assignment : options.overrides) ApplyOverride(assignment, &scene, log);
   if (scene.name().empty()) scene.set_name(Stem(name));
@@ -67,8 +71,9 @@ SceneResult LoadText(std::string_view yaml, const std::string& name, const Scene
                      const std::string& folder) {
   SceneLog log(name);
   if (static_cast<std::int64_t>(yaml.size()) > options.limits.max_text_bytes) {
-    log.Error("", absl::StrCat("has ", yaml.size(), " bytes; expected at most ", options.limits.max_text_bytes,
-                               ". Put meshes into files of their own"));
+    log.Error("",
+              absl::StrCat("has ", yaml.size(), " bytes; expected at most ",
+                           options.limits.max_text_bytes, ". Put meshes into files of their own"));
     return Refuse(&log);
   }
   YamlTree tree;
@@ -82,9 +87,11 @@ SceneResult LoadText(std::string_view yaml, const std::string& name, const Scene
     return Refuse(&log);
   }
   if (root->kind != YamlNode::Kind::kMap) {
-    log.ErrorAt({name, root->line, root->column}, "",
-                absl::StrCat(root->kind == YamlNode::Kind::kList ? "is a list" : Quoted(root->text) + " is one value",
-                             "; expected a scene: a map of gravity, time_step, bodies and so on"));
+    log.ErrorAt(
+        {name, root->line, root->column}, "",
+        absl::StrCat(root->kind == YamlNode::Kind::kList ? "is a list"
+                                                         : Quoted(root->text) + " is one value",
+                     "; expected a scene: a map of gravity, time_step, bodies and so on"));
     return Refuse(&log);
   }
   log.Mark("", root->line, root->column);
@@ -104,12 +111,14 @@ SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options) 
     return Refuse(&log);
   }
   if (!fs::is_regular_file(status)) {
-    log.Error("", fs::is_directory(status) ? "is a folder; expected a scene file" : "is no file; expected a scene file");
+    log.Error("", fs::is_directory(status) ? "is a folder; expected a scene file"
+                                           : "is no file; expected a scene file");
     return Refuse(&log);
   }
   std::ifstream stream(path, std::ios::binary);
   if (!stream) {
-    log.Error("", absl::StrCat("cannot be read: ", std::strerror(errno), ". Check its permissions"));
+    log.Error("",
+              absl::StrCat("cannot be read: ", std::strerror(errno), ". Check its permissions"));
     return Refuse(&log);
   }
   // one byte more than allowed tells that there are too many
@@ -119,11 +128,13 @@ SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options) 
   return LoadText(text, path, options, fs::path(path).parent_path().string());
 }
 
-SceneResult LoadSceneYaml(std::string_view yaml, const std::string& name, const SceneOptions& options) {
+SceneResult LoadSceneYaml(std::string_view yaml, const std::string& name,
+                          const SceneOptions& options) {
   return LoadText(yaml, name, options, options.jail);
 }
 
-SceneResult LoadScene(const v1::Scene& scene, const std::string& name, const SceneOptions& options) {
+SceneResult LoadScene(const v1::Scene& scene, const std::string& name,
+                      const SceneOptions& options) {
   SceneLog log(name);
   return Build(scene, name, options, options.jail, &log);
 }

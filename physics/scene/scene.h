@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+
 #include "physics/dynamics/model.h"
 #include "physics/scene/text/scene_message.h"
 
@@ -18,7 +19,7 @@ class Scene;
 namespace pliant::physics {
 
 struct SceneResult {
-  std::shared_ptr<const Model> model;   // null when there are errors
+  std::shared_ptr<const Model> model;  // null when there are errors
   std::vector<SceneMessage> messages;
   bool ok() const { return model != nullptr; }
 };
@@ -31,18 +32,20 @@ struct SceneLimits {
 };
 
 struct SceneOptions {
-  std::vector<std::string> overrides;   // field.path=value, applied before validation
-  std::string method;                   // overrides the method's kind; empty: as the scene says
+  std::vector<std::string> overrides;  // field.path=value, applied before validation
+  std::string method;                  // overrides the method's kind; empty: as the scene says
   bool repair_meshes = false;
   // Folder that mesh files may be read from, symbolic links resolved; empty: the scene file's folder and any absolute path.
   std::string jail;
-  bool allow_files = true;              // false: a scene that names a file is refused
+  bool allow_files = true;  // false: a scene that names a file is refused
   SceneLimits limits;
 };
 
 SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options = {});
 // `name` stands for the file in messages.
-SceneResult LoadSceneYaml(std::string_view yaml, const std::string& name, const SceneOptions& options = {});
-SceneResult LoadScene(const v1::Scene& scene, const std::string& name, const SceneOptions& options = {});
+SceneResult LoadSceneYaml(std::string_view yaml, const std::string& name,
+                          const SceneOptions& options = {});
+SceneResult LoadScene(const v1::Scene& scene, const std::string& name,
+                      const SceneOptions& options = {});
 
 }  // namespace pliant::physics

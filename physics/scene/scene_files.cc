@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+
 #include "physics/scene/compiler.h"
 #include "physics/scene/field_checks.h"
-#include "physics/scene/text/scalar_text.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
 #include "xxhash.h"
 
@@ -29,13 +30,15 @@ bool IsInside(const fs::path& path, const fs::path& folder) {
 
 }  // namespace
 
-std::optional<std::string> SceneCompiler::ReadMeshFile(const std::string& file, const std::string& path) {
+std::optional<std::string> SceneCompiler::ReadMeshFile(const std::string& file,
+                                                       const std::string& path) {
   if (file.empty()) {
     Missing(path, "the path of a file", &log_);
     return std::nullopt;
   }
   if (!options_.allow_files) {
-    log_.Error(path, absl::StrCat(Quoted(file), " names a file, and none may be read here. Use a primitive"));
+    log_.Error(path, absl::StrCat(Quoted(file),
+                                  " names a file, and none may be read here. Use a primitive"));
     return std::nullopt;
   }
   std::error_code error;
@@ -45,7 +48,8 @@ std::optional<std::string> SceneCompiler::ReadMeshFile(const std::string& file, 
     const fs::path jail = fs::weakly_canonical(options_.jail, error);
     const fs::path resolved = error ? fs::path() : fs::weakly_canonical(jail / file, error);
     if (error || !IsInside(resolved, jail) || fs::path(file).is_absolute()) {
-      log_.Error(path, absl::StrCat(Quoted(file), " leaves the scene's folder; expected a path within it"));
+      log_.Error(path, absl::StrCat(Quoted(file),
+                                    " leaves the scene's folder; expected a path within it"));
       return std::nullopt;
     }
     place = resolved;

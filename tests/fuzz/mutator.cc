@@ -9,19 +9,98 @@ namespace pliant::fuzz {
 namespace {
 
 const char* const kNumbers[] = {
-    "0",     "-0",   "-1",    "1",      "0.5",   "1e308",  "-1e308", "1e309", "1e-320", "5e-324", "0.49999999999999994",
-    ".nan",  ".inf", "-.inf", "1e6",    "1e-7",  "1000000", "2147483647", "-2147483648", "2147483648", "4294967296",
-    "9223372036854775808",    "0x10",   "010",   "1_000",  "5 cm",   "1,5",   "NaN",    "+3",     "1.",
-    ".5",    "1e",   "--1",   "true",   "null",  "~",      "''",     "1e5",   "[]",     "{}",
+    "0",
+    "-0",
+    "-1",
+    "1",
+    "0.5",
+    "1e308",
+    "-1e308",
+    "1e309",
+    "1e-320",
+    "5e-324",
+    "0.49999999999999994",
+    ".nan",
+    ".inf",
+    "-.inf",
+    "1e6",
+    "1e-7",
+    "1000000",
+    "2147483647",
+    "-2147483648",
+    "2147483648",
+    "4294967296",
+    "9223372036854775808",
+    "0x10",
+    "010",
+    "1_000",
+    "5 cm",
+    "1,5",
+    "NaN",
+    "+3",
+    "1.",
+    ".5",
+    "1e",
+    "--1",
+    "true",
+    "null",
+    "~",
+    "''",
+    "1e5",
+    "[]",
+    "{}",
 };
 
 const char* const kTokens[] = {
-    "bodies: ",  "- ",       "[",      "]",     "{",     "}",       ": ",        ", ",       "&a ",   "*a",       "<<: *a",
-    "\n",        "\n  ",     "\t",     "\"",    "'",     "#",       "---\n",     "...\n",    "!!int ", "!!binary ", "? ",
-    "| ",        "> ",       "%YAML 1.2\n",     "FREE",  "FIXED",   "KINEMATIC", "rigid: {", "deformable: {",
-    "mass: 1",   "density: 1",        "name: a",         "template: true",       "half_space: {}",   "self_contact: true",
-    "pose: {}",  "robots: []",        "method: {smooth: {}}",   "file: ../x",    "file: /etc/passwd", "vertex: -1",
-    "\\u0000",   "\\x80",    "\xff",   "\xc3\xa9",       "CELLS 1 5\n",          "$Elements\n",      "POINTS 999999999 double\n",
+    "bodies: ",
+    "- ",
+    "[",
+    "]",
+    "{",
+    "}",
+    ": ",
+    ", ",
+    "&a ",
+    "*a",
+    "<<: *a",
+    "\n",
+    "\n  ",
+    "\t",
+    "\"",
+    "'",
+    "#",
+    "---\n",
+    "...\n",
+    "!!int ",
+    "!!binary ",
+    "? ",
+    "| ",
+    "> ",
+    "%YAML 1.2\n",
+    "FREE",
+    "FIXED",
+    "KINEMATIC",
+    "rigid: {",
+    "deformable: {",
+    "mass: 1",
+    "density: 1",
+    "name: a",
+    "template: true",
+    "half_space: {}",
+    "self_contact: true",
+    "pose: {}",
+    "robots: []",
+    "method: {smooth: {}}",
+    "file: ../x",
+    "file: /etc/passwd",
+    "vertex: -1",
+    "\\u0000",
+    "\\x80",
+    "\xff",
+    "\xc3\xa9",
+    "CELLS 1 5\n",
+    "$Elements\n",
+    "POINTS 999999999 double\n",
 };
 
 struct Span {
@@ -45,7 +124,8 @@ Span PickWord(const std::string& text, Random* random) {
 Span PickNumber(const std::string& text, Random* random) {
   for (int attempt = 0; attempt < 20; ++attempt) {
     const Span word = PickWord(text, random);
-    if (word.begin < word.end && (std::isdigit(static_cast<unsigned char>(text[word.begin])) != 0 || text[word.begin] == '-')) {
+    if (word.begin < word.end && (std::isdigit(static_cast<unsigned char>(text[word.begin])) != 0 ||
+                                  text[word.begin] == '-')) {
       return word;
     }
   }
@@ -65,8 +145,12 @@ Span PickLines(const std::string& text, Random* random) {
   return lines;
 }
 
-std::string Cut(const std::string& text, Span span) { return text.substr(span.begin, span.end - span.begin); }
-void Replace(std::string* text, Span span, const std::string& by) { text->replace(span.begin, span.end - span.begin, by); }
+std::string Cut(const std::string& text, Span span) {
+  return text.substr(span.begin, span.end - span.begin);
+}
+void Replace(std::string* text, Span span, const std::string& by) {
+  text->replace(span.begin, span.end - span.begin, by);
+}
 
 template <std::size_t n>
 std::string Pick(const char* const (&table)[n], Random* random) {
@@ -87,7 +171,9 @@ void MutateOnce(std::string* text, const std::string& other, Random* random) {
       break;
     case 2:
     case 3:
-    case 4: Replace(text, PickNumber(*text, random), Pick(kNumbers, random)); break;
+    case 4:
+      Replace(text, PickNumber(*text, random), Pick(kNumbers, random));
+      break;
     case 5: {  // two words change places
       const Span a = PickWord(*text, random), b = PickWord(*text, random);
       if (a.end > b.begin) break;
@@ -96,27 +182,36 @@ void MutateOnce(std::string* text, const std::string& other, Random* random) {
       Replace(text, a, second);
       break;
     }
-    case 6: Replace(text, PickWord(*text, random), Cut(*text, PickWord(*text, random))); break;
-    case 7: Replace(text, PickLines(*text, random), ""); break;
+    case 6:
+      Replace(text, PickWord(*text, random), Cut(*text, PickWord(*text, random)));
+      break;
+    case 7:
+      Replace(text, PickLines(*text, random), "");
+      break;
     case 8: {  // lines again, here or elsewhere
       const std::string lines = Cut(*text, PickLines(*text, random));
       text->insert(PickLines(*text, random).begin, lines);
       break;
     }
-    case 9: text->insert(random->Below(text->size() + 1), Pick(kTokens, random)); break;
+    case 9:
+      text->insert(random->Below(text->size() + 1), Pick(kTokens, random));
+      break;
     case 10: {  // a stretch lost
       const std::size_t at = random->Below(text->size());
       text->erase(at, 1 + random->Below(random->OneIn(4) ? text->size() : 16));
       break;
     }
-    case 11: text->resize(random->Below(text->size() + 1)); break;  // cut off
-    case 12: {                                                      // spliced
+    case 11:
+      text->resize(random->Below(text->size() + 1));
+      break;    // cut off
+    case 12: {  // spliced
       const std::string part = Cut(other, PickLines(other, random));
       text->insert(PickLines(*text, random).begin, part);
       break;
     }
     case 13: {  // nested deeply, or very long
-      static const char* const kDeep[] = {"[", "{a: ", "- ", "? ", "&a [*a, ", "x", "(", "\n ", "9", "!t "};
+      static const char* const kDeep[] = {"[", "{a: ", "- ",  "? ", "&a [*a, ",
+                                          "x", "(",    "\n ", "9",  "!t "};
       const std::string piece = Pick(kDeep, random);
       std::string run;
       for (std::size_t i = random->Below(random->OneIn(8) ? 3000 : 80); i > 0; --i) run += piece;
@@ -135,7 +230,8 @@ std::uint64_t Random::Next() {
   return z ^ (z >> 31);
 }
 
-std::string Mutate(const std::string& input, const std::string& other, std::size_t max_size, Random* random) {
+std::string Mutate(const std::string& input, const std::string& other, std::size_t max_size,
+                   Random* random) {
   std::string text = input;
   // mostly a few changes, so that what follows the reader is reached too
   const std::size_t count = 1 + random->Below(random->OneIn(4) ? 12 : 3);

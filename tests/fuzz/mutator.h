@@ -21,6 +21,7 @@ class Random {
 
 // Damages a text as people and disks do: flips bytes, swaps, repeats and drops words and lines, writes extreme numbers,
 // nests deeply, splices in a part of `other`. At most `max_size` bytes come out.
-std::string Mutate(const std::string& input, const std::string& other, std::size_t max_size, Random* random);
+std::string Mutate(const std::string& input, const std::string& other, std::size_t max_size,
+                   Random* random);
 
 }  // namespace pliant::fuzz

@@ -1,8 +1,6 @@
 // Feeds damaged scenes and meshes to what reads them. Every input is a function of the seed and its number, so a fault is
 // seen again with `--first N --runs 1`. It ends with status 1 on the first crash, or on an input that takes too long.
 
-#include <sys/time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -14,15 +12,16 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
-#include <unistd.h>
+#include <sys/time.h>
 
 #include "physics/dynamics/model.h"
 #include "physics/geometry/meshing/mesh_checks.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
-#include "physics/scene/scene.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/scene.h"
 #include "tests/fuzz/mutator.h"
 
 // called by the sanitizers before they end the program; there only when they are
@@ -46,9 +45,11 @@ volatile std::uint64_t g_input = 0;
 
 void Say(const char* what) {
   char line[256];
-  const int size = std::snprintf(line, sizeof(line), "\nscene_fuzz: input %llu %s; again: scene_fuzz --seed %llu --first %llu --runs 1 --print\n",
-                                 static_cast<unsigned long long>(g_input), what,
-                                 static_cast<unsigned long long>(g_arguments.seed), static_cast<unsigned long long>(g_input));
+  const int size = std::snprintf(
+      line, sizeof(line),
+      "\nscene_fuzz: input %llu %s; again: scene_fuzz --seed %llu --first %llu --runs 1 --print\n",
+      static_cast<unsigned long long>(g_input), what,
+      static_cast<unsigned long long>(g_arguments.seed), static_cast<unsigned long long>(g_input));
   if (write(STDERR_FILENO, line, static_cast<std::size_t>(size)) < 0) _exit(1);
 }
 
@@ -60,12 +61,15 @@ void OnTimeout(int) {
   Say("takes too long");
   _exit(1);
 }
-void OnSanitizer() { Say("is stopped by a sanitizer"); }
+void OnSanitizer() {
+  Say("is stopped by a sanitizer");
+}
 
 void StartTimer(double seconds) {
   itimerval cpu{}, wall{};
   cpu.it_value.tv_sec = static_cast<time_t>(seconds);
-  cpu.it_value.tv_usec = static_cast<suseconds_t>((seconds - static_cast<double>(cpu.it_value.tv_sec)) * 1e6);
+  cpu.it_value.tv_usec =
+      static_cast<suseconds_t>((seconds - static_cast<double>(cpu.it_value.tv_sec)) * 1e6);
   // one that waits for nothing uses no processor time
   wall.it_value.tv_sec = static_cast<time_t>(20 * seconds);
   setitimer(ITIMER_PROF, &cpu, nullptr);
@@ -85,7 +89,9 @@ std::string Coarsen(std::string scene) {
   for (std::size_t at = scene.find(key); at != std::string::npos; at = scene.find(key, at + 1)) {
     const std::size_t begin = at + key.size();
     std::size_t end = begin;
-    while (end < scene.size() && (std::isdigit(static_cast<unsigned char>(scene[end])) != 0 || scene[end] == '.')) ++end;
+    while (end < scene.size() &&
+           (std::isdigit(static_cast<unsigned char>(scene[end])) != 0 || scene[end] == '.'))
+      ++end;
     const double length = std::strtod(scene.substr(begin, end - begin).c_str(), nullptr);
     scene.replace(begin, end - begin, std::to_string(4 * length));
   }
@@ -119,16 +125,20 @@ std::vector<std::string> MakeMeshes() {
   const std::size_t points = mesh.vertices.size(), cells = mesh.tetrahedra.size();
   std::ostringstream vtk, vtk_head, gmsh2, gmsh4;
 
-  vtk << "# vtk DataFile Version 3.0\nbox\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS " << points << " double\n";
+  vtk << "# vtk DataFile Version 3.0\nbox\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS " << points
+      << " double\n";
   for (const auto& p : mesh.vertices) vtk << p.x() << ' ' << p.y() << ' ' << p.z() << '\n';
   vtk << "CELLS " << cells << ' ' << 5 * cells << '\n';
-  for (const auto& t : mesh.tetrahedra) vtk << "4 " << t[0] << ' ' << t[1] << ' ' << t[2] << ' ' << t[3] << '\n';
+  for (const auto& t : mesh.tetrahedra)
+    vtk << "4 " << t[0] << ' ' << t[1] << ' ' << t[2] << ' ' << t[3] << '\n';
   vtk << "CELL_TYPES " << cells << '\n';
   for (std::size_t i = 0; i < cells; ++i) vtk << "10\n";
   vtk << "CELL_DATA " << cells << "\nSCALARS label int 1\nLOOKUP_TABLE default\n";
   for (std::size_t i = 0; i < cells; ++i) vtk << i % 2 << '\n';
 
-  std::string binary = "# vtk DataFile Version 3.0\nbox\nBINARY\nDATASET UNSTRUCTURED_GRID\nPOINTS " + std::to_string(points) + " double\n";
+  std::string binary =
+      "# vtk DataFile Version 3.0\nbox\nBINARY\nDATASET UNSTRUCTURED_GRID\nPOINTS " +
+      std::to_string(points) + " double\n";
   for (const auto& p : mesh.vertices) {
     for (int i = 0; i < 3; ++i) AppendBigEndian(&p[i], 8, &binary);
   }
@@ -143,23 +153,27 @@ std::vector<std::string> MakeMeshes() {
 
   gmsh2 << "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n" << points << '\n';
   for (std::size_t i = 0; i < points; ++i) {
-    gmsh2 << i + 1 << ' ' << mesh.vertices[i].x() << ' ' << mesh.vertices[i].y() << ' ' << mesh.vertices[i].z() << '\n';
+    gmsh2 << i + 1 << ' ' << mesh.vertices[i].x() << ' ' << mesh.vertices[i].y() << ' '
+          << mesh.vertices[i].z() << '\n';
   }
   gmsh2 << "$EndNodes\n$Elements\n" << cells << '\n';
   for (std::size_t i = 0; i < cells; ++i) {
     const auto& t = mesh.tetrahedra[i];
-    gmsh2 << i + 1 << " 4 2 1 1 " << t[0] + 1 << ' ' << t[1] + 1 << ' ' << t[2] + 1 << ' ' << t[3] + 1 << '\n';
+    gmsh2 << i + 1 << " 4 2 1 1 " << t[0] + 1 << ' ' << t[1] + 1 << ' ' << t[2] + 1 << ' '
+          << t[3] + 1 << '\n';
   }
   gmsh2 << "$EndElements\n";
 
-  gmsh4 << "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Entities\n0 0 0 1\n1 0 0 0 1 1 2 1 7 0\n$EndEntities\n$Nodes\n1 " << points
-        << " 1 " << points << "\n3 1 0 " << points << '\n';
+  gmsh4 << "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Entities\n0 0 0 1\n1 0 0 0 1 1 2 1 7 "
+           "0\n$EndEntities\n$Nodes\n1 "
+        << points << " 1 " << points << "\n3 1 0 " << points << '\n';
   for (std::size_t i = 0; i < points; ++i) gmsh4 << i + 1 << '\n';
   for (const auto& p : mesh.vertices) gmsh4 << p.x() << ' ' << p.y() << ' ' << p.z() << '\n';
   gmsh4 << "$EndNodes\n$Elements\n1 " << cells << " 1 " << cells << "\n3 1 4 " << cells << '\n';
   for (std::size_t i = 0; i < cells; ++i) {
     const auto& t = mesh.tetrahedra[i];
-    gmsh4 << i + 1 << ' ' << t[0] + 1 << ' ' << t[1] + 1 << ' ' << t[2] + 1 << ' ' << t[3] + 1 << '\n';
+    gmsh4 << i + 1 << ' ' << t[0] + 1 << ' ' << t[1] + 1 << ' ' << t[2] + 1 << ' ' << t[3] + 1
+          << '\n';
   }
   gmsh4 << "$EndElements\n";
 
@@ -200,8 +214,9 @@ void FeedScene(const std::string& text, Random* random, Count* count) {
   options.repair_meshes = random->OneIn(8);
   if (random->OneIn(8)) options.method = random->OneIn(2) ? "corrective" : "convex";
   if (random->OneIn(8)) {
-    static const char* const kOverrides[] = {"bodies[0].rigid.shapes[0].friction=0.3", "bodies.ball.deformable.damping.beta=0.1",
-                                             "time_step=1e-3", "method.convex.theta=[0.5, 0.5]", "contact={friction: 1}"};
+    static const char* const kOverrides[] = {
+        "bodies[0].rigid.shapes[0].friction=0.3", "bodies.ball.deformable.damping.beta=0.1",
+        "time_step=1e-3", "method.convex.theta=[0.5, 0.5]", "contact={friction: 1}"};
     options.overrides.push_back(Mutate(kOverrides[random->Below(5)], "bodies[1]=*a", 200, random));
   }
   const physics::SceneResult result = physics::LoadSceneYaml(text, "fuzz.yaml", options);
@@ -215,7 +230,8 @@ void FeedScene(const std::string& text, Random* random, Count* count) {
     error |= message.error;
     if (message.message.empty() || Format(message).empty()) Fail("has an empty message");
   }
-  if (error == result.ok()) Fail(error ? "gives a model in spite of errors" : "gives neither a model nor an error");
+  if (error == result.ok())
+    Fail(error ? "gives a model in spite of errors" : "gives neither a model nor an error");
   if (!result.ok()) return;
   const physics::State state = physics::MakeInitialState(*result.model);
   for (const double x : state.q) {
@@ -244,7 +260,9 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::uint64_t ParseCount(const char* text) { return std::strtoull(text, nullptr, 10); }
+std::uint64_t ParseCount(const char* text) {
+  return std::strtoull(text, nullptr, 10);
+}
 
 bool ParseArguments(int argc, char** argv, Arguments* arguments) {
   for (int i = 1; i < argc; ++i) {
@@ -274,11 +292,14 @@ bool ParseArguments(int argc, char** argv, Arguments* arguments) {
 
 int Main(int argc, char** argv) {
   if (!ParseArguments(argc, argv, &g_arguments)) {
-    std::fprintf(stderr, "usage: scene_fuzz [--runs N] [--first N] [--seed S] [--time-limit-per-input SECONDS] [--scenes DIR] [--print]\n");
+    std::fprintf(stderr,
+                 "usage: scene_fuzz [--runs N] [--first N] [--seed S] [--time-limit-per-input "
+                 "SECONDS] [--scenes DIR] [--print]\n");
     return 2;
   }
   for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGBUS}) {
-    if (&__sanitizer_set_death_callback == nullptr || signal == SIGABRT) std::signal(signal, OnCrash);
+    if (&__sanitizer_set_death_callback == nullptr || signal == SIGABRT)
+      std::signal(signal, OnCrash);
   }
   std::signal(SIGPROF, OnTimeout);
   std::signal(SIGALRM, OnTimeout);
@@ -299,7 +320,8 @@ int Main(int argc, char** argv) {
     random.Next();
     const bool mesh = random.OneIn(4);
     const std::vector<std::string>& seeds = mesh ? meshes : scenes;
-    const std::string input = Mutate(seeds[random.Below(seeds.size())], seeds[random.Below(seeds.size())], 8192, &random);
+    const std::string input =
+        Mutate(seeds[random.Below(seeds.size())], seeds[random.Below(seeds.size())], 8192, &random);
     if (g_arguments.print) {
       std::fwrite(input.data(), 1, input.size(), stdout);
       std::fflush(stdout);
@@ -319,22 +341,30 @@ int Main(int argc, char** argv) {
     }
     if (Now() - said > 10) {
       said = Now();
-      std::printf("scene_fuzz: %llu of %llu inputs, %.0f s\n", static_cast<unsigned long long>(i + 1),
+      std::printf("scene_fuzz: %llu of %llu inputs, %.0f s\n",
+                  static_cast<unsigned long long>(i + 1),
                   static_cast<unsigned long long>(g_arguments.runs), said - start);
       std::fflush(stdout);
     }
   }
   StartTimer(0);
-  std::printf("scene_fuzz: %llu inputs (%llu scenes, %llu accepted, %llu messages; %llu meshes, %llu accepted), no crash and no hang; "
-              "slowest %.0f ms (input %llu), %.0f s in all\n",
-              static_cast<unsigned long long>(g_arguments.runs), static_cast<unsigned long long>(count.scenes),
-              static_cast<unsigned long long>(count.scenes_accepted), static_cast<unsigned long long>(count.scene_messages),
-              static_cast<unsigned long long>(count.meshes), static_cast<unsigned long long>(count.meshes_accepted),
-              count.slowest * 1e3, static_cast<unsigned long long>(count.slowest_input), Now() - start);
+  std::printf(
+      "scene_fuzz: %llu inputs (%llu scenes, %llu accepted, %llu messages; %llu meshes, %llu "
+      "accepted), no crash and no hang; "
+      "slowest %.0f ms (input %llu), %.0f s in all\n",
+      static_cast<unsigned long long>(g_arguments.runs),
+      static_cast<unsigned long long>(count.scenes),
+      static_cast<unsigned long long>(count.scenes_accepted),
+      static_cast<unsigned long long>(count.scene_messages),
+      static_cast<unsigned long long>(count.meshes),
+      static_cast<unsigned long long>(count.meshes_accepted), count.slowest * 1e3,
+      static_cast<unsigned long long>(count.slowest_input), Now() - start);
   return 0;
 }
 
 }  // namespace
 }  // namespace pliant::fuzz
 
-int main(int argc, char** argv) { return pliant::fuzz::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return pliant::fuzz::Main(argc, argv);
+}

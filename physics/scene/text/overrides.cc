@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+
 #include "physics/scene/text/scalar_text.h"
 #include "physics/scene/text/yaml_scene.h"
 #include "physics/scene/text/yaml_tree.h"
@@ -49,8 +50,9 @@ class Assignment {
       std::vector<std::string> names;
       for (int i = 0; i < type->field_count(); ++i) names.push_back(type->field(i)->name());
       const std::string near = DidYouMean(name, names);
-      return Fail(at, absl::StrCat(Quoted(name), " is no field of this",
-                                   near.empty() ? "; expected one of " + absl::StrJoin(names, ", ") : near));
+      return Fail(at, absl::StrCat(
+                          Quoted(name), " is no field of this",
+                          near.empty() ? "; expected one of " + absl::StrJoin(names, ", ") : near));
     }
     rest_.remove_prefix(name.size());
     done_ = at;
@@ -66,7 +68,8 @@ class Assignment {
     if (const OneofDescriptor* choice = field->real_containing_oneof(); choice != nullptr) {
       const FieldDescriptor* taken = reflection->GetOneofFieldDescriptor(*message, choice);
       if (taken != nullptr && taken != field) {
-        return Fail(done_, absl::StrCat("the scene has `", taken->name(), "` here, not `", field->name(), "`"));
+        return Fail(done_, absl::StrCat("the scene has `", taken->name(), "` here, not `",
+                                        field->name(), "`"));
       }
     }
     rest_.remove_prefix(1);  // '.', or '[' which no field is called
@@ -84,8 +87,9 @@ class Assignment {
       const std::string number(rest_.substr(1, close - 1));
       if (!absl::SimpleAtoi(number, &index) || index < 0 || index >= count) {
         return Fail(absl::StrCat(done_, "[", number, "]"),
-                    count == 0 ? "is no entry; the list is empty"
-                               : absl::StrCat("is no entry; expected a number from 0 to ", count - 1));
+                    count == 0
+                        ? "is no entry; the list is empty"
+                        : absl::StrCat("is no entry; expected a number from 0 to ", count - 1));
       }
       rest_.remove_prefix(close + 1);
     } else {
@@ -95,7 +99,8 @@ class Assignment {
       for (int i = 0; i < count; ++i) {
         names.push_back(NameOf(reflection->GetRepeatedMessage(*message, field, i)));
         const std::string& name = names.back();
-        const bool whole = rest_.starts_with(name) && (rest_.size() == name.size() || rest_[name.size()] == '.');
+        const bool whole =
+            rest_.starts_with(name) && (rest_.size() == name.size() || rest_[name.size()] == '.');
         if (name.empty() || name.size() <= longest || !whole) continue;
         longest = name.size();
         index = i;
@@ -119,7 +124,8 @@ class Assignment {
   Message* Set(const FieldDescriptor* field, Message* message) {
     SceneLog value_log("--set");
     YamlTree tree;
-    if (const auto fault = tree.Parse(value_); fault.has_value()) return Fail(done_, fault->message);
+    if (const auto fault = tree.Parse(value_); fault.has_value())
+      return Fail(done_, fault->message);
     if (tree.root() == nullptr || tree.root()->kind == YamlNode::Kind::kNull) {
       return Fail(done_, "has no value; expected one after `=`");
     }
@@ -136,9 +142,9 @@ class Assignment {
     return nullptr;
   }
 
-  std::string_view rest_;   // of the path
+  std::string_view rest_;  // of the path
   std::string_view value_;
-  std::string done_;        // the path so far, entries by number
+  std::string done_;  // the path so far, entries by number
   SceneLog& log_;
 };
 
@@ -147,7 +153,8 @@ class Assignment {
 void ApplyOverride(const std::string& assignment, Message* message, SceneLog* log) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
-    log->ErrorAt({"--set", 0, 0}, "", absl::StrCat(Quoted(assignment), "; expected field.path=value"));
+    log->ErrorAt({"--set", 0, 0}, "",
+                 absl::StrCat(Quoted(assignment), "; expected field.path=value"));
     return;
   }
   const std::string_view text = assignment;

@@ -98,9 +98,10 @@ void SceneLog::Add(Place place, std::string path, std::string text, bool error) 
 
 std::vector<SceneMessage> SceneLog::TakeMessages() {
   // down the text, as one reads and mends it; messages without a line keep the order they were found in
-  std::stable_sort(messages_.begin(), messages_.end(), [](const SceneMessage& a, const SceneMessage& b) {
-    return std::pair(a.line, a.column) < std::pair(b.line, b.column);
-  });
+  std::stable_sort(messages_.begin(), messages_.end(),
+                   [](const SceneMessage& a, const SceneMessage& b) {
+                     return std::pair(a.line, a.column) < std::pair(b.line, b.column);
+                   });
   if (full()) {
     SceneMessage last;
     last.file = file_;

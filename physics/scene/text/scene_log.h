@@ -71,8 +71,9 @@ class SceneLog {
   std::string file_;
   std::map<std::string, Spot, std::less<>> spots_;
   std::vector<std::string> sources_;
-  std::set<std::string, std::less<>> refused_;       // paths of errors
-  std::set<std::string, std::less<>> misread_;       // messages that hold a field which could not be read
+  std::set<std::string, std::less<>> refused_;  // paths of errors
+  std::set<std::string, std::less<>>
+      misread_;  // messages that hold a field which could not be read
   std::vector<SceneMessage> messages_;
   int errors_ = 0;
 };

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+
 #include "physics/scene/text/scalar_text.h"
 
 namespace pliant::physics {
@@ -26,7 +27,8 @@ constexpr int kMaxVisits = 1'000'000;
 // Fields that are named in the contract and not in this version's schema.
 bool IsReserved(std::string_view message, std::string_view field) {
   return (message == "Body" && (field == "shell" || field == "particles")) ||
-         (message == "Scene" && field == "cameras") || (message == "Constraint" && field == "volume");
+         (message == "Scene" && field == "cameras") ||
+         (message == "Constraint" && field == "volume");
 }
 
 // A message without a schema yet: its options are not read, it is refused as a whole later.
@@ -50,12 +52,18 @@ std::vector<std::string> FieldNames(const Descriptor* type) {
 // What is expected in place of one value of a field.
 std::string Expected(const FieldDescriptor* field) {
   switch (field->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_DOUBLE: return absl::StrCat("a plain number", UnitPhrase(field));
-    case FieldDescriptor::CPPTYPE_INT32: return "a whole number";
-    case FieldDescriptor::CPPTYPE_BOOL: return "true or false";
-    case FieldDescriptor::CPPTYPE_STRING: return "text";
-    case FieldDescriptor::CPPTYPE_ENUM: return JoinWithOr(EnumNames(field));
-    default: break;
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return absl::StrCat("a plain number", UnitPhrase(field));
+    case FieldDescriptor::CPPTYPE_INT32:
+      return "a whole number";
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return "true or false";
+    case FieldDescriptor::CPPTYPE_STRING:
+      return "text";
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return JoinWithOr(EnumNames(field));
+    default:
+      break;
   }
   const Descriptor* type = field->message_type();
   if (FindOnlyList(type) != nullptr) return "a list of numbers";
@@ -65,10 +73,14 @@ std::string Expected(const FieldDescriptor* field) {
 
 std::string ExpectedList(const FieldDescriptor* field) {
   switch (field->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_DOUBLE: return absl::StrCat("a list of numbers", UnitPhrase(field));
-    case FieldDescriptor::CPPTYPE_INT32: return "a list of whole numbers";
-    case FieldDescriptor::CPPTYPE_STRING: return "a list of names";
-    default: return absl::StrCat("a list, each entry ", Expected(field));
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return absl::StrCat("a list of numbers", UnitPhrase(field));
+    case FieldDescriptor::CPPTYPE_INT32:
+      return "a list of whole numbers";
+    case FieldDescriptor::CPPTYPE_STRING:
+      return "a list of names";
+    default:
+      return absl::StrCat("a list, each entry ", Expected(field));
   }
 }
 
@@ -78,8 +90,12 @@ void AppendText(const YamlNode& node, int depth, std::string* out) {
   if (out->size() > kLongest) return;
   const bool deep = depth > 2;
   switch (node.kind) {
-    case YamlNode::Kind::kNull: out->append("null"); break;
-    case YamlNode::Kind::kScalar: out->append(node.text); break;
+    case YamlNode::Kind::kNull:
+      out->append("null");
+      break;
+    case YamlNode::Kind::kScalar:
+      out->append(node.text);
+      break;
     case YamlNode::Kind::kList:
       out->append("[");
       for (std::size_t i = 0; i < node.items.size() && out->size() <= kLongest; ++i) {
@@ -106,8 +122,8 @@ std::string Describe(const YamlNode& node) {
   std::string text;
   AppendText(node, 0, &text);
   return absl::StrCat(Quoted(text), node.kind == YamlNode::Kind::kList  ? " is a list"
-                                   : node.kind == YamlNode::Kind::kMap ? " is a map"
-                                                                       : " is one value");
+                                    : node.kind == YamlNode::Kind::kMap ? " is a map"
+                                                                        : " is one value");
 }
 
 bool ParseBool(const YamlNode& node, bool* value) {
@@ -123,18 +139,36 @@ std::string UnitPhrase(const FieldDescriptor* field) {
     const char* field;
     const char* unit;
   } kUnits[] = {
-      {"gravity", "m/s²"},   {"time_step", "seconds"}, {"relaxation_time", "seconds"},
-      {"margin", "metres"},  {"position", "metres"},   {"rpy_degrees", "degrees"},
-      {"linear", "m/s"},     {"angular", "rad/s"},     {"density", "kg/m³"},
-      {"mass", "kilograms"}, {"inertia", "kg·m²"},     {"size", "metres"},
-      {"radius", "metres"},  {"radii", "metres"},      {"ring_radius", "metres"},
-      {"alpha", "1/s"},      {"edge_length", "metres"}, {"tube_radius", "metres"},
-      {"times", "seconds"},  {"youngs_modulus", "pascals"}, {"bulk_modulus", "pascals"},
-      {"rate", "hertz"},     {"c1", "pascals"},        {"c2", "pascals"},
-      {"point", "metres"},   {"length", "metres"},
+      {"gravity", "m/s²"},
+      {"time_step", "seconds"},
+      {"relaxation_time", "seconds"},
+      {"margin", "metres"},
+      {"position", "metres"},
+      {"rpy_degrees", "degrees"},
+      {"linear", "m/s"},
+      {"angular", "rad/s"},
+      {"density", "kg/m³"},
+      {"mass", "kilograms"},
+      {"inertia", "kg·m²"},
+      {"size", "metres"},
+      {"radius", "metres"},
+      {"radii", "metres"},
+      {"ring_radius", "metres"},
+      {"alpha", "1/s"},
+      {"edge_length", "metres"},
+      {"tube_radius", "metres"},
+      {"times", "seconds"},
+      {"youngs_modulus", "pascals"},
+      {"bulk_modulus", "pascals"},
+      {"rate", "hertz"},
+      {"c1", "pascals"},
+      {"c2", "pascals"},
+      {"point", "metres"},
+      {"length", "metres"},
   };
   const std::string& type = field->containing_type()->name();
-  if (field->name() == "stiffness" && (type == "Shape" || type == "ContactDefaults" || type == "Pair")) {
+  if (field->name() == "stiffness" &&
+      (type == "Shape" || type == "ContactDefaults" || type == "Pair")) {
     return " in N/m";
   }
   if (field->name() == "beta" && type == "RayleighDamping") return " in seconds";
@@ -148,7 +182,8 @@ std::vector<std::string> EnumNames(const FieldDescriptor* field) {
   const EnumDescriptor* type = field->enum_type();
   std::vector<std::string> names;
   const std::size_t prefix = type->value(0)->name().size() - std::string_view("UNSPECIFIED").size();
-  for (int i = 1; i < type->value_count(); ++i) names.push_back(type->value(i)->name().substr(prefix));
+  for (int i = 1; i < type->value_count(); ++i)
+    names.push_back(type->value(i)->name().substr(prefix));
   return names;
 }
 
@@ -168,11 +203,13 @@ bool YamlReader::SpendVisit(const YamlNode& node, const std::string& path) {
   if (++visits_ <= kMaxVisits) return true;
   exhausted_ = true;
   Error(node, path,
-        absl::StrCat("aliases expand to more than ", kMaxVisits, " values; write less, or use `instances`"));
+        absl::StrCat("aliases expand to more than ", kMaxVisits,
+                     " values; write less, or use `instances`"));
   return false;
 }
 
-std::vector<YamlReader::Entry> YamlReader::CollectEntries(const YamlNode& map, const std::string& path) {
+std::vector<YamlReader::Entry> YamlReader::CollectEntries(const YamlNode& map,
+                                                          const std::string& path) {
   std::vector<Entry> entries;
   std::vector<const YamlNode*> merged;
   absl::flat_hash_map<std::string_view, const YamlNode*> seen;
@@ -248,15 +285,17 @@ void YamlReader::ReadMessage(const YamlNode& node, const std::string& path, Mess
       std::vector<std::string> members;
       for (int i = 0; i < choice->field_count(); ++i) members.push_back(choice->field(i)->name());
       Error(*key, below,
-            absl::StrCat("stands beside `", taken->name(), "`; expected only one of ", JoinWithOr(members)));
+            absl::StrCat("stands beside `", taken->name(), "`; expected only one of ",
+                         JoinWithOr(members)));
       continue;
     }
 
     Mark(below, *value, key);
     if (value->kind == YamlNode::Kind::kNull) {
       Error(*key, below,
-            absl::StrCat("has no value; expected ",
-                         field->is_repeated() && !field->is_map() ? ExpectedList(field) : Expected(field)));
+            absl::StrCat("has no value; expected ", field->is_repeated() && !field->is_map()
+                                                        ? ExpectedList(field)
+                                                        : Expected(field)));
       continue;
     }
     ReadField(*value, below, field, message);
@@ -306,7 +345,8 @@ void YamlReader::ReadMap(const YamlNode& node, const std::string& path, const Fi
   }
 }
 
-void YamlReader::ReadMessageOrList(const YamlNode& node, const std::string& path, Message* message) {
+void YamlReader::ReadMessageOrList(const YamlNode& node, const std::string& path,
+                                   Message* message) {
   const Descriptor* type = message->GetDescriptor();
   if (const Field* list = FindOnlyList(type); list != nullptr) {
     if (node.kind == YamlNode::Kind::kList) {
@@ -324,11 +364,13 @@ void YamlReader::ReadMessageOrList(const YamlNode& node, const std::string& path
   }
 
   // `method: convex` is a common slip for `method: {convex: {}}`
-  const Field* member = node.kind == YamlNode::Kind::kScalar ? type->FindFieldByName(node.text) : nullptr;
+  const Field* member =
+      node.kind == YamlNode::Kind::kScalar ? type->FindFieldByName(node.text) : nullptr;
   const bool choice = member != nullptr && member->cpp_type() == Field::CPPTYPE_MESSAGE;
   const std::string mend = choice ? absl::StrCat(". Write {", node.text, ": {}}") : "";
   const std::string expected =
-      type->field_count() == 0 ? "{}" : absl::StrCat("a map of ", absl::StrJoin(FieldNames(type), ", "));
+      type->field_count() == 0 ? "{}"
+                               : absl::StrCat("a map of ", absl::StrJoin(FieldNames(type), ", "));
   Error(node, path, absl::StrCat(Describe(node), "; expected ", expected, mend));
 }
 
@@ -394,13 +436,15 @@ void YamlReader::ReadItem(const YamlNode& node, const std::string& path, const F
       }
       if (number == 0) {
         const std::string near = FindNearest(text, names);
-        refuse(near.empty() ? "is no choice" : absl::StrCat("is no choice (did you mean ", near, "?)"));
+        refuse(near.empty() ? "is no choice"
+                            : absl::StrCat("is no choice (did you mean ", near, "?)"));
         break;
       }
       reflection->SetEnumValue(message, field, number);
       break;
     }
-    default: refuse("cannot be read");
+    default:
+      refuse("cannot be read");
   }
 }
 

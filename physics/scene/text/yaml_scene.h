@@ -23,10 +23,12 @@ class YamlReader {
   explicit YamlReader(SceneLog* log) : log_(*log) {}
 
   // Sets the fields of `message`, which stands at `path`, from a map.
-  void ReadMessage(const YamlNode& node, const std::string& path, google::protobuf::Message* message);
+  void ReadMessage(const YamlNode& node, const std::string& path,
+                   google::protobuf::Message* message);
 
   // Sets one field, replacing what it held. `path` is of the field itself.
-  void ReadField(const YamlNode& node, const std::string& path, const google::protobuf::FieldDescriptor* field,
+  void ReadField(const YamlNode& node, const std::string& path,
+                 const google::protobuf::FieldDescriptor* field,
                  google::protobuf::Message* message);
 
  private:
@@ -37,9 +39,11 @@ class YamlReader {
   using Entry = std::pair<const YamlNode*, const YamlNode*>;
 
   std::vector<Entry> CollectEntries(const YamlNode& map, const std::string& path);
-  void ReadRepeated(const YamlNode& node, const std::string& path, const Field* field, Message* message);
+  void ReadRepeated(const YamlNode& node, const std::string& path, const Field* field,
+                    Message* message);
   void ReadMap(const YamlNode& node, const std::string& path, const Field* field, Message* message);
-  void ReadItem(const YamlNode& node, const std::string& path, const Field* field, Message* message);
+  void ReadItem(const YamlNode& node, const std::string& path, const Field* field,
+                Message* message);
   void ReadMessageOrList(const YamlNode& node, const std::string& path, Message* message);
   void Mark(const std::string& path, const YamlNode& node, const YamlNode* key);
   void Error(const YamlNode& node, const std::string& path, std::string text);

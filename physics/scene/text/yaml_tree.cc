@@ -28,7 +28,10 @@ std::size_t FindNonText(std::string_view text) {
       ++i;
       continue;
     }
-    const int more = c >= 0xc2 && c < 0xe0 ? 1 : (c & 0xf0) == 0xe0 ? 2 : c >= 0xf0 && c < 0xf5 ? 3 : 0;
+    const int more = c >= 0xc2 && c < 0xe0   ? 1
+                     : (c & 0xf0) == 0xe0    ? 2
+                     : c >= 0xf0 && c < 0xf5 ? 3
+                                             : 0;
     if (more == 0 || i + more >= text.size()) return i;
     unsigned code = more == 1 ? c & 0x1f : more == 2 ? c & 0x0f : c & 0x07;
     for (int k = 1; k <= more; ++k) {

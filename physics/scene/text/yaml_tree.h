@@ -13,12 +13,13 @@ namespace pliant::physics {
 struct YamlNode {
   enum class Kind { kNull, kScalar, kList, kMap };
   Kind kind = Kind::kNull;
-  int line = 1, column = 1;  // from 1
-  bool plain = true;         // scalar without quotes
-  bool flow = false;         // [a, b] or {a: b}
-  std::string text;          // of a scalar
-  std::vector<const YamlNode*> items;                                 // of a list
-  std::vector<std::pair<const YamlNode*, const YamlNode*>> fields;    // of a map, in order, as written
+  int line = 1, column = 1;            // from 1
+  bool plain = true;                   // scalar without quotes
+  bool flow = false;                   // [a, b] or {a: b}
+  std::string text;                    // of a scalar
+  std::vector<const YamlNode*> items;  // of a list
+  std::vector<std::pair<const YamlNode*, const YamlNode*>>
+      fields;  // of a map, in order, as written
 };
 
 // What keeps a text from being one YAML document.

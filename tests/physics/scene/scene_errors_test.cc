@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
 #include "physics/scene/scene.h"
 #include "pliant/v1/scene.pb.h"
 #include "tests/physics/scene/scene_text.h"
@@ -15,61 +16,77 @@ namespace {
 using testing::HasSubstr;
 
 // A sound body for scenes whose fault is elsewhere.
-constexpr char kCube[] = "bodies:\n- name: cube\n  rigid: {motion: FREE, density: 1000, shapes: [{sphere: {radius: 1}}]}\n";
+constexpr char kCube[] =
+    "bodies:\n- name: cube\n  rigid: {motion: FREE, density: 1000, shapes: [{sphere: {radius: "
+    "1}}]}\n";
 
-// A scene of one cube with `shape` as its shape; it begins at column 5 of line 6.
+// A scene of one cube with `shape` as its shape; it begins at column 7 of line 6.
 std::string WithShape(const std::string& shape) {
   return "bodies:\n- name: cube\n  rigid:\n    motion: FIXED\n    shapes:\n    - " + shape + "\n";
 }
 
-// A scene of one deformable ball; `material` begins at column 16 of line 4.
+// A scene of one deformable ball; `material` begins at column 15 of line 4.
 std::string WithMaterial(const std::string& material) {
-  return "bodies:\n- name: ball\n  deformable:\n    material: " + material + "\n    mesh: {sphere: {radius: 1}, edge_length: 1}\n";
+  return "bodies:\n- name: ball\n  deformable:\n    material: " + material +
+         "\n    mesh: {sphere: {radius: 1}, edge_length: 1}\n";
 }
 
 TEST(SceneErrors, SoundScenesSayNothing) {
   EXPECT_EQ(Messages(kCube), "");
   EXPECT_EQ(Messages(WithShape("box: {size: [1, 1, 1]}")), "");
-  EXPECT_EQ(Messages(WithMaterial("{youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}")), "");
+  EXPECT_EQ(Messages(WithMaterial("{youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}")),
+            "");
 }
 
 TEST(SceneErrors, UnknownFieldNamesTheOneMeant) {
   EXPECT_EQ(Messages(std::string("gravty: [0, 0, -9.81]\n") + kCube),
             "s.yaml:1:1: gravty: \"gravty\" is no field of this; did you mean `gravity`?\n");
   EXPECT_EQ(Messages(WithMaterial("{young_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}")),
-            "s.yaml:4:16: bodies[0].deformable.material.young_modulus: \"young_modulus\" is no field of this; did you mean "
+            "s.yaml:4:16: bodies[0].deformable.material.young_modulus: \"young_modulus\" is no "
+            "field of this; did you mean "
             "`youngs_modulus`?\n");
   EXPECT_EQ(Messages(WithShape("{sphere: {radius: 1, colour: red}}")),
-            "s.yaml:6:26: bodies[0].rigid.shapes[0].sphere.colour: \"colour\" is no field of this; expected one of radius\n");
+            "s.yaml:6:28: bodies[0].rigid.shapes[0].sphere.colour: \"colour\" is no field of this; "
+            "expected one of radius\n");
 }
 
 TEST(SceneErrors, UnitIsNoPartOfANumber) {
   EXPECT_EQ(Messages(WithShape("sphere: {radius: 5 cm}")),
-            "s.yaml:6:24: bodies[0].rigid.shapes[0].sphere.radius: \"5 cm\" carries a unit (cm); expected a plain number in metres\n");
+            "s.yaml:6:24: bodies[0].rigid.shapes[0].sphere.radius: \"5 cm\" carries a unit (cm); "
+            "expected a plain number in metres\n");
 }
 
 TEST(SceneErrors, WrongTypeSaysWhatIsThereAndWhatIsExpected) {
   EXPECT_EQ(Messages(WithShape("sphere: {radius: true}")),
-            "s.yaml:6:24: bodies[0].rigid.shapes[0].sphere.radius: \"true\" is a truth value; expected a plain number in metres\n");
+            "s.yaml:6:24: bodies[0].rigid.shapes[0].sphere.radius: \"true\" is a truth value; "
+            "expected a plain number in metres\n");
   EXPECT_EQ(Messages(WithShape("sphere: {radius: \"1\"}")),
-            "s.yaml:6:24: bodies[0].rigid.shapes[0].sphere.radius: \"1\" in quotes is text; expected a plain number in metres\n");
+            "s.yaml:6:24: bodies[0].rigid.shapes[0].sphere.radius: \"1\" in quotes is text; "
+            "expected a plain number in metres\n");
   EXPECT_EQ(Messages(WithShape("sphere: {radius: [1]}")),
-            "s.yaml:6:24: bodies[0].rigid.shapes[0].sphere.radius: \"[1]\" is a list; expected a plain number in metres\n");
+            "s.yaml:6:24: bodies[0].rigid.shapes[0].sphere.radius: \"[1]\" is a list; expected a "
+            "plain number in metres\n");
   EXPECT_EQ(Messages(WithShape("box: {size: 1}")),
-            "s.yaml:6:19: bodies[0].rigid.shapes[0].box.size: \"1\" is one value; expected a list of numbers in metres\n");
+            "s.yaml:6:19: bodies[0].rigid.shapes[0].box.size: \"1\" is one value; expected a list "
+            "of numbers in metres\n");
   EXPECT_EQ(Messages(std::string("method: convex\n") + kCube),
-            "s.yaml:1:9: method: \"convex\" is one value; expected a map of convex, corrective, nonsmooth, smooth. Write "
+            "s.yaml:1:9: method: \"convex\" is one value; expected a map of convex, corrective, "
+            "nonsmooth, smooth. Write "
             "{convex: {}}\n");
-  EXPECT_EQ(Messages(WithShape("{sphere: }")),
-            "s.yaml:6:8: bodies[0].rigid.shapes[0].sphere: has no value; expected a map of radius\n");
+  EXPECT_EQ(
+      Messages(WithShape("{sphere: }")),
+      "s.yaml:6:8: bodies[0].rigid.shapes[0].sphere: has no value; expected a map of radius\n");
 }
 
 TEST(SceneErrors, OnlyPlainDecimalNumbersAreRead) {
   const auto why = [](const std::string& number) {
     const std::string all = Messages("time_step: " + number + "\n" + kCube);
-    const std::string head = "s.yaml:1:12: time_step: \"" + number + "\" ", tail = "; expected a plain number in seconds\n";
+    const std::string head = "s.yaml:1:12: time_step: \"" + number + "\" ",
+                      tail = "; expected a plain number in seconds\n";
     EXPECT_TRUE(all.starts_with(head) && all.ends_with(tail)) << all;
-    return all.size() < head.size() + tail.size() ? all : all.substr(head.size(), all.size() - head.size() - tail.size());
+    return all.size() < head.size() + tail.size()
+               ? all
+               : all.substr(head.size(), all.size() - head.size() - tail.size());
   };
   EXPECT_EQ(why("0x10"), "is not decimal");
   EXPECT_EQ(why("0o17"), "is not decimal");
@@ -87,67 +104,90 @@ TEST(SceneErrors, OnlyPlainDecimalNumbersAreRead) {
 
 TEST(SceneErrors, NanIsRefusedInAFileAndInAMessageAlike) {
   EXPECT_EQ(Messages(WithShape("{pose: {position: [0, .nan, 0]}, sphere: {radius: 1}}")),
-            "s.yaml:6:29: bodies[0].rigid.shapes[0].pose.position[1]: \".nan\" is not finite; expected a plain number in metres\n");
+            "s.yaml:6:29: bodies[0].rigid.shapes[0].pose.position[1]: \".nan\" is not finite; "
+            "expected a plain number in metres\n");
   v1::Scene scene;
   v1::Body* body = scene.add_bodies();
   body->set_name("cube");
   body->mutable_rigid()->set_motion(v1::RigidBody::MOTION_FIXED);
-  body->mutable_rigid()->add_shapes()->mutable_sphere()->set_radius(std::numeric_limits<double>::quiet_NaN());
+  body->mutable_rigid()->add_shapes()->mutable_sphere()->set_radius(
+      std::numeric_limits<double>::quiet_NaN());
   EXPECT_EQ(Messages(LoadScene(scene, "request")),
-            "request: bodies[0].rigid.shapes[0].sphere.radius: \"nan\" is not finite; expected a plain number in metres\n");
+            "request: bodies[0].rigid.shapes[0].sphere.radius: \"nan\" is not finite; expected a "
+            "plain number in metres\n");
 }
 
 TEST(SceneErrors, DensityHasToBePositive) {
   const auto scene = [](const std::string& density) {
-    return "bodies:\n- name: cube\n  rigid:\n    motion: FREE\n    density: " + density + "\n    shapes: [{sphere: {radius: 1}}]\n";
+    return "bodies:\n- name: cube\n  rigid:\n    motion: FREE\n    density: " + density +
+           "\n    shapes: [{sphere: {radius: 1}}]\n";
   };
   EXPECT_EQ(Messages(scene("-1000")),
-            "s.yaml:5:14: bodies[0].rigid.density: -1000 is not allowed; expected a positive density in kg/m³\n");
-  EXPECT_EQ(Messages(scene("0")), "s.yaml:5:14: bodies[0].rigid.density: 0 is not allowed; expected a positive density in kg/m³\n");
+            "s.yaml:5:14: bodies[0].rigid.density: -1000 is not allowed; expected a positive "
+            "density in kg/m³\n");
+  EXPECT_EQ(Messages(scene("0")),
+            "s.yaml:5:14: bodies[0].rigid.density: 0 is not allowed; expected a positive density "
+            "in kg/m³\n");
   EXPECT_EQ(Messages(WithMaterial("{youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: -1}")),
-            "s.yaml:4:70: bodies[0].deformable.material.density: -1 is not allowed; expected a positive density in kg/m³\n");
+            "s.yaml:4:69: bodies[0].deformable.material.density: -1 is not allowed; expected a "
+            "positive density in kg/m³\n");
 }
 
 TEST(SceneErrors, YoungsModulusHasToBePositive) {
   for (const char* value : {"0", "-1000"}) {
-    EXPECT_EQ(Messages(WithMaterial(std::string("{youngs_modulus: ") + value + ", poissons_ratio: 0.4, density: 1000}")),
-              std::string("s.yaml:4:33: bodies[0].deformable.material.youngs_modulus: ") + value +
+    EXPECT_EQ(Messages(WithMaterial(std::string("{youngs_modulus: ") + value +
+                                    ", poissons_ratio: 0.4, density: 1000}")),
+              std::string("s.yaml:4:32: bodies[0].deformable.material.youngs_modulus: ") + value +
                   " is not allowed; expected a positive modulus in pascals\n");
   }
 }
 
 TEST(SceneErrors, PoissonsRatioLiesBetweenMinusOneAndOneHalf) {
   EXPECT_EQ(Messages(WithMaterial("{youngs_modulus: 1.0e5, poissons_ratio: 0.5, density: 1000}")),
-            "s.yaml:4:56: bodies[0].deformable.material.poissons_ratio: 0.5 is not allowed; expected a number in (-1, 0.5). "
+            "s.yaml:4:55: bodies[0].deformable.material.poissons_ratio: 0.5 is not allowed; "
+            "expected a number in (-1, 0.5). "
             "A nearly incompressible body: use 0.49\n");
   EXPECT_EQ(Messages(WithMaterial("{youngs_modulus: 1.0e5, poissons_ratio: -1, density: 1000}")),
-            "s.yaml:4:56: bodies[0].deformable.material.poissons_ratio: -1 is not allowed; expected a number in (-1, 0.5)\n");
-  EXPECT_EQ(Messages(WithMaterial("{youngs_modulus: 1.0e5, poissons_ratio: -0.999, density: 1000}")), "");
+            "s.yaml:4:55: bodies[0].deformable.material.poissons_ratio: -1 is not allowed; "
+            "expected a number in (-1, 0.5)\n");
+  EXPECT_EQ(
+      Messages(WithMaterial("{youngs_modulus: 1.0e5, poissons_ratio: -0.999, density: 1000}")), "");
 }
 
 TEST(SceneErrors, StepHasToBePositiveAndShort) {
-  const auto scene = [](const std::string& step) { return "name: s\ntime_step: " + step + "\n" + kCube; };
-  EXPECT_EQ(Messages(scene("-0.005")), "s.yaml:2:12: time_step: -0.005 is not allowed; expected a positive number of seconds\n");
-  EXPECT_EQ(Messages(scene("0")), "s.yaml:2:12: time_step: 0 is not allowed; expected a positive number of seconds\n");
+  const auto scene = [](const std::string& step) {
+    return "name: s\ntime_step: " + step + "\n" + kCube;
+  };
+  EXPECT_EQ(
+      Messages(scene("-0.005")),
+      "s.yaml:2:12: time_step: -0.005 is not allowed; expected a positive number of seconds\n");
+  EXPECT_EQ(Messages(scene("0")),
+            "s.yaml:2:12: time_step: 0 is not allowed; expected a positive number of seconds\n");
   EXPECT_EQ(Messages(scene("5")),
-            "s.yaml:2:12: time_step: 5 is not allowed; expected a number of seconds of at most 1. Is the unit right?\n");
+            "s.yaml:2:12: time_step: 5 is not allowed; expected a number of seconds of at most 1. "
+            "Is the unit right?\n");
   EXPECT_EQ(Messages(scene("0.5")),
-            "s.yaml:2:12: warning: time_step: 0.5 s is long: contact will be coarse. Most scenes use 0.001 to 0.02\n");
+            "s.yaml:2:12: warning: time_step: 0.5 s is long: contact will be coarse. Most scenes "
+            "use 0.001 to 0.02\n");
   EXPECT_TRUE(LoadSceneYaml(scene("0.5"), "s.yaml").ok());
 }
 
 TEST(SceneErrors, BodiesWithTheSameNameAreTold) {
-  EXPECT_EQ(Messages(std::string(kCube) + "- name: cube\n  rigid: {motion: FIXED, shapes: [{half_space: {}}]}\n"),
-            "s.yaml:4:9: bodies[1].name: \"cube\" is the name of bodies[0] too; expected a name of its own\n");
+  EXPECT_EQ(Messages(std::string(kCube) +
+                     "- name: cube\n  rigid: {motion: FIXED, shapes: [{half_space: {}}]}\n"),
+            "s.yaml:4:9: bodies[1].name: \"cube\" is the name of bodies[0] too; expected a name of "
+            "its own\n");
 }
 
 TEST(SceneErrors, NamesAreGivenAndPlain) {
   EXPECT_EQ(Messages("bodies: [{rigid: {motion: FIXED, shapes: [{half_space: {}}]}}]"),
             "s.yaml:1:10: bodies[0].name: is missing; expected a name\n");
   EXPECT_EQ(Messages("bodies: [{name: a/b, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}]"),
-            "s.yaml:1:17: bodies[0].name: \"a/b\" holds a '/', which parts a robot from its link; expected a name without it\n");
-  EXPECT_EQ(Messages("bodies: [{name: world, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}]"),
-            "s.yaml:1:17: bodies[0].name: \"world\" is the name of the world itself; expected another\n");
+            "s.yaml:1:17: bodies[0].name: \"a/b\" holds a '/', which parts a robot from its link; "
+            "expected a name without it\n");
+  EXPECT_EQ(
+      Messages("bodies: [{name: world, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}]"),
+      "s.yaml:1:17: bodies[0].name: \"world\" is the name of the world itself; expected another\n");
 }
 
 TEST(SceneErrors, KeyGivenTwiceNamesBothLines) {
@@ -157,190 +197,252 @@ TEST(SceneErrors, KeyGivenTwiceNamesBothLines) {
 
 TEST(SceneErrors, OfAChoiceOneMemberIsGiven) {
   EXPECT_EQ(Messages(WithShape("{sphere: {radius: 1}, box: {size: [1, 1, 1]}}")),
-            "s.yaml:6:29: bodies[0].rigid.shapes[0].box: stands beside `sphere`; expected only one of box, sphere, capsule, "
+            "s.yaml:6:29: bodies[0].rigid.shapes[0].box: stands beside `sphere`; expected only one "
+            "of box, sphere, capsule, "
             "cylinder, ellipsoid, half_space or mesh\n");
   EXPECT_EQ(Messages(WithShape("{friction: 0.5}")),
-            "s.yaml:6:7: bodies[0].rigid.shapes[0]: has no geometry; expected box, sphere, capsule, cylinder, ellipsoid, "
+            "s.yaml:6:7: bodies[0].rigid.shapes[0]: has no geometry; expected box, sphere, "
+            "capsule, cylinder, ellipsoid, "
             "half_space or mesh\n");
 }
 
 TEST(SceneErrors, EnumValuesAreInCapitals) {
-  EXPECT_EQ(Messages("bodies:\n- name: a\n  rigid: {motion: Free, density: 1, shapes: [{sphere: {radius: 1}}]}\n"),
-            "s.yaml:3:19: bodies[0].rigid.motion: \"Free\" is no choice (did you mean FREE?); expected FIXED, KINEMATIC or FREE\n");
+  EXPECT_EQ(Messages("bodies:\n- name: a\n  rigid: {motion: Free, density: 1, shapes: [{sphere: "
+                     "{radius: 1}}]}\n"),
+            "s.yaml:3:19: bodies[0].rigid.motion: \"Free\" is no choice (did you mean FREE?); "
+            "expected FIXED, KINEMATIC or FREE\n");
 }
 
 TEST(SceneErrors, SizesAreCountedAndPositive) {
   EXPECT_EQ(Messages(WithShape("box: {size: [1, 1]}")),
-            "s.yaml:6:19: bodies[0].rigid.shapes[0].box.size: 2 numbers are given; expected 3: the full length in metres along x, "
+            "s.yaml:6:19: bodies[0].rigid.shapes[0].box.size: 2 numbers are given; expected 3: the "
+            "full length in metres along x, "
             "y and z\n");
   EXPECT_EQ(Messages(WithShape("box: {size: [1, -1, 1]}")),
-            "s.yaml:6:23: bodies[0].rigid.shapes[0].box.size[1]: -1 is not allowed; expected a positive full length in metres\n");
+            "s.yaml:6:23: bodies[0].rigid.shapes[0].box.size[1]: -1 is not allowed; expected a "
+            "positive full length in metres\n");
   EXPECT_EQ(Messages(WithShape("capsule: {radius: 1}")),
-            "s.yaml:6:16: bodies[0].rigid.shapes[0].capsule.length: is missing; expected a positive length in metres\n");
+            "s.yaml:6:16: bodies[0].rigid.shapes[0].capsule.length: is missing; expected a "
+            "positive length in metres\n");
 }
 
 TEST(SceneErrors, QuaternionOfLengthZeroIsNoRotation) {
   EXPECT_EQ(Messages(WithShape("{pose: {quaternion: [0, 0, 0, 0]}, sphere: {radius: 1}}")),
-            "s.yaml:6:27: bodies[0].rigid.shapes[0].pose.quaternion: a quaternion of length zero is no rotation; expected [w, x, y, "
+            "s.yaml:6:27: bodies[0].rigid.shapes[0].pose.quaternion: a quaternion of length zero "
+            "is no rotation; expected [w, x, y, "
             "z]. No rotation is [1, 0, 0, 0]\n");
 }
 
 TEST(SceneErrors, FreeBodyNeedsAMass) {
-  EXPECT_EQ(Messages("bodies:\n- name: a\n  rigid:\n    motion: FREE\n    shapes: [{sphere: {radius: 1}}]\n"),
-            "s.yaml:3:3: bodies[0].rigid.density: is missing; expected a density in kg/m³, or a mass in kilograms: the body is "
-            "FREE\n");
-  EXPECT_EQ(Messages("bodies: [{name: a, rigid: {motion: FREE, density: 1, shapes: [{half_space: {}}]}}]"),
-            "s.yaml:1:51: bodies[0].rigid.density: cannot be spread over the shapes: they enclose no volume. Give `mass` and "
-            "`inertia`, or a closed shape\n");
-  EXPECT_EQ(Messages("bodies: [{name: a, rigid: {motion: FREE, mass: 1, density: 1, shapes: [{sphere: {radius: 1}}]}}]"),
-            "s.yaml:1:60: bodies[0].rigid.density: stands beside `mass`; expected only one of the two\n");
+  EXPECT_EQ(
+      Messages(
+          "bodies:\n- name: a\n  rigid:\n    motion: FREE\n    shapes: [{sphere: {radius: 1}}]\n"),
+      "s.yaml:3:3: bodies[0].rigid.density: is missing; expected a density in kg/m³, or a mass in "
+      "kilograms: the body is "
+      "FREE\n");
+  EXPECT_EQ(
+      Messages(
+          "bodies: [{name: a, rigid: {motion: FREE, density: 1, shapes: [{half_space: {}}]}}]"),
+      "s.yaml:1:51: bodies[0].rigid.density: cannot be spread over the shapes: they enclose no "
+      "volume. Give `mass` and "
+      "`inertia`, or a closed shape\n");
+  EXPECT_EQ(
+      Messages("bodies: [{name: a, rigid: {motion: FREE, mass: 1, density: 1, shapes: [{sphere: "
+               "{radius: 1}}]}}]"),
+      "s.yaml:1:60: bodies[0].rigid.density: stands beside `mass`; expected only one of the two\n");
 }
 
 TEST(SceneErrors, InertiaHasToBePhysical) {
   const auto scene = [](const std::string& inertia) {
-    return "bodies:\n- name: a\n  rigid:\n    motion: FREE\n    mass: 1\n    inertia: " + inertia + "\n    shapes: [{sphere: {radius: 1}}]\n";
+    return "bodies:\n- name: a\n  rigid:\n    motion: FREE\n    mass: 1\n    inertia: " + inertia +
+           "\n    shapes: [{sphere: {radius: 1}}]\n";
   };
   EXPECT_EQ(Messages(scene("[1, 1, 3, 0, 0, 0]")),
-            "s.yaml:6:14: bodies[0].rigid.inertia: is not physical: one principal moment exceeds the sum of the other two by 1 "
+            "s.yaml:6:14: bodies[0].rigid.inertia: is not physical: one principal moment exceeds "
+            "the sum of the other two by 1 "
             "kg·m²; expected at most their sum. Leave it out to take it from the shapes\n");
   EXPECT_EQ(Messages(scene("[1, 1, 0, 0, 0, 0]")),
-            "s.yaml:6:14: bodies[0].rigid.inertia: is not physical: its smallest principal moment is 0 kg·m²; expected all three "
+            "s.yaml:6:14: bodies[0].rigid.inertia: is not physical: its smallest principal moment "
+            "is 0 kg·m²; expected all three "
             "positive. Leave it out to take it from the shapes\n");
   EXPECT_EQ(Messages(scene("[1, 1]")),
-            "s.yaml:6:14: bodies[0].rigid.inertia: 2 numbers are given; expected 6: ixx, iyy, izz, ixy, ixz and iyz\n");
+            "s.yaml:6:14: bodies[0].rigid.inertia: 2 numbers are given; expected 6: ixx, iyy, izz, "
+            "ixy, ixz and iyz\n");
   EXPECT_EQ(Messages(scene("[1, 1, 2, 0, 0, 0]")), "");
 }
 
 TEST(SceneErrors, TextThatIsNoSceneIsTold) {
   EXPECT_EQ(Messages(""), "s.yaml:1:1: is empty; expected a scene\n");
   EXPECT_EQ(Messages("# nothing\n"), "s.yaml:1:1: is empty; expected a scene\n");
-  EXPECT_EQ(Messages("- a\n- b\n"),
-            "s.yaml:1:1: is a list; expected a scene: a map of gravity, time_step, bodies and so on\n");
-  EXPECT_EQ(Messages("name: x\nbodies: [\n"), "s.yaml:3:1: not YAML: end of sequence flow not found\n");
+  EXPECT_EQ(
+      Messages("- a\n- b\n"),
+      "s.yaml:1:1: is a list; expected a scene: a map of gravity, time_step, bodies and so on\n");
+  EXPECT_EQ(Messages("name: x\nbodies: [\n"),
+            "s.yaml:3:1: not YAML: end of sequence flow not found\n");
   EXPECT_EQ(Messages(std::string("name: x\n\x01", 9)),
             "s.yaml:2:1: byte 0x01 is no text; expected a scene in YAML, encoded as UTF-8\n");
   EXPECT_EQ(Messages(std::string(kCube) + "---\n" + kCube),
-            "s.yaml:5:1: a second document begins here; expected one scene in a file. Remove the `---`\n");
-  EXPECT_EQ(Messages("name: x\n"), "s.yaml:1:1: bodies: is missing; expected a list with at least one body\n");
+            "s.yaml:4:1: a second document begins here; expected one scene in a file. Remove the "
+            "`---`\n");
+  EXPECT_EQ(Messages("name: x\n"),
+            "s.yaml:1:1: bodies: is missing; expected a list with at least one body\n");
 }
 
 TEST(SceneErrors, TextBeyondTheLimitIsRefused) {
   SceneOptions options;
   options.limits.max_text_bytes = 10;
-  EXPECT_EQ(Messages("name: abcdef\n", options), "s.yaml: has 13 bytes; expected at most 10. Put meshes into files of their own\n");
+  EXPECT_EQ(Messages("name: abcdef\n", options),
+            "s.yaml: has 13 bytes; expected at most 10. Put meshes into files of their own\n");
 }
 
 TEST(SceneErrors, AliasesCannotExpandWithoutEnd) {
-  std::string bomb = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
-  EXPECT_THAT(Messages("bodies: &a [*a]\n"), HasSubstr("s.yaml:1:13: an alias names a value that contains it"));
-  // ten levels of ten poses each would be 10¹⁰ bodies
+  EXPECT_THAT(Messages("bodies: &a [*a]\n"),
+              HasSubstr("s.yaml:1:13: an alias names a value that contains it"));
+  // ten levels of ten merges each would be 10¹⁰ names
   std::string yaml = "x0: &x0 {name: a}\n";
   for (int i = 1; i <= 10; ++i) {
-    yaml += "x" + std::to_string(i) + ": &x" + std::to_string(i) + " {<<: [";
-    for (int k = 0; k < 10; ++k) yaml += "*x" + std::to_string(i - 1) + (k < 9 ? ", " : "");
-    yaml += "]}\n";
+    absl::StrAppend(&yaml, "x", i, ": &x", i, " {<<: [");
+    for (int k = 0; k < 10; ++k) absl::StrAppend(&yaml, k > 0 ? ", " : "", "*x", i - 1);
+    absl::StrAppend(&yaml, "]}\n");
   }
-  EXPECT_THAT(Messages(yaml + "bodies: [*x10]\n"), HasSubstr("aliases expand to more than 1000000 values"));
+  EXPECT_THAT(Messages(yaml + "bodies: [*x10]\n"),
+              HasSubstr("aliases expand to more than 1000000 values"));
 }
 
 TEST(SceneErrors, DeepNestingIsRefused) {
-  EXPECT_THAT(Messages("bodies: " + std::string(500, '[')), HasSubstr("nested more than 64 deep; no scene is"));
+  EXPECT_THAT(Messages("bodies: " + std::string(500, '[')),
+              HasSubstr("nested more than 64 deep; no scene is"));
   EXPECT_THAT(Messages("bodies: " + std::string(100'000, '[')), HasSubstr("s.yaml:1:"));
 }
 
 TEST(SceneErrors, WhatThisVersionLacksIsRefusedByName) {
   const auto line = [](const std::string& yaml) { return Messages(yaml + kCube); };
   EXPECT_EQ(line("method: {nonsmooth: {ncp: FISCHER_BURMEISTER}}\n"),
-            "s.yaml:1:21: method.nonsmooth: The nonsmooth method is not in this version yet. Use convex or corrective\n");
+            "s.yaml:1:21: method.nonsmooth: The nonsmooth method is not in this version yet. Use "
+            "convex or corrective\n");
   EXPECT_EQ(line("method: {smooth: {}}\n"),
-            "s.yaml:1:18: method.smooth: The smooth method is not in this version yet. Use convex or corrective\n");
+            "s.yaml:1:18: method.smooth: The smooth method is not in this version yet. Use convex "
+            "or corrective\n");
   EXPECT_EQ(line("method: {convex: {model: LAGGED}}\n"),
             "s.yaml:1:26: method.convex.model: LAGGED is not in this version yet. Use SAP\n");
   EXPECT_EQ(line("method: {corrective: {scheme: FAST}}\n"),
-            "s.yaml:1:31: method.corrective.scheme: FAST is not in this version yet. Use SINGLE, one pass of projected "
+            "s.yaml:1:31: method.corrective.scheme: FAST is not in this version yet. Use SINGLE, "
+            "one pass of projected "
             "Gauss–Seidel\n");
   EXPECT_EQ(line("method: {corrective: {directions: SWEEP}}\n"),
-            "s.yaml:1:35: method.corrective.directions: A choice of directions is not in this version yet. Leave it out\n");
+            "s.yaml:1:35: method.corrective.directions: A choice of directions is not in this "
+            "version yet. Leave it out\n");
   EXPECT_EQ(line("contact: {anchored: true}\n"),
-            "s.yaml:1:21: contact.anchored: Anchored friction is not in this version yet. Leave it out or say false\n");
+            "s.yaml:1:21: contact.anchored: Anchored friction is not in this version yet. Leave it "
+            "out or say false\n");
   EXPECT_EQ(line("robots: [{name: arm, file: arm.urdf}]\n"),
-            "s.yaml:1:10: robots[0]: A robot is not in this version yet. Remove it; rigid and deformable bodies are there\n");
+            "s.yaml:1:10: robots[0]: A robot is not in this version yet. Remove it; rigid and "
+            "deformable bodies are there\n");
   EXPECT_EQ(line("constraints: [{name: w, weld: {a: cube, b: cube}}]\n"),
-            "s.yaml:1:15: constraints[0]: A constraint is not in this version yet. Remove it; `attachments` of a deformable body "
+            "s.yaml:1:15: constraints[0]: A constraint is not in this version yet. Remove it; "
+            "`attachments` of a deformable body "
             "are there\n");
-  EXPECT_EQ(line("cameras: []\n"), "s.yaml:1:1: cameras: is reserved: this version does not have it yet. Remove it\n");
-  EXPECT_EQ(Messages(WithMaterial("{model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}")),
-            "s.yaml:4:24: bodies[0].deformable.material.model: NEO_HOOKEAN is not in this version yet. Use LINEAR_COROTATIONAL or "
+  EXPECT_EQ(line("cameras: []\n"),
+            "s.yaml:1:1: cameras: is reserved: this version does not have it yet. Remove it\n");
+  EXPECT_EQ(Messages(WithMaterial(
+                "{model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}")),
+            "s.yaml:4:23: bodies[0].deformable.material.model: NEO_HOOKEAN is not in this version "
+            "yet. Use LINEAR_COROTATIONAL or "
             "LINEAR\n");
-  EXPECT_EQ(Messages("bodies:\n- name: a\n  shell: {}\n"),
-            "s.yaml:3:3: bodies[0].shell: is reserved: this version does not have it yet. Remove it\n");
+  EXPECT_EQ(
+      Messages("bodies:\n- name: a\n  shell: {}\n"),
+      "s.yaml:3:3: bodies[0].shell: is reserved: this version does not have it yet. Remove it\n");
 }
 
 TEST(SceneErrors, NamesThatMeanNothingAreTold) {
-  EXPECT_EQ(Messages(std::string(kCube) + "probes: [{name: p, position: {body: cub}}]\n"),
-            "s.yaml:4:37: probes[0].position.body: no body is called \"cub\"; did you mean `cube`?\n");
+  EXPECT_EQ(
+      Messages(std::string(kCube) + "probes: [{name: p, position: {body: cub}}]\n"),
+      "s.yaml:4:37: probes[0].position.body: no body is called \"cub\"; did you mean `cube`?\n");
   EXPECT_EQ(Messages(std::string(kCube) + "probes: [{name: p, position: {body: arm/hand}}]\n"),
-            "s.yaml:4:37: probes[0].position.body: \"arm/hand\" names a link of a robot, and robots are not in this version yet\n");
+            "s.yaml:4:37: probes[0].position.body: \"arm/hand\" names a link of a robot, and "
+            "robots are not in this version yet\n");
   EXPECT_EQ(Messages(std::string(kCube) + "pairs: [{bodies: [cube], friction: 1}]\n"),
             "s.yaml:4:18: pairs[0].bodies: 1 name is given; expected 2: of bodies or groups\n");
 }
 
 TEST(SceneErrors, ScriptsAreCheckedAgainstTheirBody) {
-  const auto script = [](const std::string& entry) { return Messages(std::string(kCube) + "script: [" + entry + "]\n"); };
+  const auto script = [](const std::string& entry) {
+    return Messages(std::string(kCube) + "script: [" + entry + "]\n");
+  };
   EXPECT_EQ(script("{target: {pose: cube}, times: [0], values: [[0, 0, 0]]}"),
             "s.yaml:4:26: script[0].target.pose: \"cube\" is FREE; expected a KINEMATIC body\n");
-  EXPECT_EQ(script("{target: {force: cube}, times: [0, 1, 0.5], values: [[0, 0, 0], [0, 0, 0], [0, 0, 0]]}"),
-            "s.yaml:4:48: script[0].times[2]: 0.5 comes after 1; expected times that do not decrease\n");
+  EXPECT_EQ(
+      script(
+          "{target: {force: cube}, times: [0, 1, 0.5], values: [[0, 0, 0], [0, 0, 0], [0, 0, 0]]}"),
+      "s.yaml:4:48: script[0].times[2]: 0.5 comes after 1; expected times that do not decrease\n");
   EXPECT_EQ(script("{target: {force: cube}, times: [0, 1], values: [[0, 0, 0]]}"),
             "s.yaml:4:57: script[0].values: 1 entry is given for 2 times; expected one for each\n");
-  EXPECT_EQ(script("{target: {force: cube}, times: [0], values: [[0, 0]]}"),
-            "s.yaml:4:55: script[0].values[0]: 2 numbers are given; expected 3, along x, y and z\n");
+  EXPECT_EQ(
+      script("{target: {force: cube}, times: [0], values: [[0, 0]]}"),
+      "s.yaml:4:55: script[0].values[0]: 2 numbers are given; expected 3, along x, y and z\n");
   EXPECT_EQ(script("{target: {force: cube, vertex: 0}, times: [0], values: [[0, 0, 0]]}"),
-            "s.yaml:4:41: script[0].target.vertex: \"cube\" is rigid and has no vertices. Name a `point` in its frame instead\n");
+            "s.yaml:4:41: script[0].target.vertex: \"cube\" is rigid and has no vertices. Name a "
+            "`point` in its frame instead\n");
 }
 
 TEST(SceneErrors, ProbesAreCheckedAgainstTheirBody) {
-  const auto probe = [](const std::string& entry) { return Messages(std::string(kCube) + "probes: [" + entry + "]\n"); };
+  const auto probe = [](const std::string& entry) {
+    return Messages(std::string(kCube) + "probes: [" + entry + "]\n");
+  };
   EXPECT_EQ(probe("{name: \"a,b\", energy: {}}"),
-            "s.yaml:4:17: probes[0].name: \"a,b\" holds a comma or a quote, which part columns of a table; expected a name "
+            "s.yaml:4:17: probes[0].name: \"a,b\" holds a comma or a quote, which part columns of "
+            "a table; expected a name "
             "without\n");
   EXPECT_EQ(probe("{name: a, energy: {}}, {name: a, momentum: {}}"),
-            "s.yaml:4:40: probes[1].name: \"a\" is the name of probes[0] too; expected a name of its own\n");
+            "s.yaml:4:40: probes[1].name: \"a\" is the name of probes[0] too; expected a name of "
+            "its own\n");
   EXPECT_EQ(probe("{name: a, volume: {body: cube}}"),
             "s.yaml:4:35: probes[0].volume.body: \"cube\" is rigid; expected a deformable body\n");
-  EXPECT_EQ(probe("{name: a, energy: {}, rate: 0}"), "s.yaml:4:38: probes[0].rate: 0 is not allowed; expected a positive rate in hertz\n");
+  EXPECT_EQ(probe("{name: a, energy: {}, rate: 0}"),
+            "s.yaml:4:38: probes[0].rate: 0 is not allowed; expected a positive rate in hertz\n");
   EXPECT_EQ(probe("{name: a, reaction: {joint: arm/j}}"),
-            "s.yaml:4:30: probes[0].reaction: Reactions of joints and constraints are not in this version yet. Remove it\n");
+            "s.yaml:4:30: probes[0].reaction: Reactions of joints and constraints are not in this "
+            "version yet. Remove it\n");
 }
 
 TEST(SceneErrors, AttachmentsHoldSomethingToSomethingStill) {
   const auto attach = [](const std::string& attachment) {
     return Messages("bodies:\n- name: b\n  deformable:\n    attachments: [" + attachment +
-                    "]\n    mesh: {box: {size: [2, 2, 2]}, edge_length: 1}\n    material: {youngs_modulus: 1.0e5, poissons_ratio: 0, "
-                    "density: 1}\n- name: free\n  rigid: {motion: FREE, mass: 1, shapes: [{sphere: {radius: 1}}]}\n");
+                    "]\n    mesh: {box: {size: [2, 2, 2]}, edge_length: 1}\n    material: "
+                    "{youngs_modulus: 1.0e5, poissons_ratio: 0, "
+                    "density: 1}\n- name: free\n  rigid: {motion: FREE, mass: 1, shapes: [{sphere: "
+                    "{radius: 1}}]}\n");
   };
   EXPECT_EQ(attach("{to: world, within: {box: {size: [1, 1, 1], pose: {position: [5, 0, 0]}}}}"),
-            "s.yaml:4:31: bodies[0].deformable.attachments[0].within: holds no vertex; expected some: the body reaches from [-1, "
+            "s.yaml:4:39: bodies[0].deformable.attachments[0].within: holds no vertex; expected "
+            "some: the body reaches from [-1, "
             "-1, -1] to [1, 1, 1] in its frame\n");
   EXPECT_EQ(attach("{to: free, vertices: [0]}"),
-            "s.yaml:4:24: bodies[0].deformable.attachments[0].to: \"free\" is FREE, and an attachment to it is not in this version "
+            "s.yaml:4:24: bodies[0].deformable.attachments[0].to: \"free\" is FREE, and an "
+            "attachment to it is not in this version "
             "yet. Use `world` or a FIXED or KINEMATIC body\n");
   EXPECT_EQ(attach("{to: world, vertices: [27]}"),
-            "s.yaml:4:42: bodies[0].deformable.attachments[0].vertices[0]: 27 is no vertex of \"b\"; expected a number from 0 to "
+            "s.yaml:4:42: bodies[0].deformable.attachments[0].vertices[0]: 27 is no vertex of "
+            "\"b\"; expected a number from 0 to "
             "26\n");
   EXPECT_EQ(attach("{to: world, within: {box: {size: [3, 3, 3]}}}"),
-            "s.yaml:4:18: bodies[0].deformable.attachments: hold every vertex, so nothing can deform. Select fewer, or make the "
+            "s.yaml:4:18: bodies[0].deformable.attachments: hold every vertex, so nothing can "
+            "deform. Select fewer, or make the "
             "body rigid\n");
 }
 
 TEST(SceneErrors, AllAreReportedInTheOrderOfTheText) {
-  EXPECT_EQ(Messages("gravty: 1\ntime_step: -1\nbodies:\n- name: a\n  rigid: {motion: FIXED, shapes: [{sphere: {radius: 5 cm}}]}\n"
-                     "- name: a\n  rigid: {motion: FIXED, shapes: [{sphere: {radius: 0}}]}\n"),
-            "s.yaml:1:1: gravty: \"gravty\" is no field of this; did you mean `gravity`?\n"
-            "s.yaml:2:12: time_step: -1 is not allowed; expected a positive number of seconds\n"
-            "s.yaml:5:53: bodies[0].rigid.shapes[0].sphere.radius: \"5 cm\" carries a unit (cm); expected a plain number in metres\n"
-            "s.yaml:6:9: bodies[1].name: \"a\" is the name of bodies[0] too; expected a name of its own\n"
-            "s.yaml:7:53: bodies[1].rigid.shapes[0].sphere.radius: 0 is not allowed; expected a positive radius in metres\n");
+  EXPECT_EQ(
+      Messages("gravty: 1\ntime_step: -1\nbodies:\n- name: a\n  rigid: {motion: FIXED, shapes: "
+               "[{sphere: {radius: 5 cm}}]}\n"
+               "- name: a\n  rigid: {motion: FIXED, shapes: [{sphere: {radius: 0}}]}\n"),
+      "s.yaml:1:1: gravty: \"gravty\" is no field of this; did you mean `gravity`?\n"
+      "s.yaml:2:12: time_step: -1 is not allowed; expected a positive number of seconds\n"
+      "s.yaml:5:53: bodies[0].rigid.shapes[0].sphere.radius: \"5 cm\" carries a unit (cm); "
+      "expected a plain number in metres\n"
+      "s.yaml:6:9: bodies[1].name: \"a\" is the name of bodies[0] too; expected a name of its own\n"
+      "s.yaml:7:53: bodies[1].rigid.shapes[0].sphere.radius: 0 is not allowed; expected a positive "
+      "radius in metres\n");
 }
 
 TEST(SceneErrors, AMessageSaysTheSameAsAFileWithoutLines) {
@@ -355,14 +457,19 @@ TEST(SceneErrors, AMessageSaysTheSameAsAFileWithoutLines) {
   material->set_density(1000);
   EXPECT_EQ(Messages(LoadScene(scene, "request")),
             "request: time_step: -0.005 is not allowed; expected a positive number of seconds\n"
-            "request: bodies[0].deformable.material.poissons_ratio: 0.5 is not allowed; expected a number in (-1, 0.5). A nearly "
+            "request: bodies[0].deformable.material.poissons_ratio: 0.5 is not allowed; expected a "
+            "number in (-1, 0.5). A nearly "
             "incompressible body: use 0.49\n");
-  const SceneResult file = LoadSceneYaml(
-      "time_step: -0.005\n" + WithMaterial("{youngs_modulus: 1.0e5, poissons_ratio: 0.5, density: 1000}"), "request");
-  EXPECT_EQ(Messages(file),
-            "request:1:12: time_step: -0.005 is not allowed; expected a positive number of seconds\n"
-            "request:5:56: bodies[0].deformable.material.poissons_ratio: 0.5 is not allowed; expected a number in (-1, 0.5). A "
-            "nearly incompressible body: use 0.49\n");
+  const SceneResult file =
+      LoadSceneYaml("time_step: -0.005\n" +
+                        WithMaterial("{youngs_modulus: 1.0e5, poissons_ratio: 0.5, density: 1000}"),
+                    "request");
+  EXPECT_EQ(
+      Messages(file),
+      "request:1:12: time_step: -0.005 is not allowed; expected a positive number of seconds\n"
+      "request:5:55: bodies[0].deformable.material.poissons_ratio: 0.5 is not allowed; expected a "
+      "number in (-1, 0.5). A "
+      "nearly incompressible body: use 0.49\n");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
 #include "physics/scene/scene.h"
 #include "pliant/v1/scene.pb.h"
 #include "tests/physics/scene/scene_text.h"
@@ -74,7 +75,8 @@ TEST(SceneModel, WorldMethodAndContactAreTakenOver) {
 }
 
 TEST(SceneModel, WithoutAWordTheDefaultsHold) {
-  const auto model = Load("bodies: [{name: a, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}]");
+  const auto model =
+      Load("bodies: [{name: a, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}]");
   ASSERT_TRUE(model);
   EXPECT_EQ(model->name, "s");
   EXPECT_EQ(model->gravity, Eigen::Vector3d(0, 0, -9.81));
@@ -106,7 +108,8 @@ TEST(SceneModel, PosesAreOfTheFrameAndRotationsAreNormalised) {
   const auto model = Load(kScene);
   ASSERT_TRUE(model);
   // 90° about y takes z to x
-  EXPECT_LT((model->bodies[0].X_WB.R * Eigen::Vector3d::UnitZ() - Eigen::Vector3d::UnitX()).norm(), 1e-15);
+  EXPECT_LT((model->bodies[0].X_WB.R * Eigen::Vector3d::UnitZ() - Eigen::Vector3d::UnitX()).norm(),
+            1e-15);
   // (2, 0, 0, 2) is 90° about z
   const RigidTransform X = CalcBodyPose(*model, MakeInitialState(*model), 1);
   EXPECT_LT((X.R * Eigen::Vector3d::UnitX() - Eigen::Vector3d::UnitY()).norm(), 1e-15);
@@ -122,7 +125,8 @@ TEST(SceneModel, CentreOfMassAndInertiaComeFromTheShapes) {
   EXPECT_NEAR(block.mass(), 2 * sphere, 1e-12 * sphere);
   // angular momentum about its centre for 1 rad/s about z: two spheres at ±0.75 m
   const State state = MakeInitialState(*model);
-  const Eigen::Matrix<double, 6, 1> p = block.CalcMomentum(model->Positions(state, 0), model->Velocities(state, 0));
+  const Eigen::Matrix<double, 6, 1> p =
+      block.CalcMomentum(model->Positions(state, 0), model->Velocities(state, 0));
   const Eigen::Vector3d center = block.CalcCenterOfMass(model->Positions(state, 0));
   const Eigen::Vector3d spin = p.tail<3>() - center.cross(Eigen::Vector3d(p.head<3>()));
   EXPECT_NEAR(spin.z(), 2 * sphere * (0.4 * 0.01 + 0.75 * 0.75), 1e-9);
@@ -215,14 +219,16 @@ TEST(SceneModel, TheSameSceneAsTextAndAsMessageIsTheSameModel) {
   body->mutable_rigid()->set_mass(2);
   body->mutable_rigid()->add_shapes()->mutable_sphere()->set_radius(0.5);
   const SceneResult message = LoadScene(scene, "request");
-  const auto text = Load("bodies: [{name: a, rigid: {motion: FREE, mass: 2, shapes: [{sphere: {radius: 0.5}}]}}]");
+  const auto text = Load(
+      "bodies: [{name: a, rigid: {motion: FREE, mass: 2, shapes: [{sphere: {radius: 0.5}}]}}]");
   ASSERT_TRUE(message.ok() && text);
   EXPECT_EQ(message.model->hash, text->hash);
   EXPECT_EQ(text->hash.size(), 32u);
 }
 
 TEST(SceneModel, HashCoversWhatAResultDependsOnAndNothingElse) {
-  const std::string scene = "bodies: [{name: a, rigid: {motion: FREE, mass: 2, shapes: [{sphere: {radius: 0.5}}]}}]\n";
+  const std::string scene =
+      "bodies: [{name: a, rigid: {motion: FREE, mass: 2, shapes: [{sphere: {radius: 0.5}}]}}]\n";
   const std::string hash = Load(scene)->hash;
   EXPECT_EQ(Load("name: other\ntime_step: 0.01\ngravity: [0, 0, -9.81]\n" + scene)->hash, hash);
   EXPECT_EQ(Load(scene + "probes: [{name: e, energy: {}}]\n")->hash, hash);
@@ -235,7 +241,8 @@ TEST(SceneModel, HashCoversWhatAResultDependsOnAndNothingElse) {
 
 TEST(SceneOverrides, SetFieldsByNumberAndByName) {
   SceneOptions options;
-  options.overrides = {"time_step=0.002", "bodies[1].rigid.velocity.linear=[0, 0, 1]", "bodies.ball.deformable.material.density=500",
+  options.overrides = {"time_step=0.002", "bodies[1].rigid.velocity.linear=[0, 0, 1]",
+                       "bodies.ball.deformable.material.density=500",
                        "bodies.slope.rigid.shapes[0].friction=0.25", "method.corrective.sweeps=7"};
   const auto model = Load(kScene, options);
   ASSERT_TRUE(model);
@@ -252,8 +259,10 @@ TEST(SceneOverrides, TheMethodOptionChoosesAnotherWithItsDefaults) {
   options.method = "corrective";
   EXPECT_EQ(Load(kScene, options)->method.corrective.sweeps, 50);
   options.method = "convx";
-  EXPECT_EQ(Messages(kScene, options), "--method: method: \"convx\" is no method; expected convex, corrective, nonsmooth or smooth; "
-                                       "did you mean `convex`?\n");
+  EXPECT_EQ(
+      Messages(kScene, options),
+      "--method: method: \"convx\" is no method; expected convex, corrective, nonsmooth or smooth; "
+      "did you mean `convex`?\n");
 }
 
 TEST(SceneOverrides, WhatIsWrongNamesTheFlag) {
@@ -262,15 +271,22 @@ TEST(SceneOverrides, WhatIsWrongNamesTheFlag) {
     options.overrides = {assignment};
     return Messages(kScene, options);
   };
-  EXPECT_EQ(say("time_step=5 ms"), "--set: time_step: \"5 ms\" carries a unit (ms); expected a plain number in seconds\n");
-  EXPECT_EQ(say("time_step=-1"), "--set: time_step: -1 is not allowed; expected a positive number of seconds\n");
-  EXPECT_EQ(say("timestep=1"), "--set: timestep: \"timestep\" is no field of this; did you mean `time_step`?\n");
-  EXPECT_EQ(say("bodies.bal.rigid.mass=1"), "--set: bodies.bal: no entry is called \"bal\"; did you mean `ball`?\n");
-  EXPECT_EQ(say("bodies[9].rigid.mass=1"), "--set: bodies[9]: is no entry; expected a number from 0 to 3\n");
-  EXPECT_EQ(say("bodies.ball.rigid.mass=1"), "--set: bodies[2].rigid: the scene has `deformable` here, not `rigid`\n");
+  EXPECT_EQ(say("time_step=5 ms"),
+            "--set: time_step: \"5 ms\" carries a unit (ms); expected a plain number in seconds\n");
+  EXPECT_EQ(say("time_step=-1"),
+            "--set: time_step: -1 is not allowed; expected a positive number of seconds\n");
+  EXPECT_EQ(say("timestep=1"),
+            "--set: timestep: \"timestep\" is no field of this; did you mean `time_step`?\n");
+  EXPECT_EQ(say("bodies.bal.rigid.mass=1"),
+            "--set: bodies.bal: no entry is called \"bal\"; did you mean `ball`?\n");
+  EXPECT_EQ(say("bodies[9].rigid.mass=1"),
+            "--set: bodies[9]: is no entry; expected a number from 0 to 3\n");
+  EXPECT_EQ(say("bodies.ball.rigid.mass=1"),
+            "--set: bodies[2].rigid: the scene has `deformable` here, not `rigid`\n");
   EXPECT_EQ(say("time_step"), "--set: \"time_step\"; expected field.path=value\n");
   EXPECT_EQ(say("bodies.ball.deformable.material.poissons_ratio=0.5"),
-            "--set: bodies[2].deformable.material.poissons_ratio: 0.5 is not allowed; expected a number in (-1, 0.5). A nearly "
+            "--set: bodies[2].deformable.material.poissons_ratio: 0.5 is not allowed; expected a "
+            "number in (-1, 0.5). A nearly "
             "incompressible body: use 0.49\n");
 }
 
@@ -279,7 +295,8 @@ class SceneFiles : public testing::Test {
  protected:
   void SetUp() override {
     folder_ = std::filesystem::path(testing::TempDir()) /
-              (std::string("scene_files_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+              (std::string("scene_files_") +
+               testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_ / "scene");
   }
@@ -290,50 +307,72 @@ class SceneFiles : public testing::Test {
   }
 
   // messages of a scene in `scene/` that names `file`, without the folder's own name
-  std::string Check(const std::string& file, SceneOptions options = {}, const std::string& more = "") {
-    Write("scene/s.yaml", "bodies:\n- name: b\n  deformable:\n    mesh: {file: " + file + more +
-                              "}\n    material: {youngs_modulus: 1000, poissons_ratio: 0, density: 1}\n");
+  std::string Check(const std::string& file, SceneOptions options = {},
+                    const std::string& more = "") {
+    Write("scene/s.yaml",
+          "bodies:\n- name: b\n  deformable:\n    mesh: {file: " + file + more +
+              "}\n    material: {youngs_modulus: 1000, poissons_ratio: 0, density: 1}\n");
     std::string all = Messages(LoadSceneFile((folder_ / "scene/s.yaml").string(), options));
-    for (std::size_t at; (at = all.find(folder_.string())) != std::string::npos;) all.erase(at, folder_.string().size());
+    for (std::size_t at; (at = all.find(folder_.string())) != std::string::npos;)
+      all.erase(at, folder_.string().size());
     return all;
   }
 
   static std::string Vtk(const std::string& cells, int count) {
-    return "# vtk DataFile Version 3.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 5 double\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n5 5 5\n"
-           "CELLS " + std::to_string(count) + " " + std::to_string(5 * count) + "\n" + cells + "CELL_TYPES " + std::to_string(count) +
-           "\n" + [count] { std::string t; for (int i = 0; i < count; ++i) t += "10\n"; return t; }();
+    return "# vtk DataFile Version 3.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 5 double\n0 0 "
+           "0\n1 0 0\n0 1 0\n0 0 1\n5 5 5\n"
+           "CELLS " +
+           std::to_string(count) + " " + std::to_string(5 * count) + "\n" + cells + "CELL_TYPES " +
+           std::to_string(count) + "\n" + [count] {
+             std::string t;
+             for (int i = 0; i < count; ++i) t += "10\n";
+             return t;
+           }();
   }
 
   std::filesystem::path folder_;
 };
 
 TEST_F(SceneFiles, MissingEmptyAndForeignMeshesAreNamed) {
-  EXPECT_THAT(Check("none.vtk"), testing::AllOf(HasSubstr("/scene/s.yaml:4:18: bodies[0].deformable.mesh.file: "), HasSubstr("none.vtk")));
+  EXPECT_THAT(Check("none.vtk"),
+              testing::AllOf(HasSubstr("/scene/s.yaml:4:18: bodies[0].deformable.mesh.file: "),
+                             HasSubstr("none.vtk")));
   Write("scene/empty.vtk", "");
-  EXPECT_THAT(Check("empty.vtk"), testing::AllOf(HasSubstr("s.yaml:4:18: bodies[0].deformable.mesh.file: "), HasSubstr("empty")));
+  EXPECT_THAT(Check("empty.vtk"),
+              testing::AllOf(HasSubstr("s.yaml:4:18: bodies[0].deformable.mesh.file: "),
+                             HasSubstr("empty")));
   Write("scene/text.vtk", "hello\n");
-  EXPECT_THAT(Check("text.vtk"), testing::AllOf(HasSubstr("s.yaml:4:18: bodies[0].deformable.mesh.file: "), HasSubstr("text.vtk")));
+  EXPECT_THAT(Check("text.vtk"),
+              testing::AllOf(HasSubstr("s.yaml:4:18: bodies[0].deformable.mesh.file: "),
+                             HasSubstr("text.vtk")));
   const std::string whole = Vtk("4 0 1 2 3\n", 1);
   Write("scene/cut.vtk", whole.substr(0, whole.find("CELL_TYPES") - 4));
-  EXPECT_THAT(Check("cut.vtk"), testing::AllOf(HasSubstr("s.yaml:4:18: bodies[0].deformable.mesh.file: "), HasSubstr("cut.vtk")));
+  EXPECT_THAT(Check("cut.vtk"),
+              testing::AllOf(HasSubstr("s.yaml:4:18: bodies[0].deformable.mesh.file: "),
+                             HasSubstr("cut.vtk")));
   Write("scene/whole.vtk", whole);
-  EXPECT_THAT(Check("whole.vtk"), HasSubstr("warning: bodies[0].deformable.mesh.file: has 1 unused vertex (4); left out"));
+  EXPECT_THAT(
+      Check("whole.vtk"),
+      HasSubstr("warning: bodies[0].deformable.mesh.file: has 1 unused vertex (4); left out"));
 }
 
 TEST_F(SceneFiles, BadTetrahedraAreCountedAndNamed) {
   Write("scene/bad.vtk", Vtk("4 0 1 2 3\n4 1 0 2 4\n4 0 1 2 3\n4 0 0 1 2\n", 4));
   const std::string said = Check("bad.vtk");
-  EXPECT_THAT(said, HasSubstr("s.yaml:4:18: bodies[0].deformable.mesh.file: has 1 degenerate tetrahedron (3); expected none. Give the "
+  EXPECT_THAT(said, HasSubstr("s.yaml:4:18: bodies[0].deformable.mesh.file: has 1 degenerate "
+                              "tetrahedron (3); expected none. Give the "
                               "mesh `repair: true`, or mend the file\n"));
   EXPECT_THAT(said, HasSubstr("has 1 duplicate tetrahedron (2); expected none"));
 }
 
 TEST_F(SceneFiles, RepairTurnsInvertedTetrahedra) {
   Write("scene/turned.vtk", Vtk("4 1 0 2 3\n", 1));
-  EXPECT_THAT(Check("turned.vtk"), HasSubstr("has 1 inverted tetrahedron (0); expected none. Give the mesh `repair: true`, or mend the "
+  EXPECT_THAT(Check("turned.vtk"), HasSubstr("has 1 inverted tetrahedron (0); expected none. Give "
+                                             "the mesh `repair: true`, or mend the "
                                              "file\n"));
-  EXPECT_THAT(Check("turned.vtk", {}, ", repair: true"), HasSubstr("warning: bodies[0].deformable.mesh.file: repaired: flipped 1 "
-                                                                   "tetrahedron"));
+  EXPECT_THAT(Check("turned.vtk", {}, ", repair: true"),
+              HasSubstr("warning: bodies[0].deformable.mesh.file: repaired: flipped 1 "
+                        "tetrahedron"));
   SceneOptions repair;
   repair.repair_meshes = true;
   EXPECT_TRUE(LoadSceneFile((folder_ / "scene/s.yaml").string(), repair).ok());
@@ -346,11 +385,13 @@ TEST_F(SceneFiles, AJailIsNotLeftByDotsAbsolutePathsOrLinks) {
   std::filesystem::create_symlink(folder_, folder_ / "scene/up");
   SceneOptions jailed;
   jailed.jail = (folder_ / "scene").string();
-  for (const std::string file : {"../outside.vtk", "x/../../outside.vtk", "link.vtk", "up/outside.vtk"}) {
+  for (const std::string file :
+       {"../outside.vtk", "x/../../outside.vtk", "link.vtk", "up/outside.vtk"}) {
     EXPECT_EQ(Check(file, jailed), "/scene/s.yaml:4:18: bodies[0].deformable.mesh.file: \"" + file +
                                        "\" leaves the scene's folder; expected a path within it\n");
   }
-  EXPECT_THAT(Check((folder_ / "scene/inside.vtk").string(), jailed), HasSubstr("leaves the scene's folder"));
+  EXPECT_THAT(Check((folder_ / "scene/inside.vtk").string(), jailed),
+              HasSubstr("leaves the scene's folder"));
   EXPECT_THAT(Check("inside.vtk", jailed), HasSubstr("warning"));
   // a scene of one's own may name any file
   EXPECT_THAT(Check("../outside.vtk"), HasSubstr("warning"));
@@ -359,8 +400,10 @@ TEST_F(SceneFiles, AJailIsNotLeftByDotsAbsolutePathsOrLinks) {
 TEST_F(SceneFiles, FilesMayBeForbiddenAltogether) {
   SceneOptions options;
   options.allow_files = false;
-  EXPECT_EQ(Check("a.vtk", options), "/scene/s.yaml:4:18: bodies[0].deformable.mesh.file: \"a.vtk\" names a file, and none may be read "
-                                     "here. Use a primitive\n");
+  EXPECT_EQ(Check("a.vtk", options),
+            "/scene/s.yaml:4:18: bodies[0].deformable.mesh.file: \"a.vtk\" names a file, and none "
+            "may be read "
+            "here. Use a primitive\n");
 }
 
 TEST_F(SceneFiles, HashCoversTheBytesOfMeshes) {
@@ -378,8 +421,10 @@ TEST_F(SceneFiles, HashCoversTheBytesOfMeshes) {
 }
 
 TEST_F(SceneFiles, FilesThatAreNoScenesAreNamed) {
-  EXPECT_THAT(Messages(LoadSceneFile((folder_ / "none.yaml").string())), HasSubstr("is not there; expected a scene file"));
-  EXPECT_THAT(Messages(LoadSceneFile(folder_.string())), HasSubstr("is a folder; expected a scene file"));
+  EXPECT_THAT(Messages(LoadSceneFile((folder_ / "none.yaml").string())),
+              HasSubstr("is not there; expected a scene file"));
+  EXPECT_THAT(Messages(LoadSceneFile(folder_.string())),
+              HasSubstr("is a folder; expected a scene file"));
 }
 
 TEST(ShippedScenes, AllAreSoundAndSayNothing) {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+
 #include "physics/scene/scene.h"
 
 namespace pliant::physics {
@@ -11,7 +12,8 @@ namespace pliant::physics {
 // All messages of a scene, a line each, as `check` prints them.
 inline std::string Messages(const SceneResult& result) {
   std::string lines;
-  for (const SceneMessage& message : result.messages) absl::StrAppend(&lines, Format(message), "\n");
+  for (const SceneMessage& message : result.messages)
+    absl::StrAppend(&lines, Format(message), "\n");
   return lines;
 }
 
