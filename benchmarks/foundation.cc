@@ -137,7 +137,7 @@ ordered_json RunFoundation(const std::string& only) {
   };
   add("ball_falls_and_rests", [] { return RunBall("ball_falls_and_rests", "", 0, 3, 0); });
   add("ball_squeezed", [] { return RunBall("ball_squeezed", "", 1.3, 3, 0.065); });
-  add("ball_squeezed_corrective", [] { return RunBall("ball_squeezed_corrective", "corrective", 1.3, 3, 0.065); });
+  add("corrective_ball_squeezed", [] { return RunBall("corrective_ball_squeezed", "corrective", 1.3, 3, 0.065); });
   add("factor_ball_1683_dofs", [] { return RunFactorisation(); });
   return rows;
 }

@@ -6,7 +6,6 @@
 #include "physics/stepping/posed_step.h"
 #include "solvers/corrective/projected_gauss_seidel.h"
 #include "solvers/delassus/delassus.h"
-#include "solvers/linalg/dense.h"
 
 namespace pliant::physics {
 namespace {
@@ -53,14 +52,8 @@ class CorrectiveStepper final : public Stepper {
     const int num_contacts = static_cast<int>(posed_.contacts().size());
     if (num_contacts == 0) return;
 
-    // Cholesky factors of the participants' Schur complements: A⁻¹ seen from the contacts
-    std::vector<std::vector<double>> L;
-    std::vector<solvers::DelassusOperator::Factor> factors;
-    for (const PosedStep::ActiveBlock& active : posed_.active_blocks()) {
-      L.emplace_back(active.A.begin(), active.A.end());
-      solvers::FactorCholesky(active.size, L.back().data(), active.size);
-      factors.push_back({active.size, L.back().data()});
-    }
+    std::vector<solvers::DelassusOperator::Block> blocks;
+    for (const PosedStep::ActiveBlock& active : posed_.active_blocks()) blocks.push_back({active.size, active.A.data()});
     std::vector<std::vector<solvers::DelassusOperator::Entry>> entries(num_contacts);
     std::vector<solvers::CorrectiveContact> contacts(num_contacts);
     for (int c = 0; c < num_contacts; ++c) {
@@ -74,7 +67,7 @@ class CorrectiveStepper final : public Stepper {
       contacts[c] = {contact.gap, posed_.CalcContactVelocity(c, posed_.v_star()), contact.friction,
                      std::isfinite(contact.stiffness) ? 1 / contact.stiffness : 0.0};
     }
-    const solvers::DelassusOperator W(factors, entries);
+    const solvers::DelassusOperator W(blocks, entries);
 
     const CorrectiveOptions& options = model_.method.corrective;
     const solvers::GaussSeidelResult result = SolveProjectedGaussSeidel(
@@ -98,10 +91,8 @@ class CorrectiveStepper final : public Stepper {
         }
       }
     }
-    for (std::size_t b = 0; b < factors.size(); ++b) {
-      double* x = &change[posed_.active_blocks()[b].first];
-      solvers::SolveLower(factors[b].size, factors[b].L, factors[b].size, x);
-      solvers::SolveLowerTransposed(factors[b].size, factors[b].L, factors[b].size, x);
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      W.SolveBlock(static_cast<int>(b), {&change[posed_.active_blocks()[b].first], std::size_t(blocks[b].size)});
     }
     for (std::size_t i = 0; i < change.size(); ++i) (*v_p)[i] += change[i];
     for (int c = 0; c < num_contacts; ++c) {

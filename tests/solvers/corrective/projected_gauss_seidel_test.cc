@@ -19,7 +19,6 @@ struct Fixture {
       Eigen::MatrixXd B(5, 5);
       for (int i = 0; i < 25; ++i) B.data()[i] = uniform(random);
       A.push_back(B * B.transpose() + Eigen::MatrixXd::Identity(5, 5));
-      L.push_back(A[b].llt().matrixL());
     }
     J = Eigen::MatrixXd::Zero(12, 10);
     for (int c = 0; c < 4; ++c) {
@@ -40,7 +39,7 @@ struct Fixture {
       for (int b = 0; b < (c == 3 ? 1 : 2); ++b) entries[c].push_back({b, 1, 3, rows[k++].data()});
     }
   }
-  std::vector<Eigen::MatrixXd> A, L;
+  std::vector<Eigen::MatrixXd> A;
   Eigen::MatrixXd J;
   std::vector<Eigen::Matrix3d> rows;
   std::vector<std::vector<DelassusOperator::Entry>> entries;
@@ -48,7 +47,7 @@ struct Fixture {
 
 TEST(Delassus, EqualsDenseJTimesInverseTimesJTransposed) {
   const Fixture f;
-  const DelassusOperator W({{5, f.L[0].data()}, {5, f.L[1].data()}}, f.entries);
+  const DelassusOperator W({{5, f.A[0].data()}, {5, f.A[1].data()}}, f.entries);
   Eigen::MatrixXd A = Eigen::MatrixXd::Zero(10, 10);
   A.topLeftCorner(5, 5) = f.A[0];
   A.bottomRightCorner(5, 5) = f.A[1];
@@ -62,7 +61,7 @@ TEST(Delassus, EqualsDenseJTimesInverseTimesJTransposed) {
 
 TEST(ProjectedGaussSeidel, ItsSolutionSatisfiesTheContactLaw) {
   const Fixture f;
-  const DelassusOperator W({{5, f.L[0].data()}, {5, f.L[1].data()}}, f.entries);
+  const DelassusOperator W({{5, f.A[0].data()}, {5, f.A[1].data()}}, f.entries);
   std::vector<CorrectiveContact> contacts;
   for (int c = 0; c < 4; ++c) contacts.push_back({0.001 * c, {0.3, -0.2 * c, -1}, 0.4, 0});
   GaussSeidelOptions options;
