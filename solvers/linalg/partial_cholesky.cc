@@ -203,6 +203,22 @@ void ExtendAdd(const Node& child, const double* update, int begin, int end, int 
   }
 }
 
+// Both triangles of a symmetric matrix from the lower one, by tiles: the transposed writes stay in cache.
+void CopySymmetric(int n, const double* lower, double* full) {
+  constexpr int kTile = 16;
+  for (int jb = 0; jb < n; jb += kTile) {
+    for (int ib = jb; ib < n; ib += kTile) {
+      for (int j = jb; j < std::min(jb + kTile, n); ++j) {
+        for (int i = std::max(ib, j); i < std::min(ib + kTile, n); ++i) {
+          const double value = lower[std::size_t(j) * n + i];
+          full[std::size_t(j) * n + i] = value;
+          full[std::size_t(i) * n + j] = value;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 PartialCholesky::PartialCholesky(const BlockPattern* pattern)
@@ -388,13 +404,7 @@ bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> particip
     const auto& child = s.supernodes[c];
     ExtendAdd(child, f.updates.data() + child.update, 0, static_cast<int>(child.rows.size()), 0, root, n);
   }
-  for (int j = 0; j < n; ++j) {
-    for (int i = j; i < n; ++i) {
-      const double value = root[std::size_t(j) * n + i];
-      f.schur[std::size_t(j) * n + i] = value;
-      f.schur[std::size_t(i) * n + j] = value;
-    }
-  }
+  CopySymmetric(n, root, f.schur.data());
   const int failed = FactorCholesky(n, root, n);
   if (failed >= 0) {
     f.failed = s.participants[failed / 3];
