@@ -1,0 +1,134 @@
+#include "server/control/world_control.h"
+
+#include <limits>
+
+#include "gtest/gtest.h"
+#include "tests/server/host/test_scene.h"
+
+namespace pliant::server {
+namespace {
+
+using std::chrono::milliseconds;
+
+const SteadyTime kStart = SteadyTime() + std::chrono::hours(1);
+
+// One world on which time is what the test says.
+class WorldControlTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    v1::AcquireLeaseRequest request;
+    request.set_target("paddle");
+    request.set_client("alice");
+    const auto lease = control_.Acquire(request, now_);
+    ASSERT_TRUE(lease.ok()) << lease.status();
+    lease_ = lease->id;
+  }
+
+  absl::Status Command(std::uint64_t sequence, double speed) {
+    v1::CommandRequest request;
+    request.set_lease_id(lease_);
+    request.set_sequence(sequence);
+    for (const double v : {speed, 0.0, 0.0}) request.mutable_twist()->add_linear(v);
+    return control_.Submit(request, now_);
+  }
+
+  // one step of 10 ms; how far the paddle advances in x, 0 when nothing is commanded
+  double Advance() {
+    const physics::Inputs inputs = control_.Advance(state_, now_);
+    now_ += milliseconds(10);
+    ++state_.step;
+    if (inputs.poses.empty()) return 0;
+    const double moved = inputs.poses[0].X_WB.p.x() - last_;
+    last_ = inputs.poses[0].X_WB.p.x();
+    return moved;
+  }
+
+  std::shared_ptr<const physics::Model> model_ = LoadTestModel();
+  WorldControl control_{model_};
+  physics::State state_ = physics::MakeInitialState(*model_);
+  SteadyTime now_ = kStart;
+  std::string lease_;
+  double last_ = -0.5;  // where the paddle of the scene is
+};
+
+TEST_F(WorldControlTest, NothingIsCommandedUntilSomebodyCommands) {
+  EXPECT_TRUE(control_.Advance(state_, now_).poses.empty());
+}
+
+TEST_F(WorldControlTest, CommandIsHeldForATenthOfASecondThenRampsToRest) {
+  ASSERT_TRUE(Command(1, 0.5).ok());
+  for (int step = 0; step <= 10; ++step) EXPECT_GT(Advance(), 0) << step;
+  EXPECT_NEAR(Advance(), 0.4 * 0.01, 1e-12);  // the ramp: 10 m/s²
+  for (int step = 0; step < 4; ++step) Advance();
+  for (int step = 0; step < 5; ++step) EXPECT_EQ(Advance(), 0);
+}
+
+TEST_F(WorldControlTest, StopRampsToRestAndIsLatched) {
+  ASSERT_TRUE(Command(1, 0.5).ok());
+  for (int step = 0; step < 6; ++step) Advance();
+  control_.Stop();
+  EXPECT_TRUE(control_.Describe(now_).stopped);
+  EXPECT_NEAR(Advance(), 0.4 * 0.01, 1e-12);
+  for (int step = 0; step < 5; ++step) Advance();
+  EXPECT_EQ(Advance(), 0);
+  EXPECT_EQ(Command(2, 0.5).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Advance(), 0);
+
+  // nothing from before the stop is taken up again
+  control_.Resume();
+  EXPECT_EQ(Advance(), 0);
+  EXPECT_TRUE(Command(3, 0.5).ok());
+  EXPECT_GT(Advance(), 0);
+}
+
+TEST_F(WorldControlTest, TakeoverEndsTheMotionOfTheOneBefore) {
+  ASSERT_TRUE(Command(1, 0.5).ok());
+  for (int step = 0; step < 6; ++step) Advance();
+  v1::AcquireLeaseRequest request;
+  request.set_target("paddle");
+  request.set_client("bob");
+  request.set_takeover(true);
+  ASSERT_TRUE(control_.Acquire(request, now_).ok());
+  EXPECT_NEAR(Advance(), 0.4 * 0.01, 1e-12);
+}
+
+TEST_F(WorldControlTest, ResetDropsMotionAndTargets) {
+  ASSERT_TRUE(Command(1, 0.5).ok());
+  Advance();
+  control_.Drop();
+  EXPECT_TRUE(control_.Advance(state_, now_).poses.empty());
+}
+
+TEST_F(WorldControlTest, EchoNamesOwnerSequenceAndStep) {
+  ControlStatus status = control_.Describe(now_);
+  ASSERT_EQ(status.commands.size(), 1u);
+  EXPECT_EQ(status.commands[0].client, "alice");
+  EXPECT_EQ(status.commands[0].target, "paddle");
+  EXPECT_EQ(status.commands[0].sequence, 0u);
+  state_.step = 41;
+  ASSERT_TRUE(Command(9, 0.1).ok());
+  Advance();
+  ASSERT_TRUE(Command(10, 0.1).ok());  // not applied yet
+  status = control_.Describe(now_);
+  EXPECT_EQ(status.commands[0].sequence, 9u);
+  EXPECT_EQ(status.commands[0].applied_step, 42);
+  EXPECT_TRUE(control_.Describe(now_ + milliseconds(1000)).commands.empty());
+}
+
+TEST_F(WorldControlTest, WhatIsNotFiniteOrNotThreeNumbersIsRefused) {
+  EXPECT_EQ(Command(1, std::numeric_limits<double>::quiet_NaN()).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Command(1, std::numeric_limits<double>::infinity()).code(), absl::StatusCode::kInvalidArgument);
+  v1::CommandRequest request;
+  request.set_lease_id(lease_);
+  request.set_sequence(1);
+  EXPECT_EQ(control_.Submit(request, now_).code(), absl::StatusCode::kInvalidArgument);
+  request.mutable_twist()->add_linear(1);
+  EXPECT_EQ(control_.Submit(request, now_).code(), absl::StatusCode::kInvalidArgument);
+  for (const double v : {0.0, 0.0, 0.0}) request.mutable_pose()->add_position(v);
+  for (int i = 0; i < 4; ++i) request.mutable_pose()->add_quaternion(0);
+  EXPECT_EQ(control_.Submit(request, now_).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(control_.Advance(state_, now_).poses.empty());
+}
+
+}  // namespace
+}  // namespace pliant::server

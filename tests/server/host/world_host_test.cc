@@ -1,0 +1,200 @@
+#include "server/host/world_host.h"
+
+#include <future>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "server/host/world_registry.h"
+#include "tests/server/host/test_scene.h"
+
+namespace pliant::server {
+namespace {
+
+using Result = absl::StatusOr<std::shared_ptr<const Published>>;
+
+constexpr std::chrono::seconds kPatience{60};
+
+// commands nothing; may hold the stepping thread up
+class Idle : public StepController {
+ public:
+  explicit Idle(std::shared_future<void> gate = {}) : gate_(std::move(gate)) {}
+  physics::Inputs Advance(const physics::State&, SteadyTime) override {
+    if (gate_.valid()) gate_.wait();
+    return {};
+  }
+  void Drop() override {}
+  ControlStatus Describe(SteadyTime) override { return {}; }
+  std::optional<SteadyTime> CalcNextChange() override { return std::nullopt; }
+
+ private:
+  std::shared_future<void> gate_;
+};
+
+std::unique_ptr<WorldHost> MakeHost(const std::string& yaml = kTestScene, std::shared_future<void> gate = {}) {
+  return std::make_unique<WorldHost>("w", physics::World(LoadTestModel(yaml)), std::make_unique<Idle>(std::move(gate)),
+                                     [] {});
+}
+
+// a Done and what it was called with
+struct Call {
+  std::shared_ptr<std::promise<Result>> promise = std::make_shared<std::promise<Result>>();
+  std::future<Result> future = promise->get_future();
+  WorldHost::Done done() {
+    return [promise = promise](Result result) { promise->set_value(std::move(result)); };
+  }
+  Result Wait() {
+    if (future.wait_for(kPatience) != std::future_status::ready) return absl::DeadlineExceededError("no answer");
+    return future.get();
+  }
+};
+
+Result Step(WorldHost& host, std::int64_t steps, CallLimits limits = {}) {
+  Call call;
+  host.Step(steps, limits, call.done());
+  return call.Wait();
+}
+
+TEST(WorldHost, StepsAsALocalWorldDoes) {
+  const auto host = MakeHost();
+  const Result result = Step(*host, 12);
+  ASSERT_TRUE(result.ok()) << result.status();
+  physics::World local(LoadTestModel());
+  for (int i = 0; i < 12; ++i) ASSERT_TRUE(local.Step().ok());
+  EXPECT_EQ(physics::HashState((*result)->snapshot->state), physics::HashState(local.state()));
+}
+
+TEST(WorldHost, ResetGoesBackAndRaisesTheEpoch) {
+  const auto host = MakeHost();
+  const std::string start = physics::HashState(host->latest()->snapshot->state);
+  ASSERT_TRUE(Step(*host, 3).ok());
+  Call call;
+  host->Reset(call.done());
+  const Result result = call.Wait();
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(physics::HashState((*result)->snapshot->state), start);
+  EXPECT_EQ((*result)->epoch, 1u);
+}
+
+TEST(WorldHost, ForeignBytesAreRefusedAndChangeNothing) {
+  const auto host = MakeHost();
+  ASSERT_TRUE(Step(*host, 3).ok());
+  const std::string before = physics::HashState(host->latest()->snapshot->state);
+  const physics::World other(LoadTestModel(kFaultyScene));
+  Call call;
+  host->Restore(other.Save(), call.done());
+  EXPECT_EQ(call.Wait().status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(physics::HashState(host->latest()->snapshot->state), before);
+  EXPECT_EQ(host->latest()->epoch, 0u);
+}
+
+TEST(WorldHost, StepThatDoesNotConvergePausesItWithAFault) {
+  const auto host = MakeHost(kFaultyScene);
+  const Result result = Step(*host, 100);
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kAborted);
+  const auto published = host->latest();
+  ASSERT_TRUE(published->fault.has_value());
+  EXPECT_EQ(published->fault->step, published->snapshot->state.step);
+  EXPECT_LT(published->snapshot->state.step, 100);
+  EXPECT_EQ(host->counters().faults, 1u);
+}
+
+TEST(WorldHost, CancelledStepEndsBetweenTwoSteps) {
+  const auto host = MakeHost();
+  const auto cancelled = std::make_shared<std::atomic<bool>>(true);
+  EXPECT_EQ(Step(*host, 1000, {SteadyTime::max(), cancelled}).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(host->latest()->snapshot->state.step, 0);
+  EXPECT_EQ(Step(*host, 1000, {std::chrono::steady_clock::now(), nullptr}).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST(WorldHost, NeverRunsAheadOfTheClock) {
+  const auto host = MakeHost();
+  const auto start = std::chrono::steady_clock::now();
+  Call call;
+  host->SetClock({ClockMode::Kind::kRealTime, 2}, call.done());
+  ASSERT_TRUE(call.Wait().ok());
+  double time = 0, elapsed = 0;
+  while (time < 0.5) {
+    time = host->latest()->snapshot->state.time;
+    elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    ASSERT_LE(time, 2 * elapsed + 2 * 0.01);
+    ASSERT_LT(elapsed, 60);
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  }
+}
+
+TEST(WorldHost, MailboxIsBoundedAndEachRequestAnsweredOnce) {
+  std::promise<void> gate;
+  const auto host = MakeHost(kTestScene, gate.get_future().share());
+  Call first;
+  host->Step(1, {}, first.done());
+  while (host->latest()->version > 1) std::this_thread::yield();
+
+  std::vector<Call> calls(WorldHost::kMailboxCapacity + 10);
+  for (Call& call : calls) host->Step(1, {}, call.done());
+  int refused = 0;
+  for (Call& call : calls) {
+    if (call.future.wait_for(std::chrono::seconds(0)) != std::future_status::ready) continue;
+    EXPECT_EQ(call.future.get().status().code(), absl::StatusCode::kResourceExhausted);
+    ++refused;
+  }
+  EXPECT_GE(refused, 9);  // one may have left the mailbox for the gate
+
+  // those that wait are told when the world ends
+  std::thread stop([&] { host->RequestStop(absl::NotFoundError("deleted")); });
+  stop.join();
+  gate.set_value();
+  host->Join();
+  int ended = 0;
+  for (Call& call : calls) {
+    if (call.future.valid() && call.Wait().status().code() == absl::StatusCode::kNotFound) ++ended;
+  }
+  EXPECT_GE(ended, static_cast<int>(WorldHost::kMailboxCapacity) - 1);
+}
+
+WorldRegistry::Options RegistryOptions() {
+  return {2, [](auto) { return std::make_unique<Idle>(); }, [] {}};
+}
+
+TEST(WorldRegistry, IdsAreLowerCaseLettersDigitsAndDashes) {
+  for (const char* good : {"a", "a-1", "0", "default"}) EXPECT_TRUE(CheckWorldId(good).ok()) << good;
+  EXPECT_TRUE(CheckWorldId(std::string(63, 'x')).ok());
+  for (const char* bad : {"", "A", "a/b", "a b", "ä", "a_b", ".."}) EXPECT_FALSE(CheckWorldId(bad).ok()) << bad;
+  EXPECT_FALSE(CheckWorldId(std::string(64, 'x')).ok());
+}
+
+TEST(WorldRegistry, ReservedIdIsTakenUntilItsSceneFails) {
+  WorldRegistry registry(RegistryOptions());
+  {
+    const auto held = registry.Reserve("a");
+    ASSERT_TRUE(held.ok());
+    EXPECT_EQ(registry.Reserve("a").status().code(), absl::StatusCode::kAlreadyExists);
+    EXPECT_EQ(registry.Get("a").status().code(), absl::StatusCode::kNotFound);
+  }
+  EXPECT_TRUE(registry.Reserve("a").ok());
+}
+
+TEST(WorldRegistry, HoldsNoMoreThanItsLimitAndPicksFreeNames) {
+  WorldRegistry registry(RegistryOptions());
+  auto first = registry.Reserve("");
+  auto second = registry.Reserve("");
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_NE(first->id(), second->id());
+  EXPECT_EQ(registry.Reserve("").status().code(), absl::StatusCode::kResourceExhausted);
+  ASSERT_TRUE(registry.Open(*std::move(first), physics::World(LoadTestModel())).ok());
+  EXPECT_EQ(registry.List().size(), 1u);
+  ASSERT_TRUE(registry.Remove("world-1").ok());
+  EXPECT_EQ(registry.Remove("world-1").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(WorldRegistry, OpensNothingOnceClosed) {
+  WorldRegistry registry(RegistryOptions());
+  auto held = registry.Reserve("a");
+  registry.Close(absl::UnavailableError("draining"));
+  EXPECT_EQ(registry.Open(*std::move(held), physics::World(LoadTestModel())).status().code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(registry.Reserve("b").status().code(), absl::StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace pliant::server

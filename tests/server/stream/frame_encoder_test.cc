@@ -1,0 +1,103 @@
+#include "server/stream/frame_encoder.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+
+#include "gtest/gtest.h"
+#include "pliant/v1/gateway.pb.h"
+#include "pliant/v1/stream.pb.h"
+#include "tests/server/host/test_scene.h"
+
+namespace pliant::server {
+namespace {
+
+int ReadNumber(const std::string& bytes, std::size_t index) {
+  return static_cast<std::uint8_t>(bytes[2 * index]) | static_cast<std::uint8_t>(bytes[2 * index + 1]) << 8;
+}
+
+Published PublishInitial() {
+  physics::World world(LoadTestModel());
+  Published published;
+  published.snapshot = world.TakeSnapshot();
+  published.version = 1;
+  return published;
+}
+
+TEST(QuantizePoints, ErrorIsHalfAStepOfTheGridAtMost) {
+  std::vector<Eigen::Vector3d> points;
+  for (int i = 0; i < 200; ++i) points.emplace_back(std::cos(i) * 0.5, std::sin(3 * i) * 2, i * 0.01 - 7);
+  const QuantizedPoints result = QuantizePoints(points);
+  ASSERT_EQ(result.numbers.size(), 6 * points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    for (int axis = 0; axis < 3; ++axis) {
+      const int number = ReadNumber(result.numbers, 3 * i + axis);
+      EXPECT_LE(number, 32767);
+      EXPECT_NEAR(result.origin[axis] + result.scale[axis] * number, points[i][axis], 0.5001 * result.scale[axis]);
+    }
+  }
+}
+
+TEST(QuantizePoints, FlatAndEmptyClothsAreExact) {
+  EXPECT_TRUE(QuantizePoints({}).numbers.empty());
+  const QuantizedPoints flat = QuantizePoints({{1, 2, 3}, {2, 2, 3}});
+  EXPECT_EQ(flat.scale.y(), 0);
+  EXPECT_EQ(flat.origin.z(), 3);
+  EXPECT_EQ(ReadNumber(flat.numbers, 1), 0);
+}
+
+TEST(QuantizeField, SpansItsRange) {
+  const QuantizedField field = QuantizeField({-1, 0, 3});
+  EXPECT_EQ(field.min, -1);
+  EXPECT_EQ(field.max, 3);
+  EXPECT_EQ(ReadNumber(field.numbers, 0), 0);
+  EXPECT_EQ(ReadNumber(field.numbers, 1), 16384);
+  EXPECT_EQ(ReadNumber(field.numbers, 2), 65535);
+}
+
+TEST(Frame, HeadAndSharedBodyAreOneMessageForBothTransports) {
+  const Published published = PublishInitial();
+  const auto body = EncodeFrameBody(published, {});
+  v1::SubscribeResponse response;
+  ASSERT_TRUE(response.ParseFromString(EncodeFrameHead(70000, true, body->size(), false) + *body));
+  EXPECT_EQ(response.frame().frame(), 70000u);
+  EXPECT_TRUE(response.frame().keyframe());
+  EXPECT_EQ(response.frame().rigid_size(), 3);
+
+  v1::ServerMessage message;
+  ASSERT_TRUE(message.ParseFromString(EncodeFrameHead(1, false, body->size(), true) + *body));
+  EXPECT_EQ(message.stream().frame().frame(), 1u);
+  EXPECT_FALSE(message.stream().frame().keyframe());
+  EXPECT_EQ(message.stream().frame().rigid_size(), 3);
+}
+
+TEST(Frame, PositionsAreThoseOfTheSurface) {
+  const Published published = PublishInitial();
+  v1::Frame frame;
+  ASSERT_TRUE(frame.ParseFromString(*EncodeFrameBody(published, {})));
+  const physics::Model& model = *published.snapshot->model;
+  const physics::Body& ball = model.bodies[physics::FindBody(model, "ball")];
+  const auto q = model.Positions(published.snapshot->state, ball.block);
+  const v1::DeformableFrame& soft = frame.deformables(0);
+  ASSERT_EQ(soft.positions().size(), 6 * ball.surface.vertices.size());
+  for (std::size_t i = 0; i < ball.surface.vertices.size(); ++i) {
+    for (int axis = 0; axis < 3; ++axis) {
+      const double x = soft.origin(axis) + soft.scale(axis) * ReadNumber(soft.positions(), 3 * i + axis);
+      EXPECT_NEAR(x, q[3 * ball.surface.vertices[i] + axis], 0.1 / 32767);
+    }
+  }
+}
+
+TEST(Frame, ChosenBodiesOnlyAreSent) {
+  FrameChoice choice;
+  choice.bodies = {"cube"};
+  v1::Frame frame;
+  ASSERT_TRUE(frame.ParseFromString(*EncodeFrameBody(PublishInitial(), choice)));
+  ASSERT_EQ(frame.rigid_size(), 1);
+  EXPECT_EQ(frame.rigid(0).body(), 2u);  // its index among all rigid bodies, not among those sent
+  EXPECT_NEAR(frame.rigid(0).pose(2), 0.05, 1e-15);
+  EXPECT_EQ(frame.deformables_size(), 0);
+}
+
+}  // namespace
+}  // namespace pliant::server
