@@ -9,7 +9,7 @@ export interface PliantHooks {
   readonly connection: { state: string; text: string };
   readonly world: { name: string; scene: string; modelHash: string; timeStep: number } | null;
   // the last frame that was drawn
-  readonly frame: { frame: number; step: number; time: number; epoch: number; stopped: boolean; clock: string } | null;
+  readonly frame: FrameHook | null;
   readonly framesReceived: number;
   readonly framesDrawn: number;
   readonly rigid: Record<string, { motion: string; position: number[]; quaternion: number[] }>; // w, x, y, z
@@ -22,6 +22,16 @@ export interface PliantHooks {
   readonly roundTripMs: number;
   readonly heading: number; // direction of view on the ground, from the x axis [rad]
   screenPosition(body: string): number[] | null; // of its centre, CSS pixels of the page
+}
+
+interface FrameHook {
+  frame: number;
+  step: number;
+  time: number;
+  epoch: number;
+  stopped: boolean;
+  clock: string;
+  fault: string; // why the world paused itself; empty while it is well
 }
 
 interface SoftHook {
@@ -64,7 +74,8 @@ export class Hooks {
         const frame = view();
         if (!frame) return null;
         const { step, time, epoch, stopped, clock } = frame;
-        return { frame: frame.frame, step, time, epoch, stopped, clock: clock.mode };
+        const fault = frame.fault?.reason ?? '';
+        return { frame: frame.frame, step, time, epoch, stopped, clock: clock.mode, fault };
       },
       get framesReceived() {
         return client.stats?.framesReceived ?? 0;
