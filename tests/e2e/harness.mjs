@@ -110,6 +110,9 @@ export async function openViewer(browser, url, { width = 800, height = 560, quer
   page.errors = [];
   page.on('pageerror', (error) => page.errors.push(error.message));
   await page.addInitScript(() => {
+    // each page stands for a visitor of its own, who looks at it
+    document.hasFocus = () => true;
+
     let pad = null;
     navigator.getGamepads = () => [pad];
     window.setPad = (axes, buttons = {}) => {
