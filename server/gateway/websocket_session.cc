@@ -374,7 +374,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     if (!closing_) spdlog::info("event=client_left client=ws-{}", number_);
   }
 
-  websocket::stream<beast::tcp_stream> socket_;
+  websocket::stream<beast::tcp_stream, false> socket_;  // no compression: it would cost the browser more than it saves
   boost::asio::steady_timer close_timer_;
   GatewayContext* const context_;
   Handlers* const handlers_;

@@ -1,0 +1,296 @@
+// HTTP and WebSocket, against a real server, with a client that knows nothing of its insides.
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "boost/asio/connect.hpp"
+#include "boost/asio/io_context.hpp"
+#include "boost/asio/ip/tcp.hpp"
+#include "boost/beast/core.hpp"
+#include "boost/beast/http.hpp"
+#include "boost/beast/websocket.hpp"
+#include "pliant/v1/gateway.pb.h"
+#include "server/rpc/handlers.h"
+#include "tests/server/gateway/server_test_base.h"
+
+namespace pliant::server {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = beast::http;
+namespace fs = std::filesystem;
+using boost::asio::ip::tcp;
+using WebSocket = beast::websocket::stream<tcp::socket, false>;
+
+class Web : public ServerTest {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("pliant-web-" + std::to_string(getpid()));
+    fs::create_directories(folder_ / "viewer/assets");
+    std::ofstream(folder_ / "viewer/index.html") << "<!doctype html>viewer";
+    std::ofstream(folder_ / "viewer/assets/main-1234.js") << "let x = 1;";
+    std::ofstream(folder_ / "viewer/.hidden") << "hidden";
+    std::ofstream(folder_ / "secret.txt") << "secret";
+    std::error_code ignored;
+    fs::create_symlink(folder_ / "secret.txt", folder_ / "viewer/link.txt", ignored);
+    viewer_dir_ = (folder_ / "viewer").string();
+    ServerTest::SetUp();
+  }
+  void TearDown() override {
+    server_.reset();
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  tcp::socket Connect() {
+    tcp::socket socket(io_);
+    socket.connect({boost::asio::ip::make_address("127.0.0.1"), static_cast<unsigned short>(server_->http_port())});
+    // a test that waits for an answer that never comes shall fail, not hang
+    const timeval patience{kPatience.count(), 0};
+    setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    return socket;
+  }
+
+  http::response<http::string_body> Fetch(const std::string& target, http::verb verb = http::verb::get,
+                                          const std::string& etag = "") {
+    tcp::socket socket = Connect();
+    http::request<http::string_body> request{verb, target, 11};
+    request.set(http::field::host, Host());
+    if (!etag.empty()) request.set(http::field::if_none_match, etag);
+    http::write(socket, request);
+    beast::flat_buffer buffer;
+    http::response_parser<http::string_body> parser;
+    parser.skip(verb == http::verb::head);
+    http::read(socket, buffer, parser);
+    return parser.release();
+  }
+
+  std::string Host() const { return "127.0.0.1:" + std::to_string(server_->http_port()); }
+
+  // status of the handshake: 101 when it was let in
+  int Knock(const std::string& origin, const std::string& host, const std::string& protocol = "pliant.v1") {
+    tcp::socket socket = Connect();
+    http::request<http::empty_body> request{http::verb::get, "/ws", 11};
+    request.set(http::field::host, host);
+    if (!origin.empty()) request.set(http::field::origin, origin);
+    request.set(http::field::upgrade, "websocket");
+    request.set(http::field::connection, "upgrade");
+    request.set(http::field::sec_websocket_key, "dGhlIHNhbXBsZSBub25jZQ==");
+    request.set(http::field::sec_websocket_version, "13");
+    if (!protocol.empty()) request.set(http::field::sec_websocket_protocol, protocol);
+    http::write(socket, request);
+    beast::flat_buffer buffer;
+    http::response<http::string_body> response;
+    http::response_parser<http::string_body> parser;
+    http::read_header(socket, buffer, parser);
+    return parser.get().result_int();
+  }
+
+  std::unique_ptr<WebSocket> OpenSocket() {
+    auto socket = std::make_unique<WebSocket>(Connect());
+    socket->set_option(beast::websocket::stream_base::decorator(
+        [](beast::websocket::request_type& request) { request.set(http::field::sec_websocket_protocol, "pliant.v1"); }));
+    socket->handshake(Host(), "/ws");
+    socket->binary(true);
+    return socket;
+  }
+
+  static void Send(WebSocket& socket, const v1::ClientMessage& message) {
+    socket.write(boost::asio::buffer(message.SerializeAsString()));
+  }
+  static v1::ServerMessage Receive(WebSocket& socket) {
+    beast::flat_buffer buffer;
+    socket.read(buffer);
+    v1::ServerMessage message;
+    EXPECT_TRUE(message.ParseFromArray(buffer.data().data(), static_cast<int>(buffer.size())));
+    return message;
+  }
+  // the reply to a request, past frames and other things in between
+  static v1::ServerMessage Ask(WebSocket& socket, v1::ClientMessage message) {
+    static std::uint64_t next = 100;
+    message.set_request_id(++next);
+    Send(socket, message);
+    while (true) {
+      v1::ServerMessage reply = Receive(socket);
+      if (reply.request_id() == message.request_id()) return reply;
+    }
+  }
+
+  fs::path folder_;
+  boost::asio::io_context io_;
+};
+
+TEST_F(Web, ServesTheViewerWithTypesAndCaching) {
+  const auto index = Fetch("/");
+  EXPECT_EQ(index.result_int(), 200u);
+  EXPECT_EQ(index.body(), "<!doctype html>viewer");
+  EXPECT_EQ(index[http::field::content_type], "text/html; charset=utf-8");
+  EXPECT_EQ(index[http::field::cache_control], "no-cache");
+  const auto script = Fetch("/assets/main-1234.js?v=2");
+  EXPECT_EQ(script.body(), "let x = 1;");
+  EXPECT_EQ(script[http::field::content_type], "text/javascript; charset=utf-8");
+  EXPECT_NE(script[http::field::cache_control].find("immutable"), beast::string_view::npos);
+
+  const std::string etag(script[http::field::etag].data(), script[http::field::etag].size());
+  const auto again = Fetch("/assets/main-1234.js", http::verb::get, etag);
+  EXPECT_EQ(again.result_int(), 304u);
+  EXPECT_EQ(again.body(), "");
+  EXPECT_EQ(Fetch("/", http::verb::head).result_int(), 200u);
+  EXPECT_EQ(Fetch("/", http::verb::post).result_int(), 405u);
+  EXPECT_EQ(Fetch("/nothing.js").result_int(), 404u);
+}
+
+TEST_F(Web, NoPathLeavesTheViewersFolder) {
+  for (const char* path : {"/../secret.txt", "/assets/../../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt",
+                           "/assets/%2e%2e/%2e%2e/secret.txt", "//etc/passwd", "/link.txt", "/.hidden", "/%00", "/..\\secret.txt",
+                           "secret.txt", "/assets"}) {
+    const auto response = Fetch(path);
+    EXPECT_GE(response.result_int(), 400u) << path;
+    EXPECT_EQ(response.body().find("secret"), std::string::npos) << path;
+  }
+}
+
+TEST_F(Web, TellsHealthAndMetrics) {
+  ASSERT_TRUE(Create("w").ok());
+  v1::StepWorldResponse stepped;
+  ASSERT_TRUE(Step("w", 7, &stepped).ok());
+  EXPECT_NE(Fetch("/healthz").body().find("serving"), std::string::npos);
+  const std::string metrics = Fetch("/metrics").body();
+  EXPECT_NE(metrics.find("\npliant_worlds 1\n"), std::string::npos) << metrics;
+  EXPECT_NE(metrics.find("\npliant_steps_total{world=\"w\"} 7\n"), std::string::npos) << metrics;
+}
+
+TEST_F(Web, OnlyOwnPagesMayOpenASocket) {
+  const std::string host = Host();
+  EXPECT_EQ(Knock("http://" + host, host), 101);
+  EXPECT_EQ(Knock("", host), 101);  // no browser
+  EXPECT_EQ(Knock("http://evil.example", host), 403);
+  EXPECT_EQ(Knock("http://127.0.0.1:1", host), 403);
+  EXPECT_EQ(Knock("null", host), 403);
+  // a foreign name that was made to resolve to this machine
+  EXPECT_EQ(Knock("http://evil.example:80", "evil.example:80"), 403);
+  EXPECT_EQ(Knock("http://" + host, host, ""), 400);
+  EXPECT_EQ(Knock("http://" + host, host, "chat"), 400);
+}
+
+TEST_F(Web, SocketGreetsDescribesAndStreams) {
+  ASSERT_TRUE(Create("default").ok());
+  ASSERT_TRUE(RunInRealTime("default").ok());
+  const auto socket = OpenSocket();
+  v1::ClientMessage hello;
+  hello.mutable_hello()->set_client("test");
+  const v1::ServerMessage welcome = Ask(*socket, hello);
+  EXPECT_EQ(welcome.welcome().version(), "test");
+  EXPECT_EQ(welcome.welcome().default_world(), "worlds/default");
+
+  v1::ClientMessage describe;
+  describe.mutable_describe_world()->set_name("worlds/default");
+  EXPECT_EQ(Ask(*socket, describe).description().rigid_bodies_size(), 3);
+
+  v1::ClientMessage subscribe;
+  subscribe.mutable_subscribe()->mutable_subscription()->set_world("worlds/default");
+  EXPECT_EQ(Ask(*socket, subscribe).status().code(), 0);
+  std::int64_t last = -1;
+  for (std::uint64_t number = 1; number <= 20; ++number) {
+    const v1::ServerMessage message = Receive(*socket);
+    ASSERT_TRUE(message.has_stream());
+    const v1::Frame& frame = message.stream().frame();
+    EXPECT_EQ(frame.frame(), number);
+    EXPECT_GT(frame.step(), last);
+    last = frame.step();
+    EXPECT_EQ(frame.deformables_size(), 1);
+    v1::ClientMessage ack;
+    ack.mutable_subscribe()->mutable_ack()->set_frame(number);
+    Send(*socket, ack);
+  }
+
+  v1::ClientMessage missing;
+  missing.mutable_get_world()->set_name("worlds/missing");
+  EXPECT_EQ(Ask(*socket, missing).status().code(), 5);
+}
+
+TEST_F(Web, SocketTellsWhichFieldOfASceneIsWrong) {
+  const auto socket = OpenSocket();
+  v1::ClientMessage create;
+  create.mutable_create_world()->set_scene_yaml("name: x\nbodies: [{name: a, rigid: {motion: FREE, density: 0, shapes: [{sphere: {radius: 1}}]}}]\n");
+  const v1::ServerMessage reply = Ask(*socket, create);
+  EXPECT_EQ(reply.status().code(), 3);
+  ASSERT_EQ(reply.status().details_size(), 1);
+  v1::BadRequest details;
+  ASSERT_TRUE(details.ParseFromString(reply.status().details(0).value()));
+  EXPECT_EQ(details.field_violations(0).field(), "bodies[0].rigid.density");
+}
+
+TEST_F(Web, SocketDrivesABodyAndLetsGoWhenItCloses) {
+  ASSERT_TRUE(Create("default").ok());
+  ASSERT_TRUE(RunInRealTime("default").ok());
+  auto socket = OpenSocket();
+  v1::ClientMessage acquire;
+  acquire.mutable_acquire_lease()->set_world("worlds/default");
+  acquire.mutable_acquire_lease()->set_target("paddle");
+  acquire.mutable_acquire_lease()->set_client("page");
+  const v1::Lease lease = Ask(*socket, acquire).lease();
+  ASSERT_FALSE(lease.lease_id().empty());
+
+  // feedback says in which step the command was applied
+  std::uint64_t sequence = 0;
+  EXPECT_TRUE(WaitUntil([&] {
+    v1::ClientMessage command;
+    command.mutable_command()->set_world("worlds/default");
+    command.mutable_command()->set_lease_id(lease.lease_id());
+    command.mutable_command()->set_sequence(++sequence);
+    for (const double v : {0.0, 0.0, 0.2}) command.mutable_command()->mutable_twist()->add_linear(v);
+    Send(*socket, command);
+    const v1::ServerMessage message = Receive(*socket);
+    EXPECT_EQ(message.command().refused(), "");
+    return message.command().applied_step() > 0;
+  }));
+
+  socket.reset();  // the page is gone, without a word
+  v1::Lease other;
+  grpc::Status status;
+  EXPECT_TRUE(WaitUntil([&] {
+    status = Acquire("default", "paddle", "page", false, &other, lease.lease_id());
+    return !status.ok();
+  }));
+  EXPECT_NE(status.error_message().find("was released"), std::string::npos) << status.error_message();
+}
+
+TEST_F(Web, SocketThatTalksNonsenseIsClosedAlone) {
+  const auto good = OpenSocket();
+  const auto bad = OpenSocket();
+  bad->write(boost::asio::buffer(std::string("\xff\xff\xff\xff nonsense")));
+  beast::flat_buffer buffer;
+  beast::error_code error;
+  bad->read(buffer, error);
+  EXPECT_EQ(error, beast::websocket::error::closed);
+  EXPECT_EQ(bad->reason().code, beast::websocket::close_code::bad_payload);
+  v1::ClientMessage list;
+  list.mutable_list_worlds();
+  EXPECT_TRUE(Ask(*good, list).has_worlds());
+}
+
+TEST_F(Web, SocketThatLeavesRepliesUnreadIsDisconnectedAlone) {
+  ASSERT_TRUE(Create("default").ok());
+  const auto good = OpenSocket();
+  const auto stuck = OpenSocket();
+  v1::ClientMessage describe;
+  describe.set_request_id(1);
+  describe.mutable_describe_world()->set_name("worlds/default");
+  const std::string bytes = describe.SerializeAsString();
+
+  // it asks and asks, and never reads
+  const timeval quick{0, 200'000};
+  setsockopt(stuck->next_layer().native_handle(), SOL_SOCKET, SO_SNDTIMEO, &quick, sizeof quick);
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  beast::error_code error;
+  while (!error && std::chrono::steady_clock::now() < end) stuck->write(boost::asio::buffer(bytes), error);
+  EXPECT_TRUE(error);
+  v1::ClientMessage list;
+  list.mutable_list_worlds();
+  EXPECT_TRUE(Ask(*good, list).has_worlds());
+}
+
+}  // namespace
+}  // namespace pliant::server

@@ -1,0 +1,83 @@
+#include "server/run/files.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/run/sampling_schedule.h"
+#include "tests/server/run/temporary_folder.h"
+
+namespace pliant::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(WriteWholeFile, ReplacesTheFileAndLeavesNothingBeside) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Write("report.json", "old");
+  ASSERT_TRUE(WriteWholeFile(path, "new").ok());
+  EXPECT_EQ(TemporaryFolder::Read(path), "new");
+  EXPECT_EQ(folder.CountFiles(), 1);
+}
+
+TEST(WriteWholeFile, AFullDiskKeepsTheDeviceAndNamesTheMend) {
+  const absl::Status status = WriteWholeFile("/dev/full", "text");
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("Free some space"));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
+TEST(WriteWholeFile, FollowsALinkInsteadOfReplacingIt) {
+  const TemporaryFolder folder;
+  const std::string target = folder.Write("target", "old");
+  std::filesystem::create_symlink(target, folder.File("link"));
+  ASSERT_TRUE(WriteWholeFile(folder.File("link"), "new").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.File("link")));
+  EXPECT_EQ(TemporaryFolder::Read(target), "new");
+}
+
+TEST(WriteWholeFile, AMissingFolderIsNamed) {
+  const TemporaryFolder folder;
+  const absl::Status status = WriteWholeFile(folder.File("no/report.json"), "text");
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no/report.json"));
+}
+
+TEST(CheckWritable, LeavesNoTrace) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(CheckWritable(folder.File("report.json")).ok());
+  EXPECT_FALSE(CheckWritable(folder.File("no/report.json")).ok());
+  EXPECT_EQ(folder.CountFiles(), 0);
+}
+
+TEST(MakeFolder, AFileInTheWayIsNamed) {
+  const TemporaryFolder folder;
+  const std::string path = folder.Write("file", "");
+  EXPECT_THAT(std::string(MakeFolder(path + "/sub").message()),
+              HasSubstr("is a file, not a folder"));
+}
+
+TEST(SamplingSchedule, SamplesAtMultiplesOfItsPeriod) {
+  // 50 Hz in steps of 3 ms: the first step at or after each multiple of 20 ms
+  SamplingSchedule schedule(50, 0, 0.003);
+  std::vector<int> due;
+  for (int k = 0; k <= 20; ++k) {
+    if (schedule.IsDue(0.003 * k)) due.push_back(k);
+  }
+  EXPECT_EQ(due, (std::vector<int>{0, 7, 14, 20}));
+}
+
+TEST(SamplingSchedule, RoundingDoesNotDelayASample) {
+  SamplingSchedule schedule(100, 0, 0.01);
+  double t = 0;
+  for (int k = 0; k < 1000; ++k, t += 0.01) EXPECT_TRUE(schedule.IsDue(t)) << k;
+}
+
+TEST(SamplingSchedule, ZeroMeansEveryStep) {
+  SamplingSchedule schedule(0, 0, 0.01);
+  for (int k = 0; k < 5; ++k) EXPECT_TRUE(schedule.IsDue(0.01 * k));
+}
+
+}  // namespace
+}  // namespace pliant::server

@@ -1,0 +1,308 @@
+#include "server/run/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "server/run/check.h"
+#include "server/run/exit_status.h"
+#include "tests/server/run/temporary_folder.h"
+
+namespace pliant::server {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using ::testing::HasSubstr;
+
+constexpr char kScene[] = R"(name: ball on a table
+time_step: 0.01
+bodies:
+  - name: table
+    rigid: {motion: FIXED, shapes: [{half_space: {}}]}
+  - name: ball
+    deformable:
+      mesh: {sphere: {radius: 0.05}, edge_length: 0.03}
+      pose: {position: [0, 0, 0.06]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
+  - name: cube
+    rigid: {motion: FREE, density: 1000, pose: {position: [1, 0, 0.05]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}
+probes:
+  - {name: p, position: {body: ball}}
+  - {name: e, energy: {kind: TOTAL}, rate: 25}
+  - {name: force, contact_force: {body: cube, with: table}}
+  - {name: pts, contact_points: {bodies: [cube, table]}}
+)";
+
+// A scene file in a folder of its own, run with what a test asks for.
+class RunTest : public ::testing::Test {
+ protected:
+  RunTest() {
+    options_.scene = folder_.Write("scene.yaml", kScene);
+    options_.duration = 0.2;
+    options_.threads = 1;
+    options_.json = "-";
+    options_.version = "1.2.3";
+  }
+
+  int Execute() {
+    out_.str("");
+    err_.str("");
+    return server::Run(options_, out_, err_);
+  }
+  Json Report() { return Json::parse(out_.str()); }
+
+  TemporaryFolder folder_;
+  RunOptions options_;
+  std::ostringstream out_, err_;
+};
+
+TEST_F(RunTest, TheReportHasEveryKeyOfTheContract) {
+  ASSERT_EQ(Execute(), kDone) << err_.str();
+  const Json report = Report();
+  const std::map<std::string, std::vector<std::string>> keys = {
+      {"", {"scene",       "method",        "time_step", "steps",      "simulated_s",
+            "wall_s",      "threads",       "version",   "model_hash", "state_hash",
+            "model",       "participating", "step_ms",   "phases_ms",  "solver",
+            "constraints", "contacts",      "memory_mb", "probes",     "fault"}},
+      {"model", {"dofs", "rigid_bodies", "joints", "deformables", "vertices", "tetrahedra"}},
+      {"participating", {"mean", "max"}},
+      {"step_ms", {"mean", "median", "p95", "max"}},
+      {"solver",
+       {"iterations_mean", "iterations_max", "linear_iterations_mean", "converged_fraction",
+        "stalled_fraction", "residual_max", "complementarity_max", "cone_violation_max",
+        "refactorisations"}},
+      {"constraints", {"mean", "max"}},
+      {"contacts", {"mean", "max"}}};
+  for (const auto& [object, names] : keys) {
+    for (const std::string& name : names) {
+      EXPECT_TRUE((object.empty() ? report : report[object]).contains(name))
+          << object << "." << name;
+    }
+  }
+  EXPECT_EQ(report["steps"], 20);
+  EXPECT_EQ(report["version"], "1.2.3");
+  EXPECT_EQ(report["model"]["rigid_bodies"], 2);
+  EXPECT_EQ(report["solver"]["converged_fraction"], 1.0);
+  EXPECT_TRUE(report["fault"].is_null());
+  EXPECT_GT(report["memory_mb"], 1);
+}
+
+TEST_F(RunTest, ProbesAreSampledAtTheStartAndThenAtTheirRate) {
+  ASSERT_EQ(Execute(), kDone) << err_.str();
+  const Json probes = Report()["probes"];
+  EXPECT_EQ(probes["p"]["t"].size(), 21u);
+  EXPECT_NEAR(probes["p"]["value"][0][2].get<double>(), 0.06, 1e-12);
+  EXPECT_EQ(probes["e"]["t"], Json({0.0, 0.04, 0.08, 0.12, 0.16, 0.2}));
+  EXPECT_TRUE(probes["e"]["value"][0].is_number());
+  // rows of ten numbers whose impulses carry the cube
+  double impulse = 0;
+  for (const Json& row : probes["pts"]["value"].back()) {
+    ASSERT_EQ(row.size(), 10u);
+    impulse -= row[9].get<double>();  // on the table, which is named second
+  }
+  EXPECT_NEAR(impulse, 1 * 9.81 * 0.01, 1e-3 * 9.81 * 0.01);
+  EXPECT_NEAR(probes["force"]["value"].back()[2].get<double>(), 9.81, 1e-3 * 9.81);
+}
+
+TEST_F(RunTest, StepsAreTheDurationRoundedUp) {
+  for (const auto& [duration, steps] :
+       std::vector<std::pair<double, int>>{{0, 0}, {0.01, 1}, {0.07, 7}, {0.0701, 8}, {0.1, 10}}) {
+    options_.duration = duration;
+    ASSERT_EQ(Execute(), kDone);
+    EXPECT_EQ(Report()["steps"], steps) << duration;
+  }
+}
+
+TEST_F(RunTest, ARunCutInTwoByFilesEndsInTheSameState) {
+  ASSERT_EQ(Execute(), kDone);
+  const Json whole = Report();
+  options_.duration = 0.13;
+  options_.state_out = folder_.File("half.state");
+  ASSERT_EQ(Execute(), kDone);
+  options_.duration = 0.07;
+  options_.state_in = options_.state_out;
+  options_.state_out.clear();
+  ASSERT_EQ(Execute(), kDone) << err_.str();
+  EXPECT_EQ(Report()["state_hash"], whole["state_hash"]);
+  EXPECT_EQ(Report()["probes"]["p"]["value"].back(), whole["probes"]["p"]["value"].back());
+}
+
+TEST_F(RunTest, TheStateHashDoesNotDependOnThreads) {
+  ASSERT_EQ(Execute(), kDone);
+  const Json hash = Report()["state_hash"];
+  options_.threads = 2;
+  ASSERT_EQ(Execute(), kDone);
+  EXPECT_EQ(Report()["threads"], 2);
+  EXPECT_EQ(Report()["state_hash"], hash);
+}
+
+TEST_F(RunTest, AStateOfAnotherSceneIsRefused) {
+  options_.state_out = folder_.File("a.state");
+  ASSERT_EQ(Execute(), kDone);
+  options_.state_in = options_.state_out;
+  options_.state_out.clear();
+  options_.overrides = {"contact.friction=0.1"};
+  EXPECT_EQ(Execute(), kInvalidScene);
+  EXPECT_THAT(err_.str(), HasSubstr("a.state"));
+}
+
+TEST_F(RunTest, TheFolderHoldsProbesReportAndFields) {
+  options_.out_folder = folder_.File("new/results");
+  options_.json.clear();
+  ASSERT_EQ(Execute(), kDone) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("20 steps"));
+
+  std::istringstream csv(TemporaryFolder::Read(options_.out_folder + "/probes.csv"));
+  std::string header, first, second;
+  std::getline(csv, header);
+  std::getline(csv, first);
+  std::getline(csv, second);
+  EXPECT_EQ(header, "time,p.x,p.y,p.z,e,force.x,force.y,force.z,pts.count");
+  EXPECT_EQ(first.substr(0, 2), "0,");
+  // 17 digits, and nothing where a probe was not sampled
+  EXPECT_EQ(second.substr(0, 5), "0.01,");
+  EXPECT_THAT(second, HasSubstr(",,"));
+
+  const Json report = Json::parse(TemporaryFolder::Read(options_.out_folder + "/report.json"));
+  EXPECT_EQ(report["steps"], 20);
+  const std::string pvd = TemporaryFolder::Read(options_.out_folder + "/fields.pvd");
+  EXPECT_THAT(pvd, HasSubstr("fields/frame_000010.vtu"));
+}
+
+// Reads an appended array of a VTU file as numbers.
+template <typename T>
+std::vector<T> ReadAppended(const std::string& vtu, const std::string& name) {
+  const std::size_t tag = vtu.find("Name=\"" + name + "\"");
+  EXPECT_NE(tag, std::string::npos) << name;
+  const std::size_t offset = std::stoul(vtu.substr(vtu.find("offset=\"", tag) + 8));
+  const char* data = vtu.data() + vtu.find("<AppendedData encoding=\"raw\">\n_") + 31 + offset;
+  std::uint64_t bytes;
+  std::memcpy(&bytes, data, 8);
+  std::vector<T> values(bytes / sizeof(T));
+  std::memcpy(values.data(), data + 8, bytes);
+  return values;
+}
+
+TEST_F(RunTest, FramesHoldTheDeformedMeshAndItsFields) {
+  options_.out_folder = folder_.File("results");
+  ASSERT_EQ(Execute(), kDone) << err_.str();
+  const Json report = Report();
+  const std::string vtu = TemporaryFolder::Read(options_.out_folder + "/fields/frame_000010.vtu");
+
+  const auto types = ReadAppended<std::uint8_t>(vtu, "types");
+  EXPECT_EQ(std::count(types.begin(), types.end(), 10), report["model"]["tetrahedra"].get<int>());
+  const auto bodies = ReadAppended<std::int32_t>(vtu, "body");
+  ASSERT_EQ(bodies.size(), types.size());
+  EXPECT_EQ(std::count(bodies.begin(), bodies.end(), 2), 12);  // the cube's triangles
+  const auto offsets = ReadAppended<std::int64_t>(vtu, "offsets");
+  const auto connectivity = ReadAppended<std::int64_t>(vtu, "connectivity");
+  EXPECT_EQ(offsets.back(), static_cast<std::int64_t>(connectivity.size()));
+
+  const auto points = ReadAppended<double>(vtu, "Points");
+  EXPECT_LT(*std::max_element(connectivity.begin(), connectivity.end()),
+            static_cast<std::int64_t>(points.size() / 3));
+  const auto displacement = ReadAppended<double>(vtu, "displacement");
+  ASSERT_EQ(displacement.size(), points.size());
+  // it fell by about a centimetre and is squeezed where it lies
+  const auto strain = ReadAppended<double>(vtu, "von_mises_strain");
+  const auto ratio = ReadAppended<double>(vtu, "volume_ratio");
+  double lowest = 0;
+  for (std::size_t c = 0, first = 0; c < types.size();
+       first = static_cast<std::size_t>(offsets[c++])) {
+    if (types[c] != 10) continue;
+    lowest = std::min(lowest, displacement[3 * static_cast<std::size_t>(connectivity[first]) + 2]);
+    EXPECT_GT(strain[c], 0);
+    EXPECT_NEAR(ratio[c], 1, 0.2);
+  }
+  EXPECT_NEAR(lowest, -0.01, 0.004);
+}
+
+TEST_F(RunTest, AFaultKeepsWhatWasRecorded) {
+  // a force that no number can hold, from the eleventh step on
+  options_.scene = folder_.Write("fault.yaml", std::string(kScene) + R"(
+script:
+  - {target: {force: cube}, times: [0, 0.1, 0.1, 9], values: [[0, 0, 0], [0, 0, 0], [1.0e308, 0, 0], [1.0e308, 0, 0]]}
+  - {target: {force: cube}, times: [0, 0.1, 0.1, 9], values: [[0, 0, 0], [0, 0, 0], [1.0e308, 0, 0], [1.0e308, 0, 0]]}
+)");
+  options_.out_folder = folder_.File("results");
+  options_.state_out = folder_.File("last.state");
+  EXPECT_EQ(Execute(), kRunFault) << err_.str();
+  const Json report = Report();
+  EXPECT_EQ(report["steps"], 10);
+  EXPECT_EQ(report["fault"]["step"], 11);
+  EXPECT_EQ(report["fault"]["body"], "cube");
+  EXPECT_EQ(report["probes"]["p"]["t"].size(), 11u);
+  EXPECT_THAT(err_.str(), HasSubstr("step 11"));
+  EXPECT_THAT(TemporaryFolder::Read(options_.out_folder + "/probes.csv"),
+              HasSubstr("\n0.10000000000000001,"));
+  EXPECT_FALSE(TemporaryFolder::Read(options_.state_out).empty());
+}
+
+TEST_F(RunTest, ResidualsOfEveryIterationAreWritten) {
+  options_.residuals = folder_.File("residuals.csv");
+  ASSERT_EQ(Execute(), kDone);
+  const std::string text = TemporaryFolder::Read(options_.residuals);
+  EXPECT_EQ(text.rfind("step,iteration,residual\n", 0), 0u);
+  EXPECT_GT(std::count(text.begin(), text.end(), '\n'), 5);
+}
+
+TEST_F(RunTest, APlaceThatCannotBeWrittenIsFoundBeforeTheRun) {
+  options_.json = folder_.File("no/report.json");
+  options_.duration = 1e6;  // would take hours
+  EXPECT_EQ(Execute(), kEnvironment);
+  EXPECT_THAT(err_.str(), HasSubstr("no/report.json"));
+}
+
+TEST_F(RunTest, AFullDiskIsNamedWithItsMend) {
+  options_.json = "/dev/full";
+  EXPECT_EQ(Execute(), kEnvironment);
+  EXPECT_THAT(err_.str(), HasSubstr("Free some space"));
+}
+
+TEST_F(RunTest, AnInvalidSceneIsExplainedLineByLine) {
+  options_.overrides = {"contact.friction=-1"};
+  EXPECT_EQ(Execute(), kInvalidScene);
+  EXPECT_THAT(err_.str(), HasSubstr("contact.friction"));
+}
+
+TEST_F(RunTest, TheMethodCanBeChosen) {
+  options_.method = "corrective";
+  ASSERT_EQ(Execute(), kDone) << err_.str();
+  EXPECT_EQ(Report()["method"], "corrective");
+}
+
+TEST(Check, ListsMessagesWithTheirPlaces) {
+  const TemporaryFolder folder;
+  CheckOptions options;
+  options.scene = folder.Write("bad.yaml", std::string(kScene) + "gravitation: 1\n");
+  options.json = "-";
+  std::ostringstream out, err;
+  EXPECT_EQ(Check(options, out, err), kInvalidScene);
+  const Json list = Json::parse(out.str());
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(list[0]["severity"], "error");
+  EXPECT_EQ(list[0]["line"], 19);
+  for (const char* key : {"file", "column", "path", "message"})
+    EXPECT_TRUE(list[0].contains(key)) << key;
+}
+
+TEST(Check, AValidSceneIsDone) {
+  const TemporaryFolder folder;
+  CheckOptions options;
+  options.scene = folder.Write("good.yaml", kScene);
+  std::ostringstream out, err;
+  EXPECT_EQ(Check(options, out, err), kDone);
+  EXPECT_THAT(out.str(), HasSubstr("ok"));
+  EXPECT_EQ(err.str(), "");
+}
+
+}  // namespace
+}  // namespace pliant::server
