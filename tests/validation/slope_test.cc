@@ -1,0 +1,207 @@
+// Cubes and balls on a slope: Coulomb's law, and what a regularised contact leaves of it.
+
+#include <tuple>
+
+#include "tests/validation/validation_scene.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+constexpr double kDegree = kPi / 180;
+
+// A slope that falls towards +x, and a cube of 0.1 m and 1 kg on it.
+std::string CubeScene(bool soft, const std::string& method, double angle, double friction, double h,
+                      const std::string& options = "") {
+  const char* cube = soft ? R"(
+    deformable:
+      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05}
+      pose: {position: $P, rpy_degrees: [0, $DEGREES, 0]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e6, poissons_ratio: 0.3, density: 1000})"
+                          : R"(
+    rigid:
+      motion: FREE
+      density: 1000
+      pose: {position: $P, rpy_degrees: [0, $DEGREES, 0]}
+      shapes: [{box: {size: [0.1, 0.1, 0.1]}}])";
+  return Fill(absl::StrCat(R"(
+name: cube on a slope
+time_step: $H
+method: {$METHOD: {$OPTIONS}}
+contact: {friction: $MU}
+bodies:
+  - name: slope
+    rigid: {motion: FIXED, pose: {rpy_degrees: [0, $DEGREES, 0]}, shapes: [{half_space: {}}]}
+  - name: cube)",
+                           cube, R"(
+probes:
+  - {name: v, velocity: {body: cube}}
+  - {name: force, contact_force: {body: cube}}
+)"),
+              {{"$H", Number(h)},
+               {"$METHOD", method},
+               {"$OPTIONS", options},
+               {"$MU", Number(friction)},
+               {"$DEGREES", Number(angle / kDegree)},
+               {"$P", List(0.0501 * SlopeNormal(angle))}});
+}
+
+double Slip(const World& world, double angle) {
+  return ReadVector(world, "v").dot(Downhill(angle));
+}
+
+// Mean acceleration downhill between two times [m/s²]: free of how the body came into contact.
+double MeasureAcceleration(double t0, double t1, double angle, World* world) {
+  RunUntil(t0, world);
+  const double v0 = Slip(*world, angle);
+  RunUntil(t1, world);
+  return (Slip(*world, angle) - v0) / (t1 - t0);
+}
+
+// m g h sinθ / Σ 1/(σ w_i): the creep of a cube of 1 kg when every contact sticks (methods.md §1).
+double CalcCreep(const World& world, double angle) {
+  return kGravity * world.model().time_step * std::sin(angle) / CalcStickResistance(world);
+}
+
+// rigid or soft, method
+class CubeOnSlope : public ::testing::TestWithParam<std::tuple<bool, const char*>> {
+ protected:
+  World Load(double angle, double friction, double h, const std::string& options = "") const {
+    const auto& [soft, method] = GetParam();
+    return LoadWorld(CubeScene(soft, method, angle, friction, h, options));
+  }
+  bool convex() const { return std::string(std::get<1>(GetParam())) == "convex"; }
+};
+
+TEST_P(CubeOnSlope, SticksWithNoMoreCreepThanTheFormula) {
+  const double angle = 10 * kDegree;
+  // what the impact left in a soft body's contacts fades as h/σ: a few seconds at σ = 0.01
+  World world = Load(angle, 1, 0.01, convex() ? "sigma: 0.01" : "");
+  RunUntil(40, &world);
+  // every contact is deep inside its cone; the corrective method has no regularisation, only its sweeps' tolerance
+  const double bound = convex() ? 1.001 * CalcCreep(world, angle) : 1e-6;
+  EXPECT_LE(std::abs(Slip(world, angle)), bound);
+}
+
+TEST_P(CubeOnSlope, SticksJustBelowTheFrictionAngle) {
+  // tanθ = 0.93 μ: the contacts uphill carry less than half of the weight and yield; those downhill hold the rest alone,
+  // at most half as stiffly
+  const double angle = 25 * kDegree;
+  World world = Load(angle, 0.5, 0.01);
+  RunUntil(1, &world);
+  const double bound = convex() ? 2 * CalcCreep(world, angle) : 1e-6;
+  EXPECT_LE(std::abs(Slip(world, angle)), bound);
+}
+
+TEST_P(CubeOnSlope, SlidesAboveTheFrictionAngleAsCoulombSays) {
+  const double angle = 30 * kDegree;
+  World world = Load(angle, 0.3, 0.002);
+  const double expected = kGravity * (std::sin(angle) - 0.3 * std::cos(angle));
+  EXPECT_NEAR(MeasureAcceleration(0.2, 0.5, angle, &world), expected, 1e-3 * expected);
+}
+
+TEST_P(CubeOnSlope, ContactCarriesTheWeight) {
+  World world = Load(0, 0.5, 0.01);
+  RunUntil(2, &world);
+  const Vector3d force = ReadVector(world, "force");
+  const double tolerance = (convex() ? 1e-5 : 1e-3) * kGravity;
+  EXPECT_NEAR(force.z(), kGravity, tolerance);
+  EXPECT_NEAR(force.head<2>().norm(), 0, tolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cubes, CubeOnSlope,
+                         ::testing::Combine(::testing::Bool(),
+                                            ::testing::Values("convex", "corrective")),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param) ? "Soft_" : "Rigid_") +
+                                  std::get<1>(info.param);
+                         });
+
+TEST(CubeOnSlope, RigidCubeCreepsExactlyByTheFormula) {
+  const double angle = 10 * kDegree;
+  World world = LoadWorld(CubeScene(false, "convex", angle, 1, 0.01));
+  RunUntil(1, &world);
+  EXPECT_NEAR(Slip(world, angle), CalcCreep(world, angle), 1e-3 * CalcCreep(world, angle));
+}
+
+// A block that is let go on level ground with 1 m/s.
+std::string SlidingScene(const std::string& method) {
+  return Fill(R"(
+name: sliding block
+time_step: 0.001
+method: {$METHOD: {}}
+contact: {friction: 0.5}
+bodies:
+  - name: ground
+    rigid: {motion: FIXED, shapes: [{half_space: {}}]}
+  - name: block
+    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.025]}, velocity: {linear: [1, 0, 0]},
+            shapes: [{box: {size: [0.2, 0.1, 0.05]}}]}
+probes:
+  - {name: v, velocity: {body: block}}
+  - {name: p, position: {body: block}}
+  - {name: force, contact_force: {body: block}}
+)",
+              {{"$METHOD", method}});
+}
+
+TEST(TwoMethods, AgreeOnSlidingDistanceAndRestingForce) {
+  World convex = LoadWorld(SlidingScene("convex")),
+        corrective = LoadWorld(SlidingScene("corrective"));
+  RunUntil(0.5, &convex);
+  RunUntil(0.5, &corrective);
+  const double x = ReadVector(convex, "p").x();
+  EXPECT_NEAR(ReadVector(corrective, "p").x(), x, 0.01 * x);
+  // v²/2μg, with the bias μ g h / v of a backward step
+  EXPECT_NEAR(x, 1 / (2 * 0.5 * kGravity), 0.01 * x);
+  EXPECT_LT(std::abs(ReadVector(convex, "v").x()), 1e-4);
+  EXPECT_NEAR(ReadVector(corrective, "force").z(), ReadVector(convex, "force").z(),
+              0.01 * kGravity);
+}
+
+// A solid ball let go on the slope, μ = 0.25: it rolls up to tanθ = 3.5 μ = 0.875 (41.2°).
+double MeasureBall(double degrees, const char* method) {
+  const double angle = degrees * kDegree;
+  World world = LoadWorld(Fill(R"(
+name: ball on a slope
+time_step: 0.001
+method: {$METHOD: {}}
+contact: {friction: 0.25}
+bodies:
+  - name: slope
+    rigid: {motion: FIXED, pose: {rpy_degrees: [0, $DEGREES, 0]}, shapes: [{half_space: {}}]}
+  - name: ball
+    rigid: {motion: FREE, density: 1000, pose: {position: $P}, shapes: [{sphere: {radius: 0.1}}]}
+probes:
+  - {name: v, velocity: {body: ball}}
+)",
+                               {{"$METHOD", method},
+                                {"$DEGREES", Number(degrees)},
+                                {"$P", List(0.1 * SlopeNormal(angle))}}));
+  return MeasureAcceleration(0.1, 0.4, angle, &world);
+}
+
+TEST(BallOnSlope, RollsWhileFrictionCanTurnIt) {
+  for (const char* method : {"convex", "corrective"}) {
+    for (const double degrees : {5.0, 20.0, 40.0}) {
+      const double expected = 5.0 / 7 * kGravity * std::sin(degrees * kDegree);
+      EXPECT_NEAR(MeasureBall(degrees, method), expected, 1e-3 * expected)
+          << degrees << " " << method;
+    }
+  }
+}
+
+TEST(BallOnSlope, SlidesBeyond) {
+  for (const char* method : {"convex", "corrective"}) {
+    for (const double degrees : {43.0, 60.0}) {
+      const double angle = degrees * kDegree;
+      const double expected = kGravity * (std::sin(angle) - 0.25 * std::cos(angle));
+      EXPECT_NEAR(MeasureBall(degrees, method), expected, 1e-3 * expected)
+          << degrees << " " << method;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pliant::physics

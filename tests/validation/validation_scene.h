@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include <gtest/gtest.h>
+
+#include "physics/scene/scene.h"
+#include "physics/spatial/trig.h"
+#include "physics/stepping/posed_step.h"
+#include "physics/world/probes.h"
+#include "physics/world/world.h"
+
+namespace pliant::physics {
+
+inline constexpr double kGravity = 9.81;  // [m/s²]
+
+// Text with $NAME replaced, so that a scene reads as a scene.
+inline std::string Fill(const std::string& text,
+                        const std::vector<std::pair<std::string, std::string>>& values) {
+  return absl::StrReplaceAll(text, values);
+}
+
+inline std::string Number(double x) {
+  return absl::StrCat(x);
+}
+
+// A world from a scene; the errors of a bad one fail the test.
+inline World LoadWorld(const std::string& yaml) {
+  const SceneResult result = LoadSceneYaml(yaml, "scene.yaml");
+  for (const SceneMessage& message : result.messages) {
+    if (message.error) ADD_FAILURE() << Format(message);
+  }
+  if (!result.ok()) std::abort();
+  return World(result.model);
+}
+
+// Steps on until time t [s]; every step must converge.
+inline void RunUntil(double t, World* world) {
+  while (world->state().time < t - 1e-6 * world->model().time_step) {
+    const absl::Status status = world->Step();
+    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_TRUE(world->report().converged)
+        << "step " << world->state().step << ", residual " << world->report().residual;
+  }
+}
+
+// A probe of the scene, by name.
+inline std::vector<double> Read(const World& world, const std::string& name) {
+  for (const Probe& probe : world.model().probes) {
+    if (probe.name == name) {
+      return SampleProbe(world.model(), probe, world.state(), world.report(),
+                         world.model().time_step)
+          .numbers;
+    }
+  }
+  ADD_FAILURE() << "no probe " << name;
+  return {};
+}
+
+inline Eigen::Vector3d ReadVector(const World& world, const std::string& name) {
+  const std::vector<double> numbers = Read(world, name);
+  return {numbers.at(0), numbers.at(1), numbers.at(2)};
+}
+
+// Direction of steepest descent and outward normal of a plane z = 0 turned by `angle` about y [rad].
+inline Eigen::Vector3d Downhill(double angle) {
+  return {std::cos(angle), 0, -std::sin(angle)};
+}
+inline Eigen::Vector3d SlopeNormal(double angle) {
+  return {std::sin(angle), 0, std::cos(angle)};
+}
+
+inline std::string List(const Eigen::Vector3d& v) {
+  return absl::StrCat("[", absl::StrCat(v.x()), ", ", absl::StrCat(v.y()), ", ",
+                      absl::StrCat(v.z()), "]");
+}
+
+// Σ 1 / (σ w_i) over the contacts of the step that starts now, w = ‖W‖_F / 3 [kg]: what a stick velocity meets.
+inline double CalcStickResistance(const World& world) {
+  const Model& model = world.model();
+  PosedStep posed(model);
+  const ConvexOptions& options = model.method.convex;
+  const absl::Status status =
+      posed.Pose(world.CalcScriptedInputs(),
+                 {model.time_step, options.theta, options.theta_vq, model.gravity}, world.state());
+  EXPECT_TRUE(status.ok()) << status.message();
+  double sum = 0;
+  for (const PosedStep::ContactRows& rows : posed.rows()) {
+    sum += 1 / (options.sigma * std::sqrt(rows.W.squaredNorm()) / 3);
+  }
+  return sum;
+}
+
+}  // namespace pliant::physics
