@@ -31,6 +31,13 @@ std::string HintFor(const CLI::App& pliantd) {
                                        " --help` shows what it takes");
 }
 
+const CLI::App* FindCommand(const CLI::App& pliantd, const std::string& name) {
+  for (const CLI::App* command : pliantd.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == name) return command;
+  }
+  return nullptr;
+}
+
 int Main(std::vector<std::string> arguments) {
   if (NamesNoCommand(arguments)) arguments.insert(arguments.begin(), "serve");
 
@@ -67,6 +74,15 @@ int Main(std::vector<std::string> arguments) {
   dynamics->allow_extras();
   pliantd.require_subcommand(1);
 
+  // the first word names the command
+  const std::string& word = arguments.front();
+  if (word.rfind("-", 0) != 0 && FindCommand(pliantd, word) == nullptr) {
+    std::cerr << "pliantd: there is no command \"" << word
+              << "\"; it is one of serve, run, check, help, version\n"
+              << HintFor(pliantd) << '\n';
+    return kWrongUsage;
+  }
+
   try {
     std::reverse(arguments.begin(), arguments.end());
     pliantd.parse(arguments);
@@ -81,10 +97,7 @@ int Main(std::vector<std::string> arguments) {
     return kDone;
   }
   if (help->parsed()) {
-    const CLI::App* about = topic.empty() ? &pliantd : nullptr;
-    for (const CLI::App* command : pliantd.get_subcommands([](const CLI::App*) { return true; })) {
-      if (command->get_name() == topic) about = command;
-    }
+    const CLI::App* about = topic.empty() ? &pliantd : FindCommand(pliantd, topic);
     if (about == nullptr) {
       std::cerr << "pliantd: there is no command \"" << topic << "\"\n" << HintFor(pliantd) << '\n';
       return kWrongUsage;
