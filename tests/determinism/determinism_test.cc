@@ -1,0 +1,164 @@
+// State' is a function of (Model, State, Inputs, h), bit for bit.
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+#include "physics/scene/scene.h"
+#include "physics/world/world.h"
+#include "tests/determinism/pinned_hashes.h"
+#include "tests/determinism/scenes.h"
+
+namespace pliant::physics {
+namespace {
+
+std::shared_ptr<const Model> LoadModel(const std::string& name) {
+  const SceneResult result = LoadSceneYaml(DeterminismScenes().at(name), name);
+  for (const SceneMessage& message : result.messages) ADD_FAILURE() << Format(message);
+  return result.model;
+}
+
+void RunSteps(int steps, World* world) {
+  for (int k = 0; k < steps; ++k) {
+    const absl::Status status = world->Step();
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+}
+
+std::string RunAndHash(const std::string& name, int steps) {
+  World world(LoadModel(name));
+  RunSteps(steps, &world);
+  return HashState(world.state());
+}
+
+// The hash with a given number of threads at work.
+std::string RunOnThreads(const std::string& name, int steps, int threads) {
+  tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+  tbb::task_arena arena(threads);
+  std::string hash;
+  arena.execute([&] { hash = RunAndHash(name, steps); });
+  return hash;
+}
+
+class Determinism : public ::testing::TestWithParam<PinnedHash> {
+ protected:
+  std::string name() const { return std::string(GetParam().scene); }
+  int steps() const { return GetParam().steps; }
+};
+
+TEST_P(Determinism, TheSceneComesIntoContactAndMoves) {
+  World world(LoadModel(name()));
+  const std::string start = HashState(world.state());
+  std::size_t contacts = 0;
+  for (int k = 0; k < steps(); ++k) {
+    ASSERT_TRUE(world.Step().ok());
+    contacts += world.report().contacts.size();
+  }
+  EXPECT_GT(contacts, static_cast<std::size_t>(steps()));
+  EXPECT_NE(HashState(world.state()), start);
+}
+
+TEST_P(Determinism, HashIsTheSameForOneTwoAndFiveThreads) {
+  const std::string one = RunOnThreads(name(), steps(), 1);
+  EXPECT_EQ(RunOnThreads(name(), steps(), 2), one);
+  EXPECT_EQ(RunOnThreads(name(), steps(), 5), one);
+}
+
+TEST_P(Determinism, TwoRunsEndInTheSameBits) {
+  EXPECT_EQ(RunAndHash(name(), steps()), RunAndHash(name(), steps()));
+}
+
+TEST_P(Determinism, ARunCutInTwoEndsInTheSameBits) {
+  // the second half knows nothing but the saved bytes
+  World first(LoadModel(name()));
+  RunSteps(steps() / 2, &first);
+  World second(LoadModel(name()));
+  ASSERT_TRUE(second.Restore(first.Save()).ok());
+  EXPECT_EQ(HashState(second.state()), HashState(first.state()));
+  RunSteps(steps() - steps() / 2, &second);
+  EXPECT_EQ(HashState(second.state()), RunAndHash(name(), steps()));
+}
+
+TEST_P(Determinism, AWorkspaceThatSawAnotherStateChangesNothing) {
+  World world(LoadModel(name()));
+  RunSteps(steps(), &world);
+  world.Reset();
+  RunSteps(steps(), &world);
+  EXPECT_EQ(HashState(world.state()), RunAndHash(name(), steps()));
+}
+
+TEST_P(Determinism, PinnedHashHolds) {
+  const std::string hash = RunAndHash(name(), steps());
+  EXPECT_EQ(hash, GetParam().hash)
+      << "in pinned_hashes.h:\n    {\"" << name() << "\", " << steps() << ", \"" << hash << "\"},";
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenes, Determinism, ::testing::ValuesIn(kPinnedHashes),
+                         [](const auto& info) {
+                           std::string name(info.param.scene);
+                           for (char& c : name) c = c == ' ' ? '_' : c;
+                           return name;
+                         });
+
+TEST(StateHash, EveryBitOfTheStateFlipsIt) {
+  World world(LoadModel("corrective cube"));
+  RunSteps(30, &world);
+  State state = world.state();
+  ASSERT_FALSE(state.contacts.empty());
+
+  std::set<std::string> hashes = {HashState(state)};
+  std::size_t flips = 0;
+  // flips each bit of a number in turn, and back
+  const auto flip_all = [&](auto* number) {
+    static_assert(sizeof(*number) == sizeof(std::uint64_t));
+    for (int bit = 0; bit < 64; ++bit) {
+      std::uint64_t bits;
+      for (int turn = 0; turn < 2; ++turn) {
+        std::memcpy(&bits, number, sizeof(bits));
+        bits ^= std::uint64_t{1} << bit;
+        std::memcpy(static_cast<void*>(number), &bits, sizeof(bits));
+        if (turn == 0) hashes.insert(HashState(state));
+      }
+      ++flips;
+    }
+  };
+  flip_all(&state.time);
+  flip_all(&state.step);
+  flip_all(&state.q.front());
+  flip_all(&state.q.back());
+  flip_all(&state.v[state.v.size() / 2]);
+  flip_all(&state.contacts.front().key);
+  flip_all(&state.contacts.back().impulse_W.y());
+  // the last place of every other number
+  for (std::vector<double>* list : {&state.q, &state.v}) {
+    for (double& x : *list) {
+      const double kept = x;
+      x = std::nextafter(x, 1e300);
+      hashes.insert(HashState(state));
+      x = kept;
+    }
+  }
+  // `nextafter` of three of the numbers above may equal one of their flips
+  EXPECT_GE(hashes.size(), 1 + flips + state.q.size() + state.v.size() - 3);
+}
+
+TEST(StateHash, NumbersThatChangePlacesChangeIt) {
+  State state;
+  state.q = {1, 2};
+  state.v = {3};
+  const std::string hash = HashState(state);
+  std::swap(state.q[0], state.q[1]);
+  EXPECT_NE(HashState(state), hash);
+  // one position less, one velocity more
+  state.q = {1};
+  state.v = {2, 3};
+  EXPECT_NE(HashState(state), hash);
+}
+
+}  // namespace
+}  // namespace pliant::physics

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace pliant::physics {
+
+// Scenes that between them pass through every kind of body, shape and contact, and both methods.
+inline const std::map<std::string, std::string>& DeterminismScenes() {
+  static const std::map<std::string, std::string> scenes = {{"soft ball", R"(
+name: soft ball
+time_step: 0.01
+bodies:
+  - name: table
+    rigid: {motion: FIXED, pose: {rpy_degrees: [0, 3, 0]}, shapes: [{box: {size: [1, 1, 0.1]}, pose: {position: [0, 0, -0.05]}}]}
+  - name: ball
+    deformable:
+      mesh: {sphere: {radius: 0.05}, edge_length: 0.017}
+      pose: {position: [0, 0, 0.08]}
+      velocity: {linear: [0.1, 0, -1], angular: [0, 3, 1]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 5.0e4, poissons_ratio: 0.4, density: 1000}
+  - name: cube
+    deformable:
+      mesh: {box: {size: [0.05, 0.05, 0.05]}, edge_length: 0.025}
+      pose: {position: [0.01, 0, 0.17], rpy_degrees: [10, 20, 30]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 500}
+  - name: paddle
+    rigid: {motion: KINEMATIC, pose: {position: [-0.2, 0, 0.05]}, shapes: [{capsule: {radius: 0.02, length: 0.1}}]}
+script:
+  - {target: {pose: paddle}, times: [0, 0.5], values: [[-0.2, 0, 0.05, 1, 0, 0, 0], [0.05, 0, 0.05, 0.8, 0, 0.6, 0]]}
+  - {target: {force: ball}, times: [0.1, 0.3], values: [[0, 0, 0], [0.5, 1, 0]]}
+)"},
+                                                            {"rigid heap", R"(
+name: rigid heap
+time_step: 0.01
+bodies:
+  - name: ground
+    rigid: {motion: FIXED, shapes: [{half_space: {}}]}
+  - name: box
+    rigid: {motion: FREE, density: 500, pose: {position: [0, 0, 0.06], rpy_degrees: [0, 0, 20]}, shapes: [{box: {size: [0.2, 0.2, 0.1]}}]}
+  - name: cylinder
+    rigid: {motion: FREE, density: 800, pose: {position: [0.01, 0, 0.17]}, shapes: [{cylinder: {radius: 0.05, length: 0.1}}]}
+  - name: capsule
+    rigid: {motion: FREE, density: 700, pose: {position: [0.02, 0.01, 0.27], rpy_degrees: [80, 0, 0]}, shapes: [{capsule: {radius: 0.03, length: 0.1}}]}
+  - name: ball
+    rigid: {motion: FREE, density: 1000, pose: {position: [-0.02, 0.03, 0.36]}, shapes: [{sphere: {radius: 0.04}}], velocity: {linear: [0, 0, -1], angular: [5, 6, 7]}}
+  - name: egg
+    rigid: {motion: FREE, density: 900, pose: {position: [0, 0, 0.45], rpy_degrees: [30, 40, 0]}, shapes: [{ellipsoid: {radii: [0.05, 0.03, 0.02]}}]}
+)"},
+                                                            {"corrective cube", R"(
+name: corrective cube
+time_step: 0.01
+method: {corrective: {}}
+contact: {friction: 0.3}
+bodies:
+  - name: slope
+    rigid: {motion: FIXED, pose: {rpy_degrees: [0, 25, 0]}, shapes: [{half_space: {}}]}
+  - name: soft
+    deformable:
+      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.034}
+      pose: {position: [0.03, 0, 0.06], rpy_degrees: [0, 25, 0]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
+  - name: ball
+    rigid: {motion: FREE, density: 1000, pose: {position: [0.05, 0, 0.2]}, shapes: [{sphere: {radius: 0.04}}]}
+)"}};
+  return scenes;
+}
+
+}  // namespace pliant::physics
