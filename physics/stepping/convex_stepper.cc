@@ -65,7 +65,8 @@ class ConvexStepper final : public Stepper {
     {
       const PhaseTimer timer(&report, "check");
       report.residual = posed_.CalcResidual(v, impulses);
-      if (report.residual > options.tolerance) report.converged = false;
+      report.converged = report.residual <= options.tolerance;
+      report.stalled = report.stalled && !report.converged;
     }
     {
       const PhaseTimer timer(&report, "commit");
@@ -145,9 +146,8 @@ class ConvexStepper final : public Stepper {
       for (std::size_t c = 0; c < islands[k].size(); ++c) (*impulses)[islands[k][c]] = results[k].gamma[c];
     });
 
-    // the step is as good as its worst island
+    // whether the step converged is decided on the full system; an island may stall just short of its tighter tolerance
     for (const solvers::SapResult& result : results) {
-      report->converged = report->converged && result.converged;
       report->stalled = report->stalled || result.stalled;
       report->refactorisations += result.factorisations;
       if (result.iterations >= report->iterations) {

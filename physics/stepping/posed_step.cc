@@ -297,8 +297,10 @@ double PosedStep::CalcResidual(std::span<const double> v, const std::vector<Vect
       impulse_size += impulse[i] * impulse[i] / diagonal[i];
     }
   }
-  const double size = std::max(momentum_size, impulse_size);
-  return size > 0 ? std::sqrt(error / size) : 0;
+  // below the absolute tolerance nothing is left to solve: a world at rest without gravity is all rounding
+  constexpr double kAbsoluteTolerance = 1e-14;
+  if (error <= kAbsoluteTolerance * kAbsoluteTolerance) return 0;
+  return std::sqrt(error / std::max(momentum_size, impulse_size));
 }
 
 void PosedStep::Commit(std::span<const double> v, const std::vector<Vector3d>& impulses, State* state,

@@ -71,7 +71,7 @@ class PosedStep {
   absl::Status Complete(std::span<const double> v_participating, std::vector<double>* v) const;
 
   // ‖D (m(v) − Jᵀγ)‖ / max(‖D A v‖, ‖D Jᵀγ‖) on the full, unreduced system, D = diag(A)^(−1/2); impulses in contact
-  // frames. 0 when nothing moves.
+  // frames. 0 when the numerator is below 1e-14.
   double CalcResidual(std::span<const double> v, const std::vector<Eigen::Vector3d>& impulses) const;
 
   // Moves the state to the end of the step, and records what the contacts exerted.
