@@ -30,7 +30,8 @@ std::shared_ptr<grpc::Channel> Client::Connect() {
     arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    channel_ = grpc::CreateCustomChannel(options_.server, grpc::InsecureChannelCredentials(), arguments);
+    channel_ =
+        grpc::CreateCustomChannel(options_.server, grpc::InsecureChannelCredentials(), arguments);
   }
   return channel_;
 }
@@ -51,7 +52,9 @@ v1::ControlService::Stub& Client::control() {
 }
 
 void Client::Prepare(grpc::ClientContext* context, bool may_take_long) const {
-  const double timeout = options_.timeout > 0 ? options_.timeout : may_take_long ? 0 : kUsualTimeout;
+  const double timeout = options_.timeout > 0 ? options_.timeout
+                         : may_take_long      ? 0
+                                              : kUsualTimeout;
   if (timeout <= 0) return;
   context->set_deadline(std::chrono::system_clock::now() +
                         std::chrono::milliseconds(static_cast<std::int64_t>(1000 * timeout)));
@@ -60,9 +63,11 @@ void Client::Prepare(grpc::ClientContext* context, bool may_take_long) const {
 void Client::Check(const grpc::Status& status) const {
   if (status.ok()) return;
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-    throw CommandError(kUnreachable, "no server answers at " + options_.server + " (" + status.error_message() +
-                                         ")\n    Start one with `pliantd`, or name another with --server HOST:PORT "
-                                         "or PLIANT_SERVER.");
+    throw CommandError(
+        kUnreachable,
+        "no server answers at " + options_.server + " (" + status.error_message() +
+            ")\n    Start one with `pliantd`, or name another with --server HOST:PORT "
+            "or PLIANT_SERVER.");
   }
   throw CommandError(kRefused, status.error_message());
 }
@@ -77,7 +82,8 @@ std::string Client::CheckHealth() {
   const grpc::Slice nothing("");
   request = grpc::ByteBuffer(&nothing, 1);
   grpc::Status status;
-  const auto call = stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check", request, &queue);
+  const auto call =
+      stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check", request, &queue);
   call->StartCall();
   call->Finish(&response, &status, nullptr);
   void* tag = nullptr;
@@ -88,7 +94,8 @@ std::string Client::CheckHealth() {
   std::string bytes;
   std::vector<grpc::Slice> slices;
   response.Dump(&slices);
-  for (const grpc::Slice& slice : slices) bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  for (const grpc::Slice& slice : slices)
+    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
   google::protobuf::Empty fields;
   if (!fields.ParseFromString(bytes)) {
     throw CommandError(kRefused, "the server's health reply cannot be read");
@@ -108,6 +115,8 @@ std::string ToJson(const google::protobuf::Message& message) {
   return json;
 }
 
-std::string WorldName(const std::string& world) { return world.rfind("worlds/", 0) == 0 ? world : "worlds/" + world; }
+std::string WorldName(const std::string& world) {
+  return world.rfind("worlds/", 0) == 0 ? world : "worlds/" + world;
+}
 
 }  // namespace pliant::clients

@@ -8,6 +8,7 @@
 #include "google/protobuf/message.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/status.h"
+
 #include "pliant/v1/control.grpc.pb.h"
 #include "pliant/v1/stream.grpc.pb.h"
 #include "pliant/v1/world.grpc.pb.h"
@@ -15,15 +16,16 @@
 namespace pliant::clients {
 
 inline constexpr int kDone = 0;
-inline constexpr int kRefused = 1;       // the server said no, or a world has a fault
+inline constexpr int kRefused = 1;  // the server said no, or a world has a fault
 inline constexpr int kWrongUsage = 2;
 inline constexpr int kInvalidScene = 3;
-inline constexpr int kUnreachable = 4;   // no server there, or a file that cannot be read or written
+inline constexpr int kUnreachable = 4;  // no server there, or a file that cannot be read or written
 
 // Ends the command with an exit status and a message for stderr.
 class CommandError : public std::runtime_error {
  public:
-  CommandError(int exit_status, const std::string& message) : std::runtime_error(message), exit_status(exit_status) {}
+  CommandError(int exit_status, const std::string& message)
+      : std::runtime_error(message), exit_status(exit_status) {}
   const int exit_status;
 };
 

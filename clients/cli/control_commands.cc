@@ -18,7 +18,8 @@ int Say(Client* client, const std::string& text) {
 
 void AddControlCommands(CLI::App* pliant, Client* client, Action* action) {
   const auto world = std::make_shared<std::string>();
-  CLI::App* stop = pliant->add_subcommand("stop", "Stop all commanded motion in a world, until `pliant resume`");
+  CLI::App* stop =
+      pliant->add_subcommand("stop", "Stop all commanded motion in a world, until `pliant resume`");
   stop->add_option("world", *world, "Its name")->required();
   stop->callback([=] {
     *action = [=] {
@@ -28,7 +29,8 @@ void AddControlCommands(CLI::App* pliant, Client* client, Action* action) {
       return Say(client, request.world() + ": commanded motion is stopped; time goes on");
     };
   });
-  CLI::App* resume = pliant->add_subcommand("resume", "Allow commanded motion again after `pliant stop`");
+  CLI::App* resume =
+      pliant->add_subcommand("resume", "Allow commanded motion again after `pliant stop`");
   resume->add_option("world", *world, "Its name")->required();
   resume->callback([=] {
     *action = [=] {

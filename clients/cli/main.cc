@@ -11,7 +11,8 @@ namespace pliant::clients {
 namespace {
 
 int Main(int argc, char** argv) {
-  CLI::App pliant("Talks to a Pliant server: worlds, their time, and what happens in them", "pliant");
+  CLI::App pliant("Talks to a Pliant server: worlds, their time, and what happens in them",
+                  "pliant");
   pliant.set_version_flag("--version", "pliant " PLIANT_VERSION);
   pliant.require_subcommand(1);
   pliant.fallthrough();
@@ -19,7 +20,9 @@ int Main(int argc, char** argv) {
   pliant.add_option("--server", options.server, "Address of the server (default 127.0.0.1:50051)")
       ->envname("PLIANT_SERVER");
   pliant.add_flag("--json", options.json, "Print JSON, one object a line");
-  pliant.add_option("--timeout", options.timeout, "Give up after this many seconds (default: 10 for what is quick)")
+  pliant
+      .add_option("--timeout", options.timeout,
+                  "Give up after this many seconds (default: 10 for what is quick)")
       ->check(CLI::PositiveNumber);
   pliant.footer(
       "Examples:\n"

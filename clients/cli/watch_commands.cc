@@ -1,11 +1,10 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <unistd.h>
 
 #include "CLI/CLI.hpp"
 
@@ -34,7 +33,8 @@ std::string DescribeFrame(const v1::Frame& frame) {
   }
   const v1::StepReport& report = frame.report();
   const char* clock = frame.clock().has_paused() ? "paused" : "running";
-  std::snprintf(line, sizeof line, "t %9.3f s  step %-8lld %-7s  %.2f x real time  step %6.2f ms  contacts %-4d",
+  std::snprintf(line, sizeof line,
+                "t %9.3f s  step %-8lld %-7s  %.2f x real time  step %6.2f ms  contacts %-4d",
                 frame.time(), static_cast<long long>(frame.step()), clock, report.real_time_rate(),
                 1000 * report.step_seconds(), report.contacts());
   std::string text = line;
@@ -100,10 +100,13 @@ int Watch(Client* client, const WatchArguments& arguments) {
 
 void AddWatchCommands(CLI::App* pliant, Client* client, Action* action) {
   const auto arguments = std::make_shared<WatchArguments>();
-  CLI::App* watch = pliant->add_subcommand("watch", "Follow a world: time, rate, contacts, the largest force");
+  CLI::App* watch =
+      pliant->add_subcommand("watch", "Follow a world: time, rate, contacts, the largest force");
   watch->add_option("world", arguments->world, "Its name")->required();
-  watch->add_option("--rate", arguments->rate, "Lines a second at most (default 4)")->check(CLI::Range(0.1, 1000.0));
-  watch->add_option("--count", arguments->count, "End after so many (default: never)")->check(CLI::NonNegativeNumber);
+  watch->add_option("--rate", arguments->rate, "Lines a second at most (default 4)")
+      ->check(CLI::Range(0.1, 1000.0));
+  watch->add_option("--count", arguments->count, "End after so many (default: never)")
+      ->check(CLI::NonNegativeNumber);
   watch->callback([=] { *action = [=] { return Watch(client, *arguments); }; });
 
   CLI::App* health = pliant->add_subcommand("health", "Ask whether the server serves");

@@ -40,8 +40,9 @@ std::string DescribeClock(const v1::Clock& clock) {
 }
 
 void PrintWorld(const v1::World& world) {
-  std::printf("%-24s %-20s %-10s %-16s step %-8lld t %.3f s", world.name().c_str(), world.scene_name().c_str(),
-              world.method().c_str(), DescribeClock(world.clock()).c_str(), static_cast<long long>(world.step()),
+  std::printf("%-24s %-20s %-10s %-16s step %-8lld t %.3f s", world.name().c_str(),
+              world.scene_name().c_str(), world.method().c_str(),
+              DescribeClock(world.clock()).c_str(), static_cast<long long>(world.step()),
               world.time());
   if (world.stopped()) std::printf("  STOPPED");
   if (world.has_fault()) {
@@ -71,7 +72,8 @@ int Create(Client* client, const Arguments& arguments) {
   const grpc::Status status = client->worlds().CreateWorld(&context, request, &world);
 
   // a bad scene is told as `pliantd check` tells it: one error a line, and the same exit status
-  if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT && !status.error_details().empty()) {
+  if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT &&
+      !status.error_details().empty()) {
     throw CommandError(kInvalidScene, status.error_message());
   }
   client->Check(status);
@@ -99,20 +101,25 @@ int List(Client* client) {
 int Describe(Client* client, const Arguments& arguments) {
   v1::DescribeWorldRequest request;
   request.set_name(WorldName(arguments.world));
-  const auto description = client->Call(client->worlds(), &v1::WorldService::Stub::DescribeWorld, request, true);
+  const auto description =
+      client->Call(client->worlds(), &v1::WorldService::Stub::DescribeWorld, request, true);
   if (client->json()) {
     std::cout << ToJson(description) << '\n';
     return kDone;
   }
   std::printf("%s  scene %s  model %s  time step %g s\n", description.name().c_str(),
-              description.scene_name().c_str(), description.model_hash().c_str(), description.time_step());
+              description.scene_name().c_str(), description.model_hash().c_str(),
+              description.time_step());
   for (const v1::RigidDescription& body : description.rigid_bodies()) {
-    const std::string motion = v1::RigidBody::Motion_Name(body.motion()).substr(sizeof("MOTION_") - 1);
-    std::printf("  rigid       %-20s %-10s %d shapes\n", body.name().c_str(), motion.c_str(), body.shapes_size());
+    const std::string motion =
+        v1::RigidBody::Motion_Name(body.motion()).substr(sizeof("MOTION_") - 1);
+    std::printf("  rigid       %-20s %-10s %d shapes\n", body.name().c_str(), motion.c_str(),
+                body.shapes_size());
   }
   for (const v1::DeformableDescription& body : description.deformables()) {
-    std::printf("  deformable  %-20s %d vertices, %d tetrahedra, E %g Pa, nu %g, %g kg/m3\n", body.name().c_str(),
-                body.vertices(), body.tetrahedra(), body.youngs_modulus(), body.poissons_ratio(), body.density());
+    std::printf("  deformable  %-20s %d vertices, %d tetrahedra, E %g Pa, nu %g, %g kg/m3\n",
+                body.name().c_str(), body.vertices(), body.tetrahedra(), body.youngs_modulus(),
+                body.poissons_ratio(), body.density());
   }
   return kDone;
 }
@@ -121,12 +128,14 @@ int Step(Client* client, const Arguments& arguments) {
   v1::StepWorldRequest request;
   request.set_name(WorldName(arguments.world));
   request.set_steps(arguments.steps);
-  const auto stepped = client->Call(client->worlds(), &v1::WorldService::Stub::StepWorld, request, true);
+  const auto stepped =
+      client->Call(client->worlds(), &v1::WorldService::Stub::StepWorld, request, true);
   if (client->json()) {
     std::cout << ToJson(stepped) << '\n';
   } else {
-    std::printf("step %lld  t %.6f s  state %s  contacts %d  iterations %d\n", static_cast<long long>(stepped.step()),
-                stepped.time(), stepped.state_hash().c_str(), stepped.report().contacts(),
+    std::printf("step %lld  t %.6f s  state %s  contacts %d  iterations %d\n",
+                static_cast<long long>(stepped.step()), stepped.time(),
+                stepped.state_hash().c_str(), stepped.report().contacts(),
                 stepped.report().iterations());
   }
   return kDone;
@@ -144,13 +153,16 @@ int SetClock(Client* client, const Arguments& arguments, const std::string& mode
 int Checkpoint(Client* client, const Arguments& arguments) {
   v1::CheckpointWorldRequest request;
   request.set_name(WorldName(arguments.world));
-  const auto checkpoint = client->Call(client->worlds(), &v1::WorldService::Stub::CheckpointWorld, request, true);
+  const auto checkpoint =
+      client->Call(client->worlds(), &v1::WorldService::Stub::CheckpointWorld, request, true);
   std::ofstream stream(arguments.file, std::ios::binary);
   stream.write(checkpoint.state().data(), static_cast<std::streamsize>(checkpoint.state().size()));
   stream.close();
   if (!stream) throw CommandError(kUnreachable, arguments.file + ": cannot be written");
   if (client->json()) {
-    std::cout << nlohmann::json{{"file", arguments.file}, {"state_hash", checkpoint.state_hash()}}.dump() << '\n';
+    std::cout
+        << nlohmann::json{{"file", arguments.file}, {"state_hash", checkpoint.state_hash()}}.dump()
+        << '\n';
   } else {
     std::printf("%s: %zu bytes, state %s\n", arguments.file.c_str(), checkpoint.state().size(),
                 checkpoint.state_hash().c_str());
@@ -162,14 +174,16 @@ int Restore(Client* client, const Arguments& arguments) {
   v1::RestoreWorldRequest request;
   request.set_name(WorldName(arguments.world));
   request.set_state(ReadFile(arguments.file));
-  return Show(client, client->Call(client->worlds(), &v1::WorldService::Stub::RestoreWorld, request, true));
+  return Show(client,
+              client->Call(client->worlds(), &v1::WorldService::Stub::RestoreWorld, request, true));
 }
 
 int Fork(Client* client, const Arguments& arguments) {
   v1::ForkWorldRequest request;
   request.set_name(WorldName(arguments.world));
   request.set_world_id(arguments.id);
-  return Show(client, client->Call(client->worlds(), &v1::WorldService::Stub::ForkWorld, request, true));
+  return Show(client,
+              client->Call(client->worlds(), &v1::WorldService::Stub::ForkWorld, request, true));
 }
 
 int Delete(Client* client, const Arguments& arguments) {
@@ -205,7 +219,8 @@ void AddWorldCommands(CLI::App* pliant, Client* client, Action* action) {
   CLI::App* create = add("create", "Create a paused world from a scene file",
                          [client](const Arguments& a) { return Create(client, a); });
   create->add_option("file", arguments->file, "Scene file (YAML)")->required();
-  create->add_option("--id", arguments->id, "Name of the new world: a-z, 0-9 and -; else the server picks one");
+  create->add_option("--id", arguments->id,
+                     "Name of the new world: a-z, 0-9 and -; else the server picks one");
   add("list", "List all worlds", [client](const Arguments&) { return List(client); });
   add_on_world("get", "Show the state of one world", [client](const Arguments& a) {
     v1::GetWorldRequest request;
@@ -216,14 +231,21 @@ void AddWorldCommands(CLI::App* pliant, Client* client, Action* action) {
                [client](const Arguments& a) { return Describe(client, a); });
   CLI::App* step = add_on_world("step", "Advance a paused world",
                                 [client](const Arguments& a) { return Step(client, a); });
-  step->add_option("steps,--steps", arguments->steps, "How many steps (default 1)")->check(CLI::PositiveNumber);
-  add_on_world("pause", "Pause", [client](const Arguments& a) { return SetClock(client, a, "paused"); });
-  add_on_world("resume", "Run in real time", [client](const Arguments& a) { return SetClock(client, a, "real-time"); });
-  CLI::App* speed = add_on_world("speed", "Run in real time, slower or faster",
-                                 [client](const Arguments& a) { return SetClock(client, a, "real-time"); });
-  speed->add_option("factor", arguments->factor, "Simulated seconds a second")->required()->check(CLI::PositiveNumber);
-  CLI::App* clock = add_on_world("clock", "Set how time passes",
-                                 [client](const Arguments& a) { return SetClock(client, a, a.mode); });
+  step->add_option("steps,--steps", arguments->steps, "How many steps (default 1)")
+      ->check(CLI::PositiveNumber);
+  add_on_world("pause", "Pause",
+               [client](const Arguments& a) { return SetClock(client, a, "paused"); });
+  add_on_world("resume", "Run in real time",
+               [client](const Arguments& a) { return SetClock(client, a, "real-time"); });
+  CLI::App* speed =
+      add_on_world("speed", "Run in real time, slower or faster",
+                   [client](const Arguments& a) { return SetClock(client, a, "real-time"); });
+  speed->add_option("factor", arguments->factor, "Simulated seconds a second")
+      ->required()
+      ->check(CLI::PositiveNumber);
+  CLI::App* clock = add_on_world("clock", "Set how time passes", [client](const Arguments& a) {
+    return SetClock(client, a, a.mode);
+  });
   clock->add_option("mode", arguments->mode, "paused, real-time or free-run")
       ->required()
       ->check(CLI::IsMember({"paused", "real-time", "free-run"}));
@@ -232,17 +254,21 @@ void AddWorldCommands(CLI::App* pliant, Client* client, Action* action) {
   add_on_world("reset", "Go back to the initial state", [client](const Arguments& a) {
     v1::ResetWorldRequest request;
     request.set_name(WorldName(a.world));
-    return Show(client, client->Call(client->worlds(), &v1::WorldService::Stub::ResetWorld, request));
+    return Show(client,
+                client->Call(client->worlds(), &v1::WorldService::Stub::ResetWorld, request));
   });
-  CLI::App* checkpoint = add_on_world("checkpoint", "Save the state to a file",
-                                      [client](const Arguments& a) { return Checkpoint(client, a); });
+  CLI::App* checkpoint =
+      add_on_world("checkpoint", "Save the state to a file",
+                   [client](const Arguments& a) { return Checkpoint(client, a); });
   checkpoint->add_option("file", arguments->file, "File to write")->required();
   CLI::App* restore = add_on_world("restore", "Load a state that was saved from the same scene",
                                    [client](const Arguments& a) { return Restore(client, a); });
   restore->add_option("file", arguments->file, "File to read")->required();
-  CLI::App* fork = add_on_world("fork", "Copy a world as it is now", [client](const Arguments& a) { return Fork(client, a); });
+  CLI::App* fork = add_on_world("fork", "Copy a world as it is now",
+                                [client](const Arguments& a) { return Fork(client, a); });
   fork->add_option("--id", arguments->id, "Name of the new world; else the server picks one");
-  add_on_world("delete", "Delete a world", [client](const Arguments& a) { return Delete(client, a); });
+  add_on_world("delete", "Delete a world",
+               [client](const Arguments& a) { return Delete(client, a); });
 }
 
 }  // namespace pliant::clients

@@ -12,7 +12,8 @@ Eigen::Vector3d Clamp(const Eigen::Vector3d& x, double largest) {
 }
 
 // velocity that reaches `error` as soon as braking at half the acceleration allows, and never overshoots in one step
-Eigen::Vector3d Approach(const Eigen::Vector3d& error, double h, double largest, double acceleration) {
+Eigen::Vector3d Approach(const Eigen::Vector3d& error, double h, double largest,
+                         double acceleration) {
   const double distance = error.norm();
   if (distance == 0) return error;
   const double speed = std::min({largest, distance / h, std::sqrt(acceleration * distance)});
@@ -36,8 +37,8 @@ physics::RigidTransform Drive::Advance(const std::optional<DriveGoal>& goal, dou
   } else if (goal) {
     const PoseGoal& pose = std::get<PoseGoal>(*goal);
     wanted.linear = Approach(pose.position - p_, h, limits_.speed, limits_.acceleration);
-    wanted.angular = Approach(physics::VectorFromRotation(pose.orientation * q_.conjugate()), h, limits_.spin,
-                              limits_.spin_acceleration);
+    wanted.angular = Approach(physics::VectorFromRotation(pose.orientation * q_.conjugate()), h,
+                              limits_.spin, limits_.spin_acceleration);
   }
 
   // no faster than allowed, and no faster there than allowed

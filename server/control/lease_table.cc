@@ -21,7 +21,8 @@ std::string MakeId(std::uint64_t number) {
 
 absl::StatusOr<LeaseTable::Lease> LeaseTable::Acquire(int target, const std::string& target_name,
                                                       const std::string& client_name, bool takeover,
-                                                      const std::string& renewed_id, SteadyTime now) {
+                                                      const std::string& renewed_id,
+                                                      SteadyTime now) {
   Expire(now);
   const auto held = leases_.find(target);
   if (!renewed_id.empty()) {
@@ -34,7 +35,8 @@ absl::StatusOr<LeaseTable::Lease> LeaseTable::Acquire(int target, const std::str
     (*lease)->last_use = now;
     return **lease;
   }
-  const std::string client = client_name.empty() ? "anonymous" : client_name.substr(0, kClientNameKept);
+  const std::string client =
+      client_name.empty() ? "anonymous" : client_name.substr(0, kClientNameKept);
   if (held != leases_.end()) {
     if (!takeover) {
       return absl::FailedPreconditionError(
@@ -59,8 +61,8 @@ absl::StatusOr<int> LeaseTable::Use(const std::string& id, std::uint64_t sequenc
   absl::StatusOr<Lease*> lease = Find(id, now);
   if (!lease.ok()) return lease.status();
   if (sequence <= (*lease)->last_sequence) {
-    return absl::OutOfRangeError(absl::StrCat("sequence: ", sequence, " is stale; expected more than ",
-                                              (*lease)->last_sequence));
+    return absl::OutOfRangeError(absl::StrCat(
+        "sequence: ", sequence, " is stale; expected more than ", (*lease)->last_sequence));
   }
   (*lease)->last_sequence = sequence;
   (*lease)->last_use = now;

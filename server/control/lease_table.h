@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+
 #include "server/host/clock.h"
 
 namespace pliant::server {
@@ -28,7 +29,8 @@ class LeaseTable {
 
   // A new lease on `target`, or the renewed one when `renewed_id` names it. FAILED_PRECONDITION when another holds it
   // and `takeover` is not set.
-  absl::StatusOr<Lease> Acquire(int target, const std::string& target_name, const std::string& client, bool takeover,
+  absl::StatusOr<Lease> Acquire(int target, const std::string& target_name,
+                                const std::string& client, bool takeover,
                                 const std::string& renewed_id, SteadyTime now);
 
   // FAILED_PRECONDITION when there is no such lease any more: says whether it lapsed, was released or taken over.

@@ -6,22 +6,25 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+
 #include "physics/spatial/demand.h"
 
 namespace pliant::server {
 namespace {
 
 // `numbers` as a vector of three, or zero when it is left out.
-absl::Status ReadVector(const char* field, const google::protobuf::RepeatedField<double>& numbers, bool required,
-                        Eigen::Vector3d* vector) {
+absl::Status ReadVector(const char* field, const google::protobuf::RepeatedField<double>& numbers,
+                        bool required, Eigen::Vector3d* vector) {
   vector->setZero();
   if (numbers.empty() && !required) return absl::OkStatus();
   if (numbers.size() != 3) {
-    return absl::InvalidArgumentError(absl::StrCat(field, ": ", numbers.size(), " numbers; expected 3"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, ": ", numbers.size(), " numbers; expected 3"));
   }
   for (int i = 0; i < 3; ++i) {
     if (!std::isfinite(numbers[i])) {
-      return absl::InvalidArgumentError(absl::StrCat(field, ": ", numbers[i], " is not a finite number"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(field, ": ", numbers[i], " is not a finite number"));
     }
     (*vector)[i] = numbers[i];
   }
@@ -41,17 +44,20 @@ absl::StatusOr<DriveGoal> ReadGoal(const v1::CommandRequest& command) {
     return absl::InvalidArgumentError("command: nothing is commanded; expected twist or pose");
   }
   PoseGoal goal;
-  const absl::Status status = ReadVector("pose.position", command.pose().position(), true, &goal.position);
+  const absl::Status status =
+      ReadVector("pose.position", command.pose().position(), true, &goal.position);
   if (!status.ok()) return status;
   const auto& q = command.pose().quaternion();
   if (q.size() != 0 && q.size() != 4) {
-    return absl::InvalidArgumentError(absl::StrCat("pose.quaternion: ", q.size(), " numbers; expected w, x, y, z"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("pose.quaternion: ", q.size(), " numbers; expected w, x, y, z"));
   }
   if (q.size() == 4) {
     goal.orientation = Eigen::Quaterniond(q[0], q[1], q[2], q[3]);
     const double size = goal.orientation.norm();
     if (!std::isfinite(size) || size < 1e-6) {
-      return absl::InvalidArgumentError("pose.quaternion: not a rotation; expected four finite numbers, not all zero");
+      return absl::InvalidArgumentError(
+          "pose.quaternion: not a rotation; expected four finite numbers, not all zero");
     }
     goal.orientation.normalize();
   }
@@ -63,26 +69,30 @@ absl::StatusOr<DriveGoal> ReadGoal(const v1::CommandRequest& command) {
 WorldControl::WorldControl(std::shared_ptr<const physics::Model> model, const DriveLimits& limits)
     : model_(std::move(model)) {
   for (int body = 0; body < static_cast<int>(model_->bodies.size()); ++body) {
-    if (model_->bodies[body].motion == physics::Motion::kKinematic) drives_.emplace(body, Drive(limits));
+    if (model_->bodies[body].motion == physics::Motion::kKinematic)
+      drives_.emplace(body, Drive(limits));
   }
 }
 
-absl::StatusOr<LeaseTable::Lease> WorldControl::Acquire(const v1::AcquireLeaseRequest& request, SteadyTime now) {
+absl::StatusOr<LeaseTable::Lease> WorldControl::Acquire(const v1::AcquireLeaseRequest& request,
+                                                        SteadyTime now) {
   const int body = physics::FindBody(*model_, request.target());
   if (!drives_.contains(body)) {
     std::vector<std::string> names;
     for (const auto& [kinematic, drive] : drives_) names.push_back(model_->bodies[kinematic].name);
-    const std::string choice = names.empty() ? "; this world has no KINEMATIC body"
-                                             : absl::StrCat("; expected one of: ", absl::StrJoin(names, ", "));
+    const std::string choice =
+        names.empty() ? "; this world has no KINEMATIC body"
+                      : absl::StrCat("; expected one of: ", absl::StrJoin(names, ", "));
     if (body < 0) {
-      return absl::NotFoundError(
-          absl::StrCat("target: there is no body \"", request.target().substr(0, 80), "\"", choice));
+      return absl::NotFoundError(absl::StrCat("target: there is no body \"",
+                                              request.target().substr(0, 80), "\"", choice));
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat("target: \"", request.target(), "\" is not KINEMATIC and takes no commands", choice));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "target: \"", request.target(), "\" is not KINEMATIC and takes no commands", choice));
   }
   std::lock_guard lock(mutex_);
-  return leases_.Acquire(body, request.target(), request.client(), request.takeover(), request.lease_id(), now);
+  return leases_.Acquire(body, request.target(), request.client(), request.takeover(),
+                         request.lease_id(), now);
 }
 
 absl::Status WorldControl::Release(const std::string& lease_id, SteadyTime now) {
@@ -99,7 +109,9 @@ absl::Status WorldControl::Submit(const v1::CommandRequest& command, SteadyTime 
   std::lock_guard lock(mutex_);
   const absl::StatusOr<int> body = leases_.Use(command.lease_id(), command.sequence(), now);
   if (!body.ok()) return body.status();
-  if (stopped_) return absl::FailedPreconditionError("the world is stopped; call ResumeWorld to command it again");
+  if (stopped_)
+    return absl::FailedPreconditionError(
+        "the world is stopped; call ResumeWorld to command it again");
   mailbox_[*body] = {command.lease_id(), command.sequence(), command.client_time(), now, *goal};
   return absl::OkStatus();
 }
@@ -123,11 +135,13 @@ void WorldControl::Resume() {
 
 std::optional<DriveGoal> WorldControl::FindGoal(int body, SteadyTime now) const {
   const auto command = mailbox_.find(body);
-  if (stopped_ || command == mailbox_.end() || now - command->second.received > kCommandTime) return std::nullopt;
+  if (stopped_ || command == mailbox_.end() || now - command->second.received > kCommandTime)
+    return std::nullopt;
 
   // only whoever holds the body now
   const auto lease = leases_.leases().find(body);
-  if (lease == leases_.leases().end() || lease->second.id != command->second.lease_id) return std::nullopt;
+  if (lease == leases_.leases().end() || lease->second.id != command->second.lease_id)
+    return std::nullopt;
   return command->second.goal;
 }
 

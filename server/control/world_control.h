@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+
 #include "physics/dynamics/model.h"
 #include "pliant/v1/control.pb.h"
 #include "server/control/drive.h"
@@ -25,7 +26,8 @@ class WorldControl : public StepController {
   // A command is held this long, then the body ramps to rest.
   static constexpr std::chrono::milliseconds kCommandTime{100};
 
-  explicit WorldControl(std::shared_ptr<const physics::Model> model, const DriveLimits& limits = {});
+  explicit WorldControl(std::shared_ptr<const physics::Model> model,
+                        const DriveLimits& limits = {});
 
   // NOT_FOUND for an unknown target, INVALID_ARGUMENT for one that is not KINEMATIC, FAILED_PRECONDITION when held.
   absl::StatusOr<LeaseTable::Lease> Acquire(const v1::AcquireLeaseRequest& request, SteadyTime now);

@@ -8,10 +8,11 @@
 #include "boost/asio/ip/tcp.hpp"
 #include "boost/asio/post.hpp"
 #include "boost/asio/steady_timer.hpp"
+#include "spdlog/spdlog.h"
+
 #include "server/gateway/gateway_context.h"
 #include "server/gateway/http_session.h"
 #include "server/gateway/websocket_session.h"
-#include "spdlog/spdlog.h"
 
 namespace pliant::server {
 namespace {
@@ -26,8 +27,15 @@ constexpr std::chrono::milliseconds kPauseWhenFull{100};
 
 struct HttpGateway::Listener {
   explicit Listener(Handlers* handlers, const Options& options)
-      : context{handlers, StaticFiles(options.viewer_folder), options.allowed_origins, true, options.version, 1, {},
-                {0},      {0}},
+      : context{handlers,
+                StaticFiles(options.viewer_folder),
+                options.allowed_origins,
+                true,
+                options.version,
+                1,
+                {},
+                {0},
+                {0}},
         acceptor(io),
         pause(io) {}
 
@@ -64,13 +72,16 @@ struct HttpGateway::Listener {
 
 HttpGateway::HttpGateway(std::unique_ptr<Listener> listener) : listener_(std::move(listener)) {}
 
-absl::StatusOr<std::unique_ptr<HttpGateway>> HttpGateway::Start(Handlers* handlers, const Options& options) {
+absl::StatusOr<std::unique_ptr<HttpGateway>> HttpGateway::Start(Handlers* handlers,
+                                                                const Options& options) {
   auto listener = std::make_unique<Listener>(handlers, options);
   boost::system::error_code error;
-  const net::ip::address address = net::ip::make_address(options.bind == "localhost" ? "127.0.0.1" : options.bind, error);
+  const net::ip::address address =
+      net::ip::make_address(options.bind == "localhost" ? "127.0.0.1" : options.bind, error);
   if (error) {
     return absl::InvalidArgumentError(
-        absl::StrCat("bind: \"", options.bind, "\" is not an address; expected one such as 127.0.0.1 or 0.0.0.0"));
+        absl::StrCat("bind: \"", options.bind,
+                     "\" is not an address; expected one such as 127.0.0.1 or 0.0.0.0"));
   }
   listener->context.loopback_only = address.is_loopback();
   const tcp::endpoint endpoint(address, static_cast<unsigned short>(options.port));
@@ -80,8 +91,8 @@ absl::StatusOr<std::unique_ptr<HttpGateway>> HttpGateway::Start(Handlers* handle
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
   if (error) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen on ", options.bind, ":", options.port, " for HTTP: ", error.message()));
+    return absl::UnavailableError(absl::StrCat("cannot listen on ", options.bind, ":", options.port,
+                                               " for HTTP: ", error.message()));
   }
   listener->port = acceptor.local_endpoint().port();
   listener->Accept();
@@ -90,11 +101,17 @@ absl::StatusOr<std::unique_ptr<HttpGateway>> HttpGateway::Start(Handlers* handle
   return std::unique_ptr<HttpGateway>(new HttpGateway(std::move(listener)));
 }
 
-HttpGateway::~HttpGateway() { Stop(); }
+HttpGateway::~HttpGateway() {
+  Stop();
+}
 
-int HttpGateway::port() const { return listener_->port; }
+int HttpGateway::port() const {
+  return listener_->port;
+}
 
-bool HttpGateway::has_viewer() const { return listener_->context.files.exists(); }
+bool HttpGateway::has_viewer() const {
+  return listener_->context.files.exists();
+}
 
 void HttpGateway::BeginShutdown() {
   net::post(listener_->io, [listener = listener_.get()] {

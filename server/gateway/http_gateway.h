@@ -18,12 +18,14 @@ class HttpGateway {
     std::string bind = "127.0.0.1";
     int port = 0;  // 0: any free one
     std::string viewer_folder;
-    std::vector<std::string> allowed_origins;  // of pages that are not ours, e.g. "http://localhost:5173"
+    std::vector<std::string>
+        allowed_origins;  // of pages that are not ours, e.g. "http://localhost:5173"
     std::string version;
   };
 
   // UNAVAILABLE when the port is taken, INVALID_ARGUMENT when `bind` is no address. `handlers` outlives the gateway.
-  static absl::StatusOr<std::unique_ptr<HttpGateway>> Start(Handlers* handlers, const Options& options);
+  static absl::StatusOr<std::unique_ptr<HttpGateway>> Start(Handlers* handlers,
+                                                            const Options& options);
   ~HttpGateway();
 
   int port() const;

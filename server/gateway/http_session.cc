@@ -8,11 +8,12 @@
 #include "boost/beast/core.hpp"
 #include "boost/beast/http.hpp"
 #include "boost/beast/websocket/rfc6455.hpp"
+#include "spdlog/spdlog.h"
+
 #include "server/gateway/metrics_text.h"
 #include "server/gateway/origin.h"
 #include "server/gateway/websocket_session.h"
 #include "server/rpc/handlers.h"
-#include "spdlog/spdlog.h"
 
 namespace pliant::server {
 namespace {
@@ -28,11 +29,14 @@ constexpr std::uint32_t kMaxHead = 16 * 1024;
 constexpr std::uint64_t kMaxBody = 64 * 1024;
 
 constexpr char kNoViewer[] =
-    "<!doctype html><meta charset=utf-8><title>Pliant</title><body style=\"font-family:sans-serif;margin:3em\">"
+    "<!doctype html><meta charset=utf-8><title>Pliant</title><body "
+    "style=\"font-family:sans-serif;margin:3em\">"
     "<h1>Pliant is running</h1><p>The viewer is not built. <code>./dev build</code> builds it; "
     "<code>--viewer-dir</code> names another folder.</p>";
 
-std::string ToString(beast::string_view text) { return std::string(text.data(), text.size()); }
+std::string ToString(beast::string_view text) {
+  return std::string(text.data(), text.size());
+}
 
 class HttpSession : public std::enable_shared_from_this<HttpSession> {
  public:
@@ -47,8 +51,9 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     parser_->header_limit(kMaxHead);
     parser_->body_limit(kMaxBody);
     stream_.expires_after(time);
-    http::async_read(stream_, buffer_, *parser_,
-                     [self = shared_from_this()](beast::error_code error, std::size_t) { self->OnRead(error); });
+    http::async_read(
+        stream_, buffer_, *parser_,
+        [self = shared_from_this()](beast::error_code error, std::size_t) { self->OnRead(error); });
   }
 
  private:
@@ -74,13 +79,15 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     }
     if (path == "/healthz") {
       const bool draining = context_->handlers->draining();
-      Response response = MakeText(draining ? http::status::service_unavailable : http::status::ok,
-                                   draining ? "{\"status\": \"draining\"}\n" : "{\"status\": \"serving\"}\n");
+      Response response =
+          MakeText(draining ? http::status::service_unavailable : http::status::ok,
+                   draining ? "{\"status\": \"draining\"}\n" : "{\"status\": \"serving\"}\n");
       response.set(http::field::content_type, "application/json");
       return response;
     }
     if (path == "/metrics") {
-      Response response = MakeText(http::status::ok, WriteMetrics(*context_->handlers, context_->websockets.load()));
+      Response response = MakeText(http::status::ok,
+                                   WriteMetrics(*context_->handlers, context_->websockets.load()));
       response.set(http::field::content_type, "text/plain; version=0.0.4; charset=utf-8");
       return response;
     }
@@ -98,7 +105,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
       return MakeText(http::status::not_found, "there is nothing here\n");
     }
     const bool known = ToString(request_[http::field::if_none_match]) == file.etag;
-    Response response = MakeText(known ? http::status::not_modified : http::status::ok, known ? "" : *file.bytes);
+    Response response =
+        MakeText(known ? http::status::not_modified : http::status::ok, known ? "" : *file.bytes);
     response.set(http::field::content_type, file.type);
     response.set(http::field::etag, file.etag);
     response.set(http::field::cache_control, file.cache_control);
@@ -123,29 +131,34 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     if (request_.method() == http::verb::head) response.body().clear();
     response_ = std::move(response);
     stream_.expires_after(kIdleTime);
-    http::async_write(stream_, response_, [self = shared_from_this()](beast::error_code error, std::size_t) {
-      if (error || !self->keep_alive_) return self->Close();
-      self->Read(kIdleTime);
-    });
+    http::async_write(stream_, response_,
+                      [self = shared_from_this()](beast::error_code error, std::size_t) {
+                        if (error || !self->keep_alive_) return self->Close();
+                        self->Read(kIdleTime);
+                      });
   }
 
   void Upgrade() {
     if (!beast::websocket::is_upgrade(request_)) {
-      Response response = MakeText(http::status::upgrade_required, "this is a WebSocket, subprotocol pliant.v1\n");
+      Response response =
+          MakeText(http::status::upgrade_required, "this is a WebSocket, subprotocol pliant.v1\n");
       response.set(http::field::upgrade, "websocket");
       return Send(std::move(response));
     }
     const std::string origin = ToString(request_[http::field::origin]);
     const std::string host = ToString(request_[http::field::host]);
     if (!IsOriginAllowed(origin, host, context_->loopback_only, context_->allowed_origins)) {
-      spdlog::warn("event=origin_refused origin=\"{}\" host=\"{}\"", origin.substr(0, 200), host.substr(0, 200));
+      spdlog::warn("event=origin_refused origin=\"{}\" host=\"{}\"", origin.substr(0, 200),
+                   host.substr(0, 200));
       keep_alive_ = false;
-      return Send(MakeText(http::status::forbidden,
-                           "pages from elsewhere may not drive this server; --allow-origin lists those that may\n"));
+      return Send(MakeText(
+          http::status::forbidden,
+          "pages from elsewhere may not drive this server; --allow-origin lists those that may\n"));
     }
     if (!OffersProtocol(ToString(request_[http::field::sec_websocket_protocol]))) {
       keep_alive_ = false;
-      return Send(MakeText(http::status::bad_request, "expected the WebSocket subprotocol pliant.v1\n"));
+      return Send(
+          MakeText(http::status::bad_request, "expected the WebSocket subprotocol pliant.v1\n"));
     }
     stream_.expires_never();
     ServeWebSocket(std::move(stream_), std::move(request_), context_);

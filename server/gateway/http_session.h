@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "boost/asio/ip/tcp.hpp"
+
 #include "server/gateway/gateway_context.h"
 
 namespace pliant::server {

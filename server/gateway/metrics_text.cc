@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+
 #include "server/rpc/handlers.h"
 
 namespace pliant::server {
@@ -28,7 +29,8 @@ std::string WriteMetrics(Handlers& handlers, int websocket_clients) {
   const auto each = [&](const char* name, const char* type, const char* help,
                         const std::function<double(const WorldHost&)>& read) {
     WriteHead(name, type, help, &text);
-    for (const auto& host : hosts) absl::StrAppend(&text, name, "{world=\"", host->id(), "\"} ", read(*host), "\n");
+    for (const auto& host : hosts)
+      absl::StrAppend(&text, name, "{world=\"", host->id(), "\"} ", read(*host), "\n");
   };
   each("pliant_steps_total", "counter", "Steps taken.",
        [](const WorldHost& host) { return static_cast<double>(host.counters().steps); });
@@ -42,21 +44,28 @@ std::string WriteMetrics(Handlers& handlers, int websocket_clients) {
        [](const WorldHost& host) { return host.latest()->rate; });
   each("pliant_lag_seconds", "gauge", "Wall time behind the clock that was asked for.",
        [](const WorldHost& host) { return host.latest()->lag; });
-  each("pliant_contacts", "gauge", "Contacts in the last step.",
-       [](const WorldHost& host) { return static_cast<double>(host.latest()->snapshot->report.contacts.size()); });
+  each("pliant_contacts", "gauge", "Contacts in the last step.", [](const WorldHost& host) {
+    return static_cast<double>(host.latest()->snapshot->report.contacts.size());
+  });
 
   const StreamCounters& streams = handlers.stream_counters();
-  WriteOne("pliant_websocket_clients", "gauge", "WebSocket clients connected.", websocket_clients, &text);
-  WriteOne("pliant_streams", "gauge", "Streams of frames open, over any transport.", streams.open.load(), &text);
-  WriteOne("pliant_frames_sent_total", "counter", "Frames handed to viewers.", streams.sent.load(), &text);
-  WriteOne("pliant_frames_dropped_total", "counter", "States skipped because a viewer could not take them.",
-           streams.dropped.load(), &text);
-  WriteOne("pliant_frames_encoded_total", "counter", "Frames encoded.", streams.encoded.load(), &text);
+  WriteOne("pliant_websocket_clients", "gauge", "WebSocket clients connected.", websocket_clients,
+           &text);
+  WriteOne("pliant_streams", "gauge", "Streams of frames open, over any transport.",
+           streams.open.load(), &text);
+  WriteOne("pliant_frames_sent_total", "counter", "Frames handed to viewers.", streams.sent.load(),
+           &text);
+  WriteOne("pliant_frames_dropped_total", "counter",
+           "States skipped because a viewer could not take them.", streams.dropped.load(), &text);
+  WriteOne("pliant_frames_encoded_total", "counter", "Frames encoded.", streams.encoded.load(),
+           &text);
   WriteOne("pliant_frame_encode_seconds_total", "counter", "Time spent encoding frames.",
            streams.encode_seconds.load(), &text);
-  WriteOne("pliant_frames_acked_total", "counter", "Frames acknowledged.", streams.acked.load(), &text);
-  WriteOne("pliant_frame_ack_seconds_total", "counter", "From handing frames over to their acknowledgement, summed.",
-           streams.ack_seconds.load(), &text);
+  WriteOne("pliant_frames_acked_total", "counter", "Frames acknowledged.", streams.acked.load(),
+           &text);
+  WriteOne("pliant_frame_ack_seconds_total", "counter",
+           "From handing frames over to their acknowledgement, summed.", streams.ack_seconds.load(),
+           &text);
   return text;
 }
 

@@ -20,7 +20,9 @@ bool IsOriginAllowed(const std::string& origin, const std::string& host, bool lo
                      const std::vector<std::string>& allowed_origins) {
   if (origin.empty()) return true;
   const std::string asked = absl::AsciiStrToLower(origin);
-  const auto listed = [&asked](const std::string& one) { return absl::AsciiStrToLower(one) == asked; };
+  const auto listed = [&asked](const std::string& one) {
+    return absl::AsciiStrToLower(one) == asked;
+  };
   if (std::any_of(allowed_origins.begin(), allowed_origins.end(), listed)) return true;
   if (loopback_only && !IsLoopbackHost(host)) return false;
   const std::string own = absl::AsciiStrToLower(host);

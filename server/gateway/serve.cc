@@ -1,18 +1,18 @@
 #include "server/gateway/serve.h"
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <signal.h>
 #include <thread>
+#include <unistd.h>
+
+#include "spdlog/sinks/stdout_color_sinks.h"
+#include "spdlog/spdlog.h"
 
 #include "physics/scene/scene.h"
 #include "server/gateway/server.h"
-#include "spdlog/sinks/stdout_color_sinks.h"
-#include "spdlog/spdlog.h"
 
 namespace pliant::server {
 namespace {
@@ -31,7 +31,8 @@ sigset_t HoldSignals() {
 }
 
 void LogToStderr() {
-  auto logger = std::make_shared<spdlog::logger>("pliant", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  auto logger = std::make_shared<spdlog::logger>(
+      "pliant", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
   logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z level=%^%l%$ %v");
   spdlog::set_default_logger(std::move(logger));
 }
@@ -59,11 +60,11 @@ int Serve(const ServeOptions& options) {
     std::fprintf(stderr, "pliantd: %s\n", std::string(server.status().message()).c_str());
     return kServeEnvironment;
   }
-  std::printf("{\"ready\": true, \"grpc\": \"%s\", \"http\": \"%s\"}\n", (*server)->grpc_address().c_str(),
-              (*server)->http_address().c_str());
+  std::printf("{\"ready\": true, \"grpc\": \"%s\", \"http\": \"%s\"}\n",
+              (*server)->grpc_address().c_str(), (*server)->http_address().c_str());
   std::fflush(stdout);
-  spdlog::info("event=serving grpc={} http={} viewer={}", (*server)->grpc_address(), (*server)->http_address(),
-               (*server)->has_viewer() ? "yes" : "no");
+  spdlog::info("event=serving grpc={} http={} viewer={}", (*server)->grpc_address(),
+               (*server)->http_address(), (*server)->has_viewer() ? "yes" : "no");
 
   int signal_number = 0;
   sigwait(&signals, &signal_number);
@@ -76,7 +77,8 @@ int Serve(const ServeOptions& options) {
     while (true) {
       const int again = sigtimedwait(&signals, nullptr, &timeout);
       if (stopped.load()) return;
-      spdlog::error("event=hard_exit reason=\"{}\"", again > 0 ? "asked twice" : "shutdown took too long");
+      spdlog::error("event=hard_exit reason=\"{}\"",
+                    again > 0 ? "asked twice" : "shutdown took too long");
       _exit(again > 0 ? 130 : 1);
     }
   });

@@ -1,19 +1,19 @@
 #include "server/gateway/server.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <optional>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "spdlog/spdlog.h"
+
 #include "oneapi/tbb/global_control.h"
 #include "server/gateway/http_gateway.h"
 #include "server/gateway/static_files.h"
 #include "server/rpc/grpc_server.h"
 #include "server/rpc/handlers.h"
-#include "spdlog/spdlog.h"
 
 namespace pliant::server {
 namespace {
@@ -28,16 +28,18 @@ absl::Status PrepareFolder(const std::string& folder) {
   fs::create_directories(folder, error);
   if (!error && access(folder.c_str(), R_OK | W_OK | X_OK) == 0) return absl::OkStatus();
   const std::string reason = error ? error.message() : "it is not writable";
-  return absl::UnavailableError(absl::StrCat("cannot use the data folder ", folder, ": ", reason,
-                                             "\n    Give it to the user that runs this, or choose another with --data-dir."));
+  return absl::UnavailableError(
+      absl::StrCat("cannot use the data folder ", folder, ": ", reason,
+                   "\n    Give it to the user that runs this, or choose another with --data-dir."));
 }
 
 // the same port error for both fronts, with the way out
 absl::Status PortTaken(const absl::Status& status, const char* flag) {
   if (status.code() != absl::StatusCode::kUnavailable) return status;
-  return absl::UnavailableError(absl::StrCat(std::string(status.message()),
-                                             "\n    Another program, perhaps another Pliant, has this port. Choose another with ",
-                                             flag, " N; 0 takes any free one."));
+  return absl::UnavailableError(absl::StrCat(
+      std::string(status.message()),
+      "\n    Another program, perhaps another Pliant, has this port. Choose another with ", flag,
+      " N; 0 takes any free one."));
 }
 
 std::string CallableHost(const std::string& bind) {
@@ -68,7 +70,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   if (options.threads > 0) {
     parts->threads.emplace(oneapi::tbb::global_control::max_allowed_parallelism, options.threads);
   }
-  parts->handlers = std::make_unique<Handlers>(Handlers::Options{options.max_worlds, options.data_dir});
+  parts->handlers =
+      std::make_unique<Handlers>(Handlers::Options{options.max_worlds, options.data_dir});
 
   HttpGateway::Options http;
   http.bind = options.bind;
@@ -86,21 +89,36 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   if (scene != nullptr) {
     auto reservation = parts->handlers->registry().Reserve(kDefaultWorld);
     if (!reservation.ok()) return reservation.status();
-    auto host = parts->handlers->registry().Open(*std::move(reservation), physics::World(std::move(scene)));
+    auto host =
+        parts->handlers->registry().Open(*std::move(reservation), physics::World(std::move(scene)));
     if (!host.ok()) return host.status();
     (*host)->SetClock({ClockMode::Kind::kRealTime, 1}, [](const auto&) {});
   }
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 
-Server::~Server() { Shutdown(); }
+Server::~Server() {
+  Shutdown();
+}
 
-std::string Server::grpc_address() const { return absl::StrCat(parts_->host, ":", grpc_port()); }
-std::string Server::http_address() const { return absl::StrCat("http://", parts_->host, ":", http_port()); }
-int Server::grpc_port() const { return parts_->grpc->port(); }
-int Server::http_port() const { return parts_->http->port(); }
-bool Server::has_viewer() const { return parts_->http->has_viewer(); }
-Handlers& Server::handlers() { return *parts_->handlers; }
+std::string Server::grpc_address() const {
+  return absl::StrCat(parts_->host, ":", grpc_port());
+}
+std::string Server::http_address() const {
+  return absl::StrCat("http://", parts_->host, ":", http_port());
+}
+int Server::grpc_port() const {
+  return parts_->grpc->port();
+}
+int Server::http_port() const {
+  return parts_->http->port();
+}
+bool Server::has_viewer() const {
+  return parts_->http->has_viewer();
+}
+Handlers& Server::handlers() {
+  return *parts_->handlers;
+}
 
 void Server::Shutdown() {
   if (std::exchange(parts_->down, true)) return;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+
 #include "server/gateway/serve.h"
 
 namespace pliant::physics {

@@ -106,8 +106,9 @@ StaticFiles::File StaticFiles::Find(const std::string& url_path) const {
     if (path.extension() == extension) file.type = type;
   }
   std::array<char, 24> etag{};
-  std::snprintf(etag.data(), etag.size(), "\"%016llx\"",
-                static_cast<unsigned long long>(XXH3_64bits(file.bytes->data(), file.bytes->size())));
+  std::snprintf(
+      etag.data(), etag.size(), "\"%016llx\"",
+      static_cast<unsigned long long>(XXH3_64bits(file.bytes->data(), file.bytes->size())));
   file.etag = etag.data();
   const bool hashed = *relative.begin() == "assets";
   file.cache_control = hashed ? "public, max-age=31536000, immutable" : "no-cache";

@@ -1,7 +1,5 @@
 #include "server/gateway/websocket_session.h"
 
-#include <netinet/tcp.h>
-
 #include <array>
 #include <chrono>
 #include <deque>
@@ -15,11 +13,13 @@
 #include "boost/asio/steady_timer.hpp"
 #include "boost/beast/core.hpp"
 #include "boost/beast/websocket.hpp"
+#include "spdlog/spdlog.h"
+#include <netinet/tcp.h>
+
 #include "pliant/v1/gateway.pb.h"
 #include "server/rpc/command_feedback.h"
 #include "server/rpc/errors.h"
 #include "server/rpc/handlers.h"
-#include "spdlog/spdlog.h"
 
 namespace pliant::server {
 
@@ -39,7 +39,9 @@ constexpr std::chrono::seconds kIdleTime{30};  // half of it, and a ping asks
 constexpr std::chrono::seconds kCloseTime{2};
 constexpr int kUnsentBytes = 128 * 1024;
 
-void SetReply(v1::World world, v1::ServerMessage* message) { *message->mutable_world() = std::move(world); }
+void SetReply(v1::World world, v1::ServerMessage* message) {
+  *message->mutable_world() = std::move(world);
+}
 void SetReply(v1::ListWorldsResponse worlds, v1::ServerMessage* message) {
   *message->mutable_worlds() = std::move(worlds);
 }
@@ -49,11 +51,15 @@ void SetReply(v1::WorldDescription description, v1::ServerMessage* message) {
 void SetReply(v1::StepWorldResponse stepped, v1::ServerMessage* message) {
   *message->mutable_stepped() = std::move(stepped);
 }
-void SetReply(v1::Lease lease, v1::ServerMessage* message) { *message->mutable_lease() = std::move(lease); }
+void SetReply(v1::Lease lease, v1::ServerMessage* message) {
+  *message->mutable_lease() = std::move(lease);
+}
 void SetReply(v1::CheckpointWorldResponse checkpoint, v1::ServerMessage* message) {
   *message->mutable_checkpoint() = std::move(checkpoint);
 }
-void SetReply(const Empty&, v1::ServerMessage* message) { message->mutable_status(); }
+void SetReply(const Empty&, v1::ServerMessage* message) {
+  message->mutable_status();
+}
 
 }  // namespace
 
@@ -64,7 +70,10 @@ void SetReply(const Empty&, v1::ServerMessage* message) { message->mutable_statu
 class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
  public:
   WebSocketSession(beast::tcp_stream stream, GatewayContext* context)
-      : socket_(std::move(stream)), close_timer_(socket_.get_executor()), context_(context), handlers_(context->handlers) {
+      : socket_(std::move(stream)),
+        close_timer_(socket_.get_executor()),
+        context_(context),
+        handlers_(context->handlers) {
     context_->websockets.fetch_add(1);
   }
   ~WebSocketSession() {
@@ -79,7 +88,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     auto& tcp = beast::get_lowest_layer(socket_).socket();
     tcp.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
     // what the kernel buffers for a slow client is lag: little of it
-    setsockopt(tcp.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes, sizeof(kUnsentBytes));
+    setsockopt(tcp.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes,
+               sizeof(kUnsentBytes));
 
     socket_.set_option(websocket::stream_base::timeout{kHandshakeTime, kIdleTime, true});
     socket_.set_option(websocket::stream_base::decorator([](websocket::response_type& response) {
@@ -100,7 +110,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     if (closing_) return;
     closing_ = true;
     spdlog::info("event=client_closed client=ws-{} reason=\"{}\"", number_, reason);
-    socket_.async_close({code, reason}, [self = shared_from_this()](beast::error_code) { self->Leave(); });
+    socket_.async_close({code, reason},
+                        [self = shared_from_this()](beast::error_code) { self->Leave(); });
 
     // a client that does not even read its goodbye is cut
     close_timer_.expires_after(kCloseTime);
@@ -114,7 +125,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   class Sink : public FrameSink {
    public:
     explicit Sink(std::weak_ptr<WebSocketSession> session) : session_(std::move(session)) {}
-    void SendFrame(std::shared_ptr<const std::string> body, std::uint64_t frame, bool keyframe) override {
+    void SendFrame(std::shared_ptr<const std::string> body, std::uint64_t frame,
+                   bool keyframe) override {
       std::string head = EncodeFrameHead(frame, keyframe, body->size(), true);
       Post([head = std::move(head), body = std::move(body)](WebSocketSession& session) mutable {
         session.frame_slot_.emplace(std::move(head), std::move(body));
@@ -152,7 +164,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   void OnRead() {
     v1::ClientMessage message;
     const bool binary = socket_.got_binary();
-    const bool parsed = binary && message.ParseFromArray(buffer_.data().data(), static_cast<int>(buffer_.size()));
+    const bool parsed =
+        binary && message.ParseFromArray(buffer_.data().data(), static_cast<int>(buffer_.size()));
     buffer_.consume(buffer_.size());
     if (!parsed) {
       return Close(websocket::close_code::bad_payload, "expected a binary pliant.v1.ClientMessage");
@@ -164,17 +177,24 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   void Handle(const v1::ClientMessage& message) {
     const std::uint64_t id = message.request_id();
     switch (message.message_case()) {
-      case v1::ClientMessage::kHello: return Greet(id, message.hello());
-      case v1::ClientMessage::kSubscribe: return Subscribe(id, message.subscribe());
-      case v1::ClientMessage::kCommand: return Command(message.command());
-      case v1::ClientMessage::kAcquireLease: return AcquireLease(id, message.acquire_lease());
+      case v1::ClientMessage::kHello:
+        return Greet(id, message.hello());
+      case v1::ClientMessage::kSubscribe:
+        return Subscribe(id, message.subscribe());
+      case v1::ClientMessage::kCommand:
+        return Command(message.command());
+      case v1::ClientMessage::kAcquireLease:
+        return AcquireLease(id, message.acquire_lease());
       case v1::ClientMessage::MESSAGE_NOT_SET:
-        return Refuse(id, absl::InvalidArgumentError("the message is empty, or of a kind that this server does not know"));
-      default: break;
+        return Refuse(id, absl::InvalidArgumentError(
+                              "the message is empty, or of a kind that this server does not know"));
+      default:
+        break;
     }
     if (requests_ >= kMaxRequests) {
-      return Refuse(id, absl::ResourceExhaustedError(
-                            absl::StrCat(kMaxRequests, " requests wait already; wait for replies before sending more")));
+      return Refuse(
+          id, absl::ResourceExhaustedError(absl::StrCat(
+                  kMaxRequests, " requests wait already; wait for replies before sending more")));
     }
     Ask(id, message);
   }
@@ -183,25 +203,38 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   void Ask(std::uint64_t id, const v1::ClientMessage& m) {
     Handlers& handlers = *handlers_;
     switch (m.message_case()) {
-      case v1::ClientMessage::kCreateWorld: return handlers.CreateWorld(m.create_world(), Answer<v1::World>(id));
-      case v1::ClientMessage::kGetWorld: return handlers.GetWorld(m.get_world(), Answer<v1::World>(id));
+      case v1::ClientMessage::kCreateWorld:
+        return handlers.CreateWorld(m.create_world(), Answer<v1::World>(id));
+      case v1::ClientMessage::kGetWorld:
+        return handlers.GetWorld(m.get_world(), Answer<v1::World>(id));
       case v1::ClientMessage::kListWorlds:
         return handlers.ListWorlds(m.list_worlds(), Answer<v1::ListWorldsResponse>(id));
-      case v1::ClientMessage::kDeleteWorld: return handlers.DeleteWorld(m.delete_world(), Answer<Empty>(id));
+      case v1::ClientMessage::kDeleteWorld:
+        return handlers.DeleteWorld(m.delete_world(), Answer<Empty>(id));
       case v1::ClientMessage::kDescribeWorld:
         return handlers.DescribeWorld(m.describe_world(), Answer<v1::WorldDescription>(id));
       case v1::ClientMessage::kStepWorld:
-        return handlers.StepWorld(m.step_world(), {SteadyTime::max(), gone_}, Answer<v1::StepWorldResponse>(id));
-      case v1::ClientMessage::kSetClock: return handlers.SetClock(m.set_clock(), Answer<v1::World>(id));
-      case v1::ClientMessage::kResetWorld: return handlers.ResetWorld(m.reset_world(), Answer<v1::World>(id));
+        return handlers.StepWorld(m.step_world(), {SteadyTime::max(), gone_},
+                                  Answer<v1::StepWorldResponse>(id));
+      case v1::ClientMessage::kSetClock:
+        return handlers.SetClock(m.set_clock(), Answer<v1::World>(id));
+      case v1::ClientMessage::kResetWorld:
+        return handlers.ResetWorld(m.reset_world(), Answer<v1::World>(id));
       case v1::ClientMessage::kCheckpointWorld:
-        return handlers.CheckpointWorld(m.checkpoint_world(), Answer<v1::CheckpointWorldResponse>(id));
-      case v1::ClientMessage::kRestoreWorld: return handlers.RestoreWorld(m.restore_world(), Answer<v1::World>(id));
-      case v1::ClientMessage::kForkWorld: return handlers.ForkWorld(m.fork_world(), Answer<v1::World>(id));
-      case v1::ClientMessage::kReleaseLease: return handlers.ReleaseLease(m.release_lease(), Answer<Empty>(id));
-      case v1::ClientMessage::kStopWorld: return handlers.StopWorld(m.stop_world(), Answer<Empty>(id));
-      case v1::ClientMessage::kResumeWorld: return handlers.ResumeWorld(m.resume_world(), Answer<Empty>(id));
-      default: return;
+        return handlers.CheckpointWorld(m.checkpoint_world(),
+                                        Answer<v1::CheckpointWorldResponse>(id));
+      case v1::ClientMessage::kRestoreWorld:
+        return handlers.RestoreWorld(m.restore_world(), Answer<v1::World>(id));
+      case v1::ClientMessage::kForkWorld:
+        return handlers.ForkWorld(m.fork_world(), Answer<v1::World>(id));
+      case v1::ClientMessage::kReleaseLease:
+        return handlers.ReleaseLease(m.release_lease(), Answer<Empty>(id));
+      case v1::ClientMessage::kStopWorld:
+        return handlers.StopWorld(m.stop_world(), Answer<Empty>(id));
+      case v1::ClientMessage::kResumeWorld:
+        return handlers.ResumeWorld(m.resume_world(), Answer<Empty>(id));
+      default:
+        return;
     }
   }
 
@@ -264,10 +297,11 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
           if (session == nullptr) return;
           v1::ServerMessage message;
           *message.mutable_command() = response;
-          boost::asio::post(session->socket_.get_executor(), [session, bytes = message.SerializeAsString()]() mutable {
-            session->feedback_slot_ = std::move(bytes);
-            session->WriteNext();
-          });
+          boost::asio::post(session->socket_.get_executor(),
+                            [session, bytes = message.SerializeAsString()]() mutable {
+                              session->feedback_slot_ = std::move(bytes);
+                              session->WriteNext();
+                            });
         });
     feedback_->Open();
   }
@@ -307,10 +341,11 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
         }
         bytes = reply.SerializeAsString();
       }
-      boost::asio::post(session->socket_.get_executor(), [session, bytes = std::move(bytes)]() mutable {
-        --session->requests_;
-        if (!bytes.empty()) session->Queue(std::move(bytes));
-      });
+      boost::asio::post(session->socket_.get_executor(),
+                        [session, bytes = std::move(bytes)]() mutable {
+                          --session->requests_;
+                          if (!bytes.empty()) session->Queue(std::move(bytes));
+                        });
     };
   }
 
@@ -348,13 +383,16 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
       return;
     }
     writing_ = true;
-    socket_.async_write(buffers, [self = shared_from_this(), kind](beast::error_code error, std::size_t) {
-      self->writing_ = false;
-      if (error) return self->Leave();
-      if (kind == Kind::kFrame && self->stream_ != nullptr) self->stream_->Ready();
-      if (kind == Kind::kFeedback && self->feedback_ != nullptr) self->feedback_->Ready();
-      self->WriteNext();
-    });
+    socket_.async_write(buffers,
+                        [self = shared_from_this(), kind](beast::error_code error, std::size_t) {
+                          self->writing_ = false;
+                          if (error) return self->Leave();
+                          if (kind == Kind::kFrame && self->stream_ != nullptr)
+                            self->stream_->Ready();
+                          if (kind == Kind::kFeedback && self->feedback_ != nullptr)
+                            self->feedback_->Ready();
+                          self->WriteNext();
+                        });
   }
 
   // Lets go of everything that outlives the connection: motion stops with whoever commanded it.
@@ -374,7 +412,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     if (!closing_) spdlog::info("event=client_left client=ws-{}", number_);
   }
 
-  websocket::stream<beast::tcp_stream, false> socket_;  // no compression: it would cost the browser more than it saves
+  websocket::stream<beast::tcp_stream, false>
+      socket_;  // no compression: it would cost the browser more than it saves
   boost::asio::steady_timer close_timer_;
   GatewayContext* const context_;
   Handlers* const handlers_;
@@ -384,7 +423,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   const std::shared_ptr<std::atomic<bool>> gone_ = std::make_shared<std::atomic<bool>>(false);
 
   int requests_ = 0;
-  std::map<std::pair<std::string, std::string>, std::string> leases_;  // latest id by world and target
+  std::map<std::pair<std::string, std::string>, std::string>
+      leases_;  // latest id by world and target
   std::unique_ptr<Sink> sink_;
   std::shared_ptr<FrameStream> stream_;
   std::shared_ptr<CommandFeedback> feedback_;
@@ -400,7 +440,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   bool left_ = false;
 };
 
-void ServeWebSocket(beast::tcp_stream stream, http::request<http::string_body> request, GatewayContext* context) {
+void ServeWebSocket(beast::tcp_stream stream, http::request<http::string_body> request,
+                    GatewayContext* context) {
   std::make_shared<WebSocketSession>(std::move(stream), context)->Accept(std::move(request));
 }
 

@@ -5,6 +5,7 @@
 #include "boost/beast/core/tcp_stream.hpp"
 #include "boost/beast/http/message.hpp"
 #include "boost/beast/http/string_body.hpp"
+
 #include "server/gateway/gateway_context.h"
 
 namespace pliant::server {
@@ -13,7 +14,8 @@ inline constexpr char kWebSocketProtocol[] = "pliant.v1";
 
 // Serves one WebSocket (v1.ClientMessage in, v1.ServerMessage out, binary) until it closes. `request` is the upgrade,
 // checked already.
-void ServeWebSocket(boost::beast::tcp_stream stream, boost::beast::http::request<boost::beast::http::string_body> request,
+void ServeWebSocket(boost::beast::tcp_stream stream,
+                    boost::beast::http::request<boost::beast::http::string_body> request,
                     GatewayContext* context);
 
 // Says goodbye because the server ends.

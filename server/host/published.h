@@ -16,9 +16,9 @@ struct CommandEcho {
   std::string lease_id;
   std::string target;
   std::string client;
-  std::uint64_t sequence = 0;     // 0: none was applied yet
+  std::uint64_t sequence = 0;  // 0: none was applied yet
   std::int64_t applied_step = 0;
-  double client_time = 0;         // [s], the client's own clock
+  double client_time = 0;  // [s], the client's own clock
 };
 
 // What control tells the viewers of a world.

@@ -8,7 +8,9 @@ WorkQueue::WorkQueue(int threads, std::size_t capacity) : capacity_(capacity) {
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
 }
 
-WorkQueue::~WorkQueue() { Stop(); }
+WorkQueue::~WorkQueue() {
+  Stop();
+}
 
 absl::Status WorkQueue::Post(std::function<void()> job) {
   {

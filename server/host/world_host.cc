@@ -24,8 +24,8 @@ bool IsFinite(const physics::State& state) {
 
 }  // namespace
 
-WorldHost::WorldHost(std::string id, physics::World world, std::unique_ptr<StepController> controller,
-                     std::function<void()> on_publish)
+WorldHost::WorldHost(std::string id, physics::World world,
+                     std::unique_ptr<StepController> controller, std::function<void()> on_publish)
     : id_(std::move(id)),
       model_(world.shared_model()),
       controller_(std::move(controller)),
@@ -202,9 +202,12 @@ void WorldHost::Run() {
 
 SteadyTime WorldHost::CalcWake(SteadyTime now) {
   switch (clock_.kind) {
-    case ClockMode::Kind::kFreeRun: return now;
-    case ClockMode::Kind::kRealTime: return pacer_.CalcDue(world_.state().time);
-    case ClockMode::Kind::kPaused: break;
+    case ClockMode::Kind::kFreeRun:
+      return now;
+    case ClockMode::Kind::kRealTime:
+      return pacer_.CalcDue(world_.state().time);
+    case ClockMode::Kind::kPaused:
+      break;
   }
   const auto change = controller_->CalcNextChange();
   return change ? *change : now + std::chrono::hours(1);
@@ -232,16 +235,18 @@ bool WorldHost::StepOnce(SteadyTime now) {
   if (!IsFinite(state)) {
     // go back to the last state that was: it is what checkpoints and viewers get
     const physics::State& last = snapshot_->state;
-    RaiseFault({last.step + 1, last.time, "the step led to positions or velocities that are not finite", ""});
+    RaiseFault({last.step + 1, last.time,
+                "the step led to positions or velocities that are not finite", ""});
     const absl::Status restored = world_.Restore(physics::SerializeState(last, model_->hash));
-    if (!restored.ok()) spdlog::error("event=restore_failed world={} reason=\"{}\"", id_, restored.ToString());
+    if (!restored.ok())
+      spdlog::error("event=restore_failed world={} reason=\"{}\"", id_, restored.ToString());
     return false;
   }
   const physics::StepReport& report = world_.report();
   if (!report.converged && !report.stalled) {
     RaiseFault({state.step, state.time,
-                absl::StrCat("the step did not converge: relative residual ", report.residual, " after ",
-                             report.iterations, " iterations"),
+                absl::StrCat("the step did not converge: relative residual ", report.residual,
+                             " after ", report.iterations, " iterations"),
                 ""});
     return false;
   }
@@ -250,8 +255,8 @@ bool WorldHost::StepOnce(SteadyTime now) {
 }
 
 void WorldHost::RaiseFault(physics::WorldFault fault) {
-  spdlog::warn("event=world_fault world={} step={} time={:.6f} reason=\"{}\"", id_, fault.step, fault.time,
-               fault.reason);
+  spdlog::warn("event=world_fault world={} step={} time={:.6f} reason=\"{}\"", id_, fault.step,
+               fault.time, fault.reason);
   faults_.fetch_add(1);
   SwitchClock({});
   fault_ = std::move(fault);
@@ -267,11 +272,14 @@ absl::Status WorldHost::DoSteps(std::int64_t steps, const CallLimits& limits) {
   for (std::int64_t done = 0; done < steps; ++done) {
     const SteadyTime now = std::chrono::steady_clock::now();
     const auto so_far = [&] { return absl::StrCat(" after ", done, " of ", steps, " steps"); };
-    if (stopping()) return absl::Status(stop_reason_.code(), absl::StrCat(stop_reason_.message(), so_far()));
-    if (limits.cancelled && limits.cancelled->load()) return absl::CancelledError("cancelled" + so_far());
+    if (stopping())
+      return absl::Status(stop_reason_.code(), absl::StrCat(stop_reason_.message(), so_far()));
+    if (limits.cancelled && limits.cancelled->load())
+      return absl::CancelledError("cancelled" + so_far());
     if (now > limits.deadline) return absl::DeadlineExceededError("deadline passed" + so_far());
     if (!StepOnce(now)) {
-      return absl::AbortedError(absl::StrCat("worlds/", id_, " paused at step ", fault_->step, ": ", fault_->reason));
+      return absl::AbortedError(
+          absl::StrCat("worlds/", id_, " paused at step ", fault_->step, ": ", fault_->reason));
     }
     if (done + 1 == steps) break;
 
@@ -287,7 +295,8 @@ absl::Status WorldHost::DoSteps(std::int64_t steps, const CallLimits& limits) {
 
 void WorldHost::SwitchClock(const ClockMode& mode) {
   // no motion that was commanded before a pause goes on after it
-  if (mode.kind == ClockMode::Kind::kPaused && clock_.kind != ClockMode::Kind::kPaused) controller_->Drop();
+  if (mode.kind == ClockMode::Kind::kPaused && clock_.kind != ClockMode::Kind::kPaused)
+    controller_->Drop();
   if (mode.kind != ClockMode::Kind::kPaused) fault_.reset();
   clock_ = mode;
   const SteadyTime now = std::chrono::steady_clock::now();

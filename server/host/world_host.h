@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+
 #include "physics/world/world.h"
 #include "server/host/clock.h"
 #include "server/host/published.h"
@@ -67,7 +68,8 @@ class WorldHost {
   void Step(std::int64_t steps, const CallLimits& limits, Done done);
   void SetClock(const ClockMode& mode, Done done);
   void Reset(Done done);
-  void Restore(std::string bytes, Done done);  // INVALID_ARGUMENT when the bytes are not of this model
+  void Restore(std::string bytes,
+               Done done);  // INVALID_ARGUMENT when the bytes are not of this model
   void Save(std::function<void(absl::StatusOr<SavedState>)> done);
 
   // Publishes again, because what the controller tells has changed.

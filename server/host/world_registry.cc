@@ -9,10 +9,14 @@
 namespace pliant::server {
 
 absl::Status CheckWorldId(const std::string& id) {
-  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
-  if (!id.empty() && id.size() <= 63 && std::all_of(id.begin(), id.end(), allowed)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "world_id: \"", id.substr(0, 80), "\" is not allowed; expected 1 to 63 of the characters a-z, 0-9 and -"));
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  };
+  if (!id.empty() && id.size() <= 63 && std::all_of(id.begin(), id.end(), allowed))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("world_id: \"", id.substr(0, 80),
+                   "\" is not allowed; expected 1 to 63 of the characters a-z, 0-9 and -"));
 }
 
 WorldRegistry::Reservation::Reservation(WorldRegistry* registry, std::string id)
@@ -39,8 +43,9 @@ absl::StatusOr<WorldRegistry::Reservation> WorldRegistry::Reserve(std::string id
   std::lock_guard lock(mutex_);
   if (!closed_.ok()) return closed_;
   if (static_cast<int>(worlds_.size()) >= options_.max_worlds) {
-    return absl::ResourceExhaustedError(absl::StrCat("the server holds ", worlds_.size(),
-                                                     " worlds, its limit; delete one before creating another"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the server holds ", worlds_.size(),
+                     " worlds, its limit; delete one before creating another"));
   }
   if (id.empty()) {
     do {
@@ -48,12 +53,14 @@ absl::StatusOr<WorldRegistry::Reservation> WorldRegistry::Reserve(std::string id
     } while (worlds_.contains(id));
   }
   if (!worlds_.emplace(id, nullptr).second) {
-    return absl::AlreadyExistsError(absl::StrCat("worlds/", id, " exists already; choose another world_id"));
+    return absl::AlreadyExistsError(
+        absl::StrCat("worlds/", id, " exists already; choose another world_id"));
   }
   return Reservation(this, std::move(id));
 }
 
-absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Open(Reservation reservation, physics::World world) {
+absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Open(Reservation reservation,
+                                                               physics::World world) {
   auto controller = options_.make_controller(world.shared_model());
   auto host = std::make_shared<WorldHost>(reservation.id(), std::move(world), std::move(controller),
                                           options_.on_publish);

@@ -6,11 +6,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
-
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+
 #include "physics/world/world.h"
 #include "server/host/world_host.h"
 
@@ -24,7 +24,8 @@ class WorldRegistry {
  public:
   struct Options {
     int max_worlds = 32;
-    std::function<std::unique_ptr<StepController>(std::shared_ptr<const physics::Model>)> make_controller;
+    std::function<std::unique_ptr<StepController>(std::shared_ptr<const physics::Model>)>
+        make_controller;
     std::function<void()> on_publish;
   };
 
@@ -53,7 +54,7 @@ class WorldRegistry {
   absl::StatusOr<std::shared_ptr<WorldHost>> Open(Reservation reservation, physics::World world);
 
   absl::StatusOr<std::shared_ptr<WorldHost>> Get(const std::string& id) const;  // NOT_FOUND
-  std::vector<std::shared_ptr<WorldHost>> List() const;                      // by id
+  std::vector<std::shared_ptr<WorldHost>> List() const;                         // by id
 
   // Takes a world out and asks it to stop; the caller joins it.
   absl::StatusOr<std::shared_ptr<WorldHost>> Remove(const std::string& id);

@@ -13,10 +13,13 @@ constexpr std::chrono::milliseconds kInterval{10};
 
 }  // namespace
 
-CommandFeedback::CommandFeedback(Handlers* handlers, std::function<void(const v1::CommandResponse&)> send)
+CommandFeedback::CommandFeedback(Handlers* handlers,
+                                 std::function<void(const v1::CommandResponse&)> send)
     : handlers_(handlers), send_(std::move(send)) {}
 
-void CommandFeedback::Open() { handlers_->pump().Add(shared_from_this()); }
+void CommandFeedback::Open() {
+  handlers_->pump().Add(shared_from_this());
+}
 
 void CommandFeedback::Follow(const v1::CommandRequest& command, const v1::CommandResponse& taken) {
   auto host = handlers_->FindWorld(command.world());
@@ -73,7 +76,8 @@ SteadyTime CommandFeedback::Visit(SteadyTime now) {
         *snapshot.model, snapshot.state, snapshot.report, body, -1, snapshot.model->time_step);
     // about the body's origin, which is what is driven
     const Eigen::Vector3d p_BoBcm_W =
-        physics::CalcBodyPose(*snapshot.model, snapshot.state, body).R * snapshot.model->bodies[body].p_BoBcm;
+        physics::CalcBodyPose(*snapshot.model, snapshot.state, body).R *
+        snapshot.model->bodies[body].p_BoBcm;
     const Eigen::Vector3d torque = wrench.torque + p_BoBcm_W.cross(wrench.force);
     for (int i = 0; i < 3; ++i) {
       response.add_force(wrench.force[i]);

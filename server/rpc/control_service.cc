@@ -28,10 +28,11 @@ constexpr std::size_t kMaxLeases = 64;
 class CommandCall final : public grpc::ServerBidiReactor<v1::CommandRequest, v1::CommandResponse> {
  public:
   explicit CommandCall(Handlers* handlers) : handlers_(handlers) {
-    feedback_ = std::make_shared<CommandFeedback>(handlers,
-                                                  [this](const v1::CommandResponse& response) { Tell(response); });
+    feedback_ = std::make_shared<CommandFeedback>(
+        handlers, [this](const v1::CommandResponse& response) { Tell(response); });
     feedback_->Open();
-    watch_ = DrainWatch::Open(handlers, [this] { End(absl::UnavailableError("the server is shutting down")); });
+    watch_ = DrainWatch::Open(
+        handlers, [this] { End(absl::UnavailableError("the server is shutting down")); });
     StartRead(&in_);
   }
 
@@ -40,7 +41,8 @@ class CommandCall final : public grpc::ServerBidiReactor<v1::CommandRequest, v1:
     if (!ok) return End(absl::OkStatus());
     v1::CommandResponse response = handlers_->Command(in_);
     if (response.refused().empty()) {
-      if (leases_.size() >= kMaxLeases) leases_.clear();  // those not used any more lapse by themselves
+      if (leases_.size() >= kMaxLeases)
+        leases_.clear();  // those not used any more lapse by themselves
       leases_[in_.lease_id()] = in_.world();
       feedback_->Follow(in_, response);
       return StartRead(&in_);
@@ -147,22 +149,26 @@ class ControlService final : public v1::ControlService::CallbackService {
   explicit ControlService(Handlers* handlers) : handlers_(handlers) {}
 
  private:
-  Reactor* AcquireLease(Context* context, const v1::AcquireLeaseRequest* request, v1::Lease* response) override {
+  Reactor* AcquireLease(Context* context, const v1::AcquireLeaseRequest* request,
+                        v1::Lease* response) override {
     Reactor* reactor = context->DefaultReactor();
     handlers_->AcquireLease(*request, FinishWith(reactor, response));
     return reactor;
   }
-  Reactor* ReleaseLease(Context* context, const v1::ReleaseLeaseRequest* request, Empty* response) override {
+  Reactor* ReleaseLease(Context* context, const v1::ReleaseLeaseRequest* request,
+                        Empty* response) override {
     Reactor* reactor = context->DefaultReactor();
     handlers_->ReleaseLease(*request, FinishWith(reactor, response));
     return reactor;
   }
-  Reactor* StopWorld(Context* context, const v1::StopWorldRequest* request, Empty* response) override {
+  Reactor* StopWorld(Context* context, const v1::StopWorldRequest* request,
+                     Empty* response) override {
     Reactor* reactor = context->DefaultReactor();
     handlers_->StopWorld(*request, FinishWith(reactor, response));
     return reactor;
   }
-  Reactor* ResumeWorld(Context* context, const v1::ResumeWorldRequest* request, Empty* response) override {
+  Reactor* ResumeWorld(Context* context, const v1::ResumeWorldRequest* request,
+                       Empty* response) override {
     Reactor* reactor = context->DefaultReactor();
     handlers_->ResumeWorld(*request, FinishWith(reactor, response));
     return reactor;

@@ -19,7 +19,8 @@ class DrainWatch : public PumpClient, public std::enable_shared_from_this<DrainW
     return watch;
   }
 
-  DrainWatch(Handlers* handlers, std::function<void()> end) : handlers_(handlers), end_(std::move(end)) {}
+  DrainWatch(Handlers* handlers, std::function<void()> end)
+      : handlers_(handlers), end_(std::move(end)) {}
 
   // When it returns `end` is called no more.
   void Close() {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+
 #include "physics/scene/scene.h"
 
 namespace pliant::server {
@@ -32,7 +33,8 @@ absl::Status SceneError(const std::vector<physics::SceneMessage>& messages) {
     violation->set_description(line);
   }
   const int told = details.field_violations_size();
-  if (errors > told) absl::StrAppend(&text, "\nand ", errors - told, " more; `pliantd check` shows all");
+  if (errors > told)
+    absl::StrAppend(&text, "\nand ", errors - told, " more; `pliantd check` shows all");
   absl::Status status = absl::InvalidArgumentError(text);
   if (told > 0) status.SetPayload(kBadRequestType, absl::Cord(details.SerializeAsString()));
   return status;

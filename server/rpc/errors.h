@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+
 #include "pliant/v1/gateway.pb.h"
 
 namespace pliant::physics {

@@ -1,7 +1,6 @@
 #include "server/rpc/grpc_server.h"
 
 #include "absl/strings/str_cat.h"
-#include "grpc/grpc.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/impl/service_type.h"
@@ -9,6 +8,8 @@
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+
+#include "grpc/grpc.h"
 #include "server/rpc/services.h"
 
 namespace pliant::server {
@@ -19,9 +20,12 @@ constexpr std::size_t kMemoryQuota = std::size_t{512} << 20;
 }  // namespace
 
 GrpcServer::GrpcServer() = default;
-GrpcServer::~GrpcServer() { Shutdown(std::chrono::milliseconds(0)); }
+GrpcServer::~GrpcServer() {
+  Shutdown(std::chrono::milliseconds(0));
+}
 
-absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers, const std::string& bind, int port) {
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers,
+                                                              const std::string& bind, int port) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   std::unique_ptr<GrpcServer> server(new GrpcServer());
@@ -31,7 +35,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers
 
   grpc::ServerBuilder builder;
   const bool bracketed = bind.find(':') != std::string::npos && bind.front() != '[';
-  const std::string address = bracketed ? absl::StrCat("[", bind, "]:", port) : absl::StrCat(bind, ":", port);
+  const std::string address =
+      bracketed ? absl::StrCat("[", bind, "]:", port) : absl::StrCat(bind, ":", port);
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &server->port_);
   for (const auto& service : server->services_) builder.RegisterService(service.get());
 
@@ -54,7 +59,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers
   return server;
 }
 
-void GrpcServer::StopServing() { server_->GetHealthCheckService()->SetServingStatus(false); }
+void GrpcServer::StopServing() {
+  server_->GetHealthCheckService()->SetServingStatus(false);
+}
 
 void GrpcServer::Shutdown(std::chrono::milliseconds timeout) {
   if (server_ == nullptr) return;

@@ -22,11 +22,12 @@ class GrpcServer {
   static constexpr int kMaxReceivedBytes = 4 << 20;
 
   // Port 0: any free one. UNAVAILABLE when the port is taken. `handlers` outlives the server.
-  static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(Handlers* handlers, const std::string& bind, int port);
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(Handlers* handlers,
+                                                           const std::string& bind, int port);
   ~GrpcServer();
 
   int port() const { return port_; }
-  void StopServing();                               // health says NOT_SERVING
+  void StopServing();                                // health says NOT_SERVING
   void Shutdown(std::chrono::milliseconds timeout);  // calls still open then are cut
 
  private:

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "grpcpp/support/server_callback.h"
 #include "grpcpp/support/status.h"
+
 #include "server/rpc/errors.h"
 #include "server/rpc/handlers.h"
 

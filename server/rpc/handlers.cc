@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+
 #include "physics/scene/scene.h"
 #include "server/control/world_control.h"
 #include "server/rpc/errors.h"
@@ -17,29 +18,35 @@ constexpr double kMaxFactor = 1000;
 constexpr int kDefaultPage = 50;
 constexpr int kMaxPage = 1000;
 
-SteadyTime Now() { return std::chrono::steady_clock::now(); }
+SteadyTime Now() {
+  return std::chrono::steady_clock::now();
+}
 
 // a world's new status as the reply to what changed it
 WorldHost::Done ReplyWithStatus(const std::string& id, Reply<v1::World> reply) {
-  return [id, reply = std::move(reply)](absl::StatusOr<std::shared_ptr<const Published>> published) {
-    if (!published.ok()) return reply(published.status());
-    reply(DescribeStatus(id, **published));
-  };
+  return
+      [id, reply = std::move(reply)](absl::StatusOr<std::shared_ptr<const Published>> published) {
+        if (!published.ok()) return reply(published.status());
+        reply(DescribeStatus(id, **published));
+      };
 }
 
 absl::StatusOr<ClockMode> ReadClock(const v1::SetClockRequest& request) {
   switch (request.mode_case()) {
-    case v1::SetClockRequest::kPaused: return ClockMode{};
-    case v1::SetClockRequest::kFreeRun: return ClockMode{ClockMode::Kind::kFreeRun, 1};
-    case v1::SetClockRequest::kRealTime: break;
+    case v1::SetClockRequest::kPaused:
+      return ClockMode{};
+    case v1::SetClockRequest::kFreeRun:
+      return ClockMode{ClockMode::Kind::kFreeRun, 1};
+    case v1::SetClockRequest::kRealTime:
+      break;
     case v1::SetClockRequest::MODE_NOT_SET:
       return absl::InvalidArgumentError("mode: missing; expected paused, real_time or free_run");
   }
   const double factor = request.real_time().factor();
   if (!(factor >= 0 && factor <= kMaxFactor)) {
     return absl::InvalidArgumentError(absl::StrCat("real_time.factor: ", factor,
-                                                   " is not allowed; expected a number in (0, ", kMaxFactor,
-                                                   "], or 0 for 1"));
+                                                   " is not allowed; expected a number in (0, ",
+                                                   kMaxFactor, "], or 0 for 1"));
   }
   return ClockMode{ClockMode::Kind::kRealTime, factor > 0 ? factor : 1};
 }
@@ -65,7 +72,8 @@ Handlers::~Handlers() {
 absl::StatusOr<std::shared_ptr<WorldHost>> Handlers::FindWorld(const std::string& name) const {
   if (name.rfind(kPrefix, 0) != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("name: \"", name.substr(0, 80), "\" is not the name of a world; expected worlds/{world_id}"));
+        absl::StrCat("name: \"", name.substr(0, 80),
+                     "\" is not the name of a world; expected worlds/{world_id}"));
   }
   return registry_.Get(name.substr(sizeof(kPrefix) - 1));
 }
@@ -83,9 +91,11 @@ void Handlers::CreateWorld(const v1::CreateWorldRequest& request, Reply<v1::Worl
     physics::SceneOptions options;
     options.jail = options_.scene_folder;
     options.allow_files = !options_.scene_folder.empty();
-    const std::string name = request.file_name().empty() ? "scene.yaml" : request.file_name().substr(0, 200);
-    physics::SceneResult scene = request.has_scene() ? physics::LoadScene(request.scene(), name, options)
-                                                     : physics::LoadSceneYaml(request.scene_yaml(), name, options);
+    const std::string name =
+        request.file_name().empty() ? "scene.yaml" : request.file_name().substr(0, 200);
+    physics::SceneResult scene = request.has_scene()
+                                     ? physics::LoadScene(request.scene(), name, options)
+                                     : physics::LoadSceneYaml(request.scene_yaml(), name, options);
     if (!scene.ok()) return reply(SceneError(scene.messages));
     auto host = registry_.Open(std::move(*held), physics::World(scene.model));
     if (!host.ok()) return reply(host.status());
@@ -100,12 +110,14 @@ void Handlers::GetWorld(const v1::GetWorldRequest& request, Reply<v1::World> rep
   reply(DescribeStatus((*host)->id(), *(*host)->latest()));
 }
 
-void Handlers::ListWorlds(const v1::ListWorldsRequest& request, Reply<v1::ListWorldsResponse> reply) {
+void Handlers::ListWorlds(const v1::ListWorldsRequest& request,
+                          Reply<v1::ListWorldsResponse> reply) {
   if (request.page_size() < 0) {
-    return reply(absl::InvalidArgumentError(
-        absl::StrCat("page_size: ", request.page_size(), " is not allowed; expected 0 (for 50) or more")));
+    return reply(absl::InvalidArgumentError(absl::StrCat(
+        "page_size: ", request.page_size(), " is not allowed; expected 0 (for 50) or more")));
   }
-  const int page = request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kMaxPage);
+  const int page =
+      request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kMaxPage);
   v1::ListWorldsResponse response;
   for (const auto& host : registry_.List()) {
     // a token is the last id of the page before
@@ -119,7 +131,8 @@ void Handlers::ListWorlds(const v1::ListWorldsRequest& request, Reply<v1::ListWo
   reply(std::move(response));
 }
 
-void Handlers::DeleteWorld(const v1::DeleteWorldRequest& request, Reply<google::protobuf::Empty> reply) {
+void Handlers::DeleteWorld(const v1::DeleteWorldRequest& request,
+                           Reply<google::protobuf::Empty> reply) {
   auto found = FindWorld(request.name());
   if (!found.ok()) return reply(found.status());
   auto host = registry_.Remove((*found)->id());
@@ -133,7 +146,8 @@ void Handlers::DeleteWorld(const v1::DeleteWorldRequest& request, Reply<google::
   if (!posted.ok()) reply(google::protobuf::Empty());
 }
 
-void Handlers::DescribeWorld(const v1::DescribeWorldRequest& request, Reply<v1::WorldDescription> reply) {
+void Handlers::DescribeWorld(const v1::DescribeWorldRequest& request,
+                             Reply<v1::WorldDescription> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
   const absl::Status posted =
@@ -146,16 +160,18 @@ void Handlers::StepWorld(const v1::StepWorldRequest& request, const CallLimits& 
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
   const int steps = request.steps() == 0 ? 1 : request.steps();
-  (*host)->Step(steps, limits, [reply = std::move(reply)](absl::StatusOr<std::shared_ptr<const Published>> published) {
-    if (!published.ok()) return reply(published.status());
-    const physics::State& state = (*published)->snapshot->state;
-    v1::StepWorldResponse response;
-    response.set_step(state.step);
-    response.set_time(state.time);
-    response.set_state_hash(physics::HashState(state));
-    *response.mutable_report() = DescribeReport(**published, true);
-    reply(std::move(response));
-  });
+  (*host)->Step(
+      steps, limits,
+      [reply = std::move(reply)](absl::StatusOr<std::shared_ptr<const Published>> published) {
+        if (!published.ok()) return reply(published.status());
+        const physics::State& state = (*published)->snapshot->state;
+        v1::StepWorldResponse response;
+        response.set_step(state.step);
+        response.set_time(state.time);
+        response.set_state_hash(physics::HashState(state));
+        *response.mutable_report() = DescribeReport(**published, true);
+        reply(std::move(response));
+      });
 }
 
 void Handlers::SetClock(const v1::SetClockRequest& request, Reply<v1::World> reply) {
@@ -199,17 +215,19 @@ void Handlers::ForkWorld(const v1::ForkWorldRequest& request, Reply<v1::World> r
 
   // the model is shared; only the state is copied
   auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
-  (*host)->Save([this, held, model = (*host)->shared_model(), reply](absl::StatusOr<SavedState> saved) {
-    if (!saved.ok()) return reply(saved.status());
-    const absl::Status posted = building_.Post([this, held, model, bytes = std::move(saved->bytes), reply] {
-      physics::World world(model);
-      if (absl::Status status = world.Restore(bytes); !status.ok()) return reply(status);
-      auto fork = registry_.Open(std::move(*held), std::move(world));
-      if (!fork.ok()) return reply(fork.status());
-      reply(DescribeStatus((*fork)->id(), *(*fork)->latest()));
-    });
-    if (!posted.ok()) reply(posted);
-  });
+  (*host)->Save(
+      [this, held, model = (*host)->shared_model(), reply](absl::StatusOr<SavedState> saved) {
+        if (!saved.ok()) return reply(saved.status());
+        const absl::Status posted =
+            building_.Post([this, held, model, bytes = std::move(saved->bytes), reply] {
+              physics::World world(model);
+              if (absl::Status status = world.Restore(bytes); !status.ok()) return reply(status);
+              auto fork = registry_.Open(std::move(*held), std::move(world));
+              if (!fork.ok()) return reply(fork.status());
+              reply(DescribeStatus((*fork)->id(), *(*fork)->latest()));
+            });
+        if (!posted.ok()) reply(posted);
+      });
 }
 
 void Handlers::AcquireLease(const v1::AcquireLeaseRequest& request, Reply<v1::Lease> reply) {
@@ -227,15 +245,18 @@ void Handlers::AcquireLease(const v1::AcquireLeaseRequest& request, Reply<v1::Le
   reply(std::move(message));
 }
 
-void Handlers::ReleaseLease(const v1::ReleaseLeaseRequest& request, Reply<google::protobuf::Empty> reply) {
+void Handlers::ReleaseLease(const v1::ReleaseLeaseRequest& request,
+                            Reply<google::protobuf::Empty> reply) {
   auto host = FindWorld(request.world());
   if (!host.ok()) return reply(host.status());
-  if (absl::Status status = ControlOf(**host).Release(request.lease_id(), Now()); !status.ok()) return reply(status);
+  if (absl::Status status = ControlOf(**host).Release(request.lease_id(), Now()); !status.ok())
+    return reply(status);
   (*host)->Touch();
   reply(google::protobuf::Empty());
 }
 
-void Handlers::StopWorld(const v1::StopWorldRequest& request, Reply<google::protobuf::Empty> reply) {
+void Handlers::StopWorld(const v1::StopWorldRequest& request,
+                         Reply<google::protobuf::Empty> reply) {
   auto host = FindWorld(request.world());
   if (!host.ok()) return reply(host.status());
   ControlOf(**host).Stop();
@@ -243,7 +264,8 @@ void Handlers::StopWorld(const v1::StopWorldRequest& request, Reply<google::prot
   reply(google::protobuf::Empty());
 }
 
-void Handlers::ResumeWorld(const v1::ResumeWorldRequest& request, Reply<google::protobuf::Empty> reply) {
+void Handlers::ResumeWorld(const v1::ResumeWorldRequest& request,
+                           Reply<google::protobuf::Empty> reply) {
   auto host = FindWorld(request.world());
   if (!host.ok()) return reply(host.status());
   ControlOf(**host).Resume();

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "google/protobuf/empty.pb.h"
+
 #include "pliant/v1/control.pb.h"
 #include "pliant/v1/stream.pb.h"
 #include "pliant/v1/world.pb.h"
@@ -42,10 +43,12 @@ class Handlers {
   void ListWorlds(const v1::ListWorldsRequest& request, Reply<v1::ListWorldsResponse> reply);
   void DeleteWorld(const v1::DeleteWorldRequest& request, Reply<google::protobuf::Empty> reply);
   void DescribeWorld(const v1::DescribeWorldRequest& request, Reply<v1::WorldDescription> reply);
-  void StepWorld(const v1::StepWorldRequest& request, const CallLimits& limits, Reply<v1::StepWorldResponse> reply);
+  void StepWorld(const v1::StepWorldRequest& request, const CallLimits& limits,
+                 Reply<v1::StepWorldResponse> reply);
   void SetClock(const v1::SetClockRequest& request, Reply<v1::World> reply);
   void ResetWorld(const v1::ResetWorldRequest& request, Reply<v1::World> reply);
-  void CheckpointWorld(const v1::CheckpointWorldRequest& request, Reply<v1::CheckpointWorldResponse> reply);
+  void CheckpointWorld(const v1::CheckpointWorldRequest& request,
+                       Reply<v1::CheckpointWorldResponse> reply);
   void RestoreWorld(const v1::RestoreWorldRequest& request, Reply<v1::World> reply);
   void ForkWorld(const v1::ForkWorldRequest& request, Reply<v1::World> reply);
 
@@ -80,7 +83,7 @@ class Handlers {
   FrameCache cache_;
   Pump pump_;
   WorldRegistry registry_;
-  WorkQueue building_;   // scenes; ends of worlds
+  WorkQueue building_;  // scenes; ends of worlds
   WorkQueue describing_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/slice.h"
+
 #include "pliant/v1/stream.grpc.pb.h"
 #include "server/rpc/drain_watch.h"
 #include "server/rpc/grpc_status.h"
@@ -23,8 +24,8 @@ grpc::Slice ShareBytes(std::shared_ptr<const std::string> bytes) {
   auto* owner = new std::shared_ptr<const std::string>(std::move(bytes));
   void* data = const_cast<char*>((*owner)->data());
   return grpc::Slice(
-      data, (*owner)->size(), [](void* held) { delete static_cast<std::shared_ptr<const std::string>*>(held); },
-      owner);
+      data, (*owner)->size(),
+      [](void* held) { delete static_cast<std::shared_ptr<const std::string>*>(held); }, owner);
 }
 
 bool Parse(ByteBuffer* buffer, v1::SubscribeRequest* request) {
@@ -38,14 +39,17 @@ bool Parse(ByteBuffer* buffer, v1::SubscribeRequest* request) {
 }
 
 // One viewer. Works on bytes, so that a frame is encoded once for all of them.
-class SubscribeCall final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>, public FrameSink {
+class SubscribeCall final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>,
+                            public FrameSink {
  public:
   explicit SubscribeCall(Handlers* handlers) : handlers_(handlers) {
-    watch_ = DrainWatch::Open(handlers, [this] { SendEnd(absl::UnavailableError("the server is shutting down")); });
+    watch_ = DrainWatch::Open(
+        handlers, [this] { SendEnd(absl::UnavailableError("the server is shutting down")); });
     StartRead(&in_);
   }
 
-  void SendFrame(std::shared_ptr<const std::string> body, std::uint64_t frame, bool keyframe) override {
+  void SendFrame(std::shared_ptr<const std::string> body, std::uint64_t frame,
+                 bool keyframe) override {
     const std::string head = EncodeFrameHead(frame, keyframe, body->size(), false);
     const grpc::Slice slices[] = {grpc::Slice(head), ShareBytes(std::move(body))};
     std::lock_guard lock(mutex_);
@@ -136,12 +140,14 @@ class SubscribeCall final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffe
   std::optional<absl::Status> ending_;
 };
 
-class StreamService final : public v1::StreamService::WithRawCallbackMethod_Subscribe<v1::StreamService::Service> {
+class StreamService final
+    : public v1::StreamService::WithRawCallbackMethod_Subscribe<v1::StreamService::Service> {
  public:
   explicit StreamService(Handlers* handlers) : handlers_(handlers) {}
 
  private:
-  grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* Subscribe(grpc::CallbackServerContext*) override {
+  grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* Subscribe(
+      grpc::CallbackServerContext*) override {
     return new SubscribeCall(handlers_);
   }
 

@@ -19,7 +19,8 @@ class CancellableCall : public Reactor {
   explicit CancellableCall(Context* context) {
     // the caller's clock is a wall clock: from here on the steady one counts
     const auto left = context->deadline() - std::chrono::system_clock::now();
-    if (left < std::chrono::hours(24 * 365)) limits_.deadline = std::chrono::steady_clock::now() + left;
+    if (left < std::chrono::hours(24 * 365))
+      limits_.deadline = std::chrono::steady_clock::now() + left;
     limits_.cancelled = cancelled_;
   }
   const CallLimits& limits() const { return limits_; }
@@ -37,12 +38,14 @@ class WorldService final : public v1::WorldService::CallbackService {
   explicit WorldService(Handlers* handlers) : handlers_(handlers) {}
 
  private:
-  Reactor* CreateWorld(Context* context, const v1::CreateWorldRequest* request, v1::World* response) override {
+  Reactor* CreateWorld(Context* context, const v1::CreateWorldRequest* request,
+                       v1::World* response) override {
     Reactor* reactor = context->DefaultReactor();
     handlers_->CreateWorld(*request, FinishWith(reactor, response));
     return reactor;
   }
-  Reactor* GetWorld(Context* context, const v1::GetWorldRequest* request, v1::World* response) override {
+  Reactor* GetWorld(Context* context, const v1::GetWorldRequest* request,
+                    v1::World* response) override {
     Reactor* reactor = context->DefaultReactor();
     handlers_->GetWorld(*request, FinishWith(reactor, response));
     return reactor;
@@ -53,7 +56,8 @@ class WorldService final : public v1::WorldService::CallbackService {
     handlers_->ListWorlds(*request, FinishWith(reactor, response));
     return reactor;
   }
-  Reactor* DeleteWorld(Context* context, const v1::DeleteWorldRequest* request, Empty* response) override {
+  Reactor* DeleteWorld(Context* context, const v1::DeleteWorldRequest* request,
+                       Empty* response) override {
     Reactor* reactor = context->DefaultReactor();
     handlers_->DeleteWorld(*request, FinishWith(reactor, response));
     return reactor;
@@ -70,12 +74,14 @@ class WorldService final : public v1::WorldService::CallbackService {
     handlers_->StepWorld(*request, call->limits(), FinishWith(call, response));
     return call;
   }
-  Reactor* SetClock(Context* context, const v1::SetClockRequest* request, v1::World* response) override {
+  Reactor* SetClock(Context* context, const v1::SetClockRequest* request,
+                    v1::World* response) override {
     Reactor* reactor = context->DefaultReactor();
     handlers_->SetClock(*request, FinishWith(reactor, response));
     return reactor;
   }
-  Reactor* ResetWorld(Context* context, const v1::ResetWorldRequest* request, v1::World* response) override {
+  Reactor* ResetWorld(Context* context, const v1::ResetWorldRequest* request,
+                      v1::World* response) override {
     Reactor* reactor = context->DefaultReactor();
     handlers_->ResetWorld(*request, FinishWith(reactor, response));
     return reactor;
@@ -86,12 +92,14 @@ class WorldService final : public v1::WorldService::CallbackService {
     handlers_->CheckpointWorld(*request, FinishWith(reactor, response));
     return reactor;
   }
-  Reactor* RestoreWorld(Context* context, const v1::RestoreWorldRequest* request, v1::World* response) override {
+  Reactor* RestoreWorld(Context* context, const v1::RestoreWorldRequest* request,
+                        v1::World* response) override {
     Reactor* reactor = context->DefaultReactor();
     handlers_->RestoreWorld(*request, FinishWith(reactor, response));
     return reactor;
   }
-  Reactor* ForkWorld(Context* context, const v1::ForkWorldRequest* request, v1::World* response) override {
+  Reactor* ForkWorld(Context* context, const v1::ForkWorldRequest* request,
+                     v1::World* response) override {
     Reactor* reactor = context->DefaultReactor();
     handlers_->ForkWorld(*request, FinishWith(reactor, response));
     return reactor;

@@ -8,6 +8,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/wire_format_lite.h"
+
 #include "physics/world/probes.h"
 #include "pliant/v1/gateway.pb.h"
 #include "pliant/v1/stream.pb.h"
@@ -48,13 +49,15 @@ void WriteDeformable(const physics::Snapshot& snapshot, int index, physics::Fiel
   const std::span<const double> q = snapshot.model->Positions(snapshot.state, body.block);
   std::vector<Eigen::Vector3d> points;
   points.reserve(body.surface.vertices.size());
-  for (const int vertex : body.surface.vertices) points.emplace_back(q[3 * vertex], q[3 * vertex + 1], q[3 * vertex + 2]);
+  for (const int vertex : body.surface.vertices)
+    points.emplace_back(q[3 * vertex], q[3 * vertex + 1], q[3 * vertex + 2]);
   QuantizedPoints positions = QuantizePoints(points);
   WriteVector(positions.origin, frame->mutable_origin());
   WriteVector(positions.scale, frame->mutable_scale());
   frame->set_positions(std::move(positions.numbers));
 
-  const std::vector<double> all = physics::CalcVertexField(*snapshot.model, snapshot.state, index, measure);
+  const std::vector<double> all =
+      physics::CalcVertexField(*snapshot.model, snapshot.state, index, measure);
   std::vector<double> values;
   values.reserve(body.surface.vertices.size());
   for (const int vertex : body.surface.vertices) values.push_back(all[vertex]);
@@ -66,7 +69,8 @@ void WriteDeformable(const physics::Snapshot& snapshot, int index, physics::Fiel
   frame->set_unit(FindUnit(measure));
 }
 
-void WriteContacts(const physics::Snapshot& snapshot, const std::vector<bool>& chosen, v1::Frame* frame) {
+void WriteContacts(const physics::Snapshot& snapshot, const std::vector<bool>& chosen,
+                   v1::Frame* frame) {
   const physics::Model& model = *snapshot.model;
   for (const physics::ContactForce& contact : snapshot.report.contacts) {
     if (!chosen[contact.body_a] && !chosen[contact.body_b]) continue;
@@ -80,7 +84,8 @@ void WriteContacts(const physics::Snapshot& snapshot, const std::vector<bool>& c
   }
 }
 
-void WriteForces(const physics::Snapshot& snapshot, const std::vector<bool>& chosen, v1::Frame* frame) {
+void WriteForces(const physics::Snapshot& snapshot, const std::vector<bool>& chosen,
+                 v1::Frame* frame) {
   const physics::Model& model = *snapshot.model;
   std::vector<bool> touched(model.bodies.size(), false);
   for (const physics::ContactForce& contact : snapshot.report.contacts) {
@@ -88,8 +93,8 @@ void WriteForces(const physics::Snapshot& snapshot, const std::vector<bool>& cho
   }
   for (int body = 0; body < static_cast<int>(model.bodies.size()); ++body) {
     if (!touched[body] || !chosen[body]) continue;
-    const physics::ContactWrench wrench =
-        physics::CalcContactWrench(model, snapshot.state, snapshot.report, body, -1, model.time_step);
+    const physics::ContactWrench wrench = physics::CalcContactWrench(
+        model, snapshot.state, snapshot.report, body, -1, model.time_step);
     v1::BodyForce* force = frame->add_body_forces();
     force->set_body(model.bodies[body].name);
     WriteVector(wrench.force, force->mutable_force());
@@ -111,13 +116,15 @@ std::string EncodePrefix(int field, std::size_t size) {
 
 }  // namespace
 
-std::shared_ptr<const std::string> EncodeFrameBody(const Published& published, const FrameChoice& choice) {
+std::shared_ptr<const std::string> EncodeFrameBody(const Published& published,
+                                                   const FrameChoice& choice) {
   const physics::Snapshot& snapshot = *published.snapshot;
   const physics::Model& model = *snapshot.model;
   std::vector<bool> chosen(model.bodies.size());
   for (std::size_t body = 0; body < chosen.size(); ++body) {
-    chosen[body] = choice.bodies.empty() ||
-                   std::binary_search(choice.bodies.begin(), choice.bodies.end(), model.bodies[body].name);
+    chosen[body] =
+        choice.bodies.empty() ||
+        std::binary_search(choice.bodies.begin(), choice.bodies.end(), model.bodies[body].name);
   }
 
   v1::Frame frame;
@@ -156,7 +163,8 @@ std::shared_ptr<const std::string> EncodeFrameBody(const Published& published, c
   return std::make_shared<const std::string>(frame.SerializeAsString());
 }
 
-std::string EncodeFrameHead(std::uint64_t frame, bool keyframe, std::size_t body_size, bool enveloped) {
+std::string EncodeFrameHead(std::uint64_t frame, bool keyframe, std::size_t body_size,
+                            bool enveloped) {
   // fields of one message may stand in any order, so these simply go in front of the rest
   v1::Frame own;
   own.set_frame(frame);
@@ -166,7 +174,8 @@ std::string EncodeFrameHead(std::uint64_t frame, bool keyframe, std::size_t body
   const std::size_t frame_size = own_bytes.size() + body_size;
   const std::string response = EncodePrefix(v1::SubscribeResponse::kFrameFieldNumber, frame_size);
   std::string head;
-  if (enveloped) head = EncodePrefix(v1::ServerMessage::kStreamFieldNumber, response.size() + frame_size);
+  if (enveloped)
+    head = EncodePrefix(v1::ServerMessage::kStreamFieldNumber, response.size() + frame_size);
   return head + response + own_bytes;
 }
 

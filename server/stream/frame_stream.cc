@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+
 #include "server/stream/messages.h"
 
 namespace pliant::server {
@@ -23,8 +24,8 @@ SteadyTime::duration FromSeconds(double seconds) {
 
 }  // namespace
 
-std::shared_ptr<const std::string> FrameCache::Encode(const std::shared_ptr<const Published>& published,
-                                                      const FrameChoice& choice, SteadyTime now) {
+std::shared_ptr<const std::string> FrameCache::Encode(
+    const std::shared_ptr<const Published>& published, const FrameChoice& choice, SteadyTime now) {
   std::erase_if(entries_, [now](const Entry& entry) { return now - entry.at > kCacheTime; });
   for (Entry& entry : entries_) {
     if (entry.published == published && entry.choice == choice) return entry.body;
@@ -38,18 +39,20 @@ std::shared_ptr<const std::string> FrameCache::Encode(const std::shared_ptr<cons
 
   // an older state of the same world with the same choice is of no use any more
   std::erase_if(entries_, [&](const Entry& entry) {
-    return entry.choice == choice && entry.published->snapshot->model == published->snapshot->model &&
+    return entry.choice == choice &&
+           entry.published->snapshot->model == published->snapshot->model &&
            entry.published->version < published->version;
   });
   entries_.push_back({published, choice, body, now});
   return body;
 }
 
-absl::StatusOr<Subscription> ReadSubscription(const v1::Subscription& message, std::shared_ptr<WorldHost> host) {
+absl::StatusOr<Subscription> ReadSubscription(const v1::Subscription& message,
+                                              std::shared_ptr<WorldHost> host) {
   Subscription subscription;
   if (!(message.rate() >= 0 && message.rate() <= Subscription::kMaxRate)) {
-    return absl::InvalidArgumentError(absl::StrCat("subscription.rate: ", message.rate(),
-                                                   " is not allowed; expected 0 (for 60) to 1000 Hz"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "subscription.rate: ", message.rate(), " is not allowed; expected 0 (for 60) to 1000 Hz"));
   }
   if (message.rate() > 0) subscription.rate = message.rate();
   for (const std::string& name : message.bodies()) {
@@ -70,13 +73,21 @@ absl::StatusOr<Subscription> ReadSubscription(const v1::Subscription& message, s
 
 FrameStream::FrameStream(Pump* pump, FrameCache* cache, StreamCounters* counters, FrameSink* sink,
                          Subscription subscription)
-    : pump_(pump), cache_(cache), counters_(counters), sink_(sink), subscription_(std::move(subscription)) {
+    : pump_(pump),
+      cache_(cache),
+      counters_(counters),
+      sink_(sink),
+      subscription_(std::move(subscription)) {
   counters_->open.fetch_add(1);
 }
 
-FrameStream::~FrameStream() { counters_->open.fetch_sub(1); }
+FrameStream::~FrameStream() {
+  counters_->open.fetch_sub(1);
+}
 
-void FrameStream::Open() { pump_->Add(shared_from_this()); }
+void FrameStream::Open() {
+  pump_->Add(shared_from_this());
+}
 
 void FrameStream::Change(Subscription subscription) {
   {
@@ -136,8 +147,8 @@ SteadyTime FrameStream::Visit(SteadyTime now) {
   if (fresh && !first && !heartbeat && now < next_due_) return next_due_;
 
   // due, but there is no room: the slot stays empty, and what is sent later is what is latest then
-  const std::size_t window =
-      std::max(kLeastUnderWay, static_cast<std::size_t>(std::ceil(kAckWindow * subscription_.rate)));
+  const std::size_t window = std::max(
+      kLeastUnderWay, static_cast<std::size_t>(std::ceil(kAckWindow * subscription_.rate)));
   const bool room = !acknowledges_ || under_way_.size() < window || heartbeat;
   if (!ready_.load() || !room) {
     if (fresh && published->version != missed_version_) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+
 #include "pliant/v1/stream.pb.h"
 #include "server/host/world_host.h"
 #include "server/stream/frame_encoder.h"
@@ -19,11 +20,12 @@ namespace pliant::server {
 
 struct StreamCounters {
   std::atomic<std::uint64_t> sent{0};
-  std::atomic<std::uint64_t> dropped{0};  // states that were due while the viewer could not take them
+  std::atomic<std::uint64_t> dropped{
+      0};  // states that were due while the viewer could not take them
   std::atomic<std::uint64_t> encoded{0};
   std::atomic<double> encode_seconds{0};  // summed
   std::atomic<std::uint64_t> acked{0};
-  std::atomic<double> ack_seconds{0};     // from handing over to the ack, summed
+  std::atomic<double> ack_seconds{0};  // from handing over to the ack, summed
   std::atomic<int> open{0};
 };
 
@@ -50,7 +52,8 @@ class FrameSink {
  public:
   virtual ~FrameSink() = default;
   // The sink says Ready() when it can take the next one.
-  virtual void SendFrame(std::shared_ptr<const std::string> body, std::uint64_t frame, bool keyframe) = 0;
+  virtual void SendFrame(std::shared_ptr<const std::string> body, std::uint64_t frame,
+                         bool keyframe) = 0;
   // The world is gone or the server drains; nothing follows.
   virtual void SendEnd(const absl::Status& why) = 0;
 };
@@ -64,21 +67,24 @@ struct Subscription {
 };
 
 // INVALID_ARGUMENT for a rate that is not a number in [0, 1000] or a body that is not there; `host` is of its world.
-absl::StatusOr<Subscription> ReadSubscription(const v1::Subscription& message, std::shared_ptr<WorldHost> host);
+absl::StatusOr<Subscription> ReadSubscription(const v1::Subscription& message,
+                                              std::shared_ptr<WorldHost> host);
 
 // One viewer: the latest state at its own rate, never a queue. A viewer that acknowledges frames is held to half a
 // second of frames under way, however much the network would buffer. A world that stands still is told again every
 // second.
 class FrameStream : public PumpClient, public std::enable_shared_from_this<FrameStream> {
  public:
-  FrameStream(Pump* pump, FrameCache* cache, StreamCounters* counters, FrameSink* sink, Subscription subscription);
+  FrameStream(Pump* pump, FrameCache* cache, StreamCounters* counters, FrameSink* sink,
+              Subscription subscription);
   ~FrameStream() override;
 
-  void Open();                              // starts to send
-  void Change(Subscription subscription);   // next frame: a keyframe
+  void Open();                             // starts to send
+  void Change(Subscription subscription);  // next frame: a keyframe
   void Ready();
   void Ack(std::uint64_t frame);
-  void Close();  // when it returns the sink is called no more; not to be called while holding what the sink locks
+  void
+  Close();  // when it returns the sink is called no more; not to be called while holding what the sink locks
 
   SteadyTime Visit(SteadyTime now) override;
 
@@ -92,7 +98,7 @@ class FrameStream : public PumpClient, public std::enable_shared_from_this<Frame
   std::mutex mutex_;
   bool closed_ = false;
   Subscription subscription_;
-  std::uint64_t sent_version_ = 0;    // 0: nothing of this world yet
+  std::uint64_t sent_version_ = 0;  // 0: nothing of this world yet
   std::uint64_t missed_version_ = 0;
   std::uint64_t frame_ = 0;
   SteadyTime next_due_;

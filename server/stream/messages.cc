@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+
 #include "physics/world/probes.h"
 
 namespace pliant::server {
@@ -12,7 +13,8 @@ namespace {
 
 void WritePose(const physics::RigidTransform& X, google::protobuf::RepeatedField<double>* pose) {
   const Eigen::Quaterniond q(X.R);
-  for (const double number : {X.p.x(), X.p.y(), X.p.z(), q.w(), q.x(), q.y(), q.z()}) pose->Add(number);
+  for (const double number : {X.p.x(), X.p.y(), X.p.z(), q.w(), q.x(), q.y(), q.z()})
+    pose->Add(number);
 }
 
 void WriteMesh(const physics::TriangleMesh& mesh, v1::TriangleMesh* message) {
@@ -54,9 +56,12 @@ void WriteGeometry(const physics::Geometry& geometry, v1::ShapeDescription* shap
 
 v1::RigidBody::Motion WriteMotion(physics::Motion motion) {
   switch (motion) {
-    case physics::Motion::kFixed: return v1::RigidBody::MOTION_FIXED;
-    case physics::Motion::kKinematic: return v1::RigidBody::MOTION_KINEMATIC;
-    case physics::Motion::kFree: return v1::RigidBody::MOTION_FREE;
+    case physics::Motion::kFixed:
+      return v1::RigidBody::MOTION_FIXED;
+    case physics::Motion::kKinematic:
+      return v1::RigidBody::MOTION_KINEMATIC;
+    case physics::Motion::kFree:
+      return v1::RigidBody::MOTION_FREE;
   }
   return v1::RigidBody::MOTION_UNSPECIFIED;
 }
@@ -85,7 +90,8 @@ void DescribeDeformable(const physics::Body& body, v1::DeformableDescription* me
   for (const int vertex : body.surface.vertices) {
     surface_of[vertex] = message->surface_to_volume_size();
     message->add_surface_to_volume(vertex);
-    for (int i = 0; i < 3; ++i) surface->add_vertices(static_cast<float>(body.mesh.vertices[vertex][i]));
+    for (int i = 0; i < 3; ++i)
+      surface->add_vertices(static_cast<float>(body.mesh.vertices[vertex][i]));
   }
   for (const auto& triangle : body.surface.triangles) {
     for (const int vertex : triangle) surface->add_indices(surface_of[vertex]);
@@ -154,7 +160,8 @@ v1::StepReport DescribeReport(const Published& published, bool with_energies) {
   message.set_constraints(report.constraints);
   message.set_participating_dofs(report.participating);
   message.set_step_seconds(report.seconds);
-  for (const auto& [phase, seconds] : report.phase_seconds) (*message.mutable_phase_seconds())[phase] = seconds;
+  for (const auto& [phase, seconds] : report.phase_seconds)
+    (*message.mutable_phase_seconds())[phase] = seconds;
   message.set_real_time_rate(published.rate);
   message.set_lag(published.lag);
   if (with_energies) {
@@ -169,9 +176,15 @@ v1::StepReport DescribeReport(const Published& published, bool with_energies) {
 v1::Clock DescribeClock(const ClockMode& mode) {
   v1::Clock clock;
   switch (mode.kind) {
-    case ClockMode::Kind::kPaused: clock.mutable_paused(); break;
-    case ClockMode::Kind::kRealTime: clock.mutable_real_time()->set_factor(mode.factor); break;
-    case ClockMode::Kind::kFreeRun: clock.mutable_free_run(); break;
+    case ClockMode::Kind::kPaused:
+      clock.mutable_paused();
+      break;
+    case ClockMode::Kind::kRealTime:
+      clock.mutable_real_time()->set_factor(mode.factor);
+      break;
+    case ClockMode::Kind::kFreeRun:
+      clock.mutable_free_run();
+      break;
   }
   return clock;
 }
@@ -188,22 +201,32 @@ v1::Fault DescribeFault(const physics::WorldFault& fault) {
 absl::StatusOr<physics::FieldMeasure> ReadMeasure(v1::FieldMeasure measure) {
   switch (measure) {
     case v1::FIELD_MEASURE_UNSPECIFIED:
-    case v1::FIELD_MEASURE_VON_MISES_STRAIN: return physics::FieldMeasure::kVonMisesStrain;
-    case v1::FIELD_MEASURE_VON_MISES_STRESS: return physics::FieldMeasure::kVonMisesStress;
-    case v1::FIELD_MEASURE_VOLUME_RATIO: return physics::FieldMeasure::kVolumeRatio;
-    case v1::FIELD_MEASURE_PRINCIPAL_STRETCH: return physics::FieldMeasure::kPrincipalStretch;
-    default: break;
+    case v1::FIELD_MEASURE_VON_MISES_STRAIN:
+      return physics::FieldMeasure::kVonMisesStrain;
+    case v1::FIELD_MEASURE_VON_MISES_STRESS:
+      return physics::FieldMeasure::kVonMisesStress;
+    case v1::FIELD_MEASURE_VOLUME_RATIO:
+      return physics::FieldMeasure::kVolumeRatio;
+    case v1::FIELD_MEASURE_PRINCIPAL_STRETCH:
+      return physics::FieldMeasure::kPrincipalStretch;
+    default:
+      break;
   }
-  return absl::InvalidArgumentError(absl::StrCat("measure: ", static_cast<int>(measure),
-                                                 " is no measure that this server knows; expected 1 to 4"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("measure: ", static_cast<int>(measure),
+                   " is no measure that this server knows; expected 1 to 4"));
 }
 
 v1::FieldMeasure WriteMeasure(physics::FieldMeasure measure) {
   switch (measure) {
-    case physics::FieldMeasure::kVonMisesStrain: return v1::FIELD_MEASURE_VON_MISES_STRAIN;
-    case physics::FieldMeasure::kVonMisesStress: return v1::FIELD_MEASURE_VON_MISES_STRESS;
-    case physics::FieldMeasure::kVolumeRatio: return v1::FIELD_MEASURE_VOLUME_RATIO;
-    case physics::FieldMeasure::kPrincipalStretch: return v1::FIELD_MEASURE_PRINCIPAL_STRETCH;
+    case physics::FieldMeasure::kVonMisesStrain:
+      return v1::FIELD_MEASURE_VON_MISES_STRAIN;
+    case physics::FieldMeasure::kVonMisesStress:
+      return v1::FIELD_MEASURE_VON_MISES_STRESS;
+    case physics::FieldMeasure::kVolumeRatio:
+      return v1::FIELD_MEASURE_VOLUME_RATIO;
+    case physics::FieldMeasure::kPrincipalStretch:
+      return v1::FIELD_MEASURE_PRINCIPAL_STRETCH;
   }
   return v1::FIELD_MEASURE_UNSPECIFIED;
 }

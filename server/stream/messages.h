@@ -4,9 +4,9 @@
 
 #include "absl/status/statusor.h"
 
+#include "physics/dynamics/block.h"
 #include "pliant/v1/scene.pb.h"
 #include "pliant/v1/world.pb.h"
-#include "physics/dynamics/block.h"
 #include "server/host/published.h"
 #include "server/host/world_host.h"
 

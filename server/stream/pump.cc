@@ -14,7 +14,9 @@ constexpr std::chrono::microseconds kPassSpacing{500};
 
 Pump::Pump() : thread_([this] { Run(); }) {}
 
-Pump::~Pump() { Stop(); }
+Pump::~Pump() {
+  Stop();
+}
 
 void Pump::Add(std::shared_ptr<PumpClient> client) {
   {

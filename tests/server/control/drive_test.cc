@@ -13,7 +13,8 @@ using Eigen::Vector3d;
 constexpr double kH = 0.01;  // [s]
 
 physics::RigidTransform SomePose() {
-  return {Eigen::AngleAxisd(0.7, Vector3d(1, 2, 3).normalized()).toRotationMatrix(), Vector3d(0.1, -0.2, 0.3)};
+  return {Eigen::AngleAxisd(0.7, Vector3d(1, 2, 3).normalized()).toRotationMatrix(),
+          Vector3d(0.1, -0.2, 0.3)};
 }
 
 TEST(Drive, EngagingDoesNotMoveTheBody) {
@@ -49,7 +50,8 @@ TEST(Drive, SpeedAndAccelerationStayWithinTheLimits) {
 TEST(Drive, ReachesTheTwistAskedForAndRampsToRestWithoutOne) {
   Drive drive;
   drive.Engage({});
-  for (int step = 0; step < 20; ++step) drive.Advance(TwistGoal{Vector3d(0.5, 0, 0), Vector3d(0, 0, 2)}, kH);
+  for (int step = 0; step < 20; ++step)
+    drive.Advance(TwistGoal{Vector3d(0.5, 0, 0), Vector3d(0, 0, 2)}, kH);
   EXPECT_DOUBLE_EQ(drive.linear_velocity().x(), 0.5);
   EXPECT_DOUBLE_EQ(drive.angular_velocity().z(), 2);
 
@@ -65,7 +67,8 @@ TEST(Drive, ReachesTheTwistAskedForAndRampsToRestWithoutOne) {
 TEST(Drive, PoseIsReachedWithoutOvershoot) {
   Drive drive;
   drive.Engage({});
-  const PoseGoal goal{Vector3d(0.4, 0, 0), Eigen::Quaterniond(Eigen::AngleAxisd(1.2, Vector3d::UnitZ()))};
+  const PoseGoal goal{Vector3d(0.4, 0, 0),
+                      Eigen::Quaterniond(Eigen::AngleAxisd(1.2, Vector3d::UnitZ()))};
   physics::RigidTransform X;
   for (int step = 0; step < 200; ++step) {
     X = drive.Advance(goal, kH);
@@ -81,9 +84,10 @@ TEST(Drive, SameCallsGiveTheSameBits) {
     drive.Engage(SomePose());
     physics::RigidTransform X;
     for (int step = 0; step < 100; ++step) {
-      X = drive.Advance(step % 30 < 20 ? std::optional<DriveGoal>(TwistGoal{Vector3d(1, 2, 3), Vector3d(3, 2, 1)})
-                                       : std::nullopt,
-                        kH);
+      X = drive.Advance(
+          step % 30 < 20 ? std::optional<DriveGoal>(TwistGoal{Vector3d(1, 2, 3), Vector3d(3, 2, 1)})
+                         : std::nullopt,
+          kH);
     }
     return X;
   };

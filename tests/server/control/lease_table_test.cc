@@ -13,7 +13,8 @@ TEST(LeaseTable, OneTargetHasOneHolder) {
   LeaseTable table;
   const auto alice = table.Acquire(3, "arm", "alice", false, "", kStart);
   ASSERT_TRUE(alice.ok());
-  EXPECT_EQ(table.Acquire(3, "arm", "bob", false, "", kStart).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(table.Acquire(3, "arm", "bob", false, "", kStart).status().code(),
+            absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(table.Acquire(4, "hand", "bob", false, "", kStart).ok());
   EXPECT_EQ(table.leases().at(3).client, "alice");
 }

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "gtest/gtest.h"
+
 #include "tests/server/host/test_scene.h"
 
 namespace pliant::server {
@@ -116,8 +117,10 @@ TEST_F(WorldControlTest, EchoNamesOwnerSequenceAndStep) {
 }
 
 TEST_F(WorldControlTest, WhatIsNotFiniteOrNotThreeNumbersIsRefused) {
-  EXPECT_EQ(Command(1, std::numeric_limits<double>::quiet_NaN()).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(Command(1, std::numeric_limits<double>::infinity()).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Command(1, std::numeric_limits<double>::quiet_NaN()).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Command(1, std::numeric_limits<double>::infinity()).code(),
+            absl::StatusCode::kInvalidArgument);
   v1::CommandRequest request;
   request.set_lease_id(lease_);
   request.set_sequence(1);

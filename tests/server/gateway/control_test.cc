@@ -33,7 +33,9 @@ class Control : public ServerTest {
   double PaddleHeight() {
     const auto host = server_->handlers().FindWorld("worlds/w");
     const auto snapshot = (*host)->latest()->snapshot;
-    return physics::CalcBodyPose(*snapshot->model, snapshot->state, physics::FindBody(*snapshot->model, "paddle")).p.z();
+    return physics::CalcBodyPose(*snapshot->model, snapshot->state,
+                                 physics::FindBody(*snapshot->model, "paddle"))
+        .p.z();
   }
 
   grpc::Status Stop() {
@@ -80,7 +82,8 @@ TEST_F(Control, OnlyKinematicBodiesTakeCommands) {
   const grpc::Status status = Acquire("w", "cube", "alice", false, &lease);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_NE(status.error_message().find("paddle"), std::string::npos) << status.error_message();
-  EXPECT_EQ(Acquire("w", "ghost", "alice", false, &lease).error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(Acquire("w", "ghost", "alice", false, &lease).error_code(),
+            grpc::StatusCode::NOT_FOUND);
 }
 
 TEST_F(Control, CommandsMoveTheBodyAndItRampsToRestWhenTheyEnd) {
@@ -186,7 +189,8 @@ TEST_F(Control, LeaseEndsWithTheStreamThatUsedIt) {
     status = Acquire("w", "paddle", "alice", false, &other, lease.lease_id());
     return !status.ok();
   }));
-  EXPECT_NE(status.error_message().find("was released"), std::string::npos) << status.error_message();
+  EXPECT_NE(status.error_message().find("was released"), std::string::npos)
+      << status.error_message();
 }
 
 }  // namespace

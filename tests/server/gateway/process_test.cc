@@ -1,27 +1,27 @@
 // pliantd as a process: its first line, its exit statuses, its end.
 
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <regex>
+#include <signal.h>
+#include <spawn.h>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
+#include <sys/wait.h>
+
 #include "pliant/v1/stream.grpc.pb.h"
 #include "tests/server/host/test_scene.h"
 
@@ -42,14 +42,16 @@ class Program {
     const std::string path = (fs::canonical("/proc/self/exe").parent_path() / "pliantd").string();
     EXPECT_TRUE(fs::exists(path)) << path << " is not built; build everything, not this test alone";
     std::vector<char*> argv{const_cast<char*>(path.c_str())};
-    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    for (const std::string& argument : arguments)
+      argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
     std::array<int, 2> pipe_ends{};
     EXPECT_EQ(pipe(pipe_ends.data()), 0);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_addclose(&actions, pipe_ends[0]);
     EXPECT_EQ(posix_spawn(&pid_, path.c_str(), &actions, nullptr, argv.data(), environ), 0);
     posix_spawn_file_actions_destroy(&actions);
@@ -112,7 +114,8 @@ class Process : public testing::Test {
 // ports of the ready line; none when it is not exactly that
 std::optional<std::pair<std::string, std::string>> ParseReady(const std::string& line) {
   static const std::regex kReady(
-      "\\{\"ready\": true, \"grpc\": \"127\\.0\\.0\\.1:([0-9]+)\", \"http\": \"http://127\\.0\\.0\\.1:([0-9]+)\"\\}\n");
+      "\\{\"ready\": true, \"grpc\": \"127\\.0\\.0\\.1:([0-9]+)\", \"http\": "
+      "\"http://127\\.0\\.0\\.1:([0-9]+)\"\\}\n");
   std::smatch match;
   if (!std::regex_match(line, match, kReady)) return std::nullopt;
   return std::pair{match[1].str(), match[2].str()};
@@ -127,8 +130,8 @@ TEST_F(Process, FirstLineSaysWhereAndSigtermEndsItWithStreamsOpen) {
   // the world `default` runs in real time
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  const auto channel =
-      grpc::CreateCustomChannel("127.0.0.1:" + ports->first, grpc::InsecureChannelCredentials(), arguments);
+  const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + ports->first,
+                                                 grpc::InsecureChannelCredentials(), arguments);
   const auto stub = v1::StreamService::NewStub(channel);
   grpc::ClientContext context;
   const auto stream = stub->Subscribe(&context);
@@ -172,7 +175,8 @@ TEST_F(Process, TakenPortIsNamedWithTheWayOut) {
 }
 
 TEST_F(Process, InvalidSceneEndsItWithPlaceAndField) {
-  std::ofstream(scene_) << "bodies:\n  - name: a\n    rigid: {motion: FREE, density: -1, shapes: [{sphere: {radius: 1}}]}\n";
+  std::ofstream(scene_) << "bodies:\n  - name: a\n    rigid: {motion: FREE, density: -1, shapes: "
+                           "[{sphere: {radius: 1}}]}\n";
   const auto server = Run({"serve", "--grpc-port", "0", "--http-port", "0", "--scene", scene_});
   EXPECT_EQ(server->Wait(), 3);
   EXPECT_NE(Errors().find("scene.yaml:3:"), std::string::npos) << Errors();
@@ -180,7 +184,8 @@ TEST_F(Process, InvalidSceneEndsItWithPlaceAndField) {
 }
 
 TEST_F(Process, UnusableDataFolderIsNamed) {
-  const auto server = Run({"serve", "--grpc-port", "0", "--http-port", "0", "--data-dir", scene_ + "/below-a-file"});
+  const auto server = Run(
+      {"serve", "--grpc-port", "0", "--http-port", "0", "--data-dir", scene_ + "/below-a-file"});
   EXPECT_EQ(server->Wait(), 4);
   EXPECT_NE(Errors().find("below-a-file"), std::string::npos) << Errors();
   EXPECT_NE(Errors().find("--data-dir"), std::string::npos) << Errors();

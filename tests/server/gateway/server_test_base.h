@@ -11,6 +11,7 @@
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
+
 #include "pliant/v1/control.grpc.pb.h"
 #include "pliant/v1/stream.grpc.pb.h"
 #include "pliant/v1/world.grpc.pb.h"
@@ -46,7 +47,8 @@ class ServerTest : public testing::Test {
     server_ = *std::move(server);
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    channel_ = grpc::CreateCustomChannel(server_->grpc_address(), grpc::InsecureChannelCredentials(), arguments);
+    channel_ = grpc::CreateCustomChannel(server_->grpc_address(),
+                                         grpc::InsecureChannelCredentials(), arguments);
     worlds_ = v1::WorldService::NewStub(channel_);
     streams_ = v1::StreamService::NewStub(channel_);
     control_ = v1::ControlService::NewStub(channel_);
@@ -99,8 +101,8 @@ class ServerTest : public testing::Test {
     return worlds_->DeleteWorld(&context, request, &empty);
   }
 
-  grpc::Status Acquire(const std::string& id, const std::string& target, const std::string& client, bool takeover,
-                       v1::Lease* lease, const std::string& renewed = "") {
+  grpc::Status Acquire(const std::string& id, const std::string& target, const std::string& client,
+                       bool takeover, v1::Lease* lease, const std::string& renewed = "") {
     grpc::ClientContext context;
     v1::AcquireLeaseRequest request;
     request.set_world("worlds/" + id);

@@ -1,10 +1,9 @@
 // Streams of frames over gRPC, against a real server.
 
-#include <unistd.h>
-
 #include <fstream>
 #include <optional>
 #include <set>
+#include <unistd.h>
 
 #include "server/rpc/handlers.h"
 #include "tests/server/gateway/server_test_base.h"
@@ -17,7 +16,8 @@ using FrameReader = grpc::ClientReaderWriter<v1::SubscribeRequest, v1::Subscribe
 
 class Viewer {
  public:
-  Viewer(v1::StreamService::Stub& streams, const std::string& id, double rate = 0, bool contacts = false)
+  Viewer(v1::StreamService::Stub& streams, const std::string& id, double rate = 0,
+         bool contacts = false)
       : stream_(streams.Subscribe(&context_)) {
     v1::SubscribeRequest request;
     request.mutable_subscription()->set_world("worlds/" + id);
@@ -212,7 +212,8 @@ TEST_F(Streams, EndWithTheirWorld) {
   while (viewer.Read()) {
   }
   EXPECT_TRUE(viewer.notice().final());
-  EXPECT_NE(viewer.notice().reason().find("deleted"), std::string::npos) << viewer.notice().reason();
+  EXPECT_NE(viewer.notice().reason().find("deleted"), std::string::npos)
+      << viewer.notice().reason();
   EXPECT_EQ(viewer.Finish().error_code(), grpc::StatusCode::NOT_FOUND);
 }
 

@@ -10,6 +10,7 @@
 #include "boost/beast/core.hpp"
 #include "boost/beast/http.hpp"
 #include "boost/beast/websocket.hpp"
+
 #include "pliant/v1/gateway.pb.h"
 #include "server/rpc/handlers.h"
 #include "tests/server/gateway/server_test_base.h"
@@ -45,14 +46,16 @@ class Web : public ServerTest {
 
   tcp::socket Connect() {
     tcp::socket socket(io_);
-    socket.connect({boost::asio::ip::make_address("127.0.0.1"), static_cast<unsigned short>(server_->http_port())});
+    socket.connect({boost::asio::ip::make_address("127.0.0.1"),
+                    static_cast<unsigned short>(server_->http_port())});
     // a test that waits for an answer that never comes shall fail, not hang
     const timeval patience{kPatience.count(), 0};
     setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     return socket;
   }
 
-  http::response<http::string_body> Fetch(const std::string& target, http::verb verb = http::verb::get,
+  http::response<http::string_body> Fetch(const std::string& target,
+                                          http::verb verb = http::verb::get,
                                           const std::string& etag = "") {
     tcp::socket socket = Connect();
     http::request<http::string_body> request{verb, target, 11};
@@ -69,7 +72,8 @@ class Web : public ServerTest {
   std::string Host() const { return "127.0.0.1:" + std::to_string(server_->http_port()); }
 
   // status of the handshake: 101 when it was let in
-  int Knock(const std::string& origin, const std::string& host, const std::string& protocol = "pliant.v1") {
+  int Knock(const std::string& origin, const std::string& host,
+            const std::string& protocol = "pliant.v1") {
     tcp::socket socket = Connect();
     http::request<http::empty_body> request{http::verb::get, "/ws", 11};
     request.set(http::field::host, host);
@@ -89,8 +93,10 @@ class Web : public ServerTest {
 
   std::unique_ptr<WebSocket> OpenSocket() {
     auto socket = std::make_unique<WebSocket>(Connect());
-    socket->set_option(beast::websocket::stream_base::decorator(
-        [](beast::websocket::request_type& request) { request.set(http::field::sec_websocket_protocol, "pliant.v1"); }));
+    socket->set_option(
+        beast::websocket::stream_base::decorator([](beast::websocket::request_type& request) {
+          request.set(http::field::sec_websocket_protocol, "pliant.v1");
+        }));
     socket->handshake(Host(), "/ws");
     socket->binary(true);
     return socket;
@@ -142,9 +148,10 @@ TEST_F(Web, ServesTheViewerWithTypesAndCaching) {
 }
 
 TEST_F(Web, NoPathLeavesTheViewersFolder) {
-  for (const char* path : {"/../secret.txt", "/assets/../../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt",
-                           "/assets/%2e%2e/%2e%2e/secret.txt", "//etc/passwd", "/link.txt", "/.hidden", "/%00", "/..\\secret.txt",
-                           "secret.txt", "/assets"}) {
+  for (const char* path :
+       {"/../secret.txt", "/assets/../../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt",
+        "/assets/%2e%2e/%2e%2e/secret.txt", "//etc/passwd", "/link.txt", "/.hidden", "/%00",
+        "/..\\secret.txt", "secret.txt", "/assets"}) {
     const auto response = Fetch(path);
     EXPECT_GE(response.result_int(), 400u) << path;
     EXPECT_EQ(response.body().find("secret"), std::string::npos) << path;
@@ -213,7 +220,9 @@ TEST_F(Web, SocketGreetsDescribesAndStreams) {
 TEST_F(Web, SocketTellsWhichFieldOfASceneIsWrong) {
   const auto socket = OpenSocket();
   v1::ClientMessage create;
-  create.mutable_create_world()->set_scene_yaml("name: x\nbodies: [{name: a, rigid: {motion: FREE, density: 0, shapes: [{sphere: {radius: 1}}]}}]\n");
+  create.mutable_create_world()->set_scene_yaml(
+      "name: x\nbodies: [{name: a, rigid: {motion: FREE, density: 0, shapes: [{sphere: {radius: "
+      "1}}]}}]\n");
   const v1::ServerMessage reply = Ask(*socket, create);
   EXPECT_EQ(reply.status().code(), 3);
   ASSERT_EQ(reply.status().details_size(), 1);
@@ -240,7 +249,8 @@ TEST_F(Web, SocketDrivesABodyAndLetsGoWhenItCloses) {
     command.mutable_command()->set_world("worlds/default");
     command.mutable_command()->set_lease_id(lease.lease_id());
     command.mutable_command()->set_sequence(++sequence);
-    for (const double v : {0.0, 0.0, 0.2}) command.mutable_command()->mutable_twist()->add_linear(v);
+    for (const double v : {0.0, 0.0, 0.2})
+      command.mutable_command()->mutable_twist()->add_linear(v);
     Send(*socket, command);
     const v1::ServerMessage message = Receive(*socket);
     EXPECT_EQ(message.command().refused(), "");
@@ -254,7 +264,8 @@ TEST_F(Web, SocketDrivesABodyAndLetsGoWhenItCloses) {
     status = Acquire("default", "paddle", "page", false, &other, lease.lease_id());
     return !status.ok();
   }));
-  EXPECT_NE(status.error_message().find("was released"), std::string::npos) << status.error_message();
+  EXPECT_NE(status.error_message().find("was released"), std::string::npos)
+      << status.error_message();
 }
 
 TEST_F(Web, SocketThatTalksNonsenseIsClosedAlone) {
@@ -285,7 +296,8 @@ TEST_F(Web, SocketThatLeavesRepliesUnreadIsDisconnectedAlone) {
   setsockopt(stuck->next_layer().native_handle(), SOL_SOCKET, SO_SNDTIMEO, &quick, sizeof quick);
   const auto end = std::chrono::steady_clock::now() + kPatience;
   beast::error_code error;
-  while (!error && std::chrono::steady_clock::now() < end) stuck->write(boost::asio::buffer(bytes), error);
+  while (!error && std::chrono::steady_clock::now() < end)
+    stuck->write(boost::asio::buffer(bytes), error);
   EXPECT_TRUE(error);
   v1::ClientMessage list;
   list.mutable_list_worlds();

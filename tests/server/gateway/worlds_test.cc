@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "grpcpp/generic/generic_stub.h"
+
 #include "physics/world/world.h"
 #include "pliant/v1/gateway.pb.h"
 #include "tests/server/gateway/server_test_base.h"
@@ -72,8 +73,10 @@ TEST_F(Worlds, BadSceneNamesPlaceAndFieldWhileAnotherWorldGoesOn) {
   bad.replace(bad.find("density: 1000"), 13, "density: -3.5");
   const grpc::Status status = Create("bad", bad);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_NE(status.error_message().find("uploaded.yaml:9:"), std::string::npos) << status.error_message();
-  EXPECT_NE(status.error_message().find("bodies[2].rigid.density"), std::string::npos) << status.error_message();
+  EXPECT_NE(status.error_message().find("uploaded.yaml:9:"), std::string::npos)
+      << status.error_message();
+  EXPECT_NE(status.error_message().find("bodies[2].rigid.density"), std::string::npos)
+      << status.error_message();
 
   // the same for programs: google.rpc.Status with a google.rpc.BadRequest
   v1::Status details;
@@ -127,7 +130,8 @@ TEST_F(Worlds, RunningOneIsNotStepped) {
 TEST_F(Worlds, ClockRefusesWhatIsNoFactor) {
   ASSERT_TRUE(Create("w").ok());
   for (const double factor : {-1.0, 1e9, std::numeric_limits<double>::quiet_NaN()}) {
-    EXPECT_EQ(RunInRealTime("w", factor).error_code(), grpc::StatusCode::INVALID_ARGUMENT) << factor;
+    EXPECT_EQ(RunInRealTime("w", factor).error_code(), grpc::StatusCode::INVALID_ARGUMENT)
+        << factor;
   }
   EXPECT_TRUE(Get("w").clock().has_paused());
 }
@@ -187,7 +191,8 @@ TEST_F(Worlds, CheckpointRestoreAndForkReproduceTheSameBits) {
   // damaged bytes are refused and change nothing
   saved.mutable_state()->at(saved.state().size() / 2) ^= 1;
   restore.set_state(saved.state());
-  EXPECT_EQ(worlds_->RestoreWorld(&four, restore, &world).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(worlds_->RestoreWorld(&four, restore, &world).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(Get("origin").step(), 15);
 }
 
@@ -245,7 +250,8 @@ TEST_F(Worlds, HealthAndReflectionAnswerWithoutOurSchema) {
   grpc::GenericStub stub(channel_);
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
-  auto call = stub.PrepareCall(&context, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
+  auto call = stub.PrepareCall(
+      &context, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
   const auto wait = [&queue] {
     void* tag = nullptr;
     bool ok = false;
@@ -262,9 +268,10 @@ TEST_F(Worlds, HealthAndReflectionAnswerWithoutOurSchema) {
   std::vector<grpc::Slice> slices;
   ASSERT_TRUE(response.Dump(&slices).ok());
   std::string bytes;
-  for (const grpc::Slice& part : slices) bytes.append(reinterpret_cast<const char*>(part.begin()), part.size());
-  for (const char* service : {"pliant.v1.WorldService", "pliant.v1.StreamService", "pliant.v1.ControlService",
-                              "grpc.health.v1.Health"}) {
+  for (const grpc::Slice& part : slices)
+    bytes.append(reinterpret_cast<const char*>(part.begin()), part.size());
+  for (const char* service : {"pliant.v1.WorldService", "pliant.v1.StreamService",
+                              "pliant.v1.ControlService", "grpc.health.v1.Health"}) {
     EXPECT_NE(bytes.find(service), std::string::npos) << service;
   }
   context.TryCancel();

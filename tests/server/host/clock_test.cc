@@ -15,7 +15,9 @@ SteadyTime At(double seconds) {
   return SteadyTime() + std::chrono::duration_cast<SteadyTime::duration>(Seconds(seconds));
 }
 
-double ToSeconds(SteadyTime at) { return Seconds(at.time_since_epoch()).count(); }
+double ToSeconds(SteadyTime at) {
+  return Seconds(at.time_since_epoch()).count();
+}
 
 TEST(Pacer, SmallDelaysDoNotAddUp) {
   Pacer pacer;

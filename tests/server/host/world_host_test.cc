@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+
 #include "server/host/world_registry.h"
 #include "tests/server/host/test_scene.h"
 
@@ -30,9 +31,10 @@ class Idle : public StepController {
   std::shared_future<void> gate_;
 };
 
-std::unique_ptr<WorldHost> MakeHost(const std::string& yaml = kTestScene, std::shared_future<void> gate = {}) {
-  return std::make_unique<WorldHost>("w", physics::World(LoadTestModel(yaml)), std::make_unique<Idle>(std::move(gate)),
-                                     [] {});
+std::unique_ptr<WorldHost> MakeHost(const std::string& yaml = kTestScene,
+                                    std::shared_future<void> gate = {}) {
+  return std::make_unique<WorldHost>("w", physics::World(LoadTestModel(yaml)),
+                                     std::make_unique<Idle>(std::move(gate)), [] {});
 }
 
 // a Done and what it was called with
@@ -43,7 +45,8 @@ struct Call {
     return [promise = promise](Result result) { promise->set_value(std::move(result)); };
   }
   Result Wait() {
-    if (future.wait_for(kPatience) != std::future_status::ready) return absl::DeadlineExceededError("no answer");
+    if (future.wait_for(kPatience) != std::future_status::ready)
+      return absl::DeadlineExceededError("no answer");
     return future.get();
   }
 };
@@ -101,7 +104,8 @@ TEST(WorldHost, StepThatDoesNotConvergePausesItWithAFault) {
 TEST(WorldHost, CancelledStepEndsBetweenTwoSteps) {
   const auto host = MakeHost();
   const auto cancelled = std::make_shared<std::atomic<bool>>(true);
-  EXPECT_EQ(Step(*host, 1000, {SteadyTime::max(), cancelled}).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(Step(*host, 1000, {SteadyTime::max(), cancelled}).status().code(),
+            absl::StatusCode::kCancelled);
   EXPECT_EQ(host->latest()->snapshot->state.step, 0);
   EXPECT_EQ(Step(*host, 1000, {std::chrono::steady_clock::now(), nullptr}).status().code(),
             absl::StatusCode::kDeadlineExceeded);
@@ -157,9 +161,11 @@ WorldRegistry::Options RegistryOptions() {
 }
 
 TEST(WorldRegistry, IdsAreLowerCaseLettersDigitsAndDashes) {
-  for (const char* good : {"a", "a-1", "0", "default"}) EXPECT_TRUE(CheckWorldId(good).ok()) << good;
+  for (const char* good : {"a", "a-1", "0", "default"})
+    EXPECT_TRUE(CheckWorldId(good).ok()) << good;
   EXPECT_TRUE(CheckWorldId(std::string(63, 'x')).ok());
-  for (const char* bad : {"", "A", "a/b", "a b", "ä", "a_b", ".."}) EXPECT_FALSE(CheckWorldId(bad).ok()) << bad;
+  for (const char* bad : {"", "A", "a/b", "a b", "ä", "a_b", ".."})
+    EXPECT_FALSE(CheckWorldId(bad).ok()) << bad;
   EXPECT_FALSE(CheckWorldId(std::string(64, 'x')).ok());
 }
 

@@ -1,12 +1,12 @@
 #include "server/stream/frame_encoder.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <time.h>
 
 #include "gtest/gtest.h"
+
 #include "pliant/v1/gateway.pb.h"
 #include "pliant/v1/stream.pb.h"
 #include "tests/server/host/test_scene.h"
@@ -15,7 +15,8 @@ namespace pliant::server {
 namespace {
 
 int ReadNumber(const std::string& bytes, std::size_t index) {
-  return static_cast<std::uint8_t>(bytes[2 * index]) | static_cast<std::uint8_t>(bytes[2 * index + 1]) << 8;
+  return static_cast<std::uint8_t>(bytes[2 * index]) |
+         static_cast<std::uint8_t>(bytes[2 * index + 1]) << 8;
 }
 
 Published PublishInitial() {
@@ -28,14 +29,16 @@ Published PublishInitial() {
 
 TEST(QuantizePoints, ErrorIsHalfAStepOfTheGridAtMost) {
   std::vector<Eigen::Vector3d> points;
-  for (int i = 0; i < 200; ++i) points.emplace_back(std::cos(i) * 0.5, std::sin(3 * i) * 2, i * 0.01 - 7);
+  for (int i = 0; i < 200; ++i)
+    points.emplace_back(std::cos(i) * 0.5, std::sin(3 * i) * 2, i * 0.01 - 7);
   const QuantizedPoints result = QuantizePoints(points);
   ASSERT_EQ(result.numbers.size(), 6 * points.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
     for (int axis = 0; axis < 3; ++axis) {
       const int number = ReadNumber(result.numbers, 3 * i + axis);
       EXPECT_LE(number, 32767);
-      EXPECT_NEAR(result.origin[axis] + result.scale[axis] * number, points[i][axis], 0.5001 * result.scale[axis]);
+      EXPECT_NEAR(result.origin[axis] + result.scale[axis] * number, points[i][axis],
+                  0.5001 * result.scale[axis]);
     }
   }
 }
@@ -84,7 +87,8 @@ TEST(Frame, PositionsAreThoseOfTheSurface) {
   ASSERT_EQ(soft.positions().size(), 6 * ball.surface.vertices.size());
   for (std::size_t i = 0; i < ball.surface.vertices.size(); ++i) {
     for (int axis = 0; axis < 3; ++axis) {
-      const double x = soft.origin(axis) + soft.scale(axis) * ReadNumber(soft.positions(), 3 * i + axis);
+      const double x =
+          soft.origin(axis) + soft.scale(axis) * ReadNumber(soft.positions(), 3 * i + axis);
       EXPECT_NEAR(x, q[3 * ball.surface.vertices[i] + axis], 0.1 / 32767);
     }
   }

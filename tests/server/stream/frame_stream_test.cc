@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+
 #include "tests/server/host/test_scene.h"
 
 namespace pliant::server {
@@ -28,7 +29,8 @@ class Recorder : public FrameSink {
     bool keyframe;
     v1::Frame parsed;
   };
-  void SendFrame(std::shared_ptr<const std::string> body, std::uint64_t frame, bool keyframe) override {
+  void SendFrame(std::shared_ptr<const std::string> body, std::uint64_t frame,
+                 bool keyframe) override {
     v1::Frame parsed;
     EXPECT_TRUE(parsed.ParseFromString(*body));
     sent.push_back({std::move(body), frame, keyframe, std::move(parsed)});
@@ -56,8 +58,8 @@ class FrameStreamTest : public testing::Test {
   Pump pump_;
   StreamCounters counters_;
   FrameCache cache_{&counters_};
-  std::shared_ptr<WorldHost> host_ = std::make_shared<WorldHost>("w", physics::World(LoadTestModel()),
-                                                                 std::make_unique<Idle>(), [] {});
+  std::shared_ptr<WorldHost> host_ = std::make_shared<WorldHost>(
+      "w", physics::World(LoadTestModel()), std::make_unique<Idle>(), [] {});
   SteadyTime now_ = std::chrono::steady_clock::now();
   Recorder recorder_;
 };
@@ -93,7 +95,8 @@ TEST_F(FrameStreamTest, ViewersOfOneStateShareItsBytes) {
 TEST_F(FrameStreamTest, RateIsKeptInTheMeanWhenStepsDoNotAlignWithIt) {
   const auto stream = Open(&recorder_, 60);
   stream->Visit(now_);
-  for (int step = 0; step < 100; ++step) {  // 1 s of 10 ms steps, visited when one is published and when it asks to be
+  for (int step = 0; step < 100;
+       ++step) {  // 1 s of 10 ms steps, visited when one is published and when it asks to be
     Step();
     stream->Ready();
     const SteadyTime next = stream->Visit(now_);
