@@ -233,8 +233,8 @@ std::uint64_t Random::Next() {
 std::string Mutate(const std::string& input, const std::string& other, std::size_t max_size,
                    Random* random) {
   std::string text = input;
-  // mostly a few changes, so that what follows the reader is reached too
-  const std::size_t count = 1 + random->Below(random->OneIn(4) ? 12 : 3);
+  // mostly one change, so that what follows the reader is reached too
+  const std::size_t count = random->OneIn(2) ? 1 : 1 + random->Below(random->OneIn(4) ? 12 : 3);
   for (std::size_t i = 0; i < count; ++i) {
     MutateOnce(&text, other, random);
     if (text.size() > max_size) text.resize(max_size);
