@@ -152,7 +152,7 @@ std::shared_ptr<const std::string> EncodeFrameBody(const Published& published,
   if (published.fault) *frame.mutable_fault() = DescribeFault(*published.fault);
   for (const CommandEcho& echo : published.control.commands) {
     v1::CommandEcho* message = frame.add_commands();
-    message->set_lease_id(echo.lease_id);
+    // not the lease's id: whoever knows it may drive
     message->set_sequence(echo.sequence);
     message->set_applied_step(echo.applied_step);
     message->set_client_time(echo.client_time);
