@@ -107,7 +107,7 @@ function(pliant_tests)
     target_include_directories(test_${flat} PRIVATE ${CMAKE_SOURCE_DIR})
     target_compile_definitions(test_${flat} PRIVATE PLIANT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" PLIANT_VERSION="${PROJECT_VERSION}")
     pliant_warnings(test_${flat})
-    gtest_discover_tests(test_${flat} TEST_PREFIX ${path}/ DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+    gtest_discover_tests(test_${flat} TEST_PREFIX ${path}/ DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES PROPERTIES TIMEOUT 300)
   endforeach()
 endfunction()
 
