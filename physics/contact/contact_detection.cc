@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <tbb/enumerable_thread_specific.h>
@@ -32,16 +33,70 @@ double CombineStiffness(double a, double b) {
   return a + b > 0 ? a * b / (a + b) : 0;
 }
 
+// A bound on the speed of any point of a body [m/s]; `bounds` are its own.
+double BoundSpeed(const Model& model, const State& state, int index, const AxisAlignedBox& bounds) {
+  const Body& body = model.bodies[index];
+  if (body.block == kWorldBlock) return 0;
+  const std::span<const double> q = model.Positions(state, body.block);
+  const std::span<const double> v = model.Velocities(state, body.block);
+  if (body.deformable) {
+    double largest = 0;
+    for (std::size_t i = 0; i + 2 < v.size(); i += 3) {
+      largest = std::max(largest, v[i] * v[i] + v[i + 1] * v[i + 1] + v[i + 2] * v[i + 2]);
+    }
+    return std::sqrt(largest);
+  }
+  const DynamicsBlock& block = *model.blocks[body.block];
+  Attachment center;
+  center.frame = body.frame;
+  center.p_W = 0.5 * (bounds.lower + bounds.upper);
+  const double radius = 0.5 * std::sqrt((bounds.upper - bounds.lower).squaredNorm());
+  return std::sqrt(block.CalcPointVelocity(q, v, center).squaredNorm()) +
+         radius * std::sqrt(block.CalcAngularVelocity(q, v).squaredNorm());
+}
+
+// How fast the two sides of a contact slide on each other [m/s].
+double CalcSlidingSpeed(const Model& model, const State& state, const ContactPoint& point) {
+  const auto velocity = [&](const Attachment& side) -> Vector3d {
+    if (side.block == kWorldBlock) return Vector3d::Zero();
+    return model.blocks[side.block]->CalcPointVelocity(model.Positions(state, side.block),
+                                                       model.Velocities(state, side.block), side);
+  };
+  const Vector3d v = velocity(point.b) - velocity(point.a);
+  const Vector3d n = point.R_WC.col(2);
+  return std::sqrt((v - n * n.dot(v)).squaredNorm());
+}
+
+bool IsRemembered(const State& state, std::uint64_t key) {
+  const auto found =
+      std::lower_bound(state.contacts.begin(), state.contacts.end(), key,
+                       [](const ContactMemory& memory, std::uint64_t k) { return memory.key < k; });
+  return found != state.contacts.end() && found->key == key;
+}
+
+double FindLargestFriction(const Model& model) {
+  double largest = model.contact.friction;
+  for (const ContactParameters::Pair& pair : model.contact.pairs) {
+    largest = std::max(largest, pair.friction);
+  }
+  for (const Body& body : model.bodies) {
+    for (const Shape& shape : body.shapes) largest = std::max(largest, shape.friction);
+  }
+  return largest;
+}
+
 }  // namespace
 
 struct ContactDetector::Workspace {
+  double largest_friction = 0;
   // shapes of all rigid bodies, placed; those of body i from shape_starts[i] on
   std::vector<CollisionShape> shapes;
   std::vector<int> shape_starts{0};
   std::vector<PlacedShape> placed;
   std::vector<std::unique_ptr<SoftSurface>> soft;  // per body; null for a rigid one
 
-  std::vector<AxisAlignedBox> bounds;  // per body, grown by half the margin
+  std::vector<AxisAlignedBox> bounds;  // per body, grown by half the margin and its reach
+  std::vector<double> reach;           // per body: how far sliding contact may hold it off [m]
   BroadPhase broad_phase;
 
   struct PairTask {
@@ -56,10 +111,10 @@ struct ContactDetector::Workspace {
   };
   tbb::enumerable_thread_specific<Scratch> scratch;
 
-  void Place(const Model& model, const State& state);
+  void Place(const Model& model, const State& state, double sliding_time);
   void FindTasks(const Model& model);
-  void Collide(const Model& model, double h, const PairTask& task, Scratch* buffers,
-               std::vector<ContactPoint>* contacts) const;
+  void Collide(const Model& model, const State& state, double h, const PairTask& task,
+               Scratch* buffers, std::vector<ContactPoint>* contacts) const;
 };
 
 ContactDetector::ContactDetector(const Model& model)
@@ -73,6 +128,8 @@ ContactDetector::ContactDetector(const Model& model)
         body.deformable ? std::make_unique<SoftSurface>(body, *model.blocks[body.block]) : nullptr);
   }
   w.bounds.resize(model.bodies.size());
+  w.reach.resize(model.bodies.size());
+  w.largest_friction = FindLargestFriction(model);
   for (std::size_t i = 0; i < model.bodies.size(); ++i) {
     const RigidTransform& X_WB = model.bodies[i].X_WB;
     for (int s = w.shape_starts[i]; s < w.shape_starts[i + 1]; ++s)
@@ -82,7 +139,8 @@ ContactDetector::ContactDetector(const Model& model)
 
 ContactDetector::~ContactDetector() = default;
 
-void ContactDetector::Workspace::Place(const Model& model, const State& state) {
+void ContactDetector::Workspace::Place(const Model& model, const State& state,
+                                       double sliding_time) {
   for (int i = 0; i < static_cast<int>(model.bodies.size()); ++i) {
     const Body& body = model.bodies[i];
     bounds[i] = AxisAlignedBox{};
@@ -97,7 +155,12 @@ void ContactDetector::Workspace::Place(const Model& model, const State& state) {
         bounds[i].Include(placed[s].bounds);
       }
     }
-    bounds[i].Grow(0.5 * model.contact.margin);
+    // a convex step holds a sliding body off by up to this (its gliding gap); without contacts that persist,
+    // none can be lost at it
+    reach[i] = state.contacts.empty()
+                   ? 0
+                   : sliding_time * largest_friction * BoundSpeed(model, state, i, bounds[i]);
+    bounds[i].Grow(0.5 * model.contact.margin + reach[i]);
   }
 }
 
@@ -126,12 +189,12 @@ void ContactDetector::Workspace::FindTasks(const Model& model) {
   }
 }
 
-void ContactDetector::Workspace::Collide(const Model& model, double h, const PairTask& task,
-                                         Scratch* buffers,
+void ContactDetector::Workspace::Collide(const Model& model, const State& state, double h,
+                                         const PairTask& task, Scratch* buffers,
                                          std::vector<ContactPoint>* contacts) const {
   contacts->clear();
   const int a = task.body_a, b = task.body_b;
-  const double margin = model.contact.margin;
+  const double margin = model.contact.margin + reach[a] + reach[b];
   const Body* bodies[2] = {&model.bodies[a], &model.bodies[b]};
 
   const auto emit = [&](int shape_a, int shape_b) {
@@ -209,6 +272,15 @@ void ContactDetector::Workspace::Collide(const Model& model, double h, const Pai
     }
   }
 
+  // beyond the margin only what already carried an impulse stays, as far as its sliding holds it off
+  std::erase_if(*contacts, [&](const ContactPoint& point) {
+    if (point.gap < model.contact.margin) return false;
+    if (!IsRemembered(state, point.key)) return true;
+    const double gliding_gap =
+        (h + point.relaxation_time) * point.friction * CalcSlidingSpeed(model, state, point);
+    return point.gap > model.contact.margin + gliding_gap;
+  });
+
   // ascending keys, one of each; the deeper one where two features fall together
   std::sort(contacts->begin(), contacts->end(), [](const ContactPoint& x, const ContactPoint& y) {
     return std::pair(x.key, x.gap) < std::pair(y.key, y.gap);
@@ -221,13 +293,15 @@ void ContactDetector::Workspace::Collide(const Model& model, double h, const Pai
 
 std::vector<ContactPoint> ContactDetector::Detect(const State& state, double h) {
   Workspace& w = *workspace_;
-  w.Place(model_, state);
+  const double relaxation_time =
+      model_.contact.relaxation_time < 0 ? h : model_.contact.relaxation_time;
+  w.Place(model_, state, h + relaxation_time);
   w.FindTasks(model_);
 
   // every pair writes its own list; the lists follow in the order of the pairs, whoever filled them
   if (w.found.size() < w.tasks.size()) w.found.resize(w.tasks.size());
   const auto collide = [&](std::size_t i, Workspace::Scratch* scratch) {
-    w.Collide(model_, h, w.tasks[i], scratch, &w.found[i]);
+    w.Collide(model_, state, h, w.tasks[i], scratch, &w.found[i]);
   };
   if (w.tasks.size() < kFewPairs) {
     for (std::size_t i = 0; i < w.tasks.size(); ++i) collide(i, &w.scratch.local());

@@ -16,6 +16,9 @@ class ContactDetector {
   explicit ContactDetector(const Model& model);
   ~ContactDetector();
 
+  // Contacts with a gap below the margin. One that carried an impulse in the last step (State::contacts) and slides
+  // stays up to its gliding gap (h + τ_d) μ ‖v_t‖ beyond: the convex method holds sliding bodies off by it.
+  //
   // Contacts at `state`, in an order that depends on the model and the state alone; keys are unique
   // and ascending within a pair. `h` [s] is the default relaxation time.
   std::vector<ContactPoint> Detect(const State& state, double h);

@@ -23,11 +23,13 @@ struct Island {
 };
 
 // Near-rigid regularisation: as stiff as the conditioning allows, or as the contact says (han2023 §IV; methods of SAP).
-Vector3d Regularisation(const ContactPoint& contact, const Eigen::Matrix3d& W, const ConvexOptions& options, double h) {
+Vector3d Regularisation(const ContactPoint& contact, const Eigen::Matrix3d& W,
+                        const ConvexOptions& options, double h) {
   const double w = std::sqrt(W.squaredNorm()) / 3;
   const double near_rigid = options.beta * options.beta * w / (4 * kPi * kPi);
-  const double compliant =
-      std::isfinite(contact.stiffness) ? 1 / (h * contact.stiffness * (h + contact.relaxation_time)) : 0;
+  const double compliant = std::isfinite(contact.stiffness)
+                               ? 1 / (h * contact.stiffness * (h + contact.relaxation_time))
+                               : 0;
   const double R_t = options.sigma * w;
   return {R_t, R_t, std::max(near_rigid, compliant)};
 }
@@ -72,7 +74,8 @@ class ConvexStepper final : public Stepper {
       const PhaseTimer timer(&report, "commit");
       posed_.Commit(v, impulses, state, &report);
     }
-    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return report;
   }
 
@@ -86,7 +89,8 @@ class ConvexStepper final : public Stepper {
     std::vector<int> blocks;
     for (const int c : contacts) {
       const PosedStep::ContactRows& rows = posed_.rows()[c];
-      for (int e = 0; e < rows.num_entries; ++e) blocks.push_back(posed_.entries()[rows.first_entry + e].active);
+      for (int e = 0; e < rows.num_entries; ++e)
+        blocks.push_back(posed_.entries()[rows.first_entry + e].active);
     }
     std::sort(blocks.begin(), blocks.end());
     blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
@@ -115,7 +119,8 @@ class ConvexStepper final : public Stepper {
       problem.contacts.push_back(constraint);
       for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
         const PosedStep::Entry& entry = posed_.entries()[e];
-        const int first = entry.first - posed_.active_blocks()[entry.active].first + first_of[entry.active];
+        const int first =
+            entry.first - posed_.active_blocks()[entry.active].first + first_of[entry.active];
         problem.entries.push_back({first, entry.columns, problem.values.size()});
         const double* J = &posed_.values()[entry.values];
         problem.values.insert(problem.values.end(), J, J + 3 * entry.columns);
@@ -124,7 +129,8 @@ class ConvexStepper final : public Stepper {
     return island;
   }
 
-  void SolveIslands(double h, std::vector<double>* v_p, std::vector<Vector3d>* impulses, StepReport* report) const {
+  void SolveIslands(double h, std::vector<double>* v_p, std::vector<Vector3d>* impulses,
+                    StepReport* report) const {
     const ConvexOptions& options = model_.method.convex;
     solvers::SapOptions sap;
     // the reduced system is solved tighter, so that the full one meets the tolerance in its own norms
@@ -139,11 +145,13 @@ class ConvexStepper final : public Stepper {
       const Island island = MakeIsland(islands[k], h);
       std::vector<double> guess = island.problem.v_star;
       if (options.warm_start) {
-        for (std::size_t i = 0; i < guess.size(); ++i) guess[i] = posed_.v_start()[island.velocities[i]];
+        for (std::size_t i = 0; i < guess.size(); ++i)
+          guess[i] = posed_.v_start()[island.velocities[i]];
       }
       results[k] = SolveSap(island.problem, guess, sap);
       for (std::size_t i = 0; i < guess.size(); ++i) (*v_p)[island.velocities[i]] = results[k].v[i];
-      for (std::size_t c = 0; c < islands[k].size(); ++c) (*impulses)[islands[k][c]] = results[k].gamma[c];
+      for (std::size_t c = 0; c < islands[k].size(); ++c)
+        (*impulses)[islands[k][c]] = results[k].gamma[c];
     });
 
     // whether the step converged is decided on the full system; an island may stall just short of its tighter tolerance
@@ -171,6 +179,8 @@ class ConvexStepper final : public Stepper {
 
 }  // namespace
 
-std::unique_ptr<Stepper> MakeConvexStepper(const Model& model) { return std::make_unique<ConvexStepper>(model); }
+std::unique_ptr<Stepper> MakeConvexStepper(const Model& model) {
+  return std::make_unique<ConvexStepper>(model);
+}
 
 }  // namespace pliant::physics

@@ -40,28 +40,30 @@ class CorrectiveStepper final : public Stepper {
     {
       const PhaseTimer timer(&report, "commit");
       posed_.Commit(v, impulses, state, &report);
-      Remember(impulses, state);
     }
-    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return report;
   }
 
  private:
-  void SolveContacts(double h, const State& state, std::vector<double>* v_p, std::vector<Vector3d>* impulses,
-                     StepReport* report) {
+  void SolveContacts(double h, const State& state, std::vector<double>* v_p,
+                     std::vector<Vector3d>* impulses, StepReport* report) {
     const int num_contacts = static_cast<int>(posed_.contacts().size());
     if (num_contacts == 0) return;
 
     std::vector<solvers::DelassusOperator::Block> blocks;
-    for (const PosedStep::ActiveBlock& active : posed_.active_blocks()) blocks.push_back({active.size, active.A.data()});
+    for (const PosedStep::ActiveBlock& active : posed_.active_blocks())
+      blocks.push_back({active.size, active.A.data()});
     std::vector<std::vector<solvers::DelassusOperator::Entry>> entries(num_contacts);
     std::vector<solvers::CorrectiveContact> contacts(num_contacts);
     for (int c = 0; c < num_contacts; ++c) {
       const PosedStep::ContactRows& rows = posed_.rows()[c];
       for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
         const PosedStep::Entry& entry = posed_.entries()[e];
-        entries[c].push_back({entry.active, entry.first - posed_.active_blocks()[entry.active].first, entry.columns,
-                              &posed_.values()[entry.values]});
+        entries[c].push_back({entry.active,
+                              entry.first - posed_.active_blocks()[entry.active].first,
+                              entry.columns, &posed_.values()[entry.values]});
       }
       const ContactPoint& contact = posed_.contacts()[c];
       contacts[c] = {contact.gap, posed_.CalcContactVelocity(c, posed_.v_star()), contact.friction,
@@ -71,7 +73,8 @@ class CorrectiveStepper final : public Stepper {
 
     const CorrectiveOptions& options = model_.method.corrective;
     const solvers::GaussSeidelResult result = SolveProjectedGaussSeidel(
-        W, contacts, options.warm_start ? Recall(state) : std::vector<Vector3d>(num_contacts, Vector3d::Zero()),
+        W, contacts,
+        options.warm_start ? Recall(state) : std::vector<Vector3d>(num_contacts, Vector3d::Zero()),
         {h, options.tolerance, options.sweeps});
     report->converged = result.converged;
     report->iterations = result.sweeps;
@@ -92,13 +95,15 @@ class CorrectiveStepper final : public Stepper {
       }
     }
     for (std::size_t b = 0; b < blocks.size(); ++b) {
-      W.SolveBlock(static_cast<int>(b), {&change[posed_.active_blocks()[b].first], std::size_t(blocks[b].size)});
+      W.SolveBlock(static_cast<int>(b),
+                   {&change[posed_.active_blocks()[b].first], std::size_t(blocks[b].size)});
     }
     for (std::size_t i = 0; i < change.size(); ++i) (*v_p)[i] += change[i];
     for (int c = 0; c < num_contacts; ++c) {
       const double open = contacts[c].gap / h + posed_.CalcContactVelocity(c, *v_p).z();
       report->complementarity =
-          std::max(report->complementarity, std::abs(std::min(open, W.block(c, c)(2, 2) * (*impulses)[c].z())));
+          std::max(report->complementarity,
+                   std::abs(std::min(open, W.block(c, c)(2, 2) * (*impulses)[c].z())));
     }
   }
 
@@ -110,25 +115,16 @@ class CorrectiveStepper final : public Stepper {
           state.contacts.begin(), state.contacts.end(), contact.key,
           [](const ContactMemory& memory, std::uint64_t key) { return memory.key < key; });
       const bool known = found != state.contacts.end() && found->key == contact.key;
-      guess.push_back(known ? Vector3d(contact.R_WC.transpose() * found->impulse_W) : Vector3d(Vector3d::Zero()));
+      guess.push_back(known ? Vector3d(contact.R_WC.transpose() * found->impulse_W)
+                            : Vector3d(Vector3d::Zero()));
       // a turned frame may have tilted it out of the cone
       Vector3d& lambda = guess.back();
       lambda.z() = std::max(lambda.z(), 0.0);
       const double length = std::sqrt(lambda.x() * lambda.x() + lambda.y() * lambda.y());
-      if (length > contact.friction * lambda.z()) lambda.head<2>() *= contact.friction * lambda.z() / length;
+      if (length > contact.friction * lambda.z())
+        lambda.head<2>() *= contact.friction * lambda.z() / length;
     }
     return guess;
-  }
-
-  void Remember(const std::vector<Vector3d>& impulses, State* state) const {
-    state->contacts.clear();
-    for (std::size_t c = 0; c < impulses.size(); ++c) {
-      if (impulses[c].z() <= 0) continue;
-      const ContactPoint& contact = posed_.contacts()[c];
-      state->contacts.push_back({contact.key, contact.R_WC * impulses[c]});
-    }
-    std::sort(state->contacts.begin(), state->contacts.end(),
-              [](const ContactMemory& a, const ContactMemory& b) { return a.key < b.key; });
   }
 
   const Model& model_;

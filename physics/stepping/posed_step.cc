@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "absl/strings/str_cat.h"
 #include <Eigen/Dense>
 #include <tbb/parallel_for.h>
 
-#include "absl/strings/str_cat.h"
 #include "physics/spatial/demand.h"
 
 namespace pliant::physics {
@@ -47,7 +47,8 @@ PosedStep::~PosedStep() = default;
 absl::Status PosedStep::Fault(int block, const absl::Status& status) const {
   for (const Body& body : model_.bodies) {
     if (body.block == block) {
-      return absl::Status(status.code(), absl::StrCat("body \"", body.name, "\": ", status.message()));
+      return absl::Status(status.code(),
+                          absl::StrCat("body \"", body.name, "\": ", status.message()));
     }
   }
   return status;
@@ -71,7 +72,8 @@ BlockInputs PosedStep::GatherInputs(int block, const Inputs& inputs, const State
     applied.frame = body.deformable ? -1 : body.frame;
     applied.node = force.node;
     applied.at_center_of_mass = force.at_center_of_mass;
-    applied.p_W = body.deformable ? force.p_BP : CalcBodyPose(model_, state, force.body) * force.p_BP;
+    applied.p_W =
+        body.deformable ? force.p_BP : CalcBodyPose(model_, state, force.body) * force.p_BP;
     applied.force_W = force.force_W;
     applied.torque_W = force.torque_W;
     gathered.forces.push_back(applied);
@@ -79,7 +81,8 @@ BlockInputs PosedStep::GatherInputs(int block, const Inputs& inputs, const State
   return gathered;
 }
 
-absl::Status PosedStep::Pose(const Inputs& inputs, const StepSettings& settings, const State& state) {
+absl::Status PosedStep::Pose(const Inputs& inputs, const StepSettings& settings,
+                             const State& state) {
   settings_ = settings;
   const int num_blocks = static_cast<int>(steps_.size());
   std::vector<absl::Status> statuses(num_blocks);
@@ -195,7 +198,8 @@ void PosedStep::BuildRows() {
         const int first = active.group_first[found - active.groups.begin()];
         entries_.push_back({index, active.first + first, row.num_columns, values_.size()});
         for (int j = 0; j < row.num_columns; ++j) {
-          const Vector3d column = sign * (R_CW * Vector3d(row.matrix[3 * j], row.matrix[3 * j + 1], row.matrix[3 * j + 2]));
+          const Vector3d column = sign * (R_CW * Vector3d(row.matrix[3 * j], row.matrix[3 * j + 1],
+                                                          row.matrix[3 * j + 2]));
           values_.insert(values_.end(), column.data(), column.data() + 3);
         }
         result.W += GroupCompliance(active, first, row);
@@ -247,7 +251,8 @@ absl::Status PosedStep::Complete(std::span<const double> v_p, std::vector<double
     const int first = model_.velocity_offsets[active.block];
     dv_p.resize(active.size);
     dv.resize(model_.velocity_offsets[active.block + 1] - first);
-    for (int i = 0; i < active.size; ++i) dv_p[i] = v_p[active.first + i] - v_star_p_[active.first + i];
+    for (int i = 0; i < active.size; ++i)
+      dv_p[i] = v_p[active.first + i] - v_star_p_[active.first + i];
     steps_[active.block]->ExpandParticipants(dv_p, dv);
     for (std::size_t i = 0; i < dv.size(); ++i) (*v)[first + i] += dv[i];
   }
@@ -261,7 +266,8 @@ absl::Status PosedStep::Complete(std::span<const double> v_p, std::vector<double
   return absl::OkStatus();
 }
 
-double PosedStep::CalcResidual(std::span<const double> v, const std::vector<Vector3d>& impulses) const {
+double PosedStep::CalcResidual(std::span<const double> v,
+                               const std::vector<Vector3d>& impulses) const {
   // Jᵀγ on the participants, by block
   std::vector<double> exerted(num_participating_, 0.0);
   for (std::size_t c = 0; c < rows_.size(); ++c) {
@@ -282,7 +288,8 @@ double PosedStep::CalcResidual(std::span<const double> v, const std::vector<Vect
     if (active_of_block_[b] >= 0) {
       const ActiveBlock& active = active_[active_of_block_[b]];
       for (std::size_t g = 0; g < active.groups.size(); ++g) {
-        std::copy_n(exerted.data() + active.first + active.group_first[g], steps_[b]->group_size(active.groups[g]),
+        std::copy_n(exerted.data() + active.first + active.group_first[g],
+                    steps_[b]->group_size(active.groups[g]),
                     impulse.data() + steps_[b]->group_offset(active.groups[g]));
       }
     }
@@ -303,30 +310,40 @@ double PosedStep::CalcResidual(std::span<const double> v, const std::vector<Vect
   return std::sqrt(error / std::max(momentum_size, impulse_size));
 }
 
-void PosedStep::Commit(std::span<const double> v, const std::vector<Vector3d>& impulses, State* state,
-                       StepReport* report) const {
+void PosedStep::Commit(std::span<const double> v, const std::vector<Vector3d>& impulses,
+                       State* state, StepReport* report) const {
   PLIANT_DEMAND(impulses.size() == contacts_.size());
   tbb::parallel_for(0, static_cast<int>(steps_.size()), [&](int b) {
     const int first = model_.velocity_offsets[b];
     const std::size_t size = model_.velocity_offsets[b + 1] - first;
-    steps_[b]->Integrate(v.subspan(first, size), model_.Positions(state, b), model_.Velocities(state, b));
+    steps_[b]->Integrate(v.subspan(first, size), model_.Positions(state, b),
+                         model_.Velocities(state, b));
   });
   // times are multiples of the step, not sums of it
   ++state->step;
   state->time = settings_.h == model_.time_step ? static_cast<double>(state->step) * settings_.h
                                                 : state->time + settings_.h;
 
+  // what carried an impulse is remembered: for warm starts, and so that sliding contacts persist
+  state->contacts.clear();
+  for (std::size_t c = 0; c < contacts_.size(); ++c) {
+    if (impulses[c].z() <= 0) continue;
+    state->contacts.push_back({contacts_[c].key, contacts_[c].R_WC * impulses[c]});
+  }
+  std::sort(state->contacts.begin(), state->contacts.end(),
+            [](const ContactMemory& a, const ContactMemory& b) { return a.key < b.key; });
+
   report->participating = num_participating_;
   report->constraints = 3 * static_cast<int>(contacts_.size());
   for (std::size_t c = 0; c < contacts_.size(); ++c) {
     const ContactPoint& contact = contacts_[c];
     const Vector3d& impulse = impulses[c];
-    report->contacts.push_back({contact.body_a, contact.body_b, contact.p_W, contact.R_WC.col(2), contact.gap,
-                                contact.R_WC * impulse});
+    report->contacts.push_back({contact.body_a, contact.body_b, contact.p_W, contact.R_WC.col(2),
+                                contact.gap, contact.R_WC * impulse});
     const double tangential = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
     if (impulse.z() > 0) {
-      report->cone_violation =
-          std::max(report->cone_violation, (tangential - contact.friction * impulse.z()) / impulse.z());
+      report->cone_violation = std::max(
+          report->cone_violation, (tangential - contact.friction * impulse.z()) / impulse.z());
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+
 #include "physics/contact/contact_detection.h"
 #include "physics/dynamics/block.h"
 #include "physics/dynamics/model.h"
@@ -23,25 +24,25 @@ class PosedStep {
  public:
   // A block that touches something.
   struct ActiveBlock {
-    int block;                // in Model::blocks
-    int first;                // its first participating velocity
-    int size;                 // participating velocities
-    std::vector<int> groups;  // ascending
+    int block;                     // in Model::blocks
+    int first;                     // its first participating velocity
+    int size;                      // participating velocities
+    std::vector<int> groups;       // ascending
     std::vector<int> group_first;  // of each group, counted from `first`
     std::span<const double> A;     // Schur complement, size × size, both triangles
   };
   // Rows of one contact on consecutive participating velocities, in the contact's frame:
   // v_c += values (3 × columns, column-major) · v[first …].
   struct Entry {
-    int active;   // index in active_blocks()
+    int active;  // index in active_blocks()
     int first;
     int columns;
     std::size_t values;
   };
   struct ContactRows {
     int first_entry, num_entries;
-    Eigen::Vector3d bias;        // prescribed part of v_c [m/s]
-    Eigen::Matrix3d W;           // Σ J_g A_gg⁻¹ J_gᵀ over the groups it touches [1/kg]: a diagonal estimate
+    Eigen::Vector3d bias;  // prescribed part of v_c [m/s]
+    Eigen::Matrix3d W;  // Σ J_g A_gg⁻¹ J_gᵀ over the groups it touches [1/kg]: a diagonal estimate
   };
 
   explicit PosedStep(const Model& model);
@@ -72,7 +73,8 @@ class PosedStep {
 
   // ‖D (m(v) − Jᵀγ)‖ / max(‖D A v‖, ‖D Jᵀγ‖) on the full, unreduced system, D = diag(A)^(−1/2); impulses in contact
   // frames. 0 when the numerator is below 1e-14.
-  double CalcResidual(std::span<const double> v, const std::vector<Eigen::Vector3d>& impulses) const;
+  double CalcResidual(std::span<const double> v,
+                      const std::vector<Eigen::Vector3d>& impulses) const;
 
   // Moves the state to the end of the step, and records what the contacts exerted.
   void Commit(std::span<const double> v, const std::vector<Eigen::Vector3d>& impulses, State* state,

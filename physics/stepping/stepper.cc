@@ -9,8 +9,10 @@ namespace pliant::physics {
 // the one place that names the methods
 std::unique_ptr<Stepper> MakeStepper(const Model& model) {
   switch (model.method.kind) {
-    case MethodKind::kConvex: return MakeConvexStepper(model);
-    case MethodKind::kCorrective: return MakeCorrectiveStepper(model);
+    case MethodKind::kConvex:
+      return MakeConvexStepper(model);
+    case MethodKind::kCorrective:
+      return MakeCorrectiveStepper(model);
   }
   PLIANT_DEMAND(!"every method has a stepper");
   return nullptr;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+
 #include "physics/dynamics/contact_point.h"
 #include "physics/dynamics/inputs.h"
 #include "physics/dynamics/model.h"
@@ -15,15 +16,15 @@ namespace pliant::physics {
 
 // What one step did. Everything that is observed but does not affect the future.
 struct StepReport {
-  bool converged = true;   // the method's tolerance was met
-  bool stalled = false;    // stopped at the limit of precision before it
-  int iterations = 0;      // Newton iterations, or sweeps
-  double residual = 0;     // relative, in the method's norm, recomputed on the full system
-  double complementarity = 0;   // largest violation [m/s]
-  double cone_violation = 0;    // largest ‖γ_t‖ − μ γ_n, relative to γ_n
+  bool converged = true;       // the method's tolerance was met
+  bool stalled = false;        // stopped at the limit of precision before it
+  int iterations = 0;          // Newton iterations, or sweeps
+  double residual = 0;         // relative, in the method's norm, recomputed on the full system
+  double complementarity = 0;  // largest violation [m/s]
+  double cone_violation = 0;   // largest ‖γ_t‖ − μ γ_n, relative to γ_n
   int refactorisations = 0;
-  int participating = 0;        // degrees of freedom
-  int constraints = 0;          // scalar rows
+  int participating = 0;  // degrees of freedom
+  int constraints = 0;    // scalar rows
   std::vector<ContactForce> contacts;
   std::vector<double> iteration_residuals;
   std::map<std::string, double> phase_seconds;  // wall time by phase

@@ -13,9 +13,9 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "dc5e8f66f49ed48e9641a16597b29574"},
-    {"rigid heap", 100, "fadf9bf1fb5f0ce5e5a50190978f4b5b"},
-    {"corrective cube", 60, "108dd039aa0d98b5cf6ce4dec7ec5fa2"},
+    {"soft ball", 60, "fcb0e027b377e26c034b5f28db501b4e"},
+    {"rigid heap", 100, "4486e0cb961d4f6e2a926e44097a7369"},
+    {"corrective cube", 60, "ea0cd8959d68139f2997ebf93da09e17"},
 };
 
 }  // namespace pliant::physics
