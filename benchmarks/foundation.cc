@@ -35,17 +35,21 @@ Inputs Squeeze(const physics::Model& model, double time, double height) {
   const int paddle = physics::FindBody(model, "paddle");
   Inputs inputs;
   // lying flat: its broad side down
-  const Eigen::Matrix3d R = physics::RotationFromVector(Eigen::Vector3d(physics::kPi / 2, 0, 0)).toRotationMatrix();
+  const Eigen::Matrix3d R =
+      physics::RotationFromVector(Eigen::Vector3d(physics::kPi / 2, 0, 0)).toRotationMatrix();
   inputs.poses.push_back({paddle, {R, {0, 0, std::max(height + 0.01, 0.3 - 0.2 * time)}}});
   return inputs;
 }
 
-ordered_json RunBall(const std::string& name, const std::string& method, double from, double to, double height) {
+ordered_json RunBall(const std::string& name, const std::string& method, double from, double to,
+                     double height) {
   physics::SceneOptions options;
   options.method = method;
-  const physics::SceneResult scene = physics::LoadSceneFile(PLIANT_SOURCE_DIR "/scenes/soft_ball.yaml", options);
+  const physics::SceneResult scene =
+      physics::LoadSceneFile(PLIANT_SOURCE_DIR "/scenes/soft_ball.yaml", options);
   if (!scene.ok()) {
-    for (const auto& message : scene.messages) std::fprintf(stderr, "%s\n", physics::Format(message).c_str());
+    for (const auto& message : scene.messages)
+      std::fprintf(stderr, "%s\n", physics::Format(message).c_str());
     return {{"case", name}, {"note", "the default scene does not load"}};
   }
   const double h = scene.model->time_step;
@@ -58,7 +62,8 @@ ordered_json RunBall(const std::string& name, const std::string& method, double 
     double seconds = 0;
     int steps = 0;
     while (world.state().time < to - 1e-9) {
-      const Inputs inputs = height > 0 ? Squeeze(*scene.model, world.state().time, height) : Inputs{};
+      const Inputs inputs =
+          height > 0 ? Squeeze(*scene.model, world.state().time, height) : Inputs{};
       const double start = Now();
       const absl::Status status = world.Step(inputs);
       const double elapsed = Now() - start;
@@ -84,7 +89,8 @@ ordered_json RunBall(const std::string& name, const std::string& method, double 
 }
 
 // Median seconds of 15 calls, the two taking turns so that the machine's mood meets both.
-std::pair<double, double> Pair(const std::function<void()>& ours, const std::function<void()>& theirs) {
+std::pair<double, double> Pair(const std::function<void()>& ours,
+                               const std::function<void()>& theirs) {
   std::vector<double> a, b;
   for (int k = 0; k < 15; ++k) {
     double start = Now();
@@ -99,7 +105,8 @@ std::pair<double, double> Pair(const std::function<void()>& ours, const std::fun
 
 ordered_json RunFactorisation() {
   const auto mesh = physics::MeshSphere(0.05, 0.01);
-  const auto pattern = solvers::MakeBlockPattern(static_cast<int>(mesh->vertices.size()), mesh->tetrahedra);
+  const auto pattern =
+      solvers::MakeBlockPattern(static_cast<int>(mesh->vertices.size()), mesh->tetrahedra);
   // a weighted graph Laplacian with coupled axes: positive definite, and every block is full
   solvers::BlockMatrix A(&pattern);
   std::vector<Eigen::Triplet<double>> triplets;
@@ -118,7 +125,8 @@ ordered_json RunFactorisation() {
   Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>, Eigen::Lower, Eigen::AMDOrdering<int>> eigen;
   eigen.analyzePattern(sparse);
   solvers::PartialCholesky cholesky(&pattern);
-  const auto [ours, theirs] = Pair([&] { cholesky.Factor(A, {}); }, [&] { eigen.factorize(sparse); });
+  const auto [ours, theirs] =
+      Pair([&] { cholesky.Factor(A, {}); }, [&] { eigen.factorize(sparse); });
   return {{"case", "factor_ball_1683_dofs"},
           {"ms", 1e3 * ours},
           {"gflops", 1e-9 * cholesky.flops() / ours},
@@ -137,7 +145,8 @@ ordered_json RunFoundation(const std::string& only) {
   };
   add("ball_falls_and_rests", [] { return RunBall("ball_falls_and_rests", "", 0, 3, 0); });
   add("ball_squeezed", [] { return RunBall("ball_squeezed", "", 1.3, 3, 0.065); });
-  add("corrective_ball_squeezed", [] { return RunBall("corrective_ball_squeezed", "corrective", 1.3, 3, 0.065); });
+  add("corrective_ball_squeezed",
+      [] { return RunBall("corrective_ball_squeezed", "corrective", 1.3, 3, 0.065); });
   add("factor_ball_1683_dofs", [] { return RunFactorisation(); });
   return rows;
 }

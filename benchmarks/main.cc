@@ -40,7 +40,8 @@ void PrintTable(const ordered_json& rows) {
     for (const auto& [key, value] : row.items()) {
       if (value.is_number()) std::printf("  %s %.4g", key.c_str(), value.get<double>());
       if (key == "step_ms") {
-        std::printf("  step_ms median %.3f p95 %.3f", value.at("median").get<double>(), value.at("p95").get<double>());
+        std::printf("  step_ms median %.3f p95 %.3f", value.at("median").get<double>(),
+                    value.at("p95").get<double>());
       }
     }
     if (row.contains("note")) std::printf("  (%s)", row.at("note").get<std::string>().c_str());
@@ -54,9 +55,13 @@ int main(int argc, char** argv) {
   CLI::App app{"Benchmarks of Pliant: ratios against a baseline measured in the same run."};
   std::string suite = "foundation", only, json;
   int threads = 1;
-  app.add_option("suite", suite, "which suite: foundation")->check(CLI::IsMember({"foundation"}))->capture_default_str();
+  app.add_option("suite", suite, "which suite: foundation")
+      ->check(CLI::IsMember({"foundation"}))
+      ->capture_default_str();
   app.add_option("--case", only, "only the cases whose name contains this");
-  app.add_option("--threads", threads, "worker threads")->check(CLI::Range(1, 1024))->capture_default_str();
+  app.add_option("--threads", threads, "worker threads")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
   app.add_option("--json", json, "write the rows to this file too; - for standard output");
   try {
     app.parse(argc, argv);
@@ -65,9 +70,11 @@ int main(int argc, char** argv) {
   }
 
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-  ordered_json report{{"suite", suite},
-                      {"machine", {{"cpu", CpuName()}, {"cores", std::thread::hardware_concurrency()}, {"date", Today()}}},
-                      {"rows", pliant::benchmarks::RunFoundation(only)}};
+  ordered_json report{
+      {"suite", suite},
+      {"machine",
+       {{"cpu", CpuName()}, {"cores", std::thread::hardware_concurrency()}, {"date", Today()}}},
+      {"rows", pliant::benchmarks::RunFoundation(only)}};
   if (json != "-") PrintTable(report["rows"]);
   if (json == "-") {
     std::printf("%s\n", report.dump(2).c_str());
@@ -75,7 +82,8 @@ int main(int argc, char** argv) {
     std::ofstream file(json);
     file << report.dump(2) << "\n";
     if (!file) {
-      std::fprintf(stderr, "pliant_bench: cannot write %s; name a file in a folder that exists\n", json.c_str());
+      std::fprintf(stderr, "pliant_bench: cannot write %s; name a file in a folder that exists\n",
+                   json.c_str());
       return 4;
     }
   }

@@ -9,12 +9,17 @@ RigidTransform DynamicsBlock::CalcFramePose(std::span<const double>, int) const 
   return {};
 }
 
-double DynamicsBlock::CalcElasticEnergy(std::span<const double>) const { return 0; }
+double DynamicsBlock::CalcElasticEnergy(std::span<const double>) const {
+  return 0;
+}
 
-void DynamicsBlock::CalcElementField(FieldMeasure, std::span<const double>, std::span<double>) const {
+void DynamicsBlock::CalcElementField(FieldMeasure, std::span<const double>,
+                                     std::span<double>) const {
   PLIANT_DEMAND(!"this block has no elements");
 }
 
-double DynamicsBlock::CalcVolume(std::span<const double>) const { return 0; }
+double DynamicsBlock::CalcVolume(std::span<const double>) const {
+  return 0;
+}
 
 }  // namespace pliant::physics

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include <Eigen/Core>
 
-#include "absl/status/status.h"
 #include "physics/dynamics/contact_point.h"
 #include "physics/spatial/rigid_transform.h"
 
@@ -19,9 +19,9 @@ enum class FieldMeasure { kVonMisesStrain, kVonMisesStress, kVolumeRatio, kPrinc
 
 // One column block of a contact's rows: how a point moves with one group of velocities.
 struct RowBlock {
-  int group;                          // group of the block, see BlockStep
-  int num_columns;                    // 3 for a node, 6 for a free body, n for a joint tree
-  std::array<double, 3 * 6> matrix;   // ∂v_point/∂v_group, 3 × num_columns, column-major
+  int group;                         // group of the block, see BlockStep
+  int num_columns;                   // 3 for a node, 6 for a free body, n for a joint tree
+  std::array<double, 3 * 6> matrix;  // ∂v_point/∂v_group, 3 × num_columns, column-major
 };
 
 // θ-method (han2023 §IV): q = q0 + h (θ_vq v + (1 − θ_vq) v0), forces at θ between start and end.
@@ -86,14 +86,16 @@ class BlockStep {
   virtual void CalcTangentDiagonal(std::span<double> diagonal) const = 0;
 
   // m(v) [N·s]; zero on prescribed velocities.
-  virtual void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) const = 0;
+  virtual void CalcMomentumResidual(std::span<const double> v,
+                                    std::span<double> residual) const = 0;
 
   // Appends the rows of a point attached to this block: v_point = Σ matrix · v_group + prescribed velocity.
   virtual void AppendRows(const Attachment& attachment, std::vector<RowBlock>* rows) const = 0;
   virtual Eigen::Vector3d CalcPrescribedVelocity(const Attachment& attachment) const = 0;
 
   // New positions and velocities from the step's solution v. q and v hold the start of the step on entry.
-  virtual void Integrate(std::span<const double> v_new, std::span<double> q, std::span<double> v) const = 0;
+  virtual void Integrate(std::span<const double> v_new, std::span<double> q,
+                         std::span<double> v) const = 0;
 };
 
 // A moving thing: a joint tree, a free or kinematic body, a FEM body, a shell, a particle body. Immutable, part of Model.
@@ -123,12 +125,14 @@ class DynamicsBlock {
   virtual Eigen::Vector3d CalcPointVelocity(std::span<const double> q, std::span<const double> v,
                                             const Attachment& point) const = 0;
   // Angular velocity in W: of a frame; for nodes, that of the best-fitting rigid motion (L = I ω).
-  virtual Eigen::Vector3d CalcAngularVelocity(std::span<const double> q, std::span<const double> v) const = 0;
+  virtual Eigen::Vector3d CalcAngularVelocity(std::span<const double> q,
+                                              std::span<const double> v) const = 0;
   // Linear momentum [kg·m/s], then angular about the world origin [kg·m²/s].
   virtual Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double> q,
                                                    std::span<const double> v) const = 0;
-  virtual double CalcKineticEnergy(std::span<const double> q, std::span<const double> v) const = 0;  // [J]
-  virtual double CalcElasticEnergy(std::span<const double> q) const;                                 // [J]
+  virtual double CalcKineticEnergy(std::span<const double> q,
+                                   std::span<const double> v) const = 0;  // [J]
+  virtual double CalcElasticEnergy(std::span<const double> q) const;      // [J]
 
   // Deformation, for blocks made of elements. Empty otherwise.
   virtual int num_elements() const { return 0; }

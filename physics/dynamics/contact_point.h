@@ -16,7 +16,7 @@ struct Attachment {
   int frame = 0;            // frame of the block, when num_nodes = 0
   int num_nodes = 0;
   std::array<int, 4> nodes{};
-  std::array<double, 4> weights{};  // sum to 1
+  std::array<double, 4> weights{};                // sum to 1
   Eigen::Vector3d p_W = Eigen::Vector3d::Zero();  // where it is at the start of the step [m]
 };
 
@@ -26,12 +26,13 @@ struct ContactPoint {
   int body_a = -1, body_b = -1;  // indices in Model::bodies, body_a < body_b unless self-contact
   Eigen::Vector3d p_W;           // where the two touch [m]
   Eigen::Matrix3d R_WC;          // contact frame; third column is nhat_AB_W, from A into B
-  double gap = 0;                // signed distance at the start of the step [m], negative when overlapping
-  double area = 0;               // [m²]; 0 for a point contact
-  double stiffness = 0;          // [N/m]; infinite: as rigid as the conditioning allows
-  double relaxation_time = 0;    // τ_d [s]
-  double friction = 0;           // μ, one value: static and kinetic coincide
-  std::uint64_t key = 0;         // the same from step to step while the same features touch; unique in a set
+  double gap = 0;        // signed distance at the start of the step [m], negative when overlapping
+  double area = 0;       // [m²]; 0 for a point contact
+  double stiffness = 0;  // [N/m]; infinite: as rigid as the conditioning allows
+  double relaxation_time = 0;  // τ_d [s]
+  double friction = 0;         // μ, one value: static and kinetic coincide
+  std::uint64_t key =
+      0;  // the same from step to step while the same features touch; unique in a set
 };
 
 // What a solved contact exerts over the step, for reports, probes and streams.

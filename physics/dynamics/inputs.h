@@ -17,8 +17,8 @@ struct Inputs {
   };
   // External force on a body through the step [N], [N·m], world frame.
   struct AppliedForce {
-    int body;                     // index in Model::bodies
-    int node = -1;                // a vertex of a deformable body; −1: at `p_BP`, or the centre of mass
+    int body;       // index in Model::bodies
+    int node = -1;  // a vertex of a deformable body; −1: at `p_BP`, or the centre of mass
     bool at_center_of_mass = true;
     Eigen::Vector3d p_BP = Eigen::Vector3d::Zero();
     Eigen::Vector3d force_W = Eigen::Vector3d::Zero();

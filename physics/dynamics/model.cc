@@ -3,7 +3,9 @@
 namespace pliant::physics {
 namespace {
 
-std::size_t Size(const std::vector<int>& offsets, int i) { return offsets[i + 1] - offsets[i]; }
+std::size_t Size(const std::vector<int>& offsets, int i) {
+  return offsets[i + 1] - offsets[i];
+}
 
 }  // namespace
 

@@ -26,12 +26,13 @@ struct Body {
   int frame = 0;            // frame of the block; unused for a deformable body
   bool deformable = false;
   Motion motion = Motion::kFree;
-  RigidTransform X_WB;        // pose of a fixed body; initial pose otherwise
-  Eigen::Vector3d p_BoBcm = Eigen::Vector3d::Zero();  // centre of mass in the body's frame, when rigid
+  RigidTransform X_WB;  // pose of a fixed body; initial pose otherwise
+  Eigen::Vector3d p_BoBcm =
+      Eigen::Vector3d::Zero();  // centre of mass in the body's frame, when rigid
 
-  std::vector<Shape> shapes;     // rigid: in the body's frame
-  BoundarySurface surface;       // deformable: over the nodes of its block
-  TetrahedralMesh mesh;          // deformable: at rest, in the body's frame
+  std::vector<Shape> shapes;  // rigid: in the body's frame
+  BoundarySurface surface;    // deformable: over the nodes of its block
+  TetrahedralMesh mesh;       // deformable: at rest, in the body's frame
   bool self_contact = false;
 
   // described to viewers; 0 where it has no meaning
@@ -45,7 +46,7 @@ struct ContactParameters {
   double relaxation_time = -1;                                 // [s]; negative: the time step
   double margin = 0.002;                                       // [m]
   struct Pair {
-    int body_a, body_b;  // body_a ≤ body_b
+    int body_a, body_b;                    // body_a ≤ body_b
     double friction = -1, stiffness = -1;  // negative: not given
     bool enabled = true;
   };
@@ -60,15 +61,25 @@ struct Script {
   int node = -1;
   bool has_point = false;
   Eigen::Vector3d p_BP = Eigen::Vector3d::Zero();
-  std::vector<double> times;                 // [s], not decreasing
-  std::vector<std::vector<double>> values;   // pose: 3 or 7 numbers; force, torque: 3
+  std::vector<double> times;                // [s], not decreasing
+  std::vector<std::vector<double>> values;  // pose: 3 or 7 numbers; force, torque: 3
 };
 
 // A named quantity sampled along a run.
 struct Probe {
   enum class Kind {
-    kPosition, kVelocity, kOrientation, kAngularVelocity, kContactForce, kWrench, kEnergy,
-    kMomentum, kVolume, kField, kPenetration, kContactPoints
+    kPosition,
+    kVelocity,
+    kOrientation,
+    kAngularVelocity,
+    kContactForce,
+    kWrench,
+    kEnergy,
+    kMomentum,
+    kVolume,
+    kField,
+    kPenetration,
+    kContactPoints
   };
   enum class Energy { kTotal, kKinetic, kElastic, kPotential };
   enum class Reduce { kMin, kMax, kMean };

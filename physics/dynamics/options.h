@@ -19,8 +19,9 @@ struct ConvexOptions {
 
 // zeng2022 in its plain form: one pass of projected Gauss–Seidel on totals.
 struct CorrectiveOptions {
-  double tolerance = 1e-5;  // largest change of an impulse in a sweep, relative to the largest impulse
-  int sweeps = 1000;        // at most
+  double tolerance =
+      1e-5;           // largest change of an impulse in a sweep, relative to the largest impulse
+  int sweeps = 1000;  // at most
   bool warm_start = true;
 };
 

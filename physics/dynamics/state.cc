@@ -1,7 +1,6 @@
 #include "physics/dynamics/state.h"
 
 #include <cstring>
-
 #include <xxhash.h>
 
 #include "absl/strings/str_cat.h"
@@ -91,7 +90,9 @@ absl::Status Unusable(const std::string& why) {
 
 }  // namespace
 
-std::string HashState(const State& state) { return Hash(EncodePayload(state)); }
+std::string HashState(const State& state) {
+  return Hash(EncodePayload(state));
+}
 
 std::string SerializeState(const State& state, std::string_view model_hash) {
   const std::string payload = EncodePayload(state);
@@ -108,7 +109,8 @@ std::string SerializeState(const State& state, std::string_view model_hash) {
 absl::StatusOr<State> ParseState(std::string_view bytes, std::string_view model_hash) {
   const std::size_t header = kMagic.size() + sizeof kVersion + 2 * kHashDigits;
   if (bytes.size() < header || !bytes.starts_with(kMagic)) {
-    return Unusable("not a saved state (or cut short); expected what --state-out or CheckpointWorld gave");
+    return Unusable(
+        "not a saved state (or cut short); expected what --state-out or CheckpointWorld gave");
   }
   std::uint32_t version = 0;
   std::memcpy(&version, bytes.data() + kMagic.size(), sizeof version);
@@ -127,8 +129,9 @@ absl::StatusOr<State> ParseState(std::string_view bytes, std::string_view model_
 
   State state;
   Reader reader(bytes);
-  const bool ok = reader.Read(&state.time) && reader.Read(&state.step) && reader.ReadNumbers(&state.q) &&
-                  reader.ReadNumbers(&state.v) && reader.ReadContacts(&state.contacts) && reader.empty();
+  const bool ok = reader.Read(&state.time) && reader.Read(&state.step) &&
+                  reader.ReadNumbers(&state.q) && reader.ReadNumbers(&state.v) &&
+                  reader.ReadContacts(&state.contacts) && reader.empty();
   if (!ok) return Unusable("the contents do not add up");
   return state;
 }

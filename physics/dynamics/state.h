@@ -5,9 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include <Eigen/Core>
-
 #include "absl/status/statusor.h"
+#include <Eigen/Core>
 
 namespace pliant::physics {
 
@@ -19,10 +18,10 @@ struct ContactMemory {
 
 // All that changes and affects the future. Copyable, comparable bit by bit, serialisable.
 struct State {
-  double time = 0;            // [s]
+  double time = 0;  // [s]
   std::int64_t step = 0;
-  std::vector<double> q;      // positions of all blocks, in Model order
-  std::vector<double> v;      // velocities of all blocks, in Model order
+  std::vector<double> q;                // positions of all blocks, in Model order
+  std::vector<double> v;                // velocities of all blocks, in Model order
   std::vector<ContactMemory> contacts;  // ascending keys
 };
 

@@ -12,7 +12,8 @@ LaneMatrix Strain(const LaneMatrix& R0, const LaneMatrix& F, bool increment) {
   LaneMatrix S;
   for (int c = 0; c < 3; ++c) {
     for (int r = 0; r < 3; ++r) {
-      S[3 * c + r] = R0[3 * r] * F[3 * c] + R0[3 * r + 1] * F[3 * c + 1] + R0[3 * r + 2] * F[3 * c + 2];
+      S[3 * c + r] =
+          R0[3 * r] * F[3 * c] + R0[3 * r + 1] * F[3 * c + 1] + R0[3 * r + 2] * F[3 * c + 2];
     }
   }
   LaneMatrix E;
@@ -46,7 +47,8 @@ std::vector<ElementBatch> MakeElementBatches(const FemParameters& parameters) {
     // a repeated element fills its lane without weight
     batch.volume[lane] = slot < count ? D.determinant() / 6 : 0;
 
-    const int index = parameters.element_material.empty() ? 0 : parameters.element_material[element];
+    const int index =
+        parameters.element_material.empty() ? 0 : parameters.element_material[element];
     const FemMaterial& material = parameters.materials[index];
     const double E = material.youngs_modulus, nu = material.poissons_ratio;
     batch.density[lane] = material.density;
@@ -79,7 +81,8 @@ LaneMatrix CalcReferenceRotation(const ElementBatch& batch, const LaneMatrix& F)
   return R;
 }
 
-LaneMatrix CalcStress(const ElementBatch& batch, const LaneMatrix& R0, const LaneMatrix& F, bool increment) {
+LaneMatrix CalcStress(const ElementBatch& batch, const LaneMatrix& R0, const LaneMatrix& F,
+                      bool increment) {
   LaneMatrix E = Strain(R0, F, increment);
   const Lane pressure = batch.lame_lambda * (E[0] + E[4] + E[8]);
   const Lane twice_mu = 2.0 * batch.lame_mu;

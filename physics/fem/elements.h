@@ -30,7 +30,8 @@ LaneMatrix CalcReferenceRotation(const ElementBatch& batch, const LaneMatrix& F)
 
 // Lagged linear corotational stress P = R0 (2 μ ε + λ tr(ε) I), ε = sym(R0ᵀ F) − I [Pa] (han2023 §V-B). With
 // `increment` the −I is left out: the derivative of P in the direction F.
-LaneMatrix CalcStress(const ElementBatch& batch, const LaneMatrix& R0, const LaneMatrix& F, bool increment);
+LaneMatrix CalcStress(const ElementBatch& batch, const LaneMatrix& R0, const LaneMatrix& F,
+                      bool increment);
 
 // f_a = −V P G_a [N]: force on the nodes, (node, axis).
 void CalcForces(const ElementBatch& batch, const LaneMatrix& P, Lane forces[4][3]);

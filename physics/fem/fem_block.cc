@@ -14,7 +14,9 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-Vector3d Node(std::span<const double> x, int node) { return {x[3 * node], x[3 * node + 1], x[3 * node + 2]}; }
+Vector3d Node(std::span<const double> x, int node) {
+  return {x[3 * node], x[3 * node + 1], x[3 * node + 2]};
+}
 
 Matrix3d Extract(const LaneMatrix& A, int lane) {
   Matrix3d matrix;
@@ -39,7 +41,8 @@ double Measure(FieldMeasure measure, const Matrix3d& F, const Matrix3d& P) {
     case FieldMeasure::kVolumeRatio:
       return F.determinant();
     case FieldMeasure::kPrincipalStretch: {  // the largest
-      const Eigen::SelfAdjointEigenSolver<Matrix3d> eigen(F.transpose() * F, Eigen::EigenvaluesOnly);
+      const Eigen::SelfAdjointEigenSolver<Matrix3d> eigen(F.transpose() * F,
+                                                          Eigen::EigenvaluesOnly);
       return std::sqrt(eigen.eigenvalues()[2]);
     }
   }
@@ -48,7 +51,8 @@ double Measure(FieldMeasure measure, const Matrix3d& F, const Matrix3d& P) {
 
 class FemBlock final : public DynamicsBlock {
  public:
-  explicit FemBlock(FemParameters parameters) : model_(std::make_shared<FemModel>(std::move(parameters))) {}
+  explicit FemBlock(FemParameters parameters)
+      : model_(std::make_shared<FemModel>(std::move(parameters))) {}
 
   int num_positions() const override { return 3 * num_nodes(); }
   int num_velocities() const override { return 3 * num_nodes(); }
@@ -66,9 +70,10 @@ class FemBlock final : public DynamicsBlock {
     }
     const Vector3d center = CalcCenterOfMass(q);
     for (int i = 0; i < num_nodes(); ++i) {
-      const Vector3d velocity = model_->prescribed_index[i] >= 0
-                                    ? Vector3d(Vector3d::Zero())
-                                    : Vector3d(p.linear_velocity + p.angular_velocity.cross(Node(q, i) - center));
+      const Vector3d velocity =
+          model_->prescribed_index[i] >= 0
+              ? Vector3d(Vector3d::Zero())
+              : Vector3d(p.linear_velocity + p.angular_velocity.cross(Node(q, i) - center));
       for (int r = 0; r < 3; ++r) v[3 * i + r] = velocity[r];
     }
   }
@@ -82,24 +87,28 @@ class FemBlock final : public DynamicsBlock {
   Vector3d CalcPointVelocity(std::span<const double>, std::span<const double> v,
                              const Attachment& point) const override {
     Vector3d velocity = Vector3d::Zero();
-    for (int k = 0; k < point.num_nodes; ++k) velocity += point.weights[k] * Node(v, point.nodes[k]);
+    for (int k = 0; k < point.num_nodes; ++k)
+      velocity += point.weights[k] * Node(v, point.nodes[k]);
     return velocity;
   }
 
-  Vector3d CalcAngularVelocity(std::span<const double> q, std::span<const double> v) const override {
+  Vector3d CalcAngularVelocity(std::span<const double> q,
+                               std::span<const double> v) const override {
     // ω of the rigid motion with the same angular momentum about the centre of mass
     const Vector3d center = CalcCenterOfMass(q);
     Matrix3d inertia = Matrix3d::Zero();
     Vector3d momentum = Vector3d::Zero();
     for (int i = 0; i < num_nodes(); ++i) {
       const Vector3d r = Node(q, i) - center;
-      inertia += model_->node_mass[i] * (r.squaredNorm() * Matrix3d::Identity() - r * r.transpose());
+      inertia +=
+          model_->node_mass[i] * (r.squaredNorm() * Matrix3d::Identity() - r * r.transpose());
       momentum += model_->node_mass[i] * r.cross(Node(v, i));
     }
     return inertia.inverse() * momentum;
   }
 
-  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double> q, std::span<const double> v) const override {
+  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double> q,
+                                           std::span<const double> v) const override {
     std::vector<double> Mv(v.size());
     model_->MultiplyMass(v, Mv);
     Eigen::Matrix<double, 6, 1> momentum = Eigen::Matrix<double, 6, 1>::Zero();
@@ -132,7 +141,8 @@ class FemBlock final : public DynamicsBlock {
   int num_elements() const override { return static_cast<int>(model_->element_volumes.size()); }
   std::span<const double> element_volumes() const override { return model_->element_volumes; }
 
-  void CalcElementField(FieldMeasure measure, std::span<const double> q, std::span<double> values) const override {
+  void CalcElementField(FieldMeasure measure, std::span<const double> q,
+                        std::span<double> values) const override {
     PLIANT_DEMAND(values.size() == model_->element_volumes.size());
     for (std::size_t b = 0; b < model_->batches.size(); ++b) {
       const ElementBatch& batch = model_->batches[b];
@@ -190,7 +200,8 @@ FemModel::FemModel(FemParameters p)
   for (std::size_t k = 0; k < parameters.prescribed.size(); ++k) {
     const FemParameters::Prescribed& one = parameters.prescribed[k];
     prescribed_index[one.node] = static_cast<int>(k);
-    if (std::find(followed.begin(), followed.end(), one.body) == followed.end()) followed.push_back(one.body);
+    if (std::find(followed.begin(), followed.end(), one.body) == followed.end())
+      followed.push_back(one.body);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+
 #include "physics/dynamics/block.h"
 #include "physics/geometry/mesh.h"
 
@@ -20,12 +21,12 @@ struct FemMaterial {
 
 // A deformable body of linear tetrahedra.
 struct FemParameters {
-  TetrahedralMesh mesh;                    // at rest, body frame, validated: positive volumes, every vertex used
+  TetrahedralMesh mesh;  // at rest, body frame, validated: positive volumes, every vertex used
   std::vector<FemMaterial> materials;
-  std::vector<int> element_material;       // index in materials, one a tetrahedron; empty: all 0
-  double rayleigh_alpha = 0;               // [1/s]
-  double rayleigh_beta = 0;                // [s]
-  RigidTransform X_WB;                     // initial pose
+  std::vector<int> element_material;  // index in materials, one a tetrahedron; empty: all 0
+  double rayleigh_alpha = 0;          // [1/s]
+  double rayleigh_beta = 0;           // [s]
+  RigidTransform X_WB;                // initial pose
   Eigen::Vector3d linear_velocity = Eigen::Vector3d::Zero();   // of the centre of mass [m/s]
   Eigen::Vector3d angular_velocity = Eigen::Vector3d::Zero();  // about it [rad/s]
   // Vertices that move with a fixed or kinematic body (−1: the world), held where they are at the start.

@@ -24,12 +24,12 @@ struct FemModel {
   int num_nodes;
   std::vector<ElementBatch> batches;
   solvers::BlockPattern pattern;
-  std::vector<Slot> slots;             // of batch b, pair (a ≥ c), lane l: 10 · kLanes a batch, in that order
-  std::vector<int> prescribed_index;   // into parameters.prescribed; −1: free
-  std::vector<int> followed;           // bodies that prescribed vertices move with
-  std::vector<double> node_mass;       // row sums of M [kg]
-  std::vector<double> element_volumes; // at rest [m³]
-  double mass = 0;                     // [kg]
+  std::vector<Slot> slots;  // of batch b, pair (a ≥ c), lane l: 10 · kLanes a batch, in that order
+  std::vector<int> prescribed_index;    // into parameters.prescribed; −1: free
+  std::vector<int> followed;            // bodies that prescribed vertices move with
+  std::vector<double> node_mass;        // row sums of M [kg]
+  std::vector<double> element_volumes;  // at rest [m³]
+  double mass = 0;                      // [kg]
 
   // y = M x with the consistent mass matrix, M_ab = ρV/20 (1 + δ_ab).
   void MultiplyMass(std::span<const double> x, std::span<double> y) const;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+
 #include "solvers/linalg/partial_cholesky.h"
 
 namespace pliant::physics {
@@ -10,7 +11,9 @@ namespace {
 
 using Eigen::Vector3d;
 
-Vector3d Node(std::span<const double> x, int node) { return {x[3 * node], x[3 * node + 1], x[3 * node + 2]}; }
+Vector3d Node(std::span<const double> x, int node) {
+  return {x[3 * node], x[3 * node + 1], x[3 * node + 2]};
+}
 
 bool AllFinite(std::span<const double> x) {
   for (const double value : x) {
@@ -22,21 +25,25 @@ bool AllFinite(std::span<const double> x) {
 class FemStep final : public BlockStep {
  public:
   explicit FemStep(std::shared_ptr<const FemModel> model)
-      : model_(std::move(model)), A_(&model_->pattern), factored_(&model_->pattern), factor_(&model_->pattern) {
+      : model_(std::move(model)),
+        A_(&model_->pattern),
+        factored_(&model_->pattern),
+        factor_(&model_->pattern) {
     const std::size_t n = 3 * std::size_t(model_->num_nodes);
     residual_.resize(n);
     v0_.resize(n);
     prescribed_velocity_.resize(model_->parameters.prescribed.size());
   }
 
-  absl::Status Pose(const StepSettings& settings, std::span<const double> q0, std::span<const double> v0,
-                    const BlockInputs& inputs) override {
+  absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
+                    std::span<const double> v0, const BlockInputs& inputs) override {
     settings_ = settings;
     std::copy(v0.begin(), v0.end(), v0_.begin());
     PrescribeVelocities(q0, inputs);
     AssembleElements(q0, v0);
     AddExternalForces(inputs);
-    if (!AllFinite(residual_) || !AllFinite(A_.values)) return absl::InternalError("its forces are not finite");
+    if (!AllFinite(residual_) || !AllFinite(A_.values))
+      return absl::InternalError("its forces are not finite");
     return absl::OkStatus();
   }
 
@@ -54,8 +61,8 @@ class FemStep final : public BlockStep {
       ok = factor_.Factor(factored_, participants);
     }
     if (ok) return absl::OkStatus();
-    return absl::InternalError(absl::StrCat("its tangent matrix is not positive definite at vertex ",
-                                            factor_.failed_node()));
+    return absl::InternalError(absl::StrCat(
+        "its tangent matrix is not positive definite at vertex ", factor_.failed_node()));
   }
 
   void CalcFreeMotion(std::span<double> v_star) const override {
@@ -86,7 +93,9 @@ class FemStep final : public BlockStep {
     factor_.Expand(dv_p, dv);
   }
 
-  void MultiplyTangent(std::span<const double> x, std::span<double> y) const override { A_.Multiply(x, y); }
+  void MultiplyTangent(std::span<const double> x, std::span<double> y) const override {
+    A_.Multiply(x, y);
+  }
   void CalcTangentDiagonal(std::span<double> diagonal) const override { A_.CopyDiagonal(diagonal); }
 
   void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) const override {
@@ -119,7 +128,8 @@ class FemStep final : public BlockStep {
     return velocity;
   }
 
-  void Integrate(std::span<const double> v_new, std::span<double> q, std::span<double> v) const override {
+  void Integrate(std::span<const double> v_new, std::span<double> q,
+                 std::span<double> v) const override {
     const double h = settings_.h, theta_vq = settings_.theta_vq;
     for (std::size_t i = 0; i < q.size(); ++i) {
       q[i] += h * (theta_vq * v_new[i] + (1 - theta_vq) * v[i]);
@@ -223,7 +233,8 @@ class FemStep final : public BlockStep {
       }
     }
     for (int i = 0; i < model_->num_nodes; ++i) {
-      for (int r = 0; r < 3; ++r) residual_[3 * i + r] -= h * model_->node_mass[i] * acceleration[r];
+      for (int r = 0; r < 3; ++r)
+        residual_[3 * i + r] -= h * model_->node_mass[i] * acceleration[r];
     }
   }
 
@@ -248,7 +259,7 @@ class FemStep final : public BlockStep {
   solvers::BlockMatrix A_;
   solvers::BlockMatrix factored_;  // A_ with prescribed vertices decoupled
   solvers::PartialCholesky factor_;
-  std::vector<double> residual_;   // m(v0)
+  std::vector<double> residual_;  // m(v0)
   std::vector<double> v0_;
   std::vector<Vector3d> prescribed_velocity_, prescribed_position_;
 };

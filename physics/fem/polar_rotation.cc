@@ -8,7 +8,9 @@
 namespace pliant::physics {
 namespace {
 
-Lane Splat(double x) { return Lane{} + x; }
+Lane Splat(double x) {
+  return Lane{} + x;
+}
 
 Lane SquaredNorm(const LaneMatrix& A) {
   Lane sum = A[0] * A[0];
@@ -58,7 +60,8 @@ LaneMatrix CalcPolarRotations(const LaneMatrix& F) {
   // inverted, flat or very stretched: the singular value decomposition
   for (int l = 0; l < kLanes; ++l) {
     const Eigen::Matrix3d rotation = Extract(R, l);
-    const double error = (rotation.transpose() * rotation - Eigen::Matrix3d::Identity()).squaredNorm();
+    const double error =
+        (rotation.transpose() * rotation - Eigen::Matrix3d::Identity()).squaredNorm();
     if (error < 1e-28 && rotation.determinant() > 0) continue;
     const Eigen::Matrix3d exact = CalcPolarRotation(Extract(F, l));
     for (int i = 0; i < 9; ++i) R[i][l] = exact.data()[i];

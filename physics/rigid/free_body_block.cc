@@ -8,9 +8,15 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-Eigen::Quaterniond Rotation(std::span<const double> q) { return {q[0], q[1], q[2], q[3]}; }
-Vector3d Center(std::span<const double> q) { return {q[4], q[5], q[6]}; }
-Vector3d Vector(std::span<const double> x, int first) { return {x[first], x[first + 1], x[first + 2]}; }
+Eigen::Quaterniond Rotation(std::span<const double> q) {
+  return {q[0], q[1], q[2], q[3]};
+}
+Vector3d Center(std::span<const double> q) {
+  return {q[4], q[5], q[6]};
+}
+Vector3d Vector(std::span<const double> x, int first) {
+  return {x[first], x[first + 1], x[first + 2]};
+}
 
 class FreeBodyBlock;
 
@@ -19,8 +25,8 @@ class FreeBodyStep final : public BlockStep {
  public:
   explicit FreeBodyStep(const FreeBodyBlock& block) : block_(block) {}
 
-  absl::Status Pose(const StepSettings& settings, std::span<const double> q0, std::span<const double> v0,
-                    const BlockInputs& inputs) override;
+  absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
+                    std::span<const double> v0, const BlockInputs& inputs) override;
   int num_velocities() const override { return 6; }
   int num_groups() const override { return 1; }
   int group_offset(int) const override { return 0; }
@@ -62,7 +68,8 @@ class FreeBodyStep final : public BlockStep {
     rows->push_back(row);
   }
   Vector3d CalcPrescribedVelocity(const Attachment&) const override { return Vector3d::Zero(); }
-  void Integrate(std::span<const double> v_new, std::span<double> q, std::span<double> v) const override;
+  void Integrate(std::span<const double> v_new, std::span<double> q,
+                 std::span<double> v) const override;
 
  private:
   const FreeBodyBlock& block_;
@@ -97,7 +104,9 @@ class FreeBodyBlock final : public DynamicsBlock {
       v[3 + i] = parameters_.linear_velocity[i];
     }
   }
-  std::unique_ptr<BlockStep> NewStep() const override { return std::make_unique<FreeBodyStep>(*this); }
+  std::unique_ptr<BlockStep> NewStep() const override {
+    return std::make_unique<FreeBodyStep>(*this);
+  }
 
   RigidTransform CalcFramePose(std::span<const double> q, int) const override {
     const Matrix3d R = Rotation(q).toRotationMatrix();
@@ -111,14 +120,16 @@ class FreeBodyBlock final : public DynamicsBlock {
   Vector3d CalcAngularVelocity(std::span<const double>, std::span<const double> v) const override {
     return Vector(v, 0);
   }
-  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double> q, std::span<const double> v) const override {
+  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double> q,
+                                           std::span<const double> v) const override {
     const Vector3d linear = parameters_.mass * Vector(v, 3);
     Eigen::Matrix<double, 6, 1> momentum;
     momentum << linear, Center(q).cross(linear) + WorldInertia(q) * Vector(v, 0);
     return momentum;
   }
   double CalcKineticEnergy(std::span<const double> q, std::span<const double> v) const override {
-    return 0.5 * (parameters_.mass * Vector(v, 3).squaredNorm() + Vector(v, 0).dot(WorldInertia(q) * Vector(v, 0)));
+    return 0.5 * (parameters_.mass * Vector(v, 3).squaredNorm() +
+                  Vector(v, 0).dot(WorldInertia(q) * Vector(v, 0)));
   }
   Matrix3d WorldInertia(std::span<const double> q) const {
     const Matrix3d R = Rotation(q).toRotationMatrix();
@@ -132,8 +143,8 @@ class FreeBodyBlock final : public DynamicsBlock {
 
 // Angular velocity at the end of a step whose momentum L [kg·m²/s] is known: ω = R1 I⁻¹ R1ᵀ L with R1 = exp(h ω) R0.
 // Explicit gyroscopic torques make |L| drift; this keeps it to rounding.
-Vector3d SolveAngularVelocity(const FreeBodyBlock& block, const Eigen::Quaterniond& R0, const Vector3d& L, double h,
-                              const Vector3d& guess) {
+Vector3d SolveAngularVelocity(const FreeBodyBlock& block, const Eigen::Quaterniond& R0,
+                              const Vector3d& L, double h, const Vector3d& guess) {
   Vector3d omega = guess;
   for (int k = 0; k < 50; ++k) {
     const Matrix3d R1 = (RotationFromVector(h * omega) * R0).toRotationMatrix();
@@ -145,8 +156,8 @@ Vector3d SolveAngularVelocity(const FreeBodyBlock& block, const Eigen::Quaternio
   return omega;
 }
 
-absl::Status FreeBodyStep::Pose(const StepSettings& settings, std::span<const double> q0, std::span<const double> v0,
-                                const BlockInputs& inputs) {
+absl::Status FreeBodyStep::Pose(const StepSettings& settings, std::span<const double> q0,
+                                std::span<const double> v0, const BlockInputs& inputs) {
   settings_ = settings;
   p_WBcm_ = Center(q0);
   const Matrix3d I_W = block_.WorldInertia(q0);
@@ -168,10 +179,12 @@ absl::Status FreeBodyStep::Pose(const StepSettings& settings, std::span<const do
   return absl::OkStatus();
 }
 
-void FreeBodyStep::Integrate(std::span<const double> v_new, std::span<double> q, std::span<double> v) const {
+void FreeBodyStep::Integrate(std::span<const double> v_new, std::span<double> q,
+                             std::span<double> v) const {
   // velocities at θ_vq between start and end move the body (han2023 §IV)
   double mean[6];
-  for (int i = 0; i < 6; ++i) mean[i] = settings_.theta_vq * v_new[i] + (1 - settings_.theta_vq) * v[i];
+  for (int i = 0; i < 6; ++i)
+    mean[i] = settings_.theta_vq * v_new[i] + (1 - settings_.theta_vq) * v[i];
   Eigen::Quaterniond rotation = RotationFromVector(settings_.h * Vector(mean, 0)) * Rotation(q);
   rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
   q[0] = rotation.w();

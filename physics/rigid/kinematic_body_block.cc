@@ -8,11 +8,16 @@ namespace {
 
 using Eigen::Vector3d;
 
-Vector3d Vector(std::span<const double> x, int first) { return {x[first], x[first + 1], x[first + 2]}; }
-Eigen::Quaterniond Rotation(std::span<const double> q) { return {q[0], q[1], q[2], q[3]}; }
+Vector3d Vector(std::span<const double> x, int first) {
+  return {x[first], x[first + 1], x[first + 2]};
+}
+Eigen::Quaterniond Rotation(std::span<const double> q) {
+  return {q[0], q[1], q[2], q[3]};
+}
 
 void WritePose(const Eigen::Quaterniond& rotation, const Vector3d& p, std::span<double> q) {
-  const double values[] = {rotation.w(), rotation.x(), rotation.y(), rotation.z(), p.x(), p.y(), p.z()};
+  const double values[] = {rotation.w(), rotation.x(), rotation.y(), rotation.z(),
+                           p.x(),        p.y(),        p.z()};
   std::copy(std::begin(values), std::end(values), q.begin());
 }
 
@@ -26,8 +31,8 @@ Eigen::Quaterniond ToQuaternion(const Eigen::Matrix3d& R) {
 // solve; contacts see its velocity.
 class KinematicBodyStep final : public BlockStep {
  public:
-  absl::Status Pose(const StepSettings& settings, std::span<const double> q0, std::span<const double>,
-                    const BlockInputs& inputs) override {
+  absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
+                    std::span<const double>, const BlockInputs& inputs) override {
     PLIANT_DEMAND(inputs.targets.size() == 1);
     const RigidTransform& target = inputs.targets.front();
     p0_ = Vector(q0, 4);
@@ -35,7 +40,8 @@ class KinematicBodyStep final : public BlockStep {
     rotation_ = ToQuaternion(target.R);
     omega_ = VectorFromRotation(rotation_ * Rotation(q0).conjugate()) / settings.h;
     v_ = (p1_ - p0_) / settings.h;
-    if (!v_.allFinite() || !omega_.allFinite()) return absl::InternalError("its target pose is not finite");
+    if (!v_.allFinite() || !omega_.allFinite())
+      return absl::InternalError("its target pose is not finite");
     return absl::OkStatus();
   }
   int num_velocities() const override { return 0; }
@@ -63,7 +69,8 @@ class KinematicBodyStep final : public BlockStep {
 
  private:
   Eigen::Quaterniond rotation_ = Eigen::Quaterniond::Identity();
-  Vector3d p0_ = Vector3d::Zero(), p1_ = Vector3d::Zero(), v_ = Vector3d::Zero(), omega_ = Vector3d::Zero();
+  Vector3d p0_ = Vector3d::Zero(), p1_ = Vector3d::Zero(), v_ = Vector3d::Zero(),
+           omega_ = Vector3d::Zero();
 };
 
 class KinematicBodyBlock final : public DynamicsBlock {
@@ -79,7 +86,9 @@ class KinematicBodyBlock final : public DynamicsBlock {
     WritePose(ToQuaternion(X_WB_.R), X_WB_.p, q);
     std::fill(q.begin() + 7, q.end(), 0.0);
   }
-  std::unique_ptr<BlockStep> NewStep() const override { return std::make_unique<KinematicBodyStep>(); }
+  std::unique_ptr<BlockStep> NewStep() const override {
+    return std::make_unique<KinematicBodyStep>();
+  }
   RigidTransform CalcFramePose(std::span<const double> q, int) const override {
     return {Rotation(q).toRotationMatrix(), Vector(q, 4)};
   }
@@ -91,10 +100,13 @@ class KinematicBodyBlock final : public DynamicsBlock {
   Vector3d CalcAngularVelocity(std::span<const double> q, std::span<const double>) const override {
     return Vector(q, 7);
   }
-  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double>, std::span<const double>) const override {
+  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double>,
+                                           std::span<const double>) const override {
     return Eigen::Matrix<double, 6, 1>::Zero();
   }
-  double CalcKineticEnergy(std::span<const double>, std::span<const double>) const override { return 0; }
+  double CalcKineticEnergy(std::span<const double>, std::span<const double>) const override {
+    return 0;
+  }
 
  private:
   int body_;

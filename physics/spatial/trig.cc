@@ -54,10 +54,14 @@ SinCos CalcSinCos(double x) {
   const double s = SinSeries(r);
   const double c = CosSeries(r);
   switch (static_cast<std::int64_t>(k) & 3) {
-    case 0: return {s, c};
-    case 1: return {c, -s};
-    case 2: return {-s, -c};
-    default: return {-c, s};
+    case 0:
+      return {s, c};
+    case 1:
+      return {c, -s};
+    case 2:
+      return {-s, -c};
+    default:
+      return {-c, s};
   }
 }
 

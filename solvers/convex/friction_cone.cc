@@ -8,9 +8,9 @@ namespace {
 // What both functions need of y: where it lies relative to the cone.
 struct Region {
   ConeMode mode;
-  double y_r;       // length of the tangential part
-  double mu_hat;    // μ R_t / R_n
-  double c;         // 1 / (1 + μ μ̂)
+  double y_r;     // length of the tangential part
+  double mu_hat;  // μ R_t / R_n
+  double c;       // 1 / (1 + μ μ̂)
   double gamma_n;
 };
 
@@ -34,18 +34,21 @@ Region Locate(const Eigen::Vector3d& y, const Eigen::Vector3d& R, double mu) {
 
 Eigen::Vector3d Impulse(const Region& region, const Eigen::Vector3d& y, double mu) {
   switch (region.mode) {
-    case ConeMode::kStick: return y;
+    case ConeMode::kStick:
+      return y;
     case ConeMode::kSlide: {
       const double scale = mu * region.gamma_n / region.y_r;
       return {scale * y.x(), scale * y.y(), region.gamma_n};
     }
-    default: return Eigen::Vector3d::Zero();
+    default:
+      return Eigen::Vector3d::Zero();
   }
 }
 
 }  // namespace
 
-ConeProjection ProjectOntoFrictionCone(const Eigen::Vector3d& y, const Eigen::Vector3d& R, double mu) {
+ConeProjection ProjectOntoFrictionCone(const Eigen::Vector3d& y, const Eigen::Vector3d& R,
+                                       double mu) {
   const Region region = Locate(y, R, mu);
   ConeProjection projection;
   projection.mode = region.mode;

@@ -19,7 +19,8 @@ struct ConeProjection {
 // y     R⁻¹ (v̂ − v_c) [N·s], tangential components first, normal component last
 // R     diagonal regularisation (R_t, R_t, R_n) [s/kg], all positive; the first two are equal
 // mu    coefficient of friction, ≥ 0
-ConeProjection ProjectOntoFrictionCone(const Eigen::Vector3d& y, const Eigen::Vector3d& R, double mu);
+ConeProjection ProjectOntoFrictionCone(const Eigen::Vector3d& y, const Eigen::Vector3d& R,
+                                       double mu);
 
 // The impulse alone: what a line search needs.
 Eigen::Vector3d ProjectImpulse(const Eigen::Vector3d& y, const Eigen::Vector3d& R, double mu);

@@ -22,7 +22,8 @@ class SapSolver {
   SapSolver(const ConvexProblem& problem, std::span<const double> guess, const SapOptions& options)
       : problem_(problem), options_(options), v_(guess.begin(), guess.end()) {
     const std::size_t n = problem.size, m = problem.contacts.size();
-    for (auto* x : {&offset_, &Adv_, &momentum_, &impulse_, &gradient_, &dv_, &scale_, &Av_}) x->resize(n);
+    for (auto* x : {&offset_, &Adv_, &momentum_, &impulse_, &gradient_, &dv_, &scale_, &Av_})
+      x->resize(n);
     projections_.resize(m);
     previous_G_.resize(m);
     v_c_.resize(m);
@@ -51,7 +52,8 @@ class SapSolver {
       }
       if (k == options_.max_iterations || !FindDirection(&result)) break;
       const double before = cost_;
-      const double alpha = options_.line_search == SapOptions::LineSearch::kExact ? SearchExactly() : Backtrack();
+      const double alpha =
+          options_.line_search == SapOptions::LineSearch::kExact ? SearchExactly() : Backtrack();
       for (std::size_t i = 0; i < v_.size(); ++i) v_[i] += alpha * dv_[i];
       Evaluate();
       result.iterations = k + 1;
@@ -64,7 +66,8 @@ class SapSolver {
         const double last_size = std::max(Norm(scale_, Av_), Norm(scale_, impulse_));
         result.residual = last_size > 0 ? last / last_size : 0;
         result.residuals.push_back(result.residual);
-        result.converged = last <= options_.absolute_tolerance + options_.relative_tolerance * last_size;
+        result.converged =
+            last <= options_.absolute_tolerance + options_.relative_tolerance * last_size;
         result.stalled = !result.converged;
         break;
       }
@@ -102,7 +105,8 @@ class SapSolver {
   // Δv = −H⁻¹ ∇ℓ, with H = A + JᵀGJ factored only when some G changed
   bool FindDirection(SapResult* result) {
     bool same = factored_;
-    for (std::size_t c = 0; same && c < projections_.size(); ++c) same = projections_[c].G == previous_G_[c];
+    for (std::size_t c = 0; same && c < projections_.size(); ++c)
+      same = projections_[c].G == previous_G_[c];
     if (!same) {
       AssembleHessian();
       if (FactorCholesky(problem_.size, hessian_.data(), problem_.size) >= 0) return false;
@@ -252,7 +256,8 @@ Vector3d ConvexProblem::ContactVelocity(int contact, std::span<const double> v) 
   return velocity;
 }
 
-void ConvexProblem::AddContactImpulse(int contact, const Vector3d& gamma, std::span<double> impulse) const {
+void ConvexProblem::AddContactImpulse(int contact, const Vector3d& gamma,
+                                      std::span<double> impulse) const {
   const Contact& c = contacts[contact];
   for (int e = c.first_entry; e < c.first_entry + c.num_entries; ++e) {
     const Entry& entry = entries[e];
@@ -263,7 +268,8 @@ void ConvexProblem::AddContactImpulse(int contact, const Vector3d& gamma, std::s
   }
 }
 
-SapResult SolveSap(const ConvexProblem& problem, std::span<const double> guess, const SapOptions& options) {
+SapResult SolveSap(const ConvexProblem& problem, std::span<const double> guess,
+                   const SapOptions& options) {
   return SapSolver(problem, guess, options).Solve();
 }
 

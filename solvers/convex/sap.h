@@ -15,7 +15,7 @@ namespace pliant::solvers {
 // A is block-diagonal with dense blocks; contact rows couple blocks. All references must outlive the solve.
 struct ConvexProblem {
   struct Block {
-    int first;        // its first velocity
+    int first;  // its first velocity
     int size;
     const double* A;  // size × size, column-major, both triangles
   };
@@ -26,9 +26,9 @@ struct ConvexProblem {
     std::size_t values;  // offset in `values`
   };
   struct Contact {
-    Eigen::Vector3d R;         // (R_t, R_t, R_n) [s/kg]
-    Eigen::Vector3d v_hat;     // stabilisation velocity [m/s]
-    Eigen::Vector3d bias;      // prescribed part of v_c [m/s]
+    Eigen::Vector3d R;      // (R_t, R_t, R_n) [s/kg]
+    Eigen::Vector3d v_hat;  // stabilisation velocity [m/s]
+    Eigen::Vector3d bias;   // prescribed part of v_c [m/s]
     double friction;
     int first_entry, num_entries;
   };
@@ -42,12 +42,13 @@ struct ConvexProblem {
   // v_c = J v + b of a contact.
   Eigen::Vector3d ContactVelocity(int contact, std::span<const double> v) const;
   // force += J_cᵀ γ.
-  void AddContactImpulse(int contact, const Eigen::Vector3d& gamma, std::span<double> impulse) const;
+  void AddContactImpulse(int contact, const Eigen::Vector3d& gamma,
+                         std::span<double> impulse) const;
 };
 
 struct SapOptions {
   enum class LineSearch { kExact, kBacktracking };
-  double relative_tolerance = 1e-6;   // ε_r
+  double relative_tolerance = 1e-6;  // ε_r
   double absolute_tolerance = 1e-14;
   int max_iterations = 100;
   LineSearch line_search = LineSearch::kExact;
@@ -55,17 +56,18 @@ struct SapOptions {
 
 struct SapResult {
   bool converged = false;
-  bool stalled = false;           // the cost no longer changes in double precision
+  bool stalled = false;  // the cost no longer changes in double precision
   int iterations = 0;
   int factorisations = 0;
-  double residual = 0;            // ‖D∇ℓ‖ / max(‖D A v‖, ‖D Jᵀγ‖), D = diag(A)^(−1/2)
+  double residual = 0;  // ‖D∇ℓ‖ / max(‖D A v‖, ‖D Jᵀγ‖), D = diag(A)^(−1/2)
   std::vector<double> v;
   std::vector<Eigen::Vector3d> gamma;
-  std::vector<double> costs;      // ℓ at the start and after each iteration
+  std::vector<double> costs;  // ℓ at the start and after each iteration
   std::vector<double> residuals;
 };
 
 // Newton's method with line search from v = guess.
-SapResult SolveSap(const ConvexProblem& problem, std::span<const double> guess, const SapOptions& options);
+SapResult SolveSap(const ConvexProblem& problem, std::span<const double> guess,
+                   const SapOptions& options);
 
 }  // namespace pliant::solvers

@@ -7,8 +7,10 @@ namespace pliant::solvers {
 
 using Eigen::Vector3d;
 
-GaussSeidelResult SolveProjectedGaussSeidel(const DelassusOperator& W, const std::vector<CorrectiveContact>& contacts,
-                                            const std::vector<Vector3d>& guess, const GaussSeidelOptions& options) {
+GaussSeidelResult SolveProjectedGaussSeidel(const DelassusOperator& W,
+                                            const std::vector<CorrectiveContact>& contacts,
+                                            const std::vector<Vector3d>& guess,
+                                            const GaussSeidelOptions& options) {
   const double h = options.h;
   GaussSeidelResult result;
   result.impulse = guess;

@@ -6,7 +6,8 @@
 
 namespace pliant::solvers {
 
-DelassusOperator::DelassusOperator(const std::vector<Block>& blocks, const std::vector<std::vector<Entry>>& contacts)
+DelassusOperator::DelassusOperator(const std::vector<Block>& blocks,
+                                   const std::vector<std::vector<Entry>>& contacts)
     : num_contacts_(static_cast<int>(contacts.size())),
       values_(9 * contacts.size() * contacts.size()),
       neighbours_(contacts.size()) {
@@ -15,7 +16,8 @@ DelassusOperator::DelassusOperator(const std::vector<Block>& blocks, const std::
     std::vector<int> touching;
     for (int c = 0; c < num_contacts_; ++c) {
       for (const Entry& entry : contacts[c]) {
-        if (entry.block == static_cast<int>(b) && (touching.empty() || touching.back() != c)) touching.push_back(c);
+        if (entry.block == static_cast<int>(b) && (touching.empty() || touching.back() != c))
+          touching.push_back(c);
       }
     }
 
@@ -24,13 +26,15 @@ DelassusOperator::DelassusOperator(const std::vector<Block>& blocks, const std::
     const int rows = 3 * static_cast<int>(touching.size());
     Factor factor{size, size + rows, std::vector<double>(std::size_t(size) * (size + rows))};
     for (int j = 0; j < size; ++j) {
-      std::copy_n(blocks[b].A + std::size_t(j) * size + j, size - j, &factor.panel[std::size_t(j) * factor.height + j]);
+      std::copy_n(blocks[b].A + std::size_t(j) * size + j, size - j,
+                  &factor.panel[std::size_t(j) * factor.height + j]);
     }
     for (std::size_t k = 0; k < touching.size(); ++k) {
       for (const Entry& entry : contacts[touching[k]]) {
         if (entry.block != static_cast<int>(b)) continue;
         for (int j = 0; j < entry.columns; ++j) {
-          double* target = &factor.panel[std::size_t(entry.first + j) * factor.height + size + 3 * k];
+          double* target =
+              &factor.panel[std::size_t(entry.first + j) * factor.height + size + 3 * k];
           for (int r = 0; r < 3; ++r) target[r] += entry.values[3 * j + r];
         }
       }
@@ -39,7 +43,8 @@ DelassusOperator::DelassusOperator(const std::vector<Block>& blocks, const std::
 
     // W += (J L⁻ᵀ)(J L⁻ᵀ)ᵀ
     std::vector<double> negative(std::size_t(rows) * rows);
-    NegateLowerTrapezoid(rows, rows, size, factor.panel.data() + size, factor.height, negative.data(), rows);
+    NegateLowerTrapezoid(rows, rows, size, factor.panel.data() + size, factor.height,
+                         negative.data(), rows);
     for (std::size_t l = 0; l < touching.size(); ++l) {
       for (std::size_t k = l; k < touching.size(); ++k) {
         const int i = touching[k], j = touching[l];

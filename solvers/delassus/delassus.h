@@ -19,19 +19,21 @@ class DelassusOperator {
   // One contact's rows on consecutive velocities of one block.
   struct Entry {
     int block;
-    int first;             // within the block
+    int first;  // within the block
     int columns;
     const double* values;  // 3 × columns, column-major
   };
 
-  DelassusOperator(const std::vector<Block>& blocks, const std::vector<std::vector<Entry>>& contacts);
+  DelassusOperator(const std::vector<Block>& blocks,
+                   const std::vector<std::vector<Entry>>& contacts);
 
   int num_contacts() const { return num_contacts_; }
 
   auto block(int i, int j) const {
     using Stride = Eigen::OuterStride<>;
     const std::ptrdiff_t n = 3 * num_contacts_;
-    return Eigen::Map<const Eigen::Matrix3d, 0, Stride>(&values_[std::size_t(3 * j) * n + 3 * i], Stride(n));
+    return Eigen::Map<const Eigen::Matrix3d, 0, Stride>(&values_[std::size_t(3 * j) * n + 3 * i],
+                                                        Stride(n));
   }
 
   // Contacts j with a block (i, j) that is not zero by structure, ascending.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-
 #include <immintrin.h>
 
 #include "solvers/linalg/trapezoid.h"
@@ -13,8 +12,8 @@ namespace {
 
 // by the widest kernel this machine has
 void Trapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc, bool overwrite) {
-  static const auto kernel =
-      __builtin_cpu_supports("avx512f") ? &SubtractLowerTrapezoidAvx512 : &SubtractLowerTrapezoidAvx2;
+  static const auto kernel = __builtin_cpu_supports("avx512f") ? &SubtractLowerTrapezoidAvx512
+                                                               : &SubtractLowerTrapezoidAvx2;
   kernel(m, n, k, A, lda, C, ldc, overwrite);
 }
 
@@ -61,7 +60,9 @@ int FactorPanel(int n, int k, double* A, int lda) {
   return failed < 0 ? -1 : left + failed;
 }
 
-int FactorCholesky(int n, double* A, int lda) { return FactorPanel(n, n, A, lda); }
+int FactorCholesky(int n, double* A, int lda) {
+  return FactorPanel(n, n, A, lda);
+}
 
 void SolveLower(int n, const double* L, int ldl, double* x) {
   for (int j = 0; j < n; ++j) {
@@ -87,7 +88,8 @@ void SubtractMatrixVector(int m, int n, const double* A, int lda, const double* 
   }
 }
 
-void SubtractTransposedMatrixVector(int m, int n, const double* A, int lda, const double* y, double* x) {
+void SubtractTransposedMatrixVector(int m, int n, const double* A, int lda, const double* y,
+                                    double* x) {
   for (int j = 0; j < n; ++j) x[j] -= Dot(m, A + std::size_t(j) * lda, y);
 }
 
@@ -106,7 +108,8 @@ double Dot(int n, const double* x, const double* y) {
   _mm256_store_pd(lanes, s0);
   _mm256_store_pd(lanes + 4, s1);
   for (int l = 0; i < n; ++i, ++l) lanes[l] = std::fma(x[i], y[i], lanes[l]);
-  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) +
+         ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
 }
 
 }  // namespace pliant::solvers

@@ -25,7 +25,8 @@ void SolveLowerTransposed(int n, const double* L, int ldl, double* x);
 
 // y ← y − A x and x ← x − Aᵀ y with A m × n.
 void SubtractMatrixVector(int m, int n, const double* A, int lda, const double* x, double* y);
-void SubtractTransposedMatrixVector(int m, int n, const double* A, int lda, const double* y, double* x);
+void SubtractTransposedMatrixVector(int m, int n, const double* A, int lda, const double* y,
+                                    double* x);
 
 // y ← A x with a full symmetric A (n × n, both triangles stored).
 void MultiplySymmetric(int n, const double* A, int lda, const double* x, double* y);

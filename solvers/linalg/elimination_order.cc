@@ -1,10 +1,9 @@
 #include "solvers/linalg/elimination_order.h"
 
 #include <algorithm>
-#include <numeric>
-
 #include <amd.h>
 #include <metis.h>
+#include <numeric>
 
 namespace pliant::solvers {
 namespace {
@@ -43,12 +42,14 @@ std::vector<int> NestedDissection(const Graph& graph, int seed) {
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_SEED] = seed;
   options[METIS_OPTION_NSEPS] = 4;
-  METIS_NodeND(&n, starts.data(), neighbours.data(), nullptr, options, order.data(), position.data());
+  METIS_NodeND(&n, starts.data(), neighbours.data(), nullptr, options, order.data(),
+               position.data());
   return {order.begin(), order.end()};
 }
 
 // Σ |struct(j)|² over the columns of the factor, from the elimination game on the tree.
-double CountOperations(const std::vector<std::vector<int>>& adjacency, const std::vector<int>& order) {
+double CountOperations(const std::vector<std::vector<int>>& adjacency,
+                       const std::vector<int>& order) {
   const int n = static_cast<int>(order.size());
   std::vector<int> position(n);
   for (int k = 0; k < n; ++k) position[order[k]] = k;
@@ -71,7 +72,8 @@ double CountOperations(const std::vector<std::vector<int>>& adjacency, const std
     if (!structure[j].empty()) {
       children[*std::min_element(structure[j].begin(), structure[j].end())].push_back(j);
     }
-    operations += static_cast<double>(structure[j].size()) * static_cast<double>(structure[j].size());
+    operations +=
+        static_cast<double>(structure[j].size()) * static_cast<double>(structure[j].size());
   }
   return operations;
 }

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-
 #include <immintrin.h>
+#include <map>
 
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/elimination_order.h"
@@ -15,15 +14,16 @@ namespace pliant::solvers {
 // node's place in the final elimination order, participants last.
 struct PartialCholesky::Symbolic {
   struct Supernode {
-    int first = 0;              // position of its first column
+    int first = 0;  // position of its first column
     int columns = 0;
-    std::vector<int> rows;      // positions below its columns, ascending
-    int parent = -1;            // supernode that takes its update; the root's index for the participants
+    std::vector<int> rows;  // positions below its columns, ascending
+    int parent = -1;  // supernode that takes its update; the root's index for the participants
     std::vector<int> relative;  // of each row: place among the parent's columns, then rows
     int in_panel = 0;           // rows that are columns of the parent
-    std::vector<int> run_end;   // of each row: end of the stretch of rows whose places follow each other
-    std::size_t panel = 0;      // offset of its (columns + rows) × columns trapezoid, in numbers
-    std::size_t update = 0;     // offset of its rows × rows update matrix
+    std::vector<int>
+        run_end;  // of each row: end of the stretch of rows whose places follow each other
+    std::size_t panel = 0;   // offset of its (columns + rows) × columns trapezoid, in numbers
+    std::size_t update = 0;  // offset of its rows × rows update matrix
 
     int height() const { return 3 * (columns + static_cast<int>(rows.size())); }
     int width() const { return 3 * columns; }
@@ -37,9 +37,9 @@ struct PartialCholesky::Symbolic {
   };
 
   std::vector<int> participants;
-  std::vector<int> position;   // of each node
-  std::vector<int> node;       // at each position
-  std::vector<Supernode> supernodes;  // in postorder
+  std::vector<int> position;               // of each node
+  std::vector<int> node;                   // at each position
+  std::vector<Supernode> supernodes;       // in postorder
   std::vector<std::vector<int>> children;  // of each supernode; the last entry is the root's
   std::vector<Scatter> scatter;            // of each block of A
   std::size_t root = 0;                    // offset of the participants' dense matrix
@@ -62,8 +62,9 @@ namespace {
 
 // Columns of the elimination tree before they are grouped.
 struct Tree {
-  std::vector<std::vector<int>> structure;  // rows below the diagonal of each non-participating column, ascending
-  std::vector<int> parent;                  // column, or n for the root
+  std::vector<std::vector<int>>
+      structure;            // rows below the diagonal of each non-participating column, ascending
+  std::vector<int> parent;  // column, or n for the root
 };
 
 // Structure of every non-participating column; columns numbered in elimination order, participants from n on.
@@ -190,7 +191,8 @@ void Add(int n, const double* from, double* to) {
 // Adds columns [begin, end) of the lower triangle of a child's update to a target whose column and row 0 stand for the
 // parent's node `first`.
 template <typename Node>
-void ExtendAdd(const Node& child, const double* update, int begin, int end, int first, double* target, int leading) {
+void ExtendAdd(const Node& child, const double* update, int begin, int end, int first,
+               double* target, int leading) {
   const int m = static_cast<int>(child.relative.size());
   for (int b = begin; b < end; ++b) {
     for (int c = 0; c < 3; ++c) {
@@ -230,7 +232,8 @@ PartialCholesky::PartialCholesky(const BlockPattern* pattern)
 PartialCholesky::~PartialCholesky() = default;
 
 // Groups columns into supernodes, numbers them in postorder and lays out their storage.
-static void LayOut(const BlockPattern& pattern, auto* s, const Tree& tree, const std::vector<int>& column_node, int n) {
+static void LayOut(const BlockPattern& pattern, auto* s, const Tree& tree,
+                   const std::vector<int>& column_node, int n) {
   std::vector<int> group_of;
   const std::vector<Group> groups = Amalgamate(tree, &group_of);
   const int num_columns = static_cast<int>(column_node.size());
@@ -304,7 +307,8 @@ static void LayOut(const BlockPattern& pattern, auto* s, const Tree& tree, const
     const auto& node = s->supernodes[k];
     if (at < node.first + node.columns) return at - node.first;
     return node.columns +
-           static_cast<int>(std::lower_bound(node.rows.begin(), node.rows.end(), at) - node.rows.begin());
+           static_cast<int>(std::lower_bound(node.rows.begin(), node.rows.end(), at) -
+                            node.rows.begin());
   };
   Arena arena;
   for (int k = 0; k < count; ++k) {
@@ -313,7 +317,8 @@ static void LayOut(const BlockPattern& pattern, auto* s, const Tree& tree, const
     const int m = static_cast<int>(node.rows.size());
     const int parent_columns = node.parent == count ? 0 : s->supernodes[node.parent].columns;
     node.in_panel = static_cast<int>(
-        std::lower_bound(node.relative.begin(), node.relative.end(), parent_columns) - node.relative.begin());
+        std::lower_bound(node.relative.begin(), node.relative.end(), parent_columns) -
+        node.relative.begin());
     node.run_end.assign(m, m);
     for (int i = m - 2; i >= 0; --i) {
       node.run_end[i] = node.relative[i + 1] == node.relative[i] + 1 ? node.run_end[i + 1] : i + 1;
@@ -333,16 +338,16 @@ static void LayOut(const BlockPattern& pattern, auto* s, const Tree& tree, const
       const int k = supernode_at[low];
       const int leading = k == count ? s->root_size() : s->supernodes[k].height();
       const std::size_t start = k == count ? s->root : s->supernodes[k].panel;
-      s->scatter.push_back(
-          {start + std::size_t(3 * local(k, low)) * leading + 3 * local(k, high), leading, row < column});
+      s->scatter.push_back({start + std::size_t(3 * local(k, low)) * leading + 3 * local(k, high),
+                            leading, row < column});
     }
   }
 }
 
 bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> participants) {
   // symbolic work is a function of the participants alone: keep it while they stay the same
-  if (!symbolic_ || !std::equal(participants.begin(), participants.end(), symbolic_->participants.begin(),
-                                symbolic_->participants.end())) {
+  if (!symbolic_ || !std::equal(participants.begin(), participants.end(),
+                                symbolic_->participants.begin(), symbolic_->participants.end())) {
     symbolic_ = std::make_unique<Symbolic>();
     symbolic_->participants.assign(participants.begin(), participants.end());
     std::vector<bool> last(pattern_->num_nodes, false);
@@ -353,7 +358,8 @@ bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> particip
     }
     const int n = static_cast<int>(column_node.size());
     column_node.insert(column_node.end(), participants.begin(), participants.end());
-    for (std::size_t c = 0; c < column_node.size(); ++c) column_of[column_node[c]] = static_cast<int>(c);
+    for (std::size_t c = 0; c < column_node.size(); ++c)
+      column_of[column_node[c]] = static_cast<int>(c);
     const Tree tree = BuildTree(adjacency_, column_node, column_of, n);
     LayOut(*pattern_, symbolic_.get(), tree, column_node, n);
     numeric_->panels.resize(symbolic_->panel_numbers);
@@ -370,7 +376,8 @@ bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> particip
     const auto& [offset, leading, transposed] = s.scatter[b];
     for (int c = 0; c < 3; ++c) {
       for (int r = 0; r < 3; ++r) {
-        f.panels[offset + std::size_t(c) * leading + r] = transposed ? block[3 * r + c] : block[3 * c + r];
+        f.panels[offset + std::size_t(c) * leading + r] =
+            transposed ? block[3 * r + c] : block[3 * c + r];
       }
     }
   }
@@ -392,8 +399,8 @@ bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> particip
     NegateLowerTrapezoid(m, m, node.width(), panel + node.width(), node.height(), update, m);
     for (const int c : s.children[k]) {
       const auto& child = s.supernodes[c];
-      ExtendAdd(child, f.updates.data() + child.update, child.in_panel, static_cast<int>(child.rows.size()),
-                node.columns, update, m);
+      ExtendAdd(child, f.updates.data() + child.update, child.in_panel,
+                static_cast<int>(child.rows.size()), node.columns, update, m);
     }
   }
 
@@ -402,7 +409,8 @@ bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> particip
   double* root = f.panels.data() + s.root;
   for (const int c : s.children.back()) {
     const auto& child = s.supernodes[c];
-    ExtendAdd(child, f.updates.data() + child.update, 0, static_cast<int>(child.rows.size()), 0, root, n);
+    ExtendAdd(child, f.updates.data() + child.update, 0, static_cast<int>(child.rows.size()), 0,
+              root, n);
   }
   CopySymmetric(n, root, f.schur.data());
   const int failed = FactorCholesky(n, root, n);
@@ -413,9 +421,13 @@ bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> particip
   return true;
 }
 
-int PartialCholesky::failed_node() const { return numeric_->failed; }
+int PartialCholesky::failed_node() const {
+  return numeric_->failed;
+}
 
-std::span<const double> PartialCholesky::schur_complement() const { return numeric_->schur; }
+std::span<const double> PartialCholesky::schur_complement() const {
+  return numeric_->schur;
+}
 
 void PartialCholesky::Solve(std::span<double> x) const {
   const Symbolic& s = *symbolic_;
@@ -463,14 +475,19 @@ void PartialCholesky::BackSubstitute() const {
   for (auto node = s.supernodes.rbegin(); node != s.supernodes.rend(); ++node) {
     const double* panel = f.panels.data() + node->panel;
     const int w = node->width(), m = node->update_size();
-    for (std::size_t i = 0; i < node->rows.size(); ++i) std::copy_n(&y[3 * node->rows[i]], 3, &t[3 * i]);
+    for (std::size_t i = 0; i < node->rows.size(); ++i)
+      std::copy_n(&y[3 * node->rows[i]], 3, &t[3 * i]);
     SubtractTransposedMatrixVector(m, w, panel + w, node->height(), t.data(), &y[3 * node->first]);
     SolveLowerTransposed(w, panel, node->height(), &y[3 * node->first]);
   }
 }
 
-std::size_t PartialCholesky::factor_size() const { return symbolic_->panel_numbers; }
+std::size_t PartialCholesky::factor_size() const {
+  return symbolic_->panel_numbers;
+}
 
-double PartialCholesky::flops() const { return symbolic_->flops; }
+double PartialCholesky::flops() const {
+  return symbolic_->flops;
+}
 
 }  // namespace pliant::solvers

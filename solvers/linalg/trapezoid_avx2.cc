@@ -13,7 +13,9 @@ struct Vector4 {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
   }
   static Type Load(const double* p) { return _mm256_loadu_pd(p); }
-  static Type LoadPart(const double* p, int n) { return n == kWidth ? Load(p) : _mm256_maskload_pd(p, Mask(n)); }
+  static Type LoadPart(const double* p, int n) {
+    return n == kWidth ? Load(p) : _mm256_maskload_pd(p, Mask(n));
+  }
   static void Store(double* p, Type x) { _mm256_storeu_pd(p, x); }
   static void StorePart(double* p, Type x, int n) {
     if (n == kWidth) return Store(p, x);

@@ -53,7 +53,8 @@ struct Columns<V, R, 0> {
 
 // C −= A Bᵀ, or C ← −A Bᵀ, on (R − 1) · width + last rows and N columns.
 template <typename V, int R, int N, bool kOverwrite>
-void UpdateTile(int k, const double* A, const double* B, std::ptrdiff_t lda, double* C, std::ptrdiff_t ldc, int last) {
+void UpdateTile(int k, const double* A, const double* B, std::ptrdiff_t lda, double* C,
+                std::ptrdiff_t ldc, int last) {
   Columns<V, R, N> columns{};
   if constexpr (!kOverwrite) columns.Load(C, ldc, last);
   for (int p = 0; p < k; ++p, A += lda, B += lda) {
@@ -74,10 +75,12 @@ void UpdateTile(int k, const double* A, const double* B, std::ptrdiff_t lda, dou
 }
 
 template <typename V, int N, bool kOverwrite>
-void UpdateStrip(int m, int k, const double* A, const double* B, std::ptrdiff_t lda, double* C, std::ptrdiff_t ldc) {
+void UpdateStrip(int m, int k, const double* A, const double* B, std::ptrdiff_t lda, double* C,
+                 std::ptrdiff_t ldc) {
   constexpr int kTall = 3 * V::kWidth;
   int i = 0;
-  for (; i + kTall <= m; i += kTall) UpdateTile<V, 3, N, kOverwrite>(k, A + i, B, lda, C + i, ldc, V::kWidth);
+  for (; i + kTall <= m; i += kTall)
+    UpdateTile<V, 3, N, kOverwrite>(k, A + i, B, lda, C + i, ldc, V::kWidth);
   const int left = m - i;
   if (left > 2 * V::kWidth) {
     UpdateTile<V, 3, N, kOverwrite>(k, A + i, B, lda, C + i, ldc, left - 2 * V::kWidth);
@@ -90,7 +93,8 @@ void UpdateStrip(int m, int k, const double* A, const double* B, std::ptrdiff_t 
 
 // The columns that are left at the end, fewer than a whole strip.
 template <typename V, int N, bool kOverwrite>
-void UpdateLastStrip(int columns, int m, int k, const double* A, std::ptrdiff_t lda, double* C, std::ptrdiff_t ldc) {
+void UpdateLastStrip(int columns, int m, int k, const double* A, std::ptrdiff_t lda, double* C,
+                     std::ptrdiff_t ldc) {
   if constexpr (N > 0) {
     if (columns == N) return UpdateStrip<V, N, kOverwrite>(m, k, A, A, lda, C, ldc);
     UpdateLastStrip<V, N - 1, kOverwrite>(columns, m, k, A, lda, C, ldc);
@@ -98,9 +102,11 @@ void UpdateLastStrip(int columns, int m, int k, const double* A, std::ptrdiff_t 
 }
 
 template <typename V, int N, bool kOverwrite>
-void UpdateTrapezoid(int m, int n, int k, const double* A, std::ptrdiff_t lda, double* C, std::ptrdiff_t ldc) {
+void UpdateTrapezoid(int m, int n, int k, const double* A, std::ptrdiff_t lda, double* C,
+                     std::ptrdiff_t ldc) {
   int j = 0;
-  for (; j + N <= n; j += N) UpdateStrip<V, N, kOverwrite>(m - j, k, A + j, A + j, lda, C + j * ldc + j, ldc);
+  for (; j + N <= n; j += N)
+    UpdateStrip<V, N, kOverwrite>(m - j, k, A + j, A + j, lda, C + j * ldc + j, ldc);
   UpdateLastStrip<V, N - 1, kOverwrite>(n - j, m - j, k, A + j, lda, C + j * ldc + j, ldc);
 }
 

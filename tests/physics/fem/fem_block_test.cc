@@ -20,7 +20,8 @@ FemParameters MakeBar(FemMaterial::Model model = FemMaterial::Model::kLinearCoro
   FemParameters p;
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 2; ++j) {
-      for (int k = 0; k < 2; ++k) p.mesh.vertices.push_back(0.1 * Vector3d(i + 0.1 * j, j + 0.07 * k, k - 0.05 * i));
+      for (int k = 0; k < 2; ++k)
+        p.mesh.vertices.push_back(0.1 * Vector3d(i + 0.1 * j, j + 0.07 * k, k - 0.05 * i));
     }
   }
   const auto id = [](int i, int j, int k) { return 4 * i + 2 * j + k; };
@@ -39,7 +40,8 @@ FemParameters MakeBar(FemMaterial::Model model = FemMaterial::Model::kLinearCoro
 }
 
 struct Fixture {
-  explicit Fixture(FemParameters p) : block(MakeFemBlock(std::move(p))), q(block->num_positions()), v(block->num_velocities()) {
+  explicit Fixture(FemParameters p)
+      : block(MakeFemBlock(std::move(p))), q(block->num_positions()), v(block->num_velocities()) {
     block->SetInitialState(q, v);
   }
   // a deformed, moving state
@@ -85,7 +87,8 @@ TEST(Polar, RotationsOfLanesAgreeWithTheSingularValueDecomposition) {
       EXPECT_LT((r.transpose() * r - Matrix3d::Identity()).norm(), 2e-14);
       EXPECT_GT(r.determinant(), 0);
       // R maximises tr(Rᵀ F): RᵀF is symmetric. Error of R is bounded by the rounding over the smallest stretch sum.
-      const Vector3d squares = Eigen::SelfAdjointEigenSolver<Matrix3d>(f.transpose() * f).eigenvalues();
+      const Vector3d squares =
+          Eigen::SelfAdjointEigenSolver<Matrix3d>(f.transpose() * f).eigenvalues();
       const Vector3d stretches = squares.cwiseMax(0).cwiseSqrt();
       const double gap = stretches[1] + (f.determinant() > 0 ? 1 : -1) * stretches[0];
       EXPECT_LT((r - CalcPolarRotation(f)).norm(), 1e-13 / gap);
@@ -112,7 +115,8 @@ TEST(Corotational, ForceIsTheGradientOfTheEnergyWithTheRotationHeld) {
           high[3 * batch.nodes[l][a] + r] += d;
           low[3 * batch.nodes[l][a] + r] -= d;
           const double derivative = (CalcEnergy(batch, R0, CalcGradient(batch, high))[l] -
-                                     CalcEnergy(batch, R0, CalcGradient(batch, low))[l]) / (2 * d);
+                                     CalcEnergy(batch, R0, CalcGradient(batch, low))[l]) /
+                                    (2 * d);
           EXPECT_NEAR(-derivative, forces[a][r][l], 1e-8 * (1 + std::abs(derivative)));
         }
       }
@@ -134,7 +138,8 @@ TEST(Corotational, ForceIsTheGradientOfTheTrueEnergyToSecondOrder) {
       auto high = f.q, low = f.q;
       high[i] += d;
       low[i] -= d;
-      const double derivative = (f.block->CalcElasticEnergy(high) - f.block->CalcElasticEnergy(low)) / (2 * d);
+      const double derivative =
+          (f.block->CalcElasticEnergy(high) - f.block->CalcElasticEnergy(low)) / (2 * d);
       error[k] = std::max(error[k], std::abs(derivative + force[i]));
     }
   }
@@ -153,7 +158,8 @@ TEST(Corotational, TangentIsTheDerivativeOfTheMomentumResidual) {
     step->CalcMomentumResidual(f.v, r0);
     step->CalcMomentumResidual(moved, r1);
     step->MultiplyTangent(dv, product);
-    for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(r1[i] - r0[i], product[i], 1e-12 * (1 + std::abs(r1[i])));
+    for (std::size_t i = 0; i < n; ++i)
+      EXPECT_NEAR(r1[i] - r0[i], product[i], 1e-12 * (1 + std::abs(r1[i])));
   }
 }
 
@@ -176,7 +182,8 @@ TEST(Corotational, StiffnessIsTheDerivativeOfTheForceWithTheRotationHeld) {
         CalcForces(batch, CalcStress(batch, R0, CalcGradient(batch, moved), false), after);
         for (int r = 0; r < 3; ++r) {
           // lane 0 only: the other lanes may share the node
-          EXPECT_NEAR(-(after[a][r][0] - before[a][r][0]) / d, K[3 * c + r][0], 1e-6 * (1 + std::abs(K[3 * c + r][0])));
+          EXPECT_NEAR(-(after[a][r][0] - before[a][r][0]) / d, K[3 * c + r][0],
+                      1e-6 * (1 + std::abs(K[3 * c + r][0])));
         }
       }
     }
@@ -258,7 +265,8 @@ TEST(FemBlock, PrescribedVerticesLandWhereTheyBelongAndTheRestSolvesTheSystem) {
   const auto start = f.q;
   step->Integrate(v, f.q, f.v);
   for (int i = 0; i < 4; ++i) {
-    const Vector3d target = inputs.targets[0] * Vector3d(start[3 * i], start[3 * i + 1], start[3 * i + 2]);
+    const Vector3d target =
+        inputs.targets[0] * Vector3d(start[3 * i], start[3 * i + 1], start[3 * i + 2]);
     for (int r = 0; r < 3; ++r) EXPECT_NEAR(f.q[3 * i + r], target[r], 1e-15);
   }
   std::vector<RowBlock> rows;

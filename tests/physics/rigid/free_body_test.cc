@@ -1,8 +1,8 @@
-#include "physics/rigid/rigid_body_block.h"
-
 #include <cmath>
 
 #include <gtest/gtest.h>
+
+#include "physics/rigid/rigid_body_block.h"
 
 namespace pliant::physics {
 namespace {

@@ -1,5 +1,3 @@
-#include "physics/stepping/stepper.h"
-
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -7,6 +5,7 @@
 #include "physics/fem/fem_block.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "physics/rigid/rigid_body_block.h"
+#include "physics/stepping/stepper.h"
 
 namespace pliant::physics {
 namespace {
@@ -77,7 +76,8 @@ TEST(ConvexStepper, AFailedStepLeavesTheStateUntouched) {
   for (int k = 0; k < 3; ++k) press.Step(0.115);
   const std::string before = HashState(press.state);
   Inputs inputs;
-  inputs.forces.push_back({1, -1, true, Eigen::Vector3d::Zero(), {std::nan(""), 0, 0}, Eigen::Vector3d::Zero()});
+  inputs.forces.push_back(
+      {1, -1, true, Eigen::Vector3d::Zero(), {std::nan(""), 0, 0}, Eigen::Vector3d::Zero()});
   const auto report = press.stepper->Step(inputs, 0.01, &press.state);
   ASSERT_FALSE(report.ok());
   EXPECT_NE(report.status().ToString().find("body \"ball\""), std::string::npos) << report.status();

@@ -61,7 +61,8 @@ TEST_F(FrictionConeTest, ImpulseIsTheGradientOfTheCostAndGItsDerivative) {
       const ConeProjection high = ProjectOntoFrictionCone(-(v + e).cwiseQuotient(R), R, mu);
       const ConeProjection low = ProjectOntoFrictionCone(-(v - e).cwiseQuotient(R), R, mu);
       smooth = smooth && high.mode == p.mode && low.mode == p.mode;
-      slope[i] = (Cost(-(v + e).cwiseQuotient(R), R, mu) - Cost(-(v - e).cwiseQuotient(R), R, mu)) / (2 * d);
+      slope[i] = (Cost(-(v + e).cwiseQuotient(R), R, mu) - Cost(-(v - e).cwiseQuotient(R), R, mu)) /
+                 (2 * d);
       G.col(i) = -(high.gamma - low.gamma) / (2 * d);
     }
     EXPECT_LT((slope + p.gamma).norm(), 1e-7 * (1 + p.gamma.norm()));
@@ -139,7 +140,8 @@ TEST_P(SapTest, CostFallsMonotonicallyAndTheSolutionIsOptimal) {
   for (std::size_t c = 0; c < problem_.contacts.size(); ++c) {
     const auto& contact = problem_.contacts[c];
     const Vector3d v_c = problem_.ContactVelocity(static_cast<int>(c), result.v);
-    const Vector3d gamma = ProjectImpulse((contact.v_hat - v_c).cwiseQuotient(contact.R), contact.R, contact.friction);
+    const Vector3d gamma =
+        ProjectImpulse((contact.v_hat - v_c).cwiseQuotient(contact.R), contact.R, contact.friction);
     EXPECT_EQ(gamma, result.gamma[c]);
     EXPECT_LE(gamma.head<2>().norm(), contact.friction * gamma.z() * (1 + 1e-12));
     problem_.AddContactImpulse(static_cast<int>(c), gamma, impulse);
@@ -177,7 +179,8 @@ TEST_P(SapTest, AnIterationBudgetThatIsTooSmallIsReported) {
 }
 
 INSTANTIATE_TEST_SUITE_P(LineSearches, SapTest,
-                         ::testing::Values(SapOptions::LineSearch::kExact, SapOptions::LineSearch::kBacktracking));
+                         ::testing::Values(SapOptions::LineSearch::kExact,
+                                           SapOptions::LineSearch::kBacktracking));
 
 }  // namespace
 }  // namespace pliant::solvers

@@ -68,7 +68,8 @@ TEST(ProjectedGaussSeidel, ItsSolutionSatisfiesTheContactLaw) {
   options.h = 0.01;
   options.tolerance = 1e-13;
   options.max_sweeps = 20000;
-  const auto result = SolveProjectedGaussSeidel(W, contacts, std::vector<Vector3d>(4, Vector3d::Zero()), options);
+  const auto result =
+      SolveProjectedGaussSeidel(W, contacts, std::vector<Vector3d>(4, Vector3d::Zero()), options);
   ASSERT_TRUE(result.converged);
   for (int i = 0; i < 4; ++i) {
     Vector3d v = contacts[i].v_free;
@@ -92,7 +93,8 @@ TEST(ProjectedGaussSeidel, ItsSolutionSatisfiesTheContactLaw) {
 
 TEST(ProjectedGaussSeidel, AContactThatCannotMoveIsSkipped) {
   const DelassusOperator W({}, {{}});
-  const auto result = SolveProjectedGaussSeidel(W, {{-0.1, {0, 0, -1}, 0.5, 0}}, {Vector3d::Zero()}, {0.01, 1e-6, 10});
+  const auto result = SolveProjectedGaussSeidel(W, {{-0.1, {0, 0, -1}, 0.5, 0}}, {Vector3d::Zero()},
+                                                {0.01, 1e-6, 10});
   EXPECT_TRUE(result.converged);
   EXPECT_EQ(result.impulse[0], Vector3d(Vector3d::Zero()));
 }

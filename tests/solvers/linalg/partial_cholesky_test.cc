@@ -19,9 +19,12 @@ std::vector<std::array<int, 4>> CubeElements(int n) {
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j < n; ++j) {
       for (int k = 0; k < n; ++k) {
-        const int a = id(i, j, k), b = id(i + 1, j, k), c = id(i + 1, j + 1, k), d = id(i, j + 1, k);
-        const int e = id(i, j, k + 1), f = id(i + 1, j, k + 1), g = id(i + 1, j + 1, k + 1), h = id(i, j + 1, k + 1);
-        elements.insert(elements.end(), {{a, b, d, e}, {b, c, d, g}, {b, e, f, g}, {d, e, g, h}, {b, d, e, g}});
+        const int a = id(i, j, k), b = id(i + 1, j, k), c = id(i + 1, j + 1, k),
+                  d = id(i, j + 1, k);
+        const int e = id(i, j, k + 1), f = id(i + 1, j, k + 1), g = id(i + 1, j + 1, k + 1),
+                  h = id(i, j + 1, k + 1);
+        elements.insert(elements.end(),
+                        {{a, b, d, e}, {b, c, d, g}, {b, e, f, g}, {d, e, g, h}, {b, d, e, g}});
       }
     }
   }
@@ -29,7 +32,8 @@ std::vector<std::array<int, 4>> CubeElements(int n) {
 }
 
 // Random symmetric positive definite values: a sum of element matrices B Bᵀ plus a mass.
-BlockMatrix RandomMatrix(const BlockPattern& pattern, const std::vector<std::array<int, 4>>& elements) {
+BlockMatrix RandomMatrix(const BlockPattern& pattern,
+                         const std::vector<std::array<int, 4>>& elements) {
   BlockMatrix A(&pattern);
   std::mt19937 random(7);
   std::uniform_real_distribution<double> uniform(-1, 1);
@@ -69,7 +73,9 @@ Eigen::MatrixXd ToDense(const BlockMatrix& A) {
 class PartialCholeskyTest : public ::testing::TestWithParam<double> {
  protected:
   PartialCholeskyTest()
-      : elements_(CubeElements(4)), pattern_(MakeBlockPattern(125, elements_)), A_(RandomMatrix(pattern_, elements_)) {
+      : elements_(CubeElements(4)),
+        pattern_(MakeBlockPattern(125, elements_)),
+        A_(RandomMatrix(pattern_, elements_)) {
     std::mt19937 random(11);
     std::uniform_real_distribution<double> uniform(0, 1);
     for (int i = 0; i < 125; ++i) {
