@@ -83,17 +83,7 @@ class CorrectiveStepper final : public Stepper {
     *impulses = result.impulse;
 
     // v = v_free + A⁻¹ Jᵀ λ on the participants
-    std::vector<double> change(v_p->size(), 0.0);
-    for (int c = 0; c < num_contacts; ++c) {
-      const PosedStep::ContactRows& rows = posed_.rows()[c];
-      for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
-        const PosedStep::Entry& entry = posed_.entries()[e];
-        const double* J = &posed_.values()[entry.values];
-        for (int j = 0; j < entry.columns; ++j, J += 3) {
-          change[entry.first + j] += Vector3d(J[0], J[1], J[2]).dot((*impulses)[c]);
-        }
-      }
-    }
+    std::vector<double> change = posed_.CalcExertedImpulse(*impulses);
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       W.SolveBlock(static_cast<int>(b),
                    {&change[posed_.active_blocks()[b].first], std::size_t(blocks[b].size)});

@@ -266,18 +266,23 @@ absl::Status PosedStep::Complete(std::span<const double> v_p, std::vector<double
   return absl::OkStatus();
 }
 
-double PosedStep::CalcResidual(std::span<const double> v,
-                               const std::vector<Vector3d>& impulses) const {
-  // Jᵀγ on the participants, by block
+std::vector<double> PosedStep::CalcExertedImpulse(const std::vector<Vector3d>& impulses) const {
   std::vector<double> exerted(num_participating_, 0.0);
   for (std::size_t c = 0; c < rows_.size(); ++c) {
-    for (int e = rows_[c].first_entry; e < rows_[c].first_entry + rows_[c].num_entries; ++e) {
+    const int first_entry = rows_[c].first_entry;
+    for (int e = first_entry; e < first_entry + rows_[c].num_entries; ++e) {
       const double* J = &values_[entries_[e].values];
       for (int j = 0; j < entries_[e].columns; ++j, J += 3) {
         exerted[entries_[e].first + j] += Vector3d(J[0], J[1], J[2]).dot(impulses[c]);
       }
     }
   }
+  return exerted;
+}
+
+double PosedStep::CalcResidual(std::span<const double> v,
+                               const std::vector<Vector3d>& impulses) const {
+  const std::vector<double> exerted = CalcExertedImpulse(impulses);
   double error = 0, momentum_size = 0, impulse_size = 0;
   std::vector<double> residual, momentum, diagonal, impulse;
   for (std::size_t b = 0; b < steps_.size(); ++b) {

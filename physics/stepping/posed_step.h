@@ -68,6 +68,9 @@ class PosedStep {
   // v_c = J v + b of a contact, in its frame.
   Eigen::Vector3d CalcContactVelocity(int contact, std::span<const double> v_participating) const;
 
+  // Jᵀγ on the participating velocities [N·s]; impulses in contact frames.
+  std::vector<double> CalcExertedImpulse(const std::vector<Eigen::Vector3d>& impulses) const;
+
   // All velocities from the participating ones (han2023 (15)). INTERNAL, naming the body, when not finite.
   absl::Status Complete(std::span<const double> v_participating, std::vector<double>* v) const;
 
