@@ -1,0 +1,146 @@
+#pragma once
+
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "physics/spatial/rigid_transform.h"
+
+namespace pliant::physics {
+
+// How a link may move on its parent: X_FM(q) from the joint's frame F on the parent to its frame M on the child. ω and v
+// are those of M in F.
+//
+//   type        positions                                   velocities
+//   kFixed      -                                           -
+//   kRevolute   angle about `axis` [rad]                    its rate; continuous when it has no limits
+//   kPrismatic  distance along `axis` [m]                   its rate
+//   kScrew      angle about `axis` [rad]; moves by          its rate
+//               `pitch` [m] a turn along it
+//   kUniversal  angle about `axis`, then about the          their rates
+//               turned `axis2` [rad]
+//   kPlanar     x, y across `axis` [m] (the first columns   their rates
+//               of FrameFromNormal, x and y when the axis
+//               is z), then the angle about it [rad]
+//   kBall       quaternion w, x, y, z                       ω in M [rad/s]
+//   kFree       quaternion, then the position of Mo in F    ω in M [rad/s], then v of Mo in F [m/s]
+enum class JointType {
+  kFixed,
+  kRevolute,
+  kPrismatic,
+  kScrew,
+  kUniversal,
+  kPlanar,
+  kBall,
+  kFree
+};
+int CountPositions(JointType type);
+int CountVelocities(JointType type);
+
+struct Joint {
+  std::string name;
+  JointType type = JointType::kFixed;
+  RigidTransform X_PF;  // on the parent (on the world for the root)
+  RigidTransform X_BM;  // on the child
+  Eigen::Vector3d axis = Eigen::Vector3d::UnitZ();   // unit, in F
+  Eigen::Vector3d axis2 = Eigen::Vector3d::UnitY();  // unit; universal joints only
+  double pitch = 0;                                  // [m] a turn
+
+  // For joints of one velocity; of the others the limits are ignored and the rest holds for each velocity.
+  double lower = -std::numeric_limits<double>::infinity();  // [rad] or [m]
+  double upper = std::numeric_limits<double>::infinity();
+  double velocity_limit = std::numeric_limits<double>::infinity();  // for controllers
+  double acceleration_limit = std::numeric_limits<double>::infinity();
+  double effort_limit = std::numeric_limits<double>::infinity();  // for actuators [N·m] or [N]
+  double damping = 0;           // [N·m·s/rad] or [N·s/m]
+  double friction_loss = 0;     // [N·m] or [N]
+  double spring_stiffness = 0;  // [N·m/rad] or [N/m]; a torsional one about the reference for ball joints
+  double spring_rest = 0;       // [rad] or [m]
+  double rotor_inertia = 0;     // [kg·m²], before the gear
+  double gear_ratio = 1;        // joint-space inertia: rotor_inertia · gear_ratio²
+};
+
+struct Link {
+  std::string name;
+  int parent = -1;  // −1: the world
+  Joint joint;      // to the parent
+  double mass = 0;  // [kg]
+  Eigen::Vector3d p_BoBcm = Eigen::Vector3d::Zero();  // [m]
+  Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();  // about Bcm, in B's axes [kg·m²]
+};
+
+// A tree of links: kinematics and dynamics of Featherstone's algorithms on spatial vectors (angular part first) in world
+// axes about one reference point. Immutable. Nothing here allocates; what is computed goes to a TreeKinematics, which
+// is made once for a tree.
+class TreeKinematics;
+
+class JointTree {
+ public:
+  // Links in an order in which parents come before their children, parents < own index. Masses ≥ 0.
+  explicit JointTree(std::vector<Link> links);
+
+  const std::vector<Link>& links() const { return links_; }
+  int num_links() const { return static_cast<int>(links_.size()); }
+  int num_positions() const { return num_positions_; }
+  int num_velocities() const { return num_velocities_; }
+  int position_start(int link) const { return position_start_[link]; }
+  int velocity_start(int link) const { return velocity_start_[link]; }
+  // Link whose joint moves with velocity `dof`.
+  int link_of_velocity(int dof) const { return link_of_velocity_[dof]; }
+  // The velocity before `dof` on the path to the root, −1 for the first: the sparsity of the mass matrix.
+  int parent_velocity(int dof) const { return parent_velocity_[dof]; }
+  double mass() const { return mass_; }
+
+  // Positions at zero: identity quaternions, zeros.
+  void SetZero(std::span<double> q) const;
+
+  // q ← q ⊕ h·v: quaternions turn by the exponential map and stay unit.
+  void IntegratePositions(std::span<const double> v, double h, std::span<double> q) const;
+  // v such that IntegratePositions(v, 1, q_from) = q_to.
+  void CalcDifference(std::span<const double> q_from, std::span<const double> q_to,
+                      std::span<double> v) const;
+
+  // Poses, motion axes and inertias at q; then velocities at v. X_WR places the root's F frame's parent in the world.
+  void CalcPositions(std::span<const double> q, TreeKinematics* kinematics) const;
+  void CalcVelocities(std::span<const double> v, TreeKinematics* kinematics) const;
+
+  // The mass matrix, column-major n × n, both triangles, rotor inertias included (composite rigid bodies). Needs
+  // CalcPositions.
+  void CalcMassMatrix(const TreeKinematics& kinematics, std::span<double> M) const;
+
+  // τ = M(q) v̇ + c(q, v) − τ_g (recursive Newton–Euler); v̇ empty: zero. Joint damping, springs and friction are not in
+  // it. Needs CalcVelocities.
+  void CalcInverseDynamics(const TreeKinematics& kinematics, const Eigen::Vector3d& gravity,
+                           std::span<const double> vdot, std::span<double> tau) const;
+
+  // v̇ from τ by articulated bodies, in O(n). Needs CalcVelocities.
+  void CalcForwardDynamics(TreeKinematics* kinematics, const Eigen::Vector3d& gravity,
+                           std::span<const double> tau, std::span<double> vdot) const;
+
+  // 6 × n column-major: angular, then linear velocity in W of the point p_W that moves with `link`. Needs CalcPositions.
+  void CalcJacobian(const TreeKinematics& kinematics, int link, const Eigen::Vector3d& p_W,
+                    std::span<double> J) const;
+  // 3 × n column-major: the linear part alone.
+  void CalcPointJacobian(const TreeKinematics& kinematics, int link, const Eigen::Vector3d& p_W,
+                         std::span<double> J) const;
+  // tau += Jᵀ (torque about p_W, force at p_W) on a link.
+  void AddWrench(const TreeKinematics& kinematics, int link, const Eigen::Vector3d& p_W,
+                 const Eigen::Vector3d& torque_W, const Eigen::Vector3d& force_W,
+                 std::span<double> tau) const;
+
+  // Needs CalcVelocities. Momentum: linear, then angular about the world's origin. Kinetic energy with rotor inertias.
+  Eigen::Matrix<double, 6, 1> CalcMomentum(const TreeKinematics& kinematics) const;
+  double CalcKineticEnergy(const TreeKinematics& kinematics, std::span<const double> v) const;
+  Eigen::Vector3d CalcCenterOfMass(const TreeKinematics& kinematics) const;
+
+ private:
+  std::vector<Link> links_;
+  std::vector<int> position_start_, velocity_start_, link_of_velocity_, parent_velocity_;
+  int num_positions_ = 0, num_velocities_ = 0;
+  double mass_ = 0;
+};
+
+}  // namespace pliant::physics
