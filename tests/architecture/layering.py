@@ -9,7 +9,7 @@ from collections import defaultdict
 
 SOLVERS = ["solvers/linalg", "solvers/convex", "solvers/delassus", "solvers/corrective"]
 PHYSICS = [f"physics/{room}" for room in
-           ("spatial", "geometry", "dynamics", "rigid", "fem", "contact", "stepping", "world", "scene")]
+           ("spatial", "geometry", "dynamics", "rigid", "fem", "contact", "control", "stepping", "world", "scene")]
 
 # Room → the other rooms it may know. A folder inside a room counts as that room, and may be known by it.
 # stepping does not know rigid and fem: a method never asks a block what it is.
@@ -24,9 +24,10 @@ ROOMS = {
     "physics/rigid": ["physics/spatial", "physics/geometry", "physics/dynamics", *SOLVERS],
     "physics/fem": ["physics/spatial", "physics/geometry", "physics/dynamics", *SOLVERS],
     "physics/contact": PHYSICS[:5] + SOLVERS,
-    "physics/stepping": PHYSICS[:3] + ["physics/contact", *SOLVERS],
-    "physics/world": PHYSICS[:7] + SOLVERS,
-    "physics/scene": PHYSICS[:8] + ["proto"],
+    "physics/control": PHYSICS[:3],
+    "physics/stepping": PHYSICS[:3] + ["physics/contact", "physics/control", *SOLVERS],
+    "physics/world": PHYSICS[:8] + SOLVERS,
+    "physics/scene": PHYSICS[:9] + ["proto"],
     "server/host": [*PHYSICS, "proto"],
     "server/run": [*PHYSICS, "proto"],
     "server/control": [*PHYSICS, "proto", "server/host"],
@@ -51,6 +52,7 @@ LIBRARIES = {
     "protobuf": (r"google/protobuf/|google/rpc/", r"protobuf::", ["physics/scene", "server", "clients"]),
     "yaml-cpp": (r"yaml-cpp/", r"yaml-cpp$", ["physics/scene", "server/main"]),
     "assimp": (r"assimp/", r"\$\{ASSIMP_LIBRARY\}", ["physics/scene"]),
+    "tinyxml2": (r"tinyxml2\.h$", r"\$\{TINYXML2_LIBRARY\}", ["physics/scene"]),
     "gRPC": (r"grpc(pp)?/", r"gRPC::", ["server/rpc", "server/gateway", "server/main", "clients"]),
     "Boost": (r"boost/", r"Boost::", ["server/gateway", "server/main"]),
     "spdlog": (r"spdlog/", r"spdlog::", ["server"]),
