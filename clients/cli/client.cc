@@ -1,17 +1,12 @@
 #include "clients/cli/client.h"
 
-#include <vector>
-
-#include "google/protobuf/empty.pb.h"
-#include "google/protobuf/unknown_field_set.h"
 #include "google/protobuf/util/json_util.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/create_channel.h"
-#include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/security/credentials.h"
-#include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/channel_arguments.h"
-#include "grpcpp/support/slice.h"
+
+#include "grpc/health/v1/health.grpc.pb.h"
 
 namespace pliant::clients {
 namespace {
@@ -73,36 +68,12 @@ void Client::Check(const grpc::Status& status) const {
 }
 
 std::string Client::CheckHealth() {
-  // the health service is not of this project: its reply is one enum, field 1
+  using grpc::health::v1::Health, grpc::health::v1::HealthCheckResponse;
   grpc::ClientContext context;
   Prepare(&context, false);
-  grpc::GenericStub stub(Connect());
-  grpc::CompletionQueue queue;
-  grpc::ByteBuffer request, response;
-  const grpc::Slice nothing("");
-  request = grpc::ByteBuffer(&nothing, 1);
-  grpc::Status status;
-  const auto call =
-      stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check", request, &queue);
-  call->StartCall();
-  call->Finish(&response, &status, nullptr);
-  void* tag = nullptr;
-  bool ok = false;
-  queue.Next(&tag, &ok);
-  Check(status);
-
-  std::string bytes;
-  std::vector<grpc::Slice> slices;
-  response.Dump(&slices);
-  for (const grpc::Slice& slice : slices)
-    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  google::protobuf::Empty fields;
-  if (!fields.ParseFromString(bytes)) {
-    throw CommandError(kRefused, "the server's health reply cannot be read");
-  }
-  const auto& unknown = fields.GetReflection()->GetUnknownFields(fields);
-  const std::uint64_t value = unknown.field_count() > 0 ? unknown.field(0).varint() : 0;
-  return value == 1 ? "SERVING" : value == 2 ? "NOT_SERVING" : "UNKNOWN";
+  HealthCheckResponse response;
+  Check(Health::NewStub(Connect())->Check(&context, {}, &response));
+  return HealthCheckResponse::ServingStatus_Name(response.status());
 }
 
 std::string ToJson(const google::protobuf::Message& message) {

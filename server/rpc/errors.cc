@@ -4,6 +4,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "google/rpc/error_details.pb.h"
 
 #include "physics/scene/scene.h"
 
@@ -20,7 +21,7 @@ constexpr std::size_t kMaxMessage = 3000;
 
 absl::Status SceneError(const std::vector<physics::SceneMessage>& messages) {
   std::string text = "the scene is invalid";
-  v1::BadRequest details;
+  google::rpc::BadRequest details;
   int errors = 0;
   for (const physics::SceneMessage& message : messages) {
     if (!message.error) continue;
@@ -28,7 +29,7 @@ absl::Status SceneError(const std::vector<physics::SceneMessage>& messages) {
     const std::string line = physics::Format(message);
     if (errors > kMaxErrors || text.size() + line.size() > kMaxMessage) continue;
     absl::StrAppend(&text, "\n", line);
-    v1::BadRequest::FieldViolation* violation = details.add_field_violations();
+    google::rpc::BadRequest::FieldViolation* violation = details.add_field_violations();
     violation->set_field(message.path);
     violation->set_description(line);
   }
@@ -40,8 +41,8 @@ absl::Status SceneError(const std::vector<physics::SceneMessage>& messages) {
   return status;
 }
 
-v1::Status WriteStatus(const absl::Status& status) {
-  v1::Status message;
+google::rpc::Status WriteStatus(const absl::Status& status) {
+  google::rpc::Status message;
   message.set_code(static_cast<int>(status.code()));
   message.set_message(std::string(status.message()));
   status.ForEachPayload([&message](absl::string_view type, const absl::Cord& payload) {

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-
-#include "pliant/v1/gateway.pb.h"
+#include "google/rpc/status.pb.h"
 
 namespace pliant::physics {
 struct SceneMessage;
@@ -16,7 +15,7 @@ namespace pliant::server {
 // INVALID_ARGUMENT with all errors of a scene, one a line, and a google.rpc.BadRequest that names each field.
 absl::Status SceneError(const std::vector<physics::SceneMessage>& messages);
 
-// google.rpc.Status of an error, details included; what both transports carry.
-v1::Status WriteStatus(const absl::Status& status);
+// An error with its details; what both transports carry.
+google::rpc::Status WriteStatus(const absl::Status& status);
 
 }  // namespace pliant::server

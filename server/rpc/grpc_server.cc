@@ -1,6 +1,7 @@
 #include "server/rpc/grpc_server.h"
 
 #include "absl/strings/str_cat.h"
+#include "google/protobuf/message.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/impl/service_type.h"
@@ -10,6 +11,7 @@
 #include "grpcpp/server_builder.h"
 
 #include "grpc/grpc.h"
+#include "grpc/health/v1/health.pb.h"
 #include "server/rpc/services.h"
 
 namespace pliant::server {
@@ -27,6 +29,8 @@ GrpcServer::~GrpcServer() {
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers,
                                                               const std::string& bind, int port) {
   grpc::EnableDefaultHealthCheckService(true);
+  // gRPC serves health without linking its descriptor, and reflection tells of no other than those linked
+  google::protobuf::LinkMessageReflection<grpc::health::v1::HealthCheckRequest>();
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   std::unique_ptr<GrpcServer> server(new GrpcServer());
   server->services_.push_back(MakeWorldService(handlers));

@@ -15,7 +15,7 @@ namespace pliant::server {
 
 inline grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  const v1::Status message = WriteStatus(status);
+  const google::rpc::Status message = WriteStatus(status);
   const std::string details = message.details().empty() ? "" : message.SerializeAsString();
   return {static_cast<grpc::StatusCode>(status.code()), message.message(), details};
 }

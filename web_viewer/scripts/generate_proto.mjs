@@ -1,4 +1,4 @@
-// Generates src/gen from proto/pliant/v1 with protoc (Debian: protobuf-compiler, libprotobuf-dev).
+// Generates src/gen from proto/ with protoc (Debian: protobuf-compiler, libprotobuf-dev).
 // PROTOC names another compiler. Files that did not change are not written again.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,10 @@ const out = join(viewer, 'src', 'gen');
 const plugin = join(viewer, 'node_modules', '.bin', 'protoc-gen-es');
 
 // what the viewer speaks: the envelope and all it imports
-const sources = ['gateway', 'control', 'scene', 'stream', 'world'].map((name) => `pliant/v1/${name}.proto`);
+const sources = [
+  ...['gateway', 'control', 'scene', 'stream', 'world'].map((name) => `pliant/v1/${name}.proto`),
+  'google/rpc/status.proto',
+];
 
 const fresh = mkdtempSync(join(tmpdir(), 'pliant-proto-'));
 try {

@@ -10,6 +10,7 @@
 #include "boost/beast/core.hpp"
 #include "boost/beast/http.hpp"
 #include "boost/beast/websocket.hpp"
+#include "google/rpc/error_details.pb.h"
 
 #include "pliant/v1/gateway.pb.h"
 #include "server/rpc/handlers.h"
@@ -226,7 +227,7 @@ TEST_F(Web, SocketTellsWhichFieldOfASceneIsWrong) {
   const v1::ServerMessage reply = Ask(*socket, create);
   EXPECT_EQ(reply.status().code(), 3);
   ASSERT_EQ(reply.status().details_size(), 1);
-  v1::BadRequest details;
+  google::rpc::BadRequest details;
   ASSERT_TRUE(details.ParseFromString(reply.status().details(0).value()));
   EXPECT_EQ(details.field_violations(0).field(), "bodies[0].rigid.density");
 }

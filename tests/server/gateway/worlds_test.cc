@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "google/rpc/error_details.pb.h"
 #include "grpcpp/generic/generic_stub.h"
 
 #include "physics/world/world.h"
@@ -79,12 +80,12 @@ TEST_F(Worlds, BadSceneNamesPlaceAndFieldWhileAnotherWorldGoesOn) {
       << status.error_message();
 
   // the same for programs: google.rpc.Status with a google.rpc.BadRequest
-  v1::Status details;
+  google::rpc::Status details;
   ASSERT_TRUE(details.ParseFromString(status.error_details()));
   EXPECT_EQ(details.code(), 3);
   ASSERT_EQ(details.details_size(), 1);
   EXPECT_EQ(details.details(0).type_url(), "type.googleapis.com/google.rpc.BadRequest");
-  v1::BadRequest violations;
+  google::rpc::BadRequest violations;
   ASSERT_TRUE(violations.ParseFromString(details.details(0).value()));
   ASSERT_GE(violations.field_violations_size(), 1);
   EXPECT_EQ(violations.field_violations(0).field(), "bodies[2].rigid.density");
