@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
@@ -27,24 +28,15 @@ namespace pliant::physics {
 //               is z), then the angle about it [rad]
 //   kBall       quaternion w, x, y, z                       ω in M [rad/s]
 //   kFree       quaternion, then the position of Mo in F    ω in M [rad/s], then v of Mo in F [m/s]
-enum class JointType {
-  kFixed,
-  kRevolute,
-  kPrismatic,
-  kScrew,
-  kUniversal,
-  kPlanar,
-  kBall,
-  kFree
-};
+enum class JointType { kFixed, kRevolute, kPrismatic, kScrew, kUniversal, kPlanar, kBall, kFree };
 int CountPositions(JointType type);
 int CountVelocities(JointType type);
 
 struct Joint {
   std::string name;
   JointType type = JointType::kFixed;
-  RigidTransform X_PF;  // on the parent (on the world for the root)
-  RigidTransform X_BM;  // on the child
+  RigidTransform X_PF;                               // on the parent (on the world for the root)
+  RigidTransform X_BM;                               // on the child
   Eigen::Vector3d axis = Eigen::Vector3d::UnitZ();   // unit, in F
   Eigen::Vector3d axis2 = Eigen::Vector3d::UnitY();  // unit; universal joints only
   double pitch = 0;                                  // [m] a turn
@@ -55,28 +47,38 @@ struct Joint {
   double velocity_limit = std::numeric_limits<double>::infinity();  // for controllers
   double acceleration_limit = std::numeric_limits<double>::infinity();
   double effort_limit = std::numeric_limits<double>::infinity();  // for actuators [N·m] or [N]
-  double damping = 0;           // [N·m·s/rad] or [N·s/m]
-  double friction_loss = 0;     // [N·m] or [N]
-  double spring_stiffness = 0;  // [N·m/rad] or [N/m]; a torsional one about the reference for ball joints
-  double spring_rest = 0;       // [rad] or [m]
-  double rotor_inertia = 0;     // [kg·m²], before the gear
-  double gear_ratio = 1;        // joint-space inertia: rotor_inertia · gear_ratio²
+  double damping = 0;                                             // [N·m·s/rad] or [N·s/m]
+  double friction_loss = 0;                                       // [N·m] or [N]
+  double spring_stiffness =
+      0;  // [N·m/rad] or [N/m]; a torsional one about the reference for ball joints
+  double spring_rest = 0;    // [rad] or [m]
+  double rotor_inertia = 0;  // [kg·m²], before the gear
+  double gear_ratio = 1;     // joint-space inertia: rotor_inertia · gear_ratio²
 };
 
 struct Link {
   std::string name;
-  int parent = -1;  // −1: the world
-  Joint joint;      // to the parent
-  double mass = 0;  // [kg]
+  int parent = -1;                                    // −1: the world
+  Joint joint;                                        // to the parent
+  double mass = 0;                                    // [kg]
   Eigen::Vector3d p_BoBcm = Eigen::Vector3d::Zero();  // [m]
   Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();  // about Bcm, in B's axes [kg·m²]
 };
 
-// A tree of links: kinematics and dynamics of Featherstone's algorithms on spatial vectors (angular part first) in world
-// axes about one reference point. Immutable. Nothing here allocates; what is computed goes to a TreeKinematics, which
-// is made once for a tree.
+// What acts on a link from outside: a force at the point p_W, and a torque.
+struct LinkWrench {
+  int link = 0;
+  Eigen::Vector3d p_W = Eigen::Vector3d::Zero();
+  Eigen::Vector3d torque_W = Eigen::Vector3d::Zero();
+  Eigen::Vector3d force_W = Eigen::Vector3d::Zero();
+};
+
 class TreeKinematics;
 
+// A tree of links (or several side by side): kinematics and dynamics of Featherstone's algorithms on spatial vectors
+// (angular part first) in world axes about one reference point, the first link's Mo, so that a robot far from the
+// world's origin loses no digits. Immutable. No Calc method allocates: what is computed, and room for what is not kept,
+// is in a TreeKinematics, made once for a tree.
 class JointTree {
  public:
   // Links in an order in which parents come before their children, parents < own index. Masses ≥ 0.
@@ -92,6 +94,8 @@ class JointTree {
   int link_of_velocity(int dof) const { return link_of_velocity_[dof]; }
   // The velocity before `dof` on the path to the root, −1 for the first: the sparsity of the mass matrix.
   int parent_velocity(int dof) const { return parent_velocity_[dof]; }
+  // The last velocity that moves a link, −1 for none: with parent_velocity, the columns of its Jacobian.
+  int last_velocity(int link) const { return last_velocity_[link]; }
   double mass() const { return mass_; }
 
   // Positions at zero: identity quaternions, zeros.
@@ -99,11 +103,11 @@ class JointTree {
 
   // q ← q ⊕ h·v: quaternions turn by the exponential map and stay unit.
   void IntegratePositions(std::span<const double> v, double h, std::span<double> q) const;
-  // v such that IntegratePositions(v, 1, q_from) = q_to.
+  // v such that IntegratePositions(v, 1, q_from) = q_to, turning balls by at most π.
   void CalcDifference(std::span<const double> q_from, std::span<const double> q_to,
                       std::span<double> v) const;
 
-  // Poses, motion axes and inertias at q; then velocities at v. X_WR places the root's F frame's parent in the world.
+  // Poses, motion axes and inertias at q; then velocities, momenta and velocity-product forces at v.
   void CalcPositions(std::span<const double> q, TreeKinematics* kinematics) const;
   void CalcVelocities(std::span<const double> v, TreeKinematics* kinematics) const;
 
@@ -111,14 +115,24 @@ class JointTree {
   // CalcPositions.
   void CalcMassMatrix(const TreeKinematics& kinematics, std::span<double> M) const;
 
-  // τ = M(q) v̇ + c(q, v) − τ_g (recursive Newton–Euler); v̇ empty: zero. Joint damping, springs and friction are not in
-  // it. Needs CalcVelocities.
-  void CalcInverseDynamics(const TreeKinematics& kinematics, const Eigen::Vector3d& gravity,
+  // τ = c(q, v) − τ_g: what holds v̇ at zero. Joint damping, springs and friction are not in it. Needs CalcVelocities.
+  void CalcBias(const TreeKinematics& kinematics, const Eigen::Vector3d& gravity,
+                std::span<double> tau) const;
+
+  // τ = M(q) v̇ + c(q, v) − τ_g (recursive Newton–Euler); v̇ empty: zero. Needs CalcVelocities.
+  void CalcInverseDynamics(TreeKinematics* kinematics, const Eigen::Vector3d& gravity,
                            std::span<const double> vdot, std::span<double> tau) const;
 
   // v̇ from τ by articulated bodies, in O(n). Needs CalcVelocities.
   void CalcForwardDynamics(TreeKinematics* kinematics, const Eigen::Vector3d& gravity,
                            std::span<const double> tau, std::span<double> vdot) const;
+
+  // What each link's parent exerts on it through its joint, fixed ones too, when it accelerates by v̇ (empty: zero) under
+  // gravity and `wrenches`: torque about Mo, then force, in W; six numbers a link. The components along a joint's axes
+  // are its whole effort less what its rotor takes. Needs CalcVelocities.
+  void CalcReactions(TreeKinematics* kinematics, const Eigen::Vector3d& gravity,
+                     std::span<const double> vdot, std::span<const LinkWrench> wrenches,
+                     std::span<double> reactions) const;
 
   // 6 × n column-major: angular, then linear velocity in W of the point p_W that moves with `link`. Needs CalcPositions.
   void CalcJacobian(const TreeKinematics& kinematics, int link, const Eigen::Vector3d& p_W,
@@ -131,16 +145,61 @@ class JointTree {
                  const Eigen::Vector3d& torque_W, const Eigen::Vector3d& force_W,
                  std::span<double> tau) const;
 
-  // Needs CalcVelocities. Momentum: linear, then angular about the world's origin. Kinetic energy with rotor inertias.
+  // Of all links, those fixed to the world included. Needs CalcPositions.
+  Eigen::Vector3d CalcCenterOfMass(const TreeKinematics& kinematics) const;
+  // Need CalcVelocities. Momentum: linear, then angular about the world's origin. Kinetic energy with rotor inertias.
   Eigen::Matrix<double, 6, 1> CalcMomentum(const TreeKinematics& kinematics) const;
   double CalcKineticEnergy(const TreeKinematics& kinematics, std::span<const double> v) const;
-  Eigen::Vector3d CalcCenterOfMass(const TreeKinematics& kinematics) const;
 
  private:
+  friend class TreeKinematics;
+
+  // A body of the tree as it is computed: links fixed on each other are one, a joint of several axes is a chain of bodies
+  // of one each, the inner ones without mass, and a body's frame N has the axis of its joint as one of its own.
+  enum class NodeType : std::uint8_t { kTurn, kSlide, kScrew, kBall, kFree };
+  struct Node {
+    NodeType type = NodeType::kTurn;
+    int parent = -1;  // node; −1: the world
+    int position = 0, velocity = 0;
+    int axis = 2;       // column of R_WN
+    double sign = 1;    // along it or against it
+    double turn = 1;    // 0: slides
+    double travel = 0;  // along the axis: 1 slides, others screws [m/rad]
+    RigidTransform X_PF;
+    double mass = 0;
+    Eigen::Vector3d p_NoNcm = Eigen::Vector3d::Zero();
+    Eigen::Matrix3d central_inertia = Eigen::Matrix3d::Zero();  // about Ncm, in N's axes
+    Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();          // about No
+  };
+
+  // Adds a node that moves on `parent` by its F frame, and returns the pose of M in its own frame.
+  RigidTransform AddNode(NodeType type, int parent, const RigidTransform& X_PF,
+                         const Eigen::Vector3d& axis, int position, int velocity);
+  void AddJoint(int link);
+  void AddMass(int link);
+  void CalcLinkPoses(TreeKinematics* kinematics) const;
+  static int CountAxes(NodeType type) {
+    return type == NodeType::kFree ? 6 : type == NodeType::kBall ? 3 : 1;
+  }
+  // What v̇ adds to the accelerations of the nodes.
+  void CalcAccelerations(std::span<const double> vdot, TreeKinematics* kinematics) const;
+
   std::vector<Link> links_;
   std::vector<int> position_start_, velocity_start_, link_of_velocity_, parent_velocity_;
+  std::vector<int> last_velocity_;
   int num_positions_ = 0, num_velocities_ = 0;
   double mass_ = 0;
+
+  std::vector<Node> nodes_;           // parents first
+  std::vector<int> link_node_;        // −1: fixed to the world
+  std::vector<RigidTransform> X_NL_;  // pose of each link in its node; in the world for node −1
+  std::vector<std::uint8_t> is_node_frame_;  // X_NL is the identity
+  int num_root_nodes_ = 0;                   // nodes of the first link's joint
+  // Velocities from run_start_[d] to d follow each other on the path to the root.
+  std::vector<int> run_start_;
+  std::vector<double> reflected_inertia_;  // of each velocity's rotor
+  Eigen::Vector3d static_moment_ =
+      Eigen::Vector3d::Zero();  // Σ m p_WBcm, of links fixed to the world
 };
 
 }  // namespace pliant::physics
