@@ -106,6 +106,8 @@ RigidTransform JointTree::AddNode(NodeType type, int parent, const RigidTransfor
   if (type == NodeType::kSlide) {
     node.turn = 0;
     node.travel = 1;
+  } else if (type == NodeType::kTurn || type == NodeType::kScrew) {
+    turns_.push_back(static_cast<int>(nodes_.size()));
   }
 
   // axes of M serve where the joint's is one of them; other joints get a frame that has it as z
@@ -181,17 +183,11 @@ void JointTree::AddMass(int index) {
     return;
   }
 
-  // two bodies about their common centre of mass
   Node& node = nodes_[link_node_[index]];
-  const double mass = node.mass + link.mass;
-  const double share = mass > 0 ? link.mass / mass : 0;
-  const Vector3d apart = p_NoBcm - node.p_NoNcm;
-  const Matrix3d cross = CrossMatrix(apart);
-  node.central_inertia += inertia - share * node.mass * (cross * cross);
-  node.p_NoNcm += share * apart;
-  node.mass = mass;
-  const Matrix3d offset = CrossMatrix(node.p_NoNcm);
-  node.inertia = node.central_inertia - mass * (offset * offset);
+  const Matrix3d offset = CrossMatrix(p_NoBcm);
+  node.mass += link.mass;
+  node.first_moment += link.mass * p_NoBcm;
+  node.inertia += inertia - link.mass * (offset * offset);
 }
 
 void JointTree::SetZero(std::span<double> q) const {

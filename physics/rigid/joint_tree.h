@@ -167,9 +167,8 @@ class JointTree {
     double travel = 0;  // along the axis: 1 slides, others screws [m/rad]
     RigidTransform X_PF;
     double mass = 0;
-    Eigen::Vector3d p_NoNcm = Eigen::Vector3d::Zero();
-    Eigen::Matrix3d central_inertia = Eigen::Matrix3d::Zero();  // about Ncm, in N's axes
-    Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();          // about No
+    Eigen::Vector3d first_moment = Eigen::Vector3d::Zero();  // mass · p_NoNcm
+    Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();       // about No, in N's axes
   };
 
   // Adds a node that moves on `parent` by its F frame, and returns the pose of M in its own frame.
@@ -190,6 +189,7 @@ class JointTree {
   int num_positions_ = 0, num_velocities_ = 0;
   double mass_ = 0;
 
+  std::vector<int> turns_;            // nodes that turn about one axis
   std::vector<Node> nodes_;           // parents first
   std::vector<int> link_node_;        // −1: fixed to the world
   std::vector<RigidTransform> X_NL_;  // pose of each link in its node; in the world for node −1

@@ -2,6 +2,7 @@
 // Rigid Body Dynamics Algorithms, chapters 5–7).
 
 #include <algorithm>
+#include <cstring>
 
 #include "physics/rigid/joint_tree.h"
 #include "physics/rigid/tree_kinematics.h"
@@ -9,22 +10,53 @@
 namespace pliant::physics {
 namespace {
 
-using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
 // Of gravity, about the inertia's own point.
-SpatialVector Weigh(const SpatialInertia& inertia, const Vector3d& gravity) {
-  return {inertia.first.cross(gravity), inertia.mass * gravity};
+SpatialVector Weigh(const SpatialInertia& inertia, Lanes gravity) {
+  return {Cross(inertia.first, gravity), inertia.mass * gravity};
+}
+
+LaneMatrix CrossLanes(Lanes r) {
+  return {{Lanes{0, r[2], -r[1], 0}, Lanes{-r[2], 0, r[0], 0}, Lanes{r[1], -r[0], 0, 0}}};
+}
+
+Lanes Load(const double* from) {
+  Lanes lanes;
+  std::memcpy(&lanes, from, sizeof lanes);
+  return lanes;
+}
+
+// As many of the lanes as there are left, up to four.
+void Store(Lanes lanes, int left, double* to) {
+  if (left >= 4) {
+    std::memcpy(to, &lanes, sizeof lanes);
+  } else {
+    to[0] = lanes[0];
+    if (left >= 2) to[1] = lanes[1];
+    if (left == 3) to[2] = lanes[2];
+  }
+}
+
+// Aᵀ v
+Lanes MultiplyByTranspose(const LaneMatrix& A, Lanes v) {
+  return Lanes{Dot(A.columns[0], v), Dot(A.columns[1], v), Dot(A.columns[2], v), 0};
+}
+
+// A − a bᵀ
+void SubtractOuter(Lanes a, Lanes b, LaneMatrix* A) {
+  A->columns[0] -= a * Splat<0>(b);
+  A->columns[1] -= a * Splat<1>(b);
+  A->columns[2] -= a * Splat<2>(b);
 }
 
 }  // namespace
 
 void JointTree::CalcMassMatrix(const TreeKinematics& kinematics, std::span<double> M) const {
-  using Lanes = Eigen::Array4d;
   const int n = num_velocities_;
   const int stride = kinematics.stride_;
-  std::fill(M.begin(), M.begin() + n * n, 0);
 
+  // the upper triangle, a column at a time
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
     const TreeKinematics::Body& body = kinematics.bodies_[i];
@@ -32,24 +64,25 @@ void JointTree::CalcMassMatrix(const TreeKinematics& kinematics, std::span<doubl
     for (int d = node.velocity; d < last; ++d) {
       // the force that moves all that the node carries along its axis works on every axis before it
       const SpatialVector F = MoveForce(body.composite * kinematics.own_axis(d), body.p);
+      double* column = M.data() + d * n;
+      std::fill(column, column + d, 0);
       for (int end = d; end >= 0; end = parent_velocity_[run_start_[end]]) {
         for (int first = run_start_[end]; first <= end; first += 4) {
           const double* axes = kinematics.axes_.data() + first;
-          Lanes work = Eigen::Map<const Lanes>(axes) * F.angular[0];
-          work += Eigen::Map<const Lanes>(axes + stride) * F.angular[1];
-          work += Eigen::Map<const Lanes>(axes + 2 * stride) * F.angular[2];
-          work += Eigen::Map<const Lanes>(axes + 3 * stride) * F.linear[0];
-          work += Eigen::Map<const Lanes>(axes + 4 * stride) * F.linear[1];
-          work += Eigen::Map<const Lanes>(axes + 5 * stride) * F.linear[2];
-          const int lanes = std::min(4, end - first + 1);
-          for (int k = 0; k < lanes; ++k) {
-            M[d * n + first + k] = work[k];
-            M[(first + k) * n + d] = work[k];
-          }
+          const Lanes work = Load(axes) * Splat<0>(F.angular) +
+                             Load(axes + stride) * Splat<1>(F.angular) +
+                             Load(axes + 2 * stride) * Splat<2>(F.angular) +
+                             Load(axes + 3 * stride) * Splat<0>(F.linear) +
+                             Load(axes + 4 * stride) * Splat<1>(F.linear) +
+                             Load(axes + 5 * stride) * Splat<2>(F.linear);
+          Store(work, end - first + 1, column + first);
         }
       }
-      M[d * n + d] += reflected_inertia_[d];
+      column[d] += reflected_inertia_[d];
     }
+  }
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < j; ++i) M[i * n + j] = M[j * n + i];
   }
 }
 
@@ -58,7 +91,7 @@ void JointTree::CalcBias(const TreeKinematics& kinematics, const Vector3d& gravi
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
     const TreeKinematics::Body& body = kinematics.bodies_[i];
-    const SpatialVector force = body.bias_force - Weigh(body.composite, gravity);
+    const SpatialVector force = body.bias_force - Weigh(body.composite, ToLanes(gravity));
     const int last = node.velocity + CountAxes(node.type);
     for (int d = node.velocity; d < last; ++d) tau[d] = Dot(kinematics.own_axis(d), force);
   }
@@ -108,9 +141,9 @@ void JointTree::CalcForwardDynamics(TreeKinematics* kinematics, const Vector3d& 
   for (int i = 0; i < count; ++i) {
     const SpatialInertia& inertia = kinematics->bodies_[i].inertia;
     Articulated& a = kinematics->articulated_[i];
-    a.J = inertia.rotational();
-    a.H = CrossMatrix(inertia.first);
-    a.M = inertia.mass * Matrix3d::Identity();
+    a.J = inertia.rotational;
+    a.H = CrossLanes(inertia.first);
+    a.M = {{Lanes{inertia.mass}, Lanes{0, inertia.mass}, Lanes{0, 0, inertia.mass}}};
     a.force = {};
   }
 
@@ -122,21 +155,29 @@ void JointTree::CalcForwardDynamics(TreeKinematics* kinematics, const Vector3d& 
       const SpatialVector S = kinematics->own_axis(d);
       Pivot& pivot = kinematics->pivots_[d];
       const SpatialVector U{a.J * S.angular + a.H * S.linear,
-                            a.H.transpose() * S.angular + a.M * S.linear};
+                            MultiplyByTranspose(a.H, S.angular) + a.M * S.linear};
       pivot.column = U;
       pivot.inverse = 1 / (Dot(S, U) + reflected_inertia_[d]);
       pivot.effort = tau[d] - vdot[d] - Dot(S, a.force);
       const SpatialVector share = pivot.inverse * U;
-      a.J.noalias() -= share.angular * U.angular.transpose();
-      a.H.noalias() -= share.angular * U.linear.transpose();
-      a.M.noalias() -= share.linear * U.linear.transpose();
+      SubtractOuter(share.angular, U.angular, &a.J);
+      SubtractOuter(share.angular, U.linear, &a.H);
+      SubtractOuter(share.linear, U.linear, &a.M);
       a.force += pivot.effort * share;
     }
     if (node.parent < 0) continue;
     Articulated& parent = kinematics->articulated_[node.parent];
-    const Matrix3d r = CrossMatrix(kinematics->bodies_[i].r);
-    const Matrix3d H = a.H + r * a.M;
-    parent.J += a.J - a.H * r + r * H.transpose();
+    // J about the parent's No is J − H [r] + [r] Hᵀ, with the H there
+    const Lanes r = kinematics->bodies_[i].r;
+    const LaneMatrix cross = CrossLanes(r);
+    LaneMatrix H = a.H;
+    for (int k = 0; k < 3; ++k) {
+      H.columns[k] += Cross(r, a.M.columns[k]);
+      a.J.columns[k] -= a.H * cross.columns[k];
+    }
+    const LaneMatrix rH = MultiplyTransposed(cross, H);
+    parent.J += a.J;
+    parent.J += rH;
     parent.H += H;
     parent.M += a.M;
     parent.force += MoveForce(a.force, kinematics->bodies_[i].r);
@@ -165,37 +206,39 @@ void JointTree::CalcReactions(TreeKinematics* kinematics, const Vector3d& gravit
 
   // what each link needs to move as it does, about its own Mo
   SpatialVector* forces = kinematics->forces_.data();
-  const auto joint_place = [&](int link) -> Vector3d {
-    return kinematics->link_poses_[link] * links_[link].joint.X_BM.p;
+  const auto joint_place = [&](int link) {
+    const TreeKinematics::Pose& X = kinematics->link_poses_[link];
+    return X.R * links_[link].joint.X_BM.p + X.p;
   };
   for (int i = 0; i < num_links(); ++i) {
     const Link& link = links_[i];
-    const RigidTransform& X = kinematics->link_poses_[i];
-    const Vector3d p_OBcm = X * link.p_BoBcm;
-    SpatialVector force{Vector3d::Zero(), -link.mass * gravity};
+    const TreeKinematics::Pose& X = kinematics->link_poses_[i];
+    const Lanes p_OBcm = X.R * link.p_BoBcm + X.p;
+    SpatialVector force{Lanes{}, -link.mass * ToLanes(gravity)};
     if (link_node_[i] >= 0) {
       const TreeKinematics::Body& body = kinematics->bodies_[link_node_[i]];
       const SpatialVector A = body.bias_acceleration + kinematics->accelerations_[link_node_[i]];
-      const Vector3d& w = body.velocity.angular;
-      const Vector3d from_No = p_OBcm - body.p;
-      const Matrix3d inertia = X.R * link.inertia * X.R.transpose();
-      force.linear += link.mass * (A.linear + A.angular.cross(from_No) + w.cross(w.cross(from_No)));
-      force.angular = inertia * A.angular + w.cross(inertia * w);
+      const Lanes w = body.velocity.angular;
+      const Lanes from_No = p_OBcm - body.p;
+      const LaneMatrix inertia = MultiplyTransposed(X.R * link.inertia, X.R);
+      force.linear +=
+          link.mass * (A.linear + Cross(A.angular, from_No) + Cross(w, Cross(w, from_No)));
+      force.angular = inertia * A.angular + Cross(w, inertia * w);
     }
     forces[i] = MoveForce(force, p_OBcm - joint_place(i));
   }
   for (const LinkWrench& wrench : wrenches) {
-    const Vector3d p_OP = wrench.p_W - kinematics->p_WO_;
-    forces[wrench.link] -=
-        MoveForce({wrench.torque_W, wrench.force_W}, p_OP - joint_place(wrench.link));
+    const Lanes p_OP = ToLanes(wrench.p_W - kinematics->p_WO_);
+    forces[wrench.link] -= MoveForce({ToLanes(wrench.torque_W), ToLanes(wrench.force_W)},
+                                     p_OP - joint_place(wrench.link));
   }
 
   // a link's joint carries the link and all that hangs on it
   for (int i = num_links() - 1; i >= 0; --i) {
     const int parent = links_[i].parent;
     if (parent >= 0) forces[parent] += MoveForce(forces[i], joint_place(i) - joint_place(parent));
-    Eigen::Map<Vector3d>(reactions.data() + 6 * i) = forces[i].angular;
-    Eigen::Map<Vector3d>(reactions.data() + 6 * i + 3) = forces[i].linear;
+    Eigen::Map<Vector3d>(reactions.data() + 6 * i) = ToVector(forces[i].angular);
+    Eigen::Map<Vector3d>(reactions.data() + 6 * i + 3) = ToVector(forces[i].linear);
   }
 }
 

@@ -22,34 +22,26 @@ Matrix3d RotationFromQuaternion(const double* q) {
 }
 
 // R turned about its own column `axis`.
-void TurnAbout(int axis, const SinCos& angle, Matrix3d* R) {
+void TurnAbout(int axis, const SinCos& angle, LaneMatrix* R) {
   const int i = axis == 2 ? 0 : axis + 1;
   const int j = 3 - axis - i;
-  const Vector3d x = R->col(i);
-  const Vector3d y = R->col(j);
-  R->col(i) = angle.cos * x + angle.sin * y;
-  R->col(j) = angle.cos * y - angle.sin * x;
-}
-
-// In world axes.
-SpatialInertia TurnInertia(const Matrix3d& R, double mass, const Vector3d& p_NoNcm,
-                           const Matrix3d& inertia) {
-  const Matrix3d half = R * inertia;
-  const auto entry = [&](int i, int j) { return half.row(i).dot(R.row(j)); };
-  return {mass,
-          mass * (R * p_NoNcm),
-          {entry(0, 0), entry(1, 1), entry(2, 2)},
-          {entry(1, 2), entry(0, 2), entry(0, 1)}};
+  const Lanes x = R->columns[i];
+  const Lanes y = R->columns[j];
+  R->columns[i] = angle.cos * x + angle.sin * y;
+  R->columns[j] = angle.cos * y - angle.sin * x;
 }
 
 }  // namespace
 
 TreeKinematics::TreeKinematics(const JointTree& tree)
     : bodies_(tree.nodes_.size()),
+      own_axes_(tree.num_velocities()),
       stride_((tree.num_velocities() + 3) / 4 * 4 + 4),
-      axes_(9 * stride_),
+      axes_(6 * stride_),
       link_poses_(tree.num_links()),
       link_node_(tree.link_node_),
+      angles_(tree.turns_.size()),
+      sin_cos_(tree.turns_.size()),
       articulated_(tree.nodes_.size()),
       pivots_(tree.num_velocities()),
       accelerations_(tree.nodes_.size()),
@@ -58,6 +50,14 @@ TreeKinematics::TreeKinematics(const JointTree& tree)
 void JointTree::CalcPositions(std::span<const double> q, TreeKinematics* kinematics) const {
   TreeKinematics::Body* bodies = kinematics->bodies_.data();
   const int count = static_cast<int>(nodes_.size());
+
+  // all angles at once: four in a register
+  for (std::size_t k = 0; k < turns_.size(); ++k) {
+    const Node& node = nodes_[turns_[k]];
+    kinematics->angles_[k] = node.sign * q[node.position];
+  }
+  CalcSinCos(kinematics->angles_, kinematics->sin_cos_);
+  const SinCos* next_turn = kinematics->sin_cos_.data();
 
   // the first link's joint takes the reference point along
   Vector3d& p_WO = kinematics->p_WO_;
@@ -68,48 +68,46 @@ void JointTree::CalcPositions(std::span<const double> q, TreeKinematics* kinemat
     const double* qi = q.data() + node.position;
 
     // F in the world, placed by r
+    LaneMatrix R = ToLaneMatrix(node.X_PF.R);
+    Lanes r = ToLanes(node.X_PF.p);
     if (node.parent < 0) {
-      body.R = node.X_PF.R;
-      body.r = node.X_PF.p - p_WO;
+      r -= ToLanes(p_WO);
     } else {
       const TreeKinematics::Body& parent = bodies[node.parent];
-      body.R.noalias() = parent.R * node.X_PF.R;
-      body.r.noalias() = parent.R * node.X_PF.p;
+      R = parent.R * node.X_PF.R;
+      r = parent.R * node.X_PF.p;
     }
 
     // M in F
-    const Matrix3d R_WF = body.R;
-    switch (node.type) {
-      case NodeType::kTurn:
-      case NodeType::kScrew:
-        TurnAbout(node.axis, CalcSinCos(node.sign * qi[0]), &body.R);
-        break;
-      case NodeType::kSlide:
-        break;
-      case NodeType::kBall:
-      case NodeType::kFree:
-        body.R.noalias() = R_WF * RotationFromQuaternion(qi);
-        break;
+    const LaneMatrix R_WF = R;
+    if (node.type >= NodeType::kBall) {
+      R = R * RotationFromQuaternion(qi);
+    } else if (node.turn != 0) {
+      TurnAbout(node.axis, *next_turn++, &R);
     }
-    if (node.travel != 0) body.r += (node.sign * node.travel * qi[0]) * body.R.col(node.axis);
-    if (node.type == NodeType::kFree) body.r += R_WF * Vector3d(qi[4], qi[5], qi[6]);
+    if (node.travel != 0) r += (node.sign * node.travel * qi[0]) * R.columns[node.axis];
+    if (node.type == NodeType::kFree) r += R_WF * Vector3d(qi[4], qi[5], qi[6]);
     if (i < num_root_nodes_) {
-      p_WO += body.r;
-      body.r.setZero();
+      p_WO += ToVector(r);
+      r = Lanes{};
     }
-    body.p = node.parent < 0 ? body.r : Vector3d(bodies[node.parent].p + body.r);
+    const Lanes p = node.parent < 0 ? r : bodies[node.parent].p + r;
 
     // what the node moves about or along
     if (node.type < NodeType::kBall) {
-      const Vector3d a = node.sign * body.R.col(node.axis);
-      kinematics->SetAxis(node.velocity, body.p, node.turn * a, node.travel * a);
+      const Lanes a = node.sign * R.columns[node.axis];
+      kinematics->SetAxis(node.velocity, p, {node.turn * a, node.travel * a});
     } else {
       for (int k = 0; k < 3; ++k)
-        kinematics->SetAxis(node.velocity + k, body.p, body.R.col(k), Vector3d::Zero());
+        kinematics->SetAxis(node.velocity + k, p, {R.columns[k], Lanes{}});
       for (int k = 3; k < CountAxes(node.type); ++k)
-        kinematics->SetAxis(node.velocity + k, body.p, Vector3d::Zero(), R_WF.col(k - 3));
+        kinematics->SetAxis(node.velocity + k, p, {Lanes{}, R_WF.columns[k - 3]});
     }
-    body.inertia = TurnInertia(body.R, node.mass, node.p_NoNcm, node.inertia);
+
+    body.R = R;
+    body.p = p;
+    body.r = r;
+    body.inertia = {node.mass, R * node.first_moment, MultiplyTransposed(R * node.inertia, R)};
     body.composite = body.inertia;
   }
 
@@ -123,17 +121,16 @@ void JointTree::CalcPositions(std::span<const double> q, TreeKinematics* kinemat
 
 void JointTree::CalcLinkPoses(TreeKinematics* kinematics) const {
   for (int i = 0; i < num_links(); ++i) {
-    RigidTransform& X = kinematics->link_poses_[i];
+    TreeKinematics::Pose& X = kinematics->link_poses_[i];
     if (link_node_[i] < 0) {
-      X = {X_NL_[i].R, X_NL_[i].p - kinematics->p_WO_};
+      X = {ToLaneMatrix(X_NL_[i].R), ToLanes(X_NL_[i].p - kinematics->p_WO_)};
       continue;
     }
     const TreeKinematics::Body& body = kinematics->bodies_[link_node_[i]];
     if (is_node_frame_[i]) {
       X = {body.R, body.p};
     } else {
-      X.R.noalias() = body.R * X_NL_[i].R;
-      X.p.noalias() = body.R * X_NL_[i].p + body.p;
+      X = {body.R * X_NL_[i].R, body.R * X_NL_[i].p + body.p};
     }
   }
 }
@@ -144,30 +141,33 @@ void JointTree::CalcVelocities(std::span<const double> v, TreeKinematics* kinema
   for (int i = 0; i < count; ++i) {
     const Node& node = nodes_[i];
     TreeKinematics::Body& body = bodies[i];
+
     // of M in F
     SpatialVector joint = v[node.velocity] * kinematics->own_axis(node.velocity);
     for (int k = 1; k < CountAxes(node.type); ++k)
       joint += v[node.velocity + k] * kinematics->own_axis(node.velocity + k);
 
-    SpatialVector& V = body.velocity;
-    SpatialVector& A = body.bias_acceleration;
-    if (node.parent < 0) {
-      V = joint;
-      A = {};
-    } else {
+    SpatialVector V = joint;
+    SpatialVector A;
+    if (node.parent >= 0) {
       const TreeKinematics::Body& parent = bodies[node.parent];
-      const Vector3d& w = parent.velocity.angular;
-      const Vector3d wr = w.cross(body.r);
-      V.angular = parent.velocity.angular + joint.angular;
-      V.linear = parent.velocity.linear + wr + joint.linear;
-      A.angular = parent.bias_acceleration.angular + w.cross(joint.angular);
-      A.linear = parent.bias_acceleration.linear + parent.bias_acceleration.angular.cross(body.r) +
-                 w.cross(wr + 2 * joint.linear);
+      const Lanes w = parent.velocity.angular;
+      const Lanes wr = Cross(w, body.r);
+      const SpatialVector& A_P = parent.bias_acceleration;
+      V.angular += w;
+      V.linear += parent.velocity.linear + wr;
+      A.angular = A_P.angular + Cross(w, joint.angular);
+      A.linear =
+          A_P.linear + Cross(A_P.angular, body.r) + Cross(w, wr + joint.linear + joint.linear);
     }
-    const SpatialVector momentum = body.inertia * SpatialVector{V.angular, Vector3d::Zero()};
-    body.bias_force = body.inertia * A;
-    body.bias_force.angular += V.angular.cross(momentum.angular);
-    body.bias_force.linear += V.angular.cross(momentum.linear);
+    const SpatialInertia& inertia = body.inertia;
+    const Lanes w = V.angular;
+    SpatialVector F = inertia * A;
+    F.angular += Cross(w, inertia.rotational * w);
+    F.linear += Cross(w, Cross(w, inertia.first));
+    body.velocity = V;
+    body.bias_acceleration = A;
+    body.bias_force = F;
   }
   for (int i = count - 1; i >= 0; --i) {
     if (nodes_[i].parent >= 0)
@@ -178,35 +178,35 @@ void JointTree::CalcVelocities(std::span<const double> v, TreeKinematics* kinema
 void JointTree::CalcJacobian(const TreeKinematics& kinematics, int link, const Vector3d& p_W,
                              std::span<double> J) const {
   std::fill(J.begin(), J.end(), 0);
-  const Vector3d p = p_W - kinematics.p_WO_;
+  const Lanes p = ToLanes(p_W - kinematics.p_WO_);
   for (int d = last_velocity_[link]; d >= 0; d = parent_velocity_[d]) {
-    const SpatialVector S = kinematics.axis(d);
-    Eigen::Map<Vector3d>(J.data() + 6 * d) = S.angular;
-    Eigen::Map<Vector3d>(J.data() + 6 * d + 3) = S.linear + S.angular.cross(p);
+    const SpatialVector S = MoveMotion(kinematics.axis(d), p);
+    Eigen::Map<Vector3d>(J.data() + 6 * d) = ToVector(S.angular);
+    Eigen::Map<Vector3d>(J.data() + 6 * d + 3) = ToVector(S.linear);
   }
 }
 
 void JointTree::CalcPointJacobian(const TreeKinematics& kinematics, int link, const Vector3d& p_W,
                                   std::span<double> J) const {
   std::fill(J.begin(), J.end(), 0);
-  const Vector3d p = p_W - kinematics.p_WO_;
+  const Lanes p = ToLanes(p_W - kinematics.p_WO_);
   for (int d = last_velocity_[link]; d >= 0; d = parent_velocity_[d]) {
-    const SpatialVector S = kinematics.axis(d);
-    Eigen::Map<Vector3d>(J.data() + 3 * d) = S.linear + S.angular.cross(p);
+    const SpatialVector S = MoveMotion(kinematics.axis(d), p);
+    Eigen::Map<Vector3d>(J.data() + 3 * d) = ToVector(S.linear);
   }
 }
 
 void JointTree::AddWrench(const TreeKinematics& kinematics, int link, const Vector3d& p_W,
                           const Vector3d& torque_W, const Vector3d& force_W,
                           std::span<double> tau) const {
-  const Vector3d p = p_W - kinematics.p_WO_;
-  const SpatialVector force{torque_W + p.cross(force_W), force_W};
+  const SpatialVector force =
+      MoveForce({ToLanes(torque_W), ToLanes(force_W)}, ToLanes(p_W - kinematics.p_WO_));
   for (int d = last_velocity_[link]; d >= 0; d = parent_velocity_[d])
     tau[d] += Dot(kinematics.axis(d), force);
 }
 
 Vector3d JointTree::CalcCenterOfMass(const TreeKinematics& kinematics) const {
-  Vector3d moment = Vector3d::Zero();  // about O, of what moves
+  Lanes moment = {};  // about O, of what moves
   double mass = 0;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].parent >= 0) continue;
@@ -215,7 +215,7 @@ Vector3d JointTree::CalcCenterOfMass(const TreeKinematics& kinematics) const {
     mass += composite.mass;
   }
   if (mass_ == 0) return kinematics.p_WO_;
-  return (mass / mass_) * kinematics.p_WO_ + (moment + static_moment_) / mass_;
+  return (mass / mass_) * kinematics.p_WO_ + (ToVector(moment) + static_moment_) / mass_;
 }
 
 Eigen::Matrix<double, 6, 1> JointTree::CalcMomentum(const TreeKinematics& kinematics) const {
@@ -223,7 +223,8 @@ Eigen::Matrix<double, 6, 1> JointTree::CalcMomentum(const TreeKinematics& kinema
   for (const TreeKinematics::Body& body : kinematics.bodies_)
     sum += MoveForce(body.inertia * body.velocity, body.p);
   Eigen::Matrix<double, 6, 1> momentum;
-  momentum << sum.linear, sum.angular + kinematics.p_WO_.cross(sum.linear);
+  const Vector3d linear = ToVector(sum.linear);
+  momentum << linear, ToVector(sum.angular) + kinematics.p_WO_.cross(linear);
   return momentum;
 }
 

@@ -7,19 +7,40 @@
 namespace pliant::physics {
 namespace {
 
+using Lanes = double __attribute__((vector_size(32)));
+
 // Taylor series on |r| ≤ π/4; the first neglected term is below 2^-56 of the result
-double SinSeries(double r) {
-  const double z = r * r;
-  double sum = 0;
-  for (int k = 8; k >= 1; --k) sum = (1 + sum) * (-z / ((2 * k) * (2 * k + 1)));
+template <class Number>
+Number SinSeries(Number r) {
+  const Number z = r * r;
+  Number sum = {};
+  for (int k = 8; k >= 1; --k) sum = (1.0 + sum) * (-z / ((2.0 * k) * (2 * k + 1)));
   return r + r * sum;
 }
 
-double CosSeries(double r) {
-  const double z = r * r;
-  double sum = 0;
-  for (int k = 9; k >= 1; --k) sum = (1 + sum) * (-z / ((2 * k - 1) * (2 * k)));
-  return 1 + sum;
+template <class Number>
+Number CosSeries(Number r) {
+  const Number z = r * r;
+  Number sum = {};
+  for (int k = 9; k >= 1; --k) sum = (1.0 + sum) * (-z / ((2.0 * k - 1) * (2 * k)));
+  return 1.0 + sum;
+}
+
+// x = quarters · π/2 + r. π/2 comes in three parts of 33 bits: quarters times a part is exact for |quarters| < 2^20
+template <class Number>
+Number Reduce(Number x, Number quarters) {
+  constexpr double kHigh = 1.57079632673412561417e+00;
+  constexpr double kMiddle = 6.07710050630396597660e-11;
+  constexpr double kLow = 2.02226624879595063154e-21;
+  return ((x - quarters * kHigh) - quarters * kMiddle) - quarters * kLow;
+}
+
+SinCos TurnByQuarters(double quarters, double s, double c) {
+  const auto k = static_cast<std::int64_t>(quarters);
+  const bool swap = (k & 1) != 0;
+  const double sin = swap ? c : s;
+  const double cos = swap ? s : c;
+  return {(k & 2) != 0 ? -sin : sin, ((k + 1) & 2) != 0 ? -cos : cos};
 }
 
 // Arctangent of t in [0, 1]: shift by π/4 and π/8 until the series of 13 terms is exact
@@ -45,23 +66,23 @@ double AtanUnit(double t) {
 }  // namespace
 
 SinCos CalcSinCos(double x) {
-  // π/2 in three parts of 33 bits: k times a part is exact for |k| < 2^20
-  constexpr double kHigh = 1.57079632673412561417e+00;
-  constexpr double kMiddle = 6.07710050630396597660e-11;
-  constexpr double kLow = 2.02226624879595063154e-21;
-  const double k = std::nearbyint(x / (kPi / 2));
-  const double r = ((x - k * kHigh) - k * kMiddle) - k * kLow;
-  const double s = SinSeries(r);
-  const double c = CosSeries(r);
-  switch (static_cast<std::int64_t>(k) & 3) {
-    case 0:
-      return {s, c};
-    case 1:
-      return {c, -s};
-    case 2:
-      return {-s, -c};
-    default:
-      return {-c, s};
+  const double quarters = std::nearbyint(x / (kPi / 2));
+  const double r = Reduce(x, quarters);
+  return TurnByQuarters(quarters, SinSeries(r), CosSeries(r));
+}
+
+void CalcSinCos(std::span<const double> x, std::span<SinCos> results) {
+  for (std::size_t first = 0; first < x.size(); first += 4) {
+    const std::size_t count = std::min<std::size_t>(4, x.size() - first);
+    Lanes angles = {};
+    Lanes quarters = {};
+    for (std::size_t k = 0; k < count; ++k) angles[k] = x[first + k];
+    for (int k = 0; k < 4; ++k) quarters[k] = std::nearbyint(angles[k] / (kPi / 2));
+    const Lanes r = Reduce(angles, quarters);
+    const Lanes s = SinSeries(r);
+    const Lanes c = CosSeries(r);
+    for (std::size_t k = 0; k < count; ++k)
+      results[first + k] = TurnByQuarters(quarters[k], s[k], c[k]);
   }
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 namespace pliant::physics {
 
 // Sine and cosine of x [rad], |x| ≤ 1e5, within 2 ulp. Built from additions and multiplications alone, so the bits
@@ -9,6 +11,8 @@ struct SinCos {
   double cos;
 };
 SinCos CalcSinCos(double x);
+// Of many angles, with the same bits as one by one, four times as fast.
+void CalcSinCos(std::span<const double> x, std::span<SinCos> results);
 
 // Angle of the point (x, y) in (−π, π] [rad]; 0 at the origin.
 double CalcAtan2(double y, double x);

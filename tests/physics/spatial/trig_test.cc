@@ -1,6 +1,8 @@
 #include "physics/spatial/trig.h"
 
 #include <cmath>
+#include <cstddef>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -16,6 +18,20 @@ TEST(Trig, SineAndCosineAgreeWithTheLibraryWithinTwoUlp) {
     // 2 ulp of a result of magnitude up to 1, plus the reduction's error near zeros
     EXPECT_NEAR(a.sin, std::sin(x), 4.5e-16) << x;
     EXPECT_NEAR(a.cos, std::cos(x), 4.5e-16) << x;
+  }
+}
+
+TEST(Trig, ManyAnglesAtOnceHaveTheBitsOfEachByItself) {
+  std::vector<double> angles{0, -0.0, 1e5, -1e5};
+  for (int i = 0; i < 10000; ++i) angles.push_back((i - 5000) * 1.2345e-3 * (1 + i % 11));
+  for (const std::size_t count : {0u, 1u, 2u, 3u, 4u, 5u, 10004u}) {
+    std::vector<SinCos> all(count);
+    CalcSinCos({angles.data(), count}, all);
+    for (std::size_t i = 0; i < count; ++i) {
+      const SinCos one = CalcSinCos(angles[i]);
+      ASSERT_EQ(all[i].sin, one.sin) << angles[i];
+      ASSERT_EQ(all[i].cos, one.cos) << angles[i];
+    }
   }
 }
 
