@@ -1,4 +1,4 @@
-// The near-rigid numbers of a particle (methods.md §6): a sphere that cannot turn, so that W = I/m and w = ‖W‖_F/3 = 0.577/m.
+// The near-rigid numbers of a particle: a sphere that cannot turn, so that W = I/m and w = ‖W‖_F/3 = 0.577/m.
 
 #include "tests/validation/validation_scene.h"
 

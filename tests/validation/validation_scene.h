@@ -80,20 +80,43 @@ inline std::string List(const Eigen::Vector3d& v) {
                       absl::StrCat(v.z()), "]");
 }
 
-// Σ 1 / (σ w_i) over the contacts of the step that starts now, w = ‖W‖_F / 3 [kg]: what a stick velocity meets.
-inline double CalcStickResistance(const World& world) {
-  const Model& model = world.model();
+// How a step's contacts hold against sliding along a direction. A contact that sticks is a damper: it holds with its
+// velocity / (σ w), w = ‖W‖_F / 3; one that yields holds with μ times its normal impulse, whatever its velocity.
+struct Hold {
+  int sticking = 0, yielding = 0;  // contacts
+  double stick_resistance = 0;     // Σ 1 / (σ w_i) over those that stick [kg]
+  double yield_impulse = 0;        // what the others exert against `direction` [N·s]
+};
+
+// Takes one more step and tells how its contacts held. For the convex method, contacts with friction `mu`.
+inline Hold StepAndCalcHold(const Eigen::Vector3d& direction, double mu, World* world) {
+  const Model& model = world->model();
   PosedStep posed(model);
   const ConvexOptions& options = model.method.convex;
-  const absl::Status status =
-      posed.Pose(world.CalcScriptedInputs(),
-                 {model.time_step, options.theta, options.theta_vq, model.gravity}, world.state());
+  absl::Status status =
+      posed.Pose(world->CalcScriptedInputs(),
+                 {model.time_step, options.theta, options.theta_vq, model.gravity}, world->state());
   EXPECT_TRUE(status.ok()) << status.message();
-  double sum = 0;
-  for (const PosedStep::ContactRows& rows : posed.rows()) {
-    sum += 1 / (options.sigma * std::sqrt(rows.W.squaredNorm()) / 3);
+  status = world->Step();
+  EXPECT_TRUE(status.ok()) << status.message();
+
+  Hold hold;
+  const std::vector<ContactForce>& contacts = world->report().contacts;
+  EXPECT_EQ(contacts.size(), posed.rows().size());
+  for (std::size_t c = 0; c < contacts.size(); ++c) {
+    const double normal = contacts[c].impulse_W.dot(contacts[c].normal_W);
+    if (normal <= 0) continue;
+    const Eigen::Vector3d tangential = contacts[c].impulse_W - normal * contacts[c].normal_W;
+    // on the cone to rounding, or clearly inside
+    if (tangential.norm() < (1 - 1e-9) * mu * normal) {
+      ++hold.sticking;
+      hold.stick_resistance += 1 / (options.sigma * std::sqrt(posed.rows()[c].W.squaredNorm()) / 3);
+    } else {
+      ++hold.yielding;
+      hold.yield_impulse -= tangential.dot(direction);
+    }
   }
-  return sum;
+  return hold;
 }
 
 }  // namespace pliant::physics
