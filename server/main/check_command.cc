@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "server/main/commands.h"
+#include "server/main/scene_options.h"
 #include "server/run/check.h"
 
 namespace pliant::server {
@@ -10,16 +11,9 @@ class CheckCommand final : public Command {
  public:
   explicit CheckCommand(CLI::App* pliantd)
       : app_(pliantd->add_subcommand("check", "Validate a scene and everything that it names")) {
-    app_->add_option("scene", options_.scene, "Scene file (YAML)")->required();
+    AddSceneOptions(app_, &options_);
     app_->add_option("--json", options_.json,
                      "Write the messages as a JSON list to this file, or to stdout with -");
-    app_->add_option("--method", options_.method, "Solution method instead of the scene's")
-        ->check(CLI::IsMember({"convex", "corrective", "nonsmooth", "smooth"}));
-    app_->add_option("--set", options_.overrides,
-                     "FIELD.PATH=VALUE: change a field of the scene; may be given again")
-        ->allow_extra_args(false);
-    app_->add_flag("--repair", options_.repair,
-                   "Turn inverted tetrahedra, drop degenerate and duplicate ones");
     app_->footer(
         "Examples:\n"
         "  pliantd check scenes/soft_ball.yaml\n"

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "server/main/commands.h"
+#include "server/main/scene_options.h"
 #include "server/run/exit_status.h"
 #include "server/run/run.h"
 
@@ -13,7 +14,7 @@ class RunCommand final : public Command {
   explicit RunCommand(CLI::App* pliantd)
       : app_(pliantd->add_subcommand(
             "run", "Step a scene without a network and write what its probes saw")) {
-    app_->add_option("scene", options_.scene, "Scene file (YAML)")->required();
+    AddSceneOptions(app_, &options_);
     app_->add_option("--duration", options_.duration, "Simulated time [s]")
         ->required()
         ->check(CLI::Range(0.0, 1e9));
@@ -21,13 +22,6 @@ class RunCommand final : public Command {
             "--threads", options_.threads,
             "Threads to compute on (default: one for every core); results do not depend on it")
         ->check(CLI::Range(1, 1024));
-    app_->add_option("--method", options_.method, "Solution method instead of the scene's")
-        ->check(CLI::IsMember({"convex", "corrective", "nonsmooth", "smooth"}));
-    app_->add_option("--set", options_.overrides,
-                     "FIELD.PATH=VALUE: change a field of the scene; may be given again")
-        ->allow_extra_args(false);
-    app_->add_flag("--repair", options_.repair,
-                   "Turn inverted tetrahedra, drop degenerate and duplicate ones");
     app_->add_option("--json", options_.json, "Write the report to this file, or to stdout with -");
     app_->add_option("--out", options_.out_folder,
                      "Write probes.csv, report.json and fields for ParaView into this folder");

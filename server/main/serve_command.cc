@@ -1,5 +1,6 @@
 #include "server/gateway/serve.h"
 #include "server/main/commands.h"
+#include "server/main/scene_options.h"
 
 namespace pliant::server {
 namespace {
@@ -22,8 +23,7 @@ class ServeCommand final : public Command {
                      "Address to listen on (default 127.0.0.1); 0.0.0.0 for all networks");
     app_->add_option("--scene", options_.scene_file,
                      "Scene file of the world `default`, run in real time");
-    app_->add_option("--method", options_.method, "Solution method instead of that scene's")
-        ->check(CLI::IsMember({"convex", "corrective", "nonsmooth", "smooth"}));
+    AddMethodOption(app_, &options_.method);
     app_->add_option("--threads", options_.threads,
                      "Threads for the work inside steps (default: one for every core)")
         ->check(CLI::Range(1, 1024));

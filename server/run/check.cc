@@ -5,7 +5,6 @@
 #include "absl/strings/str_format.h"
 #include <nlohmann/json.hpp>
 
-#include "physics/scene/scene.h"
 #include "server/run/exit_status.h"
 #include "server/run/files.h"
 #include "server/run/run_report.h"
@@ -39,11 +38,7 @@ std::string DescribeScene(const std::string& file, const physics::Model& model) 
 }  // namespace
 
 int Check(const CheckOptions& options, std::ostream& out, std::ostream& err) {
-  physics::SceneOptions scene_options;
-  scene_options.overrides = options.overrides;
-  scene_options.method = options.method;
-  scene_options.repair_meshes = options.repair;
-  const physics::SceneResult result = physics::LoadSceneFile(options.scene, scene_options);
+  const physics::SceneResult result = LoadScene(options);
 
   if (options.json.empty()) {
     for (const physics::SceneMessage& message : result.messages) err << Format(message) << '\n';

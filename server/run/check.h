@@ -2,17 +2,14 @@
 
 #include <iosfwd>
 #include <string>
-#include <vector>
+
+#include "server/run/scene_arguments.h"
 
 namespace pliant::server {
 
 // What `pliantd check` was asked for.
-struct CheckOptions {
-  std::string scene;                   // file
-  std::string method;                  // empty: the scene's
-  std::vector<std::string> overrides;  // field.path=value
-  bool repair = false;                 // check what is left when tetrahedral meshes are mended
-  std::string json;                    // file, "-" for `out`; empty: messages for people on `err`
+struct CheckOptions : SceneArguments {
+  std::string json;  // file, "-" for `out`; empty: messages for people on `err`
 };
 
 // Validates a scene. The JSON is a list of {file, line, column, path, message, severity}; warnings

@@ -50,11 +50,7 @@ struct Recording {
 };
 
 std::shared_ptr<const physics::Model> LoadModel(const RunOptions& options, std::ostream& err) {
-  physics::SceneOptions scene_options;
-  scene_options.overrides = options.overrides;
-  scene_options.method = options.method;
-  scene_options.repair_meshes = options.repair;
-  physics::SceneResult result = physics::LoadSceneFile(options.scene, scene_options);
+  const physics::SceneResult result = LoadScene(options);
   for (const physics::SceneMessage& message : result.messages) err << Format(message) << '\n';
   return result.model;
 }

@@ -2,20 +2,17 @@
 
 #include <iosfwd>
 #include <string>
-#include <vector>
+
+#include "server/run/scene_arguments.h"
 
 namespace pliant::server {
 
 // What `pliantd run` was asked for.
-struct RunOptions {
-  std::string scene;                   // file
-  double duration = 0;                 // [s], ≥ 0: steps = ceil(duration / h − 1e-9)
-  int threads = 0;                     // 0: one for every core
-  std::string method;                  // empty: the scene's
-  std::vector<std::string> overrides;  // field.path=value
-  bool repair = false;                 // mend tetrahedral meshes
-  std::string json;                    // file, "-" for `out`; empty: a summary for people on `out`
-  std::string out_folder;              // probes.csv, report.json, fields; empty: none
+struct RunOptions : SceneArguments {
+  double duration = 0;      // [s], ≥ 0: steps = ceil(duration / h − 1e-9)
+  int threads = 0;          // 0: one for every core
+  std::string json;         // file, "-" for `out`; empty: a summary for people on `out`
+  std::string out_folder;   // probes.csv, report.json, fields; empty: none
   double fields_rate = 50;  // frames a simulated second; 0: one a step; negative: no fields
   std::string state_in, state_out, residuals;  // files; empty: none
   std::string version;

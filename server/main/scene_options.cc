@@ -1,0 +1,21 @@
+#include "server/main/scene_options.h"
+
+namespace pliant::server {
+
+void AddMethodOption(CLI::App* command, std::string* method) {
+  command->add_option("--method", *method, "Solution method instead of the scene's")
+      ->check(CLI::IsMember({"convex", "corrective", "nonsmooth", "smooth"}));
+}
+
+void AddSceneOptions(CLI::App* command, SceneArguments* arguments) {
+  command->add_option("scene", arguments->scene, "Scene file (YAML)")->required();
+  AddMethodOption(command, &arguments->method);
+  command
+      ->add_option("--set", arguments->overrides,
+                   "FIELD.PATH=VALUE: change a field of the scene; may be given again")
+      ->allow_extra_args(false);
+  command->add_flag("--repair", arguments->repair,
+                    "Turn inverted tetrahedra, drop degenerate and duplicate ones");
+}
+
+}  // namespace pliant::server

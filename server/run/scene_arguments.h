@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "physics/scene/scene.h"
+
+namespace pliant::server {
+
+// Which scene a command is about, and what is to be other than its file says.
+struct SceneArguments {
+  std::string scene;                   // file
+  std::string method;                  // empty: the scene's
+  std::vector<std::string> overrides;  // field.path=value
+  bool repair = false;                 // mend tetrahedral meshes
+};
+
+physics::SceneResult LoadScene(const SceneArguments& arguments);
+
+}  // namespace pliant::server
