@@ -482,10 +482,6 @@ void PartialCholesky::BackSubstitute() const {
   }
 }
 
-std::size_t PartialCholesky::factor_size() const {
-  return symbolic_->panel_numbers;
-}
-
 double PartialCholesky::flops() const {
   return symbolic_->flops;
 }

@@ -34,8 +34,7 @@ class PartialCholesky {
   // With the participants' part of Δv given in x_p, and A Δv = 0 on all other nodes: x ← Δv (han2023 (15)).
   void Expand(std::span<const double> x_p, std::span<double> x) const;
 
-  // Numbers in L, and multiply-adds of the last factorisation.
-  std::size_t factor_size() const;
+  // Multiply-adds of the last factorisation.
   double flops() const;
 
  private:
