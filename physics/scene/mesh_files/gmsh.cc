@@ -145,11 +145,9 @@ class GmshReader {
       cursor_.TextInteger("an element number");
       const std::int64_t type = cursor_.TextInteger("an element type");
       const int corners = CheckType(type);
-      std::int64_t physical = 0;
-      std::int64_t elementary = 0;
+      std::int64_t label = 0;
       if (version_ == 1) {
-        physical = cursor_.TextInteger("a physical tag");
-        elementary = cursor_.TextInteger("an elementary tag");
+        label = ReadLabel(2);
         const std::int64_t given = cursor_.TextInteger("the number of nodes");
         if (cursor_.ok() && given != corners) {
           cursor_.Fail(absl::StrCat("expected ", corners, " nodes of an element of type ", type,
@@ -159,13 +157,9 @@ class GmshReader {
         const std::int64_t tags = cursor_.TextInteger("the number of tags");
         if (cursor_.ok() && tags < 0)
           cursor_.Fail(absl::StrCat("expected a number of tags, found ", tags));
-        for (std::int64_t j = 0; j < tags && cursor_.ok(); ++j) {
-          const std::int64_t tag = cursor_.TextInteger("a tag");
-          if (j == 0) physical = tag;
-          if (j == 1) elementary = tag;
-        }
+        label = ReadLabel(tags);
       }
-      AddElement(4, type, corners, physical != 0 ? physical : elementary);
+      AddElement(4, type, corners, label);
     }
   }
 
@@ -186,17 +180,21 @@ class GmshReader {
       }
       for (std::int64_t i = 0; i < block && cursor_.ok(); ++i) {
         cursor_.Integer(4, "an element number");
-        std::int64_t physical = 0;
-        std::int64_t elementary = 0;
-        for (std::int64_t j = 0; j < tags && cursor_.ok(); ++j) {
-          const std::int64_t tag = cursor_.Integer(4, "a tag");
-          if (j == 0) physical = tag;
-          if (j == 1) elementary = tag;
-        }
-        AddElement(4, type, corners, physical != 0 ? physical : elementary);
+        AddElement(4, type, corners, ReadLabel(tags));
       }
       read += block;
     }
+  }
+
+  // the physical group that the first of an element's tags names, or else the elementary entity that the second does
+  std::int64_t ReadLabel(std::int64_t tags) {
+    std::int64_t physical = 0, elementary = 0;
+    for (std::int64_t j = 0; j < tags && cursor_.ok(); ++j) {
+      const std::int64_t tag = cursor_.Integer(4, "a tag");
+      if (j == 0) physical = tag;
+      if (j == 1) elementary = tag;
+    }
+    return physical != 0 ? physical : elementary;
   }
 
   int CheckType(std::int64_t type) {
