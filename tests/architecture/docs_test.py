@@ -11,6 +11,8 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+if len(sys.argv) != 2:
+    sys.exit("usage: docs_test.py PLIANTD, the program that checks the page's scene, e.g. build/release/bin/pliantd")
 PLIANTD = sys.argv.pop()
 
 
