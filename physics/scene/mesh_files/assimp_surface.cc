@@ -1,12 +1,17 @@
 #include <array>
+#include <cstdint>
 #include <exception>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include <assimp/IOSystem.hpp>
 #include <assimp/Importer.hpp>
+#include <assimp/MemoryIOWrapper.h>
 #include <assimp/postprocess.h>
 #include <assimp/scene.h>
 
@@ -15,32 +20,59 @@
 namespace pliant::physics {
 namespace {
 
-// A mesh that names other files gets none: what it may read is not for it to say.
-class NoFiles final : public Assimp::IOSystem {
+// A mesh that names other files gets those that it is given: what it may read is not for it to say.
+class GivenFiles final : public Assimp::IOSystem {
  public:
-  bool Exists(const char*) const override { return false; }
+  GivenFiles(const CompanionFiles& companions, std::string* refusal)
+      : companions_(companions), refusal_(refusal) {}
+
+  bool Exists(const char* name) const override { return Find(name) != nullptr; }
   char getOsSeparator() const override { return '/'; }
-  Assimp::IOStream* Open(const char*, const char*) override { return nullptr; }
-  void Close(Assimp::IOStream*) override {}
+  Assimp::IOStream* Open(const char* name, const char*) override {
+    const std::string* bytes = Find(name);
+    if (bytes == nullptr) return nullptr;
+    return new Assimp::MemoryIOStream(reinterpret_cast<const std::uint8_t*>(bytes->data()),
+                                      bytes->size());
+  }
+  void Close(Assimp::IOStream* stream) override { delete stream; }
+
+ private:
+  const std::string* Find(const std::string& name) const {
+    if (!companions_) return nullptr;
+    const auto known = files_.find(name);
+    if (known != files_.end()) return known->second.get();
+    absl::StatusOr<std::string> bytes = companions_(name);
+    if (!bytes.ok()) *refusal_ = std::string(bytes.status().message());
+    auto& kept = files_[name];
+    if (bytes.ok()) kept = std::make_unique<std::string>(*std::move(bytes));
+    return kept.get();
+  }
+
+  const CompanionFiles& companions_;
+  std::string* refusal_;
+  mutable std::map<std::string, std::unique_ptr<std::string>> files_;
 };
 
 }  // namespace
 
 absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std::string& name,
-                                               const std::string& extension) {
+                                               const std::string& extension,
+                                               const CompanionFiles& companions) {
   const auto refuse = [&](const std::string& why) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": cannot be read as ", extension, ": ", why));
   };
+  std::string refusal;  // of a file beside it
   try {
     Assimp::Importer importer;
-    importer.SetIOHandler(new NoFiles);
+    importer.SetIOHandler(new GivenFiles(companions, &refusal));
     const aiScene* scene = importer.ReadFileFromMemory(
         bytes.data(), bytes.size(), aiProcess_Triangulate | aiProcess_PreTransformVertices,
         extension.c_str());
     if (scene == nullptr) {
       const std::string why = importer.GetErrorString();
       const bool scattered = why.find("referenced file") != std::string::npos;
+      if (scattered && companions) return refuse(refusal.empty() ? why : refusal);
       return refuse(why + (scattered ? ". Other files are not opened: save it as one (.glb)" : ""));
     }
     SurfaceMeshFile file;

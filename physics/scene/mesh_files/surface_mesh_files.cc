@@ -23,7 +23,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-absl::StatusOr<SurfaceMeshFile> ReadTriangles(std::string_view bytes, const std::string& name) {
+absl::StatusOr<SurfaceMeshFile> ReadTriangles(std::string_view bytes, const std::string& name,
+                                              const CompanionFiles& companions) {
   if (bytes.empty())
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": the file is empty; expected a surface mesh"));
@@ -36,9 +37,9 @@ absl::StatusOr<SurfaceMeshFile> ReadTriangles(std::string_view bytes, const std:
     return binary ? ReadBinaryStl(bytes, name) : ReadTextStl(bytes, name);
   }
   if (kind == "an OBJ surface") return ReadObj(bytes, name);
-  if (kind == "a PLY surface") return ReadWithAssimp(bytes, name, "ply");
+  if (kind == "a PLY surface") return ReadWithAssimp(bytes, name, "ply", companions);
   if (kind == "a glTF surface")
-    return ReadWithAssimp(bytes, name, bytes.starts_with("glTF") ? "glb" : "gltf");
+    return ReadWithAssimp(bytes, name, bytes.starts_with("glTF") ? "glb" : "gltf", companions);
   if (name.ends_with(".stl") || name.ends_with(".STL")) {
     return absl::InvalidArgumentError(absl::StrCat(
         name,
@@ -257,9 +258,9 @@ int TurnToAgree(const std::vector<Edge>& edges, TriangleMesh* mesh) {
 
 }  // namespace
 
-absl::StatusOr<SurfaceMeshFile> ReadOpenSurfaceMesh(std::string_view bytes,
-                                                    const std::string& name) {
-  absl::StatusOr<SurfaceMeshFile> file = ReadTriangles(bytes, name);
+absl::StatusOr<SurfaceMeshFile> ReadOpenSurfaceMesh(std::string_view bytes, const std::string& name,
+                                                    const CompanionFiles& companions) {
+  absl::StatusOr<SurfaceMeshFile> file = ReadTriangles(bytes, name, companions);
   if (!file.ok()) return file;
   JoinEqualVertices(&file->mesh);
   const int dropped = DropTriangles(&file->mesh);
@@ -271,10 +272,15 @@ absl::StatusOr<SurfaceMeshFile> ReadOpenSurfaceMesh(std::string_view bytes,
   return file;
 }
 
-absl::StatusOr<SurfaceMeshFile> ReadSurfaceMesh(std::string_view bytes, const std::string& name) {
-  absl::StatusOr<SurfaceMeshFile> file = ReadOpenSurfaceMesh(bytes, name);
+absl::StatusOr<SurfaceMeshFile> ReadSurfaceMesh(std::string_view bytes, const std::string& name,
+                                                const CompanionFiles& companions) {
+  absl::StatusOr<SurfaceMeshFile> file = ReadOpenSurfaceMesh(bytes, name, companions);
   if (!file.ok()) return file;
-  TriangleMesh& mesh = file->mesh;
+  return CloseSurfaceMesh(*std::move(file), name);
+}
+
+absl::StatusOr<SurfaceMeshFile> CloseSurfaceMesh(SurfaceMeshFile file, const std::string& name) {
+  TriangleMesh& mesh = file.mesh;
   std::vector<Edge> edges = SortEdges(mesh);
   if (absl::Status status = CheckClosed(mesh, edges, name); !status.ok()) {
     // perhaps its vertices only differ in their last digits
@@ -283,9 +289,9 @@ absl::StatusOr<SurfaceMeshFile> ReadSurfaceMesh(std::string_view bytes, const st
     DropTriangles(&joined);
     const std::vector<Edge> joined_edges = SortEdges(joined);
     if (joined.triangles.empty() || !CheckClosed(joined, joined_edges, name).ok()) return status;
-    file->warnings.push_back(absl::StrCat(name, ": joined ",
-                                          mesh.vertices.size() - joined.vertices.size(),
-                                          " vertices closer than a millionth of the size"));
+    file.warnings.push_back(absl::StrCat(name, ": joined ",
+                                         mesh.vertices.size() - joined.vertices.size(),
+                                         " vertices closer than a millionth of the size"));
     mesh = joined;
     edges = joined_edges;
   }
@@ -296,7 +302,7 @@ absl::StatusOr<SurfaceMeshFile> ReadSurfaceMesh(std::string_view bytes, const st
         absl::StrCat(name, ": expected a surface with an inside, found a one-sided one"));
   }
   if (turned > 0)
-    file->warnings.push_back(
+    file.warnings.push_back(
         absl::StrCat(name, ": turned ", turned, " triangles to agree with their neighbours"));
 
   std::vector<int> all(mesh.triangles.size());
@@ -307,7 +313,7 @@ absl::StatusOr<SurfaceMeshFile> ReadSurfaceMesh(std::string_view bytes, const st
         absl::StrCat(name, ": expected a surface that encloses a volume, found a flat one"));
   if (volume < 0) {
     for (auto& t : mesh.triangles) Turn(&t);
-    file->warnings.push_back(
+    file.warnings.push_back(
         absl::StrCat(name, ": turned the surface inside out, as its triangles faced inwards"));
   }
   return file;

@@ -87,7 +87,8 @@ absl::StatusOr<VolumeMeshFile> ReadVolumeMesh(std::string_view bytes, const std:
       absl::StrCat(name, ": ", found, "; a deformable body needs a tetrahedral mesh. ", mend));
 }
 
-absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path, std::int64_t max_bytes) {
+absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path, std::int64_t max_bytes,
+                                              const std::string& kind) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                              &std::fclose);
   if (file == nullptr) {
@@ -103,7 +104,7 @@ absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path, std::int6
   if (fstat(fileno(file.get()), &info) != 0 || !S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, S_ISDIR(info.st_mode) ? ": is a folder" : ": is not a regular file",
-                     "; expected a mesh file"));
+                     "; expected a ", kind, " file"));
   }
   if (info.st_size > max_bytes) {
     return absl::InvalidArgumentError(
@@ -117,7 +118,7 @@ absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path, std::int6
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": cannot be read: ", std::strerror(errno)));
   if (bytes.empty())
-    return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty; expected a mesh"));
+    return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty; expected a ", kind));
   return bytes;
 }
 

@@ -33,9 +33,10 @@ inline constexpr std::int64_t kMaxMeshFileBytes = std::int64_t{512} << 20;
 // The bytes of a file.
 //
 // errors   NOT_FOUND: no such file; PERMISSION_DENIED; INVALID_ARGUMENT: not a regular file, empty, or more than `max_bytes`;
-//          all name the path
+//          all name the path, and that a file of `kind` was expected
 absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path,
-                                              std::int64_t max_bytes = kMaxMeshFileBytes);
+                                              std::int64_t max_bytes = kMaxMeshFileBytes,
+                                              const std::string& kind = "mesh");
 
 // What a file is from its first bytes, for messages: "an STL surface", "an OBJ surface", "a URDF robot"…; empty when unknown.
 std::string GuessFileKind(std::string_view bytes);

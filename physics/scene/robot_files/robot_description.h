@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,8 +11,7 @@
 
 #include <Eigen/Core>
 
-#include "absl/status/statusor.h"
-
+#include "physics/geometry/mesh.h"
 #include "physics/geometry/shape.h"
 #include "physics/rigid/joint_tree.h"
 #include "physics/spatial/rigid_transform.h"
@@ -22,10 +22,17 @@ namespace pliant::physics {
 // description that was returned can be built.
 
 // A shape on a link. Meshes are read and scaled.
+//
+// A collision mesh on a link that can move is its convex hull, or several convex pieces: shapes that follow each other,
+// numbered by `piece`. On a link fixed on the world it is a SurfaceMesh when it is closed. A visual mesh is a SurfaceMesh
+// without bvh, closed or not.
 struct RobotShape {
   std::string name;
-  Shape shape;           // X_BS in the link's frame
+  Shape shape;            // X_BS in the link's frame
   std::string mesh_file;  // as resolved; empty for a primitive
+  int piece = 0;
+  // The closed surface that the hull or the pieces stand for, in the frame of `shape`: exact, for soft bodies. On piece 0.
+  std::optional<SurfaceMesh> surface;
   std::optional<Eigen::Vector4d> color;  // red, green, blue, alpha in 0 … 1
   // collision filters (MJCF): touches another when (type & other.affinity) or (other.type & affinity)
   int contact_type = 1, contact_affinity = 1;
@@ -34,10 +41,13 @@ struct RobotShape {
 struct RobotLink {
   std::string name;
   int line = 0;
-  int parent = -1;  // −1: the world, see `on_world`
-  Joint joint;      // to the parent. A root that hangs on nothing: kFree with an empty name
-  bool has_inertia = true;
-  double mass = 0;                                    // [kg]
+  int parent = -1;  // −1: the world
+  // To the parent; X_PF of a root is in the robot file's world. A root that hangs on nothing, whose base the scene decides:
+  // kFree with an empty name, X_PF where the file puts the link and X_BM the identity.
+  Joint joint;
+  double initial_position = 0;  // of a joint of one velocity (MJCF's ref) [rad] or [m]
+  bool has_inertia = true;      // false: the file gives none
+  double mass = 0;              // [kg]
   Eigen::Vector3d p_BoBcm = Eigen::Vector3d::Zero();  // [m]
   Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();  // about Bcm, in B's axes [kg·m²]
   bool gravity = true;
@@ -45,14 +55,14 @@ struct RobotLink {
   std::vector<RobotShape> visuals;
 };
 
-// A named frame fixed on a link (SDF frames, MJCF sites, links welded without mass keep theirs).
+// A named frame fixed on a link (SDF frames, MJCF sites).
 struct RobotFrame {
   std::string name;
   int link = -1;  // −1: the world
   RigidTransform X_BF;
 };
 
-// Σ ratio_i q_i = offset over joints of one velocity: mimics, gears, joint equalities, fixed tendons.
+// Σ factor_i q_i = offset over joints of one velocity: mimics, gears, joint equalities, fixed tendons.
 struct RobotCoupler {
   std::string name;
   std::vector<std::pair<int, double>> terms;  // link whose joint it is, factor
@@ -68,46 +78,65 @@ struct RobotLoop {
   RigidTransform X_AF, X_BF;     // frames that coincide
 };
 
+//   kTorque    effort on the joint = gear · control
+//   kPosition  effort = stiffness · (control / gear − q) − damping · v
+//   kVelocity  effort = damping · (control / gear − v)
 struct RobotActuator {
   enum class Kind { kTorque, kPosition, kVelocity };
   std::string name;
   Kind kind = Kind::kTorque;
-  int link = -1;          // whose joint it drives
-  double gear = 1;        // effort on the joint = gear · control (torque kind)
-  double stiffness = 0;   // [N·m/rad] or [N/m]
-  double damping = 0;
+  int link = -1;  // whose joint it drives
+  double gear = 1;
+  double stiffness = 0;  // on the joint [N·m/rad] or [N/m]
+  double damping = 0;    // on the joint [N·m·s/rad] or [N·s/m]
   double effort_limit = std::numeric_limits<double>::infinity();  // on the joint
 };
 
-// A deformable body that the file asks for (MJCF flexcomp, drake:deformable_properties): a volume mesh file or a grid.
+// A deformable body that the file asks for (MJCF flexcomp, drake:deformable_properties). Exactly one of `mesh`, `primitive`
+// and a grid (count > 0).
 struct RobotDeformable {
   std::string name;
   int line = 0;
-  RigidTransform X_WB;          // in the robot file's world
-  std::string mesh_file;        // empty: a grid
-  double scale = 1;
-  std::array<int, 3> count{};   // grid points a side
+  RigidTransform X_WB;    // in the robot file's world
+  std::string mesh_file;  // where `mesh` comes from; empty when it stands in the robot file
+  std::shared_ptr<const TetrahedralMesh> mesh;  // read and scaled [m]
+  std::optional<Geometry> primitive;  // to be meshed with edges of `edge_length` [m]; 0: not given
+  double edge_length = 0;
+  std::array<int, 3> count{};  // grid points a side, centred at Bo
   Eigen::Vector3d spacing = Eigen::Vector3d::Zero();
+  std::string material_model;  // "", "linear", "corotated", "linear_corotated", "neohookean"
   double youngs_modulus = 1e5, poissons_ratio = 0.3, density = 1000;
   double damping_alpha = 0, damping_beta = 0.01;
   double friction = -1;
+  bool self_contact = false;
+  int contact_type = 1, contact_affinity = 1;
+  // Vertices held by a link (−1: the world): of `mesh`, or of the grid, numbered with z fastest, then y.
+  int pinned_to = -1;
+  std::vector<int> pinned;
+};
+
+// A configuration that the file names (MJCF keyframes): positions of each link's joint, as many as it has.
+struct RobotKeyframe {
+  std::string name;
+  std::vector<std::vector<double>> positions;
 };
 
 struct RobotDescription {
   std::string name;
-  std::string format;  // "URDF", "SDF", "MJCF"
+  std::string format;            // "URDF", "SDF", "MJCF"
   std::vector<RobotLink> links;  // parents first
   std::vector<RobotFrame> frames;
   std::vector<RobotCoupler> couplers;
   std::vector<RobotLoop> loops;
   std::vector<RobotActuator> actuators;
   std::vector<RobotDeformable> deformables;
+  std::vector<RobotKeyframe> keyframes;
   std::vector<std::pair<int, int>> excluded_contacts;  // pairs of links
 };
 
 struct RobotFileMessage {
   std::string file;
-  int line = 0;  // 0: the whole file
+  int line = 0;      // 0: the whole file
   std::string text;  // names the element, what is wrong or was assumed, and the mend
   bool error = true;
 };
@@ -117,13 +146,18 @@ struct RobotFileOptions {
   std::string jail;
   // Folders in which packages are looked for by name, beside the parents of the robot's own folder.
   std::vector<std::string> package_paths;
-  bool recompute_inertia = false;  // take inertia from the collision shapes where the file's is not physical or missing
-  double default_density = 1000;   // [kg/m³], for that
+  bool allow_files = true;  // false: no file but the robot's own text is read
+  bool fixed_base =
+      false;  // roots that hang on nothing will be fixed on the world, so their inertia does not matter
+  bool recompute_inertia =
+      false;  // take inertia from the collision shapes where the file's is not physical or missing
+  double default_density = 1000;  // [kg/m³], for that
 };
 
 struct RobotFileResult {
   std::optional<RobotDescription> robot;  // absent when a message is an error
   std::vector<RobotFileMessage> messages;
+  std::string files_hash;  // of the bytes of all files that were read, in their order
 };
 
 // Reads URDF, SDF 1.7–1.11 or MJCF; the content decides which. Joints refer to links by index into `links`.
@@ -134,5 +168,9 @@ struct RobotFileResult {
 // meshes that no volume can be had of, more than 100 000 links.
 // Warnings: what is not supported and was left out, each once with a count; a mesh that seems to be in millimetres.
 RobotFileResult ReadRobotFile(const std::string& path, const RobotFileOptions& options = {});
+
+// The same from a text in memory; `path` stands for it in messages, and relative paths begin in its folder.
+RobotFileResult ReadRobotText(std::string_view text, const std::string& path,
+                              const RobotFileOptions& options = {});
 
 }  // namespace pliant::physics

@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "physics/scene/robot_files/mjcf/mjcf_model.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+constexpr double kDensity = 1000;     // [kg/m³], unless said otherwise
+constexpr int kLastVisibleGroup = 2;  // others are drawn on request
+
+class GeomReader {
+ public:
+  GeomReader(const XmlElement& geom, const std::string& name, const RigidTransform& X_BF,
+             MjcfModel* model)
+      : geom_(geom), X_BF_(X_BF), model_(model), log_(model->log) {
+    shape_.name = name;
+  }
+
+  MjcfGeom Read() {
+    MjcfGeom result;
+    std::vector<RobotShape> shapes = ReadShapes();
+    if (shapes.empty()) return result;
+    ReadInteger(AttributeOf(geom_, "group"), &result.group, log_, 0, 30);
+    ReadMass(shapes, &result);
+
+    int type = 1, affinity = 1;
+    ReadInteger(AttributeOf(geom_, "contype"), &type, log_, 0, 0x7fffffff);
+    ReadInteger(AttributeOf(geom_, "conaffinity"), &affinity, log_, 0, 0x7fffffff);
+    const double friction = ReadFriction();
+    for (RobotShape& shape : shapes) {
+      shape.contact_type = type;
+      shape.contact_affinity = affinity;
+      shape.shape.friction = friction;
+    }
+    for (const char* solver : {"solref", "solimp", "margin", "gap", "solmix", "priority"}) {
+      if (geom_.Find(solver) != nullptr) {
+        log_->LeftOut(geom_.place, "solref, solimp, solmix, margin, gap or priority of a geom",
+                      "contacts are as rigid as can be; stiffness and margin are the scene's");
+        break;
+      }
+    }
+    if (geom_.Find("fluidshape") != nullptr) log_->LeftOut(geom_.place, "fluidshape of a geom");
+    if (result.group <= kLastVisibleGroup) result.visuals = MakeVisuals(shapes);
+    if (type != 0 || affinity != 0) result.collisions = std::move(shapes);
+    return result;
+  }
+
+ private:
+  void Refuse(const std::string& why) {
+    log_->Error(geom_.place, absl::StrCat(geom_.Label(), ": ", why));
+  }
+
+  std::vector<RobotShape> ReadShapes() {
+    std::string type = geom_.Get("type");
+    if (type.empty()) type = "sphere";
+    shape_.shape.X_BS = X_BF_ * ReadMjcfPose(geom_, model_->settings, log_);
+    ReadColor();
+    const bool mesh = geom_.Find("mesh") != nullptr;
+    if (type == "sdf" || type == "hfield") {
+      log_->LeftOut(geom_.place, absl::StrCat("geom of type ", type),
+                    "nothing will touch or show it");
+      return {};
+    }
+    if (mesh && type != "mesh") {
+      log_->LeftOut(geom_.place, "fitting a primitive to the mesh of a geom",
+                    "the mesh's hull is taken");
+    }
+    if (type == "mesh" || mesh) return ReadMesh();
+    if (type == "plane") {
+      shape_.shape.geometry = HalfSpace{};
+      return {shape_};
+    }
+    if (!ReadPrimitive(type)) return {};
+    return {shape_};
+  }
+
+  // the mesh itself is shown, not its hull
+  std::vector<RobotShape> MakeVisuals(const std::vector<RobotShape>& shapes) {
+    if (mesh_ != nullptr && !mesh_->inlined.has_value()) {
+      if (auto visual = model_->meshes->MakeVisual(mesh_->request, shape_)) return {*visual};
+    }
+    return shapes;
+  }
+
+  void ReadColor() {
+    std::vector<double> color;
+    if (ReadNumbers(AttributeOf(geom_, "rgba"), 4, 4, &color, log_)) {
+      shape_.color =
+          Eigen::Vector4d(color[0], color[1], color[2], color[3]).cwiseMax(0).cwiseMin(1);
+      return;
+    }
+    const auto material = model_->materials.find(geom_.Get("material"));
+    if (material != model_->materials.end()) shape_.color = material->second;
+  }
+
+  std::vector<RobotShape> ReadMesh() {
+    const std::string name = geom_.Get("mesh");
+    const auto found = model_->mesh_assets.find(name);
+    if (found == model_->mesh_assets.end()) {
+      if (log_->left_something_out() && name.empty()) {
+        log_->Warning(geom_.place, absl::StrCat(geom_.Label(), ": has no mesh, and is left out"));
+      } else {
+        Refuse(absl::StrCat("there is no mesh \"", name, "\" among the assets. Define it"));
+      }
+      return {};
+    }
+    const MjcfMesh& asset = found->second;
+    mesh_ = &asset;
+    if (!asset.supported) {
+      log_->LeftOut(geom_.place, "geom of a mesh that was left out",
+                    "nothing will touch or show it");
+      return {};
+    }
+    shape_.shape.X_BS = shape_.shape.X_BS * asset.X;
+    std::vector<RobotShape> shapes =
+        asset.inlined.has_value()
+            ? model_->meshes->MakeCollisions(*asset.inlined, asset.request, shape_, false)
+            : model_->meshes->MakeCollisions(asset.request, shape_, false);
+    return shapes;
+  }
+
+  // numbers of `size`, the last taken by the length when the geom goes from one point to another
+  bool ReadPrimitive(const std::string& type) {
+    const bool round = type == "capsule" || type == "cylinder";
+    const bool wide = type == "box" || type == "ellipsoid";
+    if (!round && !wide && type != "sphere") {
+      Refuse(absl::StrCat("type \"", type,
+                          "\" is unknown; expected plane, sphere, capsule, ellipsoid, cylinder, "
+                          "box or mesh"));
+      return false;
+    }
+    std::vector<double> ends;
+    const bool spans = geom_.Find("fromto") != nullptr && type != "sphere";
+    std::size_t needed = type == "sphere" ? 1 : round ? 2 : 3;
+    if (spans) needed = 1;
+    std::vector<double> size;
+    const XmlValue given = AttributeOf(geom_, "size");
+    if (given.text == nullptr) {
+      Refuse(absl::StrCat("has no size; a ", type, " needs ", needed,
+                          needed == 1 ? " number" : " numbers"));
+      return false;
+    }
+    // numbers beyond those that the type needs are not looked at
+    if (!ReadNumbers(given, needed, 3, &size, log_, Range::kNotNegative)) return false;
+    for (std::size_t i = 0; i < needed; ++i) {
+      if (size[i] > 0 && size[i] <= 1e6) continue;
+      Refuse(absl::StrCat("size: \"", *given.text, "\" is not allowed; a ", type, " needs ", needed,
+                          needed == 1 ? " number" : " numbers", " above 0 and at most 1e6 m"));
+      return false;
+    }
+    size.resize(3, 0);
+    if (spans) {
+      if (!ReadNumbers(AttributeOf(geom_, "fromto"), 6, 6, &ends, log_, Range::kLength))
+        return false;
+      const Vector3d from(ends[0], ends[1], ends[2]), to(ends[3], ends[4], ends[5]);
+      const double length = std::sqrt((from - to).squaredNorm());
+      if (!(length > 1e-12)) {
+        Refuse("fromto: both points are the same; expected two");
+        return false;
+      }
+      shape_.shape.X_BS = X_BF_ * RigidTransform{RotationFromZ(from - to), 0.5 * (from + to)};
+      // across they are square
+      size = wide ? std::vector{size[0], size[0], 0.5 * length}
+                  : std::vector{size[0], 0.5 * length, 0.0};
+    }
+    Geometry& out = shape_.shape.geometry;
+    if (type == "sphere") out = Sphere{size[0]};
+    if (type == "capsule") out = Capsule{size[0], 2 * size[1]};
+    if (type == "cylinder") out = Cylinder{size[0], 2 * size[1]};
+    if (type == "box") out = Box{{size[0], size[1], size[2]}};
+    if (type == "ellipsoid") out = Ellipsoid{{size[0], size[1], size[2]}};
+    return true;
+  }
+
+  double ReadFriction() {
+    int dimension = 3;
+    ReadInteger(AttributeOf(geom_, "condim"), &dimension, log_, 1, 6);
+    std::vector<double> friction = {1};
+    ReadNumbers(AttributeOf(geom_, "friction"), 1, 3, &friction, log_, Range::kNotNegative);
+    if (dimension > 3)
+      log_->LeftOut(geom_.place, "torsional or rolling friction (condim 4 or 6) of a geom");
+    return dimension == 1 ? 0 : friction[0];
+  }
+
+  void ReadMass(const std::vector<RobotShape>& shapes, MjcfGeom* result) {
+    const RobotShape& shape = shapes[0];
+    const MassProperties unit = shape.surface.has_value()
+                                    ? CalcMassProperties(*shape.surface)
+                                    : CalcMassProperties(shape.shape.geometry);
+    double density = kDensity;
+    ReadNumber(AttributeOf(geom_, "density"), &density, log_, Range::kNotNegative);
+    double mass = density * unit.volume;
+    ReadNumber(AttributeOf(geom_, "mass"), &mass, log_, Range::kNotNegative);
+    if (geom_.Get("shellinertia") == "true")
+      log_->LeftOut(geom_.place, "shellinertia of a geom", "its mass is spread over the volume");
+    if (!(unit.volume > 0) || !(mass > 0)) return;
+    const RigidTransform& X = shape.shape.X_BS;
+    result->mass = mass;
+    result->center = X * unit.center;
+    result->inertia = mass / unit.volume * (X.R * unit.inertia * X.R.transpose());
+  }
+
+  const XmlElement& geom_;
+  const RigidTransform& X_BF_;
+  MjcfModel* model_;
+  RobotLog* log_;
+  RobotShape shape_;
+  const MjcfMesh* mesh_ = nullptr;
+};
+
+}  // namespace
+
+MjcfGeom ReadMjcfGeom(const XmlElement& geom, const std::string& name, const RigidTransform& X_BF,
+                      MjcfModel* model) {
+  return GeomReader(geom, name, X_BF, model).Read();
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,343 @@
+#include "physics/scene/robot_files/parts/link_checks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include <Eigen/Eigenvalues>
+#include <Eigen/Geometry>
+
+#include "physics/geometry/convex_hull.h"
+#include "physics/spatial/trig.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+constexpr double kTriangleTolerance = 1e-6;  // of the largest moment: files round
+constexpr double kSlack = 1e-12;             // of what rounding leaves of a zero inertia
+// a body is a few radii of gyration across; a thousand times too large it is some hundreds
+constexpr double kMillimetreRatio = 100;
+constexpr double kNeighbourRatio = 1000;
+constexpr double kSuspectSize = 1;  // [m]
+constexpr double kHugeSize = 20;    // [m]
+
+std::string LinkName(const RobotLink& link) {
+  return absl::StrCat("link \"", link.name, "\"");
+}
+
+// mass, its first and second moment about a point, in world axes
+struct Lump {
+  double mass = 0;
+  Vector3d center = Vector3d::Zero();
+  Matrix3d inertia = Matrix3d::Zero();  // about the centre
+
+  void Add(const Lump& other) {
+    const double total = mass + other.mass;
+    if (!(total > 0)) {
+      inertia += other.inertia;
+      return;
+    }
+    const Vector3d d = other.center - center;
+    inertia += other.inertia + mass / total * other.mass *
+                                   (d.squaredNorm() * Matrix3d::Identity() - d * d.transpose());
+    center += other.mass / total * d;
+    mass = total;
+  }
+};
+
+std::vector<Lump> CalcSubtrees(const std::vector<RobotLink>& links,
+                               const std::vector<RigidTransform>& X_WB) {
+  std::vector<Lump> lumps(links.size());
+  for (std::size_t i = links.size(); i-- > 0;) {
+    const RobotLink& link = links[i];
+    const Matrix3d& R = X_WB[i].R;
+    Lump own{link.mass, X_WB[i] * link.p_BoBcm, R * link.inertia * R.transpose()};
+    if (lumps[i].mass > 0 || !lumps[i].inertia.isZero(0)) own.Add(lumps[i]);
+    lumps[i] = own;
+    if (link.parent >= 0) {
+      Lump& parent = lumps[link.parent];
+      if (parent.mass > 0 || !parent.inertia.isZero(0)) {
+        parent.Add(own);
+      } else {
+        parent = own;
+      }
+    }
+  }
+  return lumps;
+}
+
+Vector3d CalcMoments(const Matrix3d& inertia) {
+  return Eigen::SelfAdjointEigenSolver<Matrix3d>(inertia, Eigen::EigenvaluesOnly).eigenvalues();
+}
+
+// of density 1; a visual mesh may be open, so its hull counts
+MassProperties CalcShapeMass(const RobotShape& shape) {
+  MassProperties mass;
+  if (shape.surface.has_value()) {
+    mass = CalcMassProperties(*shape.surface);
+  } else if (const auto* mesh = std::get_if<SurfaceMesh>(&shape.shape.geometry);
+             mesh != nullptr && mesh->bvh == nullptr) {
+    const auto hull = CalcConvexHull(mesh->mesh->vertices);
+    if (hull.ok()) mass = CalcMassProperties(ConvexMesh{std::make_shared<TriangleMesh>(*hull)});
+  } else {
+    mass = CalcMassProperties(shape.shape.geometry);
+  }
+  const RigidTransform& X = shape.shape.X_BS;
+  mass.center = X * mass.center;
+  mass.inertia = X.R * mass.inertia * X.R.transpose();
+  return mass;
+}
+
+// what is wrong with a tensor; empty when nothing is
+std::string FindFault(const RobotLink& link) {
+  const Vector3d moments = CalcMoments(link.inertia);
+  const double scale = std::max(std::abs(moments[0]), std::abs(moments[2]));
+  if (moments[0] < -kTriangleTolerance * scale) {
+    return absl::StrCat("inertia is not physical: its smallest principal moment is ", moments[0],
+                        " kg·m²; expected none below 0");
+  }
+  const double excess = moments[2] - moments[1] - moments[0];
+  if (excess > kTriangleTolerance * scale) {
+    return absl::StrCat("inertia is not physical: of its principal moments ", moments[0], ", ",
+                        moments[1], " and ", moments[2],
+                        " kg·m² the largest exceeds the sum of the others by ", excess,
+                        "; expected at most their sum");
+  }
+  if (link.mass == 0 && scale > 0) return "has inertia but no mass; expected both";
+  return "";
+}
+
+void CheckInertia(const RobotFileOptions& options, bool moves, const FilePlace& place,
+                  RobotLink* link, RobotLog* log) {
+  const std::string fault = FindFault(*link);
+  const bool missing = !link->has_inertia;
+  if (fault.empty() && !(missing && options.recompute_inertia)) return;
+  if (options.recompute_inertia) {
+    if (TakeInertiaFromShapes(options.default_density, link)) {
+      log->Warning(place, absl::StrCat(LinkName(*link), ": ", missing ? "has no inertia" : fault,
+                                       ". It is taken from the shapes: ", link->mass, " kg"));
+      return;
+    }
+    if (missing) return;
+    if (moves) {
+      log->Error(place, absl::StrCat(LinkName(*link), ": ", fault,
+                                     ". It cannot be taken from the shapes either: they enclose no "
+                                     "volume. Give a consistent tensor"));
+      return;
+    }
+  }
+  if (moves) {
+    log->Error(place, absl::StrCat(LinkName(*link), ": ", fault,
+                                   ". Give a consistent tensor, or set `recompute_inertia: true` "
+                                   "to take it from the collision shapes"));
+    return;
+  }
+  log->Warning(place, absl::StrCat(LinkName(*link), ": ", fault,
+                                   ". It does not matter where the link is fixed"));
+  link->inertia = Matrix3d::Zero();
+}
+
+// every joint must have something to move
+void CheckMovedMass(const RobotFileOptions& options, const std::vector<bool>& moving,
+                    RobotDraft* draft, RobotLog* log) {
+  const std::vector<RobotLink>& links = draft->robot.links;
+  const std::vector<RigidTransform> X_WB = CalcLinkPoses(links);
+  const std::vector<Lump> lumps = CalcSubtrees(links, X_WB);
+  const std::vector<double> inertias = CalcJointInertias(links);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const RobotLink& link = links[i];
+    const Joint& joint = link.joint;
+    if (!moving[i] || joint.type == JointType::kFixed) continue;
+    const std::string mend =
+        options.recompute_inertia
+            ? "Give it an <inertial> element: the shapes enclose no volume to take it from"
+            : "Give it an <inertial> element, or set `recompute_inertia: true` to take it from "
+              "the collision shapes";
+    const bool hangs_on_nothing = link.parent < 0 && joint.name.empty();
+    if (!(lumps[i].mass > 0)) {
+      if (hangs_on_nothing) {
+        log->Warning(draft->places[i], absl::StrCat(LinkName(link),
+                                                    " and what hangs on it have no mass: it can "
+                                                    "only stand on a FIXED base. ",
+                                                    mend));
+      } else {
+        log->Error(draft->places[i],
+                   absl::StrCat(LinkName(link), ": moves by joint \"", joint.name,
+                                "\" but has no mass, nor has anything that hangs on it; expected "
+                                "a mass above 0. ",
+                                mend));
+      }
+      continue;
+    }
+    const Matrix3d& I = lumps[i].inertia;
+    const Vector3d arm = lumps[i].center - (X_WB[i] * joint.X_BM).p;
+    const double scale = I.trace() + lumps[i].mass * arm.squaredNorm();
+    bool stuck = false;
+    if (joint.type == JointType::kRevolute || joint.type == JointType::kScrew) {
+      stuck = !(inertias[i] > kSlack * scale) || !(scale > 0);
+    } else if (joint.type == JointType::kFree || joint.type == JointType::kBall) {
+      Matrix3d about = I;
+      if (joint.type == JointType::kBall)
+        about += lumps[i].mass * (arm.squaredNorm() * Matrix3d::Identity() - arm * arm.transpose());
+      stuck = !(CalcMoments(about)[0] > kSlack * scale) && joint.rotor_inertia == 0;
+    }
+    if (!stuck) continue;
+    const std::string text = absl::StrCat(
+        LinkName(link), ": has mass but no inertia about ",
+        joint.type == JointType::kFree ? "some axis, as a point or a line has none"
+                                       : absl::StrCat("the axis of joint \"", joint.name, "\""),
+        "; expected a tensor with positive principal moments. ", mend);
+    if (hangs_on_nothing) {
+      log->Warning(draft->places[i], text + ", or fix the base");
+    } else {
+      log->Error(draft->places[i], text);
+    }
+  }
+}
+
+double CalcExtent(const Geometry& geometry) {
+  const AxisAlignedBox box = CalcBounds(geometry, RigidTransform());
+  return std::sqrt((box.upper - box.lower).squaredNorm());
+}
+
+bool IsMesh(const RobotShape& shape) {
+  return !shape.mesh_file.empty();
+}
+
+void WarnOfMillimetres(const RobotDraft& draft, RobotLog* log) {
+  const std::vector<RobotLink>& links = draft.robot.links;
+  // how large things are about each link: its primitives, and how far its joints are apart
+  std::vector<double> reach(links.size(), 0);
+  std::vector<double> extents;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    for (const auto* shapes : {&links[i].collisions, &links[i].visuals}) {
+      for (const RobotShape& shape : *shapes) {
+        if (std::holds_alternative<HalfSpace>(shape.shape.geometry)) continue;
+        const double extent = CalcExtent(shape.shape.geometry);
+        extents.push_back(extent);
+        if (!IsMesh(shape)) reach[i] = std::max(reach[i], extent);
+      }
+    }
+    if (links[i].parent < 0) continue;
+    const double apart = std::sqrt(links[i].joint.X_PF.p.squaredNorm());
+    reach[i] = std::max(reach[i], apart);
+    reach[links[i].parent] = std::max(reach[links[i].parent], apart);
+  }
+  if (extents.empty()) return;
+  std::sort(extents.begin(), extents.end());
+  const double median = extents[extents.size() / 2];
+
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const RobotLink& link = links[i];
+    double gyration = 0;
+    if (link.has_inertia && link.mass > 0)
+      gyration = std::sqrt(std::max(CalcMoments(link.inertia)[2], 0.0) / link.mass);
+    double near = reach[i];
+    if (link.parent >= 0) near = std::max(near, reach[link.parent]);
+    for (const auto* shapes : {&link.collisions, &link.visuals}) {
+      for (const RobotShape& shape : *shapes) {
+        if (!IsMesh(shape) || shape.piece > 0) continue;
+        const double extent =
+            CalcExtent(shape.surface.has_value() ? Geometry(*shape.surface) : shape.shape.geometry);
+        if (extent < kSuspectSize) continue;
+        std::string beside;
+        if (gyration > 0 && extent > kMillimetreRatio * gyration) {
+          beside =
+              absl::StrCat("the link's inertia is that of a body of about ", 3 * gyration, " m");
+        } else if (near > 0 && extent > kMillimetreRatio * near &&
+                   (extent > kHugeSize || extent > kNeighbourRatio * near)) {
+          beside = absl::StrCat("what is around it is about ", near, " m large");
+        } else if (extent > kNeighbourRatio * median) {
+          beside = absl::StrCat("the robot's other shapes are about ", median, " m large");
+        }
+        if (beside.empty()) continue;
+        log->Warning(draft.places[i],
+                     absl::StrCat(LinkName(link), ": mesh ", shape.mesh_file, " is ", extent,
+                                  " m across, while ", beside,
+                                  ". Is it in millimetres? Then scale it by 0.001"));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<RigidTransform> CalcLinkPoses(const std::vector<RobotLink>& links) {
+  std::vector<RigidTransform> X_WB(links.size());
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const RobotLink& link = links[i];
+    const Joint& joint = link.joint;
+    const double q = link.initial_position;
+    RigidTransform X_FM;
+    if (joint.type == JointType::kRevolute || joint.type == JointType::kScrew)
+      X_FM.R = RotationFromVector(q * joint.axis).toRotationMatrix();
+    if (joint.type == JointType::kPrismatic) X_FM.p = q * joint.axis;
+    if (joint.type == JointType::kScrew) X_FM.p = q / (2 * kPi) * joint.pitch * joint.axis;
+    X_WB[i] = joint.X_PF * X_FM * joint.X_BM.Inverse();
+    if (link.parent >= 0) X_WB[i] = X_WB[link.parent] * X_WB[i];
+  }
+  return X_WB;
+}
+
+std::vector<double> CalcJointInertias(const std::vector<RobotLink>& links) {
+  const std::vector<RigidTransform> X_WB = CalcLinkPoses(links);
+  const std::vector<Lump> lumps = CalcSubtrees(links, X_WB);
+  std::vector<double> inertias(links.size(), 0);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const Joint& joint = links[i].joint;
+    if (CountVelocities(joint.type) != 1) continue;
+    const RigidTransform X_WM = X_WB[i] * joint.X_BM;
+    // the axis is the same in F and M
+    const Vector3d axis = X_WM.R * joint.axis;
+    const Vector3d arm = lumps[i].center - X_WM.p;
+    const double about =
+        axis.dot(lumps[i].inertia * axis) + lumps[i].mass * axis.cross(arm).squaredNorm();
+    const double lead = joint.pitch / (2 * kPi);
+    double inertia = joint.type == JointType::kPrismatic ? lumps[i].mass : about;
+    if (joint.type == JointType::kScrew) inertia += lumps[i].mass * lead * lead;
+    inertias[i] = inertia + joint.rotor_inertia * joint.gear_ratio * joint.gear_ratio;
+  }
+  return inertias;
+}
+
+std::vector<bool> FindMovingLinks(const std::vector<RobotLink>& links, bool fixed_base) {
+  std::vector<bool> moving(links.size());
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const RobotLink& link = links[i];
+    const bool decided_fixed = fixed_base && link.parent < 0 && link.joint.name.empty();
+    moving[i] = (link.joint.type != JointType::kFixed && !decided_fixed) ||
+                (link.parent >= 0 && moving[link.parent]);
+  }
+  return moving;
+}
+
+bool TakeInertiaFromShapes(double density, RobotLink* link) {
+  Lump whole;
+  for (const RobotShape& shape : link->collisions.empty() ? link->visuals : link->collisions) {
+    // the pieces of a mesh overlap; its surface, on the first, stands for all
+    if (shape.piece > 0) continue;
+    const MassProperties mass = CalcShapeMass(shape);
+    if (mass.volume > 0) whole.Add({mass.volume, mass.center, mass.inertia});
+  }
+  if (!(whole.mass > 0)) return false;
+  const bool given = link->has_inertia && link->mass > 0;
+  if (!given) link->mass = density * whole.mass;
+  link->p_BoBcm = whole.center;
+  link->inertia = link->mass / whole.mass * whole.inertia;
+  return true;
+}
+
+void CheckLinks(const RobotFileOptions& options, RobotDraft* draft, RobotLog* log) {
+  std::vector<RobotLink>& links = draft->robot.links;
+  const std::vector<bool> moving = FindMovingLinks(links, options.fixed_base);
+  const int errors = log->errors();
+  for (std::size_t i = 0; i < links.size(); ++i)
+    CheckInertia(options, moving[i], draft->places[i], &links[i], log);
+  if (log->errors() == errors) CheckMovedMass(options, moving, draft, log);
+  WarnOfMillimetres(*draft, log);
+}
+
+}  // namespace pliant::physics

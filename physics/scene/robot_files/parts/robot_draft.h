@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "physics/scene/robot_files/parts/robot_log.h"
+#include "physics/scene/robot_files/robot_description.h"
+
+namespace pliant::physics {
+
+// A joint between two links of a draft, as URDF and SDF list them.
+struct JointDraft {
+  FilePlace place;
+  int parent = -1;  // −1: the world
+  int child = -1;
+  Joint joint;
+};
+
+// A robot on its way from a file: what is said in RobotDescription, with links in any order, and where they stand.
+struct RobotDraft {
+  RobotDescription robot;
+  std::vector<FilePlace> places;  // of the links
+  std::vector<JointDraft> joints;
+  std::vector<bool> fixed;  // links that the file fixes on the world
+};
+
+// Links that cannot move: fixed on the world by the file, by fixed joints, or through a base that will be fixed.
+std::vector<bool> FindFixedLinks(const RobotDraft& draft, bool fixed_base);
+
+inline constexpr int kMostLinks = 100'000;
+
+// Hangs the links on each other by the draft's joints and sorts them, parents first, each link's descendants right after it
+// in the order of the file; all that names links by number is renumbered. Links without a joint become roots: fixed, or free
+// with an unnamed joint at the pose in `X_WB`.
+//
+// errors  a link with two parents; a cycle; `one_root` and several; more than kMostLinks
+bool BuildLinkTree(const std::vector<RigidTransform>& X_WB, bool one_root, RobotDraft* draft,
+                   RobotLog* log);
+
+}  // namespace pliant::physics

@@ -1,0 +1,176 @@
+#include "physics/scene/robot_files/parts/robot_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+#include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/robot_files/parts/xml_tree.h"
+#include "xxhash.h"
+
+namespace pliant::physics {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMostPackageXmlBytes = 1 << 20;
+
+bool IsInside(const fs::path& path, const fs::path& folder) {
+  auto part = path.begin();
+  for (const fs::path& outer : folder) {
+    if (outer.empty()) continue;  // a trailing slash
+    if (part == path.end() || *part != outer) return false;
+    ++part;
+  }
+  return true;
+}
+
+bool Exists(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error) && !error;
+}
+
+}  // namespace
+
+RobotFiles::RobotFiles(const RobotFileOptions& options, std::string robot_path)
+    : options_(options), folder_(FolderOf(robot_path)) {
+  if (options_.jail.empty()) return;
+  std::error_code error;
+  jail_ = fs::weakly_canonical(fs::absolute(options_.jail, error), error).string();
+  if (error || jail_.empty()) jail_ = "/nowhere";
+}
+
+std::string RobotFiles::FolderOf(const std::string& path) {
+  const std::string folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+bool RobotFiles::IsAllowed(const std::string& path) const {
+  if (jail_.empty()) return true;
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  // where it truly lies, whatever links and dots its name holds
+  const fs::path canonical = error ? fs::path() : fs::weakly_canonical(absolute, error);
+  return !error && IsInside(canonical, jail_);
+}
+
+bool RobotFiles::IsPackage(const std::string& folder, const std::string& name) const {
+  const fs::path path = fs::path(folder).lexically_normal();
+  if ((path.has_filename() ? path.filename() : path.parent_path().filename()) == name) return true;
+  const auto known = package_names_.find(folder);
+  if (known != package_names_.end()) return known->second == name;
+  std::string& found = package_names_[folder];
+  for (const char* manifest : {"package.xml", "model.config"}) {
+    const std::string file = (path / manifest).string();
+    if (!Exists(file)) continue;
+    const auto bytes = ReadMeshFileBytes(file, kMostPackageXmlBytes);
+    if (!bytes.ok()) continue;
+    RobotLog unheard;
+    const auto root = ReadXml(*bytes, std::make_shared<const std::string>(file), &unheard);
+    const XmlElement* element = root.has_value() ? root->Child("name") : nullptr;
+    if (element != nullptr) found = element->text;
+  }
+  return found == name;
+}
+
+std::vector<std::string> RobotFiles::FindPackage(const std::string& name, const std::string& folder,
+                                                 std::vector<std::string>* looked_in) const {
+  std::vector<std::string> found;
+  const auto try_folder = [&](const fs::path& candidate) {
+    // what lies outside the jail is not even looked at
+    if (!IsAllowed(candidate.string())) return;
+    looked_in->push_back(candidate.string());
+    if (Exists(candidate / name)) found.push_back((candidate / name).string());
+    if (IsPackage(candidate.string(), name)) found.push_back(candidate.string());
+  };
+  for (const std::string& path : options_.package_paths) try_folder(path);
+  std::error_code error;
+  fs::path at = fs::absolute(folder, error).lexically_normal();
+  if (error) return found;
+  if (!at.has_filename()) at = at.parent_path();
+  while (true) {
+    try_folder(at);
+    if (!at.has_parent_path() || at.parent_path() == at) break;
+    at = at.parent_path();
+  }
+  return found;
+}
+
+absl::StatusOr<std::string> RobotFiles::Find(const std::string& uri,
+                                             const std::string& folder) const {
+  if (!options_.allow_files) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("\"", uri, "\" names a file, and none may be read here"));
+  }
+  std::string path = uri;
+  std::replace(path.begin(), path.end(), '\\', '/');
+  const std::size_t colon = path.find("://");
+  const std::string scheme = colon == std::string::npos ? "" : path.substr(0, colon);
+  std::vector<std::string> candidates;
+  std::vector<std::string> looked_in;
+  if (scheme == "package" || scheme == "model") {
+    const std::string rest = path.substr(colon + 3);
+    const std::size_t slash = rest.find('/');
+    const std::string name = rest.substr(0, slash);
+    const std::string inside = slash == std::string::npos ? "" : rest.substr(slash + 1);
+    if (name.empty() || name == "." || name == "..")
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", uri, "\" names no package; expected ", scheme, "://NAME/FILE"));
+    for (const std::string& place : FindPackage(name, folder, &looked_in)) {
+      const std::string candidate = (fs::path(place) / inside).lexically_normal().string();
+      if (std::find(candidates.begin(), candidates.end(), candidate) == candidates.end())
+        candidates.push_back(candidate);
+    }
+    if (candidates.empty()) {
+      return absl::NotFoundError(absl::StrCat(
+          "\"", uri, "\": no package \"", name, "\" was found in ",
+          looked_in.empty() ? std::string("any folder that may be read")
+                            : absl::StrJoin(looked_in, ", "),
+          ". Give its parent folder in `package_paths`, or put the robot's file into the package"));
+    }
+  } else if (scheme == "file") {
+    candidates.push_back(path.substr(colon + 3));
+  } else if (!scheme.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", uri, "\": ", scheme,
+                     ":// is not read; expected package://, model://, file:// or a path"));
+  } else {
+    candidates.push_back(fs::path(path).is_absolute() ? path : (fs::path(folder) / path).string());
+  }
+  bool outside = false;
+  for (const std::string& candidate : candidates) {
+    if (!IsAllowed(candidate)) {
+      outside = true;
+      continue;
+    }
+    if (Exists(candidate)) return fs::path(candidate).lexically_normal().string();
+  }
+  if (outside) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "\"", uri, "\" leaves the folder that may be read; expected a file within it"));
+  }
+  return absl::NotFoundError(
+      absl::StrCat("\"", uri, "\": no such file; looked for ", absl::StrJoin(candidates, ", ")));
+}
+
+absl::StatusOr<std::string> RobotFiles::Read(const std::string& path, std::int64_t most_bytes,
+                                             const std::string& kind) {
+  if (!options_.allow_files || !IsAllowed(path))
+    return absl::PermissionDeniedError(absl::StrCat(path, " may not be read"));
+  absl::StatusOr<std::string> bytes = ReadMeshFileBytes(path, most_bytes, kind);
+  if (bytes.ok()) AddHash(*bytes);
+  return bytes;
+}
+
+void RobotFiles::AddHash(std::string_view bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  absl::StrAppend(&hashes_, hash.high64, ",", hash.low64, ";");
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "physics/scene/robot_files/parts/robot_log.h"
+
+namespace pliant::physics {
+
+// Finds and reads the files that a robot file names, within the jail, and keeps a hash of all that was read.
+class RobotFiles {
+ public:
+  RobotFiles(const RobotFileOptions& options, std::string robot_path);
+
+  // The file that `uri` means in a file of `folder`: package://NAME/…, model://NAME/…, file:///… or a path. Packages are
+  // folders of that name, or with that name in their package.xml, among the parents of `folder`, beside them, and in
+  // `package_paths`.
+  //
+  // errors  NOT_FOUND: no such file, with where it was looked for; PERMISSION_DENIED: outside the jail; INVALID_ARGUMENT
+  absl::StatusOr<std::string> Find(const std::string& uri, const std::string& folder) const;
+
+  // As ReadMeshFileBytes.
+  absl::StatusOr<std::string> Read(const std::string& path, std::int64_t most_bytes,
+                                   const std::string& kind = "mesh");
+
+  // The folder of the robot file, and of any file.
+  const std::string& folder() const { return folder_; }
+  static std::string FolderOf(const std::string& path);
+
+  const std::string& hashes() const { return hashes_; }
+  void AddHash(std::string_view bytes);
+
+ private:
+  std::vector<std::string> FindPackage(const std::string& name, const std::string& folder,
+                                       std::vector<std::string>* looked_in) const;
+  bool IsPackage(const std::string& folder, const std::string& name) const;
+  bool IsAllowed(const std::string& path) const;
+
+  RobotFileOptions options_;
+  std::string folder_;
+  std::string jail_;  // canonical; empty when there is none
+  std::string hashes_;
+  mutable std::map<std::string, std::string>
+      package_names_;  // of folders, as their package.xml say
+};
+
+}  // namespace pliant::physics

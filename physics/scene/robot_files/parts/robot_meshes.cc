@@ -1,0 +1,285 @@
+#include "physics/scene/robot_files/parts/robot_meshes.h"
+
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+#include "physics/geometry/convex_decomposition.h"
+#include "physics/geometry/convex_hull.h"
+#include "physics/geometry/meshing/mesh_checks.h"
+#include "physics/geometry/triangle_bvh.h"
+#include "physics/scene/mesh_files/surface_mesh_files.h"
+#include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/mesh_files/volume_mesh_formats.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+constexpr double kConcave = 0.1;  // a hull so much larger than its mesh is no stand-in
+constexpr int kMostTrianglesToCut = 200'000;
+constexpr double kFarthestVertex = 1e6;  // [m]
+
+// glTF has y up
+bool HasYUp(std::string_view bytes) {
+  return GuessFileKind(bytes) == "a glTF surface";
+}
+
+std::shared_ptr<const TriangleMesh> Scale(const TriangleMesh& mesh, const Vector3d& scale) {
+  auto scaled = std::make_shared<TriangleMesh>(mesh);
+  for (Vector3d& p : scaled->vertices) p = p.cwiseProduct(scale) + Vector3d::Zero();
+  // a mirror image is inside out
+  if (scale.prod() < 0) {
+    for (auto& t : scaled->triangles) std::swap(t[1], t[2]);
+  }
+  return scaled;
+}
+
+bool IsTooFar(const TriangleMesh& mesh) {
+  for (const Vector3d& p : mesh.vertices) {
+    if (!(p.cwiseAbs().maxCoeff() <= kFarthestVertex)) return true;
+  }
+  return false;
+}
+
+// "+48 %"
+std::string Percent(double fraction) {
+  return absl::StrCat(std::round(100 * fraction), " %");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> RobotMeshes::Find(const MeshRequest& request) const {
+  if (request.uri.empty())
+    return absl::InvalidArgumentError("names no file; expected a path, or package://NAME/PATH");
+  return files_->Find(request.uri, request.folder);
+}
+
+absl::StatusOr<std::shared_ptr<const TriangleMesh>> RobotMeshes::ReadSurface(
+    const std::string& path) {
+  const auto known = surfaces_.find(path);
+  if (known != surfaces_.end()) return known->second;
+  const auto read = [&]() -> absl::StatusOr<std::shared_ptr<const TriangleMesh>> {
+    const absl::StatusOr<std::string> bytes = files_->Read(path, kMaxMeshFileBytes);
+    if (!bytes.ok()) return bytes.status();
+    if (IsLegacyVtk(*bytes) || IsGmsh(*bytes)) {
+      const absl::StatusOr<VolumeMeshFile> file = ReadVolumeMesh(*bytes, path);
+      if (!file.ok()) return file.status();
+      const TetrahedralMesh mesh = RepairMesh(file->mesh).mesh;
+      for (const MeshDefect& defect : FindDefects(mesh)) {
+        if (!defect.harmless())
+          return absl::InvalidArgumentError(absl::StrCat(path, ": has ", Describe(defect)));
+      }
+      auto surface = std::make_shared<TriangleMesh>();
+      const BoundarySurface boundary = ExtractBoundary(mesh);
+      std::vector<int> number(mesh.vertices.size(), -1);
+      for (const int v : boundary.vertices) {
+        number[v] = static_cast<int>(surface->vertices.size());
+        surface->vertices.push_back(mesh.vertices[v]);
+      }
+      for (const auto& t : boundary.triangles)
+        surface->triangles.push_back({number[t[0]], number[t[1]], number[t[2]]});
+      return surface;
+    }
+    const CompanionFiles companions = [&](const std::string& name) -> absl::StatusOr<std::string> {
+      if (std::filesystem::path(name).is_absolute())
+        return absl::PermissionDeniedError(
+            absl::StrCat(path, ": names ", name, "; expected a path relative to its own folder"));
+      const absl::StatusOr<std::string> found = files_->Find(name, RobotFiles::FolderOf(path));
+      if (!found.ok()) return found.status();
+      return files_->Read(*found, kMaxMeshFileBytes);
+    };
+    absl::StatusOr<SurfaceMeshFile> file = ReadOpenSurfaceMesh(*bytes, path, companions);
+    if (!file.ok()) return file.status();
+    if (HasYUp(*bytes)) {
+      for (Vector3d& p : file->mesh.vertices) p = Vector3d(p.x(), -p.z(), p.y());
+    }
+    return std::make_shared<const TriangleMesh>(std::move(file->mesh));
+  };
+  return surfaces_.emplace(path, read()).first->second;
+}
+
+std::vector<RobotShape> RobotMeshes::MakeCollisions(const MeshRequest& request,
+                                                    const RobotShape& shape, bool fixed) {
+  const absl::StatusOr<std::string> path = Find(request);
+  if (!path.ok()) {
+    log_->Error(request.place, absl::StrCat(request.what, ": ", path.status().message()));
+    return {};
+  }
+  const Scaled scaled{*path, request.scale.x(), request.scale.y(), request.scale.z()};
+  auto [entry, fresh] = collisions_.emplace(
+      std::tuple(scaled, request.use, request.max_pieces, fixed), std::vector<RobotShape>());
+  if (fresh) {
+    const auto mesh = ReadSurface(*path);
+    if (!mesh.ok()) {
+      log_->Error(request.place, absl::StrCat(request.what, ": ", mesh.status().message()));
+      return {};
+    }
+    entry->second = MakePieces(*Scale(**mesh, request.scale), *path, request, RobotShape(), fixed);
+  }
+  std::vector<RobotShape> shapes = entry->second;
+  for (RobotShape& piece : shapes) {
+    const Geometry geometry = piece.shape.geometry;
+    RobotShape own = shape;
+    own.piece = piece.piece;
+    if (own.piece > 0) absl::StrAppend(&own.name, "_piece", own.piece);
+    own.surface = piece.surface;
+    own.shape.geometry = geometry;
+    own.mesh_file = *path;
+    piece = std::move(own);
+  }
+  return shapes;
+}
+
+std::vector<RobotShape> RobotMeshes::MakeCollisions(const TriangleMesh& mesh,
+                                                    const MeshRequest& request,
+                                                    const RobotShape& shape, bool fixed) {
+  return MakePieces(*Scale(mesh, request.scale), request.what, request, shape, fixed);
+}
+
+std::vector<RobotShape> RobotMeshes::MakePieces(const TriangleMesh& mesh, const std::string& name,
+                                                const MeshRequest& request, const RobotShape& shape,
+                                                bool fixed) {
+  if (IsTooFar(mesh)) {
+    log_->Error(request.place,
+                absl::StrCat(request.what, ": ", name, " reaches further than ", kFarthestVertex,
+                             " m. Give a `scale` that makes it metres"));
+    return {};
+  }
+  const auto with = [&](Geometry geometry) {
+    RobotShape made = shape;
+    made.shape.geometry = std::move(geometry);
+    return made;
+  };
+
+  std::optional<SurfaceMesh> surface;
+  std::string open;
+  if (!mesh.triangles.empty()) {
+    absl::StatusOr<SurfaceMeshFile> closed = CloseSurfaceMesh({mesh, {}}, name);
+    if (closed.ok()) {
+      SurfaceMesh made;
+      made.mesh = std::make_shared<const TriangleMesh>(std::move(closed->mesh));
+      made.bvh = std::make_shared<const TriangleBvh>(*made.mesh);
+      surface = std::move(made);
+      for (const std::string& warning : closed->warnings) log_->WarnOnce(request.place, warning);
+    } else {
+      open = std::string(closed.status().message());
+      // what to do is said below
+      open = open.substr(0, open.find(". Close it"));
+    }
+  }
+  if (fixed && surface.has_value() && request.use != MeshUse::kHull) return {with(*surface)};
+
+  absl::StatusOr<TriangleMesh> hull = CalcConvexHull(mesh.vertices);
+  if (!hull.ok()) {
+    log_->Error(request.place, absl::StrCat(request.what, ": ", name, " encloses no volume (",
+                                            hull.status().message(),
+                                            "). Give a solid, or a primitive such as a "
+                                            "thin box"));
+    return {};
+  }
+  if (!surface.has_value() && !mesh.triangles.empty() && request.use != MeshUse::kHull) {
+    log_->WarnOnce(request.place,
+                   absl::StrCat(request.what, ": ", open,
+                                ". Its convex hull is taken; close it to have its true shape"));
+  }
+  const ConvexMesh convex{std::make_shared<const TriangleMesh>(*std::move(hull))};
+  if (surface.has_value() && request.use != MeshUse::kHull) {
+    const double volume = CalcMassProperties(*surface).volume;
+    const double hull_volume = CalcMassProperties(convex).volume;
+    if (request.use == MeshUse::kDecomposition || hull_volume > (1 + kConcave) * volume) {
+      std::vector<RobotShape> pieces = Decompose(*surface, hull_volume, request, shape);
+      if (!pieces.empty()) return pieces;
+    }
+  }
+  std::vector<RobotShape> shapes = {with(convex)};
+  shapes[0].surface = std::move(surface);
+  return shapes;
+}
+
+std::vector<RobotShape> RobotMeshes::Decompose(const SurfaceMesh& surface, double hull_volume,
+                                               const MeshRequest& request,
+                                               const RobotShape& shape) {
+  const double volume = CalcMassProperties(surface).volume;
+  const std::string larger = Percent(hull_volume / volume - 1);
+  if (surface.mesh->triangles.size() > kMostTrianglesToCut) {
+    log_->WarnOnce(
+        request.place,
+        absl::StrCat(request.what, ": is concave, and with ", surface.mesh->triangles.size(),
+                     " triangles too fine to cut into convex pieces; its hull, which is ", larger,
+                     " larger, is taken. Give a coarser mesh, or primitives"));
+    return {};
+  }
+  const auto parts = DecomposeConvex(*surface.mesh, {.max_pieces = request.max_pieces});
+  if (!parts.ok()) return {};
+  std::vector<RobotShape> shapes;
+  for (const TriangleMesh& piece : parts->pieces) {
+    RobotShape made = shape;
+    made.piece = static_cast<int>(shapes.size());
+    made.shape.geometry = ConvexMesh{std::make_shared<const TriangleMesh>(piece)};
+    if (made.piece == 0) made.surface = surface;
+    shapes.push_back(std::move(made));
+  }
+  if (shapes.size() > 1) {
+    log_->WarnOnce(request.place,
+                   absl::StrCat(request.what, ": is concave, its hull would be ", larger,
+                                " larger: cut into ", shapes.size(), " convex pieces, ",
+                                Percent(std::max(parts->excess, 0.0)), " larger together"));
+  }
+  return shapes;
+}
+
+std::optional<RobotShape> RobotMeshes::MakeVisual(const MeshRequest& request,
+                                                  const RobotShape& shape) {
+  const auto leave_out = [&](absl::string_view why) {
+    log_->WarnOnce(request.place,
+                   absl::StrCat(request.what, ": ", std::string(why), ". It will not be shown"));
+    return std::nullopt;
+  };
+  const absl::StatusOr<std::string> path = Find(request);
+  if (!path.ok()) return leave_out(path.status().message());
+  std::shared_ptr<const TriangleMesh>& scaled =
+      visuals_[{*path, request.scale.x(), request.scale.y(), request.scale.z()}];
+  if (scaled == nullptr) {
+    const auto mesh = ReadSurface(*path);
+    if (!mesh.ok()) return leave_out(mesh.status().message());
+    scaled = Scale(**mesh, request.scale);
+  }
+  RobotShape made = shape;
+  made.shape.geometry = SurfaceMesh{scaled, nullptr};
+  made.mesh_file = *path;
+  return made;
+}
+
+RobotMeshes::Volume RobotMeshes::ReadVolume(const MeshRequest& request) {
+  const auto refuse = [&](absl::string_view why) {
+    log_->Error(request.place, absl::StrCat(request.what, ": ", std::string(why)));
+    return Volume();
+  };
+  const absl::StatusOr<std::string> path = Find(request);
+  if (!path.ok()) return refuse(path.status().message());
+  Volume& volume = volumes_[{*path, request.scale.x(), request.scale.y(), request.scale.z()}];
+  if (volume.mesh != nullptr) return volume;
+  const absl::StatusOr<std::string> bytes = files_->Read(*path, kMaxMeshFileBytes);
+  if (!bytes.ok()) return refuse(bytes.status().message());
+  absl::StatusOr<VolumeMeshFile> file = ReadVolumeMesh(*bytes, *path);
+  if (!file.ok()) return refuse(file.status().message());
+  for (Vector3d& p : file->mesh.vertices) p = p.cwiseProduct(request.scale);
+  MeshRepair repair = RepairMesh(file->mesh);
+  for (const MeshDefect& defect : FindDefects(repair.mesh)) {
+    if (!defect.harmless()) return refuse(absl::StrCat(*path, ": has ", Describe(defect)));
+  }
+  if (repair.mesh.tetrahedra.empty()) return refuse(absl::StrCat(*path, ": has no tetrahedra"));
+  if (repair.changed()) log_->WarnOnce(request.place, absl::StrCat(*path, ": ", Describe(repair)));
+  volume.mesh = std::make_shared<const TetrahedralMesh>(std::move(repair.mesh));
+  volume.path = *path;
+  volume.vertices = std::move(repair.vertices);
+  return volume;
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include <Eigen/Core>
+
+#include "physics/scene/robot_files/parts/robot_files.h"
+#include "physics/scene/robot_files/parts/robot_log.h"
+#include "physics/scene/robot_files/robot_description.h"
+
+namespace pliant::physics {
+
+// What a collision mesh on a link that moves becomes.
+enum class MeshUse {
+  kAutomatic,      // its hull, or pieces when the hull is more than 10 % too large
+  kHull,           // its hull, as the file asks for
+  kDecomposition,  // pieces, as the file asks for
+};
+
+// A mesh that a robot file names.
+struct MeshRequest {
+  std::string uri;
+  std::string folder;  // that relative paths begin in
+  Eigen::Vector3d scale = Eigen::Vector3d::Ones();
+  MeshUse use = MeshUse::kAutomatic;
+  int max_pieces = 32;
+  FilePlace place;
+  std::string what;  // for messages: `link "wrist": collision mesh`
+};
+
+// Reads the meshes of a robot, each file once.
+class RobotMeshes {
+ public:
+  RobotMeshes(RobotFiles* files, RobotLog* log) : files_(files), log_(log) {}
+
+  // The shapes of a collision mesh, `shape` repeated with the geometry filled in; as a SurfaceMesh when the link is fixed on
+  // the world and the mesh closed. Empty, with errors, when there is no such file or no volume can be had of it.
+  std::vector<RobotShape> MakeCollisions(const MeshRequest& request, const RobotShape& shape,
+                                         bool fixed);
+
+  // A visual mesh; nothing, with a warning, when it cannot be read.
+  std::optional<RobotShape> MakeVisual(const MeshRequest& request, const RobotShape& shape);
+
+  // From vertices and triangles that stand in the robot file; no triangles: the hull of the vertices.
+  std::vector<RobotShape> MakeCollisions(const TriangleMesh& mesh, const MeshRequest& request,
+                                         const RobotShape& shape, bool fixed);
+
+  // A volume mesh, scaled; without `mesh`, with errors, when it cannot be read or has defects. Mended where that is possible:
+  // `vertices` are the numbers in the file of those that were kept.
+  struct Volume {
+    std::shared_ptr<const TetrahedralMesh> mesh;
+    std::string path;
+    std::vector<int> vertices;
+  };
+  Volume ReadVolume(const MeshRequest& request);
+
+ private:
+  using Scaled = std::tuple<std::string, double, double, double>;  // a path and a scale
+
+  absl::StatusOr<std::string> Find(const MeshRequest& request) const;
+  absl::StatusOr<std::shared_ptr<const TriangleMesh>> ReadSurface(const std::string& path);
+  std::vector<RobotShape> MakePieces(const TriangleMesh& mesh, const std::string& name,
+                                     const MeshRequest& request, const RobotShape& shape,
+                                     bool fixed);
+  std::vector<RobotShape> Decompose(const SurfaceMesh& surface, double hull_volume,
+                                    const MeshRequest& request, const RobotShape& shape);
+
+  RobotFiles* files_;
+  RobotLog* log_;
+  std::map<std::string, absl::StatusOr<std::shared_ptr<const TriangleMesh>>> surfaces_;
+  std::map<Scaled, std::shared_ptr<const TriangleMesh>> visuals_;
+  std::map<std::tuple<Scaled, MeshUse, int, bool>, std::vector<RobotShape>> collisions_;
+  std::map<Scaled, Volume> volumes_;
+};
+
+}  // namespace pliant::physics

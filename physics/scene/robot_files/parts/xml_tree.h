@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "physics/scene/robot_files/parts/robot_log.h"
+
+namespace pliant::physics {
+
+struct XmlAttribute {
+  std::string name;
+  std::string value;
+};
+
+// An element of an XML file, free of the library that read it: robot formats splice, repeat and move elements. Names keep
+// their prefix, declared or not: "drake:mimic".
+struct XmlElement {
+  std::string name;
+  std::vector<XmlAttribute> attributes;
+  std::string text;  // all of it between children, trimmed
+  FilePlace place;
+  std::vector<XmlElement> children;
+
+  // Null when there is none.
+  const std::string* Find(std::string_view attribute) const;
+  std::string Get(std::string_view attribute) const;  // empty when there is none
+  const XmlElement* Child(std::string_view child) const;
+
+  // "<link> "wrist"", for messages.
+  std::string Label() const;
+};
+
+inline constexpr int kDeepestNesting = 256;
+inline constexpr std::size_t kLargestXml = std::size_t{64} << 20;  // [bytes]
+
+// The root of an XML text.
+//
+// errors, in `log`: malformed; a DOCTYPE or ENTITY, which are not expanded; nested beyond kDeepestNesting; larger than
+// kLargestXml. Then nothing is returned.
+std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const std::string> file,
+                                  RobotLog* log);
+
+// Elements below and including this one.
+std::size_t CountElements(const XmlElement& element);
+
+}  // namespace pliant::physics

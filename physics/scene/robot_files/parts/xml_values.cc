@@ -1,0 +1,229 @@
+#include "physics/scene/robot_files/parts/xml_values.h"
+
+#include <cmath>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include <Eigen/Geometry>
+
+namespace pliant::physics {
+namespace {
+
+constexpr double kFarthest = 1e6;  // [m]
+constexpr double kWidestAngle = 1e5;
+constexpr double kUnitTolerance = 1e-3;  // files round to a few digits
+constexpr std::size_t kLongestQuote = 60;
+
+bool IsSpace(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+}
+
+std::string QuotedText(std::string_view text) {
+  if (text.size() <= kLongestQuote) return absl::StrCat("\"", std::string(text), "\"");
+  return absl::StrCat("\"", std::string(text.substr(0, kLongestQuote)), "…\"");
+}
+
+bool IsIn(double x, Range range) {
+  switch (range) {
+    case Range::kAny:
+      return std::isfinite(x);
+    case Range::kPositive:
+      return std::isfinite(x) && x > 0;
+    case Range::kNotNegative:
+      return std::isfinite(x) && x >= 0;
+    case Range::kLength:
+      return std::abs(x) <= kFarthest;
+    case Range::kSize:
+      return x > 0 && x <= kFarthest;
+    case Range::kAngle:
+      return std::abs(x) <= kWidestAngle;
+    case Range::kInfinite:
+      return !std::isnan(x);
+  }
+  return false;
+}
+
+const char* Describe(Range range) {
+  switch (range) {
+    case Range::kAny:
+      return "a finite number";
+    case Range::kPositive:
+      return "a finite number above 0";
+    case Range::kNotNegative:
+      return "a finite number of at least 0";
+    case Range::kLength:
+      return "metres, at most 1e6 either way";
+    case Range::kSize:
+      return "metres, above 0 and at most 1e6";
+    case Range::kAngle:
+      return "an angle of at most 1e5 either way";
+    case Range::kInfinite:
+      return "a number";
+  }
+  return "a number";
+}
+
+std::vector<std::string_view> SplitWords(std::string_view text) {
+  std::vector<std::string_view> words;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    while (at < text.size() && IsSpace(text[at])) ++at;
+    const std::size_t begin = at;
+    while (at < text.size() && !IsSpace(text[at])) ++at;
+    if (at > begin) words.push_back(text.substr(begin, at - begin));
+  }
+  return words;
+}
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
+  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+std::string XmlValue::Name() const {
+  if (attribute.empty()) return absl::StrCat("<", owner->name, ">");
+  return absl::StrCat(owner->Label(), " ", std::string(attribute));
+}
+
+XmlValue AttributeOf(const XmlElement& element, std::string_view attribute) {
+  return {element.Find(attribute), &element, attribute};
+}
+
+XmlValue TextOfChild(const XmlElement& element, std::string_view child) {
+  const XmlElement* found = element.Child(child);
+  return found == nullptr ? XmlValue() : XmlValue{&found->text, found, {}};
+}
+
+XmlValue AttributeOfChild(const XmlElement& element, std::string_view child,
+                          std::string_view attribute) {
+  const XmlElement* found = element.Child(child);
+  return found == nullptr ? XmlValue() : AttributeOf(*found, attribute);
+}
+
+XmlValue TextOf(const XmlElement& element) {
+  return {&element.text, &element, {}};
+}
+
+std::optional<double> ParseNumber(std::string_view text) {
+  double x;
+  if (!absl::SimpleAtod(absl::string_view(text.data(), text.size()), &x)) return std::nullopt;
+  return x;
+}
+
+bool ReadNumbers(const XmlValue& value, std::size_t least, std::size_t most,
+                 std::vector<double>* out, RobotLog* log, Range range) {
+  if (value.text == nullptr) return false;
+  const std::vector<std::string_view> words = SplitWords(*value.text);
+  const auto refuse = [&](const std::string& what, const std::string& expected) {
+    log->Error(value.owner->place, absl::StrCat(value.Name(), ": ", what, "; expected ", expected));
+    return false;
+  };
+  const std::string count = least == most ? absl::StrCat(least) : absl::StrCat(least, " to ", most);
+  const std::string expected =
+      most == 1 ? Describe(range) : absl::StrCat(count, " numbers, each ", Describe(range));
+  if (words.size() < least || words.size() > most) {
+    return refuse(words.empty() ? "is empty"
+                                : absl::StrCat(QuotedText(*value.text), " has ", words.size(),
+                                               words.size() == 1 ? " number" : " numbers"),
+                  expected);
+  }
+  std::vector<double> numbers;
+  numbers.reserve(words.size());
+  for (std::string_view word : words) {
+    std::optional<double> x = ParseNumber(word);
+    if (!x.has_value() && (word.ends_with('"') || word.ends_with('\''))) {
+      // a slip that other readers do not see
+      x = ParseNumber(word.substr(0, word.size() - 1));
+      if (x.has_value()) {
+        log->WarnOnce(value.owner->place,
+                      absl::StrCat(value.Name(), ": the quotation mark after a number is ignored"));
+      }
+    }
+    if (!x.has_value()) return refuse(QuotedText(word) + " is not a number", expected);
+    if (!IsIn(*x, range)) return refuse(QuotedText(word) + " is not allowed", expected);
+    numbers.push_back(*x + 0.0);  // −0 becomes 0
+  }
+  *out = std::move(numbers);
+  return true;
+}
+
+bool ReadNumber(const XmlValue& value, double* out, RobotLog* log, Range range) {
+  std::vector<double> numbers;
+  if (!ReadNumbers(value, 1, 1, &numbers, log, range)) return false;
+  *out = numbers[0];
+  return true;
+}
+
+bool ReadVector(const XmlValue& value, Eigen::Vector3d* out, RobotLog* log, Range range) {
+  std::vector<double> numbers;
+  if (!ReadNumbers(value, 3, 3, &numbers, log, range)) return false;
+  *out = {numbers[0], numbers[1], numbers[2]};
+  return true;
+}
+
+bool ReadInteger(const XmlValue& value, int* out, RobotLog* log, int least, int most) {
+  if (value.text == nullptr) return false;
+  const std::string_view text = Trim(*value.text);
+  int number = 0;
+  if (absl::SimpleAtoi(absl::string_view(text.data(), text.size()), &number) && number >= least &&
+      number <= most) {
+    *out = number;
+    return true;
+  }
+  log->Error(value.owner->place,
+             absl::StrCat(value.Name(), ": ", QuotedText(text),
+                          " is not allowed; expected a whole number from ", least, " to ", most));
+  return false;
+}
+
+bool ReadBool(const XmlValue& value, bool* out, RobotLog* log) {
+  if (value.text == nullptr) return false;
+  const std::string_view text = Trim(*value.text);
+  const bool yes = text == "true" || text == "1" || text == "True" || text == "TRUE";
+  const bool no = text == "false" || text == "0" || text == "False" || text == "FALSE";
+  if (yes || no) {
+    *out = yes;
+    return true;
+  }
+  log->Error(value.owner->place, absl::StrCat(value.Name(), ": ", QuotedText(text),
+                                              " is not allowed; expected true or false"));
+  return false;
+}
+
+bool ReadAxis(const XmlValue& value, Eigen::Vector3d* out, RobotLog* log, AxisLength expected) {
+  Eigen::Vector3d axis;
+  if (!ReadVector(value, &axis, log)) return false;
+  const double scale = axis.cwiseAbs().maxCoeff();
+  if (!(scale > 0)) {
+    log->Error(value.owner->place,
+               absl::StrCat(value.Name(), ": the axis is zero; expected a direction, e.g. 0 0 1"));
+    return false;
+  }
+  // scaled first: squares of tiny or huge numbers are no numbers
+  axis /= scale;
+  const double length = std::sqrt(axis.squaredNorm());
+  if (expected == AxisLength::kUnit && !(std::abs(scale * length - 1) <= kUnitTolerance)) {
+    log->Warning(value.owner->place,
+                 absl::StrCat(value.Name(), ": the axis ", QuotedText(Trim(*value.text)),
+                              " has length ", scale * length,
+                              ", not 1; its direction is taken, and distances are in metres or "
+                              "radians all the same"));
+  }
+  // what is unit to the last digits is left as it is
+  *out = scale * length == 1 ? Eigen::Vector3d(axis * scale) : Eigen::Vector3d(axis / length);
+  return true;
+}
+
+std::optional<Eigen::Matrix3d> RotationFromQuaternion(double w, double x, double y, double z) {
+  Eigen::Quaterniond q(w, x, y, z);
+  const double scale = q.coeffs().cwiseAbs().maxCoeff();
+  if (!(scale > 0) || !std::isfinite(scale)) return std::nullopt;
+  q.coeffs() /= scale;
+  q.coeffs() /= std::sqrt(q.coeffs().squaredNorm());
+  return q.toRotationMatrix();
+}
+
+}  // namespace pliant::physics

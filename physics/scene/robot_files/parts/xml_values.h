@@ -1,0 +1,66 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "physics/scene/robot_files/parts/xml_tree.h"
+#include "physics/spatial/rigid_transform.h"
+
+namespace pliant::physics {
+
+// A value in an XML file and what to call it in messages.
+struct XmlValue {
+  const std::string* text = nullptr;  // null when it is not there
+  const XmlElement* owner = nullptr;
+  std::string_view attribute;  // empty: the text of `owner`
+
+  std::string Name() const;
+};
+
+// <link mass="…">
+XmlValue AttributeOf(const XmlElement& element, std::string_view attribute);
+// <link><mass>…</mass></link>
+XmlValue TextOfChild(const XmlElement& element, std::string_view child);
+// <link><mass value="…"/></link>
+XmlValue AttributeOfChild(const XmlElement& element, std::string_view child,
+                          std::string_view attribute);
+XmlValue TextOf(const XmlElement& element);
+
+enum class Range {
+  kAny,          // finite
+  kPositive,     // finite
+  kNotNegative,  // finite
+  kLength,       // |x| ≤ 1e6, a position [m]
+  kSize,         // in (0, 1e6], a size [m]
+  kAngle,        // |x| ≤ 1e5 [rad or degrees]
+  kInfinite      // infinite too
+};
+
+// These write to `out` and return true when the value is there and as expected. A value that is there and is not is an error
+// in `log`. One that is not there is none.
+bool ReadNumber(const XmlValue& value, double* out, RobotLog* log, Range range = Range::kAny);
+bool ReadInteger(const XmlValue& value, int* out, RobotLog* log, int least, int most);
+bool ReadBool(const XmlValue& value, bool* out, RobotLog* log);
+bool ReadVector(const XmlValue& value, Eigen::Vector3d* out, RobotLog* log,
+                Range range = Range::kAny);
+// From `least` to `most` numbers.
+bool ReadNumbers(const XmlValue& value, std::size_t least, std::size_t most,
+                 std::vector<double>* out, RobotLog* log, Range range = Range::kAny);
+
+// A direction: scaled to unit length, with a warning when it was not, unless the format lets it have any length. Errors when
+// it is zero.
+enum class AxisLength { kUnit, kAny };
+bool ReadAxis(const XmlValue& value, Eigen::Vector3d* out, RobotLog* log,
+              AxisLength length = AxisLength::kUnit);
+
+// A number in C's notation, whatever the locale; also "inf" and "nan".
+std::optional<double> ParseNumber(std::string_view text);
+
+// A rotation matrix from a quaternion w, x, y, z of any length but zero.
+std::optional<Eigen::Matrix3d> RotationFromQuaternion(double w, double x, double y, double z);
+
+}  // namespace pliant::physics
