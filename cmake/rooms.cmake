@@ -102,8 +102,8 @@ function(pliant_tests)
     else()
       target_link_libraries(test_${flat} PRIVATE pliant_physics_scene)
     endif()
-    # meshes to test on come from the mesher, tables from YAML, whatever the room
-    target_link_libraries(test_${flat} PRIVATE pliant_physics_geometry_meshing yaml-cpp
+    # meshes to test on come from the mesher, arms from rigid, tables from YAML, whatever the room
+    target_link_libraries(test_${flat} PRIVATE pliant_physics_rigid pliant_physics_geometry_meshing yaml-cpp
       GTest::gtest GTest::gtest_main GTest::gmock)
     target_include_directories(test_${flat} PRIVATE ${CMAKE_SOURCE_DIR})
     target_compile_definitions(test_${flat} PRIVATE PLIANT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" PLIANT_VERSION="${PROJECT_VERSION}")

@@ -34,35 +34,35 @@ double CombineStiffness(double a, double b) {
 }
 
 // A bound on the speed of any point of a body [m/s]; `bounds` are its own.
-double BoundSpeed(const Model& model, const State& state, int index, const AxisAlignedBox& bounds) {
+double BoundSpeed(const Model& model, const State& state, const BodyMotions& motions, int index,
+                  const AxisAlignedBox& bounds) {
   const Body& body = model.bodies[index];
   if (body.block == kWorldBlock) return 0;
-  const std::span<const double> q = model.Positions(state, body.block);
-  const std::span<const double> v = model.Velocities(state, body.block);
   if (body.deformable) {
+    const std::span<const double> v = model.Velocities(state, body.block);
     double largest = 0;
     for (std::size_t i = 0; i + 2 < v.size(); i += 3) {
       largest = std::max(largest, v[i] * v[i] + v[i + 1] * v[i + 1] + v[i + 2] * v[i + 2]);
     }
     return std::sqrt(largest);
   }
-  const DynamicsBlock& block = *model.blocks[body.block];
-  Attachment center;
-  center.frame = body.frame;
-  center.p_W = 0.5 * (bounds.lower + bounds.upper);
+  const FrameMotion& motion = motions[index];
+  const Vector3d center = 0.5 * (bounds.lower + bounds.upper);
   const double radius = 0.5 * std::sqrt((bounds.upper - bounds.lower).squaredNorm());
-  return std::sqrt(block.CalcPointVelocity(q, v, center).squaredNorm()) +
-         radius * std::sqrt(block.CalcAngularVelocity(q, v).squaredNorm());
+  return std::sqrt(motion.CalcPointVelocity(center).squaredNorm()) +
+         radius * std::sqrt(motion.omega_W.squaredNorm());
 }
 
 // How fast the two sides of a contact slide on each other [m/s].
-double CalcSlidingSpeed(const Model& model, const State& state, const ContactPoint& point) {
-  const auto velocity = [&](const Attachment& side) -> Vector3d {
+double CalcSlidingSpeed(const Model& model, const State& state, const BodyMotions& motions,
+                        const ContactPoint& point) {
+  const auto velocity = [&](const Attachment& side, int body) -> Vector3d {
     if (side.block == kWorldBlock) return Vector3d::Zero();
+    if (!model.bodies[body].deformable) return motions[body].CalcPointVelocity(side.p_W);
     return model.blocks[side.block]->CalcPointVelocity(model.Positions(state, side.block),
                                                        model.Velocities(state, side.block), side);
   };
-  const Vector3d v = velocity(point.b) - velocity(point.a);
+  const Vector3d v = velocity(point.b, point.body_b) - velocity(point.a, point.body_a);
   const Vector3d n = point.R_WC.col(2);
   return std::sqrt((v - n * n.dot(v)).squaredNorm());
 }
@@ -111,10 +111,11 @@ struct ContactDetector::Workspace {
   };
   tbb::enumerable_thread_specific<Scratch> scratch;
 
-  void Place(const Model& model, const State& state, double sliding_time);
+  void Place(const Model& model, const State& state, const BodyMotions& motions,
+             double sliding_time);
   void FindTasks(const Model& model);
-  void Collide(const Model& model, const State& state, double h, const PairTask& task,
-               Scratch* buffers, std::vector<ContactPoint>* contacts) const;
+  void Collide(const Model& model, const State& state, const BodyMotions& motions, double h,
+               const PairTask& task, Scratch* buffers, std::vector<ContactPoint>* contacts) const;
 };
 
 ContactDetector::ContactDetector(const Model& model)
@@ -140,7 +141,7 @@ ContactDetector::ContactDetector(const Model& model)
 ContactDetector::~ContactDetector() = default;
 
 void ContactDetector::Workspace::Place(const Model& model, const State& state,
-                                       double sliding_time) {
+                                       const BodyMotions& motions, double sliding_time) {
   for (int i = 0; i < static_cast<int>(model.bodies.size()); ++i) {
     const Body& body = model.bodies[i];
     bounds[i] = AxisAlignedBox{};
@@ -149,7 +150,7 @@ void ContactDetector::Workspace::Place(const Model& model, const State& state,
       bounds[i] = soft[i]->bounds();
     } else {
       const bool is_still = body.block == kWorldBlock;
-      const RigidTransform X_WB = is_still ? body.X_WB : CalcBodyPose(model, state, i);
+      const RigidTransform& X_WB = motions[i].X_WB;
       for (int s = shape_starts[i]; s < shape_starts[i + 1]; ++s) {
         if (!is_still) placed[s].Move(X_WB * shapes[s].shape->X_BS);
         bounds[i].Include(placed[s].bounds);
@@ -157,9 +158,9 @@ void ContactDetector::Workspace::Place(const Model& model, const State& state,
     }
     // a convex step holds a sliding body off by up to this (its gliding gap); without contacts that persist,
     // none can be lost at it
-    reach[i] = state.contacts.empty()
-                   ? 0
-                   : sliding_time * largest_friction * BoundSpeed(model, state, i, bounds[i]);
+    reach[i] = state.contacts.empty() ? 0
+                                      : sliding_time * largest_friction *
+                                            BoundSpeed(model, state, motions, i, bounds[i]);
     bounds[i].Grow(0.5 * model.contact.margin + reach[i]);
   }
 }
@@ -189,8 +190,9 @@ void ContactDetector::Workspace::FindTasks(const Model& model) {
   }
 }
 
-void ContactDetector::Workspace::Collide(const Model& model, const State& state, double h,
-                                         const PairTask& task, Scratch* buffers,
+void ContactDetector::Workspace::Collide(const Model& model, const State& state,
+                                         const BodyMotions& motions, double h, const PairTask& task,
+                                         Scratch* buffers,
                                          std::vector<ContactPoint>* contacts) const {
   contacts->clear();
   const int a = task.body_a, b = task.body_b;
@@ -276,8 +278,8 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
   std::erase_if(*contacts, [&](const ContactPoint& point) {
     if (point.gap < model.contact.margin) return false;
     if (!IsRemembered(state, point.key)) return true;
-    const double gliding_gap =
-        (h + point.relaxation_time) * point.friction * CalcSlidingSpeed(model, state, point);
+    const double gliding_gap = (h + point.relaxation_time) * point.friction *
+                               CalcSlidingSpeed(model, state, motions, point);
     return point.gap > model.contact.margin + gliding_gap;
   });
 
@@ -291,17 +293,18 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
       contacts->end());
 }
 
-std::vector<ContactPoint> ContactDetector::Detect(const State& state, double h) {
+std::vector<ContactPoint> ContactDetector::Detect(const State& state, const BodyMotions& motions,
+                                                  double h) {
   Workspace& w = *workspace_;
   const double relaxation_time =
       model_.contact.relaxation_time < 0 ? h : model_.contact.relaxation_time;
-  w.Place(model_, state, h + relaxation_time);
+  w.Place(model_, state, motions, h + relaxation_time);
   w.FindTasks(model_);
 
   // every pair writes its own list; the lists follow in the order of the pairs, whoever filled them
   if (w.found.size() < w.tasks.size()) w.found.resize(w.tasks.size());
   const auto collide = [&](std::size_t i, Workspace::Scratch* scratch) {
-    w.Collide(model_, state, h, w.tasks[i], scratch, &w.found[i]);
+    w.Collide(model_, state, motions, h, w.tasks[i], scratch, &w.found[i]);
   };
   if (w.tasks.size() < kFewPairs) {
     for (std::size_t i = 0; i < w.tasks.size(); ++i) collide(i, &w.scratch.local());
@@ -320,6 +323,12 @@ std::vector<ContactPoint> ContactDetector::Detect(const State& state, double h) 
   for (std::size_t i = 0; i < w.tasks.size(); ++i)
     contacts.insert(contacts.end(), w.found[i].begin(), w.found[i].end());
   return contacts;
+}
+
+std::vector<ContactPoint> ContactDetector::Detect(const State& state, double h) {
+  BodyMotions motions(model_);
+  motions.Update(state);
+  return Detect(state, motions, h);
 }
 
 }  // namespace pliant::physics

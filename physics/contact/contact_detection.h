@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "physics/dynamics/body_motions.h"
 #include "physics/dynamics/contact_point.h"
 #include "physics/dynamics/model.h"
 
@@ -20,7 +21,8 @@ class ContactDetector {
   // stays up to its gliding gap (h + τ_d) μ ‖v_t‖ beyond: the convex method holds sliding bodies off by it.
   //
   // Contacts at `state`, in an order that depends on the model and the state alone; keys are unique
-  // and ascending within a pair. `h` [s] is the default relaxation time.
+  // and ascending within a pair. `h` [s] is the default relaxation time. `motions` are of `state`.
+  std::vector<ContactPoint> Detect(const State& state, const BodyMotions& motions, double h);
   std::vector<ContactPoint> Detect(const State& state, double h);
 
  private:

@@ -4,8 +4,20 @@
 
 namespace pliant::physics {
 
-RigidTransform DynamicsBlock::CalcFramePose(std::span<const double>, int) const {
-  PLIANT_DEMAND(!"this block has no frames");
+void DynamicsBlock::CalcFrames(std::span<const double>, std::span<const double>,
+                               std::span<FrameMotion> frames) const {
+  PLIANT_DEMAND(frames.empty());
+}
+
+Eigen::Vector3d DynamicsBlock::CalcPointVelocity(std::span<const double>, std::span<const double>,
+                                                 const Attachment&) const {
+  PLIANT_DEMAND(!"this block has no nodes");
+  return {};
+}
+
+Eigen::Vector3d DynamicsBlock::CalcAngularVelocity(std::span<const double>,
+                                                   std::span<const double>) const {
+  PLIANT_DEMAND(!"this block has no nodes");
   return {};
 }
 

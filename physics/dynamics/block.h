@@ -1,6 +1,7 @@
 #pragma once
 
-#include <array>
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 #include "absl/status/status.h"
 #include <Eigen/Core>
 
+#include "physics/dynamics/constraint_row.h"
 #include "physics/dynamics/contact_point.h"
 #include "physics/spatial/rigid_transform.h"
 
@@ -17,11 +19,42 @@ namespace pliant::physics {
 // Scalar measures of deformation.
 enum class FieldMeasure { kVonMisesStrain, kVonMisesStress, kVolumeRatio, kPrincipalStretch };
 
-// One column block of a contact's rows: how a point moves with one group of velocities.
-struct RowBlock {
-  int group;                         // group of the block, see BlockStep
-  int num_columns;                   // 3 for a node, 6 for a free body, n for a joint tree
-  std::array<double, 3 * 6> matrix;  // ∂v_point/∂v_group, 3 × num_columns, column-major
+// Three rows, by the groups of velocities that they read: how a point moves, or how a frame turns.
+class BlockRows {
+ public:
+  struct Part {
+    int group;           // group of the block, see BlockStep
+    int num_columns;     // 3 for a node, 6 for a free body, n for a joint tree
+    std::size_t values;  // ∂v/∂v_group, 3 × num_columns, column-major
+  };
+  void Clear() {
+    parts_.clear();
+    values_.clear();
+  }
+  bool empty() const { return parts_.empty(); }
+  const std::vector<Part>& parts() const { return parts_; }
+  const double* matrix(const Part& part) const { return &values_[part.values]; }
+  // Zeros to be filled in, valid until the next call.
+  double* Append(int group, int num_columns) {
+    parts_.push_back({group, num_columns, values_.size()});
+    values_.resize(values_.size() + 3 * static_cast<std::size_t>(num_columns), 0.0);
+    return &values_[parts_.back().values];
+  }
+
+ private:
+  std::vector<Part> parts_;
+  std::vector<double> values_;
+};
+
+// Where a rigid frame B is and how it moves.
+struct FrameMotion {
+  RigidTransform X_WB;
+  Eigen::Vector3d omega_W = Eigen::Vector3d::Zero();  // [rad/s]
+  Eigen::Vector3d v_W = Eigen::Vector3d::Zero();      // of Bo [m/s]
+
+  Eigen::Vector3d CalcPointVelocity(const Eigen::Vector3d& p_W) const {
+    return v_W + omega_W.cross(p_W - X_WB.p);
+  }
 };
 
 // θ-method (han2023 §IV): q = q0 + h (θ_vq v + (1 − θ_vq) v0), forces at θ between start and end.
@@ -42,9 +75,16 @@ struct BlockForce {
   Eigen::Vector3d torque_W = Eigen::Vector3d::Zero();
 };
 
+// A generalised force on one velocity of a block: a torque on a joint.
+struct CoordinateForce {
+  int velocity;
+  double force;  // [N·m] or [N]
+};
+
 // What a block is given for one step.
 struct BlockInputs {
   std::vector<BlockForce> forces;
+  std::vector<CoordinateForce> coordinate_forces;
   // Prescribed poses at the end of the step of the frames that its prescribed parts follow, by order of
   // DynamicsBlock::followed_bodies(); a kinematic body follows itself.
   std::vector<RigidTransform> targets;
@@ -66,6 +106,7 @@ class BlockStep {
   virtual int num_groups() const = 0;
   virtual int group_offset(int group) const = 0;  // first velocity of a group
   virtual int group_size(int group) const = 0;
+  virtual int group_of_velocity(int velocity) const = 0;
 
   // Factors A with the groups `participants` (ascending) last, and records the Schur complement Â on them
   // (han2023 (18)). INTERNAL when A is not positive definite.
@@ -90,8 +131,22 @@ class BlockStep {
                                     std::span<double> residual) const = 0;
 
   // Appends the rows of a point attached to this block: v_point = Σ matrix · v_group + prescribed velocity.
-  virtual void AppendRows(const Attachment& attachment, std::vector<RowBlock>* rows) const = 0;
+  virtual void AppendRows(const Attachment& attachment, BlockRows* rows) const = 0;
   virtual Eigen::Vector3d CalcPrescribedVelocity(const Attachment& attachment) const = 0;
+  // The same of the angular velocity of the frame that a point is attached to; none for nodes.
+  virtual void AppendAngularRows(const Attachment&, BlockRows*) const {}
+  virtual Eigen::Vector3d CalcPrescribedAngularVelocity(const Attachment&) const {
+    return Eigen::Vector3d::Zero();
+  }
+
+  // Appends the block's own constraints over this step: joint limits within reach, dry friction of joints. `block` is its
+  // index. Needs Pose.
+  virtual void AppendConstraints(int /*block*/, ConstraintSet*) const {}
+
+  // Generalised force that holds the block at rest against gravity, per velocity; needs Pose.
+  virtual void CalcGravityCompensation(std::span<double> force) const {
+    std::fill(force.begin(), force.end(), 0.0);
+  }
 
   // New positions and velocities from the step's solution v. q and v hold the start of the step on entry.
   virtual void Integrate(std::span<const double> v_new, std::span<double> q,
@@ -115,18 +170,29 @@ class DynamicsBlock {
 
   // Rigid frames, and nodes whose positions are the q themselves (3 each, from the block's first position).
   virtual int num_frames() const { return 0; }
-  virtual RigidTransform CalcFramePose(std::span<const double> q, int frame) const;
+  virtual void CalcFrames(std::span<const double> q, std::span<const double> v,
+                          std::span<FrameMotion> frames) const;
   virtual int num_nodes() const { return 0; }
   // A node that moves with a followed body: contact with what cannot move either is left out.
   virtual bool is_node_prescribed(int) const { return false; }
 
+  // What holds each frame on the one before it: torque about the joint's origin, then force, in W, six numbers a frame, at
+  // accelerations `vdot` under external `forces` on frames. Zero of frames that hang on nothing.
+  virtual void CalcReactions(std::span<const double> /*q*/, std::span<const double> /*v*/,
+                             std::span<const double> /*vdot*/, const Eigen::Vector3d& /*gravity*/,
+                             std::span<const BlockForce> /*forces*/,
+                             std::span<double> reactions) const {
+    std::fill(reactions.begin(), reactions.end(), 0.0);
+  }
+
   virtual double mass() const = 0;  // [kg]; 0 for a prescribed one
   virtual Eigen::Vector3d CalcCenterOfMass(std::span<const double> q) const = 0;
+  // Velocity of a point attached to nodes [m/s]; only of blocks that have some.
   virtual Eigen::Vector3d CalcPointVelocity(std::span<const double> q, std::span<const double> v,
-                                            const Attachment& point) const = 0;
-  // Angular velocity in W: of a frame; for nodes, that of the best-fitting rigid motion (L = I ω).
+                                            const Attachment& point) const;
+  // Angular velocity in W of the rigid motion that fits the nodes best (L = I ω); only of blocks that have some.
   virtual Eigen::Vector3d CalcAngularVelocity(std::span<const double> q,
-                                              std::span<const double> v) const = 0;
+                                              std::span<const double> v) const;
   // Linear momentum [kg·m/s], then angular about the world origin [kg·m²/s].
   virtual Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double> q,
                                                    std::span<const double> v) const = 0;

@@ -24,9 +24,41 @@ struct Inputs {
     Eigen::Vector3d force_W = Eigen::Vector3d::Zero();
     Eigen::Vector3d torque_W = Eigen::Vector3d::Zero();
   };
+  // What an actuator is to reach: a position [rad], [m], a rate, or (torque actuators) an effort. It holds until the next.
+  struct ActuatorTarget {
+    int actuator;  // index in Model::actuators
+    double value;
+  };
+  // Force on one velocity of a block through the step, beside what actuators do [N·m], [N].
+  struct JointForce {
+    int block;
+    int velocity;
+    double force;
+  };
+  // Twist that a differential-IK controller makes its link follow through the step: angular [rad/s], then linear [m/s], W.
+  struct TwistTarget {
+    int controller;  // index in Model::controllers
+    Eigen::Vector3d angular_W = Eigen::Vector3d::Zero();
+    Eigen::Vector3d linear_W = Eigen::Vector3d::Zero();
+  };
+  // Pose that such a controller drives its link to.
+  struct LinkPoseTarget {
+    int controller;
+    RigidTransform X_WL;
+  };
+  // Position of a gripper's joints [m] or [rad]. It holds until the next.
+  struct GripperTarget {
+    int controller;
+    double position;
+  };
 
   std::vector<PoseTarget> poses;
   std::vector<AppliedForce> forces;
+  std::vector<ActuatorTarget> actuators;
+  std::vector<JointForce> joint_forces;
+  std::vector<TwistTarget> twists;
+  std::vector<LinkPoseTarget> link_poses;
+  std::vector<GripperTarget> grippers;
 };
 
 }  // namespace pliant::physics

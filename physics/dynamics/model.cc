@@ -43,20 +43,54 @@ State MakeInitialState(const Model& model) {
     model.blocks[i]->SetInitialState(model.Positions(&state, block),
                                      model.Velocities(&state, block));
   }
+  for (const Actuator& actuator : model.actuators)
+    state.controls.push_back(actuator.initial_target);
+  for (const Controller& controller : model.controllers) {
+    if (controller.kind == Controller::Kind::kDifferentialIk)
+      state.controls.resize(state.controls.size() + controller.actuators.size(), 0.0);
+  }
   return state;
 }
 
 RigidTransform CalcBodyPose(const Model& model, const State& state, int body) {
   const Body& b = model.bodies[body];
   if (b.block == kWorldBlock || b.deformable) return b.X_WB;
-  return model.blocks[b.block]->CalcFramePose(model.Positions(state, b.block), b.frame);
+  return CalcBodyMotion(model, state, body).X_WB;
 }
 
-int FindBody(const Model& model, std::string_view name) {
-  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
-    if (model.bodies[i].name == name) return static_cast<int>(i);
+FrameMotion CalcBodyMotion(const Model& model, const State& state, int body) {
+  const Body& b = model.bodies[body];
+  FrameMotion still;
+  still.X_WB = b.X_WB;
+  if (b.block == kWorldBlock || b.deformable) return still;
+  const DynamicsBlock& block = *model.blocks[b.block];
+  std::vector<FrameMotion> frames(block.num_frames());
+  block.CalcFrames(model.Positions(state, b.block), model.Velocities(state, b.block), frames);
+  return frames[b.frame];
+}
+
+namespace {
+
+template <typename T>
+int FindByName(const std::vector<T>& things, std::string_view name) {
+  for (std::size_t i = 0; i < things.size(); ++i) {
+    if (things[i].name == name) return static_cast<int>(i);
   }
   return -1;
+}
+
+}  // namespace
+
+int FindBody(const Model& model, std::string_view name) {
+  return FindByName(model.bodies, name);
+}
+
+int FindActuator(const Model& model, std::string_view name) {
+  return FindByName(model.actuators, name);
+}
+
+int FindController(const Model& model, std::string_view name) {
+  return FindByName(model.controllers, name);
 }
 
 }  // namespace pliant::physics

@@ -19,6 +19,12 @@ namespace pliant::physics {
 
 enum class Motion { kFixed, kKinematic, kFree };
 
+// A shape that is seen but touches nothing.
+struct VisualShape {
+  Shape shape;
+  Eigen::Vector4d color{0.7, 0.7, 0.7, 1};  // red, green, blue, alpha in 0 … 1
+};
+
 // A named thing of the scene: what it moves with and what of it can touch.
 struct Body {
   std::string name;
@@ -29,10 +35,13 @@ struct Body {
   RigidTransform X_WB;  // pose of a fixed body; initial pose otherwise
   Eigen::Vector3d p_BoBcm =
       Eigen::Vector3d::Zero();  // centre of mass in the body's frame, when rigid
+  double mass = 0;              // [kg]; of a rigid body that is not prescribed
+  Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();  // about Bcm, in B [kg·m²]
 
-  std::vector<Shape> shapes;  // rigid: in the body's frame
-  BoundarySurface surface;    // deformable: over the nodes of its block
-  TetrahedralMesh mesh;       // deformable: at rest, in the body's frame
+  std::vector<Shape> shapes;         // rigid: in the body's frame
+  std::vector<VisualShape> visuals;  // what viewers show in place of the shapes, when there are any
+  BoundarySurface surface;           // deformable: over the nodes of its block
+  TetrahedralMesh mesh;              // deformable: at rest, in the body's frame
   bool self_contact = false;
 
   // described to viewers; 0 where it has no meaning
@@ -45,6 +54,7 @@ struct ContactParameters {
   double stiffness = std::numeric_limits<double>::infinity();  // [N/m]
   double relaxation_time = -1;                                 // [s]; negative: the time step
   double margin = 0.002;                                       // [m]
+  bool anchored = false;  // sticking contacts remember their tangential impulse and do not creep
   struct Pair {
     int body_a, body_b;                    // body_a ≤ body_b
     double friction = -1, stiffness = -1;  // negative: not given
@@ -53,16 +63,93 @@ struct ContactParameters {
   std::vector<Pair> pairs;  // ascending (body_a, body_b), one an entry
 };
 
+// A joint of a robot that moves.
+struct RobotJoint {
+  std::string name;
+  int block = kWorldBlock;
+  int position = 0, num_positions = 0;  // in the block
+  int velocity = 0, num_velocities = 0;
+  int body = -1;                                            // Model::bodies of the child link
+  double lower = -std::numeric_limits<double>::infinity();  // [rad], [m]; of joints of one velocity
+  double upper = std::numeric_limits<double>::infinity();
+  double velocity_limit = std::numeric_limits<double>::infinity();
+  double acceleration_limit = std::numeric_limits<double>::infinity();
+  double effort_limit = std::numeric_limits<double>::infinity();
+};
+
+class JointTree;
+
+// A robot of the scene: its links are bodies called robot/link.
+struct Robot {
+  // A joint tree of it, for kinematics and dynamics outside the step.
+  struct Tree {
+    int block;
+    std::shared_ptr<const JointTree> tree;
+  };
+  std::string name;
+  std::vector<int> bodies;  // links, in the order of its file
+  std::vector<RobotJoint> joints;
+  std::vector<Tree> trees;
+};
+
+// Drives one joint of one velocity.
+struct Actuator {
+  enum class Kind { kTorque, kPosition, kVelocity };
+  std::string name;  // robot/joint
+  int robot = 0, joint = 0;
+  Kind kind = Kind::kTorque;
+  double stiffness = 0;  // [N·m/rad], [N/m]
+  double damping = 0;    // [N·m·s/rad], [N·s/m]
+  double effort_limit = std::numeric_limits<double>::infinity();
+  bool gravity_compensation = false;
+  double initial_target = 0;
+};
+
+// Turns what an operator asks for into targets of actuators, inside the step.
+struct Controller {
+  enum class Kind { kDifferentialIk, kGripper };
+  std::string name;  // robot/controller
+  int robot = 0;
+  Kind kind = Kind::kDifferentialIk;
+  int body = -1;                // the link that differential IK moves
+  std::vector<int> actuators;   // that it sets: position actuators, from the base to the link
+  double damping = 0.02;        // of the inverse near singularities [m], [rad]
+  double posture_gain = 0.5;    // towards `posture` where the task leaves freedom [1/s]
+  double position_gain = 5;     // towards a pose target [1/s]
+  std::vector<double> posture;  // of each actuator's joint
+};
+
+// Holds two frames, joints or points together.
+struct Constraint {
+  enum class Kind { kBall, kWeld, kDistance, kCoupler, kJointSpring };
+  struct JointTerm {
+    int robot, joint;
+    double factor;
+  };
+  std::string name;
+  Kind kind = Kind::kWeld;
+  int body_a = -1, body_b = -1;   // −1: the world
+  RigidTransform X_AF, X_BG;      // frames on A and B that are held together
+  double length = 0;              // [m] between Fo and Go
+  std::vector<JointTerm> joints;  // Σ factor q = offset
+  double offset = 0;
+  double stiffness = std::numeric_limits<double>::infinity();
+  double damping = 0;
+};
+
 // A scripted input: linear between times, sampled at the end of the step.
 struct Script {
-  enum class Kind { kPose, kForce, kTorque };
+  enum class Kind { kPose, kForce, kTorque, kActuator, kJointForce, kTwist, kGripper };
   Kind kind = Kind::kPose;
   int body = -1;
+  int robot = -1, joint = -1;  // joint force
+  int index = -1;              // actuator or controller
   int node = -1;
   bool has_point = false;
   Eigen::Vector3d p_BP = Eigen::Vector3d::Zero();
-  std::vector<double> times;                // [s], not decreasing
-  std::vector<std::vector<double>> values;  // pose: 3 or 7 numbers; force, torque: 3
+  std::vector<double> times;  // [s], not decreasing
+  std::vector<std::vector<double>>
+      values;  // pose: 3 or 7 numbers; force, torque: 3; twist: 6; others: 1
 };
 
 // A named quantity sampled along a run.
@@ -79,15 +166,21 @@ struct Probe {
     kVolume,
     kField,
     kPenetration,
-    kContactPoints
+    kContactPoints,
+    kReaction,
+    kJoint
   };
+  enum class JointQuantity { kPosition, kVelocity, kEffort };
   enum class Energy { kTotal, kKinetic, kElastic, kPotential };
   enum class Reduce { kMin, kMax, kMean };
   std::string name;
   Kind kind = Kind::kPosition;
-  double rate = 0;  // [Hz]; 0: every step
-  int body = -1;    // −1: the whole world
-  int other = -1;   // second body; −1: all
+  double rate = 0;             // [Hz]; 0: every step
+  int body = -1;               // −1: the whole world
+  int other = -1;              // second body; −1: all
+  int robot = -1, joint = -1;  // of a joint, or of its reaction
+  int constraint = -1;         // of a constraint's reaction
+  JointQuantity quantity = JointQuantity::kPosition;
   int node = -1;
   bool has_point = false;
   Eigen::Vector3d p_BP = Eigen::Vector3d::Zero();
@@ -105,6 +198,10 @@ struct Model {
   ContactParameters contact;
   std::vector<std::shared_ptr<const DynamicsBlock>> blocks;
   std::vector<Body> bodies;
+  std::vector<Robot> robots;
+  std::vector<Actuator> actuators;
+  std::vector<Controller> controllers;
+  std::vector<Constraint> constraints;
   std::vector<Script> script;
   std::vector<Probe> probes;
   std::string hash;  // 32 hexadecimal digits over all that a result depends on
@@ -118,14 +215,23 @@ struct Model {
   std::span<double> Positions(State* state, int block) const;
   std::span<const double> Velocities(const State& state, int block) const;
   std::span<double> Velocities(State* state, int block) const;
+
+  const RobotJoint& joint_of(const Actuator& actuator) const {
+    return robots[actuator.robot].joints[actuator.joint];
+  }
 };
 
 State MakeInitialState(const Model& model);
 
 // Pose of a rigid body now; the pose it had at the start for a deformable one.
 RigidTransform CalcBodyPose(const Model& model, const State& state, int body);
+// The same with its velocities; a caller that asks for many keeps a BodyMotions.
+FrameMotion CalcBodyMotion(const Model& model, const State& state, int body);
 
 // Index of a body by name; −1 when there is none.
 int FindBody(const Model& model, std::string_view name);
+// Index of an actuator or controller by its name (robot/joint, robot/controller); −1 when there is none.
+int FindActuator(const Model& model, std::string_view name);
+int FindController(const Model& model, std::string_view name);
 
 }  // namespace pliant::physics

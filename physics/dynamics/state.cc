@@ -10,7 +10,7 @@ namespace pliant::physics {
 namespace {
 
 constexpr std::string_view kMagic = "PLIANTST";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kHashDigits = 32;
 
 template <typename T>
@@ -35,6 +35,7 @@ std::string EncodePayload(const State& state) {
     Append(contact.key, &bytes);
     for (int i = 0; i < 3; ++i) Append(contact.impulse_W[i], &bytes);
   }
+  AppendNumbers(state.controls, &bytes);
   return bytes;
 }
 
@@ -131,7 +132,8 @@ absl::StatusOr<State> ParseState(std::string_view bytes, std::string_view model_
   Reader reader(bytes);
   const bool ok = reader.Read(&state.time) && reader.Read(&state.step) &&
                   reader.ReadNumbers(&state.q) && reader.ReadNumbers(&state.v) &&
-                  reader.ReadContacts(&state.contacts) && reader.empty();
+                  reader.ReadContacts(&state.contacts) && reader.ReadNumbers(&state.controls) &&
+                  reader.empty();
   if (!ok) return Unusable("the contents do not add up");
   return state;
 }

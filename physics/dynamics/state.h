@@ -23,6 +23,9 @@ struct State {
   std::vector<double> q;                // positions of all blocks, in Model order
   std::vector<double> v;                // velocities of all blocks, in Model order
   std::vector<ContactMemory> contacts;  // ascending keys
+  std::vector<double>
+      controls;  // what each actuator aims at, then the rates that differential-IK controllers
+  // command, in Model order
 };
 
 // 128-bit hash of every bit of the state, as 32 hexadecimal digits.

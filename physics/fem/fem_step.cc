@@ -51,6 +51,7 @@ class FemStep final : public BlockStep {
   int num_groups() const override { return model_->num_nodes; }
   int group_offset(int group) const override { return 3 * group; }
   int group_size(int) const override { return 3; }
+  int group_of_velocity(int velocity) const override { return velocity / 3; }
 
   absl::Status Factor(std::span<const int> participants) override {
     bool ok = false;
@@ -108,14 +109,13 @@ class FemStep final : public BlockStep {
     });
   }
 
-  void AppendRows(const Attachment& attachment, std::vector<RowBlock>* rows) const override {
+  void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
     for (int k = 0; k < attachment.num_nodes; ++k) {
       const int node = attachment.nodes[k];
       const double w = attachment.weights[k];
       if (w == 0 || model_->prescribed_index[node] >= 0) continue;
-      RowBlock row{node, 3, {}};
-      row.matrix[0] = row.matrix[4] = row.matrix[8] = w;
-      rows->push_back(row);
+      double* J = rows->Append(node, 3);
+      J[0] = J[4] = J[8] = w;
     }
   }
 

@@ -31,6 +31,7 @@ class FreeBodyStep final : public BlockStep {
   int num_groups() const override { return 1; }
   int group_offset(int) const override { return 0; }
   int group_size(int) const override { return 6; }
+  int group_of_velocity(int) const override { return 0; }
 
   absl::Status Factor(std::span<const int> participants) override {
     participates_ = !participants.empty();
@@ -59,13 +60,14 @@ class FreeBodyStep final : public BlockStep {
     for (int i = 0; i < 6; ++i) offset[i] = v[i] - v_star_[i];
     MultiplyTangent(offset, residual);
   }
-  void AppendRows(const Attachment& attachment, std::vector<RowBlock>* rows) const override {
+  void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
     // v_P = v + ω × r = [−r×, I] (ω, v)
-    RowBlock row{0, 6, {}};
-    Eigen::Map<Eigen::Matrix<double, 3, 6>> J(row.matrix.data());
+    Eigen::Map<Eigen::Matrix<double, 3, 6>> J(rows->Append(0, 6));
     J.leftCols<3>() = -CrossMatrix(attachment.p_W - p_WBcm_);
     J.rightCols<3>().setIdentity();
-    rows->push_back(row);
+  }
+  void AppendAngularRows(const Attachment&, BlockRows* rows) const override {
+    Eigen::Map<Eigen::Matrix<double, 3, 6>>(rows->Append(0, 6)).leftCols<3>().setIdentity();
   }
   Vector3d CalcPrescribedVelocity(const Attachment&) const override { return Vector3d::Zero(); }
   void Integrate(std::span<const double> v_new, std::span<double> q,
@@ -108,18 +110,13 @@ class FreeBodyBlock final : public DynamicsBlock {
     return std::make_unique<FreeBodyStep>(*this);
   }
 
-  RigidTransform CalcFramePose(std::span<const double> q, int) const override {
+  void CalcFrames(std::span<const double> q, std::span<const double> v,
+                  std::span<FrameMotion> frames) const override {
     const Matrix3d R = Rotation(q).toRotationMatrix();
-    return {R, Center(q) - R * parameters_.p_BoBcm};
+    const Vector3d r = -(R * parameters_.p_BoBcm);
+    frames[0] = {{R, Center(q) + r}, Vector(v, 0), Vector(v, 3) + Vector(v, 0).cross(r)};
   }
   Vector3d CalcCenterOfMass(std::span<const double> q) const override { return Center(q); }
-  Vector3d CalcPointVelocity(std::span<const double> q, std::span<const double> v,
-                             const Attachment& point) const override {
-    return Vector(v, 3) + Vector(v, 0).cross(point.p_W - Center(q));
-  }
-  Vector3d CalcAngularVelocity(std::span<const double>, std::span<const double> v) const override {
-    return Vector(v, 0);
-  }
   Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double> q,
                                            std::span<const double> v) const override {
     const Vector3d linear = parameters_.mass * Vector(v, 3);

@@ -48,6 +48,7 @@ class KinematicBodyStep final : public BlockStep {
   int num_groups() const override { return 0; }
   int group_offset(int) const override { return 0; }
   int group_size(int) const override { return 0; }
+  int group_of_velocity(int) const override { return 0; }
   absl::Status Factor(std::span<const int>) override { return absl::OkStatus(); }
   void CalcFreeMotion(std::span<double>) const override {}
   std::span<const double> schur_complement() const override { return {}; }
@@ -55,10 +56,11 @@ class KinematicBodyStep final : public BlockStep {
   void MultiplyTangent(std::span<const double>, std::span<double>) const override {}
   void CalcTangentDiagonal(std::span<double>) const override {}
   void CalcMomentumResidual(std::span<const double>, std::span<double>) const override {}
-  void AppendRows(const Attachment&, std::vector<RowBlock>*) const override {}
+  void AppendRows(const Attachment&, BlockRows*) const override {}
   Vector3d CalcPrescribedVelocity(const Attachment& attachment) const override {
     return v_ + omega_.cross(attachment.p_W - p0_);
   }
+  Vector3d CalcPrescribedAngularVelocity(const Attachment&) const override { return omega_; }
   void Integrate(std::span<const double>, std::span<double> q, std::span<double>) const override {
     WritePose(rotation_, p1_, q);
     for (int i = 0; i < 3; ++i) {
@@ -89,17 +91,11 @@ class KinematicBodyBlock final : public DynamicsBlock {
   std::unique_ptr<BlockStep> NewStep() const override {
     return std::make_unique<KinematicBodyStep>();
   }
-  RigidTransform CalcFramePose(std::span<const double> q, int) const override {
-    return {Rotation(q).toRotationMatrix(), Vector(q, 4)};
+  void CalcFrames(std::span<const double> q, std::span<const double>,
+                  std::span<FrameMotion> frames) const override {
+    frames[0] = {{Rotation(q).toRotationMatrix(), Vector(q, 4)}, Vector(q, 7), Vector(q, 10)};
   }
   Vector3d CalcCenterOfMass(std::span<const double> q) const override { return Vector(q, 4); }
-  Vector3d CalcPointVelocity(std::span<const double> q, std::span<const double>,
-                             const Attachment& point) const override {
-    return Vector(q, 10) + Vector(q, 7).cross(point.p_W - Vector(q, 4));
-  }
-  Vector3d CalcAngularVelocity(std::span<const double> q, std::span<const double>) const override {
-    return Vector(q, 7);
-  }
   Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double>,
                                            std::span<const double>) const override {
     return Eigen::Matrix<double, 6, 1>::Zero();

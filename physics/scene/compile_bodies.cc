@@ -38,6 +38,9 @@ void SceneCompiler::CompileBodies() {
     }
   }
   PlaceBodies();
+  CompileRobots();
+  for (int i = 0; i < scene_.instances_size(); ++i) AddInstances(i);
+  PlaceRigidBodies();
 
   // deformable bodies come last: they may be attached to any of the others, and their meshes take time
   for (int i = 0; i < scene_.bodies_size(); ++i) {
@@ -46,6 +49,7 @@ void SceneCompiler::CompileBodies() {
                         &drafts_[i]);
   }
   BuildBlocks();
+  BuildRobots();
 }
 
 void SceneCompiler::CheckBodyNames() {
@@ -74,8 +78,9 @@ void SceneCompiler::PlaceBodies() {
       placements_.push_back({i, body.name(), drafts_[i].body.X_WB});
     }
   }
-  for (int i = 0; i < scene_.instances_size(); ++i) AddInstances(i);
+}
 
+void SceneCompiler::PlaceRigidBodies() {
   for (const auto& placement : placements_) {
     Body body = drafts_[placement.draft].body;
     body.name = placement.name;
@@ -91,11 +96,13 @@ void SceneCompiler::AddInstances(int instance) {
     Missing(path + ".of", "the name of a template", &log_);
     return;
   }
+  const auto robot = robot_templates_.find(given.of());
   const auto found = templates_.find(given.of());
-  if (found == templates_.end()) {
+  if (found == templates_.end() && robot == robot_templates_.end()) {
     if (log_.full()) return;
     std::vector<std::string> names;
     for (const auto& [name, draft] : templates_) names.push_back(name);
+    for (const auto& [name, draft] : robot_templates_) names.push_back(name);
     std::sort(names.begin(), names.end());
     const bool body = body_index_.contains(given.of());
     log_.Error(path + ".of", body ? absl::StrCat(Quoted(given.of()),
@@ -104,7 +111,8 @@ void SceneCompiler::AddInstances(int instance) {
                                                  DidYouMean(given.of(), names)));
     return;
   }
-  const int draft = found->second;
+  const bool is_robot = found == templates_.end();
+  const int draft = is_robot ? robot->second : found->second;
 
   if (!given.has_count() && given.poses().empty()) {
     Missing(path + ".count", "a count or a list of poses", &log_);
@@ -126,6 +134,23 @@ void SceneCompiler::AddInstances(int instance) {
     log_.Error(path + (given.has_count() ? ".count" : ".poses"),
                absl::StrCat("would make ", total, " bodies; expected at most ",
                             options_.limits.max_bodies));
+    return;
+  }
+
+  if (is_robot) {
+    for (int k = 0; k < count; ++k) {
+      RobotPlacement placement{draft, absl::StrCat(given.of(), "_", k), robots_[draft].X_WR};
+      if (!given.poses().empty()) {
+        ReadPose(absl::StrCat(path, ".poses[", k, "]"), given.poses(k), &log_, &placement.X_WR);
+      }
+      for (const RobotPlacement& other : robot_placements_) {
+        if (other.name != placement.name) continue;
+        log_.Error(path, absl::StrCat("would make a second robot called ", Quoted(placement.name),
+                                      ". Rename the other, or give all copies in one entry"));
+        return;
+      }
+      robot_placements_.push_back(std::move(placement));
+    }
     return;
   }
 
@@ -188,18 +213,15 @@ void SceneCompiler::BuildBlocks() {
 }
 
 std::string SceneCompiler::NoSuchBody(const std::string& name) const {
-  if (name.find('/') != std::string::npos) {
-    return absl::StrCat(Quoted(name),
-                        " names a link of a robot, and robots are not in this version yet");
-  }
   std::vector<std::string> names;
-  for (const auto& placement : placements_) names.push_back(placement.name);
+  for (const auto& [known, index] : body_index_) names.push_back(known);
+  std::sort(names.begin(), names.end());
   return absl::StrCat("no body is called ", Quoted(name), DidYouMean(name, names));
 }
 
 int SceneCompiler::ResolveBody(const std::string& name, const std::string& path) {
   // when the bodies could not be read, none is known
-  if (log_.full() || (placements_.empty() && log_.failed())) return -1;
+  if (log_.full() || (model_->bodies.empty() && log_.failed())) return -1;
   if (name.empty()) {
     Missing(path, "the name of a body", &log_);
     return -1;
@@ -231,6 +253,12 @@ std::vector<int> SceneCompiler::ResolveBodies(const std::string& name, const std
 }
 
 int SceneCompiler::ResolveVertex(int body, int vertex, const std::string& path) {
+  if (body >= static_cast<int>(placements_.size())) {
+    log_.Error(path, absl::StrCat(Quoted(model_->bodies[body].name),
+                                  " is a link and has no vertices. Name a `point` in its frame "
+                                  "instead"));
+    return -1;
+  }
   return ResolveDraftVertex(drafts_[placements_[body].draft], vertex, path);
 }
 

@@ -175,6 +175,8 @@ void SceneCompiler::ReadMass(const v1::RigidBody& rigid, const std::string& path
   parameters.inertia =
       given ? inertia : Eigen::Matrix3d(shapes.inertia * (parameters.mass / shapes.volume));
   draft->body.p_BoBcm = shapes.center;
+  draft->body.mass = parameters.mass;
+  draft->body.inertia = parameters.inertia;
   if (rigid.has_density()) draft->body.density = rigid.density();
 
   // what rounds to nothing, or beyond all numbers, is a slip of the unit

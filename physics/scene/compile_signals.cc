@@ -1,5 +1,6 @@
 // Scripted inputs and probes.
 
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -40,7 +41,38 @@ bool ReadTimes(const v1::ScriptedInput& given, const std::string& path, SceneLog
   return false;
 }
 
-// Forces and torques: three numbers a time. Poses: three or seven, the same at each.
+// How many numbers a script has at each time: poses may have three or seven.
+int CountNumbers(Script::Kind kind) {
+  switch (kind) {
+    case Script::Kind::kPose:
+    case Script::Kind::kForce:
+    case Script::Kind::kTorque:
+      return 3;
+    case Script::Kind::kTwist:
+      return 6;
+    case Script::Kind::kActuator:
+    case Script::Kind::kJointForce:
+    case Script::Kind::kGripper:
+      break;
+  }
+  return 1;
+}
+
+std::string ExpectedNumbers(Script::Kind kind) {
+  switch (kind) {
+    case Script::Kind::kPose:
+      return "3 (a position) or 7 (a position and a quaternion w, x, y, z)";
+    case Script::Kind::kForce:
+    case Script::Kind::kTorque:
+      return "3, along x, y and z";
+    case Script::Kind::kTwist:
+      return "6: angular along x, y and z, then linear";
+    default:
+      return "1";
+  }
+}
+
+// Poses: three or seven numbers, the same at each time. Others as CountNumbers says.
 bool ReadValues(const v1::ScriptedInput& given, const std::string& path, SceneLog* log,
                 Script* script) {
   const bool pose = script->kind == Script::Kind::kPose;
@@ -49,11 +81,9 @@ bool ReadValues(const v1::ScriptedInput& given, const std::string& path, SceneLo
     const std::string at = absl::StrCat(path, ".values[", i, "]");
     const auto& numbers = given.values(i).value();
     const int count = numbers.size();
-    if (!(count == 3 || (pose && count == 7))) {
-      log->Error(at,
-                 absl::StrCat(CountText(count), " given; expected ",
-                              pose ? "3 (a position) or 7 (a position and a quaternion w, x, y, z)"
-                                   : "3, along x, y and z"));
+    if (!(count == CountNumbers(script->kind) || (pose && count == 7))) {
+      log->Error(
+          at, absl::StrCat(CountText(count), " given; expected ", ExpectedNumbers(script->kind)));
       return false;
     }
     if (count != first) {
@@ -63,7 +93,7 @@ bool ReadValues(const v1::ScriptedInput& given, const std::string& path, SceneLo
     }
     std::vector<double> value(numbers.begin(), numbers.end());
     const double largest = pose ? kLargestLength : kLargestForce;
-    for (int k = 0; k < 3; ++k) {
+    for (int k = 0; k < (pose ? 3 : count); ++k) {
       if (std::abs(value[k]) <= largest) continue;
       log->Error(absl::StrCat(at, "[", k, "]"),
                  absl::StrCat(NumberText(value[k]), " is not allowed; expected at most ",
@@ -116,15 +146,13 @@ bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path
   std::string name, at;
   switch (target.kind_case()) {
     case v1::Target::kJoint:
-      return not_yet("joint", "a joint");
     case v1::Target::kTwist:
-      return not_yet("twist", "a controller's twist");
     case v1::Target::kGripper:
-      return not_yet("gripper", "a gripper");
+      return ReadJointTarget(target, path, script);
     case v1::Target::kActivation:
       return not_yet("activation", "an activation");
     case v1::Target::KIND_NOT_SET:
-      log_.Error(path, "drives nothing; expected pose, force or torque");
+      log_.Error(path, "drives nothing; expected joint, pose, force, torque, twist or gripper");
       return false;
     case v1::Target::kPose:
       script->kind = Script::Kind::kPose;
@@ -137,6 +165,7 @@ bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path
       at = path + ".force";
       break;
     case v1::Target::kTorque:
+      if (joint_index_.contains(target.torque())) return ReadJointTarget(target, path, script);
       script->kind = Script::Kind::kTorque;
       name = target.torque();
       at = path + ".torque";
@@ -183,6 +212,46 @@ bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path
   }
   return ReadPoint(target.point(), path + ".point", script->body,
                    script->kind == Script::Kind::kForce, &script->has_point, &script->p_BP);
+}
+
+// Targets of joints and controllers
+bool SceneCompiler::ReadJointTarget(const v1::Target& target, const std::string& path,
+                                    Script* script) {
+  if (target.has_vertex() || !target.point().empty()) {
+    log_.Error(path + (target.has_vertex() ? ".vertex" : ".point"),
+               "goes with `force` alone. Remove it");
+    return false;
+  }
+  if (target.has_torque()) {
+    script->kind = Script::Kind::kJointForce;
+    return ResolveJoint(target.torque(), path + ".torque", &script->robot, &script->joint);
+  }
+  if (target.has_joint()) {
+    script->kind = Script::Kind::kActuator;
+    const std::string at = path + ".joint";
+    if (!ResolveJoint(target.joint(), at, &script->robot, &script->joint)) return false;
+    script->index = FindDrive(script->robot, script->joint);
+    if (script->index >= 0) return true;
+    log_.Error(at, absl::StrCat(Quoted(target.joint()),
+                                " has no actuator. Give the robot one in `actuators`, or script "
+                                "a `torque`"));
+    return false;
+  }
+  const bool is_twist = target.has_twist();
+  const std::string& name = is_twist ? target.twist() : target.gripper();
+  const std::string at = path + (is_twist ? ".twist" : ".gripper");
+  script->kind = is_twist ? Script::Kind::kTwist : Script::Kind::kGripper;
+  script->index = FindController(*model_, name);
+  const Controller::Kind kind =
+      is_twist ? Controller::Kind::kDifferentialIk : Controller::Kind::kGripper;
+  if (script->index >= 0 && model_->controllers[script->index].kind == kind) return true;
+  std::vector<std::string> names;
+  for (const Controller& controller : model_->controllers)
+    if (controller.kind == kind) names.push_back(controller.name);
+  log_.Error(at,
+             absl::StrCat("no ", is_twist ? "differential_ik" : "gripper", " controller is called ",
+                          Quoted(name), "; expected robot/controller", DidYouMean(name, names)));
+  return false;
 }
 
 bool SceneCompiler::ReadPoint(const google::protobuf::RepeatedField<double>& numbers,
@@ -247,13 +316,13 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
   };
   const auto point = [&](const char* kind, const v1::PointProbe& p) {
     const std::string at = absl::StrCat(path, ".", kind);
-    if (!p.link().empty()) {
-      log_.Error(at + ".link", "A link of a robot is not in this version yet. Name a `body`");
+    if (!p.link().empty() && !p.body().empty()) {
+      log_.Error(at + ".link", "stands beside `body`; expected one of the two");
       return false;
     }
-    if (!body(kind == std::string("position") ? "position.body" : "velocity.body", p.body(),
-              &probe->body))
-      return false;
+    probe->body = p.link().empty() ? ResolveBody(p.body(), at + ".body")
+                                   : ResolveBody(p.link(), at + ".link");
+    if (probe->body < 0) return false;
     if (p.has_vertex()) {
       probe->node = ResolveVertex(probe->body, p.vertex(), at + ".vertex");
       if (probe->node < 0) return false;
@@ -305,13 +374,51 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
     case v1::Probe::kWrench:
       probe->kind = Probe::Kind::kWrench;
       return contact("wrench", given.wrench());
-    case v1::Probe::kReaction:
-      log_.Error(path + ".reaction",
-                 "Reactions of joints and constraints are not in this version yet. Remove it");
+    case v1::Probe::kReaction: {
+      const v1::ReactionProbe& r = given.reaction();
+      probe->kind = Probe::Kind::kReaction;
+      if (r.joint().empty() == r.constraint().empty()) {
+        log_.Error(path + ".reaction",
+                   "is of nothing or of two things; expected `joint` or "
+                   "`constraint`");
+        return false;
+      }
+      if (!r.joint().empty()) {
+        if (const auto found = joint_index_.find(r.joint()); found != joint_index_.end()) {
+          std::tie(probe->robot, probe->joint) = found->second;
+          return true;
+        }
+        return ResolveJoint(r.joint(), path + ".reaction.joint", &probe->robot, &probe->joint);
+      }
+      std::vector<std::string> names;
+      for (std::size_t i = 0; i < model_->constraints.size(); ++i) {
+        names.push_back(model_->constraints[i].name);
+        if (names.back() == r.constraint()) probe->constraint = static_cast<int>(i);
+      }
+      if (probe->constraint >= 0) return true;
+      log_.Error(path + ".reaction.constraint",
+                 absl::StrCat("no constraint is called ", Quoted(r.constraint()),
+                              DidYouMean(r.constraint(), names)));
       return false;
-    case v1::Probe::kJoint:
-      log_.Error(path + ".joint", "Joints of robots are not in this version yet. Remove it");
-      return false;
+    }
+    case v1::Probe::kJoint: {
+      probe->kind = Probe::Kind::kJoint;
+      const v1::JointProbe& j = given.joint();
+      switch (j.quantity()) {
+        case v1::JointProbe::QUANTITY_VELOCITY:
+          probe->quantity = Probe::JointQuantity::kVelocity;
+          break;
+        case v1::JointProbe::QUANTITY_EFFORT:
+          probe->quantity = Probe::JointQuantity::kEffort;
+          break;
+        default:
+          probe->quantity = Probe::JointQuantity::kPosition;
+      }
+      if (j.robot().empty()) return Missing(path + ".joint.robot", "the name of a robot", &log_);
+      if (j.joint().empty()) return Missing(path + ".joint.joint", "the name of a joint", &log_);
+      return ResolveJoint(absl::StrCat(j.robot(), "/", j.joint()), path + ".joint.joint",
+                          &probe->robot, &probe->joint);
+    }
     case v1::Probe::kEnergy:
       probe->kind = Probe::Kind::kEnergy;
       switch (given.energy().kind()) {
@@ -377,7 +484,8 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
       log_.Error(path,
                  "samples nothing; expected one of position, velocity, orientation, "
                  "angular_velocity, contact_force, "
-                 "wrench, energy, momentum, volume, field, penetration or contact_points");
+                 "wrench, reaction, energy, momentum, volume, field, joint, penetration or "
+                 "contact_points");
       return false;
   }
   return false;

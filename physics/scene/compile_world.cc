@@ -139,7 +139,6 @@ void SceneCompiler::CompileWorld() {
   }
   CompileMethod(scene_.method());
   CompileContact();
-  RefuseWhatIsNotThere();
 }
 
 void SceneCompiler::CompileMethod(const v1::Method& method) {
@@ -187,19 +186,7 @@ void SceneCompiler::CompileContact() {
                                 " m is wide: every body within it counts as a contact"));
     }
   }
-  if (given.anchored())
-    NotYet("contact.anchored", "Anchored friction", "Leave it out or say false", &log_);
-}
-
-void SceneCompiler::RefuseWhatIsNotThere() {
-  for (int i = 0; i < scene_.robots_size(); ++i) {
-    NotYet(absl::StrCat("robots[", i, "]"), "A robot",
-           "Remove it; rigid and deformable bodies are there", &log_);
-  }
-  for (int i = 0; i < scene_.constraints_size(); ++i) {
-    NotYet(absl::StrCat("constraints[", i, "]"), "A constraint",
-           "Remove it; `attachments` of a deformable body are there", &log_);
-  }
+  if (given.has_anchored()) contact.anchored = given.anchored();
 }
 
 void SceneCompiler::CompileGroups() {
@@ -240,6 +227,12 @@ void SceneCompiler::CompileGroups() {
 void SceneCompiler::CompilePairs() {
   std::map<std::pair<int, int>, ContactParameters::Pair> pairs;
   std::size_t named = 0;
+  // links of a robot that would be in each other's way; what the scene says holds
+  for (const auto& [a, b] : robot_filters_) {
+    ContactParameters::Pair filtered{a, b};
+    filtered.enabled = false;
+    pairs.try_emplace({a, b}, filtered);
+  }
   for (int i = 0; i < scene_.pairs_size(); ++i) {
     const v1::Pair& given = scene_.pairs(i);
     const std::string path = absl::StrCat("pairs[", i, "]");

@@ -15,7 +15,7 @@ namespace pliant::physics {
 namespace {
 
 // Changes whenever the same scene would be built into another model.
-constexpr char kModelFormat[] = "pliant model 1\n";
+constexpr char kModelFormat[] = "pliant model 2\n";
 
 // The part of a scene that a result depends on, with defaults said: equal models have equal texts.
 v1::Scene Normalize(const v1::Scene& given, const Model& model) {
@@ -57,8 +57,11 @@ SceneCompiler::~SceneCompiler() = default;
 std::shared_ptr<const Model> SceneCompiler::Compile() {
   CheckEveryField(scene_, "", &log_);
   CompileWorld();
-  if (scene_.bodies().empty()) Missing("bodies", "a list with at least one body", &log_);
+  if (scene_.bodies().empty() && scene_.robots().empty())
+    Missing("bodies", "a list with at least one body, or `robots`", &log_);
   CompileBodies();
+  CompileDrives();
+  CompileConstraints();
   CompileGroups();
   CompilePairs();
   CompileScript();

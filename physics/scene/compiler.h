@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -12,6 +13,7 @@
 
 #include "physics/dynamics/model.h"
 #include "physics/fem/fem_block.h"
+#include "physics/rigid/joint_tree.h"
 #include "physics/rigid/rigid_body_block.h"
 #include "physics/scene/scene.h"
 #include "physics/scene/text/scene_log.h"
@@ -23,13 +25,17 @@ class RepeatedField;
 
 namespace pliant::v1 {
 class Body;
+class Constraint;
 class DeformableBody;
+class DifferentialIk;
+class Gripper;
 class Material;
 class Method;
 class Pose;
 class Probe;
 class Region;
 class RigidBody;
+class Robot;
 class Scene;
 class Shape;
 class SurfaceMesh;
@@ -40,6 +46,8 @@ class Within;
 }  // namespace pliant::v1
 
 namespace pliant::physics {
+
+struct RobotDescription;
 
 // Checks a scene and builds its Model. All that is wrong goes to the log; meshes are built only while nothing is.
 class SceneCompiler {
@@ -69,20 +77,60 @@ class SceneCompiler {
     RigidTransform X_WB;
   };
 
+  // A robot of the scene before it is placed.
+  struct RobotDraft {
+    std::shared_ptr<const RobotDescription> description;  // null when its file was refused
+    RigidTransform X_WR;
+    std::vector<double> position, velocity;  // of each link's joint, of those with one velocity
+  };
+  struct RobotPlacement {
+    int draft;  // index in the scene's robots
+    std::string name;
+    RigidTransform X_WR;
+  };
+
   // world: compile_world.cc
   void CompileWorld();
   void CompileMethod(const v1::Method& method);
   void CompileContact();
   void CompileGroups();
   void CompilePairs();
-  void RefuseWhatIsNotThere();
 
   // bodies: compile_bodies.cc
   void CompileBodies();
   void CheckBodyNames();
   void PlaceBodies();
+  void PlaceRigidBodies();
   void AddInstances(int instance);
   void BuildBlocks();
+
+  // robots: compile_robots.cc
+  void CompileRobots();
+  void ReadRobot(const v1::Robot& given, const std::string& path, RobotDraft* draft);
+  void ReadJointValues(const v1::Robot& given, const std::string& path, RobotDraft* draft);
+  void BuildRobots();
+  void BuildRobot(const RobotPlacement& placement);
+  std::vector<Link> MakeLinks(const RobotDescription& robot, const std::vector<int>& members,
+                              bool base_is_free, const RigidTransform& X_WR) const;
+  void FilterRobotContacts(const RobotPlacement& placement, const RobotDescription& description);
+  void CompileFileConstraints(const RobotPlacement& placement, const RobotDescription& description);
+
+  // drives and constraints: compile_drives.cc
+  void CompileDrives();
+  std::vector<int> MatchJoints(int robot, const std::string& pattern, const std::string& path);
+  void CompileActuators(int robot, const v1::Robot& given, const std::string& path);
+  int AddActuator(int robot, int joint, Actuator drive);
+  int FindDrive(int robot, int joint) const;
+  void CompileControllers(int robot, const v1::Robot& given, const std::string& path);
+  bool ReadDifferentialIk(const v1::DifferentialIk& given, const std::string& path,
+                          Controller* controller);
+  bool ReadGripper(const v1::Gripper& given, const std::string& path, Controller* controller);
+  void CompileConstraints();
+  bool ReadConstraint(const v1::Constraint& given, const std::string& path, Constraint* constraint);
+  bool ResolveHeld(const std::string& name, const std::string& path, int* body,
+                   RigidTransform* X_WB);
+  // A joint of one velocity by its name, robot/joint; false, and an error, when there is none.
+  bool ResolveJoint(const std::string& name, const std::string& path, int* robot, int* joint);
 
   // rigid: compile_rigid.cc
   void DraftRigidBody(const v1::RigidBody& rigid, const std::string& path, BodyDraft* draft);
@@ -106,6 +154,7 @@ class SceneCompiler {
   // script and probes: compile_signals.cc
   void CompileScript();
   bool ReadTarget(const v1::Target& target, const std::string& path, Script* script);
+  bool ReadJointTarget(const v1::Target& target, const std::string& path, Script* script);
   bool ReadPoint(const google::protobuf::RepeatedField<double>& numbers, const std::string& path,
                  int body, bool allowed, bool* has_point, Eigen::Vector3d* p_BP);
   void CompileProbes();
@@ -115,6 +164,8 @@ class SceneCompiler {
   // files: scene_files.cc
   // Bytes of a mesh file that the scene names; nothing when it may not, or cannot, be read.
   std::optional<std::string> ReadMeshFile(const std::string& file, const std::string& path);
+  // Where a file that the scene names lies; nothing when it may not be read.
+  std::optional<std::string> FindFile(const std::string& file, const std::string& path);
 
   // Index of the body called `name`; −1, and an error at `path`, when there is none, or only a template.
   int ResolveBody(const std::string& name, const std::string& path);
@@ -133,10 +184,15 @@ class SceneCompiler {
   SceneLog& log_;
   std::shared_ptr<Model> model_;
 
-  std::vector<BodyDraft> drafts_;                              // one a body of the scene
-  std::vector<Placement> placements_;                          // one a body of the model
-  absl::flat_hash_map<std::string, int> body_index_;           // in the model
-  absl::flat_hash_map<std::string, int> templates_;            // in the scene's bodies
+  std::vector<RobotDraft> robots_;                                     // one a robot of the scene
+  std::vector<RobotPlacement> robot_placements_;                       // one a robot of the model
+  absl::flat_hash_map<std::string, int> robot_templates_;              // in the scene's robots
+  absl::flat_hash_map<std::string, std::pair<int, int>> joint_index_;  // robot/joint in the model
+  std::vector<std::pair<int, int>> robot_filters_;    // bodies that do not touch each other
+  std::vector<BodyDraft> drafts_;                     // one a body of the scene
+  std::vector<Placement> placements_;                 // one a body of the model
+  absl::flat_hash_map<std::string, int> body_index_;  // in the model
+  absl::flat_hash_map<std::string, int> templates_;   // in the scene's bodies
   absl::flat_hash_map<std::string, std::vector<int>> copies_;  // of a template, in the model
   absl::flat_hash_map<std::string, std::vector<int>> groups_;
   std::string mesh_hashes_;  // of all files read, in the order they were

@@ -30,8 +30,8 @@ bool IsInside(const fs::path& path, const fs::path& folder) {
 
 }  // namespace
 
-std::optional<std::string> SceneCompiler::ReadMeshFile(const std::string& file,
-                                                       const std::string& path) {
+std::optional<std::string> SceneCompiler::FindFile(const std::string& file,
+                                                   const std::string& path) {
   if (file.empty()) {
     Missing(path, "the path of a file", &log_);
     return std::nullopt;
@@ -41,20 +41,24 @@ std::optional<std::string> SceneCompiler::ReadMeshFile(const std::string& file,
                                   " names a file, and none may be read here. Use a primitive"));
     return std::nullopt;
   }
+  if (options_.jail.empty()) return (fs::path(folder_) / file).string();
+  // where the file truly lies, whatever links and dots its name holds
   std::error_code error;
-  fs::path place = fs::path(folder_) / file;
-  if (!options_.jail.empty()) {
-    // where the file truly lies, whatever links and dots its name holds
-    const fs::path jail = fs::weakly_canonical(options_.jail, error);
-    const fs::path resolved = error ? fs::path() : fs::weakly_canonical(jail / file, error);
-    if (error || !IsInside(resolved, jail) || fs::path(file).is_absolute()) {
-      log_.Error(path, absl::StrCat(Quoted(file),
-                                    " leaves the scene's folder; expected a path within it"));
-      return std::nullopt;
-    }
-    place = resolved;
+  const fs::path jail = fs::weakly_canonical(options_.jail, error);
+  const fs::path resolved = error ? fs::path() : fs::weakly_canonical(jail / file, error);
+  if (error || !IsInside(resolved, jail) || fs::path(file).is_absolute()) {
+    log_.Error(path,
+               absl::StrCat(Quoted(file), " leaves the scene's folder; expected a path within it"));
+    return std::nullopt;
   }
-  absl::StatusOr<std::string> bytes = ReadMeshFileBytes(place.string());
+  return resolved.string();
+}
+
+std::optional<std::string> SceneCompiler::ReadMeshFile(const std::string& file,
+                                                       const std::string& path) {
+  const std::optional<std::string> place = FindFile(file, path);
+  if (!place.has_value()) return std::nullopt;
+  absl::StatusOr<std::string> bytes = ReadMeshFileBytes(*place);
   if (!bytes.ok()) {
     log_.Error(path, std::string(bytes.status().message()));
     return std::nullopt;

@@ -15,122 +15,156 @@ namespace {
 using Eigen::Vector3d;
 using solvers::ConvexProblem;
 
-// One island's problem, and where its velocities and contacts come from.
-struct Island {
-  ConvexProblem problem;
-  std::vector<int> contacts;
-  std::vector<int> velocities;  // participating velocity of each of the problem's
-};
+// islands smaller than this are not worth a thread
+constexpr int kFewRows = 64;
 
-// Near-rigid regularisation: as stiff as the conditioning allows, or as the contact says (han2023 §IV; methods of SAP).
+// Near-rigid regularisation of a stiff row of compliance w (han2023 §IV; methods of SAP).
+double NearRigid(double w, const ConvexOptions& options) {
+  return options.beta * options.beta * w / (4 * kPi * kPi);
+}
+
+// As stiff as the conditioning allows, or as the contact says.
 Vector3d Regularisation(const ContactPoint& contact, const Eigen::Matrix3d& W,
                         const ConvexOptions& options, double h) {
   const double w = std::sqrt(W.squaredNorm()) / 3;
-  const double near_rigid = options.beta * options.beta * w / (4 * kPi * kPi);
   const double compliant = std::isfinite(contact.stiffness)
                                ? 1 / (h * contact.stiffness * (h + contact.relaxation_time))
                                : 0;
   const double R_t = options.sigma * w;
-  return {R_t, R_t, std::max(near_rigid, compliant)};
+  return {R_t, R_t, std::max(NearRigid(w, options), compliant)};
+}
+
+// A spring and damper of implicit Euler is γ = (v̂ − r)/R; near-rigid ones keep the ratio of damping to stiffness.
+ConvexProblem::Row Regularise(const ConstraintRow& constraint, double w,
+                              const ConvexOptions& options, double h) {
+  ConvexProblem::Row row{};
+  row.lower = h * constraint.lower;
+  row.upper = h * constraint.upper;
+  const double k = constraint.stiffness, d = constraint.damping;
+  if (constraint.dry_friction) {
+    row.R = options.sigma * w;
+  } else if (std::isinf(k)) {
+    // relaxed over h beside the step itself
+    row.R = NearRigid(w, options);
+    row.v_hat = -constraint.error / (2 * h);
+  } else {
+    const double rate = h * k + d;
+    row.R = std::max(NearRigid(w, options), 1 / (h * rate));
+    row.v_hat = (constraint.feedforward + d * constraint.target_rate - k * constraint.error) / rate;
+  }
+  return row;
 }
 
 class ConvexStepper final : public Stepper {
  public:
   explicit ConvexStepper(const Model& model) : model_(model), posed_(model) {}
 
-  absl::StatusOr<StepReport> Step(const Inputs& inputs, double h, State* state) override {
+  absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
     const auto start = std::chrono::steady_clock::now();
     const ConvexOptions& options = model_.method.convex;
-    StepReport report;
-    std::vector<double> v;
-    std::vector<Vector3d> impulses;
+    report->Clear();
 
     // pose momentum, contacts and free motion
     {
-      const PhaseTimer timer(&report, "pose");
+      const PhaseTimer timer(report, Phase::kPose);
       const absl::Status status =
           posed_.Pose(inputs, {h, options.theta, options.theta_vq, model_.gravity}, *state);
       if (!status.ok()) return status;
     }
 
-    // contacts, an island at a time
+    // contacts and constraints, an island at a time
     {
-      const PhaseTimer timer(&report, "solve");
-      impulses.resize(posed_.contacts().size());
-      std::vector<double> v_p = posed_.v_star();
-      SolveIslands(h, &v_p, &impulses, &report);
-      const absl::Status status = posed_.Complete(v_p, &v);
+      const PhaseTimer timer(report, Phase::kSolve);
+      impulses_.contacts.resize(posed_.contacts().size());
+      impulses_.constraints.resize(posed_.constraints().size());
+      v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
+      SolveIslands(h, report);
+      const absl::Status status = posed_.Complete(v_p_, &v_);
       if (!status.ok()) return status;
     }
 
     // the criterion once more, on the full system
     {
-      const PhaseTimer timer(&report, "check");
-      report.residual = posed_.CalcResidual(v, impulses);
-      report.converged = report.residual <= options.tolerance;
-      report.stalled = report.stalled && !report.converged;
+      const PhaseTimer timer(report, Phase::kCheck);
+      report->residual = posed_.CalcResidual(v_, impulses_);
+      report->converged = report->residual <= options.tolerance;
+      report->stalled = report->stalled && !report->converged;
     }
     {
-      const PhaseTimer timer(&report, "commit");
-      posed_.Commit(v, impulses, state, &report);
+      const PhaseTimer timer(report, Phase::kCommit);
+      posed_.Commit(v_, impulses_, state, report);
     }
-    report.seconds =
+    report->seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return report;
+    return absl::OkStatus();
   }
 
  private:
-  Island MakeIsland(const std::vector<int>& contacts, double h) const {
-    Island island;
-    island.contacts = contacts;
-    ConvexProblem& problem = island.problem;
+  // One island's problem and its solver; kept from step to step for its memory alone.
+  struct Work {
+    ConvexProblem problem;
+    std::vector<int> velocities;  // participating velocity of each of the problem's
+    std::vector<double> guess;
+    solvers::SapSolver solver;
+    solvers::SapResult result;
+  };
 
-    // its blocks, in order
-    std::vector<int> blocks;
-    for (const int c : contacts) {
-      const PosedStep::ContactRows& rows = posed_.rows()[c];
-      for (int e = 0; e < rows.num_entries; ++e)
-        blocks.push_back(posed_.entries()[rows.first_entry + e].active);
-    }
-    std::sort(blocks.begin(), blocks.end());
-    blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
-    std::vector<int> first_of(posed_.active_blocks().size(), -1);
-    for (const int b : blocks) {
+  void MakeProblem(const PosedStep::Island& island, double h, Work* work) const {
+    ConvexProblem& problem = work->problem;
+    problem.Clear();
+    work->velocities.clear();
+    for (const int b : island.blocks) {
       const PosedStep::ActiveBlock& active = posed_.active_blocks()[b];
-      first_of[b] = problem.size;
       problem.blocks.push_back({problem.size, active.size, active.A.data()});
       for (int i = 0; i < active.size; ++i) {
-        island.velocities.push_back(active.first + i);
+        work->velocities.push_back(active.first + i);
         problem.v_star.push_back(posed_.v_star()[active.first + i]);
       }
       problem.size += active.size;
     }
-
-    for (const int c : contacts) {
+    // rows keep their place within a block
+    const auto add_entries = [&](int first_entry, int num_entries, int height) {
+      for (int e = first_entry; e < first_entry + num_entries; ++e) {
+        const PosedStep::Entry& entry = posed_.entries()[e];
+        const auto block =
+            std::lower_bound(island.blocks.begin(), island.blocks.end(), entry.active);
+        const int shift = problem.blocks[block - island.blocks.begin()].first -
+                          posed_.active_blocks()[entry.active].first;
+        problem.entries.push_back({entry.first + shift, entry.columns, problem.values.size()});
+        const double* J = &posed_.values()[entry.values];
+        problem.values.insert(problem.values.end(), J, J + height * entry.columns);
+      }
+    };
+    const ConvexOptions& options = model_.method.convex;
+    for (const int c : island.contacts) {
       const ContactPoint& contact = posed_.contacts()[c];
-      const PosedStep::ContactRows& rows = posed_.rows()[c];
+      const PosedStep::ContactRows& rows = posed_.contact_rows()[c];
       ConvexProblem::Contact constraint;
-      constraint.R = Regularisation(contact, rows.W, model_.method.convex, h);
+      constraint.R = Regularisation(contact, rows.W, options, h);
       constraint.v_hat = Vector3d(0, 0, -contact.gap / (h + contact.relaxation_time));
+      // an anchor: the tangential spring keeps the stretch that the last step left in it
+      if (model_.contact.anchored) {
+        constraint.v_hat.head<2>() = constraint.R.x() * posed_.remembered_impulses()[c].head<2>();
+      }
       constraint.bias = rows.bias;
       constraint.friction = contact.friction;
       constraint.first_entry = static_cast<int>(problem.entries.size());
       constraint.num_entries = rows.num_entries;
       problem.contacts.push_back(constraint);
-      for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
-        const PosedStep::Entry& entry = posed_.entries()[e];
-        const int first =
-            entry.first - posed_.active_blocks()[entry.active].first + first_of[entry.active];
-        problem.entries.push_back({first, entry.columns, problem.values.size()});
-        const double* J = &posed_.values()[entry.values];
-        problem.values.insert(problem.values.end(), J, J + 3 * entry.columns);
-      }
+      add_entries(rows.first_entry, rows.num_entries, 3);
     }
-    return island;
+    for (const int k : island.constraints) {
+      const PosedStep::ScalarRows& rows = posed_.constraint_rows()[k];
+      ConvexProblem::Row row = Regularise(posed_.constraints()[k], rows.W, options, h);
+      row.bias = rows.bias;
+      row.first_entry = static_cast<int>(problem.entries.size());
+      row.num_entries = rows.num_entries;
+      problem.rows.push_back(row);
+      add_entries(rows.first_entry, rows.num_entries, 1);
+    }
   }
 
-  void SolveIslands(double h, std::vector<double>* v_p, std::vector<Vector3d>* impulses,
-                    StepReport* report) const {
+  void SolveIsland(const PosedStep::Island& island, double h, Work* work) {
     const ConvexOptions& options = model_.method.convex;
     solvers::SapOptions sap;
     // the reduced system is solved tighter, so that the full one meets the tolerance in its own norms
@@ -139,42 +173,62 @@ class ConvexStepper final : public Stepper {
     sap.line_search = options.line_search == ConvexOptions::LineSearch::kExact
                           ? solvers::SapOptions::LineSearch::kExact
                           : solvers::SapOptions::LineSearch::kBacktracking;
-    const std::vector<std::vector<int>> islands = posed_.FindIslands();
-    std::vector<solvers::SapResult> results(islands.size());
-    tbb::parallel_for(0, static_cast<int>(islands.size()), [&](int k) {
-      const Island island = MakeIsland(islands[k], h);
-      std::vector<double> guess = island.problem.v_star;
-      if (options.warm_start) {
-        for (std::size_t i = 0; i < guess.size(); ++i)
-          guess[i] = posed_.v_start()[island.velocities[i]];
-      }
-      results[k] = SolveSap(island.problem, guess, sap);
-      for (std::size_t i = 0; i < guess.size(); ++i) (*v_p)[island.velocities[i]] = results[k].v[i];
-      for (std::size_t c = 0; c < islands[k].size(); ++c)
-        (*impulses)[islands[k][c]] = results[k].gamma[c];
-    });
+    MakeProblem(island, h, work);
+    work->guess.assign(work->problem.v_star.begin(), work->problem.v_star.end());
+    if (options.warm_start) {
+      for (std::size_t i = 0; i < work->guess.size(); ++i)
+        work->guess[i] = posed_.v_start()[work->velocities[i]];
+    }
+    work->solver.Solve(work->problem, work->guess, sap, &work->result);
+    for (std::size_t i = 0; i < work->guess.size(); ++i)
+      v_p_[work->velocities[i]] = work->result.v[i];
+    for (std::size_t c = 0; c < island.contacts.size(); ++c)
+      impulses_.contacts[island.contacts[c]] = work->result.gamma[c];
+    for (std::size_t k = 0; k < island.constraints.size(); ++k)
+      impulses_.constraints[island.constraints[k]] = work->result.row_gamma[k];
+  }
+
+  void SolveIslands(double h, StepReport* report) {
+    const std::vector<PosedStep::Island>& islands = posed_.islands();
+    if (work_.size() < islands.size()) work_.resize(islands.size());
+    const int count = static_cast<int>(islands.size());
+    const bool is_parallel = count > 1 && CountRows() > kFewRows;
+    if (is_parallel) {
+      tbb::parallel_for(0, count, [&](int k) { SolveIsland(islands[k], h, &work_[k]); });
+    } else {
+      for (int k = 0; k < count; ++k) SolveIsland(islands[k], h, &work_[k]);
+    }
 
     // whether the step converged is decided on the full system; an island may stall just short of its tighter tolerance
-    for (const solvers::SapResult& result : results) {
+    for (int k = 0; k < count; ++k) {
+      const solvers::SapResult& result = work_[k].result;
       report->stalled = report->stalled || result.stalled;
       report->refactorisations += result.factorisations;
       if (result.iterations >= report->iterations) {
         report->iterations = result.iterations;
-        report->iteration_residuals = result.residuals;
+        report->iteration_residuals.assign(result.residuals.begin(), result.residuals.end());
       }
     }
-    for (std::size_t c = 0; c < impulses->size(); ++c) {
+    for (std::size_t c = 0; c < impulses_.contacts.size(); ++c) {
       // natural map of the rigid contact law: what the regularisation leaves open
-      const double w = std::sqrt(posed_.rows()[c].W.squaredNorm()) / 3;
-      const double v_n = posed_.CalcContactVelocity(static_cast<int>(c), *v_p).z();
+      const double w = std::sqrt(posed_.contact_rows()[c].W.squaredNorm()) / 3;
+      const double v_n = posed_.CalcContactVelocity(static_cast<int>(c), v_p_).z();
       const double open = posed_.contacts()[c].gap / h + v_n;
-      report->complementarity =
-          std::max(report->complementarity, std::abs(std::min(open, w * (*impulses)[c].z())));
+      report->complementarity = std::max(report->complementarity,
+                                         std::abs(std::min(open, w * impulses_.contacts[c].z())));
     }
+  }
+
+  int CountRows() const {
+    return 3 * static_cast<int>(impulses_.contacts.size()) +
+           static_cast<int>(impulses_.constraints.size());
   }
 
   const Model& model_;
   PosedStep posed_;
+  std::vector<Work> work_;
+  std::vector<double> v_p_, v_;
+  Impulses impulses_;
 };
 
 }  // namespace

@@ -5,10 +5,12 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include <Eigen/Dense>
 #include <tbb/parallel_for.h>
 
+#include "physics/contact/constraint_rows.h"
+#include "physics/control/controllers.h"
 #include "physics/spatial/demand.h"
+#include "solvers/linalg/dense.h"
 
 namespace pliant::physics {
 namespace {
@@ -16,33 +18,32 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-// A_gg⁻¹ applied to rows: J A_gg⁻¹ Jᵀ for one group of up to six velocities
-Matrix3d GroupCompliance(const PosedStep::ActiveBlock& block, int first, const RowBlock& row) {
-  const int n = row.num_columns;
-  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, 6> A(n, n);
-  for (int j = 0; j < n; ++j) {
-    for (int i = 0; i < n; ++i) A(i, j) = block.A[std::size_t(first + j) * block.size + first + i];
-  }
-  const Eigen::Map<const Eigen::Matrix<double, 3, Eigen::Dynamic>> J(row.matrix.data(), 3, n);
-  const Eigen::LLT<decltype(A)> llt(A);
-  const Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 6, 3> x = llt.solve(J.transpose());
-  Matrix3d W;
-  for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < 3; ++j) W(i, j) = J.row(i).dot(x.col(j));
-  }
-  return W;
-}
+// below this many velocities threads cost more than they bring
+constexpr int kFewVelocities = 300;
 
 }  // namespace
 
-PosedStep::PosedStep(const Model& model) : model_(model), detector_(model) {
+PosedStep::PosedStep(const Model& model) : model_(model), detector_(model), motions_(model) {
   for (const auto& block : model.blocks) {
     steps_.push_back(block->NewStep());
     followed_.push_back(block->followed_bodies());
   }
+  is_parallel_ = steps_.size() > 1 && model.velocity_offsets.back() > kFewVelocities;
+  block_inputs_.resize(steps_.size());
+  statuses_.resize(steps_.size());
 }
 
 PosedStep::~PosedStep() = default;
+
+template <typename F>
+void PosedStep::ForEachBlock(const F& f) const {
+  const int count = static_cast<int>(steps_.size());
+  if (is_parallel_) {
+    tbb::parallel_for(0, count, f);
+  } else {
+    for (int b = 0; b < count; ++b) f(b);
+  }
+}
 
 absl::Status PosedStep::Fault(int block, const absl::Status& status) const {
   for (const Body& body : model_.bodies) {
@@ -54,16 +55,18 @@ absl::Status PosedStep::Fault(int block, const absl::Status& status) const {
   return status;
 }
 
-BlockInputs PosedStep::GatherInputs(int block, const Inputs& inputs, const State& state) const {
-  BlockInputs gathered;
+void PosedStep::GatherInputs(int block, const Inputs& inputs, BlockInputs* gathered) const {
+  gathered->targets.clear();
+  gathered->forces.clear();
+  gathered->coordinate_forces.clear();
   for (const int body : followed_[block]) {
     // a body without a target keeps still
     RigidTransform X_WB;
-    if (body >= 0) X_WB = CalcBodyPose(model_, state, body);
+    if (body >= 0) X_WB = motions_[body].X_WB;
     for (const Inputs::PoseTarget& target : inputs.poses) {
       if (target.body == body) X_WB = target.X_WB;
     }
-    gathered.targets.push_back(X_WB);
+    gathered->targets.push_back(X_WB);
   }
   for (const Inputs::AppliedForce& force : inputs.forces) {
     const Body& body = model_.bodies[force.body];
@@ -72,168 +75,369 @@ BlockInputs PosedStep::GatherInputs(int block, const Inputs& inputs, const State
     applied.frame = body.deformable ? -1 : body.frame;
     applied.node = force.node;
     applied.at_center_of_mass = force.at_center_of_mass;
-    applied.p_W =
-        body.deformable ? force.p_BP : CalcBodyPose(model_, state, force.body) * force.p_BP;
+    if (body.deformable) {
+      applied.p_W = force.p_BP;
+    } else {
+      applied.p_W =
+          motions_[force.body].X_WB * (force.at_center_of_mass ? body.p_BoBcm : force.p_BP);
+    }
     applied.force_W = force.force_W;
     applied.torque_W = force.torque_W;
-    gathered.forces.push_back(applied);
+    gathered->forces.push_back(applied);
   }
-  return gathered;
+  for (const Inputs::JointForce& force : inputs.joint_forces) {
+    if (force.block == block) gathered->coordinate_forces.push_back({force.velocity, force.force});
+  }
+  for (std::size_t i = 0; i < model_.actuators.size(); ++i) {
+    const Actuator& actuator = model_.actuators[i];
+    if (actuator.kind != Actuator::Kind::kTorque) continue;
+    const RobotJoint& joint = model_.joint_of(actuator);
+    if (joint.block == block)
+      gathered->coordinate_forces.push_back({joint.velocity, CalcTorque(actuator, controls_[i])});
+  }
 }
 
 absl::Status PosedStep::Pose(const Inputs& inputs, const StepSettings& settings,
                              const State& state) {
   settings_ = settings;
-  const int num_blocks = static_cast<int>(steps_.size());
-  std::vector<absl::Status> statuses(num_blocks);
+  motions_.Update(state);
+  controls_.assign(state.controls.begin(), state.controls.end());
+  ApplyTargets(model_, inputs, &controls_);
 
   // momentum of each block, independent of the others
-  tbb::parallel_for(0, num_blocks, [&](int b) {
-    statuses[b] = steps_[b]->Pose(settings, model_.Positions(state, b), model_.Velocities(state, b),
-                                  GatherInputs(b, inputs, state));
+  const auto check = [&]() -> absl::Status {
+    for (std::size_t b = 0; b < statuses_.size(); ++b) {
+      if (!statuses_[b].ok()) return Fault(static_cast<int>(b), statuses_[b]);
+    }
+    return absl::OkStatus();
+  };
+  ForEachBlock([&](int b) {
+    GatherInputs(b, inputs, &block_inputs_[b]);
+    statuses_[b] = steps_[b]->Pose(settings, model_.Positions(state, b),
+                                   model_.Velocities(state, b), block_inputs_[b]);
   });
-  for (int b = 0; b < num_blocks; ++b) {
-    if (!statuses[b].ok()) return Fault(b, statuses[b]);
-  }
+  if (absl::Status status = check(); !status.ok()) return status;
+  RunDifferentialIk(model_, inputs, state, motions_, settings.h, steps_, &controls_);
 
-  contacts_ = detector_.Detect(state, settings.h);
-  DropImmovable();
+  contacts_ = detector_.Detect(state, motions_, settings.h);
+  CollectConstraints(state);
+  raw_.clear();
+  values_.clear();
+  BuildContactRows();
+  BuildConstraintRows();
   FindParticipants();
 
   // factor with the participants last, and let everything move as if nothing touched
   v_star_.resize(state.v.size());
-  tbb::parallel_for(0, num_blocks, [&](int b) {
+  ForEachBlock([&](int b) {
     const int active = active_of_block_[b];
-    statuses[b] = steps_[b]->Factor(active < 0 ? std::span<const int>() : active_[active].groups);
-    if (!statuses[b].ok()) return;
+    std::span<const int> participants;
+    if (active >= 0) {
+      participants = {&group_ids_[active_[active].first_group],
+                      static_cast<std::size_t>(active_[active].num_groups)};
+    }
+    statuses_[b] = steps_[b]->Factor(participants);
+    if (!statuses_[b].ok()) return;
     const int first = model_.velocity_offsets[b];
     const std::size_t size = model_.velocity_offsets[b + 1] - first;
     steps_[b]->CalcFreeMotion({v_star_.data() + first, size});
   });
-  for (int b = 0; b < num_blocks; ++b) {
-    if (!statuses[b].ok()) return Fault(b, statuses[b]);
-  }
+  if (absl::Status status = check(); !status.ok()) return status;
 
-  v_star_p_.resize(num_participating_);
-  v_start_p_.resize(num_participating_);
-  for (ActiveBlock& active : active_) {
-    active.A = steps_[active.block]->schur_complement();
-    const double* v_star = v_star_.data() + model_.velocity_offsets[active.block];
-    const double* v_start = state.v.data() + model_.velocity_offsets[active.block];
-    for (std::size_t g = 0; g < active.groups.size(); ++g) {
-      const int offset = steps_[active.block]->group_offset(active.groups[g]);
-      const int size = steps_[active.block]->group_size(active.groups[g]);
-      std::copy_n(v_star + offset, size, v_star_p_.data() + active.first + active.group_first[g]);
-      std::copy_n(v_start + offset, size, v_start_p_.data() + active.first + active.group_first[g]);
-    }
-  }
-  BuildRows();
+  CopyParticipants(state);
+  FactorGroups();
+  PlaceEntries();
+  ShareCompliance();
+  FindIslands();
+  Recall(state);
   return absl::OkStatus();
 }
 
-// A contact between parts whose motion is prescribed on both sides constrains nothing.
-void PosedStep::DropImmovable() {
-  std::vector<RowBlock> rows;
+// limits and dry friction of joints, drives, and the model's own constraints
+void PosedStep::CollectConstraints(const State& state) {
+  constraints_.Clear();
+  for (std::size_t b = 0; b < steps_.size(); ++b)
+    steps_[b]->AppendConstraints(static_cast<int>(b), &constraints_);
+  AppendActuatorRows(model_, state, controls_, steps_, &constraints_);
+  AppendModelConstraints(model_, state, motions_, &constraints_);
+}
+
+// J = R_WCᵀ (J_B − J_A) of every contact; one between parts whose motion is prescribed on both sides constrains nothing
+void PosedStep::BuildContactRows() {
+  contact_rows_.clear();
   std::erase_if(contacts_, [&](const ContactPoint& contact) {
-    rows.clear();
-    for (const Attachment* side : {&contact.a, &contact.b}) {
-      if (side->block != kWorldBlock) steps_[side->block]->AppendRows(*side, &rows);
-    }
-    return rows.empty();
-  });
-}
-
-void PosedStep::FindParticipants() {
-  const int num_blocks = static_cast<int>(steps_.size());
-  std::vector<std::vector<int>> groups(num_blocks);
-  std::vector<RowBlock> rows;
-  for (const ContactPoint& contact : contacts_) {
-    for (const Attachment* side : {&contact.a, &contact.b}) {
-      if (side->block == kWorldBlock) continue;
-      rows.clear();
-      steps_[side->block]->AppendRows(*side, &rows);
-      for (const RowBlock& row : rows) groups[side->block].push_back(row.group);
-    }
-  }
-  active_.clear();
-  active_of_block_.assign(num_blocks, -1);
-  num_participating_ = 0;
-  for (int b = 0; b < num_blocks; ++b) {
-    if (groups[b].empty()) continue;
-    std::sort(groups[b].begin(), groups[b].end());
-    groups[b].erase(std::unique(groups[b].begin(), groups[b].end()), groups[b].end());
-    active_of_block_[b] = static_cast<int>(active_.size());
-    ActiveBlock active{b, num_participating_, 0, std::move(groups[b]), {}, {}};
-    for (const int group : active.groups) {
-      active.group_first.push_back(active.size);
-      active.size += steps_[b]->group_size(group);
-    }
-    num_participating_ += active.size;
-    active_.push_back(std::move(active));
-  }
-}
-
-// J = R_WCᵀ (J_B − J_A) of every contact, on the participants
-void PosedStep::BuildRows() {
-  rows_.clear();
-  entries_.clear();
-  values_.clear();
-  std::vector<RowBlock> rows;
-  for (const ContactPoint& contact : contacts_) {
-    ContactRows result;
-    result.first_entry = static_cast<int>(entries_.size());
-    result.bias.setZero();
-    result.W.setZero();
+    ContactRows result{static_cast<int>(raw_.size()), 0, Vector3d::Zero(), Matrix3d::Zero()};
     const Matrix3d R_CW = contact.R_WC.transpose();
     for (const double sign : {-1.0, 1.0}) {
       const Attachment& side = sign < 0 ? contact.a : contact.b;
       if (side.block == kWorldBlock) continue;
-      result.bias += sign * (R_CW * steps_[side.block]->CalcPrescribedVelocity(side));
-      const int index = active_of_block_[side.block];
-      rows.clear();
-      steps_[side.block]->AppendRows(side, &rows);
-      for (const RowBlock& row : rows) {
-        const ActiveBlock& active = active_[index];
-        const auto found = std::lower_bound(active.groups.begin(), active.groups.end(), row.group);
-        const int first = active.group_first[found - active.groups.begin()];
-        entries_.push_back({index, active.first + first, row.num_columns, values_.size()});
-        for (int j = 0; j < row.num_columns; ++j) {
-          const Vector3d column = sign * (R_CW * Vector3d(row.matrix[3 * j], row.matrix[3 * j + 1],
-                                                          row.matrix[3 * j + 2]));
+      const BlockStep& step = *steps_[side.block];
+      result.bias += sign * (R_CW * step.CalcPrescribedVelocity(side));
+      rows_.Clear();
+      step.AppendRows(side, &rows_);
+      for (const BlockRows::Part& part : rows_.parts()) {
+        raw_.push_back({side.block, part.group, part.num_columns, values_.size()});
+        const double* J = rows_.matrix(part);
+        for (int j = 0; j < part.num_columns; ++j, J += 3) {
+          const Vector3d column = sign * (R_CW * Vector3d(J[0], J[1], J[2]));
           values_.insert(values_.end(), column.data(), column.data() + 3);
         }
-        result.W += GroupCompliance(active, first, row);
       }
     }
-    result.num_entries = static_cast<int>(entries_.size()) - result.first_entry;
-    rows_.push_back(result);
+    result.num_entries = static_cast<int>(raw_.size()) - result.first_entry;
+    if (result.num_entries == 0) return true;
+    contact_rows_.push_back(result);
+    return false;
+  });
+}
+
+void PosedStep::BuildConstraintRows() {
+  scalar_rows_.clear();
+  const auto append = [&](const Attachment& side, const Vector3d& direction) {
+    for (const BlockRows::Part& part : rows_.parts()) {
+      raw_.push_back({side.block, part.group, part.num_columns, values_.size()});
+      const double* J = rows_.matrix(part);
+      for (int j = 0; j < part.num_columns; ++j, J += 3)
+        values_.push_back(direction.x() * J[0] + direction.y() * J[1] + direction.z() * J[2]);
+    }
+  };
+  std::erase_if(constraints_.rows, [&](const ConstraintRow& row) {
+    ScalarRows result{static_cast<int>(raw_.size()), 0, 0, 0};
+    for (int t = row.first_term; t < row.first_term + row.num_terms; ++t) {
+      const ConstraintTerm& term = constraints_.terms[t];
+      const Attachment& side = term.attachment;
+      if (side.block == kWorldBlock) continue;
+      const BlockStep& step = *steps_[side.block];
+      if (term.velocity >= 0) {
+        // one velocity of its group
+        const int group = step.group_of_velocity(term.velocity);
+        const int columns = step.group_size(group);
+        raw_.push_back({side.block, group, columns, values_.size()});
+        values_.resize(values_.size() + columns, 0.0);
+        values_[values_.size() - columns + term.velocity - step.group_offset(group)] = term.factor;
+        continue;
+      }
+      if (!term.linear_W.isZero(0)) {
+        rows_.Clear();
+        step.AppendRows(side, &rows_);
+        append(side, term.linear_W);
+        result.bias += term.linear_W.dot(step.CalcPrescribedVelocity(side));
+      }
+      if (!term.angular_W.isZero(0)) {
+        rows_.Clear();
+        step.AppendAngularRows(side, &rows_);
+        append(side, term.angular_W);
+        result.bias += term.angular_W.dot(step.CalcPrescribedAngularVelocity(side));
+      }
+    }
+    result.num_entries = static_cast<int>(raw_.size()) - result.first_entry;
+    if (result.num_entries == 0) return true;
+    scalar_rows_.push_back(result);
+    return false;
+  });
+}
+
+void PosedStep::FindParticipants() {
+  touched_.clear();
+  for (const RawEntry& entry : raw_) touched_.emplace_back(entry.block, entry.group);
+  std::sort(touched_.begin(), touched_.end());
+  touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+
+  active_.clear();
+  groups_.clear();
+  group_ids_.clear();
+  active_of_block_.assign(steps_.size(), -1);
+  num_participating_ = 0;
+  for (const auto& [block, group] : touched_) {
+    if (active_of_block_[block] < 0) {
+      active_of_block_[block] = static_cast<int>(active_.size());
+      active_.push_back({block, num_participating_, 0, static_cast<int>(groups_.size()), 0, {}});
+    }
+    ActiveBlock& active = active_.back();
+    const int size = steps_[block]->group_size(group);
+    groups_.push_back({group, num_participating_, size, 0});
+    group_ids_.push_back(group);
+    ++active.num_groups;
+    active.size += size;
+    num_participating_ += size;
   }
 }
 
-std::vector<std::vector<int>> PosedStep::FindIslands() const {
-  std::vector<int> root(active_.size());
-  std::iota(root.begin(), root.end(), 0);
-  const auto find = [&root](int a) {
-    while (root[a] != a) a = root[a] = root[root[a]];
-    return a;
-  };
-  for (const ContactRows& rows : rows_) {
-    const int first = find(entries_[rows.first_entry].active);
-    for (int e = 1; e < rows.num_entries; ++e) {
-      const int other = find(entries_[rows.first_entry + e].active);
-      root[std::max(find(first), other)] = std::min(find(first), other);
+void PosedStep::CopyParticipants(const State& state) {
+  v_star_p_.resize(num_participating_);
+  v_start_p_.resize(num_participating_);
+  for (ActiveBlock& active : active_) {
+    const BlockStep& step = *steps_[active.block];
+    active.A = step.schur_complement();
+    const int offset = model_.velocity_offsets[active.block];
+    for (int g = active.first_group; g < active.first_group + active.num_groups; ++g) {
+      const int source = offset + step.group_offset(groups_[g].id);
+      std::copy_n(v_star_.data() + source, groups_[g].size, v_star_p_.data() + groups_[g].first);
+      std::copy_n(state.v.data() + source, groups_[g].size, v_start_p_.data() + groups_[g].first);
     }
   }
-  std::vector<std::vector<int>> islands(active_.size());
-  for (std::size_t c = 0; c < rows_.size(); ++c) {
-    islands[find(entries_[rows_[c].first_entry].active)].push_back(static_cast<int>(c));
+}
+
+// Cholesky factors of the diagonal blocks A_gg, for the compliance estimates of rows
+void PosedStep::FactorGroups() {
+  group_factors_.clear();
+  for (const ActiveBlock& active : active_) {
+    for (int g = active.first_group; g < active.first_group + active.num_groups; ++g) {
+      Group& group = groups_[g];
+      group.factor = group_factors_.size();
+      const int first = group.first - active.first;
+      for (int j = 0; j < group.size; ++j) {
+        const double* column = &active.A[std::size_t(first + j) * active.size + first];
+        group_factors_.insert(group_factors_.end(), column, column + group.size);
+      }
+      const int pivot =
+          solvers::FactorCholesky(group.size, &group_factors_[group.factor], group.size);
+      PLIANT_DEMAND(pivot < 0);
+    }
   }
-  std::erase_if(islands, [](const std::vector<int>& island) { return island.empty(); });
-  return islands;
+}
+
+// Finds each row's place on the participants, and its compliance Σ J_g A_gg⁻¹ J_gᵀ
+void PosedStep::PlaceEntries() {
+  entries_.clear();
+  const auto place = [&](const RawEntry& raw) -> const Group& {
+    const ActiveBlock& active = active_[active_of_block_[raw.block]];
+    const auto begin = groups_.begin() + active.first_group;
+    const auto found = std::lower_bound(begin, begin + active.num_groups, raw.group,
+                                        [](const Group& group, int id) { return group.id < id; });
+    entries_.push_back({active_of_block_[raw.block], found->first, raw.columns, raw.values});
+    return *found;
+  };
+  for (ContactRows& rows : contact_rows_) {
+    for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
+      const Group& group = place(raw_[e]);
+      const int n = group.size;
+      scratch_a_.resize(3 * std::size_t(n));
+      const double* J = &values_[raw_[e].values];
+      for (int r = 0; r < 3; ++r) {
+        double* x = &scratch_a_[std::size_t(r) * n];
+        for (int j = 0; j < n; ++j) x[j] = J[3 * j + r];
+        solvers::SolveLower(n, &group_factors_[group.factor], n, x);
+      }
+      for (int r = 0; r < 3; ++r) {
+        for (int s = 0; s <= r; ++s) {
+          const double w =
+              solvers::Dot(n, &scratch_a_[std::size_t(r) * n], &scratch_a_[std::size_t(s) * n]);
+          rows.W(r, s) += w;
+          if (r != s) rows.W(s, r) += w;
+        }
+      }
+    }
+  }
+  for (ScalarRows& rows : scalar_rows_) {
+    for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
+      const Group& group = place(raw_[e]);
+      const int n = group.size;
+      scratch_a_.assign(&values_[raw_[e].values], &values_[raw_[e].values] + n);
+      solvers::SolveLower(n, &group_factors_[group.factor], n, scratch_a_.data());
+      rows.W += solvers::Dot(n, scratch_a_.data(), scratch_a_.data());
+    }
+  }
+}
+
+// The rows of one constraint along different axes share one compliance, as those of a contact do: along an axis in which
+// nothing can move (a ball in a planar linkage) its own would vanish, and with it the regularisation.
+void PosedStep::ShareCompliance() {
+  const auto is_angular = [this](std::size_t k) {
+    return !constraints_.terms[constraints_.rows[k].first_term].angular_W.isZero(0);
+  };
+  for (std::size_t begin = 0; begin < scalar_rows_.size();) {
+    const ConstraintRow& first = constraints_.rows[begin];
+    std::size_t end = begin + 1;
+    double sum = scalar_rows_[begin].W;
+    for (; first.source == ConstraintSource::kConstraint && end < scalar_rows_.size(); ++end) {
+      const ConstraintRow& row = constraints_.rows[end];
+      if (row.source != first.source || row.index != first.index ||
+          is_angular(end) != is_angular(begin))
+        break;
+      sum += scalar_rows_[end].W;
+    }
+    // a row that moves nothing at all has no compliance; any will do
+    const double mean = sum > 0 ? sum / static_cast<double>(end - begin) : 1;
+    for (; begin < end; ++begin) scalar_rows_[begin].W = mean;
+  }
+}
+
+void PosedStep::FindIslands() {
+  root_.resize(active_.size());
+  std::iota(root_.begin(), root_.end(), 0);
+  const auto find = [this](int a) {
+    while (root_[a] != a) a = root_[a] = root_[root_[a]];
+    return a;
+  };
+  const auto join = [&](int first_entry, int num_entries) {
+    const int first = entries_[first_entry].active;
+    for (int e = 1; e < num_entries; ++e) {
+      const int a = find(first), b = find(entries_[first_entry + e].active);
+      root_[std::max(a, b)] = std::min(a, b);
+    }
+  };
+  for (const ContactRows& rows : contact_rows_) join(rows.first_entry, rows.num_entries);
+  for (const ScalarRows& rows : scalar_rows_) join(rows.first_entry, rows.num_entries);
+
+  // islands in the order of their first blocks; their blocks, contacts and constraints sorted by counting
+  island_of_.assign(active_.size(), -1);
+  int count = 0;
+  for (int a = 0; a < static_cast<int>(active_.size()); ++a) {
+    const int root = find(a);
+    if (root == a) island_of_[a] = count++;
+    island_of_[a] = island_of_[root];
+  }
+  const std::size_t sizes[] = {active_.size(), contact_rows_.size(), scalar_rows_.size()};
+  const auto island = [&](int kind, int item) {
+    if (kind == 0) return island_of_[item];
+    const int entry = kind == 1 ? contact_rows_[item].first_entry : scalar_rows_[item].first_entry;
+    return island_of_[entries_[entry].active];
+  };
+  island_items_.resize(sizes[0] + sizes[1] + sizes[2]);
+  island_starts_.assign(3 * std::size_t(count) + 1, 0);
+  for (int kind = 0; kind < 3; ++kind) {
+    for (std::size_t i = 0; i < sizes[kind]; ++i)
+      ++island_starts_[3 * island(kind, static_cast<int>(i)) + kind + 1];
+  }
+  std::partial_sum(island_starts_.begin(), island_starts_.end(), island_starts_.begin());
+  for (int kind = 0; kind < 3; ++kind) {
+    for (std::size_t i = 0; i < sizes[kind]; ++i)
+      island_items_[island_starts_[3 * island(kind, static_cast<int>(i)) + kind]++] =
+          static_cast<int>(i);
+  }
+  islands_.clear();
+  for (int k = 0; k < count; ++k) {
+    // filling moved every start to its end, which is the next one's start
+    const auto items = [&](int kind) {
+      const int slot = 3 * k + kind;
+      const int begin = slot == 0 ? 0 : island_starts_[slot - 1];
+      return std::span<const int>(island_items_.data() + begin, island_starts_[slot] - begin);
+    };
+    islands_.push_back({items(0), items(1), items(2)});
+  }
+}
+
+void PosedStep::Recall(const State& state) {
+  remembered_.assign(contacts_.size(), Vector3d::Zero());
+  for (std::size_t c = 0; c < contacts_.size(); ++c) {
+    const ContactPoint& contact = contacts_[c];
+    const auto found = std::lower_bound(
+        state.contacts.begin(), state.contacts.end(), contact.key,
+        [](const ContactMemory& memory, std::uint64_t key) { return memory.key < key; });
+    if (found == state.contacts.end() || found->key != contact.key) continue;
+    Vector3d& impulse = remembered_[c];
+    impulse = contact.R_WC.transpose() * found->impulse_W;
+    // a turned frame may have tilted it out of the cone
+    impulse.z() = std::max(impulse.z(), 0.0);
+    const double length = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
+    if (length > contact.friction * impulse.z())
+      impulse.head<2>() *= contact.friction * impulse.z() / length;
+  }
 }
 
 Vector3d PosedStep::CalcContactVelocity(int contact, std::span<const double> v) const {
-  const ContactRows& rows = rows_[contact];
+  const ContactRows& rows = contact_rows_[contact];
   Vector3d velocity = rows.bias;
   for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
     const double* J = &values_[entries_[e].values];
@@ -244,11 +448,21 @@ Vector3d PosedStep::CalcContactVelocity(int contact, std::span<const double> v) 
   return velocity;
 }
 
-absl::Status PosedStep::Complete(std::span<const double> v_p, std::vector<double>* v) const {
-  *v = v_star_;
-  std::vector<double> dv_p, dv;
+double PosedStep::CalcConstraintRate(int constraint, std::span<const double> v) const {
+  const ScalarRows& rows = scalar_rows_[constraint];
+  double rate = rows.bias;
+  for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
+    const double* J = &values_[entries_[e].values];
+    for (int j = 0; j < entries_[e].columns; ++j) rate += J[j] * v[entries_[e].first + j];
+  }
+  return rate;
+}
+
+absl::Status PosedStep::Complete(std::span<const double> v_p, std::vector<double>* v) {
+  v->assign(v_star_.begin(), v_star_.end());
   for (const ActiveBlock& active : active_) {
     const int first = model_.velocity_offsets[active.block];
+    std::vector<double>&dv_p = scratch_a_, &dv = scratch_b_;
     dv_p.resize(active.size);
     dv.resize(model_.velocity_offsets[active.block + 1] - first);
     for (int i = 0; i < active.size; ++i)
@@ -266,47 +480,54 @@ absl::Status PosedStep::Complete(std::span<const double> v_p, std::vector<double
   return absl::OkStatus();
 }
 
-std::vector<double> PosedStep::CalcExertedImpulse(const std::vector<Vector3d>& impulses) const {
-  std::vector<double> exerted(num_participating_, 0.0);
-  for (std::size_t c = 0; c < rows_.size(); ++c) {
-    const int first_entry = rows_[c].first_entry;
-    for (int e = first_entry; e < first_entry + rows_[c].num_entries; ++e) {
+void PosedStep::CalcExertedImpulse(const Impulses& impulses, std::vector<double>* exerted) const {
+  exerted->assign(num_participating_, 0.0);
+  for (std::size_t c = 0; c < contact_rows_.size(); ++c) {
+    const int first_entry = contact_rows_[c].first_entry;
+    for (int e = first_entry; e < first_entry + contact_rows_[c].num_entries; ++e) {
       const double* J = &values_[entries_[e].values];
       for (int j = 0; j < entries_[e].columns; ++j, J += 3) {
-        exerted[entries_[e].first + j] += Vector3d(J[0], J[1], J[2]).dot(impulses[c]);
+        (*exerted)[entries_[e].first + j] += Vector3d(J[0], J[1], J[2]).dot(impulses.contacts[c]);
       }
     }
   }
-  return exerted;
+  for (std::size_t k = 0; k < scalar_rows_.size(); ++k) {
+    const int first_entry = scalar_rows_[k].first_entry;
+    for (int e = first_entry; e < first_entry + scalar_rows_[k].num_entries; ++e) {
+      const double* J = &values_[entries_[e].values];
+      for (int j = 0; j < entries_[e].columns; ++j)
+        (*exerted)[entries_[e].first + j] += J[j] * impulses.constraints[k];
+    }
+  }
 }
 
-double PosedStep::CalcResidual(std::span<const double> v,
-                               const std::vector<Vector3d>& impulses) const {
-  const std::vector<double> exerted = CalcExertedImpulse(impulses);
+double PosedStep::CalcResidual(std::span<const double> v, const Impulses& impulses) {
+  std::vector<double>&exerted = scratch_a_, &residual = scratch_b_, &momentum = scratch_c_,
+  &diagonal = scratch_d_;
+  CalcExertedImpulse(impulses, &exerted);
   double error = 0, momentum_size = 0, impulse_size = 0;
-  std::vector<double> residual, momentum, diagonal, impulse;
   for (std::size_t b = 0; b < steps_.size(); ++b) {
     const int first = model_.velocity_offsets[b];
     const std::size_t size = model_.velocity_offsets[b + 1] - first;
     for (auto* x : {&residual, &momentum, &diagonal}) x->resize(size);
-    impulse.assign(size, 0.0);
-    if (active_of_block_[b] >= 0) {
-      const ActiveBlock& active = active_[active_of_block_[b]];
-      for (std::size_t g = 0; g < active.groups.size(); ++g) {
-        std::copy_n(exerted.data() + active.first + active.group_first[g],
-                    steps_[b]->group_size(active.groups[g]),
-                    impulse.data() + steps_[b]->group_offset(active.groups[g]));
-      }
-    }
     const std::span<const double> v_b = v.subspan(first, size);
     steps_[b]->CalcMomentumResidual(v_b, residual);
     steps_[b]->MultiplyTangent(v_b, momentum);
     steps_[b]->CalcTangentDiagonal(diagonal);
+    if (active_of_block_[b] >= 0) {
+      const ActiveBlock& active = active_[active_of_block_[b]];
+      for (int g = active.first_group; g < active.first_group + active.num_groups; ++g) {
+        const int offset = steps_[b]->group_offset(groups_[g].id);
+        for (int i = 0; i < groups_[g].size; ++i) {
+          const double impulse = exerted[groups_[g].first + i];
+          residual[offset + i] -= impulse;
+          impulse_size += impulse * impulse / diagonal[offset + i];
+        }
+      }
+    }
     for (std::size_t i = 0; i < size; ++i) {
-      const double r = residual[i] - impulse[i];
-      error += r * r / diagonal[i];
+      error += residual[i] * residual[i] / diagonal[i];
       momentum_size += momentum[i] * momentum[i] / diagonal[i];
-      impulse_size += impulse[i] * impulse[i] / diagonal[i];
     }
   }
   // below the absolute tolerance nothing is left to solve: a world at rest without gravity is all rounding
@@ -315,10 +536,12 @@ double PosedStep::CalcResidual(std::span<const double> v,
   return std::sqrt(error / std::max(momentum_size, impulse_size));
 }
 
-void PosedStep::Commit(std::span<const double> v, const std::vector<Vector3d>& impulses,
-                       State* state, StepReport* report) const {
-  PLIANT_DEMAND(impulses.size() == contacts_.size());
-  tbb::parallel_for(0, static_cast<int>(steps_.size()), [&](int b) {
+void PosedStep::Commit(std::span<const double> v, const Impulses& impulses, State* state,
+                       StepReport* report) const {
+  PLIANT_DEMAND(impulses.contacts.size() == contacts_.size());
+  PLIANT_DEMAND(impulses.constraints.size() == scalar_rows_.size());
+  report->v_start.assign(state->v.begin(), state->v.end());
+  ForEachBlock([&](int b) {
     const int first = model_.velocity_offsets[b];
     const std::size_t size = model_.velocity_offsets[b + 1] - first;
     steps_[b]->Integrate(v.subspan(first, size), model_.Positions(state, b),
@@ -328,21 +551,23 @@ void PosedStep::Commit(std::span<const double> v, const std::vector<Vector3d>& i
   ++state->step;
   state->time = settings_.h == model_.time_step ? static_cast<double>(state->step) * settings_.h
                                                 : state->time + settings_.h;
+  state->controls.assign(controls_.begin(), controls_.end());
 
-  // what carried an impulse is remembered: for warm starts, and so that sliding contacts persist
+  // what carried an impulse is remembered: for warm starts and anchors, and so that sliding contacts persist
   state->contacts.clear();
   for (std::size_t c = 0; c < contacts_.size(); ++c) {
-    if (impulses[c].z() <= 0) continue;
-    state->contacts.push_back({contacts_[c].key, contacts_[c].R_WC * impulses[c]});
+    const Vector3d& impulse = impulses.contacts[c];
+    if (impulse.z() > 0) state->contacts.push_back({contacts_[c].key, contacts_[c].R_WC * impulse});
   }
   std::sort(state->contacts.begin(), state->contacts.end(),
             [](const ContactMemory& a, const ContactMemory& b) { return a.key < b.key; });
 
   report->participating = num_participating_;
-  report->constraints = 3 * static_cast<int>(contacts_.size());
+  report->constraints =
+      3 * static_cast<int>(contacts_.size()) + static_cast<int>(scalar_rows_.size());
   for (std::size_t c = 0; c < contacts_.size(); ++c) {
     const ContactPoint& contact = contacts_[c];
-    const Vector3d& impulse = impulses[c];
+    const Vector3d& impulse = impulses.contacts[c];
     report->contacts.push_back({contact.body_a, contact.body_b, contact.p_W, contact.R_WC.col(2),
                                 contact.gap, contact.R_WC * impulse});
     const double tangential = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
@@ -350,6 +575,23 @@ void PosedStep::Commit(std::span<const double> v, const std::vector<Vector3d>& i
       report->cone_violation = std::max(
           report->cone_violation, (tangential - contact.friction * impulse.z()) / impulse.z());
     }
+  }
+  for (int b = 0; b < static_cast<int>(steps_.size()); ++b) {
+    for (const BlockForce& force : block_inputs_[b].forces)
+      if (force.frame >= 0) report->applied.push_back({b, force});
+  }
+  report->efforts.assign(model_.actuators.size(), 0.0);
+  for (std::size_t i = 0; i < model_.actuators.size(); ++i) {
+    if (model_.actuators[i].kind == Actuator::Kind::kTorque)
+      report->efforts[i] = CalcTorque(model_.actuators[i], controls_[i]);
+  }
+  for (std::size_t k = 0; k < scalar_rows_.size(); ++k) {
+    const ConstraintRow& row = constraints_.rows[k];
+    const ConstraintTerm& term = constraints_.terms[row.first_term];
+    report->constraint_forces.push_back(
+        {row.source, term.attachment.block, row.index, row.error, impulses.constraints[k]});
+    if (row.source == ConstraintSource::kActuator)
+      report->efforts[row.index] += impulses.constraints[k] / settings_.h;
   }
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,28 +10,35 @@
 
 #include "physics/contact/contact_detection.h"
 #include "physics/dynamics/block.h"
+#include "physics/dynamics/body_motions.h"
+#include "physics/dynamics/constraint_row.h"
 #include "physics/dynamics/model.h"
 #include "physics/stepping/stepper.h"
 
 namespace pliant::physics {
 
-// What every method starts from: all blocks posed at the start of the step, the contacts between them, which velocities
-// take part in contact, the factor of A with those last, the free motion, and the contacts' rows on the participants.
+// What contacts and scalar constraints exert over a step.
+struct Impulses {
+  std::vector<Eigen::Vector3d> contacts;  // in contact frames [N·s]
+  std::vector<double> constraints;        // [N·s], [N·m·s]
+};
+
+// What every method starts from: all blocks posed at the start of the step, the contacts and constraints between them,
+// which velocities take part in these, the factor of A with those last, the free motion, and the rows on the participants.
 //
 // "Participating velocities" are numbered from 0 over the blocks that touch something, in Model order.
 class PosedStep {
  public:
-  // A block that touches something.
+  // A block that touches something or is constrained.
   struct ActiveBlock {
-    int block;                     // in Model::blocks
-    int first;                     // its first participating velocity
-    int size;                      // participating velocities
-    std::vector<int> groups;       // ascending
-    std::vector<int> group_first;  // of each group, counted from `first`
-    std::span<const double> A;     // Schur complement, size × size, both triangles
+    int block;  // in Model::blocks
+    int first;  // its first participating velocity
+    int size;   // participating velocities
+    int first_group, num_groups;
+    std::span<const double> A;  // Schur complement, size × size, both triangles
   };
-  // Rows of one contact on consecutive participating velocities, in the contact's frame:
-  // v_c += values (3 × columns, column-major) · v[first …].
+  // Rows of one contact or constraint on consecutive participating velocities. In a contact's frame
+  // v_c += values (3 × columns, column-major) · v[first …]; of a constraint there is one value a column.
   struct Entry {
     int active;  // index in active_blocks()
     int first;
@@ -44,6 +50,15 @@ class PosedStep {
     Eigen::Vector3d bias;  // prescribed part of v_c [m/s]
     Eigen::Matrix3d W;  // Σ J_g A_gg⁻¹ J_gᵀ over the groups it touches [1/kg]: a diagonal estimate
   };
+  struct ScalarRows {
+    int first_entry, num_entries;
+    double bias;
+    double W;
+  };
+  // Contacts and constraints that share no block with others: an independent problem.
+  struct Island {
+    std::span<const int> blocks, contacts, constraints;  // ascending
+  };
 
   explicit PosedStep(const Model& model);
   ~PosedStep();
@@ -53,7 +68,9 @@ class PosedStep {
 
   const std::vector<ActiveBlock>& active_blocks() const { return active_; }
   const std::vector<ContactPoint>& contacts() const { return contacts_; }
-  const std::vector<ContactRows>& rows() const { return rows_; }
+  const std::vector<ConstraintRow>& constraints() const { return constraints_.rows; }
+  const std::vector<ContactRows>& contact_rows() const { return contact_rows_; }
+  const std::vector<ScalarRows>& constraint_rows() const { return scalar_rows_; }
   const std::vector<Entry>& entries() const { return entries_; }
   const std::vector<double>& values() const { return values_; }
   int num_participating() const { return num_participating_; }
@@ -62,62 +79,108 @@ class PosedStep {
   const std::vector<double>& v_star() const { return v_star_p_; }
   const std::vector<double>& v_start() const { return v_start_p_; }
 
-  // Groups of contacts that share no block: independent problems. Each lists contacts, ascending.
-  std::vector<std::vector<int>> FindIslands() const;
+  const std::vector<Island>& islands() const { return islands_; }
 
-  // v_c = J v + b of a contact, in its frame.
+  // Last step's impulse of a contact that is still there, turned into its new tangent plane, in its new frame; zero of a
+  // new one.
+  const std::vector<Eigen::Vector3d>& remembered_impulses() const { return remembered_; }
+
+  // v_c = J v + b of a contact, in its frame, and the rate of a constraint.
   Eigen::Vector3d CalcContactVelocity(int contact, std::span<const double> v_participating) const;
+  double CalcConstraintRate(int constraint, std::span<const double> v_participating) const;
 
-  // Jᵀγ on the participating velocities [N·s]; impulses in contact frames.
-  std::vector<double> CalcExertedImpulse(const std::vector<Eigen::Vector3d>& impulses) const;
+  // Jᵀγ on the participating velocities [N·s].
+  void CalcExertedImpulse(const Impulses& impulses, std::vector<double>* exerted) const;
 
   // All velocities from the participating ones (han2023 (15)). INTERNAL, naming the body, when not finite.
-  absl::Status Complete(std::span<const double> v_participating, std::vector<double>* v) const;
+  absl::Status Complete(std::span<const double> v_participating, std::vector<double>* v);
 
-  // ‖D (m(v) − Jᵀγ)‖ / max(‖D A v‖, ‖D Jᵀγ‖) on the full, unreduced system, D = diag(A)^(−1/2); impulses in contact
-  // frames. 0 when the numerator is below 1e-14.
-  double CalcResidual(std::span<const double> v,
-                      const std::vector<Eigen::Vector3d>& impulses) const;
+  // ‖D (m(v) − Jᵀγ)‖ / max(‖D A v‖, ‖D Jᵀγ‖) on the full, unreduced system, D = diag(A)^(−1/2). 0 when the numerator is
+  // below 1e-14.
+  double CalcResidual(std::span<const double> v, const Impulses& impulses);
 
-  // Moves the state to the end of the step, and records what the contacts exerted.
-  void Commit(std::span<const double> v, const std::vector<Eigen::Vector3d>& impulses, State* state,
+  // Moves the state to the end of the step, and records what the contacts and constraints exerted.
+  void Commit(std::span<const double> v, const Impulses& impulses, State* state,
               StepReport* report) const;
 
  private:
+  // A participating group of velocities, and the Cholesky factor of its diagonal block of A.
+  struct Group {
+    int id;     // in its block
+    int first;  // its first participating velocity
+    int size;
+    std::size_t factor;
+  };
+  // One part of a contact's or constraint's rows on one group, not yet on participants.
+  struct RawEntry {
+    int block;
+    int group;
+    int columns;
+    std::size_t values;
+  };
+  // Calls f(b) for all blocks, at the same time when they are worth it.
+  template <typename F>
+  void ForEachBlock(const F& f) const;
+
   absl::Status Fault(int block, const absl::Status& status) const;
-  BlockInputs GatherInputs(int block, const Inputs& inputs, const State& state) const;
-  void DropImmovable();
+  void GatherInputs(int block, const Inputs& inputs, BlockInputs* gathered) const;
+  void CollectConstraints(const State& state);
+  void BuildContactRows();
+  void BuildConstraintRows();
   void FindParticipants();
-  void BuildRows();
+  void CopyParticipants(const State& state);
+  void FactorGroups();
+  void PlaceEntries();
+  void ShareCompliance();
+  void FindIslands();
+  void Recall(const State& state);
 
   const Model& model_;
   ContactDetector detector_;
+  BodyMotions motions_;
   std::vector<std::unique_ptr<BlockStep>> steps_;
   std::vector<std::vector<int>> followed_;  // of each block
+  bool is_parallel_;                        // whether blocks are worth threads
   StepSettings settings_;
+  std::vector<BlockInputs> block_inputs_;
+  std::vector<absl::Status> statuses_;
+  std::vector<double> controls_;  // targets of the actuators in this step
+  std::vector<double> compensation_;
   std::vector<ContactPoint> contacts_;
+  ConstraintSet constraints_;
   std::vector<ActiveBlock> active_;
-  std::vector<int> active_of_block_;  // −1: touches nothing
-  std::vector<ContactRows> rows_;
+  std::vector<int> active_of_block_;  // −1: takes no part
+  std::vector<Group> groups_;
+  std::vector<int> group_ids_;  // of the groups, for Factor
+  std::vector<double> group_factors_;
+  std::vector<std::pair<int, int>> touched_;  // (block, group), scratch
+  std::vector<RawEntry> raw_;
+  std::vector<ContactRows> contact_rows_;
+  std::vector<ScalarRows> scalar_rows_;
   std::vector<Entry> entries_;
   std::vector<double> values_;
+  BlockRows rows_;
+  std::vector<Island> islands_;
+  std::vector<int> root_, island_of_, island_items_, island_starts_;
+  std::vector<Eigen::Vector3d> remembered_;
   std::vector<double> v_star_, v_star_p_, v_start_p_;
+  std::vector<double> scratch_a_, scratch_b_, scratch_c_, scratch_d_;
   int num_participating_ = 0;
 };
 
 // Adds the wall time of its life to a report's phase.
 class PhaseTimer {
  public:
-  PhaseTimer(StepReport* report, std::string phase)
-      : report_(report), phase_(std::move(phase)), start_(std::chrono::steady_clock::now()) {}
+  PhaseTimer(StepReport* report, Phase phase)
+      : report_(report), phase_(phase), start_(std::chrono::steady_clock::now()) {}
   ~PhaseTimer() {
-    report_->phase_seconds[phase_] +=
+    report_->phase_seconds[static_cast<int>(phase_)] +=
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
  private:
   StepReport* report_;
-  std::string phase_;
+  Phase phase_;
   std::chrono::steady_clock::time_point start_;
 };
 

@@ -1,18 +1,25 @@
 #pragma once
 
-#include <map>
+#include <array>
 #include <memory>
-#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 
+#include "physics/dynamics/block.h"
+#include "physics/dynamics/constraint_row.h"
 #include "physics/dynamics/contact_point.h"
 #include "physics/dynamics/inputs.h"
 #include "physics/dynamics/model.h"
 #include "physics/dynamics/state.h"
 
 namespace pliant::physics {
+
+// Parts of a step whose wall time is kept apart.
+enum class Phase { kPose, kSolve, kCheck, kCommit };
+inline constexpr std::array<std::string_view, 4> kPhaseNames{"pose", "solve", "check", "commit"};
 
 // What one step did. Everything that is observed but does not affect the future.
 struct StepReport {
@@ -26,9 +33,16 @@ struct StepReport {
   int participating = 0;  // degrees of freedom
   int constraints = 0;    // scalar rows
   std::vector<ContactForce> contacts;
+  std::vector<ConstraintForce> constraint_forces;  // of every scalar constraint
+  std::vector<double> efforts;                     // what each actuator exerted [N·m], [N]
+  // External forces on frames, by block, and all velocities at the start of the step: what reactions are computed from.
+  std::vector<std::pair<int, BlockForce>> applied;
+  std::vector<double> v_start;
   std::vector<double> iteration_residuals;
-  std::map<std::string, double> phase_seconds;  // wall time by phase
+  std::array<double, kPhaseNames.size()> phase_seconds{};  // wall time
   double seconds = 0;
+
+  void Clear();  // as a fresh one, keeping its memory
 };
 
 // Advances a world by one step with one method. State' is a function of (Model, State, Inputs, h), bit for bit, for any
@@ -39,7 +53,7 @@ class Stepper {
 
   // On an error (INTERNAL with the body that failed and why) the state is as it was. A step that did not converge
   // is no error: the report says so.
-  virtual absl::StatusOr<StepReport> Step(const Inputs& inputs, double h, State* state) = 0;
+  virtual absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) = 0;
 };
 
 // The stepper of model.method. `model` outlives it.

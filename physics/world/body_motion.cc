@@ -83,14 +83,8 @@ Vector3d CalcPointPosition(const Model& model, const State& state, int body, con
 }
 
 Vector3d CalcPointVelocity(const Model& model, const State& state, int body, const Vector3d& p_BP) {
-  const Body& b = model.bodies[body];
-  if (b.block == kWorldBlock) return Vector3d::Zero();
-  Attachment point;
-  point.block = b.block;
-  point.frame = b.frame;
-  point.p_W = CalcPointPosition(model, state, body, p_BP);
-  return model.blocks[b.block]->CalcPointVelocity(model.Positions(state, b.block),
-                                                  model.Velocities(state, b.block), point);
+  const FrameMotion motion = CalcBodyMotion(model, state, body);
+  return motion.CalcPointVelocity(motion.X_WB * p_BP);
 }
 
 Eigen::Quaterniond CalcOrientation(const Model& model, const State& state, int body) {
@@ -107,8 +101,8 @@ Eigen::Quaterniond CalcOrientation(const Model& model, const State& state, int b
 }
 
 Vector3d CalcAngularVelocity(const Model& model, const State& state, int body) {
+  if (!model.bodies[body].deformable) return CalcBodyMotion(model, state, body).omega_W;
   const int block = model.bodies[body].block;
-  if (block == kWorldBlock) return Vector3d::Zero();
   return model.blocks[block]->CalcAngularVelocity(model.Positions(state, block),
                                                   model.Velocities(state, block));
 }

@@ -44,8 +44,27 @@ double SelectEnergy(const Energies& energies, Probe::Energy kind) {
   return energies.kinetic + energies.elastic + energies.potential;
 }
 
+// How the mass of one rigid body moves, alone of its tree.
+struct Motions {
+  Vector3d center, momentum, spin;  // p_WBcm; m v; I ω about Bcm
+  double kinetic;
+};
+Motions CalcRigidMotion(const Model& model, const State& state, int body) {
+  const Body& b = model.bodies[body];
+  const FrameMotion motion = CalcBodyMotion(model, state, body);
+  const Vector3d center = motion.X_WB * b.p_BoBcm;
+  const Vector3d v = motion.CalcPointVelocity(center);
+  const Vector3d spin = motion.X_WB.R * (b.inertia * (motion.X_WB.R.transpose() * motion.omega_W));
+  return {center, b.mass * v, spin, 0.5 * (b.mass * v.squaredNorm() + motion.omega_W.dot(spin))};
+}
+
 ProbeValue SampleMomentum(const Model& model, const State& state, int body) {
   Eigen::Matrix<double, 6, 1> sum = Eigen::Matrix<double, 6, 1>::Zero();
+  if (body >= 0 && !model.bodies[body].deformable) {
+    const Motions of = CalcRigidMotion(model, state, body);
+    sum << of.momentum, of.center.cross(of.momentum) + of.spin;
+    return {.numbers = {sum.data(), sum.data() + 6}};
+  }
   for (int block = 0; block < static_cast<int>(model.blocks.size()); ++block) {
     if (body >= 0 && model.bodies[body].block != block) continue;
     sum += model.blocks[block]->CalcMomentum(model.Positions(state, block),
@@ -104,6 +123,85 @@ ProbeValue SampleContactPoints(const Probe& probe, const StepReport& report) {
   return value;
 }
 
+ProbeValue Wrench(const Vector3d& force, const Vector3d& torque) {
+  return {.numbers = {force.x(), force.y(), force.z(), torque.x(), torque.y(), torque.z()}};
+}
+
+// What a constraint exerts on B: force, and torque about where it holds B.
+ProbeValue SampleConstraintReaction(int constraint, const StepReport& report, double h) {
+  Vector3d force = Vector3d::Zero(), torque = Vector3d::Zero();
+  for (const ConstraintForce& row : report.constraint_forces) {
+    if (row.source != ConstraintSource::kConstraint || row.index != constraint) continue;
+    force += row.impulse / h * row.linear_W;
+    torque += row.impulse / h * row.angular_W;
+    // couplers act on joints: their effort stands for itself
+    if (row.linear_W.isZero(0) && row.angular_W.isZero(0)) torque.z() += row.impulse / h;
+  }
+  return Wrench(force, torque);
+}
+
+// What the parent exerts on a joint's child through the joint: force, and torque about the joint's origin.
+ProbeValue SampleJointReaction(const Model& model, const RobotJoint& joint, const State& state,
+                               const StepReport& report, double h) {
+  if (report.v_start.empty()) return Wrench(Vector3d::Zero(), Vector3d::Zero());
+  const int first = model.velocity_offsets[joint.block];
+  const std::span<const double> v = model.Velocities(state, joint.block);
+  std::vector<double> vdot(v.size());
+  for (std::size_t i = 0; i < v.size(); ++i) vdot[i] = (v[i] - report.v_start[first + i]) / h;
+
+  // all that acts on its links from outside
+  std::vector<BlockForce> forces;
+  const auto add = [&](int body, const Vector3d& p_W, const Vector3d& force,
+                       const Vector3d& torque) {
+    if (body < 0 || model.bodies[body].block != joint.block) return;
+    BlockForce& applied = forces.emplace_back();
+    applied.frame = model.bodies[body].frame;
+    applied.p_W = p_W;
+    applied.force_W = force;
+    applied.torque_W = torque;
+  };
+  for (const ContactForce& contact : report.contacts) {
+    add(contact.body_a, contact.p_W, -contact.impulse_W / h, Vector3d::Zero());
+    add(contact.body_b, contact.p_W, contact.impulse_W / h, Vector3d::Zero());
+  }
+  for (const ConstraintForce& row : report.constraint_forces) {
+    if (row.source != ConstraintSource::kConstraint) continue;
+    const Constraint& constraint = model.constraints[row.index];
+    const Vector3d force = row.impulse / h * row.linear_W;
+    const Vector3d torque = row.impulse / h * row.angular_W;
+    add(constraint.body_a, row.p_A, -force, -torque);
+    add(constraint.body_b, row.p_B, force, torque);
+  }
+  for (const auto& [block, force] : report.applied)
+    if (block == joint.block) forces.push_back(force);
+
+  const DynamicsBlock& block = *model.blocks[joint.block];
+  std::vector<double> reactions(6 * static_cast<std::size_t>(block.num_frames()));
+  block.CalcReactions(model.Positions(state, joint.block), v, vdot, model.gravity, forces,
+                      reactions);
+  const double* r = &reactions[6 * static_cast<std::size_t>(model.bodies[joint.body].frame)];
+  return Wrench({r[3], r[4], r[5]}, {r[0], r[1], r[2]});
+}
+
+double SampleJoint(const Model& model, const Probe& probe, const State& state,
+                   const StepReport& report) {
+  const RobotJoint& joint = model.robots[probe.robot].joints[probe.joint];
+  switch (probe.quantity) {
+    case Probe::JointQuantity::kPosition:
+      return model.Positions(state, joint.block)[joint.position];
+    case Probe::JointQuantity::kVelocity:
+      return model.Velocities(state, joint.block)[joint.velocity];
+    case Probe::JointQuantity::kEffort:
+      break;
+  }
+  double effort = 0;
+  for (std::size_t i = 0; i < report.efforts.size(); ++i) {
+    const Actuator& actuator = model.actuators[i];
+    if (actuator.robot == probe.robot && actuator.joint == probe.joint) effort += report.efforts[i];
+  }
+  return effort;
+}
+
 }  // namespace
 
 ProbeSampler::ProbeSampler(const Model& model) : model_(model) {}
@@ -139,6 +237,12 @@ ProbeValue ProbeSampler::Sample(const Probe& probe, const State& state, const St
       return Number(SampleField(model_, probe, state));
     case Probe::Kind::kContactPoints:
       return SampleContactPoints(probe, report);
+    case Probe::Kind::kReaction:
+      if (probe.constraint >= 0) return SampleConstraintReaction(probe.constraint, report, h);
+      return SampleJointReaction(model_, model_.robots[probe.robot].joints[probe.joint], state,
+                                 report, h);
+    case Probe::Kind::kJoint:
+      return Number(SampleJoint(model_, probe, state, report));
     case Probe::Kind::kPenetration:
       break;
   }
@@ -168,7 +272,9 @@ int CountProbeNumbers(const Probe& probe) {
       return 4;
     case Probe::Kind::kWrench:
     case Probe::Kind::kMomentum:
+    case Probe::Kind::kReaction:
       return 6;
+    case Probe::Kind::kJoint:
     case Probe::Kind::kEnergy:
     case Probe::Kind::kVolume:
     case Probe::Kind::kField:
@@ -182,6 +288,12 @@ int CountProbeNumbers(const Probe& probe) {
 
 Energies CalcEnergies(const Model& model, const State& state, int body) {
   Energies sum;
+  if (body >= 0 && !model.bodies[body].deformable) {
+    const Motions of = CalcRigidMotion(model, state, body);
+    sum.kinetic = of.kinetic;
+    sum.potential = -model.bodies[body].mass * model.gravity.dot(of.center);
+    return sum;
+  }
   for (int block = 0; block < static_cast<int>(model.blocks.size()); ++block) {
     if (body >= 0 && model.bodies[body].block != block) continue;
     const DynamicsBlock& b = *model.blocks[block];

@@ -29,6 +29,9 @@ struct ProbeValue {
 //   largest overlap at this very state [m], ≥ 0 contact_points       rows of the step that led
 //   here; the normal points from the first body named to the second,
 //                        the impulse is on the second
+//   reaction             of a joint: what the parent exerts on the child, force then torque about the joint's origin, W;
+//                        of a constraint: what it exerts on its second body
+//   joint                position, velocity, or what its actuators exert [N·m], [N]
 class ProbeSampler {
  public:
   explicit ProbeSampler(const Model& model);  // `model` outlives it

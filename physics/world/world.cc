@@ -16,6 +16,66 @@ bool IsFinite(const Eigen::Vector3d& v) {
   return v.allFinite();
 }
 
+absl::Status CheckJointCommands(const Model& model, const Inputs& commands) {
+  const auto check = [](int index, std::size_t count, const char* what) -> absl::Status {
+    if (index >= 0 && index < static_cast<int>(count)) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a command names ", what, " ", index, "; the world has ", count, " (see DescribeWorld)"));
+  };
+  const auto check_controller = [&](int index, Controller::Kind kind) -> absl::Status {
+    absl::Status status = check(index, model.controllers.size(), "controller");
+    if (!status.ok() || model.controllers[index].kind == kind) return status;
+    return absl::InvalidArgumentError(
+        absl::StrCat("controller \"", model.controllers[index].name, "\" is no ",
+                     kind == Controller::Kind::kGripper ? "gripper" : "differential IK"));
+  };
+  const auto check_finite = [](bool is_finite, const std::string& name) -> absl::Status {
+    if (is_finite) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("what is commanded for \"", name, "\" is not finite"));
+  };
+  for (const auto& c : commands.actuators) {
+    if (auto status = check(c.actuator, model.actuators.size(), "actuator"); !status.ok())
+      return status;
+    if (auto status = check_finite(std::isfinite(c.value), model.actuators[c.actuator].name);
+        !status.ok())
+      return status;
+  }
+  for (const auto& c : commands.joint_forces) {
+    if (auto status = check(c.block, model.blocks.size(), "block"); !status.ok()) return status;
+    if (auto status = check(c.velocity, model.blocks[c.block]->num_velocities(), "velocity");
+        !status.ok())
+      return status;
+    if (auto status = check_finite(std::isfinite(c.force), "a joint"); !status.ok()) return status;
+  }
+  for (const auto& c : commands.twists) {
+    if (auto status = check_controller(c.controller, Controller::Kind::kDifferentialIk);
+        !status.ok())
+      return status;
+    if (auto status = check_finite(IsFinite(c.angular_W) && IsFinite(c.linear_W),
+                                   model.controllers[c.controller].name);
+        !status.ok())
+      return status;
+  }
+  for (const auto& c : commands.link_poses) {
+    if (auto status = check_controller(c.controller, Controller::Kind::kDifferentialIk);
+        !status.ok())
+      return status;
+    if (auto status = check_finite(IsFinite(c.X_WL.p) && c.X_WL.R.allFinite(),
+                                   model.controllers[c.controller].name);
+        !status.ok())
+      return status;
+  }
+  for (const auto& c : commands.grippers) {
+    if (auto status = check_controller(c.controller, Controller::Kind::kGripper); !status.ok())
+      return status;
+    if (auto status = check_finite(std::isfinite(c.position), model.controllers[c.controller].name);
+        !status.ok())
+      return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckCommands(const Model& model, const Inputs& commands) {
   const int count = static_cast<int>(model.bodies.size());
   const auto check_body = [&](int body) -> absl::Status {
@@ -50,7 +110,44 @@ absl::Status CheckCommands(const Model& model, const Inputs& commands) {
           absl::StrCat("the force commanded for body \"", body.name, "\" is not finite"));
     }
   }
-  return absl::OkStatus();
+  return CheckJointCommands(model, commands);
+}
+
+// What a script asks of a joint or a controller.
+void AddJointInput(const Model& model, const Script& script, double t, double h, Inputs* inputs) {
+  const bool is_target =
+      script.kind == Script::Kind::kActuator || script.kind == Script::Kind::kGripper;
+  const std::optional<std::vector<double>> value = SampleScriptedNumbers(script, is_target, t, h);
+  if (!value) return;
+  switch (script.kind) {
+    case Script::Kind::kActuator:
+      inputs->actuators.push_back({script.index, value->front()});
+      break;
+    case Script::Kind::kGripper:
+      inputs->grippers.push_back({script.index, value->front()});
+      break;
+    case Script::Kind::kJointForce: {
+      const RobotJoint& joint = model.robots[script.robot].joints[script.joint];
+      inputs->joint_forces.push_back({joint.block, joint.velocity, value->front()});
+      break;
+    }
+    case Script::Kind::kTwist:
+      inputs->twists.push_back({script.index,
+                                {(*value)[0], (*value)[1], (*value)[2]},
+                                {(*value)[3], (*value)[4], (*value)[5]}});
+      break;
+    default:
+      break;
+  }
+}
+
+// A later entry for the same thing replaces an earlier one.
+template <typename T, typename Same>
+void Override(const std::vector<T>& commands, const Same& same, std::vector<T>* scripted) {
+  std::erase_if(*scripted, [&](const T& a) {
+    return std::any_of(commands.begin(), commands.end(), [&](const T& b) { return same(a, b); });
+  });
+  scripted->insert(scripted->end(), commands.begin(), commands.end());
 }
 
 }  // namespace
@@ -89,6 +186,10 @@ Inputs World::CalcScriptedInputs() const {
       inputs.poses.push_back({script.body, X_WB});
       continue;
     }
+    if (script.kind != Script::Kind::kForce && script.kind != Script::Kind::kTorque) {
+      AddJointInput(*model_, script, t, h, &inputs);
+      continue;
+    }
     const std::optional<Eigen::Vector3d> value = SampleScriptedVector(script, t, h);
     if (!value) continue;
     Inputs::AppliedForce force{.body = script.body,
@@ -104,19 +205,25 @@ Inputs World::CalcScriptedInputs() const {
 absl::Status World::Step(const Inputs& commands) {
   if (absl::Status status = CheckCommands(*model_, commands); !status.ok()) return status;
 
-  // a commanded pose replaces the script's; forces add up
+  // a commanded target replaces the script's; forces add up
   Inputs inputs = CalcScriptedInputs();
-  for (const Inputs::PoseTarget& command : commands.poses) {
-    std::erase_if(inputs.poses,
-                  [&](const auto& scripted) { return scripted.body == command.body; });
-  }
-  inputs.poses.insert(inputs.poses.end(), commands.poses.begin(), commands.poses.end());
-  inputs.forces.insert(inputs.forces.end(), commands.forces.begin(), commands.forces.end());
+  const auto same_body = [](const auto& a, const auto& b) { return a.body == b.body; };
+  const auto same_actuator = [](const auto& a, const auto& b) { return a.actuator == b.actuator; };
+  const auto same_controller = [](const auto& a, const auto& b) {
+    return a.controller == b.controller;
+  };
+  const auto never = [](const auto&, const auto&) { return false; };
+  Override(commands.poses, same_body, &inputs.poses);
+  Override(commands.forces, never, &inputs.forces);
+  Override(commands.actuators, same_actuator, &inputs.actuators);
+  Override(commands.joint_forces, never, &inputs.joint_forces);
+  Override(commands.twists, same_controller, &inputs.twists);
+  Override(commands.link_poses, same_controller, &inputs.link_poses);
+  Override(commands.grippers, same_controller, &inputs.grippers);
 
-  absl::StatusOr<StepReport> report = stepper_->Step(inputs, model_->time_step, &state_);
-  if (!report.ok()) return report.status();
-  report_ = *std::move(report);
-  return absl::OkStatus();
+  const absl::Status status = stepper_->Step(inputs, model_->time_step, &state_, &next_report_);
+  if (status.ok()) std::swap(report_, next_report_);
+  return status;
 }
 
 void World::Reset() {

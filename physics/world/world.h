@@ -62,7 +62,7 @@ class World {
  private:
   std::shared_ptr<const Model> model_;
   State state_;
-  StepReport report_;
+  StepReport report_, next_report_;
   std::unique_ptr<Stepper> stepper_;
 };
 

@@ -32,7 +32,8 @@ void RunStatistics::Extent::Add(double x) {
 
 void RunStatistics::Add(const physics::StepReport& report, double seconds) {
   step_seconds_.push_back(seconds);
-  for (const auto& [phase, time] : report.phase_seconds) phase_seconds_[phase] += time;
+  for (std::size_t i = 0; i < report.phase_seconds.size(); ++i)
+    phase_seconds_[i] += report.phase_seconds[i];
   participating_.Add(report.participating);
   iterations_.Add(report.iterations);
   constraints_.Add(report.constraints);
@@ -65,7 +66,8 @@ void RunStatistics::WriteTo(Json* report) const {
                           {"p95", 1e3 * Quantile(sorted, 0.95)},
                           {"max", 1e3 * max}};
   Json phases = Json::object();
-  for (const auto& [phase, seconds] : phase_seconds_) phases[phase] = 1e3 * seconds / count;
+  for (std::size_t i = 0; i < phase_seconds_.size(); ++i)
+    phases[std::string(physics::kPhaseNames[i])] = 1e3 * phase_seconds_[i] / count;
   (*report)["phases_ms"] = std::move(phases);
   (*report)["solver"] = {{"iterations_mean", iterations_.sum / count},
                          {"iterations_max", iterations_.max},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -32,18 +33,33 @@ struct ConvexProblem {
     double friction;
     int first_entry, num_entries;
   };
+  // A scalar constraint: γ = clamp((v̂ − r)/R, lower, upper) at the rate r = J v + b. Limits, couplers, drives and dry
+  // friction are such rows; entries have one value a column.
+  struct Row {
+    double R;             // [s/kg], > 0
+    double v_hat;         // [m/s]
+    double bias;          // [m/s]
+    double lower, upper;  // [N·s]
+    int first_entry, num_entries;
+  };
   int size = 0;  // velocities
   std::vector<Block> blocks;
   std::vector<Contact> contacts;
+  std::vector<Row> rows;
   std::vector<Entry> entries;
   std::vector<double> values;
   std::vector<double> v_star;
 
   // v_c = J v + b of a contact.
   Eigen::Vector3d ContactVelocity(int contact, std::span<const double> v) const;
-  // force += J_cᵀ γ.
+  // impulse += J_cᵀ γ.
   void AddContactImpulse(int contact, const Eigen::Vector3d& gamma,
                          std::span<double> impulse) const;
+  // The same of a scalar row.
+  double RowRate(int row, std::span<const double> v) const;
+  void AddRowImpulse(int row, double gamma, std::span<double> impulse) const;
+
+  void Clear();  // keeps the memory
 };
 
 struct SapOptions {
@@ -61,12 +77,29 @@ struct SapResult {
   int factorisations = 0;
   double residual = 0;  // ‖D∇ℓ‖ / max(‖D A v‖, ‖D Jᵀγ‖), D = diag(A)^(−1/2)
   std::vector<double> v;
-  std::vector<Eigen::Vector3d> gamma;
+  std::vector<Eigen::Vector3d> gamma;  // of contacts
+  std::vector<double> row_gamma;
   std::vector<double> costs;  // ℓ at the start and after each iteration
   std::vector<double> residuals;
 };
 
-// Newton's method with line search from v = guess.
+// Newton's method with line search. Keeps its buffers: a second problem of the same size allocates nothing.
+class SapSolver {
+ public:
+  SapSolver();
+  ~SapSolver();
+  SapSolver(SapSolver&&) noexcept;
+
+  // From v = guess.
+  void Solve(const ConvexProblem& problem, std::span<const double> guess, const SapOptions& options,
+             SapResult* result);
+
+ private:
+  struct Workspace;
+  std::unique_ptr<Workspace> workspace_;
+};
+
+// One problem, once.
 SapResult SolveSap(const ConvexProblem& problem, std::span<const double> guess,
                    const SapOptions& options);
 

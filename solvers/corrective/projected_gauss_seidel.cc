@@ -33,20 +33,23 @@ GaussSeidelResult SolveProjectedGaussSeidel(const DelassusOperator& W,
       if (!(W_ii(2, 2) > 0)) continue;
       const Vector3d before = lambda[i];
 
-      // normal: h (v_n + compliance λ_n / h²) closes the gap, or the contact is open
+      // normal: h (v_n + R λ_n) closes the gap, or the contact is open
       Vector3d v = velocity[i];
-      const double soft = contact.compliance / (h * h);
+      const double soft = contact.compliance;
       const double delta_n = contact.gap + h * (v.z() + soft * before.z());
-      lambda[i].z() = std::max(0.0, before.z() - delta_n / (h * (W_ii(2, 2) + soft)));
+      lambda[i].z() = std::clamp(before.z() - delta_n / (h * (W_ii(2, 2) + soft)), contact.lower,
+                                 contact.upper);
 
       // tangent, after the normal impulse has changed
-      v += W_ii.col(2) * (lambda[i].z() - before.z());
-      const double step = 2 / (W_ii(0, 0) + W_ii(1, 1));
-      Eigen::Vector2d tangent = before.head<2>() - step * v.head<2>();
-      const double length = std::sqrt(tangent.squaredNorm());
-      const double limit = contact.friction * lambda[i].z();
-      if (length > limit) tangent *= limit / length;
-      lambda[i].head<2>() = tangent;
+      if (contact.friction > 0) {
+        v += W_ii.col(2) * (lambda[i].z() - before.z());
+        const double step = 2 / (W_ii(0, 0) + W_ii(1, 1));
+        Eigen::Vector2d tangent = before.head<2>() - step * v.head<2>();
+        const double length = std::sqrt(tangent.squaredNorm());
+        const double limit = contact.friction * lambda[i].z();
+        if (length > limit) tangent *= limit / length;
+        lambda[i].head<2>() = tangent;
+      }
 
       // an open contact that stays open costs nothing
       if (lambda[i] != before) apply(i, lambda[i] - before);

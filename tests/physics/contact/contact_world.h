@@ -21,11 +21,12 @@ class PlacedBlock : public DynamicsBlock {
   void SetInitialState(std::span<double>, std::span<double>) const override {}
   std::unique_ptr<BlockStep> NewStep() const override { return nullptr; }
   int num_frames() const override { return num_nodes_ > 0 ? 0 : 1; }
-  RigidTransform CalcFramePose(std::span<const double> q, int) const override {
-    RigidTransform X;
+  void CalcFrames(std::span<const double> q, std::span<const double>,
+                  std::span<FrameMotion> frames) const override {
+    if (frames.empty()) return;
+    RigidTransform& X = frames[0].X_WB;
     for (int i = 0; i < 9; ++i) X.R(i % 3, i / 3) = q[i];
     X.p = {q[9], q[10], q[11]};
-    return X;
   }
   int num_nodes() const override { return num_nodes_; }
   bool is_node_prescribed(int node) const override {

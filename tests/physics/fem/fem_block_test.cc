@@ -269,14 +269,14 @@ TEST(FemBlock, PrescribedVerticesLandWhereTheyBelongAndTheRestSolvesTheSystem) {
         inputs.targets[0] * Vector3d(start[3 * i], start[3 * i + 1], start[3 * i + 2]);
     for (int r = 0; r < 3; ++r) EXPECT_NEAR(f.q[3 * i + r], target[r], 1e-15);
   }
-  std::vector<RowBlock> rows;
+  BlockRows rows;
   Attachment point;
   point.num_nodes = 2;
   point.nodes = {3, 5, 0, 0};
   point.weights = {0.5, 0.5, 0, 0};
   step->AppendRows(point, &rows);
-  ASSERT_EQ(rows.size(), 1u);
-  EXPECT_EQ(rows[0].group, 5);
+  ASSERT_EQ(rows.parts().size(), 1u);
+  EXPECT_EQ(rows.parts()[0].group, 5);
 }
 
 TEST(FemFields, UniformStretchGivesTheTextbookMeasures) {

@@ -19,6 +19,13 @@ RigidBodyParameters Tumbling() {
   return p;
 }
 
+FrameMotion MotionOf(const DynamicsBlock& block, std::span<const double> q,
+                     std::span<const double> v) {
+  FrameMotion motion;
+  block.CalcFrames(q, v, {&motion, 1});
+  return motion;
+}
+
 TEST(FreeBody, AngularMomentumOfATorqueFreeBodyIsKept) {
   const auto block = MakeFreeBodyBlock(Tumbling());
   std::vector<double> q(7), v(6), v_new(6);
@@ -61,12 +68,12 @@ TEST(FreeBody, RowsAreTheDerivativeOfAPointsVelocity) {
   ASSERT_TRUE(step->Pose({0.01, 1, 1, Vector3d::Zero()}, q, v, {}).ok());
   Attachment point;
   point.p_W = {0.4, 0.3, -0.2};
-  std::vector<RowBlock> rows;
+  BlockRows rows;
   step->AppendRows(point, &rows);
-  ASSERT_EQ(rows.size(), 1u);
-  const Eigen::Map<const Eigen::Matrix<double, 3, 6>> J(rows[0].matrix.data());
+  ASSERT_EQ(rows.parts().size(), 1u);
+  const Eigen::Map<const Eigen::Matrix<double, 3, 6>> J(rows.matrix(rows.parts()[0]));
   const Eigen::Map<const Eigen::Matrix<double, 6, 1>> velocity(v.data());
-  EXPECT_LT((J * velocity - block->CalcPointVelocity(q, v, point)).norm(), 1e-15);
+  EXPECT_LT((J * velocity - MotionOf(*block, q, v).CalcPointVelocity(point.p_W)).norm(), 1e-15);
 }
 
 TEST(FreeBody, FramePoseAndCentreOfMassAgree) {
@@ -75,7 +82,7 @@ TEST(FreeBody, FramePoseAndCentreOfMassAgree) {
   const auto block = MakeFreeBodyBlock(p);
   std::vector<double> q(7), v(6);
   block->SetInitialState(q, v);
-  const RigidTransform X = block->CalcFramePose(q, 0);
+  const RigidTransform X = MotionOf(*block, q, v).X_WB;
   EXPECT_LT((X.R - p.X_WB.R).norm() + (X.p - p.X_WB.p).norm(), 1e-14);
   EXPECT_LT((X * p.p_BoBcm - block->CalcCenterOfMass(q)).norm(), 1e-14);
 }
@@ -93,9 +100,9 @@ TEST(KinematicBody, ReachesItsTargetExactlyAndMovesItsPointsThere) {
   point.p_W = {0, 1, 0};
   EXPECT_LT((step->CalcPrescribedVelocity(point) - Vector3d(1 - 2, 0, 0)).norm(), 1e-12);
   step->Integrate({}, q, v);
-  const RigidTransform X = block->CalcFramePose(q, 0);
+  const RigidTransform X = MotionOf(*block, q, v).X_WB;
   EXPECT_LT((X.p - inputs.targets[0].p).norm() + (X.R - inputs.targets[0].R).norm(), 1e-15);
-  EXPECT_NEAR(block->CalcAngularVelocity(q, v).z(), 2, 1e-12);
+  EXPECT_NEAR(MotionOf(*block, q, v).omega_W.z(), 2, 1e-12);
 }
 
 }  // namespace

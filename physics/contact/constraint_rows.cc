@@ -1,0 +1,117 @@
+#include "physics/contact/constraint_rows.h"
+
+#include <cmath>
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+// A point of a body, as a constraint's term sees it; bodies that do not move are the world.
+Attachment Attach(const Model& model, int body, const Vector3d& p_W) {
+  Attachment attachment;
+  attachment.p_W = p_W;
+  if (body < 0) return attachment;
+  attachment.block = model.bodies[body].block;
+  attachment.frame = model.bodies[body].frame;
+  return attachment;
+}
+
+RigidTransform Place(const BodyMotions& motions, int body, const RigidTransform& X_BF) {
+  return body < 0 ? X_BF : motions[body].X_WB * X_BF;
+}
+
+// Rotation vector that turns F onto G, in W.
+Vector3d CalcTurn(const RigidTransform& X_WF, const RigidTransform& X_WG) {
+  Eigen::Quaterniond rotation(Eigen::Matrix3d(X_WG.R * X_WF.R.transpose()));
+  rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
+  return VectorFromRotation(rotation);
+}
+
+class Rows {
+ public:
+  Rows(const Model& model, int index, ConstraintSet* constraints)
+      : model_(model), constraint_(model.constraints[index]), index_(index), set_(*constraints) {}
+
+  void Add(double error) {
+    ConstraintRow& row = set_.AddRow();
+    row.error = error;
+    row.stiffness = constraint_.stiffness;
+    row.damping = constraint_.damping;
+    row.source = ConstraintSource::kConstraint;
+    row.index = index_;
+  }
+  // rate of p_G − p_F along a direction
+  void AddPoints(const RigidTransform& X_WF, const RigidTransform& X_WG, const Vector3d& direction,
+                 double error) {
+    Add(error);
+    for (const bool is_a : {true, false}) {
+      ConstraintTerm& term = set_.AddTerm();
+      term.attachment =
+          Attach(model_, is_a ? constraint_.body_a : constraint_.body_b, is_a ? X_WF.p : X_WG.p);
+      term.linear_W = is_a ? -direction : direction;
+    }
+  }
+  // rate of the turn of G against F about a direction
+  void AddTurn(const Vector3d& direction, double error) {
+    Add(error);
+    for (const bool is_a : {true, false}) {
+      ConstraintTerm& term = set_.AddTerm();
+      term.attachment =
+          Attach(model_, is_a ? constraint_.body_a : constraint_.body_b, Vector3d::Zero());
+      term.angular_W = is_a ? -direction : direction;
+    }
+  }
+  void AddJoints(const State& state) {
+    double error = -constraint_.offset;
+    for (const Constraint::JointTerm& term : constraint_.joints) {
+      const RobotJoint& joint = model_.robots[term.robot].joints[term.joint];
+      error += term.factor * model_.Positions(state, joint.block)[joint.position];
+    }
+    Add(error);
+    for (const Constraint::JointTerm& term : constraint_.joints) {
+      const RobotJoint& joint = model_.robots[term.robot].joints[term.joint];
+      ConstraintTerm& part = set_.AddTerm();
+      part.attachment.block = joint.block;
+      part.velocity = joint.velocity;
+      part.factor = term.factor;
+    }
+  }
+
+ private:
+  const Model& model_;
+  const Constraint& constraint_;
+  int index_;
+  ConstraintSet& set_;
+};
+
+}  // namespace
+
+void AppendModelConstraints(const Model& model, const State& state, const BodyMotions& motions,
+                            ConstraintSet* constraints) {
+  for (std::size_t i = 0; i < model.constraints.size(); ++i) {
+    const Constraint& constraint = model.constraints[i];
+    Rows rows(model, static_cast<int>(i), constraints);
+    if (constraint.kind == Constraint::Kind::kCoupler ||
+        constraint.kind == Constraint::Kind::kJointSpring) {
+      rows.AddJoints(state);
+      continue;
+    }
+    const RigidTransform X_WF = Place(motions, constraint.body_a, constraint.X_AF);
+    const RigidTransform X_WG = Place(motions, constraint.body_b, constraint.X_BG);
+    const Vector3d offset = X_WG.p - X_WF.p;
+    if (constraint.kind == Constraint::Kind::kDistance) {
+      const double distance = std::sqrt(offset.squaredNorm());
+      const Vector3d direction =
+          distance > 0 ? Vector3d(offset / distance) : Vector3d(Vector3d::UnitZ());
+      rows.AddPoints(X_WF, X_WG, direction, distance - constraint.length);
+      continue;
+    }
+    for (int r = 0; r < 3; ++r) rows.AddPoints(X_WF, X_WG, Vector3d::Unit(r), offset[r]);
+    if (constraint.kind != Constraint::Kind::kWeld) continue;
+    const Vector3d turn = CalcTurn(X_WF, X_WG);
+    for (int r = 0; r < 3; ++r) rows.AddTurn(Vector3d::Unit(r), turn[r]);
+  }
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <cmath>
+
+#include <Eigen/Eigenvalues>
+
+#include "physics/control/controllers.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+using Matrix6d = Eigen::Matrix<double, 6, 6>;
+using Vector6d = Eigen::Matrix<double, 6, 1>;
+
+// singular values below this many dampings are damped
+constexpr double kDampedRange = 2.5;
+
+// One joint that the controller moves.
+struct Axis {
+  Vector6d J;                       // twist of the link per unit of its velocity
+  double target = 0, previous = 0;  // of its actuator; rate commanded in the last step
+  double slowest = 0, fastest = 0;  // rate that its limits allow in this step
+  double posture_rate = 0;
+  bool is_held = false;  // at a limit: moves with the rate that is left to it
+  double rate = 0;
+};
+
+// J Jᵀ of the axes that are not held, inverted with damping in the directions that are close to singular.
+Matrix6d InvertDamped(const std::vector<Axis>& axes, double damping) {
+  Matrix6d JJt = Matrix6d::Zero();
+  for (const Axis& axis : axes) {
+    if (!axis.is_held) JJt += axis.J * axis.J.transpose();
+  }
+  const Eigen::SelfAdjointEigenSolver<Matrix6d> eigen(JJt);
+  Matrix6d inverse = Matrix6d::Zero();
+  const double range = kDampedRange * damping;
+  for (int i = 0; i < 6; ++i) {
+    const double square = std::max(eigen.eigenvalues()[i], 0.0);
+    const double missing = std::max(0.0, 1 - square / (range * range));
+    const Vector6d u = eigen.eigenvectors().col(i);
+    inverse += u * u.transpose() / (square + damping * damping * missing);
+  }
+  return inverse;
+}
+
+// Rates that give the link the twist, as far as the axes' limits allow.
+void SolveRates(const Vector6d& twist, double damping, std::vector<Axis>* axes) {
+  for (std::size_t round = 0; round <= axes->size(); ++round) {
+    Vector6d rest = twist;
+    for (const Axis& axis : *axes) {
+      if (axis.is_held) rest -= axis.rate * axis.J;
+    }
+    const Matrix6d inverse = InvertDamped(*axes, damping);
+    // the task first, then the posture where it does not disturb the task
+    Vector6d disturbance = Vector6d::Zero();
+    for (const Axis& axis : *axes) {
+      if (!axis.is_held) disturbance += axis.posture_rate * axis.J;
+    }
+    const Vector6d force = inverse * (rest - disturbance);
+    bool is_new = false;
+    for (Axis& axis : *axes) {
+      if (axis.is_held) continue;
+      axis.rate = axis.J.dot(force) + axis.posture_rate;
+    }
+    // the joint that breaks its limits most is held at them, and the others do its part
+    Axis* worst = nullptr;
+    double excess = 1e-12;
+    for (Axis& axis : *axes) {
+      if (axis.is_held) continue;
+      const double over = std::max(axis.rate - axis.fastest, axis.slowest - axis.rate);
+      if (over <= excess) continue;
+      excess = over;
+      worst = &axis;
+    }
+    if (worst != nullptr) {
+      worst->is_held = is_new = true;
+      worst->rate = std::clamp(worst->rate, worst->slowest, worst->fastest);
+    }
+    if (!is_new) return;
+  }
+}
+
+// Twist that turns and moves the link towards a pose.
+Vector6d TwistTowards(const RigidTransform& X_WB, const RigidTransform& target, double gain) {
+  Eigen::Quaterniond turn(Matrix3d(target.R * X_WB.R.transpose()));
+  turn.coeffs() /= std::sqrt(turn.squaredNorm());
+  Vector6d twist;
+  twist << gain * VectorFromRotation(turn), gain * (target.p - X_WB.p);
+  return twist;
+}
+
+class DifferentialIk {
+ public:
+  DifferentialIk(const Model& model, const State& state, const BodyMotions& motions,
+                 const Controller& controller, int first_rate, const BlockStep& step)
+      : model_(model),
+        state_(state),
+        motions_(motions),
+        controller_(controller),
+        first_rate_(first_rate),
+        step_(step) {}
+
+  void Run(const Vector6d& twist, bool is_commanded, double h, std::vector<double>* controls) {
+    MakeAxes(h, is_commanded, *controls);
+    // the whole motion slows down before any joint is too fast, so that the link stays on its path
+    SolveRates(twist, controller_.damping, &axes_);
+    double scale = 1;
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      const double limit = JointOf(i).velocity_limit;
+      if (std::abs(axes_[i].rate) > limit) scale = std::min(scale, limit / std::abs(axes_[i].rate));
+    }
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      const RobotJoint& joint = JointOf(i);
+      const Axis& axis = axes_[i];
+      const double change = joint.acceleration_limit * h;
+      double rate = std::clamp(scale * axis.rate, axis.previous - change, axis.previous + change);
+      // a joint that is held back by contact does not run away from its target
+      const Actuator& actuator = model_.actuators[controller_.actuators[i]];
+      const double q = model_.Positions(state_, joint.block)[joint.position];
+      const double slack = actuator.effort_limit / actuator.stiffness;
+      double target = std::clamp(axis.target + h * rate, std::min(q - slack, axis.target),
+                                 std::max(q + slack, axis.target));
+      target = std::clamp(target, std::min(joint.lower, axis.target),
+                          std::max(joint.upper, axis.target));
+      (*controls)[controller_.actuators[i]] = target;
+      (*controls)[first_rate_ + i] = (target - axis.target) / h;
+    }
+  }
+
+ private:
+  const RobotJoint& JointOf(std::size_t i) const {
+    return model_.joint_of(model_.actuators[controller_.actuators[i]]);
+  }
+
+  void MakeAxes(double h, bool is_commanded, const std::vector<double>& controls) {
+    const Body& body = model_.bodies[controller_.body];
+    Attachment origin;
+    origin.block = body.block;
+    origin.frame = body.frame;
+    origin.p_W = motions_[controller_.body].X_WB.p;
+    BlockRows angular, linear;
+    step_.AppendAngularRows(origin, &angular);
+    step_.AppendRows(origin, &linear);
+    axes_.resize(controller_.actuators.size());
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      const RobotJoint& joint = JointOf(i);
+      Axis& axis = axes_[i];
+      axis.J << Column(angular, joint.velocity), Column(linear, joint.velocity);
+      axis.target = controls[controller_.actuators[i]];
+      axis.previous = controls[first_rate_ + i];
+      if (is_commanded)
+        axis.posture_rate = controller_.posture_gain * (controller_.posture[i] - axis.target);
+      // as fast as leaves room to stop before the joint's limits
+      const auto stop_within = [&](double room) {
+        const double a = joint.acceleration_limit;
+        room = std::max(room, 0.0);
+        return std::isfinite(a) ? std::min(std::sqrt(2 * a * room), room / h) : room / h;
+      };
+      axis.fastest = stop_within(joint.upper - axis.target);
+      axis.slowest = -stop_within(axis.target - joint.lower);
+    }
+  }
+
+  Vector3d Column(const BlockRows& rows, int velocity) const {
+    for (const BlockRows::Part& part : rows.parts()) {
+      const int column = velocity - step_.group_offset(part.group);
+      if (column < 0 || column >= part.num_columns) continue;
+      const double* J = rows.matrix(part) + 3 * column;
+      return {J[0], J[1], J[2]};
+    }
+    return Vector3d::Zero();
+  }
+
+  const Model& model_;
+  const State& state_;
+  const BodyMotions& motions_;
+  const Controller& controller_;
+  int first_rate_;
+  const BlockStep& step_;
+  std::vector<Axis> axes_;
+};
+
+}  // namespace
+
+void RunDifferentialIk(const Model& model, const Inputs& inputs, const State& state,
+                       const BodyMotions& motions, double h,
+                       std::span<const std::unique_ptr<BlockStep>> steps,
+                       std::vector<double>* controls) {
+  int first_rate = static_cast<int>(model.actuators.size());
+  for (int c = 0; c < static_cast<int>(model.controllers.size()); ++c) {
+    const Controller& controller = model.controllers[c];
+    if (controller.kind != Controller::Kind::kDifferentialIk) continue;
+    const int count = static_cast<int>(controller.actuators.size());
+    Vector6d twist = Vector6d::Zero();
+    bool is_commanded = false;
+    for (const Inputs::TwistTarget& target : inputs.twists) {
+      if (target.controller != c) continue;
+      twist << target.angular_W, target.linear_W;
+      is_commanded = !twist.isZero(0);
+    }
+    for (const Inputs::LinkPoseTarget& target : inputs.link_poses) {
+      if (target.controller != c) continue;
+      twist = TwistTowards(motions[controller.body].X_WB, target.X_WL, controller.position_gain);
+      is_commanded = true;
+    }
+    // a controller that nobody commands comes to rest as fast as its limits allow, and then leaves its targets alone
+    const bool is_moving =
+        std::any_of(controls->begin() + first_rate, controls->begin() + first_rate + count,
+                    [](double rate) { return rate != 0; });
+    const int block = model.bodies[controller.body].block;
+    if ((is_commanded || is_moving) && block != kWorldBlock) {
+      DifferentialIk(model, state, motions, controller, first_rate, *steps[block])
+          .Run(twist, is_commanded, h, controls);
+    }
+    first_rate += count;
+  }
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "physics/dynamics/contact_point.h"
+
+namespace pliant::physics {
+
+// One part of a constraint's rate: a direction of a point's or frame's velocity, or one velocity of a block.
+struct ConstraintTerm {
+  Attachment attachment;  // its block; a frame or nodes of it when `velocity` is negative
+  int velocity = -1;      // velocity of the block
+  double factor = 1;      // of that
+  Eigen::Vector3d linear_W = Eigen::Vector3d::Zero();   // of the point's velocity
+  Eigen::Vector3d angular_W = Eigen::Vector3d::Zero();  // of the frame's angular velocity
+};
+
+// Who asked for a constraint, for reports.
+enum class ConstraintSource { kLimit, kDryFriction, kActuator, kConstraint };
+
+// One scalar constraint of a step, as every method sees it: a spring, damper or stop on the rate r = Σ terms,
+//   force = feedforward − k (g + h r) − d (r − r_target), within [lower, upper].
+// Infinite k: as rigid as the method's conditioning allows (a holonomic constraint, or a stop when a bound is zero).
+struct ConstraintRow {
+  int first_term = 0, num_terms = 0;
+  double error = 0;  // g at the start of the step [m], [rad]
+  double stiffness = std::numeric_limits<double>::infinity();  // k [N/m], [N·m/rad]
+  double damping = 0;                                          // d [N·s/m], [N·m·s/rad]
+  double target_rate = 0;                                      // r_target
+  double feedforward = 0;                                      // [N], [N·m]
+  double lower = -std::numeric_limits<double>::infinity();     // [N], [N·m]
+  double upper = std::numeric_limits<double>::infinity();
+  bool dry_friction = false;  // holds r at zero as a sticking contact does; k and d are not read
+  ConstraintSource source = ConstraintSource::kConstraint;
+  int index = -1;  // velocity of its block, actuator or constraint of the Model, by source
+};
+
+struct ConstraintSet {
+  std::vector<ConstraintRow> rows;
+  std::vector<ConstraintTerm> terms;
+
+  void Clear() {
+    rows.clear();
+    terms.clear();
+  }
+  // Starts a row; terms appended afterwards are its own.
+  ConstraintRow& AddRow() {
+    rows.emplace_back();
+    rows.back().first_term = static_cast<int>(terms.size());
+    return rows.back();
+  }
+  ConstraintTerm& AddTerm() {
+    ++rows.back().num_terms;
+    return terms.emplace_back();
+  }
+};
+
+// What a constraint exerted over a step.
+struct ConstraintForce {
+  ConstraintSource source = ConstraintSource::kConstraint;
+  int block = -1;  // of its first term
+  int index = -1;
+  double error = 0;    // at the start of the step
+  double impulse = 0;  // [N·s], [N·m·s]
+  // of a constraint between two frames: where it acts on each, and what a unit impulse is on B; the opposite on A
+  Eigen::Vector3d p_A = Eigen::Vector3d::Zero(), p_B = Eigen::Vector3d::Zero();
+  Eigen::Vector3d linear_W = Eigen::Vector3d::Zero(), angular_W = Eigen::Vector3d::Zero();
+};
+
+}  // namespace pliant::physics

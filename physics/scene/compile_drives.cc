@@ -1,0 +1,398 @@
+// Actuators and controllers of robots, and constraints between bodies and joints.
+
+#include <algorithm>
+#include <regex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "physics/scene/compiler.h"
+#include "physics/scene/field_checks.h"
+#include "physics/scene/robot_files/robot_description.h"
+#include "physics/scene/text/scalar_text.h"
+#include "pliant/v1/scene.pb.h"
+
+namespace pliant::physics {
+namespace {
+
+// how far a gripper's joint may stay off its target when it pulls with all its force [m], [rad]
+constexpr double kGripperSlack = 0.002;
+constexpr double kGripperSettling = 0.02;  // [s]
+
+}  // namespace
+
+void SceneCompiler::CompileDrives() {
+  if (log_.failed()) return;
+  for (std::size_t r = 0; r < robot_placements_.size(); ++r) {
+    const int draft = robot_placements_[r].draft;
+    const std::string path = absl::StrCat("robots[", draft, "]");
+    CompileActuators(static_cast<int>(r), scene_.robots(draft), path);
+    CompileControllers(static_cast<int>(r), scene_.robots(draft), path);
+  }
+}
+
+// Joints of one velocity whose whole name matches; an error when there is none.
+std::vector<int> SceneCompiler::MatchJoints(int robot, const std::string& pattern,
+                                            const std::string& path) {
+  std::vector<int> found;
+  std::vector<std::string> names;
+  const std::vector<RobotJoint>& joints = model_->robots[robot].joints;
+  std::regex expression;
+  constexpr std::size_t kLongest = 256;
+  if (pattern.empty() || pattern.size() > kLongest) {
+    Missing(path, "the name of a joint, or a regular expression", &log_);
+    return {};
+  }
+  try {
+    expression = std::regex(pattern);
+  } catch (const std::regex_error&) {
+    log_.Error(path,
+               absl::StrCat(Quoted(pattern), " is no regular expression; expected one such as ",
+                            "joint_.*, or the name of a joint"));
+    return {};
+  }
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    names.push_back(joints[j].name);
+    if (joints[j].num_velocities != 1) continue;
+    if (joints[j].name == pattern || std::regex_match(joints[j].name, expression))
+      found.push_back(static_cast<int>(j));
+  }
+  if (found.empty()) {
+    log_.Error(path, absl::StrCat(Quoted(pattern), " matches no joint of one velocity of ",
+                                  Quoted(model_->robots[robot].name), DidYouMean(pattern, names)));
+  }
+  return found;
+}
+
+void SceneCompiler::CompileActuators(int robot, const v1::Robot& given, const std::string& path) {
+  const RobotDescription& description = *robots_[robot_placements_[robot].draft].description;
+  const std::vector<RobotJoint>& joints = model_->robots[robot].joints;
+  std::vector<std::optional<Actuator>> drives(joints.size());
+
+  // what the robot's own file says, where the scene says nothing
+  for (const RobotActuator& own : description.actuators) {
+    for (std::size_t j = 0; j < joints.size(); ++j) {
+      if (own.link < 0 || joints[j].name != description.links[own.link].joint.name ||
+          joints[j].num_velocities != 1)
+        continue;
+      Actuator& drive = drives[j].emplace();
+      drive.kind = own.kind == RobotActuator::Kind::kPosition   ? Actuator::Kind::kPosition
+                   : own.kind == RobotActuator::Kind::kVelocity ? Actuator::Kind::kVelocity
+                                                                : Actuator::Kind::kTorque;
+      drive.stiffness = own.stiffness;
+      drive.damping = own.damping;
+      drive.effort_limit = std::min(own.effort_limit, joints[j].effort_limit);
+    }
+  }
+  for (int i = 0; i < given.actuators_size(); ++i) {
+    const v1::Actuator& a = given.actuators(i);
+    const std::string at = absl::StrCat(path, ".actuators[", i, "]");
+    Actuator drive;
+    bool ok = true;
+    if (a.has_effort_limit())
+      ok &= CheckPositive(at + ".effort_limit", a.effort_limit(), "effort in N·m or N", &log_);
+    switch (a.kind_case()) {
+      case v1::Actuator::kPd:
+        drive.kind = Actuator::Kind::kPosition;
+        drive.stiffness = a.pd().stiffness();
+        drive.damping = a.pd().damping();
+        drive.gravity_compensation = a.pd().gravity_compensation();
+        ok &= CheckNotNegative(at + ".pd.stiffness", drive.stiffness, "stiffness", &log_);
+        ok &= CheckNotNegative(at + ".pd.damping", drive.damping, "damping", &log_);
+        if (ok && drive.stiffness == 0 && drive.damping == 0) {
+          log_.Error(at + ".pd", "has neither stiffness nor damping; expected one above zero");
+          ok = false;
+        }
+        break;
+      case v1::Actuator::kTorque:
+        drive.kind = Actuator::Kind::kTorque;
+        break;
+      case v1::Actuator::kVelocity:
+        drive.kind = Actuator::Kind::kVelocity;
+        drive.damping = a.velocity().damping();
+        ok &= CheckPositive(at + ".velocity.damping", drive.damping, "damping", &log_);
+        break;
+      case v1::Actuator::KIND_NOT_SET:
+        log_.Error(at, "is of no kind; expected `pd`, `torque` or `velocity`");
+        ok = false;
+    }
+    const std::vector<int> matching = MatchJoints(robot, a.joint(), at + ".joint");
+    if (!ok) continue;
+    for (const int j : matching) {
+      drive.effort_limit = a.has_effort_limit() ? a.effort_limit() : joints[j].effort_limit;
+      drives[j] = drive;
+    }
+  }
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    if (drives[j].has_value()) AddActuator(robot, static_cast<int>(j), *drives[j]);
+  }
+}
+
+int SceneCompiler::AddActuator(int robot, int joint, Actuator drive) {
+  const RobotJoint& moved = model_->robots[robot].joints[joint];
+  drive.robot = robot;
+  drive.joint = joint;
+  drive.name = absl::StrCat(model_->robots[robot].name, "/", moved.name);
+  if (drive.kind == Actuator::Kind::kPosition) {
+    const RobotDraft& draft = robots_[robot_placements_[robot].draft];
+    drive.initial_target = draft.position[moved.body - model_->robots[robot].bodies.front()];
+  }
+  model_->actuators.push_back(std::move(drive));
+  return static_cast<int>(model_->actuators.size()) - 1;
+}
+
+int SceneCompiler::FindDrive(int robot, int joint) const {
+  for (std::size_t i = 0; i < model_->actuators.size(); ++i) {
+    if (model_->actuators[i].robot == robot && model_->actuators[i].joint == joint)
+      return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void SceneCompiler::CompileControllers(int robot, const v1::Robot& given, const std::string& path) {
+  absl::flat_hash_map<std::string, int> names;
+  for (int i = 0; i < given.controllers_size(); ++i) {
+    const v1::Controller& c = given.controllers(i);
+    const std::string at = absl::StrCat(path, ".controllers[", i, "]");
+    if (!CheckName(at + ".name", c.name(), &log_)) continue;
+    if (!names.try_emplace(c.name(), i).second) {
+      log_.Error(at + ".name", absl::StrCat(Quoted(c.name()),
+                                            " is the name of another controller of the robot; "
+                                            "expected a name of its own"));
+      continue;
+    }
+    Controller controller;
+    controller.name = absl::StrCat(model_->robots[robot].name, "/", c.name());
+    controller.robot = robot;
+    switch (c.kind_case()) {
+      case v1::Controller::kDifferentialIk:
+        if (!ReadDifferentialIk(c.differential_ik(), at + ".differential_ik", &controller))
+          continue;
+        break;
+      case v1::Controller::kGripper:
+        if (!ReadGripper(c.gripper(), at + ".gripper", &controller)) continue;
+        break;
+      case v1::Controller::KIND_NOT_SET:
+        log_.Error(at, "is of no kind; expected `differential_ik` or `gripper`");
+        continue;
+    }
+    model_->controllers.push_back(std::move(controller));
+  }
+}
+
+bool SceneCompiler::ReadDifferentialIk(const v1::DifferentialIk& given, const std::string& path,
+                                       Controller* controller) {
+  const Robot& robot = model_->robots[controller->robot];
+  controller->kind = Controller::Kind::kDifferentialIk;
+  bool ok = true;
+  if (given.has_damping()) {
+    ok &= CheckPositive(path + ".damping", given.damping(), "number", &log_, 10);
+    controller->damping = given.damping();
+  }
+  if (given.has_posture_gain()) {
+    ok &= CheckNotNegative(path + ".posture_gain", given.posture_gain(), "rate in 1/s", &log_, 1e3);
+    controller->posture_gain = given.posture_gain();
+  }
+  if (given.has_position_gain()) {
+    ok &= CheckPositive(path + ".position_gain", given.position_gain(), "rate in 1/s", &log_, 1e3);
+    controller->position_gain = given.position_gain();
+  }
+  controller->body = ResolveBody(
+      given.link().empty() ? "" : absl::StrCat(robot.name, "/", given.link()), path + ".link");
+  if (controller->body < 0 || !ok) return false;
+
+  // drives from the base to the link
+  const RobotDescription& description =
+      *robots_[robot_placements_[controller->robot].draft].description;
+  std::vector<int> bodies;
+  for (int link = controller->body - robot.bodies.front(); link >= 0;
+       link = description.links[link].parent)
+    bodies.push_back(robot.bodies[link]);
+  for (std::size_t i = 0; i < model_->actuators.size(); ++i) {
+    const Actuator& actuator = model_->actuators[i];
+    if (actuator.robot != controller->robot || actuator.kind != Actuator::Kind::kPosition) continue;
+    if (std::find(bodies.begin(), bodies.end(), model_->joint_of(actuator).body) == bodies.end())
+      continue;
+    controller->actuators.push_back(static_cast<int>(i));
+    controller->posture.push_back(actuator.initial_target);
+  }
+  if (!controller->actuators.empty()) return true;
+  log_.Error(path + ".link",
+             absl::StrCat("no PD actuator lies between the base and ", Quoted(given.link()),
+                          ". Add `actuators` with `pd` for its joints"));
+  return false;
+}
+
+bool SceneCompiler::ReadGripper(const v1::Gripper& given, const std::string& path,
+                                Controller* controller) {
+  controller->kind = Controller::Kind::kGripper;
+  if (!CheckPositive(path + ".max_force", given.max_force(), "force in N (or N·m)", &log_))
+    return false;
+  if (given.joints().empty()) return Missing(path + ".joints", "a list of joints", &log_);
+  for (int k = 0; k < given.joints_size(); ++k) {
+    for (const int j :
+         MatchJoints(controller->robot, given.joints(k), absl::StrCat(path, ".joints[", k, "]"))) {
+      int drive = FindDrive(controller->robot, j);
+      if (drive < 0) {
+        Actuator actuator;
+        actuator.kind = Actuator::Kind::kPosition;
+        actuator.stiffness = given.max_force() / kGripperSlack;
+        actuator.damping = actuator.stiffness * kGripperSettling;
+        drive = AddActuator(controller->robot, j, actuator);
+      }
+      model_->actuators[drive].effort_limit = given.max_force();
+      controller->actuators.push_back(drive);
+    }
+  }
+  return !controller->actuators.empty();
+}
+
+void SceneCompiler::CompileConstraints() {
+  if (log_.failed()) return;
+  absl::flat_hash_map<std::string, int> names;
+  for (int i = 0; i < scene_.constraints_size(); ++i) {
+    const v1::Constraint& given = scene_.constraints(i);
+    const std::string path = absl::StrCat("constraints[", i, "]");
+    if (!CheckName(path + ".name", given.name(), &log_)) continue;
+    if (!names.try_emplace(given.name(), i).second) {
+      log_.Error(path + ".name", absl::StrCat(Quoted(given.name()),
+                                              " is the name of a constraint before it; expected "
+                                              "another"));
+      continue;
+    }
+    Constraint constraint;
+    constraint.name = given.name();
+    bool ok = true;
+    if (given.has_stiffness()) {
+      ok &= CheckPositive(path + ".stiffness", given.stiffness(), "stiffness in N/m", &log_);
+      constraint.stiffness = given.stiffness();
+    }
+    if (given.has_damping()) {
+      ok &= CheckNotNegative(path + ".damping", given.damping(), "damping in N·s/m", &log_);
+      constraint.damping = given.damping();
+    }
+    if (ReadConstraint(given, path, &constraint) && ok)
+      model_->constraints.push_back(std::move(constraint));
+  }
+}
+
+// A rigid body, link or the world (−1), and where it is at the start.
+bool SceneCompiler::ResolveHeld(const std::string& name, const std::string& path, int* body,
+                                RigidTransform* X_WB) {
+  *body = -1;
+  *X_WB = RigidTransform();
+  if (name == "world") return true;
+  *body = ResolveBody(name, path);
+  if (*body < 0) return false;
+  if (model_->bodies[*body].deformable) {
+    log_.Error(path, absl::StrCat(Quoted(name),
+                                  " is deformable; expected a rigid body, a link or world. "
+                                  "Hold parts of it by its `attachments`"));
+    return false;
+  }
+  *X_WB = model_->bodies[*body].X_WB;
+  return true;
+}
+
+bool SceneCompiler::ReadConstraint(const v1::Constraint& given, const std::string& path,
+                                   Constraint* constraint) {
+  RigidTransform X_WA, X_WB;
+  const auto hold = [&](const std::string& kind, const std::string& a, const std::string& b) {
+    const bool ok = ResolveHeld(a, absl::StrCat(path, ".", kind, ".a"), &constraint->body_a, &X_WA);
+    if (!ResolveHeld(b, absl::StrCat(path, ".", kind, ".b"), &constraint->body_b, &X_WB) || !ok)
+      return false;
+    if (constraint->body_a != constraint->body_b) return true;
+    log_.Error(absl::StrCat(path, ".", kind, ".b"),
+               absl::StrCat(Quoted(b), " is named twice; expected two different bodies"));
+    return false;
+  };
+  const auto join = [&](const std::string& name, const std::string& at, double factor) {
+    int robot = -1, joint = -1;
+    if (!ResolveJoint(name, at, &robot, &joint)) return false;
+    constraint->joints.push_back({robot, joint, factor});
+    return true;
+  };
+  switch (given.kind_case()) {
+    case v1::Constraint::kWeld:
+      constraint->kind = Constraint::Kind::kWeld;
+      if (!hold("weld", given.weld().a(), given.weld().b())) return false;
+      constraint->X_AF = X_WA.Inverse() * X_WB;
+      return true;
+    case v1::Constraint::kBall: {
+      constraint->kind = Constraint::Kind::kBall;
+      if (!hold("ball", given.ball().a(), given.ball().b())) return false;
+      Eigen::Vector3d p_W = X_WB.p;
+      if (!ReadVector(path + ".ball.point", given.ball().point(), "position in metres",
+                      kLargestLength, &log_, &p_W))
+        return false;
+      constraint->X_AF.p = X_WA.Inverse() * p_W;
+      constraint->X_BG.p = X_WB.Inverse() * p_W;
+      return true;
+    }
+    case v1::Constraint::kDistance: {
+      const v1::DistanceConstraint& d = given.distance();
+      constraint->kind = Constraint::Kind::kDistance;
+      if (!hold("distance", d.a(), d.b())) return false;
+      if (!ReadVector(path + ".distance.point_a", d.point_a(), "position in metres", kLargestLength,
+                      &log_, &constraint->X_AF.p) ||
+          !ReadVector(path + ".distance.point_b", d.point_b(), "position in metres", kLargestLength,
+                      &log_, &constraint->X_BG.p))
+        return false;
+      constraint->length =
+          std::sqrt((X_WB * constraint->X_BG.p - X_WA * constraint->X_AF.p).squaredNorm());
+      if (!d.has_length()) return true;
+      constraint->length = d.length();
+      return CheckPositive(path + ".distance.length", d.length(), "length in metres", &log_);
+    }
+    case v1::Constraint::kCoupler: {
+      const v1::CouplerConstraint& c = given.coupler();
+      constraint->kind = Constraint::Kind::kCoupler;
+      constraint->offset = c.offset();
+      return join(c.a(), path + ".coupler.a", 1) &&
+             join(c.b(), path + ".coupler.b", c.has_ratio() ? -c.ratio() : -1);
+    }
+    case v1::Constraint::kJointSpring: {
+      const v1::JointSpring& s = given.joint_spring();
+      constraint->kind = Constraint::Kind::kJointSpring;
+      constraint->stiffness = s.stiffness();
+      constraint->damping = s.damping();
+      constraint->offset = s.rest();
+      if (given.has_stiffness() || given.has_damping()) {
+        log_.Error(path + (given.has_stiffness() ? ".stiffness" : ".damping"),
+                   "stands beside that of `joint_spring`; keep the one within it");
+        return false;
+      }
+      return CheckNotNegative(path + ".joint_spring.stiffness", s.stiffness(), "stiffness",
+                              &log_) &&
+             CheckNotNegative(path + ".joint_spring.damping", s.damping(), "damping", &log_) &&
+             (s.stiffness() > 0 || s.damping() > 0 ||
+              Missing(path + ".joint_spring.stiffness", "a stiffness or a damping", &log_)) &&
+             join(s.joint(), path + ".joint_spring.joint", 1);
+    }
+    case v1::Constraint::KIND_NOT_SET:
+      log_.Error(path, "is of no kind; expected weld, ball, distance, coupler or joint_spring");
+  }
+  return false;
+}
+
+bool SceneCompiler::ResolveJoint(const std::string& name, const std::string& path, int* robot,
+                                 int* joint) {
+  if (name.empty()) return Missing(path, "the name of a joint: robot/joint", &log_);
+  if (const auto found = joint_index_.find(name); found != joint_index_.end()) {
+    *robot = found->second.first;
+    *joint = found->second.second;
+    if (model_->robots[*robot].joints[*joint].num_velocities == 1) return true;
+    log_.Error(path, absl::StrCat(Quoted(name), " has ",
+                                  model_->robots[*robot].joints[*joint].num_velocities,
+                                  " velocities; expected a joint of one"));
+    return false;
+  }
+  std::vector<std::string> names;
+  for (const auto& [known, place] : joint_index_) names.push_back(known);
+  std::sort(names.begin(), names.end());
+  log_.Error(path, absl::StrCat("no joint is called ", Quoted(name), "; expected robot/joint",
+                                DidYouMean(name, names)));
+  return false;
+}
+
+}  // namespace pliant::physics

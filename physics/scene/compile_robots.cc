@@ -1,0 +1,362 @@
+// Robots: their files, where they stand, and the blocks, bodies and joints they become.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "physics/rigid/joint_tree_block.h"
+#include "physics/rigid/tree_kinematics.h"
+#include "physics/scene/compiler.h"
+#include "physics/scene/field_checks.h"
+#include "physics/scene/robot_files/robot_description.h"
+#include "physics/scene/text/scalar_text.h"
+#include "pliant/v1/scene.pb.h"
+
+namespace pliant::physics {
+namespace {
+
+// Links of one tree of a robot's file, parents first, and what of them hangs on what.
+struct TreeDraft {
+  std::vector<int> links;  // of the description
+  bool moves = false;
+};
+
+bool IsLooseRoot(const RobotLink& link) {
+  return link.parent < 0 && link.joint.type == JointType::kFree && link.joint.name.empty();
+}
+
+std::vector<TreeDraft> FindTrees(const RobotDescription& robot) {
+  std::vector<TreeDraft> trees;
+  std::vector<int> tree_of(robot.links.size());
+  for (std::size_t i = 0; i < robot.links.size(); ++i) {
+    const int parent = robot.links[i].parent;
+    if (parent < 0) trees.emplace_back();
+    tree_of[i] = parent < 0 ? static_cast<int>(trees.size()) - 1 : tree_of[parent];
+    trees[tree_of[i]].links.push_back(static_cast<int>(i));
+  }
+  return trees;
+}
+
+// The value that a joint starts at when the scene does not say: the file's (mostly zero), or the limit nearest to it.
+double InitialPosition(const RobotLink& link) {
+  return std::clamp(link.initial_position, link.joint.lower, link.joint.upper);
+}
+
+}  // namespace
+
+void SceneCompiler::CompileRobots() {
+  robots_.resize(scene_.robots_size());
+  absl::flat_hash_map<std::string, int> first;
+  for (int i = 0; i < scene_.robots_size(); ++i) {
+    const v1::Robot& given = scene_.robots(i);
+    const std::string path = absl::StrCat("robots[", i, "]");
+    if (CheckName(path + ".name", given.name(), &log_)) {
+      if (given.name() == "world" || body_index_.contains(given.name()) ||
+          templates_.contains(given.name()) || !first.try_emplace(given.name(), i).second) {
+        log_.Error(path + ".name", absl::StrCat(Quoted(given.name()),
+                                                " is the name of something else too; expected a "
+                                                "name of its own"));
+      }
+    }
+    ReadPose(path + ".pose", given.pose(), &log_, &robots_[i].X_WR);
+    ReadRobot(given, path, &robots_[i]);
+    if (given.template_()) {
+      robot_templates_.try_emplace(given.name(), i);
+    } else {
+      robot_placements_.push_back({i, given.name(), robots_[i].X_WR});
+    }
+  }
+}
+
+void SceneCompiler::ReadRobot(const v1::Robot& given, const std::string& path, RobotDraft* draft) {
+  const std::optional<std::string> place = FindFile(given.file(), path + ".file");
+  if (!place.has_value()) return;
+  RobotFileOptions options;
+  options.jail = options_.jail;
+  options.recompute_inertia = given.recompute_inertia();
+  RobotFileResult result = ReadRobotFile(*place, options);
+  for (const RobotFileMessage& message : result.messages) {
+    const std::string text = absl::StrCat(
+        message.file, message.line > 0 ? absl::StrCat(":", message.line) : "", ": ", message.text);
+    if (message.error) {
+      log_.Error(path + ".file", text);
+    } else {
+      log_.Warning(path + ".file", text);
+    }
+  }
+  if (!result.robot.has_value()) return;
+  absl::StrAppend(&mesh_hashes_, result.files_hash, ";");
+  draft->description = std::make_shared<const RobotDescription>(*std::move(result.robot));
+  for (const RobotDeformable& deformable : draft->description->deformables) {
+    log_.Warning(path + ".file",
+                 absl::StrCat("the deformable body ", Quoted(deformable.name),
+                              " was left out. Add it to `bodies` with its mesh and material"));
+  }
+  ReadJointValues(given, path, draft);
+}
+
+// Initial positions and velocities by joint name
+void SceneCompiler::ReadJointValues(const v1::Robot& given, const std::string& path,
+                                    RobotDraft* draft) {
+  const RobotDescription& robot = *draft->description;
+  draft->position.assign(robot.links.size(), 0.0);
+  draft->velocity.assign(robot.links.size(), 0.0);
+  std::vector<std::string> names;
+  absl::flat_hash_map<std::string, int> link_of;
+  for (std::size_t i = 0; i < robot.links.size(); ++i) {
+    const Joint& joint = robot.links[i].joint;
+    if (CountVelocities(joint.type) != 1) continue;
+    draft->position[i] = InitialPosition(robot.links[i]);
+    names.push_back(joint.name);
+    link_of[joint.name] = static_cast<int>(i);
+  }
+  const auto read = [&](const auto& values, const char* field, std::vector<double>* numbers) {
+    // a map has no order: errors come in that of the names
+    std::vector<std::string> keys;
+    for (const auto& [name, value] : values) keys.push_back(name);
+    std::sort(keys.begin(), keys.end());
+    for (const std::string& name : keys) {
+      const auto found = link_of.find(name);
+      const std::string at = absl::StrCat(path, ".", field);
+      if (found == link_of.end()) {
+        log_.Error(at, absl::StrCat("no joint of one velocity is called ", Quoted(name),
+                                    DidYouMean(name, names)));
+        continue;
+      }
+      (*numbers)[found->second] = values.at(name);
+    }
+  };
+  read(given.joint_positions(), "joint_positions", &draft->position);
+  read(given.joint_velocities(), "joint_velocities", &draft->velocity);
+  for (std::size_t i = 0; i < robot.links.size(); ++i) {
+    const Joint& joint = robot.links[i].joint;
+    if (CountVelocities(joint.type) != 1) continue;
+    if (draft->position[i] >= joint.lower && draft->position[i] <= joint.upper) continue;
+    log_.Error(path + ".joint_positions",
+               absl::StrCat(NumberText(draft->position[i]), " for ", Quoted(joint.name),
+                            " is beyond its limits; expected ", NumberText(joint.lower), " to ",
+                            NumberText(joint.upper)));
+  }
+}
+
+// Joints as the tree has them: the root placed in the world, and held as the scene says.
+std::vector<Link> SceneCompiler::MakeLinks(const RobotDescription& robot,
+                                           const std::vector<int>& members, bool base_is_free,
+                                           const RigidTransform& X_WR) const {
+  std::vector<Link> links;
+  std::vector<int> index(robot.links.size(), -1);
+  for (const int i : members) {
+    const RobotLink& given = robot.links[i];
+    index[i] = static_cast<int>(links.size());
+    Link link;
+    link.name = given.name;
+    link.parent = given.parent < 0 ? -1 : index[given.parent];
+    link.joint = given.joint;
+    link.mass = given.mass;
+    link.p_BoBcm = given.p_BoBcm;
+    link.inertia = given.inertia;
+    if (given.parent < 0) {
+      if (IsLooseRoot(given) && !base_is_free) link.joint.type = JointType::kFixed;
+      // a free root says where it is in the world by its positions
+      link.joint.X_PF =
+          link.joint.type == JointType::kFree ? RigidTransform{} : X_WR * given.joint.X_PF;
+    }
+    links.push_back(std::move(link));
+  }
+  return links;
+}
+
+void SceneCompiler::BuildRobots() {
+  if (log_.failed()) return;
+  std::size_t links = model_->bodies.size();
+  for (const RobotPlacement& placement : robot_placements_)
+    links += robots_[placement.draft].description->links.size();
+  if (static_cast<std::int64_t>(links) > options_.limits.max_bodies) {
+    log_.Error("robots", absl::StrCat("would make ", links, " bodies; expected at most ",
+                                      options_.limits.max_bodies));
+    return;
+  }
+  for (const RobotPlacement& placement : robot_placements_) BuildRobot(placement);
+}
+
+void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
+  const RobotDraft& draft = robots_[placement.draft];
+  const RobotDescription& description = *draft.description;
+  const v1::Robot& given = scene_.robots(placement.draft);
+  const bool base_is_free = given.base() == v1::Robot::BASE_FREE;
+  Robot robot;
+  robot.name = placement.name;
+  const int first_body = static_cast<int>(model_->bodies.size());
+  for (std::size_t i = 0; i < description.links.size(); ++i) {
+    robot.bodies.push_back(first_body + static_cast<int>(i));
+    body_index_[absl::StrCat(robot.name, "/", description.links[i].name)] = robot.bodies.back();
+    model_->bodies.emplace_back();
+  }
+
+  for (const TreeDraft& draft_tree : FindTrees(description)) {
+    auto tree = std::make_shared<const JointTree>(
+        MakeLinks(description, draft_tree.links, base_is_free, placement.X_WR));
+    JointTreeParameters parameters{tree, std::vector<double>(tree->num_positions()),
+                                   std::vector<double>(tree->num_velocities())};
+    tree->SetZero(parameters.q);
+    const int block =
+        tree->num_velocities() > 0 ? static_cast<int>(model_->blocks.size()) : kWorldBlock;
+    for (int k = 0; k < tree->num_links(); ++k) {
+      const Joint& joint = tree->links()[k].joint;
+      const int link = draft_tree.links[k];
+      const int position = tree->position_start(k), velocity = tree->velocity_start(k);
+      if (CountVelocities(joint.type) == 1) {
+        parameters.q[position] = draft.position[link];
+        parameters.v[velocity] = draft.velocity[link];
+      }
+      if (joint.type == JointType::kFree && tree->links()[k].parent < 0) {
+        const RigidTransform X_WM = placement.X_WR * description.links[link].joint.X_PF;
+        Eigen::Quaterniond rotation(X_WM.R);
+        rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
+        const double values[] = {rotation.w(), rotation.x(), rotation.y(), rotation.z(),
+                                 X_WM.p.x(),   X_WM.p.y(),   X_WM.p.z()};
+        std::copy(std::begin(values), std::end(values), parameters.q.begin() + position);
+      }
+      if (CountVelocities(joint.type) == 0 || joint.name.empty()) continue;
+      RobotJoint moving;
+      moving.name = joint.name;
+      moving.block = block;
+      moving.position = position;
+      moving.num_positions = CountPositions(joint.type);
+      moving.velocity = velocity;
+      moving.num_velocities = CountVelocities(joint.type);
+      moving.body = robot.bodies[link];
+      moving.lower = joint.lower;
+      moving.upper = joint.upper;
+      moving.velocity_limit = joint.velocity_limit;
+      moving.acceleration_limit = joint.acceleration_limit;
+      moving.effort_limit = joint.effort_limit;
+      joint_index_[absl::StrCat(robot.name, "/", joint.name)] = {
+          static_cast<int>(model_->robots.size()), static_cast<int>(robot.joints.size())};
+      robot.joints.push_back(std::move(moving));
+    }
+
+    // links are bodies; those that no velocity moves belong to the world
+    TreeKinematics kinematics(*tree);
+    tree->CalcPositions(parameters.q, &kinematics);
+    for (int k = 0; k < tree->num_links(); ++k) {
+      const RobotLink& link = description.links[draft_tree.links[k]];
+      Body& body = model_->bodies[robot.bodies[draft_tree.links[k]]];
+      body.name = absl::StrCat(robot.name, "/", link.name);
+      const bool moves = tree->last_velocity(k) >= 0;
+      body.block = moves ? block : kWorldBlock;
+      body.frame = k;
+      body.motion = moves ? Motion::kFree : Motion::kFixed;
+      body.X_WB = kinematics.link_pose(k);
+      body.p_BoBcm = link.p_BoBcm;
+      body.mass = moves ? link.mass : 0;
+      body.inertia = link.inertia;
+      for (const RobotShape& shape : link.collisions) body.shapes.push_back(shape.shape);
+      for (const RobotShape& shape : link.visuals) {
+        VisualShape& visual = body.visuals.emplace_back();
+        visual.shape = shape.shape;
+        if (shape.color.has_value()) visual.color = *shape.color;
+      }
+    }
+    if (block == kWorldBlock) continue;
+    robot.trees.push_back({block, tree});
+    model_->blocks.push_back(MakeJointTreeBlock(std::move(parameters)));
+  }
+  model_->robots.push_back(std::move(robot));
+  FilterRobotContacts(placement, description);
+  CompileFileConstraints(placement, description);
+}
+
+// Links that are next to each other in the tree overlap at their joint and do not touch. Links without collision shapes
+// between two others (a shoulder's inner axes) do not part them.
+void SceneCompiler::FilterRobotContacts(const RobotPlacement& placement,
+                                        const RobotDescription& description) {
+  const v1::Robot& given = scene_.robots(placement.draft);
+  const std::vector<int>& bodies = model_->robots.back().bodies;
+  const int count = static_cast<int>(description.links.size());
+  const auto disable = [&](int a, int b) {
+    if (a != b) robot_filters_.emplace_back(std::minmax(bodies[a], bodies[b]));
+  };
+  // links fixed on each other count as one: `root` is the first of them
+  std::vector<int> root(count);
+  std::vector<char> has_shapes(count, 0);
+  std::vector<std::vector<int>> cluster(count);
+  for (int i = 0; i < count; ++i) {
+    const RobotLink& link = description.links[i];
+    root[i] = link.parent >= 0 && link.joint.type == JointType::kFixed ? root[link.parent] : i;
+    if (link.collisions.empty()) continue;
+    has_shapes[root[i]] = 1;
+    cluster[root[i]].push_back(i);
+  }
+  for (int r = 0; r < count; ++r) {
+    if (root[r] != r) continue;
+    for (const int a : cluster[r]) {
+      for (const int b : cluster[r]) {
+        if (a < b) disable(a, b);
+      }
+    }
+    int parent = description.links[r].parent < 0 ? -1 : root[description.links[r].parent];
+    while (parent >= 0 && !has_shapes[parent])
+      parent = description.links[parent].parent < 0 ? -1 : root[description.links[parent].parent];
+    if (parent < 0) continue;
+    for (const int a : cluster[r]) {
+      for (const int b : cluster[parent]) disable(a, b);
+    }
+  }
+  for (const auto& [a, b] : description.excluded_contacts) {
+    if (a >= 0 && b >= 0) disable(a, b);
+  }
+  const bool touches_itself = !given.has_self_collision() || given.self_collision();
+  for (int a = 0; a < count; ++a) {
+    for (int b = a + 1; b < count; ++b) {
+      const RobotLink &first = description.links[a], &second = description.links[b];
+      if (first.collisions.empty() || second.collisions.empty()) continue;
+      bool may = false;
+      for (const RobotShape& s : first.collisions) {
+        for (const RobotShape& t : second.collisions)
+          may =
+              may || (s.contact_type & t.contact_affinity) || (t.contact_type & s.contact_affinity);
+      }
+      if (!touches_itself || !may) disable(a, b);
+    }
+  }
+}
+
+// Couplers and loops that the robot's file has
+void SceneCompiler::CompileFileConstraints(const RobotPlacement& placement,
+                                           const RobotDescription& description) {
+  const Robot& robot = model_->robots.back();
+  const int index = static_cast<int>(model_->robots.size()) - 1;
+  const auto joint_of = [&](int link) {
+    const auto found =
+        joint_index_.find(absl::StrCat(robot.name, "/", description.links[link].joint.name));
+    return found == joint_index_.end() ? -1 : found->second.second;
+  };
+  for (const RobotCoupler& coupler : description.couplers) {
+    Constraint constraint;
+    constraint.name = absl::StrCat(placement.name, "/", coupler.name);
+    constraint.kind = Constraint::Kind::kCoupler;
+    constraint.offset = coupler.offset;
+    bool ok = true;
+    for (const auto& [link, factor] : coupler.terms) {
+      const int joint = joint_of(link);
+      ok = ok && joint >= 0;
+      constraint.joints.push_back({index, joint, factor});
+    }
+    if (ok) model_->constraints.push_back(std::move(constraint));
+  }
+  for (const RobotLoop& loop : description.loops) {
+    Constraint constraint;
+    constraint.name = absl::StrCat(placement.name, "/", loop.name);
+    constraint.kind =
+        loop.kind == RobotLoop::Kind::kWeld ? Constraint::Kind::kWeld : Constraint::Kind::kBall;
+    constraint.body_a = loop.link_a < 0 ? -1 : robot.bodies[loop.link_a];
+    constraint.body_b = loop.link_b < 0 ? -1 : robot.bodies[loop.link_b];
+    constraint.X_AF = loop.link_a < 0 ? placement.X_WR * loop.X_AF : loop.X_AF;
+    constraint.X_BG = loop.link_b < 0 ? placement.X_WR * loop.X_BF : loop.X_BF;
+    model_->constraints.push_back(std::move(constraint));
+  }
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,142 @@
+#include "physics/rigid/joint_tree_block.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/physics/rigid/sample_trees.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+// A block and its state, stepped as if nothing touched it.
+struct FreeRun {
+  explicit FreeRun(std::shared_ptr<const JointTree> tree, std::vector<double> q,
+                   std::vector<double> v)
+      : block(MakeJointTreeBlock({tree, std::move(q), std::move(v)})), step(block->NewStep()) {
+    this->q.resize(block->num_positions());
+    this->v.resize(block->num_velocities());
+    block->SetInitialState(this->q, this->v);
+  }
+  void Run(double duration, double h, const Vector3d& gravity) {
+    std::vector<double> v_new(v.size());
+    for (int k = 0; k < std::lround(duration / h); ++k) {
+      ASSERT_TRUE(step->Pose({h, 1, 1, gravity}, q, v, {}).ok());
+      ASSERT_TRUE(step->Factor({}).ok());
+      step->CalcFreeMotion(v_new);
+      step->Integrate(v_new, q, v);
+    }
+  }
+  double CalcEnergy(const Vector3d& gravity) const {
+    return block->CalcKineticEnergy(q, v) + block->CalcElasticEnergy(q) -
+           block->mass() * gravity.dot(block->CalcCenterOfMass(q));
+  }
+  std::shared_ptr<const DynamicsBlock> block;
+  std::unique_ptr<BlockStep> step;
+  std::vector<double> q, v;
+};
+
+// The step is of first order: half the step, half the error (between 1.7 and 2.4 at these steps).
+void ExpectFirstOrder(int rods, std::vector<double> q) {
+  const Vector3d gravity(0, 0, -9.81);
+  double errors[3];
+  for (int k = 0; k < 3; ++k) {
+    FreeRun run(MakePendulum(rods), q, std::vector<double>(q.size()));
+    const double start = run.CalcEnergy(gravity);
+    run.Run(0.5, 1e-3 / (1 << k), gravity);
+    errors[k] = std::abs(run.CalcEnergy(gravity) - start);
+  }
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_GT(errors[k] / errors[k + 1], 1.7);
+    EXPECT_LT(errors[k] / errors[k + 1], 2.4);
+  }
+}
+
+TEST(JointTreeBlock, EnergyErrorOfAPendulumFallsWithTheStep) {
+  ExpectFirstOrder(1, {1.0});
+}
+
+TEST(JointTreeBlock, EnergyErrorOfADoublePendulumFallsWithTheStep) {
+  ExpectFirstOrder(2, {1.0, 0.5});
+}
+
+TEST(JointTreeBlock, PendulumSwingsWithItsPeriod) {
+  // small swings of a rod about its end: ω² = 3 g / 2 L
+  const double omega = std::sqrt(1.5 * 9.81 / 0.5);
+  FreeRun run(MakePendulum(1), {1e-4}, {0});
+  const double quarter = 0.5 * kPi / omega;
+  run.Run(std::floor(quarter / 1e-5) * 1e-5, 1e-5, {0, 0, -9.81});
+  EXPECT_NEAR(run.q[0] / 1e-4, 0, 1e-3);
+}
+
+// A bar with another on a hinge, tumbling in free space.
+std::shared_ptr<const JointTree> MakeTumbler() {
+  Joint base;
+  base.type = JointType::kFree;
+  std::vector<Link> links{MakeRod(-1, 0.5, 1, base),
+                          MakeRod(0, 0.5, 1, MakeHinge({0, 0, -0.5}, {0, 1, 0}))};
+  return std::make_shared<const JointTree>(std::move(links));
+}
+
+double MomentumDrift(double h) {
+  FreeRun run(MakeTumbler(), {1, 0, 0, 0, 0, 0, 0, 0.3}, {1, 2, 1.5, 0.2, -0.1, 0.3, 0.5});
+  const auto start = run.block->CalcMomentum(run.q, run.v);
+  run.Run(1, h, Vector3d::Zero());
+  return (run.block->CalcMomentum(run.q, run.v) - start).norm() / start.norm();
+}
+
+TEST(JointTreeBlock, MomentumOfATumblingTreeDriftsByTheOrderOfTheStep) {
+  const double coarse = MomentumDrift(1e-3), fine = MomentumDrift(5e-4);
+  EXPECT_LT(coarse, 0.02);
+  EXPECT_GT(coarse / fine, 1.7);
+}
+
+TEST(JointTreeBlock, RowsAreTheDerivativeOfAFramesMotion) {
+  FreeRun run(MakeTumbler(), {1, 0, 0, 0, 0.1, 0.2, 0.3, 0.3}, {1, 2, 1.5, 0.2, -0.1, 0.3, 0.5});
+  ASSERT_TRUE(run.step->Pose({0.01, 1, 1, Vector3d::Zero()}, run.q, run.v, {}).ok());
+  std::vector<FrameMotion> frames(2);
+  run.block->CalcFrames(run.q, run.v, frames);
+  Attachment point;
+  point.frame = 1;
+  point.p_W = {0.4, 0.3, -0.2};
+  BlockRows linear, angular;
+  run.step->AppendRows(point, &linear);
+  run.step->AppendAngularRows(point, &angular);
+  const auto apply = [&](const BlockRows& rows) {
+    Vector3d sum = Vector3d::Zero();
+    for (int j = 0; j < 7; ++j) {
+      const double* J = rows.matrix(rows.parts()[0]) + 3 * j;
+      sum += run.v[j] * Vector3d(J[0], J[1], J[2]);
+    }
+    return sum;
+  };
+  EXPECT_LT((apply(linear) - frames[1].CalcPointVelocity(point.p_W)).norm(), 1e-14);
+  EXPECT_LT((apply(angular) - frames[1].omega_W).norm(), 1e-14);
+}
+
+TEST(JointTreeBlock, StiffSpringAndDamperAreStableAtAnyStep) {
+  auto links = MakePendulum(1)->links();
+  links[0].joint.spring_stiffness = 1e9;
+  links[0].joint.damping = 1e3;
+  links[0].joint.spring_rest = 0.3;
+  FreeRun run(std::make_shared<const JointTree>(std::move(links)), {0}, {0});
+  run.Run(1, 0.05, {0, 0, -9.81});
+  EXPECT_NEAR(run.q[0], 0.3, 1e-8);
+}
+
+TEST(JointTreeBlock, GravityCompensationHoldsTheTreeStill) {
+  const std::vector<double> q{0.3, 0.7, -0.4, 1.1, 0.2, 0.5, -0.3};
+  FreeRun run(MakeArm(), q, std::vector<double>(7));
+  const Vector3d gravity(0, 0, -9.81);
+  ASSERT_TRUE(run.step->Pose({0.01, 1, 1, gravity}, run.q, run.v, {}).ok());
+  std::vector<double> hold(7), v_new(7);
+  run.step->CalcGravityCompensation(hold);
+  BlockInputs inputs;
+  for (int i = 0; i < 7; ++i) inputs.coordinate_forces.push_back({i, hold[i]});
+  ASSERT_TRUE(run.step->Pose({0.01, 1, 1, gravity}, run.q, run.v, inputs).ok());
+  run.step->CalcFreeMotion(v_new);
+  for (const double v : v_new) EXPECT_NEAR(v, 0, 1e-14);
+}
+
+}  // namespace
+}  // namespace pliant::physics
