@@ -18,6 +18,7 @@ class Command {
 // Each declares itself under `pliantd`.
 std::unique_ptr<Command> MakeRunCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeCheckCommand(CLI::App* pliantd);
+std::unique_ptr<Command> MakeDynamicsCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeServeCommand(CLI::App* pliantd);
 
 }  // namespace pliant::server

@@ -59,6 +59,7 @@ int Main(std::vector<std::string> arguments) {
   commands.push_back(MakeServeCommand(&pliantd));
   commands.push_back(MakeRunCommand(&pliantd));
   commands.push_back(MakeCheckCommand(&pliantd));
+  commands.push_back(MakeDynamicsCommand(&pliantd));
   std::string config;
   for (const auto& command : commands) {
     command->app()->add_option("--config", config, "TOML file with values for these options");
@@ -69,16 +70,14 @@ int Main(std::vector<std::string> arguments) {
   CLI::App* version = pliantd.add_subcommand("version", "Print the version");
   CLI::App* help = pliantd.add_subcommand("help", "Explain a command");
   std::string topic;
-  help->add_option("command", topic, "serve, run or check");
-  CLI::App* dynamics = pliantd.add_subcommand("dynamics", "Not in this version");
-  dynamics->allow_extras();
+  help->add_option("command", topic, "serve, run, check or dynamics");
   pliantd.require_subcommand(1);
 
   // the first word names the command
   const std::string& word = arguments.front();
   if (word.rfind("-", 0) != 0 && FindCommand(pliantd, word) == nullptr) {
     std::cerr << "pliantd: there is no command \"" << word
-              << "\"; it is one of serve, run, check, help, version\n"
+              << "\"; it is one of serve, run, check, dynamics, help, version\n"
               << HintFor(pliantd) << '\n';
     return kWrongUsage;
   }
@@ -105,11 +104,6 @@ int Main(std::vector<std::string> arguments) {
     std::cout << about->help(topic.empty() ? "" : "pliantd");
     return kDone;
   }
-  if (dynamics->parsed()) {
-    std::cerr << "pliantd: `dynamics` needs robots, and these are not in this version yet\n";
-    return kWrongUsage;
-  }
-
   for (const auto& command : commands) {
     if (!command->app()->parsed()) continue;
     if (!config.empty()) {
