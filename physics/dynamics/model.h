@@ -54,7 +54,7 @@ struct ContactParameters {
   double stiffness = std::numeric_limits<double>::infinity();  // [N/m]
   double relaxation_time = -1;                                 // [s]; negative: the time step
   double margin = 0.002;                                       // [m]
-  bool anchored = false;  // sticking contacts remember their tangential impulse and do not creep
+  bool anchored = true;  // sticking contacts remember their tangential impulse and do not creep
   struct Pair {
     int body_a, body_b;                    // body_a ≤ body_b
     double friction = -1, stiffness = -1;  // negative: not given

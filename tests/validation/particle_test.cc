@@ -17,7 +17,7 @@ World LoadParticle(double angle, double friction, double speed, double force) {
   return LoadWorld(Fill(R"(
 name: particle
 time_step: $STEP
-contact: {friction: $MU}
+contact: {friction: $MU, anchored: false}
 bodies:
   - name: plane
     rigid: {motion: FIXED, pose: {rpy_degrees: [0, $DEGREES, 0]}, shapes: [{half_space: {}}]}

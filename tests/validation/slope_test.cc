@@ -29,7 +29,7 @@ std::string CubeScene(bool soft, const std::string& method, double angle, double
 name: cube on a slope
 time_step: $H
 method: {$METHOD: {$OPTIONS}}
-contact: {friction: $MU}
+contact: {friction: $MU, anchored: false}
 bodies:
   - name: slope
     rigid: {motion: FIXED, pose: {rpy_degrees: [0, $DEGREES, 0]}, shapes: [{half_space: {}}]}

@@ -102,7 +102,7 @@ inline Hold StepAndCalcHold(const Eigen::Vector3d& direction, double mu, World* 
 
   Hold hold;
   const std::vector<ContactForce>& contacts = world->report().contacts;
-  EXPECT_EQ(contacts.size(), posed.rows().size());
+  EXPECT_EQ(contacts.size(), posed.contact_rows().size());
   for (std::size_t c = 0; c < contacts.size(); ++c) {
     const double normal = contacts[c].impulse_W.dot(contacts[c].normal_W);
     if (normal <= 0) continue;
@@ -110,7 +110,7 @@ inline Hold StepAndCalcHold(const Eigen::Vector3d& direction, double mu, World* 
     // on the cone to rounding, or clearly inside
     if (tangential.norm() < (1 - 1e-9) * mu * normal) {
       ++hold.sticking;
-      hold.stick_resistance += 1 / (options.sigma * std::sqrt(posed.rows()[c].W.squaredNorm()) / 3);
+      hold.stick_resistance += 1 / (options.sigma * std::sqrt(posed.contact_rows()[c].W.squaredNorm()) / 3);
     } else {
       ++hold.yielding;
       hold.yield_impulse -= tangential.dot(direction);
