@@ -3,27 +3,48 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <immintrin.h>
 
 namespace pliant::physics {
 namespace {
 
 using Lanes = double __attribute__((vector_size(32)));
 
+double MultiplyAdd(double a, double b, double c) {
+  return std::fma(a, b, c);
+}
+Lanes MultiplyAdd(Lanes a, Lanes b, Lanes c) {
+  return _mm256_fmadd_pd(a, b, c);
+}
+
+// c_0 + z (c_1 + z (c_2 + …))
+template <class Number, std::size_t n>
+Number Polynomial(Number z, const double (&c)[n]) {
+  Number sum = Number{} + c[n - 1];
+  for (std::size_t k = n - 1; k-- > 0;) sum = MultiplyAdd(z, sum, Number{} + c[k]);
+  return sum;
+}
+
 // Taylor series on |r| ≤ π/4; the first neglected term is below 2^-56 of the result
 template <class Number>
 Number SinSeries(Number r) {
+  constexpr double kOverFactorials[] = {
+      -1.0 / 6,        1.0 / 120,        -1.0 / 5040,         1.0 / 362880,
+      -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368e3, 1.0 / 355687428096e3};
   const Number z = r * r;
-  Number sum = {};
-  for (int k = 8; k >= 1; --k) sum = (1.0 + sum) * (-z / ((2.0 * k) * (2 * k + 1)));
-  return r + r * sum;
+  return MultiplyAdd(r * z, Polynomial(z, kOverFactorials), r);
 }
 
 template <class Number>
 Number CosSeries(Number r) {
+  constexpr double kOverFactorials[] = {
+      1.0 / 24,        -1.0 / 720,         1.0 / 40320,         -1.0 / 3628800,
+      1.0 / 479001600, -1.0 / 87178291200, 1.0 / 20922789888e3, -1.0 / 6402373705728e3};
   const Number z = r * r;
-  Number sum = {};
-  for (int k = 9; k >= 1; --k) sum = (1.0 + sum) * (-z / ((2.0 * k - 1) * (2 * k)));
-  return 1.0 + sum;
+  // what rounding takes from 1 − z/2 is given back
+  const Number half = 0.5 * z;
+  const Number head = 1.0 - half;
+  return head + MultiplyAdd(z * z, Polynomial(z, kOverFactorials), (1.0 - head) - half);
 }
 
 // x = quarters · π/2 + r. π/2 comes in three parts of 33 bits: quarters times a part is exact for |quarters| < 2^20
@@ -33,6 +54,10 @@ Number Reduce(Number x, Number quarters) {
   constexpr double kMiddle = 6.07710050630396597660e-11;
   constexpr double kLow = 2.02226624879595063154e-21;
   return ((x - quarters * kHigh) - quarters * kMiddle) - quarters * kLow;
+}
+
+double CountQuarters(double x) {
+  return std::nearbyint(x * (2 / kPi));
 }
 
 SinCos TurnByQuarters(double quarters, double s, double c) {
@@ -66,7 +91,7 @@ double AtanUnit(double t) {
 }  // namespace
 
 SinCos CalcSinCos(double x) {
-  const double quarters = std::nearbyint(x / (kPi / 2));
+  const double quarters = CountQuarters(x);
   const double r = Reduce(x, quarters);
   return TurnByQuarters(quarters, SinSeries(r), CosSeries(r));
 }
@@ -77,7 +102,7 @@ void CalcSinCos(std::span<const double> x, std::span<SinCos> results) {
     Lanes angles = {};
     Lanes quarters = {};
     for (std::size_t k = 0; k < count; ++k) angles[k] = x[first + k];
-    for (int k = 0; k < 4; ++k) quarters[k] = std::nearbyint(angles[k] / (kPi / 2));
+    for (int k = 0; k < 4; ++k) quarters[k] = CountQuarters(angles[k]);
     const Lanes r = Reduce(angles, quarters);
     const Lanes s = SinSeries(r);
     const Lanes c = CosSeries(r);
