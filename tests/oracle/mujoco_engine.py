@@ -1,0 +1,105 @@
+"""MuJoCo's reading of a URDF or MJCF file."""
+
+import pathlib
+import re
+import xml.etree.ElementTree as ElementTree
+
+import mujoco
+import numpy as np
+
+from comparison import GRAVITY, Quantities
+
+DRAKE = "{http://drake.mit.edu}"
+
+
+def _text_of_urdf(path):
+    """The URDF without shapes (no mesh is read, and inertia is the file's own), its fixed links kept apart."""
+    text = path.read_text()
+    if "xmlns:drake" not in text:
+        text = text.replace("<robot ", f'<robot xmlns:drake="{DRAKE[1:-1]}" ', 1)
+    root = ElementTree.fromstring(text)
+    for link in root.iter("link"):
+        for shape in [*link.findall("visual"), *link.findall("collision")]:
+            link.remove(shape)
+    for name in ("mujoco", "material"):
+        for element in root.findall(name):
+            root.remove(element)
+    options = ElementTree.SubElement(root, "mujoco")
+    ElementTree.SubElement(options, "compiler", fusestatic="false", discardvisual="false", inertiafromgeom="false")
+    return ElementTree.tostring(root, encoding="unicode"), root
+
+
+def _rotors_of_urdf(root):
+    """{joint: reflected inertia}, which MuJoCo does not read."""
+    rotors = {}
+    for transmission in root.iter("transmission"):
+        actuator, joint = transmission.find("actuator"), transmission.find("joint")
+        if actuator is None or joint is None:
+            continue
+        number = lambda tag, default: float(
+            actuator.find(DRAKE + tag).get("value")) if actuator.find(DRAKE + tag) is not None else default
+        rotors[joint.get("name")] = number("rotor_inertia", 0.0) * number("gear_ratio", 1.0)**2
+    return rotors
+
+
+class MujocoEngine:
+    def __init__(self, path):
+        path = pathlib.Path(path)
+        rotors = {}
+        if re.search(r"<robot\b", path.read_text()):
+            text, root = _text_of_urdf(path)
+            rotors = _rotors_of_urdf(root)
+            model = mujoco.MjModel.from_xml_string(text)
+        else:
+            model = mujoco.MjModel.from_xml_path(str(path))
+        # the tree alone
+        for flag in (mujoco.mjtDisableBit.mjDSBL_CONSTRAINT, mujoco.mjtDisableBit.mjDSBL_CONTACT,
+                     mujoco.mjtDisableBit.mjDSBL_ACTUATION):
+            model.opt.disableflags |= flag
+        model.opt.gravity[:] = [0, 0, -GRAVITY]
+        model.opt.density = model.opt.viscosity = 0
+        model.opt.wind[:] = 0
+        model.dof_damping[:] = 0
+        model.jnt_stiffness[:] = 0
+        model.body_gravcomp[:] = 0
+        kinds = {mujoco.mjtJoint.mjJNT_FREE: "free", mujoco.mjtJoint.mjJNT_BALL: "ball",
+                 mujoco.mjtJoint.mjJNT_SLIDE: "slide", mujoco.mjtJoint.mjJNT_HINGE: "hinge"}
+        self.model, self.data = model, mujoco.MjData(model)
+        self.joints, self.columns = {}, [None] * model.nv
+        for j in range(model.njnt):
+            joint = model.joint(j)
+            kind = kinds[mujoco.mjtJoint(joint.type[0])]
+            self.joints[joint.name] = kind
+            first = joint.dofadr[0]
+            if joint.name in rotors:
+                model.dof_armature[first] = rotors[joint.name]
+            # velocities of a free joint: the origin's, then the angular one in the body's frame
+            names = {"free": [3, 4, 5, 0, 1, 2], "ball": [0, 1, 2]}.get(kind, [0])
+            for k, index in enumerate(names):
+                self.columns[first + k] = (joint.name, index)
+
+    def _vector(self, values):
+        return np.array([values[joint][k] for joint, k in self.columns])
+
+    def evaluate(self, state):
+        model, data = self.model, self.data
+        for j in range(model.njnt):
+            joint = model.joint(j)
+            q = state.q[joint.name]
+            if self.joints[joint.name] == "free":
+                q = [*q[4:], *q[:4]]
+            data.qpos[joint.qposadr[0]:joint.qposadr[0] + len(q)] = q
+        data.qvel[:] = self._vector(state.v)
+        data.qfrc_applied[:] = self._vector(state.tau)
+        mujoco.mj_forward(model, data)
+        mass_matrix = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, mass_matrix)
+        bias, acceleration = data.qfrc_bias.copy(), data.qacc.copy()
+        links = {}
+        for b in range(1, model.nbody):
+            jacobian = np.zeros((6, model.nv))
+            mujoco.mj_jacBody(model, data, jacobian[3:], jacobian[:3], b)
+            links[model.body(b).name] = (data.xmat[b].reshape(3, 3).copy(), data.xpos[b].copy(), jacobian)
+        data.qacc[:] = self._vector(state.a)
+        mujoco.mj_inverse(model, data)
+        return Quantities(self.columns, mass_matrix, bias, acceleration, data.qfrc_inverse.copy(), links)
