@@ -91,6 +91,15 @@ class JointReader {
     const RigidTransform& X_WJ = frames_->X_WF(source.frame);
     draft.joint.X_PF = draft.parent < 0 ? X_WJ : X_WL(draft.parent).Inverse() * X_WJ;
     draft.joint.X_BM = X_WL(draft.child).Inverse() * X_WJ;
+    if (element.name == "drake:joint") {
+      // its ends are F and M, wherever the links are drawn
+      const auto X_WE = [&](const char* end) {
+        return frames_->X_WF(frames_->Find(FindEnd(element, end)->text, source.scope));
+      };
+      draft.joint.X_PF =
+          draft.parent < 0 ? X_WE("parent") : X_WL(draft.parent).Inverse() * X_WE("parent");
+      draft.joint.X_BM = X_WL(draft.child).Inverse() * X_WE("child");
+    }
     RobotActuator gains;
     const bool has_gains = ReadDrakeActuation(element, &draft.joint, &gains, log_);
     if (!ReadType(source, &draft.joint)) return;
