@@ -156,6 +156,9 @@ void ContactDetector::Workspace::Place(const Model& model, const State& state,
         bounds[i].Include(placed[s].bounds);
       }
     }
+    // what has no shape touches nothing: its box stays empty
+    reach[i] = 0;
+    if ((bounds[i].lower.array() > bounds[i].upper.array()).any()) continue;
     // a convex step holds a sliding body off by up to this (its gliding gap); without contacts that persist,
     // none can be lost at it
     reach[i] = state.contacts.empty() ? 0

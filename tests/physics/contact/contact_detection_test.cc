@@ -73,6 +73,19 @@ TEST(ContactDetector, WhatWasDetectedBeforeChangesNothing) {
   EXPECT_TRUE(AreSame(detector.Detect(world.state, 0.01), fresh));
 }
 
+// a tool's frame, an inner axis of a shoulder
+TEST(ContactDetector, BodiesWithoutShapesHideNothing) {
+  ContactWorld world = MakeHeap(20);
+  const std::vector<ContactPoint> contacts = world.Detect();
+  for (const ContactPoint& contact : contacts) world.state.contacts.push_back({contact.key, Vector3d::Zero()});
+  std::sort(world.state.contacts.begin(), world.state.contacts.end(),
+            [](const ContactMemory& x, const ContactMemory& y) { return x.key < y.key; });
+  const std::size_t count = ContactDetector(world.model).Detect(world.state, 0.01).size();
+  world.AddRigid(std::vector<Shape>(), At(0.1, 0.1, 0.2));
+  world.model.Finish();
+  EXPECT_EQ(ContactDetector(world.model).Detect(world.state, 0.01).size(), count);
+}
+
 TEST(ContactDetector, PairsAscendKeysAscendWithinThemAndNoneIsTwice) {
   const std::vector<ContactPoint> contacts = MakeHeap(200).Detect();
   std::set<std::uint64_t> keys;

@@ -1,0 +1,65 @@
+// Stacks, arches and piles that ship: they carry their weight and stand still.
+
+#include "tests/scenes/shipped_scene.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+// 8 + 64 + 512 + 4096 + 32768 kg (methods.md §6)
+constexpr double kStackWeight = 37448 * kGravity;  // [N]
+
+TEST(HeavyStack, PressesOnTheGroundWithItsWeight) {
+  World world = LoadShipped("heavy_stack");
+  RunUntil(3, &world);
+  const Vector3d force = ReadVector(world, "ground_force");
+  EXPECT_NEAR(force.z(), -kStackWeight, 1e-5 * kStackWeight);
+  // pushed straight down: what is left of the sides is the solver's tolerance, 1e-6 of the weight
+  EXPECT_LT(std::hypot(force.x(), force.y()), 1e-6 * kStackWeight);
+}
+
+TEST(HeavyStack, DoesNotSinkIn) {
+  World world = LoadShipped("heavy_stack");
+  EXPECT_LT(MaximumUntil(3, "penetration", &world), 1e-4);
+}
+
+// At β = 1 a contact gives by R_n γ_n (h + τ_d), R_n = w β² / 4π²: (1 / 0.02)² = 2500 times as much.
+TEST(HeavyStack, SinksAsTheSquareOfBeta) {
+  World stiff = LoadShipped("heavy_stack"),
+        soft = LoadShipped("heavy_stack", {"method.convex.beta=0.1"});
+  RunUntil(3, &stiff);
+  RunUntil(3, &soft);
+  const double ratio = ReadNumber(soft, "penetration") / ReadNumber(stiff, "penetration");
+  // to first order in the penetration over the edge, 2 mm of 1 m
+  EXPECT_NEAR(ratio, 25, 0.05 * 25);
+}
+
+TEST(Arch, StandsOnItsFriction) {
+  World world = LoadShipped("arch");
+  const double height = ReadVector(world, "crown").z();
+  RunUntil(60, &world);
+  // settling by the penetration of 25 joints, and the creep of sticking contacts: σ g h = 0.4 mm/s at most
+  EXPECT_NEAR(ReadVector(world, "crown").z(), height, 25 * 1e-4 + 60 * 4e-4);
+  EXPECT_LT(std::abs(ReadVector(world, "crown").x()), 1e-3);
+  EXPECT_LT(ReadNumber(world, "penetration"), 5e-4);
+}
+
+TEST(Arch, FallsApartOnLittleFriction) {
+  World world = LoadShipped("arch", {"contact.friction=0.2"});
+  RunUntil(20, &world);
+  EXPECT_LT(ReadVector(world, "crown").z(), 30);
+}
+
+TEST(TablePile, ComesToRestUnderItsWeight) {
+  World world = LoadShipped("table_pile");
+  RunUntil(11, &world);
+  const double weight = 54 * 4.7 * kGravity;
+  // no table moves faster than sticking contacts creep: Σ ½ m v² with 1 mm/s each
+  EXPECT_LT(MaximumUntil(12, "kinetic", &world), 54 * 0.5 * 4.7 * 1e-6);
+  EXPECT_NEAR(ReadVector(world, "weight").z(), -weight, 1e-3 * weight);
+  EXPECT_LT(ReadNumber(world, "penetration"), 1e-3);
+}
+
+}  // namespace
+}  // namespace pliant::physics
