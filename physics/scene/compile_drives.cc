@@ -31,12 +31,14 @@ void SceneCompiler::CompileDrives() {
   }
 }
 
-// Joints of one velocity whose whole name matches; an error when there is none.
+// Joints of one velocity whose whole name matches; an error when there is none. A joint that a coupler leads is meant by
+// its own name alone.
 std::vector<int> SceneCompiler::MatchJoints(int robot, const std::string& pattern,
                                             const std::string& path) {
   std::vector<int> found;
   std::vector<std::string> names;
   const std::vector<RobotJoint>& joints = model_->robots[robot].joints;
+  const std::vector<int>& followers = robots_[robot_placements_[robot].draft].followers;
   std::regex expression;
   constexpr std::size_t kLongest = 256;
   if (pattern.empty() || pattern.size() > kLongest) {
@@ -54,7 +56,9 @@ std::vector<int> SceneCompiler::MatchJoints(int robot, const std::string& patter
   for (std::size_t j = 0; j < joints.size(); ++j) {
     names.push_back(joints[j].name);
     if (joints[j].num_velocities != 1) continue;
-    if (joints[j].name == pattern || std::regex_match(joints[j].name, expression))
+    const int link = joints[j].body - model_->robots[robot].bodies.front();
+    const bool follows = std::find(followers.begin(), followers.end(), link) != followers.end();
+    if (joints[j].name == pattern || (!follows && std::regex_match(joints[j].name, expression)))
       found.push_back(static_cast<int>(j));
   }
   if (found.empty()) {

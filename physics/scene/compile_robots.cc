@@ -129,6 +129,20 @@ void SceneCompiler::ReadJointValues(const v1::Robot& given, const std::string& p
   };
   read(given.joint_positions(), "joint_positions", &draft->position);
   read(given.joint_velocities(), "joint_velocities", &draft->velocity);
+  // a coupled joint starts where its coupler wants it, unless the scene says otherwise
+  for (const RobotCoupler& coupler : robot.couplers) {
+    if (coupler.terms.empty() || coupler.terms[0].second == 0) continue;
+    const auto [follower, factor] = coupler.terms[0];
+    const auto follow = [&](double offset, std::vector<double>* numbers) {
+      for (std::size_t k = 1; k < coupler.terms.size(); ++k)
+        offset -= coupler.terms[k].second * (*numbers)[coupler.terms[k].first];
+      (*numbers)[follower] = offset / factor;
+    };
+    const std::string& name = robot.links[follower].joint.name;
+    if (!given.joint_positions().contains(name)) follow(coupler.offset, &draft->position);
+    if (!given.joint_velocities().contains(name)) follow(0, &draft->velocity);
+    draft->followers.push_back(follower);
+  }
   for (std::size_t i = 0; i < robot.links.size(); ++i) {
     const Joint& joint = robot.links[i].joint;
     if (CountVelocities(joint.type) != 1) continue;
@@ -180,6 +194,25 @@ void SceneCompiler::BuildRobots() {
   for (const RobotPlacement& placement : robot_placements_) BuildRobot(placement);
 }
 
+// A root that nothing holds needs a mass of its own: without, it could spin at no cost.
+bool SceneCompiler::CheckFreeBase(const RobotDescription& robot, const std::vector<int>& members,
+                                  const RobotPlacement& placement) {
+  double mass = 0;
+  std::vector<char> is_base(robot.links.size(), 0);
+  for (const int i : members) {
+    const RobotLink& link = robot.links[i];
+    is_base[i] = link.parent < 0 || (is_base[link.parent] && link.joint.type == JointType::kFixed);
+    if (is_base[i]) mass += link.mass;
+  }
+  if (mass > 0 || !IsLooseRoot(robot.links[members[0]])) return true;
+  log_.Error(
+      absl::StrCat("robots[", placement.draft, "].base"),
+      absl::StrCat("FREE needs a root link with a mass, and ", Quoted(robot.links[members[0]].name),
+                   " has none. Give it an inertia in the robot's file, or make the base "
+                   "FIXED"));
+  return false;
+}
+
 void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
   const RobotDraft& draft = robots_[placement.draft];
   const RobotDescription& description = *draft.description;
@@ -195,6 +228,7 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
   }
 
   for (const TreeDraft& draft_tree : FindTrees(description)) {
+    if (base_is_free && !CheckFreeBase(description, draft_tree.links, placement)) return;
     auto tree = std::make_shared<const JointTree>(
         MakeLinks(description, draft_tree.links, base_is_free, placement.X_WR));
     JointTreeParameters parameters{tree, std::vector<double>(tree->num_positions()),
@@ -307,7 +341,15 @@ void SceneCompiler::FilterRobotContacts(const RobotPlacement& placement,
   for (const auto& [a, b] : description.excluded_contacts) {
     if (a >= 0 && b >= 0) disable(a, b);
   }
+  // pair by pair only where the file or the scene asks for it: chains may be long
   const bool touches_itself = !given.has_self_collision() || given.self_collision();
+  const bool has_masks =
+      std::any_of(description.links.begin(), description.links.end(), [](const RobotLink& link) {
+        return std::any_of(link.collisions.begin(), link.collisions.end(), [](const RobotShape& s) {
+          return s.contact_type != 1 || s.contact_affinity != 1;
+        });
+      });
+  if (touches_itself && !has_masks) return;
   for (int a = 0; a < count; ++a) {
     for (int b = a + 1; b < count; ++b) {
       const RobotLink &first = description.links[a], &second = description.links[b];

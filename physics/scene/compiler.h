@@ -82,6 +82,7 @@ class SceneCompiler {
     std::shared_ptr<const RobotDescription> description;  // null when its file was refused
     RigidTransform X_WR;
     std::vector<double> position, velocity;  // of each link's joint, of those with one velocity
+    std::vector<int> followers;              // links whose joints a coupler leads
   };
   struct RobotPlacement {
     int draft;  // index in the scene's robots
@@ -110,6 +111,8 @@ class SceneCompiler {
   void ReadJointValues(const v1::Robot& given, const std::string& path, RobotDraft* draft);
   void BuildRobots();
   void BuildRobot(const RobotPlacement& placement);
+  bool CheckFreeBase(const RobotDescription& robot, const std::vector<int>& members,
+                     const RobotPlacement& placement);
   std::vector<Link> MakeLinks(const RobotDescription& robot, const std::vector<int>& members,
                               bool base_is_free, const RigidTransform& X_WR) const;
   void FilterRobotContacts(const RobotPlacement& placement, const RobotDescription& description);

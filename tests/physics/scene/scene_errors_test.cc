@@ -284,8 +284,9 @@ TEST(SceneErrors, TextThatIsNoSceneIsTold) {
   EXPECT_EQ(Messages(std::string(kCube) + "---\n" + kCube),
             "s.yaml:4:1: a second document begins here; expected one scene in a file. Remove the "
             "`---`\n");
-  EXPECT_EQ(Messages("name: x\n"),
-            "s.yaml:1:1: bodies: is missing; expected a list with at least one body\n");
+  EXPECT_EQ(
+      Messages("name: x\n"),
+      "s.yaml:1:1: bodies: is missing; expected a list with at least one body, or `robots`\n");
 }
 
 TEST(SceneErrors, TextBeyondTheLimitIsRefused) {
@@ -332,16 +333,6 @@ TEST(SceneErrors, WhatThisVersionLacksIsRefusedByName) {
   EXPECT_EQ(line("method: {corrective: {directions: SWEEP}}\n"),
             "s.yaml:1:35: method.corrective.directions: A choice of directions is not in this "
             "version yet. Leave it out\n");
-  EXPECT_EQ(line("contact: {anchored: true}\n"),
-            "s.yaml:1:21: contact.anchored: Anchored friction is not in this version yet. Leave it "
-            "out or say false\n");
-  EXPECT_EQ(line("robots: [{name: arm, file: arm.urdf}]\n"),
-            "s.yaml:1:10: robots[0]: A robot is not in this version yet. Remove it; rigid and "
-            "deformable bodies are there\n");
-  EXPECT_EQ(line("constraints: [{name: w, weld: {a: cube, b: cube}}]\n"),
-            "s.yaml:1:15: constraints[0]: A constraint is not in this version yet. Remove it; "
-            "`attachments` of a deformable body "
-            "are there\n");
   EXPECT_EQ(line("cameras: []\n"),
             "s.yaml:1:1: cameras: is reserved: this version does not have it yet. Remove it\n");
   EXPECT_EQ(Messages(WithMaterial(
@@ -359,8 +350,12 @@ TEST(SceneErrors, NamesThatMeanNothingAreTold) {
       Messages(std::string(kCube) + "probes: [{name: p, position: {body: cub}}]\n"),
       "s.yaml:4:37: probes[0].position.body: no body is called \"cub\"; did you mean `cube`?\n");
   EXPECT_EQ(Messages(std::string(kCube) + "probes: [{name: p, position: {body: arm/hand}}]\n"),
-            "s.yaml:4:37: probes[0].position.body: \"arm/hand\" names a link of a robot, and "
-            "robots are not in this version yet\n");
+            "s.yaml:4:37: probes[0].position.body: no body is called \"arm/hand\"\n");
+  EXPECT_EQ(Messages(std::string(kCube) + "robots: [{name: arm, file: arm.urdf}]\n"),
+            "s.yaml:4:28: robots[0].file: arm.urdf: no such file\n");
+  EXPECT_EQ(Messages(std::string(kCube) + "constraints: [{name: w, weld: {a: cube, b: cube}}]\n"),
+            "s.yaml:4:44: constraints[0].weld.b: \"cube\" is named twice; expected two different "
+            "bodies\n");
   EXPECT_EQ(Messages(std::string(kCube) + "pairs: [{bodies: [cube], friction: 1}]\n"),
             "s.yaml:4:18: pairs[0].bodies: 1 name is given; expected 2: of bodies or groups\n");
 }
@@ -401,8 +396,8 @@ TEST(SceneErrors, ProbesAreCheckedAgainstTheirBody) {
   EXPECT_EQ(probe("{name: a, energy: {}, rate: 0}"),
             "s.yaml:4:38: probes[0].rate: 0 is not allowed; expected a positive rate in hertz\n");
   EXPECT_EQ(probe("{name: a, reaction: {joint: arm/j}}"),
-            "s.yaml:4:30: probes[0].reaction: Reactions of joints and constraints are not in this "
-            "version yet. Remove it\n");
+            "s.yaml:4:38: probes[0].reaction.joint: no joint is called \"arm/j\"; expected "
+            "robot/joint\n");
 }
 
 TEST(SceneErrors, AttachmentsHoldSomethingToSomethingStill) {

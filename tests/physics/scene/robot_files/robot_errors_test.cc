@@ -1,0 +1,304 @@
+#include <chrono>
+#include <limits>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "physics/scene/robot_files/parts/xml_tree.h"
+#include "tests/physics/scene/robot_files/robot_text.h"
+
+namespace pliant::physics {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+std::string Link(const std::string& name, const std::string& inertial = "") {
+  return absl::StrCat("<link name=\"", name, "\">",
+                      inertial.empty() ? "<inertial><mass value=\"2\"/><inertia ixx=\"0.1\" "
+                                         "iyy=\"0.1\" izz=\"0.1\"/></inertial>"
+                                       : inertial,
+                      "</link>\n");
+}
+std::string Joint(const std::string& name, const std::string& parent, const std::string& child,
+                  const std::string& more = "<axis xyz=\"0 0 1\"/>",
+                  const std::string& type = "continuous") {
+  return absl::StrCat("<joint name=\"", name, "\" type=\"", type, "\"><parent link=\"", parent,
+                      "\"/><child link=\"", child, "\"/>", more, "</joint>\n");
+}
+std::string Robot(const std::string& body) {
+  return "<robot name=\"r\">\n" + body + "</robot>\n";
+}
+
+// ---- what is no robot at all
+
+TEST(RobotErrors, OtherFilesAreNamed) {
+  EXPECT_THAT(ErrorsOf(""), Contains(HasSubstr("is no robot file")));
+  EXPECT_THAT(ErrorsOf("solid x\nfacet normal 0 0 0\nendsolid"),
+              Contains(HasSubstr("is an STL surface, not a robot file")));
+  EXPECT_THAT(ErrorsOf("<html/>"), Contains(HasSubstr("its first element is <html>")));
+  EXPECT_THAT(ErrorsOf("<robot><link></robot>"), Contains(HasSubstr("is not well-formed XML")));
+  EXPECT_THAT(ErrorsOf("<robot name=\"a\" name=\"b\"/>"),
+              Contains(HasSubstr("an attribute is malformed or given twice")));
+  EXPECT_THAT(ErrorsOf("<robot name=\"r\"/>"), Contains(HasSubstr("has no links")));
+  EXPECT_THAT(ErrorsOf("<sdf version=\"1.8\"/>"), Contains(HasSubstr("has no links")));
+  EXPECT_THAT(ErrorsOf("<mujoco/>"), Contains(HasSubstr("has no bodies")));
+  EXPECT_THAT(SayAll(ReadRobotFile("/nowhere/r.urdf"), true), ElementsAre("0: no such file"));
+}
+
+TEST(RobotErrors, MalformedXmlNamesItsLine) {
+  EXPECT_THAT(ErrorsOf("<robot name=\"r\">\n<link name=\"a\"/>\n<link name=b/>\n</robot>"),
+              ElementsAre(StartsWith("3: is not well-formed XML")));
+}
+
+TEST(RobotErrors, EntitiesAreRefused) {
+  EXPECT_THAT(ErrorsOf("<?xml version=\"1.0\"?>\n<!DOCTYPE r [\n<!ENTITY a \"ha\">\n<!ENTITY b "
+                       "\"&a;&a;&a;&a;\">\n]>\n<robot name=\"&b;\"/>"),
+              ElementsAre(AllOf(StartsWith("2: "), HasSubstr("DOCTYPE and ENTITY"))));
+  EXPECT_THAT(ErrorsOf("<!DOCTYPE r SYSTEM \"file:///etc/passwd\"><robot name=\"r\"/>"),
+              Contains(HasSubstr("DOCTYPE and ENTITY")));
+  // nor are they expanded where they are not declared
+  EXPECT_THAT(WarningsOf(Robot("<link name=\"&b;\"/>")), Contains(HasSubstr("\"&b;\"")));
+}
+
+std::string Nested(int depth, const std::string& inside = "") {
+  std::string text;
+  for (int i = 0; i < depth; ++i) absl::StrAppend(&text, "<body name=\"b", i, "\">\n");
+  text += inside;
+  for (int i = 0; i < depth; ++i) text += "</body>";
+  return "<mujoco><worldbody>\n" + text + "</worldbody></mujoco>";
+}
+
+TEST(RobotErrors, NestingHasAnEnd) {
+  const RobotDescription robot = ReadGood(Nested(kDeepestNesting - 3, "<geom size=\"0.1\"/>"));
+  ASSERT_EQ(robot.links.size(), kDeepestNesting - 3);
+  // lines count on through the parts that deep trees are read in
+  EXPECT_EQ(robot.links.back().line, kDeepestNesting - 2);
+  EXPECT_EQ(robot.links.back().parent, kDeepestNesting - 5);
+  EXPECT_THAT(ErrorsOf(Nested(kDeepestNesting + 10)), Contains(HasSubstr("nested more than 256")));
+  EXPECT_THAT(ErrorsOf(Nested(1'000'000)), Contains(HasSubstr("nested more than 256")));
+}
+
+TEST(RobotErrors, MistakesDeepInsideAreFound) {
+  EXPECT_THAT(ErrorsOf(Nested(200, "<geom size=\"oops\"/>")),
+              ElementsAre(AllOf(StartsWith("202: "), HasSubstr("\"oops\" is not a number"))));
+  EXPECT_THAT(ErrorsOf(Nested(200, "</body><body>")), testing::Not(Contains(HasSubstr("crash"))));
+  EXPECT_THAT(ErrorsOf(Nested(200, "<geom size=")), Contains(HasSubstr("not well-formed")));
+}
+
+TEST(RobotErrors, NumbersMustBeNumbers) {
+  const auto box = [](const std::string& size) {
+    return Robot("<link name=\"a\"><collision><geometry><box size=\"" + size +
+                 "\"/></geometry></collision></link>");
+  };
+  EXPECT_THAT(ErrorsOf(box("1 2")), ElementsAre("2: <box> size: \"1 2\" has 2 numbers; expected 3 "
+                                                "numbers, each metres, above 0 and at most 1e6"));
+  EXPECT_THAT(ErrorsOf(box("1 2 x")), ElementsAre(HasSubstr("\"x\" is not a number")));
+  EXPECT_THAT(ErrorsOf(box("1 2 -3")), ElementsAre(HasSubstr("\"-3\" is not allowed")));
+  EXPECT_THAT(ErrorsOf(box("1 2 nan")), ElementsAre(HasSubstr("\"nan\" is not allowed")));
+  EXPECT_THAT(ErrorsOf(box("1 2 1e300")), ElementsAre(HasSubstr("\"1e300\" is not allowed")));
+  EXPECT_THAT(ErrorsOf(box("1,5 2 3")), ElementsAre(HasSubstr("\"1,5\" is not a number")));
+  EXPECT_THAT(
+      ErrorsOf(Robot(Link("a") + Link("b") + Joint("j", "a", "b", "<origin rpy=\"0 0 1e9\"/>"))),
+      ElementsAre(HasSubstr("an angle of at most 1e5")));
+}
+
+// ---- link graphs
+
+TEST(RobotErrors, CyclesAreNamed) {
+  const auto errors =
+      ErrorsOf(Robot(Link("root") + Link("a") + Link("b") + Link("c") + Joint("ab", "a", "b") +
+                     Joint("bc", "b", "c") + Joint("ca", "c", "a")));
+  ASSERT_THAT(errors, SizeIs(1));
+  EXPECT_THAT(errors[0], AllOf(HasSubstr("closes a cycle of 3 links"), HasSubstr("\"a\""),
+                               HasSubstr("\"b\""), HasSubstr("\"c\"")));
+  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Joint("aa", "a", "a"))),
+              ElementsAre(HasSubstr("closes a cycle of 1 link: \"a\"")));
+}
+
+TEST(RobotErrors, TwoParentsAreNamed) {
+  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b") + Link("c") + Joint("ac", "a", "c") +
+                             Joint("bc", "b", "c"))),
+              ElementsAre(AllOf(StartsWith("6: "), HasSubstr("link \"c\", hangs on joint \"ac\" "
+                                                             "(line 5) already"))));
+}
+
+TEST(RobotErrors, DisconnectedLinksAreNamed) {
+  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b") + Link("c") + Joint("ab", "a", "b"))),
+              ElementsAre(AllOf(StartsWith("4: "), HasSubstr("link \"c\" is not connected"),
+                                HasSubstr("\"a\", \"c\""))));
+  // SDF models may be of several pieces
+  EXPECT_EQ(ReadGood("<sdf version=\"1.7\"><model name=\"m\"><link name=\"a\"/><link name=\"b\"/>"
+                     "</model></sdf>")
+                .links.size(),
+            2u);
+}
+
+TEST(RobotErrors, MissingParentsAndChildrenAreNamed) {
+  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Joint("j", "ghost", "a"))),
+              ElementsAre("3: joint \"j\": its parent link \"ghost\" is not there. Define it, or "
+                          "correct the name"));
+  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Joint("j", "a", "ghost"))),
+              ElementsAre(HasSubstr("its child link \"ghost\" is not there")));
+  EXPECT_THAT(ErrorsOf("<sdf version=\"1.7\"><model name=\"m\"><link name=\"a\"/><joint "
+                       "name=\"j\" type=\"fixed\"><parent>ghost</parent><child>a</child></joint>"
+                       "</model></sdf>"),
+              ElementsAre(HasSubstr("its parent \"ghost\" is not there")));
+}
+
+TEST(RobotErrors, DuplicateNamesAreNamed) {
+  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("a"))),
+              ElementsAre("3: link \"a\": the name is taken already, on line 2. Rename one"));
+  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b") + Link("c") + Joint("j", "a", "b") +
+                             Joint("j", "b", "c"))),
+              Contains(HasSubstr("joint \"j\": the name is taken already")));
+}
+
+TEST(RobotErrors, LowerLimitsAboveUpperOnesAreNamed) {
+  const std::string expected = "its lower limit 2 is above the upper 1";
+  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b") +
+                             Joint("j", "a", "b", "<limit lower=\"2\" upper=\"1\"/>", "revolute"))),
+              ElementsAre("4: joint \"j\": its lower limit 2 is above the upper 1 rad; expected "
+                          "lower ≤ upper"));
+  EXPECT_THAT(ErrorsOf("<sdf version=\"1.7\"><model name=\"m\"><link name=\"a\"/><link name=\"b\"/>"
+                       "<joint name=\"j\" type=\"prismatic\"><parent>a</parent><child>b</child>"
+                       "<axis><xyz>0 0 1</xyz><limit><lower>2</lower><upper>1</upper></limit>"
+                       "</axis></joint></model></sdf>"),
+              ElementsAre(HasSubstr(expected + " m")));
+  EXPECT_THAT(ErrorsOf("<mujoco><worldbody><body><joint name=\"j\" range=\"2 1\"/><geom "
+                       "size=\"1\"/></body></worldbody></mujoco>"),
+              ElementsAre(HasSubstr(expected)));
+}
+
+TEST(RobotErrors, AxesAreScaledOrRefused) {
+  EXPECT_THAT(
+      ErrorsOf(Robot(Link("a") + Link("b") + Joint("j", "a", "b", "<axis xyz=\"0 0 0\"/>"))),
+      ElementsAre(HasSubstr("the axis is zero; expected a direction")));
+  const std::string text =
+      Robot(Link("a") + Link("b") + Joint("j", "a", "b", "<axis xyz=\"0 0 3\"/>"));
+  EXPECT_EQ(JointOf(ReadGood(text), "j").axis, Eigen::Vector3d::UnitZ());
+  EXPECT_THAT(WarningsOf(text), ElementsAre(HasSubstr("has length 3, not 1")));
+  // what only lacks digits is not worth a word
+  EXPECT_THAT(WarningsOf(Robot(Link("a") + Link("b") +
+                               Joint("j", "a", "b", "<axis xyz=\"0.577 0.577 0.577\"/>"))),
+              IsEmpty());
+}
+
+// ---- inertia
+
+std::string Inertial(double mass, double ixx, double iyy, const std::string& izz) {
+  return absl::StrCat("<inertial><mass value=\"", mass, "\"/><inertia ixx=\"", ixx, "\" iyy=\"",
+                      iyy, "\" izz=\"", izz,
+                      "\"/></inertial><collision><geometry><box size=\"1 1 1\"/></geometry>"
+                      "</collision>");
+}
+
+TEST(RobotErrors, InertiaThatNoBodyHasIsNamedAndCanBeRecomputed) {
+  const std::string text =
+      Robot(Link("a") + Link("wrist", Inertial(6, 1, 1, "2.02")) + Joint("j", "a", "wrist"));
+  EXPECT_THAT(ErrorsOf(text),
+              ElementsAre(AllOf(StartsWith("3: link \"wrist\": inertia is not physical"),
+                                HasSubstr("exceeds the sum of the others by 0.02"),
+                                HasSubstr("set `recompute_inertia: true`"))));
+  const RobotDescription robot = ReadGood(text, {.recompute_inertia = true});
+  // a cube of 6 kg, as the file's mass stays
+  EXPECT_EQ(LinkOf(robot, "wrist").mass, 6);
+  EXPECT_LT((LinkOf(robot, "wrist").inertia - Eigen::Matrix3d::Identity()).norm(), 1e-14);
+  EXPECT_THAT(ErrorsOf(Robot(Link("a", Inertial(1, 1, 1, "-1")))),
+              ElementsAre(HasSubstr("smallest principal moment is -1")));
+}
+
+TEST(RobotErrors, RoundedInertiaIsPhysical) {
+  EXPECT_THAT(ErrorsOf(Robot(Link("a", Inertial(1, 1, 1, "2.000001")))), IsEmpty());
+  EXPECT_THAT(ErrorsOf(Robot(Link("a", Inertial(1, 1, 1, "2.000003")))), SizeIs(1));
+}
+
+TEST(RobotErrors, InertiaDoesNotMatterWhereNothingMoves) {
+  const std::string text = Robot(Link("a", Inertial(6, 1, 1, "3")));
+  EXPECT_THAT(ErrorsOf(text), SizeIs(1));
+  EXPECT_THAT(ErrorsOf(text, {.fixed_base = true}), IsEmpty());
+  EXPECT_THAT(WarningsOf(text, {.fixed_base = true}),
+              ElementsAre(HasSubstr("It does not matter where the link is fixed")));
+}
+
+TEST(RobotErrors, MovingLinksNeedMass) {
+  const std::string bare = "<collision><geometry><box size=\"1 1 1\"/></geometry></collision>";
+  const std::string text = Robot(Link("a") + Link("tip", bare) + Joint("j", "a", "tip"));
+  EXPECT_THAT(ErrorsOf(text),
+              ElementsAre(AllOf(StartsWith("3: link \"tip\": moves by joint \"j\" but has no mass"),
+                                HasSubstr("recompute_inertia"))));
+  EXPECT_EQ(LinkOf(ReadGood(text, {.recompute_inertia = true, .default_density = 10}), "tip").mass,
+            10);
+  // in between, or fixed, is fine
+  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b", bare) + Link("c") + Joint("j", "a", "b") +
+                             Joint("k", "b", "c"))),
+              IsEmpty());
+  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b", bare) + Joint("j", "a", "b", "", "fixed"))),
+              IsEmpty());
+}
+
+TEST(RobotErrors, PointsOnAnAxisDoNotTurn) {
+  const std::string point = "<inertial><mass value=\"1\"/></inertial>";
+  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b", point) + Joint("j", "a", "b"))),
+              ElementsAre(HasSubstr("no inertia about the axis of joint \"j\"")));
+  const std::string beside = "<inertial><origin xyz=\"0.1 0 0\"/><mass value=\"1\"/></inertial>";
+  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b", beside) + Joint("j", "a", "b"))), IsEmpty());
+}
+
+// ---- size
+
+std::string Chain(int links) {
+  std::string text;
+  for (int i = 0; i < links; ++i) {
+    text += Link(absl::StrCat("l", i));
+    if (i > 0)
+      text += Joint(absl::StrCat("j", i), absl::StrCat("l", i - 1), absl::StrCat("l", i),
+                    "<origin xyz=\"0 0 0.1\"/><axis xyz=\"1 0 0\"/>");
+  }
+  return Robot(text);
+}
+
+double SecondsFor(const std::string& text, std::size_t links) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(ReadGood(text).links.size(), links);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+TEST(RobotErrors, LongChainsTakeTimeInProportion) {
+  const std::string ten = Chain(10'000);
+  EXPECT_LT(SecondsFor(ten, 10'000), 5);  // some 0.2 s; quadratic work would take minutes
+  std::string sdf = "<sdf version=\"1.8\"><model name=\"m\">\n";
+  for (int i = 0; i < 10'000; ++i) {
+    absl::StrAppend(&sdf, "<link name=\"l", i, "\"><pose");
+    if (i > 0) absl::StrAppend(&sdf, " relative_to=\"l", i - 1, "\"");
+    absl::StrAppend(&sdf, ">0 0 0.1 0 0 0</pose></link>");
+    if (i > 0)
+      absl::StrAppend(&sdf, "<joint name=\"j", i, "\" type=\"revolute\"><parent>l", i - 1,
+                      "</parent><child>l", i, "</child><axis><xyz>1 0 0</xyz></axis></joint>\n");
+  }
+  EXPECT_LT(SecondsFor(sdf + "</model></sdf>", 10'000), 5);
+}
+
+TEST(RobotErrors, TooManyLinksAreRefused) {
+  std::string text;
+  for (int i = 0; i < 100'001; ++i) absl::StrAppend(&text, "<link name=\"", i, "\"/>");
+  EXPECT_THAT(ErrorsOf("<sdf version=\"1.8\"><model name=\"m\">" + text + "</model></sdf>"),
+              ElementsAre(HasSubstr("has 100001 links; expected at most 100000")));
+}
+
+TEST(RobotErrors, ErrorsOfAKindAreCountedNotRepeatedForEver) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += "<link name=\"a\"/>";
+  const auto errors = ErrorsOf(Robot(text));
+  EXPECT_THAT(errors, SizeIs(101));
+  EXPECT_THAT(errors.back(), HasSubstr("and 4899 more errors"));
+}
+
+}  // namespace
+}  // namespace pliant::physics

@@ -1,0 +1,210 @@
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/physics/scene/robot_files/robot_text.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string WithMesh(const std::string& file, const std::string& more = "",
+                     const std::string& element = "collision") {
+  return absl::StrCat(
+      "<robot name=\"r\"><link name=\"a\"><inertial><mass value=\"1\"/>"
+      "<inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/></inertial><",
+      element, "><geometry><mesh filename=\"", file, "\">", more, "</mesh></geometry></", element,
+      "></link></robot>");
+}
+
+TEST(RobotMeshes, AnAlmostConvexMeshIsItsHull) {
+  const RobotFolder folder;
+  folder.Write("cube.obj", CubeObj(1));
+  const RobotFileResult result = ReadRobotFile(folder.Write("r.urdf", WithMesh("cube.obj")));
+  ASSERT_TRUE(result.robot.has_value());
+  const auto& shapes = result.robot->links[0].collisions;
+  ASSERT_EQ(shapes.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<ConvexMesh>(shapes[0].shape.geometry));
+  // the mesh itself stays, for soft bodies
+  ASSERT_TRUE(shapes[0].surface.has_value());
+  EXPECT_NE(shapes[0].surface->bvh, nullptr);
+  EXPECT_EQ(shapes[0].mesh_file, folder.path() + "/cube.obj");
+}
+
+TEST(RobotMeshes, AConcaveMeshIsCutAndItIsSaid) {
+  const RobotFolder folder;
+  folder.Write("window.obj", WindowObj());
+  const RobotFileResult result = ReadRobotFile(folder.Write("r.urdf", WithMesh("window.obj")));
+  ASSERT_TRUE(result.robot.has_value());
+  const auto& shapes = result.robot->links[0].collisions;
+  // four bars would do; a corner may stay whole, within the tolerance
+  ASSERT_GE(shapes.size(), 4u);
+  ASSERT_LE(shapes.size(), 6u);
+  double volume = 0;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    EXPECT_EQ(shapes[i].piece, static_cast<int>(i));
+    EXPECT_EQ(shapes[i].surface.has_value(), i == 0);
+    volume += CalcMassProperties(shapes[i].shape.geometry).volume;
+  }
+  EXPECT_GE(volume, 12 - 1e-9);
+  EXPECT_LE(volume, 1.05 * 12);
+  EXPECT_THAT(SayAll(result, false),
+              Contains(HasSubstr("is concave, its hull would be 33 % larger: cut into")));
+}
+
+TEST(RobotMeshes, AFileMayAskForTheHull) {
+  const RobotFolder folder;
+  folder.Write("window.obj", WindowObj());
+  const RobotFileResult result =
+      ReadRobotFile(folder.Write("r.urdf", WithMesh("window.obj", "<drake:declare_convex/>")));
+  ASSERT_TRUE(result.robot.has_value());
+  EXPECT_EQ(result.robot->links[0].collisions.size(), 1u);
+  EXPECT_THAT(SayAll(result, false), IsEmpty());
+}
+
+TEST(RobotMeshes, AFixedLinkKeepsItsTriangles) {
+  const RobotFolder folder;
+  folder.Write("window.obj", WindowObj());
+  const RobotFileResult result =
+      ReadRobotFile(folder.Write("r.urdf", WithMesh("window.obj")), {.fixed_base = true});
+  ASSERT_TRUE(result.robot.has_value());
+  const auto& shapes = result.robot->links[0].collisions;
+  ASSERT_EQ(shapes.size(), 1u);
+  const auto* mesh = std::get_if<SurfaceMesh>(&shapes[0].shape.geometry);
+  ASSERT_NE(mesh, nullptr);
+  EXPECT_NE(mesh->bvh, nullptr);
+  EXPECT_EQ(mesh->mesh->triangles.size(), 32u);
+}
+
+TEST(RobotMeshes, AnOpenMeshIsItsHullAndItIsSaid) {
+  const RobotFolder folder;
+  folder.Write("open.obj", CubeObj(1, /*open=*/true));
+  const RobotFileResult result = ReadRobotFile(folder.Write("r.urdf", WithMesh("open.obj")));
+  ASSERT_TRUE(result.robot.has_value());
+  const auto& shapes = result.robot->links[0].collisions;
+  ASSERT_EQ(shapes.size(), 1u);
+  EXPECT_NEAR(CalcMassProperties(shapes[0].shape.geometry).volume, 1, 1e-12);
+  EXPECT_FALSE(shapes[0].surface.has_value());
+  EXPECT_THAT(SayAll(result, false),
+              Contains(testing::AllOf(HasSubstr("expected a closed surface, found 4 edges"),
+                                      HasSubstr("Its convex hull is taken"))));
+}
+
+TEST(RobotMeshes, AFlatMeshIsRefused) {
+  const RobotFolder folder;
+  folder.Write("flat.obj", "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n");
+  const auto errors = SayAll(ReadRobotFile(folder.Write("r.urdf", WithMesh("flat.obj"))), true);
+  EXPECT_THAT(errors, Contains(testing::AllOf(HasSubstr("link \"a\": collision mesh"),
+                                              HasSubstr("encloses no volume"))));
+}
+
+TEST(RobotMeshes, AMissingCollisionMeshIsAnErrorAndAMissingVisualOneAWarning) {
+  const RobotFolder folder;
+  const RobotFileResult collision =
+      ReadRobotFile(folder.Write("r.urdf", WithMesh("package://arm/none.obj")));
+  EXPECT_FALSE(collision.robot.has_value());
+  EXPECT_THAT(SayAll(collision, true),
+              Contains(testing::AllOf(HasSubstr("no package \"arm\" was found in"),
+                                      HasSubstr(folder.path()))));
+  const RobotFileResult visual =
+      ReadRobotFile(folder.Write("r.urdf", WithMesh("none.obj", "", "visual")));
+  EXPECT_TRUE(visual.robot.has_value());
+  EXPECT_THAT(SayAll(visual, false), Contains(HasSubstr("none.obj\": no such file")));
+}
+
+TEST(RobotMeshes, NothingOutsideTheJailIsRead) {
+  const RobotFolder folder;
+  folder.Write("secret.obj", CubeObj(1));
+  const std::string path = folder.Write("jail/r.urdf", WithMesh("../secret.obj"));
+  const RobotFileOptions jailed{.jail = folder.path() + "/jail"};
+  EXPECT_THAT(SayAll(ReadRobotFile(path, jailed), true),
+              Contains(HasSubstr("leaves the folder that may be read")));
+  std::filesystem::create_symlink(folder.path() + "/secret.obj", folder.path() + "/jail/link.obj");
+  folder.Write("jail/r.urdf", WithMesh("link.obj"));
+  EXPECT_THAT(SayAll(ReadRobotFile(path, jailed), true),
+              Contains(HasSubstr("leaves the folder that may be read")));
+  folder.Write("jail/r.urdf", WithMesh(folder.path() + "/secret.obj"));
+  EXPECT_THAT(SayAll(ReadRobotFile(path, jailed), true),
+              Contains(HasSubstr("leaves the folder that may be read")));
+  EXPECT_THAT(SayAll(ReadRobotFile(folder.path() + "/secret.obj", jailed), true),
+              Contains(HasSubstr("may not be read")));
+}
+
+TEST(RobotMeshes, NoFileIsReadWhereNoneIsAllowed) {
+  EXPECT_THAT(ErrorsOf(WithMesh("/etc/passwd"), {.allow_files = false}),
+              Contains(HasSubstr("names a file, and none may be read here")));
+}
+
+// one triangle pair of a tetrahedron as glTF, its buffer in a file of its own
+TEST(RobotMeshes, GltfFindsItsBufferBesideItAndStandsUpright) {
+  const RobotFolder folder;
+  std::string buffer;
+  const float points[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 2, 0}, {0, 0, 3}};
+  const unsigned short corners[12] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 0, 3, 2};
+  buffer.append(reinterpret_cast<const char*>(points), sizeof(points));
+  buffer.append(reinterpret_cast<const char*>(corners), sizeof(corners));
+  folder.Write("meshes/t.bin", buffer);
+  const std::string gltf =
+      R"({"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],"nodes":[{"mesh":0}],
+      "meshes":[{"primitives":[{"attributes":{"POSITION":0},"indices":1}]}],
+      "buffers":[{"uri":"BUFFER","byteLength":72}],
+      "bufferViews":[{"buffer":0,"byteOffset":0,"byteLength":48},
+                     {"buffer":0,"byteOffset":48,"byteLength":24}],
+      "accessors":[{"bufferView":0,"componentType":5126,"count":4,"type":"VEC3",
+                    "min":[0,0,0],"max":[1,2,3]},
+                   {"bufferView":1,"componentType":5123,"count":12,"type":"SCALAR"}]})";
+  const auto with_buffer = [&](const std::string& uri) {
+    std::string text = gltf;
+    text.replace(text.find("BUFFER"), 6, uri);
+    return text;
+  };
+  folder.Write("meshes/t.gltf", with_buffer("t.bin"));
+  const std::string path = folder.Write("r.urdf", WithMesh("meshes/t.gltf"));
+  const RobotFileResult result = ReadRobotFile(path, {.jail = folder.path()});
+  EXPECT_THAT(SayAll(result, true), IsEmpty());
+  ASSERT_TRUE(result.robot.has_value());
+  // y of the file is up
+  const Geometry& geometry = result.robot->links[0].collisions.at(0).shape.geometry;
+  const AxisAlignedBox box = CalcBounds(geometry, RigidTransform());
+  EXPECT_EQ(box.lower, Vector3d(0, -3, 0));
+  EXPECT_EQ(box.upper, Vector3d(1, 0, 2));
+
+  folder.Write("meshes/t.gltf", with_buffer("../../secret.bin"));
+  EXPECT_THAT(SayAll(ReadRobotFile(path, {.jail = folder.path()}), true),
+              Contains(HasSubstr("leaves the folder that may be read")));
+  folder.Write("meshes/t.gltf", with_buffer("gone.bin"));
+  EXPECT_THAT(SayAll(ReadRobotFile(path, {.jail = folder.path()}), true),
+              Contains(HasSubstr("gone.bin")));
+}
+
+TEST(RobotMeshes, MillimetresAreSuspected) {
+  const RobotFolder folder;
+  folder.Write("big.obj", CubeObj(80));
+  // a body of 1 kg and 0.002 kg·m² is some 15 cm large
+  const std::string text =
+      "<robot name=\"r\"><link name=\"hand\"><inertial><mass value=\"1\"/><inertia ixx=\"0.002\" "
+      "iyy=\"0.002\" izz=\"0.002\"/></inertial><collision><geometry><mesh filename=\"big.obj\"/>"
+      "</geometry></collision></link></robot>";
+  EXPECT_THAT(SayAll(ReadRobotFile(folder.Write("r.urdf", text)), false),
+              Contains(testing::AllOf(HasSubstr("link \"hand\""), HasSubstr("138.564 m across"),
+                                      HasSubstr("Is it in millimetres?"))));
+  // as metres it fits
+  std::string mended = text;
+  mended.insert(mended.find("/></geometry>"), " scale=\"0.001 0.001 0.001\"");
+  EXPECT_THAT(SayAll(ReadRobotFile(folder.Write("r.urdf", mended)), false), IsEmpty());
+}
+
+TEST(RobotMeshes, MeshesBeyondAllMeasureAreRefused) {
+  const RobotFolder folder;
+  folder.Write("vast.obj", CubeObj(1e7));
+  EXPECT_THAT(SayAll(ReadRobotFile(folder.Write("r.urdf", WithMesh("vast.obj"))), true),
+              Contains(HasSubstr("reaches further than")));
+}
+
+}  // namespace
+}  // namespace pliant::physics

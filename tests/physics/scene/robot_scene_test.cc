@@ -1,0 +1,215 @@
+// Robots in scenes: what they become, and what is said when something about them is wrong.
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "physics/scene/scene.h"
+#include "physics/world/probes.h"
+#include "physics/world/world.h"
+
+namespace pliant::physics {
+namespace {
+
+using testing::HasSubstr;
+
+// Two links on hinges about y, a slide at the end, and a finger that mimics the slide.
+constexpr char kArm[] = R"(<robot name="arm">
+  <link name="base"><inertial><mass value="3"/><inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision></link>
+  <link name="upper">
+    <inertial><origin xyz="0 0 0.25"/><mass value="2"/><inertia ixx="0.05" iyy="0.05" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="0 0 0.25"/><geometry><cylinder radius="0.04" length="0.5"/></geometry></collision>
+  </link>
+  <link name="hand">
+    <inertial><origin xyz="0 0 0.1"/><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="0 0 0.1"/><geometry><sphere radius="0.05"/></geometry></collision>
+  </link>
+  <link name="left"><inertial><mass value="0.1"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="right"><inertial><mass value="0.1"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0 0.05"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="50" velocity="2"/></joint>
+  <joint name="elbow" type="revolute"><parent link="upper"/><child link="hand"/><origin xyz="0 0 0.5"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="30" velocity="2"/></joint>
+  <joint name="left_finger" type="prismatic"><parent link="hand"/><child link="left"/><origin xyz="0 0 0.2"/><axis xyz="1 0 0"/>
+    <limit lower="0" upper="0.05" effort="10" velocity="1"/></joint>
+  <joint name="right_finger" type="prismatic"><parent link="hand"/><child link="right"/><origin xyz="0 0 0.2"/><axis xyz="-1 0 0"/>
+    <limit lower="0" upper="0.05" effort="10" velocity="1"/><mimic joint="left_finger"/></joint>
+</robot>)";
+
+class RobotScene : public testing::Test {
+ protected:
+  RobotScene() {
+    folder_ = std::filesystem::path(testing::TempDir()) / "robot_scene";
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / "arm.urdf") << kArm;
+  }
+  // `robot` is added to the robot's entry, `rest` to the scene.
+  SceneResult Load(const std::string& robot, const std::string& rest = "") {
+    const std::filesystem::path file = folder_ / "scene.yaml";
+    std::ofstream(file) << absl::StrCat(
+        "name: robots\nrobots:\n  - name: arm\n    file: arm.urdf\n", robot, "\n", rest, "\n");
+    return LoadSceneFile(file.string());
+  }
+  std::string Errors(const std::string& robot, const std::string& rest = "") {
+    const SceneResult result = Load(robot, rest);
+    EXPECT_FALSE(result.ok());
+    std::string text;
+    for (const SceneMessage& message : result.messages) text += Format(message) + "\n";
+    return text;
+  }
+  std::shared_ptr<const Model> Build(const std::string& robot, const std::string& rest = "") {
+    const SceneResult result = Load(robot, rest);
+    for (const SceneMessage& message : result.messages) {
+      if (message.error) ADD_FAILURE() << Format(message);
+    }
+    return result.model;
+  }
+  std::filesystem::path folder_;
+};
+
+constexpr char kDrives[] =
+    "    actuators: [{joint: '.*', pd: {stiffness: 500, damping: 50, gravity_compensation: true}}]";
+
+TEST_F(RobotScene, LinksAreBodiesAndTheFixedBaseBelongsToTheWorld) {
+  const auto model = Build("    pose: {position: [0, 0, 1]}");
+  ASSERT_NE(model, nullptr);
+  ASSERT_EQ(model->bodies.size(), 5u);
+  EXPECT_EQ(model->blocks.size(), 1u);
+  const Body& base = model->bodies[FindBody(*model, "arm/base")];
+  EXPECT_EQ(base.motion, Motion::kFixed);
+  EXPECT_EQ(base.X_WB.p.z(), 1);
+  const Body& hand = model->bodies[FindBody(*model, "arm/hand")];
+  EXPECT_EQ(hand.motion, Motion::kFree);
+  EXPECT_NEAR(hand.X_WB.p.z(), 1.55, 1e-15);
+  EXPECT_EQ(hand.mass, 1);
+  EXPECT_EQ(model->robots[0].joints.size(), 4u);
+  EXPECT_EQ(model->constraints.size(), 1u);  // the mimic
+}
+
+TEST_F(RobotScene, AFreeBaseFalls) {
+  const auto model = Build("    base: FREE\n    pose: {position: [0, 0, 1]}");
+  ASSERT_NE(model, nullptr);
+  World world(model);
+  for (int k = 0; k < 10; ++k) ASSERT_TRUE(world.Step().ok());
+  const Eigen::Vector3d p = CalcBodyPose(*model, world.state(), FindBody(*model, "arm/base")).p;
+  EXPECT_NEAR(p.z(), 1 - 9.81 * 1e-4 * 55, 1e-6);
+}
+
+TEST_F(RobotScene, DrivesHoldTheInitialPoseWithGravityCompensated) {
+  const auto model =
+      Build(absl::StrCat("    joint_positions: {shoulder: 0.7, elbow: -0.4, left_finger: 0.02}\n",
+                         kDrives),
+            R"(probes:
+  - {name: q, joint: {robot: arm, joint: shoulder, quantity: POSITION}}
+  - {name: tau, joint: {robot: arm, joint: shoulder, quantity: EFFORT}}
+  - {name: r, reaction: {joint: arm/shoulder}}
+  - {name: right, joint: {robot: arm, joint: right_finger, quantity: POSITION}})");
+  ASSERT_NE(model, nullptr);
+  World world(model);
+  for (int k = 0; k < 300; ++k) ASSERT_TRUE(world.Step().ok());
+  const auto read = [&](int probe) {
+    return SampleProbe(*model, model->probes[probe], world.state(), world.report(), 0.01).numbers;
+  };
+  EXPECT_NEAR(read(0)[0], 0.7, 1e-3);
+  // the shoulder carries all that hangs on it: 3.2 kg
+  const std::vector<double> reaction = read(2);
+  EXPECT_NEAR(reaction[2], 3.2 * 9.81, 1e-6);
+  EXPECT_NEAR(reaction[4], read(1)[0], 1e-4);
+  EXPECT_NEAR(read(3)[0], 0.02, 2e-3);
+}
+
+TEST_F(RobotScene, NeighboursDoNotTouchAndTheScenesPairsWin) {
+  auto filter = [](const Model& model, const char* a, const char* b) {
+    const int i = FindBody(model, a), j = FindBody(model, b);
+    for (const ContactParameters::Pair& pair : model.contact.pairs) {
+      if (std::minmax(i, j) == std::minmax(pair.body_a, pair.body_b)) return !pair.enabled;
+    }
+    return false;
+  };
+  const auto model = Build("");
+  ASSERT_NE(model, nullptr);
+  EXPECT_TRUE(filter(*model, "arm/base", "arm/upper"));
+  EXPECT_TRUE(filter(*model, "arm/upper", "arm/hand"));
+  EXPECT_FALSE(filter(*model, "arm/base", "arm/hand"));
+  const auto touching = Build("", "pairs: [{bodies: [arm/base, arm/upper], enabled: true}]");
+  ASSERT_NE(touching, nullptr);
+  EXPECT_FALSE(filter(*touching, "arm/base", "arm/upper"));
+  const auto apart = Build("    self_collision: false");
+  ASSERT_NE(apart, nullptr);
+  EXPECT_TRUE(filter(*apart, "arm/base", "arm/hand"));
+}
+
+TEST_F(RobotScene, ATemplateIsCopied) {
+  const auto model =
+      Build("    template: true",
+            "instances: [{of: arm, poses: [{position: [0, 0, 0]}, {position: [2, 0, 0]}]}]");
+  ASSERT_NE(model, nullptr);
+  EXPECT_EQ(model->robots.size(), 2u);
+  EXPECT_EQ(model->bodies[FindBody(*model, "arm_1/base")].X_WB.p.x(), 2);
+}
+
+TEST_F(RobotScene, ScriptsDriveJointsGrippersAndTwists) {
+  const auto model = Build(absl::StrCat(kDrives, R"(
+    controllers: [{name: tool, differential_ik: {link: hand}}, {name: grip, gripper: {joints: [left_finger], max_force: 5}}])"),
+                           R"(
+script:
+  - {target: {joint: arm/shoulder}, times: [0, 1], values: [0, 0.5]}
+  - {target: {gripper: arm/grip}, times: [0], values: [0.03]}
+probes:
+  - {name: q, joint: {robot: arm, joint: shoulder, quantity: POSITION}}
+  - {name: g, joint: {robot: arm, joint: left_finger, quantity: POSITION}})");
+  ASSERT_NE(model, nullptr);
+  World world(model);
+  for (int k = 0; k < 300; ++k) ASSERT_TRUE(world.Step().ok());
+  EXPECT_NEAR(SampleProbe(*model, model->probes[0], world.state(), world.report(), 0.01).numbers[0],
+              0.5, 2e-3);
+  EXPECT_NEAR(SampleProbe(*model, model->probes[1], world.state(), world.report(), 0.01).numbers[0],
+              0.03, 2e-3);
+}
+
+TEST_F(RobotScene, AFreeBaseWithoutMassIsRefused) {
+  std::string text = kArm;
+  const auto begin = text.find("<inertial>"), end = text.find("</inertial>") + 11;
+  text.erase(begin, end - begin);
+  std::ofstream(folder_ / "arm.urdf") << text;
+  EXPECT_THAT(Errors("    base: FREE"), HasSubstr("\"base\" has none"));
+  EXPECT_NE(Build(""), nullptr);
+}
+
+TEST_F(RobotScene, MistakesAreNamedWithTheirMend) {
+  EXPECT_THAT(Errors("    joint_positions: {sholder: 0.1}"), HasSubstr("shoulder"));
+  EXPECT_THAT(Errors("    joint_positions: {shoulder: 3}"), HasSubstr("beyond its limits"));
+  EXPECT_THAT(Errors("    actuators: [{joint: 'wheel.*', torque: {}}]"),
+              HasSubstr("matches no joint"));
+  EXPECT_THAT(Errors("    actuators: [{joint: '(', torque: {}}]"), HasSubstr("regular expression"));
+  EXPECT_THAT(Errors("    actuators: [{joint: elbow}]"), HasSubstr("of no kind"));
+  EXPECT_THAT(Errors("    actuators: [{joint: elbow, pd: {stiffness: -1}}]"), HasSubstr("-1"));
+  EXPECT_THAT(Errors("    controllers: [{name: tool, differential_ik: {link: hand}}]"),
+              HasSubstr("no PD actuator"));
+  EXPECT_THAT(Errors("    controllers: [{name: grip, gripper: {joints: [left_finger]}}]"),
+              HasSubstr("max_force"));
+  EXPECT_THAT(Errors("", "script: [{target: {joint: arm/elbow}, times: [0], values: [1]}]"),
+              HasSubstr("no actuator"));
+  EXPECT_THAT(Errors("", "constraints: [{name: c, weld: {a: arm/hand, b: table}}]"),
+              HasSubstr("table"));
+  EXPECT_THAT(Errors("", "constraints: [{name: c, coupler: {a: arm/elbow, b: arm/wrist}}]"),
+              HasSubstr("arm/wrist"));
+  EXPECT_THAT(Errors("", "probes: [{name: p, joint: {robot: arm, joint: wrist}}]"),
+              HasSubstr("arm/wrist"));
+  EXPECT_THAT(Errors("    file: none.urdf"), HasSubstr("file"));
+}
+
+TEST_F(RobotScene, AMissingFileIsNamed) {
+  const std::filesystem::path file = folder_ / "missing.yaml";
+  std::ofstream(file) << "robots: [{name: arm, file: nothing.urdf}]\n";
+  const SceneResult result = LoadSceneFile(file.string());
+  EXPECT_FALSE(result.ok());
+  ASSERT_FALSE(result.messages.empty());
+  EXPECT_THAT(Format(result.messages[0]), HasSubstr("nothing.urdf"));
+}
+
+}  // namespace
+}  // namespace pliant::physics
