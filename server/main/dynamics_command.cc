@@ -27,7 +27,8 @@ class DynamicsCommand final : public Command {
         "Example:\n"
         "  pliantd dynamics scenes/iiwa_allegro.yaml --states states.json --json -\n"
         "\n"
-        "Exit status: 0 done, 2 wrong usage or wrong states, 3 invalid scene, 4 environment.");
+        "Exit status: 0 done, 1 a mass matrix is singular, 2 wrong usage or wrong states,\n"
+        "3 invalid scene, 4 environment.");
   }
 
   CLI::App* app() override { return app_; }

@@ -84,7 +84,7 @@ class RobotTrees {
     std::vector<double> q, v, tau;
     std::optional<std::vector<double>> a;
   };
-  Json Describe(const Motion& motion) {
+  absl::StatusOr<Json> Describe(const Motion& motion) {
     const int n = num_velocities_;
     std::vector<std::vector<double>> M(n, std::vector<double>(n));
     std::vector<double> bias(n), acceleration(n), effort(n), block;
@@ -110,6 +110,12 @@ class RobotTrees {
         tree.CalcInverseDynamics(&kinematics, model_.gravity, part(*motion.a), part(effort));
     }
 
+    if (const int stuck = FindMassless(M); stuck >= 0) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "its mass matrix is singular: a motion of ", NameVelocities()[stuck].get<std::string>(),
+          " and the joints before it moves nothing that has inertia. Give every "
+          "moving link mass and inertia"));
+    }
     Json result = {{"robot", robot_.name},
                    {"joints", NameVelocities()},
                    {"mass_matrix", M},
@@ -125,6 +131,21 @@ class RobotTrees {
   static std::string NameBase(std::string name, const std::set<std::string>& taken) {
     while (taken.contains(name)) name += "_base";
     return name;
+  }
+
+  // The first velocity that takes no inertia along, the ones before it left free; −1: none.
+  static int FindMassless(const std::vector<std::vector<double>>& M) {
+    const int n = static_cast<int>(M.size());
+    std::vector<std::vector<double>> L(n, std::vector<double>(n));
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j <= i; ++j) {
+        double sum = M[i][j];
+        for (int k = 0; k < j; ++k) sum -= L[i][k] * L[j][k];
+        if (i == j && !(sum > 1e-13 * M[i][i])) return i;
+        L[i][j] = i == j ? std::sqrt(sum) : sum / L[j][j];
+      }
+    }
+    return -1;
   }
 
   Json NameVelocities() const {
@@ -282,7 +303,12 @@ absl::StatusOr<Json> DescribeStates(const physics::Model& model, const std::stri
     RobotTrees::Motion motion;
     if (absl::Status status = ReadMotion(path, states[i], found, &motion); !status.ok())
       return status;
-    results.push_back(found.Describe(motion));
+    absl::StatusOr<Json> result = found.Describe(motion);
+    if (!result.ok()) {
+      return absl::Status(result.status().code(), absl::StrCat(path, ": robot ", (*robot)->name,
+                                                               ": ", result.status().message()));
+    }
+    results.push_back(*std::move(result));
   }
   return results;
 }
@@ -302,7 +328,7 @@ int CalcDynamics(const DynamicsOptions& options, std::ostream& out, std::ostream
   const absl::StatusOr<Json> results = DescribeStates(*scene.model, *text);
   if (!results.ok()) {
     err << options.states << ": " << results.status().message() << '\n';
-    return kWrongUsage;
+    return absl::IsFailedPrecondition(results.status()) ? kRunFault : kWrongUsage;
   }
 
   // names in files may hold any bytes: replace what is not UTF-8
