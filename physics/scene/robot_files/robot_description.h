@@ -143,9 +143,9 @@ struct RobotFileMessage {
 
 struct RobotFileOptions {
   // Folder that package://, model:// and relative paths may lead into, links resolved; empty: any.
-  std::string jail;
+  std::string jail = "";
   // Folders in which packages are looked for by name, beside the parents of the robot's own folder.
-  std::vector<std::string> package_paths;
+  std::vector<std::string> package_paths = {};
   bool allow_files = true;  // false: no file but the robot's own text is read
   bool fixed_base =
       false;  // roots that hang on nothing will be fixed on the world, so their inertia does not matter

@@ -90,13 +90,7 @@ class UrdfReader {
     if (ReadVector(AttributeOf(element, "rpy"), &rpy, log_, Range::kAngle)) {
       X.R = RotationFromRollPitchYaw(rpy).toRotationMatrix();
     } else if (ReadNumbers(AttributeOf(element, "quat_xyzw"), 4, 4, &q, log_)) {
-      const auto R = RotationFromQuaternion(q[3], q[0], q[1], q[2]);
-      if (R.has_value()) {
-        X.R = *R;
-      } else {
-        log_->Error(element.place, absl::StrCat(element.Label(),
-                                                " quat_xyzw: is zero; expected a unit quaternion"));
-      }
+      X.R = ReadUnitQuaternion(AttributeOf(element, "quat_xyzw"), q[3], q[0], q[1], q[2], log_);
     }
     return X;
   }

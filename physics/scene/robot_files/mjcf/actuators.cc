@@ -7,7 +7,6 @@
 #include <Eigen/Geometry>
 
 #include "physics/scene/robot_files/mjcf/mjcf_model.h"
-#include "physics/scene/robot_files/parts/link_checks.h"
 
 namespace pliant::physics {
 namespace {
@@ -24,8 +23,20 @@ struct Affine {
 
 class ActuatorReader {
  public:
-  explicit ActuatorReader(MjcfModel* model)
-      : model_(model), log_(model->log), inertias_(CalcJointInertias(model->draft->robot.links)) {}
+  explicit ActuatorReader(MjcfModel* model) : model_(model), log_(model->log) {}
+
+  // Damping that is given as a ratio, once all actuators are read.
+  void SetDampingRatios() {
+    std::vector<RobotActuator>& actuators = model_->draft->robot.actuators;
+    std::vector<int> wanted;
+    for (const auto& [number, ratio] : ratios_) wanted.push_back(actuators[number].link);
+    if (wanted.empty()) return;
+    const std::vector<double> inertias = CalcEffectiveInertias(model_->draft->robot.links, wanted);
+    for (std::size_t k = 0; k < ratios_.size(); ++k) {
+      RobotActuator& actuator = actuators[ratios_[k].first];
+      actuator.damping = ratios_[k].second * 2 * std::sqrt(actuator.stiffness * inertias[k]);
+    }
+  }
 
   void Read(const XmlElement& source) {
     if (!IsMjcfActuator(source.name)) {
@@ -150,12 +161,9 @@ class ActuatorReader {
     } else if (b[0] == 0 && b[1] < 0 && force.gain == -b[1] && b[2] <= 0) {
       actuator->kind = RobotActuator::Kind::kPosition;
       actuator->stiffness = -b[1] * gear * gear;
-      double damping = -b[2];
-      if (force.damping_ratio > 0) {
-        const double mass = inertias_[actuator->link] / (gear * gear);
-        damping = force.damping_ratio * 2 * std::sqrt(force.gain * mass);
-      }
-      actuator->damping = damping * gear * gear;
+      actuator->damping = -b[2] * gear * gear;
+      if (force.damping_ratio > 0)
+        ratios_.push_back({model_->draft->robot.actuators.size(), force.damping_ratio});
       return true;
     }
     log_->LeftOut(element.place,
@@ -183,7 +191,7 @@ class ActuatorReader {
 
   MjcfModel* model_;
   RobotLog* log_;
-  std::vector<double> inertias_;
+  std::vector<std::pair<std::size_t, double>> ratios_;  // of actuators
 };
 
 }  // namespace
@@ -191,6 +199,7 @@ class ActuatorReader {
 void ReadMjcfActuators(const XmlElement& section, MjcfModel* model) {
   ActuatorReader reader(model);
   for (const XmlElement& child : section.children) reader.Read(child);
+  reader.SetDampingRatios();
 }
 
 void ReadMjcfKeyframes(const XmlElement& section, MjcfModel* model) {

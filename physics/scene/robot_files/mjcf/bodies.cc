@@ -46,6 +46,21 @@ class BodyWalker {
  public:
   explicit BodyWalker(MjcfModel* model) : model_(model), log_(model->log), draft_(model->draft) {}
 
+  // What follows from the inertia of all.
+  void SetSpringDampers() {
+    if (spring_dampers_.empty()) return;
+    std::vector<int> wanted;
+    for (const SpringDamper& spring : spring_dampers_) wanted.push_back(spring.link);
+    const std::vector<double> inertias = CalcEffectiveInertias(draft_->robot.links, wanted);
+    for (std::size_t k = 0; k < wanted.size(); ++k) {
+      const double time = spring_dampers_[k].time_constant,
+                   ratio = spring_dampers_[k].damping_ratio;
+      Joint& joint = draft_->robot.links[wanted[k]].joint;
+      joint.spring_stiffness = inertias[k] / (time * time * ratio * ratio);
+      joint.damping = 2 * inertias[k] / time;
+    }
+  }
+
   void ReadWorld(const XmlElement& worldbody) {
     for (const XmlAttribute& attribute : worldbody.attributes) {
       if (attribute.name != "name")
@@ -274,6 +289,8 @@ class BodyWalker {
         return;
       moves = true;
       const int number = static_cast<int>(draft_->robot.links.size());
+      if (made.time_constant > 0)
+        spring_dampers_.push_back({number, made.time_constant, made.damping_ratio});
       if (!model_->joints.emplace(link.joint.name, number).second) {
         log_->Error(
             joints[k].element.place,
@@ -422,6 +439,11 @@ class BodyWalker {
   RobotDraft* draft_;
   std::set<std::string> geom_names_;
   std::vector<bool> moves_;  // of the links
+  struct SpringDamper {
+    int link;
+    double time_constant, damping_ratio;
+  };
+  std::vector<SpringDamper> spring_dampers_;
   int geoms_ = 0;
   int bodies_ = 0;
   std::size_t visits_ = 0;
@@ -480,6 +502,7 @@ void ReadMjcfBodies(const std::vector<const XmlElement*>& worldbodies, MjcfModel
       link.inertia *= factor;
     }
   }
+  walker.SetSpringDampers();
   model->X_WB = CalcLinkPoses(links);
   for (RobotDeformable& body : model->draft->robot.deformables)
     body.X_WB = model->PoseOf(body.pinned_to) * body.X_WB;

@@ -101,7 +101,13 @@ MjcfJoint ReadMjcfJoint(const XmlElement& element, const MjcfModel& model) {
   std::vector<double> spring_damper;
   if (ReadNumbers(AttributeOf(element, "springdamper"), 2, 2, &spring_damper, log) &&
       spring_damper[0] > 0 && spring_damper[1] > 0) {
-    log->LeftOut(element.place, "springdamper of a joint", "give stiffness and damping");
+    if (one) {
+      result.time_constant = spring_damper[0];
+      result.damping_ratio = spring_damper[1];
+    } else {
+      log->LeftOut(element.place, "springdamper of a ball or free joint",
+                   "give stiffness and damping");
+    }
   }
   for (const char* solver :
        {"solreflimit", "solimplimit", "solreffriction", "solimpfriction", "margin"}) {

@@ -86,6 +86,8 @@ struct MjcfJoint {
   Joint joint;
   double reference = 0;
   Eigen::Vector3d anchor = Eigen::Vector3d::Zero();
+  // time constant [s] and damping ratio that stiffness and damping follow from, once the inertia is known; 0: not given
+  double time_constant = 0, damping_ratio = 0;
 };
 MjcfJoint ReadMjcfJoint(const XmlElement& joint, const MjcfModel& model);
 
@@ -96,6 +98,11 @@ std::optional<RobotDeformable> ReadMjcfFlexcomp(const XmlElement& flexcomp, Mjcf
 void ReadMjcfConstraints(const std::vector<const XmlElement*>& tendons,
                          const std::vector<const XmlElement*>& equalities,
                          const std::vector<const XmlElement*>& contacts, MjcfModel* model);
+
+// What an effort on each of these joints (links, of one velocity) moves when all others are free, at the initial positions:
+// 1 / (M⁻¹)_ii [kg·m²] or [kg]. Damping ratios are of it.
+std::vector<double> CalcEffectiveInertias(const std::vector<RobotLink>& links,
+                                          const std::vector<int>& wanted);
 
 void ReadMjcfActuators(const XmlElement& section, MjcfModel* model);
 void ReadMjcfKeyframes(const XmlElement& section, MjcfModel* model);

@@ -170,7 +170,7 @@ class TreeBuilder {
       case tinyxml2::XML_ERROR_MISMATCHED_ELEMENT:
         return "a closing tag has no opening one, or is missing";
       case tinyxml2::XML_ERROR_PARSING_ATTRIBUTE:
-        return "an attribute is malformed; expected name=\"value\"";
+        return "an attribute is malformed or given twice; expected name=\"value\"";
       case tinyxml2::XML_ERROR_PARSING_COMMENT:
         return "a comment has no end";
       case tinyxml2::XML_ERROR_PARSING_CDATA:
@@ -189,11 +189,6 @@ class TreeBuilder {
       if (element->attributes.size() == kMostAttributes) {
         log_->Error(element->place, absl::StrCat(element->Label(), ": has more than ",
                                                  kMostAttributes, " attributes; expected fewer"));
-        return false;
-      }
-      if (element->Find(a->Name()) != nullptr) {
-        log_->Error(element->place, absl::StrCat(element->Label(), ": attribute ", a->Name(),
-                                                 " is given twice. Remove one"));
         return false;
       }
       element->attributes.push_back({a->Name(), a->Value()});

@@ -226,4 +226,20 @@ std::optional<Eigen::Matrix3d> RotationFromQuaternion(double w, double x, double
   return q.toRotationMatrix();
 }
 
+Eigen::Matrix3d ReadUnitQuaternion(const XmlValue& value, double w, double x, double y, double z,
+                                   RobotLog* log) {
+  const std::optional<Eigen::Matrix3d> R = RotationFromQuaternion(w, x, y, z);
+  if (!R.has_value()) {
+    log->Error(value.owner->place,
+               absl::StrCat(value.Name(), ": the quaternion is zero; expected one of length 1"));
+    return Eigen::Matrix3d::Identity();
+  }
+  const double length = std::sqrt(w * w + x * x + y * y + z * z);
+  if (!(std::abs(length - 1) <= kUnitTolerance)) {
+    log->Warning(value.owner->place, absl::StrCat(value.Name(), ": the quaternion has length ",
+                                                  length, ", not 1; it is scaled to that"));
+  }
+  return *R;
+}
+
 }  // namespace pliant::physics

@@ -63,4 +63,8 @@ std::optional<double> ParseNumber(std::string_view text);
 // A rotation matrix from a quaternion w, x, y, z of any length but zero.
 std::optional<Eigen::Matrix3d> RotationFromQuaternion(double w, double x, double y, double z);
 
+// The same where the format wants a unit quaternion: another length is a warning, zero an error and the identity.
+Eigen::Matrix3d ReadUnitQuaternion(const XmlValue& value, double w, double x, double y, double z,
+                                   RobotLog* log);
+
 }  // namespace pliant::physics

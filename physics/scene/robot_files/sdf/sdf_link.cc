@@ -352,12 +352,7 @@ RigidTransform ReadSdfPose(const XmlElement& parent, RobotLog* log) {
   std::vector<double> x;
   if (format == "quat_xyzw") {
     if (!ReadNumbers(TextOf(*pose), 7, 7, &x, log, Range::kLength)) return X;
-    const auto R = RotationFromQuaternion(x[6], x[3], x[4], x[5]);
-    if (!R.has_value()) {
-      log->Error(pose->place, "<pose>: the quaternion is zero; expected a unit one");
-      return X;
-    }
-    X.R = *R;
+    X.R = ReadUnitQuaternion(TextOf(*pose), x[6], x[3], x[4], x[5], log);
   } else {
     if (!format.empty() && format != "euler_rpy") {
       log->Error(pose->place, absl::StrCat("<pose> rotation_format: \"", format,
