@@ -101,6 +101,21 @@ const char* const kTokens[] = {
     "CELLS 1 5\n",
     "$Elements\n",
     "POINTS 999999999 double\n",
+    "<body>",
+    "</body>",
+    "<link name=\"a\"/>",
+    "<!DOCTYPE r>",
+    "<!--",
+    "-->",
+    "<![CDATA[",
+    "<replicate count=\"1000\">",
+    "parent",
+    "world",
+    "free",
+    "name=\"a\" ",
+    "relative_to=\"a\" ",
+    "&amp;",
+    "/>",
 };
 
 struct Span {

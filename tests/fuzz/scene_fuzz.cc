@@ -1,4 +1,4 @@
-// Feeds damaged scenes and meshes to what reads them. Every input is a function of the seed and its number, so a fault is
+// Feeds damaged scenes, meshes and robots to what reads them. Every input is a function of the seed and its number, so a fault is
 // seen again with `--first N --runs 1`. It ends with status 1 on the first crash, or on an input that takes too long.
 
 #include <algorithm>
@@ -21,10 +21,14 @@
 #include "physics/dynamics/model.h"
 #include "physics/geometry/meshing/mesh_checks.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
+#include "physics/rigid/joint_tree.h"
+#include "physics/rigid/tree_kinematics.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
+#include "physics/scene/robot_files/robot_description.h"
 #include "physics/scene/scene.h"
 #include "physics/world/world.h"
 #include "tests/fuzz/mutator.h"
+#include "tests/fuzz/robot_seeds.h"
 
 // called by the sanitizers before they end the program; there only when they are
 extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
@@ -40,6 +44,7 @@ struct Arguments {
   int steps = 0;          // of each scene that is accepted
   bool print = false;     // the inputs themselves
   std::string scenes = "scenes";
+  std::string only;  // "scenes", "meshes" or "robots"
 };
 
 // what a signal handler needs to say which input it was
@@ -200,6 +205,7 @@ std::vector<std::string> MakeMeshes() {
 struct Count {
   std::uint64_t scenes = 0, scenes_accepted = 0, scene_messages = 0;
   std::uint64_t meshes = 0, meshes_accepted = 0;
+  std::uint64_t robots = 0, robots_accepted = 0;
   double slowest = 0;  // [s]
   std::uint64_t slowest_input = 0;
 };
@@ -258,6 +264,52 @@ void FeedScene(const std::string& text, Random* random, Count* count) {
   }
 }
 
+void FeedRobot(const std::string& text, Random* random, Count* count) {
+  physics::RobotFileOptions options;
+  options.allow_files = false;
+  options.fixed_base = random->OneIn(2);
+  options.recompute_inertia = random->OneIn(2);
+  const physics::RobotFileResult result = physics::ReadRobotText(text, "fuzz.xml", options);
+  ++count->robots;
+  count->robots_accepted += result.robot.has_value();
+  bool error = false;
+  for (const physics::RobotFileMessage& message : result.messages) {
+    error |= message.error;
+    if (message.text.empty() || message.file.empty()) Fail("has an empty message");
+  }
+  if (error == result.robot.has_value())
+    Fail(error ? "gives a robot in spite of errors" : "gives neither a robot nor an error");
+  if (!result.robot.has_value()) return;
+
+  // what was accepted can be built: parents first, and numbers that are finite
+  std::vector<physics::Link> links;
+  for (const physics::RobotLink& link : result.robot->links) {
+    if (link.parent >= static_cast<int>(links.size())) Fail("has a link before its parent");
+    if (!(std::abs(link.joint.axis.norm() - 1) < 1e-9)) Fail("has an axis that is not unit");
+    if (!(link.joint.lower <= link.joint.upper)) Fail("has limits in the wrong order");
+    physics::Link own;
+    own.parent = link.parent;
+    own.joint = link.joint;
+    own.mass = link.mass;
+    own.p_BoBcm = link.p_BoBcm;
+    own.inertia = link.inertia;
+    links.push_back(own);
+  }
+  const physics::JointTree tree(std::move(links));
+  if (tree.num_velocities() > 200) return;
+  physics::TreeKinematics kinematics(tree);
+  std::vector<double> q(tree.num_positions()), M(tree.num_velocities() * tree.num_velocities());
+  tree.SetZero(q);
+  tree.CalcPositions(q, &kinematics);
+  tree.CalcMassMatrix(kinematics, M);
+  for (const double x : M) {
+    if (!std::isfinite(x)) Fail("has a mass matrix that is not finite");
+  }
+  for (const physics::RobotDeformable& body : result.robot->deformables) {
+    if (!(body.density > 0) || !(body.youngs_modulus > 0)) Fail("has a material that is none");
+  }
+}
+
 void FeedMesh(const std::string& bytes, Count* count) {
   const absl::StatusOr<physics::VolumeMeshFile> file = physics::ReadVolumeMesh(bytes, "fuzz.vtk");
   ++count->meshes;
@@ -306,6 +358,8 @@ bool ParseArguments(int argc, char** argv, Arguments* arguments) {
       arguments->time_limit = std::strtod(value, nullptr);
     } else if (flag == "--steps") {
       arguments->steps = static_cast<int>(ParseCount(value));
+    } else if (flag == "--only") {
+      arguments->only = value;
     } else if (flag == "--scenes") {
       arguments->scenes = value;
     } else {
@@ -319,7 +373,7 @@ int Main(int argc, char** argv) {
   if (!ParseArguments(argc, argv, &g_arguments)) {
     std::fprintf(stderr,
                  "usage: scene_fuzz [--runs N] [--first N] [--seed S] [--time-limit-per-input "
-                 "SECONDS] [--scenes DIR] [--steps N] [--print]\n");
+                 "SECONDS] [--scenes DIR] [--steps N] [--only scenes|meshes|robots] [--print]\n");
     return 2;
   }
   for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGBUS}) {
@@ -330,7 +384,8 @@ int Main(int argc, char** argv) {
   std::signal(SIGALRM, OnTimeout);
   if (&__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(OnSanitizer);
 
-  const std::vector<std::string> scenes = LoadScenes(g_arguments.scenes), meshes = MakeMeshes();
+  const std::vector<std::string> scenes = LoadScenes(g_arguments.scenes), meshes = MakeMeshes(),
+                                 robots = MakeRobots();
   if (scenes.empty()) {
     std::fprintf(stderr, "scene_fuzz: no scenes in %s\n", g_arguments.scenes.c_str());
     return 2;
@@ -343,8 +398,14 @@ int Main(int argc, char** argv) {
     g_input = g_arguments.first + i;
     Random random(g_arguments.seed * 0x2545f4914f6cdd1d + g_input);
     random.Next();
-    const bool mesh = random.OneIn(4);
-    const std::vector<std::string>& seeds = mesh ? meshes : scenes;
+    const std::size_t draw = random.Below(4);
+    const std::string kind = !g_arguments.only.empty() ? g_arguments.only
+                             : draw == 0               ? "meshes"
+                             : draw == 1               ? "robots"
+                                                       : "scenes";
+    const std::vector<std::string>& seeds = kind == "meshes"   ? meshes
+                                            : kind == "robots" ? robots
+                                                               : scenes;
     const std::string input =
         Mutate(seeds[random.Below(seeds.size())], seeds[random.Below(seeds.size())], 8192, &random);
     if (g_arguments.print) {
@@ -354,8 +415,10 @@ int Main(int argc, char** argv) {
 
     StartTimer(g_arguments.time_limit);
     const double before = ProcessorTime();
-    if (mesh) {
+    if (kind == "meshes") {
       FeedMesh(input, &count);
+    } else if (kind == "robots") {
+      FeedRobot(input, &random, &count);
     } else {
       FeedScene(input, &random, &count);
     }
@@ -375,14 +438,16 @@ int Main(int argc, char** argv) {
   StartTimer(0);
   std::printf(
       "scene_fuzz: %llu inputs (%llu scenes, %llu accepted, %llu messages; %llu meshes, %llu "
-      "accepted), no crash and no hang; "
+      "accepted; %llu robots, %llu accepted), no crash and no hang; "
       "slowest %.0f ms (input %llu), %.0f s in all\n",
       static_cast<unsigned long long>(g_arguments.runs),
       static_cast<unsigned long long>(count.scenes),
       static_cast<unsigned long long>(count.scenes_accepted),
       static_cast<unsigned long long>(count.scene_messages),
       static_cast<unsigned long long>(count.meshes),
-      static_cast<unsigned long long>(count.meshes_accepted), count.slowest * 1e3,
+      static_cast<unsigned long long>(count.meshes_accepted),
+      static_cast<unsigned long long>(count.robots),
+      static_cast<unsigned long long>(count.robots_accepted), count.slowest * 1e3,
       static_cast<unsigned long long>(count.slowest_input), Now() - start);
   return 0;
 }

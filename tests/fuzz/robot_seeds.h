@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pliant::fuzz {
+
+// Small robots that use much of URDF, SDF and MJCF, and name no file.
+std::vector<std::string> MakeRobots();
+
+}  // namespace pliant::fuzz
