@@ -93,11 +93,21 @@ TEST_F(DynamicsTest, AFreeBaseHasAJointOfItsName) {
   EXPECT_NEAR(result["acceleration"][6].get<double>(), 0, 1e-13);
 }
 
-TEST_F(DynamicsTest, RobotsWithoutInertiaAreAFault) {
-  // the stand has no mass: turning it about the pin moves nothing that the pin does not
-  options_.overrides = {"robots[0].base=FREE"};
+TEST_F(DynamicsTest, MotionsWithoutInertiaAreAFault) {
+  // two slides along one line: the carriage between them goes anywhere for nothing
+  folder_.Write("pendulum.urdf", R"(<robot name="slides">
+    <link name="stand"/><link name="carriage"/>
+    <link name="load"><inertial><mass value="2"/>
+      <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    <joint name="pin" type="prismatic"><parent link="stand"/><child link="carriage"/><axis xyz="1 0 0"/>
+      <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+    <joint name="slide" type="prismatic"><parent link="carriage"/><child link="load"/><axis xyz="1 0 0"/>
+      <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>)");
   EXPECT_EQ(Calc("[{}]"), kRunFault);
-  EXPECT_THAT(err_.str(), HasSubstr("robot p: its mass matrix is singular: a motion of pin"));
+  EXPECT_THAT(
+      err_.str(),
+      HasSubstr(
+          "[0]: robot p: its mass matrix is singular: a motion of slide and the joints before it"));
 }
 
 TEST_F(DynamicsTest, MistakesInStatesAreNamedByTheirPlace) {
