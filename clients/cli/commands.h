@@ -16,6 +16,7 @@ using Action = std::function<int()>;
 
 void AddWorldCommands(CLI::App* pliant, Client* client, Action* action);    // world …
 void AddControlCommands(CLI::App* pliant, Client* client, Action* action);  // stop, resume
+void AddRobotCommands(CLI::App* pliant, Client* client, Action* action);    // robot …
 void AddWatchCommands(CLI::App* pliant, Client* client, Action* action);    // watch, health
 
 }  // namespace pliant::clients

@@ -29,6 +29,7 @@ int Main(int argc, char** argv) {
       "  pliant world create scenes/soft_ball.yaml --id ball\n"
       "  pliant world speed ball 0.5\n"
       "  pliant watch ball\n"
+      "  pliant robot set lab arm elbow=30deg\n"
       "  pliant world pause ball && pliant world step ball 100 --json\n"
       "  pliant world --help\n"
       "\n"
@@ -40,6 +41,7 @@ int Main(int argc, char** argv) {
   AddWorldCommands(&pliant, &client, &action);
   AddWatchCommands(&pliant, &client, &action);
   AddControlCommands(&pliant, &client, &action);
+  AddRobotCommands(&pliant, &client, &action);
   try {
     pliant.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -12,21 +12,35 @@ Eigen::Vector3d Clamp(const Eigen::Vector3d& x, double largest) {
 }
 
 // velocity that reaches `error` as soon as braking at half the acceleration allows, and never overshoots in one step
-Eigen::Vector3d Approach(const Eigen::Vector3d& error, double h, double largest,
-                         double acceleration) {
+Eigen::Vector3d CalcApproach(const Eigen::Vector3d& error, double gain, double largest,
+                             double acceleration) {
   const double distance = error.norm();
   if (distance == 0) return error;
-  const double speed = std::min({largest, distance / h, std::sqrt(acceleration * distance)});
+  const double speed = std::min({largest, distance * gain, std::sqrt(acceleration * distance)});
   return error * (speed / distance);
 }
 
 }  // namespace
 
+void DriveTwist::Approach(const TwistGoal& wanted, const DriveLimits& limits, double h) {
+  // no faster than allowed, and no faster there than allowed
+  linear += Clamp(Clamp(wanted.linear, limits.speed) - linear, limits.acceleration * h);
+  angular += Clamp(Clamp(wanted.angular, limits.spin) - angular, limits.spin_acceleration * h);
+}
+
+TwistGoal CalcTwistTowards(const PoseGoal& goal, const Eigen::Vector3d& p,
+                           const Eigen::Quaterniond& orientation, const DriveLimits& limits,
+                           double gain, double h) {
+  const double part = std::min(gain, 1 / h);
+  return {CalcApproach(goal.position - p, part, limits.speed, limits.acceleration),
+          CalcApproach(physics::VectorFromRotation(goal.orientation * orientation.conjugate()),
+                       part, limits.spin, limits.spin_acceleration)};
+}
+
 void Drive::Engage(const physics::RigidTransform& X_WB) {
   p_ = X_WB.p;
   q_ = Eigen::Quaterniond(X_WB.R).normalized();
-  v_.setZero();
-  w_.setZero();
+  twist_ = {};
   engaged_ = true;
 }
 
@@ -35,18 +49,13 @@ physics::RigidTransform Drive::Advance(const std::optional<DriveGoal>& goal, dou
   if (goal && std::holds_alternative<TwistGoal>(*goal)) {
     wanted = std::get<TwistGoal>(*goal);
   } else if (goal) {
-    const PoseGoal& pose = std::get<PoseGoal>(*goal);
-    wanted.linear = Approach(pose.position - p_, h, limits_.speed, limits_.acceleration);
-    wanted.angular = Approach(physics::VectorFromRotation(pose.orientation * q_.conjugate()), h,
-                              limits_.spin, limits_.spin_acceleration);
+    wanted = CalcTwistTowards(std::get<PoseGoal>(*goal), p_, q_, limits_, 1 / h, h);
   }
+  twist_.Approach(wanted, limits_, h);
 
-  // no faster than allowed, and no faster there than allowed
-  v_ += Clamp(Clamp(wanted.linear, limits_.speed) - v_, limits_.acceleration * h);
-  w_ += Clamp(Clamp(wanted.angular, limits_.spin) - w_, limits_.spin_acceleration * h);
-
-  p_ += h * v_;
-  if (!w_.isZero(0)) q_ = (physics::RotationFromVector(h * w_) * q_).normalized();
+  p_ += h * twist_.linear;
+  if (!twist_.angular.isZero(0))
+    q_ = (physics::RotationFromVector(h * twist_.angular) * q_).normalized();
   return {q_.toRotationMatrix(), p_};
 }
 

@@ -10,12 +10,14 @@
 
 namespace pliant::server {
 
-// What a commanded body may do at most.
+// What a commanded body, link or joint may do at most. A joint that has limits of its own keeps those.
 struct DriveLimits {
   double speed = 1;               // [m/s]
   double spin = 6;                // [rad/s]
   double acceleration = 10;       // [m/s²]
   double spin_acceleration = 60;  // [rad/s²]
+  double joint_speed = 0.5;       // [m/s]
+  double joint_spin = 3;          // [rad/s]
 };
 
 struct TwistGoal {
@@ -28,6 +30,21 @@ struct PoseGoal {
 };
 using DriveGoal = std::variant<TwistGoal, PoseGoal>;
 
+// Velocity that follows what is wanted within limits: it is clamped, and changes no faster than they allow.
+struct DriveTwist {
+  Eigen::Vector3d linear = Eigen::Vector3d::Zero();   // [m/s]
+  Eigen::Vector3d angular = Eigen::Vector3d::Zero();  // [rad/s]
+
+  void Approach(const TwistGoal& wanted, const DriveLimits& limits, double h);
+  bool at_rest() const { return linear.isZero(0) && angular.isZero(0); }
+};
+
+// Velocity that takes something at `X` to a pose as soon as braking at half the acceleration allows, without
+// overshooting in one step. `gain` bounds it to so much of the way a second [1/s].
+TwistGoal CalcTwistTowards(const PoseGoal& goal, const Eigen::Vector3d& p,
+                           const Eigen::Quaterniond& orientation, const DriveLimits& limits,
+                           double gain, double h);
+
 // Moves a kinematic body towards what is commanded, within its limits: velocities are clamped and change no faster than
 // the limits allow. Without a goal it ramps to rest and holds. It is a function of the calls alone.
 class Drive {
@@ -38,21 +55,20 @@ class Drive {
   void Engage(const physics::RigidTransform& X_WB);
   void Release() { engaged_ = false; }
   bool engaged() const { return engaged_; }
-  bool at_rest() const { return v_.isZero(0) && w_.isZero(0); }
+  bool at_rest() const { return twist_.at_rest(); }
 
   // Pose at the end of a step of h [s].
   physics::RigidTransform Advance(const std::optional<DriveGoal>& goal, double h);
 
-  const Eigen::Vector3d& linear_velocity() const { return v_; }
-  const Eigen::Vector3d& angular_velocity() const { return w_; }
+  const Eigen::Vector3d& linear_velocity() const { return twist_.linear; }
+  const Eigen::Vector3d& angular_velocity() const { return twist_.angular; }
 
  private:
   const DriveLimits limits_;
   bool engaged_ = false;
   Eigen::Vector3d p_ = Eigen::Vector3d::Zero();
   Eigen::Quaterniond q_ = Eigen::Quaterniond::Identity();
-  Eigen::Vector3d v_ = Eigen::Vector3d::Zero();
-  Eigen::Vector3d w_ = Eigen::Vector3d::Zero();
+  DriveTwist twist_;
 };
 
 }  // namespace pliant::server

@@ -21,7 +21,7 @@ class LeaseTable {
 
   struct Lease {
     std::string id;
-    int target = -1;  // index in Model::bodies
+    int target = -1;  // as numbered by WorldControl
     std::string client;
     std::uint64_t last_sequence = 0;
     SteadyTime last_use;

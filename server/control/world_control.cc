@@ -1,5 +1,6 @@
 #include "server/control/world_control.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -8,90 +9,61 @@
 #include "absl/strings/str_join.h"
 
 #include "physics/spatial/demand.h"
+#include "server/control/read_command.h"
 
 namespace pliant::server {
-namespace {
-
-// `numbers` as a vector of three, or zero when it is left out.
-absl::Status ReadVector(const char* field, const google::protobuf::RepeatedField<double>& numbers,
-                        bool required, Eigen::Vector3d* vector) {
-  vector->setZero();
-  if (numbers.empty() && !required) return absl::OkStatus();
-  if (numbers.size() != 3) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(field, ": ", numbers.size(), " numbers; expected 3"));
-  }
-  for (int i = 0; i < 3; ++i) {
-    if (!std::isfinite(numbers[i])) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(field, ": ", numbers[i], " is not a finite number"));
-    }
-    (*vector)[i] = numbers[i];
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<DriveGoal> ReadGoal(const v1::CommandRequest& command) {
-  if (command.command_case() == v1::CommandRequest::kTwist) {
-    TwistGoal goal;
-    absl::Status status = ReadVector("twist.linear", command.twist().linear(), false, &goal.linear);
-    if (!status.ok()) return status;
-    status = ReadVector("twist.angular", command.twist().angular(), false, &goal.angular);
-    if (!status.ok()) return status;
-    return goal;
-  }
-  if (command.command_case() != v1::CommandRequest::kPose) {
-    return absl::InvalidArgumentError("command: nothing is commanded; expected twist or pose");
-  }
-  PoseGoal goal;
-  const absl::Status status =
-      ReadVector("pose.position", command.pose().position(), true, &goal.position);
-  if (!status.ok()) return status;
-  const auto& q = command.pose().quaternion();
-  if (q.size() != 0 && q.size() != 4) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("pose.quaternion: ", q.size(), " numbers; expected w, x, y, z"));
-  }
-  if (q.size() == 4) {
-    goal.orientation = Eigen::Quaterniond(q[0], q[1], q[2], q[3]);
-    const double size = goal.orientation.norm();
-    if (!std::isfinite(size) || size < 1e-6) {
-      return absl::InvalidArgumentError(
-          "pose.quaternion: not a rotation; expected four finite numbers, not all zero");
-    }
-    goal.orientation.normalize();
-  }
-  return goal;
-}
-
-}  // namespace
 
 WorldControl::WorldControl(std::shared_ptr<const physics::Model> model, const DriveLimits& limits)
-    : model_(std::move(model)) {
-  for (int body = 0; body < static_cast<int>(model_->bodies.size()); ++body) {
+    : model_(std::move(model)), first_robot_(static_cast<int>(model_->bodies.size())) {
+  for (int body = 0; body < first_robot_; ++body) {
     if (model_->bodies[body].motion == physics::Motion::kKinematic)
       drives_.emplace(body, Drive(limits));
   }
+  for (const physics::Actuator& actuator : model_->actuators)
+    robots_.try_emplace(first_robot_ + actuator.robot, *model_, actuator.robot, limits);
+}
+
+WorldControl::Target WorldControl::FindTarget(const std::string& name) const {
+  for (const auto& [target, drive] : drives_) {
+    if (NameOf(target) == name) return target;
+  }
+  for (const auto& [target, drive] : robots_) {
+    if (NameOf(target) == name) return target;
+  }
+  return -1;
+}
+
+std::string WorldControl::NameOf(Target target) const {
+  return target < first_robot_ ? model_->bodies[target].name
+                               : model_->robots[target - first_robot_].name;
 }
 
 absl::StatusOr<LeaseTable::Lease> WorldControl::Acquire(const v1::AcquireLeaseRequest& request,
                                                         SteadyTime now) {
-  const int body = physics::FindBody(*model_, request.target());
-  if (!drives_.contains(body)) {
+  const Target target = FindTarget(request.target());
+  if (target < 0) {
     std::vector<std::string> names;
-    for (const auto& [kinematic, drive] : drives_) names.push_back(model_->bodies[kinematic].name);
+    for (const auto& [body, drive] : drives_) names.push_back(NameOf(body));
+    for (const auto& [robot, drive] : robots_) names.push_back(NameOf(robot));
     const std::string choice =
-        names.empty() ? "; this world has no KINEMATIC body"
+        names.empty() ? "; this world has no KINEMATIC body and no robot with actuators"
                       : absl::StrCat("; expected one of: ", absl::StrJoin(names, ", "));
-    if (body < 0) {
-      return absl::NotFoundError(absl::StrCat("target: there is no body \"",
-                                              request.target().substr(0, 80), "\"", choice));
+    const std::string name = absl::StrCat("\"", request.target().substr(0, 80), "\"");
+    const bool is_robot =
+        std::any_of(model_->robots.begin(), model_->robots.end(),
+                    [&](const physics::Robot& robot) { return robot.name == request.target(); });
+    if (is_robot) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "target: the robot ", name, " has no actuators and takes no commands", choice));
     }
-    return absl::InvalidArgumentError(absl::StrCat(
-        "target: \"", request.target(), "\" is not KINEMATIC and takes no commands", choice));
+    if (physics::FindBody(*model_, request.target()) < 0) {
+      return absl::NotFoundError(absl::StrCat("target: there is no body or robot ", name, choice));
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("target: ", name, " is not KINEMATIC and takes no commands", choice));
   }
   std::lock_guard lock(mutex_);
-  return leases_.Acquire(body, request.target(), request.client(), request.takeover(),
+  return leases_.Acquire(target, request.target(), request.client(), request.takeover(),
                          request.lease_id(), now);
 }
 
@@ -101,30 +73,51 @@ absl::Status WorldControl::Release(const std::string& lease_id, SteadyTime now) 
 }
 
 absl::Status WorldControl::Submit(const v1::CommandRequest& command, SteadyTime now) {
-  absl::StatusOr<DriveGoal> goal = ReadGoal(command);
-  if (!goal.ok()) return goal.status();
   if (!std::isfinite(command.client_time())) {
     return absl::InvalidArgumentError("client_time: not a finite number");
   }
+  std::optional<Target> target;
+  {
+    std::lock_guard lock(mutex_);
+    target = leases_.FindTarget(command.lease_id());
+  }
+
+  // what is commanded is read first: a command that is refused does not count
+  DriveGoal body_goal;
+  RobotGoal robot_goal;
+  if (target && *target < first_robot_) {
+    absl::StatusOr<DriveGoal> goal = ReadBodyCommand(model_->bodies[*target], command);
+    if (!goal.ok()) return goal.status();
+    body_goal = *std::move(goal);
+  } else if (target) {
+    absl::StatusOr<RobotGoal> goal = ReadRobotCommand(*model_, *target - first_robot_, command);
+    if (!goal.ok()) return goal.status();
+    robot_goal = *std::move(goal);
+  }
+
+  // a lease has one target for all its life
   std::lock_guard lock(mutex_);
-  const absl::StatusOr<int> body = leases_.Use(command.lease_id(), command.sequence(), now);
-  if (!body.ok()) return body.status();
+  const absl::StatusOr<Target> used = leases_.Use(command.lease_id(), command.sequence(), now);
+  if (!used.ok()) return used.status();
   if (stopped_)
     return absl::FailedPreconditionError(
         "the world is stopped; call ResumeWorld to command it again");
-  mailbox_[*body] = {command.lease_id(), command.sequence(), command.client_time(), now, *goal};
+  Command& latest = mailbox_[*used];
+  if (*used >= first_robot_) {
+    // whoever takes a robot over does not go on with what the one before wanted
+    RobotDrive& robot = robots_.at(*used);
+    if (latest.lease_id != command.lease_id()) robot.Freeze();
+    robot.Take(robot_goal, now);
+  }
+  latest = {command.lease_id(), command.sequence(), command.client_time(), now, body_goal};
   return absl::OkStatus();
-}
-
-int WorldControl::FindTarget(const std::string& lease_id) const {
-  std::lock_guard lock(mutex_);
-  return leases_.FindTarget(lease_id).value_or(-1);
 }
 
 void WorldControl::Stop() {
   std::lock_guard lock(mutex_);
   stopped_ = true;
   mailbox_.clear();
+  for (auto& [target, robot] : robots_) robot.Freeze();
 }
 
 void WorldControl::Resume() {
@@ -133,16 +126,20 @@ void WorldControl::Resume() {
   mailbox_.clear();
 }
 
-std::optional<DriveGoal> WorldControl::FindGoal(int body, SteadyTime now) const {
-  const auto command = mailbox_.find(body);
-  if (stopped_ || command == mailbox_.end() || now - command->second.received > kCommandTime)
-    return std::nullopt;
+bool WorldControl::Holds(const std::string& lease_id, Target target) const {
+  const auto lease = leases_.leases().find(target);
+  return lease != leases_.leases().end() && lease->second.id == lease_id;
+}
 
-  // only whoever holds the body now
-  const auto lease = leases_.leases().find(body);
-  if (lease == leases_.leases().end() || lease->second.id != command->second.lease_id)
-    return std::nullopt;
-  return command->second.goal;
+// only of whoever holds the body now
+bool WorldControl::IsFresh(const Command& command, Target target, SteadyTime now) const {
+  return now - command.received <= kCommandTime && Holds(command.lease_id, target);
+}
+
+void WorldControl::MarkApplied(const Command& command, Target target, std::int64_t step) {
+  Applied& applied = applied_[target];
+  if (applied.lease_id == command.lease_id && applied.sequence == command.sequence) return;
+  applied = {command.lease_id, command.sequence, step, command.client_time};
 }
 
 physics::Inputs WorldControl::Advance(const physics::State& state, SteadyTime now) {
@@ -150,17 +147,28 @@ physics::Inputs WorldControl::Advance(const physics::State& state, SteadyTime no
   std::lock_guard lock(mutex_);
   leases_.Expire(now);
   for (auto& [body, drive] : drives_) {
-    const std::optional<DriveGoal> goal = FindGoal(body, now);
-    if (goal) {
-      const Command& command = mailbox_.at(body);
-      Applied& applied = applied_[body];
-      if (applied.lease_id != command.lease_id || applied.sequence != command.sequence) {
-        applied = {command.lease_id, command.sequence, state.step + 1, command.client_time};
-      }
+    const auto command = mailbox_.find(body);
+    std::optional<DriveGoal> goal;
+    if (command != mailbox_.end() && IsFresh(command->second, body, now)) {
+      goal = command->second.goal;
+      MarkApplied(command->second, body, state.step + 1);
       if (!drive.engaged()) drive.Engage(physics::CalcBodyPose(*model_, state, body));
     }
     // once commanded a body stays with its drive, so that a script does not snatch it back with a jump
     if (drive.engaged()) inputs.poses.push_back({body, drive.Advance(goal, model_->time_step)});
+  }
+  for (auto& [target, robot] : robots_) {
+    const auto command = mailbox_.find(target);
+    if (command != mailbox_.end()) {
+      MarkApplied(command->second, target, state.step + 1);
+
+      // whoever went away leaves the robot standing
+      if (!Holds(command->second.lease_id, target)) {
+        robot.Freeze();
+        mailbox_.erase(command);
+      }
+    }
+    robot.Advance(state, now, &inputs);
   }
   return inputs;
 }
@@ -170,6 +178,7 @@ void WorldControl::Drop() {
   mailbox_.clear();
   applied_.clear();
   for (auto& [body, drive] : drives_) drive.Release();
+  for (auto& [target, robot] : robots_) robot.Release();
 }
 
 ControlStatus WorldControl::Describe(SteadyTime now) {
@@ -177,9 +186,9 @@ ControlStatus WorldControl::Describe(SteadyTime now) {
   std::lock_guard lock(mutex_);
   leases_.Expire(now);
   status.stopped = stopped_;
-  for (const auto& [body, lease] : leases_.leases()) {
-    CommandEcho echo{lease.id, model_->bodies[body].name, lease.client, 0, 0, 0};
-    const auto applied = applied_.find(body);
+  for (const auto& [target, lease] : leases_.leases()) {
+    CommandEcho echo{lease.id, NameOf(target), lease.client, 0, 0, 0};
+    const auto applied = applied_.find(target);
     if (applied != applied_.end() && applied->second.lease_id == lease.id) {
       echo.sequence = applied->second.sequence;
       echo.applied_step = applied->second.step;
@@ -193,7 +202,7 @@ ControlStatus WorldControl::Describe(SteadyTime now) {
 std::optional<SteadyTime> WorldControl::CalcNextChange() {
   std::optional<SteadyTime> next;
   std::lock_guard lock(mutex_);
-  for (const auto& [body, lease] : leases_.leases()) {
+  for (const auto& [target, lease] : leases_.leases()) {
     const SteadyTime end = lease.last_use + LeaseTable::kLeaseTime;
     if (!next || end < *next) next = end;
   }

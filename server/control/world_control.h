@@ -14,31 +14,32 @@
 #include "pliant/v1/control.pb.h"
 #include "server/control/drive.h"
 #include "server/control/lease_table.h"
+#include "server/control/robot_drive.h"
 #include "server/host/step_controller.h"
 #include "server/host/world_host.h"
 
 namespace pliant::server {
 
-// Control of one world: leases, the mailbox of commands (the latest of each target), and the drives that turn them into
-// pose targets step by step. Clients call from any thread; the host advances it on the stepping thread.
+// Control of one world: leases on KINEMATIC bodies and on robots, the mailbox of commands (the latest of each target),
+// and the drives that turn them into targets step by step. Clients call from any thread; the host advances it on the
+// stepping thread.
 class WorldControl : public StepController {
  public:
-  // A command is held this long, then the body ramps to rest.
+  // A command is held this long, then the body ramps to rest. What robots do then: RobotDrive.
   static constexpr std::chrono::milliseconds kCommandTime{100};
 
   explicit WorldControl(std::shared_ptr<const physics::Model> model,
                         const DriveLimits& limits = {});
 
-  // NOT_FOUND for an unknown target, INVALID_ARGUMENT for one that is not KINEMATIC, FAILED_PRECONDITION when held.
+  // The target is a KINEMATIC body or a robot with actuators. NOT_FOUND for an unknown one, INVALID_ARGUMENT for one that
+  // takes no commands, FAILED_PRECONDITION when held.
   absl::StatusOr<LeaseTable::Lease> Acquire(const v1::AcquireLeaseRequest& request, SteadyTime now);
   absl::Status Release(const std::string& lease_id, SteadyTime now);
 
-  // Takes a command, or says why not: INVALID_ARGUMENT when it is not finite or has the wrong length, OUT_OF_RANGE when
-  // its sequence is stale, FAILED_PRECONDITION without a valid lease or while the world is stopped.
+  // Takes a command, or says why not: INVALID_ARGUMENT when it is not finite, has the wrong length, or names what its
+  // target does not have, OUT_OF_RANGE when its sequence is stale, FAILED_PRECONDITION without a valid lease or while
+  // the world is stopped.
   absl::Status Submit(const v1::CommandRequest& command, SteadyTime now);
-
-  // The body a lease is on; −1 when it is not held.
-  int FindTarget(const std::string& lease_id) const;
 
   void Stop();    // latched
   void Resume();  // what was commanded before is not taken up again
@@ -49,12 +50,14 @@ class WorldControl : public StepController {
   std::optional<SteadyTime> CalcNextChange() override;
 
  private:
+  // Targets of leases: bodies by their index, then robots.
+  using Target = int;
   struct Command {
     std::string lease_id;
     std::uint64_t sequence = 0;
     double client_time = 0;
     SteadyTime received;
-    DriveGoal goal;
+    DriveGoal goal;  // of a body
   };
   struct Applied {
     std::string lease_id;
@@ -63,15 +66,21 @@ class WorldControl : public StepController {
     double client_time = 0;
   };
 
-  std::optional<DriveGoal> FindGoal(int body, SteadyTime now) const;
+  Target FindTarget(const std::string& name) const;  // −1: takes no commands
+  std::string NameOf(Target target) const;
+  bool Holds(const std::string& lease_id, Target target) const;
+  bool IsFresh(const Command& command, Target target, SteadyTime now) const;
+  void MarkApplied(const Command& command, Target target, std::int64_t step);
 
   const std::shared_ptr<const physics::Model> model_;
+  const Target first_robot_;
   mutable std::mutex mutex_;
   LeaseTable leases_;
-  std::map<int, Command> mailbox_;  // by body, the latest only
-  std::map<int, Applied> applied_;
+  std::map<Target, Command> mailbox_;  // the latest only
+  std::map<Target, Applied> applied_;
   bool stopped_ = false;
-  std::map<int, Drive> drives_;  // one for every KINEMATIC body
+  std::map<Target, Drive> drives_;       // one for every KINEMATIC body
+  std::map<Target, RobotDrive> robots_;  // one for every robot with actuators
 };
 
 // The control of a host whose registry makes WorldControl.

@@ -1,6 +1,8 @@
 #include "server/rpc/command_feedback.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <Eigen/Geometry>
 
@@ -10,6 +12,34 @@ namespace pliant::server {
 namespace {
 
 constexpr std::chrono::milliseconds kInterval{10};
+
+// Contact wrench on what is driven: a body, or all links of a robot. About the origin of the body, or of the first link.
+physics::ContactWrench CalcTargetWrench(const physics::Snapshot& snapshot,
+                                        const std::string& target) {
+  const physics::Model& model = *snapshot.model;
+  std::vector<int> bodies;
+  for (const physics::Robot& robot : model.robots) {
+    if (robot.name == target) bodies = robot.bodies;
+  }
+  if (bodies.empty()) bodies = {physics::FindBody(model, target)};
+
+  std::vector<bool> touched(model.bodies.size(), false);
+  for (const physics::ContactForce& contact : snapshot.report.contacts)
+    touched[contact.body_a] = touched[contact.body_b] = true;
+  physics::ContactWrench total;
+  const Eigen::Vector3d p_WO = physics::CalcBodyPose(model, snapshot.state, bodies.front()).p;
+  for (const int body : bodies) {
+    if (!touched[body]) continue;
+    const physics::ContactWrench wrench = physics::CalcContactWrench(
+        model, snapshot.state, snapshot.report, body, -1, model.time_step);
+    const Eigen::Vector3d p_WBcm =
+        physics::CalcBodyPose(model, snapshot.state, body) * model.bodies[body].p_BoBcm;
+    total.force += wrench.force;
+    total.torque += wrench.torque + (p_WBcm - p_WO).cross(wrench.force);
+    total.contacts += wrench.contacts;
+  }
+  return total;
+}
 
 }  // namespace
 
@@ -70,18 +100,10 @@ SteadyTime CommandFeedback::Visit(SteadyTime now) {
     response.set_sequence(echo->sequence);
     response.set_applied_step(echo->applied_step);
     response.set_client_time(echo->client_time);
-    const physics::Snapshot& snapshot = *published->snapshot;
-    const int body = physics::FindBody(*snapshot.model, echo->target);
-    const physics::ContactWrench wrench = physics::CalcContactWrench(
-        *snapshot.model, snapshot.state, snapshot.report, body, -1, snapshot.model->time_step);
-    // about the body's origin, which is what is driven
-    const Eigen::Vector3d p_BoBcm_W =
-        physics::CalcBodyPose(*snapshot.model, snapshot.state, body).R *
-        snapshot.model->bodies[body].p_BoBcm;
-    const Eigen::Vector3d torque = wrench.torque + p_BoBcm_W.cross(wrench.force);
+    const physics::ContactWrench wrench = CalcTargetWrench(*published->snapshot, echo->target);
     for (int i = 0; i < 3; ++i) {
       response.add_force(wrench.force[i]);
-      response.add_torque(torque[i]);
+      response.add_torque(wrench.torque[i]);
     }
   }
   ready_ = false;

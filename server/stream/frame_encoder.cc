@@ -9,10 +9,12 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/wire_format_lite.h"
 
+#include "physics/dynamics/body_motions.h"
 #include "physics/world/probes.h"
 #include "pliant/v1/gateway.pb.h"
 #include "pliant/v1/stream.pb.h"
 #include "server/stream/messages.h"
+#include "server/stream/robot_messages.h"
 
 namespace pliant::server {
 namespace {
@@ -36,8 +38,7 @@ const char* FindUnit(physics::FieldMeasure measure) {
   return measure == physics::FieldMeasure::kVonMisesStress ? "Pa" : "";
 }
 
-void WriteRigid(const physics::Snapshot& snapshot, int body, v1::RigidFrame* frame) {
-  const physics::RigidTransform X_WB = physics::CalcBodyPose(*snapshot.model, snapshot.state, body);
+void WriteRigid(const physics::RigidTransform& X_WB, v1::RigidFrame* frame) {
   const Eigen::Quaterniond q(X_WB.R);
   WriteVector(X_WB.p, frame->mutable_pose());
   for (const double number : {q.w(), q.x(), q.y(), q.z()}) frame->add_pose(number);
@@ -131,6 +132,8 @@ std::shared_ptr<const std::string> EncodeFrameBody(const Published& published,
   frame.set_step(snapshot.state.step);
   frame.set_time(snapshot.state.time);
   frame.set_epoch(published.epoch);
+  physics::BodyMotions motions(model);
+  motions.Update(snapshot.state);
   int rigid = 0, deformable = 0;
   for (int body = 0; body < static_cast<int>(model.bodies.size()); ++body) {
     const int index = model.bodies[body].deformable ? deformable++ : rigid++;
@@ -142,9 +145,10 @@ std::shared_ptr<const std::string> EncodeFrameBody(const Published& published,
     } else {
       v1::RigidFrame* message = frame.add_rigid();
       message->set_body(index);
-      WriteRigid(snapshot, body, message);
+      WriteRigid(motions[body].X_WB, message);
     }
   }
+  if (!model.robots.empty()) *frame.mutable_joints() = DescribeJoints(snapshot);
   if (choice.contacts) WriteContacts(snapshot, chosen, &frame);
   WriteForces(snapshot, chosen, &frame);
   *frame.mutable_report() = DescribeReport(published, true);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/world/probes.h"
+#include "server/stream/robot_messages.h"
 
 namespace pliant::server {
 namespace {
@@ -66,13 +67,19 @@ v1::RigidBody::Motion WriteMotion(physics::Motion motion) {
   return v1::RigidBody::MOTION_UNSPECIFIED;
 }
 
+void DescribeShape(const physics::Shape& shape, v1::ShapeDescription* message) {
+  WritePose(shape.X_BS, message->mutable_pose());
+  WriteGeometry(shape.geometry, message);
+}
+
 void DescribeRigid(const physics::Body& body, v1::RigidDescription* message) {
   message->set_name(body.name);
   message->set_motion(WriteMotion(body.motion));
-  for (const physics::Shape& shape : body.shapes) {
-    v1::ShapeDescription* description = message->add_shapes();
-    WritePose(shape.X_BS, description->mutable_pose());
-    WriteGeometry(shape.geometry, description);
+  for (const physics::Shape& shape : body.shapes) DescribeShape(shape, message->add_shapes());
+  for (const physics::VisualShape& visual : body.visuals) {
+    v1::ShapeDescription* description = message->add_visuals();
+    DescribeShape(visual.shape, description);
+    for (int i = 0; i < 4; ++i) description->add_color(visual.color[i]);
   }
 }
 
@@ -117,6 +124,8 @@ v1::World DescribeStatus(const std::string& id, const Published& published) {
 
   v1::ModelSize* size = world.mutable_size();
   size->set_dofs(model.velocity_offsets.back());
+  for (const physics::Robot& robot : model.robots)
+    size->set_joints(size->joints() + static_cast<int>(robot.joints.size()));
   for (const physics::Body& body : model.bodies) {
     if (!body.deformable) {
       size->set_rigid_bodies(size->rigid_bodies() + 1);
@@ -143,6 +152,7 @@ v1::WorldDescription DescribeModel(const std::string& id, const physics::Model& 
       DescribeRigid(body, description.add_rigid_bodies());
     }
   }
+  DescribeRobots(model, &description);
   return description;
 }
 
@@ -160,8 +170,9 @@ v1::StepReport DescribeReport(const Published& published, bool with_energies) {
   message.set_constraints(report.constraints);
   message.set_participating_dofs(report.participating);
   message.set_step_seconds(report.seconds);
-  for (const auto& [phase, seconds] : report.phase_seconds)
-    (*message.mutable_phase_seconds())[phase] = seconds;
+  for (std::size_t i = 0; i < report.phase_seconds.size(); ++i)
+    (*message.mutable_phase_seconds())[std::string(physics::kPhaseNames[i])] =
+        report.phase_seconds[i];
   message.set_real_time_rate(published.rate);
   message.set_lag(published.lag);
   if (with_energies) {

@@ -1,0 +1,240 @@
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+
+#include "clients/cli/commands.h"
+
+namespace pliant::clients {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kReached = 1e-9;
+constexpr std::chrono::milliseconds kPatience{1500};  // with targets that come no closer
+
+struct RobotArguments {
+  std::string world;
+  std::string robot;
+  std::vector<std::string> targets;
+};
+
+// A robot of a world, and where its joints are in frames.
+struct Found {
+  v1::RobotDescription robot;
+  int first_joint = 0;
+};
+
+Found FindRobot(Client* client, const RobotArguments& arguments) {
+  v1::DescribeWorldRequest request;
+  request.set_name(WorldName(arguments.world));
+  const v1::WorldDescription world =
+      client->Call(client->worlds(), &v1::WorldService::Stub::DescribeWorld, request, true);
+  int first = 0;
+  std::string names;
+  for (const v1::RobotDescription& robot : world.robots()) {
+    if (robot.name() == arguments.robot) return {robot, first};
+    first += robot.joints_size();
+    names += (names.empty() ? "" : ", ") + robot.name();
+  }
+  throw CommandError(kRefused, request.name() + " has no robot \"" + arguments.robot +
+                                   "\"; it has " + (names.empty() ? "none" : names));
+}
+
+// A stream of frames of a world.
+class Frames {
+ public:
+  Frames(Client* client, const std::string& world) : client_(client) {
+    client->Prepare(&context_, true);
+    stream_ = client->streams().Subscribe(&context_);
+    v1::SubscribeRequest subscribe;
+    subscribe.mutable_subscription()->set_world(world);
+    subscribe.mutable_subscription()->set_rate(20);
+    stream_->Write(subscribe);
+  }
+  ~Frames() { context_.TryCancel(); }
+
+  v1::Frame Read() {
+    v1::SubscribeResponse response;
+    while (stream_->Read(&response)) {
+      if (!response.has_frame()) continue;
+      v1::SubscribeRequest ack;
+      ack.mutable_ack()->set_frame(response.frame().frame());
+      stream_->Write(ack);
+      return response.frame();
+    }
+    client_->Check(stream_->Finish());
+    throw CommandError(kRefused, "the server ended the stream");
+  }
+
+ private:
+  Client* const client_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::SubscribeRequest, v1::SubscribeResponse>> stream_;
+};
+
+std::string WithUnit(double value, bool is_prismatic) {
+  if (std::isinf(value)) return "-";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g %s", is_prismatic ? value : value * 180 / M_PI,
+                is_prismatic ? "m" : "deg");
+  return text;
+}
+
+int ShowRobot(Client* client, const RobotArguments& arguments) {
+  const auto [robot, first] = FindRobot(client, arguments);
+  const v1::Frame frame = Frames(client, WorldName(arguments.world)).Read();
+  if (client->json()) {
+    std::cout << ToJson(robot) << '\n' << ToJson(frame.joints()) << '\n';
+    return kDone;
+  }
+  std::printf("%-28s %12s %12s %12s %12s %10s\n", "joint", "position", "target", "lower", "upper",
+              "effort");
+  for (int i = 0; i < robot.joints_size(); ++i) {
+    const v1::JointDescription& joint = robot.joints(i);
+    constexpr double kFree = std::numeric_limits<double>::infinity();
+    const bool held = joint.drive() == v1::JointDescription::DRIVE_POSITION;
+    std::printf(
+        "%-28s %12s %12s %12s %12s %10.4g\n", joint.name().c_str(),
+        WithUnit(frame.joints().positions(first + i), joint.is_prismatic()).c_str(),
+        WithUnit(held ? frame.joints().targets(first + i) : kFree, joint.is_prismatic()).c_str(),
+        WithUnit(joint.has_lower() ? joint.lower() : kFree, joint.is_prismatic()).c_str(),
+        WithUnit(joint.has_upper() ? joint.upper() : kFree, joint.is_prismatic()).c_str(),
+        frame.joints().efforts(first + i));
+  }
+  return kDone;
+}
+
+// NAME=VALUE, the value in rad or m, or with deg or mm behind it
+void ReadTarget(const std::string& text, v1::JointTargets* targets) {
+  const std::size_t sign = text.find('=');
+  double value = 0;
+  if (sign != std::string::npos && sign > 0) {
+    const char *begin = text.data() + sign + 1, *end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(begin, end, value);
+    const std::string unit(rest, end);
+    const double scale = unit == "deg" ? M_PI / 180 : unit == "mm" ? 1e-3 : 1;
+    const bool known =
+        unit.empty() || unit == "deg" || unit == "mm" || unit == "rad" || unit == "m";
+    if (error == std::errc() && known) {
+      targets->add_joints(text.substr(0, sign));
+      targets->add_values(value * scale);
+      return;
+    }
+  }
+  throw CommandError(kWrongUsage, "\"" + text +
+                                      "\" is no target; expected JOINT=VALUE in rad or m, or with "
+                                      "a unit: elbow=30deg, lift=120mm");
+}
+
+// how far the targets of the world are from those wanted
+double CalcDistance(const Found& found, const v1::JointTargets& wanted, const v1::Frame& frame) {
+  double most = 0;
+  for (int i = 0; i < wanted.joints_size(); ++i) {
+    for (int j = 0; j < found.robot.joints_size(); ++j) {
+      const v1::JointDescription& joint = found.robot.joints(j);
+      if (joint.name() != wanted.joints(i)) continue;
+      double goal = wanted.values(i);
+      if (joint.drive() == v1::JointDescription::DRIVE_POSITION) {
+        if (joint.has_lower()) goal = std::max(goal, joint.lower());
+        if (joint.has_upper()) goal = std::min(goal, joint.upper());
+      }
+      most = std::max(most, std::abs(frame.joints().targets(found.first_joint + j) - goal));
+    }
+  }
+  return most;
+}
+
+// Repeats the targets until the world has them: they are followed only while somebody asks.
+int SetRobot(Client* client, const RobotArguments& arguments) {
+  v1::JointTargets wanted;
+  for (const std::string& target : arguments.targets) ReadTarget(target, &wanted);
+  const Found found = FindRobot(client, arguments);
+  const std::string world = WorldName(arguments.world);
+  Frames frames(client, world);
+  v1::Frame frame = frames.Read();
+  if (frame.clock().has_paused())
+    throw CommandError(kRefused,
+                       world + " is paused; let it run first: pliant world clock " +
+                                     arguments.world + " real-time");
+
+  v1::AcquireLeaseRequest acquire;
+  acquire.set_world(world);
+  acquire.set_target(arguments.robot);
+  acquire.set_client("pliant");
+  const v1::Lease lease =
+      client->Call(client->control(), &v1::ControlService::Stub::AcquireLease, acquire);
+  grpc::ClientContext context;
+  client->Prepare(&context, true);
+  const auto stream = client->control().Command(&context);
+  v1::CommandRequest command;
+  command.set_world(world);
+  command.set_lease_id(lease.lease_id());
+  *command.mutable_joint_targets() = wanted;
+
+  double closest = std::numeric_limits<double>::infinity();
+  Clock::time_point closer_at = Clock::now();
+  std::optional<std::string> problem;
+  for (std::uint64_t sequence = 1; !problem; ++sequence) {
+    command.set_sequence(sequence);
+    v1::CommandResponse response;
+    bool open = stream->Write(command);
+    while (open && response.refused().empty() && response.sequence() < sequence)
+      open = stream->Read(&response);
+    if (!open) problem = "the server ended the stream";
+    if (!response.refused().empty()) problem = response.refused();
+    if (problem) break;
+    frame = frames.Read();
+    const double distance = CalcDistance(found, wanted, frame);
+    if (distance <= kReached) break;
+    if (distance < closest) {
+      closest = distance;
+      closer_at = Clock::now();
+    }
+    if (frame.clock().has_paused()) problem = world + " was paused before the joints arrived";
+    if (Clock::now() - closer_at > kPatience) problem = "the targets do not move any more";
+  }
+  stream->WritesDone();
+  context.TryCancel();
+  if (problem) throw CommandError(kRefused, *problem);
+  if (client->json()) {
+    std::cout << ToJson(frame.joints()) << '\n';
+  } else {
+    std::cout << arguments.robot << ": " << wanted.joints_size()
+              << (wanted.joints_size() == 1 ? " joint has its target\n"
+                                            : " joints have their targets\n");
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void AddRobotCommands(CLI::App* pliant, Client* client, Action* action) {
+  CLI::App* robot =
+      pliant->add_subcommand("robot", "Look at robots, and send their joints somewhere");
+  robot->require_subcommand(1);
+  const auto arguments = std::make_shared<RobotArguments>();
+  CLI::App* show = robot->add_subcommand("show", "Joints with their positions, targets and limits");
+  CLI::App* set = robot->add_subcommand(
+      "set", "Send joints to targets, at their own speed, and wait until the targets are there");
+  for (CLI::App* command : {show, set}) {
+    command->add_option("world", arguments->world, "Name of the world")->required();
+    command->add_option("robot", arguments->robot, "Name of the robot")->required();
+  }
+  set->add_option("target", arguments->targets,
+                  "JOINT=VALUE in rad or m, or with a unit: elbow=30deg, lift=120mm")
+      ->required();
+  show->callback([=] { *action = [=] { return ShowRobot(client, *arguments); }; });
+  set->callback([=] { *action = [=] { return SetRobot(client, *arguments); }; });
+}
+
+}  // namespace pliant::clients

@@ -1,0 +1,189 @@
+#include "server/control/robot_drive.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "physics/rigid/joint_tree.h"
+#include "physics/rigid/tree_kinematics.h"
+#include "server/host/robot_joints.h"
+
+namespace pliant::server {
+namespace {
+
+using physics::Actuator;
+using physics::Controller;
+using physics::RobotJoint;
+
+// a limit of the robot's file, or one that does no harm
+double Choose(double limit, double otherwise) {
+  return std::isfinite(limit) ? limit : otherwise;
+}
+
+// how far a joint that moves at `rate` runs behind its target: what its damper takes
+double CalcLag(const Actuator& actuator, double rate) {
+  return actuator.stiffness > 0 ? actuator.damping / actuator.stiffness * rate : 0;
+}
+
+}  // namespace
+
+RobotDrive::RobotDrive(const physics::Model& model, int robot, const DriveLimits& limits)
+    : model_(model), limits_(limits) {
+  for (int i = 0; i < static_cast<int>(model.actuators.size()); ++i) {
+    const Actuator& actuator = model.actuators[i];
+    if (actuator.robot != robot) continue;
+    const RobotJoint& joint = model.joint_of(actuator);
+    const bool slides = IsPrismatic(model.robots[robot], joint);
+    JointDrive& drive = joints_.emplace_back();
+    drive.actuator = i;
+    switch (actuator.kind) {
+      case Actuator::Kind::kPosition:
+        drive.rate = Choose(joint.velocity_limit, slides ? limits.joint_speed : limits.joint_spin);
+        break;
+      case Actuator::Kind::kVelocity:
+        drive.rate = Choose(joint.acceleration_limit,
+                            slides ? limits.acceleration : limits.spin_acceleration);
+        break;
+      case Actuator::Kind::kTorque:
+        drive.rate = std::numeric_limits<double>::infinity();
+        break;
+    }
+  }
+  for (int i = 0; i < static_cast<int>(model.controllers.size()); ++i) {
+    const Controller& controller = model.controllers[i];
+    if (controller.robot == robot && controller.kind == Controller::Kind::kDifferentialIk)
+      tools_.emplace_back().controller = i;
+  }
+}
+
+void RobotDrive::Take(const RobotGoal& goal, SteadyTime now) {
+  if (const auto* joints = std::get_if<std::vector<JointGoal>>(&goal)) {
+    for (const JointGoal& wanted : *joints) {
+      JointDrive* joint = FindJoint(wanted.actuator);
+      joint->engaged = true;
+      joint->freeze = false;
+      joint->goal = wanted.value;
+      for (ToolDrive& tool : tools_) {
+        const std::vector<int>& moved = model_.controllers[tool.controller].actuators;
+        if (std::find(moved.begin(), moved.end(), wanted.actuator) != moved.end())
+          tool.goal.reset();
+      }
+    }
+    return;
+  }
+  const ToolGoal& wanted = std::get<ToolGoal>(goal);
+  for (ToolDrive& tool : tools_) {
+    if (tool.controller != wanted.controller) continue;
+    tool.engaged = true;
+    tool.goal = wanted.goal;
+    tool.received = now;
+  }
+  for (const int actuator : model_.controllers[wanted.controller].actuators) {
+    JointDrive* joint = FindJoint(actuator);
+    joint->engaged = true;
+    joint->freeze = false;
+    joint->goal.reset();
+  }
+}
+
+void RobotDrive::Freeze() {
+  for (JointDrive& joint : joints_) {
+    if (!joint.engaged) continue;
+    if (model_.actuators[joint.actuator].kind != Actuator::Kind::kPosition) {
+      joint.goal = 0;
+    } else if (joint.goal) {
+      joint.goal.reset();
+      joint.freeze = true;
+    }
+  }
+  for (ToolDrive& tool : tools_) tool.goal.reset();
+}
+
+void RobotDrive::Release() {
+  for (JointDrive& joint : joints_) {
+    joint.engaged = joint.freeze = false;
+    joint.goal.reset();
+  }
+  for (ToolDrive& tool : tools_) {
+    tool.engaged = false;
+    tool.goal.reset();
+    tool.twist = {};
+  }
+}
+
+void RobotDrive::Advance(const physics::State& state, SteadyTime now, physics::Inputs* inputs) {
+  for (JointDrive& joint : joints_) {
+    if (joint.engaged) inputs->actuators.push_back({joint.actuator, AdvanceJoint(state, &joint)});
+  }
+  for (ToolDrive& tool : tools_) {
+    if (!tool.engaged) continue;
+    AdvanceTool(state, now, &tool);
+    inputs->twists.push_back({tool.controller, tool.twist.angular, tool.twist.linear});
+  }
+}
+
+RobotDrive::JointDrive* RobotDrive::FindJoint(int actuator) {
+  return &*std::lower_bound(
+      joints_.begin(), joints_.end(), actuator,
+      [](const JointDrive& joint, int index) { return joint.actuator < index; });
+}
+
+// Less the lag, and with what carries the load left in it, the target is where the joint is.
+double RobotDrive::CalcRestTarget(const physics::State& state, const JointDrive& drive) const {
+  const Actuator& actuator = model_.actuators[drive.actuator];
+  const RobotJoint& joint = model_.joint_of(actuator);
+  const double target = state.controls[drive.actuator];
+  const double rate = model_.Velocities(state, joint.block)[joint.velocity];
+  return std::clamp(target - CalcLag(actuator, rate), std::min(joint.lower, target),
+                    std::max(joint.upper, target));
+}
+
+double RobotDrive::AdvanceJoint(const physics::State& state, JointDrive* drive) const {
+  if (std::exchange(drive->freeze, false)) return CalcRestTarget(state, *drive);
+  const double target = state.controls[drive->actuator];
+  if (!drive->goal) return target;
+  const double step = drive->rate * model_.time_step;
+  const double next = std::clamp(*drive->goal, target - step, target + step);
+  if (next == *drive->goal) drive->goal.reset();
+  return next;
+}
+
+// Where the link of a controller comes to rest when its targets stay where they are: each joint runs behind by what its
+// damper takes. To steer by where the link is would overshoot by that.
+physics::RigidTransform RobotDrive::CalcComingPose(const physics::State& state,
+                                                   const Controller& controller) const {
+  const physics::Body& link = model_.bodies[controller.body];
+  for (const physics::Robot::Tree& entry : model_.robots[controller.robot].trees) {
+    if (entry.block != link.block) continue;
+    const std::span<const double> now = model_.Positions(state, entry.block);
+    const std::span<const double> v = model_.Velocities(state, entry.block);
+    std::vector<double> q(now.begin(), now.end());
+    for (const int index : controller.actuators) {
+      const Actuator& actuator = model_.actuators[index];
+      const RobotJoint& joint = model_.joint_of(actuator);
+      if (joint.block == entry.block) q[joint.position] += CalcLag(actuator, v[joint.velocity]);
+    }
+    physics::TreeKinematics kinematics(*entry.tree);
+    entry.tree->CalcPositions(q, &kinematics);
+    return kinematics.link_pose(link.frame);
+  }
+  return link.X_WB;
+}
+
+void RobotDrive::AdvanceTool(const physics::State& state, SteadyTime now, ToolDrive* tool) const {
+  if (now - tool->received > kToolTime) tool->goal.reset();
+  const Controller& controller = model_.controllers[tool->controller];
+  TwistGoal wanted;
+  if (tool->goal && std::holds_alternative<TwistGoal>(*tool->goal)) {
+    wanted = std::get<TwistGoal>(*tool->goal);
+  } else if (tool->goal) {
+    const physics::RigidTransform X_WL = CalcComingPose(state, controller);
+    wanted = CalcTwistTowards(std::get<PoseGoal>(*tool->goal), X_WL.p, Eigen::Quaterniond(X_WL.R),
+                              limits_, controller.position_gain, model_.time_step);
+  }
+  tool->twist.Approach(wanted, limits_, model_.time_step);
+}
+
+}  // namespace pliant::server

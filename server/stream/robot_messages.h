@@ -1,0 +1,16 @@
+#pragma once
+
+#include "physics/dynamics/model.h"
+#include "pliant/v1/stream.pb.h"
+#include "pliant/v1/world.pb.h"
+#include "server/host/published.h"
+
+namespace pliant::server {
+
+// What the wire says of robots: their joints of one velocity, in the order of Model::robots.
+
+void DescribeRobots(const physics::Model& model, v1::WorldDescription* description);
+
+v1::JointFrame DescribeJoints(const physics::Snapshot& snapshot);
+
+}  // namespace pliant::server
