@@ -14,11 +14,10 @@ const { chromium } = createRequire(join(kRoot, 'web_viewer', 'package.json'))('p
 
 export const kWaitMs = 45000; // a patient bound for what takes a second: two cores draw and compute at once
 
-// A running server. `port` 0: any free one.
+// A running server with a scene, from the root of the tree. `port` 0: any free one.
 export class Server {
-  static async start(port = 0) {
+  static async start(port = 0, scene = join('scenes', 'soft_ball.yaml')) {
     const binary = process.env.PLIANTD ?? join(kRoot, 'build', 'release', 'bin', 'pliantd');
-    const scene = join('scenes', 'soft_ball.yaml');
     const args = ['serve', '--scene', scene, '--grpc-port', '0', '--http-port', String(port)];
     const child = spawn(binary, args, { cwd: kRoot, stdio: ['ignore', 'pipe', 'pipe'] });
     const server = new Server(child);
@@ -141,8 +140,8 @@ export async function until(page, what, condition, argument) {
   } catch (error) {
     const known = await page
       .evaluate(() => {
-        const { connection, frame, rigid, soft, forces, lease, contacts } = window.pliant ?? {};
-        return JSON.stringify({ connection, frame, rigid, soft, forces, lease, contacts });
+        const { connection, frame, rigid, soft, forces, leases, drivers, robots, contacts } = window.pliant ?? {};
+        return JSON.stringify({ connection, frame, rigid, soft, forces, leases, drivers, robots, contacts });
       })
       .catch(() => 'nothing');
     throw new Error(`waited ${kWaitMs / 1000} s in vain until ${what}; the page knows ${known} (${error.message})`);
@@ -203,14 +202,15 @@ export async function pixels(page, size = 96) {
 }
 
 // Takes a picture of the world as it stands, in full quality, from a page of its own.
-export async function portray(browser, page, name) {
+export async function portray(browser, page, name, { width = 1280, height = 800, prepare = async () => {} } = {}) {
   const folder = process.env.PLIANT_SCREENSHOTS;
   if (!folder) return;
   mkdirSync(folder, { recursive: true });
   const wasRunning = await page.evaluate(() => pliant.frame.clock !== 'paused');
   if (wasRunning) await page.click('#run');
   await until(page, 'the world is paused', () => pliant.frame.clock === 'paused');
-  const viewer = await openViewer(browser, new URL(page.url()).origin, { width: 1280, height: 800, query: '/?quality=1' });
+  const viewer = await openViewer(browser, new URL(page.url()).origin, { width, height, query: '/?quality=1' });
+  await prepare(viewer);
   await until(viewer, 'the eased force has arrived', () => {
     const force = Math.hypot(...(pliant.forces.paddle?.force ?? [0]));
     return Math.abs(parseFloat(document.getElementById('force').textContent) - force) < 0.06 + 0.02 * force;

@@ -1,4 +1,5 @@
 // window.pliant: what the page shows, as data. Read-only; for tests and for the curious in the console.
+import type { Driven } from './drive/driver';
 import type { Client } from './link/client';
 import type { FrameInfo } from './link/messages';
 import type { Bodies } from './scene/bodies';
@@ -17,7 +18,10 @@ export interface PliantHooks {
   readonly forces: Record<string, { force: number[]; contacts: number }>; // [N]
   readonly contacts: number;
   readonly realTimeRate: number;
-  readonly lease: { state: string; target: string; text: string };
+  readonly lease: { state: string; target: string; text: string }; // of what hands drive
+  readonly leases: Record<string, { state: string; text: string }>; // by body or robot
+  readonly driven: { target: string; controller: string; body: string } | null; // what hands drive
+  readonly robots: Record<string, Record<string, JointHook>>; // joints by name, by robot
   readonly drivers: { target: string; client: string }[];
   readonly roundTripMs: number;
   readonly heading: number; // direction of view on the ground, from the x axis [rad]
@@ -32,6 +36,15 @@ interface FrameHook {
   stopped: boolean;
   clock: string;
   fault: string; // why the world paused itself; empty while it is well
+}
+
+interface JointHook {
+  position: number; // [rad] or [m]
+  velocity: number;
+  target: number; // of its actuator
+  effort: number;
+  lower: number;
+  upper: number;
 }
 
 interface SoftHook {
@@ -55,7 +68,7 @@ export class Hooks {
   private last: FrameInfo | null = null;
   private drawn = 0;
 
-  constructor(client: Client, bodies: Bodies, stage: Stage) {
+  constructor(client: Client, bodies: Bodies, stage: Stage, driven: () => Driven | null) {
     const view = (): FrameInfo | null => this.last;
     const drawn = (): number => this.drawn;
     const hooks: PliantHooks = {
@@ -113,7 +126,35 @@ export class Hooks {
         return view()?.report?.realTimeRate ?? 0;
       },
       get lease() {
-        return { ...client.lease };
+        return { ...client.lease(driven()?.target ?? '') };
+      },
+      get leases() {
+        return Object.fromEntries([...client.leases].map(([target, { state, text }]) => [target, { state, text }]));
+      },
+      get driven() {
+        const now = driven();
+        return now && { target: now.target, controller: now.controller, body: now.body };
+      },
+      get robots() {
+        const frame = view()?.joints;
+        return Object.fromEntries(
+          (client.world?.robots ?? []).map(({ name, joints }) => [
+            name,
+            Object.fromEntries(
+              joints.map(({ name: joint, index, lower, upper }) => [
+                joint,
+                {
+                  position: frame?.positions[index] ?? NaN,
+                  velocity: frame?.velocities[index] ?? NaN,
+                  target: frame?.targets[index] ?? NaN,
+                  effort: frame?.efforts[index] ?? NaN,
+                  lower,
+                  upper,
+                },
+              ]),
+            ),
+          ]),
+        );
       },
       get drivers() {
         return (view()?.drivers ?? []).map(({ target, client: who }) => ({ target, client: who }));

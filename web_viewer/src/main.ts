@@ -1,6 +1,6 @@
 // The viewer: puts link, scene, hands and panel together, and draws.
 import './style.css';
-import { Driver } from './drive/driver';
+import { Driver, type Driven } from './drive/driver';
 import { Hooks } from './hooks';
 import { Client } from './link/client';
 import { Measure, type Call, type FrameInfo, type MeasureId, type WorldInfo } from './link/messages';
@@ -8,6 +8,7 @@ import { ClockBar } from './panel/clock_bar';
 import { element, setText } from './panel/dom';
 import { Legend } from './panel/legend';
 import { Panel } from './panel/panel';
+import { RobotPanel } from './panel/robots';
 import { StatusView } from './panel/status';
 import { Bodies } from './scene/bodies';
 import { AutoRange } from './scene/range';
@@ -22,7 +23,8 @@ stage.scene.add(bodies.root);
 let measure: MeasureId = Measure.strain;
 let range = new AutoRange(measure);
 let selected = '';
-let driven = '';
+let choices: Driven[] = []; // what hands can drive
+let driven: Driven | null = null;
 let latest: FrameInfo | null = null;
 let lastFrameAt = 0;
 
@@ -31,13 +33,27 @@ const client = new Client({
   connection: (connection) => {
     status.show(connection, performance.now());
     if (connection.state !== 'live') driver.letGo();
+    if (connection.state !== 'live') robots.drop();
     bar.enable(connection.state === 'live');
   },
   world: showWorld,
-  lease: showLease,
+  lease: (lease) => {
+    robots.showLease(lease);
+    showLease();
+  },
 });
-const hooks = new Hooks(client, bodies, stage);
-const panel = new Panel(select, () => client.takeover(), (speed) => driver.setSpeed(speed));
+const hooks = new Hooks(client, bodies, stage, () => driven);
+const panel = new Panel(
+  select,
+  (index) => drive(choices[index]),
+  () => driven && client.takeover(driven.target),
+  (speed) => driver.setSpeed(speed),
+);
+const robots = new RobotPanel({
+  set: (robot, setting, fresh) => client.set(robot, setting, fresh),
+  release: (robot) => client.release(robot),
+  takeover: (robot) => client.takeover(robot),
+});
 const legend = new Legend(chooseMeasure, () => (range.locked = !range.locked));
 const bar = new ClockBar({
   call,
@@ -49,12 +65,17 @@ const bar = new ClockBar({
 });
 const driver = new Driver(
   {
-    target: () => driven,
+    driven: () => driven,
     position: (body) => bodies.position(body),
     pick: (ray) => bodies.pick(ray),
-    drive: (target, twist) => client.drive(target, twist),
+    drive: ({ target, controller }, twist) => {
+      robots.dropJoints(target, toolJoints(target, controller));
+      client.drive(target, twist, controller);
+    },
     letGo: () => client.letGo(),
     stop: () => call({ op: 'stop' }),
+    grip: () => robots.grip(driven?.target ?? ''),
+    next: () => drive(choices[(choices.findIndex((choice) => choice === driven) + 1) % choices.length]),
     selected: select,
     blocked: () => client.connection.state !== 'live' || (latest?.stopped ?? false),
   },
@@ -77,6 +98,7 @@ function animate(now: number): void {
   status.tick(client.connection, now);
   if (client.stats) panel.showStats(client.stats, client.connection.state === 'live');
   panel.tick();
+  robots.tick(latest, now);
   panel.showPad(driver.gamepads.name, driver.gamepads.warning);
 }
 
@@ -86,15 +108,19 @@ function showWorld(world: WorldInfo): void {
   hooks.forget();
   setText('scene-name', world.sceneName || world.name);
   document.title = `${world.sceneName || world.name} · Pliant`;
-  const kinematic = bodies.kinematic();
-  driven = kinematic.includes(driven) ? driven : (kinematic[0] ?? '');
-  const names = [...world.soft, ...world.rigid].map(({ name }) => name);
-  selected = names.includes(selected) ? selected : driven || (names[0] ?? '');
+  choices = findChoices(world);
+  const before = driven;
+  driven = choices.find((choice) => label(choice) === (before && label(before))) ?? choices[0] ?? null;
+  robots.build(world);
+  const names = [...world.soft, ...world.robots, ...world.rigid].map(({ name }) => name);
+  selected = names.includes(selected) ? selected : driven?.target || (names[0] ?? '');
   range = new AutoRange(measure, stiffest(world));
   legend.showLock(false);
   panel.setBodies(names, selected);
-  bodies.select(driven);
+  panel.setDriven(choices.map(label), choices.findIndex((choice) => choice === driven));
+  bodies.markDriven(driven?.body ?? '');
   showLease();
+  placeView();
   stage.invalidate();
 }
 
@@ -114,6 +140,7 @@ function showFrame(frame: FrameInfo, now: number): void {
   latest = frame;
   hooks.show(frame);
   panel.showFrame(frame, selected, client.name);
+  robots.showFrame(frame, client.name, now);
   bar.show(frame);
   element('legend').hidden = bodies.soft.length === 0;
   if (shown.length > 0) legend.show(measure, range.range, { low, high }, shown[0].latest!.unit);
@@ -123,21 +150,49 @@ function showFrame(frame: FrameInfo, now: number): void {
 }
 
 function showLease(): void {
-  panel.showLease(client.lease, latest?.stopped ?? false, driven);
+  const lease = client.lease(driven?.target ?? '');
+  const robot = client.world?.robots.find(({ name }) => name === driven?.target);
+  panel.showLease(lease, latest?.stopped ?? false, driven ? label(driven) : '', (robot?.grippers.length ?? 0) > 0);
 }
 
+// a body whose force is read; what it belongs to is driven
 function select(body: string): void {
-  const motion = bodies.motion(body);
-  if (!motion) return;
+  if (!bodies.motion(body) && !client.world?.robots.some(({ name }) => name === body)) return;
   selected = body;
-  if (motion === 'KINEMATIC' && body !== driven) {
-    driver.letGo();
-    driven = body;
-    bodies.select(driven);
-    showLease();
-  }
+  const robot = client.world?.rigid.find(({ name }) => name === body)?.robot || body;
+  if (driven?.target !== robot) drive(choices.find(({ target }) => target === robot));
   panel.select(body);
   stage.invalidate();
+}
+
+function drive(choice: Driven | undefined): void {
+  if (!choice || choice === driven) return;
+  driver.letGo();
+  driven = choice;
+  panel.setDriven(choices.map(label), choices.indexOf(choice));
+  bodies.markDriven(choice.body);
+  showLease();
+  stage.invalidate();
+}
+
+// kinematic bodies, then tools of robots
+function findChoices(world: WorldInfo): Driven[] {
+  const moved = world.rigid
+    .filter(({ motion }) => motion === 'KINEMATIC')
+    .map(({ name }) => ({ target: name, controller: '', body: name, grasp: new Set([name]) }));
+  const tools = world.robots.flatMap(({ name: target, tools }) =>
+    tools.map(({ name, body, carried }) => ({ target, controller: name, body, grasp: new Set(carried) })),
+  );
+  return [...moved, ...tools];
+}
+
+function label({ target, controller }: Driven): string {
+  return controller ? `${target} · ${controller}` : target;
+}
+
+function toolJoints(robot: string, controller: string): string[] {
+  const tools = client.world?.robots.find(({ name }) => name === robot)?.tools ?? [];
+  return tools.find(({ name }) => name === controller)?.joints ?? [];
 }
 
 function chooseMeasure(choice: MeasureId): void {
@@ -159,7 +214,12 @@ function call(what: Call): void {
 // the view is centred beside the panel on wide pages, and above the bar on narrow ones
 function placeView(): void {
   const narrow = window.matchMedia('(max-width: 760px)').matches;
-  stage.setCovered(narrow ? 0 : element('panel').offsetWidth, narrow ? 120 : 40);
+  const shown = element('robots');
+  const home = narrow ? element('panel-body') : document.body;
+  if (shown.parentElement !== home) home.append(shown);
+  shown.classList.toggle('above-legend', (client.world?.soft.length ?? 0) > 0);
+  const left = narrow || shown.hidden ? 0 : shown.offsetWidth;
+  stage.setCovered(left, narrow ? 0 : element('panel').offsetWidth, narrow ? 120 : 40);
 }
 
 function openStage(): Stage {

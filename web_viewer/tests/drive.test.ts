@@ -78,12 +78,12 @@ describe('a gamepad', () => {
   test('moves by stick and triggers', () => {
     const held = pad({ axes: [1, 0, 0, 0] });
     (held.buttons as { pressed: boolean; value: number }[])[7] = { pressed: true, value: 0.5 };
-    expect(new Gamepads(() => [null, held], () => {}).read()).toMatchObject({ right: 1, up: 0.5 });
+    expect(new Gamepads(() => [null, held], {}).read()).toMatchObject({ right: 1, up: 0.5 });
   });
 
   test('lets go when it is pulled out', () => {
     let pads: (PadState | null)[] = [pad({ axes: [0, -1, 0, 0] })];
-    const gamepads = new Gamepads(() => pads, () => {});
+    const gamepads = new Gamepads(() => pads, {});
     expect(gamepads.read()).toMatchObject({ forward: 1 });
     pads = [pad({ axes: [0, -1, 0, 0], connected: false })];
     expect(gamepads.read()).toBeNull();
@@ -92,18 +92,23 @@ describe('a gamepad', () => {
   });
 
   test('of another layout is named, and not used', () => {
-    const gamepads = new Gamepads(() => [pad({ mapping: '', axes: [1, 1, 1, 1] })], () => {});
+    const gamepads = new Gamepads(() => [pad({ mapping: '', axes: [1, 1, 1, 1] })], {});
     expect(gamepads.read()).toBeNull();
     expect(gamepads.warning).toContain('Test pad');
   });
 
-  test('stops once a press', () => {
-    let stops = 0;
+  test('stops once a press, and leaves other buttons alone', () => {
+    let [stops, grips] = [0, 0];
     const pressed = pad();
     (pressed.buttons as { pressed: boolean; value: number }[])[1] = { pressed: true, value: 1 };
-    const gamepads = new Gamepads(() => [pressed], () => ++stops);
+    const gamepads = new Gamepads(() => [pressed], { 1: () => ++stops, 2: () => ++grips });
     gamepads.read();
     gamepads.read();
-    expect(stops).toBe(1);
+    expect([stops, grips]).toEqual([1, 0]);
+    (pressed.buttons as { pressed: boolean; value: number }[])[1] = { pressed: false, value: 0 };
+    gamepads.read();
+    (pressed.buttons as { pressed: boolean; value: number }[])[1] = { pressed: true, value: 1 };
+    gamepads.read();
+    expect(stops).toBe(2);
   });
 });

@@ -186,7 +186,7 @@ describe('a session', () => {
 
   test('drives under a lease, and never repeats a command after a reconnect', async () => {
     await goLive(sockets[0]);
-    session.receive({ kind: 'drive', target: 'paddle', twist: { linear: [1, 0, 0], angular: [0, 0, 0] } });
+    session.receive({ kind: 'drive', target: 'paddle', twist: { linear: [1, 0, 0], angular: [0, 0, 0] }, controller: '' });
     await sockets[0].reply('acquireLease', { case: 'lease', value: { leaseId: 'L', target: 'paddle' } });
     await vi.waitFor(() => expect(sockets[0].asked('command')).toBeDefined());
     sockets[0].fail();
@@ -195,6 +195,25 @@ describe('a session', () => {
     session.tick();
     expect(sockets[1].asked('command')).toBeUndefined();
     expect(sockets[1].asked('acquireLease')).toBeUndefined();
+  });
+
+  test('sends a robot its joint targets, and tells its page alone when they are refused', async () => {
+    await goLive(sockets[0]);
+    const setting = { kind: 'joints', joints: ['elbow', 'wrist'], values: [0.5, -1] } as const;
+    session.receive({ kind: 'set', target: 'arm', setting: { ...setting, joints: [...setting.joints], values: [...setting.values] }, fresh: true });
+    await sockets[0].reply('acquireLease', { case: 'lease', value: { leaseId: 'A', target: 'arm' } });
+    session.receive({ kind: 'drive', target: 'paddle', twist: { linear: [1, 0, 0], angular: [0, 0, 0] }, controller: '' });
+    await sockets[0].reply('acquireLease', { case: 'lease', value: { leaseId: 'P', target: 'paddle' } });
+    await vi.waitFor(() => expect(sockets[0].sent.filter(({ message }) => message.case === 'command')).toHaveLength(2));
+    const [first, second] = sockets[0].sent.flatMap(({ message }) => (message.case === 'command' ? [message.value] : []));
+    expect(first.leaseId).toBe('A');
+    expect(first.command).toMatchObject({ case: 'jointTargets', value: { joints: ['elbow', 'wrist'], values: [0.5, -1] } });
+    expect(second.sequence).toBeGreaterThan(first.sequence);
+
+    sockets[0].say({ case: 'command', value: { sequence: first.sequence, refused: 'robot "arm" has no joint "wrist"' } });
+    const leases = posted.flatMap((message) => (message.kind === 'lease' ? [message.lease] : []));
+    expect(leases.at(-1)).toMatchObject({ state: 'lost', target: 'arm' });
+    expect(leases.filter(({ target }) => target === 'paddle').at(-1)).toMatchObject({ state: 'held' });
   });
 
   test('drops a connection that fell silent', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Measure } from '../src/link/messages';
 import { quantity } from '../src/panel/legend';
-import { milliseconds, newtons, trimmed, withPrefix } from '../src/panel/units';
+import { jointEffort, jointPosition, jointRate, milliseconds, newtons, trimmed, withPrefix } from '../src/panel/units';
 
 test('numbers carry a prefix and no tail of zeros', () => {
   expect(withPrefix(50000, 'Pa')).toBe('50 kPa');
@@ -23,4 +23,14 @@ test('each measure is shown in its unit', () => {
   expect(quantity(Measure.strain, 0.0525, '')).toBe('5.25 %');
   expect(quantity(Measure.stress, 1500, 'Pa')).toBe('1.5 kPa');
   expect(quantity(Measure.volume, 0.985, '')).toBe('0.985');
+});
+
+test('joints that turn are shown in degrees, those that slide in millimetres', () => {
+  expect(jointPosition(Math.PI / 6, false)).toBe('30.0°');
+  expect(jointPosition(-1e-9, false)).toBe('0.0°');
+  expect(jointPosition(0.0255, true)).toBe('25.5 mm');
+  expect(jointRate(-0.1, true)).toBe('-100.0 mm/s');
+  expect(jointEffort(-12.34, false)).toBe('-12.3 N·m');
+  expect(jointEffort(0.0123, false)).toBe('0.01 N·m');
+  expect(jointEffort(80, true)).toBe('80.0 N');
 });

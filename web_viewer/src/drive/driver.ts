@@ -12,13 +12,23 @@ const kReadMs = 20;
 const kSpinPerSpeed = 6; // [rad/m]: 1.5 rad/s at 0.25 m/s
 const kClickPx = 5;
 
+// A body that hands move: one of its own, or the link of a robot's controller.
+export interface Driven {
+  target: string; // body or robot
+  controller: string; // of the robot
+  body: string; // that moves
+  grasp: ReadonlySet<string>; // bodies by which the pointer drags it
+}
+
 export interface DriverPort {
-  target(): string; // the body to drive; empty: none
+  driven(): Driven | null;
   position(body: string): Vector3 | null;
   pick(ray: Raycaster): { name: string; point: Vector3 } | null;
-  drive(target: string, twist: TwistCommand): void;
+  drive(driven: Driven, twist: TwistCommand): void;
   letGo(): void;
   stop(): void;
+  grip(): void; // opens or closes
+  next(): void; // drives the next thing
   selected(body: string): void; // clicked
   blocked(): boolean; // nothing may be driven now
 }
@@ -39,9 +49,10 @@ export class Driver {
     private readonly stage: Stage,
     private readonly canvas: HTMLCanvasElement,
   ) {
+    const mayAct = () => !away() && !port.blocked();
     this.gamepads = new Gamepads(
       () => navigator.getGamepads?.() ?? [],
-      () => port.stop(),
+      { 1: () => port.stop(), 2: () => mayAct() && port.grip(), 3: () => mayAct() && port.next() },
     );
     this.listenKeys();
     this.listenPointer();
@@ -68,14 +79,12 @@ export class Driver {
 
   private read(): void {
     const pad = this.gamepads.read();
-    const target = this.port.target();
-    const body = target ? this.port.position(target) : null;
-    // a pad is heard by every page that can be seen: only the one in front may drive
-    const away = document.hidden || !document.hasFocus();
-    const twist = away || !body || this.port.blocked() ? null : this.twist(pad, body);
-    if (twist) {
+    const driven = this.port.driven();
+    const body = driven ? this.port.position(driven.body) : null;
+    const twist = away() || !body || this.port.blocked() ? null : this.twist(pad, body);
+    if (driven && twist) {
       this.driving = true;
-      this.port.drive(target, twist);
+      this.port.drive(driven, twist);
     } else if (this.driving) {
       this.driving = false;
       this.port.letGo();
@@ -101,6 +110,8 @@ export class Driver {
     window.addEventListener('keydown', (event) => {
       this.shift = event.shiftKey;
       if (isTyping(event.target) || document.querySelector('dialog[open]')) return;
+      const action = { KeyG: this.port.grip, KeyT: this.port.next }[event.code];
+      if (action && !event.repeat && !event.ctrlKey && !event.metaKey && !event.altKey && !this.port.blocked()) action();
       if (this.keyboard.press(event)) {
         event.preventDefault();
         if (!event.repeat) this.read();
@@ -123,7 +134,8 @@ export class Driver {
         this.canvas.focus({ preventScroll: true });
         this.pressedAt = [event.clientX, event.clientY];
         const hit = this.pickAt(event);
-        const body = hit && hit.name === this.port.target() ? this.port.position(hit.name) : null;
+        const driven = this.port.driven();
+        const body = hit && driven?.grasp.has(hit.name) ? this.port.position(driven.body) : null;
         if (!hit || !body || this.port.blocked()) return;
         event.stopPropagation();
         event.preventDefault();
@@ -138,7 +150,8 @@ export class Driver {
         this.aim(event);
         this.drag.move(this.ray, this.stage.camera, event.shiftKey || this.shift);
       } else if (event.buttons === 0 && event.pointerType === 'mouse') {
-        this.canvas.classList.toggle('grab', this.pickAt(event)?.name === this.port.target());
+        const hit = this.pickAt(event);
+        this.canvas.classList.toggle('grab', hit !== null && (this.port.driven()?.grasp.has(hit.name) ?? false));
       }
     });
     const end = (event: PointerEvent) => {
@@ -191,6 +204,11 @@ export class Driver {
   }
 }
 
+// a pad is heard by every page that can be seen: only the one in front may drive
+function away(): boolean {
+  return document.hidden || !document.hasFocus();
+}
+
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLTextAreaElement || (target instanceof HTMLInputElement && target.type === 'text');
+  return target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
 }

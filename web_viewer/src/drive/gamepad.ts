@@ -1,5 +1,6 @@
 // Driving by gamepad, standard mapping: left stick in the plane, triggers down and up, right stick yaw and pitch,
-// shoulders roll, B stops the world. A stick within its dead zone is a hand let go.
+// shoulders roll, B stops the world, X opens and closes the gripper, Y drives the next thing. A stick within its dead
+// zone is a hand let go.
 import { kNoMotion, type Intent } from './intent';
 
 export interface PadState {
@@ -13,14 +14,17 @@ export interface PadState {
 const kDeadZone = 0.15;
 const kTriggerDeadZone = 0.05;
 
+// what a press of a button does, by its number in the standard layout
+export type PadActions = Record<number, () => void>;
+
 export class Gamepads {
   name = ''; // of the pad in use
   warning = ''; // why a pad cannot be used
-  private stopWasDown = false;
+  private readonly down = new Set<number>();
 
   constructor(
     private readonly list: () => readonly (PadState | null)[],
-    private readonly onStop: () => void,
+    private readonly actions: PadActions,
   ) {}
 
   read(): Intent | null {
@@ -30,14 +34,17 @@ export class Gamepads {
     const pad = pads.find((candidate) => candidate.mapping === 'standard');
     if (!pad) {
       if (pads.length > 0) this.warning = `${pads[0].id}: not a gamepad of the standard layout, not used`;
-      this.stopWasDown = false;
+      this.down.clear();
       return null;
     }
     this.name = pad.id.replace(/\s*\(.*\)\s*/, '') || 'Gamepad';
 
-    const stop = pad.buttons[1]?.pressed ?? false;
-    if (stop && !this.stopWasDown) this.onStop();
-    this.stopWasDown = stop;
+    for (const [index, action] of Object.entries(this.actions)) {
+      const pressed = pad.buttons[Number(index)]?.pressed ?? false;
+      if (pressed && !this.down.has(Number(index))) action();
+      if (pressed) this.down.add(Number(index));
+      else this.down.delete(Number(index));
+    }
 
     const [right, back] = outsideDeadZone(pad.axes[0] ?? 0, pad.axes[1] ?? 0);
     const [turn, tilt] = outsideDeadZone(pad.axes[2] ?? 0, pad.axes[3] ?? 0);

@@ -6,6 +6,7 @@ import type {
   LeaseInfo,
   LinkStats,
   MeasureId,
+  Setting,
   ToPage,
   ToWorker,
   TwistCommand,
@@ -21,7 +22,7 @@ export interface Listener {
 export class Client {
   connection: Connection = { state: 'connecting', text: 'Connecting …', retryInMs: 0 };
   world: WorldInfo | null = null;
-  lease: LeaseInfo = { state: 'none', target: '', text: '' };
+  readonly leases = new Map<string, LeaseInfo>(); // by body or robot
   stats: LinkStats | null = null;
   readonly name: string;
   private waiting: FrameInfo | null = null; // at most one: the worker sends the next when this one is drawn
@@ -71,14 +72,23 @@ export class Client {
   setMeasure(measure: MeasureId): void {
     this.post({ kind: 'measure', measure });
   }
-  drive(target: string, twist: TwistCommand): void {
-    this.post({ kind: 'drive', target, twist });
+  lease(target: string): LeaseInfo {
+    return this.leases.get(target) ?? { state: 'none', target, text: '' };
+  }
+  drive(target: string, twist: TwistCommand, controller: string): void {
+    this.post({ kind: 'drive', target, twist, controller });
   }
   letGo(): void {
     this.post({ kind: 'letGo' });
   }
-  takeover(): void {
-    this.post({ kind: 'takeover' });
+  set(target: string, setting: Setting, fresh: boolean): void {
+    this.post({ kind: 'set', target, setting, fresh });
+  }
+  release(target: string): void {
+    this.post({ kind: 'release', target });
+  }
+  takeover(target: string): void {
+    this.post({ kind: 'takeover', target });
   }
   retry(): void {
     this.post({ kind: 'retry' });
@@ -103,7 +113,7 @@ export class Client {
         this.waiting = message.frame;
         return;
       case 'lease':
-        this.lease = message.lease;
+        this.leases.set(message.lease.target, message.lease);
         return this.listener.lease(message.lease);
       case 'stats':
         this.stats = message.stats;

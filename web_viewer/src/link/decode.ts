@@ -158,5 +158,11 @@ function frameInfo(frame: Frame, rigid: RigidFrame[], soft: SoftFrame[]): FrameI
       client: echo.client,
       step: Number(echo.appliedStep),
     })),
+    joints: {
+      positions: frame.joints?.positions ?? [],
+      velocities: frame.joints?.velocities ?? [],
+      targets: frame.joints?.targets ?? [],
+      efforts: frame.joints?.efforts ?? [],
+    },
   };
 }

@@ -1,8 +1,15 @@
 // The static description of a world, from the wire to what the page builds its scene from.
 import { RigidBody_Motion } from '../gen/pliant/v1/scene_pb';
-import type { ShapeDescription, WorldDescription } from '../gen/pliant/v1/world_pb';
+import {
+  ControllerDescription_Kind,
+  JointDescription_Drive,
+  type JointDescription,
+  type RigidDescription,
+  type ShapeDescription,
+  type WorldDescription,
+} from '../gen/pliant/v1/world_pb';
 import { softSurface, type SoftSurface } from './decode';
-import type { GeometryInfo, Motion, ShapeInfo, Vec3, WorldInfo } from './messages';
+import type { Color, GeometryInfo, JointInfo, Motion, RigidInfo, RobotInfo, ShapeInfo, Vec3, WorldInfo } from './messages';
 import { splitCreases, vertexNormals } from './surface';
 
 export function describeWorld(
@@ -12,6 +19,8 @@ export function describeWorld(
   const surfaces = description.deformables.map((body) =>
     softSurface(body.surface?.vertices ?? [], body.surface?.indices ?? []),
   );
+  const robots = describeRobots(description);
+  const robotOf = new Map(robots.flatMap(({ name, links }) => links.map((link) => [link, name] as const)));
   const world: WorldInfo = {
     name: description.name,
     sceneName: description.sceneName,
@@ -19,11 +28,7 @@ export function describeWorld(
     modelHash: description.modelHash,
     timeStep: description.timeStep,
     gravity: vec3(description.gravity, [0, 0, -9.81]),
-    rigid: description.rigidBodies.map((body) => ({
-      name: body.name,
-      motion: motionName(body.motion),
-      shapes: body.shapes.flatMap((shape) => shapeInfo(shape) ?? []),
-    })),
+    rigid: description.rigidBodies.map((body, i) => rigidInfo(body, robotOf.get(i) ?? '')),
     soft: description.deformables.map((body, i) => ({
       name: body.name,
       vertices: body.vertices,
@@ -33,8 +38,62 @@ export function describeWorld(
       renderVertices: surfaces[i].source.length,
       indices: surfaces[i].indices,
     })),
+    robots,
   };
   return { world, surfaces };
+}
+
+// what is to be seen of a body: its visuals, or what touches where it has none
+function rigidInfo(body: RigidDescription, robot: string): RigidInfo {
+  const seen = (body.visuals.length > 0 ? body.visuals : body.shapes).flatMap((shape) => {
+    const info = shapeInfo(shape);
+    return info ? [{ info, color: color(shape.color) }] : [];
+  });
+  return {
+    name: body.name,
+    motion: motionName(body.motion),
+    shapes: seen.map(({ info }) => info),
+    colors: seen.map((each) => each.color),
+    robot,
+  };
+}
+
+function describeRobots(description: WorldDescription): RobotInfo[] {
+  let next = 0; // joints in frames follow each other, robot by robot
+  const nameOf = (body: number): string => description.rigidBodies[body]?.name ?? '';
+  return description.robots.map((robot) => ({
+    name: robot.name,
+    links: robot.links,
+    joints: robot.joints.map((joint) => jointInfo(joint, next++)),
+    tools: robot.controllers
+      .filter(({ kind }) => kind === ControllerDescription_Kind.DIFFERENTIAL_IK)
+      .map(({ name, body, carried, joints }) => ({ name, body: nameOf(body), carried: carried.map(nameOf), joints })),
+    grippers: robot.controllers
+      .filter(({ kind }) => kind === ControllerDescription_Kind.GRIPPER)
+      .map(({ name, joints }) => ({ name, joints })),
+  }));
+}
+
+function jointInfo(joint: JointDescription, index: number): JointInfo {
+  const drives: Partial<Record<JointDescription_Drive, JointInfo['drive']>> = {
+    [JointDescription_Drive.TORQUE]: 'torque',
+    [JointDescription_Drive.POSITION]: 'position',
+    [JointDescription_Drive.VELOCITY]: 'velocity',
+  };
+  return {
+    name: joint.name,
+    index,
+    slides: joint.isPrismatic,
+    lower: joint.lower ?? -Infinity,
+    upper: joint.upper ?? Infinity,
+    velocityLimit: joint.velocityLimit ?? Infinity,
+    effortLimit: joint.effortLimit ?? Infinity,
+    drive: drives[joint.drive] ?? 'none',
+  };
+}
+
+function color(numbers: number[]): Color | null {
+  return numbers.length === 4 ? [numbers[0], numbers[1], numbers[2], numbers[3]] : null;
 }
 
 function motionName(motion: RigidBody_Motion): Motion {

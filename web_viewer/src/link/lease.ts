@@ -1,49 +1,72 @@
-// The right to drive one body, and the commands sent under it. Hold to run: a hand that falls silent is a hand let go.
-import type { LeaseInfo, TwistCommand } from './messages';
+// The right to drive one body or robot, and the commands sent under it. Hold to run: a hand that falls silent is a hand
+// let go.
+import type { Command, LeaseInfo, Setting, TwistCommand } from './messages';
 
 export interface LeasePort {
   acquire(target: string, takeover: boolean): Promise<string>; // the lease's id
   release(leaseId: string): void;
-  command(leaseId: string, sequence: number, twist: TwistCommand): void;
+  command(target: string, leaseId: string, command: Command): void;
   changed(lease: LeaseInfo): void;
 }
 
 const kHeartbeatMs = 30;
 const kHandSilentMs = 400; // the page repeats itself far more often; past this it is stuck, and the body must rest
 const kKeepMs = 700; // the lease is kept between two strokes of a key
+const kRest: TwistCommand = { linear: [0, 0, 0], angular: [0, 0, 0] };
 
 export class LeaseHolder {
   private state: LeaseInfo['state'] = 'none';
-  private target = '';
   private leaseId = '';
-  private sequence = 0;
-  private twist: TwistCommand = { linear: [0, 0, 0], angular: [0, 0, 0] };
+  private twist = kRest;
+  private controller = '';
+  private twisting = false; // twists were sent last, and repeat themselves
   private held = false; // a hand is on the control, as far as is known
   private lifted = true; // it was off since it was last refused
-  private heardAt = 0; // of the page
+  private waiting: Setting[] = []; // until the lease is there
+  private heardAt = 0; // of the page's hand
   private sentAt = -Infinity;
-  private letGoAt = 0;
+  private usedAt = 0; // last use that does not count as a hand on the control
   private attempt = 0; // answers to earlier attempts are void
 
-  constructor(private readonly port: LeasePort) {}
+  constructor(
+    readonly target: string,
+    private readonly port: LeasePort,
+  ) {}
 
   // the hand is on the control
-  drive(target: string, twist: TwistCommand, now: number): void {
+  drive(twist: TwistCommand, controller: string, now: number): void {
     this.heardAt = now;
-    if (this.state === 'held' && this.target !== target) this.giveBack();
-
-    // after a refusal the hand must lift before it is asked again: two operators never fight by holding on
-    const mayAsk = this.state === 'none' || (this.lifted && this.state !== 'acquiring');
-    const afresh = !this.held;
+    const afresh = !this.held || !this.twisting || controller !== this.controller;
+    const changed = afresh || !sameTwist(twist, this.twist);
+    if (this.twisting && this.held && controller !== this.controller) this.stopTwist(now);
     this.held = true;
-    this.lifted = false;
-    const changed = !sameTwist(twist, this.twist);
+    this.twisting = true;
     this.twist = twist;
+    this.controller = controller;
     if (this.state === 'held') {
-      if (changed || afresh) this.send(now);
-    } else if (mayAsk) {
-      this.ask(target, false, now);
+      if (changed) this.sendTwist(now);
+    } else {
+      this.askIfAllowed(now);
     }
+    this.lifted = false;
+  }
+
+  // joints or a gripper are to go somewhere; `fresh` when it is a new wish, not one repeated until it is reached
+  set(setting: Setting, fresh: boolean, now: number): void {
+    if (fresh) this.lifted = true;
+    this.usedAt = now;
+    if (this.state === 'held') {
+      if (!this.held && this.twisting) this.stopTwist(now);
+      this.port.command(this.target, this.leaseId, setting);
+    } else {
+      if (this.state === 'acquiring' || this.mayAsk()) this.waiting = [...this.waiting.slice(-7), setting];
+      this.askIfAllowed(now);
+    }
+    this.lifted = false;
+  }
+
+  get driven(): boolean {
+    return this.held;
   }
 
   // the hand is off
@@ -52,76 +75,139 @@ export class LeaseHolder {
     this.rest(now);
   }
 
-  takeover(target: string, now: number): void {
-    if (this.state !== 'held' && this.state !== 'acquiring') this.ask(target || this.target, true, now);
+  release(): void {
+    if (this.state === 'held') this.giveBack();
+  }
+
+  takeover(now: number): void {
+    if (this.state !== 'held' && this.state !== 'acquiring') this.ask(true, now);
   }
 
   // every few milliseconds
   tick(now: number): void {
     if (this.held && now - this.heardAt > kHandSilentMs) this.rest(now);
     if (this.state !== 'held') return;
-    if (!this.held && now - this.letGoAt > kKeepMs) return this.giveBack();
-    if (now - this.sentAt >= kHeartbeatMs) this.send(now);
+    if (!this.held && now - this.usedAt > kKeepMs) return this.giveBack();
+    if (this.twisting && now - this.sentAt >= kHeartbeatMs) this.sendTwist(now);
   }
 
   // a command was not taken
   refused(reason: string): void {
     if (this.state !== 'held') return;
     this.port.release(this.leaseId);
-    this.leaseId = '';
-    this.set('lost', this.target, reason);
+    this.forget();
+    this.change('lost', reason);
   }
 
   // the connection is gone, and with it every lease; commands of before are never repeated
   disconnected(): void {
     this.attempt += 1;
-    this.leaseId = '';
+    this.forget();
     this.held = false;
     this.lifted = true;
-    this.set('none', '', '');
+    this.change('none', '');
   }
 
   private rest(now: number): void {
     if (!this.held) return;
     this.held = false;
-    this.letGoAt = now;
-    this.twist = { linear: [0, 0, 0], angular: [0, 0, 0] };
-    if (this.state === 'held') this.send(now);
+    this.usedAt = now;
+    this.twist = kRest;
+    if (this.state === 'held' && this.twisting) this.sendTwist(now);
   }
 
-  private ask(target: string, takeover: boolean, now: number): void {
+  // what comes next is for other joints: rest is said once, not repeated
+  private stopTwist(now: number): void {
+    this.twist = kRest;
+    this.sendTwist(now);
+    this.twisting = false;
+  }
+
+  // after a refusal the hand must lift before it is asked again: two operators never fight by holding on
+  private mayAsk(): boolean {
+    return this.state === 'none' || (this.lifted && this.state !== 'acquiring');
+  }
+
+  private askIfAllowed(now: number): void {
+    if (this.state !== 'held' && this.mayAsk()) this.ask(false, now);
+  }
+
+  private ask(takeover: boolean, now: number): void {
     const attempt = ++this.attempt;
-    this.set('acquiring', target, '');
-    this.port.acquire(target, takeover).then(
+    this.change('acquiring', '');
+    this.port.acquire(this.target, takeover).then(
       (leaseId) => {
         if (attempt !== this.attempt) return this.port.release(leaseId);
         this.leaseId = leaseId;
-        this.sequence = 0;
-        if (!this.held) this.letGoAt = now;
-        this.set('held', target, '');
-        this.send(now);
+        if (!this.held) this.usedAt = Math.max(this.usedAt, now);
+        this.change('held', '');
+        for (const setting of this.waiting.splice(0)) this.port.command(this.target, leaseId, setting);
+        if (this.twisting) this.sendTwist(now);
       },
       (error: Error) => {
-        if (attempt === this.attempt) this.set('refused', target, error.message);
+        if (attempt !== this.attempt) return;
+        this.forget();
+        this.change('refused', error.message);
       },
     );
   }
 
   private giveBack(): void {
     this.port.release(this.leaseId);
+    this.forget();
+    this.change('none', '');
+  }
+
+  private forget(): void {
     this.leaseId = '';
-    this.set('none', '', '');
+    this.waiting = [];
+    this.twisting = false;
   }
 
-  private send(now: number): void {
+  private sendTwist(now: number): void {
     this.sentAt = now;
-    this.port.command(this.leaseId, ++this.sequence, this.twist);
+    this.port.command(this.target, this.leaseId, { kind: 'twist', controller: this.controller, ...this.twist });
   }
 
-  private set(state: LeaseInfo['state'], target: string, text: string): void {
+  private change(state: LeaseInfo['state'], text: string): void {
+    if (state === 'none' && this.state === 'none') return;
     this.state = state;
-    this.target = target;
-    this.port.changed({ state, target, text });
+    this.port.changed({ state, target: this.target, text });
+  }
+}
+
+// The leases of one page: one for each body or robot that it drives.
+export class Leases {
+  private readonly holders = new Map<string, LeaseHolder>();
+
+  constructor(private readonly port: LeasePort) {}
+
+  of(target: string): LeaseHolder {
+    let holder = this.holders.get(target);
+    if (!holder) {
+      holder = new LeaseHolder(target, this.port);
+      this.holders.set(target, holder);
+    }
+    return holder;
+  }
+
+  // a hand drives one thing at a time
+  drive(target: string, twist: TwistCommand, controller: string, now: number): void {
+    for (const holder of this.holders.values()) if (holder.target !== target && holder.driven) holder.letGo(now);
+    this.of(target).drive(twist, controller, now);
+  }
+
+  letGo(now: number): void {
+    for (const holder of this.holders.values()) holder.letGo(now);
+  }
+
+  tick(now: number): void {
+    for (const holder of this.holders.values()) holder.tick(now);
+  }
+
+  disconnected(): void {
+    for (const holder of this.holders.values()) holder.disconnected();
+    this.holders.clear();
   }
 }
 

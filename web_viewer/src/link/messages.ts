@@ -14,15 +14,24 @@ export type ToWorker =
   | { kind: 'contacts'; on: boolean }
   | { kind: 'drawn'; frame: number; buffers: ArrayBuffer[] } // acknowledges, and asks for the next one
   | { kind: 'call'; id: number; call: Call }
-  | { kind: 'drive'; target: string; twist: TwistCommand } // a hand is on the control; repeat while it is
-  | { kind: 'letGo' }
-  | { kind: 'takeover' }
+  | { kind: 'drive'; target: string; twist: TwistCommand; controller: string } // a hand is on it; repeat while it is
+  | { kind: 'letGo' } // the hand is off
+  | { kind: 'set'; target: string; setting: Setting; fresh: boolean } // repeat until it is reached; fresh: a new gesture
+  | { kind: 'release'; target: string } // gives a lease back at once
+  | { kind: 'takeover'; target: string }
   | { kind: 'retry' };
 
 export interface TwistCommand {
   linear: Vec3; // world frame [m/s]
   angular: Vec3; // world frame [rad/s]
 }
+
+// What a robot is to reach by itself.
+export type Setting =
+  | { kind: 'joints'; joints: string[]; values: number[] }
+  | { kind: 'gripper'; controller: string; position: number };
+
+export type Command = ({ kind: 'twist'; controller: string } & TwistCommand) | Setting;
 
 export type Call =
   | { op: 'pause' }
@@ -49,7 +58,7 @@ export interface Connection {
 
 export interface LeaseInfo {
   state: 'none' | 'acquiring' | 'held' | 'refused' | 'lost';
-  target: string;
+  target: string; // body or robot
   text: string; // why refused or lost
 }
 
@@ -73,12 +82,49 @@ export interface WorldInfo {
   gravity: Vec3;
   rigid: RigidInfo[];
   soft: SoftInfo[];
+  robots: RobotInfo[];
 }
 
 export interface RigidInfo {
   name: string;
   motion: Motion;
-  shapes: ShapeInfo[];
+  shapes: ShapeInfo[]; // what is to be seen
+  colors: (Color | null)[]; // of each of them; null: the viewer's choice
+  robot: string; // that it is a link of; empty: none
+}
+
+export type Color = [number, number, number, number]; // red, green, blue, alpha in 0 … 1
+
+export interface RobotInfo {
+  name: string;
+  links: number[]; // indices in WorldInfo.rigid
+  joints: JointInfo[];
+  tools: ToolInfo[];
+  grippers: GripperInfo[];
+}
+
+export interface JointInfo {
+  name: string;
+  index: number; // in FrameInfo.joints
+  slides: boolean; // [m], else [rad]
+  lower: number; // may be infinite
+  upper: number;
+  velocityLimit: number;
+  effortLimit: number;
+  drive: 'none' | 'torque' | 'position' | 'velocity';
+}
+
+// A differential-IK controller.
+export interface ToolInfo {
+  name: string;
+  body: string; // that it moves
+  carried: string[]; // that, and all that hangs on it
+  joints: string[];
+}
+
+export interface GripperInfo {
+  name: string;
+  joints: string[];
 }
 
 export interface ShapeInfo {
@@ -120,6 +166,15 @@ export interface FrameInfo {
   clock: { mode: 'paused' | 'realTime' | 'freeRun'; factor: number };
   fault: { step: number; reason: string; body: string } | null;
   drivers: { target: string; client: string; step: number }[];
+  joints: JointFrameInfo;
+}
+
+// Of all robots' joints.
+export interface JointFrameInfo {
+  positions: number[];
+  velocities: number[];
+  targets: number[];
+  efforts: number[];
 }
 
 export interface SoftFrame {

@@ -8,11 +8,12 @@ import {
 import { Backoff } from './backoff';
 import { BufferPool, LatestFrame, type SoftSurface } from './decode';
 import { describeWorld } from './describe';
-import { LeaseHolder } from './lease';
-import type { Call, Connection, LinkStats, MeasureId, ToPage, ToWorker, TwistCommand } from './messages';
+import { Leases } from './lease';
+import type { Call, Command, Connection, LinkStats, MeasureId, ToPage, ToWorker } from './messages';
 
 type Request = NonNullable<MessageInitShape<typeof ClientMessageSchema>['message']>;
 type Reply = ServerMessage['message'];
+type CommandMessage = Extract<Request, { case: 'command' }>['value']['command'];
 type Start = Extract<ToWorker, { kind: 'start' }>;
 
 // What the session needs of its surroundings: a browser's worker, or a test.
@@ -37,6 +38,17 @@ function closeText(event: Pick<CloseEvent, 'code' | 'reason'>): string {
   if (event.reason) return `The server closed the connection: ${event.reason}.`;
   if (event.code === 1001) return 'The server is shutting down.';
   return 'The connection to the server was lost.';
+}
+
+function commandMessage(command: Command): CommandMessage {
+  switch (command.kind) {
+    case 'twist':
+      return { case: 'twist', value: { linear: command.linear, angular: command.angular } };
+    case 'joints':
+      return { case: 'jointTargets', value: { joints: command.joints, values: command.values } };
+    case 'gripper':
+      return { case: 'gripper', value: { controller: command.controller, position: command.position } };
+  }
 }
 
 class Refusal extends Error {
@@ -75,8 +87,9 @@ export class Session {
   private pageEpoch = 0; // frames of an earlier connection are never acknowledged
   private lastFrameSeen = 0;
 
-  private readonly lease: LeaseHolder;
-  private commandsSent = new Map<number, number>(); // sequence → when
+  private readonly leases: Leases;
+  private sequence = 0; // of commands; rises through all leases
+  private commandsSent = new Map<number, { target: string; at: number }>(); // by sequence
   private heardAt = 0;
   private pingedAt = 0;
   private arrivedAt = new Map<number, number>(); // frame → when
@@ -96,7 +109,7 @@ export class Session {
   private statsAt = 0;
 
   constructor(private readonly around: Surroundings) {
-    this.lease = new LeaseHolder({
+    this.leases = new Leases({
       acquire: async (target, takeover) => {
         const client = this.start?.client ?? '';
         const reply = await this.request({
@@ -104,7 +117,6 @@ export class Session {
           value: { world: this.world, target, client, takeover },
         });
         if (reply.case !== 'lease') throw new Error('The server did not answer with a lease.');
-        this.commandsSent.clear();
         return reply.value.leaseId;
       },
       release: (leaseId) => {
@@ -113,7 +125,7 @@ export class Session {
           value: { world: this.world, leaseId },
         });
       },
-      command: (leaseId, sequence, twist) => this.command(leaseId, sequence, twist),
+      command: (target, leaseId, command) => this.command(target, leaseId, command),
       changed: (lease) => this.around.post({ kind: 'lease', lease }),
     });
   }
@@ -133,12 +145,17 @@ export class Session {
       case 'drawn':
         return this.drawn(message.frame, message.buffers);
       case 'drive':
-        if (this.live) this.lease.drive(message.target, message.twist, this.around.now());
+        if (this.live) this.leases.drive(message.target, message.twist, message.controller, this.around.now());
         return;
       case 'letGo':
-        return this.lease.letGo(this.around.now());
+        return this.leases.letGo(this.around.now());
+      case 'set':
+        if (this.live) this.leases.of(message.target).set(message.setting, message.fresh, this.around.now());
+        return;
+      case 'release':
+        return this.leases.of(message.target).release();
       case 'takeover':
-        if (this.live) this.lease.takeover('', this.around.now());
+        if (this.live) this.leases.of(message.target).takeover(this.around.now());
         return;
       case 'call':
         void this.call(message.id, message.call);
@@ -152,7 +169,7 @@ export class Session {
   // every few milliseconds
   tick(): void {
     const now = this.around.now();
-    this.lease.tick(now);
+    this.leases.tick(now);
     for (const [id, request] of this.pending) {
       if (now - request.sentAt < kReplyMs) continue;
       this.pending.delete(id);
@@ -253,7 +270,7 @@ export class Session {
   // the server is well, but there is nothing to see yet: stay, and look again
   private noWorld(socket: WebSocket): void {
     this.live = false;
-    this.lease.disconnected();
+    this.leases.disconnected();
     const which = this.start?.world ? `no world “${this.start.world}”` : 'no world';
     this.say('no_world', `The server runs, but holds ${which}. Create one: pliant world create SCENE.yaml`);
     this.heardAt = this.around.now();
@@ -301,7 +318,7 @@ export class Session {
     this.pageEpoch += 1;
     for (const request of this.pending.values()) request.reject(new Error('The connection was lost.'));
     this.pending.clear();
-    this.lease.disconnected();
+    this.leases.disconnected();
     clearTimeout(this.retryTimer);
   }
 
@@ -367,7 +384,7 @@ export class Session {
     const socket = this.socket;
     if (!socket) return;
     this.live = false;
-    this.lease.disconnected();
+    this.leases.disconnected();
     this.say('lost', reason || 'The stream of this world ended.', 500);
     clearTimeout(this.retryTimer);
     this.retryTimer = setTimeout(() => {
@@ -376,12 +393,11 @@ export class Session {
   }
 
   private hearCommand(sequence: bigint, refused: string): void {
-    const sentAt = this.commandsSent.get(Number(sequence));
-    if (sentAt !== undefined) {
-      this.smoothRoundTrip(this.heardAt - sentAt, 'command');
-      for (const key of this.commandsSent.keys()) if (key <= Number(sequence)) this.commandsSent.delete(key);
-    }
-    if (refused) this.lease.refused(refused);
+    const sent = this.commandsSent.get(Number(sequence));
+    if (!sent) return;
+    this.smoothRoundTrip(this.heardAt - sent.at, 'command');
+    if (refused) this.leases.of(sent.target).refused(refused);
+    for (const key of this.commandsSent.keys()) if (key <= Number(sequence)) this.commandsSent.delete(key);
   }
 
   private subscribe(): void {
@@ -439,22 +455,19 @@ export class Session {
 
   // --- control
 
-  private command(leaseId: string, sequence: number, twist: TwistCommand): void {
+  private command(target: string, leaseId: string, command: Command): void {
     const now = this.around.now();
-    this.commandsSent.set(sequence, now);
+    this.commandsSent.set(++this.sequence, { target, at: now });
     this.send(this.nextRequest++, {
       case: 'command',
       value: {
-
         world: this.world,
         leaseId,
-        sequence: BigInt(sequence),
+        sequence: BigInt(this.sequence),
         clientTime: now / 1000,
         frameSeen: BigInt(this.lastFrameSeen),
-        command: {
-          case: 'twist',
-          value: { linear: twist.linear, angular: twist.angular },
-        },
+        controller: command.kind === 'twist' ? command.controller : '',
+        command: commandMessage(command),
       },
     });
   }
@@ -498,6 +511,7 @@ export class Session {
   // keeps a paused world's connection under watch, and times it
   private ping(now: number): void {
     this.pingedAt = now;
+    for (const [key, { at }] of this.commandsSent) if (now - at > 2 * kPingMs) this.commandsSent.delete(key);
     this.request({ case: 'getWorld', value: { name: this.world } }).then(
       () => {
         if (this.commandsSent.size === 0) this.smoothRoundTrip(this.around.now() - now, 'request');

@@ -13,7 +13,17 @@ export class Panel {
   private epoch = -1;
   private drivers = '';
 
-  constructor(onSelect: (body: string) => void, onTakeover: () => void, onSpeed: (speed: number) => void) {
+  constructor(
+    onSelect: (body: string) => void,
+    onDriven: (index: number) => void,
+    onTakeover: () => void,
+    onSpeed: (speed: number) => void,
+  ) {
+    const driven = element<HTMLSelectElement>('driven');
+    driven.addEventListener('change', () => {
+      onDriven(driven.selectedIndex);
+      driven.blur();
+    });
     const toggle = element<HTMLButtonElement>('panel-toggle');
     toggle.addEventListener('click', () => {
       const open = this.root.classList.toggle('open');
@@ -38,6 +48,14 @@ export class Panel {
     this.force = this.shownForce = 0;
   }
 
+  // what hands can drive
+  setDriven(labels: string[], index: number): void {
+    const choice = element<HTMLSelectElement>('driven');
+    choice.replaceChildren(...labels.map((label) => new Option(label)));
+    choice.selectedIndex = index;
+    setHidden('driven', labels.length < 2);
+  }
+
   select(body: string): void {
     if (this.choice.value !== body) this.choice.value = body;
     this.plot.clear();
@@ -47,8 +65,7 @@ export class Panel {
   showFrame(frame: FrameInfo, selected: string, me: string): void {
     if (frame.epoch !== this.epoch) this.plot.clear();
     this.epoch = frame.epoch;
-    const force = frame.forces.find(({ body }) => body === selected);
-    this.showForce(frame.time, force);
+    this.showForce(frame.time, forceOn(frame.forces, selected));
 
     const { report, clock } = frame;
     const running = clock.mode !== 'paused';
@@ -69,14 +86,16 @@ export class Panel {
     setText('force', newtons(this.shownForce));
   }
 
-  showLease(lease: LeaseInfo, stopped: boolean, target: string): void {
+  // `what` hands drive, in words; empty: there is nothing
+  showLease(lease: LeaseInfo, stopped: boolean, what: string, grip: boolean): void {
     const tag = element('lease');
     const words = { none: 'idle', acquiring: 'asking …', held: 'you drive', refused: 'refused', lost: 'lost' };
     tag.dataset.state = lease.state;
     setText('lease', words[lease.state]);
-    const idle = target ? `Hold a key, a stick or the body itself to move “${target}”.` : 'This world has nothing to drive.';
+    const hand = `Hold a key, a stick or the thing itself to move “${what}”.${grip ? ' G opens and closes its gripper.' : ''}`;
+    const idle = what ? hand : 'Hands have nothing to drive here.';
     const stopText = 'The world is stopped. Resume it to drive.';
-    setText('lease-text', stopped ? stopText : lease.text || (lease.state === 'held' ? `Moving “${lease.target}”.` : idle));
+    setText('lease-text', stopped ? stopText : lease.text || (lease.state === 'held' ? `Moving “${what}”.` : idle));
     setHidden('takeover', !(lease.state === 'refused' || lease.state === 'lost') || stopped);
   }
 
@@ -93,8 +112,7 @@ export class Panel {
     setText('bandwidth', bytesPerSecond(stats.bytesPerSecond));
   }
 
-  private showForce(time: number, force: ForceInfo | undefined): void {
-    const parts = force?.force ?? [0, 0, 0];
+  private showForce(time: number, parts: number[]): void {
     const size = Math.hypot(...parts);
     this.plot.add(time, size);
     this.plot.draw();
@@ -117,4 +135,14 @@ export class Panel {
       }),
     );
   }
+}
+
+// on a body, or on all links of a robot [N]
+export function forceOn(forces: ForceInfo[], name: string): number[] {
+  const parts = [0, 0, 0];
+  for (const { body, force } of forces) {
+    if (body !== name && !body.startsWith(`${name}/`)) continue;
+    for (let k = 0; k < 3; ++k) parts[k] += force[k];
+  }
+  return parts;
 }

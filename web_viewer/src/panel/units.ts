@@ -31,3 +31,25 @@ export function newtons(force: number): string {
   if (!Number.isFinite(force)) return '–';
   return `${force.toFixed(force < 10 ? 2 : force < 100 ? 1 : 0)} N`;
 }
+
+// Of joints that turn in degrees, of those that slide in millimetres.
+export function jointPosition(q: number, slides: boolean): string {
+  return slides ? `${tenths(1000 * q)} mm` : `${tenths((180 / Math.PI) * q)}°`;
+}
+
+export function jointRate(v: number, slides: boolean): string {
+  return slides ? `${tenths(1000 * v)} mm/s` : `${tenths((180 / Math.PI) * v)}°/s`;
+}
+
+export function jointEffort(effort: number, slides: boolean): string {
+  const size = Math.abs(effort);
+  return `${withoutMinusZero(effort.toFixed(size < 1 ? 2 : size < 100 ? 1 : 0))} ${slides ? 'N' : 'N·m'}`;
+}
+
+function tenths(value: number): string {
+  return withoutMinusZero(value.toFixed(1));
+}
+
+function withoutMinusZero(text: string): string {
+  return /^-0\.?0*$/.test(text) ? text.slice(1) : text;
+}

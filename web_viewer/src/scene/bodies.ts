@@ -3,27 +3,28 @@ import {
   Box3,
   Group,
   Mesh,
-  MeshPhysicalMaterial,
   Quaternion,
   Vector3,
-  type Material,
+  type BufferGeometry,
+  type MeshPhysicalMaterial,
   type Object3D,
   type Raycaster,
 } from 'three';
+import { mergeGeometries } from 'three/addons/utils/BufferGeometryUtils.js';
 import type { ContactInfo, FrameInfo, Motion, RigidInfo, WorldInfo } from '../link/messages';
 import { ForceArrows } from './arrows';
 import { makeFloor } from './floor';
+import { Materials } from './materials';
 import { isDiverging, roundUp, type AutoRange } from './range';
 import { interestingBox, shapeGeometry } from './shapes';
 import { SoftBody } from './soft';
+import { ToolFrame } from './tool_frame';
 
 export interface RigidBody {
   info: RigidInfo;
   group: Group;
   placed: boolean; // a pose has come
 }
-
-const kFree = ['#4c7bd9', '#2fa58a', '#9a6bd0', '#d0a13a', '#5a8f3c', '#c45a8a'];
 
 export class Bodies {
   readonly root = new Group();
@@ -34,17 +35,22 @@ export class Bodies {
   private fitted = false;
   private halfSpaces: Group[] = [];
   private size = 0.3; // of what is looked at [m]
-  private materials: Material[] = [];
-  private selected = '';
+  private readonly materials: Materials;
+  private readonly toolFrame = new ToolFrame();
 
   // `plain`: without the costly part of the shading
   constructor(private readonly plain: boolean) {
+    this.materials = new Materials(plain);
     this.root.add(this.arrows.group);
   }
 
   build(world: WorldInfo): void {
     this.clear();
-    this.rigid = world.rigid.map((info, index) => this.buildRigid(info, index));
+    const robots = world.robots.map(({ name }) => name);
+    this.rigid = world.rigid.map((info, index) => {
+      // links without colours have that of their robot
+      return this.buildRigid(info, info.robot ? robots.indexOf(info.robot) : index);
+    });
     this.soft = world.soft.map((info) => new SoftBody(info, this.plain));
     for (const body of this.rigid) this.root.add(body.group);
     for (const body of this.soft) this.root.add(body.mesh);
@@ -89,10 +95,6 @@ export class Bodies {
     return this.rigid.find(({ info }) => info.name === name)?.info.motion ?? null;
   }
 
-  kinematic(): string[] {
-    return this.rigid.filter(({ info }) => info.motion === 'KINEMATIC').map(({ info }) => info.name);
-  }
-
   pick(ray: Raycaster): { name: string; point: Vector3 } | null {
     for (const { mesh } of this.soft) mesh.geometry.boundingSphere = null;
     const objects: Object3D[] = [...this.rigid.map(({ group }) => group), ...this.soft.map(({ mesh }) => mesh)];
@@ -101,24 +103,26 @@ export class Bodies {
     return { name: hit.object.userData.body ?? hit.object.name, point: hit.point };
   }
 
-  select(name: string): void {
-    this.selected = name;
+  // Marks what hands drive: a kinematic body glows, the link of a robot shows its axes.
+  markDriven(name: string): void {
     for (const { info, group } of this.rigid) {
       group.traverse((object) => {
         if (!(object instanceof Mesh) || info.motion !== 'KINEMATIC') return;
-        (object.material as MeshPhysicalMaterial).emissiveIntensity = info.name === this.selected ? 0.12 : 0;
+        (object.material as MeshPhysicalMaterial).emissiveIntensity = info.name === name ? 0.12 : 0;
       });
     }
+    const link = this.rigid.find(({ info }) => info.name === name && info.robot !== '');
+    this.toolFrame.show(link?.group ?? null, 0.1);
   }
 
+  // one mesh a colour, however many shapes there are
   private buildRigid(info: RigidInfo, index: number): RigidBody {
     const group = new Group();
     group.visible = false;
     group.name = info.name;
-    const material = rigidMaterial(info.motion, index, this.plain);
-    this.materials.push(material);
-    for (const shape of info.shapes) {
-      const geometry = shapeGeometry(shape.geometry);
+    const parts = new Map<MeshPhysicalMaterial, BufferGeometry[]>();
+    info.shapes.forEach((shape, i) => {
+      const geometry = shapeGeometry(shape.geometry, info.robot ? 0.6 : 1);
       const [w, x, y, z] = shape.quaternion;
       if (!geometry) {
         const place = new Group(); // the ground is laid when the size of the scene is known
@@ -126,11 +130,16 @@ export class Bodies {
         place.quaternion.set(x, y, z, w);
         group.add(place);
         this.halfSpaces.push(place);
-        continue;
+        return;
       }
-      const mesh = new Mesh(geometry, material);
-      mesh.position.set(...shape.position);
-      mesh.quaternion.copy(new Quaternion(x, y, z, w));
+      geometry.applyQuaternion(new Quaternion(x, y, z, w)).translate(...shape.position);
+      const color = info.colors[i];
+      const material = color ? this.materials.ofColor(color) : this.materials.ofMotion(info.motion, index);
+      parts.set(material, [...(parts.get(material) ?? []), geometry]);
+    });
+    for (const [material, geometries] of parts) {
+      const mesh = new Mesh(geometries.length > 1 ? mergeGeometries(geometries) : geometries[0], material);
+      if (geometries.length > 1) for (const geometry of geometries) geometry.dispose();
       mesh.castShadow = mesh.receiveShadow = true;
       mesh.userData.body = info.name;
       group.add(mesh);
@@ -180,25 +189,12 @@ export class Bodies {
       body.mesh.removeFromParent();
       body.dispose();
     }
-    for (const material of this.materials) material.dispose();
+    this.toolFrame.show(null, 1);
+    this.materials.dispose();
     this.floor?.removeFromParent();
     this.floor = null;
-    this.materials = [];
     this.halfSpaces = [];
     this.fitted = false;
     this.showContacts([]);
   }
-}
-
-function rigidMaterial(motion: Motion, index: number, plain: boolean): MeshPhysicalMaterial {
-  if (motion === 'FIXED') return new MeshPhysicalMaterial({ color: '#d3d1cd', roughness: 0.62 });
-  const color = motion === 'KINEMATIC' ? '#ff7a3d' : kFree[index % kFree.length];
-  return new MeshPhysicalMaterial({
-    color,
-    roughness: 0.42,
-    clearcoat: plain ? 0 : 0.5,
-    clearcoatRoughness: 0.25,
-    emissive: color,
-    emissiveIntensity: 0,
-  });
 }

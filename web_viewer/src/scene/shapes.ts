@@ -11,8 +11,18 @@ import {
 import { RoundedBoxGeometry } from 'three/addons/geometries/RoundedBoxGeometry.js';
 import type { GeometryInfo } from '../link/messages';
 
-// null for a half-space: that is the floor's business.
-export function shapeGeometry(shape: GeometryInfo): BufferGeometry | null {
+// Indexed triangles with normals and nothing else, so that any may be merged. `detail`: 1 for what is looked at closely,
+// less where there are many. null for a half-space: that is the floor's business.
+export function shapeGeometry(shape: GeometryInfo, detail = 1): BufferGeometry | null {
+  const geometry = makeGeometry(shape, (count) => Math.max(4, 2 * Math.round(0.5 * detail * count)));
+  if (!geometry) return null;
+  geometry.deleteAttribute('uv');
+  if (!geometry.index) geometry.setIndex([...Array(geometry.getAttribute('position').count).keys()]);
+  geometry.clearGroups();
+  return geometry;
+}
+
+function makeGeometry(shape: GeometryInfo, parts: (count: number) => number): BufferGeometry | null {
   switch (shape.type) {
     case 'box': {
       // a touch of rounding catches the light; it stays far below what contact could show
@@ -20,13 +30,13 @@ export function shapeGeometry(shape: GeometryInfo): BufferGeometry | null {
       return new RoundedBoxGeometry(x, y, z, 3, Math.min(0.0025, 0.12 * Math.min(x, y, z)));
     }
     case 'sphere':
-      return new SphereGeometry(shape.radius, 48, 32);
+      return new SphereGeometry(shape.radius, parts(48), parts(32));
     case 'capsule':
-      return new CapsuleGeometry(shape.radius, shape.length, 12, 40).rotateX(Math.PI / 2);
+      return new CapsuleGeometry(shape.radius, shape.length, parts(12), parts(40)).rotateX(Math.PI / 2);
     case 'cylinder':
-      return new CylinderGeometry(shape.radius, shape.radius, shape.length, 56).rotateX(Math.PI / 2);
+      return new CylinderGeometry(shape.radius, shape.radius, shape.length, parts(56)).rotateX(Math.PI / 2);
     case 'ellipsoid':
-      return new SphereGeometry(1, 48, 32).scale(...shape.radii);
+      return new SphereGeometry(1, parts(48), parts(32)).scale(...shape.radii);
     case 'triangles': {
       const geometry = new BufferGeometry();
       geometry.setAttribute('position', new BufferAttribute(shape.positions, 3));

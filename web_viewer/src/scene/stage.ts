@@ -28,8 +28,8 @@ export class Stage {
   private readonly fixedPixelRatio: number;
   private slow = 0; // frames in a row beyond the budget
   private lastDraw = 0;
-  // part of the canvas that the panel covers, in CSS pixels: the view is centred in the rest
-  private covered = { right: 0, bottom: 0 };
+  // parts of the canvas that panels cover, in CSS pixels: the view is centred in the rest
+  private covered = { left: 0, right: 0, bottom: 0 };
 
   // `quality`: pixels a CSS pixel; 0 adapts
   constructor(
@@ -79,8 +79,8 @@ export class Stage {
     this.needsDraw = true;
   }
 
-  setCovered(right: number, bottom: number): void {
-    this.covered = { right, bottom };
+  setCovered(left: number, right: number, bottom: number): void {
+    this.covered = { left, right, bottom };
     this.resize();
   }
 
@@ -161,7 +161,7 @@ export class Stage {
   }
 
   private freeAspect(): number {
-    const width = Math.max(1, this.canvas.clientWidth - this.covered.right);
+    const width = Math.max(1, this.canvas.clientWidth - this.covered.left - this.covered.right);
     return width / Math.max(1, this.canvas.clientHeight - this.covered.bottom);
   }
 
@@ -173,8 +173,8 @@ export class Stage {
     this.camera.aspect = width / height;
 
     // move the centre of the view into the part that nothing covers
-    const { right, bottom } = this.covered;
-    this.camera.setViewOffset(width, height, right / 2, bottom / 2, width, height);
+    const { left, right, bottom } = this.covered;
+    this.camera.setViewOffset(width, height, (right - left) / 2, bottom / 2, width, height);
     this.camera.updateProjectionMatrix();
     this.invalidate();
   }

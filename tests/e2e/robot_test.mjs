@@ -1,0 +1,269 @@
+// Robots in the viewer, against the real server, in a real browser: the arm and hand that ship, and two robots of one
+// world driven from two pages.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { launchBrowser, openViewer, pixels, portray, resetWorld, runWorld, Server, settled, until } from './harness.mjs';
+
+const kTest = { timeout: 240000 };
+
+let browser;
+
+before(async () => {
+  browser = await launchBrowser();
+});
+after(async () => {
+  await browser?.close();
+});
+
+// Moves a slider as a hand does: the value, then the hand off.
+async function slide(page, selector, value) {
+  await page.$eval(
+    selector,
+    (slider, wanted) => {
+      slider.value = String(wanted);
+      slider.dispatchEvent(new Event('input', { bubbles: true }));
+      slider.dispatchEvent(new Event('change', { bubbles: true }));
+    },
+    value,
+  );
+}
+
+describe('the arm and hand', () => {
+  let server;
+  let page;
+  const tool = () => pliant.rigid['robot/iiwa_flange'].position;
+  const joint = (name) => page.evaluate((each) => pliant.robots.robot[each], name);
+
+  before(async () => {
+    server = await Server.start(0, join('scenes', 'iiwa_allegro.yaml'));
+    page = await openViewer(browser, server.url);
+  });
+  after(async () => {
+    const status = await server?.stop();
+    assert.equal(status, 0, `the server ends cleanly when it is asked to:\n${server?.log}`);
+  });
+
+  test('are shown with their colours, joints and controllers', kTest, async () => {
+    await resetWorld(page);
+    const seen = await pixels(page);
+    let [orange, light] = [0, 0];
+    for (let i = 0; i < seen.length; i += 4) {
+      const [r, g, b] = seen.slice(i, i + 3);
+      if (r > 150 && r > g * 1.5 && g > b) ++orange;
+      if (r > 150 && Math.abs(r - g) < 12 && Math.abs(g - b) < 20) ++light;
+    }
+    assert.ok(orange > 20, `the arm has orange caps; ${orange} pixels are`);
+    assert.ok(light > 200, `the arm is light grey; ${light} pixels are`);
+    assert.equal(await page.$$eval('#robots section', (sections) => sections.length), 1);
+    assert.equal(await page.$$eval('#robots input[data-joint]', (sliders) => sliders.length), 23);
+    assert.deepEqual(await page.evaluate(() => pliant.driven), {
+      target: 'robot', controller: 'tool', body: 'robot/iiwa_flange',
+    });
+    await portray(browser, page, 'iiwa_allegro_start');
+  });
+
+  test('hold their pose under gravity', kTest, async () => {
+    await resetWorld(page);
+    const start = await page.evaluate(() => Object.values(pliant.robots.robot).map(({ position }) => position));
+    await runWorld(page);
+    await until(page, 'a second has passed', () => pliant.frame.time > 1);
+    const now = await page.evaluate(() => Object.values(pliant.robots.robot).map(({ position }) => position));
+    const moved = Math.max(...now.map((q, i) => Math.abs(q - start[i])));
+    assert.ok(moved < 1e-3, `no joint moved by more than ${moved} rad`);
+    const { effort } = await joint('iiwa_joint_2');
+    assert.ok(Math.abs(effort) > 10, `the shoulder carries the arm: ${effort} N·m`);
+  });
+
+  test('obey a slider, which shows where the joint is', kTest, async () => {
+    await runWorld(page);
+    const before = await joint('iiwa_joint_1');
+    await slide(page, '[data-joint="iiwa_joint_1"]', before.position + 0.4);
+    await until(page, 'the page drives the robot', () => pliant.drivers.some((d) => d.target === 'robot' && d.client === pliant.client));
+    await until(page, 'the joint is there', (goal) => Math.abs(pliant.robots.robot.iiwa_joint_1.position - goal) < 2e-3,
+      before.position + 0.4);
+    await until(page, 'the lease is given back', () => pliant.drivers.length === 0);
+    const shown = await page.$eval('[data-joint="iiwa_joint_1"]', (slider) => slider.closest('.joint').querySelector('output').textContent);
+    const { position } = await joint('iiwa_joint_1');
+    assert.ok(Math.abs(parseFloat(shown) - (position * 180) / Math.PI) < 0.2, `the panel shows ${shown} for ${position} rad`);
+    const others = await joint('iiwa_joint_3');
+    assert.ok(Math.abs(others.position) < 0.01, `the other joints stay: ${others.position}`);
+  });
+
+  test('follow a key with the tool, and rest when it is let go', kTest, async () => {
+    await resetWorld(page);
+    await runWorld(page);
+    const start = await page.evaluate(tool);
+    await page.keyboard.down('KeyE');
+    await until(page, 'the tool rises by 5 cm', (z) => pliant.rigid['robot/iiwa_flange'].position[2] > z + 0.05, start[2]);
+    await page.keyboard.up('KeyE');
+    await settled(page, 'the tool rests', tool, 2e-5);
+    const end = await page.evaluate(tool);
+    const aside = Math.hypot(end[0] - start[0], end[1] - start[1]);
+    assert.ok(aside < 0.005, `it rose straight up, but for ${aside} m`);
+  });
+
+  test('follow a gamepad, and the mouse that drags the hand', kTest, async () => {
+    await resetWorld(page);
+    await runWorld(page);
+    const start = await page.evaluate(tool);
+    await page.evaluate(() => setPad([0, 0, 0, 0], { 7: 1 }));
+    await until(page, 'the tool rises by 4 cm', (z) => pliant.rigid['robot/iiwa_flange'].position[2] > z + 0.04, start[2]);
+    await page.evaluate(() => pullOutPad());
+    await settled(page, 'the tool rests', tool, 2e-5);
+
+    const from = await page.evaluate(tool);
+    const at = await page.evaluate(() => pliant.screenPosition('robot/allegro_palm'));
+    await page.mouse.move(at[0], at[1]);
+    await page.mouse.down();
+    await page.mouse.move(at[0] - 50, at[1], { steps: 4 });
+    await until(page, 'the tool follows by 2 cm', ([x, y]) => {
+      const [px, py] = pliant.rigid['robot/iiwa_flange'].position;
+      return Math.hypot(px - x, py - y) > 0.02;
+    }, from);
+    await page.mouse.up();
+    await settled(page, 'the tool rests', tool, 2e-5);
+  });
+
+  test('close and open the hand by a key', kTest, async () => {
+    await resetWorld(page);
+    await runWorld(page);
+    const open = await joint('index_joint_1');
+    await page.keyboard.press('KeyG');
+    await until(page, 'the fingers close', (q) => pliant.robots.robot.index_joint_1.position > q + 0.5, open.position);
+    await portray(browser, page, 'iiwa_allegro_closed');
+    await page.click('#robots .gripper button:text("Open")');
+    await until(page, 'the fingers open', () => pliant.robots.robot.index_joint_1.position < 0.1);
+  });
+
+  test('freeze when anyone stops the world, until it is resumed', kTest, async () => {
+    await resetWorld(page);
+    await runWorld(page);
+    await slide(page, '[data-joint="iiwa_joint_1"]', 1.5);
+    await until(page, 'the joint moves', () => pliant.robots.robot.iiwa_joint_1.position > 0.1);
+    await page.keyboard.press('Space');
+    await until(page, 'the stop is on', () => pliant.frame.stopped);
+    await settled(page, 'the arm rests', tool, 2e-5);
+    const stopped = await joint('iiwa_joint_1');
+    assert.ok(stopped.position < 1.2, `it stopped on the way, at ${stopped.position}`);
+    await page.click('#stop');
+    await until(page, 'the stop is off', () => !pliant.frame.stopped);
+    await settled(page, 'the arm still rests', tool, 2e-5);
+    await slide(page, '[data-joint="iiwa_joint_1"]', 0);
+    await until(page, 'it obeys again', (q) => pliant.robots.robot.iiwa_joint_1.position < q - 0.05, stopped.position);
+  });
+
+  test('are taken by one page at a time; the other is told by whom', kTest, async () => {
+    await resetWorld(page);
+    await runWorld(page);
+    const other = await openViewer(browser, server.url);
+    await page.keyboard.down('KeyE');
+    await until(page, 'the first one drives', () => pliant.lease.state === 'held');
+    await slide(other, '[data-joint="iiwa_joint_1"]', 1);
+    await until(other, 'the second one is refused', () => pliant.leases.robot?.state === 'refused');
+    const note = await other.textContent('#robots .note');
+    assert.match(note, new RegExp(await page.evaluate(() => pliant.client)));
+    await page.keyboard.up('KeyE');
+    await until(other, 'the first one gave it back', () => pliant.drivers.length === 0);
+    await slide(other, '[data-joint="iiwa_joint_1"]', 0.3);
+    await until(other, 'the second one drives', () => pliant.robots.robot.iiwa_joint_1.position > 0.1);
+    assert.deepEqual(other.errors, []);
+    await other.context().close();
+
+    // half a radian more would have followed: whoever leaves stops the robot
+    await until(page, 'nobody drives', () => pliant.drivers.length === 0);
+  });
+
+  test('look right', kTest, async () => {
+    await resetWorld(page);
+    await runWorld(page);
+    await until(page, 'the ball has come to rest', () => pliant.frame.time > 0.6);
+    await portray(browser, page, 'iiwa_allegro');
+    await portray(browser, page, 'iiwa_allegro_small', { width: 420, height: 800 });
+    assert.deepEqual(page.errors, []);
+  });
+});
+
+// Two slides carry a hand; drawn by its collision shapes.
+const kGantry = (name) => `<robot name="${name}">
+  <link name="rail"><inertial><mass value="5"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><box size="0.6 0.04 0.04"/></geometry></collision></link>
+  <link name="carriage"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="hand"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><box size="0.08 0.08 0.3"/></geometry></collision></link>
+  <joint name="x" type="prismatic"><parent link="rail"/><child link="carriage"/><axis xyz="1 0 0"/>
+    <limit lower="-0.3" upper="0.3" effort="500" velocity="0.3"/></joint>
+  <joint name="z" type="prismatic"><parent link="carriage"/><child link="hand"/><axis xyz="0 0 1"/>
+    <limit lower="-0.2" upper="0.2" effort="500" velocity="0.3"/></joint>
+</robot>
+`;
+
+describe('two robots of one world', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pliant-robots-'));
+  let server;
+
+  before(async () => {
+    writeFileSync(join(folder, 'gantry.urdf'), kGantry('gantry'));
+    const robot = (name, y) => `
+  - name: ${name}
+    file: gantry.urdf
+    pose: {position: [0, ${y}, 0.6]}
+    actuators: [{joint: "[xz]", pd: {stiffness: 10000, damping: 1000, gravity_compensation: true}}]
+    controllers: [{name: tool, differential_ik: {link: hand}}]`;
+    writeFileSync(join(folder, 'gantries.yaml'), `name: gantries\nrobots:${robot('left', 0.5)}${robot('right', -0.5)}\n`);
+    server = await Server.start(0, join(folder, 'gantries.yaml'));
+  });
+  after(async () => {
+    assert.equal(await server?.stop(), 0);
+    rmSync(folder, { recursive: true });
+  });
+
+  test('are driven by two pages at once', kTest, async () => {
+    const alice = await openViewer(browser, server.url);
+    const bob = await openViewer(browser, server.url);
+    await runWorld(alice);
+    await bob.selectOption('#driven', { label: 'right · tool' });
+    assert.equal((await bob.evaluate(() => pliant.driven)).target, 'right');
+
+    await alice.keyboard.down('KeyE');
+    await bob.keyboard.down('KeyQ');
+    await until(alice, 'both drive', () => pliant.drivers.length === 2);
+    await until(alice, 'one hand rises and the other sinks', () => {
+      const [left, right] = ['left', 'right'].map((name) => pliant.robots[name].z.position);
+      return left > 0.05 && right < -0.05;
+    });
+    await alice.keyboard.up('KeyE');
+    await bob.keyboard.up('KeyQ');
+
+    // one page may hold both: a slider of one while the other follows a key
+    await until(alice, 'nobody drives', () => pliant.drivers.length === 0);
+    await bob.evaluate(() => setPad([0, 0, 0, 0], { 7: 0.5 }));
+    await slide(bob, 'section[data-robot="left"] [data-joint="x"]', 0.2);
+    await until(bob, 'the slider has its way while the pad drives', () =>
+      Math.abs(pliant.robots.left.x.position - 0.2) < 1e-3 && pliant.leases.right.state === 'held');
+    await bob.evaluate(() => pullOutPad());
+    for (const page of [alice, bob]) {
+      assert.deepEqual(page.errors, []);
+      await page.context().close();
+    }
+  });
+
+  test('are found again after the server was killed and started anew', kTest, async () => {
+    const page = await openViewer(browser, server.url);
+    const { port } = server;
+    await server.kill();
+    await until(page, 'the loss is noticed', () => pliant.connection.state === 'lost');
+    server = await Server.start(port, join(folder, 'gantries.yaml'));
+    await until(page, 'the page is back', () => pliant.connection.state === 'live' && pliant.frame !== null);
+    await runWorld(page);
+    await slide(page, 'section[data-robot="right"] [data-joint="x"]', -0.1);
+    await until(page, 'the joint obeys again', () => Math.abs(pliant.robots.right.x.position + 0.1) < 1e-3);
+    await page.keyboard.down('KeyE');
+    await until(page, 'the tool obeys again', () => pliant.robots.left.z.position > 0.03);
+    await page.keyboard.up('KeyE');
+    assert.deepEqual(page.errors, []);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,57 @@
+import { create } from '@bufbuild/protobuf';
+import { expect, test } from 'vitest';
+import { WorldDescriptionSchema } from '../src/gen/pliant/v1/world_pb';
+import { describeWorld } from '../src/link/describe';
+
+const box = (color: number[] = []) => ({
+  pose: [0, 0, 0, 1, 0, 0, 0],
+  geometry: { case: 'box' as const, value: { size: [1, 1, 1] } },
+  color,
+});
+
+const { world } = describeWorld(
+  create(WorldDescriptionSchema, {
+    rigidBodies: [
+      { name: 'table', motion: 1, shapes: [box()] },
+      { name: 'a/base', motion: 1, shapes: [box()], visuals: [box([1, 0, 0, 1]), box([0, 0, 1, 0.5])] },
+      { name: 'a/tip', motion: 3, shapes: [box()] },
+      { name: 'b/base', motion: 1 },
+    ],
+    robots: [
+      {
+        name: 'a',
+        links: [1, 2],
+        joints: [{ name: 'turn', lower: -1, upper: 2, drive: 2, child: 2 }],
+        controllers: [
+          { name: 'tool', kind: 1, body: 2, carried: [2], joints: ['turn'] },
+          { name: 'hand', kind: 2, joints: ['turn'] },
+        ],
+      },
+      { name: 'b', links: [3], joints: [{ name: 'slide', isPrismatic: true }] },
+    ],
+  }),
+  '1',
+);
+
+test('a body is shown as it looks where it says so, else as it touches', () => {
+  expect(world.rigid[0].colors).toEqual([null]);
+  expect(world.rigid[1].shapes).toHaveLength(2);
+  expect(world.rigid[1].colors).toEqual([[1, 0, 0, 1], [0, 0, 1, 0.5]]);
+  expect(world.rigid[2].shapes).toHaveLength(1);
+});
+
+test('links know their robot', () => {
+  expect(world.rigid.map(({ robot }) => robot)).toEqual(['', 'a', 'a', 'b']);
+});
+
+test('joints are numbered through all robots, as frames have them', () => {
+  const [a, b] = world.robots;
+  expect(a.joints[0]).toMatchObject({ name: 'turn', index: 0, lower: -1, upper: 2, drive: 'position', slides: false });
+  expect(b.joints[0]).toMatchObject({ name: 'slide', index: 1, upper: Infinity, drive: 'none', slides: true });
+});
+
+test('controllers are tools with what they carry, or grippers', () => {
+  expect(world.robots[0].tools).toEqual([{ name: 'tool', body: 'a/tip', carried: ['a/tip'], joints: ['turn'] }]);
+  expect(world.robots[0].grippers).toEqual([{ name: 'hand', joints: ['turn'] }]);
+  expect(world.robots[1].tools).toEqual([]);
+});
