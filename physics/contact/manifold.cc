@@ -14,6 +14,11 @@ using Eigen::Vector3d;
 
 constexpr std::size_t kMostPoints = 8;
 
+// a direction of separation so near a face's normal (1.8°) gives way to it while the face parts the bodies by less, but
+// not by more than this share of the margin
+constexpr double kAlongFace = 0.9995;
+constexpr double kRimSlack = 0.25;
+
 // corners of the octagon that stands for a cylinder's cap
 constexpr double kHalfRoot = 0.70710678118654752440;
 constexpr double kOctagon[8][2] = {
@@ -267,9 +272,17 @@ void ManifoldBuilder::CollideConvex(const ConvexBody& a, const ConvexBody& b, do
   const double tolerance = 1e-7 * scale;
   const BestFace of_a = FindBestFace(a, b, d.nhat_AB_W);
   const BestFace of_b = FindBestFace(b, a, -d.nhat_AB_W);
+  // an edge almost along a face is a hair better separated from an edge of the face's rim, across which there is but one
+  // contact, now at this end and now at that: the face holds it at both
+  const auto separates = [&](const BestFace& face, double cosine) {
+    return face.separation >= d.separation - tolerance ||
+           (cosine > kAlongFace && face.separation >= d.separation - kRimSlack * margin);
+  };
+  const bool a_separates = separates(of_a, of_a.normal_W.dot(d.nhat_AB_W));
+  const bool b_separates = separates(of_b, -of_b.normal_W.dot(d.nhat_AB_W));
   const bool use_a =
-      of_a.separation >= d.separation - tolerance && of_a.separation >= of_b.separation - tolerance;
-  const bool use_b = !use_a && of_b.separation >= d.separation - tolerance;
+      a_separates && (!b_separates || of_a.separation >= of_b.separation - tolerance);
+  const bool use_b = !use_a && b_separates;
 
   const std::size_t first = points->size();
   if (use_a || use_b) {
@@ -280,9 +293,11 @@ void ManifoldBuilder::CollideConvex(const ConvexBody& a, const ConvexBody& b, do
     ClipToFace(reference_, incident_, use_a, other.rounding, margin, points);
     if (points->size() > first) return;
     ConvexDistance along = d;
-    along.nhat_AB_W = use_a ? face.normal_W : Vector3d(-face.normal_W);
-    along.separation = face.separation;
-    if (face.separation - rounding < margin) points->push_back(Witness(a, b, along));
+    if (face.separation >= d.separation - tolerance) {
+      along.nhat_AB_W = use_a ? face.normal_W : Vector3d(-face.normal_W);
+      along.separation = face.separation;
+    }
+    if (along.separation - rounding < margin) points->push_back(Witness(a, b, along));
     return;
   }
 

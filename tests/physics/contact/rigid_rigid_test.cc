@@ -199,6 +199,37 @@ TEST(RigidRigid, CrossedBoxEdgesTouchInOnePointAlongTheirCommonNormal) {
   }
 }
 
+// a table's narrow side under another's top, turned a hair out of it: one point, now here and now there, would let it rock
+TEST(RigidRigid, EdgeAlmostAlongAFaceTouchesWhereItCrossesTheRim) {
+  for (const double tilt : {0.0, 1e-6, 1e-4, 3e-4, -1e-6, -1e-4, -3e-4}) {
+    for (const bool is_capsule : {false, true}) {
+      ContactWorld world;
+      world.AddRigid(Box{{0.1, 0.2, 0.05}}, {});
+      // 1 m long along x, turned by 30° about it, its lower edge 0.1 mm deep in the face
+      const RigidTransform X_WB = Posed({0, 0, 0}, {kDegree * 30, 0, 0});
+      const RigidTransform X_tilt = Posed({0, 0, 0}, {0, tilt, 0});
+      const double lowest =
+          is_capsule ? 0.02 : 0.02 * (std::cos(30 * kDegree) + std::sin(30 * kDegree));
+      const RigidTransform X = At(0, 0, 0.05 + lowest - 1e-4) * X_tilt *
+                               (is_capsule ? Posed({0, 0, 0}, {0, kPi / 2, 0}) : X_WB);
+      if (is_capsule) {
+        world.AddRigid(Capsule{0.02, 1}, X);
+      } else {
+        world.AddRigid(Box{{0.5, 0.02, 0.02}}, X);
+      }
+      double left = 1, right = 1;
+      for (const ContactPoint& point : world.Detect()) {
+        if (point.gap > 0) continue;
+        (point.p_W.x() < 0 ? left : right) = std::abs(std::abs(point.p_W.x()) - 0.1);
+        EXPECT_NEAR(point.gap, -1e-4, 0.1 * std::abs(tilt) + 1e-7) << tilt;
+        EXPECT_GT(Normal(point).z(), 1 - 1e-6);
+      }
+      EXPECT_LT(left, 1e-4) << tilt << " " << is_capsule;
+      EXPECT_LT(right, 1e-4) << tilt << " " << is_capsule;
+    }
+  }
+}
+
 TEST(RigidRigid, OverhangingBoxTouchesOverTheSharedPartOnly) {
   ContactWorld world;
   world.AddRigid(Box{{0.1, 0.1, 0.1}}, At(0, 0, -0.1), Motion::kFixed);
