@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kFarthest = 1e6;  // [m]
 constexpr double kWidestAngle = 1e5;
+constexpr double kLargest = 1e30;        // products of a few stay finite
 constexpr double kUnitTolerance = 1e-3;  // files round to a few digits
 constexpr std::size_t kLongestQuote = 60;
 
@@ -26,11 +27,11 @@ std::string QuotedText(std::string_view text) {
 bool IsIn(double x, Range range) {
   switch (range) {
     case Range::kAny:
-      return std::isfinite(x);
+      return std::abs(x) <= kLargest;
     case Range::kPositive:
-      return std::isfinite(x) && x > 0;
+      return x > 0 && x <= kLargest;
     case Range::kNotNegative:
-      return std::isfinite(x) && x >= 0;
+      return x >= 0 && x <= kLargest;
     case Range::kLength:
       return std::abs(x) <= kFarthest;
     case Range::kSize:
@@ -46,11 +47,11 @@ bool IsIn(double x, Range range) {
 const char* Describe(Range range) {
   switch (range) {
     case Range::kAny:
-      return "a finite number";
+      return "a number of at most 1e30 either way";
     case Range::kPositive:
-      return "a finite number above 0";
+      return "a number above 0 and at most 1e30";
     case Range::kNotNegative:
-      return "a finite number of at least 0";
+      return "a number from 0 to 1e30";
     case Range::kLength:
       return "metres, at most 1e6 either way";
     case Range::kSize:

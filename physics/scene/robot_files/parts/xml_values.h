@@ -31,9 +31,9 @@ XmlValue AttributeOfChild(const XmlElement& element, std::string_view child,
 XmlValue TextOf(const XmlElement& element);
 
 enum class Range {
-  kAny,          // finite
-  kPositive,     // finite
-  kNotNegative,  // finite
+  kAny,          // |x| ≤ 1e30
+  kPositive,     // in (0, 1e30]
+  kNotNegative,  // in [0, 1e30]
   kLength,       // |x| ≤ 1e6, a position [m]
   kSize,         // in (0, 1e6], a size [m]
   kAngle,        // |x| ≤ 1e5 [rad or degrees]
