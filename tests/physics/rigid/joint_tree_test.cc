@@ -1,11 +1,7 @@
 #include "physics/rigid/joint_tree.h"
 
-#include <atomic>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
-#include <limits>
-#include <new>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -13,24 +9,8 @@
 
 #include "physics/rigid/tree_kinematics.h"
 #include "physics/spatial/trig.h"
+#include "tests/physics/rigid/allocation_count.h"
 #include "tests/physics/rigid/random_tree.h"
-
-namespace {
-std::atomic<long> allocations{0};
-}
-
-// every allocation of this program is counted
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace pliant::physics {
 namespace {
@@ -570,7 +550,8 @@ TEST(JointTree, NothingAllocatesOnceItsKinematicsAreMade) {
   std::vector<double> M(n * n), tau(n), vdot(n), J(6 * n), J_point(3 * n), reactions(6 * 40),
       q = c.q;
   const std::vector<LinkWrench> wrenches(3);
-  const long before = allocations;
+  const long before = CountAllocations();
+  ASSERT_GT(before, 0);
   c.tree.CalcPositions(c.q, &c.kinematics);
   c.tree.CalcVelocities(c.v, &c.kinematics);
   c.tree.CalcMassMatrix(c.kinematics, M);
@@ -586,7 +567,7 @@ TEST(JointTree, NothingAllocatesOnceItsKinematicsAreMade) {
   c.tree.CalcCenterOfMass(c.kinematics);
   c.tree.IntegratePositions(c.v, 0.01, q);
   c.tree.CalcDifference(c.q, q, tau);
-  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(CountAllocations() - before, 0);
 }
 
 TEST(JointTree, ResultsDoNotDependOnWhatWasComputedBefore) {
