@@ -163,8 +163,7 @@ int SetRobot(Client* client, const RobotArguments& arguments) {
   Frames frames(client, world);
   v1::Frame frame = frames.Read();
   if (frame.clock().has_paused())
-    throw CommandError(kRefused,
-                       world + " is paused; let it run first: pliant world clock " +
+    throw CommandError(kRefused, world + " is paused; let it run first: pliant world clock " +
                                      arguments.world + " real-time");
 
   v1::AcquireLeaseRequest acquire;

@@ -42,7 +42,7 @@ class ServerTest : public testing::Test {
     options.viewer_dir = viewer_dir_;
     options.version = "test";
     options.max_worlds = 4;
-    auto server = Server::Start(options, nullptr);
+    auto server = Server::Start(options, scene_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     grpc::ChannelArguments arguments;
@@ -114,6 +114,8 @@ class ServerTest : public testing::Test {
   }
 
   std::string viewer_dir_ = "/nonexistent";
+  std::shared_ptr<const physics::Model>
+      scene_;  // becomes the world `default`, when set before SetUp
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::WorldService::Stub> worlds_;

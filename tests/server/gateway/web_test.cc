@@ -4,7 +4,6 @@
 #include <fstream>
 #include <optional>
 
-#include "boost/asio/connect.hpp"
 #include "boost/asio/io_context.hpp"
 #include "boost/asio/ip/tcp.hpp"
 #include "boost/beast/core.hpp"
@@ -15,6 +14,7 @@
 #include "pliant/v1/gateway.pb.h"
 #include "server/rpc/handlers.h"
 #include "tests/server/gateway/server_test_base.h"
+#include "tests/server/gateway/socket_client.h"
 
 namespace pliant::server {
 namespace {
@@ -23,7 +23,6 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 namespace fs = std::filesystem;
 using boost::asio::ip::tcp;
-using WebSocket = beast::websocket::stream<tcp::socket, false>;
 
 class Web : public ServerTest {
  protected:
@@ -46,13 +45,8 @@ class Web : public ServerTest {
   }
 
   tcp::socket Connect() {
-    tcp::socket socket(io_);
-    socket.connect({boost::asio::ip::make_address("127.0.0.1"),
-                    static_cast<unsigned short>(server_->http_port())});
     // a test that waits for an answer that never comes shall fail, not hang
-    const timeval patience{kPatience.count(), 0};
-    setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    return socket;
+    return SocketClient::Connect(&io_, server_->http_port(), kPatience);
   }
 
   http::response<http::string_body> Fetch(const std::string& target,
@@ -92,36 +86,8 @@ class Web : public ServerTest {
     return parser.get().result_int();
   }
 
-  std::unique_ptr<WebSocket> OpenSocket() {
-    auto socket = std::make_unique<WebSocket>(Connect());
-    socket->set_option(
-        beast::websocket::stream_base::decorator([](beast::websocket::request_type& request) {
-          request.set(http::field::sec_websocket_protocol, "pliant.v1");
-        }));
-    socket->handshake(Host(), "/ws");
-    socket->binary(true);
-    return socket;
-  }
-
-  static void Send(WebSocket& socket, const v1::ClientMessage& message) {
-    socket.write(boost::asio::buffer(message.SerializeAsString()));
-  }
-  static v1::ServerMessage Receive(WebSocket& socket) {
-    beast::flat_buffer buffer;
-    socket.read(buffer);
-    v1::ServerMessage message;
-    EXPECT_TRUE(message.ParseFromArray(buffer.data().data(), static_cast<int>(buffer.size())));
-    return message;
-  }
-  // the reply to a request, past frames and other things in between
-  static v1::ServerMessage Ask(WebSocket& socket, v1::ClientMessage message) {
-    static std::uint64_t next = 100;
-    message.set_request_id(++next);
-    Send(socket, message);
-    while (true) {
-      v1::ServerMessage reply = Receive(socket);
-      if (reply.request_id() == message.request_id()) return reply;
-    }
+  std::unique_ptr<SocketClient> OpenSocket() {
+    return std::make_unique<SocketClient>(&io_, server_->http_port(), kPatience);
   }
 
   fs::path folder_;
@@ -188,20 +154,20 @@ TEST_F(Web, SocketGreetsDescribesAndStreams) {
   const auto socket = OpenSocket();
   v1::ClientMessage hello;
   hello.mutable_hello()->set_client("test");
-  const v1::ServerMessage welcome = Ask(*socket, hello);
+  const v1::ServerMessage welcome = socket->Ask(hello);
   EXPECT_EQ(welcome.welcome().version(), "test");
   EXPECT_EQ(welcome.welcome().default_world(), "worlds/default");
 
   v1::ClientMessage describe;
   describe.mutable_describe_world()->set_name("worlds/default");
-  EXPECT_EQ(Ask(*socket, describe).description().rigid_bodies_size(), 3);
+  EXPECT_EQ(socket->Ask(describe).description().rigid_bodies_size(), 3);
 
   v1::ClientMessage subscribe;
   subscribe.mutable_subscribe()->mutable_subscription()->set_world("worlds/default");
-  EXPECT_EQ(Ask(*socket, subscribe).status().code(), 0);
+  EXPECT_EQ(socket->Ask(subscribe).status().code(), 0);
   std::int64_t last = -1;
   for (std::uint64_t number = 1; number <= 20; ++number) {
-    const v1::ServerMessage message = Receive(*socket);
+    const v1::ServerMessage message = socket->Receive();
     ASSERT_TRUE(message.has_stream());
     const v1::Frame& frame = message.stream().frame();
     EXPECT_EQ(frame.frame(), number);
@@ -210,12 +176,12 @@ TEST_F(Web, SocketGreetsDescribesAndStreams) {
     EXPECT_EQ(frame.deformables_size(), 1);
     v1::ClientMessage ack;
     ack.mutable_subscribe()->mutable_ack()->set_frame(number);
-    Send(*socket, ack);
+    socket->Send(ack);
   }
 
   v1::ClientMessage missing;
   missing.mutable_get_world()->set_name("worlds/missing");
-  EXPECT_EQ(Ask(*socket, missing).status().code(), 5);
+  EXPECT_EQ(socket->Ask(missing).status().code(), 5);
 }
 
 TEST_F(Web, SocketTellsWhichFieldOfASceneIsWrong) {
@@ -224,7 +190,7 @@ TEST_F(Web, SocketTellsWhichFieldOfASceneIsWrong) {
   create.mutable_create_world()->set_scene_yaml(
       "name: x\nbodies: [{name: a, rigid: {motion: FREE, density: 0, shapes: [{sphere: {radius: "
       "1}}]}}]\n");
-  const v1::ServerMessage reply = Ask(*socket, create);
+  const v1::ServerMessage reply = socket->Ask(create);
   EXPECT_EQ(reply.status().code(), 3);
   ASSERT_EQ(reply.status().details_size(), 1);
   google::rpc::BadRequest details;
@@ -240,7 +206,7 @@ TEST_F(Web, SocketDrivesABodyAndLetsGoWhenItCloses) {
   acquire.mutable_acquire_lease()->set_world("worlds/default");
   acquire.mutable_acquire_lease()->set_target("paddle");
   acquire.mutable_acquire_lease()->set_client("page");
-  const v1::Lease lease = Ask(*socket, acquire).lease();
+  const v1::Lease lease = socket->Ask(acquire).lease();
   ASSERT_FALSE(lease.lease_id().empty());
 
   // feedback says in which step the command was applied
@@ -252,8 +218,8 @@ TEST_F(Web, SocketDrivesABodyAndLetsGoWhenItCloses) {
     command.mutable_command()->set_sequence(++sequence);
     for (const double v : {0.0, 0.0, 0.2})
       command.mutable_command()->mutable_twist()->add_linear(v);
-    Send(*socket, command);
-    const v1::ServerMessage message = Receive(*socket);
+    socket->Send(command);
+    const v1::ServerMessage message = socket->Receive();
     EXPECT_EQ(message.command().refused(), "");
     return message.command().applied_step() > 0;
   }));
@@ -272,15 +238,15 @@ TEST_F(Web, SocketDrivesABodyAndLetsGoWhenItCloses) {
 TEST_F(Web, SocketThatTalksNonsenseIsClosedAlone) {
   const auto good = OpenSocket();
   const auto bad = OpenSocket();
-  bad->write(boost::asio::buffer(std::string("\xff\xff\xff\xff nonsense")));
+  bad->stream().write(boost::asio::buffer(std::string("\xff\xff\xff\xff nonsense")));
   beast::flat_buffer buffer;
   beast::error_code error;
-  bad->read(buffer, error);
+  bad->stream().read(buffer, error);
   EXPECT_EQ(error, beast::websocket::error::closed);
-  EXPECT_EQ(bad->reason().code, beast::websocket::close_code::bad_payload);
+  EXPECT_EQ(bad->stream().reason().code, beast::websocket::close_code::bad_payload);
   v1::ClientMessage list;
   list.mutable_list_worlds();
-  EXPECT_TRUE(Ask(*good, list).has_worlds());
+  EXPECT_TRUE(good->Ask(list).has_worlds());
 }
 
 TEST_F(Web, SocketThatLeavesRepliesUnreadIsDisconnectedAlone) {
@@ -294,15 +260,16 @@ TEST_F(Web, SocketThatLeavesRepliesUnreadIsDisconnectedAlone) {
 
   // it asks and asks, and never reads
   const timeval quick{0, 200'000};
-  setsockopt(stuck->next_layer().native_handle(), SOL_SOCKET, SO_SNDTIMEO, &quick, sizeof quick);
+  setsockopt(stuck->stream().next_layer().native_handle(), SOL_SOCKET, SO_SNDTIMEO, &quick,
+             sizeof quick);
   const auto end = std::chrono::steady_clock::now() + kPatience;
   beast::error_code error;
   while (!error && std::chrono::steady_clock::now() < end)
-    stuck->write(boost::asio::buffer(bytes), error);
+    stuck->stream().write(boost::asio::buffer(bytes), error);
   EXPECT_TRUE(error);
   v1::ClientMessage list;
   list.mutable_list_worlds();
-  EXPECT_TRUE(Ask(*good, list).has_worlds());
+  EXPECT_TRUE(good->Ask(list).has_worlds());
 }
 
 }  // namespace
