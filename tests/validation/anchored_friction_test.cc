@@ -1,5 +1,6 @@
 // Anchored friction: sticking contacts that do not creep, and slide at the same load as without.
 
+#include <filesystem>
 #include <fstream>
 
 #include "tests/validation/validation_scene.h"
@@ -157,7 +158,9 @@ constexpr char kJaws[] = R"(<robot name="jaws">
 </robot>)";
 
 TEST_P(AnchoredFriction, AGraspedCapsuleHangsStill) {
-  const std::string folder = ::testing::TempDir();
+  // the steps run at the same time
+  const std::string folder = absl::StrCat(::testing::TempDir(), "/grasp_", GetParam());
+  std::filesystem::create_directories(folder);
   std::ofstream(folder + "/jaws.urdf") << kJaws;
   for (const double force : {12.0, 30.0, 60.0}) {
     const std::string yaml = Fill(

@@ -42,7 +42,10 @@ constexpr char kArm[] = R"(<robot name="arm">
 class RobotScene : public testing::Test {
  protected:
   RobotScene() {
-    folder_ = std::filesystem::path(testing::TempDir()) / "robot_scene";
+    // tests of one program may run at the same time
+    folder_ =
+        std::filesystem::path(testing::TempDir()) /
+        absl::StrCat("robot_scene_", testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::create_directories(folder_);
     std::ofstream(folder_ / "arm.urdf") << kArm;
   }

@@ -30,6 +30,8 @@ inline int AddBall(Model* model, const char* name, const Eigen::Vector3d& p_W,
   Body& body = AddBody(model, name, Motion::kFree);
   body.block = static_cast<int>(model->blocks.size());
   body.X_WB.p = p_W;
+  body.mass = parameters.mass;
+  body.inertia = parameters.inertia;
   body.shapes.push_back(Shape{{}, Sphere{0.1}});
   model->blocks.push_back(MakeFreeBodyBlock(parameters));
   return static_cast<int>(model->bodies.size()) - 1;
