@@ -153,13 +153,17 @@ export class Bodies {
     if (!bodies.every(Boolean)) return null;
     const moving: Box3[] = this.soft.map(({ bounds }) => bounds);
     const fixed: Box3[] = [];
+    const robots = new Map<string, Box3>(); // each is one thing, however many small links its fingers have
     for (const { info, group } of this.rigid) {
       const solid = group.children.filter((child) => child instanceof Mesh);
       group.updateMatrixWorld(true);
       for (const child of solid) {
-        (info.motion === 'FIXED' ? fixed : moving).push(new Box3().setFromObject(child));
+        const box = new Box3().setFromObject(child);
+        if (info.robot) robots.set(info.robot, box.union(robots.get(info.robot) ?? box));
+        else (info.motion === 'FIXED' ? fixed : moving).push(box);
       }
     }
+    moving.push(...robots.values());
     const box = interestingBox(moving, fixed);
     const extent = box.getSize(new Vector3());
     this.size = Math.max(extent.x, extent.y, extent.z);
