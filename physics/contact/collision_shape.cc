@@ -45,7 +45,11 @@ struct MakeBody {
             .X_WS = {},
             .extent = CalcExtent(shape.polyhedron)};
   }
-  ConvexBody operator()(const Box&) const { return Polyhedron(); }
+  ConvexBody operator()(const Box& box) const {
+    ConvexBody body = Polyhedron();
+    body.size = box.half_size;
+    return body;
+  }
   ConvexBody operator()(const ConvexMesh&) const { return Polyhedron(); }
   ConvexBody operator()(const HalfSpace&) const { return {}; }
   ConvexBody operator()(const SurfaceMesh&) const { return {}; }

@@ -296,8 +296,8 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
       contacts->end());
 }
 
-std::vector<ContactPoint> ContactDetector::Detect(const State& state, const BodyMotions& motions,
-                                                  double h) {
+void ContactDetector::Detect(const State& state, const BodyMotions& motions, double h,
+                             std::vector<ContactPoint>* contacts) {
   Workspace& w = *workspace_;
   const double relaxation_time =
       model_.contact.relaxation_time < 0 ? h : model_.contact.relaxation_time;
@@ -319,19 +319,17 @@ std::vector<ContactPoint> ContactDetector::Detect(const State& state, const Body
                           collide(i, scratch);
                       });
   }
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < w.tasks.size(); ++i) count += w.found[i].size();
-  std::vector<ContactPoint> contacts;
-  contacts.reserve(count);
+  contacts->clear();
   for (std::size_t i = 0; i < w.tasks.size(); ++i)
-    contacts.insert(contacts.end(), w.found[i].begin(), w.found[i].end());
-  return contacts;
+    contacts->insert(contacts->end(), w.found[i].begin(), w.found[i].end());
 }
 
 std::vector<ContactPoint> ContactDetector::Detect(const State& state, double h) {
   BodyMotions motions(model_);
   motions.Update(state);
-  return Detect(state, motions, h);
+  std::vector<ContactPoint> contacts;
+  Detect(state, motions, h, &contacts);
+  return contacts;
 }
 
 }  // namespace pliant::physics

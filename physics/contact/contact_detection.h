@@ -22,7 +22,8 @@ class ContactDetector {
   //
   // Contacts at `state`, in an order that depends on the model and the state alone; keys are unique
   // and ascending within a pair. `h` [s] is the default relaxation time. `motions` are of `state`.
-  std::vector<ContactPoint> Detect(const State& state, const BodyMotions& motions, double h);
+  void Detect(const State& state, const BodyMotions& motions, double h,
+              std::vector<ContactPoint>* contacts);
   std::vector<ContactPoint> Detect(const State& state, double h);
 
  private:

@@ -259,8 +259,57 @@ void ManifoldBuilder::ClipToFace(const SupportFeature& reference, const SupportF
   ReduceManifold(first, kMostPoints, points);
 }
 
+bool ManifoldBuilder::CollideBoxes(const ConvexBody& a, const ConvexBody& b, double margin,
+                                   std::vector<ManifoldPoint>* points) {
+  const Eigen::Matrix3d R = a.X_WS.R.transpose() * b.X_WS.R, spread = R.cwiseAbs();
+  const Vector3d t = a.X_WS.R.transpose() * (b.X_WS.p - a.X_WS.p), t_B = R.transpose() * t;
+  const Vector3d of_a = t.cwiseAbs() - a.size - spread * b.size;
+  const Vector3d of_b = t_B.cwiseAbs() - b.size - spread.transpose() * a.size;
+  int axis_a = 0, axis_b = 0;
+  const double face_a = of_a.maxCoeff(&axis_a), face_b = of_b.maxCoeff(&axis_b);
+  if (face_a >= margin || face_b >= margin) return true;
+
+  // across an edge of each; nearly parallel ones part the boxes no further than faces do
+  double edges = -std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 3; ++i) {
+    const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
+    for (int j = 0; j < 3; ++j) {
+      const int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+      const double squared = 1 - R(i, j) * R(i, j);
+      if (squared < 1e-6) continue;
+      const double reach = a.size[i1] * spread(i2, j) + a.size[i2] * spread(i1, j) +
+                           b.size[j1] * spread(i, j2) + b.size[j2] * spread(i, j1);
+      const double apart = std::abs(t[i2] * R(i1, j) - t[i1] * R(i2, j)) - reach;
+      edges = std::max(edges, apart / std::sqrt(squared));
+    }
+  }
+  if (edges >= margin) return true;
+  const double tolerance = 1e-7 * std::min(a.extent, b.extent);
+  const double face = std::max(face_a, face_b);
+  if (edges > face + tolerance) return false;
+
+  const bool use_a = face_a >= face_b - tolerance;
+  const Vector3d n = use_a ? Vector3d((t[axis_a] < 0 ? -1 : 1) * a.X_WS.R.col(axis_a))
+                           : Vector3d((t_B[axis_b] < 0 ? 1 : -1) * b.X_WS.R.col(axis_b));
+  FindSupportFeature(use_a ? a : b, n, &reference_);
+  FindSupportFeature(use_a ? b : a, -n, &incident_);
+  const std::size_t first = points->size();
+  ClipToFace(reference_, incident_, use_a, 0, margin, points);
+  // boxes that are apart may be nearest elsewhere than over the face
+  double nearest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = first; i < points->size(); ++i)
+    nearest = std::min(nearest, (*points)[i].gap);
+  if (nearest <= std::max(face, 0.0) + tolerance) return true;
+  points->resize(first);
+  return false;
+}
+
 void ManifoldBuilder::CollideConvex(const ConvexBody& a, const ConvexBody& b, double margin,
                                     std::vector<ManifoldPoint>* points) {
+  const auto is_box = [](const ConvexBody& body) {
+    return body.kind == ConvexBody::Kind::kPolyhedron && body.size.x() > 0;
+  };
+  if (is_box(a) && is_box(b) && CollideBoxes(a, b, margin, points)) return;
   const double rounding = a.rounding + b.rounding;
   const ConvexDistance d = CalcConvexDistance(a, b, margin + rounding);
   if (d.separation - rounding >= margin) return;

@@ -19,9 +19,9 @@ double CalcTorque(const Actuator& actuator, double target) {
 
 void AppendActuatorRows(const Model& model, const State& state, std::span<const double> controls,
                         std::span<const std::unique_ptr<BlockStep>> steps,
-                        ConstraintSet* constraints) {
+                        std::vector<double>* scratch, ConstraintSet* constraints) {
   int compensated_block = kWorldBlock;
-  std::vector<double> compensation;
+  std::vector<double>& compensation = *scratch;
   for (std::size_t i = 0; i < model.actuators.size(); ++i) {
     const Actuator& actuator = model.actuators[i];
     if (actuator.kind == Actuator::Kind::kTorque) continue;

@@ -119,7 +119,7 @@ absl::Status PosedStep::Pose(const Inputs& inputs, const StepSettings& settings,
   if (absl::Status status = check(); !status.ok()) return status;
   RunDifferentialIk(model_, inputs, state, motions_, settings.h, steps_, &controls_);
 
-  contacts_ = detector_.Detect(state, motions_, settings.h);
+  detector_.Detect(state, motions_, settings.h, &contacts_);
   CollectConstraints(state);
   raw_.clear();
   values_.clear();
@@ -158,8 +158,20 @@ void PosedStep::CollectConstraints(const State& state) {
   constraints_.Clear();
   for (std::size_t b = 0; b < steps_.size(); ++b)
     steps_[b]->AppendConstraints(static_cast<int>(b), &constraints_);
-  AppendActuatorRows(model_, state, controls_, steps_, &constraints_);
+  AppendActuatorRows(model_, state, controls_, steps_, &compensation_, &constraints_);
   AppendModelConstraints(model_, state, motions_, &constraints_);
+}
+
+// Room for rows on a group, among the entries from `first_entry` on; both sides of a contact within a group share it.
+double* PosedStep::AddEntry(int first_entry, int height, int block, const BlockRows::Part& part) {
+  for (std::size_t e = first_entry; e < raw_.size(); ++e) {
+    if (raw_[e].block == block && raw_[e].group == part.group &&
+        raw_[e].columns == part.num_columns)
+      return &values_[raw_[e].values];
+  }
+  raw_.push_back({block, part.group, 0, part.num_columns, values_.size()});
+  values_.resize(values_.size() + std::size_t(height) * part.num_columns, 0.0);
+  return &values_[raw_.back().values];
 }
 
 // J = R_WCᵀ (J_B − J_A) of every contact; one between parts whose motion is prescribed on both sides constrains nothing
@@ -167,20 +179,21 @@ void PosedStep::BuildContactRows() {
   contact_rows_.clear();
   std::erase_if(contacts_, [&](const ContactPoint& contact) {
     ContactRows result{static_cast<int>(raw_.size()), 0, Vector3d::Zero(), Matrix3d::Zero()};
-    const Matrix3d R_CW = contact.R_WC.transpose();
+    const Matrix3d& R_WC = contact.R_WC;
     for (const double sign : {-1.0, 1.0}) {
       const Attachment& side = sign < 0 ? contact.a : contact.b;
       if (side.block == kWorldBlock) continue;
       const BlockStep& step = *steps_[side.block];
-      result.bias += sign * (R_CW * step.CalcPrescribedVelocity(side));
+      result.bias += sign * (R_WC.transpose() * step.CalcPrescribedVelocity(side));
       rows_.Clear();
       step.AppendRows(side, &rows_);
       for (const BlockRows::Part& part : rows_.parts()) {
-        raw_.push_back({side.block, part.group, part.num_columns, values_.size()});
+        double* to = AddEntry(result.first_entry, 3, side.block, part);
         const double* J = rows_.matrix(part);
-        for (int j = 0; j < part.num_columns; ++j, J += 3) {
-          const Vector3d column = sign * (R_CW * Vector3d(J[0], J[1], J[2]));
-          values_.insert(values_.end(), column.data(), column.data() + 3);
+        for (int j = 0; j < part.num_columns; ++j, J += 3, to += 3) {
+          for (int r = 0; r < 3; ++r) {
+            to[r] += sign * (R_WC(0, r) * J[0] + R_WC(1, r) * J[1] + R_WC(2, r) * J[2]);
+          }
         }
       }
     }
@@ -193,12 +206,12 @@ void PosedStep::BuildContactRows() {
 
 void PosedStep::BuildConstraintRows() {
   scalar_rows_.clear();
-  const auto append = [&](const Attachment& side, const Vector3d& direction) {
+  const auto append = [&](int first_entry, const Attachment& side, const Vector3d& direction) {
     for (const BlockRows::Part& part : rows_.parts()) {
-      raw_.push_back({side.block, part.group, part.num_columns, values_.size()});
+      double* to = AddEntry(first_entry, 1, side.block, part);
       const double* J = rows_.matrix(part);
       for (int j = 0; j < part.num_columns; ++j, J += 3)
-        values_.push_back(direction.x() * J[0] + direction.y() * J[1] + direction.z() * J[2]);
+        to[j] += direction.x() * J[0] + direction.y() * J[1] + direction.z() * J[2];
     }
   };
   std::erase_if(constraints_.rows, [&](const ConstraintRow& row) {
@@ -211,22 +224,21 @@ void PosedStep::BuildConstraintRows() {
       if (term.velocity >= 0) {
         // one velocity of its group
         const int group = step.group_of_velocity(term.velocity);
-        const int columns = step.group_size(group);
-        raw_.push_back({side.block, group, columns, values_.size()});
-        values_.resize(values_.size() + columns, 0.0);
-        values_[values_.size() - columns + term.velocity - step.group_offset(group)] = term.factor;
+        raw_.push_back(
+            {side.block, group, term.velocity - step.group_offset(group), 1, values_.size()});
+        values_.push_back(term.factor);
         continue;
       }
       if (!term.linear_W.isZero(0)) {
         rows_.Clear();
         step.AppendRows(side, &rows_);
-        append(side, term.linear_W);
+        append(result.first_entry, side, term.linear_W);
         result.bias += term.linear_W.dot(step.CalcPrescribedVelocity(side));
       }
       if (!term.angular_W.isZero(0)) {
         rows_.Clear();
         step.AppendAngularRows(side, &rows_);
-        append(side, term.angular_W);
+        append(result.first_entry, side, term.angular_W);
         result.bias += term.angular_W.dot(step.CalcPrescribedAngularVelocity(side));
       }
     }
@@ -278,21 +290,28 @@ void PosedStep::CopyParticipants(const State& state) {
   }
 }
 
-// Cholesky factors of the diagonal blocks A_gg, for the compliance estimates of rows
+// Inverses of the Cholesky factors of the diagonal blocks A_gg, for the compliance estimates of rows
 void PosedStep::FactorGroups() {
   group_factors_.clear();
   for (const ActiveBlock& active : active_) {
     for (int g = active.first_group; g < active.first_group + active.num_groups; ++g) {
       Group& group = groups_[g];
-      group.factor = group_factors_.size();
-      const int first = group.first - active.first;
-      for (int j = 0; j < group.size; ++j) {
+      const int n = group.size, first = group.first - active.first;
+      scratch_a_.resize(std::size_t(n) * n);
+      for (int j = 0; j < n; ++j) {
         const double* column = &active.A[std::size_t(first + j) * active.size + first];
-        group_factors_.insert(group_factors_.end(), column, column + group.size);
+        std::copy(column, column + n, &scratch_a_[std::size_t(j) * n]);
       }
-      const int pivot =
-          solvers::FactorCholesky(group.size, &group_factors_[group.factor], group.size);
+      const int pivot = solvers::FactorCholesky(n, scratch_a_.data(), n);
       PLIANT_DEMAND(pivot < 0);
+      group.factor = group_factors_.size();
+      group_factors_.resize(group_factors_.size() + std::size_t(n) * n, 0.0);
+      double* inverse = &group_factors_[group.factor];
+      for (int j = 0; j < n; ++j) {
+        double* column = inverse + std::size_t(j) * n;
+        column[j] = 1;
+        solvers::SolveLower(n - j, &scratch_a_[std::size_t(j) * (n + 1)], n, column + j);
+      }
     }
   }
 }
@@ -305,19 +324,27 @@ void PosedStep::PlaceEntries() {
     const auto begin = groups_.begin() + active.first_group;
     const auto found = std::lower_bound(begin, begin + active.num_groups, raw.group,
                                         [](const Group& group, int id) { return group.id < id; });
-    entries_.push_back({active_of_block_[raw.block], found->first, raw.columns, raw.values});
+    entries_.push_back(
+        {active_of_block_[raw.block], found->first + raw.offset, raw.columns, raw.values});
     return *found;
   };
   for (ContactRows& rows : contact_rows_) {
     for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
       const Group& group = place(raw_[e]);
       const int n = group.size;
-      scratch_a_.resize(3 * std::size_t(n));
+      // X = L⁻¹ J_gᵀ, a row of J_g after the other
+      scratch_a_.assign(3 * std::size_t(n), 0.0);
       const double* J = &values_[raw_[e].values];
-      for (int r = 0; r < 3; ++r) {
-        double* x = &scratch_a_[std::size_t(r) * n];
-        for (int j = 0; j < n; ++j) x[j] = J[3 * j + r];
-        solvers::SolveLower(n, &group_factors_[group.factor], n, x);
+      const double* inverse = &group_factors_[group.factor];
+      double *x = scratch_a_.data(), *y = x + n, *z = y + n;
+      for (int j = 0; j < n; ++j, J += 3) {
+        if (J[0] == 0 && J[1] == 0 && J[2] == 0) continue;
+        const double* column = inverse + std::size_t(j) * n;
+        for (int i = j; i < n; ++i) {
+          x[i] = std::fma(column[i], J[0], x[i]);
+          y[i] = std::fma(column[i], J[1], y[i]);
+          z[i] = std::fma(column[i], J[2], z[i]);
+        }
       }
       for (int r = 0; r < 3; ++r) {
         for (int s = 0; s <= r; ++s) {
@@ -333,8 +360,13 @@ void PosedStep::PlaceEntries() {
     for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
       const Group& group = place(raw_[e]);
       const int n = group.size;
-      scratch_a_.assign(&values_[raw_[e].values], &values_[raw_[e].values] + n);
-      solvers::SolveLower(n, &group_factors_[group.factor], n, scratch_a_.data());
+      scratch_a_.assign(n, 0.0);
+      for (int c = 0; c < raw_[e].columns; ++c) {
+        const int j = raw_[e].offset + c;
+        const double value = values_[raw_[e].values + c];
+        const double* column = &group_factors_[group.factor + std::size_t(j) * n];
+        for (int i = j; i < n; ++i) scratch_a_[i] = std::fma(column[i], value, scratch_a_[i]);
+      }
       rows.W += solvers::Dot(n, scratch_a_.data(), scratch_a_.data());
     }
   }

@@ -104,17 +104,18 @@ class PosedStep {
               StepReport* report) const;
 
  private:
-  // A participating group of velocities, and the Cholesky factor of its diagonal block of A.
+  // A participating group of velocities, and the inverse of the Cholesky factor of its diagonal block of A.
   struct Group {
     int id;     // in its block
     int first;  // its first participating velocity
     int size;
     std::size_t factor;
   };
-  // One part of a contact's or constraint's rows on one group, not yet on participants.
+  // One part of a contact's or constraint's rows on consecutive velocities of one group, not yet on participants.
   struct RawEntry {
     int block;
     int group;
+    int offset;  // first velocity in its group
     int columns;
     std::size_t values;
   };
@@ -125,6 +126,7 @@ class PosedStep {
   absl::Status Fault(int block, const absl::Status& status) const;
   void GatherInputs(int block, const Inputs& inputs, BlockInputs* gathered) const;
   void CollectConstraints(const State& state);
+  double* AddEntry(int first_entry, int height, int block, const BlockRows::Part& part);
   void BuildContactRows();
   void BuildConstraintRows();
   void FindParticipants();

@@ -37,6 +37,13 @@ int FactorNarrowPanel(int n, int k, double* A, int lda) {
 }
 
 constexpr int kNarrow = 4;
+constexpr int kFew = 48;  // rows for which the wide kernel does not pay
+
+// Mask of the first `count` ≤ 3 lanes.
+__m256i FirstLanes(int count) {
+  alignas(32) static constexpr long long kMasks[8] = {-1, -1, -1, 0, 0, 0, 0, 0};
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kMasks + 3 - count));
+}
 
 }  // namespace
 
@@ -49,7 +56,7 @@ void NegateLowerTrapezoid(int m, int n, int k, const double* A, int lda, double*
 }
 
 int FactorPanel(int n, int k, double* A, int lda) {
-  if (k <= kNarrow) return FactorNarrowPanel(n, k, A, lda);
+  if (k <= kNarrow || (k <= 2 * kNarrow && n <= kFew)) return FactorNarrowPanel(n, k, A, lda);
   // left half, its update of the right half's lower trapezoid, right half
   const int left = (k / 2 + kNarrow - 1) / kNarrow * kNarrow;
   int failed = FactorPanel(n, left, A, lda);
@@ -94,6 +101,19 @@ void SubtractTransposedMatrixVector(int m, int n, const double* A, int lda, cons
 }
 
 void MultiplySymmetric(int n, const double* A, int lda, const double* x, double* y) {
+  if (n == 6) {
+    // a rigid body: columns in registers
+    __m256d top = _mm256_setzero_pd();
+    __m128d bottom = _mm_setzero_pd();
+    for (int j = 0; j < 6; ++j) {
+      const double* column = A + std::size_t(j) * lda;
+      top = _mm256_fmadd_pd(_mm256_loadu_pd(column), _mm256_set1_pd(x[j]), top);
+      bottom = _mm_fmadd_pd(_mm_loadu_pd(column + 4), _mm_set1_pd(x[j]), bottom);
+    }
+    _mm256_storeu_pd(y, top);
+    _mm_storeu_pd(y + 4, bottom);
+    return;
+  }
   for (int j = 0; j < n; ++j) y[j] = Dot(n, A + std::size_t(j) * lda, x);
 }
 
@@ -104,10 +124,24 @@ double Dot(int n, const double* x, const double* y) {
     s0 = _mm256_fmadd_pd(_mm256_loadu_pd(x + i), _mm256_loadu_pd(y + i), s0);
     s1 = _mm256_fmadd_pd(_mm256_loadu_pd(x + i + 4), _mm256_loadu_pd(y + i + 4), s1);
   }
+  if (i < n) {
+    // the rest fills the lanes from the first on
+    const int left = n - i;
+    if (left >= 4) {
+      s0 = _mm256_fmadd_pd(_mm256_loadu_pd(x + i), _mm256_loadu_pd(y + i), s0);
+    }
+    if (left != 4) {
+      const __m256i mask = FirstLanes(left & 3);
+      const int at = left > 4 ? i + 4 : i;
+      const __m256d product_x = _mm256_maskload_pd(x + at, mask);
+      const __m256d product_y = _mm256_maskload_pd(y + at, mask);
+      __m256d& sum = left > 4 ? s1 : s0;
+      sum = _mm256_fmadd_pd(product_x, product_y, sum);
+    }
+  }
   alignas(32) double lanes[8];
   _mm256_store_pd(lanes, s0);
   _mm256_store_pd(lanes + 4, s1);
-  for (int l = 0; i < n; ++i, ++l) lanes[l] = std::fma(x[i], y[i], lanes[l]);
   return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) +
          ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
 }

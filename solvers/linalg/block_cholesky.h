@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace pliant::solvers {
+
+// Cholesky factor of a symmetric matrix of few, dense, differently sized blocks (a block a body, a pair of them coupled where
+// they touch): minimum-degree order of the blocks, those of one clique eliminated together as one dense panel. What an analysis
+// finds depends on its arguments alone; a repeated one is free. Keeps its memory.
+class BlockCholesky {
+ public:
+  // Where a block's entries go: column-major, `stride` numbers from column to column.
+  struct Place {
+    double* values;
+    int stride;
+  };
+
+  // `couplings` are pairs of different blocks, in any order, repeated or not.
+  void Analyze(std::span<const int> sizes, std::span<const std::pair<int, int>> couplings);
+
+  // Sets all entries to zero.
+  void Clear();
+  // Whether block (i, j) of the matrix is kept, rather than (j, i): in the lower triangle of the order found. Diagonal ones
+  // are, of which only the lower triangle is read.
+  bool IsKept(int i, int j) const { return position_[i] >= position_[j]; }
+  // Of a kept block of coupled i and j; valid until the next Analyze.
+  Place Find(int i, int j);
+
+  // False when the matrix is not positive definite.
+  bool Factor();
+  // x ← A⁻¹ x.
+  void Solve(std::span<double> x);
+
+ private:
+  // Columns eliminated together: a panel whose first rows are its own, then those of the blocks below.
+  struct Supernode {
+    int first_block, num_blocks;  // in order_
+    int first_below, num_below;   // in below_
+    int column;                   // first of its columns, as permuted
+    int columns, rows;
+    std::size_t panel;   // in values_
+    std::size_t target;  // in targets_
+  };
+
+  void FindOrder();
+  void LayOut();
+  int RowOf(const Supernode& node, int block) const;
+
+  std::vector<int> sizes_, starts_;  // of the blocks; starts_ in x
+  std::vector<std::pair<int, int>> given_, couplings_;
+  std::vector<std::vector<int>> neighbours_;  // of blocks not yet eliminated
+  std::vector<int> degree_;                   // Σ of the neighbours' sizes
+  std::vector<int> clique_, merged_;
+  std::vector<Supernode> nodes_;
+  std::vector<int> order_, position_;       // block at a position, position of a block
+  std::vector<int> below_;                  // blocks, by position
+  std::vector<int> node_of_, row_in_node_;  // supernode of a block, its first row there
+  std::vector<std::size_t>
+      targets_;  // of blocks (i, j) of each supernode's update, i ≥ j, by columns: place in values_
+  std::vector<double> values_, update_, permuted_, gathered_;
+};
+
+}  // namespace pliant::solvers
