@@ -1,0 +1,48 @@
+// The program's operator new and delete, counting. In a file of its own: inlined into a caller, the compiler would see memory of
+// malloc freed by delete.
+
+#include "tests/physics/stepping/counted_allocations.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::atomic<std::int64_t> count{0};
+
+void* Allocate(std::size_t size, std::size_t alignment) {
+  ++count;
+  void* memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+
+}  // namespace
+
+namespace pliant {
+
+std::int64_t CountAllocations() {
+  return count;
+}
+
+}  // namespace pliant
+
+void* operator new(std::size_t size) {
+  return Allocate(size, 16);
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return Allocate(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}

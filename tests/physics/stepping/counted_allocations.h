@@ -1,0 +1,10 @@
+#pragma once
+
+#include <cstdint>
+
+namespace pliant {
+
+// How often this program has called operator new, on any thread.
+std::int64_t CountAllocations();
+
+}  // namespace pliant
