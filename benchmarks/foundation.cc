@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -7,6 +6,7 @@
 #include <Eigen/OrderingMethods>
 #include <Eigen/SparseCholesky>
 
+#include "benchmarks/measure.h"
 #include "benchmarks/suite.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "physics/scene/scene.h"
@@ -19,16 +19,6 @@ namespace {
 
 using nlohmann::ordered_json;
 using physics::Inputs;
-
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double Quantile(std::vector<double> x, double share) {
-  const std::size_t k = static_cast<std::size_t>(share * static_cast<double>(x.size() - 1));
-  std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(k), x.end());
-  return x[k];
-}
 
 // A paddle that comes down on the ball, holds it squeezed to `height`, from above.
 Inputs Squeeze(const physics::Model& model, double time, double height) {

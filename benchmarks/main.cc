@@ -40,9 +40,14 @@ void PrintTable(const ordered_json& rows) {
     for (const auto& [key, value] : row.items()) {
       if (value.is_number()) std::printf("  %s %.4g", key.c_str(), value.get<double>());
       if (key == "step_ms") {
-        std::printf("  step_ms median %.3f p95 %.3f", value.at("median").get<double>(),
+        std::printf("  step_ms median %.4f p95 %.4f", value.at("median").get<double>(),
                     value.at("p95").get<double>());
       }
+    }
+    if (row.contains("peer") && row.at("peer").contains("step_ms")) {
+      std::printf("  peer median %.4f", row.at("peer").at("step_ms").at("median").get<double>());
+      for (const auto& [key, value] : row.at("peer").items())
+        if (value.is_number()) std::printf("  its %s %.4g", key.c_str(), value.get<double>());
     }
     if (row.contains("note")) std::printf("  (%s)", row.at("note").get<std::string>().c_str());
     std::printf("\n");
@@ -55,8 +60,8 @@ int main(int argc, char** argv) {
   CLI::App app{"Benchmarks of Pliant: ratios against a baseline measured in the same run."};
   std::string suite = "foundation", only, json;
   int threads = 1;
-  app.add_option("suite", suite, "which suite: foundation")
-      ->check(CLI::IsMember({"foundation"}))
+  app.add_option("suite", suite, "which suite: foundation, robots")
+      ->check(CLI::IsMember({"foundation", "robots"}))
       ->capture_default_str();
   app.add_option("--case", only, "only the cases whose name contains this");
   app.add_option("--threads", threads, "worker threads")
@@ -74,7 +79,8 @@ int main(int argc, char** argv) {
       {"suite", suite},
       {"machine",
        {{"cpu", CpuName()}, {"cores", std::thread::hardware_concurrency()}, {"date", Today()}}},
-      {"rows", pliant::benchmarks::RunFoundation(only)}};
+      {"rows", suite == "robots" ? pliant::benchmarks::RunRobots(only)
+                                 : pliant::benchmarks::RunFoundation(only)}};
   if (json != "-") PrintTable(report["rows"]);
   if (json == "-") {
     std::printf("%s\n", report.dump(2).c_str());

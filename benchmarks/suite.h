@@ -10,4 +10,8 @@ namespace pliant::benchmarks {
 // Only the cases whose name contains `only`.
 nlohmann::ordered_json RunFoundation(const std::string& only);
 
+// Robots and piles of boxes on the ground, step by step beside MuJoCo with the same model and step: time, penetration, slip of
+// sticking contacts and drift at rest; the dynamics of iiwa and Allegro hand; many independent trees.
+nlohmann::ordered_json RunRobots(const std::string& only);
+
 }  // namespace pliant::benchmarks
