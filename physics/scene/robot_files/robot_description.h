@@ -146,12 +146,13 @@ struct RobotFileOptions {
   std::string jail = "";
   // Folders in which packages are looked for by name, beside the parents of the robot's own folder.
   std::vector<std::string> package_paths = {};
-  bool allow_files = true;  // false: no file but the robot's own text is read
-  bool fixed_base =
-      false;  // roots that hang on nothing will be fixed on the world, so their inertia does not matter
-  bool recompute_inertia =
-      false;  // take inertia from the collision shapes where the file's is not physical or missing
-  double default_density = 1000;  // [kg/m³], for that
+  // No: nothing but the robot's own text is read.
+  bool allow_files = true;
+  // Roots that hang on nothing will be fixed on the world: their meshes keep their triangles, their inertia does not matter.
+  bool fixed_base = false;
+  // Take inertia from the collision shapes where the file's is not physical or missing, at this density unless it has a mass.
+  bool recompute_inertia = false;
+  double default_density = 1000;  // [kg/m³]
 };
 
 struct RobotFileResult {
@@ -160,13 +161,15 @@ struct RobotFileResult {
   std::string files_hash;  // of the bytes of all files that were read, in their order
 };
 
-// Reads URDF, SDF 1.7–1.11 or MJCF; the content decides which. Joints refer to links by index into `links`.
+// Reads URDF, SDF 1.7–1.11 or MJCF; the content decides which. Links refer to each other, and all else to links and their
+// joints, by index into `links`.
 //
-// Errors: unreadable or malformed XML, entities, nesting beyond 256, no links, cyclic or disconnected link graphs,
-// missing parents, duplicate names, lower > upper, axes that are zero (one that is not unit is normalised with a
-// warning), inertia that is not physical on a moving link, missing meshes of collisions (a missing visual is a warning),
-// meshes that no volume can be had of, more than 100 000 links.
-// Warnings: what is not supported and was left out, each once with a count; a mesh that seems to be in millimetres.
+// errors    unreadable or malformed XML, entities, nesting beyond 256; no links, or more than 100 000; cyclic or (URDF)
+//           disconnected link graphs, missing parents, duplicate names; lower > upper; axes that are zero; inertia that is
+//           not physical, or no mass, on a link that moves; missing meshes of collisions, meshes that no volume can be had of
+// warnings  what is not supported and was left out, once for each with a count; what was assumed: axes that are not unit
+//           (those of MJCF may have any length), meshes that are open, cut or not there to be seen, limits that are missing;
+//           a mesh that seems to be in millimetres
 RobotFileResult ReadRobotFile(const std::string& path, const RobotFileOptions& options = {});
 
 // The same from a text in memory; `path` stands for it in messages, and relative paths begin in its folder.

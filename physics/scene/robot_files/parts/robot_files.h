@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -38,6 +39,7 @@ class RobotFiles {
  private:
   std::vector<std::string> FindPackage(const std::string& name, const std::string& folder,
                                        std::vector<std::string>* looked_in) const;
+  absl::StatusOr<std::string> Search(const std::string& uri, const std::string& folder) const;
   bool IsPackage(const std::string& folder, const std::string& name) const;
   bool IsAllowed(const std::string& path) const;
 
@@ -45,8 +47,9 @@ class RobotFiles {
   std::string folder_;
   std::string jail_;  // canonical; empty when there is none
   std::string hashes_;
-  mutable std::map<std::string, std::string>
-      package_names_;  // of folders, as their package.xml say
+  // of folders, as their package.xml say; and of what was looked for before
+  mutable std::map<std::string, std::string> package_names_;
+  mutable std::map<std::pair<std::string, std::string>, absl::StatusOr<std::string>> found_;
 };
 
 }  // namespace pliant::physics

@@ -215,7 +215,8 @@ std::vector<RobotShape> RobotMeshes::Decompose(const SurfaceMesh& surface, doubl
                      " larger, is taken. Give a coarser mesh, or primitives"));
     return {};
   }
-  const auto parts = DecomposeConvex(*surface.mesh, {.max_pieces = request.max_pieces});
+  const auto parts =
+      DecomposeConvex(*surface.mesh, {.tolerance = kConcave, .max_pieces = request.max_pieces});
   if (!parts.ok()) return {};
   std::vector<RobotShape> shapes;
   for (const TriangleMesh& piece : parts->pieces) {
