@@ -29,6 +29,12 @@ PosedStep::PosedStep(const Model& model) : model_(model), detector_(model), moti
     followed_.push_back(block->followed_bodies());
   }
   is_parallel_ = steps_.size() > 1 && model.velocity_offsets.back() > kFewVelocities;
+  torques_.resize(steps_.size());
+  for (std::size_t i = 0; i < model.actuators.size(); ++i) {
+    const Actuator& actuator = model.actuators[i];
+    if (actuator.kind == Actuator::Kind::kTorque)
+      torques_[model.joint_of(actuator).block].push_back(static_cast<int>(i));
+  }
   block_inputs_.resize(steps_.size());
   statuses_.resize(steps_.size());
 }
@@ -88,12 +94,10 @@ void PosedStep::GatherInputs(int block, const Inputs& inputs, BlockInputs* gathe
   for (const Inputs::JointForce& force : inputs.joint_forces) {
     if (force.block == block) gathered->coordinate_forces.push_back({force.velocity, force.force});
   }
-  for (std::size_t i = 0; i < model_.actuators.size(); ++i) {
+  for (const int i : torques_[block]) {
     const Actuator& actuator = model_.actuators[i];
-    if (actuator.kind != Actuator::Kind::kTorque) continue;
-    const RobotJoint& joint = model_.joint_of(actuator);
-    if (joint.block == block)
-      gathered->coordinate_forces.push_back({joint.velocity, CalcTorque(actuator, controls_[i])});
+    gathered->coordinate_forces.push_back(
+        {model_.joint_of(actuator).velocity, CalcTorque(actuator, controls_[i])});
   }
 }
 

@@ -142,6 +142,7 @@ class PosedStep {
   BodyMotions motions_;
   std::vector<std::unique_ptr<BlockStep>> steps_;
   std::vector<std::vector<int>> followed_;  // of each block
+  std::vector<std::vector<int>> torques_;   // actuators that give each block a torque
   bool is_parallel_;                        // whether blocks are worth threads
   StepSettings settings_;
   std::vector<BlockInputs> block_inputs_;
