@@ -13,9 +13,9 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "fcb0e027b377e26c034b5f28db501b4e"},
-    {"rigid heap", 100, "4486e0cb961d4f6e2a926e44097a7369"},
-    {"corrective cube", 60, "ea0cd8959d68139f2997ebf93da09e17"},
+    {"soft ball", 60, "d2d56da4b36608b67bf439e5358f3492"},
+    {"rigid heap", 100, "51c20ab9b8305ddb87d463135b0e8736"},
+    {"corrective cube", 60, "a113d95dfd1f84a1c0df5984bcdfc98f"},
 };
 
 }  // namespace pliant::physics
