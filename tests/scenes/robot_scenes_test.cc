@@ -12,9 +12,10 @@ TEST(IiwaAllegro, HoldsItsPoseUnderGravity) {
   const double shoulder = ReadNumber(world, "shoulder"), elbow = ReadNumber(world, "elbow");
   const Vector3d tool = ReadVector(world, "tool");
   RunUntil(2, &world);
-  EXPECT_NEAR(ReadNumber(world, "shoulder"), shoulder, 1e-4);
-  EXPECT_NEAR(ReadNumber(world, "elbow"), elbow, 1e-4);
-  EXPECT_LT((ReadVector(world, "tool") - tool).norm(), 1e-4);
+  // gravity is compensated: what is left is rounding
+  EXPECT_NEAR(ReadNumber(world, "shoulder"), shoulder, 1e-9);
+  EXPECT_NEAR(ReadNumber(world, "elbow"), elbow, 1e-9);
+  EXPECT_LT((ReadVector(world, "tool") - tool).norm(), 1e-9);
   // the arm leans forward: its shoulder works against tens of N·m, within what the motor gives
   EXPECT_GT(std::abs(ReadNumber(world, "shoulder_effort")), 10);
   EXPECT_LT(std::abs(ReadNumber(world, "shoulder_effort")), 320);
@@ -25,35 +26,44 @@ TEST(IiwaAllegro, BallAndCubeLieStill) {
   RunUntil(1.9, &world);
   const Vector3d ball = ReadVector(world, "ball"), cube = ReadVector(world, "cube");
   RunUntil(2, &world);
-  EXPECT_LT((ReadVector(world, "ball") - ball).norm(), 1e-4);
-  EXPECT_LT((ReadVector(world, "cube") - cube).norm(), 1e-5);
+  // the ball rolls on from one facet of its mesh to the next, at millimetres a second
+  EXPECT_LT((ReadVector(world, "ball") - ball).norm(), 1e-3);
+  EXPECT_LT((ReadVector(world, "cube") - cube).norm(), 1e-9);
 }
 
 TEST(IiwaWsg, LiftsTheCapsuleAndKeepsIt) {
   World world = LoadShipped("iiwa_wsg");
-  RunUntil(5.5, &world);
+  RunUntil(6, &world);
   const Vector3d capsule = ReadVector(world, "capsule"), tool = ReadVector(world, "tool");
   EXPECT_GT(capsule.z(), 0.2);
   // half the motor's force on each finger; the capsule weighs 0.44 N
   const Vector3d grip = ReadVector(world, "grip");
   EXPECT_NEAR(grip.norm(), 20, 0.5);
-  RunUntil(6.5, &world);
+  RunUntil(7, &world);
   const Vector3d slip =
       (ReadVector(world, "capsule") - capsule) - (ReadVector(world, "tool") - tool);
-  EXPECT_LT(slip.norm(), 1e-4);
+  EXPECT_LT(slip.norm(), 1e-5);
+}
+
+TEST(Fetch, DrivesUpToTheTable) {
+  World world = LoadShipped("fetch");
+  RunUntil(3, &world);
+  // 5 rad of wheels of 0.06 m; the wheels lag behind their targets by the torque that moves 121 kg
+  EXPECT_NEAR(ReadVector(world, "base").x(), 0, 0.002);
+  EXPECT_NEAR(ReadVector(world, "base").y(), 0, 1e-6);
 }
 
 TEST(Fetch, WeighsTheTomato) {
   World world = LoadShipped("fetch");
   const double volume = ReadNumber(world, "volume");
-  RunUntil(5.5, &world);
-  EXPECT_GT(ReadVector(world, "tomato").z(), 0.7);  // carried over the scale
-  RunUntil(11, &world);
-  // of the meshed ball, 1000 kg/m³
-  const double mass = 1000 * volume;
-  const double depth = mass * kGravity / 1000;
-  EXPECT_NEAR(ReadNumber(world, "pan"), -depth, 0.02 * depth);
-  EXPECT_NEAR(ReadNumber(world, "needle"), 200 * depth, 0.02 * 200 * depth);
+  RunUntil(8.2, &world);
+  EXPECT_GT(ReadVector(world, "tomato").z(), 0.75);  // carried over the scale
+  EXPECT_NEAR(ReadVector(world, "grip").norm(), 20, 2);
+  RunUntil(13, &world);
+  // of the meshed ball, 1000 kg/m³, on 1000 N/m
+  const double depth = 1000 * volume * kGravity / 1000;
+  EXPECT_NEAR(ReadNumber(world, "pan"), -depth, 1e-3 * depth);
+  EXPECT_NEAR(ReadNumber(world, "needle"), 200 * depth, 1e-3 * 200 * depth);
 }
 
 TEST(YumiCabinet, PullsTheDrawerOpen) {
@@ -75,12 +85,14 @@ TEST(Humanoid, StandsWhereTheOtherFalls) {
 
 TEST(BeamInsertion, BeamEndsInTheSlot) {
   World world = LoadShipped("beam_insertion");
-  RunUntil(6.5, &world);
+  const double bend = MaximumUntil(7.2, "bend", &world);
+  EXPECT_LT(bend, 1e-3);
   const Vector3d foot = ReadVector(world, "foot"), gripper = ReadVector(world, "gripper");
-  EXPECT_LT(foot.z(), 0.13);
-  EXPECT_NEAR(foot.x(), 0.65, 0.0012);  // the clearance
-  // still between the fingers: 0.465 m below them, less what slipped
-  EXPECT_NEAR(gripper.z() - foot.z(), 0.465, 0.005);
+  // the slot is 0.48 m high and 42.2 mm wide, the beam 40 mm
+  EXPECT_NEAR(foot.z(), 0.48 - 0.375, 0.002);
+  EXPECT_NEAR(foot.x(), 0.6508, 0.0011);
+  // still where the fingers took it
+  EXPECT_NEAR(gripper.z() - foot.z(), 0.465, 1e-3);
 }
 
 }  // namespace
