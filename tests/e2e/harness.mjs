@@ -212,7 +212,9 @@ export async function portray(browser, page, name, { width = 1280, height = 800,
   const viewer = await openViewer(browser, new URL(page.url()).origin, { width, height, query: '/?quality=1' });
   await prepare(viewer);
   await until(viewer, 'the eased force has arrived', () => {
-    const force = Math.hypot(...(pliant.forces.paddle?.force ?? [0]));
+    const name = document.getElementById('selected').value;
+    const parts = Object.entries(pliant.forces).filter(([body]) => body === name || body.startsWith(`${name}/`));
+    const force = Math.hypot(...[0, 1, 2].map((k) => parts.reduce((sum, [, each]) => sum + each.force[k], 0)));
     return Math.abs(parseFloat(document.getElementById('force').textContent) - force) < 0.06 + 0.02 * force;
   });
   await viewer.screenshot({ path: join(folder, `${name}.png`) });

@@ -180,10 +180,33 @@ describe('the arm and hand', () => {
     await until(page, 'nobody drives', () => pliant.drivers.length === 0);
   });
 
-  test('look right', kTest, async () => {
+  test('press the soft ball, which shows it', kTest, async () => {
     await resetWorld(page);
     await runWorld(page);
-    await until(page, 'the ball has come to rest', () => pliant.frame.time > 0.6);
+    await until(page, 'the ball has come to rest', () => pliant.frame.time > 0.8);
+    const rest = await page.evaluate(() => pliant.soft.ball.fieldMax);
+
+    // a hand on the pad that steers the tool until the fingers are around the ball
+    await page.evaluate(() => {
+      window.steering = setInterval(() => {
+        const [x, y, z] = pliant.rigid['robot/iiwa_flange'].position;
+        const to = [0.62 - x, -y, 0.285 - z];
+        const forward = to[0] * Math.cos(pliant.heading) + to[1] * Math.sin(pliant.heading);
+        const right = to[0] * Math.sin(pliant.heading) - to[1] * Math.cos(pliant.heading);
+        const clamp = (v) => Math.max(-1, Math.min(1, 8 * v));
+        const stick = (v) => (Math.abs(v) < 2e-3 ? 0 : Math.sign(v) * (0.15 + 0.85 * Math.abs(clamp(v))));
+        const lift = (v) => (v > 1e-3 ? Math.max(0.07, clamp(v)) : 0);
+        setPad([stick(right), -stick(forward), 0, 0], { 7: lift(to[2]), 6: lift(-to[2]) });
+      }, 20);
+    });
+    await until(page, 'the fingers press the ball', (still) => {
+      const touching = Object.keys(pliant.forces).some((body) => body.startsWith('robot/'));
+      return touching && pliant.soft.ball.fieldMax > 1.5 * still && pliant.rigid['robot/iiwa_flange'].position[2] < 0.3;
+    }, rest);
+    await page.evaluate(() => {
+      clearInterval(window.steering);
+      pullOutPad();
+    });
     await portray(browser, page, 'iiwa_allegro');
     await portray(browser, page, 'iiwa_allegro_small', { width: 420, height: 800 });
     assert.deepEqual(page.errors, []);

@@ -164,7 +164,8 @@ export class Bodies {
       }
     }
     moving.push(...robots.values());
-    const box = interestingBox(moving, fixed);
+    // a robot is large for what it works on
+    const box = interestingBox(moving, fixed, robots.size > 0 ? 0.1 : 0.35);
     const extent = box.getSize(new Vector3());
     this.size = Math.max(extent.x, extent.y, extent.z);
     this.fitted = true;

@@ -49,8 +49,9 @@ function makeGeometry(shape: GeometryInfo, parts: (count: number) => number): Bu
   }
 }
 
-// What the camera should take in: all that moves, but for what strayed, and of fixed things what lies near it.
-export function interestingBox(moving: Box3[], fixed: Box3[]): Box3 {
+// What the camera should take in: all that moves, but for what strayed, and of fixed things what lies near it: within
+// `near` of its size.
+export function interestingBox(moving: Box3[], fixed: Box3[], near = 0.35): Box3 {
   const box = new Box3();
   for (const each of withoutStrays(moving)) box.union(each);
   if (box.isEmpty()) {
@@ -58,10 +59,10 @@ export function interestingBox(moving: Box3[], fixed: Box3[]): Box3 {
     return box.isEmpty() ? new Box3(new Vector3(-0.2, -0.2, 0), new Vector3(0.2, 0.2, 0.2)) : box;
   }
   const size = box.getSize(new Vector3());
-  const reach = box.clone().expandByScalar(0.35 * Math.max(size.x, size.y, size.z));
+  const reach = box.clone().expandByScalar(near * Math.max(size.x, size.y, size.z));
   for (const each of fixed) {
-    const near = each.clone().intersect(reach);
-    if (!near.isEmpty()) box.union(near);
+    const part = each.clone().intersect(reach);
+    if (!part.isEmpty()) box.union(part);
   }
   return box;
 }
