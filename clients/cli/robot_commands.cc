@@ -154,6 +154,33 @@ double CalcDistance(const Found& found, const v1::JointTargets& wanted, const v1
   return most;
 }
 
+// A lease that is given back at the end, whatever that is.
+class HeldLease {
+ public:
+  HeldLease(Client* client, const std::string& world, const std::string& target) : client_(client) {
+    v1::AcquireLeaseRequest request;
+    request.set_world(world);
+    request.set_target(target);
+    request.set_client("pliant");
+    lease_ = client->Call(client->control(), &v1::ControlService::Stub::AcquireLease, request);
+  }
+  ~HeldLease() {
+    v1::ReleaseLeaseRequest request;
+    request.set_world(lease_.world());
+    request.set_lease_id(lease_.lease_id());
+    grpc::ClientContext context;
+    client_->Prepare(&context, false);
+    google::protobuf::Empty empty;
+    client_->control().ReleaseLease(&context, request, &empty);  // it may have been taken over
+  }
+
+  const std::string& id() const { return lease_.lease_id(); }
+
+ private:
+  Client* const client_;
+  v1::Lease lease_;
+};
+
 // Repeats the targets until the world has them: they are followed only while somebody asks.
 int SetRobot(Client* client, const RobotArguments& arguments) {
   v1::JointTargets wanted;
@@ -166,18 +193,13 @@ int SetRobot(Client* client, const RobotArguments& arguments) {
     throw CommandError(kRefused, world + " is paused; let it run first: pliant world clock " +
                                      arguments.world + " real-time");
 
-  v1::AcquireLeaseRequest acquire;
-  acquire.set_world(world);
-  acquire.set_target(arguments.robot);
-  acquire.set_client("pliant");
-  const v1::Lease lease =
-      client->Call(client->control(), &v1::ControlService::Stub::AcquireLease, acquire);
+  const HeldLease lease(client, world, arguments.robot);
   grpc::ClientContext context;
   client->Prepare(&context, true);
   const auto stream = client->control().Command(&context);
   v1::CommandRequest command;
   command.set_world(world);
-  command.set_lease_id(lease.lease_id());
+  command.set_lease_id(lease.id());
   *command.mutable_joint_targets() = wanted;
 
   double closest = std::numeric_limits<double>::infinity();

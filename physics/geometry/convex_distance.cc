@@ -68,10 +68,11 @@ bool WeighTetrahedron(Simplex* s) {
   std::array<double, 4> weights{};
   for (const auto& f : kFaces) {
     const Vector3d &a = s->vertices[f[0]].w, &b = s->vertices[f[1]].w, &c = s->vertices[f[2]].w;
-    const Vector3d n = (b - a).cross(c - a);
-    const double of_origin = -n.dot(a), of_fourth = n.dot(s->vertices[f[3]].w - a);
-    const bool same_side = of_origin * of_fourth > 0;
-    if (same_side) continue;
+    const Vector3d n = (b - a).cross(c - a), d = s->vertices[f[3]].w - a;
+    const double of_origin = -n.dot(a), of_fourth = n.dot(d);
+    // nothing is inside a flat one, whatever the signs of round-off say
+    const bool is_flat = of_fourth * of_fourth <= 1e-24 * n.squaredNorm() * d.squaredNorm();
+    if (!is_flat && of_origin * of_fourth > 0) continue;
     is_inside = false;
     const TrianglePoint at = FindClosestPointOnTriangle(Vector3d::Zero(), a, b, c);
     if (at.squared_distance >= best) continue;
@@ -141,7 +142,7 @@ class ExpandingPolytope {
       if (gain <= 1e-10 * size_ || !Add(vertex)) break;
       best = FindLowest();
     }
-    return Report(faces_[best]);
+    return Report(best);
   }
 
  private:
@@ -274,13 +275,31 @@ class ExpandingPolytope {
     return true;
   }
 
-  ConvexDistance Report(const Face& face) const {
-    const Vertex &i = vertices_[face.v[0]], &j = vertices_[face.v[1]], &k = vertices_[face.v[2]];
-    const TrianglePoint at = FindClosestPointOnTriangle(Vector3d::Zero(), i.w, j.w, k.w);
-    const auto combine = [&](const Vector3d& x, const Vector3d& y, const Vector3d& z) {
-      return Vector3d(at.weights[0] * x + at.weights[1] * y + at.weights[2] * z);
+  // The touching points lie on the triangle over which the origin is; where two edges cross, or faces meet, several are
+  // equally low.
+  ConvexDistance Report(int lowest) const {
+    const double same = faces_[lowest].offset + 1e-9 * size_;
+    int chosen = lowest;
+    TrianglePoint at = FindNearestPoint(faces_[lowest]);
+    for (int f = 0; f < num_faces_; ++f) {
+      if (f == lowest || faces_[f].offset > same) continue;
+      const TrianglePoint here = FindNearestPoint(faces_[f]);
+      if (here.squared_distance >= at.squared_distance) continue;
+      at = here;
+      chosen = f;
+    }
+    const auto combine = [&](Vector3d Vertex::*part) {
+      Vector3d sum = Vector3d::Zero();
+      for (int i = 0; i < 3; ++i) sum += at.weights[i] * (vertices_[faces_[chosen].v[i]].*part);
+      return sum;
     };
-    return {face.n, -face.offset, combine(i.a, j.a, k.a), combine(i.b, j.b, k.b)};
+    const Face& face = faces_[lowest];
+    return {face.n, -face.offset, combine(&Vertex::a), combine(&Vertex::b)};
+  }
+
+  TrianglePoint FindNearestPoint(const Face& face) const {
+    return FindClosestPointOnTriangle(Vector3d::Zero(), vertices_[face.v[0]].w,
+                                      vertices_[face.v[1]].w, vertices_[face.v[2]].w);
   }
 
   const ConvexBody& a_;

@@ -18,6 +18,7 @@ struct DriveLimits {
   double spin_acceleration = 60;  // [rad/s²]
   double joint_speed = 0.5;       // [m/s]
   double joint_spin = 3;          // [rad/s]
+  double joint_ramp = 0.1;        // [s], from rest to its speed
 };
 
 struct TwistGoal {

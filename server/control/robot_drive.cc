@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <span>
 #include <utility>
 
@@ -16,6 +15,8 @@ namespace {
 using physics::Actuator;
 using physics::Controller;
 using physics::RobotJoint;
+
+constexpr double kArrived = 1e-9;  // [rad], [m]
 
 // a limit of the robot's file, or one that does no harm
 double Choose(double limit, double otherwise) {
@@ -38,18 +39,8 @@ RobotDrive::RobotDrive(const physics::Model& model, int robot, const DriveLimits
     const bool slides = IsPrismatic(model.robots[robot], joint);
     JointDrive& drive = joints_.emplace_back();
     drive.actuator = i;
-    switch (actuator.kind) {
-      case Actuator::Kind::kPosition:
-        drive.rate = Choose(joint.velocity_limit, slides ? limits.joint_speed : limits.joint_spin);
-        break;
-      case Actuator::Kind::kVelocity:
-        drive.rate = Choose(joint.acceleration_limit,
-                            slides ? limits.acceleration : limits.spin_acceleration);
-        break;
-      case Actuator::Kind::kTorque:
-        drive.rate = std::numeric_limits<double>::infinity();
-        break;
-    }
+    drive.speed = Choose(joint.velocity_limit, slides ? limits.joint_speed : limits.joint_spin);
+    drive.acceleration = Choose(joint.acceleration_limit, drive.speed / limits.joint_ramp);
   }
   for (int i = 0; i < static_cast<int>(model.controllers.size()); ++i) {
     const Controller& controller = model.controllers[i];
@@ -141,11 +132,31 @@ double RobotDrive::CalcRestTarget(const physics::State& state, const JointDrive&
 }
 
 double RobotDrive::AdvanceJoint(const physics::State& state, JointDrive* drive) const {
+  const double before = std::exchange(drive->rate, 0);
   if (std::exchange(drive->freeze, false)) return CalcRestTarget(state, *drive);
-  const double target = state.controls[drive->actuator];
+  const double target = state.controls[drive->actuator], h = model_.time_step;
   if (!drive->goal) return target;
-  const double step = drive->rate * model_.time_step;
-  const double next = std::clamp(*drive->goal, target - step, target + step);
+  const double away = *drive->goal - target;
+  const double change = drive->acceleration * h;
+  double next = *drive->goal;
+  switch (model_.actuators[drive->actuator].kind) {
+    case Actuator::Kind::kPosition: {
+      // as fast as leaves room to brake at half the acceleration
+      const double wanted = std::min(
+          {drive->speed, std::abs(away) / h, std::sqrt(drive->acceleration * std::abs(away))});
+      const double rate = std::clamp(std::copysign(wanted, away), before - change, before + change);
+      if (std::abs(away - rate * h) > kArrived) {
+        next = target + rate * h;
+        drive->rate = rate;
+      }
+      break;
+    }
+    case Actuator::Kind::kVelocity:
+      next = std::clamp(next, target - change, target + change);
+      break;
+    case Actuator::Kind::kTorque:
+      break;
+  }
   if (next == *drive->goal) drive->goal.reset();
   return next;
 }

@@ -24,9 +24,9 @@ struct ToolGoal {
 };
 using RobotGoal = std::variant<std::vector<JointGoal>, ToolGoal>;
 
-// Moves a robot's targets towards what is commanded. Positions move no faster than the joint's velocity limit, rates
-// change no faster than its acceleration limit, and what a tool is given follows DriveLimits; all within the joint's
-// limits. Where the targets are is in the State, so that taking over or letting go never makes the robot jump. The
+// Moves a robot's targets towards what is commanded. Positions move within the joint's velocity and acceleration limits,
+// and come to rest where they are sent; rates change within its acceleration limit, and what a tool is given follows
+// DriveLimits; all within the joint's limits. Where the targets are is in the State, so that taking over or letting go never makes the robot jump. The
 // later command on a joint wins: targets take it from a controller, a controller from its targets.
 class RobotDrive {
  public:
@@ -52,7 +52,8 @@ class RobotDrive {
  private:
   struct JointDrive {
     int actuator = 0;
-    double rate = 0;  // largest change of its target a second
+    double speed = 0, acceleration = 0;  // at most, of its target
+    double rate = 0;                     // of a target that is a position, in the last step
     bool engaged = false;
     bool freeze = false;  // where it is at the next step
     std::optional<double> goal = std::nullopt;

@@ -13,9 +13,9 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "d2d56da4b36608b67bf439e5358f3492"},
-    {"rigid heap", 100, "51c20ab9b8305ddb87d463135b0e8736"},
-    {"corrective cube", 60, "a113d95dfd1f84a1c0df5984bcdfc98f"},
+    {"soft ball", 60, "3224f276e364f026d3b75ad14afa5194"},
+    {"rigid heap", 100, "3b9ee0e4867fdce3b4409928a86ae5ff"},
+    {"corrective cube", 60, "502c4c911d2d3b810535bd4720ebcfb4"},
 };
 
 }  // namespace pliant::physics

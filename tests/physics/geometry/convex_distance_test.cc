@@ -1,6 +1,7 @@
 #include "physics/geometry/convex_distance.h"
 
 #include <cmath>
+#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -75,6 +76,39 @@ TEST(ConvexDistance, NoDirectionSeparatesMore) {
     }
   }
   EXPECT_GT(num_overlapping, 300);
+}
+
+// A table's leg lies across the edge of another's top. Two triangles of the polytope are equally low there, and the touching
+// points are on one of them: one in ten thousand round-offs took the other.
+TEST(ConvexDistance, CrossedEdgesTouchWhereTheyCross) {
+  const ConvexPolyhedron leg = MakeBoxPolyhedron({0.0225, 0.0225, 0.21});
+  const ConvexPolyhedron top = MakeBoxPolyhedron({0.35, 0.25, 0.015});
+  using Kind = ConvexBody::Kind;
+  ConvexBody a{.kind = Kind::kPolyhedron, .polyhedron = &leg, .X_WS = {}, .extent = 0.2124};
+  ConvexBody b{.kind = Kind::kPolyhedron, .polyhedron = &top, .X_WS = {}, .extent = 0.4304};
+  const auto placed = [](const Vector3d& p, const Eigen::Quaterniond& q, const Vector3d& center) {
+    const Eigen::Matrix3d R = q.normalized().toRotationMatrix();
+    return RigidTransform{R, p + R * center};
+  };
+  a.X_WS = placed({0.19393055872822873, 0.728036696447683, 0.7793718850611797},
+                  {0.20571308463415539, 0.2996854150154672, 0.5540325141304595, 0.748945092863015},
+                  {-0.3275, -0.2275, -0.24});
+  b.X_WS = placed(
+      {0.25562384708045227, 0.030423225627953427, 0.4499931673421998},
+      {0.9972710244073077, -7.290923199440655e-06, 4.206074685986395e-06, 0.07382752743218787},
+      {0, 0, -0.015});
+  const ConvexDistance first = CalcConvexDistance(a, b, 0.002);
+  EXPECT_LT(first.separation, 0);
+  std::mt19937 random(23);
+  for (int sample = 0; sample < 30000; ++sample) {
+    ConvexBody moved = a;
+    moved.X_WS.p += RandomPoint(&random, 2e-16);
+    moved.X_WS.R = RotationFromVector(RandomPoint(&random, 2e-16)).toRotationMatrix() * a.X_WS.R;
+    const ConvexDistance d = CalcConvexDistance(moved, b, 0.002);
+    // the points move with the rounding of the poses over the depth, which is 2e-5
+    ASSERT_LT((d.p_A - first.p_A).norm(), 1e-8) << sample;
+    ASSERT_LT((d.p_B - first.p_B).norm(), 1e-8) << sample;
+  }
 }
 
 TEST(ConvexDistance, PassesThroughTouchingWithoutAJump) {

@@ -112,16 +112,27 @@ TEST_F(RobotControlTest, NothingIsCommandedUntilSomebodyCommands) {
   EXPECT_TRUE(inputs.twists.empty());
 }
 
-TEST_F(RobotControlTest, TargetMovesAtTheJointsSpeedAndHolds) {
+// Without an acceleration limit a joint takes 0.1 s to its speed, ten steps here.
+TEST_F(RobotControlTest, TargetMovesAtTheJointsSpeedWithoutJerksAndHolds) {
   ASSERT_TRUE(Set(left_, "x", 0.3).ok());
-  double last = Target("left/x");
-  for (int step = 0; step < 75; ++step) {
+  double last = Target("left/x"), rate = 0;
+  int fast = 0;
+  for (int step = 0; step < 110; ++step) {
+    if (step == 50) {
+      ASSERT_TRUE(Renew("left", left_).ok() && Renew("right", right_).ok());
+    }
     Step();
-    EXPECT_NEAR(Target("left/x") - last, kSlideSpeed * kH, 1e-12) << step;
+    const double now = (Target("left/x") - last) / kH;
+    EXPECT_LE(now, kSlideSpeed + 1e-12) << step;
+    EXPECT_GE(now, 0) << step;
+    EXPECT_LE(std::abs(now - rate), kSlideSpeed / 10 + 1e-7) << step;
+    fast += now > 0.999 * kSlideSpeed;
     last = Target("left/x");
+    rate = now;
   }
-  StepHolding(100);
+  EXPECT_GT(fast, 20);
   EXPECT_EQ(Target("left/x"), 0.3);
+  StepHolding(60);
   EXPECT_NEAR(Position("left/x"), 0.3, 1e-4);
 
   // it holds when nobody asks any more, too
@@ -129,12 +140,27 @@ TEST_F(RobotControlTest, TargetMovesAtTheJointsSpeedAndHolds) {
   EXPECT_EQ(Target("left/x"), 0.3);
 }
 
+TEST_F(RobotControlTest, TargetTurnsRoundWithoutAJerk) {
+  ASSERT_TRUE(Set(left_, "x", 0.3).ok());
+  Step(30);
+  ASSERT_TRUE(Set(left_, "x", -0.3).ok());
+  double last = Target("left/x"), rate = kSlideSpeed;
+  for (int step = 0; step < 60; ++step) {
+    Step();
+    const double now = (Target("left/x") - last) / kH;
+    EXPECT_LE(std::abs(now - rate), kSlideSpeed / 10 + 1e-9) << step;
+    last = Target("left/x");
+    rate = now;
+  }
+  EXPECT_NEAR(rate, -kSlideSpeed, 1e-9);
+}
+
 TEST_F(RobotControlTest, TargetBeyondALimitIsTheLimit) {
   ASSERT_TRUE(Set(left_, "x", 1e300).ok());
   ASSERT_TRUE(Set(left_, "y", -7).ok());
   ASSERT_TRUE(Set(left_, "spin", 100).ok());
   ASSERT_TRUE(Set(left_, "motor", -50).ok());
-  StepHolding(150);
+  StepHolding(200);
   EXPECT_EQ(Target("left/x"), 0.5);
   EXPECT_EQ(Target("left/y"), -0.5);
   EXPECT_EQ(Target("left/spin"), 8);
@@ -144,12 +170,12 @@ TEST_F(RobotControlTest, TargetBeyondALimitIsTheLimit) {
 TEST_F(RobotControlTest, OperatorsOfTwoRobotsDoNotDisturbEachOther) {
   ASSERT_TRUE(Set(left_, "x", 0.2).ok());
   ASSERT_TRUE(Set(right_, "x", -0.1).ok());
-  StepHolding(60);
+  StepHolding(90);
   EXPECT_EQ(Target("left/x"), 0.2);
   EXPECT_EQ(Target("right/x"), -0.1);
   control_.Release(left_, now_).IgnoreError();
   ASSERT_TRUE(Set(right_, "x", 0.1).ok());
-  Step(60);
+  Step(90);
   EXPECT_EQ(Target("left/x"), 0.2);
   EXPECT_EQ(Target("right/x"), 0.1);
 }
@@ -312,7 +338,7 @@ TEST_F(RobotControlTest, LaterCommandOnAJointWins) {
 
 TEST_F(RobotControlTest, GripperMovesAllItsJointsBesideTheTool) {
   ASSERT_TRUE(Grip(left_, 0.02).ok());
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 60; ++i) {
     ASSERT_TRUE(Twist(left_, {0.1, 0, 0}).ok());
     const double before = Target("left/left");
     Step();

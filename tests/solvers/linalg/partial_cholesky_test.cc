@@ -114,9 +114,11 @@ TEST_P(PartialCholeskyTest, RecordsTheSchurComplementAndExpandsIt) {
   const Eigen::VectorXd x_p = Eigen::VectorXd::LinSpaced(n, 1, 2);
   Eigen::VectorXd x(375);
   factor.Expand({x_p.data(), static_cast<std::size_t>(n)}, {x.data(), 375});
-  EXPECT_EQ(x(rows), x_p);
   Eigen::VectorXd residual = dense * x;
-  residual(rows).setZero();
+  for (int i = 0; i < n; ++i) {
+    EXPECT_EQ(x[rows[i]], x_p[i]);
+    residual[rows[i]] = 0;
+  }
   EXPECT_LE(residual.norm(), 1e-10 * x.norm());
 }
 
