@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 export const kRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const { chromium } = createRequire(join(kRoot, 'web_viewer', 'package.json'))('playwright-core');
 
-export const kWaitMs = 45000; // a patient bound for what takes a second: two cores draw and compute at once
+export const kWaitMs = 90000; // a patient bound for what takes a second: a busy or slow machine draws and computes on the same core
 
 // A running server with a scene, from the root of the tree. `port` 0: any free one.
 export class Server {
@@ -58,7 +58,7 @@ export class Server {
   #ready(binary) {
     return new Promise((resolve, reject) => {
       const fail = (why) => reject(new Error(`${binary}: ${why}\n${this.log}`));
-      const late = setTimeout(() => fail('did not become ready within 30 s'), 30000);
+      const late = setTimeout(() => fail('did not become ready within 60 s'), 60000);
       let line = '';
       const keepLog = (text) => (this.log = (this.log + text).slice(-20000));
       this.child.stderr.on('data', keepLog);
@@ -89,6 +89,7 @@ export function launchBrowser() {
     args: [
       '--headless=new',
       '--no-sandbox',
+      '--disable-dev-shm-usage', // containers have little of it
       '--use-angle=swiftshader',
       '--enable-unsafe-swiftshader',
       '--disable-quic',

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { launchBrowser, openViewer, pixels, portray, resetWorld, runWorld, Server, settled, until } from './harness.mjs';
 
-const kTest = { timeout: 240000 };
+const kTest = { timeout: 300000 };
 
 let browser;
 

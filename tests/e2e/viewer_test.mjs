@@ -13,7 +13,7 @@ import {
   until,
 } from './harness.mjs';
 
-const kTest = { timeout: 150000 };
+const kTest = { timeout: 300000 };
 const paddle = () => pliant.rigid.paddle.position;
 const ball = () => pliant.soft.ball.centroid;
 
