@@ -14,16 +14,6 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-Vector3d Node(std::span<const double> x, int node) {
-  return {x[3 * node], x[3 * node + 1], x[3 * node + 2]};
-}
-
-Matrix3d Extract(const LaneMatrix& A, int lane) {
-  Matrix3d matrix;
-  for (int i = 0; i < 9; ++i) matrix.data()[i] = A[i][lane];
-  return matrix;
-}
-
 // √(factor · dev:dev): von Mises' measure of a symmetric tensor
 double VonMises(const Matrix3d& T, double factor) {
   const Matrix3d deviator = T - T.trace() / 3 * Matrix3d::Identity();
@@ -73,14 +63,14 @@ class FemBlock final : public DynamicsBlock {
       const Vector3d velocity =
           model_->prescribed_index[i] >= 0
               ? Vector3d(Vector3d::Zero())
-              : Vector3d(p.linear_velocity + p.angular_velocity.cross(Node(q, i) - center));
+              : Vector3d(p.linear_velocity + p.angular_velocity.cross(VectorAt(q, 3 * i) - center));
       for (int r = 0; r < 3; ++r) v[3 * i + r] = velocity[r];
     }
   }
 
   Vector3d CalcCenterOfMass(std::span<const double> q) const override {
     Vector3d sum = Vector3d::Zero();
-    for (int i = 0; i < num_nodes(); ++i) sum += model_->node_mass[i] * Node(q, i);
+    for (int i = 0; i < num_nodes(); ++i) sum += model_->node_mass[i] * VectorAt(q, 3 * i);
     return sum / model_->mass;
   }
 
@@ -88,7 +78,7 @@ class FemBlock final : public DynamicsBlock {
                              const Attachment& point) const override {
     Vector3d velocity = Vector3d::Zero();
     for (int k = 0; k < point.num_nodes; ++k)
-      velocity += point.weights[k] * Node(v, point.nodes[k]);
+      velocity += point.weights[k] * VectorAt(v, 3 * point.nodes[k]);
     return velocity;
   }
 
@@ -99,10 +89,10 @@ class FemBlock final : public DynamicsBlock {
     Matrix3d inertia = Matrix3d::Zero();
     Vector3d momentum = Vector3d::Zero();
     for (int i = 0; i < num_nodes(); ++i) {
-      const Vector3d r = Node(q, i) - center;
+      const Vector3d r = VectorAt(q, 3 * i) - center;
       inertia +=
           model_->node_mass[i] * (r.squaredNorm() * Matrix3d::Identity() - r * r.transpose());
-      momentum += model_->node_mass[i] * r.cross(Node(v, i));
+      momentum += model_->node_mass[i] * r.cross(VectorAt(v, 3 * i));
     }
     return inertia.inverse() * momentum;
   }
@@ -113,9 +103,9 @@ class FemBlock final : public DynamicsBlock {
     model_->MultiplyMass(v, Mv);
     Eigen::Matrix<double, 6, 1> momentum = Eigen::Matrix<double, 6, 1>::Zero();
     for (int i = 0; i < num_nodes(); ++i) {
-      const Vector3d p = Node(Mv, i);
+      const Vector3d p = VectorAt(Mv, 3 * i);
       momentum.head<3>() += p;
-      momentum.tail<3>() += Node(q, i).cross(p);
+      momentum.tail<3>() += VectorAt(q, 3 * i).cross(p);
     }
     return momentum;
   }
@@ -160,8 +150,10 @@ class FemBlock final : public DynamicsBlock {
   double CalcVolume(std::span<const double> q) const override {
     double volume = 0;
     for (const std::array<int, 4>& t : model_->parameters.mesh.tetrahedra) {
-      const Vector3d x0 = Node(q, t[0]);
-      volume += (Node(q, t[1]) - x0).dot((Node(q, t[2]) - x0).cross(Node(q, t[3]) - x0)) / 6;
+      const Vector3d x0 = VectorAt(q, 3 * t[0]);
+      volume += (VectorAt(q, 3 * t[1]) - x0)
+                    .dot((VectorAt(q, 3 * t[2]) - x0).cross(VectorAt(q, 3 * t[3]) - x0)) /
+                6;
     }
     return volume;
   }

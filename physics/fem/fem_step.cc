@@ -11,10 +11,6 @@ namespace {
 
 using Eigen::Vector3d;
 
-Vector3d Node(std::span<const double> x, int node) {
-  return {x[3 * node], x[3 * node + 1], x[3 * node + 2]};
-}
-
 bool AllFinite(std::span<const double> x) {
   for (const double value : x) {
     if (!std::isfinite(value)) return false;
@@ -160,7 +156,8 @@ class FemStep final : public BlockStep {
       // held at the place in the followed body where it was at the start
       const Vector3d p_B = one.X_WB0.Inverse() * (p.X_WB * p.mesh.vertices[one.node]);
       prescribed_position_[k] = X_WB * p_B;
-      prescribed_velocity_[k] = (prescribed_position_[k] - Node(q0, one.node)) / settings_.h;
+      prescribed_velocity_[k] =
+          (prescribed_position_[k] - VectorAt(q0, 3 * one.node)) / settings_.h;
     }
   }
 

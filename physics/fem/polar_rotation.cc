@@ -25,12 +25,6 @@ LaneMatrix Cofactors(const LaneMatrix& A) {
           A[1] * A[5] - A[4] * A[2], A[3] * A[2] - A[0] * A[5], A[0] * A[4] - A[3] * A[1]};
 }
 
-Eigen::Matrix3d Extract(const LaneMatrix& A, int lane) {
-  Eigen::Matrix3d matrix;
-  for (int i = 0; i < 9; ++i) matrix.data()[i] = A[i][lane];
-  return matrix;
-}
-
 }  // namespace
 
 Eigen::Matrix3d CalcPolarRotation(const Eigen::Matrix3d& F) {

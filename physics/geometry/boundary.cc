@@ -14,7 +14,7 @@ namespace {
 // the face opposite to each corner, counter-clockwise from outside of a tetrahedron of positive volume
 constexpr int kFaces[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
 
-struct Face {
+struct TetrahedronFace {
   std::array<int, 3> sorted;
   int place;  // 4 · tetrahedron + face
 };
@@ -22,7 +22,7 @@ struct Face {
 }  // namespace
 
 BoundarySurface ExtractBoundary(const TetrahedralMesh& mesh) {
-  std::vector<Face> faces(4 * mesh.tetrahedra.size());
+  std::vector<TetrahedronFace> faces(4 * mesh.tetrahedra.size());
   for (std::size_t i = 0; i < faces.size(); ++i) {
     const std::array<int, 4>& t = mesh.tetrahedra[i / 4];
     const int(&corners)[3] = kFaces[i % 4];
@@ -30,7 +30,7 @@ BoundarySurface ExtractBoundary(const TetrahedralMesh& mesh) {
     std::sort(faces[i].sorted.begin(), faces[i].sorted.end());
   }
   std::sort(faces.begin(), faces.end(),
-            [](const Face& a, const Face& b) { return a.sorted < b.sorted; });
+            [](const TetrahedronFace& a, const TetrahedronFace& b) { return a.sorted < b.sorted; });
 
   // a face without an equal neighbour in the sorted list belongs to one tetrahedron only
   std::vector<int> places;

@@ -8,14 +8,8 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-Eigen::Quaterniond Rotation(std::span<const double> q) {
-  return {q[0], q[1], q[2], q[3]};
-}
 Vector3d Center(std::span<const double> q) {
   return {q[4], q[5], q[6]};
-}
-Vector3d Vector(std::span<const double> x, int first) {
-  return {x[first], x[first + 1], x[first + 2]};
 }
 
 class FreeBodyBlock;
@@ -112,24 +106,24 @@ class FreeBodyBlock final : public DynamicsBlock {
 
   void CalcFrames(std::span<const double> q, std::span<const double> v,
                   std::span<FrameMotion> frames) const override {
-    const Matrix3d R = Rotation(q).toRotationMatrix();
+    const Matrix3d R = RotationAt(q).toRotationMatrix();
     const Vector3d r = -(R * parameters_.p_BoBcm);
-    frames[0] = {{R, Center(q) + r}, Vector(v, 0), Vector(v, 3) + Vector(v, 0).cross(r)};
+    frames[0] = {{R, Center(q) + r}, VectorAt(v, 0), VectorAt(v, 3) + VectorAt(v, 0).cross(r)};
   }
   Vector3d CalcCenterOfMass(std::span<const double> q) const override { return Center(q); }
   Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double> q,
                                            std::span<const double> v) const override {
-    const Vector3d linear = parameters_.mass * Vector(v, 3);
+    const Vector3d linear = parameters_.mass * VectorAt(v, 3);
     Eigen::Matrix<double, 6, 1> momentum;
-    momentum << linear, Center(q).cross(linear) + WorldInertia(q) * Vector(v, 0);
+    momentum << linear, Center(q).cross(linear) + WorldInertia(q) * VectorAt(v, 0);
     return momentum;
   }
   double CalcKineticEnergy(std::span<const double> q, std::span<const double> v) const override {
-    return 0.5 * (parameters_.mass * Vector(v, 3).squaredNorm() +
-                  Vector(v, 0).dot(WorldInertia(q) * Vector(v, 0)));
+    return 0.5 * (parameters_.mass * VectorAt(v, 3).squaredNorm() +
+                  VectorAt(v, 0).dot(WorldInertia(q) * VectorAt(v, 0)));
   }
   Matrix3d WorldInertia(std::span<const double> q) const {
-    const Matrix3d R = Rotation(q).toRotationMatrix();
+    const Matrix3d R = RotationAt(q).toRotationMatrix();
     return R * parameters_.inertia * R.transpose();
   }
 
@@ -168,10 +162,10 @@ absl::Status FreeBodyStep::Pose(const StepSettings& settings, std::span<const do
     torque += applied.torque_W;
     if (!applied.at_center_of_mass) torque += (applied.p_W - p_WBcm_).cross(applied.force_W);
   }
-  const Vector3d omega = Vector(v0, 0);
+  const Vector3d omega = VectorAt(v0, 0);
   const Vector3d L = I_W * omega + settings.h * torque;
-  v_star_.head<3>() = SolveAngularVelocity(block_, Rotation(q0), L, settings.h, omega);
-  v_star_.tail<3>() = Vector(v0, 3) + settings.h / block_.mass() * force;
+  v_star_.head<3>() = SolveAngularVelocity(block_, RotationAt(q0), L, settings.h, omega);
+  v_star_.tail<3>() = VectorAt(v0, 3) + settings.h / block_.mass() * force;
   if (!v_star_.allFinite()) return absl::InternalError("its free motion is not finite");
   return absl::OkStatus();
 }
@@ -182,7 +176,7 @@ void FreeBodyStep::Integrate(std::span<const double> v_new, std::span<double> q,
   double mean[6];
   for (int i = 0; i < 6; ++i)
     mean[i] = settings_.theta_vq * v_new[i] + (1 - settings_.theta_vq) * v[i];
-  Eigen::Quaterniond rotation = RotationFromVector(settings_.h * Vector(mean, 0)) * Rotation(q);
+  Eigen::Quaterniond rotation = RotationFromVector(settings_.h * VectorAt(mean, 0)) * RotationAt(q);
   rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
   q[0] = rotation.w();
   q[1] = rotation.x();

@@ -8,13 +8,6 @@ namespace {
 
 using Eigen::Vector3d;
 
-Vector3d Vector(std::span<const double> x, int first) {
-  return {x[first], x[first + 1], x[first + 2]};
-}
-Eigen::Quaterniond Rotation(std::span<const double> q) {
-  return {q[0], q[1], q[2], q[3]};
-}
-
 void WritePose(const Eigen::Quaterniond& rotation, const Vector3d& p, std::span<double> q) {
   const double values[] = {rotation.w(), rotation.x(), rotation.y(), rotation.z(),
                            p.x(),        p.y(),        p.z()};
@@ -35,10 +28,10 @@ class KinematicBodyStep final : public BlockStep {
                     std::span<const double>, const BlockInputs& inputs) override {
     PLIANT_DEMAND(inputs.targets.size() == 1);
     const RigidTransform& target = inputs.targets.front();
-    p0_ = Vector(q0, 4);
+    p0_ = VectorAt(q0, 4);
     p1_ = target.p;
     rotation_ = ToQuaternion(target.R);
-    omega_ = VectorFromRotation(rotation_ * Rotation(q0).conjugate()) / settings.h;
+    omega_ = VectorFromRotation(rotation_ * RotationAt(q0).conjugate()) / settings.h;
     v_ = (p1_ - p0_) / settings.h;
     if (!v_.allFinite() || !omega_.allFinite())
       return absl::InternalError("its target pose is not finite");
@@ -93,9 +86,10 @@ class KinematicBodyBlock final : public DynamicsBlock {
   }
   void CalcFrames(std::span<const double> q, std::span<const double>,
                   std::span<FrameMotion> frames) const override {
-    frames[0] = {{Rotation(q).toRotationMatrix(), Vector(q, 4)}, Vector(q, 7), Vector(q, 10)};
+    frames[0] = {
+        {RotationAt(q).toRotationMatrix(), VectorAt(q, 4)}, VectorAt(q, 7), VectorAt(q, 10)};
   }
-  Vector3d CalcCenterOfMass(std::span<const double> q) const override { return Vector(q, 4); }
+  Vector3d CalcCenterOfMass(std::span<const double> q) const override { return VectorAt(q, 4); }
   Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double>,
                                            std::span<const double>) const override {
     return Eigen::Matrix<double, 6, 1>::Zero();

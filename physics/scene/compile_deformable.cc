@@ -18,7 +18,6 @@
 namespace pliant::physics {
 namespace {
 
-constexpr double kLargestDensity = 1e9;  // [kg/m³]
 constexpr double kSmallestDensity = 1e-6;
 constexpr double kLargestModulus = 1e15;  // [Pa]
 constexpr double kSmallestModulus = 1e-6;

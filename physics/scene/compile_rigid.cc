@@ -17,9 +17,7 @@
 namespace pliant::physics {
 namespace {
 
-constexpr double kLargestDensity = 1e9;  // [kg/m³]
-constexpr double kLargestMass = 1e15;    // [kg]
-constexpr double kLargestFriction = 100;
+constexpr double kLargestMass = 1e15;  // [kg]
 
 // The rotational inertia about `center`, and the centre, of several shapes of density 1.
 MassProperties Unite(const std::vector<Shape>& shapes) {

@@ -18,7 +18,6 @@ namespace {
 constexpr double kLongestStep = 1;      // [s]
 constexpr double kLongStep = 0.1;       // [s]; beyond, a warning
 constexpr double kShortestStep = 1e-7;  // [s]
-constexpr double kLargestFriction = 100;
 // groups of groups of copies would otherwise make a short file endless work
 constexpr std::size_t kMostNamed = 4'000'000;
 constexpr double kWideMargin = 0.1;  // [m]; beyond, a warning

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
@@ -31,5 +33,15 @@ Eigen::Matrix3d CrossMatrix(const Eigen::Vector3d& v);
 
 // A rotation whose third column is the unit vector n; a fixed, smooth-almost-everywhere choice of tangents.
 Eigen::Matrix3d FrameFromNormal(const Eigen::Vector3d& n);
+
+// Three numbers of `x`, from its `first` on.
+inline Eigen::Vector3d VectorAt(std::span<const double> x, int first) {
+  return {x[first], x[first + 1], x[first + 2]};
+}
+
+// The quaternion (w, x, y, z) that `q` begins with.
+inline Eigen::Quaterniond RotationAt(std::span<const double> q) {
+  return {q[0], q[1], q[2], q[3]};
+}
 
 }  // namespace pliant::physics

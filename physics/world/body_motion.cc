@@ -9,10 +9,6 @@ namespace {
 
 using Eigen::Vector3d;
 
-Vector3d Node(std::span<const double> x, int node) {
-  return {x[3 * node], x[3 * node + 1], x[3 * node + 2]};
-}
-
 // how the present shape lies against the rest shape, weighted by rest volume
 Eigen::Matrix3d CalcShapeCovariance(const TetrahedralMesh& mesh, std::span<const double> volumes,
                                     std::span<const double> q) {
@@ -25,7 +21,7 @@ Eigen::Matrix3d CalcShapeCovariance(const TetrahedralMesh& mesh, std::span<const
   };
   const auto centroid = [&](const std::array<int, 4>& tet) {
     Vector3d sum = Vector3d::Zero();
-    for (int node : tet) sum += Node(q, node);
+    for (int node : tet) sum += VectorAt(q, 3 * node);
     return Vector3d(sum / 4);
   };
   for (std::size_t e = 0; e < mesh.tetrahedra.size(); ++e) {
@@ -63,7 +59,7 @@ Vector3d CalcCenterOfMassVelocity(const Model& model, const State& state, int bo
 }
 
 Vector3d CalcVertexPosition(const Model& model, const State& state, int body, int vertex) {
-  return Node(model.Positions(state, model.bodies[body].block), vertex);
+  return VectorAt(model.Positions(state, model.bodies[body].block), 3 * vertex);
 }
 
 Vector3d CalcVertexVelocity(const Model& model, const State& state, int body, int vertex) {

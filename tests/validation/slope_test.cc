@@ -77,14 +77,14 @@ class CubeOnSlope : public ::testing::TestWithParam<std::tuple<bool, const char*
   bool convex() const { return std::string(std::get<1>(GetParam())) == "convex"; }
 };
 
-constexpr double kFriction = 0.5;
+constexpr double kFrictionOfSlope = 0.5;
 
 TEST_P(CubeOnSlope, SticksWithNoMoreCreepThanTheFormula) {
   const auto& [soft, method] = GetParam();
   for (const double part : {0.3, 0.6, 0.93}) {  // of the friction angle's tangent
-    const double angle = CalcAtan2(part * kFriction, 1);
+    const double angle = CalcAtan2(part * kFrictionOfSlope, 1);
     // what the impact left in a soft body's contacts fades with (h/σ) (node's stiffness / body's), about 4 h/σ
-    World world = Load(angle, kFriction, 0.01, convex() && soft ? "sigma: 0.01" : "");
+    World world = Load(angle, kFrictionOfSlope, 0.01, convex() && soft ? "sigma: 0.01" : "");
     RunUntil(convex() && soft ? 60 : 5, &world);
     if (!convex()) {
       // it has no regularisation, only its sweeps' tolerance
@@ -92,7 +92,7 @@ TEST_P(CubeOnSlope, SticksWithNoMoreCreepThanTheFormula) {
       continue;
     }
     Hold hold;
-    const double creep = CalcCreep(angle, kFriction, &world, &hold);
+    const double creep = CalcCreep(angle, kFrictionOfSlope, &world, &hold);
     // a step is solved to 1e-6 of what the weight does, and sinθ ≥ 0.14 of that is what creep answers
     EXPECT_NEAR(Slip(world, angle), creep, 1e-4 * creep) << part;
     // the contacts uphill carry 1/2 − tanθ/2 of a rigid cube's weight and stick while that is tanθ/2μ or more: up to

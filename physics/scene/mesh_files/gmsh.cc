@@ -18,7 +18,7 @@
 namespace pliant::physics {
 namespace {
 
-constexpr int kTetrahedron = 4;
+constexpr int kGmshTetrahedron = 4;
 
 // corners of each element type of the MSH format, 0 where there is none
 constexpr int kCorners[] = {0, 2,  3,  4,  4, 8,  6,  5,  3,  6,  9, 10, 27, 18, 14, 1,
@@ -209,10 +209,10 @@ class GmshReader {
     Tetrahedron tetrahedron{{}, label, 0};
     for (int i = 0; i < corners && cursor_.ok(); ++i) {
       const std::int64_t tag = cursor_.Integer(size, "a node of an element");
-      if (type == kTetrahedron) tetrahedron.tags[i] = tag;
+      if (type == kGmshTetrahedron) tetrahedron.tags[i] = tag;
     }
     if (!cursor_.ok()) return;
-    if (type == kTetrahedron) {
+    if (type == kGmshTetrahedron) {
       tetrahedron.place = cursor_.last_position();
       tetrahedra_.push_back(tetrahedron);
     } else {

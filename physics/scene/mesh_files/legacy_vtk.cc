@@ -20,7 +20,7 @@ namespace pliant::physics {
 namespace {
 
 constexpr std::string_view kMagic = "# vtk DataFile Version";
-constexpr int kTetrahedron = 10;
+constexpr int kVtkTetrahedron = 10;
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
@@ -305,7 +305,7 @@ class LegacyVtkReader {
     std::set<std::int64_t> other_types;
     std::size_t others = 0;
     for (std::size_t cell = 0; cell < cells; ++cell) {
-      if (types_[cell] != kTetrahedron) {
+      if (types_[cell] != kVtkTetrahedron) {
         other_types.insert(types_[cell]);
         ++others;
         continue;

@@ -10,6 +10,10 @@
 
 namespace pliant::physics {
 
+inline Eigen::Vector3d Normal(const ContactPoint& point) {
+  return point.R_WC.col(2);
+}
+
 // A block that only has a place: one frame (a pose as 12 numbers), or nodes. All that contact
 // detection may ask of it.
 class PlacedBlock : public DynamicsBlock {

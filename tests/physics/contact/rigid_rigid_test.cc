@@ -18,10 +18,6 @@ struct NamedGround {
   double offset;
 };
 
-Vector3d Normal(const ContactPoint& point) {
-  return point.R_WC.col(2);
-}
-
 TEST(RigidRigid, CubeOnInclinedBoxHasFourEqualGapsAndTheFaceNormal) {
   for (double gap : {1.5e-3, 1e-6, 1e-9, 0.0, -1e-9, -1e-6, -1e-3}) {
     for (double degrees : {0.0, 10.0, 26.0, 77.0}) {

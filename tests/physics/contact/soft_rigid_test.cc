@@ -10,10 +10,6 @@ namespace {
 
 using Eigen::Vector3d;
 
-Vector3d Normal(const ContactPoint& point) {
-  return point.R_WC.col(2);
-}
-
 TEST(SoftRigid, BoxRestingOnHalfSpaceTouchesWithAllItsBottomVerticesAtEqualGaps) {
   for (double gap : {1e-3, 0.0, -1e-4}) {
     ContactWorld world;

@@ -10,10 +10,6 @@ namespace {
 
 using Eigen::Vector3d;
 
-Vector3d Normal(const ContactPoint& point) {
-  return point.R_WC.col(2);
-}
-
 Vector3d Locate(const ContactWorld& world, const Attachment& side) {
   Vector3d p = Vector3d::Zero();
   const double* q = world.state.q.data() + world.model.position_offsets[side.block];

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr double kH = 0.01;          // [s]
+constexpr double kStep = 0.01;       // [s]
 constexpr double kSlideSpeed = 0.4;  // [m/s], of x, y and z
 constexpr double kJawSpeed = 0.1;    // [m/s]
 
@@ -122,7 +122,7 @@ TEST_F(RobotControlTest, TargetMovesAtTheJointsSpeedWithoutJerksAndHolds) {
       ASSERT_TRUE(Renew("left", left_).ok() && Renew("right", right_).ok());
     }
     Step();
-    const double now = (Target("left/x") - last) / kH;
+    const double now = (Target("left/x") - last) / kStep;
     EXPECT_LE(now, kSlideSpeed + 1e-12) << step;
     EXPECT_GE(now, 0) << step;
     EXPECT_LE(std::abs(now - rate), kSlideSpeed / 10 + 1e-7) << step;
@@ -147,7 +147,7 @@ TEST_F(RobotControlTest, TargetTurnsRoundWithoutAJerk) {
   double last = Target("left/x"), rate = kSlideSpeed;
   for (int step = 0; step < 60; ++step) {
     Step();
-    const double now = (Target("left/x") - last) / kH;
+    const double now = (Target("left/x") - last) / kStep;
     EXPECT_LE(std::abs(now - rate), kSlideSpeed / 10 + 1e-9) << step;
     last = Target("left/x");
     rate = now;
@@ -287,8 +287,8 @@ TEST_F(RobotControlTest, ToolStartsWithinItsAcceleration) {
   for (int i = 0; i < 4; ++i) {
     const double before = Target("left/x");
     Step();
-    const double speed = (Target("left/x") - before) / kH;
-    EXPECT_LE(speed - last, DriveLimits().acceleration * kH + 1e-6);
+    const double speed = (Target("left/x") - before) / kStep;
+    EXPECT_LE(speed - last, DriveLimits().acceleration * kStep + 1e-6);
     last = speed;
   }
   EXPECT_NEAR(last, 0.3, 1e-6);
@@ -299,7 +299,7 @@ TEST_F(RobotControlTest, ToolIsNoFasterThanItsJoints) {
     ASSERT_TRUE(Twist(left_, {50, 0, 0}).ok());
     const double before = Target("left/x");
     Step();
-    EXPECT_LE(Target("left/x") - before, kSlideSpeed * kH + 1e-9);
+    EXPECT_LE(Target("left/x") - before, kSlideSpeed * kStep + 1e-9);
   }
 }
 
@@ -342,7 +342,7 @@ TEST_F(RobotControlTest, GripperMovesAllItsJointsBesideTheTool) {
     ASSERT_TRUE(Twist(left_, {0.1, 0, 0}).ok());
     const double before = Target("left/left");
     Step();
-    EXPECT_LE(Target("left/left") - before, kJawSpeed * kH + 1e-12);
+    EXPECT_LE(Target("left/left") - before, kJawSpeed * kStep + 1e-12);
   }
   EXPECT_EQ(Target("left/left"), 0.02);
   EXPECT_EQ(Target("left/right"), 0.02);

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-const SteadyTime kStart = SteadyTime() + std::chrono::hours(1);
+const SteadyTime kOpened = SteadyTime() + std::chrono::hours(1);
 
 // One world on which time is what the test says.
 class WorldControlTest : public testing::Test {
@@ -47,7 +47,7 @@ class WorldControlTest : public testing::Test {
   std::shared_ptr<const physics::Model> model_ = LoadTestModel();
   WorldControl control_{model_};
   physics::State state_ = physics::MakeInitialState(*model_);
-  SteadyTime now_ = kStart;
+  SteadyTime now_ = kOpened;
   std::string lease_;
   double last_ = -0.5;  // where the paddle of the scene is
 };

@@ -12,8 +12,6 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr std::size_t kMostNumbers = 10'000'000;
-
 std::string StemOf(const std::string& file) {
   return std::filesystem::path(file).stem().string();
 }

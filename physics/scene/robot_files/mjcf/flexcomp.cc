@@ -14,7 +14,6 @@ namespace {
 using Eigen::Vector3d;
 
 constexpr int kMostPoints = 2'000'000;
-constexpr std::size_t kMostNumbers = 10'000'000;
 
 class FlexcompReader {
  public:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +15,8 @@
 #include "physics/scene/robot_files/parts/robot_meshes.h"
 
 namespace pliant::physics {
+
+inline constexpr std::size_t kMostNumbers = 10'000'000;  // of one attribute
 
 // A mesh asset. The vertices of the file are turned by R and moved by p after scaling.
 struct MjcfMesh {

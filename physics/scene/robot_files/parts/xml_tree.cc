@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include <tinyxml2.h>
 
@@ -15,13 +16,9 @@ constexpr std::size_t kMostElements = 2'000'000;
 constexpr std::size_t kMostAttributes = 256;  // of one element
 constexpr char kHook[] = "pliant-subtree";
 
-bool IsSpace(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 std::string Trimmed(std::string_view text) {
-  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
-  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
+  while (!text.empty() && absl::ascii_isspace(text.front())) text.remove_prefix(1);
+  while (!text.empty() && absl::ascii_isspace(text.back())) text.remove_suffix(1);
   return std::string(text);
 }
 

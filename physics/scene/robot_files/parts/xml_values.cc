@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include <Eigen/Geometry>
@@ -14,10 +15,6 @@ constexpr double kWidestAngle = 1e5;
 constexpr double kLargest = 1e30;        // products of a few stay finite
 constexpr double kUnitTolerance = 1e-3;  // files round to a few digits
 constexpr std::size_t kLongestQuote = 60;
-
-bool IsSpace(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
-}
 
 std::string QuotedText(std::string_view text) {
   if (text.size() <= kLongestQuote) return absl::StrCat("\"", std::string(text), "\"");
@@ -68,17 +65,17 @@ std::vector<std::string_view> SplitWords(std::string_view text) {
   std::vector<std::string_view> words;
   std::size_t at = 0;
   while (at < text.size()) {
-    while (at < text.size() && IsSpace(text[at])) ++at;
+    while (at < text.size() && absl::ascii_isspace(text[at])) ++at;
     const std::size_t begin = at;
-    while (at < text.size() && !IsSpace(text[at])) ++at;
+    while (at < text.size() && !absl::ascii_isspace(text[at])) ++at;
     if (at > begin) words.push_back(text.substr(begin, at - begin));
   }
   return words;
 }
 
 std::string_view Trim(std::string_view text) {
-  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
-  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
+  while (!text.empty() && absl::ascii_isspace(text.front())) text.remove_prefix(1);
+  while (!text.empty() && absl::ascii_isspace(text.back())) text.remove_suffix(1);
   return text;
 }
 

@@ -110,7 +110,7 @@ double CalcEnclosedVolume(const TriangleMesh& mesh) {
   return volume;
 }
 
-std::string ErrorOf(const std::string& bytes, const std::string& name) {
+std::string SurfaceErrorOf(const std::string& bytes, const std::string& name) {
   const auto file = ReadSurfaceMesh(bytes, name);
   EXPECT_EQ(file.status().code(), absl::StatusCode::kInvalidArgument);
   return std::string(file.status().message());
@@ -207,7 +207,7 @@ TEST(SurfaceMeshFiles, VerticesThatDifferInTheLastDigitsAreJoinedWhereThatCloses
 TEST(SurfaceMeshFiles, OpenSurfacesAreRefusedForSolidsOnly) {
   TriangleMesh open = MakeBoxSurface();
   open.triangles.pop_back();
-  const std::string error = ErrorOf(WriteObj(open), "open.obj");
+  const std::string error = SurfaceErrorOf(WriteObj(open), "open.obj");
   EXPECT_THAT(error, StartsWith("open.obj: expected a closed surface, found 3 edges with one "
                                 "triangle, the first from ("));
   EXPECT_THAT(error, HasSubstr("set `convex: true`"));
@@ -217,33 +217,34 @@ TEST(SurfaceMeshFiles, OpenSurfacesAreRefusedForSolidsOnly) {
   fin.vertices.emplace_back(9, 9, 9);
   fin.triangles.push_back(
       {fin.triangles[0][0], fin.triangles[0][1], static_cast<int>(fin.vertices.size()) - 1});
-  EXPECT_THAT(ErrorOf(WriteObj(fin), "fin.obj"),
+  EXPECT_THAT(SurfaceErrorOf(WriteObj(fin), "fin.obj"),
               HasSubstr("2 edges with one triangle and 1 edges with more than two"));
 }
 
 TEST(SurfaceMeshFiles, ErrorsNameLineOrByteAndWhatWasFound) {
-  EXPECT_EQ(ErrorOf("v 0 0 0\nv 1 x 0\n", "t.obj"),
+  EXPECT_EQ(SurfaceErrorOf("v 0 0 0\nv 1 x 0\n", "t.obj"),
             "t.obj:2: expected three finite coordinates after v, found \"x\"");
-  EXPECT_EQ(ErrorOf("v 0 0 0\nv 1 0\n", "t.obj"),
+  EXPECT_EQ(SurfaceErrorOf("v 0 0 0\nv 1 0\n", "t.obj"),
             "t.obj:2: expected three finite coordinates after v, found the end of the line");
-  EXPECT_EQ(ErrorOf("v 0 0 0\nf 1 2 3\n", "t.obj"),
+  EXPECT_EQ(SurfaceErrorOf("v 0 0 0\nf 1 2 3\n", "t.obj"),
             "t.obj:2: expected a vertex number from 1 to 1, found \"2\"");
-  EXPECT_EQ(ErrorOf("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 inf\n", "t.stl"),
+  EXPECT_EQ(SurfaceErrorOf("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 inf\n", "t.stl"),
             "t.stl:4: expected a finite coordinate, found inf");
-  EXPECT_EQ(ErrorOf("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0", "t.stl"),
+  EXPECT_EQ(SurfaceErrorOf("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0", "t.stl"),
             "t.stl:4: the file ends where a coordinate should be");
-  EXPECT_EQ(ErrorOf("", "t.stl"), "t.stl: the file is empty; expected a surface mesh");
-  EXPECT_THAT(ErrorOf("solid nothing\nendsolid nothing\n", "t.stl"),
+  EXPECT_EQ(SurfaceErrorOf("", "t.stl"), "t.stl: the file is empty; expected a surface mesh");
+  EXPECT_THAT(SurfaceErrorOf("solid nothing\nendsolid nothing\n", "t.stl"),
               HasSubstr("expected triangles, found none"));
-  EXPECT_THAT(ErrorOf(WriteBinaryStl(MakeBoxSurface()).substr(0, 500), "t.stl"),
+  EXPECT_THAT(SurfaceErrorOf(WriteBinaryStl(MakeBoxSurface()).substr(0, 500), "t.stl"),
               HasSubstr("the file may be cut off"));
-  EXPECT_THAT(ErrorOf("$MeshFormat\n2.2 0 8\n", "t.msh"),
+  EXPECT_THAT(SurfaceErrorOf("$MeshFormat\n2.2 0 8\n", "t.msh"),
               HasSubstr("t.msh: the file begins with \"$MeshFormat"));
-  EXPECT_THAT(ErrorOf("ply\nformat", "t.ply"), HasSubstr("t.ply: cannot be read as ply"));
+  EXPECT_THAT(SurfaceErrorOf("ply\nformat", "t.ply"), HasSubstr("t.ply: cannot be read as ply"));
 }
 
 TEST(SurfaceMeshFiles, OtherFilesNamedByAFileAreNotOpened) {
-  EXPECT_THAT(ErrorOf(WriteGltf("/etc/passwd"), "t.gltf"), HasSubstr("Other files are not opened"));
+  EXPECT_THAT(SurfaceErrorOf(WriteGltf("/etc/passwd"), "t.gltf"),
+              HasSubstr("Other files are not opened"));
   // (0, 0, 0), (1, 0, 0), (0, 1, 0)
   const auto inside = ReadOpenSurfaceMesh(
       WriteGltf(

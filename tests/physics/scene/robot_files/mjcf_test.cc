@@ -19,10 +19,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// products of a few rotations of numbers near 1
-constexpr double kUlps = 4e-15;
-
 std::string World(const std::string& bodies, const std::string& more = "") {
   return absl::StrCat("<mujoco model=\"m\">\n", more, "<worldbody>\n", bodies,
                       "</worldbody>\n</mujoco>\n");

@@ -19,20 +19,20 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-std::string Link(const std::string& name, const std::string& inertial = "") {
+std::string LinkText(const std::string& name, const std::string& inertial = "") {
   return absl::StrCat("<link name=\"", name, "\">",
                       inertial.empty() ? "<inertial><mass value=\"2\"/><inertia ixx=\"0.1\" "
                                          "iyy=\"0.1\" izz=\"0.1\"/></inertial>"
                                        : inertial,
                       "</link>\n");
 }
-std::string Joint(const std::string& name, const std::string& parent, const std::string& child,
-                  const std::string& more = "<axis xyz=\"0 0 1\"/>",
-                  const std::string& type = "continuous") {
+std::string JointText(const std::string& name, const std::string& parent, const std::string& child,
+                      const std::string& more = "<axis xyz=\"0 0 1\"/>",
+                      const std::string& type = "continuous") {
   return absl::StrCat("<joint name=\"", name, "\" type=\"", type, "\"><parent link=\"", parent,
                       "\"/><child link=\"", child, "\"/>", more, "</joint>\n");
 }
-std::string Robot(const std::string& body) {
+std::string RobotText(const std::string& body) {
   return "<robot name=\"r\">\n" + body + "</robot>\n";
 }
 
@@ -64,7 +64,7 @@ TEST(RobotErrors, EntitiesAreRefused) {
   EXPECT_THAT(ErrorsOf("<!DOCTYPE r SYSTEM \"file:///etc/passwd\"><robot name=\"r\"/>"),
               Contains(HasSubstr("DOCTYPE and ENTITY")));
   // nor are they expanded where they are not declared
-  EXPECT_THAT(WarningsOf(Robot("<link name=\"&b;\"/>")), Contains(HasSubstr("\"&b;\"")));
+  EXPECT_THAT(WarningsOf(RobotText("<link name=\"&b;\"/>")), Contains(HasSubstr("\"&b;\"")));
 }
 
 std::string Nested(int depth, const std::string& inside = "") {
@@ -94,8 +94,8 @@ TEST(RobotErrors, MistakesDeepInsideAreFound) {
 
 TEST(RobotErrors, NumbersMustBeNumbers) {
   const auto box = [](const std::string& size) {
-    return Robot("<link name=\"a\"><collision><geometry><box size=\"" + size +
-                 "\"/></geometry></collision></link>");
+    return RobotText("<link name=\"a\"><collision><geometry><box size=\"" + size +
+                     "\"/></geometry></collision></link>");
   };
   EXPECT_THAT(ErrorsOf(box("1 2")), ElementsAre("2: <box> size: \"1 2\" has 2 numbers; expected 3 "
                                                 "numbers, each metres, above 0 and at most 1e6"));
@@ -104,33 +104,34 @@ TEST(RobotErrors, NumbersMustBeNumbers) {
   EXPECT_THAT(ErrorsOf(box("1 2 nan")), ElementsAre(HasSubstr("\"nan\" is not allowed")));
   EXPECT_THAT(ErrorsOf(box("1 2 1e300")), ElementsAre(HasSubstr("\"1e300\" is not allowed")));
   EXPECT_THAT(ErrorsOf(box("1,5 2 3")), ElementsAre(HasSubstr("\"1,5\" is not a number")));
-  EXPECT_THAT(
-      ErrorsOf(Robot(Link("a") + Link("b") + Joint("j", "a", "b", "<origin rpy=\"0 0 1e9\"/>"))),
-      ElementsAre(HasSubstr("an angle of at most 1e5")));
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b") +
+                                 JointText("j", "a", "b", "<origin rpy=\"0 0 1e9\"/>"))),
+              ElementsAre(HasSubstr("an angle of at most 1e5")));
 }
 
 // ---- link graphs
 
 TEST(RobotErrors, CyclesAreNamed) {
-  const auto errors =
-      ErrorsOf(Robot(Link("root") + Link("a") + Link("b") + Link("c") + Joint("ab", "a", "b") +
-                     Joint("bc", "b", "c") + Joint("ca", "c", "a")));
+  const auto errors = ErrorsOf(RobotText(LinkText("root") + LinkText("a") + LinkText("b") +
+                                         LinkText("c") + JointText("ab", "a", "b") +
+                                         JointText("bc", "b", "c") + JointText("ca", "c", "a")));
   ASSERT_THAT(errors, SizeIs(1));
   EXPECT_THAT(errors[0], AllOf(HasSubstr("closes a cycle of 3 links"), HasSubstr("\"a\""),
                                HasSubstr("\"b\""), HasSubstr("\"c\"")));
-  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Joint("aa", "a", "a"))),
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + JointText("aa", "a", "a"))),
               ElementsAre(HasSubstr("closes a cycle of 1 link: \"a\"")));
 }
 
 TEST(RobotErrors, TwoParentsAreNamed) {
-  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b") + Link("c") + Joint("ac", "a", "c") +
-                             Joint("bc", "b", "c"))),
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b") + LinkText("c") +
+                                 JointText("ac", "a", "c") + JointText("bc", "b", "c"))),
               ElementsAre(AllOf(StartsWith("6: "), HasSubstr("link \"c\", hangs on joint \"ac\" "
                                                              "(line 5) already"))));
 }
 
 TEST(RobotErrors, DisconnectedLinksAreNamed) {
-  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b") + Link("c") + Joint("ab", "a", "b"))),
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b") + LinkText("c") +
+                                 JointText("ab", "a", "b"))),
               ElementsAre(AllOf(StartsWith("4: "), HasSubstr("link \"c\" is not connected"),
                                 HasSubstr("\"a\", \"c\""))));
   // SDF models may be of several pieces
@@ -141,10 +142,10 @@ TEST(RobotErrors, DisconnectedLinksAreNamed) {
 }
 
 TEST(RobotErrors, MissingParentsAndChildrenAreNamed) {
-  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Joint("j", "ghost", "a"))),
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + JointText("j", "ghost", "a"))),
               ElementsAre("3: joint \"j\": its parent link \"ghost\" is not there. Define it, or "
                           "correct the name"));
-  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Joint("j", "a", "ghost"))),
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + JointText("j", "a", "ghost"))),
               ElementsAre(HasSubstr("its child link \"ghost\" is not there")));
   EXPECT_THAT(ErrorsOf("<sdf version=\"1.7\"><model name=\"m\"><link name=\"a\"/><joint "
                        "name=\"j\" type=\"fixed\"><parent>ghost</parent><child>a</child></joint>"
@@ -153,19 +154,20 @@ TEST(RobotErrors, MissingParentsAndChildrenAreNamed) {
 }
 
 TEST(RobotErrors, DuplicateNamesAreNamed) {
-  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("a"))),
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("a"))),
               ElementsAre("3: link \"a\": the name is taken already, on line 2. Rename one"));
-  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b") + Link("c") + Joint("j", "a", "b") +
-                             Joint("j", "b", "c"))),
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b") + LinkText("c") +
+                                 JointText("j", "a", "b") + JointText("j", "b", "c"))),
               Contains(HasSubstr("joint \"j\": the name is taken already")));
 }
 
 TEST(RobotErrors, LowerLimitsAboveUpperOnesAreNamed) {
   const std::string expected = "its lower limit 2 is above the upper 1";
-  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b") +
-                             Joint("j", "a", "b", "<limit lower=\"2\" upper=\"1\"/>", "revolute"))),
-              ElementsAre("4: joint \"j\": its lower limit 2 is above the upper 1 rad; expected "
-                          "lower ≤ upper"));
+  EXPECT_THAT(
+      ErrorsOf(RobotText(LinkText("a") + LinkText("b") +
+                         JointText("j", "a", "b", "<limit lower=\"2\" upper=\"1\"/>", "revolute"))),
+      ElementsAre("4: joint \"j\": its lower limit 2 is above the upper 1 rad; expected "
+                  "lower ≤ upper"));
   EXPECT_THAT(ErrorsOf("<sdf version=\"1.7\"><model name=\"m\"><link name=\"a\"/><link name=\"b\"/>"
                        "<joint name=\"j\" type=\"prismatic\"><parent>a</parent><child>b</child>"
                        "<axis><xyz>0 0 1</xyz><limit><lower>2</lower><upper>1</upper></limit>"
@@ -177,16 +179,16 @@ TEST(RobotErrors, LowerLimitsAboveUpperOnesAreNamed) {
 }
 
 TEST(RobotErrors, AxesAreScaledOrRefused) {
-  EXPECT_THAT(
-      ErrorsOf(Robot(Link("a") + Link("b") + Joint("j", "a", "b", "<axis xyz=\"0 0 0\"/>"))),
-      ElementsAre(HasSubstr("the axis is zero; expected a direction")));
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b") +
+                                 JointText("j", "a", "b", "<axis xyz=\"0 0 0\"/>"))),
+              ElementsAre(HasSubstr("the axis is zero; expected a direction")));
   const std::string text =
-      Robot(Link("a") + Link("b") + Joint("j", "a", "b", "<axis xyz=\"0 0 3\"/>"));
+      RobotText(LinkText("a") + LinkText("b") + JointText("j", "a", "b", "<axis xyz=\"0 0 3\"/>"));
   EXPECT_EQ(JointOf(ReadGood(text), "j").axis, Eigen::Vector3d::UnitZ());
   EXPECT_THAT(WarningsOf(text), ElementsAre(HasSubstr("has length 3, not 1")));
   // what only lacks digits is not worth a word
-  EXPECT_THAT(WarningsOf(Robot(Link("a") + Link("b") +
-                               Joint("j", "a", "b", "<axis xyz=\"0.577 0.577 0.577\"/>"))),
+  EXPECT_THAT(WarningsOf(RobotText(LinkText("a") + LinkText("b") +
+                                   JointText("j", "a", "b", "<axis xyz=\"0.577 0.577 0.577\"/>"))),
               IsEmpty());
 }
 
@@ -200,8 +202,8 @@ std::string Inertial(double mass, double ixx, double iyy, const std::string& izz
 }
 
 TEST(RobotErrors, InertiaThatNoBodyHasIsNamedAndCanBeRecomputed) {
-  const std::string text =
-      Robot(Link("a") + Link("wrist", Inertial(6, 1, 1, "2.02")) + Joint("j", "a", "wrist"));
+  const std::string text = RobotText(LinkText("a") + LinkText("wrist", Inertial(6, 1, 1, "2.02")) +
+                                     JointText("j", "a", "wrist"));
   EXPECT_THAT(ErrorsOf(text),
               ElementsAre(AllOf(StartsWith("3: link \"wrist\": inertia is not physical"),
                                 HasSubstr("exceeds the sum of the others by 0.02"),
@@ -210,17 +212,17 @@ TEST(RobotErrors, InertiaThatNoBodyHasIsNamedAndCanBeRecomputed) {
   // a cube of 6 kg, as the file's mass stays
   EXPECT_EQ(LinkOf(robot, "wrist").mass, 6);
   EXPECT_LT((LinkOf(robot, "wrist").inertia - Eigen::Matrix3d::Identity()).norm(), 1e-14);
-  EXPECT_THAT(ErrorsOf(Robot(Link("a", Inertial(1, 1, 1, "-1")))),
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a", Inertial(1, 1, 1, "-1")))),
               ElementsAre(HasSubstr("smallest principal moment is -1")));
 }
 
 TEST(RobotErrors, RoundedInertiaIsPhysical) {
-  EXPECT_THAT(ErrorsOf(Robot(Link("a", Inertial(1, 1, 1, "2.000001")))), IsEmpty());
-  EXPECT_THAT(ErrorsOf(Robot(Link("a", Inertial(1, 1, 1, "2.000003")))), SizeIs(1));
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a", Inertial(1, 1, 1, "2.000001")))), IsEmpty());
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a", Inertial(1, 1, 1, "2.000003")))), SizeIs(1));
 }
 
 TEST(RobotErrors, InertiaDoesNotMatterWhereNothingMoves) {
-  const std::string text = Robot(Link("a", Inertial(6, 1, 1, "3")));
+  const std::string text = RobotText(LinkText("a", Inertial(6, 1, 1, "3")));
   EXPECT_THAT(ErrorsOf(text), SizeIs(1));
   EXPECT_THAT(ErrorsOf(text, {.fixed_base = true}), IsEmpty());
   EXPECT_THAT(WarningsOf(text, {.fixed_base = true}),
@@ -229,26 +231,29 @@ TEST(RobotErrors, InertiaDoesNotMatterWhereNothingMoves) {
 
 TEST(RobotErrors, MovingLinksNeedMass) {
   const std::string bare = "<collision><geometry><box size=\"1 1 1\"/></geometry></collision>";
-  const std::string text = Robot(Link("a") + Link("tip", bare) + Joint("j", "a", "tip"));
+  const std::string text =
+      RobotText(LinkText("a") + LinkText("tip", bare) + JointText("j", "a", "tip"));
   EXPECT_THAT(ErrorsOf(text),
               ElementsAre(AllOf(StartsWith("3: link \"tip\": moves by joint \"j\" but has no mass"),
                                 HasSubstr("recompute_inertia"))));
   EXPECT_EQ(LinkOf(ReadGood(text, {.recompute_inertia = true, .default_density = 10}), "tip").mass,
             10);
   // in between, or fixed, is fine
-  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b", bare) + Link("c") + Joint("j", "a", "b") +
-                             Joint("k", "b", "c"))),
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b", bare) + LinkText("c") +
+                                 JointText("j", "a", "b") + JointText("k", "b", "c"))),
               IsEmpty());
-  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b", bare) + Joint("j", "a", "b", "", "fixed"))),
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b", bare) +
+                                 JointText("j", "a", "b", "", "fixed"))),
               IsEmpty());
 }
 
 TEST(RobotErrors, PointsOnAnAxisDoNotTurn) {
   const std::string point = "<inertial><mass value=\"1\"/></inertial>";
-  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b", point) + Joint("j", "a", "b"))),
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b", point) + JointText("j", "a", "b"))),
               ElementsAre(HasSubstr("no inertia about the axis of joint \"j\"")));
   const std::string beside = "<inertial><origin xyz=\"0.1 0 0\"/><mass value=\"1\"/></inertial>";
-  EXPECT_THAT(ErrorsOf(Robot(Link("a") + Link("b", beside) + Joint("j", "a", "b"))), IsEmpty());
+  EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b", beside) + JointText("j", "a", "b"))),
+              IsEmpty());
 }
 
 // ---- size
@@ -256,12 +261,12 @@ TEST(RobotErrors, PointsOnAnAxisDoNotTurn) {
 std::string Chain(int links) {
   std::string text;
   for (int i = 0; i < links; ++i) {
-    text += Link(absl::StrCat("l", i));
+    text += LinkText(absl::StrCat("l", i));
     if (i > 0)
-      text += Joint(absl::StrCat("j", i), absl::StrCat("l", i - 1), absl::StrCat("l", i),
-                    "<origin xyz=\"0 0 0.1\"/><axis xyz=\"1 0 0\"/>");
+      text += JointText(absl::StrCat("j", i), absl::StrCat("l", i - 1), absl::StrCat("l", i),
+                        "<origin xyz=\"0 0 0.1\"/><axis xyz=\"1 0 0\"/>");
   }
-  return Robot(text);
+  return RobotText(text);
 }
 
 double SecondsFor(const std::string& text, std::size_t links) {
@@ -295,7 +300,7 @@ TEST(RobotErrors, TooManyLinksAreRefused) {
 TEST(RobotErrors, ErrorsOfAKindAreCountedNotRepeatedForEver) {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += "<link name=\"a\"/>";
-  const auto errors = ErrorsOf(Robot(text));
+  const auto errors = ErrorsOf(RobotText(text));
   EXPECT_THAT(errors, SizeIs(101));
   EXPECT_THAT(errors.back(), HasSubstr("and 4899 more errors"));
 }

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -15,6 +16,10 @@
 #include "physics/scene/robot_files/robot_description.h"
 
 namespace pliant::physics {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// products of a few rotations of numbers near 1
+inline constexpr double kUlps = 4e-15;
 
 // A robot from a text that needs no other file; ends the test when it is refused.
 inline RobotDescription ReadGood(const std::string& text, const RobotFileOptions& options = {}) {

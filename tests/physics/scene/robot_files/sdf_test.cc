@@ -18,11 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// products of a few rotations of numbers near 1
-constexpr double kUlps = 4e-15;
-
-std::string Link(const std::string& name, const std::string& more = "") {
+std::string SdfLink(const std::string& name, const std::string& more = "") {
   return absl::StrCat("<link name=\"", name,
                       "\"><inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy>"
                       "<izz>0.1</izz></inertia></inertial>",
@@ -32,8 +28,8 @@ std::string Pose(const std::string& numbers, const std::string& relative_to = ""
   if (relative_to.empty()) return absl::StrCat("<pose>", numbers, "</pose>");
   return absl::StrCat("<pose relative_to=\"", relative_to, "\">", numbers, "</pose>");
 }
-std::string Joint(const std::string& name, const std::string& type, const std::string& parent,
-                  const std::string& child, const std::string& more = "") {
+std::string SdfJoint(const std::string& name, const std::string& type, const std::string& parent,
+                     const std::string& child, const std::string& more = "") {
   return absl::StrCat("<joint name=\"", name, "\" type=\"", type, "\"><parent>", parent,
                       "</parent><child>", child, "</child>", more, "</joint>\n");
 }
@@ -56,12 +52,12 @@ void ExpectPose(const RigidTransform& X, const Vector3d& p, const Vector3d& rpy)
 TEST(Sdf, FramesArePosedRelativeToEachOther) {
   const double right = kPi / 2;
   const RobotDescription robot =
-      ReadGood(Sdf(Model(Pose("1 0 0 0 0 0") + Link("a", Pose("0 1 0 0 0 1.5707963267948966")) +
-                         Link("b", Pose("1 0 0 0 0 0", "a")) +
+      ReadGood(Sdf(Model(Pose("1 0 0 0 0 0") + SdfLink("a", Pose("0 1 0 0 0 1.5707963267948966")) +
+                         SdfLink("b", Pose("1 0 0 0 0 0", "a")) +
                          "<frame name=\"f\" attached_to=\"b\"><pose>0 0 1 0 0 0</pose></frame>"
                          "<frame name=\"g\"><pose relative_to=\"f\">0 0 1 0 0 0</pose></frame>" +
-                         Link("c", Pose("0 0 1 0 0 0", "g")) + Joint("ab", "fixed", "a", "b") +
-                         Joint("bc", "fixed", "b", "c"))));
+                         SdfLink("c", Pose("0 0 1 0 0 0", "g")) +
+                         SdfJoint("ab", "fixed", "a", "b") + SdfJoint("bc", "fixed", "b", "c"))));
   ExpectPose(PoseOf(robot, "a"), {1, 1, 0}, {0, 0, right});
   // a's x points along y
   ExpectPose(PoseOf(robot, "b"), {1, 2, 0}, {0, 0, right});
@@ -77,10 +73,10 @@ TEST(Sdf, FramesArePosedRelativeToEachOther) {
 
 TEST(Sdf, DegreesAndQuaternionsTurn) {
   const RobotDescription robot =
-      ReadGood(Sdf(Model(Link("a", "<pose degrees=\"true\">0 0 0 0 0 90</pose>")) +
-                   Model(Link("b",
-                              "<pose rotation_format=\"quat_xyzw\">1 2 3 0 0 0.7071067811865476 "
-                              "0.7071067811865476</pose>"),
+      ReadGood(Sdf(Model(SdfLink("a", "<pose degrees=\"true\">0 0 0 0 0 90</pose>")) +
+                   Model(SdfLink("b",
+                                 "<pose rotation_format=\"quat_xyzw\">1 2 3 0 0 0.7071067811865476 "
+                                 "0.7071067811865476</pose>"),
                          "n")));
   ExpectPose(PoseOf(robot, "m::a"), {0, 0, 0}, {0, 0, kPi / 2});
   ExpectPose(PoseOf(robot, "n::b"), {1, 2, 3}, {0, 0, kPi / 2});
@@ -89,16 +85,16 @@ TEST(Sdf, DegreesAndQuaternionsTurn) {
 TEST(Sdf, APlacementFrameIsWhatThePosePlaces) {
   // the frame is 1 above the model's own, so the model comes to lie at 4
   const RobotDescription robot = ReadGood(Sdf(Model(
-      Pose("0 0 5 0 0 0") + Link("a") + "<frame name=\"top\"><pose>0 0 1 0 0 0</pose></frame>", "m",
-      "placement_frame=\"top\"")));
+      Pose("0 0 5 0 0 0") + SdfLink("a") + "<frame name=\"top\"><pose>0 0 1 0 0 0</pose></frame>",
+      "m", "placement_frame=\"top\"")));
   ExpectPose(PoseOf(robot, "a"), {0, 0, 4}, {0, 0, 0});
 }
 
 TEST(Sdf, NestedModelsKeepTheirNamesApart) {
-  const RobotDescription robot = ReadGood(Sdf(
-      Model(Link("base") + Model(Pose("0 0 1 0 0 0") + Link("base"), "hand") +
-            Joint("j", "revolute", "base", "hand::base", Axis("0 0 1")) +
-            Joint("k", "fixed", "hand", "tip") + Link("tip", Pose("0 0 1 0 0 0", "hand::base")))));
+  const RobotDescription robot = ReadGood(Sdf(Model(
+      SdfLink("base") + Model(Pose("0 0 1 0 0 0") + SdfLink("base"), "hand") +
+      SdfJoint("j", "revolute", "base", "hand::base", Axis("0 0 1")) +
+      SdfJoint("k", "fixed", "hand", "tip") + SdfLink("tip", Pose("0 0 1 0 0 0", "hand::base")))));
   EXPECT_EQ(LinkOf(robot, "hand::base").parent, FindLink(robot, "base"));
   // a joint to a model is one to its first link
   EXPECT_EQ(LinkOf(robot, "tip").parent, FindLink(robot, "hand::base"));
@@ -107,11 +103,11 @@ TEST(Sdf, NestedModelsKeepTheirNamesApart) {
 
 TEST(Sdf, JointsStandOnTheirChildAndAxesAreExpressedAnywhere) {
   const RobotDescription robot = ReadGood(Sdf(Model(
-      Link("a") + Link("b", Pose("0 0 1 0 0 1.5707963267948966")) +
-      Joint("j", "revolute", "a", "b",
-            Pose("0 0 0.5 0 0 0") + "<axis><xyz expressed_in=\"__model__\">1 0 0</xyz></axis>") +
-      Link("c", Pose("0 0 2 0 0 0")) +
-      Joint("k", "prismatic", "b", "c", Pose("0 0 0 0 0 0", "a") + Axis("0 1 0")))));
+      SdfLink("a") + SdfLink("b", Pose("0 0 1 0 0 1.5707963267948966")) +
+      SdfJoint("j", "revolute", "a", "b",
+               Pose("0 0 0.5 0 0 0") + "<axis><xyz expressed_in=\"__model__\">1 0 0</xyz></axis>") +
+      SdfLink("c", Pose("0 0 2 0 0 0")) +
+      SdfJoint("k", "prismatic", "b", "c", Pose("0 0 0 0 0 0", "a") + Axis("0 1 0")))));
   const physics::Joint& j = JointOf(robot, "j");
   ExpectPose(j.X_BM, {0, 0, 0.5}, {0, 0, 0});
   ExpectPose(j.X_PF, {0, 0, 1.5}, {0, 0, kPi / 2});
@@ -122,29 +118,29 @@ TEST(Sdf, JointsStandOnTheirChildAndAxesAreExpressedAnywhere) {
 }
 
 TEST(Sdf, AllJointTypes) {
-  std::string body = Link("l0");
-  for (int i = 1; i <= 9; ++i) body += Link(absl::StrCat("l", i));
+  std::string body = SdfLink("l0");
+  for (int i = 1; i <= 9; ++i) body += SdfLink(absl::StrCat("l", i));
   const auto link = [](int i) { return absl::StrCat("l", i); };
-  body += Joint("revolute", "revolute", link(0), link(1),
-                Axis("0 0 1",
-                     "<limit><lower>-1</lower><upper>1e16</upper><effort>-1</effort>"
-                     "<velocity>3</velocity><drake:acceleration>7</drake:acceleration></limit>"
-                     "<dynamics><damping>0.1</damping><friction>0.2</friction>"
-                     "<spring_stiffness>5</spring_stiffness><spring_reference>0.5"
-                     "</spring_reference></dynamics>") +
-                    "<drake:rotor_inertia>0.001</drake:rotor_inertia>"
-                    "<drake:gear_ratio>30</drake:gear_ratio>");
-  body += Joint("continuous", "continuous", link(1), link(2), Axis("0 1 0"));
-  body += Joint("prismatic", "prismatic", link(2), link(3), Axis("1 0 0"));
-  body += Joint("screw", "screw", link(3), link(4),
-                Axis("0 0 1") + "<screw_thread_pitch>0.01</screw_thread_pitch>");
+  body += SdfJoint("revolute", "revolute", link(0), link(1),
+                   Axis("0 0 1",
+                        "<limit><lower>-1</lower><upper>1e16</upper><effort>-1</effort>"
+                        "<velocity>3</velocity><drake:acceleration>7</drake:acceleration></limit>"
+                        "<dynamics><damping>0.1</damping><friction>0.2</friction>"
+                        "<spring_stiffness>5</spring_stiffness><spring_reference>0.5"
+                        "</spring_reference></dynamics>") +
+                       "<drake:rotor_inertia>0.001</drake:rotor_inertia>"
+                       "<drake:gear_ratio>30</drake:gear_ratio>");
+  body += SdfJoint("continuous", "continuous", link(1), link(2), Axis("0 1 0"));
+  body += SdfJoint("prismatic", "prismatic", link(2), link(3), Axis("1 0 0"));
+  body += SdfJoint("screw", "screw", link(3), link(4),
+                   Axis("0 0 1") + "<screw_thread_pitch>0.01</screw_thread_pitch>");
   // radians a metre, left-handed when positive
-  body += Joint("old", "screw", link(4), link(5),
-                Axis("0 0 1") + "<thread_pitch>-628.3185307179587</thread_pitch>");
-  body += Joint("universal", "universal", link(5), link(6),
-                Axis("1 0 0") + "<axis2><xyz>0 0 1</xyz></axis2>");
-  body += Joint("ball", "ball", link(6), link(7));
-  body += Joint("fixed", "fixed", link(7), link(8));
+  body += SdfJoint("old", "screw", link(4), link(5),
+                   Axis("0 0 1") + "<thread_pitch>-628.3185307179587</thread_pitch>");
+  body += SdfJoint("universal", "universal", link(5), link(6),
+                   Axis("1 0 0") + "<axis2><xyz>0 0 1</xyz></axis2>");
+  body += SdfJoint("ball", "ball", link(6), link(7));
+  body += SdfJoint("fixed", "fixed", link(7), link(8));
   body +=
       "<drake:joint name=\"planar\" type=\"planar\"><drake:parent>l8</drake:parent>"
       "<drake:child>l9</drake:child><drake:damping>2 2 2</drake:damping></drake:joint>";
@@ -174,18 +170,18 @@ TEST(Sdf, AllJointTypes) {
 }
 
 TEST(Sdf, MimicsAndGearsAreCouplers) {
-  const RobotDescription robot = ReadGood(Sdf(
-      Model(Link("a") + Link("b") + Link("c") + Link("d") +
-            Joint("j", "revolute", "a", "b", Axis("0 0 1")) +
-            Joint("k", "revolute", "a", "c",
-                  "<drake:mimic joint=\"j\" multiplier=\"-2\" offset=\"0.5\"/>" + Axis("0 0 1")) +
-            Joint("l", "revolute", "a", "d",
-                  Axis("0 0 -1",
-                       "<mimic joint=\"j\"><multiplier>3</multiplier><offset>1</offset>"
-                       "<reference>0.25</reference></mimic>")) +
-            Joint("g", "gearbox", "b", "d",
-                  Axis("0 0 1") + "<gearbox_ratio>4</gearbox_ratio><gearbox_reference_body>a"
-                                  "</gearbox_reference_body>"))));
+  const RobotDescription robot = ReadGood(Sdf(Model(
+      SdfLink("a") + SdfLink("b") + SdfLink("c") + SdfLink("d") +
+      SdfJoint("j", "revolute", "a", "b", Axis("0 0 1")) +
+      SdfJoint("k", "revolute", "a", "c",
+               "<drake:mimic joint=\"j\" multiplier=\"-2\" offset=\"0.5\"/>" + Axis("0 0 1")) +
+      SdfJoint("l", "revolute", "a", "d",
+               Axis("0 0 -1",
+                    "<mimic joint=\"j\"><multiplier>3</multiplier><offset>1</offset>"
+                    "<reference>0.25</reference></mimic>")) +
+      SdfJoint("g", "gearbox", "b", "d",
+               Axis("0 0 1") + "<gearbox_ratio>4</gearbox_ratio><gearbox_reference_body>a"
+                               "</gearbox_reference_body>"))));
   ASSERT_EQ(robot.couplers.size(), 3u);
   EXPECT_EQ(robot.couplers[0].terms[1].second, 2);
   EXPECT_EQ(robot.couplers[0].offset, 0.5);
@@ -199,10 +195,10 @@ TEST(Sdf, MimicsAndGearsAreCouplers) {
 
 TEST(Sdf, GainsAreActuators) {
   const RobotDescription robot =
-      ReadGood(Sdf(Model(Link("a") + Link("b") +
-                         Joint("j", "revolute", "a", "b",
-                               Axis("0 0 1", "<limit><effort>8</effort></limit>") +
-                                   "<drake:controller_gains p=\"100\" d=\"2\"/>"))));
+      ReadGood(Sdf(Model(SdfLink("a") + SdfLink("b") +
+                         SdfJoint("j", "revolute", "a", "b",
+                                  Axis("0 0 1", "<limit><effort>8</effort></limit>") +
+                                      "<drake:controller_gains p=\"100\" d=\"2\"/>"))));
   ASSERT_EQ(robot.actuators.size(), 1u);
   EXPECT_EQ(robot.actuators[0].kind, RobotActuator::Kind::kPosition);
   EXPECT_EQ(robot.actuators[0].stiffness, 100);
@@ -211,12 +207,12 @@ TEST(Sdf, GainsAreActuators) {
 }
 
 TEST(Sdf, StaticModelsAndJointsToTheWorldAreHonoured) {
-  const RobotDescription robot =
-      ReadGood(Sdf("<world name=\"w\">" + Model("<static>true</static>" + Link("floor"), "ground") +
-                   Model(Link("a", Pose("0 0 1 0 0 0")) +
-                             Joint("rail", "prismatic", "world", "a", Axis("1 0 0")),
-                         "cart") +
-                   Model(Link("free"), "ball") + "</world>"));
+  const RobotDescription robot = ReadGood(
+      Sdf("<world name=\"w\">" + Model("<static>true</static>" + SdfLink("floor"), "ground") +
+          Model(SdfLink("a", Pose("0 0 1 0 0 0")) +
+                    SdfJoint("rail", "prismatic", "world", "a", Axis("1 0 0")),
+                "cart") +
+          Model(SdfLink("free"), "ball") + "</world>"));
   const RobotLink& floor = LinkOf(robot, "ground::floor");
   EXPECT_EQ(floor.parent, -1);
   EXPECT_EQ(floor.joint.type, JointType::kFixed);
@@ -235,20 +231,20 @@ TEST(Sdf, IncludesAreRead) {
                "<model><name>finger</name><sdf version=\"1.9\">f.sdf</sdf></model>");
   folder.Write("models/finger/tip.obj", CubeObj(0.01));
   folder.Write("models/finger/f.sdf",
-               Sdf(Model(Link("l",
-                              "<collision name=\"c\"><geometry><mesh><uri>tip.obj</uri></mesh>"
-                              "</geometry></collision>"),
+               Sdf(Model(SdfLink("l",
+                                 "<collision name=\"c\"><geometry><mesh><uri>tip.obj</uri></mesh>"
+                                 "</geometry></collision>"),
                          "finger")));
   const std::string path = folder.Write(
       "models/hand/hand.sdf",
-      Sdf(Model(Link("palm") + "<include><uri>model://finger</uri><name>left</name>" +
+      Sdf(Model(SdfLink("palm") + "<include><uri>model://finger</uri><name>left</name>" +
                     Pose("0 1 0 0 0 0") +
                     "</include><include><uri>package://finger/f.sdf</uri><name>right</name>" +
                     Pose("0 -1 0 0 0 0") +
                     "</include><include merge=\"true\"><uri>../finger/f.sdf</uri><pose "
                     "relative_to=\"palm\">1 0 0 0 0 0</pose></include>" +
-                    Joint("jl", "fixed", "palm", "left::l") +
-                    Joint("jr", "fixed", "palm", "right") + Joint("jm", "fixed", "palm", "l"),
+                    SdfJoint("jl", "fixed", "palm", "left::l") +
+                    SdfJoint("jr", "fixed", "palm", "right") + SdfJoint("jm", "fixed", "palm", "l"),
                 "hand")));
   const RobotFileResult result = ReadRobotFile(path, {.jail = folder.path()});
   EXPECT_THAT(SayAll(result, true), IsEmpty());
@@ -262,7 +258,7 @@ TEST(Sdf, IncludesAreRead) {
 TEST(Sdf, IncludesThatNeverEndAreRefused) {
   const RobotFolder folder;
   const std::string path =
-      folder.Write("a.sdf", Sdf(Model(Link("l") + "<include><uri>a.sdf</uri></include>", "a")));
+      folder.Write("a.sdf", Sdf(Model(SdfLink("l") + "<include><uri>a.sdf</uri></include>", "a")));
   EXPECT_THAT(SayAll(ReadRobotFile(path), true), Contains(HasSubstr("include each other")));
 }
 
@@ -314,7 +310,7 @@ TEST(Sdf, ShapesAndTheirSurfaces) {
   const auto collision = [](const std::string& geometry, const std::string& more = "") {
     return "<collision name=\"c\"><geometry>" + geometry + "</geometry>" + more + "</collision>";
   };
-  const RobotDescription robot = ReadGood(Sdf(Model(Link(
+  const RobotDescription robot = ReadGood(Sdf(Model(SdfLink(
       "a",
       collision("<box><size>1 2 3</size></box>",
                 "<surface><friction><ode><mu>0.4</mu><mu2>0.4</mu2></ode></friction><contact>"
@@ -361,7 +357,7 @@ TEST(Sdf, InertiaMayComeFromTheShapes) {
 
 TEST(Sdf, BallConstraintsAreLoops) {
   const RobotDescription robot = ReadGood(Sdf(Model(
-      Link("a") + Link("b") + Joint("j", "revolute", "a", "b", Axis("0 0 1")) +
+      SdfLink("a") + SdfLink("b") + SdfJoint("j", "revolute", "a", "b", Axis("0 0 1")) +
       "<drake:ball_constraint><drake:ball_constraint_body_A>a</drake:ball_constraint_body_A>"
       "<drake:ball_constraint_body_B>b</drake:ball_constraint_body_B><drake:ball_constraint_p_AP>"
       "1 0 0</drake:ball_constraint_p_AP><drake:ball_constraint_p_BQ>0 1 0"
@@ -374,16 +370,16 @@ TEST(Sdf, BallConstraintsAreLoops) {
 }
 
 TEST(Sdf, FramesInCirclesAreRefused) {
-  EXPECT_THAT(ErrorsOf(Sdf(Model(Link("a", Pose("0 0 0 0 0 0", "b")) +
-                                 Link("b", Pose("0 0 0 0 0 0", "a"))))),
+  EXPECT_THAT(ErrorsOf(Sdf(Model(SdfLink("a", Pose("0 0 0 0 0 0", "b")) +
+                                 SdfLink("b", Pose("0 0 0 0 0 0", "a"))))),
               Contains(HasSubstr("is posed relative to itself")));
   EXPECT_THAT(
-      ErrorsOf(Sdf(Model(Link("a") + "<frame name=\"f\" attached_to=\"g\"/>"
-                                     "<frame name=\"g\" attached_to=\"f\"/>"))),
+      ErrorsOf(Sdf(Model(SdfLink("a") + "<frame name=\"f\" attached_to=\"g\"/>"
+                                        "<frame name=\"g\" attached_to=\"f\"/>"))),
       Contains(testing::AnyOf(HasSubstr("relative to itself"), HasSubstr("attached to itself"))));
-  EXPECT_THAT(ErrorsOf(Sdf(Model(Link("a", Pose("0 0 0 0 0 0", "none"))))),
+  EXPECT_THAT(ErrorsOf(Sdf(Model(SdfLink("a", Pose("0 0 0 0 0 0", "none"))))),
               Contains(HasSubstr("is relative to \"none\", which is not there")));
-  EXPECT_THAT(ErrorsOf(Sdf(Model(Link("a") + "<frame name=\"a\"/>"))),
+  EXPECT_THAT(ErrorsOf(Sdf(Model(SdfLink("a") + "<frame name=\"a\"/>"))),
               Contains(HasSubstr("the name is taken already by link \"a\"")));
 }
 

@@ -18,9 +18,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kUlps = 1e-15;  // a few last places of numbers near 1
-
 // a body of 2 kg for each link named
 std::string Links(std::initializer_list<const char*> names) {
   std::string text;
