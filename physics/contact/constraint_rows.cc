@@ -88,9 +88,18 @@ class Rows {
 }  // namespace
 
 void AppendModelConstraints(const Model& model, const State& state, const BodyMotions& motions,
+                            const std::function<bool(int block)>& is_awake,
                             ConstraintSet* constraints) {
+  const auto is_body_awake = [&](int body) {
+    return body < 0 || model.bodies[body].block == kWorldBlock ||
+           is_awake(model.bodies[body].block);
+  };
   for (std::size_t i = 0; i < model.constraints.size(); ++i) {
     const Constraint& constraint = model.constraints[i];
+    bool awake = is_body_awake(constraint.body_a) && is_body_awake(constraint.body_b);
+    for (const Constraint::JointTerm& term : constraint.joints)
+      awake = awake && is_awake(model.robots[term.robot].joints[term.joint].block);
+    if (!awake) continue;
     Rows rows(model, static_cast<int>(i), constraints);
     if (constraint.kind == Constraint::Kind::kCoupler ||
         constraint.kind == Constraint::Kind::kJointSpring) {

@@ -103,14 +103,25 @@ struct ContactDetector::Workspace {
     int body_a, body_b;
     const ContactParameters::Pair* pair;
   };
-  std::vector<PairTask> tasks;
-  std::vector<std::vector<ContactPoint>> found;  // per task
+  std::vector<PairTask> tasks, last_tasks;
+  std::vector<std::vector<ContactPoint>> found, last_found;  // per task
+  std::vector<char> is_known;  // per task: found before, and neither body has moved since
+
+  // per block: whether it stands still where it stood at the last call
+  double last_h = 0;
+  std::vector<double> last_q;
+  std::vector<char> was_still, is_unmoved;
+  bool has_moved = true;  // any of them
   struct Scratch {
     NarrowScratch narrow;
     std::vector<Touch> touches;
   };
   tbb::enumerable_thread_specific<Scratch> scratch;
 
+  void FindUnmoved(const Model& model, const State& state, double h);
+  bool is_body_unmoved(const Body& body) const {
+    return body.block == kWorldBlock || is_unmoved[body.block];
+  }
   void Place(const Model& model, const State& state, const BodyMotions& motions,
              double sliding_time);
   void FindTasks(const Model& model);
@@ -140,10 +151,30 @@ ContactDetector::ContactDetector(const Model& model)
 
 ContactDetector::~ContactDetector() = default;
 
+void ContactDetector::Workspace::FindUnmoved(const Model& model, const State& state, double h) {
+  const bool is_first = last_q.empty() || h != last_h;
+  last_h = h;
+  has_moved = is_first;
+  was_still.resize(model.blocks.size());
+  is_unmoved.resize(model.blocks.size());
+  last_q.resize(state.q.size());
+  for (int b = 0; b < static_cast<int>(model.blocks.size()); ++b) {
+    // velocities matter: what slides keeps contacts farther off
+    const std::span<const double> q = model.Positions(state, b), v = model.Velocities(state, b);
+    double* seen = last_q.data() + model.position_offsets[b];
+    const bool is_still = std::all_of(v.begin(), v.end(), [](double x) { return x == 0; });
+    is_unmoved[b] = !is_first && is_still && was_still[b] && std::equal(q.begin(), q.end(), seen);
+    was_still[b] = is_still;
+    has_moved = has_moved || !is_unmoved[b];
+    if (!is_unmoved[b]) std::copy(q.begin(), q.end(), seen);
+  }
+}
+
 void ContactDetector::Workspace::Place(const Model& model, const State& state,
                                        const BodyMotions& motions, double sliding_time) {
   for (int i = 0; i < static_cast<int>(model.bodies.size()); ++i) {
     const Body& body = model.bodies[i];
+    if (body.block != kWorldBlock && is_unmoved[body.block]) continue;
     bounds[i] = AxisAlignedBox{};
     if (body.deformable) {
       soft[i]->Update(model.Positions(state, body.block));
@@ -169,7 +200,15 @@ void ContactDetector::Workspace::Place(const Model& model, const State& state,
 }
 
 void ContactDetector::Workspace::FindTasks(const Model& model) {
+  if (!has_moved) {
+    is_known.assign(tasks.size(), 1);
+    return;
+  }
+  tasks.swap(last_tasks);
+  found.swap(last_found);
   tasks.clear();
+  is_known.clear();
+  std::size_t last = 0;
   const std::vector<ContactParameters::Pair>& pairs = model.contact.pairs;
   for (const auto& [a, b] : broad_phase.FindOverlaps(bounds)) {
     const Body &body_a = model.bodies[a], &body_b = model.bodies[b];
@@ -177,13 +216,27 @@ void ContactDetector::Workspace::FindTasks(const Model& model) {
       return !body.deformable && body.motion != Motion::kFree;
     };
     if (is_immovable(body_a) && is_immovable(body_b)) continue;
-    const auto found = std::lower_bound(pairs.begin(), pairs.end(), std::pair(a, b),
+    const auto given = std::lower_bound(pairs.begin(), pairs.end(), std::pair(a, b),
                                         [](const auto& pair, const auto& key) {
                                           return std::pair(pair.body_a, pair.body_b) < key;
                                         });
-    const bool is_given = found != pairs.end() && found->body_a == a && found->body_b == b;
-    if (is_given && !found->enabled) continue;
-    tasks.push_back({a, b, is_given ? &*found : nullptr});
+    const bool is_given = given != pairs.end() && given->body_a == a && given->body_b == b;
+    if (is_given && !given->enabled) continue;
+    tasks.push_back({a, b, is_given ? &*given : nullptr});
+    if (found.size() < tasks.size()) found.resize(tasks.size());
+    is_known.push_back(0);
+    if (is_body_unmoved(body_a) && is_body_unmoved(body_b)) {
+      // both lists of pairs ascend
+      while (last < last_tasks.size() &&
+             std::pair(last_tasks[last].body_a, last_tasks[last].body_b) < std::pair(a, b))
+        ++last;
+      if (last < last_tasks.size() && last_tasks[last].body_a == a &&
+          last_tasks[last].body_b == b) {
+        is_known.back() = 1;
+        found[tasks.size() - 1].swap(last_found[last]);
+        continue;
+      }
+    }
     // what the pairs share is brought up to date before they run at the same time
     for (int body : {a, b}) {
       if (!soft[body]) continue;
@@ -301,12 +354,13 @@ void ContactDetector::Detect(const State& state, const BodyMotions& motions, dou
   Workspace& w = *workspace_;
   const double relaxation_time =
       model_.contact.relaxation_time < 0 ? h : model_.contact.relaxation_time;
+  w.FindUnmoved(model_, state, h);
   w.Place(model_, state, motions, h + relaxation_time);
   w.FindTasks(model_);
 
   // every pair writes its own list; the lists follow in the order of the pairs, whoever filled them
-  if (w.found.size() < w.tasks.size()) w.found.resize(w.tasks.size());
   const auto collide = [&](std::size_t i, Workspace::Scratch* scratch) {
+    if (w.is_known[i]) return;
     w.Collide(model_, state, motions, h, w.tasks[i], scratch, &w.found[i]);
   };
   if (w.tasks.size() < kFewPairs) {

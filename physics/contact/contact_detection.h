@@ -10,8 +10,8 @@
 namespace pliant::physics {
 
 // Finds where the bodies of a model touch, or are within the contact margin of touching. It reads
-// geometry alone: rigid shapes on frames and deforming surfaces over nodes. Keeps bounding volumes
-// between calls, which change no result.
+// geometry alone: rigid shapes on frames and deforming surfaces over nodes. Keeps bounding volumes,
+// and what pairs of unmoved bodies had in common, between calls; neither changes a result.
 class ContactDetector {
  public:
   explicit ContactDetector(const Model& model);

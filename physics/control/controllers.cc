@@ -19,6 +19,7 @@ double CalcTorque(const Actuator& actuator, double target) {
 
 void AppendActuatorRows(const Model& model, const State& state, std::span<const double> controls,
                         std::span<const std::unique_ptr<BlockStep>> steps,
+                        const std::function<bool(int block)>& is_awake,
                         std::vector<double>* scratch, ConstraintSet* constraints) {
   int compensated_block = kWorldBlock;
   std::vector<double>& compensation = *scratch;
@@ -26,6 +27,7 @@ void AppendActuatorRows(const Model& model, const State& state, std::span<const 
     const Actuator& actuator = model.actuators[i];
     if (actuator.kind == Actuator::Kind::kTorque) continue;
     const RobotJoint& joint = model.joint_of(actuator);
+    if (!is_awake(joint.block)) continue;
     ConstraintRow& row = constraints->AddRow();
     row.source = ConstraintSource::kActuator;
     row.index = static_cast<int>(i);

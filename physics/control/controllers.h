@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -32,9 +33,10 @@ void RunDifferentialIk(const Model& model, const Inputs& inputs, const State& st
 double CalcTorque(const Actuator& actuator, double target);
 
 // Rows of position and velocity actuators: springs and dampers of the step's problem, with their effort limits.
-// `scratch` keeps memory from call to call.
+// Those of blocks that are not awake are left out. `scratch` keeps memory from call to call.
 void AppendActuatorRows(const Model& model, const State& state, std::span<const double> controls,
                         std::span<const std::unique_ptr<BlockStep>> steps,
+                        const std::function<bool(int block)>& is_awake,
                         std::vector<double>* scratch, ConstraintSet* constraints);
 
 }  // namespace pliant::physics

@@ -49,6 +49,7 @@ State MakeInitialState(const Model& model) {
     if (controller.kind == Controller::Kind::kDifferentialIk)
       state.controls.resize(state.controls.size() + controller.actuators.size(), 0.0);
   }
+  state.rest.assign(model.blocks.size(), 0);
   return state;
 }
 

@@ -196,6 +196,8 @@ struct Model {
   double time_step = 0.01;               // [s]
   MethodOptions method;
   ContactParameters contact;
+  // Islands at rest sleep until something acts on them. Off where contacts are not anchored: what creeps never rests.
+  bool sleeping = true;
   std::vector<std::shared_ptr<const DynamicsBlock>> blocks;
   std::vector<Body> bodies;
   std::vector<Robot> robots;

@@ -1,5 +1,6 @@
 #include "physics/dynamics/state.h"
 
+#include <algorithm>
 #include <cstring>
 #include <xxhash.h>
 
@@ -10,7 +11,7 @@ namespace pliant::physics {
 namespace {
 
 constexpr std::string_view kMagic = "PLIANTST";
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kHashDigits = 32;
 
 template <typename T>
@@ -36,6 +37,18 @@ std::string EncodePayload(const State& state) {
     for (int i = 0; i < 3; ++i) Append(contact.impulse_W[i], &bytes);
   }
   AppendNumbers(state.controls, &bytes);
+  Append(static_cast<std::uint64_t>(state.rest.size()), &bytes);
+  for (const std::int32_t rest : state.rest) Append(rest, &bytes);
+  Append(static_cast<std::uint64_t>(state.resting_constraints.size()), &bytes);
+  for (const ConstraintForce& force : state.resting_constraints) {
+    for (const int number : {static_cast<int>(force.source), force.block, force.index})
+      Append(static_cast<std::int32_t>(number), &bytes);
+    Append(force.error, &bytes);
+    Append(force.impulse, &bytes);
+    for (const Eigen::Vector3d& x : {force.p_A, force.p_B, force.linear_W, force.angular_W}) {
+      for (int i = 0; i < 3; ++i) Append(x[i], &bytes);
+    }
+  }
   return bytes;
 }
 
@@ -69,6 +82,36 @@ class Reader {
       if (!Read(&contact.key)) return false;
       for (int i = 0; i < 3; ++i) {
         if (!Read(&contact.impulse_W[i])) return false;
+      }
+    }
+    return true;
+  }
+
+  bool ReadRest(std::vector<std::int32_t>* rest) {
+    std::uint64_t count = 0;
+    if (!Read(&count) || count > bytes_.size() / sizeof(std::int32_t)) return false;
+    rest->resize(count);
+    return std::all_of(rest->begin(), rest->end(), [this](std::int32_t& x) { return Read(&x); });
+  }
+
+  bool ReadConstraintForces(std::vector<ConstraintForce>* forces) {
+    std::uint64_t count = 0;
+    if (!Read(&count) || count > bytes_.size() / 124) return false;
+    forces->resize(count);
+    for (ConstraintForce& force : *forces) {
+      std::int32_t source = 0, block = 0, index = 0;
+      if (!Read(&source) || !Read(&block) || !Read(&index) || !Read(&force.error) ||
+          !Read(&force.impulse) || source < 0 ||
+          source > static_cast<int>(ConstraintSource::kConstraint)) {
+        return false;
+      }
+      force.source = static_cast<ConstraintSource>(source);
+      force.block = block;
+      force.index = index;
+      for (Eigen::Vector3d* x : {&force.p_A, &force.p_B, &force.linear_W, &force.angular_W}) {
+        for (int i = 0; i < 3; ++i) {
+          if (!Read(&(*x)[i])) return false;
+        }
       }
     }
     return true;
@@ -133,7 +176,8 @@ absl::StatusOr<State> ParseState(std::string_view bytes, std::string_view model_
   const bool ok = reader.Read(&state.time) && reader.Read(&state.step) &&
                   reader.ReadNumbers(&state.q) && reader.ReadNumbers(&state.v) &&
                   reader.ReadContacts(&state.contacts) && reader.ReadNumbers(&state.controls) &&
-                  reader.empty();
+                  reader.ReadRest(&state.rest) &&
+                  reader.ReadConstraintForces(&state.resting_constraints) && reader.empty();
   if (!ok) return Unusable("the contents do not add up");
   return state;
 }

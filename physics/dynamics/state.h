@@ -8,6 +8,8 @@
 #include "absl/status/statusor.h"
 #include <Eigen/Core>
 
+#include "physics/dynamics/constraint_row.h"
+
 namespace pliant::physics {
 
 // What a contact remembers from the last step.
@@ -23,6 +25,10 @@ struct State {
   std::vector<double> q;                // positions of all blocks, in Model order
   std::vector<double> v;                // velocities of all blocks, in Model order
   std::vector<ContactMemory> contacts;  // ascending keys
+  // Of each block: for how many steps it has been still; −1 − k while it sleeps, in the island whose first block is k.
+  std::vector<std::int32_t> rest;
+  // What constraints of sleeping blocks exert: nobody computes it meanwhile.
+  std::vector<ConstraintForce> resting_constraints;
   std::vector<double>
       controls;  // what each actuator aims at, then the rates that differential-IK controllers
   // command, in Model order

@@ -186,6 +186,8 @@ void SceneCompiler::CompileContact() {
     }
   }
   if (given.has_anchored()) contact.anchored = given.anchored();
+  // what creeps never rests
+  model_->sleeping = scene_.has_sleeping() ? scene_.sleeping() : contact.anchored;
 }
 
 void SceneCompiler::CompileGroups() {

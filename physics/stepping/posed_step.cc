@@ -21,9 +21,17 @@ using Eigen::Vector3d;
 // below this many velocities threads cost more than they bring
 constexpr int kFewVelocities = 300;
 
+const ContactMemory* FindMemory(const std::vector<ContactMemory>& memories, std::uint64_t key) {
+  const auto found =
+      std::lower_bound(memories.begin(), memories.end(), key,
+                       [](const ContactMemory& memory, std::uint64_t k) { return memory.key < k; });
+  return found != memories.end() && found->key == key ? &*found : nullptr;
+}
+
 }  // namespace
 
-PosedStep::PosedStep(const Model& model) : model_(model), detector_(model), motions_(model) {
+PosedStep::PosedStep(const Model& model)
+    : model_(model), detector_(model), motions_(model), sleepers_(model) {
   for (const auto& block : model.blocks) {
     steps_.push_back(block->NewStep());
     followed_.push_back(block->followed_bodies());
@@ -108,6 +116,12 @@ absl::Status PosedStep::Pose(const Inputs& inputs, const StepSettings& settings,
   controls_.assign(state.controls.begin(), state.controls.end());
   ApplyTargets(model_, inputs, &controls_);
 
+  // what sleeps is left out of everything below
+  sleepers_.Begin(inputs, controls_, settings.h, state, motions_);
+  detector_.Detect(state, motions_, settings.h, &contacts_);
+  sleepers_.WakeTouched(contacts_);
+  SetContactsToRestAside();
+
   // momentum of each block, independent of the others
   const auto check = [&]() -> absl::Status {
     for (std::size_t b = 0; b < statuses_.size(); ++b) {
@@ -116,14 +130,15 @@ absl::Status PosedStep::Pose(const Inputs& inputs, const StepSettings& settings,
     return absl::OkStatus();
   };
   ForEachBlock([&](int b) {
+    statuses_[b] = absl::OkStatus();
     GatherInputs(b, inputs, &block_inputs_[b]);
+    if (sleepers_.sleeps(b)) return;
     statuses_[b] = steps_[b]->Pose(settings, model_.Positions(state, b),
                                    model_.Velocities(state, b), block_inputs_[b]);
   });
   if (absl::Status status = check(); !status.ok()) return status;
   RunDifferentialIk(model_, inputs, state, motions_, settings.h, steps_, &controls_);
 
-  detector_.Detect(state, motions_, settings.h, &contacts_);
   CollectConstraints(state);
   raw_.clear();
   values_.clear();
@@ -132,8 +147,9 @@ absl::Status PosedStep::Pose(const Inputs& inputs, const StepSettings& settings,
   FindParticipants();
 
   // factor with the participants last, and let everything move as if nothing touched
-  v_star_.resize(state.v.size());
+  v_star_.assign(state.v.size(), 0.0);
   ForEachBlock([&](int b) {
+    if (sleepers_.sleeps(b)) return;
     const int active = active_of_block_[b];
     std::span<const int> participants;
     if (active >= 0) {
@@ -160,10 +176,22 @@ absl::Status PosedStep::Pose(const Inputs& inputs, const StepSettings& settings,
 // limits and dry friction of joints, drives, and the model's own constraints
 void PosedStep::CollectConstraints(const State& state) {
   constraints_.Clear();
-  for (std::size_t b = 0; b < steps_.size(); ++b)
-    steps_[b]->AppendConstraints(static_cast<int>(b), &constraints_);
-  AppendActuatorRows(model_, state, controls_, steps_, &compensation_, &constraints_);
-  AppendModelConstraints(model_, state, motions_, &constraints_);
+  for (int b = 0; b < static_cast<int>(steps_.size()); ++b)
+    if (!sleepers_.sleeps(b)) steps_[b]->AppendConstraints(b, &constraints_);
+  const auto is_awake = [this](int block) { return !sleepers_.sleeps(block); };
+  AppendActuatorRows(model_, state, controls_, steps_, is_awake, &compensation_, &constraints_);
+  AppendModelConstraints(model_, state, motions_, is_awake, &constraints_);
+}
+
+// Contacts between sleepers exert what they did; the others are to be solved.
+void PosedStep::SetContactsToRestAside() {
+  resting_contacts_.clear();
+  if (!sleepers_.anyone_sleeps()) return;
+  std::erase_if(contacts_, [this](const ContactPoint& contact) {
+    if (!sleepers_.sleeps(contact)) return false;
+    resting_contacts_.push_back(contact);
+    return true;
+  });
 }
 
 // Room for rows on a group, among the entries from `first_entry` on; both sides of a contact within a group share it.
@@ -458,12 +486,10 @@ void PosedStep::Recall(const State& state) {
   remembered_.assign(contacts_.size(), Vector3d::Zero());
   for (std::size_t c = 0; c < contacts_.size(); ++c) {
     const ContactPoint& contact = contacts_[c];
-    const auto found = std::lower_bound(
-        state.contacts.begin(), state.contacts.end(), contact.key,
-        [](const ContactMemory& memory, std::uint64_t key) { return memory.key < key; });
-    if (found == state.contacts.end() || found->key != contact.key) continue;
+    const ContactMemory* memory = FindMemory(state.contacts, contact.key);
+    if (memory == nullptr) continue;
     Vector3d& impulse = remembered_[c];
-    impulse = contact.R_WC.transpose() * found->impulse_W;
+    impulse = contact.R_WC.transpose() * memory->impulse_W;
     // a turned frame may have tilted it out of the cone
     impulse.z() = std::max(impulse.z(), 0.0);
     const double length = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
@@ -543,6 +569,7 @@ double PosedStep::CalcResidual(std::span<const double> v, const Impulses& impuls
   CalcExertedImpulse(impulses, &exerted);
   double error = 0, momentum_size = 0, impulse_size = 0;
   for (std::size_t b = 0; b < steps_.size(); ++b) {
+    if (sleepers_.sleeps(static_cast<int>(b))) continue;
     const int first = model_.velocity_offsets[b];
     const std::size_t size = model_.velocity_offsets[b + 1] - first;
     for (auto* x : {&residual, &momentum, &diagonal}) x->resize(size);
@@ -573,11 +600,12 @@ double PosedStep::CalcResidual(std::span<const double> v, const Impulses& impuls
 }
 
 void PosedStep::Commit(std::span<const double> v, const Impulses& impulses, State* state,
-                       StepReport* report) const {
+                       StepReport* report) {
   PLIANT_DEMAND(impulses.contacts.size() == contacts_.size());
   PLIANT_DEMAND(impulses.constraints.size() == scalar_rows_.size());
   report->v_start.assign(state->v.begin(), state->v.end());
   ForEachBlock([&](int b) {
+    if (sleepers_.sleeps(b)) return;
     const int first = model_.velocity_offsets[b];
     const std::size_t size = model_.velocity_offsets[b + 1] - first;
     steps_[b]->Integrate(v.subspan(first, size), model_.Positions(state, b),
@@ -589,45 +617,86 @@ void PosedStep::Commit(std::span<const double> v, const Impulses& impulses, Stat
                                                 : state->time + settings_.h;
   state->controls.assign(controls_.begin(), controls_.end());
 
-  // what carried an impulse is remembered: for warm starts and anchors, and so that sliding contacts persist
-  state->contacts.clear();
-  for (std::size_t c = 0; c < contacts_.size(); ++c) {
-    const Vector3d& impulse = impulses.contacts[c];
-    if (impulse.z() > 0) state->contacts.push_back({contacts_[c].key, contacts_[c].R_WC * impulse});
-  }
-  std::sort(state->contacts.begin(), state->contacts.end(),
-            [](const ContactMemory& a, const ContactMemory& b) { return a.key < b.key; });
+  RememberContacts(impulses, state, report);
+  island_of_block_.assign(steps_.size(), -1);
+  for (std::size_t a = 0; a < active_.size(); ++a)
+    island_of_block_[active_[a].block] = island_of_[a];
+  sleepers_.End(island_of_block_, static_cast<int>(islands_.size()), state);
+  RememberConstraints(impulses, state, report);
 
   report->participating = num_participating_;
   report->constraints =
       3 * static_cast<int>(contacts_.size()) + static_cast<int>(scalar_rows_.size());
-  for (std::size_t c = 0; c < contacts_.size(); ++c) {
-    const ContactPoint& contact = contacts_[c];
-    const Vector3d& impulse = impulses.contacts[c];
-    report->contacts.push_back({contact.body_a, contact.body_b, contact.p_W, contact.R_WC.col(2),
-                                contact.gap, contact.R_WC * impulse});
-    const double tangential = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
-    if (impulse.z() > 0) {
-      report->cone_violation = std::max(
-          report->cone_violation, (tangential - contact.friction * impulse.z()) / impulse.z());
-    }
-  }
+  report->asleep = sleepers_.num_asleep();
   for (int b = 0; b < static_cast<int>(steps_.size()); ++b) {
     for (const BlockForce& force : block_inputs_[b].forces)
       if (force.frame >= 0) report->applied.push_back({b, force});
+  }
+}
+
+// What carried an impulse is remembered: for warm starts and anchors, and so that sliding contacts persist.
+void PosedStep::RememberContacts(const Impulses& impulses, State* state, StepReport* report) {
+  last_contacts_.swap(state->contacts);
+  state->contacts.clear();
+  const auto remember = [&](const ContactPoint& contact, const Vector3d& impulse_W) {
+    state->contacts.push_back({contact.key, impulse_W});
+  };
+  const auto tell = [&](const ContactPoint& contact, const Vector3d& impulse_W) {
+    report->contacts.push_back(
+        {contact.body_a, contact.body_b, contact.p_W, contact.R_WC.col(2), contact.gap, impulse_W});
+  };
+  for (std::size_t c = 0; c < contacts_.size(); ++c) {
+    const ContactPoint& contact = contacts_[c];
+    const Vector3d& impulse = impulses.contacts[c];
+    const Vector3d impulse_W = contact.R_WC * impulse;
+    tell(contact, impulse_W);
+    if (!(impulse.z() > 0)) continue;
+    remember(contact, impulse_W);
+    const double tangential = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
+    report->cone_violation = std::max(report->cone_violation,
+                                      (tangential - contact.friction * impulse.z()) / impulse.z());
+  }
+  for (const ContactPoint& contact : resting_contacts_) {
+    const ContactMemory* memory = FindMemory(last_contacts_, contact.key);
+    tell(contact, memory != nullptr ? memory->impulse_W : Vector3d(Vector3d::Zero()));
+    if (memory != nullptr) remember(contact, memory->impulse_W);
+  }
+  std::sort(state->contacts.begin(), state->contacts.end(),
+            [](const ContactMemory& a, const ContactMemory& b) { return a.key < b.key; });
+}
+
+// Tells what constraints exerted, those of sleepers included, and keeps the latter.
+void PosedStep::RememberConstraints(const Impulses& impulses, State* state, StepReport* report) {
+  std::erase_if(state->resting_constraints,
+                [this](const ConstraintForce& force) { return !sleepers_.sleeps(force.block); });
+  report->constraint_forces.assign(state->resting_constraints.begin(),
+                                   state->resting_constraints.end());
+  for (std::size_t k = 0; k < scalar_rows_.size(); ++k) {
+    const ConstraintRow& row = constraints_.rows[k];
+    ConstraintForce force;
+    force.source = row.source;
+    force.block = active_[entries_[scalar_rows_[k].first_entry].active].block;
+    force.index = row.index;
+    force.error = row.error;
+    force.impulse = impulses.constraints[k];
+    const ConstraintTerm* terms = &constraints_.terms[row.first_term];
+    if (row.source == ConstraintSource::kConstraint && terms[0].velocity < 0) {
+      force.p_A = terms[0].attachment.p_W;
+      force.p_B = terms[1].attachment.p_W;
+      force.linear_W = terms[1].linear_W;
+      force.angular_W = terms[1].angular_W;
+    }
+    report->constraint_forces.push_back(force);
+    if (sleepers_.sleeps(force.block)) state->resting_constraints.push_back(force);
   }
   report->efforts.assign(model_.actuators.size(), 0.0);
   for (std::size_t i = 0; i < model_.actuators.size(); ++i) {
     if (model_.actuators[i].kind == Actuator::Kind::kTorque)
       report->efforts[i] = CalcTorque(model_.actuators[i], controls_[i]);
   }
-  for (std::size_t k = 0; k < scalar_rows_.size(); ++k) {
-    const ConstraintRow& row = constraints_.rows[k];
-    const ConstraintTerm& term = constraints_.terms[row.first_term];
-    report->constraint_forces.push_back(
-        {row.source, term.attachment.block, row.index, row.error, impulses.constraints[k]});
-    if (row.source == ConstraintSource::kActuator)
-      report->efforts[row.index] += impulses.constraints[k] / settings_.h;
+  for (const ConstraintForce& force : report->constraint_forces) {
+    if (force.source == ConstraintSource::kActuator)
+      report->efforts[force.index] += force.impulse / settings_.h;
   }
 }
 

@@ -13,6 +13,7 @@
 #include "physics/dynamics/body_motions.h"
 #include "physics/dynamics/constraint_row.h"
 #include "physics/dynamics/model.h"
+#include "physics/stepping/sleepers.h"
 #include "physics/stepping/stepper.h"
 
 namespace pliant::physics {
@@ -101,7 +102,7 @@ class PosedStep {
 
   // Moves the state to the end of the step, and records what the contacts and constraints exerted.
   void Commit(std::span<const double> v, const Impulses& impulses, State* state,
-              StepReport* report) const;
+              StepReport* report);
 
  private:
   // A participating group of velocities, and the inverse of the Cholesky factor of its diagonal block of A.
@@ -136,10 +137,14 @@ class PosedStep {
   void ShareCompliance();
   void FindIslands();
   void Recall(const State& state);
+  void SetContactsToRestAside();
+  void RememberContacts(const Impulses& impulses, State* state, StepReport* report);
+  void RememberConstraints(const Impulses& impulses, State* state, StepReport* report);
 
   const Model& model_;
   ContactDetector detector_;
   BodyMotions motions_;
+  Sleepers sleepers_;
   std::vector<std::unique_ptr<BlockStep>> steps_;
   std::vector<std::vector<int>> followed_;  // of each block
   std::vector<std::vector<int>> torques_;   // actuators that give each block a torque
@@ -150,6 +155,9 @@ class PosedStep {
   std::vector<double> controls_;  // targets of the actuators in this step
   std::vector<double> compensation_;
   std::vector<ContactPoint> contacts_;
+  std::vector<ContactPoint> resting_contacts_;  // between sleepers
+  std::vector<ContactMemory> last_contacts_;    // of the step before
+  std::vector<int> island_of_block_;
   ConstraintSet constraints_;
   std::vector<ActiveBlock> active_;
   std::vector<int> active_of_block_;  // −1: takes no part

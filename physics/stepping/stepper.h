@@ -32,6 +32,7 @@ struct StepReport {
   int refactorisations = 0;
   int participating = 0;  // degrees of freedom
   int constraints = 0;    // scalar rows
+  int asleep = 0;         // blocks that were not computed, or not any more
   std::vector<ContactForce> contacts;
   std::vector<ConstraintForce> constraint_forces;  // of every scalar constraint
   std::vector<double> efforts;                     // what each actuator exerted [N·m], [N]

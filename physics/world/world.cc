@@ -243,6 +243,12 @@ absl::Status World::Restore(std::string_view bytes) {
         absl::StrCat("the state has ", state->q.size(), " positions and ", state->v.size(),
                      " velocities; this model has ", state_.q.size(), " and ", state_.v.size()));
   }
+  if (state->rest.size() != state_.rest.size() || state->controls.size() != state_.controls.size())
+    return absl::InvalidArgumentError("the state's parts do not fit this model");
+  for (const ConstraintForce& force : state->resting_constraints) {
+    const bool known = force.block >= 0 && force.block < static_cast<int>(model_->blocks.size());
+    if (!known) return absl::InvalidArgumentError("the state names a part that this model lacks");
+  }
   state_ = *std::move(state);
   report_ = {};
   return absl::OkStatus();

@@ -13,9 +13,9 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "3224f276e364f026d3b75ad14afa5194"},
-    {"rigid heap", 100, "3b9ee0e4867fdce3b4409928a86ae5ff"},
-    {"corrective cube", 60, "502c4c911d2d3b810535bd4720ebcfb4"},
+    {"soft ball", 60, "4731a8d56af0cb8d6e1f9961c3021f88"},
+    {"rigid heap", 100, "b331f1f798bbd2fbde5e90e995220e8d"},
+    {"corrective cube", 60, "9d63b89aab159b31e296d73b296a3ced"},
 };
 
 }  // namespace pliant::physics

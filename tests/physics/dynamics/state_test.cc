@@ -14,6 +14,9 @@ State MakeState() {
   state.q = {1, 2, 3};
   state.v = {-1, 0.5, 0};
   state.contacts = {{7, {1, 2, 3}}, {9, {0, 0, 1}}};
+  state.rest = {3, -1};
+  state.resting_constraints.push_back({ConstraintSource::kActuator, 1, 4, 0.1, 0.2});
+  state.resting_constraints.back().angular_W.z() = 1;
   return state;
 }
 
@@ -42,6 +45,10 @@ TEST(StateHash, EveryPartOfTheStateChangesItByItsLowestBit) {
   EXPECT_TRUE(changed([](State* s) { FlipLowestBit(&s->contacts[1].key); }));
   EXPECT_TRUE(changed([](State* s) { FlipLowestBit(&s->contacts[0].impulse_W[2]); }));
   EXPECT_TRUE(changed([](State* s) { s->contacts.pop_back(); }));
+  EXPECT_TRUE(changed([](State* s) { s->rest[1] = 0; }));
+  EXPECT_TRUE(changed([](State* s) { FlipLowestBit(&s->resting_constraints[0].impulse); }));
+  EXPECT_TRUE(changed([](State* s) { s->resting_constraints[0].index = 5; }));
+  EXPECT_TRUE(changed([](State* s) { s->resting_constraints[0].angular_W.z() = 2; }));
 }
 
 TEST(StateBytes, ComeBackBitForBit) {

@@ -124,6 +124,36 @@ TEST_F(RobotScene, DrivesHoldTheInitialPoseWithGravityCompensated) {
   EXPECT_NEAR(read(3)[0], 0.02, 2e-3);
 }
 
+TEST_F(RobotScene, AnArmThatHoldsItsPoseSleepsWithItsEffortsUntilATargetMoves) {
+  const auto model =
+      Build(absl::StrCat("    joint_positions: {shoulder: 0.7}\n", kDrives), R"(probes:
+  - {name: q, joint: {robot: arm, joint: shoulder, quantity: POSITION}}
+  - {name: tau, joint: {robot: arm, joint: shoulder, quantity: EFFORT}})");
+  ASSERT_NE(model, nullptr);
+  World world(model);
+  const auto read = [&](int probe) {
+    return SampleProbe(*model, model->probes[probe], world.state(), world.report(), 0.01)
+        .numbers[0];
+  };
+  for (int k = 0; k < 50; ++k) ASSERT_TRUE(world.Step().ok());
+  ASSERT_EQ(world.report().asleep, 0);
+  const double effort = read(1);
+  for (int k = 0; k < 250; ++k) ASSERT_TRUE(world.Step().ok());
+  ASSERT_EQ(world.report().asleep, 1);
+  EXPECT_NEAR(read(1), effort, 1e-3 * std::abs(effort));
+  // a target that it has already leaves it alone
+  const int shoulder = FindActuator(*model, "arm/shoulder");
+  Inputs inputs;
+  inputs.actuators.push_back({shoulder, world.state().controls[shoulder]});
+  ASSERT_TRUE(world.Step(inputs).ok());
+  EXPECT_EQ(world.report().asleep, 1);
+  inputs.actuators[0].value = 0.5;
+  ASSERT_TRUE(world.Step(inputs).ok());
+  EXPECT_EQ(world.report().asleep, 0);
+  for (int k = 0; k < 300; ++k) ASSERT_TRUE(world.Step().ok());
+  EXPECT_NEAR(read(0), 0.5, 1e-3);
+}
+
 TEST_F(RobotScene, NeighboursDoNotTouchAndTheScenesPairsWin) {
   auto filter = [](const Model& model, const char* a, const char* b) {
     const int i = FindBody(model, a), j = FindBody(model, b);
