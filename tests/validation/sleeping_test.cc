@@ -55,8 +55,8 @@ TEST(Sleeping, AForceWakesItsIslandAndNoOther) {
   RunUntil(1, &world);
   Inputs inputs;
   inputs.forces.push_back({.body = FindBody(world.model(), "upper"), .force_W = {0, 0, -1}});
-  // near-rigid contacts relax by a factor of 17 a step
-  for (int k = 0; k < 5; ++k) ASSERT_TRUE(world.Step(inputs).ok());
+  // near-rigid contacts take a few steps to relax
+  for (int k = 0; k < 20; ++k) ASSERT_TRUE(world.Step(inputs).ok());
   EXPECT_EQ(world.report().asleep, 1);  // the crate apart
   EXPECT_NEAR(Read(world, "weight")[2], -3 * kCrateWeight - 1, 1e-4);
   RunUntil(2, &world);
