@@ -47,7 +47,8 @@ absl::StatusOr<TetrahedralMesh> MeshCapsuleOf(const v1::VolumeMesh& mesh, double
   return MeshCapsule(mesh.capsule().radius(), mesh.capsule().length(), edge_length);
 }
 absl::StatusOr<TetrahedralMesh> MeshTorusOf(const v1::VolumeMesh& mesh, double edge_length) {
-  return MeshTorus(mesh.torus().ring_radius(), mesh.torus().tube_radius(), edge_length);
+  return MeshTorus(mesh.torus().ring_radius(), mesh.torus().tube_radius(), edge_length,
+                   mesh.torus().slices());
 }
 
 // Checks the sizes of a primitive; nothing when one is wrong.

@@ -1,14 +1,13 @@
 #include "solvers/linalg/elimination_order.h"
 
 #include <algorithm>
-#include <amd.h>
 #include <metis.h>
 #include <numeric>
 
 namespace pliant::solvers {
 namespace {
 
-// Compressed adjacency, as both libraries take it.
+// Compressed adjacency, as METIS takes it.
 struct Graph {
   std::vector<int> starts{0};
   std::vector<int> neighbours;
@@ -21,15 +20,6 @@ Graph MakeGraph(const std::vector<std::vector<int>>& adjacency) {
     graph.starts.push_back(static_cast<int>(graph.neighbours.size()));
   }
   return graph;
-}
-
-std::vector<int> MinimumDegree(const Graph& graph) {
-  const int n = static_cast<int>(graph.starts.size()) - 1;
-  std::vector<int> order(n);
-  double control[AMD_CONTROL];
-  amd_defaults(control);
-  amd_order(n, graph.starts.data(), graph.neighbours.data(), order.data(), control, nullptr);
-  return order;
 }
 
 std::vector<int> NestedDissection(const Graph& graph, int seed) {
@@ -100,11 +90,11 @@ std::vector<int> FindEliminationOrder(const BlockPattern& pattern) {
     std::iota(order.begin(), order.end(), 0);
     return order;
   }
-  std::vector<int> best = MinimumDegree(graph);
-  double fewest = CountOperations(adjacency, best);
-  // dissection is a heuristic with a random start: small meshes can afford to try several
+  // a heuristic with a random start: small meshes can afford to try several
   const int tries = pattern.num_nodes < 4000 ? 12 : 1;
-  for (int seed = 1; seed <= tries; ++seed) {
+  std::vector<int> best = NestedDissection(graph, 1);
+  double fewest = tries > 1 ? CountOperations(adjacency, best) : 0;
+  for (int seed = 2; seed <= tries; ++seed) {
     std::vector<int> order = NestedDissection(graph, seed);
     const double operations = CountOperations(adjacency, order);
     if (operations < fewest) {

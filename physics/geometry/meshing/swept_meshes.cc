@@ -185,7 +185,7 @@ absl::StatusOr<TetrahedralMesh> MeshCylinder(double radius, double length, doubl
 }
 
 absl::StatusOr<TetrahedralMesh> MeshTorus(double ring_radius, double tube_radius,
-                                          double edge_length) {
+                                          double edge_length, int slices) {
   if (absl::Status status = CheckLengths({{"ring_radius", ring_radius},
                                           {"tube_radius", tube_radius},
                                           {"edge_length", edge_length}});
@@ -199,7 +199,12 @@ absl::StatusOr<TetrahedralMesh> MeshTorus(double ring_radius, double tube_radius
   }
   // an even number of layers, so that mirrored ones meet again; at least six keep the ring round
   const double rings = CountEdges(tube_radius, edge_length);
-  const double layers = std::max(6.0, 2 * CountEdges(kPi * ring_radius, edge_length));
+  if (slices != 0 && (slices < 6 || slices % 2 != 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("slices: ", slices, " is not allowed; expected an even number, at least 6"));
+  }
+  const double layers =
+      slices > 0 ? slices : std::max(6.0, 2 * CountEdges(kPi * ring_radius, edge_length));
   if (absl::Status status = CheckCount(CountDiscTetrahedra(rings) * layers, edge_length);
       !status.ok())
     return status;

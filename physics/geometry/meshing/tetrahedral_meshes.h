@@ -32,8 +32,9 @@ absl::StatusOr<TetrahedralMesh> MeshCylinder(double radius, double length, doubl
 // The same along z, closed by two caps. Length is between the centres of the caps, 0 allowed.
 absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double edge_length);
 
-// Discs around the z axis. Its edges shrink towards the axis by 1 − tube_radius / ring_radius.
+// Discs around the z axis. Its edges shrink towards the axis by 1 − tube_radius / ring_radius. `slices`: how many discs, an
+// even number of at least six; 0: by the edge length.
 absl::StatusOr<TetrahedralMesh> MeshTorus(double ring_radius, double tube_radius,
-                                          double edge_length);
+                                          double edge_length, int slices = 0);
 
 }  // namespace pliant::physics
