@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 
 #include "physics/contact/broad_phase.h"
 #include "physics/contact/contact_key.h"
+#include "physics/contact/look_ahead.h"
 #include "physics/contact/narrow_phase.h"
 
 namespace pliant::physics {
@@ -33,36 +35,12 @@ double CombineStiffness(double a, double b) {
   return a + b > 0 ? a * b / (a + b) : 0;
 }
 
-// A bound on the speed of any point of a body [m/s]; `bounds` are its own.
-double BoundSpeed(const Model& model, const State& state, const BodyMotions& motions, int index,
-                  const AxisAlignedBox& bounds) {
-  const Body& body = model.bodies[index];
-  if (body.block == kWorldBlock) return 0;
-  if (body.deformable) {
-    const std::span<const double> v = model.Velocities(state, body.block);
-    double largest = 0;
-    for (std::size_t i = 0; i + 2 < v.size(); i += 3) {
-      largest = std::max(largest, v[i] * v[i] + v[i + 1] * v[i + 1] + v[i + 2] * v[i + 2]);
-    }
-    return std::sqrt(largest);
-  }
-  const FrameMotion& motion = motions[index];
-  const Vector3d center = 0.5 * (bounds.lower + bounds.upper);
-  const double radius = 0.5 * std::sqrt((bounds.upper - bounds.lower).squaredNorm());
-  return std::sqrt(motion.CalcPointVelocity(center).squaredNorm()) +
-         radius * std::sqrt(motion.omega_W.squaredNorm());
-}
-
 // How fast the two sides of a contact slide on each other [m/s].
 double CalcSlidingSpeed(const Model& model, const State& state, const BodyMotions& motions,
                         const ContactPoint& point) {
-  const auto velocity = [&](const Attachment& side, int body) -> Vector3d {
-    if (side.block == kWorldBlock) return Vector3d::Zero();
-    if (!model.bodies[body].deformable) return motions[body].CalcPointVelocity(side.p_W);
-    return model.blocks[side.block]->CalcPointVelocity(model.Positions(state, side.block),
-                                                       model.Velocities(state, side.block), side);
-  };
-  const Vector3d v = velocity(point.b, point.body_b) - velocity(point.a, point.body_a);
+  const Vector3d v =
+      CalcAttachedVelocity(model, state, motions, point.b, point.body_b, point.b.p_W) -
+      CalcAttachedVelocity(model, state, motions, point.a, point.body_a, point.a.p_W);
   const Vector3d n = point.R_WC.col(2);
   return std::sqrt((v - n * n.dot(v)).squaredNorm());
 }
@@ -85,6 +63,24 @@ double FindLargestFriction(const Model& model) {
   return largest;
 }
 
+// Half through its thinnest part the way out on the other side is nearer [m].
+double CalcRigidThickness(const Body& body) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Shape& shape : body.shapes) least = std::min(least, CalcThickness(shape.geometry));
+  return least;
+}
+
+void SortContacts(std::vector<ContactPoint>* contacts) {
+  // ascending keys, one of each; the deeper one where two features fall together
+  std::sort(contacts->begin(), contacts->end(), [](const ContactPoint& x, const ContactPoint& y) {
+    return std::pair(x.key, x.gap) < std::pair(y.key, y.gap);
+  });
+  contacts->erase(
+      std::unique(contacts->begin(), contacts->end(),
+                  [](const ContactPoint& x, const ContactPoint& y) { return x.key == y.key; }),
+      contacts->end());
+}
+
 }  // namespace
 
 struct ContactDetector::Workspace {
@@ -92,8 +88,17 @@ struct ContactDetector::Workspace {
   // shapes of all rigid bodies, placed; those of body i from shape_starts[i] on
   std::vector<CollisionShape> shapes;
   std::vector<int> shape_starts{0};
-  std::vector<PlacedShape> placed;
-  std::vector<std::unique_ptr<SoftSurface>> soft;  // per body; null for a rigid one
+  // where everything is: now, and, where it has been asked for, later on
+  struct Places {
+    std::vector<PlacedShape> shapes;
+    std::vector<std::unique_ptr<SoftSurface>> soft;  // per body; null for a rigid one
+    std::vector<std::vector<double>> positions;      // per body, of its nodes, when not the state's
+  };
+  Places now, ahead;
+  std::vector<MotionBound> moving;  // per body
+  std::vector<double> thickness;    // per body [m]
+  std::vector<int> selves;          // bodies that may touch themselves
+  std::vector<std::pair<int, int>> overlaps;
 
   std::vector<AxisAlignedBox> bounds;  // per body, grown by half the margin and its reach
   std::vector<double> reach;           // per body: how far sliding contact may hold it off [m]
@@ -102,6 +107,7 @@ struct ContactDetector::Workspace {
   struct PairTask {
     int body_a, body_b;
     const ContactParameters::Pair* pair;
+    double approach;  // bound on the speed at which the two near each other [m/s]
   };
   std::vector<PairTask> tasks, last_tasks;
   std::vector<std::vector<ContactPoint>> found, last_found;  // per task
@@ -122,11 +128,18 @@ struct ContactDetector::Workspace {
   bool is_body_unmoved(const Body& body) const {
     return body.block == kWorldBlock || is_unmoved[body.block];
   }
-  void Place(const Model& model, const State& state, const BodyMotions& motions,
+  void Place(const Model& model, const State& state, const BodyMotions& motions, double h,
              double sliding_time);
   void FindTasks(const Model& model);
   void Collide(const Model& model, const State& state, const BodyMotions& motions, double h,
                const PairTask& task, Scratch* buffers, std::vector<ContactPoint>* contacts) const;
+  // Appends the contacts of a pair with gap below the margin.
+  void CollideAt(const Places& places, const Model& model, double h, const PairTask& task,
+                 double margin, Scratch* buffers, std::vector<ContactPoint>* contacts) const;
+  void PlaceAhead(const Model& model, const State& state, const BodyMotions& motions, int body,
+                  double t);
+  void LookAhead(const Model& model, const State& state, const BodyMotions& motions, double h,
+                 const PairTask& task, std::vector<ContactPoint>* contacts);
 };
 
 ContactDetector::ContactDetector(const Model& model)
@@ -136,17 +149,26 @@ ContactDetector::ContactDetector(const Model& model)
     if (!body.deformable)
       for (const Shape& shape : body.shapes) w.shapes.emplace_back(shape);
     w.shape_starts.push_back(static_cast<int>(w.shapes.size()));
-    w.soft.push_back(
+    w.now.soft.push_back(
         body.deformable ? std::make_unique<SoftSurface>(body, *model.blocks[body.block]) : nullptr);
+    w.thickness.push_back(body.deformable ? w.now.soft.back()->thickness()
+                                          : CalcRigidThickness(body));
   }
+  w.moving.resize(model.bodies.size());
+  for (std::size_t i = 0; i < model.bodies.size(); ++i)
+    if (model.bodies[i].deformable && model.bodies[i].self_contact)
+      w.selves.push_back(static_cast<int>(i));
   w.bounds.resize(model.bodies.size());
   w.reach.resize(model.bodies.size());
   w.largest_friction = FindLargestFriction(model);
   for (std::size_t i = 0; i < model.bodies.size(); ++i) {
     const RigidTransform& X_WB = model.bodies[i].X_WB;
     for (int s = w.shape_starts[i]; s < w.shape_starts[i + 1]; ++s)
-      w.placed.emplace_back(w.shapes[s], X_WB * w.shapes[s].shape->X_BS);
+      w.now.shapes.emplace_back(w.shapes[s], X_WB * w.shapes[s].shape->X_BS);
   }
+  w.ahead.shapes = w.now.shapes;
+  w.ahead.soft.resize(model.bodies.size());
+  w.ahead.positions.resize(model.bodies.size());
 }
 
 ContactDetector::~ContactDetector() = default;
@@ -171,31 +193,38 @@ void ContactDetector::Workspace::FindUnmoved(const Model& model, const State& st
 }
 
 void ContactDetector::Workspace::Place(const Model& model, const State& state,
-                                       const BodyMotions& motions, double sliding_time) {
+                                       const BodyMotions& motions, double h, double sliding_time) {
   for (int i = 0; i < static_cast<int>(model.bodies.size()); ++i) {
     const Body& body = model.bodies[i];
-    if (body.block != kWorldBlock && is_unmoved[body.block]) continue;
+    if (body.block != kWorldBlock && is_unmoved[body.block]) {
+      if (body.deformable) now.soft[i]->Rebind(model.Positions(state, body.block));
+      continue;
+    }
     bounds[i] = AxisAlignedBox{};
     if (body.deformable) {
-      soft[i]->Update(model.Positions(state, body.block));
-      bounds[i] = soft[i]->bounds();
+      now.soft[i]->Update(model.Positions(state, body.block));
+      bounds[i] = now.soft[i]->bounds();
     } else {
       const bool is_still = body.block == kWorldBlock;
       const RigidTransform& X_WB = motions[i].X_WB;
       for (int s = shape_starts[i]; s < shape_starts[i + 1]; ++s) {
-        if (!is_still) placed[s].Move(X_WB * shapes[s].shape->X_BS);
-        bounds[i].Include(placed[s].bounds);
+        if (!is_still) now.shapes[s].Move(X_WB * shapes[s].shape->X_BS);
+        bounds[i].Include(now.shapes[s].bounds);
       }
     }
     // what has no shape touches nothing: its box stays empty
     reach[i] = 0;
     if ((bounds[i].lower.array() > bounds[i].upper.array()).any()) continue;
+    moving[i] = BoundMotion(model, state, motions, i, bounds[i]);
     // a convex step holds a sliding body off by up to this (its gliding gap); without contacts that persist,
     // none can be lost at it
-    reach[i] = state.contacts.empty() ? 0
-                                      : sliding_time * largest_friction *
-                                            BoundSpeed(model, state, motions, i, bounds[i]);
-    bounds[i].Grow(0.5 * model.contact.margin + reach[i]);
+    reach[i] = state.contacts.empty() ? 0 : sliding_time * largest_friction * moving[i].speed();
+    // where it will be at the end of the step, too
+    AxisAlignedBox later = bounds[i];
+    later.lower += h * moving[i].velocity;
+    later.upper += h * moving[i].velocity;
+    bounds[i].Include(later);
+    bounds[i].Grow(0.5 * model.contact.margin + std::max(reach[i], h * moving[i].deviation));
   }
 }
 
@@ -210,7 +239,12 @@ void ContactDetector::Workspace::FindTasks(const Model& model) {
   is_known.clear();
   std::size_t last = 0;
   const std::vector<ContactParameters::Pair>& pairs = model.contact.pairs;
-  for (const auto& [a, b] : broad_phase.FindOverlaps(bounds)) {
+  overlaps = broad_phase.FindOverlaps(bounds);
+  if (!selves.empty()) {
+    for (int body : selves) overlaps.emplace_back(body, body);
+    std::sort(overlaps.begin(), overlaps.end());
+  }
+  for (const auto& [a, b] : overlaps) {
     const Body &body_a = model.bodies[a], &body_b = model.bodies[b];
     const auto is_immovable = [](const Body& body) {
       return !body.deformable && body.motion != Motion::kFree;
@@ -222,7 +256,8 @@ void ContactDetector::Workspace::FindTasks(const Model& model) {
                                         });
     const bool is_given = given != pairs.end() && given->body_a == a && given->body_b == b;
     if (is_given && !given->enabled) continue;
-    tasks.push_back({a, b, is_given ? &*given : nullptr});
+    const double approach = a == b ? 2 * moving[a].deviation : BoundApproach(moving[a], moving[b]);
+    tasks.push_back({a, b, is_given ? &*given : nullptr, approach});
     if (found.size() < tasks.size()) found.resize(tasks.size());
     is_known.push_back(0);
     if (is_body_unmoved(body_a) && is_body_unmoved(body_b)) {
@@ -239,20 +274,19 @@ void ContactDetector::Workspace::FindTasks(const Model& model) {
     }
     // what the pairs share is brought up to date before they run at the same time
     for (int body : {a, b}) {
-      if (!soft[body]) continue;
-      soft[body]->UpdateTriangles();
-      if (soft[a] && soft[b]) soft[body]->UpdateTree();
+      if (!now.soft[body]) continue;
+      now.soft[body]->UpdateTriangles();
+      if (now.soft[a] && now.soft[b]) now.soft[body]->UpdateTree();
     }
   }
 }
 
-void ContactDetector::Workspace::Collide(const Model& model, const State& state,
-                                         const BodyMotions& motions, double h, const PairTask& task,
-                                         Scratch* buffers,
-                                         std::vector<ContactPoint>* contacts) const {
-  contacts->clear();
+void ContactDetector::Workspace::CollideAt(const Places& places, const Model& model, double h,
+                                           const PairTask& task, double margin, Scratch* buffers,
+                                           std::vector<ContactPoint>* contacts) const {
   const int a = task.body_a, b = task.body_b;
-  const double margin = model.contact.margin + reach[a] + reach[b];
+  const std::vector<PlacedShape>& placed = places.shapes;
+  const SoftSurface *soft_a = places.soft[a].get(), *soft_b = places.soft[b].get();
   const Body* bodies[2] = {&model.bodies[a], &model.bodies[b]};
 
   const auto emit = [&](int shape_a, int shape_b) {
@@ -306,13 +340,16 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
   };
 
   buffers->touches.clear();
-  if (soft[a] && soft[b]) {
-    CollideSoftSoft(*soft[a], *soft[b], margin, &buffers->narrow, &buffers->touches);
+  if (a == b) {
+    CollideWithSelf(*soft_a, margin, &buffers->touches);
     emit(-1, -1);
-  } else if (soft[a] || soft[b]) {
-    const bool rigid_is_a = soft[b] != nullptr;
+  } else if (soft_a && soft_b) {
+    CollideSoftSoft(*soft_a, *soft_b, margin, &buffers->narrow, &buffers->touches);
+    emit(-1, -1);
+  } else if (soft_a || soft_b) {
+    const bool rigid_is_a = soft_b != nullptr;
     const int rigid = rigid_is_a ? a : b;
-    const SoftSurface& surface = rigid_is_a ? *soft[b] : *soft[a];
+    const SoftSurface& surface = rigid_is_a ? *soft_b : *soft_a;
     const bool is_immovable = model.bodies[rigid].motion != Motion::kFree;
     for (int s = shape_starts[rigid]; s < shape_starts[rigid + 1]; ++s) {
       if (!are_near(surface.bounds(), placed[s].bounds)) continue;
@@ -329,6 +366,15 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
       }
     }
   }
+}
+
+void ContactDetector::Workspace::Collide(const Model& model, const State& state,
+                                         const BodyMotions& motions, double h, const PairTask& task,
+                                         Scratch* buffers,
+                                         std::vector<ContactPoint>* contacts) const {
+  contacts->clear();
+  const double margin = model.contact.margin + reach[task.body_a] + reach[task.body_b];
+  CollideAt(now, model, h, task, margin, buffers, contacts);
 
   // beyond the margin only what already carried an impulse stays, as far as its sliding holds it off
   std::erase_if(*contacts, [&](const ContactPoint& point) {
@@ -339,14 +385,50 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
     return point.gap > model.contact.margin + gliding_gap;
   });
 
-  // ascending keys, one of each; the deeper one where two features fall together
-  std::sort(contacts->begin(), contacts->end(), [](const ContactPoint& x, const ContactPoint& y) {
-    return std::pair(x.key, x.gap) < std::pair(y.key, y.gap);
-  });
-  contacts->erase(
-      std::unique(contacts->begin(), contacts->end(),
-                  [](const ContactPoint& x, const ContactPoint& y) { return x.key == y.key; }),
-      contacts->end());
+  SortContacts(contacts);
+}
+
+void ContactDetector::Workspace::PlaceAhead(const Model& model, const State& state,
+                                            const BodyMotions& motions, int body, double t) {
+  if (!now.soft[body]) {
+    const RigidTransform X_WB = Advance(motions[body], t);
+    for (int s = shape_starts[body]; s < shape_starts[body + 1]; ++s)
+      ahead.shapes[s].Move(X_WB * shapes[s].shape->X_BS);
+    return;
+  }
+  const Body& soft = model.bodies[body];
+  if (!ahead.soft[body])
+    ahead.soft[body] = std::make_unique<SoftSurface>(soft, *model.blocks[soft.block]);
+  const std::span<const double> q = model.Positions(state, soft.block),
+                                v = model.Velocities(state, soft.block);
+  std::vector<double>& moved = ahead.positions[body];
+  moved.assign(q.begin(), q.end());
+  for (std::size_t i = 0; i < v.size(); ++i) moved[i] += t * v[i];
+  ahead.soft[body]->Update(moved);
+}
+
+void ContactDetector::Workspace::LookAhead(const Model& model, const State& state,
+                                           const BodyMotions& motions, double h,
+                                           const PairTask& task,
+                                           std::vector<ContactPoint>* contacts) {
+  const int a = task.body_a, b = task.body_b;
+  const double thinner = std::min(thickness[a], thickness[b]);
+  if (IsFoundInTime(h * task.approach, model.contact.margin, thinner)) return;
+  Scratch* buffers = &scratch.local();
+  const auto collide = [&](double t, double margin, std::vector<ContactPoint>* found) {
+    PlaceAhead(model, state, motions, a, t);
+    if (b != a) PlaceAhead(model, state, motions, b, t);
+    for (int body : {a, b}) {
+      if (!now.soft[body]) continue;
+      ahead.soft[body]->UpdateTriangles();
+      if (now.soft[a] && now.soft[b]) ahead.soft[body]->UpdateTree();
+    }
+    CollideAt(ahead, model, h, task, margin, buffers, found);
+    SortContacts(found);
+  };
+  AppendContactsAhead(model, state, motions, h,
+                      {task.approach, thinner, model.contact.margin, collide}, contacts);
+  SortContacts(contacts);
 }
 
 void ContactDetector::Detect(const State& state, const BodyMotions& motions, double h,
@@ -355,7 +437,7 @@ void ContactDetector::Detect(const State& state, const BodyMotions& motions, dou
   const double relaxation_time =
       model_.contact.relaxation_time < 0 ? h : model_.contact.relaxation_time;
   w.FindUnmoved(model_, state, h);
-  w.Place(model_, state, motions, h + relaxation_time);
+  w.Place(model_, state, motions, h, h + relaxation_time);
   w.FindTasks(model_);
 
   // every pair writes its own list; the lists follow in the order of the pairs, whoever filled them
@@ -373,6 +455,8 @@ void ContactDetector::Detect(const State& state, const BodyMotions& motions, dou
                           collide(i, scratch);
                       });
   }
+  for (std::size_t i = 0; i < w.tasks.size(); ++i)
+    if (!w.is_known[i]) w.LookAhead(model_, state, motions, h, w.tasks[i], &w.found[i]);
   contacts->clear();
   for (std::size_t i = 0; i < w.tasks.size(); ++i)
     contacts->insert(contacts->end(), w.found[i].begin(), w.found[i].end());

@@ -60,4 +60,9 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
 void CollideSoftSoft(const SoftSurface& a, const SoftSurface& b, double margin,
                      NarrowScratch* scratch, std::vector<Touch>* touches);
 
+// Appends the contacts of a deforming surface with itself: vertices (side A) against triangles
+// (side B) that the material does not join, judged by how far apart they are at rest. None when the
+// rest shape is not known.
+void CollideWithSelf(const SoftSurface& surface, double margin, std::vector<Touch>* touches);
+
 }  // namespace pliant::physics

@@ -46,10 +46,11 @@ Vector3d FindFacingNormal(const SoftSurface& surface, int triangle, TriangleFeat
   return norm > 0 ? Vector3d(sum / norm) : bvh.face_normal(triangle);
 }
 
-// The nearest triangle that looks at the vertex: outside within the margin, or above it by no more
-// than `deepest`.
+// The nearest triangle that looks at the vertex, of those that can be met: outside within the
+// margin, or above it by no more than `deepest`.
+template <typename CanMeet>
 Encounter FindEncounter(const SoftSurface& surface, const Vector3d& p, const Vector3d& own,
-                        double margin, double deepest) {
+                        double margin, double deepest, const CanMeet& can_meet) {
   const TriangleBvh& bvh = surface.bvh();
   Encounter best;
   double best_distance2 = std::numeric_limits<double>::infinity();
@@ -68,7 +69,7 @@ Encounter FindEncounter(const SoftSurface& surface, const Vector3d& p, const Vec
     if (at.squared_distance > reach * reach) return;
     const bool is_nearer = at.squared_distance < best_distance2 ||
                            (at.squared_distance == best_distance2 && i < best.triangle);
-    if (!is_nearer) return;
+    if (!is_nearer || !can_meet(i)) return;
     best_distance2 = at.squared_distance;
     best.triangle = i;
     best.at = at;
@@ -101,6 +102,31 @@ Vector3d CalcVertexNormal(const SoftSurface& surface, int vertex) {
   return surface.bvh().vertex_normal(triangle, corner);
 }
 
+// Deeper than the local size of the elements, or than half through, nearness says nothing.
+double FindDeepest(const SoftSurface& tip, int vertex, const SoftSurface& base) {
+  double deepest = 0;
+  for (const auto& [triangle, corner] : tip.around(vertex))
+    deepest = std::max(deepest, tip.longest_edge(triangle));
+  return std::min(deepest, 0.5 * (tip.thickness() + base.thickness()));
+}
+
+void AppendTouch(const SoftSurface& tip, int vertex, const SoftSurface& base, const Encounter& met,
+                 bool tip_is_a, std::vector<Touch>* touches) {
+  Touch touch;
+  touch.p_W = tip.position(vertex) - 0.5 * met.gap * met.normal;
+  touch.nhat_AB_W = tip_is_a ? Vector3d(-met.normal) : met.normal;
+  touch.gap = met.gap;
+  touch.area = tip.area(vertex);
+  touch.feature = MixKey({static_cast<std::uint64_t>(TouchKind::kVertexFace), tip_is_a,
+                          static_cast<std::uint64_t>(vertex)});
+  Touch::Side& own = tip_is_a ? touch.a : touch.b;
+  own.num_nodes = 1;
+  own.nodes[0] = tip.node(vertex);
+  own.weights[0] = 1;
+  (tip_is_a ? touch.b : touch.a) = SideOfTriangle(base, met.triangle, met.at.weights);
+  touches->push_back(touch);
+}
+
 // vertices of `tip` against triangles of `base`
 void CollideVertices(const SoftSurface& tip, const SoftSurface& base, bool tip_is_a, double margin,
                      std::uint8_t* is_covered, std::vector<Touch>* touches) {
@@ -110,45 +136,33 @@ void CollideVertices(const SoftSurface& tip, const SoftSurface& base, bool tip_i
     const Vector3d p = tip.position(v);
     if (!(p.array() >= bounds.lower.array()).all() || !(p.array() <= bounds.upper.array()).all())
       continue;
-    // deeper than the local size of the elements nearness says nothing
-    double local_edge = 0;
-    for (const auto& [triangle, corner] : tip.around(v))
-      local_edge = std::max(local_edge, tip.longest_edge(triangle));
-    const Encounter met = FindEncounter(base, p, CalcVertexNormal(tip, v), margin, local_edge);
+    const Encounter met = FindEncounter(base, p, CalcVertexNormal(tip, v), margin,
+                                        FindDeepest(tip, v, base), [](int) { return true; });
     if (met.triangle < 0) continue;
     is_covered[v] = 1;
-    Touch touch;
-    touch.p_W = p - 0.5 * met.gap * met.normal;
-    touch.nhat_AB_W = tip_is_a ? Vector3d(-met.normal) : met.normal;
-    touch.gap = met.gap;
-    touch.area = tip.area(v);
-    touch.feature = MixKey({static_cast<std::uint64_t>(TouchKind::kVertexFace), tip_is_a,
-                            static_cast<std::uint64_t>(v)});
-    Touch::Side& own = tip_is_a ? touch.a : touch.b;
-    own.num_nodes = 1;
-    own.nodes[0] = tip.node(v);
-    own.weights[0] = 1;
-    (tip_is_a ? touch.b : touch.a) = SideOfTriangle(base, met.triangle, met.at.weights);
-    touches->push_back(touch);
+    AppendTouch(tip, v, base, met, tip_is_a, touches);
   }
 }
 
-// the mirrored contact of two vertices that face each other says nothing new
+bool IsOfVertices(const Touch& touch) {
+  return touch.a.num_nodes == 1 && touch.b.num_nodes == 1;
+}
+
+// The mirrored contact of two vertices that face each other says nothing new.
 void DropMirrored(std::size_t first, std::size_t second, std::vector<Touch>* touches) {
-  std::size_t kept = second;
-  for (std::size_t j = second; j < touches->size(); ++j) {
-    const Touch touch = (*touches)[j];
-    bool is_mirrored = false;
-    if (touch.a.num_nodes == 1 && touch.b.num_nodes == 1) {
-      for (std::size_t i = first; i < second && !is_mirrored; ++i) {
-        const Touch& other = (*touches)[i];
-        is_mirrored = other.a.num_nodes == 1 && other.b.num_nodes == 1 &&
-                      other.a.nodes[0] == touch.a.nodes[0] && other.b.nodes[0] == touch.b.nodes[0];
-      }
-    }
-    if (!is_mirrored) (*touches)[kept++] = touch;
+  std::vector<std::pair<int, int>> facing;
+  for (std::size_t i = first; i < second; ++i) {
+    const Touch& touch = (*touches)[i];
+    if (IsOfVertices(touch)) facing.emplace_back(touch.a.nodes[0], touch.b.nodes[0]);
   }
-  touches->resize(kept);
+  std::sort(facing.begin(), facing.end());
+  const auto is_mirrored = [&](const Touch& touch) {
+    return IsOfVertices(touch) && std::binary_search(facing.begin(), facing.end(),
+                                                     std::pair(touch.a.nodes[0], touch.b.nodes[0]));
+  };
+  touches->erase(std::remove_if(touches->begin() + static_cast<std::ptrdiff_t>(second),
+                                touches->end(), is_mirrored),
+                 touches->end());
 }
 
 // An edge of one surface against one of the other, where no vertex of either tells: both must stand
@@ -159,6 +173,7 @@ void CollideEdges(const SoftSurface& a, const SoftSurface& b, double margin,
   AxisAlignedBox shared{a.bounds().lower.cwiseMax(b.bounds().lower),
                         a.bounds().upper.cwiseMin(b.bounds().upper)};
   shared.Grow(margin);
+  const double thickness = a.thickness() + b.thickness();
   const auto is_sharp = [](const TriangleBvh& bvh, const TriangleBvh::Edge& edge) {
     return edge.triangles[1] < 0 ||
            bvh.face_normal(edge.triangles[0]).dot(bvh.face_normal(edge.triangles[1])) < 1 - 1e-9;
@@ -212,7 +227,7 @@ void CollideEdges(const SoftSurface& a, const SoftSurface& b, double margin,
       if (n.dot(own - theirs) < 0) n = -n;
       if (n.dot(own) < 0.3 || n.dot(theirs) > -0.3 * std::sqrt(theirs.squaredNorm())) continue;
       const double gap = n.dot(at.b - at.a);
-      if (gap >= margin || gap < -0.5 * std::min(length_a, length_b)) continue;
+      if (gap >= margin || gap < -0.5 * std::min({length_a, length_b, thickness})) continue;
       Touch touch;
       touch.p_W = 0.5 * (at.a + at.b);
       touch.nhat_AB_W = n;
@@ -240,6 +255,46 @@ void CollideSoftSoft(const SoftSurface& a, const SoftSurface& b, double margin,
   CollideVertices(b, a, false, margin, covered_b, touches);
   DropMirrored(first, second, touches);
   CollideEdges(a, b, margin, covered_a, covered_b, scratch, touches);
+}
+
+void CollideWithSelf(const SoftSurface& surface, double margin, std::vector<Touch>* touches) {
+  const std::size_t first = touches->size();
+  const VertexPositions rest = surface.rest_positions();
+  if (rest.empty()) return;
+  for (int v = 0; v < surface.num_vertices(); ++v) {
+    const double deepest = FindDeepest(surface, v, surface);
+    // what is as near as this at rest is joined by the material between, and what is as far as
+    // half through it behind it
+    const double joined = std::max(2.5 * deepest, 2 * margin);
+    const Vector3d X = VertexAt(rest, surface.node(v));
+    const auto can_meet = [&](int i) {
+      const auto& t = surface.bvh().triangle(i);
+      return FindClosestPointOnTriangle(X, VertexAt(rest, t[0]), VertexAt(rest, t[1]),
+                                        VertexAt(rest, t[2]))
+                 .squared_distance > joined * joined;
+    };
+    const Encounter met = FindEncounter(surface, surface.position(v), CalcVertexNormal(surface, v),
+                                        margin, deepest, can_meet);
+    if (met.triangle >= 0) AppendTouch(surface, v, surface, met, true, touches);
+  }
+  // of two vertices that face each other the lower one tells
+  const auto facing = [](const Touch& touch) {
+    return std::pair(touch.a.nodes[0], touch.b.nodes[0]);
+  };
+  std::vector<std::pair<int, int>> told;
+  for (std::size_t i = first; i < touches->size(); ++i) {
+    const Touch& touch = (*touches)[i];
+    if (IsOfVertices(touch) && touch.a.nodes[0] < touch.b.nodes[0]) told.push_back(facing(touch));
+  }
+  std::sort(told.begin(), told.end());
+  touches->erase(
+      std::remove_if(touches->begin() + static_cast<std::ptrdiff_t>(first), touches->end(),
+                     [&](const Touch& touch) {
+                       const auto [a, b] = facing(touch);
+                       return IsOfVertices(touch) && a > b &&
+                              std::binary_search(told.begin(), told.end(), std::pair(b, a));
+                     }),
+      touches->end());
 }
 
 }  // namespace pliant::physics

@@ -32,6 +32,10 @@ SoftSurface::SoftSurface(const Body& body, const DynamicsBlock& block)
   std::vector<int> filled(around_starts_.begin(), around_starts_.end() - 1);
   for (int i = 0; i < num_triangles(); ++i)
     for (int k = 0; k < 3; ++k) around_[filled[triangles_[i][k]]++] = {i, k};
+  if (!body.mesh.vertices.empty()) {
+    rest_positions_ = {body.mesh.vertices[0].data(), 3 * body.mesh.vertices.size()};
+    thickness_ = CalcThickness(TriangleMesh{body.mesh.vertices, body.surface.triangles});
+  }
   areas_.resize(nodes_.size());
   triangle_areas_.resize(triangles_.size());
   longest_edges_.resize(triangles_.size());

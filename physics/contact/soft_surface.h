@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -19,6 +20,8 @@ class SoftSurface {
   // Where the nodes are now. Bounds follow at once, the rest when asked for; `positions` must live
   // on.
   void Update(VertexPositions positions);
+  // The same positions, elsewhere in memory.
+  void Rebind(VertexPositions positions) { positions_ = positions; }
   // Areas and edge lengths, for contact with anything.
   void UpdateTriangles();
   // The tree and the normals too, for contact with another surface.
@@ -46,11 +49,16 @@ class SoftSurface {
   double longest_edge(int i) const { return longest_edges_[i]; }  // [m]
   double longest_edge() const { return longest_edge_; }
 
+  // Of all nodes, in the body's frame; empty when not known.
+  VertexPositions rest_positions() const { return rest_positions_; }
+  // How far through it is at rest before the other side is near [m], see CalcThickness; infinite when not known.
+  double thickness() const { return thickness_; }
+
   // In nodes of the block, with the same triangle numbers.
   const TriangleBvh& bvh() const { return *bvh_; }
 
  private:
-  VertexPositions positions_;
+  VertexPositions positions_, rest_positions_;
   AxisAlignedBox bounds_;
   std::vector<int> nodes_;
   std::vector<char> is_prescribed_;
@@ -59,6 +67,7 @@ class SoftSurface {
   std::vector<int> around_starts_;
   std::vector<double> areas_, triangle_areas_, longest_edges_;
   double longest_edge_ = 0;
+  double thickness_ = std::numeric_limits<double>::infinity();
   std::span<const std::array<int, 3>> node_triangles_;
   std::unique_ptr<TriangleBvh> bvh_;
   bool triangles_are_current_ = false, tree_is_current_ = false;

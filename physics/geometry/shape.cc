@@ -1,6 +1,8 @@
 #include "physics/geometry/shape.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "physics/geometry/triangle_bvh.h"
 #include "physics/spatial/trig.h"
@@ -122,7 +124,31 @@ struct Mass {
   MassProperties operator()(const SurfaceMesh& s) const { return IntegrateMesh(*s.mesh); }
 };
 
+struct Thickness {
+  double operator()(const Sphere& s) const { return 2 * s.radius; }
+  double operator()(const Box& s) const { return 2 * s.half_size.minCoeff(); }
+  double operator()(const Cylinder& s) const { return std::min(2 * s.radius, s.length); }
+  double operator()(const Capsule& s) const { return 2 * s.radius; }
+  double operator()(const Ellipsoid& s) const { return 2 * s.radii.minCoeff(); }
+  double operator()(const HalfSpace&) const { return std::numeric_limits<double>::infinity(); }
+  double operator()(const ConvexMesh& s) const { return CalcThickness(*s.hull); }
+  double operator()(const SurfaceMesh& s) const { return CalcThickness(*s.mesh); }
+};
+
 }  // namespace
+
+double CalcThickness(const TriangleMesh& mesh) {
+  double area = 0;
+  for (const auto& t : mesh.triangles) {
+    const Vector3d &a = mesh.vertices[t[0]], &b = mesh.vertices[t[1]], &c = mesh.vertices[t[2]];
+    area += 0.5 * std::sqrt((b - a).cross(c - a).squaredNorm());
+  }
+  return area > 0 ? 2 * IntegrateMesh(mesh).volume / area : 0;
+}
+
+double CalcThickness(const Geometry& geometry) {
+  return std::visit(Thickness{}, geometry);
+}
 
 AxisAlignedBox CalcBounds(const Geometry& geometry, const RigidTransform& X_WS) {
   return std::visit(Bounds{X_WS}, geometry);

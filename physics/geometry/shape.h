@@ -89,6 +89,11 @@ struct MassProperties {
 };
 MassProperties CalcMassProperties(const Geometry& geometry);
 
+// How far through its thinnest part a solid may be entered from the one side before the other is near [m]: the least
+// width of simple shapes, twice the volume over the area of meshes; infinite for a half-space.
+double CalcThickness(const Geometry& geometry);
+double CalcThickness(const TriangleMesh& mesh);
+
 // Signed distance of p_S to the surface [m], negative inside, its gradient (unit, outward) and the
 // nearest point.
 struct SignedDistance {

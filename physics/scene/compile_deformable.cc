@@ -193,10 +193,7 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   CheckNotNegative(path + ".damping.alpha", fem.rayleigh_alpha, "rate in 1/s", &log_, 1e9);
   CheckNotNegative(path + ".damping.beta", fem.rayleigh_beta, "time in seconds", &log_, 1e3);
 
-  if (given.self_contact()) {
-    log_.Error(path + ".self_contact",
-               "Self-contact is not in this version yet. Leave it out or say false");
-  }
+  body.self_contact = given.self_contact();
   if (!given.activations().empty()) {
     log_.Error(path + ".activations", "Activations are not in this version yet. Remove them");
   }

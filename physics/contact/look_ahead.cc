@@ -1,0 +1,148 @@
+#include "physics/contact/look_ahead.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <unordered_set>
+
+#include "physics/geometry/triangle_bvh.h"
+#include "physics/spatial/trig.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+// looks along a step, at most
+constexpr int kMostLooks = 64;
+// how much further than the margin a look reaches
+constexpr double kReach = 4;
+// near-rigid contact lets this part of a velocity through (methods of SAP, β = 1)
+constexpr double kGivesWay = 0.25 / (kPi * kPi);
+// what gets in by less than this part of its thickness comes out where it went in
+constexpr double kThick = 0.25;
+
+// Where a point found after a time t of steady motion is now.
+Vector3d MoveBack(const BodyMotions& motions, const Body& body, int index, const Vector3d& p_W,
+                  const Vector3d& velocity, double t) {
+  if (body.block == kWorldBlock) return p_W;
+  if (body.deformable) return p_W - t * velocity;
+  const FrameMotion& motion = motions[index];
+  return motion.X_WB * (Advance(motion, t).Inverse() * p_W);
+}
+
+}  // namespace
+
+double MotionBound::speed() const {
+  return std::sqrt(velocity.squaredNorm()) + deviation;
+}
+
+MotionBound BoundMotion(const Model& model, const State& state, const BodyMotions& motions,
+                        int index, const AxisAlignedBox& bounds) {
+  const Body& body = model.bodies[index];
+  MotionBound bound;
+  if (body.block == kWorldBlock) return bound;
+  if (body.deformable) {
+    const std::span<const double> v = model.Velocities(state, body.block);
+    const std::size_t count = v.size() / 3;
+    if (count == 0) return bound;
+    for (std::size_t i = 0; i < count; ++i) bound.velocity += VertexAt(v, static_cast<int>(i));
+    bound.velocity /= static_cast<double>(count);
+    double largest = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      largest =
+          std::max(largest, (VertexAt(v, static_cast<int>(i)) - bound.velocity).squaredNorm());
+    }
+    bound.deviation = std::sqrt(largest);
+    return bound;
+  }
+  const FrameMotion& motion = motions[index];
+  bound.velocity = motion.CalcPointVelocity(0.5 * (bounds.lower + bounds.upper));
+  bound.deviation = 0.5 * std::sqrt((bounds.upper - bounds.lower).squaredNorm()) *
+                    std::sqrt(motion.omega_W.squaredNorm());
+  return bound;
+}
+
+double BoundApproach(const MotionBound& a, const MotionBound& b) {
+  return std::sqrt((a.velocity - b.velocity).squaredNorm()) + a.deviation + b.deviation;
+}
+
+RigidTransform Advance(const FrameMotion& motion, double t) {
+  RigidTransform X_WB = motion.X_WB;
+  X_WB.p += t * motion.v_W;
+  if (!motion.omega_W.isZero(0)) {
+    X_WB.R = RotationFromVector(t * motion.omega_W).toRotationMatrix() * X_WB.R;
+  }
+  return X_WB;
+}
+
+Vector3d CalcAttachedVelocity(const Model& model, const State& state, const BodyMotions& motions,
+                              const Attachment& side, int body, const Vector3d& p_W) {
+  if (side.block == kWorldBlock) return Vector3d::Zero();
+  if (!model.bodies[body].deformable) return motions[body].CalcPointVelocity(p_W);
+  return model.blocks[side.block]->CalcPointVelocity(model.Positions(state, side.block),
+                                                     model.Velocities(state, side.block), side);
+}
+
+bool IsFoundInTime(double travel, double margin, double thickness) {
+  return travel <= std::max(margin, kThick * thickness);
+}
+
+void AppendContactsAhead(const Model& model, const State& state, const BodyMotions& motions,
+                         double h, const PairAhead& pair, std::vector<ContactPoint>* contacts) {
+  const double travel = h * pair.approach;
+  // what gets no deeper than this comes out where it went in
+  const double shallow = kThick * pair.thickness;
+  const double near = std::max(pair.margin, travel / kMostLooks);
+  // what speeds up during the step
+  const double slack = near + h * h * std::sqrt(model.gravity.squaredNorm());
+
+  std::unordered_set<std::uint64_t> known;
+  for (const ContactPoint& point : *contacts) known.insert(point.key);
+  std::vector<ContactPoint> found;
+  // what is near now is known
+  const double stride = 0.9 / pair.approach;
+  double t = stride * (near + shallow);
+  while (pair.approach * (h - t) > shallow) {
+    const double reach = std::max(near, std::min(kReach * near, pair.approach * (h - t)));
+    found.clear();
+    pair.collide(t, reach, &found);
+    double nearest = reach;
+    for (ContactPoint& point : found) {
+      if (known.contains(point.key)) continue;
+      if (point.gap > near) {
+        nearest = std::min(nearest, point.gap);
+        continue;
+      }
+      nearest = near;  // what has come near goes on at full speed
+      // came in by another way
+      if (point.gap < -0.5 * near - shallow) continue;
+      const Vector3d v_a =
+          CalcAttachedVelocity(model, state, motions, point.a, point.body_a, point.a.p_W);
+      const Vector3d v_b =
+          CalcAttachedVelocity(model, state, motions, point.b, point.body_b, point.b.p_W);
+      const Vector3d p_a =
+          MoveBack(motions, model.bodies[point.body_a], point.body_a, point.a.p_W, v_a, t);
+      const Vector3d p_b =
+          MoveBack(motions, model.bodies[point.body_b], point.body_b, point.b.p_W, v_b, t);
+      const Vector3d n = point.R_WC.col(2);
+      const double nearing = n.dot((point.a.p_W - p_a) - (point.b.p_W - p_b));
+      const double rate = -nearing / t;
+      if (IsFoundInTime(-h * rate, pair.margin, pair.thickness)) continue;
+      if (point.gap + nearing + h * rate > slack - shallow) continue;
+      point.gap += nearing;
+      // stiff contact gives way by this part of what it stops, which may be more than a sheet is thick
+      if (point.gap + h * rate < 0) point.gap += kGivesWay * h * rate;
+      point.a.p_W = p_a;
+      point.b.p_W = p_b;
+      point.p_W = 0.5 * (p_a + p_b);
+      point.friction = 0;
+      point.relaxation_time = 0;
+      known.insert(point.key);
+      contacts->push_back(point);
+    }
+    t += stride * (nearest + shallow);
+  }
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "physics/dynamics/body_motions.h"
+#include "physics/dynamics/contact_point.h"
+#include "physics/dynamics/model.h"
+#include "physics/geometry/shape.h"
+
+namespace pliant::physics {
+
+// How a body moves: as a whole, and how much faster than that any of its points may be [m/s].
+struct MotionBound {
+  Eigen::Vector3d velocity = Eigen::Vector3d::Zero();
+  double deviation = 0;
+
+  double speed() const;
+};
+// `bounds` are the body's own.
+MotionBound BoundMotion(const Model& model, const State& state, const BodyMotions& motions,
+                        int body, const AxisAlignedBox& bounds);
+
+// A bound on the speed at which points of two bodies may near each other [m/s].
+double BoundApproach(const MotionBound& a, const MotionBound& b);
+
+// The pose of a frame after a time t of steady motion [s].
+RigidTransform Advance(const FrameMotion& motion, double t);
+
+// Velocity at the start of the step of what a contact is attached to on one side [m/s]; `p_W` is a point of it.
+Eigen::Vector3d CalcAttachedVelocity(const Model& model, const State& state,
+                                     const BodyMotions& motions, const Attachment& side, int body,
+                                     const Eigen::Vector3d& p_W);
+
+// A pair of bodies during the coming step.
+struct PairAhead {
+  double approach;   // bound on the speed at which their points near each other [m/s]
+  double thickness;  // of the thinner of the two [m]
+  double margin;     // contacts nearer than this exist already [m]
+  // Appends the pair's contacts with gap below `reach` after a time t of steady motion.
+  std::function<void(double t, double reach, std::vector<ContactPoint>*)> collide;
+};
+
+// Whether what moves on by `travel` [m] in a step is found by ordinary contact before it is too deep in.
+bool IsFoundInTime(double travel, double margin, double thickness);
+
+// Speculative contacts: appends to the contacts of a pair those that its bodies, moving on steadily, make in the course of
+// a step of length h, so that nothing fast passes through what is thin. They are found where and when they come to
+// pass, nearer than the margin; what passes by further off gets none. Each has its gap as it is now along the normal
+// that it will have, no friction and no relaxation: it lets the two touch at the end of the step and no more.
+//
+// What gets in by less than the margin or a quarter of the thickness gets none either: ordinary contact, with friction,
+// finds it in time and brings it out where it went in.
+void AppendContactsAhead(const Model& model, const State& state, const BodyMotions& motions,
+                         double h, const PairAhead& pair, std::vector<ContactPoint>* contacts);
+
+}  // namespace pliant::physics
