@@ -13,9 +13,9 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "9afdc1c764b79d2557f25f623ebde3d6"},
+    {"soft ball", 60, "99f4b2a5fe30dcbe76445261560ba439"},
     {"rigid heap", 100, "af066ffc07acea2a3c38c09f3f5a185a"},
-    {"corrective cube", 60, "9d63b89aab159b31e296d73b296a3ced"},
+    {"corrective cube", 60, "eaec5c647441b95cdba94471bfd67c59"},
 };
 
 }  // namespace pliant::physics
