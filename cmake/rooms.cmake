@@ -83,7 +83,27 @@ function(pliant_proto name)
   target_link_libraries(${target} PUBLIC protobuf::libprotobuf gRPC::grpc++)
 endfunction()
 
-# tests/<room>/*_test.cc become one executable that links that room and physics/scene.
+# An executable of tests: pliant_test_program(NAME ROOM SOURCE…). Its tests are called ROOM/SUITE.TEST.
+function(pliant_test_program name path)
+  set(sources ${ARGN})
+  add_executable(${name} ${sources})
+  pliant_target_of(${path} room)
+  if(TARGET ${room})
+    target_link_libraries(${name} PRIVATE ${room})
+  else()
+    target_link_libraries(${name} PRIVATE pliant_physics_scene)
+  endif()
+  # meshes to test on come from the mesher, arms from rigid, tables from YAML, whatever the room
+  target_link_libraries(${name} PRIVATE pliant_physics_rigid pliant_physics_geometry_meshing yaml-cpp
+    GTest::gtest GTest::gtest_main GTest::gmock)
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_definitions(${name} PRIVATE PLIANT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" PLIANT_VERSION="${PROJECT_VERSION}")
+  pliant_warnings(${name})
+  target_compile_options(${name} PRIVATE -O1)  # built in less time; what they test is built as it ships
+endfunction()
+
+# tests/<room>/*_test.cc become one executable that links that room and physics/scene; tests/<room>/*_long_test.cc one more,
+# whose tests have the label `long`: those that need more than a few seconds each.
 function(pliant_tests)
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*_test.cc)
   set(folders)
@@ -96,25 +116,27 @@ function(pliant_tests)
     file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR}/tests ${folder})
     string(REPLACE "/" "_" flat ${path})
     file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
-    add_executable(test_${flat} ${sources})
     # what is no test is there to stand alone: operators new that count
     set(helpers ${sources})
     list(FILTER helpers EXCLUDE REGEX "_test\\.cc$")
     set_source_files_properties(${helpers} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    pliant_target_of(${path} room)
-    if(TARGET ${room})
-      target_link_libraries(test_${flat} PRIVATE ${room})
-    else()
-      target_link_libraries(test_${flat} PRIVATE pliant_physics_scene)
-    endif()
-    # meshes to test on come from the mesher, arms from rigid, tables from YAML, whatever the room
-    target_link_libraries(test_${flat} PRIVATE pliant_physics_rigid pliant_physics_geometry_meshing yaml-cpp
-      GTest::gtest GTest::gtest_main GTest::gmock)
-    target_include_directories(test_${flat} PRIVATE ${CMAKE_SOURCE_DIR})
-    target_compile_definitions(test_${flat} PRIVATE PLIANT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" PLIANT_VERSION="${PROJECT_VERSION}")
-    pliant_warnings(test_${flat})
-    target_compile_options(test_${flat} PRIVATE -O1)  # built in less time; what they test is built as it ships
+    set(long ${sources})
+    list(FILTER long INCLUDE REGEX "_long_test\\.cc$")
+    list(FILTER sources EXCLUDE REGEX "_long_test\\.cc$")
+    pliant_test_program(test_${flat} ${path} ${sources})
     gtest_discover_tests(test_${flat} TEST_PREFIX ${path}/ DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES PROPERTIES TIMEOUT 300)
+    if(long)
+      pliant_test_program(test_${flat}_long ${path} ${long} ${helpers})
+      gtest_discover_tests(test_${flat}_long TEST_PREFIX ${path}/ DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
+        PROPERTIES TIMEOUT 1200 LABELS long)
+    endif()
+  endforeach()
+
+  # these count what is allocated, by an operator new of their own
+  set(counter ${CMAKE_SOURCE_DIR}/tests/counted_allocations.cc)
+  set_source_files_properties(${counter} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  foreach(room physics_rigid physics_stepping physics_world)
+    target_sources(test_${room} PRIVATE ${counter})
   endforeach()
 endfunction()
 

@@ -59,6 +59,17 @@ struct Inputs {
   std::vector<TwistTarget> twists;
   std::vector<LinkPoseTarget> link_poses;
   std::vector<GripperTarget> grippers;
+
+  // Empties all of them and keeps their memory.
+  void Clear() {
+    poses.clear();
+    forces.clear();
+    actuators.clear();
+    joint_forces.clear();
+    twists.clear();
+    link_poses.clear();
+    grippers.clear();
+  }
 };
 
 }  // namespace pliant::physics

@@ -77,14 +77,16 @@ std::optional<Eigen::Vector3d> SampleScriptedVector(const Script& script, double
                      place.s);
 }
 
-std::optional<std::vector<double>> SampleScriptedNumbers(const Script& script, bool is_target,
-                                                         double t, double h) {
+std::optional<std::array<double, 6>> SampleScriptedNumbers(const Script& script, bool is_target,
+                                                           double t, double h) {
   const Place place = FindPlace(script.times, t, h);
   if (place.outside && !is_target) return std::nullopt;
-  std::vector<double> numbers = script.values[place.left];
+  const std::vector<double>& left = script.values[place.left];
   const std::vector<double>& right = script.values[place.right];
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    numbers[i] = place.s == 1.0 ? right[i] : numbers[i] + place.s * (right[i] - numbers[i]);
+  std::array<double, 6> numbers{};
+  PLIANT_DEMAND(left.size() <= numbers.size());
+  for (std::size_t i = 0; i < left.size(); ++i)
+    numbers[i] = place.s == 1.0 ? right[i] : left[i] + place.s * (right[i] - left[i]);
   return numbers;
 }
 

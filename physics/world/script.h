@@ -1,7 +1,7 @@
 #pragma once
 
+#include <array>
 #include <optional>
-#include <vector>
 
 #include <Eigen/Core>
 
@@ -22,9 +22,10 @@ RigidTransform SampleScriptedPose(const Script& script, const RigidTransform& X_
 // Force [N] or torque [N·m] in W; none outside its times.
 std::optional<Eigen::Vector3d> SampleScriptedVector(const Script& script, double t, double h);
 
-// Numbers of a joint's or controller's script: outside its times the first or last of a target, none of others.
-std::optional<std::vector<double>> SampleScriptedNumbers(const Script& script, bool is_target,
-                                                         double t, double h);
+// Numbers of a joint's or controller's script, at most six, then zeros: outside its times the first or last of a target,
+// none of others.
+std::optional<std::array<double, 6>> SampleScriptedNumbers(const Script& script, bool is_target,
+                                                           double t, double h);
 
 // Shortest arc from a (s = 0) to b (s = 1). Unit quaternions; the same bits on every machine.
 Eigen::Quaterniond Slerp(const Eigen::Quaterniond& a, const Eigen::Quaterniond& b, double s);

@@ -1,6 +1,7 @@
 #include "physics/world/world.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -117,7 +118,7 @@ absl::Status CheckCommands(const Model& model, const Inputs& commands) {
 void AddJointInput(const Model& model, const Script& script, double t, double h, Inputs* inputs) {
   const bool is_target =
       script.kind == Script::Kind::kActuator || script.kind == Script::Kind::kGripper;
-  const std::optional<std::vector<double>> value = SampleScriptedNumbers(script, is_target, t, h);
+  const std::optional<std::array<double, 6>> value = SampleScriptedNumbers(script, is_target, t, h);
   if (!value) return;
   switch (script.kind) {
     case Script::Kind::kActuator:
@@ -176,18 +177,23 @@ World::~World() = default;
 World::World(World&&) noexcept = default;
 
 Inputs World::CalcScriptedInputs() const {
+  Inputs inputs;
+  AddScriptedInputs(&inputs);
+  return inputs;
+}
+
+void World::AddScriptedInputs(Inputs* inputs) const {
   const double h = model_->time_step;
   const double t = state_.time + h;
-  Inputs inputs;
   for (const Script& script : model_->script) {
     if (script.kind == Script::Kind::kPose) {
       const RigidTransform X_WB =
           SampleScriptedPose(script, model_->bodies[script.body].X_WB, t, h);
-      inputs.poses.push_back({script.body, X_WB});
+      inputs->poses.push_back({script.body, X_WB});
       continue;
     }
     if (script.kind != Script::Kind::kForce && script.kind != Script::Kind::kTorque) {
-      AddJointInput(*model_, script, t, h, &inputs);
+      AddJointInput(*model_, script, t, h, inputs);
       continue;
     }
     const std::optional<Eigen::Vector3d> value = SampleScriptedVector(script, t, h);
@@ -197,31 +203,31 @@ Inputs World::CalcScriptedInputs() const {
                                .at_center_of_mass = !script.has_point,
                                .p_BP = script.p_BP};
     (script.kind == Script::Kind::kForce ? force.force_W : force.torque_W) = *value;
-    inputs.forces.push_back(force);
+    inputs->forces.push_back(force);
   }
-  return inputs;
 }
 
 absl::Status World::Step(const Inputs& commands) {
   if (absl::Status status = CheckCommands(*model_, commands); !status.ok()) return status;
 
   // a commanded target replaces the script's; forces add up
-  Inputs inputs = CalcScriptedInputs();
+  inputs_.Clear();
+  AddScriptedInputs(&inputs_);
   const auto same_body = [](const auto& a, const auto& b) { return a.body == b.body; };
   const auto same_actuator = [](const auto& a, const auto& b) { return a.actuator == b.actuator; };
   const auto same_controller = [](const auto& a, const auto& b) {
     return a.controller == b.controller;
   };
   const auto never = [](const auto&, const auto&) { return false; };
-  Override(commands.poses, same_body, &inputs.poses);
-  Override(commands.forces, never, &inputs.forces);
-  Override(commands.actuators, same_actuator, &inputs.actuators);
-  Override(commands.joint_forces, never, &inputs.joint_forces);
-  Override(commands.twists, same_controller, &inputs.twists);
-  Override(commands.link_poses, same_controller, &inputs.link_poses);
-  Override(commands.grippers, same_controller, &inputs.grippers);
+  Override(commands.poses, same_body, &inputs_.poses);
+  Override(commands.forces, never, &inputs_.forces);
+  Override(commands.actuators, same_actuator, &inputs_.actuators);
+  Override(commands.joint_forces, never, &inputs_.joint_forces);
+  Override(commands.twists, same_controller, &inputs_.twists);
+  Override(commands.link_poses, same_controller, &inputs_.link_poses);
+  Override(commands.grippers, same_controller, &inputs_.grippers);
 
-  const absl::Status status = stepper_->Step(inputs, model_->time_step, &state_, &next_report_);
+  const absl::Status status = stepper_->Step(inputs_, model_->time_step, &state_, &next_report_);
   if (status.ok()) std::swap(report_, next_report_);
   return status;
 }

@@ -60,8 +60,11 @@ class World {
   std::shared_ptr<const Snapshot> TakeSnapshot() const;
 
  private:
+  void AddScriptedInputs(Inputs* inputs) const;
+
   std::shared_ptr<const Model> model_;
   State state_;
+  Inputs inputs_;  // of the last step: its memory serves the next
   StepReport report_, next_report_;
   std::unique_ptr<Stepper> stepper_;
 };

@@ -47,6 +47,34 @@ bodies:
   - name: egg
     rigid: {motion: FREE, density: 900, pose: {position: [0, 0, 0.45], rpy_degrees: [30, 40, 0]}, shapes: [{ellipsoid: {radii: [0.05, 0.03, 0.02]}}]}
 )"},
+                                                            {"arm and hand", R"(
+name: arm and hand
+time_step: 0.01
+contact: {friction: 0.8}
+bodies:
+  - {name: table, rigid: {motion: FIXED, shapes: [{box: {size: [1.4, 1.2, 0.04]}, pose: {position: [0.35, 0, -0.02]}}]}}
+  - name: ball
+    deformable:
+      mesh: {sphere: {radius: 0.045}, edge_length: 0.023}
+      pose: {position: [0.6, 0.04, 0.0452]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 2.5e4, poissons_ratio: 0.4, density: 500}
+  - {name: cube, rigid: {motion: FREE, density: 600, pose: {position: [0.62, -0.04, 0.03]}, shapes: [{box: {size: [0.06, 0.06, 0.06]}}]}}
+robots:
+  - name: robot
+    file: )" PLIANT_SOURCE_DIR R"(/scenes/robots/iiwa_allegro.urdf
+    joint_positions:
+      {iiwa_joint_2: 0.6, iiwa_joint_4: -1.4, iiwa_joint_6: 1.14, index_joint_1: 0.3, middle_joint_1: 0.3, ring_joint_1: 0.3,
+       thumb_joint_0: 1.2, thumb_joint_1: 0.4}
+    actuators:
+      - {joint: "iiwa_joint_.*", pd: {stiffness: 2000, damping: 60, gravity_compensation: true}}
+      - {joint: "(index|middle|ring|thumb)_joint_[0-3]", pd: {stiffness: 5, damping: 0.2, gravity_compensation: true}, effort_limit: 0.7}
+    controllers:
+      - {name: tool, differential_ik: {link: iiwa_flange}}
+      - {name: hand, gripper: {joints: ["(index|middle|ring)_joint_[1-3]", "thumb_joint_[23]"], max_force: 0.7}}
+script:
+  - {target: {twist: robot/tool}, times: [0, 0.4, 1.2], values: [[0, 0, 0, 0, 0, -0.3], [0, 0, 0.1, 0, 0, -0.4], [0.2, 0, 0, -0.1, 0.02, -0.1]]}
+  - {target: {gripper: robot/hand}, times: [0.4, 1], values: [0.3, 1.2]}
+)"},
                                                             {"corrective cube", R"(
 name: corrective cube
 time_step: 0.01

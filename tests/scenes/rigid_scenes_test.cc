@@ -35,6 +35,28 @@ TEST(HeavyStack, SinksAsTheSquareOfBeta) {
   EXPECT_NEAR(ratio, 25, 0.05 * 25);
 }
 
+// At the default β = 1 each cube sinks into the one below by what its contacts' formula says.
+TEST(HeavyStack, SinksByWhatItsContactsCarry) {
+  World world = LoadShipped("heavy_stack", {"method.convex.beta=1"});
+  RunUntil(80, &world);  // soft as it is, it swings for half a minute
+  const Model& model = world.model();
+  const double h = model.time_step;
+  PosedStep posed(model);
+  ASSERT_TRUE(posed.Pose({}, {h, 1, 1, model.gravity}, world.state()).ok());
+  const absl::Status status = world.Step();
+  ASSERT_TRUE(status.ok()) << status.message();
+  const std::vector<ContactForce>& contacts = world.report().contacts;
+  ASSERT_EQ(contacts.size(), posed.contact_rows().size());
+  ASSERT_EQ(contacts.size(), 20u);
+  for (std::size_t c = 0; c < contacts.size(); ++c) {
+    const double w = std::sqrt(posed.contact_rows()[c].W.squaredNorm()) / 3;
+    const double R_n = w / (4 * kPi * kPi);
+    const double impulse = contacts[c].impulse_W.dot(contacts[c].normal_W);
+    // R_n γ_n (h + τ_d), and τ_d = h
+    EXPECT_NEAR(-contacts[c].gap, R_n * impulse * 2 * h, 1e-5 * std::abs(contacts[c].gap)) << c;
+  }
+}
+
 TEST(Arch, StandsStill) {
   World world = LoadShipped("arch");
   RunUntil(5, &world);

@@ -9,8 +9,9 @@
 
 #include "physics/rigid/tree_kinematics.h"
 #include "physics/spatial/trig.h"
-#include "tests/physics/rigid/allocation_count.h"
+#include "tests/counted_allocations.h"
 #include "tests/physics/rigid/random_tree.h"
+#include "tests/physics/rigid/sample_trees.h"
 
 namespace pliant::physics {
 namespace {
@@ -238,6 +239,49 @@ TEST(JointTree, FreeTreeMovesItsMomentumByItsWeight) {
                            (2 * h);
     EXPECT_LE((c.tree.mass() * drift - momentum.head<3>()).norm(), 1e-6 * size);
   }
+}
+
+// Links that carry a part of their weight, none of it, or rise.
+TEST(JointTree, WeightsAreTheSlopeOfThePotentialEnergy) {
+  for (int seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomTrees random(seed);
+    std::vector<Link> links = random.Links(1 + seed / 2, static_cast<JointType>(seed % 8));
+    for (Link& link : links) {
+      if (random.Below(2) == 0) link.gravity_scale = random.Uniform(-1, 2);
+    }
+    Case c(links, &random);
+    if (c.n() == 0) continue;
+    const Case still(c.tree, c.q, std::vector<double>(c.n()));
+    VectorXd weight(c.n());
+    c.tree.CalcBias(still.kinematics, kGravity, {weight.data(), std::size_t(c.n())});
+    const double h = 1e-5, size = c.tree.mass() * kGravity.norm();
+    for (int d = 0; d < c.n(); ++d) {
+      const VectorXd along = VectorXd::Unit(c.n(), d);
+      const Case before = c.After(-h, along, along), after = c.After(h, along, along);
+      const double slope = (after.tree.CalcPotentialEnergy(after.kinematics, kGravity) -
+                            before.tree.CalcPotentialEnergy(before.kinematics, kGravity)) /
+                           (2 * h);
+      // central differences: h² of the energy's third derivative, and its rounding over h
+      EXPECT_NEAR(weight[d], slope, 1e-8 * size * c.tree.num_links());
+    }
+  }
+}
+
+TEST(Reactions, OfWhatHasNoWeightAreNone) {
+  std::vector<Link> links = MakeArm()->links();
+  for (Link& link : links) link.gravity_scale = 0;
+  const JointTree tree(links);
+  TreeKinematics kinematics(tree);
+  const std::vector<double> q = {0.1, 1, -0.3, 0.7, 0.2, -1, 0}, zero(7);
+  tree.CalcPositions(q, &kinematics);
+  tree.CalcVelocities(zero, &kinematics);
+  std::vector<double> reactions(6 * 7, 1.0), bias(7, 1.0);
+  tree.CalcReactions(&kinematics, kGravity, {}, {}, reactions);
+  tree.CalcBias(kinematics, kGravity, bias);
+  for (const double r : reactions) EXPECT_EQ(r, 0);
+  // what is taken off equals what was put on, to rounding: 14 kg · g · 1.4 m
+  for (const double b : bias) EXPECT_NEAR(b, 0, 1e-13 * 200);
 }
 
 TEST(JointTree, DifferenceUndoesIntegration) {
@@ -550,7 +594,7 @@ TEST(JointTree, NothingAllocatesOnceItsKinematicsAreMade) {
   std::vector<double> M(n * n), tau(n), vdot(n), J(6 * n), J_point(3 * n), reactions(6 * 40),
       q = c.q;
   const std::vector<LinkWrench> wrenches(3);
-  const long before = CountAllocations();
+  const std::int64_t before = CountAllocations();
   ASSERT_GT(before, 0);
   c.tree.CalcPositions(c.q, &c.kinematics);
   c.tree.CalcVelocities(c.v, &c.kinematics);

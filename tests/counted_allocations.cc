@@ -1,7 +1,7 @@
 // The program's operator new and delete, counting. In a file of its own: inlined into a caller, the compiler would see memory of
 // malloc freed by delete.
 
-#include "tests/physics/stepping/counted_allocations.h"
+#include "tests/counted_allocations.h"
 
 #include <atomic>
 #include <cstdlib>

@@ -1,0 +1,52 @@
+#include <gtest/gtest.h>
+
+#include "physics/world/world.h"
+#include "tests/counted_allocations.h"
+#include "tests/physics/stepping/boxes_and_arm.h"
+#include "tests/physics/world/small_models.h"
+
+namespace pliant::physics {
+namespace {
+
+// Boxes on each other beside an arm that a script swings and a client sends to targets.
+std::shared_ptr<const Model> MakeDrivenArm() {
+  Model model = MakeBoxesAndArm();
+  const auto add_script = [&](Script::Kind kind, int index, std::vector<double> low,
+                              std::vector<double> high) {
+    Script script;
+    script.kind = kind;
+    script.index = index;
+    for (int k = 0; k < 20; ++k) {
+      script.times.push_back(0.5 * k);
+      script.values.push_back(k % 2 == 0 ? low : high);
+    }
+    model.script.push_back(script);
+  };
+  add_script(Script::Kind::kActuator, 0, {-0.2}, {0.2});
+  Script push;
+  push.kind = Script::Kind::kForce;
+  push.body = 1;
+  push.times = {0, 100};
+  push.values = {{0, 0, -1}, {0, 0, -1}};
+  model.script.push_back(push);
+  return Finish(std::move(model));
+}
+
+TEST(WorldAllocation, ASteadyRigidWorldWithADrivenArmStepsWithoutAny) {
+  World world(MakeDrivenArm());
+  Inputs commands;
+  commands.actuators.push_back({1, 1.2});
+  // two periods of the script: the largest number of contacts has been seen
+  for (int k = 0; k < 400; ++k) ASSERT_TRUE(world.Step(commands).ok());
+  ASSERT_GE(world.report().contacts.size(), 12u);
+  const std::vector<double> before_q = world.state().q;
+
+  const std::int64_t before = CountAllocations();
+  for (int k = 0; k < 200; ++k) ASSERT_TRUE(world.Step(commands).ok());
+  EXPECT_EQ(CountAllocations() - before, 0);
+  // the arm did move
+  EXPECT_NE(world.state().q, before_q);
+}
+
+}  // namespace
+}  // namespace pliant::physics
