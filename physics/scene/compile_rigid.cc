@@ -110,10 +110,10 @@ void SceneCompiler::DraftRigidBody(const v1::RigidBody& rigid, const std::string
                  "remove the velocity");
     }
   }
-  if (shapes_ok) ReadMass(rigid, path, draft);
+  ReadMass(rigid, path, shapes_ok, draft);
 }
 
-void SceneCompiler::ReadMass(const v1::RigidBody& rigid, const std::string& path,
+void SceneCompiler::ReadMass(const v1::RigidBody& rigid, const std::string& path, bool shapes_ok,
                              BodyDraft* draft) {
   bool ok = true;
   if (rigid.has_density()) {
@@ -151,6 +151,7 @@ void SceneCompiler::ReadMass(const v1::RigidBody& rigid, const std::string& path
             &log_);
     return;
   }
+  if (!shapes_ok) return;
   const MassProperties shapes = Unite(draft->body.shapes);
   const bool given = !rigid.inertia().empty();
   if (!given && !(shapes.volume > 0)) {

@@ -133,6 +133,28 @@ TEST(SceneErrors, DensityHasToBePositive) {
             "positive density in kg/m³\n");
 }
 
+TEST(SceneErrors, AWrongShapeHidesNoWrongMass) {
+  const auto scene = [](const std::string& mass) {
+    return "bodies:\n- name: cube\n  rigid:\n    motion: FREE\n" + mass +
+           "    shapes: [{sphere: {radius: -1}}]\n";
+  };
+  const std::string radius =
+      "bodies[0].rigid.shapes[0].sphere.radius: -1 is not allowed; expected a positive radius in "
+      "metres\n";
+  EXPECT_EQ(Messages(scene("    density: -2\n")),
+            "s.yaml:5:14: bodies[0].rigid.density: -2 is not allowed; expected a positive density "
+            "in kg/m³\n"
+            "s.yaml:6:32: " +
+                radius);
+  EXPECT_EQ(Messages(scene("")),
+            "s.yaml:3:3: bodies[0].rigid.density: is missing; expected a density in kg/m³, or a "
+            "mass in kilograms: the body is FREE\n"
+            "s.yaml:5:32: " +
+                radius);
+  // a sound mass is not held against the shape
+  EXPECT_EQ(Messages(scene("    mass: 2\n")), "s.yaml:6:32: " + radius);
+}
+
 TEST(SceneErrors, YoungsModulusHasToBePositive) {
   for (const char* value : {"0", "-1000"}) {
     EXPECT_EQ(Messages(WithMaterial(std::string("{youngs_modulus: ") + value +
