@@ -25,6 +25,11 @@ double DynamicsBlock::CalcElasticEnergy(std::span<const double>) const {
   return 0;
 }
 
+double DynamicsBlock::CalcPotentialEnergy(std::span<const double> q,
+                                          const Eigen::Vector3d& gravity) const {
+  return mass() > 0 ? -mass() * gravity.dot(CalcCenterOfMass(q)) : 0;
+}
+
 void DynamicsBlock::CalcElementField(FieldMeasure, std::span<const double>,
                                      std::span<double>) const {
   PLIANT_DEMAND(!"this block has no elements");

@@ -199,6 +199,11 @@ class DynamicsBlock {
   virtual double CalcKineticEnergy(std::span<const double> q,
                                    std::span<const double> v) const = 0;  // [J]
   virtual double CalcElasticEnergy(std::span<const double> q) const;      // [J]
+  // Of gravity [m/s²], zero at the world's origin [J].
+  virtual double CalcPotentialEnergy(std::span<const double> q,
+                                     const Eigen::Vector3d& gravity) const;
+  // The part of its weight that a rigid frame feels.
+  virtual double gravity_scale(int) const { return 1; }
 
   // Deformation, for blocks made of elements. Empty otherwise.
   virtual int num_elements() const { return 0; }

@@ -91,6 +91,7 @@ JointTree::JointTree(std::vector<Link> links) : links_(std::move(links)) {
     num_positions_ += CountPositions(type);
     num_velocities_ += CountVelocities(type);
     mass_ += link.mass;
+    if (link.gravity_scale != 1 && link.mass > 0 && last_velocity_[i] >= 0) lightened_.push_back(i);
     if (i == 0) num_root_nodes_ = static_cast<int>(nodes_.size());
   }
   for (const RigidTransform& X : X_NL_) is_node_frame_.push_back(IsIdentity(X));

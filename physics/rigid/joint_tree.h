@@ -63,6 +63,7 @@ struct Link {
   double mass = 0;                                    // [kg]
   Eigen::Vector3d p_BoBcm = Eigen::Vector3d::Zero();  // [m]
   Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();  // about Bcm, in B's axes [kg·m²]
+  double gravity_scale = 1;                           // of its weight: 0 floats, below 0 rises
 };
 
 // What acts on a link from outside: a force at the point p_W, and a torque.
@@ -150,6 +151,9 @@ class JointTree {
   // Need CalcVelocities. Momentum: linear, then angular about the world's origin. Kinetic energy with rotor inertias.
   Eigen::Matrix<double, 6, 1> CalcMomentum(const TreeKinematics& kinematics) const;
   double CalcKineticEnergy(const TreeKinematics& kinematics, std::span<const double> v) const;
+  // Of gravity, zero at the world's origin [J]. Needs CalcPositions.
+  double CalcPotentialEnergy(const TreeKinematics& kinematics,
+                             const Eigen::Vector3d& gravity) const;
 
  private:
   friend class TreeKinematics;
@@ -180,6 +184,9 @@ class JointTree {
   static int CountAxes(NodeType type) {
     return type == NodeType::kFree ? 6 : type == NodeType::kBall ? 3 : 1;
   }
+  // Takes off what links of another gravity_scale than 1 do not weigh.
+  void RemoveWeights(const TreeKinematics& kinematics, const Eigen::Vector3d& gravity,
+                     std::span<double> tau) const;
   // What v̇ adds to the accelerations of the nodes.
   void CalcAccelerations(std::span<const double> vdot, TreeKinematics* kinematics) const;
 
@@ -188,6 +195,7 @@ class JointTree {
   std::vector<int> last_velocity_;
   int num_positions_ = 0, num_velocities_ = 0;
   double mass_ = 0;
+  std::vector<int> lightened_;  // moving links of a gravity_scale other than 1
 
   std::vector<int> turns_;            // nodes that turn about one axis
   std::vector<Node> nodes_;           // parents first

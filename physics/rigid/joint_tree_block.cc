@@ -275,6 +275,12 @@ class JointTreeBlock final : public DynamicsBlock {
   double CalcKineticEnergy(std::span<const double> q, std::span<const double> v) const override {
     return tree_.CalcKineticEnergy(At(q, v), v);
   }
+  double CalcPotentialEnergy(std::span<const double> q, const Vector3d& gravity) const override {
+    TreeKinematics& kinematics = kinematics_.local();
+    tree_.CalcPositions(q, &kinematics);
+    return tree_.CalcPotentialEnergy(kinematics, gravity);
+  }
+  double gravity_scale(int frame) const override { return tree_.links()[frame].gravity_scale; }
   double CalcElasticEnergy(std::span<const double> q) const override {
     double energy = 0;
     for (int i = 0; i < tree_.num_velocities(); ++i) {

@@ -95,6 +95,16 @@ void JointTree::CalcBias(const TreeKinematics& kinematics, const Vector3d& gravi
     const int last = node.velocity + CountAxes(node.type);
     for (int d = node.velocity; d < last; ++d) tau[d] = Dot(kinematics.own_axis(d), force);
   }
+  if (!lightened_.empty()) RemoveWeights(kinematics, gravity, tau);
+}
+
+void JointTree::RemoveWeights(const TreeKinematics& kinematics, const Vector3d& gravity,
+                              std::span<double> tau) const {
+  for (const int i : lightened_) {
+    const Link& link = links_[i];
+    AddWrench(kinematics, i, kinematics.link_pose(i) * link.p_BoBcm, Vector3d::Zero(),
+              (1 - link.gravity_scale) * link.mass * gravity, tau);
+  }
 }
 
 void JointTree::CalcAccelerations(std::span<const double> vdot, TreeKinematics* kinematics) const {
@@ -214,7 +224,7 @@ void JointTree::CalcReactions(TreeKinematics* kinematics, const Vector3d& gravit
     const Link& link = links_[i];
     const TreeKinematics::Pose& X = kinematics->link_poses_[i];
     const Lanes p_OBcm = X.R * link.p_BoBcm + X.p;
-    SpatialVector force{Lanes{}, -link.mass * ToLanes(gravity)};
+    SpatialVector force{Lanes{}, -link.mass * link.gravity_scale * ToLanes(gravity)};
     if (link_node_[i] >= 0) {
       const TreeKinematics::Body& body = kinematics->bodies_[link_node_[i]];
       const SpatialVector A = body.bias_acceleration + kinematics->accelerations_[link_node_[i]];

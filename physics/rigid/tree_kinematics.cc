@@ -218,6 +218,17 @@ Vector3d JointTree::CalcCenterOfMass(const TreeKinematics& kinematics) const {
   return (mass / mass_) * kinematics.p_WO_ + (ToVector(moment) + static_moment_) / mass_;
 }
 
+double JointTree::CalcPotentialEnergy(const TreeKinematics& kinematics,
+                                      const Vector3d& gravity) const {
+  double energy = mass_ > 0 ? -mass_ * gravity.dot(CalcCenterOfMass(kinematics)) : 0;
+  for (const int i : lightened_) {
+    const Link& link = links_[i];
+    energy +=
+        (1 - link.gravity_scale) * link.mass * gravity.dot(kinematics.link_pose(i) * link.p_BoBcm);
+  }
+  return energy;
+}
+
 Eigen::Matrix<double, 6, 1> JointTree::CalcMomentum(const TreeKinematics& kinematics) const {
   SpatialVector sum;
   for (const TreeKinematics::Body& body : kinematics.bodies_)

@@ -175,14 +175,14 @@ void SceneCompiler::AddInstances(int instance) {
 
 void SceneCompiler::BuildBlocks() {
   if (log_.failed()) return;
-  std::int64_t tetrahedra = 0;
   for (const Placement& placement : placements_) {
-    tetrahedra += static_cast<std::int64_t>(drafts_[placement.draft].fem.mesh.tetrahedra.size());
+    placed_tetrahedra_ +=
+        static_cast<std::int64_t>(drafts_[placement.draft].fem.mesh.tetrahedra.size());
   }
-  if (tetrahedra > options_.limits.max_tetrahedra) {
+  if (placed_tetrahedra_ > options_.limits.max_tetrahedra) {
     log_.Error(
         "instances",
-        absl::StrCat("would make ", tetrahedra, " tetrahedra; expected at most ",
+        absl::StrCat("would make ", placed_tetrahedra_, " tetrahedra; expected at most ",
                      options_.limits.max_tetrahedra, ". Use fewer copies or a coarser mesh"));
     return;
   }
@@ -253,6 +253,10 @@ std::vector<int> SceneCompiler::ResolveBodies(const std::string& name, const std
 }
 
 int SceneCompiler::ResolveVertex(int body, int vertex, const std::string& path) {
+  for (const RobotSoftBody& soft : robot_deformables_) {
+    if (soft.body == body)
+      return ResolveDraftVertex(robots_[soft.robot].deformables[soft.number], vertex, path);
+  }
   if (body >= static_cast<int>(placements_.size())) {
     log_.Error(path, absl::StrCat(Quoted(model_->bodies[body].name),
                                   " is a link and has no vertices. Name a `point` in its frame "

@@ -75,6 +75,7 @@ void SceneCompiler::ReadRobot(const v1::Robot& given, const std::string& path, R
   RobotFileOptions options;
   options.jail = options_.jail;
   options.recompute_inertia = given.recompute_inertia();
+  options.fixed_base = given.base() != v1::Robot::BASE_FREE;
   RobotFileResult result = ReadRobotFile(*place, options);
   for (const RobotFileMessage& message : result.messages) {
     const std::string text = absl::StrCat(
@@ -88,11 +89,7 @@ void SceneCompiler::ReadRobot(const v1::Robot& given, const std::string& path, R
   if (!result.robot.has_value()) return;
   absl::StrAppend(&mesh_hashes_, result.files_hash, ";");
   draft->description = std::make_shared<const RobotDescription>(*std::move(result.robot));
-  for (const RobotDeformable& deformable : draft->description->deformables) {
-    log_.Warning(path + ".file",
-                 absl::StrCat("the deformable body ", Quoted(deformable.name),
-                              " was left out. Add it to `bodies` with its mesh and material"));
-  }
+  DraftRobotDeformables(path, given.base() == v1::Robot::BASE_FREE, draft);
   ReadJointValues(given, path, draft);
 }
 
@@ -170,6 +167,7 @@ std::vector<Link> SceneCompiler::MakeLinks(const RobotDescription& robot,
     link.mass = given.mass;
     link.p_BoBcm = given.p_BoBcm;
     link.inertia = given.inertia;
+    link.gravity_scale = given.gravity_scale;
     if (given.parent < 0) {
       if (IsLooseRoot(given) && !base_is_free) link.joint.type = JointType::kFixed;
       // a free root says where it is in the world by its positions
@@ -185,13 +183,19 @@ void SceneCompiler::BuildRobots() {
   if (log_.failed()) return;
   std::size_t links = model_->bodies.size();
   for (const RobotPlacement& placement : robot_placements_)
-    links += robots_[placement.draft].description->links.size();
+    links += robots_[placement.draft].description->links.size() +
+             robots_[placement.draft].deformables.size();
   if (static_cast<std::int64_t>(links) > options_.limits.max_bodies) {
     log_.Error("robots", absl::StrCat("would make ", links, " bodies; expected at most ",
                                       options_.limits.max_bodies));
     return;
   }
-  for (const RobotPlacement& placement : robot_placements_) BuildRobot(placement);
+  for (const RobotPlacement& placement : robot_placements_) {
+    BuildRobot(placement);
+    if (log_.failed()) return;
+  }
+  FilterByContactMasks();
+  SetDeformableFriction();
 }
 
 // A root that nothing holds needs a mass of its own: without, it could spin at no cost.
@@ -298,71 +302,9 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
     model_->blocks.push_back(MakeJointTreeBlock(std::move(parameters)));
   }
   model_->robots.push_back(std::move(robot));
+  PlaceRobotDeformables(placement);
   FilterRobotContacts(placement, description);
   CompileFileConstraints(placement, description);
-}
-
-// Links that are next to each other in the tree overlap at their joint and do not touch. Links without collision shapes
-// between two others (a shoulder's inner axes) do not part them.
-void SceneCompiler::FilterRobotContacts(const RobotPlacement& placement,
-                                        const RobotDescription& description) {
-  const v1::Robot& given = scene_.robots(placement.draft);
-  const std::vector<int>& bodies = model_->robots.back().bodies;
-  const int count = static_cast<int>(description.links.size());
-  const auto disable = [&](int a, int b) {
-    if (a != b) robot_filters_.emplace_back(std::minmax(bodies[a], bodies[b]));
-  };
-  // links fixed on each other count as one: `root` is the first of them
-  std::vector<int> root(count);
-  std::vector<char> has_shapes(count, 0);
-  std::vector<std::vector<int>> cluster(count);
-  for (int i = 0; i < count; ++i) {
-    const RobotLink& link = description.links[i];
-    root[i] = link.parent >= 0 && link.joint.type == JointType::kFixed ? root[link.parent] : i;
-    if (link.collisions.empty()) continue;
-    has_shapes[root[i]] = 1;
-    cluster[root[i]].push_back(i);
-  }
-  for (int r = 0; r < count; ++r) {
-    if (root[r] != r) continue;
-    for (const int a : cluster[r]) {
-      for (const int b : cluster[r]) {
-        if (a < b) disable(a, b);
-      }
-    }
-    int parent = description.links[r].parent < 0 ? -1 : root[description.links[r].parent];
-    while (parent >= 0 && !has_shapes[parent])
-      parent = description.links[parent].parent < 0 ? -1 : root[description.links[parent].parent];
-    if (parent < 0) continue;
-    for (const int a : cluster[r]) {
-      for (const int b : cluster[parent]) disable(a, b);
-    }
-  }
-  for (const auto& [a, b] : description.excluded_contacts) {
-    if (a >= 0 && b >= 0) disable(a, b);
-  }
-  // pair by pair only where the file or the scene asks for it: chains may be long
-  const bool touches_itself = !given.has_self_collision() || given.self_collision();
-  const bool has_masks =
-      std::any_of(description.links.begin(), description.links.end(), [](const RobotLink& link) {
-        return std::any_of(link.collisions.begin(), link.collisions.end(), [](const RobotShape& s) {
-          return s.contact_type != 1 || s.contact_affinity != 1;
-        });
-      });
-  if (touches_itself && !has_masks) return;
-  for (int a = 0; a < count; ++a) {
-    for (int b = a + 1; b < count; ++b) {
-      const RobotLink &first = description.links[a], &second = description.links[b];
-      if (first.collisions.empty() || second.collisions.empty()) continue;
-      bool may = false;
-      for (const RobotShape& s : first.collisions) {
-        for (const RobotShape& t : second.collisions)
-          may =
-              may || (s.contact_type & t.contact_affinity) || (t.contact_type & s.contact_affinity);
-      }
-      if (!touches_itself || !may) disable(a, b);
-    }
-  }
 }
 
 // Couplers and loops that the robot's file has

@@ -228,11 +228,11 @@ void SceneCompiler::CompileGroups() {
 void SceneCompiler::CompilePairs() {
   std::map<std::pair<int, int>, ContactParameters::Pair> pairs;
   std::size_t named = 0;
-  // links of a robot that would be in each other's way; what the scene says holds
+  // what robot files say, and links of a robot that would be in each other's way; what the scene says holds
+  for (const auto& [bodies, friction] : robot_frictions_)
+    pairs[bodies] = {.body_a = bodies.first, .body_b = bodies.second, .friction = friction};
   for (const auto& [a, b] : robot_filters_) {
-    ContactParameters::Pair filtered{a, b};
-    filtered.enabled = false;
-    pairs.try_emplace({a, b}, filtered);
+    pairs.try_emplace({a, b}, ContactParameters::Pair{a, b}).first->second.enabled = false;
   }
   for (int i = 0; i < scene_.pairs_size(); ++i) {
     const v1::Pair& given = scene_.pairs(i);

@@ -15,7 +15,7 @@ namespace pliant::physics {
 namespace {
 
 // Changes whenever the same scene would be built into another model.
-constexpr char kModelFormat[] = "pliant model 2\n";
+constexpr char kModelFormat[] = "pliant model 3\n";
 
 // The part of a scene that a result depends on, with defaults said: equal models have equal texts.
 v1::Scene Normalize(const v1::Scene& given, const Model& model) {

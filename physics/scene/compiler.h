@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,11 +84,19 @@ class SceneCompiler {
     RigidTransform X_WR;
     std::vector<double> position, velocity;  // of each link's joint, of those with one velocity
     std::vector<int> followers;              // links whose joints a coupler leads
+    std::vector<BodyDraft> deformables;      // of its file
+    std::vector<int> holders;                // link that each of them is pinned to; −1: none
   };
   struct RobotPlacement {
     int draft;  // index in the scene's robots
     std::string name;
     RigidTransform X_WR;
+  };
+
+  // A deformable body of a robot's file in the model.
+  struct RobotSoftBody {
+    int body;
+    int robot, number;  // in robots_, and among its deformables
   };
 
   // world: compile_world.cc
@@ -115,8 +124,16 @@ class SceneCompiler {
                      const RobotPlacement& placement);
   std::vector<Link> MakeLinks(const RobotDescription& robot, const std::vector<int>& members,
                               bool base_is_free, const RigidTransform& X_WR) const;
-  void FilterRobotContacts(const RobotPlacement& placement, const RobotDescription& description);
   void CompileFileConstraints(const RobotPlacement& placement, const RobotDescription& description);
+
+  // deformable bodies of robot files: compile_robot_deformables.cc
+  void DraftRobotDeformables(const std::string& path, bool base_is_free, RobotDraft* draft);
+  void PlaceRobotDeformables(const RobotPlacement& placement);
+
+  // what of robots touches what: compile_robot_contacts.cc
+  void FilterRobotContacts(const RobotPlacement& placement, const RobotDescription& description);
+  void FilterByContactMasks();
+  void SetDeformableFriction();
 
   // drives and constraints: compile_drives.cc
   void CompileDrives();
@@ -137,7 +154,8 @@ class SceneCompiler {
 
   // rigid: compile_rigid.cc
   void DraftRigidBody(const v1::RigidBody& rigid, const std::string& path, BodyDraft* draft);
-  void ReadMass(const v1::RigidBody& rigid, const std::string& path, BodyDraft* draft);
+  void ReadMass(const v1::RigidBody& rigid, const std::string& path, bool shapes_ok,
+                BodyDraft* draft);
   std::optional<Shape> ReadShape(const v1::Shape& shape, const std::string& path);
   std::optional<Geometry> ReadSurfaceMesh(const v1::SurfaceMesh& mesh, const std::string& path);
 
@@ -191,15 +209,18 @@ class SceneCompiler {
   std::vector<RobotPlacement> robot_placements_;                       // one a robot of the model
   absl::flat_hash_map<std::string, int> robot_templates_;              // in the scene's robots
   absl::flat_hash_map<std::string, std::pair<int, int>> joint_index_;  // robot/joint in the model
-  std::vector<std::pair<int, int>> robot_filters_;    // bodies that do not touch each other
-  std::vector<BodyDraft> drafts_;                     // one a body of the scene
-  std::vector<Placement> placements_;                 // one a body of the model
-  absl::flat_hash_map<std::string, int> body_index_;  // in the model
-  absl::flat_hash_map<std::string, int> templates_;   // in the scene's bodies
+  std::vector<std::pair<int, int>> robot_filters_;         // bodies that do not touch each other
+  std::vector<RobotSoftBody> robot_deformables_;           // in the model
+  std::map<std::pair<int, int>, double> robot_frictions_;  // that robot files give to pairs
+  std::vector<BodyDraft> drafts_;                          // one a body of the scene
+  std::vector<Placement> placements_;                      // one a body of the model
+  absl::flat_hash_map<std::string, int> body_index_;       // in the model
+  absl::flat_hash_map<std::string, int> templates_;        // in the scene's bodies
   absl::flat_hash_map<std::string, std::vector<int>> copies_;  // of a template, in the model
   absl::flat_hash_map<std::string, std::vector<int>> groups_;
-  std::string mesh_hashes_;  // of all files read, in the order they were
-  std::int64_t tetrahedra_ = 0;
+  std::string mesh_hashes_;             // of all files read, in the order they were
+  std::int64_t tetrahedra_ = 0;         // of meshes that were read
+  std::int64_t placed_tetrahedra_ = 0;  // of the model's bodies
 };
 
 }  // namespace pliant::physics

@@ -291,7 +291,9 @@ Energies CalcEnergies(const Model& model, const State& state, int body) {
   if (body >= 0 && !model.bodies[body].deformable) {
     const Motions of = CalcRigidMotion(model, state, body);
     sum.kinetic = of.kinetic;
-    sum.potential = -model.bodies[body].mass * model.gravity.dot(of.center);
+    const Body& b = model.bodies[body];
+    const double weighed = b.block < 0 ? 1 : model.blocks[b.block]->gravity_scale(b.frame);
+    sum.potential = -weighed * b.mass * model.gravity.dot(of.center);
     return sum;
   }
   for (int block = 0; block < static_cast<int>(model.blocks.size()); ++block) {
@@ -300,7 +302,7 @@ Energies CalcEnergies(const Model& model, const State& state, int body) {
     const std::span<const double> q = model.Positions(state, block);
     sum.kinetic += b.CalcKineticEnergy(q, model.Velocities(state, block));
     sum.elastic += b.CalcElasticEnergy(q);
-    if (b.mass() > 0) sum.potential -= b.mass() * model.gravity.dot(b.CalcCenterOfMass(q));
+    sum.potential += b.CalcPotentialEnergy(q, model.gravity);
   }
   return sum;
 }

@@ -61,7 +61,6 @@ class MujocoEngine:
         model.opt.wind[:] = 0
         model.dof_damping[:] = 0
         model.jnt_stiffness[:] = 0
-        model.body_gravcomp[:] = 0
         kinds = {mujoco.mjtJoint.mjJNT_FREE: "free", mujoco.mjtJoint.mjJNT_BALL: "ball",
                  mujoco.mjtJoint.mjJNT_SLIDE: "slide", mujoco.mjtJoint.mjJNT_HINGE: "hinge"}
         self.model, self.data = model, mujoco.MjData(model)
@@ -94,7 +93,8 @@ class MujocoEngine:
         mujoco.mj_forward(model, data)
         mass_matrix = np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, data, mass_matrix)
-        bias, acceleration = data.qfrc_bias.copy(), data.qacc.copy()
+        # weight that is compensated is passive there
+        bias, acceleration = data.qfrc_bias - data.qfrc_gravcomp, data.qacc.copy()
         links = {}
         for b in range(1, model.nbody):
             jacobian = np.zeros((6, model.nv))

@@ -140,7 +140,8 @@ def make_mjcf(seed, count, free=False):
 
     while made < count:
         index = len(bodies)
-        lines = [f'<body name="body_{index}" pos="{numbers(d.vector())}" {_mjcf_orientation(d, degrees)}>']
+        weight = d.choice("", f'gravcomp="{d.random.uniform(-1, 2)!r}"')
+        lines = [f'<body name="body_{index}" pos="{numbers(d.vector())}" {_mjcf_orientation(d, degrees)} {weight}>']
         if index == 0 and free:
             made += 1
             lines.append('<freejoint name="root"/>')

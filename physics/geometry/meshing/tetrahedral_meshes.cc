@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 
+#include "physics/geometry/meshing/grid_mesh.h"
 #include "physics/geometry/meshing/primitive_checks.h"
 #include "physics/geometry/meshing/subdivided_tetrahedra.h"
 #include "physics/spatial/demand.h"
@@ -26,46 +27,8 @@ absl::StatusOr<TetrahedralMesh> MeshBox(const Vector3d& size, double edge_length
   if (absl::Status status = CheckCount(6 * cells[0] * cells[1] * cells[2], edge_length);
       !status.ok())
     return status;
-  const int n[3] = {static_cast<int>(cells[0]), static_cast<int>(cells[1]),
-                    static_cast<int>(cells[2])};
-
-  TetrahedralMesh mesh;
-  for (int k = 0; k <= n[2]; ++k) {
-    for (int j = 0; j <= n[1]; ++j) {
-      for (int i = 0; i <= n[0]; ++i) {
-        // exact at both ends, and symmetric about the centre
-        mesh.vertices.emplace_back(0.5 * size.x() * ((2 * i - n[0]) / cells[0]),
-                                   0.5 * size.y() * ((2 * j - n[1]) / cells[1]),
-                                   0.5 * size.z() * ((2 * k - n[2]) / cells[2]));
-      }
-    }
-  }
-  const auto vertex = [&n](const std::array<int, 3>& at) {
-    return (at[2] * (n[1] + 1) + at[1]) * (n[0] + 1) + at[0];
-  };
-
-  // walks along the cell's edges from an even corner to the odd one across; each of the six orders is one tetrahedron
-  constexpr int kOrders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-  for (int k = 0; k < n[2]; ++k) {
-    for (int j = 0; j < n[1]; ++j) {
-      for (int i = 0; i < n[0]; ++i) {
-        const std::array<int, 3> even = {i + i % 2, j + j % 2, k + k % 2};
-        const std::array<int, 3> odd = {i + 1 - i % 2, j + 1 - j % 2, k + 1 - k % 2};
-        for (const auto& order : kOrders) {
-          std::array<int, 4> t;
-          std::array<int, 3> at = even;
-          t[0] = vertex(at);
-          for (int step = 0; step < 3; ++step) {
-            at[order[step]] = odd[order[step]];
-            t[step + 1] = vertex(at);
-          }
-          mesh.tetrahedra.push_back(t);
-        }
-      }
-    }
-  }
-  Orient(&mesh);
-  return mesh;
+  return MeshGrid(
+      size, {static_cast<int>(cells[0]), static_cast<int>(cells[1]), static_cast<int>(cells[2])});
 }
 
 absl::StatusOr<TetrahedralMesh> MeshSphere(double radius, double edge_length) {

@@ -50,7 +50,7 @@ struct RobotLink {
   double mass = 0;              // [kg]
   Eigen::Vector3d p_BoBcm = Eigen::Vector3d::Zero();  // [m]
   Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();  // about Bcm, in B's axes [kg·m²]
-  bool gravity = true;
+  double gravity_scale = 1;  // of its weight: SDF gravity, 1 − gravcomp of MJCF
   std::vector<RobotShape> collisions;
   std::vector<RobotShape> visuals;
 };

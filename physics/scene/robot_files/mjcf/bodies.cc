@@ -370,13 +370,8 @@ class BodyWalker {
 
   void ReadBodyProperties(const XmlElement& element, RobotLink* link) {
     double compensation = 0;
-    if (ReadNumber(AttributeOf(element, "gravcomp"), &compensation, log_) && compensation != 0) {
-      if (compensation == 1) {
-        link->gravity = false;
-      } else {
-        log_->LeftOut(element.place, "gravcomp other than 0 and 1 of a body");
-      }
-    }
+    if (ReadNumber(AttributeOf(element, "gravcomp"), &compensation, log_))
+      link->gravity_scale = 1 - compensation;
     bool mocap = false;
     if (ReadBool(AttributeOf(element, "mocap"), &mocap, log_) && mocap)
       log_->LeftOut(element.place, "mocap of a body", "it stays where it is");

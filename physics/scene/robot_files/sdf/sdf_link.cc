@@ -67,7 +67,9 @@ class LinkReader {
         auto& all = child.name == "collision" ? link->collisions : link->visuals;
         for (RobotShape& shape : shapes) all.push_back(std::move(shape));
       } else if (child.name == "gravity") {
-        ReadBool(TextOf(child), &link->gravity, log_);
+        bool has_weight = true;
+        ReadBool(TextOf(child), &has_weight, log_);
+        link->gravity_scale = has_weight ? 1 : 0;
       } else if (child.name == "kinematic" || child.name == "self_collide" ||
                  child.name == "enable_wind") {
         bool on = false;

@@ -14,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "physics/geometry/meshing/grid_mesh.h"
 #include "physics/geometry/meshing/tetrahedron_quality.h"
 
 namespace pliant::physics {
@@ -99,6 +100,25 @@ void ExpectSecondOrderVolume(double exact, double edge_length, const Mesh& mesh_
   const double fine = 1 - CalcVolume(*mesh_at(edge_length / 2)) / exact;
   EXPECT_GT(fine, 0);
   EXPECT_NEAR(coarse / fine, 4, 0.4);
+}
+
+TEST(GridMesh, HasTheCellsAndNumbersThatWereAsked) {
+  const auto mesh = MeshGrid({0.2, 0.6, 0.4}, {1, 3, 4});
+  ASSERT_TRUE(mesh.ok());
+  EXPECT_EQ(mesh->vertices.size(), 2u * 4 * 5);
+  EXPECT_EQ(mesh->tetrahedra.size(), 6u * 1 * 3 * 4);
+  EXPECT_NEAR(CalcVolume(*mesh), 0.2 * 0.6 * 0.4, 1e-16);
+  for (int k = 0; k <= 4; ++k) {
+    for (int j = 0; j <= 3; ++j) {
+      for (int i = 0; i <= 1; ++i) {
+        const Vector3d p(0.2 * i - 0.1, 0.2 * j - 0.3, 0.1 * k - 0.2);
+        EXPECT_LE((mesh->vertices[(k * 4 + j) * 2 + i] - p).norm(), 1e-15);
+      }
+    }
+  }
+  EXPECT_FALSE(MeshGrid({1, 1, 1}, {1, 0, 1}).ok());
+  EXPECT_FALSE(MeshGrid({1, -1, 1}, {1, 1, 1}).ok());
+  EXPECT_FALSE(MeshGrid({1, 1, 1}, {1000, 1000, 1000}).ok());
 }
 
 TEST(Boundary, FacesOfOneTetrahedronPointOutwards) {

@@ -323,7 +323,7 @@ TEST(Sdf, ShapesAndTheirSurfaces) {
           "<gravity>false</gravity><visual name=\"v\"><geometry><sphere><radius>1</radius>"
           "</sphere></geometry><material><diffuse>0.1 0.2 0.3 1</diffuse></material></visual>"))));
   const RobotLink& link = robot.links[0];
-  EXPECT_FALSE(link.gravity);
+  EXPECT_EQ(link.gravity_scale, 0);
   ASSERT_EQ(link.collisions.size(), 5u);
   EXPECT_EQ(link.collisions[0].shape.friction, 0.4);
   EXPECT_EQ(link.collisions[0].shape.stiffness, 1e5);

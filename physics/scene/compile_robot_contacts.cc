@@ -1,0 +1,168 @@
+// What of robots touches what: neighbours in a tree, the filters of their files, and the friction of their soft bodies.
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+#include "physics/scene/compiler.h"
+#include "physics/scene/field_checks.h"
+#include "physics/scene/robot_files/robot_description.h"
+#include "physics/scene/text/scalar_text.h"
+#include "pliant/v1/scene.pb.h"
+
+namespace pliant::physics {
+namespace {
+
+constexpr std::size_t kMostFiltered = 2'000'000;  // pairs of bodies
+
+// What a shape is, and what it touches, as bits.
+using ContactMask = std::pair<int, int>;
+
+bool MayTouch(const ContactMask& a, const ContactMask& b) {
+  return (a.first & b.second) != 0 || (b.first & a.second) != 0;
+}
+
+}  // namespace
+
+// Links that are next to each other in the tree overlap at their joint and do not touch. Links without collision shapes
+// between two others (a shoulder's inner axes) do not part them.
+void SceneCompiler::FilterRobotContacts(const RobotPlacement& placement,
+                                        const RobotDescription& description) {
+  const v1::Robot& given = scene_.robots(placement.draft);
+  const std::vector<int>& bodies = model_->robots.back().bodies;
+  const int count = static_cast<int>(description.links.size());
+  const auto disable = [&](int a, int b) {
+    if (a != b) robot_filters_.emplace_back(std::minmax(bodies[a], bodies[b]));
+  };
+  // links fixed on each other count as one: `root` is the first of them
+  std::vector<int> root(count);
+  std::vector<char> has_shapes(count, 0);
+  std::vector<std::vector<int>> cluster(count);
+  for (int i = 0; i < count; ++i) {
+    const RobotLink& link = description.links[i];
+    root[i] = link.parent >= 0 && link.joint.type == JointType::kFixed ? root[link.parent] : i;
+    if (link.collisions.empty()) continue;
+    has_shapes[root[i]] = 1;
+    cluster[root[i]].push_back(i);
+  }
+  for (int r = 0; r < count; ++r) {
+    if (root[r] != r) continue;
+    for (const int a : cluster[r]) {
+      for (const int b : cluster[r]) {
+        if (a < b) disable(a, b);
+      }
+    }
+    int parent = description.links[r].parent < 0 ? -1 : root[description.links[r].parent];
+    while (parent >= 0 && !has_shapes[parent])
+      parent = description.links[parent].parent < 0 ? -1 : root[description.links[parent].parent];
+    if (parent < 0) continue;
+    for (const int a : cluster[r]) {
+      for (const int b : cluster[parent]) disable(a, b);
+    }
+  }
+  for (const auto& [a, b] : description.excluded_contacts) {
+    if (a >= 0 && b >= 0) disable(a, b);
+  }
+  // pair by pair only where the scene asks for it: chains may be long
+  if (!given.has_self_collision() || given.self_collision()) return;
+  for (int a = 0; a < count; ++a) {
+    for (int b = a + 1; b < count; ++b) {
+      if (!description.links[a].collisions.empty() && !description.links[b].collisions.empty())
+        disable(a, b);
+    }
+  }
+}
+
+// Contact types and affinities of robot files: two bodies touch if any of their shapes do. What has none in its file, and the
+// scene's own bodies, have 1 and 1.
+void SceneCompiler::FilterByContactMasks() {
+  const std::vector<ContactMask> usual = {{1, 1}};
+  std::vector<std::vector<ContactMask>> masks(model_->bodies.size(), usual);
+  std::vector<int> draft_of(model_->bodies.size(), -1);  // whose file a body is from
+  for (std::size_t r = 0; r < model_->robots.size(); ++r) {
+    const int draft = robot_placements_[r].draft;
+    const RobotDescription& description = *robots_[draft].description;
+    for (std::size_t i = 0; i < description.links.size(); ++i) {
+      const int body = model_->robots[r].bodies[i];
+      std::vector<ContactMask>& own = masks[body];
+      draft_of[body] = draft;
+      if (description.links[i].collisions.empty()) continue;
+      own.clear();
+      for (const RobotShape& shape : description.links[i].collisions)
+        own.emplace_back(shape.contact_type, shape.contact_affinity);
+      std::sort(own.begin(), own.end());
+      own.erase(std::unique(own.begin(), own.end()), own.end());
+    }
+  }
+  for (const RobotSoftBody& soft : robot_deformables_) {
+    const RobotDeformable& given = robots_[soft.robot].description->deformables[soft.number];
+    masks[soft.body] = {{given.contact_type, given.contact_affinity}};
+  }
+
+  // bodies of one mask behave alike, and there are few masks
+  std::map<std::vector<ContactMask>, std::vector<int>> classes;
+  for (std::size_t b = 0; b < masks.size(); ++b) classes[masks[b]].push_back(static_cast<int>(b));
+  if (classes.size() == 1 && classes.contains(usual)) return;
+  std::size_t filtered = 0;
+  for (const auto& [mask, members] : classes) {
+    bool is_mixed = false;  // touches something with some of its shapes
+    for (const auto& [other_mask, others] : classes) {
+      bool any = false, all = true;
+      for (const ContactMask& s : mask) {
+        for (const ContactMask& t : other_mask) {
+          any |= MayTouch(s, t);
+          all &= MayTouch(s, t);
+        }
+      }
+      is_mixed |= any && !all;
+      if (any || other_mask < mask) continue;
+      filtered += members.size() * others.size();
+      if (filtered > kMostFiltered) {
+        log_.Error("robots", absl::StrCat("their files would part ", filtered,
+                                          " pairs of bodies by contact masks; expected at most ",
+                                          kMostFiltered));
+        return;
+      }
+      for (const int a : members) {
+        for (const int b : others) {
+          if (a != b) robot_filters_.emplace_back(std::minmax(a, b));
+        }
+      }
+    }
+    if (!is_mixed || mask.size() == 1) continue;
+    for (const int body : members) {
+      log_.Warning(absl::StrCat("robots[", draft_of[body], "].file"),
+                   absl::StrCat("the shapes of ", Quoted(model_->bodies[body].name),
+                                " have different contact masks; a body touches with all of its "
+                                "shapes or with none, so they all touch what one of them does. "
+                                "Split the link to tell them apart"));
+    }
+  }
+}
+
+// The friction that a robot's file gives to a soft body, in every pair that it may touch in.
+void SceneCompiler::SetDeformableFriction() {
+  const auto friction_of = [&](int body) {
+    for (const RobotSoftBody& soft : robot_deformables_) {
+      if (soft.body == body)
+        return robots_[soft.robot].description->deformables[soft.number].friction;
+    }
+    const std::vector<Shape>& shapes = model_->bodies[body].shapes;
+    return shapes.empty() ? -1 : shapes[0].friction;
+  };
+  for (const RobotSoftBody& soft : robot_deformables_) {
+    const double own = friction_of(soft.body);
+    if (own < 0) continue;
+    for (int b = 0; b < static_cast<int>(model_->bodies.size()); ++b) {
+      if (b == soft.body) continue;
+      const double other = friction_of(b);
+      // two values make their mean, as those of shapes do
+      robot_frictions_[std::minmax(soft.body, b)] = other < 0 ? own : 0.5 * (own + other);
+    }
+  }
+}
+
+}  // namespace pliant::physics
