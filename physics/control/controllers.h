@@ -20,6 +20,21 @@ namespace pliant::physics {
 // Takes over the targets given in this step, grippers included.
 void ApplyTargets(const Model& model, const Inputs& inputs, std::vector<double>* controls);
 
+// Room for RunDifferentialIk to work in, kept from call to call.
+struct DifferentialIkMemory {
+  // One joint that a controller moves.
+  struct Axis {
+    Eigen::Matrix<double, 6, 1> J;    // twist of the link per unit of its velocity
+    double target = 0, previous = 0;  // of its actuator; rate commanded in the last step
+    double slowest = 0, fastest = 0;  // rate that its limits allow in this step
+    double posture_rate = 0;
+    bool is_held = false;  // at a limit: moves with the rate that is left to it
+    double rate = 0;
+  };
+  std::vector<Axis> axes;
+  BlockRows angular, linear;
+};
+
 // Differential inverse kinematics of the controllers that are given a twist or a pose in this step: moves the targets of
 // their actuators. Damped least squares (λ grows as the manipulability falls) with the posture in the null space; joint
 // position, velocity and acceleration limits are kept by scaling the whole motion, so that the link stays on its path,
@@ -27,7 +42,7 @@ void ApplyTargets(const Model& model, const Inputs& inputs, std::vector<double>*
 void RunDifferentialIk(const Model& model, const Inputs& inputs, const State& state,
                        const BodyMotions& motions, double h,
                        std::span<const std::unique_ptr<BlockStep>> steps,
-                       std::vector<double>* controls);
+                       DifferentialIkMemory* memory, std::vector<double>* controls);
 
 // Effort of a torque actuator at a target, clamped to its limit [N·m], [N].
 double CalcTorque(const Actuator& actuator, double target);

@@ -16,15 +16,7 @@ using Vector6d = Eigen::Matrix<double, 6, 1>;
 // singular values below this many dampings are damped
 constexpr double kDampedRange = 2.5;
 
-// One joint that the controller moves.
-struct Axis {
-  Vector6d J;                       // twist of the link per unit of its velocity
-  double target = 0, previous = 0;  // of its actuator; rate commanded in the last step
-  double slowest = 0, fastest = 0;  // rate that its limits allow in this step
-  double posture_rate = 0;
-  bool is_held = false;  // at a limit: moves with the rate that is left to it
-  double rate = 0;
-};
+using Axis = DifferentialIkMemory::Axis;
 
 // J Jᵀ of the axes that are not held, inverted with damping in the directions that are close to singular.
 Matrix6d InvertDamped(const std::vector<Axis>& axes, double damping) {
@@ -93,13 +85,17 @@ Vector6d TwistTowards(const RigidTransform& X_WB, const RigidTransform& target, 
 class DifferentialIk {
  public:
   DifferentialIk(const Model& model, const State& state, const BodyMotions& motions,
-                 const Controller& controller, int first_rate, const BlockStep& step)
+                 const Controller& controller, int first_rate, const BlockStep& step,
+                 DifferentialIkMemory* memory)
       : model_(model),
         state_(state),
         motions_(motions),
         controller_(controller),
         first_rate_(first_rate),
-        step_(step) {}
+        step_(step),
+        axes_(memory->axes),
+        angular_(memory->angular),
+        linear_(memory->linear) {}
 
   void Run(const Vector6d& twist, bool is_commanded, double h, std::vector<double>* controls) {
     MakeAxes(h, is_commanded, *controls);
@@ -139,14 +135,15 @@ class DifferentialIk {
     origin.block = body.block;
     origin.frame = body.frame;
     origin.p_W = motions_[controller_.body].X_WB.p;
-    BlockRows angular, linear;
-    step_.AppendAngularRows(origin, &angular);
-    step_.AppendRows(origin, &linear);
-    axes_.resize(controller_.actuators.size());
+    angular_.Clear();
+    linear_.Clear();
+    step_.AppendAngularRows(origin, &angular_);
+    step_.AppendRows(origin, &linear_);
+    axes_.assign(controller_.actuators.size(), Axis());
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       const RobotJoint& joint = JointOf(i);
       Axis& axis = axes_[i];
-      axis.J << Column(angular, joint.velocity), Column(linear, joint.velocity);
+      axis.J << Column(angular_, joint.velocity), Column(linear_, joint.velocity);
       axis.target = controls[controller_.actuators[i]];
       axis.previous = controls[first_rate_ + i];
       if (is_commanded)
@@ -178,7 +175,8 @@ class DifferentialIk {
   const Controller& controller_;
   int first_rate_;
   const BlockStep& step_;
-  std::vector<Axis> axes_;
+  std::vector<Axis>& axes_;
+  BlockRows &angular_, &linear_;
 };
 
 }  // namespace
@@ -186,7 +184,7 @@ class DifferentialIk {
 void RunDifferentialIk(const Model& model, const Inputs& inputs, const State& state,
                        const BodyMotions& motions, double h,
                        std::span<const std::unique_ptr<BlockStep>> steps,
-                       std::vector<double>* controls) {
+                       DifferentialIkMemory* memory, std::vector<double>* controls) {
   int first_rate = static_cast<int>(model.actuators.size());
   for (int c = 0; c < static_cast<int>(model.controllers.size()); ++c) {
     const Controller& controller = model.controllers[c];
@@ -210,7 +208,7 @@ void RunDifferentialIk(const Model& model, const Inputs& inputs, const State& st
                     [](double rate) { return rate != 0; });
     const int block = model.bodies[controller.body].block;
     if ((is_commanded || is_moving) && block != kWorldBlock) {
-      DifferentialIk(model, state, motions, controller, first_rate, *steps[block])
+      DifferentialIk(model, state, motions, controller, first_rate, *steps[block], memory)
           .Run(twist, is_commanded, h, controls);
     }
     first_rate += count;

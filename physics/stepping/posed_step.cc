@@ -137,7 +137,7 @@ absl::Status PosedStep::Pose(const Inputs& inputs, const StepSettings& settings,
                                    model_.Velocities(state, b), block_inputs_[b]);
   });
   if (absl::Status status = check(); !status.ok()) return status;
-  RunDifferentialIk(model_, inputs, state, motions_, settings.h, steps_, &controls_);
+  RunDifferentialIk(model_, inputs, state, motions_, settings.h, steps_, &ik_memory_, &controls_);
 
   CollectConstraints(state);
   raw_.clear();

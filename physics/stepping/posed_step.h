@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 
 #include "physics/contact/contact_detection.h"
+#include "physics/control/controllers.h"
 #include "physics/dynamics/block.h"
 #include "physics/dynamics/body_motions.h"
 #include "physics/dynamics/constraint_row.h"
@@ -153,6 +154,7 @@ class PosedStep {
   std::vector<BlockInputs> block_inputs_;
   std::vector<absl::Status> statuses_;
   std::vector<double> controls_;  // targets of the actuators in this step
+  DifferentialIkMemory ik_memory_;
   std::vector<double> compensation_;
   std::vector<ContactPoint> contacts_;
   std::vector<ContactPoint> resting_contacts_;  // between sleepers

@@ -1,4 +1,4 @@
-// Piles and arches that stand for minutes.
+// Piles and arches that stand for minutes, awake: what sleeps cannot creep.
 
 #include "tests/scenes/shipped_scene.h"
 
@@ -18,7 +18,7 @@ double MeasureLargestMove(const World& world, const State& before) {
 }
 
 TEST(TablePile, StandsStillForAMinute) {
-  World world = LoadShipped("table_pile");
+  World world = LoadShipped("table_pile", {"sleeping=false"});
   RunUntil(12, &world);  // it has come to rest
   const State at_rest = world.state();
   RunUntil(60, &world);
@@ -29,7 +29,7 @@ TEST(TablePile, StandsStillForAMinute) {
 }
 
 TEST(Arch, StandsForTenMinutes) {
-  World world = LoadShipped("arch");
+  World world = LoadShipped("arch", {"sleeping=false"});
   RunUntil(10, &world);
   const State at_rest = world.state();
   RunUntil(600, &world);

@@ -37,7 +37,7 @@ TEST(HeavyStack, SinksAsTheSquareOfBeta) {
 
 // At the default β = 1 each cube sinks into the one below by what its contacts' formula says.
 TEST(HeavyStack, SinksByWhatItsContactsCarry) {
-  World world = LoadShipped("heavy_stack", {"method.convex.beta=1"});
+  World world = LoadShipped("heavy_stack", {"method.convex.beta=1", "sleeping=false"});
   RunUntil(80, &world);  // soft as it is, it swings for half a minute
   const Model& model = world.model();
   const double h = model.time_step;

@@ -56,7 +56,7 @@ class DifferentialIkTest : public testing::Test {
     BodyMotions motions(model_);
     motions.Update(state_);
     ASSERT_TRUE(steps_[0]->Pose({kStep, 1, 1, Vector3d::Zero()}, state_.q, state_.v, {}).ok());
-    RunDifferentialIk(model_, inputs, state_, motions, kStep, steps_, &state_.controls);
+    RunDifferentialIk(model_, inputs, state_, motions, kStep, steps_, &memory_, &state_.controls);
     for (int i = 0; i < 7; ++i) {
       const double rate = (state_.controls[i] - state_.q[i]) / kStep;
       fastest_ = std::max(fastest_, std::abs(rate));
@@ -76,6 +76,7 @@ class DifferentialIkTest : public testing::Test {
   Model model_;
   State state_;
   std::vector<std::unique_ptr<BlockStep>> steps_;
+  DifferentialIkMemory memory_;
   double fastest_ = 0, hardest_ = 0;
 };
 

@@ -8,7 +8,7 @@
 namespace pliant::physics {
 namespace {
 
-// Boxes on each other beside an arm that a script swings and a client sends to targets.
+// Boxes on each other beside an arm that a script swings, a client sends to targets, and a controller moves by a twist.
 std::shared_ptr<const Model> MakeDrivenArm() {
   Model model = MakeBoxesAndArm();
   const auto add_script = [&](Script::Kind kind, int index, std::vector<double> low,
@@ -22,7 +22,14 @@ std::shared_ptr<const Model> MakeDrivenArm() {
     }
     model.script.push_back(script);
   };
+  Controller tool;
+  tool.name = "tool";
+  tool.body = static_cast<int>(model.bodies.size()) - 1;
+  for (int a = 2; a < static_cast<int>(model.actuators.size()); ++a) tool.actuators.push_back(a);
+  tool.posture.resize(tool.actuators.size());
+  model.controllers.push_back(tool);
   add_script(Script::Kind::kActuator, 0, {-0.2}, {0.2});
+  add_script(Script::Kind::kTwist, 0, {0, 0, 0, 0, -0.05, 0}, {0, 0, 0, 0, 0.05, 0});
   Script push;
   push.kind = Script::Kind::kForce;
   push.body = 1;
