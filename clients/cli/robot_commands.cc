@@ -104,12 +104,12 @@ int ShowRobot(Client* client, const RobotArguments& arguments) {
     constexpr double kFree = std::numeric_limits<double>::infinity();
     const bool held = joint.drive() == v1::JointDescription::DRIVE_POSITION;
     std::printf(
-        "%-28s %12s %12s %12s %12s %10.4g\n", joint.name().c_str(),
+        "%-28s %12s %12s %12s %12s %10.3f\n", joint.name().c_str(),
         WithUnit(frame.joints().positions(first + i), joint.is_prismatic()).c_str(),
         WithUnit(held ? frame.joints().targets(first + i) : kFree, joint.is_prismatic()).c_str(),
         WithUnit(joint.has_lower() ? joint.lower() : kFree, joint.is_prismatic()).c_str(),
         WithUnit(joint.has_upper() ? joint.upper() : kFree, joint.is_prismatic()).c_str(),
-        frame.joints().efforts(first + i));
+        std::round(1000 * frame.joints().efforts(first + i)) / 1000 + 0.0);
   }
   return kDone;
 }
@@ -134,6 +134,34 @@ void ReadTarget(const std::string& text, v1::JointTargets* targets) {
   throw CommandError(kWrongUsage, "\"" + text +
                                       "\" is no target; expected JOINT=VALUE in rad or m, or with "
                                       "a unit: elbow=30deg, lift=120mm");
+}
+
+// Refuses targets in the wrong unit or beyond their joints' limits: clamped ones would be reached without a word.
+void CheckTargets(const v1::RobotDescription& robot, const RobotArguments& arguments,
+                  const v1::JointTargets& wanted) {
+  for (int i = 0; i < wanted.joints_size(); ++i) {
+    for (const v1::JointDescription& joint : robot.joints()) {
+      if (joint.name() != wanted.joints(i)) continue;
+      const std::string& text = arguments.targets[i];
+      const bool is_length = text.ends_with("m"),
+                 is_angle = text.ends_with("deg") || text.ends_with("rad");
+      if (joint.is_prismatic() ? is_angle : is_length) {
+        throw CommandError(kWrongUsage, "\"" + text + "\": " + joint.name() +
+                                            (joint.is_prismatic() ? " slides; expected m or mm"
+                                                                  : " turns; expected rad or deg"));
+      }
+      if (joint.drive() != v1::JointDescription::DRIVE_POSITION) continue;
+      constexpr double kFree = std::numeric_limits<double>::infinity();
+      const double lower = joint.has_lower() ? joint.lower() : -kFree;
+      const double upper = joint.has_upper() ? joint.upper() : kFree;
+      // as exact as `show` prints the limits
+      const double slack = 1e-3 * std::max(std::abs(wanted.values(i)), 1e-3);
+      if (wanted.values(i) >= lower - slack && wanted.values(i) <= upper + slack) continue;
+      throw CommandError(kWrongUsage, "\"" + text + "\" is beyond the limits of " + joint.name() +
+                                          "; expected " + WithUnit(lower, joint.is_prismatic()) +
+                                          " to " + WithUnit(upper, joint.is_prismatic()));
+    }
+  }
 }
 
 // how far the targets of the world are from those wanted
@@ -186,6 +214,7 @@ int SetRobot(Client* client, const RobotArguments& arguments) {
   v1::JointTargets wanted;
   for (const std::string& target : arguments.targets) ReadTarget(target, &wanted);
   const Found found = FindRobot(client, arguments);
+  CheckTargets(found.robot, arguments, wanted);
   const std::string world = WorldName(arguments.world);
   Frames frames(client, world);
   v1::Frame frame = frames.Read();
