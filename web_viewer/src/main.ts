@@ -133,7 +133,7 @@ function showFrame(frame: FrameInfo, now: number): void {
   lastFrameAt = now;
   bodies.colour(range);
   bodies.showContacts(frame.contacts);
-  if (fit) stage.fit(fit);
+  if (fit) stage.fit(fit, (eye) => bodies.hidden(eye));
   stage.invalidate();
 
   const stoppedBefore = latest?.stopped;

@@ -93,9 +93,10 @@ export class Panel {
     tag.dataset.state = lease.state;
     setText('lease', words[lease.state]);
     const hand = `Hold a key, a stick or the thing itself to move “${what}”.${grip ? ' G opens and closes its gripper.' : ''}`;
-    const idle = what ? hand : 'Hands have nothing to drive here.';
+    const idle = what ? hand : 'Nothing here follows keys, a gamepad or the mouse. Joints move by their sliders.';
     const stopText = 'The world is stopped. Resume it to drive.';
     setText('lease-text', stopped ? stopText : lease.text || (lease.state === 'held' ? `Moving “${what}”.` : idle));
+    setHidden('speed-row', !what);
     setHidden('takeover', !(lease.state === 'refused' || lease.state === 'lost') || stopped);
   }
 

@@ -5,6 +5,7 @@ import { element } from './dom';
 import { jointEffort, jointPosition, jointRate } from './units';
 
 const kShowMs = 60; // numbers that change faster cannot be read
+const kMostPassive = 6; // joints without a drive that a group shows at first
 
 export interface RobotPort {
   set(robot: string, setting: Setting, fresh: boolean): void;
@@ -107,7 +108,9 @@ class RobotView {
     }
     groupJoints(robot).forEach(({ title, joints, isGripper }, i, groups) => {
       const group = make('details', '');
-      group.open = open && !isGripper && i < 2;
+      // a long list of what cannot be moved is there for those who look for it
+      const isPassive = joints.length > kMostPassive && joints.every(({ drive }) => drive === 'none');
+      group.open = open && !isGripper && !isPassive && i < 2;
       const summary = make('summary', '', groups.length > 1 ? `Joints: ${title}` : 'Joints');
       group.append(summary);
       for (const joint of joints) {
@@ -172,7 +175,8 @@ class JointRow {
     });
     this.slider.input.disabled = joint.drive === 'none';
     this.slider.input.dataset.joint = joint.name;
-    const name = make('span', '', joint.name);
+    // that it is one goes without saying
+    const name = make('span', '', joint.name.replace(/_joint$/, ''));
     name.title = joint.name;
     this.root.append(name, this.value, this.effort, this.slider.root);
   }

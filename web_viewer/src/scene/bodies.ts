@@ -7,8 +7,8 @@ import {
   Vector3,
   type BufferGeometry,
   type MeshPhysicalMaterial,
+  Raycaster,
   type Object3D,
-  type Raycaster,
 } from 'three';
 import { mergeGeometries } from 'three/addons/utils/BufferGeometryUtils.js';
 import type { ContactInfo, FrameInfo, Motion, RigidInfo, WorldInfo } from '../link/messages';
@@ -19,6 +19,9 @@ import { isDiverging, roundUp, type AutoRange } from './range';
 import { interestingBox, shapeGeometry } from './shapes';
 import { SoftBody } from './soft';
 import { ToolFrame } from './tool_frame';
+
+const kMostToLookBehind = 400; // bodies: beyond, looking takes too long
+const kMostLooks = 40;
 
 export interface RigidBody {
   info: RigidInfo;
@@ -101,6 +104,28 @@ export class Bodies {
     const hit = ray.intersectObjects(objects.filter((object) => object.visible), true)[0];
     if (!hit) return null;
     return { name: hit.object.userData.body ?? hit.object.name, point: hit.point };
+  }
+
+  // How much of robots and soft bodies other things hide from `eye`: 0 … 1; nothing in a scene without robots.
+  hidden(eye: Vector3): number {
+    const links = this.rigid.filter(({ info, group }) => info.robot && group.children.some((child) => child instanceof Mesh));
+    const things: Object3D[] = [...links.map(({ group }) => group), ...this.soft.map(({ mesh }) => mesh)];
+    if (links.length === 0 || this.rigid.length > kMostToLookBehind) return 0;
+    for (const { mesh } of this.soft) mesh.geometry.boundingSphere = null;
+    const every = Math.ceil(things.length / kMostLooks);
+    const chosen = things.filter((_, i) => i % every === 0);
+    const solids: Object3D[] = [...this.rigid.map(({ group }) => group), ...this.soft.map(({ mesh }) => mesh)];
+    const owner = (name: string) => this.rigid.find(({ info }) => info.name === name)?.info.robot || name;
+    const ray = new Raycaster();
+    const isHidden = (thing: Object3D) => {
+      const towards = new Box3().setFromObject(thing).getCenter(new Vector3()).sub(eye);
+      ray.set(eye, towards.clone().normalize());
+      ray.far = towards.length();
+      const hit = ray.intersectObjects(solids, true).find(({ object }) => object instanceof Mesh);
+      // a robot does not hide itself
+      return hit !== undefined && owner(hit.object.userData.body ?? hit.object.name) !== owner(thing.name);
+    };
+    return chosen.filter(isHidden).length / chosen.length;
   }
 
   // Marks what hands drive: a kinematic body glows, the link of a robot shows its axes.

@@ -14,6 +14,9 @@ import {
 } from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
+import { chooseTurn } from './viewpoint';
+
+const kUp = new Vector3(0, 0, 1);
 
 export class Stage {
   readonly scene = new Scene();
@@ -23,6 +26,7 @@ export class Stage {
   readonly software: boolean; // no graphics card: costly shading is left out
   private readonly sun = new DirectionalLight('#fff2e2', 2.3);
   private home = new Box3(new Vector3(-0.2, -0.2, 0), new Vector3(0.2, 0.2, 0.2));
+  private homeTurn = 0;
   private needsDraw = true;
   private pixelRatio: number;
   private readonly fixedPixelRatio: number;
@@ -84,16 +88,29 @@ export class Stage {
     this.resize();
   }
 
-  // Takes in `box` from above the front right, and lights it.
-  fit(box: Box3): void {
+  // Takes in `box` from above the front right, and lights it; from another side where less is `hidden` from the eye.
+  fit(box: Box3, hidden: ((eye: Vector3) => number) | null = null): void {
     this.home = box.clone();
+    this.homeTurn = hidden ? chooseTurn((turn) => hidden(this.look(box, turn))) : 0;
+    this.look(box, this.homeTurn);
+    this.light(box, this.homeTurn);
+    this.invalidate();
+  }
+
+  resetView(): void {
+    this.look(this.home, this.homeTurn);
+    this.invalidate();
+  }
+
+  // Places the eye, and returns where.
+  private look(box: Box3, turn: number): Vector3 {
     const centre = box.getCenter(new Vector3());
     const radius = Math.max(0.02, 0.5 * box.getSize(new Vector3()).length());
     const free = this.freeAspect();
     const vertical = (this.camera.fov * Math.PI) / 180;
     const horizontal = 2 * Math.atan(Math.tan(vertical / 2) * Math.min(1, free));
     const distance = (1.12 * radius) / Math.sin(Math.min(vertical, horizontal) / 2);
-    const direction = new Vector3(1, -0.62, 0.5).normalize();
+    const direction = new Vector3(1, -0.62, 0.5).normalize().applyAxisAngle(kUp, turn);
     this.controls.target.copy(centre);
     this.camera.position.copy(centre).addScaledVector(direction, distance);
     this.camera.near = distance / 100;
@@ -102,18 +119,20 @@ export class Stage {
     this.controls.maxDistance = 12 * distance;
     this.camera.updateProjectionMatrix();
     this.controls.update();
+    return this.camera.position.clone();
+  }
 
+  // the sun stands at the onlooker's left
+  private light(box: Box3, turn: number): void {
+    const centre = box.getCenter(new Vector3());
+    const radius = Math.max(0.02, 0.5 * box.getSize(new Vector3()).length());
     const reach = 2.2 * radius;
-    this.sun.position.copy(centre).add(new Vector3(-0.2, -0.75, 1.25).multiplyScalar(3 * radius));
+    const from = new Vector3(-0.2, -0.75, 1.25).applyAxisAngle(kUp, turn);
+    this.sun.position.copy(centre).addScaledVector(from, 3 * radius);
     this.sun.target.position.copy(centre);
     const eye = this.sun.shadow.camera;
     [eye.left, eye.right, eye.top, eye.bottom, eye.near, eye.far] = [-reach, reach, reach, -reach, 0.1 * radius, 9 * radius];
     eye.updateProjectionMatrix();
-    this.invalidate();
-  }
-
-  resetView(): void {
-    this.fit(this.home);
   }
 
   // direction of view on the ground, seen from above [rad]
