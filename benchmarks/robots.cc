@@ -1,14 +1,11 @@
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <optional>
-#include <unistd.h>
 
 #include "benchmarks/measure.h"
+#include "benchmarks/peer.h"
 #include "benchmarks/suite.h"
 #include "physics/dynamics/body_motions.h"
 #include "physics/rigid/joint_tree.h"
@@ -25,39 +22,11 @@ using nlohmann::ordered_json;
 constexpr int kRuns = 3;
 constexpr char kRobots[] = PLIANT_SOURCE_DIR "/scenes/robots/";
 
-// Runs the peer's script with the first Python that has it; nothing when none does.
-std::optional<ordered_json> RunPeer(const ordered_json& given) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() /
-                                     ("pliant_bench_" + std::to_string(::getpid()) + ".json");
-  std::ofstream(path) << given;
-  const char* chosen = std::getenv("PLIANT_PEER_PYTHON");
-  std::optional<ordered_json> result;
-  for (const std::string& python :
-       {std::string(chosen != nullptr ? chosen : ""),
-        std::string(PLIANT_SOURCE_DIR "/build/oracle_venv/bin/python3"), std::string("python3")}) {
-    if (python.empty() || result) continue;
-    const std::string command = "'" + python + "' -c 'import mujoco' 2>/dev/null && '" + python +
-                                "' '" PLIANT_SOURCE_DIR "/benchmarks/peers/mujoco_robots.py' '" +
-                                path.string() + "'";
-    FILE* pipe = ::popen(command.c_str(), "r");
-    if (pipe == nullptr) continue;
-    std::string output;
-    char buffer[4096];
-    for (std::size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
-      output.append(buffer, n);
-    if (::pclose(pipe) == 0) result = ordered_json::parse(output, nullptr, false);
-  }
-  std::filesystem::remove(path);
-  return result;
-}
-
 // Adds the peer's numbers of a phase, and the ratio of its time to ours, to a row.
 void AddPeer(const std::optional<ordered_json>& peer, const std::string& phase, ordered_json* row) {
-  if (!peer || peer->is_discarded()) {
+  if (!peer) {
     (*row)["peer"] = {{"name", "MuJoCo"}};
-    (*row)["note"] =
-        "peer not installed: python3 -m venv build/oracle_venv && build/oracle_venv/bin/pip "
-        "install -r tests/oracle/requirements.txt";
+    (*row)["note"] = kNoPeer;
     return;
   }
   ordered_json theirs{{"name", "MuJoCo"}, {"version", peer->at("version")}};
@@ -177,7 +146,7 @@ ordered_json RunCase(const std::string& name, const ordered_json& given) {
       });
     }
   }
-  const auto peer = RunPeer(given);
+  const auto peer = RunPeer("mujoco_robots.py", "mujoco", given);
   for (const auto& [phase, range] : given.at("phases").items()) {
     const PhaseRecord& record = records[phase];
     ordered_json row{
@@ -254,7 +223,8 @@ ordered_json RunDynamics() {
   ordered_json row{{"case", "iiwa_allegro_dynamics"},
                    {"step_ms", {{"median", Quantile(ms, 0.5)}, {"p95", Quantile(ms, 0.95)}}},
                    {"velocities", n}};
-  AddPeer(RunPeer({{"kind", "dynamics"}, {"file", file}}), "all", &row);
+  AddPeer(RunPeer("mujoco_robots.py", "mujoco", {{"kind", "dynamics"}, {"file", file}}), "all",
+          &row);
   return ordered_json::array({row});
 }
 

@@ -14,4 +14,7 @@ nlohmann::ordered_json RunFoundation(const std::string& only);
 // sticking contacts and drift at rest; the dynamics of iiwa and Allegro hand; many independent trees.
 nlohmann::ordered_json RunRobots(const std::string& only);
 
+// Soft bodies beside Drake, and MuJoCo's flex where it can follow: the same meshes, material, step and friction.
+nlohmann::ordered_json RunPeers(const std::string& only);
+
 }  // namespace pliant::benchmarks
