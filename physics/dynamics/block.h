@@ -90,6 +90,12 @@ struct BlockInputs {
   std::vector<RigidTransform> targets;
 };
 
+// How a block that is not linear found its free motion.
+struct FreeMotionReport {
+  int iterations = 0;  // of Newton's method; 0: the block is linear
+  double residual = 0;  // of its momentum balance, relative
+};
+
 // One block during one step. A workspace: it may be dropped between steps without changing a result.
 //
 // Velocities come in groups (the three of a node, the six of a free body, all of a joint tree): contact rows name
@@ -114,6 +120,8 @@ class BlockStep {
 
   // v* = v0 − A⁻¹ m(v0) (han2023 (10)). Needs Factor.
   virtual void CalcFreeMotion(std::span<double> v_star) const = 0;
+  // A block whose momentum is not linear in v solves m(v*) = 0 in Pose; A and m are from then on those linearised at v*.
+  virtual FreeMotionReport free_motion_report() const { return {}; }
 
   // Â, column-major n_p × n_p, both triangles, velocities ordered as the participants. Needs Factor.
   virtual std::span<const double> schur_complement() const = 0;

@@ -4,19 +4,21 @@
 
 #include <Eigen/LU>
 
+#include "physics/fem/materials/polar_rotation.h"
+
 namespace pliant::physics {
 namespace {
 
 // ε = sym(R0ᵀ F) − I, or without −I; column-major, symmetric
-LaneMatrix Strain(const LaneMatrix& R0, const LaneMatrix& F, bool increment) {
-  LaneMatrix S;
+LaneMatrix3 Strain(const LaneMatrix3& R0, const LaneMatrix3& F, bool increment) {
+  LaneMatrix3 S;
   for (int c = 0; c < 3; ++c) {
     for (int r = 0; r < 3; ++r) {
       S[3 * c + r] =
           R0[3 * r] * F[3 * c] + R0[3 * r + 1] * F[3 * c + 1] + R0[3 * r + 2] * F[3 * c + 2];
     }
   }
-  LaneMatrix E;
+  LaneMatrix3 E;
   for (int c = 0; c < 3; ++c) {
     for (int r = 0; r < 3; ++r) E[3 * c + r] = 0.5 * (S[3 * c + r] + S[3 * r + c]);
     if (!increment) E[4 * c] -= 1.0;
@@ -26,41 +28,75 @@ LaneMatrix Strain(const LaneMatrix& R0, const LaneMatrix& F, bool increment) {
 
 }  // namespace
 
-std::vector<ElementBatch> MakeElementBatches(const FemParameters& parameters) {
+ElementBatches MakeElementBatches(const FemParameters& parameters) {
   const auto& mesh = parameters.mesh;
   const int count = static_cast<int>(mesh.tetrahedra.size());
-  std::vector<ElementBatch> batches((count + kLanes - 1) / kLanes);
-  for (int slot = 0; slot < static_cast<int>(batches.size()) * kLanes; ++slot) {
-    const int element = std::min(slot, count - 1);
-    const int lane = slot % kLanes;
-    ElementBatch& batch = batches[slot / kLanes];
-    const std::array<int, 4>& nodes = mesh.tetrahedra[element];
-    batch.nodes[lane] = nodes;
+  const auto material_of = [&](int element) -> const FemMaterial& {
+    return parameters
+        .materials[parameters.element_material.empty() ? 0 : parameters.element_material[element]];
+  };
 
-    Eigen::Matrix3d D;
-    for (int a = 0; a < 3; ++a) D.col(a) = mesh.vertices[nodes[a + 1]] - mesh.vertices[nodes[0]];
-    const Eigen::Matrix3d gradients = D.inverse();  // row a: gradient of node a + 1
-    for (int i = 0; i < 3; ++i) {
-      for (int a = 0; a < 3; ++a) batch.gradients[a + 1][i][lane] = gradients(a, i);
-      batch.gradients[0][i][lane] = -(gradients(0, i) + gradients(1, i) + gradients(2, i));
+  // groups: what is quadratic, then each other material in the order in which it first appears
+  std::vector<std::vector<int>> groups(1);
+  std::vector<const Material*> materials{nullptr};
+  for (int element = 0; element < count; ++element) {
+    const Material* material = material_of(element).material;
+    if (material->kind() != Material::Kind::kNonlinear) material = nullptr;
+    const auto found = std::find(materials.begin(), materials.end(), material);
+    if (found == materials.end()) {
+      materials.push_back(material);
+      groups.push_back({element});
+    } else {
+      groups[found - materials.begin()].push_back(element);
     }
-    // a repeated element fills its lane without weight
-    batch.volume[lane] = slot < count ? D.determinant() / 6 : 0;
-
-    const int index =
-        parameters.element_material.empty() ? 0 : parameters.element_material[element];
-    const FemMaterial& material = parameters.materials[index];
-    const double E = material.youngs_modulus, nu = material.poissons_ratio;
-    batch.density[lane] = material.density;
-    batch.lame_mu[lane] = E / (2 * (1 + nu));
-    batch.lame_lambda[lane] = E * nu / ((1 + nu) * (1 - 2 * nu));
-    batch.corotates[lane] = material.model == FemMaterial::Model::kLinear ? 0 : 1;
   }
-  return batches;
+
+  ElementBatches result;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const std::size_t size = groups[g].size();
+    for (std::size_t slot = 0; slot < (size + kLanes - 1) / kLanes * kLanes; ++slot) {
+      const int lane = static_cast<int>(slot % kLanes);
+      if (lane == 0) {
+        result.batches.emplace_back();
+        if (materials[g] != nullptr) result.nonlinear.push_back({materials[g], {}});
+      }
+      const int element = groups[g][std::min(slot, size - 1)];
+      result.elements.push_back(slot < size ? element : -1);
+      ElementBatch& batch = result.batches.back();
+      const std::array<int, 4>& nodes = mesh.tetrahedra[element];
+      batch.nodes[lane] = nodes;
+
+      Eigen::Matrix3d D;
+      for (int a = 0; a < 3; ++a) D.col(a) = mesh.vertices[nodes[a + 1]] - mesh.vertices[nodes[0]];
+      Eigen::Matrix3d gradients = D.inverse();  // row a: gradient of node a + 1
+      // what does not change along z
+      if (parameters.plane_strain) gradients.col(2).setZero();
+      for (int i = 0; i < 3; ++i) {
+        for (int a = 0; a < 3; ++a) batch.gradients[a + 1][i][lane] = gradients(a, i);
+        batch.gradients[0][i][lane] = -(gradients(0, i) + gradients(1, i) + gradients(2, i));
+      }
+      // a repeated element fills its lane without weight
+      batch.volume[lane] = slot < size ? D.determinant() / 6 : 0;
+
+      const FemMaterial& material = material_of(element);
+      batch.density[lane] = material.density;
+      if (materials[g] != nullptr) {
+        for (std::size_t i = 0; i < material.parameters.size(); ++i)
+          result.nonlinear.back().parameters[i][lane] = material.parameters[i];
+        continue;
+      }
+      const double E = material.parameters[0], nu = material.parameters[1];
+      batch.lame_mu[lane] = E / (2 * (1 + nu));
+      batch.lame_lambda[lane] = E * nu / ((1 + nu) * (1 - 2 * nu));
+      batch.corotates[lane] = material.material->kind() == Material::Kind::kLinear ? 0 : 1;
+    }
+    if (g == 0) result.num_quadratic = static_cast<int>(result.batches.size());
+  }
+  return result;
 }
 
-LaneMatrix CalcGradient(const ElementBatch& batch, std::span<const double> x) {
-  LaneMatrix F{};
+LaneMatrix3 CalcGradient(const ElementBatch& batch, std::span<const double> x) {
+  LaneMatrix3 F{};
   for (int a = 0; a < 4; ++a) {
     const double* n[kLanes];
     for (int l = 0; l < kLanes; ++l) n[l] = &x[3 * batch.nodes[l][a]];
@@ -72,8 +108,8 @@ LaneMatrix CalcGradient(const ElementBatch& batch, std::span<const double> x) {
   return F;
 }
 
-LaneMatrix CalcReferenceRotation(const ElementBatch& batch, const LaneMatrix& F) {
-  LaneMatrix R = CalcPolarRotations(F);
+LaneMatrix3 CalcReferenceRotation(const ElementBatch& batch, const LaneMatrix3& F) {
+  LaneMatrix3 R = CalcPolarRotations(F);
   for (int i = 0; i < 9; ++i) {
     const double identity = i % 4 == 0 ? 1.0 : 0.0;
     for (int l = 0; l < kLanes; ++l) R[i][l] = batch.corotates[l] != 0 ? R[i][l] : identity;
@@ -81,14 +117,14 @@ LaneMatrix CalcReferenceRotation(const ElementBatch& batch, const LaneMatrix& F)
   return R;
 }
 
-LaneMatrix CalcStress(const ElementBatch& batch, const LaneMatrix& R0, const LaneMatrix& F,
-                      bool increment) {
-  LaneMatrix E = Strain(R0, F, increment);
+LaneMatrix3 CalcStress(const ElementBatch& batch, const LaneMatrix3& R0, const LaneMatrix3& F,
+                       bool increment) {
+  LaneMatrix3 E = Strain(R0, F, increment);
   const Lane pressure = batch.lame_lambda * (E[0] + E[4] + E[8]);
   const Lane twice_mu = 2.0 * batch.lame_mu;
   for (int i = 0; i < 9; ++i) E[i] = twice_mu * E[i];
   for (int c = 0; c < 3; ++c) E[4 * c] += pressure;
-  LaneMatrix P;
+  LaneMatrix3 P;
   for (int c = 0; c < 3; ++c) {
     for (int r = 0; r < 3; ++r) {
       P[3 * c + r] = R0[r] * E[3 * c] + R0[3 + r] * E[3 * c + 1] + R0[6 + r] * E[3 * c + 2];
@@ -97,7 +133,7 @@ LaneMatrix CalcStress(const ElementBatch& batch, const LaneMatrix& R0, const Lan
   return P;
 }
 
-void CalcForces(const ElementBatch& batch, const LaneMatrix& P, Lane forces[4][3]) {
+void CalcForces(const ElementBatch& batch, const LaneMatrix3& P, Lane forces[4][3]) {
   for (int i = 0; i < 3; ++i) {
     for (int a = 1; a < 4; ++a) {
       const auto& G = batch.gradients[a];
@@ -108,7 +144,7 @@ void CalcForces(const ElementBatch& batch, const LaneMatrix& P, Lane forces[4][3
   }
 }
 
-LaneMatrix CalcStiffness(const ElementBatch& batch, const LaneMatrix& R0, int a, int b) {
+LaneMatrix3 CalcStiffness(const ElementBatch& batch, const LaneMatrix3& R0, int a, int b) {
   const auto& Ga = batch.gradients[a];
   const auto& Gb = batch.gradients[b];
   Lane ha[3], hb[3];
@@ -118,7 +154,7 @@ LaneMatrix CalcStiffness(const ElementBatch& batch, const LaneMatrix& R0, int a,
   }
   const Lane lambda = batch.volume * batch.lame_lambda, mu = batch.volume * batch.lame_mu;
   const Lane dot = mu * (Ga[0] * Gb[0] + Ga[1] * Gb[1] + Ga[2] * Gb[2]);
-  LaneMatrix K;
+  LaneMatrix3 K;
   for (int c = 0; c < 3; ++c) {
     for (int r = 0; r < 3; ++r) K[3 * c + r] = lambda * ha[r] * hb[c] + mu * hb[r] * ha[c];
     K[4 * c] += dot;
@@ -126,12 +162,61 @@ LaneMatrix CalcStiffness(const ElementBatch& batch, const LaneMatrix& R0, int a,
   return K;
 }
 
-Lane CalcEnergy(const ElementBatch& batch, const LaneMatrix& R0, const LaneMatrix& F) {
-  const LaneMatrix E = Strain(R0, F, false);
+void CalcStiffness(const ElementBatch& batch, const std::array<Lane, 81>& tangent,
+                   LaneMatrix3 K[10]) {
+  // T_b(i, j, k) = V Σ_l ∂P_ij/∂F_kl G_b,l of nodes 1 to 3; K_ab(i, k) = Σ_j G_a,j T_b(i, j, k)
+  const auto pair = [](int a, int b) { return a * (a + 1) / 2 + b; };
+  for (int b = 1; b < 4; ++b) {
+    Lane T[27];  // (i, j) fastest
+    const auto& G = batch.gradients[b];
+    for (int k = 0; k < 3; ++k) {
+      for (int ij = 0; ij < 9; ++ij) {
+        T[9 * k + ij] =
+            batch.volume * (tangent[9 * k + ij] * G[0] + tangent[9 * (3 + k) + ij] * G[1] +
+                            tangent[9 * (6 + k) + ij] * G[2]);
+      }
+    }
+    for (int a = b; a < 4; ++a) {
+      const auto& H = batch.gradients[a];
+      LaneMatrix3& block = K[pair(a, b)];
+      for (int k = 0; k < 3; ++k) {
+        for (int i = 0; i < 3; ++i) {
+          block[3 * k + i] =
+              H[0] * T[9 * k + i] + H[1] * T[9 * k + 3 + i] + H[2] * T[9 * k + 6 + i];
+        }
+      }
+    }
+  }
+  // the gradients add to nothing, and so do the rows and columns of K
+  const auto of = [&](int a, int b, int i, int k) {
+    return a >= b ? K[pair(a, b)][3 * k + i] : K[pair(b, a)][3 * i + k];
+  };
+  for (int k = 0; k < 3; ++k) {
+    for (int i = 0; i < 3; ++i) {
+      for (int a = 1; a < 4; ++a)
+        K[pair(a, 0)][3 * k + i] = -(of(a, 1, i, k) + of(a, 2, i, k) + of(a, 3, i, k));
+    }
+  }
+  for (int k = 0; k < 3; ++k) {
+    for (int i = 0; i < 3; ++i)
+      K[0][3 * k + i] = -(of(1, 0, i, k) + of(2, 0, i, k) + of(3, 0, i, k));
+  }
+}
+
+LaneMatrix3 ApplyTangent(const std::array<Lane, 81>& tangent, const LaneMatrix3& dF) {
+  LaneMatrix3 dP{};
+  for (int c = 0; c < 9; ++c) {
+    for (int r = 0; r < 9; ++r) dP[r] += tangent[9 * c + r] * dF[c];
+  }
+  return dP;
+}
+
+Lane CalcEnergyDensity(const ElementBatch& batch, const LaneMatrix3& R0, const LaneMatrix3& F) {
+  const LaneMatrix3 E = Strain(R0, F, false);
   Lane squares{};
   for (int i = 0; i < 9; ++i) squares += E[i] * E[i];
   const Lane trace = E[0] + E[4] + E[8];
-  return batch.volume * (batch.lame_mu * squares + 0.5 * batch.lame_lambda * trace * trace);
+  return batch.lame_mu * squares + 0.5 * batch.lame_lambda * trace * trace;
 }
 
 }  // namespace pliant::physics

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "physics/fem/fem_block.h"
-#include "physics/fem/polar_rotation.h"
+#include "physics/fem/materials/lanes.h"
+#include "physics/fem/materials/material.h"
 
 namespace pliant::physics {
 
@@ -19,27 +20,49 @@ struct ElementBatch {
   Lane corotates;                                // 1: R0 = polar(F); 0: R0 = I
 };
 
-// Splits a mesh with its materials into batches. `rest` are the rest positions in the body frame.
-std::vector<ElementBatch> MakeElementBatches(const FemParameters& parameters);
+// The material of a batch that is not quadratic in F.
+struct NonlinearMaterial {
+  const Material* material;
+  Lane parameters[kMostParameters];
+};
+
+// A mesh with its materials in batches: first those that are quadratic in F, in the order of the mesh, then the others,
+// sorted by material, so that a batch has one material. A group of elements fills its last batch as above.
+struct ElementBatches {
+  std::vector<ElementBatch> batches;
+  std::vector<int> elements;  // of each lane of each batch; −1: fills its place only
+  int num_quadratic = 0;      // batches
+  std::vector<NonlinearMaterial> nonlinear;  // of the batches from num_quadratic on
+};
+
+// `rest` are the rest positions in the body frame.
+ElementBatches MakeElementBatches(const FemParameters& parameters);
 
 // Deformation gradient F = Σ x_a G_aᵀ, or the velocity's gradient, column-major. x: 3 numbers a node.
-LaneMatrix CalcGradient(const ElementBatch& batch, std::span<const double> x);
+LaneMatrix3 CalcGradient(const ElementBatch& batch, std::span<const double> x);
 
 // R0 (han2023 §V-B), the identity for elements that do not corotate.
-LaneMatrix CalcReferenceRotation(const ElementBatch& batch, const LaneMatrix& F);
+LaneMatrix3 CalcReferenceRotation(const ElementBatch& batch, const LaneMatrix3& F);
 
 // Lagged linear corotational stress P = R0 (2 μ ε + λ tr(ε) I), ε = sym(R0ᵀ F) − I [Pa] (han2023 §V-B). With
 // `increment` the −I is left out: the derivative of P in the direction F.
-LaneMatrix CalcStress(const ElementBatch& batch, const LaneMatrix& R0, const LaneMatrix& F,
-                      bool increment);
+LaneMatrix3 CalcStress(const ElementBatch& batch, const LaneMatrix3& R0, const LaneMatrix3& F,
+                       bool increment);
 
 // f_a = −V P G_a [N]: force on the nodes, (node, axis).
-void CalcForces(const ElementBatch& batch, const LaneMatrix& P, Lane forces[4][3]);
+void CalcForces(const ElementBatch& batch, const LaneMatrix3& P, Lane forces[4][3]);
 
 // K_ab = −∂f_a/∂x_b = V [λ h_a h_bᵀ + μ h_b h_aᵀ + μ (G_a·G_b) I], h_a = R0 G_a [N/m], column-major 3 × 3.
-LaneMatrix CalcStiffness(const ElementBatch& batch, const LaneMatrix& R0, int a, int b);
+LaneMatrix3 CalcStiffness(const ElementBatch& batch, const LaneMatrix3& R0, int a, int b);
 
-// ½-weighted energy of the material V (μ ε:ε + λ/2 tr(ε)²) [J].
-Lane CalcEnergy(const ElementBatch& batch, const LaneMatrix& R0, const LaneMatrix& F);
+// The same from any tangent ∂P/∂F: K_ab of all a ≥ b, in the order (0,0), (1,0), (1,1), (2,0), ….
+void CalcStiffness(const ElementBatch& batch, const std::array<Lane, 81>& tangent,
+                   LaneMatrix3 K[10]);
+
+// ∂P/∂F applied to a change of F.
+LaneMatrix3 ApplyTangent(const std::array<Lane, 81>& tangent, const LaneMatrix3& dF);
+
+// Energy density of the material, μ ε:ε + λ/2 tr(ε)² [J/m³].
+Lane CalcEnergyDensity(const ElementBatch& batch, const LaneMatrix3& R0, const LaneMatrix3& F);
 
 }  // namespace pliant::physics

@@ -66,6 +66,7 @@ class FemBlock final : public DynamicsBlock {
               : Vector3d(p.linear_velocity + p.angular_velocity.cross(VectorAt(q, 3 * i) - center));
       for (int r = 0; r < 3; ++r) v[3 * i + r] = velocity[r];
     }
+    model_->ProjectOntoPlane(v);
   }
 
   Vector3d CalcCenterOfMass(std::span<const double> q) const override {
@@ -120,9 +121,10 @@ class FemBlock final : public DynamicsBlock {
 
   double CalcElasticEnergy(std::span<const double> q) const override {
     double sum = 0;
-    for (const ElementBatch& batch : model_->batches) {
-      const LaneMatrix F = CalcGradient(batch, q);
-      const Lane energy = CalcEnergy(batch, CalcReferenceRotation(batch, F), F);
+    const std::vector<ElementBatch>& batches = model_->elements.batches;
+    for (std::size_t b = 0; b < batches.size(); ++b) {
+      const LaneMatrix3 F = model_->CalcDeformation(batches[b], q);
+      const Lane energy = batches[b].volume * model_->CalcResponse(b, F).energy;
       for (int l = 0; l < kLanes; ++l) sum += energy[l];
     }
     return sum;
@@ -134,15 +136,14 @@ class FemBlock final : public DynamicsBlock {
   void CalcElementField(FieldMeasure measure, std::span<const double> q,
                         std::span<double> values) const override {
     PLIANT_DEMAND(values.size() == model_->element_volumes.size());
-    for (std::size_t b = 0; b < model_->batches.size(); ++b) {
-      const ElementBatch& batch = model_->batches[b];
-      const LaneMatrix F = CalcGradient(batch, q);
-      LaneMatrix P{};
-      if (measure == FieldMeasure::kVonMisesStress) {
-        P = CalcStress(batch, CalcReferenceRotation(batch, F), F, false);
-      }
-      for (int l = 0; l < kLanes && b * kLanes + l < values.size(); ++l) {
-        values[b * kLanes + l] = Measure(measure, Extract(F, l), Extract(P, l));
+    const ElementBatches& elements = model_->elements;
+    for (std::size_t b = 0; b < elements.batches.size(); ++b) {
+      const LaneMatrix3 F = model_->CalcDeformation(elements.batches[b], q);
+      LaneMatrix3 P{};
+      if (measure == FieldMeasure::kVonMisesStress) P = model_->CalcResponse(b, F).stress;
+      for (int l = 0; l < kLanes; ++l) {
+        const int element = elements.elements[b * kLanes + l];
+        if (element >= 0) values[element] = Measure(measure, Extract(F, l), Extract(P, l));
       }
     }
   }
@@ -163,53 +164,6 @@ class FemBlock final : public DynamicsBlock {
 };
 
 }  // namespace
-
-FemModel::FemModel(FemParameters p)
-    : parameters(std::move(p)),
-      num_nodes(static_cast<int>(parameters.mesh.vertices.size())),
-      batches(MakeElementBatches(parameters)),
-      pattern(solvers::MakeBlockPattern(num_nodes, parameters.mesh.tetrahedra)),
-      prescribed_index(num_nodes, -1),
-      node_mass(num_nodes, 0.0) {
-  for (std::size_t b = 0; b < batches.size(); ++b) {
-    const ElementBatch& batch = batches[b];
-    for (int l = 0; l < kLanes; ++l) {
-      if (b * kLanes + l >= parameters.mesh.tetrahedra.size()) break;
-      element_volumes.push_back(batch.volume[l]);
-      const double m = batch.density[l] * batch.volume[l];
-      mass += m;
-      for (const int node : batch.nodes[l]) node_mass[node] += m / 4;
-    }
-    for (int a = 0; a < 4; ++a) {
-      for (int c = 0; c <= a; ++c) {
-        for (int l = 0; l < kLanes; ++l) {
-          const int row = batch.nodes[l][a], column = batch.nodes[l][c];
-          slots.push_back({9 * pattern.Find(row, column), row < column});
-        }
-      }
-    }
-  }
-  for (std::size_t k = 0; k < parameters.prescribed.size(); ++k) {
-    const FemParameters::Prescribed& one = parameters.prescribed[k];
-    prescribed_index[one.node] = static_cast<int>(k);
-    if (std::find(followed.begin(), followed.end(), one.body) == followed.end())
-      followed.push_back(one.body);
-  }
-}
-
-void FemModel::MultiplyMass(std::span<const double> x, std::span<double> y) const {
-  std::fill(y.begin(), y.end(), 0.0);
-  for (const ElementBatch& batch : batches) {
-    for (int l = 0; l < kLanes; ++l) {
-      const double m = batch.density[l] * batch.volume[l] / 20;
-      for (int r = 0; r < 3; ++r) {
-        double sum = 0;
-        for (const int node : batch.nodes[l]) sum += x[3 * node + r];
-        for (const int node : batch.nodes[l]) y[3 * node + r] += m * (sum + x[3 * node + r]);
-      }
-    }
-  }
-}
 
 std::shared_ptr<const DynamicsBlock> MakeFemBlock(FemParameters parameters) {
   return std::make_shared<FemBlock>(std::move(parameters));

@@ -3,20 +3,25 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
-
 #include "physics/dynamics/block.h"
+#include "physics/fem/materials/material.h"
 #include "physics/geometry/mesh.h"
 
 namespace pliant::physics {
 
-// Lagged linear corotational material (han2023 §V-B) or linear elasticity (R0 = I).
+// A material with its parameters.
 struct FemMaterial {
-  enum class Model { kLinearCorotational, kLinear };
-  Model model = Model::kLinearCorotational;
-  double youngs_modulus = 0;  // [Pa], > 0
-  double poissons_ratio = 0;  // in (−1, 0.5)
-  double density = 0;         // [kg/m³], > 0
+  const Material* material = nullptr;
+  std::vector<double> parameters;  // as the material names them
+  double density = 0;              // [kg/m³], > 0
+};
+
+// Newton's method on the free motion of bodies with a material that is not quadratic in F.
+struct NewtonOptions {
+  double tolerance = 1e-8;  // of the momentum residual, relative, scaled by diag(A)^(−1/2)
+  int max_iterations = 100;
+  bool projection =
+      true;  // drop negative eigenvalues of the elements where the tangent is not positive definite
 };
 
 // A deformable body of linear tetrahedra.
@@ -26,7 +31,10 @@ struct FemParameters {
   std::vector<int> element_material;  // index in materials, one a tetrahedron; empty: all 0
   double rayleigh_alpha = 0;          // [1/s]
   double rayleigh_beta = 0;           // [s]
-  RigidTransform X_WB;                // initial pose
+  // Nothing changes along z of the body's frame, and nothing moves along it.
+  bool plane_strain = false;
+  NewtonOptions newton;
+  RigidTransform X_WB;                                         // initial pose
   Eigen::Vector3d linear_velocity = Eigen::Vector3d::Zero();   // of the centre of mass [m/s]
   Eigen::Vector3d angular_velocity = Eigen::Vector3d::Zero();  // about it [rad/s]
   // Vertices that move with a fixed or kinematic body (−1: the world), held where they are at the start.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "physics/fem/elements.h"
@@ -22,7 +23,7 @@ struct FemModel {
 
   FemParameters parameters;
   int num_nodes;
-  std::vector<ElementBatch> batches;
+  ElementBatches elements;
   solvers::BlockPattern pattern;
   std::vector<Slot> slots;  // of batch b, pair (a ≥ c), lane l: 10 · kLanes a batch, in that order
   std::vector<int> prescribed_index;    // into parameters.prescribed; −1: free
@@ -30,6 +31,21 @@ struct FemModel {
   std::vector<double> node_mass;        // row sums of M [kg]
   std::vector<double> element_volumes;  // at rest [m³]
   double mass = 0;                      // [kg]
+  Eigen::Vector3d plane_normal;         // of plane strain, in W
+
+  bool is_quadratic() const { return elements.nonlinear.empty(); }
+
+  // F of a batch at positions q.
+  LaneMatrix3 CalcDeformation(const ElementBatch& batch, std::span<const double> q) const;
+
+  // Energy density and stress of batch b at F, whatever its material; of a quadratic one with R0 = polar(F) or I.
+  MaterialResponse CalcResponse(std::size_t b, const LaneMatrix3& F) const;
+
+  // The element that is worst off at q, and its state in words: not finite, inverted or flattened most.
+  std::string DescribeWorstElement(std::span<const double> q) const;
+
+  // In plane strain, takes the part along the normal from each node's vector.
+  void ProjectOntoPlane(std::span<double> x) const;
 
   // y = M x with the consistent mass matrix, M_ab = ρV/20 (1 + δ_ab).
   void MultiplyMass(std::span<const double> x, std::span<double> y) const;

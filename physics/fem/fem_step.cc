@@ -4,12 +4,25 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "physics/fem/assembly.h"
 #include "solvers/linalg/partial_cholesky.h"
 
 namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
+
+constexpr double kStall =
+    1e-6;  // relative residual that will do where rounding leaves no better one
+constexpr double kNothing = 1e-14;  // residual below which nothing is left to solve
+constexpr double kDescent = 1e-4;   // part of the promised decrease that a step has to bring
+constexpr int kMostHalvings = 40;
+
+double Dot(std::span<const double> x, std::span<const double> y) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+  return sum;
+}
 
 bool AllFinite(std::span<const double> x) {
   for (const double value : x) {
@@ -24,8 +37,10 @@ class FemStep final : public BlockStep {
       : model_(std::move(model)),
         A_(&model_->pattern),
         factored_(&model_->pattern),
-        factor_(&model_->pattern) {
+        factor_(&model_->pattern),
+        linear_A_(A_) {
     const std::size_t n = 3 * std::size_t(model_->num_nodes);
+    if (model_->is_quadratic()) linear_A_.values = {};
     residual_.resize(n);
     v0_.resize(n);
     prescribed_velocity_.resize(model_->parameters.prescribed.size());
@@ -34,13 +49,18 @@ class FemStep final : public BlockStep {
   absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
                     std::span<const double> v0, const BlockInputs& inputs) override {
     settings_ = settings;
+    q0_.assign(q0.begin(), q0.end());
     std::copy(v0.begin(), v0.end(), v0_.begin());
     PrescribeVelocities(q0, inputs);
-    AssembleElements(q0, v0);
+    Assemble(q0, v0);
     AddExternalForces(inputs);
-    if (!AllFinite(residual_) || !AllFinite(A_.values))
-      return absl::InternalError("its forces are not finite");
-    return absl::OkStatus();
+    model_->ProjectOntoPlane(residual_);
+    if (!AllFinite(residual_) || !AllFinite(A_.values)) {
+      return absl::InternalError(
+          absl::StrCat("its forces are not finite; ", model_->DescribeWorstElement(q0)));
+    }
+    if (model_->is_quadratic()) return absl::OkStatus();
+    return SolveNonlinear();
   }
 
   int num_velocities() const override { return 3 * model_->num_nodes; }
@@ -50,17 +70,16 @@ class FemStep final : public BlockStep {
   int group_of_velocity(int velocity) const override { return velocity / 3; }
 
   absl::Status Factor(std::span<const int> participants) override {
-    bool ok = false;
-    if (prescribed_velocity_.empty()) {
-      ok = factor_.Factor(A_, participants);
-    } else {
-      MaskPrescribed();
-      ok = factor_.Factor(factored_, participants);
+    if (FactorTangent(participants, &factor_)) return absl::OkStatus();
+    if (MayProject()) {
+      tangent_ = Tangent::kConvex;
+      Linearise(v_linear_);
+      if (FactorTangent(participants, &factor_)) return absl::OkStatus();
     }
-    if (ok) return absl::OkStatus();
-    return absl::InternalError(absl::StrCat(
-        "its tangent matrix is not positive definite at vertex ", factor_.failed_node()));
+    return NotDefinite(factor_);
   }
+
+  FreeMotionReport free_motion_report() const override { return report_; }
 
   void CalcFreeMotion(std::span<double> v_star) const override {
     // A dv = −m(v0); prescribed velocities are known and go to the right-hand side
@@ -112,6 +131,11 @@ class FemStep final : public BlockStep {
       if (w == 0 || model_->prescribed_index[node] >= 0) continue;
       double* J = rows->Append(node, 3);
       J[0] = J[4] = J[8] = w;
+      if (!model_->parameters.plane_strain) continue;
+      const Vector3d& normal = model_->plane_normal;
+      for (int c = 0; c < 3; ++c) {
+        for (int r = 0; r < 3; ++r) J[3 * c + r] -= w * normal[r] * normal[c];
+      }
     }
   }
 
@@ -161,61 +185,18 @@ class FemStep final : public BlockStep {
     }
   }
 
-  // A = (1 + αθh) M + θh (θ_vq h + β) K (han2023 (11)) and the elements' part of m(v0)
-  void AssembleElements(std::span<const double> q0, std::span<const double> v0) {
-    const double h = settings_.h, theta = settings_.theta;
-    const double alpha = model_->parameters.rayleigh_alpha, beta = model_->parameters.rayleigh_beta;
-    const double mass_scale = 1 + alpha * theta * h;
-    const double stiffness_scale = theta * h * (settings_.theta_vq * h + beta);
-    // m(v0) = −h [f(q0) − θ h K v0 − (α M + β K) v0 + f_ext]
-    const double rate_scale = theta * h + beta;
-
+  // A = (1 + αθh) M + θh (θ_vq h + β) K (han2023 (11)) and the elements' part of m(v0); of elements that are not quadratic
+  // all but what they resist with
+  void Assemble(std::span<const double> q0, std::span<const double> v0) {
     std::fill(A_.values.begin(), A_.values.end(), 0.0);
     std::fill(residual_.begin(), residual_.end(), 0.0);
-    const FemModel::Slot* slot = model_->slots.data();
-    for (const ElementBatch& batch : model_->batches) {
-      const LaneMatrix F = CalcGradient(batch, q0);
-      const LaneMatrix rate = CalcGradient(batch, v0);
-      const LaneMatrix R0 = CalcReferenceRotation(batch, F);
-      LaneMatrix P = CalcStress(batch, R0, F, false);
-      const LaneMatrix dP = CalcStress(batch, R0, rate, true);
-      for (int i = 0; i < 9; ++i) P[i] += rate_scale * dP[i];
-      Lane forces[4][3];
-      CalcForces(batch, P, forces);
-      for (int l = 0; l < kLanes; ++l) {
-        for (int a = 0; a < 4; ++a) {
-          for (int r = 0; r < 3; ++r) residual_[3 * batch.nodes[l][a] + r] -= h * forces[a][r][l];
-        }
-      }
-
-      const Lane mass = mass_scale / 20 * batch.density * batch.volume;
-      for (int a = 0; a < 4; ++a) {
-        for (int c = 0; c <= a; ++c) {
-          LaneMatrix K = CalcStiffness(batch, R0, a, c);
-          for (int i = 0; i < 9; ++i) K[i] *= stiffness_scale;
-          for (int r = 0; r < 3; ++r) K[4 * r] += a == c ? 2 * mass : mass;
-          AddBlock(K, slot);
-          slot += kLanes;
-        }
-      }
-    }
+    AssembleQuadratic(*model_, settings_, q0, v0, &A_, &residual_);
+    AssembleDamping(*model_, settings_, q0, v0, &A_, &residual_);
+    const double alpha = model_->parameters.rayleigh_alpha;
     if (alpha != 0) {
       std::vector<double> Mv(v0.size());
       model_->MultiplyMass(v0, Mv);
-      for (std::size_t i = 0; i < Mv.size(); ++i) residual_[i] += h * alpha * Mv[i];
-    }
-  }
-
-  void AddBlock(const LaneMatrix& K, const FemModel::Slot* slots) {
-    for (int l = 0; l < kLanes; ++l) {
-      double* block = &A_.values[slots[l].offset];
-      if (slots[l].transposed) {
-        for (int c = 0; c < 3; ++c) {
-          for (int r = 0; r < 3; ++r) block[3 * r + c] += K[3 * c + r][l];
-        }
-      } else {
-        for (int i = 0; i < 9; ++i) block[i] += K[i][l];
-      }
+      for (std::size_t i = 0; i < Mv.size(); ++i) residual_[i] += settings_.h * alpha * Mv[i];
     }
   }
 
@@ -251,6 +232,156 @@ class FemStep final : public BlockStep {
     }
   }
 
+  bool FactorTangent(std::span<const int> participants, solvers::PartialCholesky* factor) {
+    if (prescribed_velocity_.empty()) return factor->Factor(A_, participants);
+    MaskPrescribed();
+    return factor->Factor(factored_, participants);
+  }
+
+  absl::Status NotDefinite(const solvers::PartialCholesky& factor) const {
+    return absl::InternalError(
+        absl::StrCat("its tangent matrix is not positive definite at vertex ", factor.failed_node(),
+                     "; ", model_->DescribeWorstElement(model_->is_quadratic() ? q0_ : q_)));
+  }
+
+  // whether negative eigenvalues of elements may still be dropped
+  bool MayProject() const {
+    return !model_->is_quadratic() && model_->parameters.newton.projection &&
+           tangent_ == Tangent::kExact;
+  }
+
+  // What Newton's method knows of a point v.
+  struct Evaluation {
+    double energy;  // of the incremental potential whose gradient is m [J]
+    double scale;   // size of what it is summed from: its rounding is this times 1e-16
+  };
+
+  // A and m at v, the latter as residual_ = m(v) − A (v − v0), so that both serve as those of a linear block do.
+  //
+  // m is the gradient of the incremental potential ½ Δvᵀ A_lin Δv + m_linᵀ Δv + W(q^θ) / (θ θ_vq) with Δv = v − v0 and the
+  // elastic energy W at q^θ = q0 + θ h (θ_vq v + (1 − θ_vq) v0).
+  Evaluation Linearise(std::span<const double> v) {
+    const double h = settings_.h, theta = settings_.theta, theta_vq = settings_.theta_vq;
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      q_[i] = q0_[i] + theta * h * (theta_vq * v[i] + (1 - theta_vq) * v0_[i]);
+      dv_[i] = v[i] - v0_[i];
+    }
+    A_.values = linear_A_.values;
+    A_.Multiply(dv_, momentum_);
+    double energy = 0.5 * Dot(dv_, momentum_), scale = energy;
+    const double work = Dot(dv_, linear_residual_);
+    energy += work;
+    scale += std::abs(work);
+    for (std::size_t i = 0; i < v.size(); ++i) momentum_[i] += linear_residual_[i];
+
+    std::fill(elastic_.begin(), elastic_.end(), 0.0);
+    const double implicit = theta * theta_vq;
+    const double W = AssembleNonlinear(*model_, q_, h, implicit * h * h,
+                                       implicit == 0 ? Tangent::kNone : tangent_, &A_, &elastic_);
+    if (implicit != 0) {
+      energy += W / implicit;
+      scale += std::abs(W / implicit);
+    }
+    model_->ProjectOntoPlane(elastic_);
+    for (std::size_t i = 0; i < v.size(); ++i) momentum_[i] += elastic_[i];
+    A_.Multiply(dv_, residual_);
+    for (std::size_t i = 0; i < v.size(); ++i) residual_[i] = momentum_[i] - residual_[i];
+    ForEachPrescribed([&](int node, const Vector3d&) {
+      for (int r = 0; r < 3; ++r) momentum_[3 * node + r] = 0;
+    });
+    return {energy, scale};
+  }
+
+  // ‖D m‖ / max(‖D A v‖, ‖D h f‖), D = diag(A)^(−1/2), as for the whole step (han2023 §VI)
+  double CalcRelativeResidual(std::span<const double> v) {
+    std::vector<double>&diagonal = scratch_, &Av = step_;
+    diagonal.resize(v.size());
+    A_.CopyDiagonal(diagonal);
+    A_.Multiply(v, Av);
+    double error = 0, motion = 0, force = 0;
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      error += momentum_[i] * momentum_[i] / diagonal[i];
+      motion += Av[i] * Av[i] / diagonal[i];
+      force += elastic_[i] * elastic_[i] / diagonal[i];
+    }
+    if (error <= kNothing * kNothing) return 0;
+    return std::sqrt(error / std::max(motion, force));
+  }
+
+  // Newton's method on the free motion, with a line search on the incremental potential. The exact tangent is used where
+  // it is positive definite, elsewhere the one without the negative eigenvalues of elements.
+  absl::Status SolveNonlinear() {
+    const NewtonOptions& options = model_->parameters.newton;
+    const std::size_t n = residual_.size();
+    for (auto* x : {&q_, &dv_, &momentum_, &elastic_, &step_, &trial_, &v_linear_}) x->resize(n);
+    linear_A_.values = A_.values;
+    linear_residual_ = residual_;
+    tangent_ = Tangent::kExact;
+    report_ = {};
+
+    v_linear_ = v0_;
+    ForEachPrescribed([&](int node, const Vector3d& velocity) {
+      for (int r = 0; r < 3; ++r) v_linear_[3 * node + r] = velocity[r];
+    });
+    Evaluation at = Linearise(v_linear_);
+    // explicit: one evaluation is all
+    if (settings_.theta * settings_.theta_vq == 0) return CheckFinite();
+    if (!newton_factor_)
+      newton_factor_ = std::make_unique<solvers::PartialCholesky>(&model_->pattern);
+
+    for (;;) {
+      if (absl::Status status = CheckFinite(); !status.ok()) return status;
+      report_.residual = CalcRelativeResidual(v_linear_);
+      if (report_.residual <= options.tolerance) return absl::OkStatus();
+      if (report_.iterations == options.max_iterations) return NotConverged("after");
+      ++report_.iterations;
+
+      // direction
+      if (!FactorTangent({}, newton_factor_.get())) {
+        if (!MayProject()) return NotDefinite(*newton_factor_);
+        tangent_ = Tangent::kConvex;
+        Linearise(v_linear_);
+        if (!FactorTangent({}, newton_factor_.get())) return NotDefinite(*newton_factor_);
+        tangent_ = Tangent::kExact;
+      }
+      for (std::size_t i = 0; i < n; ++i) step_[i] = -momentum_[i];
+      newton_factor_->Solve(step_);
+      direction_ = step_;
+      const double slope = Dot(momentum_, direction_);
+
+      // how far along it
+      const double old_residual = report_.residual;
+      bool accepted = false;
+      double length = 1;
+      for (int halvings = 0; halvings <= kMostHalvings && !accepted; ++halvings, length *= 0.5) {
+        for (std::size_t i = 0; i < n; ++i) trial_[i] = v_linear_[i] + length * direction_[i];
+        const Evaluation next = Linearise(trial_);
+        accepted = next.energy <= at.energy + kDescent * length * slope;
+        // what it promises is lost in rounding: the residual tells
+        if (!accepted && -length * slope <= 1e-11 * at.scale)
+          accepted = CalcRelativeResidual(trial_) < old_residual;
+        if (accepted) at = next;
+      }
+      if (!accepted) {
+        Linearise(v_linear_);
+        return old_residual <= kStall ? absl::OkStatus() : NotConverged("for lack of a descent in");
+      }
+      v_linear_.swap(trial_);
+    }
+  }
+
+  absl::Status CheckFinite() const {
+    if (AllFinite(momentum_) && AllFinite(A_.values)) return absl::OkStatus();
+    return absl::InternalError(
+        absl::StrCat("its forces are not finite; ", model_->DescribeWorstElement(q_)));
+  }
+
+  absl::Status NotConverged(const char* when) const {
+    return absl::InternalError(absl::StrCat(
+        "its free motion did not converge: relative residual ", report_.residual, " ", when, " ",
+        report_.iterations, " Newton iterations; ", model_->DescribeWorstElement(q_)));
+  }
+
   std::shared_ptr<const FemModel> model_;
   StepSettings settings_;
   solvers::BlockMatrix A_;
@@ -259,6 +390,15 @@ class FemStep final : public BlockStep {
   std::vector<double> residual_;  // m(v0)
   std::vector<double> v0_;
   std::vector<Vector3d> prescribed_velocity_, prescribed_position_;
+
+  // of bodies that are not quadratic
+  solvers::BlockMatrix linear_A_;        // what does not change through the step
+  std::vector<double> linear_residual_;  // m(v0) without what resists
+  Tangent tangent_ = Tangent::kExact;
+  std::unique_ptr<solvers::PartialCholesky> newton_factor_;
+  std::vector<double> q0_, v_linear_;  // start of the step; where A_ and residual_ are linearised
+  std::vector<double> q_, dv_, momentum_, elastic_, step_, direction_, trial_, scratch_;
+  FreeMotionReport report_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include <google/protobuf/descriptor.h>
 
 #include "physics/geometry/meshing/mesh_checks.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
@@ -19,8 +20,6 @@ namespace pliant::physics {
 namespace {
 
 constexpr double kSmallestDensity = 1e-6;
-constexpr double kLargestModulus = 1e15;  // [Pa]
-constexpr double kSmallestModulus = 1e-6;
 constexpr double kDefaultBeta = 0.01;  // [s]
 
 // A primitive and the length of its edges, before it is meshed.
@@ -182,8 +181,10 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
       ReadMaterial(given.material(), nullptr, path + ".material");
   if (material.has_value()) {
     fem.materials.push_back(*material);
-    body.youngs_modulus = material->youngs_modulus;
-    body.poissons_ratio = material->poissons_ratio;
+    const RestModuli moduli = CalcRestModuli(*material->material, material->parameters);
+    const bool told = material->material->parameters().data() == YoungAndPoisson().data();
+    body.youngs_modulus = told ? material->parameters[0] : moduli.youngs_modulus();
+    body.poissons_ratio = told ? material->parameters[1] : moduli.poissons_ratio();
     body.density = material->density;
   }
 
@@ -192,6 +193,20 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   fem.rayleigh_alpha = damping.alpha();
   CheckNotNegative(path + ".damping.alpha", fem.rayleigh_alpha, "rate in 1/s", &log_, 1e9);
   CheckNotNegative(path + ".damping.beta", fem.rayleigh_beta, "time in seconds", &log_, 1e3);
+
+  fem.plane_strain = given.plane_strain();
+  const v1::Newton& newton = given.newton();
+  if (newton.has_tolerance() &&
+      CheckPositive(path + ".newton.tolerance", newton.tolerance(), "relative tolerance", &log_, 1))
+    fem.newton.tolerance = newton.tolerance();
+  if (newton.has_max_iterations()) {
+    if (newton.max_iterations() < 1) {
+      log_.Error(path + ".newton.max_iterations",
+                 absl::StrCat(newton.max_iterations(), " is not allowed; expected at least 1"));
+    }
+    fem.newton.max_iterations = newton.max_iterations();
+  }
+  if (newton.has_projection()) fem.newton.projection = newton.projection();
 
   body.self_contact = given.self_contact();
   if (!given.activations().empty()) {
@@ -209,77 +224,131 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   ReadAttachments(given, path, draft);
 }
 
+// What a scene calls its material; LINEAR_COROTATIONAL when it says nothing.
+const Material* SceneCompiler::ReadMaterialModel(const v1::Material& given,
+                                                 const v1::Material* defaults,
+                                                 const std::string& path) {
+  const bool said = given.model() != v1::Material::MODEL_UNSPECIFIED;
+  if (said && !given.custom_model().empty()) {
+    log_.Error(path + ".custom_model", "stands beside `model`; expected one of them");
+    return nullptr;
+  }
+  if (!given.custom_model().empty()) {
+    const Material* material = FindMaterial(given.custom_model());
+    if (material != nullptr) return material;
+    std::string names;
+    for (const Material* one : AllMaterials())
+      absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(one->name()));
+    log_.Error(path + ".custom_model", absl::StrCat(Quoted(given.custom_model()),
+                                                    " is no material; expected one of ", names));
+    return nullptr;
+  }
+  if (said) return FindMaterial(v1::Material::Model_Name(given.model()).substr(6));
+  // a body whose own choice was wrong has said so
+  if (defaults != nullptr) return ReadMaterialModel(*defaults, nullptr, path);
+  return FindMaterial("LINEAR_COROTATIONAL");
+}
+
+namespace {
+
+// A number that a material takes: a field of its name, or an entry of `parameters`.
+std::optional<double> FindParameter(const v1::Material& given, const std::string& name) {
+  const google::protobuf::FieldDescriptor* field = given.GetDescriptor()->FindFieldByName(name);
+  if (field != nullptr && field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE) {
+    if (!given.GetReflection()->HasField(given, field)) return std::nullopt;
+    return given.GetReflection()->GetDouble(given, field);
+  }
+  const auto entry = given.parameters().find(name);
+  if (entry == given.parameters().end()) return std::nullopt;
+  return entry->second;
+}
+
+std::string TakenBy(const Material& material) {
+  std::string names;
+  for (const MaterialParameter& parameter : material.parameters())
+    absl::StrAppend(&names, std::string(parameter.name), ", ");
+  return absl::StrCat("is not taken by ", std::string(material.name()), "; expected ", names,
+                      "density. Remove it");
+}
+
+}  // namespace
+
 std::optional<FemMaterial> SceneCompiler::ReadMaterial(const v1::Material& given,
                                                        const v1::Material* defaults,
                                                        const std::string& path) {
-  FemMaterial material;
-  bool ok = true;
+  FemMaterial result;
+  result.material = ReadMaterialModel(given, defaults, path);
+  if (result.material == nullptr) return std::nullopt;
   const v1::Material none;
   const v1::Material& from = defaults != nullptr ? *defaults : none;
+  bool ok = true;
 
-  v1::Material::Model model = given.model();
-  if (model == v1::Material::MODEL_UNSPECIFIED) model = from.model();
-  switch (model) {
-    case v1::Material::MODEL_UNSPECIFIED:
-    case v1::Material::MODEL_LINEAR_COROTATIONAL:
-      break;
-    case v1::Material::MODEL_LINEAR:
-      material.model = FemMaterial::Model::kLinear;
-      break;
-    default:
-      // the region without a model of its own has the body's, which was refused there
-      if (given.model() != v1::Material::MODEL_UNSPECIFIED) {
-        log_.Error(path + ".model",
-                   absl::StrCat(v1::Material::Model_Name(model).substr(6),
-                                " is not in this version yet. Use LINEAR_COROTATIONAL or LINEAR"));
-      }
-      return std::nullopt;
-  }
-  for (const auto& [has, name] : {std::pair(given.has_c1(), "c1"),
-                                  {given.has_c2(), "c2"},
-                                  {given.has_bulk_modulus(), "bulk_modulus"}}) {
-    if (!has) continue;
-    log_.Error(absl::StrCat(path, ".", name),
-               "belongs to MOONEY_RIVLIN, which is not in this version yet. Remove it");
-    ok = false;
-  }
-
-  const auto choose = [](bool has, double value, bool has_default, double fallback) {
-    return has ? std::optional(value) : has_default ? std::optional(fallback) : std::nullopt;
+  const auto taken = [&](const std::string& name) {
+    const auto parameters = result.material->parameters();
+    return std::any_of(parameters.begin(), parameters.end(),
+                       [&](const MaterialParameter& parameter) { return parameter.name == name; });
   };
-  const auto E = choose(given.has_youngs_modulus(), given.youngs_modulus(),
-                        from.has_youngs_modulus(), from.youngs_modulus());
-  const auto nu = choose(given.has_poissons_ratio(), given.poissons_ratio(),
-                         from.has_poissons_ratio(), from.poissons_ratio());
-  const auto rho = choose(given.has_density(), given.density(), from.has_density(), from.density());
-
-  if (!E.has_value()) {
-    ok = Missing(path + ".youngs_modulus",
-                 "a positive modulus in pascals. Rubber is about 1e6, soft foam 1e4", &log_);
-  } else if (given.has_youngs_modulus()) {
-    ok &= CheckPositive(path + ".youngs_modulus", *E, "modulus in pascals", &log_, kLargestModulus,
-                        kSmallestModulus);
-  }
-  if (!nu.has_value()) {
-    ok = Missing(path + ".poissons_ratio", "a number in (-1, 0.5). Most materials have 0.3 to 0.45",
-                 &log_);
-  } else if (given.has_poissons_ratio() && !(*nu > -1 && *nu < 0.5)) {
-    log_.Error(path + ".poissons_ratio",
-               absl::StrCat(NumberText(*nu), " is not allowed; expected a number in (-1, 0.5)",
-                            *nu >= 0.5 ? ". A nearly incompressible body: use 0.49" : ""));
+  for (const char* name : {"youngs_modulus", "poissons_ratio", "c1", "c2", "bulk_modulus"}) {
+    if (taken(name) || !FindParameter(given, name).has_value()) continue;
+    log_.Error(absl::StrCat(path, ".", name), TakenBy(*result.material));
     ok = false;
   }
-  if (!rho.has_value()) {
+  std::map<std::string, double> others(given.parameters().begin(), given.parameters().end());
+  for (const auto& [name, value] : others) {
+    if (taken(name) && given.GetDescriptor()->FindFieldByName(name) == nullptr) continue;
+    log_.Error(absl::StrCat(path, ".parameters.", name),
+               taken(name) ? "is a field of the material itself; expected it there"
+                           : TakenBy(*result.material));
+    ok = false;
+  }
+
+  for (const MaterialParameter& parameter : result.material->parameters()) {
+    const std::string name(parameter.name);
+    const bool is_field = given.GetDescriptor()->FindFieldByName(name) != nullptr;
+    const std::string at = absl::StrCat(path, is_field ? "." : ".parameters.", name);
+    const std::optional<double> own = FindParameter(given, name);
+    const std::optional<double> value = own.has_value() ? own : FindParameter(from, name);
+    if (!value.has_value()) {
+      ok = Missing(at, std::string(parameter.expected), &log_);
+      continue;
+    }
+    result.parameters.push_back(*value);
+    if (!own.has_value()) continue;
+    if (name == "poissons_ratio") {
+      if (*value > -1 && *value < 0.5) continue;
+      log_.Error(at,
+                 absl::StrCat(NumberText(*value), " is not allowed; expected a number in (-1, 0.5)",
+                              *value >= 0.5 ? ". A nearly incompressible body: use 0.49" : ""));
+      ok = false;
+    } else if (name == "youngs_modulus") {
+      ok &= CheckPositive(at, *value, "modulus in pascals", &log_, parameter.largest,
+                          parameter.smallest);
+    } else if (!(*value >= parameter.smallest && *value <= parameter.largest)) {
+      log_.Error(at, absl::StrCat(NumberText(*value), " is not allowed; expected ",
+                                  std::string(parameter.expected)));
+      ok = false;
+    }
+  }
+
+  result.density = given.has_density() ? given.density() : from.density();
+  if (!given.has_density() && !from.has_density()) {
     ok = Missing(path + ".density", "a positive density in kg/m³. Water has 1000", &log_);
   } else if (given.has_density()) {
-    ok &= CheckPositive(path + ".density", *rho, "density in kg/m³", &log_, kLargestDensity,
-                        kSmallestDensity);
+    ok &= CheckPositive(path + ".density", result.density, "density in kg/m³", &log_,
+                        kLargestDensity, kSmallestDensity);
   }
   if (!ok) return std::nullopt;
-  material.youngs_modulus = *E;
-  material.poissons_ratio = *nu;
-  material.density = *rho;
-  return material;
+
+  // what one number alone does not show
+  const RestModuli moduli = CalcRestModuli(*result.material, result.parameters);
+  if (!(moduli.mu > 0 && moduli.lambda + 2 * moduli.mu / 3 > 0 && std::isfinite(moduli.lambda))) {
+    log_.Error(path,
+               absl::StrCat("is not stable at rest: shear modulus ", NumberText(moduli.mu),
+                            " Pa, bulk modulus ", NumberText(moduli.lambda + 2 * moduli.mu / 3),
+                            " Pa; expected both to be positive"));
+    return std::nullopt;
+  }
+  return result;
 }
 
 std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMesh& given,

@@ -162,6 +162,8 @@ class SceneCompiler {
   // deformable: compile_deformable.cc
   void DraftDeformableBody(const v1::DeformableBody& body, const std::string& path,
                            BodyDraft* draft);
+  const Material* ReadMaterialModel(const v1::Material& material, const v1::Material* defaults,
+                                    const std::string& path);
   std::optional<FemMaterial> ReadMaterial(const v1::Material& material,
                                           const v1::Material* defaults, const std::string& path);
   std::optional<TetrahedralMesh> ReadVolumeMesh(const v1::VolumeMesh& mesh, const std::string& path,

@@ -624,6 +624,11 @@ void PosedStep::Commit(std::span<const double> v, const Impulses& impulses, Stat
   sleepers_.End(island_of_block_, static_cast<int>(islands_.size()), state);
   RememberConstraints(impulses, state, report);
 
+  for (const auto& step : steps_) {
+    const FreeMotionReport of_block = step->free_motion_report();
+    report->newton_iterations = std::max(report->newton_iterations, of_block.iterations);
+    report->newton_residual = std::max(report->newton_residual, of_block.residual);
+  }
   report->participating = num_participating_;
   report->constraints =
       3 * static_cast<int>(contacts_.size()) + static_cast<int>(scalar_rows_.size());

@@ -30,6 +30,9 @@ struct StepReport {
   double complementarity = 0;  // largest violation [m/s]
   double cone_violation = 0;   // largest ‖γ_t‖ − μ γ_n, relative to γ_n
   int refactorisations = 0;
+  // Of Newton's method on the free motion of blocks that are not linear: most iterations, largest relative residual.
+  int newton_iterations = 0;
+  double newton_residual = 0;
   int participating = 0;  // degrees of freedom
   int constraints = 0;    // scalar rows
   int asleep = 0;         // blocks that were not computed, or not any more

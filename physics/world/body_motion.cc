@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "physics/fem/polar_rotation.h"
+#include "physics/fem/materials/polar_rotation.h"
 
 namespace pliant::physics {
 namespace {

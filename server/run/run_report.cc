@@ -39,6 +39,8 @@ void RunStatistics::Add(const physics::StepReport& report, double seconds) {
   constraints_.Add(report.constraints);
   contacts_.Add(static_cast<double>(report.contacts.size()));
   residual_max_ = std::max(residual_max_, report.residual);
+  newton_iterations_.Add(report.newton_iterations);
+  newton_residual_max_ = std::max(newton_residual_max_, report.newton_residual);
   complementarity_max_ = std::max(complementarity_max_, report.complementarity);
   cone_violation_max_ = std::max(cone_violation_max_, report.cone_violation);
   converged_ += report.converged;
@@ -76,6 +78,10 @@ void RunStatistics::WriteTo(Json* report) const {
                          {"converged_fraction", steps() == 0 ? 1.0 : converged_ / count},
                          {"stalled_fraction", stalled_ / count},
                          {"residual_max", residual_max_},
+                         // of the free motion of bodies whose material is not linear
+                         {"newton_iterations_mean", newton_iterations_.sum / count},
+                         {"newton_iterations_max", newton_iterations_.max},
+                         {"newton_residual_max", newton_residual_max_},
                          {"complementarity_max", complementarity_max_},
                          {"cone_violation_max", cone_violation_max_},
                          {"refactorisations", refactorisations_}};

@@ -357,11 +357,6 @@ TEST(SceneErrors, WhatThisVersionLacksIsRefusedByName) {
             "version yet. Leave it out\n");
   EXPECT_EQ(line("cameras: []\n"),
             "s.yaml:1:1: cameras: is reserved: this version does not have it yet. Remove it\n");
-  EXPECT_EQ(Messages(WithMaterial(
-                "{model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}")),
-            "s.yaml:4:23: bodies[0].deformable.material.model: NEO_HOOKEAN is not in this version "
-            "yet. Use LINEAR_COROTATIONAL or "
-            "LINEAR\n");
   EXPECT_EQ(
       Messages("bodies:\n- name: a\n  shell: {}\n"),
       "s.yaml:3:3: bodies[0].shell: is reserved: this version does not have it yet. Remove it\n");

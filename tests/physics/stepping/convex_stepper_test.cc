@@ -20,7 +20,7 @@ struct Press {
     ground.shapes.push_back({{}, HalfSpace{}});
     FemParameters p;
     p.mesh = mesh;
-    p.materials = {{FemMaterial::Model::kLinearCorotational, 5e4, 0.4, 1000}};
+    p.materials = {{FindMaterial("LINEAR_COROTATIONAL"), {5e4, 0.4}, 1000}};
     p.rayleigh_beta = 0.01;
     p.X_WB.p = {0, 0, 0.05};
     Body ball;

@@ -59,7 +59,7 @@ inline int AddTetrahedron(Model* model, const RigidTransform& X_WB = {}) {
   FemParameters parameters;
   parameters.mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   parameters.mesh.tetrahedra = {{0, 1, 2, 3}};
-  parameters.materials = {{FemMaterial::Model::kLinearCorotational, 1e5, 0.3, 600}};
+  parameters.materials = {{FindMaterial("LINEAR_COROTATIONAL"), {1e5, 0.3}, 600}};
   parameters.X_WB = X_WB;
   Body& body = AddBody(model, "tetrahedron", Motion::kFree);
   body.block = static_cast<int>(model->blocks.size());

@@ -77,8 +77,8 @@ TEST_F(RunTest, TheReportHasEveryKeyOfTheContract) {
       {"step_ms", {"mean", "median", "p95", "max"}},
       {"solver",
        {"iterations_mean", "iterations_max", "linear_iterations_mean", "converged_fraction",
-        "stalled_fraction", "residual_max", "complementarity_max", "cone_violation_max",
-        "refactorisations"}},
+        "stalled_fraction", "residual_max", "newton_iterations_max", "newton_residual_max",
+        "complementarity_max", "cone_violation_max", "refactorisations"}},
       {"constraints", {"mean", "max"}},
       {"contacts", {"mean", "max"}}};
   for (const auto& [object, names] : keys) {

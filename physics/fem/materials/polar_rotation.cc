@@ -1,4 +1,4 @@
-#include "physics/fem/polar_rotation.h"
+#include "physics/fem/materials/polar_rotation.h"
 
 #include <cmath>
 
@@ -8,18 +8,14 @@
 namespace pliant::physics {
 namespace {
 
-Lane Splat(double x) {
-  return Lane{} + x;
-}
-
-Lane SquaredNorm(const LaneMatrix& A) {
+Lane SquaredNorm(const LaneMatrix3& A) {
   Lane sum = A[0] * A[0];
   for (int i = 1; i < 9; ++i) sum += A[i] * A[i];
   return sum;
 }
 
 // cofactors of A: A⁻ᵀ det A
-LaneMatrix Cofactors(const LaneMatrix& A) {
+LaneMatrix3 Cofactors(const LaneMatrix3& A) {
   return {A[4] * A[8] - A[7] * A[5], A[6] * A[5] - A[3] * A[8], A[3] * A[7] - A[6] * A[4],
           A[7] * A[2] - A[1] * A[8], A[0] * A[8] - A[6] * A[2], A[6] * A[1] - A[0] * A[7],
           A[1] * A[5] - A[4] * A[2], A[3] * A[2] - A[0] * A[5], A[0] * A[4] - A[3] * A[1]};
@@ -35,11 +31,11 @@ Eigen::Matrix3d CalcPolarRotation(const Eigen::Matrix3d& F) {
   return U * svd.matrixV().transpose();
 }
 
-LaneMatrix CalcPolarRotations(const LaneMatrix& F) {
+LaneMatrix3 CalcPolarRotations(const LaneMatrix3& F) {
   // Newton's iteration R ← ½ (g R + R⁻ᵀ / g), scaled while far from orthogonal (Higham)
-  LaneMatrix R = F;
+  LaneMatrix3 R = F;
   for (int k = 0; k < 9; ++k) {
-    const LaneMatrix C = Cofactors(R);
+    const LaneMatrix3 C = Cofactors(R);
     const Lane det = R[0] * C[0] + R[1] * C[1] + R[2] * C[2];
     Lane g = Splat(1.0);
     if (k < 3) {

@@ -1,0 +1,147 @@
+#include "physics/fem/assembly.h"
+
+namespace pliant::physics {
+namespace {
+
+void AddBlock(const LaneMatrix3& K, const FemModel::Slot* slots, solvers::BlockMatrix* A) {
+  for (int l = 0; l < kLanes; ++l) {
+    double* block = &A->values[slots[l].offset];
+    if (slots[l].transposed) {
+      for (int c = 0; c < 3; ++c) {
+        for (int r = 0; r < 3; ++r) block[3 * r + c] += K[3 * c + r][l];
+      }
+    } else {
+      for (int i = 0; i < 9; ++i) block[i] += K[i][l];
+    }
+  }
+}
+
+// residual −= h f
+void AddForces(const ElementBatch& batch, const LaneMatrix3& P, double h,
+               std::vector<double>* residual) {
+  Lane forces[4][3];
+  CalcForces(batch, P, forces);
+  for (int l = 0; l < kLanes; ++l) {
+    for (int a = 0; a < 4; ++a) {
+      for (int r = 0; r < 3; ++r) (*residual)[3 * batch.nodes[l][a] + r] -= h * forces[a][r][l];
+    }
+  }
+}
+
+// P K P with P = I − n nᵀ, so that nothing resists along n
+void ProjectStiffness(const Eigen::Vector3d& n, LaneMatrix3* K) {
+  for (int c = 0; c < 3; ++c) {
+    Lane* column = &(*K)[3 * c];
+    const Lane along = n[0] * column[0] + n[1] * column[1] + n[2] * column[2];
+    for (int r = 0; r < 3; ++r) column[r] -= n[r] * along;
+  }
+  for (int r = 0; r < 3; ++r) {
+    const Lane along = n[0] * (*K)[r] + n[1] * (*K)[3 + r] + n[2] * (*K)[6 + r];
+    for (int c = 0; c < 3; ++c) (*K)[3 * c + r] -= n[c] * along;
+  }
+}
+
+const FemModel::Slot* SlotsOf(const FemModel& model, int batch) {
+  return model.slots.data() + 10 * kLanes * static_cast<std::size_t>(batch);
+}
+
+}  // namespace
+
+void AssembleQuadratic(const FemModel& model, const StepSettings& settings,
+                       std::span<const double> q0, std::span<const double> v0,
+                       solvers::BlockMatrix* A, std::vector<double>* residual) {
+  const double h = settings.h, theta = settings.theta;
+  const double alpha = model.parameters.rayleigh_alpha, beta = model.parameters.rayleigh_beta;
+  const double mass_scale = 1 + alpha * theta * h;
+  const double stiffness_scale = theta * h * (settings.theta_vq * h + beta);
+  const double rate_scale = theta * h + beta;
+  const bool plane = model.parameters.plane_strain;
+
+  const FemModel::Slot* slot = model.slots.data();
+  for (int b = 0; b < model.elements.num_quadratic; ++b) {
+    const ElementBatch& batch = model.elements.batches[b];
+    const LaneMatrix3 F = model.CalcDeformation(batch, q0);
+    const LaneMatrix3 rate = CalcGradient(batch, v0);
+    const LaneMatrix3 R0 = CalcReferenceRotation(batch, F);
+    LaneMatrix3 P = CalcStress(batch, R0, F, false);
+    const LaneMatrix3 dP = CalcStress(batch, R0, rate, true);
+    for (int i = 0; i < 9; ++i) P[i] += rate_scale * dP[i];
+    AddForces(batch, P, h, residual);
+
+    const Lane mass = mass_scale / 20 * batch.density * batch.volume;
+    for (int a = 0; a < 4; ++a) {
+      for (int c = 0; c <= a; ++c) {
+        LaneMatrix3 K = CalcStiffness(batch, R0, a, c);
+        if (plane) ProjectStiffness(model.plane_normal, &K);
+        for (int i = 0; i < 9; ++i) K[i] *= stiffness_scale;
+        for (int r = 0; r < 3; ++r) K[4 * r] += a == c ? 2 * mass : mass;
+        AddBlock(K, slot, A);
+        slot += kLanes;
+      }
+    }
+  }
+}
+
+void AssembleDamping(const FemModel& model, const StepSettings& settings,
+                     std::span<const double> q0, std::span<const double> v0,
+                     solvers::BlockMatrix* A, std::vector<double>* residual) {
+  const double h = settings.h, theta = settings.theta;
+  const double beta = model.parameters.rayleigh_beta;
+  const double mass_scale = 1 + model.parameters.rayleigh_alpha * theta * h;
+  LaneMatrix3 K[10] = {};
+  MaterialResponse response;
+  for (std::size_t k = 0; k < model.elements.nonlinear.size(); ++k) {
+    const int b = model.elements.num_quadratic + static_cast<int>(k);
+    const ElementBatch& batch = model.elements.batches[b];
+    const NonlinearMaterial& of = model.elements.nonlinear[k];
+    if (beta != 0) {
+      of.material->Respond(of.parameters, model.CalcDeformation(batch, q0), Tangent::kDamping,
+                           &response);
+      LaneMatrix3 dP = ApplyTangent(response.tangent, CalcGradient(batch, v0));
+      for (Lane& x : dP) x *= beta;
+      AddForces(batch, dP, h, residual);
+      CalcStiffness(batch, response.tangent, K);
+      for (LaneMatrix3& block : K) {
+        if (model.parameters.plane_strain) ProjectStiffness(model.plane_normal, &block);
+        for (Lane& x : block) x *= theta * h * beta;
+      }
+    }
+    const Lane mass = mass_scale / 20 * batch.density * batch.volume;
+    const FemModel::Slot* slot = SlotsOf(model, b);
+    for (int a = 0, pair = 0; a < 4; ++a) {
+      for (int c = 0; c <= a; ++c, ++pair, slot += kLanes) {
+        LaneMatrix3 block = K[pair];
+        for (int r = 0; r < 3; ++r) block[4 * r] += a == c ? 2 * mass : mass;
+        AddBlock(block, slot, A);
+      }
+    }
+  }
+}
+
+double AssembleNonlinear(const FemModel& model, std::span<const double> q, double h, double scale,
+                         Tangent tangent, solvers::BlockMatrix* A, std::vector<double>* residual) {
+  Lane energy{};
+  LaneMatrix3 K[10];
+  MaterialResponse response;
+  for (std::size_t k = 0; k < model.elements.nonlinear.size(); ++k) {
+    const int b = model.elements.num_quadratic + static_cast<int>(k);
+    const ElementBatch& batch = model.elements.batches[b];
+    const NonlinearMaterial& of = model.elements.nonlinear[k];
+    of.material->Respond(of.parameters, model.CalcDeformation(batch, q), tangent, &response);
+    energy += batch.volume * response.energy;
+    AddForces(batch, response.stress, h, residual);
+    if (tangent == Tangent::kNone) continue;
+
+    CalcStiffness(batch, response.tangent, K);
+    const FemModel::Slot* slot = SlotsOf(model, b);
+    for (LaneMatrix3& block : K) {
+      if (model.parameters.plane_strain) ProjectStiffness(model.plane_normal, &block);
+      for (Lane& x : block) x *= scale;
+      AddBlock(block, slot, A);
+      slot += kLanes;
+    }
+  }
+  return energy[0] + energy[1] + energy[2] + energy[3];
+}
+
+}  // namespace pliant::physics

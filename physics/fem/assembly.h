@@ -1,0 +1,29 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "physics/fem/fem_model.h"
+
+namespace pliant::physics {
+
+// What the elements of a body add to A and m(v0) of a step (han2023 (8), (11)); each on what is there already.
+
+// Mass, stiffness and damping of the elements that are quadratic in F:
+//   A += (1 + αθh) M + θh (θ_vq h + β) K,   m −= h [f(q0) − θ h K v0 − β K v0].
+void AssembleQuadratic(const FemModel& model, const StepSettings& settings,
+                       std::span<const double> q0, std::span<const double> v0,
+                       solvers::BlockMatrix* A, std::vector<double>* residual);
+
+// Mass and damping of the others: A += (1 + αθh) M + θhβ K0,   m += hβ K0 v0, with their tangent for
+// damping at q0, for the whole step.
+void AssembleDamping(const FemModel& model, const StepSettings& settings,
+                     std::span<const double> q0, std::span<const double> v0,
+                     solvers::BlockMatrix* A, std::vector<double>* residual);
+
+// What resists in these others at positions q: m −= h f(q),  A += scale · K(q). Returns their elastic energy [J]. Without
+// A for Tangent::kNone.
+double AssembleNonlinear(const FemModel& model, std::span<const double> q, double h, double scale,
+                         Tangent tangent, solvers::BlockMatrix* A, std::vector<double>* residual);
+
+}  // namespace pliant::physics

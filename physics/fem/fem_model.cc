@@ -1,0 +1,116 @@
+#include "physics/fem/fem_model.h"
+
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include <Eigen/LU>
+
+namespace pliant::physics {
+
+FemModel::FemModel(FemParameters p)
+    : parameters(std::move(p)),
+      num_nodes(static_cast<int>(parameters.mesh.vertices.size())),
+      elements(MakeElementBatches(parameters)),
+      pattern(solvers::MakeBlockPattern(num_nodes, parameters.mesh.tetrahedra)),
+      prescribed_index(num_nodes, -1),
+      node_mass(num_nodes, 0.0),
+      element_volumes(parameters.mesh.tetrahedra.size()),
+      plane_normal(parameters.X_WB.R.col(2)) {
+  for (std::size_t b = 0; b < elements.batches.size(); ++b) {
+    const ElementBatch& batch = elements.batches[b];
+    for (int l = 0; l < kLanes; ++l) {
+      const int element = elements.elements[b * kLanes + l];
+      if (element < 0) continue;
+      element_volumes[element] = batch.volume[l];
+      const double m = batch.density[l] * batch.volume[l];
+      mass += m;
+      for (const int node : batch.nodes[l]) node_mass[node] += m / 4;
+    }
+    for (int a = 0; a < 4; ++a) {
+      for (int c = 0; c <= a; ++c) {
+        for (int l = 0; l < kLanes; ++l) {
+          const int row = batch.nodes[l][a], column = batch.nodes[l][c];
+          slots.push_back({9 * pattern.Find(row, column), row < column});
+        }
+      }
+    }
+  }
+  for (std::size_t k = 0; k < parameters.prescribed.size(); ++k) {
+    const FemParameters::Prescribed& one = parameters.prescribed[k];
+    prescribed_index[one.node] = static_cast<int>(k);
+    if (std::find(followed.begin(), followed.end(), one.body) == followed.end())
+      followed.push_back(one.body);
+  }
+}
+
+void FemModel::MultiplyMass(std::span<const double> x, std::span<double> y) const {
+  std::fill(y.begin(), y.end(), 0.0);
+  for (const ElementBatch& batch : elements.batches) {
+    for (int l = 0; l < kLanes; ++l) {
+      const double m = batch.density[l] * batch.volume[l] / 20;
+      for (int r = 0; r < 3; ++r) {
+        double sum = 0;
+        for (const int node : batch.nodes[l]) sum += x[3 * node + r];
+        for (const int node : batch.nodes[l]) y[3 * node + r] += m * (sum + x[3 * node + r]);
+      }
+    }
+  }
+}
+
+LaneMatrix3 FemModel::CalcDeformation(const ElementBatch& batch, std::span<const double> q) const {
+  LaneMatrix3 F = CalcGradient(batch, q);
+  // what the gradients of plane strain leave out: z of the body stays as it is
+  if (parameters.plane_strain) {
+    for (int r = 0; r < 3; ++r) F[6 + r] += plane_normal[r];
+  }
+  return F;
+}
+
+MaterialResponse FemModel::CalcResponse(std::size_t b, const LaneMatrix3& F) const {
+  MaterialResponse response;
+  const std::size_t first = elements.num_quadratic;
+  if (b < first) {
+    const ElementBatch& batch = elements.batches[b];
+    const LaneMatrix3 R0 = CalcReferenceRotation(batch, F);
+    response.energy = CalcEnergyDensity(batch, R0, F);
+    response.stress = CalcStress(batch, R0, F, false);
+  } else {
+    const NonlinearMaterial& of = elements.nonlinear[b - first];
+    of.material->Respond(of.parameters, F, Tangent::kNone, &response);
+  }
+  return response;
+}
+
+std::string FemModel::DescribeWorstElement(std::span<const double> q) const {
+  int worst = 0;
+  double smallest = std::numeric_limits<double>::infinity();
+  for (std::size_t b = 0; b < elements.batches.size(); ++b) {
+    const LaneMatrix3 F = CalcDeformation(elements.batches[b], q);
+    for (int l = 0; l < kLanes; ++l) {
+      const int element = elements.elements[b * kLanes + l];
+      if (element < 0) continue;
+      const double ratio = Extract(F, l).determinant();
+      if (ratio >= smallest) continue;
+      worst = element;
+      // nothing is worse than what is not a number
+      if (!std::isfinite(ratio)) {
+        return absl::StrCat("tetrahedron ", worst, " is not finite");
+      }
+      smallest = ratio;
+    }
+  }
+  return absl::StrCat("tetrahedron ", worst,
+                      smallest < 0 ? " is inverted, and has " : " is the smallest, and has ",
+                      smallest, " of its volume");
+}
+
+void FemModel::ProjectOntoPlane(std::span<double> x) const {
+  if (!parameters.plane_strain) return;
+  for (int i = 0; i < num_nodes; ++i) {
+    const double along = plane_normal.dot(VectorAt(x, 3 * i));
+    for (int r = 0; r < 3; ++r) x[3 * i + r] -= along * plane_normal[r];
+  }
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,124 @@
+#include "physics/fem/materials/isotropic.h"
+
+#include <Eigen/Eigenvalues>
+
+#include "physics/fem/materials/principal_stretches.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Matrix3d;
+
+// The nearest positive semi-definite matrix, where a principal minor is negative.
+void ClampStiffness(Lane H[3][3]) {
+  for (int l = 0; l < kLanes; ++l) {
+    Matrix3d A;
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) A(i, j) = H[i][j][l];
+    }
+    const auto minor = [&](int i, int j) { return A(i, i) * A(j, j) - A(i, j) * A(j, i); };
+    const bool definite = A(0, 0) > 0 && A(1, 1) > 0 && A(2, 2) > 0 && minor(0, 1) > 0 &&
+                          minor(0, 2) > 0 && minor(1, 2) > 0 &&
+                          A(0, 0) * minor(1, 2) -
+                                  A(0, 1) * (A(1, 0) * A(2, 2) - A(1, 2) * A(2, 0)) +
+                                  A(0, 2) * (A(1, 0) * A(2, 1) - A(1, 1) * A(2, 0)) >
+                              0;
+    if (definite || !A.allFinite()) continue;
+    const Eigen::SelfAdjointEigenSolver<Matrix3d> eigen(A);
+    const Matrix3d& Q = eigen.eigenvectors();
+    const Matrix3d clamped = Q * eigen.eigenvalues().cwiseMax(0).asDiagonal() * Q.transpose();
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) H[i][j][l] = clamped(i, j);
+    }
+  }
+}
+
+Lane Positive(Lane x) {
+  return x > 0 ? x : Splat(0);
+}
+
+// T += a x yᵀ + a y xᵀ on the lower triangle of a 9 × 9 matrix, or once when x is y
+void AddDyad(Lane a, const Lane* x, const Lane* y, std::array<Lane, 81>* T) {
+  for (int c = 0; c < 9; ++c) {
+    const Lane ax = a * x[c], ay = a * y[c];
+    for (int r = c; r < 9; ++r) (*T)[9 * c + r] += x == y ? ax * x[r] : ax * y[r] + ay * x[r];
+  }
+}
+
+}  // namespace
+
+void IsotropicMaterial::Respond(const Lane* p, const LaneMatrix3& F, Tangent tangent,
+                                MaterialResponse* response) const {
+  const PrincipalStretches f = CalcPrincipalStretches(F);
+  PrincipalResponse r;
+  RespondToStretches(p, f.s, &r);
+  response->energy = r.energy;
+  LaneMatrix3 Ug;
+  for (int i = 0; i < 9; ++i) Ug[i] = f.U[i] * r.stress[i / 3];
+  response->stress = ProductTransposed(Ug, f.V);
+  if (tangent == Tangent::kNone) return;
+
+  if (tangent != Tangent::kExact) {
+    ClampStiffness(r.stiffness);
+    for (int k = 0; k < 3; ++k) {
+      r.shear[k] = Positive(r.shear[k]);
+      r.spin[k] = Positive(r.spin[k]);
+    }
+  }
+  std::array<Lane, 81>& T = response->tangent;
+  T.fill(Lane{});
+  // eigenvectors are made of u_i v_jᵀ
+  Lane D[3][9];
+  const auto dyad = [&](int i, int j, Lane* to) {
+    for (int c = 0; c < 3; ++c) {
+      for (int row = 0; row < 3; ++row) to[3 * c + row] = f.U[3 * i + row] * f.V[3 * j + c];
+    }
+  };
+  for (int i = 0; i < 3; ++i) dyad(i, i, D[i]);
+  for (int i = 0; i < 3; ++i) {
+    AddDyad(r.stiffness[i][i], D[i], D[i], &T);
+    for (int j = 0; j < i; ++j) AddDyad(r.stiffness[i][j], D[i], D[j], &T);
+  }
+  for (int k = 0; k < 3; ++k) {
+    const int i = (k + 1) % 3, j = (k + 2) % 3;
+    Lane a[9], b[9], x[9], y[9];
+    dyad(i, j, a);
+    dyad(j, i, b);
+    if (tangent == Tangent::kDamping) {
+      // of the plane of a and b only what is orthogonal to the spin s_j a − s_i b
+      const Lane si = f.s[i], sj = f.s[j];
+      for (int e = 0; e < 9; ++e) x[e] = si * a[e] + sj * b[e];
+      const Lane square = si * si + sj * sj + 1e-300;
+      const Lane sum = (si + sj) * (si + sj), difference = (si - sj) * (si - sj);
+      AddDyad(0.5 * (r.shear[k] * sum + r.spin[k] * difference) / (square * square), x, x, &T);
+      continue;
+    }
+    for (int e = 0; e < 9; ++e) {
+      x[e] = a[e] + b[e];
+      y[e] = a[e] - b[e];
+    }
+    AddDyad(0.5 * r.shear[k], x, x, &T);
+    AddDyad(0.5 * r.spin[k], y, y, &T);
+  }
+  for (int c = 0; c < 9; ++c) {
+    for (int row = 0; row < c; ++row) T[9 * c + row] = T[9 * row + c];
+  }
+}
+
+void IsotropicMaterial::DividePairs(const Lane s[3], PrincipalResponse* r) {
+  for (int k = 0; k < 3; ++k) {
+    const int i = (k + 1) % 3, j = (k + 2) % 3;
+    const auto divide = [&](double sign) {
+      const Lane gap = s[i] + sign * s[j];
+      const Lane size = (s[i] < 0 ? -s[i] : s[i]) + (s[j] < 0 ? -s[j] : s[j]);
+      const auto close = (gap < 0 ? -gap : gap) <= 1e-6 * size;
+      const Lane limit =
+          0.5 * (r->stiffness[i][i] + r->stiffness[j][j]) + sign * r->stiffness[i][j];
+      return close ? limit : (r->stress[i] + sign * r->stress[j]) / (close ? Splat(1) : gap);
+    };
+    r->shear[k] = divide(-1);
+    r->spin[k] = divide(1);
+  }
+}
+
+}  // namespace pliant::physics

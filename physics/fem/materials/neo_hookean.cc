@@ -1,0 +1,40 @@
+#include "physics/fem/materials/isotropic.h"
+
+namespace pliant::physics {
+namespace {
+
+// The stable neo-Hookean material without its logarithm: Ψ = μ/2 (s·s − 3) + (λ + μ)/2 (J − α)² − const, J = s₁ s₂ s₃,
+// α = 1 + μ/(λ + μ), so that it is at rest at F = I, where it has Lamé's moduli. Polynomial: inverted elements come back.
+class NeoHookean final : public IsotropicMaterial {
+ public:
+  std::string_view name() const override { return "NEO_HOOKEAN"; }
+  std::span<const MaterialParameter> parameters() const override { return YoungAndPoisson(); }
+
+ protected:
+  void RespondToStretches(const Lane* p, const Lane s[3], PrincipalResponse* r) const override {
+    const auto [mu, lambda] = CalcLame(p);
+    const Lane D = lambda + mu, rest = mu / D;
+    const Lane J = s[0] * s[1] * s[2];
+    const Lane pressure = D * (J - 1 - rest);
+    r->energy = 0.5 * mu * (s[0] * s[0] + s[1] * s[1] + s[2] * s[2] - 3) +
+                0.5 * D * ((J - 1) * (J - 1) - 2 * rest * (J - 1));
+    const Lane cofactor[3] = {s[1] * s[2], s[2] * s[0], s[0] * s[1]};
+    for (int k = 0; k < 3; ++k) {
+      const int i = (k + 1) % 3, j = (k + 2) % 3;
+      r->stress[k] = mu * s[k] + pressure * cofactor[k];
+      r->stiffness[k][k] = mu + D * cofactor[k] * cofactor[k];
+      r->stiffness[i][j] = r->stiffness[j][i] = D * cofactor[i] * cofactor[j] + pressure * s[k];
+      r->shear[k] = mu - pressure * s[k];
+      r->spin[k] = mu + pressure * s[k];
+    }
+  }
+};
+
+}  // namespace
+
+const Material* NeoHookeanMaterial() {
+  static const NeoHookean material;
+  return &material;
+}
+
+}  // namespace pliant::physics
