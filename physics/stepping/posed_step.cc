@@ -621,14 +621,15 @@ void PosedStep::Commit(std::span<const double> v, const Impulses& impulses, Stat
   island_of_block_.assign(steps_.size(), -1);
   for (std::size_t a = 0; a < active_.size(); ++a)
     island_of_block_[active_[a].block] = island_of_[a];
-  sleepers_.End(island_of_block_, static_cast<int>(islands_.size()), state);
-  RememberConstraints(impulses, state, report);
-
-  for (const auto& step : steps_) {
-    const FreeMotionReport of_block = step->free_motion_report();
+  for (std::size_t b = 0; b < steps_.size(); ++b) {
+    if (sleepers_.sleeps(static_cast<int>(b))) continue;
+    const FreeMotionReport of_block = steps_[b]->free_motion_report();
     report->newton_iterations = std::max(report->newton_iterations, of_block.iterations);
     report->newton_residual = std::max(report->newton_residual, of_block.residual);
   }
+  sleepers_.End(island_of_block_, static_cast<int>(islands_.size()), state);
+  RememberConstraints(impulses, state, report);
+
   report->participating = num_participating_;
   report->constraints =
       3 * static_cast<int>(contacts_.size()) + static_cast<int>(scalar_rows_.size());
