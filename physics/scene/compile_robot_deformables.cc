@@ -113,15 +113,13 @@ void SceneCompiler::DraftRobotDeformables(const std::string& path, bool base_is_
     if (!sound.has_value()) continue;
 
     FemMaterial material;
-    if (given.material_model == "linear") material.model = FemMaterial::Model::kLinear;
-    if (given.material_model == "corotated" || given.material_model == "neohookean") {
-      log_.Warning(path + ".file",
-                   absl::StrCat(what, ": the material ", Quoted(given.material_model),
-                                " is not in this version yet; linear_corotated is "
-                                "taken"));
+    material.material = FindMaterial("LINEAR_COROTATIONAL");
+    for (const auto& [name, model] : {std::pair{"linear", "LINEAR"},
+                                      {"corotated", "COROTATIONAL"},
+                                      {"neohookean", "NEO_HOOKEAN"}}) {
+      if (given.material_model == name) material.material = FindMaterial(model);
     }
-    material.youngs_modulus = given.youngs_modulus;
-    material.poissons_ratio = given.poissons_ratio;
+    material.parameters = {given.youngs_modulus, given.poissons_ratio};
     material.density = given.density;
     made.fem.mesh = *std::move(sound);
     made.fem.materials.push_back(material);
@@ -140,8 +138,8 @@ void SceneCompiler::DraftRobotDeformables(const std::string& path, bool base_is_
     body.X_WB = given.X_WB;
     body.mesh = made.fem.mesh;
     body.surface = ExtractBoundary(made.fem.mesh);
-    body.youngs_modulus = material.youngs_modulus;
-    body.poissons_ratio = material.poissons_ratio;
+    body.youngs_modulus = given.youngs_modulus;
+    body.poissons_ratio = given.poissons_ratio;
     body.density = material.density;
   }
 }
