@@ -69,7 +69,7 @@ class Reader {
     std::uint64_t count = 0;
     if (!Read(&count) || count > bytes_.size() / sizeof(double)) return false;
     numbers->resize(count);
-    std::memcpy(numbers->data(), bytes_.data(), count * sizeof(double));
+    if (count > 0) std::memcpy(numbers->data(), bytes_.data(), count * sizeof(double));
     bytes_.remove_prefix(count * sizeof(double));
     return true;
   }
