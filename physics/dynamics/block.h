@@ -16,8 +16,32 @@
 
 namespace pliant::physics {
 
-// Scalar measures of deformation.
-enum class FieldMeasure { kVonMisesStrain, kVonMisesStress, kVolumeRatio, kPrincipalStretch };
+// Measures of deformation. Symmetric tensors are six numbers: xx, yy, zz, xy, yz, xz.
+enum class FieldMeasure {
+  kVonMisesStrain,       // of Green's strain
+  kVonMisesStress,       // of Cauchy's stress [Pa]
+  kVolumeRatio,          // det F
+  kPrincipalStretch,     // the largest one
+  kGreenStrain,          // ½ (FᵀF − I), in the body's frame at rest
+  kLeftCauchyGreen,      // F Fᵀ, in W
+  kPrincipalStretches,   // all three, the largest first
+  kPrincipalDirections,  // of these, in W: three unit vectors, each up to its sign
+};
+
+// Numbers of a measure.
+constexpr int CountComponents(FieldMeasure measure) {
+  switch (measure) {
+    case FieldMeasure::kGreenStrain:
+    case FieldMeasure::kLeftCauchyGreen:
+      return 6;
+    case FieldMeasure::kPrincipalStretches:
+      return 3;
+    case FieldMeasure::kPrincipalDirections:
+      return 9;
+    default:
+      return 1;
+  }
+}
 
 // Three rows, by the groups of velocities that they read: how a point moves, or how a frame turns.
 class BlockRows {
@@ -92,7 +116,7 @@ struct BlockInputs {
 
 // How a block that is not linear found its free motion.
 struct FreeMotionReport {
-  int iterations = 0;  // of Newton's method; 0: the block is linear
+  int iterations = 0;   // of Newton's method; 0: the block is linear
   double residual = 0;  // of its momentum balance, relative
 };
 
@@ -216,6 +240,7 @@ class DynamicsBlock {
   // Deformation, for blocks made of elements. Empty otherwise.
   virtual int num_elements() const { return 0; }
   virtual std::span<const double> element_volumes() const { return {}; }  // at rest [m³]
+  // All components of an element, then the next.
   virtual void CalcElementField(FieldMeasure measure, std::span<const double> q,
                                 std::span<double> values) const;
   virtual double CalcVolume(std::span<const double> q) const;  // [m³]

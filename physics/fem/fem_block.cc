@@ -4,6 +4,7 @@
 
 #include <Eigen/Dense>
 
+#include "physics/dynamics/strain_measures.h"
 #include "physics/fem/fem_model.h"
 #include "physics/fem/fem_step.h"
 #include "physics/spatial/demand.h"
@@ -13,31 +14,6 @@ namespace {
 
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
-
-// √(factor · dev:dev): von Mises' measure of a symmetric tensor
-double VonMises(const Matrix3d& T, double factor) {
-  const Matrix3d deviator = T - T.trace() / 3 * Matrix3d::Identity();
-  return std::sqrt(factor * deviator.squaredNorm());
-}
-
-double Measure(FieldMeasure measure, const Matrix3d& F, const Matrix3d& P) {
-  switch (measure) {
-    case FieldMeasure::kVonMisesStrain:  // of Green's strain
-      return VonMises(0.5 * (F.transpose() * F - Matrix3d::Identity()), 2.0 / 3);
-    case FieldMeasure::kVonMisesStress: {  // of Cauchy's stress, P Fᵀ / J
-      const Matrix3d sigma = P * F.transpose() / F.determinant();
-      return VonMises(0.5 * (sigma + sigma.transpose()), 1.5);
-    }
-    case FieldMeasure::kVolumeRatio:
-      return F.determinant();
-    case FieldMeasure::kPrincipalStretch: {  // the largest
-      const Eigen::SelfAdjointEigenSolver<Matrix3d> eigen(F.transpose() * F,
-                                                          Eigen::EigenvaluesOnly);
-      return std::sqrt(eigen.eigenvalues()[2]);
-    }
-  }
-  return 0;
-}
 
 class FemBlock final : public DynamicsBlock {
  public:
@@ -135,7 +111,8 @@ class FemBlock final : public DynamicsBlock {
 
   void CalcElementField(FieldMeasure measure, std::span<const double> q,
                         std::span<double> values) const override {
-    PLIANT_DEMAND(values.size() == model_->element_volumes.size());
+    const std::size_t components = CountComponents(measure);
+    PLIANT_DEMAND(values.size() == components * model_->element_volumes.size());
     const ElementBatches& elements = model_->elements;
     for (std::size_t b = 0; b < elements.batches.size(); ++b) {
       const LaneMatrix3 F = model_->CalcDeformation(elements.batches[b], q);
@@ -143,7 +120,9 @@ class FemBlock final : public DynamicsBlock {
       if (measure == FieldMeasure::kVonMisesStress) P = model_->CalcResponse(b, F).stress;
       for (int l = 0; l < kLanes; ++l) {
         const int element = elements.elements[b * kLanes + l];
-        if (element >= 0) values[element] = Measure(measure, Extract(F, l), Extract(P, l));
+        if (element < 0) continue;
+        CalcMeasure(measure, Extract(F, l), Extract(P, l),
+                    values.subspan(components * element, components));
       }
     }
   }

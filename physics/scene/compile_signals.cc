@@ -457,9 +457,16 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
         case v1::FIELD_MEASURE_PRINCIPAL_STRETCH:
           probe->measure = FieldMeasure::kPrincipalStretch;
           break;
+        case v1::FIELD_MEASURE_GREEN_STRAIN:
+          probe->measure = FieldMeasure::kGreenStrain;
+          break;
+        case v1::FIELD_MEASURE_PRINCIPAL_STRETCHES:
+          probe->measure = FieldMeasure::kPrincipalStretches;
+          break;
         default:
           return Missing(path + ".field.measure",
-                         "VON_MISES_STRAIN, VON_MISES_STRESS, VOLUME_RATIO or PRINCIPAL_STRETCH",
+                         "VON_MISES_STRAIN, VON_MISES_STRESS, VOLUME_RATIO, PRINCIPAL_STRETCH, "
+                         "GREEN_STRAIN or PRINCIPAL_STRETCHES",
                          &log_);
       }
       switch (given.field().reduce()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "physics/contact/contact_detection.h"
+#include "physics/dynamics/strain_measures.h"
 #include "physics/spatial/demand.h"
 #include "physics/world/body_motion.h"
 
@@ -82,22 +83,38 @@ double SampleVolume(const Model& model, const State& state, int body) {
   return volume;
 }
 
-double SampleField(const Model& model, const Probe& probe, const State& state) {
+// each component on its own
+std::vector<double> SampleField(const Model& model, const Probe& probe, const State& state) {
   const DynamicsBlock& block = *model.blocks[model.bodies[probe.body].block];
-  std::vector<double> values(block.num_elements());
+  const int components = CountComponents(probe.measure);
+  std::vector<double> values(components * static_cast<std::size_t>(block.num_elements()));
   PLIANT_DEMAND(!values.empty());
   block.CalcElementField(probe.measure, model.Positions(state, model.bodies[probe.body].block),
                          values);
-  if (probe.reduce == Probe::Reduce::kMin) return *std::min_element(values.begin(), values.end());
-  if (probe.reduce == Probe::Reduce::kMax) return *std::max_element(values.begin(), values.end());
-
   const std::span<const double> volumes = block.element_volumes();
-  double sum = 0, total = 0;
-  for (std::size_t e = 0; e < values.size(); ++e) {
-    sum += volumes[e] * values[e];
+  std::vector<double> result(values.begin(), values.begin() + components);
+  if (probe.reduce == Probe::Reduce::kMean) std::fill(result.begin(), result.end(), 0.0);
+  double total = 0;
+  for (std::size_t e = 0; e < volumes.size(); ++e) {
     total += volumes[e];
+    for (int c = 0; c < components; ++c) {
+      const double value = values[components * e + c];
+      switch (probe.reduce) {
+        case Probe::Reduce::kMin:
+          result[c] = std::min(result[c], value);
+          break;
+        case Probe::Reduce::kMax:
+          result[c] = std::max(result[c], value);
+          break;
+        case Probe::Reduce::kMean:
+          result[c] += volumes[e] * value;
+      }
+    }
   }
-  return sum / total;
+  if (probe.reduce == Probe::Reduce::kMean) {
+    for (double& value : result) value /= total;
+  }
+  return result;
 }
 
 // whether a contact is of the bodies that a probe names: none (all), one, or a pair
@@ -234,7 +251,7 @@ ProbeValue ProbeSampler::Sample(const Probe& probe, const State& state, const St
     case Probe::Kind::kVolume:
       return Number(SampleVolume(model_, state, probe.body));
     case Probe::Kind::kField:
-      return Number(SampleField(model_, probe, state));
+      return {.numbers = SampleField(model_, probe, state)};
     case Probe::Kind::kContactPoints:
       return SampleContactPoints(probe, report);
     case Probe::Kind::kReaction:
@@ -277,9 +294,10 @@ int CountProbeNumbers(const Probe& probe) {
     case Probe::Kind::kJoint:
     case Probe::Kind::kEnergy:
     case Probe::Kind::kVolume:
-    case Probe::Kind::kField:
     case Probe::Kind::kPenetration:
       return 1;
+    case Probe::Kind::kField:
+      return CountComponents(probe.measure);
     case Probe::Kind::kContactPoints:
       return 0;
   }
@@ -311,21 +329,35 @@ std::vector<double> CalcVertexField(const Model& model, const State& state, int 
                                     FieldMeasure measure) {
   const Body& b = model.bodies[body];
   const DynamicsBlock& block = *model.blocks[b.block];
-  std::vector<double> elements(block.num_elements());
-  block.CalcElementField(measure, model.Positions(state, b.block), elements);
+  // what is principal at a vertex is so of the mean there: directions have no mean
+  const bool is_principal =
+      measure == FieldMeasure::kPrincipalStretches || measure == FieldMeasure::kPrincipalDirections;
+  const FieldMeasure averaged = is_principal ? FieldMeasure::kLeftCauchyGreen : measure;
+  const std::size_t components = CountComponents(averaged);
+  std::vector<double> elements(components * block.num_elements());
+  block.CalcElementField(averaged, model.Positions(state, b.block), elements);
 
   const std::span<const double> volumes = block.element_volumes();
-  std::vector<double> values(block.num_nodes(), 0.0), weights(block.num_nodes(), 0.0);
-  for (std::size_t e = 0; e < elements.size(); ++e) {
-    for (int node : b.mesh.tetrahedra[e]) {
-      values[node] += volumes[e] * elements[e];
+  const std::size_t nodes = block.num_nodes();
+  std::vector<double> values(components * nodes, 0.0), weights(nodes, 0.0);
+  for (std::size_t e = 0; e < volumes.size(); ++e) {
+    for (const std::size_t node : b.mesh.tetrahedra[e]) {
+      for (std::size_t c = 0; c < components; ++c)
+        values[components * node + c] += volumes[e] * elements[components * e + c];
       weights[node] += volumes[e];
     }
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (weights[i] > 0) values[i] /= weights[i];
+    if (weights[i / components] > 0) values[i] /= weights[i / components];
   }
-  return values;
+  if (!is_principal) return values;
+
+  const std::size_t size = CountComponents(measure);
+  std::vector<double> principal(size * nodes);
+  for (std::size_t i = 0; i < nodes; ++i) {
+    CalcPrincipal(measure, {&values[components * i], components}, {&principal[size * i], size});
+  }
+  return principal;
 }
 
 }  // namespace pliant::physics

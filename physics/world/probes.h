@@ -59,8 +59,8 @@ struct Energies {
 };
 Energies CalcEnergies(const Model& model, const State& state, int body);
 
-// Vertex values of a measure for a deformable body, averaged by volume from its elements: one per
-// node.
+// Vertex values of a measure for a deformable body, averaged by volume from its elements: all components of a node, then the
+// next. Principal stretches and directions are those of the average of F Fᵀ.
 std::vector<double> CalcVertexField(const Model& model, const State& state, int body,
                                     FieldMeasure measure);
 

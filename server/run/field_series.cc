@@ -18,8 +18,19 @@ using physics::FieldMeasure;
 
 // order of the data in every grid
 enum PointArray { kDisplacement, kVelocity };
-constexpr FieldMeasure kMeasures[] = {FieldMeasure::kVonMisesStrain, FieldMeasure::kVonMisesStress,
-                                      FieldMeasure::kVolumeRatio};
+struct CellArray {
+  FieldMeasure measure;
+  const char* name;
+  double undeformed[9];  // what a rigid body has
+};
+constexpr CellArray kCellArrays[] = {
+    {FieldMeasure::kVonMisesStrain, "von_mises_strain", {0}},
+    {FieldMeasure::kVonMisesStress, "von_mises_stress", {0}},
+    {FieldMeasure::kVolumeRatio, "volume_ratio", {1}},
+    {FieldMeasure::kGreenStrain, "green_strain", {0}},
+    {FieldMeasure::kPrincipalStretches, "principal_stretches", {1, 1, 1}},
+    {FieldMeasure::kPrincipalDirections, "principal_directions", {1, 0, 0, 0, 1, 0, 0, 0, 1}},
+};
 
 void Append(const Vector3d& v, std::vector<double>* values) {
   values->insert(values->end(), {v.x(), v.y(), v.z()});
@@ -61,8 +72,8 @@ absl::Status FieldSeries::Finish() {
 absl::Status FieldSeries::WriteFrame() {
   UnstructuredGrid grid;
   grid.point_data = {{"displacement", 3, {}}, {"velocity", 3, {}}};
-  grid.cell_data = {
-      {"von_mises_strain", 1, {}}, {"von_mises_stress", 1, {}}, {"volume_ratio", 1, {}}};
+  for (const CellArray& array : kCellArrays)
+    grid.cell_data.push_back({array.name, CountComponents(array.measure), {}});
   for (int body = 0; body < static_cast<int>(rigid_.size()); ++body) {
     if (world_.model().bodies[body].deformable) {
       AppendDeformable(body, &grid);
@@ -94,9 +105,11 @@ void FieldSeries::AppendDeformable(int body, UnstructuredGrid* grid) const {
   for (const auto& t : b.mesh.tetrahedra) {
     grid->AddCell({first + t[0], first + t[1], first + t[2], first + t[3]}, body);
   }
-  std::vector<double> values(block.num_elements());
-  for (std::size_t i = 0; i < std::size(kMeasures); ++i) {
-    block.CalcElementField(kMeasures[i], q, values);
+  for (std::size_t i = 0; i < std::size(kCellArrays); ++i) {
+    const FieldMeasure measure = kCellArrays[i].measure;
+    std::vector<double> values(block.num_elements() *
+                               static_cast<std::size_t>(CountComponents(measure)));
+    block.CalcElementField(measure, q, values);
     std::vector<double>& all = grid->cell_data[i].values;
     all.insert(all.end(), values.begin(), values.end());
   }
@@ -116,8 +129,10 @@ void FieldSeries::AppendRigid(int body, UnstructuredGrid* grid) const {
   }
   for (const auto& t : rigid_[body].triangles) {
     grid->AddCell({first + t[0], first + t[1], first + t[2]}, body);
-    for (std::size_t i = 0; i < std::size(kMeasures); ++i) {
-      grid->cell_data[i].values.push_back(kMeasures[i] == FieldMeasure::kVolumeRatio ? 1.0 : 0.0);
+    for (std::size_t i = 0; i < std::size(kCellArrays); ++i) {
+      const double* values = kCellArrays[i].undeformed;
+      std::vector<double>& all = grid->cell_data[i].values;
+      all.insert(all.end(), values, values + CountComponents(kCellArrays[i].measure));
     }
   }
 }

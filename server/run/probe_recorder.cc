@@ -33,6 +33,7 @@ std::vector<std::string> ColumnNames(const Probe& probe) {
       break;
     case 3:
       suffixes = {".x", ".y", ".z"};
+      if (probe.kind == Probe::Kind::kField) suffixes = {".1", ".2", ".3"};
       break;
     case 4:
       suffixes = {".w", ".x", ".y", ".z"};
@@ -40,6 +41,7 @@ std::vector<std::string> ColumnNames(const Probe& probe) {
     case 6:
       // a force and a torque, or linear and angular momentum
       suffixes = {".x", ".y", ".z", ".rx", ".ry", ".rz"};
+      if (probe.kind == Probe::Kind::kField) suffixes = {".xx", ".yy", ".zz", ".xy", ".yz", ".xz"};
       break;
     default:
       suffixes = {""};

@@ -220,6 +220,11 @@ absl::StatusOr<physics::FieldMeasure> ReadMeasure(v1::FieldMeasure measure) {
       return physics::FieldMeasure::kVolumeRatio;
     case v1::FIELD_MEASURE_PRINCIPAL_STRETCH:
       return physics::FieldMeasure::kPrincipalStretch;
+    case v1::FIELD_MEASURE_GREEN_STRAIN:
+    case v1::FIELD_MEASURE_PRINCIPAL_STRETCHES:
+      return absl::InvalidArgumentError(
+          absl::StrCat("measure: ", v1::FieldMeasure_Name(measure).substr(14),
+                       " has several components, which a stream does not carry; expected 1 to 4"));
     default:
       break;
   }
@@ -238,6 +243,8 @@ v1::FieldMeasure WriteMeasure(physics::FieldMeasure measure) {
       return v1::FIELD_MEASURE_VOLUME_RATIO;
     case physics::FieldMeasure::kPrincipalStretch:
       return v1::FIELD_MEASURE_PRINCIPAL_STRETCH;
+    default:
+      break;  // streams carry none of the others
   }
   return v1::FIELD_MEASURE_UNSPECIFIED;
 }

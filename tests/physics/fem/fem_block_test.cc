@@ -299,5 +299,40 @@ TEST(FemFields, UniformStretchGivesTheTextbookMeasures) {
   for (const double x : values) EXPECT_NEAR(x, std::abs(sigma_x - sigma_y), 1e-9 * sigma_x);
 }
 
+TEST(FemFields, TensorsArePrincipalWhereTheyAreAndInTheirFrames) {
+  const FemParameters p = MakeBar();
+  Fixture f(p);
+  // stretched along its own axes, then turned
+  const Vector3d s(1.3, 0.8, 1.1);
+  const Matrix3d R = RotationFromVector({0.5, -0.9, 0.3}).toRotationMatrix();
+  for (int i = 0; i < f.block->num_nodes(); ++i) {
+    Eigen::Map<Vector3d> x(&f.q[3 * i]);
+    x = R * s.asDiagonal() * Vector3d(x);
+  }
+  const auto field = [&](FieldMeasure measure) {
+    std::vector<double> values(CountComponents(measure) * f.block->num_elements());
+    f.block->CalcElementField(measure, f.q, values);
+    return values;
+  };
+  const std::vector<double> green = field(FieldMeasure::kGreenStrain);
+  const std::vector<double> left = field(FieldMeasure::kLeftCauchyGreen);
+  const std::vector<double> stretches = field(FieldMeasure::kPrincipalStretches);
+  const std::vector<double> directions = field(FieldMeasure::kPrincipalDirections);
+  const Matrix3d b = R * s.cwiseAbs2().asDiagonal() * R.transpose();
+  const int order[] = {0, 2, 1};  // the largest first
+  for (int e = 0; e < f.block->num_elements(); ++e) {
+    const int index[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {1, 2}, {0, 2}};
+    for (int k = 0; k < 6; ++k) {
+      const auto [i, j] = index[k];
+      EXPECT_NEAR(green[6 * e + k], i == j ? 0.5 * (s[i] * s[i] - 1) : 0, 1e-12);
+      EXPECT_NEAR(left[6 * e + k], b(i, j), 1e-12);
+    }
+    for (int k = 0; k < 3; ++k) {
+      EXPECT_NEAR(stretches[3 * e + k], s[order[k]], 1e-12);
+      EXPECT_NEAR(std::abs(VectorAt(directions, 9 * e + 3 * k).dot(R.col(order[k]))), 1, 1e-12);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pliant::physics

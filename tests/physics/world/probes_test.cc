@@ -171,6 +171,23 @@ TEST(Probes, DeformedTetrahedronReadsItsStretch) {
        CalcVertexField(world.model(), state, tet, FieldMeasure::kVolumeRatio)) {
     EXPECT_NEAR(ratio, 2, 1e-13);
   }
+  // tensors: as many numbers as they have, of elements and of vertices
+  field.measure = FieldMeasure::kPrincipalStretches;
+  EXPECT_EQ(CountProbeNumbers(field), 3);
+  EXPECT_NEAR(sample(field)[0], 2, 1e-13);
+  EXPECT_NEAR(sample(field)[2], 1, 1e-13);
+  field.measure = FieldMeasure::kGreenStrain;
+  EXPECT_EQ(CountProbeNumbers(field), 6);
+  EXPECT_NEAR(sample(field)[2], 1.5, 1e-13);
+  const std::vector<double> directions =
+      CalcVertexField(world.model(), state, tet, FieldMeasure::kPrincipalDirections);
+  ASSERT_EQ(directions.size(), 36u);
+  EXPECT_NEAR(std::abs(VectorAt(directions, 27).dot(X.R.col(2))), 1, 1e-13);
+  const std::vector<double> stretches =
+      CalcVertexField(world.model(), state, tet, FieldMeasure::kPrincipalStretches);
+  EXPECT_NEAR(stretches[9], 2, 1e-13);
+  EXPECT_NEAR(stretches[11], 1, 1e-13);
+
   Probe vertex = MakeProbe(Probe::Kind::kPosition, tet);
   vertex.node = 3;
   EXPECT_NEAR(sample(vertex)[2], (X * Vector3d(0, 0, 2)).z(), 1e-14);
