@@ -3,16 +3,11 @@
 #include <cstdio>
 #include <functional>
 
-#include <Eigen/OrderingMethods>
-#include <Eigen/SparseCholesky>
-
 #include "benchmarks/measure.h"
 #include "benchmarks/suite.h"
-#include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "physics/scene/scene.h"
 #include "physics/spatial/trig.h"
 #include "physics/world/world.h"
-#include "solvers/linalg/partial_cholesky.h"
 
 namespace pliant::benchmarks {
 namespace {
@@ -78,52 +73,6 @@ ordered_json RunBall(const std::string& name, const std::string& method, double 
           {"step_ms", {{"median", Quantile(ms, 0.5)}, {"p95", Quantile(ms, 0.95)}}}};
 }
 
-// Median seconds of 15 calls, the two taking turns so that the machine's mood meets both.
-std::pair<double, double> Pair(const std::function<void()>& ours,
-                               const std::function<void()>& theirs) {
-  std::vector<double> a, b;
-  for (int k = 0; k < 15; ++k) {
-    double start = Now();
-    ours();
-    a.push_back(Now() - start);
-    start = Now();
-    theirs();
-    b.push_back(Now() - start);
-  }
-  return {Quantile(a, 0.5), Quantile(b, 0.5)};
-}
-
-ordered_json RunFactorisation() {
-  const auto mesh = physics::MeshSphere(0.05, 0.01);
-  const auto pattern =
-      solvers::MakeBlockPattern(static_cast<int>(mesh->vertices.size()), mesh->tetrahedra);
-  // a weighted graph Laplacian with coupled axes: positive definite, and every block is full
-  solvers::BlockMatrix A(&pattern);
-  std::vector<Eigen::Triplet<double>> triplets;
-  for (int j = 0; j < pattern.num_nodes; ++j) {
-    for (int k = pattern.column_starts[j]; k < pattern.column_starts[j + 1]; ++k) {
-      const int i = pattern.rows[k];
-      for (int e = 0; e < 9; ++e) {
-        const double value = i == j ? (e % 4 == 0 ? 60 : 0) : (e % 4 == 0 ? -1 : 0.3);
-        A.values[9 * std::size_t(k) + e] = value;
-        if (value != 0) triplets.emplace_back(3 * i + e % 3, 3 * j + e / 3, value);
-      }
-    }
-  }
-  Eigen::SparseMatrix<double> sparse(3 * pattern.num_nodes, 3 * pattern.num_nodes);
-  sparse.setFromTriplets(triplets.begin(), triplets.end());
-  Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>, Eigen::Lower, Eigen::AMDOrdering<int>> eigen;
-  eigen.analyzePattern(sparse);
-  solvers::PartialCholesky cholesky(&pattern);
-  const auto [ours, theirs] =
-      Pair([&] { cholesky.Factor(A, {}); }, [&] { eigen.factorize(sparse); });
-  return {{"case", "factor_ball_1683_dofs"},
-          {"ms", 1e3 * ours},
-          {"gflops", 1e-9 * cholesky.flops() / ours},
-          {"peer", {{"name", "Eigen SimplicialLDLT"}, {"ms", 1e3 * theirs}}},
-          {"ratio", theirs / ours}};
-}
-
 }  // namespace
 
 ordered_json RunFoundation(const std::string& only) {
@@ -137,7 +86,6 @@ ordered_json RunFoundation(const std::string& only) {
   add("ball_squeezed", [] { return RunBall("ball_squeezed", "", 1.3, 3, 0.065); });
   add("corrective_ball_squeezed",
       [] { return RunBall("corrective_ball_squeezed", "corrective", 1.3, 3, 0.065); });
-  add("factor_ball_1683_dofs", [] { return RunFactorisation(); });
   return rows;
 }
 

@@ -60,8 +60,8 @@ int main(int argc, char** argv) {
   CLI::App app{"Benchmarks of Pliant: ratios against a baseline measured in the same run."};
   std::string suite = "foundation", only, json;
   int threads = 1;
-  app.add_option("suite", suite, "which suite: foundation, robots, peers")
-      ->check(CLI::IsMember({"foundation", "robots", "peers"}))
+  app.add_option("suite", suite, "which suite: foundation, linalg, robots, peers")
+      ->check(CLI::IsMember({"foundation", "linalg", "robots", "peers"}))
       ->capture_default_str();
   app.add_option("--case", only, "only the cases whose name contains this");
   app.add_option("--threads", threads, "worker threads")
@@ -79,9 +79,10 @@ int main(int argc, char** argv) {
       {"suite", suite},
       {"machine",
        {{"cpu", CpuName()}, {"cores", std::thread::hardware_concurrency()}, {"date", Today()}}},
-      {"rows", suite == "robots"  ? pliant::benchmarks::RunRobots(only)
-               : suite == "peers" ? pliant::benchmarks::RunPeers(only)
-                                  : pliant::benchmarks::RunFoundation(only)}};
+      {"rows", suite == "linalg"   ? pliant::benchmarks::RunLinalg(only)
+               : suite == "robots" ? pliant::benchmarks::RunRobots(only)
+               : suite == "peers"  ? pliant::benchmarks::RunPeers(only)
+                                   : pliant::benchmarks::RunFoundation(only)}};
   if (json != "-") PrintTable(report["rows"]);
   if (json == "-") {
     std::printf("%s\n", report.dump(2).c_str());

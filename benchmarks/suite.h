@@ -6,13 +6,15 @@
 
 namespace pliant::benchmarks {
 
-// The default scene at rest and squeezed against real time, and the factorisation against Eigen's on the same matrix.
-// Only the cases whose name contains `only`.
+// The default scene at rest and squeezed against real time. Only the cases whose name contains `only`.
 nlohmann::ordered_json RunFoundation(const std::string& only);
 
 // Robots and piles of boxes on the ground, step by step beside MuJoCo with the same model and step: time, penetration, slip of
 // sticking contacts and drift at rest; the dynamics of iiwa and Allegro hand; many independent trees.
 nlohmann::ordered_json RunRobots(const std::string& only);
+
+// The factorisation beside CHOLMOD's and Eigen's on the same matrices, and what recording the Schur complement costs.
+nlohmann::ordered_json RunLinalg(const std::string& only);
 
 // Soft bodies beside Drake, and MuJoCo's flex where it can follow: the same meshes, material, step and friction.
 nlohmann::ordered_json RunPeers(const std::string& only);

@@ -224,9 +224,12 @@ void CopySymmetric(int n, const double* lower, double* full) {
 }  // namespace
 
 PartialCholesky::PartialCholesky(const BlockPattern* pattern)
+    : PartialCholesky(pattern, FindEliminationOrder(*pattern)) {}
+
+PartialCholesky::PartialCholesky(const BlockPattern* pattern, std::vector<int> order)
     : pattern_(pattern),
       adjacency_(MakeAdjacency(*pattern)),
-      order_(FindEliminationOrder(*pattern)),
+      order_(std::move(order)),
       numeric_(std::make_unique<Numeric>()) {}
 
 PartialCholesky::~PartialCholesky() = default;

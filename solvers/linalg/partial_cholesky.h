@@ -18,6 +18,8 @@ namespace pliant::solvers {
 class PartialCholesky {
  public:
   explicit PartialCholesky(const BlockPattern* pattern);
+  // `order`: in which nodes that do not participate are eliminated.
+  PartialCholesky(const BlockPattern* pattern, std::vector<int> order);
   ~PartialCholesky();
 
   // Factors A. `participants`: ascending node numbers. Returns false when A is not positive definite; then
