@@ -315,6 +315,8 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
     const std::uint64_t local_a = shape_a >= 0 ? shape_a - shape_starts[a] : 0;
     const std::uint64_t local_b = shape_b >= 0 ? shape_b - shape_starts[b] : 0;
     for (const Touch& touch : buffers->touches) {
+      // where a surface has collapsed there is no direction to part along
+      if (!(touch.nhat_AB_W.squaredNorm() > 0.5) || !std::isfinite(touch.gap)) continue;
       ContactPoint point;
       point.a = attach(0, touch);
       point.b = attach(1, touch);
@@ -340,11 +342,16 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
   };
 
   buffers->touches.clear();
+  const bool by_polygons = model.contact.patches == ContactParameters::Patches::kPolygons;
   if (a == b) {
     CollideWithSelf(*soft_a, margin, &buffers->touches);
     emit(-1, -1);
   } else if (soft_a && soft_b) {
-    CollideSoftSoft(*soft_a, *soft_b, margin, &buffers->narrow, &buffers->touches);
+    if (by_polygons) {
+      CollideSoftSoftPatches(*soft_a, *soft_b, margin, &buffers->touches);
+    } else {
+      CollideSoftSoft(*soft_a, *soft_b, margin, &buffers->narrow, &buffers->touches);
+    }
     emit(-1, -1);
   } else if (soft_a || soft_b) {
     const bool rigid_is_a = soft_b != nullptr;
@@ -353,8 +360,9 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
     const bool is_immovable = model.bodies[rigid].motion != Motion::kFree;
     for (int s = shape_starts[rigid]; s < shape_starts[rigid + 1]; ++s) {
       if (!are_near(surface.bounds(), placed[s].bounds)) continue;
-      CollideSoftRigid(surface, placed[s], rigid_is_a, is_immovable, margin, &buffers->narrow,
-                       &buffers->touches);
+      (by_polygons ? CollideSoftRigidPatches : CollideSoftRigid)(
+          surface, placed[s], rigid_is_a, is_immovable, margin, &buffers->narrow,
+          &buffers->touches);
       emit(rigid_is_a ? s : -1, rigid_is_a ? -1 : s);
     }
   } else {

@@ -27,6 +27,7 @@ enum class TouchKind : std::uint64_t {
   kSoftVertex,    // a node of a deformable body against a rigid shape
   kSoftTriangle,  // the inside of one of its triangles against a rigid shape
   kVertexFace,    // a node of one deformable body against a triangle of another
+  kPatch,         // part of a triangle against a rigid shape, or of two triangles on each other
 };
 
 }  // namespace pliant::physics

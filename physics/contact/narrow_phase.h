@@ -55,6 +55,17 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
                       bool is_immovable, double margin, NarrowScratch* scratch,
                       std::vector<Touch>* touches);
 
+// As above, with one contact for each polygon in which a triangle meets the shape, at its centroid. The
+// polygon is what lies deepest, within a tenth of the margin.
+void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a,
+                             bool is_immovable, double margin, NarrowScratch* scratch,
+                             std::vector<Touch>* touches);
+
+// Appends the contacts of two deforming surfaces, one for each polygon in which two triangles that
+// face each other overlap, seen along the mean of their normals.
+void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double margin,
+                            std::vector<Touch>* touches);
+
 // Appends the contacts of two deforming surfaces: vertices against triangles both ways, and
 // crossing edges where no vertex tells.
 void CollideSoftSoft(const SoftSurface& a, const SoftSurface& b, double margin,

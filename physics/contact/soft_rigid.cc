@@ -5,6 +5,7 @@
 
 #include "physics/contact/contact_key.h"
 #include "physics/contact/narrow_phase.h"
+#include "physics/geometry/triangle_part.h"
 
 namespace pliant::physics {
 namespace {
@@ -222,11 +223,12 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
     scratch->distances[v] = field.distance;
     has_near |= field.distance < reach;
     if (!(field.distance < margin) || (is_immovable && soft.is_prescribed(v))) continue;
+    const Vector3d n = rigid.X_WS.R * field.gradient;
     Touch touch{
         p,
-        sign * (rigid.X_WS.R * field.gradient),
+        sign * n,
         field.distance,
-        soft.area(v),
+        soft.CalcFacingArea(v, n),
         MixKey({static_cast<std::uint64_t>(TouchKind::kSoftVertex), static_cast<std::uint64_t>(v)}),
         {},
         {}};
@@ -274,6 +276,97 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
     side_of(&touch) = {3,
                        {soft.node(t[0]), soft.node(t[1]), soft.node(t[2])},
                        {deepest.weights[0], deepest.weights[1], deepest.weights[2]}};
+    touches->push_back(touch);
+  }
+}
+
+void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a,
+                             bool is_immovable, double margin, NarrowScratch* scratch,
+                             std::vector<Touch>* touches) {
+  const CollisionShape& shape = *rigid.shape;
+  const RigidTransform X_SW = rigid.X_WS.Inverse();
+  AxisAlignedBox bounds = rigid.bounds;
+  bounds.Grow(margin + kReach * soft.longest_edge());
+  scratch->distances.assign(soft.num_vertices(), std::numeric_limits<double>::infinity());
+  scratch->fields.resize(soft.num_vertices());
+  for (int v = 0; v < soft.num_vertices(); ++v) {
+    const Vector3d p = soft.position(v);
+    if (!(p.array() >= bounds.lower.array()).all() || !(p.array() <= bounds.upper.array()).all())
+      continue;
+    scratch->fields[v] = shape.CalcDistance(X_SW * p);
+    scratch->distances[v] = scratch->fields[v].distance;
+  }
+  for (int i = 0; i < soft.num_triangles(); ++i) {
+    const auto& t = soft.triangle(i);
+    const double nearest =
+        std::min({scratch->distances[t[0]], scratch->distances[t[1]], scratch->distances[t[2]]});
+    const double longest = soft.longest_edge(i), area = soft.triangle_area(i);
+    if (!(nearest < margin + kReach * longest) || !(area > 0)) continue;
+    if (is_immovable && soft.is_prescribed(t[0]) && soft.is_prescribed(t[1]) &&
+        soft.is_prescribed(t[2]))
+      continue;
+    Vector3d x[3];
+    SignedDistance at_vertices[3];
+    for (int k = 0; k < 3; ++k) {
+      x[k] = X_SW * soft.position(t[k]);
+      at_vertices[k] = std::isfinite(scratch->distances[t[k]]) ? scratch->fields[t[k]]
+                                                               : shape.CalcDistance(x[k]);
+    }
+    const Vector3d at(at_vertices[0].distance, at_vertices[1].distance, at_vertices[2].distance);
+    DeepestPoint deepest;
+    const double noticeable = std::max(kNoticeableDepth * longest, nearest - margin);
+    const bool is_entered =
+        !shape.Is<HalfSpace>() &&
+        (shape.is_convex()
+             ? FindDeepestInConvex(shape, x, at_vertices, noticeable, &deepest)
+             : FindDeepestBySampling(shape, x, at_vertices, noticeable, margin, &deepest));
+    const double lowest = is_entered ? deepest.field.distance : nearest;
+    if (!(lowest < margin)) continue;
+
+    // the distance is taken as linear, on the three parts around what enters
+    const double level = std::max(lowest, 0.0) + 0.1 * margin;
+    double fraction = 0;
+    Vector3d sum = Vector3d::Zero();
+    const auto add = [&](TrianglePart part, const Vector3d& values) {
+      part.CutAbove(values, level);
+      if (part.empty()) return;
+      const double piece = part.CalcFraction();
+      fraction += piece;
+      sum += piece * part.CalcCentroid();
+    };
+    if (is_entered) {
+      for (int k = 0; k < 3; ++k) {
+        const int next = (k + 1) % 3;
+        Eigen::Matrix3d corners;
+        corners << deepest.weights, Vector3d::Unit(k), Vector3d::Unit(next);
+        const double volume = corners.determinant();
+        if (!(volume > 1e-12)) continue;
+        // the linear function with these values at the corners
+        const Vector3d values =
+            corners.transpose().inverse() * Vector3d(deepest.field.distance, at[k], at[next]);
+        add(TrianglePart(deepest.weights, Vector3d::Unit(k), Vector3d::Unit(next)), values);
+      }
+    } else {
+      add(TrianglePart(), at);
+    }
+    if (!(fraction > 1e-9)) continue;
+    const Vector3d weights = sum / fraction;
+    const Vector3d p = weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2];
+    const DeepestPoint middle{weights, shape.CalcDistance(p)};
+    Parting parting{middle.field.gradient, middle.field.distance};
+    if (is_entered) parting = FindParting(shape, x, middle);
+    if (!(parting.gap < margin)) continue;
+    Touch touch{
+        rigid.X_WS * p,
+        (rigid_is_a ? 1 : -1) * (rigid.X_WS.R * parting.n),
+        parting.gap,
+        fraction * area,
+        MixKey({static_cast<std::uint64_t>(TouchKind::kPatch), static_cast<std::uint64_t>(i)}),
+        {},
+        {}};
+    (rigid_is_a ? touch.b : touch.a) = {3,
+                                        {soft.node(t[0]), soft.node(t[1]), soft.node(t[2])},
+                                        {weights[0], weights[1], weights[2]}};
     touches->push_back(touch);
   }
 }

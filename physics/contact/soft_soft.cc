@@ -4,6 +4,7 @@
 
 #include "physics/contact/contact_key.h"
 #include "physics/contact/narrow_phase.h"
+#include "physics/geometry/triangle_part.h"
 
 namespace pliant::physics {
 namespace {
@@ -116,7 +117,7 @@ void AppendTouch(const SoftSurface& tip, int vertex, const SoftSurface& base, co
   touch.p_W = tip.position(vertex) - 0.5 * met.gap * met.normal;
   touch.nhat_AB_W = tip_is_a ? Vector3d(-met.normal) : met.normal;
   touch.gap = met.gap;
-  touch.area = tip.area(vertex);
+  touch.area = tip.CalcFacingArea(vertex, met.normal);
   touch.feature = MixKey({static_cast<std::uint64_t>(TouchKind::kVertexFace), tip_is_a,
                           static_cast<std::uint64_t>(vertex)});
   Touch::Side& own = tip_is_a ? touch.a : touch.b;
@@ -295,6 +296,68 @@ void CollideWithSelf(const SoftSurface& surface, double margin, std::vector<Touc
                               std::binary_search(told.begin(), told.end(), std::pair(b, a));
                      }),
       touches->end());
+}
+
+void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double margin,
+                            std::vector<Touch>* touches) {
+  AxisAlignedBox shared{a.bounds().lower.cwiseMax(b.bounds().lower),
+                        a.bounds().upper.cwiseMin(b.bounds().upper)};
+  shared.Grow(margin);
+  const double half_through = 0.5 * (a.thickness() + b.thickness());
+  for (int i = 0; i < a.num_triangles(); ++i) {
+    const auto& nodes_a = a.bvh().triangle(i);
+    Vector3d x[3];
+    AxisAlignedBox box;
+    for (int k = 0; k < 3; ++k) {
+      x[k] = VertexAt(a.positions(), nodes_a[k]);
+      box.Include(x[k]);
+    }
+    if (!box.Overlaps(shared) || !(a.triangle_area(i) > 0)) continue;
+    const double deepest = std::min(a.longest_edge(i), half_through);
+    box.Grow(std::max(margin, deepest));
+    const Vector3d& n_a = a.bvh().face_normal(i);
+    b.bvh().VisitOverlaps(box, [&](int j) {
+      const Vector3d& n_b = b.bvh().face_normal(j);
+      if (n_a.dot(n_b) > -0.1 || !(b.triangle_area(j) > 0)) return;
+      const Vector3d n = (n_a - n_b) / std::sqrt((n_a - n_b).squaredNorm());
+      const auto& nodes_b = b.bvh().triangle(j);
+      Vector3d y[3];
+      for (int k = 0; k < 3; ++k) y[k] = VertexAt(b.positions(), nodes_b[k]);
+
+      // the part of B's triangle over A's, along n
+      TrianglePart part;
+      for (int k = 0; k < 3 && !part.empty(); ++k) {
+        const Vector3d outward = (x[(k + 1) % 3] - x[k]).cross(n);
+        part.CutAbove({outward.dot(y[0]), outward.dot(y[1]), outward.dot(y[2])}, outward.dot(x[k]));
+      }
+      if (part.empty()) return;
+      // of it what lies deepest; gaps along n
+      const double slope = n_a.dot(n);
+      const Vector3d gaps =
+          Vector3d(n_a.dot(y[0] - x[0]), n_a.dot(y[1] - x[0]), n_a.dot(y[2] - x[0])) / slope;
+      double lowest = std::numeric_limits<double>::infinity();
+      for (int k = 0; k < part.num_corners(); ++k)
+        lowest = std::min(lowest, gaps.dot(part.corner(k)));
+      if (!(lowest < margin) || lowest < -deepest) return;
+      part.CutAbove(gaps, std::max(lowest, 0.0) + 0.1 * margin);
+      const double fraction = part.empty() ? 0 : part.CalcFraction();
+      if (!(fraction > 1e-9)) return;
+      const Vector3d weights = part.CalcCentroid();
+      const Vector3d p_b = weights[0] * y[0] + weights[1] * y[1] + weights[2] * y[2];
+      Touch touch;
+      touch.gap = gaps.dot(weights);
+      if (!(touch.gap < margin)) return;
+      const Vector3d p_a = p_b - touch.gap * n;
+      touch.p_W = 0.5 * (p_a + p_b);
+      touch.nhat_AB_W = n;
+      touch.area = fraction * b.triangle_area(j);
+      touch.feature = MixKey({static_cast<std::uint64_t>(TouchKind::kPatch),
+                              static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j)});
+      touch.a = SideOfTriangle(a, i, FindClosestPointOnTriangle(p_a, x[0], x[1], x[2]).weights);
+      touch.b = SideOfTriangle(b, j, weights);
+      touches->push_back(touch);
+    });
+  }
 }
 
 }  // namespace pliant::physics

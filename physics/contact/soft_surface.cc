@@ -36,7 +36,7 @@ SoftSurface::SoftSurface(const Body& body, const DynamicsBlock& block)
     rest_positions_ = {body.mesh.vertices[0].data(), 3 * body.mesh.vertices.size()};
     thickness_ = CalcThickness(TriangleMesh{body.mesh.vertices, body.surface.triangles});
   }
-  areas_.resize(nodes_.size());
+  area_normals_.resize(triangles_.size());
   triangle_areas_.resize(triangles_.size());
   longest_edges_.resize(triangles_.size());
 }
@@ -51,17 +51,23 @@ void SoftSurface::Update(VertexPositions positions) {
 void SoftSurface::UpdateTriangles() {
   if (triangles_are_current_) return;
   triangles_are_current_ = true;
-  std::fill(areas_.begin(), areas_.end(), 0.0);
   longest_edge_ = 0;
   for (int i = 0; i < num_triangles(); ++i) {
     const auto& t = triangles_[i];
     const Vector3d a = position(t[0]), b = position(t[1]), c = position(t[2]);
-    triangle_areas_[i] = 0.5 * std::sqrt((b - a).cross(c - a).squaredNorm());
+    area_normals_[i] = 0.5 * (b - a).cross(c - a);
+    triangle_areas_[i] = std::sqrt(area_normals_[i].squaredNorm());
     longest_edges_[i] =
         std::sqrt(std::max({(b - a).squaredNorm(), (c - b).squaredNorm(), (a - c).squaredNorm()}));
     longest_edge_ = std::max(longest_edge_, longest_edges_[i]);
-    for (int v : t) areas_[v] += triangle_areas_[i] / 3;
   }
+}
+
+double SoftSurface::CalcFacingArea(int vertex, const Vector3d& n) const {
+  double area = 0;
+  for (const auto& [triangle, corner] : around(vertex))
+    area += std::max(0.0, -area_normals_[triangle].dot(n)) / 3;
+  return area;
 }
 
 void SoftSurface::UpdateTree() {

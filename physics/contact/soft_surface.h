@@ -34,7 +34,9 @@ class SoftSurface {
   int num_vertices() const { return static_cast<int>(nodes_.size()); }
   int node(int vertex) const { return nodes_[vertex]; }
   Eigen::Vector3d position(int vertex) const { return VertexAt(positions_, nodes_[vertex]); }
-  double area(int vertex) const { return areas_[vertex]; }  // a third of that of its triangles [m²]
+  // Area that a vertex stands for, a third of that of its triangles [m²], as seen against a direction: of what faces a
+  // surface with normal `n`.
+  double CalcFacingArea(int vertex, const Eigen::Vector3d& n) const;
   bool is_prescribed(int vertex) const { return is_prescribed_[vertex]; }
   // (triangle, corner) pairs of the triangles around a vertex
   std::span<const std::array<int, 2>> around(int vertex) const {
@@ -65,7 +67,8 @@ class SoftSurface {
   std::vector<std::array<int, 3>> triangles_;
   std::vector<std::array<int, 2>> around_;
   std::vector<int> around_starts_;
-  std::vector<double> areas_, triangle_areas_, longest_edges_;
+  std::vector<Eigen::Vector3d> area_normals_;  // of triangles: area times normal
+  std::vector<double> triangle_areas_, longest_edges_;
   double longest_edge_ = 0;
   double thickness_ = std::numeric_limits<double>::infinity();
   std::span<const std::array<int, 3>> node_triangles_;

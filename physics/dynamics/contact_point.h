@@ -42,6 +42,13 @@ struct ContactForce {
   Eigen::Vector3d normal_W;   // nhat_AB_W
   double gap = 0;             // at the start of the step [m]
   Eigen::Vector3d impulse_W;  // on B, over the step [N·s]
+  // What each side was attached to: nodes of its block by weights, none for a rigid frame.
+  struct Side {
+    int num_nodes = 0;
+    std::array<int, 4> nodes{};
+    std::array<double, 4> weights{};
+  };
+  Side a{}, b{};
 };
 
 }  // namespace pliant::physics

@@ -55,6 +55,10 @@ struct ContactParameters {
   double relaxation_time = -1;                                 // [s]; negative: the time step
   double margin = 0.002;                                       // [m]
   bool anchored = true;  // sticking contacts remember their tangential impulse and do not creep
+  // What contacts of deformable bodies stand for: one a vertex, exact where surfaces are made of triangles, and one for
+  // what enters between them; or one for each polygon in which triangles meet what they touch, at its centroid.
+  enum class Patches { kVertices, kPolygons };
+  Patches patches = Patches::kVertices;
   struct Pair {
     int body_a, body_b;                    // body_a ≤ body_b
     double friction = -1, stiffness = -1;  // negative: not given

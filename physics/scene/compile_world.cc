@@ -186,6 +186,8 @@ void SceneCompiler::CompileContact() {
     }
   }
   if (given.has_anchored()) contact.anchored = given.anchored();
+  if (given.patches() == v1::ContactDefaults::PATCHES_POLYGONS)
+    contact.patches = ContactParameters::Patches::kPolygons;
   // what creeps never rests
   model_->sleeping = scene_.has_sleeping() ? scene_.sleeping() : contact.anchored;
 }

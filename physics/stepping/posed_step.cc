@@ -648,8 +648,14 @@ void PosedStep::RememberContacts(const Impulses& impulses, State* state, StepRep
     state->contacts.push_back({contact.key, impulse_W});
   };
   const auto tell = [&](const ContactPoint& contact, const Vector3d& impulse_W) {
-    report->contacts.push_back(
-        {contact.body_a, contact.body_b, contact.p_W, contact.R_WC.col(2), contact.gap, impulse_W});
+    report->contacts.push_back({contact.body_a,
+                                contact.body_b,
+                                contact.p_W,
+                                contact.R_WC.col(2),
+                                contact.gap,
+                                impulse_W,
+                                {contact.a.num_nodes, contact.a.nodes, contact.a.weights},
+                                {contact.b.num_nodes, contact.b.nodes, contact.b.weights}});
   };
   for (std::size_t c = 0; c < contacts_.size(); ++c) {
     const ContactPoint& contact = contacts_[c];

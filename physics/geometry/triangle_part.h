@@ -1,0 +1,37 @@
+#pragma once
+
+#include <array>
+
+#include <Eigen/Core>
+
+namespace pliant::physics {
+
+// A convex part of a triangle: a polygon whose corners are barycentric weights, counter-clockwise as the triangle. It is cut
+// by planes: each is a linear function on the triangle, given by its values at the three vertices.
+class TrianglePart {
+ public:
+  static constexpr int kMostCuts = 8;
+
+  // The whole triangle.
+  TrianglePart();
+  // The triangle of three points of it.
+  TrianglePart(const Eigen::Vector3d& a, const Eigen::Vector3d& b, const Eigen::Vector3d& c);
+
+  // Keeps what is not above `level`; at most kMostCuts times.
+  void CutAbove(const Eigen::Vector3d& values, double level);
+
+  bool empty() const { return num_corners_ < 3; }
+  int num_corners() const { return num_corners_; }
+  const Eigen::Vector3d& corner(int i) const { return corners_[i]; }
+
+  // Area as a fraction of the whole triangle's, and the weights of the centroid: those of the middle of the corners when
+  // there is no area.
+  double CalcFraction() const;
+  Eigen::Vector3d CalcCentroid() const;
+
+ private:
+  int num_corners_ = 3;
+  std::array<Eigen::Vector3d, 3 + kMostCuts> corners_;
+};
+
+}  // namespace pliant::physics
