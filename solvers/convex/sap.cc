@@ -29,6 +29,9 @@ double Norm(const std::vector<double>& scale, const std::vector<double>& x) {
                    ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7])));
 }
 
+// entries of more columns belong to joint trees
+constexpr int kRigidBody = 6;
+
 }  // namespace
 
 // The iterate and all that depends on it; buffers live on, so that iterations allocate nothing.
@@ -227,6 +230,7 @@ struct SapSolver::Workspace {
       couple(contact.first_entry, contact.num_entries);
     for (const ConvexProblem::Row& row : problem_->rows) couple(row.first_entry, row.num_entries);
     hessian_.Analyze(block_sizes_, couplings_);
+    FindColumns();
     analysed_ = true;
   }
 
@@ -271,6 +275,10 @@ struct SapSolver::Workspace {
           const ConvexProblem::Entry& left = entries[b];
           const BlockCholesky::Place place = FindHessian(left, right);
           if (place.values == nullptr) continue;
+          if (left.columns > kRigidBody || right.columns > kRigidBody) {
+            AddSparseProduct(left, contact.first_entry + b, contact.first_entry + a, place);
+            continue;
+          }
           // its rows one after another, for lanes
           transposed_.resize(3 * std::size_t(left.columns));
           const double* K = &problem_->values[left.values];
@@ -285,6 +293,41 @@ struct SapSolver::Workspace {
             AddProduct<0>(left.columns, right.columns, place);
           }
         }
+      }
+    }
+  }
+
+  // A point of a joint tree moves with the joints between it and the root only: the columns of each contact's entries that
+  // are not zero.
+  void FindColumns() {
+    columns_.clear();
+    column_starts_.assign(problem_->entries.size() + 1, 0);
+    for (const ConvexProblem::Contact& contact : problem_->contacts) {
+      for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
+        const ConvexProblem::Entry& entry = problem_->entries[e];
+        column_starts_[e] = columns_.size();
+        if (entry.columns > kRigidBody || contact.num_entries > 1) {
+          const double* J = &problem_->values[entry.values];
+          for (int j = 0; j < entry.columns; ++j, J += 3)
+            if (J[0] != 0 || J[1] != 0 || J[2] != 0) columns_.push_back(j);
+        }
+        column_starts_[e + 1] = columns_.size();
+      }
+    }
+  }
+
+  // place += Kᵀ (G J) over columns that are not zero; of the lower triangle alone where an entry meets itself
+  void AddSparseProduct(const ConvexProblem::Entry& left, int left_entry, int right_entry,
+                        const BlockCholesky::Place& place) const {
+    const double* K = &problem_->values[left.values];
+    for (std::size_t c = column_starts_[right_entry]; c < column_starts_[right_entry + 1]; ++c) {
+      const int j = columns_[c];
+      const double x = gj_[3 * j], y = gj_[3 * j + 1], z = gj_[3 * j + 2];
+      double* target = place.values + std::size_t(j) * place.stride;
+      const std::size_t from = left_entry == right_entry ? c : column_starts_[left_entry];
+      for (std::size_t r = from; r < column_starts_[left_entry + 1]; ++r) {
+        const double* k = K + 3 * std::size_t(columns_[r]);
+        target[columns_[r]] += std::fma(k[0], x, std::fma(k[1], y, k[2] * z));
       }
     }
   }
@@ -415,6 +458,9 @@ struct SapSolver::Workspace {
   std::vector<int> block_of_, block_sizes_;  // block of each velocity
   std::vector<std::pair<int, int>> couplings_;
   std::vector<double> gj_, transposed_;
+  std::vector<int>
+      columns_;  // of all contact entries that may meet a joint tree's, those that are not zero
+  std::vector<std::size_t> column_starts_;  // of each entry, in columns_
   std::vector<ConeProjection> projections_;
   std::vector<Eigen::Matrix3d> previous_G_;
   std::vector<Vector3d> y_, dy_, dv_c_, inverse_R_;  // y = (v̂ − v_c)/R
