@@ -105,5 +105,33 @@ TEST(BendingBar, MovingRotationsAreStableOrTheStepFailsWithTheElement) {
   }
 }
 
+// Contact is solved with the tangent at the end of the free motion: at rest both see the weight.
+TEST(Contact, BallsOfEveryMaterialRestWithTheirWeight) {
+  for (const char* model : {"COROTATIONAL", "ST_VENANT_KIRCHHOFF", "NEO_HOOKEAN"}) {
+    World world = LoadWorld(Fill(R"(
+name: ball
+bodies:
+  - {name: table, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: ball
+    deformable:
+      mesh: {sphere: {radius: 0.05}, edge_length: 0.025}
+      pose: {position: [0, 0, 0.06]}
+      material: {model: $MODEL, youngs_modulus: 5.0e4, poissons_ratio: 0.4, density: 1000}
+probes: [{name: force, contact_force: {body: ball, with: table}}]
+)",
+                                 {{"$MODEL", model}}));
+    int iterations = 0;
+    for (int k = 0; k < 300; ++k) {
+      RunUntil(0.01 * (k + 1), &world);
+      iterations = std::max(iterations, world.report().newton_iterations);
+      EXPECT_LE(world.report().newton_residual, 1e-6);
+    }
+    EXPECT_GT(iterations, 0) << model;
+    const double weight = world.model().blocks[0]->mass() * kGravity;
+    // it still rocks a little
+    EXPECT_NEAR(ReadVector(world, "force").z(), weight, 1e-2 * weight) << model;
+  }
+}
+
 }  // namespace
 }  // namespace pliant::physics

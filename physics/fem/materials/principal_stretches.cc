@@ -1,5 +1,7 @@
 #include "physics/fem/materials/principal_stretches.h"
 
+#include <limits>
+
 #include <Eigen/LU>
 #include <Eigen/SVD>
 
@@ -28,6 +30,14 @@ void CrossColumns(LaneMatrix3* A) {
 
 // for a lane that is flat in two directions, or not finite
 void SolveAlone(const Eigen::Matrix3d& F, int lane, PrincipalStretches* result) {
+  if (!F.allFinite()) {
+    // not a number in, not a number out
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    Insert(Eigen::Matrix3d::Constant(nan), lane, &result->U);
+    Insert(Eigen::Matrix3d::Constant(nan), lane, &result->V);
+    for (Lane& s : result->s) s[lane] = nan;
+    return;
+  }
   const Eigen::JacobiSVD<Eigen::Matrix3d> svd(F, Eigen::ComputeFullU | Eigen::ComputeFullV);
   Eigen::Matrix3d U = svd.matrixU(), V = svd.matrixV();
   Eigen::Vector3d s = svd.singularValues();

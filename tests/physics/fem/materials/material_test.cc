@@ -3,6 +3,7 @@
 #include "physics/fem/materials/material.h"
 
 #include <cmath>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -297,6 +298,17 @@ TEST(PrincipalStretches, GiveTheMatrixBackInOrderWithRotations) {
       EXPECT_GE(s[1], std::abs(s[2]) * (1 - 1e-15));
     }
   }
+}
+
+TEST(PrincipalStretches, WhatIsNotFiniteDoesNotComeBackAsANumber) {
+  LaneMatrix3 F{};
+  for (int i = 0; i < 3; ++i) F[4 * i] = Splat(1);
+  F[2][1] = std::numeric_limits<double>::infinity();
+  const PrincipalStretches f = CalcPrincipalStretches(F);
+  EXPECT_TRUE(std::isnan(f.s[0][1]));
+  // the other lanes do not notice
+  EXPECT_EQ(f.s[0][0], 1);
+  EXPECT_EQ(f.s[2][3], 1);
 }
 
 // An energy without closed forms for its pairs: μ Σ (s_i − 1)⁴ + λ/2 (J − 1)².
