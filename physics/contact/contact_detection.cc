@@ -9,12 +9,12 @@
 #include <utility>
 
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/parallel_for.h>
 
 #include "physics/contact/broad_phase.h"
 #include "physics/contact/contact_key.h"
 #include "physics/contact/look_ahead.h"
 #include "physics/contact/narrow_phase.h"
+#include "physics/dynamics/parallel.h"
 
 namespace pliant::physics {
 namespace {
@@ -449,19 +449,15 @@ void ContactDetector::Detect(const State& state, const BodyMotions& motions, dou
   w.FindTasks(model_);
 
   // every pair writes its own list; the lists follow in the order of the pairs, whoever filled them
-  const auto collide = [&](std::size_t i, Workspace::Scratch* scratch) {
+  const auto collide = [&](int i) {
     if (w.is_known[i]) return;
-    w.Collide(model_, state, motions, h, w.tasks[i], scratch, &w.found[i]);
+    w.Collide(model_, state, motions, h, w.tasks[i], &w.scratch.local(), &w.found[i]);
   };
+  const int count = static_cast<int>(w.tasks.size());
   if (w.tasks.size() < kFewPairs) {
-    for (std::size_t i = 0; i < w.tasks.size(); ++i) collide(i, &w.scratch.local());
+    for (int i = 0; i < count; ++i) collide(i);
   } else {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, w.tasks.size(), 8),
-                      [&](const auto& range) {
-                        Workspace::Scratch* scratch = &w.scratch.local();
-                        for (std::size_t i = range.begin(); i < range.end(); ++i)
-                          collide(i, scratch);
-                      });
+    ParallelFor(count, 8, collide);
   }
   for (std::size_t i = 0; i < w.tasks.size(); ++i)
     if (!w.is_known[i]) w.LookAhead(model_, state, motions, h, w.tasks[i], &w.found[i]);

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <tbb/parallel_for.h>
-
+#include "physics/dynamics/parallel.h"
 #include "physics/spatial/trig.h"
 #include "physics/stepping/posed_step.h"
 #include "solvers/convex/sap.h"
@@ -194,7 +193,7 @@ class ConvexStepper final : public Stepper {
     const int count = static_cast<int>(islands.size());
     const bool is_parallel = count > 1 && CountRows() > kFewRows;
     if (is_parallel) {
-      tbb::parallel_for(0, count, [&](int k) { SolveIsland(islands[k], h, &work_[k]); });
+      ParallelFor(count, 1, [&](int k) { SolveIsland(islands[k], h, &work_[k]); });
     } else {
       for (int k = 0; k < count; ++k) SolveIsland(islands[k], h, &work_[k]);
     }

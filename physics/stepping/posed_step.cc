@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include <tbb/parallel_for.h>
 
 #include "physics/contact/constraint_rows.h"
 #include "physics/control/controllers.h"
+#include "physics/dynamics/parallel.h"
 #include "physics/spatial/demand.h"
 #include "solvers/linalg/dense.h"
 
@@ -53,7 +53,7 @@ template <typename F>
 void PosedStep::ForEachBlock(const F& f) const {
   const int count = static_cast<int>(steps_.size());
   if (is_parallel_) {
-    tbb::parallel_for(0, count, f);
+    ParallelFor(count, 1, f);
   } else {
     for (int b = 0; b < count; ++b) f(b);
   }
