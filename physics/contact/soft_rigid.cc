@@ -112,8 +112,8 @@ bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x,
     if (field.distance < best) {
       best = field.distance;
       *deepest = {lowest.weights, field};
+      is_found = best <= wanted;
     }
-    is_found = best <= wanted;
     if (num_cuts == kMostCuts) break;
     cuts[num_cuts++] = MakeCut(field, p, x);
   }
