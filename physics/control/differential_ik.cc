@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <Eigen/Eigenvalues>
-
 #include "physics/control/controllers.h"
 
 namespace pliant::physics {
@@ -18,19 +16,66 @@ constexpr double kDampedRange = 2.5;
 
 using Axis = DifferentialIkMemory::Axis;
 
+struct Decomposition {
+  Matrix6d vectors = Matrix6d::Identity();  // columns
+  Vector6d values;
+};
+
+// Eigenvalues and vectors of a symmetric matrix by Jacobi's rotations, in a fixed order: Eigen's solver rounds otherwise at
+// another level of optimisation.
+Decomposition Decompose(Matrix6d A) {
+  constexpr int kMostSweeps = 30;
+  Decomposition result;
+  Matrix6d& V = result.vectors;
+  for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+    double off = 0, on = 0;
+    for (int i = 0; i < 6; ++i) {
+      on += A(i, i) * A(i, i);
+      for (int j = 0; j < i; ++j) off += A(i, j) * A(i, j);
+    }
+    if (off <= 1e-32 * on) break;
+    for (int p = 0; p < 5; ++p) {
+      for (int q = p + 1; q < 6; ++q) {
+        if (A(p, q) == 0) continue;
+        const double theta = (A(q, q) - A(p, p)) / (2 * A(p, q));
+        const double t =
+            (theta < 0 ? -1.0 : 1.0) / (std::abs(theta) + std::sqrt(theta * theta + 1));
+        const double c = 1 / std::sqrt(t * t + 1), s = t * c;
+        for (int k = 0; k < 6; ++k) {
+          const double x = A(k, p), y = A(k, q);
+          A(k, p) = c * x - s * y;
+          A(k, q) = s * x + c * y;
+        }
+        for (int k = 0; k < 6; ++k) {
+          const double x = A(p, k), y = A(q, k);
+          A(p, k) = c * x - s * y;
+          A(q, k) = s * x + c * y;
+        }
+        for (int k = 0; k < 6; ++k) {
+          const double x = V(k, p), y = V(k, q);
+          V(k, p) = c * x - s * y;
+          V(k, q) = s * x + c * y;
+        }
+      }
+    }
+  }
+  result.values = A.diagonal();
+  return result;
+}
+
 // J Jᵀ of the axes that are not held, inverted with damping in the directions that are close to singular.
 Matrix6d InvertDamped(const std::vector<Axis>& axes, double damping) {
   Matrix6d JJt = Matrix6d::Zero();
   for (const Axis& axis : axes) {
     if (!axis.is_held) JJt += axis.J * axis.J.transpose();
   }
-  const Eigen::SelfAdjointEigenSolver<Matrix6d> eigen(JJt);
+  const Decomposition eigen = Decompose(JJt);
   Matrix6d inverse = Matrix6d::Zero();
   const double range = kDampedRange * damping;
   for (int i = 0; i < 6; ++i) {
-    const double square = std::max(eigen.eigenvalues()[i], 0.0);
+    const double square = std::max(eigen.values[i], 0.0);
     const double missing = std::max(0.0, 1 - square / (range * range));
-    const Vector6d u = eigen.eigenvectors().col(i);
+    const Vector6d u = eigen.vectors.col(i);
     inverse += u * u.transpose() / (square + damping * damping * missing);
   }
   return inverse;
