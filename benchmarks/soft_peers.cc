@@ -1,7 +1,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <unistd.h>
 
@@ -19,6 +18,9 @@ namespace {
 using Eigen::Vector3d;
 using nlohmann::ordered_json;
 using physics::TetrahedralMesh;
+
+// the ring that scenes/chain.yaml hangs from
+constexpr char kHook[] = PLIANT_SOURCE_DIR "/scenes/meshes/chain/hook.obj";
 
 // Files that both engines read, removed at the end.
 class Folder {
@@ -47,31 +49,6 @@ class Folder {
     std::fprintf(file, "CELL_TYPES %zu\n", mesh.tetrahedra.size());
     for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) std::fprintf(file, "10\n");
     std::fclose(file);
-    return path;
-  }
-
-  // The surface of a torus that stands upright, its axis along y.
-  std::string WriteHook(double ring_radius, double tube_radius) const {
-    constexpr int kAround = 42, kAcross = 12;
-    const std::string path = path_ / "hook.obj";
-    std::ofstream file(path);
-    for (int i = 0; i < kAround; ++i) {
-      const double a = 2 * physics::kPi * i / kAround;
-      for (int j = 0; j < kAcross; ++j) {
-        const double b = 2 * physics::kPi * j / kAcross;
-        const double distance = ring_radius + tube_radius * std::cos(b);
-        file << "v " << distance * std::cos(a) << " " << -tube_radius * std::sin(b) << " "
-             << distance * std::sin(a) << "\n";
-      }
-    }
-    const auto vertex = [](int i, int j) { return i % kAround * kAcross + j % kAcross + 1; };
-    for (int i = 0; i < kAround; ++i) {
-      for (int j = 0; j < kAcross; ++j) {
-        file << "f " << vertex(i, j) << " " << vertex(i + 1, j) << " " << vertex(i + 1, j + 1)
-             << "\nf " << vertex(i, j) << " " << vertex(i + 1, j + 1) << " " << vertex(i, j + 1)
-             << "\n";
-      }
-    }
     return path;
   }
 
@@ -195,7 +172,7 @@ ordered_json RunPeers(const std::string& only) {
       ordered_json bodies = ordered_json::array();
       for (int i = 1; i <= count; ++i) bodies.push_back(body(mesh, -0.51 * i, true, i % 2 == 1));
       return MakeCase(0.02, 2, 1, bodies, {{"E", 1e7}, {"nu", 0.4}, {"rho", 500}, {"beta", 0.05}},
-                      folder.WriteHook(0.4, 0.1));
+                      kHook);
     });
   }
   run("torus_28k8", false, [&] {
