@@ -45,13 +45,6 @@ double CalcSlidingSpeed(const Model& model, const State& state, const BodyMotion
   return std::sqrt((v - n * n.dot(v)).squaredNorm());
 }
 
-bool IsRemembered(const State& state, std::uint64_t key) {
-  const auto found =
-      std::lower_bound(state.contacts.begin(), state.contacts.end(), key,
-                       [](const ContactMemory& memory, std::uint64_t k) { return memory.key < k; });
-  return found != state.contacts.end() && found->key == key;
-}
-
 double FindLargestFriction(const Model& model) {
   double largest = model.contact.friction;
   for (const ContactParameters::Pair& pair : model.contact.pairs) {
@@ -387,7 +380,7 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
   // beyond the margin only what already carried an impulse stays, as far as its sliding holds it off
   std::erase_if(*contacts, [&](const ContactPoint& point) {
     if (point.gap < model.contact.margin) return false;
-    if (!IsRemembered(state, point.key)) return true;
+    if (FindContactMemory(state.contacts, point.key) == nullptr) return true;
     const double gliding_gap = (h + point.relaxation_time) * point.friction *
                                CalcSlidingSpeed(model, state, motions, point);
     return point.gap > model.contact.margin + gliding_gap;

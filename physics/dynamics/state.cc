@@ -134,6 +134,14 @@ absl::Status Unusable(const std::string& why) {
 
 }  // namespace
 
+const ContactMemory* FindContactMemory(const std::vector<ContactMemory>& memories,
+                                       std::uint64_t key) {
+  const auto found =
+      std::lower_bound(memories.begin(), memories.end(), key,
+                       [](const ContactMemory& memory, std::uint64_t k) { return memory.key < k; });
+  return found != memories.end() && found->key == key ? &*found : nullptr;
+}
+
 std::string HashState(const State& state) {
   return Hash(EncodePayload(state));
 }

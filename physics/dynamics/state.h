@@ -18,6 +18,10 @@ struct ContactMemory {
   Eigen::Vector3d impulse_W = Eigen::Vector3d::Zero();  // on B [N·s]
 };
 
+// The one with this key among `memories` of ascending keys; null when there is none.
+const ContactMemory* FindContactMemory(const std::vector<ContactMemory>& memories,
+                                       std::uint64_t key);
+
 // All that changes and affects the future. Copyable, comparable bit by bit, serialisable.
 struct State {
   double time = 0;  // [s]

@@ -21,13 +21,6 @@ using Eigen::Vector3d;
 // below this many velocities threads cost more than they bring
 constexpr int kFewVelocities = 300;
 
-const ContactMemory* FindMemory(const std::vector<ContactMemory>& memories, std::uint64_t key) {
-  const auto found =
-      std::lower_bound(memories.begin(), memories.end(), key,
-                       [](const ContactMemory& memory, std::uint64_t k) { return memory.key < k; });
-  return found != memories.end() && found->key == key ? &*found : nullptr;
-}
-
 }  // namespace
 
 PosedStep::PosedStep(const Model& model)
@@ -486,7 +479,7 @@ void PosedStep::Recall(const State& state) {
   remembered_.assign(contacts_.size(), Vector3d::Zero());
   for (std::size_t c = 0; c < contacts_.size(); ++c) {
     const ContactPoint& contact = contacts_[c];
-    const ContactMemory* memory = FindMemory(state.contacts, contact.key);
+    const ContactMemory* memory = FindContactMemory(state.contacts, contact.key);
     if (memory == nullptr) continue;
     Vector3d& impulse = remembered_[c];
     impulse = contact.R_WC.transpose() * memory->impulse_W;
@@ -669,7 +662,7 @@ void PosedStep::RememberContacts(const Impulses& impulses, State* state, StepRep
                                       (tangential - contact.friction * impulse.z()) / impulse.z());
   }
   for (const ContactPoint& contact : resting_contacts_) {
-    const ContactMemory* memory = FindMemory(last_contacts_, contact.key);
+    const ContactMemory* memory = FindContactMemory(last_contacts_, contact.key);
     tell(contact, memory != nullptr ? memory->impulse_W : Vector3d(Vector3d::Zero()));
     if (memory != nullptr) remember(contact, memory->impulse_W);
   }
