@@ -8,12 +8,18 @@ namespace {
 using Eigen::Vector3d;
 
 // A point of a body, as a constraint's term sees it; bodies that do not move are the world.
-Attachment Attach(const Model& model, int body, const Vector3d& p_W) {
+Attachment Attach(const Model& model, int body, int node, const Vector3d& p_W) {
   Attachment attachment;
   attachment.p_W = p_W;
   if (body < 0) return attachment;
   attachment.block = model.bodies[body].block;
-  attachment.frame = model.bodies[body].frame;
+  if (node < 0) {
+    attachment.frame = model.bodies[body].frame;
+  } else {
+    attachment.num_nodes = 1;
+    attachment.nodes[0] = node;
+    attachment.weights[0] = 1;
+  }
   return attachment;
 }
 
@@ -47,8 +53,8 @@ class Rows {
     Add(error);
     for (const bool is_a : {true, false}) {
       ConstraintTerm& term = set_.AddTerm();
-      term.attachment =
-          Attach(model_, is_a ? constraint_.body_a : constraint_.body_b, is_a ? X_WF.p : X_WG.p);
+      term.attachment = is_a ? Attach(model_, constraint_.body_a, -1, X_WF.p)
+                             : Attach(model_, constraint_.body_b, constraint_.node_b, X_WG.p);
       term.linear_W = is_a ? -direction : direction;
     }
   }
@@ -58,7 +64,7 @@ class Rows {
     for (const bool is_a : {true, false}) {
       ConstraintTerm& term = set_.AddTerm();
       term.attachment =
-          Attach(model_, is_a ? constraint_.body_a : constraint_.body_b, Vector3d::Zero());
+          Attach(model_, is_a ? constraint_.body_a : constraint_.body_b, -1, Vector3d::Zero());
       term.angular_W = is_a ? -direction : direction;
     }
   }
@@ -107,7 +113,13 @@ void AppendModelConstraints(const Model& model, const State& state, const BodyMo
       continue;
     }
     const RigidTransform X_WF = Place(motions, constraint.body_a, constraint.X_AF);
-    const RigidTransform X_WG = Place(motions, constraint.body_b, constraint.X_BG);
+    RigidTransform X_WG;
+    if (constraint.node_b < 0) {
+      X_WG = Place(motions, constraint.body_b, constraint.X_BG);
+    } else {
+      const int block = model.bodies[constraint.body_b].block;
+      X_WG.p = Vector3d::Map(&model.Positions(state, block)[3 * std::size_t(constraint.node_b)]);
+    }
     const Vector3d offset = X_WG.p - X_WF.p;
     if (constraint.kind == Constraint::Kind::kDistance) {
       const double distance = std::sqrt(offset.squaredNorm());

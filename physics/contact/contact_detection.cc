@@ -91,6 +91,13 @@ struct ContactDetector::Workspace {
   std::vector<MotionBound> moving;  // per body
   std::vector<double> thickness;    // per body [m]
   std::vector<int> selves;          // bodies that may touch themselves
+  // (rigid body, node of a deformable one's block) of attachments, ascending: what is held does not touch its holder
+  struct HeldNode {
+    int holder, block, node;
+    auto operator<=>(const HeldNode&) const = default;
+  };
+  std::vector<HeldNode> held;
+  bool IsHeld(int holder, const Attachment& soft) const;
   std::vector<std::pair<int, int>> overlaps;
 
   std::vector<AxisAlignedBox> bounds;  // per body, grown by half the margin and its reach
@@ -151,6 +158,11 @@ ContactDetector::ContactDetector(const Model& model)
   for (std::size_t i = 0; i < model.bodies.size(); ++i)
     if (model.bodies[i].deformable && model.bodies[i].self_contact)
       w.selves.push_back(static_cast<int>(i));
+  for (const Constraint& constraint : model.constraints)
+    if (constraint.node_b >= 0 && constraint.body_a >= 0)
+      w.held.push_back(
+          {constraint.body_a, model.bodies[constraint.body_b].block, constraint.node_b});
+  std::sort(w.held.begin(), w.held.end());
   w.bounds.resize(model.bodies.size());
   w.reach.resize(model.bodies.size());
   w.largest_friction = FindLargestFriction(model);
@@ -274,6 +286,15 @@ void ContactDetector::Workspace::FindTasks(const Model& model) {
   }
 }
 
+bool ContactDetector::Workspace::IsHeld(int holder, const Attachment& soft) const {
+  if (held.empty() || soft.num_nodes == 0) return false;
+  for (int k = 0; k < soft.num_nodes; ++k) {
+    const HeldNode node{holder, soft.block, soft.nodes[k]};
+    if (soft.weights[k] > 0 && !std::binary_search(held.begin(), held.end(), node)) return false;
+  }
+  return true;
+}
+
 void ContactDetector::Workspace::CollideAt(const Places& places, const Model& model, double h,
                                            const PairTask& task, double margin, Scratch* buffers,
                                            std::vector<ContactPoint>* contacts) const {
@@ -313,6 +334,7 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
       ContactPoint point;
       point.a = attach(0, touch);
       point.b = attach(1, touch);
+      if (IsHeld(a, point.b) || IsHeld(b, point.a)) continue;
       point.body_a = a;
       point.body_b = b;
       point.p_W = touch.p_W;

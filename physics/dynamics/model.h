@@ -132,9 +132,10 @@ struct Constraint {
   };
   std::string name;
   Kind kind = Kind::kWeld;
-  int body_a = -1, body_b = -1;   // −1: the world
-  RigidTransform X_AF, X_BG;      // frames on A and B that are held together
-  double length = 0;              // [m] between Fo and Go
+  int body_a = -1, body_b = -1;  // −1: the world
+  RigidTransform X_AF, X_BG;     // frames on A and B that are held together
+  int node_b = -1;    // a ball's: the node of the deformable body B that is held; X_BG is not read
+  double length = 0;  // [m] between Fo and Go
   std::vector<JointTerm> joints;  // Σ factor q = offset
   double offset = 0;
   double stiffness = std::numeric_limits<double>::infinity();

@@ -50,6 +50,7 @@ void SceneCompiler::CompileBodies() {
   }
   BuildBlocks();
   BuildRobots();
+  HoldVertices();
 }
 
 void SceneCompiler::CheckBodyNames() {

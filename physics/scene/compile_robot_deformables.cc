@@ -7,6 +7,8 @@
 
 #include "physics/geometry/meshing/grid_mesh.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
+#include "physics/rigid/joint_tree.h"
+#include "physics/rigid/tree_kinematics.h"
 #include "physics/scene/compiler.h"
 #include "physics/scene/robot_files/robot_description.h"
 #include "physics/scene/text/scalar_text.h"
@@ -75,33 +77,31 @@ absl::StatusOr<TetrahedralMesh> MeshOf(const RobotDeformable& given) {
   return MeshPointGrid(given.count, given.spacing);
 }
 
+// Where a link would be with its robot's joints at zero, as the robot's file has it.
+RigidTransform CalcFilePose(const Model& model, const Robot& robot, int link) {
+  const Body& body = model.bodies[link];
+  for (const Robot::Tree& tree : robot.trees) {
+    if (tree.block != body.block) continue;
+    std::vector<double> q(tree.tree->num_positions()), v(tree.tree->num_velocities());
+    model.blocks[tree.block]->SetInitialState(q, v);
+    for (const RobotJoint& joint : robot.joints)
+      if (joint.block == tree.block && joint.num_velocities == 1) q[joint.position] = 0;
+    TreeKinematics kinematics(*tree.tree);
+    tree.tree->CalcPositions(q, &kinematics);
+    return kinematics.link_pose(body.frame);
+  }
+  return body.X_WB;
+}
+
 }  // namespace
 
-void SceneCompiler::DraftRobotDeformables(const std::string& path, bool base_is_free,
-                                          RobotDraft* draft) {
+void SceneCompiler::DraftRobotDeformables(const std::string& path, RobotDraft* draft) {
   const RobotDescription& robot = *draft->description;
   if (robot.deformables.empty()) return;
-  std::vector<char> moves(robot.links.size());
-  for (std::size_t i = 0; i < robot.links.size(); ++i) {
-    const RobotLink& link = robot.links[i];
-    const bool is_loose =
-        link.parent < 0 && link.joint.type == JointType::kFree && link.joint.name.empty();
-    moves[i] = (link.parent >= 0 && moves[link.parent]) ||
-               (is_loose ? base_is_free : link.joint.type != JointType::kFixed);
-  }
-
   for (const RobotDeformable& given : robot.deformables) {
     BodyDraft& made = draft->deformables.emplace_back();
     const std::string what = absl::StrCat("the deformable body ", Quoted(given.name));
-    const bool is_pinned = !given.pinned.empty();
-    draft->holders.push_back(is_pinned ? given.pinned_to : -1);
-    if (is_pinned && given.pinned_to >= 0 && moves[given.pinned_to]) {
-      log_.Warning(path + ".file",
-                   absl::StrCat(what, " was left out: it is pinned to ",
-                                Quoted(robot.links[given.pinned_to].name),
-                                ", which moves, and that is not in this version yet"));
-      continue;
-    }
+    draft->holders.push_back(given.pinned.empty() ? -1 : given.pinned_to);
     if (log_.failed()) return;
     absl::StatusOr<TetrahedralMesh> mesh = MeshOf(given);
     if (!mesh.ok()) {
@@ -125,8 +125,14 @@ void SceneCompiler::DraftRobotDeformables(const std::string& path, bool base_is_
     made.fem.materials.push_back(material);
     made.fem.rayleigh_alpha = given.damping_alpha;
     made.fem.rayleigh_beta = given.damping_beta;
-    for (const int vertex : given.pinned) made.fem.prescribed.push_back({vertex, -1, {}});
-    if (made.fem.prescribed.size() == made.fem.mesh.vertices.size()) {
+    for (const int vertex : given.pinned) {
+      if (given.pinned_to < 0) {
+        made.fem.prescribed.push_back({vertex, -1, {}});
+      } else {
+        made.held.push_back({vertex, "", ""});
+      }
+    }
+    if (given.pinned.size() == made.fem.mesh.vertices.size()) {
       log_.Error(
           path + ".file",
           absl::StrCat(what, " is pinned by every vertex, so nothing can deform. Pin fewer"));
@@ -166,6 +172,12 @@ void SceneCompiler::PlaceRobotDeformables(const RobotPlacement& placement) {
       return;
     }
     body.X_WB = placement.X_WR * made.body.X_WB;
+    const Robot& robot = model_->robots.back();
+    const int holder = draft.holders[i] < 0 ? -1 : robot.bodies[draft.holders[i]];
+    if (holder >= 0) {
+      const RigidTransform X_WF = CalcFilePose(*model_, robot, holder);
+      body.X_WB = model_->bodies[holder].X_WB * X_WF.Inverse() * body.X_WB;
+    }
     body.block = static_cast<int>(model_->blocks.size());
     FemParameters fem = made.fem;
     fem.X_WB = body.X_WB;
@@ -173,10 +185,8 @@ void SceneCompiler::PlaceRobotDeformables(const RobotPlacement& placement) {
     model_->bodies.push_back(std::move(body));
     robot_deformables_.push_back({index, placement.draft, static_cast<int>(i)});
     // it lies in what holds it
-    if (draft.holders[i] >= 0) {
-      const int holder = model_->robots.back().bodies[draft.holders[i]];
-      robot_filters_.emplace_back(std::minmax(holder, index));
-    }
+    if (holder >= 0) robot_filters_.emplace_back(std::minmax(holder, index));
+    for (const BodyDraft::HeldVertex& held : made.held) HoldVertex(index, held.vertex, holder);
   }
 }
 

@@ -89,7 +89,7 @@ void SceneCompiler::ReadRobot(const v1::Robot& given, const std::string& path, R
   if (!result.robot.has_value()) return;
   absl::StrAppend(&mesh_hashes_, result.files_hash, ";");
   draft->description = std::make_shared<const RobotDescription>(*std::move(result.robot));
-  DraftRobotDeformables(path, given.base() == v1::Robot::BASE_FREE, draft);
+  DraftRobotDeformables(path, draft);
   ReadJointValues(given, path, draft);
 }
 

@@ -69,6 +69,12 @@ class SceneCompiler {
     FemParameters fem;
     std::vector<int>
         vertex_of_file;  // deformable: vertex by its number in the mesh file; −1: dropped; empty: the same
+    // deformable: vertices that hang on what moves, by its name
+    struct HeldVertex {
+      int vertex;
+      std::string to, path;
+    };
+    std::vector<HeldVertex> held;
   };
 
   // A body of the model: which draft, under which name, where.
@@ -127,7 +133,7 @@ class SceneCompiler {
   void CompileFileConstraints(const RobotPlacement& placement, const RobotDescription& description);
 
   // deformable bodies of robot files: compile_robot_deformables.cc
-  void DraftRobotDeformables(const std::string& path, bool base_is_free, RobotDraft* draft);
+  void DraftRobotDeformables(const std::string& path, RobotDraft* draft);
   void PlaceRobotDeformables(const RobotPlacement& placement);
 
   // what of robots touches what: compile_robot_contacts.cc
@@ -171,8 +177,13 @@ class SceneCompiler {
   std::optional<TetrahedralMesh> CheckMesh(TetrahedralMesh mesh, bool repair,
                                            const std::string& path,
                                            std::vector<int>* vertex_of_file);
+
+  // regions and attachments: compile_body_parts.cc
   void ReadRegions(const v1::DeformableBody& body, const std::string& path, BodyDraft* draft);
   void ReadAttachments(const v1::DeformableBody& body, const std::string& path, BodyDraft* draft);
+  int ResolveHolder(const std::string& name, const std::string& path);
+  void HoldVertices();
+  void HoldVertex(int soft, int vertex, int holder);
 
   // script and probes: compile_signals.cc
   void CompileScript();

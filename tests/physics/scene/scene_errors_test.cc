@@ -417,7 +417,7 @@ TEST(SceneErrors, ProbesAreCheckedAgainstTheirBody) {
             "robot/joint\n");
 }
 
-TEST(SceneErrors, AttachmentsHoldSomethingToSomethingStill) {
+TEST(SceneErrors, AttachmentsHoldSomethingToWhatIsRigid) {
   const auto attach = [](const std::string& attachment) {
     return Messages("bodies:\n- name: b\n  deformable:\n    attachments: [" + attachment +
                     "]\n    mesh: {box: {size: [2, 2, 2]}, edge_length: 1}\n    material: "
@@ -429,10 +429,13 @@ TEST(SceneErrors, AttachmentsHoldSomethingToSomethingStill) {
             "s.yaml:4:39: bodies[0].deformable.attachments[0].within: holds no vertex; expected "
             "some: the body reaches from [-1, "
             "-1, -1] to [1, 1, 1] in its frame\n");
-  EXPECT_EQ(attach("{to: free, vertices: [0]}"),
-            "s.yaml:4:24: bodies[0].deformable.attachments[0].to: \"free\" is FREE, and an "
-            "attachment to it is not in this version "
-            "yet. Use `world` or a FIXED or KINEMATIC body\n");
+  EXPECT_EQ(attach("{to: free, vertices: [0]}"), "");
+  EXPECT_EQ(attach("{to: b, vertices: [0]}"),
+            "s.yaml:4:24: bodies[0].deformable.attachments[0].to: \"b\" is deformable; expected "
+            "`world`, a rigid body or a link\n");
+  EXPECT_EQ(attach("{to: arm/hand, vertices: [0, 1]}"),
+            "s.yaml:4:24: bodies[0].deformable.attachments[0].to: no body is called "
+            "\"arm/hand\"\n");
   EXPECT_EQ(attach("{to: world, vertices: [27]}"),
             "s.yaml:4:42: bodies[0].deformable.attachments[0].vertices[0]: 27 is no vertex of "
             "\"b\"; expected a number from 0 to "

@@ -1,0 +1,240 @@
+// Parts of deformable bodies: regions of other materials, and attachments.
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+#include "physics/scene/compiler.h"
+#include "physics/scene/field_checks.h"
+#include "physics/scene/text/scalar_text.h"
+#include "pliant/v1/scene.pb.h"
+
+namespace pliant::physics {
+namespace {
+
+// What a box selects, in the body's frame.
+class Selection {
+ public:
+  // Nothing when it is not well said.
+  static std::optional<Selection> Read(const v1::Within& within, const std::string& path,
+                                       SceneLog* log) {
+    const std::string at = path + ".box";
+    if (!within.has_box()) {
+      Missing(at, "a box with size and pose", log);
+      return std::nullopt;
+    }
+    Selection selection;
+    const v1::Box& box = within.box();
+    if (box.size().empty()) Missing(at + ".size", "3 numbers in metres, each a full length", log);
+    bool ok = ReadVector(at + ".size", box.size(), "full length in metres", kLargestLength, log,
+                         &selection.half_size_);
+    for (int i = 0; i < box.size_size(); ++i) {
+      ok &= CheckPositive(absl::StrCat(at, ".size[", i, "]"), box.size(i), "full length in metres",
+                          log, kLargestLength);
+    }
+    ok &= ReadPose(at + ".pose", box.pose(), log, &selection.X_SB_);
+    if (!ok || box.size().empty()) return std::nullopt;
+    // a vertex on the border is within, rounding or not
+    selection.half_size_ = 0.5 * selection.half_size_ * (1 + 1e-9);
+    selection.X_SB_ = selection.X_SB_.Inverse();
+    return selection;
+  }
+
+  bool Contains(const Eigen::Vector3d& p_B) const {
+    return ((X_SB_ * p_B).cwiseAbs().array() <= half_size_.array()).all();
+  }
+
+ private:
+  Eigen::Vector3d half_size_ = Eigen::Vector3d::Zero();
+  RigidTransform X_SB_;
+};
+
+Eigen::Vector3d Centroid(const TetrahedralMesh& mesh, int t) {
+  const auto& corners = mesh.tetrahedra[t];
+  return 0.25 * (mesh.vertices[corners[0]] + mesh.vertices[corners[1]] + mesh.vertices[corners[2]] +
+                 mesh.vertices[corners[3]]);
+}
+
+std::string BoundsText(const TetrahedralMesh& mesh) {
+  AxisAlignedBox bounds;
+  for (const Eigen::Vector3d& p : mesh.vertices) bounds.Include(p);
+  const auto text = [](const Eigen::Vector3d& p) {
+    return absl::StrCat("[", p[0], ", ", p[1], ", ", p[2], "]");
+  };
+  return absl::StrCat("the body reaches from ", text(bounds.lower), " to ", text(bounds.upper),
+                      " in its frame");
+}
+
+}  // namespace
+
+void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::string& path,
+                                BodyDraft* draft) {
+  FemParameters& fem = draft->fem;
+  absl::flat_hash_map<std::string, int> names;
+  for (int i = 0; i < given.regions_size(); ++i) {
+    const v1::Region& region = given.regions(i);
+    const std::string at = absl::StrCat(path, ".regions[", i, "]");
+    if (!region.name().empty() && CheckName(at + ".name", region.name(), &log_) &&
+        !names.try_emplace(region.name(), i).second) {
+      log_.Error(at + ".name",
+                 absl::StrCat(Quoted(region.name()),
+                              " is the name of a region before it; expected another"));
+    }
+    const v1::Material body_material = given.material();
+    const std::optional<FemMaterial> material =
+        ReadMaterial(region.material(), &body_material, at + ".material");
+
+    std::vector<int> chosen;
+    const int count = static_cast<int>(fem.mesh.tetrahedra.size());
+    if (region.has_within()) {
+      const std::optional<Selection> selection =
+          Selection::Read(region.within(), at + ".within", &log_);
+      if (!selection.has_value() || count == 0) continue;
+      for (int t = 0; t < count; ++t) {
+        if (selection->Contains(Centroid(fem.mesh, t))) chosen.push_back(t);
+      }
+      if (chosen.empty()) {
+        log_.Error(at + ".within",
+                   absl::StrCat("holds no tetrahedron; expected some: ", BoundsText(fem.mesh)));
+      }
+    } else if (region.selection_case() == v1::Region::kLabel) {
+      if (count == 0) continue;
+      if (fem.mesh.labels.empty()) {
+        log_.Error(at + ".label", "is given, but the mesh has no cell labels. Use `within`");
+        continue;
+      }
+      for (int t = 0; t < count; ++t) {
+        if (fem.mesh.labels[t] == region.label()) chosen.push_back(t);
+      }
+      if (chosen.empty()) {
+        log_.Error(at + ".label",
+                   absl::StrCat(region.label(),
+                                " labels no tetrahedron of the mesh; expected a label that does"));
+      }
+    } else {
+      log_.Error(at, "selects nothing; expected `within` or `label`");
+    }
+    if (!material.has_value()) continue;
+    if (fem.element_material.empty()) fem.element_material.assign(count, 0);
+    for (const int t : chosen) fem.element_material[t] = static_cast<int>(fem.materials.size());
+    fem.materials.push_back(*material);
+  }
+}
+
+void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::string& path,
+                                    BodyDraft* draft) {
+  std::map<int, std::string> attached;  // name by vertex
+  const TetrahedralMesh& mesh = draft->fem.mesh;
+  for (int i = 0; i < given.attachments_size(); ++i) {
+    const v1::Attachment& attachment = given.attachments(i);
+    const std::string at = absl::StrCat(path, ".attachments[", i, "]");
+
+    if (attachment.to().empty()) {
+      Missing(at + ".to", "`world` or the name of a rigid body or link", &log_);
+      continue;
+    }
+    const bool is_world = attachment.to() == "world";
+    const bool is_link = attachment.to().find('/') != std::string::npos;  // not placed yet
+    const int to = is_world || is_link ? -1 : ResolveHolder(attachment.to(), at + ".to");
+    if (!is_world && !is_link && to < 0) continue;
+
+    // which vertices
+    std::vector<int> chosen;
+    if (attachment.has_within()) {
+      const std::optional<Selection> selection =
+          Selection::Read(attachment.within(), at + ".within", &log_);
+      if (!selection.has_value() || mesh.vertices.empty()) continue;
+      for (std::size_t v = 0; v < mesh.vertices.size(); ++v) {
+        if (selection->Contains(mesh.vertices[v])) chosen.push_back(static_cast<int>(v));
+      }
+      if (chosen.empty()) {
+        log_.Error(at + ".within",
+                   absl::StrCat("holds no vertex; expected some: ", BoundsText(mesh)));
+        continue;
+      }
+    }
+    for (int k = 0; k < attachment.vertices_size(); ++k) {
+      const int vertex = attachment.vertices(k);
+      const std::string entry = absl::StrCat(at, ".vertices[", k, "]");
+      const int resolved = ResolveDraftVertex(*draft, vertex, entry);
+      if (resolved >= 0) chosen.push_back(resolved);
+    }
+    if (!attachment.has_within() && attachment.vertices().empty()) {
+      log_.Error(at, "selects no vertex; expected `within` or `vertices`");
+      continue;
+    }
+    for (const int vertex : chosen) {
+      const auto [earlier, fresh] = attached.try_emplace(vertex, attachment.to());
+      if (!fresh && earlier->second != attachment.to()) {
+        log_.Error(at, absl::StrCat("holds vertex ", vertex, ", which is attached to ",
+                                    Quoted(earlier->second),
+                                    " already; expected a vertex to be attached to one thing"));
+        break;
+      }
+      if (!fresh) continue;
+      // what stays or goes where it is told prescribes the vertex
+      const Motion motion = to < 0 ? Motion::kFixed : model_->bodies[to].motion;
+      if (is_link || motion == Motion::kFree) {
+        draft->held.push_back({vertex, attachment.to(), at + ".to"});
+      } else if (motion == Motion::kKinematic) {
+        draft->fem.prescribed.push_back({vertex, to, model_->bodies[to].X_WB});
+      } else {
+        draft->fem.prescribed.push_back({vertex, -1, RigidTransform()});
+      }
+    }
+  }
+  std::sort(draft->fem.prescribed.begin(), draft->fem.prescribed.end(),
+            [](const auto& x, const auto& y) { return x.node < y.node; });
+  if (draft->fem.prescribed.size() == mesh.vertices.size() && !attached.empty()) {
+    log_.Error(path + ".attachments",
+               "hold every vertex, so nothing can deform. Select fewer, or make the body rigid");
+  }
+}
+
+// A rigid body or link to attach to; −1 when there is none, and that was said.
+int SceneCompiler::ResolveHolder(const std::string& name, const std::string& path) {
+  const int holder = ResolveBody(name, path);
+  if (holder < 0 || !model_->bodies[holder].deformable) return holder;
+  log_.Error(
+      path, absl::StrCat(Quoted(name), " is deformable; expected `world`, a rigid body or a link"));
+  return -1;
+}
+
+// Vertices attached to what moves by itself are held there by constraints, once everything has its place.
+void SceneCompiler::HoldVertices() {
+  if (log_.failed()) return;
+  for (std::size_t i = 0; i < placements_.size(); ++i) {
+    std::string refused;  // a path, reported once
+    for (const BodyDraft::HeldVertex& held : drafts_[placements_[i].draft].held) {
+      if (held.path == refused) continue;
+      const int holder = ResolveHolder(held.to, held.path);
+      if (holder < 0) {
+        refused = held.path;
+      } else {
+        HoldVertex(static_cast<int>(i), held.vertex, holder);
+      }
+    }
+  }
+}
+
+void SceneCompiler::HoldVertex(int soft, int vertex, int holder) {
+  const Body& body = model_->bodies[soft];
+  Constraint constraint;
+  constraint.name = absl::StrCat(body.name, "/vertex_", vertex);
+  constraint.kind = Constraint::Kind::kBall;
+  constraint.body_b = soft;
+  constraint.node_b = vertex;
+  constraint.X_AF.p = body.X_WB * body.mesh.vertices[vertex];
+  if (model_->bodies[holder].motion != Motion::kFixed) {
+    constraint.body_a = holder;
+    constraint.X_AF.p = model_->bodies[holder].X_WB.Inverse() * constraint.X_AF.p;
+  }
+  model_->constraints.push_back(std::move(constraint));
+}
+
+}  // namespace pliant::physics
