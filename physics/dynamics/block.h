@@ -16,7 +16,7 @@
 
 namespace pliant::physics {
 
-// Measures of deformation. Symmetric tensors are six numbers: xx, yy, zz, xy, yz, xz.
+// Measures of deformation, and of contact. Symmetric tensors are six numbers: xx, yy, zz, xy, yz, xz.
 enum class FieldMeasure {
   kVonMisesStrain,       // of Green's strain
   kVonMisesStress,       // of Cauchy's stress [Pa]
@@ -26,7 +26,14 @@ enum class FieldMeasure {
   kLeftCauchyGreen,      // F Fᵀ, in W
   kPrincipalStretches,   // all three, the largest first
   kPrincipalDirections,  // of these, in W: three unit vectors, each up to its sign
+  kContactPressure,      // of what touches the body, on its surface [Pa]
+  kContactTraction,      // its force by area, in W [Pa]
 };
+
+// Of a body's surface, by the forces of a step; the others are of its elements, by their deformation.
+constexpr bool IsOfContact(FieldMeasure measure) {
+  return measure == FieldMeasure::kContactPressure || measure == FieldMeasure::kContactTraction;
+}
 
 // Numbers of a measure.
 constexpr int CountComponents(FieldMeasure measure) {
@@ -35,6 +42,7 @@ constexpr int CountComponents(FieldMeasure measure) {
     case FieldMeasure::kLeftCauchyGreen:
       return 6;
     case FieldMeasure::kPrincipalStretches:
+    case FieldMeasure::kContactTraction:
       return 3;
     case FieldMeasure::kPrincipalDirections:
       return 9;
@@ -240,7 +248,7 @@ class DynamicsBlock {
   // Deformation, for blocks made of elements. Empty otherwise.
   virtual int num_elements() const { return 0; }
   virtual std::span<const double> element_volumes() const { return {}; }  // at rest [m³]
-  // All components of an element, then the next.
+  // All components of an element, then the next. Of measures of deformation.
   virtual void CalcElementField(FieldMeasure measure, std::span<const double> q,
                                 std::span<double> values) const;
   virtual double CalcVolume(std::span<const double> q) const;  // [m³]

@@ -59,6 +59,9 @@ void CalcMeasure(FieldMeasure measure, const Matrix3d& F, const Matrix3d& P,
       CalcPrincipal(measure, six, values);
       return;
     }
+    case FieldMeasure::kContactPressure:
+    case FieldMeasure::kContactTraction:
+      PLIANT_DEMAND(false);  // not of deformation
   }
 }
 

@@ -463,10 +463,17 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
         case v1::FIELD_MEASURE_PRINCIPAL_STRETCHES:
           probe->measure = FieldMeasure::kPrincipalStretches;
           break;
+        case v1::FIELD_MEASURE_CONTACT_PRESSURE:
+          probe->measure = FieldMeasure::kContactPressure;
+          break;
+        case v1::FIELD_MEASURE_CONTACT_TRACTION:
+          probe->measure = FieldMeasure::kContactTraction;
+          break;
         default:
           return Missing(path + ".field.measure",
                          "VON_MISES_STRAIN, VON_MISES_STRESS, VOLUME_RATIO, PRINCIPAL_STRETCH, "
-                         "GREEN_STRAIN or PRINCIPAL_STRETCHES",
+                         "GREEN_STRAIN, PRINCIPAL_STRETCHES, CONTACT_PRESSURE or "
+                         "CONTACT_TRACTION",
                          &log_);
       }
       switch (given.field().reduce()) {

@@ -1,11 +1,15 @@
 #include "physics/world/probes.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "physics/contact/contact_detection.h"
 #include "physics/dynamics/strain_measures.h"
+#include "physics/geometry/triangle_bvh.h"
 #include "physics/spatial/demand.h"
 #include "physics/world/body_motion.h"
+#include "physics/world/contact_fields.h"
 
 namespace pliant::physics {
 namespace {
@@ -83,23 +87,53 @@ double SampleVolume(const Model& model, const State& state, int body) {
   return volume;
 }
 
-// each component on its own
-std::vector<double> SampleField(const Model& model, const Probe& probe, const State& state) {
-  const DynamicsBlock& block = *model.blocks[model.bodies[probe.body].block];
-  const int components = CountComponents(probe.measure);
-  std::vector<double> values(components * static_cast<std::size_t>(block.num_elements()));
-  PLIANT_DEMAND(!values.empty());
-  block.CalcElementField(probe.measure, model.Positions(state, model.bodies[probe.body].block),
-                         values);
+// Values of a field and what each stands for: elements and their volumes at rest, or triangles and their areas now.
+struct WeightedField {
+  std::vector<double> values, weights;
+};
+
+WeightedField CalcElementField(const Model& model, const Probe& probe, const State& state) {
+  const int index = model.bodies[probe.body].block;
+  const DynamicsBlock& block = *model.blocks[index];
   const std::span<const double> volumes = block.element_volumes();
-  std::vector<double> result(values.begin(), values.begin() + components);
-  if (probe.reduce == Probe::Reduce::kMean) std::fill(result.begin(), result.end(), 0.0);
+  WeightedField field{{}, {volumes.begin(), volumes.end()}};
+  field.values.resize(CountComponents(probe.measure) *
+                      static_cast<std::size_t>(block.num_elements()));
+  block.CalcElementField(probe.measure, model.Positions(state, index), field.values);
+  return field;
+}
+
+WeightedField CalcTriangleField(const Model& model, const Probe& probe, const State& state,
+                                const StepReport& report, double h) {
+  const ContactField contact = CalcContactField(model, state, report, probe.body, h);
+  const Body& body = model.bodies[probe.body];
+  const VertexPositions x = model.Positions(state, body.block);
+  WeightedField field;
+  for (const auto& t : body.surface.triangles) {
+    const Vector3d a = VertexAt(x, t[0]);
+    const Vector3d area = (VertexAt(x, t[1]) - a).cross(VertexAt(x, t[2]) - a);
+    field.weights.push_back(0.5 * std::sqrt(area.squaredNorm()));
+  }
+  if (probe.measure == FieldMeasure::kContactPressure) {
+    field.values = contact.triangle_pressure;
+  } else {
+    for (const Vector3d& traction : contact.triangle_traction)
+      field.values.insert(field.values.end(), traction.data(), traction.data() + 3);
+  }
+  return field;
+}
+
+// each component on its own
+std::vector<double> Reduce(const WeightedField& field, int components, Probe::Reduce reduce) {
+  PLIANT_DEMAND(!field.weights.empty());
+  std::vector<double> result(field.values.begin(), field.values.begin() + components);
+  if (reduce == Probe::Reduce::kMean) std::fill(result.begin(), result.end(), 0.0);
   double total = 0;
-  for (std::size_t e = 0; e < volumes.size(); ++e) {
-    total += volumes[e];
+  for (std::size_t e = 0; e < field.weights.size(); ++e) {
+    total += field.weights[e];
     for (int c = 0; c < components; ++c) {
-      const double value = values[components * e + c];
-      switch (probe.reduce) {
+      const double value = field.values[components * e + c];
+      switch (reduce) {
         case Probe::Reduce::kMin:
           result[c] = std::min(result[c], value);
           break;
@@ -107,14 +141,22 @@ std::vector<double> SampleField(const Model& model, const Probe& probe, const St
           result[c] = std::max(result[c], value);
           break;
         case Probe::Reduce::kMean:
-          result[c] += volumes[e] * value;
+          result[c] += field.weights[e] * value;
       }
     }
   }
-  if (probe.reduce == Probe::Reduce::kMean) {
+  if (reduce == Probe::Reduce::kMean) {
     for (double& value : result) value /= total;
   }
   return result;
+}
+
+std::vector<double> SampleField(const Model& model, const Probe& probe, const State& state,
+                                const StepReport& report, double h) {
+  const WeightedField field = IsOfContact(probe.measure)
+                                  ? CalcTriangleField(model, probe, state, report, h)
+                                  : CalcElementField(model, probe, state);
+  return Reduce(field, CountComponents(probe.measure), probe.reduce);
 }
 
 // whether a contact is of the bodies that a probe names: none (all), one, or a pair
@@ -251,7 +293,7 @@ ProbeValue ProbeSampler::Sample(const Probe& probe, const State& state, const St
     case Probe::Kind::kVolume:
       return Number(SampleVolume(model_, state, probe.body));
     case Probe::Kind::kField:
-      return {.numbers = SampleField(model_, probe, state)};
+      return {.numbers = SampleField(model_, probe, state, report, h)};
     case Probe::Kind::kContactPoints:
       return SampleContactPoints(probe, report);
     case Probe::Kind::kReaction:
@@ -325,8 +367,17 @@ Energies CalcEnergies(const Model& model, const State& state, int body) {
   return sum;
 }
 
-std::vector<double> CalcVertexField(const Model& model, const State& state, int body,
-                                    FieldMeasure measure) {
+std::vector<double> CalcVertexField(const Model& model, const State& state,
+                                    const StepReport& report, int body, FieldMeasure measure,
+                                    double h) {
+  if (IsOfContact(measure)) {
+    ContactField field = CalcContactField(model, state, report, body, h);
+    if (measure == FieldMeasure::kContactPressure) return std::move(field.vertex_pressure);
+    std::vector<double> values;
+    for (const Vector3d& traction : field.vertex_traction)
+      values.insert(values.end(), traction.data(), traction.data() + 3);
+    return values;
+  }
   const Body& b = model.bodies[body];
   const DynamicsBlock& block = *model.blocks[b.block];
   // what is principal at a vertex is so of the mean there: directions have no mean

@@ -25,7 +25,8 @@ struct ProbeValue {
 //   shape best angular_velocity     [rad/s]; of a deformable body: that of the best-fitting rigid
 //   motion contact_force        on the body, W [N]; wrench: that, then the torque about the centre
 //   of mass [N·m] energy               [J]; momentum: linear, then angular about the world origin;
-//   volume [m³] field                MIN, MAX or volume-weighted MEAN over the elements penetration
+//   volume [m³] field                MIN, MAX or volume-weighted MEAN over the elements, of contact over the surface's
+//   triangles by area; penetration
 //   largest overlap at this very state [m], ≥ 0 contact_points       rows of the step that led
 //   here; the normal points from the first body named to the second,
 //                        the impulse is on the second
@@ -59,10 +60,12 @@ struct Energies {
 };
 Energies CalcEnergies(const Model& model, const State& state, int body);
 
-// Vertex values of a measure for a deformable body, averaged by volume from its elements: all components of a node, then the
-// next. Principal stretches and directions are those of the average of F Fᵀ.
-std::vector<double> CalcVertexField(const Model& model, const State& state, int body,
-                                    FieldMeasure measure);
+// Vertex values of a measure for a deformable body: all components of a node, then the next. Deformation is averaged by volume
+// from the elements; principal stretches and directions are those of the average of F Fᵀ. Contact is that of the step of
+// length h [s] that `report` is of, zero inside (see CalcContactField).
+std::vector<double> CalcVertexField(const Model& model, const State& state,
+                                    const StepReport& report, int body, FieldMeasure measure,
+                                    double h);
 
 // Contact force on a body [N], and torque about its centre of mass [N·m], from `other` (−1: from
 // all). Forces on a body that touches itself cancel.

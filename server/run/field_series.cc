@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 
 #include "physics/world/body_motion.h"
+#include "physics/world/contact_fields.h"
 #include "server/run/files.h"
 #include "server/run/tessellation.h"
 
@@ -17,7 +18,7 @@ using Eigen::Vector3d;
 using physics::FieldMeasure;
 
 // order of the data in every grid
-enum PointArray { kDisplacement, kVelocity };
+enum PointArray { kDisplacement, kVelocity, kContactPressure, kContactTraction };
 struct CellArray {
   FieldMeasure measure;
   const char* name;
@@ -71,7 +72,10 @@ absl::Status FieldSeries::Finish() {
 
 absl::Status FieldSeries::WriteFrame() {
   UnstructuredGrid grid;
-  grid.point_data = {{"displacement", 3, {}}, {"velocity", 3, {}}};
+  grid.point_data = {{"displacement", 3, {}},
+                     {"velocity", 3, {}},
+                     {"contact_pressure", 1, {}},
+                     {"contact_traction", 3, {}}};
   for (const CellArray& array : kCellArrays)
     grid.cell_data.push_back({array.name, CountComponents(array.measure), {}});
   for (int body = 0; body < static_cast<int>(rigid_.size()); ++body) {
@@ -102,6 +106,12 @@ void FieldSeries::AppendDeformable(int body, UnstructuredGrid* grid) const {
     Append(CalcVertexVelocity(model, world_.state(), body, node),
            &grid->point_data[kVelocity].values);
   }
+  const physics::ContactField contact =
+      CalcContactField(model, world_.state(), world_.report(), body, model.time_step);
+  std::vector<double>& pressure = grid->point_data[kContactPressure].values;
+  pressure.insert(pressure.end(), contact.vertex_pressure.begin(), contact.vertex_pressure.end());
+  for (const Vector3d& traction : contact.vertex_traction)
+    Append(traction, &grid->point_data[kContactTraction].values);
   for (const auto& t : b.mesh.tetrahedra) {
     grid->AddCell({first + t[0], first + t[1], first + t[2], first + t[3]}, body);
   }
@@ -126,6 +136,8 @@ void FieldSeries::AppendRigid(int body, UnstructuredGrid* grid) const {
     Append(X_WB * p_B - X_WB0 * p_B, &grid->point_data[kDisplacement].values);
     Append(CalcPointVelocity(model, world_.state(), body, p_B),
            &grid->point_data[kVelocity].values);
+    grid->point_data[kContactPressure].values.push_back(0);
+    Append(Vector3d::Zero(), &grid->point_data[kContactTraction].values);
   }
   for (const auto& t : rigid_[body].triangles) {
     grid->AddCell({first + t[0], first + t[1], first + t[2]}, body);

@@ -35,7 +35,9 @@ void WriteVector(const Eigen::Vector3d& v, google::protobuf::RepeatedField<float
 }
 
 const char* FindUnit(physics::FieldMeasure measure) {
-  return measure == physics::FieldMeasure::kVonMisesStress ? "Pa" : "";
+  const bool is_pressure =
+      measure == physics::FieldMeasure::kVonMisesStress || physics::IsOfContact(measure);
+  return is_pressure ? "Pa" : "";
 }
 
 void WriteRigid(const physics::RigidTransform& X_WB, v1::RigidFrame* frame) {
@@ -57,11 +59,17 @@ void WriteDeformable(const physics::Snapshot& snapshot, int index, physics::Fiel
   WriteVector(positions.scale, frame->mutable_scale());
   frame->set_positions(std::move(positions.numbers));
 
-  const std::vector<double> all =
-      physics::CalcVertexField(*snapshot.model, snapshot.state, index, measure);
+  const std::vector<double> all = physics::CalcVertexField(
+      *snapshot.model, snapshot.state, snapshot.report, index, measure, snapshot.model->time_step);
   std::vector<double> values;
   values.reserve(body.surface.vertices.size());
-  for (const int vertex : body.surface.vertices) values.push_back(all[vertex]);
+  const std::size_t components = physics::CountComponents(measure);
+  for (const std::size_t vertex : body.surface.vertices) {
+    double square = 0;  // vectors are shown by their length
+    for (std::size_t c = 0; c < components; ++c)
+      square += all[components * vertex + c] * all[components * vertex + c];
+    values.push_back(components == 1 ? all[vertex] : std::sqrt(square));
+  }
   QuantizedField field = QuantizeField(values);
   frame->set_measure(WriteMeasure(measure));
   frame->set_field_min(field.min);

@@ -220,17 +220,22 @@ absl::StatusOr<physics::FieldMeasure> ReadMeasure(v1::FieldMeasure measure) {
       return physics::FieldMeasure::kVolumeRatio;
     case v1::FIELD_MEASURE_PRINCIPAL_STRETCH:
       return physics::FieldMeasure::kPrincipalStretch;
+    case v1::FIELD_MEASURE_CONTACT_PRESSURE:
+      return physics::FieldMeasure::kContactPressure;
+    case v1::FIELD_MEASURE_CONTACT_TRACTION:
+      return physics::FieldMeasure::kContactTraction;
     case v1::FIELD_MEASURE_GREEN_STRAIN:
     case v1::FIELD_MEASURE_PRINCIPAL_STRETCHES:
       return absl::InvalidArgumentError(
           absl::StrCat("measure: ", v1::FieldMeasure_Name(measure).substr(14),
-                       " has several components, which a stream does not carry; expected 1 to 4"));
+                       " has several components, which a stream does not carry; "
+                       "expected 1 to 4, 7 or 8"));
     default:
       break;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("measure: ", static_cast<int>(measure),
-                   " is no measure that this server knows; expected 1 to 4"));
+  return absl::InvalidArgumentError(absl::StrCat("measure: ", static_cast<int>(measure),
+                                                 " is no measure that this server knows; "
+                                                 "expected 1 to 4, 7 or 8"));
 }
 
 v1::FieldMeasure WriteMeasure(physics::FieldMeasure measure) {
@@ -243,6 +248,10 @@ v1::FieldMeasure WriteMeasure(physics::FieldMeasure measure) {
       return v1::FIELD_MEASURE_VOLUME_RATIO;
     case physics::FieldMeasure::kPrincipalStretch:
       return v1::FIELD_MEASURE_PRINCIPAL_STRETCH;
+    case physics::FieldMeasure::kContactPressure:
+      return v1::FIELD_MEASURE_CONTACT_PRESSURE;
+    case physics::FieldMeasure::kContactTraction:
+      return v1::FIELD_MEASURE_CONTACT_TRACTION;
     default:
       break;  // streams carry none of the others
   }

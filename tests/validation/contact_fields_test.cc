@@ -4,6 +4,7 @@
 #include <string>
 
 #include "physics/geometry/triangle_bvh.h"
+#include "physics/world/probes.h"
 #include "tests/validation/validation_scene.h"
 
 namespace pliant::physics {
@@ -44,6 +45,31 @@ Vector3d SumTractions(const World& world, const ContactField& field, double* pre
     *pressure_force += area * field.triangle_pressure[i];
   }
   return sum;
+}
+
+TEST(ContactField, ProbesReadIt) {
+  World world = LoadWorld(RestingBox("VERTICES", 0) + R"(
+probes:
+  - {name: mean, field: {body: box, measure: CONTACT_TRACTION, reduce: MEAN}}
+  - {name: least, field: {body: box, measure: CONTACT_PRESSURE, reduce: MIN}}
+  - {name: most, field: {body: box, measure: CONTACT_PRESSURE, reduce: MAX}}
+)");
+  EXPECT_EQ(Read(world, "most"), std::vector<double>{0});
+  RunUntil(1, &world);
+  // a box of 1 kg on one of its six sides
+  const double pressure = 9.81 / 0.01;
+  EXPECT_NEAR(Read(world, "mean").at(2), pressure / 6, 0.02 * pressure / 6);
+  EXPECT_EQ(Read(world, "least"), std::vector<double>{0});
+  EXPECT_GT(Read(world, "most").at(0), pressure);
+  EXPECT_LT(Read(world, "most").at(0), 5 * pressure);
+  // the same by vertices, which a stream carries
+  const std::vector<double> tractions = CalcVertexField(
+      world.model(), world.state(), world.report(), 1, FieldMeasure::kContactTraction, 0.01);
+  const ContactField field =
+      CalcContactField(world.model(), world.state(), world.report(), 1, 0.01);
+  ASSERT_EQ(tractions.size(), 3 * field.vertex_traction.size());
+  for (std::size_t i = 0; i < tractions.size(); ++i)
+    EXPECT_EQ(tractions[i], field.vertex_traction[i / 3][static_cast<int>(i % 3)]);
 }
 
 TEST(ContactField, BoxOnASlopeIsBorneByTractionsThatSumToItsWeight) {

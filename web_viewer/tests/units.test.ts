@@ -22,6 +22,7 @@ test('times and forces keep a steady number of digits', () => {
 test('each measure is shown in its unit', () => {
   expect(quantity(Measure.strain, 0.0525, '')).toBe('5.25 %');
   expect(quantity(Measure.stress, 1500, 'Pa')).toBe('1.5 kPa');
+  expect(quantity(Measure.contactPressure, 250, 'Pa')).toBe('250 Pa');
   expect(quantity(Measure.volume, 0.985, '')).toBe('0.985');
 });
 

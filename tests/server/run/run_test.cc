@@ -211,6 +211,11 @@ TEST_F(RunTest, FramesHoldTheDeformedMeshAndItsFields) {
             static_cast<std::int64_t>(points.size() / 3));
   const auto displacement = ReadAppended<double>(vtu, "displacement");
   ASSERT_EQ(displacement.size(), points.size());
+  const auto traction = ReadAppended<double>(vtu, "contact_traction");
+  const auto pressure = ReadAppended<double>(vtu, "contact_pressure");
+  ASSERT_EQ(traction.size(), points.size());
+  ASSERT_EQ(pressure.size(), points.size() / 3);
+  EXPECT_GT(*std::max_element(pressure.begin(), pressure.end()), 0);
   // it fell by about a centimetre and is squeezed where it lies
   const auto strain = ReadAppended<double>(vtu, "von_mises_strain");
   const auto ratio = ReadAppended<double>(vtu, "volume_ratio");

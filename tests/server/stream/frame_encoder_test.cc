@@ -98,6 +98,28 @@ TEST(Frame, PositionsAreThoseOfTheSurface) {
   }
 }
 
+TEST(Frame, ContactIsShownAsTheLengthOfItsTraction) {
+  physics::World world(LoadTestModel());
+  Published published;
+  const auto read = [&](physics::FieldMeasure measure) {
+    published.snapshot = world.TakeSnapshot();
+    FrameChoice choice;
+    choice.measure = measure;
+    v1::Frame frame;
+    EXPECT_TRUE(frame.ParseFromString(*EncodeFrameBody(published, choice)));
+    return frame.deformables(0);
+  };
+  EXPECT_EQ(read(physics::FieldMeasure::kContactPressure).field_max(), 0);
+  for (int k = 0; k < 100; ++k) ASSERT_TRUE(world.Step().ok());
+  const v1::DeformableFrame pressure = read(physics::FieldMeasure::kContactPressure);
+  const v1::DeformableFrame traction = read(physics::FieldMeasure::kContactTraction);
+  EXPECT_GT(pressure.field_max(), 0);
+  EXPECT_GE(traction.field_max(), pressure.field_max());
+  EXPECT_EQ(pressure.unit(), "Pa");
+  EXPECT_EQ(pressure.measure(), v1::FIELD_MEASURE_CONTACT_PRESSURE);
+  EXPECT_EQ(traction.measure(), v1::FIELD_MEASURE_CONTACT_TRACTION);
+}
+
 TEST(Frame, ChosenBodiesOnlyAreSent) {
   FrameChoice choice;
   choice.bodies = {"cube"};

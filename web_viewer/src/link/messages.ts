@@ -1,7 +1,7 @@
 // What the page and its worker say to each other. Plain data only: it crosses a structured clone.
 
 // as pliant.v1.FieldMeasure
-export const Measure = { strain: 1, stress: 2, volume: 3, stretch: 4 } as const;
+export const Measure = { strain: 1, stress: 2, volume: 3, stretch: 4, contactPressure: 7, contactTraction: 8 } as const;
 export type MeasureId = (typeof Measure)[keyof typeof Measure];
 
 export type Vec3 = [number, number, number];

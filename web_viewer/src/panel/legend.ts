@@ -1,7 +1,7 @@
 // The legend: what the colours mean, in units, and the choice of the measure.
 import { Measure, type MeasureId } from '../link/messages';
 import { colorTable, divergingColor, kTableSize, sequentialColor } from '../scene/colormap';
-import { isDiverging, type Range } from '../scene/range';
+import { isDiverging, isPressure, type Range } from '../scene/range';
 import { element, setText } from './dom';
 import { trimmed, withPrefix } from './units';
 
@@ -53,6 +53,6 @@ export class Legend {
 // Strain in percent, stress with a prefix, ratios plain.
 export function quantity(measure: MeasureId, value: number, unit: string): string {
   if (measure === Measure.strain) return `${trimmed(Number((100 * value).toFixed(2)), 3)} %`;
-  if (measure === Measure.stress) return withPrefix(value, unit || 'Pa', 3);
+  if (isPressure(measure)) return withPrefix(value, unit || 'Pa', 3);
   return value.toFixed(3);
 }

@@ -46,6 +46,11 @@ export class AutoRange {
   }
 }
 
+// in Pa
+export function isPressure(measure: MeasureId): boolean {
+  return measure === Measure.stress || measure === Measure.contactPressure || measure === Measure.contactTraction;
+}
+
 export function isDiverging(measure: MeasureId): boolean {
   return measure === Measure.volume || measure === Measure.stretch;
 }
@@ -65,6 +70,6 @@ export function roundUp(x: number): number {
 const kSteps = [1, 1.5, 2, 3, 5, 7];
 
 function quietSpread(measure: MeasureId, youngsModulus: number): number {
-  if (measure === Measure.stress) return roundUp(Math.max(1, 0.02 * youngsModulus));
+  if (isPressure(measure)) return roundUp(Math.max(1, 0.02 * youngsModulus));
   return 0.02;
 }
