@@ -1,4 +1,4 @@
-// Benchmarks: ./dev bench SUITE [--case NAME] [--threads N] [--json FILE]. No tests: they print ratios against a baseline
+// Benchmarks: ./dev bench SUITE [--case NAME] [--threads N] [--steps N] [--json FILE]. No tests: they print ratios against a baseline
 // measured in the same run.
 
 #include <cstdio>
@@ -59,14 +59,16 @@ void PrintTable(const ordered_json& rows) {
 int main(int argc, char** argv) {
   CLI::App app{"Benchmarks of Pliant: ratios against a baseline measured in the same run."};
   std::string suite = "foundation", only, json;
-  int threads = 1;
-  app.add_option("suite", suite, "which suite: foundation, linalg, robots, peers")
-      ->check(CLI::IsMember({"foundation", "linalg", "robots", "peers"}))
+  int threads = 1, steps = 0;
+  app.add_option("suite", suite, "which suite: foundation, linalg, robots, peers, han2023")
+      ->check(CLI::IsMember({"foundation", "linalg", "robots", "peers", "han2023"}))
       ->capture_default_str();
   app.add_option("--case", only, "only the cases whose name contains this");
   app.add_option("--threads", threads, "worker threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  app.add_option("--steps", steps, "of han2023: at most so many steps a case, for a quick look")
+      ->check(CLI::PositiveNumber);
   app.add_option("--json", json, "write the rows to this file too; - for standard output");
   try {
     app.parse(argc, argv);
@@ -79,10 +81,12 @@ int main(int argc, char** argv) {
       {"suite", suite},
       {"machine",
        {{"cpu", CpuName()}, {"cores", std::thread::hardware_concurrency()}, {"date", Today()}}},
-      {"rows", suite == "linalg"   ? pliant::benchmarks::RunLinalg(only)
-               : suite == "robots" ? pliant::benchmarks::RunRobots(only)
-               : suite == "peers"  ? pliant::benchmarks::RunPeers(only)
-                                   : pliant::benchmarks::RunFoundation(only)}};
+      {"threads", threads},
+      {"rows", suite == "linalg"    ? pliant::benchmarks::RunLinalg(only)
+               : suite == "robots"  ? pliant::benchmarks::RunRobots(only)
+               : suite == "peers"   ? pliant::benchmarks::RunPeers(only)
+               : suite == "han2023" ? pliant::benchmarks::RunHan2023(only, steps)
+                                    : pliant::benchmarks::RunFoundation(only)}};
   if (json != "-") PrintTable(report["rows"]);
   if (json == "-") {
     std::printf("%s\n", report.dump(2).c_str());

@@ -19,4 +19,7 @@ nlohmann::ordered_json RunLinalg(const std::string& only);
 // Soft bodies beside Drake, and MuJoCo's flex where it can follow: the same meshes, material, step and friction.
 nlohmann::ordered_json RunPeers(const std::string& only);
 
+// The examples of Han et al. 2023 §VII beside the figures of its Table I. At most `most_steps` steps a case; 0: the whole run.
+nlohmann::ordered_json RunHan2023(const std::string& only, int most_steps);
+
 }  // namespace pliant::benchmarks

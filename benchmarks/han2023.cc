@@ -1,0 +1,340 @@
+// The examples of Han et al. 2023 §VII, timed over their whole runs, with the figures of its Table I beside ours.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+#include "benchmarks/measure.h"
+#include "benchmarks/suite.h"
+#include "physics/scene/scene.h"
+#include "physics/world/probes.h"
+#include "physics/world/world.h"
+
+namespace pliant::benchmarks {
+namespace {
+
+using nlohmann::ordered_json;
+using physics::Model;
+using physics::World;
+
+constexpr char kScenes[] = PLIANT_SOURCE_DIR "/scenes/";
+
+// A line of Table I, and what we want to reach on one core [ms].
+struct PaperFigures {
+  double real_time_rate;
+  int dofs;
+  double constraints_mean;
+  int constraints_max;
+  double at_most_ms;
+};
+
+struct PaperCase {
+  std::string name;
+  std::string scene;  // a file in scenes/, or, with a line break, the text of one
+  std::vector<std::string> overrides;
+  double duration;  // [s]
+  std::optional<PaperFigures> paper{};
+  // what else to note: after every step, and at the end
+  std::function<void(World&, ordered_json*)> observe{}, finish{};
+};
+
+double ReadProbe(const World& world, const std::string& name, int component = 0) {
+  for (const physics::Probe& probe : world.model().probes) {
+    if (probe.name != name) continue;
+    return physics::SampleProbe(world.model(), probe, world.state(), world.report(),
+                                world.model().time_step)
+        .numbers.at(component);
+  }
+  return std::nan("");
+}
+
+// Peak memory of this process from now on [MB], where the system can start it anew.
+void ForgetPeakMemory() {
+  std::ofstream("/proc/self/clear_refs") << 5;
+}
+double ReadPeakMemory() {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line))
+    if (line.starts_with("VmHWM:")) return 1024e-6 * std::atof(line.c_str() + 6);
+  return 0;
+}
+
+// What the steps of a run cost and said.
+class Tally {
+ public:
+  explicit Tally(double time_step) : time_step_(time_step) {}
+
+  void Add(const physics::StepReport& report, double seconds) {
+    ms_.push_back(1e3 * seconds);
+    // one a contact and one a scalar row: what SAP calls a constraint
+    constraints_.push_back(
+        static_cast<double>(report.contacts.size() + report.constraint_forces.size()));
+    rows_ += report.constraints;
+    participating_ += report.participating;
+    iterations_ += report.iterations;
+    iterations_max_ = std::max(iterations_max_, report.iterations);
+    newton_ += report.newton_iterations;
+    converged_ += report.converged ? 1 : 0;
+    stalled_ += report.stalled ? 1 : 0;
+    refactorisations_ += report.refactorisations;
+    residual_ = std::max(residual_, report.residual);
+    for (std::size_t p = 0; p < phases_.size(); ++p) phases_[p] += 1e3 * report.phase_seconds[p];
+  }
+
+  void WriteTo(ordered_json* row) const {
+    if (ms_.empty()) return;
+    const double count = static_cast<double>(ms_.size());
+    (*row)["steps"] = ms_.size();
+    (*row)["step_ms"] = {
+        {"mean", Mean(ms_)}, {"median", Quantile(ms_, 0.5)}, {"p95", Quantile(ms_, 0.95)}};
+    (*row)["mean_ms"] = Mean(ms_);
+    (*row)["real_time_rate"] = 1e3 * time_step_ / Mean(ms_);
+    (*row)["constraints_mean"] = Mean(constraints_);
+    (*row)["constraints_max"] = Quantile(constraints_, 1);
+    (*row)["constraint_rows_mean"] = rows_ / count;
+    (*row)["participating_mean"] = participating_ / count;
+    (*row)["iterations_mean"] = iterations_ / count;
+    (*row)["iterations_max"] = iterations_max_;
+    if (newton_ > 0) (*row)["newton_iterations_mean"] = newton_ / count;
+    (*row)["factorisations_mean"] = refactorisations_ / count;
+    (*row)["converged_fraction"] = converged_ / count;
+    (*row)["stalled_fraction"] = stalled_ / count;
+    (*row)["residual_max"] = residual_;
+    for (std::size_t p = 0; p < phases_.size(); ++p)
+      (*row)["phases_ms"][std::string(physics::kPhaseNames[p])] = phases_[p] / count;
+    (*row)["by_constraints"] = CostByConstraints();
+  }
+
+ private:
+  static double Mean(const std::vector<double>& x) {
+    double sum = 0;
+    for (const double value : x) sum += value;
+    return sum / static_cast<double>(x.size());
+  }
+
+  // Steps sorted by their constraints, in eight equal parts: what a step of each costs.
+  ordered_json CostByConstraints() const {
+    constexpr std::size_t kParts = 8;
+    std::vector<std::size_t> order(ms_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return constraints_[a] < constraints_[b];
+    });
+    ordered_json parts = ordered_json::array();
+    for (std::size_t part = 0; part < kParts; ++part) {
+      std::vector<double> ms, constraints;
+      for (std::size_t i = part * order.size() / kParts; i < (part + 1) * order.size() / kParts;
+           ++i) {
+        ms.push_back(ms_[order[i]]);
+        constraints.push_back(constraints_[order[i]]);
+      }
+      if (!ms.empty()) parts.push_back({Mean(constraints), Quantile(ms, 0.5)});
+    }
+    return parts;
+  }
+
+  double time_step_;
+  std::vector<double> ms_, constraints_;
+  double rows_ = 0, participating_ = 0, iterations_ = 0, newton_ = 0, converged_ = 0, stalled_ = 0;
+  double refactorisations_ = 0, residual_ = 0;
+  int iterations_max_ = 0;
+  std::array<double, physics::kPhaseNames.size()> phases_{};
+};
+
+ordered_json RunPaperCase(const PaperCase& given, int most_steps) {
+  ordered_json row{{"case", given.name}};
+  ForgetPeakMemory();
+  physics::SceneOptions options;
+  options.overrides = given.overrides;
+  // what sleeps costs nothing, and the paper's bodies do not sleep
+  options.overrides.push_back("sleeping=false");
+  const bool is_text = given.scene.find('\n') != std::string::npos;
+  const physics::SceneResult scene =
+      is_text ? physics::LoadSceneYaml(given.scene, given.name, options)
+              : physics::LoadSceneFile(kScenes + given.scene + ".yaml", options);
+  if (!scene.ok()) {
+    for (const auto& message : scene.messages)
+      std::fprintf(stderr, "%s\n", physics::Format(message).c_str());
+    row["note"] = "the scene does not load";
+    return row;
+  }
+  World world(scene.model);
+  const double h = scene.model->time_step;
+  std::size_t vertices = 0, tetrahedra = 0;
+  for (const physics::Body& body : scene.model->bodies) {
+    if (!body.deformable) continue;
+    vertices += body.mesh.vertices.size();
+    tetrahedra += body.mesh.tetrahedra.size();
+  }
+  row["dofs"] = scene.model->velocity_offsets.back();
+  row["vertices"] = vertices;
+  row["tetrahedra"] = tetrahedra;
+  row["time_step"] = h;
+
+  Tally tally(h);
+  const int whole = static_cast<int>(std::lround(given.duration / h));
+  const int steps = most_steps > 0 ? std::min(most_steps, whole) : whole;
+  for (int k = 0; k < steps; ++k) {
+    const double start = Now();
+    const absl::Status status = world.Step();
+    const double elapsed = Now() - start;
+    if (!status.ok()) {
+      row["note"] = absl::StrCat("stopped at ", world.state().time, " s: ", status.message());
+      break;
+    }
+    tally.Add(world.report(), elapsed);
+    if (given.observe) given.observe(world, &row);
+  }
+  tally.WriteTo(&row);
+  row["memory_mb"] = ReadPeakMemory();
+  if (given.finish) given.finish(world, &row);
+  if (steps < whole) row["note"] = absl::StrCat("cut short: ", steps, " of ", whole, " steps");
+  if (given.paper && row.contains("mean_ms")) {
+    const PaperFigures& paper = *given.paper;
+    const double paper_ms = 1e3 * h / paper.real_time_rate;
+    row["paper"] = {{"mean_ms", paper_ms},
+                    {"real_time_rate", paper.real_time_rate},
+                    {"dofs", paper.dofs},
+                    {"constraints_mean", paper.constraints_mean},
+                    {"constraints_max", paper.constraints_max}};
+    row["paper_ms"] = paper_ms;
+    row["ratio"] = paper_ms / row["mean_ms"].get<double>();
+    row["at_most_ms"] = paper.at_most_ms;
+  }
+  return row;
+}
+
+// §VII-B.
+std::vector<PaperCase> ArchCases() {
+  const auto crown = [](World& world, ordered_json* row) {
+    (*row)["crown_drop"] = 59.9918547 - ReadProbe(world, "crown", 2);
+  };
+  PaperCase falls{"arch_friction_0.2",
+                  "masonry_arch",
+                  {"contact.friction=0.2"},
+                  60,
+                  PaperFigures{7.26, 225, 259.5, 357, 1.2},
+                  {},
+                  crown};
+  PaperCase stands{"arch_friction_1.0",
+                   "masonry_arch",
+                   {},
+                   600,
+                   PaperFigures{6.29, 225, 320.2, 364, 1.2},
+                   {},
+                   crown};
+  PaperCase cold = stands;
+  cold.name = "arch_friction_1.0_cold_start";
+  cold.overrides = {"method.convex.warm_start=false"};
+  cold.duration = 60;
+  cold.paper.reset();
+  return {falls, stands, cold};
+}
+
+// §VII-F: links like those of scenes/chain.yaml, `links` of them.
+std::string MakeChain(int links, const std::string& mesh) {
+  std::string yaml = absl::StrCat(R"(
+name: chain
+time_step: 0.02
+bodies:
+  - {name: hook, rigid: {motion: FIXED, shapes: [{mesh: {file: ")",
+                                  kScenes, R"(meshes/chain/hook.obj"}}]}}
+  - name: link
+    template: true
+    deformable:
+      mesh: )",
+                                  mesh, R"(
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e7, poissons_ratio: 0.4, density: 500}
+      damping: {beta: 0.05}
+instances:
+  - of: link
+    poses:
+)");
+  for (int i = 1; i <= links; ++i) {
+    absl::StrAppend(&yaml, "      - {position: [0, 0, ", -0.51 * i, "], rpy_degrees: [90, 0, ",
+                    90 * (i % 2), "]}\n");
+  }
+  return yaml;
+}
+
+std::string TorusMesh(double edge_length, int slices) {
+  return absl::StrCat("{torus: {ring_radius: 0.4, tube_radius: 0.1, slices: ", slices,
+                      "}, edge_length: ", edge_length, "}");
+}
+
+std::vector<PaperCase> ChainCases() {
+  std::vector<PaperCase> cases;
+  for (const int links : {1, 2, 5, 10, 20, 50, 100}) {
+    PaperCase chain{absl::StrCat("chain_", links), MakeChain(links, TorusMesh(0.1, 42)), {}, 10};
+    if (links == 100) chain.paper = PaperFigures{0.020, 90000, 3880.2, 5663, 60};
+    chain.finish = [links](World&, ordered_json* row) { (*row)["links"] = links; };
+    cases.push_back(chain);
+  }
+  return cases;
+}
+
+std::vector<PaperCase> TorusCases() {
+  std::vector<PaperCase> cases;
+  // 7, 19 and 37 vertices a disc
+  const std::vector<std::pair<double, int>> meshes = {
+      {0.1, 42}, {0.05, 40}, {0.05, 80}, {0.0333, 80}, {0.0333, 140}, {0.0333, 200}, {0.0333, 260}};
+  for (const auto& [edge_length, slices] : meshes) {
+    const int dofs = 3 * slices * (edge_length > 0.09 ? 7 : edge_length > 0.04 ? 19 : 37);
+    PaperCase torus{
+        absl::StrCat("torus_", dofs), MakeChain(1, TorusMesh(edge_length, slices)), {}, 10};
+    if (slices == 260) torus.paper = PaperFigures{0.017, 28800, 53.0, 394, 65};
+    cases.push_back(torus);
+  }
+  return cases;
+}
+
+// The exponent of a power law through (x, y), by least squares of the logarithms.
+double FitPower(const std::vector<double>& x, const std::vector<double>& y) {
+  double sx = 0, sy = 0, sxx = 0, sxy = 0;
+  const double n = static_cast<double>(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double a = std::log(x[i]), b = std::log(y[i]);
+    sx += a, sy += b, sxx += a * a, sxy += a * b;
+  }
+  return (n * sxy - sx * sy) / (n * sxx - sx * sx);
+}
+
+// How the time of a step grows over the rows whose names start so.
+void AddSlope(const std::string& prefix, const std::string& by, ordered_json* rows) {
+  std::vector<double> x, y;
+  for (const ordered_json& row : *rows) {
+    if (!row.at("case").get<std::string>().starts_with(prefix) || !row.contains(by) ||
+        !row.contains("step_ms"))
+      continue;
+    x.push_back(row.at(by));
+    y.push_back(row.at("step_ms").at("median"));
+  }
+  if (x.size() > 2)
+    rows->push_back({{"case", prefix + "growth"}, {"log_log_slope", FitPower(x, y)}, {"by", by}});
+}
+
+}  // namespace
+
+ordered_json RunHan2023(const std::string& only, int most_steps) {
+  ordered_json rows = ordered_json::array();
+  for (const auto& make : {ArchCases, ChainCases, TorusCases}) {
+    for (const PaperCase& given : make()) {
+      if (given.name.find(only) == std::string::npos) continue;
+      std::fprintf(stderr, "running %s …\n", given.name.c_str());
+      rows.push_back(RunPaperCase(given, most_steps));
+    }
+  }
+  AddSlope("chain_", "links", &rows);
+  AddSlope("torus_", "dofs", &rows);
+  return rows;
+}
+
+}  // namespace pliant::benchmarks

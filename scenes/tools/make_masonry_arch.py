@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Writes scenes/masonry_arch.yaml and the soft voussoirs in scenes/meshes/arch.
+
+The arch of make_arch.py with blocks that deform, as Han et al. 2023 §VII-B have it: each block is its eight corners and its
+centre, joined to twelve tetrahedra.
+
+    python3 scenes/tools/make_masonry_arch.py
+"""
+
+import make_arch
+from make_arch import BASE, BLOCKS, DENSITY, SCENES, SECTIONS, SPAN
+
+HEAD = """\
+# A masonry arch of 25 deformable voussoirs, 60 m high, that nothing but contact holds up: stiff blocks of nine vertices each, whose
+# feet stand on the sharp edges of two blocks of rock (Han et al. 2023, §VII-B and Fig. 5). With friction 1.0 it stands for ten
+# minutes and more, at 0.2 it falls apart:
+#     pliantd run scenes/masonry_arch.yaml --duration 60 --set contact.friction=0.2
+# Made by scenes/tools/make_masonry_arch.py.
+name: masonry_arch
+time_step: 0.04
+method: {{convex: {{beta: 10}}}}
+contact: {{friction: 1.0, patches: POLYGONS}}
+bodies:
+  - {{name: ground, rigid: {{motion: FIXED, pose: {{position: [0, 0, {ground:g}]}}, shapes: [{{half_space: {{}}}}]}}}}
+"""
+TAIL = """\
+probes:
+  - {name: crown, position: {body: block_13}}
+  - {name: springing, position: {body: block_01}}
+  - {name: thrust, contact_force: {body: base_left}}   # what the arch does to its left foot
+  - {name: kinetic, energy: {kind: KINETIC}}
+  - {name: penetration, penetration: {}}
+"""
+
+
+def vtk(corners, center, section):
+    """A prism over the outline and its centre: twelve tetrahedra between the centre and the halves of the six faces."""
+    points = [(x - center[0], y, z - center[1]) for y in (-section / 2, section / 2) for x, z in corners]
+    points.append(tuple(sum(p[k] for p in points) / 8 for k in range(3)))
+    # outward, as in make_arch.obj
+    faces = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)]
+    cells = [(8, *triangle) for a, b, c, d in faces for triangle in ((a, b, c), (a, c, d))]
+    lines = ["# vtk DataFile Version 3.0", "a voussoir, made by scenes/tools/make_masonry_arch.py", "ASCII",
+             "DATASET UNSTRUCTURED_GRID", f"POINTS {len(points)} double"]
+    lines += [" ".join(f"{x:.9g}" for x in p) for p in points]
+    lines += [f"CELLS {len(cells)} {5 * len(cells)}"] + [" ".join(map(str, (4, *cell))) for cell in cells]
+    lines += [f"CELL_TYPES {len(cells)}"] + ["10"] * len(cells)
+    return "\n".join(lines) + "\n"
+
+
+def block(index, mesh, position, turned):
+    pose = f"position: [{round(position[0], 7) + 0:.9g}, 0, {position[1]:.9g}]" + (", rpy_degrees: [0, 0, 180]" if turned else "")
+    return (f"  - {{name: block_{index:02d}, deformable: {{mesh: {{file: meshes/arch/{mesh}}}, pose: {{{pose}}}, "
+            f"material: {{youngs_modulus: 2.0e10, poissons_ratio: 0.3, density: {DENSITY}}}, damping: {{beta: 0.01}}}}}}\n")
+
+
+def main():
+    folder = SCENES / "meshes" / "arch"
+    folder.mkdir(parents=True, exist_ok=True)
+    xs = make_arch.joints()
+    left, right = [], []
+    for i, section in enumerate(SECTIONS):
+        corners = make_arch.outline(xs[i], xs[i + 1], section)
+        center = make_arch.centroid(corners)
+        mesh = f"voussoir_{i + 1:02d}.vtk"
+        (folder / mesh).write_text(vtk(corners, center, section))
+        left.append(block(i + 1, mesh, center, False))
+        if i + 1 < len(SECTIONS):
+            right.append(block(BLOCKS - i, mesh, (-center[0], center[1]), True))
+    top = make_arch.height(SPAN / 2)
+    bases = [f"  - {{name: base_{side}, rigid: {{motion: FIXED, pose: {{position: [{sign * (SPAN + BASE) / 2:g}, 0, "
+             f"{top - BASE / 2:.6f}]}}, shapes: [{{box: {{size: [{BASE:g}, {BASE:g}, {BASE:g}]}}}}]}}}}\n"
+             for side, sign in (("left", -1), ("right", 1))]
+    (SCENES / "masonry_arch.yaml").write_text(HEAD.format(ground=-BASE) + "".join(bases + left + right[::-1]) + TAIL)
+
+
+main()
