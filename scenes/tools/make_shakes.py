@@ -93,4 +93,5 @@ def hand():
     (SCENES / "allegro_ball.yaml").write_text(text + HAND_PROBES)
 
 
-hand()
+if __name__ == "__main__":
+    hand()
