@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes scenes/arch.yaml and the voussoirs in scenes/meshes/arch.
 
-The arch is the one of Han et al. 2023 §VI-B and of the papers before it: 25 blocks along a weighted catenary of 60 m
+The arch is the one of Han et al. 2023 §VII-B and of the papers before it: 25 blocks along a weighted catenary of 60 m
 height and span, cut perpendicular to the centreline at equal arc lengths. A block has one thickness and depth; they fall
 from 10 m at the springing to 7 m at the crown. The right half is the left half turned about the vertical.
 
@@ -23,7 +23,7 @@ BASE = 10.0     # edge length of the cubes that carry the arch [m]
 
 HEAD = """\
 # A masonry arch of 25 rigid voussoirs, 60 m high, that nothing but contact holds up. Its feet stand on the sharp edges of two
-# blocks of rock (Han et al. 2023, §VI-B and Fig. 5). With friction 1.0 it stands, at 0.2 it falls apart:
+# blocks of rock (Han et al. 2023, §VII-B and Fig. 5). With friction 1.0 it stands, at 0.2 it falls apart:
 #     pliantd run scenes/arch.yaml --duration 60 --set contact.friction=0.2
 # Made by scenes/tools/make_arch.py.
 name: arch

@@ -18,7 +18,7 @@ HEAD = """\
 # Made by scenes/tools/make_masonry_arch.py.
 name: masonry_arch
 time_step: 0.04
-method: {{convex: {{beta: 10}}}}
+method: {{convex: {{beta: 10, max_iterations: 1000}}}}
 contact: {{friction: 1.0, patches: POLYGONS}}
 bodies:
   - {{name: ground, rigid: {{motion: FIXED, pose: {{position: [0, 0, {ground:g}]}}, shapes: [{{half_space: {{}}}}]}}}}
