@@ -315,28 +315,22 @@ void PosedStep::CopyParticipants(const State& state) {
   }
 }
 
-// Inverses of the Cholesky factors of the diagonal blocks A_gg, for the compliance estimates of rows
+// Cholesky factors of the diagonal blocks A_gg, for the compliance estimates of rows
 void PosedStep::FactorGroups() {
   group_factors_.clear();
   for (const ActiveBlock& active : active_) {
     for (int g = active.first_group; g < active.first_group + active.num_groups; ++g) {
       Group& group = groups_[g];
       const int n = group.size, first = group.first - active.first;
-      scratch_a_.resize(std::size_t(n) * n);
+      group.factor = group_factors_.size();
+      group_factors_.resize(group_factors_.size() + std::size_t(n) * n);
+      double* L = &group_factors_[group.factor];
       for (int j = 0; j < n; ++j) {
         const double* column = &active.A[std::size_t(first + j) * active.size + first];
-        std::copy(column, column + n, &scratch_a_[std::size_t(j) * n]);
+        std::copy(column, column + n, L + std::size_t(j) * n);
       }
-      const int pivot = solvers::FactorCholesky(n, scratch_a_.data(), n);
+      const int pivot = solvers::FactorCholesky(n, L, n);
       PLIANT_DEMAND(pivot < 0);
-      group.factor = group_factors_.size();
-      group_factors_.resize(group_factors_.size() + std::size_t(n) * n, 0.0);
-      double* inverse = &group_factors_[group.factor];
-      for (int j = 0; j < n; ++j) {
-        double* column = inverse + std::size_t(j) * n;
-        column[j] = 1;
-        solvers::SolveLower(n - j, &scratch_a_[std::size_t(j) * (n + 1)], n, column + j);
-      }
     }
   }
 }
@@ -356,43 +350,24 @@ void PosedStep::PlaceEntries() {
   for (ContactRows& rows : contact_rows_) {
     for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
       const Group& group = place(raw_[e]);
-      const int n = group.size;
-      // X = L⁻¹ J_gᵀ, a row of J_g after the other
-      scratch_a_.assign(3 * std::size_t(n), 0.0);
-      const double* J = &values_[raw_[e].values];
-      const double* inverse = &group_factors_[group.factor];
-      double *x = scratch_a_.data(), *y = x + n, *z = y + n;
-      for (int j = 0; j < n; ++j, J += 3) {
-        if (J[0] == 0 && J[1] == 0 && J[2] == 0) continue;
-        const double* column = inverse + std::size_t(j) * n;
-        for (int i = j; i < n; ++i) {
-          x[i] = std::fma(column[i], J[0], x[i]);
-          y[i] = std::fma(column[i], J[1], y[i]);
-          z[i] = std::fma(column[i], J[2], z[i]);
-        }
-      }
-      for (int r = 0; r < 3; ++r) {
-        for (int s = 0; s <= r; ++s) {
-          const double w =
-              solvers::Dot(n, &scratch_a_[std::size_t(r) * n], &scratch_a_[std::size_t(s) * n]);
-          rows.W(r, s) += w;
-          if (r != s) rows.W(s, r) += w;
-        }
-      }
+      scratch_a_.resize(4 * std::size_t(group.size));
+      Matrix3d W;
+      solvers::CalcCompliance(group.size, &group_factors_[group.factor], group.size,
+                              &values_[raw_[e].values], scratch_a_.data(), W.data());
+      rows.W += W;
     }
   }
   for (ScalarRows& rows : scalar_rows_) {
     for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
-      const Group& group = place(raw_[e]);
-      const int n = group.size;
-      scratch_a_.assign(n, 0.0);
-      for (int c = 0; c < raw_[e].columns; ++c) {
-        const int j = raw_[e].offset + c;
-        const double value = values_[raw_[e].values + c];
-        const double* column = &group_factors_[group.factor + std::size_t(j) * n];
-        for (int i = j; i < n; ++i) scratch_a_[i] = std::fma(column[i], value, scratch_a_[i]);
-      }
-      rows.W += solvers::Dot(n, scratch_a_.data(), scratch_a_.data());
+      const RawEntry& raw = raw_[e];
+      const Group& group = place(raw);
+      // nothing of L⁻¹ J_gᵀ comes before the first velocity
+      const int n = group.size, left = n - raw.offset;
+      scratch_a_.assign(left, 0.0);
+      std::copy_n(&values_[raw.values], raw.columns, scratch_a_.begin());
+      solvers::SolveLower(left, &group_factors_[group.factor + std::size_t(raw.offset) * (n + 1)],
+                          n, scratch_a_.data());
+      rows.W += solvers::Dot(left, scratch_a_.data(), scratch_a_.data());
     }
   }
 }

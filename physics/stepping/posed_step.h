@@ -106,7 +106,7 @@ class PosedStep {
               StepReport* report);
 
  private:
-  // A participating group of velocities, and the inverse of the Cholesky factor of its diagonal block of A.
+  // A participating group of velocities, and the Cholesky factor of its diagonal block of A.
   struct Group {
     int id;     // in its block
     int first;  // its first participating velocity

@@ -3,36 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solvers/convex/contact_jacobian.h"
+#include "solvers/convex/contact_lanes.h"
 #include "solvers/linalg/block_cholesky.h"
 #include "solvers/linalg/dense.h"
 
 namespace pliant::solvers {
-namespace {
 
 using Eigen::Vector3d;
-
-// ‖scale · x‖ in eight fixed lanes
-double Norm(const std::vector<double>& scale, const std::vector<double>& x) {
-  double lanes[8] = {};
-  std::size_t i = 0;
-  for (; i + 8 <= x.size(); i += 8) {
-    for (int l = 0; l < 8; ++l) {
-      const double scaled = scale[i + l] * x[i + l];
-      lanes[l] = std::fma(scaled, scaled, lanes[l]);
-    }
-  }
-  for (int l = 0; i < x.size(); ++i, ++l) {
-    const double scaled = scale[i] * x[i];
-    lanes[l] = std::fma(scaled, scaled, lanes[l]);
-  }
-  return std::sqrt(((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) +
-                   ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7])));
-}
-
-// entries of more columns belong to joint trees
-constexpr int kRigidBody = 6;
-
-}  // namespace
 
 // The iterate and all that depends on it; buffers live on, so that iterations allocate nothing.
 struct SapSolver::Workspace {
@@ -41,16 +19,14 @@ struct SapSolver::Workspace {
              const SapOptions& options) {
     problem_ = &problem;
     options_ = &options;
-    v_.assign(guess.begin(), guess.end());
-    const std::size_t n = problem.size, m = problem.contacts.size(), rows = problem.rows.size();
-    for (auto* x : {&offset_, &Adv_, &momentum_, &impulse_, &gradient_, &dv_, &scale_, &Av_})
-      x->resize(n);
-    projections_.resize(m);
-    previous_G_.resize(m);
-    y_.resize(m);
-    dy_.resize(m);
-    inverse_R_.resize(m);
-    dv_c_.resize(m);
+    n_ = problem.size;
+    const std::size_t rows = problem.rows.size();
+    for (auto* x :
+         {&v_, &offset_, &Adv_, &momentum_, &impulse_, &gradient_, &dv_, &scale_, &scaled_, &Av_})
+      x->assign(n_ + ContactJacobian::kBeyond, 0.0);
+    std::copy(guess.begin(), guess.end(), v_.begin());
+    jacobian_.Start(problem);
+    contacts_.Start(problem.contacts);
     row_rate_.resize(rows);
     row_change_.resize(rows);
     row_gamma_.resize(rows);
@@ -76,8 +52,8 @@ struct SapSolver::Workspace {
     Evaluate();
     result.costs.push_back(cost_);
     for (int k = 0;; ++k) {
-      const double error = Norm(scale_, gradient_);
-      const double size = std::max(Norm(scale_, Av_), Norm(scale_, impulse_));
+      const double error = Norm(gradient_);
+      const double size = std::max(Norm(Av_), Norm(impulse_));
       result.residual = size > 0 ? error / size : 0;
       result.residuals.push_back(result.residual);
       if (error <= options_->absolute_tolerance + options_->relative_tolerance * size) {
@@ -95,8 +71,8 @@ struct SapSolver::Workspace {
       const double mean = 0.5 * (std::abs(before) + std::abs(cost_));
       if (std::abs(cost_ - before) < 1e-30 + 1e-15 * mean && alpha > 0.5) {
         // no more to gain in this precision; say whether the tolerance was met on the way
-        const double last = Norm(scale_, gradient_);
-        const double last_size = std::max(Norm(scale_, Av_), Norm(scale_, impulse_));
+        const double last = Norm(gradient_);
+        const double last_size = std::max(Norm(Av_), Norm(impulse_));
         result.residual = last_size > 0 ? last / last_size : 0;
         result.residuals.push_back(result.residual);
         result.converged =
@@ -107,16 +83,25 @@ struct SapSolver::Workspace {
     }
     if (result.iterations > 0) {
       // steps along Δv add up rounding; what is reported belongs to v to the last bit
-      Begin();
-      Evaluate();
+      FindRates();
+      contacts_.Project();
+      ProjectRows();
     }
-    result.v.assign(v_.begin(), v_.end());
-    result.gamma.clear();
-    for (const ConeProjection& p : projections_) result.gamma.push_back(p.gamma);
+    result.v.assign(v_.begin(), v_.begin() + n_);
+    result.gamma.resize(problem_->contacts.size());
+    for (int c = 0; c < num_contacts(); ++c) result.gamma[c] = contacts_.gamma(c);
     result.row_gamma.assign(row_gamma_.begin(), row_gamma_.end());
   }
 
  private:
+  int num_contacts() const { return static_cast<int>(problem_->contacts.size()); }
+
+  // ‖D x‖
+  double Norm(const std::vector<double>& x) {
+    for (int i = 0; i < n_; ++i) scaled_[i] = scale_[i] * x[i];
+    return std::sqrt(Dot(n_, scaled_.data(), scaled_.data()));
+  }
+
   void MultiplyA(const std::vector<double>& x, std::vector<double>* y) const {
     for (const ConvexProblem::Block& block : problem_->blocks) {
       MultiplySymmetric(block.size, block.A, block.size, &x[block.first], &(*y)[block.first]);
@@ -125,14 +110,16 @@ struct SapSolver::Workspace {
 
   // what is linear in v, at the guess
   void Begin() {
-    for (std::size_t i = 0; i < v_.size(); ++i) offset_[i] = v_[i] - problem_->v_star[i];
+    for (int i = 0; i < n_; ++i) offset_[i] = v_[i] - problem_->v_star[i];
     MultiplyA(offset_, &momentum_);
     MultiplyA(v_, &Av_);
-    for (std::size_t c = 0; c < y_.size(); ++c) {
+    FindRates();
+  }
+
+  void FindRates() {
+    for (int c = 0; c < num_contacts(); ++c) {
       const ConvexProblem::Contact& contact = problem_->contacts[c];
-      inverse_R_[c] = contact.R.cwiseInverse();
-      y_[c] = (contact.v_hat - problem_->ContactVelocity(static_cast<int>(c), v_))
-                  .cwiseQuotient(contact.R);
+      contacts_.SetVelocity(c, contact.v_hat - contact.bias - jacobian_.Multiply(c, v_.data()));
     }
     for (std::size_t k = 0; k < row_rate_.size(); ++k)
       row_rate_[k] = problem_->RowRate(static_cast<int>(k), v_);
@@ -140,68 +127,61 @@ struct SapSolver::Workspace {
 
   // and after a step along Δv
   void Advance(double alpha) {
-    for (std::size_t i = 0; i < v_.size(); ++i) {
+    for (int i = 0; i < n_; ++i) {
       v_[i] += alpha * dv_[i];
       offset_[i] += alpha * dv_[i];
       momentum_[i] += alpha * Adv_[i];
       Av_[i] += alpha * Adv_[i];
     }
-    for (std::size_t c = 0; c < y_.size(); ++c) y_[c] += alpha * dy_[c];
+    contacts_.Advance(alpha);
     for (std::size_t k = 0; k < row_rate_.size(); ++k) row_rate_[k] += alpha * row_change_[k];
   }
 
   // cost, gradient and projections
   void Evaluate() {
-    cost_ = 0.5 * Dot(static_cast<int>(v_.size()), offset_.data(), momentum_.data());
+    cost_ = 0.5 * Dot(n_, offset_.data(), momentum_.data()) + contacts_.Project() + ProjectRows();
     std::fill(impulse_.begin(), impulse_.end(), 0.0);
-    for (std::size_t c = 0; c < problem_->contacts.size(); ++c) {
-      const ConvexProblem::Contact& contact = problem_->contacts[c];
-      projections_[c] = ProjectOntoFrictionCone(y_[c], contact.R, contact.friction);
-      if (projections_[c].mode == ConeMode::kOpen) continue;
-      const Vector3d& gamma = projections_[c].gamma;
-      cost_ += 0.5 * gamma.dot(contact.R.cwiseProduct(gamma));
-      problem_->AddContactImpulse(static_cast<int>(c), gamma, impulse_);
-    }
+    for (int c = 0; c < num_contacts(); ++c)
+      if (!contacts_.is_open(c)) jacobian_.AddTransposed(c, contacts_.gamma(c), impulse_.data());
+    for (std::size_t k = 0; k < row_gamma_.size(); ++k)
+      problem_->AddRowImpulse(static_cast<int>(k), row_gamma_[k], impulse_);
+    for (int i = 0; i < n_; ++i) gradient_[i] = momentum_[i] - impulse_[i];
+  }
+
+  // impulses of the rows; what they cost
+  double ProjectRows() {
+    double cost = 0;
     for (std::size_t k = 0; k < row_gamma_.size(); ++k) {
       const ConvexProblem::Row& row = problem_->rows[k];
       const double y = (row.v_hat - row_rate_[k]) / row.R;
       row_gamma_[k] = std::clamp(y, row.lower, row.upper);
       row_is_free_[k] = row_gamma_[k] == y;
-      cost_ += row.R * row_gamma_[k] * (y - 0.5 * row_gamma_[k]);
-      problem_->AddRowImpulse(static_cast<int>(k), row_gamma_[k], impulse_);
+      cost += row.R * row_gamma_[k] * (y - 0.5 * row_gamma_[k]);
     }
-    for (std::size_t i = 0; i < v_.size(); ++i) gradient_[i] = momentum_[i] - impulse_[i];
+    return cost;
   }
 
   // Δv = −H⁻¹ ∇ℓ, with H = A + JᵀGJ factored only when some G changed
   bool FindDirection(SapResult* result) {
-    bool same = factored_;
-    for (std::size_t c = 0; same && c < projections_.size(); ++c)
-      same = projections_[c].G == previous_G_[c];
-    same = same && row_is_free_ == previous_row_is_free_;
-    if (!same) {
+    if (!factored_ || contacts_.has_changed() || row_is_free_ != previous_row_is_free_) {
       AssembleHessian();
       AddRowsToHessian();
       if (!hessian_.Factor()) return false;
-      for (std::size_t c = 0; c < projections_.size(); ++c) previous_G_[c] = projections_[c].G;
       previous_row_is_free_ = row_is_free_;
       factored_ = true;
       ++result->factorisations;
     }
-    for (std::size_t i = 0; i < dv_.size(); ++i) dv_[i] = -gradient_[i];
-    hessian_.Solve(dv_);
+    for (int i = 0; i < n_; ++i) dv_[i] = -gradient_[i];
+    hessian_.Solve({dv_.data(), static_cast<std::size_t>(n_)});
 
     // what the line search needs along Δv
     MultiplyA(dv_, &Adv_);
-    for (std::size_t c = 0; c < dv_c_.size(); ++c) {
-      dv_c_[c] = problem_->ContactVelocity(static_cast<int>(c), dv_) - problem_->contacts[c].bias;
-      dy_[c] = -dv_c_[c].cwiseProduct(inverse_R_[c]);
-    }
+    for (int c = 0; c < num_contacts(); ++c)
+      contacts_.SetChange(c, jacobian_.Multiply(c, dv_.data()));
     for (std::size_t k = 0; k < row_change_.size(); ++k)
       row_change_[k] = problem_->RowRate(static_cast<int>(k), dv_) - problem_->rows[k].bias;
-    const int n = problem_->size;
-    slope_A_ = Dot(n, dv_.data(), momentum_.data());
-    curvature_A_ = Dot(n, dv_.data(), Adv_.data());
+    slope_A_ = Dot(n_, dv_.data(), momentum_.data());
+    curvature_A_ = Dot(n_, dv_.data(), Adv_.data());
     return true;
   }
 
@@ -230,7 +210,6 @@ struct SapSolver::Workspace {
       couple(contact.first_entry, contact.num_entries);
     for (const ConvexProblem::Row& row : problem_->rows) couple(row.first_entry, row.num_entries);
     hessian_.Analyze(block_sizes_, couplings_);
-    FindColumns();
     analysed_ = true;
   }
 
@@ -258,90 +237,18 @@ struct SapSolver::Workspace {
                   place.values + std::size_t(j) * place.stride + j);
       }
     }
-    for (std::size_t c = 0; c < problem_->contacts.size(); ++c) {
+    for (int c = 0; c < num_contacts(); ++c) {
+      if (contacts_.is_open(c)) continue;
       const ConvexProblem::Contact& contact = problem_->contacts[c];
-      if (projections_[c].mode == ConeMode::kOpen) continue;
-      const Eigen::Matrix3d& G = projections_[c].G;
-      const ConvexProblem::Entry* entries = problem_->entries.data() + contact.first_entry;
-      for (int a = 0; a < contact.num_entries; ++a) {
-        const ConvexProblem::Entry& right = entries[a];
-        gj_.resize(3 * std::size_t(right.columns));
-        for (int j = 0; j < right.columns; ++j) {
-          const double* J = &problem_->values[right.values + 3 * std::size_t(j)];
-          for (int r = 0; r < 3; ++r)
-            gj_[3 * j + r] = G(r, 0) * J[0] + G(r, 1) * J[1] + G(r, 2) * J[2];
+      const Eigen::Matrix3d G = contacts_.G(c);
+      const int begin = contact.first_entry, end = begin + contact.num_entries;
+      for (int right = begin; right < end; ++right) {
+        jacobian_.Weigh(right, G);
+        for (int left = begin; left < end; ++left) {
+          const BlockCholesky::Place place =
+              FindHessian(problem_->entries[left], problem_->entries[right]);
+          if (place.values != nullptr) jacobian_.AddProduct(left, place);
         }
-        for (int b = 0; b < contact.num_entries; ++b) {
-          const ConvexProblem::Entry& left = entries[b];
-          const BlockCholesky::Place place = FindHessian(left, right);
-          if (place.values == nullptr) continue;
-          if (left.columns > kRigidBody || right.columns > kRigidBody) {
-            AddSparseProduct(left, contact.first_entry + b, contact.first_entry + a, place);
-            continue;
-          }
-          // its rows one after another, for lanes
-          transposed_.resize(3 * std::size_t(left.columns));
-          const double* K = &problem_->values[left.values];
-          for (int i = 0; i < left.columns; ++i) {
-            for (int r = 0; r < 3; ++r) transposed_[r * left.columns + i] = K[3 * i + r];
-          }
-          if (left.columns == 6) {
-            AddProduct<6>(6, right.columns, place);
-          } else if (left.columns == 3) {
-            AddProduct<3>(3, right.columns, place);
-          } else {
-            AddProduct<0>(left.columns, right.columns, place);
-          }
-        }
-      }
-    }
-  }
-
-  // A point of a joint tree moves with the joints between it and the root only: the columns of each contact's entries that
-  // are not zero.
-  void FindColumns() {
-    columns_.clear();
-    column_starts_.assign(problem_->entries.size() + 1, 0);
-    for (const ConvexProblem::Contact& contact : problem_->contacts) {
-      for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
-        const ConvexProblem::Entry& entry = problem_->entries[e];
-        column_starts_[e] = columns_.size();
-        if (entry.columns > kRigidBody || contact.num_entries > 1) {
-          const double* J = &problem_->values[entry.values];
-          for (int j = 0; j < entry.columns; ++j, J += 3)
-            if (J[0] != 0 || J[1] != 0 || J[2] != 0) columns_.push_back(j);
-        }
-        column_starts_[e + 1] = columns_.size();
-      }
-    }
-  }
-
-  // place += Kᵀ (G J) over columns that are not zero; of the lower triangle alone where an entry meets itself
-  void AddSparseProduct(const ConvexProblem::Entry& left, int left_entry, int right_entry,
-                        const BlockCholesky::Place& place) const {
-    const double* K = &problem_->values[left.values];
-    for (std::size_t c = column_starts_[right_entry]; c < column_starts_[right_entry + 1]; ++c) {
-      const int j = columns_[c];
-      const double x = gj_[3 * j], y = gj_[3 * j + 1], z = gj_[3 * j + 2];
-      double* target = place.values + std::size_t(j) * place.stride;
-      const std::size_t from = left_entry == right_entry ? c : column_starts_[left_entry];
-      for (std::size_t r = from; r < column_starts_[left_entry + 1]; ++r) {
-        const double* k = K + 3 * std::size_t(columns_[r]);
-        target[columns_[r]] += std::fma(k[0], x, std::fma(k[1], y, k[2] * z));
-      }
-    }
-  }
-
-  // place += Kᵀ (G J), of as many rows as K has columns
-  template <int kRows>
-  void AddProduct(int given_rows, int columns, const BlockCholesky::Place& place) const {
-    const int rows = kRows > 0 ? kRows : given_rows;
-    const double* K = transposed_.data();
-    for (int j = 0; j < columns; ++j) {
-      const double x = gj_[3 * j], y = gj_[3 * j + 1], z = gj_[3 * j + 2];
-      double* target = place.values + std::size_t(j) * place.stride;
-      for (int i = 0; i < rows; ++i) {
-        target[i] += std::fma(K[i], x, std::fma(K[rows + i], y, K[2 * rows + i] * z));
       }
     }
   }
@@ -367,27 +274,17 @@ struct SapSolver::Workspace {
     }
   }
 
-  // ℓ′ and ℓ″ along Δv
+  // ℓ′ along Δv, and ℓ″
   double Slope(double alpha, double* curvature) const {
-    double slope = slope_A_ + alpha * curvature_A_;
-    if (curvature != nullptr) *curvature = curvature_A_;
-    for (std::size_t c = 0; c < dv_c_.size(); ++c) {
-      const ConvexProblem::Contact& contact = problem_->contacts[c];
-      const Vector3d y = y_[c] + alpha * dy_[c];
-      if (curvature != nullptr) {
-        const ConeProjection p = ProjectOntoFrictionCone(y, contact.R, contact.friction);
-        slope -= dv_c_[c].dot(p.gamma);
-        *curvature += dv_c_[c].dot(p.G * dv_c_[c]);
-      } else {
-        slope -= dv_c_[c].dot(ProjectImpulse(y, contact.R, contact.friction));
-      }
-    }
+    const ContactLanes::Slope of_contacts = contacts_.CalcSlope(alpha);
+    double slope = slope_A_ + alpha * curvature_A_ + of_contacts.slope;
+    *curvature = curvature_A_ + of_contacts.curvature;
     for (std::size_t k = 0; k < row_change_.size(); ++k) {
       const ConvexProblem::Row& row = problem_->rows[k];
       const double y = (row.v_hat - row_rate_[k] - alpha * row_change_[k]) / row.R;
       const double gamma = std::clamp(y, row.lower, row.upper);
       slope -= row_change_[k] * gamma;
-      if (curvature != nullptr && gamma == y) *curvature += row_change_[k] * row_change_[k] / row.R;
+      if (gamma == y) *curvature += row_change_[k] * row_change_[k] / row.R;
     }
     return slope;
   }
@@ -395,12 +292,13 @@ struct SapSolver::Workspace {
   // the α at which ℓ′ vanishes: Newton kept inside a bracket
   double SearchExactly() const {
     constexpr double kMax = 1.5;
-    const double start = Dot(problem_->size, dv_.data(), gradient_.data());
+    const double start = Dot(n_, dv_.data(), gradient_.data());
     double curvature = 0;
     // near the solution the whole step it is
     const double whole = Slope(1, &curvature);
     if (std::abs(whole) <= 1e-8 * std::abs(start)) return 1;
-    if (whole < 0 && Slope(kMax, nullptr) <= 0) return kMax;
+    double unused = 0;
+    if (whole < 0 && Slope(kMax, &unused) <= 0) return kMax;
     double low = whole < 0 ? 1 : 0, high = whole < 0 ? kMax : 1;
     double alpha = 1 - whole / curvature;
     if (!(alpha > low && alpha < high)) alpha = 0.5 * (low + high);
@@ -417,14 +315,8 @@ struct SapSolver::Workspace {
   }
 
   double Cost(double alpha) const {
-    double cost = 0.5 * Dot(problem_->size, offset_.data(), momentum_.data()) + alpha * slope_A_ +
-                  0.5 * alpha * alpha * curvature_A_;
-    for (std::size_t c = 0; c < dv_c_.size(); ++c) {
-      const ConvexProblem::Contact& contact = problem_->contacts[c];
-      const Vector3d y = y_[c] + alpha * dy_[c];
-      const Vector3d gamma = ProjectImpulse(y, contact.R, contact.friction);
-      cost += 0.5 * gamma.dot(contact.R.cwiseProduct(gamma));
-    }
+    double cost = 0.5 * Dot(n_, offset_.data(), momentum_.data()) + alpha * slope_A_ +
+                  0.5 * alpha * alpha * curvature_A_ + contacts_.CalcCost(alpha);
     for (std::size_t k = 0; k < row_change_.size(); ++k) {
       const ConvexProblem::Row& row = problem_->rows[k];
       const double y = (row.v_hat - row_rate_[k] - alpha * row_change_[k]) / row.R;
@@ -437,7 +329,8 @@ struct SapSolver::Workspace {
   // Armijo's rule from α = 1.25, then on while the cost still falls
   double Backtrack() const {
     constexpr double kRho = 0.8, kC = 1e-4;
-    const double slope = Slope(0, nullptr);
+    double curvature = 0;
+    const double slope = Slope(0, &curvature);
     // a decrease below the cost's resolution cannot be compared: take Newton's step
     if (-slope < 1e-13 * std::abs(cost_)) return 1;
     double alpha = 1.25;
@@ -453,17 +346,13 @@ struct SapSolver::Workspace {
 
   const ConvexProblem* problem_ = nullptr;
   const SapOptions* options_ = nullptr;
-  std::vector<double> v_, offset_, momentum_, impulse_, gradient_, dv_, Adv_, Av_, scale_;
+  int n_ = 0;  // velocities; vectors have room beyond
+  std::vector<double> v_, offset_, momentum_, impulse_, gradient_, dv_, Adv_, Av_, scale_, scaled_;
+  ContactJacobian jacobian_;
+  ContactLanes contacts_;
   BlockCholesky hessian_;
   std::vector<int> block_of_, block_sizes_;  // block of each velocity
   std::vector<std::pair<int, int>> couplings_;
-  std::vector<double> gj_, transposed_;
-  std::vector<int>
-      columns_;  // of all contact entries that may meet a joint tree's, those that are not zero
-  std::vector<std::size_t> column_starts_;  // of each entry, in columns_
-  std::vector<ConeProjection> projections_;
-  std::vector<Eigen::Matrix3d> previous_G_;
-  std::vector<Vector3d> y_, dy_, dv_c_, inverse_R_;  // y = (v̂ − v_c)/R
   std::vector<double> row_rate_, row_change_, row_gamma_;
   std::vector<char> row_is_free_,
       previous_row_is_free_;  // strictly within its bounds, or at one by chance

@@ -117,7 +117,7 @@ void BlockCholesky::LayOut() {
     largest = std::max(largest, m * m);
     column += node.columns;
   }
-  values_.resize(size);
+  values_.resize(size + kBeyond);
   update_.resize(largest);
   permuted_.resize(column);
   gathered_.resize(column);

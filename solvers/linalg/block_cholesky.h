@@ -12,7 +12,9 @@ namespace pliant::solvers {
 // finds depends on its arguments alone; a repeated one is free. Keeps its memory.
 class BlockCholesky {
  public:
-  // Where a block's entries go: column-major, `stride` numbers from column to column.
+  // Where a block's entries go: column-major, `stride` numbers from column to column. As many as kBeyond numbers after a
+  // column may be written too, with what they hold already.
+  static constexpr int kBeyond = 3;
   struct Place {
     double* values;
     int stride;

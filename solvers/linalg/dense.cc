@@ -17,32 +17,147 @@ void Trapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc
   kernel(m, n, k, A, lda, C, ldc, overwrite);
 }
 
-// Unblocked: the k columns of a narrow panel, left to right.
-int FactorNarrowPanel(int n, int k, double* A, int lda) {
+constexpr int kNarrow = 4;
+constexpr int kFew = 48;  // rows for which the wide kernel does not pay
+
+// Mask of the first `count` lanes, as many as there are or none when it is beyond.
+__m256i FirstLanes(int count) {
+  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+
+// y ← y − A x, or y ← A x, of 4 kVectors rows, in registers.
+template <int kVectors, bool kSubtract>
+void MultiplyRows(int n, const double* A, int lda, const double* x, double* y) {
+  __m256d sum[kVectors];
+  for (int r = 0; r < kVectors; ++r)
+    sum[r] = kSubtract ? _mm256_loadu_pd(y + 4 * r) : _mm256_setzero_pd();
+  for (int j = 0; j < n; ++j, A += lda) {
+    const __m256d value = _mm256_broadcast_sd(x + j);
+    for (int r = 0; r < kVectors; ++r) {
+      const __m256d a = _mm256_loadu_pd(A + 4 * r);
+      sum[r] = kSubtract ? _mm256_fnmadd_pd(a, value, sum[r]) : _mm256_fmadd_pd(a, value, sum[r]);
+    }
+  }
+  for (int r = 0; r < kVectors; ++r) _mm256_storeu_pd(y + 4 * r, sum[r]);
+}
+
+// The same of fewer than eight rows.
+template <bool kSubtract>
+void MultiplyLastRows(int rows, int n, const double* A, int lda, const double* x, double* y) {
+  const __m256i mask = FirstLanes(rows), mask_beyond = FirstLanes(rows - 4);
+  __m256d sum = _mm256_setzero_pd(), beyond = sum;
+  if (kSubtract) {
+    sum = _mm256_maskload_pd(y, mask);
+    beyond = _mm256_maskload_pd(y + 4, mask_beyond);
+  }
+  for (int j = 0; j < n; ++j, A += lda) {
+    const __m256d value = _mm256_broadcast_sd(x + j);
+    const __m256d a = _mm256_maskload_pd(A, mask), b = _mm256_maskload_pd(A + 4, mask_beyond);
+    sum = kSubtract ? _mm256_fnmadd_pd(a, value, sum) : _mm256_fmadd_pd(a, value, sum);
+    beyond = kSubtract ? _mm256_fnmadd_pd(b, value, beyond) : _mm256_fmadd_pd(b, value, beyond);
+  }
+  _mm256_maskstore_pd(y, mask, sum);
+  _mm256_maskstore_pd(y + 4, mask_beyond, beyond);
+}
+
+template <bool kSubtract>
+void Multiply(int m, int n, const double* A, int lda, const double* x, double* y) {
+  int i = 0;
+  for (; i + 32 <= m; i += 32) MultiplyRows<8, kSubtract>(n, A + i, lda, x, y + i);
+  for (; i + 8 <= m; i += 8) MultiplyRows<2, kSubtract>(n, A + i, lda, x, y + i);
+  if (i < m) MultiplyLastRows<kSubtract>(m - i, n, A + i, lda, x, y + i);
+}
+
+// Dot of y and each of four columns, in the same lanes.
+__m256d DotFour(int n, const double* A, int lda, const double* y) {
+  __m256d even[4], odd[4];
+  for (int c = 0; c < 4; ++c) even[c] = odd[c] = _mm256_setzero_pd();
+  int i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m256d y0 = _mm256_loadu_pd(y + i), y1 = _mm256_loadu_pd(y + i + 4);
+    for (int c = 0; c < 4; ++c) {
+      const double* column = A + std::size_t(c) * lda + i;
+      even[c] = _mm256_fmadd_pd(_mm256_loadu_pd(column), y0, even[c]);
+      odd[c] = _mm256_fmadd_pd(_mm256_loadu_pd(column + 4), y1, odd[c]);
+    }
+  }
+  if (i < n) {
+    const __m256i mask = FirstLanes(n - i), mask_beyond = FirstLanes(n - i - 4);
+    const __m256d y0 = _mm256_maskload_pd(y + i, mask),
+                  y1 = _mm256_maskload_pd(y + i + 4, mask_beyond);
+    for (int c = 0; c < 4; ++c) {
+      const double* column = A + std::size_t(c) * lda + i;
+      even[c] = _mm256_fmadd_pd(_mm256_maskload_pd(column, mask), y0, even[c]);
+      odd[c] = _mm256_fmadd_pd(_mm256_maskload_pd(column + 4, mask_beyond), y1, odd[c]);
+    }
+  }
+  for (int c = 0; c < 4; ++c) even[c] = _mm256_add_pd(even[c], odd[c]);
+  const __m256d first = _mm256_hadd_pd(even[0], even[1]), last = _mm256_hadd_pd(even[2], even[3]);
+  return _mm256_add_pd(_mm256_permute2f128_pd(first, last, 0x20),
+                       _mm256_permute2f128_pd(first, last, 0x31));
+}
+
+// Few columns: their triangle, then what is below by rows in registers.
+template <int k>
+int FactorColumns(int n, double* A, int lda) {
+  double inverse[k] = {}, L[k][k] = {};
   for (int j = 0; j < k; ++j) {
     double* column = A + std::size_t(j) * lda;
-    const double pivot = column[j];
-    if (!(pivot > 0)) return j;
-    const double root = std::sqrt(pivot);
-    const double inverse = 1 / root;
-    column[j] = root;
-    for (int i = j + 1; i < n; ++i) column[i] *= inverse;
+    if (!(column[j] > 0)) return j;
+    // the next pivot does not wait for this one's root
+    const double of_pivot = 1 / column[j];
     for (int l = j + 1; l < k; ++l) {
       double* other = A + std::size_t(l) * lda;
-      const double factor = column[l];
-      for (int i = l; i < n; ++i) other[i] = std::fma(-factor, column[i], other[i]);
+      const double factor = column[l] * of_pivot;
+      for (int i = l; i < k; ++i) other[i] = std::fma(-factor, column[i], other[i]);
+    }
+    const double root = std::sqrt(column[j]);
+    inverse[j] = 1 / root;
+    column[j] = root;
+    for (int i = j + 1; i < k; ++i) L[i][j] = column[i] *= inverse[j];
+  }
+  for (int i = k; i < n; i += 4) {
+    const __m256i mask = FirstLanes(n - i);
+    __m256d rows[k];
+    for (int j = 0; j < k; ++j) {
+      double* place = A + std::size_t(j) * lda + i;
+      rows[j] = _mm256_maskload_pd(place, mask);
+      for (int l = 0; l < j; ++l)
+        rows[j] = _mm256_fnmadd_pd(_mm256_set1_pd(L[j][l]), rows[l], rows[j]);
+      rows[j] = _mm256_mul_pd(rows[j], _mm256_set1_pd(inverse[j]));
+      _mm256_maskstore_pd(place, mask, rows[j]);
     }
   }
   return -1;
 }
 
-constexpr int kNarrow = 4;
-constexpr int kFew = 48;  // rows for which the wide kernel does not pay
+int FactorFewColumns(int n, int k, double* A, int lda) {
+  switch (k) {
+    case 0:
+      return -1;
+    case 1:
+      return FactorColumns<1>(n, A, lda);
+    case 2:
+      return FactorColumns<2>(n, A, lda);
+    case 3:
+      return FactorColumns<3>(n, A, lda);
+    default:
+      return FactorColumns<kNarrow>(n, A, lda);
+  }
+}
 
-// Mask of the first `count` ≤ 3 lanes.
-__m256i FirstLanes(int count) {
-  alignas(32) static constexpr long long kMasks[8] = {-1, -1, -1, 0, 0, 0, 0, 0};
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kMasks + 3 - count));
+// Up to eight columns of few rows.
+int FactorNarrowPanel(int n, int k, double* A, int lda) {
+  const int left = std::min(k, kNarrow);
+  int failed = FactorFewColumns(n, left, A, lda);
+  if (failed >= 0 || k == left) return failed;
+  for (int l = left; l < k; ++l) {
+    double row[kNarrow];
+    for (int j = 0; j < left; ++j) row[j] = A[std::size_t(j) * lda + l];
+    Multiply<true>(n - l, left, A + l, lda, row, A + std::size_t(l) * lda + l);
+  }
+  failed = FactorFewColumns(n - left, k - left, A + std::size_t(left) * (lda + 1), lda);
+  return failed < 0 ? -1 : left + failed;
 }
 
 }  // namespace
@@ -72,49 +187,76 @@ int FactorCholesky(int n, double* A, int lda) {
 }
 
 void SolveLower(int n, const double* L, int ldl, double* x) {
-  for (int j = 0; j < n; ++j) {
-    const double* column = L + std::size_t(j) * ldl;
-    const double value = x[j] / column[j];
-    x[j] = value;
-    for (int i = j + 1; i < n; ++i) x[i] = std::fma(-column[i], value, x[i]);
+  for (int first = 0; first < n; first += kNarrow) {
+    const double* corner = L + std::size_t(first) * (ldl + 1);
+    const int count = std::min(kNarrow, n - first);
+    double* of_block = x + first;
+    for (int j = 0; j < count; ++j) {
+      const double* column = corner + std::size_t(j) * ldl;
+      // the division waits for nothing that came before
+      of_block[j] *= 1 / column[j];
+      for (int i = j + 1; i < count; ++i)
+        of_block[i] = std::fma(-column[i], of_block[j], of_block[i]);
+    }
+    Multiply<true>(n - first - count, count, corner + count, ldl, of_block, of_block + count);
   }
 }
 
 void SolveLowerTransposed(int n, const double* L, int ldl, double* x) {
-  for (int j = n - 1; j >= 0; --j) {
-    const double* column = L + std::size_t(j) * ldl;
-    x[j] = (x[j] - Dot(n - j - 1, column + j + 1, x + j + 1)) / column[j];
+  for (int first = (n - 1) / kNarrow * kNarrow; first >= 0; first -= kNarrow) {
+    const double* corner = L + std::size_t(first) * (ldl + 1);
+    const int count = std::min(kNarrow, n - first);
+    double* of_block = x + first;
+    SubtractTransposedMatrixVector(n - first - count, count, corner + count, ldl, of_block + count,
+                                   of_block);
+    for (int j = count - 1; j >= 0; --j) {
+      const double* column = corner + std::size_t(j) * ldl;
+      for (int i = count - 1; i > j; --i)
+        of_block[j] = std::fma(-column[i], of_block[i], of_block[j]);
+      of_block[j] *= 1 / column[j];
+    }
   }
 }
 
 void SubtractMatrixVector(int m, int n, const double* A, int lda, const double* x, double* y) {
-  for (int j = 0; j < n; ++j) {
-    const double* column = A + std::size_t(j) * lda;
-    const double value = x[j];
-    for (int i = 0; i < m; ++i) y[i] = std::fma(-column[i], value, y[i]);
-  }
+  Multiply<true>(m, n, A, lda, x, y);
 }
 
 void SubtractTransposedMatrixVector(int m, int n, const double* A, int lda, const double* y,
                                     double* x) {
-  for (int j = 0; j < n; ++j) x[j] -= Dot(m, A + std::size_t(j) * lda, y);
+  if (m == 0) return;
+  int j = 0;
+  for (; j + 4 <= n; j += 4) {
+    const __m256d sums = DotFour(m, A + std::size_t(j) * lda, lda, y);
+    _mm256_storeu_pd(x + j, _mm256_sub_pd(_mm256_loadu_pd(x + j), sums));
+  }
+  for (; j < n; ++j) x[j] -= Dot(m, A + std::size_t(j) * lda, y);
 }
 
 void MultiplySymmetric(int n, const double* A, int lda, const double* x, double* y) {
-  if (n == 6) {
-    // a rigid body: columns in registers
-    __m256d top = _mm256_setzero_pd();
-    __m128d bottom = _mm_setzero_pd();
-    for (int j = 0; j < 6; ++j) {
-      const double* column = A + std::size_t(j) * lda;
-      top = _mm256_fmadd_pd(_mm256_loadu_pd(column), _mm256_set1_pd(x[j]), top);
-      bottom = _mm_fmadd_pd(_mm_loadu_pd(column + 4), _mm_set1_pd(x[j]), bottom);
-    }
-    _mm256_storeu_pd(y, top);
-    _mm_storeu_pd(y + 4, bottom);
-    return;
-  }
+  if (n <= kFew) return Multiply<false>(n, n, A, lda, x, y);
+  // a large matrix is read column by column
   for (int j = 0; j < n; ++j) y[j] = Dot(n, A + std::size_t(j) * lda, x);
+}
+
+void CalcCompliance(int n, const double* L, int ldl, const double* J, double* X, double* W) {
+  // a column of J, and of X = L⁻¹ Jᵀ a row, fills three lanes
+  const __m256i three = FirstLanes(3);
+  for (int i = 0; i < n; ++i) _mm256_storeu_pd(X + 4 * i, _mm256_maskload_pd(J + 3 * i, three));
+  __m256d columns[3] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()};
+  for (int j = 0; j < n; ++j) {
+    const double* column = L + std::size_t(j) * ldl;
+    const __m256d x = _mm256_mul_pd(_mm256_loadu_pd(X + 4 * j), _mm256_set1_pd(1 / column[j]));
+    for (int i = j + 1; i < n; ++i) {
+      double* row = X + 4 * i;
+      _mm256_storeu_pd(row,
+                       _mm256_fnmadd_pd(_mm256_broadcast_sd(column + i), x, _mm256_loadu_pd(row)));
+    }
+    columns[0] = _mm256_fmadd_pd(x, _mm256_permute4x64_pd(x, 0x00), columns[0]);
+    columns[1] = _mm256_fmadd_pd(x, _mm256_permute4x64_pd(x, 0x55), columns[1]);
+    columns[2] = _mm256_fmadd_pd(x, _mm256_permute4x64_pd(x, 0xaa), columns[2]);
+  }
+  for (int s = 0; s < 3; ++s) _mm256_maskstore_pd(W + 3 * s, three, columns[s]);
 }
 
 double Dot(int n, const double* x, const double* y) {
@@ -126,18 +268,10 @@ double Dot(int n, const double* x, const double* y) {
   }
   if (i < n) {
     // the rest fills the lanes from the first on
-    const int left = n - i;
-    if (left >= 4) {
-      s0 = _mm256_fmadd_pd(_mm256_loadu_pd(x + i), _mm256_loadu_pd(y + i), s0);
-    }
-    if (left != 4) {
-      const __m256i mask = FirstLanes(left & 3);
-      const int at = left > 4 ? i + 4 : i;
-      const __m256d product_x = _mm256_maskload_pd(x + at, mask);
-      const __m256d product_y = _mm256_maskload_pd(y + at, mask);
-      __m256d& sum = left > 4 ? s1 : s0;
-      sum = _mm256_fmadd_pd(product_x, product_y, sum);
-    }
+    const __m256i mask = FirstLanes(n - i), mask_beyond = FirstLanes(n - i - 4);
+    s0 = _mm256_fmadd_pd(_mm256_maskload_pd(x + i, mask), _mm256_maskload_pd(y + i, mask), s0);
+    s1 = _mm256_fmadd_pd(_mm256_maskload_pd(x + i + 4, mask_beyond),
+                         _mm256_maskload_pd(y + i + 4, mask_beyond), s1);
   }
   alignas(32) double lanes[8];
   _mm256_store_pd(lanes, s0);

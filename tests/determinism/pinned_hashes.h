@@ -13,10 +13,10 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "99f4b2a5fe30dcbe76445261560ba439"},
-    {"rigid heap", 100, "af066ffc07acea2a3c38c09f3f5a185a"},
-    {"arm and hand", 120, "d7344d55475a8da639961893392f9bcc"},
-    {"corrective cube", 60, "eaec5c647441b95cdba94471bfd67c59"},
+    {"soft ball", 60, "56b4248b08c489ac128b7b72f5a54580"},
+    {"rigid heap", 100, "0fa92be1c4a41ef790e61ab707c3a027"},
+    {"arm and hand", 120, "b55a0d2a267d8b1b063df83909e32056"},
+    {"corrective cube", 60, "307b23714bdf6e9722378fa2789e0706"},
 };
 
 }  // namespace pliant::physics

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cmath>
+#include <immintrin.h>
+
+namespace pliant::solvers {
+
+// Four doubles side by side.
+using Lanes = double __attribute__((vector_size(32)));
+
+// The law of a regularised contact with friction (han2023 (20)–(22)): of one contact, T = double, or of four, T = Lanes. One
+// text for both, and the same bits.
+template <typename T>
+struct ConeLaw {
+  T R_t, R_n;  // [s/kg]
+  T mu;
+  // 1 / R_t, 1 / R_n, μ R_t / R_n, 1 / (1 + μ μ̂)
+  T of_t, of_n, mu_hat, c;
+
+  void Complete() {
+    of_t = 1.0 / R_t;
+    of_n = 1.0 / R_n;
+    mu_hat = mu * R_t / R_n;
+    c = 1.0 / (1.0 + mu * mu_hat);
+  }
+};
+
+inline double SquareRoot(double x) {
+  return std::sqrt(x);
+}
+inline Lanes SquareRoot(Lanes x) {
+  return _mm256_sqrt_pd(x);
+}
+
+// Where an unconstrained impulse (x, y, n) lies relative to the cone, and its projection.
+template <typename T>
+struct ConePoint {
+  using Mask = decltype(T() < T());
+
+  ConePoint(const ConeLaw<T>& law, T x, T y, T n) {
+    const T zero{}, y_r = SquareRoot(x * x + y * y);
+    sticks = y_r <= law.mu * n;
+    slides = !sticks && n > -law.mu_hat * y_r;
+    gamma_n = sticks ? n : slides ? law.c * (n + law.mu_hat * y_r) : zero;
+    over_length = slides ? 1.0 / y_r : zero;
+    shrink = sticks ? zero + 1.0 : law.mu * gamma_n * over_length;
+  }
+
+  // dᵀ G d with G = −∂γ/∂v_c, along (d_x, d_y, d_n); x and y are those of the point
+  T Curvature(const ConeLaw<T>& law, T x, T y, T d_x, T d_y, T d_n) const {
+    const T zero{}, squared = d_x * d_x + d_y * d_y;
+    const T along = (x * d_x + y * d_y) * over_length, pressed = law.mu * along + d_n;
+    const T sticking = squared * law.of_t + d_n * d_n * law.of_n;
+    const T sliding =
+        shrink * law.of_t * (squared - along * along) + law.c * law.of_n * (pressed * pressed);
+    return sticks ? sticking : slides ? sliding : zero;
+  }
+
+  Mask sticks, slides;
+  T gamma_n;
+  T shrink;       // γ_t = shrink · (x, y)
+  T over_length;  // 1 / ‖(x, y)‖ where it slides, else 0
+};
+
+// G of a point, symmetric.
+template <typename T>
+struct ConeSlope {
+  ConeSlope() = default;
+  ConeSlope(const ConeLaw<T>& law, const ConePoint<T>& p, T x, T y) {
+    const T zero{}, t_x = x * p.over_length, t_y = y * p.over_length;
+    // across the direction of sliding, and what is more along it
+    const T across = p.shrink * law.of_t, more = law.mu * law.mu_hat * law.c * law.of_t - across;
+    const T coupling = law.mu * law.c * law.of_n;
+    xx = p.sticks ? law.of_t : across + more * t_x * t_x;
+    yy = p.sticks ? law.of_t : across + more * t_y * t_y;
+    xy = p.slides ? more * t_x * t_y : zero;
+    xn = p.slides ? coupling * t_x : zero;
+    yn = p.slides ? coupling * t_y : zero;
+    nn = p.sticks ? law.of_n : p.slides ? law.c * law.of_n : zero;
+  }
+
+  T xx{}, xy{}, yy{}, xn{}, yn{}, nn{};
+};
+
+}  // namespace pliant::solvers

@@ -1,0 +1,118 @@
+#include "solvers/convex/contact_jacobian.h"
+
+#include <immintrin.h>
+
+namespace pliant::solvers {
+namespace {
+
+constexpr int kWidth = 4;
+
+}  // namespace
+
+void ContactJacobian::Start(const ConvexProblem& problem) {
+  problem_ = &problem;
+  rows_.resize(problem.entries.size());
+  values_.clear();
+  for (const ConvexProblem::Contact& contact : problem.contacts) {
+    for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
+      const int columns = problem.entries[e].columns;
+      const int stride = (columns + kWidth - 1) / kWidth * kWidth;
+      rows_[e] = {stride, values_.size()};
+      values_.resize(values_.size() + 3 * std::size_t(stride), 0.0);
+      const double* J = &problem.values[problem.entries[e].values];
+      double* K = &values_[rows_[e].values];
+      for (int j = 0; j < columns; ++j, J += 3) {
+        for (int r = 0; r < 3; ++r) K[r * stride + j] = J[r];
+      }
+    }
+  }
+}
+
+Eigen::Vector3d ContactJacobian::Multiply(int contact, const double* v) const {
+  const ConvexProblem::Contact& c = problem_->contacts[contact];
+  __m256d x{}, y{}, z{};
+  for (int e = c.first_entry; e < c.first_entry + c.num_entries; ++e) {
+    const int stride = rows_[e].stride;
+    const double* K = &values_[rows_[e].values];
+    const double* v_e = v + problem_->entries[e].first;
+    for (int j = 0; j < stride; j += kWidth) {
+      const __m256d part = _mm256_loadu_pd(v_e + j);
+      x = _mm256_fmadd_pd(_mm256_loadu_pd(K + j), part, x);
+      y = _mm256_fmadd_pd(_mm256_loadu_pd(K + stride + j), part, y);
+      z = _mm256_fmadd_pd(_mm256_loadu_pd(K + 2 * stride + j), part, z);
+    }
+  }
+  const auto sum = [](__m256d a) { return (a[0] + a[1]) + (a[2] + a[3]); };
+  return {sum(x), sum(y), sum(z)};
+}
+
+void ContactJacobian::AddTransposed(int contact, const Eigen::Vector3d& gamma,
+                                    double* impulse) const {
+  const ConvexProblem::Contact& c = problem_->contacts[contact];
+  const __m256d x = _mm256_set1_pd(gamma.x()), y = _mm256_set1_pd(gamma.y()),
+                z = _mm256_set1_pd(gamma.z());
+  for (int e = c.first_entry; e < c.first_entry + c.num_entries; ++e) {
+    const int stride = rows_[e].stride;
+    const double* K = &values_[rows_[e].values];
+    double* target = impulse + problem_->entries[e].first;
+    for (int j = 0; j < stride; j += kWidth) {
+      __m256d sum = _mm256_loadu_pd(target + j);
+      sum = _mm256_fmadd_pd(_mm256_loadu_pd(K + j), x, sum);
+      sum = _mm256_fmadd_pd(_mm256_loadu_pd(K + stride + j), y, sum);
+      sum = _mm256_fmadd_pd(_mm256_loadu_pd(K + 2 * stride + j), z, sum);
+      _mm256_storeu_pd(target + j, sum);
+    }
+  }
+}
+
+void ContactJacobian::Weigh(int entry, const Eigen::Matrix3d& G) {
+  weighed_ = entry;
+  const int stride = rows_[entry].stride;
+  const double* K = &values_[rows_[entry].values];
+  gj_.resize(3 * std::size_t(stride));
+  for (int r = 0; r < 3; ++r) {
+    for (int j = 0; j < stride; j += kWidth) {
+      __m256d sum = _mm256_mul_pd(_mm256_set1_pd(G(r, 2)), _mm256_loadu_pd(K + 2 * stride + j));
+      sum = _mm256_fmadd_pd(_mm256_set1_pd(G(r, 1)), _mm256_loadu_pd(K + stride + j), sum);
+      sum = _mm256_fmadd_pd(_mm256_set1_pd(G(r, 0)), _mm256_loadu_pd(K + j), sum);
+      _mm256_storeu_pd(&gj_[r * stride + j], sum);
+    }
+  }
+}
+
+template <int kStride>
+void ContactJacobian::AddColumns(const Rows& left, int columns, bool only_lower,
+                                 BlockCholesky::Place place) const {
+  const int stride = kStride > 0 ? kStride : left.stride;
+  const double* K = &values_[left.values];
+  const double* x = gj_.data();
+  const double *y = x + gj_.size() / 3, *z = y + gj_.size() / 3;
+  for (int j = 0; j < columns; ++j, place.values += place.stride) {
+    // a joint tree's point moves with the joints between it and the root only
+    if (x[j] == 0 && y[j] == 0 && z[j] == 0) continue;
+    const __m256d x_j = _mm256_set1_pd(x[j]), y_j = _mm256_set1_pd(y[j]),
+                  z_j = _mm256_set1_pd(z[j]);
+    for (int i = only_lower ? j / kWidth * kWidth : 0; i < stride; i += kWidth) {
+      __m256d sum = _mm256_mul_pd(_mm256_loadu_pd(K + 2 * stride + i), z_j);
+      sum = _mm256_fmadd_pd(_mm256_loadu_pd(K + stride + i), y_j, sum);
+      sum = _mm256_fmadd_pd(_mm256_loadu_pd(K + i), x_j, sum);
+      double* target = place.values + i;
+      _mm256_storeu_pd(target, _mm256_add_pd(_mm256_loadu_pd(target), sum));
+    }
+  }
+}
+
+void ContactJacobian::AddProduct(int left, BlockCholesky::Place place) const {
+  const int columns = problem_->entries[weighed_].columns;
+  const bool only_lower = left == weighed_;
+  switch (rows_[left].stride) {
+    case 4:  // a node
+      return AddColumns<4>(rows_[left], columns, only_lower, place);
+    case 8:  // a rigid body
+      return AddColumns<8>(rows_[left], columns, only_lower, place);
+    default:
+      return AddColumns<0>(rows_[left], columns, only_lower, place);
+  }
+}
+
+}  // namespace pliant::solvers

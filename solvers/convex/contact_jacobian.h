@@ -1,0 +1,46 @@
+#pragma once
+
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "solvers/convex/sap.h"
+#include "solvers/linalg/block_cholesky.h"
+
+namespace pliant::solvers {
+
+// J of a problem's contacts, in the layout that its products want: each entry's three rows one after another, filled up with
+// zeros to whole SIMD lanes. Vectors that it meets need room for kBeyond more numbers, which it does not change.
+class ContactJacobian {
+ public:
+  static constexpr int kBeyond = BlockCholesky::kBeyond;
+
+  // `problem` outlives it. Keeps its memory.
+  void Start(const ConvexProblem& problem);
+
+  // J v of a contact, without its bias.
+  Eigen::Vector3d Multiply(int contact, const double* v) const;
+  // impulse += Jᵀ γ.
+  void AddTransposed(int contact, const Eigen::Vector3d& gamma, double* impulse) const;
+
+  // Keeps G J of an entry in mind, and adds K_leftᵀ (G J) of it to `place`: where an entry meets itself, of the lower
+  // triangle and what shares its lanes.
+  void Weigh(int entry, const Eigen::Matrix3d& G);
+  void AddProduct(int left, BlockCholesky::Place place) const;
+
+ private:
+  struct Rows {
+    int stride;  // from row to row: columns, rounded up to whole lanes
+    std::size_t values;
+  };
+  template <int kStride>
+  void AddColumns(const Rows& left, int columns, bool only_lower, BlockCholesky::Place place) const;
+
+  const ConvexProblem* problem_ = nullptr;
+  std::vector<Rows> rows_;  // of each entry of contacts
+  std::vector<double> values_;
+  int weighed_ = 0;  // entry
+  std::vector<double> gj_;
+};
+
+}  // namespace pliant::solvers

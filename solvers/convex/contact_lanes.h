@@ -1,0 +1,57 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "solvers/convex/cone_law.h"
+#include "solvers/convex/sap.h"
+
+namespace pliant::solvers {
+
+// The impulses of regularised contacts at y = R⁻¹ (v̂ − v_c), and along a change of v_c: four contacts side by side in SIMD
+// lanes. Sums run over the contacts in a fixed order. Keeps its memory.
+class ContactLanes {
+ public:
+  // Of these, at y = 0.
+  void Start(std::span<const ConvexProblem::Contact> contacts);
+
+  // y of `velocity` = v̂ − v_c, and the direction in which v_c is about to change.
+  void SetVelocity(int contact, const Eigen::Vector3d& velocity);
+  void SetChange(int contact, const Eigen::Vector3d& change);
+
+  // Moves v_c by α of its change.
+  void Advance(double alpha);
+  // Projects every y. Returns Σ ½ γᵀRγ.
+  double Project();
+
+  // Of the last projection: whether some G differs from the one before.
+  bool has_changed() const { return has_changed_; }
+  Eigen::Vector3d gamma(int contact) const;
+  // Columns of −∂γ/∂v_c, symmetric; zero where the contact is open.
+  Eigen::Matrix3d G(int contact) const;
+  bool is_open(int contact) const { return fours_[contact / kLanes].G.nn[contact % kLanes] == 0; }
+
+  // −Σ dᵀγ and Σ dᵀ G d after α of the change d, and Σ ½ γᵀRγ there.
+  struct Slope {
+    double slope, curvature;
+  };
+  Slope CalcSlope(double alpha) const;
+  double CalcCost(double alpha) const;
+
+ private:
+  static constexpr int kLanes = sizeof(Lanes) / sizeof(double);
+  struct Four {
+    ConeLaw<Lanes> law;
+    Lanes y[3], change[3], gamma[3];
+    ConeSlope<Lanes> G;
+  };
+
+  struct Ahead;
+
+  std::vector<Four> fours_;
+  bool has_changed_ = true;
+};
+
+}  // namespace pliant::solvers
