@@ -44,6 +44,10 @@ std::string WriteMetrics(Handlers& handlers, int websocket_clients) {
        [](const WorldHost& host) { return host.latest()->rate; });
   each("pliant_lag_seconds", "gauge", "Wall time behind the clock that was asked for.",
        [](const WorldHost& host) { return host.latest()->lag; });
+  each("pliant_blocks_asleep", "gauge", "Bodies and robots at rest that the last step left out.",
+       [](const WorldHost& host) {
+         return static_cast<double>(host.latest()->snapshot->report.asleep);
+       });
   each("pliant_contacts", "gauge", "Contacts in the last step.", [](const WorldHost& host) {
     return static_cast<double>(host.latest()->snapshot->report.contacts.size());
   });

@@ -35,6 +35,7 @@ void RunStatistics::Add(const physics::StepReport& report, double seconds) {
   for (std::size_t i = 0; i < report.phase_seconds.size(); ++i)
     phase_seconds_[i] += report.phase_seconds[i];
   participating_.Add(report.participating);
+  asleep_.Add(report.asleep);
   iterations_.Add(report.iterations);
   constraints_.Add(report.constraints);
   contacts_.Add(static_cast<double>(report.contacts.size()));
@@ -87,6 +88,7 @@ void RunStatistics::WriteTo(Json* report) const {
                          {"refactorisations", refactorisations_}};
   (*report)["constraints"] = extent(constraints_);
   (*report)["contacts"] = extent(contacts_);
+  (*report)["asleep"] = extent(asleep_);
 }
 
 Json DescribeModelSize(const physics::Model& model) {

@@ -21,7 +21,7 @@ class RunStatistics {
   int not_converged() const { return steps() - converged_; }
   double mean_step_seconds() const;
 
-  // step_ms, phases_ms, participating, solver, constraints, contacts.
+  // step_ms, phases_ms, participating, solver, constraints, contacts, asleep.
   void WriteTo(nlohmann::ordered_json* report) const;
 
  private:
@@ -33,7 +33,7 @@ class RunStatistics {
 
   std::vector<double> step_seconds_;
   std::array<double, physics::kPhaseNames.size()> phase_seconds_{};
-  Extent participating_, iterations_, newton_iterations_, constraints_, contacts_;
+  Extent participating_, asleep_, iterations_, newton_iterations_, constraints_, contacts_;
   double residual_max_ = 0, newton_residual_max_ = 0, complementarity_max_ = 0, cone_violation_max_ = 0;
   int converged_ = 0, stalled_ = 0, refactorisations_ = 0;
 };

@@ -80,7 +80,8 @@ TEST_F(RunTest, TheReportHasEveryKeyOfTheContract) {
         "stalled_fraction", "residual_max", "newton_iterations_max", "newton_residual_max",
         "complementarity_max", "cone_violation_max", "refactorisations"}},
       {"constraints", {"mean", "max"}},
-      {"contacts", {"mean", "max"}}};
+      {"contacts", {"mean", "max"}},
+      {"asleep", {"mean", "max"}}};
   for (const auto& [object, names] : keys) {
     for (const std::string& name : names) {
       EXPECT_TRUE((object.empty() ? report : report[object]).contains(name))
