@@ -45,6 +45,14 @@ const FemModel::Slot* SlotsOf(const FemModel& model, int batch) {
   return model.slots.data() + 10 * kLanes * static_cast<std::size_t>(batch);
 }
 
+// what the elements of a patch do to each other
+void AddPatchStiffness(const FemModel& model, const FemModel::Deformation& at, double scale,
+                       solvers::BlockMatrix* A) {
+  const bool plane = model.parameters.plane_strain;
+  model.dilatation->AddStiffness(model.elements, at.F, scale, plane ? &model.plane_normal : nullptr,
+                                 A);
+}
+
 }  // namespace
 
 void AssembleQuadratic(const FemModel& model, const StepSettings& settings,
@@ -90,13 +98,19 @@ void AssembleDamping(const FemModel& model, const StepSettings& settings,
   const double mass_scale = 1 + model.parameters.rayleigh_alpha * theta * h;
   LaneMatrix3 K[10] = {};
   MaterialResponse response;
+  FemModel::Deformation at;
+  if (beta != 0) {
+    at = model.CalcDeformation(q0);
+    if (model.dilatation.has_value()) {
+      model.dilatation->AddForce(model.elements, at.F, h * beta, v0, *residual);
+      AddPatchStiffness(model, at, theta * h * beta, A);
+    }
+  }
   for (std::size_t k = 0; k < model.elements.nonlinear.size(); ++k) {
     const int b = model.elements.num_quadratic + static_cast<int>(k);
     const ElementBatch& batch = model.elements.batches[b];
-    const NonlinearMaterial& of = model.elements.nonlinear[k];
     if (beta != 0) {
-      of.material->Respond(of.parameters, model.CalcDeformation(batch, q0), Tangent::kDamping,
-                           &response);
+      model.Respond(k, at, Tangent::kDamping, &response);
       LaneMatrix3 dP = ApplyTangent(response.tangent, CalcGradient(batch, v0));
       for (Lane& x : dP) x *= beta;
       AddForces(batch, dP, h, residual);
@@ -123,11 +137,13 @@ double AssembleNonlinear(const FemModel& model, std::span<const double> q, doubl
   Lane energy{};
   LaneMatrix3 K[10];
   MaterialResponse response;
+  const FemModel::Deformation at = model.CalcDeformation(q);
+  if (tangent != Tangent::kNone && model.dilatation.has_value())
+    AddPatchStiffness(model, at, scale, A);
   for (std::size_t k = 0; k < model.elements.nonlinear.size(); ++k) {
     const int b = model.elements.num_quadratic + static_cast<int>(k);
     const ElementBatch& batch = model.elements.batches[b];
-    const NonlinearMaterial& of = model.elements.nonlinear[k];
-    of.material->Respond(of.parameters, model.CalcDeformation(batch, q), tangent, &response);
+    model.Respond(k, at, tangent, &response);
     energy += batch.volume * response.energy;
     AddForces(batch, response.stress, h, residual);
     if (tangent == Tangent::kNone) continue;

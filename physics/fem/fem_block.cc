@@ -98,9 +98,10 @@ class FemBlock final : public DynamicsBlock {
   double CalcElasticEnergy(std::span<const double> q) const override {
     double sum = 0;
     const std::vector<ElementBatch>& batches = model_->elements.batches;
+    const FemModel::Deformation at = model_->CalcDeformation(q);
     for (std::size_t b = 0; b < batches.size(); ++b) {
       const LaneMatrix3 F = model_->CalcDeformation(batches[b], q);
-      const Lane energy = batches[b].volume * model_->CalcResponse(b, F).energy;
+      const Lane energy = batches[b].volume * model_->CalcResponse(b, F, at).energy;
       for (int l = 0; l < kLanes; ++l) sum += energy[l];
     }
     return sum;
@@ -114,10 +115,13 @@ class FemBlock final : public DynamicsBlock {
     const std::size_t components = CountComponents(measure);
     PLIANT_DEMAND(values.size() == components * model_->element_volumes.size());
     const ElementBatches& elements = model_->elements;
+    const bool is_stress = measure == FieldMeasure::kVonMisesStress;
+    const FemModel::Deformation at =
+        is_stress ? model_->CalcDeformation(q) : FemModel::Deformation{};
     for (std::size_t b = 0; b < elements.batches.size(); ++b) {
       const LaneMatrix3 F = model_->CalcDeformation(elements.batches[b], q);
       LaneMatrix3 P{};
-      if (measure == FieldMeasure::kVonMisesStress) P = model_->CalcResponse(b, F).stress;
+      if (is_stress) P = model_->CalcResponse(b, F, at).stress;
       for (int l = 0; l < kLanes; ++l) {
         const int element = elements.elements[b * kLanes + l];
         if (element < 0) continue;

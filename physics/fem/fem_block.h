@@ -33,6 +33,9 @@ struct FemParameters {
   double rayleigh_beta = 0;           // [s]
   // Nothing changes along z of the body's frame, and nothing moves along it.
   bool plane_strain = false;
+  // Patches of elements resist a change of volume by their mean (see MeanDilatation). For materials that have a volumetric
+  // stiffness.
+  bool mean_dilatation = false;
   NewtonOptions newton;
   RigidTransform X_WB;                                         // initial pose
   Eigen::Vector3d linear_velocity = Eigen::Vector3d::Zero();   // of the centre of mass [m/s]

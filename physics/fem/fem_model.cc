@@ -8,11 +8,34 @@
 
 namespace pliant::physics {
 
+namespace {
+
+std::optional<MeanDilatation> MakeDilatation(const FemParameters& parameters,
+                                             const ElementBatches& elements) {
+  if (!parameters.mean_dilatation) return std::nullopt;
+  return MeanDilatation(parameters, elements);
+}
+
+// Of elements, and of patches where there are some.
+solvers::BlockPattern MakePattern(const FemParameters& parameters,
+                                  const std::optional<MeanDilatation>& dilatation) {
+  const int num_nodes = static_cast<int>(parameters.mesh.vertices.size());
+  if (!dilatation.has_value())
+    return solvers::MakeBlockPattern(num_nodes, parameters.mesh.tetrahedra);
+  std::vector<std::array<int, 4>> coupled = dilatation->couplings();
+  coupled.insert(coupled.end(), parameters.mesh.tetrahedra.begin(),
+                 parameters.mesh.tetrahedra.end());
+  return solvers::MakeBlockPattern(num_nodes, coupled);
+}
+
+}  // namespace
+
 FemModel::FemModel(FemParameters p)
     : parameters(std::move(p)),
       num_nodes(static_cast<int>(parameters.mesh.vertices.size())),
       elements(MakeElementBatches(parameters)),
-      pattern(solvers::MakeBlockPattern(num_nodes, parameters.mesh.tetrahedra)),
+      dilatation(MakeDilatation(parameters, elements)),
+      pattern(MakePattern(parameters, dilatation)),
       prescribed_index(num_nodes, -1),
       node_mass(num_nodes, 0.0),
       element_volumes(parameters.mesh.tetrahedra.size()),
@@ -36,6 +59,7 @@ FemModel::FemModel(FemParameters p)
       }
     }
   }
+  if (dilatation.has_value()) dilatation->FindSlots(pattern);
   for (std::size_t k = 0; k < parameters.prescribed.size(); ++k) {
     const FemParameters::Prescribed& one = parameters.prescribed[k];
     prescribed_index[one.node] = static_cast<int>(k);
@@ -67,7 +91,34 @@ LaneMatrix3 FemModel::CalcDeformation(const ElementBatch& batch, std::span<const
   return F;
 }
 
-MaterialResponse FemModel::CalcResponse(std::size_t b, const LaneMatrix3& F) const {
+FemModel::Deformation FemModel::CalcDeformation(std::span<const double> q) const {
+  Deformation at;
+  const std::size_t first = elements.num_quadratic;
+  for (std::size_t k = 0; k < elements.nonlinear.size(); ++k)
+    at.F.push_back(CalcDeformation(elements.batches[first + k], q));
+  if (dilatation.has_value()) at.ratios = dilatation->CalcRatios(at.F);
+  return at;
+}
+
+void FemModel::Respond(std::size_t k, const Deformation& at, Tangent tangent,
+                       MaterialResponse* response) const {
+  const NonlinearMaterial& of = elements.nonlinear[k];
+  const LaneMatrix3& F = at.F[k];
+  if (!dilatation.has_value()) {
+    of.material->Respond(of.parameters, F, tangent, response);
+    return;
+  }
+  // what is dropped to make a tangent convex is of the corrected one
+  const bool has_tangent = tangent != Tangent::kNone;
+  of.material->Respond(of.parameters, F, has_tangent ? Tangent::kExact : tangent, response);
+  dilatation->Correct(k, F, at.ratios, has_tangent, response);
+  if (tangent == Tangent::kConvex || tangent == Tangent::kDamping)
+    ClampEigenvalues(&response->tangent);
+  if (tangent == Tangent::kDamping) RemoveSpin(F, &response->tangent);
+}
+
+MaterialResponse FemModel::CalcResponse(std::size_t b, const LaneMatrix3& F,
+                                        const Deformation& at) const {
   MaterialResponse response;
   const std::size_t first = elements.num_quadratic;
   if (b < first) {
@@ -76,8 +127,7 @@ MaterialResponse FemModel::CalcResponse(std::size_t b, const LaneMatrix3& F) con
     response.energy = CalcEnergyDensity(batch, R0, F);
     response.stress = CalcStress(batch, R0, F, false);
   } else {
-    const NonlinearMaterial& of = elements.nonlinear[b - first];
-    of.material->Respond(of.parameters, F, Tangent::kNone, &response);
+    Respond(b - first, at, Tangent::kNone, &response);
   }
   return response;
 }

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "physics/fem/elements.h"
 #include "physics/fem/fem_block.h"
+#include "physics/fem/mean_dilatation.h"
 #include "solvers/linalg/block_matrix.h"
 
 namespace pliant::physics {
@@ -24,6 +26,7 @@ struct FemModel {
   FemParameters parameters;
   int num_nodes;
   ElementBatches elements;
+  std::optional<MeanDilatation> dilatation;  // of what is not quadratic
   solvers::BlockPattern pattern;
   std::vector<Slot> slots;  // of batch b, pair (a ≥ c), lane l: 10 · kLanes a batch, in that order
   std::vector<int> prescribed_index;    // into parameters.prescribed; −1: free
@@ -38,8 +41,20 @@ struct FemModel {
   // F of a batch at positions q.
   LaneMatrix3 CalcDeformation(const ElementBatch& batch, std::span<const double> q) const;
 
-  // Energy density and stress of batch b at F, whatever its material; of a quadratic one with R0 = polar(F) or I.
-  MaterialResponse CalcResponse(std::size_t b, const LaneMatrix3& F) const;
+  // F of the batches that are not quadratic at positions q, and J̄ of patches when volume is theirs.
+  struct Deformation {
+    std::vector<LaneMatrix3> F;
+    std::vector<double> ratios;
+  };
+  Deformation CalcDeformation(std::span<const double> q) const;
+
+  // What batch k of those answers.
+  void Respond(std::size_t k, const Deformation& at, Tangent tangent,
+               MaterialResponse* response) const;
+
+  // Energy density and stress of batch b, whatever its material; of a quadratic one with R0 = polar(F) or I. `F` is the
+  // batch's, `at` the others' at the same positions.
+  MaterialResponse CalcResponse(std::size_t b, const LaneMatrix3& F, const Deformation& at) const;
 
   // The element that is worst off at q, and its state in words: not finite, inverted or flattened most.
   std::string DescribeWorstElement(std::span<const double> q) const;

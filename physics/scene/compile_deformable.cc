@@ -115,6 +115,12 @@ std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::st
   }
 }
 
+bool HasVolumetricStiffness(const FemMaterial& of) {
+  Lane parameters[kMostParameters] = {};
+  for (std::size_t i = 0; i < of.parameters.size(); ++i) parameters[i] = Splat(of.parameters[i]);
+  return of.material->CalcVolumetricStiffness(parameters)[0] > 0;
+}
+
 }  // namespace
 
 void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const std::string& path,
@@ -142,6 +148,7 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   CheckNotNegative(path + ".damping.beta", fem.rayleigh_beta, "time in seconds", &log_, 1e3);
 
   fem.plane_strain = given.plane_strain();
+  fem.mean_dilatation = given.mean_dilatation();
   const v1::Newton& newton = given.newton();
   if (newton.has_tolerance() &&
       CheckPositive(path + ".newton.tolerance", newton.tolerance(), "relative tolerance", &log_, 1))
@@ -168,6 +175,14 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
     body.surface = ExtractBoundary(fem.mesh);
   }
   ReadRegions(given, path, draft);
+  for (const FemMaterial& of : fem.materials) {
+    if (!fem.mean_dilatation || HasVolumetricStiffness(of)) continue;
+    log_.Error(path + ".mean_dilatation",
+               absl::StrCat("is for materials with a volumetric stiffness of their own, which ",
+                            std::string(of.material->name()),
+                            " has not; expected NEO_HOOKEAN or MOONEY_RIVLIN"));
+    break;
+  }
   ReadAttachments(given, path, draft);
 }
 

@@ -46,6 +46,9 @@ class Material {
   // material answers with R0 = polar(F) or I, and with the tangent for that R0 held.
   virtual void Respond(const Lane* p, const LaneMatrix3& F, Tangent tangent,
                        MaterialResponse* response) const = 0;
+
+  // κ of a material that resists a change of volume by a term κ/2 (J − 1)² of its energy, J = det F; 0: by no such term.
+  virtual Lane CalcVolumetricStiffness(const Lane* /*p*/) const { return Lane{}; }
 };
 
 // Young's modulus and Poisson's ratio: the parameters of many materials, and Lamé's from them.

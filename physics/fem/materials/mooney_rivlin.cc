@@ -17,11 +17,14 @@ class MooneyRivlin final : public IsotropicMaterial {
  public:
   std::string_view name() const override { return "MOONEY_RIVLIN"; }
   std::span<const MaterialParameter> parameters() const override { return kMooneyRivlinParameters; }
+  Lane CalcVolumetricStiffness(const Lane* p) const override {
+    return p[2] + (2.0 / 3) * p[0] - (4.0 / 3) * p[1];
+  }
 
  protected:
   void RespondToStretches(const Lane* p, const Lane s[3], PrincipalResponse* r) const override {
     const Lane c1 = p[0], c2 = p[1];
-    const Lane kappa = p[2] + (2.0 / 3) * c1 - (4.0 / 3) * c2;
+    const Lane kappa = CalcVolumetricStiffness(p);
     const Lane rest = 2 * c1 + 4 * c2;  // κ (α − 1)
     const Lane J = s[0] * s[1] * s[2];
     const Lane pressure = kappa * (J - 1) - rest;

@@ -9,6 +9,10 @@ class NeoHookean final : public IsotropicMaterial {
  public:
   std::string_view name() const override { return "NEO_HOOKEAN"; }
   std::span<const MaterialParameter> parameters() const override { return YoungAndPoisson(); }
+  Lane CalcVolumetricStiffness(const Lane* p) const override {
+    const auto [mu, lambda] = CalcLame(p);
+    return lambda + mu;
+  }
 
  protected:
   void RespondToStretches(const Lane* p, const Lane s[3], PrincipalResponse* r) const override {

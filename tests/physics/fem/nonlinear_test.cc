@@ -19,9 +19,26 @@ using Eigen::Vector3d;
 
 constexpr double kEdge = 0.1;  // of the box [m]
 
+// A material, and how its elements resist a change of volume.
+struct Sort {
+  const Material* material;
+  bool mean_dilatation = false;
+  const Material* operator->() const { return material; }
+};
+
+std::vector<Sort> AllSorts() {
+  std::vector<Sort> sorts;
+  for (const Material* material : AllMaterials()) sorts.push_back({material});
+  for (const char* name : {"NEO_HOOKEAN", "MOONEY_RIVLIN"})
+    sorts.push_back({FindMaterial(name), true});
+  return sorts;
+}
+
 // A box whose inner vertices are moved at random, so that nothing cancels by symmetry.
-FemParameters MakePatch(const Material* material) {
+FemParameters MakePatch(const Sort& sort) {
+  const Material* material = sort.material;
   FemParameters p;
+  p.mean_dilatation = sort.mean_dilatation;
   p.mesh = *MeshBox({3 * kEdge, 2 * kEdge, 2 * kEdge}, kEdge);
   std::mt19937 random(3);
   std::uniform_real_distribution<double> uniform(-0.15 * kEdge, 0.15 * kEdge);
@@ -88,14 +105,16 @@ std::vector<double> InternalForces(const FemParameters& p, const std::vector<dou
   return force;
 }
 
-class EveryBody : public testing::TestWithParam<const Material*> {
+class EveryBody : public testing::TestWithParam<Sort> {
  protected:
   bool is(Material::Kind kind) const { return GetParam()->kind() == kind; }
 };
 
-INSTANTIATE_TEST_SUITE_P(Registered, EveryBody,
-                         testing::ValuesIn(AllMaterials().begin(), AllMaterials().end()),
-                         [](const auto& info) { return std::string(info.param->name()); });
+INSTANTIATE_TEST_SUITE_P(Registered, EveryBody, testing::ValuesIn(AllSorts()),
+                         [](const auto& info) {
+                           return std::string(info.param->name()) +
+                                  (info.param.mean_dilatation ? "_MEAN_DILATATION" : "");
+                         });
 
 TEST_P(EveryBody, PassesThePatchTest) {
   const FemParameters p = MakePatch(GetParam());
@@ -248,7 +267,7 @@ TEST_P(EveryBody, TimeIntegrationHasTheOrderOfItsTheta) {
 }
 
 TEST(Newton, WithoutProjectionAnIndefiniteTangentIsAnErrorThatNamesTheElement) {
-  FemParameters p = MakePatch(FindMaterial("COROTATIONAL"));
+  FemParameters p = MakePatch({FindMaterial("COROTATIONAL")});
   p.newton.projection = false;
   Moving body(p);
   body.Disturb(0.6 * kEdge, 6);
@@ -263,7 +282,7 @@ TEST(Newton, WithoutProjectionAnIndefiniteTangentIsAnErrorThatNamesTheElement) {
 
 TEST(Newton, AStiffBodyAtRestIsSolvedThoughItsForcesAreAllRounding) {
   // bulk modulus over shear modulus 1500, no weight: nothing but rounding to compare a residual with
-  FemParameters p = MakePatch(FindMaterial("MOONEY_RIVLIN"));
+  FemParameters p = MakePatch({FindMaterial("MOONEY_RIVLIN")});
   p.materials[0].parameters = {2.93e5, 1.77e5, 1.41e9};
   p.rayleigh_beta = 0.5;
   Moving body(p);
@@ -277,7 +296,7 @@ TEST(Newton, AStiffBodyAtRestIsSolvedThoughItsForcesAreAllRounding) {
 
 TEST(Newton, ForcesThatAreNotFiniteNameTheElement) {
   for (const char* name : {"LINEAR_COROTATIONAL", "NEO_HOOKEAN"}) {
-    const FemParameters p = MakePatch(FindMaterial(name));
+    const FemParameters p = MakePatch({FindMaterial(name)});
     Moving body(p);
     body.q[3] = std::numeric_limits<double>::infinity();
     const absl::Status status = body.step->Pose({0.01, 1, 1, Vector3d::Zero()}, body.q, body.v, {});
@@ -288,7 +307,7 @@ TEST(Newton, ForcesThatAreNotFiniteNameTheElement) {
 }
 
 TEST(Regions, ElementsOfSeveralMaterialsKeepTheirPlaceAndTheirMaterial) {
-  FemParameters p = MakePatch(FindMaterial("LINEAR_COROTATIONAL"));
+  FemParameters p = MakePatch({FindMaterial("LINEAR_COROTATIONAL")});
   p.materials.push_back({FindMaterial("NEO_HOOKEAN"), {3e5, 0.2}, 500});
   p.materials.push_back({FindMaterial("MOONEY_RIVLIN"), {2e4, 1e4, 4e5}, 2000});
   p.materials.push_back({FindMaterial("NEO_HOOKEAN"), {1e5, 0.45}, 700});
@@ -332,7 +351,7 @@ TEST(Regions, ElementsOfSeveralMaterialsKeepTheirPlaceAndTheirMaterial) {
 
 TEST(PlaneStrain, NothingMovesOrChangesAlongTheNormal) {
   for (const char* name : {"LINEAR_COROTATIONAL", "NEO_HOOKEAN"}) {
-    FemParameters p = MakePatch(FindMaterial(name));
+    FemParameters p = MakePatch({FindMaterial(name)});
     p.plane_strain = true;
     // the body's z is the world's y
     p.X_WB.R << 1, 0, 0, 0, 0, 1, 0, -1, 0;

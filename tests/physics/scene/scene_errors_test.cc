@@ -417,6 +417,20 @@ TEST(SceneErrors, ProbesAreCheckedAgainstTheirBody) {
             "robot/joint\n");
 }
 
+TEST(SceneErrors, MeanDilatationNeedsAMaterialThatKnowsItsVolume) {
+  const auto message = [](const std::string& material) {
+    return Messages(
+        "bodies:\n- name: b\n  deformable:\n    mean_dilatation: true\n    mesh: {box: "
+        "{size: [2, 2, 2]}, edge_length: 1}\n    material: {" +
+        material + ", density: 1}\n");
+  };
+  EXPECT_EQ(message("youngs_modulus: 1.0e5, poissons_ratio: 0.4"),
+            "s.yaml:4:22: bodies[0].deformable.mean_dilatation: is for materials with a volumetric "
+            "stiffness of their own, which LINEAR_COROTATIONAL has not; expected NEO_HOOKEAN or "
+            "MOONEY_RIVLIN\n");
+  EXPECT_EQ(message("model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.4"), "");
+}
+
 TEST(SceneErrors, AttachmentsHoldSomethingToWhatIsRigid) {
   const auto attach = [](const std::string& attachment) {
     return Messages("bodies:\n- name: b\n  deformable:\n    attachments: [" + attachment +
