@@ -7,6 +7,7 @@
 #include "physics/contact/collision_shape.h"
 #include "physics/contact/manifold.h"
 #include "physics/contact/soft_surface.h"
+#include "physics/contact/surface_part.h"
 #include "physics/dynamics/contact_point.h"
 
 namespace pliant::physics {
@@ -35,6 +36,9 @@ struct NarrowScratch {
   std::vector<SignedDistance> fields;
   std::vector<int> candidates;
   std::vector<std::uint8_t> is_covered;
+  std::vector<int> vertices;
+  NearTriangles near_triangles;
+  NearEdges edges_a, edges_b;
   ConvexPolyhedron triangle;
   SupportFeature reference, incident;
 };

@@ -132,8 +132,15 @@ bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x,
   best = std::min(best, margin);
   bool is_found = false;
   const auto consider = [&](const Vector3d& weights) {
-    const SignedDistance field =
-        shape.CalcDistance(weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2]);
+    const Vector3d p = weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2];
+    // no distance changes faster than the way: where the vertices rule out the deep inside, a look around settles it
+    double least = -std::numeric_limits<double>::infinity();
+    for (int k = 0; k < 3; ++k)
+      least = std::max(least, at_vertices[k].distance - std::sqrt((p - x[k]).squaredNorm()));
+    if (least > -0.999 * best &&
+        shape.bvh->FindNearest(PositionsOf(*shape.mesh), p, best).triangle < 0)
+      return;
+    const SignedDistance field = shape.CalcDistance(p);
     if (field.distance >= best) return;
     best = field.distance;
     *deepest = {weights, field};

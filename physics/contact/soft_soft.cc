@@ -29,10 +29,10 @@ Vector3d FindFacingNormal(const SoftSurface& surface, int triangle, TriangleFeat
                           const Vector3d& own) {
   const TriangleBvh& bvh = surface.bvh();
   const int code = static_cast<int>(feature);
-  if (code == 0) return bvh.face_normal(triangle);
-  Vector3d sum = bvh.face_normal(triangle);
+  if (code == 0) return surface.face_normal(triangle);
+  Vector3d sum = surface.face_normal(triangle);
   const auto consider = [&](int other) {
-    const Vector3d& n = bvh.face_normal(other);
+    const Vector3d& n = surface.face_normal(other);
     if (n.dot(own) < -0.1) sum += n;
   };
   if (code >= 4) {
@@ -44,37 +44,36 @@ Vector3d FindFacingNormal(const SoftSurface& surface, int triangle, TriangleFeat
       if (other != triangle) consider(other);
   }
   const double norm = std::sqrt(sum.squaredNorm());
-  return norm > 0 ? Vector3d(sum / norm) : bvh.face_normal(triangle);
+  return norm > 0 ? Vector3d(sum / norm) : surface.face_normal(triangle);
 }
 
-// The nearest triangle that looks at the vertex, of those that can be met: outside within the
-// margin, or above it by no more than `deepest`.
+// The nearest triangle that looks at the vertex, of the candidates that can be met: outside within the margin, or above it
+// by no more than `deepest`.
 template <typename CanMeet>
 Encounter FindEncounter(const SoftSurface& surface, const Vector3d& p, const Vector3d& own,
-                        double margin, double deepest, const CanMeet& can_meet) {
-  const TriangleBvh& bvh = surface.bvh();
+                        double margin, double deepest,
+                        std::span<const NearTriangles::Candidate> candidates,
+                        const CanMeet& can_meet) {
   Encounter best;
   double best_distance2 = std::numeric_limits<double>::infinity();
-  AxisAlignedBox box{p, p};
-  box.Grow(std::max(margin, deepest));
-  bvh.VisitOverlaps(box, [&](int i) {
+  for (const auto& [bound2, i] : candidates) {
+    if (bound2 > best_distance2) continue;
     // a face that looks the same way as the vertex's surface cannot be what it presses on
-    const Vector3d& normal = bvh.face_normal(i);
-    if (normal.dot(own) > -0.1) return;
-    const auto& t = bvh.triangle(i);
-    const VertexPositions x = surface.positions();
-    const TrianglePoint at =
-        FindClosestPointOnTriangle(p, VertexAt(x, t[0]), VertexAt(x, t[1]), VertexAt(x, t[2]));
+    const Vector3d& normal = surface.face_normal(i);
+    if (normal.dot(own) > -0.1) continue;
+    const auto& t = surface.triangle(i);
+    const TrianglePoint at = FindClosestPointOnTriangle(
+        p, surface.position(t[0]), surface.position(t[1]), surface.position(t[2]));
     const double height = normal.dot(p - at.point);
     const double reach = height < 0 ? deepest : margin;
-    if (at.squared_distance > reach * reach) return;
+    if (at.squared_distance > reach * reach) continue;
     const bool is_nearer = at.squared_distance < best_distance2 ||
                            (at.squared_distance == best_distance2 && i < best.triangle);
-    if (!is_nearer || !can_meet(i)) return;
+    if (!is_nearer || !can_meet(i)) continue;
     best_distance2 = at.squared_distance;
     best.triangle = i;
     best.at = at;
-  });
+  }
   if (best.triangle < 0) return best;
   best.normal = FindFacingNormal(surface, best.triangle, best.at.feature, own);
   best.gap = best.normal.dot(p - best.at.point);
@@ -97,18 +96,16 @@ Touch::Side SideOfTriangle(const SoftSurface& surface, int triangle, const Vecto
   return side;
 }
 
-Vector3d CalcVertexNormal(const SoftSurface& surface, int vertex) {
-  if (surface.around(vertex).empty()) return Vector3d::Zero();
-  const auto& [triangle, corner] = surface.around(vertex)[0];
-  return surface.bvh().vertex_normal(triangle, corner);
+double FindLongestEdge(const SoftSurface& surface, int vertex) {
+  double longest = 0;
+  for (const auto& [triangle, corner] : surface.around(vertex))
+    longest = std::max(longest, surface.longest_edge(triangle));
+  return longest;
 }
 
 // Deeper than the local size of the elements, or than half through, nearness says nothing.
-double FindDeepest(const SoftSurface& tip, int vertex, const SoftSurface& base) {
-  double deepest = 0;
-  for (const auto& [triangle, corner] : tip.around(vertex))
-    deepest = std::max(deepest, tip.longest_edge(triangle));
-  return std::min(deepest, 0.5 * (tip.thickness() + base.thickness()));
+double FindDeepest(double local_size, const SoftSurface& tip, const SoftSurface& base) {
+  return std::min(local_size, 0.5 * (tip.thickness() + base.thickness()));
 }
 
 void AppendTouch(const SoftSurface& tip, int vertex, const SoftSurface& base, const Encounter& met,
@@ -130,15 +127,29 @@ void AppendTouch(const SoftSurface& tip, int vertex, const SoftSurface& base, co
 
 // vertices of `tip` against triangles of `base`
 void CollideVertices(const SoftSurface& tip, const SoftSurface& base, bool tip_is_a, double margin,
-                     std::uint8_t* is_covered, std::vector<Touch>* touches) {
+                     std::uint8_t* is_covered, NarrowScratch* scratch,
+                     std::vector<Touch>* touches) {
   AxisAlignedBox bounds = base.bounds();
   bounds.Grow(margin);
+  scratch->vertices.clear();
+  AxisAlignedBox near;
   for (int v = 0; v < tip.num_vertices(); ++v) {
     const Vector3d p = tip.position(v);
     if (!(p.array() >= bounds.lower.array()).all() || !(p.array() <= bounds.upper.array()).all())
       continue;
-    const Encounter met = FindEncounter(base, p, CalcVertexNormal(tip, v), margin,
-                                        FindDeepest(tip, v, base), [](int) { return true; });
+    scratch->vertices.push_back(v);
+    near.Include(p);
+  }
+  if (scratch->vertices.empty()) return;
+  near.Grow(std::max(margin, FindDeepest(tip.longest_edge(), tip, base)));
+  NearTriangles& triangles = scratch->near_triangles;
+  triangles.Find(base, near);
+  for (const int v : scratch->vertices) {
+    const Vector3d p = tip.position(v), own = tip.CalcVertexNormal(v);
+    const double deepest = FindDeepest(FindLongestEdge(tip, v), tip, base);
+    const Encounter met =
+        FindEncounter(base, p, own, margin, deepest, triangles.FindFacing(p, own, margin, deepest),
+                      [](int) { return true; });
     if (met.triangle < 0) continue;
     is_covered[v] = 1;
     AppendTouch(tip, v, base, met, tip_is_a, touches);
@@ -166,6 +177,22 @@ void DropMirrored(std::size_t first, std::size_t second, std::vector<Touch>* tou
                  touches->end());
 }
 
+bool IsSharp(const SoftSurface& surface, const TriangleBvh::Edge& edge) {
+  return edge.triangles[1] < 0 ||
+         surface.face_normal(edge.triangles[0]).dot(surface.face_normal(edge.triangles[1])) <
+             1 - 1e-9;
+}
+
+bool HasCoveredEnd(const SoftSurface& surface, const TriangleBvh::Edge& edge,
+                   const std::uint8_t* is_covered) {
+  const auto& nodes = surface.bvh().triangle(edge.triangles[0]);
+  for (int k = 0; k < 3; ++k) {
+    const bool is_end = nodes[k] == edge.vertices[0] || nodes[k] == edge.vertices[1];
+    if (is_end && is_covered[surface.triangle(edge.triangles[0])[k]]) return true;
+  }
+  return false;
+}
+
 // An edge of one surface against one of the other, where no vertex of either tells: both must stand
 // out, and cross.
 void CollideEdges(const SoftSurface& a, const SoftSurface& b, double margin,
@@ -175,71 +202,53 @@ void CollideEdges(const SoftSurface& a, const SoftSurface& b, double margin,
                         a.bounds().upper.cwiseMin(b.bounds().upper)};
   shared.Grow(margin);
   const double thickness = a.thickness() + b.thickness();
-  const auto is_sharp = [](const TriangleBvh& bvh, const TriangleBvh::Edge& edge) {
-    return edge.triangles[1] < 0 ||
-           bvh.face_normal(edge.triangles[0]).dot(bvh.face_normal(edge.triangles[1])) < 1 - 1e-9;
-  };
-  const auto local = [](const SoftSurface& surface, const TriangleBvh::Edge& edge, int end) {
-    const auto& nodes = surface.bvh().triangle(edge.triangles[0]);
-    for (int k = 0; k < 3; ++k)
-      if (nodes[k] == edge.vertices[end]) return surface.triangle(edge.triangles[0])[k];
-    return -1;
-  };
-  const std::vector<TriangleBvh::Edge>& edges_a = a.bvh().edges();
-  for (std::size_t i = 0; i < edges_a.size(); ++i) {
-    const TriangleBvh::Edge& edge_a = edges_a[i];
+  AxisAlignedBox around = shared;
+  around.Grow(std::max(margin, 0.5 * a.longest_edge()));
+  scratch->edges_b.Find(b, around);
+  scratch->edges_b.Place(b, [&](const TriangleBvh::Edge& edge) {
+    return IsSharp(b, edge) && !HasCoveredEnd(b, edge, covered_b);
+  });
+  for (const int i : scratch->edges_a.Find(a, shared)) {
+    const TriangleBvh::Edge& edge_a = a.bvh().edges()[i];
     const Vector3d a0 = VertexAt(a.positions(), edge_a.vertices[0]),
                    a1 = VertexAt(a.positions(), edge_a.vertices[1]);
     AxisAlignedBox box;
     box.Include(a0);
     box.Include(a1);
-    if (!box.Overlaps(shared) || !is_sharp(a.bvh(), edge_a)) continue;
-    if (covered_a[local(a, edge_a, 0)] || covered_a[local(a, edge_a, 1)]) continue;
+    if (!box.Overlaps(shared) || !IsSharp(a, edge_a) || HasCoveredEnd(a, edge_a, covered_a))
+      continue;
     const double length_a = std::sqrt((a1 - a0).squaredNorm());
-    const Vector3d own = a.bvh().edge_normal(edge_a.triangles[0], [&] {
-      int e = 0;
-      while (e < 2 && a.bvh().edge_index(edge_a.triangles[0], e) != static_cast<int>(i)) ++e;
-      return e;
-    }());
+    const Vector3d own = a.CalcEdgeNormal(edge_a);
 
-    box.Grow(std::max(margin, 0.5 * length_a));
-    scratch->candidates.clear();
-    b.bvh().VisitOverlaps(box, [&](int triangle) {
-      for (int e = 0; e < 3; ++e) scratch->candidates.push_back(b.bvh().edge_index(triangle, e));
-    });
-    std::sort(scratch->candidates.begin(), scratch->candidates.end());
-    scratch->candidates.erase(std::unique(scratch->candidates.begin(), scratch->candidates.end()),
-                              scratch->candidates.end());
-    for (int j : scratch->candidates) {
+    box.Grow((1 + 1e-9) * std::max(margin, 0.5 * length_a));
+    scratch->edges_b.VisitOverlaps(box, [&](int j) {
       const TriangleBvh::Edge& edge_b = b.bvh().edges()[j];
-      if (!is_sharp(b.bvh(), edge_b)) continue;
-      if (covered_b[local(b, edge_b, 0)] || covered_b[local(b, edge_b, 1)]) continue;
       const Vector3d b0 = VertexAt(b.positions(), edge_b.vertices[0]),
                      b1 = VertexAt(b.positions(), edge_b.vertices[1]);
-      const SegmentPoints at = FindClosestPointsOfSegments(a0, a1, b0, b1);
-      if (at.s <= 0 || at.s >= 1 || at.t <= 0 || at.t >= 1) continue;
-      Vector3d n = (a1 - a0).cross(b1 - b0);
-      const double length_b = std::sqrt((b1 - b0).squaredNorm()), norm = std::sqrt(n.squaredNorm());
-      if (norm < 0.05 * length_a * length_b) continue;
-      n /= norm;
       // from A into B: the way A's edge looks out
-      Vector3d theirs = b.bvh().face_normal(edge_b.triangles[0]);
-      if (edge_b.triangles[1] >= 0) theirs += b.bvh().face_normal(edge_b.triangles[1]);
+      Vector3d n = (a1 - a0).cross(b1 - b0);
+      Vector3d theirs = b.face_normal(edge_b.triangles[0]);
+      if (edge_b.triangles[1] >= 0) theirs += b.face_normal(edge_b.triangles[1]);
       if (n.dot(own - theirs) < 0) n = -n;
-      if (n.dot(own) < 0.3 || n.dot(theirs) > -0.3 * std::sqrt(theirs.squaredNorm())) continue;
+      const double length_b = std::sqrt((b1 - b0).squaredNorm()), norm = std::sqrt(n.squaredNorm());
+      if (norm < 0.05 * length_a * length_b) return;
+      n /= norm;
+      if (n.dot(own) < 0.3 || n.dot(theirs) > -0.3 * std::sqrt(theirs.squaredNorm())) return;
+      const SegmentPoints at = FindClosestPointsOfSegments(a0, a1, b0, b1);
+      if (at.s <= 0 || at.s >= 1 || at.t <= 0 || at.t >= 1) return;
       const double gap = n.dot(at.b - at.a);
-      if (gap >= margin || gap < -0.5 * std::min({length_a, length_b, thickness})) continue;
+      if (gap >= margin || gap < -0.5 * std::min({length_a, length_b, thickness})) return;
       Touch touch;
       touch.p_W = 0.5 * (at.a + at.b);
       touch.nhat_AB_W = n;
       touch.gap = gap;
       touch.area = 0.25 * length_a * length_b;
-      touch.feature =
-          MixKey({static_cast<std::uint64_t>(TouchKind::kEdges), i, static_cast<std::uint64_t>(j)});
+      touch.feature = MixKey({static_cast<std::uint64_t>(TouchKind::kEdges),
+                              static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j)});
       touch.a = {2, {edge_a.vertices[0], edge_a.vertices[1]}, {1 - at.s, at.s}};
       touch.b = {2, {edge_b.vertices[0], edge_b.vertices[1]}, {1 - at.t, at.t}};
       touches->push_back(touch);
-    }
+    });
   }
 }
 
@@ -251,9 +260,9 @@ void CollideSoftSoft(const SoftSurface& a, const SoftSurface& b, double margin,
   std::uint8_t* covered_a = scratch->is_covered.data();
   std::uint8_t* covered_b = covered_a + a.num_vertices();
   const std::size_t first = touches->size();
-  CollideVertices(a, b, true, margin, covered_a, touches);
+  CollideVertices(a, b, true, margin, covered_a, scratch, touches);
   const std::size_t second = touches->size();
-  CollideVertices(b, a, false, margin, covered_b, touches);
+  CollideVertices(b, a, false, margin, covered_b, scratch, touches);
   DropMirrored(first, second, touches);
   CollideEdges(a, b, margin, covered_a, covered_b, scratch, touches);
 }
@@ -262,8 +271,9 @@ void CollideWithSelf(const SoftSurface& surface, double margin, std::vector<Touc
   const std::size_t first = touches->size();
   const VertexPositions rest = surface.rest_positions();
   if (rest.empty()) return;
+  std::vector<NearTriangles::Candidate> candidates;
   for (int v = 0; v < surface.num_vertices(); ++v) {
-    const double deepest = FindDeepest(surface, v, surface);
+    const double deepest = FindDeepest(FindLongestEdge(surface, v), surface, surface);
     // what is as near as this at rest is joined by the material between, and what is as far as
     // half through it behind it
     const double joined = std::max(2.5 * deepest, 2 * margin);
@@ -274,8 +284,12 @@ void CollideWithSelf(const SoftSurface& surface, double margin, std::vector<Touc
                                         VertexAt(rest, t[2]))
                  .squared_distance > joined * joined;
     };
-    const Encounter met = FindEncounter(surface, surface.position(v), CalcVertexNormal(surface, v),
-                                        margin, deepest, can_meet);
+    const Vector3d p = surface.position(v), own = surface.CalcVertexNormal(v);
+    AxisAlignedBox box{p, p};
+    box.Grow(std::max(margin, deepest));
+    candidates.clear();
+    surface.bvh().VisitOverlaps(box, [&](int i) { candidates.push_back({0, i}); });
+    const Encounter met = FindEncounter(surface, p, own, margin, deepest, candidates, can_meet);
     if (met.triangle >= 0) AppendTouch(surface, v, surface, met, true, touches);
   }
   // of two vertices that face each other the lower one tells
@@ -315,9 +329,9 @@ void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double m
     if (!box.Overlaps(shared) || !(a.triangle_area(i) > 0)) continue;
     const double deepest = std::min(a.longest_edge(i), half_through);
     box.Grow(std::max(margin, deepest));
-    const Vector3d& n_a = a.bvh().face_normal(i);
+    const Vector3d& n_a = a.face_normal(i);
     b.bvh().VisitOverlaps(box, [&](int j) {
-      const Vector3d& n_b = b.bvh().face_normal(j);
+      const Vector3d& n_b = b.face_normal(j);
       if (n_a.dot(n_b) > -0.1 || !(b.triangle_area(j) > 0)) return;
       const Vector3d n = (n_a - n_b) / std::sqrt((n_a - n_b).squaredNorm());
       const auto& nodes_b = b.bvh().triangle(j);

@@ -4,10 +4,19 @@
 #include <cmath>
 
 #include "physics/spatial/demand.h"
+#include "physics/spatial/trig.h"
 
 namespace pliant::physics {
+namespace {
 
 using Eigen::Vector3d;
+
+Vector3d UnitOrZero(const Vector3d& v) {
+  const double norm = std::sqrt(v.squaredNorm());
+  return norm > 0 ? Vector3d(v / norm) : Vector3d::Zero();
+}
+
+}  // namespace
 
 SoftSurface::SoftSurface(const Body& body, const DynamicsBlock& block)
     : nodes_(body.surface.vertices), node_triangles_(body.surface.triangles) {
@@ -37,6 +46,7 @@ SoftSurface::SoftSurface(const Body& body, const DynamicsBlock& block)
     thickness_ = CalcThickness(TriangleMesh{body.mesh.vertices, body.surface.triangles});
   }
   area_normals_.resize(triangles_.size());
+  face_normals_.resize(triangles_.size());
   triangle_areas_.resize(triangles_.size());
   longest_edges_.resize(triangles_.size());
 }
@@ -79,7 +89,28 @@ void SoftSurface::UpdateTree() {
   } else {
     bvh_->Refit(positions_);
   }
-  bvh_->UpdateNormals(positions_);
+  for (int i = 0; i < num_triangles(); ++i) {
+    const double area = triangle_areas_[i];
+    face_normals_[i] = area > 0 ? Vector3d(area_normals_[i] / area) : Vector3d::Zero();
+  }
+}
+
+Vector3d SoftSurface::CalcVertexNormal(int vertex) const {
+  const Vector3d p = position(vertex);
+  Vector3d sum = Vector3d::Zero();
+  for (const auto& [i, k] : around(vertex)) {
+    const auto& t = triangles_[i];
+    const Vector3d to_next = UnitOrZero(position(t[(k + 1) % 3]) - p),
+                   to_last = UnitOrZero(position(t[(k + 2) % 3]) - p);
+    sum += CalcAcos(to_next.dot(to_last)) * face_normals_[i];
+  }
+  return UnitOrZero(sum);
+}
+
+Vector3d SoftSurface::CalcEdgeNormal(const TriangleBvh::Edge& edge) const {
+  Vector3d sum = face_normals_[edge.triangles[0]];
+  if (edge.triangles[1] >= 0) sum += face_normals_[edge.triangles[1]];
+  return UnitOrZero(sum);
 }
 
 }  // namespace pliant::physics

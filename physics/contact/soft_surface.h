@@ -24,7 +24,7 @@ class SoftSurface {
   void Rebind(VertexPositions positions) { positions_ = positions; }
   // Areas and edge lengths, for contact with anything.
   void UpdateTriangles();
-  // The tree and the normals too, for contact with another surface.
+  // The tree and the normals too, for contact with another surface. The tree itself gets no normals.
   void UpdateTree();
 
   VertexPositions positions() const { return positions_; }
@@ -50,6 +50,10 @@ class SoftSurface {
   double triangle_area(int i) const { return triangle_areas_[i]; }
   double longest_edge(int i) const { return longest_edges_[i]; }  // [m]
   double longest_edge() const { return longest_edge_; }
+  // Outward unit normals: of a triangle; of a vertex, weighted by the angles around it; of an edge of the tree.
+  const Eigen::Vector3d& face_normal(int i) const { return face_normals_[i]; }
+  Eigen::Vector3d CalcVertexNormal(int vertex) const;
+  Eigen::Vector3d CalcEdgeNormal(const TriangleBvh::Edge& edge) const;
 
   // Of all nodes, in the body's frame; empty when not known.
   VertexPositions rest_positions() const { return rest_positions_; }
@@ -67,7 +71,7 @@ class SoftSurface {
   std::vector<std::array<int, 3>> triangles_;
   std::vector<std::array<int, 2>> around_;
   std::vector<int> around_starts_;
-  std::vector<Eigen::Vector3d> area_normals_;  // of triangles: area times normal
+  std::vector<Eigen::Vector3d> area_normals_, face_normals_;  // of triangles; area times normal
   std::vector<double> triangle_areas_, longest_edges_;
   double longest_edge_ = 0;
   double thickness_ = std::numeric_limits<double>::infinity();

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <immintrin.h>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "physics/contact/soft_surface.h"
+
+namespace pliant::physics {
+
+// What a deforming surface has near another, four side by side: a vertex or an edge is tried against all of it at once.
+// The surface's tree must be up to date; memory is kept.
+
+// Triangles near a box.
+class NearTriangles {
+ public:
+  void Find(const SoftSurface& surface, const AxisAlignedBox& box);
+
+  // Those that look against the unit vector `own` and may be nearer to p than `margin` on their outer side, or than
+  // `deepest` on their inner, with a bound below their distance; the one with the least bound first. None that are is left
+  // out.
+  struct Candidate {
+    double bound2;  // squared
+    int triangle;
+  };
+  const std::vector<Candidate>& FindFacing(const Eigen::Vector3d& p, const Eigen::Vector3d& own,
+                                           double margin, double deepest);
+
+ private:
+  using Lanes = double __attribute__((vector_size(32)));
+  // planes n·x = offset, and spheres around the triangles
+  struct Four {
+    Lanes n[3], offset, center[3], radius;
+    int triangles[4];
+  };
+  std::vector<int> found_;
+  std::vector<Four> fours_;
+  std::vector<Candidate> candidates_;
+};
+
+// Edges near a box, by their number in the tree.
+class NearEdges {
+ public:
+  // Those of triangles near the box, ascending.
+  const std::vector<int>& Find(const SoftSurface& surface, const AxisAlignedBox& box);
+
+  // Chooses among those found, and places the boxes around them.
+  template <typename Keep>
+  void Place(const SoftSurface& surface, const Keep& keep);
+  // Calls visit(edge), ascending, for the chosen ones whose boxes meet `box`.
+  template <typename Visit>
+  void VisitOverlaps(const AxisAlignedBox& box, Visit&& visit) const;
+
+ private:
+  using Lanes = double __attribute__((vector_size(32)));
+  struct Four {
+    Lanes lower[3], upper[3];
+    int edges[4];
+  };
+  void PlaceBoxes(const SoftSurface& surface);
+
+  std::vector<std::uint64_t> marks_;  // a bit an edge
+  std::vector<int> found_;
+  std::vector<Four> fours_;
+};
+
+namespace surface_part {
+
+// The lanes of a comparison that hold, as bits.
+inline unsigned Bits(long long __attribute__((vector_size(32))) mask) {
+  return static_cast<unsigned>(
+      _mm256_movemask_pd(_mm256_castsi256_pd(reinterpret_cast<__m256i>(mask))));
+}
+
+}  // namespace surface_part
+
+template <typename Keep>
+void NearEdges::Place(const SoftSurface& surface, const Keep& keep) {
+  std::erase_if(found_, [&](int edge) { return !keep(surface.bvh().edges()[edge]); });
+  PlaceBoxes(surface);
+}
+
+template <typename Visit>
+void NearEdges::VisitOverlaps(const AxisAlignedBox& box, Visit&& visit) const {
+  for (const Four& four : fours_) {
+    unsigned bits = 15;
+    for (int i = 0; i < 3; ++i) {
+      bits &= surface_part::Bits((four.lower[i] <= box.upper[i]) & (four.upper[i] >= box.lower[i]));
+    }
+    for (; bits != 0; bits &= bits - 1) visit(four.edges[std::countr_zero(bits)]);
+  }
+}
+
+}  // namespace pliant::physics
