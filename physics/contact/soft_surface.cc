@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "physics/spatial/demand.h"
-#include "physics/spatial/trig.h"
 
 namespace pliant::physics {
 namespace {
@@ -100,9 +99,9 @@ Vector3d SoftSurface::CalcVertexNormal(int vertex) const {
   Vector3d sum = Vector3d::Zero();
   for (const auto& [i, k] : around(vertex)) {
     const auto& t = triangles_[i];
-    const Vector3d to_next = UnitOrZero(position(t[(k + 1) % 3]) - p),
-                   to_last = UnitOrZero(position(t[(k + 2) % 3]) - p);
-    sum += CalcAcos(to_next.dot(to_last)) * face_normals_[i];
+    const double lengths2 =
+        (position(t[(k + 1) % 3]) - p).squaredNorm() * (position(t[(k + 2) % 3]) - p).squaredNorm();
+    if (lengths2 > 0) sum += area_normals_[i] / lengths2;
   }
   return UnitOrZero(sum);
 }

@@ -50,7 +50,8 @@ class SoftSurface {
   double triangle_area(int i) const { return triangle_areas_[i]; }
   double longest_edge(int i) const { return longest_edges_[i]; }  // [m]
   double longest_edge() const { return longest_edge_; }
-  // Outward unit normals: of a triangle; of a vertex, weighted by the angles around it; of an edge of the tree.
+  // Outward unit normals: of a triangle; of a vertex, as that of a sphere through its neighbours (Max 1999), however the
+  // triangles around it are cut; of an edge of the tree.
   const Eigen::Vector3d& face_normal(int i) const { return face_normals_[i]; }
   Eigen::Vector3d CalcVertexNormal(int vertex) const;
   Eigen::Vector3d CalcEdgeNormal(const TriangleBvh::Edge& edge) const;

@@ -46,15 +46,18 @@ const std::vector<NearTriangles::Candidate>& NearTriangles::FindFacing(const Vec
   const Lanes outer = Lanes{} + (margin + slack),
               inner = Lanes{} + (std::max(margin, deepest) + slack);
   for (const Four& four : fours_) {
+    const Lanes x = four.center[0] - p[0], y = four.center[1] - p[1], z = four.center[2] - p[2];
+    const Lanes distance2 = x * x + y * y + z * z, most = four.radius + inner;
+    if (surface_part::Bits(distance2 < most * most) == 0) continue;
     const Lanes height = four.n[0] * p[0] + four.n[1] * p[1] + four.n[2] * p[2] - four.offset;
     const Lanes facing = four.n[0] * own[0] + four.n[1] * own[1] + four.n[2] * own[2];
-    const Lanes x = four.center[0] - p[0], y = four.center[1] - p[1], z = four.center[2] - p[2];
     const Lanes reach = four.radius + (height > slack ? outer : inner);
     unsigned bits = surface_part::Bits((facing < 0) & (height < outer) & (height > -inner) &
-                                       (x * x + y * y + z * z < reach * reach));
+                                       (distance2 < reach * reach));
     for (; bits != 0; bits &= bits - 1) {
       const int l = std::countr_zero(bits);
-      const double off = std::max(0.0, std::abs(height[l]) - slack);
+      const double away = std::sqrt(distance2[l]) - four.radius[l];
+      const double off = std::max(0.0, std::max(std::abs(height[l]), away) - slack);
       candidates_.push_back({off * off, four.triangles[l]});
       if (candidates_.back().bound2 < candidates_.front().bound2)
         std::swap(candidates_.back(), candidates_.front());

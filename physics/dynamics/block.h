@@ -150,7 +150,8 @@ class BlockStep {
   // (han2023 (18)). INTERNAL when A is not positive definite.
   virtual absl::Status Factor(std::span<const int> participants) = 0;
 
-  // v* = v0 − A⁻¹ m(v0) (han2023 (10)). Needs Factor.
+  // v* = v0 − A⁻¹ m(v0) (han2023 (10)): of the participants, or of all velocities when nothing participates. Leaves the
+  // others as they are. Needs Factor.
   virtual void CalcFreeMotion(std::span<double> v_star) const = 0;
   // A block whose momentum is not linear in v solves m(v*) = 0 in Pose; A and m are from then on those linearised at v*.
   virtual FreeMotionReport free_motion_report() const { return {}; }
@@ -158,9 +159,9 @@ class BlockStep {
   // Â, column-major n_p × n_p, both triangles, velocities ordered as the participants. Needs Factor.
   virtual std::span<const double> schur_complement() const = 0;
 
-  // Δv of all velocities from Δv of the participants (han2023 (15)). Needs Factor.
-  virtual void ExpandParticipants(std::span<const double> dv_participants,
-                                  std::span<double> dv) const = 0;
+  // All velocities from those of the participants: nothing else acts on the others (han2023 (15)). Needs CalcFreeMotion,
+  // with participants.
+  virtual void Complete(std::span<const double> v_participants, std::span<double> v) const = 0;
 
   // y = A x, and the diagonal of A, on the full block; needs Pose only.
   virtual void MultiplyTangent(std::span<const double> x, std::span<double> y) const = 0;

@@ -3,16 +3,20 @@
 namespace pliant::physics {
 namespace {
 
-void AddBlock(const LaneMatrix3& K, const FemModel::Slot* slots, solvers::BlockMatrix* A) {
+void AddTo(double* to, Lane x) {
+  _mm256_storeu_pd(to, _mm256_loadu_pd(to) + x);
+}
+
+// each lane's block where it belongs: numbers that follow each other in memory are added together
+void AddBlock(const LaneMatrix3& K, const int* slots, solvers::BlockMatrix* A) {
+  Lane first[4] = {K[0], K[1], K[2], K[3]}, second[4] = {K[4], K[5], K[6], K[7]};
+  Transpose(&first[0], &first[1], &first[2], &first[3]);
+  Transpose(&second[0], &second[1], &second[2], &second[3]);
   for (int l = 0; l < kLanes; ++l) {
-    double* block = &A->values[slots[l].offset];
-    if (slots[l].transposed) {
-      for (int c = 0; c < 3; ++c) {
-        for (int r = 0; r < 3; ++r) block[3 * r + c] += K[3 * c + r][l];
-      }
-    } else {
-      for (int i = 0; i < 9; ++i) block[i] += K[i][l];
-    }
+    double* block = &A->values[slots[l]];
+    AddTo(block, first[l]);
+    AddTo(block + 4, second[l]);
+    block[8] += K[8][l];
   }
 }
 
@@ -21,9 +25,12 @@ void AddForces(const ElementBatch& batch, const LaneMatrix3& P, double h,
                std::vector<double>* residual) {
   Lane forces[4][3];
   CalcForces(batch, P, forces);
-  for (int l = 0; l < kLanes; ++l) {
-    for (int a = 0; a < 4; ++a) {
-      for (int r = 0; r < 3; ++r) (*residual)[3 * batch.nodes[l][a] + r] -= h * forces[a][r][l];
+  for (int a = 0; a < 4; ++a) {
+    Lane rows[4] = {-h * forces[a][0], -h * forces[a][1], -h * forces[a][2], Lane{}};
+    Transpose(&rows[0], &rows[1], &rows[2], &rows[3]);
+    for (int l = 0; l < kLanes; ++l) {
+      double* to = &(*residual)[3 * std::size_t(batch.nodes[l][a])];
+      for (int r = 0; r < 3; ++r) to[r] += rows[l][r];
     }
   }
 }
@@ -41,7 +48,7 @@ void ProjectStiffness(const Eigen::Vector3d& n, LaneMatrix3* K) {
   }
 }
 
-const FemModel::Slot* SlotsOf(const FemModel& model, int batch) {
+const int* SlotsOf(const FemModel& model, int batch) {
   return model.slots.data() + 10 * kLanes * static_cast<std::size_t>(batch);
 }
 
@@ -65,26 +72,25 @@ void AssembleQuadratic(const FemModel& model, const StepSettings& settings,
   const double rate_scale = theta * h + beta;
   const bool plane = model.parameters.plane_strain;
 
-  const FemModel::Slot* slot = model.slots.data();
+  LaneMatrix3 K[10];
   for (int b = 0; b < model.elements.num_quadratic; ++b) {
     const ElementBatch& batch = model.elements.batches[b];
     const LaneMatrix3 F = model.CalcDeformation(batch, q0);
     const LaneMatrix3 rate = CalcGradient(batch, v0);
     const LaneMatrix3 R0 = CalcReferenceRotation(batch, F);
-    LaneMatrix3 P = CalcStress(batch, R0, F, false);
-    const LaneMatrix3 dP = CalcStress(batch, R0, rate, true);
-    for (int i = 0; i < 9; ++i) P[i] += rate_scale * dP[i];
-    AddForces(batch, P, h, residual);
+    // the stress is linear in F: that of the rate comes along
+    LaneMatrix3 moved;
+    for (int i = 0; i < 9; ++i) moved[i] = F[i] + rate_scale * rate[i];
+    AddForces(batch, CalcStress(batch, R0, moved, false), h, residual);
 
+    CalcStiffness(batch, R0, stiffness_scale, K);
     const Lane mass = mass_scale / 20 * batch.density * batch.volume;
-    for (int a = 0; a < 4; ++a) {
-      for (int c = 0; c <= a; ++c) {
-        LaneMatrix3 K = CalcStiffness(batch, R0, a, c);
-        if (plane) ProjectStiffness(model.plane_normal, &K);
-        for (int i = 0; i < 9; ++i) K[i] *= stiffness_scale;
-        for (int r = 0; r < 3; ++r) K[4 * r] += a == c ? 2 * mass : mass;
-        AddBlock(K, slot, A);
-        slot += kLanes;
+    const int* slot = SlotsOf(model, b);
+    for (int a = 0, pair = 0; a < 4; ++a) {
+      for (int c = 0; c <= a; ++c, ++pair, slot += kLanes) {
+        if (plane) ProjectStiffness(model.plane_normal, &K[pair]);
+        for (int r = 0; r < 3; ++r) K[pair][4 * r] += a == c ? 2 * mass : mass;
+        AddBlock(K[pair], slot, A);
       }
     }
   }
@@ -121,7 +127,7 @@ void AssembleDamping(const FemModel& model, const StepSettings& settings,
       }
     }
     const Lane mass = mass_scale / 20 * batch.density * batch.volume;
-    const FemModel::Slot* slot = SlotsOf(model, b);
+    const int* slot = SlotsOf(model, b);
     for (int a = 0, pair = 0; a < 4; ++a) {
       for (int c = 0; c <= a; ++c, ++pair, slot += kLanes) {
         LaneMatrix3 block = K[pair];
@@ -149,7 +155,7 @@ double AssembleNonlinear(const FemModel& model, std::span<const double> q, doubl
     if (tangent == Tangent::kNone) continue;
 
     CalcStiffness(batch, response.tangent, K);
-    const FemModel::Slot* slot = SlotsOf(model, b);
+    const int* slot = SlotsOf(model, b);
     for (LaneMatrix3& block : K) {
       if (model.parameters.plane_strain) ProjectStiffness(model.plane_normal, &block);
       for (Lane& x : block) x *= scale;

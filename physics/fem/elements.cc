@@ -1,6 +1,7 @@
 #include "physics/fem/elements.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <Eigen/LU>
 
@@ -24,6 +25,28 @@ LaneMatrix3 Strain(const LaneMatrix3& R0, const LaneMatrix3& F, bool increment) 
     if (!increment) E[4 * c] -= 1.0;
   }
   return E;
+}
+
+// place of K_ab, a ≥ b, among the ten
+constexpr int PairIndex(int a, int b) {
+  return a * (a + 1) / 2 + b;
+}
+
+// The blocks of node 0 from the others: the gradients add to nothing, and so do the rows and columns of K.
+void CompleteStiffness(LaneMatrix3 K[10]) {
+  const auto of = [&](int a, int b, int i, int k) {
+    return a >= b ? K[PairIndex(a, b)][3 * k + i] : K[PairIndex(b, a)][3 * i + k];
+  };
+  for (int k = 0; k < 3; ++k) {
+    for (int i = 0; i < 3; ++i) {
+      for (int a = 1; a < 4; ++a)
+        K[PairIndex(a, 0)][3 * k + i] = -(of(a, 1, i, k) + of(a, 2, i, k) + of(a, 3, i, k));
+    }
+  }
+  for (int k = 0; k < 3; ++k) {
+    for (int i = 0; i < 3; ++i)
+      K[0][3 * k + i] = -(of(1, 0, i, k) + of(2, 0, i, k) + of(3, 0, i, k));
+  }
 }
 
 }  // namespace
@@ -63,8 +86,10 @@ ElementBatches MakeElementBatches(const FemParameters& parameters) {
       const int element = groups[g][std::min(slot, size - 1)];
       result.elements.push_back(slot < size ? element : -1);
       ElementBatch& batch = result.batches.back();
-      const std::array<int, 4>& nodes = mesh.tetrahedra[element];
-      batch.nodes[lane] = nodes;
+      // in ascending order every block of K is of the lower triangle
+      std::array<int, 4>& nodes = batch.nodes[lane];
+      nodes = mesh.tetrahedra[element];
+      std::sort(nodes.begin(), nodes.end());
 
       Eigen::Matrix3d D;
       for (int a = 0; a < 3; ++a) D.col(a) = mesh.vertices[nodes[a + 1]] - mesh.vertices[nodes[0]];
@@ -76,7 +101,7 @@ ElementBatches MakeElementBatches(const FemParameters& parameters) {
         batch.gradients[0][i][lane] = -(gradients(0, i) + gradients(1, i) + gradients(2, i));
       }
       // a repeated element fills its lane without weight
-      batch.volume[lane] = slot < size ? D.determinant() / 6 : 0;
+      batch.volume[lane] = slot < size ? std::abs(D.determinant()) / 6 : 0;
 
       const FemMaterial& material = material_of(element);
       batch.density[lane] = material.density;
@@ -110,10 +135,7 @@ LaneMatrix3 CalcGradient(const ElementBatch& batch, std::span<const double> x) {
 
 LaneMatrix3 CalcReferenceRotation(const ElementBatch& batch, const LaneMatrix3& F) {
   LaneMatrix3 R = CalcPolarRotations(F);
-  for (int i = 0; i < 9; ++i) {
-    const double identity = i % 4 == 0 ? 1.0 : 0.0;
-    for (int l = 0; l < kLanes; ++l) R[i][l] = batch.corotates[l] != 0 ? R[i][l] : identity;
-  }
+  for (int i = 0; i < 9; ++i) R[i] = batch.corotates != 0 ? R[i] : Splat(i % 4 == 0 ? 1.0 : 0.0);
   return R;
 }
 
@@ -144,28 +166,34 @@ void CalcForces(const ElementBatch& batch, const LaneMatrix3& P, Lane forces[4][
   }
 }
 
-LaneMatrix3 CalcStiffness(const ElementBatch& batch, const LaneMatrix3& R0, int a, int b) {
-  const auto& Ga = batch.gradients[a];
-  const auto& Gb = batch.gradients[b];
-  Lane ha[3], hb[3];
-  for (int r = 0; r < 3; ++r) {
-    ha[r] = R0[r] * Ga[0] + R0[3 + r] * Ga[1] + R0[6 + r] * Ga[2];
-    hb[r] = R0[r] * Gb[0] + R0[3 + r] * Gb[1] + R0[6 + r] * Gb[2];
+void CalcStiffness(const ElementBatch& batch, const LaneMatrix3& R0, double scale,
+                   LaneMatrix3 K[10]) {
+  Lane h[4][3];
+  for (int a = 1; a < 4; ++a) {
+    const auto& G = batch.gradients[a];
+    for (int r = 0; r < 3; ++r) h[a][r] = R0[r] * G[0] + R0[3 + r] * G[1] + R0[6 + r] * G[2];
   }
-  const Lane lambda = batch.volume * batch.lame_lambda, mu = batch.volume * batch.lame_mu;
-  const Lane dot = mu * (Ga[0] * Gb[0] + Ga[1] * Gb[1] + Ga[2] * Gb[2]);
-  LaneMatrix3 K;
-  for (int c = 0; c < 3; ++c) {
-    for (int r = 0; r < 3; ++r) K[3 * c + r] = lambda * ha[r] * hb[c] + mu * hb[r] * ha[c];
-    K[4 * c] += dot;
+  const Lane volume = scale * batch.volume;
+  const Lane lambda = volume * batch.lame_lambda, mu = volume * batch.lame_mu;
+  for (int a = 1; a < 4; ++a) {
+    const auto& Ga = batch.gradients[a];
+    for (int b = 1; b <= a; ++b) {
+      const auto& Gb = batch.gradients[b];
+      LaneMatrix3& block = K[PairIndex(a, b)];
+      for (int c = 0; c < 3; ++c) {
+        const Lane along = lambda * h[b][c], across = mu * h[a][c];
+        for (int r = 0; r < 3; ++r) block[3 * c + r] = h[a][r] * along + h[b][r] * across;
+      }
+      const Lane dot = mu * (Ga[0] * Gb[0] + Ga[1] * Gb[1] + Ga[2] * Gb[2]);
+      for (int r = 0; r < 3; ++r) block[4 * r] += dot;
+    }
   }
-  return K;
+  CompleteStiffness(K);
 }
 
 void CalcStiffness(const ElementBatch& batch, const std::array<Lane, 81>& tangent,
                    LaneMatrix3 K[10]) {
   // T_b(i, j, k) = V Σ_l ∂P_ij/∂F_kl G_b,l of nodes 1 to 3; K_ab(i, k) = Σ_j G_a,j T_b(i, j, k)
-  const auto pair = [](int a, int b) { return a * (a + 1) / 2 + b; };
   for (int b = 1; b < 4; ++b) {
     Lane T[27];  // (i, j) fastest
     const auto& G = batch.gradients[b];
@@ -178,7 +206,7 @@ void CalcStiffness(const ElementBatch& batch, const std::array<Lane, 81>& tangen
     }
     for (int a = b; a < 4; ++a) {
       const auto& H = batch.gradients[a];
-      LaneMatrix3& block = K[pair(a, b)];
+      LaneMatrix3& block = K[PairIndex(a, b)];
       for (int k = 0; k < 3; ++k) {
         for (int i = 0; i < 3; ++i) {
           block[3 * k + i] =
@@ -187,20 +215,7 @@ void CalcStiffness(const ElementBatch& batch, const std::array<Lane, 81>& tangen
       }
     }
   }
-  // the gradients add to nothing, and so do the rows and columns of K
-  const auto of = [&](int a, int b, int i, int k) {
-    return a >= b ? K[pair(a, b)][3 * k + i] : K[pair(b, a)][3 * i + k];
-  };
-  for (int k = 0; k < 3; ++k) {
-    for (int i = 0; i < 3; ++i) {
-      for (int a = 1; a < 4; ++a)
-        K[pair(a, 0)][3 * k + i] = -(of(a, 1, i, k) + of(a, 2, i, k) + of(a, 3, i, k));
-    }
-  }
-  for (int k = 0; k < 3; ++k) {
-    for (int i = 0; i < 3; ++i)
-      K[0][3 * k + i] = -(of(1, 0, i, k) + of(2, 0, i, k) + of(3, 0, i, k));
-  }
+  CompleteStiffness(K);
 }
 
 LaneMatrix3 ApplyTangent(const std::array<Lane, 81>& tangent, const LaneMatrix3& dF) {

@@ -12,7 +12,7 @@ namespace pliant::physics {
 
 // Four linear tetrahedra side by side (the last batch repeats its last element with zero volume).
 struct ElementBatch {
-  std::array<std::array<int, 4>, kLanes> nodes;  // of each lane
+  std::array<std::array<int, 4>, kLanes> nodes;  // of each lane, ascending
   Lane gradients[4][3];                          // G_a = ∂N_a/∂X at rest [1/m]
   Lane volume;                                   // at rest [m³]
   Lane density;                                  // [kg/m³]
@@ -52,10 +52,12 @@ LaneMatrix3 CalcStress(const ElementBatch& batch, const LaneMatrix3& R0, const L
 // f_a = −V P G_a [N]: force on the nodes, (node, axis).
 void CalcForces(const ElementBatch& batch, const LaneMatrix3& P, Lane forces[4][3]);
 
-// K_ab = −∂f_a/∂x_b = V [λ h_a h_bᵀ + μ h_b h_aᵀ + μ (G_a·G_b) I], h_a = R0 G_a [N/m], column-major 3 × 3.
-LaneMatrix3 CalcStiffness(const ElementBatch& batch, const LaneMatrix3& R0, int a, int b);
+// scale · K_ab of all a ≥ b, in the order (0,0), (1,0), (1,1), (2,0), …; column-major 3 × 3,
+// K_ab = −∂f_a/∂x_b = V [λ h_a h_bᵀ + μ h_b h_aᵀ + μ (G_a·G_b) I], h_a = R0 G_a [N/m].
+void CalcStiffness(const ElementBatch& batch, const LaneMatrix3& R0, double scale,
+                   LaneMatrix3 K[10]);
 
-// The same from any tangent ∂P/∂F: K_ab of all a ≥ b, in the order (0,0), (1,0), (1,1), (2,0), ….
+// The same from any tangent ∂P/∂F, not scaled.
 void CalcStiffness(const ElementBatch& batch, const std::array<Lane, 81>& tangent,
                    LaneMatrix3 K[10]);
 

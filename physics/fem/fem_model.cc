@@ -52,10 +52,8 @@ FemModel::FemModel(FemParameters p)
     }
     for (int a = 0; a < 4; ++a) {
       for (int c = 0; c <= a; ++c) {
-        for (int l = 0; l < kLanes; ++l) {
-          const int row = batch.nodes[l][a], column = batch.nodes[l][c];
-          slots.push_back({9 * pattern.Find(row, column), row < column});
-        }
+        for (int l = 0; l < kLanes; ++l)
+          slots.push_back(9 * pattern.Find(batch.nodes[l][a], batch.nodes[l][c]));
       }
     }
   }

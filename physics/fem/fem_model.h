@@ -15,12 +15,6 @@ namespace pliant::physics {
 
 // What a FEM body is, prepared for stepping: shared by its block and every step of it.
 struct FemModel {
-  // Where a lane's 3 × 3 block is added in the block matrix.
-  struct Slot {
-    int offset;
-    bool transposed;  // the pattern stores the transpose
-  };
-
   explicit FemModel(FemParameters p);
 
   FemParameters parameters;
@@ -28,7 +22,9 @@ struct FemModel {
   ElementBatches elements;
   std::optional<MeanDilatation> dilatation;  // of what is not quadratic
   solvers::BlockPattern pattern;
-  std::vector<Slot> slots;  // of batch b, pair (a ≥ c), lane l: 10 · kLanes a batch, in that order
+  // Where a lane's 3 × 3 block is added in the block matrix: of batch b, pair (a ≥ c), lane l: 10 · kLanes a batch, in that
+  // order.
+  std::vector<int> slots;
   std::vector<int> prescribed_index;    // into parameters.prescribed; −1: free
   std::vector<int> followed;            // bodies that prescribed vertices move with
   std::vector<double> node_mass;        // row sums of M [kg]

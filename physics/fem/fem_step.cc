@@ -26,10 +26,12 @@ double Dot(std::span<const double> x, std::span<const double> y) {
 }
 
 bool AllFinite(std::span<const double> x) {
-  for (const double value : x) {
-    if (!std::isfinite(value)) return false;
-  }
-  return true;
+  // nothing times what is not finite is not a number
+  Lane sum{};
+  std::size_t i = 0;
+  for (; i + kLanes <= x.size(); i += kLanes) sum += 0.0 * Lane(_mm256_loadu_pd(&x[i]));
+  for (; i < x.size(); ++i) sum += 0.0 * x[i];
+  return All(sum == 0.0);
 }
 
 class FemStep final : public BlockStep {
@@ -84,31 +86,43 @@ class FemStep final : public BlockStep {
 
   void CalcFreeMotion(std::span<double> v_star) const override {
     // A dv = −m(v0); prescribed velocities are known and go to the right-hand side
-    std::vector<double> dv(residual_.size(), 0.0);
-    std::vector<double> known(residual_.size(), 0.0);
+    std::vector<double>&dv = free_dv_, &known = known_;
+    known.assign(residual_.size(), 0.0);
     if (!prescribed_velocity_.empty()) {
+      dv.assign(residual_.size(), 0.0);
       ForEachPrescribed([&](int node, const Vector3d& velocity) {
         for (int r = 0; r < 3; ++r) dv[3 * node + r] = velocity[r] - v0_[3 * node + r];
       });
       A_.Multiply(dv, known);
     }
-    for (std::size_t i = 0; i < dv.size(); ++i) known[i] = -residual_[i] - known[i];
+    for (std::size_t i = 0; i < known.size(); ++i) known[i] = -residual_[i] - known[i];
     ForEachPrescribed([&](int node, const Vector3d&) {
       const double* block = &factored_.values[9 * std::size_t(model_->pattern.column_starts[node])];
       for (int r = 0; r < 3; ++r) known[3 * node + r] = block[4 * r] * dv[3 * node + r];
     });
-    factor_.Solve(known);
-    for (std::size_t i = 0; i < dv.size(); ++i) v_star[i] = v0_[i] + known[i];
+    const std::vector<int>& participants = factor_.participants();
+    dv_p_.resize(3 * participants.size());
+    factor_.SolveForParticipants(known, dv_p_);
+    if (participants.empty()) return Complete({}, v_star);
+    for (std::size_t k = 0; k < participants.size(); ++k) {
+      const std::size_t first = 3 * std::size_t(participants[k]);
+      for (int r = 0; r < 3; ++r) v_star[first + r] = v0_[first + r] + dv_p_[3 * k + r];
+    }
+  }
+
+  void Complete(std::span<const double> v_p, std::span<double> v) const override {
+    const std::vector<int>& participants = factor_.participants();
+    for (std::size_t k = 0; k < participants.size(); ++k) {
+      for (int r = 0; r < 3; ++r) dv_p_[3 * k + r] = v_p[3 * k + r] - v0_[3 * participants[k] + r];
+    }
+    factor_.Complete(dv_p_, v);
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] += v0_[i];
     ForEachPrescribed([&](int node, const Vector3d& velocity) {
-      for (int r = 0; r < 3; ++r) v_star[3 * node + r] = velocity[r];
+      for (int r = 0; r < 3; ++r) v[3 * node + r] = velocity[r];
     });
   }
 
   std::span<const double> schur_complement() const override { return factor_.schur_complement(); }
-
-  void ExpandParticipants(std::span<const double> dv_p, std::span<double> dv) const override {
-    factor_.Expand(dv_p, dv);
-  }
 
   void MultiplyTangent(std::span<const double> x, std::span<double> y) const override {
     A_.Multiply(x, y);
@@ -116,7 +130,8 @@ class FemStep final : public BlockStep {
   void CalcTangentDiagonal(std::span<double> diagonal) const override { A_.CopyDiagonal(diagonal); }
 
   void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) const override {
-    std::vector<double> dv(v.size());
+    std::vector<double>& dv = free_dv_;
+    dv.resize(v.size());
     for (std::size_t i = 0; i < v.size(); ++i) dv[i] = v[i] - v0_[i];
     A_.Multiply(dv, residual);
     for (std::size_t i = 0; i < v.size(); ++i) residual[i] += residual_[i];
@@ -402,6 +417,7 @@ class FemStep final : public BlockStep {
   solvers::PartialCholesky factor_;
   std::vector<double> residual_;  // m(v0)
   std::vector<double> v0_;
+  mutable std::vector<double> free_dv_, known_, dv_p_;
   std::vector<Vector3d> prescribed_velocity_, prescribed_position_;
 
   // of bodies that are not quadratic

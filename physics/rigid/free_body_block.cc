@@ -37,8 +37,8 @@ class FreeBodyStep final : public BlockStep {
   std::span<const double> schur_complement() const override {
     return {A_.data(), participates_ ? std::size_t{36} : 0};
   }
-  void ExpandParticipants(std::span<const double> dv_p, std::span<double> dv) const override {
-    for (int i = 0; i < 6; ++i) dv[i] = participates_ ? dv_p[i] : 0;
+  void Complete(std::span<const double> v_p, std::span<double> v) const override {
+    std::copy(v_p.begin(), v_p.end(), v.begin());
   }
   void MultiplyTangent(std::span<const double> x, std::span<double> y) const override {
     for (int i = 0; i < 6; ++i) {

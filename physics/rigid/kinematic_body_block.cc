@@ -45,7 +45,7 @@ class KinematicBodyStep final : public BlockStep {
   absl::Status Factor(std::span<const int>) override { return absl::OkStatus(); }
   void CalcFreeMotion(std::span<double>) const override {}
   std::span<const double> schur_complement() const override { return {}; }
-  void ExpandParticipants(std::span<const double>, std::span<double>) const override {}
+  void Complete(std::span<const double>, std::span<double>) const override {}
   void MultiplyTangent(std::span<const double>, std::span<double>) const override {}
   void CalcTangentDiagonal(std::span<double>) const override {}
   void CalcMomentumResidual(std::span<const double>, std::span<double>) const override {}

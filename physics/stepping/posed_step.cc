@@ -490,16 +490,13 @@ double PosedStep::CalcConstraintRate(int constraint, std::span<const double> v) 
 
 absl::Status PosedStep::Complete(std::span<const double> v_p, std::vector<double>* v) {
   v->assign(v_star_.begin(), v_star_.end());
-  for (const ActiveBlock& active : active_) {
-    const int first = model_.velocity_offsets[active.block];
-    std::vector<double>&dv_p = scratch_a_, &dv = scratch_b_;
-    dv_p.resize(active.size);
-    dv.resize(model_.velocity_offsets[active.block + 1] - first);
-    for (int i = 0; i < active.size; ++i)
-      dv_p[i] = v_p[active.first + i] - v_star_p_[active.first + i];
-    steps_[active.block]->ExpandParticipants(dv_p, dv);
-    for (std::size_t i = 0; i < dv.size(); ++i) (*v)[first + i] += dv[i];
-  }
+  ForEachBlock([&](int b) {
+    if (active_of_block_[b] < 0) return;
+    const ActiveBlock& active = active_[active_of_block_[b]];
+    const int first = model_.velocity_offsets[b];
+    const std::size_t size = model_.velocity_offsets[b + 1] - first;
+    steps_[b]->Complete(v_p.subspan(active.first, active.size), {v->data() + first, size});
+  });
   for (std::size_t b = 0; b < steps_.size(); ++b) {
     for (int i = model_.velocity_offsets[b]; i < model_.velocity_offsets[b + 1]; ++i) {
       if (!std::isfinite((*v)[i])) {

@@ -1,7 +1,7 @@
 #include "solvers/linalg/block_matrix.h"
 
 #include <algorithm>
-#include <cmath>
+#include <immintrin.h>
 #include <utility>
 
 namespace pliant::solvers {
@@ -41,25 +41,29 @@ BlockPattern MakeBlockPattern(int num_nodes, std::span<const std::array<int, 4>>
 
 void BlockMatrix::Multiply(std::span<const double> x, std::span<double> y) const {
   std::fill(y.begin(), y.end(), 0.0);
+  // a column of a block in three of four lanes; what lies in the fourth is not used
+  const __m256i three = _mm256_setr_epi64x(-1, -1, -1, 0);
   for (int j = 0; j < pattern->num_nodes; ++j) {
-    const double* xj = &x[3 * j];
-    double yj[3] = {0, 0, 0};
+    __m256d xj[3], yj[3];
+    for (int c = 0; c < 3; ++c) {
+      xj[c] = _mm256_set1_pd(x[3 * j + c]);
+      yj[c] = _mm256_setzero_pd();
+    }
     const int start = pattern->column_starts[j];
     for (int k = start; k < pattern->column_starts[j + 1]; ++k) {
-      const int i = pattern->rows[k];
       const double* B = &values[9 * std::size_t(k)];
-      double* yi = &y[3 * i];
-      for (int c = 0; c < 3; ++c) {
-        for (int r = 0; r < 3; ++r) yi[r] = std::fma(B[3 * c + r], xj[c], yi[r]);
-      }
+      const __m256d columns[3] = {_mm256_loadu_pd(B), _mm256_loadu_pd(B + 3),
+                                  _mm256_maskload_pd(B + 6, three)};
+      const std::size_t i = 3 * std::size_t(pattern->rows[k]);
+      const __m256d xi = _mm256_maskload_pd(&x[i], three);
+      __m256d yi = _mm256_maskload_pd(&y[i], three);
+      for (int c = 0; c < 3; ++c) yi = _mm256_fmadd_pd(columns[c], xj[c], yi);
+      _mm256_maskstore_pd(&y[i], three, yi);
       // the block of the upper triangle is the transpose; the diagonal has none
       if (k == start) continue;
-      const double* xi = &x[3 * i];
-      for (int c = 0; c < 3; ++c) {
-        for (int r = 0; r < 3; ++r) yj[c] = std::fma(B[3 * c + r], xi[r], yj[c]);
-      }
+      for (int c = 0; c < 3; ++c) yj[c] = _mm256_fmadd_pd(columns[c], xi, yj[c]);
     }
-    for (int c = 0; c < 3; ++c) y[3 * j + c] += yj[c];
+    for (int c = 0; c < 3; ++c) y[3 * j + c] += yj[c][0] + yj[c][1] + yj[c][2];
   }
 }
 

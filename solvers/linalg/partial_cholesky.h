@@ -8,6 +8,8 @@
 
 namespace pliant::solvers {
 
+class SupernodeLayout;
+
 // Supernodal multifrontal Cholesky factorisation of a BlockMatrix that eliminates chosen nodes, the participants, last
 // and records the Schur complement on them on the way, at no additional cost (han2023 §VI-B):
 //
@@ -30,23 +32,22 @@ class PartialCholesky {
   // Â, column-major, both triangles, 3 · participants.size() square, rows in the order of the participants.
   std::span<const double> schur_complement() const;
 
+  const std::vector<int>& participants() const;
+
   // x ← A⁻¹ x, 3 · num_nodes numbers.
   void Solve(std::span<double> x) const;
 
-  // With the participants' part of Δv given in x_p, and A Δv = 0 on all other nodes: x ← Δv (han2023 (15)).
-  void Expand(std::span<const double> x_p, std::span<double> x) const;
+  // The same in two parts. The participants' part of A⁻¹ b:
+  void SolveForParticipants(std::span<const double> b, std::span<double> x_p) const;
+  // and all of x with A x = b on the other nodes and any x_p on the participants (han2023 (15)), for the last b.
+  void Complete(std::span<const double> x_p, std::span<double> x) const;
 
   // Multiply-adds of the last factorisation.
   double flops() const;
 
  private:
-  struct Symbolic;
   struct Numeric;
-  void BackSubstitute() const;
-  const BlockPattern* pattern_;
-  std::vector<std::vector<int>> adjacency_;
-  std::vector<int> order_;  // fill-reducing: order_[k] is the node eliminated k-th
-  std::unique_ptr<Symbolic> symbolic_;
+  std::unique_ptr<SupernodeLayout> layout_;
   std::unique_ptr<Numeric> numeric_;
 };
 

@@ -13,10 +13,10 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "56b4248b08c489ac128b7b72f5a54580"},
-    {"rigid heap", 100, "0fa92be1c4a41ef790e61ab707c3a027"},
-    {"arm and hand", 120, "b55a0d2a267d8b1b063df83909e32056"},
-    {"corrective cube", 60, "307b23714bdf6e9722378fa2789e0706"},
+    {"soft ball", 60, "536ca928d781b8f52b969d99de9e72a1"},
+    {"rigid heap", 100, "0af4bd87ab5e575bafaa97f0e45845be"},
+    {"arm and hand", 120, "d33b504fdf9d04e588aab4c12dd520d8"},
+    {"corrective cube", 60, "018a51921e065b13ccab6a951e175812"},
 };
 
 }  // namespace pliant::physics

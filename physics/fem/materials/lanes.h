@@ -1,7 +1,7 @@
 #pragma once
 
 #include <array>
-#include <cmath>
+#include <immintrin.h>
 
 #include <Eigen/Core>
 
@@ -19,8 +19,22 @@ inline Lane Splat(double x) {
 }
 
 inline Lane Sqrt(Lane x) {
-  for (int l = 0; l < kLanes; ++l) x[l] = std::sqrt(x[l]);
-  return x;
+  return _mm256_sqrt_pd(x);
+}
+
+// Whether a comparison holds in every lane.
+inline bool All(decltype(Lane{} < Lane{}) holds) {
+  return (holds[0] & holds[1] & holds[2] & holds[3]) != 0;
+}
+
+// a[l] of all four ↔ lane l: rows become columns.
+inline void Transpose(Lane* a, Lane* b, Lane* c, Lane* d) {
+  const Lane ab_low = _mm256_unpacklo_pd(*a, *b), ab_high = _mm256_unpackhi_pd(*a, *b);
+  const Lane cd_low = _mm256_unpacklo_pd(*c, *d), cd_high = _mm256_unpackhi_pd(*c, *d);
+  *a = _mm256_permute2f128_pd(ab_low, cd_low, 0x20);
+  *b = _mm256_permute2f128_pd(ab_high, cd_high, 0x20);
+  *c = _mm256_permute2f128_pd(ab_low, cd_low, 0x31);
+  *d = _mm256_permute2f128_pd(ab_high, cd_high, 0x31);
 }
 
 // The matrix in one lane, and its way back.

@@ -98,7 +98,7 @@ TEST_P(PartialCholeskyTest, SolvesTheFullSystem) {
   EXPECT_LT((b - x).norm(), 1e-10 * x.norm());
 }
 
-TEST_P(PartialCholeskyTest, RecordsTheSchurComplementAndExpandsIt) {
+TEST_P(PartialCholeskyTest, RecordsTheSchurComplementAndCompletesWhatItGives) {
   PartialCholesky factor(&pattern_);
   ASSERT_TRUE(factor.Factor(A_, participants_));
   const int n = 3 * static_cast<int>(participants_.size());
@@ -111,10 +111,17 @@ TEST_P(PartialCholeskyTest, RecordsTheSchurComplementAndExpandsIt) {
   const Eigen::MatrixXd product = schur * inverse(rows, rows);
   EXPECT_LT((product - Eigen::MatrixXd::Identity(n, n)).norm(), 1e-10 * (n + 1));
 
-  const Eigen::VectorXd x_p = Eigen::VectorXd::LinSpaced(n, 1, 2);
-  Eigen::VectorXd x(375);
-  factor.Expand({x_p.data(), static_cast<std::size_t>(n)}, {x.data(), 375});
-  Eigen::VectorXd residual = dense * x;
+  const Eigen::VectorXd b = Eigen::VectorXd::LinSpaced(375, -2, 1);
+  Eigen::VectorXd x_p(n), x(375);
+  const std::span<double> span_p{x_p.data(), static_cast<std::size_t>(n)};
+  factor.SolveForParticipants({b.data(), 375}, span_p);
+  const Eigen::VectorXd solution = inverse * b;
+  EXPECT_LE((x_p - solution(rows)).norm(), 1e-10 * solution.norm());
+
+  // any other values of the participants leave the equations of the others as they are
+  x_p = Eigen::VectorXd::LinSpaced(n, 1, 2);
+  factor.Complete(span_p, {x.data(), 375});
+  Eigen::VectorXd residual = dense * x - b;
   for (int i = 0; i < n; ++i) {
     EXPECT_EQ(x[rows[i]], x_p[i]);
     residual[rows[i]] = 0;

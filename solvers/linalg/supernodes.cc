@@ -1,0 +1,309 @@
+#include "solvers/linalg/supernodes.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace pliant::solvers {
+namespace {
+
+// Cost of eliminating c columns above m rows (nodes), in multiply-adds: the arithmetic, and the passes over the update
+// matrix that memory pays for, and what every supernode costs however small.
+double CountCost(double c, double m) {
+  constexpr double kPasses = 20, kOverhead = 3000;
+  c *= 3;
+  m *= 3;
+  return c * c * c / 3 + c * c * m + c * m * m + kPasses * m * m + kOverhead;
+}
+
+template <typename Visit>
+void VisitBits(const std::uint64_t* bits, int first_word, int num_words, const Visit& visit) {
+  for (int w = first_word; w < num_words; ++w) {
+    for (std::uint64_t rest = bits[w]; rest != 0; rest &= rest - 1)
+      visit(64 * w + std::countr_zero(rest));
+  }
+}
+
+void Mark(std::uint64_t* bits, int i) {
+  bits[i / 64] |= std::uint64_t{1} << (i % 64);
+}
+
+}  // namespace
+
+SupernodeLayout::SupernodeLayout(const BlockPattern& pattern, std::vector<int> order)
+    : order_(std::move(order)), node_(pattern.num_nodes), position_(pattern.num_nodes) {
+  neighbour_starts_.assign(pattern.num_nodes + 1, 0);
+  const auto for_each_block = [&](const auto& visit) {
+    for (int j = 0; j < pattern.num_nodes; ++j) {
+      for (int b = pattern.column_starts[j]; b < pattern.column_starts[j + 1]; ++b) {
+        visit(j, pattern.rows[b], b);
+        if (pattern.rows[b] != j) visit(pattern.rows[b], j, b);
+      }
+    }
+  };
+  for_each_block([&](int i, int, int) { ++neighbour_starts_[i + 1]; });
+  for (int i = 0; i < pattern.num_nodes; ++i) neighbour_starts_[i + 1] += neighbour_starts_[i];
+  neighbours_.resize(neighbour_starts_.back());
+  std::vector<int> filled(neighbour_starts_.begin(), neighbour_starts_.end() - 1);
+  for_each_block([&](int i, int j, int b) { neighbours_[filled[i]++] = {j, b}; });
+}
+
+void SupernodeLayout::LayOut(std::span<const int> participants) {
+  participants_.assign(participants.begin(), participants.end());
+  column_of_.assign(num_nodes(), 0);
+  for (const int p : participants_) column_of_[p] = -1;
+  column_node_.clear();
+  for (const int node : order_) {
+    if (column_of_[node] == 0) column_node_.push_back(node);
+  }
+  column_node_.insert(column_node_.end(), participants_.begin(), participants_.end());
+  for (int c = 0; c < num_nodes(); ++c) column_of_[column_node_[c]] = c;
+
+  FindStructures();
+  Amalgamate();
+  OrderGroups();
+  PlaceSupernodes();
+  PlaceRows();
+  PlaceUpdates();
+}
+
+// What lies below the diagonal in each column of the factor: a bit a row, as children hand theirs up
+void SupernodeLayout::FindStructures() {
+  const int n = num_columns(), words = num_nodes() / 64 + 1;
+  structure_starts_.assign(1, 0);
+  structure_.clear();
+  parent_.resize(n);
+  first_child_.assign(n + 1, -1);
+  next_child_.resize(n);
+  bit_row_.resize(n);
+  bits_.clear();
+  free_rows_.clear();
+  for (int j = 0; j < n; ++j) {
+    if (free_rows_.empty()) {
+      free_rows_.push_back(static_cast<int>(bits_.size() / words));
+      bits_.resize(bits_.size() + words);
+    }
+    const int first_word = j / 64;
+    std::uint64_t* bits = &bits_[std::size_t(free_rows_.back()) * words];
+    bit_row_[j] = free_rows_.back();
+    free_rows_.pop_back();
+    std::fill(bits + first_word, bits + words, 0);
+    const int node = column_node_[j];
+    for (int k = neighbour_starts_[node]; k < neighbour_starts_[node + 1]; ++k) {
+      const int i = column_of_[neighbours_[k].node];
+      if (i > j) Mark(bits, i);
+    }
+    for (int child = first_child_[j]; child >= 0; child = next_child_[child]) {
+      const std::uint64_t* theirs = &bits_[std::size_t(bit_row_[child]) * words];
+      for (int w = first_word; w < words; ++w) bits[w] |= theirs[w];
+      free_rows_.push_back(bit_row_[child]);
+    }
+    bits[first_word] &= ~((std::uint64_t{2} << (j % 64)) - 1);
+    VisitBits(bits, first_word, words, [&](int i) { structure_.push_back(i); });
+    const int start = structure_starts_.back();
+    structure_starts_.push_back(static_cast<int>(structure_.size()));
+    const bool has_parent = start < structure_starts_.back() && structure_[start] < n;
+    parent_[j] = has_parent ? structure_[start] : n;
+    if (has_parent) {
+      next_child_[j] = first_child_[parent_[j]];
+      first_child_[parent_[j]] = j;
+    }
+  }
+}
+
+// Grows supernodes up the tree while one elimination with explicit zeros is cheaper than two without.
+void SupernodeLayout::Amalgamate() {
+  const int n = num_columns();
+  group_.resize(n);
+  group_size_.assign(n, 1);
+  group_cost_.resize(n);
+  for (int j = 0; j < n; ++j)
+    group_cost_[j] = CountCost(1, static_cast<double>(structure(j).size()));
+  for (int j = 0; j < n; ++j) {
+    // the group that ends in j, and the one that ends in p
+    const int p = parent_[j];
+    group_[j] = j;
+    if (p >= n) continue;
+    const double cost =
+        CountCost(group_size_[j] + group_size_[p], static_cast<double>(structure(p).size()));
+    if (cost > group_cost_[j] + group_cost_[p]) continue;
+    group_size_[p] += group_size_[j];
+    group_cost_[p] = cost;
+    group_[j] = p;
+  }
+  for (int j = n - 1; j >= 0; --j) group_[j] = group_[group_[j]];
+}
+
+// Postorder of the groups, and where that puts each column
+void SupernodeLayout::OrderGroups() {
+  const int n = num_columns();
+  first_child_.assign(n + 1, -1);
+  for (int j = n - 1; j >= 0; --j) {
+    if (group_[j] != j) continue;
+    const int p = parent_[j] < n ? group_[parent_[j]] : n;
+    next_child_[j] = first_child_[p];
+    first_child_[p] = j;
+  }
+  postorder_.clear();
+  group_start_.resize(n);
+  int position = 0;
+  for (int g = first_child_[n]; g >= 0;) {
+    // down to a leaf, then on to the next sibling or up
+    while (first_child_[g] >= 0) g = first_child_[g];
+    for (;;) {
+      postorder_.push_back(g);
+      group_start_[g] = position;
+      position += group_size_[g];
+      if (next_child_[g] >= 0) {
+        g = next_child_[g];
+        break;
+      }
+      g = parent_[g] < n ? group_[parent_[g]] : -1;
+      if (g < 0) break;
+    }
+  }
+  // columns of a group keep their order
+  for (int c = 0; c < num_nodes(); ++c) {
+    const int at = c < n ? group_start_[group_[c]]++ : c;
+    position_[column_node_[c]] = at;
+    node_[at] = column_node_[c];
+  }
+}
+
+void SupernodeLayout::PlaceSupernodes() {
+  const int n = num_columns(), count = static_cast<int>(postorder_.size());
+  const int words = num_nodes() / 64 + 1;
+  supernodes_.assign(count + 1, {});
+  supernode_of_.resize(n + 1);
+  for (int k = 0; k < count; ++k) supernode_of_[postorder_[k]] = k;
+  bits_.assign(words, 0);
+  rows_.clear();
+  panel_numbers_ = 0;
+  flops_ = 0;
+  for (int k = 0; k < count; ++k) {
+    const int g = postorder_[k];
+    Supernode& node = supernodes_[k];
+    node.columns = group_size_[g];
+    node.first = group_start_[g] - node.columns;  // where filling has ended
+    node.first_row = static_cast<int>(rows_.size());
+    for (const int row : structure(g)) Mark(bits_.data(), position_[column_node_[row]]);
+    VisitBits(bits_.data(), node.first / 64, words, [&](int at) { rows_.push_back(at); });
+    std::fill(bits_.begin() + node.first / 64, bits_.end(), 0);
+    node.num_rows = static_cast<int>(rows_.size()) - node.first_row;
+    node.panel = panel_numbers_;
+    panel_numbers_ += std::size_t(node.height()) * node.width();
+    const double height = node.height(), width = node.width();
+    flops_ += width * (height * height - height * width + width * width / 3);
+  }
+  Supernode& root = supernodes_.back();
+  root.first = n;
+  root.columns = static_cast<int>(participants_.size());
+  root.first_row = static_cast<int>(rows_.size());
+  root.panel = panel_numbers_;
+  panel_numbers_ += std::size_t(root.width()) * root.width();
+  const double width = root.width();
+  flops_ += width * width * width / 3;
+
+  // children by counting
+  const auto parent_of = [&](int k) {
+    const int p = parent_[postorder_[k]];
+    return p < n ? supernode_of_[group_[p]] : count;
+  };
+  for (int k = 0; k < count; ++k) ++supernodes_[parent_of(k)].num_children;
+  int first = 0;
+  for (Supernode& node : supernodes_) {
+    node.first_child = first;
+    first += node.num_children;
+    node.num_children = 0;
+  }
+  children_.resize(count);
+  for (int k = 0; k < count; ++k) {
+    Supernode& parent = supernodes_[parent_of(k)];
+    children_[parent.first_child + parent.num_children++] = k;
+  }
+}
+
+// Where each row stands in the parent, and each block of A in its panel
+void SupernodeLayout::PlaceRows() {
+  relative_.resize(rows_.size());
+  run_end_.resize(rows_.size());
+  blocks_.clear();
+  place_.resize(num_nodes());
+  for (Supernode& node : supernodes_) {
+    for (int c = 0; c < node.columns; ++c) place_[node.first + c] = c;
+    for (int r = 0; r < node.num_rows; ++r) place_[rows_[node.first_row + r]] = node.columns + r;
+    PlaceBlocks(&node);
+    for (const int c : children(node)) {
+      Supernode& child = supernodes_[c];
+      const int m = child.num_rows;
+      int* relative = relative_.data() + child.first_row;
+      int* run_end = run_end_.data() + child.first_row;
+      for (int r = m - 1; r >= 0; --r) {
+        relative[r] = place_[rows_[child.first_row + r]];
+        const bool goes_on = r + 1 < m && relative[r + 1] == relative[r] + 1;
+        run_end[r] = goes_on ? run_end[r + 1] : r + 1;
+        if (relative[r] < node.columns) ++child.in_panel;
+      }
+    }
+  }
+}
+
+void SupernodeLayout::PlaceBlocks(Supernode* node) {
+  node->first_block = static_cast<int>(blocks_.size());
+  const std::size_t height = node->height();
+  for (int c = 0; c < node->columns; ++c) {
+    const int column = node_[node->first + c];
+    for (int k = neighbour_starts_[column]; k < neighbour_starts_[column + 1]; ++k) {
+      const auto& [row, block] = neighbours_[k];
+      if (position_[row] < node->first + c) continue;
+      blocks_.push_back({block, row < column,
+                         node->panel + 3 * c * height + 3 * std::size_t(place_[position_[row]])});
+    }
+  }
+  node->num_blocks = static_cast<int>(blocks_.size()) - node->first_block;
+}
+
+void SupernodeLayout::PlaceUpdates() {
+  arena_.Clear();
+  for (Supernode& node : supernodes_) {
+    node.update = arena_.Take(std::size_t(node.update_size()) * node.update_size());
+    for (const int c : children(node)) {
+      const Supernode& child = supernodes_[c];
+      arena_.Give(child.update, std::size_t(child.update_size()) * child.update_size());
+    }
+  }
+  update_numbers_ = arena_.size();
+}
+
+std::size_t SupernodeLayout::Arena::Take(std::size_t size) {
+  if (size == 0) return 0;
+  for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
+    if (hole->size < size) continue;
+    const std::size_t offset = hole->offset;
+    hole->offset += size;
+    hole->size -= size;
+    if (hole->size == 0) holes_.erase(hole);
+    return offset;
+  }
+  const std::size_t offset = size_;
+  size_ += size;
+  return offset;
+}
+
+void SupernodeLayout::Arena::Give(std::size_t offset, std::size_t size) {
+  if (size == 0) return;
+  auto next = std::lower_bound(holes_.begin(), holes_.end(), offset,
+                               [](const Hole& hole, std::size_t at) { return hole.offset < at; });
+  // join with the neighbours
+  if (next != holes_.end() && offset + size == next->offset) {
+    next->offset = offset;
+    next->size += size;
+  } else {
+    next = holes_.insert(next, {offset, size});
+  }
+  if (next != holes_.begin() && std::prev(next)->offset + std::prev(next)->size == next->offset) {
+    std::prev(next)->size += next->size;
+    holes_.erase(next);
+  }
+}
+
+}  // namespace pliant::solvers

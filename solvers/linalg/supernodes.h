@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "solvers/linalg/block_matrix.h"
+
+namespace pliant::solvers {
+
+// How a supernodal multifrontal factor is laid out: all that follows from the pattern, an elimination order and the
+// participants, which are eliminated last. Columns are nodes; "position" is a node's place in the final order.
+class SupernodeLayout {
+ public:
+  // Columns that are eliminated together, as one panel of (columns + rows) × columns nodes.
+  struct Supernode {
+    int first;  // position of its first column
+    int columns;
+    int first_row, num_rows;  // positions below its columns
+    int first_child, num_children;
+    int first_block, num_blocks;  // of A, that are added to its panel
+    int in_panel;                 // rows that are columns of the parent
+    std::size_t panel;            // offset of its trapezoid, in numbers
+    std::size_t update;           // offset of its rows × rows update matrix
+
+    int height() const { return 3 * (columns + num_rows); }
+    int width() const { return 3 * columns; }
+    int update_size() const { return 3 * num_rows; }
+  };
+  // A block of A and where it goes among the panels, as it is or transposed.
+  struct Block {
+    int block;
+    bool transposed;
+    std::size_t offset;
+  };
+
+  // `order[k]` is the node eliminated k-th, were it not for the participants.
+  SupernodeLayout(const BlockPattern& pattern, std::vector<int> order);
+
+  // Ascending node numbers. A function of these alone; memory is kept.
+  void LayOut(std::span<const int> participants);
+
+  const std::vector<int>& participants() const { return participants_; }
+  // In postorder; the participants' own dense matrix is the last one, with neither rows nor parent.
+  std::span<const Supernode> supernodes() const {
+    return std::span(supernodes_).first(supernodes_.size() - 1);
+  }
+  const Supernode& root() const { return supernodes_.back(); }
+  // Of each row: its position; its place among the parent's columns, then rows; the end of the stretch of rows whose places
+  // follow each other.
+  std::span<const int> rows(const Supernode& node) const { return Part(rows_, node); }
+  std::span<const int> relative(const Supernode& node) const { return Part(relative_, node); }
+  std::span<const int> run_end(const Supernode& node) const { return Part(run_end_, node); }
+  std::span<const int> children(const Supernode& node) const {
+    return std::span(children_).subspan(node.first_child, node.num_children);
+  }
+  std::span<const Block> blocks(const Supernode& node) const {
+    return std::span(blocks_).subspan(node.first_block, node.num_blocks);
+  }
+  int node(int position) const { return node_[position]; }
+  int num_nodes() const { return static_cast<int>(node_.size()); }
+  std::size_t panel_numbers() const { return panel_numbers_; }
+  std::size_t update_numbers() const { return update_numbers_; }
+  double flops() const { return flops_; }  // multiply-adds
+
+ private:
+  struct Neighbour {
+    int node, block;
+  };
+  // Where update matrices live for a while: first fit.
+  class Arena {
+   public:
+    void Clear() { holes_.clear(), size_ = 0; }
+    std::size_t Take(std::size_t size);
+    void Give(std::size_t offset, std::size_t size);
+    std::size_t size() const { return size_; }
+
+   private:
+    struct Hole {
+      std::size_t offset, size;
+    };
+    std::vector<Hole> holes_;  // ascending
+    std::size_t size_ = 0;
+  };
+
+  static std::span<const int> Part(const std::vector<int>& all, const Supernode& node) {
+    return std::span(all).subspan(node.first_row, node.num_rows);
+  }
+  int num_columns() const { return num_nodes() - static_cast<int>(participants_.size()); }
+  std::span<const int> structure(int column) const {
+    return std::span(structure_)
+        .subspan(structure_starts_[column],
+                 structure_starts_[column + 1] - structure_starts_[column]);
+  }
+  void FindStructures();
+  void Amalgamate();
+  void OrderGroups();
+  void PlaceSupernodes();
+  void PlaceRows();
+  void PlaceBlocks(Supernode* node);
+  void PlaceUpdates();
+
+  std::vector<int> order_;
+  std::vector<int> neighbour_starts_;
+  std::vector<Neighbour> neighbours_;  // of each node, itself included
+
+  std::vector<int> participants_;
+  std::vector<Supernode> supernodes_;
+  std::vector<int> rows_, relative_, run_end_, children_;
+  std::vector<Block> blocks_;
+  std::vector<int> node_, position_;  // at each position, of each node
+  std::size_t panel_numbers_ = 0, update_numbers_ = 0;
+  double flops_ = 0;
+  Arena arena_;
+
+  // columns before they are grouped, in elimination order, participants last
+  std::vector<int> column_node_, column_of_;
+  std::vector<int> structure_starts_, structure_;  // rows below the diagonal, ascending
+  std::vector<int> parent_;                        // num_columns() for the participants
+  std::vector<int> first_child_, next_child_;
+  std::vector<std::uint64_t> bits_;  // a row of them for each column at work
+  std::vector<int> bit_row_, free_rows_;
+  // groups of columns by their last column
+  std::vector<int> group_, group_size_, group_start_, postorder_, supernode_of_;
+  std::vector<double> group_cost_;
+  std::vector<int> place_;  // of positions, in one supernode
+};
+
+}  // namespace pliant::solvers
