@@ -13,6 +13,9 @@ struct ConvexOptions {
   double sigma = 1e-3;
   double beta = 1;
   LineSearch line_search = LineSearch::kExact;
+  // SAP's cone, or its relatives with friction smoothed near zero slip.
+  enum class Law { kCone, kSimilar, kLagged };
+  Law law = Law::kCone;
   double theta = 1;
   double theta_vq = 1;
 };

@@ -58,11 +58,10 @@ void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* 
   if (given.has_beta() && CheckPositive(path + ".beta", given.beta(), "number", log, 1e3)) {
     options->beta = given.beta();
   }
-  if (given.model() == v1::ConvexMethod::CONTACT_MODEL_SIMILAR ||
-      given.model() == v1::ConvexMethod::CONTACT_MODEL_LAGGED) {
-    const bool similar = given.model() == v1::ConvexMethod::CONTACT_MODEL_SIMILAR;
-    NotYet(path + ".model", similar ? "SIMILAR" : "LAGGED", "Use SAP", log);
-  }
+  if (given.model() == v1::ConvexMethod::CONTACT_MODEL_SIMILAR)
+    options->law = ConvexOptions::Law::kSimilar;
+  if (given.model() == v1::ConvexMethod::CONTACT_MODEL_LAGGED)
+    options->law = ConvexOptions::Law::kLagged;
   if (given.line_search() == v1::ConvexMethod::LINE_SEARCH_BACKTRACKING) {
     options->line_search = ConvexOptions::LineSearch::kBacktracking;
   }
@@ -185,7 +184,14 @@ void SceneCompiler::CompileContact() {
                                 " m is wide: every body within it counts as a contact"));
     }
   }
-  if (given.has_anchored()) contact.anchored = given.anchored();
+  const MethodOptions& method = model_->method;
+  const bool is_smooth =
+      method.kind == MethodKind::kConvex && method.convex.law != ConvexOptions::Law::kCone;
+  if (is_smooth && given.anchored()) {
+    log_.Error("contact.anchored",
+               "anchors contacts of the SAP model only; leave it out beside SIMILAR and LAGGED");
+  }
+  contact.anchored = given.has_anchored() ? given.anchored() : !is_smooth;
   if (given.patches() == v1::ContactDefaults::PATCHES_POLYGONS)
     contact.patches = ContactParameters::Patches::kPolygons;
   // what creeps never rests

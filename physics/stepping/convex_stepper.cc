@@ -12,7 +12,11 @@ namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
+using solvers::ContactLaw;
 using solvers::ConvexProblem;
+
+// at which smooth friction slips rather than sticks [m/s]
+constexpr double kSlipSpeed = 1e-4;
 
 // islands smaller than this are not worth a thread
 constexpr int kFewRows = 64;
@@ -52,6 +56,17 @@ ConvexProblem::Row Regularise(const ConstraintRow& constraint, double w,
     row.v_hat = (constraint.feedforward + d * constraint.target_rate - k * constraint.error) / rate;
   }
   return row;
+}
+
+ContactLaw LawOf(const ConvexOptions& options) {
+  switch (options.law) {
+    case ConvexOptions::Law::kSimilar:
+      return ContactLaw::kSimilar;
+    case ConvexOptions::Law::kLagged:
+      return ContactLaw::kLagged;
+    default:
+      return ContactLaw::kCone;
+  }
 }
 
 class ConvexStepper final : public Stepper {
@@ -135,6 +150,7 @@ class ConvexStepper final : public Stepper {
       }
     };
     const ConvexOptions& options = model_.method.convex;
+    problem.law = LawOf(options);
     for (const int c : island.contacts) {
       const ContactPoint& contact = posed_.contacts()[c];
       const PosedStep::ContactRows& rows = posed_.contact_rows()[c];
@@ -142,8 +158,13 @@ class ConvexStepper final : public Stepper {
       constraint.R = Regularisation(contact, rows.W, options, h);
       constraint.v_hat = Vector3d(0, 0, -contact.gap / (h + contact.relaxation_time));
       // an anchor: the tangential spring keeps the stretch that the last step left in it
-      if (model_.contact.anchored) {
-        constraint.v_hat.head<2>() = constraint.R.x() * posed_.remembered_impulses()[c].head<2>();
+      const Vector3d& last = posed_.remembered_impulses()[c];
+      if (problem.law != ContactLaw::kCone) {
+        constraint.lagged = last.z();
+        // R_t = σ w
+        constraint.slip = std::max(kSlipSpeed, contact.friction * constraint.R.x() * last.z());
+      } else if (model_.contact.anchored) {
+        constraint.v_hat.head<2>() = constraint.R.x() * last.head<2>();
       }
       constraint.bias = rows.bias;
       constraint.friction = contact.friction;

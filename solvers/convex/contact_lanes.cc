@@ -21,19 +21,27 @@ bool IsSame(const ConeSlope<Lanes>& a, const ConeSlope<Lanes>& b) {
 
 }  // namespace
 
-void ContactLanes::Start(std::span<const ConvexProblem::Contact> contacts) {
+void ContactLanes::Start(std::span<const ConvexProblem::Contact> contacts, ContactLaw law) {
   // lanes without a contact stick at rest
   Four at_rest{};
   at_rest.law.R_t += 1.0;
   at_rest.law.R_n += 1.0;
   fours_.assign((contacts.size() + kLanes - 1) / kLanes, at_rest);
   for (std::size_t c = 0; c < contacts.size(); ++c) {
-    ConeLaw<Lanes>& law = fours_[c / kLanes].law;
-    law.R_t[c % kLanes] = contacts[c].R.x();
-    law.R_n[c % kLanes] = contacts[c].R.z();
-    law.mu[c % kLanes] = contacts[c].friction;
+    ConeLaw<Lanes>& of = fours_[c / kLanes].law;
+    of.R_t[c % kLanes] = contacts[c].R.x();
+    of.R_n[c % kLanes] = contacts[c].R.z();
+    of.mu[c % kLanes] = contacts[c].friction;
   }
   for (Four& four : fours_) four.law.Complete();
+  law_ = law;
+  slip_.clear();
+  lagged_.clear();
+  if (law_ == ContactLaw::kCone) return;
+  for (const ConvexProblem::Contact& contact : contacts) {
+    slip_.push_back(contact.slip);
+    lagged_.push_back(contact.lagged);
+  }
 }
 
 void ContactLanes::SetVelocity(int contact, const Vector3d& velocity) {
@@ -66,7 +74,38 @@ void ContactLanes::Advance(double alpha) {
   }
 }
 
+SmoothContact ContactLanes::EvaluateSmooth(std::size_t contact, double alpha) const {
+  const Four& four = fours_[contact / kLanes];
+  const int l = static_cast<int>(contact % kLanes);
+  const Vector3d R(four.law.R_t[l], four.law.R_t[l], four.law.R_n[l]);
+  const Vector3d y(four.y[0][l] - alpha * four.law.of_t[l] * four.change[0][l],
+                   four.y[1][l] - alpha * four.law.of_t[l] * four.change[1][l],
+                   four.y[2][l] - alpha * four.law.of_n[l] * four.change[2][l]);
+  return EvaluateSmoothFriction(law_, y, R, four.law.mu[l], slip_[contact], lagged_[contact]);
+}
+
+double ContactLanes::ProjectSmooth() {
+  double cost = 0;
+  for (std::size_t c = 0; c < slip_.size(); ++c) {
+    const SmoothContact contact = EvaluateSmooth(c, 0);
+    const Eigen::Matrix3d& G = contact.projection.G;
+    Four& four = fours_[c / kLanes];
+    const int l = static_cast<int>(c % kLanes);
+    for (int r = 0; r < 3; ++r) four.gamma[r][l] = contact.projection.gamma[r];
+    four.G.xx[l] = G(0, 0);
+    four.G.xy[l] = G(0, 1);
+    four.G.yy[l] = G(1, 1);
+    four.G.xn[l] = G(0, 2);
+    four.G.yn[l] = G(1, 2);
+    four.G.nn[l] = G(2, 2);
+    cost += contact.cost;
+  }
+  has_changed_ = true;
+  return cost;
+}
+
 double ContactLanes::Project() {
+  if (law_ != ContactLaw::kCone) return ProjectSmooth();
   Lanes cost{};
   has_changed_ = false;
   for (Four& four : fours_) {
@@ -98,6 +137,15 @@ Eigen::Matrix3d ContactLanes::G(int contact) const {
 }
 
 ContactLanes::Slope ContactLanes::CalcSlope(double alpha) const {
+  Slope smooth{0, 0};
+  for (std::size_t c = 0; c < slip_.size(); ++c) {
+    const SmoothContact contact = EvaluateSmooth(c, alpha);
+    const auto& change = fours_[c / kLanes].change;
+    const Vector3d d(change[0][c % kLanes], change[1][c % kLanes], change[2][c % kLanes]);
+    smooth.slope -= d.dot(contact.projection.gamma);
+    smooth.curvature += d.dot(contact.projection.G * d);
+  }
+  if (law_ != ContactLaw::kCone) return smooth;
   Lanes slope{}, curvature{};
   for (const Four& four : fours_) {
     const Ahead ahead(four, alpha);
@@ -110,6 +158,11 @@ ContactLanes::Slope ContactLanes::CalcSlope(double alpha) const {
 }
 
 double ContactLanes::CalcCost(double alpha) const {
+  if (law_ != ContactLaw::kCone) {
+    double smooth = 0;
+    for (std::size_t c = 0; c < slip_.size(); ++c) smooth += EvaluateSmooth(c, alpha).cost;
+    return smooth;
+  }
   Lanes cost{};
   for (const Four& four : fours_) {
     const Ahead ahead(four, alpha);

@@ -15,7 +15,7 @@ namespace pliant::solvers {
 class ContactLanes {
  public:
   // Of these, at y = 0.
-  void Start(std::span<const ConvexProblem::Contact> contacts);
+  void Start(std::span<const ConvexProblem::Contact> contacts, ContactLaw law);
 
   // y of `velocity` = v̂ − v_c, and the direction in which v_c is about to change.
   void SetVelocity(int contact, const Eigen::Vector3d& velocity);
@@ -23,7 +23,7 @@ class ContactLanes {
 
   // Moves v_c by α of its change.
   void Advance(double alpha);
-  // Projects every y. Returns Σ ½ γᵀRγ.
+  // Projects every y. Returns the cost: Σ ½ γᵀRγ of cones.
   double Project();
 
   // Of the last projection: whether some G differs from the one before.
@@ -31,9 +31,12 @@ class ContactLanes {
   Eigen::Vector3d gamma(int contact) const;
   // Columns of −∂γ/∂v_c, symmetric; zero where the contact is open.
   Eigen::Matrix3d G(int contact) const;
-  bool is_open(int contact) const { return fours_[contact / kLanes].G.nn[contact % kLanes] == 0; }
+  bool is_open(int contact) const {
+    const ConeSlope<Lanes>& G = fours_[contact / kLanes].G;
+    return G.nn[contact % kLanes] == 0 && G.xx[contact % kLanes] == 0;
+  }
 
-  // −Σ dᵀγ and Σ dᵀ G d after α of the change d, and Σ ½ γᵀRγ there.
+  // −Σ dᵀγ and Σ dᵀ G d after α of the change d, and the cost there.
   struct Slope {
     double slope, curvature;
   };
@@ -49,8 +52,13 @@ class ContactLanes {
   };
 
   struct Ahead;
+  // Of smooth friction, one contact at a time: α of the change ahead.
+  SmoothContact EvaluateSmooth(std::size_t contact, double alpha) const;
+  double ProjectSmooth();
 
   std::vector<Four> fours_;
+  ContactLaw law_ = ContactLaw::kCone;
+  std::vector<double> slip_, lagged_;  // of smooth friction
   bool has_changed_ = true;
 };
 

@@ -26,7 +26,7 @@ struct SapSolver::Workspace {
       x->assign(n_ + ContactJacobian::kBeyond, 0.0);
     std::copy(guess.begin(), guess.end(), v_.begin());
     jacobian_.Start(problem);
-    contacts_.Start(problem.contacts);
+    contacts_.Start(problem.contacts, problem.law);
     row_rate_.resize(rows);
     row_change_.resize(rows);
     row_gamma_.resize(rows);

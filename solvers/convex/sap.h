@@ -7,7 +7,7 @@
 
 #include <Eigen/Core>
 
-#include "solvers/convex/friction_cone.h"
+#include "solvers/convex/smooth_friction.h"
 
 namespace pliant::solvers {
 
@@ -32,6 +32,8 @@ struct ConvexProblem {
     Eigen::Vector3d bias;   // prescribed part of v_c [m/s]
     double friction;
     int first_entry, num_entries;
+    // of smooth friction: slip speed below which contacts stick [m/s], and n₀ [N·s]; v_hat has no tangential part then
+    double slip = 0, lagged = 0;
   };
   // A scalar constraint: γ = clamp((v̂ − r)/R, lower, upper) at the rate r = J v + b. Limits, couplers, drives and dry
   // friction are such rows; entries have one value a column.
@@ -42,6 +44,7 @@ struct ConvexProblem {
     double lower, upper;  // [N·s]
     int first_entry, num_entries;
   };
+  ContactLaw law = ContactLaw::kCone;
   int size = 0;  // velocities
   std::vector<Block> blocks;
   std::vector<Contact> contacts;

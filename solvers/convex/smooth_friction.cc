@@ -8,7 +8,7 @@ namespace pliant::solvers {
 using Eigen::Matrix2d;
 using Eigen::Vector2d;
 
-SmoothContact EvaluateSmoothFriction(SmoothFriction law, const Eigen::Vector3d& y,
+SmoothContact EvaluateSmoothFriction(ContactLaw law, const Eigen::Vector3d& y,
                                      const Eigen::Vector3d& R, double mu, double slip,
                                      double lagged) {
   const Vector2d v_t = -R.x() * y.head<2>();
@@ -20,7 +20,7 @@ SmoothContact EvaluateSmoothFriction(SmoothFriction law, const Eigen::Vector3d& 
   SmoothContact contact;
   Eigen::Vector3d& gamma = contact.projection.gamma;
   Eigen::Matrix3d& G = contact.projection.G;
-  const bool is_similar = law == SmoothFriction::kSimilar;
+  const bool is_similar = law == ContactLaw::kSimilar;
   const double n = std::max(y.z() + (is_similar ? mu * soft_norm / R.z() : 0), 0.0);
   const double pressing = is_similar ? n : lagged;
   gamma << -mu * pressing * t, n;

@@ -6,10 +6,11 @@
 
 namespace pliant::solvers {
 
-// Friction smoothed near zero slip instead of a cone projected onto: relatives of the near-rigid contact that are convex
-// too. The normal law is the same, n = ((v̂_n − v_n)/R_n)₊; sticking becomes creep below a slip speed ε:
-// ‖v_t‖_s = √(‖v_t‖² + ε²) − ε, t̂_s its gradient.
-enum class SmoothFriction {
+// How a regularised contact answers to its velocity. Beside the cone, friction smoothed near zero slip, convex too. The
+// normal law is the same, n = ((v̂_n − v_n)/R_n)₊; sticking becomes creep below a slip speed ε: ‖v_t‖_s = √(‖v_t‖² + ε²) − ε,
+// t̂_s its gradient.
+enum class ContactLaw {
+  kCone,     // what ProjectOntoFrictionCone projects onto; not a smooth one
   kSimilar,  // γ_n = n(v_n − μ ‖v_t‖_s), γ_t = −μ γ_n t̂_s: glides on a gap in proportion to its slip, as a cone does
   kLagged,  // γ_n = n(v_n), γ_t = −μ n₀ t̂_s with the last step's n₀: no gliding; no friction in a contact's first step
 };
@@ -23,7 +24,9 @@ struct SmoothContact {
 // R        (R_t, R_t, R_n) as for the cone [s/kg]
 // slip     ε > 0 [m/s]
 // lagged   n₀ [N·s]; not read by kSimilar
-SmoothContact EvaluateSmoothFriction(SmoothFriction law, const Eigen::Vector3d& y,
+//
+// `law` is one of the smooth ones.
+SmoothContact EvaluateSmoothFriction(ContactLaw law, const Eigen::Vector3d& y,
                                      const Eigen::Vector3d& R, double mu, double slip,
                                      double lagged);
 

@@ -346,8 +346,9 @@ TEST(SceneErrors, WhatThisVersionLacksIsRefusedByName) {
   EXPECT_EQ(line("method: {smooth: {}}\n"),
             "s.yaml:1:18: method.smooth: The smooth method is not in this version yet. Use convex "
             "or corrective\n");
-  EXPECT_EQ(line("method: {convex: {model: LAGGED}}\n"),
-            "s.yaml:1:26: method.convex.model: LAGGED is not in this version yet. Use SAP\n");
+  EXPECT_EQ(line("method: {convex: {model: LAGGED}}\ncontact: {anchored: true}\n"),
+            "s.yaml:2:21: contact.anchored: anchors contacts of the SAP model only; leave it out "
+            "beside SIMILAR and LAGGED\n");
   EXPECT_EQ(line("method: {corrective: {scheme: FAST}}\n"),
             "s.yaml:1:31: method.corrective.scheme: FAST is not in this version yet. Use SINGLE, "
             "one pass of projected "

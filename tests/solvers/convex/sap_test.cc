@@ -99,7 +99,7 @@ TEST_F(FrictionConeTest, LanesGiveTheBitsOfOneContactAtATime) {
     contact.friction = std::max(0.0, uniform_(random_));
   }
   ContactLanes lanes;
-  lanes.Start(contacts);
+  lanes.Start(contacts, ContactLaw::kCone);
   const auto index = [](std::size_t c) { return static_cast<int>(c); };
   for (int k = 0; k < 100; ++k) {
     std::vector<Vector3d> velocities, changes;

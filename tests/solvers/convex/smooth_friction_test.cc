@@ -16,7 +16,7 @@ constexpr double kMu = 0.7, kSlip = 1e-3, kLagged = 0.4;
 const Vector3d kR(2e-3, 2e-3, 0.03);
 const Vector3d kVhat(0, 0, 0.02);
 
-class SmoothFrictionLaws : public testing::TestWithParam<SmoothFriction> {
+class SmoothFrictionLaws : public testing::TestWithParam<ContactLaw> {
  protected:
   // at a velocity of the contact
   SmoothContact At(const Vector3d& v) const {
@@ -63,7 +63,7 @@ TEST_P(SmoothFrictionLaws, TangentIsMinusTheDerivativeOfTheImpulseAndConvex) {
 TEST_P(SmoothFrictionLaws, SlidingFeelsCoulombsForceAgainstItsVelocity) {
   const Vector3d v(0.3, -0.4, 0);
   const Vector3d gamma = At(v).projection.gamma;
-  const double pressing = GetParam() == SmoothFriction::kSimilar ? gamma.z() : kLagged;
+  const double pressing = GetParam() == ContactLaw::kSimilar ? gamma.z() : kLagged;
   EXPECT_NEAR(gamma.head<2>().norm(), kMu * pressing, 1e-5 * pressing);
   EXPECT_NEAR(gamma.x() / gamma.y(), v.x() / v.y(), 1e-12);
   EXPECT_LT(gamma.x(), 0);
@@ -71,7 +71,7 @@ TEST_P(SmoothFrictionLaws, SlidingFeelsCoulombsForceAgainstItsVelocity) {
   // only one of them presses the harder the faster it slides
   const double still = At(Vector3d::Zero()).projection.gamma.z();
   EXPECT_NEAR(still, kVhat.z() / kR.z(), 1e-12);
-  if (GetParam() == SmoothFriction::kSimilar) {
+  if (GetParam() == ContactLaw::kSimilar) {
     EXPECT_GT(gamma.z(), still);
   } else {
     EXPECT_EQ(gamma.z(), still);
@@ -85,9 +85,9 @@ TEST_P(SmoothFrictionLaws, WhatPartsFeelsNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Law, SmoothFrictionLaws,
-                         testing::Values(SmoothFriction::kSimilar, SmoothFriction::kLagged),
+                         testing::Values(ContactLaw::kSimilar, ContactLaw::kLagged),
                          [](const auto& info) {
-                           return info.param == SmoothFriction::kSimilar ? "Similar" : "Lagged";
+                           return info.param == ContactLaw::kSimilar ? "Similar" : "Lagged";
                          });
 
 }  // namespace
