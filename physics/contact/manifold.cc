@@ -259,6 +259,40 @@ void ManifoldBuilder::ClipToFace(const SupportFeature& reference, const SupportF
   ReduceManifold(first, kMostPoints, points);
 }
 
+namespace {
+
+// The contact of an edge of box A along its axis i with one of B along j, across which the boxes lie `gap` apart; false when
+// the edges do not cross within their lengths, or across a face's rim where that may be. R and t are those of B in A.
+bool CollideBoxEdges(const ConvexBody& a, const ConvexBody& b, const Eigen::Matrix3d& R,
+                     const Vector3d& t, int i, int j, double gap, bool may_be_rim,
+                     std::vector<ManifoldPoint>* points) {
+  const Vector3d along_a = Vector3d::Unit(i), along_b = R.col(j);
+  Vector3d n = along_a.cross(along_b);
+  n *= (n.dot(t) < 0 ? -1 : 1) / std::sqrt(n.squaredNorm());
+
+  // midpoints of the edges furthest towards the other box
+  const Vector3d n_B = R.transpose() * n;
+  const double along_face = std::max(n.cwiseAbs().maxCoeff(), n_B.cwiseAbs().maxCoeff());
+  if (may_be_rim && along_face > kAlongFace) return false;
+  Vector3d on_a = Vector3d::Zero(), on_b = t;
+  for (int k = 0; k < 3; ++k) {
+    if (k != i) on_a[k] = n[k] < 0 ? -a.size[k] : a.size[k];
+    if (k != j) on_b += (n_B[k] < 0 ? b.size[k] : -b.size[k]) * R.col(k);
+  }
+  // where the two are nearest
+  const Vector3d between = on_b - on_a;
+  const double cosine = R(i, j), of_b = along_b.dot(between);
+  const double s = (between[i] - cosine * of_b) / (1 - cosine * cosine), u = s * cosine - of_b;
+  if (std::abs(s) > a.size[i] || std::abs(u) > b.size[j]) return false;
+  on_a += s * along_a;
+  on_b += u * along_b;
+  points->push_back({a.X_WS * Vector3d(0.5 * (on_a + on_b)), a.X_WS.R * n, gap,
+                     MixKey({static_cast<std::uint64_t>(TouchKind::kWhole)})});
+  return true;
+}
+
+}  // namespace
+
 bool ManifoldBuilder::CollideBoxes(const ConvexBody& a, const ConvexBody& b, double margin,
                                    std::vector<ManifoldPoint>* points) {
   const Eigen::Matrix3d R = a.X_WS.R.transpose() * b.X_WS.R, spread = R.cwiseAbs();
@@ -271,6 +305,7 @@ bool ManifoldBuilder::CollideBoxes(const ConvexBody& a, const ConvexBody& b, dou
 
   // across an edge of each; nearly parallel ones part the boxes no further than faces do
   double edges = -std::numeric_limits<double>::infinity();
+  int edge_a = 0, edge_b = 0;
   for (int i = 0; i < 3; ++i) {
     const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
     for (int j = 0; j < 3; ++j) {
@@ -279,14 +314,21 @@ bool ManifoldBuilder::CollideBoxes(const ConvexBody& a, const ConvexBody& b, dou
       if (squared < 1e-6) continue;
       const double reach = a.size[i1] * spread(i2, j) + a.size[i2] * spread(i1, j) +
                            b.size[j1] * spread(i, j2) + b.size[j2] * spread(i, j1);
-      const double apart = std::abs(t[i2] * R(i1, j) - t[i1] * R(i2, j)) - reach;
-      edges = std::max(edges, apart / std::sqrt(squared));
+      const double apart =
+          (std::abs(t[i2] * R(i1, j) - t[i1] * R(i2, j)) - reach) / std::sqrt(squared);
+      if (apart <= edges) continue;
+      edges = apart;
+      edge_a = i;
+      edge_b = j;
     }
   }
   if (edges >= margin) return true;
   const double tolerance = 1e-7 * std::min(a.extent, b.extent);
   const double face = std::max(face_a, face_b);
-  if (edges > face + tolerance) return false;
+  if (edges > face + tolerance) {
+    const bool may_be_rim = face >= edges - kRimSlack * margin;
+    return CollideBoxEdges(a, b, R, t, edge_a, edge_b, edges, may_be_rim, points);
+  }
 
   const bool use_a = face_a >= face_b - tolerance;
   const Vector3d n = use_a ? Vector3d((t[axis_a] < 0 ? -1 : 1) * a.X_WS.R.col(axis_a))

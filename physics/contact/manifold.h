@@ -69,8 +69,8 @@ class ManifoldBuilder {
     EdgeSource in, out;  // the edges before and after it
   };
 
-  // CollideConvex of two boxes by their fifteen separating axes, where a face is the direction of separation; false when
-  // it is not, with nothing appended.
+  // CollideConvex of two boxes by their fifteen separating axes, where a face or two crossing edges are nearest; false when
+  // it is something else, with nothing appended.
   bool CollideBoxes(const ConvexBody& a, const ConvexBody& b, double margin,
                     std::vector<ManifoldPoint>* points);
   void ClipPolygon(const SupportFeature& reference, const SupportFeature& incident);

@@ -136,6 +136,13 @@ class BlockStep {
  public:
   virtual ~BlockStep() = default;
 
+  // Where its frames are and how they move, as DynamicsBlock::CalcFrames, and told from (q0, v0) that a Pose comes to next,
+  // which does not compute them again; false, with nothing done, when they would be of no use to it.
+  virtual bool CalcFrames(std::span<const double> /*q0*/, std::span<const double> /*v0*/,
+                          std::span<FrameMotion> /*frames*/) {
+    return false;
+  }
+
   // Poses the momentum balance m(v) = m(v0) + A (v − v0) over the step from (q0, v0) (han2023 (8), (9)).
   virtual absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
                             std::span<const double> v0, const BlockInputs& inputs) = 0;

@@ -19,12 +19,15 @@ BodyMotions::BodyMotions(const Model& model) : model_(model) {
   }
 }
 
-void BodyMotions::Update(const State& state) {
+void BodyMotions::Update(const State& state, std::span<const std::unique_ptr<BlockStep>> steps) {
   for (int b = 0; b < static_cast<int>(model_.blocks.size()); ++b) {
     const DynamicsBlock& block = *model_.blocks[b];
     if (block.num_frames() == 0) continue;
-    block.CalcFrames(model_.Positions(state, b), model_.Velocities(state, b),
-                     {&frames_[block_starts_[b]], static_cast<std::size_t>(block.num_frames())});
+    const std::span<const double> q = model_.Positions(state, b), v = model_.Velocities(state, b);
+    const std::span frames(&frames_[block_starts_[b]],
+                           static_cast<std::size_t>(block.num_frames()));
+    if (!steps.empty() && steps[b]->CalcFrames(q, v, frames)) continue;
+    block.CalcFrames(q, v, frames);
   }
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "physics/dynamics/model.h"
@@ -11,7 +13,8 @@ class BodyMotions {
  public:
   explicit BodyMotions(const Model& model);
 
-  void Update(const State& state);
+  // With the steps that will start from `state`, one a block, their kinematics serve both.
+  void Update(const State& state, std::span<const std::unique_ptr<BlockStep>> steps = {});
   // Of a rigid body; a fixed one has no velocity.
   const FrameMotion& operator[](int body) const { return frames_[slots_[body]]; }
 

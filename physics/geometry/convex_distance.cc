@@ -330,6 +330,11 @@ Vector3d ConvexBody::FindSupport(const Vector3d& d_W) const {
       p.z() = d.z() < 0 ? -size.z() : size.z();
       break;
     case Kind::kPolyhedron: {
+      if (size.x() > 0) {
+        // a box
+        for (int i = 0; i < 3; ++i) p[i] = d[i] < 0 ? -size[i] : size[i];
+        break;
+      }
       double most = -std::numeric_limits<double>::infinity();
       for (const Vector3d& vertex : polyhedron->vertices) {
         const double here = vertex.dot(d);

@@ -78,15 +78,13 @@ class FreeBodyStep final : public BlockStep {
 
 class FreeBodyBlock final : public DynamicsBlock {
  public:
-  explicit FreeBodyBlock(const RigidBodyParameters& parameters)
-      : parameters_(parameters), inverse_inertia_(parameters.inertia.inverse()) {}
+  explicit FreeBodyBlock(const RigidBodyParameters& parameters) : parameters_(parameters) {}
 
   int num_positions() const override { return 7; }
   int num_velocities() const override { return 6; }
   int num_frames() const override { return 1; }
   double mass() const override { return parameters_.mass; }
   const Matrix3d& inertia() const { return parameters_.inertia; }
-  const Matrix3d& inverse_inertia() const { return inverse_inertia_; }
 
   void SetInitialState(std::span<double> q, std::span<double> v) const override {
     Eigen::Quaterniond rotation(parameters_.X_WB.R);
@@ -129,29 +127,32 @@ class FreeBodyBlock final : public DynamicsBlock {
 
  private:
   RigidBodyParameters parameters_;
-  Matrix3d inverse_inertia_;
 };
 
 // Angular velocity at the end of a step whose momentum L [kg·m²/s] is known: ω = R1 I⁻¹ R1ᵀ L with R1 = exp(h ω) R0.
-// Explicit gyroscopic torques make |L| drift; this keeps it to rounding.
-Vector3d SolveAngularVelocity(const FreeBodyBlock& block, const Eigen::Quaterniond& R0,
-                              const Vector3d& L, double h, const Vector3d& guess) {
-  Vector3d omega = guess;
+// Explicit gyroscopic torques make |L| drift; this keeps it to rounding. In the body's axes at the start, which turn about
+// w = R0ᵀ ω, it is I w = exp(−h w) R0ᵀ L.
+Vector3d SolveAngularVelocity(const Matrix3d& inertia, const Matrix3d& R0, const Vector3d& L,
+                              double h, const Vector3d& guess) {
+  const Vector3d L_B = R0.transpose() * L;
+  Vector3d w = R0.transpose() * guess;
   for (int k = 0; k < 50; ++k) {
-    const Matrix3d R1 = (RotationFromVector(h * omega) * R0).toRotationMatrix();
-    const Vector3d next = R1 * (block.inverse_inertia() * (R1.transpose() * L));
-    const double change = (next - omega).squaredNorm();
-    omega = next;
-    if (change <= 1e-32 * omega.squaredNorm()) break;
+    // Newton's method, but for O(h²) in the tangent, which is positive definite whatever h
+    const Vector3d turned = RotationFromVector(-h * w) * L_B;
+    const Matrix3d tangent = inertia - h * CrossMatrix(turned);
+    const Vector3d change = tangent.inverse() * (turned - inertia * w);
+    w += change;
+    if (change.squaredNorm() <= 1e-28 * w.squaredNorm()) break;
   }
-  return omega;
+  return R0 * w;
 }
 
 absl::Status FreeBodyStep::Pose(const StepSettings& settings, std::span<const double> q0,
                                 std::span<const double> v0, const BlockInputs& inputs) {
   settings_ = settings;
   p_WBcm_ = Center(q0);
-  const Matrix3d I_W = block_.WorldInertia(q0);
+  const Matrix3d R0 = RotationAt(q0).toRotationMatrix();
+  const Matrix3d I_W = R0 * block_.inertia() * R0.transpose();
   A_.topLeftCorner<3, 3>() = I_W;
   A_.bottomRightCorner<3, 3>() = block_.mass() * Matrix3d::Identity();
 
@@ -164,7 +165,7 @@ absl::Status FreeBodyStep::Pose(const StepSettings& settings, std::span<const do
   }
   const Vector3d omega = VectorAt(v0, 0);
   const Vector3d L = I_W * omega + settings.h * torque;
-  v_star_.head<3>() = SolveAngularVelocity(block_, RotationAt(q0), L, settings.h, omega);
+  v_star_.head<3>() = SolveAngularVelocity(block_.inertia(), R0, L, settings.h, omega);
   v_star_.tail<3>() = VectorAt(v0, 3) + settings.h / block_.mass() * force;
   if (!v_star_.allFinite()) return absl::InternalError("its free motion is not finite");
   return absl::OkStatus();

@@ -33,6 +33,14 @@ double CalcSpringError(const JointTree& tree, int link, int k, std::span<const d
   return q[start + k] - joint.spring_rest;
 }
 
+void CopyFrames(const TreeKinematics& kinematics, std::span<FrameMotion> frames) {
+  for (int link = 0; link < static_cast<int>(frames.size()); ++link) {
+    const RigidTransform X_WB = kinematics.link_pose(link);
+    frames[link] = {X_WB, kinematics.angular_velocity(link),
+                    kinematics.CalcPointVelocity(link, X_WB.p)};
+  }
+}
+
 class JointTreeStep final : public BlockStep {
  public:
   JointTreeStep(const JointTree& tree, const std::vector<JointForceLaw>& laws, bool turns_freely)
@@ -48,14 +56,26 @@ class JointTreeStep final : public BlockStep {
     for (auto* x : {&applied_, &bias_, &v_star_, &v_mid_}) x->resize(n_);
   }
 
+  bool CalcFrames(std::span<const double> q0, std::span<const double> v0,
+                  std::span<FrameMotion> frames) override {
+    tree_.CalcPositions(q0, &kinematics_);
+    tree_.CalcVelocities(v0, &kinematics_);
+    CopyFrames(kinematics_, frames);
+    is_placed_ = true;
+    return true;
+  }
+
   absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
                     std::span<const double> v0, const BlockInputs& inputs) override {
     settings_ = settings;
     const double h = settings.h;
     q0_ = q0;
     v0_ = v0;
-    tree_.CalcPositions(q0, &kinematics_);
-    tree_.CalcVelocities(v0, &kinematics_);
+    if (!is_placed_) {
+      tree_.CalcPositions(q0, &kinematics_);
+      tree_.CalcVelocities(v0, &kinematics_);
+    }
+    is_placed_ = false;
     tree_.CalcMassMatrix(kinematics_, A_);
 
     // what acts from outside, and the joints' own springs and dampers at the start
@@ -213,6 +233,7 @@ class JointTreeStep final : public BlockStep {
   mutable std::vector<double> v_mid_, jacobian_;
   mutable std::vector<double> offset_ = std::vector<double>(n_);
   bool participates_ = false;
+  bool is_placed_ = false;  // kinematics_ are already those of the step's start
 };
 
 class JointTreeBlock final : public DynamicsBlock {
@@ -243,12 +264,7 @@ class JointTreeBlock final : public DynamicsBlock {
   int num_frames() const override { return tree_.num_links(); }
   void CalcFrames(std::span<const double> q, std::span<const double> v,
                   std::span<FrameMotion> frames) const override {
-    const TreeKinematics& kinematics = At(q, v);
-    for (int link = 0; link < tree_.num_links(); ++link) {
-      const RigidTransform X_WB = kinematics.link_pose(link);
-      frames[link] = {X_WB, kinematics.angular_velocity(link),
-                      kinematics.CalcPointVelocity(link, X_WB.p)};
-    }
+    CopyFrames(At(q, v), frames.first(tree_.num_links()));
   }
   void CalcReactions(std::span<const double> q, std::span<const double> v,
                      std::span<const double> vdot, const Vector3d& gravity,

@@ -105,7 +105,7 @@ void PosedStep::GatherInputs(int block, const Inputs& inputs, BlockInputs* gathe
 absl::Status PosedStep::Pose(const Inputs& inputs, const StepSettings& settings,
                              const State& state) {
   settings_ = settings;
-  motions_.Update(state);
+  motions_.Update(state, steps_);
   controls_.assign(state.controls.begin(), state.controls.end());
   ApplyTargets(model_, inputs, &controls_);
 

@@ -15,12 +15,16 @@ void ContactJacobian::Start(const ConvexProblem& problem) {
   values_.clear();
   for (const ConvexProblem::Contact& contact : problem.contacts) {
     for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
-      const int columns = problem.entries[e].columns;
-      const int stride = (columns + kWidth - 1) / kWidth * kWidth;
-      rows_[e] = {stride, values_.size()};
-      values_.resize(values_.size() + 3 * std::size_t(stride), 0.0);
       const double* J = &problem.values[problem.entries[e].values];
-      double* K = &values_[rows_[e].values];
+      // a joint tree's point moves with the joints between it and the root only
+      int columns = problem.entries[e].columns;
+      while (columns > 0 && J[3 * columns - 1] == 0 && J[3 * columns - 2] == 0 &&
+             J[3 * columns - 3] == 0)
+        --columns;
+      const int stride = (columns + kWidth - 1) / kWidth * kWidth;
+      rows_[e] = {columns, stride, values_.size()};
+      values_.resize(values_.size() + 3 * std::size_t(stride), 0.0);
+      double* K = values_.data() + rows_[e].values;
       for (int j = 0; j < columns; ++j, J += 3) {
         for (int r = 0; r < 3; ++r) K[r * stride + j] = J[r];
       }
@@ -33,7 +37,7 @@ Eigen::Vector3d ContactJacobian::Multiply(int contact, const double* v) const {
   __m256d x{}, y{}, z{};
   for (int e = c.first_entry; e < c.first_entry + c.num_entries; ++e) {
     const int stride = rows_[e].stride;
-    const double* K = &values_[rows_[e].values];
+    const double* K = values_.data() + rows_[e].values;
     const double* v_e = v + problem_->entries[e].first;
     for (int j = 0; j < stride; j += kWidth) {
       const __m256d part = _mm256_loadu_pd(v_e + j);
@@ -53,7 +57,7 @@ void ContactJacobian::AddTransposed(int contact, const Eigen::Vector3d& gamma,
                 z = _mm256_set1_pd(gamma.z());
   for (int e = c.first_entry; e < c.first_entry + c.num_entries; ++e) {
     const int stride = rows_[e].stride;
-    const double* K = &values_[rows_[e].values];
+    const double* K = values_.data() + rows_[e].values;
     double* target = impulse + problem_->entries[e].first;
     for (int j = 0; j < stride; j += kWidth) {
       __m256d sum = _mm256_loadu_pd(target + j);
@@ -68,14 +72,16 @@ void ContactJacobian::AddTransposed(int contact, const Eigen::Vector3d& gamma,
 void ContactJacobian::Weigh(int entry, const Eigen::Matrix3d& G) {
   weighed_ = entry;
   const int stride = rows_[entry].stride;
-  const double* K = &values_[rows_[entry].values];
+  const double* K = values_.data() + rows_[entry].values;
   gj_.resize(3 * std::size_t(stride));
-  for (int r = 0; r < 3; ++r) {
-    for (int j = 0; j < stride; j += kWidth) {
-      __m256d sum = _mm256_mul_pd(_mm256_set1_pd(G(r, 2)), _mm256_loadu_pd(K + 2 * stride + j));
-      sum = _mm256_fmadd_pd(_mm256_set1_pd(G(r, 1)), _mm256_loadu_pd(K + stride + j), sum);
-      sum = _mm256_fmadd_pd(_mm256_set1_pd(G(r, 0)), _mm256_loadu_pd(K + j), sum);
-      _mm256_storeu_pd(&gj_[r * stride + j], sum);
+  for (int j = 0; j < stride; j += kWidth) {
+    const __m256d x = _mm256_loadu_pd(K + j), y = _mm256_loadu_pd(K + stride + j),
+                  z = _mm256_loadu_pd(K + 2 * stride + j);
+    for (int r = 0; r < 3; ++r) {
+      __m256d sum = _mm256_mul_pd(_mm256_set1_pd(G(r, 2)), z);
+      sum = _mm256_fmadd_pd(_mm256_set1_pd(G(r, 1)), y, sum);
+      sum = _mm256_fmadd_pd(_mm256_set1_pd(G(r, 0)), x, sum);
+      _mm256_storeu_pd(gj_.data() + r * stride + j, sum);
     }
   }
 }
@@ -84,11 +90,10 @@ template <int kStride>
 void ContactJacobian::AddColumns(const Rows& left, int columns, bool only_lower,
                                  BlockCholesky::Place place) const {
   const int stride = kStride > 0 ? kStride : left.stride;
-  const double* K = &values_[left.values];
+  const double* K = values_.data() + left.values;
   const double* x = gj_.data();
   const double *y = x + gj_.size() / 3, *z = y + gj_.size() / 3;
   for (int j = 0; j < columns; ++j, place.values += place.stride) {
-    // a joint tree's point moves with the joints between it and the root only
     if (x[j] == 0 && y[j] == 0 && z[j] == 0) continue;
     const __m256d x_j = _mm256_set1_pd(x[j]), y_j = _mm256_set1_pd(y[j]),
                   z_j = _mm256_set1_pd(z[j]);
@@ -103,7 +108,7 @@ void ContactJacobian::AddColumns(const Rows& left, int columns, bool only_lower,
 }
 
 void ContactJacobian::AddProduct(int left, BlockCholesky::Place place) const {
-  const int columns = problem_->entries[weighed_].columns;
+  const int columns = rows_[weighed_].columns;
   const bool only_lower = left == weighed_;
   switch (rows_[left].stride) {
     case 4:  // a node

@@ -30,7 +30,8 @@ class ContactJacobian {
 
  private:
   struct Rows {
-    int stride;  // from row to row: columns, rounded up to whole lanes
+    int columns;  // up to the last that is not zero
+    int stride;   // from row to row: these, rounded up to whole lanes
     std::size_t values;
   };
   template <int kStride>

@@ -11,6 +11,7 @@
 namespace pliant::solvers {
 
 using Eigen::Vector3d;
+using Matrix6d = Eigen::Matrix<double, 6, 6>;
 
 // The iterate and all that depends on it; buffers live on, so that iterations allocate nothing.
 struct SapSolver::Workspace {
@@ -210,6 +211,18 @@ struct SapSolver::Workspace {
       couple(contact.first_entry, contact.num_entries);
     for (const ConvexProblem::Row& row : problem_->rows) couple(row.first_entry, row.num_entries);
     hessian_.Analyze(block_sizes_, couplings_);
+
+    // where each contact's products go: by right entries, then left ones
+    places_.clear();
+    place_starts_.clear();
+    for (const ConvexProblem::Contact& contact : problem_->contacts) {
+      place_starts_.push_back(places_.size());
+      const std::span entries(&problem_->entries[contact.first_entry],
+                              static_cast<std::size_t>(contact.num_entries));
+      for (const ConvexProblem::Entry& right : entries)
+        for (const ConvexProblem::Entry& left : entries)
+          places_.push_back(FindHessian(left, right));
+    }
     analysed_ = true;
   }
 
@@ -231,6 +244,12 @@ struct SapSolver::Workspace {
     for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
       const ConvexProblem::Block& block = problem_->blocks[b];
       const BlockCholesky::Place place = hessian_.Find(static_cast<int>(b), static_cast<int>(b));
+      if (block.size == 6) {
+        // a rigid body
+        Eigen::Map<Matrix6d, 0, Eigen::OuterStride<>>(
+            place.values, Eigen::OuterStride<>(place.stride)) = Eigen::Map<const Matrix6d>(block.A);
+        continue;
+      }
       for (int j = 0; j < block.size; ++j) {
         const double* source = block.A + std::size_t(j) * block.size;
         std::copy(source + j, source + block.size,
@@ -240,14 +259,13 @@ struct SapSolver::Workspace {
     for (int c = 0; c < num_contacts(); ++c) {
       if (contacts_.is_open(c)) continue;
       const ConvexProblem::Contact& contact = problem_->contacts[c];
+      const BlockCholesky::Place* place = &places_[place_starts_[c]];
       const Eigen::Matrix3d G = contacts_.G(c);
       const int begin = contact.first_entry, end = begin + contact.num_entries;
       for (int right = begin; right < end; ++right) {
         jacobian_.Weigh(right, G);
-        for (int left = begin; left < end; ++left) {
-          const BlockCholesky::Place place =
-              FindHessian(problem_->entries[left], problem_->entries[right]);
-          if (place.values != nullptr) jacobian_.AddProduct(left, place);
+        for (int left = begin; left < end; ++left, ++place) {
+          if (place->values != nullptr) jacobian_.AddProduct(left, *place);
         }
       }
     }
@@ -353,6 +371,8 @@ struct SapSolver::Workspace {
   BlockCholesky hessian_;
   std::vector<int> block_of_, block_sizes_;  // block of each velocity
   std::vector<std::pair<int, int>> couplings_;
+  std::vector<BlockCholesky::Place> places_;  // of contacts' products in the Hessian
+  std::vector<std::size_t> place_starts_;     // of each contact
   std::vector<double> row_rate_, row_change_, row_gamma_;
   std::vector<char> row_is_free_,
       previous_row_is_free_;  // strictly within its bounds, or at one by chance

@@ -131,33 +131,12 @@ int FactorColumns(int n, double* A, int lda) {
   return -1;
 }
 
-int FactorFewColumns(int n, int k, double* A, int lda) {
-  switch (k) {
-    case 0:
-      return -1;
-    case 1:
-      return FactorColumns<1>(n, A, lda);
-    case 2:
-      return FactorColumns<2>(n, A, lda);
-    case 3:
-      return FactorColumns<3>(n, A, lda);
-    default:
-      return FactorColumns<kNarrow>(n, A, lda);
-  }
-}
-
-// Up to eight columns of few rows.
+// Up to eight.
 int FactorNarrowPanel(int n, int k, double* A, int lda) {
-  const int left = std::min(k, kNarrow);
-  int failed = FactorFewColumns(n, left, A, lda);
-  if (failed >= 0 || k == left) return failed;
-  for (int l = left; l < k; ++l) {
-    double row[kNarrow];
-    for (int j = 0; j < left; ++j) row[j] = A[std::size_t(j) * lda + l];
-    Multiply<true>(n - l, left, A + l, lda, row, A + std::size_t(l) * lda + l);
-  }
-  failed = FactorFewColumns(n - left, k - left, A + std::size_t(left) * (lda + 1), lda);
-  return failed < 0 ? -1 : left + failed;
+  static constexpr decltype(&FactorColumns<1>) kKernels[] = {
+      &FactorColumns<1>, &FactorColumns<2>, &FactorColumns<3>, &FactorColumns<4>,
+      &FactorColumns<5>, &FactorColumns<6>, &FactorColumns<7>, &FactorColumns<8>};
+  return k > 0 ? kKernels[k - 1](n, A, lda) : -1;
 }
 
 }  // namespace
@@ -244,17 +223,26 @@ void CalcCompliance(int n, const double* L, int ldl, const double* J, double* X,
   const __m256i three = FirstLanes(3);
   for (int i = 0; i < n; ++i) _mm256_storeu_pd(X + 4 * i, _mm256_maskload_pd(J + 3 * i, three));
   __m256d columns[3] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()};
-  for (int j = 0; j < n; ++j) {
-    const double* column = L + std::size_t(j) * ldl;
-    const __m256d x = _mm256_mul_pd(_mm256_loadu_pd(X + 4 * j), _mm256_set1_pd(1 / column[j]));
-    for (int i = j + 1; i < n; ++i) {
-      double* row = X + 4 * i;
-      _mm256_storeu_pd(row,
-                       _mm256_fnmadd_pd(_mm256_broadcast_sd(column + i), x, _mm256_loadu_pd(row)));
+  for (int first = 0; first < n; first += kNarrow) {
+    const double* corner = L + std::size_t(first) * (ldl + 1);
+    const int count = std::min(kNarrow, n - first);
+    __m256d x[kNarrow] = {};
+    for (int j = 0; j < count; ++j) {
+      x[j] = _mm256_loadu_pd(X + 4 * (first + j));
+      for (int k = 0; k < j; ++k)
+        x[j] = _mm256_fnmadd_pd(_mm256_broadcast_sd(corner + std::size_t(k) * ldl + j), x[k], x[j]);
+      x[j] = _mm256_mul_pd(x[j], _mm256_set1_pd(1 / corner[std::size_t(j) * (ldl + 1)]));
+      columns[0] = _mm256_fmadd_pd(x[j], _mm256_permute4x64_pd(x[j], 0x00), columns[0]);
+      columns[1] = _mm256_fmadd_pd(x[j], _mm256_permute4x64_pd(x[j], 0x55), columns[1]);
+      columns[2] = _mm256_fmadd_pd(x[j], _mm256_permute4x64_pd(x[j], 0xaa), columns[2]);
     }
-    columns[0] = _mm256_fmadd_pd(x, _mm256_permute4x64_pd(x, 0x00), columns[0]);
-    columns[1] = _mm256_fmadd_pd(x, _mm256_permute4x64_pd(x, 0x55), columns[1]);
-    columns[2] = _mm256_fmadd_pd(x, _mm256_permute4x64_pd(x, 0xaa), columns[2]);
+    for (int i = count; i < n - first; ++i) {
+      double* row = X + 4 * (first + i);
+      __m256d sum = _mm256_loadu_pd(row);
+      for (int j = 0; j < kNarrow; ++j)
+        sum = _mm256_fnmadd_pd(_mm256_broadcast_sd(corner + std::size_t(j) * ldl + i), x[j], sum);
+      _mm256_storeu_pd(row, sum);
+    }
   }
   for (int s = 0; s < 3; ++s) _mm256_maskstore_pd(W + 3 * s, three, columns[s]);
 }

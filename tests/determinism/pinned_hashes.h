@@ -13,10 +13,10 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "536ca928d781b8f52b969d99de9e72a1"},
-    {"rigid heap", 100, "0af4bd87ab5e575bafaa97f0e45845be"},
-    {"arm and hand", 120, "d33b504fdf9d04e588aab4c12dd520d8"},
-    {"corrective cube", 60, "018a51921e065b13ccab6a951e175812"},
+    {"soft ball", 60, "b3b1e019162e206c12d695f62f57cca1"},
+    {"rigid heap", 100, "d4406a6ce7a285600bd3670ad7eae7c1"},
+    {"arm and hand", 120, "ed09ec774669255939176ba733800d28"},
+    {"corrective cube", 60, "1a47f7552a4224294b8b292f0b2122bd"},
 };
 
 }  // namespace pliant::physics

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include <gtest/gtest.h>
 
+#include "physics/geometry/convex_distance.h"
 #include "tests/physics/contact/contact_world.h"
 
 namespace pliant::physics {
@@ -193,6 +195,46 @@ TEST(RigidRigid, CrossedBoxEdgesTouchInOnePointAlongTheirCommonNormal) {
     EXPECT_NEAR(contacts[0].gap, gap, 1e-12);
     EXPECT_NEAR((contacts[0].p_W - Vector3d(0, 0, half + 0.5 * gap)).norm(), 0, 1e-9);
   }
+}
+
+// Boxes fallen anyhow: where one point touches, it lies between the boxes' nearest or deepest points, as the distance of any
+// two convex bodies says.
+TEST(RigidRigid, EdgesOfBoxesTouchWhereTheGeneralDistanceSays) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  const auto vector = [&] { return Vector3d(uniform(random), uniform(random), uniform(random)); };
+  int apart = 0, overlapping = 0;
+  for (int k = 0; k < 4000; ++k) {
+    const Box a{Vector3d(0.1, 0.2, 0.15)}, b{Vector3d(0.12, 0.1, 0.2)};
+    const RigidTransform X_WA{RotationFromVector(3 * vector()).toRotationMatrix(), vector()};
+    const RigidTransform X_WB{RotationFromVector(3 * vector()).toRotationMatrix(),
+                              X_WA.p + 0.3 * vector()};
+    ContactWorld world;
+    world.AddRigid(a, X_WA);
+    world.AddRigid(b, X_WB);
+    const auto contacts = world.Detect();
+    if (contacts.size() != 1) continue;
+    const ConvexPolyhedron of_a = MakeBoxPolyhedron(a.half_size),
+                           of_b = MakeBoxPolyhedron(b.half_size);
+    const auto body = [](const ConvexPolyhedron& polyhedron, const RigidTransform& X) {
+      return ConvexBody{.kind = ConvexBody::Kind::kPolyhedron,
+                        .polyhedron = &polyhedron,
+                        .X_WS = X,
+                        .extent = 0.27};
+    };
+    const ConvexDistance exact = CalcConvexDistance(body(of_a, X_WA), body(of_b, X_WB), 1);
+    // on a face's own direction other rules hold
+    const auto along = [&](const RigidTransform& X) {
+      return (X.R.transpose() * exact.nhat_AB_W).cwiseAbs().maxCoeff();
+    };
+    if (std::max(along(X_WA), along(X_WB)) > 0.999) continue;
+    ++(exact.separation > 0 ? apart : overlapping);
+    EXPECT_NEAR(contacts[0].gap, exact.separation, 1e-9);
+    EXPECT_NEAR((Normal(contacts[0]) - exact.nhat_AB_W).norm(), 0, 1e-6);
+    EXPECT_NEAR((contacts[0].p_W - 0.5 * (exact.p_A + exact.p_B)).norm(), 0, 1e-6);
+  }
+  EXPECT_GT(apart, 3);
+  EXPECT_GT(overlapping, 200);
 }
 
 // a table's narrow side under another's top, turned a hair out of it: one point, now here and now there, would let it rock

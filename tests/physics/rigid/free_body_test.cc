@@ -45,6 +45,27 @@ TEST(FreeBody, AngularMomentumOfATorqueFreeBodyIsKept) {
   EXPECT_LT((momentum() - start).norm(), 1e-6 * start.norm());
 }
 
+// whatever it turns in a step: here up to a radian
+TEST(FreeBody, AngularMomentumIsKeptHoweverFastItSpins) {
+  for (const double h : {0.01, 0.1, 0.4}) {
+    RigidBodyParameters parameters = Tumbling();
+    const auto block = MakeFreeBodyBlock(parameters);
+    std::vector<double> q(7), v(6), v_new(6);
+    block->SetInitialState(q, v);
+    const auto step = block->NewStep();
+    const Eigen::Vector3d L(1, 4, 4.5);  // I ω of a body turned nowhere
+    for (int k = 0; k < 100; ++k) {
+      ASSERT_TRUE(step->Pose({h, 1, 1, Vector3d::Zero()}, q, v, {}).ok());
+      step->CalcFreeMotion(v_new);
+      step->Integrate(v_new, q, v);
+      const auto m = block->CalcMomentum(q, v);
+      const Vector3d spin = m.tail<3>() - block->CalcCenterOfMass(q).cross(Vector3d(m.head<3>()));
+      // a step's equation is solved to 1e-14, then some roundings
+      EXPECT_LT((spin - L).norm(), 1e-13 * (k + 10) * L.norm()) << h << " " << k;
+    }
+  }
+}
+
 TEST(FreeBody, FallsByTheStepsOwnSum) {
   const auto block = MakeFreeBodyBlock(Tumbling());
   std::vector<double> q(7), v(6), v_new(6);
