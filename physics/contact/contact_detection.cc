@@ -110,6 +110,10 @@ struct ContactDetector::Workspace {
     double approach;  // bound on the speed at which the two near each other [m/s]
   };
   std::vector<PairTask> tasks, last_tasks;
+  // what the tasks need of the bodies that deform
+  enum class Needed { kNothing, kTriangles, kTree };
+  std::vector<Needed> needed;                                // per body
+  std::vector<int> outdated;                                 // bodies of which anything is needed
   std::vector<std::vector<ContactPoint>> found, last_found;  // per task
   std::vector<char> is_known;  // per task: found before, and neither body has moved since
 
@@ -242,6 +246,8 @@ void ContactDetector::Workspace::FindTasks(const Model& model) {
   found.swap(last_found);
   tasks.clear();
   is_known.clear();
+  outdated.clear();
+  needed.assign(model.bodies.size(), Needed::kNothing);
   std::size_t last = 0;
   const std::vector<ContactParameters::Pair>& pairs = model.contact.pairs;
   overlaps = broad_phase.FindOverlaps(bounds);
@@ -277,12 +283,25 @@ void ContactDetector::Workspace::FindTasks(const Model& model) {
         continue;
       }
     }
-    // what the pairs share is brought up to date before they run at the same time
     for (int body : {a, b}) {
       if (!now.soft[body]) continue;
-      now.soft[body]->UpdateTriangles();
-      if (now.soft[a] && now.soft[b]) now.soft[body]->UpdateTree();
+      if (needed[body] == Needed::kNothing) outdated.push_back(body);
+      needed[body] =
+          std::max(needed[body], now.soft[a] && now.soft[b] ? Needed::kTree : Needed::kTriangles);
     }
+  }
+
+  // what the pairs share is brought up to date before they run at the same time
+  const auto update = [&](int i) {
+    const int body = outdated[i];
+    now.soft[body]->UpdateTriangles();
+    if (needed[body] == Needed::kTree) now.soft[body]->UpdateTree();
+  };
+  const int count = static_cast<int>(outdated.size());
+  if (count < 2) {
+    for (int i = 0; i < count; ++i) update(i);
+  } else {
+    ParallelFor(count, 1, update);
   }
 }
 

@@ -529,19 +529,20 @@ void PosedStep::CalcExertedImpulse(const Impulses& impulses, std::vector<double>
 }
 
 double PosedStep::CalcResidual(std::span<const double> v, const Impulses& impulses) {
-  std::vector<double>&exerted = scratch_a_, &residual = scratch_b_, &momentum = scratch_c_,
-  &diagonal = scratch_d_;
+  std::vector<double>& exerted = scratch_a_;
   CalcExertedImpulse(impulses, &exerted);
-  double error = 0, momentum_size = 0, impulse_size = 0;
-  for (std::size_t b = 0; b < steps_.size(); ++b) {
-    if (sleepers_.sleeps(static_cast<int>(b))) continue;
+  for (auto* x : {&scratch_b_, &scratch_c_, &scratch_d_}) x->resize(v.size());
+  squares_.assign(steps_.size(), {});
+  ForEachBlock([&](int b) {
+    if (sleepers_.sleeps(b)) return;
     const int first = model_.velocity_offsets[b];
     const std::size_t size = model_.velocity_offsets[b + 1] - first;
-    for (auto* x : {&residual, &momentum, &diagonal}) x->resize(size);
-    const std::span<const double> v_b = v.subspan(first, size);
-    steps_[b]->CalcMomentumResidual(v_b, residual);
-    steps_[b]->MultiplyTangent(v_b, momentum);
+    const std::span<double> residual(scratch_b_.data() + first, size),
+        momentum(scratch_c_.data() + first, size), diagonal(scratch_d_.data() + first, size);
+    steps_[b]->CalcMomentumResidual(v.subspan(first, size), residual);
+    steps_[b]->MultiplyTangent(v.subspan(first, size), momentum);
     steps_[b]->CalcTangentDiagonal(diagonal);
+    Squares& sum = squares_[b];
     if (active_of_block_[b] >= 0) {
       const ActiveBlock& active = active_[active_of_block_[b]];
       for (int g = active.first_group; g < active.first_group + active.num_groups; ++g) {
@@ -549,14 +550,21 @@ double PosedStep::CalcResidual(std::span<const double> v, const Impulses& impuls
         for (int i = 0; i < groups_[g].size; ++i) {
           const double impulse = exerted[groups_[g].first + i];
           residual[offset + i] -= impulse;
-          impulse_size += impulse * impulse / diagonal[offset + i];
+          sum.impulse += impulse * impulse / diagonal[offset + i];
         }
       }
     }
     for (std::size_t i = 0; i < size; ++i) {
-      error += residual[i] * residual[i] / diagonal[i];
-      momentum_size += momentum[i] * momentum[i] / diagonal[i];
+      const double weight = 1 / diagonal[i];
+      sum.error += residual[i] * residual[i] * weight;
+      sum.momentum += momentum[i] * momentum[i] * weight;
     }
+  });
+  double error = 0, momentum_size = 0, impulse_size = 0;
+  for (const Squares& sum : squares_) {
+    error += sum.error;
+    momentum_size += sum.momentum;
+    impulse_size += sum.impulse;
   }
   // below the absolute tolerance nothing is left to solve: a world at rest without gravity is all rounding
   constexpr double kAbsoluteTolerance = 1e-14;

@@ -178,6 +178,11 @@ class PosedStep {
   std::vector<Eigen::Vector3d> remembered_;
   std::vector<double> v_star_, v_star_p_, v_start_p_;
   std::vector<double> scratch_a_, scratch_b_, scratch_c_, scratch_d_;
+  // Of a block's part of the criterion, in its norm.
+  struct Squares {
+    double error = 0, momentum = 0, impulse = 0;
+  };
+  std::vector<Squares> squares_;
   int num_participating_ = 0;
 };
 
