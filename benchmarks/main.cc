@@ -38,7 +38,11 @@ void PrintTable(const ordered_json& rows) {
   for (const ordered_json& row : rows) {
     std::printf("%-34s", row.at("case").get<std::string>().c_str());
     for (const auto& [key, value] : row.items()) {
-      if (value.is_number()) std::printf("  %s %.4g", key.c_str(), value.get<double>());
+      if (value.is_number_integer()) {
+        std::printf("  %s %lld", key.c_str(), value.get<long long>());
+      } else if (value.is_number()) {
+        std::printf("  %s %.4g", key.c_str(), value.get<double>());
+      }
       if (key == "step_ms") {
         std::printf("  step_ms median %.4f p95 %.4f", value.at("median").get<double>(),
                     value.at("p95").get<double>());

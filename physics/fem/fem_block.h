@@ -19,6 +19,8 @@ struct FemMaterial {
 // Newton's method on the free motion of bodies with a material that is not quadratic in F.
 struct NewtonOptions {
   double tolerance = 1e-8;  // of the momentum residual, relative, scaled by diag(A)^(−1/2)
+  // 0: none at all. The step is linearised at the velocity that it starts with, contact and all, which is right to second
+  // order in the change of velocity: for what is pressed slowly, far from any free motion.
   int max_iterations = 100;
   bool projection =
       true;  // drop negative eigenvalues of the elements where the tangent is not positive definite

@@ -353,7 +353,8 @@ class FemStep final : public BlockStep {
     });
     Evaluation at = Linearise(v_linear_);
     // explicit: one evaluation is all
-    if (settings_.theta * settings_.theta_vq == 0) return CheckFinite();
+    if (settings_.theta * settings_.theta_vq == 0 || options.max_iterations == 0)
+      return CheckFinite();
     if (!newton_factor_)
       newton_factor_ = std::make_unique<solvers::PartialCholesky>(&model_->pattern);
 

@@ -154,9 +154,9 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
       CheckPositive(path + ".newton.tolerance", newton.tolerance(), "relative tolerance", &log_, 1))
     fem.newton.tolerance = newton.tolerance();
   if (newton.has_max_iterations()) {
-    if (newton.max_iterations() < 1) {
+    if (newton.max_iterations() < 0) {
       log_.Error(path + ".newton.max_iterations",
-                 absl::StrCat(newton.max_iterations(), " is not allowed; expected at least 1"));
+                 absl::StrCat(newton.max_iterations(), " is not allowed; expected at least 0"));
     }
     fem.newton.max_iterations = newton.max_iterations();
   }

@@ -19,6 +19,26 @@ TEST(MasonryArchLong, LiesInPiecesAfterAMinuteOnLittleFriction) {
   EXPECT_LT(ReadVector(world, "crown").z(), kHeight - 10);
 }
 
+// han2023 §VII-A: the displacement at 0.25 and 1.4 MN/m comes closer to that of the reference with each mesh.
+TEST(CylinderPressLong, ConvergesToTheReference) {
+  double last_middle = 1, last_end = 1;
+  for (const double edge : {0.067, 0.04, 0.025, 0.0143}) {
+    World world = LoadShipped(
+        "cylinder_press",
+        {"time_step=0.1", absl::StrCat("bodies[1].deformable.mesh.edge_length=", edge)});
+    RunUntil(500 * 0.25 / 1.4, &world);
+    const double middle = std::abs(ReadNumber(world, "displacement") / 0.1 - 1);
+    RunUntil(500, &world);
+    const double end = std::abs(ReadNumber(world, "displacement") / 0.2 - 1);
+    EXPECT_LT(middle, last_middle) << edge;
+    EXPECT_LT(end, last_end) << edge;
+    last_middle = middle;
+    last_end = end;
+  }
+  EXPECT_LT(last_middle, 0.03);
+  EXPECT_LT(last_end, 0.03);
+}
+
 TEST(ChainLong, OfAHundredLinksSurvivesAMinute) {
   constexpr int kLinks = 100;
   std::string text = absl::StrCat(R"(

@@ -77,6 +77,19 @@ TEST(SoftBubbleTeddy, IsLiftedShakenAndPutBackWithoutSlipping) {
   EXPECT_GT(ReadVector(world, "gripper").z(), 0.3);
 }
 
+// On a coarse mesh and at long steps, to the first of the two points of Sussman and Bathe; the long tests refine it.
+TEST(CylinderPress, GivesAsTheReferenceSays) {
+  World world = LoadShipped("cylinder_press",
+                            {"time_step=0.1", "bodies[1].deformable.mesh.edge_length=0.067"});
+  constexpr double kLoad = 0.25e6 * 0.02;  // [N]
+  RunUntil(500 * kLoad / 28000, &world);
+  EXPECT_NEAR(ReadNumber(world, "displacement"), 0.1, 0.05 * 0.1);
+  EXPECT_NEAR(ReadVector(world, "force").z(), kLoad, 1e-2 * kLoad);
+  // its mean pressure, some 0.4 MPa, over its bulk modulus; 18 sides to a circle
+  const double volume = 9 * std::sin(kPi / 9) * 0.04 * 0.02;
+  EXPECT_NEAR(ReadNumber(world, "volume") / volume, 1 - 0.4e6 / 1.41e9, 1e-4);
+}
+
 // The shape of the bar after one second.
 std::vector<double> BendBar(const std::string& model, double time_step) {
   World world = LoadShipped("bending_bar",

@@ -111,9 +111,9 @@ TEST(SceneMaterials, NewtonsMethodAndPlaneStrainAreRead) {
   EXPECT_EQ(SaidOf(moduli + "\n    plane_strain: true\n    newton: {tolerance: 1.0e-9, "
                             "max_iterations: 5, projection: false}"),
             "");
-  EXPECT_EQ(SaidOf(moduli + "\n    newton: {max_iterations: 0}"),
-            "s.yaml:6:30: bodies[0].deformable.newton.max_iterations: 0 is not allowed; expected "
-            "at least 1\n");
+  EXPECT_EQ(SaidOf(moduli + "\n    newton: {max_iterations: -1}"),
+            "s.yaml:6:30: bodies[0].deformable.newton.max_iterations: -1 is not allowed; expected "
+            "at least 0\n");
 }
 
 }  // namespace
