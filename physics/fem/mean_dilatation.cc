@@ -9,13 +9,6 @@ namespace {
 
 constexpr int kPatchSize = 6;  // as many tetrahedra as fill a cube
 
-// cofactors of F, column by column: ∂J/∂F
-LaneMatrix3 CalcCofactors(const LaneMatrix3& F) {
-  return {F[4] * F[8] - F[5] * F[7], F[5] * F[6] - F[3] * F[8], F[3] * F[7] - F[4] * F[6],
-          F[7] * F[2] - F[8] * F[1], F[8] * F[0] - F[6] * F[2], F[6] * F[1] - F[7] * F[0],
-          F[1] * F[5] - F[2] * F[4], F[2] * F[3] - F[0] * F[5], F[0] * F[4] - F[1] * F[3]};
-}
-
 Lane CalcDeterminant(const LaneMatrix3& F, const LaneMatrix3& cofactors) {
   return F[0] * cofactors[0] + F[1] * cofactors[1] + F[2] * cofactors[2];
 }

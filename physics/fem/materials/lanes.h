@@ -47,6 +47,13 @@ inline void Insert(const Eigen::Matrix3d& matrix, int lane, LaneMatrix3* A) {
   for (int i = 0; i < 9; ++i) (*A)[i][lane] = matrix.data()[i];
 }
 
+// A⁻ᵀ det A = ∂(det A)/∂A.
+inline LaneMatrix3 CalcCofactors(const LaneMatrix3& A) {
+  return {A[4] * A[8] - A[7] * A[5], A[6] * A[5] - A[3] * A[8], A[3] * A[7] - A[6] * A[4],
+          A[7] * A[2] - A[1] * A[8], A[0] * A[8] - A[6] * A[2], A[6] * A[1] - A[0] * A[7],
+          A[1] * A[5] - A[4] * A[2], A[3] * A[2] - A[0] * A[5], A[0] * A[4] - A[3] * A[1]};
+}
+
 // A B, and A Bᵀ.
 inline LaneMatrix3 Product(const LaneMatrix3& A, const LaneMatrix3& B) {
   LaneMatrix3 C;

@@ -14,13 +14,6 @@ Lane SquaredNorm(const LaneMatrix3& A) {
   return sum;
 }
 
-// cofactors of A: A⁻ᵀ det A
-LaneMatrix3 Cofactors(const LaneMatrix3& A) {
-  return {A[4] * A[8] - A[7] * A[5], A[6] * A[5] - A[3] * A[8], A[3] * A[7] - A[6] * A[4],
-          A[7] * A[2] - A[1] * A[8], A[0] * A[8] - A[6] * A[2], A[6] * A[1] - A[0] * A[7],
-          A[1] * A[5] - A[4] * A[2], A[3] * A[2] - A[0] * A[5], A[0] * A[4] - A[3] * A[1]};
-}
-
 }  // namespace
 
 Eigen::Matrix3d CalcPolarRotation(const Eigen::Matrix3d& F) {
@@ -37,7 +30,7 @@ LaneMatrix3 CalcPolarRotations(const LaneMatrix3& F) {
   constexpr int kMostIterations = 10, kScaled = 3;
   LaneMatrix3 R = F;
   for (int k = 0; k < kMostIterations; ++k) {
-    const LaneMatrix3 C = Cofactors(R);
+    const LaneMatrix3 C = CalcCofactors(R);
     const Lane det = R[0] * C[0] + R[1] * C[1] + R[2] * C[2];
     Lane g = Splat(1.0);
     if (k < kScaled) {
@@ -65,7 +58,7 @@ LaneMatrix3 CalcPolarRotations(const LaneMatrix3& F) {
     const Lane angle = x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
     error += length * length + 2 * angle * angle;
   }
-  const LaneMatrix3 C = Cofactors(R);
+  const LaneMatrix3 C = CalcCofactors(R);
   const auto is_rotation = (error < 1e-28) & (R[0] * C[0] + R[1] * C[1] + R[2] * C[2] > 0);
   if (All(is_rotation)) return R;
   for (int l = 0; l < kLanes; ++l) {
