@@ -13,6 +13,7 @@ export const kRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const { chromium } = createRequire(join(kRoot, 'web_viewer', 'package.json'))('playwright-core');
 
 export const kWaitMs = 90000; // a patient bound for what takes a second: a busy or slow machine draws and computes on the same core
+const kAgainMs = 10000; // what is lost is lost in one
 
 // A running server with a scene, from the root of the tree. `port` 0: any free one.
 export class Server {
@@ -102,7 +103,8 @@ export function launchBrowser() {
 }
 
 // A page of its own profile that shows the world, with a gamepad that a test can hold: setPad([axes], {button: value}),
-// pullOutPad().
+// pullOutPad(). Its hands are tenacious: a machine that stalls for a second lets leases lapse, and a person would then
+// lift the hand and take hold again.
 export async function openViewer(browser, url, { width = 800, height = 560, query = '' } = {}) {
   const context = await browser.newContext({ viewport: { width, height } });
   const page = await context.newPage();
@@ -110,8 +112,13 @@ export async function openViewer(browser, url, { width = 800, height = 560, quer
   page.errors = [];
   page.on('pageerror', (error) => page.errors.push(error.message));
   await page.addInitScript(() => {
-    // each page stands for a visitor of its own, who looks at it
-    document.hasFocus = () => true;
+    // each page stands for a visitor of its own, who looks at it; who looks away takes all hands off
+    let lifted = false;
+    document.hasFocus = () => !lifted;
+    window.tenacious = true;
+    setInterval(() => {
+      lifted = window.tenacious && ['lost', 'refused'].includes(window.pliant?.lease.state) && !lifted;
+    }, 150);
 
     let pad = null;
     navigator.getGamepads = () => [pad];
@@ -135,9 +142,9 @@ export async function openViewer(browser, url, { width = 800, height = 560, quer
 }
 
 // Waits for a condition in the page; says which one, and what the page knows, when it does not come.
-export async function until(page, what, condition, argument) {
+export async function until(page, what, condition, argument, timeout = kWaitMs) {
   try {
-    await page.waitForFunction(condition, argument, { timeout: kWaitMs, polling: 50 });
+    await page.waitForFunction(condition, argument, { timeout, polling: 50 });
   } catch (error) {
     const known = await page
       .evaluate(() => {
@@ -145,7 +152,20 @@ export async function until(page, what, condition, argument) {
         return JSON.stringify({ connection, frame, rigid, soft, forces, leases, drivers, robots, contacts });
       })
       .catch(() => 'nothing');
-    throw new Error(`waited ${kWaitMs / 1000} s in vain until ${what}; the page knows ${known} (${error.message})`);
+    throw new Error(`waited ${timeout / 1000} s in vain until ${what}; the page knows ${known} (${error.message})`);
+  }
+}
+
+// Does what a hand does once, and waits for its effect. Where a stalled machine lost the command, it is given again, as a
+// person would.
+export async function bring(page, what, act, condition, argument) {
+  for (let waited = 0; ; waited += kAgainMs) {
+    await act();
+    try {
+      return await until(page, what, condition, argument, kAgainMs);
+    } catch (error) {
+      if (waited >= kWaitMs) throw error;
+    }
   }
 }
 

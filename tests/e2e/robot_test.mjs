@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { launchBrowser, openViewer, pixels, portray, resetWorld, runWorld, Server, settled, until } from './harness.mjs';
+import { bring, launchBrowser, openViewer, pixels, portray, resetWorld, runWorld, Server, settled, until } from './harness.mjs';
 
 const kTest = { timeout: 300000 };
 
@@ -80,10 +80,16 @@ describe('the arm and hand', () => {
   test('obey a slider, which shows where the joint is', kTest, async () => {
     await runWorld(page);
     const before = await joint('iiwa_joint_1');
-    await slide(page, '[data-joint="iiwa_joint_1"]', before.position + 0.4);
-    await until(page, 'the page drives the robot', () => pliant.drivers.some((d) => d.target === 'robot' && d.client === pliant.client));
-    await until(page, 'the joint is there', (goal) => Math.abs(pliant.robots.robot.iiwa_joint_1.position - goal) < 2e-3,
-      before.position + 0.4);
+    await page.evaluate(() => {
+      window.drove = false;
+      const seen = setInterval(() => {
+        window.drove = pliant.drivers.some((d) => d.target === 'robot' && d.client === pliant.client);
+        if (window.drove) clearInterval(seen);
+      }, 10);
+    });
+    await bring(page, 'the joint is there', () => slide(page, '[data-joint="iiwa_joint_1"]', before.position + 0.4),
+      (goal) => Math.abs(pliant.robots.robot.iiwa_joint_1.position - goal) < 2e-3, before.position + 0.4);
+    assert.ok(await page.evaluate(() => window.drove), 'the page was shown as the driver');
     await until(page, 'the lease is given back', () => pliant.drivers.length === 0);
     const shown = await page.$eval('[data-joint="iiwa_joint_1"]', (slider) => slider.closest('.joint').querySelector('output').textContent);
     const { position } = await joint('iiwa_joint_1');
@@ -134,18 +140,18 @@ describe('the arm and hand', () => {
     await resetWorld(page);
     await runWorld(page);
     const open = await joint('index_joint_1');
-    await page.keyboard.press('KeyG');
-    await until(page, 'the fingers close', (q) => pliant.robots.robot.index_joint_1.position > q + 0.5, open.position);
+    await bring(page, 'the fingers close', () => page.keyboard.press('KeyG'),
+      (q) => pliant.robots.robot.index_joint_1.position > q + 0.5, open.position);
     await portray(browser, page, 'iiwa_allegro_closed');
-    await page.click('#robots .gripper button:text("Open")');
-    await until(page, 'the fingers open', () => pliant.robots.robot.index_joint_1.position < 0.1);
+    await bring(page, 'the fingers open', () => page.click('#robots .gripper button:text("Open")'),
+      () => pliant.robots.robot.index_joint_1.position < 0.1);
   });
 
   test('freeze when anyone stops the world, until it is resumed', kTest, async () => {
     await resetWorld(page);
     await runWorld(page);
-    await slide(page, '[data-joint="iiwa_joint_1"]', 1.5);
-    await until(page, 'the joint moves', () => pliant.robots.robot.iiwa_joint_1.position > 0.1);
+    await bring(page, 'the joint moves', () => slide(page, '[data-joint="iiwa_joint_1"]', 1.5),
+      () => pliant.robots.robot.iiwa_joint_1.position > 0.1);
     await page.keyboard.press('Space');
     await until(page, 'the stop is on', () => pliant.frame.stopped);
     await settled(page, 'the arm rests', tool, 2e-5);
@@ -154,8 +160,8 @@ describe('the arm and hand', () => {
     await page.click('#stop');
     await until(page, 'the stop is off', () => !pliant.frame.stopped);
     await settled(page, 'the arm still rests', tool, 2e-5);
-    await slide(page, '[data-joint="iiwa_joint_1"]', 0);
-    await until(page, 'it obeys again', (q) => pliant.robots.robot.iiwa_joint_1.position < q - 0.05, stopped.position);
+    await bring(page, 'it obeys again', () => slide(page, '[data-joint="iiwa_joint_1"]', 0),
+      (q) => pliant.robots.robot.iiwa_joint_1.position < q - 0.05, stopped.position);
   });
 
   test('are taken by one page at a time; the other is told by whom', kTest, async () => {
@@ -165,14 +171,15 @@ describe('the arm and hand', () => {
     await page.keyboard.down('KeyE');
     await until(page, 'the first one drives', () => pliant.lease.state === 'held');
     await until(other, 'the second one sees that', () => pliant.drivers.length === 1);
-    await slide(other, '[data-joint="iiwa_joint_1"]', 1);
-    await until(other, 'the second one is refused', () => pliant.leases.robot?.state === 'refused');
+    // where the first page stalls it gives the robot back, and the second one may have it for a moment
+    await bring(other, 'the second one is refused', () => slide(other, '[data-joint="iiwa_joint_1"]', 1),
+      () => pliant.leases.robot?.state === 'refused');
     const note = await other.textContent('#robots .note');
     assert.match(note, new RegExp(await page.evaluate(() => pliant.client)));
     await page.keyboard.up('KeyE');
     await until(other, 'the first one gave it back', () => pliant.drivers.length === 0);
-    await slide(other, '[data-joint="iiwa_joint_1"]', 0.3);
-    await until(other, 'the second one drives', () => pliant.robots.robot.iiwa_joint_1.position > 0.1);
+    await bring(other, 'the second one drives', () => slide(other, '[data-joint="iiwa_joint_1"]', 0.3),
+      () => pliant.robots.robot.iiwa_joint_1.position > 0.1);
     assert.deepEqual(other.errors, []);
     await other.context().close();
 
@@ -267,9 +274,8 @@ describe('two robots of one world', () => {
     // one page may hold both: a slider of one while the other follows a key
     await until(alice, 'nobody drives', () => pliant.drivers.length === 0);
     await bob.evaluate(() => setPad([0, 0, 0, 0], { 7: 0.5 }));
-    await slide(bob, 'section[data-robot="left"] [data-joint="x"]', 0.2);
-    await until(bob, 'the slider has its way while the pad drives', () =>
-      Math.abs(pliant.robots.left.x.position - 0.2) < 1e-3 && pliant.leases.right.state === 'held');
+    await bring(bob, 'the slider has its way while the pad drives', () => slide(bob, 'section[data-robot="left"] [data-joint="x"]', 0.2),
+      () => Math.abs(pliant.robots.left.x.position - 0.2) < 1e-3 && pliant.leases.right.state === 'held');
     await bob.evaluate(() => pullOutPad());
     for (const page of [alice, bob]) {
       assert.deepEqual(page.errors, []);
@@ -285,8 +291,8 @@ describe('two robots of one world', () => {
     server = await Server.start(port, join(folder, 'gantries.yaml'));
     await until(page, 'the page is back', () => pliant.connection.state === 'live' && pliant.frame !== null);
     await runWorld(page);
-    await slide(page, 'section[data-robot="right"] [data-joint="x"]', -0.1);
-    await until(page, 'the joint obeys again', () => Math.abs(pliant.robots.right.x.position + 0.1) < 1e-3);
+    await bring(page, 'the joint obeys again', () => slide(page, 'section[data-robot="right"] [data-joint="x"]', -0.1),
+      () => Math.abs(pliant.robots.right.x.position + 0.1) < 1e-3);
     await page.keyboard.down('KeyE');
     await until(page, 'the tool obeys again', () => pliant.robots.left.z.position > 0.03);
     await page.keyboard.up('KeyE');
