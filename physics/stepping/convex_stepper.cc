@@ -166,6 +166,7 @@ class ConvexStepper final : public Stepper {
       } else if (model_.contact.anchored) {
         constraint.v_hat.head<2>() = constraint.R.x() * last.head<2>();
       }
+      constraint.expected = last;
       constraint.bias = rows.bias;
       constraint.friction = contact.friction;
       constraint.first_entry = static_cast<int>(problem.entries.size());

@@ -1,9 +1,14 @@
 #include "solvers/convex/contact_lanes.h"
 
+#include <algorithm>
+
 namespace pliant::solvers {
 namespace {
 
 using Eigen::Vector3d;
+
+// An impulse this far inside the cone is one of sticking; nearer its rim it may be one of sliding, turned since.
+constexpr double kInside = 0.9;
 
 double SumOfLanes(Lanes x) {
   return (x[0] + x[1]) + (x[2] + x[3]);
@@ -120,6 +125,37 @@ double ContactLanes::Project() {
     four.G = G;
   }
   return SumOfLanes(cost);
+}
+
+bool ContactLanes::ProjectExpected(std::span<const ConvexProblem::Contact> contacts) {
+  if (law_ != ContactLaw::kCone) return false;
+  bool is_any = false;
+  for (std::size_t f = 0; f < fours_.size(); ++f) {
+    Four& four = fours_[f];
+    Lanes e[3] = {};
+    for (std::size_t c = f * kLanes; c < std::min((f + 1) * kLanes, contacts.size()); ++c) {
+      for (int r = 0; r < 3; ++r) e[r][c % kLanes] = contacts[c].expected[r];
+      is_any = is_any || contacts[c].expected.z() > 0;
+    }
+    // the y there: a sliding one moves as now, under the pressure expected
+    const auto& [x, y, n] = four.y;
+    const auto is_known = e[2] > 0.0;
+    const Lanes most = kInside * four.law.mu * e[2];
+    const auto sticks = is_known && e[0] * e[0] + e[1] * e[1] < most * most;
+    const Lanes there_x = sticks ? e[0] : x, there_y = sticks ? e[1] : y;
+    const Lanes pressed = e[2] / four.law.c - four.law.mu_hat * SquareRoot(x * x + y * y);
+    const Lanes there_n = sticks ? e[2] : is_known ? pressed : n;
+    const ConePoint<Lanes> point(four.law, there_x, there_y, there_n);
+    const ConeSlope<Lanes> G(four.law, point, there_x, there_y);
+    const Lanes d_x = four.law.R_t * (x - there_x), d_y = four.law.R_t * (y - there_y),
+                d_n = four.law.R_n * (n - there_n);
+    four.gamma[0] = point.shrink * there_x + (G.xx * d_x + G.xy * d_y + G.xn * d_n);
+    four.gamma[1] = point.shrink * there_y + (G.xy * d_x + G.yy * d_y + G.yn * d_n);
+    four.gamma[2] = point.gamma_n + (G.xn * d_x + G.yn * d_y + G.nn * d_n);
+    four.G = G;
+  }
+  has_changed_ = true;
+  return is_any;
 }
 
 Vector3d ContactLanes::gamma(int contact) const {

@@ -26,6 +26,10 @@ class ContactLanes {
   // Projects every y. Returns the cost: Σ ½ γᵀRγ of cones.
   double Project();
 
+  // As if every contact with an expected impulse stuck or slid as that tells, along the way it moves now: G of there, and
+  // the γ that is linear with it from there to y. Those with none, as Project. False when none has one.
+  bool ProjectExpected(std::span<const ConvexProblem::Contact> contacts);
+
   // Of the last projection: whether some G differs from the one before.
   bool has_changed() const { return has_changed_; }
   Eigen::Vector3d gamma(int contact) const;

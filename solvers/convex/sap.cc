@@ -61,7 +61,13 @@ struct SapSolver::Workspace {
         result.converged = true;
         break;
       }
-      if (k == options_->max_iterations || !FindDirection(&result)) break;
+      if (k == options_->max_iterations) break;
+      if (k == 0 && StepAsExpected(&result)) {
+        result.iterations = 1;
+        result.costs.push_back(cost_);
+        continue;
+      }
+      if (!FindDirection(&result)) break;
       const double before = cost_;
       const double alpha =
           options_->line_search == SapOptions::LineSearch::kExact ? SearchExactly() : Backtrack();
@@ -141,12 +147,35 @@ struct SapSolver::Workspace {
   // cost, gradient and projections
   void Evaluate() {
     cost_ = 0.5 * Dot(n_, offset_.data(), momentum_.data()) + contacts_.Project() + ProjectRows();
+    FindGradient();
+  }
+
+  void FindGradient() {
     std::fill(impulse_.begin(), impulse_.end(), 0.0);
     for (int c = 0; c < num_contacts(); ++c)
       if (!contacts_.is_open(c)) jacobian_.AddTransposed(c, contacts_.gamma(c), impulse_.data());
     for (std::size_t k = 0; k < row_gamma_.size(); ++k)
       problem_->AddRowImpulse(static_cast<int>(k), row_gamma_[k], impulse_);
     for (int i = 0; i < n_; ++i) gradient_[i] = momentum_[i] - impulse_[i];
+  }
+
+  // Newton's first step, from where the contacts would be if they went on as before; false, with nothing changed, when
+  // that is not known or does not help
+  bool StepAsExpected(SapResult* result) {
+    if (!contacts_.ProjectExpected(problem_->contacts)) return false;
+    const double before = cost_;
+    guess_ = v_;
+    FindGradient();
+    if (FindDirection(result)) {
+      Advance(1);
+      Evaluate();
+      if (cost_ < before) return true;
+    }
+    v_ = guess_;
+    factored_ = false;
+    Begin();
+    Evaluate();
+    return false;
   }
 
   // impulses of the rows; what they cost
@@ -365,7 +394,8 @@ struct SapSolver::Workspace {
   const ConvexProblem* problem_ = nullptr;
   const SapOptions* options_ = nullptr;
   int n_ = 0;  // velocities; vectors have room beyond
-  std::vector<double> v_, offset_, momentum_, impulse_, gradient_, dv_, Adv_, Av_, scale_, scaled_;
+  std::vector<double> v_, guess_, offset_, momentum_, impulse_, gradient_, dv_, Adv_, Av_, scale_,
+      scaled_;
   ContactJacobian jacobian_;
   ContactLanes contacts_;
   BlockCholesky hessian_;

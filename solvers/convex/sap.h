@@ -34,6 +34,8 @@ struct ConvexProblem {
     int first_entry, num_entries;
     // of smooth friction: slip speed below which contacts stick [m/s], and n₀ [N·s]; v_hat has no tangential part then
     double slip = 0, lagged = 0;
+    // what it exerts if it goes on as in the step before [N·s]; zero of one that nothing is known of
+    Eigen::Vector3d expected = Eigen::Vector3d::Zero();
   };
   // A scalar constraint: γ = clamp((v̂ − r)/R, lower, upper) at the rate r = J v + b. Limits, couplers, drives and dry
   // friction are such rows; entries have one value a column.

@@ -13,9 +13,9 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "b3b1e019162e206c12d695f62f57cca1"},
-    {"rigid heap", 100, "d4406a6ce7a285600bd3670ad7eae7c1"},
-    {"arm and hand", 120, "ed09ec774669255939176ba733800d28"},
+    {"soft ball", 60, "a8540e63bd9805eea9e4cf4c3591c720"},
+    {"rigid heap", 100, "09d58fe7669b9431e569e50b4563c4cc"},
+    {"arm and hand", 120, "e29debd602d011f119ac4cce328c255b"},
     {"corrective cube", 60, "1a47f7552a4224294b8b292f0b2122bd"},
 };
 

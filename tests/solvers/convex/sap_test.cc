@@ -217,6 +217,36 @@ TEST_P(SapTest, TheSolutionDoesNotDependOnTheGuess) {
   for (int i = 0; i < problem_.size; ++i) EXPECT_NEAR(a.v[i], b.v[i], 1e-8);
 }
 
+TEST_P(SapTest, WhatContactsAreExpectedToExertSavesIterationsAndChangesNoSolution) {
+  SapOptions options;
+  options.line_search = GetParam();
+  options.relative_tolerance = 1e-11;
+  SapResult before = SolveSap(problem_, problem_.v_star, options);
+  // by the next step everything has moved a little: velocities that stuck seem to slide
+  for (double& v : problem_.v_star) v *= 1.02;
+  std::mt19937 random(4);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (double& v : before.v) v += 0.02 * uniform(random);
+  const SapResult unaided = SolveSap(problem_, before.v, options);
+
+  // what the last step told, and nonsense
+  for (const double sense : {1.0, 0.0}) {
+    for (std::size_t c = 0; c < problem_.contacts.size(); ++c) {
+      problem_.contacts[c].expected =
+          sense > 0 ? before.gamma[c] : Vector3d(0.1, -2, 1 + static_cast<double>(c % 3));
+    }
+    const SapResult result = SolveSap(problem_, before.v, options);
+    ASSERT_TRUE(result.converged && unaided.converged);
+    if (sense > 0) {
+      EXPECT_LT(result.iterations, unaided.iterations);
+    }
+    for (std::size_t k = 1; k < result.costs.size(); ++k) {
+      EXPECT_LE(result.costs[k], result.costs[k - 1] * (1 + 1e-14)) << k;
+    }
+    for (int i = 0; i < problem_.size; ++i) EXPECT_NEAR(result.v[i], unaided.v[i], 1e-8);
+  }
+}
+
 TEST_P(SapTest, AnIterationBudgetThatIsTooSmallIsReported) {
   SapOptions options;
   options.line_search = GetParam();
