@@ -78,6 +78,7 @@ void SortContacts(std::vector<ContactPoint>* contacts) {
 
 struct ContactDetector::Workspace {
   double largest_friction = 0;
+  double sliding_reach = 0;  // by the speed at which two bodies slide on each other [m / (m/s)]
   // shapes of all rigid bodies, placed; those of body i from shape_starts[i] on
   std::vector<CollisionShape> shapes;
   std::vector<int> shape_starts{0};
@@ -100,14 +101,16 @@ struct ContactDetector::Workspace {
   bool IsHeld(int holder, const Attachment& soft) const;
   std::vector<std::pair<int, int>> overlaps;
 
-  std::vector<AxisAlignedBox> bounds;  // per body, grown by half the margin and its reach
-  std::vector<double> reach;           // per body: how far sliding contact may hold it off [m]
+  std::vector<AxisAlignedBox> extents;  // per body
+  std::vector<AxisAlignedBox>
+      bounds;  // of the way through the step, grown by half the margin and the reach of sliding
   BroadPhase broad_phase;
 
   struct PairTask {
     int body_a, body_b;
     const ContactParameters::Pair* pair;
     double approach;  // bound on the speed at which the two near each other [m/s]
+    double reach;     // how far sliding contact may hold them apart [m]
   };
   std::vector<PairTask> tasks, last_tasks;
   // what the tasks need of the bodies that deform
@@ -132,9 +135,10 @@ struct ContactDetector::Workspace {
   bool is_body_unmoved(const Body& body) const {
     return body.block == kWorldBlock || is_unmoved[body.block];
   }
-  void Place(const Model& model, const State& state, const BodyMotions& motions, double h,
-             double sliding_time);
-  void FindTasks(const Model& model);
+  void Place(const Model& model, const State& state, const BodyMotions& motions, double h);
+  void FindTasks(const Model& model, double h);
+  // Whether two bodies may come to be nearer than `reach` beyond the margin, or pass each other, in the course of the step.
+  bool MayMeet(const Model& model, double h, int a, int b, double reach) const;
   void Collide(const Model& model, const State& state, const BodyMotions& motions, double h,
                const PairTask& task, Scratch* buffers, std::vector<ContactPoint>* contacts) const;
   // Appends the contacts of a pair with gap below the margin.
@@ -168,7 +172,7 @@ ContactDetector::ContactDetector(const Model& model)
           {constraint.body_a, model.bodies[constraint.body_b].block, constraint.node_b});
   std::sort(w.held.begin(), w.held.end());
   w.bounds.resize(model.bodies.size());
-  w.reach.resize(model.bodies.size());
+  w.extents.resize(model.bodies.size());
   w.largest_friction = FindLargestFriction(model);
   for (std::size_t i = 0; i < model.bodies.size(); ++i) {
     const RigidTransform& X_WB = model.bodies[i].X_WB;
@@ -202,7 +206,7 @@ void ContactDetector::Workspace::FindUnmoved(const Model& model, const State& st
 }
 
 void ContactDetector::Workspace::Place(const Model& model, const State& state,
-                                       const BodyMotions& motions, double h, double sliding_time) {
+                                       const BodyMotions& motions, double h) {
   for (int i = 0; i < static_cast<int>(model.bodies.size()); ++i) {
     const Body& body = model.bodies[i];
     if (body.block != kWorldBlock && is_unmoved[body.block]) {
@@ -222,22 +226,33 @@ void ContactDetector::Workspace::Place(const Model& model, const State& state,
       }
     }
     // what has no shape touches nothing: its box stays empty
-    reach[i] = 0;
+    extents[i] = bounds[i];
     if ((bounds[i].lower.array() > bounds[i].upper.array()).any()) continue;
     moving[i] = BoundMotion(model, state, motions, i, bounds[i]);
-    // a convex step holds a sliding body off by up to this (its gliding gap); without contacts that persist,
-    // none can be lost at it
-    reach[i] = state.contacts.empty() ? 0 : sliding_time * largest_friction * moving[i].speed();
+    const double reach = sliding_reach * moving[i].speed();
     // where it will be at the end of the step, too
     AxisAlignedBox later = bounds[i];
     later.lower += h * moving[i].velocity;
     later.upper += h * moving[i].velocity;
     bounds[i].Include(later);
-    bounds[i].Grow(0.5 * model.contact.margin + std::max(reach[i], h * moving[i].deviation));
+    bounds[i].Grow(0.5 * model.contact.margin + std::max(reach, h * moving[i].deviation));
   }
 }
 
-void ContactDetector::Workspace::FindTasks(const Model& model) {
+bool ContactDetector::Workspace::MayMeet(const Model& model, double h, int a, int b,
+                                         double reach) const {
+  // as b sees a
+  AxisAlignedBox swept = extents[a], later = extents[a];
+  const Vector3d moved = h * (moving[a].velocity - moving[b].velocity);
+  later.lower += moved;
+  later.upper += moved;
+  swept.Include(later);
+  swept.Grow(model.contact.margin +
+             std::max(reach, h * (moving[a].deviation + moving[b].deviation)));
+  return swept.Overlaps(extents[b]);
+}
+
+void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
   if (!has_moved) {
     is_known.assign(tasks.size(), 1);
     return;
@@ -268,7 +283,9 @@ void ContactDetector::Workspace::FindTasks(const Model& model) {
     const bool is_given = given != pairs.end() && given->body_a == a && given->body_b == b;
     if (is_given && !given->enabled) continue;
     const double approach = a == b ? 2 * moving[a].deviation : BoundApproach(moving[a], moving[b]);
-    tasks.push_back({a, b, is_given ? &*given : nullptr, approach});
+    const double reach = sliding_reach * approach;
+    if (a != b && !MayMeet(model, h, a, b, reach)) continue;
+    tasks.push_back({a, b, is_given ? &*given : nullptr, approach, reach});
     if (found.size() < tasks.size()) found.resize(tasks.size());
     is_known.push_back(0);
     if (is_body_unmoved(body_a) && is_body_unmoved(body_b)) {
@@ -415,7 +432,7 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
                                          Scratch* buffers,
                                          std::vector<ContactPoint>* contacts) const {
   contacts->clear();
-  const double margin = model.contact.margin + reach[task.body_a] + reach[task.body_b];
+  const double margin = model.contact.margin + task.reach;
   CollideAt(now, model, h, task, margin, buffers, contacts);
 
   // beyond the margin only what already carried an impulse stays, as far as its sliding holds it off
@@ -479,8 +496,11 @@ void ContactDetector::Detect(const State& state, const BodyMotions& motions, dou
   const double relaxation_time =
       model_.contact.relaxation_time < 0 ? h : model_.contact.relaxation_time;
   w.FindUnmoved(model_, state, h);
-  w.Place(model_, state, motions, h, h + relaxation_time);
-  w.FindTasks(model_);
+  // a convex step holds what slides off by up to this (its gliding gap); without contacts that persist, none can be lost at
+  // it
+  w.sliding_reach = state.contacts.empty() ? 0 : (h + relaxation_time) * w.largest_friction;
+  w.Place(model_, state, motions, h);
+  w.FindTasks(model_, h);
 
   // every pair writes its own list; the lists follow in the order of the pairs, whoever filled them
   const auto collide = [&](int i) {

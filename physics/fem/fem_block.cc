@@ -17,8 +17,9 @@ using Eigen::Vector3d;
 
 class FemBlock final : public DynamicsBlock {
  public:
-  explicit FemBlock(FemParameters parameters)
-      : model_(std::make_shared<FemModel>(std::move(parameters))) {}
+  explicit FemBlock(std::shared_ptr<const FemModel> model) : model_(std::move(model)) {}
+
+  const FemModel& model() const { return *model_; }
 
   int num_positions() const override { return 3 * num_nodes(); }
   int num_velocities() const override { return 3 * num_nodes(); }
@@ -148,8 +149,18 @@ class FemBlock final : public DynamicsBlock {
 
 }  // namespace
 
-std::shared_ptr<const DynamicsBlock> MakeFemBlock(FemParameters parameters) {
-  return std::make_shared<FemBlock>(std::move(parameters));
+std::shared_ptr<const DynamicsBlock> MakeFemBlock(
+    FemParameters parameters, std::span<const std::shared_ptr<const DynamicsBlock>> others) {
+  std::shared_ptr<const FemRestShape> rest;
+  for (const auto& other : others) {
+    const auto* fem = dynamic_cast<const FemBlock*>(other.get());
+    if (fem == nullptr || !FemRestShape::IsShared(fem->model().parameters, parameters)) continue;
+    rest = fem->model().rest;
+    break;
+  }
+  if (!rest) rest = std::make_shared<FemRestShape>(parameters);
+  return std::make_shared<FemBlock>(
+      std::make_shared<FemModel>(std::move(parameters), std::move(rest)));
 }
 
 }  // namespace pliant::physics

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "physics/dynamics/block.h"
@@ -52,6 +53,8 @@ struct FemParameters {
 };
 
 // Positions: 3 a node, world frame [m]. Velocities: 3 a node [m/s]. A group is a node.
-std::shared_ptr<const DynamicsBlock> MakeFemBlock(FemParameters parameters);
+// Shares what follows from the shape at rest with one of `others` that has the same, if there is one.
+std::shared_ptr<const DynamicsBlock> MakeFemBlock(
+    FemParameters parameters, std::span<const std::shared_ptr<const DynamicsBlock>> others = {});
 
 }  // namespace pliant::physics

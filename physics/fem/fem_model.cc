@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include <Eigen/LU>
 
+#include "solvers/linalg/elimination_order.h"
+
 namespace pliant::physics {
 
 namespace {
@@ -30,16 +32,12 @@ solvers::BlockPattern MakePattern(const FemParameters& parameters,
 
 }  // namespace
 
-FemModel::FemModel(FemParameters p)
-    : parameters(std::move(p)),
-      num_nodes(static_cast<int>(parameters.mesh.vertices.size())),
-      elements(MakeElementBatches(parameters)),
+FemRestShape::FemRestShape(const FemParameters& parameters)
+    : elements(MakeElementBatches(parameters)),
       dilatation(MakeDilatation(parameters, elements)),
       pattern(MakePattern(parameters, dilatation)),
-      prescribed_index(num_nodes, -1),
-      node_mass(num_nodes, 0.0),
-      element_volumes(parameters.mesh.tetrahedra.size()),
-      plane_normal(parameters.X_WB.R.col(2)) {
+      node_mass(parameters.mesh.vertices.size(), 0.0),
+      element_volumes(parameters.mesh.tetrahedra.size()) {
   for (std::size_t b = 0; b < elements.batches.size(); ++b) {
     const ElementBatch& batch = elements.batches[b];
     for (int l = 0; l < kLanes; ++l) {
@@ -58,6 +56,36 @@ FemModel::FemModel(FemParameters p)
     }
   }
   if (dilatation.has_value()) dilatation->FindSlots(pattern);
+}
+
+bool FemRestShape::IsShared(const FemParameters& a, const FemParameters& b) {
+  const auto is_same = [](const FemMaterial& x, const FemMaterial& y) {
+    return x.material == y.material && x.parameters == y.parameters && x.density == y.density;
+  };
+  return a.mesh.vertices == b.mesh.vertices && a.mesh.tetrahedra == b.mesh.tetrahedra &&
+         std::ranges::equal(a.materials, b.materials, is_same) &&
+         a.element_material == b.element_material && a.plane_strain == b.plane_strain &&
+         a.mean_dilatation == b.mean_dilatation;
+}
+
+const std::vector<int>& FemRestShape::elimination_order() const {
+  std::call_once(is_ordered_, [this] { order_ = solvers::FindEliminationOrder(pattern); });
+  return order_;
+}
+
+FemModel::FemModel(FemParameters p, std::shared_ptr<const FemRestShape> shape)
+    : parameters(std::move(p)),
+      rest(std::move(shape)),
+      num_nodes(static_cast<int>(parameters.mesh.vertices.size())),
+      elements(rest->elements),
+      dilatation(rest->dilatation),
+      pattern(rest->pattern),
+      slots(rest->slots),
+      node_mass(rest->node_mass),
+      element_volumes(rest->element_volumes),
+      mass(rest->mass),
+      prescribed_index(num_nodes, -1),
+      plane_normal(parameters.X_WB.R.col(2)) {
   for (std::size_t k = 0; k < parameters.prescribed.size(); ++k) {
     const FemParameters::Prescribed& one = parameters.prescribed[k];
     prescribed_index[one.node] = static_cast<int>(k);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,24 +15,51 @@
 
 namespace pliant::physics {
 
-// What a FEM body is, prepared for stepping: shared by its block and every step of it.
-struct FemModel {
-  explicit FemModel(FemParameters p);
+// What follows from a body's mesh at rest and its materials, and is the same for all bodies that have these in common.
+struct FemRestShape {
+  explicit FemRestShape(const FemParameters& parameters);
 
-  FemParameters parameters;
-  int num_nodes;
+  // Whether the shape that follows from either is the same.
+  static bool IsShared(const FemParameters& a, const FemParameters& b);
+
+  // In which nodes are best eliminated. Found when first asked for.
+  const std::vector<int>& elimination_order() const;
+
   ElementBatches elements;
   std::optional<MeanDilatation> dilatation;  // of what is not quadratic
   solvers::BlockPattern pattern;
   // Where a lane's 3 × 3 block is added in the block matrix: of batch b, pair (a ≥ c), lane l: 10 · kLanes a batch, in that
   // order.
   std::vector<int> slots;
-  std::vector<int> prescribed_index;    // into parameters.prescribed; −1: free
-  std::vector<int> followed;            // bodies that prescribed vertices move with
   std::vector<double> node_mass;        // row sums of M [kg]
   std::vector<double> element_volumes;  // at rest [m³]
   double mass = 0;                      // [kg]
-  Eigen::Vector3d plane_normal;         // of plane strain, in W
+
+ private:
+  mutable std::once_flag is_ordered_;
+  mutable std::vector<int> order_;
+};
+
+// What a FEM body is, prepared for stepping: shared by its block and every step of it.
+struct FemModel {
+  // `shape` is that of `p`.
+  FemModel(FemParameters p, std::shared_ptr<const FemRestShape> shape);
+  FemModel(const FemModel&) = delete;
+  FemModel& operator=(const FemModel&) = delete;
+
+  FemParameters parameters;
+  std::shared_ptr<const FemRestShape> rest;
+  int num_nodes;
+  const ElementBatches& elements;
+  const std::optional<MeanDilatation>& dilatation;
+  const solvers::BlockPattern& pattern;
+  const std::vector<int>& slots;
+  const std::vector<double>& node_mass;
+  const std::vector<double>& element_volumes;
+  double mass;
+  std::vector<int> prescribed_index;  // into parameters.prescribed; −1: free
+  std::vector<int> followed;          // bodies that prescribed vertices move with
+  Eigen::Vector3d plane_normal;       // of plane strain, in W
 
   bool is_quadratic() const { return elements.nonlinear.empty(); }
 

@@ -40,7 +40,7 @@ class FemStep final : public BlockStep {
       : model_(std::move(model)),
         A_(&model_->pattern),
         factored_(&model_->pattern),
-        factor_(&model_->pattern),
+        factor_(&model_->pattern, model_->rest->elimination_order()),
         linear_A_(A_) {
     const std::size_t n = 3 * std::size_t(model_->num_nodes);
     if (model_->is_quadratic()) linear_A_.values = {};
@@ -356,7 +356,8 @@ class FemStep final : public BlockStep {
     if (settings_.theta * settings_.theta_vq == 0 || options.max_iterations == 0)
       return CheckFinite();
     if (!newton_factor_)
-      newton_factor_ = std::make_unique<solvers::PartialCholesky>(&model_->pattern);
+      newton_factor_ = std::make_unique<solvers::PartialCholesky>(
+          &model_->pattern, model_->rest->elimination_order());
 
     for (;;) {
       if (absl::Status status = CheckFinite(); !status.ok()) return status;

@@ -202,7 +202,7 @@ void SceneCompiler::BuildBlocks() {
       body.block = static_cast<int>(model_->blocks.size());
       FemParameters fem = draft.fem;
       fem.X_WB = X_WB;
-      model_->blocks.push_back(MakeFemBlock(std::move(fem)));
+      model_->blocks.push_back(MakeFemBlock(std::move(fem), model_->blocks));
     } else if (body.motion == Motion::kKinematic) {
       model_->blocks.push_back(MakeKinematicBodyBlock(static_cast<int>(i), body.X_WB));
     } else {

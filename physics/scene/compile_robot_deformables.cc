@@ -181,7 +181,7 @@ void SceneCompiler::PlaceRobotDeformables(const RobotPlacement& placement) {
     body.block = static_cast<int>(model_->blocks.size());
     FemParameters fem = made.fem;
     fem.X_WB = body.X_WB;
-    model_->blocks.push_back(MakeFemBlock(std::move(fem)));
+    model_->blocks.push_back(MakeFemBlock(std::move(fem), model_->blocks));
     model_->bodies.push_back(std::move(body));
     robot_deformables_.push_back({index, placement.draft, static_cast<int>(i)});
     // it lies in what holds it
