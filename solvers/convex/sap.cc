@@ -5,6 +5,7 @@
 
 #include "solvers/convex/contact_jacobian.h"
 #include "solvers/convex/contact_lanes.h"
+#include "solvers/convex/coupled_parts.h"
 #include "solvers/linalg/block_cholesky.h"
 #include "solvers/linalg/dense.h"
 
@@ -22,8 +23,8 @@ struct SapSolver::Workspace {
     options_ = &options;
     n_ = problem.size;
     const std::size_t rows = problem.rows.size();
-    for (auto* x :
-         {&v_, &offset_, &Adv_, &momentum_, &impulse_, &gradient_, &dv_, &scale_, &scaled_, &Av_})
+    for (auto* x : {&v_, &offset_, &Adv_, &momentum_, &impulse_, &gradient_, &dv_, &scale_,
+                    &scaled_, &Av_, &permuted_})
       x->assign(n_ + ContactJacobian::kBeyond, 0.0);
     std::copy(guess.begin(), guess.end(), v_.begin());
     jacobian_.Start(problem);
@@ -201,8 +202,10 @@ struct SapSolver::Workspace {
       factored_ = true;
       ++result->factorisations;
     }
-    for (int i = 0; i < n_; ++i) dv_[i] = -gradient_[i];
-    hessian_.Solve({dv_.data(), static_cast<std::size_t>(n_)});
+    parts_.Gather(gradient_.data(), permuted_.data());
+    for (int i = 0; i < n_; ++i) permuted_[i] = -permuted_[i];
+    hessian_.Solve({permuted_.data(), static_cast<std::size_t>(n_)});
+    parts_.Scatter(permuted_.data(), dv_.data());
 
     // what the line search needs along Δv
     MultiplyA(dv_, &Adv_);
@@ -215,31 +218,10 @@ struct SapSolver::Workspace {
     return true;
   }
 
-  // which blocks the contacts and rows couple, whether they carry an impulse now or not
+  // what the contacts and rows couple, whether they carry an impulse now or not
   void AnalyseHessian() {
-    block_of_.resize(problem_->size);
-    block_sizes_.clear();
-    for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
-      const ConvexProblem::Block& block = problem_->blocks[b];
-      block_sizes_.push_back(block.size);
-      std::fill_n(block_of_.begin() + block.first, block.size, static_cast<int>(b));
-    }
-    couplings_.clear();
-    const auto couple = [this](int first_entry, int num_entries) {
-      for (int a = 1; a < num_entries; ++a) {
-        const int i = block_of_[problem_->entries[first_entry + a].first];
-        for (int b = 0; b < a; ++b) {
-          const int j = block_of_[problem_->entries[first_entry + b].first];
-          const std::pair<int, int> pair(std::max(i, j), std::min(i, j));
-          if (i != j && (couplings_.empty() || couplings_.back() != pair))
-            couplings_.push_back(pair);
-        }
-      }
-    };
-    for (const ConvexProblem::Contact& contact : problem_->contacts)
-      couple(contact.first_entry, contact.num_entries);
-    for (const ConvexProblem::Row& row : problem_->rows) couple(row.first_entry, row.num_entries);
-    hessian_.Analyze(block_sizes_, couplings_);
+    parts_.Find(*problem_);
+    hessian_.Analyze(parts_.sizes(), parts_.couplings());
 
     // where each contact's products go: by right entries, then left ones
     places_.clear();
@@ -258,12 +240,36 @@ struct SapSolver::Workspace {
   // the entries of H in the rows of `left` and columns of `right`; nothing when its mirror image is what is kept
   BlockCholesky::Place FindHessian(const ConvexProblem::Entry& left,
                                    const ConvexProblem::Entry& right) {
-    const int i = block_of_[left.first], j = block_of_[right.first];
-    if (i == j ? left.first < right.first : !hessian_.IsKept(i, j)) return {nullptr, 0};
+    const int i = parts_.part_of(left.first), j = parts_.part_of(right.first);
+    const int row = parts_.row_of(left.first), column = parts_.row_of(right.first);
+    if (i == j ? row < column : !hessian_.IsKept(i, j)) return {nullptr, 0};
     BlockCholesky::Place place = hessian_.Find(i, j);
-    place.values += left.first - problem_->blocks[i].first +
-                    std::size_t(right.first - problem_->blocks[j].first) * place.stride;
+    place.values += row + std::size_t(column) * place.stride;
     return place;
+  }
+
+  // A of a block, in the rows of part i and columns of part j
+  void CopyToHessian(const ConvexProblem::Block& block, int i, int j) {
+    const BlockCholesky::Place place = hessian_.Find(i, j);
+    if (block.size == 6) {
+      // a rigid body
+      Eigen::Map<Matrix6d, 0, Eigen::OuterStride<>>(
+          place.values, Eigen::OuterStride<>(place.stride)) = Eigen::Map<const Matrix6d>(block.A);
+      return;
+    }
+    for (const CoupledParts::Run& across : parts_.runs(j)) {
+      for (int c = 0; c < across.size; ++c) {
+        const int column = across.first - block.first + c;
+        const double* source = block.A + std::size_t(column) * block.size;
+        double* target = place.values + std::size_t(across.row + c) * place.stride;
+        for (const CoupledParts::Run& down : parts_.runs(i)) {
+          // of a diagonal block what is below
+          const int skip = i == j ? std::clamp(across.row + c - down.row, 0, down.size) : 0;
+          std::copy_n(source + down.first - block.first + skip, down.size - skip,
+                      target + down.row + skip);
+        }
+      }
+    }
   }
 
   // lower triangle only; entries above the diagonal are written too, and not read
@@ -272,17 +278,11 @@ struct SapSolver::Workspace {
     hessian_.Clear();
     for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
       const ConvexProblem::Block& block = problem_->blocks[b];
-      const BlockCholesky::Place place = hessian_.Find(static_cast<int>(b), static_cast<int>(b));
-      if (block.size == 6) {
-        // a rigid body
-        Eigen::Map<Matrix6d, 0, Eigen::OuterStride<>>(
-            place.values, Eigen::OuterStride<>(place.stride)) = Eigen::Map<const Matrix6d>(block.A);
-        continue;
-      }
-      for (int j = 0; j < block.size; ++j) {
-        const double* source = block.A + std::size_t(j) * block.size;
-        std::copy(source + j, source + block.size,
-                  place.values + std::size_t(j) * place.stride + j);
+      const int first = parts_.first_part(static_cast<int>(b)),
+                end = parts_.first_part(static_cast<int>(b) + 1);
+      for (int i = first; i < end; ++i) {
+        for (int j = first; j < end; ++j)
+          if (hessian_.IsKept(i, j)) CopyToHessian(block, i, j);
       }
     }
     for (int c = 0; c < num_contacts(); ++c) {
@@ -395,12 +395,11 @@ struct SapSolver::Workspace {
   const SapOptions* options_ = nullptr;
   int n_ = 0;  // velocities; vectors have room beyond
   std::vector<double> v_, guess_, offset_, momentum_, impulse_, gradient_, dv_, Adv_, Av_, scale_,
-      scaled_;
+      scaled_, permuted_;
   ContactJacobian jacobian_;
   ContactLanes contacts_;
   BlockCholesky hessian_;
-  std::vector<int> block_of_, block_sizes_;  // block of each velocity
-  std::vector<std::pair<int, int>> couplings_;
+  CoupledParts parts_;
   std::vector<BlockCholesky::Place> places_;  // of contacts' products in the Hessian
   std::vector<std::size_t> place_starts_;     // of each contact
   std::vector<double> row_rate_, row_change_, row_gamma_;
