@@ -69,6 +69,32 @@ std::vector<double> InternalForce(FemParameters p, const std::vector<double>& q)
   return residual;
 }
 
+TEST(FemBlock, SharingARestShapeChangesNoBit) {
+  FemParameters p = MakeBar();
+  const std::vector<std::shared_ptr<const DynamicsBlock>> others = {MakeFemBlock(MakeBar("LINEAR")),
+                                                                    MakeFemBlock(p)};
+  p.X_WB.p = {1, 2, 3};
+  const auto alone = MakeFemBlock(p), beside = MakeFemBlock(p, others);
+  std::vector<double> results[2];
+  for (const auto& [block, result] :
+       {std::pair{alone.get(), &results[0]}, {beside.get(), &results[1]}}) {
+    std::vector<double> q(block->num_positions()), v(block->num_velocities());
+    block->SetInitialState(q, v);
+    for (std::size_t i = 0; i < q.size(); ++i) q[i] *= 1 + 1e-3 * static_cast<double>(i % 7);
+    const auto step = block->NewStep();
+    ASSERT_TRUE(step->Pose({0.01, 1, 1, {0, 0, -9.81}}, q, v, {}).ok());
+    const std::vector<int> participants = {1, 4, 5};
+    ASSERT_TRUE(step->Factor(participants).ok());
+    const auto schur = step->schur_complement();
+    result->assign(schur.begin(), schur.end());
+    result->push_back(block->mass());
+    std::vector<double> v_star(v.size());
+    step->CalcFreeMotion(v_star);
+    result->insert(result->end(), v_star.begin(), v_star.end());
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
 TEST(Polar, RotationsOfLanesAgreeWithTheSingularValueDecomposition) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> uniform(-1, 1);

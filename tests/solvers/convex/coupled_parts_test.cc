@@ -1,0 +1,105 @@
+#include "solvers/convex/coupled_parts.h"
+
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include <Eigen/Dense>
+#include <gtest/gtest.h>
+
+namespace pliant::solvers {
+namespace {
+
+// A chain of bodies of ten nodes: even nodes touch the body before, odd ones the body after.
+class CoupledPartsTest : public ::testing::Test {
+ protected:
+  static constexpr int kBodies = 5, kSize = 30;
+
+  CoupledPartsTest() {
+    std::mt19937 random(4);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    problem_.size = kBodies * kSize;
+    for (int b = 0; b < kBodies; ++b) {
+      Eigen::MatrixXd B(kSize, kSize);
+      for (int i = 0; i < B.size(); ++i) B.data()[i] = uniform(random);
+      A_.push_back(B * B.transpose() + Eigen::MatrixXd::Identity(kSize, kSize));
+    }
+    for (int b = 0; b < kBodies; ++b) problem_.blocks.push_back({b * kSize, kSize, A_[b].data()});
+    for (int i = 0; i < problem_.size; ++i) problem_.v_star.push_back(uniform(random));
+    for (int b = 0; b + 1 < kBodies; ++b) {
+      for (int k = 0; k < 5; ++k) {
+        ConvexProblem::Contact contact;
+        contact.R = {1e-3, 1e-3, 0.02};
+        contact.v_hat = {0, 0, 0.1 * uniform(random)};
+        contact.bias = Eigen::Vector3d::Zero();
+        contact.friction = 0.5;
+        contact.first_entry = static_cast<int>(problem_.entries.size());
+        contact.num_entries = 2;
+        for (const int first : {b * kSize + 6 * k + 3, (b + 1) * kSize + 6 * k}) {
+          problem_.entries.push_back({first, 3, problem_.values.size()});
+          for (int i = 0; i < 9; ++i) problem_.values.push_back(uniform(random));
+        }
+        problem_.contacts.push_back(contact);
+      }
+    }
+  }
+
+  std::vector<Eigen::MatrixXd> A_;
+  ConvexProblem problem_;
+};
+
+TEST_F(CoupledPartsTest, APartMeetsOneBodyAndEveryVelocityIsInOne) {
+  CoupledParts parts;
+  parts.Find(problem_);
+  // the last body touches nothing after it, the first nothing before
+  EXPECT_EQ(parts.sizes(), std::vector<int>(2 * kBodies, 15));
+  std::set<std::pair<int, int>> places;
+  for (int i = 0; i < problem_.size; ++i) places.emplace(parts.part_of(i), parts.row_of(i));
+  EXPECT_EQ(places.size(), std::size_t(problem_.size));
+  // what touches the body before is not coupled with the one after
+  const std::set<std::pair<int, int>> couplings(parts.couplings().begin(), parts.couplings().end());
+  for (int b = 0; b + 1 < kBodies; ++b) {
+    const int before = parts.part_of(b * kSize), after = parts.part_of(b * kSize + 3);
+    const int theirs = parts.part_of((b + 1) * kSize), beyond = parts.part_of((b + 1) * kSize + 3);
+    const auto is_coupled = [&](int i, int j) {
+      return couplings.contains({std::max(i, j), std::min(i, j)});
+    };
+    EXPECT_TRUE(is_coupled(before, after));
+    EXPECT_TRUE(is_coupled(after, theirs));
+    EXPECT_FALSE(is_coupled(before, theirs));
+    EXPECT_FALSE(is_coupled(after, beyond));
+  }
+
+  std::vector<double> x(problem_.size), y(problem_.size), z(problem_.size);
+  std::iota(x.begin(), x.end(), 0.0);
+  parts.Gather(x.data(), y.data());
+  parts.Scatter(y.data(), z.data());
+  EXPECT_EQ(z, x);
+  EXPECT_NE(y, x);
+}
+
+TEST_F(CoupledPartsTest, TheSolutionOfASplitProblemIsOptimal) {
+  SapOptions options;
+  options.relative_tolerance = 1e-10;
+  const SapResult result = SolveSap(problem_, problem_.v_star, options);
+  ASSERT_TRUE(result.converged);
+  // A (v − v*) = Jᵀγ
+  std::vector<double> impulse(problem_.size, 0.0);
+  for (std::size_t c = 0; c < problem_.contacts.size(); ++c)
+    problem_.AddContactImpulse(static_cast<int>(c), result.gamma[c], impulse);
+  double error = 0, size = 0;
+  for (const auto& block : problem_.blocks) {
+    const Eigen::Map<const Eigen::MatrixXd> A(block.A, block.size, block.size);
+    const Eigen::Map<const Eigen::VectorXd> v(&result.v[block.first], block.size);
+    const Eigen::Map<const Eigen::VectorXd> v_star(&problem_.v_star[block.first], block.size);
+    const Eigen::Map<const Eigen::VectorXd> j(&impulse[block.first], block.size);
+    error += (A * (v - v_star) - j).squaredNorm();
+    size += j.squaredNorm();
+  }
+  EXPECT_GT(size, 0);
+  EXPECT_LT(std::sqrt(error / size), 1e-9);
+}
+
+}  // namespace
+}  // namespace pliant::solvers
