@@ -64,8 +64,9 @@ int main(int argc, char** argv) {
   CLI::App app{"Benchmarks of Pliant: ratios against a baseline measured in the same run."};
   std::string suite = "foundation", only, json;
   int threads = 1, steps = 0;
-  app.add_option("suite", suite, "which suite: foundation, linalg, robots, peers, han2023")
-      ->check(CLI::IsMember({"foundation", "linalg", "robots", "peers", "han2023"}))
+  app.add_option("suite", suite,
+                 "which suite: foundation, linalg, robots, peers, han2023, zeng2022")
+      ->check(CLI::IsMember({"foundation", "linalg", "robots", "peers", "han2023", "zeng2022"}))
       ->capture_default_str();
   app.add_option("--case", only, "only the cases whose name contains this");
   app.add_option("--threads", threads, "worker threads")
@@ -86,11 +87,12 @@ int main(int argc, char** argv) {
       {"machine",
        {{"cpu", CpuName()}, {"cores", std::thread::hardware_concurrency()}, {"date", Today()}}},
       {"threads", threads},
-      {"rows", suite == "linalg"    ? pliant::benchmarks::RunLinalg(only)
-               : suite == "robots"  ? pliant::benchmarks::RunRobots(only)
-               : suite == "peers"   ? pliant::benchmarks::RunPeers(only)
-               : suite == "han2023" ? pliant::benchmarks::RunHan2023(only, steps)
-                                    : pliant::benchmarks::RunFoundation(only)}};
+      {"rows", suite == "linalg"     ? pliant::benchmarks::RunLinalg(only)
+               : suite == "robots"   ? pliant::benchmarks::RunRobots(only)
+               : suite == "peers"    ? pliant::benchmarks::RunPeers(only)
+               : suite == "han2023"  ? pliant::benchmarks::RunHan2023(only, steps)
+               : suite == "zeng2022" ? pliant::benchmarks::RunZeng2022(only)
+                                     : pliant::benchmarks::RunFoundation(only)}};
   if (json != "-") PrintTable(report["rows"]);
   if (json == "-") {
     std::printf("%s\n", report.dump(2).c_str());

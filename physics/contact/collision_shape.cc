@@ -86,4 +86,34 @@ void PlacedShape::Move(const RigidTransform& pose) {
   bounds = CalcBounds(shape->shape->geometry, pose);
 }
 
+SurfaceKind DescribeSurface(const Geometry& geometry, const Eigen::Vector3d& n_S) {
+  // so near to a face's normal it is that face's
+  constexpr double kAlong = 1 - 1e-9;
+  SurfaceKind kind;
+  if (const auto* sphere = std::get_if<Sphere>(&geometry)) {
+    kind.radius = sphere->radius;
+  } else if (const auto* capsule = std::get_if<Capsule>(&geometry)) {
+    kind.radius = capsule->radius;
+    if (std::abs(n_S.z()) < 1e-6) kind.axis_S = Eigen::Vector3d::UnitZ();
+  } else if (const auto* cylinder = std::get_if<Cylinder>(&geometry)) {
+    if (std::abs(n_S.z()) > kAlong) {
+      kind.face = 2;
+    } else if (std::abs(n_S.z()) < 1e-6) {
+      kind.radius = cylinder->radius;
+      kind.axis_S = Eigen::Vector3d::UnitZ();
+    }
+  } else if (const auto* ellipsoid = std::get_if<Ellipsoid>(&geometry)) {
+    // the mean of the two principal radii, as a product: a b c / ‖D n‖²
+    const Eigen::Vector3d scaled = ellipsoid->radii.cwiseProduct(n_S);
+    kind.radius = ellipsoid->radii.prod() / scaled.squaredNorm();
+  } else if (std::holds_alternative<Box>(geometry)) {
+    if (n_S.cwiseAbs().maxCoeff() > kAlong) kind.face = 2;
+  } else if (std::holds_alternative<HalfSpace>(geometry)) {
+    kind.face = 3;
+  } else {
+    kind.face = 1;
+  }
+  return kind;
+}
+
 }  // namespace pliant::physics

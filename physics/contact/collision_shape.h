@@ -28,6 +28,15 @@ struct CollisionShape {
   SignedDistance CalcDistance(const Eigen::Vector3d& p_S) const;
 };
 
+// What a rigid shape is like where its outward normal is n_S.
+struct SurfaceKind {
+  // of how sure it is that the normal is the shape's own: 0 not at all, 1 a surface of many faces, 2 a face, 3 a plane
+  int face = 0;
+  double radius = 0;                                 // of curvature [m]; 0: a vertex, edge or face
+  Eigen::Vector3d axis_S = Eigen::Vector3d::Zero();  // along which a round one is straight
+};
+SurfaceKind DescribeSurface(const Geometry& geometry, const Eigen::Vector3d& n_S);
+
 // A shape where it is now.
 struct PlacedShape {
   PlacedShape(const CollisionShape& shape, const RigidTransform& X_WS);

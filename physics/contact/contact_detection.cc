@@ -45,6 +45,34 @@ double CalcSlidingSpeed(const Model& model, const State& state, const BodyMotion
   return std::sqrt((v - n * n.dot(v)).squaredNorm());
 }
 
+// Tells how a contact changes with the motion of its sides: `a` and `b` are rigid shapes, null for what deforms.
+void DescribeMotion(const PlacedShape* a, const PlacedShape* b, ContactPoint* point) {
+  const Vector3d n = point->R_WC.col(2);
+  SurfaceKind of_a, of_b;
+  if (a != nullptr) of_a = DescribeSurface(a->shape->shape->geometry, a->X_WS.R.transpose() * n);
+  if (b != nullptr) of_b = DescribeSurface(b->shape->shape->geometry, b->X_WS.R.transpose() * -n);
+  point->radius_a = of_a.radius;
+  point->radius_b = of_b.radius;
+  const bool is_triangle_a = point->a.num_nodes >= 3, is_triangle_b = point->b.num_nodes >= 3;
+  if (of_a.face > 0 || of_b.face > 0) {
+    point->normal_source = of_a.face >= of_b.face ? NormalSource::kA : NormalSource::kB;
+  } else if (is_triangle_a || is_triangle_b) {
+    point->normal_source = is_triangle_a ? NormalSource::kA : NormalSource::kB;
+  } else if (of_a.radius + of_b.radius > 0) {
+    point->normal_source = NormalSource::kBetween;
+    if (a != nullptr) point->axis_W = a->X_WS.R * of_a.axis_S;
+    // the axis of one of two rods says nothing: where they cross they touch as balls do
+    if (b != nullptr && a == nullptr) point->axis_W = b->X_WS.R * of_b.axis_S;
+    if (a != nullptr && b != nullptr) point->axis_W.setZero();
+  } else if (a != nullptr && b != nullptr) {
+    point->normal_source = NormalSource::kBoth;
+  } else if (a != nullptr || b != nullptr) {
+    point->normal_source = a != nullptr ? NormalSource::kA : NormalSource::kB;
+  } else if (point->a.num_nodes == 2 && point->b.num_nodes == 2) {
+    point->normal_source = NormalSource::kBoth;
+  }
+}
+
 double FindLargestFriction(const Model& model) {
   double largest = model.contact.friction;
   for (const ContactParameters::Pair& pair : model.contact.pairs) {
@@ -375,6 +403,8 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
       point.body_b = b;
       point.p_W = touch.p_W;
       point.R_WC = FrameFromNormal(touch.nhat_AB_W);
+      DescribeMotion(shape_a >= 0 ? &placed[shape_a] : nullptr,
+                     shape_b >= 0 ? &placed[shape_b] : nullptr, &point);
       point.gap = touch.gap;
       point.area = touch.area;
       point.stiffness = stiffness;

@@ -20,6 +20,15 @@ struct Attachment {
   Eigen::Vector3d p_W = Eigen::Vector3d::Zero();  // where it is at the start of the step [m]
 };
 
+// What the normal of a contact goes along with when its sides move.
+enum class NormalSource : std::uint8_t {
+  kFixed,  // nothing that is known to turn
+  kA,      // the rigid frame or the triangle of nodes on that side, whose face it is
+  kB,
+  kBoth,     // an edge of each: it is across them
+  kBetween,  // a round side: it points from the centre of curvature of A to that of B
+};
+
 // Contact between two moving attachments, as every method sees it. Filled by contact/, read by stepping/.
 struct ContactPoint {
   Attachment a, b;
@@ -31,6 +40,12 @@ struct ContactPoint {
   double stiffness = 0;  // [N/m]; infinite: as rigid as the conditioning allows
   double relaxation_time = 0;  // τ_d [s]
   double friction = 0;         // μ, one value: static and kinetic coincide
+  // How the contact changes while its sides move. Radii of curvature of each where it touches [m]: the point of a round side
+  // rolls on it; 0 where the side is a face, an edge or a vertex, whose point is of the material.
+  NormalSource normal_source = NormalSource::kFixed;
+  double radius_a = 0, radius_b = 0;
+  // For kBetween: of the round side, along which it is straight; zero of a ball.
+  Eigen::Vector3d axis_W = Eigen::Vector3d::Zero();
   std::uint64_t key =
       0;  // the same from step to step while the same features touch; unique in a set
 };

@@ -20,11 +20,16 @@ struct ConvexOptions {
   double theta_vq = 1;
 };
 
-// zeng2022 in its plain form: one pass of projected Gauss–Seidel on totals.
+// zeng2022 §5–§7.
 struct CorrectiveOptions {
+  enum class Scheme { kFast, kStandard, kSingle };
+  enum class Directions { kRecursion, kSweep, kContact };
+  Scheme scheme = Scheme::kFast;
+  Directions directions = Directions::kRecursion;
   double tolerance =
-      1e-5;           // largest change of an impulse in a sweep, relative to the largest impulse
-  int sweeps = 1000;  // at most
+      1e-5;            // largest change of an impulse in a sweep, relative to the largest impulse
+  int recursions = 5;  // at most
+  int sweeps = 30;     // at most, in each
   bool warm_start = true;
 };
 

@@ -83,6 +83,9 @@ void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* 
   options->theta_vq = given.theta(1);
 }
 
+// at most, of a single linearisation
+constexpr int kSweepsOfSingle = 1000;
+
 void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
                        CorrectiveOptions* options) {
   const std::string path = "method.corrective";
@@ -90,28 +93,45 @@ void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
     options->tolerance = given.tolerance();
   }
   if (given.has_warm_start()) options->warm_start = given.warm_start();
-  // in the plain form an iteration is a sweep
-  if (given.has_max_iterations() &&
-      CheckCount(path + ".max_iterations", given.max_iterations(), log)) {
-    options->sweeps = given.max_iterations();
+  if (given.scheme() == v1::CorrectiveMethod::SCHEME_STANDARD)
+    options->scheme = CorrectiveOptions::Scheme::kStandard;
+  if (given.scheme() == v1::CorrectiveMethod::SCHEME_SINGLE) {
+    options->scheme = CorrectiveOptions::Scheme::kSingle;
+    // all there is of them
+    options->recursions = 1;
+    options->sweeps = kSweepsOfSingle;
+  }
+  if (given.directions() == v1::CorrectiveMethod::DIRECTIONS_SWEEP)
+    options->directions = CorrectiveOptions::Directions::kSweep;
+  if (given.directions() == v1::CorrectiveMethod::DIRECTIONS_CONTACT)
+    options->directions = CorrectiveOptions::Directions::kContact;
+  if (options->directions != CorrectiveOptions::Directions::kRecursion &&
+      options->scheme != CorrectiveOptions::Scheme::kFast) {
+    log->Error(path + ".directions",
+               "needs the scheme FAST: the others have no frames to renew within a recursion. "
+               "Leave one of them out");
+  }
+  // an iteration is a recursion; a single linearisation has sweeps alone
+  const bool is_single = options->scheme == CorrectiveOptions::Scheme::kSingle;
+  if (given.has_recursions() && given.has_max_iterations()) {
+    log->Error(path + ".max_iterations",
+               "stands beside `recursions`, which says the same; keep one");
+  }
+  if (given.has_sweeps() && given.has_max_iterations() && is_single) {
+    log->Error(path + ".max_iterations", "stands beside `sweeps`, which says the same; keep one");
+  }
+  if (given.has_recursions() && CheckCount(path + ".recursions", given.recursions(), log)) {
+    options->recursions = given.recursions();
+    if (is_single && given.recursions() != 1) {
+      log->Error(path + ".recursions",
+                 absl::StrCat(given.recursions(), " is not allowed; SINGLE has 1. Use FAST"));
+    }
   }
   if (given.has_sweeps() && CheckCount(path + ".sweeps", given.sweeps(), log))
     options->sweeps = given.sweeps();
-  if (given.has_sweeps() && given.has_max_iterations()) {
-    log->Error(path + ".max_iterations", "stands beside `sweeps`, which says the same; keep one");
-  }
-  if (given.scheme() == v1::CorrectiveMethod::SCHEME_FAST ||
-      given.scheme() == v1::CorrectiveMethod::SCHEME_STANDARD) {
-    const bool fast = given.scheme() == v1::CorrectiveMethod::SCHEME_FAST;
-    NotYet(path + ".scheme", fast ? "FAST" : "STANDARD",
-           "Use SINGLE, one pass of projected Gauss–Seidel", log);
-  }
-  if (given.has_recursions() && given.recursions() != 1) {
-    NotYet(path + ".recursions", absl::StrCat("More than one recursion (", given.recursions(), ")"),
-           "Leave it out", log);
-  }
-  if (given.directions() != v1::CorrectiveMethod::DIRECTIONS_UNSPECIFIED) {
-    NotYet(path + ".directions", "A choice of directions", "Leave it out", log);
+  if (given.has_max_iterations() &&
+      CheckCount(path + ".max_iterations", given.max_iterations(), log)) {
+    (is_single ? options->sweeps : options->recursions) = given.max_iterations();
   }
 }
 

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
+
+#include "physics/stepping/corrective_geometry.h"
 #include "physics/stepping/posed_step.h"
-#include "solvers/corrective/projected_gauss_seidel.h"
-#include "solvers/delassus/delassus.h"
+#include "solvers/corrective/recursive_correction.h"
+#include "solvers/delassus/mapping_compliance.h"
 
 namespace pliant::physics {
 namespace {
@@ -14,9 +17,29 @@ using Eigen::Vector3d;
 
 constexpr double kLeastCompliance = 1e-6;  // of a rigid constraint, relative to what it moves
 
+solvers::CorrectionOptions OptionsOf(const CorrectiveOptions& given, double h) {
+  using To = solvers::CorrectionOptions;
+  using From = CorrectiveOptions;
+  To options;
+  options.scheme = given.scheme == From::Scheme::kFast       ? To::Scheme::kFast
+                   : given.scheme == From::Scheme::kStandard ? To::Scheme::kStandard
+                                                             : To::Scheme::kSingle;
+  options.directions = given.directions == From::Directions::kRecursion ? To::Directions::kRecursion
+                       : given.directions == From::Directions::kSweep   ? To::Directions::kSweep
+                                                                        : To::Directions::kContact;
+  options.h = h;
+  options.tolerance = given.tolerance;
+  options.recursions = given.recursions;
+  options.sweeps = given.sweeps;
+  return options;
+}
+
 class CorrectiveStepper final : public Stepper {
  public:
-  explicit CorrectiveStepper(const Model& model) : model_(model), posed_(model) {}
+  explicit CorrectiveStepper(const Model& model)
+      : model_(model), posed_(model), geometry_(model, posed_) {
+    geometry_.SetCompliance(&compliance_);
+  }
 
   absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
     const auto start = std::chrono::steady_clock::now();
@@ -29,13 +52,16 @@ class CorrectiveStepper final : public Stepper {
       if (!status.ok()) return status;
     }
 
-    // impulses in contact space, then the corrective motion they cause
+    // impulses on what carries the contacts, then the corrective motion they cause
     {
       const PhaseTimer timer(report, Phase::kSolve);
       v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
       impulses_.contacts.clear();
       impulses_.constraints.clear();
-      SolveRows(h, report);
+      if (!posed_.active_blocks().empty()) {
+        const absl::Status status = Correct(*state, h, report);
+        if (!status.ok()) return status;
+      }
       const absl::Status status = posed_.Complete(v_p_, &v_);
       if (!status.ok()) return status;
     }
@@ -49,104 +75,154 @@ class CorrectiveStepper final : public Stepper {
   }
 
  private:
-  using Entries = std::vector<solvers::DelassusOperator::Entry>;
-
   // A scalar constraint is the normal row of a contact whose other two rows are empty.
-  solvers::CorrectiveContact MakeScalar(int k, double h) const {
+  void FillScalar(int k, double h, solvers::CorrectiveContact* scalar) {
     const ConstraintRow& row = posed_.constraints()[k];
-    solvers::CorrectiveContact scalar{};
-    scalar.v_free = Vector3d(0, 0, posed_.CalcConstraintRate(k, posed_.v_star()));
-    scalar.lower = h * row.lower;
-    scalar.upper = h * row.upper;
+    scalar->lower = h * row.lower;
+    scalar->upper = h * row.upper;
     // keeps rows along which nothing can move from dividing by rounding
-    scalar.compliance = kLeastCompliance * posed_.constraint_rows()[k].W;
-    if (row.dry_friction) return scalar;
+    scalar->compliance = kLeastCompliance * posed_.constraint_rows()[k].W;
+    scalar->gap = 0;
+    if (row.dry_friction) return;
     if (std::isinf(row.stiffness)) {
-      scalar.gap = row.error;
-      return scalar;
+      scalar->gap = row.error;
+      return;
     }
     const double rate = h * row.stiffness + row.damping;
-    scalar.compliance = std::max(scalar.compliance, 1 / (h * rate));
-    scalar.gap =
+    scalar->compliance = std::max(scalar->compliance, 1 / (h * rate));
+    scalar->gap =
         -h * (row.feedforward + row.damping * row.target_rate - row.stiffness * row.error) / rate;
-    return scalar;
   }
 
-  void SolveRows(double h, StepReport* report) {
+  // Springs and drives that act on one block alone belong to its A, as long as they are within their bounds: sweeps over
+  // them would be many. One at its limit is a constant force, and a row like others.
+  void FindSprings() {
+    const int num_contacts = static_cast<int>(posed_.contacts().size());
+    for (std::size_t k = 0; k < posed_.constraints().size(); ++k) {
+      const ConstraintRow& row = posed_.constraints()[k];
+      if (row.dry_friction || !std::isfinite(row.stiffness)) continue;
+      const PosedStep::ScalarRows& rows = posed_.constraint_rows()[k];
+      bool is_alone = true;
+      for (int e = 1; e < rows.num_entries; ++e) {
+        is_alone = is_alone && posed_.entries()[rows.first_entry + e].active ==
+                                   posed_.entries()[rows.first_entry].active;
+      }
+      problem_.contacts[num_contacts + k].is_in_tangent = is_alone;
+    }
+  }
+
+  // A + Σ Jᵀ J / R over the springs of each block.
+  void AddSprings() {
+    const int num_contacts = static_cast<int>(posed_.contacts().size());
+    if (tangents_.size() < posed_.active_blocks().size())
+      tangents_.resize(posed_.active_blocks().size());
+    for (std::size_t b = 0; b < posed_.active_blocks().size(); ++b) {
+      tangents_[b].clear();
+      problem_.blocks[b].A = posed_.active_blocks()[b].A.data();
+    }
+    for (std::size_t k = 0; k < posed_.constraints().size(); ++k) {
+      const solvers::CorrectiveContact& spring = problem_.contacts[num_contacts + k];
+      if (!spring.is_in_tangent) continue;
+      const PosedStep::ScalarRows& rows = posed_.constraint_rows()[k];
+      const auto begin = posed_.entries().begin() + rows.first_entry,
+                 end = begin + rows.num_entries;
+      const PosedStep::ActiveBlock& active = posed_.active_blocks()[begin->active];
+      std::vector<double>& A = tangents_[begin->active];
+      if (A.empty()) A.assign(active.A.begin(), active.A.end());
+      problem_.blocks[begin->active].A = A.data();
+      for (auto left = begin; left != end; ++left) {
+        for (auto right = begin; right != end; ++right) {
+          for (int j = 0; j < right->columns; ++j) {
+            const double factor = posed_.values()[right->values + j] / spring.compliance;
+            double* column = &A[std::size_t(right->first - active.first + j) * active.size];
+            for (int i = 0; i < left->columns; ++i)
+              column[left->first - active.first + i] += factor * posed_.values()[left->values + i];
+          }
+        }
+      }
+    }
+  }
+
+  // Springs beyond their bounds leave A. Returns whether there was one.
+  bool ReleaseSprings() {
+    bool is_released = false;
+    for (std::size_t i = posed_.contacts().size(); i < problem_.contacts.size(); ++i) {
+      solvers::CorrectiveContact& spring = problem_.contacts[i];
+      const double impulse = correction_.result().impulse[i].z();
+      if (!spring.is_in_tangent || (impulse >= spring.lower && impulse <= spring.upper)) continue;
+      spring.is_in_tangent = false;
+      is_released = true;
+    }
+    return is_released;
+  }
+
+  absl::Status Correct(const State& state, double h, StepReport* report) {
     const int num_contacts = static_cast<int>(posed_.contacts().size());
     const int num_rows = num_contacts + static_cast<int>(posed_.constraints().size());
-    if (num_rows == 0) return;
-
-    std::vector<solvers::DelassusOperator::Block> blocks;
-    for (const PosedStep::ActiveBlock& active : posed_.active_blocks())
-      blocks.push_back({active.size, active.A.data()});
-    std::vector<Entries> entries(num_rows);
-    std::vector<solvers::CorrectiveContact> rows(num_rows);
-    const auto place = [&](const PosedStep::Entry& entry, const double* values) {
-      return solvers::DelassusOperator::Entry{
-          entry.active, entry.first - posed_.active_blocks()[entry.active].first, entry.columns,
-          values};
-    };
+    geometry_.Build(state, h, &problem_);
     for (int c = 0; c < num_contacts; ++c) {
-      const PosedStep::ContactRows& source = posed_.contact_rows()[c];
-      for (int e = source.first_entry; e < source.first_entry + source.num_entries; ++e) {
-        const PosedStep::Entry& entry = posed_.entries()[e];
-        entries[c].push_back(place(entry, &posed_.values()[entry.values]));
-      }
-      const ContactPoint& contact = posed_.contacts()[c];
-      rows[c] = {contact.gap, posed_.CalcContactVelocity(c, posed_.v_star()), contact.friction,
-                 std::isfinite(contact.stiffness) ? 1 / (h * h * contact.stiffness) : 0.0};
+      const double stiffness = posed_.contacts()[c].stiffness;
+      problem_.contacts[c].compliance = std::isfinite(stiffness) ? 1 / (h * h * stiffness) : 0.0;
     }
-    std::vector<std::vector<double>> padded;  // scalar rows under two empty ones
-    for (int k = 0; k < num_rows - num_contacts; ++k) {
-      const PosedStep::ScalarRows& source = posed_.constraint_rows()[k];
-      for (int e = source.first_entry; e < source.first_entry + source.num_entries; ++e) {
-        const PosedStep::Entry& entry = posed_.entries()[e];
-        std::vector<double> values(3 * std::size_t(entry.columns), 0.0);
-        for (int j = 0; j < entry.columns; ++j)
-          values[3 * j + 2] = posed_.values()[entry.values + j];
-        padded.push_back(std::move(values));
-        entries[num_contacts + k].push_back(place(entry, padded.back().data()));
-      }
-      rows[num_contacts + k] = MakeScalar(k, h);
+    for (int k = num_contacts; k < num_rows; ++k) {
+      FillScalar(k - num_contacts, h, &problem_.contacts[k]);
+      geometry_.SetError(k - num_contacts, problem_.contacts[k].gap);
     }
-    const solvers::DelassusOperator W(blocks, entries);
+    FindSprings();
 
     const CorrectiveOptions& options = model_.method.corrective;
-    std::vector<Vector3d> guess(num_rows, Vector3d::Zero());
+    guess_.assign(num_rows, Vector3d::Zero());
     if (options.warm_start) {
       const std::vector<Vector3d>& remembered = posed_.remembered_impulses();
-      std::copy(remembered.begin(), remembered.end(), guess.begin());
+      std::copy(remembered.begin(), remembered.end(), guess_.begin());
     }
-    const solvers::GaussSeidelResult result =
-        SolveProjectedGaussSeidel(W, rows, guess, {h, options.tolerance, options.sweeps});
+    const solvers::CorrectionResult& result = correction_.result();
+    do {
+      AddSprings();
+      const int failed = compliance_.Build(problem_.blocks, problem_.entries, problem_.values);
+      if (failed >= 0) {
+        return absl::InternalError(
+            absl::StrCat("the tangent matrix of what touches is not positive definite in block ",
+                         posed_.active_blocks()[failed].block));
+      }
+      report->refactorisations += compliance_.num_blocks() - compliance_.num_kept();
+      correction_.Solve(compliance_, guess_, OptionsOf(options, h), &problem_, &geometry_);
+      report->iterations += result.sweeps;
+      report->iteration_residuals.insert(report->iteration_residuals.end(),
+                                         result.residuals.begin(), result.residuals.end());
+      if (!ReleaseSprings()) break;
+      // on from there, in the frames of the start
+      geometry_.Reset(&problem_);
+      for (int c = 0; c < num_rows; ++c) {
+        guess_[c] = result.impulse[c];
+        guess_[c].z() =
+            std::clamp(guess_[c].z(), problem_.contacts[c].lower, problem_.contacts[c].upper);
+      }
+    } while (true);
     report->converged = result.converged;
-    report->iterations = result.sweeps;
     report->residual = result.residual;
-    report->iteration_residuals = result.residuals;
+    report->complementarity = result.complementarity;
     impulses_.contacts.assign(result.impulse.begin(), result.impulse.begin() + num_contacts);
     for (int k = num_contacts; k < num_rows; ++k)
       impulses_.constraints.push_back(result.impulse[k].z());
+    for (int c = 0; c < num_contacts; ++c) posed_.SetContactFrame(c, problem_.contacts[c].R_WC);
 
-    // v = v_free + A⁻¹ Jᵀ λ on the participants
-    std::vector<double> change;
-    posed_.CalcExertedImpulse(impulses_, &change);
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      W.SolveBlock(static_cast<int>(b),
-                   {&change[posed_.active_blocks()[b].first], std::size_t(blocks[b].size)});
-    }
-    for (std::size_t i = 0; i < change.size(); ++i) v_p_[i] += change[i];
-    for (int c = 0; c < num_contacts; ++c) {
-      const double open = rows[c].gap / h + posed_.CalcContactVelocity(c, v_p_).z();
-      report->complementarity =
-          std::max(report->complementarity,
-                   std::abs(std::min(open, W.block(c, c)(2, 2) * impulses_.contacts[c].z())));
-    }
+    // v = v_free + A⁻¹ Hᵀ F on the participants
+    change_.assign(v_p_.size(), 0.0);
+    compliance_.CalcVelocityChange(correction_.F(), change_);
+    for (std::size_t i = 0; i < change_.size(); ++i) v_p_[i] += change_[i];
+    return absl::OkStatus();
   }
 
   const Model& model_;
   PosedStep posed_;
-  std::vector<double> v_p_, v_;
+  CorrectiveGeometry geometry_;
+  solvers::CorrectiveProblem problem_;
+  solvers::MappingCompliance compliance_;
+  solvers::RecursiveCorrection correction_;
+  std::vector<std::vector<double>> tangents_;  // A with springs, of blocks that have some
+  std::vector<double> v_p_, v_, change_;
+  std::vector<Vector3d> guess_;
   Impulses impulses_;
 };
 

@@ -6,8 +6,8 @@
 
 namespace pliant::physics {
 
-// The corrective method in its plain form (zeng2022): free motion, compliance W = Σ H A⁻¹ Hᵀ in contact space, one pass
-// of projected Gauss–Seidel on totals, corrective motion.
+// The corrective method (zeng2022): free motion, compliance W_H = Σ H A⁻¹ Hᵀ of what carries the contacts, built once a step,
+// and recursive corrective motion on frames that turn with it; then the motion that the forces found cause.
 std::unique_ptr<Stepper> MakeCorrectiveStepper(const Model& model);
 
 }  // namespace pliant::physics

@@ -300,6 +300,15 @@ void PosedStep::FindParticipants() {
   }
 }
 
+int PosedStep::FindParticipating(int block, int group) const {
+  if (active_of_block_[block] < 0) return -1;
+  const ActiveBlock& active = active_[active_of_block_[block]];
+  const auto begin = groups_.begin() + active.first_group, end = begin + active.num_groups;
+  const auto found =
+      std::lower_bound(begin, end, group, [](const Group& one, int id) { return one.id < id; });
+  return found != end && found->id == group ? found->first : -1;
+}
+
 void PosedStep::CopyParticipants(const State& state) {
   v_star_p_.resize(num_participating_);
   v_start_p_.resize(num_participating_);

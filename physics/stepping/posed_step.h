@@ -77,6 +77,17 @@ class PosedStep {
   const std::vector<double>& values() const { return values_; }
   int num_participating() const { return num_participating_; }
 
+  const std::vector<ConstraintTerm>& constraint_terms() const { return constraints_.terms; }
+  const BlockStep& step(int block) const { return *steps_[block]; }
+  // Index in active_blocks(), −1 of a block that takes no part.
+  int active_block(int block) const { return active_of_block_[block]; }
+  // First participating velocity of a group of a block, −1 of one that takes no part.
+  int FindParticipating(int block, int group) const;
+  // All velocities of the free motion; of an active block only those that take part.
+  const std::vector<double>& v_free() const { return v_star_; }
+  // A contact's frame as it is at the end of the step: what its impulses are told in from then on.
+  void SetContactFrame(int contact, const Eigen::Matrix3d& R_WC) { contacts_[contact].R_WC = R_WC; }
+
   // Participating parts of the free motion and of the velocities at the start of the step.
   const std::vector<double>& v_star() const { return v_star_p_; }
   const std::vector<double>& v_start() const { return v_start_p_; }

@@ -16,7 +16,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"soft ball", 60, "ddf47ae49c9a408c58ec5d0d5e5f182a"},
     {"rigid heap", 100, "09d58fe7669b9431e569e50b4563c4cc"},
     {"arm and hand", 120, "aab9a398fbab3a42659791b0f432177b"},
-    {"corrective cube", 60, "1a47f7552a4224294b8b292f0b2122bd"},
+    {"corrective cube", 60, "53e62e0df4e8a3fb2b08843ef6282293"},
 };
 
 }  // namespace pliant::physics

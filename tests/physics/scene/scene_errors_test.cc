@@ -338,6 +338,26 @@ TEST(SceneErrors, DeepNestingIsRefused) {
   EXPECT_THAT(Messages("bodies: " + std::string(100'000, '[')), HasSubstr("s.yaml:1:"));
 }
 
+TEST(SceneErrors, BudgetsAndSchemesOfTheCorrectiveMethodHaveToMeanSomething) {
+  const auto line = [](const std::string& options) {
+    return Messages("method: {corrective: {" + options + "}}\n" + kCube);
+  };
+  for (const char* budget : {"recursions: 0", "sweeps: 0", "max_iterations: 0", "sweeps: -3"}) {
+    EXPECT_THAT(line(budget), HasSubstr("is not allowed; expected")) << budget;
+  }
+  EXPECT_EQ(
+      line("scheme: SINGLE, recursions: 3"),
+      "s.yaml:1:51: method.corrective.recursions: 3 is not allowed; SINGLE has 1. Use FAST\n");
+  EXPECT_EQ(line("scheme: STANDARD, directions: SWEEP"),
+            "s.yaml:1:53: method.corrective.directions: needs the scheme FAST: the others have no "
+            "frames to renew within a recursion. Leave one of them out\n");
+  EXPECT_EQ(line("recursions: 4, max_iterations: 4"),
+            "s.yaml:1:54: method.corrective.max_iterations: stands beside `recursions`, which says "
+            "the same; keep one\n");
+  EXPECT_THAT(line("scheme: QUICK"), HasSubstr("FAST"));
+  EXPECT_EQ(line("scheme: FAST, directions: CONTACT, recursions: 3, sweeps: 7"), "");
+}
+
 TEST(SceneErrors, WhatThisVersionLacksIsRefusedByName) {
   const auto line = [](const std::string& yaml) { return Messages(yaml + kCube); };
   EXPECT_EQ(line("method: {nonsmooth: {ncp: FISCHER_BURMEISTER}}\n"),
@@ -349,13 +369,6 @@ TEST(SceneErrors, WhatThisVersionLacksIsRefusedByName) {
   EXPECT_EQ(line("method: {convex: {model: LAGGED}}\ncontact: {anchored: true}\n"),
             "s.yaml:2:21: contact.anchored: anchors contacts of the SAP model only; leave it out "
             "beside SIMILAR and LAGGED\n");
-  EXPECT_EQ(line("method: {corrective: {scheme: FAST}}\n"),
-            "s.yaml:1:31: method.corrective.scheme: FAST is not in this version yet. Use SINGLE, "
-            "one pass of projected "
-            "Gauss–Seidel\n");
-  EXPECT_EQ(line("method: {corrective: {directions: SWEEP}}\n"),
-            "s.yaml:1:35: method.corrective.directions: A choice of directions is not in this "
-            "version yet. Leave it out\n");
   EXPECT_EQ(line("cameras: []\n"),
             "s.yaml:1:1: cameras: is reserved: this version does not have it yet. Remove it\n");
   EXPECT_EQ(

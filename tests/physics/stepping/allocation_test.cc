@@ -8,8 +8,11 @@ namespace pliant::physics {
 namespace {
 
 // Once the largest number of contacts has been seen, a step lives on the memory it has.
-TEST(Allocation, ASettledRigidWorldStepsWithoutAny) {
-  const Model model = MakeBoxesAndArm();
+class Allocation : public testing::TestWithParam<MethodKind> {};
+
+TEST_P(Allocation, ASettledRigidWorldStepsWithoutAny) {
+  Model model = MakeBoxesAndArm();
+  model.method.kind = GetParam();
   const auto stepper = MakeStepper(model);
   State state = MakeInitialState(model);
   StepReport report;
@@ -25,8 +28,15 @@ TEST(Allocation, ASettledRigidWorldStepsWithoutAny) {
   EXPECT_EQ(CountAllocations() - before, 0);
 }
 
+INSTANTIATE_TEST_SUITE_P(Method, Allocation,
+                         testing::Values(MethodKind::kConvex, MethodKind::kCorrective),
+                         [](const auto& info) {
+                           return std::string(info.param == MethodKind::kConvex ? "Convex"
+                                                                                : "Corrective");
+                         });
+
 // The count sees what a step would do wrong.
-TEST(Allocation, IsCounted) {
+TEST(AllocationCount, IsCounted) {
   const std::int64_t before = CountAllocations();
   const std::vector<double> grown(100);
   EXPECT_EQ(CountAllocations() - before, grown.empty() ? 0 : 1);

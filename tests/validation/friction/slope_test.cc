@@ -41,7 +41,8 @@ probes:
 )"),
               {{"$H", Number(h)},
                {"$METHOD", method},
-               {"$OPTIONS", options},
+               // enough to converge on impact, too
+               {"$OPTIONS", method == "corrective" ? "sweeps: 1000" : options},
                {"$MU", Number(friction)},
                {"$DEGREES", Number(angle / kDegree)},
                {"$P", List(0.0501 * SlopeNormal(angle))}});

@@ -1,0 +1,374 @@
+#include "solvers/corrective/recursive_correction.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "solvers/delassus/delassus.h"
+
+namespace pliant::solvers {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+// u += J y of one part
+void AddRead(const CarrierPart& part, const double* y, Vector3d* u) {
+  const double* J = part.J.data();
+  for (int j = 0; j < part.height; ++j, J += 3)
+    for (int r = 0; r < 3; ++r) (*u)[r] = std::fma(J[r], y[part.row + j], (*u)[r]);
+}
+
+// Jᵀ g
+void CalcPush(const CarrierPart& part, const Vector3d& g, double* f) {
+  const double* J = part.J.data();
+  for (int j = 0; j < part.height; ++j, J += 3) f[j] = J[0] * g[0] + J[1] * g[1] + J[2] * g[2];
+}
+
+// What leaves the cone, or the bounds, of a frame that has turned goes.
+Vector3d ProjectOntoLaw(const CorrectiveContact& contact, Vector3d impulse) {
+  impulse.z() = std::clamp(impulse.z(), contact.lower, contact.upper);
+  const double limit = contact.friction * impulse.z();
+  const double length = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
+  if (length > limit) impulse.head<2>() *= limit > 0 ? limit / length : 0.0;
+  return impulse;
+}
+
+}  // namespace
+
+void CorrectiveProblem::Clear() {
+  contacts.clear();
+  parts.clear();
+  y_free.clear();
+  blocks.clear();
+  entries.clear();
+  values.clear();
+}
+
+Vector3d RelaxContact(const CorrectiveContact& contact, const Matrix3d& W, const Vector3d& delta,
+                      const Vector3d& impulse, double h) {
+  Vector3d relaxed = impulse;
+  const double soft = contact.compliance;
+  if (!(W(2, 2) > 0)) return relaxed;
+  // normal: h (v_n + R λ_n) closes the gap, or the contact is open
+  const double delta_n = delta.z() + h * soft * impulse.z();
+  relaxed.z() =
+      std::clamp(impulse.z() - delta_n / (h * (W(2, 2) + soft)), contact.lower, contact.upper);
+
+  // tangent, after the normal impulse has changed
+  const double trace = W(0, 0) + W(1, 1);
+  if (contact.friction > 0 && trace > 0) {
+    const double change = relaxed.z() - impulse.z();
+    const double step = 2 / (h * trace);
+    double x = impulse.x() - step * (delta.x() + h * W(0, 2) * change);
+    double y = impulse.y() - step * (delta.y() + h * W(1, 2) * change);
+    const double length = std::sqrt(x * x + y * y), limit = contact.friction * relaxed.z();
+    if (length > limit) {
+      x *= limit / length;
+      y *= limit / length;
+    }
+    relaxed.x() = x;
+    relaxed.y() = y;
+  }
+  return relaxed;
+}
+
+Vector3d RecursiveCorrection::CalcRelativeVelocity(const CorrectiveProblem& problem,
+                                                   int contact) const {
+  const CorrectiveContact& row = problem.contacts[contact];
+  Vector3d u = Vector3d::Zero();
+  for (int p = row.first_part; p < row.first_part + row.num_parts; ++p)
+    AddRead(problem.parts[p], y_.data(), &u);
+  return u;
+}
+
+// Rᵀ (Σ J_p W_H,pq J_qᵀ) R
+Matrix3d RecursiveCorrection::CalcDiagonal(const MappingCompliance& compliance,
+                                           const CorrectiveProblem& problem, int contact) const {
+  const CorrectiveContact& row = problem.contacts[contact];
+  Matrix3d world = Matrix3d::Zero();
+  for (int p = row.first_part; p < row.first_part + row.num_parts; ++p) {
+    const CarrierPart& a = problem.parts[p];
+    if (a.block < 0) continue;
+    for (int q = row.first_part; q < row.first_part + row.num_parts; ++q) {
+      const CarrierPart& b = problem.parts[q];
+      if (b.block != a.block) continue;
+      for (int j = 0; j < b.height; ++j) {
+        // a column of J_p W_pq
+        Vector3d column = Vector3d::Zero();
+        for (int i = 0; i < a.height; ++i) {
+          const double w = compliance.at(a.block, a.row + i, b.row + j);
+          for (int r = 0; r < 3; ++r) column[r] = std::fma(w, a.J[3 * i + r], column[r]);
+        }
+        for (int c = 0; c < 3; ++c) world.col(c) += b.J[3 * j + c] * column;
+      }
+    }
+  }
+  return row.R_WC.transpose() * world * row.R_WC;
+}
+
+void RecursiveCorrection::Push(const MappingCompliance& compliance,
+                               const CorrectiveProblem& problem, int contact, const Vector3d& g,
+                               bool moves) {
+  const CorrectiveContact& row = problem.contacts[contact];
+  for (int p = row.first_part; p < row.first_part + row.num_parts; ++p) {
+    const CarrierPart& part = problem.parts[p];
+    if (part.block < 0) continue;
+    double f[6];
+    CalcPush(part, g, f);
+    for (int j = 0; j < part.height; ++j) F_[part.row + j] += f[j];
+    if (moves) compliance.AddColumns(part.block, part.row, part.height, f, y_.data());
+  }
+}
+
+// What a spring in A is pushed with beside A: λ + J (y − y_free) / R, λ = −δ / (h R), from the present linearisation.
+double RecursiveCorrection::CalcSpringPush(const CorrectiveProblem& problem, int contact,
+                                           double h) const {
+  const CorrectiveContact& row = problem.contacts[contact];
+  Vector3d u = Vector3d::Zero(), u_free = Vector3d::Zero();
+  for (int p = row.first_part; p < row.first_part + row.num_parts; ++p) {
+    AddRead(problem.parts[p], y_.data(), &u);
+    AddRead(problem.parts[p], problem.y_free.data(), &u_free);
+  }
+  return (row.u_reference.z() - u_free.z() - row.gap / h) / row.compliance;
+}
+
+double RecursiveCorrection::Refresh(const MappingCompliance& compliance,
+                                    const CorrectionOptions& options, bool is_first, int first,
+                                    int last, CorrectiveProblem* problem,
+                                    Relinearisation* geometry) {
+  const bool is_linear = options.scheme == CorrectionOptions::Scheme::kSingle;
+  const bool moves = options.scheme != CorrectionOptions::Scheme::kStandard;
+  for (int i = first; i < last; ++i)
+    work_[i].impulse_W = problem->contacts[i].R_WC * result_.impulse[i];
+  if (!is_linear) {
+    const int first_part = problem->contacts[first].first_part;
+    const CorrectiveContact& end = problem->contacts[last - 1];
+    old_parts_.assign(problem->parts.begin() + first_part,
+                      problem->parts.begin() + end.first_part + end.num_parts);
+    geometry->Update(y_, F_, first, last, problem);
+    for (int i = first; i < last; ++i)
+      problem->contacts[i].u_reference = CalcRelativeVelocity(*problem, i);
+  }
+  double change = 0;
+  for (int i = first; i < last; ++i) {
+    CorrectiveContact& contact = problem->contacts[i];
+    if (contact.is_in_tangent) {
+      const double push = CalcSpringPush(*problem, i, options.h);
+      change = std::max(change, std::abs(push - result_.impulse[i].z()));
+      result_.impulse[i].z() = push;
+      continue;
+    }
+    const Matrix3d R_CW = contact.R_WC.transpose();
+    work_[i].W = CalcDiagonal(compliance, *problem, i);
+    work_[i].delta = R_CW * (contact.slip_W - options.h * contact.u_reference);
+    work_[i].delta.z() = contact.gap - options.h * contact.R_WC.col(2).dot(contact.u_reference);
+  }
+  const int offset = problem->contacts[first].first_part;
+  for (int i = first; i < last; ++i) {
+    const CorrectiveContact& contact = problem->contacts[i];
+    if (!contact.is_in_tangent) {
+      if (work_[i].impulse_W.isZero(0)) continue;
+      result_.impulse[i] = ProjectOntoLaw(contact, contact.R_WC.transpose() * work_[i].impulse_W);
+    }
+    const Vector3d g = contact.R_WC * result_.impulse[i];
+    for (int p = contact.first_part; p < contact.first_part + contact.num_parts; ++p) {
+      const CarrierPart& part = problem->parts[p];
+      if (part.block < 0) continue;
+      double f[6], before[6];
+      CalcPush(part, g, f);
+      if (!is_first || contact.is_in_tangent) {
+        CalcPush(is_linear ? part : old_parts_[p - offset], work_[i].impulse_W, before);
+        for (int j = 0; j < part.height; ++j) f[j] -= before[j];
+      }
+      for (int j = 0; j < part.height; ++j) F_[part.row + j] += f[j];
+      if (moves) compliance.AddColumns(part.block, part.row, part.height, f, y_.data());
+    }
+  }
+  return change;
+}
+
+double RecursiveCorrection::Sweep(const MappingCompliance& compliance,
+                                  const CorrectionOptions& options, CorrectiveProblem* problem,
+                                  Relinearisation* geometry) {
+  double change = 0, largest = 0;
+  for (int i = 0; i < static_cast<int>(problem->contacts.size()); ++i) {
+    if (problem->contacts[i].is_in_tangent) continue;
+    if (options.directions == CorrectionOptions::Directions::kContact &&
+        options.scheme == CorrectionOptions::Scheme::kFast)
+      Refresh(compliance, options, false, i, i + 1, problem, geometry);
+    const CorrectiveContact& contact = problem->contacts[i];
+    const Vector3d u = CalcRelativeVelocity(*problem, i);
+    const Vector3d delta = work_[i].delta + options.h * (contact.R_WC.transpose() * u);
+    const Vector3d before = result_.impulse[i];
+    const Vector3d after = RelaxContact(contact, work_[i].W, delta, before, options.h);
+    largest = std::max(largest, after.cwiseAbs().maxCoeff());
+    // an open contact that stays open costs nothing
+    if (after == before) continue;
+    change = std::max(change, (after - before).cwiseAbs().maxCoeff());
+    result_.impulse[i] = after;
+    Push(compliance, *problem, i, contact.R_WC * (after - before), true);
+  }
+  return largest > 0 ? change / largest : 0;
+}
+
+void RecursiveCorrection::Move(const MappingCompliance& compliance,
+                               const CorrectiveProblem& problem) {
+  y_ = problem.y_free;
+  compliance.CalcVelocityChange(F_, dv_);
+  compliance.AddCarried(dv_, y_);
+}
+
+// The sweeps of one recursion with W = J A⁻¹ Jᵀ in contact space, and the motion that they cause by solving with A
+// (zeng2022, Algorithm 2).
+void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
+                                        const CorrectionOptions& options,
+                                        const CorrectiveProblem& problem, double* first_residual) {
+  const int count = static_cast<int>(problem.contacts.size());
+  Move(compliance, problem);
+
+  std::vector<DelassusOperator::Block> blocks;
+  for (const MappingCompliance::Block& block : problem.blocks)
+    blocks.push_back({block.size, block.A});
+  std::vector<std::vector<DelassusOperator::Entry>> entries(count);
+  std::vector<std::vector<double>> rows;  // J = Rᵀ P H
+  rows.reserve(problem.parts.size() * 2);
+  for (int i = 0; i < count; ++i) {
+    const CorrectiveContact& contact = problem.contacts[i];
+    for (int p = contact.first_part; p < contact.first_part + contact.num_parts; ++p) {
+      const CarrierPart& part = problem.parts[p];
+      if (part.block < 0) continue;
+      const auto begin = std::lower_bound(
+          problem.entries.begin(), problem.entries.end(), part.row,
+          [](const MappingCompliance::Entry& entry, int row) { return entry.row < row; });
+      for (auto entry = begin;
+           entry != problem.entries.end() && entry->row < part.row + part.height; ++entry) {
+        std::vector<double>& J = rows.emplace_back(3 * std::size_t(entry->columns));
+        for (int j = 0; j < entry->columns; ++j) {
+          Vector3d column = Vector3d::Zero();
+          for (int r = 0; r < entry->height; ++r) {
+            const double* of_row = &part.J[3 * (entry->row - part.row + r)];
+            const double value = problem.values[entry->values + std::size_t(j) * entry->height + r];
+            column += value * Vector3d(of_row[0], of_row[1], of_row[2]);
+          }
+          Vector3d::Map(&J[3 * std::size_t(j)]) = contact.R_WC.transpose() * column;
+        }
+        entries[i].push_back({entry->block, entry->first, entry->columns, nullptr});
+      }
+    }
+  }
+  std::size_t next = 0;
+  for (auto& list : entries)
+    for (DelassusOperator::Entry& entry : list) entry.values = rows[next++].data();
+  const DelassusOperator W(blocks, entries);
+
+  u_.resize(count);
+  for (int i = 0; i < count; ++i)
+    u_[i] = problem.contacts[i].R_WC.transpose() * CalcRelativeVelocity(problem, i);
+  for (int s = 0; s < options.sweeps; ++s) {
+    double change = 0, largest = 0;
+    for (int i = 0; i < count; ++i) {
+      if (problem.contacts[i].is_in_tangent) continue;
+      const Vector3d before = result_.impulse[i];
+      const Vector3d after = RelaxContact(problem.contacts[i], W.block(i, i),
+                                          work_[i].delta + options.h * u_[i], before, options.h);
+      largest = std::max(largest, after.cwiseAbs().maxCoeff());
+      if (after == before) continue;
+      change = std::max(change, (after - before).cwiseAbs().maxCoeff());
+      result_.impulse[i] = after;
+      for (const int j : W.neighbours(i)) u_[j] += W.block(j, i) * (after - before);
+      Push(compliance, problem, i, problem.contacts[i].R_WC * (after - before), false);
+    }
+    const double residual = largest > 0 ? change / largest : 0;
+    if (s == 0) *first_residual = residual;
+    result_.residuals.push_back(residual);
+    ++result_.sweeps;
+    if (residual <= options.tolerance) break;
+  }
+  Move(compliance, problem);
+}
+
+void RecursiveCorrection::Solve(const MappingCompliance& compliance,
+                                std::span<const Vector3d> guess, const CorrectionOptions& options,
+                                CorrectiveProblem* problem, Relinearisation* geometry) {
+  using Scheme = CorrectionOptions::Scheme;
+  const int count = static_cast<int>(problem->contacts.size());
+  result_.converged = true;
+  result_.recursions = result_.sweeps = 0;
+  result_.residual = result_.complementarity = 0;
+  result_.residuals.clear();
+  result_.impulse.assign(guess.begin(), guess.end());
+  result_.impulse.resize(count, Vector3d::Zero());
+  work_.resize(count);
+  y_ = problem->y_free;
+  F_.assign(y_.size(), 0.0);
+  int num_velocities = 0;
+  for (const MappingCompliance::Block& block : problem->blocks)
+    num_velocities = std::max(num_velocities, block.first_velocity + block.size);
+  dv_.assign(num_velocities, 0.0);
+  if (count == 0) return;
+
+  const int recursions = options.scheme == Scheme::kSingle ? 1 : options.recursions;
+  const bool every_sweep = options.directions == CorrectionOptions::Directions::kSweep &&
+                           options.scheme == Scheme::kFast;
+  result_.converged = false;
+  // springs first, so that frames are those of the true free motion
+  for (int i = 0; i < count; ++i) {
+    if (!problem->contacts[i].is_in_tangent) continue;
+    result_.impulse[i] = Vector3d(0, 0, CalcSpringPush(*problem, i, options.h));
+    Push(compliance, *problem, i, result_.impulse[i],
+         options.scheme != CorrectionOptions::Scheme::kStandard);
+  }
+  while (result_.recursions < recursions && !result_.converged) {
+    if (options.scheme == Scheme::kStandard) Move(compliance, *problem);
+    const double spring_change =
+        Refresh(compliance, options, result_.recursions == 0, 0, count, problem, geometry);
+    double first_residual = 0;
+    if (options.scheme == Scheme::kStandard) {
+      SolveStandard(compliance, options, *problem, &first_residual);
+    } else {
+      for (int s = 0; s < options.sweeps; ++s) {
+        if (every_sweep && s > 0) Refresh(compliance, options, false, 0, count, problem, geometry);
+        const double residual = Sweep(compliance, options, problem, geometry);
+        if (s == 0) first_residual = residual;
+        result_.residuals.push_back(residual);
+        ++result_.sweeps;
+        if (residual <= options.tolerance) break;
+      }
+    }
+    ++result_.recursions;
+    if (spring_change > 0) {
+      double largest = 0;
+      for (const Vector3d& impulse : result_.impulse)
+        largest = std::max(largest, impulse.cwiseAbs().maxCoeff());
+      first_residual = std::max(first_residual, spring_change / largest);
+    }
+    result_.residual =
+        options.scheme == Scheme::kSingle ? result_.residuals.back() : first_residual;
+    // the first sweep of the first recursion starts from a guess, on frames of the free motion: it proves nothing
+    result_.converged = result_.residual <= options.tolerance &&
+                        (result_.recursions > 1 || options.scheme == Scheme::kSingle);
+  }
+
+  for (int i = 0; i < count; ++i) {
+    const CorrectiveContact& contact = problem->contacts[i];
+    if (contact.is_in_tangent) {
+      // its force is what A gave and what it was pushed with
+      Vector3d u_free = Vector3d::Zero();
+      for (int p = contact.first_part; p < contact.first_part + contact.num_parts; ++p)
+        AddRead(problem->parts[p], problem->y_free.data(), &u_free);
+      result_.impulse[i].z() -=
+          (CalcRelativeVelocity(*problem, i).z() - u_free.z()) / contact.compliance;
+      continue;
+    }
+    const bool is_scalar =
+        std::isinf(contact.lower) || contact.lower != 0 || !std::isinf(contact.upper);
+    if (is_scalar) continue;
+    const double open =
+        work_[i].delta.z() / options.h + contact.R_WC.col(2).dot(CalcRelativeVelocity(*problem, i));
+    result_.complementarity =
+        std::max(result_.complementarity,
+                 std::abs(std::min(open, work_[i].W(2, 2) * result_.impulse[i].z())));
+  }
+}
+
+}  // namespace pliant::solvers

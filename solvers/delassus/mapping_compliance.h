@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace pliant::solvers {
+
+// Compliance of a world seen by what carries its contacts: W_H = Σ H A⁻¹ Hᵀ (zeng2022 (27), (28)). H maps the velocities of
+// the blocks to those of the carriers: nodes of touching features (three each), rigid frames (angular, then linear: six),
+// single velocities. It knows no contact directions, so that it holds while these turn: W = Σ C W_H Cᵀ.
+//
+// A is block-diagonal with dense blocks, and so is W_H. The rows of H that read one block follow each other; rows beyond
+// those of the last block read none: what they carry moves as prescribed.
+class MappingCompliance {
+ public:
+  struct Block {
+    int size;
+    const double* A;  // size × size, column-major; the lower triangle is read. Positive definite.
+    int first_row, num_rows;
+    int first_velocity;  // where its velocities start among those of all blocks
+  };
+  // A part of H: `height` rows from `row` on, on consecutive velocities of one block.
+  struct Entry {
+    int block;
+    int row, height;
+    int first, columns;  // within the block
+    std::size_t values;  // height × columns, column-major, in the values given with it
+  };
+
+  // Builds W_H. Blocks whose A and H are those of the last call, bit for bit, are kept. Returns the first block whose A is
+  // not positive definite, or −1.
+  int Build(std::span<const Block> blocks, std::span<const Entry> entries,
+            std::span<const double> values);
+
+  int num_blocks() const { return static_cast<int>(num_blocks_); }
+  // of the last Build: how many blocks were kept
+  int num_kept() const { return num_kept_; }
+  int first_row(int block) const { return parts_[block].first_row; }
+  int num_rows(int block) const { return parts_[block].num_rows; }
+  // W_H of two rows of one block, counted over all rows.
+  double at(int block, int row, int column) const {
+    const Part& part = parts_[block];
+    return part.W[std::size_t(column - part.first_row) * part.num_rows + row - part.first_row];
+  }
+
+  // y += W_H f with f on `count` rows of one block, from `row` on; y has all rows. `count` ≤ 6.
+  void AddColumns(int block, int row, int count, const double* f, double* y) const;
+
+  // dv = A⁻¹ Hᵀ F of one block, or of all; F has all rows, dv all velocities.
+  void CalcVelocityChange(int block, std::span<const double> F, std::span<double> dv) const;
+  void CalcVelocityChange(std::span<const double> F, std::span<double> dv) const;
+
+  // y += H dv of all blocks.
+  void AddCarried(std::span<const double> dv, std::span<double> y) const;
+
+ private:
+  struct Part {
+    int size = 0, first_row = 0, num_rows = 0, first_velocity = 0;
+    std::vector<double> A, H;   // what W is of; H num_rows × size
+    std::vector<double> panel;  // L on top of H L⁻ᵀ
+    std::vector<double> W;      // num_rows × num_rows, both triangles
+    std::vector<double> new_H;
+  };
+  std::vector<Part> parts_;
+  std::size_t num_blocks_ = 0;
+  int num_kept_ = 0;
+  mutable std::vector<double> scratch_;
+};
+
+}  // namespace pliant::solvers
