@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <vector>
 
 namespace pliant::benchmarks {
@@ -9,6 +10,13 @@ namespace pliant::benchmarks {
 // Seconds of a clock that only goes forward.
 inline double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Seconds that this thread has computed: what others do on the machine does not count.
+inline double ThreadNow() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 inline double Quantile(std::vector<double> x, double share) {

@@ -319,7 +319,7 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
          options.scheme != CorrectionOptions::Scheme::kStandard);
   }
   while (result_.recursions < recursions && !result_.converged) {
-    if (options.scheme == Scheme::kStandard) Move(compliance, *problem);
+    if (options.scheme == Scheme::kStandard && result_.recursions == 0) Move(compliance, *problem);
     const double spring_change =
         Refresh(compliance, options, result_.recursions == 0, 0, count, problem, geometry);
     double first_residual = 0;
