@@ -1,5 +1,9 @@
 #pragma once
 
+namespace pliant::solvers {
+class ContactLaw;
+}
+
 namespace pliant::physics {
 
 enum class MethodKind { kConvex, kCorrective };
@@ -13,9 +17,7 @@ struct ConvexOptions {
   double sigma = 1e-3;
   double beta = 1;
   LineSearch line_search = LineSearch::kExact;
-  // SAP's cone, or its relatives with friction smoothed near zero slip.
-  enum class Law { kCone, kSimilar, kLagged };
-  Law law = Law::kCone;
+  const solvers::ContactLaw* law = nullptr;  // in place of SAP's friction cone
   double theta = 1;
   double theta_vq = 1;
 };

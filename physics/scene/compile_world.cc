@@ -11,6 +11,7 @@
 #include "physics/scene/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
+#include "solvers/convex/contact_law.h"
 
 namespace pliant::physics {
 namespace {
@@ -42,6 +43,30 @@ void NotYet(const std::string& path, const std::string& what, const std::string&
   log->Error(path, absl::StrCat(what, " is not in this version yet. ", mend));
 }
 
+// SAP's cone when nothing is said
+void ReadContactLaw(const v1::ConvexMethod& given, const std::string& path, SceneLog* log,
+                    ConvexOptions* options) {
+  const bool said = given.model() != v1::ConvexMethod::CONTACT_MODEL_UNSPECIFIED;
+  if (given.custom_model().empty()) {
+    constexpr int kPrefix = sizeof("CONTACT_MODEL_") - 1;
+    if (said && given.model() != v1::ConvexMethod::CONTACT_MODEL_SAP)
+      options->law = solvers::FindContactLaw(
+          v1::ConvexMethod::ContactModel_Name(given.model()).substr(kPrefix));
+    return;
+  }
+  if (said) {
+    log->Error(path + ".custom_model", "stands beside `model`; expected one of them");
+    return;
+  }
+  options->law = solvers::FindContactLaw(given.custom_model());
+  if (options->law != nullptr) return;
+  std::string names;
+  for (const solvers::ContactLaw* law : solvers::AllContactLaws())
+    absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(law->name()));
+  log->Error(path + ".custom_model", absl::StrCat(Quoted(given.custom_model()),
+                                                  " is no contact model; expected one of ", names));
+}
+
 void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* options) {
   const std::string path = "method.convex";
   if (given.has_tolerance() && CheckTolerance(path + ".tolerance", given.tolerance(), log)) {
@@ -58,10 +83,7 @@ void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* 
   if (given.has_beta() && CheckPositive(path + ".beta", given.beta(), "number", log, 1e3)) {
     options->beta = given.beta();
   }
-  if (given.model() == v1::ConvexMethod::CONTACT_MODEL_SIMILAR)
-    options->law = ConvexOptions::Law::kSimilar;
-  if (given.model() == v1::ConvexMethod::CONTACT_MODEL_LAGGED)
-    options->law = ConvexOptions::Law::kLagged;
+  ReadContactLaw(given, path, log, options);
   if (given.line_search() == v1::ConvexMethod::LINE_SEARCH_BACKTRACKING) {
     options->line_search = ConvexOptions::LineSearch::kBacktracking;
   }
@@ -205,11 +227,10 @@ void SceneCompiler::CompileContact() {
     }
   }
   const MethodOptions& method = model_->method;
-  const bool is_smooth =
-      method.kind == MethodKind::kConvex && method.convex.law != ConvexOptions::Law::kCone;
+  const bool is_smooth = method.kind == MethodKind::kConvex && method.convex.law != nullptr;
   if (is_smooth && given.anchored()) {
     log_.Error("contact.anchored",
-               "anchors contacts of the SAP model only; leave it out beside SIMILAR and LAGGED");
+               "anchors contacts of the SAP model only; leave it out beside another");
   }
   contact.anchored = given.has_anchored() ? given.anchored() : !is_smooth;
   if (given.patches() == v1::ContactDefaults::PATCHES_POLYGONS)

@@ -12,7 +12,6 @@ namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
-using solvers::ContactLaw;
 using solvers::ConvexProblem;
 
 // at which smooth friction slips rather than sticks [m/s]
@@ -56,17 +55,6 @@ ConvexProblem::Row Regularise(const ConstraintRow& constraint, double w,
     row.v_hat = (constraint.feedforward + d * constraint.target_rate - k * constraint.error) / rate;
   }
   return row;
-}
-
-ContactLaw LawOf(const ConvexOptions& options) {
-  switch (options.law) {
-    case ConvexOptions::Law::kSimilar:
-      return ContactLaw::kSimilar;
-    case ConvexOptions::Law::kLagged:
-      return ContactLaw::kLagged;
-    default:
-      return ContactLaw::kCone;
-  }
 }
 
 class ConvexStepper final : public Stepper {
@@ -150,7 +138,7 @@ class ConvexStepper final : public Stepper {
       }
     };
     const ConvexOptions& options = model_.method.convex;
-    problem.law = LawOf(options);
+    problem.law = options.law;
     for (const int c : island.contacts) {
       const ContactPoint& contact = posed_.contacts()[c];
       const PosedStep::ContactRows& rows = posed_.contact_rows()[c];
@@ -159,7 +147,7 @@ class ConvexStepper final : public Stepper {
       constraint.v_hat = Vector3d(0, 0, -contact.gap / (h + contact.relaxation_time));
       // an anchor: the tangential spring keeps the stretch that the last step left in it
       const Vector3d& last = posed_.remembered_impulses()[c];
-      if (problem.law != ContactLaw::kCone) {
+      if (problem.law != nullptr) {
         constraint.lagged = last.z();
         // R_t = σ w
         constraint.slip = std::max(kSlipSpeed, contact.friction * constraint.R.x() * last.z());

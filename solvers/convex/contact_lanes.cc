@@ -26,7 +26,7 @@ bool IsSame(const ConeSlope<Lanes>& a, const ConeSlope<Lanes>& b) {
 
 }  // namespace
 
-void ContactLanes::Start(std::span<const ConvexProblem::Contact> contacts, ContactLaw law) {
+void ContactLanes::Start(std::span<const ConvexProblem::Contact> contacts, const ContactLaw* law) {
   // lanes without a contact stick at rest
   Four at_rest{};
   at_rest.law.R_t += 1.0;
@@ -42,7 +42,7 @@ void ContactLanes::Start(std::span<const ConvexProblem::Contact> contacts, Conta
   law_ = law;
   slip_.clear();
   lagged_.clear();
-  if (law_ == ContactLaw::kCone) return;
+  if (law_ == nullptr) return;
   for (const ConvexProblem::Contact& contact : contacts) {
     slip_.push_back(contact.slip);
     lagged_.push_back(contact.lagged);
@@ -79,38 +79,38 @@ void ContactLanes::Advance(double alpha) {
   }
 }
 
-SmoothContact ContactLanes::EvaluateSmooth(std::size_t contact, double alpha) const {
+ContactResponse ContactLanes::Respond(std::size_t contact, double alpha) const {
   const Four& four = fours_[contact / kLanes];
   const int l = static_cast<int>(contact % kLanes);
-  const Vector3d R(four.law.R_t[l], four.law.R_t[l], four.law.R_n[l]);
-  const Vector3d y(four.y[0][l] - alpha * four.law.of_t[l] * four.change[0][l],
-                   four.y[1][l] - alpha * four.law.of_t[l] * four.change[1][l],
-                   four.y[2][l] - alpha * four.law.of_n[l] * four.change[2][l]);
-  return EvaluateSmoothFriction(law_, y, R, four.law.mu[l], slip_[contact], lagged_[contact]);
+  const Eigen::Vector2d y_t(four.y[0][l] - alpha * four.law.of_t[l] * four.change[0][l],
+                            four.y[1][l] - alpha * four.law.of_t[l] * four.change[1][l]);
+  const double y_n = four.y[2][l] - alpha * four.law.of_n[l] * four.change[2][l];
+  return law_->Respond({-four.law.R_t[l] * y_t, y_n, four.law.R_n[l], four.law.mu[l],
+                        slip_[contact], lagged_[contact]});
 }
 
-double ContactLanes::ProjectSmooth() {
+double ContactLanes::ProjectByLaw() {
   double cost = 0;
   for (std::size_t c = 0; c < slip_.size(); ++c) {
-    const SmoothContact contact = EvaluateSmooth(c, 0);
-    const Eigen::Matrix3d& G = contact.projection.G;
+    const ContactResponse response = Respond(c, 0);
+    const Eigen::Matrix3d& G = response.G;
     Four& four = fours_[c / kLanes];
     const int l = static_cast<int>(c % kLanes);
-    for (int r = 0; r < 3; ++r) four.gamma[r][l] = contact.projection.gamma[r];
+    for (int r = 0; r < 3; ++r) four.gamma[r][l] = response.gamma[r];
     four.G.xx[l] = G(0, 0);
     four.G.xy[l] = G(0, 1);
     four.G.yy[l] = G(1, 1);
     four.G.xn[l] = G(0, 2);
     four.G.yn[l] = G(1, 2);
     four.G.nn[l] = G(2, 2);
-    cost += contact.cost;
+    cost += response.cost;
   }
   has_changed_ = true;
   return cost;
 }
 
 double ContactLanes::Project() {
-  if (law_ != ContactLaw::kCone) return ProjectSmooth();
+  if (law_ != nullptr) return ProjectByLaw();
   Lanes cost{};
   has_changed_ = false;
   for (Four& four : fours_) {
@@ -128,7 +128,7 @@ double ContactLanes::Project() {
 }
 
 bool ContactLanes::ProjectExpected(std::span<const ConvexProblem::Contact> contacts) {
-  if (law_ != ContactLaw::kCone) return false;
+  if (law_ != nullptr) return false;
   bool is_any = false;
   for (std::size_t f = 0; f < fours_.size(); ++f) {
     Four& four = fours_[f];
@@ -173,15 +173,15 @@ Eigen::Matrix3d ContactLanes::G(int contact) const {
 }
 
 ContactLanes::Slope ContactLanes::CalcSlope(double alpha) const {
-  Slope smooth{0, 0};
+  Slope by_law{0, 0};
   for (std::size_t c = 0; c < slip_.size(); ++c) {
-    const SmoothContact contact = EvaluateSmooth(c, alpha);
+    const ContactResponse response = Respond(c, alpha);
     const auto& change = fours_[c / kLanes].change;
     const Vector3d d(change[0][c % kLanes], change[1][c % kLanes], change[2][c % kLanes]);
-    smooth.slope -= d.dot(contact.projection.gamma);
-    smooth.curvature += d.dot(contact.projection.G * d);
+    by_law.slope -= d.dot(response.gamma);
+    by_law.curvature += d.dot(response.G * d);
   }
-  if (law_ != ContactLaw::kCone) return smooth;
+  if (law_ != nullptr) return by_law;
   Lanes slope{}, curvature{};
   for (const Four& four : fours_) {
     const Ahead ahead(four, alpha);
@@ -194,10 +194,10 @@ ContactLanes::Slope ContactLanes::CalcSlope(double alpha) const {
 }
 
 double ContactLanes::CalcCost(double alpha) const {
-  if (law_ != ContactLaw::kCone) {
-    double smooth = 0;
-    for (std::size_t c = 0; c < slip_.size(); ++c) smooth += EvaluateSmooth(c, alpha).cost;
-    return smooth;
+  if (law_ != nullptr) {
+    double by_law = 0;
+    for (std::size_t c = 0; c < slip_.size(); ++c) by_law += Respond(c, alpha).cost;
+    return by_law;
   }
   Lanes cost{};
   for (const Four& four : fours_) {

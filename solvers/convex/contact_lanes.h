@@ -6,6 +6,7 @@
 #include <Eigen/Core>
 
 #include "solvers/convex/cone_law.h"
+#include "solvers/convex/contact_law.h"
 #include "solvers/convex/sap.h"
 
 namespace pliant::solvers {
@@ -15,7 +16,7 @@ namespace pliant::solvers {
 class ContactLanes {
  public:
   // Of these, at y = 0.
-  void Start(std::span<const ConvexProblem::Contact> contacts, ContactLaw law);
+  void Start(std::span<const ConvexProblem::Contact> contacts, const ContactLaw* law);
 
   // y of `velocity` = v̂ − v_c, and the direction in which v_c is about to change.
   void SetVelocity(int contact, const Eigen::Vector3d& velocity);
@@ -56,13 +57,13 @@ class ContactLanes {
   };
 
   struct Ahead;
-  // Of smooth friction, one contact at a time: α of the change ahead.
-  SmoothContact EvaluateSmooth(std::size_t contact, double alpha) const;
-  double ProjectSmooth();
+  // Of a law, one contact at a time: α of the change ahead.
+  ContactResponse Respond(std::size_t contact, double alpha) const;
+  double ProjectByLaw();
 
   std::vector<Four> fours_;
-  ContactLaw law_ = ContactLaw::kCone;
-  std::vector<double> slip_, lagged_;  // of smooth friction
+  const ContactLaw* law_ = nullptr;    // the cone
+  std::vector<double> slip_, lagged_;  // for a law
   bool has_changed_ = true;
 };
 

@@ -14,6 +14,13 @@ namespace pliant::solvers {
 using Eigen::Vector3d;
 using Matrix6d = Eigen::Matrix<double, 6, 6>;
 
+namespace {
+
+// without a gain in cost or gradient: no more is to be had in double precision
+constexpr int kMostFlatSteps = 20;
+
+}  // namespace
+
 // The iterate and all that depends on it; buffers live on, so that iterations allocate nothing.
 struct SapSolver::Workspace {
  public:
@@ -53,6 +60,8 @@ struct SapSolver::Workspace {
     Begin();
     Evaluate();
     result.costs.push_back(cost_);
+    double least_error = 0;
+    int flat_steps = 0;  // in a row, that changed the cost by no more than its rounding
     for (int k = 0;; ++k) {
       const double error = Norm(gradient_);
       const double size = std::max(Norm(Av_), Norm(impulse_));
@@ -60,6 +69,15 @@ struct SapSolver::Workspace {
       result.residuals.push_back(result.residual);
       if (error <= options_->absolute_tolerance + options_->relative_tolerance * size) {
         result.converged = true;
+        break;
+      }
+      // The gradient has digits left when the cost has none: on while it shrinks. It does not in every step, as contacts
+      // at the edge of their cones change sides.
+      if (flat_steps == 0 || error < 0.5 * least_error) {
+        least_error = error;
+        flat_steps = std::min(flat_steps, 1);
+      } else if (flat_steps >= kMostFlatSteps) {
+        result.stalled = true;
         break;
       }
       if (k == options_->max_iterations) break;
@@ -77,17 +95,8 @@ struct SapSolver::Workspace {
       result.iterations = k + 1;
       result.costs.push_back(cost_);
       const double mean = 0.5 * (std::abs(before) + std::abs(cost_));
-      if (std::abs(cost_ - before) < 1e-30 + 1e-15 * mean && alpha > 0.5) {
-        // no more to gain in this precision; say whether the tolerance was met on the way
-        const double last = Norm(gradient_);
-        const double last_size = std::max(Norm(Av_), Norm(impulse_));
-        result.residual = last_size > 0 ? last / last_size : 0;
-        result.residuals.push_back(result.residual);
-        result.converged =
-            last <= options_->absolute_tolerance + options_->relative_tolerance * last_size;
-        result.stalled = !result.converged;
-        break;
-      }
+      const bool is_flat = std::abs(cost_ - before) < 1e-30 + 1e-15 * mean;
+      flat_steps = is_flat ? flat_steps + 1 : 0;
     }
     if (result.iterations > 0) {
       // steps along Δv add up rounding; what is reported belongs to v to the last bit

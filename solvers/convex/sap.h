@@ -7,7 +7,7 @@
 
 #include <Eigen/Core>
 
-#include "solvers/convex/smooth_friction.h"
+#include "solvers/convex/contact_law.h"
 
 namespace pliant::solvers {
 
@@ -32,7 +32,7 @@ struct ConvexProblem {
     Eigen::Vector3d bias;   // prescribed part of v_c [m/s]
     double friction;
     int first_entry, num_entries;
-    // of smooth friction: slip speed below which contacts stick [m/s], and n₀ [N·s]; v_hat has no tangential part then
+    // for a `law`: slip speed below which contacts stick [m/s], and n₀ [N·s]; v_hat has no tangential part then
     double slip = 0, lagged = 0;
     // what it exerts if it goes on as in the step before [N·s]; zero of one that nothing is known of
     Eigen::Vector3d expected = Eigen::Vector3d::Zero();
@@ -46,8 +46,8 @@ struct ConvexProblem {
     double lower, upper;  // [N·s]
     int first_entry, num_entries;
   };
-  ContactLaw law = ContactLaw::kCone;
-  int size = 0;  // velocities
+  const ContactLaw* law = nullptr;  // in place of the friction cone
+  int size = 0;                     // velocities
   std::vector<Block> blocks;
   std::vector<Contact> contacts;
   std::vector<Row> rows;
@@ -77,7 +77,7 @@ struct SapOptions {
 
 struct SapResult {
   bool converged = false;
-  bool stalled = false;  // the cost no longer changes in double precision
+  bool stalled = false;  // neither cost nor gradient shrink any more in double precision
   int iterations = 0;
   int factorisations = 0;
   double residual = 0;  // ‖D∇ℓ‖ / max(‖D A v‖, ‖D Jᵀγ‖), D = diag(A)^(−1/2)

@@ -27,7 +27,7 @@ ROOMS = {
     "physics/control": PHYSICS[:3],
     "physics/stepping": PHYSICS[:3] + ["physics/contact", "physics/control", *SOLVERS],
     "physics/world": PHYSICS[:8] + SOLVERS,
-    "physics/scene": PHYSICS[:9] + ["proto"],
+    "physics/scene": PHYSICS[:9] + ["proto", "solvers/convex"],
     "server/host": [*PHYSICS, "proto"],
     "server/run": [*PHYSICS, "proto"],
     "server/control": [*PHYSICS, "proto", "server/host"],

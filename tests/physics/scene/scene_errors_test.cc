@@ -368,7 +368,14 @@ TEST(SceneErrors, WhatThisVersionLacksIsRefusedByName) {
             "or corrective\n");
   EXPECT_EQ(line("method: {convex: {model: LAGGED}}\ncontact: {anchored: true}\n"),
             "s.yaml:2:21: contact.anchored: anchors contacts of the SAP model only; leave it out "
-            "beside SIMILAR and LAGGED\n");
+            "beside another\n");
+  EXPECT_EQ(
+      line("method: {convex: {custom_model: GLUE}}\n"),
+      "s.yaml:1:33: method.convex.custom_model: \"GLUE\" is no contact model; expected one of "
+      "SIMILAR, LAGGED\n");
+  EXPECT_EQ(
+      line("method: {convex: {custom_model: LAGGED, model: SAP}}\n"),
+      "s.yaml:1:33: method.convex.custom_model: stands beside `model`; expected one of them\n");
   EXPECT_EQ(line("cameras: []\n"),
             "s.yaml:1:1: cameras: is reserved: this version does not have it yet. Remove it\n");
   EXPECT_EQ(

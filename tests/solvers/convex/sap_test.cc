@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "solvers/convex/contact_lanes.h"
+#include "solvers/convex/friction_cone.h"
 
 namespace pliant::solvers {
 namespace {
@@ -99,7 +100,7 @@ TEST_F(FrictionConeTest, LanesGiveTheBitsOfOneContactAtATime) {
     contact.friction = std::max(0.0, uniform_(random_));
   }
   ContactLanes lanes;
-  lanes.Start(contacts, ContactLaw::kCone);
+  lanes.Start(contacts, nullptr);
   const auto index = [](std::size_t c) { return static_cast<int>(c); };
   for (int k = 0; k < 100; ++k) {
     std::vector<Vector3d> velocities, changes;
