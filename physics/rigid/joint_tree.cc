@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "physics/rigid/compound_joint.h"
 #include "physics/spatial/demand.h"
 #include "physics/spatial/trig.h"
 
@@ -32,6 +33,12 @@ bool IsIdentity(const RigidTransform& X) {
 
 }  // namespace
 
+int CountJointTypes() {
+  const int last = static_cast<int>(AllCompoundJoints().size()) - 1;
+  return std::max(static_cast<int>(TypeOfCompound(last)) + 1,
+                  static_cast<int>(JointType::kFirstAdded));
+}
+
 int CountPositions(JointType type) {
   switch (type) {
     case JointType::kFixed:
@@ -40,16 +47,13 @@ int CountPositions(JointType type) {
     case JointType::kPrismatic:
     case JointType::kScrew:
       return 1;
-    case JointType::kUniversal:
-      return 2;
-    case JointType::kPlanar:
-      return 3;
     case JointType::kBall:
       return 4;
     case JointType::kFree:
       return 7;
+    default:
+      return FindCompoundJoint(type)->num_motions();
   }
-  return 0;
 }
 
 int CountVelocities(JointType type) {
@@ -151,23 +155,18 @@ void JointTree::AddJoint(int index) {
       add(NodeType::kScrew, joint.axis, 0);
       nodes_.back().travel = joint.pitch / (2 * kPi);
       break;
-    case JointType::kUniversal:
-      add(NodeType::kTurn, joint.axis, 0);
-      add(NodeType::kTurn, joint.axis2, 1);
-      break;
-    case JointType::kPlanar: {
-      const Matrix3d across = FrameFromNormal(joint.axis);
-      add(NodeType::kSlide, across.col(0), 0);
-      add(NodeType::kSlide, across.col(1), 1);
-      add(NodeType::kTurn, joint.axis, 2);
-      break;
-    }
     case JointType::kBall:
       add(NodeType::kBall, Vector3d::UnitZ(), 0);
       break;
     case JointType::kFree:
       add(NodeType::kFree, Vector3d::UnitZ(), 0);
       break;
+    default: {
+      int k = 0;
+      for (const JointMotion& motion : FindCompoundJoint(joint.type)->Motions(joint))
+        add(motion.kind == JointMotion::Kind::kTurn ? NodeType::kTurn : NodeType::kSlide,
+            motion.axis, k++);
+    }
   }
   link_node_.push_back(parent);
   X_NL_[index] = X_NM * joint.X_BM.Inverse();

@@ -28,7 +28,21 @@ namespace pliant::physics {
 //               is z), then the angle about it [rad]
 //   kBall       quaternion w, x, y, z                       ω in M [rad/s]
 //   kFree       quaternion, then the position of Mo in F    ω in M [rad/s], then v of Mo in F [m/s]
-enum class JointType { kFixed, kRevolute, kPrismatic, kScrew, kUniversal, kPlanar, kBall, kFree };
+//
+// Universal and planar ones are compound joints (physics/rigid/compound_joint.h), and so are others that were added: they
+// have the types from kFirstAdded on.
+enum class JointType {
+  kFixed,
+  kRevolute,
+  kPrismatic,
+  kScrew,
+  kUniversal,
+  kPlanar,
+  kBall,
+  kFree,
+  kFirstAdded
+};
+int CountJointTypes();  // those added included
 int CountPositions(JointType type);
 int CountVelocities(JointType type);
 

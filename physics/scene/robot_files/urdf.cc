@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "physics/rigid/compound_joint.h"
 #include "physics/scene/robot_files/parts/drake_tags.h"
 #include "physics/scene/robot_files/parts/xml_values.h"
 
@@ -366,16 +367,18 @@ class UrdfReader {
         {"ball", JointType::kBall},           {"universal", JointType::kUniversal},
         {"screw", JointType::kScrew}};
     const auto found = kTypes.find(type);
-    if (found == kTypes.end()) {
+    const CompoundJoint* added =
+        found == kTypes.end() ? FindCompoundJoint(type, &joint->type) : nullptr;
+    if (found == kTypes.end() && added == nullptr) {
       log_->Error(element.place,
                   absl::StrCat(element.Label(), ": type \"", type,
                                "\" is unknown; expected revolute, continuous, prismatic, fixed, "
                                "floating or planar, or for <drake:joint> ball, universal, screw"));
       return false;
     }
-    joint->type = found->second;
+    if (added == nullptr) joint->type = found->second;
     joint->axis = Vector3d::UnitX();
-    const bool has_axis = joint->type == JointType::kRevolute ||
+    const bool has_axis = added != nullptr || joint->type == JointType::kRevolute ||
                           joint->type == JointType::kPrismatic ||
                           joint->type == JointType::kScrew || joint->type == JointType::kPlanar;
     const XmlElement* axis = element.Child("axis");

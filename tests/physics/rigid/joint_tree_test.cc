@@ -2,11 +2,13 @@
 
 #include <cmath>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include <Eigen/Dense>
 
+#include "physics/rigid/compound_joint.h"
 #include "physics/rigid/tree_kinematics.h"
 #include "physics/spatial/trig.h"
 #include "tests/counted_allocations.h"
@@ -93,7 +95,8 @@ void ForEachTree(const std::function<void(Case&, RandomTrees&)>& check) {
   for (int seed = 0; seed < 80; ++seed) {
     SCOPED_TRACE(seed);
     RandomTrees random(seed);
-    Case example(random.Links(1 + seed / 2, static_cast<JointType>(seed % 8)), &random);
+    Case example(random.Links(1 + seed / 2, static_cast<JointType>(seed % CountJointTypes())),
+                 &random);
     if (example.n() > 0) check(example, random);
   }
 }
@@ -351,6 +354,45 @@ TEST(Joints, MoveAsTheirNamesSay) {
            {r.toRotationMatrix(), Vector3d(q[0], q[1], q[2])});
   }
 }
+
+class EveryCompoundJoint : public testing::TestWithParam<int> {};
+
+TEST_P(EveryCompoundJoint, GoesWhereItsMotionsLead) {
+  const CompoundJoint& compound = *AllCompoundJoints()[GetParam()];
+  RandomTrees random(9);
+  Link link = random.MakeLink(0, -1, TypeOfCompound(GetParam()));
+  link.joint.X_PF = link.joint.X_BM = {};
+  const std::vector<JointMotion> motions = compound.Motions(link.joint);
+  ASSERT_GE(motions.size(), 2u);
+  ASSERT_EQ(static_cast<int>(motions.size()), compound.num_motions());
+  const std::vector<double> q = random.Numbers(compound.num_motions());
+  RigidTransform expected;
+  for (std::size_t k = 0; k < motions.size(); ++k) {
+    const auto& [kind, axis] = motions[k];
+    EXPECT_NEAR(axis.norm(), 1, 1e-12);
+    expected =
+        expected * (kind == JointMotion::Kind::kTurn ? Turn(axis, q[k]) : Shift(q[k] * axis));
+  }
+  const JointTree tree({link});
+  TreeKinematics kinematics(tree);
+  tree.CalcPositions(q, &kinematics);
+  ExpectNear(kinematics.link_pose(0), expected, 1e-14);
+}
+
+TEST_P(EveryCompoundJoint, IsFoundByItsName) {
+  const CompoundJoint* compound = AllCompoundJoints()[GetParam()];
+  JointType type;
+  EXPECT_EQ(FindCompoundJoint(compound->name(), &type), compound);
+  EXPECT_EQ(type, TypeOfCompound(GetParam()));
+  EXPECT_EQ(FindCompoundJoint(type), compound);
+  EXPECT_LT(static_cast<int>(type), CountJointTypes());
+}
+
+INSTANTIATE_TEST_SUITE_P(Registered, EveryCompoundJoint,
+                         testing::Range(0, static_cast<int>(AllCompoundJoints().size())),
+                         [](const auto& info) {
+                           return std::string(AllCompoundJoints()[info.param]->name());
+                         });
 
 TEST(Joints, PlanarOnesAboutZMoveAlongXAndY) {
   ExpectNear(PoseOf(JointType::kPlanar, {1, 2, 0}), Shift({1, 2, 0}), 0);

@@ -74,7 +74,7 @@ class RandomTrees {
     for (int i = 1; i < count; ++i) {
       // chains as well as bushes; now and then a second tree
       const int parent = Below(3) > 0 ? i - 1 : Below(i + 1) - 1;
-      links.push_back(MakeLink(i, parent, static_cast<JointType>(Below(8))));
+      links.push_back(MakeLink(i, parent, static_cast<JointType>(Below(CountJointTypes()))));
     }
     return links;
   }

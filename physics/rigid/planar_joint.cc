@@ -1,0 +1,26 @@
+#include "physics/rigid/compound_joint.h"
+
+namespace pliant::physics {
+namespace {
+
+// Anywhere on a plane, turned about its normal.
+class Planar final : public CompoundJoint {
+ public:
+  std::string_view name() const override { return "planar"; }
+  int num_motions() const override { return 3; }
+  std::vector<JointMotion> Motions(const Joint& joint) const override {
+    const Eigen::Matrix3d across = FrameFromNormal(joint.axis);
+    return {{JointMotion::Kind::kSlide, across.col(0)},
+            {JointMotion::Kind::kSlide, across.col(1)},
+            {JointMotion::Kind::kTurn, joint.axis}};
+  }
+};
+
+}  // namespace
+
+const CompoundJoint* PlanarJoint() {
+  static const Planar joint;
+  return &joint;
+}
+
+}  // namespace pliant::physics
