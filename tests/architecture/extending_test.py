@@ -1,5 +1,5 @@
-"""Follows docs/extending.md to the letter: adds the material that it shows, one file and one line, and runs on it the checks
-that every registered material undergoes.
+"""Follows docs/extending.md to the letter: adds the material, the contact model and the joint that it shows, one file and one line
+each, and runs on them the checks that all that is registered undergoes.
 
 extending_test.py COMPILER EIGEN
 """
@@ -19,32 +19,50 @@ EIGEN = sys.argv.pop()
 COMPILER = sys.argv.pop()
 
 
-class Material(unittest.TestCase):
-    def test_the_recipe_gives_a_material_that_passes_every_check(self):
+class Recipes(unittest.TestCase):
+    def follow(self, title, sources, tests):
+        """Does what a chapter says to a copy of its folder, and returns the program of `tests` built with `sources` of it."""
         page = (ROOT / "docs/extending.md").read_text()
-        path = re.search(r"in `(physics/fem/materials/\w+\.cc)`:", page)[1]
-        code = re.search(r"```cpp\n(.*?)```", page, re.S)[1]
-        line = re.search(r"`(ADD\(\w+\))`", page)[1]
-        name = re.search(r"custom_model: (\w+)", page)[1]
-        with tempfile.TemporaryDirectory() as folder:
-            copy = pathlib.Path(folder)
-            shutil.copytree(ROOT / "physics/fem/materials", copy / "physics/fem/materials")
-            self.assertFalse((copy / path).exists())
-            (copy / path).write_text(code)
-            registry = copy / "physics/fem/materials/material.cc"
-            text = registry.read_text()
-            last = re.search(r"  ADD\(\w+\)\n\n", text)[0]
-            registry.write_text(text.replace(last, f"{last.rstrip()} \\\n  {line}\n\n"))
+        chapter = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", page, re.S | re.M)[1]
+        path = re.search(r"in\s`((?:physics|solvers)/[\w/]+\.cc)`:", chapter)[1]
+        line = re.search(r"`(ADD\(\w+\))`", chapter)[1]
+        registry = re.search(r"The line, in \[(\w+\.cc)\]", chapter)[1]
+        copy = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, copy)
+        folder = pathlib.Path(path).parent
+        shutil.copytree(ROOT / folder, copy / folder)
+        self.assertFalse((copy / path).exists())
+        (copy / path).write_text(re.search(r"```cpp\n(.*?)```", chapter, re.S)[1])
+        text = (copy / folder / registry).read_text()
+        last = re.search(r"  ADD\(\w+\)\n\n", text)[0]
+        (copy / folder / registry).write_text(text.replace(last, f"{last.rstrip()} \\\n  {line}\n\n"))
 
-            sources = sorted(str(file) for file in (copy / "physics/fem/materials").glob("*.cc"))
-            sources.append(str(ROOT / "tests/physics/fem/materials/material_test.cc"))
-            program = str(copy / "checks")
-            subprocess.run([COMPILER, "-std=c++20", "-O1", "-march=x86-64-v3", "-ffp-contract=off", "-Wall", "-Wextra",
-                            "-DEIGEN_DONT_VECTORIZE", f"-I{copy}", f"-I{ROOT}", "-isystem", EIGEN, *sources, "-o", program,
-                            "-lgtest", "-lgtest_main", "-pthread"], check=True)
-            run = subprocess.run([program, f"--gtest_filter=*/{name}"], capture_output=True, text=True)
+        files = sorted(str(file) for pattern in sources for file in (copy / folder).glob(pattern))
+        program = str(copy / "checks")
+        subprocess.run([COMPILER, "-std=c++20", "-O1", "-march=x86-64-v3", "-ffp-contract=off", "-Wall", "-Wextra",
+                        "-DEIGEN_DONT_VECTORIZE", f"-I{copy}", f"-I{ROOT}", "-isystem", EIGEN, *files,
+                        *(str(ROOT / test) for test in tests), "-o", program, "-lgtest", "-lgtest_main", "-pthread"], check=True)
+        return program
+
+    def check(self, program, filter, least):
+        run = subprocess.run([program, f"--gtest_filter={filter}"], capture_output=True, text=True)
         self.assertEqual(run.returncode, 0, run.stdout)
-        self.assertGreaterEqual(int(re.search(r"PASSED  \] (\d+) test", run.stdout)[1]), 8)
+        self.assertGreaterEqual(int(re.search(r"PASSED  \] (\d+) test", run.stdout)[1]), least)
+
+    def test_a_material(self):
+        program = self.follow("A material", ["*.cc"], ["tests/physics/fem/materials/material_test.cc"])
+        self.check(program, "*/DILATANT", 8)
+
+    def test_a_contact_model(self):
+        program = self.follow("A contact model", ["*_law.cc"], ["tests/solvers/convex/contact_law_test.cc"])
+        self.check(program, "*/OILED", 6)
+
+    def test_a_joint(self):
+        spatial = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "physics/spatial").glob("*.cc"))
+        program = self.follow("A joint", ["*_joint.cc", "joint_tree.cc", "tree_*.cc"],
+                              ["tests/physics/rigid/joint_tree_test.cc", "tests/counted_allocations.cc", *spatial])
+        self.check(program, "*Joint*", 20)
+        self.check(program, "Registered/EveryCompoundJoint.*/cylindrical", 1)
 
 
 if __name__ == "__main__":
