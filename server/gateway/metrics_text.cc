@@ -40,6 +40,11 @@ std::string WriteMetrics(Handlers& handlers, int websocket_clients) {
        [](const WorldHost& host) { return host.latest()->snapshot->report.seconds; });
   each("pliant_faults_total", "counter", "Steps that failed and paused their world.",
        [](const WorldHost& host) { return static_cast<double>(host.counters().faults); });
+  each("pliant_steps_not_converged_total", "counter",
+       "Steps whose residual missed the tolerance, stalled ones included.",
+       [](const WorldHost& host) { return static_cast<double>(host.counters().not_converged); });
+  each("pliant_last_step_residual", "gauge", "Relative residual of the last step.",
+       [](const WorldHost& host) { return host.latest()->snapshot->report.residual; });
   each("pliant_real_time_rate", "gauge", "Simulated seconds a second.",
        [](const WorldHost& host) { return host.latest()->rate; });
   each("pliant_lag_seconds", "gauge", "Wall time behind the clock that was asked for.",

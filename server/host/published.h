@@ -37,6 +37,7 @@ struct Published {
   ControlStatus control;
   double rate = 0;  // simulated seconds a second, achieved; 0 while paused
   double lag = 0;   // [s] behind the real-time clock
+  std::int64_t steps_not_converged = 0;  // of this epoch, stalled ones included
 };
 
 }  // namespace pliant::server

@@ -47,7 +47,7 @@ std::shared_ptr<const Published> WorldHost::latest() const {
 }
 
 HostCounters WorldHost::counters() const {
-  return {steps_.load(), faults_.load(), step_seconds_.load()};
+  return {steps_.load(), faults_.load(), not_converged_.load(), step_seconds_.load()};
 }
 
 void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done) {
@@ -73,6 +73,7 @@ void WorldHost::Reset(Done done) {
         world_.Reset();
         controller_->Drop();
         ++epoch_;
+        steps_not_converged_ = 0;
         fault_.reset();
         SwitchClock(clock_);
         return absl::OkStatus();
@@ -87,6 +88,7 @@ void WorldHost::Restore(std::string bytes, Done done) {
         if (!status.ok()) return status;
         controller_->Drop();
         ++epoch_;
+        steps_not_converged_ = 0;
         fault_.reset();
         SwitchClock(clock_);
         return absl::OkStatus();
@@ -243,6 +245,10 @@ bool WorldHost::StepOnce(SteadyTime now) {
     return false;
   }
   const physics::StepReport& report = world_.report();
+  if (!report.converged) {
+    not_converged_.fetch_add(1);
+    ++steps_not_converged_;
+  }
   if (!report.converged && !report.stalled) {
     RaiseFault({state.step, state.time,
                 absl::StrCat("the step did not converge: relative residual ", report.residual,
@@ -309,6 +315,7 @@ void WorldHost::Publish() {
   published->snapshot = snapshot_;
   published->version = ++version_;
   published->epoch = epoch_;
+  published->steps_not_converged = steps_not_converged_;
   published->clock = clock_;
   published->fault = fault_;
   published->control = controller_->Describe(std::chrono::steady_clock::now());

@@ -135,6 +135,20 @@ TEST_F(Web, TellsHealthAndMetrics) {
   EXPECT_NE(metrics.find("\npliant_steps_total{world=\"w\"} 7\n"), std::string::npos) << metrics;
 }
 
+TEST_F(Web, MetricsTellOfStepsThatDidNotConverge) {
+  ASSERT_TRUE(Create("sound").ok());
+  ASSERT_TRUE(Create("faulty", kFaultyScene).ok());
+  v1::StepWorldResponse stepped;
+  ASSERT_TRUE(Step("sound", 7, &stepped).ok());
+  EXPECT_FALSE(Step("faulty", 100, &stepped).ok());
+  const std::string metrics = Fetch("/metrics").body();
+  for (const char* line : {"pliant_steps_not_converged_total{world=\"sound\"} 0",
+                           "pliant_steps_not_converged_total{world=\"faulty\"} 1",
+                           "pliant_faults_total{world=\"faulty\"} 1"})
+    EXPECT_NE(metrics.find(absl::StrCat("\n", line, "\n")), std::string::npos) << metrics;
+  EXPECT_NE(metrics.find("\npliant_last_step_residual{world=\"faulty\"} "), std::string::npos);
+}
+
 TEST_F(Web, OnlyOwnPagesMayOpenASocket) {
   const std::string host = Host();
   EXPECT_EQ(Knock("http://" + host, host), 101);

@@ -99,6 +99,15 @@ TEST(WorldHost, StepThatDoesNotConvergePausesItWithAFault) {
   EXPECT_EQ(published->fault->step, published->snapshot->state.step);
   EXPECT_LT(published->snapshot->state.step, 100);
   EXPECT_EQ(host->counters().faults, 1u);
+  EXPECT_EQ(host->counters().not_converged, 1u);
+  EXPECT_EQ(published->steps_not_converged, 1);
+
+  // a new start has none; the counter of all time stays
+  Call call;
+  host->Reset(call.done());
+  ASSERT_TRUE(call.Wait().ok());
+  EXPECT_EQ(host->latest()->steps_not_converged, 0);
+  EXPECT_EQ(host->counters().not_converged, 1u);
 }
 
 TEST(WorldHost, CancelledStepEndsBetweenTwoSteps) {

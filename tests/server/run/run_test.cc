@@ -96,6 +96,34 @@ TEST_F(RunTest, TheReportHasEveryKeyOfTheContract) {
   EXPECT_GT(report["memory_mb"], 1);
 }
 
+TEST_F(RunTest, StepsThatDoNotConvergeAreTold) {
+  // one iteration is not enough for a ball that slides and spins
+  options_.scene = folder_.Write("hard.yaml", R"(name: hard
+time_step: 0.01
+method: {convex: {max_iterations: 1, tolerance: 1.0e-12, warm_start: false}}
+bodies:
+  - {name: table, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: ball
+    deformable:
+      mesh: {sphere: {radius: 0.05}, edge_length: 0.04}
+      pose: {position: [0, 0, 0.055]}
+      velocity: {linear: [1, 0, -1], angular: [0, 20, 0]}
+      material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
+)");
+  ASSERT_EQ(Execute(), kDone) << err_.str();
+  const Json report = Report();
+  const double fraction = report["solver"]["converged_fraction"];
+  EXPECT_LT(fraction, 1);
+  EXPECT_GT(report["solver"]["residual_max"], 1e-12);
+  const int failed = static_cast<int>(std::lround(20 * (1 - fraction)));
+  EXPECT_THAT(err_.str(), HasSubstr(std::to_string(failed) + " of 20 steps did not converge"));
+
+  // and in words
+  options_.json.clear();
+  ASSERT_EQ(Execute(), kDone) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("% of steps converged, worst residual"));
+}
+
 TEST_F(RunTest, ProbesAreSampledAtTheStartAndThenAtTheirRate) {
   ASSERT_EQ(Execute(), kDone) << err_.str();
   const Json probes = Report()["probes"];

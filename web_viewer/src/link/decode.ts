@@ -142,6 +142,8 @@ function frameInfo(frame: Frame, rigid: RigidFrame[], soft: SoftFrame[]): FrameI
           converged: frame.report.converged,
           stalled: frame.report.stalled,
           iterations: frame.report.iterations,
+          residual: frame.report.residual,
+          stepsNotConverged: Number(frame.report.stepsNotConverged),
           contacts: frame.report.contacts,
           stepSeconds: frame.report.stepSeconds,
           realTimeRate: frame.report.realTimeRate,

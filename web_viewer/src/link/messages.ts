@@ -210,6 +210,8 @@ export interface ReportInfo {
   converged: boolean;
   stalled: boolean;
   iterations: number;
+  residual: number;
+  stepsNotConverged: number; // since the start, of those not shown too
   contacts: number;
   stepSeconds: number;
   realTimeRate: number;

@@ -1,5 +1,5 @@
 // The panel of measurements: what the world does, who drives it, how the link fares.
-import type { ForceInfo, FrameInfo, LeaseInfo, LinkStats } from '../link/messages';
+import type { ForceInfo, FrameInfo, LeaseInfo, LinkStats, ReportInfo } from '../link/messages';
 import { element, setHidden, setText } from './dom';
 import { Plot } from './plot';
 import { bytesPerSecond, milliseconds, newtons } from './units';
@@ -74,6 +74,9 @@ export class Panel {
     setText('contacts', report ? String(report.contacts) : '–');
     setText('time', frame.time < 1000 ? `${frame.time.toFixed(2)} s` : `${frame.time.toFixed(0)} s`);
     const behind = running && clock.mode === 'realTime' && report !== null && report.realTimeRate < 0.9 * clock.factor;
+    const trouble = report ? solverTrouble(report) : '';
+    setText('solver', trouble);
+    setHidden('solver', !trouble);
     element('rate').parentElement?.classList.toggle('warn', behind && frame.time > 1);
     setText('grip-summary', `${newtons(this.shownForce)} · ${report && running ? `${report.realTimeRate.toFixed(2)}×` : 'paused'}`);
     this.showDrivers(frame, me);
@@ -136,6 +139,16 @@ export class Panel {
       }),
     );
   }
+}
+
+// What of the solver a viewer should know; empty while all steps converged.
+export function solverTrouble(report: ReportInfo): string {
+  const count = report.stepsNotConverged;
+  if (count === 0) return '';
+  const before = count === 1 ? '1 step' : `${count} steps`;
+  if (report.converged) return `${before} did not converge.`;
+  const what = report.stalled ? 'stalled' : 'did not converge';
+  return `This step ${what}: residual ${report.residual.toExponential(1)} after ${report.iterations} iterations (${before} so far).`;
 }
 
 // on a body, or on all links of a robot [N]

@@ -1,0 +1,29 @@
+import { create } from '@bufbuild/protobuf';
+import { expect, test } from 'vitest';
+import { FrameSchema } from '../src/gen/pliant/v1/stream_pb';
+import { BufferPool, LatestFrame } from '../src/link/decode';
+import { solverTrouble } from '../src/panel/panel';
+
+function report(converged: boolean, stalled: boolean, stepsNotConverged: bigint) {
+  const latest = new LatestFrame();
+  latest.put(
+    create(FrameSchema, {
+      frame: 1n,
+      report: { converged, stalled, iterations: 34, residual: 1.1e-6, stepsNotConverged },
+    }),
+  );
+  return latest.take([], new BufferPool())!.report!;
+}
+
+test('nothing is said while all steps converged', () => {
+  expect(solverTrouble(report(true, false, 0n))).toBe('');
+});
+
+test('a step that stalled or failed is told with its residual', () => {
+  expect(solverTrouble(report(false, true, 1n))).toBe('This step stalled: residual 1.1e-6 after 34 iterations (1 step so far).');
+  expect(solverTrouble(report(false, false, 7n))).toMatch(/^This step did not converge: residual 1\.1e-6 /);
+});
+
+test('steps between frames are not forgotten', () => {
+  expect(solverTrouble(report(true, false, 3n))).toBe('3 steps did not converge.');
+});
