@@ -134,13 +134,8 @@ void FemModel::Respond(std::size_t k, const Deformation& at, Tangent tangent,
     of.material->Respond(of.parameters, F, tangent, response);
     return;
   }
-  // what is dropped to make a tangent convex is of the corrected one
-  const bool has_tangent = tangent != Tangent::kNone;
-  of.material->Respond(of.parameters, F, has_tangent ? Tangent::kExact : tangent, response);
-  dilatation->Correct(k, F, at.ratios, has_tangent, response);
-  if (tangent == Tangent::kConvex || tangent == Tangent::kDamping)
-    ClampEigenvalues(&response->tangent);
-  if (tangent == Tangent::kDamping) RemoveSpin(F, &response->tangent);
+  of.material->RespondToMean(of.parameters, F, dilatation->MeansOf(k, at.ratios), tangent,
+                             response);
 }
 
 MaterialResponse FemModel::CalcResponse(std::size_t b, const LaneMatrix3& F,

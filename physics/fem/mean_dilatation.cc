@@ -169,35 +169,13 @@ std::vector<double> MeanDilatation::CalcRatios(std::span<const LaneMatrix3> F) c
   return ratios;
 }
 
-void MeanDilatation::Correct(std::size_t k, const LaneMatrix3& F, std::span<const double> ratios,
-                             bool tangent, MaterialResponse* response) const {
-  const LaneMatrix3 cofactors = CalcCofactors(F);
-  const Lane J = CalcDeterminant(F, cofactors), kappa = stiffness_[k];
-  Lane mean = J;
+Lane MeanDilatation::MeansOf(std::size_t k, std::span<const double> ratios) const {
+  Lane means = Splat(1);
   for (int l = 0; l < kLanes; ++l) {
     const int patch = patch_of_[k * kLanes + l];
-    if (patch >= 0) mean[l] = ratios[patch];
+    if (patch >= 0) means[l] = ratios[patch];
   }
-  const Lane pressure = kappa * (mean - J);
-  response->energy += 0.5 * kappa * ((mean - 1) * (mean - 1) - (J - 1) * (J - 1));
-  for (int i = 0; i < 9; ++i) response->stress[i] += pressure * cofactors[i];
-  if (!tangent) return;
-  for (int i = 0; i < 9; ++i) {
-    for (int j = 0; j < 9; ++j) response->tangent[9 * i + j] -= kappa * cofactors[i] * cofactors[j];
-  }
-  // ∂²J/∂F²: between columns c and d ≠ c the cross product with the third, f_e
-  for (int c = 0; c < 3; ++c) {
-    const int d = (c + 1) % 3, e = (c + 2) % 3;
-    for (int r = 0; r < 3; ++r) {
-      const int s = (r + 1) % 3, t = (r + 2) % 3;
-      // ∂²J/∂f_c[r]∂f_d[s] = f_e[t], and the opposite with r and s exchanged
-      const Lane x = pressure * F[3 * e + t];
-      response->tangent[9 * (3 * c + r) + 3 * d + s] += x;
-      response->tangent[9 * (3 * d + s) + 3 * c + r] += x;
-      response->tangent[9 * (3 * c + s) + 3 * d + r] -= x;
-      response->tangent[9 * (3 * d + r) + 3 * c + s] -= x;
-    }
-  }
+  return means;
 }
 
 void MeanDilatation::CalcGradients(const ElementBatches& elements, std::span<const LaneMatrix3> F,

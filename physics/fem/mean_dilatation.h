@@ -28,10 +28,9 @@ class MeanDilatation {
   // J̄ of the patches, given F of the batches that are not quadratic.
   std::vector<double> CalcRatios(std::span<const LaneMatrix3> F) const;
 
-  // Energy, stress and exact tangent of batch k with J̄ in place of J, given those of the material. The tangent lacks what
-  // elements of a patch do to each other, which AddStiffness adds.
-  void Correct(std::size_t k, const LaneMatrix3& F, std::span<const double> ratios, bool tangent,
-               MaterialResponse* response) const;
+  // J̄ of each element of batch k. Its material answers to it with RespondToMean; the tangent lacks what elements of a patch
+  // do to each other, which AddStiffness adds.
+  Lane MeansOf(std::size_t k, std::span<const double> ratios) const;
 
   // A += scale · Σ V κ ∇J̄ ∇J̄ᵀ over the patches, given F of the batches. With a `normal` (plane strain) nothing along it.
   void AddStiffness(const ElementBatches& elements, std::span<const LaneMatrix3> F, double scale,

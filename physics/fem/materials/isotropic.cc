@@ -33,6 +33,22 @@ void ClampStiffness(Lane H[3][3]) {
   }
 }
 
+// κ/2 (J̄ − 1)² in place of κ/2 (J − 1)²
+void UseMean(Lane kappa, const Lane s[3], Lane mean, PrincipalResponse* r) {
+  const Lane J = s[0] * s[1] * s[2], pressure = kappa * (mean - J);
+  const Lane cofactor[3] = {s[1] * s[2], s[2] * s[0], s[0] * s[1]};
+  r->energy += 0.5 * kappa * ((mean - 1) * (mean - 1) - (J - 1) * (J - 1));
+  for (int k = 0; k < 3; ++k) {
+    const int i = (k + 1) % 3, j = (k + 2) % 3;
+    r->stress[k] += pressure * cofactor[k];
+    r->stiffness[k][k] -= kappa * cofactor[k] * cofactor[k];
+    r->stiffness[i][j] += pressure * s[k] - kappa * cofactor[i] * cofactor[j];
+    r->stiffness[j][i] = r->stiffness[i][j];
+    r->shear[k] -= pressure * s[k];
+    r->spin[k] += pressure * s[k];
+  }
+}
+
 Lane Positive(Lane x) {
   return x > 0 ? x : Splat(0);
 }
@@ -47,11 +63,12 @@ void AddDyad(Lane a, const Lane* x, const Lane* y, std::array<Lane, 81>* T) {
 
 }  // namespace
 
-void IsotropicMaterial::Respond(const Lane* p, const LaneMatrix3& F, Tangent tangent,
-                                MaterialResponse* response) const {
+void IsotropicMaterial::RespondTo(const Lane* p, const LaneMatrix3& F, const Lane* mean,
+                                  Tangent tangent, MaterialResponse* response) const {
   const PrincipalStretches f = CalcPrincipalStretches(F);
   PrincipalResponse r;
   RespondToStretches(p, f.s, &r);
+  if (mean != nullptr) UseMean(CalcVolumetricStiffness(p), f.s, *mean, &r);
   response->energy = r.energy;
   LaneMatrix3 Ug;
   for (int i = 0; i < 9; ++i) Ug[i] = f.U[i] * r.stress[i / 3];

@@ -19,7 +19,13 @@ struct PrincipalResponse {
 class IsotropicMaterial : public Material {
  public:
   void Respond(const Lane* p, const LaneMatrix3& F, Tangent tangent,
-               MaterialResponse* response) const final;
+               MaterialResponse* response) const final {
+    RespondTo(p, F, nullptr, tangent, response);
+  }
+  void RespondToMean(const Lane* p, const LaneMatrix3& F, const Lane& mean, Tangent tangent,
+                     MaterialResponse* response) const final {
+    RespondTo(p, F, &mean, tangent, response);
+  }
 
  protected:
   // Fills in all of the response.
@@ -28,6 +34,11 @@ class IsotropicMaterial : public Material {
   // `shear` and `spin` from stress and stiffness, for a material without a closed form of them: exact but for rounding
   // where the stretches differ, to 1e-9 where they nearly coincide.
   static void DividePairs(const Lane s[3], PrincipalResponse* r);
+
+ private:
+  // `mean`: null, or J̄
+  void RespondTo(const Lane* p, const LaneMatrix3& F, const Lane* mean, Tangent tangent,
+                 MaterialResponse* response) const;
 };
 
 }  // namespace pliant::physics

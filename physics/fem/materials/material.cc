@@ -49,6 +49,38 @@ Lame CalcLame(const Lane* young_and_poisson) {
   return {E / (2 * (1 + nu)), E * nu / ((1 + nu) * (1 - 2 * nu))};
 }
 
+// of any material: its exact tangent corrected, and made convex as a whole
+void Material::RespondToMean(const Lane* p, const LaneMatrix3& F, const Lane& mean, Tangent tangent,
+                             MaterialResponse* response) const {
+  const bool has_tangent = tangent != Tangent::kNone;
+  Respond(p, F, has_tangent ? Tangent::kExact : tangent, response);
+  const LaneMatrix3 cofactors = CalcCofactors(F);
+  const Lane J = F[0] * cofactors[0] + F[1] * cofactors[1] + F[2] * cofactors[2];
+  const Lane kappa = CalcVolumetricStiffness(p), pressure = kappa * (mean - J);
+  response->energy += 0.5 * kappa * ((mean - 1) * (mean - 1) - (J - 1) * (J - 1));
+  for (int i = 0; i < 9; ++i) response->stress[i] += pressure * cofactors[i];
+  if (!has_tangent) return;
+  std::array<Lane, 81>& T = response->tangent;
+  for (int i = 0; i < 9; ++i) {
+    for (int j = 0; j < 9; ++j) T[9 * i + j] -= kappa * cofactors[i] * cofactors[j];
+  }
+  // ∂²J/∂F²: between columns c and d ≠ c the cross product with the third, f_e
+  for (int c = 0; c < 3; ++c) {
+    const int d = (c + 1) % 3, e = (c + 2) % 3;
+    for (int r = 0; r < 3; ++r) {
+      const int s = (r + 1) % 3, t = (r + 2) % 3;
+      // ∂²J/∂f_c[r]∂f_d[s] = f_e[t], and the opposite with r and s exchanged
+      const Lane x = pressure * F[3 * e + t];
+      T[9 * (3 * c + r) + 3 * d + s] += x;
+      T[9 * (3 * d + s) + 3 * c + r] += x;
+      T[9 * (3 * c + s) + 3 * d + r] -= x;
+      T[9 * (3 * d + r) + 3 * c + s] -= x;
+    }
+  }
+  if (tangent == Tangent::kConvex) ClampEigenvalues(&T);
+  if (tangent == Tangent::kDamping) RemoveSpin(F, &T);
+}
+
 RestModuli CalcRestModuli(const Material& material, std::span<const double> parameters) {
   Lane p[kMostParameters] = {};
   for (std::size_t i = 0; i < parameters.size(); ++i) p[i] = Splat(parameters[i]);
@@ -60,9 +92,31 @@ RestModuli CalcRestModuli(const Material& material, std::span<const double> para
   return {response.tangent[9 * 1 + 1][0], response.tangent[9 * 4 + 0][0]};
 }
 
-void ClampEigenvalues(std::array<Lane, 81>* tangent) {
-  using Matrix9d = Eigen::Matrix<double, 9, 9>;
+namespace {
+
+using Matrix9d = Eigen::Matrix<double, 9, 9>;
+using Mask = decltype(Lane{} < Lane{});
+
+// Which of four symmetric matrices are positive definite beyond rounding: by their Cholesky factors.
+Mask AreDefinite(std::array<Lane, 81> A) {
+  Lane trace{};
+  for (int i = 0; i < 9; ++i) trace += A[10 * i];
+  Mask definite = trace > 0;
+  for (int k = 0; k < 9; ++k) {
+    const Lane pivot = A[10 * k];
+    definite = definite & (pivot > 1e-13 * trace);
+    const Lane inverse = 1 / (pivot > 0 ? pivot : Splat(1));
+    for (int c = k + 1; c < 9; ++c) {
+      const Lane factor = inverse * A[9 * k + c];
+      for (int r = c; r < 9; ++r) A[9 * c + r] -= factor * A[9 * k + r];
+    }
+  }
+  return definite;
+}
+
+void ClampLanes(const Mask& definite, std::array<Lane, 81>* tangent) {
   for (int l = 0; l < kLanes; ++l) {
+    if (definite[l]) continue;
     Matrix9d A;
     for (int i = 0; i < 81; ++i) A.data()[i] = (*tangent)[i][l];
     if (!A.allFinite()) continue;
@@ -74,30 +128,75 @@ void ClampEigenvalues(std::array<Lane, 81>* tangent) {
   }
 }
 
+Lane Dot9(const Lane* x, const Lane* y) {
+  Lane sum = x[0] * y[0];
+  for (int i = 1; i < 9; ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+}  // namespace
+
+void ClampEigenvalues(std::array<Lane, 81>* tangent) {
+  // most are definite, and the decomposition costs more than all else of an element
+  ClampLanes(AreDefinite(*tangent), tangent);
+}
+
 void RemoveSpin(const LaneMatrix3& F, std::array<Lane, 81>* tangent) {
-  using Matrix9d = Eigen::Matrix<double, 9, 9>;
-  for (int l = 0; l < kLanes; ++l) {
-    // an orthonormal basis of the three W F
-    const Eigen::Matrix3d f = Extract(F, l);
-    Eigen::Matrix<double, 9, 3> basis;
-    int rank = 0;
-    for (int axis = 0; axis < 3; ++axis) {
-      Eigen::Matrix<double, 9, 1> spin;
-      for (int c = 0; c < 3; ++c)
-        spin.segment<3>(3 * c) = Eigen::Vector3d::Unit(axis).cross(f.col(c));
-      // twice: rounding of the first leaves a part of those before
-      for (int pass = 0; pass < 2; ++pass) {
-        for (int b = 0; b < rank; ++b) spin -= basis.col(b).dot(spin) * basis.col(b);
-      }
-      if (spin.squaredNorm() > 1e-20 * f.squaredNorm())
-        basis.col(rank++) = spin / std::sqrt(spin.squaredNorm());
+  std::array<Lane, 81>& T = *tangent;
+  // an orthonormal basis of the three W F; nothing in place of what depends on those before
+  Lane basis[3][9] = {};
+  Lane size{};
+  for (const Lane& x : F) size += x * x;
+  for (int axis = 0; axis < 3; ++axis) {
+    const int i = (axis + 1) % 3, j = (axis + 2) % 3;
+    Lane* spin = basis[axis];
+    for (int c = 0; c < 3; ++c) {
+      spin[3 * c + i] = -F[3 * c + j];
+      spin[3 * c + j] = F[3 * c + i];
     }
-    Matrix9d keep = Matrix9d::Identity(), T;
-    for (int b = 0; b < rank; ++b) keep -= basis.col(b) * basis.col(b).transpose();
-    for (int i = 0; i < 81; ++i) T.data()[i] = (*tangent)[i][l];
-    T = keep * T * keep;
-    for (int i = 0; i < 81; ++i) (*tangent)[i][l] = T.data()[i];
+    // twice: rounding of the first leaves a part of those before
+    for (int pass = 0; pass < 2; ++pass) {
+      for (int b = 0; b < axis; ++b) {
+        const Lane along = Dot9(basis[b], spin);
+        for (int e = 0; e < 9; ++e) spin[e] -= along * basis[b][e];
+      }
+    }
+    const Lane square = Dot9(spin, spin);
+    const auto is_new = square > 1e-20 * size;
+    const Lane inverse = is_new ? 1 / Sqrt(is_new ? square : Splat(1)) : Splat(0);
+    for (int e = 0; e < 9; ++e) spin[e] *= inverse;
   }
+
+  // K T K with K = I − B Bᵀ: T − B (T B − ½ B M)ᵀ − (T B − ½ B M) Bᵀ with M = Bᵀ T B
+  Lane TB[3][9] = {}, M[3][3];
+  for (int b = 0; b < 3; ++b) {
+    for (int c = 0; c < 9; ++c)
+      for (int r = 0; r < 9; ++r) TB[b][r] += T[9 * c + r] * basis[b][c];
+  }
+  for (int a = 0; a < 3; ++a)
+    for (int b = 0; b < 3; ++b) M[a][b] = Dot9(basis[a], TB[b]);
+  for (int b = 0; b < 3; ++b) {
+    for (int a = 0; a < 3; ++a)
+      for (int e = 0; e < 9; ++e) TB[b][e] -= 0.5 * M[a][b] * basis[a][e];
+  }
+  std::array<Lane, 81> filled;  // with stiffness against spin: definite where the rest is
+  Lane trace{};
+  for (int c = 0; c < 9; ++c) {
+    for (int r = 0; r < 9; ++r) {
+      Lane x = T[9 * c + r];
+      for (int b = 0; b < 3; ++b) x -= basis[b][r] * TB[b][c] + TB[b][r] * basis[b][c];
+      T[9 * c + r] = x;
+    }
+    trace += T[10 * c];
+  }
+  for (int c = 0; c < 9; ++c) {
+    for (int r = 0; r < 9; ++r) {
+      Lane x = T[9 * c + r];
+      for (int b = 0; b < 3; ++b) x += trace * basis[b][r] * basis[b][c];
+      filled[9 * c + r] = x;
+    }
+  }
+  ClampLanes(AreDefinite(filled), tangent);
 }
 
 }  // namespace pliant::physics

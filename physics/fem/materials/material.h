@@ -49,6 +49,11 @@ class Material {
 
   // κ of a material that resists a change of volume by a term κ/2 (J − 1)² of its energy, J = det F; 0: by no such term.
   virtual Lane CalcVolumetricStiffness(const Lane* /*p*/) const { return Lane{}; }
+
+  // As Respond, of a material with such a term, for elements that resist together: κ/2 (J̄ − 1)² in its place with a `mean`
+  // ratio J̄ of their volumes. The tangent is that for κ (J̄ − 1) held.
+  virtual void RespondToMean(const Lane* p, const LaneMatrix3& F, const Lane& mean, Tangent tangent,
+                             MaterialResponse* response) const;
 };
 
 // Young's modulus and Poisson's ratio: the parameters of many materials, and Lamé's from them.
@@ -70,7 +75,7 @@ RestModuli CalcRestModuli(const Material& material, std::span<const double> para
 // quicker way.
 void ClampEigenvalues(std::array<Lane, 81>* tangent);
 
-// Makes a tangent at F blind to spin, as damping wants it, and keeps it positive semi-definite.
+// Makes a tangent at F blind to spin, as damping wants it, and what is left positive semi-definite.
 void RemoveSpin(const LaneMatrix3& F, std::array<Lane, 81>* tangent);
 
 // All materials, in the order in which they were added.
