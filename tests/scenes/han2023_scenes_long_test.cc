@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kHeight = 59.9918547;  // of the arch's crown at the start [m]
 
-// Blocks of 20 GPa leave the solver little precision: some stop at its limit, just short of the tolerance.
+// Of steps that stall a thousandth is allowed; none does.
 TEST(MasonryArchLong, StandsForTenMinutes) {
   World world = LoadShipped("masonry_arch", {"sleeping=false"});
   int stalled = 0;
@@ -15,10 +15,10 @@ TEST(MasonryArchLong, StandsForTenMinutes) {
     const absl::Status status = world.Step();
     ASSERT_TRUE(status.ok()) << status.message();
     ASSERT_TRUE(world.report().converged || world.report().stalled) << world.state().step;
-    ASSERT_LT(world.report().residual, 1e-5) << world.state().step;
+    ASSERT_LT(world.report().residual, 2e-6) << world.state().step;
     stalled += world.report().converged ? 0 : 1;
   }
-  EXPECT_LE(stalled, 150);  // of 15 000
+  EXPECT_LE(stalled, 15);  // of 15 000
   EXPECT_NEAR(ReadVector(world, "crown").z(), kHeight, 0.5);
 }
 
@@ -28,24 +28,25 @@ TEST(MasonryArchLong, LiesInPiecesAfterAMinuteOnLittleFriction) {
   EXPECT_LT(ReadVector(world, "crown").z(), kHeight - 10);
 }
 
-// han2023 §VII-A: the displacement at 0.25 and 1.4 MN/m comes closer to that of the reference with each mesh.
+// han2023 §VII-A: the displacement at 0.25 and 1.4 MN/m comes closer to that of the reference, 0.1 and 0.2 m, with each mesh.
+// The two together: at 0.25 MN/m alone even the coarsest is closer than the reference is told.
 TEST(CylinderPressLong, ConvergesToTheReference) {
-  double last_middle = 1, last_end = 1;
+  double last_error = 1;
+  double middle = 1, end = 1;
   for (const double edge : {0.067, 0.04, 0.025, 0.0143}) {
     World world = LoadShipped(
         "cylinder_press",
         {"time_step=0.1", absl::StrCat("bodies[1].deformable.mesh.edge_length=", edge)});
     RunUntil(500 * 0.25 / 1.4, &world);
-    const double middle = std::abs(ReadNumber(world, "displacement") / 0.1 - 1);
+    middle = ReadNumber(world, "displacement") / 0.1 - 1;
     RunUntil(500, &world);
-    const double end = std::abs(ReadNumber(world, "displacement") / 0.2 - 1);
-    EXPECT_LT(middle, last_middle) << edge;
-    EXPECT_LT(end, last_end) << edge;
-    last_middle = middle;
-    last_end = end;
+    end = ReadNumber(world, "displacement") / 0.2 - 1;
+    const double error = std::sqrt(middle * middle + end * end);
+    EXPECT_LT(error, last_error) << edge << " m: " << middle << ", " << end;
+    last_error = error;
   }
-  EXPECT_LT(last_middle, 0.03);
-  EXPECT_LT(last_end, 0.03);
+  EXPECT_LT(std::abs(middle), 0.03);
+  EXPECT_LT(std::abs(end), 0.03);
 }
 
 TEST(ChainLong, OfAHundredLinksSurvivesAMinute) {
