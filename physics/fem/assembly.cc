@@ -1,5 +1,7 @@
 #include "physics/fem/assembly.h"
 
+#include "physics/fem/untangling.h"
+
 namespace pliant::physics {
 namespace {
 
@@ -72,12 +74,14 @@ void AssembleQuadratic(const FemModel& model, const StepSettings& settings,
   const double rate_scale = theta * h + beta;
   const bool plane = model.parameters.plane_strain;
 
+  Untangling untangling(model);
   LaneMatrix3 K[10];
   for (int b = 0; b < model.elements.num_quadratic; ++b) {
     const ElementBatch& batch = model.elements.batches[b];
     const LaneMatrix3 F = model.CalcDeformation(batch, q0);
     const LaneMatrix3 rate = CalcGradient(batch, v0);
-    const LaneMatrix3 R0 = CalcReferenceRotation(batch, F);
+    LaneMatrix3 R0 = CalcReferenceRotation(batch, F);
+    untangling.Turn(batch, q0, F, &R0);
     // the stress is linear in F: that of the rate comes along
     LaneMatrix3 moved;
     for (int i = 0; i < 9; ++i) moved[i] = F[i] + rate_scale * rate[i];
