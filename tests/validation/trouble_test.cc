@@ -1,5 +1,6 @@
 // Scenes that break weaker solvers: every step converges and forces balance all the same.
 
+#include <algorithm>
 #include <fstream>
 
 #include "tests/validation/validation_scene.h"
@@ -70,6 +71,39 @@ TEST(Trouble, MassRatioOfAMillion) {
   EXPECT_NEAR(Read(world, "weight")[2], -1000.001 * kGravity, 1e-3);
   EXPECT_NEAR(CalcBodyPose(world.model(), world.state(), 1).p.z(), 0.15,
               3e-5);  // two near-rigid gaps
+}
+
+TEST(Trouble, ABallTurnedInsideOutByABlowIsWholeAgainSoon) {
+  // A plate moves through half of the ball and more in the step in which it strikes.
+  for (const double mass : {5, 50}) {
+    World world = LoadWorld(Fill(R"(
+time_step: 0.01
+bodies:
+  - name: ball
+    deformable:
+      mesh: {sphere: {radius: 0.05}, edge_length: 0.04}
+      pose: {position: [0, 0, 0.06]}
+      material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
+      damping: {beta: 0.005}
+  - name: plate
+    rigid: {motion: FREE, mass: $MASS, pose: {position: [0.01, 0.005, 0.2]}, velocity: {linear: [0, 0, -38]}, shapes: [{box: {size: [0.2, 0.2, 0.02]}}]}
+)",
+                                 {{"$MASS", Number(mass)}}));
+    const DynamicsBlock& ball = *world.model().blocks[world.model().bodies[0].block];
+    std::vector<double> ratios(ball.num_elements());
+    int inverted_steps = 0;
+    for (int k = 0; k < 100; ++k) {
+      RunUntil(0.01 * (k + 1), &world);
+      ball.CalcElementField(FieldMeasure::kVolumeRatio,
+                            world.model().Positions(world.state(), world.model().bodies[0].block),
+                            ratios);
+      const double least = *std::min_element(ratios.begin(), ratios.end());
+      inverted_steps += least < 0;
+      if (k < 50) continue;
+      ASSERT_GT(least, 0.5) << mass << " kg, step " << k;
+    }
+    EXPECT_GT(inverted_steps, 0) << mass;
+  }
 }
 
 TEST(Trouble, PartsOfOneMeshThatNothingJoins) {
