@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <span>
+#include <utility>
 
 #include "solvers/convex/contact_jacobian.h"
 #include "solvers/convex/contact_lanes.h"
@@ -20,6 +23,30 @@ namespace {
 constexpr int kMostFlatSteps = 20;
 
 }  // namespace
+// Things in a fixed order, sorted by the panel of the Hessian that they belong to.
+template <typename T>
+class ByPanel {
+ public:
+  void Start() { given_.clear(); }
+  void Add(int panel, const T& item) { given_.emplace_back(panel, item); }
+  void Sort(int num_panels) {
+    ends_.assign(num_panels + 1, 0);
+    for (const auto& [panel, item] : given_) ++ends_[panel + 1];
+    std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+    sorted_.resize(given_.size());
+    for (const auto& [panel, item] : given_) sorted_[ends_[panel]++] = item;
+  }
+  std::span<const T> of(int panel) const {
+    // filling moved every start to its end
+    const int begin = panel == 0 ? 0 : ends_[panel - 1];
+    return std::span(sorted_).subspan(begin, ends_[panel] - begin);
+  }
+
+ private:
+  std::vector<std::pair<int, T>> given_;
+  std::vector<T> sorted_;
+  std::vector<int> ends_;
+};
 
 // The iterate and all that depends on it; buffers live on, so that iterations allocate nothing.
 struct SapSolver::Workspace {
@@ -203,17 +230,19 @@ struct SapSolver::Workspace {
 
   // Δv = −H⁻¹ ∇ℓ, with H = A + JᵀGJ factored only when some G changed
   bool FindDirection(SapResult* result) {
+    if (!analysed_) AnalyseHessian();
+    parts_.Gather(gradient_.data(), permuted_.data());
+    for (int i = 0; i < n_; ++i) permuted_[i] = -permuted_[i];
+    const std::span<double> solution(permuted_.data(), static_cast<std::size_t>(n_));
     if (!factored_ || contacts_.has_changed() || row_is_free_ != previous_row_is_free_) {
-      AssembleHessian();
-      AddRowsToHessian();
-      if (!hessian_.Factor()) return false;
+      if (!hessian_.FactorAndSolve([this](int panel) { FillHessian(panel); }, solution))
+        return false;
       previous_row_is_free_ = row_is_free_;
       factored_ = true;
       ++result->factorisations;
+    } else {
+      hessian_.Solve(solution);
     }
-    parts_.Gather(gradient_.data(), permuted_.data());
-    for (int i = 0; i < n_; ++i) permuted_[i] = -permuted_[i];
-    hessian_.Solve({permuted_.data(), static_cast<std::size_t>(n_)});
     parts_.Scatter(permuted_.data(), dv_.data());
 
     // what the line search needs along Δv
@@ -232,17 +261,39 @@ struct SapSolver::Workspace {
     parts_.Find(*problem_);
     hessian_.Analyze(parts_.sizes(), parts_.couplings());
 
-    // where each contact's products go: by right entries, then left ones
-    places_.clear();
-    place_starts_.clear();
-    for (const ConvexProblem::Contact& contact : problem_->contacts) {
-      place_starts_.push_back(places_.size());
-      const std::span entries(&problem_->entries[contact.first_entry],
-                              static_cast<std::size_t>(contact.num_entries));
-      for (const ConvexProblem::Entry& right : entries)
-        for (const ConvexProblem::Entry& left : entries)
-          places_.push_back(FindHessian(left, right));
+    // what each panel is filled with: blocks of A, the contacts' products by their right entries, those of rows
+    pieces_.Start();
+    for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
+      const int first = parts_.first_part(static_cast<int>(b)),
+                end = parts_.first_part(static_cast<int>(b) + 1);
+      for (int i = first; i < end; ++i) {
+        for (int j = first; j < end; ++j)
+          if (hessian_.IsKept(i, j)) pieces_.Add(hessian_.panel_of(j), {static_cast<int>(b), i, j});
+      }
     }
+    pieces_.Sort(hessian_.num_panels());
+    places_.clear();
+    products_.Start();
+    const auto panel_of = [this](int entry) {
+      return hessian_.panel_of(parts_.part_of(problem_->entries[entry].first));
+    };
+    for (int c = 0; c < num_contacts(); ++c) {
+      const ConvexProblem::Contact& contact = problem_->contacts[c];
+      const int begin = contact.first_entry, end = begin + contact.num_entries;
+      for (int right = begin; right < end; ++right) {
+        products_.Add(panel_of(right), {c, right, places_.size()});
+        for (int left = begin; left < end; ++left)
+          places_.push_back(FindHessian(problem_->entries[left], problem_->entries[right]));
+      }
+    }
+    products_.Sort(hessian_.num_panels());
+    row_products_.Start();
+    for (std::size_t k = 0; k < problem_->rows.size(); ++k) {
+      const ConvexProblem::Row& row = problem_->rows[k];
+      for (int right = row.first_entry; right < row.first_entry + row.num_entries; ++right)
+        row_products_.Add(panel_of(right), {static_cast<int>(k), right, 0});
+    }
+    row_products_.Sort(hessian_.num_panels());
     analysed_ = true;
   }
 
@@ -282,49 +333,35 @@ struct SapSolver::Workspace {
   }
 
   // lower triangle only; entries above the diagonal are written too, and not read
-  void AssembleHessian() {
-    if (!analysed_) AnalyseHessian();
-    hessian_.Clear();
-    for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
-      const ConvexProblem::Block& block = problem_->blocks[b];
-      const int first = parts_.first_part(static_cast<int>(b)),
-                end = parts_.first_part(static_cast<int>(b) + 1);
-      for (int i = first; i < end; ++i) {
-        for (int j = first; j < end; ++j)
-          if (hessian_.IsKept(i, j)) CopyToHessian(block, i, j);
-      }
+  void FillHessian(int panel) {
+    for (const Piece& piece : pieces_.of(panel))
+      CopyToHessian(problem_->blocks[piece.block], piece.i, piece.j);
+    int last = -1;
+    Eigen::Matrix3d G;
+    for (const Product& product : products_.of(panel)) {
+      if (contacts_.is_open(product.constraint)) continue;
+      if (product.constraint != last) G = contacts_.G(product.constraint);
+      last = product.constraint;
+      const ConvexProblem::Contact& contact = problem_->contacts[product.constraint];
+      const BlockCholesky::Place* place = &places_[product.first_place];
+      jacobian_.Weigh(product.right, G);
+      for (int k = 0; k < contact.num_entries; ++k, ++place)
+        if (place->values != nullptr) jacobian_.AddProduct(contact.first_entry + k, *place);
     }
-    for (int c = 0; c < num_contacts(); ++c) {
-      if (contacts_.is_open(c)) continue;
-      const ConvexProblem::Contact& contact = problem_->contacts[c];
-      const BlockCholesky::Place* place = &places_[place_starts_[c]];
-      const Eigen::Matrix3d G = contacts_.G(c);
-      const int begin = contact.first_entry, end = begin + contact.num_entries;
-      for (int right = begin; right < end; ++right) {
-        jacobian_.Weigh(right, G);
-        for (int left = begin; left < end; ++left, ++place) {
-          if (place->values != nullptr) jacobian_.AddProduct(left, *place);
-        }
-      }
-    }
-  }
-
-  void AddRowsToHessian() {
-    for (std::size_t k = 0; k < problem_->rows.size(); ++k) {
-      if (!row_is_free_[k]) continue;
-      const ConvexProblem::Row& row = problem_->rows[k];
-      const ConvexProblem::Entry* entries = problem_->entries.data() + row.first_entry;
-      for (int a = 0; a < row.num_entries; ++a) {
-        for (int b = 0; b < row.num_entries; ++b) {
-          const BlockCholesky::Place place = FindHessian(entries[b], entries[a]);
-          if (place.values == nullptr) continue;
-          const double* K = &problem_->values[entries[b].values];
-          for (int j = 0; j < entries[a].columns; ++j) {
-            const double GJ = problem_->values[entries[a].values + j] / row.R;
-            if (GJ == 0) continue;
-            double* target = place.values + std::size_t(j) * place.stride;
-            for (int i = 0; i < entries[b].columns; ++i) target[i] += K[i] * GJ;
-          }
+    for (const Product& product : row_products_.of(panel)) {
+      if (!row_is_free_[product.constraint]) continue;
+      const ConvexProblem::Row& row = problem_->rows[product.constraint];
+      const ConvexProblem::Entry& right = problem_->entries[product.right];
+      for (int l = row.first_entry; l < row.first_entry + row.num_entries; ++l) {
+        const ConvexProblem::Entry& left = problem_->entries[l];
+        const BlockCholesky::Place place = FindHessian(left, right);
+        if (place.values == nullptr) continue;
+        const double* K = &problem_->values[left.values];
+        for (int j = 0; j < right.columns; ++j) {
+          const double GJ = problem_->values[right.values + j] / row.R;
+          if (GJ == 0) continue;
+          double* target = place.values + std::size_t(j) * place.stride;
+          for (int i = 0; i < left.columns; ++i) target[i] += K[i] * GJ;
         }
       }
     }
@@ -409,8 +446,18 @@ struct SapSolver::Workspace {
   ContactLanes contacts_;
   BlockCholesky hessian_;
   CoupledParts parts_;
-  std::vector<BlockCholesky::Place> places_;  // of contacts' products in the Hessian
-  std::vector<std::size_t> place_starts_;     // of each contact
+  // A in the rows of part i and columns of part j
+  struct Piece {
+    int block, i, j;
+  };
+  // JᵀGJ of a contact or row in the columns of one of its entries
+  struct Product {
+    int constraint, right;
+    std::size_t first_place;  // of a contact's entries, in places_
+  };
+  ByPanel<Piece> pieces_;
+  ByPanel<Product> products_, row_products_;
+  std::vector<BlockCholesky::Place> places_;
   std::vector<double> row_rate_, row_change_, row_gamma_;
   std::vector<char> row_is_free_,
       previous_row_is_free_;  // strictly within its bounds, or at one by chance

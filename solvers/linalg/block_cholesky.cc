@@ -136,26 +136,36 @@ void BlockCholesky::LayOut() {
   }
 }
 
-void BlockCholesky::Clear() {
-  std::fill(values_.begin(), values_.end(), 0.0);
-}
-
 BlockCholesky::Place BlockCholesky::Find(int i, int j) {
   const Supernode& node = nodes_[node_of_[j]];
   return {&values_[node.panel + std::size_t(row_in_node_[j]) * node.rows + RowOf(node, i)],
           node.rows};
 }
 
-bool BlockCholesky::Factor() {
-  for (const Supernode& node : nodes_) {
+bool BlockCholesky::FactorAndSolve(const std::function<void(int panel)>& fill,
+                                   std::span<double> x) {
+  Permute(x);
+  is_filled_.assign(nodes_.size(), 0);
+  const auto need = [&](int panel) {
+    if (is_filled_[panel]) return;
+    is_filled_[panel] = 1;
+    const Supernode& node = nodes_[panel];
+    std::fill_n(&values_[node.panel], std::size_t(node.rows) * node.columns, 0.0);
+    fill(panel);
+  };
+  for (int s = 0; s < num_panels(); ++s) {
+    need(s);
+    const Supernode& node = nodes_[s];
     double* panel = &values_[node.panel];
     if (FactorPanel(node.rows, node.columns, panel, node.rows) >= 0) return false;
+    SolveForward(node);
     const int m = node.rows - node.columns;
     if (m == 0) continue;
     NegateLowerTrapezoid(m, m, node.columns, panel + node.columns, node.rows, update_.data(), m);
     const std::size_t* target = &targets_[node.target];
     int column = 0;
     for (int b = node.first_below; b < node.first_below + node.num_below; ++b) {
+      need(node_of_[below_[b]]);
       const int stride = nodes_[node_of_[below_[b]]].rows;
       const int width = sizes_[below_[b]];
       int row = column;
@@ -171,45 +181,59 @@ bool BlockCholesky::Factor() {
       column += width;
     }
   }
+  SolveBackward(x);
   return true;
 }
 
 void BlockCholesky::Solve(std::span<double> x) {
-  for (std::size_t k = 0, to = 0; k < order_.size(); ++k) {
-    const int block = order_[k];
+  Permute(x);
+  for (const Supernode& node : nodes_) SolveForward(node);
+  SolveBackward(x);
+}
+
+// f(entry of the solution, entry of gathered_) for the rows below a supernode
+template <typename F>
+void BlockCholesky::ForBelow(const Supernode& node, const F& f) {
+  int row = 0;
+  for (int b = node.first_below; b < node.first_below + node.num_below; ++b) {
+    const int block = below_[b];
+    double* y = &permuted_[nodes_[node_of_[block]].column + row_in_node_[block]];
+    for (int i = 0; i < sizes_[block]; ++i) f(y[i], gathered_[row++]);
+  }
+}
+
+void BlockCholesky::Permute(std::span<const double> x) {
+  std::size_t to = 0;
+  for (const int block : order_) {
     for (int i = 0; i < sizes_[block]; ++i) permuted_[to++] = x[starts_[block] + i];
   }
-  const auto for_below = [&](const Supernode& node, const auto& f) {
-    int row = 0;
-    for (int b = node.first_below; b < node.first_below + node.num_below; ++b) {
-      const int block = below_[b];
-      double* y = &permuted_[nodes_[node_of_[block]].column + row_in_node_[block]];
-      for (int i = 0; i < sizes_[block]; ++i) f(y[i], gathered_[row++]);
-    }
-  };
-  for (const Supernode& node : nodes_) {
-    const double* panel = &values_[node.panel];
-    double* y = &permuted_[node.column];
-    SolveLower(node.columns, panel, node.rows, y);
-    const int m = node.rows - node.columns;
-    if (m == 0) continue;
-    std::fill_n(gathered_.begin(), m, 0.0);
-    SubtractMatrixVector(m, node.columns, panel + node.columns, node.rows, y, gathered_.data());
-    for_below(node, [](double& to, double from) { to += from; });
-  }
+}
+
+void BlockCholesky::SolveForward(const Supernode& node) {
+  const double* panel = &values_[node.panel];
+  double* y = &permuted_[node.column];
+  SolveLower(node.columns, panel, node.rows, y);
+  const int m = node.rows - node.columns;
+  if (m == 0) return;
+  std::fill_n(gathered_.begin(), m, 0.0);
+  SubtractMatrixVector(m, node.columns, panel + node.columns, node.rows, y, gathered_.data());
+  ForBelow(node, [](double& to, double from) { to += from; });
+}
+
+void BlockCholesky::SolveBackward(std::span<double> x) {
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     const double* panel = &values_[node->panel];
     double* y = &permuted_[node->column];
     const int m = node->rows - node->columns;
     if (m > 0) {
-      for_below(*node, [](double& from, double& to) { to = from; });
+      ForBelow(*node, [](double& from, double& to) { to = from; });
       SubtractTransposedMatrixVector(m, node->columns, panel + node->columns, node->rows,
                                      gathered_.data(), y);
     }
     SolveLowerTransposed(node->columns, panel, node->rows, y);
   }
-  for (std::size_t k = 0, from = 0; k < order_.size(); ++k) {
-    const int block = order_[k];
+  std::size_t from = 0;
+  for (const int block : order_) {
     for (int i = 0; i < sizes_[block]; ++i) x[starts_[block] + i] = permuted_[from++];
   }
 }

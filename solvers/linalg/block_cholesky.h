@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -23,17 +24,20 @@ class BlockCholesky {
   // `couplings` are pairs of different blocks, in any order, repeated or not.
   void Analyze(std::span<const int> sizes, std::span<const std::pair<int, int>> couplings);
 
-  // Sets all entries to zero.
-  void Clear();
   // Whether block (i, j) of the matrix is kept, rather than (j, i): in the lower triangle of the order found. Diagonal ones
   // are, of which only the lower triangle is read.
   bool IsKept(int i, int j) const { return position_[i] >= position_[j]; }
   // Of a kept block of coupled i and j; valid until the next Analyze.
   Place Find(int i, int j);
 
-  // False when the matrix is not positive definite.
-  bool Factor();
-  // x ← A⁻¹ x.
+  // The factor's columns are eliminated by panels: that which holds the kept blocks (i, j) of a j.
+  int num_panels() const { return static_cast<int>(nodes_.size()); }
+  int panel_of(int block) const { return node_of_[block]; }
+
+  // Factors the matrix and x ← A⁻¹ x. `fill` adds the entries of a panel, zero until then, shortly before they are needed:
+  // a large matrix passes through the cache once. False when the matrix is not positive definite.
+  bool FactorAndSolve(const std::function<void(int panel)>& fill, std::span<double> x);
+  // x ← A⁻¹ x with the factor there is.
   void Solve(std::span<double> x);
 
  private:
@@ -50,6 +54,11 @@ class BlockCholesky {
   void FindOrder();
   void LayOut();
   int RowOf(const Supernode& node, int block) const;
+  template <typename F>
+  void ForBelow(const Supernode& node, const F& f);
+  void Permute(std::span<const double> x);
+  void SolveForward(const Supernode& node);
+  void SolveBackward(std::span<double> x);
 
   std::vector<int> sizes_, starts_;  // of the blocks; starts_ in x
   std::vector<std::pair<int, int>> given_, couplings_;
@@ -63,6 +72,7 @@ class BlockCholesky {
   std::vector<std::size_t>
       targets_;  // of blocks (i, j) of each supernode's update, i ≥ j, by columns: place in values_
   std::vector<double> values_, update_, permuted_, gathered_;
+  std::vector<char> is_filled_;  // of panels
 };
 
 }  // namespace pliant::solvers
