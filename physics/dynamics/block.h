@@ -178,6 +178,14 @@ class BlockStep {
   virtual void CalcMomentumResidual(std::span<const double> v,
                                     std::span<double> residual) const = 0;
 
+  // All that the step's residual is measured by: m(v), A v and the diagonal of A.
+  virtual void CalcResidualTerms(std::span<const double> v, std::span<double> residual,
+                                 std::span<double> momentum, std::span<double> diagonal) const {
+    CalcMomentumResidual(v, residual);
+    MultiplyTangent(v, momentum);
+    CalcTangentDiagonal(diagonal);
+  }
+
   // Appends the rows of a point attached to this block: v_point = Σ matrix · v_group + prescribed velocity.
   virtual void AppendRows(const Attachment& attachment, BlockRows* rows) const = 0;
   virtual Eigen::Vector3d CalcPrescribedVelocity(const Attachment& attachment) const = 0;

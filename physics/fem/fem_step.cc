@@ -130,14 +130,15 @@ class FemStep final : public BlockStep {
   void CalcTangentDiagonal(std::span<double> diagonal) const override { A_.CopyDiagonal(diagonal); }
 
   void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) const override {
-    std::vector<double>& dv = free_dv_;
-    dv.resize(v.size());
-    for (std::size_t i = 0; i < v.size(); ++i) dv[i] = v[i] - v0_[i];
-    A_.Multiply(dv, residual);
-    for (std::size_t i = 0; i < v.size(); ++i) residual[i] += residual_[i];
-    ForEachPrescribed([&](int node, const Vector3d&) {
-      for (int r = 0; r < 3; ++r) residual[3 * node + r] = 0;
-    });
+    A_.Multiply(CalcChange(v), residual);
+    CompleteResidual(residual);
+  }
+
+  void CalcResidualTerms(std::span<const double> v, std::span<double> residual,
+                         std::span<double> momentum, std::span<double> diagonal) const override {
+    A_.Multiply(CalcChange(v), v, residual, momentum);
+    CompleteResidual(residual);
+    A_.CopyDiagonal(diagonal);
   }
 
   void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
@@ -179,6 +180,21 @@ class FemStep final : public BlockStep {
   }
 
  private:
+  // v − v0, valid until the next call
+  std::span<const double> CalcChange(std::span<const double> v) const {
+    free_dv_.resize(v.size());
+    for (std::size_t i = 0; i < v.size(); ++i) free_dv_[i] = v[i] - v0_[i];
+    return free_dv_;
+  }
+
+  // m(v) from A (v − v0)
+  void CompleteResidual(std::span<double> residual) const {
+    for (std::size_t i = 0; i < residual.size(); ++i) residual[i] += residual_[i];
+    ForEachPrescribed([&](int node, const Vector3d&) {
+      for (int r = 0; r < 3; ++r) residual[3 * node + r] = 0;
+    });
+  }
+
   template <typename Visit>
   void ForEachPrescribed(const Visit& visit) const {
     for (std::size_t k = 0; k < prescribed_velocity_.size(); ++k) {

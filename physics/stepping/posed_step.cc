@@ -548,9 +548,7 @@ double PosedStep::CalcResidual(std::span<const double> v, const Impulses& impuls
     const std::size_t size = model_.velocity_offsets[b + 1] - first;
     const std::span<double> residual(scratch_b_.data() + first, size),
         momentum(scratch_c_.data() + first, size), diagonal(scratch_d_.data() + first, size);
-    steps_[b]->CalcMomentumResidual(v.subspan(first, size), residual);
-    steps_[b]->MultiplyTangent(v.subspan(first, size), momentum);
-    steps_[b]->CalcTangentDiagonal(diagonal);
+    steps_[b]->CalcResidualTerms(v.subspan(first, size), residual, momentum, diagonal);
     Squares& sum = squares_[b];
     if (active_of_block_[b] >= 0) {
       const ActiveBlock& active = active_[active_of_block_[b]];

@@ -1,6 +1,7 @@
 #include "solvers/linalg/block_matrix.h"
 
 #include <algorithm>
+#include <array>
 #include <immintrin.h>
 #include <utility>
 
@@ -39,32 +40,74 @@ BlockPattern MakeBlockPattern(int num_nodes, std::span<const std::array<int, 4>>
   return pattern;
 }
 
-void BlockMatrix::Multiply(std::span<const double> x, std::span<double> y) const {
-  std::fill(y.begin(), y.end(), 0.0);
-  // a column of a block in three of four lanes; what lies in the fourth is not used
-  const __m256i three = _mm256_setr_epi64x(-1, -1, -1, 0);
-  for (int j = 0; j < pattern->num_nodes; ++j) {
-    __m256d xj[3], yj[3];
-    for (int c = 0; c < 3; ++c) {
-      xj[c] = _mm256_set1_pd(x[3 * j + c]);
-      yj[c] = _mm256_setzero_pd();
+namespace {
+
+// y = A x of kCount vectors. A node has four numbers in scratch memory, so that its three fill a register: what lies in the
+// fourth lane is not used.
+template <int kCount>
+void MultiplyVectors(const BlockMatrix& A, const std::array<const double*, kCount>& x,
+                     const std::array<double*, kCount>& y) {
+  const BlockPattern& pattern = *A.pattern;
+  const std::size_t n = pattern.num_nodes;
+  thread_local std::vector<double> scratch;
+  scratch.resize(2 * kCount * 4 * n);
+  double* padded_x = scratch.data();
+  double* padded_y = padded_x + 4 * kCount * n;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (int k = 0; k < kCount; ++k) {
+      double* to = padded_x + 4 * (kCount * i + k);
+      for (int r = 0; r < 3; ++r) to[r] = x[k][3 * i + r];
+      to[3] = 0;
     }
-    const int start = pattern->column_starts[j];
-    for (int k = start; k < pattern->column_starts[j + 1]; ++k) {
-      const double* B = &values[9 * std::size_t(k)];
+  }
+  std::fill_n(padded_y, 4 * kCount * n, 0.0);
+  const __m256i three = _mm256_setr_epi64x(-1, -1, -1, 0);
+  for (std::size_t j = 0; j < n; ++j) {
+    __m256d xj[kCount][3], yj[kCount][3];
+    for (int k = 0; k < kCount; ++k) {
+      for (int c = 0; c < 3; ++c) {
+        xj[k][c] = _mm256_broadcast_sd(padded_x + 4 * (kCount * j + k) + c);
+        yj[k][c] = _mm256_setzero_pd();
+      }
+    }
+    const int start = pattern.column_starts[j];
+    for (int b = start; b < pattern.column_starts[j + 1]; ++b) {
+      const double* B = &A.values[9 * std::size_t(b)];
       const __m256d columns[3] = {_mm256_loadu_pd(B), _mm256_loadu_pd(B + 3),
                                   _mm256_maskload_pd(B + 6, three)};
-      const std::size_t i = 3 * std::size_t(pattern->rows[k]);
-      const __m256d xi = _mm256_maskload_pd(&x[i], three);
-      __m256d yi = _mm256_maskload_pd(&y[i], three);
-      for (int c = 0; c < 3; ++c) yi = _mm256_fmadd_pd(columns[c], xj[c], yi);
-      _mm256_maskstore_pd(&y[i], three, yi);
-      // the block of the upper triangle is the transpose; the diagonal has none
-      if (k == start) continue;
-      for (int c = 0; c < 3; ++c) yj[c] = _mm256_fmadd_pd(columns[c], xi, yj[c]);
+      const std::size_t i = pattern.rows[b];
+      for (int k = 0; k < kCount; ++k) {
+        double* place = padded_y + 4 * (kCount * i + k);
+        const __m256d xi = _mm256_loadu_pd(padded_x + 4 * (kCount * i + k));
+        __m256d yi = _mm256_loadu_pd(place);
+        for (int c = 0; c < 3; ++c) yi = _mm256_fmadd_pd(columns[c], xj[k][c], yi);
+        _mm256_storeu_pd(place, yi);
+        // the block of the upper triangle is the transpose; the diagonal has none
+        if (b == start) continue;
+        for (int c = 0; c < 3; ++c) yj[k][c] = _mm256_fmadd_pd(columns[c], xi, yj[k][c]);
+      }
     }
-    for (int c = 0; c < 3; ++c) y[3 * j + c] += yj[c][0] + yj[c][1] + yj[c][2];
+    for (int k = 0; k < kCount; ++k) {
+      double* place = padded_y + 4 * (kCount * j + k);
+      for (int c = 0; c < 3; ++c) place[c] += yj[k][c][0] + yj[k][c][1] + yj[k][c][2];
+    }
   }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (int k = 0; k < kCount; ++k) {
+      for (int r = 0; r < 3; ++r) y[k][3 * i + r] = padded_y[4 * (kCount * i + k) + r];
+    }
+  }
+}
+
+}  // namespace
+
+void BlockMatrix::Multiply(std::span<const double> x, std::span<double> y) const {
+  MultiplyVectors<1>(*this, {x.data()}, {y.data()});
+}
+
+void BlockMatrix::Multiply(std::span<const double> x0, std::span<const double> x1,
+                           std::span<double> y0, std::span<double> y1) const {
+  MultiplyVectors<2>(*this, {x0.data(), x1.data()}, {y0.data(), y1.data()});
 }
 
 void BlockMatrix::CopyDiagonal(std::span<double> diagonal) const {

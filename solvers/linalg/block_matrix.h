@@ -30,6 +30,9 @@ struct BlockMatrix {
 
   // y = A x; both of 3 · num_nodes numbers.
   void Multiply(std::span<const double> x, std::span<double> y) const;
+  // The same of two vectors, while A is read once.
+  void Multiply(std::span<const double> x0, std::span<const double> x1, std::span<double> y0,
+                std::span<double> y1) const;
   void CopyDiagonal(std::span<double> diagonal) const;
 };
 
