@@ -23,6 +23,8 @@ using Eigen::Vector3d;
 
 // below this many pairs the threads cost more than they bring
 constexpr std::size_t kFewPairs = 16;
+// and below this many deformable bodies
+constexpr int kFewSoft = 16;
 
 // Two shapes' values into one: the mean of frictions, the series of springs; one value alone
 // stands.
@@ -106,6 +108,7 @@ void SortContacts(std::vector<ContactPoint>* contacts) {
 
 struct ContactDetector::Workspace {
   double largest_friction = 0;
+  int num_soft = 0;
   double sliding_reach = 0;  // by the speed at which two bodies slide on each other [m / (m/s)]
   // shapes of all rigid bodies, placed; those of body i from shape_starts[i] on
   std::vector<CollisionShape> shapes;
@@ -187,6 +190,7 @@ ContactDetector::ContactDetector(const Model& model)
     w.shape_starts.push_back(static_cast<int>(w.shapes.size()));
     w.now.soft.push_back(
         body.deformable ? std::make_unique<SoftSurface>(body, *model.blocks[body.block]) : nullptr);
+    w.num_soft += body.deformable ? 1 : 0;
     w.thickness.push_back(body.deformable ? w.now.soft.back()->thickness()
                                           : CalcRigidThickness(body));
   }
@@ -235,11 +239,11 @@ void ContactDetector::Workspace::FindUnmoved(const Model& model, const State& st
 
 void ContactDetector::Workspace::Place(const Model& model, const State& state,
                                        const BodyMotions& motions, double h) {
-  for (int i = 0; i < static_cast<int>(model.bodies.size()); ++i) {
+  const auto place = [&](int i) {
     const Body& body = model.bodies[i];
     if (body.block != kWorldBlock && is_unmoved[body.block]) {
       if (body.deformable) now.soft[i]->Rebind(model.Positions(state, body.block));
-      continue;
+      return;
     }
     bounds[i] = AxisAlignedBox{};
     if (body.deformable) {
@@ -255,7 +259,7 @@ void ContactDetector::Workspace::Place(const Model& model, const State& state,
     }
     // what has no shape touches nothing: its box stays empty
     extents[i] = bounds[i];
-    if ((bounds[i].lower.array() > bounds[i].upper.array()).any()) continue;
+    if ((bounds[i].lower.array() > bounds[i].upper.array()).any()) return;
     moving[i] = BoundMotion(model, state, motions, i, bounds[i]);
     const double reach = sliding_reach * moving[i].speed();
     // where it will be at the end of the step, too
@@ -264,6 +268,13 @@ void ContactDetector::Workspace::Place(const Model& model, const State& state,
     later.upper += h * moving[i].velocity;
     bounds[i].Include(later);
     bounds[i].Grow(0.5 * model.contact.margin + std::max(reach, h * moving[i].deviation));
+  };
+  const int count = static_cast<int>(model.bodies.size());
+  // rigid bodies are placed faster than threads are told to
+  if (num_soft < kFewSoft) {
+    for (int i = 0; i < count; ++i) place(i);
+  } else {
+    ParallelFor(count, 8, place);
   }
 }
 
