@@ -163,6 +163,11 @@ class BlockStep {
   // A block whose momentum is not linear in v solves m(v*) = 0 in Pose; A and m are from then on those linearised at v*.
   virtual FreeMotionReport free_motion_report() const { return {}; }
 
+  // Takes A and m to velocities v, where those that they were linearised at have become stale: deformations under v differ by
+  // more than a small strain or turn. Whether it did; then Factor and CalcFreeMotion are to be called again. A momentum that
+  // is linear in v is never stale.
+  virtual bool Relinearise(std::span<const double> /*v*/) { return false; }
+
   // Â, column-major n_p × n_p, both triangles, velocities ordered as the participants. Needs Factor.
   virtual std::span<const double> schur_complement() const = 0;
 

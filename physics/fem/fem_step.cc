@@ -18,6 +18,8 @@ constexpr double kStall =
 constexpr double kNothing = 1e-14;  // residual below which nothing is left to solve
 constexpr double kDescent = 1e-4;   // part of the promised decrease that a step has to bring
 constexpr int kMostHalvings = 40;
+// change of a deformation gradient, about that of a turn by 5°, beyond which a tangent is stale
+constexpr double kStaleGradient = 0.1;
 
 double Dot(std::span<const double> x, std::span<const double> y) {
   double sum = 0;
@@ -120,6 +122,15 @@ class FemStep final : public BlockStep {
     ForEachPrescribed([&](int node, const Vector3d& velocity) {
       for (int r = 0; r < 3; ++r) v[3 * node + r] = velocity[r];
     });
+  }
+
+  bool Relinearise(std::span<const double> v) override {
+    if (model_->is_quadratic() || settings_.theta * settings_.theta_vq == 0 || !IsStale(v))
+      return false;
+    std::copy(v.begin(), v.end(), v_linear_.begin());
+    tangent_ = Tangent::kExact;
+    Linearise(v_linear_);
+    return true;
   }
 
   std::span<const double> schur_complement() const override { return factor_.schur_complement(); }
@@ -280,6 +291,19 @@ class FemStep final : public BlockStep {
   bool MayProject() const {
     return !model_->is_quadratic() && model_->parameters.newton.projection &&
            tangent_ == Tangent::kExact;
+  }
+
+  // Whether some element deforms or turns at v by more than A, of v_linear_, is good for.
+  bool IsStale(std::span<const double> v) {
+    for (std::size_t i = 0; i < v.size(); ++i)
+      dv_[i] = settings_.h * settings_.theta_vq * (v[i] - v_linear_[i]);
+    for (const ElementBatch& batch : model_->elements.batches) {
+      const LaneMatrix3 dF = CalcGradient(batch, dv_);
+      Lane size2{};
+      for (const Lane& entry : dF) size2 += entry * entry;
+      if (!All(size2 <= kStaleGradient * kStaleGradient)) return true;
+    }
+    return false;
   }
 
   // What Newton's method knows of a point v.

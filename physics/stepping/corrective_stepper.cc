@@ -15,6 +15,7 @@ namespace {
 
 using Eigen::Vector3d;
 
+constexpr int kMostRelinearisations = 5;
 constexpr double kLeastCompliance = 1e-6;  // of a rigid constraint, relative to what it moves
 
 solvers::CorrectionOptions OptionsOf(const CorrectiveOptions& given, double h) {
@@ -55,15 +56,27 @@ class CorrectiveStepper final : public Stepper {
     // impulses on what carries the contacts, then the corrective motion they cause
     {
       const PhaseTimer timer(report, Phase::kSolve);
-      v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
+      MakeGuess();
       impulses_.contacts.clear();
       impulses_.constraints.clear();
-      if (!posed_.active_blocks().empty()) {
-        const absl::Status status = Correct(*state, h, report);
+      for (int k = 0;; ++k) {
+        v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
+        if (!posed_.active_blocks().empty()) {
+          const absl::Status status = Correct(*state, h, report);
+          if (!status.ok()) return status;
+        }
+        const absl::Status status = posed_.Complete(v_p_, &v_);
         if (!status.ok()) return status;
+        if (k == kMostRelinearisations) break;
+
+        // tangents that the correction has left behind are taken to where it led
+        const absl::StatusOr<int> stale = posed_.Relinearise(v_, *state);
+        if (!stale.ok()) return stale.status();
+        if (*stale == 0) break;
+        report->refactorisations += *stale;
+        KeepAsGuess();
       }
-      const absl::Status status = posed_.Complete(v_p_, &v_);
-      if (!status.ok()) return status;
+      TakeOver();
     }
     {
       const PhaseTimer timer(report, Phase::kCommit);
@@ -156,6 +169,37 @@ class CorrectiveStepper final : public Stepper {
     return is_released;
   }
 
+  void MakeGuess() {
+    guess_.assign(posed_.contacts().size() + posed_.constraints().size(), Vector3d::Zero());
+    if (!model_.method.corrective.warm_start) return;
+    const std::vector<Vector3d>& remembered = posed_.remembered_impulses();
+    std::copy(remembered.begin(), remembered.end(), guess_.begin());
+  }
+
+  // What has been found, in the frames of the start.
+  void KeepAsGuess() {
+    for (std::size_t i = 0; i < guess_.size(); ++i) {
+      const solvers::CorrectiveContact& row = problem_.contacts[i];
+      guess_[i] = correction_.result().impulse[i];
+      if (i < posed_.contacts().size()) {
+        guess_[i] = posed_.contacts()[i].R_WC.transpose() * (row.R_WC * guess_[i]);
+      } else {
+        guess_[i].z() = std::clamp(guess_[i].z(), row.lower, row.upper);
+      }
+    }
+  }
+
+  // The impulses, in the frames that they were found in.
+  void TakeOver() {
+    if (posed_.active_blocks().empty()) return;
+    const std::vector<Vector3d>& found = correction_.result().impulse;
+    const int num_contacts = static_cast<int>(posed_.contacts().size());
+    impulses_.contacts.assign(found.begin(), found.begin() + num_contacts);
+    for (std::size_t k = num_contacts; k < found.size(); ++k)
+      impulses_.constraints.push_back(found[k].z());
+    for (int c = 0; c < num_contacts; ++c) posed_.SetContactFrame(c, problem_.contacts[c].R_WC);
+  }
+
   absl::Status Correct(const State& state, double h, StepReport* report) {
     const int num_contacts = static_cast<int>(posed_.contacts().size());
     const int num_rows = num_contacts + static_cast<int>(posed_.constraints().size());
@@ -169,13 +213,7 @@ class CorrectiveStepper final : public Stepper {
       geometry_.SetError(k - num_contacts, problem_.contacts[k].gap);
     }
     FindSprings();
-
     const CorrectiveOptions& options = model_.method.corrective;
-    guess_.assign(num_rows, Vector3d::Zero());
-    if (options.warm_start) {
-      const std::vector<Vector3d>& remembered = posed_.remembered_impulses();
-      std::copy(remembered.begin(), remembered.end(), guess_.begin());
-    }
     const solvers::CorrectionResult& result = correction_.result();
     do {
       AddSprings();
@@ -191,22 +229,12 @@ class CorrectiveStepper final : public Stepper {
       report->iteration_residuals.insert(report->iteration_residuals.end(),
                                          result.residuals.begin(), result.residuals.end());
       if (!ReleaseSprings()) break;
-      // on from there, in the frames of the start
+      KeepAsGuess();
       geometry_.Reset(&problem_);
-      for (int c = 0; c < num_rows; ++c) {
-        guess_[c] = result.impulse[c];
-        guess_[c].z() =
-            std::clamp(guess_[c].z(), problem_.contacts[c].lower, problem_.contacts[c].upper);
-      }
     } while (true);
     report->converged = result.converged;
     report->residual = result.residual;
     report->complementarity = result.complementarity;
-    impulses_.contacts.assign(result.impulse.begin(), result.impulse.begin() + num_contacts);
-    for (int k = num_contacts; k < num_rows; ++k)
-      impulses_.constraints.push_back(result.impulse[k].z());
-    for (int c = 0; c < num_contacts; ++c) posed_.SetContactFrame(c, problem_.contacts[c].R_WC);
-
     // v = v_free + A⁻¹ Hᵀ F on the participants
     change_.assign(v_p_.size(), 0.0);
     compliance_.CalcVelocityChange(correction_.F(), change_);

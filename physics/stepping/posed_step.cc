@@ -516,6 +516,30 @@ absl::Status PosedStep::Complete(std::span<const double> v_p, std::vector<double
   return absl::OkStatus();
 }
 
+absl::StatusOr<int> PosedStep::Relinearise(std::span<const double> v, const State& state) {
+  std::vector<int>& changed = touched_blocks_;
+  changed.assign(steps_.size(), 0);
+  ForEachBlock([&](int b) {
+    statuses_[b] = absl::OkStatus();
+    if (active_of_block_[b] < 0) return;
+    const int first = model_.velocity_offsets[b];
+    const std::size_t size = model_.velocity_offsets[b + 1] - first;
+    if (!steps_[b]->Relinearise(v.subspan(first, size))) return;
+    changed[b] = 1;
+    const ActiveBlock& active = active_[active_of_block_[b]];
+    statuses_[b] = steps_[b]->Factor(
+        {&group_ids_[active.first_group], static_cast<std::size_t>(active.num_groups)});
+    if (statuses_[b].ok()) steps_[b]->CalcFreeMotion({v_star_.data() + first, size});
+  });
+  int count = 0;
+  for (std::size_t b = 0; b < steps_.size(); ++b) {
+    if (!statuses_[b].ok()) return Fault(static_cast<int>(b), statuses_[b]);
+    count += changed[b];
+  }
+  if (count > 0) CopyParticipants(state);
+  return count;
+}
+
 void PosedStep::CalcExertedImpulse(const Impulses& impulses, std::vector<double>* exerted) const {
   exerted->assign(num_participating_, 0.0);
   for (std::size_t c = 0; c < contact_rows_.size(); ++c) {

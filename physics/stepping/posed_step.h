@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "physics/contact/contact_detection.h"
 #include "physics/control/controllers.h"
@@ -108,6 +109,10 @@ class PosedStep {
   // All velocities from the participating ones (han2023 (15)). INTERNAL, naming the body, when not finite.
   absl::Status Complete(std::span<const double> v_participating, std::vector<double>* v);
 
+  // Takes blocks whose tangents have become stale at velocities v to these, and the free motion and `active_blocks()` with them.
+  // How many there were; INTERNAL as Pose.
+  absl::StatusOr<int> Relinearise(std::span<const double> v, const State& state);
+
   // ‖D (m(v) − Jᵀγ)‖ / max(‖D A v‖, ‖D Jᵀγ‖) on the full, unreduced system, D = diag(A)^(−1/2). 0 when the numerator is
   // below 1e-14.
   double CalcResidual(std::span<const double> v, const Impulses& impulses);
@@ -178,6 +183,7 @@ class PosedStep {
   std::vector<int> group_ids_;  // of the groups, for Factor
   std::vector<double> group_factors_;
   std::vector<std::pair<int, int>> touched_;  // (block, group), scratch
+  std::vector<int> touched_blocks_;           // scratch
   std::vector<RawEntry> raw_;
   std::vector<ContactRows> contact_rows_;
   std::vector<ScalarRows> scalar_rows_;

@@ -389,5 +389,36 @@ TEST(PlaneStrain, NothingMovesOrChangesAlongTheNormal) {
   }
 }
 
+// A tangent is stale where elements have turned or deformed far from where it was taken, and Newton's method goes on there.
+TEST(Relinearisation, FindsTheFreeMotionAgainFromVelocitiesFarOffIt) {
+  Moving body(MakePatch({FindMaterial("NEO_HOOKEAN")}));
+  ASSERT_TRUE(body.step->Pose({0.01, 1, 1, {0, 0, -9.81}}, body.q, body.v, {}).ok());
+  ASSERT_TRUE(body.step->Factor({}).ok());
+  std::vector<double> free(body.v.size());
+  body.step->CalcFreeMotion(free);
+  EXPECT_FALSE(body.step->Relinearise(free));
+
+  // a shear of 0.3 within the step
+  std::vector<double> v = free;
+  for (int i = 0; i < body.block->num_nodes(); ++i) v[3 * i] += 30 * body.q[3 * i + 2];
+  int rounds = 0;
+  for (; rounds < 20 && body.step->Relinearise(v); ++rounds) {
+    ASSERT_TRUE(body.step->Factor({}).ok());
+    body.step->CalcFreeMotion(v);
+  }
+  EXPECT_GE(rounds, 1);
+  EXPECT_LT(rounds, 20);
+  // as near as what is not stale any more: the square of 0.1 over the body's length
+  for (std::size_t i = 0; i < v.size(); ++i) EXPECT_NEAR(0.01 * v[i], 0.01 * free[i], 0.01 * 0.3);
+}
+
+TEST(Relinearisation, LeavesMomentumThatIsLinearAlone) {
+  Moving body(MakePatch({FindMaterial("LINEAR_COROTATIONAL")}));
+  ASSERT_TRUE(body.step->Pose({0.01, 1, 1, Vector3d::Zero()}, body.q, body.v, {}).ok());
+  std::vector<double> v(body.v.size());
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = 100.0 * static_cast<double>(i % 7);
+  EXPECT_FALSE(body.step->Relinearise(v));
+}
+
 }  // namespace
 }  // namespace pliant::physics
