@@ -1,60 +1,213 @@
 #include "physics/contact/broad_phase.h"
 
 #include <algorithm>
+#include <cmath>
+#include <immintrin.h>
+#include <numeric>
 
 namespace pliant::physics {
+namespace {
 
 using Eigen::Vector3d;
 
-const std::vector<std::pair<int, int>>& BroadPhase::FindOverlaps(
-    std::span<const AxisAlignedBox> boxes) {
-  pairs_.clear();
-  order_.clear();
-  long_.clear();
+constexpr int kWidth = 4;
+// so few are all tested against each other
+constexpr int kFewBoxes = 48;
+// boxes that a strip is worth
+constexpr int kLeastInStrip = 64;
+// what has moved further than this in the order is sorted anew
+constexpr int kFarInOrder = 8;
+
+bool IsEmpty(const AxisAlignedBox& box) {
+  return !(box.lower.array() <= box.upper.array()).all();
+}
+
+}  // namespace
+
+void BroadPhase::Columns::Clear() {
+  for (int k = 0; k < 3; ++k) {
+    lower_[k].clear();
+    upper_[k].clear();
+  }
+  count_ = 0;
+}
+
+void BroadPhase::Columns::Add(const AxisAlignedBox& box) {
+  for (int k = 0; k < 3; ++k) {
+    lower_[k].push_back(box.lower[k]);
+    upper_[k].push_back(box.upper[k]);
+  }
+  ++count_;
+}
+
+void BroadPhase::Columns::FillUp() {
+  const int count = count_;
+  for (int k = 0; k < kWidth; ++k) Add({});
+  count_ = count;
+}
+
+template <typename F>
+void BroadPhase::Columns::ForEachOverlap(const AxisAlignedBox& box, int first, int axis,
+                                         const F& f) const {
+  __m256d low[3], high[3];
+  for (int k = 0; k < 3; ++k) {
+    low[k] = _mm256_set1_pd(box.lower[k]);
+    high[k] = _mm256_set1_pd(box.upper[k]);
+  }
+  for (int i = first; i < count_; i += kWidth) {
+    const auto begins = [&](int k) {
+      return _mm256_cmp_pd(_mm256_loadu_pd(&lower_[k][i]), high[k], _CMP_LE_OQ);
+    };
+    const auto ends = [&](int k) {
+      return _mm256_cmp_pd(_mm256_loadu_pd(&upper_[k][i]), low[k], _CMP_GE_OQ);
+    };
+    if (axis >= 0 && _mm256_movemask_pd(begins(axis)) == 0) return;
+    const __m256d along_x = _mm256_and_pd(begins(0), ends(0)),
+                  along_y = _mm256_and_pd(begins(1), ends(1)),
+                  along_z = _mm256_and_pd(begins(2), ends(2));
+    unsigned overlaps = _mm256_movemask_pd(_mm256_and_pd(_mm256_and_pd(along_x, along_y), along_z));
+    for (; overlaps != 0; overlaps &= overlaps - 1) f(i + __builtin_ctz(overlaps));
+  }
+}
+
+// The boxes to be swept, by where they begin. What stands still keeps its place: the last order is nearly right.
+void BroadPhase::Order(std::span<const AxisAlignedBox> boxes, int axis) {
   const int n = static_cast<int>(boxes.size());
-  const auto is_empty = [&](int i) {
-    return (boxes[i].lower.array() > boxes[i].upper.array()).any();
+  std::erase_if(order_, [&](const Start& start) {
+    if (start.box >= n || !is_swept_[start.box]) return true;
+    is_swept_[start.box] = 2;
+    return false;
+  });
+  for (int i = 0; i < n; ++i)
+    if (is_swept_[i] == 1) order_.push_back({0, i});
+  for (Start& start : order_) start.lower = boxes[start.box].lower[axis];
+  std::size_t moves = 0;
+  for (std::size_t k = 1; k < order_.size() && moves <= kFarInOrder * order_.size(); ++k) {
+    const Start start = order_[k];
+    std::size_t place = k;
+    for (; place > 0 && start < order_[place - 1]; --place) order_[place] = order_[place - 1];
+    order_[place] = start;
+    moves += k - place;
+  }
+  if (moves > kFarInOrder * order_.size()) std::sort(order_.begin(), order_.end());
+}
+
+void BroadPhase::Sweep(std::span<const AxisAlignedBox> boxes, int axis, int across) {
+  const int count = static_cast<int>(order_.size());
+
+  // strips twice as wide as the boxes are on average
+  double low = 1e300, high = -1e300, sum = 0;
+  for (const Start& start : order_) {
+    const AxisAlignedBox& box = boxes[start.box];
+    low = std::min(low, box.lower[across]);
+    high = std::max(high, box.upper[across]);
+    sum += box.upper[across] - box.lower[across];
+  }
+  const double most = sum > 0 ? (high - low) * count / (2 * sum) : 1;
+  const int strips =
+      static_cast<int>(std::clamp(most, 1.0, std::max(1.0, 1.0 * count / kLeastInStrip)));
+  const double per_length = strips > 1 ? strips / (high - low) : 0;
+  const auto strip_of = [&](double x) {
+    return std::clamp(static_cast<int>((x - low) * per_length), 0, strips - 1);
   };
 
-  // the axis along which the centres spread most, by their variance; without the very large boxes
+  // a box in every strip that it enters
+  const auto for_strips = [&](const Start& start, const auto& f) {
+    const AxisAlignedBox& box = boxes[start.box];
+    const int last = strip_of(box.upper[across]);
+    for (int s = strip_of(box.lower[across]); s <= last; ++s) f(s);
+  };
+  strip_starts_.assign(strips + 1, 0);
+  for (const Start& start : order_) for_strips(start, [&](int s) { ++strip_starts_[s + 1]; });
+  std::partial_sum(strip_starts_.begin(), strip_starts_.end(), strip_starts_.begin());
+  strip_items_.resize(strip_starts_.back());
+  for (const Start& start : order_)
+    for_strips(start, [&](int s) { strip_items_[strip_starts_[s]++] = start.box; });
+
+  for (int s = 0; s < strips; ++s) {
+    // filling moved every start to its end, which is the next one's start
+    const int begin = s == 0 ? 0 : strip_starts_[s - 1];
+    const std::span<const int> items(&strip_items_[begin], strip_starts_[s] - begin);
+    of_strip_.Clear();
+    for (const int i : items) of_strip_.Add(boxes[i]);
+    of_strip_.FillUp();
+    for (int k = 0; k < static_cast<int>(items.size()); ++k) {
+      const int i = items[k];
+      of_strip_.ForEachOverlap(boxes[i], k + 1, axis, [&](int l) {
+        // found in the strip in which the two begin to overlap, and not again
+        const int j = items[l];
+        if (strips > 1 && strip_of(std::max(boxes[i].lower[across], boxes[j].lower[across])) != s)
+          return;
+        found_.emplace_back(std::min(i, j), std::max(i, j));
+      });
+    }
+  }
+}
+
+// by counting the first, then each first's own
+void BroadPhase::SortPairs(int num_boxes) {
+  pair_starts_.assign(num_boxes + 1, 0);
+  for (const auto& [i, j] : found_) ++pair_starts_[i + 1];
+  std::partial_sum(pair_starts_.begin(), pair_starts_.end(), pair_starts_.begin());
+  pairs_.resize(found_.size());
+  for (const auto& pair : found_) pairs_[pair_starts_[pair.first]++] = pair;
+  for (int i = 0, begin = 0; i < num_boxes; begin = pair_starts_[i++]) {
+    const auto from = pairs_.begin() + begin, to = pairs_.begin() + pair_starts_[i];
+    if (!std::is_sorted(from, to)) std::sort(from, to);
+  }
+}
+
+const std::vector<std::pair<int, int>>& BroadPhase::FindOverlaps(
+    std::span<const AxisAlignedBox> boxes) {
+  const int n = static_cast<int>(boxes.size());
+  all_.Clear();
+  for (const AxisAlignedBox& box : boxes) all_.Add(box);
+  all_.FillUp();
+  found_.clear();
+  if (n <= kFewBoxes) {
+    for (int i = 0; i < n; ++i) {
+      if (IsEmpty(boxes[i])) continue;
+      all_.ForEachOverlap(boxes[i], i + 1, -1, [&](int j) { found_.emplace_back(i, j); });
+    }
+    return found_;
+  }
+
+  // the axes along which the centres spread most, by their variance; without the very large boxes
   Vector3d sum = Vector3d::Zero(), squares = Vector3d::Zero();
   int count = 0;
-  for (int i = 0; i < n; ++i) {
-    if (is_empty(i) || (boxes[i].upper - boxes[i].lower).maxCoeff() > 1e5) continue;
-    const Vector3d center = 0.5 * (boxes[i].lower + boxes[i].upper);
+  for (const AxisAlignedBox& box : boxes) {
+    if (IsEmpty(box) || (box.upper - box.lower).maxCoeff() > 1e5) continue;
+    const Vector3d center = 0.5 * (box.lower + box.upper);
     sum += center;
     squares += center.cwiseAbs2();
     ++count;
   }
-  int axis = 0;
+  int axis = 0, across = 1;
   double spread = 0;
   if (count > 0) {
-    const Vector3d variance = squares / count - (sum / count).cwiseAbs2();
+    Vector3d variance = squares / count - (sum / count).cwiseAbs2();
     spread = variance.maxCoeff(&axis);
+    variance[axis] = -1e300;
+    variance.maxCoeff(&across);
   }
 
   // long boxes would stay open through the whole sweep
+  long_.clear();
+  is_swept_.assign(n, 0);
   for (int i = 0; i < n; ++i) {
-    if (is_empty(i)) continue;
+    if (IsEmpty(boxes[i])) continue;
     const double length = boxes[i].upper[axis] - boxes[i].lower[axis];
-    (length * length > spread ? long_ : order_).push_back(i);
+    is_swept_[i] = length * length > spread ? 0 : 1;
+    if (!is_swept_[i]) long_.push_back(i);
   }
-  const auto add = [&](int i, int j) {
-    if (boxes[i].Overlaps(boxes[j])) pairs_.emplace_back(std::min(i, j), std::max(i, j));
-  };
-  for (std::size_t k = 0; k < long_.size(); ++k) {
-    for (std::size_t l = 0; l < k; ++l) add(long_[k], long_[l]);
-    for (int i : order_) add(long_[k], i);
+  for (const int i : long_) {
+    all_.ForEachOverlap(boxes[i], 0, -1, [&](int j) {
+      if (j > i || is_swept_[j]) found_.emplace_back(std::min(i, j), std::max(i, j));
+    });
   }
-  std::sort(order_.begin(), order_.end(), [&](int i, int j) {
-    return std::pair(boxes[i].lower[axis], i) < std::pair(boxes[j].lower[axis], j);
-  });
-  for (std::size_t k = 0; k < order_.size(); ++k) {
-    const double end = boxes[order_[k]].upper[axis];
-    for (std::size_t l = k + 1; l < order_.size() && boxes[order_[l]].lower[axis] <= end; ++l)
-      add(order_[k], order_[l]);
-  }
-  std::sort(pairs_.begin(), pairs_.end());
+  Order(boxes, axis);
+  Sweep(boxes, axis, across);
+  SortPairs(n);
   return pairs_;
 }
 

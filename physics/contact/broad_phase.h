@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <utility>
 #include <vector>
@@ -8,16 +9,46 @@
 
 namespace pliant::physics {
 
-// Pairs (i, j), i < j, of boxes that overlap, ascending. Sweeps along x, y or z, whichever the
-// boxes spread over most. Boxes so long that sweeping would not part them (half-spaces, floors) are
-// tested against all. Empty boxes meet none.
+// Pairs (i, j), i < j, of boxes that overlap, ascending. Sweeps along that of x, y, z over which the boxes spread most, in
+// strips across the second: its cost grows with the boxes and the pairs. Boxes so long that sweeping would not part them
+// (half-spaces, floors) are tested against all. Empty boxes meet none. What it keeps between calls changes no result.
 class BroadPhase {
  public:
   const std::vector<std::pair<int, int>>& FindOverlaps(std::span<const AxisAlignedBox> boxes);
 
  private:
-  std::vector<int> order_, long_;
-  std::vector<std::pair<int, int>> pairs_;
+  // Boxes side by side, filled up with empty ones: one bound of four in a register.
+  class Columns {
+   public:
+    void Clear();
+    void Add(const AxisAlignedBox& box);
+    void FillUp();
+    // Calls f(k) for boxes from `first` on that overlap `box`, ascending; once none of four begins below the upper end
+    // along `axis` the others count as beyond, unless it is −1.
+    template <typename F>
+    void ForEachOverlap(const AxisAlignedBox& box, int first, int axis, const F& f) const;
+
+   private:
+    std::array<std::vector<double>, 3> lower_, upper_;
+    int count_ = 0;
+  };
+  struct Start {
+    double lower;
+    int box;
+    auto operator<=>(const Start&) const = default;
+  };
+
+  void Order(std::span<const AxisAlignedBox> boxes, int axis);
+  void Sweep(std::span<const AxisAlignedBox> boxes, int axis, int across);
+  void SortPairs(int num_boxes);
+
+  std::vector<Start> order_;    // ascending, of those that are swept
+  std::vector<char> is_swept_;  // per box
+  std::vector<int> long_;
+  Columns all_, of_strip_;
+  std::vector<int> strip_starts_, strip_items_;  // the latter in order_
+  std::vector<std::pair<int, int>> found_, pairs_;
+  std::vector<int> pair_starts_;
 };
 
 }  // namespace pliant::physics

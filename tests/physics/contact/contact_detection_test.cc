@@ -77,7 +77,8 @@ TEST(ContactDetector, WhatWasDetectedBeforeChangesNothing) {
 TEST(ContactDetector, BodiesWithoutShapesHideNothing) {
   ContactWorld world = MakeHeap(20);
   const std::vector<ContactPoint> contacts = world.Detect();
-  for (const ContactPoint& contact : contacts) world.state.contacts.push_back({contact.key, Vector3d::Zero()});
+  for (const ContactPoint& contact : contacts)
+    world.state.contacts.push_back({contact.key, Vector3d::Zero()});
   std::sort(world.state.contacts.begin(), world.state.contacts.end(),
             [](const ContactMemory& x, const ContactMemory& y) { return x.key < y.key; });
   const std::size_t count = ContactDetector(world.model).Detect(world.state, 0.01).size();
@@ -200,7 +201,8 @@ TEST(BroadPhase, FindsThePairsThatBruteForceFinds) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     return static_cast<double>(seed >> 11) / (1ull << 53);
   };
-  for (int count : {0, 1, 2, 10, 300}) {
+  // few, and so many that they are swept in strips
+  for (int count : {0, 1, 2, 10, 49, 300, 2000}) {
     std::vector<AxisAlignedBox> boxes;
     for (int i = 0; i < count; ++i) {
       const Vector3d p(uniform(), 3 * uniform(), uniform());
@@ -211,12 +213,22 @@ TEST(BroadPhase, FindsThePairsThatBruteForceFinds) {
       if (i % 50 == 11) box.upper.y() += 2;
       boxes.push_back(box);
     }
-    std::vector<std::pair<int, int>> expected;
-    for (int i = 0; i < count; ++i)
-      for (int j = i + 1; j < count; ++j)
-        if (boxes[i].Overlaps(boxes[j])) expected.emplace_back(i, j);
+    // where they are, a little later, and scattered along another axis
     BroadPhase broad_phase;
-    EXPECT_EQ(broad_phase.FindOverlaps(boxes), expected);
+    for (const double distance : {0.0, 0.02, 5.0}) {
+      for (AxisAlignedBox& box : boxes) {
+        const double x = distance * uniform();
+        box.lower.x() += x;
+        box.upper.x() += x;
+      }
+      std::vector<std::pair<int, int>> expected;
+      for (int i = 0; i < count; ++i)
+        for (int j = i + 1; j < count; ++j)
+          if (boxes[i].Overlaps(boxes[j])) expected.emplace_back(i, j);
+      EXPECT_EQ(broad_phase.FindOverlaps(boxes), expected) << count;
+      // as one that knows of no earlier call
+      EXPECT_EQ(BroadPhase().FindOverlaps(boxes), expected) << count;
+    }
   }
 }
 
