@@ -24,26 +24,11 @@ bool IsEmpty(const AxisAlignedBox& box) {
 
 }  // namespace
 
-void BroadPhase::Columns::Clear() {
-  for (int k = 0; k < 3; ++k) {
-    lower_[k].clear();
-    upper_[k].clear();
-  }
-  count_ = 0;
-}
-
-void BroadPhase::Columns::Add(const AxisAlignedBox& box) {
-  for (int k = 0; k < 3; ++k) {
-    lower_[k].push_back(box.lower[k]);
-    upper_[k].push_back(box.upper[k]);
-  }
-  ++count_;
-}
-
-void BroadPhase::Columns::FillUp() {
-  const int count = count_;
-  for (int k = 0; k < kWidth; ++k) Add({});
+void BroadPhase::Columns::Start(int count) {
   count_ = count;
+  stride_ = static_cast<std::size_t>(count) + kWidth;
+  bounds_.resize(6 * stride_);
+  for (int k = count; k < count + kWidth; ++k) Set(k, {});
 }
 
 template <typename F>
@@ -56,10 +41,10 @@ void BroadPhase::Columns::ForEachOverlap(const AxisAlignedBox& box, int first, i
   }
   for (int i = first; i < count_; i += kWidth) {
     const auto begins = [&](int k) {
-      return _mm256_cmp_pd(_mm256_loadu_pd(&lower_[k][i]), high[k], _CMP_LE_OQ);
+      return _mm256_cmp_pd(_mm256_loadu_pd(&bounds_[k * stride_ + i]), high[k], _CMP_LE_OQ);
     };
     const auto ends = [&](int k) {
-      return _mm256_cmp_pd(_mm256_loadu_pd(&upper_[k][i]), low[k], _CMP_GE_OQ);
+      return _mm256_cmp_pd(_mm256_loadu_pd(&bounds_[(3 + k) * stride_ + i]), low[k], _CMP_GE_OQ);
     };
     if (axis >= 0 && _mm256_movemask_pd(begins(axis)) == 0) return;
     const __m256d along_x = _mm256_and_pd(begins(0), ends(0)),
@@ -128,10 +113,10 @@ void BroadPhase::Sweep(std::span<const AxisAlignedBox> boxes, int axis, int acro
     // filling moved every start to its end, which is the next one's start
     const int begin = s == 0 ? 0 : strip_starts_[s - 1];
     const std::span<const int> items(&strip_items_[begin], strip_starts_[s] - begin);
-    of_strip_.Clear();
-    for (const int i : items) of_strip_.Add(boxes[i]);
-    of_strip_.FillUp();
-    for (int k = 0; k < static_cast<int>(items.size()); ++k) {
+    const int in_strip = static_cast<int>(items.size());
+    of_strip_.Start(in_strip);
+    for (int k = 0; k < in_strip; ++k) of_strip_.Set(k, boxes[items[k]]);
+    for (int k = 0; k < in_strip; ++k) {
       const int i = items[k];
       of_strip_.ForEachOverlap(boxes[i], k + 1, axis, [&](int l) {
         // found in the strip in which the two begin to overlap, and not again
@@ -160,9 +145,8 @@ void BroadPhase::SortPairs(int num_boxes) {
 const std::vector<std::pair<int, int>>& BroadPhase::FindOverlaps(
     std::span<const AxisAlignedBox> boxes) {
   const int n = static_cast<int>(boxes.size());
-  all_.Clear();
-  for (const AxisAlignedBox& box : boxes) all_.Add(box);
-  all_.FillUp();
+  all_.Start(n);
+  for (int i = 0; i < n; ++i) all_.Set(i, boxes[i]);
   found_.clear();
   if (n <= kFewBoxes) {
     for (int i = 0; i < n; ++i) {

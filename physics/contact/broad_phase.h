@@ -1,6 +1,6 @@
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <span>
 #include <utility>
 #include <vector>
@@ -20,17 +20,24 @@ class BroadPhase {
   // Boxes side by side, filled up with empty ones: one bound of four in a register.
   class Columns {
    public:
-    void Clear();
-    void Add(const AxisAlignedBox& box);
-    void FillUp();
+    // Room for `count` boxes, each of which is to be set.
+    void Start(int count);
+    void Set(int k, const AxisAlignedBox& box) {
+      double* bounds = bounds_.data() + k;
+      for (int r = 0; r < 3; ++r) {
+        bounds[r * stride_] = box.lower[r];
+        bounds[(3 + r) * stride_] = box.upper[r];
+      }
+    }
     // Calls f(k) for boxes from `first` on that overlap `box`, ascending; once none of four begins below the upper end
     // along `axis` the others count as beyond, unless it is −1.
     template <typename F>
     void ForEachOverlap(const AxisAlignedBox& box, int first, int axis, const F& f) const;
 
    private:
-    std::array<std::vector<double>, 3> lower_, upper_;
     int count_ = 0;
+    std::size_t stride_ = 0;
+    std::vector<double> bounds_;  // lower x, y, z, upper x, y, z of all
   };
   struct Start {
     double lower;

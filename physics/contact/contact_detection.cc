@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -131,6 +132,8 @@ struct ContactDetector::Workspace {
   std::vector<HeldNode> held;
   bool IsHeld(int holder, const Attachment& soft) const;
   std::vector<std::pair<int, int>> overlaps;
+  std::vector<int> pair_starts;  // in the model's pairs, of each body_a
+  std::vector<char> is_immovable;
 
   std::vector<AxisAlignedBox> extents;  // per body
   std::vector<AxisAlignedBox>
@@ -206,6 +209,11 @@ ContactDetector::ContactDetector(const Model& model)
   w.bounds.resize(model.bodies.size());
   w.extents.resize(model.bodies.size());
   w.largest_friction = FindLargestFriction(model);
+  w.pair_starts.assign(model.bodies.size() + 1, 0);
+  for (const ContactParameters::Pair& pair : model.contact.pairs) ++w.pair_starts[pair.body_a + 1];
+  std::partial_sum(w.pair_starts.begin(), w.pair_starts.end(), w.pair_starts.begin());
+  for (const Body& body : model.bodies)
+    w.is_immovable.push_back(!body.deformable && body.motion != Motion::kFree);
   for (std::size_t i = 0; i < model.bodies.size(); ++i) {
     const RigidTransform& X_WB = model.bodies[i].X_WB;
     for (int s = w.shape_starts[i]; s < w.shape_starts[i + 1]; ++s)
@@ -311,15 +319,12 @@ void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
   }
   for (const auto& [a, b] : overlaps) {
     const Body &body_a = model.bodies[a], &body_b = model.bodies[b];
-    const auto is_immovable = [](const Body& body) {
-      return !body.deformable && body.motion != Motion::kFree;
-    };
-    if (is_immovable(body_a) && is_immovable(body_b)) continue;
-    const auto given = std::lower_bound(pairs.begin(), pairs.end(), std::pair(a, b),
-                                        [](const auto& pair, const auto& key) {
-                                          return std::pair(pair.body_a, pair.body_b) < key;
-                                        });
-    const bool is_given = given != pairs.end() && given->body_a == a && given->body_b == b;
+    if (is_immovable[a] && is_immovable[b]) continue;
+    const auto end = pairs.begin() + pair_starts[a + 1];
+    const auto given =
+        std::lower_bound(pairs.begin() + pair_starts[a], end, b,
+                         [](const auto& pair, int key) { return pair.body_b < key; });
+    const bool is_given = given != end && given->body_b == b;
     if (is_given && !given->enabled) continue;
     const double approach = a == b ? 2 * moving[a].deviation : BoundApproach(moving[a], moving[b]);
     const double reach = sliding_reach * approach;

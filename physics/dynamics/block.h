@@ -171,6 +171,10 @@ class BlockStep {
   // Â, column-major n_p × n_p, both triangles, velocities ordered as the participants. Needs Factor.
   virtual std::span<const double> schur_complement() const = 0;
 
+  // The Cholesky factor of A, in the lower triangle of a column-major matrix, of a block of one group that has it anyway;
+  // empty otherwise. Needs Pose.
+  virtual std::span<const double> factor() const { return {}; }
+
   // All velocities from those of the participants: nothing else acts on the others (han2023 (15)). Needs CalcFreeMotion,
   // with participants.
   virtual void Complete(std::span<const double> v_participants, std::span<double> v) const = 0;

@@ -8,6 +8,7 @@ BodyMotions::BodyMotions(const Model& model) : model_(model) {
     block_starts_.push_back(count);
     count += block->num_frames();
   }
+  block_starts_.push_back(count);
   frames_.resize(count);
   for (const Body& body : model.bodies) {
     if (body.block != kWorldBlock && !body.deformable) {
@@ -19,16 +20,17 @@ BodyMotions::BodyMotions(const Model& model) : model_(model) {
   }
 }
 
-void BodyMotions::Update(const State& state, std::span<const std::unique_ptr<BlockStep>> steps) {
-  for (int b = 0; b < static_cast<int>(model_.blocks.size()); ++b) {
-    const DynamicsBlock& block = *model_.blocks[b];
-    if (block.num_frames() == 0) continue;
-    const std::span<const double> q = model_.Positions(state, b), v = model_.Velocities(state, b);
-    const std::span frames(&frames_[block_starts_[b]],
-                           static_cast<std::size_t>(block.num_frames()));
-    if (!steps.empty() && steps[b]->CalcFrames(q, v, frames)) continue;
-    block.CalcFrames(q, v, frames);
-  }
+void BodyMotions::Update(const State& state) {
+  for (int b = 0; b < static_cast<int>(model_.blocks.size()); ++b) Update(state, b, nullptr);
+}
+
+void BodyMotions::Update(const State& state, int b, BlockStep* step) {
+  const int count = block_starts_[b + 1] - block_starts_[b];
+  if (count == 0) return;
+  const std::span<const double> q = model_.Positions(state, b), v = model_.Velocities(state, b);
+  const std::span frames(&frames_[block_starts_[b]], static_cast<std::size_t>(count));
+  if (step == nullptr || !step->CalcFrames(q, v, frames))
+    model_.blocks[b]->CalcFrames(q, v, frames);
 }
 
 }  // namespace pliant::physics

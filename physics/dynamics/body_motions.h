@@ -13,15 +13,16 @@ class BodyMotions {
  public:
   explicit BodyMotions(const Model& model);
 
-  // With the steps that will start from `state`, one a block, their kinematics serve both.
-  void Update(const State& state, std::span<const std::unique_ptr<BlockStep>> steps = {});
+  void Update(const State& state);
+  // Of one block alone. With the step that will start from `state` its kinematics serve both; it may be null.
+  void Update(const State& state, int block, BlockStep* step);
   // Of a rigid body; a fixed one has no velocity.
   const FrameMotion& operator[](int body) const { return frames_[slots_[body]]; }
 
  private:
   const Model& model_;
   std::vector<int> slots_;         // of each body, in frames_
-  std::vector<int> block_starts_;  // of each block, in frames_
+  std::vector<int> block_starts_;  // of each block, in frames_; one entry more
   std::vector<FrameMotion> frames_;
 };
 

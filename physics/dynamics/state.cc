@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <xxhash.h>
 
 #include "absl/strings/str_cat.h"
@@ -128,6 +129,11 @@ std::string Hash(std::string_view bytes) {
   return absl::StrFormat("%016x%016x", hash.high64, hash.low64);
 }
 
+// Where among `count` ascending keys one should be if they lie as evenly as mixed keys do.
+std::size_t PlaceOfKey(std::uint64_t key, std::size_t count) {
+  return static_cast<std::size_t>(static_cast<unsigned __int128>(key) * count >> 64);
+}
+
 absl::Status Unusable(const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat("state: ", why));
 }
@@ -136,10 +142,43 @@ absl::Status Unusable(const std::string& why) {
 
 const ContactMemory* FindContactMemory(const std::vector<ContactMemory>& memories,
                                        std::uint64_t key) {
+  const std::size_t count = memories.size();
+  if (count == 0) return nullptr;
+  // from there in growing strides until the key lies between
+  std::size_t low = PlaceOfKey(key, count), high = low, stride = 1;
+  while (low > 0 && memories[low].key > key) {
+    high = low;
+    low -= std::min(low, stride);
+    stride *= 2;
+  }
+  while (high < count && memories[high].key < key) {
+    low = high;
+    high += std::min(count - high, stride);
+    stride *= 2;
+  }
   const auto found =
-      std::lower_bound(memories.begin(), memories.end(), key,
+      std::lower_bound(memories.begin() + low, memories.begin() + high, key,
                        [](const ContactMemory& memory, std::uint64_t k) { return memory.key < k; });
   return found != memories.end() && found->key == key ? &*found : nullptr;
+}
+
+void SortContactMemories(std::vector<ContactMemory>* memories, ContactMemorySorting* scratch) {
+  // by the places where they should be, as many of these as there are keys; then each place's own
+  const std::size_t count = memories->size();
+  std::vector<int>& starts = scratch->starts;
+  starts.assign(count + 1, 0);
+  for (const ContactMemory& memory : *memories) ++starts[PlaceOfKey(memory.key, count) + 1];
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  std::vector<ContactMemory>& sorted = scratch->sorted;
+  sorted.resize(count);
+  for (const ContactMemory& memory : *memories)
+    sorted[starts[PlaceOfKey(memory.key, count)]++] = memory;
+  memories->swap(sorted);
+  const auto is_less = [](const ContactMemory& a, const ContactMemory& b) { return a.key < b.key; };
+  for (std::size_t place = 0, begin = 0; place < count; begin = starts[place++]) {
+    const std::size_t end = starts[place];
+    if (end - begin > 1) std::sort(memories->begin() + begin, memories->begin() + end, is_less);
+  }
 }
 
 std::string HashState(const State& state) {

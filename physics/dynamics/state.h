@@ -22,6 +22,14 @@ struct ContactMemory {
 const ContactMemory* FindContactMemory(const std::vector<ContactMemory>& memories,
                                        std::uint64_t key);
 
+// Room to sort in.
+struct ContactMemorySorting {
+  std::vector<int> starts;
+  std::vector<ContactMemory> sorted;
+};
+// By ascending keys, which are mixed (see contact_key.h), in time that grows with their number.
+void SortContactMemories(std::vector<ContactMemory>* memories, ContactMemorySorting* scratch);
+
 // All that changes and affects the future. Copyable, comparable bit by bit, serialisable.
 struct State {
   double time = 0;  // [s]

@@ -92,6 +92,7 @@ JointTree::JointTree(std::vector<Link> links) : links_(std::move(links)) {
 
     AddJoint(i);
     AddMass(i);
+    AddRun(type);
     num_positions_ += CountPositions(type);
     num_velocities_ += CountVelocities(type);
     mass_ += link.mass;
@@ -172,6 +173,17 @@ void JointTree::AddJoint(int index) {
   X_NL_[index] = X_NM * joint.X_BM.Inverse();
 }
 
+void JointTree::AddRun(JointType type) {
+  const int count = CountVelocities(type);
+  if (count == 0) return;
+  const bool turns = type == JointType::kBall || type == JointType::kFree;
+  if (!turns && !runs_.empty() && !runs_.back().turns) {
+    runs_.back().count += count;
+  } else {
+    runs_.push_back({num_positions_, num_velocities_, count, turns});
+  }
+}
+
 void JointTree::AddMass(int index) {
   const Link& link = links_[index];
   if (link.mass == 0 && link.inertia.isZero(0)) return;
@@ -199,17 +211,16 @@ void JointTree::SetZero(std::span<double> q) const {
 }
 
 void JointTree::IntegratePositions(std::span<const double> v, double h, std::span<double> q) const {
-  for (int i = 0; i < num_links(); ++i) {
-    const JointType type = links_[i].joint.type;
-    const double* vi = v.data() + velocity_start_[i];
-    double* qi = q.data() + position_start_[i];
-    if (type != JointType::kBall && type != JointType::kFree) {
-      for (int k = 0; k < CountVelocities(type); ++k) qi[k] += h * vi[k];
+  for (const Run& run : runs_) {
+    const double* vi = v.data() + run.velocity;
+    double* qi = q.data() + run.position;
+    if (!run.turns) {
+      for (int k = 0; k < run.count; ++k) qi[k] += h * vi[k];
       continue;
     }
     const Vector3d turn = h * Vector3d(vi[0], vi[1], vi[2]);
     WriteUnit(ReadQuaternion(qi) * RotationFromVector(turn), qi);
-    for (int k = 3; k < CountVelocities(type); ++k) qi[k + 1] += h * vi[k];
+    for (int k = 3; k < run.count; ++k) qi[k + 1] += h * vi[k];
   }
 }
 

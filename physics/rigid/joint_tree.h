@@ -194,6 +194,7 @@ class JointTree {
                          const Eigen::Vector3d& axis, int position, int velocity);
   void AddJoint(int link);
   void AddMass(int link);
+  void AddRun(JointType type);
   void CalcLinkPoses(TreeKinematics* kinematics) const;
   static int CountAxes(NodeType type) {
     return type == NodeType::kFree ? 6 : type == NodeType::kBall ? 3 : 1;
@@ -209,6 +210,12 @@ class JointTree {
   std::vector<int> last_velocity_;
   int num_positions_ = 0, num_velocities_ = 0;
   double mass_ = 0;
+  // Positions that follow their velocities one by one, or a quaternion with what comes after it.
+  struct Run {
+    int position, velocity, count;  // velocities
+    bool turns;
+  };
+  std::vector<Run> runs_;
   std::vector<int> lightened_;  // moving links of a gravity_scale other than 1
 
   std::vector<int> turns_;            // nodes that turn about one axis

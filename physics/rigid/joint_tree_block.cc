@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <tbb/enumerable_thread_specific.h>
@@ -18,6 +19,33 @@ using Eigen::Vector3d;
 struct JointForceLaw {
   double stiffness = 0, damping = 0;
 };
+
+// Where a joint stops, and what it takes to move it: of each velocity of which either can be told.
+struct JointStop {
+  int velocity;
+  int position = 0;
+  double lower = -std::numeric_limits<double>::infinity(),
+         upper = std::numeric_limits<double>::infinity();
+  double friction_loss = 0;
+};
+
+std::vector<JointStop> FindStops(const JointTree& tree) {
+  std::vector<JointStop> stops;
+  for (int i = 0; i < tree.num_velocities(); ++i) {
+    const int link = tree.link_of_velocity(i);
+    const Joint& joint = tree.links()[link].joint;
+    JointStop stop{.velocity = i};
+    if (CountVelocities(joint.type) == 1) {
+      stop.position = tree.position_start(link);
+      stop.lower = joint.lower;
+      stop.upper = joint.upper;
+    }
+    stop.friction_loss = joint.friction_loss;
+    if (stop.friction_loss > 0 || std::isfinite(stop.lower) || std::isfinite(stop.upper))
+      stops.push_back(stop);
+  }
+  return stops;
+}
 
 // Forces of velocity products at the middle of the step: rounds of fixed-point iteration, each O(h) closer.
 constexpr int kMidpointRounds = 3;
@@ -43,9 +71,11 @@ void CopyFrames(const TreeKinematics& kinematics, std::span<FrameMotion> frames)
 
 class JointTreeStep final : public BlockStep {
  public:
-  JointTreeStep(const JointTree& tree, const std::vector<JointForceLaw>& laws, bool turns_freely)
+  JointTreeStep(const JointTree& tree, const std::vector<JointForceLaw>& laws,
+                const std::vector<JointStop>& stops, bool turns_freely)
       : tree_(tree),
         laws_(laws),
+        stops_(stops),
         turns_freely_(turns_freely),
         kinematics_(tree),
         at_rest_(tree),
@@ -131,6 +161,7 @@ class JointTreeStep final : public BlockStep {
   std::span<const double> schur_complement() const override {
     return {A_.data(), participates_ ? A_.size() : 0};
   }
+  std::span<const double> factor() const override { return L_; }
   void Complete(std::span<const double> v_p, std::span<double> v) const override {
     std::copy(v_p.begin(), v_p.end(), v.begin());
   }
@@ -161,32 +192,29 @@ class JointTreeStep final : public BlockStep {
 
   void AppendConstraints(int block, ConstraintSet* constraints) const override {
     const double h = settings_.h;
-    for (int link = 0; link < tree_.num_links(); ++link) {
-      const Joint& joint = tree_.links()[link].joint;
-      const int i = tree_.velocity_start(link);
-      const int count = CountVelocities(joint.type);
-      const auto add = [&](int velocity, double factor) -> ConstraintRow& {
-        ConstraintRow& row = constraints->AddRow();
-        row.index = velocity;
-        ConstraintTerm& term = constraints->AddTerm();
-        term.attachment.block = block;
-        term.velocity = velocity;
-        term.factor = factor;
-        return row;
-      };
-      for (int k = 0; joint.friction_loss > 0 && k < count; ++k) {
-        ConstraintRow& row = add(i + k, 1);
+    const auto add = [&](int velocity, double factor) -> ConstraintRow& {
+      ConstraintRow& row = constraints->AddRow();
+      row.index = velocity;
+      ConstraintTerm& term = constraints->AddTerm();
+      term.attachment.block = block;
+      term.velocity = velocity;
+      term.factor = factor;
+      return row;
+    };
+    for (const JointStop& stop : stops_) {
+      const int i = stop.velocity;
+      if (stop.friction_loss > 0) {
+        ConstraintRow& row = add(i, 1);
         row.source = ConstraintSource::kDryFriction;
         row.dry_friction = true;
-        row.lower = -joint.friction_loss;
-        row.upper = joint.friction_loss;
+        row.lower = -stop.friction_loss;
+        row.upper = stop.friction_loss;
       }
-      if (count != 1) continue;
       // stops that could be met in this step
-      const double q = q0_[tree_.position_start(link)];
+      const double q = q0_[stop.position];
       const double reach = 2 * h * std::max(std::abs(v0_[i]), std::abs(v_star_[i]));
       for (const double factor : {1.0, -1.0}) {
-        const double error = factor > 0 ? q - joint.lower : joint.upper - q;
+        const double error = factor > 0 ? q - stop.lower : stop.upper - q;
         if (error > reach) continue;
         ConstraintRow& row = add(i, factor);
         row.source = ConstraintSource::kLimit;
@@ -223,6 +251,7 @@ class JointTreeStep final : public BlockStep {
 
   const JointTree& tree_;
   const std::vector<JointForceLaw>& laws_;
+  const std::vector<JointStop>& stops_;
   bool turns_freely_;
   TreeKinematics kinematics_;  // positions are those of the step's start
   mutable TreeKinematics at_rest_;
@@ -242,6 +271,7 @@ class JointTreeBlock final : public DynamicsBlock {
       : parameters_(std::move(parameters)),
         tree_(*parameters_.tree),
         kinematics_([this] { return TreeKinematics(tree_); }) {
+    stops_ = FindStops(tree_);
     laws_.resize(tree_.num_velocities());
     for (int i = 0; i < tree_.num_velocities(); ++i) {
       const Joint& joint = tree_.links()[tree_.link_of_velocity(i)].joint;
@@ -258,7 +288,7 @@ class JointTreeBlock final : public DynamicsBlock {
     std::copy(parameters_.v.begin(), parameters_.v.end(), v.begin());
   }
   std::unique_ptr<BlockStep> NewStep() const override {
-    return std::make_unique<JointTreeStep>(tree_, laws_, turns_freely_);
+    return std::make_unique<JointTreeStep>(tree_, laws_, stops_, turns_freely_);
   }
 
   int num_frames() const override { return tree_.num_links(); }
@@ -319,6 +349,7 @@ class JointTreeBlock final : public DynamicsBlock {
   JointTreeParameters parameters_;
   const JointTree& tree_;
   std::vector<JointForceLaw> laws_;  // of each velocity
+  std::vector<JointStop> stops_;
   bool turns_freely_ = false;
   // room to compute in, one a thread: what it held before changes no result
   mutable tbb::enumerable_thread_specific<TreeKinematics> kinematics_;

@@ -28,16 +28,20 @@ PosedStep::PosedStep(const Model& model)
   for (const auto& block : model.blocks) {
     steps_.push_back(block->NewStep());
     followed_.push_back(block->followed_bodies());
+    is_prescribed_.push_back(block->num_velocities() == 0);
+    if (is_prescribed_.back()) prescribed_.push_back(static_cast<int>(steps_.size()) - 1);
   }
   is_parallel_ = steps_.size() > 1 && model.velocity_offsets.back() > kFewVelocities;
-  torques_.resize(steps_.size());
+  motors_.resize(steps_.size());
   for (std::size_t i = 0; i < model.actuators.size(); ++i) {
     const Actuator& actuator = model.actuators[i];
     if (actuator.kind == Actuator::Kind::kTorque)
-      torques_[model.joint_of(actuator).block].push_back(static_cast<int>(i));
+      motors_[model.joint_of(actuator).block].push_back(
+          {static_cast<int>(i), model.joint_of(actuator).velocity, actuator.effort_limit});
   }
   block_inputs_.resize(steps_.size());
   statuses_.resize(steps_.size());
+  is_posed_.resize(steps_.size());
 }
 
 PosedStep::~PosedStep() = default;
@@ -95,25 +99,22 @@ void PosedStep::GatherInputs(int block, const Inputs& inputs, BlockInputs* gathe
   for (const Inputs::JointForce& force : inputs.joint_forces) {
     if (force.block == block) gathered->coordinate_forces.push_back({force.velocity, force.force});
   }
-  for (const int i : torques_[block]) {
-    const Actuator& actuator = model_.actuators[i];
+  for (const Motor& motor : motors_[block]) {
+    const double target = controls_[motor.actuator];
     gathered->coordinate_forces.push_back(
-        {model_.joint_of(actuator).velocity, CalcTorque(actuator, controls_[i])});
+        {motor.velocity, std::clamp(target, -motor.effort_limit, motor.effort_limit)});
   }
 }
 
 absl::Status PosedStep::Pose(const Inputs& inputs, const StepSettings& settings,
                              const State& state) {
   settings_ = settings;
-  motions_.Update(state, steps_);
   controls_.assign(state.controls.begin(), state.controls.end());
   ApplyTargets(model_, inputs, &controls_);
 
   // what sleeps is left out of everything below
+  for (const int b : prescribed_) motions_.Update(state, b, steps_[b].get());
   sleepers_.Begin(inputs, controls_, settings.h, state, motions_);
-  detector_.Detect(state, motions_, settings.h, &contacts_);
-  sleepers_.WakeTouched(contacts_);
-  SetContactsToRestAside();
 
   // momentum of each block, independent of the others
   const auto check = [&]() -> absl::Status {
@@ -122,14 +123,31 @@ absl::Status PosedStep::Pose(const Inputs& inputs, const StepSettings& settings,
     }
     return absl::OkStatus();
   };
-  ForEachBlock([&](int b) {
-    statuses_[b] = absl::OkStatus();
-    GatherInputs(b, inputs, &block_inputs_[b]);
-    if (sleepers_.sleeps(b)) return;
+  const auto pose = [&](int b) {
+    is_posed_[b] = !sleepers_.sleeps(b);
+    if (!is_posed_[b]) return;
     statuses_[b] = steps_[b]->Pose(settings, model_.Positions(state, b),
                                    model_.Velocities(state, b), block_inputs_[b]);
+  };
+  ForEachBlock([&](int b) {
+    statuses_[b] = absl::OkStatus();
+    if (!is_prescribed_[b]) motions_.Update(state, b, steps_[b].get());
+    GatherInputs(b, inputs, &block_inputs_[b]);
+    pose(b);
   });
   if (absl::Status status = check(); !status.ok()) return status;
+
+  // what is touched wakes, and is posed now
+  detector_.Detect(state, motions_, settings.h, &contacts_);
+  const int asleep = sleepers_.num_asleep();
+  sleepers_.WakeTouched(contacts_);
+  if (sleepers_.num_asleep() < asleep) {
+    ForEachBlock([&](int b) {
+      if (!is_posed_[b]) pose(b);
+    });
+    if (absl::Status status = check(); !status.ok()) return status;
+  }
+  SetContactsToRestAside();
   RunDifferentialIk(model_, inputs, state, motions_, settings.h, steps_, &ik_memory_, &controls_);
 
   CollectConstraints(state);
@@ -292,7 +310,7 @@ void PosedStep::FindParticipants() {
     }
     ActiveBlock& active = active_.back();
     const int size = steps_[block]->group_size(group);
-    groups_.push_back({group, num_participating_, size, 0});
+    groups_.push_back({group, num_participating_, size, nullptr});
     group_ids_.push_back(group);
     ++active.num_groups;
     active.size += size;
@@ -326,20 +344,31 @@ void PosedStep::CopyParticipants(const State& state) {
 
 // Cholesky factors of the diagonal blocks A_gg, for the compliance estimates of rows
 void PosedStep::FactorGroups() {
-  group_factors_.clear();
+  std::size_t room = 0;
   for (const ActiveBlock& active : active_) {
+    if (!steps_[active.block]->factor().empty()) continue;
+    for (int g = active.first_group; g < active.first_group + active.num_groups; ++g)
+      room += std::size_t(groups_[g].size) * groups_[g].size;
+  }
+  group_factors_.resize(room);
+  double* L = group_factors_.data();
+  for (const ActiveBlock& active : active_) {
+    const std::span<const double> given = steps_[active.block]->factor();
     for (int g = active.first_group; g < active.first_group + active.num_groups; ++g) {
       Group& group = groups_[g];
+      if (!given.empty()) {
+        group.factor = given.data();
+        continue;
+      }
       const int n = group.size, first = group.first - active.first;
-      group.factor = group_factors_.size();
-      group_factors_.resize(group_factors_.size() + std::size_t(n) * n);
-      double* L = &group_factors_[group.factor];
       for (int j = 0; j < n; ++j) {
         const double* column = &active.A[std::size_t(first + j) * active.size + first];
         std::copy(column, column + n, L + std::size_t(j) * n);
       }
       const int pivot = solvers::FactorCholesky(n, L, n);
       PLIANT_DEMAND(pivot < 0);
+      group.factor = L;
+      L += std::size_t(n) * n;
     }
   }
 }
@@ -361,8 +390,8 @@ void PosedStep::PlaceEntries() {
       const Group& group = place(raw_[e]);
       scratch_a_.resize(4 * std::size_t(group.size));
       Matrix3d W;
-      solvers::CalcCompliance(group.size, &group_factors_[group.factor], group.size,
-                              &values_[raw_[e].values], scratch_a_.data(), W.data());
+      solvers::CalcCompliance(group.size, group.factor, group.size, &values_[raw_[e].values],
+                              scratch_a_.data(), W.data());
       rows.W += W;
     }
   }
@@ -374,8 +403,8 @@ void PosedStep::PlaceEntries() {
       const int n = group.size, left = n - raw.offset;
       scratch_a_.assign(left, 0.0);
       std::copy_n(&values_[raw.values], raw.columns, scratch_a_.begin());
-      solvers::SolveLower(left, &group_factors_[group.factor + std::size_t(raw.offset) * (n + 1)],
-                          n, scratch_a_.data());
+      solvers::SolveLower(left, group.factor + std::size_t(raw.offset) * (n + 1), n,
+                          scratch_a_.data());
       rows.W += solvers::Dot(left, scratch_a_.data(), scratch_a_.data());
     }
   }
@@ -677,8 +706,7 @@ void PosedStep::RememberContacts(const Impulses& impulses, State* state, StepRep
     tell(contact, memory != nullptr ? memory->impulse_W : Vector3d(Vector3d::Zero()));
     if (memory != nullptr) remember(contact, memory->impulse_W);
   }
-  std::sort(state->contacts.begin(), state->contacts.end(),
-            [](const ContactMemory& a, const ContactMemory& b) { return a.key < b.key; });
+  SortContactMemories(&state->contacts, &sorting_);
 }
 
 // Tells what constraints exerted, those of sleepers included, and keeps the latter.

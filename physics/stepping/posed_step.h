@@ -127,7 +127,7 @@ class PosedStep {
     int id;     // in its block
     int first;  // its first participating velocity
     int size;
-    std::size_t factor;
+    const double* factor;
   };
   // One part of a contact's or constraint's rows on consecutive velocities of one group, not yet on participants.
   struct RawEntry {
@@ -164,7 +164,15 @@ class PosedStep {
   Sleepers sleepers_;
   std::vector<std::unique_ptr<BlockStep>> steps_;
   std::vector<std::vector<int>> followed_;  // of each block
-  std::vector<std::vector<int>> torques_;   // actuators that give each block a torque
+  // An actuator that gives a velocity of a block a torque.
+  struct Motor {
+    int actuator, velocity;
+    double effort_limit;
+  };
+  std::vector<std::vector<Motor>> motors_;  // of each block
+  std::vector<char> is_prescribed_;         // blocks without velocities, which others follow
+  std::vector<int> prescribed_;             // these
+  std::vector<char> is_posed_;              // blocks that are awake
   bool is_parallel_;                        // whether blocks are worth threads
   StepSettings settings_;
   std::vector<BlockInputs> block_inputs_;
@@ -175,6 +183,7 @@ class PosedStep {
   std::vector<ContactPoint> contacts_;
   std::vector<ContactPoint> resting_contacts_;  // between sleepers
   std::vector<ContactMemory> last_contacts_;    // of the step before
+  ContactMemorySorting sorting_;
   std::vector<int> island_of_block_;
   ConstraintSet constraints_;
   std::vector<ActiveBlock> active_;
