@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <tbb/enumerable_thread_specific.h>
+
 #include "physics/dynamics/parallel.h"
 #include "physics/spatial/trig.h"
 #include "physics/stepping/posed_step.h"
@@ -111,6 +113,12 @@ class ConvexStepper final : public Stepper {
     solvers::SapResult result;
   };
 
+  struct Outcome {
+    bool stalled = false;
+    int iterations = 0, factorisations = 0;
+    std::vector<double> residuals;
+  };
+
   void MakeProblem(const PosedStep::Island& island, double h, Work* work) const {
     ConvexProblem& problem = work->problem;
     problem.Clear();
@@ -173,7 +181,7 @@ class ConvexStepper final : public Stepper {
     }
   }
 
-  void SolveIsland(const PosedStep::Island& island, double h, Work* work) {
+  void SolveIsland(const PosedStep::Island& island, double h, Work* work, Outcome* outcome) {
     const ConvexOptions& options = model_.method.convex;
     solvers::SapOptions sap;
     // the reduced system is solved tighter, so that the full one meets the tolerance in its own norms
@@ -195,22 +203,36 @@ class ConvexStepper final : public Stepper {
       impulses_.contacts[island.contacts[c]] = work->result.gamma[c];
     for (std::size_t k = 0; k < island.constraints.size(); ++k)
       impulses_.constraints[island.constraints[k]] = work->result.row_gamma[k];
+    outcome->stalled = work->result.stalled;
+    outcome->iterations = work->result.iterations;
+    outcome->factorisations = work->result.factorisations;
+    outcome->residuals.assign(work->result.residuals.begin(), work->result.residuals.end());
   }
 
   void SolveIslands(double h, StepReport* report) {
     const std::vector<PosedStep::Island>& islands = posed_.islands();
-    if (work_.size() < islands.size()) work_.resize(islands.size());
     const int count = static_cast<int>(islands.size());
-    const bool is_parallel = count > 1 && CountRows() > kFewRows;
-    if (is_parallel) {
-      ParallelFor(count, 1, [&](int k) { SolveIsland(islands[k], h, &work_[k]); });
+    if (outcomes_.size() < islands.size()) outcomes_.resize(islands.size());
+    int coupled = 0;
+    for (const PosedStep::Island& island : islands) coupled += island.blocks.size() > 1;
+    if (work_.size() < static_cast<std::size_t>(coupled)) work_.resize(coupled);
+    work_of_.assign(count, nullptr);
+    for (int k = 0, next = 0; k < count; ++k)
+      if (islands[k].blocks.size() > 1) work_of_[k] = &work_[next++];
+    const auto solve = [&](int k) {
+      // what couples nothing remembers nothing of use: one place to work in stays at hand
+      Work* work = work_of_[k] != nullptr ? work_of_[k] : &single_work_.local();
+      SolveIsland(islands[k], h, work, &outcomes_[k]);
+    };
+    if (count > 1 && CountRows() > kFewRows) {
+      ParallelFor(count, 1, solve);
     } else {
-      for (int k = 0; k < count; ++k) SolveIsland(islands[k], h, &work_[k]);
+      for (int k = 0; k < count; ++k) solve(k);
     }
 
     // whether the step converged is decided on the full system; an island may stall just short of its tighter tolerance
     for (int k = 0; k < count; ++k) {
-      const solvers::SapResult& result = work_[k].result;
+      const Outcome& result = outcomes_[k];
       report->stalled = report->stalled || result.stalled;
       report->refactorisations += result.factorisations;
       if (result.iterations >= report->iterations) {
@@ -235,7 +257,10 @@ class ConvexStepper final : public Stepper {
 
   const Model& model_;
   PosedStep posed_;
-  std::vector<Work> work_;
+  std::vector<Work> work_;  // of islands of several blocks, in their order
+  std::vector<Work*> work_of_;
+  tbb::enumerable_thread_specific<Work> single_work_;
+  std::vector<Outcome> outcomes_;  // of each island
   std::vector<double> v_p_, v_;
   Impulses impulses_;
 };
