@@ -32,14 +32,14 @@ void BroadPhase::Columns::Start(int count) {
 }
 
 template <typename F>
-void BroadPhase::Columns::ForEachOverlap(const AxisAlignedBox& box, int first, int axis,
+void BroadPhase::Columns::ForEachOverlap(const AxisAlignedBox& box, int first, int end, int axis,
                                          const F& f) const {
   __m256d low[3], high[3];
   for (int k = 0; k < 3; ++k) {
     low[k] = _mm256_set1_pd(box.lower[k]);
     high[k] = _mm256_set1_pd(box.upper[k]);
   }
-  for (int i = first; i < count_; i += kWidth) {
+  for (int i = first; i < end; i += kWidth) {
     const auto begins = [&](int k) {
       return _mm256_cmp_pd(_mm256_loadu_pd(&bounds_[k * stride_ + i]), high[k], _CMP_LE_OQ);
     };
@@ -51,6 +51,7 @@ void BroadPhase::Columns::ForEachOverlap(const AxisAlignedBox& box, int first, i
                   along_y = _mm256_and_pd(begins(1), ends(1)),
                   along_z = _mm256_and_pd(begins(2), ends(2));
     unsigned overlaps = _mm256_movemask_pd(_mm256_and_pd(_mm256_and_pd(along_x, along_y), along_z));
+    if (end - i < kWidth) overlaps &= (1u << (end - i)) - 1;
     for (; overlaps != 0; overlaps &= overlaps - 1) f(i + __builtin_ctz(overlaps));
   }
 }
@@ -118,7 +119,7 @@ void BroadPhase::Sweep(std::span<const AxisAlignedBox> boxes, int axis, int acro
     for (int k = 0; k < in_strip; ++k) of_strip_.Set(k, boxes[items[k]]);
     for (int k = 0; k < in_strip; ++k) {
       const int i = items[k];
-      of_strip_.ForEachOverlap(boxes[i], k + 1, axis, [&](int l) {
+      of_strip_.ForEachOverlap(boxes[i], k + 1, in_strip, axis, [&](int l) {
         // found in the strip in which the two begin to overlap, and not again
         const int j = items[l];
         if (strips > 1 && strip_of(std::max(boxes[i].lower[across], boxes[j].lower[across])) != s)
@@ -142,8 +143,7 @@ void BroadPhase::SortPairs(int num_boxes) {
   }
 }
 
-const std::vector<std::pair<int, int>>& BroadPhase::FindOverlaps(
-    std::span<const AxisAlignedBox> boxes) {
+void BroadPhase::FindAmong(std::span<const AxisAlignedBox> boxes) {
   const int n = static_cast<int>(boxes.size());
   all_.Start(n);
   for (int i = 0; i < n; ++i) all_.Set(i, boxes[i]);
@@ -151,9 +151,9 @@ const std::vector<std::pair<int, int>>& BroadPhase::FindOverlaps(
   if (n <= kFewBoxes) {
     for (int i = 0; i < n; ++i) {
       if (IsEmpty(boxes[i])) continue;
-      all_.ForEachOverlap(boxes[i], i + 1, -1, [&](int j) { found_.emplace_back(i, j); });
+      all_.ForEachOverlap(boxes[i], i + 1, n, -1, [&](int j) { found_.emplace_back(i, j); });
     }
-    return found_;
+    return;
   }
 
   // the axes along which the centres spread most, by their variance; without the very large boxes
@@ -185,12 +185,45 @@ const std::vector<std::pair<int, int>>& BroadPhase::FindOverlaps(
     if (!is_swept_[i]) long_.push_back(i);
   }
   for (const int i : long_) {
-    all_.ForEachOverlap(boxes[i], 0, -1, [&](int j) {
+    all_.ForEachOverlap(boxes[i], 0, n, -1, [&](int j) {
       if (j > i || is_swept_[j]) found_.emplace_back(std::min(i, j), std::max(i, j));
     });
   }
   Order(boxes, axis);
   Sweep(boxes, axis, across);
+}
+
+const std::vector<std::pair<int, int>>& BroadPhase::FindOverlaps(
+    std::span<const AxisAlignedBox> boxes) {
+  FindAmong(boxes);
+  SortPairs(static_cast<int>(boxes.size()));
+  return pairs_;
+}
+
+const std::vector<std::pair<int, int>>& BroadPhase::FindOverlaps(
+    std::span<const AxisAlignedBox> boxes, std::span<const int> starts) {
+  const int n = static_cast<int>(boxes.size()), count = static_cast<int>(starts.size()) - 1;
+  if (count == n) return FindOverlaps(boxes);
+
+  // groups against each other, then the boxes of those that overlap
+  groups_.assign(count, {});
+  for (int g = 0; g < count; ++g)
+    for (int i = starts[g]; i < starts[g + 1]; ++i) groups_[g].Include(boxes[i]);
+  FindAmong(groups_);
+  pairs_.swap(found_);
+  found_.clear();
+  all_.Start(n);
+  for (int i = 0; i < n; ++i) all_.Set(i, boxes[i]);
+  for (int g = 0; g < count; ++g) {
+    for (int i = starts[g]; i < starts[g + 1] - 1; ++i)
+      all_.ForEachOverlap(boxes[i], i + 1, starts[g + 1], -1,
+                          [&](int j) { found_.emplace_back(i, j); });
+  }
+  for (const auto& [g, h] : pairs_) {
+    for (int i = starts[g]; i < starts[g + 1]; ++i)
+      all_.ForEachOverlap(boxes[i], starts[h], starts[h + 1], -1,
+                          [&](int j) { found_.emplace_back(i, j); });
+  }
   SortPairs(n);
   return pairs_;
 }

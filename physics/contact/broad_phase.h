@@ -15,6 +15,9 @@ namespace pliant::physics {
 class BroadPhase {
  public:
   const std::vector<std::pair<int, int>>& FindOverlaps(std::span<const AxisAlignedBox> boxes);
+  // The same of boxes that move together by groups: those of group g begin at starts[g], the last start is their number.
+  const std::vector<std::pair<int, int>>& FindOverlaps(std::span<const AxisAlignedBox> boxes,
+                                                       std::span<const int> starts);
 
  private:
   // Boxes side by side, filled up with empty ones: one bound of four in a register.
@@ -29,10 +32,10 @@ class BroadPhase {
         bounds[(3 + r) * stride_] = box.upper[r];
       }
     }
-    // Calls f(k) for boxes from `first` on that overlap `box`, ascending; once none of four begins below the upper end
+    // Calls f(k) for first ≤ k < end of boxes that overlap `box`, ascending; once none of four begins below the upper end
     // along `axis` the others count as beyond, unless it is −1.
     template <typename F>
-    void ForEachOverlap(const AxisAlignedBox& box, int first, int axis, const F& f) const;
+    void ForEachOverlap(const AxisAlignedBox& box, int first, int end, int axis, const F& f) const;
 
    private:
     int count_ = 0;
@@ -47,12 +50,15 @@ class BroadPhase {
 
   void Order(std::span<const AxisAlignedBox> boxes, int axis);
   void Sweep(std::span<const AxisAlignedBox> boxes, int axis, int across);
+  void FindAmong(std::span<const AxisAlignedBox> boxes);
+  // From found_ to pairs_, ascending.
   void SortPairs(int num_boxes);
 
   std::vector<Start> order_;    // ascending, of those that are swept
   std::vector<char> is_swept_;  // per box
   std::vector<int> long_;
   Columns all_, of_strip_;
+  std::vector<AxisAlignedBox> groups_;
   std::vector<int> strip_starts_, strip_items_;  // the latter in order_
   std::vector<std::pair<int, int>> found_, pairs_;
   std::vector<int> pair_starts_;

@@ -134,6 +134,7 @@ struct ContactDetector::Workspace {
   std::vector<std::pair<int, int>> overlaps;
   std::vector<int> pair_starts;  // in the model's pairs, of each body_a
   std::vector<char> is_immovable;
+  std::vector<int> group_starts;  // bodies of one block that follow each other
 
   std::vector<AxisAlignedBox> extents;  // per body
   std::vector<AxisAlignedBox>
@@ -212,6 +213,12 @@ ContactDetector::ContactDetector(const Model& model)
   w.pair_starts.assign(model.bodies.size() + 1, 0);
   for (const ContactParameters::Pair& pair : model.contact.pairs) ++w.pair_starts[pair.body_a + 1];
   std::partial_sum(w.pair_starts.begin(), w.pair_starts.end(), w.pair_starts.begin());
+  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
+    const int block = model.bodies[i].block;
+    if (i == 0 || block == kWorldBlock || block != model.bodies[i - 1].block)
+      w.group_starts.push_back(static_cast<int>(i));
+  }
+  w.group_starts.push_back(static_cast<int>(model.bodies.size()));
   for (const Body& body : model.bodies)
     w.is_immovable.push_back(!body.deformable && body.motion != Motion::kFree);
   for (std::size_t i = 0; i < model.bodies.size(); ++i) {
@@ -312,7 +319,7 @@ void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
   needed.assign(model.bodies.size(), Needed::kNothing);
   std::size_t last = 0;
   const std::vector<ContactParameters::Pair>& pairs = model.contact.pairs;
-  overlaps = broad_phase.FindOverlaps(bounds);
+  overlaps = broad_phase.FindOverlaps(bounds, group_starts);
   if (!selves.empty()) {
     for (int body : selves) overlaps.emplace_back(body, body);
     std::sort(overlaps.begin(), overlaps.end());

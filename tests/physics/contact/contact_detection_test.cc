@@ -226,6 +226,11 @@ TEST(BroadPhase, FindsThePairsThatBruteForceFinds) {
         for (int j = i + 1; j < count; ++j)
           if (boxes[i].Overlaps(boxes[j])) expected.emplace_back(i, j);
       EXPECT_EQ(broad_phase.FindOverlaps(boxes), expected) << count;
+      // in groups of one to three
+      std::vector<int> starts;
+      for (int i = 0, k = 0; i < count; i += 1 + k++ % 3) starts.push_back(i);
+      starts.push_back(count);
+      EXPECT_EQ(broad_phase.FindOverlaps(boxes, starts), expected) << count;
       // as one that knows of no earlier call
       EXPECT_EQ(BroadPhase().FindOverlaps(boxes), expected) << count;
     }
