@@ -155,6 +155,9 @@ class JointTree {
   // 3 × n column-major: the linear part alone.
   void CalcPointJacobian(const TreeKinematics& kinematics, int link, const Eigen::Vector3d& p_W,
                          std::span<double> J) const;
+  // The same into zeros.
+  void FillPointJacobian(const TreeKinematics& kinematics, int link, const Eigen::Vector3d& p_W,
+                         std::span<double> J) const;
   // tau += Jᵀ (torque about p_W, force at p_W) on a link.
   void AddWrench(const TreeKinematics& kinematics, int link, const Eigen::Vector3d& p_W,
                  const Eigen::Vector3d& torque_W, const Eigen::Vector3d& force_W,

@@ -178,7 +178,7 @@ class JointTreeStep final : public BlockStep {
 
   void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
     double* J = rows->Append(0, n_);
-    tree_.CalcPointJacobian(kinematics_, attachment.frame, attachment.p_W,
+    tree_.FillPointJacobian(kinematics_, attachment.frame, attachment.p_W,
                             {J, 3 * std::size_t(n_)});
   }
   void AppendAngularRows(const Attachment& attachment, BlockRows* rows) const override {

@@ -189,6 +189,11 @@ void JointTree::CalcJacobian(const TreeKinematics& kinematics, int link, const V
 void JointTree::CalcPointJacobian(const TreeKinematics& kinematics, int link, const Vector3d& p_W,
                                   std::span<double> J) const {
   std::fill(J.begin(), J.end(), 0);
+  FillPointJacobian(kinematics, link, p_W, J);
+}
+
+void JointTree::FillPointJacobian(const TreeKinematics& kinematics, int link, const Vector3d& p_W,
+                                  std::span<double> J) const {
   const Lanes p = ToLanes(p_W - kinematics.p_WO_);
   for (int d = last_velocity_[link]; d >= 0; d = parent_velocity_[d]) {
     const SpatialVector S = MoveMotion(kinematics.axis(d), p);

@@ -234,6 +234,8 @@ void PosedStep::BuildContactRows() {
         double* to = AddEntry(result.first_entry, 3, side.block, part);
         const double* J = rows_.matrix(part);
         for (int j = 0; j < part.num_columns; ++j, J += 3, to += 3) {
+          // most of a tree's velocities move none of its points
+          if (J[0] == 0 && J[1] == 0 && J[2] == 0) continue;
           for (int r = 0; r < 3; ++r) {
             to[r] += sign * (R_WC(0, r) * J[0] + R_WC(1, r) * J[1] + R_WC(2, r) * J[2]);
           }
@@ -385,16 +387,40 @@ void PosedStep::PlaceEntries() {
         {active_of_block_[raw.block], found->first + raw.offset, raw.columns, raw.values});
     return *found;
   };
+  // two in a row on the same group are worked out together
+  ContactRows* waiting = nullptr;
+  const double* J_waiting = nullptr;
+  Group of_waiting{};
+  const auto work_out = [&] {
+    if (waiting == nullptr) return;
+    Matrix3d W;
+    scratch_a_.resize(4 * std::size_t(of_waiting.size));
+    solvers::CalcCompliance(of_waiting.size, of_waiting.factor, of_waiting.size, J_waiting,
+                            scratch_a_.data(), W.data());
+    waiting->W += W;
+    waiting = nullptr;
+  };
   for (ContactRows& rows : contact_rows_) {
     for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
       const Group& group = place(raw_[e]);
-      scratch_a_.resize(4 * std::size_t(group.size));
-      Matrix3d W;
-      solvers::CalcCompliance(group.size, group.factor, group.size, &values_[raw_[e].values],
-                              scratch_a_.data(), W.data());
+      const double* J = &values_[raw_[e].values];
+      if (waiting == nullptr || of_waiting.factor != group.factor) {
+        work_out();
+        waiting = &rows;
+        J_waiting = J;
+        of_waiting = group;
+        continue;
+      }
+      Matrix3d W, W_waiting;
+      scratch_a_.resize(8 * std::size_t(group.size));
+      solvers::CalcTwoCompliances(group.size, group.factor, group.size, {J_waiting, J},
+                                  scratch_a_.data(), {W_waiting.data(), W.data()});
+      waiting->W += W_waiting;
       rows.W += W;
+      waiting = nullptr;
     }
   }
+  work_out();
   for (ScalarRows& rows : scalar_rows_) {
     for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
       const RawEntry& raw = raw_[e];

@@ -139,6 +139,53 @@ int FactorNarrowPanel(int n, int k, double* A, int lda) {
   return k > 0 ? kKernels[k - 1](n, A, lda) : -1;
 }
 
+// Compliances side by side: what one waits for another one can use.
+template <int kCount>
+void CalcCompliances(int n, const double* L, int ldl, const double* const (&J)[kCount], double* X,
+                     double* const (&W)[kCount]) {
+  // a column of J, and of X = L⁻¹ Jᵀ a row, fills three lanes
+  constexpr int kRow = 4 * kCount;
+  const __m256i three = FirstLanes(3);
+  for (int i = 0; i < n; ++i) {
+    for (int c = 0; c < kCount; ++c)
+      _mm256_storeu_pd(X + kRow * i + 4 * c, _mm256_maskload_pd(J[c] + 3 * i, three));
+  }
+  __m256d columns[kCount][3];
+  for (auto& of_one : columns)
+    for (__m256d& column : of_one) column = _mm256_setzero_pd();
+  for (int first = 0; first < n; first += kNarrow) {
+    const double* corner = L + std::size_t(first) * (ldl + 1);
+    const int count = std::min(kNarrow, n - first);
+    __m256d x[kCount][kNarrow] = {};
+    for (int j = 0; j < count; ++j) {
+      const __m256d inverse = _mm256_set1_pd(1 / corner[std::size_t(j) * (ldl + 1)]);
+      for (int c = 0; c < kCount; ++c) x[c][j] = _mm256_loadu_pd(X + kRow * (first + j) + 4 * c);
+      for (int k = 0; k < j; ++k) {
+        const __m256d value = _mm256_broadcast_sd(corner + std::size_t(k) * ldl + j);
+        for (int c = 0; c < kCount; ++c) x[c][j] = _mm256_fnmadd_pd(value, x[c][k], x[c][j]);
+      }
+      for (int c = 0; c < kCount; ++c) {
+        const __m256d row = x[c][j] = _mm256_mul_pd(x[c][j], inverse);
+        columns[c][0] = _mm256_fmadd_pd(row, _mm256_permute4x64_pd(row, 0x00), columns[c][0]);
+        columns[c][1] = _mm256_fmadd_pd(row, _mm256_permute4x64_pd(row, 0x55), columns[c][1]);
+        columns[c][2] = _mm256_fmadd_pd(row, _mm256_permute4x64_pd(row, 0xaa), columns[c][2]);
+      }
+    }
+    for (int i = count; i < n - first; ++i) {
+      double* row = X + kRow * (first + i);
+      __m256d sum[kCount];
+      for (int c = 0; c < kCount; ++c) sum[c] = _mm256_loadu_pd(row + 4 * c);
+      for (int j = 0; j < kNarrow; ++j) {
+        const __m256d value = _mm256_broadcast_sd(corner + std::size_t(j) * ldl + i);
+        for (int c = 0; c < kCount; ++c) sum[c] = _mm256_fnmadd_pd(value, x[c][j], sum[c]);
+      }
+      for (int c = 0; c < kCount; ++c) _mm256_storeu_pd(row + 4 * c, sum[c]);
+    }
+  }
+  for (int c = 0; c < kCount; ++c)
+    for (int s = 0; s < 3; ++s) _mm256_maskstore_pd(W[c] + 3 * s, three, columns[c][s]);
+}
+
 }  // namespace
 
 void SubtractLowerTrapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc) {
@@ -219,32 +266,12 @@ void MultiplySymmetric(int n, const double* A, int lda, const double* x, double*
 }
 
 void CalcCompliance(int n, const double* L, int ldl, const double* J, double* X, double* W) {
-  // a column of J, and of X = L⁻¹ Jᵀ a row, fills three lanes
-  const __m256i three = FirstLanes(3);
-  for (int i = 0; i < n; ++i) _mm256_storeu_pd(X + 4 * i, _mm256_maskload_pd(J + 3 * i, three));
-  __m256d columns[3] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()};
-  for (int first = 0; first < n; first += kNarrow) {
-    const double* corner = L + std::size_t(first) * (ldl + 1);
-    const int count = std::min(kNarrow, n - first);
-    __m256d x[kNarrow] = {};
-    for (int j = 0; j < count; ++j) {
-      x[j] = _mm256_loadu_pd(X + 4 * (first + j));
-      for (int k = 0; k < j; ++k)
-        x[j] = _mm256_fnmadd_pd(_mm256_broadcast_sd(corner + std::size_t(k) * ldl + j), x[k], x[j]);
-      x[j] = _mm256_mul_pd(x[j], _mm256_set1_pd(1 / corner[std::size_t(j) * (ldl + 1)]));
-      columns[0] = _mm256_fmadd_pd(x[j], _mm256_permute4x64_pd(x[j], 0x00), columns[0]);
-      columns[1] = _mm256_fmadd_pd(x[j], _mm256_permute4x64_pd(x[j], 0x55), columns[1]);
-      columns[2] = _mm256_fmadd_pd(x[j], _mm256_permute4x64_pd(x[j], 0xaa), columns[2]);
-    }
-    for (int i = count; i < n - first; ++i) {
-      double* row = X + 4 * (first + i);
-      __m256d sum = _mm256_loadu_pd(row);
-      for (int j = 0; j < kNarrow; ++j)
-        sum = _mm256_fnmadd_pd(_mm256_broadcast_sd(corner + std::size_t(j) * ldl + i), x[j], sum);
-      _mm256_storeu_pd(row, sum);
-    }
-  }
-  for (int s = 0; s < 3; ++s) _mm256_maskstore_pd(W + 3 * s, three, columns[s]);
+  CalcCompliances<1>(n, L, ldl, {J}, X, {W});
+}
+
+void CalcTwoCompliances(int n, const double* L, int ldl, const double* const (&J)[2], double* X,
+                        double* const (&W)[2]) {
+  CalcCompliances<2>(n, L, ldl, J, X, W);
 }
 
 double Dot(int n, const double* x, const double* y) {
