@@ -426,8 +426,11 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
       point.body_b = b;
       point.p_W = touch.p_W;
       point.R_WC = FrameFromNormal(touch.nhat_AB_W);
-      DescribeMotion(shape_a >= 0 ? &placed[shape_a] : nullptr,
-                     shape_b >= 0 ? &placed[shape_b] : nullptr, &point);
+      // read by no other method
+      if (model.method.kind == MethodKind::kCorrective) {
+        DescribeMotion(shape_a >= 0 ? &placed[shape_a] : nullptr,
+                       shape_b >= 0 ? &placed[shape_b] : nullptr, &point);
+      }
       point.gap = touch.gap;
       point.area = touch.area;
       point.stiffness = stiffness;

@@ -29,7 +29,8 @@ void CoupledParts::Find(const ConvexProblem& problem) {
   for (std::size_t b = 0; b < problem.blocks.size(); ++b) {
     const ConvexProblem::Block& block = problem.blocks[b];
     std::fill_n(block_of_.begin() + block.first, block.size, static_cast<int>(b));
-    any_large = any_large || block.size > kSmallBlock;
+    // one block alone meets none
+    any_large = any_large || (block.size > kSmallBlock && problem.blocks.size() > 1);
   }
   if (any_large) FindMeetings(problem);
 
@@ -39,7 +40,7 @@ void CoupledParts::Find(const ConvexProblem& problem) {
   run_starts_.assign(1, 0);
   for (const ConvexProblem::Block& block : problem.blocks) {
     first_parts_.push_back(static_cast<int>(sizes_.size()));
-    if (block.size > kSmallBlock) {
+    if (any_large && block.size > kSmallBlock) {
       Split(block);
     } else {
       const Atom whole{block.first, block.size, 0, 0};
