@@ -6,7 +6,7 @@ class ContactLaw;
 
 namespace pliant::physics {
 
-enum class MethodKind { kConvex, kCorrective };
+enum class MethodKind { kConvex, kCorrective, kNonsmooth };
 
 // han2023 §VI, castro2022's constants.
 struct ConvexOptions {
@@ -35,10 +35,39 @@ struct CorrectiveOptions {
   bool warm_start = true;
 };
 
+// macklin2019, in reduced coordinates.
+struct NonsmoothOptions {
+  enum class Ncp { kFischerBurmeister, kMinimumMap };
+  enum class Preconditioner { kEffectiveMass, kTimeStep, kIdentity };
+  enum class LinearSolver { kPcr, kPcg, kJacobi, kGaussSeidel, kDirect };
+  double tolerance = 1e-8;  // of the natural map [m]
+  int newton_iterations = 30;
+  int linear_iterations = 100;  // of each
+  double step_length = 0.75;    // of a Newton step, until the residual has halved
+  bool warm_start = true;
+  Ncp ncp = Ncp::kFischerBurmeister;
+  Preconditioner preconditioner = Preconditioner::kEffectiveMass;
+  LinearSolver linear_solver = LinearSolver::kPcr;
+};
+
 struct MethodOptions {
   MethodKind kind = MethodKind::kConvex;
   ConvexOptions convex;
   CorrectiveOptions corrective;
+  NonsmoothOptions nonsmooth;
 };
+
+// As scenes and reports call it.
+constexpr const char* MethodName(MethodKind kind) {
+  switch (kind) {
+    case MethodKind::kConvex:
+      return "convex";
+    case MethodKind::kCorrective:
+      return "corrective";
+    case MethodKind::kNonsmooth:
+      return "nonsmooth";
+  }
+  return "";
+}
 
 }  // namespace pliant::physics

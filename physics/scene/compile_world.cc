@@ -157,6 +157,59 @@ void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
   }
 }
 
+void CompileNonsmooth(const v1::NonsmoothMethod& given, SceneLog* log, NonsmoothOptions* options) {
+  using Method = v1::NonsmoothMethod;
+  const std::string path = "method.nonsmooth";
+  if (given.has_tolerance() && CheckTolerance(path + ".tolerance", given.tolerance(), log))
+    options->tolerance = given.tolerance();
+  if (given.has_warm_start()) options->warm_start = given.warm_start();
+  if (given.has_newton_iterations() && given.has_max_iterations()) {
+    log->Error(path + ".max_iterations",
+               "stands beside `newton_iterations`, which says the same; keep one");
+  }
+  if (given.has_max_iterations() &&
+      CheckCount(path + ".max_iterations", given.max_iterations(), log))
+    options->newton_iterations = given.max_iterations();
+  if (given.has_newton_iterations() &&
+      CheckCount(path + ".newton_iterations", given.newton_iterations(), log))
+    options->newton_iterations = given.newton_iterations();
+  if (given.has_linear_iterations() &&
+      CheckCount(path + ".linear_iterations", given.linear_iterations(), log))
+    options->linear_iterations = given.linear_iterations();
+  if (given.has_step_length()) {
+    if (given.step_length() > 0 && given.step_length() <= 1) {
+      options->step_length = given.step_length();
+    } else {
+      log->Error(path + ".step_length",
+                 absl::StrCat(NumberText(given.step_length()),
+                              " is not allowed; expected a number above 0, and at most 1"));
+    }
+  }
+  if (given.ncp() == Method::NCP_MINIMUM_MAP) options->ncp = NonsmoothOptions::Ncp::kMinimumMap;
+  if (given.preconditioner() == Method::PRECONDITIONER_TIME_STEP)
+    options->preconditioner = NonsmoothOptions::Preconditioner::kTimeStep;
+  if (given.preconditioner() == Method::PRECONDITIONER_IDENTITY)
+    options->preconditioner = NonsmoothOptions::Preconditioner::kIdentity;
+  switch (given.linear_solver()) {
+    case Method::LINEAR_SOLVER_PCG:
+      options->linear_solver = NonsmoothOptions::LinearSolver::kPcg;
+      break;
+    case Method::LINEAR_SOLVER_JACOBI:
+      options->linear_solver = NonsmoothOptions::LinearSolver::kJacobi;
+      break;
+    case Method::LINEAR_SOLVER_GAUSS_SEIDEL:
+      options->linear_solver = NonsmoothOptions::LinearSolver::kGaussSeidel;
+      break;
+    case Method::LINEAR_SOLVER_DIRECT:
+      options->linear_solver = NonsmoothOptions::LinearSolver::kDirect;
+      break;
+    default:
+      break;
+  }
+  if (given.coordinates() == Method::COORDINATES_MAXIMAL)
+    NotYet(path + ".coordinates", "MAXIMAL", "Use REDUCED, in which joints can not drift", log);
+}
+
 }  // namespace
 
 void SceneCompiler::CompileWorld() {
@@ -193,10 +246,11 @@ void SceneCompiler::CompileMethod(const v1::Method& method) {
       CompileCorrective(method.corrective(), &log_, &model_->method.corrective);
       break;
     case v1::Method::kNonsmooth:
-      NotYet("method.nonsmooth", "The nonsmooth method", "Use convex or corrective", &log_);
+      model_->method.kind = MethodKind::kNonsmooth;
+      CompileNonsmooth(method.nonsmooth(), &log_, &model_->method.nonsmooth);
       break;
     case v1::Method::kSmooth:
-      NotYet("method.smooth", "The smooth method", "Use convex or corrective", &log_);
+      NotYet("method.smooth", "The smooth method", "Use convex, corrective or nonsmooth", &log_);
       break;
   }
 }

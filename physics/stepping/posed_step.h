@@ -113,6 +113,9 @@ class PosedStep {
   // How many there were; INTERNAL as Pose.
   absl::StatusOr<int> Relinearise(std::span<const double> v, const State& state);
 
+  // A block's failure, naming the body.
+  absl::Status Fault(int block, const absl::Status& status) const;
+
   // ‖D (m(v) − Jᵀγ)‖ / max(‖D A v‖, ‖D Jᵀγ‖) on the full, unreduced system, D = diag(A)^(−1/2). 0 when the numerator is
   // below 1e-14.
   double CalcResidual(std::span<const double> v, const Impulses& impulses);
@@ -141,7 +144,6 @@ class PosedStep {
   template <typename F>
   void ForEachBlock(const F& f) const;
 
-  absl::Status Fault(int block, const absl::Status& status) const;
   void GatherInputs(int block, const Inputs& inputs, BlockInputs* gathered) const;
   void CollectConstraints(const State& state);
   double* AddEntry(int first_entry, int height, int block, const BlockRows::Part& part);

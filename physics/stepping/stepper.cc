@@ -5,6 +5,7 @@
 #include "physics/spatial/demand.h"
 #include "physics/stepping/convex_stepper.h"
 #include "physics/stepping/corrective_stepper.h"
+#include "physics/stepping/nonsmooth_stepper.h"
 
 namespace pliant::physics {
 
@@ -30,6 +31,8 @@ std::unique_ptr<Stepper> MakeStepper(const Model& model) {
       return MakeConvexStepper(model);
     case MethodKind::kCorrective:
       return MakeCorrectiveStepper(model);
+    case MethodKind::kNonsmooth:
+      return MakeNonsmoothStepper(model);
   }
   PLIANT_DEMAND(!"every method has a stepper");
   return nullptr;

@@ -118,7 +118,7 @@ Json MakeReport(const RunOptions& options, int threads, const physics::World& wo
   const int steps = recording.statistics.steps();
   Json report;
   report["scene"] = model.name.empty() ? options.scene : model.name;
-  report["method"] = model.method.kind == physics::MethodKind::kConvex ? "convex" : "corrective";
+  report["method"] = physics::MethodName(model.method.kind);
   report["time_step"] = model.time_step;
   report["steps"] = steps;
   report["simulated_s"] = steps * model.time_step;

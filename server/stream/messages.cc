@@ -119,7 +119,7 @@ v1::World DescribeStatus(const std::string& id, const Published& published) {
   world.set_time_step(model.time_step);
   *world.mutable_last_report() = DescribeReport(published, false);
   if (published.fault) *world.mutable_fault() = DescribeFault(*published.fault);
-  world.set_method(model.method.kind == physics::MethodKind::kConvex ? "convex" : "corrective");
+  world.set_method(physics::MethodName(model.method.kind));
   world.set_stopped(published.control.stopped);
 
   v1::ModelSize* size = world.mutable_size();

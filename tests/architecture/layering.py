@@ -7,7 +7,8 @@ import pathlib
 import re
 from collections import defaultdict
 
-SOLVERS = ["solvers/linalg", "solvers/convex", "solvers/delassus", "solvers/corrective"]
+SOLVERS = ["solvers/linalg", "solvers/convex", "solvers/delassus", "solvers/corrective",
+           "solvers/nonsmooth"]
 PHYSICS = [f"physics/{room}" for room in
            ("spatial", "geometry", "dynamics", "rigid", "fem", "contact", "control", "stepping", "world", "scene")]
 
@@ -18,6 +19,7 @@ ROOMS = {
     "solvers/convex": ["solvers/linalg"],
     "solvers/delassus": ["solvers/linalg"],
     "solvers/corrective": ["solvers/linalg", "solvers/delassus"],
+    "solvers/nonsmooth": ["solvers/linalg"],
     "physics/spatial": [],
     "physics/geometry": ["physics/spatial"],
     "physics/dynamics": ["physics/spatial", "physics/geometry", *SOLVERS],

@@ -33,7 +33,7 @@ bool IsReserved(std::string_view message, std::string_view field) {
 
 // A message without a schema yet: its options are not read, it is refused as a whole later.
 bool IsReserved(const Descriptor* type) {
-  return type->name() == "NonsmoothMethod" || type->name() == "SmoothMethod";
+  return type->name() == "SmoothMethod";
 }
 
 // A message that is only a list: { repeated … value = 1; }

@@ -1,0 +1,249 @@
+#include "physics/stepping/nonsmooth_stepper.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "physics/dynamics/parallel.h"
+#include "physics/stepping/posed_step.h"
+#include "solvers/nonsmooth/nonsmooth_newton.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+using solvers::NonsmoothProblem;
+
+// islands smaller than this are not worth a thread
+constexpr int kFewRows = 64;
+
+solvers::NonsmoothOptions ToSolver(const NonsmoothOptions& options) {
+  using Preconditioner = NonsmoothOptions::Preconditioner;
+  using LinearSolver = NonsmoothOptions::LinearSolver;
+  solvers::NonsmoothOptions solver;
+  solver.ncp = options.ncp == NonsmoothOptions::Ncp::kMinimumMap
+                   ? solvers::NcpFunction::kMinimumMap
+                   : solvers::NcpFunction::kFischerBurmeister;
+  switch (options.preconditioner) {
+    case Preconditioner::kEffectiveMass:
+      solver.preconditioner = solvers::NonsmoothOptions::Preconditioner::kEffectiveMass;
+      break;
+    case Preconditioner::kTimeStep:
+      solver.preconditioner = solvers::NonsmoothOptions::Preconditioner::kTimeStep;
+      break;
+    case Preconditioner::kIdentity:
+      solver.preconditioner = solvers::NonsmoothOptions::Preconditioner::kIdentity;
+      break;
+  }
+  switch (options.linear_solver) {
+    case LinearSolver::kPcr:
+      solver.linear_solver = solvers::LinearSolver::kConjugateResidual;
+      break;
+    case LinearSolver::kPcg:
+      solver.linear_solver = solvers::LinearSolver::kConjugateGradient;
+      break;
+    case LinearSolver::kJacobi:
+      solver.linear_solver = solvers::LinearSolver::kJacobi;
+      break;
+    case LinearSolver::kGaussSeidel:
+      solver.linear_solver = solvers::LinearSolver::kGaussSeidel;
+      break;
+    case LinearSolver::kDirect:
+      solver.linear_solver = solvers::LinearSolver::kDirect;
+      break;
+  }
+  solver.newton_iterations = options.newton_iterations;
+  solver.linear_iterations = options.linear_iterations;
+  solver.step_length = options.step_length;
+  solver.tolerance = options.tolerance;
+  return solver;
+}
+
+// A spring k and damper τ k push by k (φ + τ φ̇): in terms of h φ̇ its gap and compliance shrink by h / (h + τ).
+NonsmoothProblem::Contact MakeContact(const ContactPoint& contact, double h) {
+  NonsmoothProblem::Contact made;
+  made.gap = contact.gap;
+  made.friction = contact.friction;
+  if (std::isfinite(contact.stiffness)) {
+    const double share = h / (h + contact.relaxation_time);
+    made.gap *= share;
+    made.compliance = share / contact.stiffness;
+  }
+  return made;
+}
+
+// force = feedforward − k (g + h r) − d (r − r_target), as gap + h r + compliance · force = 0.
+NonsmoothProblem::Row MakeRow(const ConstraintRow& row, double h) {
+  NonsmoothProblem::Row made;
+  made.lower = row.lower;
+  made.upper = row.upper;
+  if (row.dry_friction) return made;
+  if (std::isinf(row.stiffness)) {
+    made.gap = row.error;
+    return made;
+  }
+  const double rate = h * row.stiffness + row.damping;
+  made.compliance = h / rate;
+  made.gap =
+      -h * (row.feedforward + row.damping * row.target_rate - row.stiffness * row.error) / rate;
+  return made;
+}
+
+class NonsmoothStepper final : public Stepper {
+ public:
+  explicit NonsmoothStepper(const Model& model)
+      : model_(model), posed_(model), solver_options_(ToSolver(model.method.nonsmooth)) {}
+
+  absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
+    const auto start = std::chrono::steady_clock::now();
+    report->Clear();
+
+    // pose momentum, contacts and free motion: implicit Euler
+    {
+      const PhaseTimer timer(report, Phase::kPose);
+      const absl::Status status = posed_.Pose(inputs, {h, 1, 1, model_.gravity}, *state);
+      if (!status.ok()) return status;
+    }
+
+    // forces and velocities, an island at a time
+    {
+      const PhaseTimer timer(report, Phase::kSolve);
+      impulses_.contacts.resize(posed_.contacts().size());
+      impulses_.constraints.resize(posed_.constraints().size());
+      v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
+      absl::Status status = SolveIslands(h, report);
+      if (status.ok()) status = posed_.Complete(v_p_, &v_);
+      if (!status.ok()) return status;
+    }
+    {
+      const PhaseTimer timer(report, Phase::kCommit);
+      posed_.Commit(v_, impulses_, state, report);
+    }
+    report->seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return absl::OkStatus();
+  }
+
+ private:
+  // One island's problem and its solver; kept from step to step for its memory alone.
+  struct Work {
+    NonsmoothProblem problem;
+    std::vector<int> velocities;  // participating velocity of each of the problem's
+    std::vector<Vector3d> contact_guess;
+    std::vector<double> row_guess;
+    solvers::NonsmoothNewton solver;
+    solvers::NonsmoothResult result;
+    bool solved = false;
+  };
+
+  void MakeProblem(const PosedStep::Island& island, double h, Work* work) const {
+    NonsmoothProblem& problem = work->problem;
+    problem.Clear();
+    problem.h = h;
+    work->velocities.clear();
+    work->contact_guess.clear();
+    for (const int b : island.blocks) {
+      const PosedStep::ActiveBlock& active = posed_.active_blocks()[b];
+      problem.blocks.push_back({problem.size, active.size, active.A.data()});
+      for (int i = 0; i < active.size; ++i) {
+        work->velocities.push_back(active.first + i);
+        problem.v_star.push_back(posed_.v_star()[active.first + i]);
+      }
+      problem.size += active.size;
+    }
+    // rows keep their place within a block
+    const auto add_entries = [&](int first_entry, int num_entries, int height) {
+      for (int e = first_entry; e < first_entry + num_entries; ++e) {
+        const PosedStep::Entry& entry = posed_.entries()[e];
+        const int block = static_cast<int>(
+            std::lower_bound(island.blocks.begin(), island.blocks.end(), entry.active) -
+            island.blocks.begin());
+        const int shift = problem.blocks[block].first - posed_.active_blocks()[entry.active].first;
+        problem.entries.push_back(
+            {block, entry.first + shift, entry.columns, problem.values.size()});
+        const double* J = &posed_.values()[entry.values];
+        problem.values.insert(problem.values.end(), J, J + height * entry.columns);
+      }
+    };
+    const bool warm = model_.method.nonsmooth.warm_start;
+    for (const int c : island.contacts) {
+      const PosedStep::ContactRows& rows = posed_.contact_rows()[c];
+      NonsmoothProblem::Contact contact = MakeContact(posed_.contacts()[c], h);
+      contact.bias = rows.bias;
+      contact.W = rows.W;
+      contact.first_entry = static_cast<int>(problem.entries.size());
+      contact.num_entries = rows.num_entries;
+      problem.contacts.push_back(contact);
+      add_entries(rows.first_entry, rows.num_entries, 3);
+      work->contact_guess.push_back(warm ? Vector3d(posed_.remembered_impulses()[c] / h)
+                                         : Vector3d::Zero());
+    }
+    for (const int k : island.constraints) {
+      const PosedStep::ScalarRows& rows = posed_.constraint_rows()[k];
+      NonsmoothProblem::Row row = MakeRow(posed_.constraints()[k], h);
+      row.bias = rows.bias;
+      row.W = rows.W;
+      row.first_entry = static_cast<int>(problem.entries.size());
+      row.num_entries = rows.num_entries;
+      problem.rows.push_back(row);
+      add_entries(rows.first_entry, rows.num_entries, 1);
+    }
+    work->row_guess.assign(problem.rows.size(), 0.0);
+  }
+
+  void SolveIsland(const PosedStep::Island& island, double h, Work* work) {
+    MakeProblem(island, h, work);
+    work->solved = work->solver.Solve(work->problem, work->contact_guess, work->row_guess,
+                                      solver_options_, &work->result);
+    if (!work->solved) return;
+    for (std::size_t i = 0; i < work->velocities.size(); ++i)
+      v_p_[work->velocities[i]] = work->result.v[i];
+    for (std::size_t c = 0; c < island.contacts.size(); ++c)
+      impulses_.contacts[island.contacts[c]] = h * work->result.contact_forces[c];
+    for (std::size_t k = 0; k < island.constraints.size(); ++k)
+      impulses_.constraints[island.constraints[k]] = h * work->result.row_forces[k];
+  }
+
+  absl::Status SolveIslands(double h, StepReport* report) {
+    const std::vector<PosedStep::Island>& islands = posed_.islands();
+    if (work_.size() < islands.size()) work_.resize(islands.size());
+    const int count = static_cast<int>(islands.size());
+    const std::size_t num_rows = 3 * impulses_.contacts.size() + impulses_.constraints.size();
+    if (count > 1 && num_rows > kFewRows) {
+      ParallelFor(count, 1, [&](int k) { SolveIsland(islands[k], h, &work_[k]); });
+    } else {
+      for (int k = 0; k < count; ++k) SolveIsland(islands[k], h, &work_[k]);
+    }
+
+    for (int k = 0; k < count; ++k) {
+      const solvers::NonsmoothResult& result = work_[k].result;
+      if (!work_[k].solved) {
+        const int block = posed_.active_blocks()[islands[k].blocks[0]].block;
+        return posed_.Fault(block, absl::InternalError("the forces on it are not finite"));
+      }
+      report->converged = report->converged && result.converged;
+      report->stalled = report->stalled || result.cycled;
+      report->residual = std::max(report->residual, result.residual);
+      report->complementarity = std::max(report->complementarity, result.residual / h);
+      if (result.iterations >= report->iterations) {
+        report->iterations = result.iterations;
+        report->iteration_residuals.assign(result.residuals.begin(), result.residuals.end());
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const Model& model_;
+  PosedStep posed_;
+  solvers::NonsmoothOptions solver_options_;
+  std::vector<Work> work_;
+  std::vector<double> v_p_, v_;
+  Impulses impulses_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stepper> MakeNonsmoothStepper(const Model& model) {
+  return std::make_unique<NonsmoothStepper>(model);
+}
+
+}  // namespace pliant::physics

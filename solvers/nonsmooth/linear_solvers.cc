@@ -1,0 +1,189 @@
+#include "solvers/nonsmooth/linear_solvers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "solvers/linalg/dense.h"
+
+namespace pliant::solvers {
+namespace {
+
+double InnerProduct(std::span<const double> x, std::span<const double> y) {
+  return Dot(static_cast<int>(x.size()), x.data(), y.data());
+}
+
+// y ← (B + D) x
+void Apply(const LinearOperator& B, std::span<const double> D, std::span<const double> x,
+           std::span<double> y) {
+  B.Multiply(x, y);
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] += D[i] * x[i];
+}
+
+}  // namespace
+
+double LinearSystemSolver::WeightedNorm(std::span<const double> r) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < r.size(); ++i) sum += r[i] * r[i] * inverse_[i];
+  return std::sqrt(sum);
+}
+
+bool LinearSystemSolver::Note(const LinearOptions& options) {
+  residuals_.push_back(scale_ > 0 ? WeightedNorm(r_) / scale_ : 0);
+  return residuals_.back() <= options.relative_tolerance;
+}
+
+bool LinearSystemSolver::Solve(LinearOperator& B, std::span<const double> D,
+                               std::span<const double> b, const LinearOptions& options,
+                               std::span<double> x) {
+  const std::size_t n = b.size();
+  residuals_.clear();
+  inverse_.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double diagonal = B.diagonal()[i] + D[i];
+    inverse_[i] = diagonal > 0 ? 1 / diagonal : 0;
+  }
+  std::fill(x.begin(), x.end(), 0.0);
+  r_.assign(b.begin(), b.end());
+  scale_ = WeightedNorm(r_);
+  if (scale_ == 0) return true;
+  switch (options.solver) {
+    case LinearSolver::kConjugateResidual:
+      return SolveConjugateResidual(B, D, options, x);
+    case LinearSolver::kConjugateGradient:
+      return SolveConjugateGradient(B, D, options, x);
+    case LinearSolver::kJacobi:
+      return SolveJacobi(B, D, options, x);
+    case LinearSolver::kGaussSeidel:
+      return SolveGaussSeidel(B, D, b, options, x);
+    case LinearSolver::kDirect:
+      return SolveDirect(B, D, b, x);
+  }
+  return false;
+}
+
+bool LinearSystemSolver::SolveConjugateResidual(const LinearOperator& B, std::span<const double> D,
+                                                const LinearOptions& options, std::span<double> x) {
+  const std::size_t n = x.size();
+  z_.resize(n), Az_.resize(n);
+  for (std::size_t i = 0; i < n; ++i) z_[i] = inverse_[i] * r_[i];
+  Apply(B, D, z_, Az_);
+  p_.assign(z_.begin(), z_.end());
+  Ap_.assign(Az_.begin(), Az_.end());
+  double zAz = InnerProduct(z_, Az_);
+  for (int k = 0; k < options.max_iterations; ++k) {
+    double curvature = 0;  // (Ap)ᵀ M⁻¹ (Ap)
+    for (std::size_t i = 0; i < n; ++i) curvature += Ap_[i] * Ap_[i] * inverse_[i];
+    if (!(zAz > 0) || !(curvature > 0) || !std::isfinite(curvature)) return zAz >= 0;
+    const double step = zAz / curvature;
+    for (std::size_t i = 0; i < n; ++i) {
+      x[i] += step * p_[i];
+      r_[i] -= step * Ap_[i];
+      z_[i] = inverse_[i] * r_[i];
+    }
+    if (Note(options)) return true;
+    Apply(B, D, z_, Az_);
+    const double next = InnerProduct(z_, Az_);
+    const double turn = next / zAz;
+    zAz = next;
+    for (std::size_t i = 0; i < n; ++i) {
+      p_[i] = z_[i] + turn * p_[i];
+      Ap_[i] = Az_[i] + turn * Ap_[i];
+    }
+  }
+  return true;
+}
+
+bool LinearSystemSolver::SolveConjugateGradient(const LinearOperator& B, std::span<const double> D,
+                                                const LinearOptions& options, std::span<double> x) {
+  const std::size_t n = x.size();
+  z_.resize(n), Ap_.resize(n);
+  for (std::size_t i = 0; i < n; ++i) z_[i] = inverse_[i] * r_[i];
+  p_.assign(z_.begin(), z_.end());
+  double rz = InnerProduct(r_, z_);
+  for (int k = 0; k < options.max_iterations; ++k) {
+    Apply(B, D, p_, Ap_);
+    const double curvature = InnerProduct(p_, Ap_);
+    if (!(rz > 0) || !(curvature > 0) || !std::isfinite(curvature)) return curvature >= 0;
+    const double step = rz / curvature;
+    for (std::size_t i = 0; i < n; ++i) {
+      x[i] += step * p_[i];
+      r_[i] -= step * Ap_[i];
+      z_[i] = inverse_[i] * r_[i];
+    }
+    if (Note(options)) return true;
+    const double next = InnerProduct(r_, z_);
+    for (std::size_t i = 0; i < n; ++i) p_[i] = z_[i] + next / rz * p_[i];
+    rz = next;
+  }
+  return true;
+}
+
+// Damped by the most rows that any row couples with, in the diagonal's own measure (Tonge et al. 2012): a sum of that many
+// positive semi-definite parts can not overshoot.
+bool LinearSystemSolver::SolveJacobi(LinearOperator& B, std::span<const double> D,
+                                     const LinearOptions& options, std::span<double> x) {
+  const std::size_t n = x.size();
+  const std::span<const double> matrix = B.Assemble();
+  z_.resize(n), Ap_.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double diagonal = matrix[i * n + i] + D[i];
+    double coupled = D[i];
+    for (std::size_t j = 0; j < n; ++j) {
+      // geometric mean of the two diagonals bounds an entry; scaled so, rows of small mass keep their step
+      if (matrix[i * n + j] == 0) continue;
+      const double other = matrix[j * n + j] + D[j];
+      coupled += std::abs(matrix[i * n + j]) * std::sqrt(diagonal / other);
+    }
+    z_[i] = coupled > 0 ? 1 / coupled : 0;
+  }
+  for (int k = 0; k < options.max_iterations; ++k) {
+    for (std::size_t i = 0; i < n; ++i) p_.resize(n), p_[i] = z_[i] * r_[i];
+    Apply(B, D, p_, Ap_);
+    for (std::size_t i = 0; i < n; ++i) {
+      x[i] += p_[i];
+      r_[i] -= Ap_[i];
+    }
+    if (Note(options)) return true;
+  }
+  return true;
+}
+
+bool LinearSystemSolver::SolveGaussSeidel(LinearOperator& B, std::span<const double> D,
+                                          std::span<const double> b, const LinearOptions& options,
+                                          std::span<double> x) {
+  const std::size_t n = x.size();
+  const std::span<const double> matrix = B.Assemble();
+  for (int k = 0; k < options.max_iterations; ++k) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const double diagonal = matrix[i * n + i] + D[i];
+      if (!(diagonal > 0)) continue;
+      const double off =
+          Dot(static_cast<int>(n), &matrix[i * n], x.data()) - matrix[i * n + i] * x[i];
+      x[i] = (b[i] - off) / diagonal;
+    }
+    for (std::size_t i = 0; i < n; ++i)
+      r_[i] = b[i] - Dot(static_cast<int>(n), &matrix[i * n], x.data()) - D[i] * x[i];
+    if (Note(options)) return true;
+  }
+  return true;
+}
+
+bool LinearSystemSolver::SolveDirect(LinearOperator& B, std::span<const double> D,
+                                     std::span<const double> b, std::span<double> x) {
+  const int n = static_cast<int>(x.size());
+  const std::span<const double> matrix = B.Assemble();
+  factor_.assign(matrix.begin(), matrix.end());
+  for (int i = 0; i < n; ++i) factor_[std::size_t(i) * n + i] += D[i];
+  if (FactorCholesky(n, factor_.data(), n) >= 0) return false;
+  std::copy(b.begin(), b.end(), x.begin());
+  SolveLower(n, factor_.data(), n, x.data());
+  SolveLowerTransposed(n, factor_.data(), n, x.data());
+  Ap_.resize(n);
+  Apply(B, D, x, Ap_);
+  for (int i = 0; i < n; ++i) r_[i] -= Ap_[i];
+  residuals_.push_back(WeightedNorm(r_) / scale_);
+  return true;
+}
+
+}  // namespace pliant::solvers

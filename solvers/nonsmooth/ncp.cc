@@ -1,0 +1,40 @@
+#include "solvers/nonsmooth/ncp.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pliant::solvers {
+
+NcpValue CalcNcp(NcpFunction ncp, double C, double r, double lambda) {
+  const double b = r * lambda;
+  if (ncp == NcpFunction::kMinimumMap) {
+    if (C <= b) return {C, 1, 0};
+    return {b, 0, r};
+  }
+  const double root = std::sqrt(C * C + b * b);
+  if (root == 0) return {0, 0, r};
+  // a + b − √(a² + b²) = 2 a b / (a + b + √…) where the sum is positive: no cancellation
+  const double sum = C + b;
+  return {sum > 0 ? 2 * C * b / (sum + root) : sum - root, 1 - C / root, r * (1 - b / root)};
+}
+
+double CalcFrictionCompliance(NcpFunction ncp, double slip, double force, double limit, double r) {
+  const double loose = kLooseFriction * r;
+  if (!(limit > 0)) return loose;
+  if (slip == 0) return 0;
+  force = std::min(force, limit);
+  const double room = r * (limit - force);
+  double above, below;
+  if (ncp == NcpFunction::kMinimumMap) {
+    if (slip <= room) return 0;
+    above = r * (slip - room);
+    below = r * limit;
+  } else {
+    const double root = std::sqrt(slip * slip + room * room);
+    above = r * slip * slip / (root + room);                     // r (√ − room)
+    below = r * force + 2 * slip * room / (slip + room + root);  // r ‖λ‖ + ψ
+  }
+  return below > above / kLooseFriction / r ? above / below : loose;
+}
+
+}  // namespace pliant::solvers

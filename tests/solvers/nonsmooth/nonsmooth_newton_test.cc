@@ -1,0 +1,239 @@
+#include "solvers/nonsmooth/nonsmooth_newton.h"
+
+#include <cmath>
+#include <random>
+#include <string>
+
+#include <Eigen/Dense>
+#include <gtest/gtest.h>
+
+namespace pliant::solvers {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::Vector3d;
+using Eigen::VectorXd;
+
+// Two blocks of nine velocities and five contacts, four of which couple them; a stop, a holonomic row and a row of dry
+// friction.
+struct Fixture {
+  explicit Fixture(double friction = 0.3, double compliance = 0) {
+    std::mt19937 random(3);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    problem.h = 0.01;
+    problem.size = 18;
+    A = MatrixXd::Zero(18, 18);
+    for (int b = 0; b < 2; ++b) {
+      MatrixXd B(9, 9);
+      for (int i = 0; i < 81; ++i) B.data()[i] = uniform(random);
+      blocks[b] = B * B.transpose() + MatrixXd::Identity(9, 9);
+      A.block<9, 9>(9 * b, 9 * b) = blocks[b];
+    }
+    for (int b = 0; b < 2; ++b) problem.blocks.push_back({9 * b, 9, blocks[b].data()});
+    for (int i = 0; i < 18; ++i) problem.v_star.push_back(uniform(random));
+    J = MatrixXd::Zero(18, 18);
+    const auto add_entry = [&](int row, int height, int block, int columns) {
+      const int first = 9 * block + static_cast<int>(random() % (10 - columns));
+      problem.entries.push_back({block, first, columns, problem.values.size()});
+      for (int j = 0; j < columns; ++j) {
+        for (int i = 0; i < height; ++i) {
+          problem.values.push_back(uniform(random));
+          J(row + i, first + j) += problem.values.back();
+        }
+      }
+    };
+    for (int c = 0; c < 5; ++c) {
+      NonsmoothProblem::Contact contact;
+      contact.gap = 0.001 * (c - 2);
+      contact.friction = friction;
+      contact.compliance = compliance;
+      contact.bias = Vector3d(0.1, 0, -1);
+      contact.first_entry = static_cast<int>(problem.entries.size());
+      for (int b = 0; b < (c == 4 ? 1 : 2); ++b) add_entry(3 * c, 3, b, 4), ++contact.num_entries;
+      problem.contacts.push_back(contact);
+    }
+    const double infinity = std::numeric_limits<double>::infinity();
+    const double bounds[3][2] = {{0, infinity}, {-infinity, infinity}, {-0.7, 0.7}};
+    for (int k = 0; k < 3; ++k) {
+      NonsmoothProblem::Row row;
+      row.gap = k == 2 ? 0 : -0.002;
+      row.lower = bounds[k][0];
+      row.upper = bounds[k][1];
+      row.first_entry = static_cast<int>(problem.entries.size());
+      for (int b = 0; b < 2; ++b) add_entry(15 + k, 1, b, 3), ++row.num_entries;
+      problem.rows.push_back(row);
+    }
+    W = J * A.ldlt().solve(J.transpose());
+    for (int c = 0; c < 5; ++c) problem.contacts[c].W = W.block<3, 3>(3 * c, 3 * c);
+    for (int k = 0; k < 3; ++k) problem.rows[k].W = W(15 + k, 15 + k);
+  }
+
+  NonsmoothResult Solve(NonsmoothOptions options) const {
+    NonsmoothNewton solver;
+    NonsmoothResult result;
+    EXPECT_TRUE(solver.Solve(problem, std::vector<Vector3d>(5, Vector3d::Zero()),
+                             std::vector<double>(3, 0.0), options, &result));
+    return result;
+  }
+  VectorXd Forces(const NonsmoothResult& result) const {
+    VectorXd forces(18);
+    for (int c = 0; c < 5; ++c) forces.segment<3>(3 * c) = result.contact_forces[c];
+    for (int k = 0; k < 3; ++k) forces[15 + k] = result.row_forces[k];
+    return forces;
+  }
+
+  NonsmoothProblem problem;
+  MatrixXd blocks[2], A, J, W;
+};
+
+NonsmoothOptions Patient() {
+  NonsmoothOptions options;
+  options.newton_iterations = 2000;
+  options.linear_iterations = 200;
+  options.tolerance = 1e-11;
+  return options;
+}
+
+void ExpectSolved(const Fixture& f, const NonsmoothResult& result) {
+  ASSERT_TRUE(result.converged) << result.residual;
+  const double h = f.problem.h;
+  const VectorXd forces = f.Forces(result);
+  const VectorXd v_star = Eigen::Map<const VectorXd>(f.problem.v_star.data(), 18);
+  const VectorXd v = Eigen::Map<const VectorXd>(result.v.data(), 18);
+  EXPECT_LT((f.A * (v - v_star) - h * f.J.transpose() * forces).norm(), 1e-12);
+  int touching = 0, slipping = 0;
+  for (int c = 0; c < 5; ++c) {
+    const NonsmoothProblem::Contact& contact = f.problem.contacts[c];
+    const Vector3d u = f.J.middleRows(3 * c, 3) * v + contact.bias;
+    const Vector3d force = result.contact_forces[c];
+    const double C = contact.gap + h * u.z() + contact.compliance * force.z();
+    EXPECT_LT(std::abs(std::min(C, h * h * contact.W(2, 2) * force.z())), 1e-10);
+    EXPECT_LE(force.head<2>().norm(), contact.friction * force.z() * (1 + 1e-8));
+    touching += force.z() > 1e-6;
+    if (force.z() < 1e-6 || u.head<2>().norm() < 1e-6) continue;
+    ++slipping;
+    EXPECT_NEAR(force.head<2>().norm(), contact.friction * force.z(), 1e-6 * force.z());
+    if (contact.friction > 0) {
+      const double cosine = -force.head<2>().normalized().dot(u.head<2>().normalized());
+      EXPECT_GT(cosine, 1 - 1e-12);  // within 1e-6 rad
+    }
+  }
+  EXPECT_GE(touching, 2);
+  EXPECT_GE(slipping, 1);
+  const VectorXd rates = f.J.bottomRows(3) * v;
+  EXPECT_NEAR(-0.002 + h * rates[1], 0, 1e-11);
+  EXPECT_LT(std::abs(std::min(-0.002 + h * rates[0], forces[15])), 1e-10);
+  EXPECT_LE(std::abs(forces[17]), 0.7);
+  if (std::abs(rates[2]) > 1e-9) {
+    EXPECT_NEAR(forces[17], -std::copysign(0.7, rates[2]), 1e-8);
+  }
+}
+
+TEST(NonsmoothNewton, ItsSolutionSatisfiesTheContactLaw) {
+  for (const double friction : {0.0, 0.1, 0.3, 1.0}) {
+    const Fixture f(friction);
+    ExpectSolved(f, f.Solve(Patient()));
+  }
+}
+
+TEST(NonsmoothNewton, SoCompliantContactsDo) {
+  const Fixture f(0.3, 1e-3);
+  ExpectSolved(f, f.Solve(Patient()));
+}
+
+TEST(NonsmoothNewton, TheWayThereChangesNotTheSolution) {
+  const Fixture f;
+  const NonsmoothResult reference = f.Solve(Patient());
+  std::vector<NonsmoothOptions> ways(3, Patient());
+  ways[0].ncp = NcpFunction::kMinimumMap;
+  ways[1].preconditioner = NonsmoothOptions::Preconditioner::kTimeStep;
+  ways[2].step_length = 0.5;
+  for (const NonsmoothOptions& options : ways) {
+    const NonsmoothResult result = f.Solve(options);
+    ExpectSolved(f, result);
+    EXPECT_NE(result.residuals, reference.residuals);
+    EXPECT_LT((f.Forces(result) - f.Forces(reference)).norm(), 1e-6 * f.Forces(reference).norm());
+  }
+}
+
+TEST(NonsmoothNewton, EveryLinearSolverLeadsToTheSolution) {
+  const Fixture f;
+  const NonsmoothResult reference = f.Solve(Patient());
+  for (const LinearSolver solver : {LinearSolver::kConjugateGradient, LinearSolver::kJacobi,
+                                    LinearSolver::kGaussSeidel, LinearSolver::kDirect}) {
+    NonsmoothOptions options = Patient();
+    options.linear_solver = solver;
+    options.linear_iterations = 3000;
+    const NonsmoothResult result = f.Solve(options);
+    ExpectSolved(f, result);
+    EXPECT_FALSE(result.linear_residuals.empty());
+    EXPECT_LT((f.Forces(result) - f.Forces(reference)).norm(), 1e-6 * f.Forces(reference).norm())
+        << static_cast<int>(solver);
+  }
+}
+
+TEST(NonsmoothNewton, AFewIterationsStayWithinTheConeAndTellTheirResidual) {
+  const Fixture f;
+  NonsmoothOptions options = Patient();
+  options.newton_iterations = 2;
+  options.linear_iterations = 3;
+  const NonsmoothResult result = f.Solve(options);
+  EXPECT_FALSE(result.converged);
+  EXPECT_EQ(result.iterations, 2);
+  EXPECT_EQ(result.residuals.size(), 3u);
+  EXPECT_GT(result.residual, options.tolerance);
+  for (const Vector3d& force : result.contact_forces) {
+    EXPECT_GE(force.z(), 0);
+    EXPECT_LE(force.head<2>().norm(), 0.3 * force.z() * (1 + 1e-12));
+  }
+}
+
+TEST(NonsmoothNewton, RedundantContactsAndOnesWithoutMotionDoNoHarm) {
+  Fixture f;
+  const NonsmoothResult single = f.Solve(Patient());
+  // the same contacts a hundred times, and one that nothing can move
+  const std::vector<NonsmoothProblem::Contact> contacts = f.problem.contacts;
+  for (int k = 1; k < 100; ++k)
+    f.problem.contacts.insert(f.problem.contacts.end(), contacts.begin(), contacts.end());
+  NonsmoothProblem::Contact stuck;
+  stuck.gap = -0.01;
+  stuck.W.setZero();
+  stuck.bias = Vector3d(0, 0, -1);
+  stuck.friction = 0.5;
+  f.problem.contacts.push_back(stuck);
+  NonsmoothNewton solver;
+  NonsmoothResult result;
+  NonsmoothOptions options = Patient();
+  options.tolerance = 1e-10;
+  ASSERT_TRUE(solver.Solve(f.problem, std::vector<Vector3d>(501, Vector3d::Zero()),
+                           std::vector<double>(3, 0.0), options, &result));
+  EXPECT_TRUE(result.converged) << result.residual;
+  EXPECT_EQ(result.contact_forces[500].norm(), 0);
+  const VectorXd difference = Eigen::Map<const VectorXd>(result.v.data(), 18) -
+                              Eigen::Map<const VectorXd>(single.v.data(), 18);
+  EXPECT_LT(difference.norm(), 1e-6);
+}
+
+TEST(NonsmoothNewton, NumbersThatAreNotFiniteAreAnErrorAndNoResult) {
+  Fixture f;
+  f.problem.contacts[0].gap = std::nan("");
+  NonsmoothNewton solver;
+  NonsmoothResult result;
+  EXPECT_FALSE(solver.Solve(f.problem, std::vector<Vector3d>(5, Vector3d::Zero()),
+                            std::vector<double>(3, 0.0), Patient(), &result));
+  Fixture g;
+  g.blocks[1](4, 4) = -1;
+  EXPECT_FALSE(solver.Solve(g.problem, std::vector<Vector3d>(5, Vector3d::Zero()),
+                            std::vector<double>(3, 0.0), Patient(), &result));
+}
+
+TEST(NonsmoothNewton, FrictionOfZeroAndOfAMillion) {
+  for (const double friction : {0.0, 1e6}) {
+    const Fixture f(friction);
+    const NonsmoothResult result = f.Solve(Patient());
+    EXPECT_TRUE(result.converged) << friction << " " << result.residual;
+  }
+}
+
+}  // namespace
+}  // namespace pliant::solvers
