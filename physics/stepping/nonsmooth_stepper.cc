@@ -14,7 +14,7 @@ using Eigen::Vector3d;
 using solvers::NonsmoothProblem;
 
 // islands smaller than this are not worth a thread
-constexpr int kFewRows = 64;
+constexpr int kRowsWorthAThread = 64;
 
 solvers::NonsmoothOptions ToSolver(const NonsmoothOptions& options) {
   using Preconditioner = NonsmoothOptions::Preconditioner;
@@ -208,7 +208,7 @@ class NonsmoothStepper final : public Stepper {
     if (work_.size() < islands.size()) work_.resize(islands.size());
     const int count = static_cast<int>(islands.size());
     const std::size_t num_rows = 3 * impulses_.contacts.size() + impulses_.constraints.size();
-    if (count > 1 && num_rows > kFewRows) {
+    if (count > 1 && num_rows > kRowsWorthAThread) {
       ParallelFor(count, 1, [&](int k) { SolveIsland(islands[k], h, &work_[k]); });
     } else {
       for (int k = 0; k < count; ++k) SolveIsland(islands[k], h, &work_[k]);

@@ -4,6 +4,11 @@
 #include <cmath>
 
 namespace pliant::solvers {
+namespace {
+
+constexpr double kMostBeyond = 1.5;  // of the limit
+
+}  // namespace
 
 NcpValue CalcNcp(NcpFunction ncp, double C, double r, double lambda) {
   const double b = r * lambda;
@@ -21,18 +26,20 @@ NcpValue CalcNcp(NcpFunction ncp, double C, double r, double lambda) {
 double CalcFrictionCompliance(NcpFunction ncp, double slip, double force, double limit, double r) {
   const double loose = kLooseFriction * r;
   if (!(limit > 0)) return loose;
-  if (slip == 0) return 0;
-  force = std::min(force, limit);
+  // twice the limit is where W of Fischer and Burmeister has its pole at rest
+  force = std::min(force, kMostBeyond * limit);
   const double room = r * (limit - force);
-  double above, below;
+  if (slip == 0 && room >= 0) return 0;
+  double above, below;  // r (‖v‖ − ψ) and r ‖λ‖ + ψ
   if (ncp == NcpFunction::kMinimumMap) {
     if (slip <= room) return 0;
     above = r * (slip - room);
     below = r * limit;
   } else {
     const double root = std::sqrt(slip * slip + room * room);
-    above = r * slip * slip / (root + room);                     // r (√ − room)
-    below = r * force + 2 * slip * room / (slip + room + root);  // r ‖λ‖ + ψ
+    // without cancellation where there is room
+    above = room > 0 ? r * slip * slip / (root + room) : r * (root - room);
+    below = r * force + (room > 0 ? 2 * slip * room / (slip + room + root) : slip + room - root);
   }
   return below > above / kLooseFriction / r ? above / below : loose;
 }

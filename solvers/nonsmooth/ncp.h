@@ -16,8 +16,8 @@ struct NcpValue {
 NcpValue CalcNcp(NcpFunction ncp, double C, double r, double lambda);
 
 // W ≥ 0 that makes v + W λ = 0 hold for a force λ opposite to the slip v at ψ(‖v‖, r (limit − ‖λ‖)) = 0, as a fixed point
-// (macklin2019 (35), appendix A). `slip` = ‖v‖ and `force` = ‖λ‖; a force beyond the limit counts as one at the limit, and
-// without a limit W is as large as r times kLooseFriction.
+// (macklin2019 (35), appendix A). `slip` = ‖v‖ and `force` = ‖λ‖; beyond the
+// limit W is positive at rest too, and pulls the force back. Without a limit it is as large as kLooseFriction · r.
 double CalcFrictionCompliance(NcpFunction ncp, double slip, double force, double limit, double r);
 
 inline constexpr double kLooseFriction = 1e12;

@@ -15,7 +15,8 @@ using Eigen::Vector3d;
 constexpr double kLeastAlpha = 1e-6;  // of a row that is open
 constexpr double kLeastDiagonal =
     1e-10;                     // added to every row, of its own diagonal: redundant contacts
-constexpr int kPatience = 12;  // Newton steps without a better residual before it is a cycle
+constexpr int kPatience = 10;  // Newton steps without a better residual before it is a cycle
+constexpr double kLeastDamping = 0.05;
 constexpr double kNeverMoves = 1e-300;  // [1/kg] below which no force moves a row
 
 bool IsBoxed(const NonsmoothProblem::Row& row) {
@@ -353,17 +354,39 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   linear.solver = options.linear_solver;
   linear.max_iterations = options.linear_iterations;
   linear.relative_tolerance = 1e-10;
+  // the best forces, within cones and bounds
+  const auto accept = [&] {
+    lambda_.assign(best_.begin(), best_.end());
+    ProjectForces();
+    CalcRates();
+    result->residual = CalcResidual();
+    return result->residual <= options.tolerance;
+  };
+  double target = options.tolerance;
+  double damping = 1;
   int k = 0;
-  // half of the tolerance: the projection at the end costs a little
-  for (; k < options.newton_iterations && best > 0.5 * options.tolerance; ++k) {
+  for (;; ++k) {
+    if (best <= target) {
+      if (accept()) break;
+      // the projection costs a little: go on from before it
+      target = 0.1 * best;
+      lambda_.assign(best_.begin(), best_.end());
+      CalcRates();
+    }
+    if (k == options.newton_iterations) break;
     if (k - best_at >= kPatience) {
-      result->cycled = true;
-      break;
+      // a cycle: shorter steps from the best forces, while they help
+      damping *= 0.5;
+      result->cycled = damping < kLeastDamping;
+      if (result->cycled) break;
+      best_at = k;
+      lambda_.assign(best_.begin(), best_.end());
+      CalcRates();
     }
     Linearise(options);
     if (!linear_.Solve(*this, compliance_, rhs_, linear, change_)) break;
     result->linear_iterations += static_cast<int>(linear_.residuals().size());
-    const double step = best <= 0.5 * first ? 1 : options.step_length;
+    const double step = damping * (best <= 0.5 * first ? 1 : options.step_length);
     for (int i = 0; i < num_unknowns_; ++i) lambda_[i] += step * change_[i];
     CalcRates();
     const double residual = CalcResidual();
@@ -375,15 +398,9 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
       best_.assign(lambda_.begin(), lambda_.end());
     }
   }
+  result->converged = accept();
   result->iterations = k;
   result->linear_residuals = linear_.residuals();
-
-  // the best forces, within cones and bounds, and the velocities that follow from them
-  lambda_.assign(best_.begin(), best_.end());
-  ProjectForces();
-  CalcRates();
-  result->residual = CalcResidual();
-  result->converged = result->residual <= options.tolerance;
   result->v.assign(problem.size, 0.0);
   MultiplyTransposed(lambda_, result->v);
   SolveBlocks(result->v);

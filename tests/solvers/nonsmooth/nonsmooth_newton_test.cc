@@ -95,7 +95,7 @@ NonsmoothOptions Patient() {
 }
 
 void ExpectSolved(const Fixture& f, const NonsmoothResult& result) {
-  ASSERT_TRUE(result.converged) << result.residual;
+  ASSERT_TRUE(result.converged) << testing::PrintToString(result.residuals) << result.iterations << " " << result.cycled << " mu " << f.problem.contacts[0].friction;
   const double h = f.problem.h;
   const VectorXd forces = f.Forces(result);
   const VectorXd v_star = Eigen::Map<const VectorXd>(f.problem.v_star.data(), 18);
@@ -207,7 +207,7 @@ TEST(NonsmoothNewton, RedundantContactsAndOnesWithoutMotionDoNoHarm) {
   options.tolerance = 1e-10;
   ASSERT_TRUE(solver.Solve(f.problem, std::vector<Vector3d>(501, Vector3d::Zero()),
                            std::vector<double>(3, 0.0), options, &result));
-  EXPECT_TRUE(result.converged) << result.residual;
+  EXPECT_TRUE(result.converged) << testing::PrintToString(result.residuals);
   EXPECT_EQ(result.contact_forces[500].norm(), 0);
   const VectorXd difference = Eigen::Map<const VectorXd>(result.v.data(), 18) -
                               Eigen::Map<const VectorXd>(single.v.data(), 18);
