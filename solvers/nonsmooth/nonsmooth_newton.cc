@@ -17,6 +17,7 @@ constexpr double kLeastDiagonal =
     1e-10;                     // added to every row, of its own diagonal: redundant contacts
 constexpr int kPatience = 10;  // Newton steps without a better residual before it is a cycle
 constexpr double kLeastDamping = 0.05;
+constexpr double kHeld = 1e12;           // compliance of a force at its bound, of its row's
 constexpr double kNeverMoves = 1e-300;  // [1/kg] below which no force moves a row
 
 bool IsBoxed(const NonsmoothProblem::Row& row) {
@@ -273,13 +274,16 @@ void NonsmoothNewton::LineariseRow(int k, int i, const NonsmoothOptions& options
   const double h = problem_->h;
   const double C = row.gap + h * rates_[i] + row.compliance * lambda_[i];
   if (IsBoxed(row)) {
-    // as friction in one dimension, about the middle of the bounds
-    const double force = lambda_[i] - (row.lower + row.upper) / 2;
-    const double r = scales_[i].friction + row.compliance / h;
-    const double W = CalcFrictionCompliance(options.ncp, std::abs(C / h), std::abs(force),
-                                            (row.upper - row.lower) / 2, r);
-    compliance_[i] = row.compliance / (h * h) + W / h;
-    rhs_[i] = -(C / h + W * force) / h;
+    // constant bounds are an active set: held at the one beyond which C would push it, or free
+    const double r = natural_scales_[i].normal + row.compliance;
+    const double pushed = lambda_[i] - C / r;
+    if (pushed > row.lower && pushed < row.upper) {
+      compliance_[i] = row.compliance / (h * h);
+      rhs_[i] = -C / (h * h);
+    } else {
+      compliance_[i] = kHeld * diagonal_[i];
+      rhs_[i] = compliance_[i] * ((pushed >= row.upper ? row.upper : row.lower) - lambda_[i]);
+    }
   } else if (std::isfinite(row.lower) || std::isfinite(row.upper)) {
     const double sign = std::isfinite(row.lower) ? 1 : -1;
     const double bound = std::isfinite(row.lower) ? row.lower : row.upper;

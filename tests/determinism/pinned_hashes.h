@@ -17,6 +17,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"rigid heap", 100, "09d58fe7669b9431e569e50b4563c4cc"},
     {"arm and hand", 120, "aab9a398fbab3a42659791b0f432177b"},
     {"corrective cube", 60, "53e62e0df4e8a3fb2b08843ef6282293"},
+    {"nonsmooth cube", 60, "8acd91250f41d2763cb7955c358bfe7a"},
 };
 
 }  // namespace pliant::physics

@@ -90,6 +90,22 @@ bodies:
       material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
   - name: ball
     rigid: {motion: FREE, density: 1000, pose: {position: [0.05, 0, 0.2]}, shapes: [{sphere: {radius: 0.04}}]}
+)"},
+                                                            {"nonsmooth cube", R"(
+name: nonsmooth cube
+time_step: 0.01
+method: {nonsmooth: {}}
+contact: {friction: 0.3}
+bodies:
+  - name: slope
+    rigid: {motion: FIXED, pose: {rpy_degrees: [0, 25, 0]}, shapes: [{half_space: {}}]}
+  - name: soft
+    deformable:
+      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.034}
+      pose: {position: [0.03, 0, 0.06], rpy_degrees: [0, 25, 0]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
+  - name: ball
+    rigid: {motion: FREE, density: 1000, pose: {position: [0.05, 0, 0.2]}, shapes: [{sphere: {radius: 0.04}}]}
 )"}};
   return scenes;
 }

@@ -221,7 +221,8 @@ void FeedScene(const std::string& text, Random* random, Count* count) {
   options.limits.max_tetrahedra = 200;
   options.limits.max_bodies = 50;
   options.repair_meshes = random->OneIn(8);
-  if (random->OneIn(8)) options.method = random->OneIn(2) ? "corrective" : "convex";
+  if (random->OneIn(8))
+    options.method = random->OneIn(2) ? "corrective" : random->OneIn(2) ? "nonsmooth" : "convex";
   if (random->OneIn(8)) {
     static const char* const kOverrides[] = {
         "bodies[0].rigid.shapes[0].friction=0.3", "bodies.ball.deformable.damping.beta=0.1",

@@ -105,7 +105,7 @@ probes: [{name: flange, position: {link: arm/iiwa_flange, point: [0, 0, 0]}}]
   EXPECT_LT(CalcLargestSlack(world), 1e-4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Method, Attachments, testing::Values("convex", "corrective"),
+INSTANTIATE_TEST_SUITE_P(Method, Attachments, testing::Values("convex", "corrective", "nonsmooth"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -106,7 +106,7 @@ void Fold(double radius, World* world) {
 }
 
 TEST(SelfContact, FoldedStripRestsOnItself) {
-  for (const std::string method : {"convex", "corrective"}) {
+  for (const std::string method : {"convex", "corrective", "nonsmooth"}) {
     World world = LoadWorld(StripScene(method, true));
     Fold(0.012, &world);
     const Folded strip(world, "strip");

@@ -78,7 +78,7 @@ TEST_P(Tunnelling, BallNeverPassesASheetOfTwoMillimetres) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Balls, Tunnelling,
-                         ::testing::Combine(::testing::Values("convex", "corrective"),
+                         ::testing::Combine(::testing::Values("convex", "corrective", "nonsmooth"),
                                             ::testing::Bool(), ::testing::Bool(),
                                             ::testing::Values(1.0, 10.0),
                                             ::testing::Values(0.0, 80.0),

@@ -358,14 +358,33 @@ TEST(SceneErrors, BudgetsAndSchemesOfTheCorrectiveMethodHaveToMeanSomething) {
   EXPECT_EQ(line("scheme: FAST, directions: CONTACT, recursions: 3, sweeps: 7"), "");
 }
 
+TEST(SceneErrors, BudgetsOfTheNonsmoothMethodHaveToMeanSomething) {
+  const auto line = [](const std::string& options) {
+    return Messages("method: {nonsmooth: {" + options + "}}\n" + kCube);
+  };
+  for (const char* budget : {"newton_iterations: 0", "linear_iterations: 0", "max_iterations: -1",
+                             "step_length: 0", "step_length: 1.5", "tolerance: 0"}) {
+    EXPECT_THAT(line(budget), HasSubstr("is not allowed; expected")) << budget;
+  }
+  EXPECT_EQ(
+      line("newton_iterations: 4, max_iterations: 4"),
+      "s.yaml:1:60: method.nonsmooth.max_iterations: stands beside `newton_iterations`, which "
+      "says the same; keep one\n");
+  EXPECT_THAT(line("linear_solver: LU"), HasSubstr("GAUSS_SEIDEL"));
+  EXPECT_EQ(line("ncp: MINIMUM_MAP, preconditioner: TIME_STEP, linear_solver: DIRECT, "
+                 "newton_iterations: 6, linear_iterations: 40, step_length: 0.5, coordinates: "
+                 "REDUCED, warm_start: false"),
+            "");
+}
+
 TEST(SceneErrors, WhatThisVersionLacksIsRefusedByName) {
   const auto line = [](const std::string& yaml) { return Messages(yaml + kCube); };
-  EXPECT_EQ(line("method: {nonsmooth: {ncp: FISCHER_BURMEISTER}}\n"),
-            "s.yaml:1:21: method.nonsmooth: The nonsmooth method is not in this version yet. Use "
-            "convex or corrective\n");
+  EXPECT_EQ(line("method: {nonsmooth: {coordinates: MAXIMAL}}\n"),
+            "s.yaml:1:35: method.nonsmooth.coordinates: MAXIMAL is not in this version yet. Use "
+            "REDUCED, in which joints can not drift\n");
   EXPECT_EQ(line("method: {smooth: {}}\n"),
-            "s.yaml:1:18: method.smooth: The smooth method is not in this version yet. Use convex "
-            "or corrective\n");
+            "s.yaml:1:18: method.smooth: The smooth method is not in this version yet. Use convex, "
+            "corrective or nonsmooth\n");
   EXPECT_EQ(line("method: {convex: {model: LAGGED}}\ncontact: {anchored: true}\n"),
             "s.yaml:2:21: contact.anchored: anchors contacts of the SAP model only; leave it out "
             "beside another\n");

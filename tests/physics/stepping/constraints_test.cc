@@ -10,7 +10,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Both methods have to do the same: what differs is how near to rigid they come.
+// All methods have to do the same: what differs is how near to rigid they come.
 class Constraints : public testing::TestWithParam<MethodKind> {
  protected:
   Constraints() {
@@ -68,11 +68,9 @@ class Constraints : public testing::TestWithParam<MethodKind> {
   std::unique_ptr<Stepper> stepper_;
 };
 INSTANTIATE_TEST_SUITE_P(Method, Constraints,
-                         testing::Values(MethodKind::kConvex, MethodKind::kCorrective),
-                         [](const auto& info) {
-                           return std::string(info.param == MethodKind::kConvex ? "Convex"
-                                                                                : "Corrective");
-                         });
+                         testing::Values(MethodKind::kConvex, MethodKind::kCorrective,
+                                         MethodKind::kNonsmooth),
+                         [](const auto& info) { return std::string(MethodName(info.param)); });
 
 // weight of the rod about its hinge at horizontal [N·m]
 constexpr double kTorque = 1 * 9.81 * 0.25;

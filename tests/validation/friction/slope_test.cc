@@ -42,7 +42,9 @@ probes:
               {{"$H", Number(h)},
                {"$METHOD", method},
                // enough to converge on impact, too
-               {"$OPTIONS", method == "corrective" ? "sweeps: 1000" : options},
+               {"$OPTIONS", method == "corrective"  ? "sweeps: 1000"
+                            : method == "nonsmooth" ? "newton_iterations: 300"
+                                                    : options},
                {"$MU", Number(friction)},
                {"$DEGREES", Number(angle / kDegree)},
                {"$P", List(0.0501 * SlopeNormal(angle))}});
@@ -124,7 +126,7 @@ TEST_P(CubeOnSlope, ContactCarriesTheWeight) {
 
 INSTANTIATE_TEST_SUITE_P(Cubes, CubeOnSlope,
                          ::testing::Combine(::testing::Bool(),
-                                            ::testing::Values("convex", "corrective")),
+                                            ::testing::Values("convex", "corrective", "nonsmooth")),
                          [](const auto& info) {
                            return std::string(std::get<0>(info.param) ? "Soft_" : "Rigid_") +
                                   std::get<1>(info.param);
@@ -151,18 +153,20 @@ probes:
               {{"$METHOD", method}});
 }
 
-TEST(TwoMethods, AgreeOnSlidingDistanceAndRestingForce) {
-  World convex = LoadWorld(SlidingScene("convex")),
-        corrective = LoadWorld(SlidingScene("corrective"));
+TEST(Methods, AgreeOnSlidingDistanceAndRestingForce) {
+  World convex = LoadWorld(SlidingScene("convex"));
   RunUntil(0.5, &convex);
-  RunUntil(0.5, &corrective);
   const double x = ReadVector(convex, "p").x();
-  EXPECT_NEAR(ReadVector(corrective, "p").x(), x, 0.01 * x);
   // v²/2μg, with the bias μ g h / v of a backward step
   EXPECT_NEAR(x, 1 / (2 * 0.5 * kGravity), 0.01 * x);
   EXPECT_LT(std::abs(ReadVector(convex, "v").x()), 1e-4);
-  EXPECT_NEAR(ReadVector(corrective, "force").z(), ReadVector(convex, "force").z(),
-              0.01 * kGravity);
+  for (const char* method : {"corrective", "nonsmooth"}) {
+    World other = LoadWorld(SlidingScene(method));
+    RunUntil(0.5, &other);
+    EXPECT_NEAR(ReadVector(other, "p").x(), x, 0.01 * x) << method;
+    EXPECT_NEAR(ReadVector(other, "force").z(), ReadVector(convex, "force").z(), 0.01 * kGravity)
+        << method;
+  }
 }
 
 // A solid ball let go on the slope, μ = 0.25: it rolls up to tanθ = 3.5 μ = 0.875 (41.2°).
@@ -198,7 +202,7 @@ std::vector<std::pair<double, const char*>> Cases(const std::vector<double>& ang
 }
 
 TEST(BallOnSlope, RollsWhileFrictionCanTurnIt) {
-  for (const char* method : {"convex", "corrective"}) {
+  for (const char* method : {"convex", "corrective", "nonsmooth"}) {
     for (const auto& [degrees, h] : Cases({5.0, 20.0, 40.0})) {
       const double expected = 5.0 / 7 * kGravity * std::sin(degrees * kDegree);
       EXPECT_NEAR(MeasureBall(degrees, method, h), expected, 1e-3 * expected)
@@ -208,7 +212,7 @@ TEST(BallOnSlope, RollsWhileFrictionCanTurnIt) {
 }
 
 TEST(BallOnSlope, SlidesBeyond) {
-  for (const char* method : {"convex", "corrective"}) {
+  for (const char* method : {"convex", "corrective", "nonsmooth"}) {
     for (const auto& [degrees, h] : Cases({43.0, 60.0})) {
       const double angle = degrees * kDegree;
       const double expected = kGravity * (std::sin(angle) - 0.25 * std::cos(angle));
