@@ -64,42 +64,33 @@ class ConvexStepper final : public Stepper {
   explicit ConvexStepper(const Model& model) : model_(model), posed_(model) {}
 
   absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
-    const auto start = std::chrono::steady_clock::now();
-    const ConvexOptions& options = model_.method.convex;
     report->Clear();
+    StepTimer timer(report);
+    const ConvexOptions& options = model_.method.convex;
 
     // pose momentum, contacts and free motion
-    {
-      const PhaseTimer timer(report, Phase::kPose);
-      const absl::Status status =
-          posed_.Pose(inputs, {h, options.theta, options.theta_vq, model_.gravity}, *state);
-      if (!status.ok()) return status;
-    }
+    absl::Status status =
+        posed_.Pose(inputs, {h, options.theta, options.theta_vq, model_.gravity}, *state);
+    if (!status.ok()) return status;
+    timer.Lap(Phase::kPose);
 
     // contacts and constraints, an island at a time
-    {
-      const PhaseTimer timer(report, Phase::kSolve);
-      impulses_.contacts.resize(posed_.contacts().size());
-      impulses_.constraints.resize(posed_.constraints().size());
-      v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
-      SolveIslands(h, report);
-      const absl::Status status = posed_.Complete(v_p_, &v_);
-      if (!status.ok()) return status;
-    }
+    impulses_.contacts.resize(posed_.contacts().size());
+    impulses_.constraints.resize(posed_.constraints().size());
+    v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
+    SolveIslands(h, report);
+    status = posed_.Complete(v_p_, &v_);
+    if (!status.ok()) return status;
+    timer.Lap(Phase::kSolve);
 
     // the criterion once more, on the full system
-    {
-      const PhaseTimer timer(report, Phase::kCheck);
-      report->residual = posed_.CalcResidual(v_, impulses_);
-      report->converged = report->residual <= options.tolerance;
-      report->stalled = report->stalled && !report->converged;
-    }
-    {
-      const PhaseTimer timer(report, Phase::kCommit);
-      posed_.Commit(v_, impulses_, state, report);
-    }
-    report->seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report->residual = posed_.CalcResidual(v_, impulses_);
+    report->converged = report->residual <= options.tolerance;
+    report->stalled = report->stalled && !report->converged;
+    timer.Lap(Phase::kCheck);
+
+    posed_.Commit(v_, impulses_, state, report);
+    timer.Lap(Phase::kCommit);
     return absl::OkStatus();
   }
 
@@ -122,6 +113,7 @@ class ConvexStepper final : public Stepper {
   void MakeProblem(const PosedStep::Island& island, double h, Work* work) const {
     ConvexProblem& problem = work->problem;
     problem.Clear();
+    problem.values = posed_.values();
     work->velocities.clear();
     for (const int b : island.blocks) {
       const PosedStep::ActiveBlock& active = posed_.active_blocks()[b];
@@ -133,16 +125,14 @@ class ConvexStepper final : public Stepper {
       problem.size += active.size;
     }
     // rows keep their place within a block
-    const auto add_entries = [&](int first_entry, int num_entries, int height) {
+    const auto add_entries = [&](int first_entry, int num_entries) {
       for (int e = first_entry; e < first_entry + num_entries; ++e) {
         const PosedStep::Entry& entry = posed_.entries()[e];
         const auto block =
             std::lower_bound(island.blocks.begin(), island.blocks.end(), entry.active);
         const int shift = problem.blocks[block - island.blocks.begin()].first -
                           posed_.active_blocks()[entry.active].first;
-        problem.entries.push_back({entry.first + shift, entry.columns, problem.values.size()});
-        const double* J = &posed_.values()[entry.values];
-        problem.values.insert(problem.values.end(), J, J + height * entry.columns);
+        problem.entries.push_back({entry.first + shift, entry.columns, entry.values});
       }
     };
     const ConvexOptions& options = model_.method.convex;
@@ -168,7 +158,7 @@ class ConvexStepper final : public Stepper {
       constraint.first_entry = static_cast<int>(problem.entries.size());
       constraint.num_entries = rows.num_entries;
       problem.contacts.push_back(constraint);
-      add_entries(rows.first_entry, rows.num_entries, 3);
+      add_entries(rows.first_entry, rows.num_entries);
     }
     for (const int k : island.constraints) {
       const PosedStep::ScalarRows& rows = posed_.constraint_rows()[k];
@@ -177,7 +167,7 @@ class ConvexStepper final : public Stepper {
       row.first_entry = static_cast<int>(problem.entries.size());
       row.num_entries = rows.num_entries;
       problem.rows.push_back(row);
-      add_entries(rows.first_entry, rows.num_entries, 1);
+      add_entries(rows.first_entry, rows.num_entries);
     }
   }
 

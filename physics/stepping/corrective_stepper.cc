@@ -43,47 +43,40 @@ class CorrectiveStepper final : public Stepper {
   }
 
   absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
-    const auto start = std::chrono::steady_clock::now();
     report->Clear();
+    StepTimer timer(report);
 
     // pose momentum, contacts and free motion: implicit Euler
-    {
-      const PhaseTimer timer(report, Phase::kPose);
-      const absl::Status status = posed_.Pose(inputs, {h, 1, 1, model_.gravity}, *state);
-      if (!status.ok()) return status;
-    }
+    absl::Status status = posed_.Pose(inputs, {h, 1, 1, model_.gravity}, *state);
+    if (!status.ok()) return status;
+    timer.Lap(Phase::kPose);
 
     // impulses on what carries the contacts, then the corrective motion they cause
-    {
-      const PhaseTimer timer(report, Phase::kSolve);
-      MakeGuess();
-      impulses_.contacts.clear();
-      impulses_.constraints.clear();
-      for (int k = 0;; ++k) {
-        v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
-        if (!posed_.active_blocks().empty()) {
-          const absl::Status status = Correct(*state, h, report);
-          if (!status.ok()) return status;
-        }
-        const absl::Status status = posed_.Complete(v_p_, &v_);
+    MakeGuess();
+    impulses_.contacts.clear();
+    impulses_.constraints.clear();
+    for (int k = 0;; ++k) {
+      v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
+      if (!posed_.active_blocks().empty()) {
+        status = Correct(*state, h, report);
         if (!status.ok()) return status;
-        if (k == kMostRelinearisations) break;
-
-        // tangents that the correction has left behind are taken to where it led
-        const absl::StatusOr<int> stale = posed_.Relinearise(v_, *state);
-        if (!stale.ok()) return stale.status();
-        if (*stale == 0) break;
-        report->refactorisations += *stale;
-        KeepAsGuess();
       }
-      TakeOver();
+      status = posed_.Complete(v_p_, &v_);
+      if (!status.ok()) return status;
+      if (k == kMostRelinearisations) break;
+
+      // tangents that the correction has left behind are taken to where it led
+      const absl::StatusOr<int> stale = posed_.Relinearise(v_, *state);
+      if (!stale.ok()) return stale.status();
+      if (*stale == 0) break;
+      report->refactorisations += *stale;
+      KeepAsGuess();
     }
-    {
-      const PhaseTimer timer(report, Phase::kCommit);
-      posed_.Commit(v_, impulses_, state, report);
-    }
-    report->seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    TakeOver();
+    timer.Lap(Phase::kSolve);
+
+    posed_.Commit(v_, impulses_, state, report);
+    timer.Lap(Phase::kCommit);
     return absl::OkStatus();
   }
 

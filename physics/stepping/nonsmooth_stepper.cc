@@ -94,32 +94,25 @@ class NonsmoothStepper final : public Stepper {
       : model_(model), posed_(model), solver_options_(ToSolver(model.method.nonsmooth)) {}
 
   absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
-    const auto start = std::chrono::steady_clock::now();
     report->Clear();
+    StepTimer timer(report);
 
     // pose momentum, contacts and free motion: implicit Euler
-    {
-      const PhaseTimer timer(report, Phase::kPose);
-      const absl::Status status = posed_.Pose(inputs, {h, 1, 1, model_.gravity}, *state);
-      if (!status.ok()) return status;
-    }
+    absl::Status status = posed_.Pose(inputs, {h, 1, 1, model_.gravity}, *state);
+    if (!status.ok()) return status;
+    timer.Lap(Phase::kPose);
 
     // forces and velocities, an island at a time
-    {
-      const PhaseTimer timer(report, Phase::kSolve);
-      impulses_.contacts.resize(posed_.contacts().size());
-      impulses_.constraints.resize(posed_.constraints().size());
-      v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
-      absl::Status status = SolveIslands(h, report);
-      if (status.ok()) status = posed_.Complete(v_p_, &v_);
-      if (!status.ok()) return status;
-    }
-    {
-      const PhaseTimer timer(report, Phase::kCommit);
-      posed_.Commit(v_, impulses_, state, report);
-    }
-    report->seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    impulses_.contacts.resize(posed_.contacts().size());
+    impulses_.constraints.resize(posed_.constraints().size());
+    v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
+    status = SolveIslands(h, report);
+    if (status.ok()) status = posed_.Complete(v_p_, &v_);
+    if (!status.ok()) return status;
+    timer.Lap(Phase::kSolve);
+
+    posed_.Commit(v_, impulses_, state, report);
+    timer.Lap(Phase::kCommit);
     return absl::OkStatus();
   }
 
@@ -139,6 +132,7 @@ class NonsmoothStepper final : public Stepper {
     NonsmoothProblem& problem = work->problem;
     problem.Clear();
     problem.h = h;
+    problem.values = posed_.values();
     work->velocities.clear();
     work->contact_guess.clear();
     for (const int b : island.blocks) {
@@ -151,17 +145,14 @@ class NonsmoothStepper final : public Stepper {
       problem.size += active.size;
     }
     // rows keep their place within a block
-    const auto add_entries = [&](int first_entry, int num_entries, int height) {
+    const auto add_entries = [&](int first_entry, int num_entries) {
       for (int e = first_entry; e < first_entry + num_entries; ++e) {
         const PosedStep::Entry& entry = posed_.entries()[e];
         const int block = static_cast<int>(
             std::lower_bound(island.blocks.begin(), island.blocks.end(), entry.active) -
             island.blocks.begin());
         const int shift = problem.blocks[block].first - posed_.active_blocks()[entry.active].first;
-        problem.entries.push_back(
-            {block, entry.first + shift, entry.columns, problem.values.size()});
-        const double* J = &posed_.values()[entry.values];
-        problem.values.insert(problem.values.end(), J, J + height * entry.columns);
+        problem.entries.push_back({block, entry.first + shift, entry.columns, entry.values});
       }
     };
     const bool warm = model_.method.nonsmooth.warm_start;
@@ -173,7 +164,7 @@ class NonsmoothStepper final : public Stepper {
       contact.first_entry = static_cast<int>(problem.entries.size());
       contact.num_entries = rows.num_entries;
       problem.contacts.push_back(contact);
-      add_entries(rows.first_entry, rows.num_entries, 3);
+      add_entries(rows.first_entry, rows.num_entries);
       work->contact_guess.push_back(warm ? Vector3d(posed_.remembered_impulses()[c] / h)
                                          : Vector3d::Zero());
     }
@@ -185,7 +176,7 @@ class NonsmoothStepper final : public Stepper {
       row.first_entry = static_cast<int>(problem.entries.size());
       row.num_entries = rows.num_entries;
       problem.rows.push_back(row);
-      add_entries(rows.first_entry, rows.num_entries, 1);
+      add_entries(rows.first_entry, rows.num_entries);
     }
     work->row_guess.assign(problem.rows.size(), 0.0);
   }

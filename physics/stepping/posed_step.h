@@ -214,20 +214,27 @@ class PosedStep {
   int num_participating_ = 0;
 };
 
-// Adds the wall time of its life to a report's phase.
-class PhaseTimer {
+// Tells a report the wall time of each phase of a step, and of the whole.
+class StepTimer {
  public:
-  PhaseTimer(StepReport* report, Phase phase)
-      : report_(report), phase_(phase), start_(std::chrono::steady_clock::now()) {}
-  ~PhaseTimer() {
-    report_->phase_seconds[static_cast<int>(phase_)] +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  explicit StepTimer(StepReport* report)
+      : report_(report), start_(std::chrono::steady_clock::now()), last_(start_) {}
+
+  // What came since the last phase was this one.
+  void Lap(Phase phase) {
+    const auto now = std::chrono::steady_clock::now();
+    report_->phase_seconds[static_cast<int>(phase)] = Seconds(now - last_);
+    report_->seconds = Seconds(now - start_);
+    last_ = now;
   }
 
  private:
+  static double Seconds(std::chrono::steady_clock::duration duration) {
+    return std::chrono::duration<double>(duration).count();
+  }
+
   StepReport* report_;
-  Phase phase_;
-  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point start_, last_;
 };
 
 }  // namespace pliant::physics

@@ -514,7 +514,7 @@ void ConvexProblem::Clear() {
   contacts.clear();
   rows.clear();
   entries.clear();
-  values.clear();
+  values = {};
   v_star.clear();
 }
 

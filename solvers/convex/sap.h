@@ -52,7 +52,7 @@ struct ConvexProblem {
   std::vector<Contact> contacts;
   std::vector<Row> rows;
   std::vector<Entry> entries;
-  std::vector<double> values;
+  std::span<const double> values;  // of all entries; somebody else's
   std::vector<double> v_star;
 
   // v_c = J v + b of a contact.

@@ -33,7 +33,7 @@ void NonsmoothProblem::Clear() {
   contacts.clear();
   rows.clear();
   entries.clear();
-  values.clear();
+  values = {};
 }
 
 void NonsmoothNewton::MultiplyTransposed(std::span<const double> x, std::span<double> z) const {

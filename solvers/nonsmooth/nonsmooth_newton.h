@@ -56,7 +56,7 @@ struct NonsmoothProblem {
   std::vector<Contact> contacts;
   std::vector<Row> rows;
   std::vector<Entry> entries;
-  std::vector<double> values;
+  std::span<const double> values;  // of all entries; somebody else's
 
   void Clear();
 };

@@ -37,15 +37,17 @@ class CoupledPartsTest : public ::testing::Test {
         contact.first_entry = static_cast<int>(problem_.entries.size());
         contact.num_entries = 2;
         for (const int first : {b * kSize + 6 * k + 3, (b + 1) * kSize + 6 * k}) {
-          problem_.entries.push_back({first, 3, problem_.values.size()});
-          for (int i = 0; i < 9; ++i) problem_.values.push_back(uniform(random));
+          problem_.entries.push_back({first, 3, values_.size()});
+          for (int i = 0; i < 9; ++i) values_.push_back(uniform(random));
         }
         problem_.contacts.push_back(contact);
       }
     }
+    problem_.values = values_;
   }
 
   std::vector<Eigen::MatrixXd> A_;
+  std::vector<double> values_;
   ConvexProblem problem_;
 };
 

@@ -162,14 +162,16 @@ class SapTest : public ::testing::TestWithParam<SapOptions::LineSearch> {
       contact.num_entries = 2;
       for (int side = 0; side < 2; ++side) {
         const int body = (c + side) % bodies;
-        problem_.entries.push_back({body * size + c % 4, 5, problem_.values.size()});
-        for (int i = 0; i < 15; ++i) problem_.values.push_back(uniform(random));
+        problem_.entries.push_back({body * size + c % 4, 5, values_.size()});
+        for (int i = 0; i < 15; ++i) values_.push_back(uniform(random));
       }
       problem_.contacts.push_back(contact);
     }
+    problem_.values = values_;
   }
 
   std::vector<Eigen::MatrixXd> A_;
+  std::vector<double> values_;
   ConvexProblem problem_;
 };
 

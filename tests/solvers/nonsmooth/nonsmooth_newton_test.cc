@@ -34,11 +34,11 @@ struct Fixture {
     J = MatrixXd::Zero(18, 18);
     const auto add_entry = [&](int row, int height, int block, int columns) {
       const int first = 9 * block + static_cast<int>(random() % (10 - columns));
-      problem.entries.push_back({block, first, columns, problem.values.size()});
+      problem.entries.push_back({block, first, columns, values.size()});
       for (int j = 0; j < columns; ++j) {
         for (int i = 0; i < height; ++i) {
-          problem.values.push_back(uniform(random));
-          J(row + i, first + j) += problem.values.back();
+          values.push_back(uniform(random));
+          J(row + i, first + j) += values.back();
         }
       }
     };
@@ -63,6 +63,7 @@ struct Fixture {
       for (int b = 0; b < 2; ++b) add_entry(15 + k, 1, b, 3), ++row.num_entries;
       problem.rows.push_back(row);
     }
+    problem.values = values;
     W = J * A.ldlt().solve(J.transpose());
     for (int c = 0; c < 5; ++c) problem.contacts[c].W = W.block<3, 3>(3 * c, 3 * c);
     for (int k = 0; k < 3; ++k) problem.rows[k].W = W(15 + k, 15 + k);
@@ -82,6 +83,7 @@ struct Fixture {
     return forces;
   }
 
+  std::vector<double> values;
   NonsmoothProblem problem;
   MatrixXd blocks[2], A, J, W;
 };
@@ -95,7 +97,8 @@ NonsmoothOptions Patient() {
 }
 
 void ExpectSolved(const Fixture& f, const NonsmoothResult& result) {
-  ASSERT_TRUE(result.converged) << testing::PrintToString(result.residuals) << result.iterations << " " << result.cycled << " mu " << f.problem.contacts[0].friction;
+  ASSERT_TRUE(result.converged) << testing::PrintToString(result.residuals) << result.iterations
+                                << " " << result.cycled << " mu " << f.problem.contacts[0].friction;
   const double h = f.problem.h;
   const VectorXd forces = f.Forces(result);
   const VectorXd v_star = Eigen::Map<const VectorXd>(f.problem.v_star.data(), 18);
