@@ -546,6 +546,12 @@ void ContactDetector::Workspace::LookAhead(const Model& model, const State& stat
   SortContacts(contacts);
 }
 
+double ContactDetector::unseen_way() const {
+  double thinnest = std::numeric_limits<double>::infinity();
+  for (const double thickness : workspace_->thickness) thinnest = std::min(thinnest, thickness);
+  return LeastWayThrough(model_.contact.margin, thinnest);
+}
+
 void ContactDetector::Detect(const State& state, const BodyMotions& motions, double h,
                              std::vector<ContactPoint>* contacts) {
   Workspace& w = *workspace_;

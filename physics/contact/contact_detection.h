@@ -26,6 +26,9 @@ class ContactDetector {
               std::vector<ContactPoint>* contacts);
   std::vector<ContactPoint> Detect(const State& state, double h);
 
+  // The way by which velocities may change in the course of a step without bodies meeting that were not looked for [m].
+  double unseen_way() const;
+
  private:
   struct Workspace;
   const Model& model_;

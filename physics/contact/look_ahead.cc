@@ -84,8 +84,12 @@ Vector3d CalcAttachedVelocity(const Model& model, const State& state, const Body
                                                      model.Velocities(state, side.block), side);
 }
 
+double LeastWayThrough(double margin, double thickness) {
+  return std::max(margin, kThick * thickness);
+}
+
 bool IsFoundInTime(double travel, double margin, double thickness) {
-  return travel <= std::max(margin, kThick * thickness);
+  return travel <= LeastWayThrough(margin, thickness);
 }
 
 void AppendContactsAhead(const Model& model, const State& state, const BodyMotions& motions,

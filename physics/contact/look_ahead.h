@@ -41,6 +41,8 @@ struct PairAhead {
   std::function<void(double t, double reach, std::vector<ContactPoint>*)> collide;
 };
 
+// How far anything may move on [m] and be found by ordinary contact before it is too deep in.
+double LeastWayThrough(double margin, double thickness);
 // Whether what moves on by `travel` [m] in a step is found by ordinary contact before it is too deep in.
 bool IsFoundInTime(double travel, double margin, double thickness);
 

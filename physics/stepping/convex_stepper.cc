@@ -74,13 +74,19 @@ class ConvexStepper final : public Stepper {
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);
 
-    // contacts and constraints, an island at a time
-    impulses_.contacts.resize(posed_.contacts().size());
-    impulses_.constraints.resize(posed_.constraints().size());
-    v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
-    SolveIslands(h, report);
-    status = posed_.Complete(v_p_, &v_);
-    if (!status.ok()) return status;
+    // contacts and constraints, an island at a time; impacts turn bodies to where nothing was looked for yet
+    for (int look = 0;; ++look) {
+      impulses_.contacts.resize(posed_.contacts().size());
+      impulses_.constraints.resize(posed_.constraints().size());
+      v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
+      SolveIslands(h, report);
+      status = posed_.Complete(v_p_, &v_);
+      if (!status.ok()) return status;
+      if (look == PosedStep::kLooksAgain) break;
+      const absl::StatusOr<bool> more = posed_.LookAgain(v_, *state);
+      if (!more.ok()) return more.status();
+      if (!*more) break;
+    }
     timer.Lap(Phase::kSolve);
 
     // the criterion once more, on the full system

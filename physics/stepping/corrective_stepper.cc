@@ -52,25 +52,33 @@ class CorrectiveStepper final : public Stepper {
     timer.Lap(Phase::kPose);
 
     // impulses on what carries the contacts, then the corrective motion they cause
-    MakeGuess();
-    impulses_.contacts.clear();
-    impulses_.constraints.clear();
-    for (int k = 0;; ++k) {
-      v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
-      if (!posed_.active_blocks().empty()) {
-        status = Correct(*state, h, report);
+    for (int look = 0;; ++look) {
+      MakeGuess();
+      impulses_.contacts.clear();
+      impulses_.constraints.clear();
+      for (int k = 0;; ++k) {
+        v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
+        if (!posed_.active_blocks().empty()) {
+          status = Correct(*state, h, report);
+          if (!status.ok()) return status;
+        }
+        status = posed_.Complete(v_p_, &v_);
         if (!status.ok()) return status;
-      }
-      status = posed_.Complete(v_p_, &v_);
-      if (!status.ok()) return status;
-      if (k == kMostRelinearisations) break;
+        if (k == kMostRelinearisations) break;
 
-      // tangents that the correction has left behind are taken to where it led
-      const absl::StatusOr<int> stale = posed_.Relinearise(v_, *state);
-      if (!stale.ok()) return stale.status();
-      if (*stale == 0) break;
-      report->refactorisations += *stale;
-      KeepAsGuess();
+        // tangents that the correction has left behind are taken to where it led
+        const absl::StatusOr<int> stale = posed_.Relinearise(v_, *state);
+        if (!stale.ok()) return stale.status();
+        if (*stale == 0) break;
+        report->refactorisations += *stale;
+        KeepAsGuess();
+      }
+      // impacts turn bodies to where nothing was looked for yet; one linearisation is one
+      const bool is_single = model_.method.corrective.scheme == CorrectiveOptions::Scheme::kSingle;
+      if (is_single || look == PosedStep::kLooksAgain) break;
+      const absl::StatusOr<bool> more = posed_.LookAgain(v_, *state);
+      if (!more.ok()) return more.status();
+      if (!*more) break;
     }
     TakeOver();
     timer.Lap(Phase::kSolve);

@@ -102,13 +102,19 @@ class NonsmoothStepper final : public Stepper {
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);
 
-    // forces and velocities, an island at a time
-    impulses_.contacts.resize(posed_.contacts().size());
-    impulses_.constraints.resize(posed_.constraints().size());
-    v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
-    status = SolveIslands(h, report);
-    if (status.ok()) status = posed_.Complete(v_p_, &v_);
-    if (!status.ok()) return status;
+    // forces and velocities, an island at a time; impacts turn bodies to where nothing was looked for yet
+    for (int look = 0;; ++look) {
+      impulses_.contacts.resize(posed_.contacts().size());
+      impulses_.constraints.resize(posed_.constraints().size());
+      v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
+      status = SolveIslands(h, report);
+      if (status.ok()) status = posed_.Complete(v_p_, &v_);
+      if (!status.ok()) return status;
+      if (look == PosedStep::kLooksAgain) break;
+      const absl::StatusOr<bool> more = posed_.LookAgain(v_, *state);
+      if (!more.ok()) return more.status();
+      if (!*more) break;
+    }
     timer.Lap(Phase::kSolve);
 
     posed_.Commit(v_, impulses_, state, report);

@@ -117,39 +117,47 @@ absl::Status PosedStep::Pose(const Inputs& inputs, const StepSettings& settings,
   sleepers_.Begin(inputs, controls_, settings.h, state, motions_);
 
   // momentum of each block, independent of the others
-  const auto check = [&]() -> absl::Status {
-    for (std::size_t b = 0; b < statuses_.size(); ++b) {
-      if (!statuses_[b].ok()) return Fault(static_cast<int>(b), statuses_[b]);
-    }
-    return absl::OkStatus();
-  };
-  const auto pose = [&](int b) {
-    is_posed_[b] = !sleepers_.sleeps(b);
-    if (!is_posed_[b]) return;
-    statuses_[b] = steps_[b]->Pose(settings, model_.Positions(state, b),
-                                   model_.Velocities(state, b), block_inputs_[b]);
-  };
   ForEachBlock([&](int b) {
     statuses_[b] = absl::OkStatus();
     if (!is_prescribed_[b]) motions_.Update(state, b, steps_[b].get());
     GatherInputs(b, inputs, &block_inputs_[b]);
-    pose(b);
+    PoseBlock(b, state);
   });
-  if (absl::Status status = check(); !status.ok()) return status;
+  if (absl::Status status = CheckBlocks(); !status.ok()) return status;
 
   // what is touched wakes, and is posed now
   detector_.Detect(state, motions_, settings.h, &contacts_);
-  const int asleep = sleepers_.num_asleep();
-  sleepers_.WakeTouched(contacts_);
-  if (sleepers_.num_asleep() < asleep) {
-    ForEachBlock([&](int b) {
-      if (!is_posed_[b]) pose(b);
-    });
-    if (absl::Status status = check(); !status.ok()) return status;
-  }
+  if (absl::Status status = WakeTouched(state); !status.ok()) return status;
   SetContactsToRestAside();
   RunDifferentialIk(model_, inputs, state, motions_, settings.h, steps_, &ik_memory_, &controls_);
+  return PoseRows(state);
+}
 
+void PosedStep::PoseBlock(int b, const State& state) {
+  is_posed_[b] = !sleepers_.sleeps(b);
+  if (!is_posed_[b]) return;
+  statuses_[b] = steps_[b]->Pose(settings_, model_.Positions(state, b), model_.Velocities(state, b),
+                                 block_inputs_[b]);
+}
+
+absl::Status PosedStep::CheckBlocks() const {
+  for (std::size_t b = 0; b < statuses_.size(); ++b) {
+    if (!statuses_[b].ok()) return Fault(static_cast<int>(b), statuses_[b]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PosedStep::WakeTouched(const State& state) {
+  const int asleep = sleepers_.num_asleep();
+  sleepers_.WakeTouched(contacts_);
+  if (sleepers_.num_asleep() == asleep) return absl::OkStatus();
+  ForEachBlock([&](int b) {
+    if (!is_posed_[b]) PoseBlock(b, state);
+  });
+  return CheckBlocks();
+}
+
+absl::Status PosedStep::PoseRows(const State& state) {
   CollectConstraints(state);
   raw_.clear();
   values_.clear();
@@ -173,7 +181,7 @@ absl::Status PosedStep::Pose(const Inputs& inputs, const StepSettings& settings,
     const std::size_t size = model_.velocity_offsets[b + 1] - first;
     steps_[b]->CalcFreeMotion({v_star_.data() + first, size});
   });
-  if (absl::Status status = check(); !status.ok()) return status;
+  if (absl::Status status = CheckBlocks(); !status.ok()) return status;
 
   CopyParticipants(state);
   FactorGroups();

@@ -69,6 +69,12 @@ class PosedStep {
   // INTERNAL, naming the body, when forces are not finite or a tangent matrix is not positive definite.
   absl::Status Pose(const Inputs& inputs, const StepSettings& settings, const State& state);
 
+  // times that contact is looked for again in one step, at most
+  static constexpr int kLooksAgain = 3;
+  // Looks for contact once more where what was solved, velocities v, takes bodies other ways than those on which contact was
+  // looked for. True when there is more of it: everything stands posed with it then, to be solved again.
+  absl::StatusOr<bool> LookAgain(std::span<const double> v, const State& state);
+
   const std::vector<ActiveBlock>& active_blocks() const { return active_; }
   const std::vector<ContactPoint>& contacts() const { return contacts_; }
   const std::vector<ConstraintRow>& constraints() const { return constraints_.rows; }
@@ -144,6 +150,11 @@ class PosedStep {
   template <typename F>
   void ForEachBlock(const F& f) const;
 
+  void PoseBlock(int block, const State& state);
+  absl::Status CheckBlocks() const;
+  absl::Status WakeTouched(const State& state);
+  // Rows of contacts and constraints, participants, factors and the free motion.
+  absl::Status PoseRows(const State& state);
   void GatherInputs(int block, const Inputs& inputs, BlockInputs* gathered) const;
   void CollectConstraints(const State& state);
   double* AddEntry(int first_entry, int height, int block, const BlockRows::Part& part);
@@ -184,7 +195,12 @@ class PosedStep {
   std::vector<double> compensation_;
   std::vector<ContactPoint> contacts_;
   std::vector<ContactPoint> resting_contacts_;  // between sleepers
-  std::vector<ContactMemory> last_contacts_;    // of the step before
+  // of LookAgain
+  State ahead_;
+  std::unique_ptr<BodyMotions> ahead_motions_;
+  std::vector<ContactPoint> ahead_contacts_;
+  std::vector<std::uint64_t> keys_;
+  std::vector<ContactMemory> last_contacts_;  // of the step before
   ContactMemorySorting sorting_;
   std::vector<int> island_of_block_;
   ConstraintSet constraints_;

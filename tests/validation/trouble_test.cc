@@ -86,7 +86,7 @@ bodies:
       material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
       damping: {beta: 0.005}
   - name: plate
-    rigid: {motion: FREE, mass: $MASS, pose: {position: [0.01, 0.005, 0.2]}, velocity: {linear: [0, 0, -38]}, shapes: [{box: {size: [0.2, 0.2, 0.02]}}]}
+    rigid: {motion: FREE, mass: $MASS, pose: {position: [0.01, 0.005, 0.2]}, velocity: {linear: [0, 0, -80]}, shapes: [{box: {size: [0.2, 0.2, 0.02]}}]}
 )",
                                  {{"$MASS", Number(mass)}}));
     const DynamicsBlock& ball = *world.model().blocks[world.model().bodies[0].block];

@@ -84,6 +84,31 @@ INSTANTIATE_TEST_SUITE_P(Balls, Tunnelling,
                                             ::testing::Values(0.0, 80.0),
                                             ::testing::Values(1.1, 1.5, 1.9)));
 
+// A wedge turns the ball within one step, down through a sheet that was not in its way when the step began.
+TEST(SpeculativeContact, BallThatAnImpactTurnsMeetsTheSheetThatItIsTurnedTo) {
+  for (const char* method : {"convex", "corrective", "nonsmooth"}) {
+    World world = LoadWorld(Fill(R"(
+name: wedge
+time_step: 0.01
+method: {$METHOD: {}}
+contact: {friction: 0}
+bodies:
+  - {name: sheet, rigid: {motion: FIXED, shapes: [{box: {size: [1, 1, 0.002]}}]}}
+  - name: wedge
+    rigid: {motion: FIXED, pose: {position: [0.029, 0, 0.059], rpy_degrees: [0, 45, 0]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}
+  - name: ball
+    rigid: {motion: FREE, density: 1000, pose: {position: [-0.04, 0, 0.02]}, velocity: {linear: [10, 0, 0]},
+            shapes: [{sphere: {radius: 0.005}}]}
+probes: [{name: position, position: {body: ball}}]
+)",
+                                 {{"$METHOD", method}}));
+    for (int step = 0; step < 10; ++step) {
+      ASSERT_TRUE(world.Step().ok());
+      ASSERT_GT(ReadVector(world, "position").z(), 0.0005) << method << ", step " << step;
+    }
+  }
+}
+
 // The contacts that a step looks ahead for are no ghosts: who passes by further off than the margin feels nothing.
 TEST(SpeculativeContact, BallThatPassesByFeelsNothing) {
   for (const bool soft_sheet : {false, true}) {
