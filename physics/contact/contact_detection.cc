@@ -552,6 +552,13 @@ double ContactDetector::unseen_way() const {
   return LeastWayThrough(model_.contact.margin, thinnest);
 }
 
+double ContactDetector::CalcReach(int body, const Vector3d& p_WBo) const {
+  const AxisAlignedBox& box = workspace_->extents[body];
+  if ((box.lower.array() > box.upper.array()).any()) return 0;
+  return std::sqrt(
+      (box.upper - p_WBo).cwiseAbs().cwiseMax((p_WBo - box.lower).cwiseAbs()).squaredNorm());
+}
+
 void ContactDetector::Detect(const State& state, const BodyMotions& motions, double h,
                              std::vector<ContactPoint>* contacts) {
   Workspace& w = *workspace_;

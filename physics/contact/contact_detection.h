@@ -28,6 +28,8 @@ class ContactDetector {
 
   // The way by which velocities may change in the course of a step without bodies meeting that were not looked for [m].
   double unseen_way() const;
+  // Distance of the farthest point of a rigid body from its origin Bo, at most, when last looked at [m].
+  double CalcReach(int body, const Eigen::Vector3d& p_WBo) const;
 
  private:
   struct Workspace;

@@ -6,16 +6,36 @@
 namespace pliant::physics {
 
 absl::StatusOr<bool> PosedStep::LookAgain(std::span<const double> v, const State& state) {
-  // a turn of 1 rad/s counts as 1 m/s
-  double change = 0;
-  for (std::size_t i = 0; i < v.size(); ++i) change = std::max(change, std::abs(v[i] - state.v[i]));
-  if (settings_.h * change <= detector_.unseen_way()) return false;
+  const double fast = detector_.unseen_way() / settings_.h;
+  const auto differ = [&](int b) {
+    double change = 0;
+    for (int i = model_.velocity_offsets[b]; i < model_.velocity_offsets[b + 1]; ++i)
+      change = std::max(change, std::abs(v[i] - state.v[i]));
+    return change > fast;
+  };
+  // nodes by their velocities; frames, where those changed so much at a metre's distance, by what that is at their own
+  bool is_unseen = false, are_frames = false;
+  for (int b = 0; b < static_cast<int>(model_.blocks.size()); ++b) {
+    if (!differ(b)) continue;
+    (model_.blocks[b]->num_nodes() > 0 ? is_unseen : are_frames) = true;
+  }
+  if (!is_unseen && !are_frames) return false;
 
   ahead_.q.assign(state.q.begin(), state.q.end());
   ahead_.v.assign(v.begin(), v.end());
   ahead_.contacts.assign(state.contacts.begin(), state.contacts.end());
   if (!ahead_motions_) ahead_motions_ = std::make_unique<BodyMotions>(model_);
   ahead_motions_->Update(ahead_);
+  for (int i = 0; i < static_cast<int>(model_.bodies.size()) && !is_unseen; ++i) {
+    const Body& body = model_.bodies[i];
+    if (body.block == kWorldBlock || body.deformable) continue;
+    const FrameMotion &before = motions_[i], &after = (*ahead_motions_)[i];
+    const double change = std::sqrt((after.v_W - before.v_W).squaredNorm()) +
+                          std::sqrt((after.omega_W - before.omega_W).squaredNorm()) *
+                              detector_.CalcReach(i, before.X_WB.p);
+    is_unseen = change > fast;
+  }
+  if (!is_unseen) return false;
   detector_.Detect(ahead_, *ahead_motions_, settings_.h, &ahead_contacts_);
   contacts_.insert(contacts_.end(), resting_contacts_.begin(), resting_contacts_.end());
   keys_.clear();
