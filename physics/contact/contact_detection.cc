@@ -198,6 +198,10 @@ ContactDetector::ContactDetector(const Model& model)
     w.thickness.push_back(body.deformable ? w.now.soft.back()->thickness()
                                           : CalcRigidThickness(body));
   }
+  unseen_way_ = LeastWayThrough(model.contact.margin,
+                                std::accumulate(w.thickness.begin(), w.thickness.end(),
+                                                std::numeric_limits<double>::infinity(),
+                                                [](double x, double y) { return std::min(x, y); }));
   w.moving.resize(model.bodies.size());
   for (std::size_t i = 0; i < model.bodies.size(); ++i)
     if (model.bodies[i].deformable && model.bodies[i].self_contact)
@@ -544,12 +548,6 @@ void ContactDetector::Workspace::LookAhead(const Model& model, const State& stat
   AppendContactsAhead(model, state, motions, h,
                       {task.approach, thinner, model.contact.margin, collide}, contacts);
   SortContacts(contacts);
-}
-
-double ContactDetector::unseen_way() const {
-  double thinnest = std::numeric_limits<double>::infinity();
-  for (const double thickness : workspace_->thickness) thinnest = std::min(thinnest, thickness);
-  return LeastWayThrough(model_.contact.margin, thinnest);
 }
 
 double ContactDetector::CalcReach(int body, const Vector3d& p_WBo) const {

@@ -27,7 +27,7 @@ class ContactDetector {
   std::vector<ContactPoint> Detect(const State& state, double h);
 
   // The way by which velocities may change in the course of a step without bodies meeting that were not looked for [m].
-  double unseen_way() const;
+  double unseen_way() const { return unseen_way_; }
   // Distance of the farthest point of a rigid body from its origin Bo, at most, when last looked at [m].
   double CalcReach(int body, const Eigen::Vector3d& p_WBo) const;
 
@@ -35,6 +35,7 @@ class ContactDetector {
   struct Workspace;
   const Model& model_;
   std::unique_ptr<Workspace> workspace_;
+  double unseen_way_;
 };
 
 }  // namespace pliant::physics

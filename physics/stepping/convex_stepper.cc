@@ -75,18 +75,11 @@ class ConvexStepper final : public Stepper {
     timer.Lap(Phase::kPose);
 
     // contacts and constraints, an island at a time; impacts turn bodies to where nothing was looked for yet
-    for (int look = 0;; ++look) {
-      impulses_.contacts.resize(posed_.contacts().size());
-      impulses_.constraints.resize(posed_.constraints().size());
-      v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
+    status = posed_.SolveAsSeen(*state, &v_p_, &v_, &impulses_, [&] {
       SolveIslands(h, report);
-      status = posed_.Complete(v_p_, &v_);
-      if (!status.ok()) return status;
-      if (look == PosedStep::kLooksAgain) break;
-      const absl::StatusOr<bool> more = posed_.LookAgain(v_, *state);
-      if (!more.ok()) return more.status();
-      if (!*more) break;
-    }
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
     // the criterion once more, on the full system
@@ -227,6 +220,9 @@ class ConvexStepper final : public Stepper {
     }
 
     // whether the step converged is decided on the full system; an island may stall just short of its tighter tolerance
+    report->stalled = false;
+    report->iterations = 0;
+    report->complementarity = 0;
     for (int k = 0; k < count; ++k) {
       const Outcome& result = outcomes_[k];
       report->stalled = report->stalled || result.stalled;

@@ -103,18 +103,9 @@ class NonsmoothStepper final : public Stepper {
     timer.Lap(Phase::kPose);
 
     // forces and velocities, an island at a time; impacts turn bodies to where nothing was looked for yet
-    for (int look = 0;; ++look) {
-      impulses_.contacts.resize(posed_.contacts().size());
-      impulses_.constraints.resize(posed_.constraints().size());
-      v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
-      status = SolveIslands(h, report);
-      if (status.ok()) status = posed_.Complete(v_p_, &v_);
-      if (!status.ok()) return status;
-      if (look == PosedStep::kLooksAgain) break;
-      const absl::StatusOr<bool> more = posed_.LookAgain(v_, *state);
-      if (!more.ok()) return more.status();
-      if (!*more) break;
-    }
+    status =
+        posed_.SolveAsSeen(*state, &v_p_, &v_, &impulses_, [&] { return SolveIslands(h, report); });
+    if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
     posed_.Commit(v_, impulses_, state, report);
@@ -211,6 +202,11 @@ class NonsmoothStepper final : public Stepper {
       for (int k = 0; k < count; ++k) SolveIsland(islands[k], h, &work_[k]);
     }
 
+    // of the last look alone
+    report->converged = true;
+    report->stalled = false;
+    report->iterations = 0;
+    report->residual = report->complementarity = 0;
     for (int k = 0; k < count; ++k) {
       const solvers::NonsmoothResult& result = work_[k].result;
       if (!work_[k].solved) {

@@ -75,6 +75,24 @@ class PosedStep {
   // looked for. True when there is more of it: everything stands posed with it then, to be solved again.
   absl::StatusOr<bool> LookAgain(std::span<const double> v, const State& state);
 
+  // Solves and looks again until nothing new is in the way. `solve` sets `v_p`, which it finds at the free motion, and
+  // `impulses`, which have their sizes; all velocities `v` follow.
+  template <typename Solve>
+  absl::Status SolveAsSeen(const State& state, std::vector<double>* v_p, std::vector<double>* v,
+                           Impulses* impulses, const Solve& solve) {
+    for (int look = 0;; ++look) {
+      impulses->contacts.resize(contacts_.size());
+      impulses->constraints.resize(constraints_.rows.size());
+      v_p->assign(v_star_p_.begin(), v_star_p_.end());
+      absl::Status status = solve();
+      if (status.ok()) status = Complete(*v_p, v);
+      if (!status.ok() || look == kLooksAgain) return status;
+      const absl::StatusOr<bool> more = LookAgain(*v, state);
+      if (!more.ok()) return more.status();
+      if (!*more) return absl::OkStatus();
+    }
+  }
+
   const std::vector<ActiveBlock>& active_blocks() const { return active_; }
   const std::vector<ContactPoint>& contacts() const { return contacts_; }
   const std::vector<ConstraintRow>& constraints() const { return constraints_.rows; }
