@@ -314,7 +314,7 @@ ordered_json RunLine(const Line& line) {
   double schur_difference = 0;
   for (int k = 0; k < 9; ++k) {
     CorrectiveProblem problem = given.Pose();
-    problem.blocks[0].A = factor.schur_complement().data();
+    problem.blocks[0].A = factor.schur_complement().dense.data();
     solvers::MappingCompliance compliance;
     solvers::RecursiveCorrection correction;
     start = ThreadNow();

@@ -133,7 +133,7 @@ class FemStep final : public BlockStep {
     return true;
   }
 
-  std::span<const double> schur_complement() const override { return factor_.schur_complement(); }
+  std::span<const double> schur_complement() const override { return factor_.schur_complement().dense; }
 
   void MultiplyTangent(std::span<const double> x, std::span<double> y) const override {
     A_.Multiply(x, y);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <metis.h>
 #include <numeric>
+#include <utility>
 
 namespace pliant::solvers {
 namespace {
@@ -103,6 +104,34 @@ std::vector<int> FindEliminationOrder(const BlockPattern& pattern) {
     }
   }
   return best;
+}
+
+std::vector<int> FindEliminationTree(const BlockPattern& pattern, const std::vector<int>& order) {
+  const auto adjacency = MakeAdjacency(pattern);
+  const int n = pattern.num_nodes;
+  std::vector<int> position(n), parents(n, -1), root(n, -1);
+  for (int k = 0; k < n; ++k) position[order[k]] = k;
+  // what a node's neighbours before it belong to so far becomes its own; paths are cut short as they are walked
+  for (const int node : order) {
+    for (const int neighbour : adjacency[node]) {
+      if (position[neighbour] > position[node]) continue;
+      int at = neighbour;
+      while (root[at] >= 0 && root[at] != node) at = std::exchange(root[at], node);
+      if (root[at] >= 0) continue;
+      root[at] = node;
+      parents[at] = node;
+    }
+  }
+  return parents;
+}
+
+void AddAncestors(const std::vector<int>& parents, std::vector<int>* nodes) {
+  std::vector<char> is_in(parents.size(), 0);
+  for (const int node : *nodes)
+    for (int at = node; at >= 0 && !is_in[at]; at = parents[at]) is_in[at] = 1;
+  nodes->clear();
+  for (std::size_t i = 0; i < parents.size(); ++i)
+    if (is_in[i]) nodes->push_back(static_cast<int>(i));
 }
 
 }  // namespace pliant::solvers

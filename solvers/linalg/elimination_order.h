@@ -14,4 +14,11 @@ std::vector<std::vector<int>> MakeAdjacency(const BlockPattern& pattern);
 // along a ring) would be dragged through the whole sweep, 3.5 times the operations on a ring of 10,000 nodes.
 std::vector<int> FindEliminationOrder(const BlockPattern& pattern);
 
+// Of each node the first one after it, in an order, that its elimination couples with the next: its parent; −1: none.
+std::vector<int> FindEliminationTree(const BlockPattern& pattern, const std::vector<int>& order);
+
+// `nodes`, ascending, and all their ancestors: what can be left to the end without changing the order of anything else, and
+// so without more fill. Ascending.
+void AddAncestors(const std::vector<int>& parents, std::vector<int>* nodes);
+
 }  // namespace pliant::solvers

@@ -6,20 +6,29 @@
 
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/elimination_order.h"
+#include "solvers/linalg/sparse_complement.h"
 #include "solvers/linalg/supernodes.h"
 
 namespace pliant::solvers {
 
 struct PartialCholesky::Numeric {
   bool is_laid_out = false;
-  std::vector<double> panels;   // L, and the participants' matrix at the end
-  std::vector<double> updates;  // update matrices on their way to a parent
+  ComplementForm form = ComplementForm::kDense;  // asked for
+  bool is_sparse = false;
+  SparseComplement sparse;
+  std::unique_ptr<PartialCholesky> of_sparse;  // its factor
+  std::vector<double> panels;                  // L, and the participants' matrix at the end
+  std::vector<double> updates;                 // update matrices on their way to a parent
   std::vector<double> schur;
   mutable std::vector<double> half_solved, solved, gathered, x_p;
   int failed = -1;
 };
 
 namespace {
+
+// a complement of fewer nodes, or that is fuller, or whose factor saves less, is dense
+constexpr int kFewParticipants = 100;
+constexpr double kMostFill = 0.95, kMostOperations = 0.75;
 
 // At least so many numbers, with room to spare and whatever values.
 void Grow(std::size_t size, std::vector<double>* numbers) {
@@ -94,24 +103,54 @@ PartialCholesky::PartialCholesky(const BlockPattern* pattern)
     : PartialCholesky(pattern, FindEliminationOrder(*pattern)) {}
 
 PartialCholesky::PartialCholesky(const BlockPattern* pattern, std::vector<int> order)
-    : layout_(std::make_unique<SupernodeLayout>(*pattern, std::move(order))),
+    : pattern_(pattern),
+      layout_(std::make_unique<SupernodeLayout>(*pattern, std::move(order))),
       numeric_(std::make_unique<Numeric>()) {}
 
 PartialCholesky::~PartialCholesky() = default;
 
-bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> participants) {
+void PartialCholesky::Analyze(std::span<const int> participants, ComplementForm form) {
   // symbolic work is a function of the participants alone: keep it while they stay the same
   Numeric& f = *numeric_;
   SupernodeLayout& layout = *layout_;
-  if (!f.is_laid_out || !std::ranges::equal(participants, layout.participants())) {
-    layout.LayOut(participants);
-    f.is_laid_out = true;
-    const std::size_t root_size = layout.root().width();
-    Grow(layout.panel_numbers(), &f.panels);
-    Grow(layout.update_numbers(), &f.updates);
-    f.schur.resize(root_size * root_size);
-  }
+  if (f.is_laid_out && f.form == form && std::ranges::equal(participants, layout.participants()))
+    return;
+  layout.LayOut(participants);
+  ChooseForm(form);
+  f.is_laid_out = true;
+  f.form = form;
+}
 
+void PartialCholesky::ChooseForm(ComplementForm form) {
+  Numeric& f = *numeric_;
+  f.is_sparse = false;
+  if (form == ComplementForm::kSparseWherePays && layout_->root().columns > kFewParticipants) {
+    f.sparse.LayOut(*pattern_, *layout_);
+    if (f.sparse.CalcFill() < kMostFill) {
+      const double n = layout_->root().width();
+      f.of_sparse = std::make_unique<PartialCholesky>(&f.sparse.pattern(), f.sparse.order());
+      f.of_sparse->Analyze({}, ComplementForm::kDense);
+      f.is_sparse = f.of_sparse->flops() < kMostOperations * (n * n * n / 3);
+    }
+  }
+  layout_->PlaceRoot(!f.is_sparse);
+}
+
+bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> participants,
+                             ComplementForm form) {
+  return Eliminate(A, participants, form) && FactorComplement();
+}
+
+bool PartialCholesky::Eliminate(const BlockMatrix& A, std::span<const int> participants,
+                                ComplementForm form) {
+  Analyze(participants, form);
+  Numeric& f = *numeric_;
+  const SupernodeLayout& layout = *layout_;
+  Grow(layout.panel_numbers(), &f.panels);
+  Grow(layout.update_numbers(), &f.updates);
+  const std::size_t root_size = layout.root().width();
+  f.schur.resize(f.is_sparse ? 0 : root_size * root_size);
+  if (f.is_sparse) f.sparse.Start(A);
   f.failed = -1;
   for (const auto& node : layout.supernodes()) {
     FillPanel(layout, node, A, f.panels.data());
@@ -134,9 +173,14 @@ bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> particip
       ExtendAdd(layout, child, f.updates.data() + child.update, child.in_panel, child.num_rows,
                 node.columns, update, m);
     }
+    if (f.is_sparse && node.is_top) f.sparse.Add(layout, node, update);
   }
 
-  // what is left on the participants is the Schur complement; record it, then factor it too
+  // what is left on the participants is the Schur complement
+  if (f.is_sparse) {
+    f.sparse.Finish();
+    return true;
+  }
   const int n = layout.root().width();
   FillPanel(layout, layout.root(), A, f.panels.data());
   double* root = f.panels.data() + layout.root().panel;
@@ -145,20 +189,30 @@ bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> particip
     ExtendAdd(layout, child, f.updates.data() + child.update, 0, child.num_rows, 0, root, n);
   }
   CopySymmetric(n, root, f.schur.data());
-  const int failed = FactorCholesky(n, root, n);
-  if (failed >= 0) {
-    f.failed = layout.participants()[failed / 3];
+  return true;
+}
+
+bool PartialCholesky::FactorComplement() {
+  Numeric& f = *numeric_;
+  if (f.is_sparse) {
+    if (f.of_sparse->Factor(f.sparse.matrix(), {})) return true;
+    f.failed = layout_->participants()[f.of_sparse->failed_node()];
     return false;
   }
-  return true;
+  const int n = layout_->root().width();
+  const int failed = FactorCholesky(n, f.panels.data() + layout_->root().panel, n);
+  if (failed >= 0) f.failed = layout_->participants()[failed / 3];
+  return failed < 0;
 }
 
 int PartialCholesky::failed_node() const {
   return numeric_->failed;
 }
 
-std::span<const double> PartialCholesky::schur_complement() const {
-  return numeric_->schur;
+SchurComplement PartialCholesky::schur_complement() const {
+  const Numeric& f = *numeric_;
+  if (f.is_sparse) return {&f.sparse.matrix(), f.sparse.order()};
+  return {f.schur};
 }
 
 const std::vector<int>& PartialCholesky::participants() const {
@@ -173,6 +227,20 @@ void PartialCholesky::Solve(std::span<double> x) const {
 }
 
 void PartialCholesky::SolveForParticipants(std::span<const double> b, std::span<double> x_p) const {
+  Reduce(b, x_p);
+  SolveComplement(x_p);
+}
+
+void PartialCholesky::SolveComplement(std::span<double> x_p) const {
+  const Numeric& f = *numeric_;
+  if (f.is_sparse) return f.of_sparse->Solve(x_p);
+  const int n = layout_->root().width();
+  const double* root = f.panels.data() + layout_->root().panel;
+  SolveLower(n, root, n, x_p.data());
+  SolveLowerTransposed(n, root, n, x_p.data());
+}
+
+void PartialCholesky::Reduce(std::span<const double> b, std::span<double> r_p) const {
   const SupernodeLayout& layout = *layout_;
   const Numeric& f = *numeric_;
   std::vector<double>& y = f.half_solved;
@@ -193,10 +261,7 @@ void PartialCholesky::SolveForParticipants(std::span<const double> b, std::span<
     }
   }
   const int n = layout.root().width();
-  const double* root = f.panels.data() + layout.root().panel;
-  std::copy_n(y.end() - n, n, x_p.begin());
-  SolveLower(n, root, n, x_p.data());
-  SolveLowerTransposed(n, root, n, x_p.data());
+  std::copy_n(y.end() - n, n, r_p.begin());
 }
 
 void PartialCholesky::Complete(std::span<const double> x_p, std::span<double> x) const {
@@ -219,7 +284,8 @@ void PartialCholesky::Complete(std::span<const double> x_p, std::span<double> x)
 }
 
 double PartialCholesky::flops() const {
-  return layout_->flops();
+  const Numeric& f = *numeric_;
+  return layout_->flops() + (f.is_sparse ? f.of_sparse->flops() : 0);
 }
 
 }  // namespace pliant::solvers

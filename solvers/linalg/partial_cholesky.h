@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "solvers/linalg/block_matrix.h"
+#include "solvers/linalg/schur_complement.h"
 
 namespace pliant::solvers {
 
 class SupernodeLayout;
+
+enum class ComplementForm { kDense, kSparseWherePays };
 
 // Supernodal multifrontal Cholesky factorisation of a BlockMatrix that eliminates chosen nodes, the participants, last
 // and records the Schur complement on them on the way, at no additional cost (han2023 §VI-B):
@@ -26,27 +29,43 @@ class PartialCholesky {
 
   // Factors A. `participants`: ascending node numbers. Returns false when A is not positive definite; then
   // failed_node() tells where and the factor may not be used.
-  bool Factor(const BlockMatrix& A, std::span<const int> participants);
+  bool Factor(const BlockMatrix& A, std::span<const int> participants,
+              ComplementForm form = ComplementForm::kDense);
   int failed_node() const;
 
-  // Â, column-major, both triangles, 3 · participants.size() square, rows in the order of the participants.
-  std::span<const double> schur_complement() const;
+  // The same in two parts: up to Â, which is all that Reduce and Complete need, and Â itself.
+  bool Eliminate(const BlockMatrix& A, std::span<const int> participants, ComplementForm form);
+  bool FactorComplement();
+
+  // Of Eliminate what is symbolic.
+  void Analyze(std::span<const int> participants, ComplementForm form);
+
+  // Â, 3 · participants.size() square, rows in the order of the participants. Block-sparse only where that was allowed, and
+  // factors with fewer operations.
+  SchurComplement schur_complement() const;
 
   const std::vector<int>& participants() const;
 
   // x ← A⁻¹ x, 3 · num_nodes numbers.
   void Solve(std::span<double> x) const;
 
+  // The participants' part of b with the others eliminated, b_p − A_pn A_nn⁻¹ b_n: of Â x_p = r_p the right side.
+  void Reduce(std::span<const double> b, std::span<double> r_p) const;
+
   // The same in two parts. The participants' part of A⁻¹ b:
   void SolveForParticipants(std::span<const double> b, std::span<double> x_p) const;
   // and all of x with A x = b on the other nodes and any x_p on the participants (han2023 (15)), for the last b.
   void Complete(std::span<const double> x_p, std::span<double> x) const;
 
-  // Multiply-adds of the last factorisation.
+  // Multiply-adds of the factorisation last analysed.
   double flops() const;
 
  private:
   struct Numeric;
+  void ChooseForm(ComplementForm form);
+  void SolveComplement(std::span<double> x_p) const;
+
+  const BlockPattern* pattern_;
   std::unique_ptr<SupernodeLayout> layout_;
   std::unique_ptr<Numeric> numeric_;
 };

@@ -31,6 +31,8 @@ void Mark(std::uint64_t* bits, int i) {
 
 SupernodeLayout::SupernodeLayout(const BlockPattern& pattern, std::vector<int> order)
     : order_(std::move(order)), node_(pattern.num_nodes), position_(pattern.num_nodes) {
+  rank_.resize(pattern.num_nodes);
+  for (int k = 0; k < pattern.num_nodes; ++k) rank_[order_[k]] = k;
   neighbour_starts_.assign(pattern.num_nodes + 1, 0);
   const auto for_each_block = [&](const auto& visit) {
     for (int j = 0; j < pattern.num_nodes; ++j) {
@@ -63,7 +65,19 @@ void SupernodeLayout::LayOut(std::span<const int> participants) {
   OrderGroups();
   PlaceSupernodes();
   PlaceRows();
-  PlaceUpdates();
+}
+
+void SupernodeLayout::PlaceRoot(bool is_dense) {
+  Supernode& root = supernodes_.back();
+  if (is_dense) {
+    const double width = root.width();
+    flops_ += width * width * width / 3;
+    root.panel = panel_numbers_;
+    panel_numbers_ += std::size_t(root.width()) * root.width();
+    for (int c = 0; c < root.columns; ++c) place_[root.first + c] = c;
+    PlaceBlocks(&root);
+  }
+  PlaceUpdates(is_dense);
 }
 
 // What lies below the diagonal in each column of the factor: a bit a row, as children hand theirs up
@@ -198,10 +212,6 @@ void SupernodeLayout::PlaceSupernodes() {
   root.first = n;
   root.columns = static_cast<int>(participants_.size());
   root.first_row = static_cast<int>(rows_.size());
-  root.panel = panel_numbers_;
-  panel_numbers_ += std::size_t(root.width()) * root.width();
-  const double width = root.width();
-  flops_ += width * width * width / 3;
 
   // children by counting
   const auto parent_of = [&](int k) {
@@ -218,6 +228,7 @@ void SupernodeLayout::PlaceSupernodes() {
   children_.resize(count);
   for (int k = 0; k < count; ++k) {
     Supernode& parent = supernodes_[parent_of(k)];
+    supernodes_[k].is_top = &parent == &supernodes_.back();
     children_[parent.first_child + parent.num_children++] = k;
   }
 }
@@ -231,7 +242,7 @@ void SupernodeLayout::PlaceRows() {
   for (Supernode& node : supernodes_) {
     for (int c = 0; c < node.columns; ++c) place_[node.first + c] = c;
     for (int r = 0; r < node.num_rows; ++r) place_[rows_[node.first_row + r]] = node.columns + r;
-    PlaceBlocks(&node);
+    if (&node != &supernodes_.back()) PlaceBlocks(&node);
     for (const int c : children(node)) {
       Supernode& child = supernodes_[c];
       const int m = child.num_rows;
@@ -262,14 +273,17 @@ void SupernodeLayout::PlaceBlocks(Supernode* node) {
   node->num_blocks = static_cast<int>(blocks_.size()) - node->first_block;
 }
 
-void SupernodeLayout::PlaceUpdates() {
+void SupernodeLayout::PlaceUpdates(bool is_root_dense) {
   arena_.Clear();
+  const auto give_back = [this](const Supernode& node) {
+    arena_.Give(node.update, std::size_t(node.update_size()) * node.update_size());
+  };
   for (Supernode& node : supernodes_) {
     node.update = arena_.Take(std::size_t(node.update_size()) * node.update_size());
-    for (const int c : children(node)) {
-      const Supernode& child = supernodes_[c];
-      arena_.Give(child.update, std::size_t(child.update_size()) * child.update_size());
-    }
+    for (const int c : children(node))
+      if (is_root_dense || !supernodes_[c].is_top) give_back(supernodes_[c]);
+    // what reaches a root that is not dense is recorded there and then
+    if (node.is_top && !is_root_dense) give_back(node);
   }
   update_numbers_ = arena_.size();
 }

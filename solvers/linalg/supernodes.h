@@ -21,6 +21,7 @@ class SupernodeLayout {
     int first_child, num_children;
     int first_block, num_blocks;  // of A, that are added to its panel
     int in_panel;                 // rows that are columns of the parent
+    bool is_top;                  // the participants are its parent
     std::size_t panel;            // offset of its trapezoid, in numbers
     std::size_t update;           // offset of its rows × rows update matrix
 
@@ -38,11 +39,13 @@ class SupernodeLayout {
   // `order[k]` is the node eliminated k-th, were it not for the participants.
   SupernodeLayout(const BlockPattern& pattern, std::vector<int> order);
 
-  // Ascending node numbers. A function of these alone; memory is kept.
+  // Ascending node numbers. A function of these alone; memory is kept. What is laid out has no place for the participants'
+  // own matrix until PlaceRoot tells whether it is to be dense, or none of this.
   void LayOut(std::span<const int> participants);
+  void PlaceRoot(bool is_dense);
 
   const std::vector<int>& participants() const { return participants_; }
-  // In postorder; the participants' own dense matrix is the last one, with neither rows nor parent.
+  // In postorder; the participants' own is the last one, with neither rows nor parent.
   std::span<const Supernode> supernodes() const {
     return std::span(supernodes_).first(supernodes_.size() - 1);
   }
@@ -59,6 +62,7 @@ class SupernodeLayout {
     return std::span(blocks_).subspan(node.first_block, node.num_blocks);
   }
   int node(int position) const { return node_[position]; }
+  int rank(int node) const { return rank_[node]; }  // in the order given
   int num_nodes() const { return static_cast<int>(node_.size()); }
   std::size_t panel_numbers() const { return panel_numbers_; }
   std::size_t update_numbers() const { return update_numbers_; }
@@ -99,9 +103,9 @@ class SupernodeLayout {
   void PlaceSupernodes();
   void PlaceRows();
   void PlaceBlocks(Supernode* node);
-  void PlaceUpdates();
+  void PlaceUpdates(bool is_root_dense);
 
-  std::vector<int> order_;
+  std::vector<int> order_, rank_;
   std::vector<int> neighbour_starts_;
   std::vector<Neighbour> neighbours_;  // of each node, itself included
 

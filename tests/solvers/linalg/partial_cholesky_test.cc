@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "solvers/linalg/dense.h"
+#include "solvers/linalg/elimination_order.h"
 #include "solvers/linalg/trapezoid.h"
 
 namespace pliant::solvers {
@@ -106,7 +107,7 @@ TEST_P(PartialCholeskyTest, RecordsTheSchurComplementAndCompletesWhatItGives) {
   const Eigen::MatrixXd inverse = dense.inverse();
   std::vector<int> rows;
   for (const int p : participants_) rows.insert(rows.end(), {3 * p, 3 * p + 1, 3 * p + 2});
-  const Eigen::Map<const Eigen::MatrixXd> schur(factor.schur_complement().data(), n, n);
+  const Eigen::Map<const Eigen::MatrixXd> schur(factor.schur_complement().dense.data(), n, n);
   // Â⁻¹ is the participants' part of A⁻¹
   const Eigen::MatrixXd product = schur * inverse(rows, rows);
   EXPECT_LT((product - Eigen::MatrixXd::Identity(n, n)).norm(), 1e-10 * (n + 1));
@@ -127,6 +128,107 @@ TEST_P(PartialCholeskyTest, RecordsTheSchurComplementAndCompletesWhatItGives) {
     residual[rows[i]] = 0;
   }
   EXPECT_LE(residual.norm(), 1e-10 * x.norm());
+}
+
+// The lower part of a cube, all of it or only some: what is left of it couples near nodes only, but for a layer.
+class SparseComplementTest : public ::testing::Test {
+ protected:
+  SparseComplementTest()
+      : elements_(CubeElements(8)),
+        pattern_(MakeBlockPattern(729, elements_)),
+        A_(RandomMatrix(pattern_, elements_)) {
+    // ids go up layer by layer
+    for (int i = 0; i < 360; ++i) half_.push_back(i);
+  }
+
+  Eigen::MatrixXd DenseComplement(std::span<const int> participants) const {
+    PartialCholesky dense(&pattern_);
+    EXPECT_TRUE(dense.Factor(A_, participants));
+    const auto n = static_cast<Eigen::Index>(3 * participants.size());
+    return Eigen::Map<const Eigen::MatrixXd>(dense.schur_complement().dense.data(), n, n);
+  }
+
+  std::vector<std::array<int, 4>> elements_;
+  BlockPattern pattern_;
+  BlockMatrix A_;
+  std::vector<int> half_;
+};
+
+TEST_F(SparseComplementTest, IsTheDenseOne) {
+  PartialCholesky sparse(&pattern_);
+  ASSERT_TRUE(sparse.Factor(A_, half_, ComplementForm::kSparseWherePays));
+  ASSERT_NE(sparse.schur_complement().sparse, nullptr);
+  const Eigen::MatrixXd expected = DenseComplement(half_);
+  EXPECT_LT((ToDense(*sparse.schur_complement().sparse) - expected).norm(),
+            1e-10 * expected.norm());
+  EXPECT_LT(sparse.schur_complement().sparse->values.size(), expected.size() / 4);
+
+  // and so is what it solves, in one go and in parts
+  Eigen::VectorXd x = Eigen::VectorXd::LinSpaced(3 * 729, -1, 2), b(3 * 729), r(3 * 360);
+  A_.Multiply({x.data(), 3 * 729}, {b.data(), 3 * 729});
+  Eigen::VectorXd solved = b;
+  sparse.Solve({solved.data(), 3 * 729});
+  EXPECT_LT((solved - x).norm(), 1e-10 * x.norm());
+  sparse.Reduce({b.data(), 3 * 729}, {r.data(), 3 * 360});
+  EXPECT_LT((expected * x.head(3 * 360) - r).norm(), 1e-10 * r.norm());
+  sparse.Complete({x.data(), 3 * 360}, {solved.data(), 3 * 729});
+  EXPECT_LT((solved - x).norm(), 1e-10 * x.norm());
+}
+
+TEST_F(SparseComplementTest, FactorsWithFewerOperationsThanTheDenseOne) {
+  PartialCholesky sparse(&pattern_), dense(&pattern_);
+  sparse.Analyze(half_, ComplementForm::kSparseWherePays);
+  dense.Analyze(half_, ComplementForm::kDense);
+  EXPECT_LT(sparse.flops(), 0.2 * dense.flops());
+}
+
+TEST_F(SparseComplementTest, IsDenseWhereAllAreCoupled) {
+  // a layer in the middle
+  const std::vector<int> layer(half_.end() - 81, half_.end());
+  std::vector<int> two_layers(half_.end() - 162, half_.end());
+  PartialCholesky factor(&pattern_);
+  for (const std::vector<int>& participants : {layer, two_layers}) {
+    ASSERT_TRUE(factor.Factor(A_, participants, ComplementForm::kSparseWherePays));
+    EXPECT_FALSE(factor.schur_complement().dense.empty());
+  }
+}
+
+TEST_F(SparseComplementTest, OfNodesAndAllTheirAncestorsAddsNoFill) {
+  const std::vector<int> order = FindEliminationOrder(pattern_);
+  std::vector<int> kept{3, 100, 600};
+  AddAncestors(FindEliminationTree(pattern_, order), &kept);
+  ASSERT_GT(kept.size(), 100u);
+  ASSERT_LT(kept.size(), 600u);
+  PartialCholesky plain(&pattern_, order), partial(&pattern_, order);
+  ASSERT_TRUE(plain.Factor(A_, {}));
+  ASSERT_TRUE(partial.Factor(A_, kept, ComplementForm::kSparseWherePays));
+  ASSERT_NE(partial.schur_complement().sparse, nullptr);
+  // but for what columns are grouped to
+  EXPECT_NEAR(partial.flops(), plain.flops(), 0.1 * plain.flops());
+  EXPECT_LT((ToDense(*partial.schur_complement().sparse) - DenseComplement(kept)).norm(), 1e-9);
+}
+
+TEST_F(SparseComplementTest, BitsDoNotDependOnWhatWasFactoredBefore) {
+  PartialCholesky fresh(&pattern_), used(&pattern_);
+  ASSERT_TRUE(used.Factor(A_, {half_.data(), 200}, ComplementForm::kSparseWherePays));
+  ASSERT_TRUE(used.Factor(A_, half_, ComplementForm::kDense));
+  ASSERT_TRUE(used.Factor(A_, half_, ComplementForm::kSparseWherePays));
+  ASSERT_TRUE(fresh.Factor(A_, half_, ComplementForm::kSparseWherePays));
+  EXPECT_EQ(fresh.schur_complement().sparse->values, used.schur_complement().sparse->values);
+  std::vector<double> x(3 * 729, 1.0), y(3 * 729, 1.0);
+  fresh.Solve(x);
+  used.Solve(y);
+  EXPECT_EQ(x, y);
+}
+
+TEST_F(SparseComplementTest, TellsTheNodeThatIsNotDefinite) {
+  PartialCholesky factor(&pattern_);
+  for (const int node : {2, 700}) {
+    BlockMatrix A = A_;
+    A.values[9 * std::size_t(pattern_.Find(node, node)) + 4] = -100;
+    EXPECT_FALSE(factor.Factor(A, half_, ComplementForm::kSparseWherePays));
+    EXPECT_EQ(factor.failed_node(), node);
+  }
 }
 
 TEST_P(PartialCholeskyTest, BitsDoNotDependOnWhatWasFactoredBefore) {
