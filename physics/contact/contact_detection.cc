@@ -459,7 +459,8 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
     emit(-1, -1);
   } else if (soft_a && soft_b) {
     if (by_polygons) {
-      CollideSoftSoftPatches(*soft_a, *soft_b, margin, &buffers->touches);
+      CollideSoftSoftPatches(*soft_a, *soft_b, margin, model.contact.patch_divisions,
+                             &buffers->touches);
     } else {
       CollideSoftSoft(*soft_a, *soft_b, margin, &buffers->narrow, &buffers->touches);
     }
@@ -471,9 +472,13 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
     const bool is_immovable = model.bodies[rigid].motion != Motion::kFree;
     for (int s = shape_starts[rigid]; s < shape_starts[rigid + 1]; ++s) {
       if (!are_near(surface.bounds(), placed[s].bounds)) continue;
-      (by_polygons ? CollideSoftRigidPatches : CollideSoftRigid)(
-          surface, placed[s], rigid_is_a, is_immovable, margin, &buffers->narrow,
-          &buffers->touches);
+      if (by_polygons) {
+        CollideSoftRigidPatches(surface, placed[s], rigid_is_a, is_immovable, margin,
+                                model.contact.patch_divisions, &buffers->narrow, &buffers->touches);
+      } else {
+        CollideSoftRigid(surface, placed[s], rigid_is_a, is_immovable, margin, &buffers->narrow,
+                         &buffers->touches);
+      }
       emit(rigid_is_a ? s : -1, rigid_is_a ? -1 : s);
     }
   } else {

@@ -60,15 +60,15 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
                       std::vector<Touch>* touches);
 
 // As above, with one contact for each polygon in which a triangle meets the shape, at its centroid. The
-// polygon is what lies deepest, within a tenth of the margin.
+// polygon is what lies deepest, within a tenth of the margin. A triangle counts as divisions² of them.
 void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a,
-                             bool is_immovable, double margin, NarrowScratch* scratch,
-                             std::vector<Touch>* touches);
+                             bool is_immovable, double margin, int divisions,
+                             NarrowScratch* scratch, std::vector<Touch>* touches);
 
 // Appends the contacts of two deforming surfaces, one for each polygon in which two triangles that
-// face each other overlap, seen along the mean of their normals.
+// face each other overlap, seen along the mean of their normals. Those of B count as divisions² of them.
 void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double margin,
-                            std::vector<Touch>* touches);
+                            int divisions, std::vector<Touch>* touches);
 
 // Appends the contacts of two deforming surfaces: vertices against triangles both ways, and
 // crossing edges where no vertex tells.

@@ -19,6 +19,11 @@ constexpr double kNoticeableDepth = 0.02;
 // no point of a triangle is further than this part of its longest edge from its nearest vertex
 constexpr double kReach = 0.5773502691896258;
 
+// cosine of the angle up to which a direction counts as across a triangle
+constexpr double kFacing = 0.3;
+// and beyond which it is along the triangle, or away from it
+constexpr double kBarelyFacing = 0.05;
+
 struct DeepestPoint {
   Vector3d weights;
   SignedDistance field;
@@ -164,6 +169,13 @@ bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x,
   return is_found;
 }
 
+// Cosine of the angle between a direction and that into what the triangle bounds; 1 where it has no area.
+double CalcFacing(const Vector3d* x, const Vector3d& n) {
+  const Vector3d inward = (x[2] - x[0]).cross(x[1] - x[0]);
+  const double norm = std::sqrt(inward.squaredNorm());
+  return norm > 0 ? n.dot(inward) / norm : 1;
+}
+
 // How a feature of the shape that enters a triangle is parted from it: the direction out of the
 // shape, and the gap along it.
 struct Parting {
@@ -191,15 +203,85 @@ Parting FindParting(const CollisionShape& shape, const Vector3d* x, const Deepes
     const Vector3d edge = x[(vanishing + 2) % 3] - x[(vanishing + 1) % 3];
     const double length2 = edge.squaredNorm();
     if (length2 > 0) n = gradient - gradient.dot(edge) / length2 * edge;
+    // not that of an edge within a flat side
+    if (CalcFacing(x, n) < kFacing * std::sqrt(n.squaredNorm()))
+      n = (x[2] - x[0]).cross(x[1] - x[0]);
   }
   const double norm = std::sqrt(n.squaredNorm());
   if (!(norm > 0)) return {gradient, distance};
   n /= norm;
   const double cosine = n.dot(gradient);
-  if (cosine > 0.3) return {n, distance < 0 ? distance / cosine : distance};
+  if (cosine > kFacing) return {n, distance < 0 ? distance / cosine : distance};
   const bool is_middle_outside = shape.is_convex() && n.dot(x[0]) > 0;
   if (num_vanishing == 0 && distance < 0 && is_middle_outside) return {n, distance};
   return {gradient, distance};
+}
+
+// A triangle, or one of the equal ones that it counts as.
+struct Piece {
+  Eigen::Matrix3d corners;  // weights on the triangle, a column each
+  Vector3d x[3];            // where they are, in the shape's frame
+  SignedDistance at[3];     // and how far from it
+  double longest_edge;
+};
+
+// The polygon of a piece that lies deepest: centroid by weights on the triangle, share of its area, and the way out there.
+bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin, Vector3d* weights,
+                 double* fraction, Parting* parting) {
+  const Vector3d* x = piece.x;
+  const Vector3d at(piece.at[0].distance, piece.at[1].distance, piece.at[2].distance);
+  const double nearest = at.minCoeff();
+  if (!(nearest < margin + kReach * piece.longest_edge)) return false;
+  DeepestPoint deepest{Vector3d::Zero(), {}};
+  const double noticeable = std::max(kNoticeableDepth * piece.longest_edge, nearest - margin);
+  const bool is_entered =
+      !shape.Is<HalfSpace>() &&
+      (shape.is_convex() ? FindDeepestInConvex(shape, x, piece.at, noticeable, &deepest)
+                         : FindDeepestBySampling(shape, x, piece.at, noticeable, margin, &deepest));
+  const double lowest = is_entered ? deepest.field.distance : nearest;
+  if (!(lowest < margin)) return false;
+
+  // the distance is taken as linear, on the three parts around what enters
+  const double level = std::max(lowest, 0.0) + 0.1 * margin;
+  double sum_of_shares = 0;
+  Vector3d sum = Vector3d::Zero();
+  const auto add = [&](TrianglePart part, const Vector3d& values) {
+    part.CutAbove(values, level);
+    if (part.empty()) return;
+    const double share = part.CalcFraction();
+    sum_of_shares += share;
+    sum += share * part.CalcCentroid();
+  };
+  if (is_entered) {
+    for (int k = 0; k < 3; ++k) {
+      const int next = (k + 1) % 3;
+      Eigen::Matrix3d corners;
+      corners << deepest.weights, Vector3d::Unit(k), Vector3d::Unit(next);
+      const double volume = corners.determinant();
+      if (!(volume > 1e-12)) continue;
+      // the linear function with these values at the corners
+      const Vector3d values =
+          corners.transpose().inverse() * Vector3d(deepest.field.distance, at[k], at[next]);
+      add(TrianglePart(deepest.weights, Vector3d::Unit(k), Vector3d::Unit(next)), values);
+    }
+  } else {
+    add(TrianglePart(), at);
+  }
+  if (!(sum_of_shares > 1e-9)) return false;
+  const Vector3d middle = sum / sum_of_shares;
+  const Vector3d p = middle[0] * x[0] + middle[1] * x[1] + middle[2] * x[2];
+  const DeepestPoint there{middle, shape.CalcDistance(p)};
+  // where an edge or a corner of the shape is in, what presses on a flat triangle presses across it
+  const double facing = CalcFacing(x, there.field.gradient);
+  if (!is_entered && facing < kBarelyFacing) return false;
+  *parting = is_entered || facing < kFacing ? FindParting(shape, x, there)
+                                            : Parting{there.field.gradient, there.field.distance};
+  *weights = piece.corners * middle;
+  *fraction = sum_of_shares * piece.corners.determinant();
+  // A side that looks the same way as the triangle presses on something else, as flush sides of stacked bodies do. So does
+  // one that the triangle is beside rather than before.
+  return parting->gap < margin &&
+         CalcFacing(x, parting->n) >= (parting->gap > 0 ? kFacing : kBarelyFacing);
 }
 
 }  // namespace
@@ -288,8 +370,8 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
 }
 
 void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a,
-                             bool is_immovable, double margin, NarrowScratch* scratch,
-                             std::vector<Touch>* touches) {
+                             bool is_immovable, double margin, int divisions,
+                             NarrowScratch* scratch, std::vector<Touch>* touches) {
   const CollisionShape& shape = *rigid.shape;
   const RigidTransform X_SW = rigid.X_WS.Inverse();
   AxisAlignedBox bounds = rigid.bounds;
@@ -313,68 +395,36 @@ void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, 
         soft.is_prescribed(t[2]))
       continue;
     Vector3d x[3];
-    SignedDistance at_vertices[3];
-    for (int k = 0; k < 3; ++k) {
-      x[k] = X_SW * soft.position(t[k]);
-      at_vertices[k] = std::isfinite(scratch->distances[t[k]]) ? scratch->fields[t[k]]
-                                                               : shape.CalcDistance(x[k]);
-    }
-    const Vector3d at(at_vertices[0].distance, at_vertices[1].distance, at_vertices[2].distance);
-    DeepestPoint deepest;
-    const double noticeable = std::max(kNoticeableDepth * longest, nearest - margin);
-    const bool is_entered =
-        !shape.Is<HalfSpace>() &&
-        (shape.is_convex()
-             ? FindDeepestInConvex(shape, x, at_vertices, noticeable, &deepest)
-             : FindDeepestBySampling(shape, x, at_vertices, noticeable, margin, &deepest));
-    const double lowest = is_entered ? deepest.field.distance : nearest;
-    if (!(lowest < margin)) continue;
-
-    // the distance is taken as linear, on the three parts around what enters
-    const double level = std::max(lowest, 0.0) + 0.1 * margin;
-    double fraction = 0;
-    Vector3d sum = Vector3d::Zero();
-    const auto add = [&](TrianglePart part, const Vector3d& values) {
-      part.CutAbove(values, level);
-      if (part.empty()) return;
-      const double piece = part.CalcFraction();
-      fraction += piece;
-      sum += piece * part.CalcCentroid();
-    };
-    if (is_entered) {
+    for (int k = 0; k < 3; ++k) x[k] = X_SW * soft.position(t[k]);
+    VisitPieces(divisions, [&](int piece, const Eigen::Matrix3d& corners) {
+      Piece polygon;
+      polygon.corners = corners;
       for (int k = 0; k < 3; ++k) {
-        const int next = (k + 1) % 3;
-        Eigen::Matrix3d corners;
-        corners << deepest.weights, Vector3d::Unit(k), Vector3d::Unit(next);
-        const double volume = corners.determinant();
-        if (!(volume > 1e-12)) continue;
-        // the linear function with these values at the corners
-        const Vector3d values =
-            corners.transpose().inverse() * Vector3d(deepest.field.distance, at[k], at[next]);
-        add(TrianglePart(deepest.weights, Vector3d::Unit(k), Vector3d::Unit(next)), values);
+        const Vector3d w = corners.col(k);
+        polygon.x[k] = w[0] * x[0] + w[1] * x[1] + w[2] * x[2];
+        const int vertex = w[0] == 1 ? t[0] : w[1] == 1 ? t[1] : w[2] == 1 ? t[2] : -1;
+        polygon.at[k] = vertex >= 0 && std::isfinite(scratch->distances[vertex])
+                            ? scratch->fields[vertex]
+                            : shape.CalcDistance(polygon.x[k]);
       }
-    } else {
-      add(TrianglePart(), at);
-    }
-    if (!(fraction > 1e-9)) continue;
-    const Vector3d weights = sum / fraction;
-    const Vector3d p = weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2];
-    const DeepestPoint middle{weights, shape.CalcDistance(p)};
-    Parting parting{middle.field.gradient, middle.field.distance};
-    if (is_entered) parting = FindParting(shape, x, middle);
-    if (!(parting.gap < margin)) continue;
-    Touch touch{
-        rigid.X_WS * p,
-        (rigid_is_a ? 1 : -1) * (rigid.X_WS.R * parting.n),
-        parting.gap,
-        fraction * area,
-        MixKey({static_cast<std::uint64_t>(TouchKind::kPatch), static_cast<std::uint64_t>(i)}),
-        {},
-        {}};
-    (rigid_is_a ? touch.b : touch.a) = {3,
-                                        {soft.node(t[0]), soft.node(t[1]), soft.node(t[2])},
-                                        {weights[0], weights[1], weights[2]}};
-    touches->push_back(touch);
+      polygon.longest_edge = longest / divisions;
+      double fraction = 0;
+      Vector3d weights = Vector3d::Zero();
+      Parting parting{Vector3d::Zero(), 0};
+      if (!FindPolygon(shape, polygon, margin, &weights, &fraction, &parting)) return;
+      Touch touch{rigid.X_WS * (weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2]),
+                  (rigid_is_a ? 1 : -1) * (rigid.X_WS.R * parting.n),
+                  parting.gap,
+                  fraction * area,
+                  MixKey({static_cast<std::uint64_t>(TouchKind::kPatch),
+                          static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(piece)}),
+                  {},
+                  {}};
+      (rigid_is_a ? touch.b : touch.a) = {3,
+                                          {soft.node(t[0]), soft.node(t[1]), soft.node(t[2])},
+                                          {weights[0], weights[1], weights[2]}};
+      touches->push_back(touch);
+    });
   }
 }
 

@@ -313,7 +313,7 @@ void CollideWithSelf(const SoftSurface& surface, double margin, std::vector<Touc
 }
 
 void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double margin,
-                            std::vector<Touch>* touches) {
+                            int divisions, std::vector<Touch>* touches) {
   AxisAlignedBox shared{a.bounds().lower.cwiseMax(b.bounds().lower),
                         a.bounds().upper.cwiseMin(b.bounds().upper)};
   shared.Grow(margin);
@@ -338,38 +338,43 @@ void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double m
       Vector3d y[3];
       for (int k = 0; k < 3; ++k) y[k] = VertexAt(b.positions(), nodes_b[k]);
 
-      // the part of B's triangle over A's, along n
-      TrianglePart part;
-      for (int k = 0; k < 3 && !part.empty(); ++k) {
-        const Vector3d outward = (x[(k + 1) % 3] - x[k]).cross(n);
-        part.CutAbove({outward.dot(y[0]), outward.dot(y[1]), outward.dot(y[2])}, outward.dot(x[k]));
-      }
-      if (part.empty()) return;
-      // of it what lies deepest; gaps along n
+      // gaps along n
       const double slope = n_a.dot(n);
       const Vector3d gaps =
           Vector3d(n_a.dot(y[0] - x[0]), n_a.dot(y[1] - x[0]), n_a.dot(y[2] - x[0])) / slope;
-      double lowest = std::numeric_limits<double>::infinity();
-      for (int k = 0; k < part.num_corners(); ++k)
-        lowest = std::min(lowest, gaps.dot(part.corner(k)));
-      if (!(lowest < margin) || lowest < -deepest) return;
-      part.CutAbove(gaps, std::max(lowest, 0.0) + 0.1 * margin);
-      const double fraction = part.empty() ? 0 : part.CalcFraction();
-      if (!(fraction > 1e-9)) return;
-      const Vector3d weights = part.CalcCentroid();
-      const Vector3d p_b = weights[0] * y[0] + weights[1] * y[1] + weights[2] * y[2];
-      Touch touch;
-      touch.gap = gaps.dot(weights);
-      if (!(touch.gap < margin)) return;
-      const Vector3d p_a = p_b - touch.gap * n;
-      touch.p_W = 0.5 * (p_a + p_b);
-      touch.nhat_AB_W = n;
-      touch.area = fraction * b.triangle_area(j);
-      touch.feature = MixKey({static_cast<std::uint64_t>(TouchKind::kPatch),
-                              static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j)});
-      touch.a = SideOfTriangle(a, i, FindClosestPointOnTriangle(p_a, x[0], x[1], x[2]).weights);
-      touch.b = SideOfTriangle(b, j, weights);
-      touches->push_back(touch);
+      VisitPieces(divisions, [&](int piece, const Eigen::Matrix3d& corners) {
+        // the part of B's triangle over A's, along n
+        TrianglePart part(corners.col(0), corners.col(1), corners.col(2));
+        for (int k = 0; k < 3 && !part.empty(); ++k) {
+          const Vector3d outward = (x[(k + 1) % 3] - x[k]).cross(n);
+          part.CutAbove({outward.dot(y[0]), outward.dot(y[1]), outward.dot(y[2])},
+                        outward.dot(x[k]));
+        }
+        if (part.empty()) return;
+        // of it what lies deepest
+        double lowest = std::numeric_limits<double>::infinity();
+        for (int k = 0; k < part.num_corners(); ++k)
+          lowest = std::min(lowest, gaps.dot(part.corner(k)));
+        if (!(lowest < margin) || lowest < -deepest) return;
+        part.CutAbove(gaps, std::max(lowest, 0.0) + 0.1 * margin);
+        const double fraction = part.empty() ? 0 : part.CalcFraction();
+        if (!(fraction > 1e-9)) return;
+        const Vector3d weights = part.CalcCentroid();
+        const Vector3d p_b = weights[0] * y[0] + weights[1] * y[1] + weights[2] * y[2];
+        Touch touch;
+        touch.gap = gaps.dot(weights);
+        if (!(touch.gap < margin)) return;
+        const Vector3d p_a = p_b - touch.gap * n;
+        touch.p_W = 0.5 * (p_a + p_b);
+        touch.nhat_AB_W = n;
+        touch.area = fraction * b.triangle_area(j);
+        touch.feature =
+            MixKey({static_cast<std::uint64_t>(TouchKind::kPatch), static_cast<std::uint64_t>(i),
+                    static_cast<std::uint64_t>(j), static_cast<std::uint64_t>(piece)});
+        touch.a = SideOfTriangle(a, i, FindClosestPointOnTriangle(p_a, x[0], x[1], x[2]).weights);
+        touch.b = SideOfTriangle(b, j, weights);
+        touches->push_back(touch);
+      });
     });
   }
 }

@@ -59,6 +59,8 @@ struct ContactParameters {
   // what enters between them; or one for each polygon in which triangles meet what they touch, at its centroid.
   enum class Patches { kVertices, kPolygons };
   Patches patches = Patches::kVertices;
+  // Of each edge of a triangle that polygons lie on: pressure varies over a triangle as it does over divisions² ones.
+  int patch_divisions = 1;
   struct Pair {
     int body_a, body_b;                    // body_a ≤ body_b
     double friction = -1, stiffness = -1;  // negative: not given

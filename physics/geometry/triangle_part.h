@@ -34,4 +34,23 @@ class TrianglePart {
   std::array<Eigen::Vector3d, 3 + kMostCuts> corners_;
 };
 
+// Cuts a triangle into divisions² equal ones: calls visit(number, corners), a corner's barycentric weights a column.
+template <typename Visit>
+void VisitPieces(int divisions, const Visit& visit) {
+  const auto corner = [&](int i, int j) -> Eigen::Vector3d {
+    return Eigen::Vector3d(divisions - i - j, i, j) / divisions;
+  };
+  int number = 0;
+  Eigen::Matrix3d corners;
+  for (int j = 0; j < divisions; ++j) {
+    for (int i = 0; i + j < divisions; ++i) {
+      corners << corner(i, j), corner(i + 1, j), corner(i, j + 1);
+      visit(number++, corners);
+      if (i + j + 2 > divisions) continue;
+      corners << corner(i + 1, j), corner(i + 1, j + 1), corner(i, j + 1);
+      visit(number++, corners);
+    }
+  }
+}
+
 }  // namespace pliant::physics

@@ -19,7 +19,7 @@ HEAD = """\
 name: masonry_arch
 time_step: 0.04
 method: {{convex: {{beta: 10, max_iterations: 1000}}}}
-contact: {{friction: 1.0, patches: POLYGONS}}
+contact: {{friction: 1.0, patches: POLYGONS, patch_divisions: 2}}
 bodies:
   - {{name: ground, rigid: {{motion: FIXED, pose: {{position: [0, 0, {ground:g}]}}, shapes: [{{half_space: {{}}}}]}}}}
 """

@@ -13,11 +13,11 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "ddf47ae49c9a408c58ec5d0d5e5f182a"},
+    {"soft ball", 60, "a15ece4c6cc6610752db79397327a533"},
     {"rigid heap", 100, "09d58fe7669b9431e569e50b4563c4cc"},
-    {"arm and hand", 120, "aab9a398fbab3a42659791b0f432177b"},
-    {"corrective cube", 60, "53e62e0df4e8a3fb2b08843ef6282293"},
-    {"nonsmooth cube", 60, "8acd91250f41d2763cb7955c358bfe7a"},
+    {"arm and hand", 120, "5e45c0d54b85fef20429648de93b2654"},
+    {"corrective cube", 60, "0907b6377d78b77c3dc4173397b5a36d"},
+    {"nonsmooth cube", 60, "6af96e1790265516ede022c50b3c1d59"},
 };
 
 }  // namespace pliant::physics

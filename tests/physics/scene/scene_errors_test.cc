@@ -388,6 +388,11 @@ TEST(SceneErrors, WhatThisVersionLacksIsRefusedByName) {
   EXPECT_EQ(line("method: {convex: {model: LAGGED}}\ncontact: {anchored: true}\n"),
             "s.yaml:2:21: contact.anchored: anchors contacts of the SAP model only; leave it out "
             "beside another\n");
+  EXPECT_EQ(line("contact: {patches: POLYGONS, patch_divisions: 9}\n"),
+            "s.yaml:1:47: contact.patch_divisions: is 9; give 1 to 8\n");
+  EXPECT_EQ(line("contact: {patch_divisions: 2}\n"),
+            "s.yaml:1:28: contact.patch_divisions: divides the triangles of polygons; give "
+            "`patches: POLYGONS` with it\n");
   EXPECT_EQ(
       line("method: {convex: {custom_model: GLUE}}\n"),
       "s.yaml:1:33: method.convex.custom_model: \"GLUE\" is no contact model; expected one of "
