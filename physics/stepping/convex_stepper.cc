@@ -88,6 +88,7 @@ class ConvexStepper final : public Stepper {
     report->stalled = report->stalled && !report->converged;
     timer.Lap(Phase::kCheck);
 
+    if (described() != nullptr) posed_.Describe(v_p_, impulses_, described());
     posed_.Commit(v_, impulses_, state, report);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();

@@ -83,6 +83,7 @@ class CorrectiveStepper final : public Stepper {
     TakeOver();
     timer.Lap(Phase::kSolve);
 
+    if (described() != nullptr) posed_.Describe(v_p_, impulses_, described());
     posed_.Commit(v_, impulses_, state, report);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();

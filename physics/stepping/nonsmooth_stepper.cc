@@ -108,6 +108,7 @@ class NonsmoothStepper final : public Stepper {
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
+    if (described() != nullptr) posed_.Describe(v_p_, impulses_, described());
     posed_.Commit(v_, impulses_, state, report);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();

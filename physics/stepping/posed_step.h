@@ -130,6 +130,10 @@ class PosedStep {
   // Jᵀγ on the participating velocities [N·s].
   void CalcExertedImpulse(const Impulses& impulses, std::vector<double>* exerted) const;
 
+  // The problem that it poses, with its solution.
+  void Describe(std::span<const double> v_participating, const Impulses& impulses,
+                ContactProblem* problem) const;
+
   // All velocities from the participating ones (han2023 (15)). INTERNAL, naming the body, when not finite.
   absl::Status Complete(std::span<const double> v_participating, std::vector<double>* v);
 

@@ -14,6 +14,7 @@
 #include "physics/dynamics/inputs.h"
 #include "physics/dynamics/model.h"
 #include "physics/dynamics/state.h"
+#include "physics/stepping/contact_problem.h"
 
 namespace pliant::physics {
 
@@ -58,6 +59,15 @@ class Stepper {
   // On an error (INTERNAL with the body that failed and why) the state is as it was. A step that did not converge
   // is no error: the report says so.
   virtual absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) = 0;
+
+  // Has steps from now on describe the contact problem that they solved; null: none.
+  void Describe(ContactProblem* problem) { described_ = problem; }
+
+ protected:
+  ContactProblem* described() const { return described_; }
+
+ private:
+  ContactProblem* described_ = nullptr;
 };
 
 // The stepper of model.method. `model` outlives it.

@@ -176,6 +176,10 @@ World::World(std::shared_ptr<const Model> model)
 World::~World() = default;
 World::World(World&&) noexcept = default;
 
+void World::Describe(ContactProblem* problem) {
+  stepper_->Describe(problem);
+}
+
 Inputs World::CalcScriptedInputs() const {
   Inputs inputs;
   AddScriptedInputs(&inputs);

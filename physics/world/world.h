@@ -50,6 +50,9 @@ class World {
   // so.
   absl::Status Step(const Inputs& commands = {});
 
+  // Has steps from now on describe the contact problem that they solved; null: none.
+  void Describe(ContactProblem* problem);
+
   // Scripted inputs for the step that starts at `state` (sampled at its end).
   Inputs CalcScriptedInputs() const;
 

@@ -35,9 +35,12 @@ class RunCommand final : public Command {
                      "Write the residual of every iteration of every step (CSV)");
     app_->add_option("--seed", seed_,
                      "Seed of whatever is random in a scene; nothing is yet, so it has no effect");
-    app_->add_option("--contact-problem", contact_problem_,
-                     "Write the contact problem of one step; not in this version");
-    app_->add_option("--at-step", at_step_, "The step for --contact-problem");
+    app_->add_option("--contact-problem", options_.contact_problem,
+                     "Write the contact problem of one step and its solution: this JSON file, and "
+                     "beside it its matrices A and J (MatrixMarket)");
+    app_->add_option("--at-step", options_.at_step,
+                     "The step for --contact-problem (default 1, the first)")
+        ->check(CLI::PositiveNumber);
     app_->footer(
         "Examples:\n"
         "  pliantd run scenes/soft_ball.yaml --duration 2\n"
@@ -53,9 +56,9 @@ class RunCommand final : public Command {
   CLI::App* app() override { return app_; }
 
   int Execute() override {
-    if (!contact_problem_.empty() || app_->count("--at-step") > 0) {
-      std::cerr << "pliantd run: --contact-problem is not in this version; leave it out. "
-                   "--residuals FILE shows how each step's solve went.\n";
+    if (app_->count("--at-step") > 0 && options_.contact_problem.empty()) {
+      std::cerr << "pliantd run: --at-step says which step --contact-problem FILE is of; give that "
+                   "too\n";
       return kWrongUsage;
     }
     if (!std::isfinite(options_.duration)) {
@@ -70,8 +73,6 @@ class RunCommand final : public Command {
   CLI::App* app_;
   RunOptions options_;
   std::uint64_t seed_ = 0;
-  std::string contact_problem_;
-  std::int64_t at_step_ = 0;
 };
 
 }  // namespace

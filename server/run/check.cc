@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/run/exit_status.h"
-#include "server/run/files.h"
+#include "server/run/recording/files.h"
 #include "server/run/run_report.h"
 
 namespace pliant::server {

@@ -20,7 +20,7 @@
 #include "physics/rigid/tree_kinematics.h"
 #include "physics/scene/scene.h"
 #include "server/run/exit_status.h"
-#include "server/run/files.h"
+#include "server/run/recording/files.h"
 
 namespace pliant::server {
 namespace {

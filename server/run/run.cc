@@ -16,11 +16,12 @@
 #include "physics/scene/scene.h"
 #include "physics/world/world.h"
 #include "server/run/exit_status.h"
-#include "server/run/field_series.h"
-#include "server/run/files.h"
 #include "server/run/interrupt.h"
-#include "server/run/probe_recorder.h"
 #include "server/run/progress.h"
+#include "server/run/recording/contact_problem_files.h"
+#include "server/run/recording/field_series.h"
+#include "server/run/recording/files.h"
+#include "server/run/recording/probe_recorder.h"
 #include "server/run/run_report.h"
 
 namespace pliant::server {
@@ -68,7 +69,8 @@ absl::Status PrepareOutputs(const RunOptions& options) {
       return status;
     }
   }
-  for (const std::string& file : {options.json, options.state_out, options.residuals}) {
+  for (const std::string& file :
+       {options.json, options.state_out, options.residuals, options.contact_problem}) {
     if (file.empty() || file == "-") continue;
     if (absl::Status status = CheckWritable(file); !status.ok()) return status;
   }
@@ -95,6 +97,10 @@ absl::Status StepThrough(const RunOptions& options, std::int64_t steps, physics:
           physics::WorldFault{world->state().step, world->state().time, "interrupted", ""};
       break;
     }
+    const bool is_described =
+        !options.contact_problem.empty() && world->state().step + 1 == options.at_step;
+    physics::ContactProblem problem;
+    world->Describe(is_described ? &problem : nullptr);
     const SteadyClock::time_point step_start = SteadyClock::now();
     const absl::Status stepped = world->Step();
     if (!stepped.ok()) {
@@ -103,6 +109,10 @@ absl::Status StepThrough(const RunOptions& options, std::int64_t steps, physics:
     }
     recording->statistics.Add(world->report(), SecondsSince(step_start));
     recording->probes.Record();
+    if (is_described) {
+      if (absl::Status status = WriteContactProblem(problem, options.contact_problem); !status.ok())
+        return status;
+    }
     if (!options.residuals.empty()) RecordResiduals(*world, &recording->residuals);
     if (recording->fields) {
       if (absl::Status status = recording->fields->Record(); !status.ok()) return status;
@@ -200,6 +210,13 @@ int Run(const RunOptions& options, std::ostream& out, std::ostream& err) {
   // the contract's count: a duration that is a multiple of h but for rounding is that multiple
   const std::int64_t steps =
       static_cast<std::int64_t>(std::ceil(options.duration / model->time_step - 1e-9));
+  if (const std::int64_t first = world.state().step + 1;
+      !options.contact_problem.empty() &&
+      (options.at_step < first || options.at_step >= first + steps)) {
+    err << absl::StrFormat("pliantd run: --at-step %d is none of the steps %d to %d of this run\n",
+                           options.at_step, first, first + steps - 1);
+    return kWrongUsage;
+  }
   Recording recording(world, options);
   absl::Status written;
   const SteadyClock::time_point start = SteadyClock::now();

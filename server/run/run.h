@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 
@@ -15,6 +16,9 @@ struct RunOptions : SceneArguments {
   std::string out_folder;   // probes.csv, report.json, fields; empty: none
   double fields_rate = 50;  // frames a simulated second; 0: one a step; negative: no fields
   std::string state_in, state_out, residuals;  // files; empty: none
+  std::string
+      contact_problem;  // file of the problem of `at_step`, its matrices beside it; empty: none
+  std::int64_t at_step = 1;
   std::string version;
 };
 

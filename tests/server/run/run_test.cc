@@ -350,5 +350,58 @@ TEST(Check, AValidSceneIsDone) {
   EXPECT_EQ(err.str(), "");
 }
 
+TEST_F(RunTest, AContactProblemIsWrittenWithItsMatrices) {
+  options_.contact_problem = folder_.File("problem.json");
+  options_.at_step = 15;
+  ASSERT_EQ(Execute(), kDone) << err_.str();
+  const Json problem = Json::parse(TemporaryFolder::Read(folder_.File("problem.json")));
+  const std::size_t contacts = problem["contacts"].size();
+  ASSERT_GT(contacts, 4);  // of the ball and of the cube
+  const auto read = [&](const std::string& name, std::vector<std::vector<double>>* rows) {
+    std::istringstream text(TemporaryFolder::Read(folder_.File(name)));
+    std::string line;
+    while (std::getline(text, line)) {
+      if (line.starts_with("%")) continue;
+      std::istringstream words(line);
+      std::vector<double> row;
+      for (double x; words >> x;) row.push_back(x);
+      rows->push_back(row);
+    }
+  };
+  std::vector<std::vector<double>> A, J;
+  read("problem_A.mtx", &A);
+  read("problem_J.mtx", &J);
+  const std::size_t n = problem["v"].size();
+  EXPECT_EQ(A[0], (std::vector<double>{double(n), double(n), double(A.size() - 1)}));
+  EXPECT_EQ(J[0], (std::vector<double>{double(3 * contacts), double(n), double(J.size() - 1)}));
+
+  // the solution balances momentum: A (v - v*) = J' impulse
+  std::vector<double> balance(n, 0);
+  double largest = 0;
+  const auto change = [&](std::size_t i) {
+    return problem["v"][i].get<double>() - problem["v_star"][i].get<double>();
+  };
+  for (std::size_t k = 1; k < A.size(); ++k) {
+    const std::size_t i = std::size_t(A[k][0]) - 1, j = std::size_t(A[k][1]) - 1;
+    EXPECT_GE(i, j);
+    balance[i] += A[k][2] * change(j);
+    if (i != j) balance[j] += A[k][2] * change(i);
+  }
+  for (const double x : balance) largest = std::max(largest, std::abs(x));
+  for (std::size_t k = 1; k < J.size(); ++k) {
+    const std::size_t row = std::size_t(J[k][0]) - 1;
+    balance[std::size_t(J[k][1]) - 1] -=
+        J[k][2] * problem["contacts"][row / 3]["impulse"][row % 3].get<double>();
+  }
+  for (const double x : balance) EXPECT_NEAR(x, 0, 1e-6 * largest);
+}
+
+TEST_F(RunTest, AContactProblemOfNoStepOfTheRunIsRefusedBeforeIt) {
+  options_.contact_problem = folder_.File("problem.json");
+  options_.at_step = 21;
+  EXPECT_EQ(Execute(), kWrongUsage);
+  EXPECT_EQ(err_.str(), "pliantd run: --at-step 21 is none of the steps 1 to 20 of this run\n");
+}
+
 }  // namespace
 }  // namespace pliant::server

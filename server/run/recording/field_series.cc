@@ -1,4 +1,4 @@
-#include "server/run/field_series.h"
+#include "server/run/recording/field_series.h"
 
 #include <span>
 #include <utility>
@@ -8,8 +8,8 @@
 
 #include "physics/world/body_motion.h"
 #include "physics/world/contact_fields.h"
-#include "server/run/files.h"
-#include "server/run/tessellation.h"
+#include "server/run/recording/files.h"
+#include "server/run/recording/tessellation.h"
 
 namespace pliant::server {
 namespace {

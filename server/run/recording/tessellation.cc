@@ -1,4 +1,4 @@
-#include "server/run/tessellation.h"
+#include "server/run/recording/tessellation.h"
 
 #include <array>
 #include <cmath>

@@ -6,8 +6,8 @@
 #include "absl/status/status.h"
 
 #include "physics/world/world.h"
-#include "server/run/sampling_schedule.h"
-#include "server/run/vtu.h"
+#include "server/run/recording/sampling_schedule.h"
+#include "server/run/recording/vtu.h"
 
 namespace pliant::server {
 

@@ -1,4 +1,4 @@
-#include "server/run/probe_recorder.h"
+#include "server/run/recording/probe_recorder.h"
 
 #include <algorithm>
 #include <limits>

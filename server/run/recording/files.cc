@@ -1,4 +1,4 @@
-#include "server/run/files.h"
+#include "server/run/recording/files.h"
 
 #include <cerrno>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "server/run/sampling_schedule.h"
+#include "server/run/recording/sampling_schedule.h"
 
 #include <cmath>
 

@@ -1,11 +1,11 @@
-#include "server/run/files.h"
+#include "server/run/recording/files.h"
 
 #include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/run/sampling_schedule.h"
+#include "server/run/recording/sampling_schedule.h"
 #include "tests/server/run/temporary_folder.h"
 
 namespace pliant::server {

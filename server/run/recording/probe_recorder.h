@@ -7,7 +7,7 @@
 
 #include "physics/world/probes.h"
 #include "physics/world/world.h"
-#include "server/run/sampling_schedule.h"
+#include "server/run/recording/sampling_schedule.h"
 
 namespace pliant::server {
 

@@ -1,4 +1,4 @@
-#include "server/run/vtu.h"
+#include "server/run/recording/vtu.h"
 
 #include <bit>
 
