@@ -65,8 +65,9 @@ int main(int argc, char** argv) {
   std::string suite = "foundation", only, json;
   int threads = 1, steps = 0;
   app.add_option("suite", suite,
-                 "which suite: foundation, linalg, robots, peers, han2023, zeng2022")
-      ->check(CLI::IsMember({"foundation", "linalg", "robots", "peers", "han2023", "zeng2022"}))
+                 "which suite: foundation, linalg, robots, peers, methods, han2023, zeng2022")
+      ->check(CLI::IsMember(
+          {"foundation", "linalg", "robots", "peers", "methods", "han2023", "zeng2022"}))
       ->capture_default_str();
   app.add_option("--case", only, "only the cases whose name contains this");
   app.add_option("--threads", threads, "worker threads")
@@ -90,6 +91,7 @@ int main(int argc, char** argv) {
       {"rows", suite == "linalg"     ? pliant::benchmarks::RunLinalg(only)
                : suite == "robots"   ? pliant::benchmarks::RunRobots(only)
                : suite == "peers"    ? pliant::benchmarks::RunPeers(only)
+               : suite == "methods"  ? pliant::benchmarks::RunMethods(only)
                : suite == "han2023"  ? pliant::benchmarks::RunHan2023(only, steps)
                : suite == "zeng2022" ? pliant::benchmarks::RunZeng2022(only)
                                      : pliant::benchmarks::RunFoundation(only)}};

@@ -25,4 +25,8 @@ nlohmann::ordered_json RunHan2023(const std::string& only, int most_steps);
 // Recursive corrective motion with the fast and the standard update on boxes of the sizes of Table 1 of Zeng et al. 2022.
 nlohmann::ordered_json RunZeng2022(const std::string& only);
 
+// The methods beside each other, each with its default budgets: a cube that rests, creeps, breaks away and slides; every shipped
+// scene.
+nlohmann::ordered_json RunMethods(const std::string& only);
+
 }  // namespace pliant::benchmarks
