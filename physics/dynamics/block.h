@@ -13,6 +13,7 @@
 #include "physics/dynamics/constraint_row.h"
 #include "physics/dynamics/contact_point.h"
 #include "physics/spatial/rigid_transform.h"
+#include "solvers/linalg/schur_complement.h"
 
 namespace pliant::physics {
 
@@ -157,6 +158,19 @@ class BlockStep {
   // (han2023 (18)). INTERNAL when A is not positive definite.
   virtual absl::Status Factor(std::span<const int> participants) = 0;
 
+  // Adds to the groups that are touched (ascending) those that a method whose unknowns are velocities may as well keep: where
+  // many are touched, fewer operations are needed with some more.
+  virtual void ExtendParticipants(std::vector<int>* /*groups*/) const {}
+
+  // As Factor, for a method that needs no more than Â and m̂: of a large block Â may be sparse then, and is not factored.
+  virtual absl::Status Reduce(std::span<const int> participants) { return Factor(participants); }
+  // Of the participants' momentum with the others eliminated, m̂(v) = Â (v − reference) − push, both of the participants, and
+  // at their places among all velocities; others are left as they are. Needs Reduce, with participants.
+  virtual void CalcReducedMomentum(std::span<double> reference, std::span<double> push) const {
+    CalcFreeMotion(reference);
+    std::fill(push.begin(), push.end(), 0.0);
+  }
+
   // v* = v0 − A⁻¹ m(v0) (han2023 (10)): of the participants, or of all velocities when nothing participates. Leaves the
   // others as they are. Needs Factor.
   virtual void CalcFreeMotion(std::span<double> v_star) const = 0;
@@ -168,15 +182,15 @@ class BlockStep {
   // is linear in v is never stale.
   virtual bool Relinearise(std::span<const double> /*v*/) { return false; }
 
-  // Â, column-major n_p × n_p, both triangles, velocities ordered as the participants. Needs Factor.
-  virtual std::span<const double> schur_complement() const = 0;
+  // Â, velocities ordered as the participants. Needs Factor, after which it is dense, or Reduce.
+  virtual solvers::SchurComplement schur_complement() const = 0;
 
   // The Cholesky factor of A, in the lower triangle of a column-major matrix, of a block of one group that has it anyway;
   // empty otherwise. Needs Pose.
   virtual std::span<const double> factor() const { return {}; }
 
-  // All velocities from those of the participants: nothing else acts on the others (han2023 (15)). Needs CalcFreeMotion,
-  // with participants.
+  // All velocities from those of the participants: nothing else acts on the others (han2023 (15)). Needs CalcFreeMotion or
+  // CalcReducedMomentum, with participants.
   virtual void Complete(std::span<const double> v_participants, std::span<double> v) const = 0;
 
   // y = A x, and the diagonal of A, on the full block; needs Pose only.

@@ -7,6 +7,7 @@
 #include <Eigen/LU>
 
 #include "solvers/linalg/elimination_order.h"
+#include "solvers/linalg/partial_cholesky.h"
 
 namespace pliant::physics {
 
@@ -71,6 +72,25 @@ bool FemRestShape::IsShared(const FemParameters& a, const FemParameters& b) {
 const std::vector<int>& FemRestShape::elimination_order() const {
   std::call_once(is_ordered_, [this] { order_ = solvers::FindEliminationOrder(pattern); });
   return order_;
+}
+
+void FemRestShape::FindTree() const {
+  std::call_once(has_tree_, [this] {
+    tree_ = solvers::FindEliminationTree(pattern, elimination_order());
+    solvers::PartialCholesky factor(&pattern, order_);
+    factor.Analyze({}, solvers::ComplementForm::kDense);
+    operations_ = factor.flops();
+  });
+}
+
+const std::vector<int>& FemRestShape::elimination_tree() const {
+  FindTree();
+  return tree_;
+}
+
+double FemRestShape::elimination_operations() const {
+  FindTree();
+  return operations_;
 }
 
 FemModel::FemModel(FemParameters p, std::shared_ptr<const FemRestShape> shape)

@@ -24,6 +24,9 @@ struct FemRestShape {
 
   // In which nodes are best eliminated. Found when first asked for.
   const std::vector<int>& elimination_order() const;
+  // Of that order: parents in its tree, and multiply-adds of the factorisation. The same.
+  const std::vector<int>& elimination_tree() const;
+  double elimination_operations() const;
 
   ElementBatches elements;
   std::optional<MeanDilatation> dilatation;  // of what is not quadratic
@@ -36,8 +39,10 @@ struct FemRestShape {
   double mass = 0;                      // [kg]
 
  private:
-  mutable std::once_flag is_ordered_;
-  mutable std::vector<int> order_;
+  void FindTree() const;
+  mutable std::once_flag is_ordered_, has_tree_;
+  mutable std::vector<int> order_, tree_;
+  mutable double operations_ = 0;
 };
 
 // What a FEM body is, prepared for stepping: shared by its block and every step of it.

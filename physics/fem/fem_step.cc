@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/fem/assembly.h"
+#include "solvers/linalg/elimination_order.h"
 #include "solvers/linalg/partial_cholesky.h"
 
 namespace pliant::physics {
@@ -18,6 +19,10 @@ constexpr double kStall =
 constexpr double kNothing = 1e-14;  // residual below which nothing is left to solve
 constexpr double kDescent = 1e-4;   // part of the promised decrease that a step has to bring
 constexpr int kMostHalvings = 40;
+// nodes in contact that make a dense Schur complement of no account, and the part of the operations of the whole
+// factorisation that its own may take before more nodes are kept and it is sparse
+constexpr int kFewTouched = 100;
+constexpr double kMostDense = 0.25;
 // change of a deformation gradient, about that of a turn by 5°, beyond which a tangent is stale
 constexpr double kStaleGradient = 0.1;
 
@@ -75,36 +80,41 @@ class FemStep final : public BlockStep {
   int group_of_velocity(int velocity) const override { return velocity / 3; }
 
   absl::Status Factor(std::span<const int> participants) override {
-    if (FactorTangent(participants, &factor_)) return absl::OkStatus();
-    if (MayProject()) {
-      tangent_ = Tangent::kConvex;
-      Linearise(v_linear_);
-      if (FactorTangent(participants, &factor_)) return absl::OkStatus();
+    return Factor(participants, solvers::ComplementForm::kDense, true);
+  }
+
+  void ExtendParticipants(std::vector<int>* groups) const override {
+    const double n = 3 * static_cast<double>(groups->size());
+    if (groups->size() <= kFewTouched ||
+        n * n * n / 3 <= kMostDense * model_->rest->elimination_operations())
+      return;
+    solvers::AddAncestors(model_->rest->elimination_tree(), &marks_, groups);
+  }
+
+  absl::Status Reduce(std::span<const int> participants) override {
+    // a quadratic energy is convex; of another one Â may tell that it is not
+    return Factor(participants, solvers::ComplementForm::kSparseWherePays, !model_->is_quadratic());
+  }
+
+  void CalcReducedMomentum(std::span<double> reference, std::span<double> push) const override {
+    const std::vector<int>& participants = factor_.participants();
+    dv_p_.resize(3 * participants.size());
+    factor_.Reduce(CalcRightSide(), dv_p_);
+    for (std::size_t k = 0; k < participants.size(); ++k) {
+      const std::size_t first = 3 * std::size_t(participants[k]);
+      for (int r = 0; r < 3; ++r) {
+        reference[first + r] = v0_[first + r];
+        push[first + r] = dv_p_[3 * k + r];
+      }
     }
-    return NotDefinite(factor_);
   }
 
   FreeMotionReport free_motion_report() const override { return report_; }
 
   void CalcFreeMotion(std::span<double> v_star) const override {
-    // A dv = −m(v0); prescribed velocities are known and go to the right-hand side
-    std::vector<double>&dv = free_dv_, &known = known_;
-    known.assign(residual_.size(), 0.0);
-    if (!prescribed_velocity_.empty()) {
-      dv.assign(residual_.size(), 0.0);
-      ForEachPrescribed([&](int node, const Vector3d& velocity) {
-        for (int r = 0; r < 3; ++r) dv[3 * node + r] = velocity[r] - v0_[3 * node + r];
-      });
-      A_.Multiply(dv, known);
-    }
-    for (std::size_t i = 0; i < known.size(); ++i) known[i] = -residual_[i] - known[i];
-    ForEachPrescribed([&](int node, const Vector3d&) {
-      const double* block = &factored_.values[9 * std::size_t(model_->pattern.column_starts[node])];
-      for (int r = 0; r < 3; ++r) known[3 * node + r] = block[4 * r] * dv[3 * node + r];
-    });
     const std::vector<int>& participants = factor_.participants();
     dv_p_.resize(3 * participants.size());
-    factor_.SolveForParticipants(known, dv_p_);
+    factor_.SolveForParticipants(CalcRightSide(), dv_p_);
     if (participants.empty()) return Complete({}, v_star);
     for (std::size_t k = 0; k < participants.size(); ++k) {
       const std::size_t first = 3 * std::size_t(participants[k]);
@@ -133,7 +143,7 @@ class FemStep final : public BlockStep {
     return true;
   }
 
-  std::span<const double> schur_complement() const override { return factor_.schur_complement().dense; }
+  solvers::SchurComplement schur_complement() const override { return factor_.schur_complement(); }
 
   void MultiplyTangent(std::span<const double> x, std::span<double> y) const override {
     A_.Multiply(x, y);
@@ -191,6 +201,25 @@ class FemStep final : public BlockStep {
   }
 
  private:
+  // −m(v0) of A dv = −m(v0), valid until the next call; prescribed velocities are known and go to the right-hand side
+  std::span<const double> CalcRightSide() const {
+    std::vector<double>&dv = free_dv_, &known = known_;
+    known.assign(residual_.size(), 0.0);
+    if (!prescribed_velocity_.empty()) {
+      dv.assign(residual_.size(), 0.0);
+      ForEachPrescribed([&](int node, const Vector3d& velocity) {
+        for (int r = 0; r < 3; ++r) dv[3 * node + r] = velocity[r] - v0_[3 * node + r];
+      });
+      A_.Multiply(dv, known);
+    }
+    for (std::size_t i = 0; i < known.size(); ++i) known[i] = -residual_[i] - known[i];
+    ForEachPrescribed([&](int node, const Vector3d&) {
+      const double* block = &factored_.values[9 * std::size_t(model_->pattern.column_starts[node])];
+      for (int r = 0; r < 3; ++r) known[3 * node + r] = block[4 * r] * dv[3 * node + r];
+    });
+    return known;
+  }
+
   // v − v0, valid until the next call
   std::span<const double> CalcChange(std::span<const double> v) const {
     free_dv_.resize(v.size());
@@ -275,10 +304,27 @@ class FemStep final : public BlockStep {
     }
   }
 
-  bool FactorTangent(std::span<const int> participants, solvers::PartialCholesky* factor) {
-    if (prescribed_velocity_.empty()) return factor->Factor(A_, participants);
+  // what is to be factored: A with prescribed vertices taken out
+  const solvers::BlockMatrix& MaskTangent() {
+    if (prescribed_velocity_.empty()) return A_;
     MaskPrescribed();
-    return factor->Factor(factored_, participants);
+    return factored_;
+  }
+
+  // with Â factored too, or not
+  absl::Status Factor(std::span<const int> participants, solvers::ComplementForm form,
+                      bool is_whole) {
+    const auto factor = [&] {
+      return factor_.Eliminate(MaskTangent(), participants, form) &&
+             (!is_whole || factor_.FactorComplement());
+    };
+    if (factor()) return absl::OkStatus();
+    if (MayProject()) {
+      tangent_ = Tangent::kConvex;
+      Linearise(v_linear_);
+      if (factor()) return absl::OkStatus();
+    }
+    return NotDefinite(factor_);
   }
 
   absl::Status NotDefinite(const solvers::PartialCholesky& factor) const {
@@ -407,11 +453,11 @@ class FemStep final : public BlockStep {
       ++report_.iterations;
 
       // direction
-      if (!FactorTangent({}, newton_factor_.get())) {
+      if (!newton_factor_->Factor(MaskTangent(), {})) {
         if (!MayProject()) return NotDefinite(*newton_factor_);
         tangent_ = Tangent::kConvex;
         Linearise(v_linear_);
-        if (!FactorTangent({}, newton_factor_.get())) return NotDefinite(*newton_factor_);
+        if (!newton_factor_->Factor(MaskTangent(), {})) return NotDefinite(*newton_factor_);
         tangent_ = Tangent::kExact;
       }
       for (std::size_t i = 0; i < n; ++i) step_[i] = -momentum_[i];
@@ -460,6 +506,7 @@ class FemStep final : public BlockStep {
   std::vector<double> residual_;  // m(v0)
   std::vector<double> v0_;
   mutable std::vector<double> free_dv_, known_, dv_p_;
+  mutable std::vector<char> marks_;  // of nodes
   std::vector<Vector3d> prescribed_velocity_, prescribed_position_;
 
   // of bodies that are not quadratic

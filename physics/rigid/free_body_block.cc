@@ -34,8 +34,8 @@ class FreeBodyStep final : public BlockStep {
   void CalcFreeMotion(std::span<double> v_star) const override {
     for (int i = 0; i < 6; ++i) v_star[i] = v_star_[i];
   }
-  std::span<const double> schur_complement() const override {
-    return {A_.data(), participates_ ? std::size_t{36} : 0};
+  solvers::SchurComplement schur_complement() const override {
+    return std::span<const double>(A_.data(), participates_ ? std::size_t{36} : 0);
   }
   void Complete(std::span<const double> v_p, std::span<double> v) const override {
     std::copy(v_p.begin(), v_p.end(), v.begin());

@@ -158,8 +158,8 @@ class JointTreeStep final : public BlockStep {
   void CalcFreeMotion(std::span<double> v_star) const override {
     std::copy(v_star_.begin(), v_star_.end(), v_star.begin());
   }
-  std::span<const double> schur_complement() const override {
-    return {A_.data(), participates_ ? A_.size() : 0};
+  solvers::SchurComplement schur_complement() const override {
+    return std::span<const double>(A_.data(), participates_ ? A_.size() : 0);
   }
   std::span<const double> factor() const override { return L_; }
   void Complete(std::span<const double> v_p, std::span<double> v) const override {

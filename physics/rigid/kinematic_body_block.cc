@@ -44,7 +44,7 @@ class KinematicBodyStep final : public BlockStep {
   int group_of_velocity(int) const override { return 0; }
   absl::Status Factor(std::span<const int>) override { return absl::OkStatus(); }
   void CalcFreeMotion(std::span<double>) const override {}
-  std::span<const double> schur_complement() const override { return {}; }
+  solvers::SchurComplement schur_complement() const override { return {}; }
   void Complete(std::span<const double>, std::span<double>) const override {}
   void MultiplyTangent(std::span<const double>, std::span<double>) const override {}
   void CalcTangentDiagonal(std::span<double>) const override {}

@@ -61,7 +61,11 @@ ConvexProblem::Row Regularise(const ConstraintRow& constraint, double w,
 
 class ConvexStepper final : public Stepper {
  public:
-  explicit ConvexStepper(const Model& model) : model_(model), posed_(model) {}
+  // a cold start is from the free motion
+  explicit ConvexStepper(const Model& model)
+      : model_(model),
+        posed_(model, model.method.convex.warm_start ? PosedStep::Terms::kMomentum
+                                                     : PosedStep::Terms::kFreeMotion) {}
 
   absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
     report->Clear();
@@ -117,13 +121,17 @@ class ConvexStepper final : public Stepper {
     work->velocities.clear();
     for (const int b : island.blocks) {
       const PosedStep::ActiveBlock& active = posed_.active_blocks()[b];
-      problem.blocks.push_back({problem.size, active.size, active.A.data()});
+      problem.blocks.push_back(
+          {problem.size, active.size, active.A.dense.data(), active.A.sparse, active.A.order});
       for (int i = 0; i < active.size; ++i) {
         work->velocities.push_back(active.first + i);
         problem.v_star.push_back(posed_.v_star()[active.first + i]);
+        problem.push.push_back(posed_.push()[active.first + i]);
       }
       problem.size += active.size;
     }
+    // of rigid bodies it is nothing
+    if (std::ranges::all_of(problem.push, [](double p) { return p == 0; })) problem.push.clear();
     // rows keep their place within a block
     const auto add_entries = [&](int first_entry, int num_entries) {
       for (int e = first_entry; e < first_entry + num_entries; ++e) {

@@ -212,7 +212,7 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
       rows += carriers_[next].height;
     }
     problem->blocks.push_back(
-        {active.size, active.A.data(), first_row, rows - first_row, active.first});
+        {active.size, active.A.dense.data(), first_row, rows - first_row, active.first});
   }
   for (Carrier& carrier : carriers_) {
     if (carrier.row >= 0) continue;

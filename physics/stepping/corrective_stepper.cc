@@ -133,7 +133,7 @@ class CorrectiveStepper final : public Stepper {
       tangents_.resize(posed_.active_blocks().size());
     for (std::size_t b = 0; b < posed_.active_blocks().size(); ++b) {
       tangents_[b].clear();
-      problem_.blocks[b].A = posed_.active_blocks()[b].A.data();
+      problem_.blocks[b].A = posed_.active_blocks()[b].A.dense.data();
     }
     for (std::size_t k = 0; k < posed_.constraints().size(); ++k) {
       const solvers::CorrectiveContact& spring = problem_.contacts[num_contacts + k];
@@ -143,7 +143,7 @@ class CorrectiveStepper final : public Stepper {
                  end = begin + rows.num_entries;
       const PosedStep::ActiveBlock& active = posed_.active_blocks()[begin->active];
       std::vector<double>& A = tangents_[begin->active];
-      if (A.empty()) A.assign(active.A.begin(), active.A.end());
+      if (A.empty()) A.assign(active.A.dense.begin(), active.A.dense.end());
       problem_.blocks[begin->active].A = A.data();
       for (auto left = begin; left != end; ++left) {
         for (auto right = begin; right != end; ++right) {

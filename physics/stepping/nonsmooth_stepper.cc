@@ -135,7 +135,7 @@ class NonsmoothStepper final : public Stepper {
     work->contact_guess.clear();
     for (const int b : island.blocks) {
       const PosedStep::ActiveBlock& active = posed_.active_blocks()[b];
-      problem.blocks.push_back({problem.size, active.size, active.A.data()});
+      problem.blocks.push_back({problem.size, active.size, active.A.dense.data()});
       for (int i = 0; i < active.size; ++i) {
         work->velocities.push_back(active.first + i);
         problem.v_star.push_back(posed_.v_star()[active.first + i]);

@@ -23,8 +23,8 @@ constexpr int kFewVelocities = 300;
 
 }  // namespace
 
-PosedStep::PosedStep(const Model& model)
-    : model_(model), detector_(model), motions_(model), sleepers_(model) {
+PosedStep::PosedStep(const Model& model, Terms terms)
+    : model_(model), terms_(terms), detector_(model), motions_(model), sleepers_(model) {
   for (const auto& block : model.blocks) {
     steps_.push_back(block->NewStep());
     followed_.push_back(block->followed_bodies());
@@ -167,6 +167,7 @@ absl::Status PosedStep::PoseRows(const State& state) {
 
   // factor with the participants last, and let everything move as if nothing touched
   v_star_.assign(state.v.size(), 0.0);
+  push_.assign(state.v.size(), 0.0);
   ForEachBlock([&](int b) {
     if (sleepers_.sleeps(b)) return;
     const int active = active_of_block_[b];
@@ -175,16 +176,21 @@ absl::Status PosedStep::PoseRows(const State& state) {
       participants = {&group_ids_[active_[active].first_group],
                       static_cast<std::size_t>(active_[active].num_groups)};
     }
-    statuses_[b] = steps_[b]->Factor(participants);
-    if (!statuses_[b].ok()) return;
     const int first = model_.velocity_offsets[b];
     const std::size_t size = model_.velocity_offsets[b + 1] - first;
-    steps_[b]->CalcFreeMotion({v_star_.data() + first, size});
+    const std::span<double> v_star(v_star_.data() + first, size);
+    if (active >= 0 && terms_ == Terms::kMomentum) {
+      statuses_[b] = steps_[b]->Reduce(participants);
+      if (statuses_[b].ok()) steps_[b]->CalcReducedMomentum(v_star, {push_.data() + first, size});
+    } else {
+      statuses_[b] = steps_[b]->Factor(participants);
+      if (statuses_[b].ok()) steps_[b]->CalcFreeMotion(v_star);
+    }
   });
   if (absl::Status status = CheckBlocks(); !status.ok()) return status;
 
   CopyParticipants(state);
-  FactorGroups();
+  if (absl::Status status = FactorGroups(); !status.ok()) return status;
   PlaceEntries();
   ShareCompliance();
   FindIslands();
@@ -312,13 +318,24 @@ void PosedStep::FindParticipants() {
   groups_.clear();
   group_ids_.clear();
   active_of_block_.assign(steps_.size(), -1);
-  num_participating_ = 0;
-  for (const auto& [block, group] : touched_) {
-    if (active_of_block_[block] < 0) {
-      active_of_block_[block] = static_cast<int>(active_.size());
-      active_.push_back({block, num_participating_, 0, static_cast<int>(groups_.size()), 0, {}});
+  num_participating_ = num_touched_ = 0;
+  for (auto touched = touched_.begin(); touched != touched_.end();) {
+    const int block = touched->first;
+    touched_groups_.clear();
+    for (; touched != touched_.end() && touched->first == block; ++touched) {
+      touched_groups_.push_back(touched->second);
+      num_touched_ += steps_[block]->group_size(touched->second);
     }
-    ActiveBlock& active = active_.back();
+    if (terms_ == Terms::kMomentum) steps_[block]->ExtendParticipants(&touched_groups_);
+    AddActiveBlock(block);
+  }
+}
+
+// of the groups in touched_groups_
+void PosedStep::AddActiveBlock(int block) {
+  active_of_block_[block] = static_cast<int>(active_.size());
+  ActiveBlock active{block, num_participating_, 0, static_cast<int>(groups_.size()), 0, {}};
+  for (const int group : touched_groups_) {
     const int size = steps_[block]->group_size(group);
     groups_.push_back({group, num_participating_, size, nullptr});
     group_ids_.push_back(group);
@@ -326,6 +343,7 @@ void PosedStep::FindParticipants() {
     active.size += size;
     num_participating_ += size;
   }
+  active_.push_back(active);
 }
 
 int PosedStep::FindParticipating(int block, int group) const {
@@ -339,6 +357,7 @@ int PosedStep::FindParticipating(int block, int group) const {
 
 void PosedStep::CopyParticipants(const State& state) {
   v_star_p_.resize(num_participating_);
+  push_p_.resize(num_participating_);
   v_start_p_.resize(num_participating_);
   for (ActiveBlock& active : active_) {
     const BlockStep& step = *steps_[active.block];
@@ -347,13 +366,14 @@ void PosedStep::CopyParticipants(const State& state) {
     for (int g = active.first_group; g < active.first_group + active.num_groups; ++g) {
       const int source = offset + step.group_offset(groups_[g].id);
       std::copy_n(v_star_.data() + source, groups_[g].size, v_star_p_.data() + groups_[g].first);
+      std::copy_n(push_.data() + source, groups_[g].size, push_p_.data() + groups_[g].first);
       std::copy_n(state.v.data() + source, groups_[g].size, v_start_p_.data() + groups_[g].first);
     }
   }
 }
 
 // Cholesky factors of the diagonal blocks A_gg, for the compliance estimates of rows
-void PosedStep::FactorGroups() {
+absl::Status PosedStep::FactorGroups() {
   std::size_t room = 0;
   for (const ActiveBlock& active : active_) {
     if (!steps_[active.block]->factor().empty()) continue;
@@ -371,16 +391,24 @@ void PosedStep::FactorGroups() {
         continue;
       }
       const int n = group.size, first = group.first - active.first;
-      for (int j = 0; j < n; ++j) {
-        const double* column = &active.A[std::size_t(first + j) * active.size + first];
-        std::copy(column, column + n, L + std::size_t(j) * n);
+      if (const solvers::BlockMatrix* A = active.A.sparse) {
+        // a group is a node
+        const int node = g - active.first_group;
+        std::copy_n(&A->values[9 * std::size_t(A->pattern->column_starts[node])], 9, L);
+      } else {
+        for (int j = 0; j < n; ++j) {
+          const double* column = &active.A.dense[std::size_t(first + j) * active.size + first];
+          std::copy(column, column + n, L + std::size_t(j) * n);
+        }
       }
-      const int pivot = solvers::FactorCholesky(n, L, n);
-      PLIANT_DEMAND(pivot < 0);
+      if (solvers::FactorCholesky(n, L, n) >= 0)
+        return Fault(active.block,
+                     absl::InternalError("its tangent matrix is not positive definite"));
       group.factor = L;
       L += std::size_t(n) * n;
     }
   }
+  return absl::OkStatus();
 }
 
 // Finds each row's place on the participants, and its compliance Σ J_g A_gg⁻¹ J_gᵀ
@@ -697,84 +725,13 @@ void PosedStep::Commit(std::span<const double> v, const Impulses& impulses, Stat
   sleepers_.End(island_of_block_, static_cast<int>(islands_.size()), state);
   RememberConstraints(impulses, state, report);
 
-  report->participating = num_participating_;
+  report->participating = num_touched_;
   report->constraints =
       3 * static_cast<int>(contacts_.size()) + static_cast<int>(scalar_rows_.size());
   report->asleep = sleepers_.num_asleep();
   for (int b = 0; b < static_cast<int>(steps_.size()); ++b) {
     for (const BlockForce& force : block_inputs_[b].forces)
       if (force.frame >= 0) report->applied.push_back({b, force});
-  }
-}
-
-// What carried an impulse is remembered: for warm starts and anchors, and so that sliding contacts persist.
-void PosedStep::RememberContacts(const Impulses& impulses, State* state, StepReport* report) {
-  last_contacts_.swap(state->contacts);
-  state->contacts.clear();
-  const auto remember = [&](const ContactPoint& contact, const Vector3d& impulse_W) {
-    state->contacts.push_back({contact.key, impulse_W});
-  };
-  const auto tell = [&](const ContactPoint& contact, const Vector3d& impulse_W) {
-    report->contacts.push_back({contact.body_a,
-                                contact.body_b,
-                                contact.p_W,
-                                contact.R_WC.col(2),
-                                contact.gap,
-                                impulse_W,
-                                {contact.a.num_nodes, contact.a.nodes, contact.a.weights},
-                                {contact.b.num_nodes, contact.b.nodes, contact.b.weights}});
-  };
-  for (std::size_t c = 0; c < contacts_.size(); ++c) {
-    const ContactPoint& contact = contacts_[c];
-    const Vector3d& impulse = impulses.contacts[c];
-    const Vector3d impulse_W = contact.R_WC * impulse;
-    tell(contact, impulse_W);
-    if (!(impulse.z() > 0)) continue;
-    remember(contact, impulse_W);
-    const double tangential = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
-    report->cone_violation = std::max(report->cone_violation,
-                                      (tangential - contact.friction * impulse.z()) / impulse.z());
-  }
-  for (const ContactPoint& contact : resting_contacts_) {
-    const ContactMemory* memory = FindContactMemory(last_contacts_, contact.key);
-    tell(contact, memory != nullptr ? memory->impulse_W : Vector3d(Vector3d::Zero()));
-    if (memory != nullptr) remember(contact, memory->impulse_W);
-  }
-  SortContactMemories(&state->contacts, &sorting_);
-}
-
-// Tells what constraints exerted, those of sleepers included, and keeps the latter.
-void PosedStep::RememberConstraints(const Impulses& impulses, State* state, StepReport* report) {
-  std::erase_if(state->resting_constraints,
-                [this](const ConstraintForce& force) { return !sleepers_.sleeps(force.block); });
-  report->constraint_forces.assign(state->resting_constraints.begin(),
-                                   state->resting_constraints.end());
-  for (std::size_t k = 0; k < scalar_rows_.size(); ++k) {
-    const ConstraintRow& row = constraints_.rows[k];
-    ConstraintForce force;
-    force.source = row.source;
-    force.block = active_[entries_[scalar_rows_[k].first_entry].active].block;
-    force.index = row.index;
-    force.error = row.error;
-    force.impulse = impulses.constraints[k];
-    const ConstraintTerm* terms = &constraints_.terms[row.first_term];
-    if (row.source == ConstraintSource::kConstraint && terms[0].velocity < 0) {
-      force.p_A = terms[0].attachment.p_W;
-      force.p_B = terms[1].attachment.p_W;
-      force.linear_W = terms[1].linear_W;
-      force.angular_W = terms[1].angular_W;
-    }
-    report->constraint_forces.push_back(force);
-    if (sleepers_.sleeps(force.block)) state->resting_constraints.push_back(force);
-  }
-  report->efforts.assign(model_.actuators.size(), 0.0);
-  for (std::size_t i = 0; i < model_.actuators.size(); ++i) {
-    if (model_.actuators[i].kind == Actuator::Kind::kTorque)
-      report->efforts[i] = CalcTorque(model_.actuators[i], controls_[i]);
-  }
-  for (const ConstraintForce& force : report->constraint_forces) {
-    if (force.source == ConstraintSource::kActuator)
-      report->efforts[force.index] += force.impulse / settings_.h;
   }
 }
 

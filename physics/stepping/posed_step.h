@@ -38,7 +38,7 @@ class PosedStep {
     int first;  // its first participating velocity
     int size;   // participating velocities
     int first_group, num_groups;
-    std::span<const double> A;  // Schur complement, size × size, both triangles
+    solvers::SchurComplement A;  // size × size; where terms are those of kFreeMotion it is dense
   };
   // Rows of one contact or constraint on consecutive participating velocities. In a contact's frame
   // v_c += values (3 × columns, column-major) · v[first …]; of a constraint there is one value a column.
@@ -63,7 +63,11 @@ class PosedStep {
     std::span<const int> blocks, contacts, constraints;  // ascending
   };
 
-  explicit PosedStep(const Model& model);
+  // What a method is to know of the blocks that take part: their free motion v* and a dense Â; or a momentum balance,
+  // which is all that one needs whose unknowns are velocities, and is cheaper.
+  enum class Terms { kFreeMotion, kMomentum };
+
+  explicit PosedStep(const Model& model, Terms terms = Terms::kFreeMotion);
   ~PosedStep();
 
   // INTERNAL, naming the body, when forces are not finite or a tangent matrix is not positive definite.
@@ -108,13 +112,15 @@ class PosedStep {
   int active_block(int block) const { return active_of_block_[block]; }
   // First participating velocity of a group of a block, −1 of one that takes no part.
   int FindParticipating(int block, int group) const;
-  // All velocities of the free motion; of an active block only those that take part.
+  // All velocities of the free motion; of an active block only those that take part, and of v_star.
   const std::vector<double>& v_free() const { return v_star_; }
   // A contact's frame as it is at the end of the step: what its impulses are told in from then on.
   void SetContactFrame(int contact, const Eigen::Matrix3d& R_WC) { contacts_[contact].R_WC = R_WC; }
 
-  // Participating parts of the free motion and of the velocities at the start of the step.
+  // The participants' momentum balance is Â (v − v_star) − push = Jᵀγ (han2023 (16)); by terms of kFreeMotion push is zero
+  // and v_star their free motion. And their velocities at the start of the step.
   const std::vector<double>& v_star() const { return v_star_p_; }
+  const std::vector<double>& push() const { return push_p_; }
   const std::vector<double>& v_start() const { return v_start_p_; }
 
   const std::vector<Island>& islands() const { return islands_; }
@@ -183,8 +189,9 @@ class PosedStep {
   void BuildContactRows();
   void BuildConstraintRows();
   void FindParticipants();
+  void AddActiveBlock(int block);
   void CopyParticipants(const State& state);
-  void FactorGroups();
+  absl::Status FactorGroups();
   void PlaceEntries();
   void ShareCompliance();
   void FindIslands();
@@ -194,6 +201,7 @@ class PosedStep {
   void RememberConstraints(const Impulses& impulses, State* state, StepReport* report);
 
   const Model& model_;
+  const Terms terms_;
   ContactDetector detector_;
   BodyMotions motions_;
   Sleepers sleepers_;
@@ -232,6 +240,7 @@ class PosedStep {
   std::vector<int> group_ids_;  // of the groups, for Factor
   std::vector<double> group_factors_;
   std::vector<std::pair<int, int>> touched_;  // (block, group), scratch
+  std::vector<int> touched_groups_;           // of one block, scratch
   std::vector<int> touched_blocks_;           // scratch
   std::vector<RawEntry> raw_;
   std::vector<ContactRows> contact_rows_;
@@ -242,14 +251,14 @@ class PosedStep {
   std::vector<Island> islands_;
   std::vector<int> root_, island_of_, island_items_, island_starts_;
   std::vector<Eigen::Vector3d> remembered_;
-  std::vector<double> v_star_, v_star_p_, v_start_p_;
+  std::vector<double> v_star_, v_star_p_, push_, push_p_, v_start_p_;
   std::vector<double> scratch_a_, scratch_b_, scratch_c_, scratch_d_;
   // Of a block's part of the criterion, in its norm.
   struct Squares {
     double error = 0, momentum = 0, impulse = 0;
   };
   std::vector<Squares> squares_;
-  int num_participating_ = 0;
+  int num_participating_ = 0, num_touched_ = 0;
 };
 
 // Tells a report the wall time of each phase of a step, and of the whole.

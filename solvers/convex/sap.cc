@@ -9,6 +9,7 @@
 #include "solvers/convex/contact_jacobian.h"
 #include "solvers/convex/contact_lanes.h"
 #include "solvers/convex/coupled_parts.h"
+#include "solvers/convex/sparse_hessian.h"
 #include "solvers/linalg/block_cholesky.h"
 #include "solvers/linalg/dense.h"
 
@@ -71,10 +72,15 @@ struct SapSolver::Workspace {
     factored_ = false;
     analysed_ = false;
     for (const ConvexProblem::Block& block : problem.blocks) {
-      for (int i = 0; i < block.size; ++i) {
-        scale_[block.first + i] = 1 / std::sqrt(block.A[std::size_t(i) * block.size + i]);
+      double* diagonal = &scale_[block.first];
+      if (block.sparse != nullptr) {
+        block.sparse->CopyDiagonal({diagonal, static_cast<std::size_t>(block.size)});
+      } else {
+        for (int i = 0; i < block.size; ++i) diagonal[i] = block.A[std::size_t(i) * block.size + i];
       }
+      for (int i = 0; i < block.size; ++i) diagonal[i] = 1 / std::sqrt(diagonal[i]);
     }
+    is_sparse_ = SparseHessian::IsNeeded(problem);
   }
 
   void Solve(SapResult* result_out) {
@@ -114,14 +120,14 @@ struct SapSolver::Workspace {
         continue;
       }
       if (!FindDirection(&result)) break;
-      const double before = cost_;
+      const double before = cost_, size_before = cost_size_;
       const double alpha =
           options_->line_search == SapOptions::LineSearch::kExact ? SearchExactly() : Backtrack();
       Advance(alpha);
       Evaluate();
       result.iterations = k + 1;
       result.costs.push_back(cost_);
-      const double mean = 0.5 * (std::abs(before) + std::abs(cost_));
+      const double mean = 0.5 * (size_before + cost_size_);
       const bool is_flat = std::abs(cost_ - before) < 1e-30 + 1e-15 * mean;
       flat_steps = is_flat ? flat_steps + 1 : 0;
     }
@@ -148,14 +154,25 @@ struct SapSolver::Workspace {
 
   void MultiplyA(const std::vector<double>& x, std::vector<double>* y) const {
     for (const ConvexProblem::Block& block : problem_->blocks) {
-      MultiplySymmetric(block.size, block.A, block.size, &x[block.first], &(*y)[block.first]);
+      const std::size_t size = block.size;
+      if (block.sparse != nullptr) {
+        block.sparse->Multiply({&x[block.first], size}, {&(*y)[block.first], size});
+      } else {
+        MultiplySymmetric(block.size, block.A, block.size, &x[block.first], &(*y)[block.first]);
+      }
     }
   }
 
   // what is linear in v, at the guess
   void Begin() {
     for (int i = 0; i < n_; ++i) offset_[i] = v_[i] - problem_->v_star[i];
-    MultiplyA(offset_, &momentum_);
+    // a warm start is from where the momentum is told
+    if (std::all_of(offset_.begin(), offset_.end(), [](double x) { return x == 0; })) {
+      std::fill(momentum_.begin(), momentum_.end(), 0.0);
+    } else {
+      MultiplyA(offset_, &momentum_);
+    }
+    for (std::size_t i = 0; i < problem_->push.size(); ++i) momentum_[i] -= problem_->push[i];
     MultiplyA(v_, &Av_);
     FindRates();
   }
@@ -183,8 +200,21 @@ struct SapSolver::Workspace {
 
   // cost, gradient and projections
   void Evaluate() {
-    cost_ = 0.5 * Dot(n_, offset_.data(), momentum_.data()) + contacts_.Project() + ProjectRows();
+    double quadratic = 0, size = 0;
+    FindQuadratic(&quadratic, &size);
+    const double of_contacts = contacts_.Project(), of_rows = ProjectRows();
+    cost_ = quadratic + of_contacts + of_rows;
+    cost_size_ = size + of_contacts + of_rows;
     FindGradient();
+  }
+
+  // ½ uᵀA u − pᵀu with u = v − v*, and how large the numbers are that it is the difference of
+  void FindQuadratic(double* quadratic, double* size) const {
+    const double half = 0.5 * Dot(n_, offset_.data(), momentum_.data());
+    const std::vector<double>& push = problem_->push;
+    const double pushed = push.empty() ? 0 : 0.5 * Dot(n_, offset_.data(), push.data());
+    *quadratic = half - pushed;
+    *size = std::abs(half + pushed) + std::abs(2 * pushed);
   }
 
   void FindGradient() {
@@ -230,20 +260,14 @@ struct SapSolver::Workspace {
 
   // Δv = −H⁻¹ ∇ℓ, with H = A + JᵀGJ factored only when some G changed
   bool FindDirection(SapResult* result) {
-    if (!analysed_) AnalyseHessian();
-    parts_.Gather(gradient_.data(), permuted_.data());
-    for (int i = 0; i < n_; ++i) permuted_[i] = -permuted_[i];
-    const std::span<double> solution(permuted_.data(), static_cast<std::size_t>(n_));
-    if (!factored_ || contacts_.has_changed() || row_is_free_ != previous_row_is_free_) {
-      if (!hessian_.FactorAndSolve([this](int panel) { FillHessian(panel); }, solution))
-        return false;
+    const bool is_factored =
+        factored_ && !contacts_.has_changed() && row_is_free_ == previous_row_is_free_;
+    if (!(is_sparse_ ? SolveSparse(is_factored) : SolveDense(is_factored))) return false;
+    if (!is_factored) {
       previous_row_is_free_ = row_is_free_;
       factored_ = true;
       ++result->factorisations;
-    } else {
-      hessian_.Solve(solution);
     }
-    parts_.Scatter(permuted_.data(), dv_.data());
 
     // what the line search needs along Δv
     MultiplyA(dv_, &Adv_);
@@ -253,6 +277,36 @@ struct SapSolver::Workspace {
       row_change_[k] = problem_->RowRate(static_cast<int>(k), dv_) - problem_->rows[k].bias;
     slope_A_ = Dot(n_, dv_.data(), momentum_.data());
     curvature_A_ = Dot(n_, dv_.data(), Adv_.data());
+    return true;
+  }
+
+  bool SolveDense(bool is_factored) {
+    if (!analysed_) AnalyseHessian();
+    parts_.Gather(gradient_.data(), permuted_.data());
+    for (int i = 0; i < n_; ++i) permuted_[i] = -permuted_[i];
+    const std::span<double> solution(permuted_.data(), static_cast<std::size_t>(n_));
+    if (is_factored) {
+      hessian_.Solve(solution);
+    } else if (!hessian_.FactorAndSolve([this](int panel) { FillHessian(panel); }, solution)) {
+      return false;
+    }
+    parts_.Scatter(permuted_.data(), dv_.data());
+    return true;
+  }
+
+  bool SolveSparse(bool is_factored) {
+    if (!analysed_) sparse_hessian_.Analyze(*problem_);
+    analysed_ = true;
+    if (!is_factored) {
+      sparse_hessian_.Start();
+      for (int c = 0; c < num_contacts(); ++c)
+        if (!contacts_.is_open(c)) sparse_hessian_.AddContact(c, contacts_.G(c));
+      for (std::size_t k = 0; k < row_is_free_.size(); ++k)
+        if (row_is_free_[k]) sparse_hessian_.AddRow(static_cast<int>(k), 1 / problem_->rows[k].R);
+      if (!sparse_hessian_.Factor()) return false;
+    }
+    for (int i = 0; i < n_; ++i) dv_[i] = -gradient_[i];
+    sparse_hessian_.Solve({dv_.data(), static_cast<std::size_t>(n_)});
     return true;
   }
 
@@ -408,8 +462,9 @@ struct SapSolver::Workspace {
   }
 
   double Cost(double alpha) const {
-    double cost = 0.5 * Dot(n_, offset_.data(), momentum_.data()) + alpha * slope_A_ +
-                  0.5 * alpha * alpha * curvature_A_ + contacts_.CalcCost(alpha);
+    double cost = 0, size = 0;
+    FindQuadratic(&cost, &size);
+    cost = cost + alpha * slope_A_ + 0.5 * alpha * alpha * curvature_A_ + contacts_.CalcCost(alpha);
     for (std::size_t k = 0; k < row_change_.size(); ++k) {
       const ConvexProblem::Row& row = problem_->rows[k];
       const double y = (row.v_hat - row_rate_[k] - alpha * row_change_[k]) / row.R;
@@ -425,7 +480,7 @@ struct SapSolver::Workspace {
     double curvature = 0;
     const double slope = Slope(0, &curvature);
     // a decrease below the cost's resolution cannot be compared: take Newton's step
-    if (-slope < 1e-13 * std::abs(cost_)) return 1;
+    if (-slope < 1e-13 * cost_size_) return 1;
     double alpha = 1.25;
     double cost = Cost(alpha);
     for (int k = 0; k < 60; ++k) {
@@ -445,6 +500,7 @@ struct SapSolver::Workspace {
   ContactJacobian jacobian_;
   ContactLanes contacts_;
   BlockCholesky hessian_;
+  SparseHessian sparse_hessian_;
   CoupledParts parts_;
   // A in the rows of part i and columns of part j
   struct Piece {
@@ -461,8 +517,8 @@ struct SapSolver::Workspace {
   std::vector<double> row_rate_, row_change_, row_gamma_;
   std::vector<char> row_is_free_,
       previous_row_is_free_;  // strictly within its bounds, or at one by chance
-  double cost_ = 0, slope_A_ = 0, curvature_A_ = 0;
-  bool factored_ = false, analysed_ = false;
+  double cost_ = 0, cost_size_ = 0, slope_A_ = 0, curvature_A_ = 0;
+  bool factored_ = false, analysed_ = false, is_sparse_ = false;
 };
 
 Vector3d ConvexProblem::ContactVelocity(int contact, std::span<const double> v) const {
@@ -516,6 +572,7 @@ void ConvexProblem::Clear() {
   entries.clear();
   values = {};
   v_star.clear();
+  push.clear();
 }
 
 SapSolver::SapSolver() : workspace_(std::make_unique<Workspace>()) {}

@@ -8,17 +8,21 @@
 #include <Eigen/Core>
 
 #include "solvers/convex/contact_law.h"
+#include "solvers/linalg/block_matrix.h"
 
 namespace pliant::solvers {
 
-// min over v of ½‖v − v*‖²_A + Σ ½ γᵀRγ with the impulses γ(v) of regularised contacts (han2023 (17); SAP).
+// min over v of ½‖v − v*‖²_A − pᵀ(v − v*) + Σ ½ γᵀRγ with the impulses γ(v) of regularised contacts (han2023 (17); SAP).
+// Without p, v* is what moves where nothing touches; with it any v* will do whose A (v − v*) − p is the momentum balance.
 //
-// A is block-diagonal with dense blocks; contact rows couple blocks. All references must outlive the solve.
+// A is block-diagonal with dense or sparse blocks; contact rows couple blocks. All references must outlive the solve.
 struct ConvexProblem {
   struct Block {
     int first;  // its first velocity
     int size;
-    const double* A;  // size × size, column-major, both triangles
+    const double* A;                      // size × size, column-major, both triangles
+    const BlockMatrix* sparse = nullptr;  // in its place, of nodes of three velocities
+    std::span<const int> order = {};      // in which those are best eliminated
   };
   // Rows of one contact on consecutive velocities: v_c += values (3 × columns, column-major) · v[first …].
   struct Entry {
@@ -54,6 +58,7 @@ struct ConvexProblem {
   std::vector<Entry> entries;
   std::span<const double> values;  // of all entries; somebody else's
   std::vector<double> v_star;
+  std::vector<double> push;  // p [N·s]; empty: none
 
   // v_c = J v + b of a contact.
   Eigen::Vector3d ContactVelocity(int contact, std::span<const double> v) const;

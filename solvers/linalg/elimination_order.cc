@@ -125,8 +125,10 @@ std::vector<int> FindEliminationTree(const BlockPattern& pattern, const std::vec
   return parents;
 }
 
-void AddAncestors(const std::vector<int>& parents, std::vector<int>* nodes) {
-  std::vector<char> is_in(parents.size(), 0);
+void AddAncestors(const std::vector<int>& parents, std::vector<char>* marks,
+                  std::vector<int>* nodes) {
+  std::vector<char>& is_in = *marks;
+  is_in.assign(parents.size(), 0);
   for (const int node : *nodes)
     for (int at = node; at >= 0 && !is_in[at]; at = parents[at]) is_in[at] = 1;
   nodes->clear();

@@ -18,7 +18,8 @@ std::vector<int> FindEliminationOrder(const BlockPattern& pattern);
 std::vector<int> FindEliminationTree(const BlockPattern& pattern, const std::vector<int>& order);
 
 // `nodes`, ascending, and all their ancestors: what can be left to the end without changing the order of anything else, and
-// so without more fill. Ascending.
-void AddAncestors(const std::vector<int>& parents, std::vector<int>* nodes);
+// so without more fill. Ascending. `marks` is memory to work in.
+void AddAncestors(const std::vector<int>& parents, std::vector<char>* marks,
+                  std::vector<int>* nodes);
 
 }  // namespace pliant::solvers

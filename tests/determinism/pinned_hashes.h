@@ -14,6 +14,7 @@ struct PinnedHash {
 
 inline constexpr PinnedHash kPinnedHashes[] = {
     {"soft ball", 60, "a15ece4c6cc6610752db79397327a533"},
+    {"soft mat", 30, "84d39313cbdc010054a20e7c2951609e"},
     {"rigid heap", 100, "09d58fe7669b9431e569e50b4563c4cc"},
     {"arm and hand", 120, "5e45c0d54b85fef20429648de93b2654"},
     {"corrective cube", 60, "0907b6377d78b77c3dc4173397b5a36d"},

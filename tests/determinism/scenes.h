@@ -47,6 +47,25 @@ bodies:
   - name: egg
     rigid: {motion: FREE, density: 900, pose: {position: [0, 0, 0.45], rpy_degrees: [30, 40, 0]}, shapes: [{ellipsoid: {radii: [0.05, 0.03, 0.02]}}]}
 )"},
+                                                            {"soft mat", R"(
+name: soft mat
+time_step: 0.01
+bodies:
+  - {name: table, rigid: {motion: FIXED, shapes: [{box: {size: [1, 1, 0.1]}, pose: {position: [0, 0, -0.05]}}]}}
+  - name: mat
+    deformable:
+      mesh: {box: {size: [0.4, 0.2, 0.02]}, edge_length: 0.02}
+      pose: {position: [0, 0, 0.012], rpy_degrees: [0, 1, 0]}
+      velocity: {linear: [0.1, 0, 0]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
+  - name: box
+    rigid: {motion: FREE, density: 500, pose: {position: [0, 0, 0.06], rpy_degrees: [0, 0, 20]}, shapes: [{box: {size: [0.1, 0.1, 0.05]}}]}
+  - name: cube
+    deformable:
+      mesh: {box: {size: [0.05, 0.05, 0.05]}, edge_length: 0.025}
+      pose: {position: [0.14, 0, 0.06]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 500}
+)"},
                                                             {"arm and hand", R"(
 name: arm and hand
 time_step: 0.01

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "physics/fem/fem_block.h"
+#include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "physics/stepping/stepper.h"
 #include "tests/counted_allocations.h"
 #include "tests/physics/stepping/boxes_and_arm.h"
@@ -34,6 +36,41 @@ INSTANTIATE_TEST_SUITE_P(Method, Allocation,
                            return std::string(info.param == MethodKind::kConvex ? "Convex"
                                                                                 : "Corrective");
                          });
+
+// A mat that lies on the ground with so many nodes that its Schur complement is sparse.
+TEST(SoftAllocation, ALyingMatStepsWithoutAny) {
+  Model model;
+  Body ground;
+  ground.name = "ground";
+  ground.motion = Motion::kFixed;
+  ground.shapes.push_back({{}, HalfSpace{}});
+  FemParameters p;
+  p.mesh = *MeshBox({0.4, 0.2, 0.02}, 0.02);
+  p.materials = {{FindMaterial("LINEAR_COROTATIONAL"), {1e5, 0.4}, 1000}};
+  p.rayleigh_beta = 0.01;
+  p.X_WB.p = {0, 0, 0.01};
+  Body mat;
+  mat.name = "mat";
+  mat.deformable = true;
+  mat.block = 0;
+  mat.mesh = p.mesh;
+  mat.surface = ExtractBoundary(p.mesh);
+  model.sleeping = false;
+  model.blocks = {MakeFemBlock(p)};
+  model.bodies = {ground, mat};
+  model.Finish();
+  const auto stepper = MakeStepper(model);
+  State state = MakeInitialState(model);
+  StepReport report;
+  for (int k = 0; k < 50; ++k)
+    ASSERT_TRUE(stepper->Step({}, model.time_step, &state, &report).ok());
+  ASSERT_GT(report.participating, 600);
+
+  const std::int64_t before = CountAllocations();
+  for (int k = 0; k < 20; ++k)
+    ASSERT_TRUE(stepper->Step({}, model.time_step, &state, &report).ok());
+  EXPECT_EQ(CountAllocations() - before, 0);
+}
 
 // The count sees what a step would do wrong.
 TEST(AllocationCount, IsCounted) {

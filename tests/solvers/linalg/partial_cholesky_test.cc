@@ -196,7 +196,8 @@ TEST_F(SparseComplementTest, IsDenseWhereAllAreCoupled) {
 TEST_F(SparseComplementTest, OfNodesAndAllTheirAncestorsAddsNoFill) {
   const std::vector<int> order = FindEliminationOrder(pattern_);
   std::vector<int> kept{3, 100, 600};
-  AddAncestors(FindEliminationTree(pattern_, order), &kept);
+  std::vector<char> marks;
+  AddAncestors(FindEliminationTree(pattern_, order), &marks, &kept);
   ASSERT_GT(kept.size(), 100u);
   ASSERT_LT(kept.size(), 600u);
   PartialCholesky plain(&pattern_, order), partial(&pattern_, order);

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "solvers/convex/sap.h"
+#include "solvers/linalg/block_matrix.h"
+#include "solvers/linalg/partial_cholesky.h"
+
+namespace pliant::solvers {
+
+// H = A + JᵀGJ of a convex problem with sparse blocks, and its factor. Velocities go three to a node, those of dense blocks
+// too, filled up with ones on the diagonal. Blocks are eliminated one after another, each in its own order, the sparse ones
+// first: contacts with what does not move leave the fill as it is. What an analysis finds is kept while it stays the same;
+// keeps its memory.
+class SparseHessian {
+ public:
+  SparseHessian() : matrix_(&pattern_) {}
+  SparseHessian(const SparseHessian&) = delete;
+  SparseHessian& operator=(const SparseHessian&) = delete;
+
+  static bool IsNeeded(const ConvexProblem& problem);
+
+  // `problem` outlives what follows.
+  void Analyze(const ConvexProblem& problem);
+
+  // H ← A, then H += JᵀGJ.
+  void Start();
+  void AddContact(int contact, const Eigen::Matrix3d& G);
+  void AddRow(int row, double g);
+
+  // False when H is not positive definite.
+  bool Factor();
+  // x ← H⁻¹ x
+  void Solve(std::span<double> x);
+
+ private:
+  // What a contact or row has on a node: three rows, the last two zero of a scalar one.
+  struct Slot {
+    int node;
+    Eigen::Matrix3d J;
+  };
+  void PlaceVelocities();
+  void FindSlots();
+  void FindPattern();
+  void Add(std::size_t constraint, const Eigen::Matrix3d& G);
+
+  const ConvexProblem* problem_ = nullptr;
+  std::vector<int> first_nodes_;  // of blocks, and one beyond the last
+  std::vector<int> places_;       // of velocities: three to a node
+  std::vector<Slot> slots_;       // of contacts, then of rows
+  std::vector<int> slot_starts_;
+  std::vector<int> targets_;  // of pairs of slots of each: block of H, −1 of a mirror image
+  std::vector<std::size_t> target_starts_;
+  std::vector<std::pair<int, int>> couplings_;  // column, row, where A has no block
+  BlockPattern pattern_, new_pattern_;
+  std::vector<int> order_, new_order_;
+  std::vector<int> of_A_;  // block of H for each of A, block by block
+  BlockMatrix matrix_;
+  std::unique_ptr<PartialCholesky> factor_;
+  std::vector<double> x_;
+};
+
+}  // namespace pliant::solvers
