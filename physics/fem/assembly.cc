@@ -55,11 +55,11 @@ const int* SlotsOf(const FemModel& model, int batch) {
 }
 
 // what the elements of a patch do to each other
-void AddPatchStiffness(const FemModel& model, const FemModel::Deformation& at, double scale,
+void AddPatchStiffness(const FemModel& model, double scale, FemModel::Deformation* at,
                        solvers::BlockMatrix* A) {
   const bool plane = model.parameters.plane_strain;
-  model.dilatation->AddStiffness(model.elements, at.F, scale, plane ? &model.plane_normal : nullptr,
-                                 A);
+  model.dilatation->AddStiffness(model.elements, at->F, scale,
+                                 plane ? &model.plane_normal : nullptr, &at->gradients, A);
 }
 
 }  // namespace
@@ -102,25 +102,25 @@ void AssembleQuadratic(const FemModel& model, const StepSettings& settings,
 
 void AssembleDamping(const FemModel& model, const StepSettings& settings,
                      std::span<const double> q0, std::span<const double> v0,
-                     solvers::BlockMatrix* A, std::vector<double>* residual) {
+                     FemModel::Deformation* at, solvers::BlockMatrix* A,
+                     std::vector<double>* residual) {
   const double h = settings.h, theta = settings.theta;
   const double beta = model.parameters.rayleigh_beta;
   const double mass_scale = 1 + model.parameters.rayleigh_alpha * theta * h;
   LaneMatrix3 K[10] = {};
   MaterialResponse response;
-  FemModel::Deformation at;
   if (beta != 0) {
-    at = model.CalcDeformation(q0);
+    model.CalcDeformation(q0, at);
     if (model.dilatation.has_value()) {
-      model.dilatation->AddForce(model.elements, at.F, h * beta, v0, *residual);
-      AddPatchStiffness(model, at, theta * h * beta, A);
+      model.dilatation->AddForce(model.elements, at->F, h * beta, v0, &at->gradients, *residual);
+      AddPatchStiffness(model, theta * h * beta, at, A);
     }
   }
   for (std::size_t k = 0; k < model.elements.nonlinear.size(); ++k) {
     const int b = model.elements.num_quadratic + static_cast<int>(k);
     const ElementBatch& batch = model.elements.batches[b];
     if (beta != 0) {
-      model.Respond(k, at, Tangent::kDamping, &response);
+      model.Respond(k, *at, Tangent::kDamping, &response);
       LaneMatrix3 dP = ApplyTangent(response.tangent, CalcGradient(batch, v0));
       for (Lane& x : dP) x *= beta;
       AddForces(batch, dP, h, residual);
@@ -143,17 +143,18 @@ void AssembleDamping(const FemModel& model, const StepSettings& settings,
 }
 
 double AssembleNonlinear(const FemModel& model, std::span<const double> q, double h, double scale,
-                         Tangent tangent, solvers::BlockMatrix* A, std::vector<double>* residual) {
+                         Tangent tangent, FemModel::Deformation* at, solvers::BlockMatrix* A,
+                         std::vector<double>* residual) {
   Lane energy{};
   LaneMatrix3 K[10];
   MaterialResponse response;
-  const FemModel::Deformation at = model.CalcDeformation(q);
+  model.CalcDeformation(q, at);
   if (tangent != Tangent::kNone && model.dilatation.has_value())
-    AddPatchStiffness(model, at, scale, A);
+    AddPatchStiffness(model, scale, at, A);
   for (std::size_t k = 0; k < model.elements.nonlinear.size(); ++k) {
     const int b = model.elements.num_quadratic + static_cast<int>(k);
     const ElementBatch& batch = model.elements.batches[b];
-    model.Respond(k, at, tangent, &response);
+    model.Respond(k, *at, tangent, &response);
     energy += batch.volume * response.energy;
     AddForces(batch, response.stress, h, residual);
     if (tangent == Tangent::kNone) continue;

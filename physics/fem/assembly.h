@@ -16,14 +16,16 @@ void AssembleQuadratic(const FemModel& model, const StepSettings& settings,
                        solvers::BlockMatrix* A, std::vector<double>* residual);
 
 // Mass and damping of the others: A += (1 + αθh) M + θhβ K0,   m += hβ K0 v0, with their tangent for
-// damping at q0, for the whole step.
+// damping at q0, for the whole step. `at` is memory to work in.
 void AssembleDamping(const FemModel& model, const StepSettings& settings,
                      std::span<const double> q0, std::span<const double> v0,
-                     solvers::BlockMatrix* A, std::vector<double>* residual);
+                     FemModel::Deformation* at, solvers::BlockMatrix* A,
+                     std::vector<double>* residual);
 
 // What resists in these others at positions q: m −= h f(q),  A += scale · K(q). Returns their elastic energy [J]. Without
-// A for Tangent::kNone.
+// A for Tangent::kNone. `at`: memory, and how the elements are deformed.
 double AssembleNonlinear(const FemModel& model, std::span<const double> q, double h, double scale,
-                         Tangent tangent, solvers::BlockMatrix* A, std::vector<double>* residual);
+                         Tangent tangent, FemModel::Deformation* at, solvers::BlockMatrix* A,
+                         std::vector<double>* residual);
 
 }  // namespace pliant::physics

@@ -137,12 +137,17 @@ LaneMatrix3 FemModel::CalcDeformation(const ElementBatch& batch, std::span<const
   return F;
 }
 
+void FemModel::CalcDeformation(std::span<const double> q, Deformation* at) const {
+  const std::size_t first = elements.num_quadratic;
+  at->F.clear();
+  for (std::size_t k = 0; k < elements.nonlinear.size(); ++k)
+    at->F.push_back(CalcDeformation(elements.batches[first + k], q));
+  if (dilatation.has_value()) dilatation->CalcRatios(at->F, &at->ratios);
+}
+
 FemModel::Deformation FemModel::CalcDeformation(std::span<const double> q) const {
   Deformation at;
-  const std::size_t first = elements.num_quadratic;
-  for (std::size_t k = 0; k < elements.nonlinear.size(); ++k)
-    at.F.push_back(CalcDeformation(elements.batches[first + k], q));
-  if (dilatation.has_value()) at.ratios = dilatation->CalcRatios(at.F);
+  CalcDeformation(q, &at);
   return at;
 }
 

@@ -75,7 +75,9 @@ struct FemModel {
   struct Deformation {
     std::vector<LaneMatrix3> F;
     std::vector<double> ratios;
+    std::vector<double> gradients;  // of J̄, memory to work in
   };
+  void CalcDeformation(std::span<const double> q, Deformation* at) const;
   Deformation CalcDeformation(std::span<const double> q) const;
 
   // What batch k of those answers.

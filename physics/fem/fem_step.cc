@@ -19,10 +19,14 @@ constexpr double kStall =
 constexpr double kNothing = 1e-14;  // residual below which nothing is left to solve
 constexpr double kDescent = 1e-4;   // part of the promised decrease that a step has to bring
 constexpr int kMostHalvings = 40;
+// part of the slope at the start that is left where a step was too short, and how many times Newton's one may be
+constexpr double kGoesOn = 0.5;
+constexpr double kFarthest = 1e4;
+constexpr double kLeastBlend = 1.0 / 256;  // part of the convex tangent that an indefinite one gets
 // nodes in contact that make a dense Schur complement of no account, and the part of the operations of the whole
 // factorisation that its own may take before more nodes are kept and it is sparse
 constexpr int kFewTouched = 100;
-constexpr double kMostDense = 0.25;
+constexpr double kMostDense = 0.1;
 // change of a deformation gradient, about that of a turn by 5°, beyond which a tangent is stale
 constexpr double kStaleGradient = 0.1;
 
@@ -263,10 +267,11 @@ class FemStep final : public BlockStep {
     std::fill(A_.values.begin(), A_.values.end(), 0.0);
     std::fill(residual_.begin(), residual_.end(), 0.0);
     AssembleQuadratic(*model_, settings_, q0, v0, &A_, &residual_);
-    AssembleDamping(*model_, settings_, q0, v0, &A_, &residual_);
+    AssembleDamping(*model_, settings_, q0, v0, &deformation_, &A_, &residual_);
     const double alpha = model_->parameters.rayleigh_alpha;
     if (alpha != 0) {
-      std::vector<double> Mv(v0.size());
+      std::vector<double>& Mv = scratch_;
+      Mv.resize(v0.size());
       model_->MultiplyMass(v0, Mv);
       for (std::size_t i = 0; i < Mv.size(); ++i) residual_[i] += settings_.h * alpha * Mv[i];
     }
@@ -378,8 +383,9 @@ class FemStep final : public BlockStep {
 
     std::fill(elastic_.begin(), elastic_.end(), 0.0);
     const double implicit = theta * theta_vq;
-    const double W = AssembleNonlinear(*model_, q_, h, implicit * h * h,
-                                       implicit == 0 ? Tangent::kNone : tangent_, &A_, &elastic_);
+    const double W =
+        AssembleNonlinear(*model_, q_, h, implicit * h * h,
+                          implicit == 0 ? Tangent::kNone : tangent_, &deformation_, &A_, &elastic_);
     if (implicit != 0) {
       energy += W / implicit;
       scale += std::abs(W / implicit);
@@ -431,6 +437,7 @@ class FemStep final : public BlockStep {
     linear_A_.values = A_.values;
     linear_residual_ = residual_;
     tangent_ = Tangent::kExact;
+    blend_ = 1;
     report_ = {};
 
     v_linear_ = v0_;
@@ -454,11 +461,7 @@ class FemStep final : public BlockStep {
 
       // direction
       if (!newton_factor_->Factor(MaskTangent(), {})) {
-        if (!MayProject()) return NotDefinite(*newton_factor_);
-        tangent_ = Tangent::kConvex;
-        Linearise(v_linear_);
-        if (!newton_factor_->Factor(MaskTangent(), {})) return NotDefinite(*newton_factor_);
-        tangent_ = Tangent::kExact;
+        if (!MayProject() || !FactorBlended()) return NotDefinite(*newton_factor_);
       }
       for (std::size_t i = 0; i < n; ++i) step_[i] = -momentum_[i];
       newton_factor_->Solve(step_);
@@ -467,22 +470,58 @@ class FemStep final : public BlockStep {
 
       // how far along it
       const double old_residual = report_.residual;
+      const auto try_length = [&](double length) {
+        for (std::size_t i = 0; i < n; ++i) trial_[i] = v_linear_[i] + length * direction_[i];
+        return Linearise(trial_);
+      };
       bool accepted = false;
       double length = 1;
-      for (int halvings = 0; halvings <= kMostHalvings && !accepted; ++halvings, length *= 0.5) {
-        for (std::size_t i = 0; i < n; ++i) trial_[i] = v_linear_[i] + length * direction_[i];
-        const Evaluation next = Linearise(trial_);
+      for (int halvings = 0; halvings <= kMostHalvings; ++halvings, length *= 0.5) {
+        const Evaluation next = try_length(length);
         accepted = next.energy <= at.energy + kDescent * length * slope;
         // what it promises is lost in rounding: the residual tells
         if (!accepted && -length * slope <= 1e-11 * at.scale)
           accepted = CalcRelativeResidual(trial_) < old_residual;
-        if (accepted) at = next;
+        if (!accepted) continue;
+        at = next;
+        break;
+      }
+      // A tangent without negative eigenvalues is stiffer than the energy: past a saddle its steps would be short for long.
+      // Where the descent goes on as before, so do we.
+      while (accepted && length >= 1 && length < kFarthest &&
+             Dot(momentum_, direction_) < kGoesOn * slope) {
+        const Evaluation next = try_length(2 * length);
+        if (next.energy < at.energy) {
+          at = next;
+          length *= 2;
+        } else {
+          at = try_length(length);
+          break;
+        }
       }
       if (!accepted) {
         Linearise(v_linear_);
         return old_residual <= kStall ? absl::OkStatus() : NotConverged("for lack of a descent in");
       }
       v_linear_.swap(trial_);
+    }
+  }
+
+  // Factors the exact tangent with as much as it takes of that without negative eigenvalues of elements, which is positive
+  // definite, but so much stiffer along the others that Newton's method creeps on it. False when that fails too.
+  bool FactorBlended() {
+    exact_.swap(A_.values);
+    A_.values.resize(exact_.size());
+    tangent_ = Tangent::kConvex;
+    Linearise(v_linear_);
+    tangent_ = Tangent::kExact;
+    convex_ = A_.values;
+    // about as much as last time
+    for (blend_ = std::max(0.25 * blend_, kLeastBlend);; blend_ = std::min(4 * blend_, 1.0)) {
+      for (std::size_t i = 0; i < exact_.size(); ++i)
+        A_.values[i] = exact_[i] + blend_ * (convex_[i] - exact_[i]);
+      if (newton_factor_->Factor(MaskTangent(), {})) return true;
+      if (blend_ == 1) return false;
     }
   }
 
@@ -510,11 +549,14 @@ class FemStep final : public BlockStep {
   std::vector<Vector3d> prescribed_velocity_, prescribed_position_;
 
   // of bodies that are not quadratic
+  FemModel::Deformation deformation_;
   solvers::BlockMatrix linear_A_;        // what does not change through the step
   std::vector<double> linear_residual_;  // m(v0) without what resists
   Tangent tangent_ = Tangent::kExact;
   std::unique_ptr<solvers::PartialCholesky> newton_factor_;
-  std::vector<double> q0_, v_linear_;  // start of the step; where A_ and residual_ are linearised
+  std::vector<double> q0_, v_linear_;   // start of the step; where A_ and residual_ are linearised
+  std::vector<double> exact_, convex_;  // tangents to be blended
+  double blend_ = 1;
   std::vector<double> q_, dv_, momentum_, elastic_, step_, direction_, trial_, scratch_;
   FreeMotionReport report_;
 };

@@ -156,8 +156,10 @@ void MeanDilatation::FindSlots(const solvers::BlockPattern& pattern) {
   }
 }
 
-std::vector<double> MeanDilatation::CalcRatios(std::span<const LaneMatrix3> F) const {
-  std::vector<double> ratios(patches_.size(), 0.0);
+void MeanDilatation::CalcRatios(std::span<const LaneMatrix3> F,
+                                std::vector<double>* ratios_out) const {
+  std::vector<double>& ratios = *ratios_out;
+  ratios.assign(patches_.size(), 0.0);
   for (std::size_t k = 0; k < F.size(); ++k) {
     const Lane now = volume_[k] * CalcDeterminant(F[k], CalcCofactors(F[k]));
     for (int l = 0; l < kLanes; ++l) {
@@ -166,7 +168,6 @@ std::vector<double> MeanDilatation::CalcRatios(std::span<const LaneMatrix3> F) c
     }
   }
   for (std::size_t p = 0; p < ratios.size(); ++p) ratios[p] /= patches_[p].volume;
-  return ratios;
 }
 
 Lane MeanDilatation::MeansOf(std::size_t k, std::span<const double> ratios) const {
@@ -205,12 +206,11 @@ void MeanDilatation::CalcGradients(const ElementBatches& elements, std::span<con
 
 void MeanDilatation::AddStiffness(const ElementBatches& elements, std::span<const LaneMatrix3> F,
                                   double scale, const Eigen::Vector3d* normal,
-                                  solvers::BlockMatrix* A) const {
-  std::vector<double> gradients;
-  CalcGradients(elements, F, &gradients);
+                                  std::vector<double>* gradients, solvers::BlockMatrix* A) const {
+  CalcGradients(elements, F, gradients);
   for (std::size_t p = 0; p < patches_.size(); ++p) {
     const Patch& patch = patches_[p];
-    double* g = &gradients[3 * std::size_t(starts_[p])];
+    double* g = &(*gradients)[3 * std::size_t(starts_[p])];
     const int n = static_cast<int>(patch.nodes.size());
     for (int a = 0; normal != nullptr && a < n; ++a) {
       Eigen::Map<Eigen::Vector3d> of(g + 3 * std::size_t(a));
@@ -231,12 +231,12 @@ void MeanDilatation::AddStiffness(const ElementBatches& elements, std::span<cons
 }
 
 void MeanDilatation::AddForce(const ElementBatches& elements, std::span<const LaneMatrix3> F,
-                              double scale, std::span<const double> v, std::span<double> f) const {
-  std::vector<double> gradients;
-  CalcGradients(elements, F, &gradients);
+                              double scale, std::span<const double> v,
+                              std::vector<double>* gradients, std::span<double> f) const {
+  CalcGradients(elements, F, gradients);
   for (std::size_t p = 0; p < patches_.size(); ++p) {
     const Patch& patch = patches_[p];
-    const double* g = &gradients[3 * std::size_t(starts_[p])];
+    const double* g = &(*gradients)[3 * std::size_t(starts_[p])];
     double rate = 0;
     for (std::size_t a = 0; a < patch.nodes.size(); ++a)
       for (int r = 0; r < 3; ++r) rate += g[3 * a + r] * v[3 * std::size_t(patch.nodes[a]) + r];

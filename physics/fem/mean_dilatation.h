@@ -26,19 +26,22 @@ class MeanDilatation {
   void FindSlots(const solvers::BlockPattern& pattern);
 
   // J̄ of the patches, given F of the batches that are not quadratic.
-  std::vector<double> CalcRatios(std::span<const LaneMatrix3> F) const;
+  void CalcRatios(std::span<const LaneMatrix3> F, std::vector<double>* ratios) const;
 
   // J̄ of each element of batch k. Its material answers to it with RespondToMean; the tangent lacks what elements of a patch
   // do to each other, which AddStiffness adds.
   Lane MeansOf(std::size_t k, std::span<const double> ratios) const;
 
   // A += scale · Σ V κ ∇J̄ ∇J̄ᵀ over the patches, given F of the batches. With a `normal` (plane strain) nothing along it.
+  // `gradients` is memory to work in.
   void AddStiffness(const ElementBatches& elements, std::span<const LaneMatrix3> F, double scale,
-                    const Eigen::Vector3d* normal, solvers::BlockMatrix* A) const;
+                    const Eigen::Vector3d* normal, std::vector<double>* gradients,
+                    solvers::BlockMatrix* A) const;
 
   // The same applied to velocities: f += scale · Σ V κ ∇J̄ (∇J̄ᵀ v).
   void AddForce(const ElementBatches& elements, std::span<const LaneMatrix3> F, double scale,
-                std::span<const double> v, std::span<double> f) const;
+                std::span<const double> v, std::vector<double>* gradients,
+                std::span<double> f) const;
 
  private:
   struct Patch {

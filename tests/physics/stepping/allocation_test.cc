@@ -38,7 +38,9 @@ INSTANTIATE_TEST_SUITE_P(Method, Allocation,
                          });
 
 // A mat that lies on the ground with so many nodes that its Schur complement is sparse.
-TEST(SoftAllocation, ALyingMatStepsWithoutAny) {
+class SoftAllocation : public testing::TestWithParam<const char*> {};
+
+TEST_P(SoftAllocation, ALyingMatStepsWithoutAny) {
   Model model;
   Body ground;
   ground.name = "ground";
@@ -46,7 +48,9 @@ TEST(SoftAllocation, ALyingMatStepsWithoutAny) {
   ground.shapes.push_back({{}, HalfSpace{}});
   FemParameters p;
   p.mesh = *MeshBox({0.4, 0.2, 0.02}, 0.02);
-  p.materials = {{FindMaterial("LINEAR_COROTATIONAL"), {1e5, 0.4}, 1000}};
+  p.materials = {{FindMaterial(GetParam()), {1e5, 0.4}, 1000}};
+  p.mean_dilatation = GetParam() == std::string("NEO_HOOKEAN");
+  p.rayleigh_alpha = 0.1;
   p.rayleigh_beta = 0.01;
   p.X_WB.p = {0, 0, 0.01};
   Body mat;
@@ -71,6 +75,10 @@ TEST(SoftAllocation, ALyingMatStepsWithoutAny) {
     ASSERT_TRUE(stepper->Step({}, model.time_step, &state, &report).ok());
   EXPECT_EQ(CountAllocations() - before, 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Material, SoftAllocation,
+                         testing::Values("LINEAR_COROTATIONAL", "COROTATIONAL", "NEO_HOOKEAN"),
+                         [](const auto& info) { return std::string(info.param); });
 
 // The count sees what a step would do wrong.
 TEST(AllocationCount, IsCounted) {
