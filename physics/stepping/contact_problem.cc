@@ -1,8 +1,31 @@
 #include "physics/stepping/contact_problem.h"
 
+#include <algorithm>
+
 #include "physics/stepping/posed_step.h"
+#include "solvers/linalg/dense.h"
 
 namespace pliant::physics {
+namespace {
+
+// Column-major, both triangles.
+std::vector<double> ToDense(const solvers::SchurComplement& A, int size) {
+  if (A.sparse == nullptr) return {A.dense.begin(), A.dense.end()};
+  std::vector<double> dense(std::size_t(size) * size, 0.0);
+  const solvers::BlockPattern& pattern = *A.sparse->pattern;
+  for (int j = 0; j < pattern.num_nodes; ++j) {
+    for (int k = pattern.column_starts[j]; k < pattern.column_starts[j + 1]; ++k) {
+      const double* block = &A.sparse->values[9 * std::size_t(k)];
+      for (int e = 0; e < 9; ++e) {
+        const std::size_t row = 3 * pattern.rows[k] + e % 3, column = 3 * j + e / 3;
+        dense[column * size + row] = dense[row * size + column] = block[e];
+      }
+    }
+  }
+  return dense;
+}
+
+}  // namespace
 
 void PosedStep::Describe(std::span<const double> v_participating, const Impulses& impulses,
                          ContactProblem* problem) const {
@@ -11,7 +34,16 @@ void PosedStep::Describe(std::span<const double> v_participating, const Impulses
   problem->v_star = v_star_p_;
   problem->v.assign(v_participating.begin(), v_participating.end());
   for (const ActiveBlock& active : active_) {
-    problem->blocks.push_back({active.first, active.size, {active.A.begin(), active.A.end()}});
+    problem->blocks.push_back({active.first, active.size, ToDense(active.A, active.size)});
+    // the free motion, where it was not needed
+    const int n = active.size;
+    std::vector<double> L = problem->blocks.back().A;
+    std::vector<double> change(push_p_.begin() + active.first, push_p_.begin() + active.first + n);
+    if (std::ranges::all_of(change, [](double p) { return p == 0; })) continue;
+    if (solvers::FactorCholesky(n, L.data(), n) >= 0) continue;
+    solvers::SolveLower(n, L.data(), n, change.data());
+    solvers::SolveLowerTransposed(n, L.data(), n, change.data());
+    for (int i = 0; i < n; ++i) problem->v_star[active.first + i] += change[i];
   }
   const auto add_entries = [&](int first_entry, int num_entries, int row, int height) {
     for (int e = first_entry; e < first_entry + num_entries; ++e) {

@@ -13,10 +13,10 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "a15ece4c6cc6610752db79397327a533"},
+    {"soft ball", 60, "18dacaa9a8e5f99fa414fc1c5273110c"},
     {"soft mat", 30, "84d39313cbdc010054a20e7c2951609e"},
     {"rigid heap", 100, "09d58fe7669b9431e569e50b4563c4cc"},
-    {"arm and hand", 120, "5e45c0d54b85fef20429648de93b2654"},
+    {"arm and hand", 120, "fd2af9bd8cd18ac82dfeb077da52cb11"},
     {"corrective cube", 60, "0907b6377d78b77c3dc4173397b5a36d"},
     {"nonsmooth cube", 60, "6af96e1790265516ede022c50b3c1d59"},
 };
