@@ -11,6 +11,7 @@
 #include "benchmarks/suite.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "solvers/linalg/elimination_order.h"
+#include "solvers/linalg/lanes/lane_cholesky.h"
 #include "solvers/linalg/partial_cholesky.h"
 
 namespace pliant::benchmarks {
@@ -126,6 +127,102 @@ ordered_json RunFactor(const std::string& name, const TetrahedralMesh& mesh) {
   return row;
 }
 
+// Many matrices of one pattern, eight at a time in the lanes of vectors, against one after another by the rest.
+ordered_json RunTogether(const std::string& name, int count, const TetrahedralMesh& mesh) {
+  std::vector<std::unique_ptr<Matrix>> matrices;
+  std::vector<std::unique_ptr<solvers::PartialCholesky>> alone;
+  std::vector<std::unique_ptr<Cholmod>> cholmod;
+  using Ldlt =
+      Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>, Eigen::Lower, Eigen::AMDOrdering<int>>;
+  std::vector<std::unique_ptr<Ldlt>> eigen;
+  for (int k = 0; k < count; ++k) {
+    matrices.push_back(std::make_unique<Matrix>(mesh));
+    Matrix& matrix = *matrices.back();
+    alone.push_back(std::make_unique<solvers::PartialCholesky>(&matrix.pattern));
+    cholmod.push_back(std::make_unique<Cholmod>(&matrix.sparse));
+    eigen.push_back(std::make_unique<Ldlt>());
+    eigen.back()->analyzePattern(matrix.sparse);
+  }
+  const solvers::BlockPattern& pattern = matrices[0]->pattern;
+  const auto layout =
+      std::make_shared<solvers::LaneLayout>(pattern, solvers::FindEliminationOrder(pattern));
+  constexpr int kLanes = solvers::LaneCholesky::kLanes;
+  std::vector<solvers::LaneCholesky> lanes;
+  std::vector<std::vector<const solvers::BlockMatrix*>> teams;
+  for (int k = 0; k < count; ++k) {
+    if (k % kLanes == 0) {
+      lanes.emplace_back(layout);
+      teams.emplace_back();
+    }
+    teams.back().push_back(&matrices[k]->blocks);
+  }
+  const std::vector<double> t = TakeTurns({[&] {
+                                             for (std::size_t g = 0; g < teams.size(); ++g)
+                                               lanes[g].Factor(teams[g]);
+                                           },
+                                           [&] {
+                                             for (int k = 0; k < count; ++k)
+                                               alone[k]->Factor(matrices[k]->blocks, {});
+                                           },
+                                           [&] {
+                                             for (auto& one : cholmod) one->Factor();
+                                           },
+                                           [&] {
+                                             for (int k = 0; k < count; ++k)
+                                               eigen[k]->factorize(matrices[k]->sparse);
+                                           }});
+  const double flops = 27.0 * static_cast<double>(layout->terms().size()) * count;
+  return {{"case", "factor_" + std::to_string(count) + "_" + name},
+          {"dofs", 3 * pattern.num_nodes},
+          {"bodies", count},
+          {"ms", 1e3 * t[0]},
+          {"gflops", 1e-9 * flops / t[0]},
+          {"alone_ms", 1e3 * t[1]},
+          {"alone_ratio", t[1] / t[0]},
+          {"cholmod_ms", 1e3 * t[2]},
+          {"cholmod_ratio", t[2] / t[0]},
+          {"eigen_ms", 1e3 * t[3]},
+          {"eigen_ratio", t[3] / t[0]}};
+}
+
+// What a Schur complement on patches of a link costs, from a factor in lanes, beyond it, and by eliminating the patch last.
+ordered_json RunLaneSchur(const std::string& name, const TetrahedralMesh& mesh, int count) {
+  Matrix matrix(mesh);
+  const int n = matrix.pattern.num_nodes;
+  // half of them about the lowest point, half about the highest
+  std::vector<int> by_height(n);
+  for (int i = 0; i < n; ++i) by_height[i] = i;
+  std::sort(by_height.begin(), by_height.end(), [&](int a, int b) {
+    return std::pair(mesh.vertices[a].x(), a) < std::pair(mesh.vertices[b].x(), b);
+  });
+  std::vector<int> participants(by_height.begin(), by_height.begin() + count / 2);
+  participants.insert(participants.end(), by_height.end() - (count - count / 2), by_height.end());
+  std::sort(participants.begin(), participants.end());
+  const auto layout = std::make_shared<solvers::LaneLayout>(
+      matrix.pattern, solvers::FindEliminationOrder(matrix.pattern));
+  solvers::LaneCholesky lanes(layout);
+  constexpr int kLanes = solvers::LaneCholesky::kLanes;
+  const std::vector<const solvers::BlockMatrix*> team(kLanes, &matrix.blocks);
+  solvers::PartialCholesky alone(&matrix.pattern);
+  std::vector<double> schur;
+  const std::vector<double> t = TakeTurns({[&] { lanes.Factor(team); },
+                                           [&] {
+                                             for (int l = 0; l < kLanes; ++l)
+                                               lanes.CalcSchurComplement(l, participants, &schur);
+                                           },
+                                           [&] {
+                                             for (int l = 0; l < kLanes; ++l)
+                                               alone.Factor(matrix.blocks, participants);
+                                           }});
+  return {{"case", "schur_lanes_" + name + "_" + std::to_string(count)},
+          {"dofs", 3 * n},
+          {"participants", 3 * count},
+          {"factor_ms_a_body", 1e3 * t[0] / kLanes},
+          {"schur_ms_a_body", 1e3 * t[1] / kLanes},
+          {"alone_ms", 1e3 * t[2] / kLanes},
+          {"alone_ratio", t[2] / (t[0] + t[1])}};
+}
+
 // What recording the Schur complement on the lowest nodes costs beyond the same factorisation without (han2023 §VI-B).
 ordered_json RunSchur(const std::string& name, const TetrahedralMesh& mesh, double share) {
   Matrix matrix(mesh);
@@ -176,6 +273,17 @@ ordered_json RunLinalg(const std::string& only) {
     add("factor_" + name, [&] { return RunFactor(name, mesh); });
   };
   factor("link_882", *physics::MeshTorus(0.4, 0.1, 0.1, 42));
+  add("factor_100_links",
+      [&] { return RunTogether("links", 100, *physics::MeshTorus(0.4, 0.1, 0.1, 42)); });
+  for (const int count : {4, 8, 16, 32, 48, 64, 96}) {
+    add("schur_lanes",
+        [&] { return RunLaneSchur("link", *physics::MeshTorus(0.4, 0.1, 0.1, 42), count); });
+  }
+  add("factor_16_cubes", [&] {
+    return RunTogether("cubes", 16, *physics::MeshBox({0.6, 0.6, 0.6}, 0.1));
+  });
+  add("factor_16_balls",
+      [&] { return RunTogether("balls", 16, *physics::MeshSphere(0.05, 0.01)); });
   factor("cube_1029", *physics::MeshBox({0.6, 0.6, 0.6}, 0.1));
   factor("ball_1683", *physics::MeshSphere(0.05, 0.01));
   factor("torus_28860", *physics::MeshTorus(0.4, 0.1, 0.0333, 260));
