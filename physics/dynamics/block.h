@@ -232,6 +232,29 @@ class BlockStep {
                          std::span<double> v) const = 0;
 };
 
+// Does for several blocks at once what each step of them does alone, where their work is alike and goes faster side by side. What
+// comes out for a block is the same, bit for bit, whoever else is in the team.
+class BlockTeam {
+ public:
+  static constexpr int kMostMembers = 8;
+  struct Member {
+    BlockStep* step;  // of a block of the team's kind
+    std::span<const int> participants;
+    bool is_to_reduce;  // BlockStep::Reduce will do
+    absl::Status* status;
+  };
+  struct Completion {
+    const BlockStep* step;
+    std::span<const double> v_participants;
+    std::span<double> v;
+  };
+  virtual ~BlockTeam() = default;
+
+  // BlockStep::Factor, or Reduce, and Complete of all members.
+  virtual void Factor(std::span<const Member> members) = 0;
+  virtual void Complete(std::span<const Completion> members) = 0;
+};
+
 // A moving thing: a joint tree, a free or kinematic body, a FEM body, a shell, a particle body. Immutable, part of Model.
 // A method never asks which one it is.
 class DynamicsBlock {
@@ -242,6 +265,10 @@ class DynamicsBlock {
   virtual int num_velocities() const = 0;
   virtual void SetInitialState(std::span<double> q, std::span<double> v) const = 0;
   virtual std::unique_ptr<BlockStep> NewStep() const = 0;
+
+  // Blocks that answer the same may be stepped by one team, which any of them makes; null: alone is best.
+  virtual const void* team_kind() const { return nullptr; }
+  virtual std::unique_ptr<BlockTeam> NewTeam() const { return nullptr; }
 
   // Model::bodies whose prescribed motion this block follows (itself for a kinematic body; what its fixed vertices are
   // attached to for a deformable one; −1 is the world).

@@ -27,6 +27,10 @@ class FemBlock final : public DynamicsBlock {
   bool is_node_prescribed(int node) const override { return model_->prescribed_index[node] >= 0; }
   std::vector<int> followed_bodies() const override { return model_->followed; }
   std::unique_ptr<BlockStep> NewStep() const override { return MakeFemStep(model_); }
+  const void* team_kind() const override {
+    return IsWorthFemTeam(*model_) ? model_->rest.get() : nullptr;
+  }
+  std::unique_ptr<BlockTeam> NewTeam() const override { return MakeFemTeam(model_->rest); }
   double mass() const override { return model_->mass; }
 
   void SetInitialState(std::span<double> q, std::span<double> v) const override {

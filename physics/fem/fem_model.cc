@@ -93,6 +93,13 @@ double FemRestShape::elimination_operations() const {
   return operations_;
 }
 
+const std::shared_ptr<const solvers::LaneLayout>& FemRestShape::lane_layout() const {
+  std::call_once(has_lanes_, [this] {
+    lane_layout_ = std::make_shared<solvers::LaneLayout>(pattern, elimination_order());
+  });
+  return lane_layout_;
+}
+
 FemModel::FemModel(FemParameters p, std::shared_ptr<const FemRestShape> shape)
     : parameters(std::move(p)),
       rest(std::move(shape)),

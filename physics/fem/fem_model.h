@@ -12,6 +12,7 @@
 #include "physics/fem/fem_block.h"
 #include "physics/fem/mean_dilatation.h"
 #include "solvers/linalg/block_matrix.h"
+#include "solvers/linalg/lanes/lane_layout.h"
 
 namespace pliant::physics {
 
@@ -27,6 +28,8 @@ struct FemRestShape {
   // Of that order: parents in its tree, and multiply-adds of the factorisation. The same.
   const std::vector<int>& elimination_tree() const;
   double elimination_operations() const;
+  // What factoring several of them at a time consists of; likewise.
+  const std::shared_ptr<const solvers::LaneLayout>& lane_layout() const;
 
   ElementBatches elements;
   std::optional<MeanDilatation> dilatation;  // of what is not quadratic
@@ -40,9 +43,10 @@ struct FemRestShape {
 
  private:
   void FindTree() const;
-  mutable std::once_flag is_ordered_, has_tree_;
+  mutable std::once_flag is_ordered_, has_tree_, has_lanes_;
   mutable std::vector<int> order_, tree_;
   mutable double operations_ = 0;
+  mutable std::shared_ptr<const solvers::LaneLayout> lane_layout_;
 };
 
 // What a FEM body is, prepared for stepping: shared by its block and every step of it.

@@ -6,13 +6,16 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/fem/assembly.h"
+#include "solvers/linalg/dense.h"
 #include "solvers/linalg/elimination_order.h"
+#include "solvers/linalg/lanes/lane_cholesky.h"
 #include "solvers/linalg/partial_cholesky.h"
 
 namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
+using solvers::LaneCholesky;
 
 constexpr double kStall =
     1e-6;  // relative residual that will do where rounding leaves no better one
@@ -29,6 +32,12 @@ constexpr int kFewTouched = 100;
 constexpr double kMostDense = 0.1;
 // change of a deformation gradient, about that of a turn by 5°, beyond which a tangent is stale
 constexpr double kStaleGradient = 0.1;
+
+// bodies that are worth a team
+constexpr int kFewestNodes = 100, kMostNodes = 400;
+// participants, as a part of all nodes, above which it takes less to eliminate them last than to find their Schur complement
+// from a factor without them
+constexpr int kManyParticipants = 6;
 
 double Dot(std::span<const double> x, std::span<const double> y) {
   double sum = 0;
@@ -63,6 +72,7 @@ class FemStep final : public BlockStep {
   absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
                     std::span<const double> v0, const BlockInputs& inputs) override {
     settings_ = settings;
+    is_in_lanes_ = uses_lanes_ = false;
     q0_.assign(q0.begin(), q0.end());
     std::copy(v0.begin(), v0.end(), v0_.begin());
     PrescribeVelocities(q0, inputs);
@@ -101,6 +111,8 @@ class FemStep final : public BlockStep {
   }
 
   void CalcReducedMomentum(std::span<double> reference, std::span<double> push) const override {
+    // lanes know the free motion anyway
+    if (uses_lanes_) return BlockStep::CalcReducedMomentum(reference, push);
     const std::vector<int>& participants = factor_.participants();
     dv_p_.resize(3 * participants.size());
     factor_.Reduce(CalcRightSide(), dv_p_);
@@ -116,27 +128,87 @@ class FemStep final : public BlockStep {
   FreeMotionReport free_motion_report() const override { return report_; }
 
   void CalcFreeMotion(std::span<double> v_star) const override {
-    const std::vector<int>& participants = factor_.participants();
-    dv_p_.resize(3 * participants.size());
-    factor_.SolveForParticipants(CalcRightSide(), dv_p_);
-    if (participants.empty()) return Complete({}, v_star);
-    for (std::size_t k = 0; k < participants.size(); ++k) {
-      const std::size_t first = 3 * std::size_t(participants[k]);
+    if (uses_lanes_) {
+      dv_p_.resize(3 * lane_participants_.size());
+      for (std::size_t k = 0; k < dv_p_.size(); ++k)
+        dv_p_[k] = lane_free_[3 * std::size_t(lane_participants_[k / 3]) + k % 3];
+    } else {
+      dv_p_.resize(3 * factor_.participants().size());
+      factor_.SolveForParticipants(CalcRightSide(), dv_p_);
+    }
+    if (participants().empty()) return Complete({}, v_star);
+    for (std::size_t k = 0; k < participants().size(); ++k) {
+      const std::size_t first = 3 * std::size_t(participants()[k]);
       for (int r = 0; r < 3; ++r) v_star[first + r] = v0_[first + r] + dv_p_[3 * k + r];
     }
   }
 
   void Complete(std::span<const double> v_p, std::span<double> v) const override {
-    const std::vector<int>& participants = factor_.participants();
-    for (std::size_t k = 0; k < participants.size(); ++k) {
-      for (int r = 0; r < 3; ++r) dv_p_[3 * k + r] = v_p[3 * k + r] - v0_[3 * participants[k] + r];
+    if (uses_lanes_) {
+      if (double* load = BeginCompletion(v_p, v)) {
+        double* lanes[LaneCholesky::kLanes] = {};
+        lanes[lane_] = load;
+        lanes_->Solve(std::span(lanes).first(lane_ + 1));
+      }
+      return EndCompletion(v);
+    }
+    dv_p_.resize(v_p.size());
+    for (std::size_t k = 0; k < participants().size(); ++k) {
+      for (int r = 0; r < 3; ++r)
+        dv_p_[3 * k + r] = v_p[3 * k + r] - v0_[3 * participants()[k] + r];
     }
     factor_.Complete(dv_p_, v);
-    for (std::size_t i = 0; i < v.size(); ++i) v[i] += v0_[i];
-    ForEachPrescribed([&](int node, const Vector3d& velocity) {
-      for (int r = 0; r < 3; ++r) v[3 * node + r] = velocity[r];
-    });
+    AddStart(v);
   }
+
+  // What a team does: the tangent and the load of all bodies, the factors and the free motions that follow, in a lane each; the
+  // Schur complements; and the completions, each around the solution of one more linear system.
+  bool is_for_lanes(std::span<const int> participants) const {
+    return kManyParticipants * static_cast<int>(participants.size()) <= model_->num_nodes;
+  }
+  bool is_in(const LaneCholesky* lanes) const { return is_in_lanes_ && lanes_ == lanes; }
+  // what is to be factored: A with prescribed vertices taken out
+  const solvers::BlockMatrix& MaskTangent() {
+    if (prescribed_velocity_.empty()) return A_;
+    MaskPrescribed();
+    return factored_;
+  }
+  double* EnterLane(LaneCholesky* lanes, int lane) {
+    lanes_ = lanes;
+    lane_ = lane;
+    is_in_lanes_ = true;
+    const std::span<const double> load = CalcRightSide();
+    lane_free_.assign(load.begin(), load.end());
+    return lane_free_.data();
+  }
+  absl::Status FactorInLane(std::span<const int> participants, bool is_to_reduce) {
+    const int failed = lanes_->failed_node(lane_);
+    if (failed >= 0) return NotDefinite(failed);
+    uses_lanes_ = lanes_->CalcSchurComplement(lane_, participants, &lane_schur_);
+    if (!uses_lanes_) return is_to_reduce ? Reduce(participants) : Factor(participants);
+    lane_participants_.assign(participants.begin(), participants.end());
+    return absl::OkStatus();
+  }
+  // A δv = load + P λ, with the forces λ that move the participants as told. In v, which δv replaces; null when it has already.
+  double* BeginCompletion(std::span<const double> v_p, std::span<double> v) const {
+    if (lane_participants_.empty()) {
+      std::ranges::copy(lane_free_, v.begin());
+      return nullptr;
+    }
+    const int n = static_cast<int>(v_p.size());
+    dv_p_.resize(2 * v_p.size());
+    double* change = dv_p_.data();
+    double* force = change + n;
+    const auto at = [this](int k) { return 3 * std::size_t(lane_participants_[k / 3]) + k % 3; };
+    for (int k = 0; k < n; ++k) change[k] = v_p[k] - v0_[at(k)] - lane_free_[at(k)];
+    solvers::MultiplySymmetric(n, lane_schur_.data(), n, change, force);
+    std::ranges::copy(known_, v.begin());
+    for (int k = 0; k < n; ++k) v[at(k)] += force[k];
+    return v.data();
+  }
+  void EndCompletion(std::span<double> v) const { AddStart(v); }
+  bool uses_lanes() const { return uses_lanes_; }
+  int lane() const { return lane_; }
 
   bool Relinearise(std::span<const double> v) override {
     if (model_->is_quadratic() || settings_.theta * settings_.theta_vq == 0 || !IsStale(v))
@@ -147,7 +219,10 @@ class FemStep final : public BlockStep {
     return true;
   }
 
-  solvers::SchurComplement schur_complement() const override { return factor_.schur_complement(); }
+  solvers::SchurComplement schur_complement() const override {
+    if (uses_lanes_) return std::span<const double>(lane_schur_);
+    return factor_.schur_complement();
+  }
 
   void MultiplyTangent(std::span<const double> x, std::span<double> y) const override {
     A_.Multiply(x, y);
@@ -222,6 +297,18 @@ class FemStep final : public BlockStep {
       for (int r = 0; r < 3; ++r) known[3 * node + r] = block[4 * r] * dv[3 * node + r];
     });
     return known;
+  }
+
+  const std::vector<int>& participants() const {
+    return uses_lanes_ ? lane_participants_ : factor_.participants();
+  }
+
+  // v from v − v0
+  void AddStart(std::span<double> v) const {
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] += v0_[i];
+    ForEachPrescribed([&](int node, const Vector3d& velocity) {
+      for (int r = 0; r < 3; ++r) v[3 * node + r] = velocity[r];
+    });
   }
 
   // v − v0, valid until the next call
@@ -309,16 +396,10 @@ class FemStep final : public BlockStep {
     }
   }
 
-  // what is to be factored: A with prescribed vertices taken out
-  const solvers::BlockMatrix& MaskTangent() {
-    if (prescribed_velocity_.empty()) return A_;
-    MaskPrescribed();
-    return factored_;
-  }
-
   // with Â factored too, or not
   absl::Status Factor(std::span<const int> participants, solvers::ComplementForm form,
                       bool is_whole) {
+    uses_lanes_ = false;
     const auto factor = [&] {
       return factor_.Eliminate(MaskTangent(), participants, form) &&
              (!is_whole || factor_.FactorComplement());
@@ -329,13 +410,13 @@ class FemStep final : public BlockStep {
       Linearise(v_linear_);
       if (factor()) return absl::OkStatus();
     }
-    return NotDefinite(factor_);
+    return NotDefinite(factor_.failed_node());
   }
 
-  absl::Status NotDefinite(const solvers::PartialCholesky& factor) const {
+  absl::Status NotDefinite(int node) const {
     return absl::InternalError(
-        absl::StrCat("its tangent matrix is not positive definite at vertex ", factor.failed_node(),
-                     "; ", model_->DescribeWorstElement(model_->is_quadratic() ? q0_ : q_)));
+        absl::StrCat("its tangent matrix is not positive definite at vertex ", node, "; ",
+                     model_->DescribeWorstElement(model_->is_quadratic() ? q0_ : q_)));
   }
 
   // whether negative eigenvalues of elements may still be dropped
@@ -461,7 +542,7 @@ class FemStep final : public BlockStep {
 
       // direction
       if (!newton_factor_->Factor(MaskTangent(), {})) {
-        if (!MayProject() || !FactorBlended()) return NotDefinite(*newton_factor_);
+        if (!MayProject() || !FactorBlended()) return NotDefinite(newton_factor_->failed_node());
       }
       for (std::size_t i = 0; i < n; ++i) step_[i] = -momentum_[i];
       newton_factor_->Solve(step_);
@@ -546,6 +627,13 @@ class FemStep final : public BlockStep {
   std::vector<double> v0_;
   mutable std::vector<double> free_dv_, known_, dv_p_;
   mutable std::vector<char> marks_;  // of nodes
+  // as member of a team
+  LaneCholesky* lanes_ = nullptr;
+  int lane_ = 0;
+  bool is_in_lanes_ = false;  // lanes_ have its factor
+  bool uses_lanes_ = false;   // and its participants are few
+  std::vector<int> lane_participants_;
+  std::vector<double> lane_schur_, lane_free_;  // Â; A⁻¹ (−m(v0))
   std::vector<Vector3d> prescribed_velocity_, prescribed_position_;
 
   // of bodies that are not quadratic
@@ -561,7 +649,78 @@ class FemStep final : public BlockStep {
   FreeMotionReport report_;
 };
 
+class FemTeam final : public BlockTeam {
+ public:
+  explicit FemTeam(std::shared_ptr<const FemRestShape> shape)
+      : shape_(std::move(shape)), lanes_(shape_->lane_layout()) {}
+
+  void Factor(std::span<const Member> members) override {
+    // those with many participants fare better alone
+    in_lanes_.clear();
+    bool are_factored = true;
+    for (const Member& member : members) {
+      auto* step = static_cast<FemStep*>(member.step);
+      if (!step->is_for_lanes(member.participants)) continue;
+      in_lanes_.push_back(step);
+      are_factored = are_factored && step->is_in(&lanes_);
+    }
+    // participants may change without the tangents
+    if (!are_factored) {
+      tangents_.clear();
+      loads_.clear();
+      for (FemStep* step : in_lanes_) {
+        tangents_.push_back(&step->MaskTangent());
+        loads_.push_back(step->EnterLane(&lanes_, static_cast<int>(loads_.size())));
+      }
+      lanes_.Factor(tangents_);
+      lanes_.Solve(loads_);
+    }
+    for (const Member& member : members) {
+      auto* step = static_cast<FemStep*>(member.step);
+      if (step->is_for_lanes(member.participants)) {
+        *member.status = step->FactorInLane(member.participants, member.is_to_reduce);
+      } else {
+        *member.status = member.is_to_reduce ? step->Reduce(member.participants)
+                                             : step->Factor(member.participants);
+      }
+    }
+  }
+
+  void Complete(std::span<const Completion> members) override {
+    loads_.assign(kMostMembers, nullptr);
+    for (const Completion& member : members) {
+      const auto* step = static_cast<const FemStep*>(member.step);
+      if (!step->uses_lanes()) {
+        step->Complete(member.v_participants, member.v);
+        continue;
+      }
+      loads_[step->lane()] = step->BeginCompletion(member.v_participants, member.v);
+    }
+    if (std::ranges::any_of(loads_, [](const double* load) { return load != nullptr; }))
+      lanes_.Solve(loads_);
+    for (const Completion& member : members) {
+      const auto* step = static_cast<const FemStep*>(member.step);
+      if (step->uses_lanes()) step->EndCompletion(member.v);
+    }
+  }
+
+ private:
+  std::shared_ptr<const FemRestShape> shape_;
+  LaneCholesky lanes_;
+  std::vector<FemStep*> in_lanes_;
+  std::vector<const solvers::BlockMatrix*> tangents_;
+  std::vector<double*> loads_;
+};
+
 }  // namespace
+
+bool IsWorthFemTeam(const FemModel& model) {
+  return model.is_quadratic() && model.num_nodes >= kFewestNodes && model.num_nodes <= kMostNodes;
+}
+
+std::unique_ptr<BlockTeam> MakeFemTeam(std::shared_ptr<const FemRestShape> shape) {
+  return std::make_unique<FemTeam>(std::move(shape));
+}
 
 std::unique_ptr<BlockStep> MakeFemStep(std::shared_ptr<const FemModel> model) {
   return std::make_unique<FemStep>(std::move(model));

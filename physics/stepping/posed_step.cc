@@ -24,7 +24,12 @@ constexpr int kFewVelocities = 300;
 }  // namespace
 
 PosedStep::PosedStep(const Model& model, Terms terms)
-    : model_(model), terms_(terms), detector_(model), motions_(model), sleepers_(model) {
+    : model_(model),
+      terms_(terms),
+      detector_(model),
+      motions_(model),
+      sleepers_(model),
+      teams_(model) {
   for (const auto& block : model.blocks) {
     steps_.push_back(block->NewStep());
     followed_.push_back(block->followed_bodies());
@@ -47,13 +52,17 @@ PosedStep::PosedStep(const Model& model, Terms terms)
 PosedStep::~PosedStep() = default;
 
 template <typename F>
-void PosedStep::ForEachBlock(const F& f) const {
-  const int count = static_cast<int>(steps_.size());
+void PosedStep::ForEach(int count, const F& f) const {
   if (is_parallel_) {
     ParallelFor(count, 1, f);
   } else {
-    for (int b = 0; b < count; ++b) f(b);
+    for (int i = 0; i < count; ++i) f(i);
   }
+}
+
+template <typename F>
+void PosedStep::ForEachBlock(const F& f) const {
+  ForEach(static_cast<int>(steps_.size()), f);
 }
 
 absl::Status PosedStep::Fault(int block, const absl::Status& status) const {
@@ -165,28 +174,9 @@ absl::Status PosedStep::PoseRows(const State& state) {
   BuildConstraintRows();
   FindParticipants();
 
-  // factor with the participants last, and let everything move as if nothing touched
   v_star_.assign(state.v.size(), 0.0);
   push_.assign(state.v.size(), 0.0);
-  ForEachBlock([&](int b) {
-    if (sleepers_.sleeps(b)) return;
-    const int active = active_of_block_[b];
-    std::span<const int> participants;
-    if (active >= 0) {
-      participants = {&group_ids_[active_[active].first_group],
-                      static_cast<std::size_t>(active_[active].num_groups)};
-    }
-    const int first = model_.velocity_offsets[b];
-    const std::size_t size = model_.velocity_offsets[b + 1] - first;
-    const std::span<double> v_star(v_star_.data() + first, size);
-    if (active >= 0 && terms_ == Terms::kMomentum) {
-      statuses_[b] = steps_[b]->Reduce(participants);
-      if (statuses_[b].ok()) steps_[b]->CalcReducedMomentum(v_star, {push_.data() + first, size});
-    } else {
-      statuses_[b] = steps_[b]->Factor(participants);
-      if (statuses_[b].ok()) steps_[b]->CalcFreeMotion(v_star);
-    }
-  });
+  FactorBlocks();
   if (absl::Status status = CheckBlocks(); !status.ok()) return status;
 
   CopyParticipants(state);
@@ -196,6 +186,44 @@ absl::Status PosedStep::PoseRows(const State& state) {
   FindIslands();
   Recall(state);
   return absl::OkStatus();
+}
+
+std::span<const int> PosedStep::participants(int block) const {
+  const int active = active_of_block_[block];
+  if (active < 0) return {};
+  return {&group_ids_[active_[active].first_group],
+          static_cast<std::size_t>(active_[active].num_groups)};
+}
+
+// Factors with the participants last, and lets everything move as if nothing touched.
+void PosedStep::FactorBlocks() {
+  teams_.Assemble([this](int b) { return !sleepers_.sleeps(b); });
+  ForEach(teams_.count(), [&](int t) {
+    const std::span<const int> blocks = teams_.blocks(t);
+    const auto is_to_reduce = [this](int b) {
+      return active_of_block_[b] >= 0 && terms_ == Terms::kMomentum;
+    };
+    if (BlockTeam* team = teams_.team(t)) {
+      BlockTeam::Member members[BlockTeam::kMostMembers];
+      for (std::size_t k = 0; k < blocks.size(); ++k) {
+        const int b = blocks[k];
+        members[k] = {steps_[b].get(), participants(b), is_to_reduce(b), &statuses_[b]};
+      }
+      team->Factor(std::span(members).first(blocks.size()));
+    } else {
+      BlockStep& step = *steps_[blocks[0]];
+      const std::span<const int> groups = participants(blocks[0]);
+      statuses_[blocks[0]] = is_to_reduce(blocks[0]) ? step.Reduce(groups) : step.Factor(groups);
+    }
+    for (const int b : blocks) {
+      if (!statuses_[b].ok()) continue;
+      if (is_to_reduce(b)) {
+        steps_[b]->CalcReducedMomentum(PartOf(b, v_star_), PartOf(b, push_));
+      } else {
+        steps_[b]->CalcFreeMotion(PartOf(b, v_star_));
+      }
+    }
+  });
 }
 
 // limits and dry friction of joints, drives, and the model's own constraints
@@ -590,12 +618,17 @@ double PosedStep::CalcConstraintRate(int constraint, std::span<const double> v) 
 
 absl::Status PosedStep::Complete(std::span<const double> v_p, std::vector<double>* v) {
   v->assign(v_star_.begin(), v_star_.end());
-  ForEachBlock([&](int b) {
-    if (active_of_block_[b] < 0) return;
-    const ActiveBlock& active = active_[active_of_block_[b]];
-    const int first = model_.velocity_offsets[b];
-    const std::size_t size = model_.velocity_offsets[b + 1] - first;
-    steps_[b]->Complete(v_p.subspan(active.first, active.size), {v->data() + first, size});
+  ForEach(teams_.count(), [&](int t) {
+    BlockTeam::Completion members[BlockTeam::kMostMembers];
+    std::size_t count = 0;
+    for (const int b : teams_.blocks(t)) {
+      if (active_of_block_[b] < 0) continue;
+      const ActiveBlock& active = active_[active_of_block_[b]];
+      members[count++] = {steps_[b].get(), v_p.subspan(active.first, active.size), PartOf(b, *v)};
+    }
+    if (count == 0) return;
+    if (BlockTeam* team = teams_.team(t)) return team->Complete(std::span(members).first(count));
+    members[0].step->Complete(members[0].v_participants, members[0].v);
   });
   for (std::size_t b = 0; b < steps_.size(); ++b) {
     for (int i = model_.velocity_offsets[b]; i < model_.velocity_offsets[b + 1]; ++i) {
@@ -613,14 +646,10 @@ absl::StatusOr<int> PosedStep::Relinearise(std::span<const double> v, const Stat
   ForEachBlock([&](int b) {
     statuses_[b] = absl::OkStatus();
     if (active_of_block_[b] < 0) return;
-    const int first = model_.velocity_offsets[b];
-    const std::size_t size = model_.velocity_offsets[b + 1] - first;
-    if (!steps_[b]->Relinearise(v.subspan(first, size))) return;
+    if (!steps_[b]->Relinearise(PartOf(b, v))) return;
     changed[b] = 1;
-    const ActiveBlock& active = active_[active_of_block_[b]];
-    statuses_[b] = steps_[b]->Factor(
-        {&group_ids_[active.first_group], static_cast<std::size_t>(active.num_groups)});
-    if (statuses_[b].ok()) steps_[b]->CalcFreeMotion({v_star_.data() + first, size});
+    statuses_[b] = steps_[b]->Factor(participants(b));
+    if (statuses_[b].ok()) steps_[b]->CalcFreeMotion(PartOf(b, v_star_));
   });
   int count = 0;
   for (std::size_t b = 0; b < steps_.size(); ++b) {
@@ -659,11 +688,9 @@ double PosedStep::CalcResidual(std::span<const double> v, const Impulses& impuls
   squares_.assign(steps_.size(), {});
   ForEachBlock([&](int b) {
     if (sleepers_.sleeps(b)) return;
-    const int first = model_.velocity_offsets[b];
-    const std::size_t size = model_.velocity_offsets[b + 1] - first;
-    const std::span<double> residual(scratch_b_.data() + first, size),
-        momentum(scratch_c_.data() + first, size), diagonal(scratch_d_.data() + first, size);
-    steps_[b]->CalcResidualTerms(v.subspan(first, size), residual, momentum, diagonal);
+    const std::span<double> residual = PartOf(b, scratch_b_), momentum = PartOf(b, scratch_c_),
+                            diagonal = PartOf(b, scratch_d_);
+    steps_[b]->CalcResidualTerms(PartOf(b, v), residual, momentum, diagonal);
     Squares& sum = squares_[b];
     if (active_of_block_[b] >= 0) {
       const ActiveBlock& active = active_[active_of_block_[b]];
@@ -676,7 +703,7 @@ double PosedStep::CalcResidual(std::span<const double> v, const Impulses& impuls
         }
       }
     }
-    for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t i = 0; i < residual.size(); ++i) {
       const double weight = 1 / diagonal[i];
       sum.error += residual[i] * residual[i] * weight;
       sum.momentum += momentum[i] * momentum[i] * weight;
@@ -701,10 +728,7 @@ void PosedStep::Commit(std::span<const double> v, const Impulses& impulses, Stat
   report->v_start.assign(state->v.begin(), state->v.end());
   ForEachBlock([&](int b) {
     if (sleepers_.sleeps(b)) return;
-    const int first = model_.velocity_offsets[b];
-    const std::size_t size = model_.velocity_offsets[b + 1] - first;
-    steps_[b]->Integrate(v.subspan(first, size), model_.Positions(state, b),
-                         model_.Velocities(state, b));
+    steps_[b]->Integrate(PartOf(b, v), model_.Positions(state, b), model_.Velocities(state, b));
   });
   // times are multiples of the step, not sums of it
   ++state->step;

@@ -17,6 +17,7 @@
 #include "physics/dynamics/model.h"
 #include "physics/stepping/sleepers.h"
 #include "physics/stepping/stepper.h"
+#include "physics/stepping/teams.h"
 
 namespace pliant::physics {
 
@@ -174,13 +175,24 @@ class PosedStep {
     int columns;
     std::size_t values;
   };
-  // Calls f(b) for all blocks, at the same time when they are worth it.
+  // Calls f(b) for all blocks, or f(i) for 0 ≤ i < count, at the same time when they are worth it.
   template <typename F>
   void ForEachBlock(const F& f) const;
+  template <typename F>
+  void ForEach(int count, const F& f) const;
 
   void PoseBlock(int block, const State& state);
   absl::Status CheckBlocks() const;
   absl::Status WakeTouched(const State& state);
+  // Those groups of a block that take part, none of one that touches nothing.
+  std::span<const int> participants(int block) const;
+  // A block's among all velocities.
+  template <typename V>
+  auto PartOf(int block, V& v) const {
+    const int first = model_.velocity_offsets[block];
+    return std::span(v).subspan(first, model_.velocity_offsets[block + 1] - first);
+  }
+  void FactorBlocks();
   // Rows of contacts and constraints, participants, factors and the free motion.
   absl::Status PoseRows(const State& state);
   void GatherInputs(int block, const Inputs& inputs, BlockInputs* gathered) const;
@@ -206,6 +218,7 @@ class PosedStep {
   BodyMotions motions_;
   Sleepers sleepers_;
   std::vector<std::unique_ptr<BlockStep>> steps_;
+  Teams teams_;
   std::vector<std::vector<int>> followed_;  // of each block
   // An actuator that gives a velocity of a block a torque.
   struct Motor {

@@ -17,6 +17,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"soft mat", 30, "84d39313cbdc010054a20e7c2951609e"},
     {"rigid heap", 100, "09d58fe7669b9431e569e50b4563c4cc"},
     {"arm and hand", 120, "fd2af9bd8cd18ac82dfeb077da52cb11"},
+    {"soft rings", 40, "a8fd0252718bd68a00ba4913e4d59119"},
     {"corrective cube", 60, "0907b6377d78b77c3dc4173397b5a36d"},
     {"nonsmooth cube", 60, "6af96e1790265516ede022c50b3c1d59"},
 };

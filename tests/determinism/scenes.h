@@ -110,6 +110,25 @@ bodies:
   - name: ball
     rigid: {motion: FREE, density: 1000, pose: {position: [0.05, 0, 0.2]}, shapes: [{sphere: {radius: 0.04}}]}
 )"},
+                                                            {"soft rings", R"(
+name: soft rings
+time_step: 0.01
+bodies:
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: ring
+    template: true
+    deformable:
+      mesh: {torus: {ring_radius: 0.4, tube_radius: 0.1, slices: 16}, edge_length: 0.1}
+      velocity: {linear: [0, 0, -1], angular: [0.2, 0, 0.5]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 2.0e5, poissons_ratio: 0.3, density: 500}
+instances:
+  - of: ring
+    poses:
+      - {position: [0, 0, 0.52], rpy_degrees: [90, 0, 0]}
+      - {position: [0, 0, 1.1], rpy_degrees: [90, 0, 90]}
+      - {position: [0.1, 0, 1.6], rpy_degrees: [20, 0, 0]}
+      - {position: [2, 0, 0.55], rpy_degrees: [80, 0, 0]}
+)"},
                                                             {"nonsmooth cube", R"(
 name: nonsmooth cube
 time_step: 0.01

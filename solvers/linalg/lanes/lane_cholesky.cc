@@ -34,7 +34,7 @@ struct LaneScratch {
   std::vector<int> rank;            // of these: which participant
   std::vector<std::uint64_t> bits;  // of each eight of them: the positions on their paths up
   std::vector<int> touched, touched_starts, slots;
-  std::vector<double> columns, upper, lower, product;
+  std::vector<double> columns, upper, lower, product, solved;
   std::vector<LaneKernels::Pair> pairs;
 };
 
@@ -100,7 +100,6 @@ bool Invert(const LaneKernels& kernels, int count, double* upper, double* lower,
 LaneCholesky::LaneCholesky(std::shared_ptr<const LaneLayout> layout, const LaneKernels* kernels)
     : layout_(std::move(layout)), kernels_(kernels != nullptr ? *kernels : FindKernels()) {
   L_.resize(std::size_t(LaneKernels::kBlock) * layout_->num_blocks() + kAlignment);
-  y_.resize(3 * std::size_t(kLanes) * layout_->num_nodes() + kAlignment);
   failed_.fill(-1);
 }
 
@@ -129,9 +128,9 @@ int LaneCholesky::failed_node(int lane) const {
   return failed_[lane] < 0 ? -1 : layout_->node(failed_[lane]);
 }
 
-void LaneCholesky::Solve(std::span<double* const> x) {
+void LaneCholesky::Solve(std::span<double* const> x) const {
   const int lanes = static_cast<int>(x.size());
-  double* y = Align(y_.data());
+  double* y = AlignNumbers(&MyScratch().solved, 3 * std::size_t(kLanes) * layout_->num_nodes());
   const auto for_each = [&](const auto& copy) {
     for (int k = 0; k < layout_->num_nodes(); ++k) {
       const std::size_t from = 3 * std::size_t(layout_->node(k));

@@ -30,7 +30,7 @@ class LaneCholesky {
   int failed_node(int lane) const;
 
   // x ← A⁻¹ x of every lane, 3 · num_nodes numbers each; null for a lane that has no question.
-  void Solve(std::span<double* const> x);
+  void Solve(std::span<double* const> x) const;
 
   // Â = (Pᵀ A⁻¹ P)⁻¹ on a lane's `participants` (ascending node numbers), column-major, both triangles: what
   // PartialCholesky::schur_complement() is. A forward substitution for each participant along its path up the elimination
@@ -50,7 +50,7 @@ class LaneCholesky {
 
   std::shared_ptr<const LaneLayout> layout_;
   const LaneKernels& kernels_;
-  std::vector<double> L_, y_;
+  std::vector<double> L_;
   int count_ = 0;
   std::array<int, kLanes> failed_;
 };
