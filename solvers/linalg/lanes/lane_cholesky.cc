@@ -241,18 +241,18 @@ bool LaneCholesky::CalcSchurComplement(int lane, std::span<const int> participan
     largest_inverse = std::max(largest_inverse, diagonal_of(inverse, r));
   if (!(largest * largest_inverse < kWorstCondition)) return false;
 
-  for (int j = 0; j < n; ++j) {
-    for (int i = 0; i <= j; ++i) {
-      const double* from = inverse + SquareAt(i / kNodesAtATime, j / kNodesAtATime) +
-                           3 * (i % kNodesAtATime) * kColumns + 3 * (j % kNodesAtATime);
-      const std::size_t row = 3 * std::size_t(s.rank[s.sorted[i]]),
-                        column = 3 * std::size_t(s.rank[s.sorted[j]]);
-      for (int c = 0; c < 3; ++c) {
-        for (int r = 0; r < 3; ++r) {
-          // of a diagonal block the upper triangle is taken for both
-          const double value = i == j && r > c ? from[c * kColumns + r] : from[r * kColumns + c];
-          (*schur)[3 * n * (column + c) + row + r] = value;
-          (*schur)[3 * n * (row + r) + column + c] = value;
+  // each in its own place, both triangles
+  for (int i = 0; i < n; ++i) {
+    const std::size_t row = 3 * std::size_t(s.rank[s.sorted[i]]);
+    for (int r = 0; r < 3; ++r) {
+      double* column = &(*schur)[3 * n * (row + r)];
+      for (int j = i; j < n; ++j) {
+        const double* from = inverse + SquareAt(i / kNodesAtATime, j / kNodesAtATime) +
+                             (3 * (i % kNodesAtATime) + r) * kColumns + 3 * (j % kNodesAtATime);
+        const std::size_t at = 3 * std::size_t(s.rank[s.sorted[j]]);
+        for (int c = i == j ? r : 0; c < 3; ++c) {
+          column[at + c] = from[c];
+          (*schur)[3 * n * (at + c) + row + r] = from[c];
         }
       }
     }

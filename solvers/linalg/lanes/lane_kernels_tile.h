@@ -36,8 +36,10 @@ struct Accumulators {
   void Clear() { c00 = c10 = c20 = c01 = c11 = c21 = c02 = c12 = c22 = V::Zero(); }
   void Subtract(const double* A, const double* B) {
     for (int k = 0; k < 3; ++k, A += 3 * kStride, B += 3 * kStride) {
-      const T a0 = V::Load(A), a1 = V::Load(A + kStride), a2 = V::Load(A + 2 * kStride);
-      const T b0 = V::Load(B), b1 = V::Load(B + kStride), b2 = V::Load(B + 2 * kStride);
+      T a0 = V::Load(A), a1 = V::Load(A + kStride), a2 = V::Load(A + 2 * kStride);
+      T b0 = V::Load(B), b1 = V::Load(B + kStride), b2 = V::Load(B + 2 * kStride);
+      // once is enough: the compiler would rather read them anew for every product
+      asm("" : "+v"(a0), "+v"(a1), "+v"(a2), "+v"(b0), "+v"(b1), "+v"(b2));
       c00 = V::NegativeMultiplyAdd(a0, b0, c00);
       c10 = V::NegativeMultiplyAdd(a1, b0, c10);
       c20 = V::NegativeMultiplyAdd(a2, b0, c20);
