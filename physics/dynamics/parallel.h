@@ -1,36 +1,9 @@
 #pragma once
 
-#include <tbb/parallel_for.h>
-
-#ifdef PLIANT_THREAD_SANITIZER
-extern "C" void __tsan_acquire(void* address);
-extern "C" void __tsan_release(void* address);
-#endif
+#include "solvers/linalg/parallel.h"
 
 namespace pliant::physics {
 
-// f(i) for 0 ≤ i < count, at the same time, at least `grain` of them in a row. Returns when all are done. What f writes must
-// hang on i alone.
-template <typename F>
-void ParallelFor(int count, int grain, const F& f) {
-#ifdef PLIANT_THREAD_SANITIZER
-  // Debian's TBB is not built for this sanitizer: tell it what comes after what
-  char begin, end;
-  __tsan_release(&begin);
-  const auto body = [&](int i) {
-    __tsan_acquire(&begin);
-    f(i);
-    __tsan_release(&end);
-  };
-#else
-  const F& body = f;
-#endif
-  tbb::parallel_for(tbb::blocked_range<int>(0, count, grain), [&](const auto& range) {
-    for (int i = range.begin(); i < range.end(); ++i) body(i);
-  });
-#ifdef PLIANT_THREAD_SANITIZER
-  __tsan_acquire(&end);
-#endif
-}
+using solvers::ParallelFor;
 
 }  // namespace pliant::physics

@@ -69,11 +69,11 @@ void ContactJacobian::AddTransposed(int contact, const Eigen::Vector3d& gamma,
   }
 }
 
-void ContactJacobian::Weigh(int entry, const Eigen::Matrix3d& G) {
-  weighed_ = entry;
+void ContactJacobian::Weigh(int entry, const Eigen::Matrix3d& G, Weighed* weighed) const {
+  weighed->entry = entry;
   const int stride = rows_[entry].stride;
   const double* K = values_.data() + rows_[entry].values;
-  gj_.resize(3 * std::size_t(stride));
+  weighed->values.resize(3 * std::size_t(stride));
   for (int j = 0; j < stride; j += kWidth) {
     const __m256d x = _mm256_loadu_pd(K + j), y = _mm256_loadu_pd(K + stride + j),
                   z = _mm256_loadu_pd(K + 2 * stride + j);
@@ -81,18 +81,19 @@ void ContactJacobian::Weigh(int entry, const Eigen::Matrix3d& G) {
       __m256d sum = _mm256_mul_pd(_mm256_set1_pd(G(r, 2)), z);
       sum = _mm256_fmadd_pd(_mm256_set1_pd(G(r, 1)), y, sum);
       sum = _mm256_fmadd_pd(_mm256_set1_pd(G(r, 0)), x, sum);
-      _mm256_storeu_pd(gj_.data() + r * stride + j, sum);
+      _mm256_storeu_pd(weighed->values.data() + r * stride + j, sum);
     }
   }
 }
 
 template <int kStride>
-void ContactJacobian::AddColumns(const Rows& left, int columns, bool only_lower,
+void ContactJacobian::AddColumns(const Rows& left, const Weighed& right, bool only_lower,
                                  BlockCholesky::Place place) const {
+  const int columns = rows_[right.entry].columns;
   const int stride = kStride > 0 ? kStride : left.stride;
   const double* K = values_.data() + left.values;
-  const double* x = gj_.data();
-  const double *y = x + gj_.size() / 3, *z = y + gj_.size() / 3;
+  const double* x = right.values.data();
+  const double *y = x + right.values.size() / 3, *z = y + right.values.size() / 3;
   for (int j = 0; j < columns; ++j, place.values += place.stride) {
     if (x[j] == 0 && y[j] == 0 && z[j] == 0) continue;
     const __m256d x_j = _mm256_set1_pd(x[j]), y_j = _mm256_set1_pd(y[j]),
@@ -107,16 +108,15 @@ void ContactJacobian::AddColumns(const Rows& left, int columns, bool only_lower,
   }
 }
 
-void ContactJacobian::AddProduct(int left, BlockCholesky::Place place) const {
-  const int columns = rows_[weighed_].columns;
-  const bool only_lower = left == weighed_;
+void ContactJacobian::AddProduct(int left, const Weighed& right, BlockCholesky::Place place) const {
+  const bool only_lower = left == right.entry;
   switch (rows_[left].stride) {
     case 4:  // a node
-      return AddColumns<4>(rows_[left], columns, only_lower, place);
+      return AddColumns<4>(rows_[left], right, only_lower, place);
     case 8:  // a rigid body
-      return AddColumns<8>(rows_[left], columns, only_lower, place);
+      return AddColumns<8>(rows_[left], right, only_lower, place);
     default:
-      return AddColumns<0>(rows_[left], columns, only_lower, place);
+      return AddColumns<0>(rows_[left], right, only_lower, place);
   }
 }
 

@@ -23,10 +23,14 @@ class ContactJacobian {
   // impulse += Jᵀ γ.
   void AddTransposed(int contact, const Eigen::Vector3d& gamma, double* impulse) const;
 
-  // Keeps G J of an entry in mind, and adds K_leftᵀ (G J) of it to `place`: where an entry meets itself, of the lower
-  // triangle and what shares its lanes.
-  void Weigh(int entry, const Eigen::Matrix3d& G);
-  void AddProduct(int left, BlockCholesky::Place place) const;
+  // G J of an entry.
+  struct Weighed {
+    int entry;
+    std::vector<double> values;
+  };
+  void Weigh(int entry, const Eigen::Matrix3d& G, Weighed* weighed) const;
+  // Adds K_leftᵀ (G J) to `place`: where an entry meets itself, of the lower triangle and what shares its lanes.
+  void AddProduct(int left, const Weighed& right, BlockCholesky::Place place) const;
 
  private:
   struct Rows {
@@ -35,13 +39,12 @@ class ContactJacobian {
     std::size_t values;
   };
   template <int kStride>
-  void AddColumns(const Rows& left, int columns, bool only_lower, BlockCholesky::Place place) const;
+  void AddColumns(const Rows& left, const Weighed& right, bool only_lower,
+                  BlockCholesky::Place place) const;
 
   const ConvexProblem* problem_ = nullptr;
   std::vector<Rows> rows_;  // of each entry of contacts
   std::vector<double> values_;
-  int weighed_ = 0;  // entry
-  std::vector<double> gj_;
 };
 
 }  // namespace pliant::solvers

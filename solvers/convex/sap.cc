@@ -386,21 +386,23 @@ struct SapSolver::Workspace {
     }
   }
 
-  // lower triangle only; entries above the diagonal are written too, and not read
+  // lower triangle only; entries above the diagonal are written too, and not read. Called for several panels at a time.
   void FillHessian(int panel) {
     for (const Piece& piece : pieces_.of(panel))
       CopyToHessian(problem_->blocks[piece.block], piece.i, piece.j);
     int last = -1;
     Eigen::Matrix3d G;
+    thread_local ContactJacobian::Weighed weighed;
     for (const Product& product : products_.of(panel)) {
       if (contacts_.is_open(product.constraint)) continue;
       if (product.constraint != last) G = contacts_.G(product.constraint);
       last = product.constraint;
       const ConvexProblem::Contact& contact = problem_->contacts[product.constraint];
       const BlockCholesky::Place* place = &places_[product.first_place];
-      jacobian_.Weigh(product.right, G);
+      jacobian_.Weigh(product.right, G, &weighed);
       for (int k = 0; k < contact.num_entries; ++k, ++place)
-        if (place->values != nullptr) jacobian_.AddProduct(contact.first_entry + k, *place);
+        if (place->values != nullptr)
+          jacobian_.AddProduct(contact.first_entry + k, weighed, *place);
     }
     for (const Product& product : row_products_.of(panel)) {
       if (!row_is_free_[product.constraint]) continue;

@@ -1,11 +1,20 @@
 #include "solvers/linalg/block_cholesky.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "solvers/linalg/dense.h"
+#include "solvers/linalg/parallel.h"
 
 namespace pliant::solvers {
+namespace {
+
+// multiply-adds below which threads cost more than they bring, and parts of all: of what is a branch however it divides, and
+// of what may be done by one thread so that a branch divides
+constexpr double kLittleWork = 3e6, kBranch = 1.0 / 16, kAlone = 1.0 / 16;
+
+}  // namespace
 
 void BlockCholesky::Analyze(std::span<const int> sizes,
                             std::span<const std::pair<int, int>> couplings) {
@@ -94,7 +103,7 @@ int BlockCholesky::RowOf(const Supernode& node, int block) const {
 void BlockCholesky::LayOut() {
   node_of_.resize(sizes_.size());
   row_in_node_.resize(sizes_.size());
-  std::size_t size = 0, largest = 0;
+  std::size_t size = 0;
   int column = 0;
   for (std::size_t s = 0; s < nodes_.size(); ++s) {
     Supernode& node = nodes_[s];
@@ -112,15 +121,13 @@ void BlockCholesky::LayOut() {
     for (int k = node.first_below; k < node.first_below + node.num_below; ++k)
       node.rows += sizes_[below_[k]];
     node.panel = size;
-    size += std::size_t(node.rows) * node.columns;
-    const std::size_t m = node.rows - node.columns;
-    largest = std::max(largest, m * m);
+    // what is written beyond a column is never another panel's
+    size += std::size_t(node.rows) * node.columns + kBeyond;
     column += node.columns;
   }
-  values_.resize(size + kBeyond);
-  update_.resize(largest);
+  values_.resize(size);
   permuted_.resize(column);
-  gathered_.resize(column);
+  FindBranches();
 
   // where the update of each panel goes
   targets_.clear();
@@ -136,10 +143,134 @@ void BlockCholesky::LayOut() {
   }
 }
 
+// Subtrees with a small part of the work each; the rest is what they meet in.
+void BlockCholesky::FindBranches() {
+  const int n = num_panels();
+  const auto parent = [this](const Supernode& node) {
+    return node.num_below > 0 ? node_of_[below_[node.first_below]] : -1;
+  };
+  work_.assign(n, 0.0);
+  double all = 0;
+  for (int s = 0; s < n; ++s) {
+    const double of_panel = CountWork(nodes_[s]);
+    all += of_panel;
+    work_[s] += of_panel;
+    if (const int p = parent(nodes_[s]); p >= 0) work_[p] += work_[s];
+  }
+  // Down from the roots: what has one child of weight is a stretch, and alone until it divides. `heavy` is what it divides
+  // into, next to each other.
+  stretch_end_.resize(n);
+  heavy_.assign(n, 0);
+  for (int s = 0; s < n; ++s) {
+    const int p = parent(nodes_[s]);
+    if (p >= 0 && work_[s] >= kBranch / 4 * all) ++heavy_[p];
+  }
+  // below each panel, the one where its stretch divides; −1: nowhere
+  for (int s = 0; s < n; ++s) stretch_end_[s] = heavy_[s] > 1 ? s : -1;
+  for (int s = 0; s < n; ++s) {
+    const int p = parent(nodes_[s]);
+    if (p >= 0 && heavy_[p] == 1 && work_[s] >= kBranch / 4 * all)
+      stretch_end_[p] = stretch_end_[s];
+  }
+  int count = 0;
+  for (int s = n - 1; s >= 0; --s) {
+    Supernode& node = nodes_[s];
+    const int p = parent(node);
+    node.branch = p >= 0 ? nodes_[p].branch : -1;
+    if (node.branch >= 0 || all < kLittleWork) continue;
+    const int end = stretch_end_[s];
+    bool divides = end >= 0 && work_[s] > kBranch * all;
+    if (divides) divides = work_[s] - work_[end] + CountWork(nodes_[end]) <= kAlone * all;
+    if (!divides) node.branch = count++;
+  }
+  branch_starts_.assign(count + 1, 0);
+  for (const Supernode& node : nodes_)
+    if (node.branch >= 0) ++branch_starts_[node.branch + 1];
+  for (int k = 0; k < count; ++k) branch_starts_[k + 1] += branch_starts_[k];
+  branch_nodes_.resize(branch_starts_.back());
+  std::vector<int> filled(branch_starts_.begin(), branch_starts_.end() - 1);
+  for (int s = 0; s < n; ++s)
+    if (nodes_[s].branch >= 0) branch_nodes_[filled[nodes_[s].branch]++] = s;
+
+  // an update that others wait for is kept; the rest of a branch shares one place
+  std::vector<std::size_t> largest(count + 1, 0);
+  std::size_t gathered = 0;
+  for (Supernode& node : nodes_) {
+    node.gathered = gathered;
+    gathered += node.below();
+    node.leaves_branch = false;
+    for (int k = node.first_below; k < node.first_below + node.num_below; ++k)
+      node.leaves_branch |= nodes_[node_of_[below_[k]]].branch != node.branch;
+    std::size_t& shared = largest[node.branch + 1];
+    if (!node.leaves_branch) shared = std::max(shared, std::size_t(node.below()) * node.below());
+  }
+  std::size_t size = 0;
+  std::vector<std::size_t> shared_places;
+  for (const std::size_t one : largest) {
+    shared_places.push_back(size);
+    size += one;
+  }
+  for (Supernode& node : nodes_) {
+    node.update = shared_places[node.branch + 1];
+    if (!node.leaves_branch) continue;
+    node.update = size;
+    size += std::size_t(node.below()) * node.below();
+  }
+  updates_.resize(size);
+  gathered_.resize(gathered);
+}
+
 BlockCholesky::Place BlockCholesky::Find(int i, int j) {
   const Supernode& node = nodes_[node_of_[j]];
   return {&values_[node.panel + std::size_t(row_in_node_[j]) * node.rows + RowOf(node, i)],
           node.rows};
+}
+
+template <typename Need>
+bool BlockCholesky::Eliminate(const Supernode& node, const Need& need) {
+  need(static_cast<int>(&node - nodes_.data()));
+  double* panel = &values_[node.panel];
+  if (FactorPanel(node.rows, node.columns, panel, node.rows) >= 0) return false;
+  SolveForward(node);
+  const int m = node.below();
+  if (m == 0) return true;
+  NegateLowerTrapezoid(m, m, node.columns, panel + node.columns, node.rows, &updates_[node.update],
+                       m);
+  AddUpdate(node, true, need);
+  return true;
+}
+
+template <typename Need>
+void BlockCholesky::AddUpdate(const Supernode& node, bool in_branch, const Need& need) {
+  const int m = node.below();
+  const double* update = &updates_[node.update];
+  const double* gathered = &gathered_[node.gathered];
+  const std::size_t* target = &targets_[node.target];
+  int column = 0;
+  for (int b = node.first_below; b < node.first_below + node.num_below; ++b) {
+    const int width = sizes_[below_[b]];
+    const int owner = node_of_[below_[b]];
+    if ((nodes_[owner].branch == node.branch) != in_branch) {
+      target += node.first_below + node.num_below - b;
+      column += width;
+      continue;
+    }
+    double* y = &permuted_[nodes_[owner].column + row_in_node_[below_[b]]];
+    for (int i = 0; i < width; ++i) y[i] += gathered[column + i];
+    need(owner);
+    const int stride = nodes_[owner].rows;
+    int row = column;
+    for (int a = b; a < node.first_below + node.num_below; ++a, ++target) {
+      const int height = sizes_[below_[a]];
+      for (int j = 0; j < width; ++j) {
+        double* to = &values_[*target + std::size_t(j) * stride];
+        const double* from = &update[std::size_t(column + j) * m + row];
+        for (int i = a == b ? j : 0; i < height; ++i) to[i] += from[i];
+      }
+      row += height;
+    }
+    column += width;
+  }
 }
 
 bool BlockCholesky::FactorAndSolve(const std::function<void(int panel)>& fill,
@@ -153,52 +284,53 @@ bool BlockCholesky::FactorAndSolve(const std::function<void(int panel)>& fill,
     std::fill_n(&values_[node.panel], std::size_t(node.rows) * node.columns, 0.0);
     fill(panel);
   };
-  for (int s = 0; s < num_panels(); ++s) {
-    need(s);
-    const Supernode& node = nodes_[s];
-    double* panel = &values_[node.panel];
-    if (FactorPanel(node.rows, node.columns, panel, node.rows) >= 0) return false;
-    SolveForward(node);
-    const int m = node.rows - node.columns;
-    if (m == 0) continue;
-    NegateLowerTrapezoid(m, m, node.columns, panel + node.columns, node.rows, update_.data(), m);
-    const std::size_t* target = &targets_[node.target];
-    int column = 0;
-    for (int b = node.first_below; b < node.first_below + node.num_below; ++b) {
-      need(node_of_[below_[b]]);
-      const int stride = nodes_[node_of_[below_[b]]].rows;
-      const int width = sizes_[below_[b]];
-      int row = column;
-      for (int a = b; a < node.first_below + node.num_below; ++a, ++target) {
-        const int height = sizes_[below_[a]];
-        for (int j = 0; j < width; ++j) {
-          double* to = &values_[*target + std::size_t(j) * stride];
-          const double* from = &update_[std::size_t(column + j) * m + row];
-          for (int i = a == b ? j : 0; i < height; ++i) to[i] += from[i];
-        }
-        row += height;
-      }
-      column += width;
+  std::atomic<bool> failed = false;
+  ForEachBranch([&](std::span<const int> panels) {
+    for (const int s : panels) {
+      if (failed.load(std::memory_order_relaxed)) return;
+      if (!Eliminate(nodes_[s], need)) failed = true;
+    }
+  });
+  if (failed) return false;
+  // what they meet in hears from them in the order of one after another
+  for (const Supernode& node : nodes_) {
+    if (node.branch < 0) {
+      if (!Eliminate(node, need)) return false;
+    } else if (node.leaves_branch) {
+      AddUpdate(node, false, need);
     }
   }
   SolveBackward(x);
   return true;
 }
 
+template <typename F>
+void BlockCholesky::ForEachBranch(const F& f) {
+  const int count = static_cast<int>(branch_starts_.size()) - 1;
+  if (count == 0) return;
+  ParallelForWithin(count, 1, [&](int k) {
+    f(std::span<const int>(branch_nodes_)
+          .subspan(branch_starts_[k], branch_starts_[k + 1] - branch_starts_[k]));
+  });
+}
+
 void BlockCholesky::Solve(std::span<double> x) {
   Permute(x);
-  for (const Supernode& node : nodes_) SolveForward(node);
+  for (const Supernode& node : nodes_) {
+    SolveForward(node);
+    ForBelow(node, [](double& to, double from) { to += from; });
+  }
   SolveBackward(x);
 }
 
 // f(entry of the solution, entry of gathered_) for the rows below a supernode
 template <typename F>
 void BlockCholesky::ForBelow(const Supernode& node, const F& f) {
-  int row = 0;
+  double* gathered = &gathered_[node.gathered];
   for (int b = node.first_below; b < node.first_below + node.num_below; ++b) {
     const int block = below_[b];
     double* y = &permuted_[nodes_[node_of_[block]].column + row_in_node_[block]];
-    for (int i = 0; i < sizes_[block]; ++i) f(y[i], gathered_[row++]);
+    for (int i = 0; i < sizes_[block]; ++i) f(y[i], *gathered++);
   }
 }
 
@@ -209,29 +341,34 @@ void BlockCholesky::Permute(std::span<const double> x) {
   }
 }
 
+// What the rows below get from it stands in gathered_ then.
 void BlockCholesky::SolveForward(const Supernode& node) {
   const double* panel = &values_[node.panel];
   double* y = &permuted_[node.column];
   SolveLower(node.columns, panel, node.rows, y);
-  const int m = node.rows - node.columns;
-  if (m == 0) return;
-  std::fill_n(gathered_.begin(), m, 0.0);
-  SubtractMatrixVector(m, node.columns, panel + node.columns, node.rows, y, gathered_.data());
-  ForBelow(node, [](double& to, double from) { to += from; });
+  if (node.below() == 0) return;
+  double* gathered = &gathered_[node.gathered];
+  std::fill_n(gathered, node.below(), 0.0);
+  SubtractMatrixVector(node.below(), node.columns, panel + node.columns, node.rows, y, gathered);
+}
+
+void BlockCholesky::SolveBackward(const Supernode& node) {
+  const double* panel = &values_[node.panel];
+  double* y = &permuted_[node.column];
+  if (node.below() > 0) {
+    ForBelow(node, [](double& from, double& to) { to = from; });
+    SubtractTransposedMatrixVector(node.below(), node.columns, panel + node.columns, node.rows,
+                                   &gathered_[node.gathered], y);
+  }
+  SolveLowerTransposed(node.columns, panel, node.rows, y);
 }
 
 void BlockCholesky::SolveBackward(std::span<double> x) {
-  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-    const double* panel = &values_[node->panel];
-    double* y = &permuted_[node->column];
-    const int m = node->rows - node->columns;
-    if (m > 0) {
-      ForBelow(*node, [](double& from, double& to) { to = from; });
-      SubtractTransposedMatrixVector(m, node->columns, panel + node->columns, node->rows,
-                                     gathered_.data(), y);
-    }
-    SolveLowerTransposed(node->columns, panel, node->rows, y);
-  }
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node)
+    if (node->branch < 0) SolveBackward(*node);
+  ForEachBranch([this](std::span<const int> panels) {
+    for (auto s = panels.rbegin(); s != panels.rend(); ++s) SolveBackward(nodes_[*s]);
+  });
   std::size_t from = 0;
   for (const int block : order_) {
     for (int i = 0; i < sizes_[block]; ++i) x[starts_[block] + i] = permuted_[from++];

@@ -35,7 +35,11 @@ class BlockCholesky {
   int panel_of(int block) const { return node_of_[block]; }
 
   // Factors the matrix and x ← A⁻¹ x. `fill` adds the entries of a panel, zero until then, shortly before they are needed:
-  // a large matrix passes through the cache once. False when the matrix is not positive definite.
+  // a large matrix passes through the cache once. It may be called for several panels at the same time. False when the matrix
+  // is not positive definite.
+  //
+  // Of a large matrix branches of the elimination tree are worked on at the same time. Whatever branches have in common is
+  // summed up in one order: the bits are those of one panel after another.
   bool FactorAndSolve(const std::function<void(int panel)>& fill, std::span<double> x);
   // x ← A⁻¹ x with the factor there is.
   void Solve(std::span<double> x);
@@ -47,18 +51,36 @@ class BlockCholesky {
     int first_below, num_below;   // in below_
     int column;                   // first of its columns, as permuted
     int columns, rows;
-    std::size_t panel;   // in values_
-    std::size_t target;  // in targets_
+    std::size_t panel;     // in values_
+    std::size_t target;    // in targets_
+    std::size_t update;    // in updates_
+    std::size_t gathered;  // in gathered_
+    int branch;            // −1: what branches meet in
+    bool leaves_branch;    // whether it updates such
+
+    int below() const { return rows - columns; }
   };
 
   void FindOrder();
   void LayOut();
   int RowOf(const Supernode& node, int block) const;
+  static double CountWork(const Supernode& node) {
+    return static_cast<double>(node.columns) * node.rows * node.rows;
+  }
+  void FindBranches();
+  template <typename F>
+  void ForEachBranch(const F& f);
   template <typename F>
   void ForBelow(const Supernode& node, const F& f);
   void Permute(std::span<const double> x);
   void SolveForward(const Supernode& node);
   void SolveBackward(std::span<double> x);
+  void SolveBackward(const Supernode& node);
+  template <typename Need>
+  bool Eliminate(const Supernode& node, const Need& need);
+  // Adds a panel's update to those panels below that are in its branch, or not in it.
+  template <typename Need>
+  void AddUpdate(const Supernode& node, bool in_branch, const Need& need);
 
   std::vector<int> sizes_, starts_;  // of the blocks; starts_ in x
   std::vector<std::pair<int, int>> given_, couplings_;
@@ -71,8 +93,11 @@ class BlockCholesky {
   std::vector<int> node_of_, row_in_node_;  // supernode of a block, its first row there
   std::vector<std::size_t>
       targets_;  // of blocks (i, j) of each supernode's update, i ≥ j, by columns: place in values_
-  std::vector<double> values_, update_, permuted_, gathered_;
-  std::vector<char> is_filled_;  // of panels
+  std::vector<double> values_, updates_, permuted_, gathered_;
+  std::vector<char> is_filled_;                    // of panels
+  std::vector<int> branch_starts_, branch_nodes_;  // ascending
+  std::vector<double> work_;                       // of each supernode and all that leads to it
+  std::vector<int> heavy_, stretch_end_;
 };
 
 }  // namespace pliant::solvers

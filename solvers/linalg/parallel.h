@@ -1,0 +1,44 @@
+#pragma once
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#ifdef PLIANT_THREAD_SANITIZER
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#endif
+
+namespace pliant::solvers {
+
+// f(i) for 0 ≤ i < count, at the same time, at least `grain` of them in a row. Returns when all are done. What f writes must
+// hang on i alone.
+template <typename F>
+void ParallelFor(int count, int grain, const F& f) {
+#ifdef PLIANT_THREAD_SANITIZER
+  // Debian's TBB is not built for this sanitizer: tell it what comes after what
+  char begin, end;
+  __tsan_release(&begin);
+  const auto body = [&](int i) {
+    __tsan_acquire(&begin);
+    f(i);
+    __tsan_release(&end);
+  };
+#else
+  const F& body = f;
+#endif
+  tbb::parallel_for(tbb::blocked_range<int>(0, count, grain), [&](const auto& range) {
+    for (int i = range.begin(); i < range.end(); ++i) body(i);
+  });
+#ifdef PLIANT_THREAD_SANITIZER
+  __tsan_acquire(&end);
+#endif
+}
+
+// The same within work that is itself one of several at a time: who waits for its end takes up nothing from without, so that
+// what a thread keeps for itself stays as it is.
+template <typename F>
+void ParallelForWithin(int count, int grain, const F& f) {
+  tbb::this_task_arena::isolate([&] { ParallelFor(count, grain, f); });
+}
+
+}  // namespace pliant::solvers
