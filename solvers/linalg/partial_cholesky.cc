@@ -147,7 +147,7 @@ bool PartialCholesky::Eliminate(const BlockMatrix& A, std::span<const int> parti
   Numeric& f = *numeric_;
   const SupernodeLayout& layout = *layout_;
   Grow(layout.panel_numbers(), &f.panels);
-  Grow(layout.update_numbers(), &f.updates);
+  Grow(layout.update_numbers() + SparseComplement::kBeyond, &f.updates);
   const std::size_t root_size = layout.root().width();
   f.schur.resize(f.is_sparse ? 0 : root_size * root_size);
   if (f.is_sparse) f.sparse.Start(A);

@@ -2,8 +2,24 @@
 
 #include <algorithm>
 #include <bit>
+#include <immintrin.h>
 
 namespace pliant::solvers {
+namespace {
+
+// Adds three columns of three numbers to nine in a row; reads a fourth one of each column.
+void AddToBlock(const double* columns, std::size_t stride, double* block) {
+  const __m256d c0 = _mm256_loadu_pd(columns), c1 = _mm256_loadu_pd(columns + stride),
+                c2 = _mm256_loadu_pd(columns + 2 * stride);
+  const __m256d first = _mm256_blend_pd(c0, _mm256_permute4x64_pd(c1, 0x00), 0b1000);
+  const __m256d second = _mm256_blend_pd(_mm256_permute4x64_pd(c1, 0b1001),
+                                         _mm256_permute4x64_pd(c2, 0b0100'0000), 0b1100);
+  _mm256_storeu_pd(block, _mm256_add_pd(_mm256_loadu_pd(block), first));
+  _mm256_storeu_pd(block + 4, _mm256_add_pd(_mm256_loadu_pd(block + 4), second));
+  block[8] += columns[2 * stride + 2];
+}
+
+}  // namespace
 
 void SparseComplement::LayOut(const BlockPattern& A, const SupernodeLayout& layout) {
   FindPattern(A, layout);
@@ -106,14 +122,15 @@ void SparseComplement::Add(const SupernodeLayout& layout, const SupernodeLayout:
   const std::size_t stride = 3 * static_cast<std::size_t>(m);
   for (int b = 0; b < m; ++b) {
     int k = pattern_.column_starts[clique[b]];
-    for (int a = b; a < m; ++a) {
+    const double* from = update + 3 * b * (stride + 1);
+    // of the diagonal only what is below
+    double* diagonal = &matrix_.values[9 * std::size_t(k)];
+    for (int c = 0; c < 3; ++c)
+      for (int r = c; r < 3; ++r) diagonal[3 * c + r] += from[c * stride + r];
+    for (int a = b + 1; a < m; ++a) {
+      from += 3;
       while (pattern_.rows[k] != clique[a]) ++k;
-      double* to = &matrix_.values[9 * std::size_t(k)];
-      const double* from = update + 3 * b * stride + 3 * a;
-      for (int c = 0; c < 3; ++c) {
-        // of the diagonal only what is below
-        for (int r = a == b ? c : 0; r < 3; ++r) to[3 * c + r] += from[c * stride + r];
-      }
+      AddToBlock(from, stride, &matrix_.values[9 * std::size_t(k)]);
     }
   }
 }

@@ -25,6 +25,8 @@ class SparseComplement {
 
   // Recording: the blocks of A, then what each supernode below the participants hands up, then the rest.
   void Start(const BlockMatrix& A);
+  // An update matrix has room for kBeyond more numbers, whatever they are.
+  static constexpr int kBeyond = 1;
   void Add(const SupernodeLayout& layout, const SupernodeLayout::Supernode& child,
            const double* update);
   void Finish();
