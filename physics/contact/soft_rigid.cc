@@ -5,6 +5,7 @@
 
 #include "physics/contact/contact_key.h"
 #include "physics/contact/narrow_phase.h"
+#include "physics/dynamics/model.h"
 #include "physics/geometry/triangle_part.h"
 
 namespace pliant::physics {
@@ -23,6 +24,9 @@ constexpr double kReach = 0.5773502691896258;
 constexpr double kFacing = 0.3;
 // and beyond which it is along the triangle, or away from it
 constexpr double kBarelyFacing = 0.05;
+
+// precision of what parts a polygon: its own gap is measured at its middle
+constexpr double kRoughly = 0.1;
 
 struct DeepestPoint {
   Vector3d weights;
@@ -90,10 +94,10 @@ Lowest FindLowest(const Cut* cuts, int num_cuts, double tolerance) {
 }
 
 // Signed distance of a convex shape is convex: Kelley's cutting planes from the vertices find its
-// lowest point on the triangle. False as soon as that cannot be lower than the vertices by
-// `noticeable`.
+// lowest point on the triangle, to `precision` of what is noticeable. False as soon as that cannot be lower than the
+// vertices by `noticeable`.
 bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x,
-                         const SignedDistance* at_vertices, double noticeable,
+                         const SignedDistance* at_vertices, double noticeable, double precision,
                          DeepestPoint* deepest) {
   constexpr int kMostCuts = 14;
   Cut cuts[kMostCuts];
@@ -104,7 +108,10 @@ bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x,
     best = std::min(best, at_vertices[i].distance);
   }
   const double wanted = best - noticeable;
-  const double tolerance = 1e-3 * noticeable;
+  // one plane alone may settle it
+  for (const Cut& cut : {cuts[0], cuts[1], cuts[2]})
+    if (cut.minCoeff() > wanted) return false;
+  const double tolerance = precision * noticeable;
   bool is_found = false;
   while (true) {
     const Lowest lowest = FindLowest(cuts, num_cuts, 1e-3 * tolerance);
@@ -236,7 +243,7 @@ bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin,
   const double noticeable = std::max(kNoticeableDepth * piece.longest_edge, nearest - margin);
   const bool is_entered =
       !shape.Is<HalfSpace>() &&
-      (shape.is_convex() ? FindDeepestInConvex(shape, x, piece.at, noticeable, &deepest)
+      (shape.is_convex() ? FindDeepestInConvex(shape, x, piece.at, noticeable, kRoughly, &deepest)
                          : FindDeepestBySampling(shape, x, piece.at, noticeable, margin, &deepest));
   const double lowest = is_entered ? deepest.field.distance : nearest;
   if (!(lowest < margin)) return false;
@@ -348,7 +355,7 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
     DeepestPoint deepest;
     const bool is_entered =
         shape.is_convex()
-            ? FindDeepestInConvex(shape, x, at_vertices, noticeable, &deepest)
+            ? FindDeepestInConvex(shape, x, at_vertices, noticeable, 1e-3, &deepest)
             : FindDeepestBySampling(shape, x, at_vertices, noticeable, margin, &deepest);
     if (!is_entered || !(deepest.field.distance < margin)) continue;
 
@@ -396,16 +403,30 @@ void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, 
       continue;
     Vector3d x[3];
     for (int k = 0; k < 3; ++k) x[k] = X_SW * soft.position(t[k]);
-    VisitPieces(divisions, [&](int piece, const Eigen::Matrix3d& corners) {
+    // where one plane below the distance is out of reach all over the triangle, so is the shape
+    const auto is_beyond = [&](int k) {
+      return std::isfinite(scratch->distances[t[k]]) &&
+             MakeCut(scratch->fields[t[k]], x[k], x).minCoeff() > margin;
+    };
+    if (shape.is_convex() && (is_beyond(0) || is_beyond(1) || is_beyond(2))) continue;
+    std::array<SignedDistance, CountPieceCorners(ContactParameters::kMostPatchDivisions)> fields;
+    std::array<bool, CountPieceCorners(ContactParameters::kMostPatchDivisions)> is_known{};
+    VisitPieces(divisions, [&](int piece, const Eigen::Matrix3d& corners,
+                               const std::array<int, 3>& points) {
       Piece polygon;
       polygon.corners = corners;
       for (int k = 0; k < 3; ++k) {
         const Vector3d w = corners.col(k);
         polygon.x[k] = w[0] * x[0] + w[1] * x[1] + w[2] * x[2];
-        const int vertex = w[0] == 1 ? t[0] : w[1] == 1 ? t[1] : w[2] == 1 ? t[2] : -1;
-        polygon.at[k] = vertex >= 0 && std::isfinite(scratch->distances[vertex])
-                            ? scratch->fields[vertex]
-                            : shape.CalcDistance(polygon.x[k]);
+        SignedDistance& field = fields[points[k]];
+        if (!is_known[points[k]]) {
+          const int vertex = w[0] == 1 ? t[0] : w[1] == 1 ? t[1] : w[2] == 1 ? t[2] : -1;
+          field = vertex >= 0 && std::isfinite(scratch->distances[vertex])
+                      ? scratch->fields[vertex]
+                      : shape.CalcDistance(polygon.x[k]);
+          is_known[points[k]] = true;
+        }
+        polygon.at[k] = field;
       }
       polygon.longest_edge = longest / divisions;
       double fraction = 0;

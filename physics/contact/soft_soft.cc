@@ -342,7 +342,8 @@ void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double m
       const double slope = n_a.dot(n);
       const Vector3d gaps =
           Vector3d(n_a.dot(y[0] - x[0]), n_a.dot(y[1] - x[0]), n_a.dot(y[2] - x[0])) / slope;
-      VisitPieces(divisions, [&](int piece, const Eigen::Matrix3d& corners) {
+      VisitPieces(divisions, [&](int piece, const Eigen::Matrix3d& corners,
+                                 const std::array<int, 3>&) {
         // the part of B's triangle over A's, along n
         TrianglePart part(corners.col(0), corners.col(1), corners.col(2));
         for (int k = 0; k < 3 && !part.empty(); ++k) {

@@ -61,6 +61,7 @@ struct ContactParameters {
   Patches patches = Patches::kVertices;
   // Of each edge of a triangle that polygons lie on: pressure varies over a triangle as it does over divisions² ones.
   int patch_divisions = 1;
+  static constexpr int kMostPatchDivisions = 8;
   struct Pair {
     int body_a, body_b;                    // body_a ≤ body_b
     double friction = -1, stiffness = -1;  // negative: not given

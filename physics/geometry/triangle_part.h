@@ -34,21 +34,28 @@ class TrianglePart {
   std::array<Eigen::Vector3d, 3 + kMostCuts> corners_;
 };
 
-// Cuts a triangle into divisions² equal ones: calls visit(number, corners), a corner's barycentric weights a column.
+// Number of corners of the divisions² equal triangles that a triangle is cut into.
+constexpr int CountPieceCorners(int divisions) {
+  return (divisions + 1) * (divisions + 2) / 2;
+}
+
+// Calls visit(number, corners, points) for each of these triangles: a corner's barycentric weights a column, and the corners'
+// numbers among all.
 template <typename Visit>
 void VisitPieces(int divisions, const Visit& visit) {
   const auto corner = [&](int i, int j) -> Eigen::Vector3d {
     return Eigen::Vector3d(divisions - i - j, i, j) / divisions;
   };
+  const auto point = [&](int i, int j) { return j * (divisions + 1) - j * (j - 1) / 2 + i; };
   int number = 0;
   Eigen::Matrix3d corners;
   for (int j = 0; j < divisions; ++j) {
     for (int i = 0; i + j < divisions; ++i) {
       corners << corner(i, j), corner(i + 1, j), corner(i, j + 1);
-      visit(number++, corners);
+      visit(number++, corners, std::array{point(i, j), point(i + 1, j), point(i, j + 1)});
       if (i + j + 2 > divisions) continue;
       corners << corner(i + 1, j), corner(i + 1, j + 1), corner(i, j + 1);
-      visit(number++, corners);
+      visit(number++, corners, std::array{point(i + 1, j), point(i + 1, j + 1), point(i, j + 1)});
     }
   }
 }

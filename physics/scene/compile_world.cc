@@ -21,7 +21,6 @@ constexpr double kLongStep = 0.1;       // [s]; beyond, a warning
 constexpr double kShortestStep = 1e-7;  // [s]
 // groups of groups of copies would otherwise make a short file endless work
 constexpr std::size_t kMostNamed = 4'000'000;
-constexpr int kMostPatchDivisions = 8;
 constexpr double kWideMargin = 0.1;  // [m]; beyond, a warning
 
 bool CheckTolerance(const std::string& path, double tolerance, SceneLog* log) {
@@ -292,9 +291,9 @@ void SceneCompiler::CompileContact() {
     contact.patches = ContactParameters::Patches::kPolygons;
   if (given.has_patch_divisions()) {
     const int divisions = given.patch_divisions();
-    if (divisions < 1 || divisions > kMostPatchDivisions) {
-      log_.Error("contact.patch_divisions",
-                 absl::StrCat("is ", divisions, "; give 1 to ", kMostPatchDivisions));
+    if (divisions < 1 || divisions > ContactParameters::kMostPatchDivisions) {
+      log_.Error("contact.patch_divisions", absl::StrCat("is ", divisions, "; give 1 to ",
+                                                         ContactParameters::kMostPatchDivisions));
     } else if (contact.patches != ContactParameters::Patches::kPolygons) {
       log_.Error("contact.patch_divisions",
                  "divides the triangles of polygons; give `patches: POLYGONS` with it");
