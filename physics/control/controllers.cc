@@ -25,7 +25,8 @@ void AppendActuatorRows(const Model& model, const State& state, std::span<const 
   std::vector<double>& compensation = *scratch;
   for (std::size_t i = 0; i < model.actuators.size(); ++i) {
     const Actuator& actuator = model.actuators[i];
-    if (actuator.kind == Actuator::Kind::kTorque) continue;
+    if (actuator.kind == Actuator::Kind::kTorque || actuator.kind == Actuator::Kind::kActivation)
+      continue;
     const RobotJoint& joint = model.joint_of(actuator);
     if (!is_awake(joint.block)) continue;
     ConstraintRow& row = constraints->AddRow();

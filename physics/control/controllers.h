@@ -44,7 +44,7 @@ void RunDifferentialIk(const Model& model, const Inputs& inputs, const State& st
                        std::span<const std::unique_ptr<BlockStep>> steps,
                        DifferentialIkMemory* memory, std::vector<double>* controls);
 
-// Effort of a torque actuator at a target, clamped to its limit [N·m], [N].
+// Effort of a torque actuator [N·m], [N] or an activation [Pa] at a target, clamped to its limit.
 double CalcTorque(const Actuator& actuator, double target);
 
 // Rows of position and velocity actuators: springs and dampers of the step's problem, with their effort limits.

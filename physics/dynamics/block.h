@@ -121,6 +121,8 @@ struct BlockInputs {
   // Prescribed poses at the end of the step of the frames that its prescribed parts follow, by order of
   // DynamicsBlock::followed_bodies(); a kinematic body follows itself.
   std::vector<RigidTransform> targets;
+  // Internal volumetric stress of each region that has one [Pa]; none: all zero.
+  std::vector<double> activations;
 };
 
 // How a block that is not linear found its free motion.

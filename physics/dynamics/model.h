@@ -86,7 +86,8 @@ struct RobotJoint {
 
 class JointTree;
 
-// A robot of the scene: its links are bodies called robot/link.
+// A robot of the scene: its links are bodies called robot/link. A deformable body with activations is one too, of its name,
+// without links: they are its joints, of no velocity, each numbered by `velocity` among those of its block.
 struct Robot {
   // A joint tree of it, for kinematics and dynamics outside the step.
   struct Tree {
@@ -99,15 +100,15 @@ struct Robot {
   std::vector<Tree> trees;
 };
 
-// Drives one joint of one velocity.
+// Drives one joint of one velocity, or puts a region of a deformable body under an internal volumetric stress.
 struct Actuator {
-  enum class Kind { kTorque, kPosition, kVelocity };
-  std::string name;  // robot/joint
+  enum class Kind { kTorque, kPosition, kVelocity, kActivation };
+  std::string name;  // robot/joint; body/activation
   int robot = 0, joint = 0;
   Kind kind = Kind::kTorque;
   double stiffness = 0;  // [N·m/rad], [N/m]
   double damping = 0;    // [N·m·s/rad], [N·s/m]
-  double effort_limit = std::numeric_limits<double>::infinity();
+  double effort_limit = std::numeric_limits<double>::infinity();  // of an activation in Pa
   bool gravity_compensation = false;
   double initial_target = 0;
 };
@@ -147,6 +148,7 @@ struct Constraint {
 
 // A scripted input: linear between times, sampled at the end of the step.
 struct Script {
+  // an activation's is kActuator
   enum class Kind { kPose, kForce, kTorque, kActuator, kJointForce, kTwist, kGripper };
   Kind kind = Kind::kPose;
   int body = -1;

@@ -66,7 +66,8 @@ void AddPatchStiffness(const FemModel& model, double scale, FemModel::Deformatio
 
 void AssembleQuadratic(const FemModel& model, const StepSettings& settings,
                        std::span<const double> q0, std::span<const double> v0,
-                       solvers::BlockMatrix* A, std::vector<double>* residual) {
+                       std::span<const Lane> pressure, solvers::BlockMatrix* A,
+                       std::vector<double>* residual) {
   const double h = settings.h, theta = settings.theta;
   const double alpha = model.parameters.rayleigh_alpha, beta = model.parameters.rayleigh_beta;
   const double mass_scale = 1 + alpha * theta * h;
@@ -85,7 +86,10 @@ void AssembleQuadratic(const FemModel& model, const StepSettings& settings,
     // the stress is linear in F: that of the rate comes along
     LaneMatrix3 moved;
     for (int i = 0; i < 9; ++i) moved[i] = F[i] + rate_scale * rate[i];
-    AddForces(batch, CalcStress(batch, R0, moved, false), h, residual);
+    LaneMatrix3 P = CalcStress(batch, R0, moved, false);
+    if (!pressure.empty())
+      for (int i = 0; i < 9; ++i) P[i] -= pressure[b] * R0[i];
+    AddForces(batch, P, h, residual);
 
     CalcStiffness(batch, R0, stiffness_scale, K);
     const Lane mass = mass_scale / 20 * batch.density * batch.volume;
@@ -142,8 +146,9 @@ void AssembleDamping(const FemModel& model, const StepSettings& settings,
   }
 }
 
-double AssembleNonlinear(const FemModel& model, std::span<const double> q, double h, double scale,
-                         Tangent tangent, FemModel::Deformation* at, solvers::BlockMatrix* A,
+double AssembleNonlinear(const FemModel& model, std::span<const double> q,
+                         std::span<const Lane> pressure, double h, double scale, Tangent tangent,
+                         FemModel::Deformation* at, solvers::BlockMatrix* A,
                          std::vector<double>* residual) {
   Lane energy{};
   LaneMatrix3 K[10];
@@ -155,6 +160,7 @@ double AssembleNonlinear(const FemModel& model, std::span<const double> q, doubl
     const int b = model.elements.num_quadratic + static_cast<int>(k);
     const ElementBatch& batch = model.elements.batches[b];
     model.Respond(k, *at, tangent, &response);
+    if (!pressure.empty()) AddPressure(pressure[b], at->F[k], tangent, &response);
     energy += batch.volume * response.energy;
     AddForces(batch, response.stress, h, residual);
     if (tangent == Tangent::kNone) continue;

@@ -7,13 +7,15 @@
 
 namespace pliant::physics {
 
-// What the elements of a body add to A and m(v0) of a step (han2023 (8), (11)); each on what is there already.
+// What the elements of a body add to A and m(v0) of a step (han2023 (8), (11)); each on what is there already. `pressure`: of
+// every batch, by activation; empty: none.
 
 // Mass, stiffness and damping of the elements that are quadratic in F:
 //   A += (1 + αθh) M + θh (θ_vq h + β) K,   m −= h [f(q0) − θ h K v0 − β K v0].
 void AssembleQuadratic(const FemModel& model, const StepSettings& settings,
                        std::span<const double> q0, std::span<const double> v0,
-                       solvers::BlockMatrix* A, std::vector<double>* residual);
+                       std::span<const Lane> pressure, solvers::BlockMatrix* A,
+                       std::vector<double>* residual);
 
 // Mass and damping of the others: A += (1 + αθh) M + θhβ K0,   m += hβ K0 v0, with their tangent for
 // damping at q0, for the whole step. `at` is memory to work in.
@@ -22,10 +24,11 @@ void AssembleDamping(const FemModel& model, const StepSettings& settings,
                      FemModel::Deformation* at, solvers::BlockMatrix* A,
                      std::vector<double>* residual);
 
-// What resists in these others at positions q: m −= h f(q),  A += scale · K(q). Returns their elastic energy [J]. Without
-// A for Tangent::kNone. `at`: memory, and how the elements are deformed.
-double AssembleNonlinear(const FemModel& model, std::span<const double> q, double h, double scale,
-                         Tangent tangent, FemModel::Deformation* at, solvers::BlockMatrix* A,
+// What resists in these others at positions q: m −= h f(q),  A += scale · K(q). Returns their elastic energy less the work of
+// pressure [J]. Without A for Tangent::kNone. `at`: memory, and how the elements are deformed.
+double AssembleNonlinear(const FemModel& model, std::span<const double> q,
+                         std::span<const Lane> pressure, double h, double scale, Tangent tangent,
+                         FemModel::Deformation* at, solvers::BlockMatrix* A,
                          std::vector<double>* residual);
 
 }  // namespace pliant::physics

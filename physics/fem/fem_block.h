@@ -50,6 +50,8 @@ struct FemParameters {
     RigidTransform X_WB0;  // initial pose of that body
   };
   std::vector<Prescribed> prescribed;  // ascending nodes
+  // Tetrahedra of each region that an actuator puts under an internal volumetric stress (BlockInputs::activations).
+  std::vector<std::vector<int>> activations;
 };
 
 // Positions: 3 a node, world frame [m]. Velocities: 3 a node [m/s]. A group is a node.

@@ -112,7 +112,8 @@ FemModel::FemModel(FemParameters p, std::shared_ptr<const FemRestShape> shape)
       element_volumes(rest->element_volumes),
       mass(rest->mass),
       prescribed_index(num_nodes, -1),
-      plane_normal(parameters.X_WB.R.col(2)) {
+      plane_normal(parameters.X_WB.R.col(2)),
+      activations(elements, parameters.activations) {
   for (std::size_t k = 0; k < parameters.prescribed.size(); ++k) {
     const FemParameters::Prescribed& one = parameters.prescribed[k];
     prescribed_index[one.node] = static_cast<int>(k);

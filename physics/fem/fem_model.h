@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "physics/fem/activation.h"
 #include "physics/fem/elements.h"
 #include "physics/fem/fem_block.h"
 #include "physics/fem/mean_dilatation.h"
@@ -69,6 +70,7 @@ struct FemModel {
   std::vector<int> prescribed_index;  // into parameters.prescribed; −1: free
   std::vector<int> followed;          // bodies that prescribed vertices move with
   Eigen::Vector3d plane_normal;       // of plane strain, in W
+  Activations activations;
 
   bool is_quadratic() const { return elements.nonlinear.empty(); }
 

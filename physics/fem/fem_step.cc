@@ -76,6 +76,7 @@ class FemStep final : public BlockStep {
     q0_.assign(q0.begin(), q0.end());
     std::copy(v0.begin(), v0.end(), v0_.begin());
     PrescribeVelocities(q0, inputs);
+    model_->activations.Spread(inputs.activations, &pressure_);
     Assemble(q0, v0);
     AddExternalForces(inputs);
     model_->ProjectOntoPlane(residual_);
@@ -353,7 +354,7 @@ class FemStep final : public BlockStep {
   void Assemble(std::span<const double> q0, std::span<const double> v0) {
     std::fill(A_.values.begin(), A_.values.end(), 0.0);
     std::fill(residual_.begin(), residual_.end(), 0.0);
-    AssembleQuadratic(*model_, settings_, q0, v0, &A_, &residual_);
+    AssembleQuadratic(*model_, settings_, q0, v0, pressure_, &A_, &residual_);
     AssembleDamping(*model_, settings_, q0, v0, &deformation_, &A_, &residual_);
     const double alpha = model_->parameters.rayleigh_alpha;
     if (alpha != 0) {
@@ -465,7 +466,7 @@ class FemStep final : public BlockStep {
     std::fill(elastic_.begin(), elastic_.end(), 0.0);
     const double implicit = theta * theta_vq;
     const double W =
-        AssembleNonlinear(*model_, q_, h, implicit * h * h,
+        AssembleNonlinear(*model_, q_, pressure_, h, implicit * h * h,
                           implicit == 0 ? Tangent::kNone : tangent_, &deformation_, &A_, &elastic_);
     if (implicit != 0) {
       energy += W / implicit;
@@ -640,6 +641,7 @@ class FemStep final : public BlockStep {
   FemModel::Deformation deformation_;
   solvers::BlockMatrix linear_A_;        // what does not change through the step
   std::vector<double> linear_residual_;  // m(v0) without what resists
+  std::vector<Lane> pressure_;           // by activation, of every batch; empty: none
   Tangent tangent_ = Tangent::kExact;
   std::unique_ptr<solvers::PartialCholesky> newton_factor_;
   std::vector<double> q0_, v_linear_;   // start of the step; where A_ and residual_ are linearised

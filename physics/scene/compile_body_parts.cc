@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -119,10 +120,57 @@ void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::stri
     } else {
       log_.Error(at, "selects nothing; expected `within` or `label`");
     }
+    draft->regions[region.name()] = chosen;
     if (!material.has_value()) continue;
     if (fem.element_material.empty()) fem.element_material.assign(count, 0);
     for (const int t : chosen) fem.element_material[t] = static_cast<int>(fem.materials.size());
     fem.materials.push_back(*material);
+  }
+}
+
+void SceneCompiler::ReadActivations(const v1::DeformableBody& given, const std::string& path,
+                                    BodyDraft* draft) {
+  for (int i = 0; i < given.activations_size(); ++i) {
+    const v1::Activation& activation = given.activations(i);
+    const std::string at = absl::StrCat(path, ".activations[", i, "]");
+    Actuator actuator;
+    actuator.kind = Actuator::Kind::kActivation;
+    actuator.name = activation.name();
+    if (activation.name().empty()) {
+      Missing(at + ".name", "a name, by which it is driven", &log_);
+    } else if (CheckName(at + ".name", activation.name(), &log_)) {
+      for (int k = 0; k < i; ++k) {
+        if (given.activations(k).name() != activation.name()) continue;
+        log_.Error(at + ".name",
+                   absl::StrCat(Quoted(activation.name()), " is the name of activations[", k,
+                                "] too; expected a name of its own"));
+        break;
+      }
+    }
+    if (activation.has_limit() &&
+        CheckPositive(at + ".limit", activation.limit(), "stress in pascals", &log_, 1e15))
+      actuator.effort_limit = activation.limit();
+
+    std::vector<int> elements;
+    if (activation.region().empty()) {
+      elements.resize(draft->fem.mesh.tetrahedra.size());
+      std::iota(elements.begin(), elements.end(), 0);
+    } else if (const auto found = draft->regions.find(activation.region());
+               found != draft->regions.end()) {
+      elements = found->second;
+    } else {
+      std::vector<std::string> names;
+      for (const v1::Region& region : given.regions())
+        if (!region.name().empty()) names.push_back(region.name());
+      // a region that could not be read has said so
+      if (std::find(names.begin(), names.end(), activation.region()) == names.end()) {
+        log_.Error(at + ".region",
+                   absl::StrCat("no region of the body is called ", Quoted(activation.region()),
+                                DidYouMean(activation.region(), names)));
+      }
+    }
+    draft->fem.activations.push_back(std::move(elements));
+    draft->activations.push_back(std::move(actuator));
   }
 }
 

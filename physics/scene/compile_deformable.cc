@@ -163,10 +163,6 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   if (newton.has_projection()) fem.newton.projection = newton.projection();
 
   body.self_contact = given.self_contact();
-  if (!given.activations().empty()) {
-    log_.Error(path + ".activations", "Activations are not in this version yet. Remove them");
-  }
-
   std::optional<TetrahedralMesh> mesh =
       ReadVolumeMesh(given.mesh(), path + ".mesh", &draft->vertex_of_file);
   if (mesh.has_value()) {
@@ -175,6 +171,7 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
     body.surface = ExtractBoundary(fem.mesh);
   }
   ReadRegions(given, path, draft);
+  ReadActivations(given, path, draft);
   for (const FemMaterial& of : fem.materials) {
     if (!fem.mean_dilatation || HasVolumetricStiffness(of)) continue;
     log_.Error(path + ".mean_dilatation",

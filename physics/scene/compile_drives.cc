@@ -29,6 +29,38 @@ void SceneCompiler::CompileDrives() {
     CompileActuators(static_cast<int>(r), scene_.robots(draft), path);
     CompileControllers(static_cast<int>(r), scene_.robots(draft), path);
   }
+  for (std::size_t i = 0; i < placements_.size(); ++i)
+    AddActivations(static_cast<int>(i), drafts_[placements_[i].draft]);
+}
+
+// The body as a robot whose joints are its activations.
+void SceneCompiler::AddActivations(int body, const BodyDraft& draft) {
+  if (draft.activations.empty()) return;
+  Robot robot;
+  robot.name = model_->bodies[body].name;
+  for (const Robot& other : model_->robots) {
+    if (other.name != robot.name) continue;
+    log_.Error(absl::StrCat("bodies[", placements_[body].draft, "].name"),
+               absl::StrCat(Quoted(robot.name),
+                            " is the name of a robot too; expected another, as "
+                            "both have actuators"));
+    return;
+  }
+  for (std::size_t k = 0; k < draft.activations.size(); ++k) {
+    Actuator actuator = draft.activations[k];
+    RobotJoint joint;
+    joint.name = actuator.name;
+    joint.block = model_->bodies[body].block;
+    joint.velocity = static_cast<int>(k);
+    joint.body = body;
+    joint.effort_limit = actuator.effort_limit;
+    actuator.name = absl::StrCat(robot.name, "/", joint.name);
+    actuator.robot = static_cast<int>(model_->robots.size());
+    actuator.joint = static_cast<int>(k);
+    robot.joints.push_back(std::move(joint));
+    model_->actuators.push_back(std::move(actuator));
+  }
+  model_->robots.push_back(std::move(robot));
 }
 
 // Joints of one velocity whose whole name matches; an error when there is none. A joint that a coupler leads is meant by

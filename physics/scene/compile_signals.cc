@@ -137,22 +137,17 @@ void SceneCompiler::CompileScript() {
 }
 
 bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path, Script* script) {
-  const auto not_yet = [&](const char* field, const char* what) {
-    log_.Error(absl::StrCat(path, ".", field),
-               absl::StrCat("A script of ", what,
-                            " is not in this version yet. Use pose, force or torque"));
-    return false;
-  };
   std::string name, at;
   switch (target.kind_case()) {
     case v1::Target::kJoint:
     case v1::Target::kTwist:
     case v1::Target::kGripper:
-      return ReadJointTarget(target, path, script);
     case v1::Target::kActivation:
-      return not_yet("activation", "an activation");
+      return ReadJointTarget(target, path, script);
     case v1::Target::KIND_NOT_SET:
-      log_.Error(path, "drives nothing; expected joint, pose, force, torque, twist or gripper");
+      log_.Error(
+          path,
+          "drives nothing; expected joint, pose, force, torque, twist, gripper or activation");
       return false;
     case v1::Target::kPose:
       script->kind = Script::Kind::kPose;
@@ -225,6 +220,19 @@ bool SceneCompiler::ReadJointTarget(const v1::Target& target, const std::string&
   if (target.has_torque()) {
     script->kind = Script::Kind::kJointForce;
     return ResolveJoint(target.torque(), path + ".torque", &script->robot, &script->joint);
+  }
+  if (target.has_activation()) {
+    script->kind = Script::Kind::kActuator;
+    script->index = FindActuator(*model_, target.activation());
+    if (script->index >= 0 && model_->actuators[script->index].kind == Actuator::Kind::kActivation)
+      return true;
+    std::vector<std::string> names;
+    for (const Actuator& actuator : model_->actuators)
+      if (actuator.kind == Actuator::Kind::kActivation) names.push_back(actuator.name);
+    log_.Error(path + ".activation",
+               absl::StrCat("no activation is called ", Quoted(target.activation()),
+                            "; expected body/name", DidYouMean(target.activation(), names)));
+    return false;
   }
   if (target.has_joint()) {
     script->kind = Script::Kind::kActuator;

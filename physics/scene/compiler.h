@@ -75,6 +75,8 @@ class SceneCompiler {
       std::string to, path;
     };
     std::vector<HeldVertex> held;
+    std::map<std::string, std::vector<int>> regions;  // deformable: tetrahedra, by name
+    std::vector<Actuator> activations;                // deformable: as FemParameters'
   };
 
   // A body of the model: which draft, under which name, where.
@@ -143,6 +145,7 @@ class SceneCompiler {
 
   // drives and constraints: compile_drives.cc
   void CompileDrives();
+  void AddActivations(int body, const BodyDraft& draft);
   std::vector<int> MatchJoints(int robot, const std::string& pattern, const std::string& path);
   void CompileActuators(int robot, const v1::Robot& given, const std::string& path);
   int AddActuator(int robot, int joint, Actuator drive);
@@ -178,8 +181,9 @@ class SceneCompiler {
                                            const std::string& path,
                                            std::vector<int>* vertex_of_file);
 
-  // regions and attachments: compile_body_parts.cc
+  // regions, activations and attachments: compile_body_parts.cc
   void ReadRegions(const v1::DeformableBody& body, const std::string& path, BodyDraft* draft);
+  void ReadActivations(const v1::DeformableBody& body, const std::string& path, BodyDraft* draft);
   void ReadAttachments(const v1::DeformableBody& body, const std::string& path, BodyDraft* draft);
   int ResolveHolder(const std::string& name, const std::string& path);
   void HoldVertices();

@@ -40,9 +40,10 @@ PosedStep::PosedStep(const Model& model, Terms terms)
   motors_.resize(steps_.size());
   for (std::size_t i = 0; i < model.actuators.size(); ++i) {
     const Actuator& actuator = model.actuators[i];
-    if (actuator.kind == Actuator::Kind::kTorque)
+    const bool activates = actuator.kind == Actuator::Kind::kActivation;
+    if (activates || actuator.kind == Actuator::Kind::kTorque)
       motors_[model.joint_of(actuator).block].push_back(
-          {static_cast<int>(i), model.joint_of(actuator).velocity, actuator.effort_limit});
+          {static_cast<int>(i), model.joint_of(actuator).velocity, activates});
   }
   block_inputs_.resize(steps_.size());
   statuses_.resize(steps_.size());
@@ -79,6 +80,7 @@ void PosedStep::GatherInputs(int block, const Inputs& inputs, BlockInputs* gathe
   gathered->targets.clear();
   gathered->forces.clear();
   gathered->coordinate_forces.clear();
+  gathered->activations.clear();
   for (const int body : followed_[block]) {
     // a body without a target keeps still
     RigidTransform X_WB;
@@ -109,9 +111,12 @@ void PosedStep::GatherInputs(int block, const Inputs& inputs, BlockInputs* gathe
     if (force.block == block) gathered->coordinate_forces.push_back({force.velocity, force.force});
   }
   for (const Motor& motor : motors_[block]) {
-    const double target = controls_[motor.actuator];
-    gathered->coordinate_forces.push_back(
-        {motor.velocity, std::clamp(target, -motor.effort_limit, motor.effort_limit)});
+    const double effort = CalcTorque(model_.actuators[motor.actuator], controls_[motor.actuator]);
+    if (motor.activates) {
+      gathered->activations.push_back(effort);
+    } else {
+      gathered->coordinate_forces.push_back({motor.velocity, effort});
+    }
   }
 }
 

@@ -221,9 +221,10 @@ class PosedStep {
   Teams teams_;
   std::vector<std::vector<int>> followed_;  // of each block
   // An actuator that gives a velocity of a block a torque.
+  // What acts with a given effort, on a velocity or on a region under stress.
   struct Motor {
     int actuator, velocity;
-    double effort_limit;
+    bool activates;
   };
   std::vector<std::vector<Motor>> motors_;  // of each block
   std::vector<char> is_prescribed_;         // blocks without velocities, which others follow

@@ -69,7 +69,8 @@ void PosedStep::RememberConstraints(const Impulses& impulses, State* state, Step
   }
   report->efforts.assign(model_.actuators.size(), 0.0);
   for (std::size_t i = 0; i < model_.actuators.size(); ++i) {
-    if (model_.actuators[i].kind == Actuator::Kind::kTorque)
+    const Actuator::Kind kind = model_.actuators[i].kind;
+    if (kind == Actuator::Kind::kTorque || kind == Actuator::Kind::kActivation)
       report->efforts[i] = CalcTorque(model_.actuators[i], controls_[i]);
   }
   for (const ConstraintForce& force : report->constraint_forces) {

@@ -39,7 +39,7 @@ struct StepReport {
   int asleep = 0;         // blocks that were not computed, or not any more
   std::vector<ContactForce> contacts;
   std::vector<ConstraintForce> constraint_forces;  // of every scalar constraint
-  std::vector<double> efforts;                     // what each actuator exerted [N·m], [N]
+  std::vector<double> efforts;                     // what each actuator exerted [N·m], [N], [Pa]
   // External forces on frames, by block, and all velocities at the start of the step: what reactions are computed from.
   std::vector<std::pair<int, BlockForce>> applied;
   std::vector<double> v_start;

@@ -199,6 +199,7 @@ class RobotCommandReader {
       case Actuator::Kind::kVelocity:
         return std::clamp(value, -joint.velocity_limit, joint.velocity_limit);
       case Actuator::Kind::kTorque:
+      case Actuator::Kind::kActivation:
         break;
     }
     return std::clamp(value, -actuator.effort_limit, actuator.effort_limit);

@@ -82,7 +82,10 @@ void RobotDrive::Take(const RobotGoal& goal, SteadyTime now) {
 void RobotDrive::Freeze() {
   for (JointDrive& joint : joints_) {
     if (!joint.engaged) continue;
-    if (model_.actuators[joint.actuator].kind != Actuator::Kind::kPosition) {
+    const Actuator::Kind kind = model_.actuators[joint.actuator].kind;
+    if (kind == Actuator::Kind::kActivation) {
+      joint.goal.reset();  // what is inflated holds on to what it holds
+    } else if (kind != Actuator::Kind::kPosition) {
       joint.goal = 0;
     } else if (joint.goal) {
       joint.goal.reset();
@@ -155,6 +158,7 @@ double RobotDrive::AdvanceJoint(const physics::State& state, JointDrive* drive) 
       next = std::clamp(next, target - change, target + change);
       break;
     case Actuator::Kind::kTorque:
+    case Actuator::Kind::kActivation:
       break;
   }
   if (next == *drive->goal) drive->goal.reset();

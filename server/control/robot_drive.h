@@ -38,8 +38,8 @@ class RobotDrive {
   // Goals are of this robot's actuators and controllers.
   void Take(const RobotGoal& goal, SteadyTime now);
 
-  // Ends what is commanded: positions stay where the robot is under its load, tools ramp to rest, rates and efforts go
-  // back to zero.
+  // Ends what is commanded: positions stay where the robot is under its load, tools ramp to rest, activations keep their
+  // stress, rates and efforts go back to zero.
   void Freeze();
 
   // Forgets what is commanded; nothing moves, and scripts have the robot again.

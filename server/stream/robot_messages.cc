@@ -15,13 +15,18 @@ using physics::Model;
 using physics::Robot;
 using physics::RobotJoint;
 
+// A joint that is the activation of a deformable body.
+bool IsActivation(const RobotJoint& joint) {
+  return joint.num_velocities == 0;
+}
+
 // Visits robot and joint indices in the order of the wire.
 template <typename Visitor>
 void ForEachJoint(const Model& model, const Visitor& visit) {
   for (int r = 0; r < static_cast<int>(model.robots.size()); ++r) {
     const std::vector<RobotJoint>& joints = model.robots[r].joints;
     for (int j = 0; j < static_cast<int>(joints.size()); ++j) {
-      if (joints[j].num_velocities == 1) visit(r, j);
+      if (joints[j].num_velocities == 1 || IsActivation(joints[j])) visit(r, j);
     }
   }
 }
@@ -51,6 +56,8 @@ v1::JointDescription::Drive WriteDrive(Actuator::Kind kind) {
       return v1::JointDescription::DRIVE_POSITION;
     case Actuator::Kind::kVelocity:
       return v1::JointDescription::DRIVE_VELOCITY;
+    case Actuator::Kind::kActivation:
+      return v1::JointDescription::DRIVE_ACTIVATION;
   }
   return v1::JointDescription::DRIVE_UNSPECIFIED;
 }
@@ -130,8 +137,14 @@ v1::JointFrame DescribeJoints(const physics::Snapshot& snapshot) {
   v1::JointFrame frame;
   ForEachJoint(model, [&](int r, int j) {
     const RobotJoint& joint = model.robots[r].joints[j];
-    frame.add_positions(model.Positions(state, joint.block)[joint.position]);
-    frame.add_velocities(static_cast<float>(model.Velocities(state, joint.block)[joint.velocity]));
+    if (IsActivation(joint)) {
+      frame.add_positions(0);
+      frame.add_velocities(0);
+    } else {
+      frame.add_positions(model.Positions(state, joint.block)[joint.position]);
+      frame.add_velocities(
+          static_cast<float>(model.Velocities(state, joint.block)[joint.velocity]));
+    }
     const int actuator = actuators[r][j];
     frame.add_targets(actuator < 0 ? 0 : state.controls[actuator]);
     const bool has_effort = actuator >= 0 && actuator < static_cast<int>(efforts.size());

@@ -116,5 +116,32 @@ TEST(SceneMaterials, NewtonsMethodAndPlaneStrainAreRead) {
             "at least 0\n");
 }
 
+TEST(SceneMaterials, ActivationsAreOfRegionsAndDriven) {
+  const std::string material =
+      "material: {youngs_modulus: 1, poissons_ratio: 0.3, density: 1}\n    "
+      "regions: [{name: left, within: {box: {size: [1, 1, 1], pose: {position: [-0.5, 0, 0]}}}}]\n "
+      "   activations: ";
+  const SceneResult result =
+      LoadBody(material + "[{name: swell, region: left, limit: 5}, {name: all}]");
+  ASSERT_TRUE(result.ok());
+  ASSERT_EQ(result.model->actuators.size(), 2u);
+  EXPECT_EQ(result.model->actuators[0].name, "bar/swell");
+  EXPECT_EQ(result.model->actuators[0].effort_limit, 5);
+  EXPECT_EQ(FindActuator(*result.model, "bar/all"), 1);
+  EXPECT_EQ(SaidOf(material + "[{name: swell, region: lift}]"),
+            "s.yaml:7:41: bodies[0].deformable.activations[0].region: no region of the body is "
+            "called \"lift\"; did you mean `left`?\n");
+  EXPECT_EQ(SaidOf(material + "[{name: swell}, {name: swell}]"),
+            "s.yaml:7:41: bodies[0].deformable.activations[1].name: \"swell\" is the name of "
+            "activations[0] too; expected a name of its own\n");
+  EXPECT_EQ(SaidOf(material + "[{region: left}]"),
+            "s.yaml:7:19: bodies[0].deformable.activations[0].name: is missing; expected a name, "
+            "by which it is driven\n");
+  EXPECT_EQ(SaidOf(material + "[{name: swell}]\nscript: [{target: {activation: bar/smell}, times: "
+                              "[0], values: [1]}]"),
+            "s.yaml:8:32: script[0].target.activation: no activation is called \"bar/smell\"; "
+            "expected body/name; did you mean `bar/swell`?\n");
+}
+
 }  // namespace
 }  // namespace pliant::physics

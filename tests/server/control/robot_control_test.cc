@@ -453,5 +453,39 @@ TEST(RobotControl, CommandedRobotIsNotGivenBackToItsScript) {
   EXPECT_NEAR(world.state().controls[y], taken_y, 1e-9);
 }
 
+// A soft body with an activation takes commands as a robot of its name does, and a stop leaves it inflated.
+TEST(RobotControl, ActivationOfASoftBodyIsDrivenAndHeld) {
+  const physics::SceneResult scene = physics::LoadSceneYaml(R"(
+gravity: [0, 0, 0]
+bodies:
+  - name: finger
+    deformable:
+      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05}
+      material: {youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
+      activations: [{name: inflate, limit: 5000}]
+)",
+                                                            "finger.yaml");
+  ASSERT_TRUE(scene.ok());
+  physics::World world(scene.model);
+  WorldControl control(scene.model);
+  SteadyTime now = SteadyTime() + std::chrono::hours(1);
+  v1::AcquireLeaseRequest acquire;
+  acquire.set_target("finger");
+  const auto lease = control.Acquire(acquire, now);
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  v1::CommandRequest command;
+  command.set_lease_id(lease->id);
+  command.set_sequence(1);
+  command.mutable_joint_targets()->add_joints("inflate");
+  command.mutable_joint_targets()->add_values(9000);
+  ASSERT_TRUE(control.Submit(command, now).ok());
+  for (int i = 0; i < 50; ++i, now += milliseconds(10)) {
+    if (i == 25) control.Stop();
+    ASSERT_TRUE(world.Step(control.Advance(world.state(), now)).ok());
+  }
+  EXPECT_EQ(world.state().controls[0], 5000);
+  EXPECT_EQ(world.report().efforts[0], 5000);
+}
+
 }  // namespace
 }  // namespace pliant::server

@@ -117,5 +117,38 @@ TEST(JointFrame, IsLeftOutWhereThereIsNoRobot) {
   EXPECT_FALSE(frame.has_joints());
 }
 
+TEST(JointFrame, ShowsActivationsAsTheStressThatTheyExert) {
+  const auto model = physics::LoadSceneYaml(R"(
+bodies:
+  - name: finger
+    deformable:
+      mesh: {box: {size: [1, 1, 1]}, edge_length: 1}
+      material: {youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
+      activations: [{name: inflate, limit: 50}]
+)",
+                                            "finger.yaml")
+                         .model;
+  ASSERT_NE(model, nullptr);
+  const v1::WorldDescription description = DescribeModel("w", *model);
+  ASSERT_EQ(description.robots_size(), 1);
+  EXPECT_EQ(description.robots(0).name(), "finger");
+  const v1::JointDescription& joint = description.robots(0).joints(0);
+  EXPECT_EQ(joint.name(), "inflate");
+  EXPECT_EQ(joint.drive(), v1::JointDescription::DRIVE_ACTIVATION);
+  EXPECT_EQ(joint.effort_limit(), 50);
+
+  physics::World world(model);
+  physics::Inputs inputs;
+  inputs.actuators = {{0, 80}};
+  ASSERT_TRUE(world.Step(inputs).ok());
+  Published published;
+  published.snapshot = world.TakeSnapshot();
+  v1::Frame frame;
+  ASSERT_TRUE(frame.ParseFromString(*EncodeFrameBody(published, {})));
+  EXPECT_EQ(frame.joints().positions(0), 0);
+  EXPECT_EQ(frame.joints().targets(0), 80);
+  EXPECT_EQ(frame.joints().efforts(0), 50);
+}
+
 }  // namespace
 }  // namespace pliant::server

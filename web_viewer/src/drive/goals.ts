@@ -28,6 +28,9 @@ export function jointRange(joint: JointInfo): Range {
     const limit = Number.isFinite(joint.effortLimit) ? joint.effortLimit : 10;
     return { low: -limit, high: limit };
   }
+  if (joint.drive === 'activation') {
+    return { low: 0, high: Number.isFinite(joint.effortLimit) ? joint.effortLimit : 1e5 };
+  }
   const reach = joint.slides ? 1 : Math.PI;
   return {
     low: Number.isFinite(joint.lower) ? joint.lower : -reach,

@@ -79,6 +79,7 @@ function jointInfo(joint: JointDescription, index: number): JointInfo {
     [JointDescription_Drive.TORQUE]: 'torque',
     [JointDescription_Drive.POSITION]: 'position',
     [JointDescription_Drive.VELOCITY]: 'velocity',
+    [JointDescription_Drive.ACTIVATION]: 'activation',
   };
   return {
     name: joint.name,

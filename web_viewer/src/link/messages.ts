@@ -111,7 +111,7 @@ export interface JointInfo {
   upper: number;
   velocityLimit: number;
   effortLimit: number;
-  drive: 'none' | 'torque' | 'position' | 'velocity';
+  drive: 'none' | 'torque' | 'position' | 'velocity' | 'activation'; // the last a stress [Pa] within a soft body
 }
 
 // A differential-IK controller.

@@ -2,7 +2,7 @@
 import { gripperRange, jointRange, RobotGoals } from '../drive/goals';
 import type { FrameInfo, GripperInfo, JointInfo, LeaseInfo, RobotInfo, Setting, WorldInfo } from '../link/messages';
 import { element } from './dom';
-import { jointEffort, jointPosition, jointRate } from './units';
+import { jointEffort, jointPosition, jointRate, withPrefix } from './units';
 
 const kShowMs = 60; // numbers that change faster cannot be read
 const kMostPassive = 6; // joints without a drive that a group shows at first
@@ -185,9 +185,14 @@ class JointRow {
     const { index, drive, slides, effortLimit } = this.joint;
     const { positions, velocities, targets, efforts } = frame.joints;
     const position = positions[index] ?? 0;
-    const actual = drive === 'velocity' ? (velocities[index] ?? 0) : drive === 'torque' ? (efforts[index] ?? 0) : position;
+    const actual =
+      drive === 'velocity' ? (velocities[index] ?? 0) : drive === 'torque' || drive === 'activation' ? (efforts[index] ?? 0) : position;
     const target = drive === 'none' ? position : (targets[index] ?? 0);
     this.slider.show(goal ?? target, drive === 'none' ? null : actual);
+    if (drive === 'activation') {
+      setWhere(this.value, withPrefix(actual, 'Pa'));
+      return;
+    }
     setWhere(this.value, drive === 'velocity' ? jointRate(actual, slides) : jointPosition(position, slides));
     const effort = efforts[index] ?? 0;
     setWhere(this.effort, drive === 'none' ? '' : jointEffort(effort, slides));
