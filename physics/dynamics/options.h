@@ -38,6 +38,8 @@ struct CorrectiveOptions {
 // macklin2019, in reduced coordinates.
 struct NonsmoothOptions {
   enum class Ncp { kFischerBurmeister, kMinimumMap };
+  // What finds friction: macklin2019's fixed point, Newton's method on the whole cone, or that where the other does not arrive.
+  enum class Friction { kFixedPoint, kCone, kFixedPointThenCone };
   enum class Preconditioner { kEffectiveMass, kTimeStep, kIdentity };
   enum class LinearSolver { kPcr, kPcg, kJacobi, kGaussSeidel, kDirect };
   double tolerance = 1e-8;  // of the natural map [m]
@@ -45,6 +47,7 @@ struct NonsmoothOptions {
   int linear_iterations = 100;  // of each
   double step_length = 0.75;    // of a Newton step, until the residual has halved
   bool warm_start = true;
+  Friction friction = Friction::kFixedPointThenCone;
   Ncp ncp = Ncp::kFischerBurmeister;
   Preconditioner preconditioner = Preconditioner::kEffectiveMass;
   LinearSolver linear_solver = LinearSolver::kPcr;

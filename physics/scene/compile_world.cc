@@ -185,6 +185,10 @@ void CompileNonsmooth(const v1::NonsmoothMethod& given, SceneLog* log, Nonsmooth
                               " is not allowed; expected a number above 0, and at most 1"));
     }
   }
+  if (given.friction() == Method::FRICTION_FIXED_POINT)
+    options->friction = NonsmoothOptions::Friction::kFixedPoint;
+  if (given.friction() == Method::FRICTION_CONE)
+    options->friction = NonsmoothOptions::Friction::kCone;
   if (given.ncp() == Method::NCP_MINIMUM_MAP) options->ncp = NonsmoothOptions::Ncp::kMinimumMap;
   if (given.preconditioner() == Method::PRECONDITIONER_TIME_STEP)
     options->preconditioner = NonsmoothOptions::Preconditioner::kTimeStep;

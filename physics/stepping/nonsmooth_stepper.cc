@@ -23,6 +23,17 @@ solvers::NonsmoothOptions ToSolver(const NonsmoothOptions& options) {
   solver.ncp = options.ncp == NonsmoothOptions::Ncp::kMinimumMap
                    ? solvers::NcpFunction::kMinimumMap
                    : solvers::NcpFunction::kFischerBurmeister;
+  switch (options.friction) {
+    case NonsmoothOptions::Friction::kFixedPoint:
+      solver.friction = solvers::NonsmoothOptions::Friction::kFixedPoint;
+      break;
+    case NonsmoothOptions::Friction::kCone:
+      solver.friction = solvers::NonsmoothOptions::Friction::kCone;
+      break;
+    case NonsmoothOptions::Friction::kFixedPointThenCone:
+      solver.friction = solvers::NonsmoothOptions::Friction::kFixedPointThenCone;
+      break;
+  }
   switch (options.preconditioner) {
     case Preconditioner::kEffectiveMass:
       solver.preconditioner = solvers::NonsmoothOptions::Preconditioner::kEffectiveMass;
@@ -218,8 +229,9 @@ class NonsmoothStepper final : public Stepper {
       report->stalled = report->stalled || result.cycled;
       report->residual = std::max(report->residual, result.residual);
       report->complementarity = std::max(report->complementarity, result.residual / h);
-      if (result.iterations >= report->iterations) {
-        report->iterations = result.iterations;
+      const int iterations = result.iterations + result.cone_iterations;
+      if (iterations >= report->iterations) {
+        report->iterations = iterations;
         report->iteration_residuals.assign(result.residuals.begin(), result.residuals.end());
       }
     }

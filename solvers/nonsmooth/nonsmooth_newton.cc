@@ -17,7 +17,10 @@ constexpr double kLeastDiagonal =
     1e-10;                     // added to every row, of its own diagonal: redundant contacts
 constexpr int kPatience = 10;  // Newton steps without a better residual before it is a cycle
 constexpr double kLeastDamping = 0.05;
-constexpr double kHeld = 1e12;           // compliance of a force at its bound, of its row's
+constexpr int kMostConeIterations = 300;
+constexpr double kWithin = 0.1;         // of the tolerance
+constexpr int kPolish = 2;              // steps without a better residual that are spent on that
+constexpr double kHeld = 1e12;          // compliance of a force at its bound, of its row's
 constexpr double kNeverMoves = 1e-300;  // [1/kg] below which no force moves a row
 
 bool IsBoxed(const NonsmoothProblem::Row& row) {
@@ -332,6 +335,32 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
   }
 }
 
+// Goes on from lambda_ by Newton's method on the cones, and keeps the best of what that finds.
+void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothResult* result) {
+  int good = 0;
+  change_.assign(lambda_.begin(), lambda_.end());
+  best_.assign(lambda_.begin(), lambda_.end());
+  const auto is_done = [&](std::span<const double> lambda) {
+    lambda_.assign(lambda.begin(), lambda.end());
+    ProjectForces();
+    CalcRates();
+    const double residual = CalcResidual();
+    result->residuals.push_back(residual);
+    if (residual < result->residual) {
+      result->residual = residual;
+      best_.assign(lambda_.begin(), lambda_.end());
+    }
+    if (result->residual <= options.tolerance) ++good;
+    return good > kPolish || result->residual <= kWithin * options.tolerance;
+  };
+  cone_.Solve(*problem_, kMostConeIterations, is_done, change_);
+  result->cone_iterations = cone_.iterations();
+  lambda_.assign(best_.begin(), best_.end());
+  CalcRates();
+  result->converged = result->residual <= options.tolerance;
+  result->cycled = !result->converged;
+}
+
 bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
                             std::span<const Vector3d> contact_guess,
                             std::span<const double> row_guess, const NonsmoothOptions& options,
@@ -366,19 +395,22 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
     result->residual = CalcResidual();
     return result->residual <= options.tolerance;
   };
+  // what has to be moved at all is moved well within the tolerance: the next step may then leave it as it is
   double target = options.tolerance;
   double damping = 1;
   int k = 0;
   for (;; ++k) {
-    if (best <= target) {
+    if (best <= target || (best <= options.tolerance && k - best_at >= kPolish)) {
       if (accept()) break;
       // the projection costs a little: go on from before it
       target = 0.1 * best;
       lambda_.assign(best_.begin(), best_.end());
       CalcRates();
     }
-    if (k == options.newton_iterations) break;
+    if (k == options.newton_iterations || options.friction == NonsmoothOptions::Friction::kCone)
+      break;
     if (k - best_at >= kPatience) {
+      if (options.friction == NonsmoothOptions::Friction::kFixedPointThenCone) break;
       // a cycle: shorter steps from the best forces, while they help
       damping *= 0.5;
       result->cycled = damping < kLeastDamping;
@@ -396,6 +428,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
     const double residual = CalcResidual();
     result->residuals.push_back(residual);
     if (!std::isfinite(residual)) break;
+    if (k == 0) target *= kWithin;
     if (residual < best) {
       best = residual;
       best_at = k + 1;
@@ -403,6 +436,9 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
     }
   }
   result->converged = accept();
+  result->cone_iterations = 0;
+  if (!result->converged && options.friction != NonsmoothOptions::Friction::kFixedPoint)
+    SolveOnCones(options, result);
   result->iterations = k;
   result->linear_residuals = linear_.residuals();
   result->v.assign(problem.size, 0.0);

@@ -7,6 +7,7 @@
 
 #include <Eigen/Core>
 
+#include "solvers/nonsmooth/cone_newton.h"
 #include "solvers/nonsmooth/linear_solvers.h"
 #include "solvers/nonsmooth/ncp.h"
 
@@ -64,9 +65,13 @@ struct NonsmoothProblem {
 struct NonsmoothOptions {
   // What r is of a row: h² W_nn and h W_tt (macklin2019 §6.3), h² and h, or 1.
   enum class Preconditioner { kEffectiveMass, kTimeStep, kIdentity };
+  // What finds friction: the fixed point of macklin2019 alone; Newton's method on the whole cone alone; or that where the
+  // fixed point does not arrive.
+  enum class Friction { kFixedPoint, kCone, kFixedPointThenCone };
   NcpFunction ncp = NcpFunction::kFischerBurmeister;
   Preconditioner preconditioner = Preconditioner::kEffectiveMass;
   LinearSolver linear_solver = LinearSolver::kConjugateResidual;
+  Friction friction = Friction::kFixedPointThenCone;
   int newton_iterations = 20;
   int linear_iterations = 100;
   double step_length = 0.75;  // of a Newton step, until the residual has halved
@@ -80,6 +85,7 @@ struct NonsmoothResult {
   bool converged = false;
   bool cycled = false;  // the residual fell no more
   int iterations = 0;
+  int cone_iterations = 0;    // of Newton's method on the cones, after those
   int linear_iterations = 0;  // in all
   // Largest of |C − …| over all rows: by how far a unit step of projection would move it [m], by the true diagonal scale,
   // whatever the preconditioner is. After each iteration, the start first.
@@ -124,6 +130,7 @@ class NonsmoothNewton final : private LinearOperator {
   double CalcResidual();  // the natural map's
   void Linearise(const NonsmoothOptions& options);
   void LineariseRow(int k, int i, const NonsmoothOptions& options);
+  void SolveOnCones(const NonsmoothOptions& options, NonsmoothResult* result);
 
   const NonsmoothProblem* problem_ = nullptr;
   int num_unknowns_ = 0;
@@ -136,6 +143,7 @@ class NonsmoothNewton final : private LinearOperator {
   std::vector<int> block_rows_;
   bool assembled_ = false;
   LinearSystemSolver linear_;
+  ConeNewton cone_;
 };
 
 }  // namespace pliant::solvers

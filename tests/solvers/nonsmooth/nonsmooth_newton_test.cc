@@ -90,6 +90,7 @@ struct Fixture {
 
 NonsmoothOptions Patient() {
   NonsmoothOptions options;
+  options.friction = NonsmoothOptions::Friction::kFixedPoint;
   options.newton_iterations = 2000;
   options.linear_iterations = 200;
   options.tolerance = 1e-11;
@@ -236,6 +237,106 @@ TEST(NonsmoothNewton, FrictionOfZeroAndOfAMillion) {
     const NonsmoothResult result = f.Solve(Patient());
     EXPECT_TRUE(result.converged) << friction << " " << result.residual;
   }
+}
+
+NonsmoothOptions OnCones() {
+  NonsmoothOptions options = Patient();
+  options.friction = NonsmoothOptions::Friction::kCone;
+  return options;
+}
+
+TEST(ConeNewton, ItsSolutionSatisfiesTheContactLaw) {
+  for (const double friction : {0.0, 0.1, 0.3, 1.0}) {
+    for (const double compliance : {0.0, 1e-3}) {
+      const Fixture f(friction, compliance);
+      const NonsmoothResult result = f.Solve(OnCones());
+      ExpectSolved(f, result);
+      EXPECT_EQ(result.iterations, 0);
+      EXPECT_LT(result.cone_iterations, 120);
+    }
+  }
+}
+
+TEST(ConeNewton, FindsWhatTheFixedPointFinds) {
+  const Fixture f;
+  const VectorXd reference = f.Forces(f.Solve(Patient()));
+  EXPECT_LT((f.Forces(f.Solve(OnCones())) - reference).norm(), 1e-6 * reference.norm());
+}
+
+// Ten bodies of six velocities that hit each other at eighty points with much friction, as an impact in a pile does.
+struct Impact {
+  explicit Impact(unsigned seed) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    problem.h = 0.008;
+    problem.size = 60;
+    for (int b = 0; b < 10; ++b) {
+      MatrixXd A = MatrixXd::Zero(6, 6);
+      const double mass = 1 + 4 * std::abs(uniform(random));
+      for (int i = 0; i < 3; ++i) {
+        A(i, i) = mass * (0.02 + 0.02 * std::abs(uniform(random)));
+        A(3 + i, 3 + i) = mass;
+      }
+      masses.push_back(A);
+    }
+    for (int b = 0; b < 10; ++b) problem.blocks.push_back({6 * b, 6, masses[b].data()});
+    for (int i = 0; i < 60; ++i) problem.v_star.push_back(2 * uniform(random));
+    for (int c = 0; c < 80; ++c) {
+      NonsmoothProblem::Contact contact;
+      contact.gap = 0.002 * std::abs(uniform(random));  // rest is feasible
+      contact.friction = 0.8;
+      contact.first_entry = static_cast<int>(problem.entries.size());
+      // the ground is one of them
+      const int a = static_cast<int>(random() % 10), b = static_cast<int>(random() % 12);
+      const Vector3d n = Vector3d(uniform(random), uniform(random), 1.5).normalized();
+      const Vector3d t = n.unitOrthogonal(), s = n.cross(t);
+      contact.W.setZero();
+      for (const int body : {a, b}) {
+        if (body > 9 || (body == b && a == b)) continue;
+        const Vector3d arm = 0.4 * Vector3d(uniform(random), uniform(random), uniform(random));
+        const double sign = body == a ? 1 : -1;
+        Eigen::Matrix<double, 3, 6> J;
+        for (int k = 0; k < 3; ++k) {
+          const Vector3d axis = sign * (k == 0 ? t : k == 1 ? s : n);
+          J.row(k) << arm.cross(axis).transpose(), axis.transpose();
+        }
+        problem.entries.push_back({body, 6 * body, 6, values.size()});
+        values.insert(values.end(), J.data(), J.data() + 18);
+        contact.W += J * masses[body].inverse() * J.transpose();
+        ++contact.num_entries;
+      }
+      problem.contacts.push_back(contact);
+    }
+    problem.values = values;
+  }
+  NonsmoothResult Solve(NonsmoothOptions::Friction friction) const {
+    NonsmoothOptions options;
+    options.friction = friction;
+    options.newton_iterations = 30;
+    options.linear_iterations = 100;
+    options.tolerance = 1e-8;
+    NonsmoothNewton solver;
+    NonsmoothResult result;
+    EXPECT_TRUE(
+        solver.Solve(problem, std::vector<Vector3d>(80, Vector3d::Zero()), {}, options, &result));
+    return result;
+  }
+  std::vector<double> values;
+  std::vector<MatrixXd> masses;
+  NonsmoothProblem problem;
+};
+
+TEST(ConeNewton, ArrivesWhereTheFixedPointGoesRound) {
+  int fixed_point = 0, cone = 0, both = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const Impact impact(seed);
+    fixed_point += impact.Solve(NonsmoothOptions::Friction::kFixedPoint).converged;
+    cone += impact.Solve(NonsmoothOptions::Friction::kCone).converged;
+    both += impact.Solve(NonsmoothOptions::Friction::kFixedPointThenCone).converged;
+  }
+  EXPECT_LE(fixed_point, 10);
+  EXPECT_EQ(cone, 20);
+  EXPECT_EQ(both, 20);
 }
 
 }  // namespace

@@ -1,0 +1,464 @@
+#include "solvers/nonsmooth/cone_newton.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "solvers/linalg/dense.h"
+#include "solvers/nonsmooth/nonsmooth_newton.h"
+
+namespace pliant::solvers {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector2d;
+using Eigen::Vector3d;
+
+constexpr double kFirstShrink = 1e-2;  // of R, of the compliance of a contact
+constexpr double kLeastShrink = 1e-8;
+constexpr int kCoupledSteps = 8, kDescents = 6;
+constexpr double kSolved = 1e-3;  // of a residual, beside that before
+constexpr int kMostDirections = 40;
+constexpr double kForcing = 1e-3;  // of a linear system's residual
+constexpr double kLeastStep = 1.0 / 40;
+constexpr double kRounding = 1e-12;
+
+// The nearest point of the cone ‖γ_t‖ ≤ μ γ_n to y, and its derivative, which is symmetric.
+Vector3d ProjectOntoCone(const Vector3d& y, double mu, Matrix3d* G) {
+  const double t = std::sqrt(y.x() * y.x() + y.y() * y.y()), n = y.z();
+  if (t <= mu * n) {
+    G->setIdentity();
+    return y;
+  }
+  G->setZero();
+  if (mu * t <= -n) return Vector3d::Zero();
+  const double c = 1 / (1 + mu * mu), normal = c * (n + mu * t);
+  const Vector2d d = Vector2d(y.x(), y.y()) / t;
+  const double across = mu * normal / t;
+  for (int i = 0; i < 2; ++i) {
+    for (int j = 0; j < 2; ++j)
+      (*G)(i, j) = (c * mu * mu - across) * d[i] * d[j] + (i == j ? across : 0);
+    (*G)(i, 2) = (*G)(2, i) = c * mu * d[i];
+  }
+  (*G)(2, 2) = c;
+  return {mu * normal * d[0], mu * normal * d[1], normal};
+}
+
+double Norm(std::span<const double> x) {
+  return std::sqrt(Dot(static_cast<int>(x.size()), x.data(), x.data()));
+}
+
+}  // namespace
+
+bool ConeNewton::FactorMasses() {
+  factor_of_.clear();
+  std::size_t total = 0;
+  for (const NonsmoothProblem::Block& block : problem_->blocks) {
+    factor_of_.push_back(total);
+    total += std::size_t(block.size) * block.size;
+  }
+  factors_.resize(total);
+  for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
+    const NonsmoothProblem::Block& block = problem_->blocks[b];
+    double* L = &factors_[factor_of_[b]];
+    std::copy(block.A, block.A + std::size_t(block.size) * block.size, L);
+    if (FactorCholesky(block.size, L, block.size) >= 0) return false;
+  }
+  return true;
+}
+
+void ConeNewton::SolveMasses(std::span<double> z) const {
+  for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
+    const NonsmoothProblem::Block& block = problem_->blocks[b];
+    const double* L = &factors_[factor_of_[b]];
+    SolveLower(block.size, L, block.size, &z[block.first]);
+    SolveLowerTransposed(block.size, L, block.size, &z[block.first]);
+  }
+}
+
+void ConeNewton::SolveHalf(std::span<double> z) const {
+  for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
+    const NonsmoothProblem::Block& block = problem_->blocks[b];
+    SolveLower(block.size, &factors_[factor_of_[b]], block.size, &z[block.first]);
+  }
+}
+
+void ConeNewton::MultiplyMasses(std::span<const double> x, std::span<double> y) const {
+  for (const NonsmoothProblem::Block& block : problem_->blocks)
+    MultiplySymmetric(block.size, block.A, block.size, &x[block.first], &y[block.first]);
+}
+
+void ConeNewton::MultiplyTransposed(std::span<const double> x, std::span<double> z) const {
+  std::fill(z.begin(), z.end(), 0.0);
+  std::size_t i = 0;
+  for (const NonsmoothProblem::Contact& contact : problem_->contacts) {
+    for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
+      const NonsmoothProblem::Entry& entry = problem_->entries[e];
+      const double* J = &problem_->values[entry.values];
+      for (int j = 0; j < entry.columns; ++j, J += 3)
+        z[entry.first + j] += J[0] * x[i] + J[1] * x[i + 1] + J[2] * x[i + 2];
+    }
+    i += 3;
+  }
+  for (const NonsmoothProblem::Row& row : problem_->rows) {
+    for (int e = row.first_entry; e < row.first_entry + row.num_entries; ++e) {
+      const NonsmoothProblem::Entry& entry = problem_->entries[e];
+      const double* J = &problem_->values[entry.values];
+      for (int j = 0; j < entry.columns; ++j) z[entry.first + j] += J[j] * x[i];
+    }
+    ++i;
+  }
+}
+
+void ConeNewton::MultiplyRows(std::span<const double> z, std::span<double> y) const {
+  std::size_t i = 0;
+  for (const NonsmoothProblem::Contact& contact : problem_->contacts) {
+    double u[3] = {0, 0, 0};
+    for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
+      const NonsmoothProblem::Entry& entry = problem_->entries[e];
+      const double* J = &problem_->values[entry.values];
+      for (int j = 0; j < entry.columns; ++j, J += 3) {
+        const double v = z[entry.first + j];
+        u[0] += J[0] * v, u[1] += J[1] * v, u[2] += J[2] * v;
+      }
+    }
+    std::copy(u, u + 3, &y[i]);
+    i += 3;
+  }
+  for (const NonsmoothProblem::Row& row : problem_->rows) {
+    double u = 0;
+    for (int e = row.first_entry; e < row.first_entry + row.num_entries; ++e) {
+      const NonsmoothProblem::Entry& entry = problem_->entries[e];
+      const double* J = &problem_->values[entry.values];
+      for (int j = 0; j < entry.columns; ++j) u += J[j] * z[entry.first + j];
+    }
+    y[i++] = u;
+  }
+}
+
+// What each panel of the factor is filled with, whatever carries a force.
+void ConeNewton::Analyse() {
+  const NonsmoothProblem& problem = *problem_;
+  sizes_.clear();
+  couplings_.clear();
+  pieces_.clear();
+  for (const NonsmoothProblem::Block& block : problem.blocks) sizes_.push_back(block.size);
+  const auto couple = [&](int first_entry, int num_entries) {
+    for (int a = first_entry; a < first_entry + num_entries; ++a) {
+      for (int b = first_entry; b < a; ++b) {
+        const int i = problem.entries[a].block, j = problem.entries[b].block;
+        if (i != j) couplings_.emplace_back(std::min(i, j), std::max(i, j));
+      }
+    }
+  };
+  for (const NonsmoothProblem::Contact& contact : problem.contacts)
+    couple(contact.first_entry, contact.num_entries);
+  for (const NonsmoothProblem::Row& row : problem.rows) couple(row.first_entry, row.num_entries);
+  std::sort(couplings_.begin(), couplings_.end());
+  couplings_.erase(std::unique(couplings_.begin(), couplings_.end()), couplings_.end());
+  hessian_.Analyze(sizes_, couplings_);
+
+  const int num_contacts = static_cast<int>(problem.contacts.size());
+  for (int b = 0; b < static_cast<int>(problem.blocks.size()); ++b)
+    pieces_.push_back({hessian_.panel_of(b), num_contacts + b, 0, 0});
+  const auto add = [&](int source, int first_entry, int num_entries) {
+    for (int a = first_entry; a < first_entry + num_entries; ++a) {
+      for (int b = first_entry; b < first_entry + num_entries; ++b) {
+        const NonsmoothProblem::Entry &left = problem.entries[a], &right = problem.entries[b];
+        // of a block on the diagonal the lower triangle is enough
+        const bool is_kept = left.block == right.block ? left.first >= right.first
+                                                       : hessian_.IsKept(left.block, right.block);
+        if (is_kept) pieces_.push_back({hessian_.panel_of(right.block), source, a, b});
+      }
+    }
+  };
+  for (int c = 0; c < num_contacts; ++c)
+    add(c, problem.contacts[c].first_entry, problem.contacts[c].num_entries);
+  for (int k = 0; k < static_cast<int>(problem.rows.size()); ++k)
+    add(-1 - k, problem.rows[k].first_entry, problem.rows[k].num_entries);
+  std::stable_sort(pieces_.begin(), pieces_.end(),
+                   [](const Piece& a, const Piece& b) { return a.panel < b.panel; });
+  first_piece_.assign(hessian_.num_panels() + 1, 0);
+  for (const Piece& piece : pieces_) ++first_piece_[piece.panel + 1];
+  for (int p = 0; p < hessian_.num_panels(); ++p) first_piece_[p + 1] += first_piece_[p];
+}
+
+void ConeNewton::SetScales(double shrink) {
+  const NonsmoothProblem& problem = *problem_;
+  R_.clear();
+  // what nothing moves has no scale
+  const auto scale = [&](double W) { return W > 0 ? shrink * problem.h * W : 1; };
+  for (const NonsmoothProblem::Contact& contact : problem.contacts)
+    R_.push_back(scale(contact.W.trace() / 3));
+  for (const NonsmoothProblem::Row& row : problem.rows) R_.push_back(scale(row.W));
+}
+
+void ConeNewton::Evaluate(const std::vector<double>* speeds, Point* point) {
+  const NonsmoothProblem& problem = *problem_;
+  const double h = problem.h;
+  const std::size_t num_contacts = problem.contacts.size(), num_rows = problem.rows.size();
+  MultiplyRows(point->v, rates_);
+  point->gamma.resize(rates_.size());
+  point->K.resize(num_contacts);
+  point->slip.resize(num_contacts);
+  point->speed.resize(num_contacts);
+  point->row_K.resize(num_rows);
+  double cost = 0;
+  for (std::size_t c = 0; c < num_contacts; ++c) {
+    const NonsmoothProblem::Contact& contact = problem.contacts[c];
+    Vector3d u = Vector3d(rates_[3 * c], rates_[3 * c + 1], rates_[3 * c + 2]) + contact.bias;
+    const double speed = std::sqrt(u.x() * u.x() + u.y() * u.y());
+    point->speed[c] = speed;
+    point->slip[c] = Vector2d(u.x(), u.y()) / std::max(speed, 1e-12);
+    u.z() += contact.gap / h + contact.friction * (speeds == nullptr ? speed : (*speeds)[c]);
+    // in the norm of D = (R, R, R + compliance / h)
+    const double R = R_[c], R_n = R + contact.compliance / h;
+    const double t = std::sqrt(R), n = std::sqrt(R_n);
+    const double* f = &force_[3 * c];
+    const Vector3d y((R * f[0] - u.x()) / t, (R * f[1] - u.y()) / t, (R * f[2] - u.z()) / n);
+    Matrix3d& K = point->K[c];
+    const Vector3d gamma = ProjectOntoCone(y, contact.friction * t / n, &K);
+    cost += gamma.squaredNorm();
+    const Vector3d scale(1 / t, 1 / t, 1 / n);
+    for (int i = 0; i < 3; ++i) {
+      point->gamma[3 * c + i] = scale[i] * gamma[i];
+      for (int j = 0; j < 3; ++j) K(i, j) *= scale[i] * scale[j];
+    }
+  }
+  for (std::size_t k = 0; k < num_rows; ++k) {
+    const NonsmoothProblem::Row& row = problem.rows[k];
+    const std::size_t i = 3 * num_contacts + k;
+    const double R = R_[num_contacts + k], D = R + row.compliance / h;
+    const double y = (R * force_[i] - (rates_[i] + row.bias + row.gap / h)) / D;
+    const double gamma = std::min(std::max(y, row.lower), row.upper);
+    point->gamma[i] = gamma;
+    point->row_K[k] = y > row.lower && y < row.upper ? 1 / D : 0;
+    cost += D * gamma * (2 * y - gamma);
+  }
+
+  // A (v − v*) − h Jᵀ γ
+  point->residual.resize(problem.size);
+  MultiplyTransposed(point->gamma, scratch_);
+  for (int i = 0; i < problem.size; ++i) product_[i] = point->v[i] - problem.v_star[i];
+  MultiplyMasses(product_, point->residual);
+  const double kinetic = Dot(problem.size, product_.data(), point->residual.data());
+  for (int i = 0; i < problem.size; ++i) point->residual[i] -= h * scratch_[i];
+  point->cost = 0.5 * (kinetic + h * cost);
+  std::copy(point->residual.begin(), point->residual.end(), scratch_.begin());
+  SolveHalf(scratch_);
+  point->size = Norm(scratch_);
+}
+
+void ConeNewton::FillPanel(int panel, const Point& at) {
+  const NonsmoothProblem& problem = *problem_;
+  const int num_contacts = static_cast<int>(problem.contacts.size());
+  for (int p = first_piece_[panel]; p < first_piece_[panel + 1]; ++p) {
+    const Piece& piece = pieces_[p];
+    if (piece.source >= num_contacts) {
+      const NonsmoothProblem::Block& block = problem.blocks[piece.source - num_contacts];
+      const BlockCholesky::Place place =
+          hessian_.Find(piece.source - num_contacts, piece.source - num_contacts);
+      for (int j = 0; j < block.size; ++j) {
+        for (int i = j; i < block.size; ++i)
+          place.values[j * place.stride + i] += block.A[std::size_t(j) * block.size + i];
+      }
+      continue;
+    }
+    const NonsmoothProblem::Entry &left = problem.entries[piece.left],
+                                  &right = problem.entries[piece.right];
+    const double* J = &problem.values[left.values];
+    const double* I = &problem.values[right.values];
+    if (piece.source < 0) {
+      const double K = problem.h * at.row_K[-1 - piece.source];
+      if (K == 0) continue;
+      const BlockCholesky::Place place = hessian_.Find(left.block, right.block);
+      for (int j = 0; j < right.columns; ++j) {
+        double* column =
+            place.values +
+            (right.first - problem.blocks[right.block].first + j) * std::size_t(place.stride) +
+            (left.first - problem.blocks[left.block].first);
+        for (int i = 0; i < left.columns; ++i) column[i] += K * J[i] * I[j];
+      }
+      continue;
+    }
+    const Matrix3d& K = at.K[piece.source];
+    if (K(2, 2) == 0) continue;
+    const BlockCholesky::Place place = hessian_.Find(left.block, right.block);
+    for (int j = 0; j < right.columns; ++j) {
+      const Vector3d KI = problem.h * (K * Eigen::Map<const Vector3d>(I + 3 * j));
+      double* column =
+          place.values +
+          (right.first - problem.blocks[right.block].first + j) * std::size_t(place.stride) +
+          (left.first - problem.blocks[left.block].first);
+      for (int i = 0; i < left.columns; ++i)
+        column[i] += J[3 * i] * KI[0] + J[3 * i + 1] * KI[1] + J[3 * i + 2] * KI[2];
+    }
+  }
+}
+
+bool ConeNewton::FactorAt(const Point& at, std::span<double> x) {
+  ++iterations_;
+  return hessian_.FactorAndSolve([&](int panel) { FillPanel(panel, at); }, x);
+}
+
+// y ← (A + h Jᵀ K (1 + μ e_n t̂ᵀ) J) x
+void ConeNewton::MultiplyJacobian(const Point& at, std::span<const double> x, std::span<double> y) {
+  const NonsmoothProblem& problem = *problem_;
+  MultiplyRows(x, rates_);
+  for (std::size_t c = 0; c < problem.contacts.size(); ++c) {
+    Eigen::Map<Vector3d> u(&rates_[3 * c]);
+    Vector3d change = u;
+    change.z() += problem.contacts[c].friction * (at.slip[c].x() * u.x() + at.slip[c].y() * u.y());
+    u = at.K[c] * change;
+  }
+  for (std::size_t k = 0; k < problem.rows.size(); ++k)
+    rates_[3 * problem.contacts.size() + k] *= at.row_K[k];
+  MultiplyTransposed(rates_, scratch_);
+  MultiplyMasses(x, y);
+  for (int i = 0; i < problem.size; ++i) y[i] += problem.h * scratch_[i];
+}
+
+// GMRES from zero, preconditioned from the right by the symmetric part's factor.
+bool ConeNewton::FindCoupledStep(const Point& at) {
+  const int n = problem_->size;
+  const double size = Norm(at.residual);
+  std::vector<double> H((kMostDirections + 1) * kMostDirections), g(kMostDirections + 1);
+  std::vector<double> cosines(kMostDirections), sines(kMostDirections);
+  const auto basis = [&](int k) -> std::vector<double>& {
+    if (static_cast<int>(basis_.size()) <= k) basis_.resize(k + 1);
+    basis_[k].resize(n);
+    return basis_[k];
+  };
+  std::vector<double>& first = basis(0);
+  for (int i = 0; i < n; ++i) first[i] = -at.residual[i] / size;
+  g[0] = size;
+  int k = 0;
+  while (k < kMostDirections) {
+    std::copy(basis_[k].begin(), basis_[k].end(), step_.begin());
+    if (k == 0) {
+      if (!FactorAt(at, step_)) return false;
+    } else {
+      hessian_.Solve(step_);
+    }
+    std::vector<double>& w = basis(k + 1);
+    MultiplyJacobian(at, step_, w);
+    double* column = &H[k * (kMostDirections + 1)];
+    for (int j = 0; j <= k; ++j) {
+      column[j] = Dot(n, w.data(), basis_[j].data());
+      for (int i = 0; i < n; ++i) w[i] -= column[j] * basis_[j][i];
+    }
+    const double length = Norm(w);
+    column[k + 1] = length;
+    for (int j = 0; j < k; ++j) {
+      const double a = column[j], b = column[j + 1];
+      column[j] = cosines[j] * a + sines[j] * b;
+      column[j + 1] = -sines[j] * a + cosines[j] * b;
+    }
+    const double diagonal = std::sqrt(column[k] * column[k] + length * length);
+    if (!(diagonal > 0) || !std::isfinite(diagonal)) return false;
+    cosines[k] = column[k] / diagonal;
+    sines[k] = length / diagonal;
+    column[k] = diagonal;
+    g[k + 1] = -sines[k] * g[k];
+    g[k] *= cosines[k];
+    ++k;
+    if (std::abs(g[k]) <= kForcing * size || length <= kRounding * size) break;
+    for (double& x : w) x /= length;
+  }
+  for (int j = k - 1; j >= 0; --j) {
+    for (int i = j + 1; i < k; ++i) g[j] -= H[i * (kMostDirections + 1) + j] * g[i];
+    g[j] /= H[j * (kMostDirections + 1) + j];
+  }
+  std::fill(step_.begin(), step_.end(), 0.0);
+  for (int j = 0; j < k; ++j) {
+    for (int i = 0; i < n; ++i) step_[i] += g[j] * basis_[j][i];
+  }
+  hessian_.Solve(step_);
+  return true;
+}
+
+// Newton's method on the whole; true when it went all the way.
+bool ConeNewton::TakeCoupledSteps() {
+  Evaluate(nullptr, &now_);
+  const double start = now_.size;
+  const double enough = std::max(kSolved * start, 10 * floor_);
+  for (int k = 0; k < kCoupledSteps && now_.size > floor_; ++k) {
+    if (!FindCoupledStep(now_)) return false;
+    bool any = false;
+    for (double step = 1; step >= kLeastStep; step /= 2) {
+      trial_.v.resize(now_.v.size());
+      for (std::size_t i = 0; i < step_.size(); ++i) trial_.v[i] = now_.v[i] + step * step_[i];
+      Evaluate(nullptr, &trial_);
+      if (std::isfinite(trial_.size) && (!any || trial_.size < best_.size)) {
+        std::swap(best_, trial_);
+        any = true;
+      }
+      if (any && best_.size < (1 - 0.3 * step) * now_.size) break;
+    }
+    if (!any || best_.size >= 0.98 * now_.size) break;
+    std::swap(now_, best_);
+  }
+  return now_.size <= enough;
+}
+
+// Newton's method on the cost with ‖u_t‖ held.
+void ConeNewton::Descend() {
+  speeds_ = now_.speed;
+  Evaluate(&speeds_, &now_);
+  for (int k = 0; k < kDescents; ++k) {
+    for (std::size_t i = 0; i < step_.size(); ++i) step_[i] = -now_.residual[i];
+    if (!FactorAt(now_, step_)) return;
+    const double slope = Dot(static_cast<int>(step_.size()), step_.data(), now_.residual.data());
+    if (!(slope < -floor_ * floor_)) return;
+    const double blur = 1e-14 * std::abs(now_.cost);
+    double step = 1;
+    for (;; step /= 2) {
+      trial_.v.resize(now_.v.size());
+      for (std::size_t i = 0; i < step_.size(); ++i) trial_.v[i] = now_.v[i] + step * step_[i];
+      Evaluate(&speeds_, &trial_);
+      if (trial_.cost <= now_.cost + 1e-4 * step * slope + blur) break;
+      if (step < 1e-6) return;
+    }
+    std::swap(now_, trial_);
+  }
+}
+
+void ConeNewton::Solve(const NonsmoothProblem& problem, int max_iterations,
+                       const std::function<bool(std::span<const double> lambda)>& is_done,
+                       std::span<const double> lambda) {
+  problem_ = &problem;
+  iterations_ = 0;
+  if (!FactorMasses()) return;
+  rates_.resize(lambda.size());
+  for (std::vector<double>* x : {&scratch_, &step_, &product_, &now_.v}) x->resize(problem.size);
+  Analyse();
+  force_.assign(lambda.begin(), lambda.end());
+
+  // v* + h A⁻¹ Jᵀ λ
+  MultiplyTransposed(lambda, now_.v);
+  SolveMasses(now_.v);
+  for (int i = 0; i < problem.size; ++i) now_.v[i] = problem.v_star[i] + problem.h * now_.v[i];
+  double energy = 0;
+  for (const std::vector<double>* v : {&problem.v_star, &std::as_const(now_.v)}) {
+    MultiplyMasses(*v, product_);
+    energy += Dot(problem.size, v->data(), product_.data());
+  }
+  if (!std::isfinite(energy)) return;
+  floor_ = kRounding * std::sqrt(energy);
+
+  double shrink = kFirstShrink;
+  while (iterations_ < max_iterations) {
+    const int before = iterations_;
+    SetScales(shrink);
+    const bool solved = TakeCoupledSteps();
+    if (!solved) Descend();
+    if (!std::isfinite(now_.size)) return;
+    force_.assign(now_.gamma.begin(), now_.gamma.end());
+    if (is_done(force_)) return;
+    // nothing left to do, and no better
+    if (iterations_ == before && shrink == kLeastShrink) return;
+    shrink = solved ? std::max(0.2 * shrink, kLeastShrink) : std::min(3 * shrink, 1.0);
+  }
+}
+
+}  // namespace pliant::solvers

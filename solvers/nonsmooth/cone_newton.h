@@ -1,0 +1,90 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "solvers/linalg/block_cholesky.h"
+
+namespace pliant::solvers {
+
+struct NonsmoothProblem;
+
+// Semismooth Newton method on velocities for contacts on their whole cones, with friction's normal and tangential parts
+// coupled: where the fixed point of macklin2019 on friction goes round, this arrives.
+//
+// A proximal iteration on the forces f: with ũ = u + e_n (gap / h + μ ‖u_t‖), which makes slip on Coulomb's cone
+// complementary to the force (de Saxcé), it solves
+//   A (v − v*) = h Σ Jᵀ γ,   γ = the point of the cone that is nearest to f − ũ / R,
+// and takes f ← γ, with R shrinking while that goes well. Its Jacobian A + h Jᵀ K (1 + μ e_n t̂ᵀ) J is not symmetric: GMRES,
+// with the factor of A + h Jᵀ K J as its preconditioner. Where a few Newton steps do not lead there, ‖u_t‖ is held: what is
+// left is convex, and Newton's method with a line search descends on its cost.
+//
+// Keeps its memory.
+class ConeNewton {
+ public:
+  // `lambda`: forces to start from, three of each contact, then those of rows. Ends when `is_done` says so of forces found,
+  // after that many iterations, or where numbers are not finite.
+  void Solve(const NonsmoothProblem& problem, int max_iterations,
+             const std::function<bool(std::span<const double> lambda)>& is_done,
+             std::span<const double> lambda);
+  int iterations() const { return iterations_; }  // a factorisation each
+
+ private:
+  // What is known at velocities v.
+  struct Point {
+    std::vector<double> v, gamma, residual;
+    std::vector<Eigen::Matrix3d> K;     // −∂γ/∂ũ of contacts
+    std::vector<Eigen::Vector2d> slip;  // direction of u_t
+    std::vector<double> speed;          // ‖u_t‖
+    std::vector<double> row_K;
+    double size = 0;  // ‖residual‖ in the norm of A⁻¹
+    double cost = 0;  // whose gradient the residual is while ‖u_t‖ is held
+  };
+  struct Piece {
+    int panel;
+    int source;  // contact, or −1 − row; or number of contacts + block
+    int left, right;
+  };
+
+  bool FactorMasses();
+  // z ← A⁻¹ z, and half of that: z ← L⁻¹ z with A = L Lᵀ
+  void SolveMasses(std::span<double> z) const;
+  void SolveHalf(std::span<double> z) const;
+  // y ← A x
+  void MultiplyMasses(std::span<const double> x, std::span<double> y) const;
+  // z ← Jᵀ x, y ← J z
+  void MultiplyTransposed(std::span<const double> x, std::span<double> z) const;
+  void MultiplyRows(std::span<const double> z, std::span<double> y) const;
+
+  void Analyse();
+  void SetScales(double shrink);
+  // γ, K and the residual at point->v; with `speeds`, as if these were ‖u_t‖.
+  void Evaluate(const std::vector<double>* speeds, Point* point);
+  void FillPanel(int panel, const Point& at);
+  bool FactorAt(const Point& at, std::span<double> x);
+  void MultiplyJacobian(const Point& at, std::span<const double> x, std::span<double> y);
+  // x ← −H⁻¹ residual
+  bool FindCoupledStep(const Point& at);
+  bool TakeCoupledSteps();
+  void Descend();
+
+  const NonsmoothProblem* problem_ = nullptr;
+  std::vector<double> factors_;         // Cholesky factors of the blocks of A
+  std::vector<std::size_t> factor_of_;  // by block
+  BlockCholesky hessian_;
+  std::vector<int> sizes_;
+  std::vector<std::pair<int, int>> couplings_;
+  std::vector<Piece> pieces_;
+  std::vector<int> first_piece_;   // of each panel
+  std::vector<double> force_, R_;  // of contacts, then rows
+  std::vector<double> rates_, scratch_, step_, product_, speeds_;
+  std::vector<std::vector<double>> basis_;
+  Point now_, trial_, best_;
+  double floor_ = 0;  // of Point::size, by rounding
+  int iterations_ = 0;
+};
+
+}  // namespace pliant::solvers
