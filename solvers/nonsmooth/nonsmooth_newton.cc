@@ -16,8 +16,9 @@ constexpr double kLeastAlpha = 1e-6;  // of a row that is open
 constexpr double kLeastDiagonal =
     1e-10;                     // added to every row, of its own diagonal: redundant contacts
 constexpr int kPatience = 10;  // Newton steps without a better residual before it is a cycle
+constexpr int kLittlePatience = 4;  // the same where there is another way
 constexpr double kLeastDamping = 0.05;
-constexpr int kMostConeIterations = 300;
+constexpr int kMostConeIterations = 400;
 constexpr double kWithin = 0.1;         // of the tolerance
 constexpr int kPolish = 2;              // steps without a better residual that are spent on that
 constexpr double kHeld = 1e12;          // compliance of a force at its bound, of its row's
@@ -409,8 +410,10 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
     }
     if (k == options.newton_iterations || options.friction == NonsmoothOptions::Friction::kCone)
       break;
+    if (options.friction == NonsmoothOptions::Friction::kFixedPointThenCone &&
+        k - best_at >= kLittlePatience)
+      break;
     if (k - best_at >= kPatience) {
-      if (options.friction == NonsmoothOptions::Friction::kFixedPointThenCone) break;
       // a cycle: shorter steps from the best forces, while they help
       damping *= 0.5;
       result->cycled = damping < kLeastDamping;
