@@ -21,6 +21,8 @@ constexpr double kSolved = 1e-3;  // of a residual, beside that before
 constexpr int kMostDirections = 40;
 constexpr double kForcing = 1e-3;  // of a linear system's residual
 constexpr double kLeastStep = 1.0 / 40;
+// What rounds off ‖u_t‖ where a contact begins to slip [m/s]; it shrinks as R does.
+constexpr double kBlur = 1e-3, kLeastBlur = 1e-12;
 constexpr double kRounding = 1e-12;
 
 // The nearest point of the cone ‖γ_t‖ ≤ μ γ_n to y, and its derivative, which is symmetric.
@@ -185,6 +187,7 @@ void ConeNewton::Analyse() {
 
 void ConeNewton::SetScales(double shrink) {
   const NonsmoothProblem& problem = *problem_;
+  blur_ = std::max(kBlur * shrink, kLeastBlur);
   R_.clear();
   // what nothing moves has no scale
   const auto scale = [&](double W) { return W > 0 ? shrink * problem.h * W : 1; };
@@ -208,9 +211,11 @@ void ConeNewton::Evaluate(const std::vector<double>* speeds, Point* point) {
     const NonsmoothProblem::Contact& contact = problem.contacts[c];
     Vector3d u = Vector3d(rates_[3 * c], rates_[3 * c + 1], rates_[3 * c + 2]) + contact.bias;
     const double speed = std::sqrt(u.x() * u.x() + u.y() * u.y());
-    point->speed[c] = speed;
-    point->slip[c] = Vector2d(u.x(), u.y()) / std::max(speed, 1e-12);
-    u.z() += contact.gap / h + contact.friction * (speeds == nullptr ? speed : (*speeds)[c]);
+    const double blurred = std::sqrt(speed * speed + blur_ * blur_);
+    point->speed[c] = blurred - blur_;
+    point->slip[c] = Vector2d(u.x(), u.y()) / blurred;
+    u.z() +=
+        contact.gap / h + contact.friction * (speeds == nullptr ? point->speed[c] : (*speeds)[c]);
     // in the norm of D = (R, R, R + compliance / h)
     const double R = R_[c], R_n = R + contact.compliance / h;
     const double t = std::sqrt(R), n = std::sqrt(R_n);

@@ -83,6 +83,7 @@ class ConeNewton {
   std::vector<double> rates_, scratch_, step_, product_, speeds_;
   std::vector<std::vector<double>> basis_;
   Point now_, trial_, best_;
+  double blur_ = 0;
   double floor_ = 0;  // of Point::size, by rounding
   int iterations_ = 0;
 };
