@@ -19,7 +19,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"arm and hand", 120, "fd2af9bd8cd18ac82dfeb077da52cb11"},
     {"soft rings", 40, "a8fd0252718bd68a00ba4913e4d59119"},
     {"corrective cube", 60, "0907b6377d78b77c3dc4173397b5a36d"},
-    {"nonsmooth cube", 60, "6b58b46e6cfa7b7582fbc8ffa86c3419"},
+    {"nonsmooth cube", 60, "4eebe8dbc920e050da7f8ea22eea1ac4"},
 };
 
 }  // namespace pliant::physics
