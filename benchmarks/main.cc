@@ -65,9 +65,10 @@ int main(int argc, char** argv) {
   std::string suite = "foundation", only, json;
   int threads = 1, steps = 0;
   app.add_option("suite", suite,
-                 "which suite: foundation, linalg, robots, peers, methods, han2023, zeng2022")
-      ->check(CLI::IsMember(
-          {"foundation", "linalg", "robots", "peers", "methods", "han2023", "zeng2022"}))
+                 "which suite: foundation, linalg, robots, peers, methods, han2023, zeng2022, "
+                 "macklin2019")
+      ->check(CLI::IsMember({"foundation", "linalg", "robots", "peers", "methods", "han2023",
+                             "zeng2022", "macklin2019"}))
       ->capture_default_str();
   app.add_option("--case", only, "only the cases whose name contains this");
   app.add_option("--threads", threads, "worker threads")
@@ -88,13 +89,14 @@ int main(int argc, char** argv) {
       {"machine",
        {{"cpu", CpuName()}, {"cores", std::thread::hardware_concurrency()}, {"date", Today()}}},
       {"threads", threads},
-      {"rows", suite == "linalg"     ? pliant::benchmarks::RunLinalg(only)
-               : suite == "robots"   ? pliant::benchmarks::RunRobots(only)
-               : suite == "peers"    ? pliant::benchmarks::RunPeers(only)
-               : suite == "methods"  ? pliant::benchmarks::RunMethods(only)
-               : suite == "han2023"  ? pliant::benchmarks::RunHan2023(only, steps)
-               : suite == "zeng2022" ? pliant::benchmarks::RunZeng2022(only)
-                                     : pliant::benchmarks::RunFoundation(only)}};
+      {"rows", suite == "linalg"        ? pliant::benchmarks::RunLinalg(only)
+               : suite == "robots"      ? pliant::benchmarks::RunRobots(only)
+               : suite == "peers"       ? pliant::benchmarks::RunPeers(only)
+               : suite == "methods"     ? pliant::benchmarks::RunMethods(only)
+               : suite == "han2023"     ? pliant::benchmarks::RunHan2023(only, steps)
+               : suite == "zeng2022"    ? pliant::benchmarks::RunZeng2022(only)
+               : suite == "macklin2019" ? pliant::benchmarks::RunMacklin2019(only)
+                                        : pliant::benchmarks::RunFoundation(only)}};
   if (json != "-") PrintTable(report["rows"]);
   if (json == "-") {
     std::printf("%s\n", report.dump(2).c_str());

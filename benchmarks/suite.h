@@ -29,4 +29,7 @@ nlohmann::ordered_json RunZeng2022(const std::string& only);
 // scene.
 nlohmann::ordered_json RunMethods(const std::string& only);
 
+// The examples of Macklin et al. 2019 at the iteration counts of its Table 2, beside that.
+nlohmann::ordered_json RunMacklin2019(const std::string& only);
+
 }  // namespace pliant::benchmarks

@@ -27,7 +27,7 @@ HEAD = """\
 # Made by scenes/tools/make_parabolic_arch.py.
 name: parabolic_arch
 time_step: 0.008333333333333333
-method: {nonsmooth: {}}
+method: {nonsmooth: {friction: CONE}}
 contact: {friction: 0.6}
 bodies:
   - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}

@@ -12,17 +12,28 @@
 
 namespace pliant::physics {
 
-// The world of a scene that ships, with FIELD.PATH=VALUE changed. Only what is changed may be worth a warning.
-inline World LoadShipped(const std::string& name, const std::vector<std::string>& overrides = {}) {
+// The world of a scene that ships, with FIELD.PATH=VALUE changed, by its own or another method. Only what is changed may be
+// worth a warning.
+inline World LoadShipped(const std::string& name, const std::vector<std::string>& overrides = {},
+                         const std::string& method = "") {
   SceneOptions options;
   options.overrides = overrides;
+  options.method = method;
   const SceneResult result =
       LoadSceneFile(absl::StrCat(PLIANT_SOURCE_DIR "/scenes/", name, ".yaml"), options);
   for (const SceneMessage& message : result.messages) {
-    if (message.error || overrides.empty()) ADD_FAILURE() << Format(message);
+    if (message.error || (overrides.empty() && method.empty())) ADD_FAILURE() << Format(message);
   }
   if (!result.ok()) std::abort();
   return World(result.model);
+}
+
+// Steps on until time t [s], whether steps converge or not.
+inline void RunRegardless(double t, World* world) {
+  while (world->state().time < t - 1e-6 * world->model().time_step) {
+    const absl::Status status = world->Step();
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
 }
 
 inline double ReadNumber(const World& world, const std::string& probe) {

@@ -1,0 +1,83 @@
+// The examples of Macklin et al. 2019 by the method of that paper, at its step of 8.3 ms, and the controls that must fail: what takes longer.
+
+#include "tests/scenes/shipped_scene.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+constexpr char kMacklinStep[] = "time_step=0.008333333333333333";
+
+TEST(Macklin2019, HandHoldsTheSoftBallOverTheFloor) {
+  World world = LoadShipped("allegro_grasp");
+  RunUntil(3.3, &world);
+  EXPECT_GE(world.report().contacts.size(), 400u);
+  const Vector3d apart = ReadVector(world, "object") - ReadVector(world, "palm");
+  EXPECT_LT(apart.z(), -0.03);  // the palm looks down
+  RunUntil(3.8, &world);
+  EXPECT_LT((ReadVector(world, "object") - ReadVector(world, "palm") - apart).norm(), 1e-3);
+  World slippery = LoadShipped("allegro_grasp", {"contact.friction=0.02"});
+  RunRegardless(3.8, &slippery);
+  EXPECT_LT(ReadVector(slippery, "object").z(), 0.3);
+}
+
+TEST(Macklin2019, HandHoldsTheAwkwardObject) {
+  World world = LoadShipped("allegro_adversary");
+  RunUntil(3.2, &world);
+  EXPECT_GE(world.report().contacts.size(), 100u);
+  const Vector3d apart = ReadVector(world, "object") - ReadVector(world, "palm");
+  EXPECT_LT(apart.z(), -0.03);
+  EXPECT_LT(ReadNumber(world, "penetration"), 1e-4);
+  RunUntil(3.6, &world);
+  EXPECT_LT((ReadVector(world, "object") - ReadVector(world, "palm") - apart).norm(), 1e-3);
+  // fingers without strength let it fall
+  World weak = LoadShipped("allegro_adversary", {"robots[0].actuators[2].effort_limit=0.005"});
+  RunRegardless(3.6, &weak);
+  EXPECT_LT(ReadVector(weak, "object").z(), 0.3);
+}
+
+TEST(Macklin2019, TablesComeToRestUnderTheirWeight) {
+  World world =
+      LoadShipped("table_pile", {kMacklinStep, "method.nonsmooth.friction=CONE"}, "nonsmooth");
+  int late = 0;
+  double worst = 0;
+  while (world.state().time < 2) {
+    const absl::Status status = world.Step();
+    ASSERT_TRUE(status.ok()) << status.message();
+    late += !world.report().converged;
+    worst = std::max(worst, world.report().residual);
+  }
+  // impacts that need more iterations than it has
+  EXPECT_LE(late, 0.03 * 240);
+  EXPECT_LT(worst, 1e-6);
+  EXPECT_LT(ReadNumber(world, "penetration"), 1e-5);
+}
+
+TEST(Macklin2019, FingersWithoutStressOrFrictionLeaveTheBallBehind) {
+  for (const std::string control :
+       {"contact.friction=0.02", "bodies[2].deformable.activations[0].limit=1"}) {
+    World world = LoadShipped("pneunet", {control});
+    RunUntil(2.6, &world);
+    EXPECT_GT(ReadNumber(world, "palm"), 0.05) << control;
+    EXPECT_LT(ReadVector(world, "ball").z(), 0.041) << control;
+  }
+}
+
+TEST(Macklin2019, NeedleReadsTheTomatosWeight) {
+  const auto weigh = [](const std::vector<std::string>& overrides) {
+    World world = LoadShipped("fetch", overrides, "nonsmooth");
+    const double volume = ReadNumber(world, "volume");
+    RunUntil(13, &world);
+    return ReadNumber(world, "needle") / volume;
+  };
+  std::vector<std::string> cone = {"method.nonsmooth.friction=CONE"};
+  const double needle = weigh(cone);
+  // 1000 kg/m³ on 1000 N/m, two hundredfold
+  EXPECT_NEAR(needle, 200 * kGravity, 0.01 * 200 * kGravity);
+  cone.push_back("bodies[2].deformable.material.density=1200");
+  EXPECT_NEAR(weigh(cone) / needle, 1.2, 0.012);
+}
+
+}  // namespace
+}  // namespace pliant::physics
