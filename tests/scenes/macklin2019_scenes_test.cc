@@ -22,19 +22,29 @@ TEST(Macklin2019, HeavyStackPressesWithItsWeightAndDoesNotSinkIn) {
 
 // At the paper's 6 × 40, from zero in every step, Krylov's residuals are small enough and those of relaxation are not.
 TEST(Macklin2019, RelaxationLetsTheHeavyStackSinkInWhereKrylovDoesNot) {
-  const std::vector<std::string> budget = {
-      kPaperStep, "sleeping=false", "method.nonsmooth.friction=FIXED_POINT",
-      "method.nonsmooth.newton_iterations=6", "method.nonsmooth.linear_iterations=40"};
+  const std::vector<std::string> budget = {kPaperStep,
+                                           "sleeping=false",
+                                           "method.nonsmooth.friction=FIXED_POINT",
+                                           "method.nonsmooth.warm_start=false",
+                                           "method.nonsmooth.newton_iterations=6",
+                                           "method.nonsmooth.linear_iterations=40"};
   const auto sinks_by = [&](const std::string& solver) {
     std::vector<std::string> overrides = budget;
     overrides.push_back("method.nonsmooth.linear_solver=" + solver);
     World world = LoadShipped("heavy_stack", overrides, "nonsmooth");
-    RunRegardless(2, &world);
-    return ReadNumber(world, "penetration");
+    double deepest = 0;
+    for (int step = 1; step <= 240; ++step) {
+      RunRegardless(step / 120.0, &world);
+      deepest = std::max(deepest, ReadNumber(world, "penetration"));
+    }
+    return std::pair(deepest, ReadNumber(world, "penetration"));
   };
-  EXPECT_LT(sinks_by("PCR"), 1e-4);
-  EXPECT_GT(sinks_by("JACOBI"), 0.01);
-  EXPECT_GT(sinks_by("GAUSS_SEIDEL"), 0.01);
+  // the impact of all its weight in the first step takes Krylov some steps too, and then it stands
+  const auto [deepest, at_rest] = sinks_by("PCR");
+  EXPECT_LT(deepest, 0.02);
+  EXPECT_LT(at_rest, 1e-4);
+  EXPECT_GT(sinks_by("JACOBI").first, 0.1);
+  EXPECT_GT(sinks_by("GAUSS_SEIDEL").first, 0.1);
 }
 
 TEST(Macklin2019, ParabolicArchStandsByFriction) {
