@@ -182,8 +182,7 @@ class DifferentialIk {
     origin.p_W = motions_[controller_.body].X_WB.p;
     angular_.Clear();
     linear_.Clear();
-    step_.AppendAngularRows(origin, &angular_);
-    step_.AppendRows(origin, &linear_);
+    step_.AppendJointRows(origin, &angular_, &linear_);
     axes_.assign(controller_.actuators.size(), Axis());
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       const RobotJoint& joint = JointOf(i);

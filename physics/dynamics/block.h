@@ -17,6 +17,8 @@
 
 namespace pliant::physics {
 
+class CompliantForm;
+
 // Measures of deformation, and of contact. Symmetric tensors are six numbers: xx, yy, zz, xy, yz, xz.
 enum class FieldMeasure {
   kVonMisesStrain,       // of Green's strain
@@ -219,6 +221,18 @@ class BlockStep {
   virtual Eigen::Vector3d CalcPrescribedAngularVelocity(const Attachment&) const {
     return Eigen::Vector3d::Zero();
   }
+  // How joints move a frame and a point of it: both of the above on the block's velocities that are those of joints.
+  virtual void AppendJointRows(const Attachment& attachment, BlockRows* angular,
+                               BlockRows* linear) const {
+    AppendAngularRows(attachment, angular);
+    AppendRows(attachment, linear);
+  }
+
+  // The block in compliance form; null when it is posed as one. Needs Pose.
+  virtual CompliantForm* compliant_form() { return nullptr; }
+  // Appends what a velocity is of the groups, where it is of none itself: the first of the three rows. False, with nothing
+  // done, when it is one of a group's.
+  virtual bool AppendVelocityRow(int /*velocity*/, BlockRows*) const { return false; }
 
   // Appends the block's own constraints over this step: joint limits within reach, dry friction of joints. `block` is its
   // index. Needs Pose.
@@ -267,6 +281,8 @@ class DynamicsBlock {
   virtual int num_velocities() const = 0;
   virtual void SetInitialState(std::span<double> q, std::span<double> v) const = 0;
   virtual std::unique_ptr<BlockStep> NewStep() const = 0;
+  // A step in compliance form; of a block that is one body, and so has none, the same.
+  virtual std::unique_ptr<BlockStep> NewCompliantStep() const { return NewStep(); }
 
   // Blocks that answer the same may be stepped by one team, which any of them makes; null: alone is best.
   virtual const void* team_kind() const { return nullptr; }
@@ -310,6 +326,8 @@ class DynamicsBlock {
   // Of gravity [m/s²], zero at the world's origin [J].
   virtual double CalcPotentialEnergy(std::span<const double> q,
                                      const Eigen::Vector3d& gravity) const;
+  // How far at most what joints hold together is apart [m], [rad]: more than nothing in maximal coordinates.
+  virtual double CalcDrift(std::span<const double> /*q*/) const { return 0; }
   // The part of its weight that a rigid frame feels.
   virtual double gravity_scale(int) const { return 1; }
 

@@ -35,13 +35,15 @@ struct CorrectiveOptions {
   bool warm_start = true;
 };
 
-// macklin2019, in reduced coordinates.
+// macklin2019.
 struct NonsmoothOptions {
   enum class Ncp { kFischerBurmeister, kMinimumMap };
   // What finds friction: macklin2019's fixed point, Newton's method on the whole cone, or that where the other does not arrive.
   enum class Friction { kFixedPoint, kCone, kFixedPointThenCone };
   enum class Preconditioner { kEffectiveMass, kTimeStep, kIdentity };
   enum class LinearSolver { kPcr, kPcg, kJacobi, kGaussSeidel, kDirect };
+  enum class Coordinates { kReduced, kMaximal };
+  enum class NormalScaling { kDivided, kBothSides };
   double tolerance = 1e-8;  // of the natural map [m]
   int newton_iterations = 30;
   int linear_iterations = 100;  // of each
@@ -51,6 +53,10 @@ struct NonsmoothOptions {
   Ncp ncp = Ncp::kFischerBurmeister;
   Preconditioner preconditioner = Preconditioner::kEffectiveMass;
   LinearSolver linear_solver = LinearSolver::kPcr;
+  // Joint velocities and tangents of whole bodies, or bodies and particles with what holds them together as rows.
+  Coordinates coordinates = Coordinates::kReduced;
+  NormalScaling normal_scaling = NormalScaling::kDivided;
+  bool geometric_stiffness = true;  // of particles, in maximal coordinates
 };
 
 struct MethodOptions {
@@ -58,6 +64,12 @@ struct MethodOptions {
   ConvexOptions convex;
   CorrectiveOptions corrective;
   NonsmoothOptions nonsmooth;
+
+  // Whether blocks are to be in compliance form.
+  bool is_maximal() const {
+    return kind == MethodKind::kNonsmooth &&
+           nonsmooth.coordinates == NonsmoothOptions::Coordinates::kMaximal;
+  }
 };
 
 // As scenes and reports call it.

@@ -7,6 +7,7 @@
 #include "physics/dynamics/strain_measures.h"
 #include "physics/fem/fem_model.h"
 #include "physics/fem/fem_step.h"
+#include "physics/fem/particle_fem_step.h"
 #include "physics/spatial/demand.h"
 
 namespace pliant::physics {
@@ -31,6 +32,9 @@ class FemBlock final : public DynamicsBlock {
     return IsWorthFemTeam(*model_) ? model_->rest.get() : nullptr;
   }
   std::unique_ptr<BlockTeam> NewTeam() const override { return MakeFemTeam(model_->rest); }
+  std::unique_ptr<BlockStep> NewCompliantStep() const override {
+    return MakeParticleFemStep(model_);
+  }
   double mass() const override { return model_->mass; }
 
   void SetInitialState(std::span<double> q, std::span<double> v) const override {

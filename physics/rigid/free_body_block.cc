@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "physics/rigid/free_turn.h"
 #include "physics/rigid/rigid_body_block.h"
 
 namespace pliant::physics {
@@ -128,24 +129,6 @@ class FreeBodyBlock final : public DynamicsBlock {
  private:
   RigidBodyParameters parameters_;
 };
-
-// Angular velocity at the end of a step whose momentum L [kg·m²/s] is known: ω = R1 I⁻¹ R1ᵀ L with R1 = exp(h ω) R0.
-// Explicit gyroscopic torques make |L| drift; this keeps it to rounding. In the body's axes at the start, which turn about
-// w = R0ᵀ ω, it is I w = exp(−h w) R0ᵀ L.
-Vector3d SolveAngularVelocity(const Matrix3d& inertia, const Matrix3d& R0, const Vector3d& L,
-                              double h, const Vector3d& guess) {
-  const Vector3d L_B = R0.transpose() * L;
-  Vector3d w = R0.transpose() * guess;
-  for (int k = 0; k < 50; ++k) {
-    // Newton's method, but for O(h²) in the tangent, which is positive definite whatever h
-    const Vector3d turned = RotationFromVector(-h * w) * L_B;
-    const Matrix3d tangent = inertia - h * CrossMatrix(turned);
-    const Vector3d change = tangent.inverse() * (turned - inertia * w);
-    w += change;
-    if (change.squaredNorm() <= 1e-28 * w.squaredNorm()) break;
-  }
-  return R0 * w;
-}
 
 absl::Status FreeBodyStep::Pose(const StepSettings& settings, std::span<const double> q0,
                                 std::span<const double> v0, const BlockInputs& inputs) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <tbb/enumerable_thread_specific.h>
 
+#include "physics/rigid/joint_laws.h"
 #include "physics/rigid/tree_kinematics.h"
 #include "solvers/linalg/dense.h"
 
@@ -15,51 +15,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-// What the joints' springs and dampers do to each velocity: force = −k e − d v.
-struct JointForceLaw {
-  double stiffness = 0, damping = 0;
-};
-
-// Where a joint stops, and what it takes to move it: of each velocity of which either can be told.
-struct JointStop {
-  int velocity;
-  int position = 0;
-  double lower = -std::numeric_limits<double>::infinity(),
-         upper = std::numeric_limits<double>::infinity();
-  double friction_loss = 0;
-};
-
-std::vector<JointStop> FindStops(const JointTree& tree) {
-  std::vector<JointStop> stops;
-  for (int i = 0; i < tree.num_velocities(); ++i) {
-    const int link = tree.link_of_velocity(i);
-    const Joint& joint = tree.links()[link].joint;
-    JointStop stop{.velocity = i};
-    if (CountVelocities(joint.type) == 1) {
-      stop.position = tree.position_start(link);
-      stop.lower = joint.lower;
-      stop.upper = joint.upper;
-    }
-    stop.friction_loss = joint.friction_loss;
-    if (stop.friction_loss > 0 || std::isfinite(stop.lower) || std::isfinite(stop.upper))
-      stops.push_back(stop);
-  }
-  return stops;
-}
-
 // Forces of velocity products at the middle of the step: rounds of fixed-point iteration, each O(h) closer.
 constexpr int kMidpointRounds = 3;
-
-// How far the joint of `link` is from the rest of its spring, for its k-th velocity.
-double CalcSpringError(const JointTree& tree, int link, int k, std::span<const double> q) {
-  const Joint& joint = tree.links()[link].joint;
-  const int start = tree.position_start(link);
-  if (joint.type == JointType::kBall || joint.type == JointType::kFree) {
-    if (k >= 3) return q[start + 4 + k - 3];
-    return VectorFromRotation({q[start], q[start + 1], q[start + 2], q[start + 3]})[k];
-  }
-  return q[start + k] - joint.spring_rest;
-}
 
 void CopyFrames(const TreeKinematics& kinematics, std::span<FrameMotion> frames) {
   for (int link = 0; link < static_cast<int>(frames.size()); ++link) {
@@ -191,37 +148,7 @@ class JointTreeStep final : public BlockStep {
   Vector3d CalcPrescribedVelocity(const Attachment&) const override { return Vector3d::Zero(); }
 
   void AppendConstraints(int block, ConstraintSet* constraints) const override {
-    const double h = settings_.h;
-    const auto add = [&](int velocity, double factor) -> ConstraintRow& {
-      ConstraintRow& row = constraints->AddRow();
-      row.index = velocity;
-      ConstraintTerm& term = constraints->AddTerm();
-      term.attachment.block = block;
-      term.velocity = velocity;
-      term.factor = factor;
-      return row;
-    };
-    for (const JointStop& stop : stops_) {
-      const int i = stop.velocity;
-      if (stop.friction_loss > 0) {
-        ConstraintRow& row = add(i, 1);
-        row.source = ConstraintSource::kDryFriction;
-        row.dry_friction = true;
-        row.lower = -stop.friction_loss;
-        row.upper = stop.friction_loss;
-      }
-      // stops that could be met in this step
-      const double q = q0_[stop.position];
-      const double reach = 2 * h * std::max(std::abs(v0_[i]), std::abs(v_star_[i]));
-      for (const double factor : {1.0, -1.0}) {
-        const double error = factor > 0 ? q - stop.lower : stop.upper - q;
-        if (error > reach) continue;
-        ConstraintRow& row = add(i, factor);
-        row.source = ConstraintSource::kLimit;
-        row.error = error;
-        row.lower = 0;
-      }
-    }
+    AppendStops(block, stops_, settings_.h, q0_, v0_, v_star_, constraints);
   }
 
   void CalcGravityCompensation(std::span<double> force) const override {
@@ -272,12 +199,10 @@ class JointTreeBlock final : public DynamicsBlock {
         tree_(*parameters_.tree),
         kinematics_([this] { return TreeKinematics(tree_); }) {
     stops_ = FindStops(tree_);
-    laws_.resize(tree_.num_velocities());
-    for (int i = 0; i < tree_.num_velocities(); ++i) {
-      const Joint& joint = tree_.links()[tree_.link_of_velocity(i)].joint;
-      laws_[i] = {joint.spring_stiffness, joint.damping};
-      turns_freely_ =
-          turns_freely_ || joint.type == JointType::kBall || joint.type == JointType::kFree;
+    laws_ = FindLaws(tree_);
+    for (const Link& link : tree_.links()) {
+      turns_freely_ = turns_freely_ || link.joint.type == JointType::kBall ||
+                      link.joint.type == JointType::kFree;
     }
   }
 
@@ -328,14 +253,7 @@ class JointTreeBlock final : public DynamicsBlock {
   }
   double gravity_scale(int frame) const override { return tree_.links()[frame].gravity_scale; }
   double CalcElasticEnergy(std::span<const double> q) const override {
-    double energy = 0;
-    for (int i = 0; i < tree_.num_velocities(); ++i) {
-      if (!(laws_[i].stiffness > 0)) continue;
-      const int link = tree_.link_of_velocity(i);
-      const double error = CalcSpringError(tree_, link, i - tree_.velocity_start(link), q);
-      energy += 0.5 * laws_[i].stiffness * error * error;
-    }
-    return energy;
+    return CalcSpringEnergy(tree_, laws_, q);
   }
 
  private:

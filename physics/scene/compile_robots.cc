@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/rigid/joint_tree_block.h"
+#include "physics/rigid/maximal_tree_block.h"
 #include "physics/rigid/tree_kinematics.h"
 #include "physics/scene/compiler.h"
 #include "physics/scene/field_checks.h"
@@ -299,7 +300,15 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
     }
     if (block == kWorldBlock) continue;
     robot.trees.push_back({block, tree});
-    model_->blocks.push_back(MakeJointTreeBlock(std::move(parameters)));
+    if (!model_->method.is_maximal()) {
+      model_->blocks.push_back(MakeJointTreeBlock(std::move(parameters)));
+    } else if (const std::string why = CheckMaximalTree(*tree); !why.empty()) {
+      log_.Error("method.nonsmooth.coordinates",
+                 absl::StrCat("MAXIMAL can not have robot ", Quoted(robot.name), ": ", why));
+      return;
+    } else {
+      model_->blocks.push_back(MakeMaximalTreeBlock(std::move(parameters)));
+    }
   }
   model_->robots.push_back(std::move(robot));
   PlaceRobotDeformables(placement);

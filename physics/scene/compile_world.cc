@@ -211,7 +211,10 @@ void CompileNonsmooth(const v1::NonsmoothMethod& given, SceneLog* log, Nonsmooth
       break;
   }
   if (given.coordinates() == Method::COORDINATES_MAXIMAL)
-    NotYet(path + ".coordinates", "MAXIMAL", "Use REDUCED, in which joints can not drift", log);
+    options->coordinates = NonsmoothOptions::Coordinates::kMaximal;
+  if (given.normal_scaling() == Method::NORMAL_SCALING_BOTH_SIDES)
+    options->normal_scaling = NonsmoothOptions::NormalScaling::kBothSides;
+  if (given.has_geometric_stiffness()) options->geometric_stiffness = given.geometric_stiffness();
 }
 
 }  // namespace

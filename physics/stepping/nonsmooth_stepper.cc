@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "physics/dynamics/compliant_form.h"
 #include "physics/dynamics/parallel.h"
 #include "physics/stepping/posed_step.h"
 #include "solvers/nonsmooth/nonsmooth_newton.h"
@@ -62,6 +63,9 @@ solvers::NonsmoothOptions ToSolver(const NonsmoothOptions& options) {
       solver.linear_solver = solvers::LinearSolver::kDirect;
       break;
   }
+  if (options.normal_scaling == NonsmoothOptions::NormalScaling::kBothSides)
+    solver.normal_scaling = solvers::NonsmoothOptions::NormalScaling::kBothSides;
+  solver.geometric_stiffness = options.geometric_stiffness;
   solver.newton_iterations = options.newton_iterations;
   solver.linear_iterations = options.linear_iterations;
   solver.step_length = options.step_length;
@@ -99,10 +103,75 @@ NonsmoothProblem::Row MakeRow(const ConstraintRow& row, double h) {
   return made;
 }
 
+// The sets of an island's blocks in compliance form.
+class IslandSets final : public solvers::RowSets {
+ public:
+  void Clear() { count_ = 0; }
+  bool empty() const { return count_ == 0; }
+  // Appends a block's sets to the problem, in which the block's velocities begin at `first`.
+  void Add(const PosedStep& posed, const PosedStep::ActiveBlock& active, CompliantForm* form,
+           std::span<const double> v_free, int first, NonsmoothProblem* problem) {
+    if (count_ == blocks_.size()) blocks_.emplace_back();
+    Block& block = blocks_[count_++];
+    block.parts.clear();
+    block.form = form;
+    block.v.assign(v_free.begin(), v_free.end());
+    const BlockStep& step = posed.step(active.block);
+    place_.assign(v_free.size(), -1);
+    for (int group = 0; group < step.num_groups(); ++group) {
+      const int participating = posed.FindParticipating(active.block, group);
+      if (participating < 0) continue;
+      const int offset = step.group_offset(group), shift = first - active.first;
+      block.parts.push_back({offset, participating + shift, step.group_size(group)});
+      for (int i = 0; i < step.group_size(group); ++i)
+        place_[offset + i] = participating + shift + i;
+    }
+    for (const CompliantForm::Set& set : form->sets()) {
+      solvers::SetColumns& columns = problem->sets.emplace_back();
+      for (int part = 0; part < 4; ++part) columns[part] = set[part] < 0 ? -1 : place_[set[part]];
+    }
+    const std::size_t begin = problem->set_forces.size();
+    problem->set_forces.resize(begin + solvers::kSetRows * form->sets().size());
+    form->CalcFirstForces(std::span<double>(problem->set_forces).subspan(begin));
+  }
+
+  bool Evaluate(std::span<const double> v, std::span<const double> lambda, std::span<double> J,
+                std::span<double> E, std::span<double> error) override {
+    std::size_t set = 0;
+    for (Block& block : std::span(blocks_).first(count_)) {
+      for (const Part& part : block.parts)
+        std::copy_n(&v[part.place], part.size, &block.v[part.offset]);
+      const std::size_t count = block.form->sets().size();
+      if (!block.form->Evaluate(block.v, lambda.subspan(6 * set, 6 * count),
+                                J.subspan(72 * set, 72 * count), E.subspan(36 * set, 36 * count),
+                                error.subspan(6 * set, 6 * count)))
+        return false;
+      set += count;
+    }
+    return true;
+  }
+
+ private:
+  struct Part {
+    int offset, place, size;  // in the block, in the problem
+  };
+  struct Block {
+    CompliantForm* form;
+    std::vector<Part> parts;
+    std::vector<double> v;  // of the whole block
+  };
+  std::vector<Block> blocks_;  // the first count_ of them; the others keep their memory
+  std::size_t count_ = 0;
+  std::vector<int> place_;
+};
+
 class NonsmoothStepper final : public Stepper {
  public:
   explicit NonsmoothStepper(const Model& model)
-      : model_(model), posed_(model), solver_options_(ToSolver(model.method.nonsmooth)) {}
+      : model_(model),
+        posed_(model, model.method.is_maximal() ? PosedStep::Terms::kCompliance
+                                                : PosedStep::Terms::kFreeMotion),
+        solver_options_(ToSolver(model.method.nonsmooth)) {}
 
   absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
     report->Clear();
@@ -130,8 +199,10 @@ class NonsmoothStepper final : public Stepper {
   struct Work {
     NonsmoothProblem problem;
     std::vector<int> velocities;  // participating velocity of each of the problem's
+    std::vector<int> shifts;      // of each block's velocities, from participating ones
     std::vector<Vector3d> contact_guess;
     std::vector<double> row_guess;
+    IslandSets sets;
     solvers::NonsmoothNewton solver;
     solvers::NonsmoothResult result;
     bool solved = false;
@@ -144,24 +215,46 @@ class NonsmoothStepper final : public Stepper {
     problem.values = posed_.values();
     work->velocities.clear();
     work->contact_guess.clear();
+    work->sets.Clear();
+    work->shifts.clear();
     for (const int b : island.blocks) {
       const PosedStep::ActiveBlock& active = posed_.active_blocks()[b];
-      problem.blocks.push_back({problem.size, active.size, active.A.dense.data()});
+      const int first = problem.size;
+      work->shifts.push_back(first - active.first);
       for (int i = 0; i < active.size; ++i) {
         work->velocities.push_back(active.first + i);
         problem.v_star.push_back(posed_.v_star()[active.first + i]);
       }
       problem.size += active.size;
+      CompliantForm* form = posed_.compliant_form(active.block);
+      if (form == nullptr) {
+        problem.blocks.push_back({first, active.size, active.A.dense.data()});
+        continue;
+      }
+      const BlockStep& step = posed_.step(active.block);
+      for (int group = 0; group < step.num_groups(); ++group) {
+        const std::span<const double> mass = form->group_mass(group);
+        if (mass.empty()) continue;
+        const int place = posed_.FindParticipating(active.block, group) - active.first + first;
+        problem.blocks.push_back(
+            {place, step.group_size(group), mass.data(), form->are_particles()});
+      }
+      const int begin = model_.velocity_offsets[active.block],
+                end = model_.velocity_offsets[active.block + 1];
+      work->sets.Add(posed_, active, form,
+                     std::span<const double>(posed_.v_free()).subspan(begin, end - begin), first,
+                     &problem);
     }
+    if (!work->sets.empty()) problem.set_rows = &work->sets;
     // rows keep their place within a block
     const auto add_entries = [&](int first_entry, int num_entries) {
       for (int e = first_entry; e < first_entry + num_entries; ++e) {
         const PosedStep::Entry& entry = posed_.entries()[e];
-        const int block = static_cast<int>(
+        const auto block =
             std::lower_bound(island.blocks.begin(), island.blocks.end(), entry.active) -
-            island.blocks.begin());
-        const int shift = problem.blocks[block].first - posed_.active_blocks()[entry.active].first;
-        problem.entries.push_back({block, entry.first + shift, entry.columns, entry.values});
+            island.blocks.begin();
+        problem.entries.push_back({static_cast<int>(block), entry.first + work->shifts[block],
+                                   entry.columns, entry.values});
       }
     };
     const bool warm = model_.method.nonsmooth.warm_start;
@@ -217,7 +310,7 @@ class NonsmoothStepper final : public Stepper {
     // of the last look alone
     report->converged = true;
     report->stalled = false;
-    report->iterations = 0;
+    report->iterations = report->linear_iterations = 0;
     report->residual = report->complementarity = 0;
     for (int k = 0; k < count; ++k) {
       const solvers::NonsmoothResult& result = work_[k].result;
@@ -229,6 +322,7 @@ class NonsmoothStepper final : public Stepper {
       report->stalled = report->stalled || result.cycled;
       report->residual = std::max(report->residual, result.residual);
       report->complementarity = std::max(report->complementarity, result.residual / h);
+      report->linear_iterations += result.linear_iterations;
       const int iterations = result.iterations + result.cone_iterations;
       if (iterations >= report->iterations) {
         report->iterations = iterations;

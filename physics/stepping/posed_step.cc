@@ -8,6 +8,7 @@
 
 #include "physics/contact/constraint_rows.h"
 #include "physics/control/controllers.h"
+#include "physics/dynamics/compliant_form.h"
 #include "physics/dynamics/parallel.h"
 #include "physics/spatial/demand.h"
 #include "solvers/linalg/dense.h"
@@ -29,9 +30,9 @@ PosedStep::PosedStep(const Model& model, Terms terms)
       detector_(model),
       motions_(model),
       sleepers_(model),
-      teams_(model) {
+      teams_(model, terms == Terms::kCompliance) {
   for (const auto& block : model.blocks) {
-    steps_.push_back(block->NewStep());
+    steps_.push_back(terms == Terms::kCompliance ? block->NewCompliantStep() : block->NewStep());
     followed_.push_back(block->followed_bodies());
     is_prescribed_.push_back(block->num_velocities() == 0);
     if (is_prescribed_.back()) prescribed_.push_back(static_cast<int>(steps_.size()) - 1);
@@ -313,6 +314,11 @@ void PosedStep::BuildConstraintRows() {
       const Attachment& side = term.attachment;
       if (side.block == kWorldBlock) continue;
       const BlockStep& step = *steps_[side.block];
+      rows_.Clear();
+      if (term.velocity >= 0 && step.AppendVelocityRow(term.velocity, &rows_)) {
+        append(result.first_entry, side, Vector3d(term.factor, 0, 0));
+        continue;
+      }
       if (term.velocity >= 0) {
         // one velocity of its group
         const int group = step.group_of_velocity(term.velocity);
@@ -344,6 +350,13 @@ void PosedStep::BuildConstraintRows() {
 void PosedStep::FindParticipants() {
   touched_.clear();
   for (const RawEntry& entry : raw_) touched_.emplace_back(entry.block, entry.group);
+  // what holds the bodies of a block together reads all of them
+  for (int b = 0; b < static_cast<int>(steps_.size()); ++b) {
+    const CompliantForm* form = steps_[b]->compliant_form();
+    if (form == nullptr || sleepers_.sleeps(b)) continue;
+    for (int group = 0; group < steps_[b]->num_groups(); ++group)
+      if (!form->group_mass(group).empty()) touched_.emplace_back(b, group);
+  }
   std::sort(touched_.begin(), touched_.end());
   touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
 
@@ -424,7 +437,10 @@ absl::Status PosedStep::FactorGroups() {
         continue;
       }
       const int n = group.size, first = group.first - active.first;
-      if (const solvers::BlockMatrix* A = active.A.sparse) {
+      if (CompliantForm* form = compliant_form(active.block)) {
+        const std::span<const double> own = form->group_inertia(group.id);
+        std::copy(own.begin(), own.end(), L);
+      } else if (const solvers::BlockMatrix* A = active.A.sparse) {
         // a group is a node
         const int node = g - active.first_group;
         std::copy_n(&A->values[9 * std::size_t(A->pattern->column_starts[node])], 9, L);
@@ -750,6 +766,10 @@ void PosedStep::Commit(std::span<const double> v, const Impulses& impulses, Stat
     const FreeMotionReport of_block = steps_[b]->free_motion_report();
     report->newton_iterations = std::max(report->newton_iterations, of_block.iterations);
     report->newton_residual = std::max(report->newton_residual, of_block.residual);
+    if (steps_[b]->compliant_form() == nullptr) continue;
+    report->joint_drift =
+        std::max(report->joint_drift,
+                 model_.blocks[b]->CalcDrift(model_.Positions(*state, static_cast<int>(b))));
   }
   sleepers_.End(island_of_block_, static_cast<int>(islands_.size()), state);
   RememberConstraints(impulses, state, report);

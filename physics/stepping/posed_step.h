@@ -39,7 +39,8 @@ class PosedStep {
     int first;  // its first participating velocity
     int size;   // participating velocities
     int first_group, num_groups;
-    solvers::SchurComplement A;  // size × size; where terms are those of kFreeMotion it is dense
+    solvers::SchurComplement
+        A;  // size × size; of kFreeMotion it is dense, of compliance form empty
   };
   // Rows of one contact or constraint on consecutive participating velocities. In a contact's frame
   // v_c += values (3 × columns, column-major) · v[first …]; of a constraint there is one value a column.
@@ -65,8 +66,9 @@ class PosedStep {
   };
 
   // What a method is to know of the blocks that take part: their free motion v* and a dense Â; or a momentum balance,
-  // which is all that one needs whose unknowns are velocities, and is cheaper.
-  enum class Terms { kFreeMotion, kMomentum };
+  // which is all that one needs whose unknowns are velocities, and is cheaper; or their compliance form, of blocks that have
+  // one (see CompliantForm): all of their groups take part then, and their A is that of each group.
+  enum class Terms { kFreeMotion, kMomentum, kCompliance };
 
   explicit PosedStep(const Model& model, Terms terms = Terms::kFreeMotion);
   ~PosedStep();
@@ -109,6 +111,7 @@ class PosedStep {
 
   const std::vector<ConstraintTerm>& constraint_terms() const { return constraints_.terms; }
   const BlockStep& step(int block) const { return *steps_[block]; }
+  CompliantForm* compliant_form(int block) const { return steps_[block]->compliant_form(); }
   // Index in active_blocks(), −1 of a block that takes no part.
   int active_block(int block) const { return active_of_block_[block]; }
   // First participating velocity of a group of a block, −1 of one that takes no part.

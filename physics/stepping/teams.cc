@@ -10,7 +10,8 @@ constexpr int kFewestAlike = 3;
 
 }  // namespace
 
-Teams::Teams(const Model& model) : kind_of_block_(model.blocks.size(), -1) {
+Teams::Teams(const Model& model, bool alone) : kind_of_block_(model.blocks.size(), -1) {
+  if (alone) return;
   std::vector<const void*> names;
   for (const auto& block : model.blocks) {
     const void* name = block->team_kind();

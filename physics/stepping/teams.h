@@ -13,7 +13,8 @@ namespace pliant::physics {
 // what it would get in any other.
 class Teams {
  public:
-  explicit Teams(const Model& model);
+  // With `alone`, each for itself: steps in compliance form have no teams.
+  explicit Teams(const Model& model, bool alone = false);
 
   // Puts the blocks that are awake into teams, in their order; those that are best alone, or have too few like them in the
   // model, stand alone.

@@ -217,6 +217,11 @@ int Run(const RunOptions& options, std::ostream& out, std::ostream& err) {
                            options.at_step, first, first + steps - 1);
     return kWrongUsage;
   }
+  if (!options.contact_problem.empty() && model->method.is_maximal()) {
+    err << "pliantd run: --contact-problem tells problems in reduced coordinates; leave it out, or "
+           "add --set method.nonsmooth.coordinates=REDUCED\n";
+    return kWrongUsage;
+  }
   Recording recording(world, options);
   absl::Status written;
   const SteadyClock::time_point start = SteadyClock::now();

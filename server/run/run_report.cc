@@ -37,6 +37,8 @@ void RunStatistics::Add(const physics::StepReport& report, double seconds) {
   participating_.Add(report.participating);
   asleep_.Add(report.asleep);
   iterations_.Add(report.iterations);
+  linear_iterations_.Add(report.linear_iterations);
+  joint_drift_max_ = std::max(joint_drift_max_, report.joint_drift);
   constraints_.Add(report.constraints);
   contacts_.Add(static_cast<double>(report.contacts.size()));
   residual_max_ = std::max(residual_max_, report.residual);
@@ -74,8 +76,8 @@ void RunStatistics::WriteTo(Json* report) const {
   (*report)["phases_ms"] = std::move(phases);
   (*report)["solver"] = {{"iterations_mean", iterations_.sum / count},
                          {"iterations_max", iterations_.max},
-                         // every linear system is solved directly
-                         {"linear_iterations_mean", 0.0},
+                         // of solvers that are iterative, in a step
+                         {"linear_iterations_mean", linear_iterations_.sum / count},
                          {"converged_fraction", steps() == 0 ? 1.0 : converged_ / count},
                          {"stalled_fraction", stalled_ / count},
                          {"residual_max", residual_max_},
@@ -85,6 +87,8 @@ void RunStatistics::WriteTo(Json* report) const {
                          {"newton_residual_max", newton_residual_max_},
                          {"complementarity_max", complementarity_max_},
                          {"cone_violation_max", cone_violation_max_},
+                         // of joints in maximal coordinates
+                         {"joint_drift_max", joint_drift_max_},
                          {"refactorisations", refactorisations_}};
   (*report)["constraints"] = extent(constraints_);
   (*report)["contacts"] = extent(contacts_);

@@ -20,6 +20,25 @@ void Apply(const LinearOperator& B, std::span<const double> D, std::span<const d
   for (std::size_t i = 0; i < x.size(); ++i) y[i] += D[i] * x[i];
 }
 
+// diagonal of A + D
+void CopyDiagonal(const SparseMatrix& A, std::span<const double> D, std::vector<double>* diagonal) {
+  for (int i = 0; i < A.size(); ++i) {
+    (*diagonal)[i] = D[i];
+    for (int k = A.starts[i]; k < A.starts[i + 1]; ++k) {
+      if (A.columns[k] == i) (*diagonal)[i] += A.values[k];
+    }
+  }
+}
+
+// no result
+bool Reset(std::span<double> x) {
+  std::fill(x.begin(), x.end(), 0.0);
+  return false;
+}
+
+// share of entries beyond which a sparse factor costs more than a dense one
+constexpr double kDense = 0.3;
+
 }  // namespace
 
 double LinearSystemSolver::WeightedNorm(std::span<const double> r) const {
@@ -124,21 +143,20 @@ bool LinearSystemSolver::SolveConjugateGradient(const LinearOperator& B, std::sp
 bool LinearSystemSolver::SolveJacobi(LinearOperator& B, std::span<const double> D,
                                      const LinearOptions& options, std::span<double> x) {
   const std::size_t n = x.size();
-  const std::span<const double> matrix = B.Assemble();
-  z_.resize(n), Ap_.resize(n);
+  const SparseMatrix& matrix = B.Assemble();
+  z_.resize(n), Ap_.resize(n), p_.resize(n);
+  CopyDiagonal(matrix, D, &Ap_);
   for (std::size_t i = 0; i < n; ++i) {
-    const double diagonal = matrix[i * n + i] + D[i];
     double coupled = D[i];
-    for (std::size_t j = 0; j < n; ++j) {
+    for (int k = matrix.starts[i]; k < matrix.starts[i + 1]; ++k) {
       // geometric mean of the two diagonals bounds an entry; scaled so, rows of small mass keep their step
-      if (matrix[i * n + j] == 0) continue;
-      const double other = matrix[j * n + j] + D[j];
-      coupled += std::abs(matrix[i * n + j]) * std::sqrt(diagonal / other);
+      if (matrix.values[k] == 0) continue;
+      coupled += std::abs(matrix.values[k]) * std::sqrt(Ap_[i] / Ap_[matrix.columns[k]]);
     }
     z_[i] = coupled > 0 ? 1 / coupled : 0;
   }
   for (int k = 0; k < options.max_iterations; ++k) {
-    for (std::size_t i = 0; i < n; ++i) p_.resize(n), p_[i] = z_[i] * r_[i];
+    for (std::size_t i = 0; i < n; ++i) p_[i] = z_[i] * r_[i];
     Apply(B, D, p_, Ap_);
     for (std::size_t i = 0; i < n; ++i) {
       x[i] += p_[i];
@@ -153,17 +171,20 @@ bool LinearSystemSolver::SolveGaussSeidel(LinearOperator& B, std::span<const dou
                                           std::span<const double> b, const LinearOptions& options,
                                           std::span<double> x) {
   const std::size_t n = x.size();
-  const std::span<const double> matrix = B.Assemble();
+  const SparseMatrix& matrix = B.Assemble();
+  z_.resize(n);
+  CopyDiagonal(matrix, D, &z_);
+  const auto multiply = [&](std::size_t i) {
+    double sum = 0;
+    for (int k = matrix.starts[i]; k < matrix.starts[i + 1]; ++k)
+      sum += matrix.values[k] * x[matrix.columns[k]];
+    return sum + D[i] * x[i];
+  };
   for (int k = 0; k < options.max_iterations; ++k) {
     for (std::size_t i = 0; i < n; ++i) {
-      const double diagonal = matrix[i * n + i] + D[i];
-      if (!(diagonal > 0)) continue;
-      const double off =
-          Dot(static_cast<int>(n), &matrix[i * n], x.data()) - matrix[i * n + i] * x[i];
-      x[i] = (b[i] - off) / diagonal;
+      if (z_[i] > 0) x[i] += (b[i] - multiply(i)) / z_[i];
     }
-    for (std::size_t i = 0; i < n; ++i)
-      r_[i] = b[i] - Dot(static_cast<int>(n), &matrix[i * n], x.data()) - D[i] * x[i];
+    for (std::size_t i = 0; i < n; ++i) r_[i] = b[i] - multiply(i);
     if (Note(options)) return true;
   }
   return true;
@@ -172,13 +193,22 @@ bool LinearSystemSolver::SolveGaussSeidel(LinearOperator& B, std::span<const dou
 bool LinearSystemSolver::SolveDirect(LinearOperator& B, std::span<const double> D,
                                      std::span<const double> b, std::span<double> x) {
   const int n = static_cast<int>(x.size());
-  const std::span<const double> matrix = B.Assemble();
-  factor_.assign(matrix.begin(), matrix.end());
-  for (int i = 0; i < n; ++i) factor_[std::size_t(i) * n + i] += D[i];
-  if (FactorCholesky(n, factor_.data(), n) >= 0) return false;
+  const SparseMatrix& matrix = B.Assemble();
   std::copy(b.begin(), b.end(), x.begin());
-  SolveLower(n, factor_.data(), n, x.data());
-  SolveLowerTransposed(n, factor_.data(), n, x.data());
+  if (static_cast<double>(matrix.values.size()) > kDense * n * n) {
+    factor_.assign(std::size_t(n) * n, 0.0);
+    for (int i = 0; i < n; ++i) {
+      for (int k = matrix.starts[i]; k < matrix.starts[i + 1]; ++k)
+        factor_[std::size_t(i) * n + matrix.columns[k]] = matrix.values[k];
+      factor_[std::size_t(i) * n + i] += D[i];
+    }
+    if (FactorCholesky(n, factor_.data(), n) >= 0) return Reset(x);
+    SolveLower(n, factor_.data(), n, x.data());
+    SolveLowerTransposed(n, factor_.data(), n, x.data());
+  } else {
+    if (!sparse_.Factor(matrix, D)) return Reset(x);
+    sparse_.Solve(x);
+  }
   Ap_.resize(n);
   Apply(B, D, x, Ap_);
   for (int i = 0; i < n; ++i) r_[i] -= Ap_[i];

@@ -3,6 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "solvers/nonsmooth/sparse_cholesky.h"
+
 namespace pliant::solvers {
 
 // Solvers of the symmetric system (B + D) x = b of one Newton iteration, with D diagonal (macklin2019 §8).
@@ -11,7 +13,7 @@ enum class LinearSolver {
   kConjugateGradient,  // preconditioned by the diagonal
   kJacobi,             // relaxed by the number of unknowns that a row couples with
   kGaussSeidel,
-  kDirect,  // Cholesky factor
+  kDirect,  // Cholesky factor, sparse where the matrix is
 };
 
 // B as a product; positive semi-definite.
@@ -23,8 +25,8 @@ class LinearOperator {
   virtual void Multiply(std::span<const double> x, std::span<double> y) const = 0;
   // an estimate of the diagonal of B, for preconditioning
   virtual std::span<const double> diagonal() const = 0;
-  // B itself, size × size, both triangles: only the solvers that look at entries ask for it
-  virtual std::span<const double> Assemble() = 0;
+  // B itself: only the solvers that look at entries ask for it
+  virtual const SparseMatrix& Assemble() = 0;
 };
 
 struct LinearOptions {
@@ -60,6 +62,7 @@ class LinearSystemSolver {
 
   std::vector<double> residuals_;
   std::vector<double> inverse_;  // of the diagonal
+  SparseCholesky sparse_;
   std::vector<double> r_, z_, p_, Az_, Ap_, factor_;
   double scale_ = 0;  // ‖b‖
 };

@@ -14,15 +14,17 @@ using Eigen::Vector3d;
 
 constexpr double kLeastAlpha = 1e-6;  // of a row that is open
 constexpr double kLeastDiagonal =
-    1e-10;                     // added to every row, of its own diagonal: redundant contacts
-constexpr int kPatience = 10;  // Newton steps without a better residual before it is a cycle
+    1e-10;                          // added to every row, of its own diagonal: redundant contacts
+constexpr int kPatience = 10;       // Newton steps without a better residual before it is a cycle
 constexpr int kLittlePatience = 4;  // the same where there is another way
 constexpr double kLeastDamping = 0.05;
 constexpr int kMostConeIterations = 400;
-constexpr double kWithin = 0.1;         // of the tolerance
-constexpr int kPolish = 2;              // steps without a better residual that are spent on that
-constexpr double kHeld = 1e12;          // compliance of a force at its bound, of its row's
-constexpr double kNeverMoves = 1e-300;  // [1/kg] below which no force moves a row
+constexpr double kWithin = 0.1;          // of the tolerance
+constexpr int kPolish = 2;               // steps without a better residual that are spent on that
+constexpr double kHeld = 1e12;           // compliance of a force at its bound, of its row's
+constexpr double kLeastChange = 1e-6;    // of a velocity, of the largest, that tells of stiffness
+constexpr double kMostStiffening = 1e6;  // of a particle's mass
+constexpr double kNeverMoves = 1e-300;   // [1/kg] below which no force moves a row
 
 bool IsBoxed(const NonsmoothProblem::Row& row) {
   return std::isfinite(row.lower) && std::isfinite(row.upper);
@@ -38,11 +40,19 @@ void NonsmoothProblem::Clear() {
   rows.clear();
   entries.clear();
   values = {};
+  sets.clear();
+  set_rows = nullptr;
+  set_forces.clear();
 }
 
 void NonsmoothNewton::MultiplyTransposed(std::span<const double> x, std::span<double> z) const {
   const NonsmoothProblem& problem = *problem_;
   std::fill(z.begin(), z.end(), 0.0);
+  if (!row_scale_.empty()) {
+    scaled_.assign(x.begin(), x.end());
+    ScaleRows(scaled_);
+    x = scaled_;
+  }
   std::size_t i = 0;
   for (const NonsmoothProblem::Contact& contact : problem.contacts) {
     for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
@@ -61,15 +71,7 @@ void NonsmoothNewton::MultiplyTransposed(std::span<const double> x, std::span<do
     }
     ++i;
   }
-}
-
-void NonsmoothNewton::SolveBlocks(std::span<double> z) const {
-  for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
-    const NonsmoothProblem::Block& block = problem_->blocks[b];
-    const double* L = &factors_[factor_of_[b]];
-    SolveLower(block.size, L, block.size, &z[block.first]);
-    SolveLowerTransposed(block.size, L, block.size, &z[block.first]);
-  }
+  AddSetsTransposed(problem.sets, J_, x.subspan(i), z);
 }
 
 void NonsmoothNewton::MultiplyRows(std::span<const double> z, std::span<double> y) const {
@@ -97,54 +99,65 @@ void NonsmoothNewton::MultiplyRows(std::span<const double> z, std::span<double> 
     }
     y[i++] = u;
   }
+  MultiplySets(problem.sets, J_, z, y.subspan(i));
+}
+
+void NonsmoothNewton::ScaleRows(std::span<double> y) const {
+  for (std::size_t i = 0; i < row_scale_.size(); ++i) y[i] *= row_scale_[i];
 }
 
 void NonsmoothNewton::Multiply(std::span<const double> x, std::span<double> y) const {
   MultiplyTransposed(x, scratch_);
-  SolveBlocks(scratch_);
+  masses_.Solve(scratch_);
   MultiplyRows(scratch_, y);
+  ScaleRows(y);
+  const double scale = 1 / (problem_->h * problem_->h);
+  const double* E = E_.data();
+  for (std::size_t i = first_set(); i < y.size(); i += kSetRows) {
+    for (int r = 0; r < kSetRows; ++r, E += kSetRows) {
+      double sum = 0;
+      for (int c = 0; c < kSetRows; ++c) sum += E[c] * x[i + c];
+      y[i + r] += scale * sum;
+    }
+  }
 }
 
-// J A⁻¹ Jᵀ, a block at a time: with T = L⁻¹ Jᵀ of the rows that touch it, TᵀT.
-std::span<const double> NonsmoothNewton::Assemble() {
-  const std::size_t n = num_unknowns_;
-  if (assembled_) return matrix_;
-  assembled_ = true;
-  matrix_.assign(n * n, 0.0);
+const SparseMatrix& NonsmoothNewton::Assemble() {
+  if (is_assembled_) return matrix_;
+  is_assembled_ = true;
   const NonsmoothProblem& problem = *problem_;
-  for (std::size_t b = 0; b < problem.blocks.size(); ++b) {
-    const NonsmoothProblem::Block& block = problem.blocks[b];
-    const double* L = &factors_[factor_of_[b]];
-    columns_.clear();
-    block_rows_.clear();
-    const auto add = [&](int i, int first_entry, int num_entries, int height, int component) {
-      bool touches = false;
-      for (int e = first_entry; e < first_entry + num_entries; ++e) {
-        const NonsmoothProblem::Entry& entry = problem.entries[e];
-        if (entry.block != static_cast<int>(b)) continue;
-        if (!touches) columns_.resize(columns_.size() + block.size, 0.0);
-        touches = true;
-        double* column = &columns_[columns_.size() - block.size];
-        for (int j = 0; j < entry.columns; ++j)
-          column[entry.first - block.first + j] +=
-              problem.values[entry.values + height * j + component];
-      }
-      if (!touches) return;
-      SolveLower(block.size, L, block.size, &columns_[columns_.size() - block.size]);
-      block_rows_.push_back(i);
-    };
-    int i = 0;
-    for (const NonsmoothProblem::Contact& contact : problem.contacts) {
-      for (int k = 0; k < 3; ++k) add(i++, contact.first_entry, contact.num_entries, 3, k);
+  product_.Begin(masses_);
+  const auto add_entries = [&](int first_entry, int num_entries, int height) {
+    product_.AddRows(height);
+    for (int e = first_entry; e < first_entry + num_entries; ++e) {
+      const NonsmoothProblem::Entry& entry = problem.entries[e];
+      product_.AddEntry(entry.first, entry.columns, &problem.values[entry.values], 1, height);
     }
-    for (const NonsmoothProblem::Row& row : problem.rows)
-      add(i++, row.first_entry, row.num_entries, 1, 0);
-    for (std::size_t p = 0; p < block_rows_.size(); ++p) {
-      for (std::size_t q = 0; q <= p; ++q) {
-        const double value = Dot(block.size, &columns_[p * block.size], &columns_[q * block.size]);
-        matrix_[block_rows_[p] * n + block_rows_[q]] += value;
-        if (p != q) matrix_[block_rows_[q] * n + block_rows_[p]] += value;
-      }
+  };
+  for (const NonsmoothProblem::Contact& contact : problem.contacts)
+    add_entries(contact.first_entry, contact.num_entries, 3);
+  for (const NonsmoothProblem::Row& row : problem.rows)
+    add_entries(row.first_entry, row.num_entries, 1);
+  const double* J = J_.data();
+  for (const SetColumns& set : problem.sets) {
+    product_.AddRows(kSetRows);
+    for (int part = 0; part < 4; ++part, J += 3)
+      if (set[part] >= 0) product_.AddEntry(set[part], 3, J, kSetColumns, 1);
+    J += (kSetRows - 1) * kSetColumns;
+  }
+  product_.Finish(&matrix_);
+  for (int i = 0; i < static_cast<int>(row_scale_.size()); ++i) {
+    for (int k = matrix_.starts[i]; k < matrix_.starts[i + 1]; ++k)
+      matrix_.values[k] *= row_scale_[i] * row_scale_[matrix_.columns[k]];
+  }
+  const double scale = 1 / (problem.h * problem.h);
+  const double* E = E_.data();
+  for (int i = static_cast<int>(first_set()); i < num_unknowns_; i += kSetRows) {
+    for (int r = i; r < i + kSetRows; ++r) {
+      const auto begin = matrix_.columns.begin() + matrix_.starts[r],
+                 end = matrix_.columns.begin() + matrix_.starts[r + 1];
+      double* own = &matrix_.values[std::lower_bound(begin, end, i) - matrix_.columns.begin()];
+      for (int c = 0; c < kSetRows; ++c) own[c] += scale * *E++;
     }
   }
   return matrix_;
@@ -176,43 +189,148 @@ void NonsmoothNewton::ChooseScales(const NonsmoothOptions& options) {
 
 bool NonsmoothNewton::Prepare(const NonsmoothOptions& options) {
   const NonsmoothProblem& problem = *problem_;
-  num_unknowns_ = static_cast<int>(3 * problem.contacts.size() + problem.rows.size());
-  assembled_ = false;
-  scratch_.resize(problem.size);
-  factor_of_.clear();
-  std::size_t total = 0;
+  const std::size_t num_sets = problem.sets.size();
+  num_unknowns_ = static_cast<int>(first_set() + kSetRows * num_sets);
+  is_assembled_ = false;
+  const bool keeps_alpha = options.normal_scaling == NonsmoothOptions::NormalScaling::kBothSides;
+  is_explicit_ = num_sets > 0 || keeps_alpha;
+  row_scale_.assign(keeps_alpha ? num_unknowns_ : 0, 1.0);
+  for (std::vector<double>* list : {&scratch_, &g_, &dv_}) list->resize(problem.size);
+  J_.resize(kSetRows * kSetColumns * num_sets);
+  E_.resize(kSetRows * kSetRows * num_sets);
+  error_.resize(kSetRows * num_sets);
+  masses_.Clear();
+  mass_diagonal_.clear();
   for (const NonsmoothProblem::Block& block : problem.blocks) {
-    factor_of_.push_back(total);
-    total += std::size_t(block.size) * block.size;
+    if (!masses_.Append(block.size, block.A)) return false;
+    for (int i = 0; i < block.size; ++i) mass_diagonal_.push_back(block.A[(block.size + 1) * i]);
   }
-  factors_.resize(total);
-  for (std::size_t b = 0; b < problem.blocks.size(); ++b) {
-    const NonsmoothProblem::Block& block = problem.blocks[b];
-    double* L = &factors_[factor_of_[b]];
-    std::copy(block.A, block.A + std::size_t(block.size) * block.size, L);
-    if (FactorCholesky(block.size, L, block.size) >= 0) return false;
+  shift_.assign(problem.size, 0.0);
+  part_of_.resize(problem.size);
+  for (std::size_t p = 0; p < masses_.parts().size(); ++p) {
+    const BlockMasses::Part& part = masses_.parts()[p];
+    std::fill_n(part_of_.begin() + part.first, part.size, static_cast<int>(p));
   }
   diagonal_.clear();
   for (const NonsmoothProblem::Contact& contact : problem.contacts)
     for (int k = 0; k < 3; ++k) diagonal_.push_back(contact.W(k, k));
   for (const NonsmoothProblem::Row& row : problem.rows) diagonal_.push_back(row.W);
   ChooseScales(options);
+  diagonal_.resize(num_unknowns_);
+  for (std::vector<double>* list : {&compliance_, &rhs_, &change_, &rates_})
+    list->resize(num_unknowns_);
 
   // rates of the free motion
   free_rates_.resize(num_unknowns_);
-  MultiplyRows(problem.v_star, free_rates_);
+  if (is_explicit_) {
+    v_.assign(problem.v_star.begin(), problem.v_star.end());
+    std::fill(free_rates_.begin(), free_rates_.end(), 0.0);
+  } else {
+    MultiplyRows(problem.v_star, free_rates_);
+  }
   std::size_t i = 0;
   for (const NonsmoothProblem::Contact& contact : problem.contacts)
     for (int k = 0; k < 3; ++k) free_rates_[i++] += contact.bias[k];
   for (const NonsmoothProblem::Row& row : problem.rows) free_rates_[i++] += row.bias;
-  for (std::vector<double>* list : {&compliance_, &rhs_, &change_, &rates_})
-    list->resize(num_unknowns_);
   return true;
 }
 
-void NonsmoothNewton::CalcRates() {
-  Multiply(lambda_, rates_);
-  for (int i = 0; i < num_unknowns_; ++i) rates_[i] = free_rates_[i] + problem_->h * rates_[i];
+bool NonsmoothNewton::Follow(const NonsmoothOptions& options) {
+  const NonsmoothProblem& problem = *problem_;
+  if (!is_explicit_) {
+    Multiply(lambda_, rates_);
+    for (int i = 0; i < num_unknowns_; ++i) rates_[i] = free_rates_[i] + problem.h * rates_[i];
+    return true;
+  }
+  is_assembled_ = false;
+  if (!problem.sets.empty() &&
+      !problem.set_rows->Evaluate(v_, std::span<const double>(lambda_).subspan(first_set()), J_, E_,
+                                  error_))
+    return false;
+  MultiplyRows(v_, rates_);
+  for (int i = 0; i < num_unknowns_; ++i) rates_[i] += free_rates_[i];
+  if (!row_scale_.empty()) {
+    std::size_t i = 2;
+    for (const NonsmoothProblem::Contact& contact : problem.contacts) {
+      const double C = contact.gap + problem.h * rates_[i] + contact.compliance * lambda_[i];
+      row_scale_[i] = CalcNcp(options.ncp, C, scales_[i].normal, lambda_[i]).alpha;
+      i += 3;
+    }
+  }
+  // g = M (v − v*) − h Jᵀ λ
+  for (int j = 0; j < problem.size; ++j) dv_[j] = v_[j] - problem.v_star[j];
+  masses_.Multiply(dv_, g_);
+  MultiplyTransposed(lambda_, scratch_);
+  for (int j = 0; j < problem.size; ++j) g_[j] -= problem.h * scratch_[j];
+  return true;
+}
+
+void NonsmoothNewton::CalcVelocities(std::span<double> v) const {
+  MultiplyTransposed(lambda_, v);
+  masses_.Solve(v);
+  for (int j = 0; j < problem_->size; ++j) v[j] = problem_->v_star[j] + problem_->h * v[j];
+}
+
+bool NonsmoothNewton::Moves(std::size_t i) const {
+  return i >= first_set() || natural_scales_[i].friction > kNeverMoves * problem_->h;
+}
+
+// Of J H⁻¹ Jᵀ + E/h². H⁻¹ couples no two of its parts, and of parts that were factored only the diagonal is taken.
+void NonsmoothNewton::CalcDiagonal() {
+  const NonsmoothProblem& problem = *problem_;
+  const std::vector<BlockMasses::Part>& parts = masses_.parts();
+  std::size_t i = 0;
+  const auto add_entries = [&](int first_entry, int num_entries, int height) {
+    for (int r = 0; r < height; ++r, ++i) {
+      diagonal_[i] = 0;
+      for (int e = first_entry; e < first_entry + num_entries; ++e) {
+        const NonsmoothProblem::Entry& entry = problem.entries[e];
+        const double* J = &problem.values[entry.values + r];
+        for (int c = 0; c < entry.columns; ++c) {
+          const BlockMasses::Part& part = parts[part_of_[entry.first + c]];
+          if (!part.is_inverse) {
+            diagonal_[i] += J[height * c] * J[height * c] / mass_diagonal_[entry.first + c];
+            continue;
+          }
+          // this column with those of its part that the entry has
+          const int column = entry.first + c - part.first;
+          for (int d = 0; d < 3; ++d) {
+            const int other = part.first + d - entry.first;
+            if (other < 0 || other >= entry.columns) continue;
+            diagonal_[i] +=
+                J[height * c] * masses_.inverse(part)[3 * column + d] * J[height * other];
+          }
+        }
+      }
+    }
+  };
+  for (const NonsmoothProblem::Contact& contact : problem.contacts)
+    add_entries(contact.first_entry, contact.num_entries, 3);
+  for (const NonsmoothProblem::Row& row : problem.rows)
+    add_entries(row.first_entry, row.num_entries, 1);
+  for (std::size_t k = 0; k < row_scale_.size(); ++k) diagonal_[k] *= row_scale_[k] * row_scale_[k];
+
+  const double scale = 1 / (problem.h * problem.h);
+  const double *J = J_.data(), *E = E_.data();
+  for (const SetColumns& set : problem.sets) {
+    for (int r = 0; r < kSetRows; ++r, J += kSetColumns, ++i) {
+      double sum = scale * E[(kSetRows + 1) * r];
+      for (int k = 0; k < 4; ++k) {
+        if (set[k] < 0) continue;
+        const double* x = J + 3 * k;
+        const BlockMasses::Part& part = parts[part_of_[set[k]]];
+        if (!part.is_inverse) {
+          for (int c = 0; c < 3; ++c) sum += x[c] * x[c] / mass_diagonal_[set[k] + c];
+          continue;
+        }
+        const double* inverse = masses_.inverse(part);
+        for (int c = 0; c < 3; ++c)
+          sum += x[c] * (inverse[c] * x[0] + inverse[3 + c] * x[1] + inverse[6 + c] * x[2]);
+      }
+      diagonal_[i] = sum;
+    }
+    E += kSetRows * kSetRows;
+  }
 }
 
 void NonsmoothNewton::ProjectForces() {
@@ -246,7 +364,7 @@ double NonsmoothNewton::CalcResidual() {
   std::size_t i = 0;
   for (const NonsmoothProblem::Contact& contact : problem.contacts) {
     const double r_n = natural_scales_[i + 2].normal, r_t = natural_scales_[i].friction;
-    if (diagonal_[i + 2] > kNeverMoves) {
+    if (Moves(i + 2)) {
       const double C = contact.gap + h * rates_[i + 2] + contact.compliance * lambda_[i + 2];
       note(std::abs(std::min(C, r_n * lambda_[i + 2])));
     }
@@ -269,6 +387,10 @@ double NonsmoothNewton::CalcResidual() {
       note(std::abs(lambda_[i] - pulled) * r);
     }
     ++i;
+  }
+  for (const double error : error_) note(std::abs(error));
+  if (is_explicit_) {
+    for (int j = 0; j < problem.size; ++j) note(h * std::abs(g_[j]) / mass_diagonal_[j]);
   }
   return std::isfinite(sum) ? worst : sum;
 }
@@ -311,9 +433,14 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
     const double normal = lambda_[i + 2];
     const double C = contact.gap + h * rates_[i + 2] + contact.compliance * normal;
     const NcpValue f = CalcNcp(options.ncp, C, scales_[i + 2].normal, normal);
-    const double alpha = std::max(f.alpha, kLeastAlpha);
-    compliance_[i + 2] = (contact.compliance + f.S / alpha) / (h * h);
-    rhs_[i + 2] = -f.phi / (alpha * h * h);
+    if (row_scale_.empty()) {
+      const double alpha = std::max(f.alpha, kLeastAlpha);
+      compliance_[i + 2] = (contact.compliance + f.S / alpha) / (h * h);
+      rhs_[i + 2] = -f.phi / (alpha * h * h);
+    } else {
+      compliance_[i + 2] = (f.alpha * contact.compliance + f.S) / (h * h);
+      rhs_[i + 2] = -f.phi / (h * h);
+    }
 
     const Vector2d slip(rates_[i], rates_[i + 1]), force(lambda_[i], lambda_[i + 1]);
     const double W = CalcFrictionCompliance(options.ncp, slip.norm(), force.norm(),
@@ -328,11 +455,24 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
   }
   for (std::size_t k = 0; k < problem.rows.size(); ++k, ++i)
     LineariseRow(static_cast<int>(k), i, options);
+  for (const double error : error_) {
+    compliance_[i] = 0;
+    rhs_[i++] = -error / (h * h);
+  }
+  if (is_explicit_) {
+    CalcDiagonal();
+    // what momentum misses moves the rows too
+    dv_.assign(g_.begin(), g_.end());
+    masses_.Solve(dv_);
+    MultiplyRows(dv_, change_);
+    ScaleRows(change_);
+    for (int j = 0; j < num_unknowns_; ++j) rhs_[j] += change_[j] / h;
+  }
 
   for (int row = 0; row < num_unknowns_; ++row) {
     compliance_[row] += kLeastDiagonal * diagonal_[row];
     // what no force moves keeps the force that it has
-    if (diagonal_[row] <= kNeverMoves) compliance_[row] = 1, rhs_[row] = 0;
+    if (!Moves(row)) compliance_[row] = 1, rhs_[row] = 0;
   }
 }
 
@@ -344,7 +484,7 @@ void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothRes
   const auto is_done = [&](std::span<const double> lambda) {
     lambda_.assign(lambda.begin(), lambda.end());
     ProjectForces();
-    CalcRates();
+    Follow(options);
     const double residual = CalcResidual();
     result->residuals.push_back(residual);
     if (residual < result->residual) {
@@ -357,9 +497,52 @@ void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothRes
   cone_.Solve(*problem_, kMostConeIterations, is_done, change_);
   result->cone_iterations = cone_.iterations();
   lambda_.assign(best_.begin(), best_.end());
-  CalcRates();
+  Follow(options);
   result->converged = result->residual <= options.tolerance;
   result->cycled = !result->converged;
+}
+
+// λ ← λ + step Δλ, and v with it
+void NonsmoothNewton::Move(double step, const NonsmoothOptions& options) {
+  const NonsmoothProblem& problem = *problem_;
+  if (is_explicit_) {
+    MultiplyTransposed(change_, dv_);
+    for (int j = 0; j < problem.size; ++j) dv_[j] = problem.h * dv_[j] - g_[j];
+    masses_.Solve(dv_);
+    for (int j = 0; j < problem.size; ++j) v_[j] += step * dv_[j];
+  }
+  for (int i = 0; i < num_unknowns_; ++i) lambda_[i] += step * change_[i];
+  if (problem.sets.empty() || !options.geometric_stiffness) return;
+  // what the new forces do by the old Jacobian
+  before_.assign(problem.size, 0.0);
+  AddSetsTransposed(problem.sets, J_, std::span<const double>(lambda_).subspan(first_set()),
+                    before_);
+  for (int j = 0; j < problem.size; ++j) change_v_[j] = step * dv_[j];
+}
+
+// H ← M − min(0, c) with c = h (J⁺ − J)ᵀ λ · Δu / ‖Δu‖² of each particle (macklin2019 (73), (74) with both g at the same λ,
+// along the particle's change in place of each of its axes: a quotient by one component says little where that is small).
+void NonsmoothNewton::Stiffen() {
+  const NonsmoothProblem& problem = *problem_;
+  double largest = 0;
+  for (const double x : change_v_) largest = std::max(largest, std::abs(x));
+  std::fill(scratch_.begin(), scratch_.end(), 0.0);
+  AddSetsTransposed(problem.sets, J_, std::span<const double>(lambda_).subspan(first_set()),
+                    scratch_);
+  std::fill(shift_.begin(), shift_.end(), 0.0);
+  for (const NonsmoothProblem::Block& block : problem.blocks) {
+    if (!block.is_particle) continue;
+    double work = 0, square = 0;
+    for (int j = block.first; j < block.first + block.size; ++j) {
+      work -= problem.h * (scratch_[j] - before_[j]) * change_v_[j];
+      square += change_v_[j] * change_v_[j];
+    }
+    // a quotient of roundings says nothing
+    if (!(square > kLeastChange * kLeastChange * largest * largest) || !(work > 0)) continue;
+    for (int j = block.first; j < block.first + block.size; ++j)
+      shift_[j] = std::min(work / square, kMostStiffening * mass_diagonal_[j]);
+  }
+  masses_.Shift(shift_);
 }
 
 bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
@@ -372,8 +555,11 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   for (const Vector3d& force : contact_guess)
     lambda_.insert(lambda_.end(), force.data(), force.data() + 3);
   lambda_.insert(lambda_.end(), row_guess.begin(), row_guess.end());
+  lambda_.insert(lambda_.end(), problem.set_forces.begin(), problem.set_forces.end());
+  lambda_.resize(num_unknowns_, 0.0);
+  change_v_.assign(problem.size, 0.0);
   ProjectForces();
-  CalcRates();
+  if (!Follow(options)) return false;
 
   result->residuals.clear();
   result->linear_residuals.clear();
@@ -382,21 +568,44 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   double best = CalcResidual();
   const double first = best;
   int best_at = 0;
-  best_ = lambda_;
+  best_.assign(lambda_.begin(), lambda_.end());
+  best_v_.assign(v_.begin(), v_.end());
   result->residuals.push_back(best);
   LinearOptions linear;
   linear.solver = options.linear_solver;
   linear.max_iterations = options.linear_iterations;
   linear.relative_tolerance = 1e-10;
+  const auto go_back = [&] {
+    lambda_.assign(best_.begin(), best_.end());
+    v_.assign(best_v_.begin(), best_v_.end());
+    return Follow(options);
+  };
   // the best forces, within cones and bounds
   const auto accept = [&] {
-    lambda_.assign(best_.begin(), best_.end());
-    ProjectForces();
-    CalcRates();
+    if (is_explicit_) {
+      // what is cut off the forces is taken from the velocities
+      lambda_.assign(best_.begin(), best_.end());
+      v_.assign(best_v_.begin(), best_v_.end());
+      if (!Follow(options)) return false;
+      std::fill(shift_.begin(), shift_.end(), 0.0);
+      masses_.Shift(shift_);
+      ProjectForces();
+      for (int i = 0; i < num_unknowns_; ++i) change_[i] = lambda_[i] - best_[i];
+      MultiplyTransposed(change_, dv_);
+      masses_.Solve(dv_);
+      for (int j = 0; j < problem.size; ++j) v_[j] += problem.h * dv_[j];
+    } else {
+      lambda_.assign(best_.begin(), best_.end());
+      ProjectForces();
+    }
+    if (!Follow(options)) return false;
     result->residual = CalcResidual();
     return result->residual <= options.tolerance;
   };
   // what has to be moved at all is moved well within the tolerance: the next step may then leave it as it is
+  // the cones' own way knows velocities that follow from forces alone
+  const NonsmoothOptions::Friction friction =
+      is_explicit_ ? NonsmoothOptions::Friction::kFixedPoint : options.friction;
   double target = options.tolerance;
   double damping = 1;
   int k = 0;
@@ -405,12 +614,10 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
       if (accept()) break;
       // the projection costs a little: go on from before it
       target = 0.1 * best;
-      lambda_.assign(best_.begin(), best_.end());
-      CalcRates();
+      if (!go_back()) return false;
     }
-    if (k == options.newton_iterations || options.friction == NonsmoothOptions::Friction::kCone)
-      break;
-    if (options.friction == NonsmoothOptions::Friction::kFixedPointThenCone &&
+    if (k == options.newton_iterations || friction == NonsmoothOptions::Friction::kCone) break;
+    if (friction == NonsmoothOptions::Friction::kFixedPointThenCone &&
         k - best_at >= kLittlePatience)
       break;
     if (k - best_at >= kPatience) {
@@ -419,15 +626,15 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
       result->cycled = damping < kLeastDamping;
       if (result->cycled) break;
       best_at = k;
-      lambda_.assign(best_.begin(), best_.end());
-      CalcRates();
+      if (!go_back()) return false;
     }
     Linearise(options);
     if (!linear_.Solve(*this, compliance_, rhs_, linear, change_)) break;
     result->linear_iterations += static_cast<int>(linear_.residuals().size());
     const double step = damping * (best <= 0.5 * first ? 1 : options.step_length);
-    for (int i = 0; i < num_unknowns_; ++i) lambda_[i] += step * change_[i];
-    CalcRates();
+    Move(step, options);
+    if (!Follow(options)) break;
+    if (!problem.sets.empty() && options.geometric_stiffness) Stiffen();
     const double residual = CalcResidual();
     result->residuals.push_back(residual);
     if (!std::isfinite(residual)) break;
@@ -436,23 +643,28 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
       best = residual;
       best_at = k + 1;
       best_.assign(lambda_.begin(), lambda_.end());
+      best_v_.assign(v_.begin(), v_.end());
     }
   }
   result->converged = accept();
   result->cone_iterations = 0;
-  if (!result->converged && options.friction != NonsmoothOptions::Friction::kFixedPoint)
+  if (!result->converged && friction != NonsmoothOptions::Friction::kFixedPoint)
     SolveOnCones(options, result);
   result->iterations = k;
   result->linear_residuals = linear_.residuals();
-  result->v.assign(problem.size, 0.0);
-  MultiplyTransposed(lambda_, result->v);
-  SolveBlocks(result->v);
-  for (int j = 0; j < problem.size; ++j)
-    result->v[j] = problem.v_star[j] + problem.h * result->v[j];
+  result->v.resize(problem.size);
+  if (is_explicit_) {
+    std::copy(v_.begin(), v_.end(), result->v.begin());
+    ScaleRows(lambda_);
+  } else {
+    CalcVelocities(result->v);
+  }
   result->contact_forces.resize(problem.contacts.size());
   for (std::size_t c = 0; c < problem.contacts.size(); ++c)
     result->contact_forces[c] = {lambda_[3 * c], lambda_[3 * c + 1], lambda_[3 * c + 2]};
-  result->row_forces.assign(lambda_.begin() + 3 * problem.contacts.size(), lambda_.end());
+  result->row_forces.assign(lambda_.begin() + 3 * problem.contacts.size(),
+                            lambda_.begin() + first_set());
+  result->set_forces.assign(lambda_.begin() + first_set(), lambda_.end());
   return std::isfinite(result->residual);
 }
 

@@ -7,9 +7,12 @@
 
 #include <Eigen/Core>
 
+#include "solvers/nonsmooth/assembled_product.h"
+#include "solvers/nonsmooth/block_masses.h"
 #include "solvers/nonsmooth/cone_newton.h"
 #include "solvers/nonsmooth/linear_solvers.h"
 #include "solvers/nonsmooth/ncp.h"
+#include "solvers/nonsmooth/row_sets.h"
 
 namespace pliant::solvers {
 
@@ -19,11 +22,13 @@ namespace pliant::solvers {
 //   0 ≤ gap + h u_n + compliance λ_n ⊥ λ_n ≥ 0;   u_t opposite to λ_t, ‖λ_t‖ ≤ μ λ_n, equal where it slips.
 // Row: the same for C = gap + h (J v + bias) + compliance λ within [lower, upper]: C = 0 inside, C ≥ 0 at lower, C ≤ 0 at
 // upper.
+// Sets: rows whose J changes with v, error(v, λ) = 0 at the solution (see RowSets).
 struct NonsmoothProblem {
   struct Block {
     int first;  // velocity
     int size;
-    const double* A;  // size × size, both triangles; positive definite
+    const double* A;           // size × size, both triangles; positive definite
+    bool is_particle = false;  // takes geometric stiffness
   };
   // Columns of one contact's rows (3 × columns, column-major) or one row's (1 × columns), within one block.
   struct Entry {
@@ -58,6 +63,9 @@ struct NonsmoothProblem {
   std::vector<Row> rows;
   std::vector<Entry> entries;
   std::span<const double> values;  // of all entries; somebody else's
+  std::vector<SetColumns> sets;
+  RowSets* set_rows = nullptr;     // what these are; somebody else's
+  std::vector<double> set_forces;  // to start from, six a set
 
   void Clear();
 };
@@ -68,8 +76,13 @@ struct NonsmoothOptions {
   // What finds friction: the fixed point of macklin2019 alone; Newton's method on the whole cone alone; or that where the
   // fixed point does not arrive.
   enum class Friction { kFixedPoint, kCone, kFixedPointThenCone };
+  // α = ∂φ/∂C of a normal row: it is divided by it, or keeps it in J on both sides, as macklin2019 (29), (44) has it.
+  enum class NormalScaling { kDivided, kBothSides };
   NcpFunction ncp = NcpFunction::kFischerBurmeister;
   Preconditioner preconditioner = Preconditioner::kEffectiveMass;
+  NormalScaling normal_scaling = NormalScaling::kDivided;
+  // A diagonal for the change of the sets' J on particles, from the last two iterates (macklin2019 §8.3).
+  bool geometric_stiffness = true;
   LinearSolver linear_solver = LinearSolver::kConjugateResidual;
   Friction friction = Friction::kFixedPointThenCone;
   int newton_iterations = 20;
@@ -82,21 +95,23 @@ struct NonsmoothResult {
   std::vector<double> v;
   std::vector<Eigen::Vector3d> contact_forces;  // in contact frames, within the cone [N]
   std::vector<double> row_forces;               // within the bounds [N]
+  std::vector<double> set_forces;
   bool converged = false;
   bool cycled = false;  // the residual fell no more
   int iterations = 0;
   int cone_iterations = 0;    // of Newton's method on the cones, after those
   int linear_iterations = 0;  // in all
   // Largest of |C − …| over all rows: by how far a unit step of projection would move it [m], by the true diagonal scale,
-  // whatever the preconditioner is. After each iteration, the start first.
+  // whatever the preconditioner is; of sets their error, and h times what momentum misses. After each iteration, the start
+  // first.
   std::vector<double> residuals;
   double residual = 0;                   // of the result
   std::vector<double> linear_residuals;  // of the last linear system, after each iteration
 };
 
 // Non-smooth Newton method on the forces (macklin2019 §6): each row's function is linearised, with friction's as a fixed
-// point, and Δλ solves [J A⁻¹ Jᵀ + C] Δλ = b; v follows from λ exactly. Normal rows are divided by their α, which leaves J
-// as it is and makes the system symmetric.
+// point, and Δλ solves [J H⁻¹ Jᵀ + C] Δλ = b. Where J stays as it is, v follows from λ exactly, and H = A; with sets, or α on
+// both sides, v and λ are both unknowns, and Δv = H⁻¹ (h Jᵀ Δλ − g) with the momentum's error g.
 //
 // Keeps its memory from one call to the next; allocates where a problem is larger than those before.
 class NonsmoothNewton final : private LinearOperator {
@@ -117,31 +132,45 @@ class NonsmoothNewton final : private LinearOperator {
   int size() const override { return num_unknowns_; }
   void Multiply(std::span<const double> x, std::span<double> y) const override;
   std::span<const double> diagonal() const override { return diagonal_; }
-  std::span<const double> Assemble() override;
+  const SparseMatrix& Assemble() override;
 
   bool Prepare(const NonsmoothOptions& options);
   void ChooseScales(const NonsmoothOptions& options);
-  // z ← Jᵀ x, z ← A⁻¹ z, y ← J z
+  // z ← Jᵀ x with α where rows keep it, y ← J z without it
   void MultiplyTransposed(std::span<const double> x, std::span<double> z) const;
-  void SolveBlocks(std::span<double> z) const;
   void MultiplyRows(std::span<const double> z, std::span<double> y) const;
-  void CalcRates();       // of rates_ from lambda_
+  void ScaleRows(std::span<double> y) const;
+  // Everything that follows from lambda_, and from v_ where it is an unknown: rates_ and the sets. False when something is
+  // not finite.
+  bool Follow(const NonsmoothOptions& options);
+  void CalcVelocities(std::span<double> v) const;
+  void CalcDiagonal();
+  // Whether any force moves a row.
+  bool Moves(std::size_t i) const;
+  void Move(double step, const NonsmoothOptions& options);
+  void Stiffen();
   void ProjectForces();   // onto cones and bounds
   double CalcResidual();  // the natural map's
   void Linearise(const NonsmoothOptions& options);
   void LineariseRow(int k, int i, const NonsmoothOptions& options);
   void SolveOnCones(const NonsmoothOptions& options, NonsmoothResult* result);
+  std::size_t first_set() const { return 3 * problem_->contacts.size() + problem_->rows.size(); }
 
   const NonsmoothProblem* problem_ = nullptr;
   int num_unknowns_ = 0;
-  std::vector<double> factors_;         // Cholesky factors of the blocks
-  std::vector<std::size_t> factor_of_;  // by block
+  bool is_explicit_ = false;  // v is an unknown beside λ
+  BlockMasses masses_;
   std::vector<double> diagonal_, compliance_, rhs_, lambda_, best_, change_, rates_, free_rates_;
   std::vector<Scale> scales_, natural_scales_;
-  mutable std::vector<double> scratch_;
-  std::vector<double> matrix_, columns_;
-  std::vector<int> block_rows_;
-  bool assembled_ = false;
+  mutable std::vector<double> scratch_, scaled_;
+  std::vector<double>
+      row_scale_;  // α of normal rows, 1 of others; empty where rows are divided by it
+  std::vector<double> J_, E_, error_;  // of the sets
+  std::vector<double> v_, dv_, g_, best_v_, before_, change_v_, shift_, mass_diagonal_;
+  std::vector<int> part_of_;  // of the masses, by velocity
+  AssembledProduct product_;
+  SparseMatrix matrix_;
+  bool is_assembled_ = false;
   LinearSystemSolver linear_;
   ConeNewton cone_;
 };

@@ -19,7 +19,8 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"arm and hand", 120, "fd2af9bd8cd18ac82dfeb077da52cb11"},
     {"soft rings", 40, "a8fd0252718bd68a00ba4913e4d59119"},
     {"corrective cube", 60, "0907b6377d78b77c3dc4173397b5a36d"},
-    {"nonsmooth cube", 60, "4eebe8dbc920e050da7f8ea22eea1ac4"},
+    {"nonsmooth cube", 60, "307d3e32f3a280edc5405765a85d3166"},
+    {"maximal ball", 40, "bf0a1d31fb6d209a85544d059b7153e5"},
 };
 
 }  // namespace pliant::physics

@@ -144,6 +144,23 @@ bodies:
       material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
   - name: ball
     rigid: {motion: FREE, density: 1000, pose: {position: [0.05, 0, 0.2]}, shapes: [{sphere: {radius: 0.04}}]}
+)"},
+                                                            {"maximal ball", R"(
+name: maximal ball
+time_step: 0.01
+method: {nonsmooth: {coordinates: MAXIMAL, newton_iterations: 6, linear_iterations: 50}}
+contact: {friction: 0.3}
+bodies:
+  - name: slope
+    rigid: {motion: FIXED, pose: {rpy_degrees: [0, 25, 0]}, shapes: [{half_space: {}}]}
+  - name: soft
+    deformable:
+      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05}
+      pose: {position: [0.03, 0, 0.06], rpy_degrees: [0, 25, 0]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
+      regions: [{name: top, within: {box: {size: [1, 1, 0.05], pose: {position: [0, 0, 0.05]}}}, material: {model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}}]
+  - name: ball
+    rigid: {motion: FREE, density: 1000, pose: {position: [0.05, 0, 0.2]}, shapes: [{sphere: {radius: 0.04}}]}
 )"}};
   return scenes;
 }

@@ -375,13 +375,12 @@ TEST(SceneErrors, BudgetsOfTheNonsmoothMethodHaveToMeanSomething) {
                  "newton_iterations: 6, linear_iterations: 40, step_length: 0.5, coordinates: "
                  "REDUCED, warm_start: false"),
             "");
+  EXPECT_EQ(line("coordinates: MAXIMAL, normal_scaling: BOTH_SIDES, geometric_stiffness: false"),
+            "");
 }
 
 TEST(SceneErrors, WhatThisVersionLacksIsRefusedByName) {
   const auto line = [](const std::string& yaml) { return Messages(yaml + kCube); };
-  EXPECT_EQ(line("method: {nonsmooth: {coordinates: MAXIMAL}}\n"),
-            "s.yaml:1:35: method.nonsmooth.coordinates: MAXIMAL is not in this version yet. Use "
-            "REDUCED, in which joints can not drift\n");
   EXPECT_EQ(line("method: {smooth: {}}\n"),
             "s.yaml:1:18: method.smooth: The smooth method is not in this version yet. Use convex, "
             "corrective or nonsmooth\n");

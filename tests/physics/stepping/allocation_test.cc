@@ -10,11 +10,19 @@ namespace pliant::physics {
 namespace {
 
 // Once the largest number of contacts has been seen, a step lives on the memory it has.
-class Allocation : public testing::TestWithParam<MethodKind> {};
+struct Method {
+  MethodKind kind;
+  NonsmoothOptions::LinearSolver linear_solver = NonsmoothOptions::LinearSolver::kPcr;
+  bool is_maximal = false;
+};
+class Allocation : public testing::TestWithParam<Method> {};
 
 TEST_P(Allocation, ASettledRigidWorldStepsWithoutAny) {
-  Model model = MakeBoxesAndArm();
-  model.method.kind = GetParam();
+  Model model = MakeBoxesAndArm(GetParam().is_maximal);
+  model.method.kind = GetParam().kind;
+  model.method.nonsmooth.linear_solver = GetParam().linear_solver;
+  if (GetParam().is_maximal)
+    model.method.nonsmooth.coordinates = NonsmoothOptions::Coordinates::kMaximal;
   const auto stepper = MakeStepper(model);
   State state = MakeInitialState(model);
   StepReport report;
@@ -30,12 +38,20 @@ TEST_P(Allocation, ASettledRigidWorldStepsWithoutAny) {
   EXPECT_EQ(CountAllocations() - before, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Method, Allocation,
-                         testing::Values(MethodKind::kConvex, MethodKind::kCorrective),
-                         [](const auto& info) {
-                           return std::string(info.param == MethodKind::kConvex ? "Convex"
-                                                                                : "Corrective");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Method, Allocation,
+    testing::Values(Method{MethodKind::kConvex}, Method{MethodKind::kCorrective},
+                    Method{MethodKind::kNonsmooth},
+                    Method{MethodKind::kNonsmooth, NonsmoothOptions::LinearSolver::kPcr, true},
+                    Method{MethodKind::kNonsmooth, NonsmoothOptions::LinearSolver::kGaussSeidel,
+                           true}),
+    [](const auto& info) {
+      const std::string name = MethodName(info.param.kind);
+      if (!info.param.is_maximal) return name;
+      return name + (info.param.linear_solver == NonsmoothOptions::LinearSolver::kPcr
+                         ? "_maximal"
+                         : "_maximal_relaxed");
+    });
 
 // A mat that lies on the ground with so many nodes that its Schur complement is sparse.
 class SoftAllocation : public testing::TestWithParam<const char*> {};

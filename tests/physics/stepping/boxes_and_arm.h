@@ -2,13 +2,14 @@
 
 #include "physics/dynamics/model.h"
 #include "physics/rigid/joint_tree_block.h"
+#include "physics/rigid/maximal_tree_block.h"
 #include "physics/rigid/rigid_body_block.h"
 #include "tests/physics/rigid/sample_trees.h"
 
 namespace pliant::physics {
 
 // Three boxes on each other beside a driven arm that lies on the ground with its last links.
-inline Model MakeBoxesAndArm() {
+inline Model MakeBoxesAndArm(bool is_maximal = false) {
   Model model;
   model.time_step = 0.005;
   Body ground;
@@ -35,7 +36,8 @@ inline Model MakeBoxesAndArm() {
   const std::vector<double> zero(tree->num_velocities());
   std::vector<double> q = zero;
   q[1] = 1.2;
-  model.blocks.push_back(MakeJointTreeBlock({tree, q, zero}));
+  model.blocks.push_back(is_maximal ? MakeMaximalTreeBlock({tree, q, zero})
+                                    : MakeJointTreeBlock({tree, q, zero}));
   model.robots.emplace_back().name = "arm";
   for (int i = 0; i < tree->num_links(); ++i) {
     RobotJoint joint;

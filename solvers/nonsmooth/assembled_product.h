@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "solvers/nonsmooth/block_masses.h"
+#include "solvers/nonsmooth/sparse_cholesky.h"
+
+namespace pliant::solvers {
+
+// J H⁻¹ Jᵀ entry by entry, for the solvers that look at entries: rows are told in blocks, in their order, then assembled.
+class AssembledProduct {
+ public:
+  void Begin(const BlockMasses& H);
+  // A block of `height` rows; entries told from here on are its own.
+  void AddRows(int height);
+  // J of its rows on `columns` velocities from `first` on, of row r and column c at values[r · row_step + c · column_step].
+  void AddEntry(int first, int columns, const double* values, int row_step, int column_step);
+  void Finish(SparseMatrix* matrix);
+
+ private:
+  struct Rows {
+    int first, height;
+    int first_touch, num_touches;
+  };
+  // The part of H that a block of rows touches: J of it, row by row, and H⁻¹ Jᵀ, by columns.
+  struct Touch {
+    int rows, part;
+    std::size_t J, T;
+  };
+
+  const BlockMasses* H_ = nullptr;
+  std::vector<int> part_of_;  // of each velocity
+  std::vector<Rows> rows_;
+  std::vector<Touch> touches_;
+  std::vector<double> J_, T_, sums_;
+  std::vector<int> starts_, touching_;  // touches of each part
+  std::vector<int> place_;              // of a block's sum among `sums_`, −1: none
+  std::vector<int> neighbours_;
+};
+
+}  // namespace pliant::solvers
