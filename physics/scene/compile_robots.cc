@@ -236,6 +236,12 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
     if (base_is_free && !CheckFreeBase(description, draft_tree.links, placement)) return;
     auto tree = std::make_shared<const JointTree>(
         MakeLinks(description, draft_tree.links, base_is_free, placement.X_WR));
+    if (const std::string why = model_->method.is_maximal() ? CheckMaximalTree(*tree) : "";
+        !why.empty()) {
+      log_.Error("method.nonsmooth.coordinates",
+                 absl::StrCat("MAXIMAL can not have robot ", Quoted(robot.name), ": ", why));
+      return;
+    }
     JointTreeParameters parameters{tree, std::vector<double>(tree->num_positions()),
                                    std::vector<double>(tree->num_velocities())};
     tree->SetZero(parameters.q);
@@ -300,15 +306,9 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
     }
     if (block == kWorldBlock) continue;
     robot.trees.push_back({block, tree});
-    if (!model_->method.is_maximal()) {
-      model_->blocks.push_back(MakeJointTreeBlock(std::move(parameters)));
-    } else if (const std::string why = CheckMaximalTree(*tree); !why.empty()) {
-      log_.Error("method.nonsmooth.coordinates",
-                 absl::StrCat("MAXIMAL can not have robot ", Quoted(robot.name), ": ", why));
-      return;
-    } else {
-      model_->blocks.push_back(MakeMaximalTreeBlock(std::move(parameters)));
-    }
+    model_->blocks.push_back(model_->method.is_maximal()
+                                 ? MakeMaximalTreeBlock(std::move(parameters))
+                                 : MakeJointTreeBlock(std::move(parameters)));
   }
   model_->robots.push_back(std::move(robot));
   PlaceRobotDeformables(placement);

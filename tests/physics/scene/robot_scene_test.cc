@@ -203,6 +203,20 @@ probes:
               0.03, 2e-3);
 }
 
+TEST_F(RobotScene, MaximalCoordinatesRefuseAMovingLinkWithoutMass) {
+  const std::string maximal = "method: {nonsmooth: {coordinates: MAXIMAL}}";
+  const std::string driven = "    actuators: [{joint: \".*\", pd: {stiffness: 100, damping: 10}}]";
+  EXPECT_NE(Build(driven, maximal), nullptr);
+  std::string text = kArm;
+  const auto begin = text.find("<inertial><origin xyz=\"0 0 0.1\"/>");
+  text.erase(begin, text.find("</inertial>", begin) + 11 - begin);
+  std::ofstream(folder_ / "arm.urdf") << text;
+  // what else the scene says of the robot does no harm
+  EXPECT_THAT(Errors(driven, maximal),
+              HasSubstr("MAXIMAL can not have robot \"arm\": link \"hand\" moves and has no mass"));
+  EXPECT_NE(Build(driven), nullptr);
+}
+
 TEST_F(RobotScene, AFreeBaseWithoutMassIsRefused) {
   std::string text = kArm;
   const auto begin = text.find("<inertial>"), end = text.find("</inertial>") + 11;
