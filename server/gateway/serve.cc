@@ -13,22 +13,12 @@
 
 #include "physics/scene/scene.h"
 #include "server/gateway/server.h"
+#include "server/signals/interrupts.h"
 
 namespace pliant::server {
 namespace {
 
 constexpr std::chrono::seconds kHardExit{10};
-
-// SIGINT and SIGTERM wait in the main thread, and are held back in all that it starts.
-sigset_t HoldSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  return signals;
-}
 
 void LogToStderr() {
   auto logger = std::make_shared<spdlog::logger>(
@@ -40,7 +30,9 @@ void LogToStderr() {
 }  // namespace
 
 int Serve(const ServeOptions& options) {
-  const sigset_t signals = HoldSignals();
+  HoldInterrupts();
+  const sigset_t signals = InterruptSignals();
+  signal(SIGPIPE, SIG_IGN);
   LogToStderr();
 
   std::shared_ptr<const physics::Model> model;
