@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/fem/assembly.h"
+#include "physics/fem/node_step.h"
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/elimination_order.h"
 #include "solvers/linalg/lanes/lane_cholesky.h"
@@ -54,10 +55,10 @@ bool AllFinite(std::span<const double> x) {
   return All(sum == 0.0);
 }
 
-class FemStep final : public BlockStep {
+class FemStep final : public NodeStep {
  public:
   explicit FemStep(std::shared_ptr<const FemModel> model)
-      : model_(std::move(model)),
+      : NodeStep(std::move(model)),
         A_(&model_->pattern),
         factored_(&model_->pattern),
         factor_(&model_->pattern, model_->rest->elimination_order()),
@@ -66,7 +67,6 @@ class FemStep final : public BlockStep {
     if (model_->is_quadratic()) linear_A_.values = {};
     residual_.resize(n);
     v0_.resize(n);
-    prescribed_velocity_.resize(model_->parameters.prescribed.size());
   }
 
   absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
@@ -87,12 +87,6 @@ class FemStep final : public BlockStep {
     if (model_->is_quadratic()) return absl::OkStatus();
     return SolveNonlinear();
   }
-
-  int num_velocities() const override { return 3 * model_->num_nodes; }
-  int num_groups() const override { return model_->num_nodes; }
-  int group_offset(int group) const override { return 3 * group; }
-  int group_size(int) const override { return 3; }
-  int group_of_velocity(int velocity) const override { return velocity / 3; }
 
   absl::Status Factor(std::span<const int> participants) override {
     return Factor(participants, solvers::ComplementForm::kDense, true);
@@ -170,7 +164,7 @@ class FemStep final : public BlockStep {
   bool is_in(const LaneCholesky* lanes) const { return is_in_lanes_ && lanes_ == lanes; }
   // what is to be factored: A with prescribed vertices taken out
   const solvers::BlockMatrix& MaskTangent() {
-    if (prescribed_velocity_.empty()) return A_;
+    if (!has_prescribed()) return A_;
     MaskPrescribed();
     return factored_;
   }
@@ -242,50 +236,12 @@ class FemStep final : public BlockStep {
     A_.CopyDiagonal(diagonal);
   }
 
-  void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
-    for (int k = 0; k < attachment.num_nodes; ++k) {
-      const int node = attachment.nodes[k];
-      const double w = attachment.weights[k];
-      if (w == 0 || model_->prescribed_index[node] >= 0) continue;
-      double* J = rows->Append(node, 3);
-      J[0] = J[4] = J[8] = w;
-      if (!model_->parameters.plane_strain) continue;
-      const Vector3d& normal = model_->plane_normal;
-      for (int c = 0; c < 3; ++c) {
-        for (int r = 0; r < 3; ++r) J[3 * c + r] -= w * normal[r] * normal[c];
-      }
-    }
-  }
-
-  Vector3d CalcPrescribedVelocity(const Attachment& attachment) const override {
-    Vector3d velocity = Vector3d::Zero();
-    for (int k = 0; k < attachment.num_nodes; ++k) {
-      const int index = model_->prescribed_index[attachment.nodes[k]];
-      if (index >= 0) velocity += attachment.weights[k] * prescribed_velocity_[index];
-    }
-    return velocity;
-  }
-
-  void Integrate(std::span<const double> v_new, std::span<double> q,
-                 std::span<double> v) const override {
-    const double h = settings_.h, theta_vq = settings_.theta_vq;
-    for (std::size_t i = 0; i < q.size(); ++i) {
-      q[i] += h * (theta_vq * v_new[i] + (1 - theta_vq) * v[i]);
-      v[i] = v_new[i];
-    }
-    // prescribed vertices land exactly where they belong
-    ForEachPrescribed([&](int node, const Vector3d&) {
-      const Vector3d& target = prescribed_position_[model_->prescribed_index[node]];
-      for (int r = 0; r < 3; ++r) q[3 * node + r] = target[r];
-    });
-  }
-
  private:
   // −m(v0) of A dv = −m(v0), valid until the next call; prescribed velocities are known and go to the right-hand side
   std::span<const double> CalcRightSide() const {
     std::vector<double>&dv = free_dv_, &known = known_;
     known.assign(residual_.size(), 0.0);
-    if (!prescribed_velocity_.empty()) {
+    if (has_prescribed()) {
       dv.assign(residual_.size(), 0.0);
       ForEachPrescribed([&](int node, const Vector3d& velocity) {
         for (int r = 0; r < 3; ++r) dv[3 * node + r] = velocity[r] - v0_[3 * node + r];
@@ -325,28 +281,6 @@ class FemStep final : public BlockStep {
     ForEachPrescribed([&](int node, const Vector3d&) {
       for (int r = 0; r < 3; ++r) residual[3 * node + r] = 0;
     });
-  }
-
-  template <typename Visit>
-  void ForEachPrescribed(const Visit& visit) const {
-    for (std::size_t k = 0; k < prescribed_velocity_.size(); ++k) {
-      visit(model_->parameters.prescribed[k].node, prescribed_velocity_[k]);
-    }
-  }
-
-  void PrescribeVelocities(std::span<const double> q0, const BlockInputs& inputs) {
-    const FemParameters& p = model_->parameters;
-    prescribed_position_.resize(p.prescribed.size());
-    for (std::size_t k = 0; k < p.prescribed.size(); ++k) {
-      const FemParameters::Prescribed& one = p.prescribed[k];
-      const auto followed = std::find(model_->followed.begin(), model_->followed.end(), one.body);
-      const RigidTransform& X_WB = inputs.targets[followed - model_->followed.begin()];
-      // held at the place in the followed body where it was at the start
-      const Vector3d p_B = one.X_WB0.Inverse() * (p.X_WB * p.mesh.vertices[one.node]);
-      prescribed_position_[k] = X_WB * p_B;
-      prescribed_velocity_[k] =
-          (prescribed_position_[k] - VectorAt(q0, 3 * one.node)) / settings_.h;
-    }
   }
 
   // A = (1 + αθh) M + θh (θ_vq h + β) K (han2023 (11)) and the elements' part of m(v0); of elements that are not quadratic
@@ -619,8 +553,6 @@ class FemStep final : public BlockStep {
         report_.iterations, " Newton iterations; ", model_->DescribeWorstElement(q_)));
   }
 
-  std::shared_ptr<const FemModel> model_;
-  StepSettings settings_;
   solvers::BlockMatrix A_;
   solvers::BlockMatrix factored_;  // A_ with prescribed vertices decoupled
   solvers::PartialCholesky factor_;
@@ -635,7 +567,6 @@ class FemStep final : public BlockStep {
   bool uses_lanes_ = false;   // and its participants are few
   std::vector<int> lane_participants_;
   std::vector<double> lane_schur_, lane_free_;  // Â; A⁻¹ (−m(v0))
-  std::vector<Vector3d> prescribed_velocity_, prescribed_position_;
 
   // of bodies that are not quadratic
   FemModel::Deformation deformation_;

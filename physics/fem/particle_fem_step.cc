@@ -9,6 +9,7 @@
 
 #include "physics/dynamics/compliant_form.h"
 #include "physics/fem/materials/polar_rotation.h"
+#include "physics/fem/node_step.h"
 #include "physics/fem/strain_rows.h"
 #include "physics/fem/untangling.h"
 
@@ -26,9 +27,9 @@ double CalcEdge(double volume) {
   return edge;
 }
 
-class ParticleFemStep final : public BlockStep, private CompliantForm {
+class ParticleFemStep final : public NodeStep, private CompliantForm {
  public:
-  explicit ParticleFemStep(std::shared_ptr<const FemModel> model) : model_(std::move(model)) {
+  explicit ParticleFemStep(std::shared_ptr<const FemModel> model) : NodeStep(std::move(model)) {
     const ElementBatches& elements = model_->elements;
     for (std::size_t b = 0; b < elements.batches.size(); ++b) {
       const ElementBatch& batch = elements.batches[b];
@@ -54,15 +55,13 @@ class ParticleFemStep final : public BlockStep, private CompliantForm {
     R0_.resize(elements.batches.size());
     S0_.resize(elements.batches.size());
     first_stress_.resize(elements.batches.size());
-    prescribed_velocity_.resize(model_->parameters.prescribed.size());
-    prescribed_position_.resize(prescribed_velocity_.size());
   }
 
   absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
                     std::span<const double> v0, const BlockInputs& inputs) override {
     settings_ = settings;
     q0_.assign(q0.begin(), q0.end());
-    PrescribeVelocities(inputs);
+    PrescribeVelocities(q0, inputs);
     model_->activations.Spread(inputs.activations, &pressure_);
 
     // each node falls on its own
@@ -85,18 +84,11 @@ class ParticleFemStep final : public BlockStep, private CompliantForm {
             h * applied.force_W[r] / (scale * model_->node_mass[applied.node]);
       }
     }
-    for (std::size_t k = 0; k < prescribed_velocity_.size(); ++k) {
-      const int node = model_->parameters.prescribed[k].node;
-      for (int r = 0; r < 3; ++r) v_star_[3 * node + r] = prescribed_velocity_[k][r];
-    }
+    ForEachPrescribed([&](int node, const Vector3d& velocity) {
+      for (int r = 0; r < 3; ++r) v_star_[3 * node + r] = velocity[r];
+    });
     return PoseElements();
   }
-
-  int num_velocities() const override { return 3 * model_->num_nodes; }
-  int num_groups() const override { return model_->num_nodes; }
-  int group_offset(int group) const override { return 3 * group; }
-  int group_size(int) const override { return 3; }
-  int group_of_velocity(int velocity) const override { return velocity / 3; }
 
   absl::Status Factor(std::span<const int> participants) override {
     participants_.assign(participants.begin(), participants.end());
@@ -119,32 +111,6 @@ class ParticleFemStep final : public BlockStep, private CompliantForm {
   void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) const override {
     for (std::size_t i = 0; i < v.size(); ++i)
       residual[i] = masses_[9 * (i / 3)] * (v[i] - v_star_[i]);
-  }
-  void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
-    for (int k = 0; k < attachment.num_nodes; ++k) {
-      const double w = attachment.weights[k];
-      if (w == 0 || model_->prescribed_index[attachment.nodes[k]] >= 0) continue;
-      double* J = rows->Append(attachment.nodes[k], 3);
-      J[0] = J[4] = J[8] = w;
-    }
-  }
-  Vector3d CalcPrescribedVelocity(const Attachment& attachment) const override {
-    Vector3d velocity = Vector3d::Zero();
-    for (int k = 0; k < attachment.num_nodes; ++k) {
-      const int index = model_->prescribed_index[attachment.nodes[k]];
-      if (index >= 0) velocity += attachment.weights[k] * prescribed_velocity_[index];
-    }
-    return velocity;
-  }
-  void Integrate(std::span<const double> v_new, std::span<double> q,
-                 std::span<double> v) const override {
-    for (std::size_t i = 0; i < q.size(); ++i) q[i] += settings_.h * v_new[i];
-    std::copy(v_new.begin(), v_new.end(), v.begin());
-    // prescribed vertices land exactly where they belong
-    for (std::size_t k = 0; k < prescribed_position_.size(); ++k) {
-      const int node = model_->parameters.prescribed[k].node;
-      for (int r = 0; r < 3; ++r) q[3 * node + r] = prescribed_position_[k][r];
-    }
   }
   CompliantForm* compliant_form() override { return this; }
 
@@ -321,30 +287,13 @@ class ParticleFemStep final : public BlockStep, private CompliantForm {
         absl::StrCat("its forces are not finite; ", model_->DescribeWorstElement(q0_)));
   }
 
-  void PrescribeVelocities(const BlockInputs& inputs) {
-    const FemParameters& p = model_->parameters;
-    for (std::size_t k = 0; k < p.prescribed.size(); ++k) {
-      const FemParameters::Prescribed& one = p.prescribed[k];
-      const auto followed = std::find(model_->followed.begin(), model_->followed.end(), one.body);
-      const RigidTransform& X_WB = inputs.targets[followed - model_->followed.begin()];
-      // held at the place in the followed body where it was at the start
-      const Vector3d p_B = one.X_WB0.Inverse() * (p.X_WB * p.mesh.vertices[one.node]);
-      prescribed_position_[k] = X_WB * p_B;
-      prescribed_velocity_[k] =
-          (prescribed_position_[k] - VectorAt(q0_, 3 * one.node)) / settings_.h;
-    }
-  }
-
-  std::shared_ptr<const FemModel> model_;
   std::vector<Set> sets_;
   std::vector<int> set_of_;  // of each lane of each batch, −1: fills its place only
   std::vector<Lane>
       lengths_;  // edge of a cube of the element's volume: strains times it are lengths
-  StepSettings settings_;
   std::vector<double> q0_, v_star_, masses_, inertias_;
   std::vector<LaneMatrix3> R0_;
   std::vector<LaneStrain> S0_, first_stress_;
-  std::vector<Vector3d> prescribed_velocity_, prescribed_position_;
   std::vector<int> participants_;
   std::vector<Lane> pressure_;  // by activation, of every batch; empty: none
   // room for Evaluate

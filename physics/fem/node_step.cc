@@ -1,0 +1,66 @@
+#include "physics/fem/node_step.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pliant::physics {
+
+using Eigen::Vector3d;
+
+NodeStep::NodeStep(std::shared_ptr<const FemModel> model)
+    : model_(std::move(model)),
+      prescribed_velocity_(model_->parameters.prescribed.size()),
+      prescribed_position_(prescribed_velocity_.size()) {}
+
+void NodeStep::AppendRows(const Attachment& attachment, BlockRows* rows) const {
+  for (int k = 0; k < attachment.num_nodes; ++k) {
+    const int node = attachment.nodes[k];
+    const double w = attachment.weights[k];
+    if (w == 0 || model_->prescribed_index[node] >= 0) continue;
+    double* J = rows->Append(node, 3);
+    J[0] = J[4] = J[8] = w;
+    if (!model_->parameters.plane_strain) continue;
+    const Vector3d& normal = model_->plane_normal;
+    for (int c = 0; c < 3; ++c) {
+      for (int r = 0; r < 3; ++r) J[3 * c + r] -= w * normal[r] * normal[c];
+    }
+  }
+}
+
+Vector3d NodeStep::CalcPrescribedVelocity(const Attachment& attachment) const {
+  Vector3d velocity = Vector3d::Zero();
+  for (int k = 0; k < attachment.num_nodes; ++k) {
+    const int index = model_->prescribed_index[attachment.nodes[k]];
+    if (index >= 0) velocity += attachment.weights[k] * prescribed_velocity_[index];
+  }
+  return velocity;
+}
+
+void NodeStep::Integrate(std::span<const double> v_new, std::span<double> q,
+                         std::span<double> v) const {
+  const double h = settings_.h, theta_vq = settings_.theta_vq;
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    q[i] += h * (theta_vq * v_new[i] + (1 - theta_vq) * v[i]);
+    v[i] = v_new[i];
+  }
+  // prescribed vertices land exactly where they belong
+  ForEachPrescribed([&](int node, const Vector3d&) {
+    const Vector3d& target = prescribed_position_[model_->prescribed_index[node]];
+    for (int r = 0; r < 3; ++r) q[3 * node + r] = target[r];
+  });
+}
+
+void NodeStep::PrescribeVelocities(std::span<const double> q0, const BlockInputs& inputs) {
+  const FemParameters& p = model_->parameters;
+  for (std::size_t k = 0; k < p.prescribed.size(); ++k) {
+    const FemParameters::Prescribed& one = p.prescribed[k];
+    const auto followed = std::find(model_->followed.begin(), model_->followed.end(), one.body);
+    const RigidTransform& X_WB = inputs.targets[followed - model_->followed.begin()];
+    // held at the place in the followed body where it was at the start
+    const Vector3d p_B = one.X_WB0.Inverse() * (p.X_WB * p.mesh.vertices[one.node]);
+    prescribed_position_[k] = X_WB * p_B;
+    prescribed_velocity_[k] = (prescribed_position_[k] - VectorAt(q0, 3 * one.node)) / settings_.h;
+  }
+}
+
+}  // namespace pliant::physics
