@@ -14,21 +14,8 @@
 #include "xxhash.h"
 
 namespace pliant::physics {
-namespace {
 
 namespace fs = std::filesystem;
-
-bool IsInside(const fs::path& path, const fs::path& folder) {
-  auto part = path.begin();
-  for (const fs::path& outer : folder) {
-    if (outer.empty()) continue;  // a trailing slash
-    if (part == path.end() || *part != outer) return false;
-    ++part;
-  }
-  return true;
-}
-
-}  // namespace
 
 std::optional<std::string> SceneCompiler::FindFile(const std::string& file,
                                                    const std::string& path) {
@@ -46,7 +33,7 @@ std::optional<std::string> SceneCompiler::FindFile(const std::string& file,
   std::error_code error;
   const fs::path jail = fs::weakly_canonical(options_.jail, error);
   const fs::path resolved = error ? fs::path() : fs::weakly_canonical(jail / file, error);
-  if (error || !IsInside(resolved, jail) || fs::path(file).is_absolute()) {
+  if (error || !IsInsideFolder(resolved, jail) || fs::path(file).is_absolute()) {
     log_.Error(path,
                absl::StrCat(Quoted(file), " leaves the scene's folder; expected a path within it"));
     return std::nullopt;

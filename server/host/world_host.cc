@@ -71,11 +71,7 @@ void WorldHost::Reset(Done done) {
   PostChange(
       [this] {
         world_.Reset();
-        controller_->Drop();
-        ++epoch_;
-        steps_not_converged_ = 0;
-        fault_.reset();
-        SwitchClock(clock_);
+        BeginEpoch();
         return absl::OkStatus();
       },
       std::move(done));
@@ -86,11 +82,7 @@ void WorldHost::Restore(std::string bytes, Done done) {
       [this, bytes = std::move(bytes)] {
         absl::Status status = world_.Restore(bytes);
         if (!status.ok()) return status;
-        controller_->Drop();
-        ++epoch_;
-        steps_not_converged_ = 0;
-        fault_.reset();
-        SwitchClock(clock_);
+        BeginEpoch();
         return absl::OkStatus();
       },
       std::move(done));
@@ -308,6 +300,15 @@ void WorldHost::SwitchClock(const ClockMode& mode) {
   const SteadyTime now = std::chrono::steady_clock::now();
   pacer_.Restart(now, world_.state().time, mode.factor);
   meter_.Restart(now, world_.state().time);
+}
+
+// The world was put to another time: what was commanded, counted or wrong before means nothing now.
+void WorldHost::BeginEpoch() {
+  controller_->Drop();
+  ++epoch_;
+  steps_not_converged_ = 0;
+  fault_.reset();
+  SwitchClock(clock_);
 }
 
 void WorldHost::Publish() {

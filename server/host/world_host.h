@@ -97,6 +97,7 @@ class WorldHost {
   void RaiseFault(physics::WorldFault fault);
   absl::Status DoSteps(std::int64_t steps, const CallLimits& limits);
   void SwitchClock(const ClockMode& mode);
+  void BeginEpoch();
   void Publish();
 
   const std::string id_;

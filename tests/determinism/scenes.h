@@ -3,11 +3,33 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+
 namespace pliant::physics {
 
-// Scenes that between them pass through every kind of body, shape and contact, and both methods.
+// A soft cube on a slope and a ball above it; `more` goes into the cube.
+inline std::string SoftCubeOnSlope(const std::string& name, const std::string& method,
+                                   const std::string& edge_length, const std::string& more = "") {
+  return absl::StrCat("name: ", name, "\ntime_step: 0.01\nmethod: ", method, R"(
+contact: {friction: 0.3}
+bodies:
+  - name: slope
+    rigid: {motion: FIXED, pose: {rpy_degrees: [0, 25, 0]}, shapes: [{half_space: {}}]}
+  - name: soft
+    deformable:
+      pose: {position: [0.03, 0, 0.06], rpy_degrees: [0, 25, 0]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
+      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: )",
+                      edge_length, "}\n", more, R"(  - name: ball
+    rigid: {motion: FREE, density: 1000, pose: {position: [0.05, 0, 0.2]}, shapes: [{sphere: {radius: 0.04}}]}
+)");
+}
+
+// Scenes that between them pass through every kind of body, shape and contact, and every method.
 inline const std::map<std::string, std::string>& DeterminismScenes() {
-  static const std::map<std::string, std::string> scenes = {{"soft ball", R"(
+  static const std::map<std::string, std::string> scenes = [] {
+    std::map<std::string, std::string> all;
+    all["soft ball"] = R"(
 name: soft ball
 time_step: 0.01
 bodies:
@@ -29,8 +51,8 @@ bodies:
 script:
   - {target: {pose: paddle}, times: [0, 0.5], values: [[-0.2, 0, 0.05, 1, 0, 0, 0], [0.05, 0, 0.05, 0.8, 0, 0.6, 0]]}
   - {target: {force: ball}, times: [0.1, 0.3], values: [[0, 0, 0], [0.5, 1, 0]]}
-)"},
-                                                            {"rigid heap", R"(
+)";
+    all["rigid heap"] = R"(
 name: rigid heap
 time_step: 0.01
 bodies:
@@ -46,8 +68,8 @@ bodies:
     rigid: {motion: FREE, density: 1000, pose: {position: [-0.02, 0.03, 0.36]}, shapes: [{sphere: {radius: 0.04}}], velocity: {linear: [0, 0, -1], angular: [5, 6, 7]}}
   - name: egg
     rigid: {motion: FREE, density: 900, pose: {position: [0, 0, 0.45], rpy_degrees: [30, 40, 0]}, shapes: [{ellipsoid: {radii: [0.05, 0.03, 0.02]}}]}
-)"},
-                                                            {"soft mat", R"(
+)";
+    all["soft mat"] = R"(
 name: soft mat
 time_step: 0.01
 bodies:
@@ -65,8 +87,8 @@ bodies:
       mesh: {box: {size: [0.05, 0.05, 0.05]}, edge_length: 0.025}
       pose: {position: [0.14, 0, 0.06]}
       material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 500}
-)"},
-                                                            {"arm and hand", R"(
+)";
+    all["arm and hand"] = R"(
 name: arm and hand
 time_step: 0.01
 contact: {friction: 0.8}
@@ -93,24 +115,9 @@ robots:
 script:
   - {target: {twist: robot/tool}, times: [0, 0.4, 1.2], values: [[0, 0, 0, 0, 0, -0.3], [0, 0, 0.1, 0, 0, -0.4], [0.2, 0, 0, -0.1, 0.02, -0.1]]}
   - {target: {gripper: robot/hand}, times: [0.4, 1], values: [0.3, 1.2]}
-)"},
-                                                            {"corrective cube", R"(
-name: corrective cube
-time_step: 0.01
-method: {corrective: {}}
-contact: {friction: 0.3}
-bodies:
-  - name: slope
-    rigid: {motion: FIXED, pose: {rpy_degrees: [0, 25, 0]}, shapes: [{half_space: {}}]}
-  - name: soft
-    deformable:
-      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.034}
-      pose: {position: [0.03, 0, 0.06], rpy_degrees: [0, 25, 0]}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
-  - name: ball
-    rigid: {motion: FREE, density: 1000, pose: {position: [0.05, 0, 0.2]}, shapes: [{sphere: {radius: 0.04}}]}
-)"},
-                                                            {"soft rings", R"(
+)";
+    all["corrective cube"] = SoftCubeOnSlope("corrective cube", "{corrective: {}}", "0.034");
+    all["soft rings"] = R"(
 name: soft rings
 time_step: 0.01
 bodies:
@@ -128,40 +135,15 @@ instances:
       - {position: [0, 0, 1.1], rpy_degrees: [90, 0, 90]}
       - {position: [0.1, 0, 1.6], rpy_degrees: [20, 0, 0]}
       - {position: [2, 0, 0.55], rpy_degrees: [80, 0, 0]}
-)"},
-                                                            {"nonsmooth cube", R"(
-name: nonsmooth cube
-time_step: 0.01
-method: {nonsmooth: {}}
-contact: {friction: 0.3}
-bodies:
-  - name: slope
-    rigid: {motion: FIXED, pose: {rpy_degrees: [0, 25, 0]}, shapes: [{half_space: {}}]}
-  - name: soft
-    deformable:
-      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.034}
-      pose: {position: [0.03, 0, 0.06], rpy_degrees: [0, 25, 0]}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
-  - name: ball
-    rigid: {motion: FREE, density: 1000, pose: {position: [0.05, 0, 0.2]}, shapes: [{sphere: {radius: 0.04}}]}
-)"},
-                                                            {"maximal ball", R"(
-name: maximal ball
-time_step: 0.01
-method: {nonsmooth: {coordinates: MAXIMAL, newton_iterations: 6, linear_iterations: 50}}
-contact: {friction: 0.3}
-bodies:
-  - name: slope
-    rigid: {motion: FIXED, pose: {rpy_degrees: [0, 25, 0]}, shapes: [{half_space: {}}]}
-  - name: soft
-    deformable:
-      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05}
-      pose: {position: [0.03, 0, 0.06], rpy_degrees: [0, 25, 0]}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
-      regions: [{name: top, within: {box: {size: [1, 1, 0.05], pose: {position: [0, 0, 0.05]}}}, material: {model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}}]
-  - name: ball
-    rigid: {motion: FREE, density: 1000, pose: {position: [0.05, 0, 0.2]}, shapes: [{sphere: {radius: 0.04}}]}
-)"}};
+)";
+    all["nonsmooth cube"] = SoftCubeOnSlope("nonsmooth cube", "{nonsmooth: {}}", "0.034");
+    all["maximal ball"] = SoftCubeOnSlope(
+        "maximal ball",
+        "{nonsmooth: {coordinates: MAXIMAL, newton_iterations: 6, linear_iterations: 50}}", "0.05",
+        R"(      regions: [{name: top, within: {box: {size: [1, 1, 0.05], pose: {position: [0, 0, 0.05]}}}, material: {model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}}]
+)");
+    return all;
+  }();
   return scenes;
 }
 

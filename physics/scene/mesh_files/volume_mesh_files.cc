@@ -87,6 +87,16 @@ absl::StatusOr<VolumeMeshFile> ReadVolumeMesh(std::string_view bytes, const std:
       absl::StrCat(name, ": ", found, "; a deformable body needs a tetrahedral mesh. ", mend));
 }
 
+bool IsInsideFolder(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  auto part = path.begin();
+  for (const std::filesystem::path& outer : folder) {
+    if (outer.empty()) continue;  // a trailing slash
+    if (part == path.end() || *part != outer) return false;
+    ++part;
+  }
+  return true;
+}
+
 absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path, std::int64_t max_bytes,
                                               const std::string& kind) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,9 @@ inline constexpr std::int64_t kMaxMeshFileBytes = std::int64_t{512} << 20;
 absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path,
                                               std::int64_t max_bytes = kMaxMeshFileBytes,
                                               const std::string& kind = "mesh");
+
+// Whether a path lies in a folder, by their names alone: resolve links and dots of both first.
+bool IsInsideFolder(const std::filesystem::path& path, const std::filesystem::path& folder);
 
 // What a file is from its first bytes, for messages: "an STL surface", "an OBJ surface", "a URDF robot"…; empty when unknown.
 std::string GuessFileKind(std::string_view bytes);

@@ -21,16 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMostPackageXmlBytes = 1 << 20;
 
-bool IsInside(const fs::path& path, const fs::path& folder) {
-  auto part = path.begin();
-  for (const fs::path& outer : folder) {
-    if (outer.empty()) continue;  // a trailing slash
-    if (part == path.end() || *part != outer) return false;
-    ++part;
-  }
-  return true;
-}
-
 bool Exists(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error) && !error;
@@ -57,7 +47,7 @@ bool RobotFiles::IsAllowed(const std::string& path) const {
   const fs::path absolute = fs::absolute(path, error);
   // where it truly lies, whatever links and dots its name holds
   const fs::path canonical = error ? fs::path() : fs::weakly_canonical(absolute, error);
-  return !error && IsInside(canonical, jail_);
+  return !error && IsInsideFolder(canonical, jail_);
 }
 
 bool RobotFiles::IsPackage(const std::string& folder, const std::string& name) const {

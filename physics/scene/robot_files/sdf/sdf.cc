@@ -104,16 +104,8 @@ class SdfReader {
       log_->Error(element.place, "<model>: has no name; expected name=\"…\"");
       return;
     }
-    FrameGraph::Frame frame;
+    FrameGraph::Frame frame = ModelFrame(element, outer);
     frame.name = outer.scope + name;
-    frame.scope = outer.scope;
-    frame.what = element.Label();
-    frame.place = element.place;
-    frame.parent = outer.frame;
-    frame.X = ReadSdfPose(element, log_);
-    if (const XmlElement* pose = element.Child("pose"))
-      frame.relative_to = pose->Get("relative_to");
-    frame.placement = element.Get("placement_frame");
     frame.own_scope = outer.scope + name + "::";
     ModelScope inner = outer;
     inner.scope = frame.own_scope;
@@ -123,6 +115,20 @@ class SdfReader {
     inner.frame = frames_.Add(std::move(frame), log_);
     if (inner.frame == FrameGraph::kNone) return;
     AddModelContents(element, inner, element.Get("canonical_link"));
+  }
+
+  // the frame of a <model>, without its name
+  FrameGraph::Frame ModelFrame(const XmlElement& element, const ModelScope& outer) {
+    FrameGraph::Frame frame;
+    frame.scope = outer.scope;
+    frame.what = element.Label();
+    frame.place = element.place;
+    frame.parent = outer.frame;
+    frame.X = ReadSdfPose(element, log_);
+    if (const XmlElement* pose = element.Child("pose"))
+      frame.relative_to = pose->Get("relative_to");
+    frame.placement = element.Get("placement_frame");
+    return frame;
   }
 
   // the frames of a model that has its own
@@ -357,16 +363,9 @@ class SdfReader {
 
   // <include merge="true">: what is in the model stands in the outer one, on a frame of its own
   void MergeModel(const XmlElement& element, const ModelScope& outer) {
-    FrameGraph::Frame frame;
+    FrameGraph::Frame frame = ModelFrame(element, outer);
     frame.name = absl::StrCat(outer.scope, "_merged__", element.Get("name"), "__model__");
-    frame.scope = frame.own_scope = outer.scope;
-    frame.what = element.Label();
-    frame.place = element.place;
-    frame.parent = outer.frame;
-    frame.X = ReadSdfPose(element, log_);
-    if (const XmlElement* pose = element.Child("pose"))
-      frame.relative_to = pose->Get("relative_to");
-    frame.placement = element.Get("placement_frame");
+    frame.own_scope = outer.scope;
     ModelScope inner = outer;
     ReadBool(TextOfChild(element, "static"), &inner.fixed, log_);
     inner.fixed = inner.fixed || outer.fixed;
