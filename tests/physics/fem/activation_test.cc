@@ -10,6 +10,7 @@
 
 #include "physics/fem/fem_block.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
+#include "tests/physics/fem/distorted_box.h"
 
 namespace pliant::physics {
 namespace {
@@ -21,17 +22,7 @@ constexpr double kBlockEdge = 0.1;  // [m]
 
 // A box whose vertices are moved at random, all of it or its elements at x > 0 under stress.
 FemParameters MakeActivated(const Material* material, bool half = false) {
-  FemParameters p;
-  p.mesh = *MeshBox({3 * kBlockEdge, 2 * kBlockEdge, 2 * kBlockEdge}, kBlockEdge);
-  std::mt19937 random(3);
-  std::uniform_real_distribution<double> uniform(-0.15 * kBlockEdge, 0.15 * kBlockEdge);
-  for (Vector3d& x : p.mesh.vertices) {
-    for (int r = 0; r < 3; ++r) x[r] += uniform(random);
-  }
-  FemMaterial of{material, {}, 1000};
-  for (const MaterialParameter& parameter : material->parameters())
-    of.parameters.push_back(parameter.example);
-  p.materials = {of};
+  FemParameters p = MakeDistortedBox(material, kBlockEdge);
   p.rayleigh_alpha = 5;
   p.activations.resize(1);
   for (int t = 0; t < static_cast<int>(p.mesh.tetrahedra.size()); ++t) {

@@ -10,6 +10,7 @@
 #include "physics/fem/fem_block.h"
 #include "physics/fem/materials/material.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
+#include "tests/physics/fem/distorted_box.h"
 
 namespace pliant::physics {
 namespace {
@@ -36,19 +37,8 @@ std::vector<Sort> AllSorts() {
 
 // A box whose inner vertices are moved at random, so that nothing cancels by symmetry.
 FemParameters MakePatch(const Sort& sort) {
-  const Material* material = sort.material;
-  FemParameters p;
+  FemParameters p = MakeDistortedBox(sort.material, kEdge);
   p.mean_dilatation = sort.mean_dilatation;
-  p.mesh = *MeshBox({3 * kEdge, 2 * kEdge, 2 * kEdge}, kEdge);
-  std::mt19937 random(3);
-  std::uniform_real_distribution<double> uniform(-0.15 * kEdge, 0.15 * kEdge);
-  for (Vector3d& x : p.mesh.vertices) {
-    for (int r = 0; r < 3; ++r) x[r] += uniform(random);
-  }
-  FemMaterial of{material, {}, 1000};
-  for (const MaterialParameter& parameter : material->parameters())
-    of.parameters.push_back(parameter.example);
-  p.materials = {of};
   return p;
 }
 
