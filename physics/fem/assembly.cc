@@ -76,8 +76,8 @@ void AssembleQuadratic(const FemModel& model, const StepSettings& settings,
   const bool plane = model.parameters.plane_strain;
 
   Untangling untangling(model);
-  LaneMatrix3 K[10];
-  for (int b = 0; b < model.elements.num_quadratic; ++b) {
+  const auto assemble = [&](int b) {
+    LaneMatrix3 K[10];
     const ElementBatch& batch = model.elements.batches[b];
     const LaneMatrix3 F = model.CalcDeformation(batch, q0);
     const LaneMatrix3 rate = CalcGradient(batch, v0);
@@ -101,7 +101,10 @@ void AssembleQuadratic(const FemModel& model, const StepSettings& settings,
         AddBlock(K[pair], slot, A);
       }
     }
-  }
+  };
+  model.rest->stages.ForEach([&](int begin, int end) {
+    for (int b = begin; b < end; ++b) assemble(b);
+  });
 }
 
 void AssembleDamping(const FemModel& model, const StepSettings& settings,

@@ -35,6 +35,8 @@ solvers::BlockPattern MakePattern(const FemParameters& parameters,
 
 FemRestShape::FemRestShape(const FemParameters& parameters)
     : elements(MakeElementBatches(parameters)),
+      stages(elements.batches, elements.num_quadratic,
+             static_cast<int>(parameters.mesh.vertices.size())),
       dilatation(MakeDilatation(parameters, elements)),
       pattern(MakePattern(parameters, dilatation)),
       node_mass(parameters.mesh.vertices.size(), 0.0),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "physics/fem/activation.h"
+#include "physics/fem/element_stages.h"
 #include "physics/fem/elements.h"
 #include "physics/fem/fem_block.h"
 #include "physics/fem/mean_dilatation.h"
@@ -33,6 +34,7 @@ struct FemRestShape {
   const std::shared_ptr<const solvers::LaneLayout>& lane_layout() const;
 
   ElementBatches elements;
+  ElementStages stages;                      // of the quadratic ones
   std::optional<MeanDilatation> dilatation;  // of what is not quadratic
   solvers::BlockPattern pattern;
   // Where a lane's 3 × 3 block is added in the block matrix: of batch b, pair (a ≥ c), lane l: 10 · kLanes a batch, in that

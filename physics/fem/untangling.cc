@@ -19,7 +19,7 @@ Lane CalcDeterminant(const LaneMatrix3& F) {
 }  // namespace
 
 void Untangling::FindNeighbours(std::span<const double> q) {
-  around_.emplace(model_.num_nodes, Matrix3d::Zero());
+  around_.assign(model_.num_nodes, Matrix3d::Zero());
   of_body_.setZero();
   for (const ElementBatch& batch : model_.elements.batches) {
     const LaneMatrix3 F = model_.CalcDeformation(batch, q);
@@ -28,7 +28,7 @@ void Untangling::FindNeighbours(std::span<const double> q) {
       if (!(J[l] > 0) || batch.volume[l] == 0) continue;
       const Matrix3d weighed = batch.volume[l] * Extract(F, l);
       of_body_ += weighed;
-      for (const int node : batch.nodes[l]) (*around_)[node] += weighed;
+      for (const int node : batch.nodes[l]) around_[node] += weighed;
     }
   }
 }
@@ -39,9 +39,9 @@ void Untangling::Turn(const ElementBatch& batch, std::span<const double> q, cons
   if (All(inverted == 0)) return;
   for (int l = 0; l < kLanes; ++l) {
     if (!inverted[l] || batch.corotates[l] == 0) continue;
-    if (!around_.has_value()) FindNeighbours(q);
+    std::call_once(is_found_, [&] { FindNeighbours(q); });
     Matrix3d mean = Matrix3d::Zero();
-    for (const int node : batch.nodes[l]) mean += (*around_)[node];
+    for (const int node : batch.nodes[l]) mean += around_[node];
     if (!(mean.determinant() > 0)) mean = of_body_;
     if (!(mean.determinant() > 0)) continue;
     const Matrix3d of_neighbours = CalcPolarRotation(mean);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -19,7 +19,8 @@ class Untangling {
  public:
   explicit Untangling(const FemModel& model) : model_(model) {}
 
-  // Puts these in place of R0 for the lanes of a corotated batch that are inverted. All batches of one step, with its `q`.
+  // Puts these in place of R0 for the lanes of a corotated batch that are inverted. All batches of one step, with its `q`, in
+  // any order and at the same time.
   void Turn(const ElementBatch& batch, std::span<const double> q, const LaneMatrix3& F,
             LaneMatrix3* R0);
 
@@ -28,7 +29,8 @@ class Untangling {
 
   const FemModel& model_;
   // Σ V F of the elements around each node that are not inverted, and of all of them; found when first needed
-  std::optional<std::vector<Eigen::Matrix3d>> around_;
+  std::once_flag is_found_;
+  std::vector<Eigen::Matrix3d> around_;
   Eigen::Matrix3d of_body_;
 };
 

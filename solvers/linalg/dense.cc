@@ -5,16 +5,36 @@
 #include <cstddef>
 #include <immintrin.h>
 
+#include "solvers/linalg/parallel.h"
 #include "solvers/linalg/trapezoid.h"
 
 namespace pliant::solvers {
 namespace {
 
-// by the widest kernel this machine has
+// multiply-adds that are worth several threads, and that each of their parts has at least
+constexpr double kMuchWork = 4e6, kLeastPart = 5e5;
+constexpr int kMostParts = 16, kWholeStrip = 8;
+
+// By the widest kernel this machine has. Of a large one strips of columns of about the same area are worked on at the same
+// time: an element is one sum wherever it is cut.
 void Trapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc, bool overwrite) {
   static const auto kernel = __builtin_cpu_supports("avx512f") ? &SubtractLowerTrapezoidAvx512
                                                                : &SubtractLowerTrapezoidAvx2;
-  kernel(m, n, k, A, lda, C, ldc, overwrite);
+  const double area = n * (m - 0.5 * n), work = area * k;
+  if (work < kMuchWork || CountThreads() == 1) return kernel(m, n, k, A, lda, C, ldc, overwrite);
+  const int count = static_cast<int>(std::min<double>(kMostParts, work / kLeastPart));
+  // columns before which there is this part of the area
+  const auto cut = [&](int part) {
+    if (part == count) return n;
+    const double j = m - std::sqrt(std::max(0.0, double(m) * m - 2 * area * part / count));
+    return std::min(n, static_cast<int>(j) / kWholeStrip * kWholeStrip);
+  };
+  ParallelForWithin(count, 1, [&](int part) {
+    const int begin = cut(part), end = cut(part + 1);
+    if (begin == end) return;
+    kernel(m - begin, end - begin, k, A + begin, lda, C + std::size_t(begin) * (ldc + 1), ldc,
+           overwrite);
+  });
 }
 
 constexpr int kNarrow = 4;

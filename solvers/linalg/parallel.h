@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -32,6 +35,12 @@ void ParallelFor(int count, int grain, const F& f) {
 #ifdef PLIANT_THREAD_SANITIZER
   __tsan_acquire(&end);
 #endif
+}
+
+// Threads that ParallelFor may use here.
+inline int CountThreads() {
+  const auto most = tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
+  return std::min(static_cast<int>(most), tbb::this_task_arena::max_concurrency());
 }
 
 // The same within work that is itself one of several at a time: who waits for its end takes up nothing from without, so that

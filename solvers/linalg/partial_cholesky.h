@@ -20,6 +20,9 @@ enum class ComplementForm { kDense, kSparseWherePays };
 //
 // The fill-reducing order of a pattern is found once; the symbolic work for a set of participants is kept until the
 // set changes. Nothing that is kept changes a result.
+//
+// Of a large matrix branches of the elimination tree are worked on at the same time, and tiles of what they meet in: every
+// number is a sum in an order that the tree gives, so the bits are those of one thread.
 class PartialCholesky {
  public:
   explicit PartialCholesky(const BlockPattern* pattern);
@@ -63,6 +66,9 @@ class PartialCholesky {
  private:
   struct Numeric;
   void ChooseForm(ComplementForm form);
+  bool HasBranches() const;
+  bool EliminateInTurn(const BlockMatrix& A);
+  bool EliminateBranches(const BlockMatrix& A);
   void SolveComplement(std::span<double> x_p) const;
 
   const BlockPattern* pattern_;

@@ -6,6 +6,9 @@
 namespace pliant::solvers {
 namespace {
 
+// multiply-adds below which threads cost more than they bring
+constexpr double kFewOperations = 1e7;
+
 // Cost of eliminating c columns above m rows (nodes), in multiply-adds: the arithmetic, and the passes over the update
 // matrix that memory pays for, and what every supernode costs however small.
 double CountCost(double c, double m) {
@@ -65,6 +68,7 @@ void SupernodeLayout::LayOut(std::span<const int> participants) {
   OrderGroups();
   PlaceSupernodes();
   PlaceRows();
+  FindBranches();
 }
 
 void SupernodeLayout::PlaceRoot(bool is_dense) {
@@ -226,9 +230,11 @@ void SupernodeLayout::PlaceSupernodes() {
     node.num_children = 0;
   }
   children_.resize(count);
+  parents_.resize(count);
   for (int k = 0; k < count; ++k) {
     Supernode& parent = supernodes_[parent_of(k)];
     supernodes_[k].is_top = &parent == &supernodes_.back();
+    parents_[k] = supernodes_[k].is_top ? -1 : parent_of(k);
     children_[parent.first_child + parent.num_children++] = k;
   }
 }
@@ -275,17 +281,59 @@ void SupernodeLayout::PlaceBlocks(Supernode* node) {
 
 void SupernodeLayout::PlaceUpdates(bool is_root_dense) {
   arena_.Clear();
-  const auto give_back = [this](const Supernode& node) {
-    arena_.Give(node.update, std::size_t(node.update_size()) * node.update_size());
-  };
   for (Supernode& node : supernodes_) {
-    node.update = arena_.Take(std::size_t(node.update_size()) * node.update_size());
+    node.update = arena_.Take(node);
     for (const int c : children(node))
-      if (is_root_dense || !supernodes_[c].is_top) give_back(supernodes_[c]);
+      if (is_root_dense || !supernodes_[c].is_top)
+        arena_.Give(supernodes_[c], supernodes_[c].update);
     // what reaches a root that is not dense is recorded there and then
-    if (node.is_top && !is_root_dense) give_back(node);
+    if (node.is_top && !is_root_dense) arena_.Give(node, node.update);
   }
   update_numbers_ = arena_.size();
+  PlaceBranchUpdates();
+}
+
+void SupernodeLayout::FindBranches() {
+  work_.clear();
+  for (const Supernode& node : supernodes())
+    work_.push_back(CountCost(node.columns, node.num_rows));
+  branches_.Find(parents_, work_, kFewOperations);
+}
+
+// What a branch hands to what branches meet in is kept, and all that belongs to that; the rest of it goes when it is done.
+void SupernodeLayout::PlaceBranchUpdates() {
+  kept_numbers_ = branch_numbers_ = 0;
+  for (const Branches::Part& part : branches_.parts()) {
+    const bool meets = part.num_below > 0;
+    arena_.Clear();
+    const auto is_own = [&](int k) {
+      for (const int b : branches_.below(part)) {
+        const Branches::Part& other = branches_.parts()[b];
+        if (k >= other.begin && k < other.end) return false;
+      }
+      return true;
+    };
+    branches_.ForOwn(part, [&](int k) {
+      Supernode& node = supernodes_[k];
+      node.is_kept = meets || parents_[k] < 0 || parents_[k] >= part.end;
+      const std::size_t size = std::size_t(node.update_size()) * node.update_size();
+      if (meets || !node.is_kept) {
+        node.branch_update = arena_.Take(node);
+      } else {
+        node.branch_update = kept_numbers_;
+        kept_numbers_ += size;
+      }
+      for (const int c : children(node))
+        if (!meets || is_own(c)) arena_.Give(supernodes_[c], supernodes_[c].branch_update);
+    });
+    if (meets) {
+      // side by side with those of other parts
+      branches_.ForOwn(part, [&](int k) { supernodes_[k].branch_update += kept_numbers_; });
+      kept_numbers_ += arena_.size();
+    } else {
+      branch_numbers_ = std::max(branch_numbers_, arena_.size());
+    }
+  }
 }
 
 std::size_t SupernodeLayout::Arena::Take(std::size_t size) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "solvers/linalg/block_matrix.h"
+#include "solvers/linalg/branches.h"
 
 namespace pliant::solvers {
 
@@ -24,6 +25,9 @@ class SupernodeLayout {
     bool is_top;                  // the participants are its parent
     std::size_t panel;            // offset of its trapezoid, in numbers
     std::size_t update;           // offset of its rows × rows update matrix
+    // the same where branches are worked on at once: among what is kept until they meet, or in what each of them works in
+    std::size_t branch_update;
+    bool is_kept;
 
     int height() const { return 3 * (columns + num_rows); }
     int width() const { return 3 * columns; }
@@ -62,10 +66,15 @@ class SupernodeLayout {
     return std::span(blocks_).subspan(node.first_block, node.num_blocks);
   }
   int node(int position) const { return node_[position]; }
-  int rank(int node) const { return rank_[node]; }  // in the order given
+  int rank(int node) const { return rank_[node]; }       // in the order given
+  std::size_t num_rows() const { return rows_.size(); }  // of all supernodes
   int num_nodes() const { return static_cast<int>(node_.size()); }
   std::size_t panel_numbers() const { return panel_numbers_; }
   std::size_t update_numbers() const { return update_numbers_; }
+  // Which of the supernodes may be worked on at the same time, and what memory that takes.
+  const Branches& branches() const { return branches_; }
+  std::size_t kept_numbers() const { return kept_numbers_; }
+  std::size_t branch_numbers() const { return branch_numbers_; }
   double flops() const { return flops_; }  // multiply-adds
 
  private:
@@ -78,6 +87,12 @@ class SupernodeLayout {
     void Clear() { holes_.clear(), size_ = 0; }
     std::size_t Take(std::size_t size);
     void Give(std::size_t offset, std::size_t size);
+    void Give(const Supernode& node, std::size_t offset) {
+      Give(offset, std::size_t(node.update_size()) * node.update_size());
+    }
+    std::size_t Take(const Supernode& node) {
+      return Take(std::size_t(node.update_size()) * node.update_size());
+    }
     std::size_t size() const { return size_; }
 
    private:
@@ -104,6 +119,8 @@ class SupernodeLayout {
   void PlaceRows();
   void PlaceBlocks(Supernode* node);
   void PlaceUpdates(bool is_root_dense);
+  void FindBranches();
+  void PlaceBranchUpdates();
 
   std::vector<int> order_, rank_;
   std::vector<int> neighbour_starts_;
@@ -114,9 +131,12 @@ class SupernodeLayout {
   std::vector<int> rows_, relative_, run_end_, children_;
   std::vector<Block> blocks_;
   std::vector<int> node_, position_;  // at each position, of each node
-  std::size_t panel_numbers_ = 0, update_numbers_ = 0;
+  std::size_t panel_numbers_ = 0, update_numbers_ = 0, kept_numbers_ = 0, branch_numbers_ = 0;
   double flops_ = 0;
   Arena arena_;
+  Branches branches_;
+  std::vector<int> parents_;  // supernodes, −1: the participants
+  std::vector<double> work_;
 
   // columns before they are grouped, in elimination order, participants last
   std::vector<int> column_node_, column_of_;

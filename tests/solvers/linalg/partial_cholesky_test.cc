@@ -1,13 +1,18 @@
 #include "solvers/linalg/partial_cholesky.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
 
+#include "solvers/linalg/branches.h"
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/elimination_order.h"
+#include "solvers/linalg/supernodes.h"
 #include "solvers/linalg/trapezoid.h"
 
 namespace pliant::solvers {
@@ -256,6 +261,89 @@ TEST(PartialCholesky, AnIndefiniteMatrixIsRefusedAndNamed) {
   EXPECT_GE(factor.failed_node(), 0);
 }
 
+// What several threads do must be what one does, to the bit: branches of the tree, and tiles where they meet.
+class BranchesOfALargeMatrixTest : public ::testing::Test {
+ protected:
+  static constexpr int kNodes = 13 * 13 * 13, kNumbers = 3 * kNodes;
+  BranchesOfALargeMatrixTest()
+      : elements_(CubeElements(12)),
+        pattern_(MakeBlockPattern(kNodes, elements_)),
+        order_(FindEliminationOrder(pattern_)),
+        A_(RandomMatrix(pattern_, elements_)) {}
+
+  template <typename F>
+  static void RunWith(int threads, const F& f) {
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+    tbb::task_arena arena(threads);
+    arena.execute(f);
+  }
+
+  // all numbers that come of a factorisation
+  std::vector<double> Solve(int threads, std::span<const int> participants, ComplementForm form) {
+    PartialCholesky factor(&pattern_, order_);
+    std::vector<double> numbers(kNumbers);
+    for (int i = 0; i < kNumbers; ++i) numbers[i] = 1 + 1e-3 * i;
+    RunWith(threads, [&] {
+      // twice: nothing is left over from the first
+      EXPECT_TRUE(factor.Factor(A_, participants, form));
+      EXPECT_TRUE(factor.Factor(A_, participants, form));
+      factor.Solve(numbers);
+    });
+    const SchurComplement schur = factor.schur_complement();
+    const std::span<const double> values = schur.sparse ? schur.sparse->values : schur.dense;
+    numbers.insert(numbers.end(), values.begin(), values.end());
+    return numbers;
+  }
+
+  std::vector<std::array<int, 4>> elements_;
+  BlockPattern pattern_;
+  std::vector<int> order_;
+  BlockMatrix A_;
+};
+
+TEST_F(BranchesOfALargeMatrixTest, AreMany) {
+  SupernodeLayout layout(pattern_, order_);
+  layout.LayOut({});
+  EXPECT_GT(layout.branches().parts().size(), 8u);
+}
+
+TEST_F(BranchesOfALargeMatrixTest, GiveTheSameBitsForAnyNumberOfThreads) {
+  std::vector<int> few{5, 700, 2100}, half;
+  for (int i = 0; i < kNodes / 2; ++i) half.push_back(i);
+  for (const std::vector<int>& participants : {std::vector<int>{}, few, half}) {
+    for (const auto form : {ComplementForm::kDense, ComplementForm::kSparseWherePays}) {
+      const std::vector<double> one = Solve(1, participants, form);
+      EXPECT_EQ(one, Solve(2, participants, form));
+      EXPECT_EQ(one, Solve(5, participants, form));
+    }
+  }
+}
+
+TEST_F(BranchesOfALargeMatrixTest, SolveTheFullSystem) {
+  std::vector<double> x(kNumbers), b(kNumbers);
+  for (int i = 0; i < kNumbers; ++i) x[i] = 1 + 1e-3 * i;
+  A_.Multiply(x, b);
+  PartialCholesky factor(&pattern_, order_);
+  RunWith(3, [&] {
+    ASSERT_TRUE(factor.Factor(A_, std::vector<int>{7, 1000}));
+    factor.Solve(b);
+  });
+  for (int i = 0; i < kNumbers; ++i) EXPECT_NEAR(b[i], x[i], 1e-9 * x[i]);
+}
+
+TEST_F(BranchesOfALargeMatrixTest, NameTheSameNodeThatIsNotDefinite) {
+  // several of them, in different branches
+  for (const int node : {3, 900, 2000})
+    A_.values[9 * std::size_t(pattern_.Find(node, node)) + 4] = -100;
+  int failed[2];
+  for (const int threads : {1, 5}) {
+    PartialCholesky factor(&pattern_, order_);
+    RunWith(threads, [&] { EXPECT_FALSE(factor.Factor(A_, {})); });
+    failed[threads / 5] = factor.failed_node();
+  }
+  EXPECT_EQ(failed[0], failed[1]);
+}
+
 TEST(DenseKernels, FactorAgreesWithEigenForEveryTileRemainder) {
   for (int n = 1; n < 60; ++n) {
     Eigen::MatrixXd S = Eigen::MatrixXd::Random(n, n);
@@ -283,6 +371,52 @@ TEST(DenseKernels, EveryVectorWidthGivesTheSameBits) {
         }
       }
     }
+  }
+}
+
+TEST(Branches, HoldEveryNodeOnceAfterAllThatHangsOnIt) {
+  // random trees, bushy and slender ones, in postorder
+  std::mt19937 random(3);
+  for (const int reach : {1, 2, 20, 400}) {
+    const int n = 400;
+    std::vector<int> parents(n, -1), first(n);
+    for (int k = 0; k < n; ++k) first[k] = k;
+    // each next node takes some of the last trees as children
+    std::vector<int> roots;
+    for (int k = 0; k < n; ++k) {
+      for (int count = static_cast<int>(random() % (reach + 1)); count > 0 && !roots.empty();
+           --count) {
+        parents[roots.back()] = k;
+        roots.pop_back();
+      }
+      roots.push_back(k);
+    }
+    const std::vector<double> work(n, 1.0);
+    Branches branches;
+    branches.Find(parents, work, 10);
+    std::vector<int> turn(n, -1);
+    int turns = 0;
+    for (const Branches::Part& part : branches.parts()) {
+      std::vector<int> forward, backward;
+      branches.ForOwn(part, [&](int k) { forward.push_back(k); });
+      branches.ForOwnBackward(part, [&](int k) { backward.push_back(k); });
+      std::ranges::reverse(backward);
+      EXPECT_EQ(forward, backward);
+      for (const int k : forward) {
+        EXPECT_EQ(turn[k], -1);
+        turn[k] = turns++;
+        // what it hands up stays within its part or goes to one above it
+        EXPECT_TRUE(k >= part.begin && k < part.end);
+      }
+    }
+    EXPECT_EQ(turns, n);
+    for (int k = 0; k < n; ++k) {
+      if (parents[k] >= 0) {
+        EXPECT_LT(turn[k], turn[parents[k]]);
+      }
+    }
+    branches.Find(parents, work, 1e3);
+    EXPECT_EQ(branches.parts().size(), 1u);
   }
 }
 

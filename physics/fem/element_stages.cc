@@ -1,0 +1,48 @@
+#include "physics/fem/element_stages.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace pliant::physics {
+namespace {
+
+// batches, four elements each, for which threads cost more than they bring, and of a stretch
+constexpr int kFewElementBatches = 1000, kStretch = 100;
+constexpr int kMostStages = 64;
+
+}  // namespace
+
+ElementStages::ElementStages(std::span<const ElementBatch> batches, int count, int num_nodes) {
+  stretches_ = {{0, count}};
+  stage_starts_ = {0, 1};
+  if (count < kFewElementBatches) return;
+
+  // each stretch takes the first stage that has none of its nodes
+  std::vector<std::uint64_t> stages(num_nodes, 0);  // of each node, a bit a stage
+  std::vector<std::vector<Stretch>> found;
+  for (int begin = 0; begin < count; begin += kStretch) {
+    const Stretch stretch{begin, std::min(begin + kStretch, count)};
+    std::uint64_t taken = 0;
+    const auto for_each_node = [&](const auto& visit) {
+      for (int b = stretch.begin; b < stretch.end; ++b)
+        for (const auto& nodes : batches[b].nodes)
+          for (const int node : nodes) visit(stages[node]);
+    };
+    for_each_node([&](std::uint64_t of_node) { taken |= of_node; });
+    const int stage = std::countr_one(taken);
+    // nodes in no order at all: one after another
+    if (stage == kMostStages) return;
+    for_each_node([&](std::uint64_t& of_node) { of_node |= std::uint64_t{1} << stage; });
+    if (stage == static_cast<int>(found.size())) found.emplace_back();
+    found[stage].push_back(stretch);
+  }
+  stretches_.clear();
+  stage_starts_ = {0};
+  for (const auto& stage : found) {
+    stretches_.insert(stretches_.end(), stage.begin(), stage.end());
+    stage_starts_.push_back(static_cast<int>(stretches_.size()));
+  }
+}
+
+}  // namespace pliant::physics

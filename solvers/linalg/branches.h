@@ -1,0 +1,86 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "solvers/linalg/parallel.h"
+
+namespace pliant::solvers {
+
+// Which parts of a forest may be worked on at the same time, when a node waits for its children: disjoint stretches of the
+// postorder, each with all that lies below its nodes, of about the same work. What is above several of them is a part of its
+// own, that waits for these and divides no further. A function of the forest and the work alone, never of the threads.
+class Branches {
+ public:
+  struct Part {
+    int begin, end;              // nodes, those of the parts below included
+    int first_below, num_below;  // parts
+  };
+
+  // Of each node its parent, that comes after it, −1 for none; and its work. One part when `little` is not exceeded.
+  void Find(std::span<const int> parents, std::span<const double> work, double little);
+
+  // The last one is all of it.
+  std::span<const Part> parts() const { return parts_; }
+  std::span<const int> below(const Part& part) const {
+    return std::span(below_).subspan(part.first_below, part.num_below);
+  }
+  // f(node), ascending or descending, of a part's nodes that are in none below it.
+  template <typename F>
+  void ForOwn(const Part& part, const F& f) const {
+    int node = part.begin;
+    for (const int b : below(part)) {
+      for (; node < parts_[b].begin; ++node) f(node);
+      node = parts_[b].end;
+    }
+    for (; node < part.end; ++node) f(node);
+  }
+  template <typename F>
+  void ForOwnBackward(const Part& part, const F& f) const {
+    int node = part.end - 1;
+    const std::span<const int> parts = below(part);
+    for (auto b = parts.rbegin(); b != parts.rend(); ++b) {
+      for (; node >= parts_[*b].end; --node) f(node);
+      node = parts_[*b].begin - 1;
+    }
+    for (; node >= part.begin; --node) f(node);
+  }
+
+  // f(part) of all parts, at the same time where they allow it: after those below it, or before them.
+  template <typename F>
+  void VisitUp(const F& f) const {
+    VisitUp(parts_.back(), f);
+  }
+  template <typename F>
+  void VisitDown(const F& f) const {
+    VisitDown(parts_.back(), f);
+  }
+
+ private:
+  template <typename F>
+  void VisitUp(const Part& part, const F& f) const {
+    VisitBelow(part, [&](const Part& other) { VisitUp(other, f); });
+    f(part);
+  }
+  template <typename F>
+  void VisitDown(const Part& part, const F& f) const {
+    f(part);
+    VisitBelow(part, [&](const Part& other) { VisitDown(other, f); });
+  }
+  template <typename F>
+  void VisitBelow(const Part& part, const F& f) const {
+    if (part.num_below == 0) return;
+    ParallelForWithin(part.num_below, 1, [&](int i) { f(parts_[below(part)[i]]); });
+  }
+  int Divide(int begin, int end);
+  int Add(int begin, int end, std::span<const int> below);
+  double CountWork(int begin, int end) const { return sums_[end] - sums_[begin]; }
+
+  std::vector<Part> parts_;
+  std::vector<int> below_;
+  std::vector<int> first_;    // of each node's subtree
+  std::vector<double> sums_;  // of the work of the nodes before each
+  double grain_ = 0;
+};
+
+}  // namespace pliant::solvers
