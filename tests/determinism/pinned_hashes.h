@@ -13,13 +13,13 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "18dacaa9a8e5f99fa414fc1c5273110c"},
-    {"soft mat", 30, "84d39313cbdc010054a20e7c2951609e"},
+    {"soft ball", 60, "25def0993476cf27ff9ac2ec0fc5d319"},
+    {"soft mat", 30, "8159e83681923e6d22cb254ec1413297"},
     {"rigid heap", 100, "09d58fe7669b9431e569e50b4563c4cc"},
-    {"arm and hand", 120, "fd2af9bd8cd18ac82dfeb077da52cb11"},
-    {"soft rings", 40, "a8fd0252718bd68a00ba4913e4d59119"},
-    {"corrective cube", 60, "0907b6377d78b77c3dc4173397b5a36d"},
-    {"nonsmooth cube", 60, "307d3e32f3a280edc5405765a85d3166"},
+    {"arm and hand", 120, "eb46a2bb0fd99a7445b4461cb120c5fd"},
+    {"soft rings", 40, "64fcd858b7360eb772efb4b36466e20e"},
+    {"corrective cube", 60, "4fea1995b8681c259fb73e00270c65e1"},
+    {"nonsmooth cube", 60, "eb6b5c29bb9b65b2b028306693ff7fe1"},
     {"maximal ball", 40, "bf0a1d31fb6d209a85544d059b7153e5"},
 };
 
