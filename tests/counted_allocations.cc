@@ -34,7 +34,14 @@ void* operator new(std::size_t size) {
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return Allocate(size, static_cast<std::size_t>(alignment));
 }
+// std::get_temporary_buffer's, and so std::stable_sort's
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return Allocate(size, 16);
+}
 void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
   std::free(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "physics/contact/contact_key.h"
 #include "physics/contact/narrow_phase.h"
@@ -153,8 +154,9 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
 
 // neighbouring triangles report the same spot: the deeper one stays
 void DropDoubles(double distance, std::vector<ManifoldPoint>* points) {
-  std::stable_sort(points->begin(), points->end(),
-                   [](const auto& x, const auto& y) { return x.gap < y.gap; });
+  std::sort(points->begin(), points->end(), [](const auto& x, const auto& y) {
+    return std::tie(x.gap, x.feature) < std::tie(y.gap, y.feature);
+  });
   std::size_t kept = 0;
   for (std::size_t i = 0; i < points->size(); ++i) {
     const ManifoldPoint point = (*points)[i];

@@ -92,8 +92,11 @@ void CoupledParts::Split(const ConvexProblem::Block& block) {
   const auto met = [this](const Atom& atom) {
     return std::span(met_).subspan(atom.first_met, atom.num_met);
   };
-  std::stable_sort(atoms_.begin(), atoms_.end(), [&](const Atom& a, const Atom& b) {
-    return std::ranges::lexicographical_compare(met(a), met(b));
+  // by what they meet, then by where they are: std::stable_sort allocates
+  std::sort(atoms_.begin(), atoms_.end(), [&](const Atom& a, const Atom& b) {
+    const auto [at_a, at_b] = std::ranges::mismatch(met(a), met(b));
+    if (at_b == met(b).end()) return at_a == met(a).end() && a.first < b.first;
+    return at_a == met(a).end() || *at_a < *at_b;
   });
   for (std::size_t begin = 0; begin < atoms_.size();) {
     std::size_t end = begin + 1;

@@ -143,7 +143,7 @@ void ConeNewton::Analyse() {
   const NonsmoothProblem& problem = *problem_;
   sizes_.clear();
   couplings_.clear();
-  pieces_.clear();
+  found_.clear();
   for (const NonsmoothProblem::Block& block : problem.blocks) sizes_.push_back(block.size);
   const auto couple = [&](int first_entry, int num_entries) {
     for (int a = first_entry; a < first_entry + num_entries; ++a) {
@@ -162,7 +162,7 @@ void ConeNewton::Analyse() {
 
   const int num_contacts = static_cast<int>(problem.contacts.size());
   for (int b = 0; b < static_cast<int>(problem.blocks.size()); ++b)
-    pieces_.push_back({hessian_.panel_of(b), num_contacts + b, 0, 0});
+    found_.push_back({hessian_.panel_of(b), num_contacts + b, 0, 0});
   const auto add = [&](int source, int first_entry, int num_entries) {
     for (int a = first_entry; a < first_entry + num_entries; ++a) {
       for (int b = first_entry; b < first_entry + num_entries; ++b) {
@@ -170,7 +170,7 @@ void ConeNewton::Analyse() {
         // of a block on the diagonal the lower triangle is enough
         const bool is_kept = left.block == right.block ? left.first >= right.first
                                                        : hessian_.IsKept(left.block, right.block);
-        if (is_kept) pieces_.push_back({hessian_.panel_of(right.block), source, a, b});
+        if (is_kept) found_.push_back({hessian_.panel_of(right.block), source, a, b});
       }
     }
   };
@@ -178,11 +178,15 @@ void ConeNewton::Analyse() {
     add(c, problem.contacts[c].first_entry, problem.contacts[c].num_entries);
   for (int k = 0; k < static_cast<int>(problem.rows.size()); ++k)
     add(-1 - k, problem.rows[k].first_entry, problem.rows[k].num_entries);
-  std::stable_sort(pieces_.begin(), pieces_.end(),
-                   [](const Piece& a, const Piece& b) { return a.panel < b.panel; });
+  // by panels, in each as they came
   first_piece_.assign(hessian_.num_panels() + 1, 0);
-  for (const Piece& piece : pieces_) ++first_piece_[piece.panel + 1];
+  for (const Piece& piece : found_) ++first_piece_[piece.panel + 1];
   for (int p = 0; p < hessian_.num_panels(); ++p) first_piece_[p + 1] += first_piece_[p];
+  pieces_.resize(found_.size());
+  for (const Piece& piece : found_) pieces_[first_piece_[piece.panel]++] = piece;
+  // each has gone on to where the next one begins
+  std::shift_right(first_piece_.begin(), first_piece_.end(), 1);
+  first_piece_.front() = 0;
 }
 
 void ConeNewton::SetScales(double shrink) {

@@ -77,9 +77,9 @@ class ConeNewton {
   BlockCholesky hessian_;
   std::vector<int> sizes_;
   std::vector<std::pair<int, int>> couplings_;
-  std::vector<Piece> pieces_;
-  std::vector<int> first_piece_;   // of each panel
-  std::vector<double> force_, R_;  // of contacts, then rows
+  std::vector<Piece> found_, pieces_;  // as contacts have them, and by panels
+  std::vector<int> first_piece_;       // of each panel
+  std::vector<double> force_, R_;      // of contacts, then rows
   std::vector<double> rates_, scratch_, step_, product_, speeds_;
   std::vector<std::vector<double>> basis_;
   Point now_, trial_, best_;
