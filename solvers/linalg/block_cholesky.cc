@@ -326,7 +326,7 @@ void BlockCholesky::Solve(std::span<double> x) {
 // f(entry of the solution, entry of gathered_) for the rows below a supernode
 template <typename F>
 void BlockCholesky::ForBelow(const Supernode& node, const F& f) {
-  double* gathered = &gathered_[node.gathered];
+  double* gathered = gathered_.data() + node.gathered;  // none, maybe
   for (int b = node.first_below; b < node.first_below + node.num_below; ++b) {
     const int block = below_[b];
     double* y = &permuted_[nodes_[node_of_[block]].column + row_in_node_[block]];
