@@ -6,7 +6,7 @@
 #include <immintrin.h>
 
 #include "solvers/linalg/parallel.h"
-#include "solvers/linalg/trapezoid.h"
+#include "solvers/linalg/trapezoid/trapezoid.h"
 
 namespace pliant::solvers {
 namespace {

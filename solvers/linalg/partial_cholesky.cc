@@ -8,6 +8,7 @@
 
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/elimination_order.h"
+#include "solvers/linalg/large_vector.h"
 #include "solvers/linalg/parallel.h"
 #include "solvers/linalg/sparse_complement.h"
 #include "solvers/linalg/supernodes.h"
@@ -20,10 +21,10 @@ struct PartialCholesky::Numeric {
   bool is_sparse = false;
   SparseComplement sparse;
   std::unique_ptr<PartialCholesky> of_sparse;  // its factor
-  std::vector<double> panels;                  // L, and the participants' matrix at the end
+  LargeVector panels;                          // L, and the participants' matrix at the end
   std::vector<double> updates;                 // update matrices on their way to a parent
   // the same where branches are worked on at once: what is kept, and what each thread works in
-  std::vector<double> kept;
+  LargeVector kept;
   std::vector<std::unique_ptr<double[]>> of_threads;
   std::size_t of_thread = 0;  // numbers
   std::vector<double> schur;
@@ -40,7 +41,8 @@ constexpr int kFewParticipants = 100;
 constexpr double kMostFill = 0.95, kMostOperations = 0.75;
 
 // At least so many numbers, with room to spare and whatever values.
-void Grow(std::size_t size, std::vector<double>* numbers) {
+template <typename Numbers>
+void Grow(std::size_t size, Numbers* numbers) {
   if (numbers->size() >= size) return;
   *numbers = {};
   numbers->resize(size + size / 4);

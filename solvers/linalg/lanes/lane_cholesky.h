@@ -8,6 +8,7 @@
 #include "solvers/linalg/block_matrix.h"
 #include "solvers/linalg/lanes/lane_kernels.h"
 #include "solvers/linalg/lanes/lane_layout.h"
+#include "solvers/linalg/large_vector.h"
 
 namespace pliant::solvers {
 
@@ -50,7 +51,7 @@ class LaneCholesky {
 
   std::shared_ptr<const LaneLayout> layout_;
   const LaneKernels& kernels_;
-  std::vector<double> L_;
+  LargeVector L_;
   int count_ = 0;
   std::array<int, kLanes> failed_;
 };

@@ -13,7 +13,7 @@
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/elimination_order.h"
 #include "solvers/linalg/supernodes.h"
-#include "solvers/linalg/trapezoid.h"
+#include "solvers/linalg/trapezoid/trapezoid.h"
 
 namespace pliant::solvers {
 namespace {

@@ -1,7 +1,7 @@
 #include <immintrin.h>
 
-#include "solvers/linalg/trapezoid.h"
-#include "solvers/linalg/trapezoid_tile.h"
+#include "solvers/linalg/trapezoid/trapezoid.h"
+#include "solvers/linalg/trapezoid/trapezoid_tile.h"
 
 namespace pliant::solvers {
 namespace {
