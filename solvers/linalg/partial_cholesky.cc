@@ -39,6 +39,8 @@ namespace {
 // a complement of fewer nodes, or that is fuller, or whose factor saves less, is dense
 constexpr int kFewParticipants = 100;
 constexpr double kMostFill = 0.95, kMostOperations = 0.75;
+// numbers of a factor for which threads cost a solution more than they bring
+constexpr std::size_t kFewNumbers = 500'000;
 
 // At least so many numbers, with room to spare and whatever values.
 template <typename Numbers>
@@ -204,6 +206,10 @@ bool PartialCholesky::HasBranches() const {
   return layout_->branches().parts().size() > 1 && CountThreads() > 1;
 }
 
+bool PartialCholesky::SolvesByBranches() const {
+  return layout_->panel_numbers() > kFewNumbers && HasBranches();
+}
+
 bool PartialCholesky::EliminateInTurn(const BlockMatrix& A) {
   Numeric& f = *numeric_;
   const SupernodeLayout& layout = *layout_;
@@ -359,7 +365,7 @@ void PartialCholesky::Reduce(std::span<const double> b, std::span<double> r_p) c
     SolveLower(w, panel, node.height(), own);
     SubtractMatrixVector(m, w, panel + w, node.height(), own, rows);
   };
-  if (HasBranches()) {
+  if (SolvesByBranches()) {
     layout.branches().VisitUp(
         [&](const Branches::Part& part) { layout.branches().ForOwn(part, solve); });
   } else {
@@ -389,7 +395,7 @@ void PartialCholesky::Complete(std::span<const double> x_p, std::span<double> x)
     SubtractTransposedMatrixVector(m, w, panel + w, node.height(), known, &y[3 * node.first]);
     SolveLowerTransposed(w, panel, node.height(), &y[3 * node.first]);
   };
-  if (HasBranches()) {
+  if (SolvesByBranches()) {
     layout.branches().VisitDown(
         [&](const Branches::Part& part) { layout.branches().ForOwnBackward(part, solve); });
   } else {

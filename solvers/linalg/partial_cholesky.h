@@ -67,6 +67,7 @@ class PartialCholesky {
   struct Numeric;
   void ChooseForm(ComplementForm form);
   bool HasBranches() const;
+  bool SolvesByBranches() const;
   bool EliminateInTurn(const BlockMatrix& A);
   bool EliminateBranches(const BlockMatrix& A);
   void SolveComplement(std::span<double> x_p) const;

@@ -305,6 +305,8 @@ TEST_F(BranchesOfALargeMatrixTest, AreMany) {
   SupernodeLayout layout(pattern_, order_);
   layout.LayOut({});
   EXPECT_GT(layout.branches().parts().size(), 8u);
+  // and solutions go by them too
+  EXPECT_GT(layout.panel_numbers(), 500'000u);
 }
 
 TEST_F(BranchesOfALargeMatrixTest, GiveTheSameBitsForAnyNumberOfThreads) {
