@@ -24,6 +24,7 @@ constexpr int kPolish = 2;               // steps without a better residual that
 constexpr double kHeld = 1e12;           // compliance of a force at its bound, of its row's
 constexpr double kLeastChange = 1e-6;    // of a velocity, of the largest, that tells of stiffness
 constexpr double kMostStiffening = 1e6;  // of a particle's mass
+constexpr double kAllButClosed = 0.5;    // |C| of r λ within which a contact is
 constexpr double kNeverMoves = 1e-300;   // [1/kg] below which no force moves a row
 
 bool IsBoxed(const NonsmoothProblem::Row& row) {
@@ -436,7 +437,10 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
     if (row_scale_.empty()) {
       const double alpha = std::max(f.alpha, kLeastAlpha);
       compliance_[i + 2] = (contact.compliance + f.S / alpha) / (h * h);
-      rhs_[i + 2] = -f.phi / (alpha * h * h);
+      // Of a contact that is all but closed φ / α = C + (S / α) λ + …, and its second part would take Δλ from λ wherever contacts
+      // are redundant: each step would leave more of the force to fewer of them.
+      const bool is_closed = std::abs(C) < kAllButClosed * scales_[i + 2].normal * normal;
+      rhs_[i + 2] = -(is_closed ? C : f.phi / alpha) / (h * h);
     } else {
       compliance_[i + 2] = (f.alpha * contact.compliance + f.S) / (h * h);
       rhs_[i + 2] = -f.phi / (h * h);

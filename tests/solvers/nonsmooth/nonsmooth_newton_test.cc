@@ -339,5 +339,30 @@ TEST(ConeNewton, ArrivesWhereTheFixedPointGoesRound) {
   EXPECT_EQ(both, 20);
 }
 
+// What goes round is noticed, and ends with the best forces that were found, within the cones, and with their residual.
+TEST(NonsmoothNewton, ACycleIsToldAndItsBestForcesKept) {
+  int cycles = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const Impact impact(seed);
+    NonsmoothOptions options;
+    options.friction = NonsmoothOptions::Friction::kFixedPoint;
+    options.newton_iterations = 1000;
+    options.tolerance = 1e-12;
+    NonsmoothNewton solver;
+    NonsmoothResult result;
+    ASSERT_TRUE(solver.Solve(impact.problem, std::vector<Vector3d>(80, Vector3d::Zero()), {},
+                             options, &result));
+    if (!result.cycled) continue;
+    ++cycles;
+    EXPECT_FALSE(result.converged);
+    EXPECT_LT(result.iterations, 1000);
+    EXPECT_TRUE(std::isfinite(result.residual));
+    EXPECT_LT(result.residual, result.residuals.front());
+    for (const Vector3d& force : result.contact_forces)
+      EXPECT_LE(force.head<2>().norm(), 0.8 * force.z() * (1 + 1e-12));
+  }
+  EXPECT_GE(cycles, 5);
+}
+
 }  // namespace
 }  // namespace pliant::solvers

@@ -1,0 +1,145 @@
+// The nonsmooth method where constraints contradict each other, contacts say the same a thousand times, or numbers are none.
+
+#include <fstream>
+
+#include "physics/dynamics/state.h"
+#include "tests/validation/validation_scene.h"
+
+namespace pliant::physics {
+namespace {
+
+bool HasOnlyNumbers(const World& world) {
+  for (const auto* numbers : {&world.state().q, &world.state().v})
+    for (const double x : *numbers)
+      if (!std::isfinite(x)) return false;
+  return true;
+}
+
+// Two rods that cannot both have their length.
+TEST(NonsmoothTrouble, ConflictingConstraintsAreToldByTheResidual) {
+  for (const char* solver : {"PCR", "PCG", "JACOBI", "GAUSS_SEIDEL", "DIRECT"}) {
+    World world = LoadWorld(Fill(R"(
+time_step: 0.01
+sleeping: false
+method: {nonsmooth: {linear_solver: $SOLVER}}
+bodies:
+  - {name: bob, rigid: {motion: FREE, mass: 1, shapes: [{sphere: {radius: 0.05}}]}}
+constraints:
+  - {name: up, distance: {a: world, b: bob, point_a: [0, 0, 1], length: 0.2}}
+  - {name: down, distance: {a: world, b: bob, point_a: [0, 0, -1], length: 0.2}}
+probes: [{name: p, position: {body: bob}}]
+)",
+                                 {{"$SOLVER", solver}}));
+    for (int step = 0; step < 100; ++step) {
+      ASSERT_TRUE(world.Step().ok());
+      EXPECT_FALSE(world.report().converged) << solver;
+      EXPECT_GT(world.report().residual, 0.1) << solver;
+    }
+    ASSERT_TRUE(HasOnlyNumbers(world)) << solver;
+    // neither wins
+    EXPECT_LT(ReadVector(world, "p").norm(), 1) << solver;
+  }
+}
+
+std::string CubeOf(const std::string& shapes) {
+  return Fill(R"(
+time_step: 0.01
+sleeping: false
+method: {nonsmooth: {}}
+bodies:
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: cube
+    rigid: {motion: FREE, mass: 1, inertia: [0.002, 0.002, 0.002, 0, 0, 0], pose: {position: [0, 0, 0.05]}, shapes: [$SHAPES]}
+probes: [{name: weight, contact_force: {body: cube}}]
+)",
+              {{"$SHAPES", shapes}});
+}
+
+// One box in a thousand copies: each of its corners touches as often.
+TEST(NonsmoothTrouble, ThousandsOfDuplicateContactsShareTheWeight) {
+  std::string shapes;
+  for (int k = 0; k < 1000; ++k)
+    shapes += std::string(k > 0 ? ", " : "") + "{box: {size: [0.1, 0.1, 0.1]}}";
+  World world = LoadWorld(CubeOf(shapes));
+  RunUntil(0.1, &world);
+  EXPECT_EQ(world.report().contacts.size(), 4000u);
+  EXPECT_NEAR(Read(world, "weight")[2], kGravity, 1e-6 * kGravity);
+}
+
+// A surface whose triangles are all there four hundred times, each with vertices of its own: what is repeated is dropped, with a
+// word on it.
+TEST(NonsmoothTrouble, ASurfaceOfRepeatedTrianglesIsTakenOnce) {
+  const std::string file = testing::TempDir() + "/repeated.obj";
+  {
+    const int faces[12][3] = {{0, 1, 3}, {0, 3, 2}, {4, 6, 7}, {4, 7, 5}, {0, 4, 5}, {0, 5, 1},
+                              {2, 3, 7}, {2, 7, 6}, {0, 2, 6}, {0, 6, 4}, {1, 5, 7}, {1, 7, 3}};
+    std::ofstream out(file);
+    int count = 0;
+    for (int copy = 0; copy < 400; ++copy) {
+      for (const auto& face : faces) {
+        for (const int v : face)
+          out << "v " << (v & 4 ? 0.05 : -0.05) << " " << (v & 2 ? 0.05 : -0.05) << " "
+              << (v & 1 ? 0.05 : -0.05) << "\n";
+        out << "f " << count + 1 << " " << count + 2 << " " << count + 3 << "\n";
+        count += 3;
+      }
+    }
+  }
+  const SceneResult result = LoadSceneYaml(CubeOf("{mesh: {file: \"" + file + "\"}}"), "s.yaml");
+  ASSERT_TRUE(result.ok());
+  ASSERT_EQ(result.messages.size(), 1u);
+  EXPECT_NE(Format(result.messages[0]).find("dropped 4788 degenerate or repeated triangles"),
+            std::string::npos)
+      << Format(result.messages[0]);
+  World world(result.model);
+  RunUntil(0.1, &world);
+  EXPECT_EQ(world.report().contacts.size(), 4u);
+  EXPECT_NEAR(Read(world, "weight")[2], kGravity, 1e-6 * kGravity);
+}
+
+// A body held between two that cannot move: nothing to be done, and nothing breaks.
+TEST(NonsmoothTrouble, AContactWithoutMotionPossibleLeavesNumbers) {
+  World world = LoadWorld(R"(
+time_step: 0.01
+method: {nonsmooth: {}}
+bodies:
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - {name: lid, rigid: {motion: FIXED, pose: {position: [0, 0, 0.095], rpy_degrees: [180, 0, 0]}, shapes: [{half_space: {}}]}}
+  - {name: cube, rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.0475]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
+probes: [{name: p, position: {body: cube}}]
+)");
+  for (int step = 0; step < 100; ++step) ASSERT_TRUE(world.Step().ok());
+  EXPECT_FALSE(world.report().converged);
+  EXPECT_GE(world.report().residual, 0.002);  // half of what it is too high
+  ASSERT_TRUE(HasOnlyNumbers(world));
+  EXPECT_NEAR(ReadVector(world, "p").z(), 0.0475, 0.01);
+}
+
+TEST(NonsmoothTrouble, AFailedStepLeavesTheStateUntouched) {
+  for (const char* coordinates : {"REDUCED", "MAXIMAL"}) {
+    World world = LoadWorld(Fill(R"(
+time_step: 0.01
+sleeping: false
+method: {nonsmooth: {coordinates: $COORDINATES}}
+bodies:
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - {name: cube, rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.05]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
+)",
+                                 {{"$COORDINATES", coordinates}}));
+    for (int step = 0; step < 3; ++step) ASSERT_TRUE(world.Step().ok());
+    const std::string before = HashState(world.state());
+    const auto stepper = MakeStepper(world.model());
+    Inputs inputs;
+    inputs.forces.push_back(
+        {1, -1, true, Eigen::Vector3d::Zero(), {std::nan(""), 0, 0}, Eigen::Vector3d::Zero()});
+    State state = world.state();
+    StepReport report;
+    const absl::Status status = stepper->Step(inputs, 0.01, &state, &report);
+    ASSERT_FALSE(status.ok()) << coordinates;
+    EXPECT_NE(status.ToString().find("cube"), std::string::npos) << status;
+    EXPECT_EQ(HashState(state), before) << coordinates;
+  }
+}
+
+}  // namespace
+}  // namespace pliant::physics
