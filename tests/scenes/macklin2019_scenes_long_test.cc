@@ -55,6 +55,19 @@ TEST(Macklin2019, MostImpactsOfFallingTablesConverge) {
   EXPECT_LT(ReadNumber(world, "penetration"), 0.002);
 }
 
+// By friction's fixed point alone, every linear system by conjugate residuals.
+TEST(Macklin2019, ParabolicArchStandsAMinuteUnderConjugateResiduals) {
+  World world = LoadShipped("parabolic_arch",
+                            {"sleeping=false", "method.nonsmooth.friction=FIXED_POINT",
+                             "method.nonsmooth.linear_solver=PCR"},
+                            "nonsmooth");
+  RunRegardless(0.2, &world);
+  const Vector3d crown = ReadVector(world, "crown");
+  RunRegardless(60, &world);
+  EXPECT_LT((ReadVector(world, "crown") - crown).norm(), 1e-4);
+  EXPECT_LT(ReadNumber(world, "penetration"), 1e-6);
+}
+
 TEST(Macklin2019, FingersWithoutStressOrFrictionLeaveTheBallBehind) {
   for (const std::string control :
        {"contact.friction=0.02", "bodies[2].deformable.activations[0].limit=1"}) {
