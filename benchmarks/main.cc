@@ -66,9 +66,9 @@ int main(int argc, char** argv) {
   int threads = 1, steps = 0;
   app.add_option("suite", suite,
                  "which suite: foundation, linalg, robots, peers, methods, han2023, zeng2022, "
-                 "macklin2019")
+                 "macklin2019, figures")
       ->check(CLI::IsMember({"foundation", "linalg", "robots", "peers", "methods", "han2023",
-                             "zeng2022", "macklin2019"}))
+                             "zeng2022", "macklin2019", "figures"}))
       ->capture_default_str();
   app.add_option("--case", only, "only the cases whose name contains this");
   app.add_option("--threads", threads, "worker threads")
@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
                : suite == "han2023"     ? pliant::benchmarks::RunHan2023(only, steps)
                : suite == "zeng2022"    ? pliant::benchmarks::RunZeng2022(only)
                : suite == "macklin2019" ? pliant::benchmarks::RunMacklin2019(only)
+               : suite == "figures"     ? pliant::benchmarks::RunFigures(only)
                                         : pliant::benchmarks::RunFoundation(only)}};
   if (json != "-") PrintTable(report["rows"]);
   if (json == "-") {

@@ -327,6 +327,9 @@ class NonsmoothStepper final : public Stepper {
       if (iterations >= report->iterations) {
         report->iterations = iterations;
         report->iteration_residuals.assign(result.residuals.begin(), result.residuals.end());
+        if (result.iterations > 0)
+          report->linear_residuals.assign(result.linear_residuals.begin(),
+                                          result.linear_residuals.end());
       }
     }
     return absl::OkStatus();

@@ -21,6 +21,7 @@ void StepReport::Clear() {
   keep(applied, fresh.applied);
   keep(v_start, fresh.v_start);
   keep(iteration_residuals, fresh.iteration_residuals);
+  keep(linear_residuals, fresh.linear_residuals);
   *this = std::move(fresh);
 }
 

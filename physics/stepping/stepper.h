@@ -46,6 +46,7 @@ struct StepReport {
   std::vector<std::pair<int, BlockForce>> applied;
   std::vector<double> v_start;
   std::vector<double> iteration_residuals;
+  std::vector<double> linear_residuals;  // of the last linear system within them, relative
   std::array<double, kPhaseNames.size()> phase_seconds{};  // wall time
   double seconds = 0;
 
