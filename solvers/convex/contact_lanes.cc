@@ -105,14 +105,12 @@ double ContactLanes::ProjectByLaw() {
     four.G.nn[l] = G(2, 2);
     cost += response.cost;
   }
-  has_changed_ = true;
   return cost;
 }
 
 double ContactLanes::Project() {
   if (law_ != nullptr) return ProjectByLaw();
   Lanes cost{};
-  has_changed_ = false;
   for (Four& four : fours_) {
     const auto& [x, y, n] = four.y;
     const ConePoint<Lanes> point(four.law, x, y, n);
@@ -120,11 +118,27 @@ double ContactLanes::Project() {
     four.gamma[1] = point.shrink * y;
     four.gamma[2] = point.gamma_n;
     cost += CalcCostOf(four.law, four.gamma[0], four.gamma[1], four.gamma[2]);
-    const ConeSlope<Lanes> G(four.law, point, x, y);
-    has_changed_ = has_changed_ || !IsSame(G, four.G);
-    four.G = G;
+    four.G = ConeSlope<Lanes>(four.law, point, x, y);
   }
   return SumOfLanes(cost);
+}
+
+void ContactLanes::LinearizeHere() {
+  for (Four& four : fours_)
+    for (int r = 0; r < 3; ++r) four.at[r] = four.y[r];
+}
+
+void ContactLanes::Four::LinearizeAt(Lanes at_x, Lanes at_y, Lanes at_n) {
+  at[0] = at_x;
+  at[1] = at_y;
+  at[2] = at_n;
+  const ConePoint<Lanes> point(law, at_x, at_y, at_n);
+  G = ConeSlope<Lanes>(law, point, at_x, at_y);
+  const Lanes d_x = law.R_t * (y[0] - at_x), d_y = law.R_t * (y[1] - at_y),
+              d_n = law.R_n * (y[2] - at_n);
+  gamma[0] = point.shrink * at_x + (G.xx * d_x + G.xy * d_y + G.xn * d_n);
+  gamma[1] = point.shrink * at_y + (G.xy * d_x + G.yy * d_y + G.yn * d_n);
+  gamma[2] = point.gamma_n + (G.xn * d_x + G.yn * d_y + G.nn * d_n);
 }
 
 bool ContactLanes::ProjectExpected(std::span<const ConvexProblem::Contact> contacts) {
@@ -145,17 +159,31 @@ bool ContactLanes::ProjectExpected(std::span<const ConvexProblem::Contact> conta
     const Lanes there_x = sticks ? e[0] : x, there_y = sticks ? e[1] : y;
     const Lanes pressed = e[2] / four.law.c - four.law.mu_hat * SquareRoot(x * x + y * y);
     const Lanes there_n = sticks ? e[2] : is_known ? pressed : n;
-    const ConePoint<Lanes> point(four.law, there_x, there_y, there_n);
-    const ConeSlope<Lanes> G(four.law, point, there_x, there_y);
-    const Lanes d_x = four.law.R_t * (x - there_x), d_y = four.law.R_t * (y - there_y),
-                d_n = four.law.R_n * (n - there_n);
-    four.gamma[0] = point.shrink * there_x + (G.xx * d_x + G.xy * d_y + G.xn * d_n);
-    four.gamma[1] = point.shrink * there_y + (G.xy * d_x + G.yy * d_y + G.yn * d_n);
-    four.gamma[2] = point.gamma_n + (G.xn * d_x + G.yn * d_y + G.nn * d_n);
-    four.G = G;
+    four.LinearizeAt(there_x, there_y, there_n);
   }
-  has_changed_ = true;
   return is_any;
+}
+
+bool ContactLanes::ProjectAhead(double left) {
+  if (law_ != nullptr) return false;
+  for (Four& four : fours_) {
+    const Ahead end(four, left);
+    const auto& [was_x, was_y, was_n] = four.at;
+    const ConePoint<Lanes> was(four.law, was_x, was_y, was_n), is(four.law, end.x, end.y, end.n);
+    const auto turns =
+        was.slides & is.slides & (was_x * end.x + was_y * end.y < 0.0) & (end.n > 0.0);
+    four.LinearizeAt(turns ? Lanes{} : end.x, turns ? Lanes{} : end.y, end.n);
+  }
+  return true;
+}
+
+bool ContactLanes::TakeChanges() {
+  bool has_changed = false;
+  for (Four& four : fours_) {
+    has_changed = has_changed || !IsSame(four.G, four.taken);
+    four.taken = four.G;
+  }
+  return has_changed;
 }
 
 Vector3d ContactLanes::gamma(int contact) const {

@@ -31,8 +31,17 @@ class ContactLanes {
   // the γ that is linear with it from there to y. Those with none, as Project. False when none has one.
   bool ProjectExpected(std::span<const ConvexProblem::Contact> contacts);
 
-  // Of the last projection: whether some G differs from the one before.
-  bool has_changed() const { return has_changed_; }
+  // What follows Project when a step is to be found from its γ and G.
+  void LinearizeHere();
+
+  // In its place, Newton's step whole, rather than as far along the change as a line search went: as if every contact were where it would
+  // be after `left` more of its change, and the γ linear from there to y. One that would slide the other way by then sticks
+  // instead: no line search passes through its standstill, and hardly any linearisation at either side foretells it. False,
+  // with nothing done, for a law.
+  bool ProjectAhead(double left);
+
+  // Whether some G differs from when this was asked before.
+  bool TakeChanges();
   Eigen::Vector3d gamma(int contact) const;
   // Columns of −∂γ/∂v_c, symmetric; zero where the contact is open.
   Eigen::Matrix3d G(int contact) const;
@@ -53,7 +62,11 @@ class ContactLanes {
   struct Four {
     ConeLaw<Lanes> law;
     Lanes y[3], change[3], gamma[3];
-    ConeSlope<Lanes> G;
+    Lanes at[3];  // the y that it was taken as linear at when a step was last to be found
+    ConeSlope<Lanes> G, taken;
+
+    // G of there, and the γ that is linear with it from there to y
+    void LinearizeAt(Lanes x, Lanes y, Lanes n);
   };
 
   struct Ahead;
@@ -64,7 +77,6 @@ class ContactLanes {
   std::vector<Four> fours_;
   const ContactLaw* law_ = nullptr;    // the cone
   std::vector<double> slip_, lagged_;  // for a law
-  bool has_changed_ = true;
 };
 
 }  // namespace pliant::solvers

@@ -23,6 +23,10 @@ namespace {
 // without a gain in cost or gradient: no more is to be had in double precision
 constexpr int kMostFlatSteps = 20;
 
+// Steps in a row that the line search cuts to less than this part say that foretelling the contacts goes round.
+constexpr int kMostCutSteps = 3;
+constexpr double kCutStep = 0.2;
+
 }  // namespace
 // Things in a fixed order, sorted by the panel of the Hessian that they belong to.
 template <typename T>
@@ -92,6 +96,8 @@ struct SapSolver::Workspace {
     result.residuals.clear();
     Begin();
     Evaluate();
+    is_under_way_ = false;
+    cut_steps_ = 0;
     result.costs.push_back(cost_);
     double least_error = 0;
     int flat_steps = 0;  // in a row, that changed the cost by no more than its rounding
@@ -119,12 +125,14 @@ struct SapSolver::Workspace {
         result.costs.push_back(cost_);
         continue;
       }
-      if (!FindDirection(&result)) break;
+      if (!FindDescent(&result)) break;
       const double before = cost_, size_before = cost_size_;
       const double alpha =
           options_->line_search == SapOptions::LineSearch::kExact ? SearchExactly() : Backtrack();
       Advance(alpha);
       Evaluate();
+      left_ = 1 - alpha;
+      cut_steps_ = alpha < kCutStep && cut_steps_ < kMostCutSteps ? cut_steps_ + 1 : 0;
       result.iterations = k + 1;
       result.costs.push_back(cost_);
       const double mean = 0.5 * (size_before + cost_size_);
@@ -236,7 +244,11 @@ struct SapSolver::Workspace {
     if (FindDirection(result)) {
       Advance(1);
       Evaluate();
-      if (cost_ < before) return true;
+      if (cost_ < before) {
+        left_ = 0;
+        is_under_way_ = true;
+        return true;
+      }
     }
     v_ = guess_;
     factored_ = false;
@@ -258,10 +270,27 @@ struct SapSolver::Workspace {
     return cost;
   }
 
+  // A direction in which the cost falls. The momentum is linear in v, so that Newton's method needs no line search for it:
+  // as long as that brings the cost down too, every contact is taken as linear where the whole step before would have
+  // brought it. Step by step as far as the cost falls, the few contacts that a step turns round would stop all others.
+  bool FindDescent(SapResult* result) {
+    if (is_under_way_ && cut_steps_ < kMostCutSteps && contacts_.ProjectAhead(left_)) {
+      FindGradient();
+      if (!FindDirection(result)) return false;
+      double unused = 0;
+      if (Slope(0, &unused) < 0) return true;
+      contacts_.Project();
+      FindGradient();
+    }
+    is_under_way_ = true;
+    contacts_.LinearizeHere();
+    return FindDirection(result);
+  }
+
   // Δv = −H⁻¹ ∇ℓ, with H = A + JᵀGJ factored only when some G changed
   bool FindDirection(SapResult* result) {
     const bool is_factored =
-        factored_ && !contacts_.has_changed() && row_is_free_ == previous_row_is_free_;
+        !contacts_.TakeChanges() && factored_ && row_is_free_ == previous_row_is_free_;
     if (!(is_sparse_ ? SolveSparse(is_factored) : SolveDense(is_factored))) return false;
     if (!is_factored) {
       previous_row_is_free_ = row_is_free_;
@@ -441,8 +470,8 @@ struct SapSolver::Workspace {
   // the α at which ℓ′ vanishes: Newton kept inside a bracket
   double SearchExactly() const {
     constexpr double kMax = 1.5;
-    const double start = Dot(n_, dv_.data(), gradient_.data());
     double curvature = 0;
+    const double start = Slope(0, &curvature);
     // near the solution the whole step it is
     const double whole = Slope(1, &curvature);
     if (std::abs(whole) <= 1e-8 * std::abs(start)) return 1;
@@ -520,6 +549,9 @@ struct SapSolver::Workspace {
   std::vector<char> row_is_free_,
       previous_row_is_free_;  // strictly within its bounds, or at one by chance
   double cost_ = 0, cost_size_ = 0, slope_A_ = 0, curvature_A_ = 0;
+  double left_ = 0;  // of the whole step before
+  int cut_steps_ = 0;
+  bool is_under_way_ = false;
   bool factored_ = false, analysed_ = false, is_sparse_ = false;
 };
 
