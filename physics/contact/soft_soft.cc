@@ -338,19 +338,29 @@ void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double m
       Vector3d y[3];
       for (int k = 0; k < 3; ++k) y[k] = VertexAt(b.positions(), nodes_b[k]);
 
-      // gaps along n
+      // gaps along n, and how far outside A's sides, seen along it
       const double slope = n_a.dot(n);
       const Vector3d gaps =
           Vector3d(n_a.dot(y[0] - x[0]), n_a.dot(y[1] - x[0]), n_a.dot(y[2] - x[0])) / slope;
+      if (!(gaps.minCoeff() < margin) || gaps.maxCoeff() < -deepest) return;
+      Vector3d outside[3];
+      for (int k = 0; k < 3; ++k) {
+        const Vector3d outward = (x[(k + 1) % 3] - x[k]).cross(n);
+        outside[k] = {outward.dot(y[0] - x[k]), outward.dot(y[1] - x[k]), outward.dot(y[2] - x[k])};
+        if (outside[k].minCoeff() >= 0) return;
+      }
       VisitPieces(divisions, [&](int piece, const Eigen::Matrix3d& corners,
                                  const std::array<int, 3>&) {
+        const auto lowest_of = [&](const Vector3d& values) {
+          return std::min(
+              {values.dot(corners.col(0)), values.dot(corners.col(1)), values.dot(corners.col(2))});
+        };
+        if (!(lowest_of(gaps) < margin)) return;
+        for (int k = 0; k < 3; ++k)
+          if (lowest_of(outside[k]) >= 0) return;
         // the part of B's triangle over A's, along n
         TrianglePart part(corners.col(0), corners.col(1), corners.col(2));
-        for (int k = 0; k < 3 && !part.empty(); ++k) {
-          const Vector3d outward = (x[(k + 1) % 3] - x[k]).cross(n);
-          part.CutAbove({outward.dot(y[0]), outward.dot(y[1]), outward.dot(y[2])},
-                        outward.dot(x[k]));
-        }
+        for (int k = 0; k < 3 && !part.empty(); ++k) part.CutAbove(outside[k], 0);
         if (part.empty()) return;
         // of it what lies deepest
         double lowest = std::numeric_limits<double>::infinity();

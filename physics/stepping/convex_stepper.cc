@@ -160,7 +160,7 @@ class ConvexStepper final : public Stepper {
       } else if (model_.contact.anchored) {
         constraint.v_hat.head<2>() = constraint.R.x() * last.head<2>();
       }
-      constraint.expected = last;
+      constraint.expected = c < posed_.num_solved() ? solved_[c] : last;
       constraint.bias = rows.bias;
       constraint.friction = contact.friction;
       constraint.first_entry = static_cast<int>(problem.entries.size());
@@ -208,6 +208,8 @@ class ConvexStepper final : public Stepper {
   }
 
   void SolveIslands(double h, StepReport* report) {
+    // what was found before more contacts were
+    solved_.assign(impulses_.contacts.begin(), impulses_.contacts.begin() + posed_.num_solved());
     const std::vector<PosedStep::Island>& islands = posed_.islands();
     const int count = static_cast<int>(islands.size());
     if (outcomes_.size() < islands.size()) outcomes_.resize(islands.size());
@@ -262,6 +264,7 @@ class ConvexStepper final : public Stepper {
   std::vector<Work*> work_of_;
   tbb::enumerable_thread_specific<Work> single_work_;
   std::vector<Outcome> outcomes_;  // of each island
+  std::vector<Vector3d> solved_;   // impulses of the contacts that were solved with already
   std::vector<double> v_p_, v_;
   Impulses impulses_;
 };

@@ -37,6 +37,7 @@ absl::StatusOr<bool> PosedStep::LookAgain(std::span<const double> v, const State
   }
   if (!is_unseen) return false;
   detector_.Detect(ahead_, *ahead_motions_, settings_.h, &ahead_contacts_);
+  const int solved = static_cast<int>(contacts_.size());
   contacts_.insert(contacts_.end(), resting_contacts_.begin(), resting_contacts_.end());
   keys_.clear();
   for (const ContactPoint& contact : contacts_) keys_.push_back(contact.key);
@@ -51,8 +52,15 @@ absl::StatusOr<bool> PosedStep::LookAgain(std::span<const double> v, const State
   }
   SetContactsToRestAside();
   if (!is_more) return false;
-  if (absl::Status status = PoseRows(state); !status.ok()) return status;
+  num_solved_ = solved;
+  if (absl::Status status = PoseRows(state, v); !status.ok()) return status;
   return true;
+}
+
+bool PosedStep::IsFactored(std::span<const int> blocks) const {
+  return std::ranges::all_of(blocks, [this](int b) {
+    return is_factored_[b] && std::ranges::equal(factored_groups_[b], participants(b));
+  });
 }
 
 }  // namespace pliant::physics

@@ -48,6 +48,7 @@ PosedStep::PosedStep(const Model& model, Terms terms)
   }
   block_inputs_.resize(steps_.size());
   statuses_.resize(steps_.size());
+  factored_groups_.resize(steps_.size());
   is_posed_.resize(steps_.size());
 }
 
@@ -145,7 +146,11 @@ absl::Status PosedStep::Pose(const Inputs& inputs, const StepSettings& settings,
   if (absl::Status status = WakeTouched(state); !status.ok()) return status;
   SetContactsToRestAside();
   RunDifferentialIk(model_, inputs, state, motions_, settings.h, steps_, &ik_memory_, &controls_);
-  return PoseRows(state);
+  num_solved_ = 0;
+  is_factored_.assign(steps_.size(), 0);
+  v_star_.assign(state.v.size(), 0.0);
+  push_.assign(state.v.size(), 0.0);
+  return PoseRows(state, state.v);
 }
 
 void PosedStep::PoseBlock(int b, const State& state) {
@@ -172,7 +177,7 @@ absl::Status PosedStep::WakeTouched(const State& state) {
   return CheckBlocks();
 }
 
-absl::Status PosedStep::PoseRows(const State& state) {
+absl::Status PosedStep::PoseRows(const State& state, std::span<const double> v) {
   CollectConstraints(state);
   raw_.clear();
   values_.clear();
@@ -180,12 +185,10 @@ absl::Status PosedStep::PoseRows(const State& state) {
   BuildConstraintRows();
   FindParticipants();
 
-  v_star_.assign(state.v.size(), 0.0);
-  push_.assign(state.v.size(), 0.0);
   FactorBlocks();
   if (absl::Status status = CheckBlocks(); !status.ok()) return status;
 
-  CopyParticipants(state);
+  CopyParticipants(v);
   if (absl::Status status = FactorGroups(); !status.ok()) return status;
   PlaceEntries();
   ShareCompliance();
@@ -206,6 +209,7 @@ void PosedStep::FactorBlocks() {
   teams_.Assemble([this](int b) { return !sleepers_.sleeps(b); });
   ForEach(teams_.count(), [&](int t) {
     const std::span<const int> blocks = teams_.blocks(t);
+    if (IsFactored(blocks)) return;
     const auto is_to_reduce = [this](int b) {
       return active_of_block_[b] >= 0 && terms_ == Terms::kMomentum;
     };
@@ -222,12 +226,16 @@ void PosedStep::FactorBlocks() {
       statuses_[blocks[0]] = is_to_reduce(blocks[0]) ? step.Reduce(groups) : step.Factor(groups);
     }
     for (const int b : blocks) {
+      std::ranges::fill(PartOf(b, v_star_), 0.0);
+      std::ranges::fill(PartOf(b, push_), 0.0);
       if (!statuses_[b].ok()) continue;
       if (is_to_reduce(b)) {
         steps_[b]->CalcReducedMomentum(PartOf(b, v_star_), PartOf(b, push_));
       } else {
         steps_[b]->CalcFreeMotion(PartOf(b, v_star_));
       }
+      factored_groups_[b].assign(participants(b).begin(), participants(b).end());
+      is_factored_[b] = !sleepers_.anyone_sleeps();
     }
   });
 }
@@ -401,7 +409,7 @@ int PosedStep::FindParticipating(int block, int group) const {
   return found != end && found->id == group ? found->first : -1;
 }
 
-void PosedStep::CopyParticipants(const State& state) {
+void PosedStep::CopyParticipants(std::span<const double> v) {
   v_star_p_.resize(num_participating_);
   push_p_.resize(num_participating_);
   v_start_p_.resize(num_participating_);
@@ -413,7 +421,7 @@ void PosedStep::CopyParticipants(const State& state) {
       const int source = offset + step.group_offset(groups_[g].id);
       std::copy_n(v_star_.data() + source, groups_[g].size, v_star_p_.data() + groups_[g].first);
       std::copy_n(push_.data() + source, groups_[g].size, push_p_.data() + groups_[g].first);
-      std::copy_n(state.v.data() + source, groups_[g].size, v_start_p_.data() + groups_[g].first);
+      std::copy_n(v.data() + source, groups_[g].size, v_start_p_.data() + groups_[g].first);
     }
   }
 }
@@ -677,7 +685,7 @@ absl::StatusOr<int> PosedStep::Relinearise(std::span<const double> v, const Stat
     if (!statuses_[b].ok()) return Fault(static_cast<int>(b), statuses_[b]);
     count += changed[b];
   }
-  if (count > 0) CopyParticipants(state);
+  if (count > 0) CopyParticipants(state.v);
   return count;
 }
 

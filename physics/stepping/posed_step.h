@@ -122,10 +122,13 @@ class PosedStep {
   void SetContactFrame(int contact, const Eigen::Matrix3d& R_WC) { contacts_[contact].R_WC = R_WC; }
 
   // The participants' momentum balance is Â (v − v_star) − push = Jᵀγ (han2023 (16)); by terms of kFreeMotion push is zero
-  // and v_star their free motion. And their velocities at the start of the step.
+  // and v_star their free motion. And their velocities at the start of the step, or as solved for when contacts were last
+  // looked for.
   const std::vector<double>& v_star() const { return v_star_p_; }
   const std::vector<double>& push() const { return push_p_; }
   const std::vector<double>& v_start() const { return v_start_p_; }
+  // How many of contacts(), the first, were there when they were last looked for, and solved with.
+  int num_solved() const { return num_solved_; }
 
   const std::vector<Island>& islands() const { return islands_; }
 
@@ -196,8 +199,10 @@ class PosedStep {
     return std::span(v).subspan(first, model_.velocity_offsets[block + 1] - first);
   }
   void FactorBlocks();
-  // Rows of contacts and constraints, participants, factors and the free motion.
-  absl::Status PoseRows(const State& state);
+  // Whether the participants of all of a team are those that it was factored with in this step.
+  bool IsFactored(std::span<const int> blocks) const;
+  // Rows of contacts and constraints, participants, factors and the free motion. `v` is to start from.
+  absl::Status PoseRows(const State& state, std::span<const double> v);
   void GatherInputs(int block, const Inputs& inputs, BlockInputs* gathered) const;
   void CollectConstraints(const State& state);
   double* AddEntry(int first_entry, int height, int block, const BlockRows::Part& part);
@@ -205,7 +210,7 @@ class PosedStep {
   void BuildConstraintRows();
   void FindParticipants();
   void AddActiveBlock(int block);
-  void CopyParticipants(const State& state);
+  void CopyParticipants(std::span<const double> v);
   absl::Status FactorGroups();
   void PlaceEntries();
   void ShareCompliance();
@@ -255,6 +260,10 @@ class PosedStep {
   std::vector<int> active_of_block_;  // −1: takes no part
   std::vector<Group> groups_;
   std::vector<int> group_ids_;  // of the groups, for Factor
+  // of each block, in this step, while nothing sleeps
+  std::vector<std::vector<int>> factored_groups_;
+  std::vector<char> is_factored_;
+  int num_solved_ = 0;
   std::vector<double> group_factors_;
   std::vector<std::pair<int, int>> touched_;  // (block, group), scratch
   std::vector<int> touched_groups_;           // of one block, scratch
