@@ -21,6 +21,7 @@ HEAD = """\
 # Made by scenes/tools/make_chain.py; any other length: python3 scenes/tools/make_chain.py 100 --out chain_100.yaml
 name: chain
 time_step: 0.02
+contact: {{patches: POLYGONS, patch_divisions: 2}}
 bodies:
   - {{name: hook, rigid: {{motion: FIXED, pose: {{position: [0, 0, {top:g}]}}, shapes: [{{mesh: {{file: {hook}}}}}]}}}}
   - name: link
