@@ -95,8 +95,7 @@ int main(int argc, char** argv) {
                : suite == "methods"     ? pliant::benchmarks::RunMethods(only)
                : suite == "han2023"     ? pliant::benchmarks::RunHan2023(only, steps)
                : suite == "zeng2022"    ? pliant::benchmarks::RunZeng2022(only)
-               : suite == "macklin2019" ? pliant::benchmarks::RunMacklin2019(only)
-               : suite == "figures"     ? pliant::benchmarks::RunFigures(only)
+               : suite == "macklin2019" ? pliant::benchmarks::RunMacklin2019(only, threads)
                                         : pliant::benchmarks::RunFoundation(only)}};
   if (json != "-") PrintTable(report["rows"]);
   if (json == "-") {

@@ -29,8 +29,9 @@ nlohmann::ordered_json RunZeng2022(const std::string& only);
 // scene.
 nlohmann::ordered_json RunMethods(const std::string& only);
 
-// The examples of Macklin et al. 2019 at the iteration counts of its Table 2, beside that.
-nlohmann::ordered_json RunMacklin2019(const std::string& only);
+// The examples of Macklin et al. 2019 at the iteration counts of its Table 2, beside that; those of many bodies on fewer threads
+// too.
+nlohmann::ordered_json RunMacklin2019(const std::string& only, int threads);
 
 // What the figures of docs/benchmarks.md on Macklin et al. 2019 and Zeng et al. 2022 are drawn from.
 nlohmann::ordered_json RunFigures(const std::string& only);

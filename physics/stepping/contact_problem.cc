@@ -61,7 +61,7 @@ void PosedStep::Describe(std::span<const double> v_participating, const Impulses
     const ContactRows& rows = contact_rows_[c];
     problem->contacts.push_back({point.body_a, point.body_b, point.gap, point.friction,
                                  point.stiffness, point.relaxation_time, rows.bias,
-                                 impulses.contacts[c]});
+                                 impulses.contacts[c], remembered_[c]});
     add_entries(rows.first_entry, rows.num_entries, 3 * static_cast<int>(c), 3);
   }
   const int first_row = 3 * static_cast<int>(contacts_.size());
@@ -70,7 +70,7 @@ void PosedStep::Describe(std::span<const double> v_participating, const Impulses
     const ScalarRows& rows = scalar_rows_[k];
     problem->rows.push_back({row.error, row.stiffness, row.damping, row.target_rate,
                              row.feedforward, row.lower, row.upper, row.dry_friction, rows.bias,
-                             impulses.constraints[k]});
+                             impulses.constraints[k], rows.W});
     add_entries(rows.first_entry, rows.num_entries, first_row + static_cast<int>(k), 1);
   }
 }

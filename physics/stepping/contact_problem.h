@@ -27,6 +27,7 @@ struct ContactProblem {
     double relaxation_time = 0;  // [s]
     Eigen::Vector3d bias;        // b [m/s]
     Eigen::Vector3d impulse;     // γ [N·s]
+    Eigen::Vector3d remembered;  // last step's impulse, in this frame; zero of a new contact
   };
   // A spring, damper or stop (see ConstraintRow): row 3 · contacts.size() + i of J.
   struct Row {
@@ -34,6 +35,7 @@ struct ContactProblem {
     double lower = 0, upper = 0;  // of the force
     bool dry_friction = false;
     double bias = 0, impulse = 0;
+    double W = 0;  // estimate of its entry of J A⁻¹ Jᵀ
   };
 
   double h = 0;  // [s]

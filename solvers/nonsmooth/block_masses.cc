@@ -30,6 +30,7 @@ bool InvertThree(const double* A, double* inverse) {
 
 void BlockMasses::Clear() {
   parts_.clear();
+  dense_.clear();
   inverses_.clear();
   values_.clear();
   size_ = 0;
@@ -51,10 +52,25 @@ bool BlockMasses::Append(int size, const double* H) {
         return false;
     }
   } else {
-    parts_.push_back({size_, size, inverses_.size(), values_.size(), false});
-    values_.insert(values_.end(), H, H + std::size_t(size) * size);
-    inverses_.insert(inverses_.end(), H, H + std::size_t(size) * size);
-    if (FactorCholesky(size, &inverses_[parts_.back().inverse], size) >= 0) return false;
+    const std::size_t n = size;
+    parts_.push_back({size_, size, inverses_.size(), values_.size(), false, dense_.size()});
+    values_.insert(values_.end(), H, H + n * n);
+    // of [H; 1] the factor is [L; L⁻ᵀ]
+    panel_.assign(2 * n * n, 0.0);
+    for (std::size_t j = 0; j < n; ++j) {
+      std::copy_n(H + n * j, n, &panel_[2 * n * j]);
+      panel_[2 * n * j + n + j] = 1;
+    }
+    if (FactorPanel(2 * size, size, panel_.data(), 2 * size) >= 0) return false;
+    for (std::size_t j = 0; j < n; ++j)
+      inverses_.insert(inverses_.end(), &panel_[2 * n * j], &panel_[2 * n * j] + n);
+    dense_.resize(dense_.size() + n * n);
+    double* inverse = &dense_[parts_.back().dense];
+    NegateLowerTrapezoid(size, size, size, &panel_[n], 2 * size, inverse, size);
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t i = j; i < n; ++i)
+        inverse[n * i + j] = inverse[n * j + i] = -inverse[n * j + i];
+    }
   }
   size_ += size;
   return true;
@@ -74,7 +90,15 @@ void BlockMasses::SolvePart(const Part& part, int columns, double* X) const {
 }
 
 void BlockMasses::Solve(std::span<double> z) const {
-  for (const Part& part : parts_) SolvePart(part, 1, &z[part.first]);
+  for (const Part& part : parts_) {
+    if (part.is_inverse) {
+      SolvePart(part, 1, &z[part.first]);
+      continue;
+    }
+    product_.resize(part.size);
+    MultiplySymmetric(part.size, &dense_[part.dense], part.size, &z[part.first], product_.data());
+    std::copy(product_.begin(), product_.end(), &z[part.first]);
+  }
 }
 
 void BlockMasses::Multiply(std::span<const double> x, std::span<double> y) const {

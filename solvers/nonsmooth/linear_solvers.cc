@@ -48,7 +48,12 @@ double LinearSystemSolver::WeightedNorm(std::span<const double> r) const {
 }
 
 bool LinearSystemSolver::Note(const LinearOptions& options) {
-  residuals_.push_back(scale_ > 0 ? WeightedNorm(r_) / scale_ : 0);
+  const double norm = WeightedNorm(r_);
+  return Note(options, norm * norm);
+}
+
+bool LinearSystemSolver::Note(const LinearOptions& options, double square) {
+  residuals_.push_back(scale_ > 0 ? std::sqrt(square) / scale_ : 0);
   return residuals_.back() <= options.relative_tolerance;
 }
 
@@ -84,30 +89,36 @@ bool LinearSystemSolver::Solve(LinearOperator& B, std::span<const double> D,
 bool LinearSystemSolver::SolveConjugateResidual(const LinearOperator& B, std::span<const double> D,
                                                 const LinearOptions& options, std::span<double> x) {
   const std::size_t n = x.size();
-  z_.resize(n), Az_.resize(n);
-  for (std::size_t i = 0; i < n; ++i) z_[i] = inverse_[i] * r_[i];
+  z_.resize(n), Az_.resize(n), q_.resize(n);
+  double* const __restrict r = r_.data(), * const __restrict z = z_.data();
+  const double* const __restrict inverse = inverse_.data(), * const __restrict Az = Az_.data();
+  for (std::size_t i = 0; i < n; ++i) z[i] = inverse[i] * r[i];
   Apply(B, D, z_, Az_);
   p_.assign(z_.begin(), z_.end());
   Ap_.assign(Az_.begin(), Az_.end());
+  double* const __restrict p = p_.data(), * const __restrict Ap = Ap_.data();
+  double* const __restrict q = q_.data();  // M⁻¹ Ap
+  double* const __restrict to = x.data();
+  for (std::size_t i = 0; i < n; ++i) q[i] = inverse[i] * Ap[i];
   double zAz = InnerProduct(z_, Az_);
   for (int k = 0; k < options.max_iterations; ++k) {
-    double curvature = 0;  // (Ap)ᵀ M⁻¹ (Ap)
-    for (std::size_t i = 0; i < n; ++i) curvature += Ap_[i] * Ap_[i] * inverse_[i];
+    const double curvature = InnerProduct(Ap_, q_);
     if (!(zAz > 0) || !(curvature > 0) || !std::isfinite(curvature)) return zAz >= 0;
     const double step = zAz / curvature;
     for (std::size_t i = 0; i < n; ++i) {
-      x[i] += step * p_[i];
-      r_[i] -= step * Ap_[i];
-      z_[i] = inverse_[i] * r_[i];
+      to[i] += step * p[i];
+      r[i] -= step * Ap[i];
+      z[i] = inverse[i] * r[i];
     }
-    if (Note(options)) return true;
+    if (Note(options, InnerProduct(r_, z_))) return true;
     Apply(B, D, z_, Az_);
     const double next = InnerProduct(z_, Az_);
     const double turn = next / zAz;
     zAz = next;
     for (std::size_t i = 0; i < n; ++i) {
-      p_[i] = z_[i] + turn * p_[i];
-      Ap_[i] = Az_[i] + turn * Ap_[i];
+      p[i] = z[i] + turn * p[i];
+      Ap[i] = Az[i] + turn * Ap[i];
+      q[i] = inverse[i] * Ap[i];
     }
   }
   return true;

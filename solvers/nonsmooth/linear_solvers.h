@@ -58,12 +58,13 @@ class LinearSystemSolver {
 
   // Weighted norm of the residual against that of b; true when the tolerance is met.
   bool Note(const LinearOptions& options);
+  bool Note(const LinearOptions& options, double square);  // of that norm
   double WeightedNorm(std::span<const double> r) const;
 
   std::vector<double> residuals_;
   std::vector<double> inverse_;  // of the diagonal
   SparseCholesky sparse_;
-  std::vector<double> r_, z_, p_, Az_, Ap_, factor_;
+  std::vector<double> r_, z_, p_, q_, Az_, Ap_, factor_;
   double scale_ = 0;  // ‖b‖
 };
 

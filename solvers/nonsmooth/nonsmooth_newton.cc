@@ -19,9 +19,10 @@ constexpr int kPatience = 10;       // Newton steps without a better residual be
 constexpr int kLittlePatience = 4;  // the same where there is another way
 constexpr double kLeastDamping = 0.05;
 constexpr int kMostConeIterations = 400;
-constexpr double kWithin = 0.1;          // of the tolerance
-constexpr int kPolish = 2;               // steps without a better residual that are spent on that
-constexpr double kHeld = 1e12;           // compliance of a force at its bound, of its row's
+constexpr double kWithin = 0.1;  // of the tolerance
+constexpr int kPolish = 2;       // steps without a better residual that are spent on that
+constexpr double kLinearTolerance = 1e-10;  // and no coarser than what is asked of the whole
+constexpr double kHeld = 1e12;              // compliance of a force at its bound, of its row's
 constexpr double kLeastChange = 1e-6;    // of a velocity, of the largest, that tells of stiffness
 constexpr double kMostStiffening = 1e6;  // of a particle's mass
 constexpr double kAllButClosed = 0.5;    // |C| of r λ within which a contact is
@@ -54,53 +55,13 @@ void NonsmoothNewton::MultiplyTransposed(std::span<const double> x, std::span<do
     ScaleRows(scaled_);
     x = scaled_;
   }
-  std::size_t i = 0;
-  for (const NonsmoothProblem::Contact& contact : problem.contacts) {
-    for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
-      const NonsmoothProblem::Entry& entry = problem.entries[e];
-      const double* J = &problem.values[entry.values];
-      for (int j = 0; j < entry.columns; ++j, J += 3)
-        z[entry.first + j] += J[0] * x[i] + J[1] * x[i + 1] + J[2] * x[i + 2];
-    }
-    i += 3;
-  }
-  for (const NonsmoothProblem::Row& row : problem.rows) {
-    for (int e = row.first_entry; e < row.first_entry + row.num_entries; ++e) {
-      const NonsmoothProblem::Entry& entry = problem.entries[e];
-      const double* J = &problem.values[entry.values];
-      for (int j = 0; j < entry.columns; ++j) z[entry.first + j] += J[j] * x[i];
-    }
-    ++i;
-  }
+  const std::size_t i = packed_.AddTransposed(x.data(), z.data());
   AddSetsTransposed(problem.sets, J_, x.subspan(i), z);
 }
 
 void NonsmoothNewton::MultiplyRows(std::span<const double> z, std::span<double> y) const {
-  const NonsmoothProblem& problem = *problem_;
-  std::size_t i = 0;
-  for (const NonsmoothProblem::Contact& contact : problem.contacts) {
-    double u[3] = {0, 0, 0};
-    for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
-      const NonsmoothProblem::Entry& entry = problem.entries[e];
-      const double* J = &problem.values[entry.values];
-      for (int j = 0; j < entry.columns; ++j, J += 3) {
-        const double v = z[entry.first + j];
-        u[0] += J[0] * v, u[1] += J[1] * v, u[2] += J[2] * v;
-      }
-    }
-    std::copy(u, u + 3, &y[i]);
-    i += 3;
-  }
-  for (const NonsmoothProblem::Row& row : problem.rows) {
-    double u = 0;
-    for (int e = row.first_entry; e < row.first_entry + row.num_entries; ++e) {
-      const NonsmoothProblem::Entry& entry = problem.entries[e];
-      const double* J = &problem.values[entry.values];
-      for (int j = 0; j < entry.columns; ++j) u += J[j] * z[entry.first + j];
-    }
-    y[i++] = u;
-  }
-  MultiplySets(problem.sets, J_, z, y.subspan(i));
+  const std::size_t i = packed_.Multiply(z.data(), y.data());
+  MultiplySets(problem_->sets, J_, z, y.subspan(i));
 }
 
 void NonsmoothNewton::ScaleRows(std::span<double> y) const {
@@ -180,12 +141,49 @@ void NonsmoothNewton::ChooseScales(const NonsmoothOptions& options) {
   };
   scales_.clear();
   natural_scales_.clear();
-  for (const NonsmoothProblem::Contact& contact : problem.contacts) {
-    const double friction = (contact.W(0, 0) + contact.W(1, 1)) / 2;
+  for (std::size_t c = 0; c < problem.contacts.size(); ++c) {
+    const double* W = &diagonal_[natural_scales_.size()];
+    const double friction = (W[0] + W[1]) / 2, normal = W[2];
     for (int k = 0; k < 2; ++k) scale(friction, friction);
-    scale(contact.W(2, 2), contact.W(2, 2));
+    scale(normal, normal);
   }
   for (const NonsmoothProblem::Row& row : problem.rows) scale(row.W, row.W);
+}
+
+// The diagonal of J A⁻¹ Jᵀ where contacts touch parts of many velocities: by a node's own block of A a soft body is far stiffer
+// than it is.
+void NonsmoothNewton::MeasureWithinParts() {
+  const NonsmoothProblem& problem = *problem_;
+  const std::vector<BlockMasses::Part>& parts = masses_.parts();
+  std::size_t i = 0;
+  for (const NonsmoothProblem::Contact& contact : problem.contacts) {
+    columns_.clear();
+    bool is_dense = false;
+    for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
+      const NonsmoothProblem::Entry& entry = problem.entries[e];
+      for (int c = 0; c < entry.columns; ++c) {
+        const int part = part_of_[entry.first + c];
+        is_dense = is_dense || !parts[part].is_inverse;
+        columns_.push_back({part, entry.first + c - parts[part].first,
+                            &problem.values[entry.values + std::size_t(3) * c]});
+      }
+    }
+    if (is_dense) {
+      double sums[3] = {0, 0, 0};
+      for (const Column& a : columns_) {
+        const BlockMasses::Part& part = parts[a.part];
+        const double* inverse = masses_.full_inverse(part) + std::size_t(part.size) * a.place;
+        double pulled[3] = {0, 0, 0};
+        for (const Column& b : columns_) {
+          if (b.part != a.part) continue;
+          for (int r = 0; r < 3; ++r) pulled[r] += inverse[b.place] * b.J[r];
+        }
+        for (int r = 0; r < 3; ++r) sums[r] += a.J[r] * pulled[r];
+      }
+      for (int r = 0; r < 3; ++r) diagonal_[i + r] = std::max(sums[r], 0.0);
+    }
+    i += 3;
+  }
 }
 
 bool NonsmoothNewton::Prepare(const NonsmoothOptions& options) {
@@ -196,7 +194,20 @@ bool NonsmoothNewton::Prepare(const NonsmoothOptions& options) {
   const bool keeps_alpha = options.normal_scaling == NonsmoothOptions::NormalScaling::kBothSides;
   is_explicit_ = num_sets > 0 || keeps_alpha;
   row_scale_.assign(keeps_alpha ? num_unknowns_ : 0, 1.0);
-  for (std::vector<double>* list : {&scratch_, &g_, &dv_}) list->resize(problem.size);
+  // vectors of four may reach beyond the last velocity
+  for (std::vector<double>* list : {&scratch_, &g_, &dv_, &v_})
+    list->assign(problem.size + PackedRows::kBeyond, 0.0);
+  packed_.Clear();
+  const auto pack = [&](int height, int first_entry, int num_entries) {
+    packed_.AddRows(height);
+    for (int e = first_entry; e < first_entry + num_entries; ++e) {
+      const NonsmoothProblem::Entry& entry = problem.entries[e];
+      packed_.AddEntry(entry.first, entry.columns, &problem.values[entry.values]);
+    }
+  };
+  for (const NonsmoothProblem::Contact& contact : problem.contacts)
+    pack(3, contact.first_entry, contact.num_entries);
+  for (const NonsmoothProblem::Row& row : problem.rows) pack(1, row.first_entry, row.num_entries);
   J_.resize(kSetRows * kSetColumns * num_sets);
   E_.resize(kSetRows * kSetRows * num_sets);
   error_.resize(kSetRows * num_sets);
@@ -216,6 +227,7 @@ bool NonsmoothNewton::Prepare(const NonsmoothOptions& options) {
   for (const NonsmoothProblem::Contact& contact : problem.contacts)
     for (int k = 0; k < 3; ++k) diagonal_.push_back(contact.W(k, k));
   for (const NonsmoothProblem::Row& row : problem.rows) diagonal_.push_back(row.W);
+  if (!is_explicit_) MeasureWithinParts();
   ChooseScales(options);
   diagonal_.resize(num_unknowns_);
   for (std::vector<double>* list : {&compliance_, &rhs_, &change_, &rates_})
@@ -224,10 +236,11 @@ bool NonsmoothNewton::Prepare(const NonsmoothOptions& options) {
   // rates of the free motion
   free_rates_.resize(num_unknowns_);
   if (is_explicit_) {
-    v_.assign(problem.v_star.begin(), problem.v_star.end());
+    std::copy(problem.v_star.begin(), problem.v_star.end(), v_.begin());
     std::fill(free_rates_.begin(), free_rates_.end(), 0.0);
   } else {
-    MultiplyRows(problem.v_star, free_rates_);
+    std::copy(problem.v_star.begin(), problem.v_star.end(), scratch_.begin());
+    MultiplyRows(scratch_, free_rates_);
   }
   std::size_t i = 0;
   for (const NonsmoothProblem::Contact& contact : problem.contacts)
@@ -267,9 +280,9 @@ bool NonsmoothNewton::Follow(const NonsmoothOptions& options) {
 }
 
 void NonsmoothNewton::CalcVelocities(std::span<double> v) const {
-  MultiplyTransposed(lambda_, v);
-  masses_.Solve(v);
-  for (int j = 0; j < problem_->size; ++j) v[j] = problem_->v_star[j] + problem_->h * v[j];
+  MultiplyTransposed(lambda_, scratch_);
+  masses_.Solve(scratch_);
+  for (int j = 0; j < problem_->size; ++j) v[j] = problem_->v_star[j] + problem_->h * scratch_[j];
 }
 
 bool NonsmoothNewton::Moves(std::size_t i) const {
@@ -578,7 +591,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   LinearOptions linear;
   linear.solver = options.linear_solver;
   linear.max_iterations = options.linear_iterations;
-  linear.relative_tolerance = 1e-10;
+  linear.relative_tolerance = std::min(kLinearTolerance, options.tolerance);
   const auto go_back = [&] {
     lambda_.assign(best_.begin(), best_.end());
     v_.assign(best_v_.begin(), best_v_.end());
@@ -610,6 +623,24 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   // the cones' own way knows velocities that follow from forces alone
   const NonsmoothOptions::Friction friction =
       is_explicit_ ? NonsmoothOptions::Friction::kFixedPoint : options.friction;
+  // forces that are left as a budget leaves them are the best of those within cones and bounds: what lies little beyond them
+  // may lie far off once it is cut off there
+  const bool keeps_projected = friction == NonsmoothOptions::Friction::kFixedPoint && !is_explicit_;
+  double best_projected = best;
+  if (keeps_projected) projected_.assign(lambda_.begin(), lambda_.end());
+  const auto try_projected = [&] {
+    change_.assign(lambda_.begin(), lambda_.end());
+    rhs_.assign(rates_.begin(), rates_.end());
+    ProjectForces();
+    Follow(options);
+    const double residual = CalcResidual();
+    if (residual < best_projected) {
+      best_projected = residual;
+      projected_.assign(lambda_.begin(), lambda_.end());
+    }
+    lambda_.assign(change_.begin(), change_.end());
+    rates_.assign(rhs_.begin(), rhs_.end());
+  };
   double target = options.tolerance;
   double damping = 1;
   int k = 0;
@@ -643,6 +674,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
     result->residuals.push_back(residual);
     if (!std::isfinite(residual)) break;
     if (k == 0) target *= kWithin;
+    if (keeps_projected) try_projected();
     if (residual < best) {
       best = residual;
       best_at = k + 1;
@@ -651,6 +683,12 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
     }
   }
   result->converged = accept();
+  if (keeps_projected && !result->converged && !(result->residual <= best_projected)) {
+    lambda_.assign(projected_.begin(), projected_.end());
+    Follow(options);
+    result->residual = CalcResidual();
+    result->converged = result->residual <= options.tolerance;
+  }
   result->cone_iterations = 0;
   if (!result->converged && friction != NonsmoothOptions::Friction::kFixedPoint)
     SolveOnCones(options, result);
@@ -658,7 +696,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   result->linear_residuals = linear_.residuals();
   result->v.resize(problem.size);
   if (is_explicit_) {
-    std::copy(v_.begin(), v_.end(), result->v.begin());
+    std::copy_n(v_.begin(), problem.size, result->v.begin());
     ScaleRows(lambda_);
   } else {
     CalcVelocities(result->v);

@@ -12,6 +12,7 @@
 #include "solvers/nonsmooth/cone_newton.h"
 #include "solvers/nonsmooth/linear_solvers.h"
 #include "solvers/nonsmooth/ncp.h"
+#include "solvers/nonsmooth/packed_rows.h"
 #include "solvers/nonsmooth/row_sets.h"
 
 namespace pliant::solvers {
@@ -134,7 +135,14 @@ class NonsmoothNewton final : private LinearOperator {
   std::span<const double> diagonal() const override { return diagonal_; }
   const SparseMatrix& Assemble() override;
 
+  // A velocity that a contact moves: its part of the masses, its place there, and the contact's three rows on it.
+  struct Column {
+    int part, place;
+    const double* J;
+  };
+
   bool Prepare(const NonsmoothOptions& options);
+  void MeasureWithinParts();
   void ChooseScales(const NonsmoothOptions& options);
   // z ← Jᵀ x with α where rows keep it, y ← J z without it
   void MultiplyTransposed(std::span<const double> x, std::span<double> z) const;
@@ -160,7 +168,9 @@ class NonsmoothNewton final : private LinearOperator {
   int num_unknowns_ = 0;
   bool is_explicit_ = false;  // v is an unknown beside λ
   BlockMasses masses_;
-  std::vector<double> diagonal_, compliance_, rhs_, lambda_, best_, change_, rates_, free_rates_;
+  PackedRows packed_;  // of contacts and rows
+  std::vector<double> diagonal_, compliance_, rhs_, lambda_, best_, projected_, change_, rates_,
+      free_rates_;
   std::vector<Scale> scales_, natural_scales_;
   mutable std::vector<double> scratch_, scaled_;
   std::vector<double>
@@ -168,6 +178,7 @@ class NonsmoothNewton final : private LinearOperator {
   std::vector<double> J_, E_, error_;  // of the sets
   std::vector<double> v_, dv_, g_, best_v_, before_, change_v_, shift_, mass_diagonal_;
   std::vector<int> part_of_;  // of the masses, by velocity
+  std::vector<Column> columns_;
   AssembledProduct product_;
   SparseMatrix matrix_;
   bool is_assembled_ = false;

@@ -1,0 +1,98 @@
+#include "solvers/nonsmooth/packed_rows.h"
+
+#include <algorithm>
+#include <immintrin.h>
+
+namespace pliant::solvers {
+namespace {
+
+constexpr int kLanes = 4;
+
+// a₀ + a₁ and a₂ + a₃ of both
+__m256d AddPairs(__m256d a, __m256d b) {
+  return _mm256_hadd_pd(a, b);
+}
+
+}  // namespace
+
+void PackedRows::Clear() {
+  rows_.clear();
+  parts_.clear();
+  values_.clear();
+}
+
+void PackedRows::AddRows(int height) {
+  rows_.push_back({height, 0});
+}
+
+void PackedRows::AddEntry(int first, int columns, const double* values) {
+  const int height = rows_.back().height;
+  for (int begin = 0; begin < columns; begin += kLanes) {
+    ++rows_.back().num_parts;
+    parts_.push_back({first + begin});
+    const int count = std::min(kLanes, columns - begin);
+    for (int r = 0; r < height; ++r) {
+      for (int c = 0; c < kLanes; ++c)
+        values_.push_back(c < count ? values[height * (begin + c) + r] : 0);
+    }
+  }
+}
+
+std::size_t PackedRows::AddTransposed(const double* x, double* z) const {
+  const double* begin = x;
+  const double* J = values_.data();
+  const Part* part = parts_.data();
+  for (const Rows& rows : rows_) {
+    const Part* end = part + rows.num_parts;
+    if (rows.height == 3) {
+      const __m256d x0 = _mm256_broadcast_sd(x), x1 = _mm256_broadcast_sd(x + 1),
+                    x2 = _mm256_broadcast_sd(x + 2);
+      for (; part != end; ++part, J += 3 * kLanes) {
+        double* to = z + part->first;
+        __m256d sum = _mm256_loadu_pd(to);
+        sum = _mm256_fmadd_pd(_mm256_loadu_pd(J), x0, sum);
+        sum = _mm256_fmadd_pd(_mm256_loadu_pd(J + kLanes), x1, sum);
+        sum = _mm256_fmadd_pd(_mm256_loadu_pd(J + 2 * kLanes), x2, sum);
+        _mm256_storeu_pd(to, sum);
+      }
+    } else {
+      const __m256d x0 = _mm256_broadcast_sd(x);
+      for (; part != end; ++part, J += kLanes) {
+        double* to = z + part->first;
+        _mm256_storeu_pd(to, _mm256_fmadd_pd(_mm256_loadu_pd(J), x0, _mm256_loadu_pd(to)));
+      }
+    }
+    x += rows.height;
+  }
+  return x - begin;
+}
+
+std::size_t PackedRows::Multiply(const double* z, double* y) const {
+  const double* begin = y;
+  const double* J = values_.data();
+  const Part* part = parts_.data();
+  for (const Rows& rows : rows_) {
+    const Part* end = part + rows.num_parts;
+    __m256d s0 = _mm256_setzero_pd(), s1 = s0, s2 = s0;
+    if (rows.height == 3) {
+      for (; part != end; ++part, J += 3 * kLanes) {
+        const __m256d v = _mm256_loadu_pd(z + part->first);
+        s0 = _mm256_fmadd_pd(_mm256_loadu_pd(J), v, s0);
+        s1 = _mm256_fmadd_pd(_mm256_loadu_pd(J + kLanes), v, s1);
+        s2 = _mm256_fmadd_pd(_mm256_loadu_pd(J + 2 * kLanes), v, s2);
+      }
+      const __m256d first = AddPairs(s0, s1), last = AddPairs(s2, s2);
+      _mm_storeu_pd(y, _mm_add_pd(_mm256_castpd256_pd128(first), _mm256_extractf128_pd(first, 1)));
+      _mm_store_sd(y + 2, _mm_add_sd(_mm256_castpd256_pd128(last), _mm256_extractf128_pd(last, 1)));
+    } else {
+      for (; part != end; ++part, J += kLanes)
+        s0 = _mm256_fmadd_pd(_mm256_loadu_pd(J), _mm256_loadu_pd(z + part->first), s0);
+      const __m256d sum = AddPairs(s0, s0);
+      _mm_store_sd(y, _mm_add_sd(_mm256_castpd256_pd128(sum), _mm256_extractf128_pd(sum, 1)));
+    }
+    y += rows.height;
+  }
+  return y - begin;
+}
+
+}  // namespace pliant::solvers
