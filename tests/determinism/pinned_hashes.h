@@ -19,8 +19,8 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"arm and hand", 120, "be81b8312a82dfa3dae023a031725e3f"},
     {"soft rings", 40, "593afc775ba2f489298cbd387e195f4e"},
     {"corrective cube", 60, "4fea1995b8681c259fb73e00270c65e1"},
-    {"nonsmooth cube", 60, "3ccaac203c08e9337c37db274a24f779"},
-    {"maximal ball", 40, "a36ca58d91deaea8a3225eea3b88bded"},
+    {"nonsmooth cube", 60, "ff4fc122fa7391e268e70c4b362feda8"},
+    {"maximal ball", 40, "7ed5a83b9a0c1b872b94c91d50d51227"},
 };
 
 }  // namespace pliant::physics
