@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
                : suite == "han2023"     ? pliant::benchmarks::RunHan2023(only, steps)
                : suite == "zeng2022"    ? pliant::benchmarks::RunZeng2022(only)
                : suite == "macklin2019" ? pliant::benchmarks::RunMacklin2019(only, threads)
+               : suite == "figures"     ? pliant::benchmarks::RunFigures(only)
                                         : pliant::benchmarks::RunFoundation(only)}};
   if (json != "-") PrintTable(report["rows"]);
   if (json == "-") {

@@ -282,6 +282,9 @@ class PlainNewton {
       LineariseBound(normal.gap + h_ * u[i + 2] + normal.compliance * lambda[i + 2],
                      h_ * h_ * W_[i + 2], lambda[i + 2], normal.compliance, &(*D)[i + 2],
                      &(*b)[i + 2]);
+      // what is all but closed keeps its share of the load
+      const double C = normal.gap + h_ * u[i + 2] + normal.compliance * lambda[i + 2];
+      if (std::abs(C) < 0.5 * h_ * h_ * W_[i + 2] * lambda[i + 2]) (*b)[i + 2] = -C / (h_ * h_);
       const double r = h_ * (W_[i] + W_[i + 1]) / 2;
       const double W = CalcFrictionCompliance(u.segment<2>(i).norm(), lambda.segment<2>(i).norm(),
                                               problem_.contacts[c].friction * lambda[i + 2], r);
