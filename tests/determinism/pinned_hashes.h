@@ -19,8 +19,8 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"arm and hand", 120, "be81b8312a82dfa3dae023a031725e3f"},
     {"soft rings", 40, "593afc775ba2f489298cbd387e195f4e"},
     {"corrective cube", 60, "4fea1995b8681c259fb73e00270c65e1"},
-    {"nonsmooth cube", 60, "ff4fc122fa7391e268e70c4b362feda8"},
-    {"maximal ball", 40, "7ed5a83b9a0c1b872b94c91d50d51227"},
+    {"nonsmooth cube", 60, "5f41eef719b0c25072062af7b007ab59"},
+    {"maximal ball", 40, "a0a4bc3540fc40a221e8de1b6b7cbf16"},
 };
 
 }  // namespace pliant::physics
