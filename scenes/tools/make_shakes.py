@@ -41,7 +41,7 @@ HAND = """\
 # Made by scenes/tools/make_shakes.py.
 name: allegro_ball
 time_step: 0.01
-contact: {friction: 0.8, patches: POLYGONS, patch_divisions: 2}
+contact: {friction: 0.8, patches: POLYGONS, patch_divisions: 2, margin: 0.003}
 bodies:
   - {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
   - name: ball
