@@ -22,8 +22,6 @@ class CompliantForm {
   // Whether groups are particles, which take geometric stiffness.
   virtual bool are_particles() const = 0;
   virtual std::span<const Set> sets() const = 0;
-  // What sets exert where the step starts, or a good guess at it: six a set.
-  virtual void CalcFirstForces(std::span<double> forces) const = 0;
   // The rows at the end of the step, reached with velocities v of the whole block, under `forces`:
   // error(v, forces) [m] with h J = ∂error/∂v and E = ∂error/∂forces. They exert h Jᵀ forces. Of each set in turn: J
   // (6 × 12, row by row), E (6 × 6, symmetric and positive semi-definite) and the error. False when something is not finite.

@@ -54,7 +54,6 @@ class ParticleFemStep final : public NodeStep, private CompliantForm {
     inertias_.resize(masses_.size());
     R0_.resize(elements.batches.size());
     S0_.resize(elements.batches.size());
-    first_stress_.resize(elements.batches.size());
   }
 
   absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
@@ -125,13 +124,6 @@ class ParticleFemStep final : public NodeStep, private CompliantForm {
   }
   bool are_particles() const override { return true; }
   std::span<const Set> sets() const override { return sets_; }
-
-  void CalcFirstForces(std::span<double> forces) const override {
-    ForEachLane([&](std::size_t b, int l, int set) {
-      const double scale = -model_->elements.batches[b].volume[l] / lengths_[b][l];
-      for (int r = 0; r < 6; ++r) forces[6 * set + r] = scale * first_stress_[b][r][l];
-    });
-  }
 
   bool Evaluate(std::span<const double> v, std::span<const double> forces, std::span<double> J,
                 std::span<double> E, std::span<double> error) override {
@@ -277,8 +269,7 @@ class ParticleFemStep final : public NodeStep, private CompliantForm {
         for (int i = 0; i < 9; ++i) inertias_[9 * node + i] += scale * K[kOwn[a]][i][l];
       });
       S0_[b] = CalcSymmetricPart(R0_[b], F);
-      first_stress_[b] = CalcSymmetricPart(R0_[b], P);
-      for (const Lane& x : first_stress_[b]) sum += 0.0 * x;
+      for (const Lane& x : P) sum += 0.0 * x;
     }
     double others = 0;
     for (const double v : v_star_) others += 0.0 * v;
@@ -293,7 +284,7 @@ class ParticleFemStep final : public NodeStep, private CompliantForm {
       lengths_;  // edge of a cube of the element's volume: strains times it are lengths
   std::vector<double> q0_, v_star_, masses_, inertias_;
   std::vector<LaneMatrix3> R0_;
-  std::vector<LaneStrain> S0_, first_stress_;
+  std::vector<LaneStrain> S0_;
   std::vector<int> participants_;
   std::vector<Lane> pressure_;  // by activation, of every batch; empty: none
   // room for Evaluate

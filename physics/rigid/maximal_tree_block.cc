@@ -498,9 +498,6 @@ class MaximalTreeStep final : public BlockStep, private CompliantForm {
   }
   bool are_particles() const override { return false; }
   std::span<const Set> sets() const override { return sets_; }
-  void CalcFirstForces(std::span<double> forces) const override {
-    std::fill(forces.begin(), forces.end(), 0.0);
-  }
   bool Evaluate(std::span<const double> v, std::span<const double> forces, std::span<double> J,
                 std::span<double> E, std::span<double> error) override {
     Move(v, &end_);

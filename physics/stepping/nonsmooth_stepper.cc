@@ -130,9 +130,6 @@ class IslandSets final : public solvers::RowSets {
       solvers::SetColumns& columns = problem->sets.emplace_back();
       for (int part = 0; part < 4; ++part) columns[part] = set[part] < 0 ? -1 : place_[set[part]];
     }
-    const std::size_t begin = problem->set_forces.size();
-    problem->set_forces.resize(begin + solvers::kSetRows * form->sets().size());
-    form->CalcFirstForces(std::span<double>(problem->set_forces).subspan(begin));
   }
 
   bool Evaluate(std::span<const double> v, std::span<const double> lambda, std::span<double> J,

@@ -44,7 +44,6 @@ void NonsmoothProblem::Clear() {
   values = {};
   sets.clear();
   set_rows = nullptr;
-  set_forces.clear();
 }
 
 void NonsmoothNewton::MultiplyTransposed(std::span<const double> x, std::span<double> z) const {
@@ -572,7 +571,8 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   for (const Vector3d& force : contact_guess)
     lambda_.insert(lambda_.end(), force.data(), force.data() + 3);
   lambda_.insert(lambda_.end(), row_guess.begin(), row_guess.end());
-  lambda_.insert(lambda_.end(), problem.set_forces.begin(), problem.set_forces.end());
+  // Forces of sets begin at zero, as in the paper: those of the strain where the step starts have in them what the last step left of
+  // the rows' errors, times their stiffness, which few iterations do not take away again.
   lambda_.resize(num_unknowns_, 0.0);
   change_v_.assign(problem.size, 0.0);
   ProjectForces();

@@ -65,8 +65,7 @@ struct NonsmoothProblem {
   std::vector<Entry> entries;
   std::span<const double> values;  // of all entries; somebody else's
   std::vector<SetColumns> sets;
-  RowSets* set_rows = nullptr;     // what these are; somebody else's
-  std::vector<double> set_forces;  // to start from, six a set
+  RowSets* set_rows = nullptr;  // what these are; somebody else's
 
   void Clear();
 };

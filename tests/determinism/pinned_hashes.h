@@ -20,7 +20,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"soft rings", 40, "593afc775ba2f489298cbd387e195f4e"},
     {"corrective cube", 60, "4fea1995b8681c259fb73e00270c65e1"},
     {"nonsmooth cube", 60, "5f41eef719b0c25072062af7b007ab59"},
-    {"maximal ball", 40, "a0a4bc3540fc40a221e8de1b6b7cbf16"},
+    {"maximal ball", 40, "d44c25e76f0466022c4bbbb0faa68f1a"},
 };
 
 }  // namespace pliant::physics
