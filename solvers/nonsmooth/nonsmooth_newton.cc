@@ -25,8 +25,10 @@ constexpr double kLinearTolerance = 1e-10;  // and no coarser than what is asked
 constexpr double kHeld = 1e12;              // compliance of a force at its bound, of its row's
 constexpr double kLeastChange = 1e-6;    // of a velocity, of the largest, that tells of stiffness
 constexpr double kMostStiffening = 1e6;  // of a particle's mass
-constexpr double kAllButClosed = 0.5;    // |C| of r λ within which a contact is
-constexpr double kNeverMoves = 1e-300;   // [1/kg] below which no force moves a row
+// C of r λ within which a contact is all but closed: one that opens must not keep what force it had
+constexpr double kClosedAbove = -0.5;
+constexpr double kClosedBelow = 0.1;
+constexpr double kNeverMoves = 1e-300;  // [1/kg] below which no force moves a row
 
 bool IsBoxed(const NonsmoothProblem::Row& row) {
   return std::isfinite(row.lower) && std::isfinite(row.upper);
@@ -451,7 +453,8 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
       compliance_[i + 2] = (contact.compliance + f.S / alpha) / (h * h);
       // Of a contact that is all but closed φ / α = C + (S / α) λ + …, and its second part would take Δλ from λ wherever contacts
       // are redundant: each step would leave more of the force to fewer of them.
-      const bool is_closed = std::abs(C) < kAllButClosed * scales_[i + 2].normal * normal;
+      const double closing = scales_[i + 2].normal * normal;
+      const bool is_closed = C > kClosedAbove * closing && C < kClosedBelow * closing;
       rhs_[i + 2] = -(is_closed ? C : f.phi / alpha) / (h * h);
     } else {
       compliance_[i + 2] = (f.alpha * contact.compliance + f.S) / (h * h);

@@ -19,8 +19,8 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"arm and hand", 120, "be81b8312a82dfa3dae023a031725e3f"},
     {"soft rings", 40, "593afc775ba2f489298cbd387e195f4e"},
     {"corrective cube", 60, "4fea1995b8681c259fb73e00270c65e1"},
-    {"nonsmooth cube", 60, "5f41eef719b0c25072062af7b007ab59"},
-    {"maximal ball", 40, "d44c25e76f0466022c4bbbb0faa68f1a"},
+    {"nonsmooth cube", 60, "0355d75405f1a101aa27a8eee8c9fb52"},
+    {"maximal ball", 40, "b8b94ef3723a801f81541cf728988646"},
 };
 
 }  // namespace pliant::physics
