@@ -156,6 +156,17 @@ TEST(Macklin2019, FingersOfCompliantElementsStayTogetherOnThePapersBudget) {
   }
 }
 
+// With a caster each before and behind them on the floor, nothing told how much of the weight the wheels carry: by some
+// methods none of it, and they spun.
+TEST(Macklin2019, WheelsOfTheFetchRollAsFarAsTheyTurn) {
+  for (const char* method : {"convex", "corrective", "nonsmooth"}) {
+    World world = LoadShipped("fetch", {kPaperStep}, method);
+    RunRegardless(2.8, &world);
+    // from -0.3 m on, 5 rad of wheels of 0.06 m
+    EXPECT_NEAR(ReadVector(world, "base").x(), 0, 1e-3) << method;
+  }
+}
+
 TEST(Macklin2019, YumiPullsTheDrawerOpenByFriction) {
   World world = LoadShipped("yumi_cabinet", {"method.nonsmooth.friction=CONE"}, "nonsmooth");
   RunUntil(5, &world);
