@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "physics/dynamics/compliant_form.h"
+#include "physics/dynamics/compliant_step.h"
 #include "physics/fem/materials/polar_rotation.h"
 #include "physics/fem/node_step.h"
 #include "physics/fem/strain_rows.h"
@@ -27,9 +27,10 @@ double CalcEdge(double volume) {
   return edge;
 }
 
-class ParticleFemStep final : public NodeStep, private CompliantForm {
+class ParticleFemStep final : public CompliantStep<NodeStep> {
  public:
-  explicit ParticleFemStep(std::shared_ptr<const FemModel> model) : NodeStep(std::move(model)) {
+  explicit ParticleFemStep(std::shared_ptr<const FemModel> model)
+      : CompliantStep<NodeStep>(std::move(model)) {
     const ElementBatches& elements = model_->elements;
     for (std::size_t b = 0; b < elements.batches.size(); ++b) {
       const ElementBatch& batch = elements.batches[b];
@@ -89,14 +90,6 @@ class ParticleFemStep final : public NodeStep, private CompliantForm {
     return PoseElements();
   }
 
-  absl::Status Factor(std::span<const int> participants) override {
-    participants_.assign(participants.begin(), participants.end());
-    return absl::OkStatus();
-  }
-  void CalcFreeMotion(std::span<double> v_star) const override {
-    std::copy(v_star_.begin(), v_star_.end(), v_star.begin());
-  }
-  solvers::SchurComplement schur_complement() const override { return {}; }
   void Complete(std::span<const double> v_p, std::span<double> v) const override {
     for (std::size_t k = 0; k < participants_.size(); ++k)
       std::copy_n(&v_p[3 * k], 3, &v[3 * std::size_t(participants_[k])]);
@@ -111,7 +104,6 @@ class ParticleFemStep final : public NodeStep, private CompliantForm {
     for (std::size_t i = 0; i < v.size(); ++i)
       residual[i] = masses_[9 * (i / 3)] * (v[i] - v_star_[i]);
   }
-  CompliantForm* compliant_form() override { return this; }
 
  private:
   std::span<const double> group_mass(int group) const override {
@@ -282,10 +274,9 @@ class ParticleFemStep final : public NodeStep, private CompliantForm {
   std::vector<int> set_of_;  // of each lane of each batch, −1: fills its place only
   std::vector<Lane>
       lengths_;  // edge of a cube of the element's volume: strains times it are lengths
-  std::vector<double> q0_, v_star_, masses_, inertias_;
+  std::vector<double> q0_, masses_, inertias_;
   std::vector<LaneMatrix3> R0_;
   std::vector<LaneStrain> S0_;
-  std::vector<int> participants_;
   std::vector<Lane> pressure_;  // by activation, of every batch; empty: none
   // room for Evaluate
   std::vector<double> q_;

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include <tbb/enumerable_thread_specific.h>
 
-#include "physics/dynamics/compliant_form.h"
+#include "physics/dynamics/compliant_step.h"
 #include "physics/rigid/free_turn.h"
 #include "physics/rigid/joint_laws.h"
 #include "physics/rigid/tree_kinematics.h"
@@ -297,10 +297,10 @@ void PlaceFrames(const MaximalTree& model, std::span<const double> q, std::span<
   }
 }
 
-class MaximalTreeStep final : public BlockStep, private CompliantForm {
+class MaximalTreeStep final : public CompliantStep<BlockStep> {
  public:
-  explicit MaximalTreeStep(const MaximalTree& model)
-      : model_(model), kinematics_(model.tree), v_star_(num_velocities()) {
+  explicit MaximalTreeStep(const MaximalTree& model) : model_(model), kinematics_(model.tree) {
+    v_star_.resize(num_velocities());
     const int count = model_.num_bodies();
     masses_.resize(36 * std::size_t(count));
     start_.resize(count);
@@ -374,14 +374,6 @@ class MaximalTreeStep final : public BlockStep, private CompliantForm {
   int group_of_velocity(int velocity) const override {
     return (velocity - model_.num_joint_velocities) / 6;
   }
-  absl::Status Factor(std::span<const int> participants) override {
-    participants_.assign(participants.begin(), participants.end());
-    return absl::OkStatus();
-  }
-  void CalcFreeMotion(std::span<double> v_star) const override {
-    std::copy(v_star_.begin(), v_star_.end(), v_star.begin());
-  }
-  solvers::SchurComplement schur_complement() const override { return {}; }
   void Complete(std::span<const double> v_p, std::span<double> v) const override {
     for (std::size_t k = 0; k < participants_.size(); ++k)
       std::copy_n(&v_p[6 * k], 6, &v[model_.velocity(participants_[k])]);
@@ -490,7 +482,6 @@ class MaximalTreeStep final : public BlockStep, private CompliantForm {
     // joint velocities stay those of Complete: rotors feel the change of what rows on them were solved for
     model_.ReadJointPositions(end_, q);
   }
-  CompliantForm* compliant_form() override { return this; }
 
  private:
   std::span<const double> group_mass(int group) const override {
@@ -562,13 +553,12 @@ class MaximalTreeStep final : public BlockStep, private CompliantForm {
   mutable TreeKinematics kinematics_;
   StepSettings settings_;
   std::span<const double> q0_, v0_;  // of the state, which outlives the step until it is committed
-  std::vector<double> v_star_, masses_, wrenches_;
+  std::vector<double> masses_, wrenches_;
   std::vector<Set> sets_;
   std::vector<int> set_body_;
   std::vector<BodyMotion> start_;
   mutable std::vector<BodyMotion> end_;
   mutable std::vector<double> jacobian_, at_rest_;
-  std::vector<int> participants_;
 };
 
 class MaximalTreeBlock final : public DynamicsBlock {

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "physics/dynamics/block.h"
+#include "physics/dynamics/compliant_form.h"
+
+namespace pliant::physics {
+
+// The step, a `Base` of BlockStep, of a block in compliance form. Every group moves freely by itself: nothing is factored, and
+// the participants have no Schur complement.
+template <typename Base>
+class CompliantStep : public Base, protected CompliantForm {
+ public:
+  using Base::Base;
+
+  absl::Status Factor(std::span<const int> participants) override {
+    participants_.assign(participants.begin(), participants.end());
+    return absl::OkStatus();
+  }
+  void CalcFreeMotion(std::span<double> v_star) const override {
+    std::copy(v_star_.begin(), v_star_.end(), v_star.begin());
+  }
+  solvers::SchurComplement schur_complement() const override { return {}; }
+  CompliantForm* compliant_form() override { return this; }
+
+ protected:
+  std::vector<double> v_star_;     // free motion, of the whole block
+  std::vector<int> participants_;  // as told to Factor
+};
+
+}  // namespace pliant::physics
