@@ -103,7 +103,9 @@ def block(index, mesh, position, turned):
             f"shapes: [{{mesh: {{file: meshes/arch/{mesh}, convex: true}}}}]}}}}\n")
 
 
-def main():
+def write_blocks(extension, to_text, block):
+    """Writes the meshes of the left half to meshes/arch, as `to_text(corners, center, section)` has them; the text of the bases
+    and blocks of a scene, each block as `block(index, mesh, position, turned)` has it."""
     folder = SCENES / "meshes" / "arch"
     folder.mkdir(parents=True, exist_ok=True)
     xs = joints()
@@ -111,15 +113,19 @@ def main():
     for i, section in enumerate(SECTIONS):
         corners = outline(xs[i], xs[i + 1], section)
         center = centroid(corners)
-        mesh = f"voussoir_{i + 1:02d}.obj"
-        (folder / mesh).write_text(obj(corners, center, section))
+        mesh = f"voussoir_{i + 1:02d}.{extension}"
+        (folder / mesh).write_text(to_text(corners, center, section))
         left.append(block(i + 1, mesh, center, False))
         if i + 1 < len(SECTIONS):
             right.append(block(BLOCKS - i, mesh, (-center[0], center[1]), True))
     bases = [f"  - {{name: base_{side}, rigid: {{motion: FIXED, pose: {{position: [{sign * (SPAN + BASE) / 2:g}, 0, "
              f"{height(SPAN / 2) - BASE / 2:.6f}]}}, shapes: [{{box: {{size: [{BASE:g}, {BASE:g}, {BASE:g}]}}}}]}}}}\n"
              for side, sign in (("left", -1), ("right", 1))]
-    (SCENES / "arch.yaml").write_text(HEAD + "".join(bases + left + right[::-1]) + TAIL)
+    return "".join(bases + left + right[::-1])
+
+
+def main():
+    (SCENES / "arch.yaml").write_text(HEAD + write_blocks("obj", obj, block) + TAIL)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ centre, joined to twelve tetrahedra.
 """
 
 import make_arch
-from make_arch import BASE, BLOCKS, DENSITY, SCENES, SECTIONS, SPAN
+from make_arch import BASE, DENSITY, SCENES
 
 HEAD = """\
 # A masonry arch of 25 deformable voussoirs, 60 m high, that nothing but contact holds up: stiff blocks of nine vertices each, whose
@@ -22,14 +22,6 @@ method: {{convex: {{beta: 10, max_iterations: 1000}}}}
 contact: {{friction: 1.0, patches: POLYGONS, patch_divisions: 2}}
 bodies:
   - {{name: ground, rigid: {{motion: FIXED, pose: {{position: [0, 0, {ground:g}]}}, shapes: [{{half_space: {{}}}}]}}}}
-"""
-TAIL = """\
-probes:
-  - {name: crown, position: {body: block_13}}
-  - {name: springing, position: {body: block_01}}
-  - {name: thrust, contact_force: {body: base_left}}   # what the arch does to its left foot
-  - {name: kinetic, energy: {kind: KINETIC}}
-  - {name: penetration, penetration: {}}
 """
 
 
@@ -55,23 +47,8 @@ def block(index, mesh, position, turned):
 
 
 def main():
-    folder = SCENES / "meshes" / "arch"
-    folder.mkdir(parents=True, exist_ok=True)
-    xs = make_arch.joints()
-    left, right = [], []
-    for i, section in enumerate(SECTIONS):
-        corners = make_arch.outline(xs[i], xs[i + 1], section)
-        center = make_arch.centroid(corners)
-        mesh = f"voussoir_{i + 1:02d}.vtk"
-        (folder / mesh).write_text(vtk(corners, center, section))
-        left.append(block(i + 1, mesh, center, False))
-        if i + 1 < len(SECTIONS):
-            right.append(block(BLOCKS - i, mesh, (-center[0], center[1]), True))
-    top = make_arch.height(SPAN / 2)
-    bases = [f"  - {{name: base_{side}, rigid: {{motion: FIXED, pose: {{position: [{sign * (SPAN + BASE) / 2:g}, 0, "
-             f"{top - BASE / 2:.6f}]}}, shapes: [{{box: {{size: [{BASE:g}, {BASE:g}, {BASE:g}]}}}}]}}}}\n"
-             for side, sign in (("left", -1), ("right", 1))]
-    (SCENES / "masonry_arch.yaml").write_text(HEAD.format(ground=-BASE) + "".join(bases + left + right[::-1]) + TAIL)
+    (SCENES / "masonry_arch.yaml").write_text(HEAD.format(ground=-BASE) + make_arch.write_blocks("vtk", vtk, block) + make_arch.TAIL)
 
 
-main()
+if __name__ == "__main__":
+    main()

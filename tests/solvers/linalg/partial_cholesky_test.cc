@@ -14,6 +14,7 @@
 #include "solvers/linalg/elimination_order.h"
 #include "solvers/linalg/supernodes.h"
 #include "solvers/linalg/trapezoid/trapezoid.h"
+#include "tests/solvers/linalg/random_matrix.h"
 
 namespace pliant::solvers {
 namespace {
@@ -37,32 +38,6 @@ std::vector<std::array<int, 4>> CubeElements(int n) {
   return elements;
 }
 
-// Random symmetric positive definite values: a sum of element matrices B Bᵀ plus a mass.
-BlockMatrix RandomMatrix(const BlockPattern& pattern,
-                         const std::vector<std::array<int, 4>>& elements) {
-  BlockMatrix A(&pattern);
-  std::mt19937 random(7);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  for (int i = 0; i < pattern.num_nodes; ++i) {
-    for (int r = 0; r < 3; ++r) A.values[9 * std::size_t(pattern.Find(i, i)) + 4 * r] = 0.05;
-  }
-  for (const auto& element : elements) {
-    Eigen::Matrix<double, 12, 6> B;
-    for (int i = 0; i < B.size(); ++i) B.data()[i] = uniform(random);
-    const Eigen::Matrix<double, 12, 12> K = B * B.transpose();
-    for (int a = 0; a < 4; ++a) {
-      for (int b = 0; b < 4; ++b) {
-        if (element[a] < element[b]) continue;
-        double* block = &A.values[9 * std::size_t(pattern.Find(element[a], element[b]))];
-        for (int c = 0; c < 3; ++c) {
-          for (int r = 0; r < 3; ++r) block[3 * c + r] += K(3 * a + r, 3 * b + c);
-        }
-      }
-    }
-  }
-  return A;
-}
-
 Eigen::MatrixXd ToDense(const BlockMatrix& A) {
   const BlockPattern& p = *A.pattern;
   Eigen::MatrixXd dense = Eigen::MatrixXd::Zero(3 * p.num_nodes, 3 * p.num_nodes);
@@ -81,7 +56,7 @@ class PartialCholeskyTest : public ::testing::TestWithParam<double> {
   PartialCholeskyTest()
       : elements_(CubeElements(4)),
         pattern_(MakeBlockPattern(125, elements_)),
-        A_(RandomMatrix(pattern_, elements_)) {
+        A_(MakeRandomMatrix(pattern_, elements_, 0.05, 7)) {
     std::mt19937 random(11);
     std::uniform_real_distribution<double> uniform(0, 1);
     for (int i = 0; i < 125; ++i) {
@@ -141,7 +116,7 @@ class SparseComplementTest : public ::testing::Test {
   SparseComplementTest()
       : elements_(CubeElements(8)),
         pattern_(MakeBlockPattern(729, elements_)),
-        A_(RandomMatrix(pattern_, elements_)) {
+        A_(MakeRandomMatrix(pattern_, elements_, 0.05, 7)) {
     // ids go up layer by layer
     for (int i = 0; i < 360; ++i) half_.push_back(i);
   }
@@ -254,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(Shares, PartialCholeskyTest, ::testing::Values(0.0, 0.0
 TEST(PartialCholesky, AnIndefiniteMatrixIsRefusedAndNamed) {
   const auto elements = CubeElements(2);
   const BlockPattern pattern = MakeBlockPattern(27, elements);
-  BlockMatrix A = RandomMatrix(pattern, elements);
+  BlockMatrix A = MakeRandomMatrix(pattern, elements, 0.05, 7);
   A.values[9 * std::size_t(pattern.Find(13, 13))] = -1;
   PartialCholesky factor(&pattern);
   EXPECT_FALSE(factor.Factor(A, {}));
@@ -269,7 +244,7 @@ class BranchesOfALargeMatrixTest : public ::testing::Test {
       : elements_(CubeElements(12)),
         pattern_(MakeBlockPattern(kNodes, elements_)),
         order_(FindEliminationOrder(pattern_)),
-        A_(RandomMatrix(pattern_, elements_)) {}
+        A_(MakeRandomMatrix(pattern_, elements_, 0.05, 7)) {}
 
   template <typename F>
   static void RunWith(int threads, const F& f) {

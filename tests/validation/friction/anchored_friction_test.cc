@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/validation/validation_scene.h"
+#include "tests/validation/friction/friction_scenes.h"
 
 namespace pliant::physics {
 namespace {
@@ -27,34 +27,16 @@ double MeasureSpeed(const std::string& probe, World* world) {
 }
 
 std::string SlopeScene(bool soft, bool anchored, double h) {
-  const double angle = 0.8 * CalcAtan2(kFriction, 1);
-  const char* cube = soft ? R"(
-    deformable:
-      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05}
-      pose: {position: $P, rpy_degrees: [0, $DEGREES, 0]}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e6, poissons_ratio: 0.3, density: 1000})"
-                          : R"(
-    rigid:
-      motion: FREE
-      density: 1000
-      pose: {position: $P, rpy_degrees: [0, $DEGREES, 0]}
-      shapes: [{box: {size: [0.1, 0.1, 0.1]}}])";
   return Fill(absl::StrCat(R"(
 name: cube at 80 % of the friction angle
 time_step: $H
 contact: {friction: 0.5, anchored: $ANCHORED}
-bodies:
-  - name: slope
-    rigid: {motion: FIXED, pose: {rpy_degrees: [0, $DEGREES, 0]}, shapes: [{half_space: {}}]}
-  - name: cube)",
-                           cube, R"(
+bodies:)",
+                           CubeOnSlope(soft, 0.8 * CalcAtan2(kFriction, 1)), R"(
 probes:
   - {name: v, velocity: {body: cube}}
 )"),
-              {{"$H", Number(h)},
-               {"$ANCHORED", anchored ? "true" : "false"},
-               {"$DEGREES", Number(angle * 180 / kPi)},
-               {"$P", List(0.0501 * SlopeNormal(angle))}});
+              {{"$H", Number(h)}, {"$ANCHORED", anchored ? "true" : "false"}});
 }
 
 class AnchoredFriction : public ::testing::TestWithParam<double> {};  // h
@@ -116,19 +98,7 @@ TEST_P(AnchoredFriction, BreaksAwayAtTheSameLoadAsWithout) {
 
 TEST_P(AnchoredFriction, StopsASlidingBlockWithinOnePercent) {
   for (const bool anchored : {false, true}) {
-    World world =
-        LoadWorld(Fill(R"(
-name: sliding block
-time_step: $H
-contact: {friction: 0.5, anchored: $ANCHORED}
-bodies:
-  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
-  - name: block
-    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.01]}, velocity: {linear: [1, 0, 0]},
-            shapes: [{box: {size: [0.1, 0.1, 0.02]}}]}
-probes: [{name: p, position: {body: block}}]
-)",
-                       {{"$H", Number(GetParam())}, {"$ANCHORED", anchored ? "true" : "false"}}));
+    World world = LoadSlidingBlock({1, 0, 0}, anchored, GetParam());
     RunUntil(1, &world);
     const double distance = 1 / (2 * kFriction * kGravity);
     // the last of the speed goes in a whole step: about μ g h / v of the distance

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tests/validation/validation_scene.h"
+#include "tests/validation/friction/friction_scenes.h"
 
 namespace pliant::physics {
 namespace {
@@ -18,20 +18,7 @@ constexpr double kOvershoot = kMu * kGravity / kStart;                // [1/s]
 double MeasureStoppingDistance(double heading, bool anchored, double h) {
   const double angle = heading * kPi / 180;
   World world =
-      LoadWorld(Fill(R"(
-name: sliding block
-time_step: $H
-contact: {friction: 0.5, anchored: $ANCHORED}
-bodies:
-  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
-  - name: block
-    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.01]}, velocity: {linear: $V},
-            shapes: [{box: {size: [0.1, 0.1, 0.02]}}]}
-probes: [{name: p, position: {body: block}}, {name: v, velocity: {body: block}}]
-)",
-                     {{"$H", Number(h)},
-                      {"$ANCHORED", anchored ? "true" : "false"},
-                      {"$V", List(kStart * Vector3d(std::cos(angle), std::sin(angle), 0))}}));
+      LoadSlidingBlock(kStart * Vector3d(std::cos(angle), std::sin(angle), 0), anchored, h);
   RunUntil(0.4, &world);  // it stops after v / μg = 0.204 s
   // without anchors it creeps on by what the plain model's regularisation leaves, far below what is measured
   EXPECT_LT(ReadVector(world, "v").norm(), 1e-6);

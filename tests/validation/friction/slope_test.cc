@@ -2,7 +2,7 @@
 
 #include <tuple>
 
-#include "tests/validation/validation_scene.h"
+#include "tests/validation/friction/friction_scenes.h"
 
 namespace pliant::physics {
 namespace {
@@ -11,30 +11,15 @@ using Eigen::Vector3d;
 
 constexpr double kDegree = kPi / 180;
 
-// A slope that falls towards +x, and a cube of 0.1 m and 1 kg on it.
 std::string CubeScene(bool soft, const std::string& method, double angle, double friction, double h,
                       const std::string& options = "") {
-  const char* cube = soft ? R"(
-    deformable:
-      mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05}
-      pose: {position: $P, rpy_degrees: [0, $DEGREES, 0]}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e6, poissons_ratio: 0.3, density: 1000})"
-                          : R"(
-    rigid:
-      motion: FREE
-      density: 1000
-      pose: {position: $P, rpy_degrees: [0, $DEGREES, 0]}
-      shapes: [{box: {size: [0.1, 0.1, 0.1]}}])";
   return Fill(absl::StrCat(R"(
 name: cube on a slope
 time_step: $H
 method: {$METHOD: {$OPTIONS}}
 contact: {friction: $MU, anchored: false}
-bodies:
-  - name: slope
-    rigid: {motion: FIXED, pose: {rpy_degrees: [0, $DEGREES, 0]}, shapes: [{half_space: {}}]}
-  - name: cube)",
-                           cube, R"(
+bodies:)",
+                           CubeOnSlope(soft, angle), R"(
 probes:
   - {name: v, velocity: {body: cube}}
   - {name: force, contact_force: {body: cube}}
@@ -45,9 +30,7 @@ probes:
                {"$OPTIONS", method == "corrective"  ? "sweeps: 1000"
                             : method == "nonsmooth" ? "newton_iterations: 300"
                                                     : options},
-               {"$MU", Number(friction)},
-               {"$DEGREES", Number(angle / kDegree)},
-               {"$P", List(0.0501 * SlopeNormal(angle))}});
+               {"$MU", Number(friction)}});
 }
 
 double Slip(const World& world, double angle) {

@@ -9,6 +9,7 @@
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "solvers/linalg/elimination_order.h"
 #include "solvers/linalg/partial_cholesky.h"
+#include "tests/solvers/linalg/random_matrix.h"
 
 namespace pliant::solvers {
 namespace {
@@ -23,30 +24,8 @@ class LaneCholeskyTest : public ::testing::Test {
       : elements_(physics::MeshTorus(0.4, 0.1, 0.1, 14)->tetrahedra),
         pattern_(MakeBlockPattern(98, elements_)),
         layout_(std::make_shared<LaneLayout>(pattern_, FindEliminationOrder(pattern_))) {
-    for (unsigned seed = 1; seed <= 8; ++seed) matrices_.push_back(MakeMatrix(seed));
-  }
-
-  BlockMatrix MakeMatrix(unsigned seed) const {
-    BlockMatrix A(&pattern_);
-    std::mt19937 random(seed);
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    for (int i = 0; i < pattern_.num_nodes; ++i) {
-      for (int r = 0; r < 3; ++r) A.values[9 * std::size_t(pattern_.Find(i, i)) + 4 * r] = 0.5;
-    }
-    for (const auto& element : elements_) {
-      Eigen::Matrix<double, 12, 6> B;
-      for (int i = 0; i < B.size(); ++i) B.data()[i] = uniform(random);
-      const Eigen::Matrix<double, 12, 12> K = B * B.transpose();
-      for (int a = 0; a < 4; ++a) {
-        for (int b = 0; b < 4; ++b) {
-          if (element[a] < element[b]) continue;
-          double* block = &A.values[9 * std::size_t(pattern_.Find(element[a], element[b]))];
-          for (int c = 0; c < 3; ++c)
-            for (int r = 0; r < 3; ++r) block[3 * c + r] += K(3 * a + r, 3 * b + c);
-        }
-      }
-    }
-    return A;
+    for (unsigned seed = 1; seed <= 8; ++seed)
+      matrices_.push_back(MakeRandomMatrix(pattern_, elements_, 0.5, seed));
   }
 
   // Of a matrix and a right-hand side in one lane, among others: the solution, then the Schur complement.
