@@ -25,12 +25,21 @@ TrianglePart::TrianglePart(const Vector3d& a, const Vector3d& b, const Vector3d&
 
 void TrianglePart::CutAbove(const Vector3d& values, double level) {
   // Sutherland & Hodgman
-  const std::array<Vector3d, 3 + kMostCuts> before = corners_;
+  std::array<Vector3d, 3 + kMostCuts> before;
+  std::array<double, 3 + kMostCuts> above;
   const int count = num_corners_;
+  bool is_cut = false;
+  for (int i = 0; i < count; ++i) {
+    before[i] = corners_[i];
+    above[i] = values.dot(before[i]) - level;
+    is_cut |= !(above[i] <= 0);
+  }
+  if (!is_cut) return;
   num_corners_ = 0;
   for (int i = 0; i < count; ++i) {
-    const Vector3d &from = before[i], &to = before[(i + 1) % count];
-    const double f = values.dot(from) - level, g = values.dot(to) - level;
+    const int next = i + 1 < count ? i + 1 : 0;
+    const Vector3d &from = before[i], &to = before[next];
+    const double f = above[i], g = above[next];
     PLIANT_DEMAND(num_corners_ + 2 <= static_cast<int>(corners_.size()));
     if (f <= 0) corners_[num_corners_++] = from;
     if ((f < 0 && g > 0) || (f > 0 && g < 0))
