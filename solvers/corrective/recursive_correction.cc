@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "solvers/delassus/delassus.h"
-
 namespace pliant::solvers {
 namespace {
 
@@ -226,12 +224,11 @@ void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
   const int count = static_cast<int>(problem.contacts.size());
   Move(compliance, problem);
 
-  std::vector<DelassusOperator::Block> blocks;
+  w_blocks_.clear();
   for (const MappingCompliance::Block& block : problem.blocks)
-    blocks.push_back({block.size, block.A});
-  std::vector<std::vector<DelassusOperator::Entry>> entries(count);
-  std::vector<std::vector<double>> rows;  // J = Rᵀ P H
-  rows.reserve(problem.parts.size() * 2);
+    w_blocks_.push_back({block.size, block.A});
+  w_entries_.clear();
+  w_values_.clear();  // J = Rᵀ P H
   for (int i = 0; i < count; ++i) {
     const CorrectiveContact& contact = problem.contacts[i];
     for (int p = contact.first_part; p < contact.first_part + contact.num_parts; ++p) {
@@ -242,7 +239,7 @@ void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
           [](const MappingCompliance::Entry& entry, int row) { return entry.row < row; });
       for (auto entry = begin;
            entry != problem.entries.end() && entry->row < part.row + part.height; ++entry) {
-        std::vector<double>& J = rows.emplace_back(3 * std::size_t(entry->columns));
+        w_entries_.push_back({i, entry->block, entry->first, entry->columns, w_values_.size()});
         for (int j = 0; j < entry->columns; ++j) {
           Vector3d column = Vector3d::Zero();
           for (int r = 0; r < entry->height; ++r) {
@@ -250,16 +247,13 @@ void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
             const double value = problem.values[entry->values + std::size_t(j) * entry->height + r];
             column += value * Vector3d(of_row[0], of_row[1], of_row[2]);
           }
-          Vector3d::Map(&J[3 * std::size_t(j)]) = contact.R_WC.transpose() * column;
+          const Vector3d turned = contact.R_WC.transpose() * column;
+          w_values_.insert(w_values_.end(), turned.data(), turned.data() + 3);
         }
-        entries[i].push_back({entry->block, entry->first, entry->columns, nullptr});
       }
     }
   }
-  std::size_t next = 0;
-  for (auto& list : entries)
-    for (DelassusOperator::Entry& entry : list) entry.values = rows[next++].data();
-  const DelassusOperator W(blocks, entries);
+  W_.Build(w_blocks_, count, w_entries_, w_values_);
 
   u_.resize(count);
   for (int i = 0; i < count; ++i)
@@ -269,13 +263,13 @@ void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
     for (int i = 0; i < count; ++i) {
       if (problem.contacts[i].is_in_tangent) continue;
       const Vector3d before = result_.impulse[i];
-      const Vector3d after = RelaxContact(problem.contacts[i], W.block(i, i),
+      const Vector3d after = RelaxContact(problem.contacts[i], W_.block(i, i),
                                           work_[i].delta + options.h * u_[i], before, options.h);
       largest = std::max(largest, after.cwiseAbs().maxCoeff());
       if (after == before) continue;
       change = std::max(change, (after - before).cwiseAbs().maxCoeff());
       result_.impulse[i] = after;
-      for (const int j : W.neighbours(i)) u_[j] += W.block(j, i) * (after - before);
+      for (const int j : W_.neighbours(i)) u_[j] += W_.block(j, i) * (after - before);
       Push(compliance, problem, i, problem.contacts[i].R_WC * (after - before), false);
     }
     const double residual = largest > 0 ? change / largest : 0;

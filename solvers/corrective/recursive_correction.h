@@ -7,6 +7,7 @@
 
 #include <Eigen/Core>
 
+#include "solvers/delassus/delassus.h"
 #include "solvers/delassus/mapping_compliance.h"
 
 namespace pliant::solvers {
@@ -125,7 +126,12 @@ class RecursiveCorrection {
 
   std::vector<Work> work_;
   std::vector<double> F_, y_, dv_;
-  std::vector<Eigen::Vector3d> u_;  // of the standard scheme, in contact frames
+  // of the standard scheme: W in contact space, what it is made of, and velocities in contact frames
+  DelassusOperator W_;
+  std::vector<DelassusOperator::Block> w_blocks_;
+  std::vector<DelassusOperator::Entry> w_entries_;
+  std::vector<double> w_values_;
+  std::vector<Eigen::Vector3d> u_;
   std::vector<CarrierPart> old_parts_;
   CorrectionResult result_;
 };

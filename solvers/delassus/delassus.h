@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <Eigen/Core>
@@ -18,14 +19,16 @@ class DelassusOperator {
   };
   // One contact's rows on consecutive velocities of one block.
   struct Entry {
+    int contact;
     int block;
     int first;  // within the block
     int columns;
-    const double* values;  // 3 × columns, column-major
+    std::size_t values;  // 3 × columns, column-major, in the values given with it
   };
 
-  DelassusOperator(const std::vector<Block>& blocks,
-                   const std::vector<std::vector<Entry>>& contacts);
+  // Builds W of contacts 0 … num_contacts − 1; `entries` by contact, ascending. Keeps its memory from one call to the next.
+  void Build(std::span<const Block> blocks, int num_contacts, std::span<const Entry> entries,
+             std::span<const double> values);
 
   int num_contacts() const { return num_contacts_; }
 
@@ -37,22 +40,18 @@ class DelassusOperator {
   }
 
   // Contacts j with a block (i, j) that is not zero by structure, ascending.
-  const std::vector<int>& neighbours(int i) const { return neighbours_[i]; }
-
-  // x ← A_b⁻¹ x for one block.
-  void SolveBlock(int b, std::span<double> x) const;
+  std::span<const int> neighbours(int i) const {
+    return std::span(neighbours_).subspan(starts_[i], starts_[i + 1] - starts_[i]);
+  }
 
  private:
-  // Factor of a block: the lower Cholesky triangle on top of the rows J L⁻ᵀ of the contacts that touch it.
-  struct Factor {
-    int size = 0;
-    int height = 0;
-    std::vector<double> panel;
-  };
-  int num_contacts_;
-  std::vector<Factor> factors_;
-  std::vector<double> values_;  // 3 c × 3 c, column-major
-  std::vector<std::vector<int>> neighbours_;
+  int num_contacts_ = 0;
+  std::vector<double> values_;            // 3 c × 3 c, column-major
+  std::vector<int> starts_, neighbours_;  // of contact i from starts_[i] on
+  // room to work in: the rows of one block, whom they touch, A above them, and J A⁻¹ Jᵀ with the other sign
+  std::vector<int> own_, touching_;
+  std::vector<double> panel_, negative_;
+  std::vector<std::pair<int, int>> pairs_;
 };
 
 }  // namespace pliant::solvers

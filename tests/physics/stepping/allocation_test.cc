@@ -14,6 +14,7 @@ struct Method {
   MethodKind kind;
   NonsmoothOptions::LinearSolver linear_solver = NonsmoothOptions::LinearSolver::kPcr;
   bool is_maximal = false;
+  CorrectiveOptions::Scheme scheme = CorrectiveOptions::Scheme::kFast;
 };
 class Allocation : public testing::TestWithParam<Method> {};
 
@@ -21,6 +22,7 @@ TEST_P(Allocation, ASettledRigidWorldStepsWithoutAny) {
   Model model = MakeBoxesAndArm(GetParam().is_maximal);
   model.method.kind = GetParam().kind;
   model.method.nonsmooth.linear_solver = GetParam().linear_solver;
+  model.method.corrective.scheme = GetParam().scheme;
   if (GetParam().is_maximal)
     model.method.nonsmooth.coordinates = NonsmoothOptions::Coordinates::kMaximal;
   const auto stepper = MakeStepper(model);
@@ -40,13 +42,17 @@ TEST_P(Allocation, ASettledRigidWorldStepsWithoutAny) {
 
 INSTANTIATE_TEST_SUITE_P(
     Method, Allocation,
-    testing::Values(Method{MethodKind::kConvex}, Method{MethodKind::kCorrective},
-                    Method{MethodKind::kNonsmooth},
-                    Method{MethodKind::kNonsmooth, NonsmoothOptions::LinearSolver::kPcr, true},
-                    Method{MethodKind::kNonsmooth, NonsmoothOptions::LinearSolver::kGaussSeidel,
-                           true}),
+    testing::Values(
+        Method{MethodKind::kConvex}, Method{MethodKind::kCorrective},
+        Method{.kind = MethodKind::kCorrective, .scheme = CorrectiveOptions::Scheme::kStandard},
+        Method{.kind = MethodKind::kCorrective, .scheme = CorrectiveOptions::Scheme::kSingle},
+        Method{MethodKind::kNonsmooth},
+        Method{MethodKind::kNonsmooth, NonsmoothOptions::LinearSolver::kPcr, true},
+        Method{MethodKind::kNonsmooth, NonsmoothOptions::LinearSolver::kGaussSeidel, true}),
     [](const auto& info) {
       const std::string name = MethodName(info.param.kind);
+      if (info.param.scheme == CorrectiveOptions::Scheme::kStandard) return name + "_standard";
+      if (info.param.scheme == CorrectiveOptions::Scheme::kSingle) return name + "_single";
       if (!info.param.is_maximal) return name;
       return name + (info.param.linear_solver == NonsmoothOptions::LinearSolver::kPcr
                          ? "_maximal"
