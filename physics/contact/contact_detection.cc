@@ -76,6 +76,9 @@ void DescribeMotion(const PlacedShape* a, const PlacedShape* b, ContactPoint* po
   }
 }
 
+// Friction beyond which no gliding gap grows: nothing slides for long then, and what flies past is not to be held.
+constexpr double kMostGlidingFriction = 2;
+
 double FindLargestFriction(const Model& model) {
   double largest = model.contact.friction;
   for (const ContactParameters::Pair& pair : model.contact.pairs) {
@@ -121,8 +124,9 @@ struct ContactDetector::Workspace {
     std::vector<std::vector<double>> positions;      // per body, of its nodes, when not the state's
   };
   Places now, ahead;
-  std::vector<double> thickness;  // per body [m]
-  std::vector<int> selves;        // bodies that may touch themselves
+  std::vector<MotionBound> moving;  // per body
+  std::vector<double> thickness;    // per body [m]
+  std::vector<int> selves;          // bodies that may touch themselves
   // (rigid body, node of a deformable one's block) of attachments, ascending: what is held does not touch its holder
   struct HeldNode {
     int holder, block, node;
@@ -136,13 +140,8 @@ struct ContactDetector::Workspace {
   std::vector<int> group_starts;  // bodies of one block that follow each other
 
   std::vector<AxisAlignedBox> extents;  // per body
-  // How all bodies move through the step: as it began, and as they do once their velocities have been solved for.
-  struct Ways {
-    std::vector<MotionBound> moving;  // per body
-    std::vector<AxisAlignedBox>
-        bounds;  // of its way, grown by half the margin and the reach of sliding
-  };
-  Ways ways, new_ways;
+  std::vector<AxisAlignedBox>
+      bounds;  // of the way through the step, grown by half the margin and the reach of sliding
   BroadPhase broad_phase;
 
   struct PairTask {
@@ -157,7 +156,6 @@ struct ContactDetector::Workspace {
   std::vector<Needed> needed;                                // per body
   std::vector<int> outdated;                                 // bodies of which anything is needed
   std::vector<std::vector<ContactPoint>> found, last_found;  // per task
-  const std::vector<ContactPoint> nothing;
   std::vector<char> is_known;  // per task: found before, and neither body has moved since
 
   // per block: whether it stands still where it stood at the last call
@@ -168,8 +166,6 @@ struct ContactDetector::Workspace {
   struct Scratch {
     NarrowScratch narrow;
     std::vector<Touch> touches;
-    AheadScratch ahead;
-    std::vector<ContactPoint> appended;
   };
   tbb::enumerable_thread_specific<Scratch> scratch;
 
@@ -178,17 +174,9 @@ struct ContactDetector::Workspace {
     return body.block == kWorldBlock || is_unmoved[body.block];
   }
   void Place(const Model& model, const State& state, const BodyMotions& motions, double h);
-  // Bounds the way of a body that has been placed.
-  void FindWay(const Model& model, const State& state, const BodyMotions& motions, double h,
-               int body, double reach_of_speed, Ways* of) const;
-  template <typename F>
-  void ForEachBody(const Model& model, const F& f) const;
   void FindTasks(const Model& model, double h);
-  // What two bodies whose ways overlap have to be looked at for; false if nothing.
-  bool MakeTask(const Model& model, double h, const Ways& of, double reach_of_speed, int a, int b,
-                PairTask* task) const;
   // Whether two bodies may come to be nearer than `reach` beyond the margin, or pass each other, in the course of the step.
-  bool MayMeet(const Model& model, double h, const Ways& of, int a, int b, double reach) const;
+  bool MayMeet(const Model& model, double h, int a, int b, double reach) const;
   void Collide(const Model& model, const State& state, const BodyMotions& motions, double h,
                const PairTask& task, Scratch* buffers, std::vector<ContactPoint>* contacts) const;
   // Appends the contacts of a pair with gap below the margin.
@@ -196,11 +184,8 @@ struct ContactDetector::Workspace {
                  double margin, Scratch* buffers, std::vector<ContactPoint>* contacts) const;
   void PlaceAhead(const Model& model, const State& state, const BodyMotions& motions, int body,
                   double t);
-  bool IsFoundInTime(const Model& model, double h, const PairTask& task) const;
-  // Appends to `contacts`, ascending, those that a pair of bodies comes to make beside the known ones.
   void LookAhead(const Model& model, const State& state, const BodyMotions& motions, double h,
-                 const PairTask& task, const std::vector<ContactPoint>& known,
-                 std::vector<ContactPoint>* contacts);
+                 const PairTask& task, std::vector<ContactPoint>* contacts);
 };
 
 ContactDetector::ContactDetector(const Model& model)
@@ -220,10 +205,7 @@ ContactDetector::ContactDetector(const Model& model)
                                 std::accumulate(w.thickness.begin(), w.thickness.end(),
                                                 std::numeric_limits<double>::infinity(),
                                                 [](double x, double y) { return std::min(x, y); }));
-  for (Workspace::Ways* of : {&w.ways, &w.new_ways}) {
-    of->moving.resize(model.bodies.size());
-    of->bounds.resize(model.bodies.size());
-  }
+  w.moving.resize(model.bodies.size());
   for (std::size_t i = 0; i < model.bodies.size(); ++i)
     if (model.bodies[i].deformable && model.bodies[i].self_contact)
       w.selves.push_back(static_cast<int>(i));
@@ -232,6 +214,7 @@ ContactDetector::ContactDetector(const Model& model)
       w.held.push_back(
           {constraint.body_a, model.bodies[constraint.body_b].block, constraint.node_b});
   std::sort(w.held.begin(), w.held.end());
+  w.bounds.resize(model.bodies.size());
   w.extents.resize(model.bodies.size());
   w.largest_friction = FindLargestFriction(model);
   w.pair_starts.assign(model.bodies.size() + 1, 0);
@@ -276,88 +259,58 @@ void ContactDetector::Workspace::FindUnmoved(const Model& model, const State& st
   }
 }
 
-template <typename F>
-void ContactDetector::Workspace::ForEachBody(const Model& model, const F& f) const {
-  const int count = static_cast<int>(model.bodies.size());
-  // rigid bodies are placed faster than threads are told to
-  if (num_soft < kFewSoft) {
-    for (int i = 0; i < count; ++i) f(i);
-  } else {
-    ParallelFor(count, 8, f);
-  }
-}
-
-void ContactDetector::Workspace::FindWay(const Model& model, const State& state,
-                                         const BodyMotions& motions, double h, int i,
-                                         double reach_of_speed, Ways* of) const {
-  AxisAlignedBox& way = of->bounds[i];
-  way = extents[i];
-  // what has no shape touches nothing: its box stays empty
-  if ((way.lower.array() > way.upper.array()).any()) return;
-  MotionBound& moving = of->moving[i];
-  moving = BoundMotion(model, state, motions, i, extents[i]);
-  // where it will be at the end of the step, too
-  AxisAlignedBox later = extents[i];
-  later.lower += h * moving.velocity;
-  later.upper += h * moving.velocity;
-  way.Include(later);
-  way.Grow(0.5 * model.contact.margin +
-           std::max(reach_of_speed * moving.speed(), h * moving.deviation));
-}
-
 void ContactDetector::Workspace::Place(const Model& model, const State& state,
                                        const BodyMotions& motions, double h) {
-  ForEachBody(model, [&](int i) {
+  const auto place = [&](int i) {
     const Body& body = model.bodies[i];
     if (body.block != kWorldBlock && is_unmoved[body.block]) {
       if (body.deformable) now.soft[i]->Rebind(model.Positions(state, body.block));
       return;
     }
-    extents[i] = AxisAlignedBox{};
+    bounds[i] = AxisAlignedBox{};
     if (body.deformable) {
       now.soft[i]->Update(model.Positions(state, body.block));
-      extents[i] = now.soft[i]->bounds();
+      bounds[i] = now.soft[i]->bounds();
     } else {
       const bool is_still = body.block == kWorldBlock;
       const RigidTransform& X_WB = motions[i].X_WB;
       for (int s = shape_starts[i]; s < shape_starts[i + 1]; ++s) {
         if (!is_still) now.shapes[s].Move(X_WB * shapes[s].shape->X_BS);
-        extents[i].Include(now.shapes[s].bounds);
+        bounds[i].Include(now.shapes[s].bounds);
       }
     }
-    FindWay(model, state, motions, h, i, sliding_reach, &ways);
-  });
+    // what has no shape touches nothing: its box stays empty
+    extents[i] = bounds[i];
+    if ((bounds[i].lower.array() > bounds[i].upper.array()).any()) return;
+    moving[i] = BoundMotion(model, state, motions, i, bounds[i]);
+    const double reach = sliding_reach * moving[i].speed();
+    // where it will be at the end of the step, too
+    AxisAlignedBox later = bounds[i];
+    later.lower += h * moving[i].velocity;
+    later.upper += h * moving[i].velocity;
+    bounds[i].Include(later);
+    bounds[i].Grow(0.5 * model.contact.margin + std::max(reach, h * moving[i].deviation));
+  };
+  const int count = static_cast<int>(model.bodies.size());
+  // rigid bodies are placed faster than threads are told to
+  if (num_soft < kFewSoft) {
+    for (int i = 0; i < count; ++i) place(i);
+  } else {
+    ParallelFor(count, 8, place);
+  }
 }
 
-bool ContactDetector::Workspace::MayMeet(const Model& model, double h, const Ways& of, int a, int b,
+bool ContactDetector::Workspace::MayMeet(const Model& model, double h, int a, int b,
                                          double reach) const {
   // as b sees a
   AxisAlignedBox swept = extents[a], later = extents[a];
-  const Vector3d moved = h * (of.moving[a].velocity - of.moving[b].velocity);
+  const Vector3d moved = h * (moving[a].velocity - moving[b].velocity);
   later.lower += moved;
   later.upper += moved;
   swept.Include(later);
   swept.Grow(model.contact.margin +
-             std::max(reach, h * (of.moving[a].deviation + of.moving[b].deviation)));
+             std::max(reach, h * (moving[a].deviation + moving[b].deviation)));
   return swept.Overlaps(extents[b]);
-}
-
-bool ContactDetector::Workspace::MakeTask(const Model& model, double h, const Ways& of,
-                                          double reach_of_speed, int a, int b,
-                                          PairTask* task) const {
-  if (is_immovable[a] && is_immovable[b]) return false;
-  const std::vector<ContactParameters::Pair>& pairs = model.contact.pairs;
-  const auto end = pairs.begin() + pair_starts[a + 1];
-  const auto given = std::lower_bound(pairs.begin() + pair_starts[a], end, b,
-                                      [](const auto& pair, int key) { return pair.body_b < key; });
-  const bool is_given = given != end && given->body_b == b;
-  if (is_given && !given->enabled) return false;
-  const double approach =
-      a == b ? 2 * of.moving[a].deviation : BoundApproach(of.moving[a], of.moving[b]);
-  const double reach = reach_of_speed * approach;
-  if (a != b && !MayMeet(model, h, of, a, b, reach)) return false;
-  *task = {a, b, is_given ? &*given : nullptr, approach, reach};
-  return true;
 }
 
 void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
@@ -372,18 +325,28 @@ void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
   outdated.clear();
   needed.assign(model.bodies.size(), Needed::kNothing);
   std::size_t last = 0;
-  overlaps = broad_phase.FindOverlaps(ways.bounds, group_starts);
+  const std::vector<ContactParameters::Pair>& pairs = model.contact.pairs;
+  overlaps = broad_phase.FindOverlaps(bounds, group_starts);
   if (!selves.empty()) {
     for (int body : selves) overlaps.emplace_back(body, body);
     std::sort(overlaps.begin(), overlaps.end());
   }
   for (const auto& [a, b] : overlaps) {
-    PairTask task;
-    if (!MakeTask(model, h, ways, sliding_reach, a, b, &task)) continue;
-    tasks.push_back(task);
+    const Body &body_a = model.bodies[a], &body_b = model.bodies[b];
+    if (is_immovable[a] && is_immovable[b]) continue;
+    const auto end = pairs.begin() + pair_starts[a + 1];
+    const auto given =
+        std::lower_bound(pairs.begin() + pair_starts[a], end, b,
+                         [](const auto& pair, int key) { return pair.body_b < key; });
+    const bool is_given = given != end && given->body_b == b;
+    if (is_given && !given->enabled) continue;
+    const double approach = a == b ? 2 * moving[a].deviation : BoundApproach(moving[a], moving[b]);
+    const double reach = sliding_reach * approach;
+    if (a != b && !MayMeet(model, h, a, b, reach)) continue;
+    tasks.push_back({a, b, is_given ? &*given : nullptr, approach, reach});
     if (found.size() < tasks.size()) found.resize(tasks.size());
     is_known.push_back(0);
-    if (is_body_unmoved(model.bodies[a]) && is_body_unmoved(model.bodies[b])) {
+    if (is_body_unmoved(body_a) && is_body_unmoved(body_b)) {
       // both lists of pairs ascend
       while (last < last_tasks.size() &&
              std::pair(last_tasks[last].body_a, last_tasks[last].body_b) < std::pair(a, b))
@@ -500,7 +463,7 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
   } else if (soft_a && soft_b) {
     if (by_polygons) {
       CollideSoftSoftPatches(*soft_a, *soft_b, margin, model.contact.patch_divisions,
-                             &buffers->narrow, &buffers->touches);
+                             &buffers->touches);
     } else {
       CollideSoftSoft(*soft_a, *soft_b, margin, &buffers->narrow, &buffers->touches);
     }
@@ -544,7 +507,8 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
   std::erase_if(*contacts, [&](const ContactPoint& point) {
     if (point.gap < model.contact.margin) return false;
     if (FindContactMemory(state.contacts, point.key) == nullptr) return true;
-    const double gliding_gap = (h + point.relaxation_time) * point.friction *
+    const double gliding_gap = (h + point.relaxation_time) *
+                               std::min(point.friction, kMostGlidingFriction) *
                                CalcSlidingSpeed(model, state, motions, point);
     return point.gap > model.contact.margin + gliding_gap;
   });
@@ -571,20 +535,15 @@ void ContactDetector::Workspace::PlaceAhead(const Model& model, const State& sta
   ahead.soft[body]->Update(moved);
 }
 
-bool ContactDetector::Workspace::IsFoundInTime(const Model& model, double h,
-                                               const PairTask& task) const {
-  return physics::IsFoundInTime(h * task.approach, model.contact.margin,
-                                std::min(thickness[task.body_a], thickness[task.body_b]));
-}
-
 void ContactDetector::Workspace::LookAhead(const Model& model, const State& state,
                                            const BodyMotions& motions, double h,
                                            const PairTask& task,
-                                           const std::vector<ContactPoint>& known,
                                            std::vector<ContactPoint>* contacts) {
   const int a = task.body_a, b = task.body_b;
+  const double thinner = std::min(thickness[a], thickness[b]);
+  if (IsFoundInTime(h * task.approach, model.contact.margin, thinner)) return;
   Scratch* buffers = &scratch.local();
-  const auto collide = [&](double t, double margin, std::vector<ContactPoint>* met) {
+  const auto collide = [&](double t, double margin, std::vector<ContactPoint>* found) {
     PlaceAhead(model, state, motions, a, t);
     if (b != a) PlaceAhead(model, state, motions, b, t);
     for (int body : {a, b}) {
@@ -592,16 +551,12 @@ void ContactDetector::Workspace::LookAhead(const Model& model, const State& stat
       ahead.soft[body]->UpdateTriangles();
       if (now.soft[a] && now.soft[b]) ahead.soft[body]->UpdateTree();
     }
-    CollideAt(ahead, model, h, task, margin, buffers, met);
-    SortContacts(met);
+    CollideAt(ahead, model, h, task, margin, buffers, found);
+    SortContacts(found);
   };
-  const double thinner = std::min(thickness[a], thickness[b]);
-  buffers->appended.clear();
   AppendContactsAhead(model, state, motions, h,
-                      {task.approach, thinner, model.contact.margin, std::ref(collide)}, known,
-                      &buffers->ahead, &buffers->appended);
-  SortContacts(&buffers->appended);
-  contacts->insert(contacts->end(), buffers->appended.begin(), buffers->appended.end());
+                      {task.approach, thinner, model.contact.margin, collide}, contacts);
+  SortContacts(contacts);
 }
 
 double ContactDetector::CalcReach(int body, const Vector3d& p_WBo) const {
@@ -619,7 +574,9 @@ void ContactDetector::Detect(const State& state, const BodyMotions& motions, dou
   w.FindUnmoved(model_, state, h);
   // a convex step holds what slides off by up to this (its gliding gap); without contacts that persist, none can be lost at
   // it
-  w.sliding_reach = state.contacts.empty() ? 0 : (h + relaxation_time) * w.largest_friction;
+  w.sliding_reach = state.contacts.empty() ? 0
+                                           : (h + relaxation_time) *
+                                                 std::min(w.largest_friction, kMostGlidingFriction);
   w.Place(model_, state, motions, h);
   w.FindTasks(model_, h);
 
@@ -634,41 +591,11 @@ void ContactDetector::Detect(const State& state, const BodyMotions& motions, dou
   } else {
     ParallelFor(count, 8, collide);
   }
-  for (std::size_t i = 0; i < w.tasks.size(); ++i) {
-    if (w.is_known[i] || w.IsFoundInTime(model_, h, w.tasks[i])) continue;
-    w.LookAhead(model_, state, motions, h, w.tasks[i], w.found[i], &w.found[i]);
-    SortContacts(&w.found[i]);
-  }
+  for (std::size_t i = 0; i < w.tasks.size(); ++i)
+    if (!w.is_known[i]) w.LookAhead(model_, state, motions, h, w.tasks[i], &w.found[i]);
   contacts->clear();
   for (std::size_t i = 0; i < w.tasks.size(); ++i)
     contacts->insert(contacts->end(), w.found[i].begin(), w.found[i].end());
-}
-
-void ContactDetector::DetectAhead(const State& state, const BodyMotions& motions, double h,
-                                  std::span<const char> turned,
-                                  std::vector<ContactPoint>* contacts) {
-  Workspace& w = *workspace_;
-  // what touches is known already, and nothing slides further off
-  constexpr double kNoReach = 0;
-  w.ForEachBody(model_,
-                [&](int i) { w.FindWay(model_, state, motions, h, i, kNoReach, &w.new_ways); });
-  w.overlaps = w.broad_phase.FindOverlapsOf(turned, w.new_ways.bounds, w.group_starts);
-  for (const int body : w.selves)
-    if (turned[body]) w.overlaps.emplace_back(body, body);
-  std::sort(w.overlaps.begin(), w.overlaps.end());
-  for (const auto& [a, b] : w.overlaps) {
-    Workspace::PairTask task;
-    if (!w.MakeTask(model_, h, w.new_ways, kNoReach, a, b, &task) ||
-        w.IsFoundInTime(model_, h, task))
-      continue;
-    // pairs ascend
-    const auto before = std::lower_bound(
-        w.tasks.begin(), w.tasks.end(), std::pair(a, b),
-        [](const auto& x, const auto& pair) { return std::pair(x.body_a, x.body_b) < pair; });
-    const bool was_task = before != w.tasks.end() && before->body_a == a && before->body_b == b;
-    w.LookAhead(model_, state, motions, h, task,
-                was_task ? w.found[before - w.tasks.begin()] : w.nothing, contacts);
-  }
 }
 
 std::vector<ContactPoint> ContactDetector::Detect(const State& state, double h) {

@@ -25,7 +25,7 @@ namespace pliant::physics {
 // Lengths and positions beyond this are slips of the unit, or would lose contact gaps to rounding [m].
 inline constexpr double kLargestLength = 1e6;
 inline constexpr double kLargestDensity = 1e9;  // [kg/m³]
-inline constexpr double kLargestFriction = 100;
+inline constexpr double kLargestFriction = 1e6;
 inline constexpr double kSmallestLength = 1e-6;
 
 // 0 < smallest ≤ value ≤ largest

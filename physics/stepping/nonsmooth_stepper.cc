@@ -16,6 +16,8 @@ using solvers::NonsmoothProblem;
 
 // islands smaller than this are not worth a thread
 constexpr int kRowsWorthAThread = 64;
+// friction beyond which nothing slips that carries anything: cones still wider cost digits and hold no better
+constexpr double kMostConeFriction = 1e4;
 
 solvers::NonsmoothOptions ToSolver(const NonsmoothOptions& options) {
   using Preconditioner = NonsmoothOptions::Preconditioner;
@@ -77,7 +79,7 @@ solvers::NonsmoothOptions ToSolver(const NonsmoothOptions& options) {
 NonsmoothProblem::Contact MakeContact(const ContactPoint& contact, double h) {
   NonsmoothProblem::Contact made;
   made.gap = contact.gap;
-  made.friction = contact.friction;
+  made.friction = std::min(contact.friction, kMostConeFriction);
   if (std::isfinite(contact.stiffness)) {
     const double share = h / (h + contact.relaxation_time);
     made.gap *= share;

@@ -228,6 +228,18 @@ TEST(SceneErrors, OfAChoiceOneMemberIsGiven) {
             "half_space or mesh\n");
 }
 
+TEST(SceneErrors, FrictionIsOfAMillionAtMost) {
+  EXPECT_EQ(Messages(WithShape("{friction: 1.0e6, sphere: {radius: 1}}")), "");
+  EXPECT_EQ(
+      Messages(WithShape("{friction: 2.0e6, sphere: {radius: 1}}")),
+      "s.yaml:6:18: bodies[0].rigid.shapes[0].friction: 2e+06 is not allowed; expected a number "
+      "of at most 1e+06. Is the unit right?\n");
+  EXPECT_EQ(
+      Messages(WithShape("{friction: -1, sphere: {radius: 1}}")),
+      "s.yaml:6:18: bodies[0].rigid.shapes[0].friction: -1 is not allowed; expected a number of "
+      "0 or more\n");
+}
+
 TEST(SceneErrors, EnumValuesAreInCapitals) {
   EXPECT_EQ(Messages("bodies:\n- name: a\n  rigid: {motion: Free, density: 1, shapes: [{sphere: "
                      "{radius: 1}}]}\n"),
