@@ -127,10 +127,12 @@ struct BlockInputs {
   std::vector<double> activations;
 };
 
-// How a block that is not linear found its free motion.
+// How a block that is not linear was posed.
 struct FreeMotionReport {
   int iterations = 0;   // of Newton's method; 0: the block is linear
   double residual = 0;  // of its momentum balance, relative
+  // Elements whose stiffness, or compliance, was not definite and was projected: most in any one iteration.
+  int projected_elements = 0;
 };
 
 // One block during one step. A workspace: it may be dropped between steps without changing a result.
@@ -178,7 +180,7 @@ class BlockStep {
   // v* = v0 − A⁻¹ m(v0) (han2023 (10)): of the participants, or of all velocities when nothing participates. Leaves the
   // others as they are. Needs Factor.
   virtual void CalcFreeMotion(std::span<double> v_star) const = 0;
-  // A block whose momentum is not linear in v solves m(v*) = 0 in Pose; A and m are from then on those linearised at v*.
+  // Up to the last use of the step. A block whose momentum is not linear in v solves m(v*) = 0 in Pose; A and m are from then on those linearised at v*.
   virtual FreeMotionReport free_motion_report() const { return {}; }
 
   // Takes A and m to velocities v, where those that they were linearised at have become stale: deformations under v differ by

@@ -157,6 +157,7 @@ double AssembleNonlinear(const FemModel& model, std::span<const double> q,
   LaneMatrix3 K[10];
   MaterialResponse response;
   model.CalcDeformation(q, at);
+  at->projected = 0;
   if (tangent != Tangent::kNone && model.dilatation.has_value())
     AddPatchStiffness(model, scale, at, A);
   for (std::size_t k = 0; k < model.elements.nonlinear.size(); ++k) {
@@ -168,6 +169,10 @@ double AssembleNonlinear(const FemModel& model, std::span<const double> q,
     AddForces(batch, response.stress, h, residual);
     if (tangent == Tangent::kNone) continue;
 
+    if (tangent == Tangent::kConvex) {
+      for (int l = 0; l < kLanes; ++l)
+        at->projected += batch.volume[l] > 0 && (response.projected >> l & 1) != 0;
+    }
     CalcStiffness(batch, response.tangent, K);
     const int* slot = SlotsOf(model, b);
     for (LaneMatrix3& block : K) {

@@ -84,6 +84,7 @@ struct FemModel {
     std::vector<LaneMatrix3> F;
     std::vector<double> ratios;
     std::vector<double> gradients;  // of J̄, memory to work in
+    int projected = 0;              // elements whose tangents were projected in AssembleNonlinear
   };
   void CalcDeformation(std::span<const double> q, Deformation* at) const;
   Deformation CalcDeformation(std::span<const double> q) const;

@@ -406,6 +406,7 @@ class FemStep final : public NodeStep {
       energy += W / implicit;
       scale += std::abs(W / implicit);
     }
+    report_.projected_elements = std::max(report_.projected_elements, deformation_.projected);
     model_->ProjectOntoPlane(elastic_);
     for (std::size_t i = 0; i < v.size(); ++i) momentum_[i] += elastic_[i];
     A_.Multiply(dv_, residual_);

@@ -61,6 +61,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
                     std::span<const double> v0, const BlockInputs& inputs) override {
     settings_ = settings;
     q0_.assign(q0.begin(), q0.end());
+    most_projected_ = 0;
     PrescribeVelocities(q0, inputs);
     model_->activations.Spread(inputs.activations, &pressure_);
 
@@ -84,10 +85,15 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
             h * applied.force_W[r] / (scale * model_->node_mass[applied.node]);
       }
     }
+    model_->ProjectOntoPlane(v_star_);
     ForEachPrescribed([&](int node, const Vector3d& velocity) {
       for (int r = 0; r < 3; ++r) v_star_[3 * node + r] = velocity[r];
     });
     return PoseElements();
+  }
+
+  FreeMotionReport free_motion_report() const override {
+    return {.projected_elements = most_projected_};
   }
 
   void Complete(std::span<const double> v_p, std::span<double> v) const override {
@@ -124,6 +130,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
     model_->CalcDeformation(q_, &at_);
     const double share = h / (h + beta);
     const std::size_t num_quadratic = model_->elements.num_quadratic;
+    int num_projected = 0;
     Lane sum{};
     for (std::size_t b = 0; b < model_->elements.batches.size(); ++b) {
       const ElementBatch& batch = model_->elements.batches[b];
@@ -156,7 +163,10 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
         R = CalcPolarRotations(F);
         model_->Respond(b - num_quadratic, at_, Tangent::kExact, &response_);
         if (!pressure_.empty()) AddPressure(pressure_[b], F, Tangent::kExact, &response_);
-        C = CalcStrainCompliance(CalcStrainStiffness(R, response_.tangent), &num_projected_);
+        unsigned projected;
+        C = CalcStrainCompliance(CalcStrainStiffness(R, response_.tangent), &projected);
+        for (int l = 0; l < kLanes; ++l)
+          num_projected += set_of_[b * kLanes + l] >= 0 && (projected >> l & 1) != 0;
         // E (c + λ), and a damping that is blind to spin
         const LaneStrain stress = CalcSymmetricPart(R, response_.stress);
         for (int r = 0; r < 6; ++r) force[r] += volume * stress[r];
@@ -180,6 +190,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
       }
       StoreJacobian(b, R, J);
     }
+    most_projected_ = std::max(most_projected_, num_projected);
     return All(sum == 0.0);
   }
 
@@ -204,6 +215,14 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
         rows[3][r] = half * (R[r] * G[1] + R[3 + r] * G[0]);
         rows[4][r] = half * (R[3 + r] * G[2] + R[6 + r] * G[1]);
         rows[5][r] = half * (R[6 + r] * G[0] + R[r] * G[2]);
+      }
+      if (model_->parameters.plane_strain) {
+        // nothing strains along the normal, and nothing is pushed along it
+        const Vector3d& n = model_->plane_normal;
+        for (auto& row : rows) {
+          const Lane along = n[0] * row[0] + n[1] * row[1] + n[2] * row[2];
+          for (int r = 0; r < 3; ++r) row[r] -= n[r] * along;
+        }
       }
       for (int l = 0; l < kLanes; ++l) {
         const int set = set_of_[b * kLanes + l];
@@ -282,7 +301,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
   std::vector<double> q_;
   FemModel::Deformation at_;
   MaterialResponse response_;
-  int num_projected_ = 0;
+  int most_projected_ = 0;  // elements in an Evaluate of this step
 };
 
 }  // namespace

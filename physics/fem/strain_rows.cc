@@ -75,7 +75,8 @@ LaneStrainMatrix CalcStrainStiffness(const LaneMatrix3& R, const std::array<Lane
   return N;
 }
 
-LaneStrainMatrix CalcStrainCompliance(const LaneStrainMatrix& N, int* count) {
+LaneStrainMatrix CalcStrainCompliance(const LaneStrainMatrix& N, unsigned* projected) {
+  *projected = 0;
   Lane trace{};
   for (int i = 0; i < 6; ++i) {
     const Lane& x = N[7 * i];
@@ -107,7 +108,7 @@ LaneStrainMatrix CalcStrainCompliance(const LaneStrainMatrix& N, int* count) {
       const Eigen::SelfAdjointEigenSolver<Matrix6d> eigen(A);
       Eigen::Matrix<double, 6, 1> values = eigen.eigenvalues();
       const double least = kLeastStiffness * values.cwiseAbs().maxCoeff();
-      if (values[0] < least) ++*count;
+      if (values[0] < least) *projected |= 1u << l;
       for (int i = 0; i < 6; ++i) values[i] = least > 0 ? 1 / std::max(values[i], least) : 1;
       inverse = eigen.eigenvectors() * values.asDiagonal() * eigen.eigenvectors().transpose();
     }

@@ -17,10 +17,9 @@ LaneStrain CalcSymmetricPart(const LaneMatrix3& R, const LaneMatrix3& A);
 // answers to spin is left to geometric stiffness.
 LaneStrainMatrix CalcStrainStiffness(const LaneMatrix3& R, const std::array<Lane, 81>& tangent);
 
-// N⁻¹ with the eigenvalues of N raised to kLeastStiffness of the largest. How many of the four needed that is added to
-// `count`.
+// N⁻¹ with the eigenvalues of N raised to kLeastStiffness of the largest. Bit l of `projected`: lane l needed that.
 inline constexpr double kLeastStiffness = 1e-3;
-LaneStrainMatrix CalcStrainCompliance(const LaneStrainMatrix& N, int* count);
+LaneStrainMatrix CalcStrainCompliance(const LaneStrainMatrix& N, unsigned* projected);
 
 // The same of Hooke's law with Lamé's moduli, in closed form.
 LaneStrainMatrix CalcHookeCompliance(const Lane& mu, const Lane& lambda);

@@ -86,7 +86,17 @@ TreeBodies FindBodies(const JointTree& tree) {
 
 bool IsKnownJoint(JointType type) {
   return type == JointType::kRevolute || type == JointType::kPrismatic ||
+         type == JointType::kScrew || type == JointType::kUniversal || type == JointType::kPlanar ||
          type == JointType::kBall || type == JointType::kFree;
+}
+
+// The angle from `from` to `to` about a unit axis, of what of them is across it.
+double CalcAngleAbout(const Vector3d& axis, const Vector3d& from, const Vector3d& to) {
+  return CalcAtan2(axis.cross(from).dot(to), from.dot(to) - axis.dot(from) * axis.dot(to));
+}
+// The same angle, by whole turns near another one.
+double TurnNear(double angle, double near) {
+  return angle - 2 * kPi * std::round((angle - near) / (2 * kPi));
 }
 
 // Two unit vectors across a unit one, and across each other.
@@ -160,9 +170,19 @@ class MaximalTree {
     const JointType type = JointOf(of).type;
     Vector3d direction;
     bool turns = true;
-    if (type == JointType::kRevolute || type == JointType::kPrismatic) {
+    if (CountVelocities(type) == 1) {
       direction = joint.X_WF.R * AxisOf(of);
-      turns = type == JointType::kRevolute;
+      turns = type != JointType::kPrismatic;
+    } else if (type == JointType::kPlanar) {
+      turns = k == 2;
+      direction = joint.X_WF.R * (turns    ? AxisOf(of)
+                                  : k == 0 ? across[body].first
+                                           : across[body].second);
+    } else if (type == JointType::kUniversal) {
+      // ω = a₀ q̇₀ + a₁ q̇₁: across the other axis, as long as it takes
+      const Vector3d axes[] = {joint.X_WF.R * AxisOf(of), joint.X_WM.R * JointOf(of).axis2};
+      const double along = axes[0].dot(axes[1]);
+      direction = (axes[k] - along * axes[1 - k]) / (1 - along * along);
     } else {
       turns = k < 3;
       direction = turns ? joint.X_WM.R.col(k) : joint.X_WF.R.col(k - 3);
@@ -208,11 +228,21 @@ class MaximalTree {
       const RigidTransform X_FM = joint.X_WF.Inverse() * joint.X_WM;
       const Vector3d axis = AxisOf(body);
       switch (JointOf(body).type) {
-        case JointType::kRevolute: {
-          const Vector3d turned = X_FM.R * across[b].first;
-          const double angle = CalcAtan2(across[b].second.dot(turned), across[b].first.dot(turned));
-          const double turns = (angle - q[start]) / (2 * kPi);
-          q[start] = angle - 2 * kPi * std::round(turns);
+        case JointType::kRevolute:
+        case JointType::kScrew:
+          q[start] = TurnNear(CalcTurn(X_FM.R, b), q[start]);
+          break;
+        case JointType::kPlanar:
+          q[start] = across[b].first.dot(X_FM.p);
+          q[start + 1] = across[b].second.dot(X_FM.p);
+          q[start + 2] = TurnNear(CalcTurn(X_FM.R, b), q[start + 2]);
+          break;
+        case JointType::kUniversal: {
+          // the second axis as the first turn takes it, and the first as the second one takes it back
+          const Vector3d& second = JointOf(body).axis2;
+          q[start] = TurnNear(CalcAngleAbout(axis, second, X_FM.R * second), q[start]);
+          q[start + 1] =
+              TurnNear(CalcAngleAbout(second, X_FM.R.transpose() * axis, axis), q[start + 1]);
           break;
         }
         case JointType::kPrismatic:
@@ -229,14 +259,20 @@ class MaximalTree {
       }
     }
   }
+  // The turn about a joint's axis, from its two frames.
+  double CalcTurn(const Matrix3d& R_FM, int body) const {
+    const Vector3d turned = R_FM * across[body].first;
+    return CalcAtan2(across[body].second.dot(turned), across[body].first.dot(turned));
+  }
   void PlaceAll(std::span<const double> q, std::vector<BodyMotion>* motions) const {
     motions->resize(num_bodies());
     for (int b = 0; b < num_bodies(); ++b) (*motions)[b] = Place(q, b);
   }
 
-  // Errors of a joint's rows, and these: on the parent's twist, then the child's. How many there are.
-  int CalcRows(std::span<const BodyMotion> motions, int body, double errors[6],
-               std::pair<SixRow, SixRow> rows[6]) const {
+  // Errors of a joint's rows, and these: on the parent's twist, then the child's. How many there are. `q`: joint positions
+  // about there.
+  int CalcRows(std::span<const BodyMotion> motions, std::span<const double> q, int body,
+               double errors[6], std::pair<SixRow, SixRow> rows[6]) const {
     const TreeBody& of = bodies.bodies[body];
     const JointType type = JointOf(of).type;
     if (type == JointType::kFree) return 0;
@@ -250,19 +286,33 @@ class MaximalTree {
       ++count;
     };
     const Vector3d a = R * across[body].first, b = R * across[body].second;
-    add(a, false, a.dot(apart));
-    add(b, false, b.dot(apart));
-    if (type != JointType::kPrismatic) {
-      const Vector3d axis = R * AxisOf(of);
+    const Vector3d axis = R * AxisOf(of);
+    if (type != JointType::kPlanar) {
+      add(a, false, a.dot(apart));
+      add(b, false, b.dot(apart));
+    }
+    if (type == JointType::kScrew) {
+      // as far along the axis as it has turned
+      const double travel = JointOf(of).pitch / (2 * kPi);
+      const double turn =
+          TurnNear(CalcTurn(R.transpose() * joint.X_WM.R, body), q[tree.position_start(of.link)]);
+      add(axis, false, axis.dot(apart) - travel * turn);
+      rows[count - 1].first.head<3>() += travel * axis.transpose();
+      rows[count - 1].second.head<3>() -= travel * axis.transpose();
+    } else if (type != JointType::kPrismatic) {
       add(axis, false, axis.dot(apart));
     }
-    if (type == JointType::kRevolute) {
+    if (type == JointType::kRevolute || type == JointType::kScrew || type == JointType::kPlanar) {
       // the two axes, one across the other
-      const Vector3d axis = R * AxisOf(of), moved = joint.X_WM.R * AxisOf(of);
+      const Vector3d moved = joint.X_WM.R * AxisOf(of);
       for (const Vector3d& t : {a, b}) {
         const Vector3d direction = axis.dot(moved) * t - t.dot(moved) * axis;
         add(direction, true, t.dot(axis.cross(moved)));
       }
+    } else if (type == JointType::kUniversal) {
+      // the two axes keep their angle
+      const Vector3d second = joint.X_WM.R * JointOf(of).axis2;
+      add(second.cross(axis), true, axis.dot(second) - AxisOf(of).dot(JointOf(of).axis2));
     } else if (type == JointType::kPrismatic) {
       const Quaterniond turn = UnitRotation(joint.X_WM.R * R.transpose());
       const Vector3d error = (turn.w() < 0 ? -2.0 : 2.0) * turn.vec();
@@ -498,7 +548,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep> {
     for (std::size_t s = 0; s < sets_.size(); ++s) {
       double errors[6];
       std::pair<SixRow, SixRow> rows[6];
-      const int count = model_.CalcRows(end_, set_body_[s], errors, rows);
+      const int count = model_.CalcRows(end_, q0_, set_body_[s], errors, rows);
       for (int r = 0; r < 6; ++r) {
         const std::size_t row = 6 * s + r;
         if (r >= count) {
@@ -683,7 +733,7 @@ class MaximalTreeBlock final : public DynamicsBlock {
     for (int b = 0; b < model_.num_bodies(); ++b) {
       double errors[6];
       std::pair<SixRow, SixRow> rows[6];
-      const int count = model_.CalcRows(motions, b, errors, rows);
+      const int count = model_.CalcRows(motions, q, b, errors, rows);
       for (int r = 0; r < count; ++r) drift = std::max(drift, std::abs(errors[r]));
     }
     return drift;
@@ -715,8 +765,8 @@ std::string CheckMaximalTree(const JointTree& tree) {
     const Link& link = tree.links()[body.link];
     if (!IsKnownJoint(link.joint.type)) {
       return absl::StrCat("joint \"", link.joint.name,
-                          "\" is neither revolute, prismatic, ball, free nor fixed: maximal "
-                          "coordinates have no rows for it yet. Use coordinates: REDUCED");
+                          "\" is of a kind that was added: maximal coordinates have "
+                          "no rows for it yet. Use coordinates: REDUCED");
     }
     const Eigen::Vector3d moments = body.inertia.diagonal();
     if (body.mass > 0 && moments.minCoeff() > 0) continue;

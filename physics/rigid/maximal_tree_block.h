@@ -19,7 +19,7 @@ namespace pliant::physics {
 std::shared_ptr<const DynamicsBlock> MakeMaximalTreeBlock(JointTreeParameters parameters);
 
 // What of the tree maximal coordinates can not have, and the mend: a body without mass or inertia, or a joint of a kind
-// that is not revolute, prismatic, ball or free. Empty when there is nothing.
+// that was added to those of JointType. Empty when there is nothing.
 std::string CheckMaximalTree(const JointTree& tree);
 
 }  // namespace pliant::physics

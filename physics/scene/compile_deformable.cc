@@ -149,8 +149,8 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
 
   fem.plane_strain = given.plane_strain();
   fem.mean_dilatation = given.mean_dilatation();
-  if (model_->method.is_maximal() && (fem.plane_strain || fem.mean_dilatation)) {
-    log_.Error(path + (fem.plane_strain ? ".plane_strain" : ".mean_dilatation"),
+  if (model_->method.is_maximal() && fem.mean_dilatation) {
+    log_.Error(path + ".mean_dilatation",
                "has no rows in maximal coordinates yet; leave it out, or set "
                "method.nonsmooth.coordinates: REDUCED");
   }

@@ -774,6 +774,7 @@ void PosedStep::Commit(std::span<const double> v, const Impulses& impulses, Stat
     const FreeMotionReport of_block = steps_[b]->free_motion_report();
     report->newton_iterations = std::max(report->newton_iterations, of_block.iterations);
     report->newton_residual = std::max(report->newton_residual, of_block.residual);
+    report->projected_elements += of_block.projected_elements;
     if (steps_[b]->compliant_form() == nullptr) continue;
     report->joint_drift =
         std::max(report->joint_drift,

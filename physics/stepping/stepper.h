@@ -36,6 +36,8 @@ struct StepReport {
   // Of Newton's method on the free motion of blocks that are not linear: most iterations, largest relative residual.
   int newton_iterations = 0;
   double newton_residual = 0;
+  // Elements whose stiffness, or compliance, was not definite and was projected: most in any one iteration, of all bodies.
+  int projected_elements = 0;
   int participating = 0;  // degrees of freedom
   int constraints = 0;    // scalar rows
   int asleep = 0;         // blocks that were not computed, or not any more

@@ -44,6 +44,7 @@ void RunStatistics::Add(const physics::StepReport& report, double seconds) {
   residual_max_ = std::max(residual_max_, report.residual);
   newton_iterations_.Add(report.newton_iterations);
   newton_residual_max_ = std::max(newton_residual_max_, report.newton_residual);
+  projected_elements_.Add(report.projected_elements);
   complementarity_max_ = std::max(complementarity_max_, report.complementarity);
   cone_violation_max_ = std::max(cone_violation_max_, report.cone_violation);
   converged_ += report.converged;
@@ -85,6 +86,9 @@ void RunStatistics::WriteTo(Json* report) const {
                          {"newton_iterations_mean", newton_iterations_.sum / count},
                          {"newton_iterations_max", newton_iterations_.max},
                          {"newton_residual_max", newton_residual_max_},
+                         // whose stiffness or compliance was indefinite, in a step
+                         {"projected_elements_mean", projected_elements_.sum / count},
+                         {"projected_elements_max", projected_elements_.max},
                          {"complementarity_max", complementarity_max_},
                          {"cone_violation_max", cone_violation_max_},
                          // of joints in maximal coordinates

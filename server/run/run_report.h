@@ -33,8 +33,8 @@ class RunStatistics {
 
   std::vector<double> step_seconds_;
   std::array<double, physics::kPhaseNames.size()> phase_seconds_{};
-  Extent participating_, asleep_, iterations_, linear_iterations_, newton_iterations_, constraints_,
-      contacts_;
+  Extent participating_, asleep_, iterations_, linear_iterations_, newton_iterations_,
+      projected_elements_, constraints_, contacts_;
   double residual_max_ = 0, newton_residual_max_ = 0, complementarity_max_ = 0,
          cone_violation_max_ = 0, joint_drift_max_ = 0;
   int converged_ = 0, stalled_ = 0, refactorisations_ = 0;

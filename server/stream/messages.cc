@@ -175,6 +175,7 @@ v1::StepReport DescribeReport(const Published& published, bool with_energies) {
         report.phase_seconds[i];
   message.set_real_time_rate(published.rate);
   message.set_lag(published.lag);
+  message.set_projected_elements(report.projected_elements);
   message.set_steps_not_converged(published.steps_not_converged);
   if (with_energies) {
     const physics::Energies energies = physics::CalcEnergies(*snapshot.model, snapshot.state, -1);

@@ -9,8 +9,9 @@ namespace {
 
 using Eigen::Matrix3d;
 
-// The nearest positive semi-definite matrix, where a principal minor is negative.
-void ClampStiffness(Lane H[3][3]) {
+// The nearest positive semi-definite matrix, where a principal minor is negative. Lanes that this changed beyond rounding.
+unsigned ClampStiffness(Lane H[3][3]) {
+  unsigned projected = 0;
   for (int l = 0; l < kLanes; ++l) {
     Matrix3d A;
     for (int i = 0; i < 3; ++i) {
@@ -25,12 +26,15 @@ void ClampStiffness(Lane H[3][3]) {
                               0;
     if (definite || !A.allFinite()) continue;
     const Eigen::SelfAdjointEigenSolver<Matrix3d> eigen(A);
+    if (eigen.eigenvalues()[0] < kRoundedEigenvalue * eigen.eigenvalues().cwiseAbs().maxCoeff())
+      projected |= 1u << l;
     const Matrix3d& Q = eigen.eigenvectors();
     const Matrix3d clamped = Q * eigen.eigenvalues().cwiseMax(0).asDiagonal() * Q.transpose();
     for (int i = 0; i < 3; ++i) {
       for (int j = 0; j < 3; ++j) H[i][j][l] = clamped(i, j);
     }
   }
+  return projected;
 }
 
 // κ/2 (J̄ − 1)² in place of κ/2 (J − 1)²
@@ -76,8 +80,12 @@ void IsotropicMaterial::RespondTo(const Lane* p, const LaneMatrix3& F, const Lan
   if (tangent == Tangent::kNone) return;
 
   if (tangent != Tangent::kExact) {
-    ClampStiffness(r.stiffness);
+    response->projected = ClampStiffness(r.stiffness);
     for (int k = 0; k < 3; ++k) {
+      const Lane least = kRoundedEigenvalue * r.stiffness[k][k];
+      for (int l = 0; l < kLanes; ++l) {
+        if (r.shear[k][l] < least[l] || r.spin[k][l] < least[l]) response->projected |= 1u << l;
+      }
       r.shear[k] = Positive(r.shear[k]);
       r.spin[k] = Positive(r.spin[k]);
     }

@@ -77,7 +77,7 @@ void Material::RespondToMean(const Lane* p, const LaneMatrix3& F, const Lane& me
       T[9 * (3 * d + r) + 3 * c + s] -= x;
     }
   }
-  if (tangent == Tangent::kConvex) ClampEigenvalues(&T);
+  if (tangent == Tangent::kConvex) response->projected = ClampEigenvalues(&T);
   if (tangent == Tangent::kDamping) RemoveSpin(F, &T);
 }
 
@@ -114,7 +114,8 @@ Mask AreDefinite(std::array<Lane, 81> A) {
   return definite;
 }
 
-void ClampLanes(const Mask& definite, std::array<Lane, 81>* tangent) {
+unsigned ClampLanes(const Mask& definite, std::array<Lane, 81>* tangent) {
+  unsigned projected = 0;
   for (int l = 0; l < kLanes; ++l) {
     if (definite[l]) continue;
     Matrix9d A;
@@ -122,10 +123,13 @@ void ClampLanes(const Mask& definite, std::array<Lane, 81>* tangent) {
     if (!A.allFinite()) continue;
     const Eigen::SelfAdjointEigenSolver<Matrix9d> eigen(A);
     if (eigen.eigenvalues()[0] >= 0) continue;
+    if (eigen.eigenvalues()[0] < kRoundedEigenvalue * eigen.eigenvalues().cwiseAbs().maxCoeff())
+      projected |= 1u << l;
     const Matrix9d& Q = eigen.eigenvectors();
     const Matrix9d clamped = Q * eigen.eigenvalues().cwiseMax(0).asDiagonal() * Q.transpose();
     for (int i = 0; i < 81; ++i) (*tangent)[i][l] = clamped.data()[i];
   }
+  return projected;
 }
 
 Lane Dot9(const Lane* x, const Lane* y) {
@@ -136,9 +140,9 @@ Lane Dot9(const Lane* x, const Lane* y) {
 
 }  // namespace
 
-void ClampEigenvalues(std::array<Lane, 81>* tangent) {
+unsigned ClampEigenvalues(std::array<Lane, 81>* tangent) {
   // most are definite, and the decomposition costs more than all else of an element
-  ClampLanes(AreDefinite(*tangent), tangent);
+  return ClampLanes(AreDefinite(*tangent), tangent);
 }
 
 void RemoveSpin(const LaneMatrix3& F, std::array<Lane, 81>* tangent) {

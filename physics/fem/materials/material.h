@@ -23,6 +23,8 @@ struct MaterialResponse {
   Lane energy;                   // Ψ(F) [J/m³]
   LaneMatrix3 stress;            // first Piola–Kirchhoff, P = ∂Ψ/∂F [Pa]
   std::array<Lane, 81> tangent;  // ∂P/∂F: 9 × 9 over F column by column, symmetric [Pa]
+  unsigned projected =
+      0;  // bit l: that of lane l had negative eigenvalues, which Tangent::kConvex dropped
 };
 
 // Which tangent is asked for: none; the exact one; that without its negative eigenvalues; or that, blind to spin: it
@@ -72,8 +74,10 @@ struct RestModuli {
 RestModuli CalcRestModuli(const Material& material, std::span<const double> parameters);
 
 // Makes a symmetric 9 × 9 tangent positive semi-definite: negative eigenvalues become zero. For materials that know no
-// quicker way.
-void ClampEigenvalues(std::array<Lane, 81>* tangent);
+// quicker way. Which lanes had some beyond rounding, as MaterialResponse::projected.
+unsigned ClampEigenvalues(std::array<Lane, 81>* tangent);
+// negative eigenvalues above this, of the largest, are rounding
+inline constexpr double kRoundedEigenvalue = -1e-12;
 
 // Makes a tangent at F blind to spin, as damping wants it, and what is left positive semi-definite.
 void RemoveSpin(const LaneMatrix3& F, std::array<Lane, 81>* tangent);

@@ -78,6 +78,7 @@ TEST_F(RunTest, TheReportHasEveryKeyOfTheContract) {
       {"solver",
        {"iterations_mean", "iterations_max", "linear_iterations_mean", "converged_fraction",
         "stalled_fraction", "residual_max", "newton_iterations_max", "newton_residual_max",
+        "projected_elements_mean", "projected_elements_max",
         "complementarity_max", "cone_violation_max", "refactorisations"}},
       {"constraints", {"mean", "max"}},
       {"contacts", {"mean", "max"}},

@@ -75,6 +75,37 @@ INSTANTIATE_TEST_SUITE_P(Material, RestingCubes,
                            return name + (info.param.second ? "Hanging" : "Resting");
                          });
 
+// A slice that hangs by its upper side, its normal along y.
+TEST(MaximalCoordinates, HaveSlicesInPlaneStrain) {
+  for (const char* material : {"LINEAR_COROTATIONAL", "NEO_HOOKEAN"}) {
+    Eigen::VectorXd nodes[2];
+    for (const bool is_maximal : {false, true}) {
+      World world =
+          LoadWorld(Method(is_maximal ? "MAXIMAL" : "REDUCED") + Fill(R"(
+time_step: 0.005
+gravity: [2, 3, -9.81]
+bodies:
+  - name: slice
+    deformable:
+      mesh: {box: {size: [0.1, 0.1, 0.05]}, edge_length: 0.05}
+      pose: {rpy_degrees: [90, 0, 0]}
+      material: {model: $MATERIAL, youngs_modulus: 5.0e4, poissons_ratio: 0.4, density: 1000}
+      damping: {alpha: 15, beta: 0.01}
+      plane_strain: true
+      attachments: [{to: world, within: {box: {size: [1, 0.01, 1], pose: {position: [0, 0.05, 0]}}}}]
+)",
+                                                                      {{"$MATERIAL", material}}));
+      const Eigen::VectorXd start = ReadNodes(world);
+      RunUntil(2.5, &world);
+      nodes[is_maximal] = ReadNodes(world);
+      const Eigen::VectorXd moved = nodes[is_maximal] - start;
+      EXPECT_GE(moved.cwiseAbs().maxCoeff(), 5e-4);
+      for (Eigen::Index i = 1; i < moved.size(); i += 3) EXPECT_NEAR(moved[i], 0, 1e-12);
+    }
+    EXPECT_LE((nodes[0] - nodes[1]).cwiseAbs().maxCoeff(), 1e-6) << material;
+  }
+}
+
 TEST(MaximalCoordinates, OfOneRigidBodyAreThoseItHas) {
   State states[2];
   for (const bool is_maximal : {false, true}) {
