@@ -15,6 +15,8 @@ constexpr int kWidth = 4;
 constexpr int kFewBoxes = 48;
 // boxes that a strip is worth
 constexpr int kLeastInStrip = 64;
+// and so few against all others
+constexpr int kFewChosen = 16;
 // what has moved further than this in the order is sorted anew
 constexpr int kFarInOrder = 8;
 
@@ -223,6 +225,30 @@ const std::vector<std::pair<int, int>>& BroadPhase::FindOverlaps(
     for (int i = starts[g]; i < starts[g + 1]; ++i)
       all_.ForEachOverlap(boxes[i], starts[h], starts[h + 1], -1,
                           [&](int j) { found_.emplace_back(i, j); });
+  }
+  SortPairs(n);
+  return pairs_;
+}
+
+const std::vector<std::pair<int, int>>& BroadPhase::FindOverlapsOf(
+    std::span<const char> is_chosen, std::span<const AxisAlignedBox> boxes,
+    std::span<const int> starts) {
+  const int n = static_cast<int>(boxes.size());
+  if (std::ranges::count_if(is_chosen, [](char chosen) { return chosen != 0; }) > kFewChosen) {
+    FindOverlaps(boxes, starts);
+    std::erase_if(pairs_, [&](const auto& pair) {
+      return !is_chosen[pair.first] && !is_chosen[pair.second];
+    });
+    return pairs_;
+  }
+  found_.clear();
+  all_.Start(n);
+  for (int i = 0; i < n; ++i) all_.Set(i, boxes[i]);
+  for (int i = 0; i < n; ++i) {
+    if (!is_chosen[i] || IsEmpty(boxes[i])) continue;
+    all_.ForEachOverlap(boxes[i], 0, n, -1, [&](int j) {
+      if (j > i || (j < i && !is_chosen[j])) found_.emplace_back(std::min(i, j), std::max(i, j));
+    });
   }
   SortPairs(n);
   return pairs_;

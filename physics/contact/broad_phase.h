@@ -18,6 +18,10 @@ class BroadPhase {
   // The same of boxes that move together by groups: those of group g begin at starts[g], the last start is their number.
   const std::vector<std::pair<int, int>>& FindOverlaps(std::span<const AxisAlignedBox> boxes,
                                                        std::span<const int> starts);
+  // Of the latter those of which one box at least is chosen.
+  const std::vector<std::pair<int, int>>& FindOverlapsOf(std::span<const char> is_chosen,
+                                                         std::span<const AxisAlignedBox> boxes,
+                                                         std::span<const int> starts);
 
  private:
   // Boxes side by side, filled up with empty ones: one bound of four in a register.

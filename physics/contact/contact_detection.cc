@@ -124,9 +124,8 @@ struct ContactDetector::Workspace {
     std::vector<std::vector<double>> positions;      // per body, of its nodes, when not the state's
   };
   Places now, ahead;
-  std::vector<MotionBound> moving;  // per body
-  std::vector<double> thickness;    // per body [m]
-  std::vector<int> selves;          // bodies that may touch themselves
+  std::vector<double> thickness;  // per body [m]
+  std::vector<int> selves;        // bodies that may touch themselves
   // (rigid body, node of a deformable one's block) of attachments, ascending: what is held does not touch its holder
   struct HeldNode {
     int holder, block, node;
@@ -140,8 +139,13 @@ struct ContactDetector::Workspace {
   std::vector<int> group_starts;  // bodies of one block that follow each other
 
   std::vector<AxisAlignedBox> extents;  // per body
-  std::vector<AxisAlignedBox>
-      bounds;  // of the way through the step, grown by half the margin and the reach of sliding
+  // How all bodies move through the step: as it began, and as they do once their velocities have been solved for.
+  struct Ways {
+    std::vector<MotionBound> moving;  // per body
+    std::vector<AxisAlignedBox>
+        bounds;  // of its way, grown by half the margin and the reach of sliding
+  };
+  Ways ways, new_ways;
   BroadPhase broad_phase;
 
   struct PairTask {
@@ -156,6 +160,7 @@ struct ContactDetector::Workspace {
   std::vector<Needed> needed;                                // per body
   std::vector<int> outdated;                                 // bodies of which anything is needed
   std::vector<std::vector<ContactPoint>> found, last_found;  // per task
+  const std::vector<ContactPoint> nothing;
   std::vector<char> is_known;  // per task: found before, and neither body has moved since
 
   // per block: whether it stands still where it stood at the last call
@@ -166,6 +171,8 @@ struct ContactDetector::Workspace {
   struct Scratch {
     NarrowScratch narrow;
     std::vector<Touch> touches;
+    AheadScratch ahead;
+    std::vector<ContactPoint> appended;
   };
   tbb::enumerable_thread_specific<Scratch> scratch;
 
@@ -174,9 +181,17 @@ struct ContactDetector::Workspace {
     return body.block == kWorldBlock || is_unmoved[body.block];
   }
   void Place(const Model& model, const State& state, const BodyMotions& motions, double h);
+  // Bounds the way of a body that has been placed.
+  void FindWay(const Model& model, const State& state, const BodyMotions& motions, double h,
+               int body, double reach_of_speed, Ways* of) const;
+  template <typename F>
+  void ForEachBody(const Model& model, const F& f) const;
   void FindTasks(const Model& model, double h);
+  // What two bodies whose ways overlap have to be looked at for; false if nothing.
+  bool MakeTask(const Model& model, double h, const Ways& of, double reach_of_speed, int a, int b,
+                PairTask* task) const;
   // Whether two bodies may come to be nearer than `reach` beyond the margin, or pass each other, in the course of the step.
-  bool MayMeet(const Model& model, double h, int a, int b, double reach) const;
+  bool MayMeet(const Model& model, double h, const Ways& of, int a, int b, double reach) const;
   void Collide(const Model& model, const State& state, const BodyMotions& motions, double h,
                const PairTask& task, Scratch* buffers, std::vector<ContactPoint>* contacts) const;
   // Appends the contacts of a pair with gap below the margin.
@@ -184,8 +199,11 @@ struct ContactDetector::Workspace {
                  double margin, Scratch* buffers, std::vector<ContactPoint>* contacts) const;
   void PlaceAhead(const Model& model, const State& state, const BodyMotions& motions, int body,
                   double t);
+  bool IsFoundInTime(const Model& model, double h, const PairTask& task) const;
+  // Appends to `contacts`, ascending, those that a pair of bodies comes to make beside the known ones.
   void LookAhead(const Model& model, const State& state, const BodyMotions& motions, double h,
-                 const PairTask& task, std::vector<ContactPoint>* contacts);
+                 const PairTask& task, const std::vector<ContactPoint>& known,
+                 std::vector<ContactPoint>* contacts);
 };
 
 ContactDetector::ContactDetector(const Model& model)
@@ -205,7 +223,10 @@ ContactDetector::ContactDetector(const Model& model)
                                 std::accumulate(w.thickness.begin(), w.thickness.end(),
                                                 std::numeric_limits<double>::infinity(),
                                                 [](double x, double y) { return std::min(x, y); }));
-  w.moving.resize(model.bodies.size());
+  for (Workspace::Ways* of : {&w.ways, &w.new_ways}) {
+    of->moving.resize(model.bodies.size());
+    of->bounds.resize(model.bodies.size());
+  }
   for (std::size_t i = 0; i < model.bodies.size(); ++i)
     if (model.bodies[i].deformable && model.bodies[i].self_contact)
       w.selves.push_back(static_cast<int>(i));
@@ -214,7 +235,6 @@ ContactDetector::ContactDetector(const Model& model)
       w.held.push_back(
           {constraint.body_a, model.bodies[constraint.body_b].block, constraint.node_b});
   std::sort(w.held.begin(), w.held.end());
-  w.bounds.resize(model.bodies.size());
   w.extents.resize(model.bodies.size());
   w.largest_friction = FindLargestFriction(model);
   w.pair_starts.assign(model.bodies.size() + 1, 0);
@@ -259,58 +279,88 @@ void ContactDetector::Workspace::FindUnmoved(const Model& model, const State& st
   }
 }
 
+template <typename F>
+void ContactDetector::Workspace::ForEachBody(const Model& model, const F& f) const {
+  const int count = static_cast<int>(model.bodies.size());
+  // rigid bodies are placed faster than threads are told to
+  if (num_soft < kFewSoft) {
+    for (int i = 0; i < count; ++i) f(i);
+  } else {
+    ParallelFor(count, 8, f);
+  }
+}
+
+void ContactDetector::Workspace::FindWay(const Model& model, const State& state,
+                                         const BodyMotions& motions, double h, int i,
+                                         double reach_of_speed, Ways* of) const {
+  AxisAlignedBox& way = of->bounds[i];
+  way = extents[i];
+  // what has no shape touches nothing: its box stays empty
+  if ((way.lower.array() > way.upper.array()).any()) return;
+  MotionBound& moving = of->moving[i];
+  moving = BoundMotion(model, state, motions, i, extents[i]);
+  // where it will be at the end of the step, too
+  AxisAlignedBox later = extents[i];
+  later.lower += h * moving.velocity;
+  later.upper += h * moving.velocity;
+  way.Include(later);
+  way.Grow(0.5 * model.contact.margin +
+           std::max(reach_of_speed * moving.speed(), h * moving.deviation));
+}
+
 void ContactDetector::Workspace::Place(const Model& model, const State& state,
                                        const BodyMotions& motions, double h) {
-  const auto place = [&](int i) {
+  ForEachBody(model, [&](int i) {
     const Body& body = model.bodies[i];
     if (body.block != kWorldBlock && is_unmoved[body.block]) {
       if (body.deformable) now.soft[i]->Rebind(model.Positions(state, body.block));
       return;
     }
-    bounds[i] = AxisAlignedBox{};
+    extents[i] = AxisAlignedBox{};
     if (body.deformable) {
       now.soft[i]->Update(model.Positions(state, body.block));
-      bounds[i] = now.soft[i]->bounds();
+      extents[i] = now.soft[i]->bounds();
     } else {
       const bool is_still = body.block == kWorldBlock;
       const RigidTransform& X_WB = motions[i].X_WB;
       for (int s = shape_starts[i]; s < shape_starts[i + 1]; ++s) {
         if (!is_still) now.shapes[s].Move(X_WB * shapes[s].shape->X_BS);
-        bounds[i].Include(now.shapes[s].bounds);
+        extents[i].Include(now.shapes[s].bounds);
       }
     }
-    // what has no shape touches nothing: its box stays empty
-    extents[i] = bounds[i];
-    if ((bounds[i].lower.array() > bounds[i].upper.array()).any()) return;
-    moving[i] = BoundMotion(model, state, motions, i, bounds[i]);
-    const double reach = sliding_reach * moving[i].speed();
-    // where it will be at the end of the step, too
-    AxisAlignedBox later = bounds[i];
-    later.lower += h * moving[i].velocity;
-    later.upper += h * moving[i].velocity;
-    bounds[i].Include(later);
-    bounds[i].Grow(0.5 * model.contact.margin + std::max(reach, h * moving[i].deviation));
-  };
-  const int count = static_cast<int>(model.bodies.size());
-  // rigid bodies are placed faster than threads are told to
-  if (num_soft < kFewSoft) {
-    for (int i = 0; i < count; ++i) place(i);
-  } else {
-    ParallelFor(count, 8, place);
-  }
+    FindWay(model, state, motions, h, i, sliding_reach, &ways);
+  });
 }
 
-bool ContactDetector::Workspace::MayMeet(const Model& model, double h, int a, int b,
+bool ContactDetector::Workspace::MayMeet(const Model& model, double h, const Ways& of, int a, int b,
                                          double reach) const {
   // as b sees a
   AxisAlignedBox swept = extents[a], later = extents[a];
-  const Vector3d moved = h * (moving[a].velocity - moving[b].velocity);
+  const Vector3d moved = h * (of.moving[a].velocity - of.moving[b].velocity);
   later.lower += moved;
   later.upper += moved;
   swept.Include(later);
   swept.Grow(model.contact.margin +
-             std::max(reach, h * (moving[a].deviation + moving[b].deviation)));
+             std::max(reach, h * (of.moving[a].deviation + of.moving[b].deviation)));
   return swept.Overlaps(extents[b]);
+}
+
+bool ContactDetector::Workspace::MakeTask(const Model& model, double h, const Ways& of,
+                                          double reach_of_speed, int a, int b,
+                                          PairTask* task) const {
+  if (is_immovable[a] && is_immovable[b]) return false;
+  const std::vector<ContactParameters::Pair>& pairs = model.contact.pairs;
+  const auto end = pairs.begin() + pair_starts[a + 1];
+  const auto given = std::lower_bound(pairs.begin() + pair_starts[a], end, b,
+                                      [](const auto& pair, int key) { return pair.body_b < key; });
+  const bool is_given = given != end && given->body_b == b;
+  if (is_given && !given->enabled) return false;
+  const double approach =
+      a == b ? 2 * of.moving[a].deviation : BoundApproach(of.moving[a], of.moving[b]);
+  const double reach = reach_of_speed * approach;
+  if (a != b && !MayMeet(model, h, of, a, b, reach)) return false;
+  *task = {a, b, is_given ? &*given : nullptr, approach, reach};
+  return true;
 }
 
 void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
@@ -325,28 +375,18 @@ void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
   outdated.clear();
   needed.assign(model.bodies.size(), Needed::kNothing);
   std::size_t last = 0;
-  const std::vector<ContactParameters::Pair>& pairs = model.contact.pairs;
-  overlaps = broad_phase.FindOverlaps(bounds, group_starts);
+  overlaps = broad_phase.FindOverlaps(ways.bounds, group_starts);
   if (!selves.empty()) {
     for (int body : selves) overlaps.emplace_back(body, body);
     std::sort(overlaps.begin(), overlaps.end());
   }
   for (const auto& [a, b] : overlaps) {
-    const Body &body_a = model.bodies[a], &body_b = model.bodies[b];
-    if (is_immovable[a] && is_immovable[b]) continue;
-    const auto end = pairs.begin() + pair_starts[a + 1];
-    const auto given =
-        std::lower_bound(pairs.begin() + pair_starts[a], end, b,
-                         [](const auto& pair, int key) { return pair.body_b < key; });
-    const bool is_given = given != end && given->body_b == b;
-    if (is_given && !given->enabled) continue;
-    const double approach = a == b ? 2 * moving[a].deviation : BoundApproach(moving[a], moving[b]);
-    const double reach = sliding_reach * approach;
-    if (a != b && !MayMeet(model, h, a, b, reach)) continue;
-    tasks.push_back({a, b, is_given ? &*given : nullptr, approach, reach});
+    PairTask task;
+    if (!MakeTask(model, h, ways, sliding_reach, a, b, &task)) continue;
+    tasks.push_back(task);
     if (found.size() < tasks.size()) found.resize(tasks.size());
     is_known.push_back(0);
-    if (is_body_unmoved(body_a) && is_body_unmoved(body_b)) {
+    if (is_body_unmoved(model.bodies[a]) && is_body_unmoved(model.bodies[b])) {
       // both lists of pairs ascend
       while (last < last_tasks.size() &&
              std::pair(last_tasks[last].body_a, last_tasks[last].body_b) < std::pair(a, b))
@@ -463,7 +503,7 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
   } else if (soft_a && soft_b) {
     if (by_polygons) {
       CollideSoftSoftPatches(*soft_a, *soft_b, margin, model.contact.patch_divisions,
-                             &buffers->touches);
+                             &buffers->narrow, &buffers->touches);
     } else {
       CollideSoftSoft(*soft_a, *soft_b, margin, &buffers->narrow, &buffers->touches);
     }
@@ -535,15 +575,20 @@ void ContactDetector::Workspace::PlaceAhead(const Model& model, const State& sta
   ahead.soft[body]->Update(moved);
 }
 
+bool ContactDetector::Workspace::IsFoundInTime(const Model& model, double h,
+                                               const PairTask& task) const {
+  return physics::IsFoundInTime(h * task.approach, model.contact.margin,
+                                std::min(thickness[task.body_a], thickness[task.body_b]));
+}
+
 void ContactDetector::Workspace::LookAhead(const Model& model, const State& state,
                                            const BodyMotions& motions, double h,
                                            const PairTask& task,
+                                           const std::vector<ContactPoint>& known,
                                            std::vector<ContactPoint>* contacts) {
   const int a = task.body_a, b = task.body_b;
-  const double thinner = std::min(thickness[a], thickness[b]);
-  if (IsFoundInTime(h * task.approach, model.contact.margin, thinner)) return;
   Scratch* buffers = &scratch.local();
-  const auto collide = [&](double t, double margin, std::vector<ContactPoint>* found) {
+  const auto collide = [&](double t, double margin, std::vector<ContactPoint>* met) {
     PlaceAhead(model, state, motions, a, t);
     if (b != a) PlaceAhead(model, state, motions, b, t);
     for (int body : {a, b}) {
@@ -551,12 +596,16 @@ void ContactDetector::Workspace::LookAhead(const Model& model, const State& stat
       ahead.soft[body]->UpdateTriangles();
       if (now.soft[a] && now.soft[b]) ahead.soft[body]->UpdateTree();
     }
-    CollideAt(ahead, model, h, task, margin, buffers, found);
-    SortContacts(found);
+    CollideAt(ahead, model, h, task, margin, buffers, met);
+    SortContacts(met);
   };
+  const double thinner = std::min(thickness[a], thickness[b]);
+  buffers->appended.clear();
   AppendContactsAhead(model, state, motions, h,
-                      {task.approach, thinner, model.contact.margin, collide}, contacts);
-  SortContacts(contacts);
+                      {task.approach, thinner, model.contact.margin, std::ref(collide)}, known,
+                      &buffers->ahead, &buffers->appended);
+  SortContacts(&buffers->appended);
+  contacts->insert(contacts->end(), buffers->appended.begin(), buffers->appended.end());
 }
 
 double ContactDetector::CalcReach(int body, const Vector3d& p_WBo) const {
@@ -591,11 +640,41 @@ void ContactDetector::Detect(const State& state, const BodyMotions& motions, dou
   } else {
     ParallelFor(count, 8, collide);
   }
-  for (std::size_t i = 0; i < w.tasks.size(); ++i)
-    if (!w.is_known[i]) w.LookAhead(model_, state, motions, h, w.tasks[i], &w.found[i]);
+  for (std::size_t i = 0; i < w.tasks.size(); ++i) {
+    if (w.is_known[i] || w.IsFoundInTime(model_, h, w.tasks[i])) continue;
+    w.LookAhead(model_, state, motions, h, w.tasks[i], w.found[i], &w.found[i]);
+    SortContacts(&w.found[i]);
+  }
   contacts->clear();
   for (std::size_t i = 0; i < w.tasks.size(); ++i)
     contacts->insert(contacts->end(), w.found[i].begin(), w.found[i].end());
+}
+
+void ContactDetector::DetectAhead(const State& state, const BodyMotions& motions, double h,
+                                  std::span<const char> turned,
+                                  std::vector<ContactPoint>* contacts) {
+  Workspace& w = *workspace_;
+  // what touches is known already, and nothing slides further off
+  constexpr double kNoReach = 0;
+  w.ForEachBody(model_,
+                [&](int i) { w.FindWay(model_, state, motions, h, i, kNoReach, &w.new_ways); });
+  w.overlaps = w.broad_phase.FindOverlapsOf(turned, w.new_ways.bounds, w.group_starts);
+  for (const int body : w.selves)
+    if (turned[body]) w.overlaps.emplace_back(body, body);
+  std::sort(w.overlaps.begin(), w.overlaps.end());
+  for (const auto& [a, b] : w.overlaps) {
+    Workspace::PairTask task;
+    if (!w.MakeTask(model_, h, w.new_ways, kNoReach, a, b, &task) ||
+        w.IsFoundInTime(model_, h, task))
+      continue;
+    // pairs ascend
+    const auto before = std::lower_bound(
+        w.tasks.begin(), w.tasks.end(), std::pair(a, b),
+        [](const auto& x, const auto& pair) { return std::pair(x.body_a, x.body_b) < pair; });
+    const bool was_task = before != w.tasks.end() && before->body_a == a && before->body_b == b;
+    w.LookAhead(model_, state, motions, h, task,
+                was_task ? w.found[before - w.tasks.begin()] : w.nothing, contacts);
+  }
 }
 
 std::vector<ContactPoint> ContactDetector::Detect(const State& state, double h) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "physics/dynamics/body_motions.h"
@@ -25,6 +26,12 @@ class ContactDetector {
   void Detect(const State& state, const BodyMotions& motions, double h,
               std::vector<ContactPoint>* contacts);
   std::vector<ContactPoint> Detect(const State& state, double h);
+
+  // Where the bodies that `turned` (a flag each) do not move as they did in the last Detect, at the same positions: appends the
+  // contacts that their pairs make in the course of the step as `state` has them move now, and that Detect did not find. What
+  // touches already it found whichever way things move.
+  void DetectAhead(const State& state, const BodyMotions& motions, double h,
+                   std::span<const char> turned, std::vector<ContactPoint>* contacts);
 
   // The way by which velocities may change in the course of a step without bodies meeting that were not looked for [m].
   double unseen_way() const { return unseen_way_; }

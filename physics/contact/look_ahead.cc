@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <unordered_set>
 
 #include "physics/geometry/triangle_bvh.h"
 #include "physics/spatial/trig.h"
@@ -93,7 +92,8 @@ bool IsFoundInTime(double travel, double margin, double thickness) {
 }
 
 void AppendContactsAhead(const Model& model, const State& state, const BodyMotions& motions,
-                         double h, const PairAhead& pair, std::vector<ContactPoint>* contacts) {
+                         double h, const PairAhead& pair, const std::vector<ContactPoint>& known,
+                         AheadScratch* scratch, std::vector<ContactPoint>* contacts) {
   const double travel = h * pair.approach;
   // what gets no deeper than this comes out where it went in
   const double shallow = kThick * pair.thickness;
@@ -101,9 +101,12 @@ void AppendContactsAhead(const Model& model, const State& state, const BodyMotio
   // what speeds up during the step
   const double slack = near + h * h * std::sqrt(model.gravity.squaredNorm());
 
-  std::unordered_set<std::uint64_t> known;
-  for (const ContactPoint& point : *contacts) known.insert(point.key);
-  std::vector<ContactPoint> found;
+  // ascending
+  std::vector<std::uint64_t>& keys = scratch->known;
+  keys.clear();
+  for (const ContactPoint& point : known) keys.push_back(point.key);
+  std::sort(keys.begin(), keys.end());
+  std::vector<ContactPoint>& found = scratch->found;
   // what is near now is known
   const double stride = 0.9 / pair.approach;
   double t = stride * (near + shallow);
@@ -113,7 +116,8 @@ void AppendContactsAhead(const Model& model, const State& state, const BodyMotio
     pair.collide(t, reach, &found);
     double nearest = reach;
     for (ContactPoint& point : found) {
-      if (known.contains(point.key)) continue;
+      const auto place = std::lower_bound(keys.begin(), keys.end(), point.key);
+      if (place != keys.end() && *place == point.key) continue;
       if (point.gap > near) {
         nearest = std::min(nearest, point.gap);
         continue;
@@ -142,7 +146,7 @@ void AppendContactsAhead(const Model& model, const State& state, const BodyMotio
       point.p_W = 0.5 * (p_a + p_b);
       point.friction = 0;
       point.relaxation_time = 0;
-      known.insert(point.key);
+      keys.insert(place, point.key);
       contacts->push_back(point);
     }
     t += stride * (nearest + shallow);

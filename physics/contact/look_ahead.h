@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -41,19 +42,26 @@ struct PairAhead {
   std::function<void(double t, double reach, std::vector<ContactPoint>*)> collide;
 };
 
+// What looking ahead works in; it changes no result.
+struct AheadScratch {
+  std::vector<std::uint64_t> known;
+  std::vector<ContactPoint> found;
+};
+
 // How far anything may move on [m] and be found by ordinary contact before it is too deep in.
 double LeastWayThrough(double margin, double thickness);
 // Whether what moves on by `travel` [m] in a step is found by ordinary contact before it is too deep in.
 bool IsFoundInTime(double travel, double margin, double thickness);
 
-// Speculative contacts: appends to the contacts of a pair those that its bodies, moving on steadily, make in the course of
+// Speculative contacts: appends to `contacts` those that the bodies of a pair, moving on steadily, make in the course of
 // a step of length h, so that nothing fast passes through what is thin. They are found where and when they come to
-// pass, nearer than the margin; what passes by further off gets none. Each has its gap as it is now along the normal
+// pass, nearer than the margin; what passes by further off gets none, and what is `known` no other. Each has its gap as it is now along the normal
 // that it will have, no friction and no relaxation: it lets the two touch at the end of the step and no more.
 //
 // What gets in by less than the margin or a quarter of the thickness gets none either: ordinary contact, with friction,
 // finds it in time and brings it out where it went in.
 void AppendContactsAhead(const Model& model, const State& state, const BodyMotions& motions,
-                         double h, const PairAhead& pair, std::vector<ContactPoint>* contacts);
+                         double h, const PairAhead& pair, const std::vector<ContactPoint>& known,
+                         AheadScratch* scratch, std::vector<ContactPoint>* contacts);
 
 }  // namespace pliant::physics

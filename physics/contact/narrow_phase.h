@@ -38,6 +38,7 @@ struct NarrowScratch {
   std::vector<std::uint8_t> is_covered;
   std::vector<int> vertices;
   NearTriangles near_triangles;
+  FacingTriangles facing_triangles;
   NearEdges edges_a, edges_b;
   ConvexPolyhedron triangle;
   SupportFeature reference, incident;
@@ -68,7 +69,7 @@ void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, 
 // Appends the contacts of two deforming surfaces, one for each polygon in which two triangles that
 // face each other overlap, seen along the mean of their normals. Those of B count as divisions² of them.
 void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double margin,
-                            int divisions, std::vector<Touch>* touches);
+                            int divisions, NarrowScratch* scratch, std::vector<Touch>* touches);
 
 // Appends the contacts of two deforming surfaces: vertices against triangles both ways, and
 // crossing edges where no vertex tells.

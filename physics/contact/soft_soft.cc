@@ -313,12 +313,28 @@ void CollideWithSelf(const SoftSurface& surface, double margin, std::vector<Touc
 }
 
 void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double margin,
-                            int divisions, std::vector<Touch>* touches) {
+                            int divisions, NarrowScratch* scratch, std::vector<Touch>* touches) {
   AxisAlignedBox shared{a.bounds().lower.cwiseMax(b.bounds().lower),
                         a.bounds().upper.cwiseMin(b.bounds().upper)};
   shared.Grow(margin);
   const double half_through = 0.5 * (a.thickness() + b.thickness());
-  for (int i = 0; i < a.num_triangles(); ++i) {
+  const auto deepest_of = [&](int i) { return std::min(a.longest_edge(i), half_through); };
+
+  // what of A may meet B, and of B that
+  scratch->candidates.clear();
+  AxisAlignedBox around;
+  a.bvh().VisitOverlaps(shared, [&](int i) {
+    AxisAlignedBox box;
+    for (const int node : a.bvh().triangle(i)) box.Include(VertexAt(a.positions(), node));
+    if (!box.Overlaps(shared) || !(a.triangle_area(i) > 0)) return;
+    scratch->candidates.push_back(i);
+    box.Grow((1 + 1e-9) * std::max(margin, deepest_of(i)));
+    around.Include(box);
+  });
+  if (scratch->candidates.empty()) return;
+  scratch->facing_triangles.Find(b, around);
+
+  for (const int i : scratch->candidates) {
     const auto& nodes_a = a.bvh().triangle(i);
     Vector3d x[3];
     AxisAlignedBox box;
@@ -326,11 +342,10 @@ void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double m
       x[k] = VertexAt(a.positions(), nodes_a[k]);
       box.Include(x[k]);
     }
-    if (!box.Overlaps(shared) || !(a.triangle_area(i) > 0)) continue;
-    const double deepest = std::min(a.longest_edge(i), half_through);
-    box.Grow(std::max(margin, deepest));
+    const double deepest = deepest_of(i);
+    box.Grow((1 + 1e-9) * std::max(margin, deepest));
     const Vector3d& n_a = a.face_normal(i);
-    b.bvh().VisitOverlaps(box, [&](int j) {
+    scratch->facing_triangles.VisitSeen({x, n_a, margin, deepest}, box, [&](int j) {
       const Vector3d& n_b = b.face_normal(j);
       if (n_a.dot(n_b) > -0.1 || !(b.triangle_area(j) > 0)) return;
       const Vector3d n = (n_a - n_b) / std::sqrt((n_a - n_b).squaredNorm());

@@ -66,6 +66,93 @@ const std::vector<NearTriangles::Candidate>& NearTriangles::FindFacing(const Vec
   return candidates_;
 }
 
+void FacingTriangles::Box::Set(int lane, const AxisAlignedBox& box) {
+  for (int r = 0; r < 3; ++r) {
+    lower[r][lane] = box.lower[r];
+    upper[r][lane] = box.upper[r];
+  }
+}
+
+void FacingTriangles::Find(const SoftSurface& surface, const AxisAlignedBox& box) {
+  found_.clear();
+  surface.bvh().VisitOverlaps(box, [&](int i) { found_.push_back(i); });
+  const std::size_t count = found_.size();
+  fours_.resize((count + 3) / 4);
+  boxes_.resize((fours_.size() + 3) / 4);
+  for (std::size_t f = 0; f < 4 * boxes_.size(); ++f) {
+    AxisAlignedBox of_four;  // of a place that is not filled: empty, it meets none
+    for (int l = 0; l < 4 && f < fours_.size(); ++l) {
+      Four& four = fours_[f];
+      AxisAlignedBox of_triangle;
+      if (4 * f + l < count) {
+        const int i = four.triangles[l] = found_[4 * f + l];
+        const Vector3d& n = surface.face_normal(i);
+        for (int r = 0; r < 3; ++r) four.n[r][l] = n[r];
+        for (int k = 0; k < 3; ++k) {
+          const Vector3d x = surface.position(surface.triangle(i)[k]);
+          of_triangle.Include(x);
+          for (int r = 0; r < 3; ++r) four.x[k][r][l] = x[r];
+        }
+      } else {
+        for (int r = 0; r < 3; ++r) {
+          four.n[r][l] = 0;
+          for (int k = 0; k < 3; ++k) four.x[k][r][l] = 0;
+        }
+      }
+      four.box.Set(l, of_triangle);
+      of_four.Include(of_triangle);
+    }
+    boxes_[f / 4].Set(static_cast<int>(f % 4), of_four);
+  }
+}
+
+unsigned FacingTriangles::FindSeen(const Four& four, const Viewer& viewer) const {
+  // round-off decides nothing here
+  constexpr double kSlack = 1e-9;
+  const auto dot = [](const Lanes* a, const auto& b) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  };
+  const Vector3d& n = viewer.n;
+  const Lanes facing = dot(four.n, n);
+  unsigned bits = surface_part::Bits(facing < -0.1 + kSlack);
+  if (bits == 0) return 0;
+
+  // heights over the viewer's plane, against those of its ends along the mean normal
+  const Lanes slope = _mm256_sqrt_pd(0.5 * (1 - facing));
+  const double slack = kSlack * std::max(viewer.margin, viewer.deepest);
+  Lanes from_start[3][3];
+  Lanes least, most;
+  for (int k = 0; k < 3; ++k) {
+    for (int r = 0; r < 3; ++r) from_start[k][r] = four.x[k][r] - viewer.x[0][r];
+    const Lanes height = dot(from_start[k], n);
+    least = k == 0 ? height : (height < least ? height : least);
+    most = k == 0 ? height : (height > most ? height : most);
+  }
+  bits &= surface_part::Bits((least < viewer.margin * slope + slack) &
+                             (most > -viewer.deepest * slope - slack));
+  if (bits == 0) return 0;
+
+  // beyond which sides, seen along that normal
+  Lanes along[3];
+  for (int r = 0; r < 3; ++r) along[r] = n[r] - four.n[r];
+  for (int side = 0; side < 3; ++side) {
+    const Vector3d start = viewer.x[side] - viewer.x[0],
+                   edge = viewer.x[(side + 1) % 3] - viewer.x[side];
+    const Lanes outward[3] = {edge[1] * along[2] - edge[2] * along[1],
+                              edge[2] * along[0] - edge[0] * along[2],
+                              edge[0] * along[1] - edge[1] * along[0]};
+    const double nothing = kSlack * edge.squaredNorm();
+    const Lanes at_start = dot(outward, start);
+    Lanes is_inside{};
+    for (int k = 0; k < 3; ++k) {
+      const Lanes outside = dot(outward, from_start[k]) - at_start;
+      is_inside = outside < nothing ? Lanes{} + 1 : is_inside;
+    }
+    bits &= surface_part::Bits(is_inside > 0);
+  }
+  return bits;
+}
+
 const std::vector<int>& NearEdges::Find(const SoftSurface& surface, const AxisAlignedBox& box) {
   const TriangleBvh& bvh = surface.bvh();
   marks_.assign(bvh.edges().size() / 64 + 1, 0);

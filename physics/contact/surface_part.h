@@ -42,6 +42,42 @@ class NearTriangles {
   std::vector<Candidate> candidates_;
 };
 
+// Triangles near a box with their corners, for triangles of another surface that look at them.
+class FacingTriangles {
+ public:
+  void Find(const SoftSurface& surface, const AxisAlignedBox& box);
+
+  // A triangle of another surface with corners x and unit normal n.
+  struct Viewer {
+    const Eigen::Vector3d* x;
+    Eigen::Vector3d n;
+    double margin, deepest;
+  };
+  // Calls visit(triangle) for those whose boxes meet `box`, that look against the viewer, reach from below `margin` before it
+  // to above `deepest` behind, seen along the mean of the two normals, and are beyond none of its sides, seen so. None that is
+  // so is left out, and few others are visited.
+  template <typename Visit>
+  void VisitSeen(const Viewer& viewer, const AxisAlignedBox& box, Visit&& visit) const;
+
+ private:
+  using Lanes = double __attribute__((vector_size(32)));
+  struct Box {
+    Lanes lower[3], upper[3];
+    unsigned FindOverlaps(const AxisAlignedBox& box) const;
+    void Set(int lane, const AxisAlignedBox& box);
+  };
+  struct Four {
+    Box box;
+    Lanes n[3], x[3][3];
+    int triangles[4];
+  };
+  unsigned FindSeen(const Four& four, const Viewer& viewer) const;
+
+  std::vector<int> found_;
+  std::vector<Four> fours_;
+  std::vector<Box> boxes_;  // each of four of `fours_` in a lane
+};
+
 // Edges near a box, by their number in the tree.
 class NearEdges {
  public:
@@ -77,6 +113,26 @@ inline unsigned Bits(long long __attribute__((vector_size(32))) mask) {
 }
 
 }  // namespace surface_part
+
+inline unsigned FacingTriangles::Box::FindOverlaps(const AxisAlignedBox& box) const {
+  unsigned bits = 15;
+  for (int i = 0; i < 3; ++i)
+    bits &= surface_part::Bits((lower[i] <= box.upper[i]) & (upper[i] >= box.lower[i]));
+  return bits;
+}
+
+template <typename Visit>
+void FacingTriangles::VisitSeen(const Viewer& viewer, const AxisAlignedBox& box,
+                                Visit&& visit) const {
+  for (std::size_t group = 0; group < boxes_.size(); ++group) {
+    for (unsigned near = boxes_[group].FindOverlaps(box); near != 0; near &= near - 1) {
+      const Four& four = fours_[4 * group + std::countr_zero(near)];
+      unsigned bits = four.box.FindOverlaps(box);
+      if (bits != 0) bits &= FindSeen(four, viewer);
+      for (; bits != 0; bits &= bits - 1) visit(four.triangles[std::countr_zero(bits)]);
+    }
+  }
+}
 
 template <typename Keep>
 void NearEdges::Place(const SoftSurface& surface, const Keep& keep) {

@@ -7,36 +7,41 @@ namespace pliant::physics {
 
 absl::StatusOr<bool> PosedStep::LookAgain(std::span<const double> v, const State& state) {
   const double fast = detector_.unseen_way() / settings_.h;
-  const auto differ = [&](int b) {
+  // nodes by their velocities; frames, where those changed so much at a metre's distance, by what that is at their own
+  turned_blocks_.assign(model_.blocks.size(), 0);
+  bool has_turned = false;
+  for (int b = 0; b < static_cast<int>(model_.blocks.size()); ++b) {
     double change = 0;
     for (int i = model_.velocity_offsets[b]; i < model_.velocity_offsets[b + 1]; ++i)
       change = std::max(change, std::abs(v[i] - state.v[i]));
-    return change > fast;
-  };
-  // nodes by their velocities; frames, where those changed so much at a metre's distance, by what that is at their own
-  bool is_unseen = false, are_frames = false;
-  for (int b = 0; b < static_cast<int>(model_.blocks.size()); ++b) {
-    if (!differ(b)) continue;
-    (model_.blocks[b]->num_nodes() > 0 ? is_unseen : are_frames) = true;
+    turned_blocks_[b] = change > fast;
+    has_turned = has_turned || turned_blocks_[b];
   }
-  if (!is_unseen && !are_frames) return false;
+  if (!has_turned) return false;
 
   ahead_.q.assign(state.q.begin(), state.q.end());
   ahead_.v.assign(v.begin(), v.end());
-  ahead_.contacts.assign(state.contacts.begin(), state.contacts.end());
   if (!ahead_motions_) ahead_motions_ = std::make_unique<BodyMotions>(model_);
   ahead_motions_->Update(ahead_);
-  for (int i = 0; i < static_cast<int>(model_.bodies.size()) && !is_unseen; ++i) {
+  turned_bodies_.assign(model_.bodies.size(), 0);
+  has_turned = false;
+  for (int i = 0; i < static_cast<int>(model_.bodies.size()); ++i) {
     const Body& body = model_.bodies[i];
-    if (body.block == kWorldBlock || body.deformable) continue;
-    const FrameMotion &before = motions_[i], &after = (*ahead_motions_)[i];
-    const double change = std::sqrt((after.v_W - before.v_W).squaredNorm()) +
-                          std::sqrt((after.omega_W - before.omega_W).squaredNorm()) *
-                              detector_.CalcReach(i, before.X_WB.p);
-    is_unseen = change > fast;
+    if (body.block == kWorldBlock || !turned_blocks_[body.block]) continue;
+    turned_bodies_[i] = 1;
+    if (!body.deformable) {
+      const FrameMotion &before = motions_[i], &after = (*ahead_motions_)[i];
+      const double change = std::sqrt((after.v_W - before.v_W).squaredNorm()) +
+                            std::sqrt((after.omega_W - before.omega_W).squaredNorm()) *
+                                detector_.CalcReach(i, before.X_WB.p);
+      turned_bodies_[i] = change > fast;
+    }
+    has_turned = has_turned || turned_bodies_[i];
   }
-  if (!is_unseen) return false;
-  detector_.Detect(ahead_, *ahead_motions_, settings_.h, &ahead_contacts_);
+  if (!has_turned) return false;
+  ahead_contacts_.clear();
+  detector_.DetectAhead(ahead_, *ahead_motions_, settings_.h, turned_bodies_, &ahead_contacts_);
+  if (ahead_contacts_.empty()) return false;
   const int solved = static_cast<int>(contacts_.size());
   contacts_.insert(contacts_.end(), resting_contacts_.begin(), resting_contacts_.end());
   keys_.clear();

@@ -248,6 +248,7 @@ class PosedStep {
   std::vector<ContactPoint> contacts_;
   std::vector<ContactPoint> resting_contacts_;  // between sleepers
   // of LookAgain
+  std::vector<char> turned_blocks_, turned_bodies_;
   State ahead_;
   std::unique_ptr<BodyMotions> ahead_motions_;
   std::vector<ContactPoint> ahead_contacts_;

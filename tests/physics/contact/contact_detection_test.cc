@@ -233,6 +233,15 @@ TEST(BroadPhase, FindsThePairsThatBruteForceFinds) {
       EXPECT_EQ(broad_phase.FindOverlaps(boxes, starts), expected) << count;
       // as one that knows of no earlier call
       EXPECT_EQ(BroadPhase().FindOverlaps(boxes), expected) << count;
+      // of none, of few and of many chosen ones
+      for (const int every : {count + 1, 1 + count / 8, 3}) {
+        std::vector<char> is_chosen(count, 0);
+        for (int i = every - 1; i < count; i += every) is_chosen[i] = 1;
+        std::vector<std::pair<int, int>> of_chosen;
+        for (const auto& [i, j] : expected)
+          if (is_chosen[i] || is_chosen[j]) of_chosen.emplace_back(i, j);
+        EXPECT_EQ(broad_phase.FindOverlapsOf(is_chosen, boxes, starts), of_chosen) << count;
+      }
     }
   }
 }
