@@ -50,7 +50,7 @@ void PosedStep::Describe(std::span<const double> v_participating, const Impulses
       const Entry& entry = entries_[e];
       for (int i = 0; i < height; ++i) {
         for (int j = 0; j < entry.columns; ++j) {
-          const double value = values_[entry.values + static_cast<std::size_t>(height * j + i)];
+          const double value = values()[entry.values + static_cast<std::size_t>(height * j + i)];
           if (value != 0) problem->J.push_back({row + i, entry.first + j, value});
         }
       }

@@ -54,20 +54,6 @@ PosedStep::PosedStep(const Model& model, Terms terms)
 
 PosedStep::~PosedStep() = default;
 
-template <typename F>
-void PosedStep::ForEach(int count, const F& f) const {
-  if (is_parallel_) {
-    ParallelFor(count, 1, f);
-  } else {
-    for (int i = 0; i < count; ++i) f(i);
-  }
-}
-
-template <typename F>
-void PosedStep::ForEachBlock(const F& f) const {
-  ForEach(static_cast<int>(steps_.size()), f);
-}
-
 absl::Status PosedStep::Fault(int block, const absl::Status& status) const {
   for (const Body& body : model_.bodies) {
     if (body.block == block) {
@@ -179,8 +165,8 @@ absl::Status PosedStep::WakeTouched(const State& state) {
 
 absl::Status PosedStep::PoseRows(const State& state, std::span<const double> v) {
   CollectConstraints(state);
-  raw_.clear();
-  values_.clear();
+  raw_.entries.clear();
+  raw_.values.clear();
   BuildContactRows();
   BuildConstraintRows();
   FindParticipants();
@@ -261,103 +247,9 @@ void PosedStep::SetContactsToRestAside() {
   });
 }
 
-// Room for rows on a group, among the entries from `first_entry` on; both sides of a contact within a group share it.
-double* PosedStep::AddEntry(int first_entry, int height, int block, const BlockRows::Part& part) {
-  for (std::size_t e = first_entry; e < raw_.size(); ++e) {
-    if (raw_[e].block == block && raw_[e].group == part.group &&
-        raw_[e].columns == part.num_columns)
-      return &values_[raw_[e].values];
-  }
-  raw_.push_back({block, part.group, 0, part.num_columns, values_.size()});
-  values_.resize(values_.size() + std::size_t(height) * part.num_columns, 0.0);
-  return &values_[raw_.back().values];
-}
-
-// J = R_WCᵀ (J_B − J_A) of every contact; one between parts whose motion is prescribed on both sides constrains nothing
-void PosedStep::BuildContactRows() {
-  contact_rows_.clear();
-  std::erase_if(contacts_, [&](const ContactPoint& contact) {
-    ContactRows result{static_cast<int>(raw_.size()), 0, Vector3d::Zero(), Matrix3d::Zero()};
-    const Matrix3d& R_WC = contact.R_WC;
-    for (const double sign : {-1.0, 1.0}) {
-      const Attachment& side = sign < 0 ? contact.a : contact.b;
-      if (side.block == kWorldBlock) continue;
-      const BlockStep& step = *steps_[side.block];
-      result.bias += sign * (R_WC.transpose() * step.CalcPrescribedVelocity(side));
-      rows_.Clear();
-      step.AppendRows(side, &rows_);
-      for (const BlockRows::Part& part : rows_.parts()) {
-        double* to = AddEntry(result.first_entry, 3, side.block, part);
-        const double* J = rows_.matrix(part);
-        for (int j = 0; j < part.num_columns; ++j, J += 3, to += 3) {
-          // most of a tree's velocities move none of its points
-          if (J[0] == 0 && J[1] == 0 && J[2] == 0) continue;
-          for (int r = 0; r < 3; ++r) {
-            to[r] += sign * (R_WC(0, r) * J[0] + R_WC(1, r) * J[1] + R_WC(2, r) * J[2]);
-          }
-        }
-      }
-    }
-    result.num_entries = static_cast<int>(raw_.size()) - result.first_entry;
-    if (result.num_entries == 0) return true;
-    contact_rows_.push_back(result);
-    return false;
-  });
-}
-
-void PosedStep::BuildConstraintRows() {
-  scalar_rows_.clear();
-  const auto append = [&](int first_entry, const Attachment& side, const Vector3d& direction) {
-    for (const BlockRows::Part& part : rows_.parts()) {
-      double* to = AddEntry(first_entry, 1, side.block, part);
-      const double* J = rows_.matrix(part);
-      for (int j = 0; j < part.num_columns; ++j, J += 3)
-        to[j] += direction.x() * J[0] + direction.y() * J[1] + direction.z() * J[2];
-    }
-  };
-  std::erase_if(constraints_.rows, [&](const ConstraintRow& row) {
-    ScalarRows result{static_cast<int>(raw_.size()), 0, 0, 0};
-    for (int t = row.first_term; t < row.first_term + row.num_terms; ++t) {
-      const ConstraintTerm& term = constraints_.terms[t];
-      const Attachment& side = term.attachment;
-      if (side.block == kWorldBlock) continue;
-      const BlockStep& step = *steps_[side.block];
-      rows_.Clear();
-      if (term.velocity >= 0 && step.AppendVelocityRow(term.velocity, &rows_)) {
-        append(result.first_entry, side, Vector3d(term.factor, 0, 0));
-        continue;
-      }
-      if (term.velocity >= 0) {
-        // one velocity of its group
-        const int group = step.group_of_velocity(term.velocity);
-        raw_.push_back(
-            {side.block, group, term.velocity - step.group_offset(group), 1, values_.size()});
-        values_.push_back(term.factor);
-        continue;
-      }
-      if (!term.linear_W.isZero(0)) {
-        rows_.Clear();
-        step.AppendRows(side, &rows_);
-        append(result.first_entry, side, term.linear_W);
-        result.bias += term.linear_W.dot(step.CalcPrescribedVelocity(side));
-      }
-      if (!term.angular_W.isZero(0)) {
-        rows_.Clear();
-        step.AppendAngularRows(side, &rows_);
-        append(result.first_entry, side, term.angular_W);
-        result.bias += term.angular_W.dot(step.CalcPrescribedAngularVelocity(side));
-      }
-    }
-    result.num_entries = static_cast<int>(raw_.size()) - result.first_entry;
-    if (result.num_entries == 0) return true;
-    scalar_rows_.push_back(result);
-    return false;
-  });
-}
-
 void PosedStep::FindParticipants() {
   touched_.clear();
-  for (const RawEntry& entry : raw_) touched_.emplace_back(entry.block, entry.group);
+  for (const RawEntry& entry : raw_.entries) touched_.emplace_back(entry.block, entry.group);
   // what holds the bodies of a block together reads all of them
   for (int b = 0; b < static_cast<int>(steps_.size()); ++b) {
     const CompliantForm* form = steps_[b]->compliant_form();
@@ -468,90 +360,6 @@ absl::Status PosedStep::FactorGroups() {
   return absl::OkStatus();
 }
 
-// Finds each row's place on the participants, and its compliance Σ J_g A_gg⁻¹ J_gᵀ
-void PosedStep::PlaceEntries() {
-  entries_.clear();
-  const auto place = [&](const RawEntry& raw) -> const Group& {
-    const ActiveBlock& active = active_[active_of_block_[raw.block]];
-    const auto begin = groups_.begin() + active.first_group;
-    const auto found = std::lower_bound(begin, begin + active.num_groups, raw.group,
-                                        [](const Group& group, int id) { return group.id < id; });
-    entries_.push_back(
-        {active_of_block_[raw.block], found->first + raw.offset, raw.columns, raw.values});
-    return *found;
-  };
-  // two in a row on the same group are worked out together
-  ContactRows* waiting = nullptr;
-  const double* J_waiting = nullptr;
-  Group of_waiting{};
-  const auto work_out = [&] {
-    if (waiting == nullptr) return;
-    Matrix3d W;
-    scratch_a_.resize(4 * std::size_t(of_waiting.size));
-    solvers::CalcCompliance(of_waiting.size, of_waiting.factor, of_waiting.size, J_waiting,
-                            scratch_a_.data(), W.data());
-    waiting->W += W;
-    waiting = nullptr;
-  };
-  for (ContactRows& rows : contact_rows_) {
-    for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
-      const Group& group = place(raw_[e]);
-      const double* J = &values_[raw_[e].values];
-      if (waiting == nullptr || of_waiting.factor != group.factor) {
-        work_out();
-        waiting = &rows;
-        J_waiting = J;
-        of_waiting = group;
-        continue;
-      }
-      Matrix3d W, W_waiting;
-      scratch_a_.resize(8 * std::size_t(group.size));
-      solvers::CalcTwoCompliances(group.size, group.factor, group.size, {J_waiting, J},
-                                  scratch_a_.data(), {W_waiting.data(), W.data()});
-      waiting->W += W_waiting;
-      rows.W += W;
-      waiting = nullptr;
-    }
-  }
-  work_out();
-  for (ScalarRows& rows : scalar_rows_) {
-    for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
-      const RawEntry& raw = raw_[e];
-      const Group& group = place(raw);
-      // nothing of L⁻¹ J_gᵀ comes before the first velocity
-      const int n = group.size, left = n - raw.offset;
-      scratch_a_.assign(left, 0.0);
-      std::copy_n(&values_[raw.values], raw.columns, scratch_a_.begin());
-      solvers::SolveLower(left, group.factor + std::size_t(raw.offset) * (n + 1), n,
-                          scratch_a_.data());
-      rows.W += solvers::Dot(left, scratch_a_.data(), scratch_a_.data());
-    }
-  }
-}
-
-// The rows of one constraint along different axes share one compliance, as those of a contact do: along an axis in which
-// nothing can move (a ball in a planar linkage) its own would vanish, and with it the regularisation.
-void PosedStep::ShareCompliance() {
-  const auto is_angular = [this](std::size_t k) {
-    return !constraints_.terms[constraints_.rows[k].first_term].angular_W.isZero(0);
-  };
-  for (std::size_t begin = 0; begin < scalar_rows_.size();) {
-    const ConstraintRow& first = constraints_.rows[begin];
-    std::size_t end = begin + 1;
-    double sum = scalar_rows_[begin].W;
-    for (; first.source == ConstraintSource::kConstraint && end < scalar_rows_.size(); ++end) {
-      const ConstraintRow& row = constraints_.rows[end];
-      if (row.source != first.source || row.index != first.index ||
-          is_angular(end) != is_angular(begin))
-        break;
-      sum += scalar_rows_[end].W;
-    }
-    // a row that moves nothing at all has no compliance; any will do
-    const double mean = sum > 0 ? sum / static_cast<double>(end - begin) : 1;
-    for (; begin < end; ++begin) scalar_rows_[begin].W = mean;
-  }
-}
-
 void PosedStep::FindIslands() {
   root_.resize(active_.size());
   std::iota(root_.begin(), root_.end(), 0);
@@ -627,7 +435,7 @@ Vector3d PosedStep::CalcContactVelocity(int contact, std::span<const double> v) 
   const ContactRows& rows = contact_rows_[contact];
   Vector3d velocity = rows.bias;
   for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
-    const double* J = &values_[entries_[e].values];
+    const double* J = &values()[entries_[e].values];
     for (int j = 0; j < entries_[e].columns; ++j, J += 3) {
       velocity += v[entries_[e].first + j] * Vector3d(J[0], J[1], J[2]);
     }
@@ -639,7 +447,7 @@ double PosedStep::CalcConstraintRate(int constraint, std::span<const double> v) 
   const ScalarRows& rows = scalar_rows_[constraint];
   double rate = rows.bias;
   for (int e = rows.first_entry; e < rows.first_entry + rows.num_entries; ++e) {
-    const double* J = &values_[entries_[e].values];
+    const double* J = &values()[entries_[e].values];
     for (int j = 0; j < entries_[e].columns; ++j) rate += J[j] * v[entries_[e].first + j];
   }
   return rate;
@@ -694,7 +502,7 @@ void PosedStep::CalcExertedImpulse(const Impulses& impulses, std::vector<double>
   for (std::size_t c = 0; c < contact_rows_.size(); ++c) {
     const int first_entry = contact_rows_[c].first_entry;
     for (int e = first_entry; e < first_entry + contact_rows_[c].num_entries; ++e) {
-      const double* J = &values_[entries_[e].values];
+      const double* J = &values()[entries_[e].values];
       for (int j = 0; j < entries_[e].columns; ++j, J += 3) {
         (*exerted)[entries_[e].first + j] += Vector3d(J[0], J[1], J[2]).dot(impulses.contacts[c]);
       }
@@ -703,7 +511,7 @@ void PosedStep::CalcExertedImpulse(const Impulses& impulses, std::vector<double>
   for (std::size_t k = 0; k < scalar_rows_.size(); ++k) {
     const int first_entry = scalar_rows_[k].first_entry;
     for (int e = first_entry; e < first_entry + scalar_rows_[k].num_entries; ++e) {
-      const double* J = &values_[entries_[e].values];
+      const double* J = &values()[entries_[e].values];
       for (int j = 0; j < entries_[e].columns; ++j)
         (*exerted)[entries_[e].first + j] += J[j] * impulses.constraints[k];
     }

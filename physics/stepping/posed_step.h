@@ -15,6 +15,7 @@
 #include "physics/dynamics/body_motions.h"
 #include "physics/dynamics/constraint_row.h"
 #include "physics/dynamics/model.h"
+#include "physics/dynamics/parallel.h"
 #include "physics/stepping/sleepers.h"
 #include "physics/stepping/stepper.h"
 #include "physics/stepping/teams.h"
@@ -106,7 +107,7 @@ class PosedStep {
   const std::vector<ContactRows>& contact_rows() const { return contact_rows_; }
   const std::vector<ScalarRows>& constraint_rows() const { return scalar_rows_; }
   const std::vector<Entry>& entries() const { return entries_; }
-  const std::vector<double>& values() const { return values_; }
+  const std::vector<double>& values() const { return raw_.values; }
   int num_participating() const { return num_participating_; }
 
   const std::vector<ConstraintTerm>& constraint_terms() const { return constraints_.terms; }
@@ -181,11 +182,34 @@ class PosedStep {
     int columns;
     std::size_t values;
   };
+  // Rows of contacts and constraints as they are built, and what that needs of memory.
+  struct RawRows {
+    std::vector<RawEntry> entries;
+    std::vector<double> values;
+    int first_entry = 0;  // of a stretch of contacts, among all
+    std::size_t first_value = 0;
+    BlockRows of_block;
+    std::vector<double> scratch;
+
+    double* AddEntry(int first_entry, int height, int block, const BlockRows::Part& part);
+  };
+  // f(stretch, begin, end) of stretches of `count` contacts.
+  template <typename F>
+  void ForEachStretch(int count, const F& f) const;
+  int CountStretches(int count) const;
   // Calls f(b) for all blocks, or f(i) for 0 ≤ i < count, at the same time when they are worth it.
   template <typename F>
-  void ForEachBlock(const F& f) const;
+  void ForEach(int count, const F& f) const {
+    if (is_parallel_) {
+      ParallelFor(count, 1, f);
+    } else {
+      for (int i = 0; i < count; ++i) f(i);
+    }
+  }
   template <typename F>
-  void ForEach(int count, const F& f) const;
+  void ForEachBlock(const F& f) const {
+    ForEach(static_cast<int>(steps_.size()), f);
+  }
 
   void PoseBlock(int block, const State& state);
   absl::Status CheckBlocks() const;
@@ -205,14 +229,16 @@ class PosedStep {
   absl::Status PoseRows(const State& state, std::span<const double> v);
   void GatherInputs(int block, const Inputs& inputs, BlockInputs* gathered) const;
   void CollectConstraints(const State& state);
-  double* AddEntry(int first_entry, int height, int block, const BlockRows::Part& part);
   void BuildContactRows();
+  void BuildContactRows(int contact, RawRows* raw);
   void BuildConstraintRows();
   void FindParticipants();
   void AddActiveBlock(int block);
   void CopyParticipants(std::span<const double> v);
   absl::Status FactorGroups();
   void PlaceEntries();
+  void PlaceContactEntries(int begin, int end, std::vector<double>* scratch);
+  const Group& PlaceEntry(int entry);
   void ShareCompliance();
   void FindIslands();
   void Recall(const State& state);
@@ -269,12 +295,11 @@ class PosedStep {
   std::vector<std::pair<int, int>> touched_;  // (block, group), scratch
   std::vector<int> touched_groups_;           // of one block, scratch
   std::vector<int> touched_blocks_;           // scratch
-  std::vector<RawEntry> raw_;
+  RawRows raw_;
+  std::vector<RawRows> raw_of_stretch_;
   std::vector<ContactRows> contact_rows_;
   std::vector<ScalarRows> scalar_rows_;
   std::vector<Entry> entries_;
-  std::vector<double> values_;
-  BlockRows rows_;
   std::vector<Island> islands_;
   std::vector<int> root_, island_of_, island_items_, island_starts_;
   std::vector<Eigen::Vector3d> remembered_;

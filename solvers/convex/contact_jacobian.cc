@@ -12,7 +12,7 @@ constexpr int kWidth = 4;
 void ContactJacobian::Start(const ConvexProblem& problem) {
   problem_ = &problem;
   rows_.resize(problem.entries.size());
-  values_.clear();
+  std::size_t size = 0;
   for (const ConvexProblem::Contact& contact : problem.contacts) {
     for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
       const double* J = &problem.values[problem.entries[e].values];
@@ -22,12 +22,24 @@ void ContactJacobian::Start(const ConvexProblem& problem) {
              J[3 * columns - 3] == 0)
         --columns;
       const int stride = (columns + kWidth - 1) / kWidth * kWidth;
-      rows_[e] = {columns, stride, values_.size()};
-      values_.resize(values_.size() + 3 * std::size_t(stride), 0.0);
-      double* K = values_.data() + rows_[e].values;
-      for (int j = 0; j < columns; ++j, J += 3) {
-        for (int r = 0; r < 3; ++r) K[r * stride + j] = J[r];
-      }
+      rows_[e] = {columns, stride, size};
+      size += 3 * std::size_t(stride);
+    }
+  }
+  values_.resize(size);
+}
+
+void ContactJacobian::Fill(int contact) {
+  const ConvexProblem::Contact& of = problem_->contacts[contact];
+  for (int e = of.first_entry; e < of.first_entry + of.num_entries; ++e) {
+    const double* J = &problem_->values[problem_->entries[e].values];
+    const int columns = rows_[e].columns, stride = rows_[e].stride;
+    double* K = values_.data() + rows_[e].values;
+    for (int j = 0; j < columns; ++j, J += 3) {
+      for (int r = 0; r < 3; ++r) K[r * stride + j] = J[r];
+    }
+    for (int j = columns; j < stride; ++j) {
+      for (int r = 0; r < 3; ++r) K[r * stride + j] = 0;
     }
   }
 }
@@ -50,23 +62,26 @@ Eigen::Vector3d ContactJacobian::Multiply(int contact, const double* v) const {
   return {sum(x), sum(y), sum(z)};
 }
 
-void ContactJacobian::AddTransposed(int contact, const Eigen::Vector3d& gamma,
+void ContactJacobian::AddTransposed(int entry, const Eigen::Vector3d& gamma,
                                     double* impulse) const {
-  const ConvexProblem::Contact& c = problem_->contacts[contact];
   const __m256d x = _mm256_set1_pd(gamma.x()), y = _mm256_set1_pd(gamma.y()),
                 z = _mm256_set1_pd(gamma.z());
-  for (int e = c.first_entry; e < c.first_entry + c.num_entries; ++e) {
-    const int stride = rows_[e].stride;
-    const double* K = values_.data() + rows_[e].values;
-    double* target = impulse + problem_->entries[e].first;
-    for (int j = 0; j < stride; j += kWidth) {
-      __m256d sum = _mm256_loadu_pd(target + j);
-      sum = _mm256_fmadd_pd(_mm256_loadu_pd(K + j), x, sum);
-      sum = _mm256_fmadd_pd(_mm256_loadu_pd(K + stride + j), y, sum);
-      sum = _mm256_fmadd_pd(_mm256_loadu_pd(K + 2 * stride + j), z, sum);
-      _mm256_storeu_pd(target + j, sum);
-    }
-  }
+  const int columns = rows_[entry].columns, stride = rows_[entry].stride;
+  const double* K = values_.data() + rows_[entry].values;
+  double* target = impulse + problem_->entries[entry].first;
+  const auto add = [&](int j, __m256d sum) {
+    sum = _mm256_fmadd_pd(_mm256_loadu_pd(K + j), x, sum);
+    sum = _mm256_fmadd_pd(_mm256_loadu_pd(K + stride + j), y, sum);
+    return _mm256_fmadd_pd(_mm256_loadu_pd(K + 2 * stride + j), z, sum);
+  };
+  int j = 0;
+  for (; j + kWidth <= columns; j += kWidth)
+    _mm256_storeu_pd(target + j, add(j, _mm256_loadu_pd(target + j)));
+  if (j == columns) return;
+  // somebody else may be at what follows
+  const __m256i mask =
+      _mm256_cmpgt_epi64(_mm256_set1_epi64x(columns - j), _mm256_setr_epi64x(0, 1, 2, 3));
+  _mm256_maskstore_pd(target + j, mask, add(j, _mm256_maskload_pd(target + j, mask)));
 }
 
 void ContactJacobian::Weigh(int entry, const Eigen::Matrix3d& G, Weighed* weighed) const {

@@ -15,13 +15,14 @@ class ContactJacobian {
  public:
   static constexpr int kBeyond = BlockCholesky::kBeyond;
 
-  // `problem` outlives it. Keeps its memory.
+  // `problem` outlives it. Each contact is to be filled in then, at any time and side by side with others. Keeps its memory.
   void Start(const ConvexProblem& problem);
+  void Fill(int contact);
 
   // J v of a contact, without its bias.
   Eigen::Vector3d Multiply(int contact, const double* v) const;
-  // impulse += Jᵀ γ.
-  void AddTransposed(int contact, const Eigen::Vector3d& gamma, double* impulse) const;
+  // impulse += Jᵀ γ of one of a contact's entries. Touches nothing else.
+  void AddTransposed(int entry, const Eigen::Vector3d& gamma, double* impulse) const;
 
   // G J of an entry.
   struct Weighed {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "solvers/linalg/parallel.h"
+
 namespace pliant::solvers {
 namespace {
 
@@ -9,6 +11,9 @@ using Eigen::Vector3d;
 
 // An impulse this far inside the cone is one of sticking; nearer its rim it may be one of sliding, turned since.
 constexpr double kInside = 0.9;
+
+// fours below which threads cost more than they bring, and how many are worth a thread's while
+constexpr int kFewFours = 192, kFoursAtATime = 32;
 
 double SumOfLanes(Lanes x) {
   return (x[0] + x[1]) + (x[2] + x[3]);
@@ -25,6 +30,29 @@ bool IsSame(const ConeSlope<Lanes>& a, const ConeSlope<Lanes>& b) {
 }
 
 }  // namespace
+
+// f(k) of every four, at the same time where there are many
+template <typename F>
+void ContactLanes::ForEachFour(const F& f) const {
+  const int count = static_cast<int>(fours_.size());
+  if (count <= kFewFours || CountThreads() == 1) {
+    for (int k = 0; k < count; ++k) f(k);
+    return;
+  }
+  ParallelForWithin((count + kFoursAtATime - 1) / kFoursAtATime, 1, [&](int s) {
+    for (int k = s * kFoursAtATime; k < std::min(count, (s + 1) * kFoursAtATime); ++k) f(k);
+  });
+}
+
+// Σ term(k), whoever works it out in one order
+template <typename F>
+double ContactLanes::SumOverFours(const F& term) const {
+  sums_.resize(fours_.size());
+  ForEachFour([&](int k) { sums_[k].slope = term(k); });
+  Lanes sum{};
+  for (const Sum& of_four : sums_) sum += of_four.slope;
+  return SumOfLanes(sum);
+}
 
 void ContactLanes::Start(std::span<const ConvexProblem::Contact> contacts, const ContactLaw* law) {
   // lanes without a contact stick at rest
@@ -71,12 +99,13 @@ struct ContactLanes::Ahead {
 };
 
 void ContactLanes::Advance(double alpha) {
-  for (Four& four : fours_) {
+  ForEachFour([&](int k) {
+    Four& four = fours_[k];
     const Ahead ahead(four, alpha);
     four.y[0] = ahead.x;
     four.y[1] = ahead.y;
     four.y[2] = ahead.n;
-  }
+  });
 }
 
 ContactResponse ContactLanes::Respond(std::size_t contact, double alpha) const {
@@ -110,17 +139,16 @@ double ContactLanes::ProjectByLaw() {
 
 double ContactLanes::Project() {
   if (law_ != nullptr) return ProjectByLaw();
-  Lanes cost{};
-  for (Four& four : fours_) {
+  return SumOverFours([this](int k) {
+    Four& four = fours_[k];
     const auto& [x, y, n] = four.y;
     const ConePoint<Lanes> point(four.law, x, y, n);
     four.gamma[0] = point.shrink * x;
     four.gamma[1] = point.shrink * y;
     four.gamma[2] = point.gamma_n;
-    cost += CalcCostOf(four.law, four.gamma[0], four.gamma[1], four.gamma[2]);
     four.G = ConeSlope<Lanes>(four.law, point, x, y);
-  }
-  return SumOfLanes(cost);
+    return CalcCostOf(four.law, four.gamma[0], four.gamma[1], four.gamma[2]);
+  });
 }
 
 void ContactLanes::LinearizeHere() {
@@ -166,14 +194,15 @@ bool ContactLanes::ProjectExpected(std::span<const ConvexProblem::Contact> conta
 
 bool ContactLanes::ProjectAhead(double left) {
   if (law_ != nullptr) return false;
-  for (Four& four : fours_) {
+  ForEachFour([&](int k) {
+    Four& four = fours_[k];
     const Ahead end(four, left);
     const auto& [was_x, was_y, was_n] = four.at;
     const ConePoint<Lanes> was(four.law, was_x, was_y, was_n), is(four.law, end.x, end.y, end.n);
     const auto turns =
         was.slides & is.slides & (was_x * end.x + was_y * end.y < 0.0) & (end.n > 0.0);
     four.LinearizeAt(turns ? Lanes{} : end.x, turns ? Lanes{} : end.y, end.n);
-  }
+  });
   return true;
 }
 
@@ -210,13 +239,19 @@ ContactLanes::Slope ContactLanes::CalcSlope(double alpha) const {
     by_law.curvature += d.dot(response.G * d);
   }
   if (law_ != nullptr) return by_law;
-  Lanes slope{}, curvature{};
-  for (const Four& four : fours_) {
+  sums_.resize(fours_.size());
+  ForEachFour([&](int k) {
+    const Four& four = fours_[k];
     const Ahead ahead(four, alpha);
     const auto& [d_x, d_y, d_n] = four.change;
     const ConePoint<Lanes> point(four.law, ahead.x, ahead.y, ahead.n);
-    slope -= point.shrink * (d_x * ahead.x + d_y * ahead.y) + d_n * point.gamma_n;
-    curvature += point.Curvature(four.law, ahead.x, ahead.y, d_x, d_y, d_n);
+    sums_[k].slope = point.shrink * (d_x * ahead.x + d_y * ahead.y) + d_n * point.gamma_n;
+    sums_[k].curvature = point.Curvature(four.law, ahead.x, ahead.y, d_x, d_y, d_n);
+  });
+  Lanes slope{}, curvature{};
+  for (const Sum& of_four : sums_) {
+    slope -= of_four.slope;
+    curvature += of_four.curvature;
   }
   return {SumOfLanes(slope), SumOfLanes(curvature)};
 }
@@ -227,13 +262,12 @@ double ContactLanes::CalcCost(double alpha) const {
     for (std::size_t c = 0; c < slip_.size(); ++c) by_law += Respond(c, alpha).cost;
     return by_law;
   }
-  Lanes cost{};
-  for (const Four& four : fours_) {
+  return SumOverFours([&](int k) {
+    const Four& four = fours_[k];
     const Ahead ahead(four, alpha);
     const ConePoint<Lanes> point(four.law, ahead.x, ahead.y, ahead.n);
-    cost += CalcCostOf(four.law, point.shrink * ahead.x, point.shrink * ahead.y, point.gamma_n);
-  }
-  return SumOfLanes(cost);
+    return CalcCostOf(four.law, point.shrink * ahead.x, point.shrink * ahead.y, point.gamma_n);
+  });
 }
 
 }  // namespace pliant::solvers

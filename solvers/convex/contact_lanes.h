@@ -70,11 +70,20 @@ class ContactLanes {
   };
 
   struct Ahead;
+  // What a four adds to a sum over the contacts.
+  struct Sum {
+    Lanes slope, curvature;
+  };
+  template <typename F>
+  void ForEachFour(const F& f) const;
+  template <typename F>
+  double SumOverFours(const F& term) const;
   // Of a law, one contact at a time: α of the change ahead.
   ContactResponse Respond(std::size_t contact, double alpha) const;
   double ProjectByLaw();
 
   std::vector<Four> fours_;
+  mutable std::vector<Sum> sums_;
   const ContactLaw* law_ = nullptr;    // the cone
   std::vector<double> slip_, lagged_;  // for a law
 };

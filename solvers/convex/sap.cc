@@ -12,6 +12,7 @@
 #include "solvers/convex/sparse_hessian.h"
 #include "solvers/linalg/block_cholesky.h"
 #include "solvers/linalg/dense.h"
+#include "solvers/linalg/parallel.h"
 
 namespace pliant::solvers {
 
@@ -27,24 +28,27 @@ constexpr int kMostFlatSteps = 20;
 constexpr int kMostCutSteps = 3;
 constexpr double kCutStep = 0.2;
 
+// contacts and velocities below which threads cost more than they bring, and how many are worth a thread's while
+constexpr int kFewContacts = 256, kFewVelocities = 600, kContactsAtATime = 64;
+
 }  // namespace
-// Things in a fixed order, sorted by the panel of the Hessian that they belong to.
+// Things in a fixed order, sorted by what they belong to: a panel of the Hessian, or a block.
 template <typename T>
-class ByPanel {
+class ByGroup {
  public:
   void Start() { given_.clear(); }
-  void Add(int panel, const T& item) { given_.emplace_back(panel, item); }
-  void Sort(int num_panels) {
-    ends_.assign(num_panels + 1, 0);
-    for (const auto& [panel, item] : given_) ++ends_[panel + 1];
+  void Add(int group, const T& item) { given_.emplace_back(group, item); }
+  void Sort(int num_groups) {
+    ends_.assign(num_groups + 1, 0);
+    for (const auto& [group, item] : given_) ++ends_[group + 1];
     std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
     sorted_.resize(given_.size());
-    for (const auto& [panel, item] : given_) sorted_[ends_[panel]++] = item;
+    for (const auto& [group, item] : given_) sorted_[ends_[group]++] = item;
   }
-  std::span<const T> of(int panel) const {
+  std::span<const T> of(int group) const {
     // filling moved every start to its end
-    const int begin = panel == 0 ? 0 : ends_[panel - 1];
-    return std::span(sorted_).subspan(begin, ends_[panel] - begin);
+    const int begin = group == 0 ? 0 : ends_[group - 1];
+    return std::span(sorted_).subspan(begin, ends_[group] - begin);
   }
 
  private:
@@ -66,8 +70,11 @@ struct SapSolver::Workspace {
                     &scaled_, &Av_, &permuted_})
       x->assign(n_ + ContactJacobian::kBeyond, 0.0);
     std::copy(guess.begin(), guess.end(), v_.begin());
+    is_large_ = num_contacts() > kFewContacts && n_ > kFewVelocities && CountThreads() > 1;
     jacobian_.Start(problem);
+    ForEachContact([this](int c) { jacobian_.Fill(c); });
     contacts_.Start(problem.contacts, problem.law);
+    FindTouching();
     row_rate_.resize(rows);
     row_change_.resize(rows);
     row_gamma_.resize(rows);
@@ -75,7 +82,8 @@ struct SapSolver::Workspace {
     previous_row_is_free_.resize(rows);
     factored_ = false;
     analysed_ = false;
-    for (const ConvexProblem::Block& block : problem.blocks) {
+    ForEachBlock([&](int b) {
+      const ConvexProblem::Block& block = problem.blocks[b];
       double* diagonal = &scale_[block.first];
       if (block.sparse != nullptr) {
         block.sparse->CopyDiagonal({diagonal, static_cast<std::size_t>(block.size)});
@@ -83,7 +91,7 @@ struct SapSolver::Workspace {
         for (int i = 0; i < block.size; ++i) diagonal[i] = block.A[std::size_t(i) * block.size + i];
       }
       for (int i = 0; i < block.size; ++i) diagonal[i] = 1 / std::sqrt(diagonal[i]);
-    }
+    });
     is_sparse_ = SparseHessian::IsNeeded(problem);
   }
 
@@ -154,6 +162,46 @@ struct SapSolver::Workspace {
  private:
   int num_contacts() const { return static_cast<int>(problem_->contacts.size()); }
 
+  // f of every block, and of every contact, at the same time where there are many. What comes of it is the same.
+  template <typename F>
+  void ForEachBlock(const F& f) const {
+    const int count = static_cast<int>(problem_->blocks.size());
+    if (is_large_) {
+      ParallelForWithin(count, 1, f);
+    } else {
+      for (int b = 0; b < count; ++b) f(b);
+    }
+  }
+  template <typename F>
+  void ForEachContact(const F& f) const {
+    const int count = num_contacts();
+    const auto some = [&](int k) {
+      const int end = std::min(count, (k + 1) * kContactsAtATime);
+      for (int c = k * kContactsAtATime; c < end; ++c) f(c);
+    };
+    const int stretches = (count + kContactsAtATime - 1) / kContactsAtATime;
+    if (is_large_) {
+      ParallelForWithin(stretches, 1, some);
+    } else {
+      for (int k = 0; k < stretches; ++k) some(k);
+    }
+  }
+
+  // which entries of contacts stand on each block, in the order of the contacts
+  void FindTouching() {
+    block_of_.resize(n_);
+    for (std::size_t b = 0; b < problem_->blocks.size(); ++b)
+      std::fill_n(block_of_.begin() + problem_->blocks[b].first, problem_->blocks[b].size,
+                  static_cast<int>(b));
+    touching_.Start();
+    for (int c = 0; c < num_contacts(); ++c) {
+      const ConvexProblem::Contact& contact = problem_->contacts[c];
+      for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e)
+        touching_.Add(block_of_[problem_->entries[e].first], {c, e});
+    }
+    touching_.Sort(static_cast<int>(problem_->blocks.size()));
+  }
+
   // ‖D x‖
   double Norm(const std::vector<double>& x) {
     for (int i = 0; i < n_; ++i) scaled_[i] = scale_[i] * x[i];
@@ -161,14 +209,15 @@ struct SapSolver::Workspace {
   }
 
   void MultiplyA(const std::vector<double>& x, std::vector<double>* y) const {
-    for (const ConvexProblem::Block& block : problem_->blocks) {
+    ForEachBlock([&](int b) {
+      const ConvexProblem::Block& block = problem_->blocks[b];
       const std::size_t size = block.size;
       if (block.sparse != nullptr) {
         block.sparse->Multiply({&x[block.first], size}, {&(*y)[block.first], size});
       } else {
         MultiplySymmetric(block.size, block.A, block.size, &x[block.first], &(*y)[block.first]);
       }
-    }
+    });
   }
 
   // what is linear in v, at the guess
@@ -186,10 +235,10 @@ struct SapSolver::Workspace {
   }
 
   void FindRates() {
-    for (int c = 0; c < num_contacts(); ++c) {
+    ForEachContact([&](int c) {
       const ConvexProblem::Contact& contact = problem_->contacts[c];
       contacts_.SetVelocity(c, contact.v_hat - contact.bias - jacobian_.Multiply(c, v_.data()));
-    }
+    });
     for (std::size_t k = 0; k < row_rate_.size(); ++k)
       row_rate_[k] = problem_->RowRate(static_cast<int>(k), v_);
   }
@@ -226,9 +275,13 @@ struct SapSolver::Workspace {
   }
 
   void FindGradient() {
-    std::fill(impulse_.begin(), impulse_.end(), 0.0);
-    for (int c = 0; c < num_contacts(); ++c)
-      if (!contacts_.is_open(c)) jacobian_.AddTransposed(c, contacts_.gamma(c), impulse_.data());
+    ForEachBlock([&](int b) {
+      const ConvexProblem::Block& block = problem_->blocks[b];
+      std::fill_n(&impulse_[block.first], block.size, 0.0);
+      for (const auto& [c, entry] : touching_.of(b))
+        if (!contacts_.is_open(c))
+          jacobian_.AddTransposed(entry, contacts_.gamma(c), impulse_.data());
+    });
     for (std::size_t k = 0; k < row_gamma_.size(); ++k)
       problem_->AddRowImpulse(static_cast<int>(k), row_gamma_[k], impulse_);
     for (int i = 0; i < n_; ++i) gradient_[i] = momentum_[i] - impulse_[i];
@@ -300,8 +353,7 @@ struct SapSolver::Workspace {
 
     // what the line search needs along Δv
     MultiplyA(dv_, &Adv_);
-    for (int c = 0; c < num_contacts(); ++c)
-      contacts_.SetChange(c, jacobian_.Multiply(c, dv_.data()));
+    ForEachContact([&](int c) { contacts_.SetChange(c, jacobian_.Multiply(c, dv_.data())); });
     for (std::size_t k = 0; k < row_change_.size(); ++k)
       row_change_[k] = problem_->RowRate(static_cast<int>(k), dv_) - problem_->rows[k].bias;
     slope_A_ = Dot(n_, dv_.data(), momentum_.data());
@@ -530,6 +582,12 @@ struct SapSolver::Workspace {
       scaled_, permuted_;
   ContactJacobian jacobian_;
   ContactLanes contacts_;
+  bool is_large_ = false;  // worth threads
+  struct Touch {
+    int contact, entry;
+  };
+  ByGroup<Touch> touching_;    // by block
+  std::vector<int> block_of_;  // of velocities
   BlockCholesky hessian_;
   SparseHessian sparse_hessian_;
   CoupledParts parts_;
@@ -542,8 +600,8 @@ struct SapSolver::Workspace {
     int constraint, right;
     std::size_t first_place;  // of a contact's entries, in places_
   };
-  ByPanel<Piece> pieces_;
-  ByPanel<Product> products_, row_products_;
+  ByGroup<Piece> pieces_;
+  ByGroup<Product> products_, row_products_;
   std::vector<BlockCholesky::Place> places_;
   std::vector<double> row_rate_, row_change_, row_gamma_;
   std::vector<char> row_is_free_,
