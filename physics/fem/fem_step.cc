@@ -10,6 +10,7 @@
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/elimination_order.h"
 #include "solvers/linalg/lanes/lane_cholesky.h"
+#include "solvers/linalg/parallel.h"
 #include "solvers/linalg/partial_cholesky.h"
 
 namespace pliant::physics {
@@ -609,7 +610,9 @@ class FemTeam final : public BlockTeam {
       lanes_.Factor(tangents_);
       lanes_.Solve(loads_);
     }
-    for (const Member& member : members) {
+    // each for itself from here on; few teams among as many threads leave some idle
+    solvers::ParallelForWithin(static_cast<int>(members.size()), 1, [&](int k) {
+      const Member& member = members[k];
       auto* step = static_cast<FemStep*>(member.step);
       if (step->is_for_lanes(member.participants)) {
         *member.status = step->FactorInLane(member.participants, member.is_to_reduce);
@@ -617,7 +620,7 @@ class FemTeam final : public BlockTeam {
         *member.status = member.is_to_reduce ? step->Reduce(member.participants)
                                              : step->Factor(member.participants);
       }
-    }
+    });
   }
 
   void Complete(std::span<const Completion> members) override {

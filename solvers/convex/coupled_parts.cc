@@ -35,6 +35,8 @@ void CoupledParts::Find(const ConvexProblem& problem) {
   if (any_large) FindMeetings(problem);
 
   sizes_.clear();
+  blocks_.clear();
+  offsets_.clear();
   first_parts_.clear();
   runs_.clear();
   run_starts_.assign(1, 0);
@@ -123,6 +125,10 @@ void CoupledParts::AddPart(std::span<const Atom> atoms) {
     }
   }
   run_starts_.push_back(static_cast<int>(runs_.size()));
+  const int block = block_of_[atoms[0].first];
+  const bool is_first = blocks_.empty() || blocks_.back() != block;
+  offsets_.push_back(is_first ? 0 : offsets_.back() + sizes_.back());
+  blocks_.push_back(block);
   sizes_.push_back(row);
 }
 

@@ -29,6 +29,9 @@ class CoupledParts {
   const std::vector<std::pair<int, int>>& couplings() const { return couplings_; }
   // Parts of a block: from first_part(b) to first_part(b + 1).
   int first_part(int block) const { return first_parts_[block]; }
+  int block_of_part(int part) const { return blocks_[part]; }
+  // Velocities of the same block's parts before it.
+  int offset(int part) const { return offsets_[part]; }
   // In the order of their rows.
   std::span<const Run> runs(int part) const {
     return std::span(runs_).subspan(run_starts_[part], run_starts_[part + 1] - run_starts_[part]);
@@ -54,7 +57,7 @@ class CoupledParts {
   void AddPart(std::span<const Atom> atoms);
   void Couple(const ConvexProblem& problem);
 
-  std::vector<int> sizes_, first_parts_, run_starts_, part_of_, row_of_;
+  std::vector<int> sizes_, blocks_, offsets_, first_parts_, run_starts_, part_of_, row_of_;
   std::vector<std::pair<int, int>> couplings_;
   std::vector<Run> runs_;
   std::vector<int> block_of_;                  // of velocities

@@ -160,6 +160,17 @@ struct SapSolver::Workspace {
   }
 
  private:
+  // A of a block in the rows of part i and columns of part j; zero where these are of different blocks, −1
+  struct Piece {
+    int block, i, j;
+    BlockCholesky::Place place;
+  };
+  // Where A of a block is found with its velocities in the order of its parts.
+  struct ByParts {
+    std::size_t values;
+    bool is_copy;  // in A_by_parts_
+  };
+
   int num_contacts() const { return static_cast<int>(problem_->contacts.size()); }
 
   // f of every block, and of every contact, at the same time where there are many. What comes of it is the same.
@@ -396,17 +407,18 @@ struct SapSolver::Workspace {
     parts_.Find(*problem_);
     hessian_.Analyze(parts_.sizes(), parts_.couplings());
 
-    // what each panel is filled with: blocks of A, the contacts' products by their right entries, those of rows
-    pieces_.Start();
-    for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
-      const int first = parts_.first_part(static_cast<int>(b)),
-                end = parts_.first_part(static_cast<int>(b) + 1);
-      for (int i = first; i < end; ++i) {
-        for (int j = first; j < end; ++j)
-          if (hessian_.IsKept(i, j)) pieces_.Add(hessian_.panel_of(j), {static_cast<int>(b), i, j});
-      }
+    // what each panel is filled with: blocks of A, nothing, the contacts' products by their right entries, those of rows
+    pieces_.clear();
+    piece_starts_.assign(1, 0);
+    for (int panel = 0; panel < hessian_.num_panels(); ++panel) {
+      hessian_.ForEachKept(panel, [&](int i, int j) {
+        const int block = parts_.block_of_part(i);
+        pieces_.push_back(
+            {block == parts_.block_of_part(j) ? block : -1, i, j, hessian_.Find(i, j)});
+      });
+      piece_starts_.push_back(static_cast<int>(pieces_.size()));
     }
-    pieces_.Sort(hessian_.num_panels());
+    OrderBlocksByParts();
     places_.clear();
     products_.Start();
     const auto panel_of = [this](int entry) {
@@ -443,34 +455,68 @@ struct SapSolver::Workspace {
     return place;
   }
 
-  // A of a block, in the rows of part i and columns of part j
-  void CopyToHessian(const ConvexProblem::Block& block, int i, int j) {
-    const BlockCholesky::Place place = hessian_.Find(i, j);
-    if (block.size == 6) {
-      // a rigid body
-      Eigen::Map<Matrix6d, 0, Eigen::OuterStride<>>(
-          place.values, Eigen::OuterStride<>(place.stride)) = Eigen::Map<const Matrix6d>(block.A);
-      return;
+  // A of the blocks that are split, as their parts have it: what is copied whenever H is filled then lies in a row
+  void OrderBlocksByParts() {
+    by_parts_.resize(problem_->blocks.size());
+    std::size_t size = 0;
+    for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
+      const int first = parts_.first_part(static_cast<int>(b)),
+                count = parts_.first_part(static_cast<int>(b) + 1) - first;
+      by_parts_[b] = {size, count > 1 || parts_.runs(first).size() > 1};
+      if (by_parts_[b].is_copy)
+        size += std::size_t(problem_->blocks[b].size) * problem_->blocks[b].size;
     }
-    for (const CoupledParts::Run& across : parts_.runs(j)) {
-      for (int c = 0; c < across.size; ++c) {
-        const int column = across.first - block.first + c;
-        const double* source = block.A + std::size_t(column) * block.size;
-        double* target = place.values + std::size_t(across.row + c) * place.stride;
-        for (const CoupledParts::Run& down : parts_.runs(i)) {
-          // of a diagonal block what is below
-          const int skip = i == j ? std::clamp(across.row + c - down.row, 0, down.size) : 0;
-          std::copy_n(source + down.first - block.first + skip, down.size - skip,
-                      target + down.row + skip);
+    A_by_parts_.resize(size);
+    ForEachBlock([this](int b) {
+      if (!by_parts_[b].is_copy) return;
+      const ConvexProblem::Block& block = problem_->blocks[b];
+      double* to = &A_by_parts_[by_parts_[b].values];
+      const int begin = parts_.first_part(b), end = parts_.first_part(b + 1);
+      for (int j = begin; j < end; ++j) {
+        for (const CoupledParts::Run& across : parts_.runs(j)) {
+          for (int c = 0; c < across.size; ++c) {
+            const double* column =
+                block.A + std::size_t(across.first - block.first + c) * block.size;
+            for (int i = begin; i < end; ++i) {
+              for (const CoupledParts::Run& down : parts_.runs(i))
+                to = std::copy_n(column + down.first - block.first, down.size, to);
+            }
+          }
         }
       }
+    });
+  }
+
+  // A of a block in the rows of part i and columns of part j, or zero between blocks
+  void CopyToHessian(const Piece& piece) {
+    const BlockCholesky::Place& place = piece.place;
+    const int rows = parts_.sizes()[piece.i], columns = parts_.sizes()[piece.j];
+    if (piece.block < 0) {
+      for (int c = 0; c < columns; ++c)
+        std::fill_n(place.values + std::size_t(c) * place.stride, rows, 0.0);
+      return;
+    }
+    const ConvexProblem::Block& block = problem_->blocks[piece.block];
+    const ByParts& by_parts = by_parts_[piece.block];
+    const double* A = by_parts.is_copy ? &A_by_parts_[by_parts.values] : block.A;
+    if (block.size == 6 && rows == 6) {
+      // a rigid body
+      Eigen::Map<Matrix6d, 0, Eigen::OuterStride<>>(
+          place.values, Eigen::OuterStride<>(place.stride)) = Eigen::Map<const Matrix6d>(A);
+      return;
+    }
+    A += parts_.offset(piece.i) + std::size_t(parts_.offset(piece.j)) * block.size;
+    for (int c = 0; c < columns; ++c) {
+      // of a diagonal block what is below
+      const int skip = piece.i == piece.j ? c : 0;
+      std::copy_n(A + std::size_t(c) * block.size + skip, rows - skip,
+                  place.values + std::size_t(c) * place.stride + skip);
     }
   }
 
   // lower triangle only; entries above the diagonal are written too, and not read. Called for several panels at a time.
   void FillHessian(int panel) {
-    for (const Piece& piece : pieces_.of(panel))
-      CopyToHessian(problem_->blocks[piece.block], piece.i, piece.j);
+    for (int p = piece_starts_[panel]; p < piece_starts_[panel + 1]; ++p) CopyToHessian(pieces_[p]);
     int last = -1;
     Eigen::Matrix3d G;
     thread_local ContactJacobian::Weighed weighed;
@@ -591,16 +637,15 @@ struct SapSolver::Workspace {
   BlockCholesky hessian_;
   SparseHessian sparse_hessian_;
   CoupledParts parts_;
-  // A in the rows of part i and columns of part j
-  struct Piece {
-    int block, i, j;
-  };
   // JᵀGJ of a contact or row in the columns of one of its entries
   struct Product {
     int constraint, right;
     std::size_t first_place;  // of a contact's entries, in places_
   };
-  ByGroup<Piece> pieces_;
+  std::vector<Piece> pieces_;  // by panel
+  std::vector<int> piece_starts_;
+  std::vector<ByParts> by_parts_;
+  std::vector<double> A_by_parts_;
   ByGroup<Product> products_, row_products_;
   std::vector<BlockCholesky::Place> places_;
   std::vector<double> row_rate_, row_change_, row_gamma_;

@@ -14,6 +14,15 @@ namespace {
 // of what may be done by one thread so that a branch divides
 constexpr double kLittleWork = 3e6, kBranch = 1.0 / 16, kAlone = 1.0 / 16;
 
+// A tree with more than this part of all work on one path keeps threads waiting.
+constexpr double kLongPath = 0.6;
+
+// Neighbours of a block for which it is worth a look whether they are all coupled.
+constexpr std::size_t kFewNeighbours = 4;
+
+// degree of a block that is eliminated
+constexpr int kGone = std::numeric_limits<int>::max();
+
 }  // namespace
 
 void BlockCholesky::Analyze(std::span<const int> sizes,
@@ -35,11 +44,71 @@ void BlockCholesky::Analyze(std::span<const int> sizes,
     starts_[i] = start;
     start += sizes_[i];
   }
-  FindOrder();
+  FindOrder(Rule::kLeastDegree);
+  Work work = CountWork();
+  if (work.all >= kLittleWork && work.path > kLongPath * work.all) {
+    FindOrder(Rule::kShortPaths);
+    work = CountWork();
+  }
+  path_share_ = work.all > 0 ? work.path / work.all : 1;
   LayOut();
 }
 
-void BlockCholesky::FindOrder() {
+// All of it, and what waits for each other.
+BlockCholesky::Work BlockCholesky::CountWork() {
+  Work work{0, 0};
+  path_.assign(sizes_.size(), 0.0);
+  for (const Supernode& node : nodes_) {
+    const double path = Lengthen(node, &work.all);
+    work.path = std::max(work.path, path);
+  }
+  return work;
+}
+
+// Paths through a supernode go on in what is below it. How long they are then; its own work is added to `all`.
+double BlockCholesky::Lengthen(const Supernode& node, double* all) {
+  double columns = 0, path = 0;
+  for (int k = node.first_block; k < node.first_block + node.num_blocks; ++k) {
+    columns += sizes_[order_[k]];
+    path = std::max(path, path_[order_[k]]);
+  }
+  double rows = columns;
+  for (const int i : Below(node)) rows += sizes_[i];
+  *all += columns * rows * rows;
+  path += columns * rows * rows;
+  for (const int i : Below(node)) path_[i] = std::max(path_[i], path);
+  return path;
+}
+
+// Whether all that a block is coupled with is coupled anyway: eliminating it then costs no fill.
+bool BlockCholesky::IsSimplicial(int block) const {
+  const std::vector<int>& all = neighbours_[block];
+  if (all.size() > kFewNeighbours) return false;
+  for (const int i : all) {
+    for (const int j : all)
+      if (j < i && !std::ranges::binary_search(neighbours_[i], j)) return false;
+  }
+  return true;
+}
+
+// The block to be eliminated next: that of the fewest neighbours; or, where some cost no fill and it is the same which of them
+// comes first, the one at the end of the shortest path, so that a chain is rolled up from both its ends.
+int BlockCholesky::FindNext(Rule rule) const {
+  const auto least = std::min_element(degree_.begin(), degree_.end());
+  if (rule == Rule::kLeastDegree) return static_cast<int>(least - degree_.begin());
+  int next = -1;
+  double shortest = 0;
+  for (int i = 0; i < static_cast<int>(degree_.size()); ++i) {
+    if (degree_[i] == kGone || !is_simplicial_[i]) continue;
+    const double rows = sizes_[i] + degree_[i], path = path_[i] + sizes_[i] * rows * rows;
+    if (next >= 0 && path >= shortest) continue;
+    next = i;
+    shortest = path;
+  }
+  return next >= 0 ? next : static_cast<int>(least - degree_.begin());
+}
+
+void BlockCholesky::FindOrder(Rule rule) {
   const int n = static_cast<int>(sizes_.size());
   if (static_cast<int>(neighbours_.size()) < n) neighbours_.resize(n);
   for (int i = 0; i < n; ++i) neighbours_[i].clear();
@@ -51,10 +120,13 @@ void BlockCholesky::FindOrder() {
   nodes_.clear();
   order_.clear();
   below_.clear();
-  constexpr int kGone = std::numeric_limits<int>::max();
+  path_.assign(n, 0.0);
+  is_simplicial_.assign(n, 0);
+  if (rule == Rule::kShortPaths) {
+    for (int i = 0; i < n; ++i) is_simplicial_[i] = IsSimplicial(i);
+  }
   while (static_cast<int>(order_.size()) < n) {
-    const int least =
-        static_cast<int>(std::min_element(degree_.begin(), degree_.end()) - degree_.begin());
+    const int least = FindNext(rule);
 
     // its neighbours become a clique; those that see nothing else are eliminated with it
     clique_.assign(neighbours_[least].begin(), neighbours_[least].end());
@@ -86,6 +158,11 @@ void BlockCholesky::FindOrder() {
         std::erase_if(neighbours_[i], [&](int j) { return degree_[j] == kGone; });
       degree_[i] = 0;
       for (const int j : neighbours_[i]) degree_[i] += sizes_[j];
+    }
+    if (rule == Rule::kShortPaths) {
+      double unused = 0;
+      Lengthen(node, &unused);
+      for (const int i : Below(node)) is_simplicial_[i] = is_simplicial_[i] || IsSimplicial(i);
     }
     nodes_.push_back(node);
   }
@@ -226,6 +303,11 @@ BlockCholesky::Place BlockCholesky::Find(int i, int j) {
           node.rows};
 }
 
+void BlockCholesky::Clear(int panel) {
+  const Supernode& node = nodes_[panel];
+  std::fill_n(&values_[node.panel], std::size_t(node.rows) * node.columns, 0.0);
+}
+
 template <typename Need>
 bool BlockCholesky::Eliminate(const Supernode& node, const Need& need) {
   need(static_cast<int>(&node - nodes_.data()));
@@ -280,8 +362,6 @@ bool BlockCholesky::FactorAndSolve(const std::function<void(int panel)>& fill,
   const auto need = [&](int panel) {
     if (is_filled_[panel]) return;
     is_filled_[panel] = 1;
-    const Supernode& node = nodes_[panel];
-    std::fill_n(&values_[node.panel], std::size_t(node.rows) * node.columns, 0.0);
     fill(panel);
   };
   std::atomic<bool> failed = false;

@@ -34,9 +34,24 @@ class BlockCholesky {
   int num_panels() const { return static_cast<int>(nodes_.size()); }
   int panel_of(int block) const { return node_of_[block]; }
 
-  // Factors the matrix and x ← A⁻¹ x. `fill` adds the entries of a panel, zero until then, shortly before they are needed:
-  // a large matrix passes through the cache once. It may be called for several panels at the same time. False when the matrix
-  // is not positive definite.
+  // The part of the work that has to be done one after another, however many threads there are.
+  double path_share() const { return path_share_; }
+
+  // f(i, j) of every kept block in a panel.
+  template <typename F>
+  void ForEachKept(int panel, const F& f) const {
+    const Supernode& node = nodes_[panel];
+    const int end = node.first_block + node.num_blocks;
+    for (int b = node.first_block; b < end; ++b) {
+      for (int a = b; a < end; ++a) f(order_[a], order_[b]);
+      for (const int i : Below(node)) f(i, order_[b]);
+    }
+  }
+  void Clear(int panel);  // to zero
+
+  // Factors the matrix and x ← A⁻¹ x. `fill` sets every kept block of a panel, shortly before it is needed: a large matrix
+  // passes through the cache once. It may be called for several panels at the same time. False when the matrix is not positive
+  // definite.
   //
   // Of a large matrix branches of the elimination tree are worked on at the same time. Whatever branches have in common is
   // summed up in one order: the bits are those of one panel after another.
@@ -61,7 +76,21 @@ class BlockCholesky {
     int below() const { return rows - columns; }
   };
 
-  void FindOrder();
+  // By which rule blocks are ordered. Least degree makes for little fill; for large matrices whose tree is all one path it
+  // gives way to short paths, that threads can share.
+  enum class Rule { kLeastDegree, kShortPaths };
+  struct Work {
+    double all, path;  // of the longest path up the tree
+  };
+
+  void FindOrder(Rule rule);
+  int FindNext(Rule rule) const;
+  bool IsSimplicial(int block) const;
+  Work CountWork();
+  double Lengthen(const Supernode& node, double* all);
+  std::span<const int> Below(const Supernode& node) const {
+    return std::span(below_).subspan(node.first_below, node.num_below);
+  }
   void LayOut();
   int RowOf(const Supernode& node, int block) const;
   static double CountWork(const Supernode& node) {
@@ -87,6 +116,9 @@ class BlockCholesky {
   std::vector<std::vector<int>> neighbours_;  // of blocks not yet eliminated
   std::vector<int> degree_;                   // Σ of the neighbours' sizes
   std::vector<int> clique_, merged_;
+  std::vector<double> path_;  // work that a block waits for
+  std::vector<char> is_simplicial_;
+  double path_share_ = 1;
   std::vector<Supernode> nodes_;
   std::vector<int> order_, position_;       // block at a position, position of a block
   std::vector<int> below_;                  // blocks, by position

@@ -259,6 +259,7 @@ void ConeNewton::Evaluate(const std::vector<double>* speeds, Point* point) {
 }
 
 void ConeNewton::FillPanel(int panel, const Point& at) {
+  hessian_.Clear(panel);
   const NonsmoothProblem& problem = *problem_;
   const int num_contacts = static_cast<int>(problem.contacts.size());
   for (int p = first_piece_[panel]; p < first_piece_[panel + 1]; ++p) {
