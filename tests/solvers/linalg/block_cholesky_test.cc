@@ -141,8 +141,8 @@ TEST(BlockCholeskyOrder, ChainIsRolledUpFromBothEnds) {
   const BlockProblem problem = MakeProblem("chain");
   BlockCholesky cholesky;
   cholesky.Analyze(problem.sizes, problem.couplings);
-  // two halves, and the one of 24 where they meet
-  EXPECT_LT(cholesky.path_share(), 0.5 + 1.0 / 24);
+  // two halves, one of which may be a block longer, and the block of the 24 where they meet
+  EXPECT_LT(cholesky.path_share(), 0.5 + 2.0 / 24);
 }
 
 INSTANTIATE_TEST_SUITE_P(Graphs, BlockCholeskyTest, ::testing::Values("chain", "tree", "loops"));
