@@ -249,7 +249,16 @@ void PosedStep::SetContactsToRestAside() {
 
 void PosedStep::FindParticipants() {
   touched_.clear();
-  for (const RawEntry& entry : raw_.entries) touched_.emplace_back(entry.block, entry.group);
+  is_touched_.resize(model_.velocity_offsets.back());
+  for (const RawEntry& entry : raw_.entries) {
+    // most are touched several times
+    char& is_touched = is_touched_[model_.velocity_offsets[entry.block] +
+                                   steps_[entry.block]->group_offset(entry.group)];
+    if (!is_touched) touched_.emplace_back(entry.block, entry.group);
+    is_touched = 1;
+  }
+  for (const auto& [block, group] : touched_)
+    is_touched_[model_.velocity_offsets[block] + steps_[block]->group_offset(group)] = 0;
   // what holds the bodies of a block together reads all of them
   for (int b = 0; b < static_cast<int>(steps_.size()); ++b) {
     const CompliantForm* form = steps_[b]->compliant_form();

@@ -293,6 +293,7 @@ class PosedStep {
   int num_solved_ = 0;
   std::vector<double> group_factors_;
   std::vector<std::pair<int, int>> touched_;  // (block, group), scratch
+  std::vector<char> is_touched_;              // by first velocity of a group, scratch
   std::vector<int> touched_groups_;           // of one block, scratch
   std::vector<int> touched_blocks_;           // scratch
   RawRows raw_;

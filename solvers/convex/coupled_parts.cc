@@ -56,6 +56,7 @@ void CoupledParts::Find(const ConvexProblem& problem) {
 // Which velocities cannot be parted, and which other blocks they meet
 void CoupledParts::FindMeetings(const ConvexProblem& problem) {
   is_joined_.assign(problem.size, 0);
+  last_met_.assign(problem.size, -1);
   meetings_.clear();
   ForEachConstraint(problem, [&](std::span<const ConvexProblem::Entry> entries) {
     for (const ConvexProblem::Entry& entry : entries) {
@@ -65,7 +66,11 @@ void CoupledParts::FindMeetings(const ConvexProblem& problem) {
       int last = own;
       for (const ConvexProblem::Entry& other : entries) {
         const int block = block_of_[other.first];
-        if (block != own && block != last) meetings_.emplace_back(entry.first, block);
+        // mostly it is the same block again
+        if (block != own && block != last && block != last_met_[entry.first]) {
+          meetings_.emplace_back(entry.first, block);
+          last_met_[entry.first] = block;
+        }
         last = block;
       }
     }

@@ -62,6 +62,7 @@ class CoupledParts {
   std::vector<Run> runs_;
   std::vector<int> block_of_;                  // of velocities
   std::vector<char> is_joined_;                // a velocity with the one before it
+  std::vector<int> last_met_;                  // block, by velocity
   std::vector<std::pair<int, int>> meetings_;  // first velocity of an entry, block that it meets
   std::vector<Atom> atoms_;
   std::vector<int> met_;  // blocks
