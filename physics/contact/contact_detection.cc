@@ -498,7 +498,7 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
   buffers->touches.clear();
   const bool by_polygons = model.contact.patches == ContactParameters::Patches::kPolygons;
   if (a == b) {
-    CollideWithSelf(*soft_a, margin, &buffers->touches);
+    CollideWithSelf(*soft_a, margin, &buffers->narrow, &buffers->touches);
     emit(-1, -1);
   } else if (soft_a && soft_b) {
     if (by_polygons) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "physics/contact/collision_shape.h"
@@ -37,6 +38,8 @@ struct NarrowScratch {
   std::vector<int> candidates;
   std::vector<std::uint8_t> is_covered;
   std::vector<int> vertices;
+  std::vector<std::pair<int, int>> facing;
+  std::vector<NearTriangles::Candidate> near_vertex;
   NearTriangles near_triangles;
   FacingTriangles facing_triangles;
   NearEdges edges_a, edges_b;
@@ -79,6 +82,7 @@ void CollideSoftSoft(const SoftSurface& a, const SoftSurface& b, double margin,
 // Appends the contacts of a deforming surface with itself: vertices (side A) against triangles
 // (side B) that the material does not join, judged by how far apart they are at rest. None when the
 // rest shape is not known.
-void CollideWithSelf(const SoftSurface& surface, double margin, std::vector<Touch>* touches);
+void CollideWithSelf(const SoftSurface& surface, double margin, NarrowScratch* scratch,
+                     std::vector<Touch>* touches);
 
 }  // namespace pliant::physics

@@ -143,6 +143,15 @@ bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x,
       noticeable;
   best = std::min(best, margin);
   bool is_found = false;
+  // outside at its vertices, it can only come so near where some of the surface is
+  if (best > 0) {
+    AxisAlignedBox around;
+    for (int k = 0; k < 3; ++k) around.Include(x[k]);
+    around.Grow((1 + 1e-9) * best);
+    bool is_any = false;
+    shape.bvh->VisitOverlaps(around, [&](int) { is_any = true; });
+    if (!is_any) return false;
+  }
   const auto consider = [&](const Vector3d& weights) {
     const Vector3d p = weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2];
     // no distance changes faster than the way: where the vertices rule out the deep inside, a look around settles it

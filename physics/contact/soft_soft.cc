@@ -161,8 +161,10 @@ bool IsOfVertices(const Touch& touch) {
 }
 
 // The mirrored contact of two vertices that face each other says nothing new.
-void DropMirrored(std::size_t first, std::size_t second, std::vector<Touch>* touches) {
-  std::vector<std::pair<int, int>> facing;
+void DropMirrored(std::size_t first, std::size_t second, NarrowScratch* scratch,
+                  std::vector<Touch>* touches) {
+  std::vector<std::pair<int, int>>& facing = scratch->facing;
+  facing.clear();
   for (std::size_t i = first; i < second; ++i) {
     const Touch& touch = (*touches)[i];
     if (IsOfVertices(touch)) facing.emplace_back(touch.a.nodes[0], touch.b.nodes[0]);
@@ -263,15 +265,16 @@ void CollideSoftSoft(const SoftSurface& a, const SoftSurface& b, double margin,
   CollideVertices(a, b, true, margin, covered_a, scratch, touches);
   const std::size_t second = touches->size();
   CollideVertices(b, a, false, margin, covered_b, scratch, touches);
-  DropMirrored(first, second, touches);
+  DropMirrored(first, second, scratch, touches);
   CollideEdges(a, b, margin, covered_a, covered_b, scratch, touches);
 }
 
-void CollideWithSelf(const SoftSurface& surface, double margin, std::vector<Touch>* touches) {
+void CollideWithSelf(const SoftSurface& surface, double margin, NarrowScratch* scratch,
+                     std::vector<Touch>* touches) {
   const std::size_t first = touches->size();
   const VertexPositions rest = surface.rest_positions();
   if (rest.empty()) return;
-  std::vector<NearTriangles::Candidate> candidates;
+  std::vector<NearTriangles::Candidate>& candidates = scratch->near_vertex;
   for (int v = 0; v < surface.num_vertices(); ++v) {
     const double deepest = FindDeepest(FindLongestEdge(surface, v), surface, surface);
     // what is as near as this at rest is joined by the material between, and what is as far as
@@ -296,7 +299,8 @@ void CollideWithSelf(const SoftSurface& surface, double margin, std::vector<Touc
   const auto facing = [](const Touch& touch) {
     return std::pair(touch.a.nodes[0], touch.b.nodes[0]);
   };
-  std::vector<std::pair<int, int>> told;
+  std::vector<std::pair<int, int>>& told = scratch->facing;
+  told.clear();
   for (std::size_t i = first; i < touches->size(); ++i) {
     const Touch& touch = (*touches)[i];
     if (IsOfVertices(touch) && touch.a.nodes[0] < touch.b.nodes[0]) told.push_back(facing(touch));

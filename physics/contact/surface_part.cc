@@ -66,7 +66,7 @@ const std::vector<NearTriangles::Candidate>& NearTriangles::FindFacing(const Vec
   return candidates_;
 }
 
-void FacingTriangles::Box::Set(int lane, const AxisAlignedBox& box) {
+void FourBoxes::Set(int lane, const AxisAlignedBox& box) {
   for (int r = 0; r < 3; ++r) {
     lower[r][lane] = box.lower[r];
     upper[r][lane] = box.upper[r];
@@ -99,7 +99,7 @@ void FacingTriangles::Find(const SoftSurface& surface, const AxisAlignedBox& box
           for (int k = 0; k < 3; ++k) four.x[k][r][l] = 0;
         }
       }
-      four.box.Set(l, of_triangle);
+      four.boxes.Set(l, of_triangle);
       of_four.Include(of_triangle);
     }
     boxes_[f / 4].Set(static_cast<int>(f % 4), of_four);
@@ -173,19 +173,20 @@ const std::vector<int>& NearEdges::Find(const SoftSurface& surface, const AxisAl
 void NearEdges::PlaceBoxes(const SoftSurface& surface) {
   const std::size_t count = found_.size();
   fours_.resize((count + 3) / 4);
-  for (std::size_t slot = 0; slot < 4 * fours_.size(); ++slot) {
-    Four& four = fours_[slot / 4];
-    const int l = static_cast<int>(slot % 4);
-    AxisAlignedBox box;
-    if (slot < count) {
-      four.edges[l] = found_[slot];
-      for (const int node : surface.bvh().edges()[found_[slot]].vertices)
-        box.Include(VertexAt(surface.positions(), node));
+  boxes_.resize((fours_.size() + 3) / 4);
+  for (std::size_t f = 0; f < 4 * boxes_.size(); ++f) {
+    AxisAlignedBox of_four;  // of a place that is not filled: empty, it meets none
+    for (std::size_t l = 0; l < 4 && f < fours_.size(); ++l) {
+      AxisAlignedBox of_edge;
+      if (4 * f + l < count) {
+        const int edge = fours_[f].edges[l] = found_[4 * f + l];
+        for (const int node : surface.bvh().edges()[edge].vertices)
+          of_edge.Include(VertexAt(surface.positions(), node));
+      }
+      fours_[f].boxes.Set(static_cast<int>(l), of_edge);
+      of_four.Include(of_edge);
     }
-    for (int r = 0; r < 3; ++r) {
-      four.lower[r][l] = box.lower[r];
-      four.upper[r][l] = box.upper[r];
-    }
+    boxes_[f / 4].Set(static_cast<int>(f % 4), of_four);
   }
 }
 

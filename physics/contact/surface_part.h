@@ -15,6 +15,17 @@ namespace pliant::physics {
 // What a deforming surface has near another, four side by side: a vertex or an edge is tried against all of it at once.
 // The surface's tree must be up to date; memory is kept.
 
+// Boxes, a lane each.
+struct FourBoxes {
+  using Lanes = double __attribute__((vector_size(32)));
+
+  void Set(int lane, const AxisAlignedBox& box);
+  // Those that meet `box`, as bits.
+  unsigned FindOverlaps(const AxisAlignedBox& box) const;
+
+  Lanes lower[3], upper[3];
+};
+
 // Triangles near a box.
 class NearTriangles {
  public:
@@ -60,14 +71,9 @@ class FacingTriangles {
   void VisitSeen(const Viewer& viewer, const AxisAlignedBox& box, Visit&& visit) const;
 
  private:
-  using Lanes = double __attribute__((vector_size(32)));
-  struct Box {
-    Lanes lower[3], upper[3];
-    unsigned FindOverlaps(const AxisAlignedBox& box) const;
-    void Set(int lane, const AxisAlignedBox& box);
-  };
+  using Lanes = FourBoxes::Lanes;
   struct Four {
-    Box box;
+    FourBoxes boxes;
     Lanes n[3], x[3][3];
     int triangles[4];
   };
@@ -75,7 +81,7 @@ class FacingTriangles {
 
   std::vector<int> found_;
   std::vector<Four> fours_;
-  std::vector<Box> boxes_;  // each of four of `fours_` in a lane
+  std::vector<FourBoxes> boxes_;  // each of four of `fours_` in a lane
 };
 
 // Edges near a box, by their number in the tree.
@@ -92,9 +98,8 @@ class NearEdges {
   void VisitOverlaps(const AxisAlignedBox& box, Visit&& visit) const;
 
  private:
-  using Lanes = double __attribute__((vector_size(32)));
   struct Four {
-    Lanes lower[3], upper[3];
+    FourBoxes boxes;
     int edges[4];
   };
   void PlaceBoxes(const SoftSurface& surface);
@@ -102,6 +107,7 @@ class NearEdges {
   std::vector<std::uint64_t> marks_;  // a bit an edge
   std::vector<int> found_;
   std::vector<Four> fours_;
+  std::vector<FourBoxes> boxes_;  // each of four of `fours_` in a lane
 };
 
 namespace surface_part {
@@ -114,7 +120,7 @@ inline unsigned Bits(long long __attribute__((vector_size(32))) mask) {
 
 }  // namespace surface_part
 
-inline unsigned FacingTriangles::Box::FindOverlaps(const AxisAlignedBox& box) const {
+inline unsigned FourBoxes::FindOverlaps(const AxisAlignedBox& box) const {
   unsigned bits = 15;
   for (int i = 0; i < 3; ++i)
     bits &= surface_part::Bits((lower[i] <= box.upper[i]) & (upper[i] >= box.lower[i]));
@@ -127,7 +133,7 @@ void FacingTriangles::VisitSeen(const Viewer& viewer, const AxisAlignedBox& box,
   for (std::size_t group = 0; group < boxes_.size(); ++group) {
     for (unsigned near = boxes_[group].FindOverlaps(box); near != 0; near &= near - 1) {
       const Four& four = fours_[4 * group + std::countr_zero(near)];
-      unsigned bits = four.box.FindOverlaps(box);
+      unsigned bits = four.boxes.FindOverlaps(box);
       if (bits != 0) bits &= FindSeen(four, viewer);
       for (; bits != 0; bits &= bits - 1) visit(four.triangles[std::countr_zero(bits)]);
     }
@@ -142,12 +148,12 @@ void NearEdges::Place(const SoftSurface& surface, const Keep& keep) {
 
 template <typename Visit>
 void NearEdges::VisitOverlaps(const AxisAlignedBox& box, Visit&& visit) const {
-  for (const Four& four : fours_) {
-    unsigned bits = 15;
-    for (int i = 0; i < 3; ++i) {
-      bits &= surface_part::Bits((four.lower[i] <= box.upper[i]) & (four.upper[i] >= box.lower[i]));
+  for (std::size_t group = 0; group < boxes_.size(); ++group) {
+    for (unsigned near = boxes_[group].FindOverlaps(box); near != 0; near &= near - 1) {
+      const Four& four = fours_[4 * group + std::countr_zero(near)];
+      for (unsigned bits = four.boxes.FindOverlaps(box); bits != 0; bits &= bits - 1)
+        visit(four.edges[std::countr_zero(bits)]);
     }
-    for (; bits != 0; bits &= bits - 1) visit(four.edges[std::countr_zero(bits)]);
   }
 }
 
