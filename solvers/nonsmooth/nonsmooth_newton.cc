@@ -25,9 +25,6 @@ constexpr double kLinearTolerance = 1e-10;  // and no coarser than what is asked
 constexpr double kHeld = 1e12;              // compliance of a force at its bound, of its row's
 constexpr double kLeastChange = 1e-6;    // of a velocity, of the largest, that tells of stiffness
 constexpr double kMostStiffening = 1e6;  // of a particle's mass
-// C of r λ within which a contact is all but closed: one that opens must not keep what force it had
-constexpr double kClosedAbove = -0.5;
-constexpr double kClosedBelow = 0.1;
 constexpr double kNeverMoves = 1e-300;  // [1/kg] below which no force moves a row
 
 bool IsBoxed(const NonsmoothProblem::Row& row) {
@@ -451,11 +448,12 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
     if (row_scale_.empty()) {
       const double alpha = std::max(f.alpha, kLeastAlpha);
       compliance_[i + 2] = (contact.compliance + f.S / alpha) / (h * h);
-      // Of a contact that is all but closed φ / α = C + (S / α) λ + …, and its second part would take Δλ from λ wherever contacts
-      // are redundant: each step would leave more of the force to fewer of them.
-      const double closing = scales_[i + 2].normal * normal;
-      const bool is_closed = C > kClosedAbove * closing && C < kClosedBelow * closing;
-      rhs_[i + 2] = -(is_closed ? C : f.phi / alpha) / (h * h);
+      // φ = α C + S λ. Its second part takes Δλ from λ: so a contact that opens loses its force, but where contacts are redundant
+      // nothing else tells their shares, and each step would leave more of the load to fewer. Weighed by S / r, which is one where
+      // a contact is open and vanishes where it is closed, it leaves these as they are; the step changes by O(φ²), and Newton's
+      // method arrives as fast.
+      const double open = std::min(f.S / scales_[i + 2].normal, 1.0);
+      rhs_[i + 2] = -(f.phi - (1 - open) * f.S * normal) / (alpha * h * h);
     } else {
       compliance_[i + 2] = (f.alpha * contact.compliance + f.S) / (h * h);
       rhs_[i + 2] = -f.phi / (h * h);
