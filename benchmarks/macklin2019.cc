@@ -129,7 +129,7 @@ std::vector<TableLine> Table() {
   return {
       {"allegro_adversary",
        "allegro_adversary",
-       {"contact.margin=0.004"},
+       {"contact.margin=0.008"},
        1,
        2,
        21,
