@@ -266,8 +266,15 @@ void BlockCholesky::FindBranches() {
   for (int k = 0; k < count; ++k) branch_starts_[k + 1] += branch_starts_[k];
   branch_nodes_.resize(branch_starts_.back());
   std::vector<int> filled(branch_starts_.begin(), branch_starts_.end() - 1);
-  for (int s = 0; s < n; ++s)
-    if (nodes_[s].branch >= 0) branch_nodes_[filled[nodes_[s].branch]++] = s;
+  meeting_.clear();
+  for (int s = 0; s < n; ++s) {
+    const int branch = nodes_[s].branch;
+    if (branch >= 0) {
+      branch_nodes_[filled[branch]++] = s;
+    } else {
+      meeting_.push_back(s);
+    }
+  }
 
   // an update that others wait for is kept; the rest of a branch shares one place
   std::vector<std::size_t> largest(count + 1, 0);
@@ -365,12 +372,23 @@ bool BlockCholesky::FactorAndSolve(const std::function<void(int panel)>& fill,
     fill(panel);
   };
   std::atomic<bool> failed = false;
-  ForEachBranch([&](std::span<const int> panels) {
+  const auto eliminate = [&](std::span<const int> panels) {
     for (const int s : panels) {
       if (failed.load(std::memory_order_relaxed)) return;
       if (!Eliminate(nodes_[s], need)) failed = true;
     }
-  });
+  };
+  // who is done with the branches fills what they meet in
+  const int count = num_branches();
+  if (count > 0) {
+    ParallelForWithin(count + static_cast<int>(meeting_.size()), 1, [&](int k) {
+      if (k < count) {
+        eliminate(branch(k));
+      } else {
+        need(meeting_[k - count]);
+      }
+    });
+  }
   if (failed) return false;
   // what they meet in hears from them in the order of one after another
   for (const Supernode& node : nodes_) {
@@ -382,16 +400,6 @@ bool BlockCholesky::FactorAndSolve(const std::function<void(int panel)>& fill,
   }
   SolveBackward(x);
   return true;
-}
-
-template <typename F>
-void BlockCholesky::ForEachBranch(const F& f) {
-  const int count = static_cast<int>(branch_starts_.size()) - 1;
-  if (count == 0) return;
-  ParallelForWithin(count, 1, [&](int k) {
-    f(std::span<const int>(branch_nodes_)
-          .subspan(branch_starts_[k], branch_starts_[k + 1] - branch_starts_[k]));
-  });
 }
 
 void BlockCholesky::Solve(std::span<double> x) {
@@ -446,9 +454,11 @@ void BlockCholesky::SolveBackward(const Supernode& node) {
 void BlockCholesky::SolveBackward(std::span<double> x) {
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node)
     if (node->branch < 0) SolveBackward(*node);
-  ForEachBranch([this](std::span<const int> panels) {
+  const auto solve = [this](int k) {
+    const std::span<const int> panels = branch(k);
     for (auto s = panels.rbegin(); s != panels.rend(); ++s) SolveBackward(nodes_[*s]);
-  });
+  };
+  if (num_branches() > 0) ParallelForWithin(num_branches(), 1, solve);
   std::size_t from = 0;
   for (const int block : order_) {
     for (int i = 0; i < sizes_[block]; ++i) x[starts_[block] + i] = permuted_[from++];

@@ -97,8 +97,12 @@ class BlockCholesky {
     return static_cast<double>(node.columns) * node.rows * node.rows;
   }
   void FindBranches();
-  template <typename F>
-  void ForEachBranch(const F& f);
+  int num_branches() const { return static_cast<int>(branch_starts_.size()) - 1; }
+  // Its panels, ascending.
+  std::span<const int> branch(int k) const {
+    return std::span(branch_nodes_)
+        .subspan(branch_starts_[k], branch_starts_[k + 1] - branch_starts_[k]);
+  }
   template <typename F>
   void ForBelow(const Supernode& node, const F& f);
   void Permute(std::span<const double> x);
@@ -126,9 +130,10 @@ class BlockCholesky {
   std::vector<std::size_t>
       targets_;  // of blocks (i, j) of each supernode's update, i ≥ j, by columns: place in values_
   std::vector<double> values_, updates_, permuted_, gathered_;
-  std::vector<char> is_filled_;                    // of panels
-  std::vector<int> branch_starts_, branch_nodes_;  // ascending
-  std::vector<double> work_;                       // of each supernode and all that leads to it
+  std::vector<char> is_filled_;  // of panels
+  std::vector<int> branch_starts_, branch_nodes_;
+  std::vector<int> meeting_;  // panels that branches meet in
+  std::vector<double> work_;  // of each supernode and all that leads to it
   std::vector<int> heavy_, stretch_end_;
 };
 
