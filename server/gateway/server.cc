@@ -89,10 +89,10 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   if (scene != nullptr) {
     auto reservation = parts->handlers->registry().Reserve(kDefaultWorld);
     if (!reservation.ok()) return reservation.status();
-    auto host =
-        parts->handlers->registry().Open(*std::move(reservation), physics::World(std::move(scene)));
+    // pages that wait for the server see it run from its first frame
+    auto host = parts->handlers->registry().Open(
+        *std::move(reservation), physics::World(std::move(scene)), {ClockMode::Kind::kRealTime, 1});
     if (!host.ok()) return host.status();
-    (*host)->SetClock({ClockMode::Kind::kRealTime, 1}, [](const auto&) {});
   }
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }

@@ -25,12 +25,14 @@ bool IsFinite(const physics::State& state) {
 }  // namespace
 
 WorldHost::WorldHost(std::string id, physics::World world,
-                     std::unique_ptr<StepController> controller, std::function<void()> on_publish)
+                     std::unique_ptr<StepController> controller, std::function<void()> on_publish,
+                     const ClockMode& clock)
     : id_(std::move(id)),
       model_(world.shared_model()),
       controller_(std::move(controller)),
       on_publish_(std::move(on_publish)),
       world_(std::move(world)) {
+  SwitchClock(clock);
   snapshot_ = world_.TakeSnapshot();
   Publish();
   thread_ = std::thread([this] { Run(); });

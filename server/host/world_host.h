@@ -36,7 +36,7 @@ struct HostCounters {
   std::uint64_t steps = 0;
   std::uint64_t faults = 0;
   std::uint64_t not_converged = 0;  // steps, stalled ones included
-  double step_seconds = 0;  // summed
+  double step_seconds = 0;          // summed
 };
 
 // One world with the thread that steps it.
@@ -53,7 +53,7 @@ class WorldHost {
 
   // `on_publish` is called on the stepping thread after every publication, and must be quick.
   WorldHost(std::string id, physics::World world, std::unique_ptr<StepController> controller,
-            std::function<void()> on_publish);
+            std::function<void()> on_publish, const ClockMode& clock = {});
   ~WorldHost();
   WorldHost(const WorldHost&) = delete;
 

@@ -60,10 +60,11 @@ absl::StatusOr<WorldRegistry::Reservation> WorldRegistry::Reserve(std::string id
 }
 
 absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Open(Reservation reservation,
-                                                               physics::World world) {
+                                                               physics::World world,
+                                                               const ClockMode& clock) {
   auto controller = options_.make_controller(world.shared_model());
   auto host = std::make_shared<WorldHost>(reservation.id(), std::move(world), std::move(controller),
-                                          options_.on_publish);
+                                          options_.on_publish, clock);
   std::lock_guard lock(mutex_);
   if (!closed_.ok()) return closed_;
   worlds_[reservation.id()] = host;

@@ -50,8 +50,9 @@ class WorldRegistry {
   // the server is full, UNAVAILABLE once it closes.
   absl::StatusOr<Reservation> Reserve(std::string id);
 
-  // Starts a paused world under a reserved id.
-  absl::StatusOr<std::shared_ptr<WorldHost>> Open(Reservation reservation, physics::World world);
+  // Starts a world under a reserved id.
+  absl::StatusOr<std::shared_ptr<WorldHost>> Open(Reservation reservation, physics::World world,
+                                                  const ClockMode& clock = {});
 
   absl::StatusOr<std::shared_ptr<WorldHost>> Get(const std::string& id) const;  // NOT_FOUND
   std::vector<std::shared_ptr<WorldHost>> List() const;                         // by id

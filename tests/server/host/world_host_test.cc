@@ -202,6 +202,20 @@ TEST(WorldRegistry, HoldsNoMoreThanItsLimitAndPicksFreeNames) {
   EXPECT_EQ(registry.Remove("world-1").status().code(), absl::StatusCode::kNotFound);
 }
 
+// Who saw it paused first, and pressed the button that runs it, would pause it.
+TEST(WorldRegistry, OpensAWorldThatRunsFromItsFirstFrame) {
+  std::promise<void> gate;
+  WorldRegistry registry(
+      {1, [go = gate.get_future().share()](auto) { return std::make_unique<Idle>(go); }, [] {}});
+  const auto host = registry.Open(*registry.Reserve("a"), physics::World(LoadTestModel()),
+                                  {ClockMode::Kind::kRealTime, 1});
+  ASSERT_TRUE(host.ok());
+  const std::shared_ptr<const Published> first = (*host)->latest();  // no step is done yet
+  EXPECT_EQ(first->snapshot->state.step, 0);
+  EXPECT_EQ(first->clock.kind, ClockMode::Kind::kRealTime);
+  gate.set_value();
+}
+
 TEST(WorldRegistry, OpensNothingOnceClosed) {
   WorldRegistry registry(RegistryOptions());
   auto held = registry.Reserve("a");
