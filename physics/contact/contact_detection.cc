@@ -27,6 +27,9 @@ constexpr std::size_t kFewPairs = 16;
 // and below this many deformable bodies
 constexpr int kFewSoft = 16;
 
+// of the margin: within so much of its deepest point a polygon lies
+constexpr double kPolygonDepth = 0.1;
+
 // Two shapes' values into one: the mean of frictions, the series of springs; one value alone
 // stands.
 double CombineFriction(double a, double b) {
@@ -497,13 +500,15 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
 
   buffers->touches.clear();
   const bool by_polygons = model.contact.patches == ContactParameters::Patches::kPolygons;
+  // of the model's margin: `margin` reaches further the faster a pair nears, and no polygon shall hang on that
+  const PolygonOptions polygons{kPolygonDepth * model.contact.margin,
+                                model.contact.patch_divisions};
   if (a == b) {
     CollideWithSelf(*soft_a, margin, &buffers->narrow, &buffers->touches);
     emit(-1, -1);
   } else if (soft_a && soft_b) {
     if (by_polygons) {
-      CollideSoftSoftPatches(*soft_a, *soft_b, margin, model.contact.patch_divisions,
-                             &buffers->narrow, &buffers->touches);
+      CollideSoftSoftPatches(*soft_a, *soft_b, margin, polygons, &buffers->narrow, &buffers->touches);
     } else {
       CollideSoftSoft(*soft_a, *soft_b, margin, &buffers->narrow, &buffers->touches);
     }
@@ -517,7 +522,7 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
       if (!are_near(surface.bounds(), placed[s].bounds)) continue;
       if (by_polygons) {
         CollideSoftRigidPatches(surface, placed[s], rigid_is_a, is_immovable, margin,
-                                model.contact.patch_divisions, &buffers->narrow, &buffers->touches);
+                                polygons, &buffers->narrow, &buffers->touches);
       } else {
         CollideSoftRigid(surface, placed[s], rigid_is_a, is_immovable, margin, &buffers->narrow,
                          &buffers->touches);

@@ -63,16 +63,23 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
                       bool is_immovable, double margin, NarrowScratch* scratch,
                       std::vector<Touch>* touches);
 
-// As above, with one contact for each polygon in which a triangle meets the shape, at its centroid. The
-// polygon is what lies deepest, within a tenth of the margin. A triangle counts as divisions² of them.
+// How surfaces are cut into polygons: each is what lies within `depth` of its deepest point, and a triangle counts as
+// divisions² of them.
+struct PolygonOptions {
+  double depth;  // [m]
+  int divisions;
+};
+
+// As above, with one contact for each polygon in which a triangle meets the shape, at its centroid.
 void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a,
-                             bool is_immovable, double margin, int divisions,
+                             bool is_immovable, double margin, const PolygonOptions& options,
                              NarrowScratch* scratch, std::vector<Touch>* touches);
 
 // Appends the contacts of two deforming surfaces, one for each polygon in which two triangles that
-// face each other overlap, seen along the mean of their normals. Those of B count as divisions² of them.
+// face each other overlap, seen along the mean of their normals. Those of B are divided.
 void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double margin,
-                            int divisions, NarrowScratch* scratch, std::vector<Touch>* touches);
+                            const PolygonOptions& options, NarrowScratch* scratch,
+                            std::vector<Touch>* touches);
 
 // Appends the contacts of two deforming surfaces: vertices against triangles both ways, and
 // crossing edges where no vertex tells.

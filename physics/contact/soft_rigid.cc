@@ -241,9 +241,10 @@ struct Piece {
   double longest_edge;
 };
 
-// The polygon of a piece that lies deepest: centroid by weights on the triangle, share of its area, and the way out there.
-bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin, Vector3d* weights,
-                 double* fraction, Parting* parting) {
+// The polygon of a piece that lies within `depth` of its deepest point: centroid by weights on the triangle, share of its
+// area, and the way out there.
+bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin, double depth,
+                 Vector3d* weights, double* fraction, Parting* parting) {
   const Vector3d* x = piece.x;
   const Vector3d at(piece.at[0].distance, piece.at[1].distance, piece.at[2].distance);
   const double nearest = at.minCoeff();
@@ -258,7 +259,7 @@ bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin,
   if (!(lowest < margin)) return false;
 
   // the distance is taken as linear, on the three parts around what enters
-  const double level = std::max(lowest, 0.0) + 0.1 * margin;
+  const double level = std::max(lowest, 0.0) + depth;
   double sum_of_shares = 0;
   Vector3d sum = Vector3d::Zero();
   const auto add = [&](TrianglePart part, const Vector3d& values) {
@@ -386,7 +387,7 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
 }
 
 void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a,
-                             bool is_immovable, double margin, int divisions,
+                             bool is_immovable, double margin, const PolygonOptions& options,
                              NarrowScratch* scratch, std::vector<Touch>* touches) {
   const CollisionShape& shape = *rigid.shape;
   const RigidTransform X_SW = rigid.X_WS.Inverse();
@@ -420,7 +421,7 @@ void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, 
     if (shape.is_convex() && (is_beyond(0) || is_beyond(1) || is_beyond(2))) continue;
     std::array<SignedDistance, CountPieceCorners(ContactParameters::kMostPatchDivisions)> fields;
     std::array<bool, CountPieceCorners(ContactParameters::kMostPatchDivisions)> is_known{};
-    VisitPieces(divisions, [&](int piece, const Eigen::Matrix3d& corners,
+    VisitPieces(options.divisions, [&](int piece, const Eigen::Matrix3d& corners,
                                const std::array<int, 3>& points) {
       Piece polygon;
       polygon.corners = corners;
@@ -437,11 +438,11 @@ void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, 
         }
         polygon.at[k] = field;
       }
-      polygon.longest_edge = longest / divisions;
+      polygon.longest_edge = longest / options.divisions;
       double fraction = 0;
       Vector3d weights = Vector3d::Zero();
       Parting parting{Vector3d::Zero(), 0};
-      if (!FindPolygon(shape, polygon, margin, &weights, &fraction, &parting)) return;
+      if (!FindPolygon(shape, polygon, margin, options.depth, &weights, &fraction, &parting)) return;
       Touch touch{rigid.X_WS * (weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2]),
                   (rigid_is_a ? 1 : -1) * (rigid.X_WS.R * parting.n),
                   parting.gap,

@@ -317,7 +317,7 @@ void CollideWithSelf(const SoftSurface& surface, double margin, NarrowScratch* s
 }
 
 void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double margin,
-                            int divisions, NarrowScratch* scratch, std::vector<Touch>* touches) {
+                            const PolygonOptions& options, NarrowScratch* scratch, std::vector<Touch>* touches) {
   AxisAlignedBox shared{a.bounds().lower.cwiseMax(b.bounds().lower),
                         a.bounds().upper.cwiseMin(b.bounds().upper)};
   shared.Grow(margin);
@@ -368,7 +368,7 @@ void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double m
         outside[k] = {outward.dot(y[0] - x[k]), outward.dot(y[1] - x[k]), outward.dot(y[2] - x[k])};
         if (outside[k].minCoeff() >= 0) return;
       }
-      VisitPieces(divisions, [&](int piece, const Eigen::Matrix3d& corners,
+      VisitPieces(options.divisions, [&](int piece, const Eigen::Matrix3d& corners,
                                  const std::array<int, 3>&) {
         const auto lowest_of = [&](const Vector3d& values) {
           return std::min(
@@ -386,7 +386,7 @@ void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double m
         for (int k = 0; k < part.num_corners(); ++k)
           lowest = std::min(lowest, gaps.dot(part.corner(k)));
         if (!(lowest < margin) || lowest < -deepest) return;
-        part.CutAbove(gaps, std::max(lowest, 0.0) + 0.1 * margin);
+        part.CutAbove(gaps, std::max(lowest, 0.0) + options.depth);
         const double fraction = part.empty() ? 0 : part.CalcFraction();
         if (!(fraction > 1e-9)) return;
         const Vector3d weights = part.CalcCentroid();

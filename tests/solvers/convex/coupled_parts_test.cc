@@ -8,6 +8,8 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
+#include "tests/solvers/convex/random_bodies.h"
+
 namespace pliant::solvers {
 namespace {
 
@@ -19,14 +21,7 @@ class CoupledPartsTest : public ::testing::Test {
   CoupledPartsTest() {
     std::mt19937 random(4);
     std::uniform_real_distribution<double> uniform(-1, 1);
-    problem_.size = kBodies * kSize;
-    for (int b = 0; b < kBodies; ++b) {
-      Eigen::MatrixXd B(kSize, kSize);
-      for (int i = 0; i < B.size(); ++i) B.data()[i] = uniform(random);
-      A_.push_back(B * B.transpose() + Eigen::MatrixXd::Identity(kSize, kSize));
-    }
-    for (int b = 0; b < kBodies; ++b) problem_.blocks.push_back({b * kSize, kSize, A_[b].data()});
-    for (int i = 0; i < problem_.size; ++i) problem_.v_star.push_back(uniform(random));
+    AddRandomBodies(kBodies, kSize, 1, &random, &A_, &problem_);
     for (int b = 0; b + 1 < kBodies; ++b) {
       for (int k = 0; k < 5; ++k) {
         ConvexProblem::Contact contact;

@@ -8,6 +8,7 @@
 #include <tbb/task_arena.h>
 
 #include "solvers/convex/sap.h"
+#include "tests/solvers/convex/random_bodies.h"
 
 namespace pliant::solvers {
 namespace {
@@ -21,14 +22,7 @@ class LargeIslandTest : public ::testing::Test {
   LargeIslandTest() {
     std::mt19937 random(5);
     std::uniform_real_distribution<double> uniform(-1, 1);
-    problem_.size = kBodies * kSize;
-    for (int b = 0; b < kBodies; ++b) {
-      Eigen::MatrixXd B(kSize, kSize);
-      for (int i = 0; i < B.size(); ++i) B.data()[i] = uniform(random);
-      A_.push_back(B * B.transpose() + Eigen::MatrixXd::Identity(kSize, kSize));
-    }
-    for (int b = 0; b < kBodies; ++b) problem_.blocks.push_back({b * kSize, kSize, A_[b].data()});
-    for (int i = 0; i < problem_.size; ++i) problem_.v_star.push_back(uniform(random));
+    AddRandomBodies(kBodies, kSize, 1, &random, &A_, &problem_);
     const auto add_entry = [&](int first, int height) {
       problem_.entries.push_back({first, 3, values_.size()});
       for (int i = 0; i < 3 * height; ++i) values_.push_back(uniform(random));

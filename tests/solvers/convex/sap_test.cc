@@ -8,6 +8,7 @@
 
 #include "solvers/convex/contact_lanes.h"
 #include "solvers/convex/friction_cone.h"
+#include "tests/solvers/convex/random_bodies.h"
 
 namespace pliant::solvers {
 namespace {
@@ -144,14 +145,7 @@ class SapTest : public ::testing::TestWithParam<SapOptions::LineSearch> {
     std::mt19937 random(9);
     std::uniform_real_distribution<double> uniform(-1, 1);
     const int bodies = 6, size = 9;
-    problem_.size = bodies * size;
-    for (int b = 0; b < bodies; ++b) {
-      Eigen::MatrixXd B(size, size);
-      for (int i = 0; i < B.size(); ++i) B.data()[i] = uniform(random);
-      A_.push_back(B * B.transpose() + 0.1 * Eigen::MatrixXd::Identity(size, size));
-    }
-    for (int b = 0; b < bodies; ++b) problem_.blocks.push_back({b * size, size, A_[b].data()});
-    for (int i = 0; i < problem_.size; ++i) problem_.v_star.push_back(uniform(random));
+    AddRandomBodies(bodies, size, 0.1, &random, &A_, &problem_);
     for (int c = 0; c < 20; ++c) {
       ConvexProblem::Contact contact;
       contact.R = {1e-3, 1e-3, 0.02};
