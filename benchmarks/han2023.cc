@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include <tbb/global_control.h>
 
 #include "benchmarks/measure.h"
 #include "benchmarks/suite.h"
@@ -149,7 +150,46 @@ class Tally {
   std::array<double, physics::kPhaseNames.size()> phases_{};
 };
 
-ordered_json RunPaperCase(const PaperCase& given, int most_steps) {
+// The same world on one thread beside another's steps: a stretch of the one, then the same steps of the other, so that both
+// meet the machine in the same mood.
+class OneThread {
+ public:
+  explicit OneThread(std::shared_ptr<const Model> model) : world_(std::move(model)) {}
+
+  // To be told what each step of the other took.
+  void Add(double seconds) {
+    beside_ms_.push_back(1e3 * seconds);
+    if (beside_ms_.size() % kStretch == 0) CatchUp();
+  }
+
+  // What it took, and the median over all steps of by how many times the others were faster.
+  void WriteTo(const World& other, ordered_json* row) {
+    CatchUp();
+    if (ms_.empty()) return;
+    std::vector<double> gains;
+    for (std::size_t k = 0; k < ms_.size(); ++k) gains.push_back(ms_[k] / beside_ms_[k]);
+    (*row)["one_thread_ms"] = Quantile(ms_, 0.5);
+    (*row)["gain"] = Quantile(gains, 0.5);
+    (*row)["same_bits"] = world_.state().q == other.state().q && world_.state().v == other.state().v;
+  }
+
+ private:
+  static constexpr std::size_t kStretch = 10;  // steps
+
+  void CatchUp() {
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
+    while (ms_.size() < beside_ms_.size()) {
+      const double start = Now();
+      if (!world_.Step().ok()) return;
+      ms_.push_back(1e3 * (Now() - start));
+    }
+  }
+
+  World world_;
+  std::vector<double> ms_, beside_ms_;
+};
+
+ordered_json RunPaperCase(const PaperCase& given, int most_steps, int threads) {
   ordered_json row{{"case", given.name}};
   ForgetPeakMemory();
   physics::SceneOptions options;
@@ -180,6 +220,8 @@ ordered_json RunPaperCase(const PaperCase& given, int most_steps) {
   row["time_step"] = h;
 
   Tally tally(h);
+  std::optional<OneThread> one_thread;
+  if (threads > 1) one_thread.emplace(scene.model);
   const int whole = static_cast<int>(std::lround(given.duration / h));
   const int steps = most_steps > 0 ? std::min(most_steps, whole) : whole;
   for (int k = 0; k < steps; ++k) {
@@ -191,9 +233,11 @@ ordered_json RunPaperCase(const PaperCase& given, int most_steps) {
       break;
     }
     tally.Add(world.report(), elapsed);
+    if (one_thread) one_thread->Add(elapsed);
     if (given.observe) given.observe(world, &row);
   }
   tally.WriteTo(&row);
+  if (one_thread) one_thread->WriteTo(world, &row);
   row["memory_mb"] = ReadPeakMemory();
   if (given.finish) given.finish(world, &row);
   if (steps < whole) row["note"] = absl::StrCat("cut short: ", steps, " of ", whole, " steps");
@@ -488,13 +532,13 @@ void AddSlope(const std::string& prefix, const std::string& by, ordered_json* ro
 
 }  // namespace
 
-ordered_json RunHan2023(const std::string& only, int most_steps) {
+ordered_json RunHan2023(const std::string& only, int most_steps, int threads) {
   ordered_json rows = ordered_json::array();
   for (const auto& make : {PressCases, ArchCases, GraspCases, BarCases, ChainCases, TorusCases}) {
     for (const PaperCase& given : make()) {
       if (given.name.find(only) == std::string::npos) continue;
       std::fprintf(stderr, "running %s …\n", given.name.c_str());
-      rows.push_back(RunPaperCase(given, most_steps));
+      rows.push_back(RunPaperCase(given, most_steps, threads));
     }
   }
   AddBarAgreement("bar", &rows);

@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
                : suite == "robots"      ? pliant::benchmarks::RunRobots(only)
                : suite == "peers"       ? pliant::benchmarks::RunPeers(only)
                : suite == "methods"     ? pliant::benchmarks::RunMethods(only)
-               : suite == "han2023"     ? pliant::benchmarks::RunHan2023(only, steps)
+               : suite == "han2023"     ? pliant::benchmarks::RunHan2023(only, steps, threads)
                : suite == "zeng2022"    ? pliant::benchmarks::RunZeng2022(only)
                : suite == "macklin2019" ? pliant::benchmarks::RunMacklin2019(only, threads)
                : suite == "figures"     ? pliant::benchmarks::RunFigures(only)
