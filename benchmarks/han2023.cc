@@ -170,7 +170,8 @@ class OneThread {
     for (std::size_t k = 0; k < ms_.size(); ++k) gains.push_back(ms_[k] / beside_ms_[k]);
     (*row)["one_thread_ms"] = Quantile(ms_, 0.5);
     (*row)["gain"] = Quantile(gains, 0.5);
-    (*row)["same_bits"] = world_.state().q == other.state().q && world_.state().v == other.state().v;
+    (*row)["same_bits"] =
+        world_.state().q == other.state().q && world_.state().v == other.state().v;
   }
 
  private:

@@ -508,7 +508,8 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
     emit(-1, -1);
   } else if (soft_a && soft_b) {
     if (by_polygons) {
-      CollideSoftSoftPatches(*soft_a, *soft_b, margin, polygons, &buffers->narrow, &buffers->touches);
+      CollideSoftSoftPatches(*soft_a, *soft_b, margin, polygons, &buffers->narrow,
+                             &buffers->touches);
     } else {
       CollideSoftSoft(*soft_a, *soft_b, margin, &buffers->narrow, &buffers->touches);
     }
@@ -521,8 +522,8 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
     for (int s = shape_starts[rigid]; s < shape_starts[rigid + 1]; ++s) {
       if (!are_near(surface.bounds(), placed[s].bounds)) continue;
       if (by_polygons) {
-        CollideSoftRigidPatches(surface, placed[s], rigid_is_a, is_immovable, margin,
-                                polygons, &buffers->narrow, &buffers->touches);
+        CollideSoftRigidPatches(surface, placed[s], rigid_is_a, is_immovable, margin, polygons,
+                                &buffers->narrow, &buffers->touches);
       } else {
         CollideSoftRigid(surface, placed[s], rigid_is_a, is_immovable, margin, &buffers->narrow,
                          &buffers->touches);

@@ -422,7 +422,7 @@ void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, 
     std::array<SignedDistance, CountPieceCorners(ContactParameters::kMostPatchDivisions)> fields;
     std::array<bool, CountPieceCorners(ContactParameters::kMostPatchDivisions)> is_known{};
     VisitPieces(options.divisions, [&](int piece, const Eigen::Matrix3d& corners,
-                               const std::array<int, 3>& points) {
+                                       const std::array<int, 3>& points) {
       Piece polygon;
       polygon.corners = corners;
       for (int k = 0; k < 3; ++k) {
@@ -442,7 +442,8 @@ void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, 
       double fraction = 0;
       Vector3d weights = Vector3d::Zero();
       Parting parting{Vector3d::Zero(), 0};
-      if (!FindPolygon(shape, polygon, margin, options.depth, &weights, &fraction, &parting)) return;
+      if (!FindPolygon(shape, polygon, margin, options.depth, &weights, &fraction, &parting))
+        return;
       Touch touch{rigid.X_WS * (weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2]),
                   (rigid_is_a ? 1 : -1) * (rigid.X_WS.R * parting.n),
                   parting.gap,

@@ -317,7 +317,8 @@ void CollideWithSelf(const SoftSurface& surface, double margin, NarrowScratch* s
 }
 
 void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double margin,
-                            const PolygonOptions& options, NarrowScratch* scratch, std::vector<Touch>* touches) {
+                            const PolygonOptions& options, NarrowScratch* scratch,
+                            std::vector<Touch>* touches) {
   AxisAlignedBox shared{a.bounds().lower.cwiseMax(b.bounds().lower),
                         a.bounds().upper.cwiseMin(b.bounds().upper)};
   shared.Grow(margin);
@@ -369,7 +370,7 @@ void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double m
         if (outside[k].minCoeff() >= 0) return;
       }
       VisitPieces(options.divisions, [&](int piece, const Eigen::Matrix3d& corners,
-                                 const std::array<int, 3>&) {
+                                         const std::array<int, 3>&) {
         const auto lowest_of = [&](const Vector3d& values) {
           return std::min(
               {values.dot(corners.col(0)), values.dot(corners.col(1)), values.dot(corners.col(2))});

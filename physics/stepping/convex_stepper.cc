@@ -102,7 +102,6 @@ class ConvexStepper final : public Stepper {
   // One island's problem and its solver; kept from step to step for its memory alone.
   struct Work {
     ConvexProblem problem;
-    std::vector<int> velocities;  // participating velocity of each of the problem's
     std::vector<double> guess;
     solvers::SapSolver solver;
     solvers::SapResult result;
@@ -118,29 +117,20 @@ class ConvexStepper final : public Stepper {
     ConvexProblem& problem = work->problem;
     problem.Clear();
     problem.values = posed_.values();
-    work->velocities.clear();
     for (const int b : island.blocks) {
       const PosedStep::ActiveBlock& active = posed_.active_blocks()[b];
-      problem.blocks.push_back(
-          {problem.size, active.size, active.A.dense.data(), active.A.sparse, active.A.order});
-      for (int i = 0; i < active.size; ++i) {
-        work->velocities.push_back(active.first + i);
-        problem.v_star.push_back(posed_.v_star()[active.first + i]);
-        problem.push.push_back(posed_.push()[active.first + i]);
-      }
+      problem.blocks.push_back({active.island_first, active.size, active.A.dense.data(),
+                                active.A.sparse, active.A.order});
       problem.size += active.size;
     }
+    posed_.Gather(island, posed_.v_star(), &problem.v_star);
+    posed_.Gather(island, posed_.push(), &problem.push);
     // of rigid bodies it is nothing
     if (std::ranges::all_of(problem.push, [](double p) { return p == 0; })) problem.push.clear();
-    // rows keep their place within a block
     const auto add_entries = [&](int first_entry, int num_entries) {
       for (int e = first_entry; e < first_entry + num_entries; ++e) {
         const PosedStep::Entry& entry = posed_.entries()[e];
-        const auto block =
-            std::lower_bound(island.blocks.begin(), island.blocks.end(), entry.active);
-        const int shift = problem.blocks[block - island.blocks.begin()].first -
-                          posed_.active_blocks()[entry.active].first;
-        problem.entries.push_back({entry.first + shift, entry.columns, entry.values});
+        problem.entries.push_back({posed_.FindInIsland(entry), entry.columns, entry.values});
       }
     };
     const ConvexOptions& options = model_.method.convex;
@@ -189,14 +179,9 @@ class ConvexStepper final : public Stepper {
                           ? solvers::SapOptions::LineSearch::kExact
                           : solvers::SapOptions::LineSearch::kBacktracking;
     MakeProblem(island, h, work);
-    work->guess.assign(work->problem.v_star.begin(), work->problem.v_star.end());
-    if (options.warm_start) {
-      for (std::size_t i = 0; i < work->guess.size(); ++i)
-        work->guess[i] = posed_.v_start()[work->velocities[i]];
-    }
+    posed_.Gather(island, options.warm_start ? posed_.v_start() : posed_.v_star(), &work->guess);
     work->solver.Solve(work->problem, work->guess, sap, &work->result);
-    for (std::size_t i = 0; i < work->guess.size(); ++i)
-      v_p_[work->velocities[i]] = work->result.v[i];
+    posed_.Scatter(island, work->result.v, v_p_);
     for (std::size_t c = 0; c < island.contacts.size(); ++c)
       impulses_.contacts[island.contacts[c]] = work->result.gamma[c];
     for (std::size_t k = 0; k < island.constraints.size(); ++k)

@@ -197,8 +197,6 @@ class NonsmoothStepper final : public Stepper {
   // One island's problem and its solver; kept from step to step for its memory alone.
   struct Work {
     NonsmoothProblem problem;
-    std::vector<int> velocities;  // participating velocity of each of the problem's
-    std::vector<int> shifts;      // of each block's velocities, from participating ones
     std::vector<Vector3d> contact_guess;
     std::vector<double> row_guess;
     IslandSets sets;
@@ -212,18 +210,11 @@ class NonsmoothStepper final : public Stepper {
     problem.Clear();
     problem.h = h;
     problem.values = posed_.values();
-    work->velocities.clear();
     work->contact_guess.clear();
     work->sets.Clear();
-    work->shifts.clear();
     for (const int b : island.blocks) {
       const PosedStep::ActiveBlock& active = posed_.active_blocks()[b];
-      const int first = problem.size;
-      work->shifts.push_back(first - active.first);
-      for (int i = 0; i < active.size; ++i) {
-        work->velocities.push_back(active.first + i);
-        problem.v_star.push_back(posed_.v_star()[active.first + i]);
-      }
+      const int first = active.island_first;
       problem.size += active.size;
       CompliantForm* form = posed_.compliant_form(active.block);
       if (form == nullptr) {
@@ -245,15 +236,12 @@ class NonsmoothStepper final : public Stepper {
                      &problem);
     }
     if (!work->sets.empty()) problem.set_rows = &work->sets;
-    // rows keep their place within a block
+    posed_.Gather(island, posed_.v_star(), &problem.v_star);
     const auto add_entries = [&](int first_entry, int num_entries) {
       for (int e = first_entry; e < first_entry + num_entries; ++e) {
         const PosedStep::Entry& entry = posed_.entries()[e];
-        const auto block =
-            std::lower_bound(island.blocks.begin(), island.blocks.end(), entry.active) -
-            island.blocks.begin();
-        problem.entries.push_back({static_cast<int>(block), entry.first + work->shifts[block],
-                                   entry.columns, entry.values});
+        problem.entries.push_back({posed_.active_blocks()[entry.active].island_index,
+                                   posed_.FindInIsland(entry), entry.columns, entry.values});
       }
     };
     const bool warm = model_.method.nonsmooth.warm_start;
@@ -287,8 +275,7 @@ class NonsmoothStepper final : public Stepper {
     work->solved = work->solver.Solve(work->problem, work->contact_guess, work->row_guess,
                                       solver_options_, &work->result);
     if (!work->solved) return;
-    for (std::size_t i = 0; i < work->velocities.size(); ++i)
-      v_p_[work->velocities[i]] = work->result.v[i];
+    posed_.Scatter(island, work->result.v, v_p_);
     for (std::size_t c = 0; c < island.contacts.size(); ++c)
       impulses_.contacts[island.contacts[c]] = h * work->result.contact_forces[c];
     for (std::size_t k = 0; k < island.constraints.size(); ++k)

@@ -421,7 +421,28 @@ void PosedStep::FindIslands() {
       return std::span<const int>(island_items_.data() + begin, island_starts_[slot] - begin);
     };
     islands_.push_back({items(0), items(1), items(2)});
+    int index = 0, first = 0;
+    for (const int a : islands_.back().blocks) {
+      active_[a].island_index = index++;
+      active_[a].island_first = first;
+      first += active_[a].size;
+    }
   }
+}
+
+void PosedStep::Gather(const Island& island, std::span<const double> participating,
+                       std::vector<double>* own) const {
+  own->clear();
+  for (const int a : island.blocks) {
+    const auto begin = participating.begin() + active_[a].first;
+    own->insert(own->end(), begin, begin + active_[a].size);
+  }
+}
+
+void PosedStep::Scatter(const Island& island, std::span<const double> own,
+                        std::span<double> participating) const {
+  for (const int a : island.blocks)
+    std::copy_n(&own[active_[a].island_first], active_[a].size, &participating[active_[a].first]);
 }
 
 void PosedStep::Recall(const State& state) {

@@ -42,6 +42,8 @@ class PosedStep {
     int first_group, num_groups;
     solvers::SchurComplement
         A;  // size × size; of kFreeMotion it is dense, of compliance form empty
+    int island_index = 0;  // which of its island's blocks it is
+    int island_first = 0;  // its first velocity among those of the island's blocks
   };
   // Rows of one contact or constraint on consecutive participating velocities. In a contact's frame
   // v_c += values (3 × columns, column-major) · v[first …]; of a constraint there is one value a column.
@@ -132,6 +134,15 @@ class PosedStep {
   int num_solved() const { return num_solved_; }
 
   const std::vector<Island>& islands() const { return islands_; }
+  // The velocities of an island's blocks, one block after another, and where an entry is among them.
+  void Gather(const Island& island, std::span<const double> participating,
+              std::vector<double>* own) const;
+  void Scatter(const Island& island, std::span<const double> own,
+               std::span<double> participating) const;
+  int FindInIsland(const Entry& entry) const {
+    const ActiveBlock& active = active_[entry.active];
+    return active.island_first + entry.first - active.first;
+  }
 
   // Last step's impulse of a contact that is still there, turned into its new tangent plane, in its new frame; zero of a
   // new one.
