@@ -157,6 +157,8 @@ ordered_json RunSoftCase(const std::string& name, const ordered_json& given, boo
     const double theirs = peer->value("lowest_m", row.at("lowest_m").get<double>());
     if (std::abs(theirs - row.at("lowest_m").get<double>()) > 0.1 * std::abs(theirs) + 0.01)
       row["note"] = std::string("bodies are elsewhere in ") + key;
+    if (peer->contains("stopped") && peer->at("stopped").is_string())
+      row["note"] = std::string(key) + ": " + peer->at("stopped").get<std::string>();
     row[std::string(key) + "_ms"] = peer->at("step_ms").at("median");
     row[std::string(key) + "_ratio"] = peer->at("step_ms").at("median").get<double>() / ours;
   };

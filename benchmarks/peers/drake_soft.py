@@ -72,11 +72,15 @@ def main():
     diagram, plant, bodies = build(case)
     simulator = Simulator(diagram)
     simulator.Initialize()
-    h, times, contacts, number_of_steps = case["time_step"], [], [], 0
+    h, times, contacts, number_of_steps, stopped = case["time_step"], [], [], 0, None
     context = plant.GetMyContextFromRoot(simulator.get_context())
     for k in range(round(case["duration"] / h)):
         start = time.perf_counter()
-        simulator.AdvanceTo((k + 1) * h)
+        try:
+            simulator.AdvanceTo((k + 1) * h)
+        except RuntimeError as error:  # its solver gave up: what it did until then counts
+            stopped = str(error).split(". ")[0]
+            break
         elapsed = time.perf_counter() - start
         number_of_steps = k + 1
         results = plant.get_contact_results_output_port().Eval(context)
@@ -85,6 +89,8 @@ def main():
                             for i in range(results.num_deformable_contacts())))
         if time.process_time() > case.get("patience", 240):
             break
+    if not times:
+        sys.exit(stopped)
     # out of patience before the time that counts: the later half
     first = round(case["from"] / h) - 1
     if first >= len(times):
@@ -93,7 +99,7 @@ def main():
     lowest = min(float(np.min(np.array(plant.deformable_model().GetPositions(context, body))[2])) for body in bodies)
     print(json.dumps({"version": importlib.metadata.version("drake"), "steps": len(times), "from_step": first,
                       "contacts_mean": statistics.mean(contacts), "lowest_m": lowest,
-                      "time_simulated": number_of_steps * h,
+                      "time_simulated": number_of_steps * h, "stopped": stopped,
                       "step_ms": {"median": statistics.median(times), "p95": times[int(0.95 * (len(times) - 1))]}}))
 
 
