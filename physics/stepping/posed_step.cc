@@ -180,6 +180,7 @@ absl::Status PosedStep::PoseRows(const State& state, std::span<const double> v) 
   ShareCompliance();
   FindIslands();
   Recall(state);
+  RecallConstraints(state);
   return absl::OkStatus();
 }
 
@@ -443,22 +444,6 @@ void PosedStep::Scatter(const Island& island, std::span<const double> own,
                         std::span<double> participating) const {
   for (const int a : island.blocks)
     std::copy_n(&own[active_[a].island_first], active_[a].size, &participating[active_[a].first]);
-}
-
-void PosedStep::Recall(const State& state) {
-  remembered_.assign(contacts_.size(), Vector3d::Zero());
-  for (std::size_t c = 0; c < contacts_.size(); ++c) {
-    const ContactPoint& contact = contacts_[c];
-    const ContactMemory* memory = FindContactMemory(state.contacts, contact.key);
-    if (memory == nullptr) continue;
-    Vector3d& impulse = remembered_[c];
-    impulse = contact.R_WC.transpose() * memory->impulse_W;
-    // a turned frame may have tilted it out of the cone
-    impulse.z() = std::max(impulse.z(), 0.0);
-    const double length = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
-    if (length > contact.friction * impulse.z())
-      impulse.head<2>() *= contact.friction * impulse.z() / length;
-  }
 }
 
 Vector3d PosedStep::CalcContactVelocity(int contact, std::span<const double> v) const {
