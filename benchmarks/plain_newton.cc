@@ -119,6 +119,8 @@ class PlainNewton {
     VectorXd lambda = VectorXd::Zero(size_);
     for (int c = 0; c < num_contacts_; ++c)
       lambda.segment<3>(3 * c) = problem_.contacts[c].remembered / h_;
+    for (std::size_t k = 0; k < rows_.size(); ++k)
+      lambda[3 * num_contacts_ + static_cast<int>(k)] = problem_.rows[k].remembered / h_;
     Project(&lambda);
 
     const auto worst_of = [this](const VectorXd& x) { return WorstOfParts(CalcErrors(x)); };

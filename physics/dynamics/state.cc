@@ -12,7 +12,7 @@ namespace pliant::physics {
 namespace {
 
 constexpr std::string_view kMagic = "PLIANTST";
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 constexpr std::size_t kHashDigits = 32;
 
 template <typename T>
@@ -49,6 +49,15 @@ std::string EncodePayload(const State& state) {
     for (const Eigen::Vector3d& x : {force.p_A, force.p_B, force.linear_W, force.angular_W}) {
       for (int i = 0; i < 3; ++i) Append(x[i], &bytes);
     }
+  }
+  // of methods that start from forces: the hashes of others know nothing of it
+  if (state.constraints.empty()) return bytes;
+  Append(static_cast<std::uint64_t>(state.constraints.size()), &bytes);
+  for (const auto& [key, impulse] : state.constraints) {
+    for (const std::int32_t number :
+         {static_cast<std::int32_t>(key.source), key.block, key.index, key.part})
+      Append(number, &bytes);
+    Append(impulse, &bytes);
   }
   return bytes;
 }
@@ -100,13 +109,11 @@ class Reader {
     if (!Read(&count) || count > bytes_.size() / 124) return false;
     forces->resize(count);
     for (ConstraintForce& force : *forces) {
-      std::int32_t source = 0, block = 0, index = 0;
-      if (!Read(&source) || !Read(&block) || !Read(&index) || !Read(&force.error) ||
-          !Read(&force.impulse) || source < 0 ||
-          source > static_cast<int>(ConstraintSource::kConstraint)) {
+      std::int32_t block = 0, index = 0;
+      if (!ReadSource(&force.source) || !Read(&block) || !Read(&index) || !Read(&force.error) ||
+          !Read(&force.impulse)) {
         return false;
       }
-      force.source = static_cast<ConstraintSource>(source);
       force.block = block;
       force.index = index;
       for (Eigen::Vector3d* x : {&force.p_A, &force.p_B, &force.linear_W, &force.angular_W}) {
@@ -118,9 +125,31 @@ class Reader {
     return true;
   }
 
+  // the last part, and not there when it is empty
+  bool ReadConstraints(std::vector<ConstraintMemory>* constraints) {
+    if (empty()) return true;
+    std::uint64_t count = 0;
+    if (!Read(&count) || count > bytes_.size() / 24) return false;
+    constraints->resize(count);
+    for (auto& [key, impulse] : *constraints) {
+      if (!ReadSource(&key.source) || !Read(&key.block) || !Read(&key.index) || !Read(&key.part) ||
+          !Read(&impulse))
+        return false;
+    }
+    return true;
+  }
+
   bool empty() const { return bytes_.empty(); }
 
  private:
+  bool ReadSource(ConstraintSource* source) {
+    std::int32_t number = 0;
+    if (!Read(&number) || number < 0 || number > static_cast<int>(ConstraintSource::kConstraint))
+      return false;
+    *source = static_cast<ConstraintSource>(number);
+    return true;
+  }
+
   std::string_view bytes_;
 };
 
@@ -224,7 +253,8 @@ absl::StatusOr<State> ParseState(std::string_view bytes, std::string_view model_
                   reader.ReadNumbers(&state.q) && reader.ReadNumbers(&state.v) &&
                   reader.ReadContacts(&state.contacts) && reader.ReadNumbers(&state.controls) &&
                   reader.ReadRest(&state.rest) &&
-                  reader.ReadConstraintForces(&state.resting_constraints) && reader.empty();
+                  reader.ReadConstraintForces(&state.resting_constraints) &&
+                  reader.ReadConstraints(&state.constraints) && reader.empty();
   if (!ok) return Unusable("the contents do not add up");
   return state;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -30,6 +31,18 @@ struct ContactMemorySorting {
 // By ascending keys, which are mixed (see contact_key.h), in time that grows with their number.
 void SortContactMemories(std::vector<ContactMemory>* memories, ContactMemorySorting* scratch);
 
+// What a scalar constraint remembers from the last step.
+struct ConstraintMemory {
+  // The same from step to step: as in ConstraintForce, and which of those that these leave alike.
+  struct Key {
+    ConstraintSource source = ConstraintSource::kConstraint;
+    std::int32_t block = -1, index = -1, part = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+  Key key;
+  double impulse = 0;  // [N·s], [N·m·s]
+};
+
 // All that changes and affects the future. Copyable, comparable bit by bit, serialisable.
 struct State {
   double time = 0;  // [s]
@@ -41,6 +54,8 @@ struct State {
   std::vector<std::int32_t> rest;
   // What constraints of sleeping blocks exert: nobody computes it meanwhile.
   std::vector<ConstraintForce> resting_constraints;
+  // What the others exerted, by ascending keys, with methods that start from that.
+  std::vector<ConstraintMemory> constraints;
   std::vector<double>
       controls;  // what each actuator aims at, then the rates that differential-IK controllers
   // command, in Model order

@@ -70,7 +70,7 @@ void PosedStep::Describe(std::span<const double> v_participating, const Impulses
     const ScalarRows& rows = scalar_rows_[k];
     problem->rows.push_back({row.error, row.stiffness, row.damping, row.target_rate,
                              row.feedforward, row.lower, row.upper, row.dry_friction, rows.bias,
-                             impulses.constraints[k], rows.W});
+                             impulses.constraints[k], remembered_constraints_[k], rows.W});
     add_entries(rows.first_entry, rows.num_entries, first_row + static_cast<int>(k), 1);
   }
 }

@@ -35,7 +35,8 @@ struct ContactProblem {
     double lower = 0, upper = 0;  // of the force
     bool dry_friction = false;
     double bias = 0, impulse = 0;
-    double W = 0;  // estimate of its entry of J A⁻¹ Jᵀ
+    double remembered = 0;  // last step's impulse, where it was kept
+    double W = 0;           // estimate of its entry of J A⁻¹ Jᵀ
   };
 
   double h = 0;  // [s]

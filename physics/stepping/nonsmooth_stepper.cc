@@ -189,6 +189,7 @@ class NonsmoothStepper final : public Stepper {
 
     if (described() != nullptr) posed_.Describe(v_p_, impulses_, described());
     posed_.Commit(v_, impulses_, state, report);
+    if (model_.method.nonsmooth.warm_start) posed_.KeepConstraints(impulses_, state);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();
   }
@@ -257,6 +258,7 @@ class NonsmoothStepper final : public Stepper {
       }
     };
     const bool warm = model_.method.nonsmooth.warm_start;
+    work->row_guess.clear();
     for (const int c : island.contacts) {
       const PosedStep::ContactRows& rows = posed_.contact_rows()[c];
       NonsmoothProblem::Contact contact = MakeContact(posed_.contacts()[c], h);
@@ -278,8 +280,8 @@ class NonsmoothStepper final : public Stepper {
       row.num_entries = rows.num_entries;
       problem.rows.push_back(row);
       add_entries(rows.first_entry, rows.num_entries);
+      work->row_guess.push_back(warm ? posed_.remembered_constraint_impulses()[k] / h : 0.0);
     }
-    work->row_guess.assign(problem.rows.size(), 0.0);
   }
 
   void SolveIsland(const PosedStep::Island& island, double h, Work* work) {

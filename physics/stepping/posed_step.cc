@@ -180,6 +180,7 @@ absl::Status PosedStep::PoseRows(const State& state, std::span<const double> v) 
   ShareCompliance();
   FindIslands();
   Recall(state);
+  RecallConstraints(state);
   return absl::OkStatus();
 }
 
@@ -421,22 +422,6 @@ void PosedStep::FindIslands() {
       return std::span<const int>(island_items_.data() + begin, island_starts_[slot] - begin);
     };
     islands_.push_back({items(0), items(1), items(2)});
-  }
-}
-
-void PosedStep::Recall(const State& state) {
-  remembered_.assign(contacts_.size(), Vector3d::Zero());
-  for (std::size_t c = 0; c < contacts_.size(); ++c) {
-    const ContactPoint& contact = contacts_[c];
-    const ContactMemory* memory = FindContactMemory(state.contacts, contact.key);
-    if (memory == nullptr) continue;
-    Vector3d& impulse = remembered_[c];
-    impulse = contact.R_WC.transpose() * memory->impulse_W;
-    // a turned frame may have tilted it out of the cone
-    impulse.z() = std::max(impulse.z(), 0.0);
-    const double length = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
-    if (length > contact.friction * impulse.z())
-      impulse.head<2>() *= contact.friction * impulse.z() / length;
   }
 }
 

@@ -136,6 +136,10 @@ class PosedStep {
   // Last step's impulse of a contact that is still there, turned into its new tangent plane, in its new frame; zero of a
   // new one.
   const std::vector<Eigen::Vector3d>& remembered_impulses() const { return remembered_; }
+  // Last step's impulse of a constraint that was there and was kept (see KeepConstraints), zero of another.
+  const std::vector<double>& remembered_constraint_impulses() const {
+    return remembered_constraints_;
+  }
 
   // v_c = J v + b of a contact, in its frame, and the rate of a constraint.
   Eigen::Vector3d CalcContactVelocity(int contact, std::span<const double> v_participating) const;
@@ -165,6 +169,8 @@ class PosedStep {
   // Moves the state to the end of the step, and records what the contacts and constraints exerted.
   void Commit(std::span<const double> v, const Impulses& impulses, State* state,
               StepReport* report);
+  // Remembers what constraints exerted, for methods that start from it; those of sleepers keep what they have.
+  void KeepConstraints(const Impulses& impulses, State* state) const;
 
  private:
   // A participating group of velocities, and the Cholesky factor of its diagonal block of A.
@@ -242,6 +248,7 @@ class PosedStep {
   void ShareCompliance();
   void FindIslands();
   void Recall(const State& state);
+  void RecallConstraints(const State& state);
   void SetContactsToRestAside();
   void RememberContacts(const Impulses& impulses, State* state, StepReport* report);
   void RememberConstraints(const Impulses& impulses, State* state, StepReport* report);
@@ -304,6 +311,9 @@ class PosedStep {
   std::vector<Island> islands_;
   std::vector<int> root_, island_of_, island_items_, island_starts_;
   std::vector<Eigen::Vector3d> remembered_;
+  // constraints by ascending keys
+  std::vector<std::pair<ConstraintMemory::Key, int>> keyed_constraints_;
+  std::vector<double> remembered_constraints_;
   std::vector<double> v_star_, v_star_p_, push_, push_p_, v_start_p_;
   std::vector<double> scratch_a_, scratch_b_, scratch_c_, scratch_d_;
   // Of a block's part of the criterion, in its norm.

@@ -7,6 +7,60 @@ namespace pliant::physics {
 
 using Eigen::Vector3d;
 
+void PosedStep::Recall(const State& state) {
+  remembered_.assign(contacts_.size(), Vector3d::Zero());
+  for (std::size_t c = 0; c < contacts_.size(); ++c) {
+    const ContactPoint& contact = contacts_[c];
+    const ContactMemory* memory = FindContactMemory(state.contacts, contact.key);
+    if (memory == nullptr) continue;
+    Vector3d& impulse = remembered_[c];
+    impulse = contact.R_WC.transpose() * memory->impulse_W;
+    // a turned frame may have tilted it out of the cone
+    impulse.z() = std::max(impulse.z(), 0.0);
+    const double length = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
+    if (length > contact.friction * impulse.z())
+      impulse.head<2>() *= contact.friction * impulse.z() / length;
+  }
+}
+
+void PosedStep::RecallConstraints(const State& state) {
+  keyed_constraints_.clear();
+  for (int k = 0; k < static_cast<int>(scalar_rows_.size()); ++k) {
+    const ConstraintRow& row = constraints_.rows[k];
+    const int block = active_[entries_[scalar_rows_[k].first_entry].active].block;
+    keyed_constraints_.push_back({{row.source, block, row.index, k}, k});
+  }
+  // as they come, most of the time
+  if (!std::ranges::is_sorted(keyed_constraints_)) std::ranges::sort(keyed_constraints_);
+  remembered_constraints_.assign(scalar_rows_.size(), 0.0);
+  auto memory = state.constraints.begin();
+  ConstraintMemory::Key last;
+  for (auto& [key, k] : keyed_constraints_) {
+    // several of one source and index are told apart by their order
+    const bool is_next =
+        key.source == last.source && key.block == last.block && key.index == last.index;
+    key.part = is_next ? last.part + 1 : 0;
+    last = key;
+    while (memory != state.constraints.end() && memory->key < key) ++memory;
+    if (memory != state.constraints.end() && memory->key == key)
+      remembered_constraints_[k] = memory->impulse;
+  }
+}
+
+void PosedStep::KeepConstraints(const Impulses& impulses, State* state) const {
+  std::erase_if(state->constraints, [this](const ConstraintMemory& memory) {
+    return is_posed_[memory.key.block] != 0;
+  });
+  for (const auto& [key, k] : keyed_constraints_)
+    if (impulses.constraints[k] != 0) state->constraints.push_back({key, impulses.constraints[k]});
+  const auto is_less = [](const ConstraintMemory& a, const ConstraintMemory& b) {
+    return a.key < b.key;
+  };
+  // those of sleepers came first
+  if (!std::ranges::is_sorted(state->constraints, is_less))
+    std::ranges::sort(state->constraints, is_less);
+}
+
 // What carried an impulse is remembered: for warm starts and anchors, and so that sliding contacts persist.
 void PosedStep::RememberContacts(const Impulses& impulses, State* state, StepReport* report) {
   last_contacts_.swap(state->contacts);

@@ -255,10 +255,15 @@ absl::Status World::Restore(std::string_view bytes) {
   }
   if (state->rest.size() != state_.rest.size() || state->controls.size() != state_.controls.size())
     return absl::InvalidArgumentError("the state's parts do not fit this model");
-  for (const ConstraintForce& force : state->resting_constraints) {
-    const bool known = force.block >= 0 && force.block < static_cast<int>(model_->blocks.size());
-    if (!known) return absl::InvalidArgumentError("the state names a part that this model lacks");
-  }
+  const auto is_known = [this](int block) {
+    return block >= 0 && block < static_cast<int>(model_->blocks.size());
+  };
+  const bool fits =
+      std::ranges::all_of(state->resting_constraints, is_known, &ConstraintForce::block) &&
+      std::ranges::all_of(state->constraints, [&](const ConstraintMemory& memory) {
+        return is_known(memory.key.block);
+      });
+  if (!fits) return absl::InvalidArgumentError("the state names a part that this model lacks");
   state_ = *std::move(state);
   report_ = {};
   return absl::OkStatus();

@@ -620,7 +620,6 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
     result->residual = CalcResidual();
     return result->residual <= options.tolerance;
   };
-  // what has to be moved at all is moved well within the tolerance: the next step may then leave it as it is
   // the cones' own way knows velocities that follow from forces alone
   const NonsmoothOptions::Friction friction =
       is_explicit_ ? NonsmoothOptions::Friction::kFixedPoint : options.friction;
@@ -642,7 +641,9 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
     lambda_.assign(change_.begin(), change_.end());
     rates_.assign(rhs_.begin(), rhs_.end());
   };
-  double target = options.tolerance;
+  // What has to be moved at all is moved well within the tolerance: the next step may then leave it as it is. Rows always
+  // are: efforts of drives follow what changes slowly.
+  double target = problem.rows.empty() ? options.tolerance : kWithin * options.tolerance;
   double damping = 1;
   int k = 0;
   for (;; ++k) {
@@ -674,7 +675,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
     const double residual = CalcResidual();
     result->residuals.push_back(residual);
     if (!std::isfinite(residual)) break;
-    if (k == 0) target *= kWithin;
+    if (k == 0 && problem.rows.empty()) target *= kWithin;
     if (keeps_projected) try_projected();
     if (residual < best) {
       best = residual;

@@ -19,6 +19,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"arm and hand", 120, "be81b8312a82dfa3dae023a031725e3f"},
     {"soft rings", 40, "593afc775ba2f489298cbd387e195f4e"},
     {"corrective cube", 60, "4fea1995b8681c259fb73e00270c65e1"},
+    {"nonsmooth hand", 120, "d39dd08abf443bf843242721bc77b06d"},
     {"nonsmooth cube", 60, "1aa2defec63e492154980b182a3e0b9f"},
     {"maximal ball", 40, "799bd0025a41ed48dd9ad2322dd16442"},
 };

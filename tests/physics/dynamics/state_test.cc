@@ -17,6 +17,8 @@ State MakeState() {
   state.rest = {3, -1};
   state.resting_constraints.push_back({ConstraintSource::kActuator, 1, 4, 0.1, 0.2});
   state.resting_constraints.back().angular_W.z() = 1;
+  state.constraints = {{{ConstraintSource::kLimit, 1, 2, 0}, 0.5},
+                       {{ConstraintSource::kActuator, 1, 4, 1}, -0.25}};
   return state;
 }
 
@@ -49,12 +51,19 @@ TEST(StateHash, EveryPartOfTheStateChangesItByItsLowestBit) {
   EXPECT_TRUE(changed([](State* s) { FlipLowestBit(&s->resting_constraints[0].impulse); }));
   EXPECT_TRUE(changed([](State* s) { s->resting_constraints[0].index = 5; }));
   EXPECT_TRUE(changed([](State* s) { s->resting_constraints[0].angular_W.z() = 2; }));
+  EXPECT_TRUE(changed([](State* s) { FlipLowestBit(&s->constraints[1].impulse); }));
+  EXPECT_TRUE(
+      changed([](State* s) { s->constraints[0].key.source = ConstraintSource::kActuator; }));
+  EXPECT_TRUE(changed([](State* s) { FlipLowestBit(&s->constraints[1].key.part); }));
+  EXPECT_TRUE(changed([](State* s) { s->constraints.clear(); }));
 }
 
 TEST(StateBytes, ComeBackBitForBit) {
   const absl::StatusOr<State> state = ParseState(SerializeState(MakeState(), kModel), kModel);
   ASSERT_TRUE(state.ok()) << state.status();
   EXPECT_EQ(HashState(*state), HashState(MakeState()));
+  ASSERT_EQ(state->constraints.size(), 2u);
+  EXPECT_EQ(state->constraints[1].key, MakeState().constraints[1].key);
 }
 
 TEST(StateBytes, CutOrDamagedOrForeignBytesAreRefused) {
