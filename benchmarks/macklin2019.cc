@@ -2,6 +2,7 @@
 // that table beside ours, and the residuals beside those of the plain method; the same steps solved to tolerance with friction on
 // cones; and bodies per second over threads.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -38,6 +39,8 @@ struct TableLine {
   int newton, linear;  // iterations
   double assembly_ms, solve_ms;
   bool scales = false;  // timed on each number of threads
+  // What comes before is solved to tolerance: on these counts a first impact throws what is to be held.
+  bool is_settled = false;
 };
 
 // Poses on a square, two metres apart, with an offset each.
@@ -137,13 +140,37 @@ std::vector<TableLine> Table() {
        8,
        20,
        0.4,
-       10.0},
-      {"allegro_ball", "allegro_grasp", {}, 1.1, 1.32, 21, 409, 6, 50, 0.35, 11.4},
-      {"pneunet", "pneunet", {"contact.margin=0.01"}, 2, 3, 1, 532, 4, 80, 0.3, 22.25},
-      {"fetch_tomato", "fetch", {"contact.margin=0.01"}, 6, 7, 29, 371, 4, 50, 0.45, 12.2},
+       10.0,
+       false,
+       true},
+      {"allegro_ball", "allegro_grasp", {}, 1.1, 1.32, 21, 409, 6, 50, 0.35, 11.4, false, true},
+      {"pneunet",
+       "pneunet",
+       {"contact.patches=POLYGONS", "contact.patch_divisions=2", "contact.margin=0.015"},
+       2,
+       3,
+       1,
+       532,
+       4,
+       80,
+       0.3,
+       22.25},
+      {"fetch_tomato",
+       "fetch",
+       {"contact.patches=POLYGONS", "contact.patch_divisions=2", "contact.margin=0.01"},
+       6,
+       7,
+       29,
+       371,
+       4,
+       50,
+       0.45,
+       12.2,
+       false,
+       true},
       {"fetch_beam",
        "beam_insertion",
-       {"contact.margin=0.008"},
+       {"contact.margin=0.14"},
        3.5,
        4.5,
        42,
@@ -151,7 +178,9 @@ std::vector<TableLine> Table() {
        6,
        50,
        0.2,
-       18.6},
+       18.6,
+       false,
+       true},
       {"arch", "parabolic_arch", {}, 0, 1, 20, 134, 6, 20, 0.15, 7.75},
       {"table_pile",
        "table_pile",
@@ -250,10 +279,19 @@ std::vector<std::string> Budget(const TableLine& line) {
           "method.nonsmooth.tolerance=1e-100"};
 }
 
+// Takes a world to where the timing of a line begins, solved to tolerance.
+bool Settle(const TableLine& line, World* world) {
+  std::optional<World> exact = Load(line, {"method.nonsmooth.friction=CONE"});
+  while (exact && exact->state().time < line.from - 1e-6)
+    if (!exact->Step().ok()) return false;
+  return exact && world->Restore(SerializeState(exact->state(), world->model().hash)).ok();
+}
+
 ordered_json RunLine(const TableLine& line, int threads) {
   ordered_json row{{"case", line.name}};
   std::optional<World> world = Load(line, Budget(line));
   if (!world) return row;
+  if (line.is_settled && !Settle(line, &*world)) return row;
   const Timed timed = Run(line, line.scales ? 0 : kCompared, &*world);
   if (timed.step_ms.empty()) return row;
   const double paper = line.assembly_ms + line.solve_ms, solve = Quantile(timed.solve_ms, 0.5),
@@ -306,6 +344,13 @@ ordered_json RunLine(const TableLine& line, int threads) {
   std::optional<World> cone = Load(line, {"method.nonsmooth.friction=CONE"});
   const Timed solved = Run(line, 0, &*cone);
   if (solved.step_ms.empty()) return row;
+  if (line.is_settled) {
+    // of any position, at the end of what is timed [m], [rad]
+    double departure = 0;
+    for (std::size_t i = 0; i < world->state().q.size(); ++i)
+      departure = std::max(departure, std::abs(world->state().q[i] - cone->state().q[i]));
+    row["departure"] = departure;
+  }
   row["cone"] = {{"solve_ms", Times(solved.solve_ms)},
                  {"residual", Quantile(solved.residuals, 1)},
                  {"converged_fraction", solved.converged / double(solved.step_ms.size())}};
