@@ -35,6 +35,7 @@ struct NarrowScratch {
   std::vector<ManifoldPoint> points;
   std::vector<double> distances;
   std::vector<SignedDistance> fields;
+  std::vector<std::vector<Touch>> of_stretch;  // of triangles
   std::vector<int> candidates;
   std::vector<std::uint8_t> is_covered;
   std::vector<int> vertices;

@@ -6,6 +6,7 @@
 #include "physics/contact/contact_key.h"
 #include "physics/contact/narrow_phase.h"
 #include "physics/dynamics/model.h"
+#include "physics/dynamics/parallel.h"
 #include "physics/geometry/triangle_part.h"
 
 namespace pliant::physics {
@@ -301,6 +302,58 @@ bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin,
          CalcFacing(x, parting->n) >= (parting->gap > 0 ? kFacing : kBarelyFacing);
 }
 
+// vertices or triangles that one thread takes one after another
+constexpr int kStretch = 256;
+int CountStretches(int count) {
+  return (count + kStretch - 1) / kStretch;
+}
+
+// f(i, stretch) for 0 ≤ i < count, stretches of them at the same time.
+template <typename F>
+void ForEachInStretches(int count, const F& f) {
+  const auto run = [&](int stretch) {
+    const int end = std::min(count, kStretch * (stretch + 1));
+    for (int i = kStretch * stretch; i < end; ++i) f(i, stretch);
+  };
+  if (count <= kStretch) {
+    run(0);
+  } else {
+    ParallelForWithin(CountStretches(count), 1, run);
+  }
+}
+
+// Distances of the vertices that are nearer the shape than `reach`, or within; infinite of those outside its bounds.
+void MeasureVertices(const SoftSurface& soft, const PlacedShape& rigid, double reach,
+                     NarrowScratch* scratch) {
+  const RigidTransform X_SW = rigid.X_WS.Inverse();
+  AxisAlignedBox bounds = rigid.bounds;
+  bounds.Grow(reach);
+  scratch->distances.assign(soft.num_vertices(), std::numeric_limits<double>::infinity());
+  scratch->fields.resize(soft.num_vertices());
+  const auto measure = [&](int v, int) {
+    const Vector3d p = soft.position(v);
+    if (!(p.array() >= bounds.lower.array()).all() || !(p.array() <= bounds.upper.array()).all())
+      return;
+    scratch->fields[v] = rigid.shape->CalcDistance(X_SW * p);
+    scratch->distances[v] = scratch->fields[v].distance;
+  };
+  ForEachInStretches(soft.num_vertices(), measure);
+}
+
+// collide(i, touches) for all triangles, whose touches come in their order.
+template <typename F>
+void CollideTriangles(int count, NarrowScratch* scratch, std::vector<Touch>* touches,
+                      const F& collide) {
+  const auto num_stretches = static_cast<std::size_t>(CountStretches(count));
+  std::vector<std::vector<Touch>>& found = scratch->of_stretch;
+  if (found.size() < num_stretches) found.resize(num_stretches);
+  ForEachInStretches(count, [&](int i, int stretch) { collide(i, &found[stretch]); });
+  for (std::size_t k = 0; k < num_stretches; ++k) {
+    touches->insert(touches->end(), found[k].begin(), found[k].end());
+    found[k].clear();
+  }
+}
+
 }  // namespace
 
 void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a,
@@ -315,25 +368,18 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
 
   // vertices outside the bounds can neither touch nor be a corner of a triangle that does
   const double reach = margin + kReach * soft.longest_edge();
-  AxisAlignedBox bounds = rigid.bounds;
-  bounds.Grow(reach);
-  constexpr double kFar = std::numeric_limits<double>::infinity();
-  scratch->distances.assign(soft.num_vertices(), kFar);
-  scratch->fields.resize(soft.num_vertices());
+  MeasureVertices(soft, rigid, reach, scratch);
   bool has_near = false;
   for (int v = 0; v < soft.num_vertices(); ++v) {
-    const Vector3d p = soft.position(v);
-    if (!(p.array() >= bounds.lower.array()).all() || !(p.array() <= bounds.upper.array()).all())
-      continue;
-    const SignedDistance& field = scratch->fields[v] = shape.CalcDistance(X_SW * p);
-    scratch->distances[v] = field.distance;
-    has_near |= field.distance < reach;
-    if (!(field.distance < margin) || (is_immovable && soft.is_prescribed(v))) continue;
+    const SignedDistance& field = scratch->fields[v];
+    const double distance = scratch->distances[v];
+    has_near |= distance < reach;
+    if (!(distance < margin) || (is_immovable && soft.is_prescribed(v))) continue;
     const Vector3d n = rigid.X_WS.R * field.gradient;
     Touch touch{
-        p,
+        soft.position(v),
         sign * n,
-        field.distance,
+        distance,
         soft.CalcFacingArea(v, n),
         MixKey({static_cast<std::uint64_t>(TouchKind::kSoftVertex), static_cast<std::uint64_t>(v)}),
         {},
@@ -344,22 +390,22 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
 
   // a half-space enters no triangle deeper than at a vertex
   if (!has_near || shape.Is<HalfSpace>()) return;
-  for (int i = 0; i < soft.num_triangles(); ++i) {
+  CollideTriangles(soft.num_triangles(), scratch, touches, [&](int i, std::vector<Touch>* met) {
     const auto& t = soft.triangle(i);
     const double nearest =
         std::min({scratch->distances[t[0]], scratch->distances[t[1]], scratch->distances[t[2]]});
     const double longest = soft.longest_edge(i);
-    if (!(nearest < margin + kReach * longest)) continue;
+    if (!(nearest < margin + kReach * longest)) return;
     if (is_immovable && soft.is_prescribed(t[0]) && soft.is_prescribed(t[1]) &&
         soft.is_prescribed(t[2]))
-      continue;
+      return;
 
     Vector3d x[3];
     SignedDistance at_vertices[3];
     for (int k = 0; k < 3; ++k) {
       x[k] = X_SW * soft.position(t[k]);
-      at_vertices[k] =
-          scratch->distances[t[k]] < kFar ? scratch->fields[t[k]] : shape.CalcDistance(x[k]);
+      at_vertices[k] = std::isfinite(scratch->distances[t[k]]) ? scratch->fields[t[k]]
+                                                               : shape.CalcDistance(x[k]);
     }
     const double noticeable = std::max(kNoticeableDepth * longest, nearest - margin);
     DeepestPoint deepest;
@@ -367,7 +413,7 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
         shape.is_convex()
             ? FindDeepestInConvex(shape, x, at_vertices, noticeable, 1e-3, &deepest)
             : FindDeepestBySampling(shape, x, at_vertices, noticeable, margin, &deepest);
-    if (!is_entered || !(deepest.field.distance < margin)) continue;
+    if (!is_entered || !(deepest.field.distance < margin)) return;
 
     const auto [n, gap] = FindParting(shape, x, deepest);
     Touch touch{rigid.X_WS * (deepest.weights[0] * x[0] + deepest.weights[1] * x[1] +
@@ -382,8 +428,8 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
     side_of(&touch) = {3,
                        {soft.node(t[0]), soft.node(t[1]), soft.node(t[2])},
                        {deepest.weights[0], deepest.weights[1], deepest.weights[2]}};
-    touches->push_back(touch);
-  }
+    met->push_back(touch);
+  });
 }
 
 void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a,
@@ -391,26 +437,16 @@ void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, 
                              NarrowScratch* scratch, std::vector<Touch>* touches) {
   const CollisionShape& shape = *rigid.shape;
   const RigidTransform X_SW = rigid.X_WS.Inverse();
-  AxisAlignedBox bounds = rigid.bounds;
-  bounds.Grow(margin + kReach * soft.longest_edge());
-  scratch->distances.assign(soft.num_vertices(), std::numeric_limits<double>::infinity());
-  scratch->fields.resize(soft.num_vertices());
-  for (int v = 0; v < soft.num_vertices(); ++v) {
-    const Vector3d p = soft.position(v);
-    if (!(p.array() >= bounds.lower.array()).all() || !(p.array() <= bounds.upper.array()).all())
-      continue;
-    scratch->fields[v] = shape.CalcDistance(X_SW * p);
-    scratch->distances[v] = scratch->fields[v].distance;
-  }
-  for (int i = 0; i < soft.num_triangles(); ++i) {
+  MeasureVertices(soft, rigid, margin + kReach * soft.longest_edge(), scratch);
+  CollideTriangles(soft.num_triangles(), scratch, touches, [&](int i, std::vector<Touch>* met) {
     const auto& t = soft.triangle(i);
     const double nearest =
         std::min({scratch->distances[t[0]], scratch->distances[t[1]], scratch->distances[t[2]]});
     const double longest = soft.longest_edge(i), area = soft.triangle_area(i);
-    if (!(nearest < margin + kReach * longest) || !(area > 0)) continue;
+    if (!(nearest < margin + kReach * longest) || !(area > 0)) return;
     if (is_immovable && soft.is_prescribed(t[0]) && soft.is_prescribed(t[1]) &&
         soft.is_prescribed(t[2]))
-      continue;
+      return;
     Vector3d x[3];
     for (int k = 0; k < 3; ++k) x[k] = X_SW * soft.position(t[k]);
     // where one plane below the distance is out of reach all over the triangle, so is the shape
@@ -418,7 +454,7 @@ void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, 
       return std::isfinite(scratch->distances[t[k]]) &&
              MakeCut(scratch->fields[t[k]], x[k], x).minCoeff() > margin;
     };
-    if (shape.is_convex() && (is_beyond(0) || is_beyond(1) || is_beyond(2))) continue;
+    if (shape.is_convex() && (is_beyond(0) || is_beyond(1) || is_beyond(2))) return;
     std::array<SignedDistance, CountPieceCorners(ContactParameters::kMostPatchDivisions)> fields;
     std::array<bool, CountPieceCorners(ContactParameters::kMostPatchDivisions)> is_known{};
     VisitPieces(options.divisions, [&](int piece, const Eigen::Matrix3d& corners,
@@ -455,9 +491,9 @@ void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, 
       (rigid_is_a ? touch.b : touch.a) = {3,
                                           {soft.node(t[0]), soft.node(t[1]), soft.node(t[2])},
                                           {weights[0], weights[1], weights[2]}};
-      touches->push_back(touch);
+      met->push_back(touch);
     });
-  }
+  });
 }
 
 }  // namespace pliant::physics

@@ -5,5 +5,6 @@
 namespace pliant::physics {
 
 using solvers::ParallelFor;
+using solvers::ParallelForWithin;
 
 }  // namespace pliant::physics
