@@ -498,6 +498,7 @@ void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothRes
   int good = 0;
   change_.assign(lambda_.begin(), lambda_.end());
   best_.assign(lambda_.begin(), lambda_.end());
+  start_.assign(lambda_.begin(), lambda_.end());
   const auto is_done = [&](std::span<const double> lambda) {
     lambda_.assign(lambda.begin(), lambda.end());
     ProjectForces();
@@ -513,6 +514,14 @@ void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothRes
   };
   cone_.Solve(*problem_, kMostConeIterations, is_done, change_);
   result->cone_iterations = cone_.iterations();
+  // What drives and constraints exerted in the last step is a bad start where an impact turns them round: from nothing, then.
+  const auto rows = std::span(start_).subspan(3 * problem_->contacts.size());
+  if (good == 0 && std::ranges::any_of(rows, [](double force) { return force != 0; })) {
+    std::ranges::fill(rows, 0.0);
+    change_.assign(start_.begin(), start_.end());
+    cone_.Solve(*problem_, kMostConeIterations, is_done, change_);
+    result->cone_iterations += cone_.iterations();
+  }
   lambda_.assign(best_.begin(), best_.end());
   Follow(options);
   result->converged = result->residual <= options.tolerance;

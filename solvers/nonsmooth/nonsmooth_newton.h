@@ -175,6 +175,7 @@ class NonsmoothNewton final : private LinearOperator {
   std::vector<double>
       row_scale_;  // α of normal rows, 1 of others; empty where rows are divided by it
   std::vector<double> J_, E_, error_;  // of the sets
+  std::vector<double> start_;          // of the cones' way
   std::vector<double> v_, dv_, g_, best_v_, before_, change_v_, shift_, mass_diagonal_;
   std::vector<int> part_of_;  // of the masses, by velocity
   std::vector<Column> columns_;
