@@ -97,7 +97,8 @@ double FemRestShape::elimination_operations() const {
 
 const std::shared_ptr<const solvers::LaneLayout>& FemRestShape::lane_layout() const {
   std::call_once(has_lanes_, [this] {
-    lane_layout_ = std::make_shared<solvers::LaneLayout>(pattern, elimination_order());
+    lane_layout_ = std::make_shared<solvers::LaneLayout>(
+        pattern, solvers::FindEliminationOrder(pattern, solvers::KeptForLast::kNone));
   });
   return lane_layout_;
 }

@@ -39,7 +39,7 @@ constexpr double kStaleGradient = 0.1;
 constexpr int kFewestNodes = 100, kMostNodes = 400;
 // participants, as a part of all nodes, above which it takes less to eliminate them last than to find their Schur complement
 // from a factor without them
-constexpr int kManyParticipants = 6;
+constexpr int kManyParticipants = 12;
 
 double Dot(std::span<const double> x, std::span<const double> y) {
   double sum = 0;

@@ -2,6 +2,8 @@
 
 #include <immintrin.h>
 
+#include "solvers/linalg/first_lanes.h"
+
 namespace pliant::solvers {
 namespace {
 
@@ -79,9 +81,8 @@ void ContactJacobian::AddTransposed(int entry, const Eigen::Vector3d& gamma,
     _mm256_storeu_pd(target + j, add(j, _mm256_loadu_pd(target + j)));
   if (j == columns) return;
   // somebody else may be at what follows
-  const __m256i mask =
-      _mm256_cmpgt_epi64(_mm256_set1_epi64x(columns - j), _mm256_setr_epi64x(0, 1, 2, 3));
-  _mm256_maskstore_pd(target + j, mask, add(j, _mm256_maskload_pd(target + j, mask)));
+  const int rest = columns - j;
+  StoreFirstLanes(target + j, rest, add(j, _mm256_maskload_pd(target + j, FirstLanes(rest))));
 }
 
 void ContactJacobian::Weigh(int entry, const Eigen::Matrix3d& G, Weighed* weighed) const {

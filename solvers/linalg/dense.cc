@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <immintrin.h>
 
+#include "solvers/linalg/first_lanes.h"
 #include "solvers/linalg/parallel.h"
 #include "solvers/linalg/trapezoid/trapezoid.h"
 
@@ -40,11 +41,6 @@ void Trapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc
 constexpr int kNarrow = 4;
 constexpr int kFew = 48;  // rows for which the wide kernel does not pay
 
-// Mask of the first `count` lanes, as many as there are or none when it is beyond.
-__m256i FirstLanes(int count) {
-  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
-}
-
 // y ← y − A x, or y ← A x, of 4 kVectors rows, in registers.
 template <int kVectors, bool kSubtract>
 void MultiplyRows(int n, const double* A, int lda, const double* x, double* y) {
@@ -76,8 +72,9 @@ void MultiplyLastRows(int rows, int n, const double* A, int lda, const double* x
     sum = kSubtract ? _mm256_fnmadd_pd(a, value, sum) : _mm256_fmadd_pd(a, value, sum);
     beyond = kSubtract ? _mm256_fnmadd_pd(b, value, beyond) : _mm256_fmadd_pd(b, value, beyond);
   }
-  _mm256_maskstore_pd(y, mask, sum);
-  _mm256_maskstore_pd(y + 4, mask_beyond, beyond);
+  if (rows < 4) return StoreFirstLanes(y, rows, sum);
+  _mm256_storeu_pd(y, sum);
+  StoreFirstLanes(y + 4, rows - 4, beyond);
 }
 
 template <bool kSubtract>
@@ -117,7 +114,22 @@ __m256d DotFour(int n, const double* A, int lda, const double* y) {
                        _mm256_permute2f128_pd(first, last, 0x31));
 }
 
-// Few columns: their triangle, then what is below by rows in registers.
+// Four rows below a triangle L, in registers.
+template <int k, typename Load, typename Store>
+void SolveFourRows(const double (&L)[k][k], const double (&inverse)[k], double* A, int lda,
+                   const Load& load, const Store& store) {
+  __m256d rows[k];
+  for (int j = 0; j < k; ++j) {
+    double* place = A + std::size_t(j) * lda;
+    rows[j] = load(place);
+    for (int l = 0; l < j; ++l)
+      rows[j] = _mm256_fnmadd_pd(_mm256_set1_pd(L[j][l]), rows[l], rows[j]);
+    rows[j] = _mm256_mul_pd(rows[j], _mm256_set1_pd(inverse[j]));
+    store(place, rows[j]);
+  }
+}
+
+// Few columns: their triangle, then what is below.
 template <int k>
 int FactorColumns(int n, double* A, int lda) {
   double inverse[k] = {}, L[k][k] = {};
@@ -136,18 +148,17 @@ int FactorColumns(int n, double* A, int lda) {
     column[j] = root;
     for (int i = j + 1; i < k; ++i) L[i][j] = column[i] *= inverse[j];
   }
-  for (int i = k; i < n; i += 4) {
-    const __m256i mask = FirstLanes(n - i);
-    __m256d rows[k];
-    for (int j = 0; j < k; ++j) {
-      double* place = A + std::size_t(j) * lda + i;
-      rows[j] = _mm256_maskload_pd(place, mask);
-      for (int l = 0; l < j; ++l)
-        rows[j] = _mm256_fnmadd_pd(_mm256_set1_pd(L[j][l]), rows[l], rows[j]);
-      rows[j] = _mm256_mul_pd(rows[j], _mm256_set1_pd(inverse[j]));
-      _mm256_maskstore_pd(place, mask, rows[j]);
-    }
+  int i = k;
+  for (; i + 4 <= n; i += 4) {
+    SolveFourRows(
+        L, inverse, A + i, lda, [](const double* p) { return _mm256_loadu_pd(p); },
+        [](double* p, __m256d x) { _mm256_storeu_pd(p, x); });
   }
+  if (i == n) return -1;
+  const __m256i mask = FirstLanes(n - i);
+  SolveFourRows(
+      L, inverse, A + i, lda, [&](const double* p) { return _mm256_maskload_pd(p, mask); },
+      [&](double* p, __m256d x) { StoreFirstLanes(p, n - i, x); });
   return -1;
 }
 
@@ -203,7 +214,7 @@ void CalcCompliances(int n, const double* L, int ldl, const double* const (&J)[k
     }
   }
   for (int c = 0; c < kCount; ++c)
-    for (int s = 0; s < 3; ++s) _mm256_maskstore_pd(W[c] + 3 * s, three, columns[c][s]);
+    for (int s = 0; s < 3; ++s) StoreFirstLanes(W[c] + 3 * s, 3, columns[c][s]);
 }
 
 }  // namespace

@@ -5,8 +5,14 @@
 #include <numeric>
 #include <utility>
 
+#include <Eigen/OrderingMethods>
+#include <Eigen/SparseCore>
+
 namespace pliant::solvers {
 namespace {
+
+// Nodes that are ordered once; of fewer, so many times as often, but not more often than this.
+constexpr int kManyNodes = 40'000, kMostTries = 36;
 
 // Compressed adjacency, as METIS takes it.
 struct Graph {
@@ -23,7 +29,16 @@ Graph MakeGraph(const std::vector<std::vector<int>>& adjacency) {
   return graph;
 }
 
-std::vector<int> NestedDissection(const Graph& graph, int seed) {
+// What METIS is told: by how much (1 + balance / 1000) the halves may differ, and how it coarsens the graph. None is the best
+// for all meshes.
+struct Dissection {
+  int balance;
+  mctype_et coarsening;
+};
+constexpr Dissection kDissections[] = {
+    {200, METIS_CTYPE_SHEM}, {400, METIS_CTYPE_RM}, {400, METIS_CTYPE_SHEM}};
+
+std::vector<int> DissectNested(const Graph& graph, const Dissection& dissection, int seed) {
   static_assert(sizeof(idx_t) == sizeof(int));
   idx_t n = static_cast<idx_t>(graph.starts.size()) - 1;
   std::vector<idx_t> starts(graph.starts.begin(), graph.starts.end());
@@ -33,9 +48,25 @@ std::vector<int> NestedDissection(const Graph& graph, int seed) {
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_SEED] = seed;
   options[METIS_OPTION_NSEPS] = 4;
+  options[METIS_OPTION_UFACTOR] = dissection.balance;
+  options[METIS_OPTION_CTYPE] = dissection.coarsening;
   METIS_NodeND(&n, starts.data(), neighbours.data(), nullptr, options, order.data(),
                position.data());
   return {order.begin(), order.end()};
+}
+
+std::vector<int> FindMinimumDegreeOrder(const Graph& graph) {
+  const int n = static_cast<int>(graph.starts.size()) - 1;
+  Eigen::SparseMatrix<char> matrix(n, n);
+  for (int i = 0; i < n; ++i) {
+    matrix.startVec(i);
+    for (int k = graph.starts[i]; k < graph.starts[i + 1]; ++k)
+      matrix.insertBack(graph.neighbours[k], i) = 1;
+  }
+  matrix.finalize();
+  Eigen::AMDOrdering<int>::PermutationType order;
+  Eigen::AMDOrdering<int>()(matrix, order);
+  return {order.indices().begin(), order.indices().end()};
 }
 
 // Σ |struct(j)|² over the columns of the factor, from the elimination game on the tree.
@@ -83,7 +114,7 @@ std::vector<std::vector<int>> MakeAdjacency(const BlockPattern& pattern) {
   return adjacency;
 }
 
-std::vector<int> FindEliminationOrder(const BlockPattern& pattern) {
+std::vector<int> FindEliminationOrder(const BlockPattern& pattern, KeptForLast kept) {
   const auto adjacency = MakeAdjacency(pattern);
   const Graph graph = MakeGraph(adjacency);
   if (graph.neighbours.empty()) {
@@ -91,18 +122,22 @@ std::vector<int> FindEliminationOrder(const BlockPattern& pattern) {
     std::iota(order.begin(), order.end(), 0);
     return order;
   }
-  // a heuristic with a random start: small meshes can afford to try several
-  const int tries = pattern.num_nodes < 4000 ? 12 : 1;
-  std::vector<int> best = NestedDissection(graph, 1);
-  double fewest = tries > 1 ? CountOperations(adjacency, best) : 0;
-  for (int seed = 2; seed <= tries; ++seed) {
-    std::vector<int> order = NestedDissection(graph, seed);
+  // a heuristic with a random start
+  const int tries = std::clamp(kManyNodes / pattern.num_nodes, 1, kMostTries);
+  std::vector<int> best = DissectNested(graph, kDissections[0], 1);
+  if (tries == 1 && kept == KeptForLast::kAnyNodes) return best;
+  double fewest = CountOperations(adjacency, best);
+  const auto consider = [&](std::vector<int> order) {
     const double operations = CountOperations(adjacency, order);
-    if (operations < fewest) {
-      fewest = operations;
-      best = std::move(order);
-    }
+    if (operations >= fewest) return;
+    fewest = operations;
+    best = std::move(order);
+  };
+  for (int k = 1; k < tries; ++k) {
+    constexpr int kKinds = std::size(kDissections);
+    consider(DissectNested(graph, kDissections[k % kKinds], 1 + k / kKinds));
   }
+  if (kept == KeptForLast::kNone) consider(FindMinimumDegreeOrder(graph));
   return best;
 }
 

@@ -8,6 +8,7 @@
 
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/elimination_order.h"
+#include "solvers/linalg/first_lanes.h"
 #include "solvers/linalg/large_vector.h"
 #include "solvers/linalg/parallel.h"
 #include "solvers/linalg/sparse_complement.h"
@@ -56,10 +57,9 @@ void Add(int n, const double* from, double* to) {
     _mm256_storeu_pd(to + i, _mm256_add_pd(_mm256_loadu_pd(to + i), _mm256_loadu_pd(from + i)));
   }
   if (i == n) return;
-  const __m256i mask =
-      _mm256_cmpgt_epi64(_mm256_set1_epi64x(n - i), _mm256_setr_epi64x(0, 1, 2, 3));
-  _mm256_maskstore_pd(
-      to + i, mask,
+  const __m256i mask = FirstLanes(n - i);
+  StoreFirstLanes(
+      to + i, n - i,
       _mm256_add_pd(_mm256_maskload_pd(to + i, mask), _mm256_maskload_pd(from + i, mask)));
 }
 

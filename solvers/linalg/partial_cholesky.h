@@ -60,7 +60,7 @@ class PartialCholesky {
   // and all of x with A x = b on the other nodes and any x_p on the participants (han2023 (15)), for the last b.
   void Complete(std::span<const double> x_p, std::span<double> x) const;
 
-  // Multiply-adds of the factorisation last analysed.
+  // Additions and multiplications of the factorisation last analysed.
   double flops() const;
 
  private:

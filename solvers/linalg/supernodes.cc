@@ -12,7 +12,7 @@ constexpr double kFewOperations = 1e7;
 // Cost of eliminating c columns above m rows (nodes), in multiply-adds: the arithmetic, and the passes over the update
 // matrix that memory pays for, and what every supernode costs however small.
 double CountCost(double c, double m) {
-  constexpr double kPasses = 20, kOverhead = 3000;
+  constexpr double kPasses = 8, kOverhead = 1500;
   c *= 3;
   m *= 3;
   return c * c * c / 3 + c * c * m + c * m * m + kPasses * m * m + kOverhead;

@@ -75,7 +75,7 @@ class SupernodeLayout {
   const Branches& branches() const { return branches_; }
   std::size_t kept_numbers() const { return kept_numbers_; }
   std::size_t branch_numbers() const { return branch_numbers_; }
-  double flops() const { return flops_; }  // multiply-adds
+  double flops() const { return flops_; }  // additions and multiplications
 
  private:
   struct Neighbour {

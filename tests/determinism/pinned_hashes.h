@@ -13,14 +13,14 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "1a503e6188b4bf6656db72de7303ede1"},
-    {"soft mat", 30, "d4763702769b39b87de2457ff06398fd"},
+    {"soft ball", 60, "2c178be9f48f08a137f198d4178cfca1"},
+    {"soft mat", 30, "ce7fbf14c657c41a6ebd2908cb256626"},
     {"rigid heap", 100, "79f0d3d016498e0d99131c366d5fe55b"},
-    {"arm and hand", 120, "be81b8312a82dfa3dae023a031725e3f"},
-    {"soft rings", 40, "593afc775ba2f489298cbd387e195f4e"},
-    {"corrective cube", 60, "4fea1995b8681c259fb73e00270c65e1"},
-    {"nonsmooth hand", 120, "d39dd08abf443bf843242721bc77b06d"},
-    {"nonsmooth cube", 60, "1aa2defec63e492154980b182a3e0b9f"},
+    {"arm and hand", 120, "4fa6fefee924e3b0fad4d22b431bf897"},
+    {"soft rings", 40, "2f27a65b6ef04b6a321a8f1f25ddae84"},
+    {"corrective cube", 60, "c8a20b4738a2c89beac346d9aed304d9"},
+    {"nonsmooth hand", 120, "e508cae5066c7cd6b8fffd6f2e9d17b6"},
+    {"nonsmooth cube", 60, "4879a3d7fff7c4a1fce3e465e881c68f"},
     {"maximal ball", 40, "799bd0025a41ed48dd9ad2322dd16442"},
 };
 

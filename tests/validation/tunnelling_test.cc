@@ -69,9 +69,9 @@ TEST_P(Tunnelling, BallNeverPassesASheetOfTwoMillimetres) {
     ASSERT_TRUE(status.ok()) << status.message();
     for (const ContactForce& contact : world.report().contacts) impulse += contact.impulse_W.norm();
     const Vector3d p = ReadVector(world, "position");
-    // its middle stays above the middle of the sheet
-    if (std::abs(p.x()) < 0.3) {
-      ASSERT_GT(p.z(), 0.0005) << "step " << step << ", x " << p.x();
+    // its middle stays above the middle of the sheet, as long as it is above the sheet at all
+    if (std::abs(p.x()) < 0.3 && std::abs(p.y()) < 0.06) {
+      ASSERT_GT(p.z(), 0.0005) << "step " << step << ", at " << p.transpose();
     }
   }
   EXPECT_GT(impulse, 0);

@@ -121,7 +121,9 @@ void LaneCholesky::Factor(std::span<const BlockMatrix* const> matrices) {
   // lanes that are left over do what the first one does
   const double* values[kLanes];
   for (int l = 0; l < kLanes; ++l) values[l] = matrices[l < count_ ? l : 0]->values.data();
-  kernels_.factor(arrays(), count_, values, AlignedL(), failed_.data());
+  // half a vector is worked out in half the time
+  const LaneKernels& kernels = 2 * count_ > kLanes ? kernels_ : kLaneKernelsAvx2;
+  kernels.factor(arrays(), count_, values, AlignedL(), failed_.data());
 }
 
 int LaneCholesky::failed_node(int lane) const {

@@ -1,0 +1,80 @@
+#include "solvers/linalg/elimination_order.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "solvers/linalg/partial_cholesky.h"
+
+namespace pliant::solvers {
+namespace {
+
+// Nodes of a grid, each with all those around it; a ring where it closes along its first axis.
+BlockPattern MakeGrid(int nx, int ny, int nz, bool is_ring) {
+  std::vector<std::array<int, 4>> elements;
+  const auto at = [&](int x, int y, int z) { return (x % nx * ny + y) * nz + z; };
+  for (int x = 0; x < nx - (is_ring ? 0 : 1); ++x) {
+    for (int y = 0; y + 1 < ny; ++y) {
+      for (int z = 0; z + 1 < nz; ++z) {
+        const int corners[8] = {at(x, y, z),         at(x + 1, y, z),        at(x, y + 1, z),
+                                at(x + 1, y + 1, z), at(x, y, z + 1),        at(x + 1, y, z + 1),
+                                at(x, y + 1, z + 1), at(x + 1, y + 1, z + 1)};
+        for (int a = 0; a < 8; ++a)
+          for (int b = 0; b < a; ++b)
+            elements.push_back({corners[a], corners[b], corners[a], corners[b]});
+      }
+    }
+  }
+  return MakeBlockPattern(nx * ny * nz, elements);
+}
+
+double CountOperations(const BlockPattern& pattern, const std::vector<int>& order,
+                       std::span<const int> last) {
+  PartialCholesky factor(&pattern, order);
+  factor.Analyze(last, ComplementForm::kDense);
+  return factor.flops();
+}
+
+TEST(EliminationOrder, HasEveryNodeOnceAndIsTheSameAgain) {
+  for (const BlockPattern& pattern : {MakeGrid(5, 4, 3, false), MakeGrid(40, 3, 2, true)}) {
+    for (const KeptForLast kept : {KeptForLast::kAnyNodes, KeptForLast::kNone}) {
+      const std::vector<int> order = FindEliminationOrder(pattern, kept);
+      std::vector<int> sorted = order, all(pattern.num_nodes);
+      std::sort(sorted.begin(), sorted.end());
+      std::iota(all.begin(), all.end(), 0);
+      EXPECT_EQ(sorted, all);
+      EXPECT_EQ(FindEliminationOrder(pattern, kept), order);
+    }
+  }
+}
+
+TEST(EliminationOrder, OfNodesWithoutNeighboursIsAnyOrder) {
+  EXPECT_EQ(FindEliminationOrder(MakeBlockPattern(3, {})), (std::vector<int>{0, 1, 2}));
+}
+
+// A slender ring is what minimum degree is good at, until nodes all around it come last.
+TEST(EliminationOrder, SweepsAlongARingOnlyWhereNoNodesAreKeptForLast) {
+  const BlockPattern ring = MakeGrid(60, 3, 3, true);
+  const std::vector<int> any = FindEliminationOrder(ring, KeptForLast::kAnyNodes);
+  const std::vector<int> none = FindEliminationOrder(ring, KeptForLast::kNone);
+  EXPECT_NE(none, any);
+  // a node in each third section
+  std::vector<int> last;
+  for (int x = 0; x < 60; x += 3) last.push_back(9 * x);
+  EXPECT_LT(1.5 * CountOperations(ring, any, last), CountOperations(ring, none, last));
+}
+
+TEST(EliminationOrder, OfACubeNeedsHalfTheOperationsOfOneByLayers) {
+  const BlockPattern cube = MakeGrid(7, 7, 7, false);
+  std::vector<int> layers(cube.num_nodes);
+  std::iota(layers.begin(), layers.end(), 0);
+  EXPECT_LT(CountOperations(cube, FindEliminationOrder(cube), {}),
+            0.5 * CountOperations(cube, layers, {}));
+}
+
+}  // namespace
+}  // namespace pliant::solvers
