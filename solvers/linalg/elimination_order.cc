@@ -57,13 +57,15 @@ std::vector<int> DissectNested(const Graph& graph, const Dissection& dissection,
 
 std::vector<int> FindMinimumDegreeOrder(const Graph& graph) {
   const int n = static_cast<int>(graph.starts.size()) - 1;
-  Eigen::SparseMatrix<char> matrix(n, n);
+  std::vector<Eigen::Triplet<char>> entries;
   for (int i = 0; i < n; ++i) {
-    matrix.startVec(i);
+    // Eigen takes a row without its diagonal for one that is eliminated already
+    entries.emplace_back(i, i, 1);
     for (int k = graph.starts[i]; k < graph.starts[i + 1]; ++k)
-      matrix.insertBack(graph.neighbours[k], i) = 1;
+      entries.emplace_back(graph.neighbours[k], i, 1);
   }
-  matrix.finalize();
+  Eigen::SparseMatrix<char> matrix(n, n);
+  matrix.setFromTriplets(entries.begin(), entries.end());
   Eigen::AMDOrdering<int>::PermutationType order;
   Eigen::AMDOrdering<int>()(matrix, order);
   return {order.indices().begin(), order.indices().end()};

@@ -17,7 +17,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"soft mat", 30, "ce7fbf14c657c41a6ebd2908cb256626"},
     {"rigid heap", 100, "79f0d3d016498e0d99131c366d5fe55b"},
     {"arm and hand", 120, "4fa6fefee924e3b0fad4d22b431bf897"},
-    {"soft rings", 40, "2f27a65b6ef04b6a321a8f1f25ddae84"},
+    {"soft rings", 40, "91a25424bec2858b41fad1f2f5dab322"},
     {"corrective cube", 60, "c8a20b4738a2c89beac346d9aed304d9"},
     {"nonsmooth hand", 120, "e508cae5066c7cd6b8fffd6f2e9d17b6"},
     {"nonsmooth cube", 60, "4879a3d7fff7c4a1fce3e465e881c68f"},

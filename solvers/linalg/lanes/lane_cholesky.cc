@@ -111,9 +111,9 @@ double* LaneCholesky::Align(double* p) {
 LaneKernels::Layout LaneCholesky::arrays() const {
   static_assert(sizeof(LaneLayout::Term) == 2 * sizeof(int));
   const LaneLayout& layout = *layout_;
-  return {layout.num_nodes(),        layout.column_starts().data(), layout.rows().data(),
-          layout.sources().data(),   layout.is_transposed().data(), layout.term_starts().data(),
-          &layout.terms().data()->ik};
+  return {layout.num_nodes(),          layout.num_sources(),      layout.column_starts().data(),
+          layout.rows().data(),        layout.sources().data(),   layout.is_transposed().data(),
+          layout.term_starts().data(), &layout.terms().data()->ik};
 }
 
 void LaneCholesky::Factor(std::span<const BlockMatrix* const> matrices) {

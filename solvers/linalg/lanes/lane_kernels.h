@@ -17,6 +17,7 @@ struct LaneKernels {
   // LaneLayout, as plain arrays.
   struct Layout {
     int num_nodes;
+    int num_sources;  // blocks of A
     const int* column_starts;
     const int* rows;
     const int* sources;

@@ -7,7 +7,9 @@
 // and NegativeMultiplyAdd(a, b, c) = c − a b with one rounding, FindNotPositive(x) by bits, and LoadBlock(values, offset, x),
 // which gathers a block's nine entries from as many matrices as it has lanes.
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "solvers/linalg/lanes/lane_kernels.h"
 
@@ -65,6 +67,46 @@ struct Accumulators {
   }
 };
 
+// Fetches what Factor is about to need while it works on something else: more bodies than the cache holds come from memory. All
+// in the order in which it lies there. Asked for as elimination needs them, from all over as many matrices as there are lanes,
+// A's blocks come no sooner.
+template <typename V>
+class Ahead {
+ public:
+  Ahead(const Kernels::Layout& layout, const double* const* values, const double* L)
+      : layout_(layout),
+        values_(values),
+        L_(L),
+        last_block_(layout.column_starts[layout.num_nodes] - 1) {}
+
+  // Of A for column j and those after it. What is eliminated first has neighbours everywhere: a quarter of A at once, the rest
+  // at twice the pace of the columns.
+  void FetchMatrices(int j) {
+    const std::int64_t size = 9 * std::int64_t{layout_.num_sources};
+    const std::int64_t end = std::min(size, size / 4 + 2 * size * j / layout_.num_nodes);
+    for (; fetched_ < end; fetched_ += kLine) {
+      for (int l = 0; l < V::kWidth; ++l) __builtin_prefetch(values_[l] + fetched_, 0, kFar);
+    }
+  }
+  // The place of a block of L some blocks after this one.
+  void FetchPlace(int block) const {
+    constexpr int kBlocks = 16;
+    const int later = std::min(block + kBlocks, last_block_);
+    const double* place = L_ + std::size_t(Kernels::kBlock) * later;
+    for (int e = 0; e < 9; ++e) __builtin_prefetch(place + e * kStride, 1, kFar);
+  }
+
+ private:
+  static constexpr int kLine = 8;  // numbers
+  static constexpr int kFar = 2;   // into the second level of caches: the first has no room
+
+  const Kernels::Layout& layout_;
+  const double* const* values_;
+  const double* L_;
+  int last_block_;
+  std::int64_t fetched_ = 0;
+};
+
 // Lanes first … first + V::kWidth − 1.
 template <typename V>
 void FactorPart(const Kernels::Layout& layout, int first, const double* const* values, double* L,
@@ -74,9 +116,12 @@ void FactorPart(const Kernels::Layout& layout, int first, const double* const* v
   L += first;
   const T one = V::Set(1.0);
   int all_failed = 0;
+  Ahead<V> ahead(layout, values, L);
   for (int l = 0; l < V::kWidth; ++l) failed[first + l] = -1;
   for (int j = 0; j < layout.num_nodes; ++j) {
     const int diagonal = layout.column_starts[j];
+    ahead.FetchMatrices(j);
+    ahead.FetchPlace(diagonal);
     Accumulators<V> C;
     C.Load(values, layout.sources[diagonal], false);
     for (int t = layout.term_starts[diagonal]; t < layout.term_starts[diagonal + 1]; ++t)
@@ -110,6 +155,7 @@ void FactorPart(const Kernels::Layout& layout, int first, const double* const* v
     // and the rows below
     for (int b = diagonal + 1; b < layout.column_starts[j + 1]; ++b) {
       to += Kernels::kBlock;
+      ahead.FetchPlace(b);
       if (layout.sources[b] >= 0) {
         C.Load(values, layout.sources[b], layout.is_transposed[b]);
       } else {

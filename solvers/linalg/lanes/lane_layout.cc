@@ -62,7 +62,9 @@ std::vector<int> FindPostorder(const std::vector<int>& parent) {
 }  // namespace
 
 LaneLayout::LaneLayout(const BlockPattern& pattern, std::span<const int> order)
-    : node_(order.begin(), order.end()), position_(pattern.num_nodes) {
+    : num_sources_(static_cast<int>(pattern.rows.size())),
+      node_(order.begin(), order.end()),
+      position_(pattern.num_nodes) {
   const auto adjacency = MakeAdjacency(pattern);
   const auto place = [this] {
     for (int k = 0; k < num_nodes(); ++k) position_[node_[k]] = k;

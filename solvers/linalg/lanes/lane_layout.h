@@ -23,6 +23,7 @@ class LaneLayout {
 
   int num_nodes() const { return static_cast<int>(node_.size()); }
   int num_blocks() const { return static_cast<int>(rows_.size()); }
+  int num_sources() const { return num_sources_; }  // blocks of A
   int node(int position) const { return node_[position]; }
   int position(int node) const { return position_[node]; }
   int parent(int position) const { return parent_[position]; }  // −1: none
@@ -37,6 +38,7 @@ class LaneLayout {
   const std::vector<Term>& terms() const { return terms_; }
 
  private:
+  int num_sources_;
   std::vector<int> node_, position_, parent_;
   std::vector<int> column_starts_, rows_, sources_, term_starts_;
   std::vector<char> is_transposed_;
