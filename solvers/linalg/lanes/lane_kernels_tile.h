@@ -7,7 +7,6 @@
 // and NegativeMultiplyAdd(a, b, c) = c − a b with one rounding, FindNotPositive(x) by bits, and LoadBlock(values, offset, x),
 // which gathers a block's nine entries from as many matrices as it has lanes.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -83,7 +82,8 @@ class Ahead {
   // at twice the pace of the columns.
   void FetchMatrices(int j) {
     const std::int64_t size = 9 * std::int64_t{layout_.num_sources};
-    const std::int64_t end = std::min(size, size / 4 + 2 * size * j / layout_.num_nodes);
+    const std::int64_t pace = size / 4 + 2 * size * j / layout_.num_nodes;
+    const std::int64_t end = pace < size ? pace : size;
     for (; fetched_ < end; fetched_ += kLine) {
       for (int l = 0; l < V::kWidth; ++l) __builtin_prefetch(values_[l] + fetched_, 0, kFar);
     }
@@ -91,7 +91,7 @@ class Ahead {
   // The place of a block of L some blocks after this one.
   void FetchPlace(int block) const {
     constexpr int kBlocks = 16;
-    const int later = std::min(block + kBlocks, last_block_);
+    const int later = block + kBlocks < last_block_ ? block + kBlocks : last_block_;
     const double* place = L_ + std::size_t(Kernels::kBlock) * later;
     for (int e = 0; e < 9; ++e) __builtin_prefetch(place + e * kStride, 1, kFar);
   }
