@@ -64,15 +64,12 @@ int Serve(const ServeOptions& options) {
 
   // whatever hangs, the process ends: at once when asked a second time, after 10 s in any case
   std::atomic<bool> stopped{false};
-  std::thread watchdog([&signals, &stopped] {
-    const timespec timeout{kHardExit.count(), 0};
-    while (true) {
-      const int again = sigtimedwait(&signals, nullptr, &timeout);
-      if (stopped.load()) return;
-      spdlog::error("event=hard_exit reason=\"{}\"",
-                    again > 0 ? "asked twice" : "shutdown took too long");
-      _exit(again > 0 ? 130 : 1);
-    }
+  std::thread watchdog([&stopped] {
+    const int again = WaitForInterrupt(kHardExit);
+    if (stopped.load()) return;
+    spdlog::error("event=hard_exit reason=\"{}\"",
+                  again > 0 ? "asked twice" : "shutdown took too long");
+    _exit(again > 0 ? 130 : 1);
   });
   server->reset();
   stopped.store(true);

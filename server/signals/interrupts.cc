@@ -1,5 +1,7 @@
 #include "server/signals/interrupts.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <initializer_list>
 #include <unistd.h>
 
@@ -30,6 +32,20 @@ void HoldInterrupts() {
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (const int number : {SIGINT, SIGTERM}) sigaction(number, &action, nullptr);
+}
+
+int WaitForInterrupt(std::chrono::milliseconds timeout) {
+  using std::chrono::nanoseconds, std::chrono::seconds, std::chrono::steady_clock;
+  const sigset_t signals = InterruptSignals();
+  const auto end = steady_clock::now() + timeout;
+  while (true) {
+    const nanoseconds left = std::max<nanoseconds>(end - steady_clock::now(), nanoseconds{0});
+    const auto whole = std::chrono::duration_cast<seconds>(left);
+    const timespec rest{whole.count(), (left - whole).count()};
+    const int number = sigtimedwait(&signals, nullptr, &rest);
+    if (number > 0) return number;
+    if (errno != EINTR) return 0;
+  }
 }
 
 void ReleaseInterrupts() {

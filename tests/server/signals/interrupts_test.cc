@@ -1,6 +1,7 @@
 #include "server/signals/interrupts.h"
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -9,6 +10,8 @@
 
 namespace pliant::server {
 namespace {
+
+using namespace std::chrono_literals;
 
 // As a BLAS does, whose threads stand ready before main: a signal to the process may reach any of them.
 TEST(Interrupts, ReachWhoWaitsThoughOtherThreadsWereThereBefore) {
@@ -20,15 +23,41 @@ TEST(Interrupts, ReachWhoWaitsThoughOtherThreadsWereThereBefore) {
     });
   }
   HoldInterrupts();
-  const sigset_t signals = InterruptSignals();
   for (int i = 0; i < 40; ++i) {
     const int sent = i % 2 == 0 ? SIGINT : SIGTERM;
     ASSERT_EQ(kill(getpid(), sent), 0);
-    const timespec timeout{5, 0};
-    EXPECT_EQ(sigtimedwait(&signals, nullptr, &timeout), sent);
+    EXPECT_EQ(WaitForInterrupt(5s), sent);
   }
   is_over.store(true);
   for (std::thread& thread : early) thread.join();
+  ReleaseInterrupts();
+}
+
+// As when the process is stopped and goes on, or another thread was quicker to take a signal that it passes on.
+TEST(Interrupts, AreWaitedForThoughSomethingElseInterruptsTheWait) {
+  HoldInterrupts();
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  sigaction(SIGUSR1, &action, nullptr);
+  const pthread_t waiting = pthread_self();
+  std::thread others([waiting] {
+    for (int i = 0; i < 5; ++i) {
+      usleep(20'000);
+      pthread_kill(waiting, SIGUSR1);
+    }
+    kill(getpid(), SIGTERM);
+  });
+  EXPECT_EQ(WaitForInterrupt(10s), SIGTERM);
+  others.join();
+  signal(SIGUSR1, SIG_DFL);
+  ReleaseInterrupts();
+}
+
+TEST(Interrupts, AreNotWaitedForLongerThanTold) {
+  HoldInterrupts();
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(WaitForInterrupt(30ms), 0);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 30ms);
   ReleaseInterrupts();
 }
 
