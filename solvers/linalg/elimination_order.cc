@@ -11,8 +11,8 @@
 namespace pliant::solvers {
 namespace {
 
-// Nodes that are ordered once; of fewer, so many times as often, but not more often than this.
-constexpr int kManyNodes = 40'000, kMostTries = 36;
+// Tries for meshes of fewer nodes. Larger ones have one, and equal halves: branches of their trees are worked on at the same time.
+constexpr int kTries = 36, kManyNodes = 4000;
 
 // Compressed adjacency, as METIS takes it.
 struct Graph {
@@ -125,7 +125,7 @@ std::vector<int> FindEliminationOrder(const BlockPattern& pattern, KeptForLast k
     return order;
   }
   // a heuristic with a random start
-  const int tries = std::clamp(kManyNodes / pattern.num_nodes, 1, kMostTries);
+  const int tries = pattern.num_nodes < kManyNodes ? kTries : 1;
   std::vector<int> best = DissectNested(graph, kDissections[0], 1);
   if (tries == 1 && kept == KeptForLast::kAnyNodes) return best;
   double fewest = CountOperations(adjacency, best);
