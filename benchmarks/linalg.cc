@@ -148,7 +148,7 @@ ordered_json RunTogether(const std::string& name, int count, const TetrahedralMe
   }
   const solvers::BlockPattern& pattern = matrices[0]->pattern;
   const auto layout = std::make_shared<solvers::LaneLayout>(
-      pattern, solvers::FindEliminationOrder(pattern, solvers::KeptForLast::kNone));
+      pattern, solvers::ReduceOperations(pattern, solvers::FindEliminationOrder(pattern)));
   constexpr int kLanes = solvers::LaneCholesky::kLanes;
   std::vector<solvers::LaneCholesky> lanes;
   std::vector<std::vector<const solvers::BlockMatrix*>> teams;
@@ -202,7 +202,8 @@ ordered_json RunLaneSchur(const std::string& name, const TetrahedralMesh& mesh, 
   participants.insert(participants.end(), by_height.end() - (count - count / 2), by_height.end());
   std::sort(participants.begin(), participants.end());
   const auto layout = std::make_shared<solvers::LaneLayout>(
-      matrix.pattern, solvers::FindEliminationOrder(matrix.pattern, solvers::KeptForLast::kNone));
+      matrix.pattern,
+      solvers::ReduceOperations(matrix.pattern, solvers::FindEliminationOrder(matrix.pattern)));
   solvers::LaneCholesky lanes(layout);
   constexpr int kLanes = solvers::LaneCholesky::kLanes;
   const std::vector<const solvers::BlockMatrix*> team(kLanes, &matrix.blocks);
@@ -276,7 +277,7 @@ ordered_json RunLinalg(const std::string& only) {
     add("factor_" + name, [&] { return RunFactor(name, mesh); });
   };
   factor("link_882", *physics::MeshTorus(0.4, 0.1, 0.1, 42));
-  // these fit a cache of 16 MB, and more do not
+  // 32 fit a cache of 16 MB, and 100 do not
   for (const int count : {32, 100}) {
     add("factor_" + std::to_string(count) + "_links",
         [&] { return RunTogether("links", count, *physics::MeshTorus(0.4, 0.1, 0.1, 42)); });

@@ -98,7 +98,7 @@ double FemRestShape::elimination_operations() const {
 const std::shared_ptr<const solvers::LaneLayout>& FemRestShape::lane_layout() const {
   std::call_once(has_lanes_, [this] {
     lane_layout_ = std::make_shared<solvers::LaneLayout>(
-        pattern, solvers::FindEliminationOrder(pattern, solvers::KeptForLast::kNone));
+        pattern, solvers::ReduceOperations(pattern, elimination_order()));
   });
   return lane_layout_;
 }

@@ -116,7 +116,7 @@ std::vector<std::vector<int>> MakeAdjacency(const BlockPattern& pattern) {
   return adjacency;
 }
 
-std::vector<int> FindEliminationOrder(const BlockPattern& pattern, KeptForLast kept) {
+std::vector<int> FindEliminationOrder(const BlockPattern& pattern) {
   const auto adjacency = MakeAdjacency(pattern);
   const Graph graph = MakeGraph(adjacency);
   if (graph.neighbours.empty()) {
@@ -127,20 +127,23 @@ std::vector<int> FindEliminationOrder(const BlockPattern& pattern, KeptForLast k
   // a heuristic with a random start
   const int tries = pattern.num_nodes < kManyNodes ? kTries : 1;
   std::vector<int> best = DissectNested(graph, kDissections[0], 1);
-  if (tries == 1 && kept == KeptForLast::kAnyNodes) return best;
-  double fewest = CountOperations(adjacency, best);
-  const auto consider = [&](std::vector<int> order) {
-    const double operations = CountOperations(adjacency, order);
-    if (operations >= fewest) return;
-    fewest = operations;
-    best = std::move(order);
-  };
+  double fewest = tries > 1 ? CountOperations(adjacency, best) : 0;
   for (int k = 1; k < tries; ++k) {
     constexpr int kKinds = std::size(kDissections);
-    consider(DissectNested(graph, kDissections[k % kKinds], 1 + k / kKinds));
+    std::vector<int> order = DissectNested(graph, kDissections[k % kKinds], 1 + k / kKinds);
+    const double operations = CountOperations(adjacency, order);
+    if (operations < fewest) {
+      fewest = operations;
+      best = std::move(order);
+    }
   }
-  if (kept == KeptForLast::kNone) consider(FindMinimumDegreeOrder(graph));
   return best;
+}
+
+std::vector<int> ReduceOperations(const BlockPattern& pattern, const std::vector<int>& order) {
+  const auto adjacency = MakeAdjacency(pattern);
+  std::vector<int> other = FindMinimumDegreeOrder(MakeGraph(adjacency));
+  return CountOperations(adjacency, other) < CountOperations(adjacency, order) ? other : order;
 }
 
 std::vector<int> FindEliminationTree(const BlockPattern& pattern, const std::vector<int>& order) {

@@ -150,40 +150,17 @@ void CarryUp(const SupernodeLayout& layout, const SupernodeLayout::Supernode& ch
   }
 }
 
-// Four rows of four columns, and the same transposed.
-void CopyTransposed(const double* from, std::size_t stride, double* to, double* transposed) {
-  __m256d columns[4];
-  for (int c = 0; c < 4; ++c) {
-    columns[c] = _mm256_loadu_pd(from + c * stride);
-    _mm256_storeu_pd(to + c * stride, columns[c]);
-  }
-  const __m256d low0 = _mm256_unpacklo_pd(columns[0], columns[1]),
-                high0 = _mm256_unpackhi_pd(columns[0], columns[1]),
-                low1 = _mm256_unpacklo_pd(columns[2], columns[3]),
-                high1 = _mm256_unpackhi_pd(columns[2], columns[3]);
-  _mm256_storeu_pd(transposed, _mm256_permute2f128_pd(low0, low1, 0x20));
-  _mm256_storeu_pd(transposed + stride, _mm256_permute2f128_pd(high0, high1, 0x20));
-  _mm256_storeu_pd(transposed + 2 * stride, _mm256_permute2f128_pd(low0, low1, 0x31));
-  _mm256_storeu_pd(transposed + 3 * stride, _mm256_permute2f128_pd(high0, high1, 0x31));
-}
-
 // Both triangles of a symmetric matrix from the lower one, by tiles: the transposed writes stay in cache.
 void CopySymmetric(int n, const double* lower, double* full) {
-  constexpr int kTile = 32;
-  const auto at = [n](int i, int j) { return std::size_t(j) * n + i; };
+  constexpr int kTile = 16;
   for (int jb = 0; jb < n; jb += kTile) {
     for (int ib = jb; ib < n; ib += kTile) {
-      const int i_end = std::min(ib + kTile, n), j_end = std::min(jb + kTile, n);
-      if (ib > jb && i_end == ib + kTile) {
-        for (int j = jb; j < j_end; j += 4) {
-          for (int i = ib; i < i_end; i += 4)
-            CopyTransposed(lower + at(i, j), n, full + at(i, j), full + at(j, i));
+      for (int j = jb; j < std::min(jb + kTile, n); ++j) {
+        for (int i = std::max(ib, j); i < std::min(ib + kTile, n); ++i) {
+          const double value = lower[std::size_t(j) * n + i];
+          full[std::size_t(j) * n + i] = value;
+          full[std::size_t(i) * n + j] = value;
         }
-        continue;
-      }
-      for (int j = jb; j < j_end; ++j) {
-        for (int i = std::max(ib, j); i < i_end; ++i)
-          full[at(i, j)] = full[at(j, i)] = lower[at(i, j)];
       }
     }
   }
