@@ -8,6 +8,7 @@
 #include "solvers/linalg/first_lanes.h"
 #include "solvers/linalg/parallel.h"
 #include "solvers/linalg/trapezoid/trapezoid.h"
+#include "solvers/linalg/vector_of.h"
 
 namespace pliant::solvers {
 namespace {
@@ -16,11 +17,16 @@ namespace {
 constexpr double kMuchWork = 4e6, kLeastPart = 5e5;
 constexpr int kMostParts = 16, kWholeStrip = 8;
 
+template <typename T>
+using TrapezoidKernel = void (*)(int, int, int, const T*, int, T*, int, bool);
+
 // By the widest kernel this machine has. Of a large one strips of columns of about the same area are worked on at the same
 // time: an element is one sum wherever it is cut.
-void Trapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc, bool overwrite) {
-  static const auto kernel = __builtin_cpu_supports("avx512f") ? &SubtractLowerTrapezoidAvx512
-                                                               : &SubtractLowerTrapezoidAvx2;
+template <typename T>
+void Trapezoid(int m, int n, int k, const T* A, int lda, T* C, int ldc, bool overwrite) {
+  constexpr TrapezoidKernel<T> kAvx2 = &SubtractLowerTrapezoidAvx2;
+  constexpr TrapezoidKernel<T> kAvx512 = &SubtractLowerTrapezoidAvx512;
+  static const TrapezoidKernel<T> kernel = __builtin_cpu_supports("avx512f") ? kAvx512 : kAvx2;
   const double area = n * (m - 0.5 * n), work = area * k;
   if (work < kMuchWork || CountThreads() == 1) return kernel(m, n, k, A, lda, C, ldc, overwrite);
   const int count = static_cast<int>(std::min<double>(kMostParts, work / kLeastPart));
@@ -41,133 +47,224 @@ void Trapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc
 constexpr int kNarrow = 4;
 constexpr int kFew = 48;  // rows for which the wide kernel does not pay
 
-// y ← y − A x, or y ← A x, of 4 kVectors rows, in registers.
-template <int kVectors, bool kSubtract>
-void MultiplyRows(int n, const double* A, int lda, const double* x, double* y) {
-  __m256d sum[kVectors];
-  for (int r = 0; r < kVectors; ++r)
-    sum[r] = kSubtract ? _mm256_loadu_pd(y + 4 * r) : _mm256_setzero_pd();
+// y ← y − A x, or y ← A x, of kVectors vectors of rows, in registers.
+template <int kVectors, bool kSubtract, typename T>
+void MultiplyRows(int n, const T* A, int lda, const T* x, T* y) {
+  using V = VectorOf<T>;
+  typename V::Type sum[kVectors];
+  for (int r = 0; r < kVectors; ++r) sum[r] = kSubtract ? V::Load(y + V::kWidth * r) : V::Zero();
   for (int j = 0; j < n; ++j, A += lda) {
-    const __m256d value = _mm256_broadcast_sd(x + j);
+    const typename V::Type value = V::Broadcast(x + j);
     for (int r = 0; r < kVectors; ++r) {
-      const __m256d a = _mm256_loadu_pd(A + 4 * r);
-      sum[r] = kSubtract ? _mm256_fnmadd_pd(a, value, sum[r]) : _mm256_fmadd_pd(a, value, sum[r]);
+      const typename V::Type a = V::Load(A + V::kWidth * r);
+      sum[r] =
+          kSubtract ? V::NegativeMultiplyAdd(a, value, sum[r]) : V::MultiplyAdd(a, value, sum[r]);
     }
   }
-  for (int r = 0; r < kVectors; ++r) _mm256_storeu_pd(y + 4 * r, sum[r]);
+  for (int r = 0; r < kVectors; ++r) V::Store(y + V::kWidth * r, sum[r]);
 }
 
-// The same of fewer than eight rows.
-template <bool kSubtract>
-void MultiplyLastRows(int rows, int n, const double* A, int lda, const double* x, double* y) {
-  const __m256i mask = FirstLanes(rows), mask_beyond = FirstLanes(rows - 4);
-  __m256d sum = _mm256_setzero_pd(), beyond = sum;
+// The same of fewer than two vectors.
+template <bool kSubtract, typename T>
+void MultiplyLastRows(int rows, int n, const T* A, int lda, const T* x, T* y) {
+  using V = VectorOf<T>;
+  constexpr int kWidth = V::kWidth;
+  const typename V::Mask mask = V::First(rows), mask_beyond = V::First(rows - kWidth);
+  typename V::Type sum = V::Zero(), beyond = sum;
   if (kSubtract) {
-    sum = _mm256_maskload_pd(y, mask);
-    beyond = _mm256_maskload_pd(y + 4, mask_beyond);
+    sum = V::LoadFirst(y, mask);
+    beyond = V::LoadFirst(y + kWidth, mask_beyond);
   }
   for (int j = 0; j < n; ++j, A += lda) {
-    const __m256d value = _mm256_broadcast_sd(x + j);
-    const __m256d a = _mm256_maskload_pd(A, mask), b = _mm256_maskload_pd(A + 4, mask_beyond);
-    sum = kSubtract ? _mm256_fnmadd_pd(a, value, sum) : _mm256_fmadd_pd(a, value, sum);
-    beyond = kSubtract ? _mm256_fnmadd_pd(b, value, beyond) : _mm256_fmadd_pd(b, value, beyond);
+    const typename V::Type value = V::Broadcast(x + j);
+    const typename V::Type a = V::LoadFirst(A, mask), b = V::LoadFirst(A + kWidth, mask_beyond);
+    sum = kSubtract ? V::NegativeMultiplyAdd(a, value, sum) : V::MultiplyAdd(a, value, sum);
+    beyond =
+        kSubtract ? V::NegativeMultiplyAdd(b, value, beyond) : V::MultiplyAdd(b, value, beyond);
   }
-  if (rows < 4) return StoreFirstLanes(y, rows, sum);
-  _mm256_storeu_pd(y, sum);
-  StoreFirstLanes(y + 4, rows - 4, beyond);
+  if (rows < kWidth) return V::StoreFirst(y, rows, sum);
+  V::Store(y, sum);
+  V::StoreFirst(y + kWidth, rows - kWidth, beyond);
 }
 
-template <bool kSubtract>
-void Multiply(int m, int n, const double* A, int lda, const double* x, double* y) {
+template <bool kSubtract, typename T>
+void Multiply(int m, int n, const T* A, int lda, const T* x, T* y) {
+  constexpr int kFewRows = 2 * VectorOf<T>::kWidth, kManyRows = 4 * kFewRows;
   int i = 0;
-  for (; i + 32 <= m; i += 32) MultiplyRows<8, kSubtract>(n, A + i, lda, x, y + i);
-  for (; i + 8 <= m; i += 8) MultiplyRows<2, kSubtract>(n, A + i, lda, x, y + i);
+  for (; i + kManyRows <= m; i += kManyRows) MultiplyRows<8, kSubtract>(n, A + i, lda, x, y + i);
+  for (; i + kFewRows <= m; i += kFewRows) MultiplyRows<2, kSubtract>(n, A + i, lda, x, y + i);
   if (i < m) MultiplyLastRows<kSubtract>(m - i, n, A + i, lda, x, y + i);
 }
 
-// Dot of y and each of four columns, in the same lanes.
-__m256d DotFour(int n, const double* A, int lda, const double* y) {
-  __m256d even[4], odd[4];
-  for (int c = 0; c < 4; ++c) even[c] = odd[c] = _mm256_setzero_pd();
+// Dot of y and each of four columns, in the same lanes as of one.
+template <typename T>
+typename VectorOf<T>::Four DotFour(int n, const T* A, int lda, const T* y) {
+  using V = VectorOf<T>;
+  constexpr int kWidth = V::kWidth;
+  typename V::Type even[4], odd[4];
+  for (int c = 0; c < 4; ++c) even[c] = odd[c] = V::Zero();
   int i = 0;
-  for (; i + 8 <= n; i += 8) {
-    const __m256d y0 = _mm256_loadu_pd(y + i), y1 = _mm256_loadu_pd(y + i + 4);
+  for (; i + 2 * kWidth <= n; i += 2 * kWidth) {
+    const typename V::Type y0 = V::Load(y + i), y1 = V::Load(y + i + kWidth);
     for (int c = 0; c < 4; ++c) {
-      const double* column = A + std::size_t(c) * lda + i;
-      even[c] = _mm256_fmadd_pd(_mm256_loadu_pd(column), y0, even[c]);
-      odd[c] = _mm256_fmadd_pd(_mm256_loadu_pd(column + 4), y1, odd[c]);
+      const T* column = A + std::size_t(c) * lda + i;
+      even[c] = V::MultiplyAdd(V::Load(column), y0, even[c]);
+      odd[c] = V::MultiplyAdd(V::Load(column + kWidth), y1, odd[c]);
     }
   }
   if (i < n) {
-    const __m256i mask = FirstLanes(n - i), mask_beyond = FirstLanes(n - i - 4);
-    const __m256d y0 = _mm256_maskload_pd(y + i, mask),
-                  y1 = _mm256_maskload_pd(y + i + 4, mask_beyond);
+    const typename V::Mask mask = V::First(n - i), mask_beyond = V::First(n - i - kWidth);
+    const typename V::Type y0 = V::LoadFirst(y + i, mask),
+                           y1 = V::LoadFirst(y + i + kWidth, mask_beyond);
     for (int c = 0; c < 4; ++c) {
-      const double* column = A + std::size_t(c) * lda + i;
-      even[c] = _mm256_fmadd_pd(_mm256_maskload_pd(column, mask), y0, even[c]);
-      odd[c] = _mm256_fmadd_pd(_mm256_maskload_pd(column + 4, mask_beyond), y1, odd[c]);
+      const T* column = A + std::size_t(c) * lda + i;
+      even[c] = V::MultiplyAdd(V::LoadFirst(column, mask), y0, even[c]);
+      odd[c] = V::MultiplyAdd(V::LoadFirst(column + kWidth, mask_beyond), y1, odd[c]);
     }
   }
-  for (int c = 0; c < 4; ++c) even[c] = _mm256_add_pd(even[c], odd[c]);
-  const __m256d first = _mm256_hadd_pd(even[0], even[1]), last = _mm256_hadd_pd(even[2], even[3]);
-  return _mm256_add_pd(_mm256_permute2f128_pd(first, last, 0x20),
-                       _mm256_permute2f128_pd(first, last, 0x31));
+  for (int c = 0; c < 4; ++c) even[c] = V::Add(even[c], odd[c]);
+  return V::SumLanes(even);
 }
 
-// Four rows below a triangle L, in registers.
-template <int k, typename Load, typename Store>
-void SolveFourRows(const double (&L)[k][k], const double (&inverse)[k], double* A, int lda,
-                   const Load& load, const Store& store) {
-  __m256d rows[k];
+// Σ x_i y_i in two vectors of fixed lanes.
+template <typename T>
+T DotOne(int n, const T* x, const T* y) {
+  using V = VectorOf<T>;
+  constexpr int kWidth = V::kWidth;
+  typename V::Type s0 = V::Zero(), s1 = V::Zero();
+  int i = 0;
+  for (; i + 2 * kWidth <= n; i += 2 * kWidth) {
+    s0 = V::MultiplyAdd(V::Load(x + i), V::Load(y + i), s0);
+    s1 = V::MultiplyAdd(V::Load(x + i + kWidth), V::Load(y + i + kWidth), s1);
+  }
+  if (i < n) {
+    // the rest fills the lanes from the first on
+    const typename V::Mask mask = V::First(n - i), mask_beyond = V::First(n - i - kWidth);
+    s0 = V::MultiplyAdd(V::LoadFirst(x + i, mask), V::LoadFirst(y + i, mask), s0);
+    s1 = V::MultiplyAdd(V::LoadFirst(x + i + kWidth, mask_beyond),
+                        V::LoadFirst(y + i + kWidth, mask_beyond), s1);
+  }
+  alignas(32) T lanes[2 * kWidth];
+  V::Store(lanes, s0);
+  V::Store(lanes + kWidth, s1);
+  // by pairs
+  for (int k = 0; k < kWidth; ++k) lanes[k] += lanes[k + kWidth];
+  for (int count = kWidth / 2; count > 0; count /= 2)
+    for (int k = 0; k < count; ++k) lanes[k] = lanes[2 * k] + lanes[2 * k + 1];
+  return lanes[0];
+}
+
+// As many rows below a triangle L as fit a vector, in registers.
+template <int k, typename T, typename Load, typename Store>
+void SolveRows(const T (&L)[k][k], const T (&inverse)[k], T* A, int lda, const Load& load,
+               const Store& store) {
+  using V = VectorOf<T>;
+  typename V::Type rows[k];
   for (int j = 0; j < k; ++j) {
-    double* place = A + std::size_t(j) * lda;
+    T* place = A + std::size_t(j) * lda;
     rows[j] = load(place);
-    for (int l = 0; l < j; ++l)
-      rows[j] = _mm256_fnmadd_pd(_mm256_set1_pd(L[j][l]), rows[l], rows[j]);
-    rows[j] = _mm256_mul_pd(rows[j], _mm256_set1_pd(inverse[j]));
+    for (int l = 0; l < j; ++l) rows[j] = V::NegativeMultiplyAdd(V::Set(L[j][l]), rows[l], rows[j]);
+    rows[j] = V::Multiply(rows[j], V::Set(inverse[j]));
     store(place, rows[j]);
   }
 }
 
 // Few columns: their triangle, then what is below.
-template <int k>
-int FactorColumns(int n, double* A, int lda) {
-  double inverse[k] = {}, L[k][k] = {};
+template <int k, typename T>
+int FactorColumns(int n, T* A, int lda) {
+  using V = VectorOf<T>;
+  T inverse[k] = {}, L[k][k] = {};
   for (int j = 0; j < k; ++j) {
-    double* column = A + std::size_t(j) * lda;
+    T* column = A + std::size_t(j) * lda;
     if (!(column[j] > 0)) return j;
     // the next pivot does not wait for this one's root
-    const double of_pivot = 1 / column[j];
+    const T of_pivot = 1 / column[j];
     for (int l = j + 1; l < k; ++l) {
-      double* other = A + std::size_t(l) * lda;
-      const double factor = column[l] * of_pivot;
+      T* other = A + std::size_t(l) * lda;
+      const T factor = column[l] * of_pivot;
       for (int i = l; i < k; ++i) other[i] = std::fma(-factor, column[i], other[i]);
     }
-    const double root = std::sqrt(column[j]);
+    const T root = std::sqrt(column[j]);
     inverse[j] = 1 / root;
     column[j] = root;
     for (int i = j + 1; i < k; ++i) L[i][j] = column[i] *= inverse[j];
   }
   int i = k;
-  for (; i + 4 <= n; i += 4) {
-    SolveFourRows(
-        L, inverse, A + i, lda, [](const double* p) { return _mm256_loadu_pd(p); },
-        [](double* p, __m256d x) { _mm256_storeu_pd(p, x); });
+  for (; i + V::kWidth <= n; i += V::kWidth) {
+    SolveRows(
+        L, inverse, A + i, lda, [](const T* p) { return V::Load(p); },
+        [](T* p, typename V::Type x) { V::Store(p, x); });
   }
   if (i == n) return -1;
-  const __m256i mask = FirstLanes(n - i);
-  SolveFourRows(
-      L, inverse, A + i, lda, [&](const double* p) { return _mm256_maskload_pd(p, mask); },
-      [&](double* p, __m256d x) { StoreFirstLanes(p, n - i, x); });
+  const typename V::Mask mask = V::First(n - i);
+  SolveRows(
+      L, inverse, A + i, lda, [&](const T* p) { return V::LoadFirst(p, mask); },
+      [&](T* p, typename V::Type x) { V::StoreFirst(p, n - i, x); });
   return -1;
 }
 
 // Up to eight.
-int FactorNarrowPanel(int n, int k, double* A, int lda) {
-  static constexpr decltype(&FactorColumns<1>) kKernels[] = {
-      &FactorColumns<1>, &FactorColumns<2>, &FactorColumns<3>, &FactorColumns<4>,
-      &FactorColumns<5>, &FactorColumns<6>, &FactorColumns<7>, &FactorColumns<8>};
+template <typename T>
+int FactorNarrowPanel(int n, int k, T* A, int lda) {
+  static constexpr int (*kKernels[])(int, T*, int) = {
+      &FactorColumns<1, T>, &FactorColumns<2, T>, &FactorColumns<3, T>, &FactorColumns<4, T>,
+      &FactorColumns<5, T>, &FactorColumns<6, T>, &FactorColumns<7, T>, &FactorColumns<8, T>};
   return k > 0 ? kKernels[k - 1](n, A, lda) : -1;
+}
+
+template <typename T>
+int FactorAnyPanel(int n, int k, T* A, int lda) {
+  if (k <= kNarrow || (k <= 2 * kNarrow && n <= kFew)) return FactorNarrowPanel(n, k, A, lda);
+  // left half, its update of the right half's lower trapezoid, right half
+  const int left = (k / 2 + kNarrow - 1) / kNarrow * kNarrow;
+  int failed = FactorAnyPanel(n, left, A, lda);
+  if (failed >= 0) return failed;
+  T* right = A + std::size_t(left) * lda + left;
+  SubtractLowerTrapezoid(n - left, k - left, left, A + left, lda, right, lda);
+  failed = FactorAnyPanel(n - left, k - left, right, lda);
+  return failed < 0 ? -1 : left + failed;
+}
+
+template <typename T>
+void SolveForward(int n, const T* L, int ldl, T* x) {
+  for (int first = 0; first < n; first += kNarrow) {
+    const T* corner = L + std::size_t(first) * (ldl + 1);
+    const int count = std::min(kNarrow, n - first);
+    T* of_block = x + first;
+    for (int j = 0; j < count; ++j) {
+      const T* column = corner + std::size_t(j) * ldl;
+      // the division waits for nothing that came before
+      of_block[j] *= 1 / column[j];
+      for (int i = j + 1; i < count; ++i)
+        of_block[i] = std::fma(-column[i], of_block[j], of_block[i]);
+    }
+    Multiply<true>(n - first - count, count, corner + count, ldl, of_block, of_block + count);
+  }
+}
+
+template <typename T>
+void SubtractDots(int m, int n, const T* A, int lda, const T* y, T* x) {
+  if (m == 0) return;
+  int j = 0;
+  for (; j + 4 <= n; j += 4)
+    VectorOf<T>::SubtractFour(x + j, DotFour(m, A + std::size_t(j) * lda, lda, y));
+  for (; j < n; ++j) x[j] -= DotOne(m, A + std::size_t(j) * lda, y);
+}
+
+template <typename T>
+void SolveBackward(int n, const T* L, int ldl, T* x) {
+  for (int first = (n - 1) / kNarrow * kNarrow; first >= 0; first -= kNarrow) {
+    const T* corner = L + std::size_t(first) * (ldl + 1);
+    const int count = std::min(kNarrow, n - first);
+    T* of_block = x + first;
+    SubtractDots(n - first - count, count, corner + count, ldl, of_block + count, of_block);
+    for (int j = count - 1; j >= 0; --j) {
+      const T* column = corner + std::size_t(j) * ldl;
+      for (int i = count - 1; i > j; --i)
+        of_block[j] = std::fma(-column[i], of_block[i], of_block[j]);
+      of_block[j] *= 1 / column[j];
+    }
+  }
 }
 
 // Compliances side by side: what one waits for another one can use.
@@ -223,20 +320,24 @@ void SubtractLowerTrapezoid(int m, int n, int k, const double* A, int lda, doubl
   if (k > 0) Trapezoid(m, n, k, A, lda, C, ldc, false);
 }
 
+void SubtractLowerTrapezoid(int m, int n, int k, const float* A, int lda, float* C, int ldc) {
+  if (k > 0) Trapezoid(m, n, k, A, lda, C, ldc, false);
+}
+
 void NegateLowerTrapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc) {
   Trapezoid(m, n, k, A, lda, C, ldc, true);
 }
 
+void NegateLowerTrapezoid(int m, int n, int k, const float* A, int lda, float* C, int ldc) {
+  Trapezoid(m, n, k, A, lda, C, ldc, true);
+}
+
 int FactorPanel(int n, int k, double* A, int lda) {
-  if (k <= kNarrow || (k <= 2 * kNarrow && n <= kFew)) return FactorNarrowPanel(n, k, A, lda);
-  // left half, its update of the right half's lower trapezoid, right half
-  const int left = (k / 2 + kNarrow - 1) / kNarrow * kNarrow;
-  int failed = FactorPanel(n, left, A, lda);
-  if (failed >= 0) return failed;
-  double* right = A + std::size_t(left) * lda + left;
-  SubtractLowerTrapezoid(n - left, k - left, left, A + left, lda, right, lda);
-  failed = FactorPanel(n - left, k - left, right, lda);
-  return failed < 0 ? -1 : left + failed;
+  return FactorAnyPanel(n, k, A, lda);
+}
+
+int FactorPanel(int n, int k, float* A, int lda) {
+  return FactorAnyPanel(n, k, A, lda);
 }
 
 int FactorCholesky(int n, double* A, int lda) {
@@ -244,50 +345,37 @@ int FactorCholesky(int n, double* A, int lda) {
 }
 
 void SolveLower(int n, const double* L, int ldl, double* x) {
-  for (int first = 0; first < n; first += kNarrow) {
-    const double* corner = L + std::size_t(first) * (ldl + 1);
-    const int count = std::min(kNarrow, n - first);
-    double* of_block = x + first;
-    for (int j = 0; j < count; ++j) {
-      const double* column = corner + std::size_t(j) * ldl;
-      // the division waits for nothing that came before
-      of_block[j] *= 1 / column[j];
-      for (int i = j + 1; i < count; ++i)
-        of_block[i] = std::fma(-column[i], of_block[j], of_block[i]);
-    }
-    Multiply<true>(n - first - count, count, corner + count, ldl, of_block, of_block + count);
-  }
+  SolveForward(n, L, ldl, x);
+}
+
+void SolveLower(int n, const float* L, int ldl, float* x) {
+  SolveForward(n, L, ldl, x);
 }
 
 void SolveLowerTransposed(int n, const double* L, int ldl, double* x) {
-  for (int first = (n - 1) / kNarrow * kNarrow; first >= 0; first -= kNarrow) {
-    const double* corner = L + std::size_t(first) * (ldl + 1);
-    const int count = std::min(kNarrow, n - first);
-    double* of_block = x + first;
-    SubtractTransposedMatrixVector(n - first - count, count, corner + count, ldl, of_block + count,
-                                   of_block);
-    for (int j = count - 1; j >= 0; --j) {
-      const double* column = corner + std::size_t(j) * ldl;
-      for (int i = count - 1; i > j; --i)
-        of_block[j] = std::fma(-column[i], of_block[i], of_block[j]);
-      of_block[j] *= 1 / column[j];
-    }
-  }
+  SolveBackward(n, L, ldl, x);
+}
+
+void SolveLowerTransposed(int n, const float* L, int ldl, float* x) {
+  SolveBackward(n, L, ldl, x);
 }
 
 void SubtractMatrixVector(int m, int n, const double* A, int lda, const double* x, double* y) {
   Multiply<true>(m, n, A, lda, x, y);
 }
 
+void SubtractMatrixVector(int m, int n, const float* A, int lda, const float* x, float* y) {
+  Multiply<true>(m, n, A, lda, x, y);
+}
+
 void SubtractTransposedMatrixVector(int m, int n, const double* A, int lda, const double* y,
                                     double* x) {
-  if (m == 0) return;
-  int j = 0;
-  for (; j + 4 <= n; j += 4) {
-    const __m256d sums = DotFour(m, A + std::size_t(j) * lda, lda, y);
-    _mm256_storeu_pd(x + j, _mm256_sub_pd(_mm256_loadu_pd(x + j), sums));
-  }
-  for (; j < n; ++j) x[j] -= Dot(m, A + std::size_t(j) * lda, y);
+  SubtractDots(m, n, A, lda, y, x);
+}
+
+void SubtractTransposedMatrixVector(int m, int n, const float* A, int lda, const float* y,
+                                    float* x) {
+  SubtractDots(m, n, A, lda, y, x);
 }
 
 void MultiplySymmetric(int n, const double* A, int lda, const double* x, double* y) {
@@ -306,24 +394,7 @@ void CalcTwoCompliances(int n, const double* L, int ldl, const double* const (&J
 }
 
 double Dot(int n, const double* x, const double* y) {
-  __m256d s0 = _mm256_setzero_pd(), s1 = _mm256_setzero_pd();
-  int i = 0;
-  for (; i + 8 <= n; i += 8) {
-    s0 = _mm256_fmadd_pd(_mm256_loadu_pd(x + i), _mm256_loadu_pd(y + i), s0);
-    s1 = _mm256_fmadd_pd(_mm256_loadu_pd(x + i + 4), _mm256_loadu_pd(y + i + 4), s1);
-  }
-  if (i < n) {
-    // the rest fills the lanes from the first on
-    const __m256i mask = FirstLanes(n - i), mask_beyond = FirstLanes(n - i - 4);
-    s0 = _mm256_fmadd_pd(_mm256_maskload_pd(x + i, mask), _mm256_maskload_pd(y + i, mask), s0);
-    s1 = _mm256_fmadd_pd(_mm256_maskload_pd(x + i + 4, mask_beyond),
-                         _mm256_maskload_pd(y + i + 4, mask_beyond), s1);
-  }
-  alignas(32) double lanes[8];
-  _mm256_store_pd(lanes, s0);
-  _mm256_store_pd(lanes + 4, s1);
-  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) +
-         ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+  return DotOne(n, x, y);
 }
 
 }  // namespace pliant::solvers

@@ -6,8 +6,12 @@ namespace pliant::solvers {
 // diagonal are written too. One function a vector width, all with the same bits.
 void SubtractLowerTrapezoidAvx2(int m, int n, int k, const double* A, int lda, double* C, int ldc,
                                 bool overwrite);
-// Needs a CPU with AVX-512 F.
+void SubtractLowerTrapezoidAvx2(int m, int n, int k, const float* A, int lda, float* C, int ldc,
+                                bool overwrite);
+// These need a CPU with AVX-512 F.
 void SubtractLowerTrapezoidAvx512(int m, int n, int k, const double* A, int lda, double* C, int ldc,
+                                  bool overwrite);
+void SubtractLowerTrapezoidAvx512(int m, int n, int k, const float* A, int lda, float* C, int ldc,
                                   bool overwrite);
 
 }  // namespace pliant::solvers

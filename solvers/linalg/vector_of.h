@@ -1,0 +1,68 @@
+#pragma once
+
+#include <immintrin.h>
+
+#include "solvers/linalg/first_lanes.h"
+
+namespace pliant::solvers {
+
+// A vector register of numbers of a kind, for what is written once for both precisions. A Mask is of the first lanes, as many as
+// there are when it is of more.
+template <typename T>
+struct VectorOf;
+
+template <>
+struct VectorOf<double> {
+  using Type = __m256d;
+  using Mask = __m256i;
+  using Four = __m256d;  // numbers
+  static constexpr int kWidth = 4;
+  static Type Zero() { return _mm256_setzero_pd(); }
+  static Type Set(double x) { return _mm256_set1_pd(x); }
+  static Type Broadcast(const double* p) { return _mm256_broadcast_sd(p); }
+  static Type Load(const double* p) { return _mm256_loadu_pd(p); }
+  static void Store(double* p, Type x) { _mm256_storeu_pd(p, x); }
+  static Mask First(int count) { return FirstLanes(count); }
+  static Type LoadFirst(const double* p, Mask mask) { return _mm256_maskload_pd(p, mask); }
+  static void StoreFirst(double* p, int count, Type x) { StoreFirstLanes(p, count, x); }
+  static Type Add(Type a, Type b) { return _mm256_add_pd(a, b); }
+  static Type Multiply(Type a, Type b) { return _mm256_mul_pd(a, b); }
+  static Type MultiplyAdd(Type a, Type b, Type c) { return _mm256_fmadd_pd(a, b, c); }
+  static Type NegativeMultiplyAdd(Type a, Type b, Type c) { return _mm256_fnmadd_pd(a, b, c); }
+  // of each of four vectors the sum of its lanes
+  static Four SumLanes(const Type (&x)[4]) {
+    const Type first = _mm256_hadd_pd(x[0], x[1]), last = _mm256_hadd_pd(x[2], x[3]);
+    return _mm256_add_pd(_mm256_permute2f128_pd(first, last, 0x20),
+                         _mm256_permute2f128_pd(first, last, 0x31));
+  }
+  static void SubtractFour(double* p, Four x) {
+    _mm256_storeu_pd(p, _mm256_sub_pd(_mm256_loadu_pd(p), x));
+  }
+};
+
+template <>
+struct VectorOf<float> {
+  using Type = __m256;
+  using Mask = __m256i;
+  using Four = __m128;
+  static constexpr int kWidth = 8;
+  static Type Zero() { return _mm256_setzero_ps(); }
+  static Type Set(float x) { return _mm256_set1_ps(x); }
+  static Type Broadcast(const float* p) { return _mm256_broadcast_ss(p); }
+  static Type Load(const float* p) { return _mm256_loadu_ps(p); }
+  static void Store(float* p, Type x) { _mm256_storeu_ps(p, x); }
+  static Mask First(int count) { return FirstEightLanes(count); }
+  static Type LoadFirst(const float* p, Mask mask) { return _mm256_maskload_ps(p, mask); }
+  static void StoreFirst(float* p, int count, Type x) { StoreFirstLanes(p, count, x); }
+  static Type Add(Type a, Type b) { return _mm256_add_ps(a, b); }
+  static Type Multiply(Type a, Type b) { return _mm256_mul_ps(a, b); }
+  static Type MultiplyAdd(Type a, Type b, Type c) { return _mm256_fmadd_ps(a, b, c); }
+  static Type NegativeMultiplyAdd(Type a, Type b, Type c) { return _mm256_fnmadd_ps(a, b, c); }
+  static Four SumLanes(const Type (&x)[4]) {
+    const Type halves = _mm256_hadd_ps(_mm256_hadd_ps(x[0], x[1]), _mm256_hadd_ps(x[2], x[3]));
+    return _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps(halves, 1));
+  }
+  static void SubtractFour(float* p, Four x) { _mm_storeu_ps(p, _mm_sub_ps(_mm_loadu_ps(p), x)); }
+};
+
+}  // namespace pliant::solvers
