@@ -337,8 +337,8 @@ class FemStep final : public NodeStep {
                       bool is_whole) {
     uses_lanes_ = false;
     const auto factor = [&] {
-      return factor_.Eliminate(MaskTangent(), participants, form) &&
-             (!is_whole || factor_.FactorComplement());
+      return is_whole ? factor_.Factor(MaskTangent(), participants, form)
+                      : factor_.Eliminate(MaskTangent(), participants, form);
     };
     if (factor()) return absl::OkStatus();
     if (MayProject()) {

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <immintrin.h>
 #include <limits>
 
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/elimination_order.h"
-#include "solvers/linalg/first_lanes.h"
 #include "solvers/linalg/large_vector.h"
+#include "solvers/linalg/panel.h"
 #include "solvers/linalg/parallel.h"
 #include "solvers/linalg/sparse_complement.h"
 #include "solvers/linalg/supernodes.h"
@@ -29,6 +28,10 @@ struct PartialCholesky::Numeric {
   std::vector<std::unique_ptr<double[]>> of_threads;
   std::size_t of_thread = 0;  // numbers
   std::vector<double> schur;
+  // the root's child whose update matrix has its place in the panels of the complement already, −1: none
+  int at_home = -1;
+  UpdateMatrix home{};
+  std::vector<UpdateMatrix> handed_up;  // update matrices of all of them
   mutable std::vector<double> half_solved, solved, x_p;
   mutable std::vector<double>
       carried;  // of each supernode's rows, on their way to or from a parent
@@ -51,86 +54,30 @@ void Grow(std::size_t size, Numbers* numbers) {
   numbers->resize(size + size / 4);
 }
 
-void Add(int n, const double* from, double* to) {
-  int i = 0;
-  for (; i + 4 <= n; i += 4) {
-    _mm256_storeu_pd(to + i, _mm256_add_pd(_mm256_loadu_pd(to + i), _mm256_loadu_pd(from + i)));
-  }
-  if (i == n) return;
-  const __m256i mask = FirstLanes(n - i);
-  StoreFirstLanes(
-      to + i, n - i,
-      _mm256_add_pd(_mm256_maskload_pd(to + i, mask), _mm256_maskload_pd(from + i, mask)));
+PanelRows RowsOf(const SupernodeLayout& layout, const SupernodeLayout::Supernode& child) {
+  return {layout.relative(child), layout.run_end(child)};
 }
 
-// Adds columns [begin, end) of the lower triangle of a child's update to a target whose column and row 0 stand for the
-// parent's node `first`.
-void ExtendAdd(const SupernodeLayout& layout, const SupernodeLayout::Supernode& child,
-               const double* update, int begin, int end, int first, double* target, int leading) {
-  const std::span<const int> relative = layout.relative(child), run_end = layout.run_end(child);
-  const int m = child.num_rows;
-  const std::size_t stride = 3 * static_cast<std::size_t>(m);
-  for (int b = begin; b < end; ++b) {
-    const double* source = update + 3 * b * stride;
-    double* column = target + 3 * std::size_t(relative[b] - first) * leading;
-    for (int a = b; a < m; a = run_end[a]) {
-      const int n = 3 * (run_end[a] - a);
-      const double* from = source + 3 * a;
-      double* to = column + 3 * (relative[a] - first);
-      for (int c = 0; c < 3; ++c) Add(n, from + c * stride, to + c * std::size_t(leading));
-    }
-  }
-}
-
-// Sets a panel to the blocks of A that belong there, and zero elsewhere.
-void FillPanel(const SupernodeLayout& layout, const SupernodeLayout::Supernode& node,
-               const BlockMatrix& A, double* panels) {
-  const std::size_t height = node.height();
-  std::fill_n(panels + node.panel, height * node.width(), 0.0);
-  const auto put = [](__m128d first, double last, double* to) {
-    _mm_storeu_pd(to, first);
-    to[2] = last;
-  };
-  const auto blocks = layout.blocks(node);
-  for (std::size_t k = 0; k < blocks.size(); ++k) {
-    // they lie all over A
-    constexpr std::size_t kAhead = 12;
-    const double* later =
-        &A.values[9 * std::size_t(blocks[std::min(k + kAhead, blocks.size() - 1)].block)];
-    __builtin_prefetch(later);
-    __builtin_prefetch(later + 8);
-    const auto& [block, transposed, offset] = blocks[k];
-    const double* from = &A.values[9 * std::size_t(block)];
-    double* to = panels + offset;
-    if (transposed) {
-      for (int c = 0; c < 3; ++c)
-        put(_mm_set_pd(from[3 + c], from[c]), from[6 + c], to + c * height);
-    } else {
-      for (int c = 0; c < 3; ++c) put(_mm_loadu_pd(from + 3 * c), from[3 * c + 2], to + c * height);
-    }
-  }
-}
-
-// Factors a supernode's panel and finds its update matrix. Returns the position where that fails, or −1. `update_of` tells
-// where update matrices are.
-template <typename Update>
+// Factors a supernode's panel, in which its part of the matrix is, and finds its update matrix. Returns the position where
+// that fails, or −1. `update_of` tells where update matrices are.
+template <typename Updates>
 int EliminateNode(const SupernodeLayout& layout, const SupernodeLayout::Supernode& node,
-                  const BlockMatrix& A, double* panels, const Update& update_of) {
-  FillPanel(layout, node, A, panels);
+                  double* panels, const Updates& update_of) {
   double* panel = panels + node.panel;
-  double* update = update_of(node);
+  const UpdateMatrix update = update_of(node), target{panel, std::size_t(node.height())};
   const int m = node.update_size();
   for (const int c : layout.children(node)) {
     const auto& child = layout.supernodes()[c];
-    ExtendAdd(layout, child, update_of(child), 0, child.in_panel, 0, panel, node.height());
+    ExtendAdd(RowsOf(layout, child), update_of(child), 0, child.in_panel, 0, target);
   }
   const int failed = FactorPanel(node.height(), node.width(), panel, node.height());
   if (failed >= 0) return node.first + failed / 3;
-  NegateLowerTrapezoid(m, m, node.width(), panel + node.width(), node.height(), update, m);
+  NegateLowerTrapezoid(m, m, node.width(), panel + node.width(), node.height(), update.numbers,
+                       static_cast<int>(update.leading));
   for (const int c : layout.children(node)) {
     const auto& child = layout.supernodes()[c];
-    ExtendAdd(layout, child, update_of(child), child.in_panel, child.num_rows, node.columns, update,
-              m);
+    ExtendAdd(RowsOf(layout, child), update_of(child), child.in_panel, child.num_rows, node.columns,
+              update);
   }
   return -1;
 }
@@ -138,14 +85,14 @@ int EliminateNode(const SupernodeLayout& layout, const SupernodeLayout::Supernod
 // Adds a child's rows to those of its parent: to the parent's columns, then to its rows.
 void CarryUp(const SupernodeLayout& layout, const SupernodeLayout::Supernode& child,
              const double* carried, int columns, double* of_columns, double* of_rows) {
-  const std::span<const int> relative = layout.relative(child), run_end = layout.run_end(child);
+  const auto [relative, run_end] = RowsOf(layout, child);
   const double* from = carried + 3 * std::size_t(child.first_row);
   // a stretch may go on from columns to rows
   for (int a = 0; a < child.num_rows;) {
     const bool is_column = a < child.in_panel;
     const int end = is_column ? std::min(run_end[a], child.in_panel) : run_end[a];
     double* to = is_column ? of_columns + 3 * relative[a] : of_rows + 3 * (relative[a] - columns);
-    Add(3 * (end - a), from + 3 * a, to);
+    AddTo(3 * (end - a), from + 3 * a, to);
     a = end;
   }
 }
@@ -193,21 +140,42 @@ void PartialCholesky::Analyze(std::span<const int> participants, ComplementForm 
 void PartialCholesky::ChooseForm(ComplementForm form) {
   Numeric& f = *numeric_;
   f.is_sparse = false;
-  if (form == ComplementForm::kSparseWherePays && layout_->root().columns > kFewParticipants) {
+  if (form == ComplementForm::kSparseWherePays &&
+      layout_->participants().size() > kFewParticipants) {
     f.sparse.LayOut(*pattern_, *layout_);
     if (f.sparse.CalcFill() < kMostFill) {
-      const double n = layout_->root().width();
+      const double n = 3 * static_cast<double>(layout_->participants().size());
       f.of_sparse = std::make_unique<PartialCholesky>(&f.sparse.pattern(), f.sparse.order());
       f.of_sparse->Analyze({}, ComplementForm::kDense);
       f.is_sparse = f.of_sparse->flops() < kMostOperations * (n * n * n / 3);
     }
   }
-  layout_->PlaceRoot(!f.is_sparse);
+  if (!f.is_sparse) return layout_->Place({}, true);
+  // what is handed up comes in the order in which its factor takes it
+  const SupernodeLayout& of_sparse = *f.of_sparse->layout_;
+  std::vector<int> order(of_sparse.num_nodes());
+  for (int k = 0; k < of_sparse.num_nodes(); ++k) order[k] = of_sparse.node(k);
+  layout_->Place(order, false);
+  f.sparse.Place(*layout_, of_sparse);
 }
 
 bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> participants,
                              ComplementForm form) {
-  return Eliminate(A, participants, form) && FactorComplement();
+  if (!EliminateOthers(A, participants, form)) return false;
+  if (numeric_->is_sparse) return FactorSparseComplement(A);
+  AssembleDenseComplement(A);
+  return FactorDenseComplement();
+}
+
+bool PartialCholesky::Eliminate(const BlockMatrix& A, std::span<const int> participants,
+                                ComplementForm form) {
+  if (!EliminateOthers(A, participants, form)) return false;
+  if (numeric_->is_sparse) {
+    AssembleSparseComplement(A);
+  } else {
+    AssembleDenseComplement(A);
+  }
+  return true;
 }
 
 // Whether there are branches, and threads to work on them.
@@ -219,26 +187,38 @@ bool PartialCholesky::SolvesByBranches() const {
   return layout_->panel_numbers() > kFewNumbers && HasBranches();
 }
 
-bool PartialCholesky::EliminateInTurn(const BlockMatrix& A) {
+// All supernodes but the root. `fill(k)` sets the panel of one to its part of the matrix.
+template <typename Fill>
+bool PartialCholesky::EliminatePanels(const Fill& fill) {
+  numeric_->failed = -1;
+  return HasBranches() ? EliminateBranches(fill) : EliminateInTurn(fill);
+}
+
+template <typename Fill>
+bool PartialCholesky::EliminateInTurn(const Fill& fill) {
   Numeric& f = *numeric_;
   const SupernodeLayout& layout = *layout_;
-  Grow(layout.update_numbers() + SparseComplement::kBeyond, &f.updates);
-  const auto update_of = [&](const auto& node) { return f.updates.data() + node.update; };
-  for (const auto& node : layout.supernodes()) {
-    const int failed = EliminateNode(layout, node, A, f.panels.data(), update_of);
+  Grow(layout.update_numbers(), &f.updates);
+  const auto update_of = [&](const auto& node) {
+    if (&node - layout.supernodes().data() == f.at_home) return f.home;
+    return UpdateMatrix{f.updates.data() + node.update, std::size_t(node.update_size())};
+  };
+  for (int k = 0; k < static_cast<int>(layout.supernodes().size()); ++k) {
+    fill(k);
+    const int failed = EliminateNode(layout, layout.supernodes()[k], f.panels.data(), update_of);
     if (failed >= 0) {
       f.failed = layout.node(failed);
       return false;
     }
-    if (f.is_sparse && node.is_top) f.sparse.Add(layout, node, update_of(node));
   }
   return true;
 }
 
-bool PartialCholesky::EliminateBranches(const BlockMatrix& A) {
+template <typename Fill>
+bool PartialCholesky::EliminateBranches(const Fill& fill) {
   Numeric& f = *numeric_;
   const SupernodeLayout& layout = *layout_;
-  Grow(layout.kept_numbers() + SparseComplement::kBeyond, &f.kept);
+  Grow(layout.kept_numbers(), &f.kept);
   const auto threads = static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
   if (f.of_thread < layout.branch_numbers()) {
     f.of_threads.clear();
@@ -254,12 +234,15 @@ bool PartialCholesky::EliminateBranches(const BlockMatrix& A) {
   layout.branches().VisitUp([&](const Branches::Part& part) {
     double* own = f.of_threads[tbb::this_task_arena::current_thread_index()].get();
     const auto update_of = [&](const auto& node) {
-      return (node.is_kept ? f.kept.data() : own) + node.branch_update;
+      if (&node - layout.supernodes().data() == f.at_home) return f.home;
+      return UpdateMatrix{(node.is_kept ? f.kept.data() : own) + node.branch_update,
+                          std::size_t(node.update_size())};
     };
     layout.branches().ForOwn(part, [&](int k) {
       const auto& node = layout.supernodes()[k];
       if (node.first > first_failed.load(std::memory_order_relaxed)) return;
-      const int failed = EliminateNode(layout, node, A, f.panels.data(), update_of);
+      fill(k);
+      const int failed = EliminateNode(layout, node, f.panels.data(), update_of);
       if (failed < 0) return;
       int before = first_failed.load(std::memory_order_relaxed);
       while (failed < before && !first_failed.compare_exchange_weak(before, failed)) {
@@ -270,53 +253,111 @@ bool PartialCholesky::EliminateBranches(const BlockMatrix& A) {
     f.failed = layout.node(first_failed);
     return false;
   }
-  for (const auto& node : layout.supernodes())
-    if (f.is_sparse && node.is_top) f.sparse.Add(layout, node, f.kept.data() + node.branch_update);
   return true;
 }
 
-bool PartialCholesky::Eliminate(const BlockMatrix& A, std::span<const int> participants,
-                                ComplementForm form) {
+// The others than the participants.
+bool PartialCholesky::EliminateOthers(const BlockMatrix& A, std::span<const int> participants,
+                                      ComplementForm form) {
   Analyze(participants, form);
   Numeric& f = *numeric_;
   const SupernodeLayout& layout = *layout_;
   Grow(layout.panel_numbers(), &f.panels);
-  const std::size_t root_size = layout.root().width();
-  f.schur.resize(f.is_sparse ? 0 : root_size * root_size);
-  if (f.is_sparse) f.sparse.Start(A);
-  f.failed = -1;
-  const bool has_branches = HasBranches();
-  if (!(has_branches ? EliminateBranches(A) : EliminateInTurn(A))) return false;
-
-  // what is left on the participants is the Schur complement
-  if (f.is_sparse) {
-    f.sparse.Finish();
-    return true;
-  }
-  const int n = layout.root().width();
-  FillPanel(layout, layout.root(), A, f.panels.data());
-  double* root = f.panels.data() + layout.root().panel;
+  FindHome();
+  const bool is_done = EliminatePanels([&](int k) {
+    const auto& node = layout.supernodes()[k];
+    FillColumns(node, 0, node.columns, layout.blocks(node), A, f.panels.data());
+  });
+  f.handed_up.clear();
   for (const int c : layout.children(layout.root())) {
     const auto& child = layout.supernodes()[c];
-    const double* update =
-        has_branches ? f.kept.data() + child.branch_update : f.updates.data() + child.update;
-    ExtendAdd(layout, child, update, 0, child.num_rows, 0, root, n);
+    double* numbers =
+        HasBranches() ? f.kept.data() + child.branch_update : f.updates.data() + child.update;
+    f.handed_up.push_back({numbers, std::size_t(child.update_size())});
   }
-  CopySymmetric(n, root, f.schur.data());
-  return true;
+  return is_done;
 }
 
-bool PartialCholesky::FactorComplement() {
+// A clique that is all the rest of the complement's panel is summed up there.
+void PartialCholesky::FindHome() {
   Numeric& f = *numeric_;
+  const SupernodeLayout& layout = *layout_;
+  const std::span<const int> children = layout.children(layout.root());
+  f.at_home = -1;
   if (f.is_sparse) {
-    if (f.of_sparse->Factor(f.sparse.matrix(), {})) return true;
-    f.failed = layout_->participants()[f.of_sparse->failed_node()];
-    return false;
+    LargeVector& panels = f.of_sparse->numeric_->panels;
+    Grow(f.of_sparse->layout_->panel_numbers(), &panels);
+    const SparseComplement::Home& home = f.sparse.home();
+    if (home.clique < 0) return;
+    f.at_home = children[home.clique];
+    f.home = {panels.data() + home.offset, std::size_t(home.leading)};
+    return;
   }
+  const std::size_t n = layout.root().width();
+  int most = 0;
+  for (const int c : children) {
+    const auto& child = layout.supernodes()[c];
+    const int first = layout.root().columns - child.num_rows;
+    if (child.num_rows <= most || layout.relative(child).front() != first) continue;
+    most = child.num_rows;
+    f.at_home = c;
+    f.home = {f.panels.data() + layout.root().panel + 3 * std::size_t(first) * (n + 1), n};
+  }
+}
+
+void PartialCholesky::AssembleDenseComplement(const BlockMatrix& A) {
+  Numeric& f = *numeric_;
+  const SupernodeLayout& layout = *layout_;
+  const auto& root = layout.root();
+  const int n = root.width();
+  double* panel = f.panels.data() + root.panel;
+  const auto blocks = layout.blocks(root);
+  const int home = root.columns - (f.at_home < 0 ? 0 : layout.supernodes()[f.at_home].num_rows);
+  const auto of_home = std::ranges::lower_bound(blocks, root.panel + 3 * std::size_t(home) * n, {},
+                                                &SupernodeLayout::Block::offset) -
+                       blocks.begin();
+  FillColumns(root, 0, home, blocks.first(of_home), A, f.panels.data());
+  AddBlocks(root, blocks.subspan(of_home), A, f.panels.data());
+  for (std::size_t k = 0; k < f.handed_up.size(); ++k) {
+    const int c = layout.children(root)[k];
+    const auto& child = layout.supernodes()[c];
+    if (c == f.at_home) continue;
+    ExtendAdd(RowsOf(layout, child), f.handed_up[k], 0, child.num_rows, 0, {panel, std::size_t(n)});
+  }
+  f.schur.resize(std::size_t(n) * n);
+  CopySymmetric(n, panel, f.schur.data());
+}
+
+void PartialCholesky::AssembleSparseComplement(const BlockMatrix& A) {
+  Numeric& f = *numeric_;
+  double* panels = f.of_sparse->numeric_->panels.data();
+  const auto assemble = [&](int strip) { f.sparse.Assemble(strip, A, f.handed_up, panels); };
+  const int count = f.sparse.num_strips();
+  if (CountThreads() > 1 && f.of_sparse->layout_->panel_numbers() > kFewNumbers) {
+    ParallelForWithin(count, 1, assemble);
+  } else {
+    for (int k = 0; k < count; ++k) assemble(k);
+  }
+}
+
+bool PartialCholesky::FactorDenseComplement() {
+  Numeric& f = *numeric_;
   const int n = layout_->root().width();
   const int failed = FactorCholesky(n, f.panels.data() + layout_->root().panel, n);
   if (failed >= 0) f.failed = layout_->participants()[failed / 3];
   return failed < 0;
+}
+
+// Panel by panel it is put together, recorded and factored.
+bool PartialCholesky::FactorSparseComplement(const BlockMatrix& A) {
+  Numeric& f = *numeric_;
+  double* panels = f.of_sparse->numeric_->panels.data();
+  const bool is_done = f.of_sparse->EliminatePanels([&](int k) {
+    for (int strip = f.sparse.first_strip(k); strip < f.sparse.first_strip(k + 1); ++strip)
+      f.sparse.Assemble(strip, A, f.handed_up, panels);
+  });
+  if (!is_done) f.failed = layout_->participants()[f.of_sparse->failed_node()];
+  return is_done;
 }
 
 int PartialCholesky::failed_node() const {
@@ -354,6 +395,11 @@ void PartialCholesky::SolveComplement(std::span<double> x_p) const {
   SolveLowerTransposed(n, root, n, x_p.data());
 }
 
+// Of a participant, where it stands among them as they are laid out.
+int PartialCholesky::PlaceInRoot(int participant) const {
+  return layout_->position(layout_->participants()[participant]) - layout_->root().first;
+}
+
 void PartialCholesky::Reduce(std::span<const double> b, std::span<double> r_p) const {
   const SupernodeLayout& layout = *layout_;
   const Numeric& f = *numeric_;
@@ -385,7 +431,8 @@ void PartialCholesky::Reduce(std::span<const double> b, std::span<double> r_p) c
   for (const int c : layout.children(layout.root()))
     CarryUp(layout, layout.supernodes()[c], f.carried.data(), layout.root().columns, of_root,
             nullptr);
-  std::copy_n(of_root, n, r_p.begin());
+  for (int i = 0; i < layout.root().columns; ++i)
+    std::copy_n(of_root + 3 * PlaceInRoot(i), 3, &r_p[3 * i]);
 }
 
 void PartialCholesky::Complete(std::span<const double> x_p, std::span<double> x) const {
@@ -393,7 +440,9 @@ void PartialCholesky::Complete(std::span<const double> x_p, std::span<double> x)
   const Numeric& f = *numeric_;
   std::vector<double>& y = f.solved;
   y.assign(f.half_solved.begin(), f.half_solved.end());
-  std::copy(x_p.begin(), x_p.end(), y.end() - layout.root().width());
+  double* of_root = y.data() + y.size() - layout.root().width();
+  for (int i = 0; i < layout.root().columns; ++i)
+    std::copy_n(&x_p[3 * i], 3, of_root + 3 * PlaceInRoot(i));
   const auto solve = [&](int k) {
     const auto& node = layout.supernodes()[k];
     const double* panel = f.panels.data() + node.panel;

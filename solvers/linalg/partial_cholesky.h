@@ -36,9 +36,8 @@ class PartialCholesky {
               ComplementForm form = ComplementForm::kDense);
   int failed_node() const;
 
-  // The same in two parts: up to Â, which is all that Reduce and Complete need, and Â itself.
+  // The same up to Â, which is not factored: all that Reduce and Complete need.
   bool Eliminate(const BlockMatrix& A, std::span<const int> participants, ComplementForm form);
-  bool FactorComplement();
 
   // Of Eliminate what is symbolic.
   void Analyze(std::span<const int> participants, ComplementForm form);
@@ -68,8 +67,20 @@ class PartialCholesky {
   void ChooseForm(ComplementForm form);
   bool HasBranches() const;
   bool SolvesByBranches() const;
-  bool EliminateInTurn(const BlockMatrix& A);
-  bool EliminateBranches(const BlockMatrix& A);
+  bool EliminateOthers(const BlockMatrix& A, std::span<const int> participants,
+                       ComplementForm form);
+  template <typename Fill>
+  bool EliminatePanels(const Fill& fill);
+  template <typename Fill>
+  bool EliminateInTurn(const Fill& fill);
+  template <typename Fill>
+  bool EliminateBranches(const Fill& fill);
+  void FindHome();
+  void AssembleDenseComplement(const BlockMatrix& A);
+  void AssembleSparseComplement(const BlockMatrix& A);
+  bool FactorDenseComplement();
+  bool FactorSparseComplement(const BlockMatrix& A);
+  int PlaceInRoot(int participant) const;
   void SolveComplement(std::span<double> x_p) const;
 
   const BlockPattern* pattern_;

@@ -2,22 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <immintrin.h>
 
 namespace pliant::solvers {
 namespace {
 
-// Adds three columns of three numbers to nine in a row; reads a fourth one of each column.
-void AddToBlock(const double* columns, std::size_t stride, double* block) {
-  const __m256d c0 = _mm256_loadu_pd(columns), c1 = _mm256_loadu_pd(columns + stride),
-                c2 = _mm256_loadu_pd(columns + 2 * stride);
-  const __m256d first = _mm256_blend_pd(c0, _mm256_permute4x64_pd(c1, 0x00), 0b1000);
-  const __m256d second = _mm256_blend_pd(_mm256_permute4x64_pd(c1, 0b1001),
-                                         _mm256_permute4x64_pd(c2, 0b0100'0000), 0b1100);
-  _mm256_storeu_pd(block, _mm256_add_pd(_mm256_loadu_pd(block), first));
-  _mm256_storeu_pd(block + 4, _mm256_add_pd(_mm256_loadu_pd(block + 4), second));
-  block[8] += columns[2 * stride + 2];
-}
+// of a strip: 128 kB
+constexpr int kStripNumbers = 16'384;
 
 }  // namespace
 
@@ -44,8 +34,8 @@ void SparseComplement::FindPattern(const BlockPattern& A, const SupernodeLayout&
       if (i >= 0) bits_[j * words + i / 64] |= bit(i);
     }
   }
-  for (const int c : layout.children(layout.root())) {
-    const std::span<const int> clique = layout.relative(layout.supernodes()[c]);
+  for (int c = 0; c < layout.num_cliques(); ++c) {
+    const std::span<const int> clique = layout.clique(c);
     if (clique.empty()) continue;
     const int first = clique.front() / 64, end = clique.back() / 64 + 1;
     clique_.assign(words, 0);
@@ -68,7 +58,7 @@ void SparseComplement::FindPattern(const BlockPattern& A, const SupernodeLayout&
     pattern_.column_starts.push_back(static_cast<int>(pattern_.rows.size()));
   }
 
-  copies_.clear();
+  source_.assign(pattern_.rows.size(), -1);
   for (int j = 0; j < n; ++j) {
     const int node = participants[j];
     int to = pattern_.column_starts[j];
@@ -76,25 +66,17 @@ void SparseComplement::FindPattern(const BlockPattern& A, const SupernodeLayout&
       const int i = index_[A.rows[k]];
       if (i < 0) continue;
       while (pattern_.rows[to] != i) ++to;
-      copies_.push_back({k, to});
+      source_[to] = k;
     }
   }
 }
 
 void SparseComplement::FindOrder(const SupernodeLayout& layout) {
   const int n = pattern_.num_nodes;
-  const auto rank = [&](int position) { return layout.rank(layout.node(position)); };
-  // does every elimination come before those of the participants that it couples?
-  bool is_natural = true;
-  for (const auto& node : layout.supernodes()) {
-    const int last = rank(node.first + node.columns - 1);
-    for (const int row : layout.rows(node))
-      is_natural = is_natural && (row < layout.num_nodes() - n || rank(row) > last);
-  }
   std::vector<char> is_last(n, 0);
-  if (!is_natural) {
-    for (const int c : layout.children(layout.root()))
-      for (const int i : layout.relative(layout.supernodes()[c])) is_last[i] = 1;
+  if (!layout.ends_before_participants()) {
+    for (int c = 0; c < layout.num_cliques(); ++c)
+      for (const int i : layout.clique(c)) is_last[i] = 1;
   }
   order_.resize(n);
   for (int i = 0; i < n; ++i) order_[i] = i;
@@ -104,40 +86,148 @@ void SparseComplement::FindOrder(const SupernodeLayout& layout) {
   });
 }
 
+void SparseComplement::Place(const SupernodeLayout& layout, const SupernodeLayout& factor) {
+  factor_ = &factor;
+  FindHome(layout);
+  CutStrips();
+  PlaceCliques(layout);
+}
+
+void SparseComplement::FindPositions(std::span<const int> clique) {
+  positions_.clear();
+  for (const int i : clique) positions_.push_back(factor_->position(i));
+  std::ranges::sort(positions_);
+}
+
+// Of the largest such clique.
+void SparseComplement::FindHome(const SupernodeLayout& layout) {
+  home_ = {};
+  home_begin_ = pattern_.num_nodes;
+  std::size_t most = 0;
+  for (int c = 0; c < layout.num_cliques(); ++c) {
+    if (layout.clique(c).size() <= most) continue;
+    FindPositions(layout.clique(c));
+    const int begin = positions_.front(), end = positions_.back() + 1;
+    const auto panels = factor_->supernodes();
+    const auto& node =
+        *std::prev(std::ranges::upper_bound(panels, begin, {}, &SupernodeLayout::Supernode::first));
+    const bool is_rest = end == node.first + node.columns && node.num_rows == 0 &&
+                         end - begin == static_cast<int>(positions_.size());
+    if (!is_rest) continue;
+    most = positions_.size();
+    home_begin_ = begin;
+    home_ = {c, node.panel + 3 * std::size_t(begin - node.first) * (node.height() + 1),
+             node.height()};
+  }
+}
+
+void SparseComplement::CutStrips() {
+  strips_.clear();
+  first_strip_.clear();
+  blocks_.clear();
+  sources_.clear();
+  strip_of_.resize(pattern_.num_nodes);
+  const auto begin_strip = [this](int panel, int begin, int end, bool is_home) {
+    strips_.push_back({panel, begin, end, is_home, static_cast<int>(blocks_.size()),
+                       static_cast<int>(sources_.size()), 0});
+  };
+  const int count = static_cast<int>(factor_->supernodes().size());
+  for (int k = 0; k < count; ++k) {
+    const SupernodeLayout::Supernode& node = factor_->supernodes()[k];
+    const int width = std::max(1, kStripNumbers / (3 * node.height()));
+    first_strip_.push_back(static_cast<int>(strips_.size()));
+    // they go up by columns
+    auto block = factor_->blocks(node).begin();
+    const int home = home_begin_ - node.first;
+    for (int begin = 0, end; begin < node.columns; begin = end) {
+      end = std::min(begin + width, node.columns);
+      if (begin < home) end = std::min(end, home);
+      std::fill_n(strip_of_.begin() + node.first + begin, end - begin,
+                  static_cast<int>(strips_.size()));
+      begin_strip(k, begin, end, home >= 0 && begin >= home);
+      const std::size_t beyond = node.panel + 3 * std::size_t(end) * node.height();
+      for (; block != factor_->blocks(node).end() && block->offset < beyond; ++block) {
+        blocks_.push_back(*block);
+        if (source_[block->block] >= 0)
+          sources_.push_back({source_[block->block], block->transposed, block->offset});
+      }
+    }
+  }
+  first_strip_.push_back(static_cast<int>(strips_.size()));
+  begin_strip(count, 0, 0, false);
+}
+
+void SparseComplement::PlaceCliques(const SupernodeLayout& layout) {
+  pieces_.clear();
+  places_.clear();
+  run_end_.clear();
+  for (int c = 0; c < layout.num_cliques(); ++c) {
+    if (c == home_.clique) continue;
+    FindPositions(layout.clique(c));
+    const int n = static_cast<int>(positions_.size());
+    for (int begin = 0, end; begin < n; begin = end) {
+      const int strip = strip_of_[positions_[begin]];
+      end = begin + 1;
+      while (end < n && strip_of_[positions_[end]] == strip) ++end;
+      AddPiece(strip, c, begin, end);
+    }
+  }
+  std::ranges::stable_sort(pieces_, {}, &Piece::strip);
+  std::size_t piece = 0;
+  for (int k = 0; k <= num_strips(); ++k) {
+    while (piece < pieces_.size() && pieces_[piece].strip < k) ++piece;
+    strips_[k].first_piece = static_cast<int>(piece);
+  }
+}
+
+// Of the clique that is at positions_ in the factor.
+void SparseComplement::AddPiece(int strip, int clique, int begin, int end) {
+  const SupernodeLayout::Supernode& node = factor_->supernodes()[strips_[strip].panel];
+  const std::span<const int> rows = factor_->rows(node);
+  const int n = static_cast<int>(positions_.size());
+  const int first = static_cast<int>(places_.size());
+  pieces_.push_back({strip, clique, begin, end, n, first});
+  for (int a = begin, r = 0; a < n; ++a) {
+    if (positions_[a] < node.first + node.columns) {
+      places_.push_back(positions_[a] - node.first);
+      continue;
+    }
+    while (rows[r] != positions_[a]) ++r;
+    places_.push_back(node.columns + r);
+  }
+  run_end_.resize(places_.size());
+  FindRuns(std::span(places_).subspan(first), std::span(run_end_).subspan(first));
+}
+
 double SparseComplement::CalcFill() const {
   const double n = pattern_.num_nodes;
   return 2 * static_cast<double>(pattern_.rows.size()) / (n * (n + 1));
 }
 
-void SparseComplement::Start(const BlockMatrix& A) {
-  std::fill(matrix_.values.begin(), matrix_.values.end(), 0.0);
-  for (const auto& [from, to] : copies_)
-    std::copy_n(&A.values[9 * std::size_t(from)], 9, &matrix_.values[9 * std::size_t(to)]);
-}
-
-void SparseComplement::Add(const SupernodeLayout& layout, const SupernodeLayout::Supernode& child,
-                           const double* update) {
-  const std::span<const int> clique = layout.relative(child);
-  const int m = child.num_rows;
-  const std::size_t stride = 3 * static_cast<std::size_t>(m);
-  for (int b = 0; b < m; ++b) {
-    int k = pattern_.column_starts[clique[b]];
-    const double* from = update + 3 * b * (stride + 1);
-    // of the diagonal only what is below
-    double* diagonal = &matrix_.values[9 * std::size_t(k)];
-    for (int c = 0; c < 3; ++c)
-      for (int r = c; r < 3; ++r) diagonal[3 * c + r] += from[c * stride + r];
-    for (int a = b + 1; a < m; ++a) {
-      from += 3;
-      while (pattern_.rows[k] != clique[a]) ++k;
-      AddToBlock(from, stride, &matrix_.values[9 * std::size_t(k)]);
-    }
+void SparseComplement::Assemble(int k, const BlockMatrix& A, std::span<const UpdateMatrix> updates,
+                                double* panels) {
+  const Strip &strip = strips_[k], &next = strips_[k + 1];
+  const SupernodeLayout::Supernode& node = factor_->supernodes()[strip.panel];
+  const auto part = [](const auto& all, int begin, int end) {
+    return std::span(all).subspan(begin, end - begin);
+  };
+  const auto sources = part(sources_, strip.first_source, next.first_source);
+  if (strip.is_home) {
+    AddBlocks(node, sources, A, panels);
+  } else {
+    FillColumns(node, strip.begin, strip.end, sources, A, panels);
   }
-}
-
-void SparseComplement::Finish() {
-  for (int j = 0; j < pattern_.num_nodes; ++j) {
-    double* block = &matrix_.values[9 * std::size_t(pattern_.column_starts[j])];
+  for (const Piece& piece : part(pieces_, strip.first_piece, next.first_piece)) {
+    const int m = piece.num_rows - piece.begin;
+    const PanelRows rows{part(places_, piece.first_row, piece.first_row + m),
+                         part(run_end_, piece.first_row, piece.first_row + m)};
+    ExtendAdd(rows, updates[piece.clique].From(piece.begin), 0, piece.end - piece.begin, 0,
+              {panels + node.panel, std::size_t(node.height())});
+  }
+  ReadBlocks(node, part(blocks_, strip.first_block, next.first_block), panels, &matrix_);
+  // what is above the diagonal is the mirror image of what is summed up
+  for (int j = node.first + strip.begin; j < node.first + strip.end; ++j) {
+    double* block = &matrix_.values[9 * std::size_t(pattern_.column_starts[factor_->node(j)])];
     for (int c = 0; c < 3; ++c)
       for (int r = c + 1; r < 3; ++r) block[3 * r + c] = block[3 * c + r];
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "solvers/linalg/panel.h"
+
 namespace pliant::solvers {
 namespace {
 
@@ -66,22 +68,30 @@ void SupernodeLayout::LayOut(std::span<const int> participants) {
   FindStructures();
   Amalgamate();
   OrderGroups();
+  FindCliques();
+}
+
+void SupernodeLayout::Place(std::span<const int> order_of_participants, bool is_root_dense) {
+  for (std::size_t k = 0; k < order_of_participants.size(); ++k) {
+    const int node = participants_[order_of_participants[k]];
+    position_[node] = num_columns() + static_cast<int>(k);
+    node_[position_[node]] = node;
+  }
   PlaceSupernodes();
   PlaceRows();
   FindBranches();
+  if (is_root_dense) PlaceRoot();
+  PlaceUpdates();
 }
 
-void SupernodeLayout::PlaceRoot(bool is_dense) {
+void SupernodeLayout::PlaceRoot() {
   Supernode& root = supernodes_.back();
-  if (is_dense) {
-    const double width = root.width();
-    flops_ += width * width * width / 3;
-    root.panel = panel_numbers_;
-    panel_numbers_ += std::size_t(root.width()) * root.width();
-    for (int c = 0; c < root.columns; ++c) place_[root.first + c] = c;
-    PlaceBlocks(&root);
-  }
-  PlaceUpdates(is_dense);
+  const double width = root.width();
+  flops_ += width * width * width / 3;
+  root.panel = panel_numbers_;
+  panel_numbers_ += std::size_t(root.width()) * root.width();
+  for (int c = 0; c < root.columns; ++c) place_[root.first + c] = c;
+  PlaceBlocks(&root);
 }
 
 // What lies below the diagonal in each column of the factor: a bit a row, as children hand theirs up
@@ -187,6 +197,29 @@ void SupernodeLayout::OrderGroups() {
   }
 }
 
+void SupernodeLayout::FindCliques() {
+  const int n = num_columns();
+  tops_.clear();
+  cliques_.clear();
+  clique_starts_.assign(1, 0);
+  for (const int g : postorder_) {
+    if (parent_[g] < n) continue;
+    tops_.push_back(g);
+    for (const int column : structure(g)) cliques_.push_back(column - n);
+    clique_starts_.push_back(static_cast<int>(cliques_.size()));
+  }
+}
+
+bool SupernodeLayout::ends_before_participants() const {
+  for (int k = 0; k < num_cliques(); ++k) {
+    // what leads to it comes before it
+    const int last = rank_[column_node_[tops_[k]]];
+    for (const int i : clique(k))
+      if (rank_[participants_[i]] < last) return false;
+  }
+  return true;
+}
+
 void SupernodeLayout::PlaceSupernodes() {
   const int n = num_columns(), count = static_cast<int>(postorder_.size());
   const int words = num_nodes() / 64 + 1;
@@ -233,8 +266,7 @@ void SupernodeLayout::PlaceSupernodes() {
   parents_.resize(count);
   for (int k = 0; k < count; ++k) {
     Supernode& parent = supernodes_[parent_of(k)];
-    supernodes_[k].is_top = &parent == &supernodes_.back();
-    parents_[k] = supernodes_[k].is_top ? -1 : parent_of(k);
+    parents_[k] = parent_of(k) < count ? parent_of(k) : -1;
     children_[parent.first_child + parent.num_children++] = k;
   }
 }
@@ -251,15 +283,12 @@ void SupernodeLayout::PlaceRows() {
     if (&node != &supernodes_.back()) PlaceBlocks(&node);
     for (const int c : children(node)) {
       Supernode& child = supernodes_[c];
-      const int m = child.num_rows;
-      int* relative = relative_.data() + child.first_row;
-      int* run_end = run_end_.data() + child.first_row;
-      for (int r = m - 1; r >= 0; --r) {
+      const auto relative = std::span(relative_).subspan(child.first_row, child.num_rows);
+      for (int r = 0; r < child.num_rows; ++r) {
         relative[r] = place_[rows_[child.first_row + r]];
-        const bool goes_on = r + 1 < m && relative[r + 1] == relative[r] + 1;
-        run_end[r] = goes_on ? run_end[r + 1] : r + 1;
         if (relative[r] < node.columns) ++child.in_panel;
       }
+      FindRuns(relative, std::span(run_end_).subspan(child.first_row, child.num_rows));
     }
   }
 }
@@ -279,15 +308,11 @@ void SupernodeLayout::PlaceBlocks(Supernode* node) {
   node->num_blocks = static_cast<int>(blocks_.size()) - node->first_block;
 }
 
-void SupernodeLayout::PlaceUpdates(bool is_root_dense) {
+void SupernodeLayout::PlaceUpdates() {
   arena_.Clear();
   for (Supernode& node : supernodes_) {
     node.update = arena_.Take(node);
-    for (const int c : children(node))
-      if (is_root_dense || !supernodes_[c].is_top)
-        arena_.Give(supernodes_[c], supernodes_[c].update);
-    // what reaches a root that is not dense is recorded there and then
-    if (node.is_top && !is_root_dense) arena_.Give(node, node.update);
+    for (const int c : children(node)) arena_.Give(supernodes_[c], supernodes_[c].update);
   }
   update_numbers_ = arena_.size();
   PlaceBranchUpdates();

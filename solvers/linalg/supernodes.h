@@ -22,7 +22,6 @@ class SupernodeLayout {
     int first_child, num_children;
     int first_block, num_blocks;  // of A, that are added to its panel
     int in_panel;                 // rows that are columns of the parent
-    bool is_top;                  // the participants are its parent
     std::size_t panel;            // offset of its trapezoid, in numbers
     std::size_t update;           // offset of its rows × rows update matrix
     // the same where branches are worked on at once: among what is kept until they meet, or in what each of them works in
@@ -43,12 +42,23 @@ class SupernodeLayout {
   // `order[k]` is the node eliminated k-th, were it not for the participants.
   SupernodeLayout(const BlockPattern& pattern, std::vector<int> order);
 
-  // Ascending node numbers. A function of these alone; memory is kept. What is laid out has no place for the participants'
-  // own matrix until PlaceRoot tells whether it is to be dense, or none of this.
+  // What follows from the participants, ascending node numbers, alone: which columns are eliminated together, and in what
+  // order. Memory is kept.
   void LayOut(std::span<const int> participants);
-  void PlaceRoot(bool is_dense);
+  // Then where everything lies, with the participants themselves in this order (of places among them), which need not be that of
+  // their numbers; their own matrix is dense, or is no part of this.
+  void Place(std::span<const int> order_of_participants, bool is_root_dense);
 
   const std::vector<int>& participants() const { return participants_; }
+  // The eliminated parts that nothing but participants depends on, and the participants that each of them couples: ascending
+  // places among them. Part k is the root's k-th child.
+  int num_cliques() const { return static_cast<int>(tops_.size()); }
+  std::span<const int> clique(int k) const {
+    return std::span(cliques_).subspan(clique_starts_[k],
+                                       clique_starts_[k + 1] - clique_starts_[k]);
+  }
+  // Whether each of them is eliminated before all participants that it couples, as the order has it.
+  bool ends_before_participants() const;
   // In postorder; the participants' own is the last one, with neither rows nor parent.
   std::span<const Supernode> supernodes() const {
     return std::span(supernodes_).first(supernodes_.size() - 1);
@@ -66,6 +76,7 @@ class SupernodeLayout {
     return std::span(blocks_).subspan(node.first_block, node.num_blocks);
   }
   int node(int position) const { return node_[position]; }
+  int position(int node) const { return position_[node]; }
   int rank(int node) const { return rank_[node]; }       // in the order given
   std::size_t num_rows() const { return rows_.size(); }  // of all supernodes
   int num_nodes() const { return static_cast<int>(node_.size()); }
@@ -115,10 +126,12 @@ class SupernodeLayout {
   void FindStructures();
   void Amalgamate();
   void OrderGroups();
+  void FindCliques();
   void PlaceSupernodes();
   void PlaceRows();
   void PlaceBlocks(Supernode* node);
-  void PlaceUpdates(bool is_root_dense);
+  void PlaceRoot();
+  void PlaceUpdates();
   void FindBranches();
   void PlaceBranchUpdates();
 
@@ -127,6 +140,8 @@ class SupernodeLayout {
   std::vector<Neighbour> neighbours_;  // of each node, itself included
 
   std::vector<int> participants_;
+  std::vector<int> tops_;  // last column of each group below the participants
+  std::vector<int> cliques_, clique_starts_;
   std::vector<Supernode> supernodes_;
   std::vector<int> rows_, relative_, run_end_, children_;
   std::vector<Block> blocks_;

@@ -155,6 +155,33 @@ TEST_F(SparseComplementTest, IsTheDenseOne) {
   EXPECT_LT((solved - x).norm(), 1e-10 * x.norm());
 }
 
+// Parts inside hand up cliques of their own, beside and within that of the upper half.
+TEST_F(SparseComplementTest, OfSeveralEliminatedPartsIsTheDenseOne) {
+  std::vector<int> kept;
+  for (const int node : half_) {
+    const int layer = node / 81, place = node % 81;
+    const bool is_inside = layer == 1 && (place == 20 || place == 21 || place == 60);
+    const bool is_below_the_half = layer == 3 && place == 40;
+    if (!is_inside && !is_below_the_half) kept.push_back(node);
+  }
+  PartialCholesky sparse(&pattern_);
+  ASSERT_TRUE(sparse.Factor(A_, kept, ComplementForm::kSparseWherePays));
+  ASSERT_NE(sparse.schur_complement().sparse, nullptr);
+  const Eigen::MatrixXd expected = DenseComplement(kept);
+  EXPECT_LT((ToDense(*sparse.schur_complement().sparse) - expected).norm(),
+            1e-10 * expected.norm());
+  // recorded alone it is the same
+  const std::vector<double> values = sparse.schur_complement().sparse->values;
+  ASSERT_TRUE(sparse.Eliminate(A_, kept, ComplementForm::kSparseWherePays));
+  EXPECT_EQ(sparse.schur_complement().sparse->values, values);
+
+  ASSERT_TRUE(sparse.Factor(A_, kept, ComplementForm::kSparseWherePays));
+  Eigen::VectorXd x = Eigen::VectorXd::LinSpaced(3 * 729, -1, 2), b(3 * 729);
+  A_.Multiply({x.data(), 3 * 729}, {b.data(), 3 * 729});
+  sparse.Solve({b.data(), 3 * 729});
+  EXPECT_LT((b - x).norm(), 1e-10 * x.norm());
+}
+
 TEST_F(SparseComplementTest, FactorsWithFewerOperationsThanTheDenseOne) {
   PartialCholesky sparse(&pattern_), dense(&pattern_);
   sparse.Analyze(half_, ComplementForm::kSparseWherePays);
@@ -279,6 +306,7 @@ class BranchesOfALargeMatrixTest : public ::testing::Test {
 TEST_F(BranchesOfALargeMatrixTest, AreMany) {
   SupernodeLayout layout(pattern_, order_);
   layout.LayOut({});
+  layout.Place({}, true);
   EXPECT_GT(layout.branches().parts().size(), 8u);
   // and solutions go by them too
   EXPECT_GT(layout.panel_numbers(), 500'000u);

@@ -1,0 +1,135 @@
+#include "solvers/linalg/panel.h"
+
+#include <algorithm>
+#include <immintrin.h>
+
+#include "solvers/linalg/first_lanes.h"
+
+namespace pliant::solvers {
+namespace {
+
+// Blocks lie all over A: they are fetched so many before they are needed, to be read or written.
+constexpr std::size_t kAhead = 12;
+
+template <int kToBeWritten>
+void Fetch(std::span<const SupernodeLayout::Block> blocks, std::size_t k, const BlockMatrix& A) {
+  const double* later =
+      &A.values[9 * std::size_t(blocks[std::min(k + kAhead, blocks.size() - 1)].block)];
+  __builtin_prefetch(later, kToBeWritten);
+  __builtin_prefetch(later + 8, kToBeWritten);
+}
+
+// a block's three columns of three, `stride` numbers apart
+void PutBlock(const double* from, double* to, std::size_t stride) {
+  for (int c = 0; c < 3; ++c) {
+    _mm_storeu_pd(to + c * stride, _mm_loadu_pd(from + 3 * c));
+    to[c * stride + 2] = from[3 * c + 2];
+  }
+}
+
+void PutTransposedBlock(const double* from, double* to, std::size_t stride) {
+  for (int c = 0; c < 3; ++c) {
+    _mm_storeu_pd(to + c * stride, _mm_set_pd(from[3 + c], from[c]));
+    to[c * stride + 2] = from[6 + c];
+  }
+}
+
+void GetBlock(const double* from, std::size_t stride, double* to) {
+  for (int c = 0; c < 3; ++c) {
+    _mm_storeu_pd(to + 3 * c, _mm_loadu_pd(from + c * stride));
+    to[3 * c + 2] = from[c * stride + 2];
+  }
+}
+
+void GetTransposedBlock(const double* from, std::size_t stride, double* to) {
+  for (int c = 0; c < 3; ++c) {
+    _mm_storeu_pd(to + 3 * c, _mm_set_pd(from[stride + c], from[c]));
+    to[3 * c + 2] = from[2 * stride + c];
+  }
+}
+
+}  // namespace
+
+void FindRuns(std::span<const int> places, std::span<int> run_end) {
+  const int m = static_cast<int>(places.size());
+  for (int r = m - 1; r >= 0; --r) {
+    const bool goes_on = r + 1 < m && places[r + 1] == places[r] + 1;
+    run_end[r] = goes_on ? run_end[r + 1] : r + 1;
+  }
+}
+
+void FillColumns(const SupernodeLayout::Supernode& node, int begin, int end,
+                 std::span<const SupernodeLayout::Block> blocks, const BlockMatrix& A,
+                 double* panels) {
+  const std::size_t height = node.height();
+  std::fill_n(panels + node.panel + 3 * begin * height, 3 * (end - begin) * height, 0.0);
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    Fetch<0>(blocks, k, A);
+    const auto& [block, transposed, offset] = blocks[k];
+    const double* from = &A.values[9 * std::size_t(block)];
+    if (transposed) {
+      PutTransposedBlock(from, panels + offset, height);
+    } else {
+      PutBlock(from, panels + offset, height);
+    }
+  }
+}
+
+void AddBlocks(const SupernodeLayout::Supernode& node,
+               std::span<const SupernodeLayout::Block> blocks, const BlockMatrix& A,
+               double* panels) {
+  const std::size_t height = node.height();
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    Fetch<0>(blocks, k, A);
+    const auto& [block, transposed, offset] = blocks[k];
+    const double* from = &A.values[9 * std::size_t(block)];
+    for (int c = 0; c < 3; ++c)
+      for (int r = 0; r < 3; ++r)
+        panels[offset + c * height + r] += from[transposed ? 3 * r + c : 3 * c + r];
+  }
+}
+
+void ReadBlocks(const SupernodeLayout::Supernode& node,
+                std::span<const SupernodeLayout::Block> blocks, const double* panels,
+                BlockMatrix* A) {
+  const std::size_t height = node.height();
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    Fetch<1>(blocks, k, *A);
+    const auto& [block, transposed, offset] = blocks[k];
+    double* to = &A->values[9 * std::size_t(block)];
+    if (transposed) {
+      GetTransposedBlock(panels + offset, height, to);
+    } else {
+      GetBlock(panels + offset, height, to);
+    }
+  }
+}
+
+void ExtendAdd(const PanelRows& rows, const UpdateMatrix& update, int begin, int end, int first,
+               const UpdateMatrix& target) {
+  const int m = static_cast<int>(rows.places.size());
+  for (int b = begin; b < end; ++b) {
+    const double* source = update.numbers + 3 * b * update.leading;
+    double* column = target.numbers + 3 * std::size_t(rows.places[b] - first) * target.leading;
+    for (int a = b; a < m; a = rows.run_end[a]) {
+      const int n = 3 * (rows.run_end[a] - a);
+      const double* from = source + 3 * a;
+      double* to = column + 3 * (rows.places[a] - first);
+      for (int c = 0; c < 3; ++c) AddTo(n, from + c * update.leading, to + c * target.leading);
+    }
+  }
+}
+
+void AddTo(int n, const double* from, double* to) {
+  int i = 0;
+  for (; i + 4 <= n; i += 4) {
+    _mm256_storeu_pd(to + i, _mm256_add_pd(_mm256_loadu_pd(to + i), _mm256_loadu_pd(from + i)));
+  }
+  if (i == n) return;
+  const __m256i mask = FirstLanes(n - i);
+  StoreFirstLanes(
+      to + i, n - i,
+      _mm256_add_pd(_mm256_maskload_pd(to + i, mask), _mm256_maskload_pd(from + i, mask)));
+}
+
+}  // namespace pliant::solvers
