@@ -2,7 +2,7 @@
 
 #include <immintrin.h>
 
-#include "solvers/linalg/first_lanes.h"
+#include "solvers/linalg/vector_of.h"
 
 namespace pliant::solvers {
 namespace {

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <immintrin.h>
 
-#include "solvers/linalg/first_lanes.h"
 #include "solvers/linalg/parallel.h"
 #include "solvers/linalg/trapezoid/trapezoid.h"
 #include "solvers/linalg/vector_of.h"
@@ -96,9 +95,9 @@ void Multiply(int m, int n, const T* A, int lda, const T* x, T* y) {
   if (i < m) MultiplyLastRows<kSubtract>(m - i, n, A + i, lda, x, y + i);
 }
 
-// Dot of y and each of four columns, in the same lanes as of one.
-template <typename T>
-typename VectorOf<T>::Four DotFour(int n, const T* A, int lda, const T* y) {
+// Dot of y and each of up to four columns, in the same lanes as of one.
+template <int kColumns, typename T>
+typename VectorOf<T>::Four DotColumns(int n, const T* A, int lda, const T* y) {
   using V = VectorOf<T>;
   constexpr int kWidth = V::kWidth;
   typename V::Type even[4], odd[4];
@@ -106,52 +105,32 @@ typename VectorOf<T>::Four DotFour(int n, const T* A, int lda, const T* y) {
   int i = 0;
   for (; i + 2 * kWidth <= n; i += 2 * kWidth) {
     const typename V::Type y0 = V::Load(y + i), y1 = V::Load(y + i + kWidth);
-    for (int c = 0; c < 4; ++c) {
+    for (int c = 0; c < kColumns; ++c) {
       const T* column = A + std::size_t(c) * lda + i;
       even[c] = V::MultiplyAdd(V::Load(column), y0, even[c]);
       odd[c] = V::MultiplyAdd(V::Load(column + kWidth), y1, odd[c]);
     }
   }
   if (i < n) {
+    // the rest fills the lanes from the first on
     const typename V::Mask mask = V::First(n - i), mask_beyond = V::First(n - i - kWidth);
     const typename V::Type y0 = V::LoadFirst(y + i, mask),
                            y1 = V::LoadFirst(y + i + kWidth, mask_beyond);
-    for (int c = 0; c < 4; ++c) {
+    for (int c = 0; c < kColumns; ++c) {
       const T* column = A + std::size_t(c) * lda + i;
       even[c] = V::MultiplyAdd(V::LoadFirst(column, mask), y0, even[c]);
       odd[c] = V::MultiplyAdd(V::LoadFirst(column + kWidth, mask_beyond), y1, odd[c]);
     }
   }
-  for (int c = 0; c < 4; ++c) even[c] = V::Add(even[c], odd[c]);
+  for (int c = 0; c < kColumns; ++c) even[c] = V::Add(even[c], odd[c]);
   return V::SumLanes(even);
 }
 
-// Σ x_i y_i in two vectors of fixed lanes.
-template <typename T>
-T DotOne(int n, const T* x, const T* y) {
-  using V = VectorOf<T>;
-  constexpr int kWidth = V::kWidth;
-  typename V::Type s0 = V::Zero(), s1 = V::Zero();
-  int i = 0;
-  for (; i + 2 * kWidth <= n; i += 2 * kWidth) {
-    s0 = V::MultiplyAdd(V::Load(x + i), V::Load(y + i), s0);
-    s1 = V::MultiplyAdd(V::Load(x + i + kWidth), V::Load(y + i + kWidth), s1);
-  }
-  if (i < n) {
-    // the rest fills the lanes from the first on
-    const typename V::Mask mask = V::First(n - i), mask_beyond = V::First(n - i - kWidth);
-    s0 = V::MultiplyAdd(V::LoadFirst(x + i, mask), V::LoadFirst(y + i, mask), s0);
-    s1 = V::MultiplyAdd(V::LoadFirst(x + i + kWidth, mask_beyond),
-                        V::LoadFirst(y + i + kWidth, mask_beyond), s1);
-  }
-  alignas(32) T lanes[2 * kWidth];
-  V::Store(lanes, s0);
-  V::Store(lanes + kWidth, s1);
-  // by pairs
-  for (int k = 0; k < kWidth; ++k) lanes[k] += lanes[k + kWidth];
-  for (int count = kWidth / 2; count > 0; count /= 2)
-    for (int k = 0; k < count; ++k) lanes[k] = lanes[2 * k] + lanes[2 * k + 1];
-  return lanes[0];
+template <int kColumns, typename T>
+void SubtractDotsOf(int m, const T* A, int lda, const T* y, T* x) {
+  T sums[4];
+  VectorOf<T>::StoreFour(sums, DotColumns<kColumns>(m, A, lda, y));
+  for (int c = 0; c < kColumns; ++c) x[c] -= sums[c];
 }
 
 // As many rows below a triangle L as fit a vector, in registers.
@@ -245,10 +224,10 @@ void SolveForward(int n, const T* L, int ldl, T* x) {
 template <typename T>
 void SubtractDots(int m, int n, const T* A, int lda, const T* y, T* x) {
   if (m == 0) return;
-  int j = 0;
-  for (; j + 4 <= n; j += 4)
-    VectorOf<T>::SubtractFour(x + j, DotFour(m, A + std::size_t(j) * lda, lda, y));
-  for (; j < n; ++j) x[j] -= DotOne(m, A + std::size_t(j) * lda, y);
+  for (; n >= 4; n -= 4, A += 4 * std::size_t(lda), x += 4) SubtractDotsOf<4>(m, A, lda, y, x);
+  if (n == 3) SubtractDotsOf<3>(m, A, lda, y, x);
+  if (n == 2) SubtractDotsOf<2>(m, A, lda, y, x);
+  if (n == 1) SubtractDotsOf<1>(m, A, lda, y, x);
 }
 
 template <typename T>
@@ -394,7 +373,7 @@ void CalcTwoCompliances(int n, const double* L, int ldl, const double* const (&J
 }
 
 double Dot(int n, const double* x, const double* y) {
-  return DotOne(n, x, y);
+  return _mm256_cvtsd_f64(DotColumns<1>(n, x, n, y));
 }
 
 }  // namespace pliant::solvers

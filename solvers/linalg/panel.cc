@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <immintrin.h>
 
-#include "solvers/linalg/first_lanes.h"
+#include "solvers/linalg/vector_of.h"
 
 namespace pliant::solvers {
 namespace {
@@ -27,11 +27,21 @@ void PutBlock(const double* from, double* to, std::size_t stride) {
   }
 }
 
+void PutBlock(const double* from, float* to, std::size_t stride) {
+  for (int c = 0; c < 3; ++c)
+    for (int r = 0; r < 3; ++r) to[c * stride + r] = static_cast<float>(from[3 * c + r]);
+}
+
 void PutTransposedBlock(const double* from, double* to, std::size_t stride) {
   for (int c = 0; c < 3; ++c) {
     _mm_storeu_pd(to + c * stride, _mm_set_pd(from[3 + c], from[c]));
     to[c * stride + 2] = from[6 + c];
   }
+}
+
+void PutTransposedBlock(const double* from, float* to, std::size_t stride) {
+  for (int c = 0; c < 3; ++c)
+    for (int r = 0; r < 3; ++r) to[c * stride + r] = static_cast<float>(from[3 * r + c]);
 }
 
 void GetBlock(const double* from, std::size_t stride, double* to) {
@@ -58,11 +68,11 @@ void FindRuns(std::span<const int> places, std::span<int> run_end) {
   }
 }
 
+template <typename T>
 void FillColumns(const SupernodeLayout::Supernode& node, int begin, int end,
-                 std::span<const SupernodeLayout::Block> blocks, const BlockMatrix& A,
-                 double* panels) {
+                 std::span<const SupernodeLayout::Block> blocks, const BlockMatrix& A, T* panels) {
   const std::size_t height = node.height();
-  std::fill_n(panels + node.panel + 3 * begin * height, 3 * (end - begin) * height, 0.0);
+  std::fill_n(panels + node.panel + 3 * begin * height, 3 * (end - begin) * height, T{0});
   for (std::size_t k = 0; k < blocks.size(); ++k) {
     Fetch<0>(blocks, k, A);
     const auto& [block, transposed, offset] = blocks[k];
@@ -105,31 +115,40 @@ void ReadBlocks(const SupernodeLayout::Supernode& node,
   }
 }
 
-void ExtendAdd(const PanelRows& rows, const UpdateMatrix& update, int begin, int end, int first,
-               const UpdateMatrix& target) {
+template <typename T>
+void ExtendAdd(const PanelRows& rows, const UpdateMatrixOf<T>& update, int begin, int end,
+               int first, const UpdateMatrixOf<T>& target) {
   const int m = static_cast<int>(rows.places.size());
   for (int b = begin; b < end; ++b) {
-    const double* source = update.numbers + 3 * b * update.leading;
-    double* column = target.numbers + 3 * std::size_t(rows.places[b] - first) * target.leading;
+    const T* source = update.numbers + 3 * b * update.leading;
+    T* column = target.numbers + 3 * std::size_t(rows.places[b] - first) * target.leading;
     for (int a = b; a < m; a = rows.run_end[a]) {
       const int n = 3 * (rows.run_end[a] - a);
-      const double* from = source + 3 * a;
-      double* to = column + 3 * (rows.places[a] - first);
+      const T* from = source + 3 * a;
+      T* to = column + 3 * (rows.places[a] - first);
       for (int c = 0; c < 3; ++c) AddTo(n, from + c * update.leading, to + c * target.leading);
     }
   }
 }
 
-void AddTo(int n, const double* from, double* to) {
+template <typename T>
+void AddTo(int n, const T* from, T* to) {
+  using V = VectorOf<T>;
   int i = 0;
-  for (; i + 4 <= n; i += 4) {
-    _mm256_storeu_pd(to + i, _mm256_add_pd(_mm256_loadu_pd(to + i), _mm256_loadu_pd(from + i)));
-  }
-  if (i == n) return;
-  const __m256i mask = FirstLanes(n - i);
-  StoreFirstLanes(
-      to + i, n - i,
-      _mm256_add_pd(_mm256_maskload_pd(to + i, mask), _mm256_maskload_pd(from + i, mask)));
+  for (; i + V::kWidth <= n; i += V::kWidth)
+    V::Store(to + i, V::Add(V::Load(to + i), V::Load(from + i)));
+  V::AddFirst(n - i, from + i, to + i);
 }
+
+template void FillColumns(const SupernodeLayout::Supernode&, int, int,
+                          std::span<const SupernodeLayout::Block>, const BlockMatrix&, double*);
+template void FillColumns(const SupernodeLayout::Supernode&, int, int,
+                          std::span<const SupernodeLayout::Block>, const BlockMatrix&, float*);
+template void ExtendAdd(const PanelRows&, const UpdateMatrixOf<double>&, int, int, int,
+                        const UpdateMatrixOf<double>&);
+template void ExtendAdd(const PanelRows&, const UpdateMatrixOf<float>&, int, int, int,
+                        const UpdateMatrixOf<float>&);
+template void AddTo(int, const double*, double*);
+template void AddTo(int, const float*, float*);
 
 }  // namespace pliant::solvers

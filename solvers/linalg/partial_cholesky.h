@@ -4,12 +4,13 @@
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+
 #include "solvers/linalg/block_matrix.h"
 #include "solvers/linalg/schur_complement.h"
+#include "solvers/linalg/supernodal_factor.h"
 
 namespace pliant::solvers {
-
-class SupernodeLayout;
 
 enum class ComplementForm { kDense, kSparseWherePays };
 
@@ -19,10 +20,7 @@ enum class ComplementForm { kDense, kSparseWherePays };
 //     A = [A_nn A_np; A_pn A_pp],   Â = A_pp − A_pn A_nn⁻¹ A_np = L_pp L_ppᵀ
 //
 // The fill-reducing order of a pattern is found once; the symbolic work for a set of participants is kept until the
-// set changes. Nothing that is kept changes a result.
-//
-// Of a large matrix branches of the elimination tree are worked on at the same time, and tiles of what they meet in: every
-// number is a sum in an order that the tree gives, so the bits are those of one thread.
+// set changes. Nothing that is kept changes a result. For any number of threads the bits are those of one.
 class PartialCholesky {
  public:
   explicit PartialCholesky(const BlockPattern* pattern);
@@ -65,16 +63,10 @@ class PartialCholesky {
  private:
   struct Numeric;
   void ChooseForm(ComplementForm form);
-  bool HasBranches() const;
-  bool SolvesByBranches() const;
   bool EliminateOthers(const BlockMatrix& A, std::span<const int> participants,
                        ComplementForm form);
-  template <typename Fill>
-  bool EliminatePanels(const Fill& fill);
-  template <typename Fill>
-  bool EliminateInTurn(const Fill& fill);
-  template <typename Fill>
-  bool EliminateBranches(const Fill& fill);
+  bool EliminatePanels(absl::FunctionRef<void(int)> fill,
+                       const SupernodalFactor<double>::Home& home);
   void FindHome();
   void AssembleDenseComplement(const BlockMatrix& A);
   void AssembleSparseComplement(const BlockMatrix& A);

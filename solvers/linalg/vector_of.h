@@ -2,9 +2,46 @@
 
 #include <immintrin.h>
 
-#include "solvers/linalg/first_lanes.h"
-
 namespace pliant::solvers {
+
+// The ends of rows that do not fill a vector of four, or of eight in single precision.
+
+// Mask of the first `count` lanes, as many as there are or none when it is beyond.
+inline __m256i FirstLanes(int count) {
+  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+
+// The first `count` numbers, fewer than four, of x. Not under a mask: there are processors that take such a store apart into a
+// dozen operations.
+inline void StoreFirstLanes(double* to, int count, __m256d x) {
+  __m128d rest = _mm256_castpd256_pd128(x);
+  if (count & 2) {
+    _mm_storeu_pd(to, rest);
+    to += 2;
+    rest = _mm256_extractf128_pd(x, 1);
+  }
+  if (count & 1) _mm_store_sd(to, rest);
+}
+
+// The same of eight lanes.
+inline __m256i FirstEightLanes(int count) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+inline void StoreFirstLanes(float* to, int count, __m256 x) {
+  __m128 rest = _mm256_castps256_ps128(x);
+  if (count & 4) {
+    _mm_storeu_ps(to, rest);
+    to += 4;
+    rest = _mm256_extractf128_ps(x, 1);
+  }
+  if (count & 2) {
+    _mm_storel_pi(reinterpret_cast<__m64*>(to), rest);
+    to += 2;
+    rest = _mm_movehl_ps(rest, rest);
+  }
+  if (count & 1) _mm_store_ss(to, rest);
+}
 
 // A vector register of numbers of a kind, for what is written once for both precisions. A Mask is of the first lanes, as many as
 // there are when it is of more.
@@ -25,6 +62,12 @@ struct VectorOf<double> {
   static Mask First(int count) { return FirstLanes(count); }
   static Type LoadFirst(const double* p, Mask mask) { return _mm256_maskload_pd(p, mask); }
   static void StoreFirst(double* p, int count, Type x) { StoreFirstLanes(p, count, x); }
+  // to ← to + from of fewer than a vector
+  static void AddFirst(int count, const double* from, double* to) {
+    if (count == 0) return;
+    const Mask mask = First(count);
+    StoreFirst(to, count, Add(LoadFirst(to, mask), LoadFirst(from, mask)));
+  }
   static Type Add(Type a, Type b) { return _mm256_add_pd(a, b); }
   static Type Multiply(Type a, Type b) { return _mm256_mul_pd(a, b); }
   static Type MultiplyAdd(Type a, Type b, Type c) { return _mm256_fmadd_pd(a, b, c); }
@@ -35,9 +78,7 @@ struct VectorOf<double> {
     return _mm256_add_pd(_mm256_permute2f128_pd(first, last, 0x20),
                          _mm256_permute2f128_pd(first, last, 0x31));
   }
-  static void SubtractFour(double* p, Four x) {
-    _mm256_storeu_pd(p, _mm256_sub_pd(_mm256_loadu_pd(p), x));
-  }
+  static void StoreFour(double* p, Four x) { _mm256_storeu_pd(p, x); }
 };
 
 template <>
@@ -54,6 +95,20 @@ struct VectorOf<float> {
   static Mask First(int count) { return FirstEightLanes(count); }
   static Type LoadFirst(const float* p, Mask mask) { return _mm256_maskload_ps(p, mask); }
   static void StoreFirst(float* p, int count, Type x) { StoreFirstLanes(p, count, x); }
+  static void AddFirst(int count, const float* from, float* to) {
+    if (count & 4) {
+      _mm_storeu_ps(to, _mm_add_ps(_mm_loadu_ps(to), _mm_loadu_ps(from)));
+      from += 4;
+      to += 4;
+    }
+    if (count & 2) {
+      to[0] += from[0];
+      to[1] += from[1];
+      from += 2;
+      to += 2;
+    }
+    if (count & 1) to[0] += from[0];
+  }
   static Type Add(Type a, Type b) { return _mm256_add_ps(a, b); }
   static Type Multiply(Type a, Type b) { return _mm256_mul_ps(a, b); }
   static Type MultiplyAdd(Type a, Type b, Type c) { return _mm256_fmadd_ps(a, b, c); }
@@ -62,7 +117,7 @@ struct VectorOf<float> {
     const Type halves = _mm256_hadd_ps(_mm256_hadd_ps(x[0], x[1]), _mm256_hadd_ps(x[2], x[3]));
     return _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps(halves, 1));
   }
-  static void SubtractFour(float* p, Four x) { _mm_storeu_ps(p, _mm_sub_ps(_mm_loadu_ps(p), x)); }
+  static void StoreFour(float* p, Four x) { _mm_storeu_ps(p, x); }
 };
 
 }  // namespace pliant::solvers
