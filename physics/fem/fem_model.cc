@@ -7,7 +7,8 @@
 #include <Eigen/LU>
 
 #include "solvers/linalg/elimination_order.h"
-#include "solvers/linalg/partial_cholesky.h"
+#include "solvers/linalg/refined/refined_cholesky.h"
+#include "solvers/linalg/supernodes.h"
 
 namespace pliant::physics {
 
@@ -79,9 +80,11 @@ const std::vector<int>& FemRestShape::elimination_order() const {
 void FemRestShape::FindTree() const {
   std::call_once(has_tree_, [this] {
     tree_ = solvers::FindEliminationTree(pattern, elimination_order());
-    solvers::PartialCholesky factor(&pattern, order_);
-    factor.Analyze({}, solvers::ComplementForm::kDense);
-    operations_ = factor.flops();
+    solvers::SupernodeLayout layout(pattern, order_);
+    layout.LayOut({});
+    layout.Place({}, true);
+    operations_ = layout.flops();
+    pays_in_single_ = solvers::RefinedCholesky::Pays(layout);
   });
 }
 
@@ -93,6 +96,11 @@ const std::vector<int>& FemRestShape::elimination_tree() const {
 double FemRestShape::elimination_operations() const {
   FindTree();
   return operations_;
+}
+
+bool FemRestShape::pays_in_single_precision() const {
+  FindTree();
+  return pays_in_single_;
 }
 
 const std::shared_ptr<const solvers::LaneLayout>& FemRestShape::lane_layout() const {

@@ -30,6 +30,8 @@ struct FemRestShape {
   // Of that order: parents in its tree, and multiply-adds of the factorisation. The same.
   const std::vector<int>& elimination_tree() const;
   double elimination_operations() const;
+  // Whether one factor and solution of a body that nothing touches are faster in single precision, refined.
+  bool pays_in_single_precision() const;
   // What factoring several of them at a time consists of; likewise.
   const std::shared_ptr<const solvers::LaneLayout>& lane_layout() const;
 
@@ -49,6 +51,7 @@ struct FemRestShape {
   mutable std::once_flag is_ordered_, has_tree_, has_lanes_;
   mutable std::vector<int> order_, tree_;
   mutable double operations_ = 0;
+  mutable bool pays_in_single_ = false;
   mutable std::shared_ptr<const solvers::LaneLayout> lane_layout_;
 };
 

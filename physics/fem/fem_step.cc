@@ -12,6 +12,7 @@
 #include "solvers/linalg/lanes/lane_cholesky.h"
 #include "solvers/linalg/parallel.h"
 #include "solvers/linalg/partial_cholesky.h"
+#include "solvers/linalg/refined/refined_cholesky.h"
 
 namespace pliant::physics {
 namespace {
@@ -73,7 +74,7 @@ class FemStep final : public NodeStep {
   absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
                     std::span<const double> v0, const BlockInputs& inputs) override {
     settings_ = settings;
-    is_in_lanes_ = uses_lanes_ = false;
+    is_in_lanes_ = is_solved_ = false;
     q0_.assign(q0.begin(), q0.end());
     std::copy(v0.begin(), v0.end(), v0_.begin());
     PrescribeVelocities(q0, inputs);
@@ -107,8 +108,8 @@ class FemStep final : public NodeStep {
   }
 
   void CalcReducedMomentum(std::span<double> reference, std::span<double> push) const override {
-    // lanes know the free motion anyway
-    if (uses_lanes_) return BlockStep::CalcReducedMomentum(reference, push);
+    // the free motion is known anyway
+    if (is_solved_) return BlockStep::CalcReducedMomentum(reference, push);
     const std::vector<int>& participants = factor_.participants();
     dv_p_.resize(3 * participants.size());
     factor_.Reduce(CalcRightSide(), dv_p_);
@@ -124,10 +125,10 @@ class FemStep final : public NodeStep {
   FreeMotionReport free_motion_report() const override { return report_; }
 
   void CalcFreeMotion(std::span<double> v_star) const override {
-    if (uses_lanes_) {
-      dv_p_.resize(3 * lane_participants_.size());
+    if (is_solved_) {
+      dv_p_.resize(3 * participants_.size());
       for (std::size_t k = 0; k < dv_p_.size(); ++k)
-        dv_p_[k] = lane_free_[3 * std::size_t(lane_participants_[k / 3]) + k % 3];
+        dv_p_[k] = free_[3 * std::size_t(participants_[k / 3]) + k % 3];
     } else {
       dv_p_.resize(3 * factor_.participants().size());
       factor_.SolveForParticipants(CalcRightSide(), dv_p_);
@@ -140,7 +141,7 @@ class FemStep final : public NodeStep {
   }
 
   void Complete(std::span<const double> v_p, std::span<double> v) const override {
-    if (uses_lanes_) {
+    if (is_solved_) {
       if (double* load = BeginCompletion(v_p, v)) {
         double* lanes[LaneCholesky::kLanes] = {};
         lanes[lane_] = load;
@@ -174,36 +175,36 @@ class FemStep final : public NodeStep {
     lane_ = lane;
     is_in_lanes_ = true;
     const std::span<const double> load = CalcRightSide();
-    lane_free_.assign(load.begin(), load.end());
-    return lane_free_.data();
+    free_.assign(load.begin(), load.end());
+    return free_.data();
   }
   absl::Status FactorInLane(std::span<const int> participants, bool is_to_reduce) {
     const int failed = lanes_->failed_node(lane_);
     if (failed >= 0) return NotDefinite(failed);
-    uses_lanes_ = lanes_->CalcSchurComplement(lane_, participants, &lane_schur_);
-    if (!uses_lanes_) return is_to_reduce ? Reduce(participants) : Factor(participants);
-    lane_participants_.assign(participants.begin(), participants.end());
+    is_solved_ = lanes_->CalcSchurComplement(lane_, participants, &schur_);
+    if (!is_solved_) return is_to_reduce ? Reduce(participants) : Factor(participants);
+    participants_.assign(participants.begin(), participants.end());
     return absl::OkStatus();
   }
   // A δv = load + P λ, with the forces λ that move the participants as told. In v, which δv replaces; null when it has already.
   double* BeginCompletion(std::span<const double> v_p, std::span<double> v) const {
-    if (lane_participants_.empty()) {
-      std::ranges::copy(lane_free_, v.begin());
+    if (participants_.empty()) {
+      std::ranges::copy(free_, v.begin());
       return nullptr;
     }
     const int n = static_cast<int>(v_p.size());
     dv_p_.resize(2 * v_p.size());
     double* change = dv_p_.data();
     double* force = change + n;
-    const auto at = [this](int k) { return 3 * std::size_t(lane_participants_[k / 3]) + k % 3; };
-    for (int k = 0; k < n; ++k) change[k] = v_p[k] - v0_[at(k)] - lane_free_[at(k)];
-    solvers::MultiplySymmetric(n, lane_schur_.data(), n, change, force);
+    const auto at = [this](int k) { return 3 * std::size_t(participants_[k / 3]) + k % 3; };
+    for (int k = 0; k < n; ++k) change[k] = v_p[k] - v0_[at(k)] - free_[at(k)];
+    solvers::MultiplySymmetric(n, schur_.data(), n, change, force);
     std::ranges::copy(known_, v.begin());
     for (int k = 0; k < n; ++k) v[at(k)] += force[k];
     return v.data();
   }
   void EndCompletion(std::span<double> v) const { AddStart(v); }
-  bool uses_lanes() const { return uses_lanes_; }
+  bool is_solved() const { return is_solved_; }
   int lane() const { return lane_; }
 
   bool Relinearise(std::span<const double> v) override {
@@ -216,7 +217,7 @@ class FemStep final : public NodeStep {
   }
 
   solvers::SchurComplement schur_complement() const override {
-    if (uses_lanes_) return std::span<const double>(lane_schur_);
+    if (is_solved_) return std::span<const double>(schur_);
     return factor_.schur_complement();
   }
 
@@ -258,7 +259,7 @@ class FemStep final : public NodeStep {
   }
 
   const std::vector<int>& participants() const {
-    return uses_lanes_ ? lane_participants_ : factor_.participants();
+    return is_solved_ ? participants_ : factor_.participants();
   }
 
   // v from v − v0
@@ -332,10 +333,28 @@ class FemStep final : public NodeStep {
     }
   }
 
+  // Of a body that nothing touches, where that pays and A is well enough conditioned: no factor in double precision.
+  bool SolveFreeMotion() {
+    if (!model_->rest->pays_in_single_precision()) return false;
+    if (!refined_) {
+      refined_ = std::make_unique<solvers::RefinedCholesky>(&model_->pattern,
+                                                            model_->rest->elimination_order());
+    }
+    const solvers::BlockMatrix& A = MaskTangent();
+    is_in_lanes_ = false;
+    free_.resize(residual_.size());
+    return refined_->Factor(A) && refined_->Solve(A, CalcRightSide(), free_);
+  }
+
   // with Â factored too, or not
   absl::Status Factor(std::span<const int> participants, solvers::ComplementForm form,
                       bool is_whole) {
-    uses_lanes_ = false;
+    is_solved_ = participants.empty() && SolveFreeMotion();
+    if (is_solved_) {
+      participants_.clear();
+      schur_.clear();
+      return absl::OkStatus();
+    }
     const auto factor = [&] {
       return is_whole ? factor_.Factor(MaskTangent(), participants, form)
                       : factor_.Eliminate(MaskTangent(), participants, form);
@@ -562,13 +581,15 @@ class FemStep final : public NodeStep {
   std::vector<double> v0_;
   mutable std::vector<double> free_dv_, known_, dv_p_;
   mutable std::vector<char> marks_;  // of nodes
+  std::unique_ptr<solvers::RefinedCholesky> refined_;
+  // What is known without factor_, when is_solved_:
+  bool is_solved_ = false;
+  std::vector<int> participants_;
+  std::vector<double> schur_, free_;  // Â; A⁻¹ (−m(v0))
   // as member of a team
   LaneCholesky* lanes_ = nullptr;
   int lane_ = 0;
   bool is_in_lanes_ = false;  // lanes_ have its factor
-  bool uses_lanes_ = false;   // and its participants are few
-  std::vector<int> lane_participants_;
-  std::vector<double> lane_schur_, lane_free_;  // Â; A⁻¹ (−m(v0))
 
   // of bodies that are not quadratic
   FemModel::Deformation deformation_;
@@ -627,7 +648,7 @@ class FemTeam final : public BlockTeam {
     loads_.assign(kMostMembers, nullptr);
     for (const Completion& member : members) {
       const auto* step = static_cast<const FemStep*>(member.step);
-      if (!step->uses_lanes()) {
+      if (!step->is_solved()) {
         step->Complete(member.v_participants, member.v);
         continue;
       }
@@ -637,7 +658,7 @@ class FemTeam final : public BlockTeam {
       lanes_.Solve(loads_);
     for (const Completion& member : members) {
       const auto* step = static_cast<const FemStep*>(member.step);
-      if (step->uses_lanes()) step->EndCompletion(member.v);
+      if (step->is_solved()) step->EndCompletion(member.v);
     }
   }
 
