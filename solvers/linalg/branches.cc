@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "solvers/linalg/parallel.h"
+
 namespace pliant::solvers {
 namespace {
 
@@ -77,6 +79,21 @@ int Branches::Divide(int begin, int end) {
   std::sort(below.begin(), below.end(),
             [this](int x, int y) { return parts_[x].begin < parts_[y].begin; });
   return Add(begin, end, below);
+}
+
+void Branches::VisitUp(const Part& part, Visit f) const {
+  VisitBelow(part, [&](const Part& other) { VisitUp(other, f); });
+  f(part);
+}
+
+void Branches::VisitDown(const Part& part, Visit f) const {
+  f(part);
+  VisitBelow(part, [&](const Part& other) { VisitDown(other, f); });
+}
+
+void Branches::VisitBelow(const Part& part, Visit f) const {
+  if (part.num_below == 0) return;
+  ParallelForWithin(part.num_below, 1, [&](int i) { f(parts_[below(part)[i]]); });
 }
 
 }  // namespace pliant::solvers

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "solvers/linalg/parallel.h"
+#include "absl/functional/function_ref.h"
 
 namespace pliant::solvers {
 
@@ -47,31 +47,14 @@ class Branches {
   }
 
   // f(part) of all parts, at the same time where they allow it: after those below it, or before them.
-  template <typename F>
-  void VisitUp(const F& f) const {
-    VisitUp(parts_.back(), f);
-  }
-  template <typename F>
-  void VisitDown(const F& f) const {
-    VisitDown(parts_.back(), f);
-  }
+  using Visit = absl::FunctionRef<void(const Part&)>;
+  void VisitUp(Visit f) const { VisitUp(parts_.back(), f); }
+  void VisitDown(Visit f) const { VisitDown(parts_.back(), f); }
 
  private:
-  template <typename F>
-  void VisitUp(const Part& part, const F& f) const {
-    VisitBelow(part, [&](const Part& other) { VisitUp(other, f); });
-    f(part);
-  }
-  template <typename F>
-  void VisitDown(const Part& part, const F& f) const {
-    f(part);
-    VisitBelow(part, [&](const Part& other) { VisitDown(other, f); });
-  }
-  template <typename F>
-  void VisitBelow(const Part& part, const F& f) const {
-    if (part.num_below == 0) return;
-    ParallelForWithin(part.num_below, 1, [&](int i) { f(parts_[below(part)[i]]); });
-  }
+  void VisitUp(const Part& part, Visit f) const;
+  void VisitDown(const Part& part, Visit f) const;
+  void VisitBelow(const Part& part, Visit f) const;
   int Divide(int begin, int end);
   int Add(int begin, int end, std::span<const int> below);
   double CountWork(int begin, int end) const { return sums_[end] - sums_[begin]; }
