@@ -60,14 +60,6 @@ void GetTransposedBlock(const double* from, std::size_t stride, double* to) {
 
 }  // namespace
 
-void FindRuns(std::span<const int> places, std::span<int> run_end) {
-  const int m = static_cast<int>(places.size());
-  for (int r = m - 1; r >= 0; --r) {
-    const bool goes_on = r + 1 < m && places[r + 1] == places[r] + 1;
-    run_end[r] = goes_on ? run_end[r + 1] : r + 1;
-  }
-}
-
 template <typename T>
 void FillColumns(const SupernodeLayout::Supernode& node, int begin, int end,
                  std::span<const SupernodeLayout::Block> blocks, const BlockMatrix& A, T* panels) {

@@ -19,9 +19,6 @@ inline PanelRows RowsOf(const SupernodeLayout& layout, const SupernodeLayout::Su
   return {layout.relative(child), layout.run_end(child)};
 }
 
-// Finds these ends.
-void FindRuns(std::span<const int> places, std::span<int> run_end);
-
 // Sets columns [begin, end) of a supernode's panel (nodes) to the `blocks` of A that belong there, and zero elsewhere. `panels`
 // is where offsets count from. T is double or float.
 template <typename T>

@@ -1,7 +1,6 @@
 #include "solvers/linalg/partial_cholesky.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/elimination_order.h"

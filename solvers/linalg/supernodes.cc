@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "solvers/linalg/panel.h"
-
 namespace pliant::solvers {
 namespace {
 
@@ -33,6 +31,14 @@ void Mark(std::uint64_t* bits, int i) {
 }
 
 }  // namespace
+
+void FindRuns(std::span<const int> places, std::span<int> run_end) {
+  const int m = static_cast<int>(places.size());
+  for (int r = m - 1; r >= 0; --r) {
+    const bool goes_on = r + 1 < m && places[r + 1] == places[r] + 1;
+    run_end[r] = goes_on ? run_end[r + 1] : r + 1;
+  }
+}
 
 SupernodeLayout::SupernodeLayout(const BlockPattern& pattern, std::vector<int> order)
     : order_(std::move(order)), node_(pattern.num_nodes), position_(pattern.num_nodes) {

@@ -10,6 +10,9 @@
 
 namespace pliant::solvers {
 
+// Of ascending places, the end of the stretch of those that follow each other without a gap.
+void FindRuns(std::span<const int> places, std::span<int> run_end);
+
 // How a supernodal multifrontal factor is laid out: all that follows from the pattern, an elimination order and the
 // participants, which are eliminated last. Columns are nodes; "position" is a node's place in the final order.
 class SupernodeLayout {

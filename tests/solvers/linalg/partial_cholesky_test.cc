@@ -128,6 +128,18 @@ class SparseComplementTest : public ::testing::Test {
     return Eigen::Map<const Eigen::MatrixXd>(dense.schur_complement().dense.data(), n, n);
   }
 
+  // Factors A; Â as it is in dense form.
+  Eigen::MatrixXd FactorAsTheDenseOne(std::span<const int> participants, PartialCholesky* sparse) {
+    EXPECT_TRUE(sparse->Factor(A_, participants, ComplementForm::kSparseWherePays));
+    const Eigen::MatrixXd expected = DenseComplement(participants);
+    const BlockMatrix* complement = sparse->schur_complement().sparse;
+    EXPECT_NE(complement, nullptr);
+    if (complement != nullptr) {
+      EXPECT_LT((ToDense(*complement) - expected).norm(), 1e-10 * expected.norm());
+    }
+    return expected;
+  }
+
   std::vector<std::array<int, 4>> elements_;
   BlockPattern pattern_;
   BlockMatrix A_;
@@ -136,11 +148,8 @@ class SparseComplementTest : public ::testing::Test {
 
 TEST_F(SparseComplementTest, IsTheDenseOne) {
   PartialCholesky sparse(&pattern_);
-  ASSERT_TRUE(sparse.Factor(A_, half_, ComplementForm::kSparseWherePays));
+  const Eigen::MatrixXd expected = FactorAsTheDenseOne(half_, &sparse);
   ASSERT_NE(sparse.schur_complement().sparse, nullptr);
-  const Eigen::MatrixXd expected = DenseComplement(half_);
-  EXPECT_LT((ToDense(*sparse.schur_complement().sparse) - expected).norm(),
-            1e-10 * expected.norm());
   EXPECT_LT(sparse.schur_complement().sparse->values.size(), expected.size() / 4);
 
   // and so is what it solves, in one go and in parts
@@ -165,11 +174,8 @@ TEST_F(SparseComplementTest, OfSeveralEliminatedPartsIsTheDenseOne) {
     if (!is_inside && !is_below_the_half) kept.push_back(node);
   }
   PartialCholesky sparse(&pattern_);
-  ASSERT_TRUE(sparse.Factor(A_, kept, ComplementForm::kSparseWherePays));
+  FactorAsTheDenseOne(kept, &sparse);
   ASSERT_NE(sparse.schur_complement().sparse, nullptr);
-  const Eigen::MatrixXd expected = DenseComplement(kept);
-  EXPECT_LT((ToDense(*sparse.schur_complement().sparse) - expected).norm(),
-            1e-10 * expected.norm());
   // recorded alone it is the same
   const std::vector<double> values = sparse.schur_complement().sparse->values;
   ASSERT_TRUE(sparse.Eliminate(A_, kept, ComplementForm::kSparseWherePays));
