@@ -306,7 +306,8 @@ ordered_json RunLine(const Line& line) {
   const double factor_ms = 1e3 * (ThreadNow() - start);
   std::vector<double> b(3 * given.mesh.vertices.size(), 1e-3), x_p(3 * given.nodes.size());
   start = ThreadNow();
-  factor.SolveForParticipants(b, x_p);
+  factor.Reduce(b);
+  factor.SolveForParticipants(x_p);
   const double free_ms = 1e3 * (ThreadNow() - start);
 
   // once a step, then five iterations; the same in Algorithm 2 on the Schur complement

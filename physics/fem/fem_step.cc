@@ -112,7 +112,7 @@ class FemStep final : public NodeStep {
     if (is_solved_) return BlockStep::CalcReducedMomentum(reference, push);
     const std::vector<int>& participants = factor_.participants();
     dv_p_.resize(3 * participants.size());
-    factor_.Reduce(CalcRightSide(), dv_p_);
+    factor_.CopyReduced(dv_p_);
     for (std::size_t k = 0; k < participants.size(); ++k) {
       const std::size_t first = 3 * std::size_t(participants[k]);
       for (int r = 0; r < 3; ++r) {
@@ -131,7 +131,7 @@ class FemStep final : public NodeStep {
         dv_p_[k] = free_[3 * std::size_t(participants_[k / 3]) + k % 3];
     } else {
       dv_p_.resize(3 * factor_.participants().size());
-      factor_.SolveForParticipants(CalcRightSide(), dv_p_);
+      factor_.SolveForParticipants(dv_p_);
     }
     if (participants().empty()) return Complete({}, v_star);
     for (std::size_t k = 0; k < participants().size(); ++k) {
@@ -356,8 +356,10 @@ class FemStep final : public NodeStep {
       return absl::OkStatus();
     }
     const auto factor = [&] {
-      return is_whole ? factor_.Factor(MaskTangent(), participants, form)
-                      : factor_.Eliminate(MaskTangent(), participants, form);
+      const solvers::BlockMatrix& A = MaskTangent();
+      const std::span<const double> load = CalcRightSide();
+      return is_whole ? factor_.Factor(A, participants, form, load)
+                      : factor_.Eliminate(A, participants, form, load);
     };
     if (factor()) return absl::OkStatus();
     if (MayProject()) {

@@ -1,6 +1,7 @@
 #include "solvers/linalg/branches.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "solvers/linalg/parallel.h"
 
@@ -9,6 +10,9 @@ namespace {
 
 // what a part has of all the work, about: enough of them for threads to end together; and what is worth a part
 constexpr double kShare = 1.0 / 32, kLeast = 1.0 / 4;
+
+// of a part on the way down
+enum : int { kToCome, kAtWork, kDone };
 
 }  // namespace
 
@@ -28,12 +32,18 @@ void Branches::Find(std::span<const int> parents, std::span<const double> work, 
   } else {
     Divide(0, n);
   }
+  lowest_.clear();
+  for (int p = 0; p < static_cast<int>(parts_.size()); ++p) {
+    if (parts_[p].num_below == 0) lowest_.push_back(p);
+    for (const int b : below(parts_[p])) parts_[b].above = p;
+  }
+  pending_ = std::vector<std::atomic<int>>(parts_.size());
 }
 
 int Branches::Add(int begin, int end, std::span<const int> below) {
   const int first = static_cast<int>(below_.size());
   below_.insert(below_.end(), below.begin(), below.end());
-  parts_.push_back({begin, end, first, static_cast<int>(below.size())});
+  parts_.push_back({begin, end, first, static_cast<int>(below.size()), -1});
   return static_cast<int>(parts_.size()) - 1;
 }
 
@@ -81,19 +91,41 @@ int Branches::Divide(int begin, int end) {
   return Add(begin, end, below);
 }
 
-void Branches::VisitUp(const Part& part, Visit f) const {
-  VisitBelow(part, [&](const Part& other) { VisitUp(other, f); });
-  f(part);
+// Who is done with the last part below another goes on with that one, so that nobody waits for anything but the end. The last
+// part has all threads for what it divides into itself.
+void Branches::VisitUp(Visit f) const {
+  for (std::size_t p = 0; p < parts_.size(); ++p)
+    pending_[p].store(parts_[p].num_below, std::memory_order_relaxed);
+  const int last = static_cast<int>(parts_.size()) - 1;
+  ParallelForWithin(static_cast<int>(lowest_.size()), 1, [&](int k) {
+    for (int p = lowest_[k]; p != last;) {
+      f(parts_[p]);
+      p = parts_[p].above;
+      if (pending_[p].fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+    }
+  });
+  f(parts_[last]);
 }
 
-void Branches::VisitDown(const Part& part, Visit f) const {
-  f(part);
-  VisitBelow(part, [&](const Part& other) { VisitDown(other, f); });
+void Branches::VisitDown(Visit f) const {
+  for (std::atomic<int>& state : pending_) state.store(kToCome, std::memory_order_relaxed);
+  const int last = static_cast<int>(parts_.size()) - 1;
+  f(parts_[last]);
+  pending_[last].store(kDone, std::memory_order_relaxed);
+  ParallelForWithin(static_cast<int>(lowest_.size()), 1, [&](int k) { Reach(lowest_[k], f); });
 }
 
-void Branches::VisitBelow(const Part& part, Visit f) const {
-  if (part.num_below == 0) return;
-  ParallelForWithin(part.num_below, 1, [&](int i) { f(parts_[below(part)[i]]); });
+// Visits a part after all above it, or waits for who does: what parts meet in is little.
+void Branches::Reach(int part, Visit f) const {
+  std::atomic<int>& state = pending_[part];
+  if (state.load(std::memory_order_acquire) == kDone) return;
+  Reach(parts_[part].above, f);
+  int expected = kToCome;
+  if (state.compare_exchange_strong(expected, kAtWork)) {
+    f(parts_[part]);
+    state.store(kDone, std::memory_order_release);
+  }
+  while (state.load(std::memory_order_acquire) != kDone) std::this_thread::yield();
 }
 
 }  // namespace pliant::solvers

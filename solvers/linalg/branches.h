@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,7 @@ class Branches {
   struct Part {
     int begin, end;              // nodes, those of the parts below included
     int first_below, num_below;  // parts
+    int above;                   // −1: it is the last one
   };
 
   // Of each node its parent, that comes after it, −1 for none; and its work. One part when `little` is not exceeded.
@@ -46,21 +48,21 @@ class Branches {
     for (; node >= part.begin; --node) f(node);
   }
 
-  // f(part) of all parts, at the same time where they allow it: after those below it, or before them.
+  // f(part) of all parts, at the same time where they allow it: after those below it, or before them. One visit at a time.
   using Visit = absl::FunctionRef<void(const Part&)>;
-  void VisitUp(Visit f) const { VisitUp(parts_.back(), f); }
-  void VisitDown(Visit f) const { VisitDown(parts_.back(), f); }
+  void VisitUp(Visit f) const;
+  void VisitDown(Visit f) const;
 
  private:
-  void VisitUp(const Part& part, Visit f) const;
-  void VisitDown(const Part& part, Visit f) const;
-  void VisitBelow(const Part& part, Visit f) const;
+  void Reach(int part, Visit f) const;
   int Divide(int begin, int end);
   int Add(int begin, int end, std::span<const int> below);
   double CountWork(int begin, int end) const { return sums_[end] - sums_[begin]; }
 
   std::vector<Part> parts_;
   std::vector<int> below_;
+  std::vector<int> lowest_;                        // parts with none below
+  mutable std::vector<std::atomic<int>> pending_;  // of each part, where a visit stands
   std::vector<int> first_;    // of each node's subtree
   std::vector<double> sums_;  // of the work of the nodes before each
   double grain_ = 0;

@@ -97,16 +97,16 @@ void PartialCholesky::ChooseForm(ComplementForm form) {
 }
 
 bool PartialCholesky::Factor(const BlockMatrix& A, std::span<const int> participants,
-                             ComplementForm form) {
-  if (!EliminateOthers(A, participants, form)) return false;
+                             ComplementForm form, std::span<const double> b) {
+  if (!EliminateOthers(A, participants, form, b)) return false;
   if (numeric_->is_sparse) return FactorSparseComplement(A);
   AssembleDenseComplement(A);
   return FactorDenseComplement();
 }
 
 bool PartialCholesky::Eliminate(const BlockMatrix& A, std::span<const int> participants,
-                                ComplementForm form) {
-  if (!EliminateOthers(A, participants, form)) return false;
+                                ComplementForm form, std::span<const double> b) {
+  if (!EliminateOthers(A, participants, form, b)) return false;
   if (numeric_->is_sparse) {
     AssembleSparseComplement(A);
   } else {
@@ -117,18 +117,23 @@ bool PartialCholesky::Eliminate(const BlockMatrix& A, std::span<const int> parti
 
 // The others than the participants.
 bool PartialCholesky::EliminateOthers(const BlockMatrix& A, std::span<const int> participants,
-                                      ComplementForm form) {
+                                      ComplementForm form, std::span<const double> b) {
   Analyze(participants, form);
   Numeric& f = *numeric_;
   const SupernodeLayout& layout = *layout_;
   f.factor.Reserve(layout);
   FindHome();
+  std::span<double> y;
+  if (!b.empty()) {
+    Permute(b);
+    y = f.half_solved;
+  }
   const bool is_done = EliminatePanels(
       [&](int k) {
         const auto& node = layout.supernodes()[k];
         FillColumns(node, 0, node.columns, layout.blocks(node), A, f.factor.panels());
       },
-      f.home);
+      f.home, y);
   f.handed_up.clear();
   for (const int c : layout.children(layout.root()))
     f.handed_up.push_back(f.factor.update(layout, layout.supernodes()[c]));
@@ -137,8 +142,9 @@ bool PartialCholesky::EliminateOthers(const BlockMatrix& A, std::span<const int>
 
 // All supernodes but the root.
 bool PartialCholesky::EliminatePanels(absl::FunctionRef<void(int)> fill,
-                                      const SupernodalFactor<double>::Home& home) {
-  const int failed = numeric_->factor.Eliminate(*layout_, fill, home);
+                                      const SupernodalFactor<double>::Home& home,
+                                      std::span<double> y) {
+  const int failed = numeric_->factor.Eliminate(*layout_, fill, home, y);
   numeric_->failed = failed < 0 ? -1 : layout_->node(failed);
   return failed < 0;
 }
@@ -220,7 +226,7 @@ bool PartialCholesky::FactorSparseComplement(const BlockMatrix& A) {
     for (int strip = f.sparse.first_strip(k); strip < f.sparse.first_strip(k + 1); ++strip)
       f.sparse.Assemble(strip, A, f.handed_up, panels);
   };
-  const bool is_done = f.of_sparse->EliminatePanels(assemble, {});
+  const bool is_done = f.of_sparse->EliminatePanels(assemble, {}, {});
   if (!is_done) f.failed = layout_->participants()[f.of_sparse->failed_node()];
   return is_done;
 }
@@ -242,12 +248,13 @@ const std::vector<int>& PartialCholesky::participants() const {
 void PartialCholesky::Solve(std::span<double> x) const {
   std::vector<double>& x_p = numeric_->x_p;
   x_p.resize(layout_->root().width());
-  SolveForParticipants(x, x_p);
+  Reduce(x);
+  SolveForParticipants(x_p);
   Complete(x_p, x);
 }
 
-void PartialCholesky::SolveForParticipants(std::span<const double> b, std::span<double> x_p) const {
-  Reduce(b, x_p);
+void PartialCholesky::SolveForParticipants(std::span<double> x_p) const {
+  CopyReduced(x_p);
   SolveComplement(x_p);
 }
 
@@ -265,16 +272,23 @@ int PartialCholesky::PlaceInRoot(int participant) const {
   return layout_->position(layout_->participants()[participant]) - layout_->root().first;
 }
 
-void PartialCholesky::Reduce(std::span<const double> b, std::span<double> r_p) const {
-  const SupernodeLayout& layout = *layout_;
-  const Numeric& f = *numeric_;
-  std::vector<double>& y = f.half_solved;
+void PartialCholesky::Reduce(std::span<const double> b) const {
+  Permute(b);
+  numeric_->factor.SolveForward(*layout_, numeric_->half_solved);
+}
+
+void PartialCholesky::Permute(std::span<const double> b) const {
+  std::vector<double>& y = numeric_->half_solved;
   y.resize(b.size());
-  for (int i = 0; i < layout.num_nodes(); ++i) std::copy_n(&b[3 * layout.node(i)], 3, &y[3 * i]);
-  f.factor.SolveForward(layout, y);
-  const double* of_root = y.data() + y.size() - layout.root().width();
-  for (int i = 0; i < layout.root().columns; ++i)
-    std::copy_n(of_root + 3 * PlaceInRoot(i), 3, &r_p[3 * i]);
+  for (int i = 0; i < layout_->num_nodes(); ++i)
+    std::copy_n(&b[3 * layout_->node(i)], 3, &y[3 * i]);
+}
+
+void PartialCholesky::CopyReduced(std::span<double> r_p) const {
+  const std::vector<double>& y = numeric_->half_solved;
+  const auto& root = layout_->root();
+  const double* of_root = y.data() + y.size() - root.width();
+  for (int i = 0; i < root.columns; ++i) std::copy_n(of_root + 3 * PlaceInRoot(i), 3, &r_p[3 * i]);
 }
 
 void PartialCholesky::Complete(std::span<const double> x_p, std::span<double> x) const {

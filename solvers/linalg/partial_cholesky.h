@@ -28,14 +28,15 @@ class PartialCholesky {
   PartialCholesky(const BlockPattern* pattern, std::vector<int> order);
   ~PartialCholesky();
 
-  // Factors A. `participants`: ascending node numbers. Returns false when A is not positive definite; then
-  // failed_node() tells where and the factor may not be used.
+  // Factors A. `participants`: ascending node numbers. A load b of 3 · num_nodes numbers is reduced along, for less than
+  // Reduce takes. Returns false when A is not positive definite; then failed_node() tells where and the factor may not be used.
   bool Factor(const BlockMatrix& A, std::span<const int> participants,
-              ComplementForm form = ComplementForm::kDense);
+              ComplementForm form = ComplementForm::kDense, std::span<const double> b = {});
   int failed_node() const;
 
   // The same up to Â, which is not factored: all that Reduce and Complete need.
-  bool Eliminate(const BlockMatrix& A, std::span<const int> participants, ComplementForm form);
+  bool Eliminate(const BlockMatrix& A, std::span<const int> participants, ComplementForm form,
+                 std::span<const double> b = {});
 
   // Of Eliminate what is symbolic.
   void Analyze(std::span<const int> participants, ComplementForm form);
@@ -49,12 +50,13 @@ class PartialCholesky {
   // x ← A⁻¹ x, 3 · num_nodes numbers.
   void Solve(std::span<double> x) const;
 
-  // The participants' part of b with the others eliminated, b_p − A_pn A_nn⁻¹ b_n: of Â x_p = r_p the right side.
-  void Reduce(std::span<const double> b, std::span<double> r_p) const;
-
-  // The same in two parts. The participants' part of A⁻¹ b:
-  void SolveForParticipants(std::span<const double> b, std::span<double> x_p) const;
-  // and all of x with A x = b on the other nodes and any x_p on the participants (han2023 (15)), for the last b.
+  // The same in parts. Eliminates the others than the participants from a load b, which the rest is of:
+  void Reduce(std::span<const double> b) const;
+  // the right side of Â x_p = r_p, b_p − A_pn A_nn⁻¹ b_n;
+  void CopyReduced(std::span<double> r_p) const;
+  // the participants' part of A⁻¹ b;
+  void SolveForParticipants(std::span<double> x_p) const;
+  // all of x with A x = b on the other nodes and any x_p on the participants (han2023 (15)).
   void Complete(std::span<const double> x_p, std::span<double> x) const;
 
   // Additions and multiplications of the factorisation last analysed.
@@ -63,10 +65,11 @@ class PartialCholesky {
  private:
   struct Numeric;
   void ChooseForm(ComplementForm form);
-  bool EliminateOthers(const BlockMatrix& A, std::span<const int> participants,
-                       ComplementForm form);
+  bool EliminateOthers(const BlockMatrix& A, std::span<const int> participants, ComplementForm form,
+                       std::span<const double> b);
   bool EliminatePanels(absl::FunctionRef<void(int)> fill,
-                       const SupernodalFactor<double>::Home& home);
+                       const SupernodalFactor<double>::Home& home, std::span<double> y);
+  void Permute(std::span<const double> b) const;
   void FindHome();
   void AssembleDenseComplement(const BlockMatrix& A);
   void AssembleSparseComplement(const BlockMatrix& A);

@@ -92,23 +92,27 @@ void SupernodalFactor<T>::Reserve(const SupernodeLayout& layout) {
 
 template <typename T>
 int SupernodalFactor<T>::Eliminate(const SupernodeLayout& layout, absl::FunctionRef<void(int)> fill,
-                                   const Home& home) {
+                                   const Home& home, std::span<T> y) {
   Reserve(layout);
-  return HasBranches(layout) ? EliminateBranches(layout, fill, home)
-                             : EliminateInTurn(layout, fill, home);
+  if (!y.empty()) carried_.resize(3 * layout.num_rows());
+  const int failed = HasBranches(layout) ? EliminateBranches(layout, fill, home, y)
+                                         : EliminateInTurn(layout, fill, home, y);
+  if (!y.empty() && failed < 0) SubtractFromParticipants(layout, y);
+  return failed;
 }
 
 template <typename T>
 UpdateMatrixOf<T> SupernodalFactor<T>::update(const SupernodeLayout& layout,
                                               const SupernodeLayout::Supernode& node) {
-  T* numbers =
-      HasBranches(layout) ? kept_.data() + node.branch_update : updates_.data() + node.update;
+  T* numbers = HasBranches(layout) ? kept_[&node - layout.supernodes().data()]
+                                   : updates_.data() + node.update;
   return {numbers, std::size_t(node.update_size())};
 }
 
 template <typename T>
 int SupernodalFactor<T>::EliminateInTurn(const SupernodeLayout& layout,
-                                         absl::FunctionRef<void(int)> fill, const Home& home) {
+                                         absl::FunctionRef<void(int)> fill, const Home& home,
+                                         std::span<T> y) {
   Grow(layout.update_numbers(), &updates_);
   const auto update_of = [&](const auto& node) -> UpdateMatrixOf<T> {
     if (&node - layout.supernodes().data() == home.supernode) return home.update;
@@ -118,43 +122,45 @@ int SupernodalFactor<T>::EliminateInTurn(const SupernodeLayout& layout,
     fill(k);
     const int failed = EliminateNode(layout, layout.supernodes()[k], panels_.data(), update_of);
     if (failed >= 0) return failed;
+    if (!y.empty()) SolveForwardAt(layout, k, y);
   }
   return -1;
 }
 
 template <typename T>
 int SupernodalFactor<T>::EliminateBranches(const SupernodeLayout& layout,
-                                           absl::FunctionRef<void(int)> fill, const Home& home) {
-  Grow(layout.kept_numbers(), &kept_);
-  const auto threads = static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
-  if (of_thread_ < layout.branch_numbers()) {
-    of_threads_.clear();
-    of_thread_ = layout.branch_numbers() + layout.branch_numbers() / 4;
-  }
-  // only what a thread uses of it becomes memory
-  while (of_threads_.size() < threads)
-    of_threads_.push_back(std::make_unique_for_overwrite<T[]>(of_thread_));
-
+                                           absl::FunctionRef<void(int)> fill, const Home& home,
+                                           std::span<T> y) {
+  pool_.Reset();
+  kept_.assign(layout.supernodes().size(), nullptr);
   // the first position that fails is found by all means, as if all came one after another
   constexpr int kNone = std::numeric_limits<int>::max();
   std::atomic<int> first_failed = kNone;
   layout.branches().VisitUp([&](const Branches::Part& part) {
-    T* own = of_threads_[tbb::this_task_arena::current_thread_index()].get();
-    const auto update_of = [&](const auto& node) -> UpdateMatrixOf<T> {
-      if (&node - layout.supernodes().data() == home.supernode) return home.update;
-      return {(node.is_kept ? kept_.data() : own) + node.branch_update,
-              std::size_t(node.update_size())};
+    T* own = part.num_below == 0 ? pool_.Take(layout.branch_numbers()) : nullptr;
+    const auto update_of = [&](const SupernodeLayout::Supernode& node) -> UpdateMatrixOf<T> {
+      const auto k = &node - layout.supernodes().data();
+      if (k == home.supernode) return home.update;
+      return {node.is_kept ? kept_[k] : own + node.branch_update, std::size_t(node.update_size())};
     };
     layout.branches().ForOwn(part, [&](int k) {
       const auto& node = layout.supernodes()[k];
       if (node.first > first_failed.load(std::memory_order_relaxed)) return;
+      if (node.is_kept && k != home.supernode) kept_[k] = pool_.Take(node.update_numbers());
       fill(k);
       const int failed = EliminateNode(layout, node, panels_.data(), update_of);
-      if (failed < 0) return;
+      for (const int c : layout.children(node)) {
+        if (kept_[c] != nullptr) pool_.Give(kept_[c], layout.supernodes()[c].update_numbers());
+      }
+      if (failed < 0) {
+        if (!y.empty()) SolveForwardAt(layout, k, y);
+        return;
+      }
       int before = first_failed.load(std::memory_order_relaxed);
       while (failed < before && !first_failed.compare_exchange_weak(before, failed)) {
       }
     });
+    if (own != nullptr) pool_.Give(own, layout.branch_numbers());
   });
   return first_failed == kNone ? -1 : first_failed.load();
 }
@@ -163,17 +169,8 @@ template <typename T>
 void SupernodalFactor<T>::SolveForward(const SupernodeLayout& layout, std::span<T> y) const {
   carried_.resize(3 * layout.num_rows());
   const auto solve = [&](int k) {
-    const auto& node = layout.supernodes()[k];
-    const T* panel = panels_.data() + node.panel;
-    const int w = node.width(), m = node.update_size();
     Fetch(layout, k + 1, panels_.data());
-    T* own = &y[3 * node.first];
-    T* rows = carried_.data() + 3 * std::size_t(node.first_row);
-    std::fill_n(rows, m, T{0});
-    for (const int c : layout.children(node))
-      CarryUp(layout, layout.supernodes()[c], carried_.data(), node.columns, own, rows);
-    SolveLower(w, panel, node.height(), own);
-    SubtractMatrixVector(m, w, panel + w, node.height(), own, rows);
+    SolveForwardAt(layout, k, y);
   };
   if (SolvesByBranches(layout)) {
     layout.branches().VisitUp(
@@ -181,6 +178,28 @@ void SupernodalFactor<T>::SolveForward(const SupernodeLayout& layout, std::span<
   } else {
     for (std::size_t k = 0; k < layout.supernodes().size(); ++k) solve(static_cast<int>(k));
   }
+  SubtractFromParticipants(layout, y);
+}
+
+// The part of L⁻¹ y that a supernode's panel has, and what is to be subtracted from its rows.
+template <typename T>
+void SupernodalFactor<T>::SolveForwardAt(const SupernodeLayout& layout, int supernode,
+                                         std::span<T> y) const {
+  const auto& node = layout.supernodes()[supernode];
+  const T* panel = panels_.data() + node.panel;
+  const int w = node.width(), m = node.update_size();
+  T* own = &y[3 * node.first];
+  T* rows = carried_.data() + 3 * std::size_t(node.first_row);
+  std::fill_n(rows, m, T{0});
+  for (const int c : layout.children(node))
+    CarryUp(layout, layout.supernodes()[c], carried_.data(), node.columns, own, rows);
+  SolveLower(w, panel, node.height(), own);
+  SubtractMatrixVector(m, w, panel + w, node.height(), own, rows);
+}
+
+template <typename T>
+void SupernodalFactor<T>::SubtractFromParticipants(const SupernodeLayout& layout,
+                                                   std::span<T> y) const {
   const auto& root = layout.root();
   for (const int c : layout.children(root))
     CarryUp<T>(layout, layout.supernodes()[c], carried_.data(), root.columns,

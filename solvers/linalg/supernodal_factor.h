@@ -1,13 +1,12 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 
-#include "solvers/linalg/large_vector.h"
+#include "solvers/linalg/memory.h"
 #include "solvers/linalg/panel.h"
 #include "solvers/linalg/supernodes.h"
 
@@ -33,9 +32,10 @@ class SupernodalFactor {
   const T* panels() const { return panels_.data(); }
 
   // Panels ← L, all but the participants' own. `fill(k)` sets that of supernode k to its part of the matrix, different ones maybe
-  // at the same time. Returns the position of the first pivot that is not above zero, or −1.
+  // at the same time. With y ← L⁻¹ y, as SolveForward does it, unless y is empty: while each panel is in the cache. Returns the
+  // position of the first pivot that is not above zero, or −1.
   int Eliminate(const SupernodeLayout& layout, absl::FunctionRef<void(int)> fill,
-                const Home& home = {});
+                const Home& home = {}, std::span<T> y = {});
   // What a supernode right below the participants has handed up, unless it is at home. Valid until the next elimination.
   UpdateMatrixOf<T> update(const SupernodeLayout& layout, const SupernodeLayout::Supernode& node);
 
@@ -46,16 +46,17 @@ class SupernodalFactor {
 
  private:
   int EliminateInTurn(const SupernodeLayout& layout, absl::FunctionRef<void(int)> fill,
-                      const Home& home);
+                      const Home& home, std::span<T> y);
   int EliminateBranches(const SupernodeLayout& layout, absl::FunctionRef<void(int)> fill,
-                        const Home& home);
+                        const Home& home, std::span<T> y);
+  void SolveForwardAt(const SupernodeLayout& layout, int supernode, std::span<T> y) const;
+  void SubtractFromParticipants(const SupernodeLayout& layout, std::span<T> y) const;
 
   std::vector<T, LargePages<T>> panels_;
   std::vector<T> updates_;  // on their way to a parent
-  // the same where branches are worked on at once: what is kept, and what each thread works in
-  std::vector<T, LargePages<T>> kept_;
-  std::vector<std::unique_ptr<T[]>> of_threads_;
-  std::size_t of_thread_ = 0;       // numbers
+  // the same where branches are worked on at once: what each of them works in, and what is kept for where they meet
+  ScratchPool<T> pool_;
+  std::vector<T*> kept_;            // of each supernode
   mutable std::vector<T> carried_;  // of each supernode's rows, on their way to or from a parent
 };
 

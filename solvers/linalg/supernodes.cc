@@ -317,8 +317,9 @@ void SupernodeLayout::PlaceBlocks(Supernode* node) {
 void SupernodeLayout::PlaceUpdates() {
   arena_.Clear();
   for (Supernode& node : supernodes_) {
-    node.update = arena_.Take(node);
-    for (const int c : children(node)) arena_.Give(supernodes_[c], supernodes_[c].update);
+    node.update = arena_.Take(node.update_numbers());
+    for (const int c : children(node))
+      arena_.Give(supernodes_[c].update, supernodes_[c].update_numbers());
   }
   update_numbers_ = arena_.size();
   PlaceBranchUpdates();
@@ -333,37 +334,19 @@ void SupernodeLayout::FindBranches() {
 
 // What a branch hands to what branches meet in is kept, and all that belongs to that; the rest of it goes when it is done.
 void SupernodeLayout::PlaceBranchUpdates() {
-  kept_numbers_ = branch_numbers_ = 0;
+  branch_numbers_ = 0;
   for (const Branches::Part& part : branches_.parts()) {
     const bool meets = part.num_below > 0;
     arena_.Clear();
-    const auto is_own = [&](int k) {
-      for (const int b : branches_.below(part)) {
-        const Branches::Part& other = branches_.parts()[b];
-        if (k >= other.begin && k < other.end) return false;
-      }
-      return true;
-    };
     branches_.ForOwn(part, [&](int k) {
       Supernode& node = supernodes_[k];
       node.is_kept = meets || parents_[k] < 0 || parents_[k] >= part.end;
-      const std::size_t size = std::size_t(node.update_size()) * node.update_size();
-      if (meets || !node.is_kept) {
-        node.branch_update = arena_.Take(node);
-      } else {
-        node.branch_update = kept_numbers_;
-        kept_numbers_ += size;
-      }
+      if (!node.is_kept) node.branch_update = arena_.Take(node.update_numbers());
+      if (meets) return;
       for (const int c : children(node))
-        if (!meets || is_own(c)) arena_.Give(supernodes_[c], supernodes_[c].branch_update);
+        arena_.Give(supernodes_[c].branch_update, supernodes_[c].update_numbers());
     });
-    if (meets) {
-      // side by side with those of other parts
-      branches_.ForOwn(part, [&](int k) { supernodes_[k].branch_update += kept_numbers_; });
-      kept_numbers_ += arena_.size();
-    } else {
-      branch_numbers_ = std::max(branch_numbers_, arena_.size());
-    }
+    branch_numbers_ = std::max(branch_numbers_, arena_.size());
   }
 }
 

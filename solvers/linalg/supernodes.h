@@ -27,13 +27,14 @@ class SupernodeLayout {
     int in_panel;                 // rows that are columns of the parent
     std::size_t panel;            // offset of its trapezoid, in numbers
     std::size_t update;           // offset of its rows × rows update matrix
-    // the same where branches are worked on at once: among what is kept until they meet, or in what each of them works in
+    // the same in what a branch works in, where several are worked on at once; unless it is kept for where they meet
     std::size_t branch_update;
     bool is_kept;
 
     int height() const { return 3 * (columns + num_rows); }
     int width() const { return 3 * columns; }
     int update_size() const { return 3 * num_rows; }
+    std::size_t update_numbers() const { return std::size_t(update_size()) * update_size(); }
   };
   // A block of A and where it goes among the panels, as it is or transposed.
   struct Block {
@@ -85,9 +86,8 @@ class SupernodeLayout {
   int num_nodes() const { return static_cast<int>(node_.size()); }
   std::size_t panel_numbers() const { return panel_numbers_; }
   std::size_t update_numbers() const { return update_numbers_; }
-  // Which of the supernodes may be worked on at the same time, and what memory that takes.
+  // Which of the supernodes may be worked on at the same time, and what memory each branch takes.
   const Branches& branches() const { return branches_; }
-  std::size_t kept_numbers() const { return kept_numbers_; }
   std::size_t branch_numbers() const { return branch_numbers_; }
   double flops() const { return flops_; }  // additions and multiplications
 
@@ -101,12 +101,6 @@ class SupernodeLayout {
     void Clear() { holes_.clear(), size_ = 0; }
     std::size_t Take(std::size_t size);
     void Give(std::size_t offset, std::size_t size);
-    void Give(const Supernode& node, std::size_t offset) {
-      Give(offset, std::size_t(node.update_size()) * node.update_size());
-    }
-    std::size_t Take(const Supernode& node) {
-      return Take(std::size_t(node.update_size()) * node.update_size());
-    }
     std::size_t size() const { return size_; }
 
    private:
@@ -149,7 +143,7 @@ class SupernodeLayout {
   std::vector<int> rows_, relative_, run_end_, children_;
   std::vector<Block> blocks_;
   std::vector<int> node_, position_;  // at each position, of each node
-  std::size_t panel_numbers_ = 0, update_numbers_ = 0, kept_numbers_ = 0, branch_numbers_ = 0;
+  std::size_t panel_numbers_ = 0, update_numbers_ = 0, branch_numbers_ = 0;
   double flops_ = 0;
   Arena arena_;
   Branches branches_;

@@ -8,7 +8,7 @@
 #include "solvers/linalg/block_matrix.h"
 #include "solvers/linalg/lanes/lane_kernels.h"
 #include "solvers/linalg/lanes/lane_layout.h"
-#include "solvers/linalg/large_vector.h"
+#include "solvers/linalg/memory.h"
 
 namespace pliant::solvers {
 

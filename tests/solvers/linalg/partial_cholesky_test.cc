@@ -95,7 +95,8 @@ TEST_P(PartialCholeskyTest, RecordsTheSchurComplementAndCompletesWhatItGives) {
   const Eigen::VectorXd b = Eigen::VectorXd::LinSpaced(375, -2, 1);
   Eigen::VectorXd x_p(n), x(375);
   const std::span<double> span_p{x_p.data(), static_cast<std::size_t>(n)};
-  factor.SolveForParticipants({b.data(), 375}, span_p);
+  factor.Reduce({b.data(), 375});
+  factor.SolveForParticipants(span_p);
   const Eigen::VectorXd solution = inverse * b;
   EXPECT_LE((x_p - solution(rows)).norm(), 1e-10 * solution.norm());
 
@@ -158,7 +159,8 @@ TEST_F(SparseComplementTest, IsTheDenseOne) {
   Eigen::VectorXd solved = b;
   sparse.Solve({solved.data(), 3 * 729});
   EXPECT_LT((solved - x).norm(), 1e-10 * x.norm());
-  sparse.Reduce({b.data(), 3 * 729}, {r.data(), 3 * 360});
+  sparse.Reduce({b.data(), 3 * 729});
+  sparse.CopyReduced({r.data(), 3 * 360});
   EXPECT_LT((expected * x.head(3 * 360) - r).norm(), 1e-10 * r.norm());
   sparse.Complete({x.data(), 3 * 360}, {solved.data(), 3 * 729});
   EXPECT_LT((solved - x).norm(), 1e-10 * x.norm());
@@ -331,6 +333,29 @@ TEST_F(BranchesOfALargeMatrixTest, GiveTheSameBitsForAnyNumberOfThreads) {
   expect_equal(half, ComplementForm::kSparseWherePays);
 }
 
+TEST_F(BranchesOfALargeMatrixTest, ReduceALoadWithTheMatrixAsAfterIt) {
+  std::vector<double> b(kNumbers);
+  for (int i = 0; i < kNumbers; ++i) b[i] = 1 + 1e-3 * i;
+  std::vector<int> half;
+  for (int i = 0; i < kNodes / 2; ++i) half.push_back(i);
+  for (const int threads : {1, 3}) {
+    PartialCholesky along(&pattern_, order_), after(&pattern_, order_);
+    std::vector<double> r_along(3 * half.size()), r_after(3 * half.size());
+    RunWith(threads, [&] {
+      ASSERT_TRUE(along.Eliminate(A_, half, ComplementForm::kSparseWherePays, b));
+      ASSERT_TRUE(after.Eliminate(A_, half, ComplementForm::kSparseWherePays));
+      after.Reduce(b);
+    });
+    along.CopyReduced(r_along);
+    after.CopyReduced(r_after);
+    EXPECT_EQ(r_along, r_after);
+    std::vector<double> x_along(kNumbers), x_after(kNumbers);
+    along.Complete(r_along, x_along);
+    after.Complete(r_after, x_after);
+    EXPECT_EQ(x_along, x_after);
+  }
+}
+
 TEST_F(BranchesOfALargeMatrixTest, SolveTheFullSystem) {
   std::vector<double> x(kNumbers), b(kNumbers);
   for (int i = 0; i < kNumbers; ++i) x[i] = 1 + 1e-3 * i;
@@ -383,52 +408,6 @@ TEST(DenseKernels, EveryVectorWidthGivesTheSameBits) {
         }
       }
     }
-  }
-}
-
-TEST(Branches, HoldEveryNodeOnceAfterAllThatHangsOnIt) {
-  // random trees, bushy and slender ones, in postorder
-  std::mt19937 random(3);
-  for (const int reach : {1, 2, 20, 400}) {
-    const int n = 400;
-    std::vector<int> parents(n, -1), first(n);
-    for (int k = 0; k < n; ++k) first[k] = k;
-    // each next node takes some of the last trees as children
-    std::vector<int> roots;
-    for (int k = 0; k < n; ++k) {
-      for (int count = static_cast<int>(random() % (reach + 1)); count > 0 && !roots.empty();
-           --count) {
-        parents[roots.back()] = k;
-        roots.pop_back();
-      }
-      roots.push_back(k);
-    }
-    const std::vector<double> work(n, 1.0);
-    Branches branches;
-    branches.Find(parents, work, 10);
-    std::vector<int> turn(n, -1);
-    int turns = 0;
-    for (const Branches::Part& part : branches.parts()) {
-      std::vector<int> forward, backward;
-      branches.ForOwn(part, [&](int k) { forward.push_back(k); });
-      branches.ForOwnBackward(part, [&](int k) { backward.push_back(k); });
-      std::ranges::reverse(backward);
-      EXPECT_EQ(forward, backward);
-      for (const int k : forward) {
-        EXPECT_EQ(turn[k], -1);
-        turn[k] = turns++;
-        // what it hands up stays within its part or goes to one above it
-        EXPECT_TRUE(k >= part.begin && k < part.end);
-      }
-    }
-    EXPECT_EQ(turns, n);
-    for (int k = 0; k < n; ++k) {
-      if (parents[k] >= 0) {
-        EXPECT_LT(turn[k], turn[parents[k]]);
-      }
-    }
-    branches.Find(parents, work, 1e3);
-    EXPECT_EQ(branches.parts().size(), 1u);
   }
 }
 
