@@ -303,7 +303,7 @@ bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin,
 }
 
 // vertices or triangles that one thread takes one after another
-constexpr int kStretch = 256;
+constexpr int kStretch = 64;
 int CountStretches(int count) {
   return (count + kStretch - 1) / kStretch;
 }

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <immintrin.h>
 #include <utility>
+
+#include "solvers/linalg/parallel.h"
 
 namespace pliant::solvers {
 
@@ -42,31 +45,46 @@ BlockPattern MakeBlockPattern(int num_nodes, std::span<const std::array<int, 4>>
 
 namespace {
 
-// y = A x of kCount vectors. A node has four numbers in scratch memory, so that its three fill a register: what lies in the
-// fourth lane is not used.
-template <int kCount>
-void MultiplyVectors(const BlockMatrix& A, const std::array<const double*, kCount>& x,
-                     const std::array<double*, kCount>& y) {
-  const BlockPattern& pattern = *A.pattern;
-  const std::size_t n = pattern.num_nodes;
-  thread_local std::vector<double> scratch;
-  scratch.resize(2 * kCount * 4 * n);
-  double* padded_x = scratch.data();
-  double* padded_y = padded_x + 4 * kCount * n;
-  for (std::size_t i = 0; i < n; ++i) {
-    for (int k = 0; k < kCount; ++k) {
-      double* to = padded_x + 4 * (kCount * i + k);
-      for (int r = 0; r < 3; ++r) to[r] = x[k][3 * i + r];
-      to[3] = 0;
-    }
+// A matrix of so many blocks is multiplied by stretches of columns, of about the same number of blocks.
+constexpr int kManyBlocks = 20'000, kStretches = 4;
+
+// What the columns from `begin` on add to y = A x, and the rows before `row_end` that they reach.
+struct Stretch {
+  int begin, end, row_end;
+  double* y;  // from row `begin` on
+};
+
+int FindStretches(const BlockPattern& pattern, std::array<Stretch, kStretches>* stretches) {
+  const int count = pattern.num_blocks() < kManyBlocks ? 1 : kStretches;
+  int begin = 0;
+  for (int s = 0; s < count; ++s) {
+    const auto blocks = static_cast<int>(std::int64_t{pattern.num_blocks()} * (s + 1) / count);
+    const auto end = std::ranges::lower_bound(pattern.column_starts, blocks);
+    (*stretches)[s].begin = begin;
+    (*stretches)[s].end = begin = static_cast<int>(end - pattern.column_starts.begin());
   }
-  std::fill_n(padded_y, 4 * kCount * n, 0.0);
+  for (Stretch& stretch : std::span(*stretches).first(count)) {
+    stretch.row_end = stretch.end;
+    // rows ascend
+    for (int j = stretch.begin; j < stretch.end; ++j)
+      stretch.row_end =
+          std::max(stretch.row_end, pattern.rows[pattern.column_starts[j + 1] - 1] + 1);
+  }
+  return count;
+}
+
+// Of kCount vectors. A node has four numbers, so that its three fill a register: what lies in the fourth lane is not used.
+template <int kCount>
+void MultiplyColumns(const BlockMatrix& A, const double* x, const Stretch& stretch) {
+  const BlockPattern& pattern = *A.pattern;
+  double* y = stretch.y - 4 * kCount * std::size_t(stretch.begin);
+  std::fill_n(stretch.y, 4 * kCount * std::size_t(stretch.row_end - stretch.begin), 0.0);
   const __m256i three = _mm256_setr_epi64x(-1, -1, -1, 0);
-  for (std::size_t j = 0; j < n; ++j) {
+  for (std::size_t j = stretch.begin; j < std::size_t(stretch.end); ++j) {
     __m256d xj[kCount][3], yj[kCount][3];
     for (int k = 0; k < kCount; ++k) {
       for (int c = 0; c < 3; ++c) {
-        xj[k][c] = _mm256_broadcast_sd(padded_x + 4 * (kCount * j + k) + c);
+        xj[k][c] = _mm256_broadcast_sd(x + 4 * (kCount * j + k) + c);
         yj[k][c] = _mm256_setzero_pd();
       }
     }
@@ -77,8 +95,8 @@ void MultiplyVectors(const BlockMatrix& A, const std::array<const double*, kCoun
                                   _mm256_maskload_pd(B + 6, three)};
       const std::size_t i = pattern.rows[b];
       for (int k = 0; k < kCount; ++k) {
-        double* place = padded_y + 4 * (kCount * i + k);
-        const __m256d xi = _mm256_loadu_pd(padded_x + 4 * (kCount * i + k));
+        double* place = y + 4 * (kCount * i + k);
+        const __m256d xi = _mm256_loadu_pd(x + 4 * (kCount * i + k));
         __m256d yi = _mm256_loadu_pd(place);
         for (int c = 0; c < 3; ++c) yi = _mm256_fmadd_pd(columns[c], xj[k][c], yi);
         _mm256_storeu_pd(place, yi);
@@ -88,13 +106,57 @@ void MultiplyVectors(const BlockMatrix& A, const std::array<const double*, kCoun
       }
     }
     for (int k = 0; k < kCount; ++k) {
-      double* place = padded_y + 4 * (kCount * j + k);
+      double* place = y + 4 * (kCount * j + k);
       for (int c = 0; c < 3; ++c) place[c] += yj[k][c][0] + yj[k][c][1] + yj[k][c][2];
     }
   }
+}
+
+// y = A x of kCount vectors. Which columns are a stretch hangs on the pattern alone, and so do the sums.
+template <int kCount>
+void MultiplyVectors(const BlockMatrix& A, const std::array<const double*, kCount>& x,
+                     const std::array<double*, kCount>& y) {
+  const std::size_t n = A.pattern->num_nodes;
+  std::array<Stretch, kStretches> all;
+  const std::span<Stretch> stretches = std::span(all).first(FindStretches(*A.pattern, &all));
+  std::size_t size = n;
+  for (const Stretch& stretch : stretches) size += stretch.row_end - stretch.begin;
+  thread_local std::vector<double> scratch;
+  scratch.resize(4 * kCount * size);
+  double* padded_x = scratch.data();
+  double* place = padded_x + 4 * kCount * n;
+  for (Stretch& stretch : stretches) {
+    stretch.y = place;
+    place += 4 * kCount * std::size_t(stretch.row_end - stretch.begin);
+  }
   for (std::size_t i = 0; i < n; ++i) {
     for (int k = 0; k < kCount; ++k) {
-      for (int r = 0; r < 3; ++r) y[k][3 * i + r] = padded_y[4 * (kCount * i + k) + r];
+      double* to = padded_x + 4 * (kCount * i + k);
+      for (int r = 0; r < 3; ++r) to[r] = x[k][3 * i + r];
+      to[3] = 0;
+    }
+  }
+  const auto multiply = [&](int s) { MultiplyColumns<kCount>(A, padded_x, stretches[s]); };
+  if (stretches.size() > 1 && CountThreads() > 1) {
+    ParallelForWithin(static_cast<int>(stretches.size()), 1, multiply);
+  } else {
+    for (std::size_t s = 0; s < stretches.size(); ++s) multiply(static_cast<int>(s));
+  }
+  // rows that a stretch owns, and what those before it add there
+  for (const Stretch& stretch : stretches) {
+    for (int i = stretch.begin; i < stretch.end; ++i) {
+      for (int k = 0; k < kCount; ++k) {
+        const double* own = stretch.y + 4 * (kCount * std::size_t(i - stretch.begin) + k);
+        for (int r = 0; r < 3; ++r) y[k][3 * i + r] = own[r];
+      }
+    }
+    for (const Stretch* before = stretches.data(); before != &stretch; ++before) {
+      for (int i = stretch.begin; i < std::min(stretch.end, before->row_end); ++i) {
+        for (int k = 0; k < kCount; ++k) {
+          const double* more = before->y + 4 * (kCount * std::size_t(i - before->begin) + k);
+          for (int r = 0; r < 3; ++r) y[k][3 * i + r] += more[r];
+        }
+      }
     }
   }
 }
