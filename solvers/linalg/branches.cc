@@ -9,7 +9,7 @@ namespace pliant::solvers {
 namespace {
 
 // what a part has of all the work, about: enough of them for threads to end together; and what is worth a part
-constexpr double kShare = 1.0 / 32, kLeast = 1.0 / 4;
+constexpr double kShare = 1.0 / 64, kLeast = 1.0 / 4;
 
 // of a part on the way down
 enum : int { kToCome, kAtWork, kDone };
