@@ -499,12 +499,12 @@ class FemStep final : public NodeStep {
       ++report_.iterations;
 
       // direction
-      if (!newton_factor_->Factor(MaskTangent(), {})) {
+      for (std::size_t i = 0; i < n; ++i) step_[i] = -momentum_[i];
+      if (!FactorForNewton()) {
         if (!MayProject() || !FactorBlended()) return NotDefinite(newton_factor_->failed_node());
       }
-      for (std::size_t i = 0; i < n; ++i) step_[i] = -momentum_[i];
-      newton_factor_->Solve(step_);
-      direction_ = step_;
+      direction_.resize(n);
+      newton_factor_->Complete({}, direction_);
       const double slope = Dot(momentum_, direction_);
 
       // how far along it
@@ -546,6 +546,11 @@ class FemStep final : public NodeStep {
     }
   }
 
+  // with the load of the next step
+  bool FactorForNewton() {
+    return newton_factor_->Factor(MaskTangent(), {}, solvers::ComplementForm::kDense, step_);
+  }
+
   // Factors the exact tangent with as much as it takes of that without negative eigenvalues of elements, which is positive
   // definite, but so much stiffer along the others that Newton's method creeps on it. False when that fails too.
   bool FactorBlended() {
@@ -559,7 +564,7 @@ class FemStep final : public NodeStep {
     for (blend_ = std::max(0.25 * blend_, kLeastBlend);; blend_ = std::min(4 * blend_, 1.0)) {
       for (std::size_t i = 0; i < exact_.size(); ++i)
         A_.values[i] = exact_[i] + blend_ * (convex_[i] - exact_[i]);
-      if (newton_factor_->Factor(MaskTangent(), {})) return true;
+      if (FactorForNewton()) return true;
       if (blend_ == 1) return false;
     }
   }
