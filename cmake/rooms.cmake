@@ -136,7 +136,7 @@ function(pliant_tests)
   # these count what is allocated, by an operator new of their own
   set(counter ${CMAKE_SOURCE_DIR}/tests/counted_allocations.cc)
   set_source_files_properties(${counter} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  foreach(room physics_rigid physics_stepping physics_world)
+  foreach(room physics_rigid physics_stepping physics_world solvers_linalg)
     target_sources(test_${room} PRIVATE ${counter})
   endforeach()
 endfunction()

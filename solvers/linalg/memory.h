@@ -1,13 +1,14 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <span>
 #include <vector>
 
 #include <sys/mman.h>
@@ -54,20 +55,30 @@ struct LargePages {
 using LargeVector = std::vector<double, LargePages<double>>;
 
 // Pieces of memory for numbers, that threads take for a while, each for itself. What was given back last is taken first: it is
-// in a cache yet. There are never more pieces of about the same size than were taken at once.
+// in a cache yet.
 template <typename T>
 class ScratchPool {
  public:
+  // Takes everything back, and makes ready for pieces of these sizes to be out at once: no other is made then, and what is left
+  // over goes. Only what is used of a piece becomes memory.
+  void Reserve(std::span<const std::size_t> sizes) {
+    for (auto& [size, all] : classes_) all.reserved = 0;
+    for (const std::size_t size : sizes) {
+      Class& all = ClassOf(size);
+      if (++all.reserved > all.pieces.size()) Make(&all, Round(size));
+    }
+    std::erase_if(classes_, [](const auto& one) { return one.second.reserved == 0; });
+    for (auto& [size, all] : classes_) {
+      all.pieces.resize(all.reserved);
+      all.free.clear();
+      for (const auto& piece : all.pieces) all.free.push_back(piece.get());
+    }
+  }
   // A piece of at least so many numbers, whatever they are.
   T* Take(std::size_t size) {
     const std::lock_guard lock(mutex_);
     Class& all = ClassOf(size);
-    if (all.free.empty()) {
-      const std::size_t rounded = std::bit_ceil(size);
-      all.pieces.emplace_back(LargePages<T>().allocate(rounded), Release{rounded});
-      all.free.reserve(all.pieces.size());
-      return all.pieces.back().get();
-    }
+    if (all.free.empty()) return Make(&all, Round(size));
     T* piece = all.free.back();
     all.free.pop_back();
     return piece;
@@ -76,13 +87,6 @@ class ScratchPool {
     const std::lock_guard lock(mutex_);
     ClassOf(size).free.push_back(piece);
   }
-  // Takes everything back.
-  void Reset() {
-    for (Class& all : classes_) {
-      all.free.clear();
-      for (const auto& piece : all.pieces) all.free.push_back(piece.get());
-    }
-  }
 
  private:
   struct Release {
@@ -90,13 +94,24 @@ class ScratchPool {
     void operator()(T* piece) const { LargePages<T>().deallocate(piece, size); }
   };
   struct Class {
+    std::size_t reserved = 0;
     std::vector<std::unique_ptr<T, Release>> pieces;
     std::vector<T*> free;
   };
-  Class& ClassOf(std::size_t size) { return classes_[std::bit_width(std::bit_ceil(size))]; }
+  // up by an eighth at most, so that pieces of about one size serve for each other
+  static std::size_t Round(std::size_t size) {
+    const std::size_t step = std::bit_floor(size) / 8;
+    return step == 0 ? size : (size + step - 1) / step * step;
+  }
+  static T* Make(Class* all, std::size_t size) {
+    all->pieces.emplace_back(LargePages<T>().allocate(size), Release{size});
+    all->free.reserve(all->pieces.size());
+    return all->pieces.back().get();
+  }
+  Class& ClassOf(std::size_t size) { return classes_[Round(size)]; }
 
   std::mutex mutex_;
-  std::array<Class, 65> classes_;  // by the logarithm of their size
+  std::map<std::size_t, Class> classes_;
 };
 
 }  // namespace pliant::solvers

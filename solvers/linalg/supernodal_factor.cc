@@ -127,11 +127,20 @@ int SupernodalFactor<T>::EliminateInTurn(const SupernodeLayout& layout,
   return -1;
 }
 
+// For all update matrices that are kept, whoever comes first.
+template <typename T>
+void SupernodalFactor<T>::ReservePool(const SupernodeLayout& layout) {
+  sizes_.assign(tbb::this_task_arena::max_concurrency(), layout.branch_numbers());
+  for (const auto& node : layout.supernodes())
+    if (node.is_kept) sizes_.push_back(node.update_numbers());
+  pool_.Reserve(sizes_);
+}
+
 template <typename T>
 int SupernodalFactor<T>::EliminateBranches(const SupernodeLayout& layout,
                                            absl::FunctionRef<void(int)> fill, const Home& home,
                                            std::span<T> y) {
-  pool_.Reset();
+  ReservePool(layout);
   kept_.assign(layout.supernodes().size(), nullptr);
   // the first position that fails is found by all means, as if all came one after another
   constexpr int kNone = std::numeric_limits<int>::max();

@@ -49,6 +49,7 @@ class SupernodalFactor {
                       const Home& home, std::span<T> y);
   int EliminateBranches(const SupernodeLayout& layout, absl::FunctionRef<void(int)> fill,
                         const Home& home, std::span<T> y);
+  void ReservePool(const SupernodeLayout& layout);
   void SolveForwardAt(const SupernodeLayout& layout, int supernode, std::span<T> y) const;
   void SubtractFromParticipants(const SupernodeLayout& layout, std::span<T> y) const;
 
@@ -57,6 +58,7 @@ class SupernodalFactor {
   // the same where branches are worked on at once: what each of them works in, and what is kept for where they meet
   ScratchPool<T> pool_;
   std::vector<T*> kept_;            // of each supernode
+  std::vector<std::size_t> sizes_;  // that the pool is to have
   mutable std::vector<T> carried_;  // of each supernode's rows, on their way to or from a parent
 };
 

@@ -1,6 +1,11 @@
 #include "solvers/linalg/memory.h"
 
+#include <cstdint>
+#include <vector>
+
 #include <gtest/gtest.h>
+
+#include "tests/counted_allocations.h"
 
 namespace pliant::solvers {
 namespace {
@@ -14,7 +19,7 @@ TEST(ScratchPool, GivesWhatCameBackLast) {
   pool.Give(second, 1000);
   // of about the same size too
   EXPECT_EQ(pool.Take(1020), second);
-  EXPECT_EQ(pool.Take(600), first);
+  EXPECT_EQ(pool.Take(1001), first);
 }
 
 TEST(ScratchPool, KeepsPiecesOfOtherSizesApart) {
@@ -28,12 +33,34 @@ TEST(ScratchPool, KeepsPiecesOfOtherSizesApart) {
   large[99'999] = 1;
 }
 
-TEST(ScratchPool, TakesEverythingBack) {
+TEST(ScratchPool, HasWhatIsReservedWhoeverTakesIt) {
   ScratchPool<double> pool;
+  const std::vector<std::size_t> sizes{50, 50, 7'000, 0};
   const double* lost = pool.Take(50);
-  pool.Reset();
-  EXPECT_EQ(pool.Take(50), lost);
-  EXPECT_NE(pool.Take(50), lost);
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    pool.Reserve(sizes);
+    const std::int64_t before = CountAllocations();
+    const double* first = pool.Take(50);
+    const double* second = pool.Take(50);
+    EXPECT_NE(first, second);
+    EXPECT_TRUE(first == lost || second == lost);
+    double* large = pool.Take(7'000);
+    pool.Give(large, 7'000);
+    EXPECT_EQ(pool.Take(7'000), large);
+    pool.Take(0);
+    EXPECT_EQ(CountAllocations() - before, 0);
+  }
+}
+
+TEST(ScratchPool, GivesUpWhatIsNoLongerReserved) {
+  ScratchPool<double> pool;
+  pool.Reserve(std::vector<std::size_t>{50, 50, 50, 7'000});
+  pool.Reserve(std::vector<std::size_t>{50});
+  const std::int64_t before = CountAllocations();
+  pool.Take(50);
+  EXPECT_EQ(CountAllocations(), before);
+  pool.Take(50);
+  EXPECT_GT(CountAllocations(), before);
 }
 
 }  // namespace
