@@ -64,9 +64,12 @@ struct VectorOf<double> {
   static void StoreFirst(double* p, int count, Type x) { StoreFirstLanes(p, count, x); }
   // to ← to + from of fewer than a vector
   static void AddFirst(int count, const double* from, double* to) {
-    if (count == 0) return;
-    const Mask mask = First(count);
-    StoreFirst(to, count, Add(LoadFirst(to, mask), LoadFirst(from, mask)));
+    if (count & 2) {
+      _mm_storeu_pd(to, _mm_add_pd(_mm_loadu_pd(to), _mm_loadu_pd(from)));
+      from += 2;
+      to += 2;
+    }
+    if (count & 1) to[0] += from[0];
   }
   static Type Add(Type a, Type b) { return _mm256_add_pd(a, b); }
   static Type Multiply(Type a, Type b) { return _mm256_mul_pd(a, b); }
