@@ -175,7 +175,8 @@ class OneThread {
     for (std::size_t k = 0; k < ms_.size(); ++k) gains.push_back(ms_[k] / beside_ms_[k]);
     (*row)["one_thread_ms"] = Quantile(ms_, 0.5);
     (*row)["gain"] = Quantile(gains, 0.5);
-    (*row)["gain_side_by_side"] = Quantile(side_by_side_gains_, 0.5);
+    if (!side_by_side_gains_.empty())
+      (*row)["gain_side_by_side"] = Quantile(side_by_side_gains_, 0.5);
     (*row)["same_bits"] =
         world_.state().q == other.state().q && world_.state().v == other.state().v;
   }

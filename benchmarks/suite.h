@@ -20,7 +20,7 @@ nlohmann::ordered_json RunLinalg(const std::string& only);
 nlohmann::ordered_json RunPeers(const std::string& only);
 
 // The examples of Han et al. 2023 §VII beside the figures of its Table I. At most `most_steps` steps a case; 0: the whole run.
-// On several threads each runs on one, too, in turns, and so often side by side.
+// On several threads each runs on one, too, in turns, and on as many worlds of one thread side by side.
 nlohmann::ordered_json RunHan2023(const std::string& only, int most_steps, int threads);
 
 // Recursive corrective motion with the fast and the standard update on boxes of the sizes of Table 1 of Zeng et al. 2022.

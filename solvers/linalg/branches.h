@@ -63,8 +63,8 @@ class Branches {
   std::vector<int> below_;
   std::vector<int> lowest_;                        // parts with none below
   mutable std::vector<std::atomic<int>> pending_;  // of each part, where a visit stands
-  std::vector<int> first_;    // of each node's subtree
-  std::vector<double> sums_;  // of the work of the nodes before each
+  std::vector<int> first_;                         // of each node's subtree
+  std::vector<double> sums_;                       // of the work of the nodes before each
   double grain_ = 0;
 };
 

@@ -58,19 +58,19 @@ void GetTransposedBlock(const double* from, std::size_t stride, double* to) {
   }
 }
 
-// To n numbers of each of a node's three columns.
-template <typename T>
+// to ← to + from, n numbers of each of some columns.
+template <int kColumns, typename T>
 [[gnu::always_inline]] inline void AddColumns(int n, const T* from, std::size_t from_leading, T* to,
                                               std::size_t to_leading) {
   using V = VectorOf<T>;
   int i = 0;
   for (; i + V::kWidth <= n; i += V::kWidth) {
-    for (int c = 0; c < 3; ++c) {
+    for (int c = 0; c < kColumns; ++c) {
       T* place = to + c * to_leading + i;
       V::Store(place, V::Add(V::Load(place), V::Load(from + c * from_leading + i)));
     }
   }
-  for (int c = 0; c < 3; ++c)
+  for (int c = 0; c < kColumns; ++c)
     V::AddFirst(n - i, from + c * from_leading + i, to + c * to_leading + i);
 }
 
@@ -134,18 +134,14 @@ void ExtendAdd(const PanelRows& rows, const UpdateMatrixOf<T>& update, int begin
       const int n = 3 * (rows.run_end[a] - a);
       const T* from = source + 3 * a;
       T* to = column + 3 * (rows.places[a] - first);
-      AddColumns(n, from, update.leading, to, target.leading);
+      AddColumns<3>(n, from, update.leading, to, target.leading);
     }
   }
 }
 
 template <typename T>
 void AddTo(int n, const T* from, T* to) {
-  using V = VectorOf<T>;
-  int i = 0;
-  for (; i + V::kWidth <= n; i += V::kWidth)
-    V::Store(to + i, V::Add(V::Load(to + i), V::Load(from + i)));
-  V::AddFirst(n - i, from + i, to + i);
+  AddColumns<1>(n, from, 0, to, 0);
 }
 
 template void FillColumns(const SupernodeLayout::Supernode&, int, int,

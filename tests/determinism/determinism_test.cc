@@ -6,13 +6,12 @@
 #include <set>
 
 #include <gtest/gtest.h>
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
 
 #include "physics/scene/scene.h"
 #include "physics/world/world.h"
 #include "tests/determinism/pinned_hashes.h"
 #include "tests/determinism/scenes.h"
+#include "tests/execute_on_threads.h"
 
 namespace pliant::physics {
 namespace {
@@ -38,11 +37,7 @@ std::string RunAndHash(const std::string& name, int steps) {
 
 // The hash with a given number of threads at work.
 std::string RunOnThreads(const std::string& name, int steps, int threads) {
-  tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-  tbb::task_arena arena(threads);
-  std::string hash;
-  arena.execute([&] { hash = RunAndHash(name, steps); });
-  return hash;
+  return ExecuteOnThreads(threads, [&] { return RunAndHash(name, steps); });
 }
 
 class Determinism : public ::testing::TestWithParam<PinnedHash> {

@@ -4,11 +4,10 @@
 #include <set>
 
 #include <gtest/gtest.h>
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
 
 #include "physics/fem/fem_model.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
+#include "tests/execute_on_threads.h"
 
 namespace pliant::physics {
 namespace {
@@ -63,9 +62,7 @@ std::vector<double> StepLargeBody(int threads) {
   std::uniform_real_distribution<double> uniform(-0.04, 0.04);
   for (double& x : q) x += uniform(random);
   const auto step = block->NewStep();
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-  tbb::task_arena arena(threads);
-  arena.execute([&] {
+  ExecuteOnThreads(threads, [&] {
     EXPECT_TRUE(step->Pose({0.01, 1, 1, {0, 0, -9.81}}, q, v, {}).ok());
     EXPECT_TRUE(step->Factor({}).ok());
     step->CalcFreeMotion(v);

@@ -4,10 +4,9 @@
 
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
 
 #include "solvers/convex/sap.h"
+#include "tests/execute_on_threads.h"
 #include "tests/solvers/convex/random_bodies.h"
 
 namespace pliant::solvers {
@@ -50,11 +49,9 @@ class LargeIslandTest : public ::testing::Test {
   }
 
   SapResult Solve(int threads, SapOptions::LineSearch line_search) const {
-    tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-    tbb::task_arena arena(threads);
     SapOptions options;
     options.line_search = line_search;
-    return arena.execute([&] { return SolveSap(problem_, problem_.v_star, options); });
+    return ExecuteOnThreads(threads, [&] { return SolveSap(problem_, problem_.v_star, options); });
   }
 
   std::vector<Eigen::MatrixXd> A_;

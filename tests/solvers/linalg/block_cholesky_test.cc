@@ -4,8 +4,8 @@
 
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
+
+#include "tests/execute_on_threads.h"
 
 namespace pliant::solvers {
 namespace {
@@ -37,10 +37,8 @@ struct BlockProblem {
   }
 
   VectorXd Solve(int threads, bool again = false) const {
-    tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-    tbb::task_arena arena(threads);
     VectorXd x = b;
-    arena.execute([&] {
+    ExecuteOnThreads(threads, [&] {
       BlockCholesky cholesky;
       cholesky.Analyze(sizes, couplings);
       const auto fill = [&](int panel) {
@@ -113,9 +111,8 @@ TEST_P(BlockCholeskyTest, IndefiniteMatrixIsTold) {
     const double kept = problem.A(row, row);
     problem.A(row, row) = -1;
     for (const int threads : {1, 3}) {
-      tbb::task_arena arena(threads);
       VectorXd x = problem.b;
-      arena.execute([&] {
+      ExecuteOnThreads(threads, [&] {
         BlockCholesky cholesky;
         cholesky.Analyze(problem.sizes, problem.couplings);
         const auto fill = [&](int panel) {

@@ -4,9 +4,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
 
+#include "tests/execute_on_threads.h"
 #include "tests/solvers/linalg/random_matrix.h"
 
 namespace pliant::solvers {
@@ -35,10 +34,8 @@ class BlockMatrixTest : public ::testing::TestWithParam<int> {
   }
 
   std::vector<double> MultiplyOn(int threads) const {
-    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-    tbb::task_arena arena(threads);
     std::vector<double> y(x_.size());
-    arena.execute([&] { A_.Multiply(x_, y); });
+    ExecuteOnThreads(threads, [&] { A_.Multiply(x_, y); });
     return y;
   }
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
+
+#include "tests/execute_on_threads.h"
 
 namespace pliant::solvers {
 namespace {
@@ -83,9 +83,7 @@ class BranchesTest : public ::testing::TestWithParam<int> {
   // f of every node, by parts, on as many threads as the parameter says
   template <typename F>
   void Visit(bool is_up, const F& f) const {
-    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, GetParam());
-    tbb::task_arena arena(GetParam());
-    arena.execute([&] {
+    ExecuteOnThreads(GetParam(), [&] {
       if (is_up) {
         branches_.VisitUp([&](const Branches::Part& part) { branches_.ForOwn(part, f); });
       } else {

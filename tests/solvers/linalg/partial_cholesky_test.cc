@@ -6,14 +6,13 @@
 
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
 
 #include "solvers/linalg/branches.h"
 #include "solvers/linalg/dense.h"
 #include "solvers/linalg/elimination_order.h"
 #include "solvers/linalg/supernodes.h"
 #include "solvers/linalg/trapezoid/trapezoid.h"
+#include "tests/execute_on_threads.h"
 #include "tests/solvers/linalg/random_matrix.h"
 
 namespace pliant::solvers {
@@ -281,19 +280,12 @@ class BranchesOfALargeMatrixTest : public ::testing::Test {
         order_(FindEliminationOrder(pattern_)),
         A_(MakeRandomMatrix(pattern_, elements_, 0.05, 7)) {}
 
-  template <typename F>
-  static void RunWith(int threads, const F& f) {
-    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-    tbb::task_arena arena(threads);
-    arena.execute(f);
-  }
-
   // all numbers that come of a factorisation
   std::vector<double> Solve(int threads, std::span<const int> participants, ComplementForm form) {
     PartialCholesky factor(&pattern_, order_);
     std::vector<double> numbers(kNumbers);
     for (int i = 0; i < kNumbers; ++i) numbers[i] = 1 + 1e-3 * i;
-    RunWith(threads, [&] {
+    ExecuteOnThreads(threads, [&] {
       // twice: nothing is left over from the first
       EXPECT_TRUE(factor.Factor(A_, participants, form));
       EXPECT_TRUE(factor.Factor(A_, participants, form));
@@ -341,7 +333,7 @@ TEST_F(BranchesOfALargeMatrixTest, ReduceALoadWithTheMatrixAsAfterIt) {
   for (const int threads : {1, 3}) {
     PartialCholesky along(&pattern_, order_), after(&pattern_, order_);
     std::vector<double> r_along(3 * half.size()), r_after(3 * half.size());
-    RunWith(threads, [&] {
+    ExecuteOnThreads(threads, [&] {
       ASSERT_TRUE(along.Eliminate(A_, half, ComplementForm::kSparseWherePays, b));
       ASSERT_TRUE(after.Eliminate(A_, half, ComplementForm::kSparseWherePays));
       after.Reduce(b);
@@ -361,7 +353,7 @@ TEST_F(BranchesOfALargeMatrixTest, SolveTheFullSystem) {
   for (int i = 0; i < kNumbers; ++i) x[i] = 1 + 1e-3 * i;
   A_.Multiply(x, b);
   PartialCholesky factor(&pattern_, order_);
-  RunWith(3, [&] {
+  ExecuteOnThreads(3, [&] {
     ASSERT_TRUE(factor.Factor(A_, std::vector<int>{7, 1000}));
     factor.Solve(b);
   });
@@ -375,7 +367,7 @@ TEST_F(BranchesOfALargeMatrixTest, NameTheSameNodeThatIsNotDefinite) {
   int failed[2];
   for (const int threads : {1, 5}) {
     PartialCholesky factor(&pattern_, order_);
-    RunWith(threads, [&] { EXPECT_FALSE(factor.Factor(A_, {})); });
+    ExecuteOnThreads(threads, [&] { EXPECT_FALSE(factor.Factor(A_, {})); });
     failed[threads / 5] = factor.failed_node();
   }
   EXPECT_EQ(failed[0], failed[1]);

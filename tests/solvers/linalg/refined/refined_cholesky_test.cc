@@ -4,11 +4,10 @@
 #include <cmath>
 
 #include <gtest/gtest.h>
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
 
 #include "solvers/linalg/elimination_order.h"
 #include "solvers/linalg/partial_cholesky.h"
+#include "tests/execute_on_threads.h"
 
 namespace pliant::solvers {
 namespace {
@@ -153,9 +152,7 @@ TEST_F(RefinedCholeskyTest, BitsHangOnTheMatrixAndTheLoadAlone) {
   const BlockMatrix A = MakeMatrix(30), other = MakeMatrix(0.5);
   std::vector<double> first;
   for (const int threads : {1, 2, 5}) {
-    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-    tbb::task_arena arena(threads);
-    arena.execute([&] {
+    ExecuteOnThreads(threads, [&] {
       RefinedCholesky refined(&pattern_, order_);
       std::vector<double> x(kNumbers);
       // what came before leaves nothing

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+namespace pliant {
+
+// f() with so many threads at work, also more than this machine has.
+template <typename F>
+auto ExecuteOnThreads(int threads, const F& f) {
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+  tbb::task_arena arena(threads);
+  return arena.execute(f);
+}
+
+}  // namespace pliant
