@@ -1,6 +1,7 @@
 #include "solvers/linalg/elimination_order.h"
 
 #include <algorithm>
+#include <limits>
 #include <metis.h>
 #include <numeric>
 #include <utility>
@@ -11,8 +12,9 @@
 namespace pliant::solvers {
 namespace {
 
-// Tries for meshes of fewer nodes. Larger ones have one, and equal halves: branches of their trees are worked on at the same time.
-constexpr int kTries = 36, kManyNodes = 4000;
+// Tries of each kind for meshes of fewer nodes. Larger ones have one, and equal halves: branches of their trees are worked on at the same
+// time.
+constexpr int kSeeds = 12, kManyNodes = 4000;
 
 // Compressed adjacency, as METIS takes it.
 struct Graph {
@@ -29,14 +31,18 @@ Graph MakeGraph(const std::vector<std::vector<int>>& adjacency) {
   return graph;
 }
 
-// What METIS is told: by how much (1 + balance / 1000) the halves may differ, and how it coarsens the graph. None is the best
-// for all meshes.
+// What METIS is told: by how much (1 + balance / 1000) the halves may differ, how it coarsens the graph, and whether it refines
+// what separates them from one side at a time or from both.
 struct Dissection {
   int balance;
   mctype_et coarsening;
+  mrtype_et refinement;
 };
-constexpr Dissection kDissections[] = {
-    {200, METIS_CTYPE_SHEM}, {400, METIS_CTYPE_RM}, {400, METIS_CTYPE_SHEM}};
+constexpr Dissection kEqualHalves = {200, METIS_CTYPE_SHEM, METIS_RTYPE_SEP1SIDED};
+// None is the best for all meshes.
+constexpr Dissection kDissections[] = {{300, METIS_CTYPE_RM, METIS_RTYPE_SEP1SIDED},
+                                       {500, METIS_CTYPE_RM, METIS_RTYPE_SEP1SIDED},
+                                       {600, METIS_CTYPE_SHEM, METIS_RTYPE_SEP2SIDED}};
 
 std::vector<int> DissectNested(const Graph& graph, const Dissection& dissection, int seed) {
   static_assert(sizeof(idx_t) == sizeof(int));
@@ -50,6 +56,7 @@ std::vector<int> DissectNested(const Graph& graph, const Dissection& dissection,
   options[METIS_OPTION_NSEPS] = 4;
   options[METIS_OPTION_UFACTOR] = dissection.balance;
   options[METIS_OPTION_CTYPE] = dissection.coarsening;
+  options[METIS_OPTION_RTYPE] = dissection.refinement;
   METIS_NodeND(&n, starts.data(), neighbours.data(), nullptr, options, order.data(),
                position.data());
   return {order.begin(), order.end()};
@@ -124,15 +131,15 @@ std::vector<int> FindEliminationOrder(const BlockPattern& pattern) {
     std::iota(order.begin(), order.end(), 0);
     return order;
   }
+  if (pattern.num_nodes >= kManyNodes) return DissectNested(graph, kEqualHalves, 1);
   // a heuristic with a random start
-  const int tries = pattern.num_nodes < kManyNodes ? kTries : 1;
-  std::vector<int> best = DissectNested(graph, kDissections[0], 1);
-  double fewest = tries > 1 ? CountOperations(adjacency, best) : 0;
-  for (int k = 1; k < tries; ++k) {
-    constexpr int kKinds = std::size(kDissections);
-    std::vector<int> order = DissectNested(graph, kDissections[k % kKinds], 1 + k / kKinds);
-    const double operations = CountOperations(adjacency, order);
-    if (operations < fewest) {
+  std::vector<int> best;
+  double fewest = std::numeric_limits<double>::infinity();
+  for (int seed = 1; seed <= kSeeds; ++seed) {
+    for (const Dissection& dissection : kDissections) {
+      std::vector<int> order = DissectNested(graph, dissection, seed);
+      const double operations = CountOperations(adjacency, order);
+      if (operations >= fewest) continue;
       fewest = operations;
       best = std::move(order);
     }

@@ -195,11 +195,72 @@ void SupernodeLayout::OrderGroups() {
       if (g < 0) break;
     }
   }
-  // columns of a group keep their order
-  for (int c = 0; c < num_nodes(); ++c) {
-    const int at = c < n ? group_start_[group_[c]]++ : c;
-    position_[column_node_[c]] = at;
-    node_[at] = column_node_[c];
+  in_line_.resize(num_nodes());
+  for (int c = 0; c < num_nodes(); ++c) in_line_[c < n ? group_start_[group_[c]]++ : c] = c;
+  OrderColumns();
+  for (int at = 0; at < num_nodes(); ++at) {
+    node_[at] = column_node_[in_line_[at]];
+    position_[node_[at]] = at;
+  }
+}
+
+// Columns of a group may stand in any order. In this one the rows of groups below make few stretches, by which their update
+// matrices are added: partition refinement, by what the largest have rows in first (Jacquelin, Ng and Peyton 2018, "Fast and
+// effective reordering of columns within supernodes using partition refinement").
+void SupernodeLayout::OrderColumns() {
+  const int n = num_columns();
+  part_end_.resize(n);
+  first_of_size_.assign(num_nodes(), -1);
+  next_of_size_.resize(n);
+  for (const int g : postorder_) {
+    part_end_[FirstOf(g)] = EndOf(g);
+    next_of_size_[g] = std::exchange(first_of_size_[structure(g).size()], g);
+  }
+  first_row_in_.assign(n, -1);
+  next_row_.resize(n);
+  is_split_off_.assign(n, 0);
+  for (int size = num_nodes() - 1; size > 1; --size)
+    for (int g = first_of_size_[size]; g >= 0; g = next_of_size_[g]) SplitBy(g);
+}
+
+// Tells columns of the groups above that a group has rows in from those that it has none in.
+void SupernodeLayout::SplitBy(int group) {
+  groups_above_.clear();
+  for (const int row : structure(group)) {
+    if (row >= num_columns()) break;
+    const int above = group_[row];
+    if (first_row_in_[above] < 0) groups_above_.push_back(above);
+    next_row_[row] = std::exchange(first_row_in_[above], row);
+  }
+  for (const int above : groups_above_) {
+    const int first = std::exchange(first_row_in_[above], -1);
+    for (int row = first; row >= 0; row = next_row_[row]) is_split_off_[row] = 1;
+    SplitParts(above);
+    for (int row = first; row >= 0; row = next_row_[row]) is_split_off_[row] = 0;
+  }
+}
+
+// Splits columns off from each part of a group: to its front where others that are split off stand before it, else to its back.
+void SupernodeLayout::SplitParts(int group) {
+  bool follow = false;
+  for (int begin = FirstOf(group), next; begin < EndOf(group); begin = next) {
+    next = part_end_[begin];
+    int middle = begin;
+    others_.clear();
+    for (int at = begin; at < next; ++at) {
+      const int column = in_line_[at];
+      if ((is_split_off_[column] != 0) == follow) {
+        in_line_[middle++] = column;
+      } else {
+        others_.push_back(column);
+      }
+    }
+    std::ranges::copy(others_, &in_line_[middle]);
+    if (middle > begin && middle < next) {
+      part_end_[begin] = middle;
+      part_end_[middle] = next;
+    }
+    follow = is_split_off_[in_line_[next - 1]] != 0;
   }
 }
 
@@ -240,7 +301,7 @@ void SupernodeLayout::PlaceSupernodes() {
     const int g = postorder_[k];
     Supernode& node = supernodes_[k];
     node.columns = group_size_[g];
-    node.first = group_start_[g] - node.columns;  // where filling has ended
+    node.first = FirstOf(g);
     node.first_row = static_cast<int>(rows_.size());
     for (const int row : structure(g)) Mark(bits_.data(), position_[column_node_[row]]);
     VisitBits(bits_.data(), node.first / 64, words, [&](int at) { rows_.push_back(at); });

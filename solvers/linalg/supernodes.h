@@ -123,6 +123,12 @@ class SupernodeLayout {
   void FindStructures();
   void Amalgamate();
   void OrderGroups();
+  void OrderColumns();
+  void SplitBy(int group);
+  void SplitParts(int group);
+  // Positions of a group's columns, once they are in line.
+  int FirstOf(int group) const { return EndOf(group) - group_size_[group]; }
+  int EndOf(int group) const { return group_start_[group]; }
   void FindCliques();
   void PlaceSupernodes();
   void PlaceRows();
@@ -160,6 +166,12 @@ class SupernodeLayout {
   // groups of columns by their last column
   std::vector<int> group_, group_size_, group_start_, postorder_, supernode_of_;
   std::vector<double> group_cost_;
+  std::vector<int> in_line_;  // columns by position
+  // parts of groups that are told from each other by what has rows in them; of a group at work, its rows in those above
+  std::vector<int> part_end_, first_of_size_, next_of_size_, groups_above_, first_row_in_,
+      next_row_;
+  std::vector<int> others_;
+  std::vector<char> is_split_off_;
   std::vector<int> place_;  // of positions, in one supernode
 };
 

@@ -13,14 +13,14 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "2c178be9f48f08a137f198d4178cfca1"},
-    {"soft mat", 30, "352762a20a1395bfb87ac94154a828f3"},
+    {"soft ball", 60, "a1c79df6f9446da96617781062638dd9"},
+    {"soft mat", 30, "518d1f0f38fd78cef3e075e04cf2b348"},
     {"rigid heap", 100, "79f0d3d016498e0d99131c366d5fe55b"},
-    {"arm and hand", 120, "4fa6fefee924e3b0fad4d22b431bf897"},
-    {"soft rings", 40, "91a25424bec2858b41fad1f2f5dab322"},
-    {"corrective cube", 60, "c8a20b4738a2c89beac346d9aed304d9"},
-    {"nonsmooth hand", 120, "e508cae5066c7cd6b8fffd6f2e9d17b6"},
-    {"nonsmooth cube", 60, "4879a3d7fff7c4a1fce3e465e881c68f"},
+    {"arm and hand", 120, "1108bfa4e8c108d8c88684106a1b94e3"},
+    {"soft rings", 40, "95871203e8b96cc3da69cce279d4de3f"},
+    {"corrective cube", 60, "e246484e0df137360a1039b947533ac6"},
+    {"nonsmooth hand", 120, "f977fe416a45b65acecf6262e5fd28cb"},
+    {"nonsmooth cube", 60, "2e0735bdd58b5056616c555f753c1e18"},
     {"maximal ball", 40, "799bd0025a41ed48dd9ad2322dd16442"},
 };
 

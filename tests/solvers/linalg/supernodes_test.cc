@@ -1,0 +1,81 @@
+#include "solvers/linalg/supernodes.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "solvers/linalg/elimination_order.h"
+#include "tests/solvers/linalg/grid.h"
+
+namespace pliant::solvers {
+namespace {
+
+class SupernodesTest : public testing::TestWithParam<std::vector<int>> {
+ protected:
+  SupernodesTest() : layout_(cube_, FindEliminationOrder(cube_)) {
+    layout_.LayOut(GetParam());
+    std::vector<int> order(GetParam().size());
+    std::iota(order.begin(), order.end(), 0);
+    layout_.Place(order, true);
+  }
+
+  const BlockPattern cube_ = MakeGrid(7, 7, 7, false);
+  SupernodeLayout layout_;
+};
+
+TEST_P(SupernodesTest, EveryColumnIsInOne) {
+  std::vector<int> positions(cube_.num_nodes), nodes;
+  int columns = 0;
+  for (const auto& node : layout_.supernodes()) {
+    EXPECT_EQ(node.first, columns);
+    columns += node.columns;
+  }
+  EXPECT_EQ(layout_.root().first, columns);
+  EXPECT_EQ(columns + layout_.root().columns, cube_.num_nodes);
+  for (int at = 0; at < cube_.num_nodes; ++at) {
+    nodes.push_back(layout_.node(at));
+    EXPECT_EQ(layout_.position(layout_.node(at)), at);
+  }
+  std::ranges::sort(nodes);
+  std::iota(positions.begin(), positions.end(), 0);
+  EXPECT_EQ(nodes, positions);
+}
+
+TEST_P(SupernodesTest, RowsStandWhereTheParentHasThem) {
+  const auto check = [&](const SupernodeLayout::Supernode& parent) {
+    for (const int c : layout_.children(parent)) {
+      const auto& child = layout_.supernodes()[c];
+      for (int r = 0; r < child.num_rows; ++r) {
+        const int place = layout_.relative(child)[r];
+        EXPECT_EQ(place < parent.columns, r < child.in_panel);
+        const int position = place < parent.columns ? parent.first + place
+                                                    : layout_.rows(parent)[place - parent.columns];
+        EXPECT_EQ(layout_.rows(child)[r], position);
+      }
+    }
+  };
+  for (const auto& node : layout_.supernodes()) check(node);
+  check(layout_.root());
+}
+
+// In the order of elimination there are fewer than three to a stretch.
+TEST_P(SupernodesTest, RowsMakeFewStretchesInTheParent) {
+  double stretches = 0, rows = 0;
+  for (const auto& node : layout_.supernodes()) {
+    const std::span<const int> run_end = layout_.run_end(node);
+    for (int column = 0; column < node.num_rows; ++column) {
+      rows += node.num_rows - column;
+      for (int r = column; r < node.num_rows; r = run_end[r]) ++stretches;
+    }
+  }
+  EXPECT_GT(rows / stretches, 5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Participants, SupernodesTest,
+                         testing::Values(std::vector<int>{}, std::vector<int>{3, 17, 50, 51, 200}));
+
+}  // namespace
+}  // namespace pliant::solvers
