@@ -17,6 +17,7 @@ struct PartialCholesky::Numeric {
   ComplementForm form = ComplementForm::kDense;  // asked for
   bool is_sparse = false;
   SparseComplement sparse;
+  const SupernodeLayout* below = nullptr;      // of what this is the complement's factor of
   std::unique_ptr<PartialCholesky> of_sparse;  // its factor
   SupernodalFactor<double> factor;             // L, and the participants' matrix at the end
   std::vector<double> schur;
@@ -68,7 +69,7 @@ void PartialCholesky::Analyze(std::span<const int> participants, ComplementForm 
   SupernodeLayout& layout = *layout_;
   if (f.is_laid_out && f.form == form && std::ranges::equal(participants, layout.participants()))
     return;
-  layout.LayOut(participants);
+  layout.LayOut(participants, f.below);
   ChooseForm(form);
   f.is_laid_out = true;
   f.form = form;
@@ -83,6 +84,7 @@ void PartialCholesky::ChooseForm(ComplementForm form) {
     if (f.sparse.CalcFill() < kMostFill) {
       const double n = 3 * static_cast<double>(layout_->participants().size());
       f.of_sparse = std::make_unique<PartialCholesky>(&f.sparse.pattern(), f.sparse.order());
+      f.of_sparse->numeric_->below = layout_.get();
       f.of_sparse->Analyze({}, ComplementForm::kDense);
       f.is_sparse = f.of_sparse->flops() < kMostOperations * (n * n * n / 3);
     }

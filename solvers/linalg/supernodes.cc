@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
+#include <utility>
 
 namespace pliant::solvers {
 namespace {
@@ -60,7 +62,7 @@ SupernodeLayout::SupernodeLayout(const BlockPattern& pattern, std::vector<int> o
   for_each_block([&](int i, int j, int b) { neighbours_[filled[i]++] = {j, b}; });
 }
 
-void SupernodeLayout::LayOut(std::span<const int> participants) {
+void SupernodeLayout::LayOut(std::span<const int> participants, const SupernodeLayout* below) {
   participants_.assign(participants.begin(), participants.end());
   column_of_.assign(num_nodes(), 0);
   for (const int p : participants_) column_of_[p] = -1;
@@ -73,7 +75,7 @@ void SupernodeLayout::LayOut(std::span<const int> participants) {
 
   FindStructures();
   Amalgamate();
-  OrderGroups();
+  OrderGroups(below);
   FindCliques();
 }
 
@@ -168,7 +170,7 @@ void SupernodeLayout::Amalgamate() {
 }
 
 // Postorder of the groups, and where that puts each column
-void SupernodeLayout::OrderGroups() {
+void SupernodeLayout::OrderGroups(const SupernodeLayout* below) {
   const int n = num_columns();
   first_child_.assign(n + 1, -1);
   for (int j = n - 1; j >= 0; --j) {
@@ -197,17 +199,18 @@ void SupernodeLayout::OrderGroups() {
   }
   in_line_.resize(num_nodes());
   for (int c = 0; c < num_nodes(); ++c) in_line_[c < n ? group_start_[group_[c]]++ : c] = c;
-  OrderColumns();
+  OrderColumns(below);
   for (int at = 0; at < num_nodes(); ++at) {
     node_[at] = column_node_[in_line_[at]];
     position_[node_[at]] = at;
   }
 }
 
-// Columns of a group may stand in any order. In this one the rows of groups below make few stretches, by which their update
-// matrices are added: partition refinement, by what the largest have rows in first (Jacquelin, Ng and Peyton 2018, "Fast and
-// effective reordering of columns within supernodes using partition refinement").
-void SupernodeLayout::OrderColumns() {
+// Columns of a group may stand in any order. In this one the rows of what is added to the group make few stretches, by which it
+// is added: partition refinement, by what has most rows first (Jacquelin, Ng and Peyton 2018, "Fast and effective reordering of
+// columns within supernodes using partition refinement"). Cliques come before groups: the largest may be found in its panel
+// where it is all the rest of it.
+void SupernodeLayout::OrderColumns(const SupernodeLayout* below) {
   const int n = num_columns();
   part_end_.resize(n);
   first_of_size_.assign(num_nodes(), -1);
@@ -219,15 +222,30 @@ void SupernodeLayout::OrderColumns() {
   first_row_in_.assign(n, -1);
   next_row_.resize(n);
   is_split_off_.assign(n, 0);
-  for (int size = num_nodes() - 1; size > 1; --size)
-    for (int g = first_of_size_[size]; g >= 0; g = next_of_size_[g]) SplitBy(g);
+  if (below != nullptr) {
+    cliques_by_size_.resize(below->num_cliques());
+    std::iota(cliques_by_size_.begin(), cliques_by_size_.end(), 0);
+    std::ranges::sort(cliques_by_size_, {},
+                      [&](int k) { return std::pair(-std::ssize(below->clique(k)), k); });
+    for (const int k : cliques_by_size_) {
+      clique_columns_.clear();
+      for (const int node : below->clique(k))
+        if (column_of_[node] < n) clique_columns_.push_back(column_of_[node]);
+      SplitBy(clique_columns_);
+    }
+  }
+  for (int size = num_nodes() - 1; size > 1; --size) {
+    for (int g = first_of_size_[size]; g >= 0; g = next_of_size_[g]) {
+      const std::span<const int> rows = structure(g);
+      SplitBy(rows.first(std::ranges::lower_bound(rows, n) - rows.begin()));
+    }
+  }
 }
 
-// Tells columns of the groups above that a group has rows in from those that it has none in.
-void SupernodeLayout::SplitBy(int group) {
+// Tells these columns from others in their groups.
+void SupernodeLayout::SplitBy(std::span<const int> columns) {
   groups_above_.clear();
-  for (const int row : structure(group)) {
-    if (row >= num_columns()) break;
+  for (const int row : columns) {
     const int above = group_[row];
     if (first_row_in_[above] < 0) groups_above_.push_back(above);
     next_row_[row] = std::exchange(first_row_in_[above], row);

@@ -47,8 +47,8 @@ class SupernodeLayout {
   SupernodeLayout(const BlockPattern& pattern, std::vector<int> order);
 
   // What follows from the participants, ascending node numbers, alone: which columns are eliminated together, and in what
-  // order. Memory is kept.
-  void LayOut(std::span<const int> participants);
+  // order. Memory is kept. `below`: one whose participants are the nodes here, whose cliques are added to the panels too.
+  void LayOut(std::span<const int> participants, const SupernodeLayout* below = nullptr);
   // Then where everything lies, with the participants themselves in this order (of places among them), which need not be that of
   // their numbers; their own matrix is dense, or is no part of this.
   void Place(std::span<const int> order_of_participants, bool is_root_dense);
@@ -122,9 +122,9 @@ class SupernodeLayout {
   }
   void FindStructures();
   void Amalgamate();
-  void OrderGroups();
-  void OrderColumns();
-  void SplitBy(int group);
+  void OrderGroups(const SupernodeLayout* below);
+  void OrderColumns(const SupernodeLayout* below);
+  void SplitBy(std::span<const int> columns);
   void SplitParts(int group);
   // Positions of a group's columns, once they are in line.
   int FirstOf(int group) const { return EndOf(group) - group_size_[group]; }
@@ -167,10 +167,9 @@ class SupernodeLayout {
   std::vector<int> group_, group_size_, group_start_, postorder_, supernode_of_;
   std::vector<double> group_cost_;
   std::vector<int> in_line_;  // columns by position
-  // parts of groups that are told from each other by what has rows in them; of a group at work, its rows in those above
-  std::vector<int> part_end_, first_of_size_, next_of_size_, groups_above_, first_row_in_,
-      next_row_;
-  std::vector<int> others_;
+  // parts of groups that are told from each other by what has rows in them; of rows at work, those in a group
+  std::vector<int> part_end_, first_of_size_, next_of_size_, cliques_by_size_, clique_columns_;
+  std::vector<int> groups_above_, first_row_in_, next_row_, others_;
   std::vector<char> is_split_off_;
   std::vector<int> place_;  // of positions, in one supernode
 };

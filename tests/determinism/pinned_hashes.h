@@ -14,7 +14,7 @@ struct PinnedHash {
 
 inline constexpr PinnedHash kPinnedHashes[] = {
     {"soft ball", 60, "a1c79df6f9446da96617781062638dd9"},
-    {"soft mat", 30, "518d1f0f38fd78cef3e075e04cf2b348"},
+    {"soft mat", 30, "0ed47faeb321f9db45ceffcc784247ab"},
     {"rigid heap", 100, "79f0d3d016498e0d99131c366d5fe55b"},
     {"arm and hand", 120, "1108bfa4e8c108d8c88684106a1b94e3"},
     {"soft rings", 40, "95871203e8b96cc3da69cce279d4de3f"},

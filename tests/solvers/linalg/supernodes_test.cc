@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "solvers/linalg/elimination_order.h"
+#include "solvers/linalg/sparse_complement.h"
 #include "tests/solvers/linalg/grid.h"
 
 namespace pliant::solvers {
@@ -72,6 +73,32 @@ TEST_P(SupernodesTest, RowsMakeFewStretchesInTheParent) {
     }
   }
   EXPECT_GT(rows / stretches, 5);
+}
+
+// What a complement's factor is laid out for: cliques that are added to it by stretches.
+TEST(Supernodes, CliquesFromBelowMakeFewStretches) {
+  const BlockPattern cube = MakeGrid(8, 8, 8, false);
+  std::vector<int> half(cube.num_nodes / 2);
+  std::iota(half.begin(), half.end(), 0);
+  SupernodeLayout below(cube, FindEliminationOrder(cube));
+  below.LayOut(half);
+  SparseComplement complement;
+  complement.LayOut(cube, below);
+  const auto count_stretches = [&](const SupernodeLayout* cliques_of) {
+    SupernodeLayout layout(complement.pattern(), complement.order());
+    layout.LayOut({}, cliques_of);
+    int stretches = 0;
+    for (int k = 0; k < below.num_cliques(); ++k) {
+      std::vector<int> positions, run_end;
+      for (const int node : below.clique(k)) positions.push_back(layout.position(node));
+      std::ranges::sort(positions);
+      run_end.resize(positions.size());
+      FindRuns(positions, run_end);
+      for (std::size_t r = 0; r < positions.size(); r = run_end[r]) ++stretches;
+    }
+    return stretches;
+  };
+  EXPECT_LT(count_stretches(&below), 0.5 * count_stretches(nullptr));
 }
 
 INSTANTIATE_TEST_SUITE_P(Participants, SupernodesTest,
