@@ -12,8 +12,8 @@
 namespace pliant::solvers {
 namespace {
 
-// Tries of each kind for meshes of fewer nodes. Larger ones have one, and equal halves: branches of their trees are worked on at the same
-// time.
+// Tries of each kind for meshes of fewer nodes. Larger ones have one, and equal halves: branches of their trees are worked on
+// at the same time.
 constexpr int kSeeds = 12, kManyNodes = 4000;
 
 // Compressed adjacency, as METIS takes it.

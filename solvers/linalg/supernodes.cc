@@ -273,7 +273,7 @@ void SupernodeLayout::SplitParts(int group) {
         others_.push_back(column);
       }
     }
-    std::ranges::copy(others_, &in_line_[middle]);
+    std::ranges::copy(others_, in_line_.begin() + middle);
     if (middle > begin && middle < next) {
       part_end_[begin] = middle;
       part_end_[middle] = next;
