@@ -197,13 +197,10 @@ void SupernodeLayout::OrderGroups(const SupernodeLayout* below) {
       if (g < 0) break;
     }
   }
-  in_line_.resize(num_nodes());
-  for (int c = 0; c < num_nodes(); ++c) in_line_[c < n ? group_start_[group_[c]]++ : c] = c;
+  for (int c = 0; c < num_nodes(); ++c)
+    node_[c < n ? group_start_[group_[c]]++ : c] = column_node_[c];
   OrderColumns(below);
-  for (int at = 0; at < num_nodes(); ++at) {
-    node_[at] = column_node_[in_line_[at]];
-    position_[node_[at]] = at;
-  }
+  for (int at = 0; at < num_nodes(); ++at) position_[node_[at]] = at;
 }
 
 // Columns of a group may stand in any order. In this one the rows of what is added to the group make few stretches, by which it
@@ -260,25 +257,26 @@ void SupernodeLayout::SplitBy(std::span<const int> columns) {
 
 // Splits columns off from each part of a group: to its front where others that are split off stand before it, else to its back.
 void SupernodeLayout::SplitParts(int group) {
+  const auto is_split_off = [this](int node) { return is_split_off_[column_of_[node]] != 0; };
   bool follow = false;
   for (int begin = FirstOf(group), next; begin < EndOf(group); begin = next) {
     next = part_end_[begin];
     int middle = begin;
     others_.clear();
     for (int at = begin; at < next; ++at) {
-      const int column = in_line_[at];
-      if ((is_split_off_[column] != 0) == follow) {
-        in_line_[middle++] = column;
+      const int node = node_[at];
+      if (is_split_off(node) == follow) {
+        node_[middle++] = node;
       } else {
-        others_.push_back(column);
+        others_.push_back(node);
       }
     }
-    std::ranges::copy(others_, in_line_.begin() + middle);
+    std::ranges::copy(others_, node_.begin() + middle);
     if (middle > begin && middle < next) {
       part_end_[begin] = middle;
       part_end_[middle] = next;
     }
-    follow = is_split_off_[in_line_[next - 1]] != 0;
+    follow = is_split_off(node_[next - 1]);
   }
 }
 

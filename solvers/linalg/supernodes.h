@@ -126,7 +126,7 @@ class SupernodeLayout {
   void OrderColumns(const SupernodeLayout* below);
   void SplitBy(std::span<const int> columns);
   void SplitParts(int group);
-  // Positions of a group's columns, once they are in line.
+  // Positions of a group's columns, once they are counted.
   int FirstOf(int group) const { return EndOf(group) - group_size_[group]; }
   int EndOf(int group) const { return group_start_[group]; }
   void FindCliques();
@@ -166,7 +166,6 @@ class SupernodeLayout {
   // groups of columns by their last column
   std::vector<int> group_, group_size_, group_start_, postorder_, supernode_of_;
   std::vector<double> group_cost_;
-  std::vector<int> in_line_;  // columns by position
   // parts of groups that are told from each other by what has rows in them; of rows at work, those in a group
   std::vector<int> part_end_, first_of_size_, next_of_size_, cliques_by_size_, clique_columns_;
   std::vector<int> groups_above_, first_row_in_, next_row_, others_;
