@@ -7,6 +7,8 @@ import pathlib
 import re
 from collections import defaultdict
 
+import ratchet
+
 SOLVERS = ["solvers/linalg", "solvers/convex", "solvers/delassus", "solvers/corrective",
            "solvers/nonsmooth"]
 PHYSICS = [f"physics/{room}" for room in
@@ -176,4 +178,5 @@ def size_problems(root):
 
 def problems(root):
     root = pathlib.Path(root)
-    return [*include_problems(root), *link_problems(root), *viewer_problems(root), *size_problems(root)]
+    return [*include_problems(root), *link_problems(root), *viewer_problems(root), *size_problems(root),
+            *ratchet.problems(root)]

@@ -1,10 +1,12 @@
 """The tree keeps the rules of layering.py, and each rule catches what it is there for."""
 
+import json
 import pathlib
 import tempfile
 import unittest
 
 import layering
+import ratchet
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -111,6 +113,58 @@ class Catches(unittest.TestCase):
     def test_a_file_that_is_too_long(self):
         self.write("tests/physics/fem/block_test.cc", "\n" * (layering.MOST_LINES + 1))
         self.found("tests/physics/fem/block_test.cc", "two ideas")
+
+    def test_a_dynamic_cast(self):
+        self.write("physics/spatial/transform.cc", "// dynamic_cast<A*>(b) in a comment\nA* a = dynamic_cast<A*>(b);\n")
+        self.found("physics/spatial/transform.cc", "dynamic_cast", "line 2")
+
+    def test_a_room_that_names_a_kind_of_body(self):
+        for line in ("if (body.deformable) return;", "MakeFemBlock(FemParameters{});", "if (block->num_velocities() == 0) return;",
+                     "if (block->compliant_form() == nullptr) return;"):
+            self.write("physics/geometry/bvh.h", line + "\n")
+            self.found("physics/geometry/bvh.h", "names a kind of body")
+
+    def test_a_room_that_names_a_method(self):
+        for line in ("if (model.method.kind == MethodKind::kCorrective) return;", "if (method.is_maximal()) return;",
+                     "ConvexOptions options;"):
+            self.write("physics/geometry/bvh.h", line + "\n")
+            self.found("physics/geometry/bvh.h", "names a method")
+
+    def test_bodies_methods_and_scenes_may_name_themselves(self):
+        self.write("physics/fem/fem_block.cc", "FemBlock block;\n")
+        self.write("physics/stepping/convex_stepper.cc", "ConvexStepper::ConvexStepper(ConvexOptions options) {}\n")
+        self.write("physics/scene/compile.cc", "if (body.deformable) MakeFemBlock(MethodKind::kConvex);\n")
+        self.assertEqual(layering.problems(self.root), [])
+
+    def test_a_line_that_is_too_wide(self):
+        self.write("physics/geometry/bvh.h", "//" + "x" * (ratchet.MAX_COLUMNS - 2) + "\n")
+        self.assertEqual(layering.problems(self.root), [])
+        self.write("physics/geometry/bvh.h", "//" + "x" * (ratchet.MAX_COLUMNS - 1) + "\n")
+        self.found("physics/geometry/bvh.h", "101 columns")
+
+    def test_a_name_with_most_or_least(self):
+        self.write("physics/geometry/bvh.h", "constexpr int kMostDepth = 3;\n")
+        self.found("physics/geometry/bvh.h", "kMostDepth")
+
+    def test_exceptions_only_shrink(self):
+        excepted = {"most_and_least": {"physics/geometry/bvh.h": 2}}
+        self.write(ratchet.EXCEPTIONS, json.dumps(excepted))
+        two = "constexpr int kMostDepth = 3;\nconstexpr int kLeastDepth = 1;\n"
+        self.write("physics/geometry/bvh.h", two)
+        self.assertEqual(layering.problems(self.root), [])
+        self.write("physics/geometry/bvh.h", two + "constexpr int kMostBoxes = 3;\n")
+        self.found("3 lines where 2 are excepted")
+        ratchet.shrink(self.root)
+        self.assertEqual(ratchet.read_exceptions(self.root)["most_and_least"], excepted["most_and_least"])
+        # what no longer occurs is taken out
+        self.write("physics/geometry/bvh.h", "constexpr int kMostDepth = 3;\n")
+        self.found("--shrink")
+        ratchet.shrink(self.root)
+        self.assertEqual(ratchet.read_exceptions(self.root)["most_and_least"], {"physics/geometry/bvh.h": 1})
+        self.assertEqual(layering.problems(self.root), [])
+        self.write("physics/geometry/bvh.h", "")
+        ratchet.shrink(self.root)
+        self.assertEqual(ratchet.read_exceptions(self.root)["most_and_least"], {})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,156 @@
+"""Rules that the tree does not keep everywhere yet. exceptions.json lists, for each rule and file, how many lines still break it.
+
+The list can only shrink: a line too many fails the test, and so does an exception that no longer occurs.
+
+    python3 tests/architecture/ratchet.py              prints each line that breaks a rule
+    python3 tests/architecture/ratchet.py --shrink     takes out of exceptions.json what no longer occurs; adds nothing
+"""
+
+import collections
+import json
+import pathlib
+import re
+import sys
+
+EXCEPTIONS = "tests/architecture/exceptions.json"
+SOURCES = {".h", ".cc"}
+HOUSE = ["solvers", "physics", "server", "clients", "tests", "benchmarks"]
+MAX_COLUMNS = 100
+
+# Rooms that build bodies and methods from a scene may name them all.
+SCENE = r"physics/scene/"
+# A kind of body, by its types, by the member that says what a body is, or by an ability that is asked for by its absence.
+BODIES = {
+    "fem": r"\bFem[A-Z]\w*",
+    "rigid": r"(?<!v1::)\b(JointTree|MaximalTree|FreeBody|KinematicBody|RigidBody|FixedBody)(Block|Step)?\b",
+    "shell": r"\bShell[A-Z]\w*",
+    "mpm": r"\b(Mpm|MaterialPoint)[A-Z]\w*",
+    "any": r"(\.|->|\bbool )deformable\b|\bteam_kind\b|\bcompliant_form\(\)\s*[!=]=\s*nullptr|"
+           r"\bnum_velocities\(\)\s*([!=]=|>)\s*0\b",
+}
+METHODS = ["convex", "corrective", "nonsmooth", "smooth"]
+# The one place that lists the methods' options, and the one that makes the stepper of a method.
+METHOD_REGISTRIES = {"physics/dynamics/options.h", "physics/stepping/stepper.cc"}
+
+
+def strip_comments(text):
+    """The text without comments and the contents of strings, line for line."""
+    def blank(match):
+        found = match[0]
+        return '""' if found[0] == '"' else re.sub(r"[^\n]", " ", found)
+
+    return re.sub(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', blank, text, flags=re.S)
+
+
+def casts(file, text):
+    if file.startswith(("tests/", "benchmarks/")):
+        return
+    for number, line in enumerate(strip_comments(text).splitlines(), 1):
+        if re.search(r"\bdynamic_(pointer_)?cast\b|\btypeid\b", line):
+            yield number, "asks an object for its type"
+
+
+def named_bodies(file, text):
+    if not file.startswith(("solvers/", "physics/", "server/", "clients/")) or re.match(SCENE, file):
+        return
+    for number, line in enumerate(strip_comments(text).splitlines(), 1):
+        for room, pattern in BODIES.items():
+            if not file.startswith(f"physics/{room}/") and re.search(pattern, line):
+                yield number, f"names a kind of body ({re.search(pattern, line)[0]})"
+                break
+
+
+def named_methods(file, text):
+    if not file.startswith(("physics/", "server/", "clients/")) or re.match(SCENE, file) or file in METHOD_REGISTRIES:
+        return
+    for number, line in enumerate(strip_comments(text).splitlines(), 1):
+        for method in METHODS:
+            # a method's own file, which has its name
+            if file.startswith("physics/stepping/") and method in re.split(r"[_/]", file.removesuffix(".h").removesuffix(".cc")):
+                continue
+            name = method.capitalize()
+            pattern = rf"\bMethodKind::k{name}\b|\b{name}(Stepper|Options)\b|\bmethod\.{method}\b"
+            if re.search(pattern + (r"|\bis_maximal\(\)" if method == "nonsmooth" else ""), line):
+                yield number, f"names a method ({method})"
+                break
+
+
+def wide_lines(file, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > MAX_COLUMNS:
+            yield number, f"{len(line)} columns"
+
+
+def most_and_least(file, text):
+    for number, line in enumerate(strip_comments(text).splitlines(), 1):
+        if match := re.search(r"\bk(Most|Least)[A-Z]\w*", line):
+            yield number, f"{match[0]}: the field says kMax… and kMin…"
+
+
+RULES = {
+    "dynamic_cast": casts,
+    "named_bodies": named_bodies,
+    "named_methods": named_methods,
+    "wide_lines": wide_lines,
+    "most_and_least": most_and_least,
+}
+
+
+def find(root):
+    """Rule → file → [(line, what breaks the rule)]."""
+    found = {rule: collections.defaultdict(list) for rule in RULES}
+    for top in HOUSE:
+        for path in sorted((root / top).rglob("*")):
+            if path.suffix not in SOURCES or not path.is_file():
+                continue
+            file = path.relative_to(root).as_posix()
+            text = path.read_text()
+            for rule, check in RULES.items():
+                for line, what in check(file, text):
+                    found[rule][file].append((line, what))
+    return found
+
+
+def read_exceptions(root):
+    path = root / EXCEPTIONS
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def problems(root):
+    """Lines beyond the exceptions, and exceptions that no longer occur."""
+    found, exceptions = find(root), read_exceptions(root)
+    for rule in sorted(exceptions.keys() - RULES.keys()):
+        yield f"{EXCEPTIONS}: there is no rule {rule}"
+    for rule, files in found.items():
+        allowed = exceptions.get(rule, {})
+        for file in sorted(files.keys() | allowed.keys()):
+            lines, count = files.get(file, []), allowed.get(file, 0)
+            if len(lines) > count:
+                where = "; ".join(f"line {line}: {what}" for line, what in lines[:8])
+                yield f"{file}: {rule}: {len(lines)} lines where {count} are excepted ({where})"
+            elif len(lines) < count:
+                yield (f"{EXCEPTIONS}: {rule}: {file} has {len(lines)} of the {count} lines that are excepted; "
+                       f"run `python3 tests/architecture/ratchet.py --shrink`")
+
+
+def shrink(root):
+    found, exceptions = find(root), read_exceptions(root)
+    shrunk = {rule: {file: min(count, len(found[rule].get(file, []))) for file, count in sorted(exceptions.get(rule, {}).items())}
+              for rule in RULES}
+    shrunk = {rule: {file: count for file, count in files.items() if count > 0} for rule, files in shrunk.items()}
+    (root / EXCEPTIONS).write_text(json.dumps(shrunk, indent=1) + "\n")
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    if "--shrink" in sys.argv[1:]:
+        shrink(root)
+        return
+    for rule, files in find(root).items():
+        for file, lines in files.items():
+            for line, what in lines:
+                print(f"{rule}: {file}:{line}: {what}")
+
+
+if __name__ == "__main__":
+    main()
