@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "physics/stepping/posed_step.h"
+#include "physics/stepping/step/solve.h"
 #include "solvers/linalg/dense.h"
 
 namespace pliant::physics {
@@ -27,51 +27,52 @@ std::vector<double> ToDense(const solvers::SchurComplement& A, int size) {
 
 }  // namespace
 
-void PosedStep::Describe(std::span<const double> v_participating, const Impulses& impulses,
-                         ContactProblem* problem) const {
+void DescribeStep(const StepStages& stages, const StepSolution& solution,
+                  ContactProblem* problem) {
+  const solvers::ConstraintSystem& system = stages.system;
   *problem = {};
-  problem->h = settings_.h;
-  problem->v_star = v_star_p_;
-  problem->v.assign(v_participating.begin(), v_participating.end());
-  for (const ActiveBlock& active : active_) {
-    problem->blocks.push_back({active.first, active.size, ToDense(active.A, active.size)});
+  problem->h = system.h;
+  problem->v_star = system.v_star;
+  problem->v = solution.v_participating;
+  for (const solvers::ConstraintSystem::Block& block : system.blocks) {
+    problem->blocks.push_back({block.first, block.size, ToDense(block.A, block.size)});
     // the free motion, where it was not needed
-    const int n = active.size;
+    const int n = block.size;
     std::vector<double> L = problem->blocks.back().A;
-    std::vector<double> change(push_p_.begin() + active.first, push_p_.begin() + active.first + n);
+    const auto begin = system.linear_term.begin() + block.first;
+    std::vector<double> change(begin, begin + n);
     if (std::ranges::all_of(change, [](double p) { return p == 0; })) continue;
     if (solvers::FactorCholesky(n, L.data(), n) >= 0) continue;
     solvers::SolveLower(n, L.data(), n, change.data());
     solvers::SolveLowerTransposed(n, L.data(), n, change.data());
-    for (int i = 0; i < n; ++i) problem->v_star[active.first + i] += change[i];
+    for (int i = 0; i < n; ++i) problem->v_star[block.first + i] += change[i];
   }
-  const auto add_entries = [&](int first_entry, int num_entries, int row, int height) {
-    for (int e = first_entry; e < first_entry + num_entries; ++e) {
-      const Entry& entry = entries_[e];
+  const auto add_entries = [&](std::span<const solvers::ConstraintSystem::Entry> entries, int row,
+                               int height) {
+    for (const solvers::ConstraintSystem::Entry& entry : entries) {
       for (int i = 0; i < height; ++i) {
         for (int j = 0; j < entry.columns; ++j) {
-          const double value = values()[entry.values + static_cast<std::size_t>(height * j + i)];
-          if (value != 0) problem->J.push_back({row + i, entry.first + j, value});
+          const double value = system.J(entry)[height * j + i];
+          if (value != 0) problem->J.push_back({row + i, system.first_of(entry) + j, value});
         }
       }
     }
   };
-  for (std::size_t c = 0; c < contacts_.size(); ++c) {
-    const ContactPoint& point = contacts_[c];
-    const ContactRows& rows = contact_rows_[c];
-    problem->contacts.push_back({point.body_a, point.body_b, point.gap, point.friction,
-                                 point.stiffness, point.relaxation_time, rows.bias,
-                                 impulses.contacts[c], remembered_[c]});
-    add_entries(rows.first_entry, rows.num_entries, 3 * static_cast<int>(c), 3);
+  for (std::size_t c = 0; c < system.contacts.size(); ++c) {
+    const solvers::ConstraintSystem::Contact& contact = system.contacts[c];
+    const ContactPoint& point = stages.contacts.points[c];
+    problem->contacts.push_back({point.body_a, point.body_b, contact.gap, contact.friction,
+                                 contact.stiffness, contact.relaxation_time, contact.bias,
+                                 solution.impulses.contacts[c], stages.warm_start.contacts[c]});
+    add_entries(system.entries_of(contact), 3 * static_cast<int>(c), 3);
   }
-  const int first_row = 3 * static_cast<int>(contacts_.size());
-  for (std::size_t k = 0; k < constraints_.rows.size(); ++k) {
-    const ConstraintRow& row = constraints_.rows[k];
-    const ScalarRows& rows = scalar_rows_[k];
+  const int first_row = 3 * static_cast<int>(system.contacts.size());
+  for (std::size_t k = 0; k < system.rows.size(); ++k) {
+    const solvers::ConstraintSystem::Row& row = system.rows[k];
     problem->rows.push_back({row.error, row.stiffness, row.damping, row.target_rate,
-                             row.feedforward, row.lower, row.upper, row.dry_friction, rows.bias,
-                             impulses.constraints[k], remembered_constraints_[k], rows.W});
-    add_entries(rows.first_entry, rows.num_entries, first_row + static_cast<int>(k), 1);
+                             row.feedforward, row.lower, row.upper, row.dry_friction, row.bias,
+                             solution.impulses.rows[k], stages.warm_start.rows[k], row.W});
+    add_entries(system.entries_of(row), first_row + static_cast<int>(k), 1);
   }
 }
 

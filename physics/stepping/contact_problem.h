@@ -6,7 +6,8 @@
 
 namespace pliant::physics {
 
-// The problem that the contacts and constraints of one step pose, and its solution, for study and for other solvers:
+// The problem that the contacts and constraints of one step pose, and its solution, for study and
+// for other solvers:
 //   A (v − v*) = Jᵀγ,   v_c = J v + b,   and between γ and v_c the law of each contact and row.
 // Velocities are those that take part. A is block-diagonal, positive definite.
 struct ContactProblem {
@@ -46,5 +47,11 @@ struct ContactProblem {
   std::vector<Row> rows;
   std::vector<Element> J;  // by row
 };
+
+struct StepStages;
+struct StepSolution;
+
+// The problem that a step posed, with its solution.
+void DescribeStep(const StepStages& stages, const StepSolution& solution, ContactProblem* problem);
 
 }  // namespace pliant::physics

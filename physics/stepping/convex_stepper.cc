@@ -7,13 +7,15 @@
 
 #include "physics/dynamics/parallel.h"
 #include "physics/spatial/trig.h"
-#include "physics/stepping/posed_step.h"
+#include "physics/stepping/step/solve.h"
+#include "physics/stepping/step_timer.h"
 #include "solvers/convex/sap.h"
 
 namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
+using solvers::ConstraintSystem;
 using solvers::ConvexProblem;
 
 // at which smooth friction slips rather than sticks [m/s]
@@ -28,9 +30,9 @@ double NearRigid(double w, const ConvexOptions& options) {
 }
 
 // As stiff as the conditioning allows, or as the contact says.
-Vector3d Regularisation(const ContactPoint& contact, const Eigen::Matrix3d& W,
-                        const ConvexOptions& options, double h) {
-  const double w = std::sqrt(W.squaredNorm()) / 3;
+Vector3d Regularisation(const ConstraintSystem::Contact& contact, const ConvexOptions& options,
+                        double h) {
+  const double w = std::sqrt(contact.W.squaredNorm()) / 3;
   const double compliant = std::isfinite(contact.stiffness)
                                ? 1 / (h * contact.stiffness * (h + contact.relaxation_time))
                                : 0;
@@ -38,9 +40,11 @@ Vector3d Regularisation(const ContactPoint& contact, const Eigen::Matrix3d& W,
   return {R_t, R_t, std::max(NearRigid(w, options), compliant)};
 }
 
-// A spring and damper of implicit Euler is γ = (v̂ − r)/R; near-rigid ones keep the ratio of damping to stiffness.
-ConvexProblem::Row Regularise(const ConstraintRow& constraint, double w,
+// A spring and damper of implicit Euler is γ = (v̂ − r)/R; near-rigid ones keep the ratio of
+// damping to stiffness.
+ConvexProblem::Row Regularise(const ConstraintSystem::Row& constraint,
                               const ConvexOptions& options, double h) {
+  const double w = constraint.W;
   ConvexProblem::Row row{};
   row.lower = h * constraint.lower;
   row.upper = h * constraint.upper;
@@ -64,8 +68,8 @@ class ConvexStepper final : public Stepper {
   // a cold start is from the free motion
   explicit ConvexStepper(const Model& model)
       : model_(model),
-        posed_(model, model.method.convex.warm_start ? PosedStep::Terms::kMomentum
-                                                     : PosedStep::Terms::kFreeMotion) {}
+        stages_(model,
+                model.method.convex.warm_start ? Terms::kMomentum : Terms::kFreeMotion) {}
 
   absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
     report->Clear();
@@ -74,12 +78,12 @@ class ConvexStepper final : public Stepper {
 
     // pose momentum, contacts and free motion
     absl::Status status =
-        posed_.Pose(inputs, {h, options.theta, options.theta_vq, model_.gravity}, *state);
+        PoseStep(inputs, {h, options.theta, options.theta_vq, model_.gravity}, *state, &stages_);
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);
 
-    // contacts and constraints, an island at a time; impacts turn bodies to where nothing was looked for yet
-    status = posed_.SolveAsSeen(*state, &v_p_, &v_, &impulses_, [&] {
+    // contacts and constraints, an island at a time
+    status = SolveStep(*state, {}, &stages_, report, &solution_, [&](int) {
       SolveIslands(h, report);
       return absl::OkStatus();
     });
@@ -87,13 +91,13 @@ class ConvexStepper final : public Stepper {
     timer.Lap(Phase::kSolve);
 
     // the criterion once more, on the full system
-    report->residual = posed_.CalcResidual(v_, impulses_);
+    report->residual = CalcStepResidual(solution_.v, solution_.impulses, &stages_);
     report->converged = report->residual <= options.tolerance;
     report->stalled = report->stalled && !report->converged;
     timer.Lap(Phase::kCheck);
 
-    if (described() != nullptr) posed_.Describe(v_p_, impulses_, described());
-    posed_.Commit(v_, impulses_, state, report);
+    if (described() != nullptr) DescribeStep(stages_, solution_, described());
+    CommitStep(solution_.v, solution_.impulses, &stages_, state, report);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();
   }
@@ -113,36 +117,34 @@ class ConvexStepper final : public Stepper {
     std::vector<double> residuals;
   };
 
-  void MakeProblem(const PosedStep::Island& island, double h, Work* work) const {
+  void MakeProblem(const solvers::IslandView& island, double h, Work* work) const {
+    const solvers::ConstraintSystem& system = *island.system;
     ConvexProblem& problem = work->problem;
     problem.Clear();
-    problem.values = posed_.values();
-    for (const int b : island.blocks) {
-      const PosedStep::ActiveBlock& active = posed_.active_blocks()[b];
-      problem.blocks.push_back({active.island_first, active.size, active.A.dense.data(),
-                                active.A.sparse, active.A.order});
-      problem.size += active.size;
+    problem.values = system.values;
+    for (int b = 0; b < island.num_blocks(); ++b) {
+      const solvers::ConstraintSystem::Block& block = island.block(b);
+      problem.blocks.push_back({island.first_of_block(b), block.size, block.A.dense.data(),
+                                block.A.sparse, block.A.order});
+      problem.size += block.size;
     }
-    posed_.Gather(island, posed_.v_star(), &problem.v_star);
-    posed_.Gather(island, posed_.push(), &problem.push);
+    island.Gather(system.v_star, &problem.v_star);
+    island.Gather(system.linear_term, &problem.push);
     // of rigid bodies it is nothing
     if (std::ranges::all_of(problem.push, [](double p) { return p == 0; })) problem.push.clear();
-    const auto add_entries = [&](int first_entry, int num_entries) {
-      for (int e = first_entry; e < first_entry + num_entries; ++e) {
-        const PosedStep::Entry& entry = posed_.entries()[e];
-        problem.entries.push_back({posed_.FindInIsland(entry), entry.columns, entry.values});
-      }
+    const auto add_entries = [&](std::span<const solvers::ConstraintSystem::Entry> entries) {
+      for (const solvers::ConstraintSystem::Entry& entry : entries)
+        problem.entries.push_back({island.first_of(entry), entry.columns, entry.values});
     };
     const ConvexOptions& options = model_.method.convex;
     problem.law = options.law;
     for (const int c : island.contacts) {
-      const ContactPoint& contact = posed_.contacts()[c];
-      const PosedStep::ContactRows& rows = posed_.contact_rows()[c];
+      const solvers::ConstraintSystem::Contact& contact = system.contacts[c];
       ConvexProblem::Contact constraint;
-      constraint.R = Regularisation(contact, rows.W, options, h);
+      constraint.R = Regularisation(contact, options, h);
       constraint.v_hat = Vector3d(0, 0, -contact.gap / (h + contact.relaxation_time));
       // an anchor: the tangential spring keeps the stretch that the last step left in it
-      const Vector3d& last = posed_.remembered_impulses()[c];
+      const Vector3d& last = stages_.warm_start.contacts[c];
       if (problem.law != nullptr) {
         constraint.lagged = last.z();
         // R_t = σ w
@@ -150,42 +152,42 @@ class ConvexStepper final : public Stepper {
       } else if (model_.contact.anchored) {
         constraint.v_hat.head<2>() = constraint.R.x() * last.head<2>();
       }
-      constraint.expected = c < posed_.num_solved() ? solved_[c] : last;
-      constraint.bias = rows.bias;
+      constraint.expected = c < stages_.contacts.num_solved ? solved_[c] : last;
+      constraint.bias = contact.bias;
       constraint.friction = contact.friction;
       constraint.first_entry = static_cast<int>(problem.entries.size());
-      constraint.num_entries = rows.num_entries;
+      constraint.num_entries = contact.num_entries;
       problem.contacts.push_back(constraint);
-      add_entries(rows.first_entry, rows.num_entries);
+      add_entries(system.entries_of(contact));
     }
-    for (const int k : island.constraints) {
-      const PosedStep::ScalarRows& rows = posed_.constraint_rows()[k];
-      ConvexProblem::Row row = Regularise(posed_.constraints()[k], rows.W, options, h);
-      row.bias = rows.bias;
+    for (const int k : island.rows) {
+      ConvexProblem::Row row = Regularise(system.rows[k], options, h);
+      row.bias = system.rows[k].bias;
       row.first_entry = static_cast<int>(problem.entries.size());
-      row.num_entries = rows.num_entries;
+      row.num_entries = system.rows[k].num_entries;
       problem.rows.push_back(row);
-      add_entries(rows.first_entry, rows.num_entries);
+      add_entries(system.entries_of(system.rows[k]));
     }
   }
 
-  void SolveIsland(const PosedStep::Island& island, double h, Work* work, Outcome* outcome) {
+  void SolveIsland(const solvers::IslandView& island, double h, Work* work, Outcome* outcome) {
     const ConvexOptions& options = model_.method.convex;
     solvers::SapOptions sap;
-    // the reduced system is solved tighter, so that the full one meets the tolerance in its own norms
+    // the reduced system is solved tighter, so that the full one meets the tolerance in its own
+    // norms
     sap.relative_tolerance = 0.1 * options.tolerance;
     sap.max_iterations = options.max_iterations;
     sap.line_search = options.line_search == ConvexOptions::LineSearch::kExact
                           ? solvers::SapOptions::LineSearch::kExact
                           : solvers::SapOptions::LineSearch::kBacktracking;
     MakeProblem(island, h, work);
-    posed_.Gather(island, options.warm_start ? posed_.v_start() : posed_.v_star(), &work->guess);
+    island.Gather(options.warm_start ? stages_.warm_start.v : stages_.system.v_star, &work->guess);
     work->solver.Solve(work->problem, work->guess, sap, &work->result);
-    posed_.Scatter(island, work->result.v, v_p_);
+    island.Scatter(work->result.v, solution_.v_participating);
     for (std::size_t c = 0; c < island.contacts.size(); ++c)
-      impulses_.contacts[island.contacts[c]] = work->result.gamma[c];
-    for (std::size_t k = 0; k < island.constraints.size(); ++k)
-      impulses_.constraints[island.constraints[k]] = work->result.row_gamma[k];
+      solution_.impulses.contacts[island.contacts[c]] = work->result.gamma[c];
+    for (std::size_t k = 0; k < island.rows.size(); ++k)
+      solution_.impulses.rows[island.rows[k]] = work->result.row_gamma[k];
     outcome->stalled = work->result.stalled;
     outcome->iterations = work->result.iterations;
     outcome->factorisations = work->result.factorisations;
@@ -194,12 +196,13 @@ class ConvexStepper final : public Stepper {
 
   void SolveIslands(double h, StepReport* report) {
     // what was found before more contacts were
-    solved_.assign(impulses_.contacts.begin(), impulses_.contacts.begin() + posed_.num_solved());
-    const std::vector<PosedStep::Island>& islands = posed_.islands();
+    const std::vector<Vector3d>& found = solution_.impulses.contacts;
+    solved_.assign(found.begin(), found.begin() + stages_.contacts.num_solved);
+    const std::vector<solvers::IslandView>& islands = stages_.islands.views;
     const int count = static_cast<int>(islands.size());
     if (outcomes_.size() < islands.size()) outcomes_.resize(islands.size());
     int coupled = 0;
-    for (const PosedStep::Island& island : islands) coupled += island.blocks.size() > 1;
+    for (const solvers::IslandView& island : islands) coupled += island.blocks.size() > 1;
     if (work_.size() < static_cast<std::size_t>(coupled)) work_.resize(coupled);
     work_of_.assign(count, nullptr);
     for (int k = 0, next = 0; k < count; ++k)
@@ -215,7 +218,8 @@ class ConvexStepper final : public Stepper {
       for (int k = 0; k < count; ++k) solve(k);
     }
 
-    // whether the step converged is decided on the full system; an island may stall just short of its tighter tolerance
+    // whether the step converged is decided on the full system; an island may stall just short of
+    // its tighter tolerance
     report->stalled = false;
     report->iterations = 0;
     report->complementarity = 0;
@@ -228,30 +232,32 @@ class ConvexStepper final : public Stepper {
         report->iteration_residuals.assign(result.residuals.begin(), result.residuals.end());
       }
     }
-    for (std::size_t c = 0; c < impulses_.contacts.size(); ++c) {
+    for (std::size_t c = 0; c < found.size(); ++c) {
       // natural map of the rigid contact law: what the regularisation leaves open
-      const double w = std::sqrt(posed_.contact_rows()[c].W.squaredNorm()) / 3;
-      const double v_n = posed_.CalcContactVelocity(static_cast<int>(c), v_p_).z();
-      const double open = posed_.contacts()[c].gap / h + v_n;
-      report->complementarity = std::max(report->complementarity,
-                                         std::abs(std::min(open, w * impulses_.contacts[c].z())));
+      const solvers::ConstraintSystem::Contact& contact = stages_.system.contacts[c];
+      const double w = std::sqrt(contact.W.squaredNorm()) / 3;
+      const double v_n = CalcContactVelocity(stages_.system, static_cast<int>(c),
+                                             solution_.v_participating)
+                             .z();
+      const double open = contact.gap / h + v_n;
+      report->complementarity =
+          std::max(report->complementarity, std::abs(std::min(open, w * found[c].z())));
     }
   }
 
   int CountRows() const {
-    return 3 * static_cast<int>(impulses_.contacts.size()) +
-           static_cast<int>(impulses_.constraints.size());
+    return 3 * static_cast<int>(solution_.impulses.contacts.size()) +
+           static_cast<int>(solution_.impulses.rows.size());
   }
 
   const Model& model_;
-  PosedStep posed_;
+  StepStages stages_;
   std::vector<Work> work_;  // of islands of several blocks, in their order
   std::vector<Work*> work_of_;
   tbb::enumerable_thread_specific<Work> single_work_;
   std::vector<Outcome> outcomes_;  // of each island
   std::vector<Vector3d> solved_;   // impulses of the contacts that were solved with already
-  std::vector<double> v_p_, v_;
-  Impulses impulses_;
+  StepSolution solution_;
 };
 
 }  // namespace

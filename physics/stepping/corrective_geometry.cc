@@ -68,13 +68,13 @@ void CorrectiveGeometry::CollectCarriers() {
     for (int k = 0; k < side.num_nodes; ++k)
       if (side.weights[k] != 0) keys_.push_back({side.block, CarrierKind::kNode, side.nodes[k]});
   };
-  for (const ContactPoint& contact : posed_.contacts()) {
+  for (const ContactPoint& contact : stages_.contacts.points) {
     add(contact.a);
     add(contact.b);
   }
-  for (const ConstraintRow& row : posed_.constraints()) {
+  for (const ConstraintRow& row : stages_.constraints.rows) {
     for (int t = row.first_term; t < row.first_term + row.num_terms; ++t) {
-      const ConstraintTerm& term = posed_.constraint_terms()[t];
+      const ConstraintTerm& term = stages_.constraints.terms[t];
       if (term.velocity < 0) {
         add(term.attachment);
       } else if (term.attachment.block != kWorldBlock) {
@@ -89,14 +89,14 @@ void CorrectiveGeometry::CollectCarriers() {
 // Rows of H of one carrier, and its free motion.
 void CorrectiveGeometry::AppendRows(const Carrier& carrier, CorrectiveProblem* problem) {
   const auto& [block, kind, index] = carrier.key;
-  const BlockStep& step = posed_.step(block);
+  const BlockStep& step = *stages_.blocks.steps[block];
   const auto append = [&](int row) {
     for (const BlockRows::Part& part : rows_.parts()) {
-      const int first = posed_.FindParticipating(block, part.group);
+      const int first = stages_.participation.FindVelocity(block, part.group);
       // what does not take part moves nothing that is told here
       if (first < 0) continue;
       problem->entries.push_back({carrier.active, row, 3,
-                                  first - posed_.active_blocks()[carrier.active].first,
+                                  first - stages_.system.blocks[carrier.active].first,
                                   part.num_columns, problem->values.size()});
       const double* J = rows_.matrix(part);
       problem->values.insert(problem->values.end(), J, J + 3 * std::size_t(part.num_columns));
@@ -131,11 +131,11 @@ void CorrectiveGeometry::AppendRows(const Carrier& carrier, CorrectiveProblem* p
     }
     case CarrierKind::kVelocity: {
       const int group = step.group_of_velocity(index);
-      const int first = posed_.FindParticipating(block, group);
+      const int first = stages_.participation.FindVelocity(block, group);
       if (first < 0) break;
       problem->entries.push_back(
           {carrier.active, carrier.row, 1,
-           first + index - step.group_offset(group) - posed_.active_blocks()[carrier.active].first,
+           first + index - step.group_offset(group) - stages_.system.blocks[carrier.active].first,
            1, problem->values.size()});
       problem->values.push_back(1);
       break;
@@ -199,12 +199,12 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
   carriers_.clear();
   for (const CarrierKey& key : keys_) {
     const int height = key.kind == CarrierKind::kFrame ? 6 : key.kind == CarrierKind::kNode ? 3 : 1;
-    carriers_.push_back({key, height, posed_.active_block(key.block), -1});
+    carriers_.push_back({key, height, stages_.participation.index_of_block[key.block], -1});
   }
   int rows = 0;
   std::size_t next = 0;
-  for (int a = 0; a < static_cast<int>(posed_.active_blocks().size()); ++a) {
-    const PosedStep::ActiveBlock& active = posed_.active_blocks()[a];
+  for (int a = 0; a < static_cast<int>(stages_.system.blocks.size()); ++a) {
+    const Participation::Block& active = stages_.participation.blocks[a];
     const int first_row = rows;
     for (; next < carriers_.size() && carriers_[next].key.block <= active.block; ++next) {
       if (carriers_[next].key.block != active.block) continue;
@@ -212,7 +212,8 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
       rows += carriers_[next].height;
     }
     problem->blocks.push_back(
-        {active.size, active.A.dense.data(), first_row, rows - first_row, active.first});
+        {active.size, stages_.system.blocks[a].A.dense.data(), first_row, rows - first_row,
+         active.first});
   }
   for (Carrier& carrier : carriers_) {
     if (carrier.row >= 0) continue;
@@ -226,7 +227,8 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
     PLIANT_DEMAND(carrier.active >= 0 || problem->entries.size() == before);
   }
   for (const solvers::MappingCompliance::Entry& entry : problem->entries) {
-    const double* v = &posed_.v_star()[problem->blocks[entry.block].first_velocity + entry.first];
+    const int first = problem->blocks[entry.block].first_velocity + entry.first;
+    const double* v = &stages_.system.v_star[first];
     const double* J = &problem->values[entry.values];
     for (int j = 0; j < entry.columns; ++j)
       for (int r = 0; r < entry.height; ++r) problem->y_free[entry.row + r] += *J++ * v[j];
@@ -234,7 +236,7 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
 
   // contacts and constraints on their carriers
   starts_.clear();
-  for (const ContactPoint& contact : posed_.contacts()) {
+  for (const ContactPoint& contact : stages_.contacts.points) {
     solvers::CorrectiveContact& row = problem->contacts.emplace_back();
     row.first_part = static_cast<int>(problem->parts.size());
     Start& start = starts_.emplace_back();
@@ -257,11 +259,11 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
   terms_.clear();
   first_term_.assign(1, 0);
   errors_.clear();
-  for (const ConstraintRow& constraint : posed_.constraints()) {
+  for (const ConstraintRow& constraint : stages_.constraints.rows) {
     solvers::CorrectiveContact& row = problem->contacts.emplace_back();
     row.first_part = static_cast<int>(problem->parts.size());
     for (int t = constraint.first_term; t < constraint.first_term + constraint.num_terms; ++t) {
-      const ConstraintTerm& given = posed_.constraint_terms()[t];
+      const ConstraintTerm& given = stages_.constraints.terms[t];
       if (given.attachment.block == kWorldBlock) continue;
       Term& term = terms_.emplace_back();
       term.linear = given.linear_W;
@@ -292,7 +294,7 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
 void CorrectiveGeometry::Reset(CorrectiveProblem* problem) {
   moved_.assign(start_.begin(), start_.end());
   for (std::size_t c = 0; c < starts_.size(); ++c) {
-    const ContactPoint& contact = posed_.contacts()[c];
+    const ContactPoint& contact = stages_.contacts.points[c];
     solvers::CorrectiveContact& row = problem->contacts[c];
     row.R_WC = contact.R_WC;
     row.gap = contact.gap;
@@ -328,17 +330,18 @@ void CorrectiveGeometry::WriteParts(const Side& side, const Vector3d& point, dou
 
 // Trial positions of a block under the impulses F, exactly as the step would end there.
 void CorrectiveGeometry::MoveBlock(int block, std::span<const double> F) {
-  const BlockStep& step = posed_.step(block);
-  const int active = posed_.active_block(block);
-  const std::size_t num_velocities = step.num_velocities();
-  const double* v_free = posed_.v_free().data() + model_.velocity_offsets[block];
-  v_.assign(v_free, v_free + num_velocities);
+  const BlockStep& step = *stages_.blocks.steps[block];
+  const int active = stages_.participation.index_of_block[block];
+  const std::span<const double> v_free =
+      stages_.blocks.spaces.Part(block, stages_.reduction.v_star);
+  v_.assign(v_free.begin(), v_free.end());
   if (active >= 0) {
-    const PosedStep::ActiveBlock& of = posed_.active_blocks()[active];
-    dv_.resize(posed_.num_participating());
+    const solvers::ConstraintSystem::Block& of = stages_.system.blocks[active];
+    dv_.resize(stages_.system.num_velocities);
     compliance_->CalcVelocityChange(active, F, dv_);
     v_p_.resize(of.size);
-    for (int i = 0; i < of.size; ++i) v_p_[i] = posed_.v_star()[of.first + i] + dv_[of.first + i];
+    for (int i = 0; i < of.size; ++i)
+      v_p_[i] = stages_.system.v_star[of.first + i] + dv_[of.first + i];
     step.Complete(v_p_, v_);
   }
   const std::span<const double> q = model_.Positions(*state_, block),

@@ -5,7 +5,7 @@
 
 #include "physics/dynamics/model.h"
 #include "physics/dynamics/state.h"
-#include "physics/stepping/posed_step.h"
+#include "physics/stepping/step/stages.h"
 #include "solvers/corrective/recursive_correction.h"
 
 namespace pliant::physics {
@@ -18,7 +18,8 @@ namespace pliant::physics {
 // velocities that constraints name; a frame is told by its angular velocity and the velocity of its origin.
 class CorrectiveGeometry final : public solvers::Relinearisation {
  public:
-  CorrectiveGeometry(const Model& model, const PosedStep& posed) : model_(model), posed_(posed) {}
+  CorrectiveGeometry(const Model& model, const StepStages& stages)
+      : model_(model), stages_(stages) {}
 
   // The problem of a step that starts from `state`, linearised there. Contacts first, then scalar constraints, whose bounds,
   // error and compliance are left to the caller.
@@ -101,7 +102,7 @@ class CorrectiveGeometry final : public solvers::Relinearisation {
                         solvers::CorrectiveProblem* problem);
 
   const Model& model_;
-  const PosedStep& posed_;
+  const StepStages& stages_;
   const State* state_ = nullptr;
   const solvers::MappingCompliance* compliance_ = nullptr;
   double h_ = 0;

@@ -6,7 +6,8 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/stepping/corrective_geometry.h"
-#include "physics/stepping/posed_step.h"
+#include "physics/stepping/step/solve.h"
+#include "physics/stepping/step_timer.h"
 #include "solvers/corrective/recursive_correction.h"
 #include "solvers/delassus/mapping_compliance.h"
 
@@ -14,9 +15,10 @@ namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
+using solvers::ConstraintSystem;
 
-constexpr int kMostRelinearisations = 5;
-constexpr double kLeastCompliance = 1e-6;  // of a rigid constraint, relative to what it moves
+constexpr int kMaxRelinearisations = 5;
+constexpr double kMinCompliance = 1e-6;  // of a rigid constraint, relative to what it moves
 
 solvers::CorrectionOptions OptionsOf(const CorrectiveOptions& given, double h) {
   using To = solvers::CorrectionOptions;
@@ -38,7 +40,7 @@ solvers::CorrectionOptions OptionsOf(const CorrectiveOptions& given, double h) {
 class CorrectiveStepper final : public Stepper {
  public:
   explicit CorrectiveStepper(const Model& model)
-      : model_(model), posed_(model), geometry_(model, posed_) {
+      : model_(model), stages_(model, Terms::kFreeMotion), geometry_(model, stages_) {
     geometry_.SetCompliance(&compliance_);
   }
 
@@ -47,44 +49,24 @@ class CorrectiveStepper final : public Stepper {
     StepTimer timer(report);
 
     // pose momentum, contacts and free motion: implicit Euler
-    absl::Status status = posed_.Pose(inputs, {h, 1, 1, model_.gravity}, *state);
+    absl::Status status = PoseStep(inputs, {h, 1, 1, model_.gravity}, *state, &stages_);
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);
 
-    // impulses on what carries the contacts, then the corrective motion they cause
-    for (int look = 0;; ++look) {
-      MakeGuess();
-      impulses_.contacts.clear();
-      impulses_.constraints.clear();
-      for (int k = 0;; ++k) {
-        v_p_.assign(posed_.v_star().begin(), posed_.v_star().end());
-        if (!posed_.active_blocks().empty()) {
-          status = Correct(*state, h, report);
-          if (!status.ok()) return status;
-        }
-        status = posed_.Complete(v_p_, &v_);
-        if (!status.ok()) return status;
-        if (k == kMostRelinearisations) break;
-
-        // tangents that the correction has left behind are taken to where it led
-        const absl::StatusOr<int> stale = posed_.Relinearise(v_, *state);
-        if (!stale.ok()) return stale.status();
-        if (*stale == 0) break;
-        report->refactorisations += *stale;
-        KeepAsGuess();
-      }
-      // impacts turn bodies to where nothing was looked for yet; one linearisation is one
-      const bool is_single = model_.method.corrective.scheme == CorrectiveOptions::Scheme::kSingle;
-      if (is_single || look == PosedStep::kLooksAgain) break;
-      const absl::StatusOr<bool> more = posed_.LookAgain(v_, *state);
-      if (!more.ok()) return more.status();
-      if (!*more) break;
-    }
+    // impulses on what carries the contacts, then the corrective motion they cause; one
+    // linearisation is one
+    const bool is_single = model_.method.corrective.scheme == CorrectiveOptions::Scheme::kSingle;
+    const SolveLimits limits{is_single ? 0 : SolveLimits().redetections, kMaxRelinearisations};
+    status = SolveStep(*state, limits, &stages_, report, &solution_, [&](int relinearisation) {
+      relinearisation == 0 ? MakeGuess() : KeepAsGuess();
+      return Correct(*state, h, report);
+    });
+    if (!status.ok()) return status;
     TakeOver();
     timer.Lap(Phase::kSolve);
 
-    if (described() != nullptr) posed_.Describe(v_p_, impulses_, described());
-    posed_.Commit(v_, impulses_, state, report);
+    if (described() != nullptr) DescribeStep(stages_, solution_, described());
+    CommitStep(solution_.v, solution_.impulses, &stages_, state, report);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();
   }
@@ -92,11 +74,11 @@ class CorrectiveStepper final : public Stepper {
  private:
   // A scalar constraint is the normal row of a contact whose other two rows are empty.
   void FillScalar(int k, double h, solvers::CorrectiveContact* scalar) {
-    const ConstraintRow& row = posed_.constraints()[k];
+    const ConstraintSystem::Row& row = stages_.system.rows[k];
     scalar->lower = h * row.lower;
     scalar->upper = h * row.upper;
     // keeps rows along which nothing can move from dividing by rounding
-    scalar->compliance = kLeastCompliance * posed_.constraint_rows()[k].W;
+    scalar->compliance = kMinCompliance * row.W;
     scalar->gap = 0;
     if (row.dry_friction) return;
     if (std::isinf(row.stiffness)) {
@@ -109,49 +91,45 @@ class CorrectiveStepper final : public Stepper {
         -h * (row.feedforward + row.damping * row.target_rate - row.stiffness * row.error) / rate;
   }
 
-  // Springs and drives that act on one block alone belong to its A, as long as they are within their bounds: sweeps over
-  // them would be many. One at its limit is a constant force, and a row like others.
+  // Springs and drives that act on one block alone belong to its A, as long as they are within
+  // their bounds: sweeps over them would be many. One at its limit is a constant force, and a row
+  // like others.
   void FindSprings() {
-    const int num_contacts = static_cast<int>(posed_.contacts().size());
-    for (std::size_t k = 0; k < posed_.constraints().size(); ++k) {
-      const ConstraintRow& row = posed_.constraints()[k];
+    const ConstraintSystem& system = stages_.system;
+    for (std::size_t k = 0; k < system.rows.size(); ++k) {
+      const ConstraintSystem::Row& row = system.rows[k];
       if (row.dry_friction || !std::isfinite(row.stiffness)) continue;
-      const PosedStep::ScalarRows& rows = posed_.constraint_rows()[k];
-      bool is_alone = true;
-      for (int e = 1; e < rows.num_entries; ++e) {
-        is_alone = is_alone && posed_.entries()[rows.first_entry + e].active ==
-                                   posed_.entries()[rows.first_entry].active;
-      }
-      problem_.contacts[num_contacts + k].is_in_tangent = is_alone;
+      const auto entries = system.entries_of(row);
+      problem_.contacts[system.contacts.size() + k].is_in_tangent =
+          std::ranges::all_of(entries, [&](const ConstraintSystem::Entry& entry) {
+            return entry.block == entries[0].block;
+          });
     }
   }
 
   // A + Σ Jᵀ J / R over the springs of each block.
   void AddSprings() {
-    const int num_contacts = static_cast<int>(posed_.contacts().size());
-    if (tangents_.size() < posed_.active_blocks().size())
-      tangents_.resize(posed_.active_blocks().size());
-    for (std::size_t b = 0; b < posed_.active_blocks().size(); ++b) {
+    const ConstraintSystem& system = stages_.system;
+    if (tangents_.size() < system.blocks.size()) tangents_.resize(system.blocks.size());
+    for (std::size_t b = 0; b < system.blocks.size(); ++b) {
       tangents_[b].clear();
-      problem_.blocks[b].A = posed_.active_blocks()[b].A.dense.data();
+      problem_.blocks[b].A = system.blocks[b].A.dense.data();
     }
-    for (std::size_t k = 0; k < posed_.constraints().size(); ++k) {
-      const solvers::CorrectiveContact& spring = problem_.contacts[num_contacts + k];
+    for (std::size_t k = 0; k < system.rows.size(); ++k) {
+      const solvers::CorrectiveContact& spring = problem_.contacts[system.contacts.size() + k];
       if (!spring.is_in_tangent) continue;
-      const PosedStep::ScalarRows& rows = posed_.constraint_rows()[k];
-      const auto begin = posed_.entries().begin() + rows.first_entry,
-                 end = begin + rows.num_entries;
-      const PosedStep::ActiveBlock& active = posed_.active_blocks()[begin->active];
-      std::vector<double>& A = tangents_[begin->active];
-      if (A.empty()) A.assign(active.A.dense.begin(), active.A.dense.end());
-      problem_.blocks[begin->active].A = A.data();
-      for (auto left = begin; left != end; ++left) {
-        for (auto right = begin; right != end; ++right) {
-          for (int j = 0; j < right->columns; ++j) {
-            const double factor = posed_.values()[right->values + j] / spring.compliance;
-            double* column = &A[std::size_t(right->first - active.first + j) * active.size];
-            for (int i = 0; i < left->columns; ++i)
-              column[left->first - active.first + i] += factor * posed_.values()[left->values + i];
+      const auto entries = system.entries_of(system.rows[k]);
+      const int b = entries[0].block;
+      const ConstraintSystem::Block& block = system.blocks[b];
+      std::vector<double>& A = tangents_[b];
+      if (A.empty()) A.assign(block.A.dense.begin(), block.A.dense.end());
+      problem_.blocks[b].A = A.data();
+      for (const ConstraintSystem::Entry& left : entries) {
+        for (const ConstraintSystem::Entry& right : entries) {
+          for (int j = 0; j < right.columns; ++j) {
+            const double factor = system.J(right)[j] / spring.compliance;
+            double* column = &A[std::size_t(right.first + j) * block.size + left.first];
+            for (int i = 0; i < left.columns; ++i) column[i] += factor * system.J(left)[i];
           }
         }
       }
@@ -161,7 +139,7 @@ class CorrectiveStepper final : public Stepper {
   // Springs beyond their bounds leave A. Returns whether there was one.
   bool ReleaseSprings() {
     bool is_released = false;
-    for (std::size_t i = posed_.contacts().size(); i < problem_.contacts.size(); ++i) {
+    for (std::size_t i = stages_.system.contacts.size(); i < problem_.contacts.size(); ++i) {
       solvers::CorrectiveContact& spring = problem_.contacts[i];
       const double impulse = correction_.result().impulse[i].z();
       if (!spring.is_in_tangent || (impulse >= spring.lower && impulse <= spring.upper)) continue;
@@ -172,10 +150,9 @@ class CorrectiveStepper final : public Stepper {
   }
 
   void MakeGuess() {
-    guess_.assign(posed_.contacts().size() + posed_.constraints().size(), Vector3d::Zero());
-    if (!model_.method.corrective.warm_start) return;
-    const std::vector<Vector3d>& remembered = posed_.remembered_impulses();
-    std::copy(remembered.begin(), remembered.end(), guess_.begin());
+    guess_.assign(stages_.system.contacts.size() + stages_.system.rows.size(), Vector3d::Zero());
+    if (model_.method.corrective.warm_start)
+      std::ranges::copy(stages_.warm_start.contacts, guess_.begin());
   }
 
   // What has been found, in the frames of the start.
@@ -183,8 +160,8 @@ class CorrectiveStepper final : public Stepper {
     for (std::size_t i = 0; i < guess_.size(); ++i) {
       const solvers::CorrectiveContact& row = problem_.contacts[i];
       guess_[i] = correction_.result().impulse[i];
-      if (i < posed_.contacts().size()) {
-        guess_[i] = posed_.contacts()[i].R_WC.transpose() * (row.R_WC * guess_[i]);
+      if (i < stages_.system.contacts.size()) {
+        guess_[i] = stages_.contacts.points[i].R_WC.transpose() * (row.R_WC * guess_[i]);
       } else {
         guess_[i].z() = std::clamp(guess_[i].z(), row.lower, row.upper);
       }
@@ -193,21 +170,24 @@ class CorrectiveStepper final : public Stepper {
 
   // The impulses, in the frames that they were found in.
   void TakeOver() {
-    if (posed_.active_blocks().empty()) return;
+    if (stages_.system.blocks.empty()) return;
     const std::vector<Vector3d>& found = correction_.result().impulse;
-    const int num_contacts = static_cast<int>(posed_.contacts().size());
-    impulses_.contacts.assign(found.begin(), found.begin() + num_contacts);
-    for (std::size_t k = num_contacts; k < found.size(); ++k)
-      impulses_.constraints.push_back(found[k].z());
-    for (int c = 0; c < num_contacts; ++c) posed_.SetContactFrame(c, problem_.contacts[c].R_WC);
+    solvers::Impulses& impulses = solution_.impulses;
+    const std::size_t num_contacts = impulses.contacts.size();
+    std::copy_n(found.begin(), num_contacts, impulses.contacts.begin());
+    for (std::size_t k = 0; k < impulses.rows.size(); ++k)
+      impulses.rows[k] = found[num_contacts + k].z();
+    for (std::size_t c = 0; c < num_contacts; ++c)
+      stages_.contacts.points[c].R_WC = problem_.contacts[c].R_WC;
   }
 
   absl::Status Correct(const State& state, double h, StepReport* report) {
-    const int num_contacts = static_cast<int>(posed_.contacts().size());
-    const int num_rows = num_contacts + static_cast<int>(posed_.constraints().size());
+    if (stages_.system.blocks.empty()) return absl::OkStatus();
+    const int num_contacts = static_cast<int>(stages_.system.contacts.size());
+    const int num_rows = num_contacts + static_cast<int>(stages_.system.rows.size());
     geometry_.Build(state, h, &problem_);
     for (int c = 0; c < num_contacts; ++c) {
-      const double stiffness = posed_.contacts()[c].stiffness;
+      const double stiffness = stages_.system.contacts[c].stiffness;
       problem_.contacts[c].compliance = std::isfinite(stiffness) ? 1 / (h * h * stiffness) : 0.0;
     }
     for (int k = num_contacts; k < num_rows; ++k) {
@@ -223,7 +203,7 @@ class CorrectiveStepper final : public Stepper {
       if (failed >= 0) {
         return absl::InternalError(
             absl::StrCat("the tangent matrix of what touches is not positive definite in block ",
-                         posed_.active_blocks()[failed].block));
+                         stages_.participation.blocks[failed].block));
       }
       report->refactorisations += compliance_.num_blocks() - compliance_.num_kept();
       correction_.Solve(compliance_, guess_, OptionsOf(options, h), &problem_, &geometry_);
@@ -238,22 +218,23 @@ class CorrectiveStepper final : public Stepper {
     report->residual = result.residual;
     report->complementarity = result.complementarity;
     // v = v_free + A⁻¹ Hᵀ F on the participants
-    change_.assign(v_p_.size(), 0.0);
+    std::vector<double>& v = solution_.v_participating;
+    change_.assign(v.size(), 0.0);
     compliance_.CalcVelocityChange(correction_.F(), change_);
-    for (std::size_t i = 0; i < change_.size(); ++i) v_p_[i] += change_[i];
+    for (std::size_t i = 0; i < change_.size(); ++i) v[i] += change_[i];
     return absl::OkStatus();
   }
 
   const Model& model_;
-  PosedStep posed_;
+  StepStages stages_;
   CorrectiveGeometry geometry_;
   solvers::CorrectiveProblem problem_;
   solvers::MappingCompliance compliance_;
   solvers::RecursiveCorrection correction_;
   std::vector<std::vector<double>> tangents_;  // A with springs, of blocks that have some
-  std::vector<double> v_p_, v_, change_;
+  std::vector<double> change_;
   std::vector<Vector3d> guess_;
-  Impulses impulses_;
+  StepSolution solution_;
 };
 
 }  // namespace

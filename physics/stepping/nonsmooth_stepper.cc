@@ -5,19 +5,22 @@
 
 #include "physics/dynamics/compliant_form.h"
 #include "physics/dynamics/parallel.h"
-#include "physics/stepping/posed_step.h"
+#include "physics/stepping/step/solve.h"
+#include "physics/stepping/step_timer.h"
 #include "solvers/nonsmooth/nonsmooth_newton.h"
 
 namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
+using solvers::ConstraintSystem;
 using solvers::NonsmoothProblem;
 
 // islands smaller than this are not worth a thread
 constexpr int kRowsWorthAThread = 64;
-// friction beyond which nothing slips that carries anything: cones still wider cost digits and hold no better
-constexpr double kMostConeFriction = 1e4;
+// friction beyond which nothing slips that carries anything: cones still wider cost digits and hold
+// no better
+constexpr double kMaxConeFriction = 1e4;
 
 solvers::NonsmoothOptions ToSolver(const NonsmoothOptions& options) {
   using Preconditioner = NonsmoothOptions::Preconditioner;
@@ -75,11 +78,12 @@ solvers::NonsmoothOptions ToSolver(const NonsmoothOptions& options) {
   return solver;
 }
 
-// A spring k and damper τ k push by k (φ + τ φ̇): in terms of h φ̇ its gap and compliance shrink by h / (h + τ).
-NonsmoothProblem::Contact MakeContact(const ContactPoint& contact, double h) {
+// A spring k and damper τ k push by k (φ + τ φ̇): in terms of h φ̇ its gap and compliance shrink by
+// h / (h + τ).
+NonsmoothProblem::Contact MakeContact(const ConstraintSystem::Contact& contact, double h) {
   NonsmoothProblem::Contact made;
   made.gap = contact.gap;
-  made.friction = std::min(contact.friction, kMostConeFriction);
+  made.friction = std::min(contact.friction, kMaxConeFriction);
   if (std::isfinite(contact.stiffness)) {
     const double share = h / (h + contact.relaxation_time);
     made.gap *= share;
@@ -89,7 +93,7 @@ NonsmoothProblem::Contact MakeContact(const ContactPoint& contact, double h) {
 }
 
 // force = feedforward − k (g + h r) − d (r − r_target), as gap + h r + compliance · force = 0.
-NonsmoothProblem::Row MakeRow(const ConstraintRow& row, double h) {
+NonsmoothProblem::Row MakeRow(const ConstraintSystem::Row& row, double h) {
   NonsmoothProblem::Row made;
   made.lower = row.lower;
   made.upper = row.upper;
@@ -111,22 +115,26 @@ class IslandSets final : public solvers::RowSets {
   void Clear() { count_ = 0; }
   bool empty() const { return count_ == 0; }
   // Appends a block's sets to the problem, in which the block's velocities begin at `first`.
-  void Add(const PosedStep& posed, const PosedStep::ActiveBlock& active, CompliantForm* form,
-           std::span<const double> v_free, int first, NonsmoothProblem* problem) {
+  void Add(const StepStages& stages, const Participation::Block& participant, int first,
+           NonsmoothProblem* problem) {
+    CompliantForm* form = stages.blocks.compliant_forms[participant.block];
+    const std::span<const double> v_free =
+        stages.blocks.spaces.Part(participant.block, stages.reduction.v_star);
     if (count_ == blocks_.size()) blocks_.emplace_back();
     Block& block = blocks_[count_++];
     block.parts.clear();
     block.form = form;
     block.v.assign(v_free.begin(), v_free.end());
-    const BlockStep& step = posed.step(active.block);
+    const BlockStep& step = *stages.blocks.steps[participant.block];
+    const Participation& participation = stages.participation;
     place_.assign(v_free.size(), -1);
-    for (int group = 0; group < step.num_groups(); ++group) {
-      const int participating = posed.FindParticipating(active.block, group);
-      if (participating < 0) continue;
-      const int offset = step.group_offset(group), shift = first - active.first;
-      block.parts.push_back({offset, participating + shift, step.group_size(group)});
-      for (int i = 0; i < step.group_size(group); ++i)
-        place_[offset + i] = participating + shift + i;
+    for (int k = 0; k < participant.num_groups; ++k) {
+      const int g = participant.first_group + k;
+      const int offset = step.group_offset(participation.groups[g]),
+                size = participation.size_of_group(g),
+                place = first + participation.group_velocities[g] - participant.first;
+      block.parts.push_back({offset, place, size});
+      for (int i = 0; i < size; ++i) place_[offset + i] = place + i;
     }
     for (const CompliantForm::Set& set : form->sets()) {
       solvers::SetColumns& columns = problem->sets.emplace_back();
@@ -168,8 +176,7 @@ class NonsmoothStepper final : public Stepper {
  public:
   explicit NonsmoothStepper(const Model& model)
       : model_(model),
-        posed_(model, model.method.is_maximal() ? PosedStep::Terms::kCompliance
-                                                : PosedStep::Terms::kFreeMotion),
+        stages_(model, model.method.is_maximal() ? Terms::kCompliance : Terms::kFreeMotion),
         solver_options_(ToSolver(model.method.nonsmooth)) {}
 
   absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
@@ -177,19 +184,20 @@ class NonsmoothStepper final : public Stepper {
     StepTimer timer(report);
 
     // pose momentum, contacts and free motion: implicit Euler
-    absl::Status status = posed_.Pose(inputs, {h, 1, 1, model_.gravity}, *state);
+    absl::Status status = PoseStep(inputs, {h, 1, 1, model_.gravity}, *state, &stages_);
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);
 
-    // forces and velocities, an island at a time; impacts turn bodies to where nothing was looked for yet
-    status =
-        posed_.SolveAsSeen(*state, &v_p_, &v_, &impulses_, [&] { return SolveIslands(h, report); });
+    // forces and velocities, an island at a time
+    status = SolveStep(*state, {}, &stages_, report, &solution_,
+                       [&](int) { return SolveIslands(h, report); });
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
-    if (described() != nullptr) posed_.Describe(v_p_, impulses_, described());
-    posed_.Commit(v_, impulses_, state, report);
-    if (model_.method.nonsmooth.warm_start) posed_.KeepConstraints(impulses_, state);
+    if (described() != nullptr) DescribeStep(stages_, solution_, described());
+    CommitStep(solution_.v, solution_.impulses, &stages_, state, report);
+    if (model_.method.nonsmooth.warm_start)
+      KeepConstraintImpulses(solution_.impulses, stages_.blocks, stages_.warm_start, state);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();
   }
@@ -206,89 +214,80 @@ class NonsmoothStepper final : public Stepper {
     bool solved = false;
   };
 
-  void MakeProblem(const PosedStep::Island& island, double h, Work* work) const {
+  void MakeProblem(const solvers::IslandView& island, double h, Work* work) const {
+    const ConstraintSystem& system = *island.system;
     NonsmoothProblem& problem = work->problem;
     problem.Clear();
     problem.h = h;
-    problem.values = posed_.values();
+    problem.size = island.num_velocities;
+    problem.values = system.values;
     work->contact_guess.clear();
     work->sets.Clear();
     for (const int b : island.blocks) {
-      const PosedStep::ActiveBlock& active = posed_.active_blocks()[b];
-      const int first = active.island_first;
-      problem.size += active.size;
-      CompliantForm* form = posed_.compliant_form(active.block);
-      if (form == nullptr) {
-        problem.blocks.push_back({first, active.size, active.A.dense.data()});
+      const ConstraintSystem::Block& block = system.blocks[b];
+      const int first = island.local_first[b];
+      const Participation::Block& participant = stages_.participation.blocks[b];
+      if (block.num_masses == 0) {
+        problem.blocks.push_back({first, block.size, block.A.dense.data()});
         continue;
       }
-      const BlockStep& step = posed_.step(active.block);
-      for (int group = 0; group < step.num_groups(); ++group) {
-        const std::span<const double> mass = form->group_mass(group);
-        if (mass.empty()) continue;
-        const int place = posed_.FindParticipating(active.block, group) - active.first + first;
-        problem.blocks.push_back(
-            {place, step.group_size(group), mass.data(), form->are_particles()});
+      for (int m = block.first_mass; m < block.first_mass + block.num_masses; ++m) {
+        const ConstraintSystem::GroupMass& mass = system.masses[m];
+        problem.blocks.push_back({first + mass.first, mass.size, mass.A, block.are_particles});
       }
-      const int begin = model_.velocity_offsets[active.block],
-                end = model_.velocity_offsets[active.block + 1];
-      work->sets.Add(posed_, active, form,
-                     std::span<const double>(posed_.v_free()).subspan(begin, end - begin), first,
-                     &problem);
+      work->sets.Add(stages_, participant, first, &problem);
     }
     if (!work->sets.empty()) problem.set_rows = &work->sets;
-    posed_.Gather(island, posed_.v_star(), &problem.v_star);
-    const auto add_entries = [&](int first_entry, int num_entries) {
-      for (int e = first_entry; e < first_entry + num_entries; ++e) {
-        const PosedStep::Entry& entry = posed_.entries()[e];
-        problem.entries.push_back({posed_.active_blocks()[entry.active].island_index,
-                                   posed_.FindInIsland(entry), entry.columns, entry.values});
+    island.Gather(system.v_star, &problem.v_star);
+    const auto add_entries = [&](std::span<const ConstraintSystem::Entry> entries) {
+      for (const ConstraintSystem::Entry& entry : entries) {
+        problem.entries.push_back(
+            {island.block_of(entry), island.first_of(entry), entry.columns, entry.values});
       }
     };
     const bool warm = model_.method.nonsmooth.warm_start;
     work->row_guess.clear();
     for (const int c : island.contacts) {
-      const PosedStep::ContactRows& rows = posed_.contact_rows()[c];
-      NonsmoothProblem::Contact contact = MakeContact(posed_.contacts()[c], h);
-      contact.bias = rows.bias;
-      contact.W = rows.W;
+      NonsmoothProblem::Contact contact = MakeContact(system.contacts[c], h);
+      contact.bias = system.contacts[c].bias;
+      contact.W = system.contacts[c].W;
       contact.first_entry = static_cast<int>(problem.entries.size());
-      contact.num_entries = rows.num_entries;
+      contact.num_entries = system.contacts[c].num_entries;
       problem.contacts.push_back(contact);
-      add_entries(rows.first_entry, rows.num_entries);
-      work->contact_guess.push_back(warm ? Vector3d(posed_.remembered_impulses()[c] / h)
+      add_entries(system.entries_of(system.contacts[c]));
+      work->contact_guess.push_back(warm ? Vector3d(stages_.warm_start.contacts[c] / h)
                                          : Vector3d::Zero());
     }
-    for (const int k : island.constraints) {
-      const PosedStep::ScalarRows& rows = posed_.constraint_rows()[k];
-      NonsmoothProblem::Row row = MakeRow(posed_.constraints()[k], h);
-      row.bias = rows.bias;
-      row.W = rows.W;
+    for (const int k : island.rows) {
+      NonsmoothProblem::Row row = MakeRow(system.rows[k], h);
+      row.bias = system.rows[k].bias;
+      row.W = system.rows[k].W;
       row.first_entry = static_cast<int>(problem.entries.size());
-      row.num_entries = rows.num_entries;
+      row.num_entries = system.rows[k].num_entries;
       problem.rows.push_back(row);
-      add_entries(rows.first_entry, rows.num_entries);
-      work->row_guess.push_back(warm ? posed_.remembered_constraint_impulses()[k] / h : 0.0);
+      add_entries(system.entries_of(system.rows[k]));
+      work->row_guess.push_back(warm ? stages_.warm_start.rows[k] / h : 0.0);
     }
   }
 
-  void SolveIsland(const PosedStep::Island& island, double h, Work* work) {
+  void SolveIsland(const solvers::IslandView& island, double h, Work* work) {
     MakeProblem(island, h, work);
     work->solved = work->solver.Solve(work->problem, work->contact_guess, work->row_guess,
                                       solver_options_, &work->result);
     if (!work->solved) return;
-    posed_.Scatter(island, work->result.v, v_p_);
+    island.Scatter(work->result.v, solution_.v_participating);
     for (std::size_t c = 0; c < island.contacts.size(); ++c)
-      impulses_.contacts[island.contacts[c]] = h * work->result.contact_forces[c];
-    for (std::size_t k = 0; k < island.constraints.size(); ++k)
-      impulses_.constraints[island.constraints[k]] = h * work->result.row_forces[k];
+      solution_.impulses.contacts[island.contacts[c]] = h * work->result.contact_forces[c];
+    for (std::size_t k = 0; k < island.rows.size(); ++k)
+      solution_.impulses.rows[island.rows[k]] = h * work->result.row_forces[k];
   }
 
   absl::Status SolveIslands(double h, StepReport* report) {
-    const std::vector<PosedStep::Island>& islands = posed_.islands();
+    const std::vector<solvers::IslandView>& islands = stages_.islands.views;
     if (work_.size() < islands.size()) work_.resize(islands.size());
     const int count = static_cast<int>(islands.size());
-    const std::size_t num_rows = 3 * impulses_.contacts.size() + impulses_.constraints.size();
+    const std::size_t num_rows =
+        3 * solution_.impulses.contacts.size() + solution_.impulses.rows.size();
     if (count > 1 && num_rows > kRowsWorthAThread) {
       ParallelFor(count, 1, [&](int k) { SolveIsland(islands[k], h, &work_[k]); });
     } else {
@@ -303,8 +302,8 @@ class NonsmoothStepper final : public Stepper {
     for (int k = 0; k < count; ++k) {
       const solvers::NonsmoothResult& result = work_[k].result;
       if (!work_[k].solved) {
-        const int block = posed_.active_blocks()[islands[k].blocks[0]].block;
-        return posed_.Fault(block, absl::InternalError("the forces on it are not finite"));
+        const int block = stages_.participation.blocks[islands[k].blocks[0]].block;
+        return Fault(model_, block, absl::InternalError("the forces on it are not finite"));
       }
       report->converged = report->converged && result.converged;
       report->stalled = report->stalled || result.cycled;
@@ -324,11 +323,10 @@ class NonsmoothStepper final : public Stepper {
   }
 
   const Model& model_;
-  PosedStep posed_;
+  StepStages stages_;
   solvers::NonsmoothOptions solver_options_;
   std::vector<Work> work_;
-  std::vector<double> v_p_, v_;
-  Impulses impulses_;
+  StepSolution solution_;
 };
 
 }  // namespace

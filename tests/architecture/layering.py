@@ -9,7 +9,7 @@ from collections import defaultdict
 
 import ratchet
 
-SOLVERS = ["solvers/linalg", "solvers/convex", "solvers/delassus", "solvers/corrective",
+SOLVERS = ["solvers/linalg", "solvers/problem", "solvers/convex", "solvers/delassus", "solvers/corrective",
            "solvers/nonsmooth"]
 PHYSICS = [f"physics/{room}" for room in
            ("spatial", "geometry", "dynamics", "rigid", "fem", "contact", "control", "stepping", "world", "scene")]
@@ -18,6 +18,7 @@ PHYSICS = [f"physics/{room}" for room in
 # stepping does not know rigid and fem: a method never asks a block what it is.
 ROOMS = {
     "solvers/linalg": [],
+    "solvers/problem": ["solvers/linalg"],
     "solvers/convex": ["solvers/linalg"],
     "solvers/delassus": ["solvers/linalg"],
     "solvers/corrective": ["solvers/linalg", "solvers/delassus"],

@@ -11,7 +11,7 @@
 
 #include "physics/scene/scene.h"
 #include "physics/spatial/trig.h"
-#include "physics/stepping/posed_step.h"
+#include "physics/stepping/step/stages.h"
 #include "physics/world/probes.h"
 #include "physics/world/world.h"
 
@@ -91,18 +91,19 @@ struct Hold {
 // Takes one more step and tells how its contacts held. For the convex method, contacts with friction `mu`.
 inline Hold StepAndCalcHold(const Eigen::Vector3d& direction, double mu, World* world) {
   const Model& model = world->model();
-  PosedStep posed(model);
+  StepStages stages(model, Terms::kFreeMotion);
   const ConvexOptions& options = model.method.convex;
   absl::Status status =
-      posed.Pose(world->CalcScriptedInputs(),
-                 {model.time_step, options.theta, options.theta_vq, model.gravity}, world->state());
+      PoseStep(world->CalcScriptedInputs(),
+               {model.time_step, options.theta, options.theta_vq, model.gravity}, world->state(),
+               &stages);
   EXPECT_TRUE(status.ok()) << status.message();
   status = world->Step();
   EXPECT_TRUE(status.ok()) << status.message();
 
   Hold hold;
   const std::vector<ContactForce>& contacts = world->report().contacts;
-  EXPECT_EQ(contacts.size(), posed.contact_rows().size());
+  EXPECT_EQ(contacts.size(), stages.system.contacts.size());
   for (std::size_t c = 0; c < contacts.size(); ++c) {
     const double normal = contacts[c].impulse_W.dot(contacts[c].normal_W);
     if (normal <= 0) continue;
@@ -110,7 +111,8 @@ inline Hold StepAndCalcHold(const Eigen::Vector3d& direction, double mu, World* 
     // on the cone to rounding, or clearly inside
     if (tangential.norm() < (1 - 1e-9) * mu * normal) {
       ++hold.sticking;
-      hold.stick_resistance += 1 / (options.sigma * std::sqrt(posed.contact_rows()[c].W.squaredNorm()) / 3);
+      const double w = std::sqrt(stages.system.contacts[c].W.squaredNorm()) / 3;
+      hold.stick_resistance += 1 / (options.sigma * w);
     } else {
       ++hold.yielding;
       hold.yield_impulse -= tangential.dot(direction);

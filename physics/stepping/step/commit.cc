@@ -1,0 +1,160 @@
+#include "physics/stepping/step/commit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "physics/spatial/demand.h"
+
+namespace pliant::physics {
+
+using Eigen::Vector3d;
+using solvers::ConstraintSystem;
+using solvers::Impulses;
+
+namespace {
+
+// A contact that carried an impulse is remembered: for warm starts and anchors, and so that sliding
+// contacts persist.
+void Remember(const ContactPoint& contact, const Vector3d& impulse_W, State* state) {
+  state->contacts.push_back({contact.key, impulse_W});
+}
+
+void Report(const ContactPoint& contact, const Vector3d& impulse_W, StepReport* report) {
+  report->contacts.push_back({contact.body_a,
+                              contact.body_b,
+                              contact.p_W,
+                              contact.R_WC.col(2),
+                              contact.gap,
+                              impulse_W,
+                              {contact.a.num_nodes, contact.a.nodes, contact.a.weights},
+                              {contact.b.num_nodes, contact.b.nodes, contact.b.weights}});
+}
+
+void CommitContacts(const StepContacts& contacts, const Impulses& impulses, CommitScratch* scratch,
+                    State* state, StepReport* report) {
+  scratch->last_contacts.swap(state->contacts);
+  state->contacts.clear();
+  for (std::size_t c = 0; c < contacts.points.size(); ++c) {
+    const ContactPoint& contact = contacts.points[c];
+    const Vector3d& impulse = impulses.contacts[c];
+    const Vector3d impulse_W = contact.R_WC * impulse;
+    Report(contact, impulse_W, report);
+    if (!(impulse.z() > 0)) continue;
+    Remember(contact, impulse_W, state);
+    const double tangential = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
+    report->cone_violation = std::max(report->cone_violation,
+                                      (tangential - contact.friction * impulse.z()) / impulse.z());
+  }
+  for (const ContactPoint& contact : contacts.resting) {
+    const ContactMemory* memory = FindContactMemory(scratch->last_contacts, contact.key);
+    Report(contact, memory != nullptr ? memory->impulse_W : Vector3d(Vector3d::Zero()), report);
+    if (memory != nullptr) Remember(contact, memory->impulse_W, state);
+  }
+  SortContactMemories(&state->contacts, &scratch->sorting);
+}
+
+// What a row exerted, and on what.
+ConstraintForce DescribeRow(int k, const Impulses& impulses, const ConstraintSet& constraints,
+                            const Participation& participation, const ConstraintSystem& system) {
+  const ConstraintRow& row = constraints.rows[k];
+  ConstraintForce force;
+  force.source = row.source;
+  force.block =
+      participation.blocks[system.entries[system.rows[k].first_entry].block].block;
+  force.index = row.index;
+  force.error = row.error;
+  force.impulse = impulses.rows[k];
+  const ConstraintTerm* terms = &constraints.terms[row.first_term];
+  if (row.source == ConstraintSource::kConstraint && terms[0].velocity < 0) {
+    force.p_A = terms[0].attachment.p_W;
+    force.p_B = terms[1].attachment.p_W;
+    force.linear_W = terms[1].linear_W;
+    force.angular_W = terms[1].angular_W;
+  }
+  return force;
+}
+
+// Reports what constraints exerted, those of sleepers included, and keeps the latter.
+void CommitConstraints(const Impulses& impulses, const ConstraintSet& constraints,
+                       const Participation& participation, const ConstraintSystem& system,
+                       const Sleeping& sleeping, State* state, StepReport* report) {
+  std::erase_if(state->resting_constraints,
+                [&](const ConstraintForce& force) { return !sleeping.sleeps(force.block); });
+  report->constraint_forces.assign(state->resting_constraints.begin(),
+                                   state->resting_constraints.end());
+  for (int k = 0; k < static_cast<int>(system.rows.size()); ++k) {
+    const ConstraintForce force = DescribeRow(k, impulses, constraints, participation, system);
+    report->constraint_forces.push_back(force);
+    if (sleeping.sleeps(force.block)) state->resting_constraints.push_back(force);
+  }
+}
+
+void ReportEfforts(const StepBlocks& blocks, StepReport* report) {
+  const std::vector<Actuator>& actuators = blocks.model.actuators;
+  report->efforts.assign(actuators.size(), 0.0);
+  for (std::size_t i = 0; i < actuators.size(); ++i) {
+    const Actuator::Kind kind = actuators[i].kind;
+    if (kind == Actuator::Kind::kTorque || kind == Actuator::Kind::kActivation)
+      report->efforts[i] = CalcTorque(actuators[i], blocks.controls[i]);
+  }
+  for (const ConstraintForce& force : report->constraint_forces) {
+    if (force.source == ConstraintSource::kActuator)
+      report->efforts[force.index] += force.impulse / blocks.settings.h;
+  }
+}
+
+void ReportBlocks(const StepBlocks& blocks, const State& state, StepReport* report) {
+  for (int b = 0; b < blocks.count(); ++b) {
+    if (blocks.sleeping.sleeps(b)) continue;
+    const FreeMotionReport of_block = blocks.steps[b]->free_motion_report();
+    report->newton_iterations = std::max(report->newton_iterations, of_block.iterations);
+    report->newton_residual = std::max(report->newton_residual, of_block.residual);
+    report->projected_elements += of_block.projected_elements;
+    if (blocks.compliant_forms[b] == nullptr) continue;
+    report->joint_drift =
+        std::max(report->joint_drift,
+                 blocks.model.blocks[b]->CalcDrift(blocks.model.Positions(state, b)));
+  }
+  for (int b = 0; b < blocks.count(); ++b) {
+    for (const BlockForce& force : blocks.inputs[b].forces)
+      if (force.frame >= 0) report->applied.push_back({b, force});
+  }
+}
+
+}  // namespace
+
+void Commit(std::span<const double> v, const Impulses& impulses, const StepContacts& contacts,
+            const ConstraintSet& constraints, const Participation& participation,
+            const ConstraintSystem& system, const Islands& islands, StepBlocks* blocks,
+            CommitScratch* scratch, State* state, StepReport* report) {
+  PLIANT_DEMAND(impulses.contacts.size() == contacts.points.size());
+  PLIANT_DEMAND(impulses.rows.size() == system.rows.size());
+  const Model& model = blocks->model;
+  report->v_start.assign(state->v.begin(), state->v.end());
+  blocks->ForEachBlock([&](int b) {
+    if (blocks->sleeping.sleeps(b)) return;
+    blocks->steps[b]->Integrate(blocks->spaces.Part(b, v), model.Positions(state, b),
+                                model.Velocities(state, b));
+  });
+  // times are multiples of the step, not sums of it
+  const double h = blocks->settings.h;
+  ++state->step;
+  state->time = h == model.time_step ? static_cast<double>(state->step) * h : state->time + h;
+  state->controls.assign(blocks->controls.begin(), blocks->controls.end());
+
+  CommitContacts(contacts, impulses, scratch, state, report);
+  ReportBlocks(*blocks, *state, report);
+  scratch->island_of_block.assign(blocks->count(), -1);
+  for (std::size_t a = 0; a < participation.blocks.size(); ++a)
+    scratch->island_of_block[participation.blocks[a].block] = islands.island_of_block[a];
+  PutToSleep(scratch->island_of_block, static_cast<int>(islands.views.size()), blocks, state);
+  CommitConstraints(impulses, constraints, participation, system, blocks->sleeping, state, report);
+  ReportEfforts(*blocks, report);
+
+  report->participating = participation.num_touched;
+  report->constraints = 3 * static_cast<int>(contacts.points.size()) +
+                        static_cast<int>(system.rows.size());
+  report->asleep = blocks->sleeping.num_asleep;
+}
+
+}  // namespace pliant::physics

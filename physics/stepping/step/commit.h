@@ -1,0 +1,27 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "physics/stepping/step/islands.h"
+#include "physics/stepping/step/warm_start.h"
+#include "physics/stepping/stepper.h"
+
+namespace pliant::physics {
+
+// Memory for Commit to work in.
+struct CommitScratch {
+  std::vector<ContactMemory> last_contacts;  // of the step before
+  ContactMemorySorting sorting;
+  std::vector<int> island_of_block;  // of each block of the model; −1: none
+};
+
+// Moves the state to the end of the step with velocities v, by StepBlocks::spaces; puts to sleep
+// what is still; remembers and reports what contacts and constraints exerted.
+void Commit(std::span<const double> v, const solvers::Impulses& impulses,
+            const StepContacts& contacts, const ConstraintSet& constraints,
+            const Participation& participation, const solvers::ConstraintSystem& system,
+            const Islands& islands, StepBlocks* blocks, CommitScratch* scratch, State* state,
+            StepReport* report);
+
+}  // namespace pliant::physics

@@ -1,0 +1,81 @@
+#include "physics/stepping/step/participation.h"
+
+#include <algorithm>
+
+#include "physics/dynamics/compliant_form.h"
+
+namespace pliant::physics {
+namespace {
+
+// The groups that rows read, or that hold the bodies of a block together: ascending, each once.
+void FindTouched(const StepBlocks& blocks, std::span<const RowBuffer::Entry> entries,
+                 Participation* participation) {
+  std::vector<std::pair<int, int>>& touched = participation->touched;
+  std::vector<char>& is_touched = participation->is_touched;
+  touched.clear();
+  is_touched.resize(blocks.spaces.size());
+  const auto first_velocity = [&](int block, int group) {
+    return blocks.spaces.offsets[block] + blocks.steps[block]->group_offset(group);
+  };
+  for (const RowBuffer::Entry& entry : entries) {
+    // most are touched several times
+    char& is_known = is_touched[first_velocity(entry.block, entry.group)];
+    if (!is_known) touched.emplace_back(entry.block, entry.group);
+    is_known = 1;
+  }
+  for (const auto& [block, group] : touched) is_touched[first_velocity(block, group)] = 0;
+
+  // what holds the bodies of a block together reads all of them
+  for (int b = 0; b < blocks.count(); ++b) {
+    const CompliantForm* form = blocks.compliant_forms[b];
+    if (form == nullptr || blocks.sleeping.sleeps(b)) continue;
+    for (int group = 0; group < blocks.steps[b]->num_groups(); ++group)
+      if (!form->group_mass(group).empty()) touched.emplace_back(b, group);
+  }
+  std::sort(touched.begin(), touched.end());
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+}
+
+}  // namespace
+
+void FindParticipants(const StepBlocks& blocks, std::span<const RowBuffer::Entry> entries,
+                      Participation* participation) {
+  Participation& p = *participation;
+  FindTouched(blocks, entries, &p);
+  p.blocks.clear();
+  p.groups.clear();
+  p.group_velocities.clear();
+  p.index_of_block.assign(blocks.count(), -1);
+  p.num_velocities = p.num_touched = 0;
+  for (auto touched = p.touched.begin(); touched != p.touched.end();) {
+    const int block = touched->first;
+    const BlockStep& step = *blocks.steps[block];
+    p.groups_of_block.clear();
+    for (; touched != p.touched.end() && touched->first == block; ++touched) {
+      p.groups_of_block.push_back(touched->second);
+      p.num_touched += step.group_size(touched->second);
+    }
+    if (blocks.terms == Terms::kMomentum) step.ExtendParticipants(&p.groups_of_block);
+
+    p.index_of_block[block] = static_cast<int>(p.blocks.size());
+    Participation::Block added{block, p.num_velocities, 0, static_cast<int>(p.groups.size()),
+                               static_cast<int>(p.groups_of_block.size())};
+    for (const int group : p.groups_of_block) {
+      p.groups.push_back(group);
+      p.group_velocities.push_back(p.num_velocities);
+      p.num_velocities += step.group_size(group);
+    }
+    added.size = p.num_velocities - added.first;
+    p.blocks.push_back(added);
+  }
+  p.group_velocities.push_back(p.num_velocities);
+}
+
+int Participation::FindGroup(int block, int group) const {
+  const std::span<const int> of_block = GroupsOf(block);
+  const auto found = std::lower_bound(of_block.begin(), of_block.end(), group);
+  if (found == of_block.end() || *found != group) return -1;
+  return static_cast<int>(&*found - groups.data());
+}
+
+}  // namespace pliant::physics

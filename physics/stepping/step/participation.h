@@ -1,0 +1,57 @@
+#pragma once
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "physics/stepping/step/rows.h"
+
+namespace pliant::physics {
+
+// Which groups of velocities take part in a step: those that contacts or constraints read (han2023
+// §VI-A). Participating velocities are numbered from 0 over the blocks that have some, in Model
+// order.
+struct Participation {
+  // A block that takes part; the system's block of the same index holds what it is like.
+  struct Block {
+    int block;  // in Model::blocks
+    int first;  // its first participating velocity
+    int size;   // participating velocities
+    int first_group, num_groups;
+  };
+  std::vector<Block> blocks;
+  std::vector<int> index_of_block;  // of each block of the model, in `blocks`; −1: takes no part
+
+  // Participating groups, block by block, ascending.
+  std::vector<int> groups;  // of their block
+  // First participating velocity of each; one entry more than groups.
+  std::vector<int> group_velocities;
+
+  int num_velocities = 0;
+  int num_touched = 0;  // velocities of groups that are read; others may take part beside them
+
+  // Scratch.
+  std::vector<std::pair<int, int>> touched;  // (block, group)
+  std::vector<char> is_touched;              // by first velocity of a group; all zero between calls
+  std::vector<int> groups_of_block;
+
+  // The participating groups of a block of the model, none of one that takes no part.
+  std::span<const int> GroupsOf(int block) const {
+    if (index_of_block[block] < 0) return {};
+    const Block& found = blocks[index_of_block[block]];
+    return std::span(groups).subspan(found.first_group, found.num_groups);
+  }
+  // Index in `groups` of a group of a block of the model; −1 of one that takes no part.
+  int FindGroup(int block, int group) const;
+  // Its first participating velocity, or −1.
+  int FindVelocity(int block, int group) const {
+    const int g = FindGroup(block, group);
+    return g < 0 ? -1 : group_velocities[g];
+  }
+  int size_of_group(int g) const { return group_velocities[g + 1] - group_velocities[g]; }
+};
+
+void FindParticipants(const StepBlocks& blocks, std::span<const RowBuffer::Entry> entries,
+                      Participation* participation);
+
+}  // namespace pliant::physics

@@ -1,0 +1,156 @@
+#include "physics/stepping/step/pose.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace pliant::physics {
+namespace {
+
+// below this many velocities threads cost more than they bring
+constexpr int kFewVelocities = 300;
+
+// The velocity spaces of this step, and where the blocks are in them at its start.
+void PlaceVelocities(const State& state, StepBlocks* blocks) {
+  std::vector<int>& offsets = blocks->spaces.offsets;
+  offsets.assign(1, 0);
+  for (const auto& step : blocks->steps) offsets.push_back(offsets.back() + step->num_velocities());
+  blocks->v_start.resize(offsets.back());
+  for (int b = 0; b < blocks->count(); ++b)
+    std::ranges::copy(blocks->model.Velocities(state, b),
+                      blocks->spaces.Part(b, blocks->v_start).begin());
+}
+
+BlockForce ResolveForce(const Inputs::AppliedForce& force, const Body& body,
+                        const BodyMotions& motions) {
+  BlockForce applied;
+  applied.frame = body.deformable ? -1 : body.frame;
+  applied.node = force.node;
+  applied.at_center_of_mass = force.at_center_of_mass;
+  if (body.deformable) {
+    applied.p_W = force.p_BP;
+  } else {
+    applied.p_W =
+        motions[force.body].X_WB * (force.at_center_of_mass ? body.p_BoBcm : force.p_BP);
+  }
+  applied.force_W = force.force_W;
+  applied.torque_W = force.torque_W;
+  return applied;
+}
+
+void GatherInputs(const StepBlocks& blocks, int block, const Inputs& inputs,
+                  BlockInputs* gathered) {
+  gathered->targets.clear();
+  gathered->forces.clear();
+  gathered->coordinate_forces.clear();
+  gathered->activations.clear();
+  for (const int body : blocks.followed_bodies[block]) {
+    // a body without a target keeps still
+    RigidTransform X_WB;
+    if (body >= 0) X_WB = blocks.motions[body].X_WB;
+    for (const Inputs::PoseTarget& target : inputs.poses) {
+      if (target.body == body) X_WB = target.X_WB;
+    }
+    gathered->targets.push_back(X_WB);
+  }
+  for (const Inputs::AppliedForce& force : inputs.forces) {
+    const Body& body = blocks.model.bodies[force.body];
+    if (body.block == block) gathered->forces.push_back(ResolveForce(force, body, blocks.motions));
+  }
+  for (const Inputs::JointForce& force : inputs.joint_forces) {
+    if (force.block == block) gathered->coordinate_forces.push_back({force.velocity, force.force});
+  }
+  for (const StepBlocks::Motor& motor : blocks.motors[block]) {
+    const double effort =
+        CalcTorque(blocks.model.actuators[motor.actuator], blocks.controls[motor.actuator]);
+    if (motor.activates) {
+      gathered->activations.push_back(effort);
+    } else {
+      gathered->coordinate_forces.push_back({motor.velocity, effort});
+    }
+  }
+}
+
+void PoseBlock(int b, const State& state, StepBlocks* blocks) {
+  blocks->is_posed[b] = !blocks->sleeping.sleeps(b);
+  if (!blocks->is_posed[b]) return;
+  blocks->statuses[b] =
+      blocks->steps[b]->Pose(blocks->settings, blocks->model.Positions(state, b),
+                             blocks->model.Velocities(state, b), blocks->inputs[b]);
+}
+
+}  // namespace
+
+StepBlocks::StepBlocks(const Model& model, Terms terms)
+    : model(model), terms(terms), motions(model) {
+  for (const auto& block : model.blocks) {
+    steps.push_back(terms == Terms::kCompliance ? block->NewCompliantStep() : block->NewStep());
+    compliant_forms.push_back(steps.back()->compliant_form());
+    followed_bodies.push_back(block->followed_bodies());
+    is_prescribed.push_back(block->num_velocities() == 0);
+    if (is_prescribed.back()) prescribed.push_back(count() - 1);
+  }
+  int num_velocities = 0;
+  for (const auto& step : steps) num_velocities += step->num_velocities();
+  is_parallel = steps.size() > 1 && num_velocities > kFewVelocities;
+  motors.resize(steps.size());
+  for (std::size_t i = 0; i < model.actuators.size(); ++i) {
+    const Actuator& actuator = model.actuators[i];
+    const bool activates = actuator.kind == Actuator::Kind::kActivation;
+    if (activates || actuator.kind == Actuator::Kind::kTorque)
+      motors[model.joint_of(actuator).block].push_back(
+          {static_cast<int>(i), model.joint_of(actuator).velocity, activates});
+  }
+  inputs.resize(steps.size());
+  statuses.resize(steps.size());
+  is_posed.resize(steps.size());
+}
+
+absl::Status PoseBlocks(const Inputs& inputs, const StepSettings& settings, const State& state,
+                        StepBlocks* blocks) {
+  blocks->settings = settings;
+  blocks->controls.assign(state.controls.begin(), state.controls.end());
+  ApplyTargets(blocks->model, inputs, &blocks->controls);
+
+  // what sleeps is left out of everything below
+  for (const int b : blocks->prescribed)
+    blocks->motions.Update(state, b, blocks->steps[b].get());
+  WakeDisturbed(inputs, state, blocks);
+
+  // momentum of each block, independent of the others
+  blocks->ForEachBlock([&](int b) {
+    blocks->statuses[b] = absl::OkStatus();
+    if (!blocks->is_prescribed[b]) blocks->motions.Update(state, b, blocks->steps[b].get());
+    GatherInputs(*blocks, b, inputs, &blocks->inputs[b]);
+    PoseBlock(b, state, blocks);
+  });
+  if (absl::Status status = FirstFault(*blocks); !status.ok()) return status;
+  PlaceVelocities(state, blocks);
+  return absl::OkStatus();
+}
+
+absl::Status PoseWoken(const State& state, StepBlocks* blocks) {
+  blocks->ForEachBlock([&](int b) {
+    if (!blocks->is_posed[b]) PoseBlock(b, state, blocks);
+  });
+  return FirstFault(*blocks);
+}
+
+absl::Status Fault(const Model& model, int block, const absl::Status& status) {
+  for (const Body& body : model.bodies) {
+    if (body.block == block) {
+      return absl::Status(status.code(),
+                          absl::StrCat("body \"", body.name, "\": ", status.message()));
+    }
+  }
+  return status;
+}
+
+absl::Status FirstFault(const StepBlocks& blocks) {
+  for (int b = 0; b < blocks.count(); ++b) {
+    if (!blocks.statuses[b].ok()) return Fault(blocks.model, b, blocks.statuses[b]);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,246 @@
+#include "physics/stepping/step/rows.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "physics/contact/constraint_rows.h"
+
+namespace pliant::physics {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+using solvers::ConstraintSystem;
+
+void GroupTable::Clear() {
+  count_ = 0;
+  if (++age_ != 0) return;
+  // ages begin anew
+  std::ranges::fill(slots_, Slot{});
+  age_ = 1;
+}
+
+GroupTable::Slot* GroupTable::Find(int block, int group) {
+  const std::size_t mask = slots_.size() - 1;
+  const std::uint64_t mixed =
+      (std::uint64_t(std::uint32_t(block)) << 32 | std::uint32_t(group)) * 0x9E3779B97F4A7C15u;
+  std::size_t at = (mixed >> 40) & mask;
+  while (slots_[at].age == age_ && (slots_[at].block != block || slots_[at].group != group))
+    at = (at + 1) & mask;
+  return &slots_[at];
+}
+
+int GroupTable::FindOrAdd(int block, int group, int entry) {
+  if (2 * (count_ + 1) > slots_.size()) {
+    std::vector<Slot> old(std::max<std::size_t>(16, 2 * slots_.size()));
+    slots_.swap(old);
+    for (const Slot& slot : old)
+      if (slot.age == age_) *Find(slot.block, slot.group) = slot;
+  }
+  Slot* slot = Find(block, group);
+  if (slot->age == age_) return slot->entry;
+  *slot = {age_, block, group, entry};
+  ++count_;
+  return entry;
+}
+
+namespace {
+
+// Room for rows on a group: those that the contact or row has on it already, or new ones, of zeros.
+double* FindOrAddEntry(int height, int block, const BlockRows::Part& part, RowBuffer* buffer) {
+  const int next = static_cast<int>(buffer->entries.size());
+  const int entry = buffer->table.FindOrAdd(block, part.group, next);
+  if (entry < next) return &buffer->values[buffer->entries[entry].values];
+  buffer->entries.push_back({block, part.group, 0, part.num_columns, buffer->values.size()});
+  buffer->values.resize(buffer->values.size() + std::size_t(height) * part.num_columns, 0.0);
+  return &buffer->values[buffer->entries.back().values];
+}
+
+// J = R_WCᵀ (J_B − J_A)
+ConstraintSystem::Contact BuildContact(const StepBlocks& blocks, const ContactPoint& contact,
+                                       RowBuffer* buffer) {
+  ConstraintSystem::Contact result;
+  result.first_entry = static_cast<int>(buffer->entries.size());
+  result.gap = contact.gap;
+  result.friction = contact.friction;
+  result.stiffness = contact.stiffness;
+  result.relaxation_time = contact.relaxation_time;
+  buffer->table.Clear();
+  const Matrix3d& R_WC = contact.R_WC;
+  for (const double sign : {-1.0, 1.0}) {
+    const Attachment& side = sign < 0 ? contact.a : contact.b;
+    if (side.block == kWorldBlock) continue;
+    const BlockStep& step = *blocks.steps[side.block];
+    result.bias += sign * (R_WC.transpose() * step.CalcPrescribedVelocity(side));
+    buffer->block_rows.Clear();
+    step.AppendRows(side, &buffer->block_rows);
+    for (const BlockRows::Part& part : buffer->block_rows.parts()) {
+      double* to = FindOrAddEntry(3, side.block, part, buffer);
+      const double* J = buffer->block_rows.matrix(part);
+      for (int j = 0; j < part.num_columns; ++j, J += 3, to += 3) {
+        // most of a tree's velocities move none of its points
+        if (J[0] == 0 && J[1] == 0 && J[2] == 0) continue;
+        for (int r = 0; r < 3; ++r) {
+          to[r] += sign * (R_WC(0, r) * J[0] + R_WC(1, r) * J[1] + R_WC(2, r) * J[2]);
+        }
+      }
+    }
+  }
+  result.num_entries = static_cast<int>(buffer->entries.size()) - result.first_entry;
+  return result;
+}
+
+// Builds the stretches side by side, each in its own buffer, and puts these one after another.
+void BuildContactsInStretches(const StepBlocks& blocks, std::span<const ContactPoint> contacts,
+                              GroupRows* rows, ConstraintSystem* system) {
+  const int count = static_cast<int>(contacts.size()), stretches = CountStretches(blocks, count);
+  ForEachStretch(blocks, count, [&](int s, int begin, int end) {
+    RowBuffer& buffer = rows->stretches[s];
+    buffer.entries.clear();
+    buffer.values.clear();
+    for (int c = begin; c < end; ++c)
+      system->contacts[c] = BuildContact(blocks, contacts[c], &buffer);
+  });
+  std::size_t num_entries = 0, num_values = 0;
+  for (int s = 0; s < stretches; ++s) {
+    RowBuffer& buffer = rows->stretches[s];
+    buffer.first_entry = static_cast<int>(num_entries);
+    buffer.first_value = num_values;
+    num_entries += buffer.entries.size();
+    num_values += buffer.values.size();
+  }
+  RowBuffer& all = rows->all;
+  all.entries.resize(num_entries);
+  all.values.resize(num_values);
+  ForEachStretch(blocks, count, [&](int s, int begin, int end) {
+    RowBuffer& buffer = rows->stretches[s];
+    for (RowBuffer::Entry& entry : buffer.entries) entry.values += buffer.first_value;
+    std::ranges::copy(buffer.entries, all.entries.begin() + buffer.first_entry);
+    std::ranges::copy(buffer.values, all.values.begin() + buffer.first_value);
+    for (int c = begin; c < end; ++c) system->contacts[c].first_entry += buffer.first_entry;
+  });
+}
+
+void BuildContacts(const StepBlocks& blocks, std::vector<ContactPoint>* contacts, GroupRows* rows,
+                   ConstraintSystem* system) {
+  const int count = static_cast<int>(contacts->size()), stretches = CountStretches(blocks, count);
+  system->contacts.resize(count);
+  if (static_cast<int>(rows->stretches.size()) < stretches) rows->stretches.resize(stretches);
+  if (stretches == 1) {
+    for (int c = 0; c < count; ++c)
+      system->contacts[c] = BuildContact(blocks, (*contacts)[c], &rows->all);
+  } else {
+    BuildContactsInStretches(blocks, *contacts, rows, system);
+  }
+
+  // a contact that constrains nothing has no entries
+  std::size_t kept = 0;
+  for (int c = 0; c < count; ++c) {
+    if (system->contacts[c].num_entries == 0) continue;
+    if (static_cast<int>(kept) < c) {
+      (*contacts)[kept] = (*contacts)[c];
+      system->contacts[kept] = system->contacts[c];
+    }
+    ++kept;
+  }
+  contacts->erase(contacts->begin() + kept, contacts->end());
+  system->contacts.resize(kept);
+}
+
+// Adds the rate of one term of a constraint.
+void AddTerm(const StepBlocks& blocks, const ConstraintTerm& term, RowBuffer* buffer,
+             ConstraintSystem::Row* row) {
+  const Attachment& side = term.attachment;
+  const BlockStep& step = *blocks.steps[side.block];
+  const auto append = [&](const Vector3d& direction) {
+    for (const BlockRows::Part& part : buffer->block_rows.parts()) {
+      double* to = FindOrAddEntry(1, side.block, part, buffer);
+      const double* J = buffer->block_rows.matrix(part);
+      for (int j = 0; j < part.num_columns; ++j, J += 3)
+        to[j] += direction.x() * J[0] + direction.y() * J[1] + direction.z() * J[2];
+    }
+  };
+  buffer->block_rows.Clear();
+  if (term.velocity >= 0 && step.AppendVelocityRow(term.velocity, &buffer->block_rows)) {
+    append(Vector3d(term.factor, 0, 0));
+    return;
+  }
+  if (term.velocity >= 0) {
+    // one velocity of its group
+    const int group = step.group_of_velocity(term.velocity);
+    buffer->entries.push_back(
+        {side.block, group, term.velocity - step.group_offset(group), 1, buffer->values.size()});
+    buffer->values.push_back(term.factor);
+    return;
+  }
+  if (!term.linear_W.isZero(0)) {
+    buffer->block_rows.Clear();
+    step.AppendRows(side, &buffer->block_rows);
+    append(term.linear_W);
+    row->bias += term.linear_W.dot(step.CalcPrescribedVelocity(side));
+  }
+  if (!term.angular_W.isZero(0)) {
+    buffer->block_rows.Clear();
+    step.AppendAngularRows(side, &buffer->block_rows);
+    append(term.angular_W);
+    row->bias += term.angular_W.dot(step.CalcPrescribedAngularVelocity(side));
+  }
+}
+
+void BuildConstraints(const StepBlocks& blocks, ConstraintSet* constraints, RowBuffer* buffer,
+                      ConstraintSystem* system) {
+  system->rows.clear();
+  std::erase_if(constraints->rows, [&](const ConstraintRow& constraint) {
+    ConstraintSystem::Row row;
+    row.first_entry = static_cast<int>(buffer->entries.size());
+    row.error = constraint.error;
+    row.stiffness = constraint.stiffness;
+    row.damping = constraint.damping;
+    row.target_rate = constraint.target_rate;
+    row.feedforward = constraint.feedforward;
+    row.lower = constraint.lower;
+    row.upper = constraint.upper;
+    row.dry_friction = constraint.dry_friction;
+    buffer->table.Clear();
+    for (int t = 0; t < constraint.num_terms; ++t) {
+      const ConstraintTerm& term = constraints->terms[constraint.first_term + t];
+      if (term.attachment.block != kWorldBlock) AddTerm(blocks, term, buffer, &row);
+    }
+    row.num_entries = static_cast<int>(buffer->entries.size()) - row.first_entry;
+    if (row.num_entries == 0) return true;
+    system->rows.push_back(row);
+    return false;
+  });
+}
+
+}  // namespace
+
+int CountStretches(const StepBlocks& blocks, int num_contacts) {
+  return blocks.is_parallel ? std::max(1, num_contacts / kContactsInStretch) : 1;
+}
+
+void CollectConstraints(const State& state, const StepBlocks& blocks, std::vector<double>* scratch,
+                        ConstraintSet* constraints) {
+  constraints->Clear();
+  const auto is_awake = [&](int block) { return !blocks.sleeping.sleeps(block); };
+  for (int b = 0; b < blocks.count(); ++b)
+    if (is_awake(b)) blocks.steps[b]->AppendConstraints(b, constraints);
+  AppendActuatorRows(blocks.model, state, blocks.controls, blocks.steps, is_awake, scratch,
+                     constraints);
+  AppendModelConstraints(blocks.model, state, blocks.motions, is_awake, constraints);
+}
+
+void BuildRows(const StepBlocks& blocks, std::vector<ContactPoint>* contacts,
+               ConstraintSet* constraints, GroupRows* rows, ConstraintSystem* system) {
+  // the values are built where the system has them
+  RowBuffer& all = rows->all;
+  std::swap(all.values, system->values);
+  all.entries.clear();
+  all.values.clear();
+  BuildContacts(blocks, contacts, rows, system);
+  BuildConstraints(blocks, constraints, &all, system);
+  std::swap(all.values, system->values);
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <vector>
+
+#include "physics/stepping/step/stages.h"
+
+namespace pliant::physics {
+
+// How often a step is posed anew before it is taken as it is.
+struct SolveLimits {
+  int redetections = 3;
+  int relinearisations = 0;  // after each of them, and at first
+};
+
+// What a method finds.
+struct StepSolution {
+  std::vector<double> v_participating;
+  std::vector<double> v;  // all velocities, by StepBlocks::spaces
+  solvers::Impulses impulses;
+};
+
+// Solves, takes tangents that the solution has left behind to where it led, and solves again; then
+// looks for contact in the way of the solved motion, and begins anew with what was found, until
+// there is no more.
+//
+// `solve(k)` is called with k = 0 after contact was looked for, and with the number of
+// relinearisations after these. It sets solution->v_participating, which it finds at v*, and the
+// impulses, which have their sizes.
+template <typename Solve>
+absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages* stages,
+                       StepReport* report, StepSolution* solution, const Solve& solve) {
+  for (int look = 0;; ++look) {
+    solution->impulses.contacts.resize(stages->system.contacts.size());
+    solution->impulses.rows.resize(stages->system.rows.size());
+    for (int k = 0;; ++k) {
+      const std::vector<double>& v_star = stages->system.v_star;
+      solution->v_participating.assign(v_star.begin(), v_star.end());
+      absl::Status status = solve(k);
+      if (status.ok()) status = CompleteStep(solution->v_participating, *stages, &solution->v);
+      if (!status.ok()) return status;
+      if (k == limits.relinearisations) break;
+      const absl::StatusOr<int> stale =
+          Relinearise(solution->v, stages->participation, &stages->blocks, &stages->reduction,
+                      &stages->system);
+      if (!stale.ok()) return stale.status();
+      if (*stale == 0) break;
+      report->refactorisations += *stale;
+    }
+    if (look == limits.redetections) return absl::OkStatus();
+    const absl::StatusOr<bool> more = RedetectStep(solution->v, state, stages);
+    if (!more.ok()) return more.status();
+    if (!*more) return absl::OkStatus();
+  }
+}
+
+}  // namespace pliant::physics

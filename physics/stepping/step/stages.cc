@@ -1,0 +1,72 @@
+#include "physics/stepping/step/stages.h"
+
+namespace pliant::physics {
+namespace {
+
+// The system of the contacts that are known, to be solved from velocities v.
+absl::Status PoseSystem(const State& state, std::span<const double> v, StepStages* stages) {
+  StepBlocks& blocks = stages->blocks;
+  solvers::ConstraintSystem& system = stages->system;
+  system.h = blocks.settings.h;
+
+  // what couples the blocks, and the velocities that this reads
+  CollectConstraints(state, blocks, &stages->gravity_compensation, &stages->constraints);
+  BuildRows(blocks, &stages->contacts.points, &stages->constraints, &stages->rows, &system);
+  FindParticipants(blocks, stages->rows.all.entries, &stages->participation);
+
+  // all else is eliminated
+  absl::Status status = ReduceBlocks(stages->participation, &blocks, &stages->reduction);
+  if (!status.ok()) return status;
+  FillBlocks(blocks, stages->participation, stages->reduction, &system);
+  status = PlaceEntries(blocks, stages->participation, stages->constraints, &stages->rows,
+                        &stages->reduction, &system);
+  if (!status.ok()) return status;
+
+  FindIslands(system, &stages->islands);
+  Recall(state, v, blocks, stages->participation, stages->contacts.points, stages->constraints,
+         system, &stages->warm_start);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status PoseStep(const Inputs& inputs, const StepSettings& settings, const State& state,
+                      StepStages* stages) {
+  StepBlocks& blocks = stages->blocks;
+  absl::Status status = PoseBlocks(inputs, settings, state, &blocks);
+  if (!status.ok()) return status;
+  status = DetectContacts(state, &blocks, &stages->contacts);
+  if (!status.ok()) return status;
+  RunDifferentialIk(blocks.model, inputs, state, blocks.motions, settings.h, blocks.steps,
+                    &stages->ik, &blocks.controls);
+  StartReduction(blocks, &stages->reduction);
+  return PoseSystem(state, blocks.v_start, stages);
+}
+
+absl::StatusOr<bool> RedetectStep(std::span<const double> v, const State& state,
+                                  StepStages* stages) {
+  const absl::StatusOr<bool> more = RedetectContacts(v, state, &stages->blocks, &stages->contacts);
+  if (!more.ok() || !*more) return more;
+  if (absl::Status status = PoseSystem(state, v, stages); !status.ok()) return status;
+  return true;
+}
+
+absl::Status CompleteStep(std::span<const double> v_participating, const StepStages& stages,
+                          std::vector<double>* v) {
+  return CompleteVelocities(v_participating, stages.blocks, stages.participation, stages.reduction,
+                            v);
+}
+
+double CalcStepResidual(std::span<const double> v, const solvers::Impulses& impulses,
+                        StepStages* stages) {
+  return CalcResidual(v, impulses, stages->blocks, stages->participation, stages->system,
+                      &stages->residual);
+}
+
+void CommitStep(std::span<const double> v, const solvers::Impulses& impulses, StepStages* stages,
+                State* state, StepReport* report) {
+  Commit(v, impulses, stages->contacts, stages->constraints, stages->participation, stages->system,
+         stages->islands, &stages->blocks, &stages->commit, state, report);
+}
+
+}  // namespace pliant::physics

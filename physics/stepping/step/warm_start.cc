@@ -1,0 +1,97 @@
+#include "physics/stepping/step/warm_start.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pliant::physics {
+
+using Eigen::Vector3d;
+using solvers::ConstraintSystem;
+
+namespace {
+
+void RecallVelocities(std::span<const double> v, const StepBlocks& blocks,
+                      const Participation& participation, WarmStart* warm_start) {
+  warm_start->v.resize(participation.num_velocities);
+  for (const Participation::Block& block : participation.blocks) {
+    const int offset = blocks.spaces.offsets[block.block];
+    for (int g = block.first_group; g < block.first_group + block.num_groups; ++g) {
+      const int from =
+          offset + blocks.steps[block.block]->group_offset(participation.groups[g]);
+      std::copy_n(v.data() + from, participation.size_of_group(g),
+                  warm_start->v.data() + participation.group_velocities[g]);
+    }
+  }
+}
+
+void RecallContacts(const State& state, const std::vector<ContactPoint>& contacts,
+                    WarmStart* warm_start) {
+  warm_start->contacts.assign(contacts.size(), Vector3d::Zero());
+  for (std::size_t c = 0; c < contacts.size(); ++c) {
+    const ContactPoint& contact = contacts[c];
+    const ContactMemory* memory = FindContactMemory(state.contacts, contact.key);
+    if (memory == nullptr) continue;
+    Vector3d& impulse = warm_start->contacts[c];
+    impulse = contact.R_WC.transpose() * memory->impulse_W;
+    // a turned frame may have tilted it out of the cone
+    impulse.z() = std::max(impulse.z(), 0.0);
+    const double length = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
+    if (length > contact.friction * impulse.z())
+      impulse.head<2>() *= contact.friction * impulse.z() / length;
+  }
+}
+
+void RecallRows(const State& state, const Participation& participation,
+                const ConstraintSet& constraints, const ConstraintSystem& system,
+                WarmStart* warm_start) {
+  auto& row_keys = warm_start->row_keys;
+  row_keys.clear();
+  for (int k = 0; k < static_cast<int>(system.rows.size()); ++k) {
+    const ConstraintRow& row = constraints.rows[k];
+    const int index = system.entries[system.rows[k].first_entry].block;
+    row_keys.push_back({{row.source, participation.blocks[index].block, row.index, k}, k});
+  }
+  // as they come, most of the time
+  if (!std::ranges::is_sorted(row_keys)) std::ranges::sort(row_keys);
+  warm_start->rows.assign(system.rows.size(), 0.0);
+  auto memory = state.constraints.begin();
+  ConstraintMemory::Key last;
+  for (auto& [key, k] : row_keys) {
+    // several of one source and index are told apart by their order
+    const bool is_next =
+        key.source == last.source && key.block == last.block && key.index == last.index;
+    key.part = is_next ? last.part + 1 : 0;
+    last = key;
+    while (memory != state.constraints.end() && memory->key < key) ++memory;
+    if (memory != state.constraints.end() && memory->key == key)
+      warm_start->rows[k] = memory->impulse;
+  }
+}
+
+}  // namespace
+
+void Recall(const State& state, std::span<const double> v, const StepBlocks& blocks,
+            const Participation& participation, const std::vector<ContactPoint>& contacts,
+            const ConstraintSet& constraints, const ConstraintSystem& system,
+            WarmStart* warm_start) {
+  RecallVelocities(v, blocks, participation, warm_start);
+  RecallContacts(state, contacts, warm_start);
+  RecallRows(state, participation, constraints, system, warm_start);
+}
+
+void KeepConstraintImpulses(const solvers::Impulses& impulses, const StepBlocks& blocks,
+                            const WarmStart& warm_start, State* state) {
+  std::erase_if(state->constraints, [&](const ConstraintMemory& memory) {
+    return blocks.is_posed[memory.key.block] != 0;
+  });
+  for (const auto& [key, k] : warm_start.row_keys)
+    if (impulses.rows[k] != 0) state->constraints.push_back({key, impulses.rows[k]});
+  const auto is_less = [](const ConstraintMemory& a, const ConstraintMemory& b) {
+    return a.key < b.key;
+  };
+  // those of sleepers came first
+  if (!std::ranges::is_sorted(state->constraints, is_less))
+    std::ranges::sort(state->constraints, is_less);
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "solvers/linalg/schur_complement.h"
+
+namespace pliant::solvers {
+
+// What contacts and scalar constraints couple over one step of length h, as every method and the
+// exporter read it:
+//   A (v − v*) − p = Jᵀγ,   v_c = J v + b,
+// and between the impulses γ and the velocities v_c the law of each contact and row. A is
+// block-diagonal; contacts and rows couple blocks. Velocities are those that take part in the step,
+// numbered block by block.
+//
+// Plain arrays, filled once for a step. What a method adds (regularisation, stabilisation,
+// compliances) stands beside it, in arrays of the same order.
+struct ConstraintSystem {
+  // A group of velocities that has a mass of its own.
+  struct GroupMass {
+    int first;        // within its block
+    int size;
+    const double* A;  // size × size, column-major, both triangles; positive definite. Not owned.
+  };
+  // Its A is one matrix, or, of a block in compliance form, the masses of its groups: A is empty
+  // then.
+  struct Block {
+    int first;  // its first velocity
+    int size;
+    SchurComplement A;  // size × size, dense or sparse
+    int first_mass = 0, num_masses = 0;
+    bool are_particles = false;  // the groups, which take geometric stiffness then
+  };
+  // Rows of one contact or scalar constraint on consecutive velocities of one block: 3 × columns
+  // values, column-major, of a contact, and 1 × columns of a constraint.
+  struct Entry {
+    int block;
+    int first;  // velocity within the block
+    int columns;
+    std::size_t values;  // where they begin in `values`
+  };
+  // Two tangents, then the normal from A into B.
+  struct Contact {
+    int first_entry = 0, num_entries = 0;
+    Eigen::Vector3d bias = Eigen::Vector3d::Zero();  // b: the prescribed part of v_c [m/s]
+    // Σ J_g A_gg⁻¹ J_gᵀ over the groups that it touches [1/kg]: an estimate of its own entry of J
+    // A⁻¹ Jᵀ
+    Eigen::Matrix3d W = Eigen::Matrix3d::Zero();
+    double gap = 0;  // at the start of the step [m]
+    double friction = 0;
+    double stiffness = std::numeric_limits<double>::infinity();  // [N/m]
+    double relaxation_time = 0;                                  // [s]
+  };
+  // A spring, damper or stop on the rate r = J v + b:
+  //   force = feedforward − k (g + h r) − d (r − r_target), within [lower, upper].
+  struct Row {
+    int first_entry = 0, num_entries = 0;
+    double bias = 0;                                             // b [m/s], [rad/s]
+    double W = 0;                                                // as of a contact
+    double error = 0;                                            // g [m], [rad]
+    double stiffness = std::numeric_limits<double>::infinity();  // k [N/m], [N·m/rad]
+    double damping = 0;                                          // d [N·s/m], [N·m·s/rad]
+    double target_rate = 0;                                      // r_target
+    double feedforward = 0;                                      // [N], [N·m]
+    double lower = -std::numeric_limits<double>::infinity();     // [N], [N·m]
+    double upper = std::numeric_limits<double>::infinity();
+    bool dry_friction = false;  // holds r at zero within the bounds; k and d are not read
+  };
+
+  double h = 0;            // [s]
+  int num_velocities = 0;  // of all blocks
+  std::vector<Block> blocks;
+  std::vector<GroupMass> masses;  // of all blocks in compliance form, block by block
+  std::vector<Contact> contacts;
+  std::vector<Row> rows;
+  std::vector<Entry> entries;  // of contacts and rows, each one's own consecutive
+  std::vector<double> values;  // of all entries, in no particular order
+  std::vector<double> v_star;       // num_velocities; the free motion where p is zero
+  std::vector<double> linear_term;  // p [N·s], num_velocities
+
+  std::span<const Entry> entries_of(const Contact& contact) const {
+    return {entries.data() + contact.first_entry, static_cast<std::size_t>(contact.num_entries)};
+  }
+  std::span<const Entry> entries_of(const Row& row) const {
+    return {entries.data() + row.first_entry, static_cast<std::size_t>(row.num_entries)};
+  }
+  // Column-major values of an entry.
+  const double* J(const Entry& entry) const { return values.data() + entry.values; }
+  // First velocity of an entry among all.
+  int first_of(const Entry& entry) const { return blocks[entry.block].first + entry.first; }
+};
+
+// What contacts and scalar constraints exert over a step.
+struct Impulses {
+  std::vector<Eigen::Vector3d> contacts;  // in contact frames [N·s]
+  std::vector<double> rows;               // [N·s], [N·m·s]
+};
+
+// v_c = J v + b of a contact, in its frame, and r = J v + b of a row.
+Eigen::Vector3d CalcContactVelocity(const ConstraintSystem& system, int contact,
+                                    std::span<const double> v);
+double CalcRowRate(const ConstraintSystem& system, int row, std::span<const double> v);
+
+// Jᵀγ [N·s], on all velocities of the system.
+void CalcExertedImpulse(const ConstraintSystem& system, const Impulses& impulses,
+                        std::vector<double>* exerted);
+
+}  // namespace pliant::solvers

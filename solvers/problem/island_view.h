@@ -1,0 +1,51 @@
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "solvers/problem/constraint_system.h"
+
+namespace pliant::solvers {
+
+// Blocks, contacts and rows of a system that share nothing with its others: a problem of its own,
+// read in place. Its blocks, contacts and rows are numbered from 0 in the order of the lists, its
+// velocities block by block.
+struct IslandView {
+  using Block = ConstraintSystem::Block;
+  using Entry = ConstraintSystem::Entry;
+
+  const ConstraintSystem* system = nullptr;
+  std::span<const int> blocks, contacts, rows;  // in the system, ascending
+  // Of every block of the system: which it is in its island, and where its velocities begin there.
+  std::span<const int> local_block, local_first;
+  int num_velocities = 0;
+
+  const Block& block(int i) const { return system->blocks[blocks[i]]; }
+  const ConstraintSystem::Contact& contact(int i) const { return system->contacts[contacts[i]]; }
+  const ConstraintSystem::Row& row(int i) const { return system->rows[rows[i]]; }
+  int num_blocks() const { return static_cast<int>(blocks.size()); }
+  int num_contacts() const { return static_cast<int>(contacts.size()); }
+  int num_rows() const { return static_cast<int>(rows.size()); }
+  // First velocity of a block of the island, and of an entry.
+  int first_of_block(int i) const { return local_first[blocks[i]]; }
+  int first_of(const Entry& entry) const { return local_first[entry.block] + entry.first; }
+  int block_of(const Entry& entry) const { return local_block[entry.block]; }
+
+  // The island's velocities, of those of the system, and back.
+  void Gather(std::span<const double> of_system, std::vector<double>* own) const {
+    own->clear();
+    for (const int b : blocks) {
+      const auto begin = of_system.begin() + system->blocks[b].first;
+      own->insert(own->end(), begin, begin + system->blocks[b].size);
+    }
+  }
+  void Scatter(std::span<const double> own, std::span<double> of_system) const {
+    for (const int b : blocks)
+      std::copy_n(&own[local_first[b]], system->blocks[b].size,
+                  &of_system[system->blocks[b].first]);
+  }
+};
+
+}  // namespace pliant::solvers
