@@ -41,15 +41,15 @@ TEST(HeavyStack, SinksByWhatItsContactsCarry) {
   RunUntil(80, &world);  // soft as it is, it swings for half a minute
   const Model& model = world.model();
   const double h = model.time_step;
-  PosedStep posed(model);
-  ASSERT_TRUE(posed.Pose({}, {h, 1, 1, model.gravity}, world.state()).ok());
+  StepStages stages(model, Terms::kFreeMotion);
+  ASSERT_TRUE(PoseStep({}, {h, 1, 1, model.gravity}, world.state(), &stages).ok());
   const absl::Status status = world.Step();
   ASSERT_TRUE(status.ok()) << status.message();
   const std::vector<ContactForce>& contacts = world.report().contacts;
-  ASSERT_EQ(contacts.size(), posed.contact_rows().size());
+  ASSERT_EQ(contacts.size(), stages.system.contacts.size());
   ASSERT_EQ(contacts.size(), 20u);
   for (std::size_t c = 0; c < contacts.size(); ++c) {
-    const double w = std::sqrt(posed.contact_rows()[c].W.squaredNorm()) / 3;
+    const double w = std::sqrt(stages.system.contacts[c].W.squaredNorm()) / 3;
     const double R_n = w / (4 * kPi * kPi);
     const double impulse = contacts[c].impulse_W.dot(contacts[c].normal_W);
     // R_n γ_n (h + τ_d), and τ_d = h
