@@ -5,9 +5,9 @@
 
 #include <Eigen/Core>
 
-#include "solvers/convex/cone_law.h"
 #include "solvers/convex/contact_law.h"
 #include "solvers/convex/sap.h"
+#include "solvers/problem/friction_cone.h"
 
 namespace pliant::solvers {
 

@@ -6,6 +6,7 @@
 
 #include "solvers/linalg/dense.h"
 #include "solvers/nonsmooth/nonsmooth_newton.h"
+#include "solvers/problem/friction_cone.h"
 
 namespace pliant::solvers {
 namespace {
@@ -24,27 +25,6 @@ constexpr double kLeastStep = 1.0 / 40;
 // What rounds off ‖u_t‖ where a contact begins to slip [m/s]; it shrinks as R does.
 constexpr double kBlur = 1e-3, kLeastBlur = 1e-12;
 constexpr double kRounding = 1e-12;
-
-// The nearest point of the cone ‖γ_t‖ ≤ μ γ_n to y, and its derivative, which is symmetric.
-Vector3d ProjectOntoCone(const Vector3d& y, double mu, Matrix3d* G) {
-  const double t = std::sqrt(y.x() * y.x() + y.y() * y.y()), n = y.z();
-  if (t <= mu * n) {
-    G->setIdentity();
-    return y;
-  }
-  G->setZero();
-  if (mu * t <= -n) return Vector3d::Zero();
-  const double c = 1 / (1 + mu * mu), normal = c * (n + mu * t);
-  const Vector2d d = Vector2d(y.x(), y.y()) / t;
-  const double across = mu * normal / t;
-  for (int i = 0; i < 2; ++i) {
-    for (int j = 0; j < 2; ++j)
-      (*G)(i, j) = (c * mu * mu - across) * d[i] * d[j] + (i == j ? across : 0);
-    (*G)(i, 2) = (*G)(2, i) = c * mu * d[i];
-  }
-  (*G)(2, 2) = c;
-  return {mu * normal * d[0], mu * normal * d[1], normal};
-}
 
 double Norm(std::span<const double> x) {
   return std::sqrt(Dot(static_cast<int>(x.size()), x.data(), x.data()));
@@ -221,18 +201,13 @@ void ConeNewton::Evaluate(const std::vector<double>* speeds, Point* point) {
     u.z() +=
         contact.gap / h + contact.friction * (speeds == nullptr ? point->speed[c] : (*speeds)[c]);
     // in the norm of D = (R, R, R + compliance / h)
-    const double R = R_[c], R_n = R + contact.compliance / h;
-    const double t = std::sqrt(R), n = std::sqrt(R_n);
-    const double* f = &force_[3 * c];
-    const Vector3d y((R * f[0] - u.x()) / t, (R * f[1] - u.y()) / t, (R * f[2] - u.z()) / n);
-    Matrix3d& K = point->K[c];
-    const Vector3d gamma = ProjectOntoCone(y, contact.friction * t / n, &K);
-    cost += gamma.squaredNorm();
-    const Vector3d scale(1 / t, 1 / t, 1 / n);
-    for (int i = 0; i < 3; ++i) {
-      point->gamma[3 * c + i] = scale[i] * gamma[i];
-      for (int j = 0; j < 3; ++j) K(i, j) *= scale[i] * scale[j];
-    }
+    const double R = R_[c];
+    const Vector3d D(R, R, R + contact.compliance / h);
+    const Vector3d y = (R * Eigen::Map<const Vector3d>(&force_[3 * c]) - u).cwiseQuotient(D);
+    const ConeProjection projection = ProjectOntoFrictionCone(y, D, contact.friction);
+    point->K[c] = projection.G;
+    cost += projection.gamma.dot(D.cwiseProduct(projection.gamma));
+    Eigen::Map<Vector3d>(&point->gamma[3 * c]) = projection.gamma;
   }
   for (std::size_t k = 0; k < num_rows; ++k) {
     const NonsmoothProblem::Row& row = problem.rows[k];

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "solvers/linalg/dense.h"
+#include "solvers/problem/friction_cone.h"
 
 namespace pliant::solvers {
 namespace {
@@ -12,19 +13,19 @@ using Eigen::Matrix3d;
 using Eigen::Vector2d;
 using Eigen::Vector3d;
 
-constexpr double kLeastAlpha = 1e-6;  // of a row that is open
-constexpr double kLeastDiagonal =
+constexpr double kMinAlpha = 1e-6;  // of a row that is open
+constexpr double kMinDiagonal =
     1e-10;                          // added to every row, of its own diagonal: redundant contacts
 constexpr int kPatience = 10;       // Newton steps without a better residual before it is a cycle
 constexpr int kLittlePatience = 4;  // the same where there is another way
-constexpr double kLeastDamping = 0.05;
-constexpr int kMostConeIterations = 400;
+constexpr double kMinDamping = 0.05;
+constexpr int kMaxConeIterations = 400;
 constexpr double kWithin = 0.1;  // of the tolerance
 constexpr int kPolish = 2;       // steps without a better residual that are spent on that
 constexpr double kLinearTolerance = 1e-10;  // and no coarser than what is asked of the whole
 constexpr double kHeld = 1e12;              // compliance of a force at its bound, of its row's
-constexpr double kLeastChange = 1e-6;    // of a velocity, of the largest, that tells of stiffness
-constexpr double kMostStiffening = 1e6;  // of a particle's mass
+constexpr double kMinChange = 1e-6;     // of a velocity, of the largest, that tells of stiffness
+constexpr double kMaxStiffening = 1e6;  // of a particle's mass
 constexpr double kNeverMoves = 1e-300;  // [1/kg] below which no force moves a row
 
 bool IsBoxed(const NonsmoothProblem::Row& row) {
@@ -349,14 +350,8 @@ void NonsmoothNewton::ProjectForces() {
   const NonsmoothProblem& problem = *problem_;
   std::size_t i = 0;
   for (const NonsmoothProblem::Contact& contact : problem.contacts) {
-    double* force = &lambda_[i];
-    force[2] = std::max(force[2], 0.0);
-    const double limit = contact.friction * force[2];
-    const double tangential = std::sqrt(force[0] * force[0] + force[1] * force[1]);
-    if (tangential > limit) {
-      force[0] *= limit / tangential;
-      force[1] *= limit / tangential;
-    }
+    Eigen::Map<Vector3d> force(&lambda_[i]);
+    force = ClipToCone(force, contact.friction);
     i += 3;
   }
   for (const NonsmoothProblem::Row& row : problem.rows) {
@@ -384,9 +379,7 @@ double NonsmoothNewton::CalcResidual() {
       // ‖λ_t − Π(λ_t − u_t / r)‖ r h
       const Vector2d force(lambda_[i], lambda_[i + 1]);
       Vector2d pulled = force - Vector2d(rates_[i], rates_[i + 1]) / r_t;
-      const double limit = contact.friction * std::max(lambda_[i + 2], 0.0);
-      const double size = pulled.norm();
-      if (size > limit) pulled *= limit / size;
+      ClipFriction(contact.friction * std::max(lambda_[i + 2], 0.0), pulled);
       note((force - pulled).norm() * r_t * h);
     }
     i += 3;
@@ -427,7 +420,7 @@ void NonsmoothNewton::LineariseRow(int k, int i, const NonsmoothOptions& options
     const double bound = std::isfinite(row.lower) ? row.lower : row.upper;
     const NcpValue f = CalcNcp(options.ncp, sign * C, scales_[i].normal + row.compliance,
                                sign * (lambda_[i] - bound));
-    const double alpha = std::max(f.alpha, kLeastAlpha);
+    const double alpha = std::max(f.alpha, kMinAlpha);
     compliance_[i] = (row.compliance + f.S / alpha) / (h * h);
     rhs_[i] = -sign * f.phi / (alpha * h * h);
   } else {
@@ -446,7 +439,7 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
     const double C = contact.gap + h * rates_[i + 2] + contact.compliance * normal;
     const NcpValue f = CalcNcp(options.ncp, C, scales_[i + 2].normal, normal);
     if (row_scale_.empty()) {
-      const double alpha = std::max(f.alpha, kLeastAlpha);
+      const double alpha = std::max(f.alpha, kMinAlpha);
       compliance_[i + 2] = (contact.compliance + f.S / alpha) / (h * h);
       // φ = α C + S λ. Its second part takes Δλ from λ: so a contact that opens loses its force, but where contacts are redundant
       // nothing else tells their shares, and each step would leave more of the load to fewer. Weighed by S / r, which is one where
@@ -487,7 +480,7 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
   }
 
   for (int row = 0; row < num_unknowns_; ++row) {
-    compliance_[row] += kLeastDiagonal * diagonal_[row];
+    compliance_[row] += kMinDiagonal * diagonal_[row];
     // what no force moves keeps the force that it has
     if (!Moves(row)) compliance_[row] = 1, rhs_[row] = 0;
   }
@@ -512,20 +505,22 @@ void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothRes
     if (result->residual <= options.tolerance) ++good;
     return good > kPolish || result->residual <= kWithin * options.tolerance;
   };
-  cone_.Solve(*problem_, kMostConeIterations, is_done, change_);
+  cone_.Solve(*problem_, kMaxConeIterations, is_done, change_);
   result->cone_iterations = cone_.iterations();
   // What drives and constraints exerted in the last step is a bad start where an impact turns them round: from nothing, then.
   const auto rows = std::span(start_).subspan(3 * problem_->contacts.size());
   if (good == 0 && std::ranges::any_of(rows, [](double force) { return force != 0; })) {
     std::ranges::fill(rows, 0.0);
     change_.assign(start_.begin(), start_.end());
-    cone_.Solve(*problem_, kMostConeIterations, is_done, change_);
+    cone_.Solve(*problem_, kMaxConeIterations, is_done, change_);
     result->cone_iterations += cone_.iterations();
   }
   lambda_.assign(best_.begin(), best_.end());
   Follow(options);
   result->converged = result->residual <= options.tolerance;
   result->cycled = !result->converged;
+  result->reason =
+      cone_.iterations() >= kMaxConeIterations ? StopReason::kMaxIterations : StopReason::kStalled;
 }
 
 // λ ← λ + step Δλ, and v with it
@@ -564,9 +559,9 @@ void NonsmoothNewton::Stiffen() {
       square += change_v_[j] * change_v_[j];
     }
     // a quotient of roundings says nothing
-    if (!(square > kLeastChange * kLeastChange * largest * largest) || !(work > 0)) continue;
+    if (!(square > kMinChange * kMinChange * largest * largest) || !(work > 0)) continue;
     for (int j = block.first; j < block.first + block.size; ++j)
-      shift_[j] = std::min(work / square, kMostStiffening * mass_diagonal_[j]);
+      shift_[j] = std::min(work / square, kMaxStiffening * mass_diagonal_[j]);
   }
   masses_.Shift(shift_);
 }
@@ -662,19 +657,26 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
       target = 0.1 * best;
       if (!go_back()) return false;
     }
-    if (k == options.newton_iterations || friction == NonsmoothOptions::Friction::kCone) break;
-    if (friction == NonsmoothOptions::Friction::kFixedPointThenCone &&
-        k - best_at >= kLittlePatience)
+    if (k == options.newton_iterations || friction == NonsmoothOptions::Friction::kCone) {
+      result->reason = StopReason::kMaxIterations;
       break;
+    }
+    if (friction == NonsmoothOptions::Friction::kFixedPointThenCone &&
+        k - best_at >= kLittlePatience) {
+      result->reason = StopReason::kCycled;
+      break;
+    }
     if (k - best_at >= kPatience) {
       // a cycle: shorter steps from the best forces, while they help
       damping *= 0.5;
-      result->cycled = damping < kLeastDamping;
+      result->cycled = damping < kMinDamping;
+      result->reason = StopReason::kCycled;
       if (result->cycled) break;
       best_at = k;
       if (!go_back()) return false;
     }
     Linearise(options);
+    result->reason = StopReason::kLinearSolverFailed;
     if (!linear_.Solve(*this, compliance_, rhs_, linear, change_)) break;
     result->linear_iterations += static_cast<int>(linear_.residuals().size());
     const double step = damping * (best <= 0.5 * first ? 1 : options.step_length);
@@ -703,6 +705,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   result->cone_iterations = 0;
   if (!result->converged && friction != NonsmoothOptions::Friction::kFixedPoint)
     SolveOnCones(options, result);
+  if (result->converged) result->reason = StopReason::kConverged;
   result->iterations = k;
   result->linear_residuals = linear_.residuals();
   result->v.resize(problem.size);

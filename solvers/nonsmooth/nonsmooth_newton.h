@@ -14,6 +14,7 @@
 #include "solvers/nonsmooth/ncp.h"
 #include "solvers/nonsmooth/packed_rows.h"
 #include "solvers/nonsmooth/row_sets.h"
+#include "solvers/problem/stop_reason.h"
 
 namespace pliant::solvers {
 
@@ -98,6 +99,7 @@ struct NonsmoothResult {
   std::vector<double> set_forces;
   bool converged = false;
   bool cycled = false;  // the residual fell no more
+  StopReason reason = StopReason::kConverged;
   int iterations = 0;
   int cone_iterations = 0;    // of Newton's method on the cones, after those
   int linear_iterations = 0;  // in all

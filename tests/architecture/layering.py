@@ -19,10 +19,10 @@ PHYSICS = [f"physics/{room}" for room in
 ROOMS = {
     "solvers/linalg": [],
     "solvers/problem": ["solvers/linalg"],
-    "solvers/convex": ["solvers/linalg"],
+    "solvers/convex": ["solvers/linalg", "solvers/problem"],
     "solvers/delassus": ["solvers/linalg"],
-    "solvers/corrective": ["solvers/linalg", "solvers/delassus"],
-    "solvers/nonsmooth": ["solvers/linalg"],
+    "solvers/corrective": ["solvers/linalg", "solvers/delassus", "solvers/problem"],
+    "solvers/nonsmooth": ["solvers/linalg", "solvers/problem"],
     "physics/spatial": [],
     "physics/geometry": ["physics/spatial"],
     "physics/dynamics": ["physics/spatial", "physics/geometry", *SOLVERS],

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solvers/problem/friction_cone.h"
+
 namespace pliant::physics {
 
 using Eigen::Vector3d;
@@ -16,8 +18,7 @@ void RecallVelocities(std::span<const double> v, const StepBlocks& blocks,
   for (const Participation::Block& block : participation.blocks) {
     const int offset = blocks.spaces.offsets[block.block];
     for (int g = block.first_group; g < block.first_group + block.num_groups; ++g) {
-      const int from =
-          offset + blocks.steps[block.block]->group_offset(participation.groups[g]);
+      const int from = offset + blocks.steps[block.block]->group_offset(participation.groups[g]);
       std::copy_n(v.data() + from, participation.size_of_group(g),
                   warm_start->v.data() + participation.group_velocities[g]);
     }
@@ -31,13 +32,9 @@ void RecallContacts(const State& state, const std::vector<ContactPoint>& contact
     const ContactPoint& contact = contacts[c];
     const ContactMemory* memory = FindContactMemory(state.contacts, contact.key);
     if (memory == nullptr) continue;
-    Vector3d& impulse = warm_start->contacts[c];
-    impulse = contact.R_WC.transpose() * memory->impulse_W;
     // a turned frame may have tilted it out of the cone
-    impulse.z() = std::max(impulse.z(), 0.0);
-    const double length = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
-    if (length > contact.friction * impulse.z())
-      impulse.head<2>() *= contact.friction * impulse.z() / length;
+    warm_start->contacts[c] =
+        solvers::ClipToCone(contact.R_WC.transpose() * memory->impulse_W, contact.friction);
   }
 }
 

@@ -1,6 +1,4 @@
-#include "solvers/convex/friction_cone.h"
-
-#include "solvers/convex/cone_law.h"
+#include "solvers/problem/friction_cone.h"
 
 namespace pliant::solvers {
 namespace {

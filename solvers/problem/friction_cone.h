@@ -1,14 +1,58 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <immintrin.h>
+#include <limits>
+
+#include <Eigen/Core>
 
 namespace pliant::solvers {
+
+// The friction cone ‖γ_t‖ ≤ μ γ_n and the two maps onto it that the methods use: the nearest point
+// in the norm of a regularisation R, with its derivative (SAP, and the proximal Newton method of
+// the non-smooth one), and the clip, which leaves the normal part as it is (projected Gauss–Seidel,
+// natural maps, and impulses that are taken over from the step before).
+
+enum class ConeMode { kStick, kSlide, kOpen };
+
+// The impulse of a regularised contact, and how it changes with the contact's velocity.
+struct ConeProjection {
+  Eigen::Vector3d gamma;  // [N·s], (t1, t2, n); ‖γ_t‖ ≤ μ γ_n
+  Eigen::Matrix3d G;      // −∂γ/∂v_c [kg/s·s], symmetric positive semi-definite
+  ConeMode mode;
+};
+
+// Projects the unconstrained impulse y onto the friction cone in the norm of R (han2023 (20)–(22)).
+//
+// y     R⁻¹ (v̂ − v_c) [N·s], tangential components first, normal component last
+// R     diagonal regularisation (R_t, R_t, R_n) [s/kg], all positive; the first two are equal
+// mu    coefficient of friction, ≥ 0
+ConeProjection ProjectOntoFrictionCone(const Eigen::Vector3d& y, const Eigen::Vector3d& R,
+                                       double mu);
+
+// The impulse alone: what a line search needs.
+Eigen::Vector3d ProjectImpulse(const Eigen::Vector3d& y, const Eigen::Vector3d& R, double mu);
+
+// The nearest point to `tangential` of the disc of radius `limit` ≥ 0.
+inline void ClipFriction(double limit, Eigen::Ref<Eigen::Vector2d> tangential) {
+  const double x = tangential.x(), y = tangential.y();
+  const double length = std::sqrt(x * x + y * y);
+  if (length > limit) tangential *= limit / length;
+}
+
+// Clips the normal part to its bounds, and then the tangential part to μ times that.
+inline Eigen::Vector3d ClipToCone(Eigen::Vector3d impulse, double mu, double lower = 0,
+                                  double upper = std::numeric_limits<double>::infinity()) {
+  impulse.z() = std::min(std::max(impulse.z(), lower), upper);
+  ClipFriction(mu * impulse.z(), impulse.head<2>());
+  return impulse;
+}
 
 // Four doubles side by side.
 using Lanes = double __attribute__((vector_size(32)));
 
-// The law of a regularised contact with friction (han2023 (20)–(22)): of one contact, T = double, or of four, T = Lanes. One
+// The law behind ProjectOntoFrictionCone, of one contact, T = double, or of four, T = Lanes: one
 // text for both, and the same bits.
 template <typename T>
 struct ConeLaw {

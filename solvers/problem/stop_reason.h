@@ -1,0 +1,28 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace pliant::solvers {
+
+// Why a solve, or a step of several solves, ended. Of several reasons the one that stands last here
+// is given.
+enum class StopReason {
+  kConverged,      // The tolerance was met.
+  kResidual,       // The solver met its own tolerance, the criterion of the whole step was missed.
+  kMaxIterations,  // The budget was spent.
+  kStalled,        // The residual shrinks no more in double precision.
+  kCycled,         // The iterates return to where they were without a better residual.
+  kLinearSolverFailed,   // A linear system had no finite solution.
+  kFactorisationFailed,  // A matrix was not positive definite.
+};
+
+inline constexpr std::array<std::string_view, 7> kStopReasonNames{
+    "CONVERGED", "RESIDUAL_ABOVE_TOLERANCE", "MAX_ITERATIONS",      "STALLED",
+    "CYCLED",    "LINEAR_SOLVER_FAILED",     "FACTORISATION_FAILED"};
+
+inline constexpr std::string_view NameOf(StopReason reason) {
+  return kStopReasonNames[static_cast<int>(reason)];
+}
+
+}  // namespace pliant::solvers
