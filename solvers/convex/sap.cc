@@ -9,6 +9,7 @@
 #include "solvers/convex/contact_jacobian.h"
 #include "solvers/convex/contact_lanes.h"
 #include "solvers/convex/coupled_parts.h"
+#include "solvers/convex/evaluated_terms.h"
 #include "solvers/convex/sparse_hessian.h"
 #include "solvers/linalg/block_cholesky.h"
 #include "solvers/linalg/dense.h"
@@ -22,13 +23,18 @@ using Matrix6d = Eigen::Matrix<double, 6, 6>;
 namespace {
 
 // without a gain in cost or gradient: no more is to be had in double precision
-constexpr int kMostFlatSteps = 20;
+constexpr int kMaxFlatSteps = 20;
 
-// Steps in a row that the line search cuts to less than this part say that foretelling the contacts goes round.
-constexpr int kMostCutSteps = 3;
+// Steps in a row that the line search cuts to less than this part mean that the prediction of the
+// active set cycles.
+constexpr int kMaxCutSteps = 3;
 constexpr double kCutStep = 0.2;
 
-// contacts and velocities below which threads cost more than they bring, and how many are worth a thread's while
+// part of the decrease that the slope promises which a step has to bring
+constexpr double kSufficientDecrease = 1e-4;
+
+// contacts and velocities below which threads cost more than they bring, and how many are worth a
+// thread's while
 constexpr int kFewContacts = 256, kFewVelocities = 600, kContactsAtATime = 64;
 
 }  // namespace
@@ -70,6 +76,7 @@ struct SapSolver::Workspace {
                     &scaled_, &Av_, &permuted_})
       x->assign(n_ + ContactJacobian::kBeyond, 0.0);
     std::copy(guess.begin(), guess.end(), v_.begin());
+    terms_.Start(problem, v_);
     is_large_ = num_contacts() > kFewContacts && n_ > kFewVelocities && CountThreads() > 1;
     jacobian_.Start(problem);
     ForEachContact([this](int c) { jacobian_.Fill(c); });
@@ -83,7 +90,7 @@ struct SapSolver::Workspace {
     factored_ = false;
     analysed_ = false;
     ForEachBlock([&](int b) {
-      const ConvexProblem::Block& block = problem.blocks[b];
+      const ConvexProblem::Block& block = terms_.tangents()[b];
       double* diagonal = &scale_[block.first];
       if (block.sparse != nullptr) {
         block.sparse->CopyDiagonal({diagonal, static_cast<std::size_t>(block.size)});
@@ -111,36 +118,45 @@ struct SapSolver::Workspace {
     int flat_steps = 0;  // in a row, that changed the cost by no more than its rounding
     for (int k = 0;; ++k) {
       const double error = Norm(gradient_);
-      const double size = std::max(Norm(Av_), Norm(impulse_));
+      double size = std::max(Norm(Av_), Norm(impulse_));
+      if (!terms_.empty()) size = std::max(size, Norm(terms_.gradient()));
       result.residual = size > 0 ? error / size : 0;
       result.residuals.push_back(result.residual);
       if (error <= options_->absolute_tolerance + options_->relative_tolerance * size) {
         result.converged = true;
+        result.reason = StopReason::kConverged;
         break;
       }
-      // The gradient has digits left when the cost has none: on while it shrinks. It does not in every step, as contacts
-      // at the edge of their cones change sides.
+      // The gradient has digits left when the cost has none: on while it shrinks. It does not in
+      // every step, as contacts at the edge of their cones change sides.
       if (flat_steps == 0 || error < 0.5 * least_error) {
         least_error = error;
         flat_steps = std::min(flat_steps, 1);
-      } else if (flat_steps >= kMostFlatSteps) {
+      } else if (flat_steps >= kMaxFlatSteps) {
         result.stalled = true;
+        result.reason = StopReason::kStalled;
         break;
       }
-      if (k == options_->max_iterations) break;
-      if (k == 0 && StepAsExpected(&result)) {
+      if (k == options_->max_iterations) {
+        result.reason = StopReason::kMaxIterations;
+        break;
+      }
+      if (k == 0 && TakePredictedStep(&result)) {
         result.iterations = 1;
         result.costs.push_back(cost_);
         continue;
       }
-      if (!FindDescent(&result)) break;
+      if (!FindDescent(&result)) {
+        result.reason = StopReason::kFactorisationFailed;
+        break;
+      }
       const double before = cost_, size_before = cost_size_;
       const double alpha =
           options_->line_search == SapOptions::LineSearch::kExact ? SearchExactly() : Backtrack();
       Advance(alpha);
       Evaluate();
       left_ = 1 - alpha;
-      cut_steps_ = alpha < kCutStep && cut_steps_ < kMostCutSteps ? cut_steps_ + 1 : 0;
+      cut_steps_ = alpha < kCutStep && cut_steps_ < kMaxCutSteps ? cut_steps_ + 1 : 0;
       result.iterations = k + 1;
       result.costs.push_back(cost_);
       const double mean = 0.5 * (size_before + cost_size_);
@@ -160,7 +176,8 @@ struct SapSolver::Workspace {
   }
 
  private:
-  // A of a block in the rows of part i and columns of part j; zero where these are of different blocks, −1
+  // A of a block in the rows of part i and columns of part j; zero where these are of different
+  // blocks, −1
   struct Piece {
     int block, i, j;
     BlockCholesky::Place place;
@@ -173,7 +190,8 @@ struct SapSolver::Workspace {
 
   int num_contacts() const { return static_cast<int>(problem_->contacts.size()); }
 
-  // f of every block, and of every contact, at the same time where there are many. What comes of it is the same.
+  // f of every block, and of every contact, at the same time where there are many. What comes of it
+  // is the same.
   template <typename F>
   void ForEachBlock(const F& f) const {
     const int count = static_cast<int>(problem_->blocks.size());
@@ -214,7 +232,7 @@ struct SapSolver::Workspace {
   }
 
   // ‖D x‖
-  double Norm(const std::vector<double>& x) {
+  double Norm(std::span<const double> x) {
     for (int i = 0; i < n_; ++i) scaled_[i] = scale_[i] * x[i];
     return std::sqrt(Dot(n_, scaled_.data(), scaled_.data()));
   }
@@ -271,8 +289,9 @@ struct SapSolver::Workspace {
     double quadratic = 0, size = 0;
     FindQuadratic(&quadratic, &size);
     const double of_contacts = contacts_.Project(), of_rows = ProjectRows();
-    cost_ = quadratic + of_contacts + of_rows;
-    cost_size_ = size + of_contacts + of_rows;
+    terms_.Evaluate(v_);
+    cost_ = quadratic + terms_.cost() + of_contacts + of_rows;
+    cost_size_ = size + std::abs(terms_.cost()) + of_contacts + of_rows;
     FindGradient();
   }
 
@@ -296,19 +315,22 @@ struct SapSolver::Workspace {
     for (std::size_t k = 0; k < row_gamma_.size(); ++k)
       problem_->AddRowImpulse(static_cast<int>(k), row_gamma_[k], impulse_);
     for (int i = 0; i < n_; ++i) gradient_[i] = momentum_[i] - impulse_[i];
+    for (std::size_t i = 0; i < terms_.gradient().size(); ++i) gradient_[i] += terms_.gradient()[i];
   }
 
-  // Newton's first step, from where the contacts would be if they went on as before; false, with nothing changed, when
-  // that is not known or does not help
-  bool StepAsExpected(SapResult* result) {
+  // Newton's first step, from where the contacts would be if they went on as before; false, with
+  // nothing changed, when that is not known or does not help
+  bool TakePredictedStep(SapResult* result) {
     if (!contacts_.ProjectExpected(problem_->contacts)) return false;
     const double before = cost_;
     guess_ = v_;
     FindGradient();
     if (FindDirection(result)) {
+      double unused = 0;
+      const double slope = Slope(0, &unused);
       Advance(1);
       Evaluate();
-      if (cost_ < before) {
+      if (cost_ < before && cost_ <= before + kSufficientDecrease * slope) {
         left_ = 0;
         is_under_way_ = true;
         return true;
@@ -334,11 +356,12 @@ struct SapSolver::Workspace {
     return cost;
   }
 
-  // A direction in which the cost falls. The momentum is linear in v, so that Newton's method needs no line search for it:
-  // as long as that brings the cost down too, every contact is taken as linear where the whole step before would have
-  // brought it. Step by step as far as the cost falls, the few contacts that a step turns round would stop all others.
+  // A direction in which the cost falls. The momentum is linear in v, so that Newton's method needs
+  // no line search for it: as long as that brings the cost down too, every contact is taken as
+  // linear where the whole step before would have brought it. Step by step as far as the cost
+  // falls, the few contacts that a step turns round would stop all others.
   bool FindDescent(SapResult* result) {
-    if (is_under_way_ && cut_steps_ < kMostCutSteps && contacts_.ProjectAhead(left_)) {
+    if (is_under_way_ && cut_steps_ < kMaxCutSteps && contacts_.ProjectAhead(left_)) {
       FindGradient();
       if (!FindDirection(result)) return false;
       double unused = 0;
@@ -353,8 +376,9 @@ struct SapSolver::Workspace {
 
   // Δv = −H⁻¹ ∇ℓ, with H = A + JᵀGJ factored only when some G changed
   bool FindDirection(SapResult* result) {
-    const bool is_factored =
-        !contacts_.TakeChanges() && factored_ && row_is_free_ == previous_row_is_free_;
+    const bool is_factored = !contacts_.TakeChanges() && factored_ &&
+                             row_is_free_ == previous_row_is_free_ && terms_.empty();
+    terms_.Linearise(v_);
     if (!(is_sparse_ ? SolveSparse(is_factored) : SolveDense(is_factored))) return false;
     if (!is_factored) {
       previous_row_is_free_ = row_is_free_;
@@ -373,7 +397,11 @@ struct SapSolver::Workspace {
   }
 
   bool SolveDense(bool is_factored) {
-    if (!analysed_) AnalyseHessian();
+    if (!analysed_) {
+      AnalyseHessian();
+    } else if (!terms_.empty()) {
+      OrderBlocksByParts();
+    }
     parts_.Gather(gradient_.data(), permuted_.data());
     for (int i = 0; i < n_; ++i) permuted_[i] = -permuted_[i];
     const std::span<double> solution(permuted_.data(), static_cast<std::size_t>(n_));
@@ -390,7 +418,7 @@ struct SapSolver::Workspace {
     if (!analysed_) sparse_hessian_.Analyze(*problem_);
     analysed_ = true;
     if (!is_factored) {
-      sparse_hessian_.Start();
+      sparse_hessian_.Start(terms_.tangents());
       for (int c = 0; c < num_contacts(); ++c)
         if (!contacts_.is_open(c)) sparse_hessian_.AddContact(c, contacts_.G(c));
       for (std::size_t k = 0; k < row_is_free_.size(); ++k)
@@ -407,7 +435,8 @@ struct SapSolver::Workspace {
     parts_.Find(*problem_);
     hessian_.Analyze(parts_.sizes(), parts_.couplings());
 
-    // what each panel is filled with: blocks of A, nothing, the contacts' products by their right entries, those of rows
+    // what each panel is filled with: blocks of A, nothing, the contacts' products by their right
+    // entries, those of rows
     pieces_.clear();
     piece_starts_.assign(1, 0);
     for (int panel = 0; panel < hessian_.num_panels(); ++panel) {
@@ -444,7 +473,8 @@ struct SapSolver::Workspace {
     analysed_ = true;
   }
 
-  // the entries of H in the rows of `left` and columns of `right`; nothing when its mirror image is what is kept
+  // the entries of H in the rows of `left` and columns of `right`; nothing when its mirror image is
+  // what is kept
   BlockCholesky::Place FindHessian(const ConvexProblem::Entry& left,
                                    const ConvexProblem::Entry& right) {
     const int i = parts_.part_of(left.first), j = parts_.part_of(right.first);
@@ -455,7 +485,8 @@ struct SapSolver::Workspace {
     return place;
   }
 
-  // A of the blocks that are split, as their parts have it: what is copied whenever H is filled then lies in a row
+  // A of the blocks that are split, as their parts have it: what is copied whenever H is filled
+  // then lies in a row
   void OrderBlocksByParts() {
     by_parts_.resize(problem_->blocks.size());
     std::size_t size = 0;
@@ -469,7 +500,7 @@ struct SapSolver::Workspace {
     A_by_parts_.resize(size);
     ForEachBlock([this](int b) {
       if (!by_parts_[b].is_copy) return;
-      const ConvexProblem::Block& block = problem_->blocks[b];
+      const ConvexProblem::Block& block = terms_.tangents()[b];
       double* to = &A_by_parts_[by_parts_[b].values];
       const int begin = parts_.first_part(b), end = parts_.first_part(b + 1);
       for (int j = begin; j < end; ++j) {
@@ -496,7 +527,7 @@ struct SapSolver::Workspace {
         std::fill_n(place.values + std::size_t(c) * place.stride, rows, 0.0);
       return;
     }
-    const ConvexProblem::Block& block = problem_->blocks[piece.block];
+    const ConvexProblem::Block& block = terms_.tangents()[piece.block];
     const ByParts& by_parts = by_parts_[piece.block];
     const double* A = by_parts.is_copy ? &A_by_parts_[by_parts.values] : block.A;
     if (block.size == 6 && rows == 6) {
@@ -514,7 +545,8 @@ struct SapSolver::Workspace {
     }
   }
 
-  // lower triangle only; entries above the diagonal are written too, and not read. Called for several panels at a time.
+  // lower triangle only; entries above the diagonal are written too, and not read. Called for
+  // several panels at a time.
   void FillHessian(int panel) {
     for (int p = piece_starts_[panel]; p < piece_starts_[panel + 1]; ++p) CopyToHessian(pieces_[p]);
     int last = -1;
@@ -555,6 +587,11 @@ struct SapSolver::Workspace {
     const ContactLanes::Slope of_contacts = contacts_.CalcSlope(alpha);
     double slope = slope_A_ + alpha * curvature_A_ + of_contacts.slope;
     *curvature = curvature_A_ + of_contacts.curvature;
+    if (!terms_.empty()) {
+      const EvaluatedTerms::Along terms = terms_.CalcAlong(v_, dv_, alpha);
+      slope += terms.slope;
+      *curvature += terms.curvature;
+    }
     for (std::size_t k = 0; k < row_change_.size(); ++k) {
       const ConvexProblem::Row& row = problem_->rows[k];
       const double y = (row.v_hat - row_rate_[k] - alpha * row_change_[k]) / row.R;
@@ -594,6 +631,7 @@ struct SapSolver::Workspace {
     double cost = 0, size = 0;
     FindQuadratic(&cost, &size);
     cost = cost + alpha * slope_A_ + 0.5 * alpha * alpha * curvature_A_ + contacts_.CalcCost(alpha);
+    if (!terms_.empty()) cost += terms_.CalcAlong(v_, dv_, alpha).cost;
     for (std::size_t k = 0; k < row_change_.size(); ++k) {
       const ConvexProblem::Row& row = problem_->rows[k];
       const double y = (row.v_hat - row_rate_[k] - alpha * row_change_[k]) / row.R;
@@ -605,20 +643,25 @@ struct SapSolver::Workspace {
 
   // Armijo's rule from α = 1.25, then on while the cost still falls
   double Backtrack() const {
-    constexpr double kRho = 0.8, kC = 1e-4;
+    constexpr double kRho = 0.8;
     double curvature = 0;
     const double slope = Slope(0, &curvature);
-    // a decrease below the cost's resolution cannot be compared: take Newton's step
-    if (-slope < 1e-13 * cost_size_) return 1;
+    // Where the decrease is below the cost's resolution, the slope has digits left: Newton's step
+    // stands where it meets the rule in the slope's terms (Hager and Zhang's approximate
+    // condition), as it does where the cost is about quadratic.
+    if (-slope < 1e-13 * cost_size_) {
+      if (Slope(1, &curvature) <= (2 * kSufficientDecrease - 1) * slope) return 1;
+      return SearchExactly();
+    }
     double alpha = 1.25;
     double cost = Cost(alpha);
     for (int k = 0; k < 60; ++k) {
       const double next = Cost(kRho * alpha);
-      if (cost <= cost_ + kC * alpha * slope && cost <= next) break;
+      if (cost <= cost_ + kSufficientDecrease * alpha * slope && cost <= next) return alpha;
       alpha *= kRho;
       cost = next;
     }
-    return alpha;
+    return SearchExactly();
   }
 
   const ConvexProblem* problem_ = nullptr;
@@ -626,6 +669,7 @@ struct SapSolver::Workspace {
   int n_ = 0;  // velocities; vectors have room beyond
   std::vector<double> v_, guess_, offset_, momentum_, impulse_, gradient_, dv_, Adv_, Av_, scale_,
       scaled_, permuted_;
+  EvaluatedTerms terms_;
   ContactJacobian jacobian_;
   ContactLanes contacts_;
   bool is_large_ = false;  // worth threads

@@ -8,14 +8,18 @@
 #include <Eigen/Core>
 
 #include "solvers/convex/contact_law.h"
+#include "solvers/convex/momentum_term.h"
 #include "solvers/linalg/block_matrix.h"
+#include "solvers/problem/stop_reason.h"
 
 namespace pliant::solvers {
 
-// min over v of ½‖v − v*‖²_A − pᵀ(v − v*) + Σ ½ γᵀRγ with the impulses γ(v) of regularised contacts (han2023 (17); SAP).
-// Without p, v* is what moves where nothing touches; with it any v* will do whose A (v − v*) − p is the momentum balance.
+// min over v of ½‖v − v*‖²_A − pᵀ(v − v*) + Σ φ(v) + Σ ½ γᵀRγ with the impulses γ(v) of regularised
+// contacts (han2023 (17); SAP) and convex terms φ of blocks that have one. Without p and φ, v* is
+// the free motion; with p any v* will do for which A (v − v*) − p is the momentum balance.
 //
-// A is block-diagonal with dense or sparse blocks; contact rows couple blocks. All references must outlive the solve.
+// A is block-diagonal with dense or sparse blocks; contact rows couple blocks. All references must
+// outlive the solve.
 struct ConvexProblem {
   struct Block {
     int first;  // its first velocity
@@ -23,8 +27,10 @@ struct ConvexProblem {
     const double* A;                      // size × size, column-major, both triangles
     const BlockMatrix* sparse = nullptr;  // in its place, of nodes of three velocities
     std::span<const int> order = {};      // in which those are best eliminated
+    const MomentumTerm* term = nullptr;   // φ; none of a block whose momentum is linear
   };
-  // Rows of one contact on consecutive velocities: v_c += values (3 × columns, column-major) · v[first …].
+  // Rows of one contact on consecutive velocities: v_c += values (3 × columns, column-major) ·
+  // v[first …].
   struct Entry {
     int first;
     int columns;
@@ -36,13 +42,15 @@ struct ConvexProblem {
     Eigen::Vector3d bias;   // prescribed part of v_c [m/s]
     double friction;
     int first_entry, num_entries;
-    // for a `law`: slip speed below which contacts stick [m/s], and n₀ [N·s]; v_hat has no tangential part then
+    // for a `law`: slip speed below which contacts stick [m/s], and n₀ [N·s]; v_hat has no
+    // tangential part then
     double slip = 0, lagged = 0;
-    // what it exerts if it goes on as in the step before [N·s]; zero of one that nothing is known of
+    // what it exerts if it goes on as in the step before [N·s]; zero of one that nothing is known
+    // of
     Eigen::Vector3d expected = Eigen::Vector3d::Zero();
   };
-  // A scalar constraint: γ = clamp((v̂ − r)/R, lower, upper) at the rate r = J v + b. Limits, couplers, drives and dry
-  // friction are such rows; entries have one value a column.
+  // A scalar constraint: γ = clamp((v̂ − r)/R, lower, upper) at the rate r = J v + b. Limits,
+  // couplers, drives and dry friction are such rows; entries have one value a column.
   struct Row {
     double R;             // [s/kg], > 0
     double v_hat;         // [m/s]
@@ -83,9 +91,11 @@ struct SapOptions {
 struct SapResult {
   bool converged = false;
   bool stalled = false;  // neither cost nor gradient shrink any more in double precision
+  StopReason reason = StopReason::kConverged;
   int iterations = 0;
   int factorisations = 0;
-  double residual = 0;  // ‖D∇ℓ‖ / max(‖D A v‖, ‖D Jᵀγ‖), D = diag(A)^(−1/2)
+  // ‖D∇ℓ‖ / max(‖D A v‖, ‖D ∇φ‖, ‖D Jᵀγ‖), D = diag(A + ∇²φ at the guess)^(−1/2)
+  double residual = 0;
   std::vector<double> v;
   std::vector<Eigen::Vector3d> gamma;  // of contacts
   std::vector<double> row_gamma;
@@ -93,7 +103,8 @@ struct SapResult {
   std::vector<double> residuals;
 };
 
-// Newton's method with line search. Keeps its buffers: a second problem of the same size allocates nothing.
+// Newton's method with line search. Keeps its buffers: a second problem of the same size allocates
+// nothing.
 class SapSolver {
  public:
   SapSolver();

@@ -144,10 +144,10 @@ void SparseHessian::FindPattern() {
   }
 }
 
-void SparseHessian::Start() {
+void SparseHessian::Start(std::span<const ConvexProblem::Block> blocks) {
   std::fill(matrix_.values.begin(), matrix_.values.end(), 0.0);
   const int* target = of_A_.data();
-  for (const ConvexProblem::Block& block : problem_->blocks) {
+  for (const ConvexProblem::Block& block : blocks) {
     if (block.sparse != nullptr) {
       const std::vector<double>& values = block.sparse->values;
       for (std::size_t k = 0; k < values.size(); k += 9)

@@ -28,8 +28,8 @@ class SparseHessian {
   // `problem` outlives what follows.
   void Analyze(const ConvexProblem& problem);
 
-  // H ← A, then H += JᵀGJ.
-  void Start();
+  // H ← A of these blocks, whose patterns are the problem's, then H += JᵀGJ.
+  void Start(std::span<const ConvexProblem::Block> blocks);
   void AddContact(int contact, const Eigen::Matrix3d& G);
   void AddRow(int row, double g);
 

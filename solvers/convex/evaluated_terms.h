@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "solvers/convex/sap.h"
+#include "solvers/linalg/block_matrix.h"
+
+namespace pliant::solvers {
+
+// The sum of a convex problem's momentum terms at an iterate: its value, gradient and Hessian, and
+// its course along a step. Keeps its memory.
+class EvaluatedTerms {
+ public:
+  // At v = guess. `problem` outlives what follows.
+  void Start(const ConvexProblem& problem, std::span<const double> guess);
+  bool empty() const { return !has_terms_; }
+
+  // The problem's blocks with A + ∇²φ in the place of A, as of the last Linearise; just the blocks
+  // where there are no terms.
+  std::span<const ConvexProblem::Block> tangents() const { return tangents_; }
+  void Linearise(std::span<const double> v);
+
+  // Σ φ(v) and its gradient, as of the last Evaluate; zero where there are no terms.
+  void Evaluate(std::span<const double> v);
+  double cost() const { return cost_; }
+  std::span<const double> gradient() const { return gradient_; }
+
+  // Σ φ(v + α d), and its first and second derivatives by α.
+  struct Along {
+    double cost = 0, slope = 0, curvature = 0;
+  };
+  Along CalcAlong(std::span<const double> v, std::span<const double> d, double alpha) const;
+
+ private:
+  struct Tangent {
+    std::vector<double> dense;
+    std::optional<BlockMatrix> sparse;
+  };
+
+  const ConvexProblem* problem_ = nullptr;
+  bool has_terms_ = false;
+  double cost_ = 0;
+  std::vector<ConvexProblem::Block> tangents_;
+  std::vector<Tangent> sums_;  // where A + ∇²φ lies, by block
+  std::vector<double> gradient_;
+  mutable std::vector<double> trial_, trial_gradient_;
+};
+
+}  // namespace pliant::solvers

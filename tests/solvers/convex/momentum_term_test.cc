@@ -1,0 +1,256 @@
+#include "solvers/convex/momentum_term.h"
+
+#include <cmath>
+#include <memory>
+#include <random>
+
+#include <Eigen/Dense>
+#include <gtest/gtest.h>
+
+#include "solvers/convex/sap.h"
+#include "solvers/problem/friction_cone.h"
+#include "tests/solvers/convex/random_bodies.h"
+
+namespace pliant::solvers {
+namespace {
+
+using Eigen::Map;
+using Eigen::MatrixXd;
+using Eigen::Vector3d;
+using Eigen::VectorXd;
+
+// Springs Σ c f(aᵀv) along random directions a, with f = log cosh, which softens away from zero, or
+// f = x⁴/4, which stiffens.
+class Springs final : public MomentumTerm {
+ public:
+  enum class Kind { kLogCosh, kQuartic };
+  Springs(Kind kind, int size, int count, double c, std::mt19937* random)
+      : kind_(kind), a_(count, size), c_(c) {
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    for (int i = 0; i < a_.size(); ++i) a_.data()[i] = uniform(*random);
+  }
+
+  double AddGradient(std::span<const double> v, std::span<double> gradient) const override {
+    double value = 0;
+    for (int k = 0; k < a_.rows(); ++k) {
+      const double x = a_.row(k).dot(Map<const VectorXd>(v.data(), v.size()));
+      const double slope = kind_ == Kind::kLogCosh ? std::tanh(x) : x * x * x;
+      value += c_ * (kind_ == Kind::kLogCosh ? std::log(std::cosh(x)) : 0.25 * x * x * x * x);
+      Map<VectorXd>(gradient.data(), gradient.size()) += c_ * slope * a_.row(k).transpose();
+    }
+    return value;
+  }
+  double CalcCurvature(std::span<const double> v, std::span<const double> d) const override {
+    const Map<const VectorXd> x(d.data(), d.size());
+    return x.dot(CalcHessian(v) * x);
+  }
+  void AddHessian(std::span<const double> v, std::span<double> A) const override {
+    Map<MatrixXd>(A.data(), v.size(), v.size()) += CalcHessian(v);
+  }
+  MatrixXd CalcHessian(std::span<const double> v) const {
+    MatrixXd H = MatrixXd::Zero(v.size(), v.size());
+    for (int k = 0; k < a_.rows(); ++k) {
+      const double x = a_.row(k).dot(Map<const VectorXd>(v.data(), v.size()));
+      const double stiffness =
+          kind_ == Kind::kLogCosh ? 1 / (std::cosh(x) * std::cosh(x)) : 3 * x * x;
+      H += c_ * stiffness * a_.row(k).transpose() * a_.row(k);
+    }
+    return H;
+  }
+
+ private:
+  Kind kind_;
+  MatrixXd a_;
+  double c_;
+};
+
+// Bodies in a chain of contacts with friction, two of them with springs that are not linear.
+class MomentumTermTest
+    : public ::testing::TestWithParam<std::tuple<SapOptions::LineSearch, Springs::Kind>> {
+ protected:
+  static constexpr int kBodies = 5, kSize = 9;
+
+  MomentumTermTest() : random_(17) {
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    AddRandomBodies(kBodies, kSize, 0.1, &random_, &A_, &problem_);
+    for (double& v : problem_.v_star) v *= 3;
+    for (const int b : {1, 3}) {
+      terms_.push_back(std::make_unique<Springs>(std::get<1>(GetParam()), kSize, 6, 4.0, &random_));
+      problem_.blocks[b].term = terms_.back().get();
+    }
+    for (int c = 0; c < 15; ++c) {
+      ConvexProblem::Contact contact;
+      contact.R = {1e-2, 1e-2, 0.02};
+      contact.v_hat = {0, 0, 0.1 * uniform(random_)};
+      contact.bias = Vector3d::Zero();
+      contact.friction = 0.5;
+      contact.first_entry = static_cast<int>(problem_.entries.size());
+      contact.num_entries = 2;
+      for (int side = 0; side < 2; ++side) {
+        problem_.entries.push_back({(c + side) % kBodies * kSize + c % 4, 5, values_.size()});
+        for (int i = 0; i < 15; ++i) values_.push_back(uniform(random_));
+      }
+      problem_.contacts.push_back(contact);
+    }
+    problem_.values = values_;
+    options_.line_search = std::get<0>(GetParam());
+    options_.relative_tolerance = 1e-11;
+  }
+
+  // The cost, its gradient and its Hessian, written down once more from their definition.
+  double Evaluate(const std::vector<double>& v, VectorXd* gradient, MatrixXd* hessian) const {
+    double cost = 0;
+    gradient->setZero(problem_.size);
+    hessian->setZero(problem_.size, problem_.size);
+    for (std::size_t b = 0; b < A_.size(); ++b) {
+      const int first = static_cast<int>(b) * kSize;
+      const Map<const VectorXd> own(&v[first], kSize), free(&problem_.v_star[first], kSize);
+      cost += 0.5 * (own - free).dot(A_[b] * (own - free));
+      gradient->segment(first, kSize) += A_[b] * (own - free);
+      hessian->block(first, first, kSize, kSize) += A_[b];
+      const auto* term = static_cast<const Springs*>(problem_.blocks[b].term);
+      if (term == nullptr) continue;
+      const std::span<const double> part(&v[first], kSize);
+      cost += term->AddGradient(part, {gradient->data() + first, kSize});
+      hessian->block(first, first, kSize, kSize) += term->CalcHessian(part);
+    }
+    for (std::size_t c = 0; c < problem_.contacts.size(); ++c) {
+      const ConvexProblem::Contact& contact = problem_.contacts[c];
+      MatrixXd J = MatrixXd::Zero(3, problem_.size);
+      for (int e = contact.first_entry; e < contact.first_entry + 2; ++e) {
+        const ConvexProblem::Entry& entry = problem_.entries[e];
+        J.middleCols(entry.first, entry.columns) +=
+            Map<const MatrixXd>(&values_[entry.values], 3, entry.columns);
+      }
+      const Vector3d v_c = J * Map<const VectorXd>(v.data(), problem_.size);
+      const ConeProjection p = ProjectOntoFrictionCone(
+          (contact.v_hat - v_c).cwiseQuotient(contact.R), contact.R, contact.friction);
+      cost += 0.5 * p.gamma.dot(contact.R.cwiseProduct(p.gamma));
+      *gradient -= J.transpose() * p.gamma;
+      *hessian += J.transpose() * p.G * J;
+    }
+    return cost;
+  }
+
+  // Newton's method with Armijo's rule on dense matrices.
+  std::vector<double> SolveIndependently() const {
+    std::vector<double> v = problem_.v_star;
+    VectorXd gradient, unused;
+    MatrixXd hessian, no_hessian;
+    for (int k = 0; k < 200; ++k) {
+      const double cost = Evaluate(v, &gradient, &hessian);
+      if (gradient.norm() < 1e-11) break;
+      const VectorXd step = -hessian.ldlt().solve(gradient);
+      for (double length = 1; length > 1e-9; length /= 2) {
+        std::vector<double> next = v;
+        Map<VectorXd>(next.data(), problem_.size) += length * step;
+        if (Evaluate(next, &unused, &no_hessian) >
+            cost + 1e-4 * length * step.dot(gradient) + 1e-14 * cost)
+          continue;
+        v = next;
+        break;
+      }
+    }
+    return v;
+  }
+
+  std::mt19937 random_;
+  std::vector<MatrixXd> A_;
+  std::vector<std::unique_ptr<Springs>> terms_;
+  std::vector<double> values_;
+  ConvexProblem problem_;
+  SapOptions options_;
+};
+
+TEST_P(MomentumTermTest, GradientAndHessianAreThoseOfTheValue) {
+  const double d = 1e-4;
+  const std::vector<double> v(problem_.v_star.begin(), problem_.v_star.begin() + kSize);
+  const auto evaluate = [&](const std::vector<double>& at, VectorXd* gradient) {
+    gradient->setZero(kSize);
+    return terms_[0]->AddGradient(at, {gradient->data(), kSize});
+  };
+  VectorXd gradient, low_gradient, high_gradient;
+  evaluate(v, &gradient);
+  std::vector<double> A(kSize * kSize, 0.0);
+  terms_[0]->AddHessian(v, A);
+  const Map<const MatrixXd> H(A.data(), kSize, kSize);
+  // central differences: the error is d² times third derivatives of order c |a|³ (1 + |aᵀv|) < 1e3
+  for (int i = 0; i < kSize; ++i) {
+    std::vector<double> low = v, high = v;
+    low[i] -= d;
+    high[i] += d;
+    const double slope = (evaluate(high, &high_gradient) - evaluate(low, &low_gradient)) / (2 * d);
+    EXPECT_NEAR(slope, gradient[i], 1e3 * d * d);
+    EXPECT_LT(((high_gradient - low_gradient) / (2 * d) - H.col(i)).norm(), 1e3 * d * d);
+    std::vector<double> unit(kSize, 0.0);
+    unit[i] = 1;
+    EXPECT_NEAR(terms_[0]->CalcCurvature(v, unit), H(i, i), 1e-12 * H(i, i));
+  }
+}
+
+TEST_P(MomentumTermTest, TheMinimiserIsThatOfAnIndependentSolver) {
+  const SapResult result = SolveSap(problem_, problem_.v_star, options_);
+  ASSERT_EQ(result.reason, StopReason::kConverged);
+  EXPECT_GT(result.iterations, 2);
+  const std::vector<double> expected = SolveIndependently();
+  // both gradients are below 1e-9, and A is at least 0.1
+  for (int i = 0; i < problem_.size; ++i) EXPECT_NEAR(result.v[i], expected[i], 1e-8) << i;
+  VectorXd gradient;
+  MatrixXd hessian;
+  EXPECT_NEAR(result.costs.back(), Evaluate(result.v, &gradient, &hessian),
+              1e-13 * result.costs.front());
+  EXPECT_LT(gradient.norm(), 1e-9 * (1 + gradient.size()));
+}
+
+TEST_P(MomentumTermTest, TheCostFallsInEveryIteration) {
+  const std::vector<double> far(problem_.size, 5.0);
+  const SapResult result = SolveSap(problem_, far, options_);
+  ASSERT_EQ(result.reason, StopReason::kConverged);
+  for (std::size_t k = 1; k < result.costs.size(); ++k)
+    EXPECT_LE(result.costs[k], result.costs[k - 1] * (1 + 1e-14)) << k;
+}
+
+TEST_P(MomentumTermTest, ASparseBlockGivesTheSolutionOfADenseOne) {
+  // three nodes, all of them coupled
+  BlockPattern pattern{3, {0, 3, 5, 6}, {0, 1, 2, 1, 2, 2}};
+  BlockMatrix sparse(&pattern);
+  // the springs, with their Hessian in the order of the blocks
+  struct InBlocks final : MomentumTerm {
+    const Springs* springs;
+    const BlockPattern* pattern;
+    double AddGradient(std::span<const double> v, std::span<double> g) const override {
+      return springs->AddGradient(v, g);
+    }
+    double CalcCurvature(std::span<const double> v, std::span<const double> d) const override {
+      return springs->CalcCurvature(v, d);
+    }
+    void AddHessian(std::span<const double> v, std::span<double> A) const override {
+      AddBlocks(springs->CalcHessian(v), *pattern, A);
+    }
+    static void AddBlocks(const MatrixXd& H, const BlockPattern& pattern, std::span<double> A) {
+      for (int j = 0; j < 3; ++j) {
+        for (int k = pattern.column_starts[j]; k < pattern.column_starts[j + 1]; ++k)
+          Map<Eigen::Matrix3d>(&A[9 * std::size_t(k)]) += H.block<3, 3>(3 * pattern.rows[k], 3 * j);
+      }
+    }
+  } term;
+  term.springs = terms_[0].get();
+  term.pattern = &pattern;
+  InBlocks::AddBlocks(A_[1], pattern, sparse.values);
+  const int order[] = {0, 1, 2};
+  ConvexProblem with_sparse = problem_;
+  with_sparse.blocks[1] = {kSize, kSize, nullptr, &sparse, order, &term};
+  const SapResult a = SolveSap(problem_, problem_.v_star, options_);
+  const SapResult b = SolveSap(with_sparse, problem_.v_star, options_);
+  ASSERT_TRUE(a.converged && b.converged);
+  for (int i = 0; i < problem_.size; ++i) EXPECT_NEAR(a.v[i], b.v[i], 1e-9) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    LineSearches, MomentumTermTest,
+    ::testing::Combine(::testing::Values(SapOptions::LineSearch::kExact,
+                                         SapOptions::LineSearch::kBacktracking),
+                       ::testing::Values(Springs::Kind::kLogCosh, Springs::Kind::kQuartic)));
+
+}  // namespace
+}  // namespace pliant::solvers

@@ -1,0 +1,53 @@
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "solvers/convex/sap.h"
+
+namespace pliant::solvers {
+namespace {
+
+// A body of 1 kg that is drawn through a stiff stop, beside one whose energy is so large that what
+// the first one gains is less than the last digits of the cost.
+class SufficientDecrease : public ::testing::TestWithParam<SapOptions::LineSearch> {
+ protected:
+  SufficientDecrease() {
+    problem_.size = 2;
+    problem_.blocks = {{0, 1, &one_}, {1, 1, &one_}};
+    problem_.v_star = {-1, kFast};
+    // the stop, and a brake that holds the fast body at rest
+    problem_.entries = {{0, 1, 0}, {1, 1, 0}};
+    problem_.rows = {{kStop, 0, 0, 0, 1e300, 0, 1}, {1, 0, 0, -2 * kFast, 0, 1, 1}};
+    problem_.values = values_;
+  }
+
+  static constexpr double kFast = 3e7;   // [m/s]: a cost of 2e14 J, resolved to 0.03 J
+  static constexpr double kStop = 1e-6;  // [s/kg]
+  const double one_ = 1;
+  const std::vector<double> values_{1};
+  ConvexProblem problem_;
+};
+
+TEST_P(SufficientDecrease, HoldsWhereTheCostHasNoDigitsLeft) {
+  SapOptions options;
+  options.line_search = GetParam();
+  options.relative_tolerance = 0;
+  options.absolute_tolerance = 1e-6;
+  // The fast body is where it stays: half of its velocity goes into the brake of 1 s/kg.
+  const double guess[] = {1, 0.5 * kFast};
+  const SapResult result = SolveSap(problem_, guess, options);
+  EXPECT_EQ(result.reason, StopReason::kConverged);
+  // v = −1 + γ, v = −R γ
+  EXPECT_NEAR(result.v[0], -kStop / (1 + kStop), 1e-12);
+  ASSERT_GT(result.costs.size(), 1u);
+  // Newton's whole step to −1 m/s would cost ½ R⁻¹ = 5e5 J.
+  for (std::size_t k = 1; k < result.costs.size(); ++k)
+    EXPECT_LE(result.costs[k], result.costs[k - 1] + 1) << k;
+}
+
+INSTANTIATE_TEST_SUITE_P(LineSearches, SufficientDecrease,
+                         ::testing::Values(SapOptions::LineSearch::kExact,
+                                           SapOptions::LineSearch::kBacktracking));
+
+}  // namespace
+}  // namespace pliant::solvers
