@@ -131,8 +131,10 @@ struct BlockInputs {
 struct FreeMotionReport {
   int iterations = 0;   // of Newton's method; 0: the block is linear
   double residual = 0;  // of its momentum balance, relative
-  // Elements whose stiffness, or compliance, was not definite and was projected: most in any one iteration.
+  // Elements whose stiffness, or compliance, was not definite and was projected: the largest
+  // number in any one iteration.
   int projected_elements = 0;
+  bool is_above_tolerance = false;  // accepted with a residual that misses the tolerance
 };
 
 // One block during one step. A workspace: it may be dropped between steps without changing a result.

@@ -20,8 +20,8 @@ namespace {
 using Eigen::Vector3d;
 using solvers::LaneCholesky;
 
-constexpr double kStall =
-    1e-6;  // relative residual that will do where rounding leaves no better one
+// Relative residual that is accepted, and reported, where rounding leaves no better one.
+constexpr double kStall = 1e-6;
 constexpr double kNothing = 1e-14;  // residual below which nothing is left to solve
 constexpr double kDescent = 1e-4;   // part of the promised decrease that a step has to bring
 constexpr int kMostHalvings = 40;
@@ -540,7 +540,9 @@ class FemStep final : public NodeStep {
       }
       if (!accepted) {
         Linearise(v_linear_);
-        return old_residual <= kStall ? absl::OkStatus() : NotConverged("for lack of a descent in");
+        report_.is_above_tolerance = old_residual <= kStall;
+        return report_.is_above_tolerance ? absl::OkStatus()
+                                          : NotConverged("for lack of a descent in");
       }
       v_linear_.swap(trial_);
     }

@@ -42,8 +42,8 @@ Vector3d Regularisation(const ConstraintSystem::Contact& contact, const ConvexOp
 
 // A spring and damper of implicit Euler is γ = (v̂ − r)/R; near-rigid ones keep the ratio of
 // damping to stiffness.
-ConvexProblem::Row Regularise(const ConstraintSystem::Row& constraint,
-                              const ConvexOptions& options, double h) {
+ConvexProblem::Row Regularise(const ConstraintSystem::Row& constraint, const ConvexOptions& options,
+                              double h) {
   const double w = constraint.W;
   ConvexProblem::Row row{};
   row.lower = h * constraint.lower;
@@ -68,8 +68,7 @@ class ConvexStepper final : public Stepper {
   // a cold start is from the free motion
   explicit ConvexStepper(const Model& model)
       : model_(model),
-        stages_(model,
-                model.method.convex.warm_start ? Terms::kMomentum : Terms::kFreeMotion) {}
+        stages_(model, model.method.convex.warm_start ? Terms::kMomentum : Terms::kFreeMotion) {}
 
   absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
     report->Clear();
@@ -92,7 +91,7 @@ class ConvexStepper final : public Stepper {
 
     // the criterion once more, on the full system
     report->residual = CalcStepResidual(solution_.v, solution_.impulses, &stages_);
-    report->converged = report->residual <= options.tolerance;
+    report->End(EndOf(report->residual <= options.tolerance));
     report->stalled = report->stalled && !report->converged;
     timer.Lap(Phase::kCheck);
 
@@ -113,6 +112,7 @@ class ConvexStepper final : public Stepper {
 
   struct Outcome {
     bool stalled = false;
+    solvers::StopReason reason = solvers::StopReason::kConverged;
     int iterations = 0, factorisations = 0;
     std::vector<double> residuals;
   };
@@ -189,6 +189,7 @@ class ConvexStepper final : public Stepper {
     for (std::size_t k = 0; k < island.rows.size(); ++k)
       solution_.impulses.rows[island.rows[k]] = work->result.row_gamma[k];
     outcome->stalled = work->result.stalled;
+    outcome->reason = work->result.reason;
     outcome->iterations = work->result.iterations;
     outcome->factorisations = work->result.factorisations;
     outcome->residuals.assign(work->result.residuals.begin(), work->result.residuals.end());
@@ -236,13 +237,21 @@ class ConvexStepper final : public Stepper {
       // natural map of the rigid contact law: what the regularisation leaves open
       const solvers::ConstraintSystem::Contact& contact = stages_.system.contacts[c];
       const double w = std::sqrt(contact.W.squaredNorm()) / 3;
-      const double v_n = CalcContactVelocity(stages_.system, static_cast<int>(c),
-                                             solution_.v_participating)
-                             .z();
+      const double v_n =
+          CalcContactVelocity(stages_.system, static_cast<int>(c), solution_.v_participating).z();
       const double open = contact.gap / h + v_n;
       report->complementarity =
           std::max(report->complementarity, std::abs(std::min(open, w * found[c].z())));
     }
+  }
+
+  // Why the step ended, whether its own criterion is met or not.
+  solvers::StopReason EndOf(bool is_met) const {
+    if (is_met) return solvers::StopReason::kConverged;
+    solvers::StopReason reason = solvers::StopReason::kResidual;
+    for (std::size_t k = 0; k < stages_.islands.views.size(); ++k)
+      reason = std::max(reason, outcomes_[k].reason);
+    return reason;
   }
 
   int CountRows() const {

@@ -295,22 +295,24 @@ class NonsmoothStepper final : public Stepper {
     }
 
     // of the last look alone
-    report->converged = true;
+    solvers::StopReason reason = solvers::StopReason::kConverged;
     report->stalled = false;
     report->iterations = report->linear_iterations = 0;
     report->residual = report->complementarity = 0;
+    int over_budget = 0;
     for (int k = 0; k < count; ++k) {
       const solvers::NonsmoothResult& result = work_[k].result;
       if (!work_[k].solved) {
         const int block = stages_.participation.blocks[islands[k].blocks[0]].block;
-        return Fault(model_, block, absl::InternalError("the forces on it are not finite"));
+        return FailAtBlock(model_, block, absl::InternalError("the forces on it are not finite"));
       }
-      report->converged = report->converged && result.converged;
+      reason = std::max(reason, result.reason);
       report->stalled = report->stalled || result.cycled;
       report->residual = std::max(report->residual, result.residual);
       report->complementarity = std::max(report->complementarity, result.residual / h);
       report->linear_iterations += result.linear_iterations;
       const int iterations = result.iterations + result.cone_iterations;
+      over_budget += std::max(0, iterations - solver_options_.newton_iterations);
       if (iterations >= report->iterations) {
         report->iterations = iterations;
         report->iteration_residuals.assign(result.residuals.begin(), result.residuals.end());
@@ -319,6 +321,12 @@ class NonsmoothStepper final : public Stepper {
                                           result.linear_residuals.end());
       }
     }
+    report->End(reason);
+    report->compromises[Compromise::kConeIterationsOverBudget] = over_budget;
+    report->compromises[Compromise::kFrictionClamped] = std::ranges::count_if(
+        stages_.system.contacts, [](const ConstraintSystem::Contact& contact) {
+          return contact.friction > kMaxConeFriction;
+        });
     return absl::OkStatus();
   }
 

@@ -158,13 +158,8 @@ WorldFault MakeFault(const Model& model, const State& state, const absl::Status&
   fault.step = state.step + 1;
   fault.time = state.time + model.time_step;
   fault.reason = std::string(error.message());
-  // the message names the body that failed in quotes
-  for (const Body& body : model.bodies) {
-    if (fault.reason.find(absl::StrCat("\"", body.name, "\"")) != std::string::npos) {
-      fault.body = body.name;
-      break;
-    }
-  }
+  fault.place = PlaceOf(error);
+  if (fault.place.body >= 0) fault.body = model.bodies[fault.place.body].name;
   return fault;
 }
 

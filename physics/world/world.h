@@ -25,7 +25,8 @@ struct WorldFault {
   std::int64_t step = 0;
   double time = 0;
   std::string reason;
-  std::string body;
+  std::string body;  // of place.body; empty: not known
+  FaultPlace place;
 };
 
 // The fault that `error`, returned by Step at `state`, stands for.

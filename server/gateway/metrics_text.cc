@@ -43,6 +43,21 @@ std::string WriteMetrics(Handlers& handlers, int websocket_clients) {
   each("pliant_steps_not_converged_total", "counter",
        "Steps whose residual missed the tolerance, stalled ones included.",
        [](const WorldHost& host) { return static_cast<double>(host.counters().not_converged); });
+  WriteHead("pliant_steps_ended_total", "counter", "Steps, by why their solve ended.", &text);
+  for (const auto& host : hosts) {
+    const auto& ended = host->counters().totals.ended;
+    for (std::size_t k = 0; k < ended.size(); ++k)
+      absl::StrAppend(&text, "pliant_steps_ended_total{world=\"", host->id(), "\",reason=\"",
+                      std::string(solvers::kStopReasonNames[k]), "\"} ", ended[k], "\n");
+  }
+  WriteHead("pliant_compromises_total", "counter",
+            "What steps relaxed, clamped or cut off, by its kind.", &text);
+  for (const auto& host : hosts) {
+    host->counters().totals.compromises.ForEach([&](std::string_view kind, std::int64_t count) {
+      absl::StrAppend(&text, "pliant_compromises_total{world=\"", host->id(), "\",kind=\"",
+                      std::string(kind), "\"} ", count, "\n");
+    });
+  }
   each("pliant_last_step_residual", "gauge", "Relative residual of the last step.",
        [](const WorldHost& host) { return host.latest()->snapshot->report.residual; });
   each("pliant_real_time_rate", "gauge", "Simulated seconds a second.",

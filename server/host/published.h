@@ -35,9 +35,10 @@ struct Published {
   ClockMode clock;
   std::optional<physics::WorldFault> fault;
   ControlStatus control;
-  double rate = 0;  // simulated seconds a second, achieved; 0 while paused
-  double lag = 0;   // [s] behind the real-time clock
-  std::int64_t steps_not_converged = 0;  // of this epoch, stalled ones included
+  double rate = 0;                        // simulated seconds a second, achieved; 0 while paused
+  double lag = 0;                         // [s] behind the real-time clock
+  std::int64_t steps_not_converged = 0;   // of this epoch, stalled ones included
+  physics::CompromiseCounts compromises;  // of this epoch
 };
 
 }  // namespace pliant::server

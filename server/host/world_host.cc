@@ -16,10 +16,15 @@ using Seconds = std::chrono::duration<double>;
 // During one long request, viewers see a state this often.
 constexpr auto kProgressInterval = std::chrono::milliseconds(10);
 
-bool IsFinite(const physics::State& state) {
-  const auto finite = [](double x) { return std::isfinite(x); };
-  return std::all_of(state.q.begin(), state.q.end(), finite) &&
-         std::all_of(state.v.begin(), state.v.end(), finite);
+// The first block whose positions or velocities are not all finite; −1: there is none.
+int FindNotFinite(const physics::Model& model, const physics::State& state) {
+  const auto is_finite = [](double x) { return std::isfinite(x); };
+  for (int b = 0; b < static_cast<int>(model.blocks.size()); ++b) {
+    if (!std::ranges::all_of(model.Positions(state, b), is_finite) ||
+        !std::ranges::all_of(model.Velocities(state, b), is_finite))
+      return b;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -49,7 +54,8 @@ std::shared_ptr<const Published> WorldHost::latest() const {
 }
 
 HostCounters WorldHost::counters() const {
-  return {steps_.load(), faults_.load(), not_converged_.load(), step_seconds_.load()};
+  std::lock_guard lock(published_mutex_);
+  return {steps_.load(), faults_.load(), not_converged_.load(), step_seconds_.load(), totals_};
 }
 
 void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done) {
@@ -228,26 +234,33 @@ bool WorldHost::StepOnce(SteadyTime now) {
   }
 
   const physics::State& state = world_.state();
-  if (!IsFinite(state)) {
+  if (const int block = FindNotFinite(*model_, state); block >= 0) {
     // go back to the last state that was: it is what checkpoints and viewers get
     const physics::State& last = snapshot_->state;
-    RaiseFault({last.step + 1, last.time,
-                "the step led to positions or velocities that are not finite", ""});
+    const absl::Status error =
+        absl::InternalError("the step led to positions or velocities that are not finite");
+    RaiseFault(physics::MakeFault(*model_, last, physics::FailAtBlock(*model_, block, error)));
     const absl::Status restored = world_.Restore(physics::SerializeState(last, model_->hash));
     if (!restored.ok())
       spdlog::error("event=restore_failed world={} reason=\"{}\"", id_, restored.ToString());
     return false;
   }
   const physics::StepReport& report = world_.report();
+  compromises_.Add(report.compromises);
+  {
+    std::lock_guard lock(published_mutex_);
+    totals_.Add(report);
+  }
   if (!report.converged) {
     not_converged_.fetch_add(1);
     ++steps_not_converged_;
   }
   if (!report.converged && !report.stalled) {
-    RaiseFault({state.step, state.time,
-                absl::StrCat("the step did not converge: relative residual ", report.residual,
-                             " after ", report.iterations, " iterations"),
-                ""});
+    const std::string reason(solvers::NameOf(report.reason));
+    const std::string text =
+        absl::StrCat("the step did not converge (", reason, "): relative residual ",
+                     report.residual, " after ", report.iterations, " iterations");
+    RaiseFault({state.step, state.time, text, "", {}});
     return false;
   }
   meter_.Add(end, state.time);
@@ -309,6 +322,7 @@ void WorldHost::BeginEpoch() {
   controller_->Drop();
   ++epoch_;
   steps_not_converged_ = 0;
+  compromises_ = {};
   fault_.reset();
   SwitchClock(clock_);
 }
@@ -319,6 +333,7 @@ void WorldHost::Publish() {
   published->version = ++version_;
   published->epoch = epoch_;
   published->steps_not_converged = steps_not_converged_;
+  published->compromises = compromises_;
   published->clock = clock_;
   published->fault = fault_;
   published->control = controller_->Describe(std::chrono::steady_clock::now());

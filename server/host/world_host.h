@@ -37,6 +37,7 @@ struct HostCounters {
   std::uint64_t faults = 0;
   std::uint64_t not_converged = 0;  // steps, stalled ones included
   double step_seconds = 0;          // summed
+  physics::StepTotals totals;
 };
 
 // One world with the thread that steps it.
@@ -113,7 +114,8 @@ class WorldHost {
   std::optional<physics::WorldFault> fault_;
   std::uint64_t version_ = 0;
   std::uint32_t epoch_ = 0;
-  std::int64_t steps_not_converged_ = 0;  // of this epoch
+  std::int64_t steps_not_converged_ = 0;   // of this epoch
+  physics::CompromiseCounts compromises_;  // of this epoch
   std::shared_ptr<const physics::Snapshot> snapshot_;
 
   // the mailbox
@@ -127,6 +129,7 @@ class WorldHost {
   // what others see
   mutable std::mutex published_mutex_;
   std::shared_ptr<const Published> published_;
+  physics::StepTotals totals_;
   std::atomic<std::uint64_t> steps_{0}, faults_{0}, not_converged_{0};
   std::atomic<double> step_seconds_{0};
 

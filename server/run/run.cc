@@ -94,7 +94,7 @@ absl::Status StepThrough(const RunOptions& options, std::int64_t steps, physics:
   for (std::int64_t k = 0; k < steps; ++k) {
     if (interrupt->Arrived()) {
       recording->fault =
-          physics::WorldFault{world->state().step, world->state().time, "interrupted", ""};
+          physics::WorldFault{world->state().step, world->state().time, "interrupted", "", {}};
       break;
     }
     const bool is_described =

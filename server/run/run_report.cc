@@ -50,6 +50,7 @@ void RunStatistics::Add(const physics::StepReport& report, double seconds) {
   converged_ += report.converged;
   stalled_ += report.stalled;
   refactorisations_ += report.refactorisations;
+  totals_.Add(report);
 }
 
 double RunStatistics::mean_step_seconds() const {
@@ -94,6 +95,14 @@ void RunStatistics::WriteTo(Json* report) const {
                          // of joints in maximal coordinates
                          {"joint_drift_max", joint_drift_max_},
                          {"refactorisations", refactorisations_}};
+  // why solves ended, steps by reason
+  Json& reasons = (*report)["solver"]["reasons"] = Json::object();
+  for (std::size_t k = 0; k < totals_.ended.size(); ++k)
+    if (totals_.ended[k] > 0) reasons[std::string(solvers::kStopReasonNames[k])] = totals_.ended[k];
+  // what was relaxed, clamped or cut off, over all steps
+  totals_.compromises.ForEach([&](std::string_view kind, std::int64_t times) {
+    (*report)["solver"][std::string(kind)] = times;
+  });
   (*report)["constraints"] = extent(constraints_);
   (*report)["contacts"] = extent(contacts_);
   (*report)["asleep"] = extent(asleep_);
@@ -101,7 +110,8 @@ void RunStatistics::WriteTo(Json* report) const {
 
 Json DescribeModelSize(const physics::Model& model) {
   int rigid = 0, deformable = 0;
-  std::size_t vertices = 0, tetrahedra = 0;
+  std::size_t joints = 0, vertices = 0, tetrahedra = 0;
+  for (const physics::Robot& robot : model.robots) joints += robot.joints.size();
   for (const physics::Body& body : model.bodies) {
     (body.deformable ? deformable : rigid) += 1;
     vertices += body.mesh.vertices.size();
@@ -109,7 +119,7 @@ Json DescribeModelSize(const physics::Model& model) {
   }
   return {{"dofs", model.velocity_offsets.back()},
           {"rigid_bodies", rigid},
-          {"joints", 0},
+          {"joints", joints},
           {"deformables", deformable},
           {"vertices", vertices},
           {"tetrahedra", tetrahedra}};
@@ -158,6 +168,10 @@ std::string Summarise(const Json& report) {
       "  solver    %.3g iterations mean, %g max; %.4g %% of steps converged, worst residual %.2g\n",
       solver["iterations_mean"].get<double>(), solver["iterations_max"].get<double>(),
       100 * solver["converged_fraction"].get<double>(), solver["residual_max"].get<double>());
+  for (const std::string_view kind : physics::kCompromiseNames) {
+    const std::int64_t times = solver[std::string(kind)];
+    if (times > 0) absl::StrAppendFormat(&text, "  limits    %s: %d\n", kind, times);
+  }
   absl::StrAppendFormat(&text, "  contacts  %.3g mean, %g max\n",
                         report["contacts"]["mean"].get<double>(),
                         report["contacts"]["max"].get<double>());

@@ -38,6 +38,7 @@ class RunStatistics {
   double residual_max_ = 0, newton_residual_max_ = 0, complementarity_max_ = 0,
          cone_violation_max_ = 0, joint_drift_max_ = 0;
   int converged_ = 0, stalled_ = 0, refactorisations_ = 0;
+  physics::StepTotals totals_;
 };
 
 // {dofs, rigid_bodies, joints, deformables, vertices, tetrahedra}

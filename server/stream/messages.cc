@@ -177,6 +177,10 @@ v1::StepReport DescribeReport(const Published& published, bool with_energies) {
   message.set_lag(published.lag);
   message.set_projected_elements(report.projected_elements);
   message.set_steps_not_converged(published.steps_not_converged);
+  message.set_reason(std::string(solvers::NameOf(report.reason)));
+  published.compromises.ForEach([&](std::string_view kind, std::int64_t count) {
+    if (count > 0) (*message.mutable_compromises())[std::string(kind)] = count;
+  });
   if (with_energies) {
     const physics::Energies energies = physics::CalcEnergies(*snapshot.model, snapshot.state, -1);
     message.set_kinetic_energy(energies.kinetic);

@@ -2,14 +2,14 @@ import { create } from '@bufbuild/protobuf';
 import { expect, test } from 'vitest';
 import { FrameSchema } from '../src/gen/pliant/v1/stream_pb';
 import { BufferPool, LatestFrame } from '../src/link/decode';
-import { solverTrouble } from '../src/panel/panel';
+import { describeCompromises, solverTrouble } from '../src/panel/panel';
 
-function report(converged: boolean, stalled: boolean, stepsNotConverged: bigint) {
+function report(converged: boolean, stalled: boolean, stepsNotConverged: bigint, reason = '', compromises: Record<string, bigint> = {}) {
   const latest = new LatestFrame();
   latest.put(
     create(FrameSchema, {
       frame: 1n,
-      report: { converged, stalled, iterations: 34, residual: 1.1e-6, stepsNotConverged },
+      report: { converged, stalled, iterations: 34, residual: 1.1e-6, stepsNotConverged, reason, compromises },
     }),
   );
   return latest.take([], new BufferPool())!.report!;
@@ -26,4 +26,14 @@ test('a step that stalled or failed is told with its residual', () => {
 
 test('steps between frames are not forgotten', () => {
   expect(solverTrouble(report(true, false, 3n))).toBe('3 steps did not converge.');
+});
+
+test('a step that failed says why', () => {
+  expect(solverTrouble(report(false, false, 1n, 'MAX_ITERATIONS'))).toMatch(/^This step did not converge \(max iterations\): /);
+});
+
+test('what steps relaxed or cut off stands in one line, and no line without it', () => {
+  expect(describeCompromises(report(true, false, 0n))).toBe('');
+  const limits = { redetection_limit: 2n, friction_clamped: 12n };
+  expect(describeCompromises(report(true, false, 0n, 'CONVERGED', limits))).toBe('So far: friction clamped 12×, redetection limit 2×.');
 });

@@ -59,8 +59,7 @@ ConstraintForce DescribeRow(int k, const Impulses& impulses, const ConstraintSet
   const ConstraintRow& row = constraints.rows[k];
   ConstraintForce force;
   force.source = row.source;
-  force.block =
-      participation.blocks[system.entries[system.rows[k].first_entry].block].block;
+  force.block = participation.blocks[system.entries[system.rows[k].first_entry].block].block;
   force.index = row.index;
   force.error = row.error;
   force.impulse = impulses.rows[k];
@@ -110,10 +109,10 @@ void ReportBlocks(const StepBlocks& blocks, const State& state, StepReport* repo
     report->newton_iterations = std::max(report->newton_iterations, of_block.iterations);
     report->newton_residual = std::max(report->newton_residual, of_block.residual);
     report->projected_elements += of_block.projected_elements;
+    report->compromises[Compromise::kNewtonAboveTolerance] += of_block.is_above_tolerance;
     if (blocks.compliant_forms[b] == nullptr) continue;
-    report->joint_drift =
-        std::max(report->joint_drift,
-                 blocks.model.blocks[b]->CalcDrift(blocks.model.Positions(state, b)));
+    report->joint_drift = std::max(
+        report->joint_drift, blocks.model.blocks[b]->CalcDrift(blocks.model.Positions(state, b)));
   }
   for (int b = 0; b < blocks.count(); ++b) {
     for (const BlockForce& force : blocks.inputs[b].forces)
@@ -152,8 +151,8 @@ void Commit(std::span<const double> v, const Impulses& impulses, const StepConta
   ReportEfforts(*blocks, report);
 
   report->participating = participation.num_touched;
-  report->constraints = 3 * static_cast<int>(contacts.points.size()) +
-                        static_cast<int>(system.rows.size());
+  report->constraints =
+      3 * static_cast<int>(contacts.points.size()) + static_cast<int>(system.rows.size());
   report->asleep = blocks->sleeping.num_asleep;
 }
 

@@ -3,9 +3,9 @@
 #include <span>
 #include <vector>
 
+#include "physics/stepping/report/step_report.h"
 #include "physics/stepping/step/islands.h"
 #include "physics/stepping/step/warm_start.h"
-#include "physics/stepping/stepper.h"
 
 namespace pliant::physics {
 

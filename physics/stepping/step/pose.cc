@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
-
 namespace pliant::physics {
 namespace {
 
@@ -30,8 +28,7 @@ BlockForce ResolveForce(const Inputs::AppliedForce& force, const Body& body,
   if (body.deformable) {
     applied.p_W = force.p_BP;
   } else {
-    applied.p_W =
-        motions[force.body].X_WB * (force.at_center_of_mass ? body.p_BoBcm : force.p_BP);
+    applied.p_W = motions[force.body].X_WB * (force.at_center_of_mass ? body.p_BoBcm : force.p_BP);
   }
   applied.force_W = force.force_W;
   applied.torque_W = force.torque_W;
@@ -113,8 +110,7 @@ absl::Status PoseBlocks(const Inputs& inputs, const StepSettings& settings, cons
   ApplyTargets(blocks->model, inputs, &blocks->controls);
 
   // what sleeps is left out of everything below
-  for (const int b : blocks->prescribed)
-    blocks->motions.Update(state, b, blocks->steps[b].get());
+  for (const int b : blocks->prescribed) blocks->motions.Update(state, b, blocks->steps[b].get());
   WakeDisturbed(inputs, state, blocks);
 
   // momentum of each block, independent of the others
@@ -136,19 +132,9 @@ absl::Status PoseWoken(const State& state, StepBlocks* blocks) {
   return FirstFault(*blocks);
 }
 
-absl::Status Fault(const Model& model, int block, const absl::Status& status) {
-  for (const Body& body : model.bodies) {
-    if (body.block == block) {
-      return absl::Status(status.code(),
-                          absl::StrCat("body \"", body.name, "\": ", status.message()));
-    }
-  }
-  return status;
-}
-
 absl::Status FirstFault(const StepBlocks& blocks) {
   for (int b = 0; b < blocks.count(); ++b) {
-    if (!blocks.statuses[b].ok()) return Fault(blocks.model, b, blocks.statuses[b]);
+    if (!blocks.statuses[b].ok()) return FailAtBlock(blocks.model, b, blocks.statuses[b]);
   }
   return absl::OkStatus();
 }

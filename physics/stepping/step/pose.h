@@ -9,6 +9,7 @@
 #include "physics/control/controllers.h"
 #include "physics/dynamics/block.h"
 #include "physics/dynamics/body_motions.h"
+#include "physics/dynamics/faults/fault.h"
 #include "physics/dynamics/model.h"
 #include "physics/dynamics/parallel.h"
 #include "physics/stepping/step/sleeping.h"
@@ -98,8 +99,6 @@ absl::Status PoseBlocks(const Inputs& inputs, const StepSettings& settings, cons
 // Poses those that woke since.
 absl::Status PoseWoken(const State& state, StepBlocks* blocks);
 
-// A block's failure, naming the body.
-absl::Status Fault(const Model& model, int block, const absl::Status& status);
 // The first failure among `statuses`, naming the body; OK when there is none.
 absl::Status FirstFault(const StepBlocks& blocks);
 

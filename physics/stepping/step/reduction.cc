@@ -62,11 +62,10 @@ void ReduceBatch(int batch, const Participation& participation, StepBlocks* bloc
 
 // Copies A_gg of a participating group, which is the `place`-th of its block.
 void CopyGroupDiagonal(const StepBlocks& blocks, const Participation& participation,
-                       const Participation::Block& block, int place,
-                       const ConstraintSystem& system, double* to) {
+                       const Participation::Block& block, int place, const ConstraintSystem& system,
+                       double* to) {
   const int g = block.first_group + place, n = participation.size_of_group(g);
-  const solvers::SchurComplement& A =
-      system.blocks[participation.index_of_block[block.block]].A;
+  const solvers::SchurComplement& A = system.blocks[participation.index_of_block[block.block]].A;
   if (CompliantForm* form = blocks.compliant_forms[block.block]) {
     std::ranges::copy(form->group_inertia(participation.groups[g]), to);
   } else if (A.sparse != nullptr) {
@@ -105,8 +104,8 @@ absl::Status FactorGroups(const StepBlocks& blocks, const Participation& partici
       }
       CopyGroupDiagonal(blocks, participation, block, k, system, L);
       if (solvers::FactorCholesky(n, L, n) >= 0)
-        return Fault(blocks.model, block.block,
-                     absl::InternalError("its tangent matrix is not positive definite"));
+        return FailAtBlock(blocks.model, block.block,
+                           absl::InternalError("its tangent matrix is not positive definite"));
       reduction->group_factors[g] = L;
       L += std::size_t(n) * n;
     }
@@ -295,7 +294,7 @@ absl::Status CompleteVelocities(std::span<const double> v_participating, const S
   for (int b = 0; b < blocks.count(); ++b) {
     for (const double x : blocks.spaces.Part(b, *v)) {
       if (!std::isfinite(x))
-        return Fault(blocks.model, b, absl::InternalError("its velocities are not finite"));
+        return FailAtBlock(blocks.model, b, absl::InternalError("its velocities are not finite"));
     }
   }
   return absl::OkStatus();

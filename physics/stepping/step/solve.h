@@ -38,15 +38,20 @@ absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages
       absl::Status status = solve(k);
       if (status.ok()) status = CompleteStep(solution->v_participating, *stages, &solution->v);
       if (!status.ok()) return status;
-      if (k == limits.relinearisations) break;
-      const absl::StatusOr<int> stale =
-          Relinearise(solution->v, stages->participation, &stages->blocks, &stages->reduction,
-                      &stages->system);
+      if (k == limits.relinearisations) {
+        if (k > 0) ++report->compromises[Compromise::kRelinearisationLimit];
+        break;
+      }
+      const absl::StatusOr<int> stale = Relinearise(
+          solution->v, stages->participation, &stages->blocks, &stages->reduction, &stages->system);
       if (!stale.ok()) return stale.status();
       if (*stale == 0) break;
       report->refactorisations += *stale;
     }
-    if (look == limits.redetections) return absl::OkStatus();
+    if (look == limits.redetections) {
+      if (look > 0) ++report->compromises[Compromise::kRedetectionLimit];
+      return absl::OkStatus();
+    }
     const absl::StatusOr<bool> more = RedetectStep(solution->v, state, stages);
     if (!more.ok()) return more.status();
     if (!*more) return absl::OkStatus();

@@ -78,10 +78,32 @@ TEST(World, AStepThatTurnsNonFiniteLeavesTheStateAndNamesTheBody) {
 
   const WorldFault fault = MakeFault(world.model(), world.state(), status);
   EXPECT_EQ(fault.body, "ball");
+  EXPECT_EQ(fault.place.body, 1);
+  EXPECT_EQ(fault.place.block, world.model().bodies[1].block);
   EXPECT_EQ(fault.step, 4);
 
   // the world goes on as if nothing had been asked
   EXPECT_TRUE(world.Step().ok());
+}
+
+TEST(World, AFaultNamesItsBodyEvenWhereTheNameOfAnotherStandsInTheMessage) {
+  Model model;
+  AddGround(&model);
+  const int tangent = AddBall(&model, "tangent", Vector3d(0, 0, 0.3));
+  const int ball = AddBall(&model, "ball", Vector3d(1, 0, 0.3));
+  World world(Finish(std::move(model)));
+  const absl::Status error = FailAtBlock(world.model(), world.model().bodies[ball].block,
+                                         absl::InternalError("its \"tangent\" is not finite"));
+  const WorldFault fault = MakeFault(world.model(), world.state(), error);
+  EXPECT_EQ(fault.body, "ball");
+  EXPECT_EQ(fault.place.body, ball);
+
+  const absl::Status of_pair = FailAtContact(world.model(), tangent, ball,
+                                             absl::InternalError("their contact is not finite"));
+  EXPECT_THAT(std::string(of_pair.message()), HasSubstr("\"tangent\" and \"ball\""));
+  EXPECT_EQ(MakeFault(world.model(), world.state(), of_pair).place.other, ball);
+  // one that no step made has no place
+  EXPECT_EQ(MakeFault(world.model(), world.state(), absl::InternalError("no memory")).body, "");
 }
 
 TEST(World, ResetGoesBackToTheStart) {

@@ -144,6 +144,8 @@ TEST_F(Web, MetricsTellOfStepsThatDidNotConverge) {
   const std::string metrics = Fetch("/metrics").body();
   for (const char* line : {"pliant_steps_not_converged_total{world=\"sound\"} 0",
                            "pliant_steps_not_converged_total{world=\"faulty\"} 1",
+                           "pliant_steps_ended_total{world=\"sound\",reason=\"CONVERGED\"} 7",
+                           "pliant_compromises_total{world=\"sound\",kind=\"friction_clamped\"} 0",
                            "pliant_faults_total{world=\"faulty\"} 1"})
     EXPECT_NE(metrics.find(absl::StrCat("\n", line, "\n")), std::string::npos) << metrics;
   EXPECT_NE(metrics.find("\npliant_last_step_residual{world=\"faulty\"} "), std::string::npos);

@@ -101,6 +101,11 @@ TEST(WorldHost, StepThatDoesNotConvergePausesItWithAFault) {
   EXPECT_EQ(host->counters().faults, 1u);
   EXPECT_EQ(host->counters().not_converged, 1u);
   EXPECT_EQ(published->steps_not_converged, 1);
+  // the step says why it ended, in the fault too
+  const auto reason = published->snapshot->report.reason;
+  EXPECT_NE(reason, solvers::StopReason::kConverged);
+  EXPECT_NE(published->fault->reason.find(solvers::NameOf(reason)), std::string::npos);
+  EXPECT_EQ(host->counters().totals.ended[static_cast<int>(reason)], 1);
 
   // a new start has none; the counter of all time stays
   Call call;

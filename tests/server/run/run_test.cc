@@ -78,8 +78,10 @@ TEST_F(RunTest, TheReportHasEveryKeyOfTheContract) {
       {"solver",
        {"iterations_mean", "iterations_max", "linear_iterations_mean", "converged_fraction",
         "stalled_fraction", "residual_max", "newton_iterations_max", "newton_residual_max",
-        "projected_elements_mean", "projected_elements_max",
-        "complementarity_max", "cone_violation_max", "refactorisations"}},
+        "projected_elements_mean", "projected_elements_max", "complementarity_max",
+        "cone_violation_max", "refactorisations", "reasons", "newton_above_tolerance",
+        "friction_clamped", "cone_iterations_over_budget", "redetection_limit",
+        "relinearisation_limit"}},
       {"constraints", {"mean", "max"}},
       {"contacts", {"mean", "max"}},
       {"asleep", {"mean", "max"}}};
@@ -92,6 +94,8 @@ TEST_F(RunTest, TheReportHasEveryKeyOfTheContract) {
   EXPECT_EQ(report["steps"], 20);
   EXPECT_EQ(report["version"], "1.2.3");
   EXPECT_EQ(report["model"]["rigid_bodies"], 2);
+  EXPECT_EQ(report["model"]["joints"], 0);
+  EXPECT_EQ(report["solver"]["reasons"], Json({{"CONVERGED", 20}}));
   EXPECT_EQ(report["solver"]["converged_fraction"], 1.0);
   EXPECT_TRUE(report["fault"].is_null());
   EXPECT_GT(report["memory_mb"], 1);
@@ -118,6 +122,7 @@ bodies:
   EXPECT_GT(report["solver"]["residual_max"], 1e-12);
   const int failed = static_cast<int>(std::lround(20 * (1 - fraction)));
   EXPECT_THAT(err_.str(), HasSubstr(std::to_string(failed) + " of 20 steps did not converge"));
+  EXPECT_EQ(report["solver"]["reasons"]["MAX_ITERATIONS"], failed);
 
   // and in words
   options_.json.clear();

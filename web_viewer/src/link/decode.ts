@@ -144,6 +144,8 @@ function frameInfo(frame: Frame, rigid: RigidFrame[], soft: SoftFrame[]): FrameI
           iterations: frame.report.iterations,
           residual: frame.report.residual,
           stepsNotConverged: Number(frame.report.stepsNotConverged),
+          reason: frame.report.reason,
+          compromises: Object.entries(frame.report.compromises).map(([kind, count]) => [kind, Number(count)]),
           contacts: frame.report.contacts,
           stepSeconds: frame.report.stepSeconds,
           realTimeRate: frame.report.realTimeRate,

@@ -212,6 +212,8 @@ export interface ReportInfo {
   iterations: number;
   residual: number;
   stepsNotConverged: number; // since the start, of those not shown too
+  reason: string; // why the solve ended
+  compromises: [kind: string, count: number][]; // since the start, none that is zero
   contacts: number;
   stepSeconds: number;
   realTimeRate: number;

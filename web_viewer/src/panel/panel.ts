@@ -77,6 +77,9 @@ export class Panel {
     const trouble = report ? solverTrouble(report) : '';
     setText('solver', trouble);
     setHidden('solver', !trouble);
+    const compromises = report ? describeCompromises(report) : '';
+    setText('compromises', compromises);
+    setHidden('compromises', !compromises);
     element('rate').parentElement?.classList.toggle('warn', behind && frame.time > 1);
     setText('grip-summary', `${newtons(this.shownForce)} · ${report && running ? `${report.realTimeRate.toFixed(2)}×` : 'paused'}`);
     this.showDrivers(frame, me);
@@ -148,7 +151,15 @@ export function solverTrouble(report: ReportInfo): string {
   const before = count === 1 ? '1 step' : `${count} steps`;
   if (report.converged) return `${before} did not converge.`;
   const what = report.stalled ? 'stalled' : 'did not converge';
-  return `This step ${what}: residual ${report.residual.toExponential(1)} after ${report.iterations} iterations (${before} so far).`;
+  const why = report.stalled || !report.reason ? '' : ` (${report.reason.toLowerCase().replaceAll('_', ' ')})`;
+  return `This step ${what}${why}: residual ${report.residual.toExponential(1)} after ${report.iterations} iterations (${before} so far).`;
+}
+
+// What steps relaxed, clamped or cut off so far; empty while there is nothing to say.
+export function describeCompromises(report: ReportInfo): string {
+  const kinds = [...report.compromises].sort(([a], [b]) => (a < b ? -1 : 1));
+  const parts = kinds.map(([kind, count]) => `${kind.replaceAll('_', ' ')} ${count}×`);
+  return parts.length ? `So far: ${parts.join(', ')}.` : '';
 }
 
 // on a body, or on all links of a robot [N]
