@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
-
 #include "physics/stepping/corrective_geometry.h"
 #include "physics/stepping/step/solve.h"
 #include "physics/stepping/step_timer.h"
+#include "solvers/corrective/correction_residual.h"
 #include "solvers/corrective/recursive_correction.h"
 #include "solvers/delassus/mapping_compliance.h"
 
@@ -65,6 +64,15 @@ class CorrectiveStepper final : public Stepper {
     TakeOver();
     timer.Lap(Phase::kSolve);
 
+    // whether the step holds where it has led, whatever the sweeps found
+    const bool is_settled = stages_.system.blocks.empty() || correction_.result().converged;
+    report->residual = CalcEndResidual(h);
+    report->End(report->residual <= model_.method.corrective.tolerance
+                    ? solvers::StopReason::kConverged
+                : is_settled ? solvers::StopReason::kResidual
+                             : solvers::StopReason::kMaxIterations);
+    timer.Lap(Phase::kCheck);
+
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
     CommitStep(solution_.v, solution_.impulses, &stages_, state, report);
     timer.Lap(Phase::kCommit);
@@ -100,10 +108,9 @@ class CorrectiveStepper final : public Stepper {
       const ConstraintSystem::Row& row = system.rows[k];
       if (row.dry_friction || !std::isfinite(row.stiffness)) continue;
       const auto entries = system.entries_of(row);
-      problem_.contacts[system.contacts.size() + k].is_in_tangent =
-          std::ranges::all_of(entries, [&](const ConstraintSystem::Entry& entry) {
-            return entry.block == entries[0].block;
-          });
+      problem_.contacts[system.contacts.size() + k].is_in_tangent = std::ranges::all_of(
+          entries,
+          [&](const ConstraintSystem::Entry& entry) { return entry.block == entries[0].block; });
     }
   }
 
@@ -181,6 +188,30 @@ class CorrectiveStepper final : public Stepper {
       stages_.contacts.points[c].R_WC = problem_.contacts[c].R_WC;
   }
 
+  // The relative residual at the end of the step: of the momentum balance under what contacts and
+  // constraints exert there, and of their laws there. A single linearisation is judged by its own.
+  double CalcEndResidual(double h) {
+    if (stages_.system.blocks.empty())
+      return CalcStepResidual(solution_.v, solution_.impulses, &stages_);
+    const std::vector<Vector3d>& found = correction_.result().impulse;
+    end_impulses_.clear();
+    for (std::size_t i = 0; i < found.size(); ++i)
+      end_impulses_.push_back(problem_.contacts[i].R_WC * found[i]);
+    if (model_.method.corrective.scheme != CorrectiveOptions::Scheme::kSingle) {
+      geometry_.Update(correction_.y(), correction_.F(), 0, static_cast<int>(found.size()),
+                       &problem_);
+      solvers::SetReferences(correction_.y(), &problem_);
+    }
+    for (std::size_t i = 0; i < found.size(); ++i)
+      end_impulses_[i] = problem_.contacts[i].R_WC.transpose() * end_impulses_[i];
+    solvers::CalcCarrierImpulses(problem_, end_impulses_, &carrier_impulses_);
+    exerted_.assign(solution_.v_participating.size(), 0.0);
+    compliance_.CalcImpulse(carrier_impulses_, exerted_);
+    return std::max(CalcStepResidual(solution_.v, exerted_, &stages_),
+                    solvers::CalcLawResidual(problem_, end_impulses_, correction_.diagonals(),
+                                             correction_.y(), h));
+  }
+
   absl::Status Correct(const State& state, double h, StepReport* report) {
     if (stages_.system.blocks.empty()) return absl::OkStatus();
     const int num_contacts = static_cast<int>(stages_.system.contacts.size());
@@ -201,9 +232,9 @@ class CorrectiveStepper final : public Stepper {
       AddSprings();
       const int failed = compliance_.Build(problem_.blocks, problem_.entries, problem_.values);
       if (failed >= 0) {
-        return absl::InternalError(
-            absl::StrCat("the tangent matrix of what touches is not positive definite in block ",
-                         stages_.participation.blocks[failed].block));
+        return FailAtBlock(
+            model_, stages_.participation.blocks[failed].block,
+            absl::InternalError("the tangent matrix of what touches is not positive definite"));
       }
       report->refactorisations += compliance_.num_blocks() - compliance_.num_kept();
       correction_.Solve(compliance_, guess_, OptionsOf(options, h), &problem_, &geometry_);
@@ -214,8 +245,6 @@ class CorrectiveStepper final : public Stepper {
       KeepAsGuess();
       geometry_.Reset(&problem_);
     } while (true);
-    report->converged = result.converged;
-    report->residual = result.residual;
     report->complementarity = result.complementarity;
     // v = v_free + A⁻¹ Hᵀ F on the participants
     std::vector<double>& v = solution_.v_participating;
@@ -232,7 +261,8 @@ class CorrectiveStepper final : public Stepper {
   solvers::MappingCompliance compliance_;
   solvers::RecursiveCorrection correction_;
   std::vector<std::vector<double>> tangents_;  // A with springs, of blocks that have some
-  std::vector<double> change_;
+  std::vector<double> change_, exerted_, carrier_impulses_;
+  std::vector<Vector3d> end_impulses_;  // in the frames at the end of the step
   std::vector<Vector3d> guess_;
   StepSolution solution_;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solvers/problem/friction_cone.h"
+
 namespace pliant::solvers {
 namespace {
 
@@ -20,15 +22,6 @@ void AddRead(const CarrierPart& part, const double* y, Vector3d* u) {
 void CalcPush(const CarrierPart& part, const Vector3d& g, double* f) {
   const double* J = part.J.data();
   for (int j = 0; j < part.height; ++j, J += 3) f[j] = J[0] * g[0] + J[1] * g[1] + J[2] * g[2];
-}
-
-// What leaves the cone, or the bounds, of a frame that has turned goes.
-Vector3d ProjectOntoLaw(const CorrectiveContact& contact, Vector3d impulse) {
-  impulse.z() = std::clamp(impulse.z(), contact.lower, contact.upper);
-  const double limit = contact.friction * impulse.z();
-  const double length = std::sqrt(impulse.x() * impulse.x() + impulse.y() * impulse.y());
-  if (length > limit) impulse.head<2>() *= limit > 0 ? limit / length : 0.0;
-  return impulse;
 }
 
 }  // namespace
@@ -57,25 +50,18 @@ Vector3d RelaxContact(const CorrectiveContact& contact, const Matrix3d& W, const
   if (contact.friction > 0 && trace > 0) {
     const double change = relaxed.z() - impulse.z();
     const double step = 2 / (h * trace);
-    double x = impulse.x() - step * (delta.x() + h * W(0, 2) * change);
-    double y = impulse.y() - step * (delta.y() + h * W(1, 2) * change);
-    const double length = std::sqrt(x * x + y * y), limit = contact.friction * relaxed.z();
-    if (length > limit) {
-      x *= limit / length;
-      y *= limit / length;
-    }
-    relaxed.x() = x;
-    relaxed.y() = y;
+    relaxed.x() = impulse.x() - step * (delta.x() + h * W(0, 2) * change);
+    relaxed.y() = impulse.y() - step * (delta.y() + h * W(1, 2) * change);
+    ClipFriction(contact.friction * relaxed.z(), relaxed.head<2>());
   }
   return relaxed;
 }
 
-Vector3d RecursiveCorrection::CalcRelativeVelocity(const CorrectiveProblem& problem,
-                                                   int contact) const {
-  const CorrectiveContact& row = problem.contacts[contact];
+Vector3d CalcRelativeVelocity(const CorrectiveProblem& problem, const CorrectiveContact& contact,
+                              std::span<const double> y) {
   Vector3d u = Vector3d::Zero();
-  for (int p = row.first_part; p < row.first_part + row.num_parts; ++p)
-    AddRead(problem.parts[p], y_.data(), &u);
+  for (int p = contact.first_part; p < contact.first_part + contact.num_parts; ++p)
+    AddRead(problem.parts[p], y.data(), &u);
   return u;
 }
 
@@ -145,7 +131,7 @@ double RecursiveCorrection::Refresh(const MappingCompliance& compliance,
                       problem->parts.begin() + end.first_part + end.num_parts);
     geometry->Update(y_, F_, first, last, problem);
     for (int i = first; i < last; ++i)
-      problem->contacts[i].u_reference = CalcRelativeVelocity(*problem, i);
+      problem->contacts[i].u_reference = CalcRelativeVelocity(*problem, problem->contacts[i], y_);
   }
   double change = 0;
   for (int i = first; i < last; ++i) {
@@ -157,7 +143,7 @@ double RecursiveCorrection::Refresh(const MappingCompliance& compliance,
       continue;
     }
     const Matrix3d R_CW = contact.R_WC.transpose();
-    work_[i].W = CalcDiagonal(compliance, *problem, i);
+    W_ii_[i] = CalcDiagonal(compliance, *problem, i);
     work_[i].delta = R_CW * (contact.slip_W - options.h * contact.u_reference);
     work_[i].delta.z() = contact.gap - options.h * contact.R_WC.col(2).dot(contact.u_reference);
   }
@@ -166,7 +152,9 @@ double RecursiveCorrection::Refresh(const MappingCompliance& compliance,
     const CorrectiveContact& contact = problem->contacts[i];
     if (!contact.is_in_tangent) {
       if (work_[i].impulse_W.isZero(0)) continue;
-      result_.impulse[i] = ProjectOntoLaw(contact, contact.R_WC.transpose() * work_[i].impulse_W);
+      // what leaves the cone, or the bounds, of a frame that has turned is dropped
+      result_.impulse[i] = ClipToCone(contact.R_WC.transpose() * work_[i].impulse_W,
+                                      contact.friction, contact.lower, contact.upper);
     }
     const Vector3d g = contact.R_WC * result_.impulse[i];
     for (int p = contact.first_part; p < contact.first_part + contact.num_parts; ++p) {
@@ -195,10 +183,10 @@ double RecursiveCorrection::Sweep(const MappingCompliance& compliance,
         options.scheme == CorrectionOptions::Scheme::kFast)
       Refresh(compliance, options, false, i, i + 1, problem, geometry);
     const CorrectiveContact& contact = problem->contacts[i];
-    const Vector3d u = CalcRelativeVelocity(*problem, i);
+    const Vector3d u = CalcRelativeVelocity(*problem, contact, y_);
     const Vector3d delta = work_[i].delta + options.h * (contact.R_WC.transpose() * u);
     const Vector3d before = result_.impulse[i];
-    const Vector3d after = RelaxContact(contact, work_[i].W, delta, before, options.h);
+    const Vector3d after = RelaxContact(contact, W_ii_[i], delta, before, options.h);
     largest = std::max(largest, after.cwiseAbs().maxCoeff());
     // an open contact that stays open costs nothing
     if (after == before) continue;
@@ -257,7 +245,8 @@ void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
 
   u_.resize(count);
   for (int i = 0; i < count; ++i)
-    u_[i] = problem.contacts[i].R_WC.transpose() * CalcRelativeVelocity(problem, i);
+    u_[i] = problem.contacts[i].R_WC.transpose() *
+            CalcRelativeVelocity(problem, problem.contacts[i], y_);
   for (int s = 0; s < options.sweeps; ++s) {
     double change = 0, largest = 0;
     for (int i = 0; i < count; ++i) {
@@ -293,6 +282,7 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
   result_.impulse.assign(guess.begin(), guess.end());
   result_.impulse.resize(count, Vector3d::Zero());
   work_.resize(count);
+  W_ii_.resize(count);
   y_ = problem->y_free;
   F_.assign(y_.size(), 0.0);
   int num_velocities = 0;
@@ -351,17 +341,16 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
       for (int p = contact.first_part; p < contact.first_part + contact.num_parts; ++p)
         AddRead(problem->parts[p], problem->y_free.data(), &u_free);
       result_.impulse[i].z() -=
-          (CalcRelativeVelocity(*problem, i).z() - u_free.z()) / contact.compliance;
+          (CalcRelativeVelocity(*problem, contact, y_).z() - u_free.z()) / contact.compliance;
       continue;
     }
     const bool is_scalar =
         std::isinf(contact.lower) || contact.lower != 0 || !std::isinf(contact.upper);
     if (is_scalar) continue;
-    const double open =
-        work_[i].delta.z() / options.h + contact.R_WC.col(2).dot(CalcRelativeVelocity(*problem, i));
-    result_.complementarity =
-        std::max(result_.complementarity,
-                 std::abs(std::min(open, work_[i].W(2, 2) * result_.impulse[i].z())));
+    const double open = work_[i].delta.z() / options.h +
+                        contact.R_WC.col(2).dot(CalcRelativeVelocity(*problem, contact, y_));
+    result_.complementarity = std::max(
+        result_.complementarity, std::abs(std::min(open, W_ii_[i](2, 2) * result_.impulse[i].z())));
   }
 }
 

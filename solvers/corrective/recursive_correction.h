@@ -99,14 +99,14 @@ class RecursiveCorrection {
   // Total impulses on the carriers, and their velocities under them.
   const std::vector<double>& F() const { return F_; }
   const std::vector<double>& y() const { return y_; }
+  // W_ii of each contact in its last frame, as the sweeps had it; not of springs in A.
+  const std::vector<Eigen::Matrix3d>& diagonals() const { return W_ii_; }
 
  private:
   struct Work {
-    Eigen::Matrix3d W;      // W_ii in the contact's frame
     Eigen::Vector3d delta;  // δ − h Rᵀ u: what does not change in a sweep
     Eigen::Vector3d impulse_W;
   };
-  Eigen::Vector3d CalcRelativeVelocity(const CorrectiveProblem& problem, int contact) const;
   Eigen::Matrix3d CalcDiagonal(const MappingCompliance& compliance,
                                const CorrectiveProblem& problem, int contact) const;
   // Takes contacts first … last − 1 to new frames: their forces stay, but for what leaves the cone. Springs in A get what A
@@ -125,6 +125,7 @@ class RecursiveCorrection {
                      const CorrectiveProblem& problem, double* first_residual);
 
   std::vector<Work> work_;
+  std::vector<Eigen::Matrix3d> W_ii_;
   std::vector<double> F_, y_, dv_;
   // of the standard scheme: W in contact space, what it is made of, and velocities in contact frames
   DelassusOperator W_;
@@ -135,6 +136,10 @@ class RecursiveCorrection {
   std::vector<CarrierPart> old_parts_;
   CorrectionResult result_;
 };
+
+// u = Σ J y of a contact, in world axes.
+Eigen::Vector3d CalcRelativeVelocity(const CorrectiveProblem& problem,
+                                     const CorrectiveContact& contact, std::span<const double> y);
 
 // One contact's step of projected Gauss–Seidel on totals:
 //   λ_n ← clamp(λ_n − δ_n / (h (W_nn + R)));   λ_t ← λ_t − 2 δ_t / (h (W_11 + W_22)), ‖λ_t‖ ≤ μ λ_n,

@@ -98,6 +98,17 @@ void MappingCompliance::CalcVelocityChange(std::span<const double> F, std::span<
   for (std::size_t b = 0; b < num_blocks_; ++b) CalcVelocityChange(static_cast<int>(b), F, dv);
 }
 
+void MappingCompliance::CalcImpulse(std::span<const double> F, std::span<double> impulse) const {
+  for (std::size_t b = 0; b < num_blocks_; ++b) {
+    const Part& part = parts_[b];
+    double* x = impulse.data() + part.first_velocity;
+    std::fill_n(x, part.size, 0.0);
+    SubtractTransposedMatrixVector(part.num_rows, part.size, part.H.data(), part.num_rows,
+                                   F.data() + part.first_row, x);
+    for (int i = 0; i < part.size; ++i) x[i] = -x[i];
+  }
+}
+
 void MappingCompliance::AddCarried(std::span<const double> dv, std::span<double> y) const {
   for (std::size_t b = 0; b < num_blocks_; ++b) {
     const Part& part = parts_[b];

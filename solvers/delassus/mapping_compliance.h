@@ -51,6 +51,9 @@ class MappingCompliance {
   void CalcVelocityChange(int block, std::span<const double> F, std::span<double> dv) const;
   void CalcVelocityChange(std::span<const double> F, std::span<double> dv) const;
 
+  // impulse = Hᵀ F of all blocks, on all velocities.
+  void CalcImpulse(std::span<const double> F, std::span<double> impulse) const;
+
   // y += H dv of all blocks.
   void AddCarried(std::span<const double> dv, std::span<double> y) const;
 

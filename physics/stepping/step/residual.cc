@@ -29,10 +29,9 @@ double SubtractExerted(const StepBlocks& blocks, const Participation& participat
 
 }  // namespace
 
-double CalcResidual(std::span<const double> v, const solvers::Impulses& impulses,
+double CalcResidual(std::span<const double> v, std::span<const double> exerted,
                     const StepBlocks& blocks, const Participation& participation,
-                    const solvers::ConstraintSystem& system, ResidualScratch* scratch) {
-  CalcExertedImpulse(system, impulses, &scratch->exerted);
+                    ResidualScratch* scratch) {
   for (auto* x : {&scratch->residual, &scratch->momentum, &scratch->diagonal}) x->resize(v.size());
   scratch->squares.assign(blocks.count(), {});
   blocks.ForEachBlock([&](int b) {
@@ -42,8 +41,7 @@ double CalcResidual(std::span<const double> v, const solvers::Impulses& impulses
                             diagonal = blocks.spaces.Part(b, scratch->diagonal);
     blocks.steps[b]->CalcResidualTerms(blocks.spaces.Part(b, v), residual, momentum, diagonal);
     ResidualScratch::Squares& sum = scratch->squares[b];
-    sum.impulse =
-        SubtractExerted(blocks, participation, b, scratch->exerted, diagonal, residual);
+    sum.impulse = SubtractExerted(blocks, participation, b, exerted, diagonal, residual);
     for (std::size_t i = 0; i < residual.size(); ++i) {
       const double weight = 1 / diagonal[i];
       sum.error += residual[i] * residual[i] * weight;

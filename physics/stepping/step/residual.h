@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "physics/stepping/step/participation.h"
-#include "solvers/problem/constraint_system.h"
 
 namespace pliant::physics {
 
@@ -20,9 +19,9 @@ struct ResidualScratch {
 };
 
 // ‖D (m(v) − Jᵀγ)‖ / max(‖D A v‖, ‖D Jᵀγ‖) on the full, unreduced system, D = diag(A)^(−1/2). 0
-// when the numerator is below 1e-14.
-double CalcResidual(std::span<const double> v, const solvers::Impulses& impulses,
+// when the numerator is below 1e-14. `exerted` is Jᵀγ on the participating velocities.
+double CalcResidual(std::span<const double> v, std::span<const double> exerted,
                     const StepBlocks& blocks, const Participation& participation,
-                    const solvers::ConstraintSystem& system, ResidualScratch* scratch);
+                    ResidualScratch* scratch);
 
 }  // namespace pliant::physics

@@ -59,8 +59,13 @@ absl::Status CompleteStep(std::span<const double> v_participating, const StepSta
 
 double CalcStepResidual(std::span<const double> v, const solvers::Impulses& impulses,
                         StepStages* stages) {
-  return CalcResidual(v, impulses, stages->blocks, stages->participation, stages->system,
-                      &stages->residual);
+  CalcExertedImpulse(stages->system, impulses, &stages->residual.exerted);
+  return CalcStepResidual(v, stages->residual.exerted, stages);
+}
+
+double CalcStepResidual(std::span<const double> v, std::span<const double> exerted,
+                        StepStages* stages) {
+  return CalcResidual(v, exerted, stages->blocks, stages->participation, &stages->residual);
 }
 
 void CommitStep(std::span<const double> v, const solvers::Impulses& impulses, StepStages* stages,
