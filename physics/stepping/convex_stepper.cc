@@ -118,56 +118,30 @@ class ConvexStepper final : public Stepper {
   };
 
   void MakeProblem(const solvers::IslandView& island, double h, Work* work) const {
-    const solvers::ConstraintSystem& system = *island.system;
+    const ConstraintSystem& system = *island.system;
     ConvexProblem& problem = work->problem;
     problem.Clear();
-    problem.values = system.values;
-    for (int b = 0; b < island.num_blocks(); ++b) {
-      const solvers::ConstraintSystem::Block& block = island.block(b);
-      problem.blocks.push_back({island.first_of_block(b), block.size, block.A.dense.data(),
-                                block.A.sparse, block.A.order});
-      problem.size += block.size;
-    }
-    island.Gather(system.v_star, &problem.v_star);
-    island.Gather(system.linear_term, &problem.push);
-    // of rigid bodies it is nothing
-    if (std::ranges::all_of(problem.push, [](double p) { return p == 0; })) problem.push.clear();
-    const auto add_entries = [&](std::span<const solvers::ConstraintSystem::Entry> entries) {
-      for (const solvers::ConstraintSystem::Entry& entry : entries)
-        problem.entries.push_back({island.first_of(entry), entry.columns, entry.values});
-    };
+    problem.island = island;
     const ConvexOptions& options = model_.method.convex;
     problem.law = options.law;
     for (const int c : island.contacts) {
-      const solvers::ConstraintSystem::Contact& contact = system.contacts[c];
-      ConvexProblem::Contact constraint;
-      constraint.R = Regularisation(contact, options, h);
-      constraint.v_hat = Vector3d(0, 0, -contact.gap / (h + contact.relaxation_time));
+      const ConstraintSystem::Contact& contact = system.contacts[c];
+      ConvexProblem::Contact& added = problem.contacts.emplace_back();
+      added.R = Regularisation(contact, options, h);
+      added.v_hat = Vector3d(0, 0, -contact.gap / (h + contact.relaxation_time));
+      added.friction = contact.friction;
       // an anchor: the tangential spring keeps the stretch that the last step left in it
       const Vector3d& last = stages_.warm_start.contacts[c];
       if (problem.law != nullptr) {
-        constraint.lagged = last.z();
+        added.lagged = last.z();
         // R_t = σ w
-        constraint.slip = std::max(kSlipSpeed, contact.friction * constraint.R.x() * last.z());
+        added.slip = std::max(kSlipSpeed, contact.friction * added.R.x() * last.z());
       } else if (model_.contact.anchored) {
-        constraint.v_hat.head<2>() = constraint.R.x() * last.head<2>();
+        added.v_hat.head<2>() = added.R.x() * last.head<2>();
       }
-      constraint.expected = c < stages_.contacts.num_solved ? solved_[c] : last;
-      constraint.bias = contact.bias;
-      constraint.friction = contact.friction;
-      constraint.first_entry = static_cast<int>(problem.entries.size());
-      constraint.num_entries = contact.num_entries;
-      problem.contacts.push_back(constraint);
-      add_entries(system.entries_of(contact));
+      added.expected = c < stages_.contacts.num_solved ? solved_[c] : last;
     }
-    for (const int k : island.rows) {
-      ConvexProblem::Row row = Regularise(system.rows[k], options, h);
-      row.bias = system.rows[k].bias;
-      row.first_entry = static_cast<int>(problem.entries.size());
-      row.num_entries = system.rows[k].num_entries;
-      problem.rows.push_back(row);
-      add_entries(system.entries_of(system.rows[k]));
-    }
+    for (const int k : island.rows) problem.rows.push_back(Regularise(system.rows[k], options, h));
   }
 
   void SolveIsland(const solvers::IslandView& island, double h, Work* work, Outcome* outcome) {
@@ -235,7 +209,7 @@ class ConvexStepper final : public Stepper {
     }
     for (std::size_t c = 0; c < found.size(); ++c) {
       // natural map of the rigid contact law: what the regularisation leaves open
-      const solvers::ConstraintSystem::Contact& contact = stages_.system.contacts[c];
+      const ConstraintSystem::Contact& contact = stages_.system.contacts[c];
       const double w = std::sqrt(contact.W.squaredNorm()) / 3;
       const double v_n =
           CalcContactVelocity(stages_.system, static_cast<int>(c), solution_.v_participating).z();

@@ -219,53 +219,23 @@ class NonsmoothStepper final : public Stepper {
     NonsmoothProblem& problem = work->problem;
     problem.Clear();
     problem.h = h;
-    problem.size = island.num_velocities;
-    problem.values = system.values;
-    work->contact_guess.clear();
+    problem.island = island;
     work->sets.Clear();
     for (const int b : island.blocks) {
-      const ConstraintSystem::Block& block = system.blocks[b];
-      const int first = island.local_first[b];
-      const Participation::Block& participant = stages_.participation.blocks[b];
-      if (block.num_masses == 0) {
-        problem.blocks.push_back({first, block.size, block.A.dense.data()});
-        continue;
-      }
-      for (int m = block.first_mass; m < block.first_mass + block.num_masses; ++m) {
-        const ConstraintSystem::GroupMass& mass = system.masses[m];
-        problem.blocks.push_back({first + mass.first, mass.size, mass.A, block.are_particles});
-      }
-      work->sets.Add(stages_, participant, first, &problem);
+      if (system.blocks[b].num_masses == 0) continue;
+      work->sets.Add(stages_, stages_.participation.blocks[b], island.local_first[b], &problem);
     }
     if (!work->sets.empty()) problem.set_rows = &work->sets;
-    island.Gather(system.v_star, &problem.v_star);
-    const auto add_entries = [&](std::span<const ConstraintSystem::Entry> entries) {
-      for (const ConstraintSystem::Entry& entry : entries) {
-        problem.entries.push_back(
-            {island.block_of(entry), island.first_of(entry), entry.columns, entry.values});
-      }
-    };
     const bool warm = model_.method.nonsmooth.warm_start;
-    work->row_guess.clear();
+    work->contact_guess.clear();
     for (const int c : island.contacts) {
-      NonsmoothProblem::Contact contact = MakeContact(system.contacts[c], h);
-      contact.bias = system.contacts[c].bias;
-      contact.W = system.contacts[c].W;
-      contact.first_entry = static_cast<int>(problem.entries.size());
-      contact.num_entries = system.contacts[c].num_entries;
-      problem.contacts.push_back(contact);
-      add_entries(system.entries_of(system.contacts[c]));
+      problem.contacts.push_back(MakeContact(system.contacts[c], h));
       work->contact_guess.push_back(warm ? Vector3d(stages_.warm_start.contacts[c] / h)
                                          : Vector3d::Zero());
     }
+    work->row_guess.clear();
     for (const int k : island.rows) {
-      NonsmoothProblem::Row row = MakeRow(system.rows[k], h);
-      row.bias = system.rows[k].bias;
-      row.W = system.rows[k].W;
-      row.first_entry = static_cast<int>(problem.entries.size());
-      row.num_entries = system.rows[k].num_entries;
-      problem.rows.push_back(row);
-      add_entries(system.entries_of(system.rows[k]));
+      problem.rows.push_back(MakeRow(system.rows[k], h));
       work->row_guess.push_back(warm ? stages_.warm_start.rows[k] / h : 0.0);
     }
   }

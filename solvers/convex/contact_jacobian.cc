@@ -11,30 +11,30 @@ constexpr int kWidth = 4;
 
 }  // namespace
 
-void ContactJacobian::Start(const ConvexProblem& problem) {
-  problem_ = &problem;
-  rows_.resize(problem.entries.size());
+void ContactJacobian::Start(const IslandView& island) {
+  rows_.clear();
+  first_entries_.assign(1, 0);
   std::size_t size = 0;
-  for (const ConvexProblem::Contact& contact : problem.contacts) {
-    for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
-      const double* J = &problem.values[problem.entries[e].values];
+  for (const int c : island.contacts) {
+    for (const IslandView::Entry& entry : island.system->entries_of(island.system->contacts[c])) {
+      const double* J = island.system->J(entry);
       // a joint tree's point moves with the joints between it and the root only
-      int columns = problem.entries[e].columns;
+      int columns = entry.columns;
       while (columns > 0 && J[3 * columns - 1] == 0 && J[3 * columns - 2] == 0 &&
              J[3 * columns - 3] == 0)
         --columns;
       const int stride = (columns + kWidth - 1) / kWidth * kWidth;
-      rows_[e] = {columns, stride, size};
+      rows_.push_back({island.block_of(entry), island.first_of(entry), columns, stride, size, J});
       size += 3 * std::size_t(stride);
     }
+    first_entries_.push_back(static_cast<int>(rows_.size()));
   }
   values_.resize(size);
 }
 
 void ContactJacobian::Fill(int contact) {
-  const ConvexProblem::Contact& of = problem_->contacts[contact];
-  for (int e = of.first_entry; e < of.first_entry + of.num_entries; ++e) {
-    const double* J = &problem_->values[problem_->entries[e].values];
+  for (int e = first_entries_[contact]; e < first_entries_[contact + 1]; ++e) {
+    const double* J = rows_[e].J;
     const int columns = rows_[e].columns, stride = rows_[e].stride;
     double* K = values_.data() + rows_[e].values;
     for (int j = 0; j < columns; ++j, J += 3) {
@@ -47,12 +47,11 @@ void ContactJacobian::Fill(int contact) {
 }
 
 Eigen::Vector3d ContactJacobian::Multiply(int contact, const double* v) const {
-  const ConvexProblem::Contact& c = problem_->contacts[contact];
   __m256d x{}, y{}, z{};
-  for (int e = c.first_entry; e < c.first_entry + c.num_entries; ++e) {
+  for (int e = first_entries_[contact]; e < first_entries_[contact + 1]; ++e) {
     const int stride = rows_[e].stride;
     const double* K = values_.data() + rows_[e].values;
-    const double* v_e = v + problem_->entries[e].first;
+    const double* v_e = v + rows_[e].first;
     for (int j = 0; j < stride; j += kWidth) {
       const __m256d part = _mm256_loadu_pd(v_e + j);
       x = _mm256_fmadd_pd(_mm256_loadu_pd(K + j), part, x);
@@ -70,7 +69,7 @@ void ContactJacobian::AddTransposed(int entry, const Eigen::Vector3d& gamma,
                 z = _mm256_set1_pd(gamma.z());
   const int columns = rows_[entry].columns, stride = rows_[entry].stride;
   const double* K = values_.data() + rows_[entry].values;
-  double* target = impulse + problem_->entries[entry].first;
+  double* target = impulse + rows_[entry].first;
   const auto add = [&](int j, __m256d sum) {
     sum = _mm256_fmadd_pd(_mm256_loadu_pd(K + j), x, sum);
     sum = _mm256_fmadd_pd(_mm256_loadu_pd(K + stride + j), y, sum);

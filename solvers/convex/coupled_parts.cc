@@ -10,29 +10,20 @@ constexpr int kSmallBlock = 18;
 
 }  // namespace
 
-template <typename Visit>
-void CoupledParts::ForEachConstraint(const ConvexProblem& problem, const Visit& visit) {
-  const auto entries = [&](const auto& of) {
-    return std::span(problem.entries)
-        .subspan(of.first_entry, static_cast<std::size_t>(of.num_entries));
-  };
-  for (const ConvexProblem::Contact& contact : problem.contacts) visit(entries(contact));
-  for (const ConvexProblem::Row& row : problem.rows) visit(entries(row));
-}
-
-void CoupledParts::Find(const ConvexProblem& problem) {
-  const std::size_t n = problem.size;
+void CoupledParts::Find(const IslandView& island) {
+  const std::size_t n = island.num_velocities;
+  const int num_blocks = island.num_blocks();
   block_of_.assign(n, 0);
   part_of_.resize(n);
   row_of_.resize(n);
   bool any_large = false;
-  for (std::size_t b = 0; b < problem.blocks.size(); ++b) {
-    const ConvexProblem::Block& block = problem.blocks[b];
-    std::fill_n(block_of_.begin() + block.first, block.size, static_cast<int>(b));
+  for (int b = 0; b < num_blocks; ++b) {
+    const int size = island.block(b).size;
+    std::fill_n(block_of_.begin() + island.first_of_block(b), size, b);
     // one block alone meets none
-    any_large = any_large || (block.size > kSmallBlock && problem.blocks.size() > 1);
+    any_large = any_large || (size > kSmallBlock && num_blocks > 1);
   }
-  if (any_large) FindMeetings(problem);
+  if (any_large) FindMeetings(island);
 
   sizes_.clear();
   blocks_.clear();
@@ -40,36 +31,37 @@ void CoupledParts::Find(const ConvexProblem& problem) {
   first_parts_.clear();
   runs_.clear();
   run_starts_.assign(1, 0);
-  for (const ConvexProblem::Block& block : problem.blocks) {
+  for (int b = 0; b < num_blocks; ++b) {
+    const int first = island.first_of_block(b), size = island.block(b).size;
     first_parts_.push_back(static_cast<int>(sizes_.size()));
-    if (any_large && block.size > kSmallBlock) {
-      Split(block);
+    if (any_large && size > kSmallBlock) {
+      Split(first, size);
     } else {
-      const Atom whole{block.first, block.size, 0, 0};
+      const Atom whole{first, size, 0, 0};
       AddPart({&whole, 1});
     }
   }
   first_parts_.push_back(static_cast<int>(sizes_.size()));
-  Couple(problem);
+  Couple(island);
 }
 
 // Which velocities cannot be parted, and which other blocks they meet
-void CoupledParts::FindMeetings(const ConvexProblem& problem) {
-  is_joined_.assign(problem.size, 0);
-  last_met_.assign(problem.size, -1);
+void CoupledParts::FindMeetings(const IslandView& island) {
+  is_joined_.assign(island.num_velocities, 0);
+  last_met_.assign(island.num_velocities, -1);
   meetings_.clear();
-  ForEachConstraint(problem, [&](std::span<const ConvexProblem::Entry> entries) {
-    for (const ConvexProblem::Entry& entry : entries) {
-      const int own = block_of_[entry.first];
-      if (problem.blocks[own].size <= kSmallBlock) continue;
-      std::fill_n(is_joined_.begin() + entry.first + 1, entry.columns - 1, 1);
+  island.ForEachConstraint([&](std::span<const IslandView::Entry> entries, int /*height*/) {
+    for (const IslandView::Entry& entry : entries) {
+      const int own = island.block_of(entry), first = island.first_of(entry);
+      if (island.block(own).size <= kSmallBlock) continue;
+      std::fill_n(is_joined_.begin() + first + 1, entry.columns - 1, 1);
       int last = own;
-      for (const ConvexProblem::Entry& other : entries) {
-        const int block = block_of_[other.first];
+      for (const IslandView::Entry& other : entries) {
+        const int block = island.block_of(other);
         // mostly it is the same block again
-        if (block != own && block != last && block != last_met_[entry.first]) {
-          meetings_.emplace_back(entry.first, block);
-          last_met_[entry.first] = block;
+        if (block != own && block != last && block != last_met_[first]) {
+          meetings_.emplace_back(first, block);
+          last_met_[first] = block;
         }
         last = block;
       }
@@ -79,13 +71,13 @@ void CoupledParts::FindMeetings(const ConvexProblem& problem) {
   meetings_.erase(std::unique(meetings_.begin(), meetings_.end()), meetings_.end());
 }
 
-void CoupledParts::Split(const ConvexProblem::Block& block) {
+void CoupledParts::Split(int first, int size) {
   atoms_.clear();
   met_.clear();
-  auto meeting = std::lower_bound(meetings_.begin(), meetings_.end(), std::pair(block.first, 0));
-  for (int v = block.first; v < block.first + block.size;) {
+  auto meeting = std::lower_bound(meetings_.begin(), meetings_.end(), std::pair(first, 0));
+  for (int v = first; v < first + size;) {
     Atom atom{v, 1, static_cast<int>(met_.size()), 0};
-    while (v + atom.size < block.first + block.size && is_joined_[v + atom.size]) ++atom.size;
+    while (v + atom.size < first + size && is_joined_[v + atom.size]) ++atom.size;
     v += atom.size;
     for (; meeting != meetings_.end() && meeting->first < v; ++meeting)
       met_.push_back(meeting->second);
@@ -137,32 +129,32 @@ void CoupledParts::AddPart(std::span<const Atom> atoms) {
   sizes_.push_back(row);
 }
 
-void CoupledParts::Couple(const ConvexProblem& problem) {
+void CoupledParts::Couple(const IslandView& island) {
   couplings_.clear();
-  for (std::size_t b = 0; b < problem.blocks.size(); ++b) {
+  for (int b = 0; b < island.num_blocks(); ++b) {
     for (int i = first_parts_[b]; i < first_parts_[b + 1]; ++i)
       for (int j = first_parts_[b]; j < i; ++j) couplings_.emplace_back(i, j);
   }
-  ForEachConstraint(problem, [&](std::span<const ConvexProblem::Entry> entries) {
+  island.ForEachConstraint([&](std::span<const IslandView::Entry> entries, int /*height*/) {
     for (std::size_t a = 1; a < entries.size(); ++a) {
-      const int i = part_of_[entries[a].first];
+      const int i = part_of_[island.first_of(entries[a])];
       for (std::size_t b = 0; b < a; ++b) {
-        const int j = part_of_[entries[b].first];
+        if (entries[a].block == entries[b].block) continue;
+        const int j = part_of_[island.first_of(entries[b])];
         const std::pair<int, int> pair(std::max(i, j), std::min(i, j));
-        if (block_of_[entries[a].first] == block_of_[entries[b].first]) continue;
         if (couplings_.empty() || couplings_.back() != pair) couplings_.push_back(pair);
       }
     }
   });
 }
 
-void CoupledParts::Gather(const double* of_problem, double* of_parts) const {
-  for (const Run& run : runs_) of_parts = std::copy_n(of_problem + run.first, run.size, of_parts);
+void CoupledParts::Gather(const double* of_island, double* of_parts) const {
+  for (const Run& run : runs_) of_parts = std::copy_n(of_island + run.first, run.size, of_parts);
 }
 
-void CoupledParts::Scatter(const double* of_parts, double* of_problem) const {
+void CoupledParts::Scatter(const double* of_parts, double* of_island) const {
   for (const Run& run : runs_) {
-    std::copy_n(of_parts, run.size, of_problem + run.first);
+    std::copy_n(of_parts, run.size, of_island + run.first);
     of_parts += run.size;
   }
 }

@@ -4,25 +4,25 @@
 #include <utility>
 #include <vector>
 
-#include "solvers/convex/sap.h"
+#include "solvers/problem/island_view.h"
 
 namespace pliant::solvers {
 
-// Splits the large blocks of a convex problem into parts whose velocities meet the same other blocks: a link of a chain into
-// what touches the link above it and what touches the one below. The parts of a block are all coupled, but only some of
-// them with those of others: a sparser Hessian than by whole blocks. A function of the problem's entries alone; keeps its
-// memory.
+// Splits the large blocks of an island into parts whose velocities meet the same other blocks: a
+// link of a chain into what touches the link above it and what touches the one below. The parts of
+// a block are all coupled, but only some of them with those of others: a sparser Hessian than by
+// whole blocks. A function of the island's entries alone; keeps its memory.
 class CoupledParts {
  public:
   // Velocities that follow each other in the problem and in a part.
   struct Run {
-    int first;  // in the problem
+    int first;  // in the island
     int size;
     int row;  // of the first, in the part
   };
 
   // Ascending by block.
-  void Find(const ConvexProblem& problem);
+  void Find(const IslandView& island);
 
   // Velocities of each part; pairs of parts that A or the entries of a contact or row couple.
   const std::vector<int>& sizes() const { return sizes_; }
@@ -40,9 +40,9 @@ class CoupledParts {
   int part_of(int velocity) const { return part_of_[velocity]; }
   int row_of(int velocity) const { return row_of_[velocity]; }
 
-  // Between the problem's order and that of the parts, one after another.
-  void Gather(const double* of_problem, double* of_parts) const;
-  void Scatter(const double* of_parts, double* of_problem) const;
+  // Between the island's order and that of the parts, one after another.
+  void Gather(const double* of_island, double* of_parts) const;
+  void Scatter(const double* of_parts, double* of_island) const;
 
  private:
   // Velocities that entries name together.
@@ -50,12 +50,10 @@ class CoupledParts {
     int first, size;
     int first_met, num_met;  // in met_
   };
-  template <typename Visit>
-  static void ForEachConstraint(const ConvexProblem& problem, const Visit& visit);
-  void FindMeetings(const ConvexProblem& problem);
-  void Split(const ConvexProblem::Block& block);
+  void FindMeetings(const IslandView& island);
+  void Split(int first, int size);  // a block
   void AddPart(std::span<const Atom> atoms);
-  void Couple(const ConvexProblem& problem);
+  void Couple(const IslandView& island);
 
   std::vector<int> sizes_, blocks_, offsets_, first_parts_, run_starts_, part_of_, row_of_;
   std::vector<std::pair<int, int>> couplings_;

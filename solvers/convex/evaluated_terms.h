@@ -17,9 +17,8 @@ class EvaluatedTerms {
   void Start(const ConvexProblem& problem, std::span<const double> guess);
   bool empty() const { return !has_terms_; }
 
-  // The problem's blocks with A + ∇²φ in the place of A, as of the last Linearise; just the blocks
-  // where there are no terms.
-  std::span<const ConvexProblem::Block> tangents() const { return tangents_; }
+  // A + ∇²φ of the island's blocks, as of the last Linearise; just A where there are no terms.
+  std::span<const SchurComplement> tangents() const { return tangents_; }
   void Linearise(std::span<const double> v);
 
   // Σ φ(v) and its gradient, as of the last Evaluate; zero where there are no terms.
@@ -39,10 +38,14 @@ class EvaluatedTerms {
     std::optional<BlockMatrix> sparse;
   };
 
+  // Calls f(block, term, part) of each block that has a term; part(x) are its velocities in x.
+  template <typename F>
+  void ForEachTerm(const F& f) const;
+
   const ConvexProblem* problem_ = nullptr;
   bool has_terms_ = false;
   double cost_ = 0;
-  std::vector<ConvexProblem::Block> tangents_;
+  std::vector<SchurComplement> tangents_;
   std::vector<Tangent> sums_;  // where A + ∇²φ lies, by block
   std::vector<double> gradient_;
   mutable std::vector<double> trial_, trial_gradient_;

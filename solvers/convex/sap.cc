@@ -70,15 +70,17 @@ struct SapSolver::Workspace {
              const SapOptions& options) {
     problem_ = &problem;
     options_ = &options;
-    n_ = problem.size;
+    island_ = &problem.island;
+    n_ = problem.size();
     const std::size_t rows = problem.rows.size();
     for (auto* x : {&v_, &offset_, &Adv_, &momentum_, &impulse_, &gradient_, &dv_, &scale_,
                     &scaled_, &Av_, &permuted_})
       x->assign(n_ + ContactJacobian::kBeyond, 0.0);
     std::copy(guess.begin(), guess.end(), v_.begin());
+    GatherMomentum();
     terms_.Start(problem, v_);
     is_large_ = num_contacts() > kFewContacts && n_ > kFewVelocities && CountThreads() > 1;
-    jacobian_.Start(problem);
+    jacobian_.Start(*island_);
     ForEachContact([this](int c) { jacobian_.Fill(c); });
     contacts_.Start(problem.contacts, problem.law);
     FindTouching();
@@ -90,16 +92,17 @@ struct SapSolver::Workspace {
     factored_ = false;
     analysed_ = false;
     ForEachBlock([&](int b) {
-      const ConvexProblem::Block& block = terms_.tangents()[b];
-      double* diagonal = &scale_[block.first];
-      if (block.sparse != nullptr) {
-        block.sparse->CopyDiagonal({diagonal, static_cast<std::size_t>(block.size)});
+      const SchurComplement& A = terms_.tangents()[b];
+      double* diagonal = &scale_[island_->first_of_block(b)];
+      const std::size_t size = island_->block(b).size;
+      if (A.sparse != nullptr) {
+        A.sparse->CopyDiagonal({diagonal, size});
       } else {
-        for (int i = 0; i < block.size; ++i) diagonal[i] = block.A[std::size_t(i) * block.size + i];
+        for (std::size_t i = 0; i < size; ++i) diagonal[i] = A.dense[i * size + i];
       }
-      for (int i = 0; i < block.size; ++i) diagonal[i] = 1 / std::sqrt(diagonal[i]);
+      for (std::size_t i = 0; i < size; ++i) diagonal[i] = 1 / std::sqrt(diagonal[i]);
     });
-    is_sparse_ = SparseHessian::IsNeeded(problem);
+    is_sparse_ = SparseHessian::IsNeeded(*island_);
   }
 
   void Solve(SapResult* result_out) {
@@ -194,7 +197,7 @@ struct SapSolver::Workspace {
   // is the same.
   template <typename F>
   void ForEachBlock(const F& f) const {
-    const int count = static_cast<int>(problem_->blocks.size());
+    const int count = island_->num_blocks();
     if (is_large_) {
       ParallelForWithin(count, 1, f);
     } else {
@@ -218,17 +221,12 @@ struct SapSolver::Workspace {
 
   // which entries of contacts stand on each block, in the order of the contacts
   void FindTouching() {
-    block_of_.resize(n_);
-    for (std::size_t b = 0; b < problem_->blocks.size(); ++b)
-      std::fill_n(block_of_.begin() + problem_->blocks[b].first, problem_->blocks[b].size,
-                  static_cast<int>(b));
     touching_.Start();
     for (int c = 0; c < num_contacts(); ++c) {
-      const ConvexProblem::Contact& contact = problem_->contacts[c];
-      for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e)
-        touching_.Add(block_of_[problem_->entries[e].first], {c, e});
+      for (int e = jacobian_.first_entry(c); e < jacobian_.first_entry(c + 1); ++e)
+        touching_.Add(jacobian_.block_of(e), {c, e});
     }
-    touching_.Sort(static_cast<int>(problem_->blocks.size()));
+    touching_.Sort(island_->num_blocks());
   }
 
   // ‖D x‖
@@ -239,37 +237,66 @@ struct SapSolver::Workspace {
 
   void MultiplyA(const std::vector<double>& x, std::vector<double>* y) const {
     ForEachBlock([&](int b) {
-      const ConvexProblem::Block& block = problem_->blocks[b];
+      const IslandView::Block& block = island_->block(b);
       const std::size_t size = block.size;
-      if (block.sparse != nullptr) {
-        block.sparse->Multiply({&x[block.first], size}, {&(*y)[block.first], size});
+      const double* from = &x[island_->first_of_block(b)];
+      double* to = &(*y)[island_->first_of_block(b)];
+      if (block.A.sparse != nullptr) {
+        block.A.sparse->Multiply({from, size}, {to, size});
       } else {
-        MultiplySymmetric(block.size, block.A, block.size, &x[block.first], &(*y)[block.first]);
+        MultiplySymmetric(block.size, block.A.dense.data(), size, from, to);
       }
     });
   }
 
+  // v* and p in the island's numbering
+  void GatherMomentum() {
+    island_->Gather(island_->system->v_star, &v_star_);
+    island_->Gather(island_->system->linear_term, &linear_term_);
+    // of rigid bodies it is nothing
+    if (std::ranges::all_of(linear_term_, [](double p) { return p == 0; })) linear_term_.clear();
+  }
+
+  // r = J v + b of a row
+  double CalcRowRate(int k, const std::vector<double>& v) const {
+    double rate = island_->row(k).bias;
+    for (const IslandView::Entry& entry : island_->system->entries_of(island_->row(k))) {
+      const double* J = island_->system->J(entry);
+      const double* from = &v[island_->first_of(entry)];
+      for (int j = 0; j < entry.columns; ++j) rate += J[j] * from[j];
+    }
+    return rate;
+  }
+  // impulse += Jᵀγ of a row
+  void AddRowImpulse(int k, double gamma, std::vector<double>* impulse) const {
+    for (const IslandView::Entry& entry : island_->system->entries_of(island_->row(k))) {
+      const double* J = island_->system->J(entry);
+      double* to = &(*impulse)[island_->first_of(entry)];
+      for (int j = 0; j < entry.columns; ++j) to[j] += J[j] * gamma;
+    }
+  }
+
   // what is linear in v, at the guess
   void Begin() {
-    for (int i = 0; i < n_; ++i) offset_[i] = v_[i] - problem_->v_star[i];
+    for (int i = 0; i < n_; ++i) offset_[i] = v_[i] - v_star_[i];
     // a warm start is from where the momentum is told
     if (std::all_of(offset_.begin(), offset_.end(), [](double x) { return x == 0; })) {
       std::fill(momentum_.begin(), momentum_.end(), 0.0);
     } else {
       MultiplyA(offset_, &momentum_);
     }
-    for (std::size_t i = 0; i < problem_->push.size(); ++i) momentum_[i] -= problem_->push[i];
+    for (std::size_t i = 0; i < linear_term_.size(); ++i) momentum_[i] -= linear_term_[i];
     MultiplyA(v_, &Av_);
     FindRates();
   }
 
   void FindRates() {
     ForEachContact([&](int c) {
-      const ConvexProblem::Contact& contact = problem_->contacts[c];
-      contacts_.SetVelocity(c, contact.v_hat - contact.bias - jacobian_.Multiply(c, v_.data()));
+      contacts_.SetVelocity(c, problem_->contacts[c].v_hat - island_->contact(c).bias -
+                                   jacobian_.Multiply(c, v_.data()));
     });
     for (std::size_t k = 0; k < row_rate_.size(); ++k)
-      row_rate_[k] = problem_->RowRate(static_cast<int>(k), v_);
+      row_rate_[k] = CalcRowRate(static_cast<int>(k), v_);
   }
 
   // and after a step along Δv
@@ -298,22 +325,21 @@ struct SapSolver::Workspace {
   // ½ uᵀA u − pᵀu with u = v − v*, and how large the numbers are that it is the difference of
   void FindQuadratic(double* quadratic, double* size) const {
     const double half = 0.5 * Dot(n_, offset_.data(), momentum_.data());
-    const std::vector<double>& push = problem_->push;
-    const double pushed = push.empty() ? 0 : 0.5 * Dot(n_, offset_.data(), push.data());
-    *quadratic = half - pushed;
-    *size = std::abs(half + pushed) + std::abs(2 * pushed);
+    const double linear =
+        linear_term_.empty() ? 0 : 0.5 * Dot(n_, offset_.data(), linear_term_.data());
+    *quadratic = half - linear;
+    *size = std::abs(half + linear) + std::abs(2 * linear);
   }
 
   void FindGradient() {
     ForEachBlock([&](int b) {
-      const ConvexProblem::Block& block = problem_->blocks[b];
-      std::fill_n(&impulse_[block.first], block.size, 0.0);
+      std::fill_n(&impulse_[island_->first_of_block(b)], island_->block(b).size, 0.0);
       for (const auto& [c, entry] : touching_.of(b))
         if (!contacts_.is_open(c))
           jacobian_.AddTransposed(entry, contacts_.gamma(c), impulse_.data());
     });
     for (std::size_t k = 0; k < row_gamma_.size(); ++k)
-      problem_->AddRowImpulse(static_cast<int>(k), row_gamma_[k], impulse_);
+      AddRowImpulse(static_cast<int>(k), row_gamma_[k], &impulse_);
     for (int i = 0; i < n_; ++i) gradient_[i] = momentum_[i] - impulse_[i];
     for (std::size_t i = 0; i < terms_.gradient().size(); ++i) gradient_[i] += terms_.gradient()[i];
   }
@@ -390,7 +416,8 @@ struct SapSolver::Workspace {
     MultiplyA(dv_, &Adv_);
     ForEachContact([&](int c) { contacts_.SetChange(c, jacobian_.Multiply(c, dv_.data())); });
     for (std::size_t k = 0; k < row_change_.size(); ++k)
-      row_change_[k] = problem_->RowRate(static_cast<int>(k), dv_) - problem_->rows[k].bias;
+      row_change_[k] =
+          CalcRowRate(static_cast<int>(k), dv_) - island_->row(static_cast<int>(k)).bias;
     slope_A_ = Dot(n_, dv_.data(), momentum_.data());
     curvature_A_ = Dot(n_, dv_.data(), Adv_.data());
     return true;
@@ -415,7 +442,7 @@ struct SapSolver::Workspace {
   }
 
   bool SolveSparse(bool is_factored) {
-    if (!analysed_) sparse_hessian_.Analyze(*problem_);
+    if (!analysed_) sparse_hessian_.Analyze(*island_);
     analysed_ = true;
     if (!is_factored) {
       sparse_hessian_.Start(terms_.tangents());
@@ -432,7 +459,7 @@ struct SapSolver::Workspace {
 
   // what the contacts and rows couple, whether they carry an impulse now or not
   void AnalyseHessian() {
-    parts_.Find(*problem_);
+    parts_.Find(*island_);
     hessian_.Analyze(parts_.sizes(), parts_.couplings());
 
     // what each panel is filled with: blocks of A, nothing, the contacts' products by their right
@@ -450,35 +477,32 @@ struct SapSolver::Workspace {
     OrderBlocksByParts();
     places_.clear();
     products_.Start();
-    const auto panel_of = [this](int entry) {
-      return hessian_.panel_of(parts_.part_of(problem_->entries[entry].first));
-    };
+    const auto panel_of = [this](int first) { return hessian_.panel_of(parts_.part_of(first)); };
     for (int c = 0; c < num_contacts(); ++c) {
-      const ConvexProblem::Contact& contact = problem_->contacts[c];
-      const int begin = contact.first_entry, end = begin + contact.num_entries;
+      const int begin = jacobian_.first_entry(c), end = jacobian_.first_entry(c + 1);
       for (int right = begin; right < end; ++right) {
-        products_.Add(panel_of(right), {c, right, places_.size()});
+        products_.Add(panel_of(jacobian_.first_of(right)), {c, right, places_.size()});
         for (int left = begin; left < end; ++left)
-          places_.push_back(FindHessian(problem_->entries[left], problem_->entries[right]));
+          places_.push_back(FindHessian(jacobian_.first_of(left), jacobian_.first_of(right)));
       }
     }
     products_.Sort(hessian_.num_panels());
     row_products_.Start();
-    for (std::size_t k = 0; k < problem_->rows.size(); ++k) {
-      const ConvexProblem::Row& row = problem_->rows[k];
+    for (int k = 0; k < island_->num_rows(); ++k) {
+      const ConstraintSystem::Row& row = island_->row(k);
       for (int right = row.first_entry; right < row.first_entry + row.num_entries; ++right)
-        row_products_.Add(panel_of(right), {static_cast<int>(k), right, 0});
+        row_products_.Add(panel_of(island_->first_of(island_->system->entries[right])),
+                          {k, right, 0});
     }
     row_products_.Sort(hessian_.num_panels());
     analysed_ = true;
   }
 
-  // the entries of H in the rows of `left` and columns of `right`; nothing when its mirror image is
-  // what is kept
-  BlockCholesky::Place FindHessian(const ConvexProblem::Entry& left,
-                                   const ConvexProblem::Entry& right) {
-    const int i = parts_.part_of(left.first), j = parts_.part_of(right.first);
-    const int row = parts_.row_of(left.first), column = parts_.row_of(right.first);
+  // where H is in the rows from velocity `left` on and the columns from `right` on; nothing when
+  // its mirror image is what is kept
+  BlockCholesky::Place FindHessian(int left, int right) {
+    const int i = parts_.part_of(left), j = parts_.part_of(right);
+    const int row = parts_.row_of(left), column = parts_.row_of(right);
     if (i == j ? row < column : !hessian_.IsKept(i, j)) return {nullptr, 0};
     BlockCholesky::Place place = hessian_.Find(i, j);
     place.values += row + std::size_t(column) * place.stride;
@@ -488,29 +512,29 @@ struct SapSolver::Workspace {
   // A of the blocks that are split, as their parts have it: what is copied whenever H is filled
   // then lies in a row
   void OrderBlocksByParts() {
-    by_parts_.resize(problem_->blocks.size());
+    by_parts_.resize(island_->num_blocks());
     std::size_t size = 0;
-    for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
-      const int first = parts_.first_part(static_cast<int>(b)),
-                count = parts_.first_part(static_cast<int>(b) + 1) - first;
+    for (int b = 0; b < island_->num_blocks(); ++b) {
+      const int first = parts_.first_part(b), count = parts_.first_part(b + 1) - first;
       by_parts_[b] = {size, count > 1 || parts_.runs(first).size() > 1};
-      if (by_parts_[b].is_copy)
-        size += std::size_t(problem_->blocks[b].size) * problem_->blocks[b].size;
+      const std::size_t block_size = island_->block(b).size;
+      if (by_parts_[b].is_copy) size += block_size * block_size;
     }
     A_by_parts_.resize(size);
     ForEachBlock([this](int b) {
       if (!by_parts_[b].is_copy) return;
-      const ConvexProblem::Block& block = terms_.tangents()[b];
+      const std::span<const double> A = terms_.tangents()[b].dense;
+      const int first = island_->first_of_block(b), block_size = island_->block(b).size;
       double* to = &A_by_parts_[by_parts_[b].values];
       const int begin = parts_.first_part(b), end = parts_.first_part(b + 1);
       for (int j = begin; j < end; ++j) {
         for (const CoupledParts::Run& across : parts_.runs(j)) {
           for (int c = 0; c < across.size; ++c) {
             const double* column =
-                block.A + std::size_t(across.first - block.first + c) * block.size;
+                A.data() + std::size_t(across.first - first + c) * block_size;
             for (int i = begin; i < end; ++i) {
               for (const CoupledParts::Run& down : parts_.runs(i))
-                to = std::copy_n(column + down.first - block.first, down.size, to);
+                to = std::copy_n(column + down.first - first, down.size, to);
             }
           }
         }
@@ -527,20 +551,21 @@ struct SapSolver::Workspace {
         std::fill_n(place.values + std::size_t(c) * place.stride, rows, 0.0);
       return;
     }
-    const ConvexProblem::Block& block = terms_.tangents()[piece.block];
+    const int size = island_->block(piece.block).size;
     const ByParts& by_parts = by_parts_[piece.block];
-    const double* A = by_parts.is_copy ? &A_by_parts_[by_parts.values] : block.A;
-    if (block.size == 6 && rows == 6) {
+    const double* A = by_parts.is_copy ? &A_by_parts_[by_parts.values]
+                                       : terms_.tangents()[piece.block].dense.data();
+    if (size == 6 && rows == 6) {
       // a rigid body
       Eigen::Map<Matrix6d, 0, Eigen::OuterStride<>>(
           place.values, Eigen::OuterStride<>(place.stride)) = Eigen::Map<const Matrix6d>(A);
       return;
     }
-    A += parts_.offset(piece.i) + std::size_t(parts_.offset(piece.j)) * block.size;
+    A += parts_.offset(piece.i) + std::size_t(parts_.offset(piece.j)) * size;
     for (int c = 0; c < columns; ++c) {
       // of a diagonal block what is below
       const int skip = piece.i == piece.j ? c : 0;
-      std::copy_n(A + std::size_t(c) * block.size + skip, rows - skip,
+      std::copy_n(A + std::size_t(c) * size + skip, rows - skip,
                   place.values + std::size_t(c) * place.stride + skip);
     }
   }
@@ -556,24 +581,25 @@ struct SapSolver::Workspace {
       if (contacts_.is_open(product.constraint)) continue;
       if (product.constraint != last) G = contacts_.G(product.constraint);
       last = product.constraint;
-      const ConvexProblem::Contact& contact = problem_->contacts[product.constraint];
       const BlockCholesky::Place* place = &places_[product.first_place];
       jacobian_.Weigh(product.right, G, &weighed);
-      for (int k = 0; k < contact.num_entries; ++k, ++place)
-        if (place->values != nullptr)
-          jacobian_.AddProduct(contact.first_entry + k, weighed, *place);
+      const int begin = jacobian_.first_entry(product.constraint),
+                end = jacobian_.first_entry(product.constraint + 1);
+      for (int left = begin; left < end; ++left, ++place)
+        if (place->values != nullptr) jacobian_.AddProduct(left, weighed, *place);
     }
     for (const Product& product : row_products_.of(panel)) {
       if (!row_is_free_[product.constraint]) continue;
-      const ConvexProblem::Row& row = problem_->rows[product.constraint];
-      const ConvexProblem::Entry& right = problem_->entries[product.right];
-      for (int l = row.first_entry; l < row.first_entry + row.num_entries; ++l) {
-        const ConvexProblem::Entry& left = problem_->entries[l];
-        const BlockCholesky::Place place = FindHessian(left, right);
+      const double R = problem_->rows[product.constraint].R;
+      const ConstraintSystem& system = *island_->system;
+      const IslandView::Entry& right = system.entries[product.right];
+      for (const IslandView::Entry& left : system.entries_of(island_->row(product.constraint))) {
+        const BlockCholesky::Place place =
+            FindHessian(island_->first_of(left), island_->first_of(right));
         if (place.values == nullptr) continue;
-        const double* K = &problem_->values[left.values];
+        const double* K = system.J(left);
         for (int j = 0; j < right.columns; ++j) {
-          const double GJ = problem_->values[right.values + j] / row.R;
+          const double GJ = system.J(right)[j] / R;
           if (GJ == 0) continue;
           double* target = place.values + std::size_t(j) * place.stride;
           for (int i = 0; i < left.columns; ++i) target[i] += K[i] * GJ;
@@ -665,10 +691,12 @@ struct SapSolver::Workspace {
   }
 
   const ConvexProblem* problem_ = nullptr;
+  const IslandView* island_ = nullptr;
   const SapOptions* options_ = nullptr;
   int n_ = 0;  // velocities; vectors have room beyond
   std::vector<double> v_, guess_, offset_, momentum_, impulse_, gradient_, dv_, Adv_, Av_, scale_,
       scaled_, permuted_;
+  std::vector<double> v_star_, linear_term_;  // the latter empty where it is zero
   EvaluatedTerms terms_;
   ContactJacobian jacobian_;
   ContactLanes contacts_;
@@ -676,12 +704,12 @@ struct SapSolver::Workspace {
   struct Touch {
     int contact, entry;
   };
-  ByGroup<Touch> touching_;    // by block
-  std::vector<int> block_of_;  // of velocities
+  ByGroup<Touch> touching_;  // by block
   BlockCholesky hessian_;
   SparseHessian sparse_hessian_;
   CoupledParts parts_;
-  // JᵀGJ of a contact or row in the columns of one of its entries
+  // JᵀGJ of a contact or row in the columns of one of its entries: one of the jacobian's, or of the
+  // system's
   struct Product {
     int constraint, right;
     std::size_t first_place;  // of a contact's entries, in places_
@@ -702,58 +730,11 @@ struct SapSolver::Workspace {
   bool factored_ = false, analysed_ = false, is_sparse_ = false;
 };
 
-Vector3d ConvexProblem::ContactVelocity(int contact, std::span<const double> v) const {
-  const Contact& c = contacts[contact];
-  Vector3d velocity = c.bias;
-  for (int e = c.first_entry; e < c.first_entry + c.num_entries; ++e) {
-    const Entry& entry = entries[e];
-    const double* J = &values[entry.values];
-    for (int j = 0; j < entry.columns; ++j, J += 3) {
-      velocity += v[entry.first + j] * Vector3d(J[0], J[1], J[2]);
-    }
-  }
-  return velocity;
-}
-
-void ConvexProblem::AddContactImpulse(int contact, const Vector3d& gamma,
-                                      std::span<double> impulse) const {
-  const Contact& c = contacts[contact];
-  for (int e = c.first_entry; e < c.first_entry + c.num_entries; ++e) {
-    const Entry& entry = entries[e];
-    const double* J = &values[entry.values];
-    for (int j = 0; j < entry.columns; ++j, J += 3) {
-      impulse[entry.first + j] += J[0] * gamma.x() + J[1] * gamma.y() + J[2] * gamma.z();
-    }
-  }
-}
-
-double ConvexProblem::RowRate(int row, std::span<const double> v) const {
-  const Row& r = rows[row];
-  double rate = r.bias;
-  for (int e = r.first_entry; e < r.first_entry + r.num_entries; ++e) {
-    const double* J = &values[entries[e].values];
-    for (int j = 0; j < entries[e].columns; ++j) rate += J[j] * v[entries[e].first + j];
-  }
-  return rate;
-}
-
-void ConvexProblem::AddRowImpulse(int row, double gamma, std::span<double> impulse) const {
-  const Row& r = rows[row];
-  for (int e = r.first_entry; e < r.first_entry + r.num_entries; ++e) {
-    const double* J = &values[entries[e].values];
-    for (int j = 0; j < entries[e].columns; ++j) impulse[entries[e].first + j] += J[j] * gamma;
-  }
-}
-
 void ConvexProblem::Clear() {
-  size = 0;
-  blocks.clear();
+  island = {};
   contacts.clear();
   rows.clear();
-  entries.clear();
-  values = {};
-  v_star.clear();
-  push.clear();
+  terms.clear();
 }
 
 SapSolver::SapSolver() : workspace_(std::make_unique<Workspace>()) {}
@@ -764,13 +745,6 @@ void SapSolver::Solve(const ConvexProblem& problem, std::span<const double> gues
                       const SapOptions& options, SapResult* result) {
   workspace_->Start(problem, guess, options);
   workspace_->Solve(result);
-}
-
-SapResult SolveSap(const ConvexProblem& problem, std::span<const double> guess,
-                   const SapOptions& options) {
-  SapResult result;
-  SapSolver().Solve(problem, guess, options, &result);
-  return result;
 }
 
 }  // namespace pliant::solvers

@@ -8,18 +8,19 @@ using Eigen::Matrix3d;
 
 namespace {
 
-int CountNodes(const ConvexProblem::Block& block) {
+int CountNodes(const IslandView::Block& block) {
   return (block.size + 2) / 3;
 }
 
 }  // namespace
 
-bool SparseHessian::IsNeeded(const ConvexProblem& problem) {
-  return std::ranges::any_of(problem.blocks, [](const auto& block) { return block.sparse; });
+bool SparseHessian::IsNeeded(const IslandView& island) {
+  return std::ranges::any_of(island.blocks,
+                             [&](int b) { return island.system->blocks[b].A.sparse != nullptr; });
 }
 
-void SparseHessian::Analyze(const ConvexProblem& problem) {
-  problem_ = &problem;
+void SparseHessian::Analyze(const IslandView& island) {
+  island_ = &island;
   PlaceVelocities();
   FindSlots();
   FindPattern();
@@ -44,9 +45,11 @@ void SparseHessian::Analyze(const ConvexProblem& problem) {
 
 void SparseHessian::PlaceVelocities() {
   first_nodes_.assign(1, 0);
-  places_.resize(problem_->size);
-  for (const ConvexProblem::Block& block : problem_->blocks) {
-    for (int i = 0; i < block.size; ++i) places_[block.first + i] = 3 * first_nodes_.back() + i;
+  places_.resize(island_->num_velocities);
+  for (int b = 0; b < island_->num_blocks(); ++b) {
+    const IslandView::Block& block = island_->block(b);
+    int* places = &places_[island_->first_of_block(b)];
+    for (int i = 0; i < block.size; ++i) places[i] = 3 * first_nodes_.back() + i;
     first_nodes_.push_back(first_nodes_.back() + CountNodes(block));
   }
 }
@@ -56,12 +59,12 @@ void SparseHessian::FindSlots() {
   slot_starts_.assign(1, 0);
   targets_.clear();
   target_starts_.clear();
-  const auto add = [this](int first_entry, int num_entries, int height) {
-    for (int e = first_entry; e < first_entry + num_entries; ++e) {
-      const ConvexProblem::Entry& entry = problem_->entries[e];
-      const double* J = &problem_->values[entry.values];
+  island_->ForEachConstraint([this](std::span<const IslandView::Entry> entries, int height) {
+    for (const IslandView::Entry& entry : entries) {
+      const double* J = island_->system->J(entry);
+      const int* places = &places_[island_->first_of(entry)];
       for (int j = 0; j < entry.columns; ++j, J += height) {
-        const int place = places_[entry.first + j];
+        const int place = places[j];
         if (j == 0 || slots_.back().node != place / 3)
           slots_.push_back({place / 3, Matrix3d::Zero()});
         for (int r = 0; r < height; ++r) slots_.back().J(r, place % 3) = J[r];
@@ -71,9 +74,7 @@ void SparseHessian::FindSlots() {
     slot_starts_.push_back(static_cast<int>(slots_.size()));
     target_starts_.push_back(targets_.size());
     targets_.resize(targets_.size() + count * count);
-  };
-  for (const auto& contact : problem_->contacts) add(contact.first_entry, contact.num_entries, 3);
-  for (const auto& row : problem_->rows) add(row.first_entry, row.num_entries, 1);
+  });
 }
 
 void SparseHessian::FindPattern() {
@@ -89,7 +90,7 @@ void SparseHessian::FindPattern() {
         const auto [column, row] = std::minmax(slots_[s].node, slots_[t].node);
         const auto b = block_of(row);
         if (b == block_of(column)) {
-          const BlockMatrix* A = problem_->blocks[b].sparse;
+          const BlockMatrix* A = island_->block(static_cast<int>(b)).A.sparse;
           if (A == nullptr ||
               A->pattern->Find(row - first_nodes_[b], column - first_nodes_[b]) >= 0)
             continue;
@@ -107,8 +108,8 @@ void SparseHessian::FindPattern() {
   new_pattern_.rows.clear();
   of_A_.clear();
   auto coupling = couplings_.begin();
-  for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
-    const BlockMatrix* A = problem_->blocks[b].sparse;
+  for (int b = 0; b < island_->num_blocks(); ++b) {
+    const BlockMatrix* A = island_->block(b).A.sparse;
     const int first = first_nodes_[b], count = first_nodes_[b + 1] - first;
     for (int j = 0; j < count; ++j) {
       const auto add_couplings = [&](int up_to) {
@@ -135,21 +136,23 @@ void SparseHessian::FindPattern() {
 
   new_order_.clear();
   for (const bool is_sparse : {true, false}) {
-    for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
-      const ConvexProblem::Block& block = problem_->blocks[b];
-      if ((block.sparse != nullptr) != is_sparse) continue;
+    for (int b = 0; b < island_->num_blocks(); ++b) {
+      const IslandView::Block& block = island_->block(b);
+      if ((block.A.sparse != nullptr) != is_sparse) continue;
       for (int k = 0; k < CountNodes(block); ++k)
-        new_order_.push_back(first_nodes_[b] + (is_sparse ? block.order[k] : k));
+        new_order_.push_back(first_nodes_[b] + (is_sparse ? block.A.order[k] : k));
     }
   }
 }
 
-void SparseHessian::Start(std::span<const ConvexProblem::Block> blocks) {
+void SparseHessian::Start(std::span<const SchurComplement> tangents) {
   std::fill(matrix_.values.begin(), matrix_.values.end(), 0.0);
   const int* target = of_A_.data();
-  for (const ConvexProblem::Block& block : blocks) {
-    if (block.sparse != nullptr) {
-      const std::vector<double>& values = block.sparse->values;
+  for (int b = 0; b < island_->num_blocks(); ++b) {
+    const IslandView::Block& block = island_->block(b);
+    const SchurComplement& A = tangents[b];
+    if (A.sparse != nullptr) {
+      const std::vector<double>& values = A.sparse->values;
       for (std::size_t k = 0; k < values.size(); k += 9)
         std::copy_n(&values[k], 9, &matrix_.values[9 * std::size_t(*target++)]);
       continue;
@@ -162,7 +165,7 @@ void SparseHessian::Start(std::span<const ConvexProblem::Block> blocks) {
           for (int r = 0; r < 3; ++r) {
             const int row = 3 * i + r, column = 3 * j + c;
             to[3 * c + r] = row < block.size && column < block.size
-                                ? block.A[std::size_t(column) * block.size + row]
+                                ? A.dense[std::size_t(column) * block.size + row]
                                 : (row == column ? 1.0 : 0.0);
           }
         }
@@ -178,7 +181,7 @@ void SparseHessian::AddContact(int contact, const Matrix3d& G) {
 void SparseHessian::AddRow(int row, double g) {
   Matrix3d G = Matrix3d::Zero();
   G(0, 0) = g;
-  Add(problem_->contacts.size() + row, G);
+  Add(island_->contacts.size() + row, G);
 }
 
 void SparseHessian::Add(std::size_t constraint, const Matrix3d& G) {

@@ -7,29 +7,30 @@
 
 #include <Eigen/Core>
 
-#include "solvers/convex/sap.h"
 #include "solvers/linalg/block_matrix.h"
 #include "solvers/linalg/partial_cholesky.h"
+#include "solvers/problem/island_view.h"
 
 namespace pliant::solvers {
 
-// H = A + JᵀGJ of a convex problem with sparse blocks, and its factor. Velocities go three to a node, those of dense blocks
-// too, filled up with ones on the diagonal. Blocks are eliminated one after another, each in its own order, the sparse ones
-// first: contacts with what does not move leave the fill as it is. What an analysis finds is kept while it stays the same;
-// keeps its memory.
+// H = A + JᵀGJ of an island with sparse blocks, and its factor. Velocities go three to a node,
+// those of dense blocks too, filled up with ones on the diagonal. Blocks are eliminated one after
+// another, each in its own order, the sparse ones first: contacts with what does not move leave the
+// fill as it is. What an analysis finds is kept while it stays the same; keeps its memory.
 class SparseHessian {
  public:
   SparseHessian() : matrix_(&pattern_) {}
   SparseHessian(const SparseHessian&) = delete;
   SparseHessian& operator=(const SparseHessian&) = delete;
 
-  static bool IsNeeded(const ConvexProblem& problem);
+  static bool IsNeeded(const IslandView& island);
 
-  // `problem` outlives what follows.
-  void Analyze(const ConvexProblem& problem);
+  // The island outlives what follows.
+  void Analyze(const IslandView& island);
 
-  // H ← A of these blocks, whose patterns are the problem's, then H += JᵀGJ.
-  void Start(std::span<const ConvexProblem::Block> blocks);
+  // H ← these matrices in the place of A, whose patterns are those of the island's blocks; then
+  // H += JᵀGJ.
+  void Start(std::span<const SchurComplement> tangents);
   void AddContact(int contact, const Eigen::Matrix3d& G);
   void AddRow(int row, double g);
 
@@ -49,7 +50,7 @@ class SparseHessian {
   void FindPattern();
   void Add(std::size_t constraint, const Eigen::Matrix3d& G);
 
-  const ConvexProblem* problem_ = nullptr;
+  const IslandView* island_ = nullptr;
   std::vector<int> first_nodes_;  // of blocks, and one beyond the last
   std::vector<int> places_;       // of velocities: three to a node
   std::vector<Slot> slots_;       // of contacts, then of rows

@@ -19,9 +19,10 @@ struct CarrierPart {
   std::array<double, 18> J{};  // 3 × height, column-major
 };
 
-// One contact of the corrective motion in its present frame, normal last; or a scalar constraint, which is the normal row of
-// a contact whose other two are empty, with bounds of its own. Its displacement is told at the reference point of the
-// linearisation, where u = Σ J y was `u_reference`:  δ = (slip, gap) + h Rᵀ (u − u_reference).
+// One contact of the corrective motion in its present frame, normal last; or a scalar constraint,
+// which is the normal row of a contact whose other two are empty, with bounds of its own. Its
+// displacement is told at the reference point of the linearisation, where u = Σ J y was
+// `u_reference`:  δ = (slip, gap) + h Rᵀ (u − u_reference).
 struct CorrectiveContact {
   int first_part = 0, num_parts = 0;
   Eigen::Matrix3d R_WC = Eigen::Matrix3d::Identity();
@@ -33,10 +34,14 @@ struct CorrectiveContact {
   double compliance = 0;
   double lower = 0;  // bounds of the normal impulse [N·s]
   double upper = std::numeric_limits<double>::infinity();
-  // A spring whose Jᵀ J / R is in A: an implicit drive. It takes no part in sweeps, and no bounds hold it.
+  // A spring whose Jᵀ J / R is in A: an implicit drive. It takes no part in sweeps, and no bounds
+  // hold it.
   bool is_in_tangent = false;
 };
 
+// It does not share the layout of ConstraintSystem. A row of H belongs to a node or a frame that
+// several contacts may read, not to a contact; and what a contact reads, its parts, changes with
+// the geometry in every recursion, while H and W_H = H A⁻¹ Hᵀ stay: that is the method.
 struct CorrectiveProblem {
   std::vector<CorrectiveContact> contacts;
   std::vector<CarrierPart> parts;
@@ -53,8 +58,8 @@ struct CorrectiveProblem {
 class Relinearisation {
  public:
   virtual ~Relinearisation() = default;
-  // Brings frames, gaps, slips and parts of the contacts `first` … `last` − 1 up to carriers of velocities y under the
-  // impulses F. Leaves u_reference alone.
+  // Brings frames, gaps, slips and parts of the contacts `first` … `last` − 1 up to carriers of
+  // velocities y under the impulses F. Leaves u_reference alone.
   virtual void Update(std::span<const double> y, std::span<const double> F, int first, int last,
                       CorrectiveProblem* problem) = 0;
 };
@@ -85,12 +90,14 @@ struct CorrectionResult {
   std::vector<Eigen::Vector3d> impulse;  // in the last frames [N·s], cone satisfied exactly
 };
 
-// The recursive corrective motion (zeng2022 §5, §6) on total impulses: frames are taken anew from the moved proximity
-// points, projected Gauss–Seidel with Coulomb's cone runs on the present linearisation, and again. What a contact exerted
-// stays the same force in the world when its frame turns, but for the projection onto its new cone. Keeps its memory.
+// The recursive corrective motion (zeng2022 §5, §6) on total impulses: frames are taken anew from
+// the moved proximity points, projected Gauss–Seidel with Coulomb's cone runs on the present
+// linearisation, and again. What a contact exerted stays the same force in the world when its frame
+// turns, but for the projection onto its new cone. Keeps its memory.
 class RecursiveCorrection {
  public:
-  // `guess` starts the impulses, in the contacts' first frames. `compliance` is of the problem's blocks, entries and values.
+  // `guess` starts the impulses, in the contacts' first frames. `compliance` is of the problem's
+  // blocks, entries and values.
   void Solve(const MappingCompliance& compliance, std::span<const Eigen::Vector3d> guess,
              const CorrectionOptions& options, CorrectiveProblem* problem,
              Relinearisation* geometry);
@@ -109,8 +116,8 @@ class RecursiveCorrection {
   };
   Eigen::Matrix3d CalcDiagonal(const MappingCompliance& compliance,
                                const CorrectiveProblem& problem, int contact) const;
-  // Takes contacts first … last − 1 to new frames: their forces stay, but for what leaves the cone. Springs in A get what A
-  // does not give of them. Returns how much these change.
+  // Takes contacts first … last − 1 to new frames: their forces stay, but for what leaves the cone.
+  // Springs in A get what A does not give of them. Returns how much these change.
   double Refresh(const MappingCompliance& compliance, const CorrectionOptions& options,
                  bool is_first, int first, int last, CorrectiveProblem* problem,
                  Relinearisation* geometry);
@@ -127,7 +134,8 @@ class RecursiveCorrection {
   std::vector<Work> work_;
   std::vector<Eigen::Matrix3d> W_ii_;
   std::vector<double> F_, y_, dv_;
-  // of the standard scheme: W in contact space, what it is made of, and velocities in contact frames
+  // of the standard scheme: W in contact space, what it is made of, and velocities in contact
+  // frames
   DelassusOperator W_;
   std::vector<DelassusOperator::Block> w_blocks_;
   std::vector<DelassusOperator::Entry> w_entries_;
@@ -143,7 +151,8 @@ Eigen::Vector3d CalcRelativeVelocity(const CorrectiveProblem& problem,
 
 // One contact's step of projected Gauss–Seidel on totals:
 //   λ_n ← clamp(λ_n − δ_n / (h (W_nn + R)));   λ_t ← λ_t − 2 δ_t / (h (W_11 + W_22)), ‖λ_t‖ ≤ μ λ_n,
-// with δ_t taken after λ_n has changed. `delta` is the displacement under `impulse`, without R. W_nn ≤ 0: it stays.
+// with δ_t taken after λ_n has changed. `delta` is the displacement under `impulse`, without R.
+// W_nn ≤ 0: it stays.
 Eigen::Vector3d RelaxContact(const CorrectiveContact& contact, const Eigen::Matrix3d& W,
                              const Eigen::Vector3d& delta, const Eigen::Vector3d& impulse,
                              double h);

@@ -33,89 +33,84 @@ double Norm(std::span<const double> x) {
 }  // namespace
 
 bool ConeNewton::FactorMasses() {
+  const IslandView& island = problem_->island;
   factor_of_.clear();
   std::size_t total = 0;
-  for (const NonsmoothProblem::Block& block : problem_->blocks) {
+  for (const int b : island.blocks) {
+    const std::size_t size = island.system->blocks[b].size;
     factor_of_.push_back(total);
-    total += std::size_t(block.size) * block.size;
+    total += size * size;
   }
   factors_.resize(total);
-  for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
-    const NonsmoothProblem::Block& block = problem_->blocks[b];
+  for (int b = 0; b < island.num_blocks(); ++b) {
+    const IslandView::Block& block = island.block(b);
     double* L = &factors_[factor_of_[b]];
-    std::copy(block.A, block.A + std::size_t(block.size) * block.size, L);
+    std::ranges::copy(block.A.dense, L);
     if (FactorCholesky(block.size, L, block.size) >= 0) return false;
   }
   return true;
 }
 
 void ConeNewton::SolveMasses(std::span<double> z) const {
-  for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
-    const NonsmoothProblem::Block& block = problem_->blocks[b];
+  const IslandView& island = problem_->island;
+  for (int b = 0; b < island.num_blocks(); ++b) {
+    const int size = island.block(b).size;
     const double* L = &factors_[factor_of_[b]];
-    SolveLower(block.size, L, block.size, &z[block.first]);
-    SolveLowerTransposed(block.size, L, block.size, &z[block.first]);
+    double* own = &z[island.first_of_block(b)];
+    SolveLower(size, L, size, own);
+    SolveLowerTransposed(size, L, size, own);
   }
 }
 
 void ConeNewton::SolveHalf(std::span<double> z) const {
-  for (std::size_t b = 0; b < problem_->blocks.size(); ++b) {
-    const NonsmoothProblem::Block& block = problem_->blocks[b];
-    SolveLower(block.size, &factors_[factor_of_[b]], block.size, &z[block.first]);
+  const IslandView& island = problem_->island;
+  for (int b = 0; b < island.num_blocks(); ++b) {
+    const int size = island.block(b).size;
+    SolveLower(size, &factors_[factor_of_[b]], size, &z[island.first_of_block(b)]);
   }
 }
 
 void ConeNewton::MultiplyMasses(std::span<const double> x, std::span<double> y) const {
-  for (const NonsmoothProblem::Block& block : problem_->blocks)
-    MultiplySymmetric(block.size, block.A, block.size, &x[block.first], &y[block.first]);
+  const IslandView& island = problem_->island;
+  for (int b = 0; b < island.num_blocks(); ++b) {
+    const int first = island.first_of_block(b), size = island.block(b).size;
+    MultiplySymmetric(size, island.block(b).A.dense.data(), size, &x[first], &y[first]);
+  }
 }
 
 void ConeNewton::MultiplyTransposed(std::span<const double> x, std::span<double> z) const {
   std::fill(z.begin(), z.end(), 0.0);
+  const IslandView& island = problem_->island;
   std::size_t i = 0;
-  for (const NonsmoothProblem::Contact& contact : problem_->contacts) {
-    for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
-      const NonsmoothProblem::Entry& entry = problem_->entries[e];
-      const double* J = &problem_->values[entry.values];
-      for (int j = 0; j < entry.columns; ++j, J += 3)
-        z[entry.first + j] += J[0] * x[i] + J[1] * x[i + 1] + J[2] * x[i + 2];
+  island.ForEachConstraint([&](std::span<const IslandView::Entry> entries, int height) {
+    for (const IslandView::Entry& entry : entries) {
+      const double* J = island.system->J(entry);
+      double* to = &z[island.first_of(entry)];
+      if (height == 3) {
+        for (int j = 0; j < entry.columns; ++j, J += 3)
+          to[j] += J[0] * x[i] + J[1] * x[i + 1] + J[2] * x[i + 2];
+      } else {
+        for (int j = 0; j < entry.columns; ++j) to[j] += J[j] * x[i];
+      }
     }
-    i += 3;
-  }
-  for (const NonsmoothProblem::Row& row : problem_->rows) {
-    for (int e = row.first_entry; e < row.first_entry + row.num_entries; ++e) {
-      const NonsmoothProblem::Entry& entry = problem_->entries[e];
-      const double* J = &problem_->values[entry.values];
-      for (int j = 0; j < entry.columns; ++j) z[entry.first + j] += J[j] * x[i];
-    }
-    ++i;
-  }
+    i += height;
+  });
 }
 
 void ConeNewton::MultiplyRows(std::span<const double> z, std::span<double> y) const {
+  const IslandView& island = problem_->island;
   std::size_t i = 0;
-  for (const NonsmoothProblem::Contact& contact : problem_->contacts) {
+  island.ForEachConstraint([&](std::span<const IslandView::Entry> entries, int height) {
     double u[3] = {0, 0, 0};
-    for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
-      const NonsmoothProblem::Entry& entry = problem_->entries[e];
-      const double* J = &problem_->values[entry.values];
-      for (int j = 0; j < entry.columns; ++j, J += 3) {
-        const double v = z[entry.first + j];
-        u[0] += J[0] * v, u[1] += J[1] * v, u[2] += J[2] * v;
-      }
+    for (const IslandView::Entry& entry : entries) {
+      const double* J = island.system->J(entry);
+      const double* from = &z[island.first_of(entry)];
+      for (int j = 0; j < entry.columns; ++j, J += height)
+        for (int r = 0; r < height; ++r) u[r] += J[r] * from[j];
     }
-    std::copy(u, u + 3, &y[i]);
-    i += 3;
-  }
-  for (const NonsmoothProblem::Row& row : problem_->rows) {
-    double u = 0;
-    for (int e = row.first_entry; e < row.first_entry + row.num_entries; ++e) {
-      const NonsmoothProblem::Entry& entry = problem_->entries[e];
-      const double* J = &problem_->values[entry.values];
-      for (int j = 0; j < entry.columns; ++j) u += J[j] * z[entry.first + j];
-    }
-    y[i++] = u;
-  }
+    std::copy_n(u, height, &y[i]);
+    i += height;
+  });
 }
 
 // What each panel of the factor is filled with, whatever carries a force.
@@ -124,40 +119,36 @@ void ConeNewton::Analyse() {
   sizes_.clear();
   couplings_.clear();
   found_.clear();
-  for (const NonsmoothProblem::Block& block : problem.blocks) sizes_.push_back(block.size);
-  const auto couple = [&](int first_entry, int num_entries) {
-    for (int a = first_entry; a < first_entry + num_entries; ++a) {
-      for (int b = first_entry; b < a; ++b) {
-        const int i = problem.entries[a].block, j = problem.entries[b].block;
+  const IslandView& island = problem.island;
+  for (const int b : island.blocks) sizes_.push_back(island.system->blocks[b].size);
+  island.ForEachConstraint([&](std::span<const IslandView::Entry> entries, int /*height*/) {
+    for (std::size_t a = 0; a < entries.size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        const int i = island.block_of(entries[a]), j = island.block_of(entries[b]);
         if (i != j) couplings_.emplace_back(std::min(i, j), std::max(i, j));
       }
     }
-  };
-  for (const NonsmoothProblem::Contact& contact : problem.contacts)
-    couple(contact.first_entry, contact.num_entries);
-  for (const NonsmoothProblem::Row& row : problem.rows) couple(row.first_entry, row.num_entries);
+  });
   std::sort(couplings_.begin(), couplings_.end());
   couplings_.erase(std::unique(couplings_.begin(), couplings_.end()), couplings_.end());
   hessian_.Analyze(sizes_, couplings_);
 
-  const int num_contacts = static_cast<int>(problem.contacts.size());
-  for (int b = 0; b < static_cast<int>(problem.blocks.size()); ++b)
-    found_.push_back({hessian_.panel_of(b), num_contacts + b, 0, 0});
-  const auto add = [&](int source, int first_entry, int num_entries) {
-    for (int a = first_entry; a < first_entry + num_entries; ++a) {
-      for (int b = first_entry; b < first_entry + num_entries; ++b) {
-        const NonsmoothProblem::Entry &left = problem.entries[a], &right = problem.entries[b];
+  const int num_contacts = island.num_contacts();
+  for (int b = 0; b < island.num_blocks(); ++b)
+    found_.push_back({hessian_.panel_of(b), num_contacts + b, nullptr, nullptr});
+  const auto add = [&](int source, std::span<const IslandView::Entry> entries) {
+    for (const IslandView::Entry& left : entries) {
+      for (const IslandView::Entry& right : entries) {
         // of a block on the diagonal the lower triangle is enough
-        const bool is_kept = left.block == right.block ? left.first >= right.first
-                                                       : hessian_.IsKept(left.block, right.block);
-        if (is_kept) found_.push_back({hessian_.panel_of(right.block), source, a, b});
+        const int i = island.block_of(left), j = island.block_of(right);
+        const bool is_kept = i == j ? left.first >= right.first : hessian_.IsKept(i, j);
+        if (is_kept) found_.push_back({hessian_.panel_of(j), source, &left, &right});
       }
     }
   };
-  for (int c = 0; c < num_contacts; ++c)
-    add(c, problem.contacts[c].first_entry, problem.contacts[c].num_entries);
-  for (int k = 0; k < static_cast<int>(problem.rows.size()); ++k)
-    add(-1 - k, problem.rows[k].first_entry, problem.rows[k].num_entries);
+  for (int c = 0; c < num_contacts; ++c) add(c, island.system->entries_of(island.contact(c)));
+  for (int k = 0; k < island.num_rows(); ++k)
+    add(-1 - k, island.system->entries_of(island.row(k)));
   // by panels, in each as they came
   first_piece_.assign(hessian_.num_panels() + 1, 0);
   for (const Piece& piece : found_) ++first_piece_[piece.panel + 1];
@@ -175,9 +166,10 @@ void ConeNewton::SetScales(double shrink) {
   R_.clear();
   // what nothing moves has no scale
   const auto scale = [&](double W) { return W > 0 ? shrink * problem.h * W : 1; };
-  for (const NonsmoothProblem::Contact& contact : problem.contacts)
-    R_.push_back(scale(contact.W.trace() / 3));
-  for (const NonsmoothProblem::Row& row : problem.rows) R_.push_back(scale(row.W));
+  const IslandView& island = problem.island;
+  for (int c = 0; c < island.num_contacts(); ++c)
+    R_.push_back(scale(island.contact(c).W.trace() / 3));
+  for (int k = 0; k < island.num_rows(); ++k) R_.push_back(scale(island.row(k).W));
 }
 
 void ConeNewton::Evaluate(const std::vector<double>* speeds, Point* point) {
@@ -193,7 +185,8 @@ void ConeNewton::Evaluate(const std::vector<double>* speeds, Point* point) {
   double cost = 0;
   for (std::size_t c = 0; c < num_contacts; ++c) {
     const NonsmoothProblem::Contact& contact = problem.contacts[c];
-    Vector3d u = Vector3d(rates_[3 * c], rates_[3 * c + 1], rates_[3 * c + 2]) + contact.bias;
+    Vector3d u = Vector3d(rates_[3 * c], rates_[3 * c + 1], rates_[3 * c + 2]) +
+                 problem.island.contact(static_cast<int>(c)).bias;
     const double speed = std::sqrt(u.x() * u.x() + u.y() * u.y());
     const double blurred = std::sqrt(speed * speed + blur_ * blur_);
     point->speed[c] = blurred - blur_;
@@ -213,7 +206,8 @@ void ConeNewton::Evaluate(const std::vector<double>* speeds, Point* point) {
     const NonsmoothProblem::Row& row = problem.rows[k];
     const std::size_t i = 3 * num_contacts + k;
     const double R = R_[num_contacts + k], D = R + row.compliance / h;
-    const double y = (R * force_[i] - (rates_[i] + row.bias + row.gap / h)) / D;
+    const double bias = problem.island.row(static_cast<int>(k)).bias;
+    const double y = (R * force_[i] - (rates_[i] + bias + row.gap / h)) / D;
     const double gamma = std::min(std::max(y, row.lower), row.upper);
     point->gamma[i] = gamma;
     point->row_K[k] = y > row.lower && y < row.upper ? 1 / D : 0;
@@ -221,12 +215,12 @@ void ConeNewton::Evaluate(const std::vector<double>* speeds, Point* point) {
   }
 
   // A (v − v*) − h Jᵀ γ
-  point->residual.resize(problem.size);
+  point->residual.resize(problem.size());
   MultiplyTransposed(point->gamma, scratch_);
-  for (int i = 0; i < problem.size; ++i) product_[i] = point->v[i] - problem.v_star[i];
+  for (int i = 0; i < problem.size(); ++i) product_[i] = point->v[i] - v_star_[i];
   MultiplyMasses(product_, point->residual);
-  const double kinetic = Dot(problem.size, product_.data(), point->residual.data());
-  for (int i = 0; i < problem.size; ++i) point->residual[i] -= h * scratch_[i];
+  const double kinetic = Dot(problem.size(), product_.data(), point->residual.data());
+  for (int i = 0; i < problem.size(); ++i) point->residual[i] -= h * scratch_[i];
   point->cost = 0.5 * (kinetic + h * cost);
   std::copy(point->residual.begin(), point->residual.end(), scratch_.begin());
   SolveHalf(scratch_);
@@ -240,41 +234,37 @@ void ConeNewton::FillPanel(int panel, const Point& at) {
   for (int p = first_piece_[panel]; p < first_piece_[panel + 1]; ++p) {
     const Piece& piece = pieces_[p];
     if (piece.source >= num_contacts) {
-      const NonsmoothProblem::Block& block = problem.blocks[piece.source - num_contacts];
-      const BlockCholesky::Place place =
-          hessian_.Find(piece.source - num_contacts, piece.source - num_contacts);
+      const int b = piece.source - num_contacts;
+      const IslandView::Block& block = problem.island.block(b);
+      const BlockCholesky::Place place = hessian_.Find(b, b);
       for (int j = 0; j < block.size; ++j) {
         for (int i = j; i < block.size; ++i)
-          place.values[j * place.stride + i] += block.A[std::size_t(j) * block.size + i];
+          place.values[j * place.stride + i] += block.A.dense[std::size_t(j) * block.size + i];
       }
       continue;
     }
-    const NonsmoothProblem::Entry &left = problem.entries[piece.left],
-                                  &right = problem.entries[piece.right];
-    const double* J = &problem.values[left.values];
-    const double* I = &problem.values[right.values];
+    const IslandView::Entry &left = *piece.left, &right = *piece.right;
+    const double* J = problem.island.system->J(left);
+    const double* I = problem.island.system->J(right);
+    const int row_block = problem.island.block_of(left),
+              column_block = problem.island.block_of(right);
     if (piece.source < 0) {
       const double K = problem.h * at.row_K[-1 - piece.source];
       if (K == 0) continue;
-      const BlockCholesky::Place place = hessian_.Find(left.block, right.block);
+      const BlockCholesky::Place place = hessian_.Find(row_block, column_block);
       for (int j = 0; j < right.columns; ++j) {
         double* column =
-            place.values +
-            (right.first - problem.blocks[right.block].first + j) * std::size_t(place.stride) +
-            (left.first - problem.blocks[left.block].first);
+            place.values + (right.first + j) * std::size_t(place.stride) + left.first;
         for (int i = 0; i < left.columns; ++i) column[i] += K * J[i] * I[j];
       }
       continue;
     }
     const Matrix3d& K = at.K[piece.source];
     if (K(2, 2) == 0) continue;
-    const BlockCholesky::Place place = hessian_.Find(left.block, right.block);
+    const BlockCholesky::Place place = hessian_.Find(row_block, column_block);
     for (int j = 0; j < right.columns; ++j) {
       const Vector3d KI = problem.h * (K * Eigen::Map<const Vector3d>(I + 3 * j));
-      double* column =
-          place.values +
-          (right.first - problem.blocks[right.block].first + j) * std::size_t(place.stride) +
-          (left.first - problem.blocks[left.block].first);
+      double* column = place.values + (right.first + j) * std::size_t(place.stride) + left.first;
       for (int i = 0; i < left.columns; ++i)
         column[i] += J[3 * i] * KI[0] + J[3 * i + 1] * KI[1] + J[3 * i + 2] * KI[2];
     }
@@ -300,12 +290,12 @@ void ConeNewton::MultiplyJacobian(const Point& at, std::span<const double> x, st
     rates_[3 * problem.contacts.size() + k] *= at.row_K[k];
   MultiplyTransposed(rates_, scratch_);
   MultiplyMasses(x, y);
-  for (int i = 0; i < problem.size; ++i) y[i] += problem.h * scratch_[i];
+  for (int i = 0; i < problem.size(); ++i) y[i] += problem.h * scratch_[i];
 }
 
 // GMRES from zero, preconditioned from the right by the symmetric part's factor.
 bool ConeNewton::FindCoupledStep(const Point& at) {
-  const int n = problem_->size;
+  const int n = problem_->size();
   const double size = Norm(at.residual);
   std::vector<double> H((kMostDirections + 1) * kMostDirections), g(kMostDirections + 1);
   std::vector<double> cosines(kMostDirections), sines(kMostDirections);
@@ -415,18 +405,19 @@ void ConeNewton::Solve(const NonsmoothProblem& problem, int max_iterations,
   iterations_ = 0;
   if (!FactorMasses()) return;
   rates_.resize(lambda.size());
-  for (std::vector<double>* x : {&scratch_, &step_, &product_, &now_.v}) x->resize(problem.size);
+  for (std::vector<double>* x : {&scratch_, &step_, &product_, &now_.v}) x->resize(problem.size());
+  problem.island.Gather(problem.island.system->v_star, &v_star_);
   Analyse();
   force_.assign(lambda.begin(), lambda.end());
 
   // v* + h A⁻¹ Jᵀ λ
   MultiplyTransposed(lambda, now_.v);
   SolveMasses(now_.v);
-  for (int i = 0; i < problem.size; ++i) now_.v[i] = problem.v_star[i] + problem.h * now_.v[i];
+  for (int i = 0; i < problem.size(); ++i) now_.v[i] = v_star_[i] + problem.h * now_.v[i];
   double energy = 0;
-  for (const std::vector<double>* v : {&problem.v_star, &std::as_const(now_.v)}) {
+  for (const std::vector<double>* v : {&v_star_, &now_.v}) {
     MultiplyMasses(*v, product_);
-    energy += Dot(problem.size, v->data(), product_.data());
+    energy += Dot(problem.size(), v->data(), product_.data());
   }
   if (!std::isfinite(energy)) return;
   floor_ = kRounding * std::sqrt(energy);

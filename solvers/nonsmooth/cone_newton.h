@@ -7,26 +7,29 @@
 #include <Eigen/Core>
 
 #include "solvers/linalg/block_cholesky.h"
+#include "solvers/problem/constraint_system.h"
 
 namespace pliant::solvers {
 
 struct NonsmoothProblem;
 
-// Semismooth Newton method on velocities for contacts on their whole cones, with friction's normal and tangential parts
-// coupled: where the fixed point of macklin2019 on friction goes round, this arrives.
+// Semismooth Newton method on velocities for contacts on their whole cones, with friction's normal
+// and tangential parts coupled: where the fixed point of macklin2019 on friction goes round, this
+// arrives.
 //
-// A proximal iteration on the forces f: with ũ = u + e_n (gap / h + μ ‖u_t‖), which makes slip on Coulomb's cone
-// complementary to the force (de Saxcé), it solves
+// A proximal iteration on the forces f: with ũ = u + e_n (gap / h + μ ‖u_t‖), which makes slip on
+// Coulomb's cone complementary to the force (de Saxcé), it solves
 //   A (v − v*) = h Σ Jᵀ γ,   γ = the point of the cone that is nearest to f − ũ / R,
-// and takes f ← γ, with R shrinking while that goes well. Its Jacobian A + h Jᵀ K (1 + μ e_n t̂ᵀ) J is not symmetric: GMRES,
-// with the factor of A + h Jᵀ K J as its preconditioner. Where a few Newton steps do not lead there, ‖u_t‖ is held: what is
-// left is convex, and Newton's method with a line search descends on its cost.
+// and takes f ← γ, with R shrinking while that goes well. Its Jacobian A + h Jᵀ K (1 + μ e_n t̂ᵀ) J
+// is not symmetric: GMRES, with the factor of A + h Jᵀ K J as its preconditioner. Where a few
+// Newton steps do not lead there, ‖u_t‖ is held: what is left is convex, and Newton's method with a
+// line search descends on its cost.
 //
 // Keeps its memory.
 class ConeNewton {
  public:
-  // `lambda`: forces to start from, three of each contact, then those of rows. Ends when `is_done` says so of forces found,
-  // after that many iterations, or where numbers are not finite.
+  // `lambda`: forces to start from, three of each contact, then those of rows. Ends when `is_done`
+  // says so of forces found, after that many iterations, or where numbers are not finite.
   void Solve(const NonsmoothProblem& problem, int max_iterations,
              const std::function<bool(std::span<const double> lambda)>& is_done,
              std::span<const double> lambda);
@@ -46,7 +49,7 @@ class ConeNewton {
   struct Piece {
     int panel;
     int source;  // contact, or −1 − row; or number of contacts + block
-    int left, right;
+    const ConstraintSystem::Entry *left, *right;  // of a contact or row
   };
 
   bool FactorMasses();
@@ -80,7 +83,7 @@ class ConeNewton {
   std::vector<Piece> found_, pieces_;  // as contacts have them, and by panels
   std::vector<int> first_piece_;       // of each panel
   std::vector<double> force_, R_;      // of contacts, then rows
-  std::vector<double> rates_, scratch_, step_, product_, speeds_;
+  std::vector<double> v_star_, rates_, scratch_, step_, product_, speeds_;
   std::vector<std::vector<double>> basis_;
   Point now_, trial_, best_;
   double blur_ = 0;

@@ -35,13 +35,9 @@ bool IsBoxed(const NonsmoothProblem::Row& row) {
 }  // namespace
 
 void NonsmoothProblem::Clear() {
-  size = 0;
-  v_star.clear();
-  blocks.clear();
+  island = {};
   contacts.clear();
   rows.clear();
-  entries.clear();
-  values = {};
   sets.clear();
   set_rows = nullptr;
 }
@@ -88,17 +84,13 @@ const SparseMatrix& NonsmoothNewton::Assemble() {
   is_assembled_ = true;
   const NonsmoothProblem& problem = *problem_;
   product_.Begin(masses_);
-  const auto add_entries = [&](int first_entry, int num_entries, int height) {
+  problem.island.ForEachConstraint([&](std::span<const IslandView::Entry> entries, int height) {
     product_.AddRows(height);
-    for (int e = first_entry; e < first_entry + num_entries; ++e) {
-      const NonsmoothProblem::Entry& entry = problem.entries[e];
-      product_.AddEntry(entry.first, entry.columns, &problem.values[entry.values], 1, height);
+    for (const IslandView::Entry& entry : entries) {
+      product_.AddEntry(problem.island.first_of(entry), entry.columns,
+                        problem.island.system->J(entry), 1, height);
     }
-  };
-  for (const NonsmoothProblem::Contact& contact : problem.contacts)
-    add_entries(contact.first_entry, contact.num_entries, 3);
-  for (const NonsmoothProblem::Row& row : problem.rows)
-    add_entries(row.first_entry, row.num_entries, 1);
+  });
   const double* J = J_.data();
   for (const SetColumns& set : problem.sets) {
     product_.AddRows(kSetRows);
@@ -146,7 +138,10 @@ void NonsmoothNewton::ChooseScales(const NonsmoothOptions& options) {
     for (int k = 0; k < 2; ++k) scale(friction, friction);
     scale(normal, normal);
   }
-  for (const NonsmoothProblem::Row& row : problem.rows) scale(row.W, row.W);
+  for (int k = 0; k < problem.island.num_rows(); ++k) {
+    const double W = problem.island.row(k).W;
+    scale(W, W);
+  }
 }
 
 // The diagonal of J A⁻¹ Jᵀ where contacts touch parts of many velocities: by a node's own block of A a soft body is far stiffer
@@ -155,16 +150,17 @@ void NonsmoothNewton::MeasureWithinParts() {
   const NonsmoothProblem& problem = *problem_;
   const std::vector<BlockMasses::Part>& parts = masses_.parts();
   std::size_t i = 0;
-  for (const NonsmoothProblem::Contact& contact : problem.contacts) {
+  const IslandView& island = problem.island;
+  for (int k = 0; k < island.num_contacts(); ++k) {
     columns_.clear();
     bool is_dense = false;
-    for (int e = contact.first_entry; e < contact.first_entry + contact.num_entries; ++e) {
-      const NonsmoothProblem::Entry& entry = problem.entries[e];
-      for (int c = 0; c < entry.columns; ++c) {
-        const int part = part_of_[entry.first + c];
+    for (const IslandView::Entry& entry : island.system->entries_of(island.contact(k))) {
+      const int first = island.first_of(entry);
+      const double* J = island.system->J(entry);
+      for (int c = 0; c < entry.columns; ++c, J += 3) {
+        const int part = part_of_[first + c];
         is_dense = is_dense || !parts[part].is_inverse;
-        columns_.push_back({part, entry.first + c - parts[part].first,
-                            &problem.values[entry.values + std::size_t(3) * c]});
+        columns_.push_back({part, first + c - parts[part].first, J});
       }
     }
     if (is_dense) {
@@ -195,37 +191,36 @@ bool NonsmoothNewton::Prepare(const NonsmoothOptions& options) {
   row_scale_.assign(keeps_alpha ? num_unknowns_ : 0, 1.0);
   // vectors of four may reach beyond the last velocity
   for (std::vector<double>* list : {&scratch_, &g_, &dv_, &v_})
-    list->assign(problem.size + PackedRows::kBeyond, 0.0);
+    list->assign(problem.size() + PackedRows::kBeyond, 0.0);
+  const IslandView& island = problem.island;
+  island.Gather(island.system->v_star, &v_star_);
   packed_.Clear();
-  const auto pack = [&](int height, int first_entry, int num_entries) {
+  island.ForEachConstraint([&](std::span<const IslandView::Entry> entries, int height) {
     packed_.AddRows(height);
-    for (int e = first_entry; e < first_entry + num_entries; ++e) {
-      const NonsmoothProblem::Entry& entry = problem.entries[e];
-      packed_.AddEntry(entry.first, entry.columns, &problem.values[entry.values]);
-    }
-  };
-  for (const NonsmoothProblem::Contact& contact : problem.contacts)
-    pack(3, contact.first_entry, contact.num_entries);
-  for (const NonsmoothProblem::Row& row : problem.rows) pack(1, row.first_entry, row.num_entries);
+    for (const IslandView::Entry& entry : entries)
+      packed_.AddEntry(island.first_of(entry), entry.columns, island.system->J(entry));
+  });
   J_.resize(kSetRows * kSetColumns * num_sets);
   E_.resize(kSetRows * kSetRows * num_sets);
   error_.resize(kSetRows * num_sets);
   masses_.Clear();
   mass_diagonal_.clear();
-  for (const NonsmoothProblem::Block& block : problem.blocks) {
-    if (!masses_.Append(block.size, block.A)) return false;
-    for (int i = 0; i < block.size; ++i) mass_diagonal_.push_back(block.A[(block.size + 1) * i]);
-  }
-  shift_.assign(problem.size, 0.0);
-  part_of_.resize(problem.size);
+  bool is_definite = true;
+  island.ForEachMass([&](int /*first*/, int size, const double* A, bool /*is_particle*/) {
+    is_definite = is_definite && masses_.Append(size, A);
+    for (int i = 0; i < size; ++i) mass_diagonal_.push_back(A[(size + 1) * i]);
+  });
+  if (!is_definite) return false;
+  shift_.assign(problem.size(), 0.0);
+  part_of_.resize(problem.size());
   for (std::size_t p = 0; p < masses_.parts().size(); ++p) {
     const BlockMasses::Part& part = masses_.parts()[p];
     std::fill_n(part_of_.begin() + part.first, part.size, static_cast<int>(p));
   }
   diagonal_.clear();
-  for (const NonsmoothProblem::Contact& contact : problem.contacts)
-    for (int k = 0; k < 3; ++k) diagonal_.push_back(contact.W(k, k));
-  for (const NonsmoothProblem::Row& row : problem.rows) diagonal_.push_back(row.W);
+  for (int c = 0; c < island.num_contacts(); ++c)
+    for (int k = 0; k < 3; ++k) diagonal_.push_back(island.contact(c).W(k, k));
+  for (int k = 0; k < island.num_rows(); ++k) diagonal_.push_back(island.row(k).W);
   if (!is_explicit_) MeasureWithinParts();
   ChooseScales(options);
   diagonal_.resize(num_unknowns_);
@@ -235,16 +230,16 @@ bool NonsmoothNewton::Prepare(const NonsmoothOptions& options) {
   // rates of the free motion
   free_rates_.resize(num_unknowns_);
   if (is_explicit_) {
-    std::copy(problem.v_star.begin(), problem.v_star.end(), v_.begin());
+    std::ranges::copy(v_star_, v_.begin());
     std::fill(free_rates_.begin(), free_rates_.end(), 0.0);
   } else {
-    std::copy(problem.v_star.begin(), problem.v_star.end(), scratch_.begin());
+    std::ranges::copy(v_star_, scratch_.begin());
     MultiplyRows(scratch_, free_rates_);
   }
   std::size_t i = 0;
-  for (const NonsmoothProblem::Contact& contact : problem.contacts)
-    for (int k = 0; k < 3; ++k) free_rates_[i++] += contact.bias[k];
-  for (const NonsmoothProblem::Row& row : problem.rows) free_rates_[i++] += row.bias;
+  for (int c = 0; c < island.num_contacts(); ++c)
+    for (int k = 0; k < 3; ++k) free_rates_[i++] += island.contact(c).bias[k];
+  for (int k = 0; k < island.num_rows(); ++k) free_rates_[i++] += island.row(k).bias;
   return true;
 }
 
@@ -271,17 +266,17 @@ bool NonsmoothNewton::Follow(const NonsmoothOptions& options) {
     }
   }
   // g = M (v − v*) − h Jᵀ λ
-  for (int j = 0; j < problem.size; ++j) dv_[j] = v_[j] - problem.v_star[j];
+  for (int j = 0; j < problem.size(); ++j) dv_[j] = v_[j] - v_star_[j];
   masses_.Multiply(dv_, g_);
   MultiplyTransposed(lambda_, scratch_);
-  for (int j = 0; j < problem.size; ++j) g_[j] -= problem.h * scratch_[j];
+  for (int j = 0; j < problem.size(); ++j) g_[j] -= problem.h * scratch_[j];
   return true;
 }
 
 void NonsmoothNewton::CalcVelocities(std::span<double> v) const {
   MultiplyTransposed(lambda_, scratch_);
   masses_.Solve(scratch_);
-  for (int j = 0; j < problem_->size; ++j) v[j] = problem_->v_star[j] + problem_->h * scratch_[j];
+  for (int j = 0; j < problem_->size(); ++j) v[j] = v_star_[j] + problem_->h * scratch_[j];
 }
 
 bool NonsmoothNewton::Moves(std::size_t i) const {
@@ -293,22 +288,23 @@ void NonsmoothNewton::CalcDiagonal() {
   const NonsmoothProblem& problem = *problem_;
   const std::vector<BlockMasses::Part>& parts = masses_.parts();
   std::size_t i = 0;
-  const auto add_entries = [&](int first_entry, int num_entries, int height) {
+  const IslandView& island = problem.island;
+  island.ForEachConstraint([&](std::span<const IslandView::Entry> entries, int height) {
     for (int r = 0; r < height; ++r, ++i) {
       diagonal_[i] = 0;
-      for (int e = first_entry; e < first_entry + num_entries; ++e) {
-        const NonsmoothProblem::Entry& entry = problem.entries[e];
-        const double* J = &problem.values[entry.values + r];
+      for (const IslandView::Entry& entry : entries) {
+        const double* J = island.system->J(entry) + r;
+        const int first = island.first_of(entry);
         for (int c = 0; c < entry.columns; ++c) {
-          const BlockMasses::Part& part = parts[part_of_[entry.first + c]];
+          const BlockMasses::Part& part = parts[part_of_[first + c]];
           if (!part.is_inverse) {
-            diagonal_[i] += J[height * c] * J[height * c] / mass_diagonal_[entry.first + c];
+            diagonal_[i] += J[height * c] * J[height * c] / mass_diagonal_[first + c];
             continue;
           }
           // this column with those of its part that the entry has
-          const int column = entry.first + c - part.first;
+          const int column = first + c - part.first;
           for (int d = 0; d < 3; ++d) {
-            const int other = part.first + d - entry.first;
+            const int other = part.first + d - first;
             if (other < 0 || other >= entry.columns) continue;
             diagonal_[i] +=
                 J[height * c] * masses_.inverse(part)[3 * column + d] * J[height * other];
@@ -316,11 +312,7 @@ void NonsmoothNewton::CalcDiagonal() {
         }
       }
     }
-  };
-  for (const NonsmoothProblem::Contact& contact : problem.contacts)
-    add_entries(contact.first_entry, contact.num_entries, 3);
-  for (const NonsmoothProblem::Row& row : problem.rows)
-    add_entries(row.first_entry, row.num_entries, 1);
+  });
   for (std::size_t k = 0; k < row_scale_.size(); ++k) diagonal_[k] *= row_scale_[k] * row_scale_[k];
 
   const double scale = 1 / (problem.h * problem.h);
@@ -395,7 +387,7 @@ double NonsmoothNewton::CalcResidual() {
   }
   for (const double error : error_) note(std::abs(error));
   if (is_explicit_) {
-    for (int j = 0; j < problem.size; ++j) note(h * std::abs(g_[j]) / mass_diagonal_[j]);
+    for (int j = 0; j < problem.size(); ++j) note(h * std::abs(g_[j]) / mass_diagonal_[j]);
   }
   return std::isfinite(sum) ? worst : sum;
 }
@@ -528,17 +520,17 @@ void NonsmoothNewton::Move(double step, const NonsmoothOptions& options) {
   const NonsmoothProblem& problem = *problem_;
   if (is_explicit_) {
     MultiplyTransposed(change_, dv_);
-    for (int j = 0; j < problem.size; ++j) dv_[j] = problem.h * dv_[j] - g_[j];
+    for (int j = 0; j < problem.size(); ++j) dv_[j] = problem.h * dv_[j] - g_[j];
     masses_.Solve(dv_);
-    for (int j = 0; j < problem.size; ++j) v_[j] += step * dv_[j];
+    for (int j = 0; j < problem.size(); ++j) v_[j] += step * dv_[j];
   }
   for (int i = 0; i < num_unknowns_; ++i) lambda_[i] += step * change_[i];
   if (problem.sets.empty() || !options.geometric_stiffness) return;
   // what the new forces do by the old Jacobian
-  before_.assign(problem.size, 0.0);
+  before_.assign(problem.size(), 0.0);
   AddSetsTransposed(problem.sets, J_, std::span<const double>(lambda_).subspan(first_set()),
                     before_);
-  for (int j = 0; j < problem.size; ++j) change_v_[j] = step * dv_[j];
+  for (int j = 0; j < problem.size(); ++j) change_v_[j] = step * dv_[j];
 }
 
 // H ← M − min(0, c) with c = h (J⁺ − J)ᵀ λ · Δu / ‖Δu‖² of each particle (macklin2019 (73), (74) with both g at the same λ,
@@ -551,18 +543,19 @@ void NonsmoothNewton::Stiffen() {
   AddSetsTransposed(problem.sets, J_, std::span<const double>(lambda_).subspan(first_set()),
                     scratch_);
   std::fill(shift_.begin(), shift_.end(), 0.0);
-  for (const NonsmoothProblem::Block& block : problem.blocks) {
-    if (!block.is_particle) continue;
+  problem.island.ForEachMass([&](int begin, int size, const double* /*A*/, bool is_particle) {
+    if (!is_particle) return;
+    const int end = begin + size;
     double work = 0, square = 0;
-    for (int j = block.first; j < block.first + block.size; ++j) {
+    for (int j = begin; j < end; ++j) {
       work -= problem.h * (scratch_[j] - before_[j]) * change_v_[j];
       square += change_v_[j] * change_v_[j];
     }
     // a quotient of roundings says nothing
-    if (!(square > kMinChange * kMinChange * largest * largest) || !(work > 0)) continue;
-    for (int j = block.first; j < block.first + block.size; ++j)
+    if (!(square > kMinChange * kMinChange * largest * largest) || !(work > 0)) return;
+    for (int j = begin; j < end; ++j)
       shift_[j] = std::min(work / square, kMaxStiffening * mass_diagonal_[j]);
-  }
+  });
   masses_.Shift(shift_);
 }
 
@@ -579,7 +572,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   // Forces of sets begin at zero, as in the paper: those of the strain where the step starts have in them what the last step left of
   // the rows' errors, times their stiffness, which few iterations do not take away again.
   lambda_.resize(num_unknowns_, 0.0);
-  change_v_.assign(problem.size, 0.0);
+  change_v_.assign(problem.size(), 0.0);
   ProjectForces();
   if (!Follow(options)) return false;
 
@@ -615,7 +608,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
       for (int i = 0; i < num_unknowns_; ++i) change_[i] = lambda_[i] - best_[i];
       MultiplyTransposed(change_, dv_);
       masses_.Solve(dv_);
-      for (int j = 0; j < problem.size; ++j) v_[j] += problem.h * dv_[j];
+      for (int j = 0; j < problem.size(); ++j) v_[j] += problem.h * dv_[j];
     } else {
       lambda_.assign(best_.begin(), best_.end());
       ProjectForces();
@@ -708,9 +701,9 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   if (result->converged) result->reason = StopReason::kConverged;
   result->iterations = k;
   result->linear_residuals = linear_.residuals();
-  result->v.resize(problem.size);
+  result->v.resize(problem.size());
   if (is_explicit_) {
-    std::copy_n(v_.begin(), problem.size, result->v.begin());
+    std::copy_n(v_.begin(), problem.size(), result->v.begin());
     ScaleRows(lambda_);
   } else {
     CalcVelocities(result->v);

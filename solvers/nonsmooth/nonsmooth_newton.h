@@ -14,59 +14,42 @@
 #include "solvers/nonsmooth/ncp.h"
 #include "solvers/nonsmooth/packed_rows.h"
 #include "solvers/nonsmooth/row_sets.h"
+#include "solvers/problem/island_view.h"
 #include "solvers/problem/stop_reason.h"
 
 namespace pliant::solvers {
 
-// Contacts and scalar constraints over one step of length h, on velocities v with A (v − v*) = h Jᵀ λ. A is block-diagonal.
+// Contacts and scalar constraints of an island over one step of length h, on velocities v with
+// A (v − v*) = h Jᵀ λ. A is block-diagonal and dense; A, v*, J, b and the estimates W of J A⁻¹ Jᵀ
+// are those of the island.
 //
-// Contact, in its frame with the normal last, rate u = J v + bias and force λ:
-//   0 ≤ gap + h u_n + compliance λ_n ⊥ λ_n ≥ 0;   u_t opposite to λ_t, ‖λ_t‖ ≤ μ λ_n, equal where it slips.
-// Row: the same for C = gap + h (J v + bias) + compliance λ within [lower, upper]: C = 0 inside, C ≥ 0 at lower, C ≤ 0 at
-// upper.
-// Sets: rows whose J changes with v, error(v, λ) = 0 at the solution (see RowSets).
+// Contact, in its frame with the normal last, rate u = J v + b and force λ:
+//   0 ≤ gap + h u_n + compliance λ_n ⊥ λ_n ≥ 0;
+//   u_t opposite to λ_t, ‖λ_t‖ ≤ μ λ_n, equal where it slips.
+// Row: the same for C = gap + h (J v + b) + compliance λ within [lower, upper]: C = 0 inside, C ≥ 0
+// at lower, C ≤ 0 at upper. Sets: rows whose J changes with v, error(v, λ) = 0 at the solution (see
+// RowSets).
 struct NonsmoothProblem {
-  struct Block {
-    int first;  // velocity
-    int size;
-    const double* A;           // size × size, both triangles; positive definite
-    bool is_particle = false;  // takes geometric stiffness
-  };
-  // Columns of one contact's rows (3 × columns, column-major) or one row's (1 × columns), within one block.
-  struct Entry {
-    int block;
-    int first;  // velocity
-    int columns;
-    std::size_t values;
-  };
   struct Contact {
     double gap = 0;         // [m]
     double compliance = 0;  // [m/N]
     double friction = 0;
-    Eigen::Vector3d bias = Eigen::Vector3d::Zero();  // [m/s]
-    Eigen::Matrix3d W;                               // estimate of J A⁻¹ Jᵀ [1/kg]
-    int first_entry = 0, num_entries = 0;
   };
   struct Row {
     double gap = 0;
     double compliance = 0;
     double lower = -std::numeric_limits<double>::infinity();  // [N]
     double upper = std::numeric_limits<double>::infinity();
-    double bias = 0;
-    double W = 0;
-    int first_entry = 0, num_entries = 0;
   };
 
+  int size() const { return island.num_velocities; }
+
   double h = 0;  // [s]
-  int size = 0;  // velocities
-  std::vector<double> v_star;
-  std::vector<Block> blocks;
-  std::vector<Contact> contacts;
+  IslandView island;
+  std::vector<Contact> contacts;  // of the island's contacts and rows, in their order
   std::vector<Row> rows;
-  std::vector<Entry> entries;
-  std::span<const double> values;  // of all entries; somebody else's
   std::vector<SetColumns> sets;
-  RowSets* set_rows = nullptr;  // what these are; somebody else's
+  RowSets* set_rows = nullptr;  // the rows of the sets; not owned
 
   void Clear();
 };
@@ -74,15 +57,17 @@ struct NonsmoothProblem {
 struct NonsmoothOptions {
   // What r is of a row: h² W_nn and h W_tt (macklin2019 §6.3), h² and h, or 1.
   enum class Preconditioner { kEffectiveMass, kTimeStep, kIdentity };
-  // What finds friction: the fixed point of macklin2019 alone; Newton's method on the whole cone alone; or that where the
-  // fixed point does not arrive.
+  // What finds friction: the fixed point of macklin2019 alone; Newton's method on the whole cone
+  // alone; or that where the fixed point does not arrive.
   enum class Friction { kFixedPoint, kCone, kFixedPointThenCone };
-  // α = ∂φ/∂C of a normal row: it is divided by it, or keeps it in J on both sides, as macklin2019 (29), (44) has it.
+  // α = ∂φ/∂C of a normal row: it is divided by it, or keeps it in J on both sides, as macklin2019
+  // (29), (44) has it.
   enum class NormalScaling { kDivided, kBothSides };
   NcpFunction ncp = NcpFunction::kFischerBurmeister;
   Preconditioner preconditioner = Preconditioner::kEffectiveMass;
   NormalScaling normal_scaling = NormalScaling::kDivided;
-  // A diagonal for the change of the sets' J on particles, from the last two iterates (macklin2019 §8.3).
+  // A diagonal for the change of the sets' J on particles, from the last two iterates (macklin2019
+  // §8.3).
   bool geometric_stiffness = true;
   LinearSolver linear_solver = LinearSolver::kConjugateResidual;
   Friction friction = Friction::kFixedPointThenCone;
@@ -103,23 +88,25 @@ struct NonsmoothResult {
   int iterations = 0;
   int cone_iterations = 0;    // of Newton's method on the cones, after those
   int linear_iterations = 0;  // in all
-  // Largest of |C − …| over all rows: by how far a unit step of projection would move it [m], by the true diagonal scale,
-  // whatever the preconditioner is; of sets their error, and h times what momentum misses. After each iteration, the start
-  // first.
+  // Largest of |C − …| over all rows: by how far a unit step of projection would move it [m], by
+  // the true diagonal scale, whatever the preconditioner is; of sets their error, and h times what
+  // momentum misses. After each iteration, the start first.
   std::vector<double> residuals;
   double residual = 0;                   // of the result
   std::vector<double> linear_residuals;  // of the last linear system, after each iteration
 };
 
-// Non-smooth Newton method on the forces (macklin2019 §6): each row's function is linearised, with friction's as a fixed
-// point, and Δλ solves [J H⁻¹ Jᵀ + C] Δλ = b. Where J stays as it is, v follows from λ exactly, and H = A; with sets, or α on
-// both sides, v and λ are both unknowns, and Δv = H⁻¹ (h Jᵀ Δλ − g) with the momentum's error g.
+// Non-smooth Newton method on the forces (macklin2019 §6): each row's function is linearised, with
+// friction's as a fixed point, and Δλ solves [J H⁻¹ Jᵀ + C] Δλ = b. Where J stays as it is, v
+// follows from λ exactly, and H = A; with sets, or α on both sides, v and λ are both unknowns, and
+// Δv = H⁻¹ (h Jᵀ Δλ − g) with the momentum's error g.
 //
-// Keeps its memory from one call to the next; allocates where a problem is larger than those before.
+// Keeps its memory from one call to the next; allocates where a problem is larger than those
+// before.
 class NonsmoothNewton final : private LinearOperator {
  public:
-  // `contact_guess`, `row_guess`: forces to start from. False when a block is not positive definite, or forces are not
-  // finite.
+  // `contact_guess`, `row_guess`: forces to start from. False when a block is not positive
+  // definite, or forces are not finite.
   bool Solve(const NonsmoothProblem& problem, std::span<const Eigen::Vector3d> contact_guess,
              std::span<const double> row_guess, const NonsmoothOptions& options,
              NonsmoothResult* result);
@@ -136,7 +123,8 @@ class NonsmoothNewton final : private LinearOperator {
   std::span<const double> diagonal() const override { return diagonal_; }
   const SparseMatrix& Assemble() override;
 
-  // A velocity that a contact moves: its part of the masses, its place there, and the contact's three rows on it.
+  // A velocity that a contact moves: its part of the masses, its place there, and the contact's
+  // three rows on it.
   struct Column {
     int part, place;
     const double* J;
@@ -149,8 +137,8 @@ class NonsmoothNewton final : private LinearOperator {
   void MultiplyTransposed(std::span<const double> x, std::span<double> z) const;
   void MultiplyRows(std::span<const double> z, std::span<double> y) const;
   void ScaleRows(std::span<double> y) const;
-  // Everything that follows from lambda_, and from v_ where it is an unknown: rates_ and the sets. False when something is
-  // not finite.
+  // Everything that follows from lambda_, and from v_ where it is an unknown: rates_ and the sets.
+  // False when something is not finite.
   bool Follow(const NonsmoothOptions& options);
   void CalcVelocities(std::span<double> v) const;
   void CalcDiagonal();
@@ -178,7 +166,7 @@ class NonsmoothNewton final : private LinearOperator {
       row_scale_;  // α of normal rows, 1 of others; empty where rows are divided by it
   std::vector<double> J_, E_, error_;  // of the sets
   std::vector<double> start_;          // of the cones' way
-  std::vector<double> v_, dv_, g_, best_v_, before_, change_v_, shift_, mass_diagonal_;
+  std::vector<double> v_star_, v_, dv_, g_, best_v_, before_, change_v_, shift_, mass_diagonal_;
   std::vector<int> part_of_;  // of the masses, by velocity
   std::vector<Column> columns_;
   AssembledProduct product_;

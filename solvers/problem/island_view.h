@@ -33,6 +33,27 @@ struct IslandView {
   int first_of(const Entry& entry) const { return local_first[entry.block] + entry.first; }
   int block_of(const Entry& entry) const { return local_block[entry.block]; }
 
+  // Calls f(entries, height) of each contact, height 3, then of each row, height 1.
+  template <typename F>
+  void ForEachConstraint(const F& f) const {
+    for (const int c : contacts) f(system->entries_of(system->contacts[c]), 3);
+    for (const int k : rows) f(system->entries_of(system->rows[k]), 1);
+  }
+
+  // Calls f(first, size, A, is_particle) of each dense matrix on the diagonal of A in turn: that of
+  // a block, or the masses of its groups. Not for blocks whose A is sparse.
+  template <typename F>
+  void ForEachMass(const F& f) const {
+    for (const int b : blocks) {
+      const Block& block = system->blocks[b];
+      if (block.num_masses == 0) f(local_first[b], block.size, block.A.dense.data(), false);
+      for (int m = block.first_mass; m < block.first_mass + block.num_masses; ++m) {
+        const ConstraintSystem::GroupMass& mass = system->masses[m];
+        f(local_first[b] + mass.first, mass.size, mass.A, block.are_particles);
+      }
+    }
+  }
+
   // The island's velocities, of those of the system, and back.
   void Gather(std::span<const double> of_system, std::vector<double>* own) const {
     own->clear();

@@ -11,6 +11,7 @@
 #include "physics/scene/scene.h"
 #include "physics/world/world.h"
 #include "solvers/nonsmooth/nonsmooth_newton.h"
+#include "solvers/problem/whole_island.h"
 
 #if __has_include(<fc3d_compute_error.h>)
 #define PLIANT_HAS_SICONOS 1
@@ -125,12 +126,12 @@ Reduced Reduce(const ContactProblem& problem) {
 double CalcOurResidual(const ContactProblem& problem, const VectorXd& impulses) {
   solvers::NonsmoothProblem given;
   given.h = problem.h;
-  given.size = static_cast<int>(problem.v_star.size());
-  given.v_star = problem.v_star;
+  solvers::ConstraintSystem system;
+  system.num_velocities = static_cast<int>(problem.v_star.size());
+  system.v_star = problem.v_star;
   for (const auto& block : problem.blocks)
-    given.blocks.push_back({block.first, block.size, block.A.data()});
+    system.blocks.push_back({block.first, block.size, std::span<const double>(block.A)});
   // every contact as columns of whole blocks
-  std::vector<double> values;
   const auto n = static_cast<Eigen::Index>(problem.v_star.size());
   MatrixXd J = MatrixXd::Zero(static_cast<Eigen::Index>(3 * problem.contacts.size()), n);
   for (const auto& element : problem.J) J(element.row, element.column) = element.value;
@@ -141,21 +142,24 @@ double CalcOurResidual(const ContactProblem& problem, const VectorXd& impulses) 
     solvers::NonsmoothProblem::Contact contact;
     contact.gap = problem.contacts[c].gap;
     contact.friction = problem.contacts[c].friction;
-    contact.bias = problem.contacts[c].bias;
-    contact.W = reduced.W.block<3, 3>(at, at);
-    contact.first_entry = static_cast<int>(given.entries.size());
+    given.contacts.push_back(contact);
+    solvers::ConstraintSystem::Contact rows;
+    rows.bias = problem.contacts[c].bias;
+    rows.W = reduced.W.block<3, 3>(at, at);
+    rows.first_entry = static_cast<int>(system.entries.size());
     for (std::size_t b = 0; b < problem.blocks.size(); ++b) {
       const auto& block = problem.blocks[b];
       const MatrixXd columns = J.block(at, block.first, 3, block.size);
       if (columns.isZero(0)) continue;
-      given.entries.push_back({static_cast<int>(b), block.first, block.size, values.size()});
-      values.insert(values.end(), columns.data(), columns.data() + columns.size());
+      system.entries.push_back({static_cast<int>(b), 0, block.size, system.values.size()});
+      system.values.insert(system.values.end(), columns.data(), columns.data() + columns.size());
     }
-    contact.num_entries = static_cast<int>(given.entries.size()) - contact.first_entry;
-    given.contacts.push_back(contact);
+    rows.num_entries = static_cast<int>(system.entries.size()) - rows.first_entry;
+    system.contacts.push_back(rows);
     guess.push_back(impulses.segment<3>(at) / problem.h);
   }
-  given.values = values;
+  const solvers::WholeIsland whole(system);
+  given.island = whole.view();
   solvers::NonsmoothOptions options;
   options.newton_iterations = 1;
   solvers::NonsmoothNewton solver;

@@ -21,39 +21,32 @@ class CoupledPartsTest : public ::testing::Test {
   CoupledPartsTest() {
     std::mt19937 random(4);
     std::uniform_real_distribution<double> uniform(-1, 1);
-    AddRandomBodies(kBodies, kSize, 1, &random, &A_, &problem_);
+    AddRandomBodies(kBodies, kSize, 1, &random, &A_, &whole_);
     for (int b = 0; b + 1 < kBodies; ++b) {
       for (int k = 0; k < 5; ++k) {
         ConvexProblem::Contact contact;
         contact.R = {1e-3, 1e-3, 0.02};
         contact.v_hat = {0, 0, 0.1 * uniform(random)};
-        contact.bias = Eigen::Vector3d::Zero();
         contact.friction = 0.5;
-        contact.first_entry = static_cast<int>(problem_.entries.size());
-        contact.num_entries = 2;
-        for (const int first : {b * kSize + 6 * k + 3, (b + 1) * kSize + 6 * k}) {
-          problem_.entries.push_back({first, 3, values_.size()});
-          for (int i = 0; i < 9; ++i) values_.push_back(uniform(random));
-        }
-        problem_.contacts.push_back(contact);
+        whole_.AddContact(contact);
+        for (const int first : {b * kSize + 6 * k + 3, (b + 1) * kSize + 6 * k})
+          whole_.AddContactEntry(first, 3, [&] { return uniform(random); });
       }
     }
-    problem_.values = values_;
   }
 
   std::vector<Eigen::MatrixXd> A_;
-  std::vector<double> values_;
-  ConvexProblem problem_;
+  WholeProblem whole_;
 };
 
 TEST_F(CoupledPartsTest, APartMeetsOneBodyAndEveryVelocityIsInOne) {
   CoupledParts parts;
-  parts.Find(problem_);
+  parts.Find(WholeIsland(whole_.system).view());
   // the last body touches nothing after it, the first nothing before
   EXPECT_EQ(parts.sizes(), std::vector<int>(2 * kBodies, 15));
   std::set<std::pair<int, int>> places;
-  for (int i = 0; i < problem_.size; ++i) places.emplace(parts.part_of(i), parts.row_of(i));
-  EXPECT_EQ(places.size(), std::size_t(problem_.size));
+  for (int i = 0; i < whole_.size(); ++i) places.emplace(parts.part_of(i), parts.row_of(i));
+  EXPECT_EQ(places.size(), std::size_t(whole_.size()));
   // what touches the body before is not coupled with the one after
   const std::set<std::pair<int, int>> couplings(parts.couplings().begin(), parts.couplings().end());
   for (int b = 0; b + 1 < kBodies; ++b) {
@@ -68,7 +61,7 @@ TEST_F(CoupledPartsTest, APartMeetsOneBodyAndEveryVelocityIsInOne) {
     EXPECT_FALSE(is_coupled(after, beyond));
   }
 
-  std::vector<double> x(problem_.size), y(problem_.size), z(problem_.size);
+  std::vector<double> x(whole_.size()), y(whole_.size()), z(whole_.size());
   std::iota(x.begin(), x.end(), 0.0);
   parts.Gather(x.data(), y.data());
   parts.Scatter(y.data(), z.data());
@@ -79,17 +72,15 @@ TEST_F(CoupledPartsTest, APartMeetsOneBodyAndEveryVelocityIsInOne) {
 TEST_F(CoupledPartsTest, TheSolutionOfASplitProblemIsOptimal) {
   SapOptions options;
   options.relative_tolerance = 1e-10;
-  const SapResult result = SolveSap(problem_, problem_.v_star, options);
+  const SapResult result = whole_.Solve(whole_.v_star(), options);
   ASSERT_TRUE(result.converged);
   // A (v − v*) = Jᵀγ
-  std::vector<double> impulse(problem_.size, 0.0);
-  for (std::size_t c = 0; c < problem_.contacts.size(); ++c)
-    problem_.AddContactImpulse(static_cast<int>(c), result.gamma[c], impulse);
+  const std::vector<double> impulse = whole_.CalcImpulse(result);
   double error = 0, size = 0;
-  for (const auto& block : problem_.blocks) {
-    const Eigen::Map<const Eigen::MatrixXd> A(block.A, block.size, block.size);
+  for (const auto& block : whole_.system.blocks) {
+    const Eigen::Map<const Eigen::MatrixXd> A(block.A.dense.data(), block.size, block.size);
     const Eigen::Map<const Eigen::VectorXd> v(&result.v[block.first], block.size);
-    const Eigen::Map<const Eigen::VectorXd> v_star(&problem_.v_star[block.first], block.size);
+    const Eigen::Map<const Eigen::VectorXd> v_star(&whole_.v_star()[block.first], block.size);
     const Eigen::Map<const Eigen::VectorXd> j(&impulse[block.first], block.size);
     error += (A * (v - v_star) - j).squaredNorm();
     size += j.squaredNorm();

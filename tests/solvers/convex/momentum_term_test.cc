@@ -72,27 +72,24 @@ class MomentumTermTest
 
   MomentumTermTest() : random_(17) {
     std::uniform_real_distribution<double> uniform(-1, 1);
-    AddRandomBodies(kBodies, kSize, 0.1, &random_, &A_, &problem_);
-    for (double& v : problem_.v_star) v *= 3;
+    AddRandomBodies(kBodies, kSize, 0.1, &random_, &A_, &whole_);
+    for (double& v : whole_.system.v_star) v *= 3;
+    whole_.problem.terms.resize(kBodies);
     for (const int b : {1, 3}) {
       terms_.push_back(std::make_unique<Springs>(std::get<1>(GetParam()), kSize, 6, 4.0, &random_));
-      problem_.blocks[b].term = terms_.back().get();
+      whole_.problem.terms[b] = terms_.back().get();
     }
     for (int c = 0; c < 15; ++c) {
       ConvexProblem::Contact contact;
       contact.R = {1e-2, 1e-2, 0.02};
       contact.v_hat = {0, 0, 0.1 * uniform(random_)};
-      contact.bias = Vector3d::Zero();
       contact.friction = 0.5;
-      contact.first_entry = static_cast<int>(problem_.entries.size());
-      contact.num_entries = 2;
+      whole_.AddContact(contact);
       for (int side = 0; side < 2; ++side) {
-        problem_.entries.push_back({(c + side) % kBodies * kSize + c % 4, 5, values_.size()});
-        for (int i = 0; i < 15; ++i) values_.push_back(uniform(random_));
+        whole_.AddContactEntry((c + side) % kBodies * kSize + c % 4, 5,
+                               [&] { return uniform(random_); });
       }
-      problem_.contacts.push_back(contact);
     }
-    problem_.values = values_;
     options_.line_search = std::get<0>(GetParam());
     options_.relative_tolerance = 1e-11;
   }
@@ -100,29 +97,29 @@ class MomentumTermTest
   // The cost, its gradient and its Hessian, written down once more from their definition.
   double Evaluate(const std::vector<double>& v, VectorXd* gradient, MatrixXd* hessian) const {
     double cost = 0;
-    gradient->setZero(problem_.size);
-    hessian->setZero(problem_.size, problem_.size);
+    gradient->setZero(whole_.size());
+    hessian->setZero(whole_.size(), whole_.size());
     for (std::size_t b = 0; b < A_.size(); ++b) {
       const int first = static_cast<int>(b) * kSize;
-      const Map<const VectorXd> own(&v[first], kSize), free(&problem_.v_star[first], kSize);
+      const Map<const VectorXd> own(&v[first], kSize), free(&whole_.v_star()[first], kSize);
       cost += 0.5 * (own - free).dot(A_[b] * (own - free));
       gradient->segment(first, kSize) += A_[b] * (own - free);
       hessian->block(first, first, kSize, kSize) += A_[b];
-      const auto* term = static_cast<const Springs*>(problem_.blocks[b].term);
+      const auto* term = static_cast<const Springs*>(whole_.problem.terms[b]);
       if (term == nullptr) continue;
       const std::span<const double> part(&v[first], kSize);
       cost += term->AddGradient(part, {gradient->data() + first, kSize});
       hessian->block(first, first, kSize, kSize) += term->CalcHessian(part);
     }
-    for (std::size_t c = 0; c < problem_.contacts.size(); ++c) {
-      const ConvexProblem::Contact& contact = problem_.contacts[c];
-      MatrixXd J = MatrixXd::Zero(3, problem_.size);
-      for (int e = contact.first_entry; e < contact.first_entry + 2; ++e) {
-        const ConvexProblem::Entry& entry = problem_.entries[e];
-        J.middleCols(entry.first, entry.columns) +=
-            Map<const MatrixXd>(&values_[entry.values], 3, entry.columns);
+    const ConstraintSystem& system = whole_.system;
+    for (std::size_t c = 0; c < system.contacts.size(); ++c) {
+      const ConvexProblem::Contact& contact = whole_.problem.contacts[c];
+      MatrixXd J = MatrixXd::Zero(3, whole_.size());
+      for (const ConstraintSystem::Entry& entry : system.entries_of(system.contacts[c])) {
+        J.middleCols(system.first_of(entry), entry.columns) +=
+            Map<const MatrixXd>(system.J(entry), 3, entry.columns);
       }
-      const Vector3d v_c = J * Map<const VectorXd>(v.data(), problem_.size);
+      const Vector3d v_c = J * Map<const VectorXd>(v.data(), whole_.size());
       const ConeProjection p = ProjectOntoFrictionCone(
           (contact.v_hat - v_c).cwiseQuotient(contact.R), contact.R, contact.friction);
       cost += 0.5 * p.gamma.dot(contact.R.cwiseProduct(p.gamma));
@@ -134,7 +131,7 @@ class MomentumTermTest
 
   // Newton's method with Armijo's rule on dense matrices.
   std::vector<double> SolveIndependently() const {
-    std::vector<double> v = problem_.v_star;
+    std::vector<double> v = whole_.v_star();
     VectorXd gradient, unused;
     MatrixXd hessian, no_hessian;
     for (int k = 0; k < 200; ++k) {
@@ -143,7 +140,7 @@ class MomentumTermTest
       const VectorXd step = -hessian.ldlt().solve(gradient);
       for (double length = 1; length > 1e-9; length /= 2) {
         std::vector<double> next = v;
-        Map<VectorXd>(next.data(), problem_.size) += length * step;
+        Map<VectorXd>(next.data(), whole_.size()) += length * step;
         if (Evaluate(next, &unused, &no_hessian) >
             cost + 1e-4 * length * step.dot(gradient) + 1e-14 * cost)
           continue;
@@ -157,14 +154,13 @@ class MomentumTermTest
   std::mt19937 random_;
   std::vector<MatrixXd> A_;
   std::vector<std::unique_ptr<Springs>> terms_;
-  std::vector<double> values_;
-  ConvexProblem problem_;
+  WholeProblem whole_;
   SapOptions options_;
 };
 
 TEST_P(MomentumTermTest, GradientAndHessianAreThoseOfTheValue) {
   const double d = 1e-4;
-  const std::vector<double> v(problem_.v_star.begin(), problem_.v_star.begin() + kSize);
+  const std::vector<double> v(whole_.v_star().begin(), whole_.v_star().begin() + kSize);
   const auto evaluate = [&](const std::vector<double>& at, VectorXd* gradient) {
     gradient->setZero(kSize);
     return terms_[0]->AddGradient(at, {gradient->data(), kSize});
@@ -189,12 +185,12 @@ TEST_P(MomentumTermTest, GradientAndHessianAreThoseOfTheValue) {
 }
 
 TEST_P(MomentumTermTest, TheMinimiserIsThatOfAnIndependentSolver) {
-  const SapResult result = SolveSap(problem_, problem_.v_star, options_);
+  const SapResult result = whole_.Solve(whole_.v_star(), options_);
   ASSERT_EQ(result.reason, StopReason::kConverged);
   EXPECT_GT(result.iterations, 2);
   const std::vector<double> expected = SolveIndependently();
   // both gradients are below 1e-9, and A is at least 0.1
-  for (int i = 0; i < problem_.size; ++i) EXPECT_NEAR(result.v[i], expected[i], 1e-8) << i;
+  for (int i = 0; i < whole_.size(); ++i) EXPECT_NEAR(result.v[i], expected[i], 1e-8) << i;
   VectorXd gradient;
   MatrixXd hessian;
   EXPECT_NEAR(result.costs.back(), Evaluate(result.v, &gradient, &hessian),
@@ -203,8 +199,8 @@ TEST_P(MomentumTermTest, TheMinimiserIsThatOfAnIndependentSolver) {
 }
 
 TEST_P(MomentumTermTest, TheCostFallsInEveryIteration) {
-  const std::vector<double> far(problem_.size, 5.0);
-  const SapResult result = SolveSap(problem_, far, options_);
+  const std::vector<double> far(whole_.size(), 5.0);
+  const SapResult result = whole_.Solve(far, options_);
   ASSERT_EQ(result.reason, StopReason::kConverged);
   for (std::size_t k = 1; k < result.costs.size(); ++k)
     EXPECT_LE(result.costs[k], result.costs[k - 1] * (1 + 1e-14)) << k;
@@ -238,12 +234,13 @@ TEST_P(MomentumTermTest, ASparseBlockGivesTheSolutionOfADenseOne) {
   term.pattern = &pattern;
   InBlocks::AddBlocks(A_[1], pattern, sparse.values);
   const int order[] = {0, 1, 2};
-  ConvexProblem with_sparse = problem_;
-  with_sparse.blocks[1] = {kSize, kSize, nullptr, &sparse, order, &term};
-  const SapResult a = SolveSap(problem_, problem_.v_star, options_);
-  const SapResult b = SolveSap(with_sparse, problem_.v_star, options_);
+  WholeProblem with_sparse = whole_;
+  with_sparse.system.blocks[1].A = {&sparse, order};
+  with_sparse.problem.terms[1] = &term;
+  const SapResult a = whole_.Solve(whole_.v_star(), options_);
+  const SapResult b = with_sparse.Solve(whole_.v_star(), options_);
   ASSERT_TRUE(a.converged && b.converged);
-  for (int i = 0; i < problem_.size; ++i) EXPECT_NEAR(a.v[i], b.v[i], 1e-9) << i;
+  for (int i = 0; i < whole_.size(); ++i) EXPECT_NEAR(a.v[i], b.v[i], 1e-9) << i;
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -6,21 +6,90 @@
 #include <Eigen/Dense>
 
 #include "solvers/convex/sap.h"
+#include "solvers/problem/whole_island.h"
 
 namespace pliant::solvers {
 
-// Gives a problem `count` bodies of `size` velocities each, with random A = B Bᵀ + mass, which `A` keeps, and random v*.
+// A convex problem on the whole of a system, which it has with it. Velocities are those of the system.
+struct WholeProblem {
+  ConstraintSystem system;
+  ConvexProblem problem;  // without its island
+
+  int size() const { return system.num_velocities; }
+  const std::vector<double>& v_star() const { return system.v_star; }
+
+  // Entries that are added from here on are those of this contact, or row.
+  void AddContact(const ConvexProblem::Contact& contact) {
+    problem.contacts.push_back(contact);
+    system.contacts.emplace_back().first_entry = static_cast<int>(system.entries.size());
+  }
+  void AddRow(const ConvexProblem::Row& row) {
+    problem.rows.push_back(row);
+    system.rows.emplace_back().first_entry = static_cast<int>(system.entries.size());
+  }
+  // 3 × columns values of the last contact, or 1 × columns of the last row, on the velocities from
+  // `first` on; next() gives them column by column.
+  template <typename F>
+  void AddContactEntry(int first, int columns, const F& next) {
+    AddEntry(first, columns, 3, next);
+    ++system.contacts.back().num_entries;
+  }
+  template <typename F>
+  void AddRowEntry(int first, int columns, const F& next) {
+    AddEntry(first, columns, 1, next);
+    ++system.rows.back().num_entries;
+  }
+
+  SapResult Solve(const std::vector<double>& guess, const SapOptions& options) const {
+    SapSolver solver;
+    SapResult result;
+    Solve(guess, options, &solver, &result);
+    return result;
+  }
+  void Solve(const std::vector<double>& guess, const SapOptions& options, SapSolver* solver,
+             SapResult* result) const {
+    const WholeIsland whole(system);
+    ConvexProblem with_island = problem;
+    with_island.island = whole.view();
+    solver->Solve(with_island, guess, options, result);
+  }
+
+  // Jᵀγ
+  std::vector<double> CalcImpulse(const SapResult& result) const {
+    std::vector<double> impulse;
+    CalcExertedImpulse(system, {result.gamma, result.row_gamma}, &impulse);
+    return impulse;
+  }
+
+ private:
+  template <typename F>
+  void AddEntry(int first, int columns, int height, const F& next) {
+    int block = 0;
+    while (first >= system.blocks[block].first + system.blocks[block].size) ++block;
+    system.entries.push_back(
+        {block, first - system.blocks[block].first, columns, system.values.size()});
+    for (int i = 0; i < height * columns; ++i) system.values.push_back(next());
+  }
+};
+
+// Gives a problem `count` bodies of `size` velocities each, with random A = B Bᵀ + mass, which `A`
+// keeps, and random v*.
 inline void AddRandomBodies(int count, int size, double mass, std::mt19937* random,
-                            std::vector<Eigen::MatrixXd>* A, ConvexProblem* problem) {
+                            std::vector<Eigen::MatrixXd>* A, WholeProblem* whole) {
   std::uniform_real_distribution<double> uniform(-1, 1);
-  problem->size = count * size;
+  ConstraintSystem& system = whole->system;
+  system.num_velocities = count * size;
   for (int b = 0; b < count; ++b) {
     Eigen::MatrixXd B(size, size);
     for (int i = 0; i < B.size(); ++i) B.data()[i] = uniform(*random);
     A->push_back(B * B.transpose() + mass * Eigen::MatrixXd::Identity(size, size));
   }
-  for (int b = 0; b < count; ++b) problem->blocks.push_back({b * size, size, (*A)[b].data()});
-  for (int i = 0; i < problem->size; ++i) problem->v_star.push_back(uniform(*random));
+  for (int b = 0; b < count; ++b) {
+    const std::span<const double> values((*A)[b].data(), (*A)[b].size());
+    system.blocks.push_back({b * size, size, values});
+  }
+  for (int i = 0; i < system.num_velocities; ++i) system.v_star.push_back(uniform(*random));
+  system.linear_term.assign(system.num_velocities, 0.0);
 }
 
 }  // namespace pliant::solvers

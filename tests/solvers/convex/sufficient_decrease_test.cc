@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "solvers/convex/sap.h"
+#include "tests/solvers/convex/random_bodies.h"
 
 namespace pliant::solvers {
 namespace {
@@ -12,20 +13,22 @@ namespace {
 class SufficientDecrease : public ::testing::TestWithParam<SapOptions::LineSearch> {
  protected:
   SufficientDecrease() {
-    problem_.size = 2;
-    problem_.blocks = {{0, 1, &one_}, {1, 1, &one_}};
-    problem_.v_star = {-1, kFast};
+    const std::span<const double> mass(&one_, 1);
+    whole_.system.num_velocities = 2;
+    whole_.system.blocks = {{0, 1, mass}, {1, 1, mass}};
+    whole_.system.v_star = {-1, kFast};
+    whole_.system.linear_term = {0, 0};
     // the stop, and a brake that holds the fast body at rest
-    problem_.entries = {{0, 1, 0}, {1, 1, 0}};
-    problem_.rows = {{kStop, 0, 0, 0, 1e300, 0, 1}, {1, 0, 0, -2 * kFast, 0, 1, 1}};
-    problem_.values = values_;
+    whole_.AddRow({kStop, 0, 0, 1e300});
+    whole_.AddRowEntry(0, 1, [] { return 1.0; });
+    whole_.AddRow({1, 0, -2 * kFast, 0});
+    whole_.AddRowEntry(1, 1, [] { return 1.0; });
   }
 
   static constexpr double kFast = 3e7;   // [m/s]: a cost of 2e14 J, resolved to 0.03 J
   static constexpr double kStop = 1e-6;  // [s/kg]
   const double one_ = 1;
-  const std::vector<double> values_{1};
-  ConvexProblem problem_;
+  WholeProblem whole_;
 };
 
 TEST_P(SufficientDecrease, HoldsWhereTheCostHasNoDigitsLeft) {
@@ -34,8 +37,8 @@ TEST_P(SufficientDecrease, HoldsWhereTheCostHasNoDigitsLeft) {
   options.relative_tolerance = 0;
   options.absolute_tolerance = 1e-6;
   // The fast body is where it stays: half of its velocity goes into the brake of 1 s/kg.
-  const double guess[] = {1, 0.5 * kFast};
-  const SapResult result = SolveSap(problem_, guess, options);
+  const std::vector<double> guess = {1, 0.5 * kFast};
+  const SapResult result = whole_.Solve(guess, options);
   EXPECT_EQ(result.reason, StopReason::kConverged);
   // v = −1 + γ, v = −R γ
   EXPECT_NEAR(result.v[0], -kStop / (1 + kStop), 1e-12);

@@ -7,12 +7,28 @@
 #include <Eigen/Dense>
 #include <gtest/gtest.h>
 
+#include "solvers/problem/whole_island.h"
+
 namespace pliant::solvers {
 namespace {
 
 using Eigen::MatrixXd;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
+
+// Solves a problem of a whole system, from no forces.
+bool SolveWhole(const ConstraintSystem& system, NonsmoothProblem problem,
+                const NonsmoothOptions& options, NonsmoothResult* result) {
+  const WholeIsland whole(system);
+  problem.island = whole.view();
+  return NonsmoothNewton().Solve(
+      problem, std::vector<Vector3d>(problem.contacts.size(), Vector3d::Zero()),
+      std::vector<double>(problem.rows.size(), 0.0), options, result);
+}
+
+SchurComplement Dense(const MatrixXd& A) {
+  return std::span<const double>(A.data(), A.size());
+}
 
 // Two blocks of nine velocities and five contacts, four of which couple them; a stop, a holonomic row and a row of dry
 // friction.
@@ -21,7 +37,7 @@ struct Fixture {
     std::mt19937 random(3);
     std::uniform_real_distribution<double> uniform(-1, 1);
     problem.h = 0.01;
-    problem.size = 18;
+    system.num_velocities = 18;
     A = MatrixXd::Zero(18, 18);
     for (int b = 0; b < 2; ++b) {
       MatrixXd B(9, 9);
@@ -29,16 +45,16 @@ struct Fixture {
       blocks[b] = B * B.transpose() + MatrixXd::Identity(9, 9);
       A.block<9, 9>(9 * b, 9 * b) = blocks[b];
     }
-    for (int b = 0; b < 2; ++b) problem.blocks.push_back({9 * b, 9, blocks[b].data()});
-    for (int i = 0; i < 18; ++i) problem.v_star.push_back(uniform(random));
+    for (int b = 0; b < 2; ++b) system.blocks.push_back({9 * b, 9, Dense(blocks[b])});
+    for (int i = 0; i < 18; ++i) system.v_star.push_back(uniform(random));
     J = MatrixXd::Zero(18, 18);
     const auto add_entry = [&](int row, int height, int block, int columns) {
-      const int first = 9 * block + static_cast<int>(random() % (10 - columns));
-      problem.entries.push_back({block, first, columns, values.size()});
+      const int first = static_cast<int>(random() % (10 - columns));
+      system.entries.push_back({block, first, columns, system.values.size()});
       for (int j = 0; j < columns; ++j) {
         for (int i = 0; i < height; ++i) {
-          values.push_back(uniform(random));
-          J(row + i, first + j) += values.back();
+          system.values.push_back(uniform(random));
+          J(row + i, 9 * block + first + j) += system.values.back();
         }
       }
     };
@@ -47,10 +63,12 @@ struct Fixture {
       contact.gap = 0.001 * (c - 2);
       contact.friction = friction;
       contact.compliance = compliance;
-      contact.bias = Vector3d(0.1, 0, -1);
-      contact.first_entry = static_cast<int>(problem.entries.size());
-      for (int b = 0; b < (c == 4 ? 1 : 2); ++b) add_entry(3 * c, 3, b, 4), ++contact.num_entries;
       problem.contacts.push_back(contact);
+      ConstraintSystem::Contact rows;
+      rows.bias = Vector3d(0.1, 0, -1);
+      rows.first_entry = static_cast<int>(system.entries.size());
+      for (int b = 0; b < (c == 4 ? 1 : 2); ++b) add_entry(3 * c, 3, b, 4), ++rows.num_entries;
+      system.contacts.push_back(rows);
     }
     const double infinity = std::numeric_limits<double>::infinity();
     const double bounds[3][2] = {{0, infinity}, {-infinity, infinity}, {-0.7, 0.7}};
@@ -59,21 +77,20 @@ struct Fixture {
       row.gap = k == 2 ? 0 : -0.002;
       row.lower = bounds[k][0];
       row.upper = bounds[k][1];
-      row.first_entry = static_cast<int>(problem.entries.size());
-      for (int b = 0; b < 2; ++b) add_entry(15 + k, 1, b, 3), ++row.num_entries;
       problem.rows.push_back(row);
+      ConstraintSystem::Row entries;
+      entries.first_entry = static_cast<int>(system.entries.size());
+      for (int b = 0; b < 2; ++b) add_entry(15 + k, 1, b, 3), ++entries.num_entries;
+      system.rows.push_back(entries);
     }
-    problem.values = values;
     W = J * A.ldlt().solve(J.transpose());
-    for (int c = 0; c < 5; ++c) problem.contacts[c].W = W.block<3, 3>(3 * c, 3 * c);
-    for (int k = 0; k < 3; ++k) problem.rows[k].W = W(15 + k, 15 + k);
+    for (int c = 0; c < 5; ++c) system.contacts[c].W = W.block<3, 3>(3 * c, 3 * c);
+    for (int k = 0; k < 3; ++k) system.rows[k].W = W(15 + k, 15 + k);
   }
 
   NonsmoothResult Solve(NonsmoothOptions options) const {
-    NonsmoothNewton solver;
     NonsmoothResult result;
-    EXPECT_TRUE(solver.Solve(problem, std::vector<Vector3d>(5, Vector3d::Zero()),
-                             std::vector<double>(3, 0.0), options, &result));
+    EXPECT_TRUE(SolveWhole(system, problem, options, &result));
     return result;
   }
   VectorXd Forces(const NonsmoothResult& result) const {
@@ -83,7 +100,7 @@ struct Fixture {
     return forces;
   }
 
-  std::vector<double> values;
+  ConstraintSystem system;
   NonsmoothProblem problem;
   MatrixXd blocks[2], A, J, W;
 };
@@ -102,16 +119,16 @@ void ExpectSolved(const Fixture& f, const NonsmoothResult& result) {
                                 << " " << result.cycled << " mu " << f.problem.contacts[0].friction;
   const double h = f.problem.h;
   const VectorXd forces = f.Forces(result);
-  const VectorXd v_star = Eigen::Map<const VectorXd>(f.problem.v_star.data(), 18);
+  const VectorXd v_star = Eigen::Map<const VectorXd>(f.system.v_star.data(), 18);
   const VectorXd v = Eigen::Map<const VectorXd>(result.v.data(), 18);
   EXPECT_LT((f.A * (v - v_star) - h * f.J.transpose() * forces).norm(), 1e-12);
   int touching = 0, slipping = 0;
   for (int c = 0; c < 5; ++c) {
     const NonsmoothProblem::Contact& contact = f.problem.contacts[c];
-    const Vector3d u = f.J.middleRows(3 * c, 3) * v + contact.bias;
+    const Vector3d u = f.J.middleRows(3 * c, 3) * v + f.system.contacts[c].bias;
     const Vector3d force = result.contact_forces[c];
     const double C = contact.gap + h * u.z() + contact.compliance * force.z();
-    EXPECT_LT(std::abs(std::min(C, h * h * contact.W(2, 2) * force.z())), 1e-10);
+    EXPECT_LT(std::abs(std::min(C, h * h * f.system.contacts[c].W(2, 2) * force.z())), 1e-10);
     EXPECT_LE(force.head<2>().norm(), contact.friction * force.z() * (1 + 1e-8));
     touching += force.z() > 1e-6;
     if (force.z() < 1e-6 || u.head<2>().norm() < 1e-6) continue;
@@ -197,20 +214,17 @@ TEST(NonsmoothNewton, RedundantContactsAndOnesWithoutMotionDoNoHarm) {
   const NonsmoothResult single = f.Solve(Patient());
   // the same contacts a hundred times, and one that nothing can move
   const std::vector<NonsmoothProblem::Contact> contacts = f.problem.contacts;
-  for (int k = 1; k < 100; ++k)
+  const std::vector<ConstraintSystem::Contact> rows = f.system.contacts;
+  for (int k = 1; k < 100; ++k) {
     f.problem.contacts.insert(f.problem.contacts.end(), contacts.begin(), contacts.end());
-  NonsmoothProblem::Contact stuck;
-  stuck.gap = -0.01;
-  stuck.W.setZero();
-  stuck.bias = Vector3d(0, 0, -1);
-  stuck.friction = 0.5;
-  f.problem.contacts.push_back(stuck);
-  NonsmoothNewton solver;
+    f.system.contacts.insert(f.system.contacts.end(), rows.begin(), rows.end());
+  }
+  f.problem.contacts.push_back({.gap = -0.01, .friction = 0.5});
+  f.system.contacts.push_back({.bias = Vector3d(0, 0, -1)});
   NonsmoothResult result;
   NonsmoothOptions options = Patient();
   options.tolerance = 1e-10;
-  ASSERT_TRUE(solver.Solve(f.problem, std::vector<Vector3d>(501, Vector3d::Zero()),
-                           std::vector<double>(3, 0.0), options, &result));
+  ASSERT_TRUE(SolveWhole(f.system, f.problem, options, &result));
   EXPECT_TRUE(result.converged) << testing::PrintToString(result.residuals);
   EXPECT_EQ(result.contact_forces[500].norm(), 0);
   const VectorXd difference = Eigen::Map<const VectorXd>(result.v.data(), 18) -
@@ -221,14 +235,11 @@ TEST(NonsmoothNewton, RedundantContactsAndOnesWithoutMotionDoNoHarm) {
 TEST(NonsmoothNewton, NumbersThatAreNotFiniteAreAnErrorAndNoResult) {
   Fixture f;
   f.problem.contacts[0].gap = std::nan("");
-  NonsmoothNewton solver;
   NonsmoothResult result;
-  EXPECT_FALSE(solver.Solve(f.problem, std::vector<Vector3d>(5, Vector3d::Zero()),
-                            std::vector<double>(3, 0.0), Patient(), &result));
+  EXPECT_FALSE(SolveWhole(f.system, f.problem, Patient(), &result));
   Fixture g;
   g.blocks[1](4, 4) = -1;
-  EXPECT_FALSE(solver.Solve(g.problem, std::vector<Vector3d>(5, Vector3d::Zero()),
-                            std::vector<double>(3, 0.0), Patient(), &result));
+  EXPECT_FALSE(SolveWhole(g.system, g.problem, Patient(), &result));
 }
 
 TEST(NonsmoothNewton, FrictionOfZeroAndOfAMillion) {
@@ -269,7 +280,7 @@ struct Impact {
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> uniform(-1, 1);
     problem.h = 0.008;
-    problem.size = 60;
+    system.num_velocities = 60;
     for (int b = 0; b < 10; ++b) {
       MatrixXd A = MatrixXd::Zero(6, 6);
       const double mass = 1 + 4 * std::abs(uniform(random));
@@ -279,18 +290,19 @@ struct Impact {
       }
       masses.push_back(A);
     }
-    for (int b = 0; b < 10; ++b) problem.blocks.push_back({6 * b, 6, masses[b].data()});
-    for (int i = 0; i < 60; ++i) problem.v_star.push_back(2 * uniform(random));
+    for (int b = 0; b < 10; ++b) system.blocks.push_back({6 * b, 6, Dense(masses[b])});
+    for (int i = 0; i < 60; ++i) system.v_star.push_back(2 * uniform(random));
     for (int c = 0; c < 80; ++c) {
       NonsmoothProblem::Contact contact;
       contact.gap = 0.002 * std::abs(uniform(random));  // rest is feasible
       contact.friction = 0.8;
-      contact.first_entry = static_cast<int>(problem.entries.size());
+      problem.contacts.push_back(contact);
+      ConstraintSystem::Contact rows;
+      rows.first_entry = static_cast<int>(system.entries.size());
       // the ground is one of them
       const int a = static_cast<int>(random() % 10), b = static_cast<int>(random() % 12);
       const Vector3d n = Vector3d(uniform(random), uniform(random), 1.5).normalized();
       const Vector3d t = n.unitOrthogonal(), s = n.cross(t);
-      contact.W.setZero();
       for (const int body : {a, b}) {
         if (body > 9 || (body == b && a == b)) continue;
         const Vector3d arm = 0.4 * Vector3d(uniform(random), uniform(random), uniform(random));
@@ -300,14 +312,13 @@ struct Impact {
           const Vector3d axis = sign * (k == 0 ? t : k == 1 ? s : n);
           J.row(k) << arm.cross(axis).transpose(), axis.transpose();
         }
-        problem.entries.push_back({body, 6 * body, 6, values.size()});
-        values.insert(values.end(), J.data(), J.data() + 18);
-        contact.W += J * masses[body].inverse() * J.transpose();
-        ++contact.num_entries;
+        system.entries.push_back({body, 0, 6, system.values.size()});
+        system.values.insert(system.values.end(), J.data(), J.data() + 18);
+        rows.W += J * masses[body].inverse() * J.transpose();
+        ++rows.num_entries;
       }
-      problem.contacts.push_back(contact);
+      system.contacts.push_back(rows);
     }
-    problem.values = values;
   }
   NonsmoothResult Solve(NonsmoothOptions::Friction friction) const {
     NonsmoothOptions options;
@@ -315,13 +326,11 @@ struct Impact {
     options.newton_iterations = 30;
     options.linear_iterations = 100;
     options.tolerance = 1e-8;
-    NonsmoothNewton solver;
     NonsmoothResult result;
-    EXPECT_TRUE(
-        solver.Solve(problem, std::vector<Vector3d>(80, Vector3d::Zero()), {}, options, &result));
+    EXPECT_TRUE(SolveWhole(system, problem, options, &result));
     return result;
   }
-  std::vector<double> values;
+  ConstraintSystem system;
   std::vector<MatrixXd> masses;
   NonsmoothProblem problem;
 };
@@ -348,10 +357,8 @@ TEST(NonsmoothNewton, ACycleIsToldAndItsBestForcesKept) {
     options.friction = NonsmoothOptions::Friction::kFixedPoint;
     options.newton_iterations = 1000;
     options.tolerance = 1e-12;
-    NonsmoothNewton solver;
     NonsmoothResult result;
-    ASSERT_TRUE(solver.Solve(impact.problem, std::vector<Vector3d>(80, Vector3d::Zero()), {},
-                             options, &result));
+    ASSERT_TRUE(SolveWhole(impact.system, impact.problem, options, &result));
     if (!result.cycled) continue;
     ++cycles;
     EXPECT_FALSE(result.converged);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "solvers/nonsmooth/nonsmooth_newton.h"
+#include "solvers/problem/whole_island.h"
 
 namespace pliant::solvers {
 namespace {
@@ -46,6 +48,17 @@ class LinearSets final : public RowSets {
   std::vector<SetForces> offsets;
 };
 
+// Adds a block of one particle of mass `A`, 3 × 3.
+void AddParticle(int first, const double* A, ConstraintSystem* system) {
+  ConstraintSystem::Block& block = system->blocks.emplace_back();
+  block.first = first;
+  block.size = 3;
+  block.first_mass = static_cast<int>(system->masses.size());
+  block.num_masses = 1;
+  block.are_particles = true;
+  system->masses.push_back({0, 3, A});
+}
+
 // Six particles and a rigid body between which sets and contacts are strewn, and the same with the sets' stiffness in A.
 struct Strewn {
   explicit Strewn(double compliance) {
@@ -53,20 +66,20 @@ struct Strewn {
     std::uniform_real_distribution<double> uniform(-1, 1);
     constexpr int kSize = 24;
     const double h = problem.h = sets.h = 0.01;
-    problem.size = kSize;
+    system.num_velocities = kSize;
     A = MatrixXd::Zero(kSize, kSize);
     for (int b = 0; b < 6; ++b) {
       masses[b] = (0.5 + 0.1 * b) * MatrixXd::Identity(3, 3);
       A.block<3, 3>(3 * b, 3 * b) = masses[b];
-      problem.blocks.push_back({3 * b, 3, masses[b].data(), true});
+      AddParticle(3 * b, masses[b].data(), &system);
     }
     masses[6] = MatrixXd::Identity(6, 6);
     masses[6].topLeftCorner<3, 3>() << 0.3, 0.1, 0, 0.1, 0.4, 0.05, 0, 0.05, 0.5;
     A.block<6, 6>(18, 18) = masses[6];
-    problem.blocks.push_back({18, 6, masses[6].data()});
-    for (int i = 0; i < kSize; ++i) problem.v_star.push_back(uniform(random));
+    system.blocks.push_back({18, 6, std::span<const double>(masses[6].data(), 36)});
+    for (int i = 0; i < kSize; ++i) system.v_star.push_back(uniform(random));
 
-    VectorXd v_star = VectorXd::Map(problem.v_star.data(), kSize);
+    VectorXd v_star = VectorXd::Map(system.v_star.data(), kSize);
     MatrixXd A_whole = A;
     VectorXd momentum = A * v_star;
     for (const SetColumns& columns :
@@ -93,39 +106,46 @@ struct Strewn {
       NonsmoothProblem::Contact contact;
       contact.gap = -0.002;
       contact.friction = 0.4;
-      contact.first_entry = static_cast<int>(problem.entries.size());
+      problem.contacts.push_back(contact);
+      ConstraintSystem::Contact rows;
+      rows.first_entry = static_cast<int>(system.entries.size());
       MatrixXd J = MatrixXd::Zero(3, kSize);
       for (const auto& [block, columns] : {std::pair{2 * c, 3}, std::pair{6, 6}}) {
-        problem.entries.push_back({block, 3 * block, columns, values.size()});
-        ++contact.num_entries;
+        system.entries.push_back({block, 0, columns, system.values.size()});
+        ++rows.num_entries;
         for (int i = 0; i < 3 * columns; ++i) {
-          values.push_back(uniform(random));
-          J(i % 3, 3 * block + i / 3) = values.back();
+          system.values.push_back(uniform(random));
+          J(i % 3, 3 * block + i / 3) = system.values.back();
         }
       }
-      contact.W = J * A.ldlt().solve(J.transpose());
-      problem.contacts.push_back(contact);
+      rows.W = J * A.ldlt().solve(J.transpose());
+      system.contacts.push_back(rows);
     }
     NonsmoothProblem::Row stop;
     stop.gap = -0.001;
     stop.lower = 0;
-    stop.first_entry = static_cast<int>(problem.entries.size());
-    stop.num_entries = 1;
-    stop.W = 1 / 0.6;
-    problem.entries.push_back({1, 3, 1, values.size()});
-    values.push_back(1);
     problem.rows.push_back(stop);
-    problem.values = values;
+    system.rows.push_back({static_cast<int>(system.entries.size()), 1, 0, 1 / 0.6});
+    system.entries.push_back({1, 0, 1, system.values.size()});
+    system.values.push_back(1);
 
     // the same with one block
     stiffness = A_whole;
     reduced = problem;
     reduced.sets.clear();
     reduced.set_rows = nullptr;
-    reduced.blocks = {{0, kSize, stiffness.data()}};
-    for (NonsmoothProblem::Entry& entry : reduced.entries) entry.block = 0;
+    reduced_system = system;
+    reduced_system.blocks = {
+        {0, kSize, std::span<const double>(stiffness.data(), stiffness.size())}};
+    reduced_system.masses.clear();
+    for (ConstraintSystem::Entry& entry : reduced_system.entries) {
+      entry.first += system.blocks[entry.block].first;
+      entry.block = 0;
+    }
     const VectorXd free = stiffness.ldlt().solve(momentum);
-    reduced.v_star.assign(free.data(), free.data() + kSize);
+    reduced_system.v_star.assign(free.data(), free.data() + kSize);
+    problem.island = whole.emplace(system).view();
+    reduced.island = reduced_whole.emplace(reduced_system).view();
   }
 
   static NonsmoothResult Solve(const NonsmoothProblem& problem, const NonsmoothOptions& options) {
@@ -138,7 +158,8 @@ struct Strewn {
 
   LinearSets sets;
   MatrixXd masses[7], A, stiffness;
-  std::vector<double> values;
+  ConstraintSystem system, reduced_system;
+  std::optional<WholeIsland> whole, reduced_whole;
   NonsmoothProblem problem, reduced;
 };
 
@@ -255,15 +276,18 @@ class Chain final : public RowSets {
 NonsmoothResult PluckChain(bool geometric_stiffness, Chain* chain) {
   NonsmoothProblem problem;
   problem.h = chain->h;
-  problem.size = 3 * (Chain::kLinks + 1);
+  ConstraintSystem system;
+  system.num_velocities = 3 * (Chain::kLinks + 1);
   const Eigen::Matrix3d light = 0.01 * Eigen::Matrix3d::Identity(), heavy = 1e8 * light;
   for (int i = 0; i <= Chain::kLinks; ++i) {
     const bool is_end = i == 0 || i == Chain::kLinks;
-    problem.blocks.push_back({3 * i, 3, is_end ? heavy.data() : light.data(), true});
-    for (const double v : {0.3, 8.0, -3.0}) problem.v_star.push_back(is_end ? 0 : (i % 3 - 1) * v);
+    AddParticle(3 * i, is_end ? heavy.data() : light.data(), &system);
+    for (const double v : {0.3, 8.0, -3.0}) system.v_star.push_back(is_end ? 0 : (i % 3 - 1) * v);
   }
   for (int k = 0; k < Chain::kLinks; ++k) problem.sets.push_back({3 * k, 3 * k + 3, -1, -1});
   problem.set_rows = chain;
+  const WholeIsland whole(system);
+  problem.island = whole.view();
   NonsmoothOptions options;
   options.newton_iterations = 300;
   options.tolerance = 1e-11;
