@@ -58,7 +58,8 @@ void BroadPhase::Columns::ForEachOverlap(const AxisAlignedBox& box, int first, i
   }
 }
 
-// The boxes to be swept, by where they begin. What stands still keeps its place: the last order is nearly right.
+// The boxes to be swept, by where they begin. What stands still keeps its place: the last order is
+// nearly right.
 void BroadPhase::Order(std::span<const AxisAlignedBox> boxes, int axis) {
   const int n = static_cast<int>(boxes.size());
   std::erase_if(order_, [&](const Start& start) {

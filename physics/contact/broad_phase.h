@@ -9,13 +9,15 @@
 
 namespace pliant::physics {
 
-// Pairs (i, j), i < j, of boxes that overlap, ascending. Sweeps along that of x, y, z over which the boxes spread most, in
-// strips across the second: its cost grows with the boxes and the pairs. Boxes so long that sweeping would not part them
-// (half-spaces, floors) are tested against all. Empty boxes meet none. What it keeps between calls changes no result.
+// Pairs (i, j), i < j, of boxes that overlap, ascending. Sweeps along that of x, y, z over which
+// the boxes spread most, in strips across the second: its cost grows with the boxes and the pairs.
+// Boxes so long that sweeping would not part them (half-spaces, floors) are tested against all.
+// Empty boxes meet none. What it keeps between calls changes no result.
 class BroadPhase {
  public:
   const std::vector<std::pair<int, int>>& FindOverlaps(std::span<const AxisAlignedBox> boxes);
-  // The same of boxes that move together by groups: those of group g begin at starts[g], the last start is their number.
+  // The same of boxes that move together by groups: those of group g begin at starts[g], the last
+  // start is their number.
   const std::vector<std::pair<int, int>>& FindOverlaps(std::span<const AxisAlignedBox> boxes,
                                                        std::span<const int> starts);
   // Of the latter those of which one box at least is chosen.
@@ -36,8 +38,8 @@ class BroadPhase {
         bounds[(3 + r) * stride_] = box.upper[r];
       }
     }
-    // Calls f(k) for first ≤ k < end of boxes that overlap `box`, ascending; once none of four begins below the upper end
-    // along `axis` the others count as beyond, unless it is −1.
+    // Calls f(k) for first ≤ k < end of boxes that overlap `box`, ascending; once none of four
+    // begins below the upper end along `axis` the others count as beyond, unless it is −1.
     template <typename F>
     void ForEachOverlap(const AxisAlignedBox& box, int first, int end, int axis, const F& f) const;
 

@@ -57,7 +57,8 @@ struct MakeBody {
 
 }  // namespace
 
-CollisionShape::CollisionShape(const Shape& given) : shape(&given) {
+CollisionShape::CollisionShape(const Shape& given)
+    : shape(&given), thickness(CalcThickness(given.geometry)) {
   if (const auto* box = std::get_if<Box>(&given.geometry))
     polyhedron = MakeBoxPolyhedron(box->half_size);
   if (const auto* convex = std::get_if<ConvexMesh>(&given.geometry)) {
@@ -68,7 +69,26 @@ CollisionShape::CollisionShape(const Shape& given) : shape(&given) {
   if (const auto* surface = std::get_if<SurfaceMesh>(&given.geometry)) {
     mesh = surface->mesh.get();
     bvh = surface->bvh;
+    is_sharp_edge.resize(bvh->edges().size());
+    for (int i = 0; i < bvh->num_triangles(); ++i)
+      for (int e = 0; e < 3; ++e)
+        if (bvh->edges()[bvh->edge_index(i, e)].triangles[0] == i)
+          is_sharp_edge[bvh->edge_index(i, e)] = IsSharp(i, e);
   }
+}
+
+bool CollisionShape::IsSharp(int triangle, int e) const {
+  const TriangleBvh::Edge& edge = bvh->edges()[bvh->edge_index(triangle, e)];
+  const int beside = edge.triangles[0] == triangle ? edge.triangles[1] : edge.triangles[0];
+  if (beside < 0) return true;
+  // convex when the neighbour's far corner lies below this plane
+  const auto& t = bvh->triangle(triangle);
+  for (const int v : bvh->triangle(beside)) {
+    if (v == t[e] || v == t[(e + 1) % 3]) continue;
+    const Vector3d offset = mesh->vertices[v] - mesh->vertices[t[e]];
+    return bvh->face_normal(triangle).dot(offset) < -1e-6 * std::sqrt(offset.squaredNorm());
+  }
+  return false;
 }
 
 SignedDistance CollisionShape::CalcDistance(const Vector3d& p_S) const {

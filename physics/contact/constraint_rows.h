@@ -11,8 +11,9 @@
 
 namespace pliant::physics {
 
-// Appends the rows of the model's constraints: welds and balls hold two frames together, distances two points, couplers a
-// linear combination of joint positions. `motions` are of `state`. Constraints on a block that is not awake are left out.
+// Appends the rows of the model's constraints: welds and balls hold two frames together, distances
+// two points, couplers a linear combination of joint positions. `motions` are of `state`.
+// Constraints on a block that is not awake are left out.
 void AppendModelConstraints(const Model& model, const State& state, const BodyMotions& motions,
                             const std::function<bool(int block)>& is_awake,
                             ConstraintSet* constraints);

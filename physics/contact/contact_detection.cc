@@ -11,6 +11,8 @@
 
 #include <tbb/enumerable_thread_specific.h>
 
+#include "absl/strings/str_cat.h"
+
 #include "physics/contact/broad_phase.h"
 #include "physics/contact/contact_key.h"
 #include "physics/contact/look_ahead.h"
@@ -51,7 +53,8 @@ double CalcSlidingSpeed(const Model& model, const State& state, const BodyMotion
   return std::sqrt((v - n * n.dot(v)).squaredNorm());
 }
 
-// Tells how a contact changes with the motion of its sides: `a` and `b` are rigid shapes, null for what deforms.
+// Tells how a contact changes with the motion of its sides: `a` and `b` are rigid shapes, null for
+// what deforms.
 void DescribeMotion(const PlacedShape* a, const PlacedShape* b, ContactPoint* point) {
   const Vector3d n = point->R_WC.col(2);
   SurfaceKind of_a, of_b;
@@ -79,7 +82,8 @@ void DescribeMotion(const PlacedShape* a, const PlacedShape* b, ContactPoint* po
   }
 }
 
-// Friction beyond which no gliding gap grows: nothing slides for long then, and what flies past is not to be held.
+// Friction beyond which no gliding gap grows: nothing slides for long then, and what flies past is
+// not to be held.
 constexpr double kMostGlidingFriction = 2;
 
 double FindLargestFriction(const Model& model) {
@@ -98,6 +102,12 @@ double CalcRigidThickness(const Body& body) {
   double least = std::numeric_limits<double>::infinity();
   for (const Shape& shape : body.shapes) least = std::min(least, CalcThickness(shape.geometry));
   return least;
+}
+
+absl::Status MakeFault(const Model& model, int body_a, int body_b) {
+  return absl::InternalError(absl::StrCat("bodies \"", model.bodies[body_a].name, "\" and \"",
+                                          model.bodies[body_b].name,
+                                          "\": their contact is not finite"));
 }
 
 void SortContacts(std::vector<ContactPoint>* contacts) {
@@ -129,7 +139,8 @@ struct ContactDetector::Workspace {
   Places now, ahead;
   std::vector<double> thickness;  // per body [m]
   std::vector<int> selves;        // bodies that may touch themselves
-  // (rigid body, node of a deformable one's block) of attachments, ascending: what is held does not touch its holder
+  // (rigid body, node of a deformable one's block) of attachments, ascending: what is held does not
+  // touch its holder
   struct HeldNode {
     int holder, block, node;
     auto operator<=>(const HeldNode&) const = default;
@@ -142,7 +153,8 @@ struct ContactDetector::Workspace {
   std::vector<int> group_starts;  // bodies of one block that follow each other
 
   std::vector<AxisAlignedBox> extents;  // per body
-  // How all bodies move through the step: as it began, and as they do once their velocities have been solved for.
+  // How all bodies move through the step: as it began, and as they do once their velocities have
+  // been solved for.
   struct Ways {
     std::vector<MotionBound> moving;  // per body
     std::vector<AxisAlignedBox>
@@ -162,7 +174,11 @@ struct ContactDetector::Workspace {
   enum class Needed { kNothing, kTriangles, kTree };
   std::vector<Needed> needed;                                // per body
   std::vector<int> outdated;                                 // bodies of which anything is needed
-  std::vector<std::vector<ContactPoint>> found, last_found;  // per task
+  struct PairContacts {
+    std::vector<ContactPoint> points;
+    Counts counts;
+  };
+  std::vector<PairContacts> found, last_found;  // per task
   const std::vector<ContactPoint> nothing;
   std::vector<char> is_known;  // per task: found before, and neither body has moved since
 
@@ -193,20 +209,23 @@ struct ContactDetector::Workspace {
   // What two bodies whose ways overlap have to be looked at for; false if nothing.
   bool MakeTask(const Model& model, double h, const Ways& of, double reach_of_speed, int a, int b,
                 PairTask* task) const;
-  // Whether two bodies may come to be nearer than `reach` beyond the margin, or pass each other, in the course of the step.
+  // Whether two bodies may come to be nearer than `reach` beyond the margin, or pass each other, in
+  // the course of the step.
   bool MayMeet(const Model& model, double h, const Ways& of, int a, int b, double reach) const;
   void Collide(const Model& model, const State& state, const BodyMotions& motions, double h,
-               const PairTask& task, Scratch* buffers, std::vector<ContactPoint>* contacts) const;
-  // Appends the contacts of a pair with gap below the margin.
+               const PairTask& task, Scratch* buffers, PairContacts* contacts) const;
+  // Appends the contacts of a pair with gap below the margin, and counts what is left out of them.
   void CollideAt(const Places& places, const Model& model, double h, const PairTask& task,
-                 double margin, Scratch* buffers, std::vector<ContactPoint>* contacts) const;
+                 double margin, Scratch* buffers, std::vector<ContactPoint>* contacts,
+                 Counts* counts) const;
   void PlaceAhead(const Model& model, const State& state, const BodyMotions& motions, int body,
                   double t);
   bool IsFoundInTime(const Model& model, double h, const PairTask& task) const;
-  // Appends to `contacts`, ascending, those that a pair of bodies comes to make beside the known ones.
+  // Appends to `contacts`, ascending, those that a pair of bodies comes to make beside the known
+  // ones.
   void LookAhead(const Model& model, const State& state, const BodyMotions& motions, double h,
                  const PairTask& task, const std::vector<ContactPoint>& known,
-                 std::vector<ContactPoint>* contacts);
+                 std::vector<ContactPoint>* contacts, Counts* counts);
 };
 
 ContactDetector::ContactDetector(const Model& model)
@@ -222,7 +241,7 @@ ContactDetector::ContactDetector(const Model& model)
     w.thickness.push_back(body.deformable ? w.now.soft.back()->thickness()
                                           : CalcRigidThickness(body));
   }
-  unseen_way_ = LeastWayThrough(model.contact.margin,
+  speculative_margin_ = LeastWayThrough(model.contact.margin,
                                 std::accumulate(w.thickness.begin(), w.thickness.end(),
                                                 std::numeric_limits<double>::infinity(),
                                                 [](double x, double y) { return std::min(x, y); }));
@@ -397,7 +416,7 @@ void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
       if (last < last_tasks.size() && last_tasks[last].body_a == a &&
           last_tasks[last].body_b == b) {
         is_known.back() = 1;
-        found[tasks.size() - 1].swap(last_found[last]);
+        std::swap(found[tasks.size() - 1], last_found[last]);
         continue;
       }
     }
@@ -434,7 +453,8 @@ bool ContactDetector::Workspace::IsHeld(int holder, const Attachment& soft) cons
 
 void ContactDetector::Workspace::CollideAt(const Places& places, const Model& model, double h,
                                            const PairTask& task, double margin, Scratch* buffers,
-                                           std::vector<ContactPoint>* contacts) const {
+                                           std::vector<ContactPoint>* contacts,
+                                           Counts* counts) const {
   const int a = task.body_a, b = task.body_b;
   const std::vector<PlacedShape>& placed = places.shapes;
   const SoftSurface *soft_a = places.soft[a].get(), *soft_b = places.soft[b].get();
@@ -466,8 +486,15 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
     const std::uint64_t local_a = shape_a >= 0 ? shape_a - shape_starts[a] : 0;
     const std::uint64_t local_b = shape_b >= 0 ? shape_b - shape_starts[b] : 0;
     for (const Touch& touch : buffers->touches) {
-      // where a surface has collapsed there is no direction to part along
-      if (!(touch.nhat_AB_W.squaredNorm() > 0.5) || !std::isfinite(touch.gap)) continue;
+      if (!touch.nhat_AB_W.allFinite() || !touch.p_W.allFinite() || !std::isfinite(touch.gap)) {
+        ++counts->nonfinite;
+        continue;
+      }
+      // where a surface has collapsed there is no direction to separate along
+      if (!(touch.nhat_AB_W.squaredNorm() > 0.5)) {
+        ++counts->collapsed;
+        continue;
+      }
       ContactPoint point;
       point.a = attach(0, touch);
       point.b = attach(1, touch);
@@ -500,7 +527,8 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
 
   buffers->touches.clear();
   const bool by_polygons = model.contact.patches == ContactParameters::Patches::kPolygons;
-  // of the model's margin: `margin` reaches further the faster a pair nears, and no polygon shall hang on that
+  // of the model's margin: `margin` reaches further the faster a pair nears, and no polygon shall
+  // hang on that
   const PolygonOptions polygons{kPolygonDepth * model.contact.margin,
                                 model.contact.patch_divisions};
   if (a == b) {
@@ -539,18 +567,20 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
       }
     }
   }
+  counts->manifold_points_dropped += buffers->narrow.TakePointsDropped();
 }
 
 void ContactDetector::Workspace::Collide(const Model& model, const State& state,
                                          const BodyMotions& motions, double h, const PairTask& task,
-                                         Scratch* buffers,
-                                         std::vector<ContactPoint>* contacts) const {
-  contacts->clear();
+                                         Scratch* buffers, PairContacts* contacts) const {
+  contacts->points.clear();
+  contacts->counts = {};
   const double margin = model.contact.margin + task.reach;
-  CollideAt(now, model, h, task, margin, buffers, contacts);
+  CollideAt(now, model, h, task, margin, buffers, &contacts->points, &contacts->counts);
 
-  // beyond the margin only what already carried an impulse stays, as far as its sliding holds it off
-  std::erase_if(*contacts, [&](const ContactPoint& point) {
+  // beyond the margin only what already carried an impulse stays, as far as its sliding holds it
+  // off
+  std::erase_if(contacts->points, [&](const ContactPoint& point) {
     if (point.gap < model.contact.margin) return false;
     if (FindContactMemory(state.contacts, point.key) == nullptr) return true;
     const double gliding_gap = (h + point.relaxation_time) *
@@ -559,7 +589,7 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
     return point.gap > model.contact.margin + gliding_gap;
   });
 
-  SortContacts(contacts);
+  SortContacts(&contacts->points);
 }
 
 void ContactDetector::Workspace::PlaceAhead(const Model& model, const State& state,
@@ -591,7 +621,7 @@ void ContactDetector::Workspace::LookAhead(const Model& model, const State& stat
                                            const BodyMotions& motions, double h,
                                            const PairTask& task,
                                            const std::vector<ContactPoint>& known,
-                                           std::vector<ContactPoint>* contacts) {
+                                           std::vector<ContactPoint>* contacts, Counts* counts) {
   const int a = task.body_a, b = task.body_b;
   Scratch* buffers = &scratch.local();
   const auto collide = [&](double t, double margin, std::vector<ContactPoint>* met) {
@@ -602,33 +632,36 @@ void ContactDetector::Workspace::LookAhead(const Model& model, const State& stat
       ahead.soft[body]->UpdateTriangles();
       if (now.soft[a] && now.soft[b]) ahead.soft[body]->UpdateTree();
     }
-    CollideAt(ahead, model, h, task, margin, buffers, met);
+    // what a manifold leaves out of what it finds ahead is not missed
+    Counts at_this_time;
+    CollideAt(ahead, model, h, task, margin, buffers, met, &at_this_time);
+    counts->nonfinite += at_this_time.nonfinite;
     SortContacts(met);
   };
   const double thinner = std::min(thickness[a], thickness[b]);
   buffers->appended.clear();
-  AppendContactsAhead(model, state, motions, h,
-                      {task.approach, thinner, model.contact.margin, std::ref(collide)}, known,
-                      &buffers->ahead, &buffers->appended);
+  counts->speculative_dropped += AppendContactsAhead(
+      model, state, motions, h, {task.approach, thinner, model.contact.margin, std::ref(collide)},
+      known, &buffers->ahead, &buffers->appended);
   SortContacts(&buffers->appended);
   contacts->insert(contacts->end(), buffers->appended.begin(), buffers->appended.end());
 }
 
-double ContactDetector::CalcReach(int body, const Vector3d& p_WBo) const {
-  const AxisAlignedBox& box = workspace_->extents[body];
-  if ((box.lower.array() > box.upper.array()).any()) return 0;
-  return std::sqrt(
-      (box.upper - p_WBo).cwiseAbs().cwiseMax((p_WBo - box.lower).cwiseAbs()).squaredNorm());
+void ContactDetector::Counts::Add(const Counts& others) {
+  manifold_points_dropped += others.manifold_points_dropped;
+  speculative_dropped += others.speculative_dropped;
+  nonfinite += others.nonfinite;
+  collapsed += others.collapsed;
 }
 
-void ContactDetector::Detect(const State& state, const BodyMotions& motions, double h,
-                             std::vector<ContactPoint>* contacts) {
+absl::Status ContactDetector::Detect(const State& state, const BodyMotions& motions, double h,
+                                     std::vector<ContactPoint>* contacts) {
   Workspace& w = *workspace_;
   const double relaxation_time =
       model_.contact.relaxation_time < 0 ? h : model_.contact.relaxation_time;
   w.FindUnmoved(model_, state, h);
-  // a convex step holds what slides off by up to this (its gliding gap); without contacts that persist, none can be lost at
-  // it
+  // a convex step holds what slides off by up to this (its gliding gap); without contacts that
+  // persist, none can be lost at it
   w.sliding_reach = state.contacts.empty() ? 0
                                            : (h + relaxation_time) *
                                                  std::min(w.largest_friction, kMostGlidingFriction);
@@ -648,25 +681,34 @@ void ContactDetector::Detect(const State& state, const BodyMotions& motions, dou
   }
   for (std::size_t i = 0; i < w.tasks.size(); ++i) {
     if (w.is_known[i] || w.IsFoundInTime(model_, h, w.tasks[i])) continue;
-    w.LookAhead(model_, state, motions, h, w.tasks[i], w.found[i], &w.found[i]);
-    SortContacts(&w.found[i]);
+    std::vector<ContactPoint>& points = w.found[i].points;
+    w.LookAhead(model_, state, motions, h, w.tasks[i], points, &points, &w.found[i].counts);
+    SortContacts(&points);
   }
   contacts->clear();
-  for (std::size_t i = 0; i < w.tasks.size(); ++i)
-    contacts->insert(contacts->end(), w.found[i].begin(), w.found[i].end());
+  counts_ = {};
+  absl::Status status;
+  for (std::size_t i = 0; i < w.tasks.size(); ++i) {
+    const Workspace::PairContacts& of_pair = w.found[i];
+    contacts->insert(contacts->end(), of_pair.points.begin(), of_pair.points.end());
+    counts_.Add(of_pair.counts);
+    if (of_pair.counts.nonfinite > 0 && status.ok())
+      status = MakeFault(model_, w.tasks[i].body_a, w.tasks[i].body_b);
+  }
+  return status;
 }
 
-void ContactDetector::DetectAhead(const State& state, const BodyMotions& motions, double h,
-                                  std::span<const char> turned,
-                                  std::vector<ContactPoint>* contacts) {
+absl::Status ContactDetector::DetectAhead(const State& state, const BodyMotions& motions, double h,
+                                          std::span<const char> changed,
+                                          std::vector<ContactPoint>* contacts) {
   Workspace& w = *workspace_;
   // what touches is known already, and nothing slides further off
   constexpr double kNoReach = 0;
   w.ForEachBody(model_,
                 [&](int i) { w.FindWay(model_, state, motions, h, i, kNoReach, &w.new_ways); });
-  w.overlaps = w.broad_phase.FindOverlapsOf(turned, w.new_ways.bounds, w.group_starts);
+  w.overlaps = w.broad_phase.FindOverlapsOf(changed, w.new_ways.bounds, w.group_starts);
   for (const int body : w.selves)
-    if (turned[body]) w.overlaps.emplace_back(body, body);
+    if (changed[body]) w.overlaps.emplace_back(body, body);
   std::sort(w.overlaps.begin(), w.overlaps.end());
   for (const auto& [a, b] : w.overlaps) {
     Workspace::PairTask task;
@@ -678,16 +720,20 @@ void ContactDetector::DetectAhead(const State& state, const BodyMotions& motions
         w.tasks.begin(), w.tasks.end(), std::pair(a, b),
         [](const auto& x, const auto& pair) { return std::pair(x.body_a, x.body_b) < pair; });
     const bool was_task = before != w.tasks.end() && before->body_a == a && before->body_b == b;
+    Counts counts;
     w.LookAhead(model_, state, motions, h, task,
-                was_task ? w.found[before - w.tasks.begin()] : w.nothing, contacts);
+                was_task ? w.found[before - w.tasks.begin()].points : w.nothing, contacts, &counts);
+    counts_.Add(counts);
+    if (counts.nonfinite > 0) return MakeFault(model_, a, b);
   }
+  return absl::OkStatus();
 }
 
 std::vector<ContactPoint> ContactDetector::Detect(const State& state, double h) {
   BodyMotions motions(model_);
   motions.Update(state);
   std::vector<ContactPoint> contacts;
-  Detect(state, motions, h, &contacts);
+  Detect(state, motions, h, &contacts).IgnoreError();
   return contacts;
 }
 

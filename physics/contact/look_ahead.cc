@@ -91,9 +91,9 @@ bool IsFoundInTime(double travel, double margin, double thickness) {
   return travel <= LeastWayThrough(margin, thickness);
 }
 
-void AppendContactsAhead(const Model& model, const State& state, const BodyMotions& motions,
-                         double h, const PairAhead& pair, const std::vector<ContactPoint>& known,
-                         AheadScratch* scratch, std::vector<ContactPoint>* contacts) {
+int AppendContactsAhead(const Model& model, const State& state, const BodyMotions& motions,
+                        double h, const PairAhead& pair, const std::vector<ContactPoint>& known,
+                        AheadScratch* scratch, std::vector<ContactPoint>* contacts) {
   const double travel = h * pair.approach;
   // what gets no deeper than this comes out where it went in
   const double shallow = kThick * pair.thickness;
@@ -110,6 +110,7 @@ void AppendContactsAhead(const Model& model, const State& state, const BodyMotio
   // what is near now is known
   const double stride = 0.9 / pair.approach;
   double t = stride * (near + shallow);
+  int too_deep = 0;
   while (pair.approach * (h - t) > shallow) {
     const double reach = std::max(near, std::min(kReach * near, pair.approach * (h - t)));
     found.clear();
@@ -124,7 +125,10 @@ void AppendContactsAhead(const Model& model, const State& state, const BodyMotio
       }
       nearest = near;  // what has come near goes on at full speed
       // came in by another way
-      if (point.gap < -0.5 * near - shallow) continue;
+      if (point.gap < -0.5 * near - shallow) {
+        ++too_deep;
+        continue;
+      }
       const Vector3d v_a =
           CalcAttachedVelocity(model, state, motions, point.a, point.body_a, point.a.p_W);
       const Vector3d v_b =
@@ -139,7 +143,8 @@ void AppendContactsAhead(const Model& model, const State& state, const BodyMotio
       if (IsFoundInTime(-h * rate, pair.margin, pair.thickness)) continue;
       if (point.gap + nearing + h * rate > slack - shallow) continue;
       point.gap += nearing;
-      // stiff contact gives way by this part of what it stops, which may be more than a sheet is thick
+      // stiff contact gives way by this part of what it stops, which may be more than a sheet is
+      // thick
       if (point.gap + h * rate < 0) point.gap += kGivesWay * h * rate;
       point.a.p_W = p_a;
       point.b.p_W = p_b;
@@ -151,6 +156,7 @@ void AppendContactsAhead(const Model& model, const State& state, const BodyMotio
     }
     t += stride * (nearest + shallow);
   }
+  return too_deep;
 }
 
 }  // namespace pliant::physics

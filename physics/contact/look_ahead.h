@@ -28,7 +28,8 @@ double BoundApproach(const MotionBound& a, const MotionBound& b);
 // The pose of a frame after a time t of steady motion [s].
 RigidTransform Advance(const FrameMotion& motion, double t);
 
-// Velocity at the start of the step of what a contact is attached to on one side [m/s]; `p_W` is a point of it.
+// Velocity at the start of the step of what a contact is attached to on one side [m/s]; `p_W` is a
+// point of it.
 Eigen::Vector3d CalcAttachedVelocity(const Model& model, const State& state,
                                      const BodyMotions& motions, const Attachment& side, int body,
                                      const Eigen::Vector3d& p_W);
@@ -50,18 +51,23 @@ struct AheadScratch {
 
 // How far anything may move on [m] and be found by ordinary contact before it is too deep in.
 double LeastWayThrough(double margin, double thickness);
-// Whether what moves on by `travel` [m] in a step is found by ordinary contact before it is too deep in.
+// Whether what moves on by `travel` [m] in a step is found by ordinary contact before it is too
+// deep in.
 bool IsFoundInTime(double travel, double margin, double thickness);
 
-// Speculative contacts: appends to `contacts` those that the bodies of a pair, moving on steadily, make in the course of
-// a step of length h, so that nothing fast passes through what is thin. They are found where and when they come to
-// pass, nearer than the margin; what passes by further off gets none, and what is `known` no other. Each has its gap as it is now along the normal
-// that it will have, no friction and no relaxation: it lets the two touch at the end of the step and no more.
+// Speculative contacts: appends to `contacts` those that the bodies of a pair, moving on steadily,
+// make in the course of a step of length h, so that nothing fast passes through what is thin. They
+// are found where and when they come to pass, nearer than the margin; what passes by further off
+// gets none, and what is `known` no other. Each has its gap as it is now along the normal that it
+// will have, no friction and no relaxation: it lets the two touch at the end of the step and no
+// more.
 //
-// What gets in by less than the margin or a quarter of the thickness gets none either: ordinary contact, with friction,
-// finds it in time and brings it out where it went in.
-void AppendContactsAhead(const Model& model, const State& state, const BodyMotions& motions,
-                         double h, const PairAhead& pair, const std::vector<ContactPoint>& known,
-                         AheadScratch* scratch, std::vector<ContactPoint>* contacts);
+// What gets in by less than the margin or a quarter of the thickness gets none either: ordinary
+// contact, with friction, finds it in time and brings it out where it went in.
+//
+// Returns how many contacts were too deep already when they were found, and so left out.
+int AppendContactsAhead(const Model& model, const State& state, const BodyMotions& motions,
+                        double h, const PairAhead& pair, const std::vector<ContactPoint>& known,
+                        AheadScratch* scratch, std::vector<ContactPoint>* contacts);
 
 }  // namespace pliant::physics

@@ -14,8 +14,8 @@ using Eigen::Vector3d;
 
 constexpr std::size_t kMostPoints = 8;
 
-// a direction of separation so near a face's normal (1.8°) gives way to it while the face parts the bodies by less, but
-// not by more than this share of the margin
+// a direction of separation so near a face's normal (1.8°) gives way to it while the face parts the
+// bodies by less, but not by more than this share of the margin
 constexpr double kAlongFace = 0.9995;
 constexpr double kRimSlack = 0.25;
 
@@ -99,9 +99,9 @@ bool CollideParallel(const SupportFeature& a, const SupportFeature& b, const Vec
 
 }  // namespace
 
-void ReduceManifold(std::size_t first, std::size_t most, std::vector<ManifoldPoint>* points) {
+int ReduceManifold(std::size_t first, std::size_t most, std::vector<ManifoldPoint>* points) {
   const std::size_t n = points->size();
-  if (n - first <= most) return;
+  if (n - first <= most) return 0;
   auto begin = points->begin() + static_cast<std::ptrdiff_t>(first);
   const auto deepest = std::min_element(begin, points->end(),
                                         [](const auto& x, const auto& y) { return x.gap < y.gap; });
@@ -121,6 +121,7 @@ void ReduceManifold(std::size_t first, std::size_t most, std::vector<ManifoldPoi
     std::swap((*points)[kept], (*points)[furthest]);
   }
   points->resize(first + most);
+  return static_cast<int>(n - first - most);
 }
 
 void ManifoldBuilder::FindSupportFeature(const ConvexBody& body, const Vector3d& d,
@@ -256,13 +257,14 @@ void ManifoldBuilder::ClipToFace(const SupportFeature& reference, const SupportF
     }
     points->push_back({v.p - (height - 0.5 * gap) * reference.normal_W, n, gap, feature});
   }
-  ReduceManifold(first, kMostPoints, points);
+  points_dropped_ += ReduceManifold(first, kMostPoints, points);
 }
 
 namespace {
 
-// The contact of an edge of box A along its axis i with one of B along j, across which the boxes lie `gap` apart; false when
-// the edges do not cross within their lengths, or across a face's rim where that may be. R and t are those of B in A.
+// The contact of an edge of box A along its axis i with one of B along j, across which the boxes
+// lie `gap` apart; false when the edges do not cross within their lengths, or across a face's rim
+// where that may be. R and t are those of B in A.
 bool CollideBoxEdges(const ConvexBody& a, const ConvexBody& b, const Eigen::Matrix3d& R,
                      const Vector3d& t, int i, int j, double gap, bool may_be_rim,
                      std::vector<ManifoldPoint>* points) {
@@ -336,6 +338,7 @@ bool ManifoldBuilder::CollideBoxes(const ConvexBody& a, const ConvexBody& b, dou
   FindSupportFeature(use_a ? a : b, n, &reference_);
   FindSupportFeature(use_a ? b : a, -n, &incident_);
   const std::size_t first = points->size();
+  const int dropped_before = points_dropped_;
   ClipToFace(reference_, incident_, use_a, 0, margin, points);
   // boxes that are apart may be nearest elsewhere than over the face
   double nearest = std::numeric_limits<double>::infinity();
@@ -343,6 +346,7 @@ bool ManifoldBuilder::CollideBoxes(const ConvexBody& a, const ConvexBody& b, dou
     nearest = std::min(nearest, (*points)[i].gap);
   if (nearest <= std::max(face, 0.0) + tolerance) return true;
   points->resize(first);
+  points_dropped_ = dropped_before;
   return false;
 }
 
@@ -363,8 +367,8 @@ void ManifoldBuilder::CollideConvex(const ConvexBody& a, const ConvexBody& b, do
   const double tolerance = 1e-7 * scale;
   const BestFace of_a = FindBestFace(a, b, d.nhat_AB_W);
   const BestFace of_b = FindBestFace(b, a, -d.nhat_AB_W);
-  // an edge almost along a face is a hair better separated from an edge of the face's rim, across which there is but one
-  // contact, now at this end and now at that: the face holds it at both
+  // an edge almost along a face is a hair better separated from an edge of the face's rim, across
+  // which there is but one contact, now at this end and now at that: the face holds it at both
   const auto separates = [&](const BestFace& face, double cosine) {
     return face.separation >= d.separation - tolerance ||
            (cosine > kAlongFace && face.separation >= d.separation - kRimSlack * margin);
@@ -427,7 +431,7 @@ void ManifoldBuilder::CollideWithPlane(const Vector3d& origin, const Vector3d& n
     for (std::size_t i = 0; i < incident_.points.size(); ++i)
       add(incident_.points[i], incident_.ids[i]);
   }
-  ReduceManifold(first, kMostPoints, points);
+  points_dropped_ += ReduceManifold(first, kMostPoints, points);
 }
 
 }  // namespace pliant::physics

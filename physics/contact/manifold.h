@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <Eigen/Core>
@@ -57,6 +58,9 @@ class ManifoldBuilder {
                   bool reference_is_a, double rounding, double margin,
                   std::vector<ManifoldPoint>* points);
 
+  // How many points have been dropped since the last call.
+  int TakePointsDropped() { return std::exchange(points_dropped_, 0); }
+
  private:
   // Where an edge of a clipped polygon comes from: the incident feature, or a side of the reference
   // face.
@@ -69,18 +73,19 @@ class ManifoldBuilder {
     EdgeSource in, out;  // the edges before and after it
   };
 
-  // CollideConvex of two boxes by their fifteen separating axes, where a face or two crossing edges are nearest; false when
-  // it is something else, with nothing appended.
+  // CollideConvex of two boxes by their fifteen separating axes, where a face or two crossing edges
+  // are nearest; false when it is something else, with nothing appended.
   bool CollideBoxes(const ConvexBody& a, const ConvexBody& b, double margin,
                     std::vector<ManifoldPoint>* points);
   void ClipPolygon(const SupportFeature& reference, const SupportFeature& incident);
 
   SupportFeature reference_, incident_;
   std::vector<ClipVertex> polygon_, clipped_;
+  int points_dropped_ = 0;
 };
 
 // Keeps at most `most` points from `first` on: the deepest, then always the one furthest from those
-// kept.
-void ReduceManifold(std::size_t first, std::size_t most, std::vector<ManifoldPoint>* points);
+// kept. Returns how many it drops.
+int ReduceManifold(std::size_t first, std::size_t most, std::vector<ManifoldPoint>* points);
 
 }  // namespace pliant::physics

@@ -46,6 +46,14 @@ struct NarrowScratch {
   NearEdges edges_a, edges_b;
   ConvexPolyhedron triangle;
   SupportFeature reference, incident;
+  std::vector<int> edges;
+  // beyond the largest number of a pair of shapes, where `builder` does not count
+  int points_dropped = 0;
+
+  // How many points of manifolds have been dropped since the last call.
+  int TakePointsDropped() {
+    return std::exchange(points_dropped, 0) + builder.TakePointsDropped();
+  }
 };
 
 // Appends the contacts of two rigid shapes with gap below the margin.
@@ -64,8 +72,8 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
                       bool is_immovable, double margin, NarrowScratch* scratch,
                       std::vector<Touch>* touches);
 
-// How surfaces are cut into polygons: each is what lies within `depth` of its deepest point, and a triangle counts as
-// divisions² of them.
+// How surfaces are cut into polygons: each is what lies within `depth` of its deepest point, and a
+// triangle counts as divisions² of them.
 struct PolygonOptions {
   double depth;  // [m]
   int divisions;

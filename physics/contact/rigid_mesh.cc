@@ -10,7 +10,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr std::size_t kMostMeshPoints = 16;
+constexpr std::size_t kMaxMeshPoints = 16;
 
 // the vertices of `mesh` that are in `other` or near it
 void CollideVertices(const PlacedShape& mesh, const PlacedShape& other, bool mesh_is_a,
@@ -32,27 +32,113 @@ void CollideVertices(const PlacedShape& mesh, const PlacedShape& other, bool mes
   }
 }
 
+// A direction may leave the normals of the triangles beside an edge by this (a sine) and still be
+// taken as between them: flat sides that are pressed on each other tilt a little.
+constexpr double kEdgeTolerance = 0.05;
+// sine of the angle below which two edges count as parallel: their ends touch, not their crossing
+constexpr double kParallel = 0.05;
+
+// Whether a surface lies below the plane across the unit vector n through one of its edges, as far
+// as the triangles beside the edge go: whether n is in the edge's cone of normals. n is across the
+// edge, in the mesh's frame.
+bool IsBetweenNormals(const CollisionShape& shape, const TriangleBvh::Edge& edge,
+                      const Vector3d& n) {
+  const Vector3d& from = shape.mesh->vertices[edge.vertices[0]];
+  const Vector3d along = shape.mesh->vertices[edge.vertices[1]] - from;
+  for (const int triangle : edge.triangles) {
+    if (triangle < 0) continue;
+    for (const int v : shape.bvh->triangle(triangle)) {
+      if (v == edge.vertices[0] || v == edge.vertices[1]) continue;
+      const Vector3d offset = shape.mesh->vertices[v] - from;
+      const double height2 = offset.cross(along).squaredNorm() / along.squaredNorm();
+      if (n.dot(offset) > kEdgeTolerance * std::sqrt(height2)) return false;
+    }
+  }
+  return true;
+}
+
+// Edges of two surfaces that cross where neither has a vertex. Both stand out, and the direction
+// across them lies between the normals beside each, so that no other features of the two are nearer
+// there.
+void CollideEdges(const PlacedShape& a, const PlacedShape& b, double margin,
+                  NarrowScratch* scratch) {
+  const CollisionShape &of_a = *a.shape, &of_b = *b.shape;
+  const RigidTransform X_AW = a.X_WS.Inverse(), X_BW = b.X_WS.Inverse();
+  const double thickness = of_a.thickness + of_b.thickness;
+
+  // edges of A near B
+  const AxisAlignedBox& box_b = of_b.bvh->bounds();
+  const Vector3d half = 0.5 * (box_b.upper - box_b.lower);
+  const RigidTransform X_AB = X_AW * b.X_WS;
+  const Vector3d center = X_AB * Vector3d(box_b.lower + half),
+                 spread = X_AB.R.cwiseAbs() * half;
+  AxisAlignedBox bounds{center - spread, center + spread};
+  bounds.Grow(margin);
+  std::vector<int> &edges_a = scratch->candidates, &edges_b = scratch->edges;
+  edges_a.clear();
+  of_a.bvh->VisitOverlaps(bounds, [&](int triangle) {
+    for (int e = 0; e < 3; ++e) {
+      const int edge = of_a.bvh->edge_index(triangle, e);
+      if (of_a.is_sharp_edge[edge]) edges_a.push_back(edge);
+    }
+  });
+  std::sort(edges_a.begin(), edges_a.end());
+  edges_a.erase(std::unique(edges_a.begin(), edges_a.end()), edges_a.end());
+
+  for (const int i : edges_a) {
+    const TriangleBvh::Edge& edge_a = of_a.bvh->edges()[i];
+    const Vector3d a0 = a.X_WS * of_a.mesh->vertices[edge_a.vertices[0]],
+                   a1 = a.X_WS * of_a.mesh->vertices[edge_a.vertices[1]];
+    const double length_a = std::sqrt((a1 - a0).squaredNorm());
+    const double deepest = 0.5 * std::min(length_a, thickness);
+    AxisAlignedBox box;
+    box.Include(X_BW * a0);
+    box.Include(X_BW * a1);
+    box.Grow((1 + 1e-9) * std::max(margin, deepest));
+    edges_b.clear();
+    of_b.bvh->VisitOverlaps(box, [&](int triangle) {
+      for (int e = 0; e < 3; ++e) {
+        const int edge = of_b.bvh->edge_index(triangle, e);
+        if (of_b.is_sharp_edge[edge]) edges_b.push_back(edge);
+      }
+    });
+    std::sort(edges_b.begin(), edges_b.end());
+    edges_b.erase(std::unique(edges_b.begin(), edges_b.end()), edges_b.end());
+
+    for (const int j : edges_b) {
+      const TriangleBvh::Edge& edge_b = of_b.bvh->edges()[j];
+      const Vector3d b0 = b.X_WS * of_b.mesh->vertices[edge_b.vertices[0]],
+                     b1 = b.X_WS * of_b.mesh->vertices[edge_b.vertices[1]];
+      const SegmentPoints at = FindClosestPointsOfSegments(a0, a1, b0, b1);
+      if (at.s <= 0 || at.s >= 1 || at.t <= 0 || at.t >= 1) continue;
+      Vector3d n = (a1 - a0).cross(b1 - b0);
+      const double length_b = std::sqrt((b1 - b0).squaredNorm()), norm = std::sqrt(n.squaredNorm());
+      if (!(norm > kParallel * length_a * length_b)) continue;
+      n /= norm;
+      const auto is_separating = [&](const Vector3d& direction) {
+        return IsBetweenNormals(of_a, edge_a, X_AW.R * direction) &&
+               IsBetweenNormals(of_b, edge_b, X_BW.R * -direction);
+      };
+      if (!is_separating(n)) {
+        n = -n;
+        if (!is_separating(n)) continue;
+      }
+      const double gap = n.dot(at.b - at.a);
+      if (gap >= margin || gap < -std::min(deepest, 0.5 * length_b)) continue;
+      scratch->points.push_back({0.5 * (at.a + at.b), n, gap,
+                                 MixKey({static_cast<std::uint64_t>(TouchKind::kEdges),
+                                         static_cast<std::uint64_t>(i),
+                                         static_cast<std::uint64_t>(j)})});
+    }
+  }
+}
+
 // One triangle of the mesh in the world.
 struct PlacedTriangle {
   int index;
   Vector3d x[3];
   Vector3d normal;
 };
-
-// whether edge e of the triangle stands out: only such edges and their corners touch by themselves
-bool IsSharp(const TriangleBvh& bvh, const TriangleMesh& mesh, int triangle, int e) {
-  const TriangleBvh::Edge& edge = bvh.edges()[bvh.edge_index(triangle, e)];
-  const int beside = edge.triangles[0] == triangle ? edge.triangles[1] : edge.triangles[0];
-  if (beside < 0) return true;
-  // convex when the neighbour's far corner lies below this plane
-  const auto& t = bvh.triangle(triangle);
-  for (int v : bvh.triangle(beside)) {
-    if (v == t[e] || v == t[(e + 1) % 3]) continue;
-    const Vector3d offset = mesh.vertices[v] - mesh.vertices[t[e]];
-    return bvh.face_normal(triangle).dot(offset) < -1e-6 * std::sqrt(offset.squaredNorm());
-  }
-  return false;
-}
 
 // features within a triangle, told apart from those of the others
 std::uint64_t KeyOfTriangle(int triangle, std::uint64_t feature) {
@@ -66,8 +152,7 @@ void CollideSphere(const PlacedShape& mesh, const PlacedShape& sphere, const Pla
   const Vector3d offset = center - at.point;
   if (offset.dot(t.normal) <= 0) return;
   const int code = static_cast<int>(at.feature);
-  const TriangleBvh& bvh = *mesh.shape->bvh;
-  if (code >= 4 && !IsSharp(bvh, *mesh.shape->mesh, t.index, code - 4)) {
+  if (code >= 4 && !mesh.shape->IsSharp(t.index, code - 4)) {
     // the centre may be over the seam of two coplanar triangles: then this plane is the nearest
     // surface
     if (offset.dot(t.normal) < std::sqrt(at.squared_distance) * (1 - 1e-9)) return;
@@ -103,8 +188,6 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
   if (d.separation - body.rounding >= margin) return;
   const double height = CalcSeparation(face, body, t.normal);
   const double scale = body.extent > 0 ? std::min(body.extent, face.extent) : face.extent;
-  const TriangleBvh& bvh = *mesh.shape->bvh;
-  const TriangleMesh& surface = *mesh.shape->mesh;
 
   const bool is_over_face = d.separation <= 0 || height >= d.separation - 1e-7 * scale;
   if (!is_over_face) {
@@ -112,7 +195,7 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
     const TrianglePoint at = FindClosestPointOnTriangle(d.p_A, t.x[0], t.x[1], t.x[2]);
     bool is_sharp = d.nhat_AB_W.dot(t.normal) > 1e-6;
     for (int e = 0; is_sharp && e < 3; ++e)
-      if (at.weights[(e + 2) % 3] < 1e-9) is_sharp = IsSharp(bvh, surface, t.index, e);
+      if (at.weights[(e + 2) % 3] < 1e-9) is_sharp = mesh.shape->IsSharp(t.index, e);
     if (!is_sharp) return;
     const std::size_t first = scratch->points.size();
     scratch->builder.CollideConvex(face, body, margin, &scratch->points);
@@ -143,7 +226,7 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
       const TrianglePoint at = FindClosestPointOnTriangle(point.p_W, t.x[0], t.x[1], t.x[2]);
       bool is_sharp = true;
       for (int e = 0; e < 3; ++e)
-        if (at.weights[(e + 2) % 3] < 1e-7) is_sharp &= IsSharp(bvh, surface, t.index, e);
+        if (at.weights[(e + 2) % 3] < 1e-7) is_sharp &= mesh.shape->IsSharp(t.index, e);
       if (!is_sharp) continue;
     }
     point.feature = KeyOfTriangle(t.index, point.feature);
@@ -178,7 +261,8 @@ void CollideWithMesh(const PlacedShape& mesh, const PlacedShape& other, double m
   if (!other.shape->is_convex()) {
     CollideVertices(mesh, other, true, margin, &scratch->points);
     CollideVertices(other, mesh, false, margin, &scratch->points);
-    ReduceManifold(0, 2 * kMostMeshPoints, &scratch->points);
+    CollideEdges(mesh, other, margin, scratch);
+    scratch->points_dropped += ReduceManifold(0, 2 * kMaxMeshPoints, &scratch->points);
     return;
   }
 

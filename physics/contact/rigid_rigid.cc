@@ -37,7 +37,7 @@ void CollideWithHalfSpace(const PlacedShape& half_space, const PlacedShape& othe
     scratch->points.push_back({p - 0.5 * gap * n, n, gap,
                                MixKey({static_cast<std::uint64_t>(TouchKind::kVertexOfB), v})});
   }
-  ReduceManifold(0, 16, &scratch->points);
+  scratch->points_dropped += ReduceManifold(0, 16, &scratch->points);
 }
 
 // from the points of (first, second) to touches of (a, b)

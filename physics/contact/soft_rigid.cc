@@ -95,8 +95,8 @@ Lowest FindLowest(const Cut* cuts, int num_cuts, double tolerance) {
 }
 
 // Signed distance of a convex shape is convex: Kelley's cutting planes from the vertices find its
-// lowest point on the triangle, to `precision` of what is noticeable. False as soon as that cannot be lower than the
-// vertices by `noticeable`.
+// lowest point on the triangle, to `precision` of what is noticeable. False as soon as that cannot
+// be lower than the vertices by `noticeable`.
 bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x,
                          const SignedDistance* at_vertices, double noticeable, double precision,
                          DeepestPoint* deepest) {
@@ -155,7 +155,8 @@ bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x,
   }
   const auto consider = [&](const Vector3d& weights) {
     const Vector3d p = weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2];
-    // no distance changes faster than the way: where the vertices rule out the deep inside, a look around settles it
+    // no distance changes faster than the way: where the vertices rule out the deep inside, a look
+    // around settles it
     double least = -std::numeric_limits<double>::infinity();
     for (int k = 0; k < 3; ++k)
       least = std::max(least, at_vertices[k].distance - std::sqrt((p - x[k]).squaredNorm()));
@@ -186,7 +187,8 @@ bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x,
   return is_found;
 }
 
-// Cosine of the angle between a direction and that into what the triangle bounds; 1 where it has no area.
+// Cosine of the angle between a direction and that into what the triangle bounds; 1 where it has no
+// area.
 double CalcFacing(const Vector3d* x, const Vector3d& n) {
   const Vector3d inward = (x[2] - x[0]).cross(x[1] - x[0]);
   const double norm = std::sqrt(inward.squaredNorm());
@@ -242,8 +244,8 @@ struct Piece {
   double longest_edge;
 };
 
-// The polygon of a piece that lies within `depth` of its deepest point: centroid by weights on the triangle, share of its
-// area, and the way out there.
+// The polygon of a piece that lies within `depth` of its deepest point: centroid by weights on the
+// triangle, share of its area, and the way out there.
 bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin, double depth,
                  Vector3d* weights, double* fraction, Parting* parting) {
   const Vector3d* x = piece.x;
@@ -296,8 +298,8 @@ bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin,
                                             : Parting{there.field.gradient, there.field.distance};
   *weights = piece.corners * middle;
   *fraction = sum_of_shares * piece.corners.determinant();
-  // A side that looks the same way as the triangle presses on something else, as flush sides of stacked bodies do. So does
-  // one that the triangle is beside rather than before.
+  // A side that looks the same way as the triangle presses on something else, as flush sides of
+  // stacked bodies do. So does one that the triangle is beside rather than before.
   return parting->gap < margin &&
          CalcFacing(x, parting->n) >= (parting->gap > 0 ? kFacing : kBarelyFacing);
 }
@@ -322,7 +324,8 @@ void ForEachInStretches(int count, const F& f) {
   }
 }
 
-// Distances of the vertices that are nearer the shape than `reach`, or within; infinite of those outside its bounds.
+// Distances of the vertices that are nearer the shape than `reach`, or within; infinite of those
+// outside its bounds.
 void MeasureVertices(const SoftSurface& soft, const PlacedShape& rigid, double reach,
                      NarrowScratch* scratch) {
   const RigidTransform X_SW = rigid.X_WS.Inverse();

@@ -47,8 +47,8 @@ Vector3d FindFacingNormal(const SoftSurface& surface, int triangle, TriangleFeat
   return norm > 0 ? Vector3d(sum / norm) : surface.face_normal(triangle);
 }
 
-// The nearest triangle that looks at the vertex, of the candidates that can be met: outside within the margin, or above it
-// by no more than `deepest`.
+// The nearest triangle that looks at the vertex, of the candidates that can be met: outside within
+// the margin, or above it by no more than `deepest`.
 template <typename CanMeet>
 Encounter FindEncounter(const SoftSurface& surface, const Vector3d& p, const Vector3d& own,
                         double margin, double deepest,

@@ -24,7 +24,8 @@ class SoftSurface {
   void Rebind(VertexPositions positions) { positions_ = positions; }
   // Areas and edge lengths, for contact with anything.
   void UpdateTriangles();
-  // The tree and the normals too, for contact with another surface. The tree itself gets no normals.
+  // The tree and the normals too, for contact with another surface. The tree itself gets no
+  // normals.
   void UpdateTree();
 
   VertexPositions positions() const { return positions_; }
@@ -34,8 +35,8 @@ class SoftSurface {
   int num_vertices() const { return static_cast<int>(nodes_.size()); }
   int node(int vertex) const { return nodes_[vertex]; }
   Eigen::Vector3d position(int vertex) const { return VertexAt(positions_, nodes_[vertex]); }
-  // Area that a vertex stands for, a third of that of its triangles [m²], as seen against a direction: of what faces a
-  // surface with normal `n`.
+  // Area that a vertex stands for, a third of that of its triangles [m²], as seen against a
+  // direction: of what faces a surface with normal `n`.
   double CalcFacingArea(int vertex, const Eigen::Vector3d& n) const;
   bool is_prescribed(int vertex) const { return is_prescribed_[vertex]; }
   // (triangle, corner) pairs of the triangles around a vertex
@@ -50,15 +51,16 @@ class SoftSurface {
   double triangle_area(int i) const { return triangle_areas_[i]; }
   double longest_edge(int i) const { return longest_edges_[i]; }  // [m]
   double longest_edge() const { return longest_edge_; }
-  // Outward unit normals: of a triangle; of a vertex, as that of a sphere through its neighbours (Max 1999), however the
-  // triangles around it are cut; of an edge of the tree.
+  // Outward unit normals: of a triangle; of a vertex, as that of a sphere through its neighbours
+  // (Max 1999), however the triangles around it are cut; of an edge of the tree.
   const Eigen::Vector3d& face_normal(int i) const { return face_normals_[i]; }
   Eigen::Vector3d CalcVertexNormal(int vertex) const;
   Eigen::Vector3d CalcEdgeNormal(const TriangleBvh::Edge& edge) const;
 
   // Of all nodes, in the body's frame; empty when not known.
   VertexPositions rest_positions() const { return rest_positions_; }
-  // How far through it is at rest before the other side is near [m], see CalcThickness; infinite when not known.
+  // How far through it is at rest before the other side is near [m], see CalcThickness; infinite
+  // when not known.
   double thickness() const { return thickness_; }
 
   // In nodes of the block, with the same triangle numbers.

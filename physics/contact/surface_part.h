@@ -12,8 +12,8 @@
 
 namespace pliant::physics {
 
-// What a deforming surface has near another, four side by side: a vertex or an edge is tried against all of it at once.
-// The surface's tree must be up to date; memory is kept.
+// What a deforming surface has near another, four side by side: a vertex or an edge is tried
+// against all of it at once. The surface's tree must be up to date; memory is kept.
 
 // Boxes, a lane each.
 struct FourBoxes {
@@ -31,9 +31,9 @@ class NearTriangles {
  public:
   void Find(const SoftSurface& surface, const AxisAlignedBox& box);
 
-  // Those that look against the unit vector `own` and may be nearer to p than `margin` on their outer side, or than
-  // `deepest` on their inner, with a bound below their distance; the one with the least bound first. None that are is left
-  // out.
+  // Those that look against the unit vector `own` and may be nearer to p than `margin` on their
+  // outer side, or than `deepest` on their inner, with a bound below their distance; the one with
+  // the least bound first. None that are is left out.
   struct Candidate {
     double bound2;  // squared
     int triangle;
@@ -64,9 +64,10 @@ class FacingTriangles {
     Eigen::Vector3d n;
     double margin, deepest;
   };
-  // Calls visit(triangle) for those whose boxes meet `box`, that look against the viewer, reach from below `margin` before it
-  // to above `deepest` behind, seen along the mean of the two normals, and are beyond none of its sides, seen so. None that is
-  // so is left out, and few others are visited.
+  // Calls visit(triangle) for those whose boxes meet `box`, that look against the viewer, reach
+  // from below `margin` before it to above `deepest` behind, seen along the mean of the two
+  // normals, and are beyond none of its sides, seen so. None that is so is left out, and few others
+  // are visited.
   template <typename Visit>
   void VisitSeen(const Viewer& viewer, const AxisAlignedBox& box, Visit&& visit) const;
 

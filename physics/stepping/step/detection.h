@@ -10,12 +10,13 @@
 
 #include "physics/contact/contact_detection.h"
 #include "physics/stepping/step/pose.h"
+#include "physics/stepping/step/travel_change.h"
 
 namespace pliant::physics {
 
 // Where bodies touch in a step.
 struct StepContacts {
-  explicit StepContacts(const Model& model) : detector(model), motions_ahead(model) {}
+  explicit StepContacts(const Model& model) : detector(model), travel_change(model) {}
 
   ContactDetector detector;
   std::vector<ContactPoint> points;   // to be solved
@@ -24,16 +25,14 @@ struct StepContacts {
   // the first.
   int num_solved = 0;
 
-  // Scratch of RedetectContacts: flags of each block and body, the state under the solved
-  // velocities, and what is found there.
-  std::vector<char> turned_blocks, turned_bodies;
-  State ahead;
-  BodyMotions motions_ahead;
-  std::vector<ContactPoint> ahead_points;
+  // Scratch of RedetectContacts: which bodies travel differently, and what they meet.
+  TravelChange travel_change;
+  std::vector<ContactPoint> new_points;
   std::vector<std::uint64_t> keys;
 };
 
-// Finds the contacts at `state`, and poses the blocks that they wake.
+// Finds the contacts at `state`, and poses the blocks that they wake. INTERNAL, naming both bodies,
+// when a contact is not finite.
 absl::Status DetectContacts(const State& state, StepBlocks* blocks, StepContacts* contacts);
 
 // Detects once more where the solved velocities v, by StepBlocks::spaces, take bodies to where the

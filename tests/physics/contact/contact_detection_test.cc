@@ -246,5 +246,43 @@ TEST(BroadPhase, FindsThePairsThatBruteForceFinds) {
   }
 }
 
+// Nothing is left out in silence: a plate of 21 × 21 vertices keeps sixteen of those on its lower
+// side.
+TEST(ContactDetector, CountsThePointsThatAManifoldLeavesOut) {
+  ContactWorld world;
+  world.AddRigid(HalfSpace{}, {}, Motion::kFixed);
+  const auto plate = std::make_shared<TriangleMesh>(MakeBoxSurface({1, 1, 0.1}, 20));
+  world.AddRigid(SurfaceMesh{plate, std::make_shared<TriangleBvh>(*plate)}, At(0, 0, 0.05));
+  world.model.Finish();
+  ContactDetector detector(world.model);
+  const std::size_t kept = detector.Detect(world.state, 0.01).size();
+  EXPECT_EQ(kept, 16u);
+  EXPECT_EQ(detector.counts().manifold_points_dropped, 21 * 21 - 16);
+  // bodies that have not moved are not looked at again, and count as before
+  detector.Detect(world.state, 0.01);
+  EXPECT_EQ(detector.counts().manifold_points_dropped, 21 * 21 - 16);
+  world.Place(1, At(0, 0, 1));
+  detector.Detect(world.state, 0.01);
+  EXPECT_EQ(detector.counts().manifold_points_dropped, 0);
+}
+
+TEST(ContactDetector, ContactThatIsNotFiniteIsAFaultThatNamesBothBodies) {
+  ContactWorld world;
+  world.AddRigid(Sphere{std::numeric_limits<double>::infinity()}, {}, Motion::kFixed);
+  world.AddRigid(Sphere{1}, At(3, 0, 0));
+  world.model.bodies[0].name = "egg";
+  world.model.bodies[1].name = "pea";
+  world.model.Finish();
+  ContactDetector detector(world.model);
+  BodyMotions motions(world.model);
+  motions.Update(world.state);
+  std::vector<ContactPoint> contacts;
+  const absl::Status status = detector.Detect(world.state, motions, 0.01, &contacts);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(status.message(), "bodies \"egg\" and \"pea\": their contact is not finite");
+  EXPECT_EQ(detector.counts().nonfinite, 1);
+  EXPECT_TRUE(contacts.empty());
+}
+
 }  // namespace
 }  // namespace pliant::physics

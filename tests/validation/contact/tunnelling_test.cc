@@ -1,3 +1,5 @@
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <tuple>
 
@@ -10,8 +12,8 @@ using Eigen::Vector3d;
 
 constexpr double kRadius = 0.005;  // of the ball [m]
 
-// A ball that flies at a sheet 2 mm thick, 0.6 m long for what grazes: rigid and fixed, or soft and clamped all around.
-// Without gravity. The ball is rigid or soft too.
+// A ball that flies at a sheet 2 mm thick, 0.6 m long for what grazes: rigid and fixed, or soft and
+// clamped all around. Without gravity. The ball is rigid or soft too.
 std::string SheetScene(const std::string& method, bool soft_ball, bool soft_sheet,
                        const Vector3d& position, const Vector3d& velocity) {
   const std::string sheet = soft_sheet ? R"(
@@ -32,7 +34,8 @@ std::string SheetScene(const std::string& method, bool soft_ball, bool soft_shee
       velocity: {linear: $V}
       material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000})"
                                      : R"(
-    rigid: {motion: FREE, density: 1000, pose: {position: $P}, velocity: {linear: $V}, shapes: [{sphere: {radius: 0.005}}]})";
+    rigid: {motion: FREE, density: 1000, pose: {position: $P}, velocity: {linear: $V},
+            shapes: [{sphere: {radius: 0.005}}]})";
   return Fill(
       R"(
 name: tunnel
@@ -84,7 +87,8 @@ INSTANTIATE_TEST_SUITE_P(Balls, Tunnelling,
                                             ::testing::Values(0.0, 80.0),
                                             ::testing::Values(1.1, 1.5, 1.9)));
 
-// A wedge turns the ball within one step, down through a sheet that was not in its way when the step began.
+// A wedge turns the ball within one step, down through a sheet that was not in its way when the
+// step began.
 TEST(SpeculativeContact, BallThatAnImpactTurnsMeetsTheSheetThatItIsTurnedTo) {
   for (const char* method : {"convex", "corrective", "nonsmooth"}) {
     World world = LoadWorld(Fill(R"(
@@ -95,9 +99,11 @@ contact: {friction: 0}
 bodies:
   - {name: sheet, rigid: {motion: FIXED, shapes: [{box: {size: [1, 1, 0.002]}}]}}
   - name: wedge
-    rigid: {motion: FIXED, pose: {position: [0.029, 0, 0.059], rpy_degrees: [0, 45, 0]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}
+    rigid: {motion: FIXED, pose: {position: [0.029, 0, 0.059], rpy_degrees: [0, 45, 0]},
+            shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}
   - name: ball
-    rigid: {motion: FREE, density: 1000, pose: {position: [-0.04, 0, 0.02]}, velocity: {linear: [10, 0, 0]},
+    rigid: {motion: FREE, density: 1000, pose: {position: [-0.04, 0, 0.02]},
+            velocity: {linear: [10, 0, 0]},
             shapes: [{sphere: {radius: 0.005}}]}
 probes: [{name: position, position: {body: ball}}]
 )",
@@ -109,7 +115,99 @@ probes: [{name: position, position: {body: ball}}]
   }
 }
 
-// The contacts that a step looks ahead for are no ghosts: who passes by further off than the margin feels nothing.
+// A boom of ten links of half a metre, whose joints turn about z. Only the last link touches
+// anything.
+std::string BoomText() {
+  std::string text = "<robot name=\"boom\">\n  <link name=\"base\"/>\n";
+  for (int i = 1; i <= 10; ++i) {
+    absl::StrAppend(&text, "  <link name=\"link_", i,
+                    "\">\n    <inertial><origin xyz=\"0.25 0 0\"/><mass value=\"1\"/>"
+                    "<inertia ixx=\"1e-3\" iyy=\"0.02\" izz=\"0.02\" ixy=\"0\" ixz=\"0\" "
+                    "iyz=\"0\"/></inertial>\n");
+    if (i == 10) {
+      absl::StrAppend(&text,
+                      "    <collision><origin xyz=\"0.45 0 0\"/>"
+                      "<geometry><box size=\"0.1 0.004 0.05\"/></geometry></collision>\n");
+    }
+    absl::StrAppend(&text, "  </link>\n  <joint name=\"joint_", i,
+                    "\" type=\"continuous\">\n    <parent link=\"",
+                    i == 1 ? std::string("base") : absl::StrCat("link_", i - 1),
+                    "\"/><child link=\"link_", i, "\"/><origin xyz=\"", i == 1 ? "0" : "0.5",
+                    " 0 0\"/><axis xyz=\"0 0 1\"/>\n  </joint>\n");
+  }
+  return text + "</robot>\n";
+}
+
+// Torques that give every joint of the straight boom 15 rad/s² through the first step of 10 ms, and
+// none later.
+std::string BoomScript() {
+  std::string script;
+  for (int joint = 1; joint <= 10; ++joint) {
+    double torque = 0;
+    for (int link = joint; link <= 10; ++link) {
+      // link k turns with 15 k rad/s², and its middle follows the joints before it
+      const double middle = 0.5 * link - 0.25;
+      double acceleration = 0;
+      for (int before = 1; before <= link; ++before)
+        acceleration += 15 * (middle - 0.5 * (before - 1));
+      torque += acceleration * (middle - 0.5 * (joint - 1)) + 0.02 * 15 * link;
+    }
+    absl::StrAppend(&script, "  - {target: {joint: boom/joint_", joint,
+                    "}, times: [0.01, 0.02], values: [", torque, ", 0]}\n");
+  }
+  return script;
+}
+
+// Every joint of the boom gains 0.15 rad/s in one step, by which no point at a metre from its axis
+// moves 2 mm; the tip moves 41 mm, and a ball of 16 mm is in between.
+TEST(Redetection, BoomWhoseJointRatesAddUpDoesNotPassABallUnseen) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "boom";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "boom.urdf") << BoomText();
+  for (const char* method : {"convex", "corrective", "nonsmooth"}) {
+    const std::string file = (folder / absl::StrCat(method, ".yaml")).string();
+    std::ofstream(file) << Fill(R"(
+name: boom
+time_step: 0.01
+gravity: [0, 0, 0]
+method: {$METHOD: {}}
+contact: {friction: 0}
+bodies:
+  - name: ball
+    rigid: {motion: FREE, mass: 0.1, inertia: [2.56e-6, 2.56e-6, 2.56e-6, 0, 0, 0],
+            pose: {position: [4.95, 0.02, 0]},
+            shapes: [{sphere: {radius: 0.008}}]}
+robots:
+  - {name: boom, file: boom.urdf, actuators: [{joint: ".*", torque: {}}]}
+script:
+$SCRIPT
+probes:
+  - {name: ball, position: {body: ball}}
+  - {name: tip, position: {body: boom/link_10, point: [0.45, 0, 0]}}
+)",
+                                {{"$METHOD", method}, {"$SCRIPT", BoomScript()}});
+    const SceneResult result = LoadSceneFile(file);
+    for (const SceneMessage& message : result.messages) {
+      if (message.error) ADD_FAILURE() << Format(message);
+    }
+    ASSERT_TRUE(result.ok());
+    World world(result.model);
+    double impulse = 0;
+    for (int step = 0; step < 3; ++step) {
+      const absl::Status status = world.Step();
+      ASSERT_TRUE(status.ok()) << status.message();
+      for (const ContactForce& contact : world.report().contacts)
+        impulse += contact.impulse_W.norm();
+      EXPECT_GT(ReadVector(world, "ball").y(), ReadVector(world, "tip").y()) << method;
+    }
+    // it did move, and met the ball
+    EXPECT_GT(ReadVector(world, "tip").y(), 0.02) << method;
+    EXPECT_GT(impulse, 0) << method;
+  }
+}
+
+// The contacts that a step looks ahead for are no ghosts: who passes by further off than the margin
+// feels nothing.
 TEST(SpeculativeContact, BallThatPassesByFeelsNothing) {
   for (const bool soft_sheet : {false, true}) {
     for (const double clearance : {0.0025, 0.01}) {
@@ -133,7 +231,8 @@ bodies:
   - name: post
     rigid: {motion: FIXED, shapes: [{sphere: {radius: 0.005}}]}
   - name: ball
-    rigid: {motion: FREE, density: 1000, pose: {position: [-0.13, 0, 0.0125]}, velocity: {linear: [10, 0, 0]}, shapes: [{sphere: {radius: 0.005}}]}
+    rigid: {motion: FREE, density: 1000, pose: {position: [-0.13, 0, 0.0125]},
+            velocity: {linear: [10, 0, 0]}, shapes: [{sphere: {radius: 0.005}}]}
 probes:
   - {name: velocity, velocity: {body: ball}}
 )",
@@ -142,7 +241,8 @@ probes:
   EXPECT_EQ(ReadVector(world, "velocity"), Vector3d(10, 0, 0));
 }
 
-// A ball shot at a wall is stopped, not thrown back: what it had to go in the last step it may still go.
+// A ball shot at a wall is stopped, not thrown back: what it had to go in the last step it may
+// still go.
 TEST(SpeculativeContact, HeadOnImpactLosesItsSpeedWithinThreeSteps) {
   World world = LoadWorld(SheetScene("convex", false, false, {0, 0, 0.15}, {0, 0, -10}));
   for (int step = 0; step < 5; ++step) ASSERT_TRUE(world.Step().ok());

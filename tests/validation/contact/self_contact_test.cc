@@ -51,7 +51,8 @@ double FindSelfPenetration(const World& world) {
   return deepest;
 }
 
-// A strip 0.2 m long, bent into a hairpin with room between its arms, comes to rest on itself. The rest shape is flat.
+// A strip 0.2 m long, bent into a hairpin with room between its arms, comes to rest on itself. The
+// rest shape is flat.
 std::string StripScene(const std::string& method, bool self_contact) {
   return Fill(R"(
 name: strip
@@ -140,8 +141,12 @@ std::string RingScene(bool self_contact) {
 name: ring
 time_step: 0.01
 bodies:
-  - {name: floor, rigid: {motion: FIXED, pose: {position: [0, 0, -0.01]}, shapes: [{box: {size: [0.4, 0.4, 0.02]}}]}}
-  - {name: press, rigid: {motion: KINEMATIC, pose: {position: [0, 0, 0.108]}, shapes: [{box: {size: [0.4, 0.4, 0.02]}}]}}
+  - name: floor
+    rigid: {motion: FIXED, pose: {position: [0, 0, -0.01]},
+            shapes: [{box: {size: [0.4, 0.4, 0.02]}}]}
+  - name: press
+    rigid: {motion: KINEMATIC, pose: {position: [0, 0, 0.108]},
+            shapes: [{box: {size: [0.4, 0.4, 0.02]}}]}
   - name: ring
     deformable:
       mesh: {torus: {ring_radius: 0.04, tube_radius: 0.008}, edge_length: 0.006}

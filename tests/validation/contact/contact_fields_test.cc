@@ -110,7 +110,9 @@ bodies:
       pose: {position: [0, 0, 0.05]}
       material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
       self_contact: true
-  - {name: lid, rigid: {motion: FREE, density: 500, pose: {position: [0.01, 0, 0.11]}, shapes: [{box: {size: [0.1, 0.1, 0.02]}}]}}
+  - name: lid
+    rigid: {motion: FREE, density: 500, pose: {position: [0.01, 0, 0.11]},
+            shapes: [{box: {size: [0.1, 0.1, 0.02]}}]}
 )");
   for (int step = 0; step < 50; ++step) ASSERT_TRUE(world.Step().ok());
   const auto wrench = [&](int body, int other) {

@@ -1,0 +1,88 @@
+#include <cmath>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "tests/physics/contact/contact_world.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+// A surface of any shape, although this one is convex: a box of n × n squares a side.
+SurfaceMesh MakeBar(const Vector3d& size, int n) {
+  const auto mesh = std::make_shared<TriangleMesh>(MakeBoxSurface(size, n));
+  return {mesh, std::make_shared<TriangleBvh>(*mesh)};
+}
+
+// Two bars of square section that cross on each other, the upper one turned by 30° about z.
+ContactWorld MakeCrossedBars(double gap, int n) {
+  ContactWorld world;
+  world.AddRigid(MakeBar({0.4, 0.04, 0.04}, n), At(0.003, 0, -0.02));
+  world.AddRigid(MakeBar({0.4, 0.04, 0.04}, n), Posed({0, 0.002, 0.02 + gap}, {0, 0, kPi / 6}));
+  return world;
+}
+
+TEST(RigidMesh, CrossedBarsTouchInTheFourCornersOfTheirOverlap) {
+  for (const double gap : {1e-3, 1e-6, 0.0, -1e-6, -1e-3}) {
+    const auto contacts = MakeCrossedBars(gap, 1).Detect();
+    ASSERT_EQ(contacts.size(), 4u) << gap;
+    Vector3d middle = Vector3d::Zero();
+    for (const ContactPoint& point : contacts) {
+      EXPECT_NEAR(point.gap, gap, 1e-12);
+      EXPECT_NEAR((Normal(point) - Vector3d::UnitZ()).norm(), 0, 1e-9);
+      EXPECT_NEAR(std::abs(point.p_W.y()), 0.02, 1e-9);
+      middle += 0.25 * point.p_W;
+    }
+    // the axes cross there
+    EXPECT_NEAR(middle.x(), -0.002 / std::tan(kPi / 6), 1e-9);
+    EXPECT_NEAR(middle.y(), 0, 1e-9);
+  }
+}
+
+// As boxes do, see RigidRigid.CrossedBoxEdgesTouchInOnePointAlongTheirCommonNormal.
+TEST(RigidMesh, CrossedEdgesTouchInOnePointAlongTheirCommonNormal) {
+  for (const double gap : {1e-3, 1e-9, 0.0, -1e-9, -1e-3}) {
+    ContactWorld world;
+    const double half = 0.01 * std::sqrt(2);
+    world.AddRigid(MakeBar({0.2, 0.02, 0.02}, 1), Posed({0.013, 0, 0}, {kPi / 4, 0, 0}));
+    world.AddRigid(MakeBar({0.02, 0.2, 0.02}, 1),
+                   Posed({0, 0.017, 2 * half + gap}, {0, kPi / 4, 0}));
+    const auto contacts = world.Detect();
+    ASSERT_EQ(contacts.size(), 1u) << gap;
+    EXPECT_NEAR((Normal(contacts[0]) - Vector3d::UnitZ()).norm(), 0, 1e-12) << gap;
+    EXPECT_NEAR(contacts[0].gap, gap, 1e-12);
+    EXPECT_NEAR((contacts[0].p_W - Vector3d(0, 0, half + 0.5 * gap)).norm(), 0, 1e-9);
+  }
+}
+
+// Seams between coplanar triangles, and reentrant edges, are no edges to touch: every contact of
+// two flat sides is across them, however finely and differently they are cut.
+TEST(RigidMesh, SeamsWithinFlatSidesMakeNoGhostContacts) {
+  for (const int n : {2, 5}) {
+    for (const double gap : {5e-5, -5e-5}) {
+      ContactWorld world = MakeCrossedBars(gap, n);
+      world.model.contact.margin = 1e-4;
+      for (const ContactPoint& point : world.Detect()) {
+        EXPECT_NEAR((Normal(point) - Vector3d::UnitZ()).norm(), 0, 1e-9) << n;
+        EXPECT_NEAR(point.gap, gap, 1e-12) << n;
+      }
+      EXPECT_GE(world.Detect().size(), 4u) << n;
+    }
+  }
+}
+
+TEST(RigidMesh, KeysOfEdgesStayWhileTheSameEdgesCross) {
+  std::set<std::uint64_t> keys;
+  ContactWorld world = MakeCrossedBars(-1e-4, 1);
+  world.model.Finish();
+  for (int k = 0; k < 5; ++k) {
+    world.Place(1, Posed({0.002 * k, 0.001 * k, 0.02 - 1e-4}, {0, 0, kPi / 6 + 0.02 * k}));
+    for (const ContactPoint& point : world.Detect()) keys.insert(point.key);
+  }
+  EXPECT_EQ(keys.size(), 4u);
+}
+
+}  // namespace
+}  // namespace pliant::physics
