@@ -135,7 +135,7 @@ struct Problem {
       contact.num_parts = 1;
       contact.friction = kFriction;
       contact.R_WC = FrameAt(mesh.vertices[node]);
-      solvers::CarrierPart& part = problem.parts.emplace_back();
+      solvers::MappedPart& part = problem.parts.emplace_back();
       part.block = 0;
       part.row = 3 * contact.first_part;
       part.height = 3;

@@ -9,7 +9,7 @@ namespace pliant::physics {
 
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
-using solvers::CarrierPart;
+using solvers::MappedPart;
 using solvers::CorrectiveProblem;
 
 namespace {
@@ -155,7 +155,7 @@ CorrectiveGeometry::Side CorrectiveGeometry::MakeSide(const Attachment& attachme
     const Carrier& carrier = carriers_[FindCarrier(key)];
     side.carrier[side.num_parts] = FindCarrier(key);
     side.weight[side.num_parts++] = weight;
-    CarrierPart& part = problem->parts.emplace_back();
+    MappedPart& part = problem->parts.emplace_back();
     part.block = carrier.active;
     part.row = carrier.row;
     part.height = carrier.height;
@@ -275,7 +275,7 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
         term.side.num_parts = 1;
         const Carrier& carrier = carriers_[FindCarrier(
             {given.attachment.block, CarrierKind::kVelocity, given.velocity})];
-        CarrierPart& part = problem->parts.emplace_back();
+        MappedPart& part = problem->parts.emplace_back();
         part.block = carrier.active;
         part.row = carrier.row;
         part.height = 1;
@@ -315,7 +315,7 @@ void CorrectiveGeometry::Reset(CorrectiveProblem* problem) {
 void CorrectiveGeometry::WriteParts(const Side& side, const Vector3d& point, double sign,
                                     CorrectiveProblem* problem) const {
   for (int k = 0; k < side.num_parts; ++k) {
-    CarrierPart& part = problem->parts[side.first_part + k];
+    MappedPart& part = problem->parts[side.first_part + k];
     if (!side.is_frame) {
       const double w = sign * side.weight[k];
       part.J[0] = part.J[4] = part.J[8] = w;
@@ -482,7 +482,7 @@ void CorrectiveGeometry::UpdateConstraint(int constraint, std::span<const double
     const Moved at = Move(side, y);
     moved += term.linear.dot(at.core - side.start) + h_ * term.angular.dot(at.spin);
     for (int k = 0; k < side.num_parts; ++k) {
-      CarrierPart& part = problem->parts[side.first_part + k];
+      MappedPart& part = problem->parts[side.first_part + k];
       part.J = {};
       if (!side.is_frame) {
         for (int r = 0; r < 3; ++r) part.J[3 * r + 2] = side.weight[k] * term.linear[r];

@@ -204,9 +204,9 @@ class CorrectiveStepper final : public Stepper {
     }
     for (std::size_t i = 0; i < found.size(); ++i)
       end_impulses_[i] = problem_.contacts[i].R_WC.transpose() * end_impulses_[i];
-    solvers::CalcCarrierImpulses(problem_, end_impulses_, &carrier_impulses_);
+    solvers::CalcMappedImpulses(problem_, end_impulses_, &mapped_impulses_);
     exerted_.assign(solution_.v_participating.size(), 0.0);
-    compliance_.CalcImpulse(carrier_impulses_, exerted_);
+    compliance_.CalcImpulse(mapped_impulses_, exerted_);
     return std::max(CalcStepResidual(solution_.v, exerted_, &stages_),
                     solvers::CalcLawResidual(problem_, end_impulses_, correction_.diagonals(),
                                              correction_.y(), h));
@@ -261,7 +261,7 @@ class CorrectiveStepper final : public Stepper {
   solvers::MappingCompliance compliance_;
   solvers::RecursiveCorrection correction_;
   std::vector<std::vector<double>> tangents_;  // A with springs, of blocks that have some
-  std::vector<double> change_, exerted_, carrier_impulses_;
+  std::vector<double> change_, exerted_, mapped_impulses_;
   std::vector<Vector3d> end_impulses_;  // in the frames at the end of the step
   std::vector<Vector3d> guess_;
   StepSolution solution_;

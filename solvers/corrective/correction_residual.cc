@@ -34,14 +34,14 @@ double CalcLawResidual(const CorrectiveProblem& problem, std::span<const Vector3
   return change > 0 ? change / largest : 0;
 }
 
-void CalcCarrierImpulses(const CorrectiveProblem& problem, std::span<const Vector3d> impulse,
+void CalcMappedImpulses(const CorrectiveProblem& problem, std::span<const Vector3d> impulse,
                          std::vector<double>* F) {
   F->assign(problem.y_free.size(), 0.0);
   for (std::size_t i = 0; i < problem.contacts.size(); ++i) {
     const CorrectiveContact& contact = problem.contacts[i];
     const Vector3d g = contact.R_WC * impulse[i];
     for (int p = contact.first_part; p < contact.first_part + contact.num_parts; ++p) {
-      const CarrierPart& part = problem.parts[p];
+      const MappedPart& part = problem.parts[p];
       const double* J = part.J.data();
       for (int j = 0; j < part.height; ++j, J += 3)
         (*F)[part.row + j] += J[0] * g[0] + J[1] * g[1] + J[2] * g[2];

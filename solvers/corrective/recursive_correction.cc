@@ -12,14 +12,14 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
 // u += J y of one part
-void AddRead(const CarrierPart& part, const double* y, Vector3d* u) {
+void AddRead(const MappedPart& part, const double* y, Vector3d* u) {
   const double* J = part.J.data();
   for (int j = 0; j < part.height; ++j, J += 3)
     for (int r = 0; r < 3; ++r) (*u)[r] = std::fma(J[r], y[part.row + j], (*u)[r]);
 }
 
 // Jᵀ g
-void CalcPush(const CarrierPart& part, const Vector3d& g, double* f) {
+void CalcPush(const MappedPart& part, const Vector3d& g, double* f) {
   const double* J = part.J.data();
   for (int j = 0; j < part.height; ++j, J += 3) f[j] = J[0] * g[0] + J[1] * g[1] + J[2] * g[2];
 }
@@ -71,10 +71,10 @@ Matrix3d RecursiveCorrection::CalcDiagonal(const MappingCompliance& compliance,
   const CorrectiveContact& row = problem.contacts[contact];
   Matrix3d world = Matrix3d::Zero();
   for (int p = row.first_part; p < row.first_part + row.num_parts; ++p) {
-    const CarrierPart& a = problem.parts[p];
+    const MappedPart& a = problem.parts[p];
     if (a.block < 0) continue;
     for (int q = row.first_part; q < row.first_part + row.num_parts; ++q) {
-      const CarrierPart& b = problem.parts[q];
+      const MappedPart& b = problem.parts[q];
       if (b.block != a.block) continue;
       for (int j = 0; j < b.height; ++j) {
         // a column of J_p W_pq
@@ -95,7 +95,7 @@ void RecursiveCorrection::Push(const MappingCompliance& compliance,
                                bool moves) {
   const CorrectiveContact& row = problem.contacts[contact];
   for (int p = row.first_part; p < row.first_part + row.num_parts; ++p) {
-    const CarrierPart& part = problem.parts[p];
+    const MappedPart& part = problem.parts[p];
     if (part.block < 0) continue;
     double f[6];
     CalcPush(part, g, f);
@@ -158,7 +158,7 @@ double RecursiveCorrection::Refresh(const MappingCompliance& compliance,
     }
     const Vector3d g = contact.R_WC * result_.impulse[i];
     for (int p = contact.first_part; p < contact.first_part + contact.num_parts; ++p) {
-      const CarrierPart& part = problem->parts[p];
+      const MappedPart& part = problem->parts[p];
       if (part.block < 0) continue;
       double f[6], before[6];
       CalcPush(part, g, f);
@@ -201,7 +201,7 @@ void RecursiveCorrection::Move(const MappingCompliance& compliance,
                                const CorrectiveProblem& problem) {
   y_ = problem.y_free;
   compliance.CalcVelocityChange(F_, dv_);
-  compliance.AddCarried(dv_, y_);
+  compliance.AddMapped(dv_, y_);
 }
 
 // The sweeps of one recursion with W = J A⁻¹ Jᵀ in contact space, and the motion that they cause by solving with A
@@ -220,7 +220,7 @@ void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
   for (int i = 0; i < count; ++i) {
     const CorrectiveContact& contact = problem.contacts[i];
     for (int p = contact.first_part; p < contact.first_part + contact.num_parts; ++p) {
-      const CarrierPart& part = problem.parts[p];
+      const MappedPart& part = problem.parts[p];
       if (part.block < 0) continue;
       const auto begin = std::lower_bound(
           problem.entries.begin(), problem.entries.end(), part.row,

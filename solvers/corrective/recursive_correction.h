@@ -12,9 +12,11 @@
 
 namespace pliant::solvers {
 
-// What a contact reads of one carrier, and pushes it with: u += J y, F += Jᵀ g. World axes.
-struct CarrierPart {
-  int block = -1;  // of W_H; −1: moves as prescribed, whatever pushes it
+// Mapped degrees of freedom are the velocities of the nodes and frames that contacts and
+// constraints stand on, and single velocities that constraints name: y = H v. What a contact reads
+// of one node or frame, and exerts on it: u += J y, F += Jᵀ g. World axes.
+struct MappedPart {
+  int block = -1;  // of W_H; −1: moves as prescribed, whatever acts on it
   int row = 0, height = 0;
   std::array<double, 18> J{};  // 3 × height, column-major
 };
@@ -44,8 +46,8 @@ struct CorrectiveContact {
 // the geometry in every recursion, while H and W_H = H A⁻¹ Hᵀ stay: that is the method.
 struct CorrectiveProblem {
   std::vector<CorrectiveContact> contacts;
-  std::vector<CarrierPart> parts;
-  std::vector<double> y_free;  // velocities of the carriers in free motion
+  std::vector<MappedPart> parts;
+  std::vector<double> y_free;  // mapped velocities in free motion
   // H, for the standard scheme
   std::vector<MappingCompliance::Block> blocks;
   std::vector<MappingCompliance::Entry> entries;
@@ -54,11 +56,12 @@ struct CorrectiveProblem {
   void Clear();
 };
 
-// Where contacts are once their carriers have moved: knows the geometry that the solver does not.
+// Where contacts are once the nodes and frames that they stand on have moved: knows the geometry
+// that the solver does not.
 class Relinearisation {
  public:
   virtual ~Relinearisation() = default;
-  // Brings frames, gaps, slips and parts of the contacts `first` … `last` − 1 up to carriers of
+  // Brings frames, gaps, slips and parts of the contacts `first` … `last` − 1 up to mapped
   // velocities y under the impulses F. Leaves u_reference alone.
   virtual void Update(std::span<const double> y, std::span<const double> F, int first, int last,
                       CorrectiveProblem* problem) = 0;
@@ -66,8 +69,8 @@ class Relinearisation {
 
 struct CorrectionOptions {
   enum class Scheme {
-    kFast,  // Algorithm 3: W_H once, its product with the present directions
-    kStandard,  // Algorithm 2: W = J A⁻¹ Jᵀ anew in each recursion, and the motion by solving with A
+    kFast,      // Algorithm 3: W_H once, its product with the present directions
+    kStandard,  // Algorithm 2: W = J A⁻¹ Jᵀ anew in each recursion, the motion by solving with A
     kSingle  // one linearisation at the start of the step (Algorithm 1)
   };
   enum class Directions { kRecursion, kSweep, kContact };  // when frames are brought up to date
@@ -83,8 +86,8 @@ struct CorrectionResult {
   bool converged = false;  // a fresh linearisation changed nothing above the tolerance
   int recursions = 0;
   int sweeps = 0;  // of all recursions
-  double residual =
-      0;  // that of the first sweep of the last recursion; of the last sweep of a single linearisation
+  // That of the first sweep of the last recursion; of the last sweep of a single linearisation.
+  double residual = 0;
   double complementarity = 0;            // largest |min(gap / h, W_nn λ_n)| of contacts [m/s]
   std::vector<double> residuals;         // of each sweep
   std::vector<Eigen::Vector3d> impulse;  // in the last frames [N·s], cone satisfied exactly
@@ -103,7 +106,7 @@ class RecursiveCorrection {
              Relinearisation* geometry);
 
   const CorrectionResult& result() const { return result_; }
-  // Total impulses on the carriers, and their velocities under them.
+  // Total impulses on the mapped degrees of freedom, and their velocities under them.
   const std::vector<double>& F() const { return F_; }
   const std::vector<double>& y() const { return y_; }
   // W_ii of each contact in its last frame, as the sweeps had it; not of springs in A.
@@ -141,7 +144,7 @@ class RecursiveCorrection {
   std::vector<DelassusOperator::Entry> w_entries_;
   std::vector<double> w_values_;
   std::vector<Eigen::Vector3d> u_;
-  std::vector<CarrierPart> old_parts_;
+  std::vector<MappedPart> old_parts_;
   CorrectionResult result_;
 };
 
@@ -150,7 +153,8 @@ Eigen::Vector3d CalcRelativeVelocity(const CorrectiveProblem& problem,
                                      const CorrectiveContact& contact, std::span<const double> y);
 
 // One contact's step of projected Gauss–Seidel on totals:
-//   λ_n ← clamp(λ_n − δ_n / (h (W_nn + R)));   λ_t ← λ_t − 2 δ_t / (h (W_11 + W_22)), ‖λ_t‖ ≤ μ λ_n,
+//   λ_n ← clamp(λ_n − δ_n / (h (W_nn + R)));
+//   λ_t ← λ_t − 2 δ_t / (h (W_11 + W_22)), ‖λ_t‖ ≤ μ λ_n,
 // with δ_t taken after λ_n has changed. `delta` is the displacement under `impulse`, without R.
 // W_nn ≤ 0: it stays.
 Eigen::Vector3d RelaxContact(const CorrectiveContact& contact, const Eigen::Matrix3d& W,

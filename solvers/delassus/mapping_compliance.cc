@@ -109,7 +109,7 @@ void MappingCompliance::CalcImpulse(std::span<const double> F, std::span<double>
   }
 }
 
-void MappingCompliance::AddCarried(std::span<const double> dv, std::span<double> y) const {
+void MappingCompliance::AddMapped(std::span<const double> dv, std::span<double> y) const {
   for (std::size_t b = 0; b < num_blocks_; ++b) {
     const Part& part = parts_[b];
     scratch_.assign(dv.begin() + part.first_velocity, dv.begin() + part.first_velocity + part.size);

@@ -6,12 +6,14 @@
 
 namespace pliant::solvers {
 
-// Compliance of a world seen by what carries its contacts: W_H = Σ H A⁻¹ Hᵀ (zeng2022 (27), (28)). H maps the velocities of
-// the blocks to those of the carriers: nodes of touching features (three each), rigid frames (angular, then linear: six),
-// single velocities. It knows no contact directions, so that it holds while these turn: W = Σ C W_H Cᵀ.
+// Compliance of a world seen by the nodes and frames that its contacts stand on:
+// W_H = Σ H A⁻¹ Hᵀ (zeng2022 (27), (28)).
+// H maps the velocities of the blocks to mapped degrees of freedom: nodes of touching features
+// (three each), rigid frames (angular, then linear: six), single velocities. It knows no contact
+// directions, so that it holds while these turn: W = Σ C W_H Cᵀ.
 //
-// A is block-diagonal with dense blocks, and so is W_H. The rows of H that read one block follow each other; rows beyond
-// those of the last block read none: what they carry moves as prescribed.
+// A is block-diagonal with dense blocks, and so is W_H. The rows of H that read one block follow
+// each other; rows beyond those of the last block read none: their motion is prescribed.
 class MappingCompliance {
  public:
   struct Block {
@@ -28,8 +30,8 @@ class MappingCompliance {
     std::size_t values;  // height × columns, column-major, in the values given with it
   };
 
-  // Builds W_H. Blocks whose A and H are those of the last call, bit for bit, are kept. Returns the first block whose A is
-  // not positive definite, or −1.
+  // Builds W_H. Blocks whose A and H are those of the last call, bit for bit, are kept. Returns the
+  // first block whose A is not positive definite, or −1.
   int Build(std::span<const Block> blocks, std::span<const Entry> entries,
             std::span<const double> values);
 
@@ -55,7 +57,7 @@ class MappingCompliance {
   void CalcImpulse(std::span<const double> F, std::span<double> impulse) const;
 
   // y += H dv of all blocks.
-  void AddCarried(std::span<const double> dv, std::span<double> y) const;
+  void AddMapped(std::span<const double> dv, std::span<double> y) const;
 
  private:
   struct Part {

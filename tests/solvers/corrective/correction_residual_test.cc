@@ -18,7 +18,7 @@ class CorrectionResidual : public ::testing::Test {
     contact.num_parts = 1;
     contact.friction = 0.5;
     problem_.contacts.push_back(contact);
-    CarrierPart part;
+    MappedPart part;
     part.block = 0;
     part.height = 3;
     for (int r = 0; r < 3; ++r) part.J[4 * r] = 1;
@@ -69,9 +69,9 @@ TEST_F(CorrectionResidual, OfASpringIsWhatItsStretchAsksForAndItDoesNotExert) {
   EXPECT_NEAR(Calc({0, 0, 0.5}), 1, 1e-14);
 }
 
-TEST_F(CorrectionResidual, CarriersGetTheImpulsesOfTheirContacts) {
+TEST_F(CorrectionResidual, MappedDegreesOfFreedomGetTheImpulsesOfTheirContacts) {
   std::vector<double> F;
-  CalcCarrierImpulses(problem_, std::vector{Vector3d(1, 2, 3)}, &F);
+  CalcMappedImpulses(problem_, std::vector{Vector3d(1, 2, 3)}, &F);
   EXPECT_EQ(F, (std::vector<double>{1, 2, 3}));
 }
 

@@ -54,7 +54,7 @@ struct Fixture {
     problem.y_free.assign(y.begin(), y.end());
 
     const auto part = [&](int block, int row, int height) {
-      CarrierPart& part = problem.parts.emplace_back();
+      MappedPart& part = problem.parts.emplace_back();
       part.block = block;
       part.row = row;
       part.height = height;
@@ -86,11 +86,11 @@ struct Fixture {
   }
 
   // P of the relative velocity u = P y of a contact.
-  MatrixXd CarrierMap(int contact) const {
+  MatrixXd MapOf(int contact) const {
     MatrixXd P = MatrixXd::Zero(3, 33);
     const CorrectiveContact& row = problem.contacts[contact];
     for (int p = row.first_part; p < row.first_part + row.num_parts; ++p) {
-      const CarrierPart& part = problem.parts[p];
+      const MappedPart& part = problem.parts[p];
       P.block(0, part.row, 3, part.height) +=
           Eigen::Map<const MatrixXd>(part.J.data(), 3, part.height);
     }
@@ -109,7 +109,7 @@ class LinearMap final : public Relinearisation {
  public:
   LinearMap(const Fixture& f, double turning) : turning_(turning), frames_(f.frames) {
     for (int i = 0; i < 7; ++i) {
-      maps_.push_back(f.CarrierMap(i));
+      maps_.push_back(f.MapOf(i));
       gaps_.push_back(f.problem.contacts[i].gap);
     }
   }
@@ -166,7 +166,7 @@ TEST(MappingCompliance, EqualsDenseHTimesInverseTimesHTransposed) {
   f.compliance.CalcVelocityChange({F.data(), 33}, {dv.data(), 18});
   EXPECT_LT((dv - f.A.inverse() * f.H.transpose() * F).norm(), 1e-10);
   VectorXd y = VectorXd::Zero(33);
-  f.compliance.AddCarried({dv.data(), 18}, {y.data(), 33});
+  f.compliance.AddMapped({dv.data(), 18}, {y.data(), 33});
   EXPECT_LT((y - f.H * dv).norm(), 1e-12);
   y.setZero();
   f.compliance.AddColumns(1, 24, 6, &F[24], y.data());
@@ -204,14 +204,14 @@ TEST(RecursiveCorrection, ItsSolutionSatisfiesTheContactLawOnTheMovedFrames) {
   // what the impulses do, by dense algebra
   VectorXd F = VectorXd::Zero(33);
   for (int i = 0; i < 7; ++i)
-    F += f.CarrierMap(i).transpose() * f.problem.contacts[i].R_WC * result.impulse[i];
+    F += f.MapOf(i).transpose() * f.problem.contacts[i].R_WC * result.impulse[i];
   F.tail(3).setZero();
   const VectorXd y =
       VectorXd::Map(f.problem.y_free.data(), 33) + f.H * f.A.inverse() * f.H.transpose() * F;
   int sliding = 0, sticking = 0;
   for (int i = 0; i < 6; ++i) {
     const CorrectiveContact& contact = f.problem.contacts[i];
-    const Vector3d moved = kStep * (f.CarrierMap(i) * y);
+    const Vector3d moved = kStep * (f.MapOf(i) * y);
     const double gap = 0.001 * i - 0.002 + contact.R_WC.col(2).dot(moved);
     const double normal = result.impulse[i].z();
     EXPECT_GE(gap, -1e-10) << i;
@@ -231,7 +231,7 @@ TEST(RecursiveCorrection, ItsSolutionSatisfiesTheContactLawOnTheMovedFrames) {
   }
   EXPECT_GT(sliding + sticking, 2);
   // the constraint is met, or pushes as hard as it may
-  const double error = 0.004 + kStep * (f.CarrierMap(6) * y).z();
+  const double error = 0.004 + kStep * (f.MapOf(6) * y).z();
   EXPECT_TRUE(std::abs(error) < 1e-9 || std::abs(result.impulse[6].z()) == 0.05) << error;
 }
 
