@@ -109,7 +109,8 @@ double FindLowest(const physics::World& world) {
   const physics::Model& model = world.model();
   double lowest = 0;
   for (std::size_t b = 0; b < model.blocks.size(); ++b) {
-    for (int i = 0; i < model.blocks[b]->num_nodes(); ++i)
+    const physics::NodeSet* nodes = model.abilities[b].nodes;
+    for (int i = 0; nodes != nullptr && i < nodes->num_nodes(); ++i)
       lowest = std::min(lowest, world.state().q[model.position_offsets[b] + 3 * i + 2]);
   }
   return lowest;

@@ -236,7 +236,7 @@ ContactDetector::ContactDetector(const Model& model)
       for (const Shape& shape : body.shapes) w.shapes.emplace_back(shape);
     w.shape_starts.push_back(static_cast<int>(w.shapes.size()));
     w.now.soft.push_back(
-        body.deformable ? std::make_unique<SoftSurface>(body, *model.blocks[body.block]) : nullptr);
+        body.deformable ? std::make_unique<SoftSurface>(body, *model.abilities_of(body).nodes) : nullptr);
     w.num_soft += body.deformable ? 1 : 0;
     w.thickness.push_back(body.deformable ? w.now.soft.back()->thickness()
                                           : CalcRigidThickness(body));
@@ -602,7 +602,7 @@ void ContactDetector::Workspace::PlaceAhead(const Model& model, const State& sta
   }
   const Body& soft = model.bodies[body];
   if (!ahead.soft[body])
-    ahead.soft[body] = std::make_unique<SoftSurface>(soft, *model.blocks[soft.block]);
+    ahead.soft[body] = std::make_unique<SoftSurface>(soft, *model.abilities_of(soft).nodes);
   const std::span<const double> q = model.Positions(state, soft.block),
                                 v = model.Velocities(state, soft.block);
   std::vector<double>& moved = ahead.positions[body];

@@ -79,8 +79,8 @@ Vector3d CalcAttachedVelocity(const Model& model, const State& state, const Body
                               const Attachment& side, int body, const Vector3d& p_W) {
   if (side.block == kWorldBlock) return Vector3d::Zero();
   if (!model.bodies[body].deformable) return motions[body].CalcPointVelocity(p_W);
-  return model.blocks[side.block]->CalcPointVelocity(model.Positions(state, side.block),
-                                                     model.Velocities(state, side.block), side);
+  return model.abilities[side.block].nodes->CalcPointVelocity(model.StateOf(state, side.block),
+                                                              side);
 }
 
 double LeastWayThrough(double margin, double thickness) {

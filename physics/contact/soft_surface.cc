@@ -17,7 +17,7 @@ Vector3d UnitOrZero(const Vector3d& v) {
 
 }  // namespace
 
-SoftSurface::SoftSurface(const Body& body, const DynamicsBlock& block)
+SoftSurface::SoftSurface(const Body& body, const NodeSet& nodes)
     : nodes_(body.surface.vertices), node_triangles_(body.surface.triangles) {
   // renumber triangles from nodes to surface vertices
   for (const auto& t : body.surface.triangles) {
@@ -29,7 +29,7 @@ SoftSurface::SoftSurface(const Body& body, const DynamicsBlock& block)
     }
     triangles_.push_back(local);
   }
-  for (int node : nodes_) is_prescribed_.push_back(block.is_node_prescribed(node));
+  for (int node : nodes_) is_prescribed_.push_back(nodes.is_node_prescribed(node));
 
   // the triangles around each vertex, by counting
   around_starts_.assign(nodes_.size() + 1, 0);

@@ -15,7 +15,7 @@ namespace pliant::physics {
 // The deforming surface of one body: what never changes, and where it is now.
 class SoftSurface {
  public:
-  SoftSurface(const Body& body, const DynamicsBlock& block);
+  SoftSurface(const Body& body, const NodeSet& nodes);
 
   // Where the nodes are now. Bounds follow at once, the rest when asked for; `positions` must live
   // on.

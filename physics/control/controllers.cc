@@ -46,7 +46,7 @@ void AppendActuatorRows(const Model& model, const State& state, std::span<const 
       if (compensated_block != joint.block) {
         compensated_block = joint.block;
         compensation.resize(model.blocks[joint.block]->num_velocities());
-        steps[joint.block]->CalcGravityCompensation(compensation);
+        steps[joint.block]->abilities().joints->CalcGravityCompensation(compensation);
       }
       row.feedforward = compensation[joint.velocity];
     }

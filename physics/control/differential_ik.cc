@@ -130,7 +130,7 @@ Vector6d TwistTowards(const RigidTransform& X_WB, const RigidTransform& target, 
 class DifferentialIk {
  public:
   DifferentialIk(const Model& model, const State& state, const BodyMotions& motions,
-                 const Controller& controller, int first_rate, const BlockStep& step,
+                 const Controller& controller, int first_rate, const JointStep& step,
                  DifferentialIkMemory* memory)
       : model_(model),
         state_(state),
@@ -203,14 +203,9 @@ class DifferentialIk {
     }
   }
 
-  Vector3d Column(const BlockRows& rows, int velocity) const {
-    for (const BlockRows::Part& part : rows.parts()) {
-      const int column = velocity - step_.group_offset(part.group);
-      if (column < 0 || column >= part.num_columns) continue;
-      const double* J = rows.matrix(part) + 3 * column;
-      return {J[0], J[1], J[2]};
-    }
-    return Vector3d::Zero();
+  static Vector3d Column(const BlockRows& rows, int velocity) {
+    const double* J = rows.matrix(rows.parts().front()) + 3 * velocity;
+    return {J[0], J[1], J[2]};
   }
 
   const Model& model_;
@@ -218,7 +213,7 @@ class DifferentialIk {
   const BodyMotions& motions_;
   const Controller& controller_;
   int first_rate_;
-  const BlockStep& step_;
+  const JointStep& step_;
   std::vector<Axis>& axes_;
   BlockRows &angular_, &linear_;
 };
@@ -251,8 +246,9 @@ void RunDifferentialIk(const Model& model, const Inputs& inputs, const State& st
         std::any_of(controls->begin() + first_rate, controls->begin() + first_rate + count,
                     [](double rate) { return rate != 0; });
     const int block = model.bodies[controller.body].block;
-    if ((is_commanded || is_moving) && block != kWorldBlock) {
-      DifferentialIk(model, state, motions, controller, first_rate, *steps[block], memory)
+    JointStep* joints = block == kWorldBlock ? nullptr : steps[block]->abilities().joints;
+    if ((is_commanded || is_moving) && joints != nullptr) {
+      DifferentialIk(model, state, motions, controller, first_rate, *joints, memory)
           .Run(twist, is_commanded, h, controls);
     }
     first_rate += count;

@@ -6,12 +6,13 @@ BodyMotions::BodyMotions(const Model& model) : model_(model) {
   int count = 0;
   for (const auto& block : model.blocks) {
     block_starts_.push_back(count);
-    count += block->num_frames();
+    const FrameSet* frames = block->abilities().frames;
+    count += frames == nullptr ? 0 : frames->num_frames();
   }
   block_starts_.push_back(count);
   frames_.resize(count);
   for (const Body& body : model.bodies) {
-    if (body.block != kWorldBlock && !body.deformable) {
+    if (model.abilities_of(body).frames != nullptr) {
       slots_.push_back(block_starts_[body.block] + body.frame);
       continue;
     }
@@ -24,13 +25,13 @@ void BodyMotions::Update(const State& state) {
   for (int b = 0; b < static_cast<int>(model_.blocks.size()); ++b) Update(state, b, nullptr);
 }
 
-void BodyMotions::Update(const State& state, int b, BlockStep* step) {
+void BodyMotions::Update(const State& state, int b, FrameStep* step) {
   const int count = block_starts_[b + 1] - block_starts_[b];
   if (count == 0) return;
-  const std::span<const double> q = model_.Positions(state, b), v = model_.Velocities(state, b);
+  const BlockState of_block = model_.StateOf(state, b);
   const std::span frames(&frames_[block_starts_[b]], static_cast<std::size_t>(count));
-  if (step == nullptr || !step->CalcFrames(q, v, frames))
-    model_.blocks[b]->CalcFrames(q, v, frames);
+  if (step == nullptr || !step->CalcFrames(of_block, frames))
+    model_.abilities[b].frames->CalcFrames(of_block, frames);
 }
 
 }  // namespace pliant::physics

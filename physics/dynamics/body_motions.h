@@ -8,15 +8,15 @@
 
 namespace pliant::physics {
 
-// Where all rigid bodies of a model are and how they move, brought up to date at once. Allocates on first use only.
+// Poses and velocities of all rigid bodies of a model. Allocates on first use only.
 class BodyMotions {
  public:
   explicit BodyMotions(const Model& model);
 
   void Update(const State& state);
-  // Of one block alone. With the step that will start from `state` its kinematics serve both; it may be null.
-  void Update(const State& state, int block, BlockStep* step);
-  // Of a rigid body; a fixed one has no velocity.
+  // Updates one block alone. The step that will start from `state` may share its kinematics; null: none.
+  void Update(const State& state, int block, FrameStep* step);
+  // A rigid body's motion; a fixed one has no velocity.
   const FrameMotion& operator[](int body) const { return frames_[slots_[body]]; }
 
  private:

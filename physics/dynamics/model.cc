@@ -12,7 +12,9 @@ std::size_t Size(const std::vector<int>& offsets, int i) {
 void Model::Finish() {
   position_offsets.assign(1, 0);
   velocity_offsets.assign(1, 0);
+  abilities.clear();
   for (const auto& block : blocks) {
+    abilities.push_back(block->abilities());
     position_offsets.push_back(position_offsets.back() + block->num_positions());
     velocity_offsets.push_back(velocity_offsets.back() + block->num_velocities());
   }
@@ -34,14 +36,27 @@ std::span<double> Model::Velocities(State* state, int block) const {
   return {state->v.data() + velocity_offsets[block], Size(velocity_offsets, block)};
 }
 
+BlockState Model::StateOf(const State& state, int block) const {
+  const std::size_t index = block;
+  return {Positions(state, block), Velocities(state, block),
+          index < state.internals.size() ? std::span<const double>(state.internals[index])
+                                         : std::span<const double>()};
+}
+
+MutableBlockState Model::StateOf(State* state, int block) const {
+  const std::size_t index = block;
+  return {Positions(state, block), Velocities(state, block),
+          index < state->internals.size() ? &state->internals[index] : nullptr};
+}
+
 State MakeInitialState(const Model& model) {
   State state;
+  state.internals.resize(model.blocks.size());
   state.q.resize(model.position_offsets.back());
   state.v.resize(model.velocity_offsets.back());
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     const int block = static_cast<int>(i);
-    model.blocks[i]->SetInitialState(model.Positions(&state, block),
-                                     model.Velocities(&state, block));
+    model.blocks[i]->SetInitialState(model.StateOf(&state, block));
   }
   for (const Actuator& actuator : model.actuators)
     state.controls.push_back(actuator.initial_target);
@@ -54,8 +69,6 @@ State MakeInitialState(const Model& model) {
 }
 
 RigidTransform CalcBodyPose(const Model& model, const State& state, int body) {
-  const Body& b = model.bodies[body];
-  if (b.block == kWorldBlock || b.deformable) return b.X_WB;
   return CalcBodyMotion(model, state, body).X_WB;
 }
 
@@ -63,10 +76,10 @@ FrameMotion CalcBodyMotion(const Model& model, const State& state, int body) {
   const Body& b = model.bodies[body];
   FrameMotion still;
   still.X_WB = b.X_WB;
-  if (b.block == kWorldBlock || b.deformable) return still;
-  const DynamicsBlock& block = *model.blocks[b.block];
-  std::vector<FrameMotion> frames(block.num_frames());
-  block.CalcFrames(model.Positions(state, b.block), model.Velocities(state, b.block), frames);
+  const FrameSet* set = model.abilities_of(b).frames;
+  if (set == nullptr) return still;
+  std::vector<FrameMotion> frames(set->num_frames());
+  set->CalcFrames(model.StateOf(state, b.block), frames);
   return frames[b.frame];
 }
 

@@ -29,7 +29,8 @@ struct VisualShape {
 struct Body {
   std::string name;
   int block = kWorldBlock;  // index in Model::blocks; kWorldBlock: fixed at `X_WB`
-  int frame = 0;            // frame of the block; unused for a deformable body
+  int frame = 0;            // frame of the block that moves it, of a body that is rigid
+  int part = 0;             // which body of its block it is, of one that has nodes (see NodeSet)
   bool deformable = false;
   Motion motion = Motion::kFree;
   RigidTransform X_WB;  // pose of a fixed body; initial pose otherwise
@@ -218,10 +219,21 @@ struct Model {
   std::vector<Probe> probes;
   std::string hash;  // 32 hexadecimal digits over all that a result depends on
 
-  // Where each block's positions and velocities start in State; one entry more than blocks. Filled by Finish().
+  // Offsets of each block's positions and velocities in State, one entry more than blocks, and what
+  // each block can do. Filled by Finish().
   std::vector<int> position_offsets{0};
   std::vector<int> velocity_offsets{0};
+  std::vector<BlockAbilities> abilities;
   void Finish();
+
+  // A block's part of a State.
+  BlockState StateOf(const State& state, int block) const;
+  MutableBlockState StateOf(State* state, int block) const;
+
+  // What moves a body can do; nothing for a body that is fixed in the world.
+  BlockAbilities abilities_of(const Body& body) const {
+    return body.block == kWorldBlock ? BlockAbilities{} : abilities[body.block];
+  }
 
   std::span<const double> Positions(const State& state, int block) const;
   std::span<double> Positions(State* state, int block) const;

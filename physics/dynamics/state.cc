@@ -12,8 +12,10 @@ namespace pliant::physics {
 namespace {
 
 constexpr std::string_view kMagic = "PLIANTST";
-constexpr std::uint32_t kVersion = 4;
+constexpr std::uint32_t kVersion = 5;
 constexpr std::size_t kHashDigits = 32;
+// in the place of a count, which is never as large
+constexpr std::uint64_t kInternalsTag = ~std::uint64_t{0};
 
 template <typename T>
 void Append(const T& value, std::string* bytes) {
@@ -50,14 +52,22 @@ std::string EncodePayload(const State& state) {
       for (int i = 0; i < 3; ++i) Append(x[i], &bytes);
     }
   }
-  // of methods that start from forces: the hashes of others know nothing of it
-  if (state.constraints.empty()) return bytes;
-  Append(static_cast<std::uint64_t>(state.constraints.size()), &bytes);
-  for (const auto& [key, impulse] : state.constraints) {
-    for (const std::int32_t number :
-         {static_cast<std::int32_t>(key.source), key.block, key.index, key.part})
-      Append(number, &bytes);
-    Append(impulse, &bytes);
+  // what follows is left out where it is empty, with a tag in front where it is not, so that worlds
+  // that have none of it keep their hashes
+  if (!state.constraints.empty()) {
+    Append(static_cast<std::uint64_t>(state.constraints.size()), &bytes);
+    for (const auto& [key, impulse] : state.constraints) {
+      for (const std::int32_t number :
+           {static_cast<std::int32_t>(key.source), key.block, key.index, key.part})
+        Append(number, &bytes);
+      Append(impulse, &bytes);
+    }
+  }
+  const auto is_empty = [](const std::vector<double>& of_block) { return of_block.empty(); };
+  if (!std::ranges::all_of(state.internals, is_empty)) {
+    Append(kInternalsTag, &bytes);
+    Append(static_cast<std::uint64_t>(state.internals.size()), &bytes);
+    for (const std::vector<double>& of_block : state.internals) AppendNumbers(of_block, &bytes);
   }
   return bytes;
 }
@@ -125,9 +135,9 @@ class Reader {
     return true;
   }
 
-  // the last part, and not there when it is empty
+  // both are absent when they are empty
   bool ReadConstraints(std::vector<ConstraintMemory>* constraints) {
-    if (empty()) return true;
+    if (empty() || IsNext(kInternalsTag)) return true;
     std::uint64_t count = 0;
     if (!Read(&count) || count > bytes_.size() / 24) return false;
     constraints->resize(count);
@@ -139,9 +149,26 @@ class Reader {
     return true;
   }
 
+  bool ReadInternals(std::vector<std::vector<double>>* internals) {
+    if (empty()) return true;
+    std::uint64_t tag = 0, count = 0;
+    if (!Read(&tag) || tag != kInternalsTag || !Read(&count) ||
+        count > bytes_.size() / sizeof(std::uint64_t))
+      return false;
+    internals->resize(count);
+    return std::ranges::all_of(*internals, [this](std::vector<double>& of_block) {
+      return ReadNumbers(&of_block);
+    });
+  }
+
   bool empty() const { return bytes_.empty(); }
 
  private:
+  bool IsNext(std::uint64_t number) const {
+    return bytes_.size() >= sizeof number &&
+           std::memcmp(bytes_.data(), &number, sizeof number) == 0;
+  }
+
   bool ReadSource(ConstraintSource* source) {
     std::int32_t number = 0;
     if (!Read(&number) || number < 0 || number > static_cast<int>(ConstraintSource::kConstraint))
@@ -254,7 +281,8 @@ absl::StatusOr<State> ParseState(std::string_view bytes, std::string_view model_
                   reader.ReadContacts(&state.contacts) && reader.ReadNumbers(&state.controls) &&
                   reader.ReadRest(&state.rest) &&
                   reader.ReadConstraintForces(&state.resting_constraints) &&
-                  reader.ReadConstraints(&state.constraints) && reader.empty();
+                  reader.ReadConstraints(&state.constraints) && reader.ReadInternals(&state.internals) &&
+                  reader.empty();
   if (!ok) return Unusable("the contents do not add up");
   return state;
 }

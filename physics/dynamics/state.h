@@ -47,8 +47,10 @@ struct ConstraintMemory {
 struct State {
   double time = 0;  // [s]
   std::int64_t step = 0;
-  std::vector<double> q;                // positions of all blocks, in Model order
-  std::vector<double> v;                // velocities of all blocks, in Model order
+  std::vector<double> q;  // positions of all blocks, in Model order
+  std::vector<double> v;  // velocities of all blocks, in Model order
+  // Of each block, in a layout of its own, whatever else of it affects the future (see BlockState).
+  std::vector<std::vector<double>> internals;
   std::vector<ContactMemory> contacts;  // ascending keys
   // Of each block: for how many steps it has been still; −1 − k while it sleeps, in the island whose first block is k.
   std::vector<std::int32_t> rest;

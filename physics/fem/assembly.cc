@@ -64,15 +64,16 @@ void AddPatchStiffness(const FemModel& model, double scale, FemModel::Deformatio
 
 }  // namespace
 
-void AssembleQuadratic(const FemModel& model, const StepSettings& settings,
+void AssembleQuadratic(const FemModel& model, const Stage& stage,
                        std::span<const double> q0, std::span<const double> v0,
                        std::span<const Lane> pressure, solvers::BlockMatrix* A,
                        std::vector<double>* residual) {
-  const double h = settings.h, theta = settings.theta;
+  const double h = stage.impulse_scale();
   const double alpha = model.parameters.rayleigh_alpha, beta = model.parameters.rayleigh_beta;
-  const double mass_scale = 1 + alpha * theta * h;
-  const double stiffness_scale = theta * h * (settings.theta_vq * h + beta);
-  const double rate_scale = theta * h + beta;
+  const double mass_scale = 1 + alpha * stage.force_rate.trial * h;
+  const double stiffness_scale =
+      h * (stage.force_move.trial * stage.h + beta * stage.force_rate.trial);
+  const double rate_scale = stage.force_move.sum() * stage.h + beta * stage.force_rate.sum();
   const bool plane = model.parameters.plane_strain;
 
   Untangling untangling(model);
@@ -107,20 +108,20 @@ void AssembleQuadratic(const FemModel& model, const StepSettings& settings,
   });
 }
 
-void AssembleDamping(const FemModel& model, const StepSettings& settings,
+void AssembleDamping(const FemModel& model, const Stage& stage,
                      std::span<const double> q0, std::span<const double> v0,
                      FemModel::Deformation* at, solvers::BlockMatrix* A,
                      std::vector<double>* residual) {
-  const double h = settings.h, theta = settings.theta;
+  const double h = stage.impulse_scale(), rate = stage.force_rate.trial;
   const double beta = model.parameters.rayleigh_beta;
-  const double mass_scale = 1 + model.parameters.rayleigh_alpha * theta * h;
+  const double mass_scale = 1 + model.parameters.rayleigh_alpha * rate * h;
   LaneMatrix3 K[10] = {};
   MaterialResponse response;
   if (beta != 0) {
     model.CalcDeformation(q0, at);
     if (model.dilatation.has_value()) {
       model.dilatation->AddForce(model.elements, at->F, h * beta, v0, &at->gradients, *residual);
-      AddPatchStiffness(model, theta * h * beta, at, A);
+      AddPatchStiffness(model, rate * h * beta, at, A);
     }
   }
   for (std::size_t k = 0; k < model.elements.nonlinear.size(); ++k) {
@@ -134,7 +135,7 @@ void AssembleDamping(const FemModel& model, const StepSettings& settings,
       CalcStiffness(batch, response.tangent, K);
       for (LaneMatrix3& block : K) {
         if (model.parameters.plane_strain) ProjectStiffness(model.plane_normal, &block);
-        for (Lane& x : block) x *= theta * h * beta;
+        for (Lane& x : block) x *= rate * h * beta;
       }
     }
     const Lane mass = mass_scale / 20 * batch.density * batch.volume;

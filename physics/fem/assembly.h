@@ -11,15 +11,16 @@ namespace pliant::physics {
 // every batch, by activation; empty: none.
 
 // Mass, stiffness and damping of the elements that are quadratic in F:
-//   A += (1 + αθh) M + θh (θ_vq h + β) K,   m −= h [f(q0) − θ h K v0 − β K v0].
-void AssembleQuadratic(const FemModel& model, const StepSettings& settings,
+//   A += (1 + α w h r) M + w h (h m + β r) K,   M += −w h [f(q0) − (h m' + β r') K v0]
+// with w the stage's weight, m and r the trial's part of force_move and force_rate, m' and r' the sums of both parts.
+void AssembleQuadratic(const FemModel& model, const Stage& stage,
                        std::span<const double> q0, std::span<const double> v0,
                        std::span<const Lane> pressure, solvers::BlockMatrix* A,
                        std::vector<double>* residual);
 
 // Mass and damping of the others: A += (1 + αθh) M + θhβ K0,   m += hβ K0 v0, with their tangent for
 // damping at q0, for the whole step. `at` is memory to work in.
-void AssembleDamping(const FemModel& model, const StepSettings& settings,
+void AssembleDamping(const FemModel& model, const Stage& stage,
                      std::span<const double> q0, std::span<const double> v0,
                      FemModel::Deformation* at, solvers::BlockMatrix* A,
                      std::vector<double>* residual);

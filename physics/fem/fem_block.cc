@@ -4,7 +4,6 @@
 
 #include <Eigen/Dense>
 
-#include "physics/dynamics/strain_measures.h"
 #include "physics/fem/fem_model.h"
 #include "physics/fem/fem_step.h"
 #include "physics/fem/particle_fem_step.h"
@@ -16,7 +15,10 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-class FemBlock final : public DynamicsBlock {
+class FemBlock final : public DynamicsBlock,
+                       public NodeSet,
+                       public ElementSet,
+                       public Batchable {
  public:
   explicit FemBlock(std::shared_ptr<const FemModel> model) : model_(std::move(model)) {}
 
@@ -28,22 +30,26 @@ class FemBlock final : public DynamicsBlock {
   bool is_node_prescribed(int node) const override { return model_->prescribed_index[node] >= 0; }
   std::vector<int> followed_bodies() const override { return model_->followed; }
   std::unique_ptr<BlockStep> NewStep() const override { return MakeFemStep(model_); }
-  const void* team_kind() const override {
-    return IsWorthFemTeam(*model_) ? model_->rest.get() : nullptr;
+  const void* batch_kind() const override { return model_->rest.get(); }
+  std::unique_ptr<BlockBatch> NewBatch() const override { return MakeFemBatch(model_->rest); }
+  BlockAbilities abilities() const override {
+    return {.nodes = this,
+            .elements = this,
+            .batch = IsWorthFemBatch(*model_) ? this : nullptr};
   }
-  std::unique_ptr<BlockTeam> NewTeam() const override { return MakeFemTeam(model_->rest); }
   std::unique_ptr<BlockStep> NewCompliantStep() const override {
     return MakeParticleFemStep(model_);
   }
-  double mass() const override { return model_->mass; }
+  double mass(int) const override { return model_->mass; }
 
-  void SetInitialState(std::span<double> q, std::span<double> v) const override {
+  void SetInitialState(MutableBlockState state) const override {
+    const std::span<double> q = state.q, v = state.v;
     const FemParameters& p = model_->parameters;
     for (int i = 0; i < num_nodes(); ++i) {
       const Vector3d x = p.X_WB * p.mesh.vertices[i];
       for (int r = 0; r < 3; ++r) q[3 * i + r] = x[r];
     }
-    const Vector3d center = CalcCenterOfMass(q);
+    const Vector3d center = CalcCenter(q);
     for (int i = 0; i < num_nodes(); ++i) {
       const Vector3d velocity =
           model_->prescribed_index[i] >= 0
@@ -54,24 +60,26 @@ class FemBlock final : public DynamicsBlock {
     model_->ProjectOntoPlane(v);
   }
 
-  Vector3d CalcCenterOfMass(std::span<const double> q) const override {
+  Vector3d CalcCenterOfMass(const BlockState& state, int) const override {
+    return CalcCenter(state.q);
+  }
+
+  Vector3d CalcCenter(std::span<const double> q) const {
     Vector3d sum = Vector3d::Zero();
     for (int i = 0; i < num_nodes(); ++i) sum += model_->node_mass[i] * VectorAt(q, 3 * i);
     return sum / model_->mass;
   }
 
-  Vector3d CalcPointVelocity(std::span<const double>, std::span<const double> v,
-                             const Attachment& point) const override {
+  Vector3d CalcPointVelocity(const BlockState& state, const Attachment& point) const override {
     Vector3d velocity = Vector3d::Zero();
     for (int k = 0; k < point.num_nodes; ++k)
-      velocity += point.weights[k] * VectorAt(v, 3 * point.nodes[k]);
+      velocity += point.weights[k] * VectorAt(state.v, 3 * point.nodes[k]);
     return velocity;
   }
 
-  Vector3d CalcAngularVelocity(std::span<const double> q,
-                               std::span<const double> v) const override {
-    // ω of the rigid motion with the same angular momentum about the centre of mass
-    const Vector3d center = CalcCenterOfMass(q);
+  Vector3d CalcAngularVelocity(const BlockState& state, int) const override {
+    const std::span<const double> q = state.q, v = state.v;
+    const Vector3d center = CalcCenter(q);
     Matrix3d inertia = Matrix3d::Zero();
     Vector3d momentum = Vector3d::Zero();
     for (int i = 0; i < num_nodes(); ++i) {
@@ -83,8 +91,8 @@ class FemBlock final : public DynamicsBlock {
     return inertia.inverse() * momentum;
   }
 
-  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double> q,
-                                           std::span<const double> v) const override {
+  Eigen::Matrix<double, 6, 1> CalcMomentum(const BlockState& state, int) const override {
+    const std::span<const double> q = state.q, v = state.v;
     std::vector<double> Mv(v.size());
     model_->MultiplyMass(v, Mv);
     Eigen::Matrix<double, 6, 1> momentum = Eigen::Matrix<double, 6, 1>::Zero();
@@ -96,7 +104,13 @@ class FemBlock final : public DynamicsBlock {
     return momentum;
   }
 
-  double CalcKineticEnergy(std::span<const double>, std::span<const double> v) const override {
+  Energies CalcEnergies(const BlockState& state, const Vector3d& gravity,
+                        int) const override {
+    return {CalcKineticEnergy(state.v), CalcElasticEnergy(state.q),
+            model_->mass > 0 ? -model_->mass * gravity.dot(CalcCenter(state.q)) : 0};
+  }
+
+  double CalcKineticEnergy(std::span<const double> v) const {
     std::vector<double> Mv(v.size());
     model_->MultiplyMass(v, Mv);
     double sum = 0;
@@ -104,7 +118,7 @@ class FemBlock final : public DynamicsBlock {
     return 0.5 * sum;
   }
 
-  double CalcElasticEnergy(std::span<const double> q) const override {
+  double CalcElasticEnergy(std::span<const double> q) const {
     double sum = 0;
     const std::vector<ElementBatch>& batches = model_->elements.batches;
     const FemModel::Deformation at = model_->CalcDeformation(q);
@@ -119,8 +133,9 @@ class FemBlock final : public DynamicsBlock {
   int num_elements() const override { return static_cast<int>(model_->element_volumes.size()); }
   std::span<const double> element_volumes() const override { return model_->element_volumes; }
 
-  void CalcElementField(FieldMeasure measure, std::span<const double> q,
+  void CalcElementField(FieldMeasure measure, const BlockState& state,
                         std::span<double> values) const override {
+    const std::span<const double> q = state.q;
     const std::size_t components = CountComponents(measure);
     PLIANT_DEMAND(values.size() == components * model_->element_volumes.size());
     const ElementBatches& elements = model_->elements;
@@ -140,7 +155,8 @@ class FemBlock final : public DynamicsBlock {
     }
   }
 
-  double CalcVolume(std::span<const double> q) const override {
+  double CalcVolume(const BlockState& state, int) const override {
+    const std::span<const double> q = state.q;
     double volume = 0;
     for (const std::array<int, 4>& t : model_->parameters.mesh.tetrahedra) {
       const Vector3d x0 = VectorAt(q, 3 * t[0]);

@@ -36,8 +36,8 @@ constexpr double kMostDense = 0.1;
 // change of a deformation gradient, about that of a turn by 5°, beyond which a tangent is stale
 constexpr double kStaleGradient = 0.1;
 
-// bodies that are worth a team
-constexpr int kFewestNodes = 100, kMostNodes = 400;
+// sizes of bodies that are faster in a batch
+constexpr int kMinBatchedNodes = 100, kMaxBatchedNodes = 400;
 // participants, as a part of all nodes, above which it takes less to eliminate them last than to find their Schur complement
 // from a factor without them
 constexpr int kManyParticipants = 12;
@@ -71,9 +71,10 @@ class FemStep final : public NodeStep {
     v0_.resize(n);
   }
 
-  absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
-                    std::span<const double> v0, const BlockInputs& inputs) override {
-    settings_ = settings;
+  absl::Status Pose(const Stage& stage, const BlockState& base,
+                    const BlockInputs& inputs) override {
+    const std::span<const double> q0 = base.q, v0 = base.v;
+    stage_ = stage;
     is_in_lanes_ = is_solved_ = false;
     q0_.assign(q0.begin(), q0.end());
     std::copy(v0.begin(), v0.end(), v0_.begin());
@@ -107,9 +108,10 @@ class FemStep final : public NodeStep {
     return Factor(participants, solvers::ComplementForm::kSparseWherePays, !model_->is_quadratic());
   }
 
-  void CalcReducedMomentum(std::span<double> reference, std::span<double> push) const override {
+  void CalcReducedMomentum(std::span<double> reference,
+                           std::span<double> linear_term) const override {
     // the free motion is known anyway
-    if (is_solved_) return BlockStep::CalcReducedMomentum(reference, push);
+    if (is_solved_) return BlockStep::CalcReducedMomentum(reference, linear_term);
     const std::vector<int>& participants = factor_.participants();
     dv_p_.resize(3 * participants.size());
     factor_.CopyReduced(dv_p_);
@@ -117,7 +119,7 @@ class FemStep final : public NodeStep {
       const std::size_t first = 3 * std::size_t(participants[k]);
       for (int r = 0; r < 3; ++r) {
         reference[first + r] = v0_[first + r];
-        push[first + r] = dv_p_[3 * k + r];
+        linear_term[first + r] = dv_p_[3 * k + r];
       }
     }
   }
@@ -158,8 +160,8 @@ class FemStep final : public NodeStep {
     AddStart(v);
   }
 
-  // What a team does: the tangent and the load of all bodies, the factors and the free motions that follow, in a lane each; the
-  // Schur complements; and the completions, each around the solution of one more linear system.
+  // A batch loads the tangents and right-hand sides of all bodies into lanes, where they are factored
+  // and solved; the Schur complements and completions follow from these.
   bool is_for_lanes(std::span<const int> participants) const {
     return kManyParticipants * static_cast<int>(participants.size()) <= model_->num_nodes;
   }
@@ -170,7 +172,7 @@ class FemStep final : public NodeStep {
     MaskPrescribed();
     return factored_;
   }
-  double* EnterLane(LaneCholesky* lanes, int lane) {
+  double* LoadLane(LaneCholesky* lanes, int lane) {
     lanes_ = lanes;
     lane_ = lane;
     is_in_lanes_ = true;
@@ -207,13 +209,28 @@ class FemStep final : public NodeStep {
   bool is_solved() const { return is_solved_; }
   int lane() const { return lane_; }
 
-  bool Relinearise(std::span<const double> v) override {
-    if (model_->is_quadratic() || settings_.theta * settings_.theta_vq == 0 || !IsStale(v))
-      return false;
+  bool is_linear() const override { return model_->is_quadratic(); }
+
+  // Whether some element deforms or turns at v by more than A, taken at v_linear_, is good for.
+  bool IsStale(std::span<const double> v) override {
+    if (is_linear() || stage_.force_move.trial == 0) return false;
+    for (std::size_t i = 0; i < v.size(); ++i)
+      dv_[i] = stage_.h * stage_.move.trial * (v[i] - v_linear_[i]);
+    for (const ElementBatch& batch : model_->elements.batches) {
+      const LaneMatrix3 dF = CalcGradient(batch, dv_);
+      Lane size2{};
+      for (const Lane& entry : dF) size2 += entry * entry;
+      if (!All(size2 <= kStaleGradient * kStaleGradient)) return true;
+    }
+    return false;
+  }
+
+  absl::Status Linearise(std::span<const double> v) override {
+    if (is_linear()) return absl::OkStatus();
     std::copy(v.begin(), v.end(), v_linear_.begin());
     tangent_ = Tangent::kExact;
-    Linearise(v_linear_);
-    return true;
+    Evaluate(v_linear_);
+    return CheckFinite();
   }
 
   solvers::SchurComplement schur_complement() const override {
@@ -226,13 +243,13 @@ class FemStep final : public NodeStep {
   }
   void CalcTangentDiagonal(std::span<double> diagonal) const override { A_.CopyDiagonal(diagonal); }
 
-  void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) const override {
+  void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) override {
     A_.Multiply(CalcChange(v), residual);
     CompleteResidual(residual);
   }
 
   void CalcResidualTerms(std::span<const double> v, std::span<double> residual,
-                         std::span<double> momentum, std::span<double> diagonal) const override {
+                         std::span<double> momentum, std::span<double> diagonal) override {
     A_.Multiply(CalcChange(v), v, residual, momentum);
     CompleteResidual(residual);
     A_.CopyDiagonal(diagonal);
@@ -285,25 +302,25 @@ class FemStep final : public NodeStep {
     });
   }
 
-  // A = (1 + αθh) M + θh (θ_vq h + β) K (han2023 (11)) and the elements' part of m(v0); of elements that are not quadratic
-  // all but what they resist with
+  // Assembles A (han2023 (11)) and the elements' part of m(v0), without the elastic forces of
+  // elements that are not quadratic.
   void Assemble(std::span<const double> q0, std::span<const double> v0) {
     std::fill(A_.values.begin(), A_.values.end(), 0.0);
     std::fill(residual_.begin(), residual_.end(), 0.0);
-    AssembleQuadratic(*model_, settings_, q0, v0, pressure_, &A_, &residual_);
-    AssembleDamping(*model_, settings_, q0, v0, &deformation_, &A_, &residual_);
+    AssembleQuadratic(*model_, stage_, q0, v0, pressure_, &A_, &residual_);
+    AssembleDamping(*model_, stage_, q0, v0, &deformation_, &A_, &residual_);
     const double alpha = model_->parameters.rayleigh_alpha;
     if (alpha != 0) {
       std::vector<double>& Mv = scratch_;
       Mv.resize(v0.size());
       model_->MultiplyMass(v0, Mv);
-      for (std::size_t i = 0; i < Mv.size(); ++i) residual_[i] += settings_.h * alpha * Mv[i];
+      for (std::size_t i = 0; i < Mv.size(); ++i) residual_[i] += stage_.impulse_scale() * alpha * Mv[i];
     }
   }
 
   void AddExternalForces(const BlockInputs& inputs) {
-    const double h = settings_.h;
-    Vector3d acceleration = settings_.gravity;
+    const double h = stage_.impulse_scale();
+    Vector3d acceleration = inputs.gravity;
     for (const BlockForce& applied : inputs.forces) {
       if (applied.node >= 0) {
         for (int r = 0; r < 3; ++r) residual_[3 * applied.node + r] -= h * applied.force_W[r];
@@ -364,7 +381,7 @@ class FemStep final : public NodeStep {
     if (factor()) return absl::OkStatus();
     if (MayProject()) {
       tangent_ = Tangent::kConvex;
-      Linearise(v_linear_);
+      Evaluate(v_linear_);
       if (factor()) return absl::OkStatus();
     }
     return NotDefinite(factor_.failed_node());
@@ -382,19 +399,6 @@ class FemStep final : public NodeStep {
            tangent_ == Tangent::kExact;
   }
 
-  // Whether some element deforms or turns at v by more than A, of v_linear_, is good for.
-  bool IsStale(std::span<const double> v) {
-    for (std::size_t i = 0; i < v.size(); ++i)
-      dv_[i] = settings_.h * settings_.theta_vq * (v[i] - v_linear_[i]);
-    for (const ElementBatch& batch : model_->elements.batches) {
-      const LaneMatrix3 dF = CalcGradient(batch, dv_);
-      Lane size2{};
-      for (const Lane& entry : dF) size2 += entry * entry;
-      if (!All(size2 <= kStaleGradient * kStaleGradient)) return true;
-    }
-    return false;
-  }
-
   // What Newton's method knows of a point v.
   struct Evaluation {
     double energy;  // of the incremental potential whose gradient is m [J]
@@ -403,12 +407,12 @@ class FemStep final : public NodeStep {
 
   // A and m at v, the latter as residual_ = m(v) − A (v − v0), so that both serve as those of a linear block do.
   //
-  // m is the gradient of the incremental potential ½ Δvᵀ A_lin Δv + m_linᵀ Δv + W(q^θ) / (θ θ_vq) with Δv = v − v0 and the
-  // elastic energy W at q^θ = q0 + θ h (θ_vq v + (1 − θ_vq) v0).
-  Evaluation Linearise(std::span<const double> v) {
-    const double h = settings_.h, theta = settings_.theta, theta_vq = settings_.theta_vq;
+  // m is the gradient of the incremental potential ½ Δvᵀ A_lin Δv + m_linᵀ Δv + w W(q_f) / m with
+  // Δv = v − v0, the elastic energy W, the stage's weight w and the trial's part m of force_move.
+  Evaluation Evaluate(std::span<const double> v) {
+    const double h = stage_.h, impulse = stage_.impulse_scale();
     for (std::size_t i = 0; i < v.size(); ++i) {
-      q_[i] = q0_[i] + theta * h * (theta_vq * v[i] + (1 - theta_vq) * v0_[i]);
+      q_[i] = q0_[i] + h * stage_.force_move(v0_[i], v[i]);
       dv_[i] = v[i] - v0_[i];
     }
     A_.values = linear_A_.values;
@@ -420,13 +424,13 @@ class FemStep final : public NodeStep {
     for (std::size_t i = 0; i < v.size(); ++i) momentum_[i] += linear_residual_[i];
 
     std::fill(elastic_.begin(), elastic_.end(), 0.0);
-    const double implicit = theta * theta_vq;
+    const double implicit = stage_.force_move.trial;
     const double W =
-        AssembleNonlinear(*model_, q_, pressure_, h, implicit * h * h,
+        AssembleNonlinear(*model_, q_, pressure_, impulse, implicit * h * impulse,
                           implicit == 0 ? Tangent::kNone : tangent_, &deformation_, &A_, &elastic_);
     if (implicit != 0) {
-      energy += W / implicit;
-      scale += std::abs(W / implicit);
+      energy += stage_.weight * W / implicit;
+      scale += std::abs(stage_.weight * W / implicit);
     }
     report_.projected_elements = std::max(report_.projected_elements, deformation_.projected);
     model_->ProjectOntoPlane(elastic_);
@@ -448,9 +452,9 @@ class FemStep final : public NodeStep {
     linear_A_.CopyDiagonal(Av);
     double largest = 0;
     for (const double x : q_) largest = std::max(largest, std::abs(x));
-    // h K dq from A = … + θ θ_vq h² K
+    // h K dq from A = … + m w h² K
     const double blur = 4 * std::numeric_limits<double>::epsilon() * largest /
-                        (settings_.h * std::max(settings_.theta * settings_.theta_vq, kNothing));
+                        (stage_.h * std::max(stage_.force_move.trial, kNothing));
     double rounding = kNothing * kNothing;
     for (std::size_t i = 0; i < v.size(); ++i) {
       const double force = blur * (diagonal[i] - Av[i]);
@@ -483,9 +487,9 @@ class FemStep final : public NodeStep {
     ForEachPrescribed([&](int node, const Vector3d& velocity) {
       for (int r = 0; r < 3; ++r) v_linear_[3 * node + r] = velocity[r];
     });
-    Evaluation at = Linearise(v_linear_);
+    Evaluation at = Evaluate(v_linear_);
     // explicit: one evaluation is all
-    if (settings_.theta * settings_.theta_vq == 0 || options.max_iterations == 0)
+    if (stage_.force_move.trial == 0 || options.max_iterations == 0)
       return CheckFinite();
     if (!newton_factor_)
       newton_factor_ = std::make_unique<solvers::PartialCholesky>(
@@ -511,7 +515,7 @@ class FemStep final : public NodeStep {
       const double old_residual = report_.residual;
       const auto try_length = [&](double length) {
         for (std::size_t i = 0; i < n; ++i) trial_[i] = v_linear_[i] + length * direction_[i];
-        return Linearise(trial_);
+        return Evaluate(trial_);
       };
       bool accepted = false;
       double length = 1;
@@ -539,7 +543,7 @@ class FemStep final : public NodeStep {
         }
       }
       if (!accepted) {
-        Linearise(v_linear_);
+        Evaluate(v_linear_);
         report_.is_above_tolerance = old_residual <= kStall;
         return report_.is_above_tolerance ? absl::OkStatus()
                                           : NotConverged("for lack of a descent in");
@@ -559,7 +563,7 @@ class FemStep final : public NodeStep {
     exact_.swap(A_.values);
     A_.values.resize(exact_.size());
     tangent_ = Tangent::kConvex;
-    Linearise(v_linear_);
+    Evaluate(v_linear_);
     tangent_ = Tangent::kExact;
     convex_ = A_.values;
     // about as much as last time
@@ -587,7 +591,6 @@ class FemStep final : public NodeStep {
   solvers::BlockMatrix factored_;  // A_ with prescribed vertices decoupled
   solvers::PartialCholesky factor_;
   std::vector<double> residual_;  // m(v0)
-  std::vector<double> v0_;
   mutable std::vector<double> free_dv_, known_, dv_p_;
   mutable std::vector<char> marks_;  // of nodes
   std::unique_ptr<solvers::RefinedCholesky> refined_;
@@ -595,7 +598,7 @@ class FemStep final : public NodeStep {
   bool is_solved_ = false;
   std::vector<int> participants_;
   std::vector<double> schur_, free_;  // Â; A⁻¹ (−m(v0))
-  // as member of a team
+  // as a member of a batch
   LaneCholesky* lanes_ = nullptr;
   int lane_ = 0;
   bool is_in_lanes_ = false;  // lanes_ have its factor
@@ -614,13 +617,13 @@ class FemStep final : public NodeStep {
   FreeMotionReport report_;
 };
 
-class FemTeam final : public BlockTeam {
+class FemBatch final : public BlockBatch {
  public:
-  explicit FemTeam(std::shared_ptr<const FemRestShape> shape)
+  explicit FemBatch(std::shared_ptr<const FemRestShape> shape)
       : shape_(std::move(shape)), lanes_(shape_->lane_layout()) {}
 
   void Factor(std::span<const Member> members) override {
-    // those with many participants fare better alone
+    // bodies with many participants are faster alone
     in_lanes_.clear();
     bool are_factored = true;
     for (const Member& member : members) {
@@ -635,12 +638,12 @@ class FemTeam final : public BlockTeam {
       loads_.clear();
       for (FemStep* step : in_lanes_) {
         tangents_.push_back(&step->MaskTangent());
-        loads_.push_back(step->EnterLane(&lanes_, static_cast<int>(loads_.size())));
+        loads_.push_back(step->LoadLane(&lanes_, static_cast<int>(loads_.size())));
       }
       lanes_.Factor(tangents_);
       lanes_.Solve(loads_);
     }
-    // each for itself from here on; few teams among as many threads leave some idle
+    // the rest is done body by body: few batches among as many threads leave some idle
     solvers::ParallelForWithin(static_cast<int>(members.size()), 1, [&](int k) {
       const Member& member = members[k];
       auto* step = static_cast<FemStep*>(member.step);
@@ -654,7 +657,7 @@ class FemTeam final : public BlockTeam {
   }
 
   void Complete(std::span<const Completion> members) override {
-    loads_.assign(kMostMembers, nullptr);
+    loads_.assign(kMaxMembers, nullptr);
     for (const Completion& member : members) {
       const auto* step = static_cast<const FemStep*>(member.step);
       if (!step->is_solved()) {
@@ -681,12 +684,13 @@ class FemTeam final : public BlockTeam {
 
 }  // namespace
 
-bool IsWorthFemTeam(const FemModel& model) {
-  return model.is_quadratic() && model.num_nodes >= kFewestNodes && model.num_nodes <= kMostNodes;
+bool IsWorthFemBatch(const FemModel& model) {
+  return model.is_quadratic() && model.num_nodes >= kMinBatchedNodes &&
+         model.num_nodes <= kMaxBatchedNodes;
 }
 
-std::unique_ptr<BlockTeam> MakeFemTeam(std::shared_ptr<const FemRestShape> shape) {
-  return std::make_unique<FemTeam>(std::move(shape));
+std::unique_ptr<BlockBatch> MakeFemBatch(std::shared_ptr<const FemRestShape> shape) {
+  return std::make_unique<FemBatch>(std::move(shape));
 }
 
 std::unique_ptr<BlockStep> MakeFemStep(std::shared_ptr<const FemModel> model) {

@@ -10,7 +10,9 @@ using Eigen::Vector3d;
 NodeStep::NodeStep(std::shared_ptr<const FemModel> model)
     : model_(std::move(model)),
       prescribed_velocity_(model_->parameters.prescribed.size()),
-      prescribed_position_(prescribed_velocity_.size()) {}
+      prescribed_position_(prescribed_velocity_.size()) {
+  space_ = VelocitySpace::MakeUniform(model_->num_nodes, 3);
+}
 
 void NodeStep::AppendRows(const Attachment& attachment, BlockRows* rows) const {
   for (int k = 0; k < attachment.num_nodes; ++k) {
@@ -36,17 +38,16 @@ Vector3d NodeStep::CalcPrescribedVelocity(const Attachment& attachment) const {
   return velocity;
 }
 
-void NodeStep::Integrate(std::span<const double> v_new, std::span<double> q,
-                         std::span<double> v) const {
-  const double h = settings_.h, theta_vq = settings_.theta_vq;
-  for (std::size_t i = 0; i < q.size(); ++i) {
-    q[i] += h * (theta_vq * v_new[i] + (1 - theta_vq) * v[i]);
-    v[i] = v_new[i];
+void NodeStep::Integrate(std::span<const double> v, MutableBlockState state) const {
+  const double h = stage_.h;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    state.q[i] += h * stage_.move(state.v[i], v[i]);
+    state.v[i] = v[i];
   }
   // prescribed vertices land exactly where they belong
   ForEachPrescribed([&](int node, const Vector3d&) {
     const Vector3d& target = prescribed_position_[model_->prescribed_index[node]];
-    for (int r = 0; r < 3; ++r) q[3 * node + r] = target[r];
+    for (int r = 0; r < 3; ++r) state.q[3 * node + r] = target[r];
   });
 }
 
@@ -59,7 +60,7 @@ void NodeStep::PrescribeVelocities(std::span<const double> q0, const BlockInputs
     // held at the place in the followed body where it was at the start
     const Vector3d p_B = one.X_WB0.Inverse() * (p.X_WB * p.mesh.vertices[one.node]);
     prescribed_position_[k] = X_WB * p_B;
-    prescribed_velocity_[k] = (prescribed_position_[k] - VectorAt(q0, 3 * one.node)) / settings_.h;
+    prescribed_velocity_[k] = (prescribed_position_[k] - VectorAt(q0, 3 * one.node)) / stage_.h;
   }
 }
 

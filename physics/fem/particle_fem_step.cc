@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "physics/dynamics/compliant_step.h"
+#include "physics/dynamics/abilities/compliant_step.h"
 #include "physics/fem/materials/polar_rotation.h"
 #include "physics/fem/node_step.h"
 #include "physics/fem/strain_rows.h"
@@ -49,7 +49,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
       }
       lengths_.push_back(length);
     }
-    const std::size_t size = num_velocities();
+    const std::size_t size = space_.num_velocities();
     for (std::vector<double>* x : {&v_star_, &q_}) x->resize(size);
     masses_.resize(9 * std::size_t(model_->num_nodes));
     inertias_.resize(masses_.size());
@@ -57,18 +57,20 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
     S0_.resize(elements.batches.size());
   }
 
-  absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
-                    std::span<const double> v0, const BlockInputs& inputs) override {
-    settings_ = settings;
+  absl::Status Pose(const Stage& stage, const BlockState& base,
+                    const BlockInputs& inputs) override {
+    const std::span<const double> q0 = base.q, v0 = base.v;
+    stage_ = stage;
     q0_.assign(q0.begin(), q0.end());
+    v0_.assign(v0.begin(), v0.end());
     most_projected_ = 0;
     PrescribeVelocities(q0, inputs);
     model_->activations.Spread(inputs.activations, &pressure_);
 
     // each node falls on its own
-    const double alpha = model_->parameters.rayleigh_alpha, h = settings.h;
+    const double alpha = model_->parameters.rayleigh_alpha, h = stage.h;
     const double scale = 1 + alpha * h;
-    Vector3d acceleration = settings.gravity;
+    Vector3d acceleration = inputs.gravity;
     for (const BlockForce& applied : inputs.forces)
       if (applied.node < 0) acceleration += applied.force_W / model_->mass;
     std::fill(masses_.begin(), masses_.end(), 0.0);
@@ -106,7 +108,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
   void CalcTangentDiagonal(std::span<double> diagonal) const override {
     for (std::size_t i = 0; i < diagonal.size(); ++i) diagonal[i] = masses_[9 * (i / 3)];
   }
-  void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) const override {
+  void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) override {
     for (std::size_t i = 0; i < v.size(); ++i)
       residual[i] = masses_[9 * (i / 3)] * (v[i] - v_star_[i]);
   }
@@ -125,7 +127,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
 
   bool Evaluate(std::span<const double> v, std::span<const double> forces, std::span<double> J,
                 std::span<double> E, std::span<double> error) override {
-    const double h = settings_.h, beta = model_->parameters.rayleigh_beta;
+    const double h = stage_.h, beta = model_->parameters.rayleigh_beta;
     for (std::size_t i = 0; i < q_.size(); ++i) q_[i] = q0_[i] + h * v[i];
     model_->CalcDeformation(q_, &at_);
     const double share = h / (h + beta);
@@ -255,7 +257,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
     Untangling untangling(*model_);
     Lane sum{};
     LaneMatrix3 K[10];
-    const double scale = settings_.h * (settings_.h + model_->parameters.rayleigh_beta);
+    const double scale = stage_.h * (stage_.h + model_->parameters.rayleigh_beta);
     inertias_.assign(masses_.begin(), masses_.end());
     for (std::size_t b = 0; b < R0_.size(); ++b) {
       const ElementBatch& batch = model_->elements.batches[b];

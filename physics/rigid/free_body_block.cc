@@ -16,17 +16,16 @@ Vector3d Center(std::span<const double> q) {
 class FreeBodyBlock;
 
 // One free body over one step: A is its spatial inertia at the start.
-class FreeBodyStep final : public BlockStep {
+class FreeBodyStep final : public BlockStep, public FrameStep {
  public:
-  explicit FreeBodyStep(const FreeBodyBlock& block) : block_(block) {}
+  explicit FreeBodyStep(const FreeBodyBlock& block) : block_(block) {
+    space_ = VelocitySpace::MakeUniform(1, 6);
+  }
+  StepAbilities abilities() override { return {.frames = this}; }
+  std::span<const double> start_velocities() const override { return v0_; }
 
-  absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
-                    std::span<const double> v0, const BlockInputs& inputs) override;
-  int num_velocities() const override { return 6; }
-  int num_groups() const override { return 1; }
-  int group_offset(int) const override { return 0; }
-  int group_size(int) const override { return 6; }
-  int group_of_velocity(int) const override { return 0; }
+  absl::Status Pose(const Stage& stage, const BlockState& base,
+                    const BlockInputs& inputs) override;
 
   absl::Status Factor(std::span<const int> participants) override {
     participates_ = !participants.empty();
@@ -50,7 +49,7 @@ class FreeBodyStep final : public BlockStep {
   void CalcTangentDiagonal(std::span<double> diagonal) const override {
     for (int i = 0; i < 6; ++i) diagonal[i] = A_(i, i);
   }
-  void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) const override {
+  void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) override {
     double offset[6];
     for (int i = 0; i < 6; ++i) offset[i] = v[i] - v_star_[i];
     MultiplyTangent(offset, residual);
@@ -64,62 +63,66 @@ class FreeBodyStep final : public BlockStep {
   void AppendAngularRows(const Attachment&, BlockRows* rows) const override {
     Eigen::Map<Eigen::Matrix<double, 3, 6>>(rows->Append(0, 6)).leftCols<3>().setIdentity();
   }
-  Vector3d CalcPrescribedVelocity(const Attachment&) const override { return Vector3d::Zero(); }
-  void Integrate(std::span<const double> v_new, std::span<double> q,
-                 std::span<double> v) const override;
+  void Integrate(std::span<const double> v, MutableBlockState state) const override;
 
  private:
   const FreeBodyBlock& block_;
-  StepSettings settings_;
+  Stage stage_;
+  std::span<const double> v0_;  // of the base
   Vector3d p_WBcm_ = Vector3d::Zero();
   Eigen::Matrix<double, 6, 6> A_ = Eigen::Matrix<double, 6, 6>::Zero();
   Eigen::Matrix<double, 6, 1> v_star_ = Eigen::Matrix<double, 6, 1>::Zero();
   bool participates_ = false;
 };
 
-class FreeBodyBlock final : public DynamicsBlock {
+class FreeBodyBlock final : public DynamicsBlock, public FrameSet {
  public:
   explicit FreeBodyBlock(const RigidBodyParameters& parameters) : parameters_(parameters) {}
 
   int num_positions() const override { return 7; }
   int num_velocities() const override { return 6; }
   int num_frames() const override { return 1; }
-  double mass() const override { return parameters_.mass; }
+  BlockAbilities abilities() const override { return {.frames = this}; }
+  double mass(int) const override { return parameters_.mass; }
   const Matrix3d& inertia() const { return parameters_.inertia; }
 
-  void SetInitialState(std::span<double> q, std::span<double> v) const override {
+  void SetInitialState(MutableBlockState state) const override {
     Eigen::Quaterniond rotation(parameters_.X_WB.R);
     rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
     const Vector3d center = parameters_.X_WB * parameters_.p_BoBcm;
     const double values[] = {rotation.w(), rotation.x(), rotation.y(), rotation.z(),
                              center.x(),   center.y(),   center.z()};
-    std::copy(std::begin(values), std::end(values), q.begin());
+    std::copy(std::begin(values), std::end(values), state.q.begin());
     for (int i = 0; i < 3; ++i) {
-      v[i] = parameters_.angular_velocity[i];
-      v[3 + i] = parameters_.linear_velocity[i];
+      state.v[i] = parameters_.angular_velocity[i];
+      state.v[3 + i] = parameters_.linear_velocity[i];
     }
   }
   std::unique_ptr<BlockStep> NewStep() const override {
     return std::make_unique<FreeBodyStep>(*this);
   }
 
-  void CalcFrames(std::span<const double> q, std::span<const double> v,
-                  std::span<FrameMotion> frames) const override {
+  void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const override {
+    const std::span<const double> q = state.q, v = state.v;
     const Matrix3d R = RotationAt(q).toRotationMatrix();
     const Vector3d r = -(R * parameters_.p_BoBcm);
     frames[0] = {{R, Center(q) + r}, VectorAt(v, 0), VectorAt(v, 3) + VectorAt(v, 0).cross(r)};
   }
-  Vector3d CalcCenterOfMass(std::span<const double> q) const override { return Center(q); }
-  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double> q,
-                                           std::span<const double> v) const override {
+  Vector3d CalcCenterOfMass(const BlockState& state, int) const override {
+    return Center(state.q);
+  }
+  Eigen::Matrix<double, 6, 1> CalcMomentum(const BlockState& state, int) const override {
+    const std::span<const double> q = state.q, v = state.v;
     const Vector3d linear = parameters_.mass * VectorAt(v, 3);
     Eigen::Matrix<double, 6, 1> momentum;
     momentum << linear, Center(q).cross(linear) + WorldInertia(q) * VectorAt(v, 0);
     return momentum;
   }
-  double CalcKineticEnergy(std::span<const double> q, std::span<const double> v) const override {
-    return 0.5 * (parameters_.mass * VectorAt(v, 3).squaredNorm() +
-                  VectorAt(v, 0).dot(WorldInertia(q) * VectorAt(v, 0)));
+  Energies CalcEnergies(const BlockState& state, const Vector3d& gravity, int) const override {
+    const Vector3d omega = VectorAt(state.v, 0);
+    const double kinetic = 0.5 * (parameters_.mass * VectorAt(state.v, 3).squaredNorm() +
+                                  omega.dot(WorldInertia(state.q) * omega));
+    return {kinetic, 0, -parameters_.mass * gravity.dot(Center(state.q))};
   }
   Matrix3d WorldInertia(std::span<const double> q) const {
     const Matrix3d R = RotationAt(q).toRotationMatrix();
@@ -130,16 +133,18 @@ class FreeBodyBlock final : public DynamicsBlock {
   RigidBodyParameters parameters_;
 };
 
-absl::Status FreeBodyStep::Pose(const StepSettings& settings, std::span<const double> q0,
-                                std::span<const double> v0, const BlockInputs& inputs) {
-  settings_ = settings;
+absl::Status FreeBodyStep::Pose(const Stage& stage, const BlockState& base,
+                                const BlockInputs& inputs) {
+  const std::span<const double> q0 = base.q, v0 = base.v;
+  stage_ = stage;
+  v0_ = v0;
   p_WBcm_ = Center(q0);
   const Matrix3d R0 = RotationAt(q0).toRotationMatrix();
   const Matrix3d I_W = R0 * block_.inertia() * R0.transpose();
   A_.topLeftCorner<3, 3>() = I_W;
-  A_.bottomRightCorner<3, 3>() = block_.mass() * Matrix3d::Identity();
+  A_.bottomRightCorner<3, 3>() = block_.mass(0) * Matrix3d::Identity();
 
-  Vector3d force = block_.mass() * settings.gravity;
+  Vector3d force = block_.mass(0) * inputs.gravity;
   Vector3d torque = Vector3d::Zero();
   for (const BlockForce& applied : inputs.forces) {
     force += applied.force_W;
@@ -147,27 +152,25 @@ absl::Status FreeBodyStep::Pose(const StepSettings& settings, std::span<const do
     if (!applied.at_center_of_mass) torque += (applied.p_W - p_WBcm_).cross(applied.force_W);
   }
   const Vector3d omega = VectorAt(v0, 0);
-  const Vector3d L = I_W * omega + settings.h * torque;
-  v_star_.head<3>() = SolveAngularVelocity(block_.inertia(), R0, L, settings.h, omega);
-  v_star_.tail<3>() = VectorAt(v0, 3) + settings.h / block_.mass() * force;
+  const Vector3d L = I_W * omega + stage.h * torque;
+  v_star_.head<3>() = SolveAngularVelocity(block_.inertia(), R0, L, stage.h, omega);
+  v_star_.tail<3>() = VectorAt(v0, 3) + stage.h / block_.mass(0) * force;
   if (!v_star_.allFinite()) return absl::InternalError("its free motion is not finite");
   return absl::OkStatus();
 }
 
-void FreeBodyStep::Integrate(std::span<const double> v_new, std::span<double> q,
-                             std::span<double> v) const {
-  // velocities at θ_vq between start and end move the body (han2023 §IV)
+void FreeBodyStep::Integrate(std::span<const double> v, MutableBlockState state) const {
+  const std::span<double> q = state.q;
   double mean[6];
-  for (int i = 0; i < 6; ++i)
-    mean[i] = settings_.theta_vq * v_new[i] + (1 - settings_.theta_vq) * v[i];
-  Eigen::Quaterniond rotation = RotationFromVector(settings_.h * VectorAt(mean, 0)) * RotationAt(q);
+  for (int i = 0; i < 6; ++i) mean[i] = stage_.move(state.v[i], v[i]);
+  Eigen::Quaterniond rotation = RotationFromVector(stage_.h * VectorAt(mean, 0)) * RotationAt(q);
   rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
   q[0] = rotation.w();
   q[1] = rotation.x();
   q[2] = rotation.y();
   q[3] = rotation.z();
-  for (int i = 0; i < 3; ++i) q[4 + i] += settings_.h * mean[3 + i];
-  for (int i = 0; i < 6; ++i) v[i] = v_new[i];
+  for (int i = 0; i < 3; ++i) q[4 + i] += stage_.h * mean[3 + i];
+  for (int i = 0; i < 6; ++i) state.v[i] = v[i];
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ void CopyFrames(const TreeKinematics& kinematics, std::span<FrameMotion> frames)
   }
 }
 
-class JointTreeStep final : public BlockStep {
+class JointTreeStep final : public BlockStep, public FrameStep, public JointStep {
  public:
   JointTreeStep(const JointTree& tree, const std::vector<JointForceLaw>& laws,
                 const std::vector<JointStop>& stops, bool turns_freely)
@@ -37,25 +37,30 @@ class JointTreeStep final : public BlockStep {
         kinematics_(tree),
         at_rest_(tree),
         n_(tree.num_velocities()) {
+    space_ = VelocitySpace::MakeUniform(1, n_);
     A_.resize(std::size_t(n_) * n_);
     L_.resize(A_.size());
     jacobian_.resize(6 * std::size_t(n_));
     for (auto* x : {&applied_, &bias_, &v_star_, &v_mid_}) x->resize(n_);
   }
 
-  bool CalcFrames(std::span<const double> q0, std::span<const double> v0,
-                  std::span<FrameMotion> frames) override {
-    tree_.CalcPositions(q0, &kinematics_);
-    tree_.CalcVelocities(v0, &kinematics_);
+  StepAbilities abilities() override { return {.frames = this, .joints = this}; }
+  std::span<const double> start_velocities() const override { return v0_; }
+
+  bool CalcFrames(const BlockState& state, std::span<FrameMotion> frames) override {
+    tree_.CalcPositions(state.q, &kinematics_);
+    tree_.CalcVelocities(state.v, &kinematics_);
     CopyFrames(kinematics_, frames);
     is_placed_ = true;
     return true;
   }
 
-  absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
-                    std::span<const double> v0, const BlockInputs& inputs) override {
-    settings_ = settings;
-    const double h = settings.h;
+  absl::Status Pose(const Stage& stage, const BlockState& base,
+                    const BlockInputs& inputs) override {
+    const std::span<const double> q0 = base.q, v0 = base.v;
+    stage_ = stage;
+    gravity_ = inputs.gravity;
+    const double h = stage.h;
     q0_ = q0;
     v0_ = v0;
     if (!is_placed_) {
@@ -86,13 +91,13 @@ class JointTreeStep final : public BlockStep {
     std::copy(A_.begin(), A_.end(), L_.begin());
     if (solvers::FactorCholesky(n_, L_.data(), n_) >= 0)
       return absl::InternalError("its mass matrix is not positive definite");
-    tree_.CalcBias(kinematics_, settings.gravity, bias_);
+    tree_.CalcBias(kinematics_, inputs.gravity, bias_);
     CalcVStar();
     if (turns_freely_) {
       for (int k = 0; k < kMidpointRounds; ++k) {
         for (int i = 0; i < n_; ++i) v_mid_[i] = 0.5 * (v0[i] + v_star_[i]);
         tree_.CalcVelocities(v_mid_, &kinematics_);
-        tree_.CalcBias(kinematics_, settings.gravity, bias_);
+        tree_.CalcBias(kinematics_, inputs.gravity, bias_);
         CalcVStar();
       }
     }
@@ -101,12 +106,6 @@ class JointTreeStep final : public BlockStep {
     }
     return absl::OkStatus();
   }
-
-  int num_velocities() const override { return n_; }
-  int num_groups() const override { return 1; }
-  int group_offset(int) const override { return 0; }
-  int group_size(int) const override { return n_; }
-  int group_of_velocity(int) const override { return 0; }
 
   absl::Status Factor(std::span<const int> participants) override {
     participates_ = !participants.empty();
@@ -118,7 +117,7 @@ class JointTreeStep final : public BlockStep {
   solvers::SchurComplement schur_complement() const override {
     return std::span<const double>(A_.data(), participates_ ? A_.size() : 0);
   }
-  std::span<const double> factor() const override { return L_; }
+  std::span<const double> dense_factor() const override { return L_; }
   void Complete(std::span<const double> v_p, std::span<double> v) const override {
     std::copy(v_p.begin(), v_p.end(), v.begin());
   }
@@ -128,7 +127,7 @@ class JointTreeStep final : public BlockStep {
   void CalcTangentDiagonal(std::span<double> diagonal) const override {
     for (int i = 0; i < n_; ++i) diagonal[i] = A_[std::size_t(i) * n_ + i];
   }
-  void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) const override {
+  void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) override {
     for (int i = 0; i < n_; ++i) offset_[i] = v[i] - v_star_[i];
     MultiplyTangent(offset_, residual);
   }
@@ -145,32 +144,33 @@ class JointTreeStep final : public BlockStep {
       for (int r = 0; r < 3; ++r) J[3 * j + r] = jacobian_[6 * std::size_t(j) + r];
     }
   }
-  Vector3d CalcPrescribedVelocity(const Attachment&) const override { return Vector3d::Zero(); }
+  void AppendJointRows(const Attachment& attachment, BlockRows* angular,
+                       BlockRows* linear) const override {
+    AppendAngularRows(attachment, angular);
+    AppendRows(attachment, linear);
+  }
 
   void AppendConstraints(int block, ConstraintSet* constraints) const override {
-    AppendStops(block, stops_, settings_.h, q0_, v0_, v_star_, constraints);
+    AppendStops(block, stops_, stage_.h, q0_, v0_, v_star_, constraints);
   }
 
   void CalcGravityCompensation(std::span<double> force) const override {
     std::fill(v_mid_.begin(), v_mid_.end(), 0.0);
     tree_.CalcPositions(q0_, &at_rest_);
     tree_.CalcVelocities(v_mid_, &at_rest_);
-    tree_.CalcBias(at_rest_, settings_.gravity, force);
+    tree_.CalcBias(at_rest_, gravity_, force);
   }
 
-  void Integrate(std::span<const double> v_new, std::span<double> q,
-                 std::span<double> v) const override {
-    // velocities at θ_vq between start and end move it (han2023 §IV)
-    for (int i = 0; i < n_; ++i)
-      v_mid_[i] = settings_.theta_vq * v_new[i] + (1 - settings_.theta_vq) * v[i];
-    tree_.IntegratePositions(v_mid_, settings_.h, q);
-    std::copy(v_new.begin(), v_new.end(), v.begin());
+  void Integrate(std::span<const double> v, MutableBlockState state) const override {
+    for (int i = 0; i < n_; ++i) v_mid_[i] = stage_.move(state.v[i], v[i]);
+    tree_.IntegratePositions(v_mid_, stage_.h, state.q);
+    std::copy(v.begin(), v.end(), state.v.begin());
   }
 
  private:
   // v* = v0 + h A⁻¹ (applied − bias)
   void CalcVStar() {
-    for (int i = 0; i < n_; ++i) v_star_[i] = settings_.h * (applied_[i] - bias_[i]);
+    for (int i = 0; i < n_; ++i) v_star_[i] = stage_.h * (applied_[i] - bias_[i]);
     solvers::SolveLower(n_, L_.data(), n_, v_star_.data());
     solvers::SolveLowerTransposed(n_, L_.data(), n_, v_star_.data());
     for (int i = 0; i < n_; ++i) v_star_[i] += v0_[i];
@@ -183,8 +183,9 @@ class JointTreeStep final : public BlockStep {
   TreeKinematics kinematics_;  // positions are those of the step's start
   mutable TreeKinematics at_rest_;
   int n_;
-  StepSettings settings_;
-  std::span<const double> q0_, v0_;  // of the state, which outlives the step until it is committed
+  Stage stage_;
+  Vector3d gravity_ = Vector3d::Zero();
+  std::span<const double> q0_, v0_;  // of the base
   std::vector<double> A_, L_, applied_, bias_, v_star_;
   mutable std::vector<double> v_mid_, jacobian_;
   mutable std::vector<double> offset_ = std::vector<double>(n_);
@@ -192,7 +193,7 @@ class JointTreeStep final : public BlockStep {
   bool is_placed_ = false;  // kinematics_ are already those of the step's start
 };
 
-class JointTreeBlock final : public DynamicsBlock {
+class JointTreeBlock final : public DynamicsBlock, public FrameSet, public JointSet {
  public:
   explicit JointTreeBlock(JointTreeParameters parameters)
       : parameters_(std::move(parameters)),
@@ -208,59 +209,51 @@ class JointTreeBlock final : public DynamicsBlock {
 
   int num_positions() const override { return tree_.num_positions(); }
   int num_velocities() const override { return tree_.num_velocities(); }
-  void SetInitialState(std::span<double> q, std::span<double> v) const override {
-    std::copy(parameters_.q.begin(), parameters_.q.end(), q.begin());
-    std::copy(parameters_.v.begin(), parameters_.v.end(), v.begin());
+  void SetInitialState(MutableBlockState state) const override {
+    std::copy(parameters_.q.begin(), parameters_.q.end(), state.q.begin());
+    std::copy(parameters_.v.begin(), parameters_.v.end(), state.v.begin());
   }
+  BlockAbilities abilities() const override { return {.frames = this, .joints = this}; }
   std::unique_ptr<BlockStep> NewStep() const override {
     return std::make_unique<JointTreeStep>(tree_, laws_, stops_, turns_freely_);
   }
 
   int num_frames() const override { return tree_.num_links(); }
-  void CalcFrames(std::span<const double> q, std::span<const double> v,
-                  std::span<FrameMotion> frames) const override {
-    CopyFrames(At(q, v), frames.first(tree_.num_links()));
+  void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const override {
+    CopyFrames(At(state), frames.first(tree_.num_links()));
   }
-  void CalcReactions(std::span<const double> q, std::span<const double> v,
-                     std::span<const double> vdot, const Vector3d& gravity,
-                     std::span<const BlockForce> forces,
+  void CalcReactions(const BlockState& state, std::span<const double> vdot,
+                     const Vector3d& gravity, std::span<const BlockForce> forces,
                      std::span<double> reactions) const override {
     TreeKinematics kinematics(tree_);
-    tree_.CalcPositions(q, &kinematics);
-    tree_.CalcVelocities(v, &kinematics);
+    tree_.CalcPositions(state.q, &kinematics);
+    tree_.CalcVelocities(state.v, &kinematics);
     std::vector<LinkWrench> wrenches;
     for (const BlockForce& force : forces)
       wrenches.push_back({force.frame, force.p_W, force.torque_W, force.force_W});
     tree_.CalcReactions(&kinematics, gravity, vdot, wrenches, reactions);
   }
-  double mass() const override { return tree_.mass(); }
-  Vector3d CalcCenterOfMass(std::span<const double> q) const override {
+  double mass(int) const override { return tree_.mass(); }
+  Vector3d CalcCenterOfMass(const BlockState& state, int) const override {
     TreeKinematics& kinematics = kinematics_.local();
-    tree_.CalcPositions(q, &kinematics);
+    tree_.CalcPositions(state.q, &kinematics);
     return tree_.CalcCenterOfMass(kinematics);
   }
-  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double> q,
-                                           std::span<const double> v) const override {
-    return tree_.CalcMomentum(At(q, v));
+  Eigen::Matrix<double, 6, 1> CalcMomentum(const BlockState& state, int) const override {
+    return tree_.CalcMomentum(At(state));
   }
-  double CalcKineticEnergy(std::span<const double> q, std::span<const double> v) const override {
-    return tree_.CalcKineticEnergy(At(q, v), v);
-  }
-  double CalcPotentialEnergy(std::span<const double> q, const Vector3d& gravity) const override {
-    TreeKinematics& kinematics = kinematics_.local();
-    tree_.CalcPositions(q, &kinematics);
-    return tree_.CalcPotentialEnergy(kinematics, gravity);
+  Energies CalcEnergies(const BlockState& state, const Vector3d& gravity, int) const override {
+    const TreeKinematics& kinematics = At(state);
+    return {tree_.CalcKineticEnergy(kinematics, state.v), CalcSpringEnergy(tree_, laws_, state.q),
+            tree_.CalcPotentialEnergy(kinematics, gravity)};
   }
   double gravity_scale(int frame) const override { return tree_.links()[frame].gravity_scale; }
-  double CalcElasticEnergy(std::span<const double> q) const override {
-    return CalcSpringEnergy(tree_, laws_, q);
-  }
 
  private:
-  const TreeKinematics& At(std::span<const double> q, std::span<const double> v) const {
+  const TreeKinematics& At(const BlockState& state) const {
     TreeKinematics& kinematics = kinematics_.local();
-    tree_.CalcPositions(q, &kinematics);
-    tree_.CalcVelocities(v, &kinematics);
+    tree_.CalcPositions(state.q, &kinematics);
+    tree_.CalcVelocities(state.v, &kinematics);
     return kinematics;
   }
 
@@ -269,7 +262,7 @@ class JointTreeBlock final : public DynamicsBlock {
   std::vector<JointForceLaw> laws_;  // of each velocity
   std::vector<JointStop> stops_;
   bool turns_freely_ = false;
-  // room to compute in, one a thread: what it held before changes no result
+  // scratch memory of each thread: what it held before changes no result
   mutable tbb::enumerable_thread_specific<TreeKinematics> kinematics_;
 };
 

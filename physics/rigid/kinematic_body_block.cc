@@ -22,39 +22,40 @@ Eigen::Quaterniond ToQuaternion(const Eigen::Matrix3d& R) {
 
 // A prescribed motion over one step: constant velocity from the present pose to the target. It takes no part in any
 // solve; contacts see its velocity.
-class KinematicBodyStep final : public BlockStep {
+class KinematicBodyStep final : public BlockStep, public FrameStep {
  public:
-  absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
-                    std::span<const double>, const BlockInputs& inputs) override {
+  StepAbilities abilities() override { return {.frames = this}; }
+  std::span<const double> start_velocities() const override { return {}; }
+
+  absl::Status Pose(const Stage& stage, const BlockState& base,
+                    const BlockInputs& inputs) override {
+    const std::span<const double> q0 = base.q;
     PLIANT_DEMAND(inputs.targets.size() == 1);
     const RigidTransform& target = inputs.targets.front();
     p0_ = VectorAt(q0, 4);
     p1_ = target.p;
     rotation_ = ToQuaternion(target.R);
-    omega_ = VectorFromRotation(rotation_ * RotationAt(q0).conjugate()) / settings.h;
-    v_ = (p1_ - p0_) / settings.h;
+    omega_ = VectorFromRotation(rotation_ * RotationAt(q0).conjugate()) / stage.h;
+    v_ = (p1_ - p0_) / stage.h;
     if (!v_.allFinite() || !omega_.allFinite())
       return absl::InternalError("its target pose is not finite");
     return absl::OkStatus();
   }
-  int num_velocities() const override { return 0; }
-  int num_groups() const override { return 0; }
-  int group_offset(int) const override { return 0; }
-  int group_size(int) const override { return 0; }
-  int group_of_velocity(int) const override { return 0; }
   absl::Status Factor(std::span<const int>) override { return absl::OkStatus(); }
   void CalcFreeMotion(std::span<double>) const override {}
   solvers::SchurComplement schur_complement() const override { return {}; }
   void Complete(std::span<const double>, std::span<double>) const override {}
   void MultiplyTangent(std::span<const double>, std::span<double>) const override {}
   void CalcTangentDiagonal(std::span<double>) const override {}
-  void CalcMomentumResidual(std::span<const double>, std::span<double>) const override {}
+  void CalcMomentumResidual(std::span<const double>, std::span<double>) override {}
   void AppendRows(const Attachment&, BlockRows*) const override {}
   Vector3d CalcPrescribedVelocity(const Attachment& attachment) const override {
     return v_ + omega_.cross(attachment.p_W - p0_);
   }
+  void AppendAngularRows(const Attachment&, BlockRows*) const override {}
   Vector3d CalcPrescribedAngularVelocity(const Attachment&) const override { return omega_; }
-  void Integrate(std::span<const double>, std::span<double> q, std::span<double>) const override {
+  void Integrate(std::span<const double>, MutableBlockState state) const override {
+    const std::span<double> q = state.q;
     WritePose(rotation_, p1_, q);
     for (int i = 0; i < 3; ++i) {
       q[7 + i] = omega_[i];
@@ -68,35 +69,36 @@ class KinematicBodyStep final : public BlockStep {
            omega_ = Vector3d::Zero();
 };
 
-class KinematicBodyBlock final : public DynamicsBlock {
+class KinematicBodyBlock final : public DynamicsBlock, public FrameSet {
  public:
   KinematicBodyBlock(int body, const RigidTransform& X_WB) : body_(body), X_WB_(X_WB) {}
 
   int num_positions() const override { return 13; }
   int num_velocities() const override { return 0; }
   int num_frames() const override { return 1; }
-  double mass() const override { return 0; }
+  BlockAbilities abilities() const override { return {.frames = this}; }
+  bool is_prescribed() const override { return true; }
+  double mass(int) const override { return 0; }
   std::vector<int> followed_bodies() const override { return {body_}; }
-  void SetInitialState(std::span<double> q, std::span<double>) const override {
-    WritePose(ToQuaternion(X_WB_.R), X_WB_.p, q);
-    std::fill(q.begin() + 7, q.end(), 0.0);
+  void SetInitialState(MutableBlockState state) const override {
+    WritePose(ToQuaternion(X_WB_.R), X_WB_.p, state.q);
+    std::fill(state.q.begin() + 7, state.q.end(), 0.0);
   }
   std::unique_ptr<BlockStep> NewStep() const override {
     return std::make_unique<KinematicBodyStep>();
   }
-  void CalcFrames(std::span<const double> q, std::span<const double>,
-                  std::span<FrameMotion> frames) const override {
+  void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const override {
+    const std::span<const double> q = state.q;
     frames[0] = {
         {RotationAt(q).toRotationMatrix(), VectorAt(q, 4)}, VectorAt(q, 7), VectorAt(q, 10)};
   }
-  Vector3d CalcCenterOfMass(std::span<const double> q) const override { return VectorAt(q, 4); }
-  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double>,
-                                           std::span<const double>) const override {
+  Vector3d CalcCenterOfMass(const BlockState& state, int) const override {
+    return VectorAt(state.q, 4);
+  }
+  Eigen::Matrix<double, 6, 1> CalcMomentum(const BlockState&, int) const override {
     return Eigen::Matrix<double, 6, 1>::Zero();
   }
-  double CalcKineticEnergy(std::span<const double>, std::span<const double>) const override {
-    return 0;
-  }
+  Energies CalcEnergies(const BlockState&, const Vector3d&, int) const override { return {}; }
 
  private:
   int body_;

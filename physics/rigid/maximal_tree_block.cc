@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include <tbb/enumerable_thread_specific.h>
 
-#include "physics/dynamics/compliant_step.h"
+#include "physics/dynamics/abilities/compliant_step.h"
 #include "physics/rigid/free_turn.h"
 #include "physics/rigid/joint_laws.h"
 #include "physics/rigid/tree_kinematics.h"
@@ -347,10 +347,13 @@ void PlaceFrames(const MaximalTree& model, std::span<const double> q, std::span<
   }
 }
 
-class MaximalTreeStep final : public CompliantStep<BlockStep> {
+class MaximalTreeStep final : public CompliantStep<BlockStep>,
+                              public FrameStep,
+                              public JointStep {
  public:
   explicit MaximalTreeStep(const MaximalTree& model) : model_(model), kinematics_(model.tree) {
-    v_star_.resize(num_velocities());
+    space_ = VelocitySpace::MakeUniform(model_.num_bodies(), 6, model_.num_joint_velocities);
+    v_star_.resize(space_.num_velocities());
     const int count = model_.num_bodies();
     masses_.resize(36 * std::size_t(count));
     start_.resize(count);
@@ -365,12 +368,19 @@ class MaximalTreeStep final : public CompliantStep<BlockStep> {
     jacobian_.resize(6 * std::size_t(model_.num_joint_velocities));
   }
 
-  absl::Status Pose(const StepSettings& settings, std::span<const double> q0,
-                    std::span<const double> v0, const BlockInputs& inputs) override {
-    settings_ = settings;
+  StepAbilities abilities() override {
+    return {.frames = this, .joints = this, .compliance = this};
+  }
+  std::span<const double> start_velocities() const override { return v0_; }
+
+  absl::Status Pose(const Stage& stage, const BlockState& base,
+                    const BlockInputs& inputs) override {
+    const std::span<const double> q0 = base.q, v0 = base.v;
+    stage_ = stage;
+    gravity_ = inputs.gravity;
     q0_ = q0;
     v0_ = v0;
-    const double h = settings.h;
+    const double h = stage.h;
     model_.PlaceAll(q0, &start_);
     wrenches_.assign(6 * std::size_t(model_.num_bodies()), 0.0);
     for (const BlockForce& force : inputs.forces) {
@@ -392,8 +402,8 @@ class MaximalTreeStep final : public CompliantStep<BlockStep> {
       A.topLeftCorner<3, 3>() = I_W;
       A.bottomRightCorner<3, 3>() = body.mass * Matrix3d::Identity();
 
-      AddWrench(b, (R * body.weight_center).cross(settings.gravity),
-                body.weight * settings.gravity);
+      AddWrench(b, (R * body.weight_center).cross(inputs.gravity),
+                body.weight * inputs.gravity);
       const int first = model_.velocity(b);
       const Vector3d omega = VectorAt(v0, first);
       const Vector3d L = I_W * omega + h * VectorAt(wrenches_, 6 * b);
@@ -412,18 +422,6 @@ class MaximalTreeStep final : public CompliantStep<BlockStep> {
     return absl::OkStatus();
   }
 
-  int num_velocities() const override {
-    return model_.num_joint_velocities + 6 * model_.num_bodies();
-  }
-  int num_groups() const override { return model_.num_bodies(); }
-  // joint velocities, as AppendJointRows tells them, go for one more
-  int group_offset(int group) const override {
-    return group == num_groups() ? 0 : model_.velocity(group);
-  }
-  int group_size(int) const override { return 6; }
-  int group_of_velocity(int velocity) const override {
-    return (velocity - model_.num_joint_velocities) / 6;
-  }
   void Complete(std::span<const double> v_p, std::span<double> v) const override {
     for (std::size_t k = 0; k < participants_.size(); ++k)
       std::copy_n(&v_p[6 * k], 6, &v[model_.velocity(participants_[k])]);
@@ -442,7 +440,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep> {
     for (int b = 0; b < model_.num_bodies(); ++b)
       for (int i = 0; i < 6; ++i) diagonal[model_.velocity(b) + i] = masses_[36 * b + 7 * i];
   }
-  void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) const override {
+  void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) override {
     std::vector<double> change(v.begin(), v.end());
     for (std::size_t i = 0; i < change.size(); ++i) change[i] -= v_star_[i];
     MultiplyTangent(change, residual);
@@ -474,14 +472,14 @@ class MaximalTreeStep final : public CompliantStep<BlockStep> {
     append(b, child);
     return true;
   }
-  // by the tree at the joints' positions: how they are meant to move it
+  // The tree's Jacobian at the joints' positions.
   void AppendJointRows(const Attachment& attachment, BlockRows* angular,
                        BlockRows* linear) const override {
     const int n = model_.num_joint_velocities;
     model_.tree.CalcPositions(q0_.first(model_.num_joint_positions), &kinematics_);
     model_.tree.CalcJacobian(kinematics_, attachment.frame, attachment.p_W, jacobian_);
-    double* of_turn = angular->Append(num_groups(), n);
-    double* of_point = linear->Append(num_groups(), n);
+    double* of_turn = angular->Append(0, n);
+    double* of_point = linear->Append(0, n);
     for (int j = 0; j < n; ++j) {
       for (int r = 0; r < 3; ++r) {
         of_turn[3 * j + r] = jacobian_[6 * std::size_t(j) + r];
@@ -489,15 +487,13 @@ class MaximalTreeStep final : public CompliantStep<BlockStep> {
       }
     }
   }
-  Vector3d CalcPrescribedVelocity(const Attachment&) const override { return Vector3d::Zero(); }
-
   void AppendConstraints(int block, ConstraintSet* constraints) const override {
-    AppendStops(block, model_.stops, settings_.h, q0_, v0_, v_star_, constraints);
+    AppendStops(block, model_.stops, stage_.h, q0_, v0_, v_star_, constraints);
     // springs, dampers and rotors of joints: what a rotor takes to speed up is a damper to its speed
     for (int i = 0; i < model_.num_joint_velocities; ++i) {
       const int link = model_.tree.link_of_velocity(i);
       const Joint& joint = model_.tree.links()[link].joint;
-      const double rotor = joint.rotor_inertia * joint.gear_ratio * joint.gear_ratio / settings_.h;
+      const double rotor = joint.rotor_inertia * joint.gear_ratio * joint.gear_ratio / stage_.h;
       const auto [k, d] = model_.laws[i];
       if (!(k > 0) && !(d + rotor > 0)) continue;
       ConstraintRow& row = AddVelocityRow(block, i, 1, constraints);
@@ -515,22 +511,21 @@ class MaximalTreeStep final : public CompliantStep<BlockStep> {
     at_rest_.assign(n, 0.0);
     model_.tree.CalcPositions(q0_.first(model_.num_joint_positions), &kinematics_);
     model_.tree.CalcVelocities(at_rest_, &kinematics_);
-    model_.tree.CalcBias(kinematics_, settings_.gravity, force.first(n));
+    model_.tree.CalcBias(kinematics_, gravity_, force.first(n));
   }
-  void Integrate(std::span<const double> v_new, std::span<double> q,
-                 std::span<double> v) const override {
-    std::copy(v_new.begin(), v_new.end(), v.begin());
-    Move(v_new, &end_);
+  void Integrate(std::span<const double> v, MutableBlockState state) const override {
+    std::copy(v.begin(), v.end(), state.v.begin());
+    Move(v, &end_);
     for (int b = 0; b < model_.num_bodies(); ++b) {
       const int first = model_.position(b);
       const Quaterniond rotation = UnitRotation(end_[b].X_WB.R);
       const double values[] = {rotation.w(),      rotation.x(),       rotation.y(),
                                rotation.z(),      end_[b].p_WBcm.x(), end_[b].p_WBcm.y(),
                                end_[b].p_WBcm.z()};
-      std::copy(std::begin(values), std::end(values), q.begin() + first);
+      std::copy(std::begin(values), std::end(values), state.q.begin() + first);
     }
-    // joint velocities stay those of Complete: rotors feel the change of what rows on them were solved for
-    model_.ReadJointPositions(end_, q);
+    // joint velocities stay those of Complete, for which the rows of the rotors were solved
+    model_.ReadJointPositions(end_, state.q);
   }
 
  private:
@@ -573,11 +568,11 @@ class MaximalTreeStep final : public CompliantStep<BlockStep> {
     for (int b = 0; b < model_.num_bodies(); ++b) {
       const int first = model_.velocity(b);
       BodyMotion& motion = (*motions)[b];
-      Quaterniond rotation = RotationFromVector(settings_.h * VectorAt(v, first)) *
+      Quaterniond rotation = RotationFromVector(stage_.h * VectorAt(v, first)) *
                              RotationAt(q0_.subspan(model_.position(b)));
       rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
       motion.X_WB.R = rotation.toRotationMatrix();
-      motion.p_WBcm = VectorAt(q0_, model_.position(b) + 4) + settings_.h * VectorAt(v, first + 3);
+      motion.p_WBcm = VectorAt(q0_, model_.position(b) + 4) + stage_.h * VectorAt(v, first + 3);
       motion.X_WB.p = motion.p_WBcm - motion.X_WB.R * model_.bodies.bodies[b].p_BoBcm;
     }
   }
@@ -601,8 +596,9 @@ class MaximalTreeStep final : public CompliantStep<BlockStep> {
 
   const MaximalTree& model_;
   mutable TreeKinematics kinematics_;
-  StepSettings settings_;
-  std::span<const double> q0_, v0_;  // of the state, which outlives the step until it is committed
+  Stage stage_;
+  Vector3d gravity_ = Vector3d::Zero();
+  std::span<const double> q0_, v0_;  // of the base
   std::vector<double> masses_, wrenches_;
   std::vector<Set> sets_;
   std::vector<int> set_body_;
@@ -611,7 +607,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep> {
   mutable std::vector<double> jacobian_, at_rest_;
 };
 
-class MaximalTreeBlock final : public DynamicsBlock {
+class MaximalTreeBlock final : public DynamicsBlock, public FrameSet, public JointSet {
  public:
   explicit MaximalTreeBlock(JointTreeParameters parameters)
       : model_(std::move(parameters)),
@@ -624,11 +620,13 @@ class MaximalTreeBlock final : public DynamicsBlock {
   int num_velocities() const override {
     return model_.num_joint_velocities + 6 * model_.num_bodies();
   }
-  void SetInitialState(std::span<double> q, std::span<double> v) const override {
+  BlockAbilities abilities() const override { return {.frames = this, .joints = this}; }
+  void SetInitialState(MutableBlockState state) const override {
+    const std::span<double> q = state.q, v = state.v;
     const JointTreeParameters& p = model_.parameters;
     std::copy(p.q.begin(), p.q.end(), q.begin());
     std::copy(p.v.begin(), p.v.end(), v.begin());
-    TreeKinematics& kinematics = At(q, v);
+    TreeKinematics& kinematics = At(state);
     for (int b = 0; b < model_.num_bodies(); ++b) {
       const TreeBody& body = model_.bodies.bodies[b];
       const RigidTransform X_WB = kinematics.link_pose(body.link);
@@ -650,22 +648,21 @@ class MaximalTreeBlock final : public DynamicsBlock {
   }
 
   int num_frames() const override { return tree_.num_links(); }
-  void CalcFrames(std::span<const double> q, std::span<const double> v,
-                  std::span<FrameMotion> frames) const override {
-    PlaceFrames(model_, q, v, frames);
+  void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const override {
+    PlaceFrames(model_, state.q, state.v, frames);
   }
-  void CalcReactions(std::span<const double> q, std::span<const double> v,
-                     std::span<const double> vdot, const Vector3d& gravity,
-                     std::span<const BlockForce> forces,
+  void CalcReactions(const BlockState& state, std::span<const double> vdot,
+                     const Vector3d& gravity, std::span<const BlockForce> forces,
                      std::span<double> reactions) const override {
     std::vector<LinkWrench> wrenches;
     for (const BlockForce& force : forces)
       wrenches.push_back({force.frame, force.p_W, force.torque_W, force.force_W});
-    tree_.CalcReactions(&At(q, v), gravity, vdot.first(model_.num_joint_velocities), wrenches,
+    tree_.CalcReactions(&At(state), gravity, vdot.first(model_.num_joint_velocities), wrenches,
                         reactions);
   }
-  double mass() const override { return tree_.mass(); }
-  Vector3d CalcCenterOfMass(std::span<const double> q) const override {
+  double mass(int) const override { return tree_.mass(); }
+  Vector3d CalcCenterOfMass(const BlockState& state, int) const override {
+    const std::span<const double> q = state.q;
     Vector3d sum = Vector3d::Zero();
     double mass = 0;
     for (int b = 0; b < model_.num_bodies(); ++b) {
@@ -679,8 +676,8 @@ class MaximalTreeBlock final : public DynamicsBlock {
     }
     return sum / mass;
   }
-  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double> q,
-                                           std::span<const double> v) const override {
+  Eigen::Matrix<double, 6, 1> CalcMomentum(const BlockState& state, int) const override {
+    const std::span<const double> q = state.q, v = state.v;
     Eigen::Matrix<double, 6, 1> momentum = Eigen::Matrix<double, 6, 1>::Zero();
     for (int b = 0; b < model_.num_bodies(); ++b) {
       const TreeBody& body = model_.bodies.bodies[b];
@@ -694,7 +691,11 @@ class MaximalTreeBlock final : public DynamicsBlock {
     }
     return momentum;
   }
-  double CalcKineticEnergy(std::span<const double> q, std::span<const double> v) const override {
+  Energies CalcEnergies(const BlockState& state, const Vector3d& gravity, int) const override {
+    return {CalcKineticEnergy(state.q, state.v), CalcSpringEnergy(tree_, model_.laws, state.q),
+            CalcPotentialEnergy(state.q, gravity)};
+  }
+  double CalcKineticEnergy(std::span<const double> q, std::span<const double> v) const {
     double energy = 0;
     for (int b = 0; b < model_.num_bodies(); ++b) {
       const TreeBody& body = model_.bodies.bodies[b];
@@ -708,7 +709,7 @@ class MaximalTreeBlock final : public DynamicsBlock {
     }
     return energy;
   }
-  double CalcPotentialEnergy(std::span<const double> q, const Vector3d& gravity) const override {
+  double CalcPotentialEnergy(std::span<const double> q, const Vector3d& gravity) const {
     double energy = 0;
     for (int b = 0; b < model_.num_bodies(); ++b) {
       const TreeBody& body = model_.bodies.bodies[b];
@@ -723,10 +724,8 @@ class MaximalTreeBlock final : public DynamicsBlock {
     return energy;
   }
   double gravity_scale(int frame) const override { return tree_.links()[frame].gravity_scale; }
-  double CalcElasticEnergy(std::span<const double> q) const override {
-    return CalcSpringEnergy(tree_, model_.laws, q);
-  }
-  double CalcDrift(std::span<const double> q) const override {
+  double CalcDrift(const BlockState& state) const override {
+    const std::span<const double> q = state.q;
     std::vector<BodyMotion>& motions = motions_.local();
     model_.PlaceAll(q, &motions);
     double drift = 0;
@@ -740,16 +739,16 @@ class MaximalTreeBlock final : public DynamicsBlock {
   }
 
  private:
-  TreeKinematics& At(std::span<const double> q, std::span<const double> v) const {
+  TreeKinematics& At(const BlockState& state) const {
     TreeKinematics& kinematics = kinematics_.local();
-    tree_.CalcPositions(q.first(model_.num_joint_positions), &kinematics);
-    tree_.CalcVelocities(v.first(model_.num_joint_velocities), &kinematics);
+    tree_.CalcPositions(state.q.first(model_.num_joint_positions), &kinematics);
+    tree_.CalcVelocities(state.v.first(model_.num_joint_velocities), &kinematics);
     return kinematics;
   }
 
   MaximalTree model_;
   const JointTree& tree_;
-  // room to compute in, one a thread: what it held before changes no result
+  // scratch memory of each thread: what it held before changes no result
   mutable tbb::enumerable_thread_specific<TreeKinematics> kinematics_;
   mutable tbb::enumerable_thread_specific<std::vector<BodyMotion>> motions_;
 };

@@ -7,6 +7,7 @@
 
 #include "physics/dynamics/parallel.h"
 #include "physics/spatial/trig.h"
+#include "physics/stepping/integrators/theta_method.h"
 #include "physics/stepping/step/solve.h"
 #include "physics/stepping/step_timer.h"
 #include "solvers/convex/sap.h"
@@ -77,7 +78,7 @@ class ConvexStepper final : public Stepper {
 
     // pose momentum, contacts and free motion
     absl::Status status =
-        PoseStep(inputs, {h, options.theta, options.theta_vq, model_.gravity}, *state, &stages_);
+        PoseStep(inputs, ThetaMethod(h, options.theta, options.theta_vq), *state, &stages_);
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);
 

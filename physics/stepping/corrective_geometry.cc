@@ -120,22 +120,23 @@ void CorrectiveGeometry::AppendRows(const Carrier& carrier, CorrectiveProblem* p
       frame.frame = index;
       frame.p_W = start_[first_frame_[block] + index].X_WB.p;
       rows_.Clear();
-      step.AppendAngularRows(frame, &rows_);
+      const FrameStep& frames = *stages_.blocks.abilities[block].frames;
+      frames.AppendAngularRows(frame, &rows_);
       append(carrier.row);
       rows_.Clear();
       step.AppendRows(frame, &rows_);
       append(carrier.row + 3);
-      bias(carrier.row, step.CalcPrescribedAngularVelocity(frame));
+      bias(carrier.row, frames.CalcPrescribedAngularVelocity(frame));
       bias(carrier.row + 3, step.CalcPrescribedVelocity(frame));
       break;
     }
     case CarrierKind::kVelocity: {
-      const int group = step.group_of_velocity(index);
+      const int group = step.space().group_of_velocity(index);
       const int first = stages_.participation.FindVelocity(block, group);
       if (first < 0) break;
       problem->entries.push_back(
           {carrier.active, carrier.row, 1,
-           first + index - step.group_offset(group) - stages_.system.blocks[carrier.active].first,
+           first + index - step.space().group_offset(group) - stages_.system.blocks[carrier.active].first,
            1, problem->values.size()});
       problem->values.push_back(1);
       break;
@@ -185,14 +186,15 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
   for (const CarrierKey& key : keys_) {
     if (key.kind != CarrierKind::kFrame || first_frame_[key.block] >= 0) continue;
     first_frame_[key.block] = count;
-    count += model_.blocks[key.block]->num_frames();
+    count += model_.abilities[key.block].frames->num_frames();
   }
   start_.resize(count);
   for (std::size_t b = 0; b < model_.blocks.size(); ++b) {
     if (first_frame_[b] < 0) continue;
-    model_.blocks[b]->CalcFrames(
-        model_.Positions(state, static_cast<int>(b)), model_.Velocities(state, static_cast<int>(b)),
-        {&start_[first_frame_[b]], static_cast<std::size_t>(model_.blocks[b]->num_frames())});
+    const FrameSet& frames = *model_.abilities[b].frames;
+    frames.CalcFrames(
+        model_.StateOf(state, static_cast<int>(b)),
+        {&start_[first_frame_[b]], static_cast<std::size_t>(frames.num_frames())});
   }
 
   // rows of H, block by block; of what is prescribed at the end
@@ -344,14 +346,14 @@ void CorrectiveGeometry::MoveBlock(int block, std::span<const double> F) {
       v_p_[i] = stages_.system.v_star[of.first + i] + dv_[of.first + i];
     step.Complete(v_p_, v_);
   }
-  const std::span<const double> q = model_.Positions(*state_, block),
-                                v = model_.Velocities(*state_, block);
-  q_.assign(q.begin(), q.end());
-  v_end_.assign(v.begin(), v.end());
-  step.Integrate(v_, q_, v_end_);
-  const DynamicsBlock& moving = *model_.blocks[block];
-  moving.CalcFrames(q_, v_end_,
-                    {&moved_[first_frame_[block]], static_cast<std::size_t>(moving.num_frames())});
+  const BlockState start = model_.StateOf(*state_, block);
+  q_.assign(start.q.begin(), start.q.end());
+  v_end_.assign(start.v.begin(), start.v.end());
+  internals_.assign(start.internals.begin(), start.internals.end());
+  step.Integrate(v_, {q_, v_end_, &internals_});
+  const FrameSet& frames = *model_.abilities[block].frames;
+  frames.CalcFrames({q_, v_end_, internals_}, {&moved_[first_frame_[block]],
+                                               static_cast<std::size_t>(frames.num_frames())});
 }
 
 void CorrectiveGeometry::UpdatePoses(std::span<const double> F, int first, int last) {

@@ -117,7 +117,7 @@ class CorrectiveGeometry final : public solvers::Relinearisation {
   std::vector<FrameMotion> start_, moved_;
   std::vector<char> is_due_;  // blocks to move
   BlockRows rows_;
-  std::vector<double> dv_, v_p_, v_, q_, v_end_;
+  std::vector<double> dv_, v_p_, v_, q_, v_end_, internals_;
 };
 
 }  // namespace pliant::physics

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "physics/stepping/corrective_geometry.h"
+#include "physics/stepping/integrators/theta_method.h"
 #include "physics/stepping/step/solve.h"
 #include "physics/stepping/step_timer.h"
 #include "solvers/corrective/correction_residual.h"
@@ -48,7 +49,7 @@ class CorrectiveStepper final : public Stepper {
     StepTimer timer(report);
 
     // pose momentum, contacts and free motion: implicit Euler
-    absl::Status status = PoseStep(inputs, {h, 1, 1, model_.gravity}, *state, &stages_);
+    absl::Status status = PoseStep(inputs, ThetaMethod(h), *state, &stages_);
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "physics/dynamics/compliant_form.h"
 #include "physics/dynamics/parallel.h"
+#include "physics/stepping/integrators/theta_method.h"
 #include "physics/stepping/step/solve.h"
 #include "physics/stepping/step_timer.h"
 #include "solvers/nonsmooth/nonsmooth_newton.h"
@@ -117,7 +117,7 @@ class IslandSets final : public solvers::RowSets {
   // Appends a block's sets to the problem, in which the block's velocities begin at `first`.
   void Add(const StepStages& stages, const Participation::Block& participant, int first,
            NonsmoothProblem* problem) {
-    CompliantForm* form = stages.blocks.compliant_forms[participant.block];
+    CompliantForm* form = stages.blocks.abilities[participant.block].compliance;
     const std::span<const double> v_free =
         stages.blocks.spaces.Part(participant.block, stages.reduction.v_star);
     if (count_ == blocks_.size()) blocks_.emplace_back();
@@ -130,7 +130,7 @@ class IslandSets final : public solvers::RowSets {
     place_.assign(v_free.size(), -1);
     for (int k = 0; k < participant.num_groups; ++k) {
       const int g = participant.first_group + k;
-      const int offset = step.group_offset(participation.groups[g]),
+      const int offset = step.space().group_offset(participation.groups[g]),
                 size = participation.size_of_group(g),
                 place = first + participation.group_velocities[g] - participant.first;
       block.parts.push_back({offset, place, size});
@@ -184,7 +184,7 @@ class NonsmoothStepper final : public Stepper {
     StepTimer timer(report);
 
     // pose momentum, contacts and free motion: implicit Euler
-    absl::Status status = PoseStep(inputs, {h, 1, 1, model_.gravity}, *state, &stages_);
+    absl::Status status = PoseStep(inputs, ThetaMethod(h), *state, &stages_);
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);
 

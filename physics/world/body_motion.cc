@@ -45,33 +45,34 @@ Eigen::Matrix3d CalcShapeCovariance(const TetrahedralMesh& mesh, std::span<const
 
 Vector3d CalcCenterOfMass(const Model& model, const State& state, int body) {
   const Body& b = model.bodies[body];
-  if (!b.deformable) return CalcBodyPose(model, state, body) * b.p_BoBcm;
-  return model.blocks[b.block]->CalcCenterOfMass(model.Positions(state, b.block));
+  if (!model.abilities_of(b).nodes) return CalcBodyPose(model, state, body) * b.p_BoBcm;
+  return model.blocks[b.block]->CalcCenterOfMass(model.StateOf(state, b.block), b.part);
 }
 
 Vector3d CalcCenterOfMassVelocity(const Model& model, const State& state, int body) {
   const Body& b = model.bodies[body];
-  if (!b.deformable) return CalcPointVelocity(model, state, body, b.p_BoBcm);
+  if (!model.abilities_of(b).nodes) return CalcPointVelocity(model, state, body, b.p_BoBcm);
   const DynamicsBlock& block = *model.blocks[b.block];
-  const auto momentum =
-      block.CalcMomentum(model.Positions(state, b.block), model.Velocities(state, b.block));
-  return momentum.head<3>() / block.mass();
+  const auto momentum = block.CalcMomentum(model.StateOf(state, b.block), b.part);
+  return momentum.head<3>() / block.mass(b.part);
 }
 
 Vector3d CalcVertexPosition(const Model& model, const State& state, int body, int vertex) {
-  return VectorAt(model.Positions(state, model.bodies[body].block), 3 * vertex);
+  const Body& b = model.bodies[body];
+  const int first = model.abilities_of(b).nodes->nodes_of(b.part).first;
+  return VectorAt(model.Positions(state, b.block), 3 * (first + vertex));
 }
 
 Vector3d CalcVertexVelocity(const Model& model, const State& state, int body, int vertex) {
-  const int block = model.bodies[body].block;
+  const Body& b = model.bodies[body];
+  const NodeSet& nodes = *model.abilities_of(b).nodes;
   Attachment point;
-  point.block = block;
+  point.block = b.block;
   point.num_nodes = 1;
-  point.nodes[0] = vertex;
+  point.nodes[0] = nodes.nodes_of(b.part).first + vertex;
   point.weights[0] = 1;
   point.p_W = CalcVertexPosition(model, state, body, vertex);
-  return model.blocks[block]->CalcPointVelocity(model.Positions(state, block),
-                                                model.Velocities(state, block), point);
+  return nodes.CalcPointVelocity(model.StateOf(state, b.block), point);
 }
 
 Vector3d CalcPointPosition(const Model& model, const State& state, int body, const Vector3d& p_BP) {
@@ -86,8 +87,8 @@ Vector3d CalcPointVelocity(const Model& model, const State& state, int body, con
 Eigen::Quaterniond CalcOrientation(const Model& model, const State& state, int body) {
   const Body& b = model.bodies[body];
   Eigen::Matrix3d R = CalcBodyPose(model, state, body).R;
-  if (b.deformable) {
-    R = CalcPolarRotation(CalcShapeCovariance(b.mesh, model.blocks[b.block]->element_volumes(),
+  if (const ElementSet* elements = model.abilities_of(b).elements) {
+    R = CalcPolarRotation(CalcShapeCovariance(b.mesh, elements->element_volumes(),
                                               model.Positions(state, b.block)));
   }
   Eigen::Quaterniond rotation(R);
@@ -97,15 +98,16 @@ Eigen::Quaterniond CalcOrientation(const Model& model, const State& state, int b
 }
 
 Vector3d CalcAngularVelocity(const Model& model, const State& state, int body) {
-  if (!model.bodies[body].deformable) return CalcBodyMotion(model, state, body).omega_W;
-  const int block = model.bodies[body].block;
-  return model.blocks[block]->CalcAngularVelocity(model.Positions(state, block),
-                                                  model.Velocities(state, block));
+  const Body& b = model.bodies[body];
+  const NodeSet* nodes = model.abilities_of(b).nodes;
+  if (nodes == nullptr) return CalcBodyMotion(model, state, body).omega_W;
+  return nodes->CalcAngularVelocity(model.StateOf(state, b.block), b.part);
 }
 
 double CalcBodyVolume(const Model& model, const State& state, int body) {
   const Body& b = model.bodies[body];
-  if (b.deformable) return model.blocks[b.block]->CalcVolume(model.Positions(state, b.block));
+  if (const ElementSet* elements = model.abilities_of(b).elements)
+    return elements->CalcVolume(model.StateOf(state, b.block), b.part);
   double volume = 0;
   for (const Shape& shape : b.shapes) volume += CalcMassProperties(shape.geometry).volume;
   return volume;

@@ -12,7 +12,7 @@ using Eigen::Vector3d;
 ContactField CalcContactField(const Model& model, const State& state, const StepReport& report,
                               int body, double h) {
   const Body& given = model.bodies[body];
-  const std::size_t num_nodes = static_cast<std::size_t>(model.blocks[given.block]->num_nodes());
+  const std::size_t num_nodes = model.abilities_of(given).nodes->num_nodes();
   const auto& triangles = given.surface.triangles;
   ContactField field;
   field.vertex_traction.assign(num_nodes, Vector3d::Zero());

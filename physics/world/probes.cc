@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "physics/contact/contact_detection.h"
-#include "physics/dynamics/strain_measures.h"
+#include "physics/dynamics/abilities/field_measures.h"
 #include "physics/geometry/triangle_bvh.h"
 #include "physics/spatial/demand.h"
 #include "physics/world/body_motion.h"
@@ -65,15 +65,15 @@ Motions CalcRigidMotion(const Model& model, const State& state, int body) {
 
 ProbeValue SampleMomentum(const Model& model, const State& state, int body) {
   Eigen::Matrix<double, 6, 1> sum = Eigen::Matrix<double, 6, 1>::Zero();
-  if (body >= 0 && !model.bodies[body].deformable) {
+  if (body >= 0 && !model.abilities_of(model.bodies[body]).nodes) {
     const Motions of = CalcRigidMotion(model, state, body);
     sum << of.momentum, of.center.cross(of.momentum) + of.spin;
     return {.numbers = {sum.data(), sum.data() + 6}};
   }
   for (int block = 0; block < static_cast<int>(model.blocks.size()); ++block) {
     if (body >= 0 && model.bodies[body].block != block) continue;
-    sum += model.blocks[block]->CalcMomentum(model.Positions(state, block),
-                                             model.Velocities(state, block));
+    const int part = body >= 0 ? model.bodies[body].part : DynamicsBlock::kWholeBlock;
+    sum += model.blocks[block]->CalcMomentum(model.StateOf(state, block), part);
   }
   return {.numbers = {sum.data(), sum.data() + 6}};
 }
@@ -82,7 +82,7 @@ double SampleVolume(const Model& model, const State& state, int body) {
   if (body >= 0) return CalcBodyVolume(model, state, body);
   double volume = 0;
   for (std::size_t i = 0; i < model.bodies.size(); ++i) {
-    if (model.bodies[i].deformable) volume += CalcBodyVolume(model, state, static_cast<int>(i));
+    if (model.abilities_of(model.bodies[i]).elements) volume += CalcBodyVolume(model, state, static_cast<int>(i));
   }
   return volume;
 }
@@ -92,14 +92,27 @@ struct WeightedField {
   std::vector<double> values, weights;
 };
 
+// A measure of the elements of one body.
+std::vector<double> CalcElementValues(const Model& model, const State& state, const Body& body,
+                                      FieldMeasure measure) {
+  const ElementSet& elements = *model.abilities_of(body).elements;
+  const std::size_t components = CountComponents(measure);
+  std::vector<double> values(components * elements.num_elements());
+  elements.CalcElementField(measure, model.StateOf(state, body.block), values);
+  const IndexRange range = elements.elements_of(body.part);
+  values.erase(values.begin() + components * (range.first + range.count), values.end());
+  values.erase(values.begin(), values.begin() + components * range.first);
+  return values;
+}
+
 WeightedField CalcElementField(const Model& model, const Probe& probe, const State& state) {
-  const int index = model.bodies[probe.body].block;
-  const DynamicsBlock& block = *model.blocks[index];
-  const std::span<const double> volumes = block.element_volumes();
-  WeightedField field{{}, {volumes.begin(), volumes.end()}};
-  field.values.resize(CountComponents(probe.measure) *
-                      static_cast<std::size_t>(block.num_elements()));
-  block.CalcElementField(probe.measure, model.Positions(state, index), field.values);
+  const Body& body = model.bodies[probe.body];
+  const ElementSet& elements = *model.abilities_of(body).elements;
+  WeightedField field{CalcElementValues(model, state, body, probe.measure), {}};
+  const IndexRange range = elements.elements_of(body.part);
+  const std::span<const double> volumes =
+      elements.element_volumes().subspan(range.first, range.count);
+  field.weights.assign(volumes.begin(), volumes.end());
   return field;
 }
 
@@ -234,10 +247,10 @@ ProbeValue SampleJointReaction(const Model& model, const RobotJoint& joint, cons
   for (const auto& [block, force] : report.applied)
     if (block == joint.block) forces.push_back(force);
 
-  const DynamicsBlock& block = *model.blocks[joint.block];
-  std::vector<double> reactions(6 * static_cast<std::size_t>(block.num_frames()));
-  block.CalcReactions(model.Positions(state, joint.block), v, vdot, model.gravity, forces,
-                      reactions);
+  const BlockAbilities& abilities = model.abilities[joint.block];
+  std::vector<double> reactions(6 * static_cast<std::size_t>(abilities.frames->num_frames()));
+  abilities.joints->CalcReactions(model.StateOf(state, joint.block), vdot, model.gravity, forces,
+                                  reactions);
   const double* r = &reactions[6 * static_cast<std::size_t>(model.bodies[joint.body].frame)];
   return Wrench({r[3], r[4], r[5]}, {r[0], r[1], r[2]});
 }
@@ -348,21 +361,23 @@ int CountProbeNumbers(const Probe& probe) {
 
 Energies CalcEnergies(const Model& model, const State& state, int body) {
   Energies sum;
-  if (body >= 0 && !model.bodies[body].deformable) {
+  if (body >= 0 && !model.abilities_of(model.bodies[body]).nodes) {
     const Motions of = CalcRigidMotion(model, state, body);
     sum.kinetic = of.kinetic;
     const Body& b = model.bodies[body];
-    const double weighed = b.block < 0 ? 1 : model.blocks[b.block]->gravity_scale(b.frame);
+    const FrameSet* frames = model.abilities_of(b).frames;
+    const double weighed = frames == nullptr ? 1 : frames->gravity_scale(b.frame);
     sum.potential = -weighed * b.mass * model.gravity.dot(of.center);
     return sum;
   }
   for (int block = 0; block < static_cast<int>(model.blocks.size()); ++block) {
     if (body >= 0 && model.bodies[body].block != block) continue;
-    const DynamicsBlock& b = *model.blocks[block];
-    const std::span<const double> q = model.Positions(state, block);
-    sum.kinetic += b.CalcKineticEnergy(q, model.Velocities(state, block));
-    sum.elastic += b.CalcElasticEnergy(q);
-    sum.potential += b.CalcPotentialEnergy(q, model.gravity);
+    const int part = body >= 0 ? model.bodies[body].part : DynamicsBlock::kWholeBlock;
+    const Energies of_block =
+        model.blocks[block]->CalcEnergies(model.StateOf(state, block), model.gravity, part);
+    sum.kinetic += of_block.kinetic;
+    sum.elastic += of_block.elastic;
+    sum.potential += of_block.potential;
   }
   return sum;
 }
@@ -379,17 +394,17 @@ std::vector<double> CalcVertexField(const Model& model, const State& state,
     return values;
   }
   const Body& b = model.bodies[body];
-  const DynamicsBlock& block = *model.blocks[b.block];
-  // what is principal at a vertex is so of the mean there: directions have no mean
+  const ElementSet& set = *model.abilities_of(b).elements;
+  // principal values at a vertex are those of the mean of F Fᵀ there: directions have no mean
   const bool is_principal =
       measure == FieldMeasure::kPrincipalStretches || measure == FieldMeasure::kPrincipalDirections;
   const FieldMeasure averaged = is_principal ? FieldMeasure::kLeftCauchyGreen : measure;
   const std::size_t components = CountComponents(averaged);
-  std::vector<double> elements(components * block.num_elements());
-  block.CalcElementField(averaged, model.Positions(state, b.block), elements);
+  const std::vector<double> elements = CalcElementValues(model, state, b, averaged);
 
-  const std::span<const double> volumes = block.element_volumes();
-  const std::size_t nodes = block.num_nodes();
+  const IndexRange range = set.elements_of(b.part);
+  const std::span<const double> volumes = set.element_volumes().subspan(range.first, range.count);
+  const std::size_t nodes = model.abilities_of(b).nodes->nodes_of(b.part).count;
   std::vector<double> values(components * nodes, 0.0), weights(nodes, 0.0);
   for (std::size_t e = 0; e < volumes.size(); ++e) {
     for (const std::size_t node : b.mesh.tetrahedra[e]) {

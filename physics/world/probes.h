@@ -53,11 +53,7 @@ ProbeValue SampleProbe(const Model& model, const Probe& probe, const State& stat
 // Number of numbers a probe yields; 0 for rows.
 int CountProbeNumbers(const Probe& probe);
 
-// Energies of a body, or of the world when body is −1 [J]. Potential energy is zero at the world
-// origin's height.
-struct Energies {
-  double kinetic = 0, elastic = 0, potential = 0;
-};
+// Energies of a body, or of the world when body is −1.
 Energies CalcEnergies(const Model& model, const State& state, int body);
 
 // Vertex values of a measure for a deformable body: all components of a node, then the next. Deformation is averaged by volume

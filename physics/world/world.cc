@@ -101,7 +101,8 @@ absl::Status CheckCommands(const Model& model, const Inputs& commands) {
   for (const Inputs::AppliedForce& force : commands.forces) {
     if (absl::Status status = check_body(force.body); !status.ok()) return status;
     const Body& body = model.bodies[force.body];
-    const int nodes = body.block == kWorldBlock ? 0 : model.blocks[body.block]->num_nodes();
+    const NodeSet* set = model.abilities_of(body).nodes;
+    const int nodes = set == nullptr ? 0 : set->nodes_of(body.part).count;
     if (force.node < -1 || force.node >= std::max(nodes, 0)) {
       return absl::InvalidArgumentError(
           absl::StrCat("body \"", body.name, "\" has no vertex ", force.node, "; it has ", nodes));
@@ -259,6 +260,9 @@ absl::Status World::Restore(std::string_view bytes) {
         return is_known(memory.key.block);
       });
   if (!fits) return absl::InvalidArgumentError("the state names a part that this model lacks");
+  if (!state->internals.empty() && state->internals.size() != model_->blocks.size())
+    return absl::InvalidArgumentError("the state's internals do not fit this model");
+  state->internals.resize(model_->blocks.size());
   state_ = *std::move(state);
   report_ = {};
   return absl::OkStatus();

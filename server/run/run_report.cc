@@ -113,7 +113,7 @@ Json DescribeModelSize(const physics::Model& model) {
   std::size_t joints = 0, vertices = 0, tetrahedra = 0;
   for (const physics::Robot& robot : model.robots) joints += robot.joints.size();
   for (const physics::Body& body : model.bodies) {
-    (body.deformable ? deformable : rigid) += 1;
+    (model.abilities_of(body).nodes != nullptr ? deformable : rigid) += 1;
     vertices += body.mesh.vertices.size();
     tetrahedra += body.mesh.tetrahedra.size();
   }

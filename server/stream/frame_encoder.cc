@@ -144,9 +144,10 @@ std::shared_ptr<const std::string> EncodeFrameBody(const Published& published,
   motions.Update(snapshot.state);
   int rigid = 0, deformable = 0;
   for (int body = 0; body < static_cast<int>(model.bodies.size()); ++body) {
-    const int index = model.bodies[body].deformable ? deformable++ : rigid++;
+    const bool has_nodes = model.abilities_of(model.bodies[body]).nodes != nullptr;
+    const int index = has_nodes ? deformable++ : rigid++;
     if (!chosen[body]) continue;
-    if (model.bodies[body].deformable) {
+    if (has_nodes) {
       v1::DeformableFrame* message = frame.add_deformables();
       message->set_body(index);
       WriteDeformable(snapshot, body, choice.measure, message);

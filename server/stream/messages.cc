@@ -127,7 +127,7 @@ v1::World DescribeStatus(const std::string& id, const Published& published) {
   for (const physics::Robot& robot : model.robots)
     size->set_joints(size->joints() + static_cast<int>(robot.joints.size()));
   for (const physics::Body& body : model.bodies) {
-    if (!body.deformable) {
+    if (model.abilities_of(body).nodes == nullptr) {
       size->set_rigid_bodies(size->rigid_bodies() + 1);
       continue;
     }
@@ -146,7 +146,7 @@ v1::WorldDescription DescribeModel(const std::string& id, const physics::Model& 
   description.set_time_step(model.time_step);
   for (int i = 0; i < 3; ++i) description.add_gravity(model.gravity[i]);
   for (const physics::Body& body : model.bodies) {
-    if (body.deformable) {
+    if (model.abilities_of(body).nodes != nullptr) {
       DescribeDeformable(body, description.add_deformables());
     } else {
       DescribeRigid(body, description.add_rigid_bodies());

@@ -35,7 +35,8 @@ void ForEachJoint(const Model& model, const Visitor& visit) {
 std::vector<std::uint32_t> NumberRigidBodies(const Model& model) {
   std::vector<std::uint32_t> numbers;
   std::uint32_t next = 0;
-  for (const physics::Body& body : model.bodies) numbers.push_back(body.deformable ? 0 : next++);
+  for (const physics::Body& body : model.bodies)
+    numbers.push_back(model.abilities_of(body).nodes != nullptr ? 0 : next++);
   return numbers;
 }
 

@@ -56,9 +56,9 @@ inline void ExpectLinked(const World& world, int links) {
   for (const Body& body : world.model().bodies) {
     if (!body.deformable) continue;
     const DynamicsBlock& block = *world.model().blocks[body.block];
-    std::vector<double> ratios(block.num_elements());
-    block.CalcElementField(FieldMeasure::kVolumeRatio,
-                           world.model().Positions(world.state(), body.block), ratios);
+    std::vector<double> ratios(block.abilities().elements->num_elements());
+    block.abilities().elements->CalcElementField(
+        FieldMeasure::kVolumeRatio, world.model().StateOf(world.state(), body.block), ratios);
     for (const double ratio : ratios) ASSERT_GT(ratio, 0) << body.name;
   }
 }

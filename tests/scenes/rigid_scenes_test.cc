@@ -42,7 +42,7 @@ TEST(HeavyStack, SinksByWhatItsContactsCarry) {
   const Model& model = world.model();
   const double h = model.time_step;
   StepStages stages(model, Terms::kFreeMotion);
-  ASSERT_TRUE(PoseStep({}, {h, 1, 1, model.gravity}, world.state(), &stages).ok());
+  ASSERT_TRUE(PoseStep({}, ThetaMethod(h), world.state(), &stages).ok());
   const absl::Status status = world.Step();
   ASSERT_TRUE(status.ok()) << status.message();
   const std::vector<ContactForce>& contacts = world.report().contacts;

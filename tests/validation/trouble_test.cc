@@ -89,14 +89,14 @@ bodies:
     rigid: {motion: FREE, mass: $MASS, pose: {position: [0.01, 0.005, 0.2]}, velocity: {linear: [0, 0, -80]}, shapes: [{box: {size: [0.2, 0.2, 0.02]}}]}
 )",
                                  {{"$MASS", Number(mass)}}));
-    const DynamicsBlock& ball = *world.model().blocks[world.model().bodies[0].block];
+    const ElementSet& ball = *world.model().abilities_of(world.model().bodies[0]).elements;
     std::vector<double> ratios(ball.num_elements());
     int inverted_steps = 0;
     for (int k = 0; k < 100; ++k) {
       RunUntil(0.01 * (k + 1), &world);
-      ball.CalcElementField(FieldMeasure::kVolumeRatio,
-                            world.model().Positions(world.state(), world.model().bodies[0].block),
-                            ratios);
+      ball.CalcElementField(
+          FieldMeasure::kVolumeRatio,
+          world.model().StateOf(world.state(), world.model().bodies[0].block), ratios);
       const double least = *std::min_element(ratios.begin(), ratios.end());
       inverted_steps += least < 0;
       if (k < 50) continue;

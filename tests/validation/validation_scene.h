@@ -11,6 +11,7 @@
 
 #include "physics/scene/scene.h"
 #include "physics/spatial/trig.h"
+#include "physics/stepping/integrators/theta_method.h"
 #include "physics/stepping/step/stages.h"
 #include "physics/world/probes.h"
 #include "physics/world/world.h"
@@ -95,7 +96,7 @@ inline Hold StepAndCalcHold(const Eigen::Vector3d& direction, double mu, World* 
   const ConvexOptions& options = model.method.convex;
   absl::Status status =
       PoseStep(world->CalcScriptedInputs(),
-               {model.time_step, options.theta, options.theta_vq, model.gravity}, world->state(),
+               ThetaMethod(model.time_step, options.theta, options.theta_vq), world->state(),
                &stages);
   EXPECT_TRUE(status.ok()) << status.message();
   status = world->Step();

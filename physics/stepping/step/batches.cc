@@ -14,8 +14,12 @@ Batches::Batches(const Model& model, bool alone) : kind_of_block_(model.blocks.s
   if (alone) return;
   std::vector<const void*> names;
   for (const auto& block : model.blocks) {
-    const void* name = block->team_kind();
-    const auto alike = [&](const auto& other) { return other->team_kind() == name; };
+    const auto kind_of = [](const auto& one) -> const void* {
+      const Batchable* batch = one->abilities().batch;
+      return batch == nullptr ? nullptr : batch->batch_kind();
+    };
+    const void* name = kind_of(block);
+    const auto alike = [&](const auto& other) { return kind_of(other) == name; };
     if (name == nullptr || std::ranges::count_if(model.blocks, alike) < kMinAlike) continue;
     const auto known = std::ranges::find(names, name);
     kind_of_block_[&block - model.blocks.data()] = static_cast<int>(known - names.begin());
@@ -42,13 +46,13 @@ void Batches::Add(int block) {
   Kind& kind = kinds_[k];
   if (kind.open_batch < 0) {
     if (kind.num_used == static_cast<int>(kind.made.size()))
-      kind.made.push_back(kind.block->NewTeam());
+      kind.made.push_back(kind.block->abilities().batch->NewBatch());
     kind.open_batch = count();
     batches_.push_back({kind.made[kind.num_used++].get(), 0, {}});
   }
   Batch& batch = batches_[kind.open_batch];
   batch.blocks[batch.num_blocks++] = block;
-  if (batch.num_blocks == BlockTeam::kMostMembers) kind.open_batch = -1;
+  if (batch.num_blocks == BlockBatch::kMaxMembers) kind.open_batch = -1;
 }
 
 }  // namespace pliant::physics

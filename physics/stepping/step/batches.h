@@ -29,17 +29,17 @@ class Batches {
   std::span<const int> blocks(int batch) const {
     return {batches_[batch].blocks, static_cast<std::size_t>(batches_[batch].num_blocks)};
   }
-  BlockTeam* solver(int batch) const { return batches_[batch].solver; }  // null: of one block alone
+  BlockBatch* solver(int batch) const { return batches_[batch].solver; }  // null: of one block alone
 
  private:
   struct Batch {
-    BlockTeam* solver = nullptr;
+    BlockBatch* solver = nullptr;
     int num_blocks = 0;
-    int blocks[BlockTeam::kMostMembers];
+    int blocks[BlockBatch::kMaxMembers];
   };
   struct Kind {
     const DynamicsBlock* block;  // one of them
-    std::vector<std::unique_ptr<BlockTeam>> made;
+    std::vector<std::unique_ptr<BlockBatch>> made;
     int num_used = 0;
     int open_batch = -1;  // with room for one more
   };

@@ -98,7 +98,7 @@ void ReportEfforts(const StepBlocks& blocks, StepReport* report) {
   }
   for (const ConstraintForce& force : report->constraint_forces) {
     if (force.source == ConstraintSource::kActuator)
-      report->efforts[force.index] += force.impulse / blocks.settings.h;
+      report->efforts[force.index] += force.impulse / blocks.stage.h;
   }
 }
 
@@ -110,9 +110,10 @@ void ReportBlocks(const StepBlocks& blocks, const State& state, StepReport* repo
     report->newton_residual = std::max(report->newton_residual, of_block.residual);
     report->projected_elements += of_block.projected_elements;
     report->compromises[Compromise::kNewtonAboveTolerance] += of_block.is_above_tolerance;
-    if (blocks.compliant_forms[b] == nullptr) continue;
-    report->joint_drift = std::max(
-        report->joint_drift, blocks.model.blocks[b]->CalcDrift(blocks.model.Positions(state, b)));
+    const JointSet* joints = blocks.model.abilities[b].joints;
+    if (joints == nullptr) continue;
+    report->joint_drift =
+        std::max(report->joint_drift, joints->CalcDrift(blocks.model.StateOf(state, b)));
   }
   for (int b = 0; b < blocks.count(); ++b) {
     for (const BlockForce& force : blocks.inputs[b].forces)
@@ -132,11 +133,10 @@ void Commit(std::span<const double> v, const Impulses& impulses, const StepConta
   report->v_start.assign(state->v.begin(), state->v.end());
   blocks->ForEachBlock([&](int b) {
     if (blocks->sleeping.sleeps(b)) return;
-    blocks->steps[b]->Integrate(blocks->spaces.Part(b, v), model.Positions(state, b),
-                                model.Velocities(state, b));
+    blocks->steps[b]->Integrate(blocks->spaces.Part(b, v), model.StateOf(state, b));
   });
   // times are multiples of the step, not sums of it
-  const double h = blocks->settings.h;
+  const double h = blocks->stage.h;
   ++state->step;
   state->time = h == model.time_step ? static_cast<double>(state->step) * h : state->time + h;
   state->controls.assign(blocks->controls.begin(), blocks->controls.end());

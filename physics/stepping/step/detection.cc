@@ -28,7 +28,7 @@ void SetRestingAside(const Sleeping& sleeping, StepContacts* contacts) {
 
 absl::Status DetectContacts(const State& state, StepBlocks* blocks, StepContacts* contacts) {
   contacts->num_solved = 0;
-  if (absl::Status status = contacts->detector.Detect(state, blocks->motions, blocks->settings.h,
+  if (absl::Status status = contacts->detector.Detect(state, blocks->motions, blocks->stage.h,
                                                       &contacts->points);
       !status.ok())
     return status;
@@ -40,9 +40,9 @@ absl::Status DetectContacts(const State& state, StepBlocks* blocks, StepContacts
 absl::StatusOr<bool> RedetectContacts(std::span<const double> v, const State& state,
                                       StepBlocks* blocks, StepContacts* contacts) {
   TravelChange& change = contacts->travel_change;
-  const double h = blocks->settings.h;
+  const double h = blocks->stage.h;
   for (int b = 0; b < blocks->count(); ++b)
-    std::ranges::copy(blocks->spaces.Part(b, v), change.Velocities(b).begin());
+    blocks->steps[b]->CalcStateVelocities(blocks->spaces.Part(b, v), change.Velocities(b));
   if (!change.Find(state, blocks->motions, h, contacts->detector.speculative_margin()))
     return false;
   std::vector<ContactPoint>& found = contacts->new_points;

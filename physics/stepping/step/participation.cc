@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "physics/dynamics/compliant_form.h"
 
 namespace pliant::physics {
 namespace {
@@ -15,7 +14,7 @@ void FindTouched(const StepBlocks& blocks, std::span<const RowBuffer::Entry> ent
   touched.clear();
   is_touched.resize(blocks.spaces.size());
   const auto first_velocity = [&](int block, int group) {
-    return blocks.spaces.offsets[block] + blocks.steps[block]->group_offset(group);
+    return blocks.spaces.offsets[block] + blocks.steps[block]->space().group_offset(group);
   };
   for (const RowBuffer::Entry& entry : entries) {
     // most are touched several times
@@ -27,9 +26,9 @@ void FindTouched(const StepBlocks& blocks, std::span<const RowBuffer::Entry> ent
 
   // what holds the bodies of a block together reads all of them
   for (int b = 0; b < blocks.count(); ++b) {
-    const CompliantForm* form = blocks.compliant_forms[b];
+    const CompliantForm* form = blocks.abilities[b].compliance;
     if (form == nullptr || blocks.sleeping.sleeps(b)) continue;
-    for (int group = 0; group < blocks.steps[b]->num_groups(); ++group)
+    for (int group = 0; group < blocks.steps[b]->space().num_groups(); ++group)
       if (!form->group_mass(group).empty()) touched.emplace_back(b, group);
   }
   std::sort(touched.begin(), touched.end());
@@ -53,7 +52,7 @@ void FindParticipants(const StepBlocks& blocks, std::span<const RowBuffer::Entry
     p.groups_of_block.clear();
     for (; touched != p.touched.end() && touched->first == block; ++touched) {
       p.groups_of_block.push_back(touched->second);
-      p.num_touched += step.group_size(touched->second);
+      p.num_touched += step.space().group_size(touched->second);
     }
     if (blocks.terms == Terms::kMomentum) step.ExtendParticipants(&p.groups_of_block);
 
@@ -63,7 +62,7 @@ void FindParticipants(const StepBlocks& blocks, std::span<const RowBuffer::Entry
     for (const int group : p.groups_of_block) {
       p.groups.push_back(group);
       p.group_velocities.push_back(p.num_velocities);
-      p.num_velocities += step.group_size(group);
+      p.num_velocities += step.space().group_size(group);
     }
     added.size = p.num_velocities - added.first;
     p.blocks.push_back(added);

@@ -9,25 +9,31 @@ namespace {
 constexpr int kFewVelocities = 300;
 
 // The velocity spaces of this step, and where the blocks are in them at its start.
-void PlaceVelocities(const State& state, StepBlocks* blocks) {
+void PlaceVelocities(StepBlocks* blocks) {
   std::vector<int>& offsets = blocks->spaces.offsets;
   offsets.assign(1, 0);
-  for (const auto& step : blocks->steps) offsets.push_back(offsets.back() + step->num_velocities());
+  for (const auto& step : blocks->steps) offsets.push_back(offsets.back() + step->space().num_velocities());
   blocks->v_start.resize(offsets.back());
-  for (int b = 0; b < blocks->count(); ++b)
-    std::ranges::copy(blocks->model.Velocities(state, b),
-                      blocks->spaces.Part(b, blocks->v_start).begin());
+  for (int b = 0; b < blocks->count(); ++b) {
+    const std::span<double> v = blocks->spaces.Part(b, blocks->v_start);
+    if (blocks->is_posed[b]) {
+      std::ranges::copy(blocks->steps[b]->start_velocities(), v.begin());
+    } else {
+      std::ranges::fill(v, 0.0);
+    }
+  }
 }
 
-BlockForce ResolveForce(const Inputs::AppliedForce& force, const Body& body,
+BlockForce ResolveForce(const Inputs::AppliedForce& force, const Body& body, const NodeSet* nodes,
                         const BodyMotions& motions) {
   BlockForce applied;
-  applied.frame = body.deformable ? -1 : body.frame;
-  applied.node = force.node;
   applied.at_center_of_mass = force.at_center_of_mass;
-  if (body.deformable) {
+  if (nodes != nullptr) {
+    applied.part = body.part;
+    if (force.node >= 0) applied.node = nodes->nodes_of(body.part).first + force.node;
     applied.p_W = force.p_BP;
   } else {
+    applied.frame = body.frame;
     applied.p_W = motions[force.body].X_WB * (force.at_center_of_mass ? body.p_BoBcm : force.p_BP);
   }
   applied.force_W = force.force_W;
@@ -41,6 +47,7 @@ void GatherInputs(const StepBlocks& blocks, int block, const Inputs& inputs,
   gathered->forces.clear();
   gathered->coordinate_forces.clear();
   gathered->activations.clear();
+  gathered->gravity = blocks.model.gravity;
   for (const int body : blocks.followed_bodies[block]) {
     // a body without a target keeps still
     RigidTransform X_WB;
@@ -52,7 +59,9 @@ void GatherInputs(const StepBlocks& blocks, int block, const Inputs& inputs,
   }
   for (const Inputs::AppliedForce& force : inputs.forces) {
     const Body& body = blocks.model.bodies[force.body];
-    if (body.block == block) gathered->forces.push_back(ResolveForce(force, body, blocks.motions));
+    if (body.block != block) continue;
+    gathered->forces.push_back(
+        ResolveForce(force, body, blocks.model.abilities[block].nodes, blocks.motions));
   }
   for (const Inputs::JointForce& force : inputs.joint_forces) {
     if (force.block == block) gathered->coordinate_forces.push_back({force.velocity, force.force});
@@ -72,8 +81,7 @@ void PoseBlock(int b, const State& state, StepBlocks* blocks) {
   blocks->is_posed[b] = !blocks->sleeping.sleeps(b);
   if (!blocks->is_posed[b]) return;
   blocks->statuses[b] =
-      blocks->steps[b]->Pose(blocks->settings, blocks->model.Positions(state, b),
-                             blocks->model.Velocities(state, b), blocks->inputs[b]);
+      blocks->steps[b]->Pose(blocks->stage, blocks->model.StateOf(state, b), blocks->inputs[b]);
 }
 
 }  // namespace
@@ -82,13 +90,13 @@ StepBlocks::StepBlocks(const Model& model, Terms terms)
     : model(model), terms(terms), motions(model) {
   for (const auto& block : model.blocks) {
     steps.push_back(terms == Terms::kCompliance ? block->NewCompliantStep() : block->NewStep());
-    compliant_forms.push_back(steps.back()->compliant_form());
+    abilities.push_back(steps.back()->abilities());
     followed_bodies.push_back(block->followed_bodies());
-    is_prescribed.push_back(block->num_velocities() == 0);
+    is_prescribed.push_back(block->is_prescribed());
     if (is_prescribed.back()) prescribed.push_back(count() - 1);
   }
   int num_velocities = 0;
-  for (const auto& step : steps) num_velocities += step->num_velocities();
+  for (const auto& block : model.blocks) num_velocities += block->num_velocities();
   is_parallel = steps.size() > 1 && num_velocities > kFewVelocities;
   motors.resize(steps.size());
   for (std::size_t i = 0; i < model.actuators.size(); ++i) {
@@ -103,25 +111,26 @@ StepBlocks::StepBlocks(const Model& model, Terms terms)
   is_posed.resize(steps.size());
 }
 
-absl::Status PoseBlocks(const Inputs& inputs, const StepSettings& settings, const State& state,
+absl::Status PoseBlocks(const Inputs& inputs, const Stage& stage, const State& state,
                         StepBlocks* blocks) {
-  blocks->settings = settings;
+  blocks->stage = stage;
   blocks->controls.assign(state.controls.begin(), state.controls.end());
   ApplyTargets(blocks->model, inputs, &blocks->controls);
 
   // what sleeps is left out of everything below
-  for (const int b : blocks->prescribed) blocks->motions.Update(state, b, blocks->steps[b].get());
+  for (const int b : blocks->prescribed)
+    blocks->motions.Update(state, b, blocks->abilities[b].frames);
   WakeDisturbed(inputs, state, blocks);
 
   // momentum of each block, independent of the others
   blocks->ForEachBlock([&](int b) {
     blocks->statuses[b] = absl::OkStatus();
-    if (!blocks->is_prescribed[b]) blocks->motions.Update(state, b, blocks->steps[b].get());
+    if (!blocks->is_prescribed[b]) blocks->motions.Update(state, b, blocks->abilities[b].frames);
     GatherInputs(*blocks, b, inputs, &blocks->inputs[b]);
     PoseBlock(b, state, blocks);
   });
   if (absl::Status status = FirstFault(*blocks); !status.ok()) return status;
-  PlaceVelocities(state, blocks);
+  PlaceVelocities(blocks);
   return absl::OkStatus();
 }
 
@@ -129,7 +138,9 @@ absl::Status PoseWoken(const State& state, StepBlocks* blocks) {
   blocks->ForEachBlock([&](int b) {
     if (!blocks->is_posed[b]) PoseBlock(b, state, blocks);
   });
-  return FirstFault(*blocks);
+  if (absl::Status status = FirstFault(*blocks); !status.ok()) return status;
+  PlaceVelocities(blocks);
+  return absl::OkStatus();
 }
 
 absl::Status FirstFault(const StepBlocks& blocks) {

@@ -49,7 +49,7 @@ struct StepBlocks {
 
   // Of each block, found once.
   std::vector<std::unique_ptr<BlockStep>> steps;
-  std::vector<CompliantForm*> compliant_forms;  // null where a block is posed as one matrix
+  std::vector<StepAbilities> abilities;
   std::vector<char> is_prescribed;              // has no unknowns: others follow it
   std::vector<std::vector<int>> followed_bodies;
   // An actuator that acts with a given effort: on a velocity of the block, or as the stress of a
@@ -63,7 +63,7 @@ struct StepBlocks {
   bool is_parallel = false;     // whether the blocks are worth threads
 
   // The step as posed.
-  StepSettings settings;
+  Stage stage;
   StepSpaces spaces;
   std::vector<double> v_start;   // velocities at the start of the step, by `spaces`
   std::vector<double> controls;  // what each actuator aims at in this step
@@ -93,7 +93,7 @@ struct StepBlocks {
 
 // Poses the momentum of all blocks that are awake over the step from `state`. INTERNAL, naming the
 // body, when forces are not finite.
-absl::Status PoseBlocks(const Inputs& inputs, const StepSettings& settings, const State& state,
+absl::Status PoseBlocks(const Inputs& inputs, const Stage& stage, const State& state,
                         StepBlocks* blocks);
 
 // Poses those that woke since.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "physics/dynamics/compliant_form.h"
 #include "solvers/linalg/dense.h"
 
 namespace pliant::physics {
@@ -29,8 +28,8 @@ void ReduceBatch(int batch, const Participation& participation, StepBlocks* bloc
   const auto is_to_reduce = [&](int b) {
     return participation.index_of_block[b] >= 0 && blocks->terms == Terms::kMomentum;
   };
-  if (BlockTeam* solver = reduction->batches.solver(batch)) {
-    BlockTeam::Member side_by_side[BlockTeam::kMostMembers];
+  if (BlockBatch* solver = reduction->batches.solver(batch)) {
+    BlockBatch::Member side_by_side[BlockBatch::kMaxMembers];
     for (std::size_t k = 0; k < members.size(); ++k) {
       const int b = members[k];
       side_by_side[k] = {blocks->steps[b].get(), participation.GroupsOf(b), is_to_reduce(b),
@@ -66,7 +65,7 @@ void CopyGroupDiagonal(const StepBlocks& blocks, const Participation& participat
                        double* to) {
   const int g = block.first_group + place, n = participation.size_of_group(g);
   const solvers::SchurComplement& A = system.blocks[participation.index_of_block[block.block]].A;
-  if (CompliantForm* form = blocks.compliant_forms[block.block]) {
+  if (CompliantForm* form = blocks.abilities[block.block].compliance) {
     std::ranges::copy(form->group_inertia(participation.groups[g]), to);
   } else if (A.sparse != nullptr) {
     // a group is a node
@@ -85,7 +84,7 @@ absl::Status FactorGroups(const StepBlocks& blocks, const Participation& partici
                           const ConstraintSystem& system, Reduction* reduction) {
   std::size_t room = 0;
   for (const Participation::Block& block : participation.blocks) {
-    if (!blocks.steps[block.block]->factor().empty()) continue;
+    if (!blocks.steps[block.block]->dense_factor().empty()) continue;
     for (int k = 0; k < block.num_groups; ++k) {
       const std::size_t n = participation.size_of_group(block.first_group + k);
       room += n * n;
@@ -95,7 +94,7 @@ absl::Status FactorGroups(const StepBlocks& blocks, const Participation& partici
   reduction->group_factors.resize(participation.groups.size());
   double* L = reduction->factor_values.data();
   for (const Participation::Block& block : participation.blocks) {
-    const std::span<const double> given = blocks.steps[block.block]->factor();
+    const std::span<const double> given = blocks.steps[block.block]->dense_factor();
     for (int k = 0; k < block.num_groups; ++k) {
       const int g = block.first_group + k, n = participation.size_of_group(g);
       if (!given.empty()) {
@@ -241,12 +240,12 @@ void FillBlocks(const StepBlocks& blocks, const Participation& participation,
     added.size = block.size;
     added.A = step.schur_complement();
     added.first_mass = static_cast<int>(system->masses.size());
-    const CompliantForm* form = blocks.compliant_forms[block.block];
+    const CompliantForm* form = blocks.abilities[block.block].compliance;
     if (form != nullptr) added.are_particles = form->are_particles();
     const int offset = blocks.spaces.offsets[block.block];
     for (int g = block.first_group; g < block.first_group + block.num_groups; ++g) {
       const int group = participation.groups[g], to = participation.group_velocities[g],
-                size = participation.size_of_group(g), from = offset + step.group_offset(group);
+                size = participation.size_of_group(g), from = offset + step.space().group_offset(group);
       std::copy_n(reduction.v_star.data() + from, size, system->v_star.data() + to);
       std::copy_n(reduction.linear_term.data() + from, size, system->linear_term.data() + to);
       if (form == nullptr || form->group_mass(group).empty()) continue;
@@ -278,7 +277,7 @@ absl::Status CompleteVelocities(std::span<const double> v_participating, const S
   v->assign(reduction.v_star.begin(), reduction.v_star.end());
   const Batches& batches = reduction.batches;
   blocks.ForEach(batches.count(), [&](int t) {
-    BlockTeam::Completion members[BlockTeam::kMostMembers];
+    BlockBatch::Completion members[BlockBatch::kMaxMembers];
     std::size_t count = 0;
     for (const int b : batches.blocks(t)) {
       if (participation.index_of_block[b] < 0) continue;
@@ -287,7 +286,7 @@ absl::Status CompleteVelocities(std::span<const double> v_participating, const S
                           blocks.spaces.Part(b, *v)};
     }
     if (count == 0) return;
-    if (BlockTeam* solver = batches.solver(t))
+    if (BlockBatch* solver = batches.solver(t))
       return solver->Complete(std::span(members).first(count));
     members[0].step->Complete(members[0].v_participants, members[0].v);
   });
@@ -308,9 +307,12 @@ absl::StatusOr<int> Relinearise(std::span<const double> v, const Participation& 
   blocks->ForEachBlock([&](int b) {
     blocks->statuses[b] = absl::OkStatus();
     if (participation.index_of_block[b] < 0) return;
-    if (!blocks->steps[b]->Relinearise(blocks->spaces.Part(b, v))) return;
+    const std::span<const double> v_of_block = blocks->spaces.Part(b, v);
+    if (!blocks->steps[b]->IsStale(v_of_block)) return;
     is_stale[b] = 1;
-    blocks->statuses[b] = blocks->steps[b]->Factor(participation.GroupsOf(b));
+    blocks->statuses[b] = blocks->steps[b]->Linearise(v_of_block);
+    if (blocks->statuses[b].ok())
+      blocks->statuses[b] = blocks->steps[b]->Factor(participation.GroupsOf(b));
     if (blocks->statuses[b].ok())
       blocks->steps[b]->CalcFreeMotion(blocks->spaces.Part(b, reduction->v_star));
   });

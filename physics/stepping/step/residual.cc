@@ -17,7 +17,7 @@ double SubtractExerted(const StepBlocks& blocks, const Participation& participat
   const Participation::Block& block = participation.blocks[participation.index_of_block[b]];
   double square = 0;
   for (int g = block.first_group; g < block.first_group + block.num_groups; ++g) {
-    const int offset = blocks.steps[b]->group_offset(participation.groups[g]);
+    const int offset = blocks.steps[b]->space().group_offset(participation.groups[g]);
     for (int i = 0; i < participation.size_of_group(g); ++i) {
       const double impulse = exerted[participation.group_velocities[g] + i];
       residual[offset + i] -= impulse;

@@ -162,15 +162,17 @@ void AddTerm(const StepBlocks& blocks, const ConstraintTerm& term, RowBuffer* bu
     }
   };
   buffer->block_rows.Clear();
-  if (term.velocity >= 0 && step.AppendVelocityRow(term.velocity, &buffer->block_rows)) {
+  const StepAbilities& abilities = blocks.abilities[side.block];
+  if (term.velocity >= 0 && abilities.joints != nullptr &&
+      abilities.joints->AppendVelocityRow(term.velocity, &buffer->block_rows)) {
     append(Vector3d(term.factor, 0, 0));
     return;
   }
   if (term.velocity >= 0) {
     // one velocity of its group
-    const int group = step.group_of_velocity(term.velocity);
+    const int group = step.space().group_of_velocity(term.velocity);
     buffer->entries.push_back(
-        {side.block, group, term.velocity - step.group_offset(group), 1, buffer->values.size()});
+        {side.block, group, term.velocity - step.space().group_offset(group), 1, buffer->values.size()});
     buffer->values.push_back(term.factor);
     return;
   }
@@ -182,9 +184,9 @@ void AddTerm(const StepBlocks& blocks, const ConstraintTerm& term, RowBuffer* bu
   }
   if (!term.angular_W.isZero(0)) {
     buffer->block_rows.Clear();
-    step.AppendAngularRows(side, &buffer->block_rows);
+    abilities.frames->AppendAngularRows(side, &buffer->block_rows);
     append(term.angular_W);
-    row->bias += term.angular_W.dot(step.CalcPrescribedAngularVelocity(side));
+    row->bias += term.angular_W.dot(abilities.frames->CalcPrescribedAngularVelocity(side));
   }
 }
 

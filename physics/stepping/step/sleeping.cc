@@ -39,7 +39,7 @@ void DisturbBody(const Model& model, int body, Sleeping* sleeping) {
 }
 
 void ReadRest(const StepBlocks& blocks, const State& state, Sleeping* sleeping) {
-  const double h = blocks.settings.h;
+  const double h = blocks.stage.h;
   const int count = blocks.count();
   sleeping->rest.resize(count);
   sleeping->moves.resize(count);
@@ -75,7 +75,7 @@ void WakeByPrescribedMotion(const Inputs& inputs, const StepBlocks& blocks, Slee
     const RigidTransform& X_WB = blocks.motions[target.body].X_WB;
     const double change = std::max((target.X_WB.p - X_WB.p).cwiseAbs().maxCoeff(),
                                    (target.X_WB.R - X_WB.R).cwiseAbs().maxCoeff());
-    if (change > kPrescribedStillSpeed * blocks.settings.h) sleeping->moves[block] = 1;
+    if (change > kPrescribedStillSpeed * blocks.stage.h) sleeping->moves[block] = 1;
   }
   const auto moves = [&](int body) {
     return body >= 0 && model.bodies[body].block != kWorldBlock &&
@@ -150,10 +150,9 @@ void PutToSleep(std::span<const int> island_of_block, int num_islands, StepBlock
   island_rest.assign(num_islands, std::numeric_limits<int>::max());
   for (int b = 0; b < count; ++b) {
     if (rest[b] < 0 || blocks->is_prescribed[b]) continue;
-    const std::span<const double> v = blocks->model.Velocities(*state, b);
-    const bool is_still = !sleeping.disturbed[b] && std::all_of(v.begin(), v.end(), [](double x) {
-      return std::abs(x) <= kStillSpeed;
-    });
+    const bool is_still =
+        !sleeping.disturbed[b] &&
+        blocks->model.blocks[b]->IsAtRest(blocks->model.StateOf(*state, b), kStillSpeed);
     rest[b] = is_still ? std::min(rest[b] + 1, sleeping.steps_to_sleep) : 0;
     if (island_of_block[b] >= 0)
       island_rest[island_of_block[b]] = std::min(island_rest[island_of_block[b]], rest[b]);

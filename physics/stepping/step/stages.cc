@@ -7,7 +7,7 @@ namespace {
 absl::Status PoseSystem(const State& state, std::span<const double> v, StepStages* stages) {
   StepBlocks& blocks = stages->blocks;
   solvers::ConstraintSystem& system = stages->system;
-  system.h = blocks.settings.h;
+  system.h = blocks.stage.h;
 
   // what couples the blocks, and the velocities that this reads
   CollectConstraints(state, blocks, &stages->gravity_compensation, &stages->constraints);
@@ -30,14 +30,14 @@ absl::Status PoseSystem(const State& state, std::span<const double> v, StepStage
 
 }  // namespace
 
-absl::Status PoseStep(const Inputs& inputs, const StepSettings& settings, const State& state,
+absl::Status PoseStep(const Inputs& inputs, const Stage& stage, const State& state,
                       StepStages* stages) {
   StepBlocks& blocks = stages->blocks;
-  absl::Status status = PoseBlocks(inputs, settings, state, &blocks);
+  absl::Status status = PoseBlocks(inputs, stage, state, &blocks);
   if (!status.ok()) return status;
   status = DetectContacts(state, &blocks, &stages->contacts);
   if (!status.ok()) return status;
-  RunDifferentialIk(blocks.model, inputs, state, blocks.motions, settings.h, blocks.steps,
+  RunDifferentialIk(blocks.model, inputs, state, blocks.motions, stage.h, blocks.steps,
                     &stages->ik, &blocks.controls);
   StartReduction(blocks, &stages->reduction);
   return PoseSystem(state, blocks.v_start, stages);

@@ -45,7 +45,7 @@ struct StepStages {
 // From the state to the system that a method solves: blocks posed, contacts found, rows on the
 // participants, islands and what to start from. INTERNAL, naming the body, when forces are not
 // finite or a tangent is not positive definite.
-absl::Status PoseStep(const Inputs& inputs, const StepSettings& settings, const State& state,
+absl::Status PoseStep(const Inputs& inputs, const Stage& stage, const State& state,
                       StepStages* stages);
 
 // Where the solved velocities v take bodies to where contact was not looked for: finds it, and

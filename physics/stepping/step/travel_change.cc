@@ -35,14 +35,14 @@ TravelChange::TravelChange(const Model& model) : model_(model), motions_(model) 
 // alone say.
 bool TravelChange::MayChange(int block, const State& state, double speed) const {
   const int first = model_.velocity_offsets[block], end = model_.velocity_offsets[block + 1];
-  const DynamicsBlock& of = *model_.blocks[block];
-  if (of.num_nodes() > 0) {
+  const BlockAbilities& of = model_.abilities[block];
+  if (of.nodes != nullptr) {
     double largest = 0;
     for (int i = first; i + 2 < end; i += 3)
       largest = std::max(largest, (VectorAt(state_.v, i) - VectorAt(state.v, i)).squaredNorm());
     if (largest > speed * speed) return true;
   }
-  if (of.num_frames() == 0) return false;
+  if (of.frames == nullptr) return false;
   for (int i = first; i < end; ++i)
     if (state_.v[i] != state.v[i]) return true;
   return false;
@@ -73,7 +73,7 @@ bool TravelChange::Find(const State& state, const BodyMotions& motions, double h
     const Body& body = model_.bodies[i];
     if (body.block == kWorldBlock || !changed_blocks_[body.block]) continue;
     changed_bodies_[i] = 1;
-    if (model_.blocks[body.block]->num_frames() > 0) {
+    if (model_.abilities[body.block].frames != nullptr) {
       const FrameMotion &before = motions[i], &after = motions_[i];
       const double change =
           std::sqrt((after.v_W - before.v_W).squaredNorm()) +

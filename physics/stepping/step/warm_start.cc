@@ -18,7 +18,8 @@ void RecallVelocities(std::span<const double> v, const StepBlocks& blocks,
   for (const Participation::Block& block : participation.blocks) {
     const int offset = blocks.spaces.offsets[block.block];
     for (int g = block.first_group; g < block.first_group + block.num_groups; ++g) {
-      const int from = offset + blocks.steps[block.block]->group_offset(participation.groups[g]);
+      const int from =
+          offset + blocks.steps[block.block]->space().group_offset(participation.groups[g]);
       std::copy_n(v.data() + from, participation.size_of_group(g),
                   warm_start->v.data() + participation.group_velocities[g]);
     }

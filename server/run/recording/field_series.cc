@@ -79,7 +79,7 @@ absl::Status FieldSeries::WriteFrame() {
   for (const CellArray& array : kCellArrays)
     grid.cell_data.push_back({array.name, CountComponents(array.measure), {}});
   for (int body = 0; body < static_cast<int>(rigid_.size()); ++body) {
-    if (world_.model().bodies[body].deformable) {
+    if (world_.model().abilities_of(world_.model().bodies[body]).nodes != nullptr) {
       AppendDeformable(body, &grid);
     } else {
       AppendRigid(body, &grid);
@@ -94,11 +94,11 @@ absl::Status FieldSeries::WriteFrame() {
 void FieldSeries::AppendDeformable(int body, UnstructuredGrid* grid) const {
   const physics::Model& model = world_.model();
   const physics::Body& b = model.bodies[body];
-  const physics::DynamicsBlock& block = *model.blocks[b.block];
-  const std::span<const double> q = model.Positions(world_.state(), b.block);
+  const physics::BlockAbilities abilities = model.abilities_of(b);
+  const physics::BlockState state = model.StateOf(world_.state(), b.block);
 
   const std::int64_t first = static_cast<std::int64_t>(grid->points.size() / 3);
-  for (int node = 0; node < block.num_nodes(); ++node) {
+  for (int node = 0; node < abilities.nodes->nodes_of(b.part).count; ++node) {
     const Vector3d p = CalcVertexPosition(model, world_.state(), body, node);
     Append(p, &grid->points);
     Append(p - CalcVertexPosition(model, start_, body, node),
@@ -117,9 +117,9 @@ void FieldSeries::AppendDeformable(int body, UnstructuredGrid* grid) const {
   }
   for (std::size_t i = 0; i < std::size(kCellArrays); ++i) {
     const FieldMeasure measure = kCellArrays[i].measure;
-    std::vector<double> values(block.num_elements() *
+    std::vector<double> values(abilities.elements->num_elements() *
                                static_cast<std::size_t>(CountComponents(measure)));
-    block.CalcElementField(measure, q, values);
+    abilities.elements->CalcElementField(measure, state, values);
     std::vector<double>& all = grid->cell_data[i].values;
     all.insert(all.end(), values.begin(), values.end());
   }

@@ -16,18 +16,21 @@ inline Eigen::Vector3d Normal(const ContactPoint& point) {
 
 // A block that only has a place: one frame (a pose as 12 numbers), or nodes. All that contact
 // detection may ask of it.
-class PlacedBlock : public DynamicsBlock {
+class PlacedBlock : public DynamicsBlock, public FrameSet, public NodeSet {
  public:
   explicit PlacedBlock(int num_nodes) : num_nodes_(num_nodes) {}
 
   int num_positions() const override { return num_nodes_ > 0 ? 3 * num_nodes_ : 12; }
   int num_velocities() const override { return 0; }
-  void SetInitialState(std::span<double>, std::span<double>) const override {}
+  void SetInitialState(MutableBlockState) const override {}
+  BlockAbilities abilities() const override {
+    if (num_nodes_ > 0) return {.nodes = this};
+    return {.frames = this};
+  }
   std::unique_ptr<BlockStep> NewStep() const override { return nullptr; }
-  int num_frames() const override { return num_nodes_ > 0 ? 0 : 1; }
-  void CalcFrames(std::span<const double> q, std::span<const double>,
-                  std::span<FrameMotion> frames) const override {
-    if (frames.empty()) return;
+  int num_frames() const override { return 1; }
+  void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const override {
+    const std::span<const double> q = state.q;
     RigidTransform& X = frames[0].X_WB;
     for (int i = 0; i < 9; ++i) X.R(i % 3, i / 3) = q[i];
     X.p = {q[9], q[10], q[11]};
@@ -38,24 +41,21 @@ class PlacedBlock : public DynamicsBlock {
       if (other == node) return true;
     return false;
   }
-  double mass() const override { return 1; }
-  Eigen::Vector3d CalcCenterOfMass(std::span<const double>) const override {
+  double mass(int) const override { return 1; }
+  Eigen::Vector3d CalcCenterOfMass(const BlockState&, int) const override {
     return Eigen::Vector3d::Zero();
   }
-  Eigen::Vector3d CalcPointVelocity(std::span<const double>, std::span<const double>,
-                                    const Attachment&) const override {
+  Eigen::Vector3d CalcPointVelocity(const BlockState&, const Attachment&) const override {
     return Eigen::Vector3d::Zero();
   }
-  Eigen::Vector3d CalcAngularVelocity(std::span<const double>,
-                                      std::span<const double>) const override {
+  Eigen::Vector3d CalcAngularVelocity(const BlockState&, int) const override {
     return Eigen::Vector3d::Zero();
   }
-  Eigen::Matrix<double, 6, 1> CalcMomentum(std::span<const double>,
-                                           std::span<const double>) const override {
+  Eigen::Matrix<double, 6, 1> CalcMomentum(const BlockState&, int) const override {
     return Eigen::Matrix<double, 6, 1>::Zero();
   }
-  double CalcKineticEnergy(std::span<const double>, std::span<const double>) const override {
-    return 0;
+  Energies CalcEnergies(const BlockState&, const Eigen::Vector3d&, int) const override {
+    return {};
   }
 
   std::vector<int> prescribed;

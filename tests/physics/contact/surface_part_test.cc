@@ -14,7 +14,7 @@ using Eigen::Vector3d;
 
 SoftSurface PlaceSurface(const ContactWorld& world, int body) {
   const Body& of = world.model.bodies[body];
-  SoftSurface surface(of, *world.model.blocks[of.block]);
+  SoftSurface surface(of, *world.model.abilities_of(of).nodes);
   surface.Update(world.model.Positions(world.state, of.block));
   surface.UpdateTree();
   return surface;

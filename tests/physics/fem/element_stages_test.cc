@@ -8,6 +8,7 @@
 #include "physics/fem/fem_model.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "tests/execute_on_threads.h"
+#include "tests/physics/block_steps.h"
 
 namespace pliant::physics {
 namespace {
@@ -57,13 +58,13 @@ TEST(ElementStages, OfAFewElementsAreOne) {
 std::vector<double> StepLargeBody(int threads) {
   const auto block = MakeFemBlock(MakeBox(1.0 / 12));
   std::vector<double> q(block->num_positions()), v(block->num_velocities());
-  block->SetInitialState(q, v);
+  block->SetInitialState({q, v});
   std::mt19937 random(5);
   std::uniform_real_distribution<double> uniform(-0.04, 0.04);
   for (double& x : q) x += uniform(random);
   const auto step = block->NewStep();
   ExecuteOnThreads(threads, [&] {
-    EXPECT_TRUE(step->Pose({0.01, 1, 1, {0, 0, -9.81}}, q, v, {}).ok());
+    EXPECT_TRUE(PoseBlock(*step, {0.01, 1, 1, {0, 0, -9.81}}, q, v, {}).ok());
     EXPECT_TRUE(step->Factor({}).ok());
     step->CalcFreeMotion(v);
   });

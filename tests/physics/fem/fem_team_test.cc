@@ -5,11 +5,17 @@
 
 #include "physics/fem/fem_block.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
+#include "tests/physics/block_steps.h"
 
 namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
+
+const void* KindOf(const DynamicsBlock& block) {
+  const Batchable* batch = block.abilities().batch;
+  return batch == nullptr ? nullptr : batch->batch_kind();
+}
 
 // Rings of one shape, each deformed and moved in its own way, stepped by whoever is asked.
 class FemTeamTest : public ::testing::Test {
@@ -44,7 +50,7 @@ class FemTeamTest : public ::testing::Test {
     ring.step = block.NewStep();
     ring.q.resize(block.num_positions());
     ring.v.resize(block.num_velocities());
-    block.SetInitialState(ring.q, ring.v);
+    block.SetInitialState({ring.q, ring.v});
     std::mt19937 random(k);
     std::uniform_real_distribution<double> uniform(-1e-3, 1e-3);
     for (double& x : ring.q) x += uniform(random);
@@ -55,7 +61,7 @@ class FemTeamTest : public ::testing::Test {
   }
 
   void Pose(Ring* ring) const {
-    ASSERT_TRUE(ring->step->Pose({0.02, 1, 1, {0, 0, -9.81}}, ring->q, ring->v, ring->inputs).ok());
+    ASSERT_TRUE(PoseBlock(*ring->step, {0.02, 1, 1, {0, 0, -9.81}}, ring->q, ring->v, ring->inputs).ok());
   }
 
   // What participants are pushed to: not where they would go by themselves.
@@ -78,16 +84,16 @@ class FemTeamTest : public ::testing::Test {
     if (!v_p.empty()) ring->step->Complete(v_p, ring->v_end);
   }
 
-  static void Factor(BlockTeam* team, const std::vector<Ring*>& rings) {
-    std::vector<BlockTeam::Member> members;
+  static void Factor(BlockBatch* team, const std::vector<Ring*>& rings) {
+    std::vector<BlockBatch::Member> members;
     for (Ring* ring : rings)
       members.push_back({ring->step.get(), ring->participants, false, &ring->status});
     team->Factor(members);
   }
 
-  static void Finish(BlockTeam* team, const std::vector<Ring*>& rings) {
+  static void Finish(BlockBatch* team, const std::vector<Ring*>& rings) {
     std::vector<std::vector<double>> v_p(rings.size());
-    std::vector<BlockTeam::Completion> completions;
+    std::vector<BlockBatch::Completion> completions;
     for (std::size_t k = 0; k < rings.size(); ++k) {
       if (!rings[k]->status.ok()) continue;
       Push(rings[k], &v_p[k]);
@@ -97,7 +103,7 @@ class FemTeamTest : public ::testing::Test {
   }
 
   void StepTogether(const std::vector<Ring*>& rings) const {
-    const auto team = blocks_[0]->NewTeam();
+    const auto team = blocks_[0]->abilities().batch->NewBatch();
     for (Ring* ring : rings) Pose(ring);
     Factor(team.get(), rings);
     Finish(team.get(), rings);
@@ -122,12 +128,12 @@ class FemTeamTest : public ::testing::Test {
 };
 
 TEST_F(FemTeamTest, BodiesOfOneShapeAreOfOneKindAndOthersOfNone) {
-  EXPECT_NE(blocks_[0]->team_kind(), nullptr);
-  EXPECT_EQ(blocks_[0]->team_kind(), blocks_[2]->team_kind());
+  EXPECT_NE(KindOf(*blocks_[0]), nullptr);
+  EXPECT_EQ(KindOf(*blocks_[0]), KindOf(*blocks_[2]));
   FemParameters other;
   other.mesh = *MeshTorus(0.4, 0.1, 0.1, 16);
   other.materials = {{FindMaterial("NEO_HOOKEAN"), {1e6, 0.4}, 500}};
-  EXPECT_EQ(MakeFemBlock(other, blocks_)->team_kind(), nullptr);
+  EXPECT_EQ(KindOf(*MakeFemBlock(other, blocks_)), nullptr);
 }
 
 // Conditions of about 1e4 leave twelve digits.
@@ -173,7 +179,7 @@ TEST_F(FemTeamTest, OneWithManyParticipantsIsEliminatedAsIfAlone) {
 
 TEST_F(FemTeamTest, NewParticipantsNeedNoNewFactorAndChangeNoBit) {
   const std::vector<Ring*> team_of = {&rings_[0], &rings_[1], &rings_[2]};
-  const auto team = blocks_[0]->NewTeam();
+  const auto team = blocks_[0]->abilities().batch->NewBatch();
   for (Ring* ring : team_of) Pose(ring);
   Factor(team.get(), team_of);
   for (Ring* ring : team_of) ring->participants.insert(ring->participants.begin(), 3);
@@ -192,7 +198,7 @@ TEST_F(FemTeamTest, AMemberMayBeCompletedByItself) {
   StepTogether(team_of);
   const std::vector<double> expected = rings_[1].v_end;
   std::vector<double> v_p;
-  const auto team = blocks_[0]->NewTeam();
+  const auto team = blocks_[0]->abilities().batch->NewBatch();
   Pose(&rings_[1]);
   Factor(team.get(), {&rings_[1]});
   Push(&rings_[1], &v_p);
@@ -207,7 +213,7 @@ TEST_F(FemTeamTest, OnlyTheMemberWithAnIndefiniteTangentFails) {
   p.materials = {{FindMaterial("LINEAR_COROTATIONAL"), {1e6, 0.4}, 500}};
   p.rayleigh_beta = -1;
   const auto bad_block = MakeFemBlock(p, blocks_);
-  ASSERT_EQ(bad_block->team_kind(), blocks_[0]->team_kind());
+  ASSERT_EQ(KindOf(*bad_block), KindOf(*blocks_[0]));
   Ring bad = MakeRing(0);
   bad.step = bad_block->NewStep();
   StepTogether({&rings_[0], &bad, &rings_[1]});

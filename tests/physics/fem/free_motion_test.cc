@@ -7,6 +7,7 @@
 #include "physics/fem/fem_model.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "solvers/linalg/refined/refined_cholesky.h"
+#include "tests/physics/block_steps.h"
 
 namespace pliant::physics {
 namespace {
@@ -23,7 +24,7 @@ class FreeMotionTest : public ::testing::Test {
     step_ = block_->NewStep();
     q_.resize(block_->num_positions());
     v_.resize(block_->num_velocities());
-    block_->SetInitialState(q_, v_);
+    block_->SetInitialState({q_, v_});
     for (std::size_t i = 0; i < q_.size(); ++i) {
       const double s = static_cast<double>(i);
       q_[i] *= 1 + 0.02 * std::sin(s);
@@ -31,7 +32,7 @@ class FreeMotionTest : public ::testing::Test {
     }
   }
 
-  void Pose() { ASSERT_TRUE(step_->Pose(settings_, q_, v_, {}).ok()); }
+  void Pose() { ASSERT_TRUE(PoseBlock(*step_, settings_, q_, v_, {}).ok()); }
 
   // v* as it is found when nothing participates,
   std::vector<double> CalcFree() {
@@ -63,7 +64,7 @@ class FreeMotionTest : public ::testing::Test {
     return std::sqrt(error / size);
   }
 
-  const StepSettings settings_{0.01, 1, 1, Eigen::Vector3d::Zero()};
+  const ThetaStep settings_{0.01, 1, 1, Eigen::Vector3d::Zero()};
   FemParameters parameters_;
   std::shared_ptr<const DynamicsBlock> block_;
   std::unique_ptr<BlockStep> step_;
@@ -77,7 +78,7 @@ TEST_F(FreeMotionTest, OfALargeBodyIsThatOfAFactorInDoublePrecision) {
     const std::vector<double> expected = CalcInDouble(), v = CalcFree();
     for (std::size_t i = 0; i < v.size(); ++i) ASSERT_NEAR(v[i], expected[i], 1e-10) << i;
     EXPECT_LT(CalcResidual(v), 1e-13);
-    step_->Integrate(v, q_, v_);
+    step_->Integrate(v, {q_, v_});
   }
 }
 
@@ -88,7 +89,7 @@ TEST_F(FreeMotionTest, OfALargeBodyIsRefinedFromSinglePrecision) {
   const FemModel model(parameters_, shape);
   solvers::BlockMatrix A(&model.pattern);
   std::vector<double> b(v_.size()), x(v_.size());
-  AssembleQuadratic(model, settings_, q_, v_, {}, &A, &b);
+  AssembleQuadratic(model, ThetaMethod(settings_.h), q_, v_, {}, &A, &b);
   for (double& one : b) one = -one;
   solvers::RefinedCholesky refined(&model.pattern, shape->elimination_order());
   ASSERT_TRUE(refined.Factor(A));

@@ -5,6 +5,7 @@
 
 #include "physics/fem/fem_block.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
+#include "tests/physics/block_steps.h"
 
 namespace pliant::physics {
 namespace {
@@ -24,7 +25,7 @@ class ReducedMomentum : public ::testing::TestWithParam<const char*> {
     }
     block_ = MakeFemBlock(p);
     std::vector<double> q(block_->num_positions()), v(block_->num_velocities());
-    block_->SetInitialState(q, v);
+    block_->SetInitialState({q, v});
     for (std::size_t i = 0; i < q.size(); ++i) {
       q[i] *= 1 + 1e-3 * static_cast<double>(i % 7);
       v[i] = 0.1 * static_cast<double>(i % 5);
@@ -32,7 +33,7 @@ class ReducedMomentum : public ::testing::TestWithParam<const char*> {
     step_ = block_->NewStep();
     BlockInputs inputs;
     inputs.targets.resize(block_->followed_bodies().size());
-    const absl::Status status = step_->Pose({0.01, 1, 1, {0, 0, -9.81}}, q, v, inputs);
+    const absl::Status status = PoseBlock(*step_, {0.01, 1, 1, {0, 0, -9.81}}, q, v, inputs);
     EXPECT_TRUE(status.ok()) << status;
   }
 

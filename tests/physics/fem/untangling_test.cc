@@ -7,6 +7,7 @@
 
 #include "physics/fem/fem_block.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
+#include "tests/physics/block_steps.h"
 
 namespace pliant::physics {
 namespace {
@@ -25,24 +26,24 @@ struct Heap {
     block = MakeFemBlock(p);
     q.resize(block->num_positions());
     v.resize(block->num_velocities());
-    block->SetInitialState(q, v);
+    block->SetInitialState({q, v});
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> uniform(-cells * kWidth, cells * kWidth);
     for (double& x : q) x += uniform(random);
     step = block->NewStep();
   }
   int CountInverted() const {
-    std::vector<double> ratios(block->num_elements());
-    block->CalcElementField(FieldMeasure::kVolumeRatio, q, ratios);
+    std::vector<double> ratios(block->abilities().elements->num_elements());
+    block->abilities().elements->CalcElementField(FieldMeasure::kVolumeRatio, {q, {}}, ratios);
     return static_cast<int>(
         std::count_if(ratios.begin(), ratios.end(), [](double J) { return J < 0; }));
   }
   void Step() {
     std::vector<double> v_new(v.size());
-    ASSERT_TRUE(step->Pose({0.01, 1, 1, Vector3d::Zero()}, q, v, {}).ok());
+    ASSERT_TRUE(PoseBlock(*step, {0.01, 1, 1, Vector3d::Zero()}, q, v, {}).ok());
     ASSERT_TRUE(step->Factor({}).ok());
     step->CalcFreeMotion(v_new);
-    step->Integrate(v_new, q, v);
+    step->Integrate(v_new, {q, v});
   }
   std::shared_ptr<const DynamicsBlock> block;
   std::unique_ptr<BlockStep> step;
@@ -66,7 +67,7 @@ TEST(Untangling, ExertsNeitherForceNorTorqueOnTheWhole) {
     Heap heap(3, seed);
     // at rest, m(v0) = −h f
     std::vector<double> residual(heap.q.size());
-    ASSERT_TRUE(heap.step->Pose({0.01, 1, 1, Vector3d::Zero()}, heap.q, heap.v, {}).ok());
+    ASSERT_TRUE(PoseBlock(*heap.step, {0.01, 1, 1, Vector3d::Zero()}, heap.q, heap.v, {}).ok());
     heap.step->CalcMomentumResidual(heap.v, residual);
     Vector3d force = Vector3d::Zero(), torque = Vector3d::Zero();
     double size = 0;

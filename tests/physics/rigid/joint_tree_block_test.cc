@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/physics/rigid/sample_trees.h"
+#include "tests/physics/block_steps.h"
 
 namespace pliant::physics {
 namespace {
@@ -16,20 +17,20 @@ struct FreeRun {
       : block(MakeJointTreeBlock({tree, std::move(q), std::move(v)})), step(block->NewStep()) {
     this->q.resize(block->num_positions());
     this->v.resize(block->num_velocities());
-    block->SetInitialState(this->q, this->v);
+    block->SetInitialState({this->q, this->v});
   }
   void Run(double duration, double h, const Vector3d& gravity) {
     std::vector<double> v_new(v.size());
     for (int k = 0; k < std::lround(duration / h); ++k) {
-      ASSERT_TRUE(step->Pose({h, 1, 1, gravity}, q, v, {}).ok());
+      ASSERT_TRUE(PoseBlock(*step, {h, 1, 1, gravity}, q, v, {}).ok());
       ASSERT_TRUE(step->Factor({}).ok());
       step->CalcFreeMotion(v_new);
-      step->Integrate(v_new, q, v);
+      step->Integrate(v_new, {q, v});
     }
   }
   double CalcEnergy(const Vector3d& gravity) const {
-    return block->CalcKineticEnergy(q, v) + block->CalcElasticEnergy(q) -
-           block->mass() * gravity.dot(block->CalcCenterOfMass(q));
+    return CalcKineticEnergy(*block, q, v) + CalcElasticEnergy(*block, q) -
+           block->mass(0) * gravity.dot(block->CalcCenterOfMass({q, {}}, 0));
   }
   std::shared_ptr<const DynamicsBlock> block;
   std::unique_ptr<BlockStep> step;
@@ -80,9 +81,9 @@ std::shared_ptr<const JointTree> MakeTumbler() {
 
 double MomentumDrift(double h) {
   FreeRun run(MakeTumbler(), {1, 0, 0, 0, 0, 0, 0, 0.3}, {1, 2, 1.5, 0.2, -0.1, 0.3, 0.5});
-  const auto start = run.block->CalcMomentum(run.q, run.v);
+  const auto start = run.block->CalcMomentum({run.q, run.v}, 0);
   run.Run(1, h, Vector3d::Zero());
-  return (run.block->CalcMomentum(run.q, run.v) - start).norm() / start.norm();
+  return (run.block->CalcMomentum({run.q, run.v}, 0) - start).norm() / start.norm();
 }
 
 TEST(JointTreeBlock, MomentumOfATumblingTreeDriftsByTheOrderOfTheStep) {
@@ -93,15 +94,15 @@ TEST(JointTreeBlock, MomentumOfATumblingTreeDriftsByTheOrderOfTheStep) {
 
 TEST(JointTreeBlock, RowsAreTheDerivativeOfAFramesMotion) {
   FreeRun run(MakeTumbler(), {1, 0, 0, 0, 0.1, 0.2, 0.3, 0.3}, {1, 2, 1.5, 0.2, -0.1, 0.3, 0.5});
-  ASSERT_TRUE(run.step->Pose({0.01, 1, 1, Vector3d::Zero()}, run.q, run.v, {}).ok());
+  ASSERT_TRUE(PoseBlock(*run.step, {0.01, 1, 1, Vector3d::Zero()}, run.q, run.v, {}).ok());
   std::vector<FrameMotion> frames(2);
-  run.block->CalcFrames(run.q, run.v, frames);
+  run.block->abilities().frames->CalcFrames({run.q, run.v}, frames);
   Attachment point;
   point.frame = 1;
   point.p_W = {0.4, 0.3, -0.2};
   BlockRows linear, angular;
   run.step->AppendRows(point, &linear);
-  run.step->AppendAngularRows(point, &angular);
+  run.step->abilities().frames->AppendAngularRows(point, &angular);
   const auto apply = [&](const BlockRows& rows) {
     Vector3d sum = Vector3d::Zero();
     for (int j = 0; j < 7; ++j) {
@@ -128,12 +129,12 @@ TEST(JointTreeBlock, GravityCompensationHoldsTheTreeStill) {
   const std::vector<double> q{0.3, 0.7, -0.4, 1.1, 0.2, 0.5, -0.3};
   FreeRun run(MakeArm(), q, std::vector<double>(7));
   const Vector3d gravity(0, 0, -9.81);
-  ASSERT_TRUE(run.step->Pose({0.01, 1, 1, gravity}, run.q, run.v, {}).ok());
+  ASSERT_TRUE(PoseBlock(*run.step, {0.01, 1, 1, gravity}, run.q, run.v, {}).ok());
   std::vector<double> hold(7), v_new(7);
-  run.step->CalcGravityCompensation(hold);
+  run.step->abilities().joints->CalcGravityCompensation(hold);
   BlockInputs inputs;
   for (int i = 0; i < 7; ++i) inputs.coordinate_forces.push_back({i, hold[i]});
-  ASSERT_TRUE(run.step->Pose({0.01, 1, 1, gravity}, run.q, run.v, inputs).ok());
+  ASSERT_TRUE(PoseBlock(*run.step, {0.01, 1, 1, gravity}, run.q, run.v, inputs).ok());
   run.step->CalcFreeMotion(v_new);
   for (const double v : v_new) EXPECT_NEAR(v, 0, 1e-14);
 }

@@ -6,6 +6,7 @@
 
 #include "physics/dynamics/model.h"
 #include "physics/scene/scene.h"
+#include "tests/physics/block_steps.h"
 
 namespace pliant::physics {
 namespace {
@@ -30,7 +31,7 @@ double StretchEnergy(const SceneResult& result) {
   const DynamicsBlock& block = *result.model->blocks[0];
   State state = MakeInitialState(*result.model);
   for (std::size_t i = 0; i < state.q.size(); i += 3) state.q[i] *= 1.1;
-  return block.CalcElasticEnergy(state.q);
+  return CalcElasticEnergy(block, state.q);
 }
 
 TEST(SceneMaterials, EveryModelHasItsEnergy) {

@@ -122,12 +122,12 @@ TEST(SceneModel, CentreOfMassAndInertiaComeFromTheShapes) {
   EXPECT_LT((model->bodies[1].p_BoBcm - Eigen::Vector3d(0.25, 0, 0)).norm(), 1e-15);
   const double sphere = 1000 * 4.0 / 3 * 3.14159265358979 * 0.001;
   const DynamicsBlock& block = *model->blocks[0];
-  EXPECT_NEAR(block.mass(), 2 * sphere, 1e-12 * sphere);
+  EXPECT_NEAR(block.mass(0), 2 * sphere, 1e-12 * sphere);
   // angular momentum about its centre for 1 rad/s about z: two spheres at ±0.75 m
   const State state = MakeInitialState(*model);
   const Eigen::Matrix<double, 6, 1> p =
-      block.CalcMomentum(model->Positions(state, 0), model->Velocities(state, 0));
-  const Eigen::Vector3d center = block.CalcCenterOfMass(model->Positions(state, 0));
+      block.CalcMomentum(model->StateOf(state, 0), 0);
+  const Eigen::Vector3d center = block.CalcCenterOfMass(model->StateOf(state, 0), 0);
   const Eigen::Vector3d spin = p.tail<3>() - center.cross(Eigen::Vector3d(p.head<3>()));
   EXPECT_NEAR(spin.z(), 2 * sphere * (0.4 * 0.01 + 0.75 * 0.75), 1e-9);
   // the velocity given is that of the centre of mass
@@ -196,7 +196,7 @@ bodies:
   ASSERT_TRUE(model);
   const DynamicsBlock& block = *model->blocks[0];
   // half of 4 m³ weighs three times as much
-  EXPECT_NEAR(block.mass(), 2 * 1 + 2 * 3, 1e-12);
+  EXPECT_NEAR(block.mass(0), 2 * 1 + 2 * 3, 1e-12);
   EXPECT_THAT(block.followed_bodies(), ElementsAre(-1));
 }
 

@@ -202,7 +202,7 @@ TEST(MaximalTree, ThatHangsOnNothingKeepsItsMomentum) {
   world.model().gravity.setZero();
   world.Run(0.002);
   const auto momentum = [&] {
-    return world.model().blocks[0]->CalcMomentum(world.state().q, world.state().v);
+    return world.model().blocks[0]->CalcMomentum({world.state().q, world.state().v}, 0);
   };
   const Eigen::Matrix<double, 6, 1> start = momentum();
   world.Run(0.5);
@@ -224,7 +224,8 @@ TEST(MaximalTree, DriftsByNoMoreThanAStepLeaves) {
     world.Run(2);
     EXPECT_LE(world.drift(), tolerance);
     EXPECT_GT(world.drift(), 0);
-    EXPECT_EQ(world.report().joint_drift, world.model().blocks[0]->CalcDrift(world.state().q));
+    EXPECT_EQ(world.report().joint_drift, world.model().abilities[0].joints->CalcDrift(
+                                                world.model().StateOf(world.state(), 0)));
   }
 }
 

@@ -40,7 +40,7 @@ TEST_P(ProjectedElements, AreThoseOfABarThatIsSquashed) {
       ASSERT_TRUE(world.Step().ok());
       most[is_squashed] = std::max(most[is_squashed], world.report().projected_elements);
     }
-    EXPECT_LE(most[is_squashed], world.model().blocks.back()->num_elements());
+    EXPECT_LE(most[is_squashed], world.model().abilities.back().elements->num_elements());
   }
   EXPECT_EQ(most[0], 0);
   EXPECT_GT(most[1], 0);

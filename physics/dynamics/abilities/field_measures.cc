@@ -1,4 +1,4 @@
-#include "physics/dynamics/strain_measures.h"
+#include "physics/dynamics/abilities/field_measures.h"
 
 #include <algorithm>
 #include <cmath>

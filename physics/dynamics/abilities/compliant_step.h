@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "physics/dynamics/block.h"
-#include "physics/dynamics/compliant_form.h"
+#include "physics/dynamics/abilities/compliant_form.h"
 
 namespace pliant::physics {
 
-// The step, a `Base` of BlockStep, of a block in compliance form. Every group moves freely by itself: nothing is factored, and
-// the participants have no Schur complement.
+// The step, with a `Base` derived from BlockStep, of a block in compliance form. Every group moves
+// freely by itself: nothing is factored, and the participants have no Schur complement.
 template <typename Base>
 class CompliantStep : public Base, protected CompliantForm {
  public:
@@ -24,11 +24,15 @@ class CompliantStep : public Base, protected CompliantForm {
     std::copy(v_star_.begin(), v_star_.end(), v_star.begin());
   }
   solvers::SchurComplement schur_complement() const override { return {}; }
-  CompliantForm* compliant_form() override { return this; }
+  StepAbilities abilities() override {
+    StepAbilities abilities = Base::abilities();
+    abilities.compliance = this;
+    return abilities;
+  }
 
  protected:
-  std::vector<double> v_star_;     // free motion, of the whole block
-  std::vector<int> participants_;  // as told to Factor
+  std::vector<double> v_star_;     // free motion of the whole block
+  std::vector<int> participants_;  // those of the last Factor
 };
 
 }  // namespace pliant::physics

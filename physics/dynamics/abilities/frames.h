@@ -1,0 +1,34 @@
+#pragma once
+
+#include <span>
+
+#include <Eigen/Core>
+
+#include "physics/dynamics/block_state.h"
+#include "physics/spatial/rigid_transform.h"
+
+namespace pliant::physics {
+
+// Pose and velocity of a rigid frame B.
+struct FrameMotion {
+  RigidTransform X_WB;
+  Eigen::Vector3d omega_W = Eigen::Vector3d::Zero();  // [rad/s]
+  Eigen::Vector3d v_W = Eigen::Vector3d::Zero();      // of Bo [m/s]
+
+  Eigen::Vector3d CalcPointVelocity(const Eigen::Vector3d& p_W) const {
+    return v_W + omega_W.cross(p_W - X_WB.p);
+  }
+};
+
+// A block that moves rigid frames: the links of a joint tree, a free or kinematic body.
+class FrameSet {
+ public:
+  virtual ~FrameSet() = default;
+  virtual int num_frames() const = 0;
+  // `frames` has num_frames() entries.
+  virtual void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const = 0;
+  // The part of its weight that a frame feels.
+  virtual double gravity_scale(int /*frame*/) const { return 1; }
+};
+
+}  // namespace pliant::physics

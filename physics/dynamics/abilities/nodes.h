@@ -1,0 +1,33 @@
+#pragma once
+
+#include <Eigen/Core>
+
+#include "physics/dynamics/block_state.h"
+#include "physics/dynamics/contact_point.h"
+
+namespace pliant::physics {
+
+// Consecutive nodes or elements of a block that are one body of it.
+struct IndexRange {
+  int first = 0, count = 0;
+};
+
+// A block that moves nodes: points whose positions are the first 3 num_nodes() numbers of its q
+// [m, W]. A block may hold several bodies, as all particles of a world share a grid: each is a
+// `part` of it (Body::part) with a range of the nodes.
+class NodeSet {
+ public:
+  virtual ~NodeSet() = default;
+  virtual int num_nodes() const = 0;
+  virtual IndexRange nodes_of(int /*part*/) const { return {0, num_nodes()}; }
+  // Whether a node's motion is prescribed by a body that the block follows.
+  virtual bool is_node_prescribed(int /*node*/) const { return false; }
+  // Velocity of a point attached to nodes [m/s].
+  virtual Eigen::Vector3d CalcPointVelocity(const BlockState& state,
+                                            const Attachment& point) const = 0;
+  // Angular velocity in W of the rigid motion that has a part's angular momentum about its centre of
+  // mass, ω = I⁻¹ L [rad/s].
+  virtual Eigen::Vector3d CalcAngularVelocity(const BlockState& state, int part) const = 0;
+};
+
+}  // namespace pliant::physics

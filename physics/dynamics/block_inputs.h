@@ -1,0 +1,40 @@
+#pragma once
+
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "physics/spatial/rigid_transform.h"
+
+namespace pliant::physics {
+
+// An external force on a block, resolved to its frame or node.
+struct BlockForce {
+  int frame = -1;  // −1: on `node`, or spread by mass over the nodes of `part` when node is −1 too
+  int node = -1;
+  int part = 0;
+  Eigen::Vector3d p_W = Eigen::Vector3d::Zero();  // where it acts, when on a frame
+  bool at_center_of_mass = true;
+  Eigen::Vector3d force_W = Eigen::Vector3d::Zero();
+  Eigen::Vector3d torque_W = Eigen::Vector3d::Zero();
+};
+
+// A generalised force on one velocity of a block: a torque on a joint.
+struct CoordinateForce {
+  int velocity;
+  double force;  // [N·m] or [N]
+};
+
+// What acts on a block in one step.
+struct BlockInputs {
+  Eigen::Vector3d gravity = Eigen::Vector3d::Zero();  // [m/s²]
+  std::vector<BlockForce> forces;
+  std::vector<CoordinateForce> coordinate_forces;
+  // Prescribed poses at the end of the step of the bodies that the block's prescribed parts follow,
+  // in the order of DynamicsBlock::followed_bodies(); a kinematic body follows itself.
+  std::vector<RigidTransform> targets;
+  // Internal volumetric stress of each region that has one [Pa]; none: all zero.
+  std::vector<double> activations;
+};
+
+}  // namespace pliant::physics

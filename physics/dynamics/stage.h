@@ -1,0 +1,29 @@
+#pragma once
+
+namespace pliant::physics {
+
+// One implicit stage of a time integrator, as a block is posed for it. With the trial velocity v and
+// the base (q0, v0), which is the start of the step or what an integrator makes of its past,
+//
+//   q(v)   = q0 ⊞ h (move.base v0 + move.trial v)                  where the stage ends,
+//   q_f(v) = q0 ⊞ h (force_move.base v0 + force_move.trial v)      where forces are taken,
+//   v_f(v) = force_rate.base v0 + force_rate.trial v               and at which velocity,
+//   r(v)   = M (v − v0) − weight h f(q_f(v), v_f(v))               the momentum balance, zero at the solution.
+//
+// Implicit Euler is the default. The one-configuration stages of TR, BDF2, TR-BDF2 and SDIRK2 have
+// base = 0 throughout, with q̂ and v̂ of the integrator as the base; the θ-method of han2023 §IV takes
+// forces between start and end. Integrators live in stepping/integrators/: a block knows none of them.
+struct Stage {
+  struct Blend {
+    double base = 0, trial = 1;
+    double operator()(double v0, double v) const { return trial * v + base * v0; }
+    double sum() const { return base + trial; }
+  };
+  double h = 0;  // [s]
+  Blend move, force_move, force_rate;
+  double weight = 1;
+
+  double impulse_scale() const { return weight * h; }  // of forces [s]
+};
+
+}  // namespace pliant::physics

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace pliant::physics {
+
+// The unknowns of one block in one step, numbered from 0 in groups of consecutive velocities: the
+// three of a node, the six of a free body, all of a joint tree. Groups participate in contact or do
+// not (han2023 §VI-A). A block whose unknowns change from step to step, such as the active nodes of
+// a grid, makes a new space in each.
+class VelocitySpace {
+ public:
+  // No velocity at all: a block whose motion is prescribed.
+  VelocitySpace() = default;
+
+  // `num_groups` groups of `group_size` velocities each, behind `first_velocity` that belong to no
+  // group: they follow from the others and are no unknowns.
+  static VelocitySpace MakeUniform(int num_groups, int group_size, int first_velocity = 0) {
+    VelocitySpace space;
+    space.num_groups_ = num_groups;
+    space.group_size_ = group_size;
+    space.first_velocity_ = first_velocity;
+    return space;
+  }
+
+  // Groups that begin at starts[g]; the last entry is the number of velocities.
+  static VelocitySpace MakeFromStarts(std::vector<int> starts) {
+    VelocitySpace space;
+    space.num_groups_ = static_cast<int>(starts.size()) - 1;
+    space.starts_ = std::move(starts);
+    return space;
+  }
+
+  int num_groups() const { return num_groups_; }
+  int num_velocities() const {
+    return starts_.empty() ? first_velocity_ + num_groups_ * group_size_ : starts_.back();
+  }
+  int group_offset(int group) const {
+    return starts_.empty() ? first_velocity_ + group * group_size_ : starts_[group];
+  }
+  int group_size(int group) const {
+    return starts_.empty() ? group_size_ : starts_[group + 1] - starts_[group];
+  }
+  int group_of_velocity(int velocity) const {
+    if (starts_.empty()) return (velocity - first_velocity_) / group_size_;
+    const auto next = std::upper_bound(starts_.begin(), starts_.end(), velocity);
+    return static_cast<int>(next - starts_.begin()) - 1;
+  }
+
+ private:
+  int num_groups_ = 0, group_size_ = 1, first_velocity_ = 0;
+  std::vector<int> starts_;  // empty when all groups have group_size_ velocities
+};
+
+}  // namespace pliant::physics
