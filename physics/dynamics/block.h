@@ -66,6 +66,10 @@ class BlockStep : public TangentFactor {
   // m(v) [N·s] as the stage poses it, linear or not; zero on prescribed velocities.
   virtual void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) = 0;
 
+  // The incremental potential at v, zero at the start velocities of a linear block [kg·m²/s²]: m is its
+  // gradient.
+  virtual double CalcPotential(std::span<const double> v);
+
   // y = A x, and the diagonal of A.
   virtual void MultiplyTangent(std::span<const double> x, std::span<double> y) const = 0;
   virtual void CalcTangentDiagonal(std::span<double> diagonal) const = 0;

@@ -5,8 +5,16 @@ class ContactLaw;
 }
 
 namespace pliant::physics {
+class Integrator;
+}
+
+namespace pliant::physics {
 
 enum class MethodKind { kConvex, kCorrective, kNonsmooth };
+
+// Default of the methods that relinearise until the nonlinear momentum balance holds: Newton's method
+// needs three to six rounds in an impact.
+inline constexpr int kMaxRelinearisations = 20;
 
 // han2023 §VI, castro2022's constants.
 struct ConvexOptions {
@@ -20,6 +28,9 @@ struct ConvexOptions {
   const solvers::ContactLaw* law = nullptr;  // in place of SAP's friction cone
   double theta = 1;
   double theta_vq = 1;
+  const Integrator* integrator = nullptr;  // in place of θ and θ_vq
+  // Rounds in which bodies that are not linear are linearised anew at the solution, at most.
+  int relinearisations = kMaxRelinearisations;
 };
 
 // zeng2022 §5–§7.
@@ -57,6 +68,8 @@ struct NonsmoothOptions {
   Coordinates coordinates = Coordinates::kReduced;
   NormalScaling normal_scaling = NormalScaling::kDivided;
   bool geometric_stiffness = true;  // of particles, in maximal coordinates
+  int relinearisations = kMaxRelinearisations;  // as ConvexOptions', in reduced coordinates
+  double momentum_tolerance = 1e-6;             // of these: residual of the momentum balance
 };
 
 struct MethodOptions {

@@ -244,12 +244,21 @@ class FemStep final : public NodeStep {
   void CalcTangentDiagonal(std::span<double> diagonal) const override { A_.CopyDiagonal(diagonal); }
 
   void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) override {
+    if (!is_linear()) return CalcNonlinearResidual(v, residual);
     A_.Multiply(CalcChange(v), residual);
     CompleteResidual(residual);
   }
 
+  double CalcPotential(std::span<const double> v) override {
+    if (is_linear()) return BlockStep::CalcPotential(v);
+    CalcNonlinearResidual(v, {});
+    return trial_potential_;
+  }
+
   void CalcResidualTerms(std::span<const double> v, std::span<double> residual,
                          std::span<double> momentum, std::span<double> diagonal) override {
+    if (!is_linear())
+      return BlockStep::CalcResidualTerms(v, residual, momentum, diagonal);
     A_.Multiply(CalcChange(v), v, residual, momentum);
     CompleteResidual(residual);
     A_.CopyDiagonal(diagonal);
@@ -443,6 +452,32 @@ class FemStep final : public NodeStep {
     return {energy, scale};
   }
 
+  // m(v), and the incremental potential there, without a tangent: what is linearised stays.
+  void CalcNonlinearResidual(std::span<const double> v, std::span<double> residual) {
+    const std::size_t n = v.size();
+    for (auto* x : {&trial_q_, &trial_change_, &trial_residual_, &trial_elastic_}) x->resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      trial_q_[i] = q0_[i] + stage_.h * stage_.force_move(v0_[i], v[i]);
+      trial_change_[i] = v[i] - v0_[i];
+    }
+    linear_A_.Multiply(trial_change_, trial_residual_);
+    trial_potential_ =
+        0.5 * Dot(trial_change_, trial_residual_) + Dot(trial_change_, linear_residual_);
+    std::ranges::fill(trial_elastic_, 0.0);
+    const double W = AssembleNonlinear(*model_, trial_q_, pressure_, stage_.impulse_scale(), 0,
+                                       Tangent::kNone, &trial_deformation_, nullptr,
+                                       &trial_elastic_);
+    if (stage_.force_move.trial != 0)
+      trial_potential_ += stage_.weight * W / stage_.force_move.trial;
+    if (residual.empty()) return;
+    model_->ProjectOntoPlane(trial_elastic_);
+    for (std::size_t i = 0; i < n; ++i)
+      residual[i] = trial_residual_[i] + linear_residual_[i] + trial_elastic_[i];
+    ForEachPrescribed([&](int node, const Vector3d&) {
+      for (int r = 0; r < 3; ++r) residual[3 * node + r] = 0;
+    });
+  }
+
   // ‖D m‖ / max(‖D A v‖, ‖D h f‖), D = diag(A)^(−1/2), as for the whole step (han2023 §VI). 0 when m is no more than what
   // the last bits of the positions make of it: a stiff body at rest is all rounding.
   double CalcRelativeResidual(std::span<const double> v) {
@@ -615,6 +650,11 @@ class FemStep final : public NodeStep {
   double blend_ = 1;
   std::vector<double> q_, dv_, momentum_, elastic_, step_, direction_, trial_, scratch_;
   FreeMotionReport report_;
+
+  // scratch of CalcNonlinearResidual
+  std::vector<double> trial_q_, trial_change_, trial_residual_, trial_elastic_;
+  FemModel::Deformation trial_deformation_;
+  double trial_potential_ = 0;
 };
 
 class FemBatch final : public BlockBatch {

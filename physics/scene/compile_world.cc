@@ -11,6 +11,7 @@
 #include "physics/scene/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
+#include "physics/stepping/integrators/integrator.h"
 #include "solvers/convex/contact_law.h"
 
 namespace pliant::physics {
@@ -67,6 +68,17 @@ void ReadContactLaw(const v1::ConvexMethod& given, const std::string& path, Scen
                                                   " is no contact model; expected one of ", names));
 }
 
+void ReadRelinearisations(const std::string& path, int given, SceneLog* log, int* count) {
+  constexpr int kMaxCount = 1000;
+  if (given >= 0 && given <= kMaxCount) {
+    *count = given;
+    return;
+  }
+  log->Error(path + ".relinearisations",
+             absl::StrCat(given, " is not allowed; expected a whole number from 0 to ", kMaxCount,
+                          ". 0 linearises hyperelastic bodies once a step"));
+}
+
 void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* options) {
   const std::string path = "method.convex";
   if (given.has_tolerance() && CheckTolerance(path + ".tolerance", given.tolerance(), log)) {
@@ -86,6 +98,20 @@ void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* 
   ReadContactLaw(given, path, log, options);
   if (given.line_search() == v1::ConvexMethod::LINE_SEARCH_BACKTRACKING) {
     options->line_search = ConvexOptions::LineSearch::kBacktracking;
+  }
+  if (given.has_relinearisations())
+    ReadRelinearisations(path, given.relinearisations(), log, &options->relinearisations);
+  if (!given.integrator().empty()) {
+    options->integrator = FindIntegrator(given.integrator());
+    if (given.theta_size() > 0)
+      log->Error(path + ".integrator", "stands beside `theta`; expected one of them");
+    if (options->integrator == nullptr) {
+      std::string names;
+      for (const Integrator* one : AllIntegrators())
+        absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(one->name()));
+      log->Error(path + ".integrator", absl::StrCat(Quoted(given.integrator()),
+                                                    " is no integrator; expected one of ", names));
+    }
   }
   if (given.theta_size() == 0) return;
   if (given.theta_size() != 2) {
@@ -215,6 +241,8 @@ void CompileNonsmooth(const v1::NonsmoothMethod& given, SceneLog* log, Nonsmooth
   if (given.normal_scaling() == Method::NORMAL_SCALING_BOTH_SIDES)
     options->normal_scaling = NonsmoothOptions::NormalScaling::kBothSides;
   if (given.has_geometric_stiffness()) options->geometric_stiffness = given.geometric_stiffness();
+  if (given.has_relinearisations())
+    ReadRelinearisations(path, given.relinearisations(), log, &options->relinearisations);
 }
 
 }  // namespace

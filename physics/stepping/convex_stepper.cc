@@ -7,6 +7,7 @@
 
 #include "physics/dynamics/parallel.h"
 #include "physics/spatial/trig.h"
+#include "physics/stepping/integrators/integrator.h"
 #include "physics/stepping/integrators/theta_method.h"
 #include "physics/stepping/step/solve.h"
 #include "physics/stepping/step_timer.h"
@@ -77,13 +78,16 @@ class ConvexStepper final : public Stepper {
     const ConvexOptions& options = model_.method.convex;
 
     // pose momentum, contacts and free motion
-    absl::Status status =
-        PoseStep(inputs, ThetaMethod(h, options.theta, options.theta_vq), *state, &stages_);
+    const Stage stage = options.integrator != nullptr
+                            ? options.integrator->MakeStage(h)
+                            : ThetaMethod(h, options.theta, options.theta_vq);
+    absl::Status status = PoseStep(inputs, stage, *state, &stages_);
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);
 
     // contacts and constraints, an island at a time
-    status = SolveStep(*state, {}, &stages_, report, &solution_, [&](int) {
+    const SolveLimits limits{.relinearisations = {options.relinearisations, options.tolerance}};
+    status = SolveStep(*state, limits, &stages_, report, &solution_, [&](int) {
       SolveIslands(h, report);
       return absl::OkStatus();
     });
@@ -92,7 +96,8 @@ class ConvexStepper final : public Stepper {
 
     // the criterion once more, on the full system
     report->residual = CalcStepResidual(solution_.v, solution_.impulses, &stages_);
-    report->End(EndOf(report->residual <= options.tolerance));
+    report->momentum_residual = report->residual;
+    report->End(EndOf(report->residual <= options.tolerance, *report));
     report->stalled = report->stalled && !report->converged;
     timer.Lap(Phase::kCheck);
 
@@ -221,9 +226,11 @@ class ConvexStepper final : public Stepper {
   }
 
   // Why the step ended, whether its own criterion is met or not.
-  solvers::StopReason EndOf(bool is_met) const {
+  solvers::StopReason EndOf(bool is_met, const StepReport& report) const {
     if (is_met) return solvers::StopReason::kConverged;
-    solvers::StopReason reason = solvers::StopReason::kResidual;
+    const bool is_linearised = report.compromises[Compromise::kRelinearisationLimit] > 0;
+    solvers::StopReason reason = is_linearised ? solvers::StopReason::kLinearised
+                                               : solvers::StopReason::kResidual;
     for (std::size_t k = 0; k < stages_.islands.views.size(); ++k)
       reason = std::max(reason, outcomes_[k].reason);
     return reason;

@@ -17,7 +17,7 @@ namespace {
 using Eigen::Vector3d;
 using solvers::ConstraintSystem;
 
-constexpr int kMaxRelinearisations = 5;
+constexpr int kMaxStaleRounds = 5;
 constexpr double kMinCompliance = 1e-6;  // of a rigid constraint, relative to what it moves
 
 solvers::CorrectionOptions OptionsOf(const CorrectiveOptions& given, double h) {
@@ -56,7 +56,8 @@ class CorrectiveStepper final : public Stepper {
     // impulses on what carries the contacts, then the corrective motion they cause; one
     // linearisation is one
     const bool is_single = model_.method.corrective.scheme == CorrectiveOptions::Scheme::kSingle;
-    const SolveLimits limits{is_single ? 0 : SolveLimits().redetections, kMaxRelinearisations};
+    const SolveLimits limits{is_single ? 0 : SolveLimits().redetections,
+                             {kMaxStaleRounds}};
     status = SolveStep(*state, limits, &stages_, report, &solution_, [&](int relinearisation) {
       relinearisation == 0 ? MakeGuess() : KeepAsGuess();
       return Correct(*state, h, report);

@@ -189,10 +189,21 @@ class NonsmoothStepper final : public Stepper {
     timer.Lap(Phase::kPose);
 
     // forces and velocities, an island at a time
-    status = SolveStep(*state, {}, &stages_, report, &solution_,
-                       [&](int) { return SolveIslands(h, report); });
+    const NonsmoothOptions& options = model_.method.nonsmooth;
+    const SolveLimits limits{
+        .relinearisations = {options.relinearisations, options.momentum_tolerance}};
+    status = SolveStep(*state, limits, &stages_, report, &solution_,
+                       [&](int round) { return SolveIslands(h, round, report); });
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
+
+    // the momentum balance on the full system; in maximal coordinates the rows of the sets hold it
+    if (!model_.method.is_maximal()) {
+      report->momentum_residual = CalcStepResidual(solution_.v, solution_.impulses, &stages_);
+      if (report->converged && !(report->momentum_residual <= options.momentum_tolerance))
+        report->End(solvers::StopReason::kLinearised);
+    }
+    timer.Lap(Phase::kCheck);
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
     CommitStep(solution_.v, solution_.impulses, &stages_, state, report);
@@ -214,7 +225,8 @@ class NonsmoothStepper final : public Stepper {
     bool solved = false;
   };
 
-  void MakeProblem(const solvers::IslandView& island, double h, Work* work) const {
+  // The forces that the solver starts from are those of the last step, or of the last round.
+  void MakeProblem(const solvers::IslandView& island, double h, int round, Work* work) const {
     const ConstraintSystem& system = *island.system;
     NonsmoothProblem& problem = work->problem;
     problem.Clear();
@@ -230,18 +242,20 @@ class NonsmoothStepper final : public Stepper {
     work->contact_guess.clear();
     for (const int c : island.contacts) {
       problem.contacts.push_back(MakeContact(system.contacts[c], h));
-      work->contact_guess.push_back(warm ? Vector3d(stages_.warm_start.contacts[c] / h)
-                                         : Vector3d::Zero());
+      const Vector3d& impulse =
+          round > 0 ? solution_.impulses.contacts[c] : stages_.warm_start.contacts[c];
+      work->contact_guess.push_back(warm ? Vector3d(impulse / h) : Vector3d::Zero());
     }
     work->row_guess.clear();
     for (const int k : island.rows) {
       problem.rows.push_back(MakeRow(system.rows[k], h));
-      work->row_guess.push_back(warm ? stages_.warm_start.rows[k] / h : 0.0);
+      const double impulse = round > 0 ? solution_.impulses.rows[k] : stages_.warm_start.rows[k];
+      work->row_guess.push_back(warm ? impulse / h : 0.0);
     }
   }
 
-  void SolveIsland(const solvers::IslandView& island, double h, Work* work) {
-    MakeProblem(island, h, work);
+  void SolveIsland(const solvers::IslandView& island, double h, int round, Work* work) {
+    MakeProblem(island, h, round, work);
     work->solved = work->solver.Solve(work->problem, work->contact_guess, work->row_guess,
                                       solver_options_, &work->result);
     if (!work->solved) return;
@@ -252,16 +266,16 @@ class NonsmoothStepper final : public Stepper {
       solution_.impulses.rows[island.rows[k]] = h * work->result.row_forces[k];
   }
 
-  absl::Status SolveIslands(double h, StepReport* report) {
+  absl::Status SolveIslands(double h, int round, StepReport* report) {
     const std::vector<solvers::IslandView>& islands = stages_.islands.views;
     if (work_.size() < islands.size()) work_.resize(islands.size());
     const int count = static_cast<int>(islands.size());
     const std::size_t num_rows =
         3 * solution_.impulses.contacts.size() + solution_.impulses.rows.size();
     if (count > 1 && num_rows > kRowsWorthAThread) {
-      ParallelFor(count, 1, [&](int k) { SolveIsland(islands[k], h, &work_[k]); });
+      ParallelFor(count, 1, [&](int k) { SolveIsland(islands[k], h, round, &work_[k]); });
     } else {
-      for (int k = 0; k < count; ++k) SolveIsland(islands[k], h, &work_[k]);
+      for (int k = 0; k < count; ++k) SolveIsland(islands[k], h, round, &work_[k]);
     }
 
     // of the last look alone

@@ -10,6 +10,7 @@ namespace pliant::solvers {
 enum class StopReason {
   kConverged,      // The tolerance was met.
   kResidual,       // The solver met its own tolerance, the criterion of the whole step was missed.
+  kLinearised,     // A body's momentum balance holds linearised, and not as it is.
   kMaxIterations,  // The budget was spent.
   kStalled,        // The residual shrinks no more in double precision.
   kCycled,         // The iterates return to where they were without a better residual.
@@ -17,9 +18,10 @@ enum class StopReason {
   kFactorisationFailed,  // A matrix was not positive definite.
 };
 
-inline constexpr std::array<std::string_view, 7> kStopReasonNames{
-    "CONVERGED", "RESIDUAL_ABOVE_TOLERANCE", "MAX_ITERATIONS",      "STALLED",
-    "CYCLED",    "LINEAR_SOLVER_FAILED",     "FACTORISATION_FAILED"};
+inline constexpr std::array<std::string_view, 8> kStopReasonNames{
+    "CONVERGED",      "RESIDUAL_ABOVE_TOLERANCE", "LINEARISED",
+    "MAX_ITERATIONS", "STALLED",                  "CYCLED",
+    "LINEAR_SOLVER_FAILED", "FACTORISATION_FAILED"};
 
 inline constexpr std::string_view NameOf(StopReason reason) {
   return kStopReasonNames[static_cast<int>(reason)];

@@ -57,10 +57,12 @@ struct StepReport {
   int iterations = 0;          // Newton iterations, or sweeps
   int linear_iterations = 0;   // of the linear solvers within them, where these are iterative
   double residual = 0;         // relative, in the method's norm, recomputed on the full system
+  double momentum_residual = 0;  // of the momentum balance at the end, linear or not; relative
   double complementarity = 0;  // largest violation [m/s]
   double cone_violation = 0;   // largest ‖γ_t‖ − μ γ_n, relative to γ_n
   double joint_drift = 0;  // how far joints in maximal coordinates are apart at the end [m], [rad]
   int refactorisations = 0;
+  int relinearisations = 0;  // rounds in which tangents of nonlinear bodies were taken anew
   // Of Newton's method on the free motion of blocks that are not linear: the largest number of
   // iterations, and the largest relative residual.
   int newton_iterations = 0;

@@ -299,27 +299,4 @@ absl::Status CompleteVelocities(std::span<const double> v_participating, const S
   return absl::OkStatus();
 }
 
-absl::StatusOr<int> Relinearise(std::span<const double> v, const Participation& participation,
-                                StepBlocks* blocks, Reduction* reduction,
-                                ConstraintSystem* system) {
-  std::vector<char>& is_stale = reduction->is_stale;
-  is_stale.assign(blocks->count(), 0);
-  blocks->ForEachBlock([&](int b) {
-    blocks->statuses[b] = absl::OkStatus();
-    if (participation.index_of_block[b] < 0) return;
-    const std::span<const double> v_of_block = blocks->spaces.Part(b, v);
-    if (!blocks->steps[b]->IsStale(v_of_block)) return;
-    is_stale[b] = 1;
-    blocks->statuses[b] = blocks->steps[b]->Linearise(v_of_block);
-    if (blocks->statuses[b].ok())
-      blocks->statuses[b] = blocks->steps[b]->Factor(participation.GroupsOf(b));
-    if (blocks->statuses[b].ok())
-      blocks->steps[b]->CalcFreeMotion(blocks->spaces.Part(b, reduction->v_star));
-  });
-  if (absl::Status status = FirstFault(*blocks); !status.ok()) return status;
-  const int count = static_cast<int>(std::ranges::count(is_stale, 1));
-  if (count > 0) FillBlocks(*blocks, participation, *reduction, system);
-  return count;
-}
-
 }  // namespace pliant::physics

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 
 #include "physics/stepping/step/batches.h"
 #include "physics/stepping/step/participation.h"
@@ -30,8 +29,6 @@ struct Reduction {
   // Blocks that have their factor anyway keep it.
   std::vector<const double*> group_factors;
   std::vector<double> factor_values;
-
-  std::vector<char> is_stale;  // scratch of Relinearise
 };
 
 // Forgets what the last step factored.
@@ -58,11 +55,5 @@ absl::Status PlaceEntries(const StepBlocks& blocks, const Participation& partici
 absl::Status CompleteVelocities(std::span<const double> v_participating, const StepBlocks& blocks,
                                 const Participation& participation, const Reduction& reduction,
                                 std::vector<double>* v);
-
-// Takes blocks whose tangents have become stale at velocities v to these, and with them the free
-// motion and the system's blocks. Returns how many there were; INTERNAL as ReduceBlocks.
-absl::StatusOr<int> Relinearise(std::span<const double> v, const Participation& participation,
-                                StepBlocks* blocks, Reduction* reduction,
-                                solvers::ConstraintSystem* system);
 
 }  // namespace pliant::physics

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "physics/stepping/step/relinearisation.h"
 #include "physics/stepping/step/stages.h"
 
 namespace pliant::physics {
@@ -9,7 +10,7 @@ namespace pliant::physics {
 // How often a step is posed anew before it is taken as it is.
 struct SolveLimits {
   int redetections = 3;
-  int relinearisations = 0;  // after each of them, and at first
+  RelinearisationLimits relinearisations;  // after each of them, and at first
 };
 
 // What a method finds.
@@ -38,15 +39,11 @@ absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages
       absl::Status status = solve(k);
       if (status.ok()) status = CompleteStep(solution->v_participating, *stages, &solution->v);
       if (!status.ok()) return status;
-      if (k == limits.relinearisations) {
-        if (k > 0) ++report->compromises[Compromise::kRelinearisationLimit];
-        break;
-      }
-      const absl::StatusOr<int> stale = Relinearise(
-          solution->v, stages->participation, &stages->blocks, &stages->reduction, &stages->system);
-      if (!stale.ok()) return stale.status();
-      if (*stale == 0) break;
-      report->refactorisations += *stale;
+      const absl::StatusOr<bool> more =
+          RelineariseStep(solution->v, solution->v_participating, solution->impulses,
+                          limits.relinearisations, k, stages, report);
+      if (!more.ok()) return more.status();
+      if (!*more) break;
     }
     if (look == limits.redetections) {
       if (look > 0) ++report->compromises[Compromise::kRedetectionLimit];

@@ -19,6 +19,13 @@
 
 namespace pliant::physics {
 
+// Where the tangents of blocks that are not linear were taken last.
+struct Linearisation {
+  std::vector<double> point;  // velocities, by StepBlocks::spaces
+  double residual = 0;        // of the solution found with the tangents before
+  std::vector<char> is_due;   // scratch, of each block
+};
+
 // What the stages of one step produce, in their order. Every method starts from it; kept from step
 // to step for its memory alone.
 struct StepStages {
@@ -34,6 +41,7 @@ struct StepStages {
   solvers::ConstraintSystem system;
   Islands islands;
   WarmStart warm_start;
+  Linearisation linearisation;
 
   // Memory to work in.
   DifferentialIkMemory ik;

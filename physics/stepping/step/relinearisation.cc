@@ -1,0 +1,76 @@
+#include "physics/stepping/step/relinearisation.h"
+
+#include <algorithm>
+
+namespace pliant::physics {
+namespace {
+
+// The nonlinear blocks that contacts or constraints act on. The others solved their own balance when
+// they were posed.
+bool IsCoupled(const StepStages& stages, int b) {
+  return !stages.blocks.steps[b]->is_linear() && stages.participation.index_of_block[b] >= 0;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
+                                     std::span<const double> v_participating,
+                                     const solvers::Impulses& impulses,
+                                     const RelinearisationLimits& limits, int round,
+                                     StepStages* stages, StepReport* report) {
+  StepBlocks& blocks = stages->blocks;
+  Linearisation& last = stages->linearisation;
+  bool is_any_coupled = false;
+  for (int b = 0; b < blocks.count() && !is_any_coupled; ++b)
+    is_any_coupled = IsCoupled(*stages, b);
+  if (!is_any_coupled) return false;
+
+  // where the next tangents are taken
+  std::vector<double>& point = last.point;
+  if (limits.tolerance > 0) {
+    const double residual = CalcStepResidual(v, impulses, stages);
+    if (residual <= limits.tolerance) return false;
+    const bool has_grown = round > 0 && !(residual < last.residual);
+    last.residual = residual;
+    if (has_grown) {
+      for (std::size_t i = 0; i < point.size(); ++i) point[i] = 0.5 * (point[i] + v[i]);
+    } else {
+      point.assign(v.begin(), v.end());
+    }
+  } else {
+    point.assign(v.begin(), v.end());
+  }
+
+  std::vector<char>& is_due = last.is_due;
+  is_due.assign(blocks.count(), 0);
+  blocks.ForEachBlock([&](int b) {
+    if (!IsCoupled(*stages, b)) return;
+    is_due[b] = limits.tolerance > 0 || blocks.steps[b]->IsStale(blocks.spaces.Part(b, point));
+  });
+  const int count = static_cast<int>(std::ranges::count(is_due, 1));
+  if (count == 0) return false;
+  if (round == limits.max_count) {
+    ++report->compromises[Compromise::kRelinearisationLimit];
+    return false;
+  }
+  blocks.ForEachBlock([&](int b) {
+    blocks.statuses[b] = absl::OkStatus();
+    if (!is_due[b]) return;
+    blocks.statuses[b] = blocks.steps[b]->Linearise(blocks.spaces.Part(b, point));
+    stages->reduction.is_factored[b] = 0;
+  });
+  if (absl::Status status = FirstFault(blocks); !status.ok()) return status;
+  ++report->relinearisations;
+  report->refactorisations += count;
+
+  if (absl::Status status = ReduceBlocks(stages->participation, &blocks, &stages->reduction);
+      !status.ok())
+    return status;
+  FillBlocks(blocks, stages->participation, stages->reduction, &stages->system);
+  // what was found is the best guess of what is to be found
+  stages->warm_start.v.assign(v_participating.begin(), v_participating.end());
+  stages->contacts.num_solved = static_cast<int>(stages->contacts.points.size());
+  return true;
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "tests/validation/validation_scene.h"
+
+namespace pliant::physics {
+namespace {
+
+// A soft ball of a hyperelastic material meets the ground at 4 m/s with steps of 10 ms: it is pressed
+// to a fraction of its height within two steps.
+std::string FallingBall(const std::string& method) {
+  return Fill(R"(
+time_step: 0.01
+method: {$METHOD}
+contact: {friction: 0.3}
+bodies:
+  - name: ground
+    rigid: {motion: FIXED, shapes: [{half_space: {}}]}
+  - name: ball
+    deformable:
+      mesh: {sphere: {radius: 0.05}, edge_length: 0.02}
+      pose: {position: [0, 0, 0.0624]}
+      velocity: {linear: [0.5, 0, -4]}
+      material: {model: NEO_HOOKEAN, youngs_modulus: 3.0e4, poissons_ratio: 0.4, density: 1000}
+probes:
+  - {name: volume, volume: {body: ball}}
+)",
+              {{"$METHOD", method}});
+}
+
+struct Impact {
+  double least_volume = 1;      // of the volume at rest
+  double largest_residual = 0;  // of the momentum balance
+  int steps_converged = 0, steps = 0, relinearisations = 0;
+};
+
+Impact Run(const std::string& method) {
+  World world = LoadWorld(FallingBall(method));
+  const double rest = ReadNumber(world, "volume");
+  Impact impact;
+  for (; impact.steps < 15; ++impact.steps) {
+    const absl::Status status = world.Step();
+    EXPECT_TRUE(status.ok()) << status;
+    impact.least_volume = std::min(impact.least_volume, ReadNumber(world, "volume") / rest);
+    impact.largest_residual =
+        std::max(impact.largest_residual, world.report().momentum_residual);
+    impact.steps_converged += world.report().converged ? 1 : 0;
+    impact.relinearisations += world.report().relinearisations;
+  }
+  return impact;
+}
+
+TEST(Relinearisation, HoldsTheNonlinearBalanceOfAnImpactUnderEveryMethodThatSolvesForIt) {
+  const Impact convex = Run("convex: {}"), nonsmooth = Run("nonsmooth: {}");
+  for (const Impact* impact : {&convex, &nonsmooth}) {
+    EXPECT_EQ(impact->steps_converged, impact->steps);
+    EXPECT_LE(impact->largest_residual, 1e-6);
+    EXPECT_GT(impact->relinearisations, 0);
+    EXPECT_LT(impact->least_volume, 0.9);  // it is an impact
+  }
+  // the two differ by their contact law alone: near-rigid against rigid
+  EXPECT_NEAR(convex.least_volume, nonsmooth.least_volume, 5e-3);
+}
+
+TEST(Relinearisation, OnceAStepIsReportedAsNotConvergedWhereItIsNot) {
+  const Impact once = Run("convex: {relinearisations: 0}"), whole = Run("convex: {}");
+  EXPECT_LT(once.steps_converged, once.steps);
+  EXPECT_GT(once.largest_residual, 1e-3);
+  EXPECT_EQ(once.relinearisations, 0);
+  EXPECT_GT(std::abs(once.least_volume - whole.least_volume), 0.01);
+}
+
+TEST(Relinearisation, CostsNothingWhereBodiesAreLinear) {
+  World world = LoadWorld([] {
+    std::string scene = FallingBall("convex: {}");
+    scene.replace(scene.find("NEO_HOOKEAN"), 11, "LINEAR_COROTATIONAL");
+    return scene;
+  }());
+  for (int step = 0; step < 15; ++step) {
+    ASSERT_TRUE(world.Step().ok());
+    EXPECT_EQ(world.report().relinearisations, 0);
+    EXPECT_TRUE(world.report().converged);
+  }
+}
+
+}  // namespace
+}  // namespace pliant::physics
