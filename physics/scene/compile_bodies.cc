@@ -32,6 +32,10 @@ void SceneCompiler::CompileBodies() {
         drafts_[i].body.deformable = true;
         ReadPose(path + ".deformable.pose", body.deformable().pose(), &log_, &drafts_[i].body.X_WB);
         break;
+      case v1::Body::kCustom:
+        drafts_[i].body.deformable = true;
+        ReadPose(path + ".custom.pose", body.custom().pose(), &log_, &drafts_[i].body.X_WB);
+        break;
       case v1::Body::KIND_NOT_SET:
         log_.Error(path, "is of no kind; expected `rigid` or `deformable`");
         break;
@@ -44,9 +48,11 @@ void SceneCompiler::CompileBodies() {
 
   // deformable bodies come last: they may be attached to any of the others, and their meshes take time
   for (int i = 0; i < scene_.bodies_size(); ++i) {
-    if (!scene_.bodies(i).has_deformable()) continue;
-    DraftDeformableBody(scene_.bodies(i).deformable(), absl::StrCat("bodies[", i, "].deformable"),
-                        &drafts_[i]);
+    const std::string path = absl::StrCat("bodies[", i, "]");
+    if (scene_.bodies(i).has_deformable())
+      DraftDeformableBody(scene_.bodies(i).deformable(), path + ".deformable", &drafts_[i]);
+    if (scene_.bodies(i).has_custom())
+      DraftCustomBody(scene_.bodies(i).custom(), path + ".custom", &drafts_[i]);
   }
   BuildBlocks();
   BuildRobots();
@@ -178,7 +184,7 @@ void SceneCompiler::BuildBlocks() {
   if (log_.failed()) return;
   for (const Placement& placement : placements_) {
     placed_tetrahedra_ +=
-        static_cast<std::int64_t>(drafts_[placement.draft].fem.mesh.tetrahedra.size());
+        static_cast<std::int64_t>(drafts_[placement.draft].body.mesh.tetrahedra.size());
   }
   if (placed_tetrahedra_ > options_.limits.max_tetrahedra) {
     log_.Error(
@@ -200,6 +206,12 @@ void SceneCompiler::BuildBlocks() {
       body.name = name;
       body.X_WB = X_WB;
       body.block = static_cast<int>(model_->blocks.size());
+      if (draft.kind != nullptr) {
+        BodyDescription custom = draft.custom;
+        custom.X_WB = X_WB;
+        model_->blocks.push_back(draft.kind->MakeBlock(std::move(custom)));
+        continue;
+      }
       FemParameters fem = draft.fem;
       fem.X_WB = X_WB;
       model_->blocks.push_back(MakeFemBlock(std::move(fem), model_->blocks));

@@ -189,6 +189,54 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
 }
 
 // What a scene calls its material; LINEAR_COROTATIONAL when it says nothing.
+void SceneCompiler::DraftCustomBody(const v1::CustomBody& given, const std::string& path,
+                                    BodyDraft* draft) {
+  draft->kind = FindBodyKind(given.kind());
+  if (draft->kind == nullptr) {
+    std::string names;
+    for (const BodyKind* one : AllBodyKinds())
+      absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(one->name()));
+    log_.Error(path + ".kind",
+               absl::StrCat(Quoted(given.kind()), " is no kind of body; ",
+                            names.empty() ? "none is added to this program: use `deformable`"
+                                          : absl::StrCat("expected one of ", names)));
+    return;
+  }
+  BodyDescription& custom = draft->custom;
+  for (const BodyParameter& parameter : draft->kind->parameters()) {
+    const std::string name(parameter.name), at = absl::StrCat(path, ".parameters.", name);
+    const auto found = given.parameters().find(name);
+    if (found == given.parameters().end()) {
+      Missing(at, std::string(parameter.expected), &log_);
+    } else if (!(found->second >= parameter.min && found->second <= parameter.max)) {
+      log_.Error(at, absl::StrCat(NumberText(found->second), " is not allowed; expected ",
+                                  std::string(parameter.expected)));
+    } else {
+      custom.parameters.push_back(found->second);
+    }
+  }
+  const std::map<std::string, double> all(given.parameters().begin(), given.parameters().end());
+  for (const auto& [name, value] : all) {
+    const auto is_taken = [&](const BodyParameter& one) { return one.name == name; };
+    if (std::ranges::any_of(draft->kind->parameters(), is_taken)) continue;
+    log_.Error(absl::StrCat(path, ".parameters.", name),
+               absl::StrCat("is not taken by ", given.kind(), ". Remove it"));
+  }
+  custom.density = given.density();
+  CheckPositive(path + ".density", custom.density, "density in kg/m³", &log_, 1e6);
+  if (given.has_velocity())
+    ReadVelocity(given.velocity(), path + ".velocity", &custom.linear_velocity,
+                 &custom.angular_velocity);
+  Body& body = draft->body;
+  body.density = custom.density;
+  body.self_contact = given.self_contact();
+  std::optional<TetrahedralMesh> mesh =
+      ReadVolumeMesh(given.mesh(), path + ".mesh", &draft->vertex_of_file);
+  if (!mesh.has_value()) return;
+  body.mesh = custom.mesh = *std::move(mesh);
+  body.surface = ExtractBoundary(body.mesh);
+}
+
 const Material* SceneCompiler::ReadMaterialModel(const v1::Material& given,
                                                  const v1::Material* defaults,
                                                  const std::string& path) {

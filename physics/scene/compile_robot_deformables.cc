@@ -83,7 +83,7 @@ RigidTransform CalcFilePose(const Model& model, const Robot& robot, int link) {
   for (const Robot::Tree& tree : robot.trees) {
     if (tree.block != body.block) continue;
     std::vector<double> q(tree.tree->num_positions()), v(tree.tree->num_velocities());
-    model.blocks[tree.block]->SetInitialState(q, v);
+    model.blocks[tree.block]->SetInitialState({q, v});
     for (const RobotJoint& joint : robot.joints)
       if (joint.block == tree.block && joint.num_velocities == 1) q[joint.position] = 0;
     TreeKinematics kinematics(*tree.tree);

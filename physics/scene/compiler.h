@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 
 #include "physics/dynamics/model.h"
+#include "physics/bodies/body_kind.h"
 #include "physics/fem/fem_block.h"
 #include "physics/rigid/joint_tree.h"
 #include "physics/rigid/rigid_body_block.h"
@@ -27,6 +28,7 @@ class RepeatedField;
 namespace pliant::v1 {
 class Body;
 class Constraint;
+class CustomBody;
 class DeformableBody;
 class DifferentialIk;
 class Gripper;
@@ -67,6 +69,8 @@ class SceneCompiler {
     Body body;
     RigidBodyParameters rigid;
     FemParameters fem;
+    const BodyKind* kind = nullptr;  // of a custom body, described by `custom`
+    BodyDescription custom;
     std::vector<int>
         vertex_of_file;  // deformable: vertex by its number in the mesh file; −1: dropped; empty: the same
     // deformable: vertices that hang on what moves, by its name
@@ -171,6 +175,7 @@ class SceneCompiler {
   // deformable: compile_deformable.cc
   void DraftDeformableBody(const v1::DeformableBody& body, const std::string& path,
                            BodyDraft* draft);
+  void DraftCustomBody(const v1::CustomBody& body, const std::string& path, BodyDraft* draft);
   const Material* ReadMaterialModel(const v1::Material& material, const v1::Material* defaults,
                                     const std::string& path);
   std::optional<FemMaterial> ReadMaterial(const v1::Material& material,

@@ -12,7 +12,8 @@ import ratchet
 SOLVERS = ["solvers/linalg", "solvers/problem", "solvers/convex", "solvers/delassus", "solvers/corrective",
            "solvers/nonsmooth"]
 PHYSICS = [f"physics/{room}" for room in
-           ("spatial", "geometry", "dynamics", "rigid", "fem", "contact", "control", "stepping", "world", "scene")]
+           ("spatial", "geometry", "dynamics", "rigid", "fem", "contact", "control", "stepping", "world", "scene",
+            "bodies")]
 
 # Room → the other rooms it may know. A folder inside a room counts as that room, and may be known by it.
 # stepping does not know rigid and fem: a method never asks a block what it is.
@@ -28,11 +29,12 @@ ROOMS = {
     "physics/dynamics": ["physics/spatial", "physics/geometry", *SOLVERS],
     "physics/rigid": ["physics/spatial", "physics/geometry", "physics/dynamics", *SOLVERS],
     "physics/fem": ["physics/spatial", "physics/geometry", "physics/dynamics", *SOLVERS],
+    "physics/bodies": PHYSICS[:3] + SOLVERS,
     "physics/contact": PHYSICS[:5] + SOLVERS,
     "physics/control": PHYSICS[:3],
     "physics/stepping": PHYSICS[:3] + ["physics/contact", "physics/control", *SOLVERS],
     "physics/world": PHYSICS[:8] + SOLVERS,
-    "physics/scene": PHYSICS[:9] + ["proto", "solvers/convex"],
+    "physics/scene": PHYSICS[:9] + ["physics/bodies", "proto", "solvers/convex"],
     "server/host": [*PHYSICS, "proto"],
     "server/signals": [],
     "server/run": [*PHYSICS, "proto", "server/signals"],

@@ -24,7 +24,7 @@ TEST(Chain, HangsLinkedFromItsHook) {
   RunUntil(1, &world);
   ExpectLinked(world, 10);
   double mass = 0;
-  for (const auto& block : world.model().blocks) mass += block->mass();
+  for (const auto& block : world.model().blocks) mass += block->mass(0);
   RunUntil(4, &world);
   ExpectLinked(world, 10);
   EXPECT_NEAR(Read(world, "load")[2], mass * kGravity, 0.02 * mass * kGravity);

@@ -163,7 +163,7 @@ probes: [{name: force, contact_force: {body: ball, with: table}}]
       EXPECT_LE(world.report().newton_residual, 1e-6);
     }
     EXPECT_GT(iterations, 0) << model;
-    const double weight = world.model().blocks[0]->mass() * kGravity;
+    const double weight = world.model().blocks[0]->mass(0) * kGravity;
     // it still rocks a little
     EXPECT_NEAR(ReadVector(world, "force").z(), weight, 1e-2 * weight) << model;
   }

@@ -90,7 +90,7 @@ TEST(RobotDeformables, AFlexcompHangsByItsPins) {
   // 0.2 · 0.3 · 0.2 m³
   EXPECT_NEAR(jelly.density, 100, 1e-12);
   EXPECT_EQ(jelly.youngs_modulus, 2e4);
-  EXPECT_NEAR(model->blocks[jelly.block]->mass(), 1.2, 1e-14);
+  EXPECT_NEAR(model->blocks[jelly.block]->mass(0), 1.2, 1e-14);
 
   World world(model);
   for (int k = 0; k < 200; ++k) ASSERT_TRUE(world.Step().ok());
@@ -177,7 +177,7 @@ TEST(RobotDeformables, SdfLinksAreMeshedAndCopiedWithTheirRobot) {
   EXPECT_EQ(egg.X_WB.p, Vector3d(1, 0, 0.3));
   // meshed from within
   const double volume = 4 * 3.14159265 / 3 * 0.03 * 0.02 * 0.04;
-  const double meshed = model->blocks[egg.block]->mass() / 900;
+  const double meshed = model->blocks[egg.block]->mass(0) / 900;
   EXPECT_LT(meshed, volume);
   EXPECT_GT(meshed, 0.9 * volume);
 }

@@ -207,8 +207,8 @@ bodies:
   - {name: b, rigid: {<<: *r, mass: 2}}
 )");
   ASSERT_TRUE(model);
-  EXPECT_EQ(model->blocks[0]->mass(), 1);
-  EXPECT_EQ(model->blocks[1]->mass(), 2);
+  EXPECT_EQ(model->blocks[0]->mass(0), 1);
+  EXPECT_EQ(model->blocks[1]->mass(0), 2);
 }
 
 TEST(SceneModel, TheSameSceneAsTextAndAsMessageIsTheSameModel) {

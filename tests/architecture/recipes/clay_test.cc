@@ -1,0 +1,183 @@
+// docs/extending.md, "A body": built with docs/examples/clay_body.cc and its line in the registry, and
+// nothing else changed. The body's velocities live on a grid that is another in every step, it has
+// internals, a surface that touches and a field.
+
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "physics/bodies/body_kind.h"
+#include "physics/scene/scene.h"
+#include "physics/world/probes.h"
+#include "physics/world/world.h"
+#include "pliant/v1/stream.pb.h"
+#include "server/run/recording/field_series.h"
+#include "server/stream/frame_encoder.h"
+#include "server/stream/messages.h"
+#include "tests/execute_on_threads.h"
+
+namespace pliant {
+namespace {
+
+using physics::State;
+using physics::World;
+
+// A lump that falls on a slab beside a free box.
+std::string ClayScene(const std::string& method) {
+  return R"(
+time_step: 0.002
+method: {)" +
+         method + R"(}
+bodies:
+  - name: slab
+    rigid: {motion: FIXED, shapes: [{box: {size: [1, 1, 0.1], pose: {position: [0, 0, -0.05]}}}]}
+  - name: lump
+    custom:
+      kind: CLAY
+      mesh: {box: {size: [0.12, 0.12, 0.12]}, edge_length: 0.03}
+      pose: {position: [0, 0, 0.2]}
+      density: 1500
+      parameters: {cell_size: 0.04, bulk_modulus: 2.0e4, yield: 0.02}
+  - name: cube
+    rigid: {motion: FREE, density: 800, pose: {position: [0.01, 0, 0.36]}, shapes: [{box: {size: [0.08, 0.08, 0.08]}}]}
+probes:
+  - {name: center, position: {body: lump}}
+  - {name: volume, volume: {body: lump}}
+  - {name: smallest, field: {body: lump, measure: VOLUME_RATIO, reduce: MIN}}
+  - {name: force, contact_force: {body: lump, with: slab}}
+  - {name: energy, energy: {kind: KINETIC, body: lump}}
+)";
+}
+
+World LoadClay(const std::string& method = "convex: {}") {
+  physics::SceneResult scene = physics::LoadSceneYaml(ClayScene(method), "clay.yaml");
+  EXPECT_TRUE(scene.ok()) << (scene.messages.empty() ? "" : scene.messages[0].message);
+  return World(scene.model);
+}
+
+double Probe(const World& world, const std::string& name, int component = 0) {
+  for (const physics::Probe& probe : world.model().probes) {
+    if (probe.name != name) continue;
+    return physics::SampleProbe(world.model(), probe, world.state(), world.report(),
+                                world.model().time_step)
+        .numbers[component];
+  }
+  ADD_FAILURE() << name;
+  return 0;
+}
+
+void StepTo(int step, World* world) {
+  while (world->state().step < step) {
+    const absl::Status status = world->Step();
+    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_TRUE(world->report().converged) << world->state().step;
+  }
+}
+
+class Clay : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Clay, FallsFreelyAndThenLiesUnderABoxThatPressesItTogether) {
+  World world = LoadClay(GetParam());
+  const double top = Probe(world, "center", 2), volume = Probe(world, "volume");
+  StepTo(50, &world);
+  // implicit Euler falls by ½ g t (t + h)
+  EXPECT_NEAR(Probe(world, "center", 2), top - 0.5 * 9.81 * 0.1 * 0.102, 1e-12);
+  StepTo(500, &world);
+  // weight of 0.12³ · 1500 + 0.08³ · 800 kg on the slab, within what still moves
+  EXPECT_NEAR(-Probe(world, "force", 2), -9.81 * (2.592 + 0.4096), 0.1 * 29.4);
+  EXPECT_GT(Probe(world, "center", 2), 0.01);
+  EXPECT_LT(Probe(world, "volume"), volume);
+  EXPECT_LT(Probe(world, "smallest"), 0.98);  // beyond the yield
+  EXPECT_LT(Probe(world, "energy"), 0.01 * 2.592 * 9.81 * 0.14);
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, Clay,
+                         ::testing::Values("convex: {}", "nonsmooth: {}"));
+
+TEST(ClayBody, ItsVelocitySpaceChangesWhileItMoves) {
+  const World world = LoadClay();
+  const physics::DynamicsBlock& block = *world.model().blocks[0];
+  State state = world.state();
+  const std::unique_ptr<physics::BlockStep> step = block.NewStep();
+  const auto count = [&] {
+    EXPECT_TRUE(step->Pose({.h = 0.01}, world.model().StateOf(state, 0), {}).ok());
+    return step->space().num_velocities();
+  };
+  const int before = count();
+  // half a cell further the vertices of the box lie in other cells
+  for (int i = 0; i < block.num_positions(); ++i) state.q[i] += 0.013 * (i % 3 + 1);
+  EXPECT_NE(count(), before);
+  EXPECT_NE(before, block.num_velocities());
+}
+
+TEST(ClayBody, IsTheSameBitsForOneAndTwoThreadsAndAcrossACheckpoint) {
+  const auto run = [](int threads) {
+    return ExecuteOnThreads(threads, [] {
+      World world = LoadClay();
+      StepTo(150, &world);
+      return HashState(world.state());
+    });
+  };
+  const std::string hash = run(1);
+  EXPECT_EQ(run(2), hash);
+
+  World whole = LoadClay();
+  StepTo(110, &whole);  // it has touched, and its internals have changed
+  EXPECT_LT(*std::ranges::min_element(whole.state().internals[0]), 1);
+  World fork = LoadClay();
+  const absl::Status restored = fork.Restore(whole.Save());
+  ASSERT_TRUE(restored.ok()) << restored;
+  EXPECT_EQ(HashState(fork.state()), HashState(whole.state()));
+  StepTo(150, &whole);
+  StepTo(150, &fork);
+  EXPECT_EQ(HashState(fork.state()), HashState(whole.state()));
+  EXPECT_EQ(HashState(whole.state()), hash);
+}
+
+TEST(ClayBody, InternalsAreInTheHash) {
+  World world = LoadClay();
+  State state = world.state();
+  const std::string hash = HashState(state);
+  state.internals[0][3] -= 1e-16;
+  EXPECT_NE(HashState(state), hash);
+}
+
+TEST(ClayBody, IsDescribedStreamedAndExported) {
+  World world = LoadClay();
+  StepTo(120, &world);
+  const pliant::v1::WorldDescription description = server::DescribeModel("w", world.model());
+  ASSERT_EQ(description.deformables_size(), 1);
+  EXPECT_EQ(description.deformables(0).name(), "lump");
+
+  server::Published published;
+  published.snapshot = world.TakeSnapshot();
+  published.version = 1;
+  server::FrameChoice choice;
+  choice.measure = physics::FieldMeasure::kVolumeRatio;
+  pliant::v1::Frame frame;
+  ASSERT_TRUE(frame.ParseFromString(*server::EncodeFrameBody(published, choice)));
+  ASSERT_EQ(frame.deformables_size(), 1);
+  EXPECT_GT(frame.deformables(0).ByteSizeLong(),
+            6 * world.model().bodies[1].surface.vertices.size());
+
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "pliant_clay_fields";
+  std::filesystem::create_directories(folder);
+  server::FieldSeries series(world, folder.string(), 0);
+  ASSERT_TRUE(series.Record().ok());
+  ASSERT_TRUE(series.Finish().ok());
+  EXPECT_TRUE(std::filesystem::exists(folder / "fields.pvd"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ClayBody, WrongParametersAreNamedWithWhatIsExpected) {
+  std::string yaml = ClayScene("convex: {}");
+  yaml.replace(yaml.find("yield: 0.02"), 11, "yield: 2.00");
+  const physics::SceneResult scene = physics::LoadSceneYaml(yaml, "clay.yaml");
+  ASSERT_FALSE(scene.ok());
+  EXPECT_NE(scene.messages[0].message.find("from 0 to 1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pliant
