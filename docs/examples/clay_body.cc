@@ -21,9 +21,9 @@ constexpr BodyParameter kClayParameters[] = {
 
 struct Clay {
   BodyDescription of;
-  std::vector<double> vertex_mass;                // [kg]
-  std::vector<double> volumes;                    // of tetrahedra at rest [m³]
-  std::vector<Matrix3d> edge_inverses;            // of their edges at rest, F = edges · inverse
+  std::vector<double> vertex_mass;      // [kg]
+  std::vector<double> volumes;          // of tetrahedra at rest [m³]
+  std::vector<Matrix3d> edge_inverses;  // of their edges at rest, F = edges · inverse
   double mass = 0;
 
   double cell_size() const { return of.parameters[0]; }
@@ -34,8 +34,7 @@ struct Clay {
   Matrix3d CalcDeformation(int e, std::span<const double> q) const {
     const std::array<int, 4>& t = of.mesh.tetrahedra[e];
     Matrix3d edges;
-    for (int k = 0; k < 3; ++k)
-      edges.col(k) = VectorAt(q, 3 * t[k + 1]) - VectorAt(q, 3 * t[0]);
+    for (int k = 0; k < 3; ++k) edges.col(k) = VectorAt(q, 3 * t[k + 1]) - VectorAt(q, 3 * t[0]);
     return edges * edge_inverses[e];
   }
 };
@@ -174,7 +173,8 @@ class ClayStep final : public BlockStep {
       double sum = 0;
       for (const Share& share : cells_[p]) sum += share.weight;
       for (Share& share : cells_[p]) share.weight /= sum;
-      for (const Share& share : cells_[p]) masses_[share.node] += share.weight * clay_.vertex_mass[p];
+      for (const Share& share : cells_[p])
+        masses_[share.node] += share.weight * clay_.vertex_mass[p];
     }
   }
 
@@ -184,8 +184,7 @@ class ClayStep final : public BlockStep {
     Vector3d acceleration = inputs.gravity;
     for (const BlockForce& force : inputs.forces)
       if (force.node < 0) acceleration += force.force_W / clay_.mass;
-    for (int p = 0; p < clay_.num_vertices(); ++p)
-      forces[p] = clay_.vertex_mass[p] * acceleration;
+    for (int p = 0; p < clay_.num_vertices(); ++p) forces[p] = clay_.vertex_mass[p] * acceleration;
     for (const BlockForce& force : inputs.forces)
       if (force.node >= 0) forces[force.node] += force.force_W;
     for (std::size_t e = 0; e < clay_.volumes.size(); ++e) {
@@ -288,7 +287,8 @@ class ClayBlock final : public DynamicsBlock, public NodeSet, public ElementSet 
     Vector3d momentum = Vector3d::Zero();
     for (int p = 0; p < num_nodes(); ++p) {
       const Vector3d r = VectorAt(state.q, 3 * p) - center;
-      inertia += clay_.vertex_mass[p] * (r.squaredNorm() * Matrix3d::Identity() - r * r.transpose());
+      inertia +=
+          clay_.vertex_mass[p] * (r.squaredNorm() * Matrix3d::Identity() - r * r.transpose());
       momentum += clay_.vertex_mass[p] * r.cross(VectorAt(state.v, 3 * p));
     }
     return inertia.inverse() * momentum;

@@ -235,8 +235,9 @@ ContactDetector::ContactDetector(const Model& model)
     if (!body.deformable)
       for (const Shape& shape : body.shapes) w.shapes.emplace_back(shape);
     w.shape_starts.push_back(static_cast<int>(w.shapes.size()));
-    w.now.soft.push_back(
-        body.deformable ? std::make_unique<SoftSurface>(body, *model.abilities_of(body).nodes) : nullptr);
+    w.now.soft.push_back(body.deformable
+                             ? std::make_unique<SoftSurface>(body, *model.abilities_of(body).nodes)
+                             : nullptr);
     w.num_soft += body.deformable ? 1 : 0;
     w.thickness.push_back(body.deformable ? w.now.soft.back()->thickness()
                                           : CalcRigidThickness(body));

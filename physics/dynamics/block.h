@@ -35,7 +35,8 @@ struct FreeMotionReport {
   bool is_above_tolerance = false;  // accepted with a residual that misses the tolerance
 };
 
-// One block during one step. A workspace: it may be dropped between steps without changing a result.
+// One block during one step. A workspace: it may be dropped between steps without changing a
+// result.
 class BlockStep : public TangentFactor {
  public:
   // Poses the momentum balance of a stage, m(v) = 0, and linearises it: m(v) = m(v0) + A (v − v0)
@@ -44,7 +45,8 @@ class BlockStep : public TangentFactor {
   virtual absl::Status Pose(const Stage& stage, const BlockState& base,
                             const BlockInputs& inputs) = 0;
 
-  // The unknowns of this step. Of a block whose unknowns are always the same it is there before Pose.
+  // The unknowns of this step. Of a block whose unknowns are always the same it is there before
+  // Pose.
   const VelocitySpace& space() const { return space_; }
 
   // The velocities from which the step starts, in its space. Needs Pose.
@@ -58,16 +60,16 @@ class BlockStep : public TangentFactor {
   // Whether A, of a momentum balance that is not linear, has become stale at v: deformations differ
   // from those that it was taken at by more than a small strain or rotation.
   virtual bool IsStale(std::span<const double> /*v*/) { return false; }
-  // Takes A, and the m that Factor, CalcFreeMotion and CalcReducedMomentum speak of, to velocities v.
-  // INTERNAL when forces are not finite there.
+  // Takes A, and the m that Factor, CalcFreeMotion and CalcReducedMomentum speak of, to velocities
+  // v. INTERNAL when forces are not finite there.
   virtual absl::Status Linearise(std::span<const double> /*v*/) { return absl::OkStatus(); }
   virtual FreeMotionReport free_motion_report() const { return {}; }
 
   // m(v) [N·s] as the stage poses it, linear or not; zero on prescribed velocities.
   virtual void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) = 0;
 
-  // The incremental potential at v, zero at the start velocities of a linear block [kg·m²/s²]: m is its
-  // gradient.
+  // The incremental potential at v, zero at the start velocities of a linear block [kg·m²/s²]: m is
+  // its gradient.
   virtual double CalcPotential(std::span<const double> v);
 
   // y = A x, and the diagonal of A.
@@ -93,8 +95,8 @@ class BlockStep : public TangentFactor {
   // joints. `block` is its index in the Model.
   virtual void AppendConstraints(int /*block*/, ConstraintSet*) const {}
 
-  // Velocities of the State from those of the step's space: the same numbers, unless the unknowns are
-  // of another kind than what moves.
+  // Velocities of the State from those of the step's space: the same numbers, unless the unknowns
+  // are of another kind than what moves.
   virtual void CalcStateVelocities(std::span<const double> v, std::span<double> state_v) const {
     std::copy(v.begin(), v.end(), state_v.begin());
   }
@@ -123,8 +125,8 @@ struct BlockAbilities {
 // A moving thing: a joint tree, a free or kinematic body, a FEM body, a shell, a particle body.
 // Immutable, part of Model. A method never asks which one it is.
 //
-// Where a function takes a `part`, it speaks of the body that is this part of the block (Body::part),
-// of a block that holds several; kWholeBlock asks for all of them.
+// Where a function takes a `part`, it speaks of the body that is this part of the block
+// (Body::part), of a block that holds several; kWholeBlock asks for all of them.
 class DynamicsBlock {
  public:
   static constexpr int kWholeBlock = -1;
@@ -139,15 +141,15 @@ class DynamicsBlock {
   virtual std::unique_ptr<BlockStep> NewCompliantStep() const { return NewStep(); }
   virtual BlockAbilities abilities() const = 0;
 
-  // Model::bodies whose prescribed motion this block follows: itself for a kinematic body; the bodies
-  // that prescribed vertices are attached to for a deformable one; −1 is the world.
+  // Model::bodies whose prescribed motion this block follows: itself for a kinematic body; the
+  // bodies that prescribed vertices are attached to for a deformable one; −1 is the world.
   virtual std::vector<int> followed_bodies() const { return {}; }
   // Whether its motion is prescribed altogether.
   virtual bool is_prescribed() const { return false; }
   // Whether it is so slow that it counts as at rest; of a prescribed one false.
   virtual bool IsAtRest(const BlockState& state, double speed) const;
 
-  virtual double mass(int part) const = 0;                                             // [kg]
+  virtual double mass(int part) const = 0;                                                // [kg]
   virtual Eigen::Vector3d CalcCenterOfMass(const BlockState& state, int part) const = 0;  // [m]
   // Linear momentum [kg·m/s], then angular about the world's origin [kg·m²/s].
   virtual Eigen::Matrix<double, 6, 1> CalcMomentum(const BlockState& state, int part) const = 0;

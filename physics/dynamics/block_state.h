@@ -9,8 +9,8 @@ namespace pliant::physics {
 struct BlockState {
   std::span<const double> q;  // positions
   std::span<const double> v;  // velocities
-  // Whatever else of the block affects the future, in a layout of its own: plastic strain, the past of
-  // a multistep rule, anchors. Empty for most blocks.
+  // Whatever else of the block affects the future, in a layout of its own: plastic strain, the past
+  // of a multistep rule, anchors. Empty for most blocks.
   std::span<const double> internals = {};
 };
 

@@ -49,18 +49,21 @@ struct Body {
   double youngs_modulus = 0, poissons_ratio = 0, density = 0;
 };
 
-// Friction and stiffness of every pair of bodies: the world's, overridden by shapes, overridden by pairs.
+// Friction and stiffness of every pair of bodies: the world's, overridden by shapes, overridden by
+// pairs.
 struct ContactParameters {
   double friction = 0.5;
   double stiffness = std::numeric_limits<double>::infinity();  // [N/m]
   double relaxation_time = -1;                                 // [s]; negative: the time step
   double margin = 0.002;                                       // [m]
   bool anchored = true;  // sticking contacts remember their tangential impulse and do not creep
-  // What contacts of deformable bodies stand for: one a vertex, exact where surfaces are made of triangles, and one for
-  // what enters between them; or one for each polygon in which triangles meet what they touch, at its centroid.
+  // What contacts of deformable bodies stand for: one a vertex, exact where surfaces are made of
+  // triangles, and one for what enters between them; or one for each polygon in which triangles
+  // meet what they touch, at its centroid.
   enum class Patches { kVertices, kPolygons };
   Patches patches = Patches::kVertices;
-  // Of each edge of a triangle that polygons lie on: pressure varies over a triangle as it does over divisions² ones.
+  // Of each edge of a triangle that polygons lie on: pressure varies over a triangle as it does
+  // over divisions² ones.
   int patch_divisions = 1;
   static constexpr int kMostPatchDivisions = 8;
   struct Pair {
@@ -87,8 +90,9 @@ struct RobotJoint {
 
 class JointTree;
 
-// A robot of the scene: its links are bodies called robot/link. A deformable body with activations is one too, of its name,
-// without links: they are its joints, of no velocity, each numbered by `velocity` among those of its block.
+// A robot of the scene: its links are bodies called robot/link. A deformable body with activations
+// is one too, of its name, without links: they are its joints, of no velocity, each numbered by
+// `velocity` among those of its block.
 struct Robot {
   // A joint tree of it, for kinematics and dynamics outside the step.
   struct Tree {
@@ -101,14 +105,15 @@ struct Robot {
   std::vector<Tree> trees;
 };
 
-// Drives one joint of one velocity, or puts a region of a deformable body under an internal volumetric stress.
+// Drives one joint of one velocity, or puts a region of a deformable body under an internal
+// volumetric stress.
 struct Actuator {
   enum class Kind { kTorque, kPosition, kVelocity, kActivation };
   std::string name;  // robot/joint; body/activation
   int robot = 0, joint = 0;
   Kind kind = Kind::kTorque;
-  double stiffness = 0;  // [N·m/rad], [N/m]
-  double damping = 0;    // [N·m·s/rad], [N·s/m]
+  double stiffness = 0;                                           // [N·m/rad], [N/m]
+  double damping = 0;                                             // [N·m·s/rad], [N·s/m]
   double effort_limit = std::numeric_limits<double>::infinity();  // of an activation in Pa
   bool gravity_compensation = false;
   double initial_target = 0;
@@ -200,14 +205,16 @@ struct Probe {
   Reduce reduce = Reduce::kMax;
 };
 
-// All that does not change while a world runs. Built once by scene/, fully validated, shared between threads and worlds.
+// All that does not change while a world runs. Built once by scene/, fully validated, shared
+// between threads and worlds.
 struct Model {
   std::string name;
   Eigen::Vector3d gravity{0, 0, -9.81};  // [m/s²]
   double time_step = 0.01;               // [s]
   MethodOptions method;
   ContactParameters contact;
-  // Islands at rest sleep until something acts on them. Off where contacts are not anchored: what creeps never rests.
+  // Islands at rest sleep until something acts on them. Off where contacts are not anchored: what
+  // creeps never rests.
   bool sleeping = true;
   std::vector<std::shared_ptr<const DynamicsBlock>> blocks;
   std::vector<Body> bodies;
@@ -254,7 +261,8 @@ FrameMotion CalcBodyMotion(const Model& model, const State& state, int body);
 
 // Index of a body by name; −1 when there is none.
 int FindBody(const Model& model, std::string_view name);
-// Index of an actuator or controller by its name (robot/joint, robot/controller); −1 when there is none.
+// Index of an actuator or controller by its name (robot/joint, robot/controller); −1 when there is
+// none.
 int FindActuator(const Model& model, std::string_view name);
 int FindController(const Model& model, std::string_view name);
 

@@ -12,8 +12,8 @@ namespace pliant::physics {
 
 enum class MethodKind { kConvex, kCorrective, kNonsmooth };
 
-// Default of the methods that relinearise until the nonlinear momentum balance holds: Newton's method
-// needs three to six rounds in an impact.
+// Default of the methods that relinearise until the nonlinear momentum balance holds: Newton's
+// method needs three to six rounds in an impact.
 inline constexpr int kMaxRelinearisations = 20;
 
 // han2023 §VI, castro2022's constants.
@@ -49,7 +49,8 @@ struct CorrectiveOptions {
 // macklin2019.
 struct NonsmoothOptions {
   enum class Ncp { kFischerBurmeister, kMinimumMap };
-  // What finds friction: macklin2019's fixed point, Newton's method on the whole cone, or that where the other does not arrive.
+  // What finds friction: macklin2019's fixed point, Newton's method on the whole cone, or that
+  // where the other does not arrive.
   enum class Friction { kFixedPoint, kCone, kFixedPointThenCone };
   enum class Preconditioner { kEffectiveMass, kTimeStep, kIdentity };
   enum class LinearSolver { kPcr, kPcg, kJacobi, kGaussSeidel, kDirect };
@@ -64,10 +65,11 @@ struct NonsmoothOptions {
   Ncp ncp = Ncp::kFischerBurmeister;
   Preconditioner preconditioner = Preconditioner::kEffectiveMass;
   LinearSolver linear_solver = LinearSolver::kPcr;
-  // Joint velocities and tangents of whole bodies, or bodies and particles with what holds them together as rows.
+  // Joint velocities and tangents of whole bodies, or bodies and particles with what holds them
+  // together as rows.
   Coordinates coordinates = Coordinates::kReduced;
   NormalScaling normal_scaling = NormalScaling::kDivided;
-  bool geometric_stiffness = true;  // of particles, in maximal coordinates
+  bool geometric_stiffness = true;              // of particles, in maximal coordinates
   int relinearisations = kMaxRelinearisations;  // as ConvexOptions', in reduced coordinates
   double momentum_tolerance = 1e-6;             // of these: residual of the momentum balance
 };

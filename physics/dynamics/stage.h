@@ -2,17 +2,19 @@
 
 namespace pliant::physics {
 
-// One implicit stage of a time integrator, as a block is posed for it. With the trial velocity v and
-// the base (q0, v0), which is the start of the step or what an integrator makes of its past,
+// One implicit stage of a time integrator, as a block is posed for it. With the trial velocity v
+// and the base (q0, v0), which is the start of the step or what an integrator makes of its past,
+// the stage ends at q(v), forces are taken at q_f(v) and v_f(v), and the balance r is zero:
 //
-//   q(v)   = q0 ⊞ h (move.base v0 + move.trial v)                  where the stage ends,
-//   q_f(v) = q0 ⊞ h (force_move.base v0 + force_move.trial v)      where forces are taken,
-//   v_f(v) = force_rate.base v0 + force_rate.trial v               and at which velocity,
-//   r(v)   = M (v − v0) − weight h f(q_f(v), v_f(v))               the momentum balance, zero at the solution.
+//   q(v)   = q0 ⊞ h (move.base v0 + move.trial v)
+//   q_f(v) = q0 ⊞ h (force_move.base v0 + force_move.trial v)
+//   v_f(v) = force_rate.base v0 + force_rate.trial v
+//   r(v)   = M (v − v0) − weight h f(q_f(v), v_f(v))
 //
 // Implicit Euler is the default. The one-configuration stages of TR, BDF2, TR-BDF2 and SDIRK2 have
-// base = 0 throughout, with q̂ and v̂ of the integrator as the base; the θ-method of han2023 §IV takes
-// forces between start and end. Integrators live in stepping/integrators/: a block knows none of them.
+// base = 0 throughout, with q̂ and v̂ of the integrator as the base; the θ-method of han2023 §IV
+// takes forces between start and end. Integrators live in stepping/integrators/: a block knows none
+// of them.
 struct Stage {
   struct Blend {
     double base = 0, trial = 1;

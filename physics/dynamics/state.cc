@@ -156,9 +156,8 @@ class Reader {
         count > bytes_.size() / sizeof(std::uint64_t))
       return false;
     internals->resize(count);
-    return std::ranges::all_of(*internals, [this](std::vector<double>& of_block) {
-      return ReadNumbers(&of_block);
-    });
+    return std::ranges::all_of(
+        *internals, [this](std::vector<double>& of_block) { return ReadNumbers(&of_block); });
   }
 
   bool empty() const { return bytes_.empty(); }
@@ -281,8 +280,8 @@ absl::StatusOr<State> ParseState(std::string_view bytes, std::string_view model_
                   reader.ReadContacts(&state.contacts) && reader.ReadNumbers(&state.controls) &&
                   reader.ReadRest(&state.rest) &&
                   reader.ReadConstraintForces(&state.resting_constraints) &&
-                  reader.ReadConstraints(&state.constraints) && reader.ReadInternals(&state.internals) &&
-                  reader.empty();
+                  reader.ReadConstraints(&state.constraints) &&
+                  reader.ReadInternals(&state.internals) && reader.empty();
   if (!ok) return Unusable("the contents do not add up");
   return state;
 }

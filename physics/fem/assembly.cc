@@ -64,10 +64,9 @@ void AddPatchStiffness(const FemModel& model, double scale, FemModel::Deformatio
 
 }  // namespace
 
-void AssembleQuadratic(const FemModel& model, const Stage& stage,
-                       std::span<const double> q0, std::span<const double> v0,
-                       std::span<const Lane> pressure, solvers::BlockMatrix* A,
-                       std::vector<double>* residual) {
+void AssembleQuadratic(const FemModel& model, const Stage& stage, std::span<const double> q0,
+                       std::span<const double> v0, std::span<const Lane> pressure,
+                       solvers::BlockMatrix* A, std::vector<double>* residual) {
   const double h = stage.impulse_scale();
   const double alpha = model.parameters.rayleigh_alpha, beta = model.parameters.rayleigh_beta;
   const double mass_scale = 1 + alpha * stage.force_rate.trial * h;
@@ -108,9 +107,8 @@ void AssembleQuadratic(const FemModel& model, const Stage& stage,
   });
 }
 
-void AssembleDamping(const FemModel& model, const Stage& stage,
-                     std::span<const double> q0, std::span<const double> v0,
-                     FemModel::Deformation* at, solvers::BlockMatrix* A,
+void AssembleDamping(const FemModel& model, const Stage& stage, std::span<const double> q0,
+                     std::span<const double> v0, FemModel::Deformation* at, solvers::BlockMatrix* A,
                      std::vector<double>* residual) {
   const double h = stage.impulse_scale(), rate = stage.force_rate.trial;
   const double beta = model.parameters.rayleigh_beta;

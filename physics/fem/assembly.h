@@ -7,26 +7,26 @@
 
 namespace pliant::physics {
 
-// What the elements of a body add to A and m(v0) of a step (han2023 (8), (11)); each on what is there already. `pressure`: of
-// every batch, by activation; empty: none.
+// What the elements of a body add to A and m(v0) of a step (han2023 (8), (11)); each on what is
+// there already. `pressure`: of every batch, by activation; empty: none.
 
 // Mass, stiffness and damping of the elements that are quadratic in F:
 //   A += (1 + α w h r) M + w h (h m + β r) K,   M += −w h [f(q0) − (h m' + β r') K v0]
-// with w the stage's weight, m and r the trial's part of force_move and force_rate, m' and r' the sums of both parts.
-void AssembleQuadratic(const FemModel& model, const Stage& stage,
-                       std::span<const double> q0, std::span<const double> v0,
-                       std::span<const Lane> pressure, solvers::BlockMatrix* A,
-                       std::vector<double>* residual);
+// with w the stage's weight, m and r the trial's part of force_move and force_rate, m' and r' the
+// sums of both parts.
+void AssembleQuadratic(const FemModel& model, const Stage& stage, std::span<const double> q0,
+                       std::span<const double> v0, std::span<const Lane> pressure,
+                       solvers::BlockMatrix* A, std::vector<double>* residual);
 
 // Mass and damping of the others: A += (1 + αθh) M + θhβ K0,   m += hβ K0 v0, with their tangent for
 // damping at q0, for the whole step. `at` is memory to work in.
-void AssembleDamping(const FemModel& model, const Stage& stage,
-                     std::span<const double> q0, std::span<const double> v0,
-                     FemModel::Deformation* at, solvers::BlockMatrix* A,
+void AssembleDamping(const FemModel& model, const Stage& stage, std::span<const double> q0,
+                     std::span<const double> v0, FemModel::Deformation* at, solvers::BlockMatrix* A,
                      std::vector<double>* residual);
 
-// What resists in these others at positions q: m −= h f(q),  A += scale · K(q). Returns their elastic energy less the work of
-// pressure [J]. Without A for Tangent::kNone. `at`: memory, and how the elements are deformed.
+// What resists in these others at positions q: m −= h f(q),  A += scale · K(q). Returns their
+// elastic energy less the work of pressure [J]. Without A for Tangent::kNone. `at`: memory, and how
+// the elements are deformed.
 double AssembleNonlinear(const FemModel& model, std::span<const double> q,
                          std::span<const Lane> pressure, double h, double scale, Tangent tangent,
                          FemModel::Deformation* at, solvers::BlockMatrix* A,

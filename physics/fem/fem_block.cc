@@ -15,10 +15,7 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-class FemBlock final : public DynamicsBlock,
-                       public NodeSet,
-                       public ElementSet,
-                       public Batchable {
+class FemBlock final : public DynamicsBlock, public NodeSet, public ElementSet, public Batchable {
  public:
   explicit FemBlock(std::shared_ptr<const FemModel> model) : model_(std::move(model)) {}
 
@@ -33,9 +30,7 @@ class FemBlock final : public DynamicsBlock,
   const void* batch_kind() const override { return model_->rest.get(); }
   std::unique_ptr<BlockBatch> NewBatch() const override { return MakeFemBatch(model_->rest); }
   BlockAbilities abilities() const override {
-    return {.nodes = this,
-            .elements = this,
-            .batch = IsWorthFemBatch(*model_) ? this : nullptr};
+    return {.nodes = this, .elements = this, .batch = IsWorthFemBatch(*model_) ? this : nullptr};
   }
   std::unique_ptr<BlockStep> NewCompliantStep() const override {
     return MakeParticleFemStep(model_);
@@ -104,8 +99,7 @@ class FemBlock final : public DynamicsBlock,
     return momentum;
   }
 
-  Energies CalcEnergies(const BlockState& state, const Vector3d& gravity,
-                        int) const override {
+  Energies CalcEnergies(const BlockState& state, const Vector3d& gravity, int) const override {
     return {CalcKineticEnergy(state.v), CalcElasticEnergy(state.q),
             model_->mass > 0 ? -model_->mass * gravity.dot(CalcCenter(state.q)) : 0};
   }

@@ -257,8 +257,7 @@ class FemStep final : public NodeStep {
 
   void CalcResidualTerms(std::span<const double> v, std::span<double> residual,
                          std::span<double> momentum, std::span<double> diagonal) override {
-    if (!is_linear())
-      return BlockStep::CalcResidualTerms(v, residual, momentum, diagonal);
+    if (!is_linear()) return BlockStep::CalcResidualTerms(v, residual, momentum, diagonal);
     A_.Multiply(CalcChange(v), v, residual, momentum);
     CompleteResidual(residual);
     A_.CopyDiagonal(diagonal);
@@ -323,7 +322,8 @@ class FemStep final : public NodeStep {
       std::vector<double>& Mv = scratch_;
       Mv.resize(v0.size());
       model_->MultiplyMass(v0, Mv);
-      for (std::size_t i = 0; i < Mv.size(); ++i) residual_[i] += stage_.impulse_scale() * alpha * Mv[i];
+      for (std::size_t i = 0; i < Mv.size(); ++i)
+        residual_[i] += stage_.impulse_scale() * alpha * Mv[i];
     }
   }
 
@@ -464,9 +464,9 @@ class FemStep final : public NodeStep {
     trial_potential_ =
         0.5 * Dot(trial_change_, trial_residual_) + Dot(trial_change_, linear_residual_);
     std::ranges::fill(trial_elastic_, 0.0);
-    const double W = AssembleNonlinear(*model_, trial_q_, pressure_, stage_.impulse_scale(), 0,
-                                       Tangent::kNone, &trial_deformation_, nullptr,
-                                       &trial_elastic_);
+    const double W =
+        AssembleNonlinear(*model_, trial_q_, pressure_, stage_.impulse_scale(), 0, Tangent::kNone,
+                          &trial_deformation_, nullptr, &trial_elastic_);
     if (stage_.force_move.trial != 0)
       trial_potential_ += stage_.weight * W / stage_.force_move.trial;
     if (residual.empty()) return;
@@ -524,8 +524,7 @@ class FemStep final : public NodeStep {
     });
     Evaluation at = Evaluate(v_linear_);
     // explicit: one evaluation is all
-    if (stage_.force_move.trial == 0 || options.max_iterations == 0)
-      return CheckFinite();
+    if (stage_.force_move.trial == 0 || options.max_iterations == 0) return CheckFinite();
     if (!newton_factor_)
       newton_factor_ = std::make_unique<solvers::PartialCholesky>(
           &model_->pattern, model_->rest->elimination_order());

@@ -24,8 +24,7 @@ class FreeBodyStep final : public BlockStep, public FrameStep {
   StepAbilities abilities() override { return {.frames = this}; }
   std::span<const double> start_velocities() const override { return v0_; }
 
-  absl::Status Pose(const Stage& stage, const BlockState& base,
-                    const BlockInputs& inputs) override;
+  absl::Status Pose(const Stage& stage, const BlockState& base, const BlockInputs& inputs) override;
 
   absl::Status Factor(std::span<const int> participants) override {
     participates_ = !participants.empty();
@@ -108,9 +107,7 @@ class FreeBodyBlock final : public DynamicsBlock, public FrameSet {
     const Vector3d r = -(R * parameters_.p_BoBcm);
     frames[0] = {{R, Center(q) + r}, VectorAt(v, 0), VectorAt(v, 3) + VectorAt(v, 0).cross(r)};
   }
-  Vector3d CalcCenterOfMass(const BlockState& state, int) const override {
-    return Center(state.q);
-  }
+  Vector3d CalcCenterOfMass(const BlockState& state, int) const override { return Center(state.q); }
   Eigen::Matrix<double, 6, 1> CalcMomentum(const BlockState& state, int) const override {
     const std::span<const double> q = state.q, v = state.v;
     const Vector3d linear = parameters_.mass * VectorAt(v, 3);

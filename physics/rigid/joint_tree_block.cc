@@ -222,8 +222,8 @@ class JointTreeBlock final : public DynamicsBlock, public FrameSet, public Joint
   void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const override {
     CopyFrames(At(state), frames.first(tree_.num_links()));
   }
-  void CalcReactions(const BlockState& state, std::span<const double> vdot,
-                     const Vector3d& gravity, std::span<const BlockForce> forces,
+  void CalcReactions(const BlockState& state, std::span<const double> vdot, const Vector3d& gravity,
+                     std::span<const BlockForce> forces,
                      std::span<double> reactions) const override {
     TreeKinematics kinematics(tree_);
     tree_.CalcPositions(state.q, &kinematics);

@@ -347,9 +347,7 @@ void PlaceFrames(const MaximalTree& model, std::span<const double> q, std::span<
   }
 }
 
-class MaximalTreeStep final : public CompliantStep<BlockStep>,
-                              public FrameStep,
-                              public JointStep {
+class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep, public JointStep {
  public:
   explicit MaximalTreeStep(const MaximalTree& model) : model_(model), kinematics_(model.tree) {
     space_ = VelocitySpace::MakeUniform(model_.num_bodies(), 6, model_.num_joint_velocities);
@@ -402,8 +400,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>,
       A.topLeftCorner<3, 3>() = I_W;
       A.bottomRightCorner<3, 3>() = body.mass * Matrix3d::Identity();
 
-      AddWrench(b, (R * body.weight_center).cross(inputs.gravity),
-                body.weight * inputs.gravity);
+      AddWrench(b, (R * body.weight_center).cross(inputs.gravity), body.weight * inputs.gravity);
       const int first = model_.velocity(b);
       const Vector3d omega = VectorAt(v0, first);
       const Vector3d L = I_W * omega + h * VectorAt(wrenches_, 6 * b);
@@ -651,8 +648,8 @@ class MaximalTreeBlock final : public DynamicsBlock, public FrameSet, public Joi
   void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const override {
     PlaceFrames(model_, state.q, state.v, frames);
   }
-  void CalcReactions(const BlockState& state, std::span<const double> vdot,
-                     const Vector3d& gravity, std::span<const BlockForce> forces,
+  void CalcReactions(const BlockState& state, std::span<const double> vdot, const Vector3d& gravity,
+                     std::span<const BlockForce> forces,
                      std::span<double> reactions) const override {
     std::vector<LinkWrench> wrenches;
     for (const BlockForce& force : forces)

@@ -10,8 +10,8 @@
 #include "physics/scene/compiler.h"
 #include "physics/scene/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
-#include "pliant/v1/scene.pb.h"
 #include "physics/stepping/integrators/integrator.h"
+#include "pliant/v1/scene.pb.h"
 #include "solvers/convex/contact_law.h"
 
 namespace pliant::physics {

@@ -12,8 +12,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 
-#include "physics/dynamics/model.h"
 #include "physics/bodies/body_kind.h"
+#include "physics/dynamics/model.h"
 #include "physics/fem/fem_block.h"
 #include "physics/rigid/joint_tree.h"
 #include "physics/rigid/rigid_body_block.h"

@@ -229,8 +229,8 @@ class ConvexStepper final : public Stepper {
   solvers::StopReason EndOf(bool is_met, const StepReport& report) const {
     if (is_met) return solvers::StopReason::kConverged;
     const bool is_linearised = report.compromises[Compromise::kRelinearisationLimit] > 0;
-    solvers::StopReason reason = is_linearised ? solvers::StopReason::kLinearised
-                                               : solvers::StopReason::kResidual;
+    solvers::StopReason reason =
+        is_linearised ? solvers::StopReason::kLinearised : solvers::StopReason::kResidual;
     for (std::size_t k = 0; k < stages_.islands.views.size(); ++k)
       reason = std::max(reason, outcomes_[k].reason);
     return reason;

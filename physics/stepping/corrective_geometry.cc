@@ -134,10 +134,10 @@ void CorrectiveGeometry::AppendRows(const Carrier& carrier, CorrectiveProblem* p
       const int group = step.space().group_of_velocity(index);
       const int first = stages_.participation.FindVelocity(block, group);
       if (first < 0) break;
-      problem->entries.push_back(
-          {carrier.active, carrier.row, 1,
-           first + index - step.space().group_offset(group) - stages_.system.blocks[carrier.active].first,
-           1, problem->values.size()});
+      problem->entries.push_back({carrier.active, carrier.row, 1,
+                                  first + index - step.space().group_offset(group) -
+                                      stages_.system.blocks[carrier.active].first,
+                                  1, problem->values.size()});
       problem->values.push_back(1);
       break;
     }
@@ -192,9 +192,8 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
   for (std::size_t b = 0; b < model_.blocks.size(); ++b) {
     if (first_frame_[b] < 0) continue;
     const FrameSet& frames = *model_.abilities[b].frames;
-    frames.CalcFrames(
-        model_.StateOf(state, static_cast<int>(b)),
-        {&start_[first_frame_[b]], static_cast<std::size_t>(frames.num_frames())});
+    frames.CalcFrames(model_.StateOf(state, static_cast<int>(b)),
+                      {&start_[first_frame_[b]], static_cast<std::size_t>(frames.num_frames())});
   }
 
   // rows of H, block by block; of what is prescribed at the end
@@ -213,9 +212,8 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
       carriers_[next].row = rows;
       rows += carriers_[next].height;
     }
-    problem->blocks.push_back(
-        {active.size, stages_.system.blocks[a].A.dense.data(), first_row, rows - first_row,
-         active.first});
+    problem->blocks.push_back({active.size, stages_.system.blocks[a].A.dense.data(), first_row,
+                               rows - first_row, active.first});
   }
   for (Carrier& carrier : carriers_) {
     if (carrier.row >= 0) continue;
@@ -352,8 +350,8 @@ void CorrectiveGeometry::MoveBlock(int block, std::span<const double> F) {
   internals_.assign(start.internals.begin(), start.internals.end());
   step.Integrate(v_, {q_, v_end_, &internals_});
   const FrameSet& frames = *model_.abilities[block].frames;
-  frames.CalcFrames({q_, v_end_, internals_}, {&moved_[first_frame_[block]],
-                                               static_cast<std::size_t>(frames.num_frames())});
+  frames.CalcFrames({q_, v_end_, internals_},
+                    {&moved_[first_frame_[block]], static_cast<std::size_t>(frames.num_frames())});
 }
 
 void CorrectiveGeometry::UpdatePoses(std::span<const double> F, int first, int last) {

@@ -56,8 +56,7 @@ class CorrectiveStepper final : public Stepper {
     // impulses on what carries the contacts, then the corrective motion they cause; one
     // linearisation is one
     const bool is_single = model_.method.corrective.scheme == CorrectiveOptions::Scheme::kSingle;
-    const SolveLimits limits{is_single ? 0 : SolveLimits().redetections,
-                             {kMaxStaleRounds}};
+    const SolveLimits limits{is_single ? 0 : SolveLimits().redetections, {kMaxStaleRounds}};
     status = SolveStep(*state, limits, &stages_, report, &solution_, [&](int relinearisation) {
       relinearisation == 0 ? MakeGuess() : KeepAsGuess();
       return Correct(*state, h, report);

@@ -88,8 +88,8 @@ Eigen::Quaterniond CalcOrientation(const Model& model, const State& state, int b
   const Body& b = model.bodies[body];
   Eigen::Matrix3d R = CalcBodyPose(model, state, body).R;
   if (const ElementSet* elements = model.abilities_of(b).elements) {
-    R = CalcPolarRotation(CalcShapeCovariance(b.mesh, elements->element_volumes(),
-                                              model.Positions(state, b.block)));
+    R = CalcPolarRotation(
+        CalcShapeCovariance(b.mesh, elements->element_volumes(), model.Positions(state, b.block)));
   }
   Eigen::Quaterniond rotation(R);
   rotation.coeffs() /= std::sqrt(rotation.squaredNorm());

@@ -82,7 +82,8 @@ double SampleVolume(const Model& model, const State& state, int body) {
   if (body >= 0) return CalcBodyVolume(model, state, body);
   double volume = 0;
   for (std::size_t i = 0; i < model.bodies.size(); ++i) {
-    if (model.abilities_of(model.bodies[i]).elements) volume += CalcBodyVolume(model, state, static_cast<int>(i));
+    if (model.abilities_of(model.bodies[i]).elements)
+      volume += CalcBodyVolume(model, state, static_cast<int>(i));
   }
   return volume;
 }

@@ -19,9 +19,8 @@ enum class StopReason {
 };
 
 inline constexpr std::array<std::string_view, 8> kStopReasonNames{
-    "CONVERGED",      "RESIDUAL_ABOVE_TOLERANCE", "LINEARISED",
-    "MAX_ITERATIONS", "STALLED",                  "CYCLED",
-    "LINEAR_SOLVER_FAILED", "FACTORISATION_FAILED"};
+    "CONVERGED", "RESIDUAL_ABOVE_TOLERANCE", "LINEARISED",          "MAX_ITERATIONS", "STALLED",
+    "CYCLED",    "LINEAR_SOLVER_FAILED",     "FACTORISATION_FAILED"};
 
 inline constexpr std::string_view NameOf(StopReason reason) {
   return kStopReasonNames[static_cast<int>(reason)];

@@ -94,9 +94,9 @@ bodies:
     int inverted_steps = 0;
     for (int k = 0; k < 100; ++k) {
       RunUntil(0.01 * (k + 1), &world);
-      ball.CalcElementField(
-          FieldMeasure::kVolumeRatio,
-          world.model().StateOf(world.state(), world.model().bodies[0].block), ratios);
+      ball.CalcElementField(FieldMeasure::kVolumeRatio,
+                            world.model().StateOf(world.state(), world.model().bodies[0].block),
+                            ratios);
       const double least = *std::min_element(ratios.begin(), ratios.end());
       inverted_steps += least < 0;
       if (k < 50) continue;

@@ -94,10 +94,9 @@ inline Hold StepAndCalcHold(const Eigen::Vector3d& direction, double mu, World* 
   const Model& model = world->model();
   StepStages stages(model, Terms::kFreeMotion);
   const ConvexOptions& options = model.method.convex;
-  absl::Status status =
-      PoseStep(world->CalcScriptedInputs(),
-               ThetaMethod(model.time_step, options.theta, options.theta_vq), world->state(),
-               &stages);
+  absl::Status status = PoseStep(world->CalcScriptedInputs(),
+                                 ThetaMethod(model.time_step, options.theta, options.theta_vq),
+                                 world->state(), &stages);
   EXPECT_TRUE(status.ok()) << status.message();
   status = world->Step();
   EXPECT_TRUE(status.ok()) << status.message();

@@ -9,8 +9,8 @@ namespace pliant::physics {
 
 class BlockStep;
 
-// Factors and completes the steps of several alike blocks side by side, in the lanes of vectors. The
-// result for a block is the same, bit for bit, as alone and in any other batch.
+// Factors and completes the steps of several alike blocks side by side, in the lanes of vectors.
+// The result for a block is the same, bit for bit, as alone and in any other batch.
 class BlockBatch {
  public:
   static constexpr int kMaxMembers = 8;

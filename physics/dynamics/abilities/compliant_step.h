@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "physics/dynamics/block.h"
 #include "physics/dynamics/abilities/compliant_form.h"
+#include "physics/dynamics/block.h"
 
 namespace pliant::physics {
 

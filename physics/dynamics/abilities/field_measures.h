@@ -6,7 +6,8 @@
 
 namespace pliant::physics {
 
-// Measures of deformation and of contact. Symmetric tensors are six numbers: xx, yy, zz, xy, yz, xz.
+// Measures of deformation and of contact. Symmetric tensors are six numbers: xx, yy, zz, xy, yz,
+// xz.
 enum class FieldMeasure {
   kVonMisesStrain,       // of Green's strain
   kVonMisesStress,       // of Cauchy's stress [Pa]
@@ -20,8 +21,8 @@ enum class FieldMeasure {
   kContactTraction,      // contact force by area, in W [Pa]
 };
 
-// Whether a measure is of the body's surface, by the contact forces of a step; the others are of its
-// elements, by their deformation.
+// Whether a measure is of the body's surface, by the contact forces of a step; the others are of
+// its elements, by their deformation.
 constexpr bool IsOfContact(FieldMeasure measure) {
   return measure == FieldMeasure::kContactPressure || measure == FieldMeasure::kContactTraction;
 }

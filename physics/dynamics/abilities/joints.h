@@ -14,8 +14,8 @@ class JointSet {
  public:
   virtual ~JointSet() = default;
   // The wrench that holds each frame on the one before it: torque about the joint's origin, then
-  // force, in W, six numbers a frame, at accelerations `vdot` under external `forces` on frames. Zero
-  // for frames that hang on nothing.
+  // force, in W, six numbers a frame, at accelerations `vdot` under external `forces` on frames.
+  // Zero for frames that hang on nothing.
   virtual void CalcReactions(const BlockState& state, std::span<const double> vdot,
                              const Eigen::Vector3d& gravity, std::span<const BlockForce> forces,
                              std::span<double> reactions) const = 0;

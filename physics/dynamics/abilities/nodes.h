@@ -25,8 +25,8 @@ class NodeSet {
   // Velocity of a point attached to nodes [m/s].
   virtual Eigen::Vector3d CalcPointVelocity(const BlockState& state,
                                             const Attachment& point) const = 0;
-  // Angular velocity in W of the rigid motion that has a part's angular momentum about its centre of
-  // mass, ω = I⁻¹ L [rad/s].
+  // Angular velocity in W of the rigid motion that has a part's angular momentum about its centre
+  // of mass, ω = I⁻¹ L [rad/s].
   virtual Eigen::Vector3d CalcAngularVelocity(const BlockState& state, int part) const = 0;
 };
 

@@ -21,8 +21,8 @@ class FrameStep {
   virtual bool CalcFrames(const BlockState& /*state*/, std::span<FrameMotion> /*frames*/) {
     return false;
   }
-  // As BlockStep::AppendRows and CalcPrescribedVelocity, for the angular velocity of the frame that a
-  // point is attached to.
+  // As BlockStep::AppendRows and CalcPrescribedVelocity, for the angular velocity of the frame that
+  // a point is attached to.
   virtual void AppendAngularRows(const Attachment& attachment, BlockRows* rows) const = 0;
   virtual Eigen::Vector3d CalcPrescribedAngularVelocity(const Attachment&) const {
     return Eigen::Vector3d::Zero();
@@ -34,12 +34,12 @@ class JointStep {
  public:
   virtual ~JointStep() = default;
 
-  // Angular and linear rows of an attachment on the joints' velocities: one part each, with a column
-  // for each of these.
+  // Angular and linear rows of an attachment on the joints' velocities: one part each, with a
+  // column for each of these.
   virtual void AppendJointRows(const Attachment& attachment, BlockRows* angular,
                                BlockRows* linear) const = 0;
-  // Appends the rate of a joint as rows of the groups, the first of the three, where it is no velocity
-  // of the step's space itself. False, with nothing done, when it is one.
+  // Appends the rate of a joint as rows of the groups, the first of the three, where it is no
+  // velocity of the step's space itself. False, with nothing done, when it is one.
   virtual bool AppendVelocityRow(int /*velocity*/, BlockRows*) const { return false; }
   // Generalised force that holds the block at rest against gravity, per velocity of the State.
   virtual void CalcGravityCompensation(std::span<double> force) const = 0;

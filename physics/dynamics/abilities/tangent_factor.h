@@ -10,8 +10,8 @@
 
 namespace pliant::physics {
 
-// The tangent A of a block's momentum balance, factored with the groups in contact last. How that is
-// done (dense, sparse, in lanes, in single precision) is the implementation's own affair.
+// The tangent A of a block's momentum balance, factored with the groups in contact last. How that
+// is done (dense, sparse, in lanes, in single precision) is the implementation's own affair.
 class TangentFactor {
  public:
   virtual ~TangentFactor() = default;
@@ -20,8 +20,8 @@ class TangentFactor {
   // them (han2023 (18)). INTERNAL when A is not positive definite.
   virtual absl::Status Factor(std::span<const int> participants) = 0;
 
-  // As Factor, for a method that needs Â and m̂ alone: Â of a large block may be sparse then, and is
-  // not factored.
+  // As Factor, for a method that needs Â and m̂ alone: Â of a large block may be sparse then, and
+  // is not factored.
   virtual absl::Status Reduce(std::span<const int> participants) { return Factor(participants); }
 
   // Adds to the touched groups (ascending) those that are cheaper to keep as unknowns than to

@@ -54,12 +54,12 @@ struct StepReport {
   // Why the solve ended; CONVERGED exactly when `converged`.
   solvers::StopReason reason = solvers::StopReason::kConverged;
   CompromiseCounts compromises;
-  int iterations = 0;          // Newton iterations, or sweeps
-  int linear_iterations = 0;   // of the linear solvers within them, where these are iterative
-  double residual = 0;         // relative, in the method's norm, recomputed on the full system
+  int iterations = 0;            // Newton iterations, or sweeps
+  int linear_iterations = 0;     // of the linear solvers within them, where these are iterative
+  double residual = 0;           // relative, in the method's norm, recomputed on the full system
   double momentum_residual = 0;  // of the momentum balance at the end, linear or not; relative
-  double complementarity = 0;  // largest violation [m/s]
-  double cone_violation = 0;   // largest ‖γ_t‖ − μ γ_n, relative to γ_n
+  double complementarity = 0;    // largest violation [m/s]
+  double cone_violation = 0;     // largest ‖γ_t‖ − μ γ_n, relative to γ_n
   double joint_drift = 0;  // how far joints in maximal coordinates are apart at the end [m], [rad]
   int refactorisations = 0;
   int relinearisations = 0;  // rounds in which tangents of nonlinear bodies were taken anew

@@ -29,7 +29,9 @@ class Batches {
   std::span<const int> blocks(int batch) const {
     return {batches_[batch].blocks, static_cast<std::size_t>(batches_[batch].num_blocks)};
   }
-  BlockBatch* solver(int batch) const { return batches_[batch].solver; }  // null: of one block alone
+  BlockBatch* solver(int batch) const {
+    return batches_[batch].solver;
+  }  // null: of one block alone
 
  private:
   struct Batch {

@@ -12,7 +12,8 @@ constexpr int kFewVelocities = 300;
 void PlaceVelocities(StepBlocks* blocks) {
   std::vector<int>& offsets = blocks->spaces.offsets;
   offsets.assign(1, 0);
-  for (const auto& step : blocks->steps) offsets.push_back(offsets.back() + step->space().num_velocities());
+  for (const auto& step : blocks->steps)
+    offsets.push_back(offsets.back() + step->space().num_velocities());
   blocks->v_start.resize(offsets.back());
   for (int b = 0; b < blocks->count(); ++b) {
     const std::span<double> v = blocks->spaces.Part(b, blocks->v_start);

@@ -50,7 +50,7 @@ struct StepBlocks {
   // Of each block, found once.
   std::vector<std::unique_ptr<BlockStep>> steps;
   std::vector<StepAbilities> abilities;
-  std::vector<char> is_prescribed;              // has no unknowns: others follow it
+  std::vector<char> is_prescribed;  // has no unknowns: others follow it
   std::vector<std::vector<int>> followed_bodies;
   // An actuator that acts with a given effort: on a velocity of the block, or as the stress of a
   // region.

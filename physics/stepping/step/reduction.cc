@@ -245,7 +245,8 @@ void FillBlocks(const StepBlocks& blocks, const Participation& participation,
     const int offset = blocks.spaces.offsets[block.block];
     for (int g = block.first_group; g < block.first_group + block.num_groups; ++g) {
       const int group = participation.groups[g], to = participation.group_velocities[g],
-                size = participation.size_of_group(g), from = offset + step.space().group_offset(group);
+                size = participation.size_of_group(g),
+                from = offset + step.space().group_offset(group);
       std::copy_n(reduction.v_star.data() + from, size, system->v_star.data() + to);
       std::copy_n(reduction.linear_term.data() + from, size, system->linear_term.data() + to);
       if (form == nullptr || form->group_mass(group).empty()) continue;

@@ -5,8 +5,8 @@
 namespace pliant::physics {
 namespace {
 
-// The nonlinear blocks that contacts or constraints act on. The others solved their own balance when
-// they were posed.
+// The nonlinear blocks that contacts or constraints act on. The others solved their own balance
+// when they were posed.
 bool IsCoupled(const StepStages& stages, int b) {
   return !stages.blocks.steps[b]->is_linear() && stages.participation.index_of_block[b] >= 0;
 }

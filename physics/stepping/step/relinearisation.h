@@ -16,10 +16,10 @@ struct RelinearisationLimits {
   double tolerance = 0;
 };
 
-// Takes tangents that solution velocities v, by StepBlocks::spaces, have left behind to where it led
-// (Newton's method around that of the solver, halved where the residual grew), and with them the
-// system's blocks. `round` counts the rounds of the step's present contacts from 0. Returns whether
-// there is more to solve; INTERNAL, naming the body, as ReduceBlocks.
+// Takes tangents that solution velocities v, by StepBlocks::spaces, have left behind to where it
+// led (Newton's method around that of the solver, halved where the residual grew), and with them
+// the system's blocks. `round` counts the rounds of the step's present contacts from 0. Returns
+// whether there is more to solve; INTERNAL, naming the body, as ReduceBlocks.
 absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
                                      std::span<const double> v_participating,
                                      const solvers::Impulses& impulses,

@@ -171,8 +171,8 @@ void AddTerm(const StepBlocks& blocks, const ConstraintTerm& term, RowBuffer* bu
   if (term.velocity >= 0) {
     // one velocity of its group
     const int group = step.space().group_of_velocity(term.velocity);
-    buffer->entries.push_back(
-        {side.block, group, term.velocity - step.space().group_offset(group), 1, buffer->values.size()});
+    buffer->entries.push_back({side.block, group, term.velocity - step.space().group_offset(group),
+                               1, buffer->values.size()});
     buffer->values.push_back(term.factor);
     return;
   }

@@ -1,6 +1,6 @@
-// docs/extending.md, "A body": built with docs/examples/clay_body.cc and its line in the registry, and
-// nothing else changed. The body's velocities live on a grid that is another in every step, it has
-// internals, a surface that touches and a field.
+// docs/extending.md, "A body": built with docs/examples/clay_body.cc and its line in the registry,
+// and nothing else changed. The body's velocities live on a grid that is another in every step, it
+// has internals, a surface that touches and a field.
 
 #include <filesystem>
 #include <string>
@@ -40,7 +40,11 @@ bodies:
       density: 1500
       parameters: {cell_size: 0.04, bulk_modulus: 2.0e4, yield: 0.02}
   - name: cube
-    rigid: {motion: FREE, density: 800, pose: {position: [0.01, 0, 0.36]}, shapes: [{box: {size: [0.08, 0.08, 0.08]}}]}
+    rigid:
+      motion: FREE
+      density: 800
+      pose: {position: [0.01, 0, 0.36]}
+      shapes: [{box: {size: [0.08, 0.08, 0.08]}}]
 probes:
   - {name: center, position: {body: lump}}
   - {name: volume, volume: {body: lump}}
@@ -92,8 +96,7 @@ TEST_P(Clay, FallsFreelyAndThenLiesUnderABoxThatPressesItTogether) {
   EXPECT_LT(Probe(world, "energy"), 0.01 * 2.592 * 9.81 * 0.14);
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, Clay,
-                         ::testing::Values("convex: {}", "nonsmooth: {}"));
+INSTANTIATE_TEST_SUITE_P(Methods, Clay, ::testing::Values("convex: {}", "nonsmooth: {}"));
 
 TEST(ClayBody, ItsVelocitySpaceChangesWhileItMoves) {
   const World world = LoadClay();

@@ -1,5 +1,5 @@
-// docs/extending.md, "An integrator": built with docs/examples/damped_midpoint.cc and its line in the
-// registry, and nothing else changed.
+// docs/extending.md, "An integrator": built with docs/examples/damped_midpoint.cc and its line in
+// the registry, and nothing else changed.
 
 #include <cmath>
 #include <string>
@@ -18,7 +18,8 @@ double CalcEnergyLeft(const std::string& integrator, double h) {
   const SceneResult scene = LoadSceneYaml(R"(
 gravity: [0, 0, 0]
 time_step: )" + std::to_string(h) + R"(
-method: {convex: {integrator: )" + integrator + R"(}}
+method: {convex: {integrator: )" + integrator +
+                                              R"(}}
 bodies:
   - name: bar
     deformable:
@@ -26,7 +27,9 @@ bodies:
       velocity: {angular: [0, 3, 0]}
       material: {youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
       damping: {beta: 0}
-      attachments: [{to: world, within: {box: {size: [0.01, 1, 1], pose: {position: [-0.2, 0, 0]}}}}]
+      attachments:
+        - to: world
+          within: {box: {size: [0.01, 1, 1], pose: {position: [-0.2, 0, 0]}}}
 )",
                                           "bar.yaml");
   EXPECT_TRUE(scene.ok()) << (scene.messages.empty() ? "" : scene.messages[0].message);

@@ -2,8 +2,8 @@
 
 #include "physics/control/controllers.h"
 #include "physics/rigid/joint_tree_block.h"
-#include "tests/physics/rigid/sample_trees.h"
 #include "tests/physics/block_steps.h"
+#include "tests/physics/rigid/sample_trees.h"
 
 namespace pliant::physics {
 namespace {
@@ -56,7 +56,8 @@ class DifferentialIkTest : public testing::Test {
   void Advance(const Inputs& inputs) {
     BodyMotions motions(model_);
     motions.Update(state_);
-    ASSERT_TRUE(PoseBlock(*steps_[0], {kStep, 1, 1, Vector3d::Zero()}, state_.q, state_.v, {}).ok());
+    ASSERT_TRUE(
+        PoseBlock(*steps_[0], {kStep, 1, 1, Vector3d::Zero()}, state_.q, state_.v, {}).ok());
     RunDifferentialIk(model_, inputs, state_, motions, kStep, steps_, &memory_, &state_.controls);
     for (int i = 0; i < 7; ++i) {
       const double rate = (state_.controls[i] - state_.q[i]) / kStep;

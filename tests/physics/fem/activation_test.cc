@@ -10,8 +10,8 @@
 
 #include "physics/fem/fem_block.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
-#include "tests/physics/fem/distorted_box.h"
 #include "tests/physics/block_steps.h"
+#include "tests/physics/fem/distorted_box.h"
 
 namespace pliant::physics {
 namespace {

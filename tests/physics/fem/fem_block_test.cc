@@ -319,7 +319,8 @@ TEST(FemFields, UniformStretchGivesTheTextbookMeasures) {
   std::vector<double> values(f.block->abilities().elements->num_elements());
   f.block->abilities().elements->CalcElementField(FieldMeasure::kVolumeRatio, {f.q, {}}, values);
   for (const double x : values) EXPECT_NEAR(x, s, 1e-12);
-  f.block->abilities().elements->CalcElementField(FieldMeasure::kPrincipalStretch, {f.q, {}}, values);
+  f.block->abilities().elements->CalcElementField(FieldMeasure::kPrincipalStretch, {f.q, {}},
+                                                  values);
   for (const double x : values) EXPECT_NEAR(x, s, 1e-12);
   // E = diag((s² − 1)/2, 0, 0): equivalent strain 2/3 of it
   f.block->abilities().elements->CalcElementField(FieldMeasure::kVonMisesStrain, {f.q, {}}, values);
@@ -342,7 +343,8 @@ TEST(FemFields, TensorsArePrincipalWhereTheyAreAndInTheirFrames) {
     x = R * s.asDiagonal() * Vector3d(x);
   }
   const auto field = [&](FieldMeasure measure) {
-    std::vector<double> values(CountComponents(measure) * f.block->abilities().elements->num_elements());
+    std::vector<double> values(CountComponents(measure) *
+                               f.block->abilities().elements->num_elements());
     f.block->abilities().elements->CalcElementField(measure, {f.q, {}}, values);
     return values;
   };

@@ -61,7 +61,8 @@ class FemTeamTest : public ::testing::Test {
   }
 
   void Pose(Ring* ring) const {
-    ASSERT_TRUE(PoseBlock(*ring->step, {0.02, 1, 1, {0, 0, -9.81}}, ring->q, ring->v, ring->inputs).ok());
+    ASSERT_TRUE(
+        PoseBlock(*ring->step, {0.02, 1, 1, {0, 0, -9.81}}, ring->q, ring->v, ring->inputs).ok());
   }
 
   // What participants are pushed to: not where they would go by themselves.

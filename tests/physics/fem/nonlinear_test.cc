@@ -10,8 +10,8 @@
 #include "physics/fem/fem_block.h"
 #include "physics/fem/materials/material.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
-#include "tests/physics/fem/distorted_box.h"
 #include "tests/physics/block_steps.h"
+#include "tests/physics/fem/distorted_box.h"
 
 namespace pliant::physics {
 namespace {
@@ -265,7 +265,8 @@ TEST(Newton, WithoutProjectionAnIndefiniteTangentIsAnErrorThatNamesTheElement) {
   p.newton.projection = false;
   Moving body(p);
   body.Disturb(0.6 * kEdge, 6);
-  const absl::Status status = PoseBlock(*body.step, {1, 1, 1, Vector3d::Zero()}, body.q, body.v, {});
+  const absl::Status status =
+      PoseBlock(*body.step, {1, 1, 1, Vector3d::Zero()}, body.q, body.v, {});
   EXPECT_FALSE(status.ok());
   EXPECT_NE(std::string(status.message()).find("not positive definite at vertex"),
             std::string::npos)
@@ -293,7 +294,8 @@ TEST(Newton, ForcesThatAreNotFiniteNameTheElement) {
     const FemParameters p = MakePatch({FindMaterial(name)});
     Moving body(p);
     body.q[3] = std::numeric_limits<double>::infinity();
-    const absl::Status status = PoseBlock(*body.step, {0.01, 1, 1, Vector3d::Zero()}, body.q, body.v, {});
+    const absl::Status status =
+        PoseBlock(*body.step, {0.01, 1, 1, Vector3d::Zero()}, body.q, body.v, {});
     EXPECT_FALSE(status.ok()) << name;
     EXPECT_NE(std::string(status.message()).find("tetrahedron "), std::string::npos)
         << status.message();
@@ -358,7 +360,8 @@ TEST(PlaneStrain, NothingMovesOrChangesAlongTheNormal) {
     std::vector<double> shifted = body.q;
     for (std::size_t i = 1; i < shifted.size(); i += 3) shifted[i] *= 1.3;
     std::vector<double> ratio(body.block->abilities().elements->num_elements());
-    body.block->abilities().elements->CalcElementField(FieldMeasure::kVolumeRatio, {shifted, {}}, ratio);
+    body.block->abilities().elements->CalcElementField(FieldMeasure::kVolumeRatio, {shifted, {}},
+                                                       ratio);
     for (const double J : ratio) EXPECT_NEAR(J, 1.1 * 0.93, 1e-12);
 
     for (int k = 0; k < 20; ++k) ASSERT_TRUE(body.Step({0.002, 1, 1, {1, -9.81, 3}}).ok());
@@ -391,7 +394,8 @@ TEST(Relinearisation, FindsTheFreeMotionAgainFromVelocitiesFarOffIt) {
 
   // a shear of 0.3 within the step
   std::vector<double> v = free;
-  for (int i = 0; i < body.block->abilities().nodes->num_nodes(); ++i) v[3 * i] += 30 * body.q[3 * i + 2];
+  for (int i = 0; i < body.block->abilities().nodes->num_nodes(); ++i)
+    v[3 * i] += 30 * body.q[3 * i + 2];
   int rounds = 0;
   for (; rounds < 20 && body.step->IsStale(v); ++rounds) {
     ASSERT_TRUE(body.step->Linearise(v).ok());

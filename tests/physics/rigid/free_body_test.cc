@@ -60,7 +60,8 @@ TEST(FreeBody, AngularMomentumIsKeptHoweverFastItSpins) {
       step->CalcFreeMotion(v_new);
       step->Integrate(v_new, {q, v});
       const auto m = block->CalcMomentum({q, v}, 0);
-      const Vector3d spin = m.tail<3>() - block->CalcCenterOfMass({q, {}}, 0).cross(Vector3d(m.head<3>()));
+      const Vector3d spin =
+          m.tail<3>() - block->CalcCenterOfMass({q, {}}, 0).cross(Vector3d(m.head<3>()));
       // a step's equation is solved to 1e-14, then some roundings
       EXPECT_LT((spin - L).norm(), 1e-13 * (k + 10) * L.norm()) << h << " " << k;
     }

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/physics/rigid/sample_trees.h"
 #include "tests/physics/block_steps.h"
+#include "tests/physics/rigid/sample_trees.h"
 
 namespace pliant::physics {
 namespace {

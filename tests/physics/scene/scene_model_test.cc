@@ -125,8 +125,7 @@ TEST(SceneModel, CentreOfMassAndInertiaComeFromTheShapes) {
   EXPECT_NEAR(block.mass(0), 2 * sphere, 1e-12 * sphere);
   // angular momentum about its centre for 1 rad/s about z: two spheres at ±0.75 m
   const State state = MakeInitialState(*model);
-  const Eigen::Matrix<double, 6, 1> p =
-      block.CalcMomentum(model->StateOf(state, 0), 0);
+  const Eigen::Matrix<double, 6, 1> p = block.CalcMomentum(model->StateOf(state, 0), 0);
   const Eigen::Vector3d center = block.CalcCenterOfMass(model->StateOf(state, 0), 0);
   const Eigen::Vector3d spin = p.tail<3>() - center.cross(Eigen::Vector3d(p.head<3>()));
   EXPECT_NEAR(spin.z(), 2 * sphere * (0.4 * 0.01 + 0.75 * 0.75), 1e-9);

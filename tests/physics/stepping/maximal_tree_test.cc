@@ -225,7 +225,7 @@ TEST(MaximalTree, DriftsByNoMoreThanAStepLeaves) {
     EXPECT_LE(world.drift(), tolerance);
     EXPECT_GT(world.drift(), 0);
     EXPECT_EQ(world.report().joint_drift, world.model().abilities[0].joints->CalcDrift(
-                                                world.model().StateOf(world.state(), 0)));
+                                              world.model().StateOf(world.state(), 0)));
   }
 }
 

@@ -8,8 +8,8 @@
 namespace pliant::physics {
 namespace {
 
-// A soft ball of a hyperelastic material meets the ground at 4 m/s with steps of 10 ms: it is pressed
-// to a fraction of its height within two steps.
+// A soft ball of a hyperelastic material meets the ground at 4 m/s with steps of 10 ms: it is
+// pressed to a fraction of its height within two steps.
 std::string FallingBall(const std::string& method) {
   return Fill(R"(
 time_step: 0.01
@@ -44,8 +44,7 @@ Impact Run(const std::string& method) {
     const absl::Status status = world.Step();
     EXPECT_TRUE(status.ok()) << status;
     impact.least_volume = std::min(impact.least_volume, ReadNumber(world, "volume") / rest);
-    impact.largest_residual =
-        std::max(impact.largest_residual, world.report().momentum_residual);
+    impact.largest_residual = std::max(impact.largest_residual, world.report().momentum_residual);
     impact.steps_converged += world.report().converged ? 1 : 0;
     impact.relinearisations += world.report().relinearisations;
   }
