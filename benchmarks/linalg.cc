@@ -284,7 +284,7 @@ ordered_json RunRefined(const std::string& name, const TetrahedralMesh& mesh) {
     q[i] = mesh.vertices[i / 3][i % 3] * (1 + 0.01 * v[i]);
   }
   solvers::BlockMatrix A(&model.pattern);
-  physics::AssembleQuadratic(model, {0.01, 1, 1, {0, 0, -9.81}}, q, v, {}, &A, &b);
+  physics::AssembleQuadratic(model, physics::Stage{.h = 0.01}, q, v, {}, &A, &b);
 
   solvers::PartialCholesky factor(&model.pattern, shape->elimination_order());
   solvers::RefinedCholesky refined(&model.pattern, shape->elimination_order());
