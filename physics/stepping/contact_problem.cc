@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "physics/stepping/step/solve.h"
+#include "physics/stepping/solve.h"
 #include "solvers/linalg/dense.h"
 
 namespace pliant::physics {

@@ -9,7 +9,7 @@
 #include "physics/spatial/trig.h"
 #include "physics/stepping/integrators/integrator.h"
 #include "physics/stepping/integrators/theta_method.h"
-#include "physics/stepping/step/solve.h"
+#include "physics/stepping/solve.h"
 #include "physics/stepping/step_timer.h"
 #include "solvers/convex/sap.h"
 

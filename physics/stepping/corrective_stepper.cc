@@ -5,7 +5,7 @@
 
 #include "physics/stepping/corrective_geometry.h"
 #include "physics/stepping/integrators/theta_method.h"
-#include "physics/stepping/step/solve.h"
+#include "physics/stepping/solve.h"
 #include "physics/stepping/step_timer.h"
 #include "solvers/corrective/correction_residual.h"
 #include "solvers/corrective/recursive_correction.h"

@@ -5,7 +5,7 @@
 
 #include "physics/dynamics/parallel.h"
 #include "physics/stepping/integrators/theta_method.h"
-#include "physics/stepping/step/solve.h"
+#include "physics/stepping/solve.h"
 #include "physics/stepping/step_timer.h"
 #include "solvers/nonsmooth/nonsmooth_newton.h"
 

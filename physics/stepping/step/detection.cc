@@ -28,8 +28,8 @@ void SetRestingAside(const Sleeping& sleeping, StepContacts* contacts) {
 
 absl::Status DetectContacts(const State& state, StepBlocks* blocks, StepContacts* contacts) {
   contacts->num_solved = 0;
-  if (absl::Status status = contacts->detector.Detect(state, blocks->motions, blocks->stage.h,
-                                                      &contacts->points);
+  if (absl::Status status =
+          contacts->detector.Detect(state, blocks->motions, blocks->stage.h, &contacts->points);
       !status.ok())
     return status;
   if (absl::Status status = WakeTouchedBlocks(state, blocks, contacts); !status.ok()) return status;

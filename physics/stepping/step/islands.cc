@@ -47,8 +47,7 @@ void FindIslands(const ConstraintSystem& system, Islands* islands) {
   const std::size_t sizes[] = {num_blocks, system.contacts.size(), system.rows.size()};
   const auto island = [&](int kind, int item) {
     if (kind == 0) return island_of[item];
-    const int entry =
-        kind == 1 ? system.contacts[item].first_entry : system.rows[item].first_entry;
+    const int entry = kind == 1 ? system.contacts[item].first_entry : system.rows[item].first_entry;
     return island_of[system.entries[entry].block];
   };
   std::vector<int>&items = islands->items, &starts = islands->starts;

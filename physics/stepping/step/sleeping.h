@@ -16,9 +16,9 @@ struct StepBlocks;
 // velocities are zero meanwhile, its contacts and constraints exert what they exerted when it fell
 // asleep. All of this is read from State::rest and written back there.
 struct Sleeping {
-  std::vector<int> rest;        // of each block, as State::rest
-  std::vector<char> moves;      // of each block: makes its neighbours move
-  std::vector<char> disturbed;  // of each block: something acts on it in this step
+  std::vector<int> rest;         // of each block, as State::rest
+  std::vector<char> moves;       // of each block: makes its neighbours move
+  std::vector<char> disturbed;   // of each block: something acts on it in this step
   std::vector<int> island_rest;  // of each island: the least rest of its blocks
   int num_asleep = 0;
   int steps_to_sleep = 0;

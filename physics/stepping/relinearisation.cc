@@ -1,4 +1,4 @@
-#include "physics/stepping/step/relinearisation.h"
+#include "physics/stepping/relinearisation.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "physics/stepping/step/relinearisation.h"
+#include "physics/stepping/relinearisation.h"
 #include "physics/stepping/step/stages.h"
 
 namespace pliant::physics {
