@@ -13,6 +13,7 @@
 #include "physics/fem/assembly.h"
 #include "physics/fem/fem_model.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
+#include "physics/stepping/integrators/theta_method.h"
 #include "solvers/linalg/elimination_order.h"
 #include "solvers/linalg/lanes/lane_cholesky.h"
 #include "solvers/linalg/partial_cholesky.h"
@@ -284,7 +285,7 @@ ordered_json RunRefined(const std::string& name, const TetrahedralMesh& mesh) {
     q[i] = mesh.vertices[i / 3][i % 3] * (1 + 0.01 * v[i]);
   }
   solvers::BlockMatrix A(&model.pattern);
-  physics::AssembleQuadratic(model, physics::Stage{.h = 0.01}, q, v, {}, &A, &b);
+  physics::AssembleQuadratic(model, physics::ThetaMethod(0.01), q, v, {}, &A, &b);
 
   solvers::PartialCholesky factor(&model.pattern, shape->elimination_order());
   solvers::RefinedCholesky refined(&model.pattern, shape->elimination_order());
