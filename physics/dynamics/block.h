@@ -68,6 +68,10 @@ class BlockStep : public TangentFactor {
   // m(v) [N·s] as the stage poses it, linear or not; zero on prescribed velocities.
   virtual void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) = 0;
 
+  // What the rounding of positions alone makes of m: ‖D m‖² with D = diag(A)^(−1/2), where that is
+  // known to be more than rounding of m itself. A stiff body at rest has no smaller residual.
+  virtual double CalcResidualRounding() const { return 0; }
+
   // The incremental potential at v, zero at the start velocities of a linear block [kg·m²/s²]: m is
   // its gradient.
   virtual double CalcPotential(std::span<const double> v);

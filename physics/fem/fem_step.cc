@@ -211,6 +211,14 @@ class FemStep final : public NodeStep {
 
   bool is_linear() const override { return model_->is_quadratic(); }
 
+  double CalcResidualRounding() const override {
+    if (is_linear()) return 0;
+    std::vector<double> diagonal(v0_.size()), linear(v0_.size());
+    A_.CopyDiagonal(diagonal);
+    linear_A_.CopyDiagonal(linear);
+    return CalcRounding(diagonal, linear);
+  }
+
   // Whether some element deforms or turns at v by more than A, taken at v_linear_, is good for.
   bool IsStale(std::span<const double> v) override {
     if (is_linear() || stage_.force_move.trial == 0) return false;
@@ -485,16 +493,7 @@ class FemStep final : public NodeStep {
     diagonal.resize(v.size());
     A_.CopyDiagonal(diagonal);
     linear_A_.CopyDiagonal(Av);
-    double largest = 0;
-    for (const double x : q_) largest = std::max(largest, std::abs(x));
-    // h K dq from A = … + m w h² K
-    const double blur = 4 * std::numeric_limits<double>::epsilon() * largest /
-                        (stage_.h * std::max(stage_.force_move.trial, kNothing));
-    double rounding = kNothing * kNothing;
-    for (std::size_t i = 0; i < v.size(); ++i) {
-      const double force = blur * (diagonal[i] - Av[i]);
-      rounding += force * force / diagonal[i];
-    }
+    const double rounding = CalcRounding(diagonal, Av);
     A_.Multiply(v, Av);
     double error = 0, motion = 0, force = 0;
     for (std::size_t i = 0; i < v.size(); ++i) {
@@ -504,6 +503,21 @@ class FemStep final : public NodeStep {
     }
     if (error <= rounding) return 0;
     return std::sqrt(error / std::max(motion, force));
+  }
+
+  // From the diagonals of A and of its part that does not change through the step: their difference
+  // is m w h² K, and a last bit of the positions exerts h K dq.
+  double CalcRounding(std::span<const double> diagonal, std::span<const double> linear) const {
+    double largest = 0;
+    for (const double x : q_) largest = std::max(largest, std::abs(x));
+    const double position_error = 4 * std::numeric_limits<double>::epsilon() * largest /
+                                  (stage_.h * std::max(stage_.force_move.trial, kNothing));
+    double rounding = kNothing * kNothing;
+    for (std::size_t i = 0; i < diagonal.size(); ++i) {
+      const double force = position_error * (diagonal[i] - linear[i]);
+      rounding += force * force / diagonal[i];
+    }
+    return rounding;
   }
 
   // Newton's method on the free motion, with a line search on the incremental potential. The exact tangent is used where

@@ -41,6 +41,7 @@ double CalcResidual(std::span<const double> v, std::span<const double> exerted,
                             diagonal = blocks.spaces.Part(b, scratch->diagonal);
     blocks.steps[b]->CalcResidualTerms(blocks.spaces.Part(b, v), residual, momentum, diagonal);
     ResidualScratch::Squares& sum = scratch->squares[b];
+    sum.rounding = blocks.steps[b]->CalcResidualRounding();
     sum.impulse = SubtractExerted(blocks, participation, b, exerted, diagonal, residual);
     for (std::size_t i = 0; i < residual.size(); ++i) {
       const double weight = 1 / diagonal[i];
@@ -48,13 +49,14 @@ double CalcResidual(std::span<const double> v, std::span<const double> exerted,
       sum.momentum += momentum[i] * momentum[i] * weight;
     }
   });
-  double error = 0, momentum_size = 0, impulse_size = 0;
+  double error = 0, momentum_size = 0, impulse_size = 0, rounding = 0;
   for (const ResidualScratch::Squares& sum : scratch->squares) {
     error += sum.error;
     momentum_size += sum.momentum;
     impulse_size += sum.impulse;
+    rounding += sum.rounding;
   }
-  if (error <= kAbsoluteTolerance * kAbsoluteTolerance) return 0;
+  if (error <= std::max(kAbsoluteTolerance * kAbsoluteTolerance, rounding)) return 0;
   return std::sqrt(error / std::max(momentum_size, impulse_size));
 }
 
