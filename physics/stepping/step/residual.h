@@ -19,8 +19,9 @@ struct ResidualScratch {
 };
 
 // ‖D (m(v) − Jᵀγ)‖ / max(‖D A v‖, ‖D Jᵀγ‖) on the full, unreduced system, D = diag(A)^(−1/2). 0
-// when the numerator is below 1e-14. `exerted` is Jᵀγ on the participating velocities.
-double CalcResidual(std::span<const double> v, std::span<const double> exerted,
+// when the numerator is below 1e-14. `exerted` is Jᵀγ on the participating velocities; `size` takes
+// the place of the denominator where it is larger: of impulses that cancel, say.
+double CalcResidual(std::span<const double> v, std::span<const double> exerted, double size,
                     const StepBlocks& blocks, const Participation& participation,
                     ResidualScratch* scratch);
 

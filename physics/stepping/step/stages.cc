@@ -60,12 +60,12 @@ absl::Status CompleteStep(std::span<const double> v_participating, const StepSta
 double CalcStepResidual(std::span<const double> v, const solvers::Impulses& impulses,
                         StepStages* stages) {
   CalcExertedImpulse(stages->system, impulses, &stages->residual.exerted);
-  return CalcStepResidual(v, stages->residual.exerted, stages);
+  return CalcStepResidual(v, stages->residual.exerted, 0, stages);
 }
 
-double CalcStepResidual(std::span<const double> v, std::span<const double> exerted,
+double CalcStepResidual(std::span<const double> v, std::span<const double> exerted, double size,
                         StepStages* stages) {
-  return CalcResidual(v, exerted, stages->blocks, stages->participation, &stages->residual);
+  return CalcResidual(v, exerted, size, stages->blocks, stages->participation, &stages->residual);
 }
 
 void CommitStep(std::span<const double> v, const solvers::Impulses& impulses, StepStages* stages,

@@ -66,8 +66,9 @@ absl::Status CompleteStep(std::span<const double> v_participating, const StepSta
                           std::vector<double>* v);
 double CalcStepResidual(std::span<const double> v, const solvers::Impulses& impulses,
                         StepStages* stages);
-// The same with what is exerted on the participating velocities given [N·s].
-double CalcStepResidual(std::span<const double> v, std::span<const double> exerted,
+// The same with what is exerted on the participating velocities given [N·s], relative to no less
+// than `size` (see CalcResidual).
+double CalcStepResidual(std::span<const double> v, std::span<const double> exerted, double size,
                         StepStages* stages);
 void CommitStep(std::span<const double> v, const solvers::Impulses& impulses, StepStages* stages,
                 State* state, StepReport* report);

@@ -64,5 +64,43 @@ bodies:
   EXPECT_EQ(Run(tumbling(200), 10)["cone_iterations_over_budget"], 0);
 }
 
+TEST_F(CompromisesTest, RedetectionsThatEndAtTheirLimitAreCounted) {
+  // a ball at 100 m/s sets one ball of a row after the other going within a step, each of which
+  // has to be looked for anew
+  const auto row = [](int count) {
+    std::string scene =
+        "name: row\ntime_step: 0.01\ngravity: [0, 0, 0]\nmethod: {corrective: {}}\nbodies:\n";
+    for (int k = 0; k < count; ++k) {
+      absl::StrAppend(&scene, "  - {name: b", k,
+                      ", rigid: {motion: FREE, density: 1000, pose: {position: [", 0.06 * k,
+                      ", 0, 0]}, velocity: {linear: [", k == 0 ? 100 : 0,
+                      ", 0, 0]}, shapes: [{sphere: {radius: 0.02}}]}}\n");
+    }
+    return scene;
+  };
+  EXPECT_GE(Run(row(8), 1)["redetection_limit"], 1);
+  EXPECT_EQ(Run(row(2), 1)["redetection_limit"], 0);
+}
+
+TEST_F(CompromisesTest, RelinearisationsThatEndAtTheirLimitAreCounted) {
+  const auto ball = [](int speed) {
+    return absl::StrCat(R"(name: ball
+time_step: 0.01
+method: {corrective: {}}
+bodies:
+  - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: ball
+    deformable:
+      mesh: {sphere: {radius: 0.05}, edge_length: 0.03}
+      pose: {position: [0, 0, 0.06]}
+      velocity: {linear: [0, 0, )",
+                        -speed, R"(], angular: [0, 60, 0]}
+      material: {model: NEO_HOOKEAN, youngs_modulus: 1.0e4, poissons_ratio: 0.4, density: 1000}
+)");
+  };
+  EXPECT_GE(Run(ball(20), 3)["relinearisation_limit"], 1);
+  EXPECT_EQ(Run(ball(1), 3)["relinearisation_limit"], 0);
+}
+
 }  // namespace
 }  // namespace pliant::server
