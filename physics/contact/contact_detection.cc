@@ -11,12 +11,11 @@
 
 #include <tbb/enumerable_thread_specific.h>
 
-#include "absl/strings/str_cat.h"
-
 #include "physics/contact/broad_phase.h"
 #include "physics/contact/contact_key.h"
 #include "physics/contact/look_ahead.h"
 #include "physics/contact/narrow_phase.h"
+#include "physics/dynamics/faults/fault.h"
 #include "physics/dynamics/parallel.h"
 
 namespace pliant::physics {
@@ -104,10 +103,8 @@ double CalcRigidThickness(const Body& body) {
   return least;
 }
 
-absl::Status MakeFault(const Model& model, int body_a, int body_b) {
-  return absl::InternalError(absl::StrCat("bodies \"", model.bodies[body_a].name, "\" and \"",
-                                          model.bodies[body_b].name,
-                                          "\": their contact is not finite"));
+absl::Status FailNotFinite(const Model& model, int body_a, int body_b) {
+  return FailAtContact(model, body_a, body_b, absl::InternalError("their contact is not finite"));
 }
 
 void SortContacts(std::vector<ContactPoint>* contacts) {
@@ -172,8 +169,8 @@ struct ContactDetector::Workspace {
   std::vector<PairTask> tasks, last_tasks;
   // what the tasks need of the bodies that deform
   enum class Needed { kNothing, kTriangles, kTree };
-  std::vector<Needed> needed;                                // per body
-  std::vector<int> outdated;                                 // bodies of which anything is needed
+  std::vector<Needed> needed;  // per body
+  std::vector<int> outdated;   // bodies of which anything is needed
   struct PairContacts {
     std::vector<ContactPoint> points;
     Counts counts;
@@ -242,10 +239,10 @@ ContactDetector::ContactDetector(const Model& model)
     w.thickness.push_back(body.deformable ? w.now.soft.back()->thickness()
                                           : CalcRigidThickness(body));
   }
-  speculative_margin_ = LeastWayThrough(model.contact.margin,
-                                std::accumulate(w.thickness.begin(), w.thickness.end(),
-                                                std::numeric_limits<double>::infinity(),
-                                                [](double x, double y) { return std::min(x, y); }));
+  speculative_margin_ = LeastWayThrough(
+      model.contact.margin, std::accumulate(w.thickness.begin(), w.thickness.end(),
+                                            std::numeric_limits<double>::infinity(),
+                                            [](double x, double y) { return std::min(x, y); }));
   for (Workspace::Ways* of : {&w.ways, &w.new_ways}) {
     of->moving.resize(model.bodies.size());
     of->bounds.resize(model.bodies.size());
@@ -694,7 +691,7 @@ absl::Status ContactDetector::Detect(const State& state, const BodyMotions& moti
     contacts->insert(contacts->end(), of_pair.points.begin(), of_pair.points.end());
     counts_.Add(of_pair.counts);
     if (of_pair.counts.nonfinite > 0 && status.ok())
-      status = MakeFault(model_, w.tasks[i].body_a, w.tasks[i].body_b);
+      status = FailNotFinite(model_, w.tasks[i].body_a, w.tasks[i].body_b);
   }
   return status;
 }
@@ -725,7 +722,7 @@ absl::Status ContactDetector::DetectAhead(const State& state, const BodyMotions&
     w.LookAhead(model_, state, motions, h, task,
                 was_task ? w.found[before - w.tasks.begin()].points : w.nothing, contacts, &counts);
     counts_.Add(counts);
-    if (counts.nonfinite > 0) return MakeFault(model_, a, b);
+    if (counts.nonfinite > 0) return FailNotFinite(model_, a, b);
   }
   return absl::OkStatus();
 }

@@ -208,17 +208,12 @@ class CorrectiveStepper final : public Stepper {
       end_impulses_[i] = problem_.contacts[i].R_WC.transpose() * end_impulses_[i];
     solvers::CalcMappedImpulses(problem_, end_impulses_, &mapped_impulses_);
     exerted_.assign(solution_.v_participating.size(), 0.0);
-<<<<<<< HEAD
     compliance_.CalcImpulse(mapped_impulses_, exerted_);
-    return std::max(CalcStepResidual(solution_.v, exerted_, &stages_),
-=======
-    compliance_.CalcImpulse(carrier_impulses_, exerted_);
-    // What rests in a grip exerts next to nothing in sum: the size is that of the largest impulse.
+    // what rests in a grip exerts next to nothing in sum: the size is that of the largest impulse
     double size = 0;
     for (std::size_t c = 0; c < stages_.system.contacts.size(); ++c)
       size = std::max(size, end_impulses_[c].dot(correction_.diagonals()[c] * end_impulses_[c]));
     return std::max(CalcStepResidual(solution_.v, exerted_, std::sqrt(size), &stages_),
->>>>>>> 50f12a0 (Measure the corrective momentum by impulses that cancel)
                     solvers::CalcLawResidual(problem_, end_impulses_, correction_.diagonals(),
                                              correction_.y(), h));
   }

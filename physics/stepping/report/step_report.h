@@ -24,12 +24,16 @@ enum class Compromise {
   kNewtonAboveTolerance,
   kFrictionClamped,           // contacts whose friction is more than the method resolves
   kConeIterationsOverBudget,  // iterations on the friction cones beyond `newton_iterations`
-  kRedetectionLimit,      // re-detections that ended at their limit, with new contacts in the last
-  kRelinearisationLimit,  // relinearisations of soft bodies that ended at their limit
+  kRedetectionLimit,       // re-detections that ended at their limit, with new contacts in the last
+  kRelinearisationLimit,   // relinearisations of soft bodies that ended at their limit
+  kManifoldPointsDropped,  // points beyond the largest number that a pair of shapes keeps
+  kSpeculativeDropped,     // contacts ahead that were too deep when they were found
+  kCollapsedDropped,       // contacts without a direction, on surfaces without area
 };
-inline constexpr std::array<std::string_view, 5> kCompromiseNames{
-    "newton_above_tolerance", "friction_clamped", "cone_iterations_over_budget",
-    "redetection_limit", "relinearisation_limit"};
+inline constexpr std::array<std::string_view, 8> kCompromiseNames{
+    "newton_above_tolerance", "friction_clamped",      "cone_iterations_over_budget",
+    "redetection_limit",      "relinearisation_limit", "manifold_points_dropped",
+    "speculative_dropped",    "collapsed_dropped"};
 
 // How often each of them was made.
 class CompromiseCounts {
@@ -50,7 +54,7 @@ class CompromiseCounts {
 // What one step did. Everything that is observed but does not affect the future.
 struct StepReport {
   bool converged = true;  // the method's tolerance was met
-  bool stalled = false;   // stopped at the limit of precision before it
+  bool stalled = false;   // stopped short of it, at the limit of precision or of the criterion
   // Why the solve ended; CONVERGED exactly when `converged`.
   solvers::StopReason reason = solvers::StopReason::kConverged;
   CompromiseCounts compromises;

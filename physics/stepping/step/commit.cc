@@ -102,6 +102,12 @@ void ReportEfforts(const StepBlocks& blocks, StepReport* report) {
   }
 }
 
+void ReportDropped(const ContactDetector::Counts& counts, StepReport* report) {
+  report->compromises[Compromise::kManifoldPointsDropped] = counts.manifold_points_dropped;
+  report->compromises[Compromise::kSpeculativeDropped] = counts.speculative_dropped;
+  report->compromises[Compromise::kCollapsedDropped] = counts.collapsed;
+}
+
 void ReportBlocks(const StepBlocks& blocks, const State& state, StepReport* report) {
   for (int b = 0; b < blocks.count(); ++b) {
     if (blocks.sleeping.sleeps(b)) continue;
@@ -142,6 +148,7 @@ void Commit(std::span<const double> v, const Impulses& impulses, const StepConta
   state->controls.assign(blocks->controls.begin(), blocks->controls.end());
 
   CommitContacts(contacts, impulses, scratch, state, report);
+  ReportDropped(contacts.detector.counts(), report);
   ReportBlocks(*blocks, *state, report);
   scratch->island_of_block.assign(blocks->count(), -1);
   for (std::size_t a = 0; a < participation.blocks.size(); ++a)

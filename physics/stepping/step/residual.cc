@@ -56,13 +56,8 @@ double CalcResidual(std::span<const double> v, std::span<const double> exerted, 
     impulse_size += sum.impulse;
     rounding += sum.rounding;
   }
-<<<<<<< HEAD
   if (error <= std::max(kAbsoluteTolerance * kAbsoluteTolerance, rounding)) return 0;
-  return std::sqrt(error / std::max(momentum_size, impulse_size));
-=======
-  if (error <= kAbsoluteTolerance * kAbsoluteTolerance) return 0;
   return std::sqrt(error / std::max({momentum_size, impulse_size, size * size}));
->>>>>>> 50f12a0 (Measure the corrective momentum by impulses that cancel)
 }
 
 }  // namespace pliant::physics

@@ -9,6 +9,7 @@
 #include <tbb/global_control.h>
 
 #include "physics/contact/broad_phase.h"
+#include "physics/dynamics/faults/fault.h"
 #include "tests/physics/contact/contact_world.h"
 
 namespace pliant::physics {
@@ -280,6 +281,8 @@ TEST(ContactDetector, ContactThatIsNotFiniteIsAFaultThatNamesBothBodies) {
   const absl::Status status = detector.Detect(world.state, motions, 0.01, &contacts);
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_EQ(status.message(), "bodies \"egg\" and \"pea\": their contact is not finite");
+  EXPECT_EQ(PlaceOf(status).body, 0);
+  EXPECT_EQ(PlaceOf(status).other, 1);
   EXPECT_EQ(detector.counts().nonfinite, 1);
   EXPECT_TRUE(contacts.empty());
 }
