@@ -18,6 +18,9 @@ using Eigen::Vector3d;
 using solvers::ConstraintSystem;
 
 constexpr int kMaxStaleRounds = 5;
+// sweeps stop at this part of the tolerance, so that the residual at the end of the step, which is
+// up to 1.4 times their last change, meets it
+constexpr double kSweepTolerance = 0.5;
 constexpr double kMinCompliance = 1e-6;  // of a rigid constraint, relative to what it moves
 
 solvers::CorrectionOptions OptionsOf(const CorrectiveOptions& given, double h) {
@@ -31,7 +34,7 @@ solvers::CorrectionOptions OptionsOf(const CorrectiveOptions& given, double h) {
                        : given.directions == From::Directions::kSweep   ? To::Directions::kSweep
                                                                         : To::Directions::kContact;
   options.h = h;
-  options.tolerance = given.tolerance;
+  options.tolerance = kSweepTolerance * given.tolerance;
   options.recursions = given.recursions;
   options.sweeps = given.sweeps;
   return options;

@@ -4,6 +4,7 @@
 
 #include "physics/fem/fem_block.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
+#include "tests/physics/block_steps.h"
 
 namespace pliant::physics {
 namespace {
@@ -17,14 +18,14 @@ FreeMotionReport PoseTwistedCube(const NewtonOptions& newton) {
   const std::shared_ptr<const DynamicsBlock> block = MakeFemBlock(parameters);
   const std::unique_ptr<BlockStep> step = block->NewStep();
   std::vector<double> q(block->num_positions()), v(block->num_velocities());
-  block->SetInitialState(q, v);
+  block->SetInitialState({q, v});
   for (std::size_t i = 0; i < q.size(); i += 3) {
     const double turn = 5 * q[i + 2];
     const Eigen::Vector2d p = Eigen::Rotation2Dd(turn) * Eigen::Vector2d(q[i], q[i + 1]);
     q[i] = p.x();
     q[i + 1] = p.y();
   }
-  const absl::Status status = step->Pose({0.01, 1, 1, Eigen::Vector3d::Zero()}, q, v, {});
+  const absl::Status status = PoseBlock(*step, {0.01}, q, v);
   EXPECT_TRUE(status.ok()) << status;
   return step->free_motion_report();
 }
