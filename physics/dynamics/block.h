@@ -68,9 +68,16 @@ class BlockStep : public TangentFactor {
   // m(v) [N·s] as the stage poses it, linear or not; zero on prescribed velocities.
   virtual void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) = 0;
 
-  // What the rounding of positions alone makes of m: ‖D m‖² with D = diag(A)^(−1/2), where that is
-  // known to be more than rounding of m itself. A stiff body at rest has no smaller residual.
-  virtual double CalcResidualRounding() const { return 0; }
+  // What the residual is measured by beside momenta, after CalcResidualTerms: squares of norms ‖D x‖
+  // with D = diag(A)^(−1/2).
+  struct ResidualScale {
+    // What the rounding of positions alone makes of m, where that is more than the rounding of m
+    // itself: a stiff body at rest has no smaller residual.
+    double rounding = 0;
+    // Impulses of forces that cancel where a body turns back, and its momentum is next to nothing.
+    double force = 0;
+  };
+  virtual ResidualScale CalcResidualScale() const { return {}; }
 
   // The incremental potential at v, zero at the start velocities of a linear block [kg·m²/s²]: m is
   // its gradient.

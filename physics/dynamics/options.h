@@ -12,9 +12,9 @@ namespace pliant::physics {
 
 enum class MethodKind { kConvex, kCorrective, kNonsmooth };
 
-// Default of the methods that relinearise until the nonlinear momentum balance holds: Newton's
-// method needs three to six rounds in an impact.
-inline constexpr int kMaxRelinearisations = 20;
+// Default of the methods that relinearise until the nonlinear momentum balance holds: an impact needs
+// three to six rounds, a soft ball that is crushed flat some sixty.
+inline constexpr int kMaxRelinearisations = 100;
 
 // han2023 §VI, castro2022's constants.
 struct ConvexOptions {

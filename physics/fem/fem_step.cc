@@ -211,12 +211,16 @@ class FemStep final : public NodeStep {
 
   bool is_linear() const override { return model_->is_quadratic(); }
 
-  double CalcResidualRounding() const override {
-    if (is_linear()) return 0;
-    std::vector<double> diagonal(v0_.size()), linear(v0_.size());
-    A_.CopyDiagonal(diagonal);
-    linear_A_.CopyDiagonal(linear);
-    return CalcRounding(diagonal, linear);
+  ResidualScale CalcResidualScale() const override {
+    if (is_linear()) return {};
+    diagonal_.resize(v0_.size());
+    linear_diagonal_.resize(v0_.size());
+    A_.CopyDiagonal(diagonal_);
+    linear_A_.CopyDiagonal(linear_diagonal_);
+    ResidualScale scale{CalcRounding(diagonal_, linear_diagonal_), 0};
+    for (std::size_t i = 0; i < diagonal_.size(); ++i)
+      scale.force += trial_elastic_[i] * trial_elastic_[i] / diagonal_[i];
+    return scale;
   }
 
   // Whether some element deforms or turns at v by more than A, taken at v_linear_, is good for.
@@ -667,6 +671,7 @@ class FemStep final : public NodeStep {
   // scratch of CalcNonlinearResidual
   std::vector<double> trial_q_, trial_change_, trial_residual_, trial_elastic_;
   FemModel::Deformation trial_deformation_;
+  mutable std::vector<double> diagonal_, linear_diagonal_;
   double trial_potential_ = 0;
 };
 

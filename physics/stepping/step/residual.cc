@@ -41,7 +41,9 @@ double CalcResidual(std::span<const double> v, std::span<const double> exerted, 
                             diagonal = blocks.spaces.Part(b, scratch->diagonal);
     blocks.steps[b]->CalcResidualTerms(blocks.spaces.Part(b, v), residual, momentum, diagonal);
     ResidualScratch::Squares& sum = scratch->squares[b];
-    sum.rounding = blocks.steps[b]->CalcResidualRounding();
+    const BlockStep::ResidualScale scale = blocks.steps[b]->CalcResidualScale();
+    sum.rounding = scale.rounding;
+    sum.force = scale.force;
     sum.impulse = SubtractExerted(blocks, participation, b, exerted, diagonal, residual);
     for (std::size_t i = 0; i < residual.size(); ++i) {
       const double weight = 1 / diagonal[i];
@@ -49,15 +51,16 @@ double CalcResidual(std::span<const double> v, std::span<const double> exerted, 
       sum.momentum += momentum[i] * momentum[i] * weight;
     }
   });
-  double error = 0, momentum_size = 0, impulse_size = 0, rounding = 0;
+  double error = 0, momentum_size = 0, impulse_size = 0, force_size = 0, rounding = 0;
   for (const ResidualScratch::Squares& sum : scratch->squares) {
     error += sum.error;
     momentum_size += sum.momentum;
     impulse_size += sum.impulse;
+    force_size += sum.force;
     rounding += sum.rounding;
   }
   if (error <= std::max(kAbsoluteTolerance * kAbsoluteTolerance, rounding)) return 0;
-  return std::sqrt(error / std::max({momentum_size, impulse_size, size * size}));
+  return std::sqrt(error / std::max({momentum_size, impulse_size, force_size, size * size}));
 }
 
 }  // namespace pliant::physics

@@ -13,7 +13,7 @@ struct ResidualScratch {
   std::vector<double> residual, momentum, diagonal;  // by StepBlocks::spaces
   // A block's part of the criterion, in its norm.
   struct Squares {
-    double error = 0, momentum = 0, impulse = 0, rounding = 0;
+    double error = 0, momentum = 0, impulse = 0, force = 0, rounding = 0;
   };
   std::vector<Squares> squares;
 };
