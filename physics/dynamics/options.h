@@ -12,8 +12,8 @@ namespace pliant::physics {
 
 enum class MethodKind { kConvex, kCorrective, kNonsmooth };
 
-// Default of the methods that relinearise until the nonlinear momentum balance holds: an impact needs
-// three to six rounds, a soft ball that is crushed flat some sixty.
+// Default of the methods that relinearise until the nonlinear momentum balance holds: an impact
+// needs three to six rounds, a soft ball that is crushed flat some sixty.
 inline constexpr int kMaxRelinearisations = 100;
 
 // han2023 §VI, castro2022's constants.
