@@ -68,8 +68,8 @@ class BlockStep : public TangentFactor {
   // m(v) [N·s] as the stage poses it, linear or not; zero on prescribed velocities.
   virtual void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) = 0;
 
-  // What the residual is measured by beside momenta, after CalcResidualTerms: squares of norms ‖D x‖
-  // with D = diag(A)^(−1/2).
+  // What the residual is measured by beside momenta, after CalcResidualTerms: squares of norms ‖D
+  // x‖ with D = diag(A)^(−1/2).
   struct ResidualScale {
     // What the rounding of positions alone makes of m, where that is more than the rounding of m
     // itself: a stiff body at rest has no smaller residual.
