@@ -93,8 +93,8 @@ function(pliant_test_program name path)
   else()
     target_link_libraries(${name} PRIVATE pliant_physics_scene)
   endif()
-  # meshes to test on come from the mesher, arms from rigid, tables from YAML, whatever the room
-  target_link_libraries(${name} PRIVATE pliant_physics_rigid pliant_physics_geometry_meshing yaml-cpp
+  # meshes to test on come from the mesher, arms from rigid, soft bodies from fem, tables from YAML, whatever the room
+  target_link_libraries(${name} PRIVATE pliant_physics_rigid pliant_physics_fem pliant_physics_geometry_meshing yaml-cpp
     GTest::gtest GTest::gtest_main GTest::gmock)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_include_directories(${name} SYSTEM PRIVATE ${SUITESPARSE_INCLUDE})

@@ -140,8 +140,8 @@ class ClayStep final : public BlockStep {
 
   template <typename Visit>
   static void ForEachNode(const Attachment& attachment, const Visit& visit) {
-    for (int k = 0; k < attachment.num_nodes; ++k)
-      visit(attachment.nodes[k], attachment.weights[k]);
+    for (int k = 0; k < attachment.nodes.size(); ++k)
+      visit(attachment.nodes.node(k), attachment.nodes.weight(k));
   }
 
   void FindActiveNodes(std::span<const double> q) {
@@ -277,8 +277,8 @@ class ClayBlock final : public DynamicsBlock, public NodeSet, public ElementSet 
 
   Vector3d CalcPointVelocity(const BlockState& state, const Attachment& point) const override {
     Vector3d velocity = Vector3d::Zero();
-    for (int k = 0; k < point.num_nodes; ++k)
-      velocity += point.weights[k] * VectorAt(state.v, 3 * point.nodes[k]);
+    for (int k = 0; k < point.nodes.size(); ++k)
+      velocity += point.nodes.weight(k) * VectorAt(state.v, 3 * point.nodes.node(k));
     return velocity;
   }
   Vector3d CalcAngularVelocity(const BlockState& state, int) const override {

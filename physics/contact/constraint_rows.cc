@@ -16,9 +16,7 @@ Attachment Attach(const Model& model, int body, int node, const Vector3d& p_W) {
   if (node < 0) {
     attachment.frame = model.bodies[body].frame;
   } else {
-    attachment.num_nodes = 1;
-    attachment.nodes[0] = node;
-    attachment.weights[0] = 1;
+    attachment.nodes.Add(node, 1);
   }
   return attachment;
 }

@@ -12,23 +12,25 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include "physics/contact/broad_phase.h"
-#include "physics/contact/contact_key.h"
-#include "physics/contact/look_ahead.h"
-#include "physics/contact/narrow_phase.h"
+#include "physics/contact/geometries/collision_geometry.h"
+#include "physics/contact/pairs/contact_key.h"
+#include "physics/contact/pairs/pair_table.h"
+#include "physics/contact/speculation.h"
 #include "physics/dynamics/faults/fault.h"
 #include "physics/dynamics/parallel.h"
+#include "physics/spatial/trig.h"
 
 namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
 
-// below this many pairs the threads cost more than they bring
+// below this many pairs threads cost more than they bring
 constexpr std::size_t kFewPairs = 16;
-// and below this many deformable bodies
-constexpr int kFewSoft = 16;
+// and below this many bodies whose geometry deforms
+constexpr int kFewDeforming = 16;
 
-// of the margin: within so much of its deepest point a polygon lies
+// a polygon lies within this part of the margin of its deepest point
 constexpr double kPolygonDepth = 0.1;
 
 // Two shapes' values into one: the mean of frictions, the series of springs; one value alone
@@ -52,38 +54,9 @@ double CalcSlidingSpeed(const Model& model, const State& state, const BodyMotion
   return std::sqrt((v - n * n.dot(v)).squaredNorm());
 }
 
-// Tells how a contact changes with the motion of its sides: `a` and `b` are rigid shapes, null for
-// what deforms.
-void DescribeMotion(const PlacedShape* a, const PlacedShape* b, ContactPoint* point) {
-  const Vector3d n = point->R_WC.col(2);
-  SurfaceKind of_a, of_b;
-  if (a != nullptr) of_a = DescribeSurface(a->shape->shape->geometry, a->X_WS.R.transpose() * n);
-  if (b != nullptr) of_b = DescribeSurface(b->shape->shape->geometry, b->X_WS.R.transpose() * -n);
-  point->radius_a = of_a.radius;
-  point->radius_b = of_b.radius;
-  const bool is_triangle_a = point->a.num_nodes >= 3, is_triangle_b = point->b.num_nodes >= 3;
-  if (of_a.face > 0 || of_b.face > 0) {
-    point->normal_source = of_a.face >= of_b.face ? NormalSource::kA : NormalSource::kB;
-  } else if (is_triangle_a || is_triangle_b) {
-    point->normal_source = is_triangle_a ? NormalSource::kA : NormalSource::kB;
-  } else if (of_a.radius + of_b.radius > 0) {
-    point->normal_source = NormalSource::kBetween;
-    if (a != nullptr) point->axis_W = a->X_WS.R * of_a.axis_S;
-    // the axis of one of two rods says nothing: where they cross they touch as balls do
-    if (b != nullptr && a == nullptr) point->axis_W = b->X_WS.R * of_b.axis_S;
-    if (a != nullptr && b != nullptr) point->axis_W.setZero();
-  } else if (a != nullptr && b != nullptr) {
-    point->normal_source = NormalSource::kBoth;
-  } else if (a != nullptr || b != nullptr) {
-    point->normal_source = a != nullptr ? NormalSource::kA : NormalSource::kB;
-  } else if (point->a.num_nodes == 2 && point->b.num_nodes == 2) {
-    point->normal_source = NormalSource::kBoth;
-  }
-}
-
 // Friction beyond which no gliding gap grows: nothing slides for long then, and what flies past is
 // not to be held.
-constexpr double kMostGlidingFriction = 2;
+constexpr double kMaxGlidingFriction = 2;
 
 double FindLargestFriction(const Model& model) {
   double largest = model.contact.friction;
@@ -96,8 +69,14 @@ double FindLargestFriction(const Model& model) {
   return largest;
 }
 
-// Half through its thinnest part the way out on the other side is nearer [m].
-double CalcRigidThickness(const Body& body) {
+GeometryKind FindKind(const Body& body) {
+  if (!body.surface.triangles.empty()) return GeometryKind::kSurface;
+  if (!body.points.nodes.empty()) return GeometryKind::kPoints;
+  return GeometryKind::kShapes;
+}
+
+// Half through its thinnest part the other side is nearer [m].
+double CalcThinnest(const Body& body) {
   double least = std::numeric_limits<double>::infinity();
   for (const Shape& shape : body.shapes) least = std::min(least, CalcThickness(shape.geometry));
   return least;
@@ -122,42 +101,45 @@ void SortContacts(std::vector<ContactPoint>* contacts) {
 
 struct ContactDetector::Workspace {
   double largest_friction = 0;
-  int num_soft = 0;
-  double sliding_reach = 0;  // by the speed at which two bodies slide on each other [m / (m/s)]
-  // shapes of all rigid bodies, placed; those of body i from shape_starts[i] on
+  int num_deforming = 0;         // bodies whose geometry is no shapes
+  double sliding_reach = 0;      // by the speed at which two bodies slide on each other [m / (m/s)]
+  std::vector<GeometryKind> kinds;  // per body
+  // shapes of all bodies, placed; those of body i from shape_starts[i] on
   std::vector<CollisionShape> shapes;
   std::vector<int> shape_starts{0};
-  // where everything is: now, and, where it has been asked for, later on
+  // Where everything is: now, and, where it has been asked for, later on.
   struct Places {
     std::vector<PlacedShape> shapes;
-    std::vector<std::unique_ptr<SoftSurface>> soft;  // per body; null for a rigid one
-    std::vector<std::vector<double>> positions;      // per body, of its nodes, when not the state's
+    // per body; null for one of another kind
+    std::vector<std::unique_ptr<TriangleSurface>> surfaces;
+    std::vector<std::unique_ptr<PointSet>> points;
+    std::vector<CollisionGeometry> geometries;
+    std::vector<std::vector<double>> positions;  // per body, of its nodes, when not the state's
   };
   Places now, ahead;
   std::vector<double> thickness;  // per body [m]
   std::vector<int> selves;        // bodies that may touch themselves
-  // (rigid body, node of a deformable one's block) of attachments, ascending: what is held does not
-  // touch its holder
+  // (holder, node of another body's block) of attachments, ascending: what is held does not touch
+  // its holder
   struct HeldNode {
     int holder, block, node;
     auto operator<=>(const HeldNode&) const = default;
   };
   std::vector<HeldNode> held;
-  bool IsHeld(int holder, const Attachment& soft) const;
+  bool IsHeld(int holder, const Attachment& side) const;
   std::vector<std::pair<int, int>> overlaps;
   std::vector<int> pair_starts;  // in the model's pairs, of each body_a
   std::vector<char> is_immovable;
   std::vector<int> group_starts;  // bodies of one block that follow each other
 
   std::vector<AxisAlignedBox> extents;  // per body
-  // How all bodies move through the step: as it began, and as they do once their velocities have
+  // Bounds on where bodies get to in the step: by their velocities at its start, or once these have
   // been solved for.
-  struct Ways {
-    std::vector<MotionBound> moving;  // per body
-    std::vector<AxisAlignedBox>
-        bounds;  // of its way, grown by half the margin and the reach of sliding
+  struct SweptBounds {
+    std::vector<MotionBound> motions;   // per body
+    std::vector<AxisAlignedBox> boxes;  // swept, grown by half the margin and the reach of sliding
   };
-  Ways ways, new_ways;
+  SweptBounds swept, new_swept;
   BroadPhase broad_phase;
 
   struct PairTask {
@@ -167,7 +149,7 @@ struct ContactDetector::Workspace {
     double reach;     // how far sliding contact may hold them apart [m]
   };
   std::vector<PairTask> tasks, last_tasks;
-  // what the tasks need of the bodies that deform
+  // what the tasks need of surfaces
   enum class Needed { kNothing, kTriangles, kTree };
   std::vector<Needed> needed;  // per body
   std::vector<int> outdated;   // bodies of which anything is needed
@@ -187,7 +169,7 @@ struct ContactDetector::Workspace {
   struct Scratch {
     NarrowScratch narrow;
     std::vector<Touch> touches;
-    AheadScratch ahead;
+    SpeculationScratch speculation;
     std::vector<ContactPoint> appended;
   };
   tbb::enumerable_thread_specific<Scratch> scratch;
@@ -196,19 +178,34 @@ struct ContactDetector::Workspace {
   bool is_body_unmoved(const Body& body) const {
     return body.block == kWorldBlock || is_unmoved[body.block];
   }
+  void MakeGeometry(const Model& model, int body, Places* places) const;
   void Place(const Model& model, const State& state, const BodyMotions& motions, double h);
-  // Bounds the way of a body that has been placed.
-  void FindWay(const Model& model, const State& state, const BodyMotions& motions, double h,
-               int body, double reach_of_speed, Ways* of) const;
+  // Places what of a body moves with nodes.
+  void PlaceNodes(const Body& body, std::span<const double> positions, int index,
+                  Places* places) const;
+  const AxisAlignedBox& BoundsOf(const CollisionGeometry& geometry) const {
+    return geometry.kind == GeometryKind::kSurface ? geometry.surface->bounds()
+                                                   : geometry.points->bounds();
+  }
+  // What a pair of bodies needs of the first, where it is a surface: against another surface, or
+  // points, its tree.
+  static Needed FindNeeded(GeometryKind kind, GeometryKind other) {
+    if (kind != GeometryKind::kSurface) return Needed::kNothing;
+    return other == GeometryKind::kShapes ? Needed::kTriangles : Needed::kTree;
+  }
+  // Bounds where a body that has been placed gets to.
+  void CalcSweptBounds(const Model& model, const State& state, const BodyMotions& motions, double h,
+                       int body, double reach_of_speed, SweptBounds* bounds) const;
   template <typename F>
   void ForEachBody(const Model& model, const F& f) const;
   void FindTasks(const Model& model, double h);
-  // What two bodies whose ways overlap have to be looked at for; false if nothing.
-  bool MakeTask(const Model& model, double h, const Ways& of, double reach_of_speed, int a, int b,
-                PairTask* task) const;
+  // What is to be tried of two bodies whose swept bounds overlap; false if nothing.
+  bool MakeTask(const Model& model, double h, const SweptBounds& bounds, double reach_of_speed,
+                int a, int b, PairTask* task) const;
   // Whether two bodies may come to be nearer than `reach` beyond the margin, or pass each other, in
   // the course of the step.
-  bool MayMeet(const Model& model, double h, const Ways& of, int a, int b, double reach) const;
+  bool MayMeet(const Model& model, double h, const SweptBounds& bounds, int a, int b,
+               double reach) const;
   void Collide(const Model& model, const State& state, const BodyMotions& motions, double h,
                const PairTask& task, Scratch* buffers, PairContacts* contacts) const;
   // Appends the contacts of a pair with gap below the margin, and counts what is left out of them.
@@ -220,35 +217,51 @@ struct ContactDetector::Workspace {
   bool IsFoundInTime(const Model& model, double h, const PairTask& task) const;
   // Appends to `contacts`, ascending, those that a pair of bodies comes to make beside the known
   // ones.
-  void LookAhead(const Model& model, const State& state, const BodyMotions& motions, double h,
-                 const PairTask& task, const std::vector<ContactPoint>& known,
-                 std::vector<ContactPoint>* contacts, Counts* counts);
+  void FindSpeculative(const Model& model, const State& state, const BodyMotions& motions, double h,
+                       const PairTask& task, const std::vector<ContactPoint>& known,
+                       std::vector<ContactPoint>* contacts, Counts* counts);
 };
 
 ContactDetector::ContactDetector(const Model& model)
     : model_(model), workspace_(std::make_unique<Workspace>()) {
   Workspace& w = *workspace_;
   for (const Body& body : model.bodies) {
-    if (!body.deformable)
+    const GeometryKind kind = FindKind(body);
+    w.kinds.push_back(kind);
+    w.num_deforming += kind == GeometryKind::kShapes ? 0 : 1;
+    if (kind == GeometryKind::kShapes)
       for (const Shape& shape : body.shapes) w.shapes.emplace_back(shape);
     w.shape_starts.push_back(static_cast<int>(w.shapes.size()));
-    w.now.soft.push_back(body.deformable
-                             ? std::make_unique<SoftSurface>(body, *model.abilities_of(body).nodes)
-                             : nullptr);
-    w.num_soft += body.deformable ? 1 : 0;
-    w.thickness.push_back(body.deformable ? w.now.soft.back()->thickness()
-                                          : CalcRigidThickness(body));
   }
-  speculative_margin_ = LeastWayThrough(
-      model.contact.margin, std::accumulate(w.thickness.begin(), w.thickness.end(),
-                                            std::numeric_limits<double>::infinity(),
-                                            [](double x, double y) { return std::min(x, y); }));
-  for (Workspace::Ways* of : {&w.ways, &w.new_ways}) {
-    of->moving.resize(model.bodies.size());
-    of->bounds.resize(model.bodies.size());
+  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
+    const RigidTransform& X_WB = model.bodies[i].X_WB;
+    for (int s = w.shape_starts[i]; s < w.shape_starts[i + 1]; ++s)
+      w.now.shapes.emplace_back(w.shapes[s], X_WB * w.shapes[s].shape->X_BS);
+  }
+  w.ahead.shapes = w.now.shapes;
+  for (Workspace::Places* places : {&w.now, &w.ahead}) {
+    places->surfaces.resize(model.bodies.size());
+    places->points.resize(model.bodies.size());
+    places->geometries.resize(model.bodies.size());
+    places->positions.resize(model.bodies.size());
+  }
+  for (int i = 0; i < static_cast<int>(model.bodies.size()); ++i) {
+    w.MakeGeometry(model, i, &w.now);
+    const CollisionGeometry& geometry = w.now.geometries[i];
+    double thickness = CalcThinnest(model.bodies[i]);
+    if (geometry.kind == GeometryKind::kSurface) thickness = geometry.surface->thickness();
+    w.thickness.push_back(thickness);
+    w.is_immovable.push_back(geometry.is_immovable);
+  }
+  double thinnest = std::numeric_limits<double>::infinity();
+  for (const double thickness : w.thickness) thinnest = std::min(thinnest, thickness);
+  speculative_margin_ = CalcSafeTravel(model.contact.margin, thinnest);
+  for (Workspace::SweptBounds* bounds : {&w.swept, &w.new_swept}) {
+    bounds->motions.resize(model.bodies.size());
+    bounds->boxes.resize(model.bodies.size());
   }
   for (std::size_t i = 0; i < model.bodies.size(); ++i)
-    if (model.bodies[i].deformable && model.bodies[i].self_contact)
+    if (w.kinds[i] == GeometryKind::kSurface && model.bodies[i].self_contact)
       w.selves.push_back(static_cast<int>(i));
   for (const Constraint& constraint : model.constraints)
     if (constraint.node_b >= 0 && constraint.body_a >= 0)
@@ -266,19 +279,42 @@ ContactDetector::ContactDetector(const Model& model)
       w.group_starts.push_back(static_cast<int>(i));
   }
   w.group_starts.push_back(static_cast<int>(model.bodies.size()));
-  for (const Body& body : model.bodies)
-    w.is_immovable.push_back(!body.deformable && body.motion != Motion::kFree);
-  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
-    const RigidTransform& X_WB = model.bodies[i].X_WB;
-    for (int s = w.shape_starts[i]; s < w.shape_starts[i + 1]; ++s)
-      w.now.shapes.emplace_back(w.shapes[s], X_WB * w.shapes[s].shape->X_BS);
-  }
-  w.ahead.shapes = w.now.shapes;
-  w.ahead.soft.resize(model.bodies.size());
-  w.ahead.positions.resize(model.bodies.size());
 }
 
 ContactDetector::~ContactDetector() = default;
+
+// A surface or points of a body, or its shapes among `places`.
+void ContactDetector::Workspace::MakeGeometry(const Model& model, int index,
+                                              Places* places) const {
+  const Body& body = model.bodies[index];
+  CollisionGeometry& geometry = places->geometries[index];
+  geometry.kind = kinds[index];
+  switch (geometry.kind) {
+    case GeometryKind::kShapes: {
+      const int first = shape_starts[index], count = shape_starts[index + 1] - first;
+      geometry.shapes = std::span(places->shapes).subspan(first, count);
+      geometry.is_immovable = body.motion != Motion::kFree;
+      break;
+    }
+    case GeometryKind::kSurface:
+      places->surfaces[index] =
+          std::make_unique<TriangleSurface>(body, *model.abilities_of(body).nodes);
+      geometry.surface = places->surfaces[index].get();
+      break;
+    case GeometryKind::kPoints:
+      places->points[index] = std::make_unique<PointSet>();
+      geometry.points = places->points[index].get();
+      for (std::size_t k = 0; k < body.points.nodes.size(); ++k) {
+        PointSet::Point& point = places->points[index]->Add();
+        point.radius = body.points.radii[k];
+        point.area = kPi * point.radius * point.radius;
+        point.nodes.Add(body.points.nodes[k], 1);
+        point.is_prescribed =
+            model.abilities_of(body).nodes->is_node_prescribed(body.points.nodes[k]);
+      }
+      break;
+  }
+}
 
 void ContactDetector::Workspace::FindUnmoved(const Model& model, const State& state, double h) {
   const bool is_first = last_q.empty() || h != last_h;
@@ -302,30 +338,39 @@ void ContactDetector::Workspace::FindUnmoved(const Model& model, const State& st
 template <typename F>
 void ContactDetector::Workspace::ForEachBody(const Model& model, const F& f) const {
   const int count = static_cast<int>(model.bodies.size());
-  // rigid bodies are placed faster than threads are told to
-  if (num_soft < kFewSoft) {
+  // shapes are placed faster than threads start
+  if (num_deforming < kFewDeforming) {
     for (int i = 0; i < count; ++i) f(i);
   } else {
     ParallelFor(count, 8, f);
   }
 }
 
-void ContactDetector::Workspace::FindWay(const Model& model, const State& state,
-                                         const BodyMotions& motions, double h, int i,
-                                         double reach_of_speed, Ways* of) const {
-  AxisAlignedBox& way = of->bounds[i];
-  way = extents[i];
+void ContactDetector::Workspace::CalcSweptBounds(const Model& model, const State& state,
+                                                 const BodyMotions& motions, double h, int i,
+                                                 double reach_of_speed, SweptBounds* bounds) const {
+  AxisAlignedBox& box = bounds->boxes[i];
+  box = extents[i];
   // what has no shape touches nothing: its box stays empty
-  if ((way.lower.array() > way.upper.array()).any()) return;
-  MotionBound& moving = of->moving[i];
-  moving = BoundMotion(model, state, motions, i, extents[i]);
+  if ((box.lower.array() > box.upper.array()).any()) return;
+  MotionBound& motion = bounds->motions[i];
+  motion = BoundMotion(model, state, motions, i, kinds[i], extents[i]);
   // where it will be at the end of the step, too
   AxisAlignedBox later = extents[i];
-  later.lower += h * moving.velocity;
-  later.upper += h * moving.velocity;
-  way.Include(later);
-  way.Grow(0.5 * model.contact.margin +
-           std::max(reach_of_speed * moving.speed(), h * moving.deviation));
+  later.lower += h * motion.velocity;
+  later.upper += h * motion.velocity;
+  box.Include(later);
+  box.Grow(0.5 * model.contact.margin +
+           std::max(reach_of_speed * motion.speed(), h * motion.deviation));
+}
+
+void ContactDetector::Workspace::PlaceNodes(const Body& body, std::span<const double> positions,
+                                            int index, Places* places) const {
+  if (kinds[index] == GeometryKind::kSurface) {
+    places->surfaces[index]->Update(positions);
+  } else {
+    places->points[index]->MoveTo([&](int k) { return VertexAt(positions, body.points.nodes[k]); });
+  }
 }
 
 void ContactDetector::Workspace::Place(const Model& model, const State& state,
@@ -333,13 +378,14 @@ void ContactDetector::Workspace::Place(const Model& model, const State& state,
   ForEachBody(model, [&](int i) {
     const Body& body = model.bodies[i];
     if (body.block != kWorldBlock && is_unmoved[body.block]) {
-      if (body.deformable) now.soft[i]->Rebind(model.Positions(state, body.block));
+      if (kinds[i] == GeometryKind::kSurface)
+        now.surfaces[i]->Rebind(model.Positions(state, body.block));
       return;
     }
     extents[i] = AxisAlignedBox{};
-    if (body.deformable) {
-      now.soft[i]->Update(model.Positions(state, body.block));
-      extents[i] = now.soft[i]->bounds();
+    if (kinds[i] != GeometryKind::kShapes) {
+      PlaceNodes(body, model.Positions(state, body.block), i, &now);
+      extents[i] = BoundsOf(now.geometries[i]);
     } else {
       const bool is_still = body.block == kWorldBlock;
       const RigidTransform& X_WB = motions[i].X_WB;
@@ -348,24 +394,24 @@ void ContactDetector::Workspace::Place(const Model& model, const State& state,
         extents[i].Include(now.shapes[s].bounds);
       }
     }
-    FindWay(model, state, motions, h, i, sliding_reach, &ways);
+    CalcSweptBounds(model, state, motions, h, i, sliding_reach, &swept);
   });
 }
 
-bool ContactDetector::Workspace::MayMeet(const Model& model, double h, const Ways& of, int a, int b,
-                                         double reach) const {
-  // as b sees a
-  AxisAlignedBox swept = extents[a], later = extents[a];
-  const Vector3d moved = h * (of.moving[a].velocity - of.moving[b].velocity);
+bool ContactDetector::Workspace::MayMeet(const Model& model, double h, const SweptBounds& bounds,
+                                         int a, int b, double reach) const {
+  // relative to b
+  AxisAlignedBox swept_box = extents[a], later = extents[a];
+  const Vector3d moved = h * (bounds.motions[a].velocity - bounds.motions[b].velocity);
   later.lower += moved;
   later.upper += moved;
-  swept.Include(later);
-  swept.Grow(model.contact.margin +
-             std::max(reach, h * (of.moving[a].deviation + of.moving[b].deviation)));
-  return swept.Overlaps(extents[b]);
+  swept_box.Include(later);
+  swept_box.Grow(model.contact.margin +
+             std::max(reach, h * (bounds.motions[a].deviation + bounds.motions[b].deviation)));
+  return swept_box.Overlaps(extents[b]);
 }
 
-bool ContactDetector::Workspace::MakeTask(const Model& model, double h, const Ways& of,
+bool ContactDetector::Workspace::MakeTask(const Model& model, double h, const SweptBounds& bounds,
                                           double reach_of_speed, int a, int b,
                                           PairTask* task) const {
   if (is_immovable[a] && is_immovable[b]) return false;
@@ -375,10 +421,10 @@ bool ContactDetector::Workspace::MakeTask(const Model& model, double h, const Wa
                                       [](const auto& pair, int key) { return pair.body_b < key; });
   const bool is_given = given != end && given->body_b == b;
   if (is_given && !given->enabled) return false;
-  const double approach =
-      a == b ? 2 * of.moving[a].deviation : BoundApproach(of.moving[a], of.moving[b]);
+  const double approach = a == b ? 2 * bounds.motions[a].deviation
+                                 : BoundApproach(bounds.motions[a], bounds.motions[b]);
   const double reach = reach_of_speed * approach;
-  if (a != b && !MayMeet(model, h, of, a, b, reach)) return false;
+  if (a != b && !MayMeet(model, h, bounds, a, b, reach)) return false;
   *task = {a, b, is_given ? &*given : nullptr, approach, reach};
   return true;
 }
@@ -395,14 +441,14 @@ void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
   outdated.clear();
   needed.assign(model.bodies.size(), Needed::kNothing);
   std::size_t last = 0;
-  overlaps = broad_phase.FindOverlaps(ways.bounds, group_starts);
+  overlaps = broad_phase.FindOverlaps(swept.boxes, group_starts);
   if (!selves.empty()) {
     for (int body : selves) overlaps.emplace_back(body, body);
     std::sort(overlaps.begin(), overlaps.end());
   }
   for (const auto& [a, b] : overlaps) {
     PairTask task;
-    if (!MakeTask(model, h, ways, sliding_reach, a, b, &task)) continue;
+    if (!MakeTask(model, h, swept, sliding_reach, a, b, &task)) continue;
     tasks.push_back(task);
     if (found.size() < tasks.size()) found.resize(tasks.size());
     is_known.push_back(0);
@@ -418,19 +464,19 @@ void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
         continue;
       }
     }
-    for (int body : {a, b}) {
-      if (!now.soft[body]) continue;
+    for (const int body : {a, b}) {
+      const Needed of_pair = FindNeeded(kinds[body], kinds[body == a ? b : a]);
+      if (of_pair == Needed::kNothing) continue;
       if (needed[body] == Needed::kNothing) outdated.push_back(body);
-      needed[body] =
-          std::max(needed[body], now.soft[a] && now.soft[b] ? Needed::kTree : Needed::kTriangles);
+      needed[body] = std::max(needed[body], of_pair);
     }
   }
 
   // what the pairs share is brought up to date before they run at the same time
   const auto update = [&](int i) {
     const int body = outdated[i];
-    now.soft[body]->UpdateTriangles();
-    if (needed[body] == Needed::kTree) now.soft[body]->UpdateTree();
+    now.surfaces[body]->UpdateTriangles();
+    if (needed[body] == Needed::kTree) now.surfaces[body]->UpdateTree();
   };
   const int count = static_cast<int>(outdated.size());
   if (count < 2) {
@@ -440,11 +486,12 @@ void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
   }
 }
 
-bool ContactDetector::Workspace::IsHeld(int holder, const Attachment& soft) const {
-  if (held.empty() || soft.num_nodes == 0) return false;
-  for (int k = 0; k < soft.num_nodes; ++k) {
-    const HeldNode node{holder, soft.block, soft.nodes[k]};
-    if (soft.weights[k] > 0 && !std::binary_search(held.begin(), held.end(), node)) return false;
+bool ContactDetector::Workspace::IsHeld(int holder, const Attachment& side) const {
+  if (held.empty() || side.nodes.empty()) return false;
+  for (int k = 0; k < side.nodes.size(); ++k) {
+    const HeldNode node{holder, side.block, side.nodes.node(k)};
+    if (side.nodes.weight(k) > 0 && !std::binary_search(held.begin(), held.end(), node))
+      return false;
   }
   return true;
 }
@@ -454,118 +501,75 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
                                            std::vector<ContactPoint>* contacts,
                                            Counts* counts) const {
   const int a = task.body_a, b = task.body_b;
-  const std::vector<PlacedShape>& placed = places.shapes;
-  const SoftSurface *soft_a = places.soft[a].get(), *soft_b = places.soft[b].get();
-  const Body* bodies[2] = {&model.bodies[a], &model.bodies[b]};
-
-  const auto emit = [&](int shape_a, int shape_b) {
-    const Shape* given_a = shape_a >= 0 ? shapes[shape_a].shape : nullptr;
-    const Shape* given_b = shape_b >= 0 ? shapes[shape_b].shape : nullptr;
-    double friction =
-        CombineFriction(given_a ? given_a->friction : -1, given_b ? given_b->friction : -1);
-    double stiffness =
-        CombineStiffness(given_a ? given_a->stiffness : -1, given_b ? given_b->stiffness : -1);
-    if (task.pair && task.pair->friction >= 0) friction = task.pair->friction;
-    if (task.pair && task.pair->stiffness >= 0) stiffness = task.pair->stiffness;
-    if (friction < 0) friction = model.contact.friction;
-    if (stiffness < 0) stiffness = model.contact.stiffness;
-
-    const auto attach = [&](int which, const Touch& touch) {
-      const Touch::Side& side = which == 0 ? touch.a : touch.b;
-      Attachment attachment;
-      attachment.block = bodies[which]->block;
-      attachment.frame = bodies[which]->deformable ? 0 : bodies[which]->frame;
-      attachment.num_nodes = side.num_nodes;
-      attachment.nodes = side.nodes;
-      attachment.weights = side.weights;
-      attachment.p_W = touch.p_W;
-      return attachment;
-    };
-    const std::uint64_t local_a = shape_a >= 0 ? shape_a - shape_starts[a] : 0;
-    const std::uint64_t local_b = shape_b >= 0 ? shape_b - shape_starts[b] : 0;
-    for (const Touch& touch : buffers->touches) {
-      if (!touch.nhat_AB_W.allFinite() || !touch.p_W.allFinite() || !std::isfinite(touch.gap)) {
-        ++counts->nonfinite;
-        continue;
-      }
-      // where a surface has collapsed there is no direction to separate along
-      if (!(touch.nhat_AB_W.squaredNorm() > 0.5)) {
-        ++counts->collapsed;
-        continue;
-      }
-      ContactPoint point;
-      point.a = attach(0, touch);
-      point.b = attach(1, touch);
-      if (IsHeld(a, point.b) || IsHeld(b, point.a)) continue;
-      point.body_a = a;
-      point.body_b = b;
-      point.p_W = touch.p_W;
-      point.R_WC = FrameFromNormal(touch.nhat_AB_W);
-      // read by no other method
-      if (model.method.kind == MethodKind::kCorrective) {
-        DescribeMotion(shape_a >= 0 ? &placed[shape_a] : nullptr,
-                       shape_b >= 0 ? &placed[shape_b] : nullptr, &point);
-      }
-      point.gap = touch.gap;
-      point.area = touch.area;
-      point.stiffness = stiffness;
-      point.relaxation_time = model.contact.relaxation_time < 0 ? h : model.contact.relaxation_time;
-      point.friction = friction;
-      point.key = MixKey({static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b), local_a,
-                          local_b, touch.feature});
-      contacts->push_back(point);
-    }
-    buffers->touches.clear();
-  };
-  const auto are_near = [&](const AxisAlignedBox& box_a, const AxisAlignedBox& box_b) {
-    AxisAlignedBox grown = box_a;
-    grown.Grow(margin);
-    return grown.Overlaps(box_b);
-  };
-
-  buffers->touches.clear();
-  const bool by_polygons = model.contact.patches == ContactParameters::Patches::kPolygons;
+  const Body &body_a = model.bodies[a], &body_b = model.bodies[b];
+  std::vector<Touch>& touches = buffers->touches;
+  touches.clear();
+  PairSettings settings;
+  settings.margin = margin;
+  settings.by_polygons = model.contact.patches == ContactParameters::Patches::kPolygons;
   // of the model's margin: `margin` reaches further the faster a pair nears, and no polygon shall
-  // hang on that
-  const PolygonOptions polygons{kPolygonDepth * model.contact.margin,
-                                model.contact.patch_divisions};
+  // depend on that
+  settings.polygons = {kPolygonDepth * model.contact.margin, model.contact.patch_divisions};
   if (a == b) {
-    CollideWithSelf(*soft_a, margin, &buffers->narrow, &buffers->touches);
-    emit(-1, -1);
-  } else if (soft_a && soft_b) {
-    if (by_polygons) {
-      CollideSoftSoftPatches(*soft_a, *soft_b, margin, polygons, &buffers->narrow,
-                             &buffers->touches);
-    } else {
-      CollideSoftSoft(*soft_a, *soft_b, margin, &buffers->narrow, &buffers->touches);
-    }
-    emit(-1, -1);
-  } else if (soft_a || soft_b) {
-    const bool rigid_is_a = soft_b != nullptr;
-    const int rigid = rigid_is_a ? a : b;
-    const SoftSurface& surface = rigid_is_a ? *soft_b : *soft_a;
-    const bool is_immovable = model.bodies[rigid].motion != Motion::kFree;
-    for (int s = shape_starts[rigid]; s < shape_starts[rigid + 1]; ++s) {
-      if (!are_near(surface.bounds(), placed[s].bounds)) continue;
-      if (by_polygons) {
-        CollideSoftRigidPatches(surface, placed[s], rigid_is_a, is_immovable, margin, polygons,
-                                &buffers->narrow, &buffers->touches);
-      } else {
-        CollideSoftRigid(surface, placed[s], rigid_is_a, is_immovable, margin, &buffers->narrow,
-                         &buffers->touches);
-      }
-      emit(rigid_is_a ? s : -1, rigid_is_a ? -1 : s);
-    }
+    CollideWithSelf(places.geometries[a], settings, &buffers->narrow, &touches);
   } else {
-    for (int s = shape_starts[a]; s < shape_starts[a + 1]; ++s) {
-      for (int t = shape_starts[b]; t < shape_starts[b + 1]; ++t) {
-        if (!are_near(placed[s].bounds, placed[t].bounds)) continue;
-        CollideRigidRigid(placed[s], placed[t], margin, &buffers->narrow, &buffers->touches);
-        emit(s, t);
-      }
-    }
+    CollideGeometries(places.geometries[a], places.geometries[b], settings, &buffers->narrow,
+                      &touches);
   }
   counts->manifold_points_dropped += buffers->narrow.TakePointsDropped();
+
+  const auto shape_of = [](const Body& body, const ContactFeature& feature) {
+    return feature.kind == ContactFeature::Kind::kShape ? &body.shapes[feature.index] : nullptr;
+  };
+  const auto attach = [](const Body& body, const Touch& touch, NodeWeights* nodes) {
+    Attachment attachment;
+    attachment.block = body.block;
+    attachment.frame = nodes->empty() ? body.frame : 0;
+    attachment.nodes = std::move(*nodes);
+    attachment.p_W = touch.p_W;
+    return attachment;
+  };
+  const auto local = [](const ContactFeature& feature) {
+    return feature.kind == ContactFeature::Kind::kShape ? static_cast<std::uint64_t>(feature.index)
+                                                        : 0;
+  };
+  for (Touch& touch : touches) {
+    if (!touch.nhat_AB_W.allFinite() || !touch.p_W.allFinite() || !std::isfinite(touch.gap)) {
+      ++counts->nonfinite;
+      continue;
+    }
+    // where a surface has collapsed there is no direction to separate along
+    if (!(touch.nhat_AB_W.squaredNorm() > 0.5)) {
+      ++counts->collapsed;
+      continue;
+    }
+    ContactPoint point;
+    point.a = attach(body_a, touch, &touch.a);
+    point.b = attach(body_b, touch, &touch.b);
+    if (IsHeld(a, point.b) || IsHeld(b, point.a)) continue;
+    point.feature_a = touch.feature_a;
+    point.feature_b = touch.feature_b;
+    point.body_a = a;
+    point.body_b = b;
+    point.p_W = touch.p_W;
+    point.R_WC = FrameFromNormal(touch.nhat_AB_W);
+    point.gap = touch.gap;
+    point.area = touch.area;
+    const Shape *shape_a = shape_of(body_a, touch.feature_a),
+                *shape_b = shape_of(body_b, touch.feature_b);
+    double friction =
+        CombineFriction(shape_a ? shape_a->friction : -1, shape_b ? shape_b->friction : -1);
+    double stiffness =
+        CombineStiffness(shape_a ? shape_a->stiffness : -1, shape_b ? shape_b->stiffness : -1);
+    if (task.pair && task.pair->friction >= 0) friction = task.pair->friction;
+    if (task.pair && task.pair->stiffness >= 0) stiffness = task.pair->stiffness;
+    point.friction = friction < 0 ? model.contact.friction : friction;
+    point.stiffness = stiffness < 0 ? model.contact.stiffness : stiffness;
+    point.relaxation_time = model.contact.relaxation_time < 0 ? h : model.contact.relaxation_time;
+    point.key = MixKey({static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b),
+                        local(touch.feature_a), local(touch.feature_b), touch.feature});
+    contacts->push_back(std::move(point));
+  }
 }
 
 void ContactDetector::Workspace::Collide(const Model& model, const State& state,
@@ -582,7 +586,7 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
     if (point.gap < model.contact.margin) return false;
     if (FindContactMemory(state.contacts, point.key) == nullptr) return true;
     const double gliding_gap = (h + point.relaxation_time) *
-                               std::min(point.friction, kMostGlidingFriction) *
+                               std::min(point.friction, kMaxGlidingFriction) *
                                CalcSlidingSpeed(model, state, motions, point);
     return point.gap > model.contact.margin + gliding_gap;
   });
@@ -591,22 +595,20 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
 }
 
 void ContactDetector::Workspace::PlaceAhead(const Model& model, const State& state,
-                                            const BodyMotions& motions, int body, double t) {
-  if (!now.soft[body]) {
-    const RigidTransform X_WB = Advance(motions[body], t);
-    for (int s = shape_starts[body]; s < shape_starts[body + 1]; ++s)
+                                            const BodyMotions& motions, int index, double t) {
+  if (kinds[index] == GeometryKind::kShapes) {
+    const RigidTransform X_WB = Advance(motions[index], t);
+    for (int s = shape_starts[index]; s < shape_starts[index + 1]; ++s)
       ahead.shapes[s].Move(X_WB * shapes[s].shape->X_BS);
     return;
   }
-  const Body& soft = model.bodies[body];
-  if (!ahead.soft[body])
-    ahead.soft[body] = std::make_unique<SoftSurface>(soft, *model.abilities_of(soft).nodes);
-  const std::span<const double> q = model.Positions(state, soft.block),
-                                v = model.Velocities(state, soft.block);
-  std::vector<double>& moved = ahead.positions[body];
+  const Body& body = model.bodies[index];
+  const std::span<const double> q = model.Positions(state, body.block),
+                                v = model.Velocities(state, body.block);
+  std::vector<double>& moved = ahead.positions[index];
   moved.assign(q.begin(), q.end());
   for (std::size_t i = 0; i < v.size(); ++i) moved[i] += t * v[i];
-  ahead.soft[body]->Update(moved);
+  PlaceNodes(body, moved, index, &ahead);
 }
 
 bool ContactDetector::Workspace::IsFoundInTime(const Model& model, double h,
@@ -615,20 +617,29 @@ bool ContactDetector::Workspace::IsFoundInTime(const Model& model, double h,
                                 std::min(thickness[task.body_a], thickness[task.body_b]));
 }
 
-void ContactDetector::Workspace::LookAhead(const Model& model, const State& state,
-                                           const BodyMotions& motions, double h,
-                                           const PairTask& task,
-                                           const std::vector<ContactPoint>& known,
-                                           std::vector<ContactPoint>* contacts, Counts* counts) {
+void ContactDetector::Workspace::FindSpeculative(const Model& model, const State& state,
+                                                 const BodyMotions& motions, double h,
+                                                 const PairTask& task,
+                                                 const std::vector<ContactPoint>& known,
+                                                 std::vector<ContactPoint>* contacts,
+                                                 Counts* counts) {
   const int a = task.body_a, b = task.body_b;
+  // what deforms is copied when it is first asked for
+  for (const int body : {a, b}) {
+    const CollisionGeometry& geometry = ahead.geometries[body];
+    const bool is_made = geometry.surface != nullptr || geometry.points != nullptr ||
+                         (kinds[body] == GeometryKind::kShapes && !geometry.shapes.empty());
+    if (!is_made) MakeGeometry(model, body, &ahead);
+  }
   Scratch* buffers = &scratch.local();
   const auto collide = [&](double t, double margin, std::vector<ContactPoint>* met) {
     PlaceAhead(model, state, motions, a, t);
     if (b != a) PlaceAhead(model, state, motions, b, t);
-    for (int body : {a, b}) {
-      if (!now.soft[body]) continue;
-      ahead.soft[body]->UpdateTriangles();
-      if (now.soft[a] && now.soft[b]) ahead.soft[body]->UpdateTree();
+    for (const int body : {a, b}) {
+      const Needed of_pair = FindNeeded(kinds[body], kinds[body == a ? b : a]);
+      if (of_pair == Needed::kNothing) continue;
+      ahead.surfaces[body]->UpdateTriangles();
+      if (of_pair == Needed::kTree) ahead.surfaces[body]->UpdateTree();
     }
     // what a manifold leaves out of what it finds ahead is not missed
     Counts at_this_time;
@@ -638,9 +649,9 @@ void ContactDetector::Workspace::LookAhead(const Model& model, const State& stat
   };
   const double thinner = std::min(thickness[a], thickness[b]);
   buffers->appended.clear();
-  counts->speculative_dropped += AppendContactsAhead(
+  counts->speculative_dropped += AppendSpeculativeContacts(
       model, state, motions, h, {task.approach, thinner, model.contact.margin, std::ref(collide)},
-      known, &buffers->ahead, &buffers->appended);
+      known, &buffers->speculation, &buffers->appended);
   SortContacts(&buffers->appended);
   contacts->insert(contacts->end(), buffers->appended.begin(), buffers->appended.end());
 }
@@ -658,11 +669,11 @@ absl::Status ContactDetector::Detect(const State& state, const BodyMotions& moti
   const double relaxation_time =
       model_.contact.relaxation_time < 0 ? h : model_.contact.relaxation_time;
   w.FindUnmoved(model_, state, h);
-  // a convex step holds what slides off by up to this (its gliding gap); without contacts that
-  // persist, none can be lost at it
+  // what slides may be held off by up to this (its gliding gap); without contacts that persist,
+  // none can be lost at it
   w.sliding_reach = state.contacts.empty() ? 0
                                            : (h + relaxation_time) *
-                                                 std::min(w.largest_friction, kMostGlidingFriction);
+                                                 std::min(w.largest_friction, kMaxGlidingFriction);
   w.Place(model_, state, motions, h);
   w.FindTasks(model_, h);
 
@@ -680,7 +691,7 @@ absl::Status ContactDetector::Detect(const State& state, const BodyMotions& moti
   for (std::size_t i = 0; i < w.tasks.size(); ++i) {
     if (w.is_known[i] || w.IsFoundInTime(model_, h, w.tasks[i])) continue;
     std::vector<ContactPoint>& points = w.found[i].points;
-    w.LookAhead(model_, state, motions, h, w.tasks[i], points, &points, &w.found[i].counts);
+    w.FindSpeculative(model_, state, motions, h, w.tasks[i], points, &points, &w.found[i].counts);
     SortContacts(&points);
   }
   contacts->clear();
@@ -703,14 +714,16 @@ absl::Status ContactDetector::DetectAhead(const State& state, const BodyMotions&
   // what touches is known already, and nothing slides further off
   constexpr double kNoReach = 0;
   w.ForEachBody(model_,
-                [&](int i) { w.FindWay(model_, state, motions, h, i, kNoReach, &w.new_ways); });
-  w.overlaps = w.broad_phase.FindOverlapsOf(changed, w.new_ways.bounds, w.group_starts);
+                [&](int i) {
+                  w.CalcSweptBounds(model_, state, motions, h, i, kNoReach, &w.new_swept);
+                });
+  w.overlaps = w.broad_phase.FindOverlapsOf(changed, w.new_swept.boxes, w.group_starts);
   for (const int body : w.selves)
     if (changed[body]) w.overlaps.emplace_back(body, body);
   std::sort(w.overlaps.begin(), w.overlaps.end());
   for (const auto& [a, b] : w.overlaps) {
     Workspace::PairTask task;
-    if (!w.MakeTask(model_, h, w.new_ways, kNoReach, a, b, &task) ||
+    if (!w.MakeTask(model_, h, w.new_swept, kNoReach, a, b, &task) ||
         w.IsFoundInTime(model_, h, task))
       continue;
     // pairs ascend
@@ -719,7 +732,7 @@ absl::Status ContactDetector::DetectAhead(const State& state, const BodyMotions&
         [](const auto& x, const auto& pair) { return std::pair(x.body_a, x.body_b) < pair; });
     const bool was_task = before != w.tasks.end() && before->body_a == a && before->body_b == b;
     Counts counts;
-    w.LookAhead(model_, state, motions, h, task,
+    w.FindSpeculative(model_, state, motions, h, task,
                 was_task ? w.found[before - w.tasks.begin()].points : w.nothing, contacts, &counts);
     counts_.Add(counts);
     if (counts.nonfinite > 0) return FailNotFinite(model_, a, b);

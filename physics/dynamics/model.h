@@ -25,7 +25,14 @@ struct VisualShape {
   Eigen::Vector4d color{0.7, 0.7, 0.7, 1};  // red, green, blue, alpha in 0 … 1
 };
 
-// A named thing of the scene: what it moves with and what of it can touch.
+// Nodes of a block that touch by themselves, each as a ball.
+struct TouchingPoints {
+  std::vector<int> nodes;
+  std::vector<double> radii;  // of each [m]; 0: the node itself touches
+};
+
+// A named thing of the scene: what it moves with, and what of it can touch: shapes, a surface or
+// points.
 struct Body {
   std::string name;
   int block = kWorldBlock;  // index in Model::blocks; kWorldBlock: fixed at `X_WB`
@@ -42,6 +49,7 @@ struct Body {
   std::vector<Shape> shapes;         // rigid: in the body's frame
   std::vector<VisualShape> visuals;  // what viewers show in place of the shapes, when there are any
   BoundarySurface surface;           // deformable: over the nodes of its block
+  TouchingPoints points;             // in place of a surface: nodes of its block
   TetrahedralMesh mesh;              // deformable: at rest, in the body's frame
   bool self_contact = false;
 
@@ -65,7 +73,7 @@ struct ContactParameters {
   // Of each edge of a triangle that polygons lie on: pressure varies over a triangle as it does
   // over divisions² ones.
   int patch_divisions = 1;
-  static constexpr int kMostPatchDivisions = 8;
+  static constexpr int kMaxPatchDivisions = 8;
   struct Pair {
     int body_a, body_b;                    // body_a ≤ body_b
     double friction = -1, stiffness = -1;  // negative: not given

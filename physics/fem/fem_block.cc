@@ -67,8 +67,8 @@ class FemBlock final : public DynamicsBlock, public NodeSet, public ElementSet, 
 
   Vector3d CalcPointVelocity(const BlockState& state, const Attachment& point) const override {
     Vector3d velocity = Vector3d::Zero();
-    for (int k = 0; k < point.num_nodes; ++k)
-      velocity += point.weights[k] * VectorAt(state.v, 3 * point.nodes[k]);
+    for (int k = 0; k < point.nodes.size(); ++k)
+      velocity += point.nodes.weight(k) * VectorAt(state.v, 3 * point.nodes.node(k));
     return velocity;
   }
 

@@ -15,9 +15,9 @@ NodeStep::NodeStep(std::shared_ptr<const FemModel> model)
 }
 
 void NodeStep::AppendRows(const Attachment& attachment, BlockRows* rows) const {
-  for (int k = 0; k < attachment.num_nodes; ++k) {
-    const int node = attachment.nodes[k];
-    const double w = attachment.weights[k];
+  for (int k = 0; k < attachment.nodes.size(); ++k) {
+    const int node = attachment.nodes.node(k);
+    const double w = attachment.nodes.weight(k);
     if (w == 0 || model_->prescribed_index[node] >= 0) continue;
     double* J = rows->Append(node, 3);
     J[0] = J[4] = J[8] = w;
@@ -31,9 +31,9 @@ void NodeStep::AppendRows(const Attachment& attachment, BlockRows* rows) const {
 
 Vector3d NodeStep::CalcPrescribedVelocity(const Attachment& attachment) const {
   Vector3d velocity = Vector3d::Zero();
-  for (int k = 0; k < attachment.num_nodes; ++k) {
-    const int index = model_->prescribed_index[attachment.nodes[k]];
-    if (index >= 0) velocity += attachment.weights[k] * prescribed_velocity_[index];
+  for (int k = 0; k < attachment.nodes.size(); ++k) {
+    const int index = model_->prescribed_index[attachment.nodes.node(k)];
+    if (index >= 0) velocity += attachment.nodes.weight(k) * prescribed_velocity_[index];
   }
   return velocity;
 }

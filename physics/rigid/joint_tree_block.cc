@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <tbb/enumerable_thread_specific.h>
@@ -15,7 +16,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Forces of velocity products at the middle of the step: rounds of fixed-point iteration, each O(h) closer.
+// Forces of velocity products at the middle of the step: rounds of fixed-point iteration, each O(h)
+// closer.
 constexpr int kMidpointRounds = 3;
 
 void CopyFrames(const TreeKinematics& kinematics, std::span<FrameMotion> frames) {
@@ -24,6 +26,26 @@ void CopyFrames(const TreeKinematics& kinematics, std::span<FrameMotion> frames)
     frames[link] = {X_WB, kinematics.angular_velocity(link),
                     kinematics.CalcPointVelocity(link, X_WB.p)};
   }
+}
+
+// No frame's origin is further than this from a joint that turns it, at any positions [m]. Infinite
+// where joints slide.
+double CalcFrameReach(const JointTree& tree) {
+  double longest = 0;
+  std::vector<double> reach;  // of each link, from the first joint on its path to Bo
+  for (const Link& link : tree.links()) {
+    const JointType type = link.joint.type;
+    const bool is_root = link.parent < 0;
+    const bool only_turns = type == JointType::kFixed || type == JointType::kRevolute ||
+                            type == JointType::kUniversal || type == JointType::kBall;
+    if (!only_turns && !(is_root && type == JointType::kFree))
+      return std::numeric_limits<double>::infinity();
+    double path = std::sqrt(link.joint.X_BM.p.squaredNorm());
+    if (!is_root) path += reach[link.parent] + std::sqrt(link.joint.X_PF.p.squaredNorm());
+    reach.push_back(path);
+    longest = std::max(longest, path);
+  }
+  return longest;
 }
 
 class JointTreeStep final : public BlockStep, public FrameStep, public JointStep {
@@ -201,6 +223,7 @@ class JointTreeBlock final : public DynamicsBlock, public FrameSet, public Joint
         kinematics_([this] { return TreeKinematics(tree_); }) {
     stops_ = FindStops(tree_);
     laws_ = FindLaws(tree_);
+    frame_reach_ = CalcFrameReach(tree_);
     for (const Link& link : tree_.links()) {
       turns_freely_ = turns_freely_ || link.joint.type == JointType::kBall ||
                       link.joint.type == JointType::kFree;
@@ -219,6 +242,7 @@ class JointTreeBlock final : public DynamicsBlock, public FrameSet, public Joint
   }
 
   int num_frames() const override { return tree_.num_links(); }
+  double frame_reach() const override { return frame_reach_; }
   void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const override {
     CopyFrames(At(state), frames.first(tree_.num_links()));
   }
@@ -262,6 +286,7 @@ class JointTreeBlock final : public DynamicsBlock, public FrameSet, public Joint
   std::vector<JointForceLaw> laws_;  // of each velocity
   std::vector<JointStop> stops_;
   bool turns_freely_ = false;
+  double frame_reach_ = 0;
   // scratch memory of each thread: what it held before changes no result
   mutable tbb::enumerable_thread_specific<TreeKinematics> kinematics_;
 };

@@ -326,9 +326,9 @@ void SceneCompiler::CompileContact() {
     contact.patches = ContactParameters::Patches::kPolygons;
   if (given.has_patch_divisions()) {
     const int divisions = given.patch_divisions();
-    if (divisions < 1 || divisions > ContactParameters::kMostPatchDivisions) {
+    if (divisions < 1 || divisions > ContactParameters::kMaxPatchDivisions) {
       log_.Error("contact.patch_divisions", absl::StrCat("is ", divisions, "; give 1 to ",
-                                                         ContactParameters::kMostPatchDivisions));
+                                                         ContactParameters::kMaxPatchDivisions));
     } else if (contact.patches != ContactParameters::Patches::kPolygons) {
       log_.Error("contact.patch_divisions",
                  "divides the triangles of polygons; give `patches: POLYGONS` with it");

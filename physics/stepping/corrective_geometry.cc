@@ -17,38 +17,8 @@ namespace {
 Attachment AttachToNode(int block, int node) {
   Attachment attachment;
   attachment.block = block;
-  attachment.num_nodes = 1;
-  attachment.nodes[0] = node;
-  attachment.weights[0] = 1;
+  attachment.nodes.Add(node, 1);
   return attachment;
-}
-
-// The least rotation that takes the unit vector a to b.
-Matrix3d TurnOnto(const Vector3d& a, const Vector3d& b) {
-  const double cosine = a.dot(b);
-  if (cosine < -0.999) return Matrix3d::Identity();
-  const Matrix3d cross = CrossMatrix(a.cross(b));
-  return Matrix3d::Identity() + cross + cross * cross / (1 + cosine);
-}
-
-// Axes along a triangle's first side and its normal; false of one without area.
-bool CalcTriad(const Vector3d& a, const Vector3d& b, const Vector3d& c, Matrix3d* triad) {
-  const Vector3d side = b - a, normal = side.cross(c - a);
-  const double length = std::sqrt(side.squaredNorm()), area = std::sqrt(normal.squaredNorm());
-  if (!(length > 0) || !(area > 0)) return false;
-  triad->col(0) = side / length;
-  triad->col(2) = normal / area;
-  triad->col(1) = triad->col(2).cross(triad->col(0));
-  return true;
-}
-
-// Half way between two rotations.
-Matrix3d CalcMeanTurn(const Matrix3d& a, const Matrix3d& b) {
-  Eigen::Quaterniond p(a), q(b);
-  if (p.coeffs().dot(q.coeffs()) < 0) q.coeffs() = -q.coeffs();
-  p.coeffs() += q.coeffs();
-  p.coeffs() /= std::sqrt(p.coeffs().squaredNorm());
-  return p.toRotationMatrix();
 }
 
 }  // namespace
@@ -64,9 +34,11 @@ void CorrectiveGeometry::CollectCarriers() {
   keys_.clear();
   const auto add = [this](const Attachment& side) {
     if (side.block == kWorldBlock) return;
-    if (side.num_nodes == 0) keys_.push_back({side.block, CarrierKind::kFrame, side.frame});
-    for (int k = 0; k < side.num_nodes; ++k)
-      if (side.weights[k] != 0) keys_.push_back({side.block, CarrierKind::kNode, side.nodes[k]});
+    if (side.nodes.empty()) keys_.push_back({side.block, CarrierKind::kFrame, side.frame});
+    for (int k = 0; k < side.nodes.size(); ++k) {
+      if (side.nodes.weight(k) != 0)
+        keys_.push_back({side.block, CarrierKind::kNode, side.nodes.node(k)});
+    }
   };
   for (const ContactPoint& contact : stages_.contacts.points) {
     add(contact.a);
@@ -145,31 +117,29 @@ void CorrectiveGeometry::AppendRows(const Carrier& carrier, CorrectiveProblem* p
 }
 
 CorrectiveGeometry::Side CorrectiveGeometry::MakeSide(const Attachment& attachment,
-                                                      const Vector3d& core, double sign,
                                                       CorrectiveProblem* problem) {
   Side side;
   side.first_part = static_cast<int>(problem->parts.size());
-  side.sign = sign;
-  side.core = side.start = core;
   if (attachment.block == kWorldBlock) return side;
   const auto add = [&](const CarrierKey& key, double weight) {
-    const Carrier& carrier = carriers_[FindCarrier(key)];
-    side.carrier[side.num_parts] = FindCarrier(key);
-    side.weight[side.num_parts++] = weight;
+    const int index = FindCarrier(key);
+    const Carrier& carrier = carriers_[index];
+    ++side.num_parts;
+    part_carriers_.push_back(index);
+    part_weights_.push_back(weight);
     MappedPart& part = problem->parts.emplace_back();
     part.block = carrier.active;
     part.row = carrier.row;
     part.height = carrier.height;
   };
-  if (attachment.num_nodes == 0) {
+  if (attachment.nodes.empty()) {
     side.is_frame = true;
-    side.moved = first_frame_[attachment.block] + attachment.frame;
-    side.core = start_[side.moved].X_WB.Inverse() * core;
+    side.frame = first_frame_[attachment.block] + attachment.frame;
     add({attachment.block, CarrierKind::kFrame, attachment.frame}, 1);
   }
-  for (int k = 0; k < attachment.num_nodes; ++k) {
-    if (attachment.weights[k] != 0)
-      add({attachment.block, CarrierKind::kNode, attachment.nodes[k]}, attachment.weights[k]);
+  for (int k = 0; k < attachment.nodes.size(); ++k) {
+    const double weight = attachment.nodes.weight(k);
+    if (weight != 0) add({attachment.block, CarrierKind::kNode, attachment.nodes.node(k)}, weight);
   }
   return side;
 }
@@ -235,24 +205,16 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
   }
 
   // contacts and constraints on their carriers
-  starts_.clear();
+  part_carriers_.clear();
+  part_weights_.clear();
+  contacts_.clear();
+  positions_.assign(state.q.begin(), state.q.end());
+  const TrialConfiguration at_start = At(start_, state.q);
   for (const ContactPoint& contact : stages_.contacts.points) {
     solvers::CorrectiveContact& row = problem->contacts.emplace_back();
     row.first_part = static_cast<int>(problem->parts.size());
-    Start& start = starts_.emplace_back();
-    const Vector3d n = contact.R_WC.col(2);
-    start.a = MakeSide(contact.a, contact.a.p_W - contact.radius_a * n, -1, problem);
-    start.b = MakeSide(contact.b, contact.b.p_W + contact.radius_b * n, 1, problem);
-    start.a.radius = contact.radius_a;
-    start.b.radius = contact.radius_b;
-    start.R_WC = contact.R_WC;
-    start.gap = contact.gap;
-    start.apart = contact.b.p_W - contact.a.p_W;
-    start.source = contact.normal_source;
-    start.axis = contact.axis_W;
-    for (const Side* side : {&start.a, &start.b})
-      if (side->is_frame && side->radius > 0)
-        start.axis = start_[side->moved].X_WB.R.transpose() * contact.axis_W;
+    const Side a = MakeSide(contact.a, problem), b = MakeSide(contact.b, problem);
+    contacts_.push_back({ContactKinematics(model_, contact, at_start), a, b});
     row.num_parts = static_cast<int>(problem->parts.size()) - row.first_part;
     row.friction = contact.friction;
   }
@@ -273,15 +235,20 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
       if (term.is_velocity) {
         term.side.first_part = static_cast<int>(problem->parts.size());
         term.side.num_parts = 1;
-        const Carrier& carrier = carriers_[FindCarrier(
-            {given.attachment.block, CarrierKind::kVelocity, given.velocity})];
+        const int index =
+            FindCarrier({given.attachment.block, CarrierKind::kVelocity, given.velocity});
+        part_carriers_.push_back(index);
+        part_weights_.push_back(1);
         MappedPart& part = problem->parts.emplace_back();
-        part.block = carrier.active;
-        part.row = carrier.row;
+        part.block = carriers_[index].active;
+        part.row = carriers_[index].row;
         part.height = 1;
         part.J[2] = given.factor;
       } else {
-        term.side = MakeSide(given.attachment, given.attachment.p_W, 1, problem);
+        term.side = MakeSide(given.attachment, problem);
+        term.point = term.start = given.attachment.p_W;
+        if (term.side.is_frame)
+          term.point = start_[term.side.frame].X_WB.Inverse() * given.attachment.p_W;
       }
     }
     first_term_.push_back(static_cast<int>(terms_.size()));
@@ -293,19 +260,19 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
 
 void CorrectiveGeometry::Reset(CorrectiveProblem* problem) {
   moved_.assign(start_.begin(), start_.end());
-  for (std::size_t c = 0; c < starts_.size(); ++c) {
+  for (std::size_t c = 0; c < contacts_.size(); ++c) {
     const ContactPoint& contact = stages_.contacts.points[c];
     solvers::CorrectiveContact& row = problem->contacts[c];
     row.R_WC = contact.R_WC;
     row.gap = contact.gap;
     row.slip_W.setZero();
     row.u_reference.setZero();
-    WriteParts(starts_[c].a, contact.a.p_W, -1, problem);
-    WriteParts(starts_[c].b, contact.b.p_W, 1, problem);
+    WriteParts(contacts_[c].a, contact.a.p_W, -1, problem);
+    WriteParts(contacts_[c].b, contact.b.p_W, 1, problem);
   }
   for (std::size_t k = 0; k < errors_.size(); ++k) {
     UpdateConstraint(static_cast<int>(k), problem->y_free, problem);
-    solvers::CorrectiveContact& row = problem->contacts[starts_.size() + k];
+    solvers::CorrectiveContact& row = problem->contacts[contacts_.size() + k];
     row.gap = errors_[k];
     row.u_reference.setZero();
   }
@@ -314,17 +281,14 @@ void CorrectiveGeometry::Reset(CorrectiveProblem* problem) {
 // J of one side's parts: the velocity of the point `point` that goes with it, times `sign`.
 void CorrectiveGeometry::WriteParts(const Side& side, const Vector3d& point, double sign,
                                     CorrectiveProblem* problem) const {
-  for (int k = 0; k < side.num_parts; ++k) {
-    MappedPart& part = problem->parts[side.first_part + k];
+  for (int k = side.first_part; k < side.first_part + side.num_parts; ++k) {
+    MappedPart& part = problem->parts[k];
     if (!side.is_frame) {
-      const double w = sign * side.weight[k];
-      part.J[0] = part.J[4] = part.J[8] = w;
+      part.J[0] = part.J[4] = part.J[8] = sign * part_weights_[k];
       continue;
     }
-    const Vector3d arm = point - moved_[side.moved].X_WB.p;
-    Eigen::Map<Eigen::Matrix<double, 3, 6>> J(part.J.data());
-    J.leftCols<3>() = -sign * CrossMatrix(arm);
-    J.rightCols<3>() = sign * Matrix3d::Identity();
+    Eigen::Map<Eigen::Matrix<double, 3, 6>>(part.J.data()) =
+        sign * CalcPointJacobian(moved_[side.frame].X_WB, point);
   }
 }
 
@@ -355,15 +319,15 @@ void CorrectiveGeometry::MoveBlock(int block, std::span<const double> F) {
 }
 
 void CorrectiveGeometry::UpdatePoses(std::span<const double> F, int first, int last) {
-  const int num_contacts = static_cast<int>(starts_.size());
+  const int num_contacts = static_cast<int>(contacts_.size());
   is_due_.assign(model_.blocks.size(), 0);
   const auto mark = [this](const Side& side) {
-    if (side.is_frame) is_due_[carriers_[side.carrier[0]].key.block] = 1;
+    if (side.is_frame) is_due_[carriers_[part_carriers_[side.first_part]].key.block] = 1;
   };
   for (int i = first; i < last; ++i) {
     if (i < num_contacts) {
-      mark(starts_[i].a);
-      mark(starts_[i].b);
+      mark(contacts_[i].a);
+      mark(contacts_[i].b);
       continue;
     }
     const int k = i - num_contacts;
@@ -373,103 +337,56 @@ void CorrectiveGeometry::UpdatePoses(std::span<const double> F, int first, int l
     if (is_due_[b]) MoveBlock(static_cast<int>(b), F);
 }
 
-CorrectiveGeometry::Moved CorrectiveGeometry::Move(const Side& side,
+// Places the nodes of a side by their velocities y.
+void CorrectiveGeometry::MoveNodes(const Side& side, std::span<const double> y) {
+  if (side.is_frame) return;
+  for (int k = side.first_part; k < side.first_part + side.num_parts; ++k) {
+    const Carrier& carrier = carriers_[part_carriers_[k]];
+    const int first = model_.position_offsets[carrier.key.block] + 3 * carrier.key.index;
+    for (int r = 0; r < 3; ++r)
+      positions_[first + r] = state_->q[first + r] + h_ * y[carrier.row + r];
+  }
+}
+
+Vector3d CorrectiveGeometry::SpinOf(const Side& side, std::span<const double> y) const {
+  return side.is_frame ? VectorAt(y, carriers_[part_carriers_[side.first_part]].row)
+                       : Vector3d(Vector3d::Zero());
+}
+
+CorrectiveGeometry::Moved CorrectiveGeometry::Move(const Term& term,
                                                    std::span<const double> y) const {
-  Moved moved{side.start, Vector3d::Zero()};
+  const Side& side = term.side;
+  Moved moved{term.start, SpinOf(side, y)};
   if (side.is_frame) {
-    moved.core = moved_[side.moved].X_WB * side.core;
-    moved.spin = VectorAt(y, carriers_[side.carrier[0]].row);
+    moved.point = moved_[side.frame].X_WB * term.point;
     return moved;
   }
-  for (int k = 0; k < side.num_parts; ++k)
-    moved.core += h_ * side.weight[k] * VectorAt(y, carriers_[side.carrier[k]].row);
+  for (int k = side.first_part; k < side.first_part + side.num_parts; ++k)
+    moved.point += h_ * part_weights_[k] * VectorAt(y, carriers_[part_carriers_[k]].row);
   return moved;
-}
-
-// Where a node of a side is, at velocities y; at the start without any.
-Vector3d CorrectiveGeometry::NodeAt(const Side& side, int k, std::span<const double> y) const {
-  const Carrier& carrier = carriers_[side.carrier[k]];
-  const Vector3d start =
-      VectorAt(model_.Positions(*state_, carrier.key.block), 3 * carrier.key.index);
-  return y.empty() ? start : Vector3d(start + h_ * VectorAt(y, carrier.row));
-}
-
-bool CorrectiveGeometry::CalcTurn(const Side& side, std::span<const double> y,
-                                  Matrix3d* turn) const {
-  turn->setIdentity();
-  if (side.is_frame) {
-    *turn = moved_[side.moved].X_WB.R * start_[side.moved].X_WB.R.transpose();
-    return true;
-  }
-  if (side.num_parts < 3) return side.num_parts == 0;  // the world stands still
-  Matrix3d before, after;
-  if (!CalcTriad(NodeAt(side, 0, {}), NodeAt(side, 1, {}), NodeAt(side, 2, {}), &before) ||
-      !CalcTriad(NodeAt(side, 0, y), NodeAt(side, 1, y), NodeAt(side, 2, y), &after))
-    return false;
-  *turn = after * before.transpose();
-  return true;
-}
-
-Matrix3d CorrectiveGeometry::CalcFrame(const Start& start, std::span<const double> y,
-                                       const Moved& a, const Moved& b) const {
-  Matrix3d turn, other;
-  switch (start.source) {
-    case NormalSource::kFixed:
-      return start.R_WC;
-    case NormalSource::kA:
-    case NormalSource::kB:
-      CalcTurn(start.source == NormalSource::kA ? start.a : start.b, y, &turn);
-      return turn * start.R_WC;
-    case NormalSource::kBoth: {
-      const bool is_edges = !start.a.is_frame && !start.b.is_frame && start.a.num_parts == 2 &&
-                            start.b.num_parts == 2;
-      if (!is_edges) {
-        CalcTurn(start.a, y, &turn);
-        CalcTurn(start.b, y, &other);
-        return CalcMeanTurn(turn, other) * start.R_WC;
-      }
-      Vector3d n = (NodeAt(start.a, 1, y) - NodeAt(start.a, 0, y))
-                       .cross(NodeAt(start.b, 1, y) - NodeAt(start.b, 0, y));
-      const double norm = std::sqrt(n.squaredNorm());
-      if (!(norm > 0)) return start.R_WC;
-      n /= norm;
-      if (n.dot(start.R_WC.col(2)) < 0) n = -n;
-      return TurnOnto(start.R_WC.col(2), n) * start.R_WC;
-    }
-    case NormalSource::kBetween: {
-      Vector3d n = b.core - a.core - start.apart;
-      for (const Side* side : {&start.a, &start.b}) {
-        if (!side->is_frame || !(side->radius > 0) || start.axis.isZero(0)) continue;
-        const Vector3d axis = moved_[side->moved].X_WB.R * start.axis;
-        n -= axis.dot(n) * axis;
-      }
-      const double norm = std::sqrt(n.squaredNorm());
-      if (!(norm > 0)) return start.R_WC;
-      return TurnOnto(start.R_WC.col(2), n / norm) * start.R_WC;
-    }
-  }
-  return start.R_WC;
 }
 
 void CorrectiveGeometry::UpdateContact(int contact, std::span<const double> y,
                                        CorrectiveProblem* problem) {
-  const Start& start = starts_[contact];
+  const auto& [kinematics, a, b] = contacts_[contact];
   solvers::CorrectiveContact& row = problem->contacts[contact];
-  const Moved a = Move(start.a, y), b = Move(start.b, y);
-  row.R_WC = CalcFrame(start, y, a, b);
-  const Vector3d n = row.R_WC.col(2);
-  const Vector3d arm_a = start.a.radius * n, arm_b = -start.b.radius * n;
-  row.gap = start.gap + n.dot(b.core - a.core - start.apart) - start.a.radius - start.b.radius;
+  MoveNodes(a, y);
+  MoveNodes(b, y);
+  const PlacedContact placed = kinematics.Place(At(moved_, positions_));
+  row.R_WC = placed.R_WC;
+  row.gap = placed.gap;
   // round sides roll: what turns past the contact has moved along it
-  row.slip_W = (b.core - start.b.start) - (a.core - start.a.start) +
-               h_ * (b.spin.cross(arm_b) - a.spin.cross(arm_a));
-  WriteParts(start.a, a.core + arm_a, -1, problem);
-  WriteParts(start.b, b.core + arm_b, 1, problem);
+  row.slip_W = (placed.core_B - kinematics.core_start_b()) -
+               (placed.core_A - kinematics.core_start_a()) +
+               h_ * (SpinOf(b, y).cross(placed.p_B - placed.core_B) -
+                     SpinOf(a, y).cross(placed.p_A - placed.core_A));
+  WriteParts(a, placed.p_A, -1, problem);
+  WriteParts(b, placed.p_B, 1, problem);
 }
 
 void CorrectiveGeometry::UpdateConstraint(int constraint, std::span<const double> y,
                                           CorrectiveProblem* problem) {
-  const int num_contacts = static_cast<int>(starts_.size());
+  const int num_contacts = static_cast<int>(contacts_.size());
   solvers::CorrectiveContact& row = problem->contacts[num_contacts + constraint];
   double moved = 0;
   for (int t = first_term_[constraint]; t < first_term_[constraint + 1]; ++t) {
@@ -479,17 +396,17 @@ void CorrectiveGeometry::UpdateConstraint(int constraint, std::span<const double
       moved += h_ * term.factor * y[problem->parts[side.first_part].row];
       continue;
     }
-    const Moved at = Move(side, y);
-    moved += term.linear.dot(at.core - side.start) + h_ * term.angular.dot(at.spin);
-    for (int k = 0; k < side.num_parts; ++k) {
-      MappedPart& part = problem->parts[side.first_part + k];
+    const Moved at = Move(term, y);
+    moved += term.linear.dot(at.point - term.start) + h_ * term.angular.dot(at.spin);
+    for (int k = side.first_part; k < side.first_part + side.num_parts; ++k) {
+      MappedPart& part = problem->parts[k];
       part.J = {};
       if (!side.is_frame) {
-        for (int r = 0; r < 3; ++r) part.J[3 * r + 2] = side.weight[k] * term.linear[r];
+        for (int r = 0; r < 3; ++r) part.J[3 * r + 2] = part_weights_[k] * term.linear[r];
         continue;
       }
       const Vector3d turning =
-          term.angular + (at.core - moved_[side.moved].X_WB.p).cross(term.linear);
+          term.angular + (at.point - moved_[side.frame].X_WB.p).cross(term.linear);
       for (int r = 0; r < 3; ++r) {
         part.J[3 * r + 2] = turning[r];
         part.J[3 * (r + 3) + 2] = term.linear[r];
@@ -501,7 +418,7 @@ void CorrectiveGeometry::UpdateConstraint(int constraint, std::span<const double
 
 void CorrectiveGeometry::Update(std::span<const double> y, std::span<const double> F, int first,
                                 int last, CorrectiveProblem* problem) {
-  const int num_contacts = static_cast<int>(starts_.size());
+  const int num_contacts = static_cast<int>(contacts_.size());
   UpdatePoses(F, first, last);
   for (int i = first; i < last; ++i) {
     if (i < num_contacts) {

@@ -68,9 +68,7 @@ Vector3d CalcVertexVelocity(const Model& model, const State& state, int body, in
   const NodeSet& nodes = *model.abilities_of(b).nodes;
   Attachment point;
   point.block = b.block;
-  point.num_nodes = 1;
-  point.nodes[0] = nodes.nodes_of(b.part).first + vertex;
-  point.weights[0] = 1;
+  point.nodes.Add(nodes.nodes_of(b.part).first + vertex, 1);
   point.p_W = CalcVertexPosition(model, state, body, vertex);
   return nodes.CalcPointVelocity(model.StateOf(state, b.block), point);
 }

@@ -22,18 +22,18 @@ ContactField CalcContactField(const Model& model, const State& state, const Step
 
   // forces on nodes, and along the normals that they came by
   std::vector<Vector3d> pressing(num_nodes, Vector3d::Zero());
-  const auto spread = [&](const ContactForce::Side& side, const Vector3d& force,
+  const auto spread = [&](const NodeWeights& nodes, const Vector3d& force,
                           const Vector3d& inward) {
     const double normal = std::max(0.0, force.dot(inward));
-    for (int k = 0; k < side.num_nodes; ++k) {
-      field.vertex_traction[side.nodes[k]] += side.weights[k] * force;
-      pressing[side.nodes[k]] += side.weights[k] * normal * inward;
+    for (int k = 0; k < nodes.size(); ++k) {
+      field.vertex_traction[nodes.node(k)] += nodes.weight(k) * force;
+      pressing[nodes.node(k)] += nodes.weight(k) * normal * inward;
     }
   };
   for (const ContactForce& contact : report.contacts) {
     const Vector3d force = contact.impulse_W / h;
-    if (contact.body_a == body) spread(contact.a, -force, -contact.normal_W);
-    if (contact.body_b == body) spread(contact.b, force, contact.normal_W);
+    if (contact.body_a == body) spread(contact.nodes_a, -force, -contact.normal_W);
+    if (contact.body_b == body) spread(contact.nodes_b, force, contact.normal_W);
   }
 
   // a third of every triangle's area, as it is seen along the force

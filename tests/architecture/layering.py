@@ -30,7 +30,7 @@ ROOMS = {
     "physics/rigid": ["physics/spatial", "physics/geometry", "physics/dynamics", *SOLVERS],
     "physics/fem": ["physics/spatial", "physics/geometry", "physics/dynamics", *SOLVERS],
     "physics/bodies": PHYSICS[:3] + SOLVERS,
-    "physics/contact": PHYSICS[:5] + SOLVERS,
+    "physics/contact": PHYSICS[:3] + SOLVERS,
     "physics/control": PHYSICS[:3],
     "physics/stepping": PHYSICS[:3] + ["physics/contact", "physics/control", *SOLVERS],
     "physics/world": PHYSICS[:8] + SOLVERS,

@@ -26,8 +26,8 @@ void Report(const ContactPoint& contact, const Vector3d& impulse_W, StepReport* 
                               contact.R_WC.col(2),
                               contact.gap,
                               impulse_W,
-                              {contact.a.num_nodes, contact.a.nodes, contact.a.weights},
-                              {contact.b.num_nodes, contact.b.nodes, contact.b.weights}});
+                              contact.a.nodes,
+                              contact.b.nodes});
 }
 
 void CommitContacts(const StepContacts& contacts, const Impulses& impulses, CommitScratch* scratch,

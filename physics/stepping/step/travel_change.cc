@@ -24,10 +24,16 @@ double CalcRadius(const Shape& shape) {
 
 TravelChange::TravelChange(const Model& model) : model_(model), motions_(model) {
   state_.v.resize(model.velocity_offsets.back());
+  for (const BlockAbilities& of : model.abilities)
+    block_reaches_.push_back(of.frames == nullptr ? 1 : std::max(1.0, of.frames->frame_reach()));
   for (const Body& body : model.bodies) {
     double radius = 0;
     for (const Shape& shape : body.shapes) radius = std::max(radius, CalcRadius(shape));
     body_radii_.push_back(radius);
+    const FrameSet* frames = model.abilities_of(body).frames;
+    if (frames == nullptr || body.shapes.empty()) continue;
+    block_reaches_[body.block] =
+        std::max(block_reaches_[body.block], frames->frame_reach() + radius);
   }
 }
 
@@ -43,9 +49,9 @@ bool TravelChange::MayChange(int block, const State& state, double speed) const 
     if (largest > speed * speed) return true;
   }
   if (of.frames == nullptr) return false;
-  for (int i = first; i < end; ++i)
-    if (state_.v[i] != state.v[i]) return true;
-  return false;
+  double sum = 0;
+  for (int i = first; i < end; ++i) sum += std::abs(state_.v[i] - state.v[i]);
+  return sum > 0 && sum * block_reaches_[block] > speed;
 }
 
 std::span<double> TravelChange::Velocities(int block) {

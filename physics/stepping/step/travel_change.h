@@ -26,8 +26,8 @@ class TravelChange {
   // `motions` are of `state`. True when there are any.
   //
   // Nodes travel by their velocities, points of a rigid body by those of its frame at their
-  // distance from its origin. The frames of a block whose velocities did not change are not
-  // computed.
+  // distance from its origin. A block whose change of velocity is too small for its reach is passed
+  // over before its frames are computed.
   bool Find(const State& state, const BodyMotions& motions, double h, double bound);
 
   // After Find returned true: a flag for each body, and the start of the step with the new
@@ -42,6 +42,7 @@ class TravelChange {
   const Model& model_;
   // distance of the farthest point of a rigid body from its origin Bo [m]
   std::vector<double> body_radii_;
+  std::vector<double> block_reaches_;  // speed of the fastest point of a block's frames by Σ |v_i|
   std::vector<char> changed_blocks_, changed_bodies_;
   State state_;
   BodyMotions motions_;

@@ -41,8 +41,8 @@ ContactWorld MakeHeap(int rigid_count) {
 
 bool IsSame(const ContactPoint& x, const ContactPoint& y) {
   return x.key == y.key && x.body_a == y.body_a && x.body_b == y.body_b && x.gap == y.gap &&
-         x.p_W == y.p_W && x.R_WC == y.R_WC && x.area == y.area && x.a.weights == y.a.weights &&
-         x.b.weights == y.b.weights;
+         x.p_W == y.p_W && x.R_WC == y.R_WC && x.area == y.area && x.a.nodes == y.a.nodes &&
+         x.b.nodes == y.b.nodes;
 }
 
 bool AreSame(const std::vector<ContactPoint>& x, const std::vector<ContactPoint>& y) {

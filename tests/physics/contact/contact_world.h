@@ -104,6 +104,20 @@ struct ContactWorld {
     return static_cast<int>(model.bodies.size()) - 1;
   }
 
+  // nodes that touch by themselves, as balls
+  int AddPoints(const std::vector<Eigen::Vector3d>& points, double radius) {
+    Body body;
+    body.deformable = true;
+    body.block = AddBlock(static_cast<int>(points.size()));
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      body.points.nodes.push_back(static_cast<int>(i));
+      body.points.radii.push_back(radius);
+      state.q.insert(state.q.end(), points[i].data(), points[i].data() + 3);
+    }
+    model.bodies.push_back(std::move(body));
+    return static_cast<int>(model.bodies.size()) - 1;
+  }
+
   // moves a rigid body
   void Place(int body, const RigidTransform& X_WB) {
     double* q = state.q.data() + model.position_offsets[model.bodies[body].block];

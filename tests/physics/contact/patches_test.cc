@@ -21,9 +21,9 @@ ContactWorld MakePolygonWorld() {
 Vector3d PointOf(const ContactWorld& world, const Attachment& side) {
   const double* q = world.state.q.data() + world.model.position_offsets[side.block];
   Vector3d p = Vector3d::Zero();
-  for (int k = 0; k < side.num_nodes; ++k) {
-    const double* x = q + 3 * side.nodes[k];
-    p += side.weights[k] * Vector3d(x[0], x[1], x[2]);
+  for (int k = 0; k < side.nodes.size(); ++k) {
+    const double* x = q + 3 * side.nodes.node(k);
+    p += side.nodes.weight(k) * Vector3d(x[0], x[1], x[2]);
   }
   return p;
 }
@@ -55,8 +55,8 @@ TEST(Patches, BoxOnHalfSpaceIsItsBottomExactly) {
   }
 }
 
-// Sides that are flush with those of what a body stands on, and what hangs over its edge, are nothing to press on: side
-// forces would jam with friction, and throw the body off.
+// Sides that are flush with those of what a body stands on, and what hangs over its edge, are
+// nothing to press on: side forces would jam with friction, and throw the body off.
 TEST(Patches, BlockThatStandsFlushOnABoxIsPressedUpwardsOnly) {
   for (const int divisions : {1, 2, 3}) {
     for (const double offset : {0.0, 0.03}) {
@@ -131,7 +131,8 @@ TEST(Patches, DividedTriangleKnowsHowTheGapGrowsOverIt) {
   }
 }
 
-// The distance is that of the surface as it now lies: soft bodies are stretched and sheared beyond recognition.
+// The distance is that of the surface as it now lies: soft bodies are stretched and sheared beyond
+// recognition.
 TEST(Patches, GapIsTheExactDistanceOfTheCentroidFromEveryShapeAtAnyDeformation) {
   const TriangleMesh block = MakeBoxSurface({0.06, 0.05, 0.04}, 2);
   const std::vector<Geometry> shapes = {
@@ -222,16 +223,17 @@ TEST(Patches, KeysStayWhileTheSameTrianglesTouch) {
 
 bool IsSound(const ContactPoint& point) {
   double sum_a = 0, sum_b = 0;
-  for (int k = 0; k < point.a.num_nodes; ++k) sum_a += point.a.weights[k];
-  for (int k = 0; k < point.b.num_nodes; ++k) sum_b += point.b.weights[k];
+  for (int k = 0; k < point.a.nodes.size(); ++k) sum_a += point.a.nodes.weight(k);
+  for (int k = 0; k < point.b.nodes.size(); ++k) sum_b += point.b.nodes.weight(k);
   return std::isfinite(point.gap) && point.p_W.allFinite() && point.R_WC.allFinite() &&
          std::isfinite(point.area) && point.area >= 0 &&
          std::abs(point.R_WC.determinant() - 1) < 1e-9 &&
-         (point.a.num_nodes == 0 || std::abs(sum_a - 1) < 1e-9) &&
-         (point.b.num_nodes == 0 || std::abs(sum_b - 1) < 1e-9);
+         (point.a.nodes.size() == 0 || std::abs(sum_a - 1) < 1e-9) &&
+         (point.b.nodes.size() == 0 || std::abs(sum_b - 1) < 1e-9);
 }
 
-// Flat triangles, triangles of no area, a surface inside out, coincident vertices: contacts stay sound numbers.
+// Flat triangles, triangles of no area, a surface inside out, coincident vertices: contacts stay
+// sound numbers.
 TEST(BadGeometry, ContactsOfSpoiltSurfacesAreSound) {
   for (const auto patches :
        {ContactParameters::Patches::kVertices, ContactParameters::Patches::kPolygons}) {
@@ -260,7 +262,7 @@ TEST(BadGeometry, ContactsOfSpoiltSurfacesAreSound) {
         EXPECT_TRUE(IsSound(point))
             << "kind " << kind << ", bodies " << point.body_a << " " << point.body_b << ", gap "
             << point.gap << ", normal " << Normal(point).transpose() << ", weights "
-            << point.a.weights[0] << " " << point.b.weights[0];
+            << point.a.nodes.weight(0) << " " << point.b.nodes.weight(0);
     }
   }
 }

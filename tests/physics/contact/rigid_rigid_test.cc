@@ -197,8 +197,8 @@ TEST(RigidRigid, CrossedBoxEdgesTouchInOnePointAlongTheirCommonNormal) {
   }
 }
 
-// Boxes fallen anyhow: where one point touches, it lies between the boxes' nearest or deepest points, as the distance of any
-// two convex bodies says.
+// Boxes fallen anyhow: where one point touches, it lies between the boxes' nearest or deepest
+// points, as the distance of any two convex bodies says.
 TEST(RigidRigid, EdgesOfBoxesTouchWhereTheGeneralDistanceSays) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> uniform(-1, 1);
@@ -237,7 +237,8 @@ TEST(RigidRigid, EdgesOfBoxesTouchWhereTheGeneralDistanceSays) {
   EXPECT_GT(overlapping, 200);
 }
 
-// a table's narrow side under another's top, turned a hair out of it: one point, now here and now there, would let it rock
+// a table's narrow side under another's top, turned a hair out of it: one point, now here and now
+// there, would let it rock
 TEST(RigidRigid, EdgeAlmostAlongAFaceTouchesWhereItCrossesTheRim) {
   for (const double tilt : {0.0, 1e-6, 1e-4, 3e-4, -1e-6, -1e-4, -3e-4}) {
     for (const bool is_capsule : {false, true}) {

@@ -22,8 +22,8 @@ TEST(SoftRigid, BoxRestingOnHalfSpaceTouchesWithAllItsBottomVerticesAtEqualGaps)
       EXPECT_NEAR(point.gap, gap, 1e-16);
       EXPECT_EQ(Normal(point), Vector3d::UnitZ());
       EXPECT_EQ(point.a.block, kWorldBlock);
-      ASSERT_EQ(point.b.num_nodes, 1);
-      EXPECT_EQ(point.b.weights[0], 1);
+      ASSERT_EQ(point.b.nodes.size(), 1);
+      EXPECT_EQ(point.b.nodes.weight(0), 1);
       EXPECT_EQ(point.p_W, point.a.p_W);
       EXPECT_EQ(point.p_W, point.b.p_W);
       EXPECT_NEAR(point.p_W.z(), gap, 1e-16);
@@ -59,13 +59,13 @@ TEST(SoftRigid, SmallBallPokingALargeTriangleMakesOneContactInside) {
     // the cutting planes stop within 1e-3 of 2 % of the longest edge
     EXPECT_NEAR(point.gap, gap, 1e-3 * 0.02 * 0.29);
     EXPECT_NEAR((Normal(point) - Vector3d::UnitZ()).norm(), 0, 1e-9);
-    EXPECT_EQ(point.a.num_nodes, 3);
+    EXPECT_EQ(point.a.nodes.size(), 3);
     Vector3d p = Vector3d::Zero();
     double sum = 0;
     for (int k = 0; k < 3; ++k) {
-      const double* q = world.state.q.data() + 3 * point.a.nodes[k];
-      p += point.a.weights[k] * Vector3d(q[0], q[1], q[2]);
-      sum += point.a.weights[k];
+      const double* q = world.state.q.data() + 3 * point.a.nodes.node(k);
+      p += point.a.nodes.weight(k) * Vector3d(q[0], q[1], q[2]);
+      sum += point.a.nodes.weight(k);
     }
     EXPECT_NEAR(sum, 1, 1e-15);
     EXPECT_NEAR((p - point.a.p_W).norm(), 0, 1e-12);
@@ -155,7 +155,7 @@ TEST(SoftRigid, SwappedBodiesGiveMirroredContacts) {
         std::any_of(mirrored.begin(), mirrored.end(), [&](const ContactPoint& other) {
           return other.p_W == point.p_W && Normal(other) == -Normal(point) &&
                  other.gap == point.gap && other.b.nodes == point.a.nodes &&
-                 other.b.weights == point.a.weights && other.b.block == 1;
+                 other.b.block == 1;
         });
     EXPECT_TRUE(is_found);
   }

@@ -13,9 +13,8 @@ using Eigen::Vector3d;
 Vector3d Locate(const ContactWorld& world, const Attachment& side) {
   Vector3d p = Vector3d::Zero();
   const double* q = world.state.q.data() + world.model.position_offsets[side.block];
-  for (int k = 0; k < side.num_nodes; ++k)
-    p += side.weights[k] *
-         Vector3d(q[3 * side.nodes[k]], q[3 * side.nodes[k] + 1], q[3 * side.nodes[k] + 2]);
+  for (int k = 0; k < side.nodes.size(); ++k)
+    p += side.nodes.weight(k) * Vector3d::Map(q + 3 * side.nodes.node(k));
   return p;
 }
 
@@ -30,7 +29,7 @@ TEST(SoftSoft, SmallBoxOnLargeBoxHasOneVerticalContactAtEachOfItsBottomVertices)
       EXPECT_NEAR((Normal(point) - Vector3d::UnitZ()).norm(), 0, 1e-12);
       EXPECT_NEAR(point.gap, gap, 1e-15);
       EXPECT_NEAR(Normal(point).dot(Locate(world, point.b) - Locate(world, point.a)), gap, 1e-12);
-      of_upper += point.b.num_nodes == 1;
+      of_upper += point.b.nodes.size() == 1;
     }
     // no vertex of the lower one is under the upper one
     EXPECT_EQ(of_upper, 16) << gap;
@@ -48,8 +47,8 @@ TEST(SoftSoft, EqualBoxesStackedExactlyHaveOneContactForEachPairOfVertices) {
     for (const ContactPoint& point : contacts) {
       EXPECT_NEAR((Normal(point) - Vector3d::UnitZ()).norm(), 0, 1e-12);
       EXPECT_NEAR(point.gap, gap, 1e-15);
-      EXPECT_EQ(point.a.num_nodes, 1);
-      EXPECT_EQ(point.b.num_nodes, 1);
+      EXPECT_EQ(point.a.nodes.size(), 1);
+      EXPECT_EQ(point.b.nodes.size(), 1);
     }
   }
 }
@@ -85,8 +84,8 @@ TEST(SoftSoft, BallsTouchAlongTheLineOfCentres) {
       EXPECT_GT(Normal(point).dot(direction), 0.9);
       EXPECT_GT(point.gap, gap - 1e-3);
       double sum_a = 0, sum_b = 0;
-      for (int k = 0; k < point.a.num_nodes; ++k) sum_a += point.a.weights[k];
-      for (int k = 0; k < point.b.num_nodes; ++k) sum_b += point.b.weights[k];
+      for (int k = 0; k < point.a.nodes.size(); ++k) sum_a += point.a.nodes.weight(k);
+      for (int k = 0; k < point.b.nodes.size(); ++k) sum_b += point.b.nodes.weight(k);
       EXPECT_NEAR(sum_a, 1, 1e-15);
       EXPECT_NEAR(sum_b, 1, 1e-15);
     }
@@ -105,7 +104,7 @@ TEST(SoftSoft, CrossedEdgesTouchThoughNoVertexTells) {
     ASSERT_EQ(contacts.size(), 1u) << gap;
     EXPECT_NEAR((Normal(contacts[0]) - Vector3d::UnitZ()).norm(), 0, 1e-9);
     EXPECT_NEAR(contacts[0].gap, gap, 1e-12);
-    EXPECT_EQ(contacts[0].a.num_nodes, 2);
+    EXPECT_EQ(contacts[0].a.nodes.size(), 2);
     EXPECT_NEAR((Locate(world, contacts[0].a) - Vector3d(0, 0, half)).norm(), 0, 1e-9);
   }
 }
@@ -125,8 +124,7 @@ TEST(SoftSoft, SwappedBodiesGiveMirroredContacts) {
     const bool is_found =
         std::any_of(mirrored.begin(), mirrored.end(), [&](const ContactPoint& other) {
           return other.p_W == point.p_W && Normal(other) == -Normal(point) &&
-                 other.gap == point.gap && other.a.nodes == point.b.nodes &&
-                 other.a.weights == point.b.weights;
+                 other.gap == point.gap && other.a.nodes == point.b.nodes;
         });
     EXPECT_TRUE(is_found);
   }

@@ -1,4 +1,4 @@
-#include "physics/contact/surface_part.h"
+#include "physics/contact/geometries/surface_part.h"
 
 #include <algorithm>
 #include <vector>
@@ -12,9 +12,9 @@ namespace {
 
 using Eigen::Vector3d;
 
-SoftSurface PlaceSurface(const ContactWorld& world, int body) {
+TriangleSurface PlaceSurface(const ContactWorld& world, int body) {
   const Body& of = world.model.bodies[body];
-  SoftSurface surface(of, *world.model.abilities_of(of).nodes);
+  TriangleSurface surface(of, *world.model.abilities_of(of).nodes);
   surface.Update(world.model.Positions(world.state, of.block));
   surface.UpdateTree();
   return surface;
@@ -34,7 +34,7 @@ TEST(FacingTriangles, VisitsThoseThatAreSeenAndHardlyAnyOthers) {
   int all_seen = 0, all_visited = 0;
   for (ContactWorld& world : worlds) {
     world.model.Finish();
-    const SoftSurface a = PlaceSurface(world, 0), b = PlaceSurface(world, 1);
+    const TriangleSurface a = PlaceSurface(world, 0), b = PlaceSurface(world, 1);
     AxisAlignedBox around = a.bounds();
     around.Grow(0.02);
     FacingTriangles triangles;

@@ -303,12 +303,26 @@ TEST(FemBlock, PrescribedVerticesLandWhereTheyBelongAndTheRestSolvesTheSystem) {
   }
   BlockRows rows;
   Attachment point;
-  point.num_nodes = 2;
-  point.nodes = {3, 5, 0, 0};
-  point.weights = {0.5, 0.5, 0, 0};
+  point.nodes = {{3, 0.5}, {5, 0.5}};
   step->AppendRows(point, &rows);
   ASSERT_EQ(rows.parts().size(), 1u);
   EXPECT_EQ(rows.parts()[0].group, 5);
+}
+
+// As many as a quadratic kernel has: the point's velocity is their weighted sum.
+TEST(FemBlock, PointMayBeAttachedToTwentySevenNodes) {
+  const FemParameters p = MakeBar();
+  Fixture f(p);
+  const int count = std::min(27, static_cast<int>(f.v.size() / 3));
+  Attachment point;
+  double sum = 0;
+  for (int k = 0; k < count; ++k) sum += 1 + k;
+  for (int k = 0; k < count; ++k) point.nodes.Add(k, (1 + k) / sum);
+  Eigen::Vector3d expected = Eigen::Vector3d::Zero();
+  for (std::size_t i = 0; i < f.v.size(); ++i) f.v[i] = std::sin(static_cast<double>(i));
+  for (int k = 0; k < count; ++k) expected += point.nodes.weight(k) * VectorAt(f.v, 3 * k);
+  EXPECT_LT((f.block->CalcPointVelocity(f.q, f.v, point) - expected).norm(), 1e-15);
+  EXPECT_GT(count, 4);
 }
 
 TEST(FemFields, UniformStretchGivesTheTextbookMeasures) {

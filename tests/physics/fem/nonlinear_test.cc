@@ -374,9 +374,7 @@ TEST(PlaneStrain, NothingMovesOrChangesAlongTheNormal) {
     // a point's rows do not reach out of the plane
     BlockRows rows;
     Attachment point;
-    point.num_nodes = 1;
-    point.nodes = {4, 0, 0, 0};
-    point.weights = {1, 0, 0, 0};
+    point.nodes = {{4, 1.0}};
     body.step->AppendRows(point, &rows);
     const double* J = rows.matrix(rows.parts()[0]);
     EXPECT_EQ(Matrix3d(Eigen::Map<const Matrix3d>(J)), Matrix3d(Vector3d(1, 0, 1).asDiagonal()));

@@ -1,4 +1,4 @@
-#include "physics/contact/surface_part.h"
+#include "physics/contact/geometries/surface_part.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@ namespace pliant::physics {
 
 using Eigen::Vector3d;
 
-void NearTriangles::Find(const SoftSurface& surface, const AxisAlignedBox& box) {
+void NearTriangles::Find(const TriangleSurface& surface, const AxisAlignedBox& box) {
   found_.clear();
   surface.bvh().VisitOverlaps(box, [&](int i) { found_.push_back(i); });
   const std::size_t count = found_.size();
@@ -73,7 +73,7 @@ void FourBoxes::Set(int lane, const AxisAlignedBox& box) {
   }
 }
 
-void FacingTriangles::Find(const SoftSurface& surface, const AxisAlignedBox& box) {
+void FacingTriangles::Find(const TriangleSurface& surface, const AxisAlignedBox& box) {
   found_.clear();
   surface.bvh().VisitOverlaps(box, [&](int i) { found_.push_back(i); });
   const std::size_t count = found_.size();
@@ -153,7 +153,7 @@ unsigned FacingTriangles::FindSeen(const Four& four, const Viewer& viewer) const
   return bits;
 }
 
-const std::vector<int>& NearEdges::Find(const SoftSurface& surface, const AxisAlignedBox& box) {
+const std::vector<int>& NearEdges::Find(const TriangleSurface& surface, const AxisAlignedBox& box) {
   const TriangleBvh& bvh = surface.bvh();
   marks_.assign(bvh.edges().size() / 64 + 1, 0);
   bvh.VisitOverlaps(box, [&](int triangle) {
@@ -170,7 +170,7 @@ const std::vector<int>& NearEdges::Find(const SoftSurface& surface, const AxisAl
   return found_;
 }
 
-void NearEdges::PlaceBoxes(const SoftSurface& surface) {
+void NearEdges::PlaceBoxes(const TriangleSurface& surface) {
   const std::size_t count = found_.size();
   fours_.resize((count + 3) / 4);
   boxes_.resize((fours_.size() + 3) / 4);

@@ -28,6 +28,7 @@ enum class TouchKind : std::uint64_t {
   kSoftTriangle,  // the inside of one of its triangles against a rigid shape
   kVertexFace,    // a node of one deformable body against a triangle of another
   kPatch,         // part of a triangle against a rigid shape, or of two triangles on each other
+  kPoint,         // a point of a set against a shape or a surface
 };
 
 }  // namespace pliant::physics

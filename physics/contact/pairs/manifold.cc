@@ -1,18 +1,18 @@
-#include "physics/contact/manifold.h"
+#include "physics/contact/pairs/manifold.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "physics/contact/contact_key.h"
+#include "physics/contact/pairs/contact_key.h"
 
 namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
 
-constexpr std::size_t kMostPoints = 8;
+constexpr std::size_t kMaxPoints = 8;
 
 // a direction of separation so near a face's normal (1.8°) gives way to it while the face parts the
 // bodies by less, but not by more than this share of the margin
@@ -257,7 +257,7 @@ void ManifoldBuilder::ClipToFace(const SupportFeature& reference, const SupportF
     }
     points->push_back({v.p - (height - 0.5 * gap) * reference.normal_W, n, gap, feature});
   }
-  points_dropped_ += ReduceManifold(first, kMostPoints, points);
+  points_dropped_ += ReduceManifold(first, kMaxPoints, points);
 }
 
 namespace {
@@ -431,7 +431,7 @@ void ManifoldBuilder::CollideWithPlane(const Vector3d& origin, const Vector3d& n
     for (std::size_t i = 0; i < incident_.points.size(); ++i)
       add(incident_.points[i], incident_.ids[i]);
   }
-  points_dropped_ += ReduceManifold(first, kMostPoints, points);
+  points_dropped_ += ReduceManifold(first, kMaxPoints, points);
 }
 
 }  // namespace pliant::physics

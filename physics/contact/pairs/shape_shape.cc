@@ -1,15 +1,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "physics/contact/contact_key.h"
-#include "physics/contact/narrow_phase.h"
+#include "physics/contact/pairs/contact_key.h"
+#include "physics/contact/pairs/narrow_phase.h"
 
 namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
 
-// a ball against anything: the distance of its centre tells all
+// a ball against anything convex: by the distance of its centre
 void CollideWithSphere(const PlacedShape& shape, const PlacedShape& sphere, double margin,
                        std::vector<ManifoldPoint>* points) {
   const Vector3d center = sphere.X_WS.p;
@@ -45,14 +45,14 @@ void Append(const std::vector<ManifoldPoint>& points, bool is_swapped,
             std::vector<Touch>* touches) {
   for (const ManifoldPoint& point : points) {
     const Vector3d n = is_swapped ? Vector3d(-point.nhat_AB_W) : point.nhat_AB_W;
-    touches->push_back({point.p_W, n, point.gap, 0, point.feature, {}, {}});
+    touches->push_back({point.p_W, n, point.gap, 0, point.feature, {}, {}, {}, {}});
   }
 }
 
 }  // namespace
 
-void CollideRigidRigid(const PlacedShape& a, const PlacedShape& b, double margin,
-                       NarrowScratch* scratch, std::vector<Touch>* touches) {
+void CollideShapes(const PlacedShape& a, const PlacedShape& b, double margin,
+                   NarrowScratch* scratch, std::vector<Touch>* touches) {
   scratch->points.clear();
 
   // ranked so that each pairing is written once: half-space, mesh, other convex, sphere

@@ -1,4 +1,4 @@
-#include "physics/contact/soft_surface.h"
+#include "physics/contact/geometries/triangle_surface.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ Vector3d UnitOrZero(const Vector3d& v) {
 
 }  // namespace
 
-SoftSurface::SoftSurface(const Body& body, const NodeSet& nodes)
+TriangleSurface::TriangleSurface(const Body& body, const NodeSet& nodes)
     : nodes_(body.surface.vertices), node_triangles_(body.surface.triangles) {
   // renumber triangles from nodes to surface vertices
   for (const auto& t : body.surface.triangles) {
@@ -50,14 +50,14 @@ SoftSurface::SoftSurface(const Body& body, const NodeSet& nodes)
   longest_edges_.resize(triangles_.size());
 }
 
-void SoftSurface::Update(VertexPositions positions) {
+void TriangleSurface::Update(VertexPositions positions) {
   positions_ = positions;
   bounds_ = AxisAlignedBox{};
   for (int node : nodes_) bounds_.Include(VertexAt(positions_, node));
   triangles_are_current_ = tree_is_current_ = false;
 }
 
-void SoftSurface::UpdateTriangles() {
+void TriangleSurface::UpdateTriangles() {
   if (triangles_are_current_) return;
   triangles_are_current_ = true;
   longest_edge_ = 0;
@@ -72,14 +72,14 @@ void SoftSurface::UpdateTriangles() {
   }
 }
 
-double SoftSurface::CalcFacingArea(int vertex, const Vector3d& n) const {
+double TriangleSurface::CalcFacingArea(int vertex, const Vector3d& n) const {
   double area = 0;
   for (const auto& [triangle, corner] : around(vertex))
     area += std::max(0.0, -area_normals_[triangle].dot(n)) / 3;
   return area;
 }
 
-void SoftSurface::UpdateTree() {
+void TriangleSurface::UpdateTree() {
   UpdateTriangles();
   if (tree_is_current_) return;
   tree_is_current_ = true;
@@ -94,7 +94,7 @@ void SoftSurface::UpdateTree() {
   }
 }
 
-Vector3d SoftSurface::CalcVertexNormal(int vertex) const {
+Vector3d TriangleSurface::CalcVertexNormal(int vertex) const {
   const Vector3d p = position(vertex);
   Vector3d sum = Vector3d::Zero();
   for (const auto& [i, k] : around(vertex)) {
@@ -106,7 +106,7 @@ Vector3d SoftSurface::CalcVertexNormal(int vertex) const {
   return UnitOrZero(sum);
 }
 
-Vector3d SoftSurface::CalcEdgeNormal(const TriangleBvh::Edge& edge) const {
+Vector3d TriangleSurface::CalcEdgeNormal(const TriangleBvh::Edge& edge) const {
   Vector3d sum = face_normals_[edge.triangles[0]];
   if (edge.triangles[1] >= 0) sum += face_normals_[edge.triangles[1]];
   return UnitOrZero(sum);

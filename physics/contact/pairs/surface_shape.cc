@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "physics/contact/contact_key.h"
-#include "physics/contact/narrow_phase.h"
+#include "physics/contact/pairs/contact_key.h"
+#include "physics/contact/pairs/narrow_phase.h"
 #include "physics/dynamics/model.h"
 #include "physics/dynamics/parallel.h"
 #include "physics/geometry/triangle_part.h"
@@ -28,6 +28,9 @@ constexpr double kBarelyFacing = 0.05;
 
 // precision of what parts a polygon: its own gap is measured at its middle
 constexpr double kRoughly = 0.1;
+
+// of both sides until the shape's own is known
+constexpr ContactFeature kOfSurface{ContactFeature::Kind::kSurface, 0};
 
 struct DeepestPoint {
   Vector3d weights;
@@ -100,8 +103,8 @@ Lowest FindLowest(const Cut* cuts, int num_cuts, double tolerance) {
 bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x,
                          const SignedDistance* at_vertices, double noticeable, double precision,
                          DeepestPoint* deepest) {
-  constexpr int kMostCuts = 14;
-  Cut cuts[kMostCuts];
+  constexpr int kMaxCuts = 14;
+  Cut cuts[kMaxCuts];
   int num_cuts = 0;
   double best = std::numeric_limits<double>::infinity();
   for (int i = 0; i < 3; ++i) {
@@ -127,7 +130,7 @@ bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x,
       *deepest = {lowest.weights, field};
       is_found = best <= wanted;
     }
-    if (num_cuts == kMostCuts) break;
+    if (num_cuts == kMaxCuts) break;
     cuts[num_cuts++] = MakeCut(field, p, x);
   }
   return is_found;
@@ -197,7 +200,7 @@ double CalcFacing(const Vector3d* x, const Vector3d& n) {
 
 // How a feature of the shape that enters a triangle is parted from it: the direction out of the
 // shape, and the gap along it.
-struct Parting {
+struct SeparatingDirection {
   Vector3d n;
   double gap;
 };
@@ -206,7 +209,8 @@ struct Parting {
 // triangle's normal; on an edge, across the edge. A blade that is in deeper than it is thick has
 // its nearest side beside it: then the triangle alone says where out is, as long as the shape's
 // middle is still outside.
-Parting FindParting(const CollisionShape& shape, const Vector3d* x, const DeepestPoint& deepest) {
+SeparatingDirection FindSeparatingDirection(const CollisionShape& shape, const Vector3d* x,
+                                            const DeepestPoint& deepest) {
   const auto& [distance, gradient, nearest] = deepest.field;
   const Vector3d& w = deepest.weights;
   Vector3d n = Vector3d::Zero();
@@ -247,7 +251,7 @@ struct Piece {
 // The polygon of a piece that lies within `depth` of its deepest point: centroid by weights on the
 // triangle, share of its area, and the way out there.
 bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin, double depth,
-                 Vector3d* weights, double* fraction, Parting* parting) {
+                 Vector3d* weights, double* fraction, SeparatingDirection* separating) {
   const Vector3d* x = piece.x;
   const Vector3d at(piece.at[0].distance, piece.at[1].distance, piece.at[2].distance);
   const double nearest = at.minCoeff();
@@ -294,14 +298,15 @@ bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin,
   // where an edge or a corner of the shape is in, what presses on a flat triangle presses across it
   const double facing = CalcFacing(x, there.field.gradient);
   if (!is_entered && facing < kBarelyFacing) return false;
-  *parting = is_entered || facing < kFacing ? FindParting(shape, x, there)
-                                            : Parting{there.field.gradient, there.field.distance};
+  *separating = is_entered || facing < kFacing
+                    ? FindSeparatingDirection(shape, x, there)
+                    : SeparatingDirection{there.field.gradient, there.field.distance};
   *weights = piece.corners * middle;
   *fraction = sum_of_shares * piece.corners.determinant();
   // A side that looks the same way as the triangle presses on something else, as flush sides of
   // stacked bodies do. So does one that the triangle is beside rather than before.
-  return parting->gap < margin &&
-         CalcFacing(x, parting->n) >= (parting->gap > 0 ? kFacing : kBarelyFacing);
+  return separating->gap < margin &&
+         CalcFacing(x, separating->n) >= (separating->gap > 0 ? kFacing : kBarelyFacing);
 }
 
 // vertices or triangles that one thread takes one after another
@@ -326,21 +331,21 @@ void ForEachInStretches(int count, const F& f) {
 
 // Distances of the vertices that are nearer the shape than `reach`, or within; infinite of those
 // outside its bounds.
-void MeasureVertices(const SoftSurface& soft, const PlacedShape& rigid, double reach,
+void MeasureVertices(const TriangleSurface& surface, const PlacedShape& placed, double reach,
                      NarrowScratch* scratch) {
-  const RigidTransform X_SW = rigid.X_WS.Inverse();
-  AxisAlignedBox bounds = rigid.bounds;
+  const RigidTransform X_SW = placed.X_WS.Inverse();
+  AxisAlignedBox bounds = placed.bounds;
   bounds.Grow(reach);
-  scratch->distances.assign(soft.num_vertices(), std::numeric_limits<double>::infinity());
-  scratch->fields.resize(soft.num_vertices());
+  scratch->distances.assign(surface.num_vertices(), std::numeric_limits<double>::infinity());
+  scratch->fields.resize(surface.num_vertices());
   const auto measure = [&](int v, int) {
-    const Vector3d p = soft.position(v);
+    const Vector3d p = surface.position(v);
     if (!(p.array() >= bounds.lower.array()).all() || !(p.array() <= bounds.upper.array()).all())
       return;
-    scratch->fields[v] = rigid.shape->CalcDistance(X_SW * p);
+    scratch->fields[v] = placed.shape->CalcDistance(X_SW * p);
     scratch->distances[v] = scratch->fields[v].distance;
   };
-  ForEachInStretches(soft.num_vertices(), measure);
+  ForEachInStretches(surface.num_vertices(), measure);
 }
 
 // collide(i, touches) for all triangles, whose touches come in their order.
@@ -359,54 +364,56 @@ void CollideTriangles(int count, NarrowScratch* scratch, std::vector<Touch>* tou
 
 }  // namespace
 
-void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a,
-                      bool is_immovable, double margin, NarrowScratch* scratch,
-                      std::vector<Touch>* touches) {
-  const CollisionShape& shape = *rigid.shape;
-  const double sign = rigid_is_a ? 1 : -1;
-  const RigidTransform X_SW = rigid.X_WS.Inverse();
-  const auto side_of = [&](Touch* touch) -> Touch::Side& {
-    return rigid_is_a ? touch->b : touch->a;
+void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& placed,
+                         bool shape_is_a, bool is_immovable, double margin, NarrowScratch* scratch,
+                         std::vector<Touch>* touches) {
+  const CollisionShape& shape = *placed.shape;
+  const double sign = shape_is_a ? 1 : -1;
+  const RigidTransform X_SW = placed.X_WS.Inverse();
+  const auto side_of = [&](Touch* touch) -> NodeWeights& {
+    return shape_is_a ? touch->b : touch->a;
   };
 
   // vertices outside the bounds can neither touch nor be a corner of a triangle that does
-  const double reach = margin + kReach * soft.longest_edge();
-  MeasureVertices(soft, rigid, reach, scratch);
+  const double reach = margin + kReach * surface.longest_edge();
+  MeasureVertices(surface, placed, reach, scratch);
   bool has_near = false;
-  for (int v = 0; v < soft.num_vertices(); ++v) {
+  for (int v = 0; v < surface.num_vertices(); ++v) {
     const SignedDistance& field = scratch->fields[v];
     const double distance = scratch->distances[v];
     has_near |= distance < reach;
-    if (!(distance < margin) || (is_immovable && soft.is_prescribed(v))) continue;
-    const Vector3d n = rigid.X_WS.R * field.gradient;
+    if (!(distance < margin) || (is_immovable && surface.is_prescribed(v))) continue;
+    const Vector3d n = placed.X_WS.R * field.gradient;
     Touch touch{
-        soft.position(v),
+        surface.position(v),
         sign * n,
         distance,
-        soft.CalcFacingArea(v, n),
+        surface.CalcFacingArea(v, n),
         MixKey({static_cast<std::uint64_t>(TouchKind::kSoftVertex), static_cast<std::uint64_t>(v)}),
         {},
-        {}};
-    side_of(&touch) = {1, {soft.node(v)}, {1}};
+        {},
+        kOfSurface,
+        kOfSurface};
+    side_of(&touch).Add(surface.node(v), 1);
     touches->push_back(touch);
   }
 
   // a half-space enters no triangle deeper than at a vertex
   if (!has_near || shape.Is<HalfSpace>()) return;
-  CollideTriangles(soft.num_triangles(), scratch, touches, [&](int i, std::vector<Touch>* met) {
-    const auto& t = soft.triangle(i);
+  CollideTriangles(surface.num_triangles(), scratch, touches, [&](int i, std::vector<Touch>* met) {
+    const auto& t = surface.triangle(i);
     const double nearest =
         std::min({scratch->distances[t[0]], scratch->distances[t[1]], scratch->distances[t[2]]});
-    const double longest = soft.longest_edge(i);
+    const double longest = surface.longest_edge(i);
     if (!(nearest < margin + kReach * longest)) return;
-    if (is_immovable && soft.is_prescribed(t[0]) && soft.is_prescribed(t[1]) &&
-        soft.is_prescribed(t[2]))
+    if (is_immovable && surface.is_prescribed(t[0]) && surface.is_prescribed(t[1]) &&
+        surface.is_prescribed(t[2]))
       return;
 
     Vector3d x[3];
     SignedDistance at_vertices[3];
     for (int k = 0; k < 3; ++k) {
-      x[k] = X_SW * soft.position(t[k]);
+      x[k] = X_SW * surface.position(t[k]);
       at_vertices[k] = std::isfinite(scratch->distances[t[k]]) ? scratch->fields[t[k]]
                                                                : shape.CalcDistance(x[k]);
     }
@@ -418,48 +425,49 @@ void CollideSoftRigid(const SoftSurface& soft, const PlacedShape& rigid, bool ri
             : FindDeepestBySampling(shape, x, at_vertices, noticeable, margin, &deepest);
     if (!is_entered || !(deepest.field.distance < margin)) return;
 
-    const auto [n, gap] = FindParting(shape, x, deepest);
-    Touch touch{rigid.X_WS * (deepest.weights[0] * x[0] + deepest.weights[1] * x[1] +
+    const auto [n, gap] = FindSeparatingDirection(shape, x, deepest);
+    Touch touch{placed.X_WS * (deepest.weights[0] * x[0] + deepest.weights[1] * x[1] +
                               deepest.weights[2] * x[2]),
-                sign * (rigid.X_WS.R * n),
+                sign * (placed.X_WS.R * n),
                 gap,
-                soft.triangle_area(i) / 3,
+                surface.triangle_area(i) / 3,
                 MixKey({static_cast<std::uint64_t>(TouchKind::kSoftTriangle),
                         static_cast<std::uint64_t>(i)}),
                 {},
-                {}};
-    side_of(&touch) = {3,
-                       {soft.node(t[0]), soft.node(t[1]), soft.node(t[2])},
-                       {deepest.weights[0], deepest.weights[1], deepest.weights[2]}};
+                {},
+                kOfSurface,
+                kOfSurface};
+    for (int k = 0; k < 3; ++k) side_of(&touch).Add(surface.node(t[k]), deepest.weights[k]);
     met->push_back(touch);
   });
 }
 
-void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, bool rigid_is_a,
-                             bool is_immovable, double margin, const PolygonOptions& options,
-                             NarrowScratch* scratch, std::vector<Touch>* touches) {
-  const CollisionShape& shape = *rigid.shape;
-  const RigidTransform X_SW = rigid.X_WS.Inverse();
-  MeasureVertices(soft, rigid, margin + kReach * soft.longest_edge(), scratch);
-  CollideTriangles(soft.num_triangles(), scratch, touches, [&](int i, std::vector<Touch>* met) {
-    const auto& t = soft.triangle(i);
+void CollideSurfaceShapePolygons(const TriangleSurface& surface, const PlacedShape& placed,
+                                 bool shape_is_a, bool is_immovable, double margin,
+                                 const PolygonOptions& options, NarrowScratch* scratch,
+                                 std::vector<Touch>* touches) {
+  const CollisionShape& shape = *placed.shape;
+  const RigidTransform X_SW = placed.X_WS.Inverse();
+  MeasureVertices(surface, placed, margin + kReach * surface.longest_edge(), scratch);
+  CollideTriangles(surface.num_triangles(), scratch, touches, [&](int i, std::vector<Touch>* met) {
+    const auto& t = surface.triangle(i);
     const double nearest =
         std::min({scratch->distances[t[0]], scratch->distances[t[1]], scratch->distances[t[2]]});
-    const double longest = soft.longest_edge(i), area = soft.triangle_area(i);
+    const double longest = surface.longest_edge(i), area = surface.triangle_area(i);
     if (!(nearest < margin + kReach * longest) || !(area > 0)) return;
-    if (is_immovable && soft.is_prescribed(t[0]) && soft.is_prescribed(t[1]) &&
-        soft.is_prescribed(t[2]))
+    if (is_immovable && surface.is_prescribed(t[0]) && surface.is_prescribed(t[1]) &&
+        surface.is_prescribed(t[2]))
       return;
     Vector3d x[3];
-    for (int k = 0; k < 3; ++k) x[k] = X_SW * soft.position(t[k]);
+    for (int k = 0; k < 3; ++k) x[k] = X_SW * surface.position(t[k]);
     // where one plane below the distance is out of reach all over the triangle, so is the shape
     const auto is_beyond = [&](int k) {
       return std::isfinite(scratch->distances[t[k]]) &&
              MakeCut(scratch->fields[t[k]], x[k], x).minCoeff() > margin;
     };
     if (shape.is_convex() && (is_beyond(0) || is_beyond(1) || is_beyond(2))) return;
-    std::array<SignedDistance, CountPieceCorners(ContactParameters::kMostPatchDivisions)> fields;
-    std::array<bool, CountPieceCorners(ContactParameters::kMostPatchDivisions)> is_known{};
+    std::array<SignedDistance, CountPieceCorners(ContactParameters::kMaxPatchDivisions)> fields;
+    std::array<bool, CountPieceCorners(ContactParameters::kMaxPatchDivisions)> is_known{};
     VisitPieces(options.divisions, [&](int piece, const Eigen::Matrix3d& corners,
                                        const std::array<int, 3>& points) {
       Piece polygon;
@@ -480,20 +488,21 @@ void CollideSoftRigidPatches(const SoftSurface& soft, const PlacedShape& rigid, 
       polygon.longest_edge = longest / options.divisions;
       double fraction = 0;
       Vector3d weights = Vector3d::Zero();
-      Parting parting{Vector3d::Zero(), 0};
-      if (!FindPolygon(shape, polygon, margin, options.depth, &weights, &fraction, &parting))
+      SeparatingDirection separating{Vector3d::Zero(), 0};
+      if (!FindPolygon(shape, polygon, margin, options.depth, &weights, &fraction, &separating))
         return;
-      Touch touch{rigid.X_WS * (weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2]),
-                  (rigid_is_a ? 1 : -1) * (rigid.X_WS.R * parting.n),
-                  parting.gap,
+      Touch touch{placed.X_WS * (weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2]),
+                  (shape_is_a ? 1 : -1) * (placed.X_WS.R * separating.n),
+                  separating.gap,
                   fraction * area,
                   MixKey({static_cast<std::uint64_t>(TouchKind::kPatch),
                           static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(piece)}),
                   {},
-                  {}};
-      (rigid_is_a ? touch.b : touch.a) = {3,
-                                          {soft.node(t[0]), soft.node(t[1]), soft.node(t[2])},
-                                          {weights[0], weights[1], weights[2]}};
+                  {},
+                  kOfSurface,
+                  kOfSurface};
+      NodeWeights& side = shape_is_a ? touch.b : touch.a;
+      for (int k = 0; k < 3; ++k) side.Add(surface.node(t[k]), weights[k]);
       met->push_back(touch);
     });
   });

@@ -8,7 +8,7 @@
 
 #include <Eigen/Core>
 
-#include "physics/contact/soft_surface.h"
+#include "physics/contact/geometries/triangle_surface.h"
 
 namespace pliant::physics {
 
@@ -29,7 +29,7 @@ struct FourBoxes {
 // Triangles near a box.
 class NearTriangles {
  public:
-  void Find(const SoftSurface& surface, const AxisAlignedBox& box);
+  void Find(const TriangleSurface& surface, const AxisAlignedBox& box);
 
   // Those that look against the unit vector `own` and may be nearer to p than `margin` on their
   // outer side, or than `deepest` on their inner, with a bound below their distance; the one with
@@ -56,7 +56,7 @@ class NearTriangles {
 // Triangles near a box with their corners, for triangles of another surface that look at them.
 class FacingTriangles {
  public:
-  void Find(const SoftSurface& surface, const AxisAlignedBox& box);
+  void Find(const TriangleSurface& surface, const AxisAlignedBox& box);
 
   // A triangle of another surface with corners x and unit normal n.
   struct Viewer {
@@ -89,11 +89,11 @@ class FacingTriangles {
 class NearEdges {
  public:
   // Those of triangles near the box, ascending.
-  const std::vector<int>& Find(const SoftSurface& surface, const AxisAlignedBox& box);
+  const std::vector<int>& Find(const TriangleSurface& surface, const AxisAlignedBox& box);
 
   // Chooses among those found, and places the boxes around them.
   template <typename Keep>
-  void Place(const SoftSurface& surface, const Keep& keep);
+  void Place(const TriangleSurface& surface, const Keep& keep);
   // Calls visit(edge), ascending, for the chosen ones whose boxes meet `box`.
   template <typename Visit>
   void VisitOverlaps(const AxisAlignedBox& box, Visit&& visit) const;
@@ -103,7 +103,7 @@ class NearEdges {
     FourBoxes boxes;
     int edges[4];
   };
-  void PlaceBoxes(const SoftSurface& surface);
+  void PlaceBoxes(const TriangleSurface& surface);
 
   std::vector<std::uint64_t> marks_;  // a bit an edge
   std::vector<int> found_;
@@ -142,7 +142,7 @@ void FacingTriangles::VisitSeen(const Viewer& viewer, const AxisAlignedBox& box,
 }
 
 template <typename Keep>
-void NearEdges::Place(const SoftSurface& surface, const Keep& keep) {
+void NearEdges::Place(const TriangleSurface& surface, const Keep& keep) {
   std::erase_if(found_, [&](int edge) { return !keep(surface.bvh().edges()[edge]); });
   PlaceBoxes(surface);
 }

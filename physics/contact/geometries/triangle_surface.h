@@ -13,9 +13,9 @@
 namespace pliant::physics {
 
 // The deforming surface of one body: what never changes, and where it is now.
-class SoftSurface {
+class TriangleSurface {
  public:
-  SoftSurface(const Body& body, const NodeSet& nodes);
+  TriangleSurface(const Body& body, const NodeSet& nodes);
 
   // Where the nodes are now. Bounds follow at once, the rest when asked for; `positions` must live
   // on.

@@ -1,33 +1,30 @@
-#include "physics/contact/look_ahead.h"
+#include "physics/contact/speculation.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
 #include "physics/geometry/triangle_bvh.h"
-#include "physics/spatial/trig.h"
 
 namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
 
-// looks along a step, at most
-constexpr int kMostLooks = 64;
-// how much further than the margin a look reaches
+// detections along a step
+constexpr int kMaxDetections = 64;
+// how much further than the margin each of them reaches
 constexpr double kReach = 4;
-// near-rigid contact lets this part of a velocity through (methods of SAP, β = 1)
-constexpr double kGivesWay = 0.25 / (kPi * kPi);
 // what gets in by less than this part of its thickness comes out where it went in
-constexpr double kThick = 0.25;
+constexpr double kSafePart = 0.25;
 
 // Where a point found after a time t of steady motion is now.
-Vector3d MoveBack(const BodyMotions& motions, const Body& body, int index, const Vector3d& p_W,
+Vector3d MoveBack(const BodyMotions& motions, const Attachment& side, int body,
                   const Vector3d& velocity, double t) {
-  if (body.block == kWorldBlock) return p_W;
-  if (body.deformable) return p_W - t * velocity;
-  const FrameMotion& motion = motions[index];
-  return motion.X_WB * (Advance(motion, t).Inverse() * p_W);
+  if (side.block == kWorldBlock) return side.p_W;
+  if (!side.nodes.empty()) return side.p_W - t * velocity;
+  const FrameMotion& motion = motions[body];
+  return motion.X_WB * (Advance(motion, t).Inverse() * side.p_W);
 }
 
 }  // namespace
@@ -37,11 +34,11 @@ double MotionBound::speed() const {
 }
 
 MotionBound BoundMotion(const Model& model, const State& state, const BodyMotions& motions,
-                        int index, const AxisAlignedBox& bounds) {
+                        int index, GeometryKind kind, const AxisAlignedBox& bounds) {
   const Body& body = model.bodies[index];
   MotionBound bound;
   if (body.block == kWorldBlock) return bound;
-  if (body.deformable) {
+  if (kind != GeometryKind::kShapes) {
     const std::span<const double> v = model.Velocities(state, body.block);
     const std::size_t count = v.size() / 3;
     if (count == 0) return bound;
@@ -78,26 +75,27 @@ RigidTransform Advance(const FrameMotion& motion, double t) {
 Vector3d CalcAttachedVelocity(const Model& model, const State& state, const BodyMotions& motions,
                               const Attachment& side, int body, const Vector3d& p_W) {
   if (side.block == kWorldBlock) return Vector3d::Zero();
-  if (!model.bodies[body].deformable) return motions[body].CalcPointVelocity(p_W);
+  if (side.nodes.empty()) return motions[body].CalcPointVelocity(p_W);
   return model.abilities[side.block].nodes->CalcPointVelocity(model.StateOf(state, side.block),
                                                               side);
 }
 
-double LeastWayThrough(double margin, double thickness) {
-  return std::max(margin, kThick * thickness);
+double CalcSafeTravel(double margin, double thickness) {
+  return std::max(margin, kSafePart * thickness);
 }
 
 bool IsFoundInTime(double travel, double margin, double thickness) {
-  return travel <= LeastWayThrough(margin, thickness);
+  return travel <= CalcSafeTravel(margin, thickness);
 }
 
-int AppendContactsAhead(const Model& model, const State& state, const BodyMotions& motions,
-                        double h, const PairAhead& pair, const std::vector<ContactPoint>& known,
-                        AheadScratch* scratch, std::vector<ContactPoint>* contacts) {
+int AppendSpeculativeContacts(const Model& model, const State& state, const BodyMotions& motions,
+                              double h, const ApproachingPair& pair,
+                              const std::vector<ContactPoint>& known, SpeculationScratch* scratch,
+                              std::vector<ContactPoint>* contacts) {
   const double travel = h * pair.approach;
   // what gets no deeper than this comes out where it went in
-  const double shallow = kThick * pair.thickness;
-  const double near = std::max(pair.margin, travel / kMostLooks);
+  const double shallow = kSafePart * pair.thickness;
+  const double near = std::max(pair.margin, travel / kMaxDetections);
   // what speeds up during the step
   const double slack = near + h * h * std::sqrt(model.gravity.squaredNorm());
 
@@ -124,7 +122,7 @@ int AppendContactsAhead(const Model& model, const State& state, const BodyMotion
         continue;
       }
       nearest = near;  // what has come near goes on at full speed
-      // came in by another way
+      // it did not come in across this feature
       if (point.gap < -0.5 * near - shallow) {
         ++too_deep;
         continue;
@@ -133,24 +131,21 @@ int AppendContactsAhead(const Model& model, const State& state, const BodyMotion
           CalcAttachedVelocity(model, state, motions, point.a, point.body_a, point.a.p_W);
       const Vector3d v_b =
           CalcAttachedVelocity(model, state, motions, point.b, point.body_b, point.b.p_W);
-      const Vector3d p_a =
-          MoveBack(motions, model.bodies[point.body_a], point.body_a, point.a.p_W, v_a, t);
-      const Vector3d p_b =
-          MoveBack(motions, model.bodies[point.body_b], point.body_b, point.b.p_W, v_b, t);
+      const Vector3d p_a = MoveBack(motions, point.a, point.body_a, v_a, t);
+      const Vector3d p_b = MoveBack(motions, point.b, point.body_b, v_b, t);
       const Vector3d n = point.R_WC.col(2);
       const double nearing = n.dot((point.a.p_W - p_a) - (point.b.p_W - p_b));
       const double rate = -nearing / t;
       if (IsFoundInTime(-h * rate, pair.margin, pair.thickness)) continue;
       if (point.gap + nearing + h * rate > slack - shallow) continue;
       point.gap += nearing;
-      // stiff contact gives way by this part of what it stops, which may be more than a sheet is
-      // thick
-      if (point.gap + h * rate < 0) point.gap += kGivesWay * h * rate;
       point.a.p_W = p_a;
       point.b.p_W = p_b;
       point.p_W = 0.5 * (p_a + p_b);
       point.friction = 0;
       point.relaxation_time = 0;
+      point.time_ahead = t;
+      point.gap_rate = rate;
       keys.insert(place, point.key);
       contacts->push_back(point);
     }

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "physics/contact/contact_key.h"
-#include "physics/contact/narrow_phase.h"
+#include "physics/contact/pairs/contact_key.h"
+#include "physics/contact/pairs/narrow_phase.h"
 #include "physics/geometry/triangle_part.h"
 
 namespace pliant::physics {
@@ -13,9 +13,10 @@ using Eigen::Vector3d;
 
 // weights below this are round-off of a point on an edge or a vertex
 constexpr double kNoWeight = 1e-9;
+constexpr ContactFeature kSurfaceFeature{ContactFeature::Kind::kSurface, 0};
 
-// What a vertex of one surface meets on another.
-struct Encounter {
+// The feature of a surface that is closest to a vertex of another.
+struct ClosestFeature {
   int triangle = -1;
   TrianglePoint at;
   Vector3d normal;  // of the surface met, outward
@@ -25,7 +26,7 @@ struct Encounter {
 // Outward normal of the surface met where the vertex projects. On an edge or a vertex: the mean
 // over the faces there that look at the vertex's own surface, so that a flat side that ends there
 // keeps its exact normal right up to its border and at zero distance.
-Vector3d FindFacingNormal(const SoftSurface& surface, int triangle, TriangleFeature feature,
+Vector3d FindFacingNormal(const TriangleSurface& surface, int triangle, TriangleFeature feature,
                           const Vector3d& own) {
   const TriangleBvh& bvh = surface.bvh();
   const int code = static_cast<int>(feature);
@@ -50,11 +51,11 @@ Vector3d FindFacingNormal(const SoftSurface& surface, int triangle, TriangleFeat
 // The nearest triangle that looks at the vertex, of the candidates that can be met: outside within
 // the margin, or above it by no more than `deepest`.
 template <typename CanMeet>
-Encounter FindEncounter(const SoftSurface& surface, const Vector3d& p, const Vector3d& own,
-                        double margin, double deepest,
-                        std::span<const NearTriangles::Candidate> candidates,
-                        const CanMeet& can_meet) {
-  Encounter best;
+ClosestFeature FindClosestFeature(const TriangleSurface& surface, const Vector3d& p,
+                                  const Vector3d& own, double margin, double deepest,
+                                  std::span<const NearTriangles::Candidate> candidates,
+                                  const CanMeet& can_meet) {
+  ClosestFeature best;
   double best_distance2 = std::numeric_limits<double>::infinity();
   for (const auto& [bound2, i] : candidates) {
     if (bound2 > best_distance2) continue;
@@ -83,20 +84,20 @@ Encounter FindEncounter(const SoftSurface& surface, const Vector3d& p, const Vec
   return best;
 }
 
-Touch::Side SideOfTriangle(const SoftSurface& surface, int triangle, const Vector3d& weights) {
-  Touch::Side side;
-  for (int k = 0; k < 3; ++k) {
-    if (weights[k] < kNoWeight) continue;
-    side.nodes[side.num_nodes] = surface.node(surface.triangle(triangle)[k]);
-    side.weights[side.num_nodes++] = weights[k];
-  }
+// The nodes of a triangle that carry a point of it: two on an edge, one at a vertex.
+NodeWeights NodesOfTriangle(const TriangleSurface& surface, int triangle, const Vector3d& weights) {
   double sum = 0;
-  for (int k = 0; k < side.num_nodes; ++k) sum += side.weights[k];
-  for (int k = 0; k < side.num_nodes; ++k) side.weights[k] /= sum;
-  return side;
+  for (int k = 0; k < 3; ++k)
+    if (!(weights[k] < kNoWeight)) sum += weights[k];
+  NodeWeights nodes;
+  for (int k = 0; k < 3; ++k) {
+    if (!(weights[k] < kNoWeight))
+      nodes.Add(surface.node(surface.triangle(triangle)[k]), weights[k] / sum);
+  }
+  return nodes;
 }
 
-double FindLongestEdge(const SoftSurface& surface, int vertex) {
+double FindLongestEdge(const TriangleSurface& surface, int vertex) {
   double longest = 0;
   for (const auto& [triangle, corner] : surface.around(vertex))
     longest = std::max(longest, surface.longest_edge(triangle));
@@ -104,12 +105,12 @@ double FindLongestEdge(const SoftSurface& surface, int vertex) {
 }
 
 // Deeper than the local size of the elements, or than half through, nearness says nothing.
-double FindDeepest(double local_size, const SoftSurface& tip, const SoftSurface& base) {
+double FindDeepest(double local_size, const TriangleSurface& tip, const TriangleSurface& base) {
   return std::min(local_size, 0.5 * (tip.thickness() + base.thickness()));
 }
 
-void AppendTouch(const SoftSurface& tip, int vertex, const SoftSurface& base, const Encounter& met,
-                 bool tip_is_a, std::vector<Touch>* touches) {
+void AppendTouch(const TriangleSurface& tip, int vertex, const TriangleSurface& base,
+                 const ClosestFeature& met, bool tip_is_a, std::vector<Touch>* touches) {
   Touch touch;
   touch.p_W = tip.position(vertex) - 0.5 * met.gap * met.normal;
   touch.nhat_AB_W = tip_is_a ? Vector3d(-met.normal) : met.normal;
@@ -117,17 +118,15 @@ void AppendTouch(const SoftSurface& tip, int vertex, const SoftSurface& base, co
   touch.area = tip.CalcFacingArea(vertex, met.normal);
   touch.feature = MixKey({static_cast<std::uint64_t>(TouchKind::kVertexFace), tip_is_a,
                           static_cast<std::uint64_t>(vertex)});
-  Touch::Side& own = tip_is_a ? touch.a : touch.b;
-  own.num_nodes = 1;
-  own.nodes[0] = tip.node(vertex);
-  own.weights[0] = 1;
-  (tip_is_a ? touch.b : touch.a) = SideOfTriangle(base, met.triangle, met.at.weights);
+  (tip_is_a ? touch.a : touch.b).Add(tip.node(vertex), 1);
+  (tip_is_a ? touch.b : touch.a) = NodesOfTriangle(base, met.triangle, met.at.weights);
+  touch.feature_a = touch.feature_b = kSurfaceFeature;
   touches->push_back(touch);
 }
 
 // vertices of `tip` against triangles of `base`
-void CollideVertices(const SoftSurface& tip, const SoftSurface& base, bool tip_is_a, double margin,
-                     std::uint8_t* is_covered, NarrowScratch* scratch,
+void CollideVertices(const TriangleSurface& tip, const TriangleSurface& base, bool tip_is_a,
+                     double margin, std::uint8_t* is_covered, NarrowScratch* scratch,
                      std::vector<Touch>* touches) {
   AxisAlignedBox bounds = base.bounds();
   bounds.Grow(margin);
@@ -147,9 +146,9 @@ void CollideVertices(const SoftSurface& tip, const SoftSurface& base, bool tip_i
   for (const int v : scratch->vertices) {
     const Vector3d p = tip.position(v), own = tip.CalcVertexNormal(v);
     const double deepest = FindDeepest(FindLongestEdge(tip, v), tip, base);
-    const Encounter met =
-        FindEncounter(base, p, own, margin, deepest, triangles.FindFacing(p, own, margin, deepest),
-                      [](int) { return true; });
+    const ClosestFeature met = FindClosestFeature(
+        base, p, own, margin, deepest, triangles.FindFacing(p, own, margin, deepest),
+        [](int) { return true; });
     if (met.triangle < 0) continue;
     is_covered[v] = 1;
     AppendTouch(tip, v, base, met, tip_is_a, touches);
@@ -157,7 +156,7 @@ void CollideVertices(const SoftSurface& tip, const SoftSurface& base, bool tip_i
 }
 
 bool IsOfVertices(const Touch& touch) {
-  return touch.a.num_nodes == 1 && touch.b.num_nodes == 1;
+  return touch.a.size() == 1 && touch.b.size() == 1;
 }
 
 // The mirrored contact of two vertices that face each other says nothing new.
@@ -167,25 +166,25 @@ void DropMirrored(std::size_t first, std::size_t second, NarrowScratch* scratch,
   facing.clear();
   for (std::size_t i = first; i < second; ++i) {
     const Touch& touch = (*touches)[i];
-    if (IsOfVertices(touch)) facing.emplace_back(touch.a.nodes[0], touch.b.nodes[0]);
+    if (IsOfVertices(touch)) facing.emplace_back(touch.a.node(0), touch.b.node(0));
   }
   std::sort(facing.begin(), facing.end());
   const auto is_mirrored = [&](const Touch& touch) {
     return IsOfVertices(touch) && std::binary_search(facing.begin(), facing.end(),
-                                                     std::pair(touch.a.nodes[0], touch.b.nodes[0]));
+                                                     std::pair(touch.a.node(0), touch.b.node(0)));
   };
   touches->erase(std::remove_if(touches->begin() + static_cast<std::ptrdiff_t>(second),
                                 touches->end(), is_mirrored),
                  touches->end());
 }
 
-bool IsSharp(const SoftSurface& surface, const TriangleBvh::Edge& edge) {
+bool IsSharp(const TriangleSurface& surface, const TriangleBvh::Edge& edge) {
   return edge.triangles[1] < 0 ||
          surface.face_normal(edge.triangles[0]).dot(surface.face_normal(edge.triangles[1])) <
              1 - 1e-9;
 }
 
-bool HasCoveredEnd(const SoftSurface& surface, const TriangleBvh::Edge& edge,
+bool HasCoveredEnd(const TriangleSurface& surface, const TriangleBvh::Edge& edge,
                    const std::uint8_t* is_covered) {
   const auto& nodes = surface.bvh().triangle(edge.triangles[0]);
   for (int k = 0; k < 3; ++k) {
@@ -197,7 +196,7 @@ bool HasCoveredEnd(const SoftSurface& surface, const TriangleBvh::Edge& edge,
 
 // An edge of one surface against one of the other, where no vertex of either tells: both must stand
 // out, and cross.
-void CollideEdges(const SoftSurface& a, const SoftSurface& b, double margin,
+void CollideEdges(const TriangleSurface& a, const TriangleSurface& b, double margin,
                   const std::uint8_t* covered_a, const std::uint8_t* covered_b,
                   NarrowScratch* scratch, std::vector<Touch>* touches) {
   AxisAlignedBox shared{a.bounds().lower.cwiseMax(b.bounds().lower),
@@ -247,8 +246,9 @@ void CollideEdges(const SoftSurface& a, const SoftSurface& b, double margin,
       touch.area = 0.25 * length_a * length_b;
       touch.feature = MixKey({static_cast<std::uint64_t>(TouchKind::kEdges),
                               static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(j)});
-      touch.a = {2, {edge_a.vertices[0], edge_a.vertices[1]}, {1 - at.s, at.s}};
-      touch.b = {2, {edge_b.vertices[0], edge_b.vertices[1]}, {1 - at.t, at.t}};
+      touch.a = {{edge_a.vertices[0], 1 - at.s}, {edge_a.vertices[1], at.s}};
+      touch.b = {{edge_b.vertices[0], 1 - at.t}, {edge_b.vertices[1], at.t}};
+      touch.feature_a = touch.feature_b = kSurfaceFeature;
       touches->push_back(touch);
     });
   }
@@ -256,7 +256,7 @@ void CollideEdges(const SoftSurface& a, const SoftSurface& b, double margin,
 
 }  // namespace
 
-void CollideSoftSoft(const SoftSurface& a, const SoftSurface& b, double margin,
+void CollideSurfaces(const TriangleSurface& a, const TriangleSurface& b, double margin,
                      NarrowScratch* scratch, std::vector<Touch>* touches) {
   scratch->is_covered.assign(a.num_vertices() + b.num_vertices(), 0);
   std::uint8_t* covered_a = scratch->is_covered.data();
@@ -269,8 +269,8 @@ void CollideSoftSoft(const SoftSurface& a, const SoftSurface& b, double margin,
   CollideEdges(a, b, margin, covered_a, covered_b, scratch, touches);
 }
 
-void CollideWithSelf(const SoftSurface& surface, double margin, NarrowScratch* scratch,
-                     std::vector<Touch>* touches) {
+void CollideSurfaceWithSelf(const TriangleSurface& surface, double margin, NarrowScratch* scratch,
+                            std::vector<Touch>* touches) {
   const std::size_t first = touches->size();
   const VertexPositions rest = surface.rest_positions();
   if (rest.empty()) return;
@@ -292,31 +292,32 @@ void CollideWithSelf(const SoftSurface& surface, double margin, NarrowScratch* s
     box.Grow(std::max(margin, deepest));
     candidates.clear();
     surface.bvh().VisitOverlaps(box, [&](int i) { candidates.push_back({0, i}); });
-    const Encounter met = FindEncounter(surface, p, own, margin, deepest, candidates, can_meet);
+    const ClosestFeature met =
+        FindClosestFeature(surface, p, own, margin, deepest, candidates, can_meet);
     if (met.triangle >= 0) AppendTouch(surface, v, surface, met, true, touches);
   }
   // of two vertices that face each other the lower one tells
   const auto facing = [](const Touch& touch) {
-    return std::pair(touch.a.nodes[0], touch.b.nodes[0]);
+    return std::pair(touch.a.node(0), touch.b.node(0));
   };
-  std::vector<std::pair<int, int>>& told = scratch->facing;
-  told.clear();
+  std::vector<std::pair<int, int>>& kept = scratch->facing;
+  kept.clear();
   for (std::size_t i = first; i < touches->size(); ++i) {
     const Touch& touch = (*touches)[i];
-    if (IsOfVertices(touch) && touch.a.nodes[0] < touch.b.nodes[0]) told.push_back(facing(touch));
+    if (IsOfVertices(touch) && touch.a.node(0) < touch.b.node(0)) kept.push_back(facing(touch));
   }
-  std::sort(told.begin(), told.end());
+  std::sort(kept.begin(), kept.end());
   touches->erase(
       std::remove_if(touches->begin() + static_cast<std::ptrdiff_t>(first), touches->end(),
                      [&](const Touch& touch) {
                        const auto [a, b] = facing(touch);
                        return IsOfVertices(touch) && a > b &&
-                              std::binary_search(told.begin(), told.end(), std::pair(b, a));
+                              std::binary_search(kept.begin(), kept.end(), std::pair(b, a));
                      }),
       touches->end());
 }
 
-void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double margin,
+void CollideSurfacePolygons(const TriangleSurface& a, const TriangleSurface& b, double margin,
                             const PolygonOptions& options, NarrowScratch* scratch,
                             std::vector<Touch>* touches) {
   AxisAlignedBox shared{a.bounds().lower.cwiseMax(b.bounds().lower),
@@ -402,8 +403,9 @@ void CollideSoftSoftPatches(const SoftSurface& a, const SoftSurface& b, double m
         touch.feature =
             MixKey({static_cast<std::uint64_t>(TouchKind::kPatch), static_cast<std::uint64_t>(i),
                     static_cast<std::uint64_t>(j), static_cast<std::uint64_t>(piece)});
-        touch.a = SideOfTriangle(a, i, FindClosestPointOnTriangle(p_a, x[0], x[1], x[2]).weights);
-        touch.b = SideOfTriangle(b, j, weights);
+        touch.a = NodesOfTriangle(a, i, FindClosestPointOnTriangle(p_a, x[0], x[1], x[2]).weights);
+        touch.b = NodesOfTriangle(b, j, weights);
+        touch.feature_a = touch.feature_b = kSurfaceFeature;
         touches->push_back(touch);
       });
     });

@@ -1,4 +1,4 @@
-#include "physics/contact/collision_shape.h"
+#include "physics/contact/geometries/placed_shape.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,10 +4,10 @@
 #include <functional>
 #include <vector>
 
+#include "physics/contact/geometries/collision_geometry.h"
 #include "physics/dynamics/body_motions.h"
 #include "physics/dynamics/contact_point.h"
 #include "physics/dynamics/model.h"
-#include "physics/geometry/shape.h"
 
 namespace pliant::physics {
 
@@ -18,9 +18,9 @@ struct MotionBound {
 
   double speed() const;
 };
-// `bounds` are the body's own.
+// `kind` and `bounds` are of the body's collision geometry.
 MotionBound BoundMotion(const Model& model, const State& state, const BodyMotions& motions,
-                        int body, const AxisAlignedBox& bounds);
+                        int body, GeometryKind kind, const AxisAlignedBox& bounds);
 
 // A bound on the speed at which points of two bodies may near each other [m/s].
 double BoundApproach(const MotionBound& a, const MotionBound& b);
@@ -35,7 +35,7 @@ Eigen::Vector3d CalcAttachedVelocity(const Model& model, const State& state,
                                      const Eigen::Vector3d& p_W);
 
 // A pair of bodies during the coming step.
-struct PairAhead {
+struct ApproachingPair {
   double approach;   // bound on the speed at which their points near each other [m/s]
   double thickness;  // of the thinner of the two [m]
   double margin;     // contacts nearer than this exist already [m]
@@ -43,16 +43,15 @@ struct PairAhead {
   std::function<void(double t, double reach, std::vector<ContactPoint>*)> collide;
 };
 
-// What looking ahead works in; it changes no result.
-struct AheadScratch {
+// Buffers of the search; they change no result.
+struct SpeculationScratch {
   std::vector<std::uint64_t> known;
   std::vector<ContactPoint> found;
 };
 
-// How far anything may move on [m] and be found by ordinary contact before it is too deep in.
-double LeastWayThrough(double margin, double thickness);
-// Whether what moves on by `travel` [m] in a step is found by ordinary contact before it is too
-// deep in.
+// How far anything may travel and be found by ordinary contact before it is too deep in [m].
+double CalcSafeTravel(double margin, double thickness);
+// Whether what travels so far in a step [m] is found by ordinary contact before it is too deep in.
 bool IsFoundInTime(double travel, double margin, double thickness);
 
 // Speculative contacts: appends to `contacts` those that the bodies of a pair, moving on steadily,
@@ -60,14 +59,15 @@ bool IsFoundInTime(double travel, double margin, double thickness);
 // are found where and when they come to pass, nearer than the margin; what passes by further off
 // gets none, and what is `known` no other. Each has its gap as it is now along the normal that it
 // will have, no friction and no relaxation: it lets the two touch at the end of the step and no
-// more.
+// more. ContactPoint::time_ahead and gap_rate say when it comes to pass and how fast.
 //
 // What gets in by less than the margin or a quarter of the thickness gets none either: ordinary
 // contact, with friction, finds it in time and brings it out where it went in.
 //
 // Returns how many contacts were too deep already when they were found, and so left out.
-int AppendContactsAhead(const Model& model, const State& state, const BodyMotions& motions,
-                        double h, const PairAhead& pair, const std::vector<ContactPoint>& known,
-                        AheadScratch* scratch, std::vector<ContactPoint>* contacts);
+int AppendSpeculativeContacts(const Model& model, const State& state, const BodyMotions& motions,
+                              double h, const ApproachingPair& pair,
+                              const std::vector<ContactPoint>& known, SpeculationScratch* scratch,
+                              std::vector<ContactPoint>* contacts);
 
 }  // namespace pliant::physics

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <tuple>
 
-#include "physics/contact/contact_key.h"
-#include "physics/contact/narrow_phase.h"
+#include "physics/contact/pairs/contact_key.h"
+#include "physics/contact/pairs/narrow_phase.h"
 
 namespace pliant::physics {
 namespace {

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "physics/dynamics/abilities/node_weights.h"
+#include "physics/geometry/shape.h"
+
+namespace pliant::physics {
+
+// Points that touch, each as a ball of its own radius: what a body of particles is to contact. A
+// point moves with nodes of its block by weights: with one of them, or with those of a grid around
+// it.
+class PointSet {
+ public:
+  // A point as it is now.
+  struct Point {
+    Eigen::Vector3d p_W;
+    double radius = 0;  // [m]; 0: the point itself touches
+    double area = 0;    // of the surface that it stands for [m²]
+    NodeWeights nodes;
+    // moves with a body that its block follows: what cannot move either does not touch it
+    bool is_prescribed = false;
+  };
+
+  // Begins anew: Add all points, then Finish.
+  void Clear();
+  Point& Add() { return points_.emplace_back(); }
+  void Finish();
+  // Moves all points: point i to position_of(i).
+  template <typename PositionOf>
+  void MoveTo(const PositionOf& position_of) {
+    for (int i = 0; i < size(); ++i) points_[i].p_W = position_of(i);
+    Finish();
+  }
+
+  int size() const { return static_cast<int>(points_.size()); }
+  const Point& operator[](int i) const { return points_[i]; }
+  const AxisAlignedBox& bounds() const { return bounds_; }  // of the balls
+
+  // Calls visit(i) for the points whose balls meet `box`, ascending.
+  template <typename Visit>
+  void VisitOverlaps(const AxisAlignedBox& box, Visit&& visit) const {
+    for (std::size_t stretch = 0; stretch < stretches_.size(); ++stretch) {
+      if (!stretches_[stretch].Overlaps(box)) continue;
+      const int end = std::min(size(), kStretch * static_cast<int>(stretch + 1));
+      for (int i = kStretch * static_cast<int>(stretch); i < end; ++i) {
+        const Point& point = points_[i];
+        const Eigen::Vector3d nearest = point.p_W.cwiseMax(box.lower).cwiseMin(box.upper);
+        if ((point.p_W - nearest).squaredNorm() <= point.radius * point.radius) visit(i);
+      }
+    }
+  }
+
+ private:
+  // points that follow each other and share a box; neighbours in a body are mostly near in space
+  static constexpr int kStretch = 32;
+
+  std::vector<Point> points_;
+  std::vector<AxisAlignedBox> stretches_;
+  AxisAlignedBox bounds_;
+};
+
+}  // namespace pliant::physics

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "physics/contact/geometries/placed_shape.h"
+#include "physics/contact/geometries/point_set.h"
+#include "physics/contact/geometries/surface_part.h"
+#include "physics/contact/geometries/triangle_surface.h"
+#include "physics/contact/pairs/manifold.h"
+#include "physics/dynamics/contact_point.h"
+
+namespace pliant::physics {
+
+// One point where two bodies touch, before friction and keys of the pair are filled in.
+struct Touch {
+  Eigen::Vector3d p_W;
+  Eigen::Vector3d nhat_AB_W;
+  double gap;             // [m]
+  double area = 0;        // [m²]
+  std::uint64_t feature;  // unique within the pair of bodies, or of shapes of theirs
+  NodeWeights a, b;       // nodes of each side, numbered in its block; none of a shape
+  ContactFeature feature_a{}, feature_b{};
+};
+
+// Buffers of the narrow phases, one for each pair at work at a time; they change no result.
+struct NarrowScratch {
+  ManifoldBuilder builder;
+  std::vector<ManifoldPoint> points;
+  std::vector<double> distances;
+  std::vector<SignedDistance> fields;
+  std::vector<std::vector<Touch>> of_stretch;  // of triangles
+  std::vector<int> candidates;
+  std::vector<std::uint8_t> is_covered;
+  std::vector<int> vertices;
+  std::vector<std::pair<int, int>> facing;
+  std::vector<NearTriangles::Candidate> near_vertex;
+  NearTriangles near_triangles;
+  FacingTriangles facing_triangles;
+  NearEdges edges_a, edges_b;
+  ConvexPolyhedron triangle;
+  SupportFeature reference, incident;
+  std::vector<int> edges;
+  // beyond the largest number of a pair of shapes, where `builder` does not count
+  int points_dropped = 0;
+
+  // How many points of manifolds have been dropped since the last call.
+  int TakePointsDropped() {
+    return std::exchange(points_dropped, 0) + builder.TakePointsDropped();
+  }
+};
+
+// How surfaces are cut into polygons: each is what lies within `depth` of its deepest point, and a
+// triangle counts as divisions² of them.
+struct PolygonOptions {
+  double depth = 0;  // [m]
+  int divisions = 1;
+};
+
+// How the bodies of a pair are tried against each other.
+struct PairSettings {
+  double margin = 0;         // of gaps [m]
+  bool by_polygons = false;  // contacts of surfaces stand for polygons, not for vertices
+  PolygonOptions polygons;
+};
+
+// Appends the contacts of two shapes with gap below the margin.
+void CollideShapes(const PlacedShape& a, const PlacedShape& b, double margin,
+                   NarrowScratch* scratch, std::vector<Touch>* touches);
+
+// Appends to scratch->points the contacts of a surface mesh with a convex shape (not a half-space)
+// or another mesh.
+void CollideWithMesh(const PlacedShape& mesh, const PlacedShape& other, double margin,
+                     NarrowScratch* scratch);
+
+// Appends the contacts of a shape with a deforming surface: each of its vertices nearer than
+// the margin, and the deepest point of each triangle that the shape enters between them.
+// `shape_is_a` gives the direction of normals. What is prescribed on both sides makes no contact.
+void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& placed,
+                         bool shape_is_a, bool is_immovable, double margin, NarrowScratch* scratch,
+                         std::vector<Touch>* touches);
+
+// As above, with one contact for each polygon in which a triangle meets the shape, at its centroid.
+void CollideSurfaceShapePolygons(const TriangleSurface& surface, const PlacedShape& placed,
+                                 bool shape_is_a, bool is_immovable, double margin,
+                                 const PolygonOptions& options, NarrowScratch* scratch,
+                                 std::vector<Touch>* touches);
+
+// Appends the contacts of two deforming surfaces, one for each polygon in which two triangles that
+// face each other overlap, seen along the mean of their normals. Those of B are divided.
+void CollideSurfacePolygons(const TriangleSurface& a, const TriangleSurface& b, double margin,
+                            const PolygonOptions& options, NarrowScratch* scratch,
+                            std::vector<Touch>* touches);
+
+// Appends the contacts of two deforming surfaces: vertices against triangles both ways, and
+// crossing edges where no vertex tells.
+void CollideSurfaces(const TriangleSurface& a, const TriangleSurface& b, double margin,
+                     NarrowScratch* scratch, std::vector<Touch>* touches);
+
+// Appends the contacts of a deforming surface with itself: vertices (side A) against triangles
+// (side B) that the material does not join, judged by how far apart they are at rest. None when the
+// rest shape is not known.
+void CollideSurfaceWithSelf(const TriangleSurface& surface, double margin, NarrowScratch* scratch,
+                            std::vector<Touch>* touches);
+
+// Appends the contacts of points with a shape: one of each whose ball is nearer than the margin.
+void CollidePointsShape(const PointSet& points, const PlacedShape& placed, bool shape_is_a,
+                        bool is_immovable, double margin, std::vector<Touch>* touches);
+
+// Appends the contacts of points with a deforming surface, each with the nearest triangle. A point
+// that is further in than half through the surface's body meets none. The surface's tree must be up
+// to date.
+void CollidePointsSurface(const PointSet& points, const TriangleSurface& surface,
+                          bool surface_is_a, double margin, std::vector<Touch>* touches);
+
+}  // namespace pliant::physics
