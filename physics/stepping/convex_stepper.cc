@@ -31,13 +31,13 @@ double NearRigid(double w, const ConvexOptions& options) {
   return options.beta * options.beta * w / (4 * kPi * kPi);
 }
 
-// What the contact law takes for the gap. Near-rigid contact lets a part β²/(4π²) of the speed that
-// it stops through (methods of SAP). A speculative contact is held that much earlier: a sheet may
-// be thinner than what gets through.
-double CalcLawGap(const ContactPoint& contact, const ConvexOptions& options, double h) {
+// What the contact law takes for the gap. Near-rigid contact with β = 1 lets a part 1/(4π²) of the
+// speed that it stops through (methods of SAP). A speculative contact is held that much earlier: a
+// sheet may be thinner than what gets through. A larger β does not hold it earlier still: of a body
+// that many contacts stop together less gets through, and the rest would throw it back.
+double CalcLawGap(const ContactPoint& contact, double h) {
   if (!contact.is_speculative() || !(contact.gap + h * contact.gap_rate < 0)) return contact.gap;
-  const double yields = options.beta * options.beta * 0.25 / (kPi * kPi);
-  return contact.gap + yields * h * contact.gap_rate;
+  return contact.gap + 0.25 / (kPi * kPi) * h * contact.gap_rate;
 }
 
 // As stiff as the conditioning allows, or as the contact says.
@@ -143,7 +143,7 @@ class ConvexStepper final : public Stepper {
       const ConstraintSystem::Contact& contact = system.contacts[c];
       ConvexProblem::Contact& added = problem.contacts.emplace_back();
       added.R = Regularisation(contact, options, h);
-      const double gap = CalcLawGap(stages_.contacts.points[c], options, h);
+      const double gap = CalcLawGap(stages_.contacts.points[c], h);
       added.v_hat = Vector3d(0, 0, -gap / (h + contact.relaxation_time));
       added.friction = contact.friction;
       // an anchor: the tangential spring keeps the stretch that the last step left in it
@@ -229,8 +229,7 @@ class ConvexStepper final : public Stepper {
       const double w = std::sqrt(contact.W.squaredNorm()) / 3;
       const double v_n =
           CalcContactVelocity(stages_.system, static_cast<int>(c), solution_.v_participating).z();
-      const double open =
-          CalcLawGap(stages_.contacts.points[c], model_.method.convex, h) / h + v_n;
+      const double open = CalcLawGap(stages_.contacts.points[c], h) / h + v_n;
       report->complementarity =
           std::max(report->complementarity, std::abs(std::min(open, w * found[c].z())));
     }

@@ -18,12 +18,14 @@ struct Trial {
   explicit Trial(const ContactWorld& world) : model(&world.model), positions(world.state.q) {
     for (const auto& block : world.model.blocks) {
       first_frame.push_back(static_cast<int>(frames.size()));
-      frames.resize(frames.size() + block->num_frames());
+      const FrameSet* of_block = block->abilities().frames;
+      frames.resize(frames.size() + (of_block ? of_block->num_frames() : 0));
     }
     for (std::size_t b = 0; b < world.model.blocks.size(); ++b) {
-      const DynamicsBlock& block = *world.model.blocks[b];
-      block.CalcFrames(world.model.Positions(world.state, static_cast<int>(b)), {},
-                       {frames.data() + first_frame[b], std::size_t(block.num_frames())});
+      const FrameSet* of_block = world.model.blocks[b]->abilities().frames;
+      if (of_block == nullptr) continue;
+      of_block->CalcFrames({world.model.Positions(world.state, static_cast<int>(b)), {}},
+                           {frames.data() + first_frame[b], std::size_t(of_block->num_frames())});
     }
     velocities.assign(positions.size(), 0.0);
   }
@@ -68,7 +70,7 @@ class RandomMotion {
     for (std::size_t b = 0; b < world.model.blocks.size(); ++b) {
       const int first = world.model.position_offsets[b];
       const int end = world.model.position_offsets[b + 1];
-      if (world.model.blocks[b]->num_nodes() > 0) {
+      if (world.model.blocks[b]->abilities().nodes != nullptr) {
         std::copy(moved.positions.begin() + first, moved.positions.begin() + end,
                   other.state.q.begin() + first);
         continue;

@@ -86,7 +86,7 @@ TEST(PointsOnSurfaces, GapIsTheSignedDistanceLessTheRadius) {
   ContactWorld world;
   const int box = world.AddSoft(MakeBoxSurface({0.2, 0.2, 0.2}, 2), {});
   world.model.Finish();
-  TriangleSurface surface(world.model.bodies[box], *world.model.blocks[0]);
+  TriangleSurface surface(world.model.bodies[box], *world.model.blocks[0]->abilities().nodes);
   surface.Update(world.state.q);
   surface.UpdateTree();
   struct Place {

@@ -321,7 +321,8 @@ TEST(FemBlock, PointMayBeAttachedToTwentySevenNodes) {
   Eigen::Vector3d expected = Eigen::Vector3d::Zero();
   for (std::size_t i = 0; i < f.v.size(); ++i) f.v[i] = std::sin(static_cast<double>(i));
   for (int k = 0; k < count; ++k) expected += point.nodes.weight(k) * VectorAt(f.v, 3 * k);
-  EXPECT_LT((f.block->CalcPointVelocity(f.q, f.v, point) - expected).norm(), 1e-15);
+  const NodeSet& nodes = *f.block->abilities().nodes;
+  EXPECT_LT((nodes.CalcPointVelocity({f.q, f.v}, point) - expected).norm(), 1e-15);
   EXPECT_GT(count, 4);
 }
 
