@@ -1,4 +1,5 @@
-// A soft bar that falls from its wall under its own weight, at steps of a second, a tenth and a hundredth (han2023 §VII-E).
+// A soft bar that falls from its wall under its own weight, at steps of a second, a tenth and a
+// hundredth (han2023 §VII-E).
 
 #include "tests/validation/validation_scene.h"
 
@@ -13,7 +14,10 @@ time_step: 0.01
 bodies:
   - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
   - name: plate
-    rigid: {motion: KINEMATIC, pose: {position: [0, 0, 0.125]}, shapes: [{box: {size: [0.4, 0.4, 0.04]}}]}
+    rigid:
+      motion: KINEMATIC
+      pose: {position: [0, 0, 0.125]}
+      shapes: [{box: {size: [0.4, 0.4, 0.04]}}]
   - name: ball
     deformable:
       mesh: {sphere: {radius: 0.05}, edge_length: 0.012}
@@ -28,8 +32,8 @@ script:
                {"$HEIGHT", Number(height)}});
 }
 
-// On the way through buckled shapes the energy is not convex, and a tangent that is made so by element is much too stiff
-// there: Newton's method has to get past saddles in few iterations.
+// On the way through buckled shapes the energy is not convex, and a tangent that is made so by
+// element is much too stiff there: Newton's method has to get past saddles in few iterations.
 TEST(CrushedBall, NeoHookeanFreeMotionsGetPastSaddles) {
   for (const double poissons_ratio : {0.45, 0.49}) {
     World world = LoadWorld(CrushedBall(poissons_ratio, 0.1, 0.03));
@@ -55,7 +59,8 @@ bodies:
       material: {model: $MODEL, youngs_modulus: 5.0e5, poissons_ratio: 0.45, density: 1000}
       damping: {alpha: 0, beta: 0.01}
       newton: {projection: $PROJECTION}
-      attachments: [{to: world, within: {box: {size: [1.0e-6, 1, 1], pose: {position: [-0.5, 0, 0]}}}}]
+      attachments:
+        - {to: world, within: {box: {size: [1.0e-6, 1, 1], pose: {position: [-0.5, 0, 0]}}}}
 probes: [{name: volume, volume: {body: bar}}]
 )",
               {{"$STEP", Number(time_step)},
@@ -75,8 +80,8 @@ Eigen::Vector3d CalcTip(const World& world) {
   return sum / count;
 }
 
-// What the lagged rotation makes of a turn of many degrees in one step is a gain of volume (named in the paper, too) that
-// vanishes with the step; it never grows without bound.
+// What the lagged rotation makes of a turn of many degrees in one step is a gain of volume (named
+// in the paper, too) that vanishes with the step; it never grows without bound.
 TEST(BendingBar, LaggedRotationsStayBoundedAtEveryStep) {
   double gain[3] = {0, 0, 0};
   const double steps[] = {1.0, 0.1, 0.01};
@@ -113,30 +118,25 @@ TEST(BendingBar, LaggedAndMovingRotationsMeetAsTheStepShrinks) {
   EXPECT_GT(difference[0], 5 * difference[1]);
 }
 
-// The paper finds them unstable at 1 s. Newton's method with a line search is not: it either finds the end of the step, or
-// (without projection only) says which element made the tangent indefinite.
-TEST(BendingBar, MovingRotationsAreStableOrTheStepFailsWithTheElement) {
+// The paper finds them unstable at 1 s. Newton's method with a line search is not: it finds the end
+// of every step, without projection, too. That a tangent may be indefinite, and which element the
+// error then names, is tested in tests/physics/fem/nonlinear_test.cc.
+TEST(BendingBar, MovingRotationsAreStableAtEveryStepWithAndWithoutProjection) {
   for (const double h : {1.0, 0.1, 0.01}) {
     for (const bool projection : {true, false}) {
       World world = LoadWorld(BendingBar("COROTATIONAL", h, projection));
-      absl::Status status;
       int iterations = 0;
-      while (status.ok() && world.state().time < (h < 1 ? 1 : 20) - 1e-6) {
-        status = world.Step();
+      while (world.state().time < (h < 1 ? 1 : 20) - 1e-6) {
+        const absl::Status status = world.Step();
+        ASSERT_TRUE(status.ok()) << h << " s, projection " << projection << ", at "
+                                 << world.state().time << ": " << status.message();
         iterations = std::max(iterations, world.report().newton_iterations);
         EXPECT_TRUE(world.report().converged);
         EXPECT_LE(world.report().newton_residual, 1e-6);
+        // rubber of ν = 0.45 keeps its volume to some hundredths, measured 0.997
+        EXPECT_NEAR(Read(world, "volume")[0], kVolume, 0.03 * kVolume);
       }
       EXPECT_GT(iterations, 1);
-      EXPECT_LT(Read(world, "volume")[0], 1.2 * kVolume);
-      if (projection || status.ok()) {
-        EXPECT_TRUE(status.ok()) << status.message();
-      } else {
-        EXPECT_NE(std::string(status.message()).find("tetrahedron"), std::string::npos)
-            << status.message();
-      }
-      RecordProperty("moving_at_" + Number(h) + (projection ? "_s" : "_s_without_projection"),
-                     status.ok() ? "stable" : std::string(status.message()));
     }
   }
 }
