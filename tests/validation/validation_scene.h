@@ -50,6 +50,18 @@ inline void RunUntil(double t, World* world) {
   }
 }
 
+// Steps on until time t [s] and returns how many steps did not converge.
+inline int RunAndCountMissed(double t, World* world) {
+  int missed = 0;
+  while (world->state().time < t - 1e-6 * world->model().time_step) {
+    const absl::Status status = world->Step();
+    EXPECT_TRUE(status.ok()) << status.message();
+    if (!status.ok()) return missed;
+    missed += !world->report().converged;
+  }
+  return missed;
+}
+
 // A probe of the scene, by name.
 inline std::vector<double> Read(const World& world, const std::string& name) {
   for (const Probe& probe : world.model().probes) {
@@ -68,7 +80,8 @@ inline Eigen::Vector3d ReadVector(const World& world, const std::string& name) {
   return {numbers.at(0), numbers.at(1), numbers.at(2)};
 }
 
-// Direction of steepest descent and outward normal of a plane z = 0 turned by `angle` about y [rad].
+// Direction of steepest descent and outward normal of a plane z = 0 turned by `angle` about y
+// [rad].
 inline Eigen::Vector3d Downhill(double angle) {
   return {std::cos(angle), 0, -std::sin(angle)};
 }
@@ -81,15 +94,17 @@ inline std::string List(const Eigen::Vector3d& v) {
                       absl::StrCat(v.z()), "]");
 }
 
-// How a step's contacts hold against sliding along a direction. A contact that sticks is a damper: it holds with its
-// velocity / (σ w), w = ‖W‖_F / 3; one that yields holds with μ times its normal impulse, whatever its velocity.
+// How a step's contacts hold against sliding along a direction. A contact that sticks is a damper:
+// it holds with its velocity / (σ w), w = ‖W‖_F / 3; one that yields holds with μ times its normal
+// impulse, whatever its velocity.
 struct Hold {
   int sticking = 0, yielding = 0;  // contacts
   double stick_resistance = 0;     // Σ 1 / (σ w_i) over those that stick [kg]
   double yield_impulse = 0;        // what the others exert against `direction` [N·s]
 };
 
-// Takes one more step and tells how its contacts held. For the convex method, contacts with friction `mu`.
+// Takes one more step and reports how its contacts held. For the convex method, contacts with
+// friction `mu`.
 inline Hold StepAndCalcHold(const Eigen::Vector3d& direction, double mu, World* world) {
   const Model& model = world->model();
   StepStages stages(model, Terms::kFreeMotion);

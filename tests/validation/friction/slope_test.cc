@@ -13,24 +13,19 @@ constexpr double kDegree = kPi / 180;
 
 std::string CubeScene(bool soft, const std::string& method, double angle, double friction, double h,
                       const std::string& options = "") {
-  return Fill(absl::StrCat(R"(
+  return Fill(
+      absl::StrCat(R"(
 name: cube on a slope
 time_step: $H
 method: {$METHOD: {$OPTIONS}}
 contact: {friction: $MU, anchored: false}
 bodies:)",
-                           CubeOnSlope(soft, angle), R"(
+                   CubeOnSlope(soft, angle), R"(
 probes:
   - {name: v, velocity: {body: cube}}
   - {name: force, contact_force: {body: cube}}
 )"),
-              {{"$H", Number(h)},
-               {"$METHOD", method},
-               // enough to converge on impact, too
-               {"$OPTIONS", method == "corrective"  ? "sweeps: 1000"
-                            : method == "nonsmooth" ? "newton_iterations: 300"
-                                                    : options},
-               {"$MU", Number(friction)}});
+      {{"$H", Number(h)}, {"$METHOD", method}, {"$OPTIONS", options}, {"$MU", Number(friction)}});
 }
 
 double Slip(const World& world, double angle) {
@@ -38,22 +33,22 @@ double Slip(const World& world, double angle) {
 }
 
 // Mean acceleration downhill between two times [m/s²]: free of how the body came into contact.
-double MeasureAcceleration(double t0, double t1, double angle, World* world) {
-  RunUntil(t0, world);
+double MeasureAcceleration(double t0, double t1, double angle, World* world, int* missed) {
+  *missed += RunAndCountMissed(t0, world);
   const double v0 = Slip(*world, angle);
-  RunUntil(t1, world);
+  *missed += RunAndCountMissed(t1, world);
   return (Slip(*world, angle) - v0) / (t1 - t0);
 }
 
-// What one more step says the creep of a cube of 1 kg is: m g h sinθ / Σ 1/(σ w_i) when every contact sticks;
-// where some yield, those that stick carry what the others leave.
+// What one more step says the creep of a cube of 1 kg is: m g h sinθ / Σ 1/(σ w_i) when every
+// contact sticks; where some yield, those that stick carry what the others leave.
 double CalcCreep(double angle, double friction, World* world, Hold* hold) {
   *hold = StepAndCalcHold(Downhill(angle), friction, world);
   const double impulse = kGravity * world->model().time_step * std::sin(angle);
   return (impulse - hold->yield_impulse) / hold->stick_resistance;
 }
 
-// rigid or soft, method
+// rigid or soft, method; each at its default budget
 class CubeOnSlope : public ::testing::TestWithParam<std::tuple<bool, const char*>> {
  protected:
   World Load(double angle, double friction, double h, const std::string& options = "") const {
@@ -61,6 +56,12 @@ class CubeOnSlope : public ::testing::TestWithParam<std::tuple<bool, const char*
     return LoadWorld(CubeScene(soft, method, angle, friction, h, options));
   }
   bool convex() const { return std::string(std::get<1>(GetParam())) == "convex"; }
+  // Steps that do not converge. Only the corrective method on a soft cube misses some: measured are
+  // the three of the impact, with changes of 7e-4 of the largest impulse where 1e-5 is asked for.
+  int may_miss() const {
+    const auto& [soft, method] = GetParam();
+    return soft && std::string(method) == "corrective" ? 3 : 0;
+  }
 };
 
 constexpr double kFrictionOfSlope = 0.5;
@@ -69,9 +70,11 @@ TEST_P(CubeOnSlope, SticksWithNoMoreCreepThanTheFormula) {
   const auto& [soft, method] = GetParam();
   for (const double part : {0.3, 0.6, 0.93}) {  // of the friction angle's tangent
     const double angle = CalcAtan2(part * kFrictionOfSlope, 1);
-    // what the impact left in a soft body's contacts fades with (h/σ) (node's stiffness / body's), about 4 h/σ
+    // what the impact left in a soft body's contacts fades with (h/σ) (node's stiffness / body's),
+    // about 4 h/σ
     World world = Load(angle, kFrictionOfSlope, 0.01, convex() && soft ? "sigma: 0.01" : "");
-    RunUntil(convex() && soft ? 60 : 5, &world);
+    const int missed = RunAndCountMissed(convex() && soft ? 60 : 5, &world);
+    EXPECT_LE(missed, may_miss()) << part;
     if (!convex()) {
       // it has no regularisation, only its sweeps' tolerance
       EXPECT_LE(std::abs(Slip(world, angle)), 1e-6) << part;
@@ -79,10 +82,10 @@ TEST_P(CubeOnSlope, SticksWithNoMoreCreepThanTheFormula) {
     }
     Hold hold;
     const double creep = CalcCreep(angle, kFrictionOfSlope, &world, &hold);
-    // a step is solved to 1e-6 of what the weight does, and sinθ ≥ 0.14 of that is what creep answers
+    // a step is solved to 1e-6 of what the weight does, and creep answers to sinθ ≥ 0.14 of that
     EXPECT_NEAR(Slip(world, angle), creep, 1e-4 * creep) << part;
-    // the contacts uphill carry 1/2 − tanθ/2 of a rigid cube's weight and stick while that is tanθ/2μ or more: up to
-    // 0.67 μ; a soft cube's edge carries less
+    // the contacts uphill carry 1/2 − tanθ/2 of a rigid cube's weight and stick while that is
+    // tanθ/2μ or more: up to 0.67 μ; a soft cube's edge carries less
     EXPECT_EQ(hold.yielding == 0, part < (soft ? 0.4 : 0.67)) << part << ": " << hold.yielding;
     EXPECT_GT(hold.sticking, 0) << part;
   }
@@ -91,16 +94,20 @@ TEST_P(CubeOnSlope, SticksWithNoMoreCreepThanTheFormula) {
 TEST_P(CubeOnSlope, SlidesAboveTheFrictionAngleAsCoulombSays) {
   const double angle = 30 * kDegree;
   const double expected = kGravity * (std::sin(angle) - 0.3 * std::cos(angle));
-  // fast enough that the convex method's gliding gap (h + τ_d) μ v exceeds the contact margin at 10 ms
+  // fast enough that the convex method's gliding gap (h + τ_d) μ v exceeds the margin at 10 ms
   for (const double h : {0.002, 0.005, 0.01}) {
     World world = Load(angle, 0.3, h);
-    EXPECT_NEAR(MeasureAcceleration(0.5, 1.5, angle, &world), expected, 1e-3 * expected) << h;
+    int missed = 0;
+    const double a = MeasureAcceleration(0.5, 1.5, angle, &world, &missed);
+    EXPECT_LE(missed, may_miss()) << h;
+    EXPECT_NEAR(a, expected, 1e-3 * expected) << h;
   }
 }
 
 TEST_P(CubeOnSlope, ContactCarriesTheWeight) {
   World world = Load(0, 0.5, 0.01);
-  RunUntil(2, &world);
+  const int missed = RunAndCountMissed(2, &world);
+  EXPECT_LE(missed, may_miss());
   const Vector3d force = ReadVector(world, "force");
   const double tolerance = (convex() ? 1e-5 : 1e-3) * kGravity;
   EXPECT_NEAR(force.z(), kGravity, tolerance);
@@ -126,8 +133,12 @@ bodies:
   - name: ground
     rigid: {motion: FIXED, shapes: [{half_space: {}}]}
   - name: block
-    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.025]}, velocity: {linear: [1, 0, 0]},
-            shapes: [{box: {size: [0.2, 0.1, 0.05]}}]}
+    rigid:
+      motion: FREE
+      density: 1000
+      pose: {position: [0, 0, 0.025]}
+      velocity: {linear: [1, 0, 0]}
+      shapes: [{box: {size: [0.2, 0.1, 0.05]}}]
 probes:
   - {name: v, velocity: {body: block}}
   - {name: p, position: {body: block}}
@@ -172,7 +183,10 @@ probes:
                                 {"$H", h},
                                 {"$DEGREES", Number(degrees)},
                                 {"$P", List(0.1 * SlopeNormal(angle))}}));
-  return MeasureAcceleration(0.1, 0.6, angle, &world);
+  int missed = 0;
+  const double a = MeasureAcceleration(0.1, 0.6, angle, &world, &missed);
+  EXPECT_EQ(missed, 0) << degrees << " " << method << " " << h;
+  return a;
 }
 
 // Every angle with a fine and the default step.
