@@ -1,41 +1,64 @@
-// Every scene that ships, by every method that there is.
+// Every scene that ships, by every method: the first steps, in which bodies come into contact.
 
-#include <filesystem>
-
-#include "tests/scenes/shipped_scene.h"
+#include "tests/scenes/methods/every_method.h"
 
 namespace pliant::physics {
 namespace {
 
-std::vector<std::string> ListShippedScenes() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(PLIANT_SOURCE_DIR "/scenes"))
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
+// Bodies that touch in these scenes do so within 18 steps, but for the gripper of `yumi_cabinet`,
+// which reaches its handle later. The nonsmooth method takes 0.3 s for a step of the masonry arch:
+// it gets two here, and a second of the scene in the long test.
+const SceneCourse kFirstSteps[] = {
+    {"allegro_adversary", 25, true, {25, 20, 25}},
+    {"allegro_ball", 25, true, {25, 19, 25}},
+    {"allegro_grasp", 25, true, {25, 24, 25}},
+    {"arch", 25, true, {25, 0, 25}},
+    {"ball_on_slope", 25, true, {25, 25, 25}},
+    {"beam_insertion", 25, true, {25, 0, 25}},
+    {"bending_bar", 25, false, {25, 25, 25}},
+    {"cantilever", 25, false, {25, 25, 25}},
+    {"chain", 25, true, {25, 8, 25}},
+    {"cube_on_slope", 25, true, {25, 25, 25}},
+    {"cylinder_press", 25, true, {25, 9, 25}},
+    {"extension", 25, false, {25, 25, 25}},
+    {"fetch", 25, true, {25, 22, 25}},
+    {"heavy_stack", 25, true, {25, 10, 25}},
+    {"humanoid", 25, true, {25, 15, 25}},
+    {"iiwa_allegro", 25, true, {25, 25, 25}},
+    {"iiwa_wsg", 25, true, {25, 25, 25}},
+    {"masonry_arch", 2, true, {2, 0, 0}},
+    {"paddle_press", 25, true, {25, 25, 25}},
+    {"parabolic_arch", 25, true, {25, 0, 25}},
+    {"pneunet", 25, true, {25, 0, 25}},
+    {"rolling_shapes", 25, true, {25, 25, 25}},
+    {"soft_ball", 25, true, {25, 25, 25}},
+    {"soft_box_rest", 25, true, {25, 25, 25}},
+    {"soft_bubble_teddy", 25, true, {25, 11, 25}},
+    {"soft_stack", 25, true, {25, 1, 25}},
+    {"table_pile", 25, true, {25, 24, 25}},
+    {"turned_grip", 25, true, {25, 25, 25}},
+    {"yumi_cabinet", 25, false, {25, 25, 25}},
+};
+
+class FirstSteps : public testing::TestWithParam<std::tuple<SceneCourse, int>> {};
+
+TEST_P(FirstSteps, AreTakenAndConverge) {
+  const auto& [course, method] = GetParam();
+  CheckCourse(course, method);
 }
 
-class EveryScene : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Scenes, FirstSteps,
+                         testing::Combine(testing::ValuesIn(kFirstSteps), testing::Range(0, 3)),
+                         [](const auto& info) {
+                           return std::get<0>(info.param).scene + "_" +
+                                  kMethods[std::get<1>(info.param)];
+                         });
 
-// Whether a step converges is the method's affair; that it is taken, and leaves numbers, is asked of all.
-TEST_P(EveryScene, RunsByTheCorrectiveMethod) {
-  SceneOptions options;
-  options.method = "corrective";
-  const SceneResult scene =
-      LoadSceneFile(absl::StrCat(PLIANT_SOURCE_DIR "/scenes/", GetParam(), ".yaml"), options);
-  ASSERT_TRUE(scene.ok());
-  ASSERT_EQ(scene.model->method.kind, MethodKind::kCorrective);
-  World world(scene.model);
-  for (int step = 0; step < 5; ++step) {
-    const absl::Status status = world.Step();
-    ASSERT_TRUE(status.ok()) << status.message();
-  }
-  for (const double x : world.state().q) ASSERT_TRUE(std::isfinite(x));
-  for (const double x : world.state().v) ASSERT_TRUE(std::isfinite(x));
+TEST(FirstStepsOfScenes, AreTestedOfEachThatShips) {
+  std::vector<std::string> listed;
+  for (const SceneCourse& course : kFirstSteps) listed.push_back(course.scene);
+  EXPECT_THAT(FindUnmatchedScenes(listed), testing::IsEmpty());
 }
-
-INSTANTIATE_TEST_SUITE_P(Scenes, EveryScene, testing::ValuesIn(ListShippedScenes()),
-                         [](const auto& info) { return info.param; });
 
 }  // namespace
 }  // namespace pliant::physics

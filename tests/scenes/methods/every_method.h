@@ -1,0 +1,74 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "tests/scenes/shipped_scene.h"
+
+namespace pliant::physics {
+
+inline constexpr std::array kMethods = {"convex", "corrective", "nonsmooth"};
+
+// What is asked of the first steps of a scene by each method, at its default budgets.
+struct SceneCourse {
+  std::string scene;
+  int steps;
+  bool touches;  // whether bodies come into contact within these steps
+  // Steps that converge by each method, at least. Where they are fewer than all, the figure is what
+  // was reached, and the next change may only raise it.
+  std::array<int, 3> converged;
+};
+
+inline void PrintTo(const SceneCourse& course, std::ostream* out) {
+  *out << course.scene;
+}
+
+// Runs a scene by a method. Every step must be taken and leave finite numbers; contacts and
+// converged steps are as the course says.
+inline void CheckCourse(const SceneCourse& course, int method) {
+  SceneOptions options;
+  options.method = kMethods[method];
+  const SceneResult scene =
+      LoadSceneFile(absl::StrCat(PLIANT_SOURCE_DIR "/scenes/", course.scene, ".yaml"), options);
+  ASSERT_TRUE(scene.ok());
+  ASSERT_STREQ(MethodName(scene.model->method.kind), kMethods[method]);
+  World world(scene.model);
+  int converged = 0, first_miss = -1;
+  std::size_t contacts = 0;
+  double worst = 0;
+  for (int step = 0; step < course.steps; ++step) {
+    const absl::Status status = world.Step();
+    ASSERT_TRUE(status.ok()) << "step " << step << ": " << status.message();
+    converged += world.report().converged;
+    if (!world.report().converged && first_miss < 0) first_miss = step;
+    worst = std::max(worst, world.report().residual);
+    contacts = std::max(contacts, world.report().contacts.size());
+  }
+  for (const double x : world.state().q) ASSERT_TRUE(std::isfinite(x));
+  for (const double x : world.state().v) ASSERT_TRUE(std::isfinite(x));
+  EXPECT_EQ(contacts > 0, course.touches) << contacts << " contacts";
+  EXPECT_GE(converged, course.converged[method])
+      << "of " << course.steps << " steps; the first that did not is " << first_miss
+      << ", the largest residual " << worst;
+}
+
+// Scenes that a list of courses lacks, or that do not ship.
+inline std::vector<std::string> FindUnmatchedScenes(std::vector<std::string> listed) {
+  std::vector<std::string> shipped, unmatched;
+  for (const auto& entry : std::filesystem::directory_iterator(PLIANT_SOURCE_DIR "/scenes"))
+    if (entry.path().extension() == ".yaml") shipped.push_back(entry.path().stem().string());
+  std::sort(shipped.begin(), shipped.end());
+  std::sort(listed.begin(), listed.end());
+  std::set_symmetric_difference(shipped.begin(), shipped.end(), listed.begin(), listed.end(),
+                                std::back_inserter(unmatched));
+  return unmatched;
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,62 @@
+// Every scene that ships, by every method: its first second, and three hundred steps at most.
+
+#include "tests/scenes/methods/every_method.h"
+
+namespace pliant::physics {
+namespace {
+
+// The gripper of `yumi_cabinet` reaches its handle in the second second.
+const SceneCourse kFirstSecond[] = {
+    {"allegro_adversary", 120, true, {120, 35, 120}},
+    {"allegro_ball", 100, true, {100, 75, 100}},
+    {"allegro_grasp", 120, true, {120, 86, 120}},
+    {"arch", 25, true, {25, 0, 25}},
+    {"ball_on_slope", 300, true, {300, 300, 300}},
+    {"beam_insertion", 120, true, {120, 2, 120}},
+    {"bending_bar", 100, false, {100, 100, 100}},
+    {"cantilever", 100, false, {100, 100, 100}},
+    {"chain", 50, true, {50, 8, 50}},
+    {"cube_on_slope", 200, true, {200, 200, 200}},
+    {"cylinder_press", 100, true, {100, 9, 100}},
+    {"extension", 120, false, {120, 120, 120}},
+    {"fetch", 120, true, {120, 110, 120}},
+    {"heavy_stack", 100, true, {100, 59, 100}},
+    {"humanoid", 200, true, {200, 179, 200}},
+    {"iiwa_allegro", 100, true, {100, 100, 100}},
+    {"iiwa_wsg", 200, true, {200, 200, 200}},
+    {"masonry_arch", 25, true, {25, 0, 1}},
+    {"paddle_press", 100, true, {100, 44, 100}},
+    {"parabolic_arch", 120, true, {120, 0, 120}},
+    {"pneunet", 120, true, {120, 0, 120}},
+    {"rolling_shapes", 200, true, {200, 200, 200}},
+    {"soft_ball", 100, true, {100, 100, 100}},
+    {"soft_box_rest", 100, true, {100, 100, 100}},
+    {"soft_bubble_teddy", 50, true, {50, 21, 50}},
+    {"soft_stack", 100, true, {100, 60, 100}},
+    {"table_pile", 200, true, {200, 52, 199}},
+    {"turned_grip", 10, true, {10, 10, 10}},
+    {"yumi_cabinet", 400, true, {400, 400, 400}},
+};
+
+class FirstSecond : public testing::TestWithParam<std::tuple<SceneCourse, int>> {};
+
+TEST_P(FirstSecond, IsTakenAndConverges) {
+  const auto& [course, method] = GetParam();
+  CheckCourse(course, method);
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenes, FirstSecond,
+                         testing::Combine(testing::ValuesIn(kFirstSecond), testing::Range(0, 3)),
+                         [](const auto& info) {
+                           return std::get<0>(info.param).scene + "_" +
+                                  kMethods[std::get<1>(info.param)];
+                         });
+
+TEST(FirstSecondOfScenes, IsTestedOfEachThatShips) {
+  std::vector<std::string> listed;
+  for (const SceneCourse& course : kFirstSecond) listed.push_back(course.scene);
+  EXPECT_THAT(FindUnmatchedScenes(listed), testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace pliant::physics
