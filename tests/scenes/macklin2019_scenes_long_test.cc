@@ -1,4 +1,5 @@
-// The examples of Macklin et al. 2019 by the method of that paper, at its step of 8.3 ms, and the controls that must fail: what takes longer.
+// The examples of Macklin et al. 2019 by the method of that paper, at its step of 8.3 ms, and the
+// controls that must fail: what takes longer.
 
 #include "tests/scenes/shipped_scene.h"
 
@@ -37,10 +38,10 @@ TEST(Macklin2019, HandHoldsTheAwkwardObject) {
   EXPECT_LT(ReadVector(weak, "object").z(), 0.3);
 }
 
-// Steps that miss 1e-8 m within their iterations: few by Newton's method on the cones, most by the fixed point.
+// Few steps miss 1e-8 m within their iterations where the fixed point of friction goes on over
+// cones; alone it misses 223 of these 240, by up to 15 mm.
 TEST(Macklin2019, MostImpactsOfFallingTablesConverge) {
-  World world =
-      LoadShipped("table_pile", {kMacklinStep, "method.nonsmooth.friction=CONE"}, "nonsmooth");
+  World world = LoadShipped("table_pile", {kMacklinStep}, "nonsmooth");
   int late = 0;
   double worst = 0;
   for (int step = 0; step < 240; ++step) {
@@ -49,13 +50,14 @@ TEST(Macklin2019, MostImpactsOfFallingTablesConverge) {
     late += !world.report().converged;
     worst = std::max(worst, world.report().residual);
   }
-  EXPECT_LE(late, 24);
-  // what is missed is less than the margin within which contacts are seen
-  EXPECT_LT(worst, 0.002);
+  // measured: 5 steps, and 9e-6 m; the contact margin is 2 mm
+  EXPECT_LE(late, 5);
+  EXPECT_LT(worst, 2e-5);
   EXPECT_LT(ReadNumber(world, "penetration"), 0.002);
 }
 
-// Linear systems by conjugate residuals; where friction's fixed point does not converge, its steps go on over cones.
+// Linear systems by conjugate residuals; where friction's fixed point does not converge, its steps
+// go on over cones.
 TEST(Macklin2019, ParabolicArchStandsAMinuteUnderConjugateResiduals) {
   World world = LoadShipped("parabolic_arch",
                             {"sleeping=false", "method.nonsmooth.linear_solver=PCR"}, "nonsmooth");
@@ -77,18 +79,19 @@ TEST(Macklin2019, FingersWithoutStressOrFrictionLeaveTheBallBehind) {
 }
 
 TEST(Macklin2019, NeedleReadsTheTomatosWeight) {
-  const auto weigh = [](const std::vector<std::string>& overrides) {
+  const auto weigh = [](const std::vector<std::string>& overrides, int may_miss) {
     World world = LoadShipped("fetch", overrides, "nonsmooth");
     const double volume = ReadNumber(world, "volume");
-    RunUntil(13, &world);
+    EXPECT_LE(RunAndCountMissed(13, &world), may_miss);
     return ReadNumber(world, "needle") / volume;
   };
-  std::vector<std::string> cone = {"method.nonsmooth.friction=CONE"};
-  const double needle = weigh(cone);
+  const double needle = weigh({}, 0);
   // 1000 kg/m³ on 1000 N/m, two hundredfold
   EXPECT_NEAR(needle, 200 * kGravity, 0.01 * 200 * kGravity);
-  cone.push_back("bodies[2].deformable.material.density=1200");
-  EXPECT_NEAR(weigh(cone) / needle, 1.2, 0.012);
+  EXPECT_NEAR(weigh({"bodies[2].deformable.material.density=1200"}, 0) / needle, 1.2, 0.012);
+  // by the paper's fixed point alone 446 of 1560 steps were measured to miss the tolerance of 1e-8
+  // m
+  EXPECT_NEAR(weigh({"method.nonsmooth.friction=FIXED_POINT"}, 450), needle, 1e-3 * needle);
 }
 
 }  // namespace

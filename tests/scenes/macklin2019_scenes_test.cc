@@ -1,4 +1,5 @@
-// The examples of Macklin et al. 2019 by the method of that paper, at its step of 8.3 ms, and the controls that must fail.
+// The examples of Macklin et al. 2019 by the method of that paper, at its step of 8.3 ms, and the
+// controls that must fail.
 
 #include "tests/scenes/shipped_scene.h"
 
@@ -66,8 +67,8 @@ TEST(Macklin2019, RelaxationLetsTheHeavyStackSinkInWhereKrylovDoesNot) {
     EXPECT_GT(stack.deepest, 0.1) << solver;
     EXPECT_GT(stack.moved, 0.01) << solver;
   }
-  // Without a warm start six iterations do not carry the weight of all five through to the ground in every step; they come
-  // close, and ten do.
+  // Without a warm start six iterations do not carry the weight of all five through to the ground
+  // in every step; they come close, and twelve do.
   EXPECT_LT(RunStack(StackBudget({"method.nonsmooth.warm_start=false"})).deepest, 1e-3);
   EXPECT_LT(RunStack(StackBudget({"method.nonsmooth.warm_start=false",
                                   "method.nonsmooth.newton_iterations=12"}))
@@ -75,8 +76,8 @@ TEST(Macklin2019, RelaxationLetsTheHeavyStackSinkInWhereKrylovDoesNot) {
             1e-8);
 }
 
-// r = 1 has no measure of large masses: from zero within the paper's budget, and where gravity leans so that friction has to hold
-// as well.
+// r = 1 has no measure of large masses: from zero within the paper's budget, and where gravity
+// leans so that friction has to hold as well.
 TEST(Macklin2019, IdentityScalingFailsOnTheHeavyStack) {
   const std::string identity = "method.nonsmooth.preconditioner=IDENTITY";
   const Stack cold = RunStack(StackBudget({identity, "method.nonsmooth.warm_start=false"}));
@@ -114,7 +115,8 @@ TEST(Macklin2019, ParabolicArchStandsByFriction) {
   EXPECT_LT(ReadNumber(world, "penetration"), 1e-6);
   const Vector3d thrust = ReadVector(world, "thrust");
   EXPECT_NEAR(thrust.z(), -0.5 * mass * kGravity, 0.02 * mass * kGravity);
-  // the thrust of a parabola: H = w a² / 2 f at its foot, V = w a; the feet are cut level, which moves them a little
+  // the thrust of a parabola: H = w a² / 2 f at its foot, V = w a; the feet are cut level, which
+  // moves them a little
   EXPECT_NEAR(thrust.x() / thrust.z(), 0.31, 0.03);
 }
 
@@ -143,7 +145,8 @@ TEST(Macklin2019, FingersLiftTheBall) {
   EXPECT_NEAR(ReadVector(world, "ball").z() - 0.04, lifted, 1e-4);
 }
 
-// Begun from the strain's forces, rows kept the last step's errors times their stiffness, and diverged within ten steps.
+// Begun from the strain's forces, rows kept the last step's errors times their stiffness, and
+// diverged within ten steps.
 TEST(Macklin2019, FingersOfCompliantElementsStayTogetherOnThePapersBudget) {
   World world =
       LoadShipped("pneunet",
@@ -156,8 +159,8 @@ TEST(Macklin2019, FingersOfCompliantElementsStayTogetherOnThePapersBudget) {
   }
 }
 
-// With a caster each before and behind them on the floor, nothing told how much of the weight the wheels carry: by some
-// methods none of it, and they spun.
+// With a caster each before and behind them on the floor, it was undetermined how much of the
+// weight the wheels carry: by some methods none of it, and they spun.
 TEST(Macklin2019, WheelsOfTheFetchRollAsFarAsTheyTurn) {
   for (const char* method : {"convex", "corrective", "nonsmooth"}) {
     World world = LoadShipped("fetch", {kPaperStep}, method);
@@ -167,26 +170,44 @@ TEST(Macklin2019, WheelsOfTheFetchRollAsFarAsTheyTurn) {
   }
 }
 
+// A scheme of friction at its default budget, and how many steps may miss the tolerance of 1e-8 m.
+// The paper's fixed point alone misses many, measured beside each, and does what the scene asks for
+// all the same; where its steps go on over cones, as is the default, all converge.
+struct FrictionScheme {
+  std::vector<std::string> overrides;
+  int may_miss;
+};
+std::vector<FrictionScheme> Schemes(int fixed_point_may_miss) {
+  return {{{}, 0}, {{"method.nonsmooth.friction=FIXED_POINT"}, fixed_point_may_miss}};
+}
+
 TEST(Macklin2019, YumiPullsTheDrawerOpenByFriction) {
-  World world = LoadShipped("yumi_cabinet", {"method.nonsmooth.friction=CONE"}, "nonsmooth");
-  RunUntil(5, &world);
-  EXPECT_NEAR(ReadNumber(world, "drawer"), 0.2, 0.01);
-  World slippery = LoadShipped(
-      "yumi_cabinet", {"method.nonsmooth.friction=CONE", "pairs[0].friction=0.02"}, "nonsmooth");
-  RunUntil(5, &slippery);
-  EXPECT_LT(ReadNumber(slippery, "drawer"), 0.1);
+  for (const FrictionScheme& scheme : Schemes(590)) {  // measured: 581 of 1000 steps
+    World world = LoadShipped("yumi_cabinet", scheme.overrides, "nonsmooth");
+    EXPECT_LE(RunAndCountMissed(5, &world), scheme.may_miss);
+    EXPECT_NEAR(ReadNumber(world, "drawer"), 0.2, 0.01);
+  }
+  for (FrictionScheme scheme : Schemes(60)) {  // measured: 58 of 1000 steps
+    scheme.overrides.push_back("pairs[0].friction=0.02");
+    World slippery = LoadShipped("yumi_cabinet", scheme.overrides, "nonsmooth");
+    EXPECT_LE(RunAndCountMissed(5, &slippery), scheme.may_miss);
+    EXPECT_LT(ReadNumber(slippery, "drawer"), 0.1);
+  }
 }
 
 TEST(Macklin2019, HumanoidStandsWhereTheOtherFalls) {
-  World world = LoadShipped("humanoid", {"method.nonsmooth.friction=CONE"}, "nonsmooth");
-  const double head = ReadVector(world, "head").z();
-  RunUntil(3, &world);
-  EXPECT_NEAR(ReadVector(world, "head").z(), head, 0.005);
-  EXPECT_LT(ReadVector(world, "fallen_head").z(), 0.5);
+  for (const FrictionScheme& scheme : Schemes(310)) {  // measured: 305 of 600 steps
+    World world = LoadShipped("humanoid", scheme.overrides, "nonsmooth");
+    const double head = ReadVector(world, "head").z();
+    EXPECT_LE(RunAndCountMissed(3, &world), scheme.may_miss);
+    EXPECT_NEAR(ReadVector(world, "head").z(), head, 0.005);
+    EXPECT_LT(ReadVector(world, "fallen_head").z(), 0.5);
+  }
 }
 
 TEST(Macklin2019, BeamComesOutBelowTheSlot) {
-  // by the fixed point of friction first, and on cones alone
+  // by the fixed point of friction first, and on cones alone; by the fixed point alone 471 of 864
+  // steps do not converge, and the beam falls beside the slot
   for (const bool on_cones : {false, true}) {
     World world = LoadShipped("beam_insertion",
                               on_cones ? std::vector<std::string>{"method.nonsmooth.friction=CONE"}
