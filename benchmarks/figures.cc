@@ -1,6 +1,7 @@
-// What the figures of two papers are drawn from: single steps of a scene, taken from the same state in several ways, and how their
-// residuals fall (Macklin et al. 2019, Figs. 11, 12, 16, 17, 18); the error of a grip that turns fast, against iterations (Zeng et
-// al. 2022, §5). benchmarks/plots/macklin2019.py and zeng2022.py draw them.
+// What the figures of two papers are drawn from: single steps of a scene, taken from the same state
+// in several ways, and how their residuals fall (Macklin et al. 2019, Figs. 11, 12, 16, 17, 18);
+// the error of a grip that turns fast, against iterations (Zeng et al. 2022, §5).
+// benchmarks/plots/macklin2019.py and zeng2022.py draw them.
 
 #include <algorithm>
 #include <cmath>
@@ -136,8 +137,8 @@ void AddCurve(const std::vector<double>& residuals, ordered_json* row) {
   (*row)["iterations"] = residuals.size() - 1;
 }
 
-// The step at each place by each way: residual after each Newton iteration, or of the first one's linear system after each of its
-// own.
+// The step at each place by each way: residual after each Newton iteration, or of the first one's
+// linear system after each of its own.
 void CompareWays(const std::string& figure, const std::vector<std::string>& places,
                  const std::vector<Way>& ways, bool is_linear, int newton, int linear,
                  const std::string& only, ordered_json* rows) {
@@ -161,7 +162,8 @@ void CompareWays(const std::string& figure, const std::vector<std::string>& plac
   }
 }
 
-// Quartiles over many steps, iteration by iteration, of the least residual so far: what a step would keep if it ended there.
+// Quartiles over many steps, iteration by iteration, of the least residual so far: what a step
+// would keep if it ended there.
 ordered_json CalcQuartiles(std::vector<std::vector<double>> steps) {
   std::size_t longest = 0;
   for (auto& step : steps) {
@@ -265,8 +267,8 @@ std::vector<double> ReadVectorProbe(const World& world, const std::string& name)
   return {0, 0, 0};
 }
 
-// The grip that turns by 18° a step: the largest error of a pad's 10 N over the ten steps that turn and hold, and over its
-// mean.
+// The grip that turns by 18° a step: the largest error of a pad's 10 N over the ten steps that turn
+// and hold, and over its mean.
 void TurnGrip(ordered_json* rows) {
   constexpr double kGrip = 10;  // [N]
   for (const std::string scheme : {"FAST", "STANDARD", "SINGLE"}) {

@@ -1,4 +1,5 @@
-// The examples of Han et al. 2023 §VII, timed over their whole runs, with the figures of its Table I beside ours.
+// The examples of Han et al. 2023 §VII, timed over their whole runs, with the figures of its Table
+// I beside ours.
 
 #include <algorithm>
 #include <array>
@@ -152,9 +153,10 @@ class Tally {
   std::array<double, physics::kPhaseNames.size()> phases_{};
 };
 
-// The same world on one thread beside another's steps: a stretch of the one, then the same steps of the other, so that both
-// meet the machine in the same mood. And then as many worlds as there are threads, each on one of its own: more than these gain
-// there is not to be had of cores that share memory, and that a host may lend to others.
+// The same world on one thread beside another's steps: a stretch of the one, then the same steps of
+// the other, so that both meet the machine in the same mood. And then as many worlds as there are
+// threads, each on one of its own: more than these gain there is not to be had of cores that share
+// memory, and that a host may lend to others.
 class OneThread {
  public:
   OneThread(const std::shared_ptr<const Model>& model, int threads) : world_(model) {
@@ -167,7 +169,8 @@ class OneThread {
     if (beside_ms_.size() % kStretch == 0) CatchUp();
   }
 
-  // What it took, and the medians of by how many times the others were faster: of steps, and of stretches side by side.
+  // What it took, and the medians of by how many times the others were faster: of steps, and of
+  // stretches side by side.
   void WriteTo(const World& other, ordered_json* row) {
     CatchUp();
     if (ms_.empty()) return;

@@ -25,7 +25,8 @@ namespace {
 using nlohmann::ordered_json;
 using physics::TetrahedralMesh;
 
-// A weighted graph Laplacian with coupled axes on a mesh: positive definite, and every block is full.
+// A weighted graph Laplacian with coupled axes on a mesh: positive definite, and every block is
+// full.
 struct Matrix {
   explicit Matrix(const TetrahedralMesh& mesh)
       : pattern(solvers::MakeBlockPattern(static_cast<int>(mesh.vertices.size()), mesh.tetrahedra)),
@@ -87,8 +88,9 @@ class Cholmod {
   cholmod_factor* factor_ = nullptr;
 };
 
-// Median seconds of several calls, taking turns so that the machine's mood meets all. Each follows one of its own that is not
-// counted: what it works on is in the cache as far as it fits, as a body's matrix is that was assembled just before.
+// Median seconds of several calls, taking turns so that the machine's mood meets all. Each follows
+// one of its own that is not counted: what it works on is in the cache as far as it fits, as a
+// body's matrix is that was assembled just before.
 std::vector<double> TakeTurns(const std::vector<std::function<void()>>& all) {
   std::vector<std::vector<double>> seconds(all.size());
   double spent = 0;
@@ -136,7 +138,8 @@ ordered_json RunFactor(const std::string& name, const TetrahedralMesh& mesh) {
           {"blas", std::filesystem::weakly_canonical("/usr/lib/x86_64-linux-gnu/libblas.so.3")}};
 }
 
-// Many matrices of one pattern, eight at a time in the lanes of vectors, against one after another by the rest.
+// Many matrices of one pattern, eight at a time in the lanes of vectors, against one after another
+// by the rest.
 ordered_json RunTogether(const std::string& name, int count, const TetrahedralMesh& mesh) {
   std::vector<std::unique_ptr<Matrix>> matrices;
   std::vector<std::unique_ptr<solvers::PartialCholesky>> alone;
@@ -194,7 +197,8 @@ ordered_json RunTogether(const std::string& name, int count, const TetrahedralMe
           {"eigen_ratio", t[3] / t[0]}};
 }
 
-// What a Schur complement on patches of a link costs, from a factor in lanes, beyond it, and by eliminating the patch last.
+// What a Schur complement on patches of a link costs, from a factor in lanes, beyond it, and by
+// eliminating the patch last.
 ordered_json RunLaneSchur(const std::string& name, const TetrahedralMesh& mesh, int count) {
   Matrix matrix(mesh);
   const int n = matrix.pattern.num_nodes;
@@ -233,7 +237,8 @@ ordered_json RunLaneSchur(const std::string& name, const TetrahedralMesh& mesh, 
           {"alone_ratio", t[2] / (t[0] + t[1])}};
 }
 
-// What recording the Schur complement on the lowest nodes costs beyond the same factorisation without (han2023 §VI-B).
+// What recording the Schur complement on the lowest nodes costs beyond the same factorisation
+// without (han2023 §VI-B).
 ordered_json RunSchur(const std::string& name, const TetrahedralMesh& mesh, double share) {
   Matrix matrix(mesh);
   const int n = matrix.pattern.num_nodes;
@@ -270,8 +275,8 @@ ordered_json RunSchur(const std::string& name, const TetrahedralMesh& mesh, doub
           {"cost_of_recording", t[0] / t[1]}};
 }
 
-// One factor and solution of a body that nothing touches, in double precision and refined from single precision: the tangent of
-// a step of 10 ms of soft rubber, somewhat deformed.
+// One factor and solution of a body that nothing touches, in double precision and refined from
+// single precision: the tangent of a step of 10 ms of soft rubber, somewhat deformed.
 ordered_json RunRefined(const std::string& name, const TetrahedralMesh& mesh) {
   physics::FemParameters parameters;
   parameters.mesh = mesh;

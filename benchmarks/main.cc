@@ -1,5 +1,5 @@
-// Benchmarks: ./dev bench SUITE [--case NAME] [--threads N] [--steps N] [--json FILE]. No tests: they print ratios against a baseline
-// measured in the same run.
+// Benchmarks: ./dev bench SUITE [--case NAME] [--threads N] [--steps N] [--json FILE]. No tests:
+// they print ratios against a baseline measured in the same run.
 
 #include <cstdio>
 #include <ctime>
@@ -42,6 +42,8 @@ void PrintTable(const ordered_json& rows) {
         std::printf("  %s %lld", key.c_str(), value.get<long long>());
       } else if (value.is_number()) {
         std::printf("  %s %.4g", key.c_str(), value.get<double>());
+      } else if (value.is_boolean()) {
+        std::printf("  %s %s", key.c_str(), value.get<bool>() ? "yes" : "no");
       }
       if (key == "step_ms") {
         std::printf("  step_ms median %.4f p95 %.4f", value.at("median").get<double>(),

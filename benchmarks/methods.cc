@@ -1,5 +1,5 @@
-// The methods beside each other: a cube that rests, creeps, breaks away and slides, and every shipped scene. Each with its own
-// default budgets.
+// The methods beside each other: a cube that rests, creeps, breaks away and slides, and every
+// shipped scene. Each with its own default budgets.
 
 #include <algorithm>
 #include <cmath>
@@ -65,7 +65,8 @@ struct Course {
   double count() const { return static_cast<double>(ms.size()); }
 };
 
-// Steps under a push along x [N] until `until` says so or the time is over. False when a step fails.
+// Steps under a push along x [N] until `until` says so or the time is over. False when a step
+// fails.
 bool Run(
     World* world, double seconds, const std::function<double(double)>& push, Course* course,
     const std::function<bool()>& until = [] { return false; }) {

@@ -7,7 +7,8 @@
 
 namespace pliant::benchmarks {
 
-// What benchmarks/peers/SCRIPT prints for a case, run by the first Python that has `module`; nothing when none has.
+// What benchmarks/peers/SCRIPT prints for a case, run by the first Python that has `module`;
+// nothing when none has.
 std::optional<nlohmann::ordered_json> RunPeer(const std::string& script, const std::string& module,
                                               const nlohmann::ordered_json& given);
 

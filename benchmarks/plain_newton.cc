@@ -17,9 +17,10 @@ using Eigen::Vector2d;
 using Eigen::VectorXd;
 using physics::ContactProblem;
 
-constexpr double kLeastAlpha = 1e-6;
-constexpr double kRedundant = 1e-10;  // of the diagonal, added to it
-constexpr double kLoose = 1e12;       // compliance without friction, of r
+constexpr double kStepLength = 0.75;  // t of §8.1
+constexpr double kShift = 1e-6;       // ε of §8.4, of the identity
+// A row that is removed (§6.1): it gets this compliance, of its scale r, and loses its force.
+constexpr double kRemoved = 1e12;
 
 double Infinity() {
   return std::numeric_limits<double>::infinity();
@@ -121,34 +122,12 @@ class PlainNewton {
       lambda.segment<3>(3 * c) = problem_.contacts[c].remembered / h_;
     for (std::size_t k = 0; k < rows_.size(); ++k)
       lambda[3 * num_contacts_ + static_cast<int>(k)] = problem_.rows[k].remembered / h_;
-    Project(&lambda);
-
-    const auto worst_of = [this](const VectorXd& x) { return WorstOfParts(CalcErrors(x)); };
-    std::vector<double> best = worst_of(lambda);
-    const std::vector<double> first = best;
-    std::vector<double> least = best;  // without the projection
-    VectorXd result = lambda;
     for (int k = 0; k < newton; ++k) {
       VectorXd D, b;
       Linearise(lambda, &D, &b);
-      const VectorXd change = SolveConjugateResidual(D, b, linear);
-      for (int i = 0; i < size_; ++i) {
-        const int part = part_of_row_[i];
-        lambda[i] += (least[part] <= 0.5 * first[part] ? 1 : 0.75) * change[i];
-      }
-      const std::vector<double> unprojected = worst_of(lambda);
-      for (int part = 0; part < num_parts_; ++part)
-        least[part] = std::min(least[part], unprojected[part]);
-      // what counts is what is within cones and bounds
-      VectorXd projected = lambda;
-      Project(&projected);
-      const std::vector<double> now = worst_of(projected);
-      for (int i = 0; i < size_; ++i)
-        if (now[part_of_row_[i]] < best[part_of_row_[i]]) result[i] = projected[i];
-      for (std::size_t part = 0; part < now.size(); ++part)
-        best[part] = std::min(best[part], now[part]);
+      lambda += kStepLength * SolveConjugateResidual(D, b, linear);
     }
-    return result;
+    return lambda;
   }
 
  private:
@@ -204,12 +183,6 @@ class PlainNewton {
     }
   }
 
-  std::vector<double> WorstOfParts(const VectorXd& errors) const {
-    std::vector<double> worst(num_parts_, 0.0);
-    for (int i = 0; i < size_; ++i)
-      worst[part_of_row_[i]] = std::max(worst[part_of_row_[i]], errors[i]);
-    return worst;
-  }
   VectorXd SumsOfParts(const VectorXd& products) const {
     VectorXd sums = VectorXd::Zero(num_parts_);
     for (int i = 0; i < size_; ++i) sums[part_of_row_[i]] += products[i];
@@ -232,47 +205,32 @@ class PlainNewton {
     return J_ * v_star + bias_ + h_ * Multiply(lambda);
   }
 
-  void Project(VectorXd* lambda) const {
-    for (int c = 0; c < num_contacts_; ++c) {
-      auto force = lambda->segment<3>(3 * c);
-      force.z() = std::max(force.z(), 0.0);
-      const double limit = problem_.contacts[c].friction * force.z(), size = force.head<2>().norm();
-      if (size > limit) force.head<2>() *= limit / size;
-    }
-    for (std::size_t k = 0; k < rows_.size(); ++k) {
-      double& force = (*lambda)[3 * num_contacts_ + static_cast<int>(k)];
-      force = std::clamp(force, rows_[k].lower, rows_[k].upper);
-    }
-  }
-
-  // Fischer and Burmeister's function of C and r λ for a bound below, as a compliance and a right side.
+  // Fischer and Burmeister's function of C and r λ, as a compliance and a right side. The row is
+  // divided by its α, which makes Newton's matrix symmetric.
   void LineariseBound(double C, double r, double lambda, double compliance, double* D,
                       double* b) const {
     const double root = std::hypot(C, r * lambda);
-    double phi = 0, alpha = 0, S = r;
-    if (root > 0) {
-      const double sum = C + r * lambda;
-      phi = sum > 0 ? 2 * C * r * lambda / (sum + root) : sum - root;
-      alpha = 1 - C / root;
-      S = r * (1 - r * lambda / root);
+    const double phi = C + r * lambda - root;
+    // (26) and (27) at the kink
+    const double alpha = root > 0 ? 1 - C / root : 0;
+    const double S = root > 0 ? r * (1 - r * lambda / root) : r;
+    if (!(kRemoved * alpha > 1)) {
+      *D = kRemoved * r / (h_ * h_);
+      *b = -*D * lambda;
+      return;
     }
-    alpha = std::max(alpha, kLeastAlpha);
     *D = (compliance + S / alpha) / (h_ * h_);
     *b = -phi / (alpha * h_ * h_);
   }
 
-  // (35): the compliance that makes slip and friction a fixed point.
+  // (35) with Fischer and Burmeister's function, which is not defined beyond twice the cone.
   static double CalcFrictionCompliance(double slip, double force, double limit, double r) {
-    if (!(limit > 0)) return kLoose * r;
-    force = std::min(force, 1.5 * limit);
-    const double x = limit - force;
-    const double root = std::hypot(slip, r * x);
-    const double above = r * (x > 0 ? slip * slip / (root + r * x) : root - r * x);
-    const double below = x > 0 && slip + root > 0
-                             ? r * force + 2 * slip * r * x / (slip + r * x + root)
-                             : slip + r * limit - root;
-    if (above == 0) return 0;
-    return below > above / (kLoose * r) ? above / below : kLoose * r;
+    if (!(limit > 0)) return kRemoved * r;
+    const double x = r * (limit - force);
+    const double psi = slip + x - std::hypot(slip, x);
+    const double above = slip - psi, below = r * force + psi;
+    if (!(above > 0)) return 0;
+    return below > 0 ? std::min(r * above / below, kRemoved * r) : kRemoved * r;
   }
 
   void Linearise(const VectorXd& lambda, VectorXd* D, VectorXd* b) const {
@@ -284,15 +242,12 @@ class PlainNewton {
       LineariseBound(normal.gap + h_ * u[i + 2] + normal.compliance * lambda[i + 2],
                      h_ * h_ * W_[i + 2], lambda[i + 2], normal.compliance, &(*D)[i + 2],
                      &(*b)[i + 2]);
-      // what is all but closed keeps its share of the load
-      const double C = normal.gap + h_ * u[i + 2] + normal.compliance * lambda[i + 2];
-      if (std::abs(C) < 0.5 * h_ * h_ * W_[i + 2] * lambda[i + 2]) (*b)[i + 2] = -C / (h_ * h_);
       const double r = h_ * (W_[i] + W_[i + 1]) / 2;
       const double W = CalcFrictionCompliance(u.segment<2>(i).norm(), lambda.segment<2>(i).norm(),
                                               problem_.contacts[c].friction * lambda[i + 2], r);
       for (int k = i; k < i + 2; ++k) {
         (*D)[k] = W / h_;
-        (*b)[k] = -((W >= kLoose * r ? 0 : u[k]) + W * lambda[k]) / h_;
+        (*b)[k] = -((W < kRemoved * r ? u[k] : 0) + W * lambda[k]) / h_;
       }
     }
     for (std::size_t k = 0; k < rows_.size(); ++k) {
@@ -308,17 +263,17 @@ class PlainNewton {
         (*b)[i] *= sign;
         continue;
       }
-      // between two bounds it is free or held at one
-      const double pushed = lambda[i] - C / r;
+      // between two bounds the minimum map: free, or at one of them
+      const double unbounded = lambda[i] - C / r;
       (*D)[i] = row.compliance / (h_ * h_);
       (*b)[i] = -C / (h_ * h_);
-      if (pushed <= row.lower || pushed >= row.upper) {
-        (*D)[i] = kLoose * W_[i];
-        (*b)[i] = (*D)[i] * ((pushed >= row.upper ? row.upper : row.lower) - lambda[i]);
+      if (unbounded <= row.lower || unbounded >= row.upper) {
+        (*D)[i] = kRemoved * W_[i];
+        (*b)[i] = (*D)[i] * ((unbounded >= row.upper ? row.upper : row.lower) - lambda[i]);
       }
     }
     for (int i = 0; i < size_; ++i) {
-      (*D)[i] += kRedundant * W_[i];
+      (*D)[i] += kShift;
       if (!(W_[i] > 0)) (*D)[i] = 1, (*b)[i] = 0;
     }
   }

@@ -34,6 +34,10 @@ void AddPeer(const std::optional<ordered_json>& peer, const std::string& phase, 
   const double median = theirs.at("step_ms").at("median");
   (*row)["peer"] = theirs;
   (*row)["ratio"] = median / row->at("step_ms").at("median").get<double>();
+  // of the steps that both solved, with one iteration at least
+  if (row->contains("solved_ms") && theirs.contains("solved_ms"))
+    (*row)["solved_ratio"] =
+        theirs.at("solved_ms").get<double>() / row->at("solved_ms").get<double>();
 }
 
 std::string Text(const ordered_json& numbers) {
@@ -91,6 +95,8 @@ double CalcSlipOfSticking(const physics::World& world, double friction,
 
 struct PhaseRecord {
   std::vector<double> ms;
+  // Of steps in which the warm start sufficed (no iteration), and of those that were solved.
+  std::vector<double> warm_ms, solved_ms;
   double penetration = 0, slip = 0, drift = 0, contacts = 0, iterations = 0, converged = 0;
   int steps = 0, most_iterations = 0;
   std::vector<Vector3d> from;
@@ -125,6 +131,8 @@ ordered_json RunCase(const std::string& name, const ordered_json& given) {
       for_phases(k, [&](PhaseRecord& record, double duration) {
         if (!looks) {
           record.ms.push_back(1e3 * elapsed);
+          (world.report().iterations == 0 ? record.warm_ms : record.solved_ms)
+              .push_back(1e3 * elapsed);
           return;
         }
         record.slip =
@@ -158,7 +166,11 @@ ordered_json RunCase(const std::string& name, const ordered_json& given) {
         {"contacts_mean", record.contacts / record.steps},
         {"iterations_mean", record.iterations / record.steps},
         {"iterations_max", record.most_iterations},
-        {"converged_fraction", record.converged / record.steps}};
+        {"converged_fraction", record.converged / record.steps},
+        {"warm_steps", record.warm_ms.size() / kRuns},
+        {"solved_steps", record.solved_ms.size() / kRuns}};
+    if (!record.warm_ms.empty()) row["warm_ms"] = Quantile(record.warm_ms, 0.5);
+    if (!record.solved_ms.empty()) row["solved_ms"] = Quantile(record.solved_ms, 0.5);
     AddPeer(peer, phase, &row);
     rows.push_back(row);
   }

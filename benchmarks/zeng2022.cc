@@ -1,6 +1,7 @@
-// Table 1 of Zeng et al. 2022: what recursive corrective motion costs when the compliance of what carries the contacts is built
-// once a step (Algorithm 3), and when that of the contacts is built anew in each Newton iteration (Algorithm 2). All of it runs on
-// one thread and is told in its computing time.
+// Table 1 of Zeng et al. 2022: what recursive corrective motion costs when the compliance of what
+// carries the contacts is built once a step (Algorithm 3), and when that of the contacts is built
+// anew in each Newton iteration (Algorithm 2). All of it runs on one thread and is told in its
+// computing time.
 
 #include <algorithm>
 #include <array>
@@ -102,7 +103,8 @@ void Assemble(const TetrahedralMesh& mesh, const solvers::BlockPattern& pattern,
   }
 }
 
-// The box on a ball that supports it at the vertices of its lower side nearest to the middle; gravity and a push sideways.
+// The box on a ball that supports it at the vertices of its lower side nearest to the middle;
+// gravity and a push sideways.
 struct Problem {
   explicit Problem(const Line& line)
       : mesh(MakeBox(line)),

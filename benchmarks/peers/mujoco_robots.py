@@ -86,6 +86,8 @@ def measure(case):
     h = case["time_step"]
     result = {}
     times = {name: [] for name in case["phases"]}
+    # of steps in which the warm start sufficed, and of those in which its solver iterated
+    kinds = {name: {"warm": [], "solved": []} for name in case["phases"]}
     for run in range(RUNS):
         data = mujoco.MjData(model)
         for k in range(round(max(to for _, to in case["phases"].values()) / h)):
@@ -95,9 +97,15 @@ def measure(case):
             for name, (begin, end) in case["phases"].items():
                 if begin / h <= k < end / h:
                     times[name].append(1e3 * elapsed)
+                    kind = "solved" if int(np.sum(data.solver_niter[:max(1, data.nisland)])) > 0 else "warm"
+                    kinds[name][kind].append(1e3 * elapsed)
     for name in case["phases"]:
         x = sorted(times[name])
         result[name] = {"step_ms": {"median": statistics.median(x), "p95": x[int(0.95 * (len(x) - 1))]}}
+        for kind, ms in kinds[name].items():
+            result[name][f"{kind}_steps"] = len(ms) // RUNS
+            if ms:
+                result[name][f"{kind}_ms"] = statistics.median(ms)
     # once more, looking
     data = mujoco.MjData(model)
     last = max(to for _, to in case["phases"].values())
