@@ -16,9 +16,10 @@ class StateVisitor {
   // Calls number(x) with each number or choice of the state, and list(v) with each of its vectors.
   template <typename Number, typename List>
   static void Visit(State* state, Number&& number, List&& list) {
-    auto& [time, step, q, v, contacts, rest, resting_constraints, constraints, controls] = *state;
-    Each(number, list, time, step, q, v, contacts, rest, resting_constraints, constraints,
-         controls);
+    auto& [time, step, q, v, internals, contacts, rest, resting_constraints, constraints,
+           controls] = *state;
+    Each(number, list, time, step, q, v, internals, contacts, rest, resting_constraints,
+         constraints, controls);
   }
 
  private:

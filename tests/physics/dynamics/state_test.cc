@@ -13,6 +13,7 @@ State MakeState() {
   state.step = 25;
   state.q = {1, 2, 3};
   state.v = {-1, 0.5, 0};
+  state.internals = {{0.5, -3}, {4}};
   state.contacts = {{7, {1, 2, 3}}, {9, {0, 0, 1}}};
   state.rest = {3, -1};
   state.resting_constraints.push_back({ConstraintSource::kActuator, 1, 4, 0.1, 0.2});
@@ -41,7 +42,7 @@ TEST(StateHash, EveryNumberOfTheStateChangesItByItsLowestBit) {
       [](const auto&) {});
   EXPECT_EQ(HashState(state), hash);
   // of the parts that MakeState fills, in the order of State
-  EXPECT_EQ(numbers, 1 + 1 + 3 + 3 + 2 * 4 + 2 + 17 + 2 * 5 + 3);
+  EXPECT_EQ(numbers, 1 + 1 + 3 + 3 + 3 + 2 * 4 + 2 + 17 + 2 * 5 + 3);
 }
 
 TEST(StateHash, EveryListOfTheStateChangesItByItsLength) {
@@ -59,7 +60,7 @@ TEST(StateHash, EveryListOfTheStateChangesItByItsLength) {
         ++lists;
       });
   EXPECT_EQ(HashState(state), hash);
-  EXPECT_EQ(lists, 7);
+  EXPECT_EQ(lists, 7 + 3);
 }
 
 TEST(StateHash, TheSignOfZeroChangesIt) {

@@ -278,7 +278,7 @@ double CalcTimeError(const FemParameters& p, double spin, double theta, double t
   const auto run = [&](int count) {
     Moving body(p);
     body.Deform(Vector3d(1.1, 0.95, 1).asDiagonal());
-    for (int i = 0; i < body.block->num_nodes(); ++i) {
+    for (int i = 0; i < body.block->abilities().nodes->num_nodes(); ++i) {
       body.v[3 * i] = -spin * body.q[3 * i + 1];
       body.v[3 * i + 1] = spin * body.q[3 * i];
     }
