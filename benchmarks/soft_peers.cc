@@ -86,8 +86,8 @@ struct Patches {
 constexpr Patches kPatches[] = {
     {"vertices"}, {"polygons", 1}, {"polygons_2", 2}, {"polygons_4", 4}, {"polygons_8", 8}};
 
-// Contact counts of a step are comparable where ours is at least, and at most, so many times theirs:
-// more contacts are more work, so that ratios err on the peer's side.
+// Contact counts of a step are comparable where ours is at least, and at most, so many times
+// theirs: more contacts are more work, so that ratios err on the peer's side.
 constexpr double kMinOfTheirs = 0.75, kMaxOfTheirs = 2;
 
 // The case as our scene: the same meshes, poses, material, friction, gravity and step.
