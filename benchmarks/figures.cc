@@ -214,7 +214,8 @@ void CompareOverRun(const std::string& figure, const std::string& place, World* 
 constexpr char kStretchedBar[] = R"(
 time_step: 0.008
 bodies:
-  - {name: hand, rigid: {motion: KINEMATIC, pose: {position: [0.42, 0, 1]}, shapes: [{box: {size: [0.04, 0.2, 0.2]}}]}}
+  - {name: hand, rigid: {motion: KINEMATIC, pose: {position: [0.42, 0, 1]},
+      shapes: [{box: {size: [0.04, 0.2, 0.2]}}]}}
   - name: bar
     deformable:
       mesh: {box: {size: [0.8, 0.1, 0.1]}, edge_length: 0.1}
@@ -226,7 +227,8 @@ bodies:
         - {to: hand, within: {box: {size: [0.01, 1, 1], pose: {position: [0.4, 0, 0]}}}}
 pairs: [{bodies: [hand, bar], enabled: false}]
 script:
-  - {target: {pose: hand}, times: [0, 0.2, 0.25, 0.3, 0.35, 0.4], values: [[0.42, 0, 1], [2, 0, 1], [2, 0.1, 1], [2, -0.1, 1], [2, 0.1, 1], [2, 0, 1]]}
+  - {target: {pose: hand}, times: [0, 0.2, 0.25, 0.3, 0.35, 0.4], values: [[0.42, 0, 1], [2, 0, 1],
+      [2, 0.1, 1], [2, -0.1, 1], [2, 0.1, 1], [2, 0, 1]]}
 )";
 
 void StretchBar(ordered_json* rows) {

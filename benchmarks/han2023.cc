@@ -240,7 +240,7 @@ ordered_json RunPaperCase(const PaperCase& given, int most_steps, int threads) {
   const double h = scene.model->time_step;
   std::size_t vertices = 0, tetrahedra = 0;
   for (const physics::Body& body : scene.model->bodies) {
-    if (!body.deformable) continue;
+    if (scene.model->abilities_of(body).nodes == nullptr) continue;
     vertices += body.mesh.vertices.size();
     tetrahedra += body.mesh.tetrahedra.size();
   }
@@ -483,7 +483,8 @@ bodies:
     deformable:
       mesh: )",
                                   mesh, R"(
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e7, poissons_ratio: 0.4, density: 500}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e7, poissons_ratio: 0.4,
+          density: 500}
       damping: {beta: 0.05}
 instances:
   - of: link

@@ -382,7 +382,10 @@ ordered_json RunLine(const TableLine& line, int threads) {
   const double bodies_ms = std::max(0.0, pose - detection);
   std::size_t bodies = 0;
   for (const physics::Body& body : world->model().bodies)
-    bodies += body.deformable || (body.mass > 0 && body.block != physics::kWorldBlock) ? 1 : 0;
+    bodies += world->model().abilities_of(body).nodes != nullptr ||
+                      (body.mass > 0 && body.block != physics::kWorldBlock)
+                  ? 1
+                  : 0;
   row["bodies"] = bodies;
   row["dofs"] = world->model().velocity_offsets.back();
   row["participating"] = timed.participating;

@@ -8,7 +8,7 @@
 #include "benchmarks/peer.h"
 #include "benchmarks/suite.h"
 #include "physics/dynamics/body_motions.h"
-#include "physics/rigid/joint_tree.h"
+#include "physics/rigid/tree_articulation.h"
 #include "physics/rigid/tree_kinematics.h"
 #include "physics/scene/scene.h"
 #include "physics/world/world.h"
@@ -214,7 +214,9 @@ ordered_json RunDynamics() {
   const auto model =
       Load("name: bench\nrobots:\n  - {name: arm, file: \"" + file + "\", base: FIXED}\n");
   if (!model) return {{"case", "iiwa_allegro_dynamics"}, {"note", "the robot does not load"}};
-  const physics::JointTree& tree = *model->robots[0].trees[0].tree;
+  const physics::JointTree& tree =
+      dynamic_cast<const physics::TreeArticulation&>(*model->robots[0].parts[0].articulation)
+          .tree();
   physics::TreeKinematics kinematics(tree);
   const int n = tree.num_velocities();
   std::vector<double> q(tree.num_positions()), v(n), M(std::size_t(n) * n), bias(n), ms;

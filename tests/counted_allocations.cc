@@ -1,5 +1,5 @@
-// The program's operator new and delete, counting. In a file of its own: inlined into a caller, the compiler would see memory of
-// malloc freed by delete.
+// The program's operator new and delete, counting. In a file of its own: inlined into a caller, the
+// compiler would see memory of malloc freed by delete.
 
 #include "tests/counted_allocations.h"
 

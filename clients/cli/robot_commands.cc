@@ -136,7 +136,8 @@ void ReadTarget(const std::string& text, v1::JointTargets* targets) {
                                       "a unit: elbow=30deg, lift=120mm");
 }
 
-// Refuses targets in the wrong unit or beyond their joints' limits: clamped ones would be reached without a word.
+// Refuses targets in the wrong unit or beyond their joints' limits: clamped ones would be reached
+// without a word.
 void CheckTargets(const v1::RobotDescription& robot, const RobotArguments& arguments,
                   const v1::JointTargets& wanted) {
   for (int i = 0; i < wanted.joints_size(); ++i) {

@@ -14,7 +14,7 @@ constexpr int kWidth = 4;
 // so few are all tested against each other
 constexpr int kFewBoxes = 48;
 // boxes that a strip is worth
-constexpr int kLeastInStrip = 64;
+constexpr int kMinInStrip = 64;
 // and so few against all others
 constexpr int kFewChosen = 16;
 // what has moved further than this in the order is sorted anew
@@ -94,7 +94,7 @@ void BroadPhase::Sweep(std::span<const AxisAlignedBox> boxes, int axis, int acro
   }
   const double most = sum > 0 ? (high - low) * count / (2 * sum) : 1;
   const int strips =
-      static_cast<int>(std::clamp(most, 1.0, std::max(1.0, 1.0 * count / kLeastInStrip)));
+      static_cast<int>(std::clamp(most, 1.0, std::max(1.0, 1.0 * count / kMinInStrip)));
   const double per_length = strips > 1 ? strips / (high - low) : 0;
   const auto strip_of = [&](double x) {
     return std::clamp(static_cast<int>((x - low) * per_length), 0, strips - 1);

@@ -13,7 +13,7 @@ void ApplyTargets(const Model& model, const Inputs& inputs, std::vector<double>*
   }
 }
 
-double CalcTorque(const Actuator& actuator, double target) {
+double CalcEffort(const Actuator& actuator, double target) {
   return std::clamp(target, -actuator.effort_limit, actuator.effort_limit);
 }
 
@@ -25,8 +25,7 @@ void AppendActuatorRows(const Model& model, const State& state, std::span<const 
   std::vector<double>& compensation = *scratch;
   for (std::size_t i = 0; i < model.actuators.size(); ++i) {
     const Actuator& actuator = model.actuators[i];
-    if (actuator.kind == Actuator::Kind::kTorque || actuator.kind == Actuator::Kind::kActivation)
-      continue;
+    if (actuator.kind == Actuator::Kind::kEffort) continue;
     const RobotJoint& joint = model.joint_of(actuator);
     if (!is_awake(joint.block)) continue;
     ConstraintRow& row = constraints->AddRow();

@@ -13,9 +13,9 @@
 
 namespace pliant::physics {
 
-// What runs inside a step between Inputs and the joints: targets hold until the next, controllers move them, drives turn
-// them into rows of the step's problem or into torques. `controls` is what each actuator aims at (State::controls), and
-// becomes the next state's.
+// What runs inside a step between Inputs and the joints: targets hold until the next, controllers
+// move them, drives turn them into rows of the step's problem or into torques. `controls` is what
+// each actuator aims at (State::controls), and becomes the next state's.
 
 // Takes over the targets given in this step, grippers included.
 void ApplyTargets(const Model& model, const Inputs& inputs, std::vector<double>* controls);
@@ -35,20 +35,22 @@ struct DifferentialIkMemory {
   BlockRows angular, linear;
 };
 
-// Differential inverse kinematics of the controllers that are given a twist or a pose in this step: moves the targets of
-// their actuators. Damped least squares (λ grows as the manipulability falls) with the posture in the null space; joint
-// position, velocity and acceleration limits are kept by scaling the whole motion, so that the link stays on its path,
-// before a joint is left out. Needs posed `steps` of all blocks.
+// Differential inverse kinematics of the controllers that are given a twist or a pose in this step:
+// moves the targets of their actuators. Damped least squares (λ grows as the manipulability falls)
+// with the posture in the null space; joint position, velocity and acceleration limits are kept by
+// scaling the whole motion, so that the link stays on its path, before a joint is left out. Needs
+// posed `steps` of all blocks.
 void RunDifferentialIk(const Model& model, const Inputs& inputs, const State& state,
                        const BodyMotions& motions, double h,
                        std::span<const std::unique_ptr<BlockStep>> steps,
                        DifferentialIkMemory* memory, std::vector<double>* controls);
 
-// Effort of a torque actuator [N·m], [N] or an activation [Pa] at a target, clamped to its limit.
-double CalcTorque(const Actuator& actuator, double target);
+// What an actuator of an effort gives at a target, clamped to its limit [N·m], [N] or [Pa].
+double CalcEffort(const Actuator& actuator, double target);
 
-// Rows of position and velocity actuators: springs and dampers of the step's problem, with their effort limits.
-// Those of blocks that are not awake are left out. `scratch` keeps memory from call to call.
+// Rows of position and velocity actuators: springs and dampers of the step's problem, with their
+// effort limits. Those of blocks that are not awake are left out. `scratch` keeps memory from call
+// to call.
 void AppendActuatorRows(const Model& model, const State& state, std::span<const double> controls,
                         std::span<const std::unique_ptr<BlockStep>> steps,
                         const std::function<bool(int block)>& is_awake,

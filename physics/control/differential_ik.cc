@@ -21,13 +21,13 @@ struct Decomposition {
   Vector6d values;
 };
 
-// Eigenvalues and vectors of a symmetric matrix by Jacobi's rotations, in a fixed order: Eigen's solver rounds otherwise at
-// another level of optimisation.
+// Eigenvalues and vectors of a symmetric matrix by Jacobi's rotations, in a fixed order: Eigen's
+// solver rounds otherwise at another level of optimisation.
 Decomposition Decompose(Matrix6d A) {
-  constexpr int kMostSweeps = 30;
+  constexpr int kMaxSweeps = 30;
   Decomposition result;
   Matrix6d& V = result.vectors;
-  for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+  for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
     double off = 0, on = 0;
     for (int i = 0; i < 6; ++i) {
       on += A(i, i) * A(i, i);
@@ -63,7 +63,8 @@ Decomposition Decompose(Matrix6d A) {
   return result;
 }
 
-// J Jᵀ of the axes that are not held, inverted with damping in the directions that are close to singular.
+// J Jᵀ of the axes that are not held, inverted with damping in the directions that are close to
+// singular.
 Matrix6d InvertDamped(const std::vector<Axis>& axes, double damping) {
   Matrix6d JJt = Matrix6d::Zero();
   for (const Axis& axis : axes) {
@@ -241,7 +242,8 @@ void RunDifferentialIk(const Model& model, const Inputs& inputs, const State& st
       twist = TwistTowards(motions[controller.body].X_WB, target.X_WL, controller.position_gain);
       is_commanded = true;
     }
-    // a controller that nobody commands comes to rest as fast as its limits allow, and then leaves its targets alone
+    // a controller that nobody commands comes to rest as fast as its limits allow, and then leaves
+    // its targets alone
     const bool is_moving =
         std::any_of(controls->begin() + first_rate, controls->begin() + first_rate + count,
                     [](double rate) { return rate != 0; });

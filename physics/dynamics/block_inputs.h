@@ -19,22 +19,22 @@ struct BlockForce {
   Eigen::Vector3d torque_W = Eigen::Vector3d::Zero();
 };
 
-// A generalised force on one velocity of a block: a torque on a joint.
-struct CoordinateForce {
-  int velocity;
-  double force;  // [N·m] or [N]
+// An effort on one channel of a block, as the block numbers them: a generalised force on a velocity
+// of a joint tree, an internal volumetric stress of a region of a deformable body. Efforts on one
+// channel add up.
+struct ChannelEffort {
+  int channel;
+  double effort;  // [N·m], [N] or [Pa]
 };
 
 // What acts on a block in one step.
 struct BlockInputs {
   Eigen::Vector3d gravity = Eigen::Vector3d::Zero();  // [m/s²]
   std::vector<BlockForce> forces;
-  std::vector<CoordinateForce> coordinate_forces;
+  std::vector<ChannelEffort> efforts;
   // Prescribed poses at the end of the step of the bodies that the block's prescribed parts follow,
   // in the order of DynamicsBlock::followed_bodies(); a kinematic body follows itself.
   std::vector<RigidTransform> targets;
-  // Internal volumetric stress of each region that has one [Pa]; none: all zero.
-  std::vector<double> activations;
 };
 
 }  // namespace pliant::physics

@@ -14,7 +14,8 @@ class BodyMotions {
   explicit BodyMotions(const Model& model);
 
   void Update(const State& state);
-  // Updates one block alone. The step that will start from `state` may share its kinematics; null: none.
+  // Updates one block alone. The step that will start from `state` may share its kinematics; null:
+  // none.
   void Update(const State& state, int block, FrameStep* step);
   // A rigid body's motion; a fixed one has no velocity.
   const FrameMotion& operator[](int body) const { return frames_[slots_[body]]; }

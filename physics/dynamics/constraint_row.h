@@ -9,7 +9,8 @@
 
 namespace pliant::physics {
 
-// One part of a constraint's rate: a direction of a point's or frame's velocity, or one velocity of a block.
+// One part of a constraint's rate: a direction of a point's or frame's velocity, or one velocity of
+// a block.
 struct ConstraintTerm {
   Attachment attachment;  // its block; a frame or nodes of it when `velocity` is negative
   int velocity = -1;      // velocity of the block
@@ -21,9 +22,11 @@ struct ConstraintTerm {
 // Who asked for a constraint, for reports.
 enum class ConstraintSource { kLimit, kDryFriction, kActuator, kConstraint };
 
-// One scalar constraint of a step, as every method sees it: a spring, damper or stop on the rate r = Σ terms,
+// One scalar constraint of a step, as every method sees it: a spring, damper or stop on the rate r
+// = Σ terms,
 //   force = feedforward − k (g + h r) − d (r − r_target), within [lower, upper].
-// Infinite k: as rigid as the method's conditioning allows (a holonomic constraint, or a stop when a bound is zero).
+// Infinite k: as rigid as the method's conditioning allows (a holonomic constraint, or a stop when
+// a bound is zero).
 struct ConstraintRow {
   int first_term = 0, num_terms = 0;
   double error = 0;  // g at the start of the step [m], [rad]
@@ -65,7 +68,8 @@ struct ConstraintForce {
   int index = -1;
   double error = 0;    // at the start of the step
   double impulse = 0;  // [N·s], [N·m·s]
-  // of a constraint between two frames: where it acts on each, and what a unit impulse is on B; the opposite on A
+  // of a constraint between two frames: where it acts on each, and what a unit impulse is on B; the
+  // opposite on A
   Eigen::Vector3d p_A = Eigen::Vector3d::Zero(), p_B = Eigen::Vector3d::Zero();
   Eigen::Vector3d linear_W = Eigen::Vector3d::Zero(), angular_W = Eigen::Vector3d::Zero();
 };

@@ -24,7 +24,8 @@ struct Inputs {
     Eigen::Vector3d force_W = Eigen::Vector3d::Zero();
     Eigen::Vector3d torque_W = Eigen::Vector3d::Zero();
   };
-  // What an actuator is to reach: a position [rad], [m], a rate, or (torque actuators) an effort. It holds until the next.
+  // What an actuator is to reach: a position [rad], [m], a rate, or (torque actuators) an effort.
+  // It holds until the next.
   struct ActuatorTarget {
     int actuator;  // index in Model::actuators
     double value;
@@ -35,7 +36,8 @@ struct Inputs {
     int velocity;
     double force;
   };
-  // Twist that a differential-IK controller makes its link follow through the step: angular [rad/s], then linear [m/s], W.
+  // Twist that a differential-IK controller makes its link follow through the step: angular
+  // [rad/s], then linear [m/s], W.
   struct TwistTarget {
     int controller;  // index in Model::controllers
     Eigen::Vector3d angular_W = Eigen::Vector3d::Zero();

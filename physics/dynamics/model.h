@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "physics/dynamics/abilities/articulation.h"
 #include "physics/dynamics/block.h"
 #include "physics/dynamics/inputs.h"
 #include "physics/dynamics/options.h"
@@ -38,7 +39,6 @@ struct Body {
   int block = kWorldBlock;  // index in Model::blocks; kWorldBlock: fixed at `X_WB`
   int frame = 0;            // frame of the block that moves it, of a body that is rigid
   int part = 0;             // which body of its block it is, of one that has nodes (see NodeSet)
-  bool deformable = false;
   Motion motion = Motion::kFree;
   RigidTransform X_WB;  // pose of a fixed body; initial pose otherwise
   Eigen::Vector3d p_BoBcm =
@@ -48,9 +48,9 @@ struct Body {
 
   std::vector<Shape> shapes;         // rigid: in the body's frame
   std::vector<VisualShape> visuals;  // what viewers show in place of the shapes, when there are any
-  BoundarySurface surface;           // deformable: over the nodes of its block
+  BoundarySurface surface;           // of a deformable body: over the nodes of its block
   TouchingPoints points;             // in place of a surface: nodes of its block
-  TetrahedralMesh mesh;              // deformable: at rest, in the body's frame
+  TetrahedralMesh mesh;              // of a deformable body: at rest, in the body's frame
   bool self_contact = false;
 
   // described to viewers; 0 where it has no meaning
@@ -82,13 +82,22 @@ struct ContactParameters {
   std::vector<Pair> pairs;  // ascending (body_a, body_b), one an entry
 };
 
-// A joint of a robot that moves.
+// A joint of a robot that moves, or an activation of a soft one: a region of a body that an
+// actuator puts under an internal stress. An activation has no positions and no velocities.
 struct RobotJoint {
+  enum class Kind {
+    kRevolute,   // also a screw
+    kPrismatic,  // also any other that slides alone
+    kCompound,   // several velocities
+    kActivation,
+  };
   std::string name;
+  Kind kind = Kind::kRevolute;
   int block = kWorldBlock;
   int position = 0, num_positions = 0;  // in the block
   int velocity = 0, num_velocities = 0;
-  int body = -1;                                            // Model::bodies of the child link
+  int channel = 0;  // of the block: what an effort on the joint acts on (BlockInputs::efforts)
+  int body = -1;    // Model::bodies: the child link; the body of an activation
   double lower = -std::numeric_limits<double>::infinity();  // [rad], [m]; of joints of one velocity
   double upper = std::numeric_limits<double>::infinity();
   double velocity_limit = std::numeric_limits<double>::infinity();
@@ -96,33 +105,30 @@ struct RobotJoint {
   double effort_limit = std::numeric_limits<double>::infinity();
 };
 
-class JointTree;
-
-// A robot of the scene: its links are bodies called robot/link. A deformable body with activations
-// is one too, of its name, without links: they are its joints, of no velocity, each numbered by
-// `velocity` among those of its block.
+// What actuators drive together: a robot of the scene, whose links are bodies called robot/link, or
+// a soft one, a body with activations, which gives it its name and is no link.
 struct Robot {
-  // A joint tree of it, for kinematics and dynamics outside the step.
-  struct Tree {
+  // Links that one block moves, for kinematics and dynamics outside the step.
+  struct Part {
     int block;
-    std::shared_ptr<const JointTree> tree;
+    std::shared_ptr<const Articulation> articulation;
   };
   std::string name;
   std::vector<int> bodies;  // links, in the order of its file
   std::vector<RobotJoint> joints;
-  std::vector<Tree> trees;
+  std::vector<Part> parts;
 };
 
-// Drives one joint of one velocity, or puts a region of a deformable body under an internal
-// volumetric stress.
+// Drives a joint of one velocity or an activation: by an effort, or, of a joint, by a spring or a
+// damper towards a position or a velocity.
 struct Actuator {
-  enum class Kind { kTorque, kPosition, kVelocity, kActivation };
-  std::string name;  // robot/joint; body/activation
+  enum class Kind { kEffort, kPosition, kVelocity };
+  std::string name;  // robot/joint
   int robot = 0, joint = 0;
-  Kind kind = Kind::kTorque;
+  Kind kind = Kind::kEffort;
   double stiffness = 0;                                           // [N·m/rad], [N/m]
   double damping = 0;                                             // [N·m·s/rad], [N·s/m]
-  double effort_limit = std::numeric_limits<double>::infinity();  // of an activation in Pa
+  double effort_limit = std::numeric_limits<double>::infinity();  // [N·m], [N]; of a stress [Pa]
   bool gravity_compensation = false;
   double initial_target = 0;
 };

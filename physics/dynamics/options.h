@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 namespace pliant::solvers {
 class ContactLaw;
 }
@@ -84,6 +86,13 @@ struct MethodOptions {
   bool is_maximal() const {
     return kind == MethodKind::kNonsmooth &&
            nonsmooth.coordinates == NonsmoothOptions::Coordinates::kMaximal;
+  }
+
+  // Why the contact problem of a step cannot be exported; empty: it can.
+  std::string_view WhyNotExported() const {
+    if (!is_maximal()) return {};
+    return "tells problems in reduced coordinates; leave it out, or add --set "
+           "method.nonsmooth.coordinates=REDUCED";
   }
 };
 

@@ -52,7 +52,8 @@ struct State {
   // Of each block, in a layout of its own, whatever else of it affects the future (see BlockState).
   std::vector<std::vector<double>> internals;
   std::vector<ContactMemory> contacts;  // ascending keys
-  // Of each block: for how many steps it has been still; −1 − k while it sleeps, in the island whose first block is k.
+  // Of each block: for how many steps it has been still; −1 − k while it sleeps, in the island
+  // whose first block is k.
   std::vector<std::int32_t> rest;
   // What constraints of sleeping blocks exert: nobody computes it meanwhile.
   std::vector<ConstraintForce> resting_constraints;
@@ -69,7 +70,8 @@ std::string HashState(const State& state);
 // Versioned bytes that carry the model's hash and a checksum.
 std::string SerializeState(const State& state, std::string_view model_hash);
 
-// INVALID_ARGUMENT when the bytes are cut, damaged, of another version, or of another model than `model_hash`.
+// INVALID_ARGUMENT when the bytes are cut, damaged, of another version, or of another model than
+// `model_hash`.
 absl::StatusOr<State> ParseState(std::string_view bytes, std::string_view model_hash);
 
 }  // namespace pliant::physics

@@ -26,12 +26,13 @@ Activations::Activations(const ElementBatches& elements,
   }
 }
 
-void Activations::Spread(std::span<const double> stresses, std::vector<Lane>* pressure) const {
+void Activations::Spread(std::span<const ChannelEffort> stresses,
+                         std::vector<Lane>* pressure) const {
   pressure->clear();
-  for (std::size_t r = 0; r < std::min(stresses.size(), regions_.size()); ++r) {
-    if (stresses[r] == 0) continue;
+  for (const auto& [region, stress] : stresses) {
+    if (stress == 0) continue;
     if (pressure->empty()) pressure->assign(num_batches_, Lane{});
-    for (const Share& share : regions_[r]) (*pressure)[share.batch] += stresses[r] * share.part;
+    for (const Share& share : regions_[region]) (*pressure)[share.batch] += stress * share.part;
   }
 }
 

@@ -18,8 +18,9 @@ void AssembleQuadratic(const FemModel& model, const Stage& stage, std::span<cons
                        std::span<const double> v0, std::span<const Lane> pressure,
                        solvers::BlockMatrix* A, std::vector<double>* residual);
 
-// Mass and damping of the others: A += (1 + αθh) M + θhβ K0,   m += hβ K0 v0, with their tangent for
-// damping at q0, for the whole step. `at` is memory to work in.
+// Mass and damping of the others, with their tangent at q0 for the whole step:
+//   A += (1 + αθh) M + θhβ K0,   m += hβ K0 v0
+// `at` is memory to work in.
 void AssembleDamping(const FemModel& model, const Stage& stage, std::span<const double> q0,
                      std::span<const double> v0, FemModel::Deformation* at, solvers::BlockMatrix* A,
                      std::vector<double>* residual);

@@ -9,7 +9,7 @@ namespace {
 
 // batches, four elements each, for which threads cost more than they bring, and of a stretch
 constexpr int kFewElementBatches = 1000, kStretch = 100;
-constexpr int kMostStages = 64;
+constexpr int kMaxStages = 64;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ ElementStages::ElementStages(std::span<const ElementBatch> batches, int count, i
     for_each_node([&](std::uint64_t of_node) { taken |= of_node; });
     const int stage = std::countr_one(taken);
     // nodes in no order at all: one after another
-    if (stage == kMostStages) return;
+    if (stage == kMaxStages) return;
     for_each_node([&](std::uint64_t& of_node) { of_node |= std::uint64_t{1} << stage; });
     if (stage == static_cast<int>(found.size())) found.emplace_back();
     found[stage].push_back(stretch);

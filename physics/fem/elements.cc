@@ -32,7 +32,8 @@ constexpr int PairIndex(int a, int b) {
   return a * (a + 1) / 2 + b;
 }
 
-// The blocks of node 0 from the others: the gradients add to nothing, and so do the rows and columns of K.
+// The blocks of node 0 from the others: the gradients add to nothing, and so do the rows and
+// columns of K.
 void CompleteStiffness(LaneMatrix3 K[10]) {
   const auto of = [&](int a, int b, int i, int k) {
     return a >= b ? K[PairIndex(a, b)][3 * k + i] : K[PairIndex(b, a)][3 * i + k];

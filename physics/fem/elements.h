@@ -23,11 +23,12 @@ struct ElementBatch {
 // The material of a batch that is not quadratic in F.
 struct NonlinearMaterial {
   const Material* material;
-  Lane parameters[kMostParameters];
+  Lane parameters[kMaxParameters];
 };
 
-// A mesh with its materials in batches: first those that are quadratic in F, in the order of the mesh, then the others,
-// sorted by material, so that a batch has one material. A group of elements fills its last batch as above.
+// A mesh with its materials in batches: first those that are quadratic in F, in the order of the
+// mesh, then the others, sorted by material, so that a batch has one material. A group of elements
+// fills its last batch as above.
 struct ElementBatches {
   std::vector<ElementBatch> batches;
   std::vector<int> elements;  // of each lane of each batch; −1: fills its place only
@@ -38,14 +39,15 @@ struct ElementBatches {
 // `rest` are the rest positions in the body frame.
 ElementBatches MakeElementBatches(const FemParameters& parameters);
 
-// Deformation gradient F = Σ x_a G_aᵀ, or the velocity's gradient, column-major. x: 3 numbers a node.
+// Deformation gradient F = Σ x_a G_aᵀ, or the velocity's gradient, column-major. x: 3 numbers a
+// node.
 LaneMatrix3 CalcGradient(const ElementBatch& batch, std::span<const double> x);
 
 // R0 (han2023 §V-B), the identity for elements that do not corotate.
 LaneMatrix3 CalcReferenceRotation(const ElementBatch& batch, const LaneMatrix3& F);
 
-// Lagged linear corotational stress P = R0 (2 μ ε + λ tr(ε) I), ε = sym(R0ᵀ F) − I [Pa] (han2023 §V-B). With
-// `increment` the −I is left out: the derivative of P in the direction F.
+// Lagged linear corotational stress P = R0 (2 μ ε + λ tr(ε) I), ε = sym(R0ᵀ F) − I [Pa] (han2023
+// §V-B). With `increment` the −I is left out: the derivative of P in the direction F.
 LaneMatrix3 CalcStress(const ElementBatch& batch, const LaneMatrix3& R0, const LaneMatrix3& F,
                        bool increment);
 

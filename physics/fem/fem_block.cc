@@ -19,8 +19,6 @@ class FemBlock final : public DynamicsBlock, public NodeSet, public ElementSet, 
  public:
   explicit FemBlock(std::shared_ptr<const FemModel> model) : model_(std::move(model)) {}
 
-  const FemModel& model() const { return *model_; }
-
   int num_positions() const override { return 3 * num_nodes(); }
   int num_velocities() const override { return 3 * num_nodes(); }
   int num_nodes() const override { return model_->num_nodes; }
@@ -167,18 +165,23 @@ class FemBlock final : public DynamicsBlock, public NodeSet, public ElementSet, 
 
 }  // namespace
 
-std::shared_ptr<const DynamicsBlock> MakeFemBlock(
-    FemParameters parameters, std::span<const std::shared_ptr<const DynamicsBlock>> others) {
+FemRestShapes::FemRestShapes() = default;
+FemRestShapes::~FemRestShapes() = default;
+
+std::shared_ptr<const DynamicsBlock> MakeFemBlock(FemParameters parameters, FemRestShapes* shapes) {
   std::shared_ptr<const FemRestShape> rest;
-  for (const auto& other : others) {
-    const auto* fem = dynamic_cast<const FemBlock*>(other.get());
-    if (fem == nullptr || !FemRestShape::IsShared(fem->model().parameters, parameters)) continue;
-    rest = fem->model().rest;
-    break;
+  if (shapes != nullptr) {
+    for (const std::shared_ptr<const FemModel>& known : shapes->first_of_each_) {
+      if (!FemRestShape::IsShared(known->parameters, parameters)) continue;
+      rest = known->rest;
+      break;
+    }
   }
-  if (!rest) rest = std::make_shared<FemRestShape>(parameters);
-  return std::make_shared<FemBlock>(
-      std::make_shared<FemModel>(std::move(parameters), std::move(rest)));
+  const bool is_new = rest == nullptr;
+  if (is_new) rest = std::make_shared<FemRestShape>(parameters);
+  const auto model = std::make_shared<const FemModel>(std::move(parameters), std::move(rest));
+  if (is_new && shapes != nullptr) shapes->first_of_each_.push_back(model);
+  return std::make_shared<FemBlock>(model);
 }
 
 }  // namespace pliant::physics

@@ -18,7 +18,8 @@
 
 namespace pliant::physics {
 
-// What follows from a body's mesh at rest and its materials, and is the same for all bodies that have these in common.
+// What follows from a body's mesh at rest and its materials, and is the same for all bodies that
+// have these in common.
 struct FemRestShape {
   explicit FemRestShape(const FemParameters& parameters);
 
@@ -30,7 +31,8 @@ struct FemRestShape {
   // Of that order: parents in its tree, and multiply-adds of the factorisation. The same.
   const std::vector<int>& elimination_tree() const;
   double elimination_operations() const;
-  // Whether one factor and solution of a body that nothing touches are faster in single precision, refined.
+  // Whether one factor and solution of a body that nothing touches are faster in single precision,
+  // refined.
   bool pays_in_single_precision() const;
   // What factoring several of them at a time consists of; likewise.
   const std::shared_ptr<const solvers::LaneLayout>& lane_layout() const;
@@ -39,8 +41,8 @@ struct FemRestShape {
   ElementStages stages;                      // of the quadratic ones
   std::optional<MeanDilatation> dilatation;  // of what is not quadratic
   solvers::BlockPattern pattern;
-  // Where a lane's 3 × 3 block is added in the block matrix: of batch b, pair (a ≥ c), lane l: 10 · kLanes a batch, in that
-  // order.
+  // Where a lane's 3 × 3 block is added in the block matrix: of batch b, pair (a ≥ c), lane l: 10 ·
+  // kLanes a batch, in that order.
   std::vector<int> slots;
   std::vector<double> node_mass;        // row sums of M [kg]
   std::vector<double> element_volumes;  // at rest [m³]
@@ -82,7 +84,8 @@ struct FemModel {
   // F of a batch at positions q.
   LaneMatrix3 CalcDeformation(const ElementBatch& batch, std::span<const double> q) const;
 
-  // F of the batches that are not quadratic at positions q, and J̄ of patches when volume is theirs.
+  // F of the batches that are not quadratic at positions q, and J̄ of patches when volume is
+  // theirs.
   struct Deformation {
     std::vector<LaneMatrix3> F;
     std::vector<double> ratios;
@@ -96,11 +99,12 @@ struct FemModel {
   void Respond(std::size_t k, const Deformation& at, Tangent tangent,
                MaterialResponse* response) const;
 
-  // Energy density and stress of batch b, whatever its material; of a quadratic one with R0 = polar(F) or I. `F` is the
-  // batch's, `at` the others' at the same positions.
+  // Energy density and stress of batch b, whatever its material; of a quadratic one with R0 =
+  // polar(F) or I. `F` is the batch's, `at` the others' at the same positions.
   MaterialResponse CalcResponse(std::size_t b, const LaneMatrix3& F, const Deformation& at) const;
 
-  // The element that is worst off at q, and its state in words: not finite, inverted or flattened most.
+  // The element that is worst off at q, and its state in words: not finite, inverted or flattened
+  // most.
   std::string DescribeWorstElement(std::span<const double> q) const;
 
   // In plane strain, takes the part along the normal from each node's vector.

@@ -24,22 +24,23 @@ using solvers::LaneCholesky;
 constexpr double kStall = 1e-6;
 constexpr double kNothing = 1e-14;  // residual below which nothing is left to solve
 constexpr double kDescent = 1e-4;   // part of the promised decrease that a step has to bring
-constexpr int kMostHalvings = 40;
-// part of the slope at the start that is left where a step was too short, and how many times Newton's one may be
+constexpr int kMaxHalvings = 40;
+// part of the slope at the start that is left where a step was too short, and how many times
+// Newton's one may be
 constexpr double kGoesOn = 0.5;
 constexpr double kFarthest = 1e4;
-constexpr double kLeastBlend = 1.0 / 256;  // part of the convex tangent that an indefinite one gets
-// nodes in contact that make a dense Schur complement of no account, and the part of the operations of the whole
-// factorisation that its own may take before more nodes are kept and it is sparse
+constexpr double kMinBlend = 1.0 / 256;  // part of the convex tangent that an indefinite one gets
+// nodes in contact that make a dense Schur complement of no account, and the part of the operations
+// of the whole factorisation that its own may take before more nodes are kept and it is sparse
 constexpr int kFewTouched = 100;
-constexpr double kMostDense = 0.1;
+constexpr double kMaxDense = 0.1;
 // change of a deformation gradient, about that of a turn by 5°, beyond which a tangent is stale
 constexpr double kStaleGradient = 0.1;
 
 // sizes of bodies that are faster in a batch
 constexpr int kMinBatchedNodes = 100, kMaxBatchedNodes = 400;
-// participants, as a part of all nodes, above which it takes less to eliminate them last than to find their Schur complement
-// from a factor without them
+// participants, as a part of all nodes, above which it takes less to eliminate them last than to
+// find their Schur complement from a factor without them
 constexpr int kManyParticipants = 12;
 
 double Dot(std::span<const double> x, std::span<const double> y) {
@@ -79,7 +80,7 @@ class FemStep final : public NodeStep {
     q0_.assign(q0.begin(), q0.end());
     std::copy(v0.begin(), v0.end(), v0_.begin());
     PrescribeVelocities(q0, inputs);
-    model_->activations.Spread(inputs.activations, &pressure_);
+    model_->activations.Spread(inputs.efforts, &pressure_);
     Assemble(q0, v0);
     AddExternalForces(inputs);
     model_->ProjectOntoPlane(residual_);
@@ -98,7 +99,7 @@ class FemStep final : public NodeStep {
   void ExtendParticipants(std::vector<int>* groups) const override {
     const double n = 3 * static_cast<double>(groups->size());
     if (groups->size() <= kFewTouched ||
-        n * n * n / 3 <= kMostDense * model_->rest->elimination_operations())
+        n * n * n / 3 <= kMaxDense * model_->rest->elimination_operations())
       return;
     solvers::AddAncestors(model_->rest->elimination_tree(), &marks_, groups);
   }
@@ -160,8 +161,8 @@ class FemStep final : public NodeStep {
     AddStart(v);
   }
 
-  // A batch loads the tangents and right-hand sides of all bodies into lanes, where they are factored
-  // and solved; the Schur complements and completions follow from these.
+  // A batch loads the tangents and right-hand sides of all bodies into lanes, where they are
+  // factored and solved; the Schur complements and completions follow from these.
   bool is_for_lanes(std::span<const int> participants) const {
     return kManyParticipants * static_cast<int>(participants.size()) <= model_->num_nodes;
   }
@@ -188,7 +189,8 @@ class FemStep final : public NodeStep {
     participants_.assign(participants.begin(), participants.end());
     return absl::OkStatus();
   }
-  // A δv = load + P λ, with the forces λ that move the participants as told. In v, which δv replaces; null when it has already.
+  // A δv = load + P λ, with the forces λ that move the participants as told. In v, which δv
+  // replaces; null when it has already.
   double* BeginCompletion(std::span<const double> v_p, std::span<double> v) const {
     if (participants_.empty()) {
       std::ranges::copy(free_, v.begin());
@@ -276,7 +278,8 @@ class FemStep final : public NodeStep {
   }
 
  private:
-  // −m(v0) of A dv = −m(v0), valid until the next call; prescribed velocities are known and go to the right-hand side
+  // −m(v0) of A dv = −m(v0), valid until the next call; prescribed velocities are known and go to
+  // the right-hand side
   std::span<const double> CalcRightSide() const {
     std::vector<double>&dv = free_dv_, &known = known_;
     known.assign(residual_.size(), 0.0);
@@ -371,7 +374,8 @@ class FemStep final : public NodeStep {
     }
   }
 
-  // Of a body that nothing touches, where that pays and A is well enough conditioned: no factor in double precision.
+  // Of a body that nothing touches, where that pays and A is well enough conditioned: no factor in
+  // double precision.
   bool SolveFreeMotion() {
     if (!model_->rest->pays_in_single_precision()) return false;
     if (!refined_) {
@@ -426,7 +430,8 @@ class FemStep final : public NodeStep {
     double scale;   // size of what it is summed from: its rounding is this times 1e-16
   };
 
-  // A and m at v, the latter as residual_ = m(v) − A (v − v0), so that both serve as those of a linear block do.
+  // A and m at v, the latter as residual_ = m(v) − A (v − v0), so that both serve as those of a
+  // linear block do.
   //
   // m is the gradient of the incremental potential ½ Δvᵀ A_lin Δv + m_linᵀ Δv + w W(q_f) / m with
   // Δv = v − v0, the elastic energy W, the stage's weight w and the trial's part m of force_move.
@@ -490,8 +495,9 @@ class FemStep final : public NodeStep {
     });
   }
 
-  // ‖D m‖ / max(‖D A v‖, ‖D h f‖), D = diag(A)^(−1/2), as for the whole step (han2023 §VI). 0 when m is no more than what
-  // the last bits of the positions make of it: a stiff body at rest is all rounding.
+  // ‖D m‖ / max(‖D A v‖, ‖D h f‖), D = diag(A)^(−1/2), as for the whole step (han2023 §VI). 0 when
+  // m is no more than what the last bits of the positions make of it: a stiff body at rest is all
+  // rounding.
   double CalcRelativeResidual(std::span<const double> v) {
     std::vector<double>&diagonal = scratch_, &Av = step_;
     diagonal.resize(v.size());
@@ -524,8 +530,9 @@ class FemStep final : public NodeStep {
     return rounding;
   }
 
-  // Newton's method on the free motion, with a line search on the incremental potential. The exact tangent is used where
-  // it is positive definite, elsewhere the one without the negative eigenvalues of elements.
+  // Newton's method on the free motion, with a line search on the incremental potential. The exact
+  // tangent is used where it is positive definite, elsewhere the one without the negative
+  // eigenvalues of elements.
   absl::Status SolveNonlinear() {
     const NewtonOptions& options = model_->parameters.newton;
     const std::size_t n = residual_.size();
@@ -571,7 +578,7 @@ class FemStep final : public NodeStep {
       };
       bool accepted = false;
       double length = 1;
-      for (int halvings = 0; halvings <= kMostHalvings; ++halvings, length *= 0.5) {
+      for (int halvings = 0; halvings <= kMaxHalvings; ++halvings, length *= 0.5) {
         const Evaluation next = try_length(length);
         accepted = next.energy <= at.energy + kDescent * length * slope;
         // what it promises is lost in rounding: the residual tells
@@ -581,8 +588,8 @@ class FemStep final : public NodeStep {
         at = next;
         break;
       }
-      // A tangent without negative eigenvalues is stiffer than the energy: past a saddle its steps would be short for long.
-      // Where the descent goes on as before, so do we.
+      // A tangent without negative eigenvalues is stiffer than the energy: past a saddle its steps
+      // would be short for long. Where the descent goes on as before, so do we.
       while (accepted && length >= 1 && length < kFarthest &&
              Dot(momentum_, direction_) < kGoesOn * slope) {
         const Evaluation next = try_length(2 * length);
@@ -609,8 +616,9 @@ class FemStep final : public NodeStep {
     return newton_factor_->Factor(MaskTangent(), {}, solvers::ComplementForm::kDense, step_);
   }
 
-  // Factors the exact tangent with as much as it takes of that without negative eigenvalues of elements, which is positive
-  // definite, but so much stiffer along the others that Newton's method creeps on it. False when that fails too.
+  // Factors the exact tangent with as much as it takes of that without negative eigenvalues of
+  // elements, which is positive definite, but so much stiffer along the others that Newton's method
+  // creeps on it. False when that fails too.
   bool FactorBlended() {
     exact_.swap(A_.values);
     A_.values.resize(exact_.size());
@@ -619,7 +627,7 @@ class FemStep final : public NodeStep {
     tangent_ = Tangent::kExact;
     convex_ = A_.values;
     // about as much as last time
-    for (blend_ = std::max(0.25 * blend_, kLeastBlend);; blend_ = std::min(4 * blend_, 1.0)) {
+    for (blend_ = std::max(0.25 * blend_, kMinBlend);; blend_ = std::min(4 * blend_, 1.0)) {
       for (std::size_t i = 0; i < exact_.size(); ++i)
         A_.values[i] = exact_[i] + blend_ * (convex_[i] - exact_[i]);
       if (FactorForNewton()) return true;

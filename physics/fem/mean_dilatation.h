@@ -9,10 +9,11 @@
 
 namespace pliant::physics {
 
-// Linear tetrahedra that do not lock where the material hardly changes its volume: elements of a patch resist its change of
-// volume together, by their mean ratio J̄ = Σ V J / Σ V in place of each its own. The part κ/2 (J − 1)² of the material's
-// energy becomes κ/2 (J̄ − 1)² (the mean-dilatation idea of Nagtegaal, Parks & Rice 1974 on patches of tetrahedra, as
-// de Souza Neto et al. 2005), so that there are about as many constraints as nodes, not five times as many.
+// Linear tetrahedra that do not lock where the material hardly changes its volume: elements of a
+// patch resist its change of volume together, by their mean ratio J̄ = Σ V J / Σ V in place of each
+// its own. The part κ/2 (J − 1)² of the material's energy becomes κ/2 (J̄ − 1)² (the
+// mean-dilatation idea of Nagtegaal, Parks & Rice 1974 on patches of tetrahedra, as de Souza Neto
+// et al. 2005), so that there are about as many constraints as nodes, not five times as many.
 class MeanDilatation {
  public:
   // Of the elements that are not quadratic; each material must have a volumetric stiffness.
@@ -28,12 +29,12 @@ class MeanDilatation {
   // J̄ of the patches, given F of the batches that are not quadratic.
   void CalcRatios(std::span<const LaneMatrix3> F, std::vector<double>* ratios) const;
 
-  // J̄ of each element of batch k. Its material answers to it with RespondToMean; the tangent lacks what elements of a patch
-  // do to each other, which AddStiffness adds.
+  // J̄ of each element of batch k. Its material answers to it with RespondToMean; the tangent lacks
+  // what elements of a patch do to each other, which AddStiffness adds.
   Lane MeansOf(std::size_t k, std::span<const double> ratios) const;
 
-  // A += scale · Σ V κ ∇J̄ ∇J̄ᵀ over the patches, given F of the batches. With a `normal` (plane strain) nothing along it.
-  // `gradients` is memory to work in.
+  // A += scale · Σ V κ ∇J̄ ∇J̄ᵀ over the patches, given F of the batches. With a `normal` (plane
+  // strain) nothing along it. `gradients` is memory to work in.
   void AddStiffness(const ElementBatches& elements, std::span<const LaneMatrix3> F, double scale,
                     const Eigen::Vector3d* normal, std::vector<double>* gradients,
                     solvers::BlockMatrix* A) const;
@@ -61,7 +62,8 @@ class MeanDilatation {
   std::vector<Lane> stiffness_, volume_;    // κ, V of each batch
 };
 
-// Patches of about `target` elements that share many nodes; elements of different `kinds` do not mix. Patch by element.
+// Patches of about `target` elements that share many nodes; elements of different `kinds` do not
+// mix. Patch by element.
 std::vector<int> FormPatches(std::span<const std::array<int, 4>> tetrahedra,
                              std::span<const int> kinds, int target);
 

@@ -21,8 +21,8 @@ class NodeStep : public BlockStep {
   void Integrate(std::span<const double> v, MutableBlockState state) const override;
 
  protected:
-  // Positions at the end of the stage of the nodes that follow another body, and the velocities that
-  // take them there.
+  // Positions at the end of the stage of the nodes that follow another body, and the velocities
+  // that take them there.
   void PrescribeVelocities(std::span<const double> q0, const BlockInputs& inputs);
   // Calls visit(node, velocity) for each of them.
   template <typename Visit>

@@ -65,7 +65,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
     v0_.assign(v0.begin(), v0.end());
     most_projected_ = 0;
     PrescribeVelocities(q0, inputs);
-    model_->activations.Spread(inputs.activations, &pressure_);
+    model_->activations.Spread(inputs.efforts, &pressure_);
 
     // each node falls on its own
     const double alpha = model_->parameters.rayleigh_alpha, h = stage.h;

@@ -13,7 +13,8 @@ using Matrix6d = Eigen::Matrix<double, 6, 6>;
 const double kHalfRoot = std::sqrt(0.5);
 constexpr int kPairs[3][2] = {{0, 1}, {1, 2}, {2, 0}};
 
-// Lower Cholesky factor of four 6 × 6 matrices, in place; lanes whose pivots sink below `least` are not definite enough.
+// Lower Cholesky factor of four 6 × 6 matrices, in place; lanes whose pivots sink below `least` are
+// not definite enough.
 decltype(Lane{} < Lane{}) FactorLanes(LaneStrainMatrix* A, const Lane& least) {
   auto definite = least > 0;
   for (int j = 0; j < 6; ++j) {
@@ -82,9 +83,10 @@ LaneStrainMatrix CalcStrainCompliance(const LaneStrainMatrix& N, unsigned* proje
     const Lane& x = N[7 * i];
     trace += x > 0 ? x : -x;
   }
-  // a smallest pivot is no smaller than the smallest eigenvalue, and the trace no larger than six times the largest
+  // a smallest pivot is no smaller than the smallest eigenvalue, and the trace no larger than six
+  // times the largest
   LaneStrainMatrix L = N;
-  const auto definite = FactorLanes(&L, kLeastStiffness * trace);
+  const auto definite = FactorLanes(&L, kMinStiffness * trace);
   LaneStrainMatrix E{};
   for (int column = 0; column < 6; ++column) {
     Lane x[6] = {};
@@ -107,7 +109,7 @@ LaneStrainMatrix CalcStrainCompliance(const LaneStrainMatrix& N, unsigned* proje
     if (A.allFinite()) {
       const Eigen::SelfAdjointEigenSolver<Matrix6d> eigen(A);
       Eigen::Matrix<double, 6, 1> values = eigen.eigenvalues();
-      const double least = kLeastStiffness * values.cwiseAbs().maxCoeff();
+      const double least = kMinStiffness * values.cwiseAbs().maxCoeff();
       if (values[0] < least) *projected |= 1u << l;
       for (int i = 0; i < 6; ++i) values[i] = least > 0 ? 1 / std::max(values[i], least) : 1;
       inverse = eigen.eigenvectors() * values.asDiagonal() * eigen.eigenvectors().transpose();

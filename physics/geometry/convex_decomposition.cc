@@ -27,7 +27,7 @@ constexpr int kEdgeCuts = 12;        // planes tried through concave edges
 constexpr int kEdgesLookedAt = 200;  // of those, the heaviest are taken from so many edges
 constexpr double kImbalance = 0.05;
 constexpr std::size_t kMeasuredCuts = 8;
-constexpr std::size_t kMostPoints = 4000;  // in a measurement
+constexpr std::size_t kMaxPoints = 4000;  // in a measurement
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kOnPlane = 1e-9;        // of the size
 constexpr double kSmallestPiece = 1e-5;  // of the volume: less is rounding
@@ -37,8 +37,9 @@ struct Plane {
   double offset;
 };
 
-// A triangle of the solid's surface, or of a cap. Caps close what a cut opens: fans of triangles that may overlap, whose
-// signed areas are right, so volumes are; only points of the surface are corners of the solid.
+// A triangle of the solid's surface, or of a cap. Caps close what a cut opens: fans of triangles
+// that may overlap, whose signed areas are right, so volumes are; only points of the surface are
+// corners of the solid.
 struct Facet {
   std::array<Vector3d, 3> x;
   bool surface;
@@ -98,7 +99,8 @@ Vector3d Cross(const Vector3d& a, double sa, const Vector3d& b, double sb) {
   return a + sa / (sa - sb) * (b - a);
 }
 
-// Directions that tell the extent of a set of points: what a cut leaves is measured by the hull of its extreme points.
+// Directions that tell the extent of a set of points: what a cut leaves is measured by the hull of
+// its extreme points.
 std::vector<Vector3d> MakeDirections() {
   std::vector<Vector3d> directions;
   for (int x = -2; x <= 2; ++x) {
@@ -386,8 +388,8 @@ class Decomposer {
     }
   }
 
-  // The volumes of the hulls that a cut leaves, and a little for leaving them unequal: no single cut gains anything on a
-  // ring, but halves can be cut further. Infinite when a side is empty.
+  // The volumes of the hulls that a cut leaves, and a little for leaving them unequal: no single
+  // cut gains anything on a ring, but halves can be cut further. Infinite when a side is empty.
   static double CalcCost(std::array<std::vector<Vector3d>, 2>* sides) {
     std::array<double, 2> volumes{};
     for (int i = 0; i < 2; ++i) {
@@ -431,7 +433,7 @@ class Decomposer {
 
   double MeasureCost(const Piece& piece, const Plane& plane) const {
     std::array<std::vector<Vector3d>, 2> sides;
-    const std::size_t stride = 1 + piece.points.size() / kMostPoints;
+    const std::size_t stride = 1 + piece.points.size() / kMaxPoints;
     VisitSides(piece, plane, stride,
                [&](bool above, const Vector3d& p) { sides[above].push_back(p); });
     return CalcCost(&sides);

@@ -9,8 +9,8 @@
 namespace pliant::physics {
 
 struct ConvexDecompositionOptions {
-  double tolerance =
-      0.05;  // stop once the hulls hold at most this fraction of the solid's volume more than the solid
+  // Stop once the hulls hold at most this fraction of the solid's volume more than the solid.
+  double tolerance = 0.05;
   int max_pieces = 32;
 };
 
@@ -20,9 +20,10 @@ struct ConvexDecomposition {
   double excess = 0;                 // (Σ hull volumes − volume) / volume
 };
 
-// Convex pieces that cover a solid and little else: it is cut by planes, always where the piece with the largest excess
-// gains most, and each piece becomes its convex hull; pieces whose common hull costs nothing are joined again. The same
-// bits on every machine. Cuts are exact, so all of the solid lies in the hulls, up to kHullTolerance.
+// Convex pieces that cover a solid and little else: it is cut by planes, always where the piece
+// with the largest excess gains most, and each piece becomes its convex hull; pieces whose common
+// hull costs nothing are joined again. The same bits on every machine. Cuts are exact, so all of
+// the solid lies in the hulls, up to kHullTolerance.
 //
 // mesh    closed, triangles outward
 // errors  INVALID_ARGUMENT: it encloses no volume, or is flat

@@ -275,8 +275,8 @@ class ExpandingPolytope {
     return true;
   }
 
-  // The touching points lie on the triangle over which the origin is; where two edges cross, or faces meet, several are
-  // equally low.
+  // The touching points lie on the triangle over which the origin is; where two edges cross, or
+  // faces meet, several are equally low.
   ConvexDistance Report(int lowest) const {
     const double same = faces_[lowest].offset + 1e-9 * size_;
     int chosen = lowest;

@@ -12,8 +12,8 @@ struct ConvexBody {
   enum class Kind { kPoint, kSegment, kPolyhedron, kCylinder, kEllipsoid };
 
   Kind kind = Kind::kPoint;
-  // segment: (0, 0, half length) along z; cylinder: (radius, radius, half length); ellipsoid: radii; a
-  // polyhedron that is a box: half lengths
+  // segment: (0, 0, half length) along z; cylinder: (radius, radius, half length); ellipsoid:
+  // radii; a polyhedron that is a box: half lengths
   Eigen::Vector3d size = Eigen::Vector3d::Zero();
   const ConvexPolyhedron* polyhedron = nullptr;
   double rounding = 0;  // [m]

@@ -227,7 +227,8 @@ class Quickhull {
   std::vector<Face> faces_;
 };
 
-// Vertices that stick out: the normals around them span space. Those inside a face or an edge have one or two.
+// Vertices that stick out: the normals around them span space. Those inside a face or an edge have
+// one or two.
 std::vector<int> FindCorners(const std::vector<Vector3d>& points,
                              const std::vector<std::array<int, 3>>& triangles) {
   std::vector<std::pair<int, Vector3d>> normals;
@@ -301,7 +302,8 @@ absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Vector3d>& points)
                      " points has no volume; expected at least 4 points that lie in no plane"));
   }
 
-  // about their middle, at size one; where rounding confuses the hull, once more with the points moved a little
+  // about their middle, at size one; where rounding confuses the hull, once more with the points
+  // moved a little
   std::vector<Vector3d> scaled(points.size());
   double shake = 0;
   for (int attempt = 0; attempt < 6; ++attempt) {

@@ -9,12 +9,14 @@
 
 namespace pliant::physics {
 
-// Points closer to the hull than this fraction of the diagonal of their bounds need not be vertices of it.
+// Points closer to the hull than this fraction of the diagonal of their bounds need not be vertices
+// of it.
 inline constexpr double kHullTolerance = 1e-7;
 
-// The convex hull of points [m]: a closed surface of triangles whose vertices are some of the points, in their order; the
-// same bits on every machine. Quickhull (Barber 1996); of points equally far from a face the one that lies farthest in a
-// fixed oblique direction is taken, so points inside faces and edges stay out.
+// The convex hull of points [m]: a closed surface of triangles whose vertices are some of the
+// points, in their order; the same bits on every machine. Quickhull (Barber 1996); of points
+// equally far from a face the one that lies farthest in a fixed oblique direction is taken, so
+// points inside faces and edges stay out.
 //
 // errors  INVALID_ARGUMENT: a point is not finite, or all lie within the tolerance of a plane
 absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Eigen::Vector3d>& points);

@@ -89,8 +89,9 @@ struct MassProperties {
 };
 MassProperties CalcMassProperties(const Geometry& geometry);
 
-// How far through its thinnest part a solid may be entered from the one side before the other is near [m]: the least
-// width of simple shapes, twice the volume over the area of meshes; infinite for a half-space.
+// How far through its thinnest part a solid may be entered from the one side before the other is
+// near [m]: the least width of simple shapes, twice the volume over the area of meshes; infinite
+// for a half-space.
 double CalcThickness(const Geometry& geometry);
 double CalcThickness(const TriangleMesh& mesh);
 

@@ -25,8 +25,8 @@ TrianglePart::TrianglePart(const Vector3d& a, const Vector3d& b, const Vector3d&
 
 void TrianglePart::CutAbove(const Vector3d& values, double level) {
   // Sutherland & Hodgman
-  std::array<Vector3d, 3 + kMostCuts> before;
-  std::array<double, 3 + kMostCuts> above;
+  std::array<Vector3d, 3 + kMaxCuts> before;
+  std::array<double, 3 + kMaxCuts> above;
   const int count = num_corners_;
   bool is_cut = false;
   for (int i = 0; i < count; ++i) {

@@ -6,32 +6,33 @@
 
 namespace pliant::physics {
 
-// A convex part of a triangle: a polygon whose corners are barycentric weights, counter-clockwise as the triangle. It is cut
-// by planes: each is a linear function on the triangle, given by its values at the three vertices.
+// A convex part of a triangle: a polygon whose corners are barycentric weights, counter-clockwise
+// as the triangle. It is cut by planes: each is a linear function on the triangle, given by its
+// values at the three vertices.
 class TrianglePart {
  public:
-  static constexpr int kMostCuts = 8;
+  static constexpr int kMaxCuts = 8;
 
   // The whole triangle.
   TrianglePart();
   // The triangle of three points of it.
   TrianglePart(const Eigen::Vector3d& a, const Eigen::Vector3d& b, const Eigen::Vector3d& c);
 
-  // Keeps what is not above `level`; at most kMostCuts times.
+  // Keeps what is not above `level`; at most kMaxCuts times.
   void CutAbove(const Eigen::Vector3d& values, double level);
 
   bool empty() const { return num_corners_ < 3; }
   int num_corners() const { return num_corners_; }
   const Eigen::Vector3d& corner(int i) const { return corners_[i]; }
 
-  // Area as a fraction of the whole triangle's, and the weights of the centroid: those of the middle of the corners when
-  // there is no area.
+  // Area as a fraction of the whole triangle's, and the weights of the centroid: those of the
+  // middle of the corners when there is no area.
   double CalcFraction() const;
   Eigen::Vector3d CalcCentroid() const;
 
  private:
   int num_corners_ = 3;
-  std::array<Eigen::Vector3d, 3 + kMostCuts> corners_;
+  std::array<Eigen::Vector3d, 3 + kMaxCuts> corners_;
 };
 
 // Number of corners of the divisions² equal triangles that a triangle is cut into.
@@ -39,8 +40,8 @@ constexpr int CountPieceCorners(int divisions) {
   return (divisions + 1) * (divisions + 2) / 2;
 }
 
-// Calls visit(number, corners, points) for each of these triangles: a corner's barycentric weights a column, and the corners'
-// numbers among all.
+// Calls visit(number, corners, points) for each of these triangles: a corner's barycentric weights
+// a column, and the corners' numbers among all.
 template <typename Visit>
 void VisitPieces(int divisions, const Visit& visit) {
   const auto corner = [&](int i, int j) -> Eigen::Vector3d {

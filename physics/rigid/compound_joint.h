@@ -17,8 +17,9 @@ struct JointMotion {
   Eigen::Vector3d axis;  // unit, in F as the motions before have turned it
 };
 
-// A kind of joint that is made of motions about or along one axis each, the first next to the parent: at least two, since
-// joints of one velocity are built in. Kinematics and dynamics follow from them.
+// A kind of joint that is made of motions about or along one axis each, the first next to the
+// parent: at least two, since joints of one velocity are built in. Kinematics and dynamics follow
+// from them.
 class CompoundJoint {
  public:
   virtual ~CompoundJoint() = default;

@@ -12,12 +12,13 @@
 
 namespace pliant::physics {
 
-// How a link may move on its parent: X_FM(q) from the joint's frame F on the parent to its frame M on the child. ω and v
-// are those of M in F.
+// How a link may move on its parent: X_FM(q) from the joint's frame F on the parent to its frame M
+// on the child. ω and v are those of M in F.
 //
 //   type        positions                                   velocities
 //   kFixed      -                                           -
-//   kRevolute   angle about `axis` [rad]                    its rate; continuous when it has no limits
+//   kRevolute   angle about `axis` [rad]; continuous        its rate
+//               when it has no limits
 //   kPrismatic  distance along `axis` [m]                   its rate
 //   kScrew      angle about `axis` [rad]; moves by          its rate
 //               `pitch` [m] a turn along it
@@ -29,8 +30,8 @@ namespace pliant::physics {
 //   kBall       quaternion w, x, y, z                       ω in M [rad/s]
 //   kFree       quaternion, then the position of Mo in F    ω in M [rad/s], then v of Mo in F [m/s]
 //
-// Universal and planar ones are compound joints (physics/rigid/compound_joint.h), and so are others that were added: they
-// have the types from kFirstAdded on.
+// Universal and planar ones are compound joints (physics/rigid/compound_joint.h), and so are others
+// that were added: they have the types from kFirstAdded on.
 enum class JointType {
   kFixed,
   kRevolute,
@@ -55,7 +56,8 @@ struct Joint {
   Eigen::Vector3d axis2 = Eigen::Vector3d::UnitY();  // unit; universal joints only
   double pitch = 0;                                  // [m] a turn
 
-  // For joints of one velocity; of the others the limits are ignored and the rest holds for each velocity.
+  // For joints of one velocity; of the others the limits are ignored and the rest holds for each
+  // velocity.
   double lower = -std::numeric_limits<double>::infinity();  // [rad] or [m]
   double upper = std::numeric_limits<double>::infinity();
   double velocity_limit = std::numeric_limits<double>::infinity();  // for controllers
@@ -90,10 +92,11 @@ struct LinkWrench {
 
 class TreeKinematics;
 
-// A tree of links, or several side by side: kinematics and dynamics after Featherstone (composite rigid bodies, recursive
-// Newton–Euler, articulated bodies), in world axes throughout, so that nothing but a shift lies between a link and its
-// parent. Positions are told from the first link's Mo: a robot far from the world's origin loses no digits. Immutable. No
-// Calc method allocates: what is computed, and room for what is not kept, is in a TreeKinematics, made once for a tree.
+// A tree of links, or several side by side: kinematics and dynamics after Featherstone (composite
+// rigid bodies, recursive Newton–Euler, articulated bodies), in world axes throughout, so that
+// nothing but a shift lies between a link and its parent. Positions are told from the first link's
+// Mo: a robot far from the world's origin loses no digits. Immutable. No Calc method allocates:
+// what is computed, and room for what is not kept, is in a TreeKinematics, made once for a tree.
 class JointTree {
  public:
   // Links in an order in which parents come before their children, parents < own index. Masses ≥ 0.
@@ -107,9 +110,11 @@ class JointTree {
   int velocity_start(int link) const { return velocity_start_[link]; }
   // Link whose joint moves with velocity `dof`.
   int link_of_velocity(int dof) const { return link_of_velocity_[dof]; }
-  // The velocity before `dof` on the path to the root, −1 for the first: the sparsity of the mass matrix.
+  // The velocity before `dof` on the path to the root, −1 for the first: the sparsity of the mass
+  // matrix.
   int parent_velocity(int dof) const { return parent_velocity_[dof]; }
-  // The last velocity that moves a link, −1 for none: with parent_velocity, the columns of its Jacobian.
+  // The last velocity that moves a link, −1 for none: with parent_velocity, the columns of its
+  // Jacobian.
   int last_velocity(int link) const { return last_velocity_[link]; }
   double mass() const { return mass_; }
 
@@ -122,15 +127,17 @@ class JointTree {
   void CalcDifference(std::span<const double> q_from, std::span<const double> q_to,
                       std::span<double> v) const;
 
-  // Poses, motion axes and inertias at q; then velocities, momenta and velocity-product forces at v.
+  // Poses, motion axes and inertias at q; then velocities, momenta and velocity-product forces at
+  // v.
   void CalcPositions(std::span<const double> q, TreeKinematics* kinematics) const;
   void CalcVelocities(std::span<const double> v, TreeKinematics* kinematics) const;
 
-  // The mass matrix, column-major n × n, both triangles, rotor inertias included (composite rigid bodies). Needs
-  // CalcPositions.
+  // The mass matrix, column-major n × n, both triangles, rotor inertias included (composite rigid
+  // bodies). Needs CalcPositions.
   void CalcMassMatrix(const TreeKinematics& kinematics, std::span<double> M) const;
 
-  // τ = c(q, v) − τ_g: what holds v̇ at zero. Joint damping, springs and friction are not in it. Needs CalcVelocities.
+  // τ = c(q, v) − τ_g: what holds v̇ at zero. Joint damping, springs and friction are not in it.
+  // Needs CalcVelocities.
   void CalcBias(const TreeKinematics& kinematics, const Eigen::Vector3d& gravity,
                 std::span<double> tau) const;
 
@@ -142,14 +149,16 @@ class JointTree {
   void CalcForwardDynamics(TreeKinematics* kinematics, const Eigen::Vector3d& gravity,
                            std::span<const double> tau, std::span<double> vdot) const;
 
-  // What each link's parent exerts on it through its joint, fixed ones too, when it accelerates by v̇ (empty: zero) under
-  // gravity and `wrenches`: torque about Mo, then force, in W; six numbers a link. The components along a joint's axes
-  // are its whole effort less what its rotor takes. Needs CalcVelocities.
+  // What each link's parent exerts on it through its joint, fixed ones too, when it accelerates by
+  // v̇ (empty: zero) under gravity and `wrenches`: torque about Mo, then force, in W; six numbers a
+  // link. The components along a joint's axes are its whole effort less what its rotor takes. Needs
+  // CalcVelocities.
   void CalcReactions(TreeKinematics* kinematics, const Eigen::Vector3d& gravity,
                      std::span<const double> vdot, std::span<const LinkWrench> wrenches,
                      std::span<double> reactions) const;
 
-  // 6 × n column-major: angular, then linear velocity in W of the point p_W that moves with `link`. Needs CalcPositions.
+  // 6 × n column-major: angular, then linear velocity in W of the point p_W that moves with `link`.
+  // Needs CalcPositions.
   void CalcJacobian(const TreeKinematics& kinematics, int link, const Eigen::Vector3d& p_W,
                     std::span<double> J) const;
   // 3 × n column-major: the linear part alone.
@@ -165,7 +174,8 @@ class JointTree {
 
   // Of all links, those fixed to the world included. Needs CalcPositions.
   Eigen::Vector3d CalcCenterOfMass(const TreeKinematics& kinematics) const;
-  // Need CalcVelocities. Momentum: linear, then angular about the world's origin. Kinetic energy with rotor inertias.
+  // Need CalcVelocities. Momentum: linear, then angular about the world's origin. Kinetic energy
+  // with rotor inertias.
   Eigen::Matrix<double, 6, 1> CalcMomentum(const TreeKinematics& kinematics) const;
   double CalcKineticEnergy(const TreeKinematics& kinematics, std::span<const double> v) const;
   // Of gravity, zero at the world's origin [J]. Needs CalcPositions.
@@ -175,8 +185,9 @@ class JointTree {
  private:
   friend class TreeKinematics;
 
-  // A body of the tree as it is computed: links fixed on each other are one, a joint of several axes is a chain of bodies
-  // of one each, the inner ones without mass, and a body's frame N has the axis of its joint as one of its own.
+  // A body of the tree as it is computed: links fixed on each other are one, a joint of several
+  // axes is a chain of bodies of one each, the inner ones without mass, and a body's frame N has
+  // the axis of its joint as one of its own.
   enum class NodeType : std::uint8_t { kTurn, kSlide, kScrew, kBall, kFree };
   struct Node {
     NodeType type = NodeType::kTurn;

@@ -97,8 +97,7 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
     for (const BlockForce& force : inputs.forces) {
       tree_.AddWrench(kinematics_, force.frame, force.p_W, force.torque_W, force.force_W, applied_);
     }
-    for (const CoordinateForce& force : inputs.coordinate_forces)
-      applied_[force.velocity] += force.force;
+    for (const ChannelEffort& on : inputs.efforts) applied_[on.channel] += on.effort;
     for (int i = 0; i < n_; ++i) {
       const auto [k, d] = laws_[i];
       if (d > 0) applied_[i] -= d * v0[i];

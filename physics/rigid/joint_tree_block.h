@@ -8,15 +8,16 @@
 
 namespace pliant::physics {
 
-// A joint tree at its start. Positions and velocities are JointTree's; frame i is its link i; one group of velocities.
+// A joint tree at its start. Positions and velocities are JointTree's; frame i is its link i; one
+// group of velocities.
 struct JointTreeParameters {
   std::shared_ptr<const JointTree> tree;
   std::vector<double> q, v;  // initial
 };
 
-// Joint springs, damping and rotor inertia are in A; limits and friction loss are constraints. Gyroscopic and other
-// velocity-product forces are taken at the middle of the step when links turn freely (ball and free joints): explicit
-// ones make momentum drift.
+// Joint springs, damping and rotor inertia are in A; limits and friction loss are constraints.
+// Gyroscopic and other velocity-product forces are taken at the middle of the step when links turn
+// freely (ball and free joints): explicit ones make momentum drift.
 std::shared_ptr<const DynamicsBlock> MakeJointTreeBlock(JointTreeParameters parameters);
 
 }  // namespace pliant::physics

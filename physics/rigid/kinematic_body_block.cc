@@ -20,8 +20,8 @@ Eigen::Quaterniond ToQuaternion(const Eigen::Matrix3d& R) {
   return rotation;
 }
 
-// A prescribed motion over one step: constant velocity from the present pose to the target. It takes no part in any
-// solve; contacts see its velocity.
+// A prescribed motion over one step: constant velocity from the present pose to the target. It
+// takes no part in any solve; contacts see its velocity.
 class KinematicBodyStep final : public BlockStep, public FrameStep {
  public:
   StepAbilities abilities() override { return {.frames = this}; }

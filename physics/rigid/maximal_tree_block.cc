@@ -238,7 +238,8 @@ class MaximalTree {
           q[start + 2] = TurnNear(CalcTurn(X_FM.R, b), q[start + 2]);
           break;
         case JointType::kUniversal: {
-          // the second axis as the first turn takes it, and the first as the second one takes it back
+          // the second axis as the first turn takes it, and the first as the second one takes it
+          // back
           const Vector3d& second = JointOf(body).axis2;
           q[start] = TurnNear(CalcAngleAbout(axis, second, X_FM.R * second), q[start]);
           q[start + 1] =
@@ -269,8 +270,8 @@ class MaximalTree {
     for (int b = 0; b < num_bodies(); ++b) (*motions)[b] = Place(q, b);
   }
 
-  // Errors of a joint's rows, and these: on the parent's twist, then the child's. How many there are. `q`: joint positions
-  // about there.
+  // Errors of a joint's rows, and these: on the parent's twist, then the child's. How many there
+  // are. `q`: joint positions about there.
   int CalcRows(std::span<const BodyMotion> motions, std::span<const double> q, int body,
                double errors[6], std::pair<SixRow, SixRow> rows[6]) const {
     const TreeBody& of = bodies.bodies[body];
@@ -387,8 +388,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
       AddWrench(b, force.torque_W + (force.p_W - start_[b].p_WBcm).cross(force.force_W),
                 force.force_W);
     }
-    for (const CoordinateForce& force : inputs.coordinate_forces)
-      AddJointForce(force.velocity, force.force);
+    for (const ChannelEffort& on : inputs.efforts) AddJointForce(on.channel, on.effort);
 
     std::fill(masses_.begin(), masses_.end(), 0.0);
     std::fill(v_star_.begin(), v_star_.end(), 0.0);
@@ -486,7 +486,8 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
   }
   void AppendConstraints(int block, ConstraintSet* constraints) const override {
     AppendStops(block, model_.stops, stage_.h, q0_, v0_, v_star_, constraints);
-    // springs, dampers and rotors of joints: what a rotor takes to speed up is a damper to its speed
+    // springs, dampers and rotors of joints: what a rotor takes to speed up is a damper to its
+    // speed
     for (int i = 0; i < model_.num_joint_velocities; ++i) {
       const int link = model_.tree.link_of_velocity(i);
       const Joint& joint = model_.tree.links()[link].joint;

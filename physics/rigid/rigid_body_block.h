@@ -15,11 +15,12 @@ struct RigidBodyParameters {
   Eigen::Vector3d angular_velocity = Eigen::Vector3d::Zero();  // [rad/s]
 };
 
-// A free rigid body. Positions: quaternion R_WB (w, x, y, z), p_WBcm. Velocities: ω_WB, v_WBcm. One group of six.
+// A free rigid body. Positions: quaternion R_WB (w, x, y, z), p_WBcm. Velocities: ω_WB, v_WBcm. One
+// group of six.
 std::shared_ptr<const DynamicsBlock> MakeFreeBodyBlock(const RigidBodyParameters& parameters);
 
-// A body whose motion is prescribed. Positions: quaternion R_WB, p_WBo, then its present ω_WB and v_WBo. No velocities.
-// `body` is its own index in Model::bodies.
+// A body whose motion is prescribed. Positions: quaternion R_WB, p_WBo, then its present ω_WB and
+// v_WBo. No velocities. `body` is its own index in Model::bodies.
 std::shared_ptr<const DynamicsBlock> MakeKinematicBodyBlock(int body, const RigidTransform& X_WB);
 
 }  // namespace pliant::physics

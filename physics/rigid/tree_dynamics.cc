@@ -1,5 +1,5 @@
-// The dynamics of a joint tree: composite rigid bodies, recursive Newton–Euler and articulated bodies (Featherstone,
-// Rigid Body Dynamics Algorithms, chapters 5–7).
+// The dynamics of a joint tree: composite rigid bodies, recursive Newton–Euler and articulated
+// bodies (Featherstone, Rigid Body Dynamics Algorithms, chapters 5–7).
 
 #include <algorithm>
 #include <cstring>

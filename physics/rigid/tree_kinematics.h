@@ -11,9 +11,9 @@
 
 namespace pliant::physics {
 
-// What a JointTree computed at one configuration and velocity. All memory is taken when it is made. Positions are told
-// from the reference point O, and spatial vectors about No, the place of each node: what is near stays exact, however
-// far the root.
+// What a JointTree computed at one configuration and velocity. All memory is taken when it is made.
+// Positions are told from the reference point O, and spatial vectors about No, the place of each
+// node: what is near stays exact, however far the root.
 class TreeKinematics {
  public:
   explicit TreeKinematics(const JointTree& tree);
@@ -52,7 +52,8 @@ class TreeKinematics {
     SpatialVector bias_acceleration;  // at v̇ = 0 without gravity
     SpatialVector bias_force;         // that takes, of all that it carries
   };
-  // Articulated inertia [J H; Hᵀ M] and the force that holds the axes at their efforts, while forward dynamics run.
+  // Articulated inertia [J H; Hᵀ M] and the force that holds the axes at their efforts, while
+  // forward dynamics run.
   struct Articulated {
     LaneMatrix J, H, M;
     SpatialVector force;
@@ -83,7 +84,8 @@ class TreeKinematics {
   Eigen::Vector3d p_WO_ = Eigen::Vector3d::Zero();
   std::vector<Body> bodies_;
   std::vector<SpatialVector> own_axes_;
-  // Axes about O, a row for each of the six numbers: `stride_` apart, which leaves lanes of zeros at their ends.
+  // Axes about O, a row for each of the six numbers: `stride_` apart, which leaves lanes of zeros
+  // at their ends.
   int stride_ = 0;
   std::vector<double> axes_;
   std::vector<Pose> link_poses_;

@@ -29,11 +29,11 @@ void SceneCompiler::CompileBodies() {
         DraftRigidBody(body.rigid(), path + ".rigid", &drafts_[i]);
         break;
       case v1::Body::kDeformable:
-        drafts_[i].body.deformable = true;
+        drafts_[i].is_deformable = true;
         ReadPose(path + ".deformable.pose", body.deformable().pose(), &log_, &drafts_[i].body.X_WB);
         break;
       case v1::Body::kCustom:
-        drafts_[i].body.deformable = true;
+        drafts_[i].is_deformable = true;
         ReadPose(path + ".custom.pose", body.custom().pose(), &log_, &drafts_[i].body.X_WB);
         break;
       case v1::Body::KIND_NOT_SET:
@@ -46,7 +46,8 @@ void SceneCompiler::CompileBodies() {
   for (int i = 0; i < scene_.instances_size(); ++i) AddInstances(i);
   PlaceRigidBodies();
 
-  // deformable bodies come last: they may be attached to any of the others, and their meshes take time
+  // deformable bodies come last: they may be attached to any of the others, and their meshes take
+  // time
   for (int i = 0; i < scene_.bodies_size(); ++i) {
     const std::string path = absl::StrCat("bodies[", i, "]");
     if (scene_.bodies(i).has_deformable())
@@ -196,9 +197,9 @@ void SceneCompiler::BuildBlocks() {
   for (std::size_t i = 0; i < placements_.size(); ++i) {
     const BodyDraft& draft = drafts_[placements_[i].draft];
     Body& body = model_->bodies[i];
-    if (!body.deformable && body.motion == Motion::kFixed) continue;
+    if (!draft.is_deformable && body.motion == Motion::kFixed) continue;
     body.block = static_cast<int>(model_->blocks.size());
-    if (body.deformable) {
+    if (draft.is_deformable) {
       // the draft was completed after the body was placed
       const std::string name = body.name;
       const RigidTransform X_WB = body.X_WB;
@@ -214,7 +215,7 @@ void SceneCompiler::BuildBlocks() {
       }
       FemParameters fem = draft.fem;
       fem.X_WB = X_WB;
-      model_->blocks.push_back(MakeFemBlock(std::move(fem), model_->blocks));
+      model_->blocks.push_back(MakeFemBlock(std::move(fem), &rest_shapes_));
     } else if (body.motion == Motion::kKinematic) {
       model_->blocks.push_back(MakeKinematicBodyBlock(static_cast<int>(i), body.X_WB));
     } else {
@@ -253,6 +254,13 @@ int SceneCompiler::ResolveBody(const std::string& name, const std::string& path)
   return -1;
 }
 
+bool SceneCompiler::IsDeformable(int body) const {
+  if (body < static_cast<int>(placements_.size()))
+    return drafts_[placements_[body].draft].is_deformable;
+  return std::any_of(robot_deformables_.begin(), robot_deformables_.end(),
+                     [body](const RobotSoftBody& soft) { return soft.body == body; });
+}
+
 std::vector<int> SceneCompiler::ResolveBodies(const std::string& name, const std::string& path) {
   if (const auto group = groups_.find(name); group != groups_.end()) return group->second;
   if (const auto copies = copies_.find(name); copies != copies_.end()) {
@@ -281,7 +289,7 @@ int SceneCompiler::ResolveVertex(int body, int vertex, const std::string& path) 
 
 int SceneCompiler::ResolveDraftVertex(const BodyDraft& draft, int vertex, const std::string& path) {
   const std::string name = Quoted(draft.body.name);
-  if (!draft.body.deformable) {
+  if (!draft.is_deformable) {
     log_.Error(
         path,
         absl::StrCat(name, " is rigid and has no vertices. Name a `point` in its frame instead"));

@@ -134,7 +134,7 @@ void SceneCompiler::ReadActivations(const v1::DeformableBody& given, const std::
     const v1::Activation& activation = given.activations(i);
     const std::string at = absl::StrCat(path, ".activations[", i, "]");
     Actuator actuator;
-    actuator.kind = Actuator::Kind::kActivation;
+    actuator.kind = Actuator::Kind::kEffort;
     actuator.name = activation.name();
     if (activation.name().empty()) {
       Missing(at + ".name", "a name, by which it is driven", &log_);
@@ -247,13 +247,14 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
 // A rigid body or link to attach to; −1 when there is none, and that was said.
 int SceneCompiler::ResolveHolder(const std::string& name, const std::string& path) {
   const int holder = ResolveBody(name, path);
-  if (holder < 0 || !model_->bodies[holder].deformable) return holder;
+  if (holder < 0 || !IsDeformable(holder)) return holder;
   log_.Error(
       path, absl::StrCat(Quoted(name), " is deformable; expected `world`, a rigid body or a link"));
   return -1;
 }
 
-// Vertices attached to what moves by itself are held there by constraints, once everything has its place.
+// Vertices attached to what moves by itself are held there by constraints, once everything has its
+// place.
 void SceneCompiler::HoldVertices() {
   if (log_.failed()) return;
   for (std::size_t i = 0; i < placements_.size(); ++i) {

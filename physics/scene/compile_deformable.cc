@@ -116,7 +116,7 @@ std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::st
 }
 
 bool HasVolumetricStiffness(const FemMaterial& of) {
-  Lane parameters[kMostParameters] = {};
+  Lane parameters[kMaxParameters] = {};
   for (std::size_t i = 0; i < of.parameters.size(); ++i) parameters[i] = Splat(of.parameters[i]);
   return of.material->CalcVolumetricStiffness(parameters)[0] > 0;
 }

@@ -33,7 +33,7 @@ void SceneCompiler::CompileDrives() {
     AddActivations(static_cast<int>(i), drafts_[placements_[i].draft]);
 }
 
-// The body as a robot whose joints are its activations.
+// The body as a soft robot: its activations are what is driven.
 void SceneCompiler::AddActivations(int body, const BodyDraft& draft) {
   if (draft.activations.empty()) return;
   Robot robot;
@@ -50,8 +50,9 @@ void SceneCompiler::AddActivations(int body, const BodyDraft& draft) {
     Actuator actuator = draft.activations[k];
     RobotJoint joint;
     joint.name = actuator.name;
+    joint.kind = RobotJoint::Kind::kActivation;
     joint.block = model_->bodies[body].block;
-    joint.velocity = static_cast<int>(k);
+    joint.channel = static_cast<int>(k);
     joint.body = body;
     joint.effort_limit = actuator.effort_limit;
     actuator.name = absl::StrCat(robot.name, "/", joint.name);
@@ -63,8 +64,8 @@ void SceneCompiler::AddActivations(int body, const BodyDraft& draft) {
   model_->robots.push_back(std::move(robot));
 }
 
-// Joints of one velocity whose whole name matches; an error when there is none. A joint that a coupler leads is meant by
-// its own name alone.
+// Joints of one velocity whose whole name matches; an error when there is none. A joint that a
+// coupler leads is meant by its own name alone.
 std::vector<int> SceneCompiler::MatchJoints(int robot, const std::string& pattern,
                                             const std::string& path) {
   std::vector<int> found;
@@ -114,7 +115,7 @@ void SceneCompiler::CompileActuators(int robot, const v1::Robot& given, const st
       Actuator& drive = drives[j].emplace();
       drive.kind = own.kind == RobotActuator::Kind::kPosition   ? Actuator::Kind::kPosition
                    : own.kind == RobotActuator::Kind::kVelocity ? Actuator::Kind::kVelocity
-                                                                : Actuator::Kind::kTorque;
+                                                                : Actuator::Kind::kEffort;
       drive.stiffness = own.stiffness;
       drive.damping = own.damping;
       drive.effort_limit = std::min(own.effort_limit, joints[j].effort_limit);
@@ -141,7 +142,7 @@ void SceneCompiler::CompileActuators(int robot, const v1::Robot& given, const st
         }
         break;
       case v1::Actuator::kTorque:
-        drive.kind = Actuator::Kind::kTorque;
+        drive.kind = Actuator::Kind::kEffort;
         break;
       case v1::Actuator::kVelocity:
         drive.kind = Actuator::Kind::kVelocity;
@@ -320,7 +321,7 @@ bool SceneCompiler::ResolveHeld(const std::string& name, const std::string& path
   if (name == "world") return true;
   *body = ResolveBody(name, path);
   if (*body < 0) return false;
-  if (model_->bodies[*body].deformable) {
+  if (IsDeformable(*body)) {
     log_.Error(path, absl::StrCat(Quoted(name),
                                   " is deformable; expected a rigid body, a link or world. "
                                   "Hold parts of it by its `attachments`"));

@@ -41,7 +41,8 @@ MassProperties Unite(const std::vector<Shape>& shapes) {
   return whole;
 }
 
-// A tensor of a body that can exist: positive principal moments, none more than the other two together.
+// A tensor of a body that can exist: positive principal moments, none more than the other two
+// together.
 bool CheckInertia(const std::string& path, const Eigen::Matrix3d& inertia, SceneLog* log) {
   const Eigen::Vector3d moments =
       Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(inertia, Eigen::EigenvaluesOnly).eigenvalues();

@@ -1,4 +1,5 @@
-// What of robots touches what: neighbours in a tree, the filters of their files, and the friction of their soft bodies.
+// What of robots touches what: neighbours in a tree, the filters of their files, and the friction
+// of their soft bodies.
 
 #include <algorithm>
 #include <map>
@@ -16,7 +17,7 @@
 namespace pliant::physics {
 namespace {
 
-constexpr std::size_t kMostFiltered = 2'000'000;  // pairs of bodies
+constexpr std::size_t kMaxFiltered = 2'000'000;  // pairs of bodies
 
 // What a shape is, and what it touches, as bits.
 using ContactMask = std::pair<int, int>;
@@ -27,8 +28,8 @@ bool MayTouch(const ContactMask& a, const ContactMask& b) {
 
 }  // namespace
 
-// Links that are next to each other in the tree overlap at their joint and do not touch. Links without collision shapes
-// between two others (a shoulder's inner axes) do not part them.
+// Links that are next to each other in the tree overlap at their joint and do not touch. Links
+// without collision shapes between two others (a shoulder's inner axes) do not part them.
 void SceneCompiler::FilterRobotContacts(const RobotPlacement& placement,
                                         const RobotDescription& description) {
   const v1::Robot& given = scene_.robots(placement.draft);
@@ -76,8 +77,8 @@ void SceneCompiler::FilterRobotContacts(const RobotPlacement& placement,
   }
 }
 
-// Contact types and affinities of robot files: two bodies touch if any of their shapes do. What has none in its file, and the
-// scene's own bodies, have 1 and 1.
+// Contact types and affinities of robot files: two bodies touch if any of their shapes do. What has
+// none in its file, and the scene's own bodies, have 1 and 1.
 void SceneCompiler::FilterByContactMasks() {
   const std::vector<ContactMask> usual = {{1, 1}};
   std::vector<std::vector<ContactMask>> masks(model_->bodies.size(), usual);
@@ -120,10 +121,10 @@ void SceneCompiler::FilterByContactMasks() {
       is_mixed |= any && !all;
       if (any || other_mask < mask) continue;
       filtered += members.size() * others.size();
-      if (filtered > kMostFiltered) {
+      if (filtered > kMaxFiltered) {
         log_.Error("robots", absl::StrCat("their files would part ", filtered,
                                           " pairs of bodies by contact masks; expected at most ",
-                                          kMostFiltered));
+                                          kMaxFiltered));
         return;
       }
       for (const int a : members) {

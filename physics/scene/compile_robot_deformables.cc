@@ -7,8 +7,6 @@
 
 #include "physics/geometry/meshing/grid_mesh.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
-#include "physics/rigid/joint_tree.h"
-#include "physics/rigid/tree_kinematics.h"
 #include "physics/scene/compiler.h"
 #include "physics/scene/robot_files/robot_description.h"
 #include "physics/scene/text/scalar_text.h"
@@ -80,15 +78,15 @@ absl::StatusOr<TetrahedralMesh> MeshOf(const RobotDeformable& given) {
 // Where a link would be with its robot's joints at zero, as the robot's file has it.
 RigidTransform CalcFilePose(const Model& model, const Robot& robot, int link) {
   const Body& body = model.bodies[link];
-  for (const Robot::Tree& tree : robot.trees) {
-    if (tree.block != body.block) continue;
-    std::vector<double> q(tree.tree->num_positions()), v(tree.tree->num_velocities());
-    model.blocks[tree.block]->SetInitialState({q, v});
+  for (const auto& [block, articulation] : robot.parts) {
+    if (block != body.block) continue;
+    std::vector<double> q(articulation->num_positions()), v(articulation->num_velocities());
+    model.blocks[block]->SetInitialState({q, v});
     for (const RobotJoint& joint : robot.joints)
-      if (joint.block == tree.block && joint.num_velocities == 1) q[joint.position] = 0;
-    TreeKinematics kinematics(*tree.tree);
-    tree.tree->CalcPositions(q, &kinematics);
-    return kinematics.link_pose(body.frame);
+      if (joint.block == block && joint.num_velocities == 1) q[joint.position] = 0;
+    std::vector<RigidTransform> poses(articulation->num_links());
+    articulation->CalcLinkPoses(q, poses);
+    return poses[body.frame];
   }
   return body.X_WB;
 }
@@ -139,7 +137,7 @@ void SceneCompiler::DraftRobotDeformables(const std::string& path, RobotDraft* d
     }
     Body& body = made.body;
     body.name = given.name;
-    body.deformable = true;
+    made.is_deformable = true;
     body.self_contact = given.self_contact;
     body.X_WB = given.X_WB;
     body.mesh = made.fem.mesh;
@@ -181,7 +179,7 @@ void SceneCompiler::PlaceRobotDeformables(const RobotPlacement& placement) {
     body.block = static_cast<int>(model_->blocks.size());
     FemParameters fem = made.fem;
     fem.X_WB = body.X_WB;
-    model_->blocks.push_back(MakeFemBlock(std::move(fem), model_->blocks));
+    model_->blocks.push_back(MakeFemBlock(std::move(fem), &rest_shapes_));
     model_->bodies.push_back(std::move(body));
     robot_deformables_.push_back({index, placement.draft, static_cast<int>(i)});
     // it lies in what holds it

@@ -7,6 +7,7 @@
 
 #include "physics/rigid/joint_tree_block.h"
 #include "physics/rigid/maximal_tree_block.h"
+#include "physics/rigid/tree_articulation.h"
 #include "physics/rigid/tree_kinematics.h"
 #include "physics/scene/compiler.h"
 #include "physics/scene/field_checks.h"
@@ -39,7 +40,8 @@ std::vector<TreeDraft> FindTrees(const RobotDescription& robot) {
   return trees;
 }
 
-// The value that a joint starts at when the scene does not say: the file's (mostly zero), or the limit nearest to it.
+// The value that a joint starts at when the scene does not say: the file's (mostly zero), or the
+// limit nearest to it.
 double InitialPosition(const RobotLink& link) {
   return std::clamp(link.initial_position, link.joint.lower, link.joint.upper);
 }
@@ -266,10 +268,13 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
       if (CountVelocities(joint.type) == 0 || joint.name.empty()) continue;
       RobotJoint moving;
       moving.name = joint.name;
+      moving.kind = CountVelocities(joint.type) > 1       ? RobotJoint::Kind::kCompound
+                    : joint.type == JointType::kPrismatic ? RobotJoint::Kind::kPrismatic
+                                                          : RobotJoint::Kind::kRevolute;
       moving.block = block;
       moving.position = position;
       moving.num_positions = CountPositions(joint.type);
-      moving.velocity = velocity;
+      moving.velocity = moving.channel = velocity;
       moving.num_velocities = CountVelocities(joint.type);
       moving.body = robot.bodies[link];
       moving.lower = joint.lower;
@@ -305,7 +310,7 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
       }
     }
     if (block == kWorldBlock) continue;
-    robot.trees.push_back({block, tree});
+    robot.parts.push_back({block, std::make_shared<TreeArticulation>(tree)});
     model_->blocks.push_back(model_->method.is_maximal()
                                  ? MakeMaximalTreeBlock(std::move(parameters))
                                  : MakeJointTreeBlock(std::move(parameters)));

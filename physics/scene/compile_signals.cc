@@ -169,22 +169,23 @@ bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path
   script->body = ResolveBody(name, at);
   if (script->body < 0) return false;
   const Body& body = model_->bodies[script->body];
+  const bool is_deformable = IsDeformable(script->body);
 
-  const char* motion = body.deformable                     ? "deformable"
+  const char* motion = is_deformable                       ? "deformable"
                        : body.motion == Motion::kFixed     ? "FIXED"
                        : body.motion == Motion::kKinematic ? "KINEMATIC"
                                                            : "FREE";
   if (script->kind == Script::Kind::kPose &&
-      (body.deformable || body.motion != Motion::kKinematic)) {
+      (is_deformable || body.motion != Motion::kKinematic)) {
     log_.Error(at, absl::StrCat(Quoted(name), " is ", motion, "; expected a KINEMATIC body"));
     return false;
   }
-  if (script->kind != Script::Kind::kPose && !body.deformable && body.motion != Motion::kFree) {
+  if (script->kind != Script::Kind::kPose && !is_deformable && body.motion != Motion::kFree) {
     log_.Error(at, absl::StrCat(Quoted(name), " is ", motion,
                                 " and cannot be pushed; expected a FREE or deformable body"));
     return false;
   }
-  if (script->kind == Script::Kind::kTorque && body.deformable) {
+  if (script->kind == Script::Kind::kTorque && is_deformable) {
     log_.Error(at, absl::StrCat(Quoted(name),
                                 " is deformable, and a torque on it is not in this version yet. "
                                 "Use forces on its vertices"));
@@ -195,7 +196,7 @@ bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path
       log_.Error(path + ".vertex", "goes with `force` alone. Remove it");
       return false;
     }
-    if (!body.deformable) {
+    if (!is_deformable) {
       log_.Error(
           path + ".vertex",
           absl::StrCat(Quoted(name),
@@ -224,11 +225,13 @@ bool SceneCompiler::ReadJointTarget(const v1::Target& target, const std::string&
   if (target.has_activation()) {
     script->kind = Script::Kind::kActuator;
     script->index = FindActuator(*model_, target.activation());
-    if (script->index >= 0 && model_->actuators[script->index].kind == Actuator::Kind::kActivation)
-      return true;
+    const auto is_activation = [this](const Actuator& actuator) {
+      return model_->joint_of(actuator).kind == RobotJoint::Kind::kActivation;
+    };
+    if (script->index >= 0 && is_activation(model_->actuators[script->index])) return true;
     std::vector<std::string> names;
     for (const Actuator& actuator : model_->actuators)
-      if (actuator.kind == Actuator::Kind::kActivation) names.push_back(actuator.name);
+      if (is_activation(actuator)) names.push_back(actuator.name);
     log_.Error(path + ".activation",
                absl::StrCat("no activation is called ", Quoted(target.activation()),
                             "; expected body/name", DidYouMean(target.activation(), names)));
@@ -270,7 +273,7 @@ bool SceneCompiler::ReadPoint(const google::protobuf::RepeatedField<double>& num
     log_.Error(path, "goes with `force` alone. Remove it");
     return false;
   }
-  if (model_->bodies[body].deformable) {
+  if (IsDeformable(body)) {
     log_.Error(path, absl::StrCat(Quoted(model_->bodies[body].name),
                                   " is deformable and has no frame. Name a `vertex` instead"));
     return false;
@@ -316,7 +319,7 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
     return name.empty() || body(kind, name, index);
   };
   const auto deformable = [&](const char* kind, int index) {
-    if (model_->bodies[index].deformable) return true;
+    if (IsDeformable(index)) return true;
     log_.Error(
         absl::StrCat(path, ".", kind),
         absl::StrCat(Quoted(model_->bodies[index].name), " is rigid; expected a deformable body"));
@@ -372,7 +375,7 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
     case v1::Probe::kOrientation:
       probe->kind = Probe::Kind::kOrientation;
       return body("orientation.body", given.orientation().body(), &probe->body) &&
-             IsRigid(probe->body, path + ".orientation.body");
+             CheckRigid(probe->body, path + ".orientation.body");
     case v1::Probe::kAngularVelocity:
       probe->kind = Probe::Kind::kAngularVelocity;
       return body("angular_velocity.body", given.angular_velocity().body(), &probe->body);
@@ -513,8 +516,8 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
   return false;
 }
 
-bool SceneCompiler::IsRigid(int body, const std::string& path) {
-  if (!model_->bodies[body].deformable) return true;
+bool SceneCompiler::CheckRigid(int body, const std::string& path) {
+  if (!IsDeformable(body)) return true;
   log_.Error(path,
              absl::StrCat(Quoted(model_->bodies[body].name),
                           " is deformable and has no one orientation; expected a rigid body"));

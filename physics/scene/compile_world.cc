@@ -21,7 +21,7 @@ constexpr double kLongestStep = 1;      // [s]
 constexpr double kLongStep = 0.1;       // [s]; beyond, a warning
 constexpr double kShortestStep = 1e-7;  // [s]
 // groups of groups of copies would otherwise make a short file endless work
-constexpr std::size_t kMostNamed = 4'000'000;
+constexpr std::size_t kMaxNamed = 4'000'000;
 constexpr double kWideMargin = 0.1;  // [m]; beyond, a warning
 
 bool CheckTolerance(const std::string& path, double tolerance, SceneLog* log) {
@@ -357,9 +357,9 @@ void SceneCompiler::CompileGroups() {
       members.insert(members.end(), found.begin(), found.end());
       named += found.size();
     }
-    if (named > kMostNamed) {
+    if (named > kMaxNamed) {
       log_.Error(path + ".members", absl::StrCat("brings the members of groups to ", named,
-                                                 "; expected at most ", kMostNamed));
+                                                 "; expected at most ", kMaxNamed));
       return;
     }
     std::sort(members.begin(), members.end());
@@ -378,7 +378,8 @@ void SceneCompiler::CompileGroups() {
 void SceneCompiler::CompilePairs() {
   std::map<std::pair<int, int>, ContactParameters::Pair> pairs;
   std::size_t named = 0;
-  // what robot files say, and links of a robot that would be in each other's way; what the scene says holds
+  // what robot files say, and links of a robot that would be in each other's way; what the scene
+  // says holds
   for (const auto& [bodies, friction] : robot_frictions_)
     pairs[bodies] = {.body_a = bodies.first, .body_b = bodies.second, .friction = friction};
   for (const auto& [a, b] : robot_filters_) {
@@ -418,9 +419,9 @@ void SceneCompiler::CompilePairs() {
       log_.Warning(path, "says nothing about the pair; give friction, stiffness or enabled");
     }
     named += as.size() * bs.size();
-    if (named > kMostNamed) {
+    if (named > kMaxNamed) {
       log_.Error(path + ".bodies",
-                 absl::StrCat("brings the pairs to ", named, "; expected at most ", kMostNamed));
+                 absl::StrCat("brings the pairs to ", named, "; expected at most ", kMaxNamed));
       return;
     }
     for (const int a : as) {

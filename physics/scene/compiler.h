@@ -52,7 +52,8 @@ namespace pliant::physics {
 
 struct RobotDescription;
 
-// Checks a scene and builds its Model. All that is wrong goes to the log; meshes are built only while nothing is.
+// Checks a scene and builds its Model. All that is wrong goes to the log; meshes are built only
+// while nothing is.
 class SceneCompiler {
  public:
   // `folder` is where relative paths of files start.
@@ -67,12 +68,13 @@ class SceneCompiler {
   // What one body of the scene is made of, before it is placed: a template is placed several times.
   struct BodyDraft {
     Body body;
+    bool is_deformable = false;
     RigidBodyParameters rigid;
     FemParameters fem;
     const BodyKind* kind = nullptr;  // of a custom body, described by `custom`
     BodyDescription custom;
-    std::vector<int>
-        vertex_of_file;  // deformable: vertex by its number in the mesh file; −1: dropped; empty: the same
+    // deformable: vertex by its number in the mesh file; −1: dropped; empty: the same
+    std::vector<int> vertex_of_file;
     // deformable: vertices that hang on what moves, by its name
     struct HeldVertex {
       int vertex;
@@ -202,7 +204,7 @@ class SceneCompiler {
                  int body, bool allowed, bool* has_point, Eigen::Vector3d* p_BP);
   void CompileProbes();
   bool ReadProbe(const v1::Probe& given, const std::string& path, Probe* probe);
-  bool IsRigid(int body, const std::string& path);
+  bool CheckRigid(int body, const std::string& path);
 
   // files: scene_files.cc
   // Bytes of a mesh file that the scene names; nothing when it may not, or cannot, be read.
@@ -210,9 +212,13 @@ class SceneCompiler {
   // Where a file that the scene names lies; nothing when it may not be read.
   std::optional<std::string> FindFile(const std::string& file, const std::string& path);
 
-  // Index of the body called `name`; −1, and an error at `path`, when there is none, or only a template.
+  // Index of the body called `name`; −1, and an error at `path`, when there is none, or only a
+  // template.
   int ResolveBody(const std::string& name, const std::string& path);
-  // All bodies that a name of a body, template or group stands for; empty, and an error, when there is none.
+  // Whether a body of the model has vertices in place of one frame.
+  bool IsDeformable(int body) const;
+  // All bodies that a name of a body, template or group stands for; empty, and an error, when there
+  // is none.
   std::vector<int> ResolveBodies(const std::string& name, const std::string& path);
   // Number of a vertex of a deformable body; −1, and an error, when it has no such vertex.
   int ResolveVertex(int body, int vertex, const std::string& path);
@@ -235,6 +241,7 @@ class SceneCompiler {
   std::vector<RobotSoftBody> robot_deformables_;           // in the model
   std::map<std::pair<int, int>, double> robot_frictions_;  // that robot files give to pairs
   std::vector<BodyDraft> drafts_;                          // one a body of the scene
+  FemRestShapes rest_shapes_;
   std::vector<Placement> placements_;                      // one a body of the model
   absl::flat_hash_map<std::string, int> body_index_;       // in the model
   absl::flat_hash_map<std::string, int> templates_;        // in the scene's bodies

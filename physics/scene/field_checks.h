@@ -19,10 +19,12 @@ class Pose;
 
 namespace pliant::physics {
 
-// Checks of single fields of a scene. Each returns whether all is well and says in `log` what is not: the value, what was
-// expected, and the mend. Units are said with the noun: "density in kg/m³".
+// Checks of single fields of a scene. Each returns whether all is well and says in `log` what is
+// not: the value, what was expected, and the mend. Units are said with the noun: "density in
+// kg/m³".
 
-// Lengths and positions beyond this are slips of the unit, or would lose contact gaps to rounding [m].
+// Lengths and positions beyond this are slips of the unit, or would lose contact gaps to rounding
+// [m].
 inline constexpr double kLargestLength = 1e6;
 inline constexpr double kLargestDensity = 1e9;  // [kg/m³]
 inline constexpr double kLargestFriction = 1e6;
@@ -53,10 +55,12 @@ bool ReadPose(const std::string& path, const v1::Pose& pose, SceneLog* log, Rigi
 bool ReadQuaternion(const std::string& path, const double* wxyz, SceneLog* log,
                     Eigen::Quaterniond* rotation);
 
-// A name of a body, group, region or probe: 1 to 128 characters, none of them '/' or a control character.
+// A name of a body, group, region or probe: 1 to 128 characters, none of them '/' or a control
+// character.
 bool CheckName(const std::string& path, const std::string& name, SceneLog* log);
 
-// Finds numbers that are not finite, enum values and fields that this version does not know, in the whole message.
+// Finds numbers that are not finite, enum values and fields that this version does not know, in the
+// whole message.
 void CheckEveryField(const google::protobuf::Message& message, const std::string& path,
                      SceneLog* log);
 

@@ -35,7 +35,8 @@ struct SceneOptions {
   std::vector<std::string> overrides;  // field.path=value, applied before validation
   std::string method;                  // overrides the method's kind; empty: as the scene says
   bool repair_meshes = false;
-  // Folder that mesh files may be read from, symbolic links resolved; empty: the scene file's folder and any absolute path.
+  // Folder that mesh files may be read from, symbolic links resolved; empty: the scene file's
+  // folder and any absolute path.
   std::string jail;
   bool allow_files = true;  // false: a scene that names a file is refused
   SceneLimits limits;

@@ -31,7 +31,8 @@ Eigen::Quaterniond RotationFromRollPitchYaw(const Eigen::Vector3d& rpy);
 // [0, −z, y; z, 0, −x; −y, x, 0]
 Eigen::Matrix3d CrossMatrix(const Eigen::Vector3d& v);
 
-// A rotation whose third column is the unit vector n; a fixed, smooth-almost-everywhere choice of tangents.
+// A rotation whose third column is the unit vector n; a fixed, smooth-almost-everywhere choice of
+// tangents.
 Eigen::Matrix3d FrameFromNormal(const Eigen::Vector3d& n);
 
 // Three numbers of `x`, from its `first` on.

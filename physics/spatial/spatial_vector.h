@@ -6,8 +6,8 @@
 
 namespace pliant::physics {
 
-// Three numbers in the four lanes of a vector register, the last lane zero. Lane by lane, so the bits are those of plain
-// doubles.
+// Three numbers in the four lanes of a vector register, the last lane zero. Lane by lane, so the
+// bits are those of plain doubles.
 using Lanes = double __attribute__((vector_size(32)));
 
 inline Lanes ToLanes(const Eigen::Vector3d& v) {
@@ -70,8 +70,9 @@ inline LaneMatrix MultiplyTransposed(const LaneMatrix& A, const LaneMatrix& B) {
                A.columns[2] * Splat<2>(B.columns[2])}};
 }
 
-// Spatial vectors in world axes about a point O that is said where they are used, angular part first. A motion holds ω and
-// the velocity (or α and the acceleration) of the body's point at O; a force holds the torque about O and the force.
+// Spatial vectors in world axes about a point O that is said where they are used, angular part
+// first. A motion holds ω and the velocity (or α and the acceleration) of the body's point at O; a
+// force holds the torque about O and the force.
 struct SpatialVector {
   Lanes angular = {};
   Lanes linear = {};
@@ -109,7 +110,8 @@ inline SpatialVector MoveForce(const SpatialVector& F, Lanes r) {
   return {F.angular + Cross(r, F.linear), F.linear};
 }
 
-// A motion at O, of the body's point that lies at r from O. Of accelerations: without what velocities add.
+// A motion at O, of the body's point that lies at r from O. Of accelerations: without what
+// velocities add.
 inline SpatialVector MoveMotion(const SpatialVector& V, Lanes r) {
   return {V.angular, V.linear + Cross(V.angular, r)};
 }

@@ -47,7 +47,8 @@ Number CosSeries(Number r) {
   return head + MultiplyAdd(z * z, Polynomial(z, kOverFactorials), (1.0 - head) - half);
 }
 
-// x = quarters · π/2 + r. π/2 comes in three parts of 33 bits: quarters times a part is exact for |quarters| < 2^20
+// x = quarters · π/2 + r. π/2 comes in three parts of 33 bits: quarters times a part is exact for
+// |quarters| < 2^20
 template <class Number>
 Number Reduce(Number x, Number quarters) {
   constexpr double kHigh = 1.57079632673412561417e+00;

@@ -4,8 +4,9 @@
 
 namespace pliant::physics {
 
-// Sine and cosine of x [rad], |x| ≤ 1e5, within 2 ulp. Built from (fused) multiplications and additions alone, so the bits
-// are the same on every machine; the C library picks its kernels by CPU.
+// Sine and cosine of x [rad], |x| ≤ 1e5, within 2 ulp. Built from (fused) multiplications and
+// additions alone, so the bits are the same on every machine; the C library picks its kernels by
+// CPU.
 struct SinCos {
   double sin;
   double cos;

@@ -88,7 +88,8 @@ double SampleVolume(const Model& model, const State& state, int body) {
   return volume;
 }
 
-// Values of a field and what each stands for: elements and their volumes at rest, or triangles and their areas now.
+// Values of a field and what each stands for: elements and their volumes at rest, or triangles and
+// their areas now.
 struct WeightedField {
   std::vector<double> values, weights;
 };
@@ -213,7 +214,8 @@ ProbeValue SampleConstraintReaction(int constraint, const StepReport& report, do
   return Wrench(force, torque);
 }
 
-// What the parent exerts on a joint's child through the joint: force, and torque about the joint's origin.
+// What the parent exerts on a joint's child through the joint: force, and torque about the joint's
+// origin.
 ProbeValue SampleJointReaction(const Model& model, const RobotJoint& joint, const State& state,
                                const StepReport& report, double h) {
   if (report.v_start.empty()) return Wrench(Vector3d::Zero(), Vector3d::Zero());

@@ -21,17 +21,21 @@ struct ProbeValue {
 // which changes no value.
 //
 //   position, velocity   centre of mass, a vertex, or a point fixed on a rigid body [m], [m/s]
-//   orientation          (w, x, y, z), w ≥ 0; of a deformable body: of the rotation that fits its
-//   shape best angular_velocity     [rad/s]; of a deformable body: that of the best-fitting rigid
-//   motion contact_force        on the body, W [N]; wrench: that, then the torque about the centre
-//   of mass [N·m] energy               [J]; momentum: linear, then angular about the world origin;
-//   volume [m³] field                MIN, MAX or volume-weighted MEAN over the elements, of contact over the surface's
-//   triangles by area; penetration
-//   largest overlap at this very state [m], ≥ 0 contact_points       rows of the step that led
-//   here; the normal points from the first body named to the second,
-//                        the impulse is on the second
-//   reaction             of a joint: what the parent exerts on the child, force then torque about the joint's origin, W;
-//                        of a constraint: what it exerts on its second body
+//   orientation          (w, x, y, z), w ≥ 0; of a deformable body that of the rotation that fits
+//                        its shape best
+//   angular_velocity     [rad/s]; of a deformable body that of the best-fitting rigid motion
+//   contact_force        on the body, W [N]
+//   wrench               that, then the torque about the centre of mass [N·m]
+//   energy               [J]
+//   momentum             linear, then angular about the world's origin
+//   volume               [m³]
+//   field                MIN, MAX or volume-weighted MEAN over the elements; of contact over the
+//                        surface's triangles, by area
+//   penetration          the largest overlap at this very state [m], ≥ 0
+//   contact_points       rows of the step that led here; the normal points from the first body
+//                        named to the second, the impulse is on the second
+//   reaction             of a joint what the parent exerts on the child, force then torque about
+//                        the joint's origin, W; of a constraint what it exerts on its second body
 //   joint                position, velocity, or what its actuators exert [N·m], [N]
 class ProbeSampler {
  public:
@@ -56,9 +60,10 @@ int CountProbeNumbers(const Probe& probe);
 // Energies of a body, or of the world when body is −1.
 Energies CalcEnergies(const Model& model, const State& state, int body);
 
-// Vertex values of a measure for a deformable body: all components of a node, then the next. Deformation is averaged by volume
-// from the elements; principal stretches and directions are those of the average of F Fᵀ. Contact is that of the step of
-// length h [s] that `report` is of, zero inside (see CalcContactField).
+// Vertex values of a measure for a deformable body: all components of a node, then the next.
+// Deformation is averaged by volume from the elements; principal stretches and directions are those
+// of the average of F Fᵀ. Contact is that of the step of length h [s] that `report` is of, zero
+// inside (see CalcContactField).
 std::vector<double> CalcVertexField(const Model& model, const State& state,
                                     const StepReport& report, int body, FieldMeasure measure,
                                     double h);

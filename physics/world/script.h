@@ -22,8 +22,8 @@ RigidTransform SampleScriptedPose(const Script& script, const RigidTransform& X_
 // Force [N] or torque [N·m] in W; none outside its times.
 std::optional<Eigen::Vector3d> SampleScriptedVector(const Script& script, double t, double h);
 
-// Numbers of a joint's or controller's script, at most six, then zeros: outside its times the first or last of a target,
-// none of others.
+// Numbers of a joint's or controller's script, at most six, then zeros: outside its times the first
+// or last of a target, none of others.
 std::optional<std::array<double, 6>> SampleScriptedNumbers(const Script& script, bool is_target,
                                                            double t, double h);
 

@@ -11,7 +11,8 @@ Eigen::Vector3d Clamp(const Eigen::Vector3d& x, double largest) {
   return size <= largest ? x : Eigen::Vector3d(x * (largest / size));
 }
 
-// velocity that reaches `error` as soon as braking at half the acceleration allows, and never overshoots in one step
+// velocity that reaches `error` as soon as braking at half the acceleration allows, and never
+// overshoots in one step
 Eigen::Vector3d CalcApproach(const Eigen::Vector3d& error, double gain, double largest,
                              double acceleration) {
   const double distance = error.norm();

@@ -10,7 +10,8 @@
 
 namespace pliant::server {
 
-// What a commanded body, link or joint may do at most. A joint that has limits of its own keeps those.
+// What a commanded body, link or joint may do at most. A joint that has limits of its own keeps
+// those.
 struct DriveLimits {
   double speed = 1;               // [m/s]
   double spin = 6;                // [rad/s]
@@ -31,7 +32,8 @@ struct PoseGoal {
 };
 using DriveGoal = std::variant<TwistGoal, PoseGoal>;
 
-// Velocity that follows what is wanted within limits: it is clamped, and changes no faster than they allow.
+// Velocity that follows what is wanted within limits: it is clamped, and changes no faster than
+// they allow.
 struct DriveTwist {
   Eigen::Vector3d linear = Eigen::Vector3d::Zero();   // [m/s]
   Eigen::Vector3d angular = Eigen::Vector3d::Zero();  // [rad/s]
@@ -40,14 +42,15 @@ struct DriveTwist {
   bool at_rest() const { return linear.isZero(0) && angular.isZero(0); }
 };
 
-// Velocity that takes something at `X` to a pose as soon as braking at half the acceleration allows, without
-// overshooting in one step. `gain` bounds it to so much of the way a second [1/s].
+// Velocity that takes something at `X` to a pose as soon as braking at half the acceleration
+// allows, without overshooting in one step. `gain` bounds it to so much of the way a second [1/s].
 TwistGoal CalcTwistTowards(const PoseGoal& goal, const Eigen::Vector3d& p,
                            const Eigen::Quaterniond& orientation, const DriveLimits& limits,
                            double gain, double h);
 
-// Moves a kinematic body towards what is commanded, within its limits: velocities are clamped and change no faster than
-// the limits allow. Without a goal it ramps to rest and holds. It is a function of the calls alone.
+// Moves a kinematic body towards what is commanded, within its limits: velocities are clamped and
+// change no faster than the limits allow. Without a goal it ramps to rest and holds. It is a
+// function of the calls alone.
 class Drive {
  public:
   explicit Drive(const DriveLimits& limits = {}) : limits_(limits) {}

@@ -13,8 +13,9 @@
 
 namespace pliant::server {
 
-// Who may command what. One holder a target; it lapses when not used for kLeaseTime, so that nobody who went away
-// keeps a body. Coordination, not protection: whoever says `takeover` gets it, and its last holder is told by whom.
+// Who may command what. One holder a target; it lapses when not used for kLeaseTime, so that nobody
+// who went away keeps a body. Coordination, not protection: whoever says `takeover` gets it, and
+// its last holder is told by whom.
 class LeaseTable {
  public:
   static constexpr std::chrono::milliseconds kLeaseTime{1000};
@@ -27,17 +28,18 @@ class LeaseTable {
     SteadyTime last_use;
   };
 
-  // A new lease on `target`, or the renewed one when `renewed_id` names it. FAILED_PRECONDITION when another holds it
-  // and `takeover` is not set.
+  // A new lease on `target`, or the renewed one when `renewed_id` names it. FAILED_PRECONDITION
+  // when another holds it and `takeover` is not set.
   absl::StatusOr<Lease> Acquire(int target, const std::string& target_name,
                                 const std::string& client, bool takeover,
                                 const std::string& renewed_id, SteadyTime now);
 
-  // FAILED_PRECONDITION when there is no such lease any more: says whether it lapsed, was released or taken over.
+  // FAILED_PRECONDITION when there is no such lease any more: says whether it lapsed, was released
+  // or taken over.
   absl::Status Release(const std::string& id, SteadyTime now);
 
-  // Marks a command with this sequence number as taken. FAILED_PRECONDITION as above; OUT_OF_RANGE unless `sequence` is
-  // larger than the last one.
+  // Marks a command with this sequence number as taken. FAILED_PRECONDITION as above; OUT_OF_RANGE
+  // unless `sequence` is larger than the last one.
   absl::StatusOr<int> Use(const std::string& id, std::uint64_t sequence, SteadyTime now);
 
   // Target of a lease that is held; none otherwise.

@@ -198,8 +198,7 @@ class RobotCommandReader {
         return std::clamp(value, joint.lower, joint.upper);
       case Actuator::Kind::kVelocity:
         return std::clamp(value, -joint.velocity_limit, joint.velocity_limit);
-      case Actuator::Kind::kTorque:
-      case Actuator::Kind::kActivation:
+      case Actuator::Kind::kEffort:
         break;
     }
     return std::clamp(value, -actuator.effort_limit, actuator.effort_limit);

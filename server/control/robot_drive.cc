@@ -5,9 +5,6 @@
 #include <span>
 #include <utility>
 
-#include "physics/rigid/joint_tree.h"
-#include "physics/rigid/tree_kinematics.h"
-#include "server/host/robot_joints.h"
 
 namespace pliant::server {
 namespace {
@@ -36,7 +33,7 @@ RobotDrive::RobotDrive(const physics::Model& model, int robot, const DriveLimits
     const Actuator& actuator = model.actuators[i];
     if (actuator.robot != robot) continue;
     const RobotJoint& joint = model.joint_of(actuator);
-    const bool slides = IsPrismatic(model.robots[robot], joint);
+    const bool slides = joint.kind == RobotJoint::Kind::kPrismatic;
     JointDrive& drive = joints_.emplace_back();
     drive.actuator = i;
     drive.speed = Choose(joint.velocity_limit, slides ? limits.joint_speed : limits.joint_spin);
@@ -82,8 +79,9 @@ void RobotDrive::Take(const RobotGoal& goal, SteadyTime now) {
 void RobotDrive::Freeze() {
   for (JointDrive& joint : joints_) {
     if (!joint.engaged) continue;
-    const Actuator::Kind kind = model_.actuators[joint.actuator].kind;
-    if (kind == Actuator::Kind::kActivation) {
+    const Actuator& actuator = model_.actuators[joint.actuator];
+    const Actuator::Kind kind = actuator.kind;
+    if (model_.joint_of(actuator).kind == RobotJoint::Kind::kActivation) {
       joint.goal.reset();  // what is inflated holds on to what it holds
     } else if (kind != Actuator::Kind::kPosition) {
       joint.goal = 0;
@@ -157,32 +155,31 @@ double RobotDrive::AdvanceJoint(const physics::State& state, JointDrive* drive) 
     case Actuator::Kind::kVelocity:
       next = std::clamp(next, target - change, target + change);
       break;
-    case Actuator::Kind::kTorque:
-    case Actuator::Kind::kActivation:
+    case Actuator::Kind::kEffort:
       break;
   }
   if (next == *drive->goal) drive->goal.reset();
   return next;
 }
 
-// Where the link of a controller comes to rest when its targets stay where they are: each joint runs behind by what its
-// damper takes. To steer by where the link is would overshoot by that.
+// Where the link of a controller comes to rest when its targets stay where they are: each joint
+// runs behind by what its damper takes. To steer by where the link is would overshoot by that.
 physics::RigidTransform RobotDrive::CalcComingPose(const physics::State& state,
                                                    const Controller& controller) const {
   const physics::Body& link = model_.bodies[controller.body];
-  for (const physics::Robot::Tree& entry : model_.robots[controller.robot].trees) {
-    if (entry.block != link.block) continue;
-    const std::span<const double> now = model_.Positions(state, entry.block);
-    const std::span<const double> v = model_.Velocities(state, entry.block);
+  for (const auto& [block, articulation] : model_.robots[controller.robot].parts) {
+    if (block != link.block) continue;
+    const std::span<const double> now = model_.Positions(state, block);
+    const std::span<const double> v = model_.Velocities(state, block);
     std::vector<double> q(now.begin(), now.end());
     for (const int index : controller.actuators) {
       const Actuator& actuator = model_.actuators[index];
       const RobotJoint& joint = model_.joint_of(actuator);
-      if (joint.block == entry.block) q[joint.position] += CalcLag(actuator, v[joint.velocity]);
+      if (joint.block == link.block) q[joint.position] += CalcLag(actuator, v[joint.velocity]);
     }
-    physics::TreeKinematics kinematics(*entry.tree);
-    entry.tree->CalcPositions(q, &kinematics);
-    return kinematics.link_pose(link.frame);
+    std::vector<physics::RigidTransform> poses(articulation->num_links());
+    articulation->CalcLinkPoses(q, poses);
+    return poses[link.frame];
   }
   return link.X_WB;
 }

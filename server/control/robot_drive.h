@@ -24,13 +24,15 @@ struct ToolGoal {
 };
 using RobotGoal = std::variant<std::vector<JointGoal>, ToolGoal>;
 
-// Moves a robot's targets towards what is commanded. Positions move within the joint's velocity and acceleration limits,
-// and come to rest where they are sent; rates change within its acceleration limit, and what a tool is given follows
-// DriveLimits; all within the joint's limits. Where the targets are is in the State, so that taking over or letting go never makes the robot jump. The
+// Moves a robot's targets towards what is commanded. Positions move within the joint's velocity and
+// acceleration limits, and come to rest where they are sent; rates change within its acceleration
+// limit, and what a tool is given follows DriveLimits; all within the joint's limits. Where the
+// targets are is in the State, so that taking over or letting go never makes the robot jump. The
 // later command on a joint wins: targets take it from a controller, a controller from its targets.
 class RobotDrive {
  public:
-  // A tool's goal is held this long, then the link ramps to rest. Goals of joints hold until the next.
+  // A tool's goal is held this long, then the link ramps to rest. Goals of joints hold until the
+  // next.
   static constexpr std::chrono::milliseconds kToolTime{100};
 
   RobotDrive(const physics::Model& model, int robot, const DriveLimits& limits = {});
@@ -38,15 +40,15 @@ class RobotDrive {
   // Goals are of this robot's actuators and controllers.
   void Take(const RobotGoal& goal, SteadyTime now);
 
-  // Ends what is commanded: positions stay where the robot is under its load, tools ramp to rest, activations keep their
-  // stress, rates and efforts go back to zero.
+  // Ends what is commanded: positions stay where the robot is under its load, tools ramp to rest,
+  // activations keep their stress, rates and efforts go back to zero.
   void Freeze();
 
   // Forgets what is commanded; nothing moves, and scripts have the robot again.
   void Release();
 
-  // Adds the targets of the step that starts at `state`. What was commanded once stays with the drive, so that a script
-  // does not snatch it back with a jump.
+  // Adds the targets of the step that starts at `state`. What was commanded once stays with the
+  // drive, so that a script does not snatch it back with a jump.
   void Advance(const physics::State& state, SteadyTime now, physics::Inputs* inputs);
 
  private:

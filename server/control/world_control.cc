@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
-#include "physics/spatial/demand.h"
 #include "server/control/read_command.h"
 
 namespace pliant::server {
@@ -38,8 +37,8 @@ std::string WorldControl::NameOf(Target target) const {
                                : model_->robots[target - first_robot_].name;
 }
 
-absl::StatusOr<LeaseTable::Lease> WorldControl::Acquire(const v1::AcquireLeaseRequest& request,
-                                                        SteadyTime now) {
+absl::StatusOr<v1::Lease> WorldControl::Acquire(const v1::AcquireLeaseRequest& request,
+                                                SteadyTime now) {
   const Target target = FindTarget(request.target());
   if (target < 0) {
     std::vector<std::string> names;
@@ -63,8 +62,16 @@ absl::StatusOr<LeaseTable::Lease> WorldControl::Acquire(const v1::AcquireLeaseRe
         absl::StrCat("target: ", name, " is not KINEMATIC and takes no commands", choice));
   }
   std::lock_guard lock(mutex_);
-  return leases_.Acquire(target, request.target(), request.client(), request.takeover(),
-                         request.lease_id(), now);
+  const absl::StatusOr<LeaseTable::Lease> lease =
+      leases_.Acquire(target, request.target(), request.client(), request.takeover(),
+                      request.lease_id(), now);
+  if (!lease.ok()) return lease.status();
+  v1::Lease message;
+  message.set_lease_id(lease->id);
+  message.set_target(request.target());
+  message.set_client(lease->client);
+  message.set_expires_in(std::chrono::duration<double>(LeaseTable::kLeaseTime).count());
+  return message;
 }
 
 absl::Status WorldControl::Release(const std::string& lease_id, SteadyTime now) {
@@ -154,7 +161,8 @@ physics::Inputs WorldControl::Advance(const physics::State& state, SteadyTime no
       MarkApplied(command->second, body, state.step + 1);
       if (!drive.engaged()) drive.Engage(physics::CalcBodyPose(*model_, state, body));
     }
-    // once commanded a body stays with its drive, so that a script does not snatch it back with a jump
+    // once commanded a body stays with its drive, so that a script does not snatch it back with a
+    // jump
     if (drive.engaged()) inputs.poses.push_back({body, drive.Advance(goal, model_->time_step)});
   }
   for (auto& [target, robot] : robots_) {
@@ -207,12 +215,6 @@ std::optional<SteadyTime> WorldControl::CalcNextChange() {
     if (!next || end < *next) next = end;
   }
   return next;
-}
-
-WorldControl& ControlOf(WorldHost& host) {
-  auto* control = dynamic_cast<WorldControl*>(&host.controller());
-  PLIANT_DEMAND(control != nullptr);
-  return *control;
 }
 
 }  // namespace pliant::server

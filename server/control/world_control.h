@@ -16,13 +16,12 @@
 #include "server/control/lease_table.h"
 #include "server/control/robot_drive.h"
 #include "server/host/step_controller.h"
-#include "server/host/world_host.h"
 
 namespace pliant::server {
 
-// Control of one world: leases on KINEMATIC bodies and on robots, the mailbox of commands (the latest of each target),
-// and the drives that turn them into targets step by step. Clients call from any thread; the host advances it on the
-// stepping thread.
+// Control of one world: leases on KINEMATIC bodies and on robots, the mailbox of commands (the
+// latest of each target), and the drives that turn them into targets step by step. Clients call
+// from any thread; the host advances it on the stepping thread.
 class WorldControl : public StepController {
  public:
   // A command is held this long, then the body ramps to rest. What robots do then: RobotDrive.
@@ -31,18 +30,19 @@ class WorldControl : public StepController {
   explicit WorldControl(std::shared_ptr<const physics::Model> model,
                         const DriveLimits& limits = {});
 
-  // The target is a KINEMATIC body or a robot with actuators. NOT_FOUND for an unknown one, INVALID_ARGUMENT for one that
-  // takes no commands, FAILED_PRECONDITION when held.
-  absl::StatusOr<LeaseTable::Lease> Acquire(const v1::AcquireLeaseRequest& request, SteadyTime now);
-  absl::Status Release(const std::string& lease_id, SteadyTime now);
+  // The target is a KINEMATIC body or a robot with actuators. NOT_FOUND for an unknown one,
+  // INVALID_ARGUMENT for one that takes no commands, FAILED_PRECONDITION when held.
+  absl::StatusOr<v1::Lease> Acquire(const v1::AcquireLeaseRequest& request,
+                                    SteadyTime now) override;
+  absl::Status Release(const std::string& lease_id, SteadyTime now) override;
 
-  // Takes a command, or says why not: INVALID_ARGUMENT when it is not finite, has the wrong length, or names what its
-  // target does not have, OUT_OF_RANGE when its sequence is stale, FAILED_PRECONDITION without a valid lease or while
-  // the world is stopped.
-  absl::Status Submit(const v1::CommandRequest& command, SteadyTime now);
+  // Takes a command, or says why not: INVALID_ARGUMENT when it is not finite, has the wrong length,
+  // or names what its target does not have, OUT_OF_RANGE when its sequence is stale,
+  // FAILED_PRECONDITION without a valid lease or while the world is stopped.
+  absl::Status Submit(const v1::CommandRequest& command, SteadyTime now) override;
 
-  void Stop();    // latched
-  void Resume();  // what was commanded before is not taken up again
+  void Stop() override;    // latched
+  void Resume() override;  // what was commanded before is not taken up again
 
   physics::Inputs Advance(const physics::State& state, SteadyTime now) override;
   void Drop() override;
@@ -82,8 +82,5 @@ class WorldControl : public StepController {
   std::map<Target, Drive> drives_;       // one for every KINEMATIC body
   std::map<Target, RobotDrive> robots_;  // one for every robot with actuators
 };
-
-// The control of a host whose registry makes WorldControl.
-WorldControl& ControlOf(WorldHost& host);
 
 }  // namespace pliant::server

@@ -10,8 +10,8 @@ namespace pliant::server {
 
 class Handlers;
 
-// HTTP and WebSocket on one port, on one thread: the viewer's files, /ws, /healthz and /metrics. Nothing that it does
-// waits for anything but its sockets.
+// HTTP and WebSocket on one port, on one thread: the viewer's files, /ws, /healthz and /metrics.
+// Nothing that it does waits for anything but its sockets.
 class HttpGateway {
  public:
   struct Options {
@@ -23,7 +23,8 @@ class HttpGateway {
     std::string version;
   };
 
-  // UNAVAILABLE when the port is taken, INVALID_ARGUMENT when `bind` is no address. `handlers` outlives the gateway.
+  // UNAVAILABLE when the port is taken, INVALID_ARGUMENT when `bind` is no address. `handlers`
+  // outlives the gateway.
   static absl::StatusOr<std::unique_ptr<HttpGateway>> Start(Handlers* handlers,
                                                             const Options& options);
   ~HttpGateway();

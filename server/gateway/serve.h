@@ -26,8 +26,9 @@ inline constexpr int kServeInvalidScene = 3;
 inline constexpr int kServeEnvironment = 4;
 
 // Runs the server until SIGINT or SIGTERM. The first line on stdout is
-// {"ready": true, "grpc": "127.0.0.1:N", "http": "http://127.0.0.1:N"}; logs go to stderr, and so do the errors that end
-// it: an invalid scene (3), a port that is taken or a folder that cannot be written (4), each with its mend.
+// {"ready": true, "grpc": "127.0.0.1:N", "http": "http://127.0.0.1:N"}; logs go to stderr, and so
+// do the errors that end it: an invalid scene (3), a port that is taken or a folder that cannot be
+// written (4), each with its mend.
 int Serve(const ServeOptions& options);
 
 }  // namespace pliant::server

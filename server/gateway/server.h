@@ -18,8 +18,8 @@ class Handlers;
 // A whole server in this process: worlds, gRPC and HTTP.
 class Server {
  public:
-  // `scene` becomes the world `default`, in real time; null: none. UNAVAILABLE when a port is taken or the data folder
-  // cannot be written, said with the mend.
+  // `scene` becomes the world `default`, in real time; null: none. UNAVAILABLE when a port is taken
+  // or the data folder cannot be written, said with the mend.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServeOptions& options,
                                                        std::shared_ptr<const physics::Model> scene);
   ~Server();
@@ -31,7 +31,8 @@ class Server {
   bool has_viewer() const;
   Handlers& handlers();
 
-  // Health says NOT_SERVING, nothing new starts, streams are told and ended, then what still hangs is cut after 5 s.
+  // Health says NOT_SERVING, nothing new starts, streams are told and ended, then what still hangs
+  // is cut after 5 s.
   void Shutdown();
 
  private:

@@ -21,15 +21,16 @@ class StaticFiles {
   bool exists() const;
   const std::string& folder() const { return folder_; }
 
-  // The file that the path of a URL names ("/" is index.html); null bytes when there is none. Paths that leave the
-  // folder, by dots, escapes or links, name nothing.
+  // The file that the path of a URL names ("/" is index.html); null bytes when there is none. Paths
+  // that leave the folder, by dots, escapes or links, name nothing.
   File Find(const std::string& url_path) const;
 
  private:
   std::string folder_;  // canonical; empty when missing
 };
 
-// Where the viewer is when nobody says: beside an installed server, or in the source tree that it was built in.
+// Where the viewer is when nobody says: beside an installed server, or in the source tree that it
+// was built in.
 std::string FindViewerFolder();
 
 }  // namespace pliant::server

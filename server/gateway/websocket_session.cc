@@ -63,10 +63,12 @@ void SetReply(const Empty&, v1::ServerMessage* message) {
 
 }  // namespace
 
-// One client. All members are used on the gateway's thread; what comes from other threads is posted to it.
+// One client. All members are used on the gateway's thread; what comes from other threads is posted
+// to it.
 //
-// Three ways out, in this order: replies (ordered; a client that leaves too many unread is disconnected), the feedback of
-// commands, and frames. The last two are slots that hold the latest only.
+// Three ways out, in this order: replies (ordered; a client that leaves too many unread is
+// disconnected), the feedback of commands, and frames. The last two are slots that hold the latest
+// only.
 class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
  public:
   WebSocketSession(beast::tcp_stream stream, GatewayContext* context)
@@ -323,7 +325,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     Queue(reply.SerializeAsString());
   }
 
-  // Encodes a reply where it is made, and queues it here. An error is told even where no reply was asked for.
+  // Encodes a reply where it is made, and queues it here. An error is told even where no reply was
+  // asked for.
   template <typename T>
   Reply<T> Answer(std::uint64_t id) {
     ++requests_;

@@ -12,8 +12,8 @@ namespace pliant::server {
 
 inline constexpr char kWebSocketProtocol[] = "pliant.v1";
 
-// Serves one WebSocket (v1.ClientMessage in, v1.ServerMessage out, binary) until it closes. `request` is the upgrade,
-// checked already.
+// Serves one WebSocket (v1.ClientMessage in, v1.ServerMessage out, binary) until it closes.
+// `request` is the upgrade, checked already.
 void ServeWebSocket(boost::beast::tcp_stream stream,
                     boost::beast::http::request<boost::beast::http::string_body> request,
                     GatewayContext* context);

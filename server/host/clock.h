@@ -15,13 +15,15 @@ struct ClockMode {
   double factor = 1;  // simulated seconds a second, when kRealTime
 };
 
-// Says when steps are due in real time. Deadlines are absolute, so that jitter does not add up. A world that is late by
-// more than `kSlack` gives the rest up: it slows down evenly and never spirals into catching up.
+// Says when steps are due in real time. Deadlines are absolute, so that jitter does not add up. A
+// world that is late by more than `kSlack` gives the rest up: it slows down evenly and never
+// spirals into catching up.
 class Pacer {
  public:
   static constexpr double kSlack = 0.05;  // [s]
 
-  // From here, simulated time `time` [s] falls on `now` and passes `factor` times as fast as the steady clock.
+  // From here, simulated time `time` [s] falls on `now` and passes `factor` times as fast as the
+  // steady clock.
   void Restart(SteadyTime now, double time, double factor);
 
   // When the step that starts at `time` is due.

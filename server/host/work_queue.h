@@ -12,7 +12,8 @@
 
 namespace pliant::server {
 
-// Threads for what takes long and must not hold up a network thread: building scenes, joining worlds, describing meshes.
+// Threads for what takes long and must not hold up a network thread: building scenes, joining
+// worlds, describing meshes.
 class WorkQueue {
  public:
   WorkQueue(int threads, std::size_t capacity);

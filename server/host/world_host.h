@@ -42,10 +42,11 @@ struct HostCounters {
 
 // One world with the thread that steps it.
 //
-// Others reach it in two places only: the mailbox of requests, which is bounded, and the pointer to what was published
-// last. Requests are done in order, between steps, on the stepping thread; `done` is called there too, exactly once,
-// and must not block. A step that fails, does not converge or is not finite pauses this world with a fault and
-// leaves it at a valid state; the next request that makes time pass clears the fault.
+// Others reach it in two places only: the mailbox of requests, which is bounded, and the pointer to
+// what was published last. Requests are done in order, between steps, on the stepping thread;
+// `done` is called there too, exactly once, and must not block. A step that fails, does not
+// converge or is not finite pauses this world with a fault and leaves it at a valid state; the next
+// request that makes time pass clears the fault.
 class WorldHost {
  public:
   using Done = std::function<void(absl::StatusOr<std::shared_ptr<const Published>>)>;
@@ -65,8 +66,9 @@ class WorldHost {
   std::shared_ptr<const Published> latest() const;
   HostCounters counters() const;
 
-  // Advances a paused world. Errors: FAILED_PRECONDITION when it runs in time, ABORTED when a step failed,
-  // DEADLINE_EXCEEDED and CANCELLED when `limits` ended it between two steps; steps done so far remain.
+  // Advances a paused world. Errors: FAILED_PRECONDITION when it runs in time, ABORTED when a step
+  // failed, DEADLINE_EXCEEDED and CANCELLED when `limits` ended it between two steps; steps done so
+  // far remain.
   void Step(std::int64_t steps, const CallLimits& limits, Done done);
   void SetClock(const ClockMode& mode, Done done);
   void Reset(Done done);
@@ -77,8 +79,9 @@ class WorldHost {
   // Publishes again, because what the controller tells has changed.
   void Touch();
 
-  // Ends stepping after the step under way, and tells who looks. Requests that wait, and a long one under way, fail with `reason`.
-  // Does not block; Join does. Join is never called from the stepping thread.
+  // Ends stepping after the step under way, and tells who looks. Requests that wait, and a long one
+  // under way, fail with `reason`. Does not block; Join does. Join is never called from the
+  // stepping thread.
   void RequestStop(const absl::Status& reason);
   void Join();
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }

@@ -46,8 +46,8 @@ class WorldRegistry {
   explicit WorldRegistry(Options options);
   ~WorldRegistry();
 
-  // Takes an id; an empty one lets the registry pick world-N. INVALID_ARGUMENT, ALREADY_EXISTS, RESOURCE_EXHAUSTED when
-  // the server is full, UNAVAILABLE once it closes.
+  // Takes an id; an empty one lets the registry pick world-N. INVALID_ARGUMENT, ALREADY_EXISTS,
+  // RESOURCE_EXHAUSTED when the server is full, UNAVAILABLE once it closes.
   absl::StatusOr<Reservation> Reserve(std::string id);
 
   // Starts a world under a reserved id.

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterval{10};
 
-// Contact wrench on what is driven: a body, or all links of a robot. About the origin of the body, or of the first link.
+// Contact wrench on what is driven: a body, or all links of a robot. About the origin of the body,
+// or of the first link.
 physics::ContactWrench CalcTargetWrench(const physics::Snapshot& snapshot,
                                         const std::string& target) {
   const physics::Model& model = *snapshot.model;

@@ -12,8 +12,9 @@
 
 namespace pliant::server {
 
-// What comes back to one who drives: the last command a step took, and the contact force on the target. Conflated: at
-// most 100 a second, the latest only, and none while the last one is not written yet.
+// What comes back to one who drives: the last command a step took, and the contact force on the
+// target. Conflated: at most 100 a second, the latest only, and none while the last one is not
+// written yet.
 class CommandFeedback : public PumpClient, public std::enable_shared_from_this<CommandFeedback> {
  public:
   // `send` is called on the pump's thread and must not block; Ready says that it can take another.

@@ -10,7 +10,8 @@
 
 namespace pliant::server {
 
-// Calls `end` once when the server drains, on the pump's thread: for streams that would otherwise wait for a client.
+// Calls `end` once when the server drains, on the pump's thread: for streams that would otherwise
+// wait for a client.
 class DrainWatch : public PumpClient, public std::enable_shared_from_this<DrainWatch> {
  public:
   static std::shared_ptr<DrainWatch> Open(Handlers* handlers, std::function<void()> end) {

@@ -13,7 +13,8 @@ namespace {
 
 constexpr char kBadRequestType[] = "type.googleapis.com/google.rpc.BadRequest";
 
-// gRPC carries messages in headers, whose size clients bound (8 KiB by default): the first few errors say enough.
+// gRPC carries messages in headers, whose size clients bound (8 KiB by default): the first few
+// errors say enough.
 constexpr int kMaxErrors = 20;
 constexpr std::size_t kMaxMessage = 3000;
 

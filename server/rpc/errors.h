@@ -12,7 +12,8 @@ struct SceneMessage;
 
 namespace pliant::server {
 
-// INVALID_ARGUMENT with all errors of a scene, one a line, and a google.rpc.BadRequest that names each field.
+// INVALID_ARGUMENT with all errors of a scene, one a line, and a google.rpc.BadRequest that names
+// each field.
 absl::Status SceneError(const std::vector<physics::SceneMessage>& messages);
 
 // An error with its details; what both transports carry.

@@ -233,23 +233,18 @@ void Handlers::ForkWorld(const v1::ForkWorldRequest& request, Reply<v1::World> r
 void Handlers::AcquireLease(const v1::AcquireLeaseRequest& request, Reply<v1::Lease> reply) {
   auto host = FindWorld(request.world());
   if (!host.ok()) return reply(host.status());
-  const absl::StatusOr<LeaseTable::Lease> lease = ControlOf(**host).Acquire(request, Now());
+  absl::StatusOr<v1::Lease> lease = (*host)->controller().Acquire(request, Now());
   if (!lease.ok()) return reply(lease.status());
   (*host)->Touch();
-  v1::Lease message;
-  message.set_lease_id(lease->id);
-  message.set_world(request.world());
-  message.set_target(request.target());
-  message.set_client(lease->client);
-  message.set_expires_in(std::chrono::duration<double>(LeaseTable::kLeaseTime).count());
-  reply(std::move(message));
+  lease->set_world(request.world());
+  reply(*std::move(lease));
 }
 
 void Handlers::ReleaseLease(const v1::ReleaseLeaseRequest& request,
                             Reply<google::protobuf::Empty> reply) {
   auto host = FindWorld(request.world());
   if (!host.ok()) return reply(host.status());
-  if (absl::Status status = ControlOf(**host).Release(request.lease_id(), Now()); !status.ok())
+  if (absl::Status status = (*host)->controller().Release(request.lease_id(), Now()); !status.ok())
     return reply(status);
   (*host)->Touch();
   reply(google::protobuf::Empty());
@@ -259,7 +254,7 @@ void Handlers::StopWorld(const v1::StopWorldRequest& request,
                          Reply<google::protobuf::Empty> reply) {
   auto host = FindWorld(request.world());
   if (!host.ok()) return reply(host.status());
-  ControlOf(**host).Stop();
+  (*host)->controller().Stop();
   (*host)->Touch();
   reply(google::protobuf::Empty());
 }
@@ -268,7 +263,7 @@ void Handlers::ResumeWorld(const v1::ResumeWorldRequest& request,
                            Reply<google::protobuf::Empty> reply) {
   auto host = FindWorld(request.world());
   if (!host.ok()) return reply(host.status());
-  ControlOf(**host).Resume();
+  (*host)->controller().Resume();
   (*host)->Touch();
   reply(google::protobuf::Empty());
 }
@@ -281,7 +276,7 @@ v1::CommandResponse Handlers::Command(const v1::CommandRequest& request) {
   response.set_server_time(std::chrono::duration<double>(now.time_since_epoch()).count());
   auto host = FindWorld(request.world());
   absl::Status status = host.status();
-  if (host.ok()) status = ControlOf(**host).Submit(request, now);
+  if (host.ok()) status = (*host)->controller().Submit(request, now);
   if (!status.ok()) response.set_refused(std::string(status.message()));
   return response;
 }

@@ -24,8 +24,9 @@ namespace pliant::server {
 template <typename T>
 using Reply = std::function<void(absl::StatusOr<T>)>;
 
-// Everything the server can be asked, whatever the transport: gRPC and WebSocket both call this and add nothing.
-// Nothing here blocks: what takes long is done on a world's own thread or on the work queues.
+// Everything the server can be asked, whatever the transport: gRPC and WebSocket both call this and
+// add nothing. Nothing here blocks: what takes long is done on a world's own thread or on the work
+// queues.
 class Handlers {
  public:
   struct Options {
@@ -57,7 +58,8 @@ class Handlers {
   void ReleaseLease(const v1::ReleaseLeaseRequest& request, Reply<google::protobuf::Empty> reply);
   void StopWorld(const v1::StopWorldRequest& request, Reply<google::protobuf::Empty> reply);
   void ResumeWorld(const v1::ResumeWorldRequest& request, Reply<google::protobuf::Empty> reply);
-  // Takes a command, or says why not in `refused`; the feedback of those taken comes from CommandFeedback.
+  // Takes a command, or says why not in `refused`; the feedback of those taken comes from
+  // CommandFeedback.
   v1::CommandResponse Command(const v1::CommandRequest& request);
 
   // StreamService: a stream that is not open yet.
@@ -71,7 +73,8 @@ class Handlers {
   Pump& pump() { return pump_; }
   const StreamCounters& stream_counters() const { return counters_; }
 
-  // From here on nothing new starts, requests that wait fail with UNAVAILABLE and streams end. Does not block.
+  // From here on nothing new starts, requests that wait fail with UNAVAILABLE and streams end. Does
+  // not block.
   void Drain();
   bool draining() const { return draining_.load(); }
   void Stop();  // after Drain: joins all threads

@@ -16,8 +16,6 @@
 #include <nlohmann/json.hpp>
 
 #include "physics/dynamics/model.h"
-#include "physics/rigid/joint_tree.h"
-#include "physics/rigid/tree_kinematics.h"
 #include "physics/scene/scene.h"
 #include "server/run/exit_status.h"
 #include "server/run/recording/files.h"
@@ -26,55 +24,45 @@ namespace pliant::server {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using physics::JointType;
+using physics::ArticulationJoint;
 
-// A joint that moves: where its numbers are among all of the robot's.
-struct Coordinates {
-  std::string name;
-  JointType type;
-  int position, velocity;
-};
-
-// The trees of a robot one after another, as one vector of positions and one of velocities.
-class RobotTrees {
+// The parts of a robot one after another, as one vector of positions and one of velocities.
+class RobotDynamics {
  public:
-  RobotTrees(const physics::Model& model, const physics::Robot& robot)
+  RobotDynamics(const physics::Model& model, const physics::Robot& robot)
       : model_(model), robot_(robot), initial_(physics::MakeInitialState(model)) {
     std::set<std::string> names;
     for (const physics::RobotJoint& joint : robot.joints) names.insert(joint.name);
-    for (const physics::Robot::Tree& member : robot.trees) {
-      const physics::JointTree& tree = *member.tree;
+    for (const auto& [block, articulation] : robot.parts) {
       starts_.push_back({num_positions_, num_velocities_});
-      kinematics_.emplace_back(tree);
-      for (int link = 0; link < tree.num_links(); ++link) {
-        const physics::Link& given = tree.links()[link];
-        if (physics::CountVelocities(given.joint.type) == 0) continue;
-        joints_.push_back(
-            {given.joint.name.empty() ? NameBase(given.name, names) : given.joint.name,
-             given.joint.type, num_positions_ + tree.position_start(link),
-             num_velocities_ + tree.velocity_start(link)});
+      for (ArticulationJoint& joint : articulation->DescribeJoints()) {
+        if (joint.name.empty()) joint.name = NameBase(joint.link, names);
+        joint.position += num_positions_;
+        joint.velocity += num_velocities_;
+        joints_.push_back(std::move(joint));
       }
-      num_positions_ += tree.num_positions();
-      num_velocities_ += tree.num_velocities();
+      num_positions_ += articulation->num_positions();
+      num_velocities_ += articulation->num_velocities();
     }
   }
 
   const physics::Robot& robot() const { return robot_; }
-  const std::vector<Coordinates>& joints() const { return joints_; }
+  // Those that move: where their numbers are among all of the robot's.
+  const std::vector<ArticulationJoint>& joints() const { return joints_; }
   int num_velocities() const { return num_velocities_; }
 
   std::vector<double> InitialPositions() const {
     std::vector<double> q;
-    for (const physics::Robot::Tree& tree : robot_.trees) {
-      const std::span<const double> part = model_.Positions(initial_, tree.block);
+    for (const physics::Robot::Part& of_robot : robot_.parts) {
+      const std::span<const double> part = model_.Positions(initial_, of_robot.block);
       q.insert(q.end(), part.begin(), part.end());
     }
     return q;
   }
   std::vector<double> InitialVelocities() const {
     std::vector<double> v;
-    for (const physics::Robot::Tree& tree : robot_.trees) {
-      const std::span<const double> part = model_.Velocities(initial_, tree.block);
+    for (const physics::Robot::Part& of_robot : robot_.parts) {
+      const std::span<const double> part = model_.Velocities(initial_, of_robot.block);
       v.insert(v.end(), part.begin(), part.end());
     }
     return v;
@@ -88,26 +76,23 @@ class RobotTrees {
     const int n = num_velocities_;
     std::vector<std::vector<double>> M(n, std::vector<double>(n));
     std::vector<double> bias(n), acceleration(n), effort(n), block;
-    for (std::size_t t = 0; t < robot_.trees.size(); ++t) {
-      const physics::JointTree& tree = *robot_.trees[t].tree;
-      physics::TreeKinematics& kinematics = kinematics_[t];
-      const int m = tree.num_velocities();
+    for (std::size_t t = 0; t < robot_.parts.size(); ++t) {
+      const physics::Articulation& of_part = *robot_.parts[t].articulation;
+      const int m = of_part.num_velocities();
       const auto part = [&, start = starts_[t].second](auto& x) {
         return std::span(x).subspan(start, m);
       };
-      tree.CalcPositions(std::span(motion.q).subspan(starts_[t].first, tree.num_positions()),
-                         &kinematics);
-      tree.CalcVelocities(part(motion.v), &kinematics);
+      const std::span<const double> q = PositionsOf(t, motion.q), v = part(motion.v);
       block.resize(std::size_t(m) * m);
-      tree.CalcMassMatrix(kinematics, block);
+      of_part.CalcMassMatrix(q, block);
       for (int i = 0; i < m; ++i) {
         for (int j = 0; j < m; ++j)
           M[starts_[t].second + i][starts_[t].second + j] = block[std::size_t(j) * m + i];
       }
-      tree.CalcBias(kinematics, model_.gravity, part(bias));
-      tree.CalcForwardDynamics(&kinematics, model_.gravity, part(motion.tau), part(acceleration));
+      of_part.CalcBias(q, v, model_.gravity, part(bias));
+      of_part.CalcForwardDynamics(q, v, part(motion.tau), model_.gravity, part(acceleration));
       if (motion.a.has_value())
-        tree.CalcInverseDynamics(&kinematics, model_.gravity, part(*motion.a), part(effort));
+        of_part.CalcInverseDynamics(q, v, part(*motion.a), model_.gravity, part(effort));
     }
 
     if (const int stuck = FindMassless(M); stuck >= 0) {
@@ -122,7 +107,7 @@ class RobotTrees {
                    {"bias", bias},
                    {"acceleration", acceleration}};
     if (motion.a.has_value()) result["effort"] = effort;
-    DescribeLinks(&result);
+    DescribeLinks(motion.q, &result);
     return result;
   }
 
@@ -150,34 +135,44 @@ class RobotTrees {
 
   Json NameVelocities() const {
     Json names = Json::array();
-    for (const Coordinates& joint : joints_) {
-      const int count = physics::CountVelocities(joint.type);
+    for (const ArticulationJoint& joint : joints_) {
+      const int count = joint.num_velocities;
       for (int k = 0; k < count; ++k)
         names.push_back(count == 1 ? joint.name : absl::StrCat(joint.name, "[", k, "]"));
     }
     return names;
   }
 
-  void DescribeLinks(Json* result) const {
+  std::span<const double> PositionsOf(std::size_t part, const std::vector<double>& q) const {
+    return std::span(q).subspan(starts_[part].first,
+                                robot_.parts[part].articulation->num_positions());
+  }
+
+  void DescribeLinks(const std::vector<double>& q, Json* result) const {
     Json poses = Json::object(), jacobians = Json::object();
     std::vector<double> J;
+    std::vector<std::vector<physics::RigidTransform>> links(robot_.parts.size());
+    for (std::size_t t = 0; t < links.size(); ++t) {
+      links[t].resize(robot_.parts[t].articulation->num_links());
+      robot_.parts[t].articulation->CalcLinkPoses(PositionsOf(t, q), links[t]);
+    }
     for (const int index : robot_.bodies) {
       const physics::Body& body = model_.bodies[index];
       const std::string name = body.name.substr(robot_.name.size() + 1);
       physics::RigidTransform X_WB = body.X_WB;
       std::vector<std::vector<double>> rows(6, std::vector<double>(num_velocities_));
-      for (std::size_t t = 0; t < robot_.trees.size(); ++t) {
-        if (body.block != robot_.trees[t].block) continue;
-        const physics::JointTree& tree = *robot_.trees[t].tree;
-        X_WB = kinematics_[t].link_pose(body.frame);
-        J.resize(6 * std::size_t(tree.num_velocities()));
-        tree.CalcJacobian(kinematics_[t], body.frame, X_WB.p, J);
-        for (int j = 0; j < tree.num_velocities(); ++j) {
+      for (std::size_t t = 0; t < robot_.parts.size(); ++t) {
+        if (body.block != robot_.parts[t].block) continue;
+        const physics::Articulation& part = *robot_.parts[t].articulation;
+        X_WB = links[t][body.frame];
+        J.resize(6 * std::size_t(part.num_velocities()));
+        part.CalcJacobian(PositionsOf(t, q), body.frame, J);
+        for (int j = 0; j < part.num_velocities(); ++j) {
           for (int r = 0; r < 6; ++r) rows[r][starts_[t].second + j] = J[6 * std::size_t(j) + r];
         }
       }
-      const Eigen::Quaterniond q(X_WB.R);
-      poses[name] = {X_WB.p.x(), X_WB.p.y(), X_WB.p.z(), q.w(), q.x(), q.y(), q.z()};
+      const Eigen::Quaterniond turn(X_WB.R);
+      poses[name] = {X_WB.p.x(), X_WB.p.y(), X_WB.p.z(), turn.w(), turn.x(), turn.y(), turn.z()};
       jacobians[name] = rows;
     }
     (*result)["link_poses"] = std::move(poses);
@@ -187,13 +182,13 @@ class RobotTrees {
   const physics::Model& model_;
   const physics::Robot& robot_;
   const physics::State initial_;
-  std::vector<Coordinates> joints_;
-  std::vector<std::pair<int, int>> starts_;  // of each tree's positions and velocities
-  std::vector<physics::TreeKinematics> kinematics_;
+  std::vector<ArticulationJoint> joints_;
+  std::vector<std::pair<int, int>> starts_;  // of each part's positions and velocities
   int num_positions_ = 0, num_velocities_ = 0;
 };
 
-// ---- the states ------------------------------------------------------------------------------------------------------
+// ---- the states
+// ------------------------------------------------------------
 
 absl::Status Mistake(const std::string& path, const std::string& text) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", text));
@@ -214,25 +209,23 @@ absl::Status ReadNumbers(const std::string& path, const Json& given, int count, 
   return absl::OkStatus();
 }
 
-absl::Status ReadJoints(const std::string& path, const Json& given, const RobotTrees& trees,
+absl::Status ReadJoints(const std::string& path, const Json& given, const RobotDynamics& dynamics,
                         bool positions, std::vector<double>* values) {
   if (!given.is_object()) return Mistake(path, "expected an object of joint names and values");
   for (const auto& [name, value] : given.items()) {
     const std::string at = absl::StrCat(path, ".", name);
-    const auto joint = std::find_if(trees.joints().begin(), trees.joints().end(),
-                                    [&](const Coordinates& c) { return c.name == name; });
-    if (joint == trees.joints().end()) {
-      return Mistake(
-          at, absl::StrCat(
-                  "no joint of ", trees.robot().name, " that moves is called so; expected one of ",
-                  absl::StrJoin(trees.joints(), ", ", [](std::string* out, const Coordinates& c) {
-                    out->append(c.name);
-                  })));
+    const auto joint = std::find_if(dynamics.joints().begin(), dynamics.joints().end(),
+                                    [&](const ArticulationJoint& j) { return j.name == name; });
+    if (joint == dynamics.joints().end()) {
+      const auto append = [](std::string* out, const ArticulationJoint& j) { out->append(j.name); };
+      return Mistake(at, absl::StrCat("no joint of ", dynamics.robot().name,
+                                      " that moves is called so; expected one of ",
+                                      absl::StrJoin(dynamics.joints(), ", ", append)));
     }
     double* first = values->data() + (positions ? joint->position : joint->velocity);
-    const int count = positions ? CountPositions(joint->type) : CountVelocities(joint->type);
+    const int count = positions ? joint->num_positions : joint->num_velocities;
     if (absl::Status status = ReadNumbers(at, value, count, first); !status.ok()) return status;
-    if (positions && (joint->type == JointType::kBall || joint->type == JointType::kFree)) {
+    if (positions && joint->starts_with_quaternion) {
       Eigen::Map<Eigen::Vector4d> quaternion(first);
       if (!(quaternion.norm() > 1e-6)) return Mistake(at, "its quaternion is zero");
       quaternion /= quaternion.norm();
@@ -241,23 +234,23 @@ absl::Status ReadJoints(const std::string& path, const Json& given, const RobotT
   return absl::OkStatus();
 }
 
-absl::Status ReadMotion(const std::string& path, const Json& state, const RobotTrees& trees,
-                        RobotTrees::Motion* motion) {
-  motion->q = trees.InitialPositions();
-  motion->v = trees.InitialVelocities();
-  motion->tau.assign(trees.num_velocities(), 0.0);
+absl::Status ReadMotion(const std::string& path, const Json& state, const RobotDynamics& dynamics,
+                        RobotDynamics::Motion* motion) {
+  motion->q = dynamics.InitialPositions();
+  motion->v = dynamics.InitialVelocities();
+  motion->tau.assign(dynamics.num_velocities(), 0.0);
   for (const auto& [key, value] : state.items()) {
     const std::string at = absl::StrCat(path, ".", key);
     absl::Status status;
     if (key == "q") {
-      status = ReadJoints(at, value, trees, true, &motion->q);
+      status = ReadJoints(at, value, dynamics, true, &motion->q);
     } else if (key == "v") {
-      status = ReadJoints(at, value, trees, false, &motion->v);
+      status = ReadJoints(at, value, dynamics, false, &motion->v);
     } else if (key == "tau") {
-      status = ReadJoints(at, value, trees, false, &motion->tau);
+      status = ReadJoints(at, value, dynamics, false, &motion->tau);
     } else if (key == "a") {
-      motion->a.emplace(trees.num_velocities(), 0.0);
-      status = ReadJoints(at, value, trees, false, &*motion->a);
+      motion->a.emplace(dynamics.num_velocities(), 0.0);
+      status = ReadJoints(at, value, dynamics, false, &*motion->a);
     } else if (key != "robot") {
       status = Mistake(at, "unknown; expected robot, q, v, tau or a");
     }
@@ -293,14 +286,14 @@ absl::StatusOr<Json> DescribeStates(const physics::Model& model, const std::stri
   }
   if (!states.is_array()) return absl::InvalidArgumentError("expected a list of states");
 
-  std::map<const physics::Robot*, RobotTrees> trees;
+  std::map<const physics::Robot*, RobotDynamics> known;
   Json results = Json::array();
   for (std::size_t i = 0; i < states.size(); ++i) {
     const std::string path = absl::StrCat("[", i, "]");
     const absl::StatusOr<const physics::Robot*> robot = FindRobot(path, states[i], model);
     if (!robot.ok()) return robot.status();
-    RobotTrees& found = trees.try_emplace(*robot, model, **robot).first->second;
-    RobotTrees::Motion motion;
+    RobotDynamics& found = known.try_emplace(*robot, model, **robot).first->second;
+    RobotDynamics::Motion motion;
     if (absl::Status status = ReadMotion(path, states[i], found, &motion); !status.ok())
       return status;
     absl::StatusOr<Json> result = found.Describe(motion);

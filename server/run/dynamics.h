@@ -14,20 +14,21 @@ struct DynamicsOptions : SceneArguments {
   std::string json = "-";  // file, "-" for `out`
 };
 
-// Kinematics and dynamics of a scene's robots by themselves, without contact, actuators, joint friction, damping, springs
-// or limits, at given states. What a state leaves out is as the scene starts, and zero for `tau` and `a`; `robot` may be
-// left out when there is one. The value of a joint of several coordinates is their list (physics/rigid/joint_tree.h). The
-// joint of a base that stands free, where the file gives it none, is called by the base's name.
+// Kinematics and dynamics of a scene's robots by themselves, without contact, actuators, joint
+// friction, damping, springs or limits, at given states. What a state leaves out is as the scene
+// starts, and zero for `tau` and `a`; `robot` may be left out when there is one. The value of a
+// joint of several coordinates is their list (physics/rigid/joint_tree.h). The joint of a base that
+// stands free, where the file gives it none, is called by the base's name.
 //
-// Writes a list of {robot, joints, mass_matrix, bias, acceleration, link_poses, jacobians}, and `effort` where `a` is
-// given, in the order of the states:
+// Writes a list of {robot, joints, mass_matrix, bias, acceleration, link_poses, jacobians}, and
+// `effort` where `a` is given, in the order of the states:
 //   joints        names in the order of the velocities; name[0], name[1], … for a joint of several
 //   mass_matrix   with rotor inertias
 //   bias          Coriolis, centrifugal and gravity forces
 //   acceleration  that `tau` gives
 //   effort        that accelerations `a` take
 //   link_poses    {link: [x, y, z, qw, qx, qy, qz]}
-//   jacobians     {link: 6 rows, of its angular velocity and the velocity of its origin, in the world}
+//   jacobians     {link: 6 rows, of its angular velocity and the velocity of its origin in W}
 // Returns an ExitStatus.
 int CalcDynamics(const DynamicsOptions& options, std::ostream& out, std::ostream& err);
 

@@ -8,7 +8,8 @@
 namespace pliant::server {
 namespace {
 
-// Runs in a thread that was there before the signals were held back: it holds them back from now on, and passes this one on.
+// Runs in a thread that was there before the signals were held back: it holds them back from now
+// on, and passes this one on.
 void PassOn(int number, siginfo_t*, void* context) {
   auto* interrupted = static_cast<ucontext_t*>(context);
   for (const int held : {SIGINT, SIGTERM}) sigaddset(&interrupted->uc_sigmask, held);

@@ -19,17 +19,18 @@ struct FrameChoice {
   auto operator<=>(const FrameChoice&) const = default;
 };
 
-// v1.Frame of a state without the two fields that differ from stream to stream, `frame` and `keyframe`: encoded once,
-// shared by all who look.
+// v1.Frame of a state without the two fields that differ from stream to stream, `frame` and
+// `keyframe`: encoded once, shared by all who look.
 std::shared_ptr<const std::string> EncodeFrameBody(const Published& published,
                                                    const FrameChoice& choice);
 
-// The head that makes `body_size` bytes of EncodeFrameBody a v1.SubscribeResponse; with `enveloped`, a
-// v1.ServerMessage. The two concatenated are the message.
+// The head that makes `body_size` bytes of EncodeFrameBody a v1.SubscribeResponse; with
+// `enveloped`, a v1.ServerMessage. The two concatenated are the message.
 std::string EncodeFrameHead(std::uint64_t frame, bool keyframe, std::size_t body_size,
                             bool enveloped);
 
-// int16 positions against the box they span: value = origin + scale · number, error at most scale / 2 on each axis.
+// int16 positions against the box they span: value = origin + scale · number, error at most scale /
+// 2 on each axis.
 struct QuantizedPoints {
   Eigen::Vector3d origin = Eigen::Vector3d::Zero();
   Eigen::Vector3d scale = Eigen::Vector3d::Zero();

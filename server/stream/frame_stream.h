@@ -29,7 +29,8 @@ struct StreamCounters {
   std::atomic<int> open{0};
 };
 
-// Frames encoded lately, by state and choice, so that viewers of one world share them. Used on the pump's thread alone.
+// Frames encoded lately, by state and choice, so that viewers of one world share them. Used on the
+// pump's thread alone.
 class FrameCache {
  public:
   explicit FrameCache(StreamCounters* counters) : counters_(counters) {}
@@ -47,7 +48,8 @@ class FrameCache {
   std::vector<Entry> entries_;
 };
 
-// Where frames leave. Called on the pump's thread; must not block, nor call back into the stream but for Ready().
+// Where frames leave. Called on the pump's thread; must not block, nor call back into the stream
+// but for Ready().
 class FrameSink {
  public:
   virtual ~FrameSink() = default;
@@ -66,13 +68,14 @@ struct Subscription {
   FrameChoice choice;
 };
 
-// INVALID_ARGUMENT for a rate that is not a number in [0, 1000] or a body that is not there; `host` is of its world.
+// INVALID_ARGUMENT for a rate that is not a number in [0, 1000] or a body that is not there; `host`
+// is of its world.
 absl::StatusOr<Subscription> ReadSubscription(const v1::Subscription& message,
                                               std::shared_ptr<WorldHost> host);
 
-// One viewer: the latest state at its own rate, never a queue. A viewer that acknowledges frames is held to half a
-// second of frames under way, however much the network would buffer. A world that stands still is told again every
-// second.
+// One viewer: the latest state at its own rate, never a queue. A viewer that acknowledges frames is
+// held to half a second of frames under way, however much the network would buffer. A world that
+// stands still is told again every second.
 class FrameStream : public PumpClient, public std::enable_shared_from_this<FrameStream> {
  public:
   FrameStream(Pump* pump, FrameCache* cache, StreamCounters* counters, FrameSink* sink,
@@ -83,8 +86,8 @@ class FrameStream : public PumpClient, public std::enable_shared_from_this<Frame
   void Change(Subscription subscription);  // next frame: a keyframe
   void Ready();
   void Ack(std::uint64_t frame);
-  void
-  Close();  // when it returns the sink is called no more; not to be called while holding what the sink locks
+  // When it returns the sink is called no more. Not to be called while holding what the sink locks.
+  void Close();
 
   SteadyTime Visit(SteadyTime now) override;
 

@@ -15,12 +15,13 @@ class PumpClient {
  public:
   virtual ~PumpClient() = default;
 
-  // Looks for something new and passes it on, without blocking. Returns when to come again if nothing happens before.
+  // Looks for something new and passes it on, without blocking. Returns when to come again if
+  // nothing happens before.
   virtual SteadyTime Visit(SteadyTime now) = 0;
 };
 
-// The one thread between the worlds and their viewers: it encodes and hands over, so that neither a stepping thread nor
-// a network thread does. Publishing costs a world one flag.
+// The one thread between the worlds and their viewers: it encodes and hands over, so that neither a
+// stepping thread nor a network thread does. Publishing costs a world one flag.
 class Pump {
  public:
   Pump();

@@ -3,8 +3,6 @@
 #include <cmath>
 #include <vector>
 
-#include "physics/rigid/joint_tree.h"
-#include "server/host/robot_joints.h"
 
 namespace pliant::server {
 namespace {
@@ -15,9 +13,8 @@ using physics::Model;
 using physics::Robot;
 using physics::RobotJoint;
 
-// A joint that is the activation of a deformable body.
 bool IsActivation(const RobotJoint& joint) {
-  return joint.num_velocities == 0;
+  return joint.kind == RobotJoint::Kind::kActivation;
 }
 
 // Visits robot and joint indices in the order of the wire.
@@ -26,7 +23,7 @@ void ForEachJoint(const Model& model, const Visitor& visit) {
   for (int r = 0; r < static_cast<int>(model.robots.size()); ++r) {
     const std::vector<RobotJoint>& joints = model.robots[r].joints;
     for (int j = 0; j < static_cast<int>(joints.size()); ++j) {
-      if (joints[j].num_velocities == 1 || IsActivation(joints[j])) visit(r, j);
+      if (joints[j].kind != RobotJoint::Kind::kCompound) visit(r, j);
     }
   }
 }
@@ -49,30 +46,29 @@ std::vector<std::vector<int>> FindActuatorsOfJoints(const Model& model) {
   return actuators;
 }
 
-v1::JointDescription::Drive WriteDrive(Actuator::Kind kind) {
-  switch (kind) {
-    case Actuator::Kind::kTorque:
-      return v1::JointDescription::DRIVE_TORQUE;
+v1::JointDescription::Drive WriteDrive(const RobotJoint& joint, const Actuator& actuator) {
+  switch (actuator.kind) {
+    case Actuator::Kind::kEffort:
+      return IsActivation(joint) ? v1::JointDescription::DRIVE_ACTIVATION
+                                 : v1::JointDescription::DRIVE_TORQUE;
     case Actuator::Kind::kPosition:
       return v1::JointDescription::DRIVE_POSITION;
     case Actuator::Kind::kVelocity:
       return v1::JointDescription::DRIVE_VELOCITY;
-    case Actuator::Kind::kActivation:
-      return v1::JointDescription::DRIVE_ACTIVATION;
   }
   return v1::JointDescription::DRIVE_UNSPECIFIED;
 }
 
-void DescribeJoint(const Robot& robot, const RobotJoint& joint, const Actuator* actuator,
-                   std::uint32_t child, v1::JointDescription* message) {
+void DescribeJoint(const RobotJoint& joint, const Actuator* actuator, std::uint32_t child,
+                   v1::JointDescription* message) {
   message->set_name(joint.name);
-  message->set_is_prismatic(IsPrismatic(robot, joint));
+  message->set_is_prismatic(joint.kind == RobotJoint::Kind::kPrismatic);
   message->set_child(child);
   if (std::isfinite(joint.lower)) message->set_lower(joint.lower);
   if (std::isfinite(joint.upper)) message->set_upper(joint.upper);
   if (std::isfinite(joint.velocity_limit)) message->set_velocity_limit(joint.velocity_limit);
   if (actuator == nullptr) return;
-  message->set_drive(WriteDrive(actuator->kind));
+  message->set_drive(WriteDrive(joint, *actuator));
   if (std::isfinite(actuator->effort_limit)) message->set_effort_limit(actuator->effort_limit);
 }
 
@@ -81,9 +77,9 @@ bool Carries(const Model& model, const Robot& robot, int carrier, int body) {
   if (body == carrier) return true;
   const physics::Body &above = model.bodies[carrier], &below = model.bodies[body];
   if (above.block == physics::kWorldBlock || below.block != above.block) return false;
-  for (const Robot::Tree& tree : robot.trees) {
-    if (tree.block != above.block) continue;
-    for (int link = below.frame; link >= 0; link = tree.tree->links()[link].parent) {
+  for (const auto& [block, articulation] : robot.parts) {
+    if (block != above.block) continue;
+    for (int link = below.frame; link >= 0; link = articulation->parent(link)) {
       if (link == above.frame) return true;
     }
   }
@@ -121,7 +117,7 @@ void DescribeRobots(const Model& model, v1::WorldDescription* description) {
   ForEachJoint(model, [&](int r, int j) {
     const RobotJoint& joint = model.robots[r].joints[j];
     const Actuator* actuator = actuators[r][j] < 0 ? nullptr : &model.actuators[actuators[r][j]];
-    DescribeJoint(model.robots[r], joint, actuator, numbers[joint.body],
+    DescribeJoint(joint, actuator, numbers[joint.body],
                   description->mutable_robots(r)->add_joints());
   });
   for (const Controller& controller : model.controllers) {

@@ -9,7 +9,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-// An impulse this far inside the cone is one of sticking; nearer its rim it may be one of sliding, turned since.
+// An impulse this far inside the cone is one of sticking; nearer its rim it may be one of sliding,
+// turned since.
 constexpr double kInside = 0.9;
 
 // fours below which threads cost more than they bring, and how many are worth a thread's while

@@ -11,8 +11,9 @@
 
 namespace pliant::solvers {
 
-// The impulses of regularised contacts at y = R⁻¹ (v̂ − v_c), and along a change of v_c: four contacts side by side in SIMD
-// lanes. Sums run over the contacts in a fixed order. Keeps its memory.
+// The impulses of regularised contacts at y = R⁻¹ (v̂ − v_c), and along a change of v_c: four
+// contacts side by side in SIMD lanes. Sums run over the contacts in a fixed order. Keeps its
+// memory.
 class ContactLanes {
  public:
   // Of these, at y = 0.
@@ -27,16 +28,18 @@ class ContactLanes {
   // Projects every y. Returns the cost: Σ ½ γᵀRγ of cones.
   double Project();
 
-  // As if every contact with an expected impulse stuck or slid as that tells, along the way it moves now: G of there, and
-  // the γ that is linear with it from there to y. Those with none, as Project. False when none has one.
+  // As if every contact with an expected impulse stuck or slid as that tells, along the way it
+  // moves now: G of there, and the γ that is linear with it from there to y. Those with none, as
+  // Project. False when none has one.
   bool ProjectExpected(std::span<const ConvexProblem::Contact> contacts);
 
   // What follows Project when a step is to be found from its γ and G.
   void LinearizeHere();
 
-  // In its place, Newton's step whole, rather than as far along the change as a line search went: as if every contact were where it would
-  // be after `left` more of its change, and the γ linear from there to y. One that would slide the other way by then sticks
-  // instead: no line search passes through its standstill, and hardly any linearisation at either side foretells it. False,
+  // In its place, Newton's step whole, rather than as far along the change as a line search went:
+  // as if every contact were where it would be after `left` more of its change, and the γ linear
+  // from there to y. One that would slide the other way by then sticks instead: no line search
+  // passes through its standstill, and hardly any linearisation at either side foretells it. False,
   // with nothing done, for a law.
   bool ProjectAhead(double left);
 

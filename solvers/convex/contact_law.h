@@ -24,8 +24,8 @@ struct ContactResponse {
   double cost;            // the potential of which γ is minus the gradient in v_c [J]
 };
 
-// How a regularised contact answers to its velocity, beside the cone that is built in: minus the gradient of a convex
-// potential, smooth enough for Newton's method.
+// How a regularised contact answers to its velocity, beside the cone that is built in: minus the
+// gradient of a convex potential, smooth enough for Newton's method.
 class ContactLaw {
  public:
   virtual ~ContactLaw() = default;
@@ -36,7 +36,8 @@ class ContactLaw {
 std::span<const ContactLaw* const> AllContactLaws();
 const ContactLaw* FindContactLaw(std::string_view name);  // nullptr: there is none
 
-// A speed softened at rest: ‖v_t‖_s = √(‖v_t‖² + ε²) − ε, its gradient t̂_s and its second derivative.
+// A speed softened at rest: ‖v_t‖_s = √(‖v_t‖² + ε²) − ε, its gradient t̂_s and its second
+// derivative.
 struct SoftSpeed {
   SoftSpeed(const Eigen::Vector2d& v_t, double epsilon) {
     const double length = std::sqrt(v_t.squaredNorm() + epsilon * epsilon);

@@ -104,7 +104,8 @@ void RecursiveCorrection::Push(const MappingCompliance& compliance,
   }
 }
 
-// What a spring in A is pushed with beside A: λ + J (y − y_free) / R, λ = −δ / (h R), from the present linearisation.
+// What a spring in A is pushed with beside A: λ + J (y − y_free) / R, λ = −δ / (h R), from the
+// present linearisation.
 double RecursiveCorrection::CalcSpringPush(const CorrectiveProblem& problem, int contact,
                                            double h) const {
   const CorrectiveContact& row = problem.contacts[contact];
@@ -204,8 +205,8 @@ void RecursiveCorrection::Move(const MappingCompliance& compliance,
   compliance.AddMapped(dv_, y_);
 }
 
-// The sweeps of one recursion with W = J A⁻¹ Jᵀ in contact space, and the motion that they cause by solving with A
-// (zeng2022, Algorithm 2).
+// The sweeps of one recursion with W = J A⁻¹ Jᵀ in contact space, and the motion that they cause by
+// solving with A (zeng2022, Algorithm 2).
 void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
                                         const CorrectionOptions& options,
                                         const CorrectiveProblem& problem, double* first_residual) {
@@ -328,7 +329,8 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
     }
     result_.residual =
         options.scheme == Scheme::kSingle ? result_.residuals.back() : first_residual;
-    // the first sweep of the first recursion starts from a guess, on frames of the free motion: it proves nothing
+    // the first sweep of the first recursion starts from a guess, on frames of the free motion: it
+    // proves nothing
     result_.converged = result_.residual <= options.tolerance &&
                         (result_.recursions > 1 || options.scheme == Scheme::kSingle);
   }

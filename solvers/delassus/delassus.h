@@ -9,8 +9,9 @@
 
 namespace pliant::solvers {
 
-// Compliance of a world seen by its contacts: W = J A⁻¹ Jᵀ [1/kg], one 3 × 3 block a pair of contacts. A is block-diagonal
-// with dense blocks; contacts couple blocks (zeng2022: W = Σ H A⁻¹ Hᵀ, with the contact directions in J).
+// Compliance of a world seen by its contacts: W = J A⁻¹ Jᵀ [1/kg], one 3 × 3 block a pair of
+// contacts. A is block-diagonal with dense blocks; contacts couple blocks (zeng2022: W = Σ H A⁻¹
+// Hᵀ, with the contact directions in J).
 class DelassusOperator {
  public:
   struct Block {
@@ -26,7 +27,8 @@ class DelassusOperator {
     std::size_t values;  // 3 × columns, column-major, in the values given with it
   };
 
-  // Builds W of contacts 0 … num_contacts − 1; `entries` by contact, ascending. Keeps its memory from one call to the next.
+  // Builds W of contacts 0 … num_contacts − 1; `entries` by contact, ascending. Keeps its memory
+  // from one call to the next.
   void Build(std::span<const Block> blocks, int num_contacts, std::span<const Entry> entries,
              std::span<const double> values);
 
@@ -48,7 +50,8 @@ class DelassusOperator {
   int num_contacts_ = 0;
   std::vector<double> values_;            // 3 c × 3 c, column-major
   std::vector<int> starts_, neighbours_;  // of contact i from starts_[i] on
-  // room to work in: the rows of one block, whom they touch, A above them, and J A⁻¹ Jᵀ with the other sign
+  // room to work in: the rows of one block, whom they touch, A above them, and J A⁻¹ Jᵀ with the
+  // other sign
   std::vector<int> own_, touching_;
   std::vector<double> panel_, negative_;
   std::vector<std::pair<int, int>> pairs_;

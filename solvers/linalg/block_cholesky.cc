@@ -10,8 +10,8 @@
 namespace pliant::solvers {
 namespace {
 
-// multiply-adds below which threads cost more than they bring, and parts of all: of what is a branch however it divides, and
-// of what may be done by one thread so that a branch divides
+// multiply-adds below which threads cost more than they bring, and parts of all: of what is a
+// branch however it divides, and of what may be done by one thread so that a branch divides
 constexpr double kLittleWork = 3e6, kBranch = 1.0 / 16, kAlone = 1.0 / 16;
 
 // A tree with more than this part of all work on one path keeps threads waiting.
@@ -44,7 +44,7 @@ void BlockCholesky::Analyze(std::span<const int> sizes,
     starts_[i] = start;
     start += sizes_[i];
   }
-  FindOrder(Rule::kLeastDegree);
+  FindOrder(Rule::kMinDegree);
   Work work = CountWork();
   if (work.all >= kLittleWork && work.path > kLongPath * work.all) {
     FindOrder(Rule::kShortPaths);
@@ -65,7 +65,8 @@ BlockCholesky::Work BlockCholesky::CountWork() {
   return work;
 }
 
-// Paths through a supernode go on in what is below it. How long they are then; its own work is added to `all`.
+// Paths through a supernode go on in what is below it. How long they are then; its own work is
+// added to `all`.
 double BlockCholesky::Lengthen(const Supernode& node, double* all) {
   double columns = 0, path = 0;
   for (int k = node.first_block; k < node.first_block + node.num_blocks; ++k) {
@@ -91,11 +92,12 @@ bool BlockCholesky::IsSimplicial(int block) const {
   return true;
 }
 
-// The block to be eliminated next: that of the fewest neighbours; or, where some cost no fill and it is the same which of them
-// comes first, the one at the end of the shortest path, so that a chain is rolled up from both its ends.
+// The block to be eliminated next: that of the fewest neighbours; or, where some cost no fill and
+// it is the same which of them comes first, the one at the end of the shortest path, so that a
+// chain is rolled up from both its ends.
 int BlockCholesky::FindNext(Rule rule) const {
   const auto least = std::min_element(degree_.begin(), degree_.end());
-  if (rule == Rule::kLeastDegree) return static_cast<int>(least - degree_.begin());
+  if (rule == Rule::kMinDegree) return static_cast<int>(least - degree_.begin());
   int next = -1;
   double shortest = 0;
   for (int i = 0; i < static_cast<int>(degree_.size()); ++i) {
@@ -234,8 +236,8 @@ void BlockCholesky::FindBranches() {
     work_[s] += of_panel;
     if (const int p = parent(nodes_[s]); p >= 0) work_[p] += work_[s];
   }
-  // Down from the roots: what has one child of weight is a stretch, and alone until it divides. `heavy` is what it divides
-  // into, next to each other.
+  // Down from the roots: what has one child of weight is a stretch, and alone until it divides.
+  // `heavy` is what it divides into, next to each other.
   stretch_end_.resize(n);
   heavy_.assign(n, 0);
   for (int s = 0; s < n; ++s) {

@@ -8,13 +8,14 @@
 
 namespace pliant::solvers {
 
-// Cholesky factor of a symmetric matrix of few, dense, differently sized blocks (a block a body, a pair of them coupled where
-// they touch): minimum-degree order of the blocks, those of one clique eliminated together as one dense panel. What an analysis
-// finds depends on its arguments alone; a repeated one is free. Keeps its memory.
+// Cholesky factor of a symmetric matrix of few, dense, differently sized blocks (a block a body, a
+// pair of them coupled where they touch): minimum-degree order of the blocks, those of one clique
+// eliminated together as one dense panel. What an analysis finds depends on its arguments alone; a
+// repeated one is free. Keeps its memory.
 class BlockCholesky {
  public:
-  // Where a block's entries go: column-major, `stride` numbers from column to column. As many as kBeyond numbers after a
-  // column may be written too, with what they hold already.
+  // Where a block's entries go: column-major, `stride` numbers from column to column. As many as
+  // kBeyond numbers after a column may be written too, with what they hold already.
   static constexpr int kBeyond = 3;
   struct Place {
     double* values;
@@ -24,8 +25,8 @@ class BlockCholesky {
   // `couplings` are pairs of different blocks, in any order, repeated or not.
   void Analyze(std::span<const int> sizes, std::span<const std::pair<int, int>> couplings);
 
-  // Whether block (i, j) of the matrix is kept, rather than (j, i): in the lower triangle of the order found. Diagonal ones
-  // are, of which only the lower triangle is read.
+  // Whether block (i, j) of the matrix is kept, rather than (j, i): in the lower triangle of the
+  // order found. Diagonal ones are, of which only the lower triangle is read.
   bool IsKept(int i, int j) const { return position_[i] >= position_[j]; }
   // Of a kept block of coupled i and j; valid until the next Analyze.
   Place Find(int i, int j);
@@ -49,18 +50,20 @@ class BlockCholesky {
   }
   void Clear(int panel);  // to zero
 
-  // Factors the matrix and x ← A⁻¹ x. `fill` sets every kept block of a panel, shortly before it is needed: a large matrix
-  // passes through the cache once. It may be called for several panels at the same time. False when the matrix is not positive
-  // definite.
+  // Factors the matrix and x ← A⁻¹ x. `fill` sets every kept block of a panel, shortly before it is
+  // needed: a large matrix passes through the cache once. It may be called for several panels at
+  // the same time. False when the matrix is not positive definite.
   //
-  // Of a large matrix branches of the elimination tree are worked on at the same time. Whatever branches have in common is
-  // summed up in one order: the bits are those of one panel after another.
+  // Of a large matrix branches of the elimination tree are worked on at the same time. Whatever
+  // branches have in common is summed up in one order: the bits are those of one panel after
+  // another.
   bool FactorAndSolve(const std::function<void(int panel)>& fill, std::span<double> x);
   // x ← A⁻¹ x with the factor there is.
   void Solve(std::span<double> x);
 
  private:
-  // Columns eliminated together: a panel whose first rows are its own, then those of the blocks below.
+  // Columns eliminated together: a panel whose first rows are its own, then those of the blocks
+  // below.
   struct Supernode {
     int first_block, num_blocks;  // in order_
     int first_below, num_below;   // in below_
@@ -76,9 +79,9 @@ class BlockCholesky {
     int below() const { return rows - columns; }
   };
 
-  // By which rule blocks are ordered. Least degree makes for little fill; for large matrices whose tree is all one path it
-  // gives way to short paths, that threads can share.
-  enum class Rule { kLeastDegree, kShortPaths };
+  // By which rule blocks are ordered. Least degree makes for little fill; for large matrices whose
+  // tree is all one path it gives way to short paths, that threads can share.
+  enum class Rule { kMinDegree, kShortPaths };
   struct Work {
     double all, path;  // of the longest path up the tree
   };

@@ -45,7 +45,8 @@ BlockPattern MakeBlockPattern(int num_nodes, std::span<const std::array<int, 4>>
 
 namespace {
 
-// A matrix of so many blocks is multiplied by stretches of columns, of about the same number of blocks.
+// A matrix of so many blocks is multiplied by stretches of columns, of about the same number of
+// blocks.
 constexpr int kManyBlocks = 20'000, kStretches = 4;
 
 // What the columns from `begin` on add to y = A x, and the rows before `row_end` that they reach.
@@ -73,7 +74,8 @@ int FindStretches(const BlockPattern& pattern, std::array<Stretch, kStretches>* 
   return count;
 }
 
-// Of kCount vectors. A node has four numbers, so that its three fill a register: what lies in the fourth lane is not used.
+// Of kCount vectors. A node has four numbers, so that its three fill a register: what lies in the
+// fourth lane is not used.
 template <int kCount>
 void MultiplyColumns(const BlockMatrix& A, const double* x, const Stretch& stretch) {
   const BlockPattern& pattern = *A.pattern;
@@ -112,7 +114,8 @@ void MultiplyColumns(const BlockMatrix& A, const double* x, const Stretch& stret
   }
 }
 
-// y = A x of kCount vectors. Which columns are a stretch hangs on the pattern alone, and so do the sums.
+// y = A x of kCount vectors. Which columns are a stretch hangs on the pattern alone, and so do the
+// sums.
 template <int kCount>
 void MultiplyVectors(const BlockMatrix& A, const std::array<const double*, kCount>& x,
                      const std::array<double*, kCount>& y) {

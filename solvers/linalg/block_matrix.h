@@ -6,8 +6,8 @@
 
 namespace pliant::solvers {
 
-// Which 3 × 3 blocks of a symmetric matrix exist: the graph of a mesh's nodes. Lower triangle, by columns, rows ascending,
-// the diagonal block first in its column.
+// Which 3 × 3 blocks of a symmetric matrix exist: the graph of a mesh's nodes. Lower triangle, by
+// columns, rows ascending, the diagonal block first in its column.
 struct BlockPattern {
   int num_nodes = 0;
   std::vector<int> column_starts;  // num_nodes + 1

@@ -8,7 +8,8 @@
 namespace pliant::solvers {
 namespace {
 
-// what a part has of all the work, about: enough of them for threads to end together; and what is worth a part
+// what a part has of all the work, about: enough of them for threads to end together; and what is
+// worth a part
 constexpr double kShare = 1.0 / 64, kLeast = 1.0 / 4;
 
 // of a part on the way down
@@ -49,7 +50,8 @@ int Branches::Add(int begin, int end, std::span<const int> below) {
 
 int Branches::Divide(int begin, int end) {
   std::vector<int> below, roots;
-  // down from the roots: while one tree has the weight, its root is taken off and what hangs beside it put aside
+  // down from the roots: while one tree has the weight, its root is taken off and what hangs beside
+  // it put aside
   int b = begin, e = end;
   while (CountWork(b, e) > grain_) {
     roots.clear();
@@ -91,8 +93,8 @@ int Branches::Divide(int begin, int end) {
   return Add(begin, end, below);
 }
 
-// Who is done with the last part below another goes on with that one, so that nobody waits for anything but the end. The last
-// part has all threads for what it divides into itself.
+// Who is done with the last part below another goes on with that one, so that nobody waits for
+// anything but the end. The last part has all threads for what it divides into itself.
 void Branches::VisitUp(Visit f) const {
   for (std::size_t p = 0; p < parts_.size(); ++p)
     pending_[p].store(parts_[p].num_below, std::memory_order_relaxed);

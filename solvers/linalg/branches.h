@@ -8,9 +8,10 @@
 
 namespace pliant::solvers {
 
-// Which parts of a forest may be worked on at the same time, when a node waits for its children: disjoint stretches of the
-// postorder, each with all that lies below its nodes, of about the same work. What is above several of them is a part of its
-// own, that waits for these and divides no further. A function of the forest and the work alone, never of the threads.
+// Which parts of a forest may be worked on at the same time, when a node waits for its children:
+// disjoint stretches of the postorder, each with all that lies below its nodes, of about the same
+// work. What is above several of them is a part of its own, that waits for these and divides no
+// further. A function of the forest and the work alone, never of the threads.
 class Branches {
  public:
   struct Part {
@@ -19,7 +20,8 @@ class Branches {
     int above;                   // −1: it is the last one
   };
 
-  // Of each node its parent, that comes after it, −1 for none; and its work. One part when `little` is not exceeded.
+  // Of each node its parent, that comes after it, −1 for none; and its work. One part when `little`
+  // is not exceeded.
   void Find(std::span<const int> parents, std::span<const double> work, double little);
 
   // The last one is all of it.
@@ -48,7 +50,8 @@ class Branches {
     for (; node >= part.begin; --node) f(node);
   }
 
-  // f(part) of all parts, at the same time where they allow it: after those below it, or before them. One visit at a time.
+  // f(part) of all parts, at the same time where they allow it: after those below it, or before
+  // them. One visit at a time.
   using Visit = absl::FunctionRef<void(const Part&)>;
   void VisitUp(Visit f) const;
   void VisitDown(Visit f) const;

@@ -13,14 +13,14 @@ namespace pliant::solvers {
 namespace {
 
 // multiply-adds that are worth several threads, and that each of their parts has at least
-constexpr double kMuchWork = 4e6, kLeastPart = 5e5;
-constexpr int kMostParts = 16, kWholeStrip = 8;
+constexpr double kMuchWork = 4e6, kMinPart = 5e5;
+constexpr int kMaxParts = 16, kWholeStrip = 8;
 
 template <typename T>
 using TrapezoidKernel = void (*)(int, int, int, const T*, int, T*, int, bool);
 
-// By the widest kernel this machine has. Of a large one strips of columns of about the same area are worked on at the same
-// time: an element is one sum wherever it is cut.
+// By the widest kernel this machine has. Of a large one strips of columns of about the same area
+// are worked on at the same time: an element is one sum wherever it is cut.
 template <typename T>
 void Trapezoid(int m, int n, int k, const T* A, int lda, T* C, int ldc, bool overwrite) {
   constexpr TrapezoidKernel<T> kAvx2 = &SubtractLowerTrapezoidAvx2;
@@ -28,7 +28,7 @@ void Trapezoid(int m, int n, int k, const T* A, int lda, T* C, int ldc, bool ove
   static const TrapezoidKernel<T> kernel = __builtin_cpu_supports("avx512f") ? kAvx512 : kAvx2;
   const double area = n * (m - 0.5 * n), work = area * k;
   if (work < kMuchWork || CountThreads() == 1) return kernel(m, n, k, A, lda, C, ldc, overwrite);
-  const int count = static_cast<int>(std::min<double>(kMostParts, work / kLeastPart));
+  const int count = static_cast<int>(std::min<double>(kMaxParts, work / kMinPart));
   // columns before which there is this part of the area
   const auto cut = [&](int part) {
     if (part == count) return n;

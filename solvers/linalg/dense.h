@@ -1,12 +1,13 @@
 #pragma once
 
-// Dense kernels on column-major numbers: doubles, and what a factor and a solution take in single precision too. Written here
-// because their bits may not depend on the CPU: every element is a sum in ascending k by fused multiply-adds, whatever tile it
-// falls in (an auto-dispatching BLAS, or one that blocks by cache size, gives other last bits elsewhere).
+// Dense kernels on column-major numbers: doubles, and what a factor and a solution take in single
+// precision too. Written here because their bits may not depend on the CPU: every element is a sum
+// in ascending k by fused multiply-adds, whatever tile it falls in (an auto-dispatching BLAS, or
+// one that blocks by cache size, gives other last bits elsewhere).
 namespace pliant::solvers {
 
-// Lower trapezoid of C ← C − A Aᵀ: columns 0 … n − 1, rows from the diagonal to m − 1. A is m × k; leading dimensions in
-// numbers. Entries just above the diagonal may be written too.
+// Lower trapezoid of C ← C − A Aᵀ: columns 0 … n − 1, rows from the diagonal to m − 1. A is m × k;
+// leading dimensions in numbers. Entries just above the diagonal may be written too.
 void SubtractLowerTrapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc);
 void SubtractLowerTrapezoid(int m, int n, int k, const float* A, int lda, float* C, int ldc);
 
@@ -14,8 +15,8 @@ void SubtractLowerTrapezoid(int m, int n, int k, const float* A, int lda, float*
 void NegateLowerTrapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc);
 void NegateLowerTrapezoid(int m, int n, int k, const float* A, int lda, float* C, int ldc);
 
-// Factors the first k columns of the lower trapezoid A (n × k) of a symmetric matrix: A ← L. Returns the index of the
-// first pivot that is not above zero (NaN included), or −1.
+// Factors the first k columns of the lower trapezoid A (n × k) of a symmetric matrix: A ← L.
+// Returns the index of the first pivot that is not above zero (NaN included), or −1.
 int FactorPanel(int n, int k, double* A, int lda);
 int FactorPanel(int n, int k, float* A, int lda);
 
@@ -39,7 +40,8 @@ void SubtractTransposedMatrixVector(int m, int n, const float* A, int lda, const
 // y ← A x with a full symmetric A (n × n, both triangles stored).
 void MultiplySymmetric(int n, const double* A, int lda, const double* x, double* y);
 
-// W ← J (L Lᵀ)⁻¹ Jᵀ, 3 × 3, with J 3 × n. X has room for 4 n numbers. Of two, with room for 8 n, in little more time.
+// W ← J (L Lᵀ)⁻¹ Jᵀ, 3 × 3, with J 3 × n. X has room for 4 n numbers. Of two, with room for 8 n, in
+// little more time.
 void CalcCompliance(int n, const double* L, int ldl, const double* J, double* X, double* W);
 void CalcTwoCompliances(int n, const double* L, int ldl, const double* const (&J)[2], double* X,
                         double* const (&W)[2]);

@@ -12,8 +12,8 @@
 namespace pliant::solvers {
 namespace {
 
-// Tries of each kind for meshes of fewer nodes. Larger ones have one, and equal halves: branches of their trees are worked on
-// at the same time.
+// Tries of each kind for meshes of fewer nodes. Larger ones have one, and equal halves: branches of
+// their trees are worked on at the same time.
 constexpr int kSeeds = 12, kManyNodes = 4000;
 
 // Compressed adjacency, as METIS takes it.
@@ -31,8 +31,8 @@ Graph MakeGraph(const std::vector<std::vector<int>>& adjacency) {
   return graph;
 }
 
-// What METIS is told: by how much (1 + balance / 1000) the halves may differ, how it coarsens the graph, and whether it refines
-// what separates them from one side at a time or from both.
+// What METIS is told: by how much (1 + balance / 1000) the halves may differ, how it coarsens the
+// graph, and whether it refines what separates them from one side at a time or from both.
 struct Dissection {
   int balance;
   mctype_et coarsening;
@@ -158,7 +158,8 @@ std::vector<int> FindEliminationTree(const BlockPattern& pattern, const std::vec
   const int n = pattern.num_nodes;
   std::vector<int> position(n), parents(n, -1), root(n, -1);
   for (int k = 0; k < n; ++k) position[order[k]] = k;
-  // what a node's neighbours before it belong to so far becomes its own; paths are cut short as they are walked
+  // what a node's neighbours before it belong to so far becomes its own; paths are cut short as
+  // they are walked
   for (const int node : order) {
     for (const int neighbour : adjacency[node]) {
       if (position[neighbour] > position[node]) continue;

@@ -15,8 +15,9 @@
 
 namespace pliant::solvers {
 
-// Memory in large pages where it is large and the system has them: a factor is gone through from end to end more than once a
-// step, and to look up a page every 4 kB costs as much as a quarter of the arithmetic.
+// Memory in large pages where it is large and the system has them: a factor is gone through from
+// end to end more than once a step, and to look up a page every 4 kB costs as much as a quarter of
+// the arithmetic.
 template <typename T>
 struct LargePages {
   using value_type = T;
@@ -54,13 +55,13 @@ struct LargePages {
 
 using LargeVector = std::vector<double, LargePages<double>>;
 
-// Pieces of memory for numbers, that threads take for a while, each for itself. What was given back last is taken first: it is
-// in a cache yet.
+// Pieces of memory for numbers, that threads take for a while, each for itself. What was given back
+// last is taken first: it is in a cache yet.
 template <typename T>
 class ScratchPool {
  public:
-  // Takes everything back, and makes ready for pieces of these sizes to be out at once: no other is made then, and what is left
-  // over goes. Only what is used of a piece becomes memory.
+  // Takes everything back, and makes ready for pieces of these sizes to be out at once: no other is
+  // made then, and what is left over goes. Only what is used of a piece becomes memory.
   void Reserve(std::span<const std::size_t> sizes) {
     for (auto& [size, all] : classes_) all.reserved = 0;
     for (const std::size_t size : sizes) {

@@ -8,8 +8,8 @@
 
 namespace pliant::solvers {
 
-// Where rows of an update matrix stand among a panel's columns, then rows (nodes), and the end of the stretch of rows that
-// stand there one after another.
+// Where rows of an update matrix stand among a panel's columns, then rows (nodes), and the end of
+// the stretch of rows that stand there one after another.
 struct PanelRows {
   std::span<const int> places, run_end;
 };
@@ -19,8 +19,8 @@ inline PanelRows RowsOf(const SupernodeLayout& layout, const SupernodeLayout::Su
   return {layout.relative(child), layout.run_end(child)};
 }
 
-// Sets columns [begin, end) of a supernode's panel (nodes) to the `blocks` of A that belong there, and zero elsewhere. `panels`
-// is where offsets count from. T is double or float.
+// Sets columns [begin, end) of a supernode's panel (nodes) to the `blocks` of A that belong there,
+// and zero elsewhere. `panels` is where offsets count from. T is double or float.
 template <typename T>
 void FillColumns(const SupernodeLayout::Supernode& node, int begin, int end,
                  std::span<const SupernodeLayout::Block> blocks, const BlockMatrix& A, T* panels);
@@ -35,7 +35,8 @@ void ReadBlocks(const SupernodeLayout::Supernode& node,
                 std::span<const SupernodeLayout::Block> blocks, const double* panels,
                 BlockMatrix* A);
 
-// An update matrix, of which the lower triangle is of use, or where one is to be added: `leading` numbers a column.
+// An update matrix, of which the lower triangle is of use, or where one is to be added: `leading`
+// numbers a column.
 template <typename T>
 struct UpdateMatrixOf {
   T* numbers;
@@ -47,7 +48,8 @@ struct UpdateMatrixOf {
 
 using UpdateMatrix = UpdateMatrixOf<double>;
 
-// Adds columns [begin, end) of an update matrix to a target whose column and row 0 stand for place `first`.
+// Adds columns [begin, end) of an update matrix to a target whose column and row 0 stand for place
+// `first`.
 template <typename T>
 void ExtendAdd(const PanelRows& rows, const UpdateMatrixOf<T>& update, int begin, int end,
                int first, const UpdateMatrixOf<T>& target);

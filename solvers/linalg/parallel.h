@@ -13,8 +13,8 @@ extern "C" void __tsan_release(void* address);
 
 namespace pliant::solvers {
 
-// f(i) for 0 ≤ i < count, at the same time, at least `grain` of them in a row. Returns when all are done. What f writes must
-// hang on i alone.
+// f(i) for 0 ≤ i < count, at the same time, at least `grain` of them in a row. Returns when all are
+// done. What f writes must hang on i alone.
 template <typename F>
 void ParallelFor(int count, int grain, const F& f) {
 #ifdef PLIANT_THREAD_SANITIZER
@@ -43,8 +43,8 @@ inline int CountThreads() {
   return std::min(static_cast<int>(most), tbb::this_task_arena::max_concurrency());
 }
 
-// The same within work that is itself one of several at a time: who waits for its end takes up nothing from without, so that
-// what a thread keeps for itself stays as it is.
+// The same within work that is itself one of several at a time: who waits for its end takes up
+// nothing from without, so that what a thread keeps for itself stays as it is.
 template <typename F>
 void ParallelForWithin(int count, int grain, const F& f) {
   tbb::this_task_arena::isolate([&] { ParallelFor(count, grain, f); });

@@ -31,11 +31,12 @@ namespace {
 
 // a complement of fewer nodes, or that is fuller, or whose factor saves less, is dense
 constexpr int kFewParticipants = 100;
-constexpr double kMostFill = 0.95, kMostOperations = 0.75;
+constexpr double kMaxFill = 0.95, kMaxOperations = 0.75;
 // numbers of a factor for which threads cost more than they bring to what goes through it once
 constexpr std::size_t kFewNumbers = 500'000;
 
-// Both triangles of a symmetric matrix from the lower one, by tiles: the transposed writes stay in cache.
+// Both triangles of a symmetric matrix from the lower one, by tiles: the transposed writes stay in
+// cache.
 void CopySymmetric(int n, const double* lower, double* full) {
   constexpr int kTile = 16;
   for (int jb = 0; jb < n; jb += kTile) {
@@ -81,12 +82,12 @@ void PartialCholesky::ChooseForm(ComplementForm form) {
   if (form == ComplementForm::kSparseWherePays &&
       layout_->participants().size() > kFewParticipants) {
     f.sparse.LayOut(*pattern_, *layout_);
-    if (f.sparse.CalcFill() < kMostFill) {
+    if (f.sparse.CalcFill() < kMaxFill) {
       const double n = 3 * static_cast<double>(layout_->participants().size());
       f.of_sparse = std::make_unique<PartialCholesky>(&f.sparse.pattern(), f.sparse.order());
       f.of_sparse->numeric_->below = layout_.get();
       f.of_sparse->Analyze({}, ComplementForm::kDense);
-      f.is_sparse = f.of_sparse->flops() < kMostOperations * (n * n * n / 3);
+      f.is_sparse = f.of_sparse->flops() < kMaxOperations * (n * n * n / 3);
     }
   }
   if (!f.is_sparse) return layout_->Place({}, true);

@@ -14,13 +14,15 @@ namespace pliant::solvers {
 
 enum class ComplementForm { kDense, kSparseWherePays };
 
-// Supernodal multifrontal Cholesky factorisation of a BlockMatrix that eliminates chosen nodes, the participants, last
-// and records the Schur complement on them on the way, at no additional cost (han2023 §VI-B):
+// Supernodal multifrontal Cholesky factorisation of a BlockMatrix that eliminates chosen nodes, the
+// participants, last and records the Schur complement on them on the way, at no additional cost
+// (han2023 §VI-B):
 //
 //     A = [A_nn A_np; A_pn A_pp],   Â = A_pp − A_pn A_nn⁻¹ A_np = L_pp L_ppᵀ
 //
-// The fill-reducing order of a pattern is found once; the symbolic work for a set of participants is kept until the
-// set changes. Nothing that is kept changes a result. For any number of threads the bits are those of one.
+// The fill-reducing order of a pattern is found once; the symbolic work for a set of participants
+// is kept until the set changes. Nothing that is kept changes a result. For any number of threads
+// the bits are those of one.
 class PartialCholesky {
  public:
   explicit PartialCholesky(const BlockPattern* pattern);
@@ -28,8 +30,9 @@ class PartialCholesky {
   PartialCholesky(const BlockPattern* pattern, std::vector<int> order);
   ~PartialCholesky();
 
-  // Factors A. `participants`: ascending node numbers. A load b of 3 · num_nodes numbers is reduced along, for less than
-  // Reduce takes. Returns false when A is not positive definite; then failed_node() tells where and the factor may not be used.
+  // Factors A. `participants`: ascending node numbers. A load b of 3 · num_nodes numbers is reduced
+  // along, for less than Reduce takes. Returns false when A is not positive definite; then
+  // failed_node() tells where and the factor may not be used.
   bool Factor(const BlockMatrix& A, std::span<const int> participants,
               ComplementForm form = ComplementForm::kDense, std::span<const double> b = {});
   int failed_node() const;
@@ -41,8 +44,8 @@ class PartialCholesky {
   // Of Eliminate what is symbolic.
   void Analyze(std::span<const int> participants, ComplementForm form);
 
-  // Â, 3 · participants.size() square, rows in the order of the participants. Block-sparse only where that was allowed, and
-  // factors with fewer operations.
+  // Â, 3 · participants.size() square, rows in the order of the participants. Block-sparse only
+  // where that was allowed, and factors with fewer operations.
   SchurComplement schur_complement() const;
 
   const std::vector<int>& participants() const;
@@ -50,7 +53,8 @@ class PartialCholesky {
   // x ← A⁻¹ x, 3 · num_nodes numbers.
   void Solve(std::span<double> x) const;
 
-  // The same in parts. Eliminates the others than the participants from a load b, which the rest is of:
+  // The same in parts. Eliminates the others than the participants from a load b, which the rest is
+  // of:
   void Reduce(std::span<const double> b) const;
   // the right side of Â x_p = r_p, b_p − A_pn A_nn⁻¹ b_n;
   void CopyReduced(std::span<double> r_p) const;

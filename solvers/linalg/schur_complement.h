@@ -6,8 +6,8 @@
 
 namespace pliant::solvers {
 
-// A Schur complement as somebody else keeps it: dense where the nodes are few or most of them coupled, else block-sparse. A
-// view, valid until its owner changes it.
+// A Schur complement as somebody else keeps it: dense where the nodes are few or most of them
+// coupled, else block-sparse. A view, valid until its owner changes it.
 struct SchurComplement {
   SchurComplement() = default;
   // Column-major, both triangles.

@@ -10,9 +10,10 @@
 
 namespace pliant::solvers {
 
-// A Schur complement with no more blocks than it has: those of A between participants, and a clique for every part that is
-// eliminated. Its nodes are the participants in their order. Its sums are found in the panels of its own factor, where they are
-// needed next, and recorded from there. Keeps its memory.
+// A Schur complement with no more blocks than it has: those of A between participants, and a clique
+// for every part that is eliminated. Its nodes are the participants in their order. Its sums are
+// found in the panels of its own factor, where they are needed next, and recorded from there. Keeps
+// its memory.
 class SparseComplement {
  public:
   SparseComplement() : matrix_(&pattern_) {}
@@ -21,14 +22,16 @@ class SparseComplement {
 
   // Of the participants that `layout` of the pattern of A has.
   void LayOut(const BlockPattern& A, const SupernodeLayout& layout);
-  // Then in the panels of `factor`, which is laid out for the pattern here. `layout` has the participants placed in the order in
-  // which that eliminates them. Both stay as they are while something is recorded.
+  // Then in the panels of `factor`, which is laid out for the pattern here. `layout` has the
+  // participants placed in the order in which that eliminates them. Both stay as they are while
+  // something is recorded.
   void Place(const SupernodeLayout& layout, const SupernodeLayout& factor);
 
   // Of all blocks, those that are there.
   double CalcFill() const;
 
-  // A clique that is all the rest of a panel: its update matrix is to be found there, rather than be added.
+  // A clique that is all the rest of a panel: its update matrix is to be found there, rather than
+  // be added.
   struct Home {
     int clique = -1;         // none
     std::size_t offset = 0;  // of its corner among the panels
@@ -36,8 +39,9 @@ class SparseComplement {
   };
   const Home& home() const { return home_; }
 
-  // Sets a strip of the factor's panels to its part of the complement, and records that. `updates`: what each eliminated part
-  // hands up, as the layout numbers its cliques. Different strips may be worked on at the same time.
+  // Sets a strip of the factor's panels to its part of the complement, and records that. `updates`:
+  // what each eliminated part hands up, as the layout numbers its cliques. Different strips may be
+  // worked on at the same time.
   int num_strips() const { return static_cast<int>(strips_.size()) - 1; }
   int first_strip(int panel) const { return first_strip_[panel]; }  // up to that of the next panel
   void Assemble(int strip, const BlockMatrix& A, std::span<const UpdateMatrix> updates,
@@ -45,8 +49,8 @@ class SparseComplement {
 
   const BlockPattern& pattern() const { return pattern_; }
   const BlockMatrix& matrix() const { return matrix_; }
-  // In which its nodes fill in least: as in A where nothing is eliminated after a participant that it is coupled with, else
-  // those that the eliminated parts couple come last.
+  // In which its nodes fill in least: as in A where nothing is eliminated after a participant that
+  // it is coupled with, else those that the eliminated parts couple come last.
   const std::vector<int>& order() const { return order_; }
 
  private:

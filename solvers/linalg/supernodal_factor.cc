@@ -30,8 +30,8 @@ bool SolvesByBranches(const SupernodeLayout& layout) {
   return layout.panel_numbers() > kLittleToSolve && HasBranches(layout);
 }
 
-// Factors a supernode's panel, in which its part of the matrix is, and finds its update matrix. Returns the position where
-// that fails, or −1. `update_of` tells where update matrices are.
+// Factors a supernode's panel, in which its part of the matrix is, and finds its update matrix.
+// Returns the position where that fails, or −1. `update_of` tells where update matrices are.
 template <typename T, typename Updates>
 int EliminateNode(const SupernodeLayout& layout, const SupernodeLayout::Supernode& node, T* panels,
                   const Updates& update_of) {
@@ -54,8 +54,8 @@ int EliminateNode(const SupernodeLayout& layout, const SupernodeLayout::Supernod
   return -1;
 }
 
-// Asks for a panel that is needed next: most are short, and begin where no stream of reads has come yet. Inlined, as the
-// compiler drops calls that do no more.
+// Asks for a panel that is needed next: most are short, and begin where no stream of reads has come
+// yet. Inlined, as the compiler drops calls that do no more.
 template <typename T>
 [[gnu::always_inline]] inline void Fetch(const SupernodeLayout& layout, int supernode,
                                          const T* panels) {

@@ -11,8 +11,8 @@ namespace {
 // multiply-adds below which threads cost more than they bring
 constexpr double kFewOperations = 1e7;
 
-// Cost of eliminating c columns above m rows (nodes), in multiply-adds: the arithmetic, and the passes over the update
-// matrix that memory pays for, and what every supernode costs however small.
+// Cost of eliminating c columns above m rows (nodes), in multiply-adds: the arithmetic, and the
+// passes over the update matrix that memory pays for, and what every supernode costs however small.
 double CountCost(double c, double m) {
   constexpr double kPasses = 8, kOverhead = 1500;
   c *= 3;
@@ -102,7 +102,8 @@ void SupernodeLayout::PlaceRoot() {
   PlaceBlocks(&root);
 }
 
-// What lies below the diagonal in each column of the factor: a bit a row, as children hand theirs up
+// What lies below the diagonal in each column of the factor: a bit a row, as children hand theirs
+// up
 void SupernodeLayout::FindStructures() {
   const int n = num_columns(), words = num_nodes() / 64 + 1;
   structure_starts_.assign(1, 0);
@@ -146,7 +147,8 @@ void SupernodeLayout::FindStructures() {
   }
 }
 
-// Grows supernodes up the tree while one elimination with explicit zeros is cheaper than two without.
+// Grows supernodes up the tree while one elimination with explicit zeros is cheaper than two
+// without.
 void SupernodeLayout::Amalgamate() {
   const int n = num_columns();
   group_.resize(n);
@@ -203,10 +205,11 @@ void SupernodeLayout::OrderGroups(const SupernodeLayout* below) {
   for (int at = 0; at < num_nodes(); ++at) position_[node_[at]] = at;
 }
 
-// Columns of a group may stand in any order. In this one the rows of what is added to the group make few stretches, by which it
-// is added: partition refinement, by what has most rows first (Jacquelin, Ng and Peyton 2018, "Fast and effective reordering of
-// columns within supernodes using partition refinement"). Cliques come before groups: the largest may be found in its panel
-// where it is all the rest of it.
+// Columns of a group may stand in any order. In this one the rows of what is added to the group
+// make few stretches, by which it is added: partition refinement, by what has most rows first
+// (Jacquelin, Ng and Peyton 2018, "Fast and effective reordering of columns within supernodes using
+// partition refinement"). Cliques come before groups: the largest may be found in its panel where
+// it is all the rest of it.
 void SupernodeLayout::OrderColumns(const SupernodeLayout* below) {
   const int n = num_columns();
   part_end_.resize(n);
@@ -255,7 +258,8 @@ void SupernodeLayout::SplitBy(std::span<const int> columns) {
   }
 }
 
-// Splits columns off from each part of a group: to its front where others that are split off stand before it, else to its back.
+// Splits columns off from each part of a group: to its front where others that are split off stand
+// before it, else to its back.
 void SupernodeLayout::SplitParts(int group) {
   const auto is_split_off = [this](int node) { return is_split_off_[column_of_[node]] != 0; };
   bool follow = false;
@@ -409,7 +413,8 @@ void SupernodeLayout::FindBranches() {
   branches_.Find(parents_, work_, kFewOperations);
 }
 
-// What a branch hands to what branches meet in is kept, and all that belongs to that; the rest of it goes when it is done.
+// What a branch hands to what branches meet in is kept, and all that belongs to that; the rest of
+// it goes when it is done.
 void SupernodeLayout::PlaceBranchUpdates() {
   branch_numbers_ = 0;
   for (const Branches::Part& part : branches_.parts()) {

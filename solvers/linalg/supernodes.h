@@ -13,8 +13,9 @@ namespace pliant::solvers {
 // Of ascending places, the end of the stretch of those that follow each other without a gap.
 void FindRuns(std::span<const int> places, std::span<int> run_end);
 
-// How a supernodal multifrontal factor is laid out: all that follows from the pattern, an elimination order and the
-// participants, which are eliminated last. Columns are nodes; "position" is a node's place in the final order.
+// How a supernodal multifrontal factor is laid out: all that follows from the pattern, an
+// elimination order and the participants, which are eliminated last. Columns are nodes; "position"
+// is a node's place in the final order.
 class SupernodeLayout {
  public:
   // Columns that are eliminated together, as one panel of (columns + rows) × columns nodes.
@@ -27,7 +28,8 @@ class SupernodeLayout {
     int in_panel;                 // rows that are columns of the parent
     std::size_t panel;            // offset of its trapezoid, in numbers
     std::size_t update;           // offset of its rows × rows update matrix
-    // the same in what a branch works in, where several are worked on at once; unless it is kept for where they meet
+    // the same in what a branch works in, where several are worked on at once; unless it is kept
+    // for where they meet
     std::size_t branch_update;
     bool is_kept;
 
@@ -46,30 +48,33 @@ class SupernodeLayout {
   // `order[k]` is the node eliminated k-th, were it not for the participants.
   SupernodeLayout(const BlockPattern& pattern, std::vector<int> order);
 
-  // What follows from the participants, ascending node numbers, alone: which columns are eliminated together, and in what
-  // order. Memory is kept. `below`: one whose participants are the nodes here, whose cliques are added to the panels too.
+  // What follows from the participants, ascending node numbers, alone: which columns are eliminated
+  // together, and in what order. Memory is kept. `below`: one whose participants are the nodes
+  // here, whose cliques are added to the panels too.
   void LayOut(std::span<const int> participants, const SupernodeLayout* below = nullptr);
-  // Then where everything lies, with the participants themselves in this order (of places among them), which need not be that of
-  // their numbers; their own matrix is dense, or is no part of this.
+  // Then where everything lies, with the participants themselves in this order (of places among
+  // them), which need not be that of their numbers; their own matrix is dense, or is no part of
+  // this.
   void Place(std::span<const int> order_of_participants, bool is_root_dense);
 
   const std::vector<int>& participants() const { return participants_; }
-  // The eliminated parts that nothing but participants depends on, and the participants that each of them couples: ascending
-  // places among them. Part k is the root's k-th child.
+  // The eliminated parts that nothing but participants depends on, and the participants that each
+  // of them couples: ascending places among them. Part k is the root's k-th child.
   int num_cliques() const { return static_cast<int>(tops_.size()); }
   std::span<const int> clique(int k) const {
     return std::span(cliques_).subspan(clique_starts_[k],
                                        clique_starts_[k + 1] - clique_starts_[k]);
   }
-  // Whether each of them is eliminated before all participants that it couples, as the order has it.
+  // Whether each of them is eliminated before all participants that it couples, as the order has
+  // it.
   bool ends_before_participants() const;
   // In postorder; the participants' own is the last one, with neither rows nor parent.
   std::span<const Supernode> supernodes() const {
     return std::span(supernodes_).first(supernodes_.size() - 1);
   }
   const Supernode& root() const { return supernodes_.back(); }
-  // Of each row: its position; its place among the parent's columns, then rows; the end of the stretch of rows whose places
-  // follow each other.
+  // Of each row: its position; its place among the parent's columns, then rows; the end of the
+  // stretch of rows whose places follow each other.
   std::span<const int> rows(const Supernode& node) const { return Part(rows_, node); }
   std::span<const int> relative(const Supernode& node) const { return Part(relative_, node); }
   std::span<const int> run_end(const Supernode& node) const { return Part(run_end_, node); }
@@ -166,7 +171,8 @@ class SupernodeLayout {
   // groups of columns by their last column
   std::vector<int> group_, group_size_, group_start_, postorder_, supernode_of_;
   std::vector<double> group_cost_;
-  // parts of groups that are told from each other by what has rows in them; of rows at work, those in a group
+  // parts of groups that are told from each other by what has rows in them; of rows at work, those
+  // in a group
   std::vector<int> part_end_, first_of_size_, next_of_size_, cliques_by_size_, clique_columns_;
   std::vector<int> groups_above_, first_row_in_, next_row_, others_;
   std::vector<char> is_split_off_;

@@ -11,8 +11,8 @@ inline __m256i FirstLanes(int count) {
   return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
 }
 
-// The first `count` numbers, fewer than four, of x. Not under a mask: there are processors that take such a store apart into a
-// dozen operations.
+// The first `count` numbers, fewer than four, of x. Not under a mask: there are processors that
+// take such a store apart into a dozen operations.
 inline void StoreFirstLanes(double* to, int count, __m256d x) {
   __m128d rest = _mm256_castpd256_pd128(x);
   if (count & 2) {
@@ -43,8 +43,8 @@ inline void StoreFirstLanes(float* to, int count, __m256 x) {
   if (count & 1) _mm_store_ss(to, rest);
 }
 
-// A vector register of numbers of a kind, for what is written once for both precisions. A Mask is of the first lanes, as many as
-// there are when it is of more.
+// A vector register of numbers of a kind, for what is written once for both precisions. A Mask is
+// of the first lanes, as many as there are when it is of more.
 template <typename T>
 struct VectorOf;
 

@@ -5,13 +5,14 @@
 
 namespace pliant::solvers {
 
-// A block-diagonal H on consecutive velocities, as its inverse. Blocks of three, and of six that couple not their halves
-// (a particle; the turn and the motion of a rigid body about its centre of mass), are inverted; larger ones factored and
-// inverted.
+// A block-diagonal H on consecutive velocities, as its inverse. Blocks of three, and of six that
+// couple not their halves (a particle; the turn and the motion of a rigid body about its centre of
+// mass), are inverted; larger ones factored and inverted.
 class BlockMasses {
  public:
   void Clear();
-  // H of the next `size` velocities, size × size, both triangles; false when it is not positive definite.
+  // H of the next `size` velocities, size × size, both triangles; false when it is not positive
+  // definite.
   bool Append(int size, const double* H);
 
   int size() const { return size_; }
@@ -37,7 +38,8 @@ class BlockMasses {
   // X ← H⁻¹ X of one part, size × columns, column-major.
   void SolvePart(const Part& part, int columns, double* X) const;
 
-  // H + diag(shift) of the parts of three from here on, shift ≥ 0 by velocity; zeros leave H as it was given.
+  // H + diag(shift) of the parts of three from here on, shift ≥ 0 by velocity; zeros leave H as it
+  // was given.
   void Shift(std::span<const double> shift);
 
  private:

@@ -16,14 +16,14 @@ using Eigen::Vector2d;
 using Eigen::Vector3d;
 
 constexpr double kFirstShrink = 1e-2;  // of R, of the compliance of a contact
-constexpr double kLeastShrink = 1e-8;
+constexpr double kMinShrink = 1e-8;
 constexpr int kCoupledSteps = 8, kDescents = 6;
 constexpr double kSolved = 1e-3;  // of a residual, beside that before
-constexpr int kMostDirections = 40;
+constexpr int kMaxDirections = 40;
 constexpr double kForcing = 1e-3;  // of a linear system's residual
-constexpr double kLeastStep = 1.0 / 40;
+constexpr double kMinStep = 1.0 / 40;
 // What rounds off ‖u_t‖ where a contact begins to slip [m/s]; it shrinks as R does.
-constexpr double kBlur = 1e-3, kLeastBlur = 1e-12;
+constexpr double kBlur = 1e-3, kMinBlur = 1e-12;
 constexpr double kRounding = 1e-12;
 
 double Norm(std::span<const double> x) {
@@ -162,7 +162,7 @@ void ConeNewton::Analyse() {
 
 void ConeNewton::SetScales(double shrink) {
   const NonsmoothProblem& problem = *problem_;
-  blur_ = std::max(kBlur * shrink, kLeastBlur);
+  blur_ = std::max(kBlur * shrink, kMinBlur);
   R_.clear();
   // what nothing moves has no scale
   const auto scale = [&](double W) { return W > 0 ? shrink * problem.h * W : 1; };
@@ -297,8 +297,8 @@ void ConeNewton::MultiplyJacobian(const Point& at, std::span<const double> x, st
 bool ConeNewton::FindCoupledStep(const Point& at) {
   const int n = problem_->size();
   const double size = Norm(at.residual);
-  std::vector<double> H((kMostDirections + 1) * kMostDirections), g(kMostDirections + 1);
-  std::vector<double> cosines(kMostDirections), sines(kMostDirections);
+  std::vector<double> H((kMaxDirections + 1) * kMaxDirections), g(kMaxDirections + 1);
+  std::vector<double> cosines(kMaxDirections), sines(kMaxDirections);
   const auto basis = [&](int k) -> std::vector<double>& {
     if (static_cast<int>(basis_.size()) <= k) basis_.resize(k + 1);
     basis_[k].resize(n);
@@ -308,7 +308,7 @@ bool ConeNewton::FindCoupledStep(const Point& at) {
   for (int i = 0; i < n; ++i) first[i] = -at.residual[i] / size;
   g[0] = size;
   int k = 0;
-  while (k < kMostDirections) {
+  while (k < kMaxDirections) {
     std::copy(basis_[k].begin(), basis_[k].end(), step_.begin());
     if (k == 0) {
       if (!FactorAt(at, step_)) return false;
@@ -317,7 +317,7 @@ bool ConeNewton::FindCoupledStep(const Point& at) {
     }
     std::vector<double>& w = basis(k + 1);
     MultiplyJacobian(at, step_, w);
-    double* column = &H[k * (kMostDirections + 1)];
+    double* column = &H[k * (kMaxDirections + 1)];
     for (int j = 0; j <= k; ++j) {
       column[j] = Dot(n, w.data(), basis_[j].data());
       for (int i = 0; i < n; ++i) w[i] -= column[j] * basis_[j][i];
@@ -341,8 +341,8 @@ bool ConeNewton::FindCoupledStep(const Point& at) {
     for (double& x : w) x /= length;
   }
   for (int j = k - 1; j >= 0; --j) {
-    for (int i = j + 1; i < k; ++i) g[j] -= H[i * (kMostDirections + 1) + j] * g[i];
-    g[j] /= H[j * (kMostDirections + 1) + j];
+    for (int i = j + 1; i < k; ++i) g[j] -= H[i * (kMaxDirections + 1) + j] * g[i];
+    g[j] /= H[j * (kMaxDirections + 1) + j];
   }
   std::fill(step_.begin(), step_.end(), 0.0);
   for (int j = 0; j < k; ++j) {
@@ -360,7 +360,7 @@ bool ConeNewton::TakeCoupledSteps() {
   for (int k = 0; k < kCoupledSteps && now_.size > floor_; ++k) {
     if (!FindCoupledStep(now_)) return false;
     bool any = false;
-    for (double step = 1; step >= kLeastStep; step /= 2) {
+    for (double step = 1; step >= kMinStep; step /= 2) {
       trial_.v.resize(now_.v.size());
       for (std::size_t i = 0; i < step_.size(); ++i) trial_.v[i] = now_.v[i] + step * step_[i];
       Evaluate(nullptr, &trial_);
@@ -432,8 +432,8 @@ void ConeNewton::Solve(const NonsmoothProblem& problem, int max_iterations,
     force_.assign(now_.gamma.begin(), now_.gamma.end());
     if (is_done(force_)) return;
     // nothing left to do, and no better
-    if (iterations_ == before && shrink == kLeastShrink) return;
-    shrink = solved ? std::max(0.2 * shrink, kLeastShrink) : std::min(3 * shrink, 1.0);
+    if (iterations_ == before && shrink == kMinShrink) return;
+    shrink = solved ? std::max(0.2 * shrink, kMinShrink) : std::min(3 * shrink, 1.0);
   }
 }
 

@@ -149,8 +149,8 @@ bool LinearSystemSolver::SolveConjugateGradient(const LinearOperator& B, std::sp
   return true;
 }
 
-// Damped by the most rows that any row couples with, in the diagonal's own measure (Tonge et al. 2012): a sum of that many
-// positive semi-definite parts can not overshoot.
+// Damped by the most rows that any row couples with, in the diagonal's own measure (Tonge et al.
+// 2012): a sum of that many positive semi-definite parts can not overshoot.
 bool LinearSystemSolver::SolveJacobi(LinearOperator& B, std::span<const double> D,
                                      const LinearOptions& options, std::span<double> x) {
   const std::size_t n = x.size();
@@ -160,7 +160,8 @@ bool LinearSystemSolver::SolveJacobi(LinearOperator& B, std::span<const double> 
   for (std::size_t i = 0; i < n; ++i) {
     double coupled = D[i];
     for (int k = matrix.starts[i]; k < matrix.starts[i + 1]; ++k) {
-      // geometric mean of the two diagonals bounds an entry; scaled so, rows of small mass keep their step
+      // geometric mean of the two diagonals bounds an entry; scaled so, rows of small mass keep
+      // their step
       if (matrix.values[k] == 0) continue;
       coupled += std::abs(matrix.values[k]) * std::sqrt(Ap_[i] / Ap_[matrix.columns[k]]);
     }

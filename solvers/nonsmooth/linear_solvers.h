@@ -7,7 +7,8 @@
 
 namespace pliant::solvers {
 
-// Solvers of the symmetric system (B + D) x = b of one Newton iteration, with D diagonal (macklin2019 §8).
+// Solvers of the symmetric system (B + D) x = b of one Newton iteration, with D diagonal
+// (macklin2019 §8).
 enum class LinearSolver {
   kConjugateResidual,  // preconditioned by the diagonal
   kConjugateGradient,  // preconditioned by the diagonal
@@ -35,9 +36,9 @@ struct LinearOptions {
   double relative_tolerance = 0;  // of ‖b − (B + D) x‖ against ‖b‖, both by 1/√(diagonal)
 };
 
-// Solves from x = 0, and keeps its memory from one call to the next. `residuals` has the relative residual after each
-// iteration; the direct solver has one. False when B + D is not positive definite to rounding: x is then what was found
-// before, and finite.
+// Solves from x = 0, and keeps its memory from one call to the next. `residuals` has the relative
+// residual after each iteration; the direct solver has one. False when B + D is not positive
+// definite to rounding: x is then what was found before, and finite.
 class LinearSystemSolver {
  public:
   bool Solve(LinearOperator& B, std::span<const double> D, std::span<const double> b,

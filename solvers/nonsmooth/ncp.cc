@@ -6,7 +6,7 @@
 namespace pliant::solvers {
 namespace {
 
-constexpr double kMostBeyond = 1.5;  // of the limit
+constexpr double kMaxBeyond = 1.5;  // of the limit
 
 }  // namespace
 
@@ -27,7 +27,7 @@ double CalcFrictionCompliance(NcpFunction ncp, double slip, double force, double
   const double loose = kLooseFriction * r;
   if (!(limit > 0)) return loose;
   // twice the limit is where W of Fischer and Burmeister has its pole at rest
-  force = std::min(force, kMostBeyond * limit);
+  force = std::min(force, kMaxBeyond * limit);
   const double room = r * (limit - force);
   if (slip == 0 && room >= 0) return 0;
   double above, below;  // r (‖v‖ − ψ) and r ‖λ‖ + ψ

@@ -144,8 +144,8 @@ void NonsmoothNewton::ChooseScales(const NonsmoothOptions& options) {
   }
 }
 
-// The diagonal of J A⁻¹ Jᵀ where contacts touch parts of many velocities: by a node's own block of A a soft body is far stiffer
-// than it is.
+// The diagonal of J A⁻¹ Jᵀ where contacts touch parts of many velocities: by a node's own block of
+// A a soft body is far stiffer than it is.
 void NonsmoothNewton::MeasureWithinParts() {
   const NonsmoothProblem& problem = *problem_;
   const std::vector<BlockMasses::Part>& parts = masses_.parts();
@@ -283,7 +283,8 @@ bool NonsmoothNewton::Moves(std::size_t i) const {
   return i >= first_set() || natural_scales_[i].friction > kNeverMoves * problem_->h;
 }
 
-// Of J H⁻¹ Jᵀ + E/h². H⁻¹ couples no two of its parts, and of parts that were factored only the diagonal is taken.
+// Of J H⁻¹ Jᵀ + E/h². H⁻¹ couples no two of its parts, and of parts that were factored only the
+// diagonal is taken.
 void NonsmoothNewton::CalcDiagonal() {
   const NonsmoothProblem& problem = *problem_;
   const std::vector<BlockMasses::Part>& parts = masses_.parts();
@@ -433,10 +434,11 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
     if (row_scale_.empty()) {
       const double alpha = std::max(f.alpha, kMinAlpha);
       compliance_[i + 2] = (contact.compliance + f.S / alpha) / (h * h);
-      // φ = α C + S λ. Its second part takes Δλ from λ: so a contact that opens loses its force, but where contacts are redundant
-      // nothing else tells their shares, and each step would leave more of the load to fewer. Weighed by S / r, which is one where
-      // a contact is open and vanishes where it is closed, it leaves these as they are; the step changes by O(φ²), and Newton's
-      // method arrives as fast.
+      // φ = α C + S λ. Its second part takes Δλ from λ: so a contact that opens loses its force,
+      // but where contacts are redundant nothing else tells their shares, and each step would leave
+      // more of the load to fewer. Weighed by S / r, which is one where a contact is open and
+      // vanishes where it is closed, it leaves these as they are; the step changes by O(φ²), and
+      // Newton's method arrives as fast.
       const double open = std::min(f.S / scales_[i + 2].normal, 1.0);
       rhs_[i + 2] = -(f.phi - (1 - open) * f.S * normal) / (alpha * h * h);
     } else {
@@ -499,7 +501,8 @@ void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothRes
   };
   cone_.Solve(*problem_, kMaxConeIterations, is_done, change_);
   result->cone_iterations = cone_.iterations();
-  // What drives and constraints exerted in the last step is a bad start where an impact turns them round: from nothing, then.
+  // What drives and constraints exerted in the last step is a bad start where an impact turns them
+  // round: from nothing, then.
   const auto rows = std::span(start_).subspan(3 * problem_->contacts.size());
   if (good == 0 && std::ranges::any_of(rows, [](double force) { return force != 0; })) {
     std::ranges::fill(rows, 0.0);
@@ -533,8 +536,9 @@ void NonsmoothNewton::Move(double step, const NonsmoothOptions& options) {
   for (int j = 0; j < problem.size(); ++j) change_v_[j] = step * dv_[j];
 }
 
-// H ← M − min(0, c) with c = h (J⁺ − J)ᵀ λ · Δu / ‖Δu‖² of each particle (macklin2019 (73), (74) with both g at the same λ,
-// along the particle's change in place of each of its axes: a quotient by one component says little where that is small).
+// H ← M − min(0, c) with c = h (J⁺ − J)ᵀ λ · Δu / ‖Δu‖² of each particle (macklin2019 (73), (74)
+// with both g at the same λ, along the particle's change in place of each of its axes: a quotient
+// by one component says little where that is small).
 void NonsmoothNewton::Stiffen() {
   const NonsmoothProblem& problem = *problem_;
   double largest = 0;
@@ -569,8 +573,9 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   for (const Vector3d& force : contact_guess)
     lambda_.insert(lambda_.end(), force.data(), force.data() + 3);
   lambda_.insert(lambda_.end(), row_guess.begin(), row_guess.end());
-  // Forces of sets begin at zero, as in the paper: those of the strain where the step starts have in them what the last step left of
-  // the rows' errors, times their stiffness, which few iterations do not take away again.
+  // Forces of sets begin at zero, as in the paper: those of the strain where the step starts have
+  // in them what the last step left of the rows' errors, times their stiffness, which few
+  // iterations do not take away again.
   lambda_.resize(num_unknowns_, 0.0);
   change_v_.assign(problem.size(), 0.0);
   ProjectForces();
@@ -620,8 +625,8 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   // the cones' own way knows velocities that follow from forces alone
   const NonsmoothOptions::Friction friction =
       is_explicit_ ? NonsmoothOptions::Friction::kFixedPoint : options.friction;
-  // forces that are left as a budget leaves them are the best of those within cones and bounds: what lies little beyond them
-  // may lie far off once it is cut off there
+  // forces that are left as a budget leaves them are the best of those within cones and bounds:
+  // what lies little beyond them may lie far off once it is cut off there
   const bool keeps_projected = friction == NonsmoothOptions::Friction::kFixedPoint && !is_explicit_;
   double best_projected = best;
   if (keeps_projected) projected_.assign(lambda_.begin(), lambda_.end());
@@ -638,8 +643,8 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
     lambda_.assign(change_.begin(), change_.end());
     rates_.assign(rhs_.begin(), rhs_.end());
   };
-  // What has to be moved at all is moved well within the tolerance: the next step may then leave it as it is. Rows always
-  // are: efforts of drives follow what changes slowly.
+  // What has to be moved at all is moved well within the tolerance: the next step may then leave it
+  // as it is. Rows always are: efforts of drives follow what changes slowly.
   double target = problem.rows.empty() ? options.tolerance : kWithin * options.tolerance;
   double damping = 1;
   int k = 0;

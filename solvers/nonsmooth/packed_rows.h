@@ -6,11 +6,12 @@
 
 namespace pliant::solvers {
 
-// Rows of J on few consecutive velocities each, one or three rows at a time, laid out for vectors of four.
+// Rows of J on few consecutive velocities each, one or three rows at a time, laid out for vectors
+// of four.
 class PackedRows {
  public:
-  // Numbers that may be read and written beyond the last velocity: what is written there has no meaning, what is read must be
-  // finite.
+  // Numbers that may be read and written beyond the last velocity: what is written there has no
+  // meaning, what is read must be finite.
   static constexpr int kBeyond = 3;
 
   void Clear();
@@ -19,7 +20,8 @@ class PackedRows {
   // height × columns, column-major, on the velocities from `first` on.
   void AddEntry(int first, int columns, const double* values);
 
-  // z += Jᵀ x and y ← J z, with kBeyond numbers after the last velocity of z. Returns how many rows there are.
+  // z += Jᵀ x and y ← J z, with kBeyond numbers after the last velocity of z. Returns how many rows
+  // there are.
   std::size_t AddTransposed(const double* x, double* z) const;
   std::size_t Multiply(const double* z, double* y) const;
 

@@ -6,7 +6,8 @@
 
 namespace pliant::solvers {
 
-// A symmetric matrix, both triangles: row i has the entries from starts[i] to starts[i + 1], columns ascending.
+// A symmetric matrix, both triangles: row i has the entries from starts[i] to starts[i + 1],
+// columns ascending.
 struct SparseMatrix {
   std::vector<int> starts, columns;
   std::vector<double> values;
@@ -14,8 +15,8 @@ struct SparseMatrix {
   int size() const { return static_cast<int>(starts.size()) - 1; }
 };
 
-// Cholesky factor of a sparse matrix (SuiteSparse's simplicial one, whose bits hang on no BLAS). Its ordering is kept while
-// the pattern stays.
+// Cholesky factor of a sparse matrix (SuiteSparse's simplicial one, whose bits hang on no BLAS).
+// Its ordering is kept while the pattern stays.
 class SparseCholesky {
  public:
   SparseCholesky();

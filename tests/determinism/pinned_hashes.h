@@ -4,8 +4,8 @@
 
 namespace pliant::physics {
 
-// Hash of the state of a scene after some steps. To renew it after a wanted change of the numerics: run
-// `test_determinism --gtest_filter='*Pinned*'`, which prints the lines as they now are.
+// Hash of the state of a scene after some steps. To renew it after a wanted change of the numerics:
+// run `test_determinism --gtest_filter='*Pinned*'`, which prints the lines as they now are.
 struct PinnedHash {
   std::string_view scene;
   int steps;

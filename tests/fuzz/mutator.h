@@ -19,8 +19,9 @@ class Random {
   std::uint64_t state_;
 };
 
-// Damages a text as people and disks do: flips bytes, swaps, repeats and drops words and lines, writes extreme numbers,
-// nests deeply, splices in a part of `other`. At most `max_size` bytes come out.
+// Damages a text as people and disks do: flips bytes, swaps, repeats and drops words and lines,
+// writes extreme numbers, nests deeply, splices in a part of `other`. At most `max_size` bytes come
+// out.
 std::string Mutate(const std::string& input, const std::string& other, std::size_t max_size,
                    Random* random);
 

@@ -1,5 +1,6 @@
-// Feeds damaged scenes, meshes and robots to what reads them. Every input is a function of the seed and its number, so a fault is
-// seen again with `--first N --runs 1`. It ends with status 1 on the first crash, or on an input that takes too long.
+// Feeds damaged scenes, meshes and robots to what reads them. Every input is a function of the seed
+// and its number, so a fault is seen again with `--first N --runs 1`. It ends with status 1 on the
+// first crash, or on an input that takes too long.
 
 #include <algorithm>
 #include <chrono>

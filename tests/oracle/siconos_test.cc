@@ -1,5 +1,6 @@
-// The contact problems of our steps, solved by Siconos, and its solutions as ours see them. Both are about Coulomb's law to
-// the letter: the non-smooth method, contacts that nothing but friction and unilaterality gives way to.
+// The contact problems of our steps, solved by Siconos, and its solutions as ours see them. Both
+// are about Coulomb's law to the letter: the non-smooth method, contacts that nothing but friction
+// and unilaterality gives way to.
 
 #include <cmath>
 #include <memory>
@@ -34,7 +35,8 @@ using Eigen::MatrixXd;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-// 64 vertices of a soft cube on the floor, pushed along by less than friction holds in some places and more in others.
+// 64 vertices of a soft cube on the floor, pushed along by less than friction holds in some places
+// and more in others.
 constexpr char kSoftCube[] = R"(
 time_step: 0.01
 sleeping: false
@@ -47,10 +49,12 @@ bodies:
       mesh: {box: {size: [0.14, 0.14, 0.06]}, edge_length: 0.02}
       pose: {position: [0, 0, 0.03]}
       velocity: {linear: [0.3, 0.1, -0.2], angular: [0, 0, 3]}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3,
+          density: 1000}
 )";
 
-// Twenty boxes in five columns: four points a face where three would do. Each column leans a little more.
+// Twenty boxes in five columns: four points a face where three would do. Each column leans a little
+// more.
 std::string StackBoxes() {
   std::string yaml = R"(
 time_step: 0.005
@@ -91,8 +95,8 @@ ContactProblem SolveStep(const std::string& yaml, int step) {
   return problem;
 }
 
-// In the space of contacts, per second of force: relative velocities u = W r + q with r the impulses, normal velocities counted
-// so that u_n = 0 closes the gap.
+// In the space of contacts, per second of force: relative velocities u = W r + q with r the
+// impulses, normal velocities counted so that u_n = 0 closes the gap.
 struct Reduced {
   MatrixXd W;
   VectorXd q, r;

@@ -21,7 +21,8 @@ inline std::vector<Eigen::Vector3d> CentreLine(const World& world, int link) {
   return line;
 }
 
-// How often the closed curve `b` passes through a disc spanned by `a`, with its sign: their linking number.
+// How often the closed curve `b` passes through a disc spanned by `a`, with its sign: their linking
+// number.
 inline int CalcLinkingNumber(const std::vector<Eigen::Vector3d>& a,
                              const std::vector<Eigen::Vector3d>& b) {
   using Eigen::Vector3d;
@@ -54,7 +55,7 @@ inline void ExpectLinked(const World& world, int links) {
   for (int i = 0; i + 2 < links; ++i)
     EXPECT_EQ(CalcLinkingNumber(CentreLine(world, i), CentreLine(world, i + 2)), 0) << i;
   for (const Body& body : world.model().bodies) {
-    if (!body.deformable) continue;
+    if (world.model().abilities_of(body).nodes == nullptr) continue;
     const DynamicsBlock& block = *world.model().blocks[body.block];
     std::vector<double> ratios(block.abilities().elements->num_elements());
     block.abilities().elements->CalcElementField(

@@ -28,8 +28,9 @@ TEST(MasonryArchLong, LiesInPiecesAfterAMinuteOnLittleFriction) {
   EXPECT_LT(ReadVector(world, "crown").z(), kHeight - 10);
 }
 
-// han2023 §VII-A: the displacement at 0.25 and 1.4 MN/m comes closer to that of the reference, 0.1 and 0.2 m, with each mesh.
-// The two together: at 0.25 MN/m alone even the coarsest is closer than the reference is told.
+// han2023 §VII-A: the displacement at 0.25 and 1.4 MN/m comes closer to that of the reference, 0.1
+// and 0.2 m, with each mesh. The two together: at 0.25 MN/m alone even the coarsest is closer than
+// the reference is told.
 TEST(CylinderPressLong, ConvergesToTheReference) {
   double last_error = 1;
   double middle = 1, end = 1;
@@ -64,7 +65,8 @@ bodies:
     template: true
     deformable:
       mesh: {torus: {ring_radius: 0.4, tube_radius: 0.1, slices: 42}, edge_length: 0.1}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e7, poissons_ratio: 0.4, density: 500}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e7, poissons_ratio: 0.4,
+          density: 500}
       damping: {beta: 0.05}
 instances:
   - of: link

@@ -43,7 +43,8 @@ TEST(MasonryArch, FallsApartOnLittleFriction) {
   EXPECT_LT(ReadVector(world, "crown").z(), kCrown - 10);
 }
 
-// It stays in the hand, within the softness of its skin, through ± 5 cm at 2 Hz along two axes; the open hand drops it.
+// It stays in the hand, within the softness of its skin, through ± 5 cm at 2 Hz along two axes; the
+// open hand drops it.
 TEST(AllegroBall, IsHeldWhileShakenAndFallsFromTheOpenHand) {
   World world = LoadShipped("allegro_ball");
   RunUntil(3, &world);
@@ -77,7 +78,8 @@ TEST(SoftBubbleTeddy, IsLiftedShakenAndPutBackWithoutSlipping) {
   EXPECT_GT(ReadVector(world, "gripper").z(), 0.3);
 }
 
-// On a coarse mesh and at long steps, to the first of the two points of Sussman and Bathe; the long tests refine it.
+// On a coarse mesh and at long steps, to the first of the two points of Sussman and Bathe; the long
+// tests refine it.
 TEST(CylinderPress, GivesAsTheReferenceSays) {
   World world = LoadShipped("cylinder_press",
                             {"time_step=0.1", "bodies[1].deformable.mesh.edge_length=0.067"});

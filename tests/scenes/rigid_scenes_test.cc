@@ -24,7 +24,8 @@ TEST(HeavyStack, DoesNotSinkIn) {
   EXPECT_LT(MaximumUntil(3, "penetration", &world), 1e-4);
 }
 
-// At β = 1 a contact gives by R_n γ_n (h + τ_d), R_n = w β² / 4π²: (1 / 0.02)² = 2500 times as much.
+// At β = 1 a contact gives by R_n γ_n (h + τ_d), R_n = w β² / 4π²: (1 / 0.02)² = 2500 times as
+// much.
 TEST(HeavyStack, SinksAsTheSquareOfBeta) {
   World stiff = LoadShipped("heavy_stack"),
         soft = LoadShipped("heavy_stack", {"method.convex.beta=0.1"});

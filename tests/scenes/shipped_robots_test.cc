@@ -56,7 +56,8 @@ TEST(ShippedRobots, HaveNoLinksThatOverlapAtRest) {
   for (const std::string& path : RobotFilesThatShip()) {
     const World world = LoadWorld(Fill(R"(
 name: at rest
-bodies: [{name: ground, rigid: {motion: FIXED, pose: {position: [0, 0, -9]}, shapes: [{half_space: {}}]}}]
+bodies: [{name: ground, rigid: {motion: FIXED, pose: {position: [0, 0, -9]},
+    shapes: [{half_space: {}}]}}]
 robots: [{name: robot, file: $FILE, base: FREE}]
 probes: [{name: penetration, penetration: {}}]
 )",

@@ -12,8 +12,8 @@
 
 namespace pliant::physics {
 
-// The world of a scene that ships, with FIELD.PATH=VALUE changed, by its own or another method. Only what is changed may be
-// worth a warning.
+// The world of a scene that ships, with FIELD.PATH=VALUE changed, by its own or another method.
+// Only what is changed may be worth a warning.
 inline World LoadShipped(const std::string& name, const std::vector<std::string>& overrides = {},
                          const std::string& method = "") {
   SceneOptions options;

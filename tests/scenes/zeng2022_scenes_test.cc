@@ -58,8 +58,8 @@ TEST(TurnedGripOnce, ASingleLinearisationErrsInMostSteps) {
   EXPECT_GT(2 * wrong, static_cast<int>(grips.size()));
 }
 
-// Directions renewed more often come to the same, at steps that turn by less than two degrees. (They do not at 18: then
-// every sweep meets another world.)
+// Directions renewed more often come to the same, at steps that turn by less than two degrees.
+// (They do not at 18: then every sweep meets another world.)
 TEST(TurnedGripVariants, DirectionsRenewedInEachSweepOrContactGripAsWell) {
   const auto load = [](const std::string& directions) {
     return LoadShipped("turned_grip",

@@ -1,4 +1,5 @@
-// Soft bodies attached to what moves by itself: held in place, with equal and opposite forces, in one convex problem.
+// Soft bodies attached to what moves by itself: held in place, with equal and opposite forces, in
+// one convex problem.
 
 #include <algorithm>
 
@@ -14,7 +15,8 @@ std::string PlateScene(const std::string& plate, const std::string& more = "") {
   return Fill(R"(
 time_step: 0.005
 bodies:
-  - {name: plate, rigid: {$PLATE, mass: 2, inertia: [0.01, 0.01, 0.015, 0, 0, 0], pose: {position: [0, 0, 1.02]}, shapes: [{box: {size: [0.2, 0.2, 0.04]}}]}}
+  - {name: plate, rigid: {$PLATE, mass: 2, inertia: [0.01, 0.01, 0.015, 0, 0, 0],
+      pose: {position: [0, 0, 1.02]}, shapes: [{box: {size: [0.2, 0.2, 0.04]}}]}}
   - name: bar
     deformable:
       mesh: {box: {size: [0.1, 0.1, 0.2]}, edge_length: 0.05}
@@ -85,14 +87,16 @@ $METHOD
 robots:
   - name: arm
     file: "$FOLDER/scenes/robots/iiwa14.urdf"
-    actuators: [{joint: "iiwa_joint_.*", pd: {stiffness: 2000, damping: 100, gravity_compensation: true}}]
+    actuators: [{joint: "iiwa_joint_.*", pd: {stiffness: 2000, damping: 100,
+        gravity_compensation: true}}]
 bodies:
   - name: pad
     deformable:
       mesh: {box: {size: [0.08, 0.08, 0.06]}, edge_length: 0.03}
       pose: {position: [0, 0, 1.34]}
       material: {youngs_modulus: 3.0e4, poissons_ratio: 0.4, density: 500}
-      attachments: [{to: arm/iiwa_flange, within: {box: {size: [1, 1, 0.01], pose: {position: [0, 0, -0.03]}}}}]
+      attachments: [{to: arm/iiwa_flange, within: {box: {size: [1, 1, 0.01],
+          pose: {position: [0, 0, -0.03]}}}}]
 script:
   - {target: {joint: arm/iiwa_joint_2}, times: [0, 0.5, 1], values: [0, 1, 1]}
   - {target: {joint: arm/iiwa_joint_4}, times: [0, 0.5, 1], values: [0, -1, -1]}

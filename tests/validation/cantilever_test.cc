@@ -10,7 +10,8 @@ constexpr double kWidth = 0.025;         // without Poisson's ratio a slice bend
 constexpr double kYoungsModulus = 1e10;  // [Pa]
 constexpr double kWeight = 10;           // gravity [m/s²]
 
-// Tip deflection [m] once the beam has come to rest: long backward-Euler steps damp its swing by 300 a step.
+// Tip deflection [m] once the beam has come to rest: long backward-Euler steps damp its swing by
+// 300 a step.
 double CalcTipDeflection(double edge_length) {
   World world = LoadWorld(Fill(R"(
 name: cantilever
@@ -22,7 +23,8 @@ bodies:
       mesh: {box: {size: [$L, $B, $H]}, edge_length: $DX}
       material: {model: LINEAR, youngs_modulus: $E, poissons_ratio: 0, density: 1000}
       damping: {alpha: 0, beta: 0}
-      attachments: [{to: world, within: {box: {size: [1.0e-6, 1, 1], pose: {position: [-$X, 0, 0]}}}}]
+      attachments: [{to: world, within: {box: {size: [1.0e-6, 1, 1],
+          pose: {position: [-$X, 0, 0]}}}}]
 )",
                                {{"$G", Number(kWeight)},
                                 {"$L", Number(kLength)},

@@ -1,4 +1,5 @@
-// The corrective method where contacts turn, roll, contradict each other or say the same many times.
+// The corrective method where contacts turn, roll, contradict each other or say the same many
+// times.
 
 #include "tests/validation/validation_scene.h"
 
@@ -25,11 +26,13 @@ bodies:
          bodies;
 }
 
-// A ball turns by a radian a step, and its lowest point would rise by half its radius were it of the material.
+// A ball turns by a radian a step, and its lowest point would rise by half its radius were it of
+// the material.
 TEST(CorrectiveGeometry, BallRollsOnWithoutSinkingOrSlowing) {
   World world = LoadWorld(OnTheGround("", R"(
   - name: ball
-    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.05]}, velocity: {linear: [5, 0, 0], angular: [0, 100, 0]},
+    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.05]},
+        velocity: {linear: [5, 0, 0], angular: [0, 100, 0]},
             shapes: [{sphere: {radius: 0.05}}]}
 probes:
   - {name: p, position: {body: ball}}
@@ -45,7 +48,8 @@ probes:
 TEST(CorrectiveGeometry, BoxRocksOnItsEdgeWithoutSlipping) {
   World world = LoadWorld(OnTheGround("sweeps: 300", R"(
   - name: box
-    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.1]}, velocity: {angular: [0, 2.5, 0], linear: [0.25, 0, -0.125]},
+    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.1]},
+        velocity: {angular: [0, 2.5, 0], linear: [0.25, 0, -0.125]},
             shapes: [{box: {size: [0.1, 0.1, 0.2]}}]}
 contact: {friction: 2}
 probes: [{name: p, position: {body: box}}]
@@ -63,7 +67,8 @@ TEST(CorrectiveTrouble, FrictionOfNothingAndOfAMillion) {
   for (const char* friction : {"0", "100", "1000000"}) {
     World world = LoadWorld(Fill(OnTheGround("", R"(
   - name: cube
-    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.05]}, velocity: {linear: [1, 0, 0]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}
+    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.05]},
+        velocity: {linear: [1, 0, 0]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}
 contact: {friction: $MU}
 probes: [{name: v, velocity: {body: cube}}]
 )"),
@@ -123,7 +128,8 @@ TEST(CorrectiveRefactoring, AStaleTangentIsTakenAnew) {
       mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05}
       pose: {position: [0, 0, 0.05]}
       material: {model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
-  - {name: plate, rigid: {motion: KINEMATIC, pose: {position: [0, 0, 0.11]}, shapes: [{box: {size: [0.3, 0.3, 0.02]}}]}}
+  - {name: plate, rigid: {motion: KINEMATIC, pose: {position: [0, 0, 0.11]},
+      shapes: [{box: {size: [0.3, 0.3, 0.02]}}]}}
 script:
   - {target: {pose: plate}, times: [0, 0.01], values: [[0, 0, 0.11], [0, 0, $PLATE]]}
 probes: [{name: volume, field: {body: cube, measure: VOLUME_RATIO, reduce: MIN}}]

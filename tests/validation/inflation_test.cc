@@ -1,5 +1,5 @@
-// A strip whose upper half is under an internal volumetric stress, as the arches of a pneumatic finger are: by every
-// method, as any other actuator.
+// A strip whose upper half is under an internal volumetric stress, as the arches of a pneumatic
+// finger are: by every method, as any other actuator.
 
 #include "physics/spatial/trig.h"
 #include "tests/validation/validation_scene.h"
@@ -17,9 +17,11 @@ bodies:
     deformable:
       mesh: {box: {size: [0.2, 0.02, 0.02]}, edge_length: 0.01}
       material: {model: $MATERIAL, youngs_modulus: 1.0e6, poissons_ratio: 0.3, density: 1000}
-      regions: [{name: upper, within: {box: {size: [0.2, 0.02, 0.01], pose: {position: [0, 0, 0.005]}}}}]
+      regions: [{name: upper, within: {box: {size: [0.2, 0.02, 0.01],
+          pose: {position: [0, 0, 0.005]}}}}]
       activations: [{name: inflate, region: upper, limit: 2.0e+5}]
-      attachments: [{to: world, within: {box: {size: [0.002, 1, 1], pose: {position: [-0.1, 0, 0]}}}}]
+      attachments: [{to: world, within: {box: {size: [0.002, 1, 1],
+          pose: {position: [-0.1, 0, 0]}}}}]
 script: [{target: {activation: strip/inflate}, times: [0, 0.1], values: [0, $STRESS]}]
 probes:
   - {name: center, position: {body: strip}}
@@ -39,9 +41,10 @@ TEST(Inflation, StripBendsAwayFromItsInflatedSideByEveryMethod) {
     World world = MakeStrip(methods[k], 1e5);
     RunUntil(1.5, &world);
     lowest[k] = ReadVector(world, "center").z();
-    // half the section strains by p / 3K = p (1 − 2ν) / E = 0.04, axially p / E (1 − 2ν) with free sides: curvature
-    // κ = 3/2 · 0.04 / 0.02 m, as of two strips of one stiffness that are bonded (Timoshenko); the centre of an arc of
-    // length L lies (L − sin(κL)/κ)/(κL) below its root. Four linear elements across bend too little by a few per cent.
+    // half the section strains by p / 3K = p (1 − 2ν) / E = 0.04, axially p / E (1 − 2ν) with free
+    // sides: curvature κ = 3/2 · 0.04 / 0.02 m, as of two strips of one stiffness that are bonded
+    // (Timoshenko); the centre of an arc of length L lies (L − sin(κL)/κ)/(κL) below its root. Four
+    // linear elements across bend too little by a few per cent.
     const double kappa = 1.5 * 0.04 / 0.02, L = 0.2;
     const double expected = (L - CalcSinCos(kappa * L).sin / kappa) / (kappa * L);
     EXPECT_LT(lowest[k], -0.7 * expected) << methods[k];

@@ -5,7 +5,8 @@
 namespace pliant::physics {
 namespace {
 
-// Deflection of the centre of a cantilever of rubber under a small load spread over it, relative to the slender beam's.
+// Deflection of the centre of a cantilever of rubber under a small load spread over it, relative to
+// the slender beam's.
 double CalcDeflection(const std::string& edge, double poissons_ratio, bool mean_dilatation) {
   constexpr double kLength = 0.8, kHeight = 0.16, kWidth = 0.16, kE = 1e6, kForce = 0.5;
   World world = LoadWorld(Fill(R"(
@@ -18,7 +19,8 @@ bodies:
       material: {model: NEO_HOOKEAN, youngs_modulus: 1.0e6, poissons_ratio: $NU, density: 1}
       damping: {beta: 0}
       mean_dilatation: $MEAN
-      attachments: [{to: world, within: {box: {size: [0.002, 1, 1], pose: {position: [-0.4, 0, 0]}}}}]
+      attachments: [{to: world, within: {box: {size: [0.002, 1, 1],
+          pose: {position: [-0.4, 0, 0]}}}}]
 script:
   - {target: {force: beam}, times: [0, 9], values: [[0, -0.5, 0], [0, -0.5, 0]]}
 probes: [{name: p, position: {body: beam}}]

@@ -7,8 +7,9 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A block of 1 kg thrown with a spin about no axis of its own, rigid or soft. Undamped: a stretched body that turns feels
-// Rayleigh damping of the lagged frame, whose small torque does not vanish with the step.
+// A block of 1 kg thrown with a spin about no axis of its own, rigid or soft. Undamped: a stretched
+// body that turns feels Rayleigh damping of the lagged frame, whose small torque does not vanish
+// with the step.
 World LoadThrown(bool soft, double h) {
   return LoadWorld(Fill(absl::StrCat(R"(
 name: thrown block
@@ -20,11 +21,13 @@ bodies:
       mesh: {box: {size: [0.2, 0.1, 0.05]}, edge_length: 0.05}
       pose: {position: [0, 0, 10]}
       velocity: {linear: [1, 2, 3], angular: [3, 5, -4]}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3, density: 1000}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.3,
+          density: 1000}
       damping: {alpha: 0, beta: 0})"
                                           : R"(
     rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 10]},
-            velocity: {linear: [1, 2, 3], angular: [3, 5, -4]}, shapes: [{box: {size: [0.2, 0.1, 0.05]}}]})",
+            velocity: {linear: [1, 2, 3], angular: [3, 5, -4]},
+                shapes: [{box: {size: [0.2, 0.1, 0.05]}}]})",
                                      R"(
 probes:
   - {name: momentum, momentum: {body: block}}
@@ -66,14 +69,15 @@ TEST(FreeFall, SoftBodysSpinDriftsByLessTheShorterTheStep) {
   const double coarse = MeasureSpinDrift(true, 0.004), middle = MeasureSpinDrift(true, 0.002),
                fine = MeasureSpinDrift(true, 0.001);
   RecordProperty("drift_in_1_s_at_1_ms", std::to_string(fine));
-  // O(h) at least: halving the step halves it. Vibrations, which backward Euler damps the less the shorter the step, make
-  // it fall faster than that at first.
+  // O(h) at least: halving the step halves it. Vibrations, which backward Euler damps the less the
+  // shorter the step, make it fall faster than that at first.
   EXPECT_GE(coarse / middle, 1.9) << coarse << " " << middle << " " << fine;
   EXPECT_GE(middle / fine, 1.9) << coarse << " " << middle << " " << fine;
 }
 
 TEST(FreeFall, RigidBodysSpinIsKept) {
-  // the implicit update of ω solves for the momentum itself; what is left is O(h) of turning the axes after the fact
+  // the implicit update of ω solves for the momentum itself; what is left is O(h) of turning the
+  // axes after the fact
   EXPECT_LE(MeasureSpinDrift(false, 0.01), 1e-12);
 }
 

@@ -1,4 +1,5 @@
-// The near-rigid numbers of a particle: a sphere that cannot turn, so that W = I/m and w = ‖W‖_F/3 = 0.577/m.
+// The near-rigid numbers of a particle: a sphere that cannot turn, so that W = I/m and w = ‖W‖_F/3
+// = 0.577/m.
 
 #include "tests/validation/validation_scene.h"
 
@@ -22,7 +23,8 @@ bodies:
   - name: plane
     rigid: {motion: FIXED, pose: {rpy_degrees: [0, $DEGREES, 0]}, shapes: [{half_space: {}}]}
   - name: particle
-    rigid: {motion: FREE, mass: $MASS, inertia: [1.0e9, 1.0e9, 1.0e9, 0, 0, 0], pose: {position: $P},
+    rigid: {motion: FREE, mass: $MASS, inertia: [1.0e9, 1.0e9, 1.0e9, 0, 0, 0],
+        pose: {position: $P},
             velocity: {linear: [$SPEED, 0, 0]}, shapes: [{sphere: {radius: 0.1}}]}
 script:
   - {target: {force: particle}, times: [0, 100], values: [[$FORCE, 0, 0], [$FORCE, 0, 0]]}

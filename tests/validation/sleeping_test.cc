@@ -1,4 +1,5 @@
-// What has come to rest sleeps: it costs nothing, keeps its forces, and wakes when something acts on it.
+// What has come to rest sleeps: it costs nothing, keeps its forces, and wakes when something acts
+// on it.
 
 #include "tests/validation/validation_scene.h"
 
@@ -7,16 +8,21 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Two crates on a floor, one on the other, a third apart from them, a ball far above these, a prescribed pusher beside.
+// Two crates on a floor, one on the other, a third apart from them, a ball far above these, a
+// prescribed pusher beside.
 std::string CratesScene(const std::string& more = "") {
   return R"(
 time_step: 0.005
 bodies:
   - {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
-  - {name: lower, rigid: {motion: FREE, density: 500, pose: {position: [0, 0, 0.1]}, shapes: [{box: {size: [0.2, 0.2, 0.2]}}]}}
-  - {name: upper, rigid: {motion: FREE, density: 500, pose: {position: [0.02, 0, 0.3]}, shapes: [{box: {size: [0.2, 0.2, 0.2]}}]}}
-  - {name: apart, rigid: {motion: FREE, density: 500, pose: {position: [1, 0, 0.1]}, shapes: [{box: {size: [0.2, 0.2, 0.2]}}]}}
-  - {name: pusher, rigid: {motion: KINEMATIC, pose: {position: [-0.2, 0, 0.1]}, shapes: [{box: {size: [0.18, 0.1, 0.1]}}]}}
+  - {name: lower, rigid: {motion: FREE, density: 500, pose: {position: [0, 0, 0.1]},
+      shapes: [{box: {size: [0.2, 0.2, 0.2]}}]}}
+  - {name: upper, rigid: {motion: FREE, density: 500, pose: {position: [0.02, 0, 0.3]},
+      shapes: [{box: {size: [0.2, 0.2, 0.2]}}]}}
+  - {name: apart, rigid: {motion: FREE, density: 500, pose: {position: [1, 0, 0.1]},
+      shapes: [{box: {size: [0.2, 0.2, 0.2]}}]}}
+  - {name: pusher, rigid: {motion: KINEMATIC, pose: {position: [-0.2, 0, 0.1]},
+      shapes: [{box: {size: [0.18, 0.1, 0.1]}}]}}
 probes:
   - {name: weight, contact_force: {body: floor}}
   - {name: p, position: {body: lower}}
@@ -80,7 +86,8 @@ TEST(Sleeping, APushedCrateWakesAndSlidesAsOneThatNeverSlept) {
 
 TEST(Sleeping, AFallingBodyWakesWhatItHits) {
   World world = LoadWorld(Fill(CratesScene(), {{"probes:", R"(  - name: ball
-    rigid: {motion: FREE, density: 1000, pose: {position: [1, 0, 3]}, shapes: [{sphere: {radius: 0.05}}]}
+    rigid: {motion: FREE, density: 1000, pose: {position: [1, 0, 3]},
+        shapes: [{sphere: {radius: 0.05}}]}
 probes:)"}}));
   RunUntil(0.6, &world);
   EXPECT_EQ(world.report().asleep, 3);
@@ -93,7 +100,8 @@ TEST(Sleeping, ABallAtTheTopOfItsFlightStaysAwake) {
 time_step: 0.001
 bodies:
   - name: ball
-    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 1]}, velocity: {linear: [0, 0, 1]}, shapes: [{sphere: {radius: 0.05}}]}
+    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 1]},
+        velocity: {linear: [0, 0, 1]}, shapes: [{sphere: {radius: 0.05}}]}
 )");
   RunUntil(0.3, &world);
   EXPECT_EQ(world.report().asleep, 0);
@@ -140,7 +148,8 @@ TEST(Sleeping, AWeldedBodyKeepsItsReaction) {
 time_step: 0.005
 bodies:
   - {name: hook, rigid: {motion: FIXED, shapes: []}}
-  - {name: load, rigid: {motion: FREE, mass: 2, pose: {position: [0.5, 0, 0]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
+  - {name: load, rigid: {motion: FREE, mass: 2, pose: {position: [0.5, 0, 0]},
+      shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
 constraints:
   - {name: joint, weld: {a: hook, b: load}}
 probes:

@@ -54,8 +54,8 @@ TEST(Trouble, MassRatioOfAMillion) {
   const std::string gram =
       "  - {name: gram, rigid: {motion: FREE, mass: 0.001, pose: {position: [0, 0, 0.05]}, shapes: "
       "[{box: {size: [0.1, 0.1, 0.1]}}]}}\n";
-  // A tonne on a gram, rigid and soft. Contact is as stiff as the lighter one's conditioning allows, so that a small β it must
-  // be: (β/2π)² g h² = 6e-8 m for each times its own weight.
+  // A tonne on a gram, rigid and soft. Contact is as stiff as the lighter one's conditioning
+  // allows, so that a small β it must be: (β/2π)² g h² = 6e-8 m for each times its own weight.
   for (const std::string& below : {gram, Soft("gram", 0.05, 1e8, 1)}) {
     World world = LoadWorld("method: {convex: {beta: 0.01}}\n" + OnAFloor(below + tonne));
     RunUntil(1, &world);
@@ -86,7 +86,8 @@ bodies:
       material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
       damping: {beta: 0.005}
   - name: plate
-    rigid: {motion: FREE, mass: $MASS, pose: {position: [0.01, 0.005, 0.2]}, velocity: {linear: [0, 0, -80]}, shapes: [{box: {size: [0.2, 0.2, 0.02]}}]}
+    rigid: {motion: FREE, mass: $MASS, pose: {position: [0.01, 0.005, 0.2]},
+        velocity: {linear: [0, 0, -80]}, shapes: [{box: {size: [0.2, 0.2, 0.02]}}]}
 )",
                                  {{"$MASS", Number(mass)}}));
     const ElementSet& ball = *world.model().abilities_of(world.model().bodies[0]).elements;

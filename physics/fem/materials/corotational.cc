@@ -3,8 +3,9 @@
 namespace pliant::physics {
 namespace {
 
-// Ψ = μ Σ(s_i − 1)² + λ/2 (Σ s_i − 3)²: the linear corotational energy with the rotation of the moment (the [21] of
-// han2023 §VII-E). Its tangent is singular where two stretches add to nothing, and indefinite in compression.
+// Ψ = μ Σ(s_i − 1)² + λ/2 (Σ s_i − 3)²: the linear corotational energy with the rotation of the
+// moment (the [21] of han2023 §VII-E). Its tangent is singular where two stretches add to nothing,
+// and indefinite in compression.
 class Corotational final : public IsotropicMaterial {
  public:
   std::string_view name() const override { return "COROTATIONAL"; }

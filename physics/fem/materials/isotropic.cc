@@ -9,7 +9,8 @@ namespace {
 
 using Eigen::Matrix3d;
 
-// The nearest positive semi-definite matrix, where a principal minor is negative. Lanes that this changed beyond rounding.
+// The nearest positive semi-definite matrix, where a principal minor is negative. Lanes that this
+// changed beyond rounding.
 unsigned ClampStiffness(Lane H[3][3]) {
   unsigned projected = 0;
   for (int l = 0; l < kLanes; ++l) {

@@ -7,8 +7,8 @@
 
 namespace pliant::physics {
 
-// Four numbers that are computed on together: one of each of four elements. They add, multiply and compare as one number
-// does; `mask ? a : b` chooses lane by lane.
+// Four numbers that are computed on together: one of each of four elements. They add, multiply and
+// compare as one number does; `mask ? a : b` chooses lane by lane.
 inline constexpr int kLanes = 4;
 using Lane = double __attribute__((vector_size(8 * kLanes)));
 using LaneMatrix3 = std::array<Lane, 9>;  // column-major 3 × 3

@@ -1,5 +1,6 @@
-// LINEAR and LINEAR_COROTATIONAL: quadratic in F once R0 is chosen. Steps know them by their kind and use the kernels of
-// physics/fem/elements.h; what stands here is the same in the form that all materials share.
+// LINEAR and LINEAR_COROTATIONAL: quadratic in F once R0 is chosen. Steps know them by their kind
+// and use the kernels of physics/fem/elements.h; what stands here is the same in the form that all
+// materials share.
 
 #include "physics/fem/materials/material.h"
 #include "physics/fem/materials/polar_rotation.h"
@@ -43,7 +44,8 @@ class LinearStrainMaterial final : public Material {
     response->stress = Product(R, E);
     if (tangent == Tangent::kNone) return;
 
-    // ∂P_ij/∂F_kl = μ (δ_ik δ_jl + R_il R_kj) + λ R_ij R_kl: never negative (han2023, Proposition 1)
+    // ∂P_ij/∂F_kl = μ (δ_ik δ_jl + R_il R_kj) + λ R_ij R_kl: never negative (han2023, Proposition
+    // 1)
     for (int l = 0; l < 3; ++l) {
       for (int k = 0; k < 3; ++k) {
         for (int j = 0; j < 3; ++j) {

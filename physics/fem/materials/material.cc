@@ -82,7 +82,7 @@ void Material::RespondToMean(const Lane* p, const LaneMatrix3& F, const Lane& me
 }
 
 RestModuli CalcRestModuli(const Material& material, std::span<const double> parameters) {
-  Lane p[kMostParameters] = {};
+  Lane p[kMaxParameters] = {};
   for (std::size_t i = 0; i < parameters.size(); ++i) p[i] = Splat(parameters[i]);
   LaneMatrix3 identity{};
   for (int i = 0; i < 3; ++i) identity[4 * i] = Splat(1);
@@ -97,7 +97,8 @@ namespace {
 using Matrix9d = Eigen::Matrix<double, 9, 9>;
 using Mask = decltype(Lane{} < Lane{});
 
-// Which of four symmetric matrices are positive definite beyond rounding: by their Cholesky factors.
+// Which of four symmetric matrices are positive definite beyond rounding: by their Cholesky
+// factors.
 Mask AreDefinite(std::array<Lane, 81> A) {
   Lane trace{};
   for (int i = 0; i < 9; ++i) trace += A[10 * i];

@@ -16,7 +16,7 @@ struct MaterialParameter {
   double example;             // a sensible value: that of the checks which every material undergoes
 };
 
-inline constexpr int kMostParameters = 4;
+inline constexpr int kMaxParameters = 4;
 
 // What four elements answer to their deformation gradients.
 struct MaterialResponse {
@@ -27,16 +27,19 @@ struct MaterialResponse {
       0;  // bit l: that of lane l had negative eigenvalues, which Tangent::kConvex dropped
 };
 
-// Which tangent is asked for: none; the exact one; that without its negative eigenvalues; or that, blind to spin: it
-// answers nothing to dF = W F with an antisymmetric W, so that damping with it does not hold back what merely turns.
+// Which tangent is asked for: none; the exact one; that without its negative eigenvalues; or that,
+// blind to spin: it answers nothing to dF = W F with an antisymmetric W, so that damping with it
+// does not hold back what merely turns.
 enum class Tangent { kNone, kExact, kConvex, kDamping };
 
-// A hyperelastic material: an energy density of the deformation gradient, with its derivatives. docs/extending.md tells
-// how to add one. It may use no function of the C library beside the square root: their last bits differ by machine.
+// A hyperelastic material: an energy density of the deformation gradient, with its derivatives.
+// docs/extending.md tells how to add one. It may use no function of the C library beside the square
+// root: their last bits differ by machine.
 class Material {
  public:
-  // How a step treats it. kNonlinear: Newton's method. The other two are quadratic in F once R0 is chosen, and are solved
-  // as one linear system: kLinear with R0 = I, kLinearCorotational with R0 = polar(F) of the step's start (han2023 §V-B).
+  // How a step treats it. kNonlinear: Newton's method. The other two are quadratic in F once R0 is
+  // chosen, and are solved as one linear system: kLinear with R0 = I, kLinearCorotational with R0 =
+  // polar(F) of the step's start (han2023 §V-B).
   enum class Kind { kNonlinear, kLinear, kLinearCorotational };
 
   virtual ~Material() = default;
@@ -44,16 +47,18 @@ class Material {
   virtual std::span<const MaterialParameter> parameters() const = 0;
   virtual Kind kind() const { return Kind::kNonlinear; }
 
-  // `p`: the parameters, in their order. F may be inverted; what the material does not define there is finite. A quadratic
-  // material answers with R0 = polar(F) or I, and with the tangent for that R0 held.
+  // `p`: the parameters, in their order. F may be inverted; what the material does not define there
+  // is finite. A quadratic material answers with R0 = polar(F) or I, and with the tangent for that
+  // R0 held.
   virtual void Respond(const Lane* p, const LaneMatrix3& F, Tangent tangent,
                        MaterialResponse* response) const = 0;
 
-  // κ of a material that resists a change of volume by a term κ/2 (J − 1)² of its energy, J = det F; 0: by no such term.
+  // κ of a material that resists a change of volume by a term κ/2 (J − 1)² of its energy, J = det
+  // F; 0: by no such term.
   virtual Lane CalcVolumetricStiffness(const Lane* /*p*/) const { return Lane{}; }
 
-  // As Respond, of a material with such a term, for elements that resist together: κ/2 (J̄ − 1)² in its place with a `mean`
-  // ratio J̄ of their volumes. The tangent is that for κ (J̄ − 1) held.
+  // As Respond, of a material with such a term, for elements that resist together: κ/2 (J̄ − 1)² in
+  // its place with a `mean` ratio J̄ of their volumes. The tangent is that for κ (J̄ − 1) held.
   virtual void RespondToMean(const Lane* p, const LaneMatrix3& F, const Lane& mean, Tangent tangent,
                              MaterialResponse* response) const;
 };
@@ -73,8 +78,9 @@ struct RestModuli {
 };
 RestModuli CalcRestModuli(const Material& material, std::span<const double> parameters);
 
-// Makes a symmetric 9 × 9 tangent positive semi-definite: negative eigenvalues become zero. For materials that know no
-// quicker way. Which lanes had some beyond rounding, as MaterialResponse::projected.
+// Makes a symmetric 9 × 9 tangent positive semi-definite: negative eigenvalues become zero. For
+// materials that know no quicker way. Which lanes had some beyond rounding, as
+// MaterialResponse::projected.
 unsigned ClampEigenvalues(std::array<Lane, 81>* tangent);
 // negative eigenvalues above this, of the largest, are rounding
 inline constexpr double kRoundedEigenvalue = -1e-12;

@@ -25,11 +25,11 @@ Eigen::Matrix3d CalcPolarRotation(const Eigen::Matrix3d& F) {
 }
 
 LaneMatrix3 CalcPolarRotations(const LaneMatrix3& F) {
-  // Newton's iteration R ← ½ (g R + R⁻ᵀ / g), scaled while far from orthogonal (Higham). Its error squares every time:
-  // after a change of 2e-8 nothing is left of it
-  constexpr int kMostIterations = 10, kScaled = 3;
+  // Newton's iteration R ← ½ (g R + R⁻ᵀ / g), scaled while far from orthogonal (Higham). Its error
+  // squares every time: after a change of 2e-8 nothing is left of it
+  constexpr int kMaxIterations = 10, kScaled = 3;
   LaneMatrix3 R = F;
-  for (int k = 0; k < kMostIterations; ++k) {
+  for (int k = 0; k < kMaxIterations; ++k) {
     const LaneMatrix3 C = CalcCofactors(R);
     const Lane det = R[0] * C[0] + R[1] * C[1] + R[2] * C[2];
     Lane g = Splat(1.0);

@@ -4,7 +4,8 @@
 
 namespace pliant::physics {
 
-// F = U diag(s) Vᵀ of four matrices, s₁ ≥ s₂ ≥ |s₃|. U and V are rotations, so that an inverted F has s₃ < 0.
+// F = U diag(s) Vᵀ of four matrices, s₁ ≥ s₂ ≥ |s₃|. U and V are rotations, so that an inverted F
+// has s₃ < 0.
 struct PrincipalStretches {
   LaneMatrix3 U, V;
   Lane s[3];

@@ -9,8 +9,9 @@
 
 namespace pliant::physics {
 
-// A box of `cells` cells along x, y and z, each at least one, as MeshBox fills it: six tetrahedra a cell, mirrored from cell to
-// cell. Vertex (i, j, k) has the number (k (cells[1] + 1) + j) (cells[0] + 1) + i.
+// A box of `cells` cells along x, y and z, each at least one, as MeshBox fills it: six tetrahedra a
+// cell, mirrored from cell to cell. Vertex (i, j, k) has the number (k (cells[1] + 1) + j)
+// (cells[0] + 1) + i.
 //
 // size    full lengths [m], centred at the origin
 // errors  as MeshBox, where the shortest side of a cell stands for the edge length

@@ -40,7 +40,8 @@ Condition Judge(const TetrahedralMesh& mesh, const std::array<int, 4>& t) {
   return six_volumes < 0 ? Condition::kInverted : Condition::kSound;
 }
 
-// later tetrahedra with the same corners as an earlier one, ascending; those excluded are not looked at
+// later tetrahedra with the same corners as an earlier one, ascending; those excluded are not
+// looked at
 std::vector<int> FindDuplicates(const TetrahedralMesh& mesh, const std::vector<char>& excluded) {
   std::vector<std::pair<std::array<int, 4>, int>> sorted;
   for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {

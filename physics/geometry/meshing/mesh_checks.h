@@ -15,7 +15,8 @@ enum class MeshDefectKind {
   kDuplicate,     // tetrahedra: the same four corners as an earlier one
   kOverfullFace,  // tetrahedra: on a face that three or more of them share
   kUnusedVertex,  // vertices: of no tetrahedron
-  kNonManifoldBoundary,  // vertices: on a boundary edge that does not lie between exactly two boundary triangles
+  // vertices: on a boundary edge that does not lie between exactly two boundary triangles
+  kNonManifoldBoundary,
 };
 
 inline constexpr double kDegenerateVolume = 1e-6;
@@ -35,8 +36,9 @@ struct MeshDefect {
 // "3 inverted tetrahedra (5, 9, 12)"; after the first eight numbers: "…".
 std::string Describe(const MeshDefect& defect);
 
-// Defects in the order of MeshDefectKind; empty for a sound mesh. O(n log n). Any corner numbers are allowed. Tetrahedra found
-// missing a vertex, non-finite or degenerate are not looked at again; duplicates do not count twice on a face.
+// Defects in the order of MeshDefectKind; empty for a sound mesh. O(n log n). Any corner numbers
+// are allowed. Tetrahedra found missing a vertex, non-finite or degenerate are not looked at again;
+// duplicates do not count twice on a face.
 std::vector<MeshDefect> FindDefects(const TetrahedralMesh& mesh);
 
 struct MeshRepair {
@@ -53,8 +55,8 @@ struct MeshRepair {
   }
 };
 
-// Flips inverted tetrahedra and drops degenerate ones, duplicates and unused vertices; order is kept. What has no mend
-// (missing or non-finite vertices, overfull faces) stays.
+// Flips inverted tetrahedra and drops degenerate ones, duplicates and unused vertices; order is
+// kept. What has no mend (missing or non-finite vertices, overfull faces) stays.
 MeshRepair RepairMesh(const TetrahedralMesh& mesh);
 
 // "flipped 3 tetrahedra, dropped 1 degenerate tetrahedron"; empty when nothing was done.

@@ -53,7 +53,8 @@ void ForEachBase(int sum, const Visit& visit) {
   }
 }
 
-// the three ways to cut an octahedron with opposite corners (0, 1), (2, 3), (4, 5) into four tetrahedra
+// the three ways to cut an octahedron with opposite corners (0, 1), (2, 3), (4, 5) into four
+// tetrahedra
 constexpr int kCuts[3][4][4] = {{{0, 1, 2, 4}, {0, 1, 4, 3}, {0, 1, 3, 5}, {0, 1, 5, 2}},
                                 {{2, 3, 0, 4}, {2, 3, 4, 1}, {2, 3, 1, 5}, {2, 3, 5, 0}},
                                 {{4, 5, 0, 2}, {4, 5, 2, 1}, {4, 5, 1, 3}, {4, 5, 3, 0}}};

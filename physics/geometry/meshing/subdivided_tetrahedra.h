@@ -10,16 +10,17 @@
 
 namespace pliant::physics {
 
-// A point of the lattice with n steps along each edge of a coarse tetrahedron: its corners with a positive number of steps
-// towards them, ascending by corner; the numbers sum to n. The same point seen from two tetrahedra is equal.
+// A point of the lattice with n steps along each edge of a coarse tetrahedron: its corners with a
+// positive number of steps towards them, ascending by corner; the numbers sum to n. The same point
+// seen from two tetrahedra is equal.
 struct LatticePoint {
   int count = 0;
   std::array<int, 4> corner{};
   std::array<int, 4> weight{};
 };
 
-// Divides each coarse tetrahedron into n³ and places the lattice points. Lattice octahedra are cut along the diagonal that
-// leaves the best worst tetrahedron. Signs of volumes are as they come.
+// Divides each coarse tetrahedron into n³ and places the lattice points. Lattice octahedra are cut
+// along the diagonal that leaves the best worst tetrahedron. Signs of volumes are as they come.
 //
 // coarse  corner numbers in [0, 4096), n in [1, 8191]
 // place   position of a lattice point [m]

@@ -19,8 +19,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A disc of n rings around a centre in six equal sectors; ring k has 6k vertices. Vertices are coloured 0, 1, 2 so that
-// every triangle has all three.
+// A disc of n rings around a centre in six equal sectors; ring k has 6k vertices. Vertices are
+// coloured 0, 1, 2 so that every triangle has all three.
 struct HexagonalDisc {
   std::vector<Eigen::Vector2d> vertices;  // radius 1
   std::vector<int> colors;
@@ -69,8 +69,9 @@ HexagonalDisc MakeDisc(int rings) {
   return disc;
 }
 
-// Adds the prisms between copies of the disc that start at vertices `low` and `high`, three tetrahedra each. The diagonal of
-// a side rises from the lower to the higher colour, so neighbours agree; layers with swapped ends mirror each other.
+// Adds the prisms between copies of the disc that start at vertices `low` and `high`, three
+// tetrahedra each. The diagonal of a side rises from the lower to the higher colour, so neighbours
+// agree; layers with swapped ends mirror each other.
 void AddLayer(const HexagonalDisc& disc, int low, int high, TetrahedralMesh* mesh) {
   for (std::array<int, 3> t : disc.triangles) {
     std::sort(t.begin(), t.end(),
@@ -230,8 +231,8 @@ absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double
   if (length != 0) {
     if (absl::Status status = CheckLengths({{"length", length}}); !status.ok()) return status;
   }
-  // discs from one shoulder to the other, a third of the radius beyond the centres of the caps: above them a cap of six
-  // sectors is nearly equilateral
+  // discs from one shoulder to the other, a third of the radius beyond the centres of the caps:
+  // above them a cap of six sectors is nearly equilateral
   const double shoulder = 0.34 * radius;
   const double rings = CountEdges(radius, edge_length);
   const double layers = CountEdges(length + 2 * shoulder, edge_length);
@@ -259,7 +260,8 @@ absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double
   AddCap({n, radius, 0.5 * length, shoulder, 1}, last, &mesh);
   Orient(&mesh);
 
-  // where discs give way to caps the vertices crowd along the axis; spread them, those of the boundary along the surface
+  // where discs give way to caps the vertices crowd along the axis; spread them, those of the
+  // boundary along the surface
   SmoothVertices(
       kSmoothingPasses,
       [=](const Vector3d& p) -> Vector3d {

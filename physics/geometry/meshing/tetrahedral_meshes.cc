@@ -40,7 +40,8 @@ absl::StatusOr<TetrahedralMesh> MeshSphere(double radius, double edge_length) {
     return status;
   const int n = static_cast<int>(shells);
 
-  // an icosahedron: vertices (0, ±1, ±φ) and cyclic, on the unit sphere; faces are the triples at the distance of an edge
+  // an icosahedron: vertices (0, ±1, ±φ) and cyclic, on the unit sphere; faces are the triples at
+  // the distance of an edge
   const double phi = 0.5 * (1 + std::sqrt(5.0));
   const double scale = 1 / std::sqrt(1 + phi * phi);
   std::vector<Vector3d> corners;

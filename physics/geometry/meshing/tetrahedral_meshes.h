@@ -7,23 +7,27 @@
 
 namespace pliant::physics {
 
-// Tetrahedral meshes of primitives, centred at the origin, with the same bits on every machine. All lengths in metres.
+// Tetrahedral meshes of primitives, centred at the origin, with the same bits on every machine. All
+// lengths in metres.
 //
-// edge_length  what the edges should be long; the mesh is as coarse as the shape allows when it is larger than that
-// returns      positive tetrahedra without unused vertices; boundary vertices lie on the primitive's surface, so the volume of
-//              a curved one converges from below with the square of the edge length
-// errors       INVALID_ARGUMENT: a size or edge length that is not finite and positive, a torus whose tube reaches its
-//              axis, or more than kMaxPrimitiveTetrahedra
+// edge_length  what the edges should be long; the mesh is as coarse as the shape allows when it is
+//              larger than that
+// returns      positive tetrahedra without unused vertices; boundary vertices lie on the
+//              primitive's surface, so the volume of a curved one converges from below with the
+//              square of the edge length
+// errors       INVALID_ARGUMENT: a size or edge length that is not finite and positive, a torus
+//              whose tube reaches its axis, or more than kMaxPrimitiveTetrahedra
 inline constexpr double kMaxPrimitiveTetrahedra = 2e6;
 
-// Cells of six tetrahedra around a main diagonal, mirrored from cell to cell, so that no direction is preferred; with even
-// numbers of cells the mesh is its own mirror image. round(size / edge_length) cells, at least one.
+// Cells of six tetrahedra around a main diagonal, mirrored from cell to cell, so that no direction
+// is preferred; with even numbers of cells the mesh is its own mirror image. round(size /
+// edge_length) cells, at least one.
 //
 // size  full lengths along x, y, z
 absl::StatusOr<TetrahedralMesh> MeshBox(const Eigen::Vector3d& size, double edge_length);
 
-// The twenty tetrahedra between the centre and the faces of an icosahedron, each divided into n³ and bent to shells, where
-// n = round(radius / edge_length).
+// The twenty tetrahedra between the centre and the faces of an icosahedron, each divided into n³
+// and bent to shells, where n = round(radius / edge_length).
 absl::StatusOr<TetrahedralMesh> MeshSphere(double radius, double edge_length);
 
 // Discs of n rings with 6, 12, …, 6n vertices, in layers along z. Length is the whole height.
@@ -32,8 +36,8 @@ absl::StatusOr<TetrahedralMesh> MeshCylinder(double radius, double length, doubl
 // The same along z, closed by two caps. Length is between the centres of the caps, 0 allowed.
 absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double edge_length);
 
-// Discs around the z axis. Its edges shrink towards the axis by 1 − tube_radius / ring_radius. `slices`: how many discs, an
-// even number of at least six; 0: by the edge length.
+// Discs around the z axis. Its edges shrink towards the axis by 1 − tube_radius / ring_radius.
+// `slices`: how many discs, an even number of at least six; 0: by the edge length.
 absl::StatusOr<TetrahedralMesh> MeshTorus(double ring_radius, double tube_radius,
                                           double edge_length, int slices = 0);
 

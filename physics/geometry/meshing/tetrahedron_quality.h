@@ -20,7 +20,8 @@ inline double CalcSumOfSquaredEdges(const Eigen::Vector3d& a, const Eigen::Vecto
          (c - b).squaredNorm() + (d - b).squaredNorm() + (d - c).squaredNorm();
 }
 
-// Cube of the mean ratio 12 (3V)^⅔ / Σ l²: 1 for a regular tetrahedron, 0 for a flat one, negative for an inverted one.
+// Cube of the mean ratio 12 (3V)^⅔ / Σ l²: 1 for a regular tetrahedron, 0 for a flat one, negative
+// for an inverted one.
 inline double CalcCubedMeanRatio(const Eigen::Vector3d& a, const Eigen::Vector3d& b,
                                  const Eigen::Vector3d& c, const Eigen::Vector3d& d) {
   const double volume = CalcSixVolumes(a, b, c, d) / 6;

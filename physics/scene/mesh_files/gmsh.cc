@@ -186,7 +186,8 @@ class GmshReader {
     }
   }
 
-  // the physical group that the first of an element's tags names, or else the elementary entity that the second does
+  // the physical group that the first of an element's tags names, or else the elementary entity
+  // that the second does
   std::int64_t ReadLabel(std::int64_t tags) {
     std::int64_t physical = 0, elementary = 0;
     for (std::int64_t j = 0; j < tags && cursor_.ok(); ++j) {

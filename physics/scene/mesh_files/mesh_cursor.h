@@ -10,8 +10,9 @@
 
 namespace pliant::physics {
 
-// Reads numbers and words from the bytes of a mesh file, as text or binary. The first error stays; from then on every read
-// returns zero or nothing and moves no further, so a loop ends as soon as it looks at ok(). Never reads beyond the end.
+// Reads numbers and words from the bytes of a mesh file, as text or binary. The first error stays;
+// from then on every read returns zero or nothing and moves no further, so a loop ends as soon as
+// it looks at ok(). Never reads beyond the end.
 class MeshCursor {
  public:
   // `name` stands for the file in messages.
@@ -47,14 +48,16 @@ class MeshCursor {
   double Real(int size, std::string_view what);
   // The same, and finite.
   double Coordinate(int size);
-  // Checks that a count is not negative and that the bytes left can hold it; `size` of one item in binary mode.
+  // Checks that a count is not negative and that the bytes left can hold it; `size` of one item in
+  // binary mode.
   std::int64_t CheckCount(std::int64_t count, std::size_t size, std::string_view what);
   // Passes bytes up to `word` and the word itself; fails when it does not follow.
   void SkipPast(std::string_view word);
   // Passes numbers.
   void Skip(std::int64_t count, int size, std::string_view what);
 
-  // INVALID_ARGUMENT "name:line: message" or "name: byte n: message", of the last thing read or of a given position.
+  // INVALID_ARGUMENT "name:line: message" or "name: byte n: message", of the last thing read or of
+  // a given position.
   void Fail(const std::string& message) { FailAt(last_, message); }
   void FailAt(std::size_t position, const std::string& message);
   // "expected …, found …" about the last word

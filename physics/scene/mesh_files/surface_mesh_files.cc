@@ -90,7 +90,8 @@ void JoinEqualVertices(TriangleMesh* mesh) {
   Renumber(same, mesh);
 }
 
-// Joins vertices closer than a millionth of the mesh's size, as rounding in the last digits of a file leaves them.
+// Joins vertices closer than a millionth of the mesh's size, as rounding in the last digits of a
+// file leaves them.
 void JoinCloseVertices(TriangleMesh* mesh) {
   Vector3d lower = mesh->vertices[0];
   Vector3d upper = lower;
@@ -214,8 +215,8 @@ void Turn(std::array<int, 3>* triangle) {
   std::swap((*triangle)[1], (*triangle)[2]);
 }
 
-// turns triangles until neighbours agree and each part where one was turned faces outwards; returns how many turned, −1 for a
-// one-sided surface
+// turns triangles until neighbours agree and each part where one was turned faces outwards; returns
+// how many turned, −1 for a one-sided surface
 int TurnToAgree(const std::vector<Edge>& edges, TriangleMesh* mesh) {
   // the two triangles of an edge stand side by side in `edges`
   std::vector<std::array<std::pair<int, bool>, 3>> neighbors(

@@ -12,29 +12,31 @@
 
 namespace pliant::physics {
 
-// A tetrahedral mesh as a file has it: corners are vertex numbers and coordinates finite, all else (orientation, flat or
-// repeated tetrahedra, unused vertices) is for FindDefects to judge.
+// A tetrahedral mesh as a file has it: corners are vertex numbers and coordinates finite, all else
+// (orientation, flat or repeated tetrahedra, unused vertices) is for FindDefects to judge.
 struct VolumeMeshFile {
   TetrahedralMesh mesh;
   std::vector<std::string> warnings;  // what was left out, each with the file's name
 };
 
 // Reads a mesh from the bytes of a file; the content decides the format:
-//   legacy VTK 1 to 5.1, ASCII or binary, UNSTRUCTURED_GRID: cells of type 10; the first integer cell scalars are the labels
-//   Gmsh 1, 2 and 4.1, ASCII or binary (1: ASCII only): elements of type 4; a label is the physical tag, else the elementary one
+//   legacy VTK 1 to 5.1, ASCII or binary, UNSTRUCTURED_GRID: cells of type 10; the first integer
+//     cell scalars are the labels
+//   Gmsh 1, 2 and 4.1, ASCII or binary (1: ASCII only): elements of type 4; a label is the physical
+//     tag, or else the elementary one
 // Other cells are left out with a warning.
 //
 // name     stands for the file in messages
-// errors   INVALID_ARGUMENT with file, line (text) or byte (binary), what was found and what was expected; a file that is
-//          something else is named
+// errors   INVALID_ARGUMENT with file, line (text) or byte (binary), what was found and what was
+//          expected; a file that is something else is named
 absl::StatusOr<VolumeMeshFile> ReadVolumeMesh(std::string_view bytes, const std::string& name);
 
 inline constexpr std::int64_t kMaxMeshFileBytes = std::int64_t{512} << 20;
 
 // The bytes of a file.
 //
-// errors   NOT_FOUND: no such file; PERMISSION_DENIED; INVALID_ARGUMENT: not a regular file, empty, or more than `max_bytes`;
-//          all name the path, and that a file of `kind` was expected
+// errors   NOT_FOUND: no such file; PERMISSION_DENIED; INVALID_ARGUMENT: not a regular file, empty,
+//          or more than `max_bytes`; all name the path, and that a file of `kind` was expected
 absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path,
                                               std::int64_t max_bytes = kMaxMeshFileBytes,
                                               const std::string& kind = "mesh");
@@ -42,7 +44,8 @@ absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path,
 // Whether a path lies in a folder, by their names alone: resolve links and dots of both first.
 bool IsInsideFolder(const std::filesystem::path& path, const std::filesystem::path& folder);
 
-// What a file is from its first bytes, for messages: "an STL surface", "an OBJ surface", "a URDF robot"…; empty when unknown.
+// What a file is from its first bytes, for messages: "an STL surface", "an OBJ surface", "a URDF
+// robot"…; empty when unknown.
 std::string GuessFileKind(std::string_view bytes);
 
 }  // namespace pliant::physics

@@ -18,23 +18,25 @@
 
 namespace pliant::physics {
 
-// What a robot file says, whatever its format: the links of one or more joint trees, and what hangs on them. Checked: a
-// description that was returned can be built.
+// What a robot file says, whatever its format: the links of one or more joint trees, and what hangs
+// on them. Checked: a description that was returned can be built.
 
 // A shape on a link. Meshes are read and scaled.
 //
-// A collision mesh on a link that can move is its convex hull, or several convex pieces: shapes that follow each other,
-// numbered by `piece`. On a link fixed on the world it is a SurfaceMesh when it is closed. A visual mesh is a SurfaceMesh
-// without bvh, closed or not.
+// A collision mesh on a link that can move is its convex hull, or several convex pieces: shapes
+// that follow each other, numbered by `piece`. On a link fixed on the world it is a SurfaceMesh
+// when it is closed. A visual mesh is a SurfaceMesh without bvh, closed or not.
 struct RobotShape {
   std::string name;
   Shape shape;            // X_BS in the link's frame
   std::string mesh_file;  // as resolved; empty for a primitive
   int piece = 0;
-  // The closed surface that the hull or the pieces stand for, in the frame of `shape`: exact, for soft bodies. On piece 0.
+  // The closed surface that the hull or the pieces stand for, in the frame of `shape`: exact, for
+  // soft bodies. On piece 0.
   std::optional<SurfaceMesh> surface;
   std::optional<Eigen::Vector4d> color;  // red, green, blue, alpha in 0 … 1
-  // collision filters (MJCF): touches another when (type & other.affinity) or (other.type & affinity)
+  // collision filters (MJCF): touches another when (type & other.affinity) or (other.type &
+  // affinity)
   int contact_type = 1, contact_affinity = 1;
 };
 
@@ -42,8 +44,9 @@ struct RobotLink {
   std::string name;
   int line = 0;
   int parent = -1;  // −1: the world
-  // To the parent; X_PF of a root is in the robot file's world. A root that hangs on nothing, whose base the scene decides:
-  // kFree with an empty name, X_PF where the file puts the link and X_BM the identity.
+  // To the parent; X_PF of a root is in the robot file's world. A root that hangs on nothing, whose
+  // base the scene decides: kFree with an empty name, X_PF where the file puts the link and X_BM
+  // the identity.
   Joint joint;
   double initial_position = 0;  // of a joint of one velocity (MJCF's ref) [rad] or [m]
   bool has_inertia = true;      // false: the file gives none
@@ -62,7 +65,8 @@ struct RobotFrame {
   RigidTransform X_BF;
 };
 
-// Σ factor_i q_i = offset over joints of one velocity: mimics, gears, joint equalities, fixed tendons.
+// Σ factor_i q_i = offset over joints of one velocity: mimics, gears, joint equalities, fixed
+// tendons.
 struct RobotCoupler {
   std::string name;
   std::vector<std::pair<int, double>> terms;  // link whose joint it is, factor
@@ -92,8 +96,8 @@ struct RobotActuator {
   double effort_limit = std::numeric_limits<double>::infinity();  // on the joint
 };
 
-// A deformable body that the file asks for (MJCF flexcomp, drake:deformable_properties). Exactly one of `mesh`, `primitive`
-// and a grid (count > 0).
+// A deformable body that the file asks for (MJCF flexcomp, drake:deformable_properties). Exactly
+// one of `mesh`, `primitive` and a grid (count > 0).
 struct RobotDeformable {
   std::string name;
   int line = 0;
@@ -110,12 +114,14 @@ struct RobotDeformable {
   double friction = -1;
   bool self_contact = false;
   int contact_type = 1, contact_affinity = 1;
-  // Vertices held by a link (−1: the world): of `mesh`, or of the grid, numbered with z fastest, then y.
+  // Vertices held by a link (−1: the world): of `mesh`, or of the grid, numbered with z fastest,
+  // then y.
   int pinned_to = -1;
   std::vector<int> pinned;
 };
 
-// A configuration that the file names (MJCF keyframes): positions of each link's joint, as many as it has.
+// A configuration that the file names (MJCF keyframes): positions of each link's joint, as many as
+// it has.
 struct RobotKeyframe {
   std::string name;
   std::vector<std::vector<double>> positions;
@@ -148,9 +154,11 @@ struct RobotFileOptions {
   std::vector<std::string> package_paths = {};
   // No: nothing but the robot's own text is read.
   bool allow_files = true;
-  // Roots that hang on nothing will be fixed on the world: their meshes keep their triangles, their inertia does not matter.
+  // Roots that hang on nothing will be fixed on the world: their meshes keep their triangles, their
+  // inertia does not matter.
   bool fixed_base = false;
-  // Take inertia from the collision shapes where the file's is not physical or missing, at this density unless it has a mass.
+  // Take inertia from the collision shapes where the file's is not physical or missing, at this
+  // density unless it has a mass.
   bool recompute_inertia = false;
   double default_density = 1000;  // [kg/m³]
 };
@@ -161,18 +169,20 @@ struct RobotFileResult {
   std::string files_hash;  // of the bytes of all files that were read, in their order
 };
 
-// Reads URDF, SDF 1.7–1.11 or MJCF; the content decides which. Links refer to each other, and all else to links and their
-// joints, by index into `links`.
+// Reads URDF, SDF 1.7–1.11 or MJCF; the content decides which. Links refer to each other, and all
+// else to links and their joints, by index into `links`.
 //
-// errors    unreadable or malformed XML, entities, nesting beyond 256; no links, or more than 100 000; cyclic or (URDF)
-//           disconnected link graphs, missing parents, duplicate names; lower > upper; axes that are zero; inertia that is
-//           not physical, or no mass, on a link that moves; missing meshes of collisions, meshes that no volume can be had of
-// warnings  what is not supported and was left out, once for each with a count; what was assumed: axes that are not unit
-//           (those of MJCF may have any length), meshes that are open, cut or not there to be seen, limits that are missing;
-//           a mesh that seems to be in millimetres
+// errors    unreadable or malformed XML, entities, nesting beyond 256; no links, or more than
+//           100 000; cyclic or (URDF) disconnected link graphs, missing parents, duplicate names;
+//           lower > upper; axes that are zero; inertia that is not physical, or no mass, on a link
+//           that moves; missing meshes of collisions, meshes without a volume
+// warnings  what is not supported and was left out, once for each with a count; what was assumed:
+//           axes that are not unit (those of MJCF may have any length), visual meshes that are
+//           open, cut or missing, limits that are missing; a mesh that seems to be in millimetres
 RobotFileResult ReadRobotFile(const std::string& path, const RobotFileOptions& options = {});
 
-// The same from a text in memory; `path` stands for it in messages, and relative paths begin in its folder.
+// The same from a text in memory; `path` stands for it in messages, and relative paths begin in its
+// folder.
 RobotFileResult ReadRobotText(std::string_view text, const std::string& path,
                               const RobotFileOptions& options = {});
 

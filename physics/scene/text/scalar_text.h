@@ -7,8 +7,9 @@
 
 namespace pliant::physics {
 
-// Reads a plain decimal number: digits, one point, an exponent. On success returns an empty string; otherwise why `text`
-// is none, and the mend: "5 cm" carries a unit, ".nan" is not finite, "0x1f" is not decimal.
+// Reads a plain decimal number: digits, one point, an exponent. On success returns an empty string;
+// otherwise why `text` is none, and the mend: "5 cm" carries a unit, ".nan" is not finite, "0x1f"
+// is not decimal.
 std::string ParseNumber(std::string_view text, double* number);
 
 // Reads a decimal whole number of 32 bits, as above.

@@ -97,7 +97,8 @@ void SceneLog::Add(Place place, std::string path, std::string text, bool error) 
 }
 
 std::vector<SceneMessage> SceneLog::TakeMessages() {
-  // down the text, as one reads and mends it; messages without a line keep the order they were found in
+  // down the text, as one reads and mends it; messages without a line keep the order they were
+  // found in
   std::stable_sort(messages_.begin(), messages_.end(),
                    [](const SceneMessage& a, const SceneMessage& b) {
                      return std::pair(a.line, a.column) < std::pair(b.line, b.column);

@@ -19,8 +19,8 @@ struct Place {
   int column = 0;
 };
 
-// Collects what is wrong with a scene and knows where each field was written, so that a check that sees only the message
-// still names line and column.
+// Collects what is wrong with a scene and knows where each field was written, so that a check that
+// sees only the message still names line and column.
 class SceneLog {
  public:
   // `file` stands for the scene in messages about fields that no text was read for.
@@ -31,21 +31,23 @@ class SceneLog {
   // Remembers that the field at `path` is written at `line`, `column` of the scene's file.
   void Mark(std::string path, int line, int column);
 
-  // Remembers that the field at `path`, and all below it, comes from elsewhere than the scene's file.
+  // Remembers that the field at `path`, and all below it, comes from elsewhere than the scene's
+  // file.
   void MarkOverride(const std::string& path, const std::string& source);
 
   // The place of a field, or of the nearest field around it that has one.
   Place Find(std::string_view path) const;
 
-  // What a check finds. Nothing is said about a field that was refused before, nor about what is around or below it:
-  // that would only be the same fault again.
+  // What a check finds. Nothing is said about a field that was refused before, nor about what is
+  // around or below it: that would only be the same fault again.
   void Error(const std::string& path, std::string text);
   void Warning(const std::string& path, std::string text);
 
   // As Error, one of several faults of one field.
   void AlsoError(const std::string& path, std::string text);
 
-  // As Error, of a field that is not there. Not said where a field beside it could not be read: it may be the one meant.
+  // As Error, of a field that is not there. Not said where a field beside it could not be read: it
+  // may be the one meant.
   void Missing(const std::string& path, std::string text);
 
   // What the reader finds at a place of the text.

@@ -15,9 +15,10 @@ class Message;
 
 namespace pliant::physics {
 
-// Maps YAML onto a message, one to one: a map's keys are the fields' names, a member of a oneof is its own key, an enum
-// value is its name without the enum's prefix, a vector is a list, and a message whose only field is the list `value` may
-// be that list, or one number. `<<` merges maps. All that does not fit goes to `log`; what fits is set all the same.
+// Maps YAML onto a message, one to one: a map's keys are the fields' names, a member of a oneof is
+// its own key, an enum value is its name without the enum's prefix, a vector is a list, and a
+// message whose only field is the list `value` may be that list, or one number. `<<` merges maps.
+// All that does not fit goes to `log`; what fits is set all the same.
 class YamlReader {
  public:
   explicit YamlReader(SceneLog* log) : log_(*log) {}
@@ -54,7 +55,8 @@ class YamlReader {
   bool exhausted_ = false;
 };
 
-// "a positive number in metres" and the like are built from this: " in metres", or nothing for a pure number.
+// "a positive number in metres" and the like are built from this: " in metres", or nothing for a
+// pure number.
 std::string UnitPhrase(const google::protobuf::FieldDescriptor* field);
 
 // Short names of an enum's values, without the unspecified one.

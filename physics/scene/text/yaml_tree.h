@@ -36,7 +36,8 @@ struct YamlLimits {
 // One YAML document. No node contains itself.
 class YamlTree {
  public:
-  // Reads `text`. A fault when it is not UTF-8 text, not YAML, holds several documents, or goes beyond the limits.
+  // Reads `text`. A fault when it is not UTF-8 text, not YAML, holds several documents, or goes
+  // beyond the limits.
   std::optional<YamlFault> Parse(std::string_view text, const YamlLimits& limits = {});
 
   // Null for an empty document.

@@ -92,9 +92,8 @@ void ReportEfforts(const StepBlocks& blocks, StepReport* report) {
   const std::vector<Actuator>& actuators = blocks.model.actuators;
   report->efforts.assign(actuators.size(), 0.0);
   for (std::size_t i = 0; i < actuators.size(); ++i) {
-    const Actuator::Kind kind = actuators[i].kind;
-    if (kind == Actuator::Kind::kTorque || kind == Actuator::Kind::kActivation)
-      report->efforts[i] = CalcTorque(actuators[i], blocks.controls[i]);
+    if (actuators[i].kind == Actuator::Kind::kEffort)
+      report->efforts[i] = CalcEffort(actuators[i], blocks.controls[i]);
   }
   for (const ConstraintForce& force : report->constraint_forces) {
     if (force.source == ConstraintSource::kActuator)

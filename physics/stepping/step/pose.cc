@@ -46,8 +46,7 @@ void GatherInputs(const StepBlocks& blocks, int block, const Inputs& inputs,
                   BlockInputs* gathered) {
   gathered->targets.clear();
   gathered->forces.clear();
-  gathered->coordinate_forces.clear();
-  gathered->activations.clear();
+  gathered->efforts.clear();
   gathered->gravity = blocks.model.gravity;
   for (const int body : blocks.followed_bodies[block]) {
     // a body without a target keeps still
@@ -65,16 +64,12 @@ void GatherInputs(const StepBlocks& blocks, int block, const Inputs& inputs,
         ResolveForce(force, body, blocks.model.abilities[block].nodes, blocks.motions));
   }
   for (const Inputs::JointForce& force : inputs.joint_forces) {
-    if (force.block == block) gathered->coordinate_forces.push_back({force.velocity, force.force});
+    if (force.block == block) gathered->efforts.push_back({force.velocity, force.force});
   }
   for (const StepBlocks::Motor& motor : blocks.motors[block]) {
     const double effort =
-        CalcTorque(blocks.model.actuators[motor.actuator], blocks.controls[motor.actuator]);
-    if (motor.activates) {
-      gathered->activations.push_back(effort);
-    } else {
-      gathered->coordinate_forces.push_back({motor.velocity, effort});
-    }
+        CalcEffort(blocks.model.actuators[motor.actuator], blocks.controls[motor.actuator]);
+    gathered->efforts.push_back({motor.channel, effort});
   }
 }
 
@@ -102,10 +97,9 @@ StepBlocks::StepBlocks(const Model& model, Terms terms)
   motors.resize(steps.size());
   for (std::size_t i = 0; i < model.actuators.size(); ++i) {
     const Actuator& actuator = model.actuators[i];
-    const bool activates = actuator.kind == Actuator::Kind::kActivation;
-    if (activates || actuator.kind == Actuator::Kind::kTorque)
-      motors[model.joint_of(actuator).block].push_back(
-          {static_cast<int>(i), model.joint_of(actuator).velocity, activates});
+    if (actuator.kind != Actuator::Kind::kEffort) continue;
+    const RobotJoint& joint = model.joint_of(actuator);
+    motors[joint.block].push_back({static_cast<int>(i), joint.channel});
   }
   inputs.resize(steps.size());
   statuses.resize(steps.size());

@@ -52,11 +52,9 @@ struct StepBlocks {
   std::vector<StepAbilities> abilities;
   std::vector<char> is_prescribed;  // has no unknowns: others follow it
   std::vector<std::vector<int>> followed_bodies;
-  // An actuator that acts with a given effort: on a velocity of the block, or as the stress of a
-  // region.
+  // An actuator that acts with a given effort on a channel of the block.
   struct Motor {
-    int actuator, velocity;
-    bool activates;
+    int actuator, channel;
   };
   std::vector<std::vector<Motor>> motors;
   std::vector<int> prescribed;  // the blocks that are

@@ -28,7 +28,8 @@ double* AlignNumbers(std::vector<double>* numbers, std::size_t size) {
   return reinterpret_cast<double*>((address + step - 1) / step * step);
 }
 
-// What finding a Schur complement needs of memory. Kept by each thread: it stays in cache from body to body.
+// What finding a Schur complement needs of memory. Kept by each thread: it stays in cache from body
+// to body.
 struct LaneScratch {
   std::vector<int> sorted;          // participants' positions, ascending
   std::vector<int> rank;            // of these: which participant
@@ -48,8 +49,8 @@ std::size_t SquareAt(int low, int high) {
   return kSquare * (std::size_t(high) * (high + 1) / 2 + low);
 }
 
-// (Uᵀ U)⁻¹ of the upper triangle of squares in `upper`, which U replaces; the answer's upper triangle is left in `product`.
-// False when not positive definite.
+// (Uᵀ U)⁻¹ of the upper triangle of squares in `upper`, which U replaces; the answer's upper
+// triangle is left in `product`. False when not positive definite.
 bool Invert(const LaneKernels& kernels, int count, double* upper, double* lower, double* product) {
   // a square is eight panels
   LaneKernels::Pair pairs[kNodesAtATime];

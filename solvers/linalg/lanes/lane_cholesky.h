@@ -12,10 +12,12 @@
 
 namespace pliant::solvers {
 
-// Cholesky factors of up to eight matrices of one pattern at a time, one in each lane of a vector. What becomes of a matrix is
-// the same, bit for bit, in whichever lane it is and whatever is in the others.
+// Cholesky factors of up to eight matrices of one pattern at a time, one in each lane of a vector.
+// What becomes of a matrix is the same, bit for bit, in whichever lane it is and whatever is in the
+// others.
 //
-// No node is kept for last here, so that one factor serves for any participants: their Schur complement is found from it.
+// No node is kept for last here, so that one factor serves for any participants: their Schur
+// complement is found from it.
 class LaneCholesky {
  public:
   static constexpr int kLanes = LaneKernels::kLanes;
@@ -27,17 +29,20 @@ class LaneCholesky {
   // Factors at most kLanes matrices of the layout's pattern.
   void Factor(std::span<const BlockMatrix* const> matrices);
 
-  // Of a lane: −1, or a node where the matrix is found not to be positive definite; then nothing below may be asked of it.
+  // Of a lane: −1, or a node where the matrix is found not to be positive definite; then nothing
+  // below may be asked of it.
   int failed_node(int lane) const;
 
   // x ← A⁻¹ x of every lane, 3 · num_nodes numbers each; null for a lane that has no question.
   void Solve(std::span<double* const> x) const;
 
-  // Â = (Pᵀ A⁻¹ P)⁻¹ on a lane's `participants` (ascending node numbers), column-major, both triangles: what
-  // PartialCholesky::schur_complement() is. A forward substitution for each participant along its path up the elimination
-  // tree, and a dense inverse: for few participants that is less than to eliminate them last.
+  // Â = (Pᵀ A⁻¹ P)⁻¹ on a lane's `participants` (ascending node numbers), column-major, both
+  // triangles: what PartialCholesky::schur_complement() is. A forward substitution for each
+  // participant along its path up the elimination tree, and a dense inverse: for few participants
+  // that is less than to eliminate them last.
   //
-  // False when the matrix is so badly conditioned that ten digits would not be left. May be called for several lanes at once.
+  // False when the matrix is so badly conditioned that ten digits would not be left. May be called
+  // for several lanes at once.
   bool CalcSchurComplement(int lane, std::span<const int> participants,
                            std::vector<double>* schur) const;
 

@@ -37,7 +37,8 @@ struct Vector8 {
         r[l + k + 2] = _mm512_shuffle_f64x2(s[l + k], s[l + k + 2], 0xdd);
       }
     }
-    // r[k]: entries k and k + 4 of lanes 0 … 3, r[4 + k]: of the others; r[2 + k]: entries 2 + k and 6 + k
+    // r[k]: entries k and k + 4 of lanes 0 … 3, r[4 + k]: of the others; r[2 + k]: entries 2 + k
+    // and 6 + k
     for (int k = 0; k < 4; ++k) {
       x[k] = _mm512_shuffle_f64x2(r[k], r[4 + k], 0x88);
       x[4 + k] = _mm512_shuffle_f64x2(r[k], r[4 + k], 0xdd);

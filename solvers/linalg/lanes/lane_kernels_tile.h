@@ -1,11 +1,12 @@
 #pragma once
 
-// LaneKernels, written once for every vector width. Included by one source file a width, each with its own compiler flags,
-// inside an anonymous namespace: nothing here may be shared between them.
+// LaneKernels, written once for every vector width. Included by one source file a width, each with
+// its own compiler flags, inside an anonymous namespace: nothing here may be shared between them.
 //
-// V wraps a vector: Type, kWidth, Load, Store, Set(x), Zero(), Multiply, Divide, SquareRoot, MultiplyAdd(a, b, c) = c + a b
-// and NegativeMultiplyAdd(a, b, c) = c − a b with one rounding, FindNotPositive(x) by bits, and LoadBlock(values, offset, x),
-// which gathers a block's nine entries from as many matrices as it has lanes.
+// V wraps a vector: Type, kWidth, Load, Store, Set(x), Zero(), Multiply, Divide, SquareRoot,
+// MultiplyAdd(a, b, c) = c + a b and NegativeMultiplyAdd(a, b, c) = c − a b with one rounding,
+// FindNotPositive(x) by bits, and LoadBlock(values, offset, x), which gathers a block's nine
+// entries from as many matrices as it has lanes.
 
 #include <cstddef>
 #include <cstdint>
@@ -66,9 +67,9 @@ struct Accumulators {
   }
 };
 
-// Fetches what Factor is about to need while it works on something else: more bodies than the cache holds come from memory. All
-// in the order in which it lies there. Asked for as elimination needs them, from all over as many matrices as there are lanes,
-// A's blocks come no sooner.
+// Fetches what Factor is about to need while it works on something else: more bodies than the cache
+// holds come from memory. All in the order in which it lies there. Asked for as elimination needs
+// them, from all over as many matrices as there are lanes, A's blocks come no sooner.
 template <typename V>
 class Ahead {
  public:
@@ -78,8 +79,8 @@ class Ahead {
         L_(L),
         last_block_(layout.column_starts[layout.num_nodes] - 1) {}
 
-  // Of A for column j and those after it. What is eliminated first has neighbours everywhere: a quarter of A at once, the rest
-  // at twice the pace of the columns.
+  // Of A for column j and those after it. What is eliminated first has neighbours everywhere: a
+  // quarter of A at once, the rest at twice the pace of the columns.
   void FetchMatrices(int j) {
     const std::int64_t size = 9 * std::int64_t{layout_.num_sources};
     const std::int64_t pace = size / 4 + 2 * size * j / layout_.num_nodes;
@@ -296,7 +297,8 @@ void SolveColumns(const Kernels::Layout& layout, const double* L, const int* tou
   }
 }
 
-// N rows of three vectors of accumulators, named one by one through recursion: an array would live in memory.
+// N rows of three vectors of accumulators, named one by one through recursion: an array would live
+// in memory.
 template <typename V, int N>
 struct Rows {
   typename V::Type x0, x1, x2;

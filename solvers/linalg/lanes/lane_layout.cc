@@ -45,7 +45,8 @@ std::vector<int> FindPostorder(const std::vector<int>& parent) {
   for (int j = 0; j < n; ++j) {
     if (parent[j] >= 0) size[parent[j]] += size[j];
   }
-  // a subtree fills a stretch that ends in its root; parents come after their children, so go backwards
+  // a subtree fills a stretch that ends in its root; parents come after their children, so go
+  // backwards
   std::vector<int> end(n);
   int roots_end = n;
   for (int j = n - 1; j >= 0; --j) {

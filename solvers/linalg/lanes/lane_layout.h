@@ -7,10 +7,12 @@
 
 namespace pliant::solvers {
 
-// The Cholesky factor of a pattern, node by node and without a zero more than there must be, and all that its making consists
-// of: blocks of L and the products each is a sum of. Found once, and read for as many matrices at a time as there are lanes.
+// The Cholesky factor of a pattern, node by node and without a zero more than there must be, and
+// all that its making consists of: blocks of L and the products each is a sum of. Found once, and
+// read for as many matrices at a time as there are lanes.
 //
-// "Position" is a node's place in the order of elimination, a postorder: what hangs on a node comes right before it.
+// "Position" is a node's place in the order of elimination, a postorder: what hangs on a node comes
+// right before it.
 class LaneLayout {
  public:
   // L_ik L_jkᵀ, by blocks of L.
@@ -30,7 +32,8 @@ class LaneLayout {
   // Blocks of L by columns, the diagonal one first, rows ascending.
   const std::vector<int>& column_starts() const { return column_starts_; }
   const std::vector<int>& rows() const { return rows_; }
-  // Of each block of L: the block of A that it begins as, −1 for none, and whether that one's transpose.
+  // Of each block of L: the block of A that it begins as, −1 for none, and whether that one's
+  // transpose.
   const std::vector<int>& sources() const { return sources_; }
   const std::vector<char>& is_transposed() const { return is_transposed_; }
   // Of each block of L, k ascending: where its terms begin.

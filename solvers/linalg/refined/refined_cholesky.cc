@@ -8,14 +8,16 @@ namespace {
 
 constexpr double kRounding = 5e-16;
 // more of them cost what a large factor gains
-constexpr int kMostRefinements = 4;
+constexpr int kMaxRefinements = 4;
 // condition number above which refinement contracts too little for that
 constexpr double kIllConditioned = 1e5;
-// additions and multiplications to a number of the factor: from there on a fifth of the time or more is gained
+// additions and multiplications to a number of the factor: from there on a fifth of the time or
+// more is gained
 constexpr double kManyOperations = 200;
 
-// A lower bound of the condition number of D A D, D = diag(A)^(−1/2): for the largest eigenvalue the mean of all, 1, and for the
-// smallest the Rayleigh quotient of D⁻¹ e, Σ a_ij / Σ a_ii, with a translation e, which is what no element resists.
+// A lower bound of the condition number of D A D, D = diag(A)^(−1/2): for the largest eigenvalue
+// the mean of all, 1, and for the smallest the Rayleigh quotient of D⁻¹ e, Σ a_ij / Σ a_ii, with a
+// translation e, which is what no element resists.
 double BoundCondition(const BlockMatrix& A, std::span<const double> diagonal) {
   const BlockPattern& pattern = *A.pattern;
   double below = 0, on_diagonal = 0, trace = 0;
@@ -83,7 +85,7 @@ bool RefinedCholesky::Solve(const BlockMatrix& A, std::span<const double> b, std
     if (backward_error_ <= kRounding) return true;
     // what the refinements that are left bring at this rate; of what is not finite nothing
     double promised = backward_error_;
-    for (int k = refinements_; k < kMostRefinements; ++k) promised *= backward_error_ / before;
+    for (int k = refinements_; k < kMaxRefinements; ++k) promised *= backward_error_ / before;
     if (!(promised <= kRounding)) return false;
   }
 }

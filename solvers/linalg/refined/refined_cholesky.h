@@ -9,9 +9,10 @@
 
 namespace pliant::solvers {
 
-// Solutions of A x = b as good as those of a factor in double precision, by one in single precision and iterative refinement
-// with residuals in double precision: x ← x + (L Lᵀ)⁻¹ (b − A x). Such a factor takes half the time and half the memory; a
-// solution takes as many more as there are refinements, two or three where A is well conditioned.
+// Solutions of A x = b as good as those of a factor in double precision, by one in single precision
+// and iterative refinement with residuals in double precision: x ← x + (L Lᵀ)⁻¹ (b − A x). Such a
+// factor takes half the time and half the memory; a solution takes as many more as there are
+// refinements, two or three where A is well conditioned.
 //
 // Whether it succeeds, and to what bits, hangs on A and b alone, for any number of threads.
 class RefinedCholesky {
@@ -19,20 +20,23 @@ class RefinedCholesky {
   // `order`: in which nodes are eliminated.
   RefinedCholesky(const BlockPattern* pattern, std::vector<int> order);
 
-  // Whether a factor laid out like this and one solution take less time than in double precision: solutions go through all
-  // numbers of the factor more often, so there must be enough operations to each.
+  // Whether a factor laid out like this and one solution take less time than in double precision:
+  // solutions go through all numbers of the factor more often, so there must be enough operations
+  // to each.
   static bool Pays(const SupernodeLayout& layout);
 
-  // Factors A. False when that fails in single precision, or A is sure to be too ill-conditioned for Solve.
+  // Factors A. False when that fails in single precision, or A is sure to be too ill-conditioned
+  // for Solve.
   bool Factor(const BlockMatrix& A);
 
-  // x ← A⁻¹ b for the A last factored, 3 · num_nodes numbers, refined until the backward error is at the level of rounding.
-  // With D = diag(A)^(−1/2), by which stiff and soft parts weigh alike, as they do in Cholesky's method, and r = b − A x:
+  // x ← A⁻¹ b for the A last factored, 3 · num_nodes numbers, refined until the backward error is
+  // at the level of rounding. With D = diag(A)^(−1/2), by which stiff and soft parts weigh alike,
+  // as they do in Cholesky's method, and r = b − A x:
   //
   //     ‖D r‖ ≤ 5e-16 (‖D b‖ + ‖D⁻¹ x‖)
   //
-  // A factor in double precision leaves 1e-16 to 3e-16. False when the last contraction tells that four refinements do not get
-  // there; x is of no use then.
+  // A factor in double precision leaves 1e-16 to 3e-16. False when the last contraction tells that
+  // four refinements do not get there; x is of no use then.
   bool Solve(const BlockMatrix& A, std::span<const double> b, std::span<double> x);
 
   // Of the last solution: refinements, and the left side of that over what is in brackets.

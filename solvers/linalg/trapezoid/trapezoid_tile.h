@@ -1,16 +1,19 @@
 #pragma once
 
-// The inner kernel of the factorisation, written once for every vector width. Included by one source file a width, each
-// with its own compiler flags, inside an anonymous namespace: nothing here may be shared between them.
+// The inner kernel of the factorisation, written once for every vector width. Included by one
+// source file a width, each with its own compiler flags, inside an anonymous namespace: nothing
+// here may be shared between them.
 //
-// V wraps a vector: Number, width, Load(p), LoadPart(p, n), Store, StorePart, Broadcast(p), and NegativeMultiplyAdd(a, b, c) =
-// c − a b with one rounding. Every element of C is a chain of such steps in ascending k, so all widths give the same bits.
+// V wraps a vector: Number, width, Load(p), LoadPart(p, n), Store, StorePart, Broadcast(p), and
+// NegativeMultiplyAdd(a, b, c) = c − a b with one rounding. Every element of C is a chain of such
+// steps in ascending k, so all widths give the same bits.
 
 #include <cstddef>
 
 namespace {
 
-// N columns of R vectors of accumulators, named one by one through recursion: an array would live in memory.
+// N columns of R vectors of accumulators, named one by one through recursion: an array would live
+// in memory.
 template <typename V, int R, int N>
 struct Columns {
   typename V::Type x0, x1, x2;

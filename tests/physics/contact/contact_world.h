@@ -91,7 +91,6 @@ struct ContactWorld {
   // the surface of a closed mesh, every vertex a node
   int AddSoft(const TriangleMesh& surface, const RigidTransform& X_WB) {
     Body body;
-    body.deformable = true;
     body.X_WB = X_WB;
     body.block = AddBlock(static_cast<int>(surface.vertices.size()));
     body.surface.triangles = surface.triangles;
@@ -107,7 +106,6 @@ struct ContactWorld {
   // nodes that touch by themselves, as balls
   int AddPoints(const std::vector<Eigen::Vector3d>& points, double radius) {
     Body body;
-    body.deformable = true;
     body.block = AddBlock(static_cast<int>(points.size()));
     for (std::size_t i = 0; i < points.size(); ++i) {
       body.points.nodes.push_back(static_cast<int>(i));

@@ -24,7 +24,7 @@ class DifferentialIkTest : public testing::Test {
       const Joint& joint = tree_->links()[i].joint;
       RobotJoint moving;
       moving.block = 0;
-      moving.position = moving.velocity = i;
+      moving.position = moving.velocity = moving.channel = i;
       moving.num_positions = moving.num_velocities = 1;
       moving.body = i;
       moving.lower = joint.lower;

@@ -1,4 +1,5 @@
-// Regions under an internal volumetric stress: how far they expand, and that they push nothing else about.
+// Regions under an internal volumetric stress: how far they expand, and that they push nothing else
+// about.
 
 #include "physics/fem/activation.h"
 
@@ -49,7 +50,7 @@ struct ActivatedBody {
   }
   void Step(double h, double stress) {
     BlockInputs inputs;
-    inputs.activations = {stress};
+    inputs.efforts = {{0, stress}};
     ASSERT_TRUE(PoseBlock(*step, {h, 1, 1, Vector3d::Zero()}, q, v, inputs).ok());
     ASSERT_TRUE(step->Factor({}).ok());
     std::vector<double> next(v.size());
@@ -63,7 +64,7 @@ struct ActivatedBody {
     std::vector<double> with(q.size()), without(q.size());
     for (auto [value, residual] : {std::pair(stress, &with), std::pair(0.0, &without)}) {
       BlockInputs inputs;
-      inputs.activations = {value};
+      inputs.efforts = {{0, value}};
       EXPECT_TRUE(PoseBlock(*step, {h, 0, 1, Vector3d::Zero()}, q, rest, inputs).ok());
       step->CalcMomentumResidual(rest, *residual);
     }
@@ -80,7 +81,8 @@ class EveryMaterial : public testing::TestWithParam<const Material*> {};
 INSTANTIATE_TEST_SUITE_P(Registered, EveryMaterial, testing::ValuesIn(AllMaterials()),
                          [](const auto& info) { return std::string(info.param->name()); });
 
-// 3 K ε = p, the same in all elements of an irregular mesh: whole for what is linear in F, to first order in ε otherwise.
+// 3 K ε = p, the same in all elements of an irregular mesh: whole for what is linear in F, to first
+// order in ε otherwise.
 TEST_P(EveryMaterial, FreeBlockExpandsByTheStressOverThreeTimesItsBulkModulus) {
   const FemParameters p = MakeActivated(GetParam());
   ActivatedBody body(p);
@@ -98,7 +100,8 @@ TEST_P(EveryMaterial, FreeBlockExpandsByTheStressOverThreeTimesItsBulkModulus) {
 }
 
 TEST_P(EveryMaterial, StressPushesNothingAboutAsAWhole) {
-  // what is not of the material's own making: turned, and deformed by what R0 of a linear material does not follow
+  // what is not of the material's own making: turned, and deformed by what R0 of a linear material
+  // does not follow
   const FemParameters p = MakeActivated(GetParam(), true);
   ActivatedBody body(p);
   std::mt19937 random(4);
@@ -199,7 +202,7 @@ TEST(Activation, OverlappingRegionsAddUp) {
   p.activations.push_back(p.activations[0]);
   ActivatedBody body(p);
   BlockInputs inputs;
-  inputs.activations = {1e4, 2e4};
+  inputs.efforts = {{0, 1e4}, {1, 2e4}};
   const std::vector<double> rest(body.q.size(), 0.0);
   std::vector<double> force(body.q.size());
   const double h = 1e-3;

@@ -54,7 +54,8 @@ TEST(ElementStages, OfAFewElementsAreOne) {
   EXPECT_EQ(stages.num_stretches(), 1);
 }
 
-// One step of a large body, some of whose elements are inverted, from assembly to the velocities at the end.
+// One step of a large body, some of whose elements are inverted, from assembly to the velocities at
+// the end.
 std::vector<double> StepLargeBody(int threads) {
   const auto block = MakeFemBlock(MakeBox(1.0 / 12));
   std::vector<double> q(block->num_positions()), v(block->num_velocities());

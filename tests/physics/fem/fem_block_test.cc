@@ -72,10 +72,11 @@ std::vector<double> InternalForce(FemParameters p, const std::vector<double>& q)
 
 TEST(FemBlock, SharingARestShapeChangesNoBit) {
   FemParameters p = MakeBar();
-  const std::vector<std::shared_ptr<const DynamicsBlock>> others = {MakeFemBlock(MakeBar("LINEAR")),
-                                                                    MakeFemBlock(p)};
+  FemRestShapes shapes;
+  MakeFemBlock(MakeBar("LINEAR"), &shapes);
+  MakeFemBlock(p, &shapes);
   p.X_WB.p = {1, 2, 3};
-  const auto alone = MakeFemBlock(p), beside = MakeFemBlock(p, others);
+  const auto alone = MakeFemBlock(p), beside = MakeFemBlock(p, &shapes);
   std::vector<double> results[2];
   for (const auto& [block, result] :
        {std::pair{alone.get(), &results[0]}, {beside.get(), &results[1]}}) {
@@ -113,7 +114,8 @@ TEST(Polar, RotationsOfLanesAgreeWithTheSingularValueDecomposition) {
       }
       EXPECT_LT((r.transpose() * r - Matrix3d::Identity()).norm(), 2e-14);
       EXPECT_GT(r.determinant(), 0);
-      // R maximises tr(Rᵀ F): RᵀF is symmetric. Error of R is bounded by the rounding over the smallest stretch sum.
+      // R maximises tr(Rᵀ F): RᵀF is symmetric. Error of R is bounded by the rounding over the
+      // smallest stretch sum.
       const Vector3d squares =
           Eigen::SelfAdjointEigenSolver<Matrix3d>(f.transpose() * f).eigenvalues();
       const Vector3d stretches = squares.cwiseMax(0).cwiseSqrt();
@@ -152,7 +154,8 @@ TEST(Corotational, ForceIsTheGradientOfTheEnergyWithTheRotationHeld) {
 }
 
 TEST(Corotational, ForceIsTheGradientOfTheTrueEnergyToSecondOrder) {
-  // the lagged rotation is the polar one at the start, where ∂E/∂R vanishes by symmetry of RᵀF: exact there
+  // the lagged rotation is the polar one at the start, where ∂E/∂R vanishes by symmetry of RᵀF:
+  // exact there
   const FemParameters p = MakeBar();
   Fixture f(p);
   f.Disturb(0.01, 6);
@@ -340,7 +343,8 @@ TEST(FemFields, UniformStretchGivesTheTextbookMeasures) {
   // E = diag((s² − 1)/2, 0, 0): equivalent strain 2/3 of it
   f.block->abilities().elements->CalcElementField(FieldMeasure::kVonMisesStrain, {f.q, {}}, values);
   for (const double x : values) EXPECT_NEAR(x, (s * s - 1) / 3, 1e-12);
-  // small strain ε along x: σ_xx − σ_yy = 2 μ ε, up to O(ε) of the Cauchy push-forward, exact here: P_xx, P_yy/s
+  // small strain ε along x: σ_xx − σ_yy = 2 μ ε, up to O(ε) of the Cauchy push-forward, exact here:
+  // P_xx, P_yy/s
   const double mu = 1e5 / 2.7, lambda = 1e5 * 0.35 / (1.35 * 0.3), e = s - 1;
   const double sigma_x = (2 * mu + lambda) * e, sigma_y = lambda * e / s;
   f.block->abilities().elements->CalcElementField(FieldMeasure::kVonMisesStress, {f.q, {}}, values);

@@ -39,7 +39,7 @@ class FemTeamTest : public ::testing::Test {
       p.X_WB.p = {0.7 * k, 0, 1};
       // one hangs from the world, which takes part in the team too
       if (k == 2) p.prescribed = {{0, -1, {}}, {1, -1, {}}, {2, -1, {}}};
-      blocks_.push_back(MakeFemBlock(p, blocks_));
+      blocks_.push_back(MakeFemBlock(p, &shapes_));
       rings_.push_back(MakeRing(k));
     }
   }
@@ -124,6 +124,7 @@ class FemTeamTest : public ::testing::Test {
     EXPECT_LE(error, relative * relative * size);
   }
 
+  FemRestShapes shapes_;
   std::vector<std::shared_ptr<const DynamicsBlock>> blocks_;
   std::vector<Ring> rings_;
 };
@@ -134,7 +135,7 @@ TEST_F(FemTeamTest, BodiesOfOneShapeAreOfOneKindAndOthersOfNone) {
   FemParameters other;
   other.mesh = *MeshTorus(0.4, 0.1, 0.1, 16);
   other.materials = {{FindMaterial("NEO_HOOKEAN"), {1e6, 0.4}, 500}};
-  EXPECT_EQ(KindOf(*MakeFemBlock(other, blocks_)), nullptr);
+  EXPECT_EQ(KindOf(*MakeFemBlock(other, &shapes_)), nullptr);
 }
 
 // Conditions of about 1e4 leave twelve digits.
@@ -213,7 +214,7 @@ TEST_F(FemTeamTest, OnlyTheMemberWithAnIndefiniteTangentFails) {
   p.mesh = *MeshTorus(0.4, 0.1, 0.1, 16);
   p.materials = {{FindMaterial("LINEAR_COROTATIONAL"), {1e6, 0.4}, 500}};
   p.rayleigh_beta = -1;
-  const auto bad_block = MakeFemBlock(p, blocks_);
+  const auto bad_block = MakeFemBlock(p, &shapes_);
   ASSERT_EQ(KindOf(*bad_block), KindOf(*blocks_[0]));
   Ring bad = MakeRing(0);
   bad.step = bad_block->NewStep();

@@ -12,7 +12,8 @@
 namespace pliant::physics {
 namespace {
 
-// A block in free flight that is large enough to be factored in single precision, deformed and moving.
+// A block in free flight that is large enough to be factored in single precision, deformed and
+// moving.
 class FreeMotionTest : public ::testing::Test {
  protected:
   void Make(double youngs_modulus) {

@@ -10,7 +10,8 @@
 namespace pliant::physics {
 namespace {
 
-// A mat, thin enough that its factor is much sparser than a complement on one of its sides; strained and on the move.
+// A mat, thin enough that its factor is much sparser than a complement on one of its sides;
+// strained and on the move.
 class ReducedMomentum : public ::testing::TestWithParam<const char*> {
  protected:
   ReducedMomentum() {

@@ -68,7 +68,7 @@ class StrainRows : public testing::TestWithParam<const Material*> {
     GetParam()->Respond(p_, F, tangent, &response);
     return response;
   }
-  Lane p_[kMostParameters] = {};
+  Lane p_[kMaxParameters] = {};
 };
 
 std::vector<const Material*> Materials() {
@@ -91,7 +91,8 @@ INSTANTIATE_TEST_SUITE_P(Material, StrainRows, testing::ValuesIn(Materials()), N
 INSTANTIATE_TEST_SUITE_P(Material, StrainEnergy, testing::ValuesIn(StrainMaterials()),
                          NameMaterial);
 
-// ½ dS:N:dS against second differences of the energy, and E its inverse: by differences of δ = 1e-4, to δ² and rounding / δ².
+// ½ dS:N:dS against second differences of the energy, and E its inverse: by differences of δ =
+// 1e-4, to δ² and rounding / δ².
 TEST_P(StrainEnergy, ComplianceIsTheInverseHessianOfTheEnergy) {
   const Deformed at(0.08);
   const double delta = 1e-4;
@@ -136,21 +137,22 @@ TEST_P(StrainRows, ComplianceStaysFiniteAndDefiniteWhereTheHessianIsNot) {
   const double smallest[kLanes] = {0.2, 1e-3, -0.3, -1};
   for (int l = 0; l < kLanes; ++l) at.s[l] << 1.3, 0.6, smallest[l], 0, 0, 0;
   unsigned projected;
-  const LaneStrainMatrix E = CalcStrainCompliance(
-      CalcStrainStiffness(at.Rotation(), Respond(at.F(-1, 0), Tangent::kExact).tangent), &projected);
+  const std::array<Lane, 81> tangent = Respond(at.F(-1, 0), Tangent::kExact).tangent;
+  const LaneStrainMatrix E =
+      CalcStrainCompliance(CalcStrainStiffness(at.Rotation(), tangent), &projected);
   for (int l = 0; l < kLanes; ++l) {
     const Eigen::SelfAdjointEigenSolver<Matrix6d> eigen(ExtractMatrix(E, l));
     EXPECT_GT(eigen.eigenvalues()[0], 0);
-    // no eigenvalue of N is below kLeastStiffness of the largest
-    EXPECT_LE(eigen.eigenvalues()[5], eigen.eigenvalues()[0] / kLeastStiffness * (1 + 1e-6));
+    // no eigenvalue of N is below kMinStiffness of the largest
+    EXPECT_LE(eigen.eigenvalues()[5], eigen.eigenvalues()[0] / kMinStiffness * (1 + 1e-6));
   }
 }
 
-// The stable neo-Hookean material in closed form (macklin2019 appendix B): the inverse of a 3 × 3 Hessian in stretches, and of
-// shears between them.
+// The stable neo-Hookean material in closed form (macklin2019 appendix B): the inverse of a 3 × 3
+// Hessian in stretches, and of shears between them.
 TEST(StrainCompliance, OfTheNeoHookeanMaterialIsThatOfItsPrincipalStretches) {
   const Material* material = FindMaterial("NEO_HOOKEAN");
-  Lane p[kMostParameters] = {};
+  Lane p[kMaxParameters] = {};
   p[0] = Splat(1e5), p[1] = Splat(0.4);
   const double mu = CalcLame(p).mu[0], lambda = CalcLame(p).lambda[0];
   const double D = (lambda + mu) / 2, C = mu / 2, alpha = 1 + C / D;

@@ -78,8 +78,9 @@ TEST(ConvexDistance, NoDirectionSeparatesMore) {
   EXPECT_GT(num_overlapping, 300);
 }
 
-// A table's leg lies across the edge of another's top. Two triangles of the polytope are equally low there, and the touching
-// points are on one of them: one in ten thousand round-offs took the other.
+// A table's leg lies across the edge of another's top. Two triangles of the polytope are equally
+// low there, and the touching points are on one of them: one in ten thousand round-offs took the
+// other.
 TEST(ConvexDistance, CrossedEdgesTouchWhereTheyCross) {
   const ConvexPolyhedron leg = MakeBoxPolyhedron({0.0225, 0.0225, 0.21});
   const ConvexPolyhedron top = MakeBoxPolyhedron({0.35, 0.25, 0.015});

@@ -133,7 +133,7 @@ TEST(JointTreeBlock, GravityCompensationHoldsTheTreeStill) {
   std::vector<double> hold(7), v_new(7);
   run.step->abilities().joints->CalcGravityCompensation(hold);
   BlockInputs inputs;
-  for (int i = 0; i < 7; ++i) inputs.coordinate_forces.push_back({i, hold[i]});
+  for (int i = 0; i < 7; ++i) inputs.efforts.push_back({i, hold[i]});
   ASSERT_TRUE(PoseBlock(*run.step, {0.01, 1, 1, gravity}, run.q, run.v, inputs).ok());
   run.step->CalcFreeMotion(v_new);
   for (const double v : v_new) EXPECT_NEAR(v, 0, 1e-14);

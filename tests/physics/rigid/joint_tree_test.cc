@@ -201,8 +201,8 @@ TEST(JointTree, JacobiansGiveVelocitiesAndEfforts) {
 TEST(JointTree, FreeMotionKeepsItsEnergy) {
   ForEachTree([](Case& c, RandomTrees&) {
     const VectorXd vdot = c.ForwardDynamics(kGravity, VectorXd::Zero(c.n()));
-    // dE/dt by central differences on the path q ⊕ (h v + ½ h² v̇): the error is O(h²) of a power that is of the order
-    // of |M v̇| |v| and grows by the square of the rates
+    // dE/dt by central differences on the path q ⊕ (h v + ½ h² v̇): the error is O(h²) of a power
+    // that is of the order of |M v̇| |v| and grows by the square of the rates
     const double h = 1e-5 / (1 + vdot.cwiseAbs().maxCoeff() / 100);
     double change = 0;
     for (const double s : {-h, h}) {
@@ -303,7 +303,8 @@ TEST(JointTree, DifferenceUndoesIntegration) {
   });
 }
 
-// ---- joints ----------------------------------------------------------------------------------------------------------
+// ---- joints
+// ------------------------------------------------------------
 
 RigidTransform PoseOf(JointType type, const std::vector<double>& q, const Joint& like = {}) {
   Link link;
@@ -483,7 +484,8 @@ TEST(JointTree, FixedLinksAreOneBody) {
   }
 }
 
-// ---- reactions -------------------------------------------------------------------------------------------------------
+// ---- reactions
+// ------------------------------------------------------------
 
 TEST(Reactions, BalanceEveryLinkByItself) {
   ForEachTree([](Case& c, RandomTrees& random) {
@@ -558,7 +560,8 @@ TEST(Reactions, WorkOnTheAxesAsEffortsDo) {
   });
 }
 
-// ---- precision, memory, determinism ----------------------------------------------------------------------------------
+// ---- precision, memory, determinism
+// ------------------------------------------------------------
 
 // `count` rods of 0.1 m.
 std::vector<Link> MakeChain(int count) {
@@ -577,8 +580,8 @@ std::vector<Link> MakeChain(int count) {
   return links;
 }
 
-// The inverse cannot be had to 1e-10 here: the condition number grows as n⁴, and efforts of 1e6 N·m are rounded. What can
-// is that v̇ belongs to efforts that differ from the given ones by rounding.
+// The inverse cannot be had to 1e-10 here: the condition number grows as n⁴, and efforts of 1e6 N·m
+// are rounded. What can is that v̇ belongs to efforts that differ from the given ones by rounding.
 TEST(JointTree, ChainOfAThousandLinksMovesByItsEfforts) {
   for (const double bend : {0.0, 0.01, 0.5}) {
     SCOPED_TRACE(bend);
@@ -595,7 +598,8 @@ TEST(JointTree, ChainOfAThousandLinksMovesByItsEfforts) {
   }
 }
 
-// About the root the tip's inertia would lose (100 m / 0.1 m)² in precision; about the tip it loses 100 m / 0.1 m.
+// About the root the tip's inertia would lose (100 m / 0.1 m)² in precision; about the tip it loses
+// 100 m / 0.1 m.
 TEST(JointTree, TipOfALongChainIsAsExactAsByItself) {
   RandomTrees random(4);
   Case chain(MakeChain(1000), &random), tip(MakeChain(10), &random);

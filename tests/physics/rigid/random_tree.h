@@ -12,7 +12,8 @@
 
 namespace pliant::physics {
 
-// Trees, configurations and velocities without any symmetry that could hide a mistake; the same for a seed everywhere.
+// Trees, configurations and velocities without any symmetry that could hide a mistake; the same for
+// a seed everywhere.
 class RandomTrees {
  public:
   explicit RandomTrees(std::uint64_t seed) : engine_(seed) {}

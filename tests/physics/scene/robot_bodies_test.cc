@@ -1,4 +1,5 @@
-// What of a robot's file reaches the world beside its joints: soft bodies, weights, contact masks, meshes of its base.
+// What of a robot's file reaches the world beside its joints: soft bodies, weights, contact masks,
+// meshes of its base.
 
 #include <algorithm>
 #include <filesystem>
@@ -67,8 +68,10 @@ bool AreParted(const Model& model, const std::string& a, const std::string& b) {
 }
 
 constexpr char kJelly[] = R"(
-  <flexcomp name="jelly" type="grid" dim="3" count="3 4 5" spacing="0.1 0.1 0.05" pos="0 0 1" mass="1.2">
-    <elasticity young="2e4" poisson="0.3" damping="0.02"/><contact friction="0.4" selfcollide="none"/>
+  <flexcomp name="jelly" type="grid" dim="3" count="3 4 5" spacing="0.1 0.1 0.05" pos="0 0 1"
+            mass="1.2">
+    <elasticity young="2e4" poisson="0.3" damping="0.02"/>
+        <contact friction="0.4" selfcollide="none"/>
     <pin gridrange="0 0 4 2 3 4"/>
   </flexcomp>)";
 
@@ -79,7 +82,7 @@ TEST(RobotDeformables, AFlexcompHangsByItsPins) {
                                 "  - {name: hanging, position: {body: r/jelly, vertex: 0}}");
   ASSERT_NE(model, nullptr);
   const Body& jelly = FindBodyOf(*model, "r/jelly");
-  EXPECT_TRUE(jelly.deformable);
+  EXPECT_NE(model->abilities_of(jelly).nodes, nullptr);
   EXPECT_FALSE(jelly.self_contact);
   EXPECT_EQ(jelly.X_WB.p, Vector3d(2, 0, 1.5));
   EXPECT_EQ(jelly.mesh.vertices.size(), 60u);
@@ -107,8 +110,10 @@ TEST(RobotDeformables, AFlexcompHangsByItsPins) {
 TEST(RobotDeformables, TheyTouchTheWorldWithTheFilesFriction) {
   const auto model =
       BuildRobot(MjcfOf(R"(<geom type="plane" size="1 1 1" friction="0.6 0 0"/>
-        <flexcomp name="cube" type="box" dim="3" count="3 3 3" spacing="0.05 0.05 0.05" pos="0 0 0.0501" mass="1">
-          <elasticity young="1e5" poisson="0.3" damping="0.02"/><contact friction="0.4" selfcollide="bvh"/></flexcomp>)"),
+        <flexcomp name="cube" type="box" dim="3" count="3 3 3" spacing="0.05 0.05 0.05"
+                  pos="0 0 0.0501" mass="1">
+          <elasticity young="1e5" poisson="0.3" damping="0.02"/>
+              <contact friction="0.4" selfcollide="bvh"/></flexcomp>)"),
                  "", "probes:\n  - {name: f, contact_force: {body: r/cube, with: r/world}}", false);
   ASSERT_NE(model, nullptr);
   EXPECT_TRUE(FindBodyOf(*model, "r/cube").self_contact);
@@ -142,7 +147,8 @@ TEST(RobotDeformables, OnesPinnedToALinkMoveWithIt) {
       FindBodyOf(*straight, "r/arm").X_WB.Inverse() * FindBodyOf(*straight, "r/jelly").X_WB;
   EXPECT_LE(((arm.X_WB * X_AJ).p - jelly.X_WB.p).norm(), 1e-15);
   EXPECT_LE(((arm.X_WB * X_AJ).R - jelly.X_WB.R).norm(), 1e-15);
-  // and stays held: at 1.5 rad/s, 2.4 m from the hinge, a step's arc lies h²ω²r/2 = 0.3 mm off its tangent
+  // and stays held: at 1.5 rad/s, 2.4 m from the hinge, a step's arc lies h²ω²r/2 = 0.3 mm off its
+  // tangent
   World world(model);
   for (int k = 0; k < 50; ++k) ASSERT_TRUE(world.Step().ok());
   const RigidTransform X_WA = CalcBodyPose(*model, world.state(), FindBody(*model, "r/arm"));
@@ -165,7 +171,8 @@ TEST(RobotDeformables, OnesPinnedToABaseThatIsFixedStay) {
 TEST(RobotDeformables, SdfLinksAreMeshedAndCopiedWithTheirRobot) {
   const std::string text = R"(<sdf version="1.8"><model name="m">
     <link name="egg"><pose>0 0 0.3 0 0 0</pose>
-      <collision name="c"><geometry><ellipsoid><radii>0.03 0.02 0.04</radii></ellipsoid></geometry></collision>
+      <collision name="c"><geometry><ellipsoid><radii>0.03 0.02 0.04</radii></ellipsoid>
+          </geometry></collision>
       <drake:deformable_properties><drake:youngs_modulus>5e4</drake:youngs_modulus>
         <drake:mass_density>900</drake:mass_density></drake:deformable_properties></link>
   </model></sdf>)";
@@ -187,7 +194,8 @@ TEST(RobotWeights, GravityCompensationCarriesALink) {
   const std::string text = MjcfOf(R"(
     <body name="half" gravcomp="0.5"><freejoint/><geom size="0.1" pos="0.05 0 0"/></body>
     <body name="none" gravcomp="1" pos="1 0 0"><freejoint/><geom size="0.1" pos="0.05 0 0"/></body>
-    <body name="more" gravcomp="3" pos="2 0 0"><freejoint/><geom size="0.1" pos="0.05 0 0"/></body>)");
+    <body name="more" gravcomp="3" pos="2 0 0"><freejoint/><geom size="0.1" pos="0.05 0 0"/>
+        </body>)");
   const auto model = BuildRobot(text, "",
                                 "probes:\n  - {name: e, energy: {kind: TOTAL, body: r/more}}\n"
                                 "  - {name: all, energy: {kind: TOTAL}}");
@@ -215,7 +223,8 @@ TEST(RobotWeights, GravityCompensationCarriesALink) {
 
 TEST(RobotWeights, AnSdfLinkMayHaveNone) {
   const std::string text = R"(<sdf version="1.8"><model name="m"><link name="l"><gravity>0</gravity>
-    <inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link></model></sdf>)";
+    <inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia>
+        </inertial></link></model></sdf>)";
   const auto model = BuildRobot(text, "    base: FREE", "", false);
   ASSERT_NE(model, nullptr);
   World world(model);
@@ -226,9 +235,12 @@ TEST(RobotWeights, AnSdfLinkMayHaveNone) {
 TEST(ContactMasks, HoldTowardsAllBodiesOfTheScene) {
   const std::string text = MjcfOf(R"(
     <body name="usual" pos="0 0 0.2"><freejoint/><geom size="0.1"/></body>
-    <body name="ghost" pos="1 0 0.2"><freejoint/><geom size="0.1" contype="2" conaffinity="2"/></body>
-    <body name="other" pos="2 0 0.2"><freejoint/><geom size="0.1" contype="2" conaffinity="0"/></body>
-    <body name="wide" pos="3 0 0.2"><freejoint/><geom size="0.1" contype="0" conaffinity="3"/></body>)");
+    <body name="ghost" pos="1 0 0.2"><freejoint/><geom size="0.1" contype="2" conaffinity="2"/>
+        </body>
+    <body name="other" pos="2 0 0.2"><freejoint/><geom size="0.1" contype="2" conaffinity="0"/>
+        </body>
+    <body name="wide" pos="3 0 0.2"><freejoint/><geom size="0.1" contype="0" conaffinity="3"/>
+        </body>)");
   const auto model =
       BuildRobot(text, "",
                  "bodies: [{name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}]\n"
@@ -253,7 +265,8 @@ TEST(ContactMasks, HoldTowardsAllBodiesOfTheScene) {
 
 TEST(ContactMasks, ThatDifferOnALinkAreSaid) {
   const std::string text = MjcfOf(R"(
-    <body name="both"><freejoint/><geom size="0.1"/><geom size="0.1" pos="0 0 1" contype="2" conaffinity="2"/></body>
+    <body name="both"><freejoint/><geom size="0.1"/>
+        <geom size="0.1" pos="0 0 1" contype="2" conaffinity="2"/></body>
     <body name="usual" pos="1 0 0"><freejoint/><geom size="0.1"/></body>)");
   EXPECT_THAT(WarningOf(LoadRobot(text)),
               HasSubstr("the shapes of \"r/both\" have different contact masks"));

@@ -18,24 +18,35 @@ using testing::HasSubstr;
 
 // Two links on hinges about y, a slide at the end, and a finger that mimics the slide.
 constexpr char kArm[] = R"(<robot name="arm">
-  <link name="base"><inertial><mass value="3"/><inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision></link>
+  <link name="base"><inertial><mass value="3"/>
+      <inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial><collision>
+      <geometry><box size="0.2 0.2 0.1"/></geometry></collision></link>
   <link name="upper">
-    <inertial><origin xyz="0 0 0.25"/><mass value="2"/><inertia ixx="0.05" iyy="0.05" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
-    <collision><origin xyz="0 0 0.25"/><geometry><cylinder radius="0.04" length="0.5"/></geometry></collision>
+    <inertial><origin xyz="0 0 0.25"/><mass value="2"/>
+        <inertia ixx="0.05" iyy="0.05" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="0 0 0.25"/><geometry><cylinder radius="0.04" length="0.5"/></geometry>
+        </collision>
   </link>
   <link name="hand">
-    <inertial><origin xyz="0 0 0.1"/><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+    <inertial><origin xyz="0 0 0.1"/><mass value="1"/>
+        <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
     <collision><origin xyz="0 0 0.1"/><geometry><sphere radius="0.05"/></geometry></collision>
   </link>
-  <link name="left"><inertial><mass value="0.1"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <link name="right"><inertial><mass value="0.1"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0 0.05"/><axis xyz="0 1 0"/>
+  <link name="left"><inertial><mass value="0.1"/>
+      <inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="right"><inertial><mass value="0.1"/>
+      <inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/>
+      <origin xyz="0 0 0.05"/><axis xyz="0 1 0"/>
     <limit lower="-2" upper="2" effort="50" velocity="2"/></joint>
-  <joint name="elbow" type="revolute"><parent link="upper"/><child link="hand"/><origin xyz="0 0 0.5"/><axis xyz="0 1 0"/>
+  <joint name="elbow" type="revolute"><parent link="upper"/><child link="hand"/>
+      <origin xyz="0 0 0.5"/><axis xyz="0 1 0"/>
     <limit lower="-2" upper="2" effort="30" velocity="2"/></joint>
-  <joint name="left_finger" type="prismatic"><parent link="hand"/><child link="left"/><origin xyz="0 0 0.2"/><axis xyz="1 0 0"/>
+  <joint name="left_finger" type="prismatic"><parent link="hand"/><child link="left"/>
+      <origin xyz="0 0 0.2"/><axis xyz="1 0 0"/>
     <limit lower="0" upper="0.05" effort="10" velocity="1"/></joint>
-  <joint name="right_finger" type="prismatic"><parent link="hand"/><child link="right"/><origin xyz="0 0 0.2"/><axis xyz="-1 0 0"/>
+  <joint name="right_finger" type="prismatic"><parent link="hand"/><child link="right"/>
+      <origin xyz="0 0 0.2"/><axis xyz="-1 0 0"/>
     <limit lower="0" upper="0.05" effort="10" velocity="1"/><mimic joint="left_finger"/></joint>
 </robot>)";
 
@@ -186,7 +197,8 @@ TEST_F(RobotScene, ATemplateIsCopied) {
 
 TEST_F(RobotScene, ScriptsDriveJointsGrippersAndTwists) {
   const auto model = Build(absl::StrCat(kDrives, R"(
-    controllers: [{name: tool, differential_ik: {link: hand}}, {name: grip, gripper: {joints: [left_finger], max_force: 5}}])"),
+    controllers: [{name: tool, differential_ik: {link: hand}}, {name: grip,
+        gripper: {joints: [left_finger], max_force: 5}}])"),
                            R"(
 script:
   - {target: {joint: arm/shoulder}, times: [0, 1], values: [0, 0.5]}

@@ -1,4 +1,5 @@
-// What is said about each slip in a scene: place, field, value, expectation and mend, to the letter.
+// What is said about each slip in a scene: place, field, value, expectation and mend, to the
+// letter.
 
 #include <cmath>
 #include <limits>

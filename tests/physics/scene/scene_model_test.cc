@@ -30,7 +30,8 @@ method: {corrective: {sweeps: 50, warm_start: false}}
 contact: {friction: 0.3, stiffness: 1.0e5, relaxation_time: 0.1, margin: 0.001}
 bodies:
   - name: slope
-    rigid: {motion: FIXED, pose: {rpy_degrees: [0, 90, 0]}, shapes: [{box: {size: [2, 4, 6]}, friction: 0.9}]}
+    rigid: {motion: FIXED, pose: {rpy_degrees: [0, 90, 0]}, shapes: [{box: {size: [2, 4, 6]},
+        friction: 0.9}]}
   - name: rod
     rigid:
       motion: FREE
@@ -99,7 +100,7 @@ TEST(SceneModel, BodiesKeepTheirOrderAndOnlyMovingOnesHaveBlocks) {
   }
   EXPECT_THAT(names, ElementsAre("slope", "rod", "ball", "hand"));
   EXPECT_THAT(blocks, ElementsAre(kWorldBlock, 0, 1, 2));
-  EXPECT_TRUE(model->bodies[2].deformable);
+  EXPECT_NE(model->abilities_of(model->bodies[2]).nodes, nullptr);
   EXPECT_EQ(model->bodies[3].motion, Motion::kKinematic);
   EXPECT_EQ(model->position_offsets.size(), 4u);
 }
@@ -166,7 +167,8 @@ TEST(SceneModel, ScriptsAndProbesAreResolved) {
 TEST(SceneModel, InstancesAreCopiesOfATemplateWhichIsNoBodyItself) {
   const auto model = Load(R"(
 bodies:
-  - {name: table, template: true, rigid: {motion: FIXED, pose: {position: [9, 9, 9]}, shapes: [{box: {size: [1, 1, 1]}}]}}
+  - {name: table, template: true, rigid: {motion: FIXED, pose: {position: [9, 9, 9]},
+      shapes: [{box: {size: [1, 1, 1]}}]}}
   - {name: ball, rigid: {motion: FREE, mass: 1, shapes: [{sphere: {radius: 1}}]}}
 instances:
   - {of: table, count: 2, poses: [{position: [1, 0, 0]}, {position: [2, 0, 0]}]}
@@ -189,7 +191,8 @@ bodies:
       mesh: {box: {size: [4, 1, 1]}, edge_length: 1}
       pose: {position: [7, 8, 9], rpy_degrees: [0, 0, 90]}
       material: {youngs_modulus: 1000, poissons_ratio: 0, density: 1}
-      regions: [{name: heavy, within: {box: {size: [2, 2, 2], pose: {position: [1, 0, 0]}}}, material: {density: 3}}]
+      regions: [{name: heavy, within: {box: {size: [2, 2, 2], pose: {position: [1, 0, 0]}}},
+          material: {density: 3}}]
       attachments: [{to: world, within: {box: {size: [0.1, 2, 2], pose: {position: [-2, 0, 0]}}}}]
 )");
   ASSERT_TRUE(model);

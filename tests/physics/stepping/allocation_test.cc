@@ -77,7 +77,6 @@ TEST_P(SoftAllocation, ALyingMatStepsWithoutAny) {
   p.X_WB.p = {0, 0, 0.01};
   Body mat;
   mat.name = "mat";
-  mat.deformable = true;
   mat.block = 0;
   mat.mesh = p.mesh;
   mat.surface = ExtractBoundary(p.mesh);

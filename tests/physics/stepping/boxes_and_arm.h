@@ -43,7 +43,7 @@ inline Model MakeBoxesAndArm(bool is_maximal = false) {
     RobotJoint joint;
     joint.block = block;
     joint.position = tree->position_start(i);
-    joint.velocity = tree->velocity_start(i);
+    joint.velocity = joint.channel = tree->velocity_start(i);
     joint.num_positions = joint.num_velocities = 1;
     joint.body = static_cast<int>(model.bodies.size());
     model.robots[0].joints.push_back(joint);

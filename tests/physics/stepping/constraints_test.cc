@@ -42,7 +42,7 @@ class Constraints : public testing::TestWithParam<Way> {
       RobotJoint joint;
       joint.block = block;
       joint.position = tree->position_start(i);
-      joint.velocity = tree->velocity_start(i);
+      joint.velocity = joint.channel = tree->velocity_start(i);
       joint.num_positions = joint.num_velocities = 1;
       joint.body = static_cast<int>(model_.bodies.size());
       model_.robots[0].joints.push_back(joint);
@@ -121,7 +121,7 @@ TEST_P(Constraints, EffortIsClampedAtItsLimit) {
 
 TEST_P(Constraints, TorqueDriveExertsItsTargetWithinItsLimit) {
   AddTree(MakePendulum(1), {0});
-  AddActuator(0, Actuator::Kind::kTorque, 0, 0, 0.5, 0);
+  AddActuator(0, Actuator::Kind::kEffort, 0, 0, 0.5, 0);
   AddActuator(0, Actuator::Kind::kVelocity, 0, 2, 1e9, 0);
   inputs_.actuators = {{0, 3.0}};
   Run(20);
@@ -180,7 +180,8 @@ TEST_P(Constraints, CouplerKeepsItsRatio) {
 }
 
 TEST_P(Constraints, BallClosesALoop) {
-  // two rods from (0, 0) and (0.5, 0), and a third that would hang between their ends: a parallelogram
+  // two rods from (0, 0) and (0.5, 0), and a third that would hang between their ends: a
+  // parallelogram
   AddTree(MakePendulum(2), {0.0, -0.5 * kPi});
   auto other = MakePendulum(1)->links();
   other[0].joint.X_PF.p = {0.5, 0, 0};

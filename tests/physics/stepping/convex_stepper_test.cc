@@ -10,7 +10,8 @@
 namespace pliant::physics {
 namespace {
 
-// A soft ball resting on the ground under a kinematic plate, as one can make it without scene files.
+// A soft ball resting on the ground under a kinematic plate, as one can make it without scene
+// files.
 struct Press {
   Press() {
     const TetrahedralMesh mesh = *MeshSphere(0.05, 0.017);
@@ -25,7 +26,6 @@ struct Press {
     p.X_WB.p = {0, 0, 0.05};
     Body ball;
     ball.name = "ball";
-    ball.deformable = true;
     ball.block = 0;
     ball.mesh = mesh;
     ball.surface = ExtractBoundary(mesh);
@@ -55,7 +55,8 @@ struct Press {
 };
 
 TEST(ConvexStepper, EveryStepOfADeepSqueezeConverges) {
-  // a stall of the reduced problem just short of its own, tighter tolerance is no failure of the step
+  // a stall of the reduced problem just short of its own, tighter tolerance is no failure of the
+  // step
   Press press;
   for (int k = 0; k < 300; ++k) {
     const StepReport report = press.Step(std::max(0.03, 0.115 - 0.0006 * k));

@@ -35,7 +35,7 @@ class TreeWorld {
       RobotJoint joint;
       joint.block = 0;
       joint.position = tree->position_start(i);
-      joint.velocity = tree->velocity_start(i);
+      joint.velocity = joint.channel = tree->velocity_start(i);
       joint.body = i;
       model_.robots[0].joints.push_back(joint);
       model_.bodies.emplace_back().block = 0;
@@ -73,7 +73,8 @@ class TreeWorld {
   double drift_ = 0;
 };
 
-// Rods on joints of all kinds that maximal coordinates have; the first one hangs from the world, or on nothing.
+// Rods on joints of all kinds that maximal coordinates have; the first one hangs from the world, or
+// on nothing.
 std::shared_ptr<const JointTree> MakeMixture(bool is_free) {
   Joint root, ball, slide;
   root.type = is_free ? JointType::kFree : JointType::kRevolute;
@@ -213,7 +214,8 @@ TEST(MaximalTree, ThatHangsOnNothingKeepsItsMomentum) {
   EXPECT_LE(change.tail<3>().norm(), 0.02 * start.tail<3>().norm());
 }
 
-// Position rows are solved for, not rates: an error is what one step leaves, and none of those before it.
+// Position rows are solved for, not rates: an error is what one step leaves, and none of those
+// before it.
 TEST(MaximalTree, DriftsByNoMoreThanAStepLeaves) {
   const auto tree = MakePendulum(10);
   std::vector<double> q(10, 0.0);

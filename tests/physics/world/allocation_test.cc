@@ -8,7 +8,8 @@
 namespace pliant::physics {
 namespace {
 
-// Boxes on each other beside an arm that a script swings, a client sends to targets, and a controller moves by a twist.
+// Boxes on each other beside an arm that a script swings, a client sends to targets, and a
+// controller moves by a twist.
 std::shared_ptr<const Model> MakeDrivenArm() {
   Model model = MakeBoxesAndArm();
   const auto add_script = [&](Script::Kind kind, int index, std::vector<double> low,

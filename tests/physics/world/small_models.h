@@ -63,7 +63,6 @@ inline int AddTetrahedron(Model* model, const RigidTransform& X_WB = {}) {
   parameters.X_WB = X_WB;
   Body& body = AddBody(model, "tetrahedron", Motion::kFree);
   body.block = static_cast<int>(model->blocks.size());
-  body.deformable = true;
   body.X_WB = X_WB;
   body.mesh = parameters.mesh;
   body.surface = ExtractBoundary(parameters.mesh);

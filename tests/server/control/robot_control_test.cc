@@ -33,7 +33,7 @@ class RobotControlTest : public testing::Test {
     request.set_takeover(takeover);
     const auto lease = control_.Acquire(request, now_);
     EXPECT_TRUE(lease.ok()) << lease.status();
-    return lease.ok() ? lease->id : "";
+    return lease.ok() ? lease->lease_id() : "";
   }
 
   v1::CommandRequest Request(const std::string& lease) {
@@ -212,8 +212,8 @@ TEST_F(RobotControlTest, WhoeverTakesOverDoesNotGoOnWithWhatTheOtherWanted) {
   EXPECT_FALSE(Set(left_, "x", 0.5).ok());
 }
 
-// The target runs ahead of a moving joint by damping / stiffness · speed = 4 cm: a stop that froze it there would let the
-// robot go on by as much.
+// The target runs ahead of a moving joint by damping / stiffness · speed = 4 cm: a stop that froze
+// it there would let the robot go on by as much.
 TEST_F(RobotControlTest, StopFreezesWhereTheRobotIsAndIsLatched) {
   ASSERT_TRUE(Set(left_, "x", 0.5).ok());
   Step(60);
@@ -251,7 +251,8 @@ TEST_F(RobotControlTest, StopEndsRatesAndEfforts) {
   EXPECT_EQ(Target("left/motor"), 0);
 }
 
-// A joint at rest under a load must not sink when it is stopped: its target carries the load by being ahead of it.
+// A joint at rest under a load must not sink when it is stopped: its target carries the load by
+// being ahead of it.
 TEST_F(RobotControlTest, StopAtRestMovesNothing) {
   ASSERT_TRUE(Set(left_, "x", 0.1).ok());
   StepHolding(100);
@@ -261,7 +262,8 @@ TEST_F(RobotControlTest, StopAtRestMovesNothing) {
 }
 
 TEST_F(RobotControlTest, TwistMovesTheToolForATenthOfASecondThenItRampsToRest) {
-  // the joints follow with their time constant, damping / stiffness = 0.1 s: exp(−8) = 3e-4 of the speed is missing
+  // the joints follow with their time constant, damping / stiffness = 0.1 s: exp(−8) = 3e-4 of the
+  // speed is missing
   for (int i = 0; i < 80; ++i) {
     ASSERT_TRUE(Twist(left_, {0.1, 0, -0.2}).ok());
     Step();
@@ -441,7 +443,7 @@ TEST(RobotControl, CommandedRobotIsNotGivenBackToItsScript) {
   const auto lease = control.Acquire(acquire, now);
   ASSERT_TRUE(lease.ok());
   v1::CommandRequest command;
-  command.set_lease_id(lease->id);
+  command.set_lease_id(lease->lease_id());
   command.set_sequence(1);
   for (const double v : {0.0, 0.0, 0.2}) command.mutable_twist()->add_linear(v);
   ASSERT_TRUE(control.Submit(command, now).ok());
@@ -453,7 +455,8 @@ TEST(RobotControl, CommandedRobotIsNotGivenBackToItsScript) {
   EXPECT_NEAR(world.state().controls[y], taken_y, 1e-9);
 }
 
-// A soft body with an activation takes commands as a robot of its name does, and a stop leaves it inflated.
+// A soft body with an activation takes commands as a robot of its name does, and a stop leaves it
+// inflated.
 TEST(RobotControl, ActivationOfASoftBodyIsDrivenAndHeld) {
   const physics::SceneResult scene = physics::LoadSceneYaml(R"(
 gravity: [0, 0, 0]
@@ -474,7 +477,7 @@ bodies:
   const auto lease = control.Acquire(acquire, now);
   ASSERT_TRUE(lease.ok()) << lease.status();
   v1::CommandRequest command;
-  command.set_lease_id(lease->id);
+  command.set_lease_id(lease->lease_id());
   command.set_sequence(1);
   command.mutable_joint_targets()->add_joints("inflate");
   command.mutable_joint_targets()->add_values(9000);

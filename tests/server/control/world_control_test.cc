@@ -22,7 +22,7 @@ class WorldControlTest : public testing::Test {
     request.set_client("alice");
     const auto lease = control_.Acquire(request, now_);
     ASSERT_TRUE(lease.ok()) << lease.status();
-    lease_ = lease->id;
+    lease_ = lease->lease_id();
   }
 
   absl::Status Command(std::uint64_t sequence, double speed) {

@@ -1,4 +1,5 @@
-// The `pliant` command line against a real server: what it prints for people and for programs, and its exit statuses.
+// The `pliant` command line against a real server: what it prints for people and for programs, and
+// its exit statuses.
 
 #include <array>
 #include <cstdio>

@@ -15,8 +15,8 @@
 
 namespace pliant::server {
 
-// The browser's end of a WebSocket, knowing nothing of the server's insides. A read that waits longer than `patience`
-// fails.
+// The browser's end of a WebSocket, knowing nothing of the server's insides. A read that waits
+// longer than `patience` fails.
 class SocketClient {
  public:
   using Stream = boost::beast::websocket::stream<boost::asio::ip::tcp::socket, false>;

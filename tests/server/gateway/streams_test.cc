@@ -55,8 +55,8 @@ class Viewer {
   bool finished_ = false;
 };
 
-// What a stalled viewer may cost [MiB]. The address sanitizer keeps up to 256 of what was freed, and the thread sanitizer
-// has four bytes of shadow for each.
+// What a stalled viewer may cost [MiB]. The address sanitizer keeps up to 256 of what was freed,
+// and the thread sanitizer has four bytes of shadow for each.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr double kMemoryBound = 48 + 256;
 #elif defined(__SANITIZE_THREAD__)
@@ -77,7 +77,8 @@ class Streams : public ServerTest {};
 
 TEST_F(Streams, RealTimeViewerGetsFiftyDistinctStepsASecond) {
   ASSERT_TRUE(Create("w").ok());
-  // what this machine can do at all, now and with whatever else it does: seldom, under a sanitizer, less than real time
+  // what this machine can do at all, now and with whatever else it does: seldom, under a sanitizer,
+  // less than real time
   v1::StepWorldResponse stepped;
   const auto start = Clock::now();
   ASSERT_TRUE(Step("w", 100, &stepped).ok());

@@ -74,7 +74,7 @@ TEST_F(Worlds, BadSceneNamesPlaceAndFieldWhileAnotherWorldGoesOn) {
   bad.replace(bad.find("density: 1000"), 13, "density: -3.5");
   const grpc::Status status = Create("bad", bad);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_NE(status.error_message().find("uploaded.yaml:9:"), std::string::npos)
+  EXPECT_NE(status.error_message().find("uploaded.yaml:10:"), std::string::npos)
       << status.error_message();
   EXPECT_NE(status.error_message().find("bodies[2].rigid.density"), std::string::npos)
       << status.error_message();

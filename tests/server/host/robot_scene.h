@@ -12,52 +12,67 @@
 
 namespace pliant::server {
 
-// A gantry: three slides carry a hand with two jaws, so that a twist of the hand is a rate of one slide each. Beside it a
-// driven wheel, a motor, and a flag that nothing drives.
+// A gantry: three slides carry a hand with two jaws, so that a twist of the hand is a rate of one
+// slide each. Beside it a driven wheel, a motor, and a flag that nothing drives.
 inline constexpr char kGantryUrdf[] = R"(<robot name="gantry">
   <material name="blue"><color rgba="0.1 0.2 0.9 0.5"/></material>
   <link name="rail">
-    <inertial><mass value="5"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <inertial><mass value="5"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>
+        </inertial>
     <visual><geometry><box size="1 0.05 0.05"/></geometry><material name="blue"/></visual>
   </link>
-  <link name="carriage"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <link name="bridge"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="carriage"><inertial><mass value="1"/>
+      <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="bridge"><inertial><mass value="1"/>
+      <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
   <link name="hand">
-    <inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+    <inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/>
+        </inertial>
     <visual><geometry><sphere radius="0.03"/></geometry></visual>
     <collision><geometry><sphere radius="0.03"/></geometry></collision>
   </link>
-  <link name="left_jaw"><inertial><mass value="0.1"/><inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <link name="right_jaw"><inertial><mass value="0.1"/><inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <link name="wheel"><inertial><mass value="0.5"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <link name="rotor"><inertial><mass value="0.5"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <link name="flag"><inertial><mass value="0.1"/><inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="left_jaw"><inertial><mass value="0.1"/>
+      <inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="right_jaw"><inertial><mass value="0.1"/>
+      <inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="wheel"><inertial><mass value="0.5"/>
+      <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="rotor"><inertial><mass value="0.5"/>
+      <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="flag"><inertial><mass value="0.1"/>
+      <inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
   <joint name="x" type="prismatic"><parent link="rail"/><child link="carriage"/><axis xyz="1 0 0"/>
     <limit lower="-0.5" upper="0.5" effort="500" velocity="0.4"/></joint>
-  <joint name="y" type="prismatic"><parent link="carriage"/><child link="bridge"/><axis xyz="0 1 0"/>
+  <joint name="y" type="prismatic"><parent link="carriage"/><child link="bridge"/>
+      <axis xyz="0 1 0"/>
     <limit lower="-0.5" upper="0.5" effort="500" velocity="0.4"/></joint>
   <joint name="z" type="prismatic"><parent link="bridge"/><child link="hand"/><axis xyz="0 0 1"/>
     <limit lower="-0.5" upper="0.5" effort="500" velocity="0.4"/></joint>
-  <joint name="left" type="prismatic"><parent link="hand"/><child link="left_jaw"/><axis xyz="1 0 0"/>
+  <joint name="left" type="prismatic"><parent link="hand"/><child link="left_jaw"/>
+      <axis xyz="1 0 0"/>
     <limit lower="0" upper="0.03" effort="30" velocity="0.1"/></joint>
-  <joint name="right" type="prismatic"><parent link="hand"/><child link="right_jaw"/><axis xyz="-1 0 0"/>
+  <joint name="right" type="prismatic"><parent link="hand"/><child link="right_jaw"/>
+      <axis xyz="-1 0 0"/>
     <limit lower="0" upper="0.03" effort="30" velocity="0.1"/></joint>
   <joint name="spin" type="continuous"><parent link="rail"/><child link="wheel"/><axis xyz="0 0 1"/>
     <limit effort="20" velocity="8"/></joint>
-  <joint name="motor" type="continuous"><parent link="rail"/><child link="rotor"/><axis xyz="0 0 1"/>
+  <joint name="motor" type="continuous"><parent link="rail"/><child link="rotor"/>
+      <axis xyz="0 0 1"/>
     <limit effort="2" velocity="50"/><dynamics damping="0.1"/></joint>
   <joint name="sway" type="revolute"><parent link="rail"/><child link="flag"/><axis xyz="0 0 1"/>
     <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
 </robot>
 )";
 
-// Two of them side by side and a paddle between, without gravity and contact: all numbers are those of the drives.
+// Two of them side by side and a paddle between, without gravity and contact: all numbers are those
+// of the drives.
 inline constexpr char kGantryScene[] = R"(name: gantries
 time_step: 0.01
 gravity: [0, 0, 0]
 bodies:
   - name: paddle
-    rigid: {motion: KINEMATIC, pose: {position: [0, 0, 1]}, shapes: [{box: {size: [0.02, 0.2, 0.2]}}]}
+    rigid: {motion: KINEMATIC, pose: {position: [0, 0, 1]},
+        shapes: [{box: {size: [0.02, 0.2, 0.2]}}]}
 robots:
 )";
 inline constexpr char kGantryRobot[] = R"(
@@ -72,7 +87,8 @@ inline constexpr char kGantryRobot[] = R"(
       - {name: jaws, gripper: {joints: [left, right], max_force: 20}}
 )";
 
-// The scene and what is added to it, with the robot's file in a folder that is there while it is read.
+// The scene and what is added to it, with the robot's file in a folder that is there while it is
+// read.
 inline std::shared_ptr<const physics::Model> LoadGantryModel(const std::string& more = "") {
   std::string folder = testing::TempDir() + "pliant-gantry-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) std::abort();

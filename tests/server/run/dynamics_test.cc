@@ -53,7 +53,8 @@ class DynamicsTest : public ::testing::Test {
 TEST_F(DynamicsTest, APendulumMovesByItsTorqueAndWeight) {
   ASSERT_EQ(
       Calc(
-          R"([{"robot": "p", "q": {"pin": 0.3}, "v": {"pin": 2}, "tau": {"pin": 1.5}, "a": {"pin": 4}}])"),
+          R"([{"robot": "p", "q": {"pin": 0.3}, "v": {"pin": 2}, "tau": {"pin": 1.5},
+                "a": {"pin": 4}}])"),
       kDone)
       << err_.str();
   const Json result = Result()[0];
@@ -99,9 +100,11 @@ TEST_F(DynamicsTest, MotionsWithoutInertiaAreAFault) {
     <link name="stand"/><link name="carriage"/>
     <link name="load"><inertial><mass value="2"/>
       <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-    <joint name="pin" type="prismatic"><parent link="stand"/><child link="carriage"/><axis xyz="1 0 0"/>
+    <joint name="pin" type="prismatic"><parent link="stand"/><child link="carriage"/>
+        <axis xyz="1 0 0"/>
       <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
-    <joint name="slide" type="prismatic"><parent link="carriage"/><child link="load"/><axis xyz="1 0 0"/>
+    <joint name="slide" type="prismatic"><parent link="carriage"/><child link="load"/>
+        <axis xyz="1 0 0"/>
       <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>)");
   EXPECT_EQ(Calc("[{}]"), kRunFault);
   EXPECT_THAT(

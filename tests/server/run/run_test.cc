@@ -31,9 +31,11 @@ bodies:
     deformable:
       mesh: {sphere: {radius: 0.05}, edge_length: 0.03}
       pose: {position: [0, 0, 0.06]}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4,
+          density: 1000}
   - name: cube
-    rigid: {motion: FREE, density: 1000, pose: {position: [1, 0, 0.05]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}
+    rigid: {motion: FREE, density: 1000, pose: {position: [1, 0, 0.05]},
+        shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}
 probes:
   - {name: p, position: {body: ball}}
   - {name: e, energy: {kind: TOTAL}, rate: 25}
@@ -357,7 +359,7 @@ TEST(Check, ListsMessagesWithTheirPlaces) {
   const Json list = Json::parse(out.str());
   ASSERT_EQ(list.size(), 1u);
   EXPECT_EQ(list[0]["severity"], "error");
-  EXPECT_EQ(list[0]["line"], 18);
+  EXPECT_EQ(list[0]["line"], 20);
   for (const char* key : {"file", "column", "path", "message"})
     EXPECT_TRUE(list[0].contains(key)) << key;
 }

@@ -13,7 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// As a BLAS does, whose threads stand ready before main: a signal to the process may reach any of them.
+// As a BLAS does, whose threads stand ready before main: a signal to the process may reach any of
+// them.
 TEST(Interrupts, ReachWhoWaitsThoughOtherThreadsWereThereBefore) {
   std::atomic<bool> is_over{false};
   std::vector<std::thread> early;
@@ -33,7 +34,8 @@ TEST(Interrupts, ReachWhoWaitsThoughOtherThreadsWereThereBefore) {
   ReleaseInterrupts();
 }
 
-// As when the process is stopped and goes on, or another thread was quicker to take a signal that it passes on.
+// As when the process is stopped and goes on, or another thread was quicker to take a signal that
+// it passes on.
 TEST(Interrupts, AreWaitedForThoughSomethingElseInterruptsTheWait) {
   HoldInterrupts();
   struct sigaction action {};

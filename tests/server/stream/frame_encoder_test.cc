@@ -137,8 +137,8 @@ double MeasureThreadTime() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Runs `work` often and returns the least time that it took of this thread [s]: what others do on this machine does not
-// count.
+// Runs `work` often and returns the least time that it took of this thread [s]: what others do on
+// this machine does not count.
 template <typename Work>
 double MeasureLeast(const Work& work) {
   double least = std::numeric_limits<double>::infinity();
@@ -153,13 +153,15 @@ double MeasureLeast(const Work& work) {
 TEST(Frame, OfSixHundredVerticesTakesLessThanHalfAStep) {
   physics::World world(LoadTestModel(R"(bodies: [{name: ball, deformable: {
     mesh: {sphere: {radius: 0.1}, edge_length: 0.0215},
-    material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}}}]
+    material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4,
+        density: 1000}}}]
 )"));
   Published published;
   published.snapshot = world.TakeSnapshot();
   ASSERT_GE(world.model().bodies[0].mesh.vertices.size(), 500u);
 
-  // a step on this thread alone is what a fast and a slow machine, or one under a sanitizer, are measured by
+  // a step on this thread alone is what a fast and a slow machine, or one under a sanitizer, are
+  // measured by
   const double frame = MeasureLeast([&] { EncodeFrameBody(published, {}); });
   double step = 0;
   tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);

@@ -10,7 +10,8 @@
 
 namespace pliant::solvers {
 
-// A convex problem on the whole of a system, which it has with it. Velocities are those of the system.
+// A convex problem on the whole of a system, which it has with it. Velocities are those of the
+// system.
 struct WholeProblem {
   ConstraintSystem system;
   ConvexProblem problem;  // without its island

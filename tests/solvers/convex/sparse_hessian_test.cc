@@ -10,8 +10,8 @@
 namespace pliant::solvers {
 namespace {
 
-// Two strings of nodes, a rigid body and a tree of seven joints, in contact with each other and with the world, and with
-// scalar rows; the strings as sparse blocks or as dense ones.
+// Two strings of nodes, a rigid body and a tree of seven joints, in contact with each other and
+// with the world, and with scalar rows; the strings as sparse blocks or as dense ones.
 class SparseHessianTest : public ::testing::Test {
  protected:
   static constexpr int kNodes = 40;

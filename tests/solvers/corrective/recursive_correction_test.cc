@@ -19,8 +19,9 @@ Matrix3d RotationAbout(const Vector3d& axis, double angle) {
   return Eigen::AngleAxisd(angle, axis.normalized()).toRotationMatrix();
 }
 
-// Two blocks of nine velocities, each of which carries three nodes and a frame; six contacts, four of which couple them, and
-// a scalar constraint. All that the solver is told is in `problem`, H is also here as one dense matrix.
+// Two blocks of nine velocities, each of which carries three nodes and a frame; six contacts, four
+// of which couple them, and a scalar constraint. All that the solver is told is in `problem`, H is
+// also here as one dense matrix.
 struct Fixture {
   Fixture() {
     std::mt19937 random(2);
@@ -104,7 +105,8 @@ struct Fixture {
   MappingCompliance compliance;
 };
 
-// Displacements stay linear, and so does the point that pushes; frames turn with what the contact has slipped.
+// Displacements stay linear, and so does the point that pushes; frames turn with what the contact
+// has slipped.
 class LinearMap final : public Relinearisation {
  public:
   LinearMap(const Fixture& f, double turning) : turning_(turning), frames_(f.frames) {

@@ -12,8 +12,8 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Sizes around the widths of lanes and blocks, with numbers around every operand that no kernel may read into a result or
-// write.
+// Sizes around the widths of lanes and blocks, with numbers around every operand that no kernel may
+// read into a result or write.
 class DenseTest : public ::testing::TestWithParam<int> {
  protected:
   DenseTest() : n_(GetParam()), lda_(n_ + 3), padded_(MatrixXd::Constant(lda_, n_ + 1, 7)) {

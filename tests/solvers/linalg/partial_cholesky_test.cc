@@ -110,7 +110,8 @@ TEST_P(PartialCholeskyTest, RecordsTheSchurComplementAndCompletesWhatItGives) {
   EXPECT_LE(residual.norm(), 1e-10 * x.norm());
 }
 
-// The lower part of a cube, all of it or only some: what is left of it couples near nodes only, but for a layer.
+// The lower part of a cube, all of it or only some: what is left of it couples near nodes only, but
+// for a layer.
 class SparseComplementTest : public ::testing::Test {
  protected:
   SparseComplementTest()
@@ -270,7 +271,8 @@ TEST(PartialCholesky, AnIndefiniteMatrixIsRefusedAndNamed) {
   EXPECT_GE(factor.failed_node(), 0);
 }
 
-// What several threads do must be what one does, to the bit: branches of the tree, and tiles where they meet.
+// What several threads do must be what one does, to the bit: branches of the tree, and tiles where
+// they meet.
 class BranchesOfALargeMatrixTest : public ::testing::Test {
  protected:
   static constexpr int kNodes = 13 * 13 * 13, kNumbers = 3 * kNodes;

@@ -16,8 +16,9 @@ using Eigen::VectorXf;
 
 constexpr float kBeyond = 7;  // around every operand: no kernel may read it into a result, or write
 
-// The kernels in single precision against sums in double precision, of sizes around the widths of lanes and blocks. An element
-// is a sum of n terms, so off by n roundings of the sum of their sizes at most.
+// The kernels in single precision against sums in double precision, of sizes around the widths of
+// lanes and blocks. An element is a sum of n terms, so off by n roundings of the sum of their sizes
+// at most.
 class SingleDenseTest : public ::testing::TestWithParam<int> {
  protected:
   SingleDenseTest()
@@ -85,7 +86,8 @@ TEST_P(SingleDenseTest, PanelsAreTheFactorsFirstColumnsAndLeaveTheRest) {
     MatrixXf panel = definite_;
     ASSERT_EQ(FactorPanel(n_, k, panel.data(), lda_), -1);
     for (int j = 0; j < k; ++j) {
-      // what elements of a factor are summed from is no larger than the roots of the diagonals' product
+      // what elements of a factor are summed from is no larger than the roots of the diagonals'
+      // product
       const int below = n_ - j;
       ExpectNear(panel.block(j, j, below, 1), L.block(j, j, below, 1),
                  MatrixXd::Constant(below, 1, 4 * S.diagonal().cwiseSqrt().maxCoeff()));

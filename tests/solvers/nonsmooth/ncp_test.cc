@@ -42,8 +42,8 @@ TEST_P(Ncp, ItsDerivativeIsThatOfDifferences) {
   }
 }
 
-// The generalised derivative of Fischer and Burmeister's function at (0, 0) is the disc (α − 1)² + (S/r − 1)² ≤ 1; of the
-// minimum map the segment between (1, 0) and (0, r).
+// The generalised derivative of Fischer and Burmeister's function at (0, 0) is the disc (α − 1)² +
+// (S/r − 1)² ≤ 1; of the minimum map the segment between (1, 0) and (0, r).
 TEST_P(Ncp, ItsDerivativeAtTheKinkIsAGeneralisedOne) {
   const double r = 0.3;
   const NcpValue f = CalcNcp(GetParam(), 0, r, 0);

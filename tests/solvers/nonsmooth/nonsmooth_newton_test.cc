@@ -30,8 +30,8 @@ SchurComplement Dense(const MatrixXd& A) {
   return std::span<const double>(A.data(), A.size());
 }
 
-// Two blocks of nine velocities and five contacts, four of which couple them; a stop, a holonomic row and a row of dry
-// friction.
+// Two blocks of nine velocities and five contacts, four of which couple them; a stop, a holonomic
+// row and a row of dry friction.
 struct Fixture {
   explicit Fixture(double friction = 0.3, double compliance = 0) {
     std::mt19937 random(3);
@@ -274,7 +274,8 @@ TEST(ConeNewton, FindsWhatTheFixedPointFinds) {
   EXPECT_LT((f.Forces(f.Solve(OnCones())) - reference).norm(), 1e-6 * reference.norm());
 }
 
-// Ten bodies of six velocities that hit each other at eighty points with much friction, as an impact in a pile does.
+// Ten bodies of six velocities that hit each other at eighty points with much friction, as an
+// impact in a pile does.
 struct Impact {
   explicit Impact(unsigned seed) {
     std::mt19937 random(seed);
@@ -348,7 +349,8 @@ TEST(ConeNewton, ArrivesWhereTheFixedPointGoesRound) {
   EXPECT_EQ(both, 20);
 }
 
-// What goes round is noticed, and ends with the best forces that were found, within the cones, and with their residual.
+// What goes round is noticed, and ends with the best forces that were found, within the cones, and
+// with their residual.
 TEST(NonsmoothNewton, ACycleIsToldAndItsBestForcesKept) {
   int cycles = 0;
   for (unsigned seed = 0; seed < 20; ++seed) {

@@ -59,7 +59,8 @@ void AddParticle(int first, const double* A, ConstraintSystem* system) {
   system->masses.push_back({0, 3, A});
 }
 
-// Six particles and a rigid body between which sets and contacts are strewn, and the same with the sets' stiffness in A.
+// Six particles and a rigid body between which sets and contacts are strewn, and the same with the
+// sets' stiffness in A.
 struct Strewn {
   explicit Strewn(double compliance) {
     std::mt19937 random(5);
@@ -246,7 +247,8 @@ TEST(RowSets, ThatContradictEachOtherAreToldByTheResidual) {
   for (const double v : result.v) EXPECT_TRUE(std::isfinite(v));
 }
 
-// A chain of light particles between two heavy ones, stretched to three times its length: J changes with the motion.
+// A chain of light particles between two heavy ones, stretched to three times its length: J changes
+// with the motion.
 class Chain final : public RowSets {
  public:
   static constexpr int kLinks = 6;

@@ -21,7 +21,7 @@ std::string Method(const std::string& coordinates, const std::string& more = "")
 // Positions of all nodes of the only deformable body.
 Eigen::VectorXd ReadNodes(const World& world) {
   for (const Body& body : world.model().bodies) {
-    if (!body.deformable) continue;
+    if (world.model().abilities_of(body).nodes == nullptr) continue;
     const auto q = world.model().Positions(world.state(), body.block);
     return Eigen::VectorXd::Map(q.data(), static_cast<Eigen::Index>(q.size()));
   }
@@ -92,7 +92,8 @@ bodies:
       material: {model: $MATERIAL, youngs_modulus: 5.0e4, poissons_ratio: 0.4, density: 1000}
       damping: {alpha: 15, beta: 0.01}
       plane_strain: true
-      attachments: [{to: world, within: {box: {size: [1, 0.01, 1], pose: {position: [0, 0.05, 0]}}}}]
+      attachments: [{to: world, within: {box: {size: [1, 0.01, 1],
+          pose: {position: [0, 0.05, 0]}}}}]
 )",
                                                                       {{"$MATERIAL", material}}));
       const Eigen::VectorXd start = ReadNodes(world);
@@ -113,9 +114,11 @@ TEST(MaximalCoordinates, OfOneRigidBodyAreThoseItHas) {
 time_step: 0.01
 contact: {friction: 0.3}
 bodies:
-  - {name: slope, rigid: {motion: FIXED, pose: {rpy_degrees: [0, 25, 0]}, shapes: [{half_space: {}}]}}
+  - {name: slope, rigid: {motion: FIXED, pose: {rpy_degrees: [0, 25, 0]},
+      shapes: [{half_space: {}}]}}
   - name: cube
-    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.06], rpy_degrees: [0, 25, 0]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}
+    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.06], rpy_degrees: [0, 25, 0]},
+        shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}
 )");
     RunUntil(0.5, &world);
     states[is_maximal] = world.state();
@@ -128,7 +131,8 @@ std::string StretchedBeam(const std::string& material) {
   return Fill(R"(
 time_step: 0.008
 bodies:
-  - {name: hand, rigid: {motion: KINEMATIC, pose: {position: [0.42, 0, 1]}, shapes: [{box: {size: [0.04, 0.2, 0.2]}}]}}
+  - {name: hand, rigid: {motion: KINEMATIC, pose: {position: [0.42, 0, 1]},
+      shapes: [{box: {size: [0.04, 0.2, 0.2]}}]}}
   - name: beam
     deformable:
       mesh: {box: {size: [0.8, 0.1, 0.1]}, edge_length: 0.1}
@@ -140,12 +144,14 @@ bodies:
         - {to: hand, within: {box: {size: [0.01, 1, 1], pose: {position: [0.4, 0, 0]}}}}
 pairs: [{bodies: [hand, beam], enabled: false}]
 script:
-  - {target: {pose: hand}, times: [0, 0.2, 0.25, 0.3, 0.35, 0.4], values: [[0.42, 0, 1], [2, 0, 1], [2, 0.1, 1], [2, -0.1, 1], [2, 0.1, 1], [2, 0, 1]]}
+  - {target: {pose: hand}, times: [0, 0.2, 0.25, 0.3, 0.35, 0.4], values: [[0.42, 0, 1], [2, 0, 1],
+      [2, 0.1, 1], [2, -0.1, 1], [2, 0.1, 1], [2, 0, 1]]}
 )",
               {{"$MATERIAL", material}});
 }
 
-// macklin2019 figure 12: without geometric stiffness iterates of a stretched body oscillate around the solution.
+// macklin2019 figure 12: without geometric stiffness iterates of a stretched body oscillate around
+// the solution.
 TEST(GeometricStiffness, SparesAStretchedBeamIterations) {
   int iterations[2] = {}, converged[2] = {};
   for (const bool stiffens : {false, true}) {
@@ -167,8 +173,8 @@ TEST(GeometricStiffness, SparesAStretchedBeamIterations) {
   EXPECT_LT(iterations[1], 0.75 * iterations[0]);
 }
 
-// Forces between particles add to nothing whatever the iterations leave; what H adds to them is the only loss, and vanishes at
-// convergence.
+// Forces between particles add to nothing whatever the iterations leave; what H adds to them is the
+// only loss, and vanishes at convergence.
 TEST(MaximalCoordinates, OfASoftBodyKeepItsMomentum) {
   for (const std::string material : {"LINEAR_COROTATIONAL", "NEO_HOOKEAN"}) {
     World world = LoadWorld(Method("MAXIMAL") + Fill(R"(
@@ -199,7 +205,8 @@ TEST(MaximalCoordinates, TakeFrictionOfNoneAndOfAHundred) {
 time_step: 0.01
 contact: {friction: $MU}
 bodies:
-  - {name: slope, rigid: {motion: FIXED, pose: {rpy_degrees: [0, 20, 0]}, shapes: [{half_space: {}}]}}
+  - {name: slope, rigid: {motion: FIXED, pose: {rpy_degrees: [0, 20, 0]},
+      shapes: [{half_space: {}}]}}
   - name: soft
     deformable:
       mesh: {box: {size: [0.1, 0.1, 0.05]}, edge_length: 0.05}

@@ -7,15 +7,18 @@
 namespace pliant::physics {
 namespace {
 
-// A bar between two plates that it is fixed to; the upper one goes down by `way` within a tenth of a second.
+// A bar between two plates that it is fixed to; the upper one goes down by `way` within a tenth of
+// a second.
 std::string SquashedBar(const std::string& method, double way) {
   return Fill(R"(
 time_step: 0.01
 gravity: [0, 0, 0]
 method: {$METHOD}
 bodies:
-  - {name: lower, rigid: {motion: FIXED, pose: {position: [0, 0, -0.05]}, shapes: [{box: {size: [0.3, 0.3, 0.1]}}]}}
-  - {name: upper, rigid: {motion: KINEMATIC, pose: {position: [0, 0, 0.25]}, shapes: [{box: {size: [0.3, 0.3, 0.1]}}]}}
+  - {name: lower, rigid: {motion: FIXED, pose: {position: [0, 0, -0.05]},
+      shapes: [{box: {size: [0.3, 0.3, 0.1]}}]}}
+  - {name: upper, rigid: {motion: KINEMATIC, pose: {position: [0, 0, 0.25]},
+      shapes: [{box: {size: [0.3, 0.3, 0.1]}}]}}
   - name: bar
     deformable:
       mesh: {box: {size: [0.02, 0.02, 0.2]}, edge_length: 0.02}

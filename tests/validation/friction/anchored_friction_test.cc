@@ -71,7 +71,8 @@ contact: {friction: 0.5, anchored: $ANCHORED}
 bodies:
   - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
   - name: cube
-    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.05]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}
+    rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.05]},
+        shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}
 script:
   # at the height of the ground, so that the corners stay evenly loaded
   - {target: {force: cube, point: [0, 0, -0.05]}, times: [1, 3], values: [[$F, 0, 0], [$F, 0, 0]]}
@@ -110,11 +111,13 @@ TEST_P(AnchoredFriction, StopsASlidingBlockWithinOnePercent) {
 constexpr char kJaws[] = R"(<robot name="jaws">
   <link name="palm"/>
   <link name="left">
-    <inertial><mass value="0.2"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>
+    <inertial><mass value="0.2"/>
+        <inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>
     <collision><geometry><box size="0.02 0.04 0.04"/></geometry></collision>
   </link>
   <link name="right">
-    <inertial><mass value="0.2"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>
+    <inertial><mass value="0.2"/>
+        <inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>
     <collision><geometry><box size="0.02 0.04 0.04"/></geometry></collision>
   </link>
   <joint name="left_jaw" type="prismatic">
@@ -140,9 +143,11 @@ time_step: $H
 contact: {friction: 0.7}
 bodies:
   - name: capsule
-    rigid: {motion: FREE, mass: 0.045, pose: {rpy_degrees: [90, 0, 0]}, shapes: [{capsule: {radius: 0.018, length: 0.06}}]}
+    rigid: {motion: FREE, mass: 0.045, pose: {rpy_degrees: [90, 0, 0]},
+        shapes: [{capsule: {radius: 0.018, length: 0.06}}]}
 robots:
-  - {name: gripper, file: jaws.urdf, controllers: [{name: grip, gripper: {joints: [".*_jaw"], max_force: $F}}]}
+  - {name: gripper, file: jaws.urdf, controllers: [{name: grip, gripper: {joints: [".*_jaw"],
+      max_force: $F}}]}
 script: [{target: {gripper: gripper/grip}, times: [0], values: [0.03]}]
 probes:
   - {name: v, velocity: {body: capsule}}

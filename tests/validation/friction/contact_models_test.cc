@@ -1,4 +1,5 @@
-// The relatives of SAP's contact: friction smoothed near zero slip, with and without its gliding gap.
+// The relatives of SAP's contact: friction smoothed near zero slip, with and without its gliding
+// gap.
 
 #include "tests/validation/validation_scene.h"
 
@@ -13,7 +14,8 @@ time_step: 0.005
 method: {convex: {model: $MODEL}}
 contact: {friction: 0.5, $ANCHORED}
 bodies:
-  - {name: slope, rigid: {motion: FIXED, pose: {rpy_degrees: [0, $DEGREES, 0]}, shapes: [{half_space: {}}]}}
+  - {name: slope, rigid: {motion: FIXED, pose: {rpy_degrees: [0, $DEGREES, 0]},
+      shapes: [{half_space: {}}]}}
   - name: block
     rigid:
       motion: FREE
@@ -38,7 +40,8 @@ probes:
 class ContactModels : public testing::TestWithParam<const char*> {};
 
 TEST_P(ContactModels, StickOnASlopeBelowTheSlipSpeed) {
-  // tan 15° = 0.27, about half of μ: a little more than half of the slip speed's 0.1 mm/s, or creep as σ allows
+  // tan 15° = 0.27, about half of μ: a little more than half of the slip speed's 0.1 mm/s, or creep
+  // as σ allows
   World world = LoadWorld(BlockScene(GetParam(), 15, "0"));
   RunUntil(1, &world);
   const Vector3d v = ReadVector(world, "v");

@@ -6,8 +6,8 @@
 
 namespace pliant::physics {
 
-// The entry of a cube of 0.1 m and 1 kg, rigid or of 1 MPa, on a slope of `angle` [rad] that falls towards +x, and of the slope.
-// It stands 0.1 mm above.
+// The entry of a cube of 0.1 m and 1 kg, rigid or of 1 MPa, on a slope of `angle` [rad] that falls
+// towards +x, and of the slope. It stands 0.1 mm above.
 inline std::string CubeOnSlope(bool soft, double angle) {
   return Fill(soft ? R"(
   - name: slope
@@ -16,7 +16,8 @@ inline std::string CubeOnSlope(bool soft, double angle) {
     deformable:
       mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05}
       pose: {position: $P, rpy_degrees: [0, $DEGREES, 0]}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e6, poissons_ratio: 0.3, density: 1000}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e6, poissons_ratio: 0.3,
+          density: 1000}
 )"
                    : R"(
   - name: slope
@@ -31,7 +32,8 @@ inline std::string CubeOnSlope(bool soft, double angle) {
               {{"$DEGREES", Number(angle * 180 / kPi)}, {"$P", List(0.0501 * SlopeNormal(angle))}});
 }
 
-// A flat block that slides over the ground, at friction 0.5, from `velocity` [m/s]; probes `p` and `v`.
+// A flat block that slides over the ground, at friction 0.5, from `velocity` [m/s]; probes `p` and
+// `v`.
 inline World LoadSlidingBlock(const Eigen::Vector3d& velocity, bool anchored, double h) {
   return LoadWorld(Fill(
       R"(

@@ -14,13 +14,15 @@ constexpr double kStart = 1;                                          // [m/s]
 constexpr double kStopping = kStart * kStart / (2 * kMu * kGravity);  // [m]
 constexpr double kOvershoot = kMu * kGravity / kStart;                // [1/s]
 
-// How far the block comes when it starts at `heading` from x [degrees]; its sides stay along x and y.
+// How far the block comes when it starts at `heading` from x [degrees]; its sides stay along x and
+// y.
 double MeasureStoppingDistance(double heading, bool anchored, double h) {
   const double angle = heading * kPi / 180;
   World world =
       LoadSlidingBlock(kStart * Vector3d(std::cos(angle), std::sin(angle), 0), anchored, h);
   RunUntil(0.4, &world);  // it stops after v / μg = 0.204 s
-  // without anchors it creeps on by what the plain model's regularisation leaves, far below what is measured
+  // without anchors it creeps on by what the plain model's regularisation leaves, far below what is
+  // measured
   EXPECT_LT(ReadVector(world, "v").norm(), 1e-6);
   const Vector3d p = ReadVector(world, "p");
   // straight on

@@ -1,4 +1,5 @@
-// The nonsmooth method where constraints contradict each other, contacts say the same a thousand times, or numbers are none.
+// The nonsmooth method where constraints contradict each other, contacts say the same a thousand
+// times, or numbers are none.
 
 #include <fstream>
 
@@ -49,7 +50,8 @@ method: {nonsmooth: {}}
 bodies:
   - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
   - name: cube
-    rigid: {motion: FREE, mass: 1, inertia: [0.002, 0.002, 0.002, 0, 0, 0], pose: {position: [0, 0, 0.05]}, shapes: [$SHAPES]}
+    rigid: {motion: FREE, mass: 1, inertia: [0.002, 0.002, 0.002, 0, 0, 0],
+        pose: {position: [0, 0, 0.05]}, shapes: [$SHAPES]}
 probes: [{name: weight, contact_force: {body: cube}}]
 )",
               {{"$SHAPES", shapes}});
@@ -66,8 +68,8 @@ TEST(NonsmoothTrouble, ThousandsOfDuplicateContactsShareTheWeight) {
   EXPECT_NEAR(Read(world, "weight")[2], kGravity, 1e-6 * kGravity);
 }
 
-// A surface whose triangles are all there four hundred times, each with vertices of its own: what is repeated is dropped, with a
-// word on it.
+// A surface whose triangles are all there four hundred times, each with vertices of its own: what
+// is repeated is dropped, with a word on it.
 TEST(NonsmoothTrouble, ASurfaceOfRepeatedTrianglesIsTakenOnce) {
   const std::string file = testing::TempDir() + "/repeated.obj";
   {
@@ -104,8 +106,10 @@ time_step: 0.01
 method: {nonsmooth: {}}
 bodies:
   - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
-  - {name: lid, rigid: {motion: FIXED, pose: {position: [0, 0, 0.095], rpy_degrees: [180, 0, 0]}, shapes: [{half_space: {}}]}}
-  - {name: cube, rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.0475]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
+  - {name: lid, rigid: {motion: FIXED, pose: {position: [0, 0, 0.095], rpy_degrees: [180, 0, 0]},
+      shapes: [{half_space: {}}]}}
+  - {name: cube, rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.0475]},
+      shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
 probes: [{name: p, position: {body: cube}}]
 )");
   for (int step = 0; step < 100; ++step) ASSERT_TRUE(world.Step().ok());
@@ -123,7 +127,8 @@ sleeping: false
 method: {nonsmooth: {coordinates: $COORDINATES}}
 bodies:
   - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
-  - {name: cube, rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.05]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
+  - {name: cube, rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.05]},
+      shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
 )",
                                  {{"$COORDINATES", coordinates}}));
     for (int step = 0; step < 3; ++step) ASSERT_TRUE(world.Step().ok());

@@ -1,4 +1,5 @@
-// Forces of contacts that share a load in more ways than one, from step to step (Macklin et al. 2019, §10.3).
+// Forces of contacts that share a load in more ways than one, from step to step (Macklin et al.
+// 2019, §10.3).
 
 #include <array>
 #include <cstdio>
@@ -15,7 +16,8 @@ constexpr int kFeet = 5;         // along each side
 constexpr double kApart = 0.05;  // [m]
 constexpr double kSlabStep = 0.0083333333333333333;
 
-// A slab of 1 kg on 5 × 5 round feet, whose heights differ by up to `roughness` [m] as rounding makes them, slides and turns.
+// A slab of 1 kg on 5 × 5 round feet, whose heights differ by up to `roughness` [m] as rounding
+// makes them, slides and turns.
 World LoadSlab(double speed, double roughness, const std::string& options) {
   std::mt19937 random(1);
   std::string feet;
@@ -36,7 +38,8 @@ contact: {friction: 0.5}
 method: {nonsmooth: {friction: FIXED_POINT, newton_iterations: 6, linear_iterations: 40, $OPTIONS}}
 bodies:
   - {name: ground, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
-  - {name: slab, rigid: {motion: FREE, mass: 1, inertia: [0.01, 0.01, 0.02, 0, 0, 0], shapes: [$FEET],
+  - {name: slab, rigid: {motion: FREE, mass: 1, inertia: [0.01, 0.01, 0.02, 0, 0, 0],
+      shapes: [$FEET],
                          velocity: {linear: [$SPEED, 0, 0], angular: [0, 0, $SPEED]}}}
 )",
                         {{"$H", Number(kSlabStep)},
@@ -60,7 +63,8 @@ std::array<double, kFeet * kFeet> ReadFeet(const World& world) {
   return forces;
 }
 
-// The mean square of what a foot's force changes by from one step to the next, over a third of a second, as its root.
+// The mean square of what a foot's force changes by from one step to the next, over a third of a
+// second, as its root.
 double CalcNoise(double speed, double roughness, const std::string& options) {
   World world = LoadSlab(speed, roughness, options);
   double sum = 0;
@@ -75,8 +79,8 @@ double CalcNoise(double speed, double roughness, const std::string& options) {
   return std::sqrt(sum / (39 * kFeet * kFeet));
 }
 
-// Fischer and Burmeister's function has one kink, and the minimum map a line of them: what differs by less than anybody can
-// make decides there which contacts are closed.
+// Fischer and Burmeister's function has one kink, and the minimum map a line of them: what differs
+// by less than anybody can make decides there which contacts are closed.
 TEST(RedundantContacts, SlideWithLessThanATenthOfTheNoiseOfTheMinimumMap) {
   for (const bool is_warm : {false, true}) {
     const std::string warm = is_warm ? "warm_start: true" : "warm_start: false";
@@ -96,8 +100,8 @@ TEST(RedundantContacts, RestSteadily) {
   EXPECT_LT(CalcNoise(0, 1e-12, "ncp: MINIMUM_MAP"), 1e-3);
 }
 
-// What each step starts from is what the last one found: had every step taken a little more from those that carry less, a few
-// feet would carry all of it soon.
+// What each step starts from is what the last one found: had every step taken a little more from
+// those that carry less, a few feet would carry all of it soon.
 TEST(RedundantContacts, KeepSharingTheLoadStepAfterStep) {
   World world = LoadSlab(3, 0, "warm_start: true");
   for (int step = 0; step < 40; ++step) ASSERT_TRUE(world.Step().ok());

@@ -13,7 +13,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// An actuator's force as gain · control + bias0 + bias1 · length + bias2 · velocity, in its own space.
+// An actuator's force as gain · control + bias0 + bias1 · length + bias2 · velocity, in its own
+// space.
 struct Affine {
   double gain = 1;
   double bias[3] = {};

@@ -20,7 +20,7 @@ std::string StemOf(const std::string& file) {
 std::optional<TriangleMesh> ReadInlined(const XmlElement& mesh, RobotLog* log) {
   TriangleMesh result;
   std::vector<double> numbers;
-  if (!ReadNumbers(AttributeOf(mesh, "vertex"), 12, kMostNumbers, &numbers, log, Range::kLength))
+  if (!ReadNumbers(AttributeOf(mesh, "vertex"), 12, kMaxNumbers, &numbers, log, Range::kLength))
     return std::nullopt;
   const auto refuse = [&](const char* why) {
     log->Error(mesh.place, absl::StrCat(mesh.Label(), ": ", why));
@@ -30,7 +30,7 @@ std::optional<TriangleMesh> ReadInlined(const XmlElement& mesh, RobotLog* log) {
   for (std::size_t i = 0; i + 2 < numbers.size(); i += 3)
     result.vertices.push_back({numbers[i], numbers[i + 1], numbers[i + 2]});
   if (mesh.Find("face") == nullptr) return result;
-  if (!ReadNumbers(AttributeOf(mesh, "face"), 3, kMostNumbers, &numbers, log, Range::kNotNegative))
+  if (!ReadNumbers(AttributeOf(mesh, "face"), 3, kMaxNumbers, &numbers, log, Range::kNotNegative))
     return std::nullopt;
   if (numbers.size() % 3 != 0) return refuse("face: expected three vertex numbers each");
   for (std::size_t i = 0; i + 2 < numbers.size(); i += 3) {

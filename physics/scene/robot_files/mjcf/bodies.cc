@@ -16,8 +16,8 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-constexpr int kMostCopies = 100'000;
-constexpr std::size_t kMostVisits = 1'000'000;
+constexpr int kMaxCopies = 100'000;
+constexpr std::size_t kMaxVisits = 1'000'000;
 
 // Where in the tree the walk is.
 struct Site {
@@ -83,8 +83,8 @@ class BodyWalker {
       } else if (child.name == "replicate") {
         Replicate(child, site, take);
       } else {
-        if (++visits_ > kMostVisits) {
-          log_->Error(child.place, absl::StrCat("more than ", kMostVisits,
+        if (++visits_ > kMaxVisits) {
+          log_->Error(child.place, absl::StrCat("more than ", kMaxVisits,
                                                 " elements after replication; expected fewer"));
           return;
         }
@@ -97,7 +97,7 @@ class BodyWalker {
   void Replicate(const XmlElement& element, const Site& site, Take&& take) {
     int count = 0;
     Vector3d offset = Vector3d::Zero(), euler = Vector3d::Zero();
-    if (!ReadInteger(AttributeOf(element, "count"), &count, log_, 0, kMostCopies)) {
+    if (!ReadInteger(AttributeOf(element, "count"), &count, log_, 0, kMaxCopies)) {
       if (element.Find("count") == nullptr)
         log_->Error(element.place, "<replicate>: count is missing; expected how many");
       return;
@@ -141,7 +141,8 @@ class BodyWalker {
     return name.empty() ? name : name + site.suffix;
   }
 
-  // what is in a body or the world, but for its joints and inertia; `geoms` collects what shapes weigh
+  // what is in a body or the world, but for its joints and inertia; `geoms` collects what shapes
+  // weigh
   void Visit(const XmlElement& element, const Site& site, Mass* geoms) {
     Walk(element, site, [&](const XmlElement& child, const Site& at) {
       if (child.name == "body") {
@@ -207,8 +208,8 @@ class BodyWalker {
     draft_->robot.links.push_back(std::move(link));
     draft_->places.push_back(place);
     moves_.push_back(moves);
-    if (draft_->robot.links.size() > static_cast<std::size_t>(kMostLinks))
-      log_->Error(place, absl::StrCat("has more than ", kMostLinks, " links; expected fewer"));
+    if (draft_->robot.links.size() > static_cast<std::size_t>(kMaxLinks))
+      log_->Error(place, absl::StrCat("has more than ", kMaxLinks, " links; expected fewer"));
     return static_cast<int>(draft_->robot.links.size()) - 1;
   }
 

@@ -16,7 +16,8 @@ class MjcfDefaults {
 
   bool Has(const std::string& name) const { return classes_.contains(name); }
 
-  // An element with its attributes and those of its class: its own, else `child_class`, else the main one. Without children.
+  // An element with its attributes and those of its class: its own, else `child_class`, else the
+  // main one. Without children.
   XmlElement Apply(const XmlElement& element, const std::string& child_class, RobotLog* log) const;
 
  private:

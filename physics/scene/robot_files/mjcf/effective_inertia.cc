@@ -10,7 +10,7 @@
 namespace pliant::physics {
 namespace {
 
-constexpr double kMostWork = 1e8;  // visits of links
+constexpr double kMaxWork = 1e8;  // visits of links
 
 }  // namespace
 
@@ -19,7 +19,7 @@ std::vector<double> CalcEffectiveInertias(const std::vector<RobotLink>& links,
   const std::vector<double> locked = CalcJointInertias(links);
   std::vector<double> inertias;
   for (const int link : wanted) inertias.push_back(locked[link]);
-  if (static_cast<double>(links.size()) * static_cast<double>(wanted.size()) > kMostWork)
+  if (static_cast<double>(links.size()) * static_cast<double>(wanted.size()) > kMaxWork)
     return inertias;
 
   std::vector<Link> nodes;

@@ -13,7 +13,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr int kMostPoints = 2'000'000;
+constexpr int kMaxPoints = 2'000'000;
 
 class FlexcompReader {
  public:
@@ -88,13 +88,13 @@ class FlexcompReader {
     std::vector<double> numbers;
     if (ReadNumbers(AttributeOf(element_, "count"), 3, 3, &numbers, log_, Range::kNotNegative)) {
       for (int i = 0; i < 3; ++i) {
-        if (!(numbers[i] >= 2) || numbers[i] > kMostPoints || numbers[i] != std::floor(numbers[i]))
+        if (!(numbers[i] >= 2) || numbers[i] > kMaxPoints || numbers[i] != std::floor(numbers[i]))
           return Refuse("count: expected three whole numbers, each at least 2");
         (*count)[i] = static_cast<int>(numbers[i]);
       }
     }
-    if (static_cast<double>((*count)[0]) * (*count)[1] * (*count)[2] > kMostPoints)
-      return Refuse(absl::StrCat("count: expected at most ", kMostPoints, " points in all"));
+    if (static_cast<double>((*count)[0]) * (*count)[1] * (*count)[2] > kMaxPoints)
+      return Refuse(absl::StrCat("count: expected at most ", kMaxPoints, " points in all"));
     ReadVector(AttributeOf(element_, "spacing"), spacing, log_, Range::kSize);
     return true;
   }
@@ -152,9 +152,9 @@ class FlexcompReader {
   bool ReadDirect() {
     TetrahedralMesh mesh;
     std::vector<double> points, corners;
-    if (!ReadNumbers(AttributeOf(element_, "point"), 12, kMostNumbers, &points, log_,
+    if (!ReadNumbers(AttributeOf(element_, "point"), 12, kMaxNumbers, &points, log_,
                      Range::kLength) ||
-        !ReadNumbers(AttributeOf(element_, "element"), 4, kMostNumbers, &corners, log_,
+        !ReadNumbers(AttributeOf(element_, "element"), 4, kMaxNumbers, &corners, log_,
                      Range::kNotNegative)) {
       return Refuse("needs points and elements; expected point=\"x y z …\" element=\"a b c d …\"");
     }
@@ -240,11 +240,11 @@ class FlexcompReader {
     for (const XmlElement& pin : element_.children) {
       if (pin.name != "pin") continue;
       std::vector<double> numbers;
-      if (ReadNumbers(AttributeOf(pin, "id"), 1, kMostNumbers, &numbers, log_,
+      if (ReadNumbers(AttributeOf(pin, "id"), 1, kMaxNumbers, &numbers, log_,
                       Range::kNotNegative)) {
         for (const double n : numbers) pins.insert(static_cast<int>(std::min(n, 2e9)));
       }
-      if (ReadNumbers(AttributeOf(pin, "range"), 2, kMostNumbers, &numbers, log_,
+      if (ReadNumbers(AttributeOf(pin, "range"), 2, kMaxNumbers, &numbers, log_,
                       Range::kNotNegative)) {
         for (std::size_t i = 0; i + 1 < numbers.size(); i += 2)
           AddRange(numbers[i], numbers[i + 1], &pins);
@@ -286,7 +286,7 @@ class FlexcompReader {
   }
 
   static void AddRange(double first, double last, std::set<int>* pins) {
-    for (double n = first; n <= last && n < kMostPoints; ++n) pins->insert(static_cast<int>(n));
+    for (double n = first; n <= last && n < kMaxPoints; ++n) pins->insert(static_cast<int>(n));
   }
 
   void AddGridPins(const XmlElement& pin, std::set<int>* pins) {
@@ -306,13 +306,13 @@ class FlexcompReader {
                   "<pin>: names points outside of the grid; expected three numbers "
                   "below count each");
     };
-    if (ReadNumbers(AttributeOf(pin, "grid"), 3, kMostNumbers, &grid, log_, Range::kNotNegative)) {
+    if (ReadNumbers(AttributeOf(pin, "grid"), 3, kMaxNumbers, &grid, log_, Range::kNotNegative)) {
       for (std::size_t i = 0; i + 2 < grid.size(); i += 3) {
         if (!inside(&grid[i])) return refuse();
         pins->insert(number(grid[i], grid[i + 1], grid[i + 2]));
       }
     }
-    if (ReadNumbers(AttributeOf(pin, "gridrange"), 6, kMostNumbers, &grid, log_,
+    if (ReadNumbers(AttributeOf(pin, "gridrange"), 6, kMaxNumbers, &grid, log_,
                     Range::kNotNegative)) {
       for (std::size_t i = 0; i + 5 < grid.size(); i += 6) {
         if (!inside(&grid[i]) || !inside(&grid[i + 3])) return refuse();

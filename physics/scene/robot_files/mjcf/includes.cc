@@ -12,7 +12,7 @@
 namespace pliant::physics {
 namespace {
 
-constexpr std::size_t kMostIncludes = 256;
+constexpr std::size_t kMaxIncludes = 256;
 
 class Includer {
  public:
@@ -57,9 +57,9 @@ class Includer {
     if (!path.ok()) return refuse(path.status().message());
     if (!included_.insert(*path).second)
       return refuse(absl::StrCat(*path, " is included already. Include each file once"));
-    if (included_.size() > kMostIncludes)
+    if (included_.size() > kMaxIncludes)
       return refuse(
-          absl::StrCat("more than ", kMostIncludes, " files are included; expected fewer"));
+          absl::StrCat("more than ", kMaxIncludes, " files are included; expected fewer"));
     const absl::StatusOr<std::string> bytes =
         files_->Read(*path, static_cast<std::int64_t>(kLargestXml), "model");
     if (!bytes.ok()) return refuse(bytes.status().message());

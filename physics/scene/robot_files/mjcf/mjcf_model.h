@@ -16,7 +16,7 @@
 
 namespace pliant::physics {
 
-inline constexpr std::size_t kMostNumbers = 10'000'000;  // of one attribute
+inline constexpr std::size_t kMaxNumbers = 10'000'000;  // of one attribute
 
 // A mesh asset. The vertices of the file are turned by R and moved by p after scaling.
 struct MjcfMesh {
@@ -54,7 +54,8 @@ struct MjcfModel {
   // After the bodies: poses of the links at the initial positions.
   std::vector<RigidTransform> X_WB;
 
-  // The link of a body's name, −2 with a message when there is none: a warning when what was left out may have made it.
+  // The link of a body's name, −2 with a message when there is none: a warning when what was left
+  // out may have made it.
   int FindBody(const XmlElement& element, const char* attribute) const;
   int FindJoint(const XmlElement& element, const char* attribute) const;
   const MjcfSite* FindSite(const XmlElement& element, const char* attribute) const;
@@ -68,7 +69,8 @@ struct MjcfModel {
 // <asset>: meshes and the colours of materials.
 void ReadMjcfAssets(const XmlElement& section, MjcfModel* model);
 
-// <worldbody>, all of the file: links, joints, shapes, sites and flexcomps, and where the links are.
+// <worldbody>, all of the file: links, joints, shapes, sites and flexcomps, and where the links
+// are.
 void ReadMjcfBodies(const std::vector<const XmlElement*>& worldbodies, MjcfModel* model);
 
 // A geom's shapes, and what it weighs in the frame of its body.
@@ -89,12 +91,14 @@ struct MjcfJoint {
   Joint joint;
   double reference = 0;
   Eigen::Vector3d anchor = Eigen::Vector3d::Zero();
-  // time constant [s] and damping ratio that stiffness and damping follow from, once the inertia is known; 0: not given
+  // time constant [s] and damping ratio that stiffness and damping follow from, once the inertia is
+  // known; 0: not given
   double time_constant = 0, damping_ratio = 0;
 };
 MjcfJoint ReadMjcfJoint(const XmlElement& joint, const MjcfModel& model);
 
-// A flexcomp; nothing when it is left out. X_WB of the result is its pose in the frame that it stands in.
+// A flexcomp; nothing when it is left out. X_WB of the result is its pose in the frame that it
+// stands in.
 std::optional<RobotDeformable> ReadMjcfFlexcomp(const XmlElement& flexcomp, MjcfModel* model);
 
 // <tendon>, <equality> and <contact>, all sections of the file.
@@ -102,8 +106,8 @@ void ReadMjcfConstraints(const std::vector<const XmlElement*>& tendons,
                          const std::vector<const XmlElement*>& equalities,
                          const std::vector<const XmlElement*>& contacts, MjcfModel* model);
 
-// What an effort on each of these joints (links, of one velocity) moves when all others are free, at the initial positions:
-// 1 / (M⁻¹)_ii [kg·m²] or [kg]. Damping ratios are of it.
+// What an effort on each of these joints (links, of one velocity) moves when all others are free,
+// at the initial positions: 1 / (M⁻¹)_ii [kg·m²] or [kg]. Damping ratios are of it.
 std::vector<double> CalcEffectiveInertias(const std::vector<RobotLink>& links,
                                           const std::vector<int>& wanted);
 

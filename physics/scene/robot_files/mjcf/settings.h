@@ -8,7 +8,8 @@
 
 namespace pliant::physics {
 
-// What an MJCF file's <compiler> says about how to read the rest. Several elements add up; the last word counts.
+// What an MJCF file's <compiler> says about how to read the rest. Several elements add up; the last
+// word counts.
 struct MjcfSettings {
   bool degrees = true;
   std::string euler_sequence = "xyz";  // capitals: about fixed axes
@@ -29,7 +30,8 @@ struct MjcfSettings {
   double Radians(double angle) const;
 };
 
-// The rotation that quat, axisangle, euler, xyaxes or zaxis of an element say; the identity when none is there.
+// The rotation that quat, axisangle, euler, xyaxes or zaxis of an element say; the identity when
+// none is there.
 Eigen::Matrix3d ReadMjcfRotation(const XmlElement& element, const MjcfSettings& settings,
                                  RobotLog* log);
 

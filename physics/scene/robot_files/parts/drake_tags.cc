@@ -9,7 +9,7 @@
 namespace pliant::physics {
 namespace {
 
-constexpr std::size_t kMostExcludedPairs = 1'000'000;
+constexpr std::size_t kMaxExcludedPairs = 1'000'000;
 
 XmlValue AttributeOrText(const XmlElement& element, std::string_view name) {
   if (element.Find(name) != nullptr) return AttributeOf(element, name);
@@ -254,9 +254,9 @@ void DrakeModelTags::ExcludeContacts(RobotDraft* draft, RobotLog* log) {
         for (const int b : found->second) {
           if (a != b) pairs.insert({std::min(a, b), std::max(a, b)});
         }
-        if (pairs.size() > kMostExcludedPairs) {
+        if (pairs.size() > kMaxExcludedPairs) {
           log->Error(group.place, absl::StrCat("the collision filter groups exclude more than ",
-                                               kMostExcludedPairs, " pairs; expected fewer"));
+                                               kMaxExcludedPairs, " pairs; expected fewer"));
           return;
         }
       }

@@ -15,21 +15,25 @@ namespace pliant::physics {
 // <drake:x value="…"/> as in URDF, or <drake:x>…</drake:x> as in SDF.
 XmlValue DrakeValue(const XmlElement& parent, std::string_view tag);
 
-// What <drake:proximity_properties> of a collision say: mu_dynamic, point_contact_stiffness, and a compliant
-// hydroelastic_modulus E as the stiffness E · r of a shape of half width r. Call it with the geometry filled in.
+// What <drake:proximity_properties> of a collision say: mu_dynamic, point_contact_stiffness, and a
+// compliant hydroelastic_modulus E as the stiffness E · r of a shape of half width r. Call it with
+// the geometry filled in.
 void ReadProximity(const XmlElement& collision, std::vector<RobotShape>* shapes, RobotLog* log);
 
 // <drake:deformable_properties>: the material of a deformable body.
 void ReadDeformableProperties(const XmlElement& properties, RobotDeformable* body, RobotLog* log);
 
-// <drake:ellipsoid> and <drake:capsule> of a geometry, values as attributes or as text; false when there is none.
+// <drake:ellipsoid> and <drake:capsule> of a geometry, values as attributes or as text; false when
+// there is none.
 bool ReadDrakeGeometry(const XmlElement& geometry, Geometry* out, RobotLog* log);
 
-// rotor_inertia, gear_ratio and controller_gains (`gains` is filled in and true returned), wherever the format puts them.
+// rotor_inertia, gear_ratio and controller_gains (`gains` is filled in and true returned), wherever
+// the format puts them.
 bool ReadDrakeActuation(const XmlElement& parent, Joint* joint, RobotActuator* gains,
                         RobotLog* log);
 
-// Elements of a robot or model that name links: collision filter groups and ball constraints. Others are left out.
+// Elements of a robot or model that name links: collision filter groups and ball constraints.
+// Others are left out.
 class DrakeModelTags {
  public:
   // The link of that name; −1: the world, −2: there is none, −3: it is deformable.

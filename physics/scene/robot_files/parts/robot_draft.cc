@@ -134,8 +134,8 @@ bool BuildLinkTree(const std::vector<RigidTransform>& X_WB, bool one_root, Robot
                    RobotLog* log) {
   std::vector<RobotLink>& links = draft->robot.links;
   const int n = static_cast<int>(links.size());
-  if (n > kMostLinks) {
-    log->Error(draft->places[0], absl::StrCat("has ", n, " links; expected at most ", kMostLinks));
+  if (n > kMaxLinks) {
+    log->Error(draft->places[0], absl::StrCat("has ", n, " links; expected at most ", kMaxLinks));
     return false;
   }
   std::vector<int> joint_of;

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMostPackageXmlBytes = 1 << 20;
+constexpr std::int64_t kMaxPackageXmlBytes = 1 << 20;
 
 bool Exists(const fs::path& path) {
   std::error_code error;
@@ -59,7 +59,7 @@ bool RobotFiles::IsPackage(const std::string& folder, const std::string& name) c
   for (const char* manifest : {"package.xml", "model.config"}) {
     const std::string file = (path / manifest).string();
     if (!Exists(file)) continue;
-    const auto bytes = ReadMeshFileBytes(file, kMostPackageXmlBytes);
+    const auto bytes = ReadMeshFileBytes(file, kMaxPackageXmlBytes);
     if (!bytes.ok()) continue;
     RobotLog unheard;
     const auto root = ReadXml(*bytes, std::make_shared<const std::string>(file), &unheard);

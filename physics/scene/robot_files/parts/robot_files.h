@@ -13,16 +13,18 @@
 
 namespace pliant::physics {
 
-// Finds and reads the files that a robot file names, within the jail, and keeps a hash of all that was read.
+// Finds and reads the files that a robot file names, within the jail, and keeps a hash of all that
+// was read.
 class RobotFiles {
  public:
   RobotFiles(const RobotFileOptions& options, std::string robot_path);
 
-  // The file that `uri` means in a file of `folder`: package://NAME/…, model://NAME/…, file:///… or a path. Packages are
-  // folders of that name, or with that name in their package.xml, among the parents of `folder`, beside them, and in
-  // `package_paths`.
+  // The file that `uri` means in a file of `folder`: package://NAME/…, model://NAME/…, file:///… or
+  // a path. Packages are folders of that name, or with that name in their package.xml, among the
+  // parents of `folder`, beside them, and in `package_paths`.
   //
-  // errors  NOT_FOUND: no such file, with where it was looked for; PERMISSION_DENIED: outside the jail; INVALID_ARGUMENT
+  // errors  NOT_FOUND: no such file, with where it was looked for; PERMISSION_DENIED: outside the
+  // jail; INVALID_ARGUMENT
   absl::StatusOr<std::string> Find(const std::string& uri, const std::string& folder) const;
 
   // As ReadMeshFileBytes.

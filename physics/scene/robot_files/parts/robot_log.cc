@@ -8,13 +8,13 @@ namespace pliant::physics {
 namespace {
 
 // more of a kind help nobody
-constexpr int kMostMessages = 100;
+constexpr int kMaxMessages = 100;
 
 }  // namespace
 
 void RobotLog::Add(const FilePlace& place, std::string text, bool error) {
   int& count = error ? errors_ : warnings_;
-  if (++count > kMostMessages) return;
+  if (++count > kMaxMessages) return;
   messages_.push_back(
       {place.file ? *place.file : std::string(), place.line, std::move(text), error});
 }
@@ -49,10 +49,10 @@ std::vector<RobotFileMessage> RobotLog::TakeMessages() {
       absl::StrAppend(&messages_[repeated.message].text, " (", repeated.count, " times)");
   }
   const auto say_rest = [&](int count, const char* kind, bool error) {
-    if (count <= kMostMessages) return;
+    if (count <= kMaxMessages) return;
     const std::string file = messages_.empty() ? std::string() : messages_[0].file;
     messages_.push_back(
-        {file, 0, absl::StrCat("and ", count - kMostMessages, " more ", kind), error});
+        {file, 0, absl::StrCat("and ", count - kMaxMessages, " more ", kind), error});
   };
   say_rest(errors_, "errors", true);
   say_rest(warnings_, "warnings", false);

@@ -22,7 +22,7 @@ namespace {
 using Eigen::Vector3d;
 
 constexpr double kConcave = 0.1;  // a hull so much larger than its mesh is no stand-in
-constexpr int kMostTrianglesToCut = 200'000;
+constexpr int kMaxTrianglesToCut = 200'000;
 constexpr double kFarthestVertex = 1e6;  // [m]
 
 // glTF has y up
@@ -207,7 +207,7 @@ std::vector<RobotShape> RobotMeshes::Decompose(const SurfaceMesh& surface, doubl
                                                const RobotShape& shape) {
   const double volume = CalcMassProperties(surface).volume;
   const std::string larger = Percent(hull_volume / volume - 1);
-  if (surface.mesh->triangles.size() > kMostTrianglesToCut) {
+  if (surface.mesh->triangles.size() > kMaxTrianglesToCut) {
     log_->WarnOnce(
         request.place,
         absl::StrCat(request.what, ": is concave, and with ", surface.mesh->triangles.size(),

@@ -39,20 +39,22 @@ class RobotMeshes {
  public:
   RobotMeshes(RobotFiles* files, RobotLog* log) : files_(files), log_(log) {}
 
-  // The shapes of a collision mesh, `shape` repeated with the geometry filled in; as a SurfaceMesh when the link is fixed on
-  // the world and the mesh closed. Empty, with errors, when there is no such file or no volume can be had of it.
+  // The shapes of a collision mesh, `shape` repeated with the geometry filled in; as a SurfaceMesh
+  // when the link is fixed on the world and the mesh closed. Empty, with errors, when there is no
+  // such file or no volume can be had of it.
   std::vector<RobotShape> MakeCollisions(const MeshRequest& request, const RobotShape& shape,
                                          bool fixed);
 
   // A visual mesh; nothing, with a warning, when it cannot be read.
   std::optional<RobotShape> MakeVisual(const MeshRequest& request, const RobotShape& shape);
 
-  // From vertices and triangles that stand in the robot file; no triangles: the hull of the vertices.
+  // From vertices and triangles that stand in the robot file; no triangles: the hull of the
+  // vertices.
   std::vector<RobotShape> MakeCollisions(const TriangleMesh& mesh, const MeshRequest& request,
                                          const RobotShape& shape, bool fixed);
 
-  // A volume mesh, scaled; without `mesh`, with errors, when it cannot be read or has defects. Mended where that is possible:
-  // `vertices` are the numbers in the file of those that were kept.
+  // A volume mesh, scaled; without `mesh`, with errors, when it cannot be read or has defects.
+  // Mended where that is possible: `vertices` are the numbers in the file of those that were kept.
   struct Volume {
     std::shared_ptr<const TetrahedralMesh> mesh;
     std::string path;

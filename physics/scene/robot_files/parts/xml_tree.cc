@@ -10,10 +10,11 @@
 namespace pliant::physics {
 namespace {
 
-// The library refuses more than 100 levels; deeper subtrees are parsed by themselves and hung where they belong.
+// The library refuses more than 100 levels; deeper subtrees are parsed by themselves and hung where
+// they belong.
 constexpr int kLevelsAtOnce = 90;
-constexpr std::size_t kMostElements = 2'000'000;
-constexpr std::size_t kMostAttributes = 256;  // of one element
+constexpr std::size_t kMaxElements = 2'000'000;
+constexpr std::size_t kMaxAttributes = 256;  // of one element
 constexpr char kHook[] = "pliant-subtree";
 
 std::string Trimmed(std::string_view text) {
@@ -28,7 +29,8 @@ struct Subtree {
   int line;          // of its first character
 };
 
-// Walks over the tags before anything is built of them: refuses what could harm, and cuts deep trees into subtrees.
+// Walks over the tags before anything is built of them: refuses what could harm, and cuts deep
+// trees into subtrees.
 class TagScanner {
  public:
   TagScanner(std::string_view bytes, const std::shared_ptr<const std::string>& file, RobotLog* log)
@@ -97,8 +99,8 @@ class TagScanner {
       if (depth_ > 0 && --depth_ == open_.back().depth && open_.size() > 1) open_.pop_back();
       return true;
     }
-    if (++elements_ > kMostElements) {
-      return Refuse(absl::StrCat("has more than ", kMostElements, " elements; expected fewer"));
+    if (++elements_ > kMaxElements) {
+      return Refuse(absl::StrCat("has more than ", kMaxElements, " elements; expected fewer"));
     }
     if (depth_ >= kDeepestNesting) {
       return Refuse(
@@ -183,9 +185,9 @@ class TreeBuilder {
     element->name = source.Name();
     element->place = {file_, first_line + source.GetLineNum() - 1};
     for (const tinyxml2::XMLAttribute* a = source.FirstAttribute(); a != nullptr; a = a->Next()) {
-      if (element->attributes.size() == kMostAttributes) {
+      if (element->attributes.size() == kMaxAttributes) {
         log_->Error(element->place, absl::StrCat(element->Label(), ": has more than ",
-                                                 kMostAttributes, " attributes; expected fewer"));
+                                                 kMaxAttributes, " attributes; expected fewer"));
         return false;
       }
       element->attributes.push_back({a->Name(), a->Value()});

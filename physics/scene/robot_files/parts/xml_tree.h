@@ -15,8 +15,8 @@ struct XmlAttribute {
   std::string value;
 };
 
-// An element of an XML file, free of the library that read it: robot formats splice, repeat and move elements. Names keep
-// their prefix, declared or not: "drake:mimic".
+// An element of an XML file, free of the library that read it: robot formats splice, repeat and
+// move elements. Names keep their prefix, declared or not: "drake:mimic".
 struct XmlElement {
   std::string name;
   std::vector<XmlAttribute> attributes;
@@ -38,8 +38,8 @@ inline constexpr std::size_t kLargestXml = std::size_t{64} << 20;  // [bytes]
 
 // The root of an XML text.
 //
-// errors, in `log`: malformed; a DOCTYPE or ENTITY, which are not expanded; nested beyond kDeepestNesting; larger than
-// kLargestXml. Then nothing is returned.
+// errors, in `log`: malformed; a DOCTYPE or ENTITY, which are not expanded; nested beyond
+// kDeepestNesting; larger than kLargestXml. Then nothing is returned.
 std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const std::string> file,
                                   RobotLog* log);
 

@@ -50,7 +50,8 @@ int FrameGraph::FindParent(int i, RobotLog* log) const {
   return parent;
 }
 
-// A model that is placed by one of its frames: X_RM = X_RP X_MP⁻¹. The frame's pose in the model does not depend on it.
+// A model that is placed by one of its frames: X_RM = X_RP X_MP⁻¹. The frame's pose in the model
+// does not depend on it.
 bool FrameGraph::CalcPlacement(int model, RobotLog* log) {
   Frame& frame = frames_[model];
   if (frame.placement.empty()) return true;

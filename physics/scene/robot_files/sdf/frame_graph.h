@@ -9,8 +9,9 @@
 
 namespace pliant::physics {
 
-// The frames of an SDF file: models, links, joints and <frame>s, each posed relative to another and attached to a link.
-// Names are looked up in the scope of the model that they stand in: "a::b::" for the model b in the model a.
+// The frames of an SDF file: models, links, joints and <frame>s, each posed relative to another and
+// attached to a link. Names are looked up in the scope of the model that they stand in: "a::b::"
+// for the model b in the model a.
 class FrameGraph {
  public:
   static constexpr int kWorld = 0;

@@ -18,7 +18,7 @@
 namespace pliant::physics {
 namespace {
 
-constexpr int kMostIncludes = 256;
+constexpr int kMaxIncludes = 256;
 constexpr int kDeepestIncludes = 16;
 
 // Where in the file tree a model stands.
@@ -284,9 +284,9 @@ class SdfReader {
     };
     if (uri == nullptr || uri->text.empty())
       return refuse("<uri> is missing; expected package://NAME/FILE, model://NAME or a path");
-    if (outer.depth >= kDeepestIncludes || ++includes_ > kMostIncludes) {
+    if (outer.depth >= kDeepestIncludes || ++includes_ > kMaxIncludes) {
       return refuse(absl::StrCat("files include each other more than ", kDeepestIncludes,
-                                 " deep or ", kMostIncludes, " times; expected fewer"));
+                                 " deep or ", kMaxIncludes, " times; expected fewer"));
     }
     const absl::StatusOr<std::string> path = FindModelFile(uri->text, outer.folder);
     if (!path.ok()) return refuse(path.status().message());
@@ -297,8 +297,8 @@ class SdfReader {
         ReadXml(*bytes, std::make_shared<const std::string>(*path), log_);
     if (!tree.has_value()) return;
     included_elements_ += CountElements(*tree);
-    if (included_elements_ > kMostIncludedElements)
-      return refuse(absl::StrCat("the included files have more than ", kMostIncludedElements,
+    if (included_elements_ > kMaxIncludedElements)
+      return refuse(absl::StrCat("the included files have more than ", kMaxIncludedElements,
                                  " elements; expected fewer"));
     if (tree->name != "sdf")
       return refuse(
@@ -422,7 +422,7 @@ class SdfReader {
     BuildLinkTree(X_WB, /*one_root=*/false, draft_, log_);
   }
 
-  static constexpr std::size_t kMostIncludedElements = 2'000'000;
+  static constexpr std::size_t kMaxIncludedElements = 2'000'000;
 
   const XmlElement& root_;
   const RobotFileOptions& options_;

@@ -347,7 +347,8 @@ class JointReader {
     draft_->robot.couplers.push_back(std::move(coupler));
   }
 
-  // θ2 = −ratio θ1: the angles of the child and of the parent against the reference body, by the joints that hold them there
+  // θ2 = −ratio θ1: the angles of the child and of the parent against the reference body, by the
+  // joints that hold them there
   void ReadGearbox(const SdfJoint& source) {
     const XmlElement& element = *source.element;
     const int wheels[2] = {FindEndLink(source, "parent"), FindEndLink(source, "child")};

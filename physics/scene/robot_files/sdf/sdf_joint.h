@@ -17,8 +17,8 @@ struct SdfJoint {
   int frame;
 };
 
-// Joints, mimics, gears and actuators, from frames that are resolved. Joints between links that are both fixed on the world
-// are left out.
+// Joints, mimics, gears and actuators, from frames that are resolved. Joints between links that are
+// both fixed on the world are left out.
 void ReadSdfJoints(const std::vector<SdfJoint>& joints, FrameGraph* frames, RobotDraft* draft,
                    RobotLog* log);
 

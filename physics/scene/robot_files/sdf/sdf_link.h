@@ -8,7 +8,8 @@
 
 namespace pliant::physics {
 
-// A <pose>: x y z, then roll pitch yaw or a quaternion x y z w. An absent or empty one is the identity.
+// A <pose>: x y z, then roll pitch yaw or a quaternion x y z w. An absent or empty one is the
+// identity.
 RigidTransform ReadSdfPose(const XmlElement& parent, RobotLog* log);
 
 // What stands in a <link>, but for its pose: inertia, shapes and their surfaces.

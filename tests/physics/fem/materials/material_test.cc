@@ -58,7 +58,7 @@ class Sample {
 
  private:
   const Material* material_;
-  Lane p_[kMostParameters] = {};
+  Lane p_[kMaxParameters] = {};
 };
 
 Matrix3d RandomRotation(std::mt19937* random) {
@@ -68,7 +68,8 @@ Matrix3d RandomRotation(std::mt19937* random) {
       .toRotationMatrix();
 }
 
-// F with principal stretches of 0.4 to 1.8, the last one of the other sign when it is to be inverted
+// F with principal stretches of 0.4 to 1.8, the last one of the other sign when it is to be
+// inverted
 Matrix3d RandomDeformation(bool inverted, std::mt19937* random) {
   std::uniform_real_distribution<double> stretch(0.4, 1.8);
   Vector3d s(stretch(*random), stretch(*random), stretch(*random));
@@ -83,8 +84,8 @@ Matrix3d RandomDirection(std::mt19937* random) {
   return D / D.norm();
 }
 
-// The least sum of two stretches: the rotation of F turns as fast as its inverse when F changes, and that of COROTATIONAL
-// with it.
+// The least sum of two stretches: the rotation of F turns as fast as its inverse when F changes,
+// and that of COROTATIONAL with it.
 double RotationGap(const Matrix3d& F) {
   const Vector3d s = F.jacobiSvd().singularValues();
   return s[1] + (F.determinant() < 0 ? -1 : 1) * s[2];
@@ -107,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(Registered, EveryMaterial,
 TEST_P(EveryMaterial, IsFoundByItsName) {
   EXPECT_EQ(FindMaterial(GetParam()->name()), GetParam());
   EXPECT_EQ(FindMaterial("GRANITE"), nullptr);
-  ASSERT_LE(GetParam()->parameters().size(), std::size_t{kMostParameters});
+  ASSERT_LE(GetParam()->parameters().size(), std::size_t{kMaxParameters});
   for (const MaterialParameter& p : GetParam()->parameters()) {
     EXPECT_LE(p.smallest, p.example);
     EXPECT_GE(p.largest, p.example);
@@ -121,7 +122,8 @@ TEST_P(EveryMaterial, StressIsTheDerivativeOfTheEnergy) {
     const double gap = RotationGap(F);
     if (gap < 0.1) continue;
     const double exact = (sample_.At(F).stress.transpose() * D).trace();
-    // extrapolated central differences: what is left is d⁴ of the fifth derivative, and rounding of the energy over d
+    // extrapolated central differences: what is left is d⁴ of the fifth derivative, and rounding of
+    // the energy over d
     const auto slope = [&](double d) {
       return (sample_.At(F + d * D).energy - sample_.At(F - d * D).energy) / (2 * d);
     };
@@ -260,7 +262,7 @@ TEST(Corotational, HasTheEnergyOfTheLinearOneWithTheRotationOfTheMoment) {
 TEST_P(EveryMaterial, AnswersToAMeanRatioInClosedFormAsInGeneral) {
   LaneMatrix3 lanes;
   const Material& material = *GetParam();
-  Lane p[kMostParameters] = {};
+  Lane p[kMaxParameters] = {};
   for (std::size_t i = 0; i < material.parameters().size(); ++i)
     p[i] = Splat(material.parameters()[i].example);
   if (material.CalcVolumetricStiffness(p)[0] == 0) return;

@@ -95,9 +95,11 @@ std::map<std::string, std::string> WriteAll(const TriangleMesh& mesh) {
 
 // the first triangle, its vertices in a buffer given by an URI
 std::string WriteGltf(const std::string& uri) {
-  return R"({"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
+  return R"({"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+    "nodes": [{"mesh": 0}],
     "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
-    "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 0]}],
+    "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0,
+        0, 0], "max": [1, 1, 0]}],
     "bufferViews": [{"buffer": 0, "byteLength": 36}],
     "buffers": [{"uri": ")" +
          uri + R"(", "byteLength": 36}]})";

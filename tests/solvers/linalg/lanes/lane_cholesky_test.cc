@@ -28,7 +28,8 @@ class LaneCholeskyTest : public ::testing::Test {
       matrices_.push_back(MakeRandomMatrix(pattern_, elements_, 0.5, seed));
   }
 
-  // Of a matrix and a right-hand side in one lane, among others: the solution, then the Schur complement.
+  // Of a matrix and a right-hand side in one lane, among others: the solution, then the Schur
+  // complement.
   std::vector<double> Answer(const LaneKernels* kernels, std::vector<const BlockMatrix*> all,
                              int lane, std::span<const int> participants) const {
     LaneCholesky lanes(layout_, kernels);
@@ -149,7 +150,8 @@ TEST_F(LaneCholeskyTest, IndefiniteMatrixFailsAloneAndNamesANode) {
 }
 
 TEST_F(LaneCholeskyTest, BadConditionIsTold) {
-  // stiff springs, and next to no mass: what holds of the whole body would be lost in an inverse of an inverse
+  // stiff springs, and next to no mass: what holds of the whole body would be lost in an inverse of
+  // an inverse
   BlockMatrix& A = matrices_[0];
   std::fill(A.values.begin(), A.values.end(), 0.0);
   const auto diagonal = [&](int i) { return &A.values[9 * std::size_t(pattern_.Find(i, i))]; };

@@ -12,8 +12,8 @@
 namespace pliant::solvers {
 namespace {
 
-// A block of 13³ masses of which each is joined with those beside it by springs, alike in all directions: a body in free flight
-// as far as its matrix goes.
+// A block of 13³ masses of which each is joined with those beside it by springs, alike in all
+// directions: a body in free flight as far as its matrix goes.
 class RefinedCholeskyTest : public ::testing::Test {
  protected:
   static constexpr int kSide = 13, kNodes = kSide * kSide * kSide, kNumbers = 3 * kNodes;
@@ -37,7 +37,8 @@ class RefinedCholeskyTest : public ::testing::Test {
     return pattern;
   }
 
-  // Springs of `stiffness` between masses of 1, and 1e6 times as stiff where both ends are before node `stiff`.
+  // Springs of `stiffness` between masses of 1, and 1e6 times as stiff where both ends are before
+  // node `stiff`.
   BlockMatrix MakeMatrix(double stiffness, int stiff = 0) const {
     BlockMatrix A(&pattern_);
     const auto add = [&](int i, int j, double value) {
@@ -107,7 +108,8 @@ TEST_F(RefinedCholeskyTest, WhatIsIllConditionedIsRefused) {
   std::vector<double> x(kNumbers);
   // a translation tells
   EXPECT_FALSE(refined.Factor(MakeMatrix(1e5)));
-  // of a stiff half on a soft one, that a great mass all but holds, it does not, but the contraction does
+  // of a stiff half on a soft one, that a great mass all but holds, it does not, but the
+  // contraction does
   BlockMatrix A = MakeMatrix(1, kNodes / 2);
   for (int c = 0; c < 3; ++c)
     A.values[9 * std::size_t(pattern_.Find(kNodes - 1, kNodes - 1)) + 4 * c] += 1e15;

@@ -1,0 +1,27 @@
+#include "server/host/step_controller.h"
+
+#include "pliant/v1/control.pb.h"
+
+namespace pliant::server {
+namespace {
+
+absl::Status TakesNone() {
+  return absl::InvalidArgumentError("target: this world takes no commands");
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Lease> StepController::Acquire(const v1::AcquireLeaseRequest& /*request*/,
+                                                  SteadyTime /*now*/) {
+  return TakesNone();
+}
+
+absl::Status StepController::Release(const std::string& /*lease_id*/, SteadyTime /*now*/) {
+  return TakesNone();
+}
+
+absl::Status StepController::Submit(const v1::CommandRequest& /*command*/, SteadyTime /*now*/) {
+  return TakesNone();
+}
+
+}  // namespace pliant::server
