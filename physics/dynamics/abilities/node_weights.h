@@ -20,43 +20,38 @@ class NodeWeights {
     Reserve(static_cast<int>(entries.size()));
     for (const auto& [node, weight] : entries) Add(node, weight);
   }
-  NodeWeights(const NodeWeights& other) { *this = other; }
-  NodeWeights(NodeWeights&& other) noexcept { Take(&other); }
+  // Contacts are copied by the thousand: what is in place goes over as it is, in one piece.
+  NodeWeights(const NodeWeights& other) : parts_(other.parts_) {
+    if (!is_inline()) [[unlikely]]
+      CopyElsewhere();
+  }
+  NodeWeights(NodeWeights&& other) noexcept : parts_(other.parts_) { other.Forget(); }
   NodeWeights& operator=(const NodeWeights& other) {
     if (this == &other) return *this;
-    if (other.size_ <= kInline && capacity_ == kInline) {
-      // nothing is stored elsewhere
-      size_ = other.size_;
-      const int* nodes = other.node_data();
-      const double* weights = other.weight_data();
-      for (int k = 0; k < kInline; ++k) {
-        nodes_[k] = k < size_ ? nodes[k] : 0;
-        storage_.weights[k] = k < size_ ? weights[k] : 0;
-      }
-      return *this;
-    }
-    size_ = 0;
-    Reserve(other.size_);
-    size_ = other.size_;
-    std::copy_n(other.weight_data(), size_, weight_data());
-    std::copy_n(other.node_data(), size_, node_data());
+    Free();
+    parts_ = other.parts_;
+    if (!is_inline()) [[unlikely]]
+      CopyElsewhere();
     return *this;
   }
   NodeWeights& operator=(NodeWeights&& other) noexcept {
     if (this == &other) return *this;
     Free();
-    Take(&other);
+    parts_ = other.parts_;
+    other.Forget();
     return *this;
   }
   ~NodeWeights() { Free(); }
 
-  int size() const { return size_; }
-  bool empty() const { return size_ == 0; }
+  int size() const { return parts_.size; }
+  bool empty() const { return parts_.size == 0; }
   int node(int k) const { return node_data()[k]; }
   double weight(int k) const { return weight_data()[k]; }
-  std::span<const int> nodes() const { return {node_data(), static_cast<std::size_t>(size_)}; }
+  std::span<const int> nodes() const {
+    return {node_data(), static_cast<std::size_t>(parts_.size)};
+  }
   std::span<const double> weights() const {
-    return {weight_data(), static_cast<std::size_t>(size_)};
+    return {weight_data(), static_cast<std::size_t>(parts_.size)};
   }
 
   bool operator==(const NodeWeights& other) const {
@@ -64,59 +59,71 @@ class NodeWeights {
            std::ranges::equal(weights(), other.weights());
   }
 
-  void Clear() { size_ = 0; }
+  void Clear() { parts_.size = 0; }
   void Add(int node, double weight) {
-    if (size_ == capacity_) Reserve(std::max(kFirstElsewhere, 2 * size_));
-    node_data()[size_] = node;
-    weight_data()[size_++] = weight;
+    if (parts_.size == parts_.capacity) Reserve(std::max(kFirstElsewhere, 2 * parts_.size));
+    node_data()[parts_.size] = node;
+    weight_data()[parts_.size++] = weight;
   }
   // Multiplies all weights by `factor`.
   void Scale(double factor) {
-    for (int k = 0; k < size_; ++k) weight_data()[k] *= factor;
+    for (int k = 0; k < parts_.size; ++k) weight_data()[k] *= factor;
   }
   // Room for so many without storing anew.
   void Reserve(int capacity) {
-    if (capacity <= capacity_) return;
+    if (capacity <= parts_.capacity) return;
     // weights first, nodes behind them
     auto* weights = static_cast<double*>(
         ::operator new(static_cast<std::size_t>(capacity) * (sizeof(double) + sizeof(int))));
     auto* nodes = reinterpret_cast<int*>(weights + capacity);
-    std::copy_n(weight_data(), size_, weights);
-    std::copy_n(node_data(), size_, nodes);
+    std::copy_n(weight_data(), parts_.size, weights);
+    std::copy_n(node_data(), parts_.size, nodes);
     Free();
-    capacity_ = capacity;
-    storage_.elsewhere = weights;
+    parts_.capacity = capacity;
+    parts_.elsewhere = weights;
   }
 
  private:
   static constexpr int kFirstElsewhere = 27;
 
-  bool is_inline() const { return capacity_ == kInline; }
-  double* weight_data() { return is_inline() ? storage_.weights : storage_.elsewhere; }
-  const double* weight_data() const { return is_inline() ? storage_.weights : storage_.elsewhere; }
+  bool is_inline() const { return parts_.capacity == kInline; }
+  double* weight_data() { return is_inline() ? parts_.weights : parts_.elsewhere; }
+  const double* weight_data() const { return is_inline() ? parts_.weights : parts_.elsewhere; }
   int* node_data() {
-    return is_inline() ? nodes_ : reinterpret_cast<int*>(storage_.elsewhere + capacity_);
+    return is_inline() ? parts_.nodes : reinterpret_cast<int*>(parts_.elsewhere + parts_.capacity);
   }
   const int* node_data() const {
-    return is_inline() ? nodes_ : reinterpret_cast<const int*>(storage_.elsewhere + capacity_);
+    return is_inline() ? parts_.nodes
+                       : reinterpret_cast<const int*>(parts_.elsewhere + parts_.capacity);
   }
   void Free() {
-    if (!is_inline()) ::operator delete(storage_.elsewhere);
+    if (!is_inline()) [[unlikely]]
+      ::operator delete(parts_.elsewhere);
   }
-  // What another one has; it is empty afterwards. Nothing of one's own is freed.
-  void Take(NodeWeights* other) {
-    size_ = std::exchange(other->size_, 0);
-    capacity_ = std::exchange(other->capacity_, kInline);
-    std::copy_n(other->nodes_, kInline, nodes_);
-    storage_ = other->storage_;
+  // What is elsewhere belongs to another one now.
+  void Forget() {
+    if (is_inline()) [[likely]]
+      return;
+    parts_ = {};
+  }
+  // `parts_` are another one's, with storage elsewhere.
+  void CopyElsewhere() {
+    const Parts theirs = std::exchange(parts_, {});
+    Reserve(theirs.capacity);
+    parts_.size = theirs.size;
+    std::copy_n(theirs.elsewhere, theirs.size, weight_data());
+    std::copy_n(reinterpret_cast<const int*>(theirs.elsewhere + theirs.capacity), theirs.size,
+                node_data());
   }
 
-  int size_ = 0, capacity_ = kInline;
-  int nodes_[kInline] = {};
-  union Storage {
-    double weights[kInline];
-    double* elsewhere;
-  } storage_{};
+  struct Parts {
+    int size = 0, capacity = kInline;
+    int nodes[kInline] = {};
+    union {
+      double weights[kInline] = {};
+      double* elsewhere;
+    };
+  } parts_;
 };
 
 }  // namespace pliant::physics

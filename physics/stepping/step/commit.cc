@@ -19,6 +19,16 @@ void Remember(const ContactPoint& contact, const Vector3d& impulse_W, State* sta
   state->contacts.push_back({contact.key, impulse_W});
 }
 
+// A memory by its key; null: there is none. `place` is where it was in the last step, and becomes
+// where it is: what rests is where it was.
+const ContactMemory* Recall(const std::vector<ContactMemory>& memories, std::uint64_t key,
+                            std::size_t* place) {
+  if (*place < memories.size() && memories[*place].key == key) return &memories[*place];
+  const ContactMemory* found = FindContactMemory(memories, key);
+  if (found != nullptr) *place = found - memories.data();
+  return found;
+}
+
 void Report(const ContactPoint& contact, const Vector3d& impulse_W, StepReport* report) {
   report->contacts.push_back({contact.body_a,
                               contact.body_b,
@@ -45,12 +55,20 @@ void CommitContacts(const StepContacts& contacts, const Impulses& impulses, Comm
     report->cone_violation = std::max(report->cone_violation,
                                       (tangential - contact.friction * impulse.z()) / impulse.z());
   }
-  for (const ContactPoint& contact : contacts.resting) {
-    const ContactMemory* memory = FindContactMemory(scratch->last_contacts, contact.key);
+  scratch->memory_of_resting.resize(contacts.resting.size(), 0);
+  for (std::size_t c = 0; c < contacts.resting.size(); ++c) {
+    const ContactPoint& contact = contacts.resting[c];
+    const ContactMemory* memory =
+        Recall(scratch->last_contacts, contact.key, &scratch->memory_of_resting[c]);
     Report(contact, memory != nullptr ? memory->impulse_W : Vector3d(Vector3d::Zero()), report);
     if (memory != nullptr) Remember(contact, memory->impulse_W, state);
   }
-  SortContactMemories(&state->contacts, &scratch->sorting);
+  if (contacts.points.empty() && state->contacts.size() == scratch->last_contacts.size()) {
+    // the same as before, which are in order
+    state->contacts.swap(scratch->last_contacts);
+  } else {
+    SortContactMemories(&state->contacts, &scratch->sorting);
+  }
 }
 
 // What a row exerted, and on what.

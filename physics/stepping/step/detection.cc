@@ -1,6 +1,7 @@
 #include "physics/stepping/step/detection.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace pliant::physics {
 namespace {
@@ -15,13 +16,25 @@ absl::Status WakeTouchedBlocks(const State& state, StepBlocks* blocks, StepConta
 
 // Contacts between sleepers exert what they did; the others are to be solved.
 void SetRestingAside(const Sleeping& sleeping, StepContacts* contacts) {
-  contacts->resting.clear();
+  std::vector<ContactPoint>&points = contacts->points, &resting = contacts->resting;
+  resting.clear();
   if (!sleeping.is_any_asleep()) return;
-  std::erase_if(contacts->points, [&](const ContactPoint& contact) {
-    if (!sleeping.sleeps(contact)) return false;
-    contacts->resting.push_back(contact);
-    return true;
-  });
+  const auto sleeps = [&](const ContactPoint& contact) { return sleeping.sleeps(contact); };
+  auto awake = std::find_if_not(points.begin(), points.end(), sleeps);
+  // a world at rest has nothing else, every step
+  if (awake == points.end()) return resting.swap(points);
+  resting.assign(std::make_move_iterator(points.begin()), std::make_move_iterator(awake));
+  auto kept = points.begin();
+  for (; awake != points.end(); ++awake) {
+    if (sleeps(*awake)) {
+      resting.push_back(std::move(*awake));
+    } else if (kept == awake) {
+      ++kept;
+    } else {
+      *kept++ = std::move(*awake);
+    }
+  }
+  points.erase(kept, points.end());
 }
 
 }  // namespace
