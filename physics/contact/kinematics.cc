@@ -96,7 +96,10 @@ Vector3d FindEdge(const ShapeSide& side, const Vector3d& outward) {
 
 ContactKinematics::ContactKinematics(const Model& model, const ContactPoint& contact,
                                      const TrialConfiguration& start)
-    : contact_(&contact) {
+    : contact_(&contact),
+      R_WC_(contact.R_WC),
+      gap_(contact.gap),
+      p_AB_(contact.b.p_W - contact.a.p_W) {
   const Vector3d n = contact.R_WC.col(2);
   const ShapeSide of_a = FindShapeSide(model, contact.a, contact.feature_a, contact.body_a,
                                        contact.time_ahead, n, start);
@@ -201,28 +204,28 @@ Matrix3d ContactKinematics::CalcFrame(const TrialConfiguration& trial, const Vec
                                       const Vector3d& core_B) const {
   const ContactPoint& contact = *contact_;
   const auto turn_onto = [&](const Vector3d& n) {
-    return Matrix3d(CalcLeastTurn(contact.R_WC.col(2), n) * contact.R_WC);
+    return Matrix3d(CalcLeastTurn(R_WC_.col(2), n) * R_WC_);
   };
   switch (source_) {
     case NormalSource::kFixed:
-      return contact.R_WC;
+      return R_WC_;
     case NormalSource::kA:
-      return CalcTurn(a_, contact.a, trial) * contact.R_WC;
+      return CalcTurn(a_, contact.a, trial) * R_WC_;
     case NormalSource::kB:
-      return CalcTurn(b_, contact.b, trial) * contact.R_WC;
+      return CalcTurn(b_, contact.b, trial) * R_WC_;
     case NormalSource::kBoth:
       return CalcMeanTurn(CalcTurn(a_, contact.a, trial), CalcTurn(b_, contact.b, trial)) *
-             contact.R_WC;
+             R_WC_;
     case NormalSource::kEdges: {
       Vector3d n = PlaceEdge(a_, contact.a, trial).cross(PlaceEdge(b_, contact.b, trial));
       const double norm = std::sqrt(n.squaredNorm());
-      if (!(norm > 0)) return contact.R_WC;
+      if (!(norm > 0)) return R_WC_;
       n /= norm;
-      if (n.dot(contact.R_WC.col(2)) < 0) n = -n;
+      if (n.dot(R_WC_.col(2)) < 0) n = -n;
       return turn_onto(n);
     }
     case NormalSource::kBetween: {
-      Vector3d n = core_B - core_A - (contact.b.p_W - contact.a.p_W);
+      Vector3d n = core_B - core_A - p_AB_;
       const auto project = [&](const Side& side, const Attachment& attachment) {
         if (side.axis.isZero(0)) return;
         const Vector3d axis = FrameRotation(attachment, trial) * side.axis;
@@ -231,10 +234,10 @@ Matrix3d ContactKinematics::CalcFrame(const TrialConfiguration& trial, const Vec
       project(a_, contact.a);
       project(b_, contact.b);
       const double norm = std::sqrt(n.squaredNorm());
-      return norm > 0 ? turn_onto(n / norm) : contact.R_WC;
+      return norm > 0 ? turn_onto(n / norm) : R_WC_;
     }
   }
-  return contact.R_WC;
+  return R_WC_;
 }
 
 PlacedContact ContactKinematics::Place(const TrialConfiguration& trial) const {
@@ -244,10 +247,7 @@ PlacedContact ContactKinematics::Place(const TrialConfiguration& trial) const {
   placed.core_B = PlaceCore(b_, contact.b, trial);
   placed.R_WC = CalcFrame(trial, placed.core_A, placed.core_B);
   const Vector3d n = placed.R_WC.col(2);
-  // the sides of a contact that is still to come start apart
-  const Vector3d apart = contact.b.p_W - contact.a.p_W;
-  placed.gap =
-      contact.gap + n.dot(placed.core_B - placed.core_A - apart) - a_.radius - b_.radius;
+  placed.gap = gap_ + n.dot(placed.core_B - placed.core_A - p_AB_) - a_.radius - b_.radius;
   placed.p_A = placed.core_A + a_.radius * n;
   placed.p_B = placed.core_B - b_.radius * n;
   return placed;

@@ -50,7 +50,8 @@ struct PlacedContact {
 // p_B.
 class ContactKinematics {
  public:
-  // The contact as it is at `start`, where it was detected. `contact` outlives it.
+  // The contact as it is at `start`, where it was detected. `contact` outlives it; its frame, its gap
+  // and its points may be overwritten meanwhile.
   ContactKinematics(const Model& model, const ContactPoint& contact,
                     const TrialConfiguration& start);
 
@@ -102,6 +103,10 @@ class ContactKinematics {
                             const Eigen::Vector3d& core_B) const;
 
   const ContactPoint* contact_;
+  // as they were at the start
+  Eigen::Matrix3d R_WC_;
+  double gap_;
+  Eigen::Vector3d p_AB_;  // the sides of a contact that is still to come start apart
   Side a_, b_;
   NormalSource source_ = NormalSource::kFixed;
 };
