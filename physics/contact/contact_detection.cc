@@ -521,13 +521,15 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
   const auto shape_of = [](const Body& body, const ContactFeature& feature) {
     return feature.kind == ContactFeature::Kind::kShape ? &body.shapes[feature.index] : nullptr;
   };
-  const auto attach = [](const Body& body, const Touch& touch, NodeWeights* nodes) {
-    Attachment attachment;
-    attachment.block = body.block;
-    attachment.frame = nodes->empty() ? body.frame : 0;
-    attachment.nodes = std::move(*nodes);
-    attachment.p_W = touch.p_W;
-    return attachment;
+  const auto attach = [](const Body& body, const Touch& touch, NodeWeights* nodes,
+                         Attachment* attachment) {
+    attachment->block = body.block;
+    if (nodes->empty()) {
+      attachment->frame = body.frame;
+    } else {
+      attachment->nodes = std::move(*nodes);
+    }
+    attachment->p_W = touch.p_W;
   };
   const auto local = [](const ContactFeature& feature) {
     return feature.kind == ContactFeature::Kind::kShape ? static_cast<std::uint64_t>(feature.index)
@@ -543,10 +545,14 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
       ++counts->collapsed;
       continue;
     }
-    ContactPoint point;
-    point.a = attach(body_a, touch, &touch.a);
-    point.b = attach(body_b, touch, &touch.b);
-    if (IsHeld(a, point.b) || IsHeld(b, point.a)) continue;
+    // in its place at once: it is large
+    ContactPoint& point = contacts->emplace_back();
+    attach(body_a, touch, &touch.a, &point.a);
+    attach(body_b, touch, &touch.b, &point.b);
+    if (IsHeld(a, point.b) || IsHeld(b, point.a)) {
+      contacts->pop_back();
+      continue;
+    }
     point.feature_a = touch.feature_a;
     point.feature_b = touch.feature_b;
     point.body_a = a;
@@ -568,7 +574,6 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
     point.relaxation_time = model.contact.relaxation_time < 0 ? h : model.contact.relaxation_time;
     point.key = MixKey({static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b),
                         local(touch.feature_a), local(touch.feature_b), touch.feature});
-    contacts->push_back(std::move(point));
   }
 }
 

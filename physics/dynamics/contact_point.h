@@ -36,6 +36,7 @@ struct ContactFeature {
 // Contact between two moving attachments, as every method sees it. Filled by contact/, read by
 // stepping/. How it changes when the two move is told by contact/kinematics.h.
 struct ContactPoint {
+  ContactPoint() {}  // not zeroed before it is filled: there are thousands
   Attachment a, b;
   ContactFeature feature_a, feature_b;
   int body_a = -1, body_b = -1;  // indices in Model::bodies, body_a < body_b unless self-contact

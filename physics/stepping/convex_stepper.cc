@@ -104,7 +104,7 @@ class ConvexStepper final : public Stepper {
     timer.Lap(Phase::kSolve);
 
     // the criterion once more, on the full system
-    report->residual = CalcStepResidual(solution_.v, solution_.impulses, &stages_);
+    report->residual = CalcSolutionResidual(solution_, &stages_);
     report->momentum_residual = report->residual;
     report->End(EndOf(report->residual <= options.tolerance, *report));
     report->stalled = report->stalled && !report->converged;

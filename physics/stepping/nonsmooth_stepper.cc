@@ -199,7 +199,7 @@ class NonsmoothStepper final : public Stepper {
 
     // the momentum balance on the full system; in maximal coordinates the rows of the sets hold it
     if (!model_.method.is_maximal()) {
-      report->momentum_residual = CalcStepResidual(solution_.v, solution_.impulses, &stages_);
+      report->momentum_residual = CalcSolutionResidual(solution_, &stages_);
       if (report->converged && !(report->momentum_residual <= options.momentum_tolerance))
         report->End(solvers::StopReason::kLinearised);
     }

@@ -20,6 +20,7 @@ absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
                                      StepStages* stages, StepReport* report) {
   StepBlocks& blocks = stages->blocks;
   Linearisation& last = stages->linearisation;
+  last.is_residual_current = false;
   bool is_any_coupled = false;
   for (int b = 0; b < blocks.count() && !is_any_coupled; ++b)
     is_any_coupled = IsCoupled(*stages, b);
@@ -29,9 +30,10 @@ absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
   std::vector<double>& point = last.point;
   if (limits.tolerance > 0) {
     const double residual = CalcStepResidual(v, impulses, stages);
-    if (residual <= limits.tolerance) return false;
     const bool has_grown = round > 0 && !(residual < last.residual);
     last.residual = residual;
+    last.is_residual_current = true;
+    if (residual <= limits.tolerance) return false;
     if (has_grown) {
       for (std::size_t i = 0; i < point.size(); ++i) point[i] = 0.5 * (point[i] + v[i]);
     } else {

@@ -55,4 +55,12 @@ absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages
   }
 }
 
+// The relative residual of the momentum balance at the solution, as CalcStepResidual has it.
+inline double CalcSolutionResidual(const StepSolution& solution, StepStages* stages) {
+  // relinearisation ends by it
+  const Linearisation& last = stages->linearisation;
+  return last.is_residual_current ? last.residual
+                                  : CalcStepResidual(solution.v, solution.impulses, stages);
+}
+
 }  // namespace pliant::physics

@@ -45,7 +45,7 @@ void Append(const std::vector<ManifoldPoint>& points, bool is_swapped,
             std::vector<Touch>* touches) {
   for (const ManifoldPoint& point : points) {
     const Vector3d n = is_swapped ? Vector3d(-point.nhat_AB_W) : point.nhat_AB_W;
-    touches->push_back({point.p_W, n, point.gap, 0, point.feature, {}, {}, {}, {}});
+    touches->emplace_back(point.p_W, n, point.gap, 0.0, point.feature);
   }
 }
 

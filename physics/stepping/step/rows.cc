@@ -139,7 +139,7 @@ void BuildContacts(const StepBlocks& blocks, std::vector<ContactPoint>* contacts
   for (int c = 0; c < count; ++c) {
     if (system->contacts[c].num_entries == 0) continue;
     if (static_cast<int>(kept) < c) {
-      (*contacts)[kept] = (*contacts)[c];
+      (*contacts)[kept] = std::move((*contacts)[c]);
       system->contacts[kept] = system->contacts[c];
     }
     ++kept;

@@ -23,6 +23,7 @@ namespace pliant::physics {
 struct Linearisation {
   std::vector<double> point;  // velocities, by StepBlocks::spaces
   double residual = 0;        // of the solution found with the tangents before
+  bool is_residual_current = false;  // whether it is that of the last solution
   std::vector<char> is_due;   // scratch, of each block
 };
 

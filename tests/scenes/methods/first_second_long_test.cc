@@ -20,7 +20,7 @@ const SceneCourse kFirstSecond[] = {
     {"cylinder_press", 100, true, {100, 9, 100}},
     {"extension", 120, false, {120, 120, 120}},
     {"fetch", 120, true, {120, 111, 120}},
-    {"heavy_stack", 100, true, {100, 57, 100}},
+    {"heavy_stack", 100, true, {100, 46, 100}},
     {"humanoid", 200, true, {200, 190, 200}},
     {"iiwa_allegro", 100, true, {100, 100, 100}},
     {"iiwa_wsg", 200, true, {200, 200, 200}},
