@@ -101,8 +101,8 @@ void SortContacts(std::vector<ContactPoint>* contacts) {
 
 struct ContactDetector::Workspace {
   double largest_friction = 0;
-  int num_deforming = 0;         // bodies whose geometry is no shapes
-  double sliding_reach = 0;      // by the speed at which two bodies slide on each other [m / (m/s)]
+  int num_deforming = 0;     // bodies whose geometry is no shapes
+  double sliding_reach = 0;  // by the speed at which two bodies slide on each other [m / (m/s)]
   std::vector<GeometryKind> kinds;  // per body
   // shapes of all bodies, placed; those of body i from shape_starts[i] on
   std::vector<CollisionShape> shapes;
@@ -284,8 +284,7 @@ ContactDetector::ContactDetector(const Model& model)
 ContactDetector::~ContactDetector() = default;
 
 // A surface or points of a body, or its shapes among `places`.
-void ContactDetector::Workspace::MakeGeometry(const Model& model, int index,
-                                              Places* places) const {
+void ContactDetector::Workspace::MakeGeometry(const Model& model, int index, Places* places) const {
   const Body& body = model.bodies[index];
   CollisionGeometry& geometry = places->geometries[index];
   geometry.kind = kinds[index];
@@ -407,7 +406,7 @@ bool ContactDetector::Workspace::MayMeet(const Model& model, double h, const Swe
   later.upper += moved;
   swept_box.Include(later);
   swept_box.Grow(model.contact.margin +
-             std::max(reach, h * (bounds.motions[a].deviation + bounds.motions[b].deviation)));
+                 std::max(reach, h * (bounds.motions[a].deviation + bounds.motions[b].deviation)));
   return swept_box.Overlaps(extents[b]);
 }
 
@@ -676,9 +675,9 @@ absl::Status ContactDetector::Detect(const State& state, const BodyMotions& moti
   w.FindUnmoved(model_, state, h);
   // what slides may be held off by up to this (its gliding gap); without contacts that persist,
   // none can be lost at it
-  w.sliding_reach = state.contacts.empty() ? 0
-                                           : (h + relaxation_time) *
-                                                 std::min(w.largest_friction, kMaxGlidingFriction);
+  w.sliding_reach = state.contacts.empty()
+                        ? 0
+                        : (h + relaxation_time) * std::min(w.largest_friction, kMaxGlidingFriction);
   w.Place(model_, state, motions, h);
   w.FindTasks(model_, h);
 
@@ -718,10 +717,9 @@ absl::Status ContactDetector::DetectAhead(const State& state, const BodyMotions&
   Workspace& w = *workspace_;
   // what touches is known already, and nothing slides further off
   constexpr double kNoReach = 0;
-  w.ForEachBody(model_,
-                [&](int i) {
-                  w.CalcSweptBounds(model_, state, motions, h, i, kNoReach, &w.new_swept);
-                });
+  w.ForEachBody(model_, [&](int i) {
+    w.CalcSweptBounds(model_, state, motions, h, i, kNoReach, &w.new_swept);
+  });
   w.overlaps = w.broad_phase.FindOverlapsOf(changed, w.new_swept.boxes, w.group_starts);
   for (const int body : w.selves)
     if (changed[body]) w.overlaps.emplace_back(body, body);
@@ -738,7 +736,8 @@ absl::Status ContactDetector::DetectAhead(const State& state, const BodyMotions&
     const bool was_task = before != w.tasks.end() && before->body_a == a && before->body_b == b;
     Counts counts;
     w.FindSpeculative(model_, state, motions, h, task,
-                was_task ? w.found[before - w.tasks.begin()].points : w.nothing, contacts, &counts);
+                      was_task ? w.found[before - w.tasks.begin()].points : w.nothing, contacts,
+                      &counts);
     counts_.Add(counts);
     if (counts.nonfinite > 0) return FailNotFinite(model_, a, b);
   }

@@ -26,8 +26,8 @@ class ContactDetector {
     int manifold_points_dropped = 0;
     // contacts ahead that were too deep already when they were found
     int speculative_dropped = 0;
-    int nonfinite = 0;                // contacts whose gap, point or normal is not finite: a fault
-    int collapsed = 0;                // contacts without a direction, on surfaces without area
+    int nonfinite = 0;  // contacts whose gap, point or normal is not finite: a fault
+    int collapsed = 0;  // contacts without a direction, on surfaces without area
 
     void Add(const Counts& others);
   };

@@ -128,8 +128,8 @@ ContactKinematics::ContactKinematics(const Model& model, const ContactPoint& con
     if (of_a.shape == nullptr && of_b.shape != nullptr) b_.axis = axis_of(of_b, contact.b);
   } else if (of_a.shape != nullptr && of_b.shape != nullptr) {
     const Vector3d edge_a = FindEdge(of_a, n), edge_b = FindEdge(of_b, n);
-    const bool are_edges = !edge_a.isZero(0) && !edge_b.isZero(0) &&
-                           edge_a.cross(edge_b).squaredNorm() > 1e-4;
+    const bool are_edges =
+        !edge_a.isZero(0) && !edge_b.isZero(0) && edge_a.cross(edge_b).squaredNorm() > 1e-4;
     source_ = are_edges ? NormalSource::kEdges : NormalSource::kBoth;
     if (are_edges) {
       a_.edge = FrameRotation(contact.a, start).transpose() * edge_a;
@@ -158,8 +158,8 @@ ContactKinematics::Side ContactKinematics::MakeSide(const Attachment& attachment
     return side;
   }
   for (int k = 0; k < attachment.nodes.size(); ++k) {
-    side.core -= attachment.nodes.weight(k) *
-                 start.position(attachment.block, attachment.nodes.node(k));
+    side.core -=
+        attachment.nodes.weight(k) * start.position(attachment.block, attachment.nodes.node(k));
   }
   if (is_triangle) side.has_triad = CalcTriad(attachment, start, &side.triad);
   return side;
@@ -172,8 +172,7 @@ Vector3d ContactKinematics::PlaceCore(const Side& side, const Attachment& attach
     return trial.frame(attachment.block, attachment.frame).X_WB * side.core;
   Vector3d core = side.core;
   for (int k = 0; k < attachment.nodes.size(); ++k) {
-    core += attachment.nodes.weight(k) *
-            trial.position(attachment.block, attachment.nodes.node(k));
+    core += attachment.nodes.weight(k) * trial.position(attachment.block, attachment.nodes.node(k));
   }
   return core;
 }
@@ -214,8 +213,7 @@ Matrix3d ContactKinematics::CalcFrame(const TrialConfiguration& trial, const Vec
     case NormalSource::kB:
       return CalcTurn(b_, contact.b, trial) * R_WC_;
     case NormalSource::kBoth:
-      return CalcMeanTurn(CalcTurn(a_, contact.a, trial), CalcTurn(b_, contact.b, trial)) *
-             R_WC_;
+      return CalcMeanTurn(CalcTurn(a_, contact.a, trial), CalcTurn(b_, contact.b, trial)) * R_WC_;
     case NormalSource::kEdges: {
       Vector3d n = PlaceEdge(a_, contact.a, trial).cross(PlaceEdge(b_, contact.b, trial));
       const double norm = std::sqrt(n.squaredNorm());

@@ -18,8 +18,8 @@ struct TrialConfiguration {
   std::span<const FrameMotion> frames;
   // of each block, its first number in `positions` and `velocities`
   std::span<const int> first_node;
-  std::span<const double> positions;    // three numbers a node [m]
-  std::span<const double> velocities;   // [m/s]; only read for velocities of contacts
+  std::span<const double> positions;   // three numbers a node [m]
+  std::span<const double> velocities;  // [m/s]; only read for velocities of contacts
 
   const FrameMotion& frame(int block, int index) const {
     return frames[first_frame[block] + index];
@@ -50,8 +50,8 @@ struct PlacedContact {
 // p_B.
 class ContactKinematics {
  public:
-  // The contact as it is at `start`, where it was detected. `contact` outlives it; its frame, its gap
-  // and its points may be overwritten meanwhile.
+  // The contact as it is at `start`, where it was detected. `contact` outlives it; its frame, its
+  // gap and its points may be overwritten meanwhile.
   ContactKinematics(const Model& model, const ContactPoint& contact,
                     const TrialConfiguration& start);
 

@@ -23,11 +23,11 @@ struct Attachment {
 // What of a body touches on one side of a contact.
 struct ContactFeature {
   enum class Kind : std::int8_t {
-    kShape,    // one of Body::shapes
+    kShape,  // one of Body::shapes
     // a vertex, an edge or a triangle of Body::surface, as the attachment has one, two or three
     // nodes
     kSurface,
-    kPoint     // one of Body::points
+    kPoint  // one of Body::points
   };
   Kind kind = Kind::kShape;
   int index = 0;  // of the shape or the point
@@ -61,9 +61,9 @@ struct ContactPoint {
 struct ContactForce {
   int body_a = -1, body_b = -1;
   Eigen::Vector3d p_W;
-  Eigen::Vector3d normal_W;   // nhat_AB_W
-  double gap = 0;             // at the start of the step [m]
-  Eigen::Vector3d impulse_W;  // on B, over the step [N·s]
+  Eigen::Vector3d normal_W;          // nhat_AB_W
+  double gap = 0;                    // at the start of the step [m]
+  Eigen::Vector3d impulse_W;         // on B, over the step [N·s]
   NodeWeights nodes_a{}, nodes_b{};  // that each side was attached to; none of a rigid frame
 };
 

@@ -11,8 +11,7 @@ TreeKinematics PlaceAt(const JointTree& tree, std::span<const double> q) {
   return kinematics;
 }
 
-TreeKinematics MoveAt(const JointTree& tree, std::span<const double> q,
-                      std::span<const double> v) {
+TreeKinematics MoveAt(const JointTree& tree, std::span<const double> q, std::span<const double> v) {
   TreeKinematics kinematics = PlaceAt(tree, q);
   tree.CalcVelocities(v, &kinematics);
   return kinematics;

@@ -175,8 +175,7 @@ bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path
                        : body.motion == Motion::kFixed     ? "FIXED"
                        : body.motion == Motion::kKinematic ? "KINEMATIC"
                                                            : "FREE";
-  if (script->kind == Script::Kind::kPose &&
-      (is_deformable || body.motion != Motion::kKinematic)) {
+  if (script->kind == Script::Kind::kPose && (is_deformable || body.motion != Motion::kKinematic)) {
     log_.Error(at, absl::StrCat(Quoted(name), " is ", motion, "; expected a KINEMATIC body"));
     return false;
   }

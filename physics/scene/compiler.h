@@ -242,9 +242,9 @@ class SceneCompiler {
   std::map<std::pair<int, int>, double> robot_frictions_;  // that robot files give to pairs
   std::vector<BodyDraft> drafts_;                          // one a body of the scene
   FemRestShapes rest_shapes_;
-  std::vector<Placement> placements_;                      // one a body of the model
-  absl::flat_hash_map<std::string, int> body_index_;       // in the model
-  absl::flat_hash_map<std::string, int> templates_;        // in the scene's bodies
+  std::vector<Placement> placements_;                          // one a body of the model
+  absl::flat_hash_map<std::string, int> body_index_;           // in the model
+  absl::flat_hash_map<std::string, int> templates_;            // in the scene's bodies
   absl::flat_hash_map<std::string, std::vector<int>> copies_;  // of a template, in the model
   absl::flat_hash_map<std::string, std::vector<int>> groups_;
   std::string mesh_hashes_;             // of all files read, in the order they were

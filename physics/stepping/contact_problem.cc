@@ -27,8 +27,7 @@ std::vector<double> ToDense(const solvers::SchurComplement& A, int size) {
 
 }  // namespace
 
-void DescribeStep(const StepStages& stages, const StepSolution& solution,
-                  ContactProblem* problem) {
+void DescribeStep(const StepStages& stages, const StepSolution& solution, ContactProblem* problem) {
   const solvers::ConstraintSystem& system = stages.system;
   *problem = {};
   problem->h = system.h;

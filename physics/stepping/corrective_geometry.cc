@@ -9,8 +9,8 @@ namespace pliant::physics {
 
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
-using solvers::MappedPart;
 using solvers::CorrectiveProblem;
+using solvers::MappedPart;
 
 namespace {
 

@@ -116,7 +116,7 @@ class CorrectiveGeometry final : public solvers::Relinearisation {
   std::vector<FrameMotion> start_, moved_;
   // of all blocks, nodes at the trial velocities where contacts have asked for them
   std::vector<double> positions_;
-  std::vector<char> is_due_;       // blocks to move
+  std::vector<char> is_due_;  // blocks to move
   BlockRows rows_;
   std::vector<double> dv_, v_p_, v_, q_, v_end_, internals_;
 };

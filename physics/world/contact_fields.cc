@@ -22,8 +22,7 @@ ContactField CalcContactField(const Model& model, const State& state, const Step
 
   // forces on nodes, and along the normals that they came by
   std::vector<Vector3d> pressing(num_nodes, Vector3d::Zero());
-  const auto spread = [&](const NodeWeights& nodes, const Vector3d& force,
-                          const Vector3d& inward) {
+  const auto spread = [&](const NodeWeights& nodes, const Vector3d& force, const Vector3d& inward) {
     const double normal = std::max(0.0, force.dot(inward));
     for (int k = 0; k < nodes.size(); ++k) {
       field.vertex_traction[nodes.node(k)] += nodes.weight(k) * force;

@@ -62,9 +62,8 @@ absl::StatusOr<v1::Lease> WorldControl::Acquire(const v1::AcquireLeaseRequest& r
         absl::StrCat("target: ", name, " is not KINEMATIC and takes no commands", choice));
   }
   std::lock_guard lock(mutex_);
-  const absl::StatusOr<LeaseTable::Lease> lease =
-      leases_.Acquire(target, request.target(), request.client(), request.takeover(),
-                      request.lease_id(), now);
+  const absl::StatusOr<LeaseTable::Lease> lease = leases_.Acquire(
+      target, request.target(), request.client(), request.takeover(), request.lease_id(), now);
   if (!lease.ok()) return lease.status();
   v1::Lease message;
   message.set_lease_id(lease->id);

@@ -28,11 +28,10 @@ class StepController {
   // takes none.
 
   // The lease on a target, given or renewed; its world is left empty.
-  virtual absl::StatusOr<v1::Lease> Acquire(const v1::AcquireLeaseRequest& request,
-                                            SteadyTime now);
+  virtual absl::StatusOr<v1::Lease> Acquire(const v1::AcquireLeaseRequest& request, SteadyTime now);
   virtual absl::Status Release(const std::string& lease_id, SteadyTime now);
   virtual absl::Status Submit(const v1::CommandRequest& command, SteadyTime now);
-  virtual void Stop() {}    // until Resume, nothing that was commanded moves anything
+  virtual void Stop() {}  // until Resume, nothing that was commanded moves anything
   virtual void Resume() {}
 
   // What follows a host calls on its stepping thread alone.

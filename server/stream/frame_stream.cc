@@ -14,7 +14,7 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr std::chrono::seconds kHeartbeat{1};
 constexpr std::chrono::seconds kCacheTime{2};
-constexpr double kAckWindow = 0.5;         // [s]
+constexpr double kAckWindow = 0.5;       // [s]
 constexpr std::size_t kMinUnderWay = 8;  // frames
 constexpr std::size_t kUnderWayKept = 1024;
 
@@ -147,8 +147,8 @@ SteadyTime FrameStream::Visit(SteadyTime now) {
   if (fresh && !first && !heartbeat && now < next_due_) return next_due_;
 
   // due, but there is no room: the slot stays empty, and what is sent later is what is latest then
-  const std::size_t window = std::max(
-      kMinUnderWay, static_cast<std::size_t>(std::ceil(kAckWindow * subscription_.rate)));
+  const std::size_t window =
+      std::max(kMinUnderWay, static_cast<std::size_t>(std::ceil(kAckWindow * subscription_.rate)));
   const bool room = !acknowledges_ || under_way_.size() < window || heartbeat;
   if (!ready_.load() || !room) {
     if (fresh && published->version != missed_version_) {

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <vector>
 
-
 namespace pliant::server {
 namespace {
 

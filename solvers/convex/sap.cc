@@ -530,8 +530,7 @@ struct SapSolver::Workspace {
       for (int j = begin; j < end; ++j) {
         for (const CoupledParts::Run& across : parts_.runs(j)) {
           for (int c = 0; c < across.size; ++c) {
-            const double* column =
-                A.data() + std::size_t(across.first - first + c) * block_size;
+            const double* column = A.data() + std::size_t(across.first - first + c) * block_size;
             for (int i = begin; i < end; ++i) {
               for (const CoupledParts::Run& down : parts_.runs(i))
                 to = std::copy_n(column + down.first - first, down.size, to);

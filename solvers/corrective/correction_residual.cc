@@ -35,7 +35,7 @@ double CalcLawResidual(const CorrectiveProblem& problem, std::span<const Vector3
 }
 
 void CalcMappedImpulses(const CorrectiveProblem& problem, std::span<const Vector3d> impulse,
-                         std::vector<double>* F) {
+                        std::vector<double>* F) {
   F->assign(problem.y_free.size(), 0.0);
   for (std::size_t i = 0; i < problem.contacts.size(); ++i) {
     const CorrectiveContact& contact = problem.contacts[i];

@@ -24,6 +24,6 @@ double CalcLawResidual(const CorrectiveProblem& problem, std::span<const Eigen::
 
 // What contacts and constraints exert on the mapped degrees of freedom: F = Σ Jᵀ R λ.
 void CalcMappedImpulses(const CorrectiveProblem& problem, std::span<const Eigen::Vector3d> impulse,
-                         std::vector<double>* F);
+                        std::vector<double>* F);
 
 }  // namespace pliant::solvers

@@ -71,7 +71,7 @@ struct CorrectionOptions {
   enum class Scheme {
     kFast,      // Algorithm 3: W_H once, its product with the present directions
     kStandard,  // Algorithm 2: W = J A⁻¹ Jᵀ anew in each recursion, the motion by solving with A
-    kSingle  // one linearisation at the start of the step (Algorithm 1)
+    kSingle     // one linearisation at the start of the step (Algorithm 1)
   };
   enum class Directions { kRecursion, kSweep, kContact };  // when frames are brought up to date
   Scheme scheme = Scheme::kFast;

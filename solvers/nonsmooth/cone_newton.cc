@@ -147,8 +147,7 @@ void ConeNewton::Analyse() {
     }
   };
   for (int c = 0; c < num_contacts; ++c) add(c, island.system->entries_of(island.contact(c)));
-  for (int k = 0; k < island.num_rows(); ++k)
-    add(-1 - k, island.system->entries_of(island.row(k)));
+  for (int k = 0; k < island.num_rows(); ++k) add(-1 - k, island.system->entries_of(island.row(k)));
   // by panels, in each as they came
   first_piece_.assign(hessian_.num_panels() + 1, 0);
   for (const Piece& piece : found_) ++first_piece_[piece.panel + 1];
@@ -253,8 +252,7 @@ void ConeNewton::FillPanel(int panel, const Point& at) {
       if (K == 0) continue;
       const BlockCholesky::Place place = hessian_.Find(row_block, column_block);
       for (int j = 0; j < right.columns; ++j) {
-        double* column =
-            place.values + (right.first + j) * std::size_t(place.stride) + left.first;
+        double* column = place.values + (right.first + j) * std::size_t(place.stride) + left.first;
         for (int i = 0; i < left.columns; ++i) column[i] += K * J[i] * I[j];
       }
       continue;

@@ -23,7 +23,7 @@ namespace pliant::solvers {
 struct ConstraintSystem {
   // A group of velocities that has a mass of its own.
   struct GroupMass {
-    int first;        // within its block
+    int first;  // within its block
     int size;
     const double* A;  // size × size, column-major, both triangles; positive definite. Not owned.
   };
@@ -78,8 +78,8 @@ struct ConstraintSystem {
   std::vector<GroupMass> masses;  // of all blocks in compliance form, block by block
   std::vector<Contact> contacts;
   std::vector<Row> rows;
-  std::vector<Entry> entries;  // of contacts and rows, each one's own consecutive
-  std::vector<double> values;  // of all entries, in no particular order
+  std::vector<Entry> entries;       // of contacts and rows, each one's own consecutive
+  std::vector<double> values;       // of all entries, in no particular order
   std::vector<double> v_star;       // num_velocities; the free motion where p is zero
   std::vector<double> linear_term;  // p [N·s], num_velocities
 

@@ -20,7 +20,7 @@ struct CollisionShape {
   const TriangleMesh* mesh = nullptr;      // theirs
   // of a mesh that need not be convex, by edges of the tree: those that stand out
   std::vector<char> is_sharp_edge;
-  double thickness;                 // see CalcThickness [m]
+  double thickness;  // see CalcThickness [m]
 
   template <typename Kind>
   bool Is() const {

@@ -46,9 +46,7 @@ struct NarrowScratch {
   int points_dropped = 0;
 
   // How many points of manifolds have been dropped since the last call.
-  int TakePointsDropped() {
-    return std::exchange(points_dropped, 0) + builder.TakePointsDropped();
-  }
+  int TakePointsDropped() { return std::exchange(points_dropped, 0) + builder.TakePointsDropped(); }
 };
 
 // How surfaces are cut into polygons: each is what lies within `depth` of its deepest point, and a
@@ -77,8 +75,8 @@ void CollideWithMesh(const PlacedShape& mesh, const PlacedShape& other, double m
 // Appends the contacts of a shape with a deforming surface: each of its vertices nearer than
 // the margin, and the deepest point of each triangle that the shape enters between them.
 // `shape_is_a` gives the direction of normals. What is prescribed on both sides makes no contact.
-void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& placed,
-                         bool shape_is_a, bool is_immovable, double margin, NarrowScratch* scratch,
+void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& placed, bool shape_is_a,
+                         bool is_immovable, double margin, NarrowScratch* scratch,
                          std::vector<Touch>* touches);
 
 // As above, with one contact for each polygon in which a triangle meets the shape, at its centroid.
@@ -111,7 +109,7 @@ void CollidePointsShape(const PointSet& points, const PlacedShape& placed, bool 
 // Appends the contacts of points with a deforming surface, each with the nearest triangle. A point
 // that is further in than half through the surface's body meets none. The surface's tree must be up
 // to date.
-void CollidePointsSurface(const PointSet& points, const TriangleSurface& surface,
-                          bool surface_is_a, double margin, std::vector<Touch>* touches);
+void CollidePointsSurface(const PointSet& points, const TriangleSurface& surface, bool surface_is_a,
+                          double margin, std::vector<Touch>* touches);
 
 }  // namespace pliant::physics

@@ -12,8 +12,7 @@ namespace {
 using Eigen::Vector3d;
 
 std::uint64_t KeyOfPoint(int point) {
-  return MixKey(
-      {static_cast<std::uint64_t>(TouchKind::kPoint), static_cast<std::uint64_t>(point)});
+  return MixKey({static_cast<std::uint64_t>(TouchKind::kPoint), static_cast<std::uint64_t>(point)});
 }
 
 // The contact of a point with what lies `distance` from it along n, which points to it.
@@ -73,23 +72,21 @@ void CollidePointsShape(const PointSet& points, const PlacedShape& placed, bool 
   });
 }
 
-void CollidePointsSurface(const PointSet& points, const TriangleSurface& surface,
-                          bool surface_is_a, double margin, std::vector<Touch>* touches) {
+void CollidePointsSurface(const PointSet& points, const TriangleSurface& surface, bool surface_is_a,
+                          double margin, std::vector<Touch>* touches) {
   const double deepest = 0.5 * surface.thickness();
   AxisAlignedBox bounds = surface.bounds();
   bounds.Grow(margin);
   points.VisitOverlaps(bounds, [&](int i) {
     const PointSet::Point& point = points[i];
-    const double reach =
-        std::max(margin + point.radius, std::min(deepest, surface.longest_edge()));
+    const double reach = std::max(margin + point.radius, std::min(deepest, surface.longest_edge()));
     const TriangleBvh::Nearest nearest =
         surface.bvh().FindNearest(surface.positions(), point.p_W, reach);
     if (nearest.triangle < 0) return;
     const Vector3d outward = CalcOutwardNormal(surface, nearest.triangle, nearest.at.feature);
     const Vector3d offset = point.p_W - nearest.at.point;
     const bool is_outside = outward.dot(offset) >= 0;
-    const double distance =
-        (is_outside ? 1 : -1) * std::sqrt(nearest.at.squared_distance);
+    const double distance = (is_outside ? 1 : -1) * std::sqrt(nearest.at.squared_distance);
     if (!(distance - point.radius < margin)) return;
     // the offset is the direction of separation, and the normal where it vanishes
     const bool is_offset_known =

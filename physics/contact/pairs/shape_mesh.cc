@@ -70,11 +70,10 @@ void CollideEdges(const PlacedShape& a, const PlacedShape& b, double margin,
   const AxisAlignedBox& box_b = of_b.bvh->bounds();
   const Vector3d half = 0.5 * (box_b.upper - box_b.lower);
   const RigidTransform X_AB = X_AW * b.X_WS;
-  const Vector3d center = X_AB * Vector3d(box_b.lower + half),
-                 spread = X_AB.R.cwiseAbs() * half;
+  const Vector3d center = X_AB * Vector3d(box_b.lower + half), spread = X_AB.R.cwiseAbs() * half;
   AxisAlignedBox bounds{center - spread, center + spread};
   bounds.Grow(margin);
-  std::vector<int> &edges_a = scratch->candidates, &edges_b = scratch->edges;
+  std::vector<int>&edges_a = scratch->candidates, &edges_b = scratch->edges;
   edges_a.clear();
   of_a.bvh->VisitOverlaps(bounds, [&](int triangle) {
     for (int e = 0; e < 3; ++e) {
@@ -125,10 +124,10 @@ void CollideEdges(const PlacedShape& a, const PlacedShape& b, double margin,
       }
       const double gap = n.dot(at.b - at.a);
       if (gap >= margin || gap < -std::min(deepest, 0.5 * length_b)) continue;
-      scratch->points.push_back({0.5 * (at.a + at.b), n, gap,
-                                 MixKey({static_cast<std::uint64_t>(TouchKind::kEdges),
-                                         static_cast<std::uint64_t>(i),
-                                         static_cast<std::uint64_t>(j)})});
+      scratch->points.push_back(
+          {0.5 * (at.a + at.b), n, gap,
+           MixKey({static_cast<std::uint64_t>(TouchKind::kEdges), static_cast<std::uint64_t>(i),
+                   static_cast<std::uint64_t>(j)})});
     }
   }
 }

@@ -364,8 +364,8 @@ void CollideTriangles(int count, NarrowScratch* scratch, std::vector<Touch>* tou
 
 }  // namespace
 
-void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& placed,
-                         bool shape_is_a, bool is_immovable, double margin, NarrowScratch* scratch,
+void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& placed, bool shape_is_a,
+                         bool is_immovable, double margin, NarrowScratch* scratch,
                          std::vector<Touch>* touches) {
   const CollisionShape& shape = *placed.shape;
   const double sign = shape_is_a ? 1 : -1;
@@ -427,7 +427,7 @@ void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& plac
 
     const auto [n, gap] = FindSeparatingDirection(shape, x, deepest);
     Touch touch{placed.X_WS * (deepest.weights[0] * x[0] + deepest.weights[1] * x[1] +
-                              deepest.weights[2] * x[2]),
+                               deepest.weights[2] * x[2]),
                 sign * (placed.X_WS.R * n),
                 gap,
                 surface.triangle_area(i) / 3,

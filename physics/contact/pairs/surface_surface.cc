@@ -146,9 +146,9 @@ void CollideVertices(const TriangleSurface& tip, const TriangleSurface& base, bo
   for (const int v : scratch->vertices) {
     const Vector3d p = tip.position(v), own = tip.CalcVertexNormal(v);
     const double deepest = FindDeepest(FindLongestEdge(tip, v), tip, base);
-    const ClosestFeature met = FindClosestFeature(
-        base, p, own, margin, deepest, triangles.FindFacing(p, own, margin, deepest),
-        [](int) { return true; });
+    const ClosestFeature met =
+        FindClosestFeature(base, p, own, margin, deepest,
+                           triangles.FindFacing(p, own, margin, deepest), [](int) { return true; });
     if (met.triangle < 0) continue;
     is_covered[v] = 1;
     AppendTouch(tip, v, base, met, tip_is_a, touches);

@@ -30,14 +30,8 @@ const ContactMemory* Recall(const std::vector<ContactMemory>& memories, std::uin
 }
 
 void Report(const ContactPoint& contact, const Vector3d& impulse_W, StepReport* report) {
-  report->contacts.push_back({contact.body_a,
-                              contact.body_b,
-                              contact.p_W,
-                              contact.R_WC.col(2),
-                              contact.gap,
-                              impulse_W,
-                              contact.a.nodes,
-                              contact.b.nodes});
+  report->contacts.push_back({contact.body_a, contact.body_b, contact.p_W, contact.R_WC.col(2),
+                              contact.gap, impulse_W, contact.a.nodes, contact.b.nodes});
 }
 
 void CommitContacts(const StepContacts& contacts, const Impulses& impulses, CommitScratch* scratch,

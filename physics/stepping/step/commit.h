@@ -11,7 +11,7 @@ namespace pliant::physics {
 
 // Memory for Commit to work in.
 struct CommitScratch {
-  std::vector<ContactMemory> last_contacts;  // of the step before
+  std::vector<ContactMemory> last_contacts;    // of the step before
   std::vector<std::size_t> memory_of_resting;  // among these, of each contact between sleepers
   ContactMemorySorting sorting;
   std::vector<int> island_of_block;  // of each block of the model; −1: none

@@ -21,10 +21,10 @@ namespace pliant::physics {
 
 // Where the tangents of blocks that are not linear were taken last.
 struct Linearisation {
-  std::vector<double> point;  // velocities, by StepBlocks::spaces
-  double residual = 0;        // of the solution found with the tangents before
+  std::vector<double> point;         // velocities, by StepBlocks::spaces
+  double residual = 0;               // of the solution found with the tangents before
   bool is_residual_current = false;  // whether it is that of the last solution
-  std::vector<char> is_due;   // scratch, of each block
+  std::vector<char> is_due;          // scratch, of each block
 };
 
 // What the stages of one step produce, in their order. Every method starts from it; kept from step

@@ -94,10 +94,10 @@ TEST(PointsOnSurfaces, GapIsTheSignedDistanceLessTheRadius) {
     double distance;
   };
   const double root = std::sqrt(0.5);
-  for (const Place& place : {Place{{0.03, 0.02, 0.101}, {0, 0, 1}, 1e-3},
-                             Place{{0.03, 0.02, 0.098}, {0, 0, 1}, -2e-3},
-                             Place{{0.1 + 7e-4, 0.02, 0.1 + 7e-4}, {root, 0, root}, 7e-4 / root},
-                             Place{{0.1, 0.013, 0.1}, {root, 0, root}, 0}}) {
+  for (const Place& place :
+       {Place{{0.03, 0.02, 0.101}, {0, 0, 1}, 1e-3}, Place{{0.03, 0.02, 0.098}, {0, 0, 1}, -2e-3},
+        Place{{0.1 + 7e-4, 0.02, 0.1 + 7e-4}, {root, 0, root}, 7e-4 / root},
+        Place{{0.1, 0.013, 0.1}, {root, 0, root}, 0}}) {
     for (const double radius : {0.0, 0.003}) {
       for (const bool surface_is_a : {false, true}) {
         std::vector<Touch> touches;

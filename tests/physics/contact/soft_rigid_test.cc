@@ -154,8 +154,7 @@ TEST(SoftRigid, SwappedBodiesGiveMirroredContacts) {
     const bool is_found =
         std::any_of(mirrored.begin(), mirrored.end(), [&](const ContactPoint& other) {
           return other.p_W == point.p_W && Normal(other) == -Normal(point) &&
-                 other.gap == point.gap && other.b.nodes == point.a.nodes &&
-                 other.b.block == 1;
+                 other.gap == point.gap && other.b.nodes == point.a.nodes && other.b.block == 1;
         });
     EXPECT_TRUE(is_found);
   }

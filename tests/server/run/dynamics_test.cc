@@ -51,11 +51,10 @@ class DynamicsTest : public ::testing::Test {
 };
 
 TEST_F(DynamicsTest, APendulumMovesByItsTorqueAndWeight) {
-  ASSERT_EQ(
-      Calc(
-          R"([{"robot": "p", "q": {"pin": 0.3}, "v": {"pin": 2}, "tau": {"pin": 1.5},
+  ASSERT_EQ(Calc(
+                R"([{"robot": "p", "q": {"pin": 0.3}, "v": {"pin": 2}, "tau": {"pin": 1.5},
                 "a": {"pin": 4}}])"),
-      kDone)
+            kDone)
       << err_.str();
   const Json result = Result()[0];
   EXPECT_EQ(result["robot"], "p");

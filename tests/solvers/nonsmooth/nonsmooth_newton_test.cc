@@ -21,9 +21,9 @@ bool SolveWhole(const ConstraintSystem& system, NonsmoothProblem problem,
                 const NonsmoothOptions& options, NonsmoothResult* result) {
   const WholeIsland whole(system);
   problem.island = whole.view();
-  return NonsmoothNewton().Solve(
-      problem, std::vector<Vector3d>(problem.contacts.size(), Vector3d::Zero()),
-      std::vector<double>(problem.rows.size(), 0.0), options, result);
+  return NonsmoothNewton().Solve(problem,
+                                 std::vector<Vector3d>(problem.contacts.size(), Vector3d::Zero()),
+                                 std::vector<double>(problem.rows.size(), 0.0), options, result);
 }
 
 SchurComplement Dense(const MatrixXd& A) {
