@@ -71,7 +71,8 @@ int Create(Client* client, const Arguments& arguments) {
   v1::World world;
   const grpc::Status status = client->worlds().CreateWorld(&context, request, &world);
 
-  // a bad scene is told as `pliantd check` tells it: one error a line, and the same exit status
+  // a bad scene is reported as `pliantd check` reports it: one error a line, and the same exit
+  // status
   if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT &&
       !status.error_details().empty()) {
     throw CommandError(kInvalidScene, status.error_message());

@@ -36,8 +36,9 @@ struct TrialConfiguration {
 struct PlacedContact {
   double gap;            // [m]
   Eigen::Matrix3d R_WC;  // third column is nhat_AB_W
-  // Where each side touches, and what that point is told from: the centre of curvature of a round
-  // side, which the point is a radius away from along the normal, and the point itself of another.
+  // Where each side touches, and what that point is computed from: the centre of curvature of a
+  // round side, which the point is a radius away from along the normal, and the point itself of
+  // another.
   Eigen::Vector3d p_A, p_B;
   Eigen::Vector3d core_A, core_B;
 };

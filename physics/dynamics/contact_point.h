@@ -34,7 +34,7 @@ struct ContactFeature {
 };
 
 // Contact between two moving attachments, as every method sees it. Filled by contact/, read by
-// stepping/. How it changes when the two move is told by contact/kinematics.h.
+// stepping/. contact/kinematics.h computes how it changes when the two move.
 struct ContactPoint {
   ContactPoint() {}  // not zeroed before it is filled: there are thousands
   Attachment a, b;

@@ -91,7 +91,7 @@ struct MethodOptions {
   // Why the contact problem of a step cannot be exported; empty: it can.
   std::string_view WhyNotExported() const {
     if (!is_maximal()) return {};
-    return "tells problems in reduced coordinates; leave it out, or add --set "
+    return "describes problems in reduced coordinates; leave it out, or add --set "
            "method.nonsmooth.coordinates=REDUCED";
   }
 };

@@ -105,7 +105,7 @@ class FemStep final : public NodeStep {
   }
 
   absl::Status Reduce(std::span<const int> participants) override {
-    // a quadratic energy is convex; of another one Â may tell that it is not
+    // a quadratic energy is convex; of another one Â may show that it is not
     return Factor(participants, solvers::ComplementForm::kSparseWherePays, !model_->is_quadratic());
   }
 
@@ -189,7 +189,7 @@ class FemStep final : public NodeStep {
     participants_.assign(participants.begin(), participants.end());
     return absl::OkStatus();
   }
-  // A δv = load + P λ, with the forces λ that move the participants as told. In v, which δv
+  // A δv = load + P λ, with the forces λ that move the participants as prescribed. In v, which δv
   // replaces; null when it has already.
   double* BeginCompletion(std::span<const double> v_p, std::span<double> v) const {
     if (participants_.empty()) {
@@ -581,7 +581,7 @@ class FemStep final : public NodeStep {
       for (int halvings = 0; halvings <= kMaxHalvings; ++halvings, length *= 0.5) {
         const Evaluation next = try_length(length);
         accepted = next.energy <= at.energy + kDescent * length * slope;
-        // what it promises is lost in rounding: the residual tells
+        // what it promises is lost in rounding: the residual decides
         if (!accepted && -length * slope <= 1e-11 * at.scale)
           accepted = CalcRelativeResidual(trial_) < old_residual;
         if (!accepted) continue;

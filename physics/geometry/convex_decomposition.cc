@@ -99,8 +99,8 @@ Vector3d Cross(const Vector3d& a, double sa, const Vector3d& b, double sb) {
   return a + sa / (sa - sb) * (b - a);
 }
 
-// Directions that tell the extent of a set of points: what a cut leaves is measured by the hull of
-// its extreme points.
+// Directions in which to measure the extent of a set of points: what a cut leaves is measured by
+// the hull of its extreme points.
 std::vector<Vector3d> MakeDirections() {
   std::vector<Vector3d> directions;
   for (int x = -2; x <= 2; ++x) {

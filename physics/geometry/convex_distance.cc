@@ -374,7 +374,7 @@ ConvexDistance CalcConvexDistance(const ConvexBody& a, const ConvexBody& b, doub
 
   // Near touching the offset drowns in round-off, and the polytope knows the touching points of a
   // large face badly. Moved apart along the direction found, the bodies touch at the same points
-  // and tell the direction better: take it for as long as it separates more.
+  // and give the direction better: take it for as long as it separates more.
   d.separation = CalcSeparation(a, b, d.nhat_AB_W);
   for (int round = 0; round < 4; ++round) {
     const Vector3d shift = (0.3 * least - d.separation) * d.nhat_AB_W;

@@ -21,7 +21,7 @@ double CalcSpringError(const JointTree& tree, int link, int k, std::span<const d
 double CalcSpringEnergy(const JointTree& tree, const std::vector<JointForceLaw>& laws,
                         std::span<const double> q);
 
-// Where a joint stops, and what it takes to move it: of each velocity of which either can be told.
+// Where a joint stops, and what it takes to move it: of each velocity that has either.
 struct JointStop {
   int velocity;
   int position = 0;

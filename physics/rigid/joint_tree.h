@@ -94,9 +94,10 @@ class TreeKinematics;
 
 // A tree of links, or several side by side: kinematics and dynamics after Featherstone (composite
 // rigid bodies, recursive Newton–Euler, articulated bodies), in world axes throughout, so that
-// nothing but a shift lies between a link and its parent. Positions are told from the first link's
-// Mo: a robot far from the world's origin loses no digits. Immutable. No Calc method allocates:
-// what is computed, and room for what is not kept, is in a TreeKinematics, made once for a tree.
+// nothing but a shift lies between a link and its parent. Positions are relative to the first
+// link's Mo: a robot far from the world's origin loses no digits. Immutable. No Calc method
+// allocates: what is computed, and room for what is not kept, is in a TreeKinematics, made once for
+// a tree.
 class JointTree {
  public:
   // Links in an order in which parents come before their children, parents < own index. Masses ≥ 0.

@@ -12,7 +12,7 @@
 namespace pliant::physics {
 
 // What a JointTree computed at one configuration and velocity. All memory is taken when it is made.
-// Positions are told from the reference point O, and spatial vectors about No, the place of each
+// Positions are relative to the reference point O, and spatial vectors about No, the place of each
 // node: what is near stays exact, however far the root.
 class TreeKinematics {
  public:

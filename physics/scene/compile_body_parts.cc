@@ -225,7 +225,7 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
         break;
       }
       if (!fresh) continue;
-      // what stays or goes where it is told prescribes the vertex
+      // what is fixed or prescribed prescribes the vertex
       const Motion motion = to < 0 ? Motion::kFixed : model_->bodies[to].motion;
       if (is_link || motion == Motion::kFree) {
         draft->held.push_back({vertex, attachment.to(), at + ".to"});

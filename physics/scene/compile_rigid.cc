@@ -107,7 +107,7 @@ void SceneCompiler::DraftRigidBody(const v1::RigidBody& rigid, const std::string
                  "or remove the velocity");
     } else if (moves && rigid.motion() == v1::RigidBody::MOTION_KINEMATIC) {
       log_.Error(path + ".velocity",
-                 "is given to a KINEMATIC body, which goes where it is told. Script its pose, or "
+                 "is given to a KINEMATIC body, whose motion is prescribed. Script its pose, or "
                  "remove the velocity");
     }
   }

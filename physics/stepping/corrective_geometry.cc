@@ -23,21 +23,21 @@ Attachment AttachToNode(int block, int node) {
 
 }  // namespace
 
-int CorrectiveGeometry::FindCarrier(const CarrierKey& key) const {
-  const auto found = std::lower_bound(
-      carriers_.begin(), carriers_.end(), key,
-      [](const Carrier& carrier, const CarrierKey& wanted) { return carrier.key < wanted; });
-  return static_cast<int>(found - carriers_.begin());
+int CorrectiveGeometry::FindDof(const DofKey& key) const {
+  const auto found =
+      std::lower_bound(dofs_.begin(), dofs_.end(), key,
+                       [](const MappedDof& dof, const DofKey& wanted) { return dof.key < wanted; });
+  return static_cast<int>(found - dofs_.begin());
 }
 
-void CorrectiveGeometry::CollectCarriers() {
+void CorrectiveGeometry::CollectDofs() {
   keys_.clear();
   const auto add = [this](const Attachment& side) {
     if (side.block == kWorldBlock) return;
-    if (side.nodes.empty()) keys_.push_back({side.block, CarrierKind::kFrame, side.frame});
+    if (side.nodes.empty()) keys_.push_back({side.block, DofKind::kFrame, side.frame});
     for (int k = 0; k < side.nodes.size(); ++k) {
       if (side.nodes.weight(k) != 0)
-        keys_.push_back({side.block, CarrierKind::kNode, side.nodes.node(k)});
+        keys_.push_back({side.block, DofKind::kNode, side.nodes.node(k)});
     }
   };
   for (const ContactPoint& contact : stages_.contacts.points) {
@@ -50,7 +50,7 @@ void CorrectiveGeometry::CollectCarriers() {
       if (term.velocity < 0) {
         add(term.attachment);
       } else if (term.attachment.block != kWorldBlock) {
-        keys_.push_back({term.attachment.block, CarrierKind::kVelocity, term.velocity});
+        keys_.push_back({term.attachment.block, DofKind::kVelocity, term.velocity});
       }
     }
   }
@@ -58,18 +58,18 @@ void CorrectiveGeometry::CollectCarriers() {
   keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
 }
 
-// Rows of H of one carrier, and its free motion.
-void CorrectiveGeometry::AppendRows(const Carrier& carrier, CorrectiveProblem* problem) {
-  const auto& [block, kind, index] = carrier.key;
+// Rows of H of one dof, and its free motion.
+void CorrectiveGeometry::AppendRows(const MappedDof& dof, CorrectiveProblem* problem) {
+  const auto& [block, kind, index] = dof.key;
   const BlockStep& step = *stages_.blocks.steps[block];
   const auto append = [&](int row) {
     for (const BlockRows::Part& part : rows_.parts()) {
       const int first = stages_.participation.FindVelocity(block, part.group);
-      // what does not take part moves nothing that is told here
+      // what does not participate moves nothing that is mapped here
       if (first < 0) continue;
-      problem->entries.push_back({carrier.active, row, 3,
-                                  first - stages_.system.blocks[carrier.active].first,
-                                  part.num_columns, problem->values.size()});
+      problem->entries.push_back({dof.active, row, 3,
+                                  first - stages_.system.blocks[dof.active].first, part.num_columns,
+                                  problem->values.size()});
       const double* J = rows_.matrix(part);
       problem->values.insert(problem->values.end(), J, J + 3 * std::size_t(part.num_columns));
     }
@@ -78,15 +78,15 @@ void CorrectiveGeometry::AppendRows(const Carrier& carrier, CorrectiveProblem* p
     for (int r = 0; r < 3; ++r) problem->y_free[row + r] = velocity[r];
   };
   switch (kind) {
-    case CarrierKind::kNode: {
+    case DofKind::kNode: {
       const Attachment node = AttachToNode(block, index);
       rows_.Clear();
       step.AppendRows(node, &rows_);
-      append(carrier.row);
-      bias(carrier.row, step.CalcPrescribedVelocity(node));
+      append(dof.row);
+      bias(dof.row, step.CalcPrescribedVelocity(node));
       break;
     }
-    case CarrierKind::kFrame: {
+    case DofKind::kFrame: {
       Attachment frame;
       frame.block = block;
       frame.frame = index;
@@ -94,21 +94,21 @@ void CorrectiveGeometry::AppendRows(const Carrier& carrier, CorrectiveProblem* p
       rows_.Clear();
       const FrameStep& frames = *stages_.blocks.abilities[block].frames;
       frames.AppendAngularRows(frame, &rows_);
-      append(carrier.row);
+      append(dof.row);
       rows_.Clear();
       step.AppendRows(frame, &rows_);
-      append(carrier.row + 3);
-      bias(carrier.row, frames.CalcPrescribedAngularVelocity(frame));
-      bias(carrier.row + 3, step.CalcPrescribedVelocity(frame));
+      append(dof.row + 3);
+      bias(dof.row, frames.CalcPrescribedAngularVelocity(frame));
+      bias(dof.row + 3, step.CalcPrescribedVelocity(frame));
       break;
     }
-    case CarrierKind::kVelocity: {
+    case DofKind::kVelocity: {
       const int group = step.space().group_of_velocity(index);
       const int first = stages_.participation.FindVelocity(block, group);
       if (first < 0) break;
-      problem->entries.push_back({carrier.active, carrier.row, 1,
+      problem->entries.push_back({dof.active, dof.row, 1,
                                   first + index - step.space().group_offset(group) -
-                                      stages_.system.blocks[carrier.active].first,
+                                      stages_.system.blocks[dof.active].first,
                                   1, problem->values.size()});
       problem->values.push_back(1);
       break;
@@ -121,25 +121,25 @@ CorrectiveGeometry::Side CorrectiveGeometry::MakeSide(const Attachment& attachme
   Side side;
   side.first_part = static_cast<int>(problem->parts.size());
   if (attachment.block == kWorldBlock) return side;
-  const auto add = [&](const CarrierKey& key, double weight) {
-    const int index = FindCarrier(key);
-    const Carrier& carrier = carriers_[index];
+  const auto add = [&](const DofKey& key, double weight) {
+    const int index = FindDof(key);
+    const MappedDof& dof = dofs_[index];
     ++side.num_parts;
-    part_carriers_.push_back(index);
+    part_dofs_.push_back(index);
     part_weights_.push_back(weight);
     MappedPart& part = problem->parts.emplace_back();
-    part.block = carrier.active;
-    part.row = carrier.row;
-    part.height = carrier.height;
+    part.block = dof.active;
+    part.row = dof.row;
+    part.height = dof.height;
   };
   if (attachment.nodes.empty()) {
     side.is_frame = true;
     side.frame = first_frame_[attachment.block] + attachment.frame;
-    add({attachment.block, CarrierKind::kFrame, attachment.frame}, 1);
+    add({attachment.block, DofKind::kFrame, attachment.frame}, 1);
   }
   for (int k = 0; k < attachment.nodes.size(); ++k) {
     const double weight = attachment.nodes.weight(k);
-    if (weight != 0) add({attachment.block, CarrierKind::kNode, attachment.nodes.node(k)}, weight);
+    if (weight != 0) add({attachment.block, DofKind::kNode, attachment.nodes.node(k)}, weight);
   }
   return side;
 }
@@ -148,13 +148,13 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
   state_ = &state;
   h_ = h;
   problem->Clear();
-  CollectCarriers();
+  CollectDofs();
 
   // where the frames are that carry something
   first_frame_.assign(model_.blocks.size(), -1);
   int count = 0;
-  for (const CarrierKey& key : keys_) {
-    if (key.kind != CarrierKind::kFrame || first_frame_[key.block] >= 0) continue;
+  for (const DofKey& key : keys_) {
+    if (key.kind != DofKind::kFrame || first_frame_[key.block] >= 0) continue;
     first_frame_[key.block] = count;
     count += model_.abilities[key.block].frames->num_frames();
   }
@@ -167,34 +167,34 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
   }
 
   // rows of H, block by block; of what is prescribed at the end
-  carriers_.clear();
-  for (const CarrierKey& key : keys_) {
-    const int height = key.kind == CarrierKind::kFrame ? 6 : key.kind == CarrierKind::kNode ? 3 : 1;
-    carriers_.push_back({key, height, stages_.participation.index_of_block[key.block], -1});
+  dofs_.clear();
+  for (const DofKey& key : keys_) {
+    const int height = key.kind == DofKind::kFrame ? 6 : key.kind == DofKind::kNode ? 3 : 1;
+    dofs_.push_back({key, height, stages_.participation.index_of_block[key.block], -1});
   }
   int rows = 0;
   std::size_t next = 0;
   for (int a = 0; a < static_cast<int>(stages_.system.blocks.size()); ++a) {
     const Participation::Block& active = stages_.participation.blocks[a];
     const int first_row = rows;
-    for (; next < carriers_.size() && carriers_[next].key.block <= active.block; ++next) {
-      if (carriers_[next].key.block != active.block) continue;
-      carriers_[next].row = rows;
-      rows += carriers_[next].height;
+    for (; next < dofs_.size() && dofs_[next].key.block <= active.block; ++next) {
+      if (dofs_[next].key.block != active.block) continue;
+      dofs_[next].row = rows;
+      rows += dofs_[next].height;
     }
     problem->blocks.push_back({active.size, stages_.system.blocks[a].A.dense.data(), first_row,
                                rows - first_row, active.first});
   }
-  for (Carrier& carrier : carriers_) {
-    if (carrier.row >= 0) continue;
-    carrier.row = rows;
-    rows += carrier.height;
+  for (MappedDof& dof : dofs_) {
+    if (dof.row >= 0) continue;
+    dof.row = rows;
+    rows += dof.height;
   }
   problem->y_free.assign(rows, 0.0);
-  for (const Carrier& carrier : carriers_) {
+  for (const MappedDof& dof : dofs_) {
     const std::size_t before = problem->entries.size();
-    AppendRows(carrier, problem);
-    PLIANT_DEMAND(carrier.active >= 0 || problem->entries.size() == before);
+    AppendRows(dof, problem);
+    PLIANT_DEMAND(dof.active >= 0 || problem->entries.size() == before);
   }
   for (const solvers::MappingCompliance::Entry& entry : problem->entries) {
     const int first = problem->blocks[entry.block].first_velocity + entry.first;
@@ -204,8 +204,8 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
       for (int r = 0; r < entry.height; ++r) problem->y_free[entry.row + r] += *J++ * v[j];
   }
 
-  // contacts and constraints on their carriers
-  part_carriers_.clear();
+  // contacts and constraints on their degrees of freedom
+  part_dofs_.clear();
   part_weights_.clear();
   contacts_.clear();
   positions_.assign(state.q.begin(), state.q.end());
@@ -235,13 +235,12 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
       if (term.is_velocity) {
         term.side.first_part = static_cast<int>(problem->parts.size());
         term.side.num_parts = 1;
-        const int index =
-            FindCarrier({given.attachment.block, CarrierKind::kVelocity, given.velocity});
-        part_carriers_.push_back(index);
+        const int index = FindDof({given.attachment.block, DofKind::kVelocity, given.velocity});
+        part_dofs_.push_back(index);
         part_weights_.push_back(1);
         MappedPart& part = problem->parts.emplace_back();
-        part.block = carriers_[index].active;
-        part.row = carriers_[index].row;
+        part.block = dofs_[index].active;
+        part.row = dofs_[index].row;
         part.height = 1;
         part.J[2] = given.factor;
       } else {
@@ -322,7 +321,7 @@ void CorrectiveGeometry::UpdatePoses(std::span<const double> F, int first, int l
   const int num_contacts = static_cast<int>(contacts_.size());
   is_due_.assign(model_.blocks.size(), 0);
   const auto mark = [this](const Side& side) {
-    if (side.is_frame) is_due_[carriers_[part_carriers_[side.first_part]].key.block] = 1;
+    if (side.is_frame) is_due_[dofs_[part_dofs_[side.first_part]].key.block] = 1;
   };
   for (int i = first; i < last; ++i) {
     if (i < num_contacts) {
@@ -341,15 +340,14 @@ void CorrectiveGeometry::UpdatePoses(std::span<const double> F, int first, int l
 void CorrectiveGeometry::MoveNodes(const Side& side, std::span<const double> y) {
   if (side.is_frame) return;
   for (int k = side.first_part; k < side.first_part + side.num_parts; ++k) {
-    const Carrier& carrier = carriers_[part_carriers_[k]];
-    const int first = model_.position_offsets[carrier.key.block] + 3 * carrier.key.index;
-    for (int r = 0; r < 3; ++r)
-      positions_[first + r] = state_->q[first + r] + h_ * y[carrier.row + r];
+    const MappedDof& dof = dofs_[part_dofs_[k]];
+    const int first = model_.position_offsets[dof.key.block] + 3 * dof.key.index;
+    for (int r = 0; r < 3; ++r) positions_[first + r] = state_->q[first + r] + h_ * y[dof.row + r];
   }
 }
 
 Vector3d CorrectiveGeometry::SpinOf(const Side& side, std::span<const double> y) const {
-  return side.is_frame ? VectorAt(y, carriers_[part_carriers_[side.first_part]].row)
+  return side.is_frame ? VectorAt(y, dofs_[part_dofs_[side.first_part]].row)
                        : Vector3d(Vector3d::Zero());
 }
 
@@ -362,7 +360,7 @@ CorrectiveGeometry::Moved CorrectiveGeometry::Move(const Term& term,
     return moved;
   }
   for (int k = side.first_part; k < side.first_part + side.num_parts; ++k)
-    moved.point += h_ * part_weights_[k] * VectorAt(y, carriers_[part_carriers_[k]].row);
+    moved.point += h_ * part_weights_[k] * VectorAt(y, dofs_[part_dofs_[k]].row);
   return moved;
 }
 

@@ -14,10 +14,10 @@ namespace pliant::physics {
 // Maps a posed step onto the problem of the recursive corrective motion (zeng2022 §5): which
 // frames, nodes and single velocities contacts and constraints read, and where those are once they
 // have moved: nodes by their velocities, rigid frames by the exact map of their blocks' trial
-// positions. What that makes of a contact is told by ContactKinematics; constraints between points
+// positions. ContactKinematics computes what that makes of a contact; constraints between points
 // follow these.
 //
-// Mapped degrees of freedom ("carriers") are all nodes and rigid frames of contacts and
+// Mapped degrees of freedom are all nodes and rigid frames of contacts and
 // constraints, and single velocities that constraints name. A frame has its angular velocity and
 // the velocity of its origin.
 class CorrectiveGeometry final : public solvers::Relinearisation {
@@ -42,21 +42,21 @@ class CorrectiveGeometry final : public solvers::Relinearisation {
               solvers::CorrectiveProblem* problem) override;
 
  private:
-  enum class CarrierKind { kNode, kFrame, kVelocity };
-  struct CarrierKey {
+  enum class DofKind { kNode, kFrame, kVelocity };
+  struct DofKey {
     int block;
-    CarrierKind kind;
+    DofKind kind;
     int index;
-    auto operator<=>(const CarrierKey&) const = default;
+    auto operator<=>(const DofKey&) const = default;
   };
-  struct Carrier {
-    CarrierKey key;
+  struct MappedDof {
+    DofKey key;
     int height;
     int active;  // −1: prescribed
     int row;
   };
-  // One side of a contact, or one term of a constraint, and its parts of the problem. Carriers and
-  // weights of these are in part_carriers_ and part_weights_, by the same numbers.
+  // One side of a contact, or one term of a constraint, and its parts of the problem. Degrees of
+  // freedom and weights of these are in part_dofs_ and part_weights_, by the same numbers.
   struct Side {
     int first_part = 0, num_parts = 0;  // none: the world
     bool is_frame = false;
@@ -79,9 +79,9 @@ class CorrectiveGeometry final : public solvers::Relinearisation {
     Eigen::Vector3d point, spin;  // where it is, and its angular velocity
   };
 
-  int FindCarrier(const CarrierKey& key) const;
-  void CollectCarriers();
-  void AppendRows(const Carrier& carrier, solvers::CorrectiveProblem* problem);
+  int FindDof(const DofKey& key) const;
+  void CollectDofs();
+  void AppendRows(const MappedDof& dof, solvers::CorrectiveProblem* problem);
   Side MakeSide(const Attachment& attachment, solvers::CorrectiveProblem* problem);
   void UpdatePoses(std::span<const double> F, int first, int last);
   void MoveBlock(int block, std::span<const double> F);
@@ -103,9 +103,9 @@ class CorrectiveGeometry final : public solvers::Relinearisation {
   const State* state_ = nullptr;
   const solvers::MappingCompliance* compliance_ = nullptr;
   double h_ = 0;
-  std::vector<CarrierKey> keys_;
-  std::vector<Carrier> carriers_;
-  std::vector<int> part_carriers_;
+  std::vector<DofKey> keys_;
+  std::vector<MappedDof> dofs_;
+  std::vector<int> part_dofs_;
   std::vector<double> part_weights_;
   std::vector<MovingContact> contacts_;
   std::vector<Term> terms_;

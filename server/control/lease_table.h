@@ -15,7 +15,7 @@ namespace pliant::server {
 
 // Who may command what. One holder a target; it lapses when not used for kLeaseTime, so that nobody
 // who went away keeps a body. Coordination, not protection: whoever says `takeover` gets it, and
-// its last holder is told by whom.
+// its last holder receives the new one's name.
 class LeaseTable {
  public:
   static constexpr std::chrono::milliseconds kLeaseTime{1000};

@@ -17,7 +17,7 @@ struct ServeOptions {
   int max_worlds = 32;
   std::vector<std::string>
       allowed_origins;              // of pages that are not served here, e.g. http://localhost:5173
-  std::string version = "unknown";  // told to clients
+  std::string version = "unknown";  // reported to clients
 };
 
 // Exit statuses of Serve.

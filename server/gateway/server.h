@@ -31,8 +31,8 @@ class Server {
   bool has_viewer() const;
   Handlers& handlers();
 
-  // Health says NOT_SERVING, nothing new starts, streams are told and ended, then what still hangs
-  // is cut after 5 s.
+  // Health says NOT_SERVING, nothing new starts, streams are notified and ended, then what still
+  // hangs is cut after 5 s.
   void Shutdown();
 
  private:

@@ -325,7 +325,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     Queue(reply.SerializeAsString());
   }
 
-  // Encodes a reply where it is made, and queues it here. An error is told even where no reply was
+  // Encodes a reply where it is made, and queues it here. An error is sent even where no reply was
   // asked for.
   template <typename T>
   Reply<T> Answer(std::uint64_t id) {

@@ -21,7 +21,7 @@ struct CommandEcho {
   double client_time = 0;  // [s], the client's own clock
 };
 
-// What control tells the viewers of a world.
+// What control reports to the viewers of a world.
 struct ControlStatus {
   std::vector<CommandEcho> commands;
   bool stopped = false;

@@ -76,12 +76,12 @@ class WorldHost {
                Done done);  // INVALID_ARGUMENT when the bytes are not of this model
   void Save(std::function<void(absl::StatusOr<SavedState>)> done);
 
-  // Publishes again, because what the controller tells has changed.
+  // Publishes again, because what the controller reports has changed.
   void Touch();
 
-  // Ends stepping after the step under way, and tells who looks. Requests that wait, and a long one
-  // under way, fail with `reason`. Does not block; Join does. Join is never called from the
-  // stepping thread.
+  // Ends stepping after the step under way, and notifies whoever looks. Requests that wait, and a
+  // long one under way, fail with `reason`. Does not block; Join does. Join is never called from
+  // the stepping thread.
   void RequestStop(const absl::Status& reason);
   void Join();
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }

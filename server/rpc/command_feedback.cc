@@ -89,7 +89,7 @@ SteadyTime CommandFeedback::Visit(SteadyTime now) {
   if (published->version == sent_version_ && !pending_) return kNever;
   if (now < next_due_) return next_due_;
 
-  // once the lease has ended there is nothing more to tell
+  // once the lease has ended there is nothing more to send
   const CommandEcho* echo = nullptr;
   for (const CommandEcho& candidate : published->control.commands) {
     if (candidate.lease_id == lease_id_) echo = &candidate;

@@ -37,7 +37,7 @@ class CommandFeedback : public PumpClient, public std::enable_shared_from_this<C
   std::shared_ptr<WorldHost> host_;
   std::string lease_id_;
   v1::CommandResponse last_;  // of the last command taken
-  bool pending_ = false;      // it was not told yet
+  bool pending_ = false;      // it was not sent yet
   std::uint64_t sent_version_ = 0;
   SteadyTime next_due_;
 };

@@ -20,7 +20,7 @@ using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
 using google::protobuf::Empty;
 
-// Refusals are told one by one; with this many untold, no more commands are read.
+// Refusals are sent one by one; with this many unsent, no more commands are read.
 constexpr std::size_t kMaxRefusals = 16;
 constexpr std::size_t kMaxLeases = 64;
 

@@ -29,7 +29,7 @@ GrpcServer::~GrpcServer() {
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers,
                                                               const std::string& bind, int port) {
   grpc::EnableDefaultHealthCheckService(true);
-  // gRPC serves health without linking its descriptor, and reflection tells of no other than those
+  // gRPC serves health without linking its descriptor, and reflection describes no other than those
   // linked
   google::protobuf::LinkMessageReflection<grpc::health::v1::HealthCheckRequest>();
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();

@@ -75,7 +75,7 @@ absl::StatusOr<Subscription> ReadSubscription(const v1::Subscription& message,
 
 // One viewer: the latest state at its own rate, never a queue. A viewer that acknowledges frames is
 // held to half a second of frames under way, however much the network would buffer. A world that
-// stands still is told again every second.
+// stands still is sent again every second.
 class FrameStream : public PumpClient, public std::enable_shared_from_this<FrameStream> {
  public:
   FrameStream(Pump* pump, FrameCache* cache, StreamCounters* counters, FrameSink* sink,

@@ -28,8 +28,8 @@ class ContactLanes {
   // Projects every y. Returns the cost: Σ ½ γᵀRγ of cones.
   double Project();
 
-  // As if every contact with an expected impulse stuck or slid as that tells, along the way it
-  // moves now: G of there, and the γ that is linear with it from there to y. Those with none, as
+  // As if every contact with an expected impulse stuck or slid as that impulse says, along the way
+  // it moves now: G of there, and the γ that is linear with it from there to y. Those with none, as
   // Project. False when none has one.
   bool ProjectExpected(std::span<const ConvexProblem::Contact> contacts);
 

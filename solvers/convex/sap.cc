@@ -279,7 +279,7 @@ struct SapSolver::Workspace {
   // what is linear in v, at the guess
   void Begin() {
     for (int i = 0; i < n_; ++i) offset_[i] = v_[i] - v_star_[i];
-    // a warm start is from where the momentum is told
+    // a warm start begins where the momentum is given
     if (std::all_of(offset_.begin(), offset_.end(), [](double x) { return x == 0; })) {
       std::fill(momentum_.begin(), momentum_.end(), 0.0);
     } else {

@@ -23,7 +23,7 @@ struct MappedPart {
 
 // One contact of the corrective motion in its present frame, normal last; or a scalar constraint,
 // which is the normal row of a contact whose other two are empty, with bounds of its own. Its
-// displacement is told at the reference point of the linearisation, where u = Σ J y was
+// displacement is given at the reference point of the linearisation, where u = Σ J y was
 // `u_reference`:  δ = (slip, gap) + h Rᵀ (u − u_reference).
 struct CorrectiveContact {
   int first_part = 0, num_parts = 0;

@@ -31,7 +31,7 @@ Graph MakeGraph(const std::vector<std::vector<int>>& adjacency) {
   return graph;
 }
 
-// What METIS is told: by how much (1 + balance / 1000) the halves may differ, how it coarsens the
+// Options of METIS: by how much (1 + balance / 1000) the halves may differ, how it coarsens the
 // graph, and whether it refines what separates them from one side at a time or from both.
 struct Dissection {
   int balance;

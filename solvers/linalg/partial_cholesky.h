@@ -32,7 +32,7 @@ class PartialCholesky {
 
   // Factors A. `participants`: ascending node numbers. A load b of 3 · num_nodes numbers is reduced
   // along, for less than Reduce takes. Returns false when A is not positive definite; then
-  // failed_node() tells where and the factor may not be used.
+  // failed_node() says where and the factor may not be used.
   bool Factor(const BlockMatrix& A, std::span<const int> participants,
               ComplementForm form = ComplementForm::kDense, std::span<const double> b = {});
   int failed_node() const;

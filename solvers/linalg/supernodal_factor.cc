@@ -31,7 +31,7 @@ bool SolvesByBranches(const SupernodeLayout& layout) {
 }
 
 // Factors a supernode's panel, in which its part of the matrix is, and finds its update matrix.
-// Returns the position where that fails, or −1. `update_of` tells where update matrices are.
+// Returns the position where that fails, or −1. `update_of` gives the place of each update matrix.
 template <typename T, typename Updates>
 int EliminateNode(const SupernodeLayout& layout, const SupernodeLayout::Supernode& node, T* panels,
                   const Updates& update_of) {

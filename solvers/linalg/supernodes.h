@@ -171,7 +171,7 @@ class SupernodeLayout {
   // groups of columns by their last column
   std::vector<int> group_, group_size_, group_start_, postorder_, supernode_of_;
   std::vector<double> group_cost_;
-  // parts of groups that are told from each other by what has rows in them; of rows at work, those
+  // parts of groups that differ in what has rows in them; of rows at work, those
   // in a group
   std::vector<int> part_end_, first_of_size_, next_of_size_, cliques_by_size_, clique_columns_;
   std::vector<int> groups_above_, first_row_in_, next_row_, others_;

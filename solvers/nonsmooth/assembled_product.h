@@ -8,12 +8,12 @@
 
 namespace pliant::solvers {
 
-// J H⁻¹ Jᵀ entry by entry, for the solvers that look at entries: rows are told in blocks, in their
+// J H⁻¹ Jᵀ entry by entry, for the solvers that look at entries: rows are added in blocks, in their
 // order, then assembled.
 class AssembledProduct {
  public:
   void Begin(const BlockMasses& H);
-  // A block of `height` rows; entries told from here on are its own.
+  // A block of `height` rows; entries added from here on are its own.
   void AddRows(int height);
   // J of its rows on `columns` velocities from `first` on, of row r and column c at values[r ·
   // row_step + c · column_step].

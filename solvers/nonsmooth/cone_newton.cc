@@ -15,15 +15,15 @@ using Eigen::Matrix3d;
 using Eigen::Vector2d;
 using Eigen::Vector3d;
 
-constexpr double kFirstShrink = 1e-2;  // of R, of the compliance of a contact
-constexpr double kMinShrink = 1e-8;
+constexpr double kFirstProximal = 1e-2;  // of R, of the compliance of a contact
+constexpr double kMinProximal = 1e-8;
 constexpr int kCoupledSteps = 8, kDescents = 6;
 constexpr double kSolved = 1e-3;  // of a residual, beside that before
 constexpr int kMaxDirections = 40;
 constexpr double kForcing = 1e-3;  // of a linear system's residual
 constexpr double kMinStep = 1.0 / 40;
-// What rounds off ‖u_t‖ where a contact begins to slip [m/s]; it shrinks as R does.
-constexpr double kBlur = 1e-3, kMinBlur = 1e-12;
+// Smoothing ε of ‖u_t‖ ≈ √(‖u_t‖² + ε²) − ε [m/s]; it shrinks with R.
+constexpr double kSmoothing = 1e-3, kMinSmoothing = 1e-12;
 constexpr double kRounding = 1e-12;
 
 double Norm(std::span<const double> x) {
@@ -159,12 +159,12 @@ void ConeNewton::Analyse() {
   first_piece_.front() = 0;
 }
 
-void ConeNewton::SetScales(double shrink) {
+void ConeNewton::SetScales(double proximal) {
   const NonsmoothProblem& problem = *problem_;
-  blur_ = std::max(kBlur * shrink, kMinBlur);
+  smoothing_ = std::max(kSmoothing * proximal, kMinSmoothing);
   R_.clear();
   // what nothing moves has no scale
-  const auto scale = [&](double W) { return W > 0 ? shrink * problem.h * W : 1; };
+  const auto scale = [&](double W) { return W > 0 ? proximal * problem.h * W : 1; };
   const IslandView& island = problem.island;
   for (int c = 0; c < island.num_contacts(); ++c)
     R_.push_back(scale(island.contact(c).W.trace() / 3));
@@ -187,9 +187,9 @@ void ConeNewton::Evaluate(const std::vector<double>* speeds, Point* point) {
     Vector3d u = Vector3d(rates_[3 * c], rates_[3 * c + 1], rates_[3 * c + 2]) +
                  problem.island.contact(static_cast<int>(c)).bias;
     const double speed = std::sqrt(u.x() * u.x() + u.y() * u.y());
-    const double blurred = std::sqrt(speed * speed + blur_ * blur_);
-    point->speed[c] = blurred - blur_;
-    point->slip[c] = Vector2d(u.x(), u.y()) / blurred;
+    const double smoothed = std::sqrt(speed * speed + smoothing_ * smoothing_);
+    point->speed[c] = smoothed - smoothing_;
+    point->slip[c] = Vector2d(u.x(), u.y()) / smoothed;
     u.z() +=
         contact.gap / h + contact.friction * (speeds == nullptr ? point->speed[c] : (*speeds)[c]);
     // in the norm of D = (R, R, R + compliance / h)
@@ -383,13 +383,13 @@ void ConeNewton::Descend() {
     if (!FactorAt(now_, step_)) return;
     const double slope = Dot(static_cast<int>(step_.size()), step_.data(), now_.residual.data());
     if (!(slope < -floor_ * floor_)) return;
-    const double blur = 1e-14 * std::abs(now_.cost);
+    const double rounding = 1e-14 * std::abs(now_.cost);
     double step = 1;
     for (;; step /= 2) {
       trial_.v.resize(now_.v.size());
       for (std::size_t i = 0; i < step_.size(); ++i) trial_.v[i] = now_.v[i] + step * step_[i];
       Evaluate(&speeds_, &trial_);
-      if (trial_.cost <= now_.cost + 1e-4 * step * slope + blur) break;
+      if (trial_.cost <= now_.cost + 1e-4 * step * slope + rounding) break;
       if (step < 1e-6) return;
     }
     std::swap(now_, trial_);
@@ -420,18 +420,18 @@ void ConeNewton::Solve(const NonsmoothProblem& problem, int max_iterations,
   if (!std::isfinite(energy)) return;
   floor_ = kRounding * std::sqrt(energy);
 
-  double shrink = kFirstShrink;
+  double proximal = kFirstProximal;
   while (iterations_ < max_iterations) {
     const int before = iterations_;
-    SetScales(shrink);
+    SetScales(proximal);
     const bool solved = TakeCoupledSteps();
     if (!solved) Descend();
     if (!std::isfinite(now_.size)) return;
     force_.assign(now_.gamma.begin(), now_.gamma.end());
     if (is_done(force_)) return;
     // nothing left to do, and no better
-    if (iterations_ == before && shrink == kMinShrink) return;
-    shrink = solved ? std::max(0.2 * shrink, kMinShrink) : std::min(3 * shrink, 1.0);
+    if (iterations_ == before && proximal == kMinProximal) return;
+    proximal = solved ? std::max(0.2 * proximal, kMinProximal) : std::min(3 * proximal, 1.0);
   }
 }
 

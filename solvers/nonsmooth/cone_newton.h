@@ -63,7 +63,7 @@ class ConeNewton {
   void MultiplyRows(std::span<const double> z, std::span<double> y) const;
 
   void Analyse();
-  void SetScales(double shrink);
+  void SetScales(double proximal);
   // γ, K and the residual at point->v; with `speeds`, as if these were ‖u_t‖.
   void Evaluate(const std::vector<double>* speeds, Point* point);
   void FillPanel(int panel, const Point& at);
@@ -86,7 +86,7 @@ class ConeNewton {
   std::vector<double> v_star_, rates_, scratch_, step_, product_, speeds_;
   std::vector<std::vector<double>> basis_;
   Point now_, trial_, best_;
-  double blur_ = 0;
+  double smoothing_ = 0;
   double floor_ = 0;  // of Point::size, by rounding
   int iterations_ = 0;
 };

@@ -15,18 +15,22 @@ using Eigen::Vector3d;
 
 constexpr double kMinAlpha = 1e-6;  // of a row that is open
 constexpr double kMinDiagonal =
-    1e-10;                          // added to every row, of its own diagonal: redundant contacts
-constexpr int kPatience = 10;       // Newton steps without a better residual before it is a cycle
-constexpr int kLittlePatience = 4;  // the same where there is another way
+    1e-10;  // added to every row, of its own diagonal: redundant contacts
+// Newton steps without a smaller residual that end the solve, and that end it where another
+// method can go on.
+constexpr int kStagnationLimit = 10;
+constexpr int kShortStagnationLimit = 4;
 constexpr double kMinDamping = 0.05;
 constexpr int kMaxConeIterations = 400;
-constexpr double kWithin = 0.1;  // of the tolerance
-constexpr int kPolish = 2;       // steps without a better residual that are spent on that
+// A solve within the tolerance is refined to this part of it, by this many Newton steps at most
+// that gain nothing.
+constexpr double kToleranceFactor = 0.1;
+constexpr int kMaxRefinements = 2;
 constexpr double kLinearTolerance = 1e-10;  // and no coarser than what is asked of the whole
-constexpr double kHeld = 1e12;              // compliance of a force at its bound, of its row's
-constexpr double kMinChange = 1e-6;     // of a velocity, of the largest, that tells of stiffness
-constexpr double kMaxStiffening = 1e6;  // of a particle's mass
-constexpr double kNeverMoves = 1e-300;  // [1/kg] below which no force moves a row
+constexpr double kFixedCompliance = 1e12;   // compliance of a force at its bound, of its row's
+constexpr double kMinChange = 1e-6;  // of a velocity, of the largest, that counts as stiffness
+constexpr double kMaxGeometricStiffness = 1e6;  // of a particle's mass
+constexpr double kNeverMoves = 1e-300;          // [1/kg] below which no force moves a row
 
 bool IsBoxed(const NonsmoothProblem::Row& row) {
   return std::isfinite(row.lower) && std::isfinite(row.upper);
@@ -243,7 +247,7 @@ bool NonsmoothNewton::Prepare(const NonsmoothOptions& options) {
   return true;
 }
 
-bool NonsmoothNewton::Follow(const NonsmoothOptions& options) {
+bool NonsmoothNewton::EvaluateIterate(const NonsmoothOptions& options) {
   const NonsmoothProblem& problem = *problem_;
   if (!is_explicit_) {
     Multiply(lambda_, rates_);
@@ -279,7 +283,7 @@ void NonsmoothNewton::CalcVelocities(std::span<double> v) const {
   for (int j = 0; j < problem_->size(); ++j) v[j] = v_star_[j] + problem_->h * scratch_[j];
 }
 
-bool NonsmoothNewton::Moves(std::size_t i) const {
+bool NonsmoothNewton::HasCompliance(std::size_t i) const {
   return i >= first_set() || natural_scales_[i].friction > kNeverMoves * problem_->h;
 }
 
@@ -364,7 +368,7 @@ double NonsmoothNewton::CalcResidual() {
   std::size_t i = 0;
   for (const NonsmoothProblem::Contact& contact : problem.contacts) {
     const double r_n = natural_scales_[i + 2].normal, r_t = natural_scales_[i].friction;
-    if (Moves(i + 2)) {
+    if (HasCompliance(i + 2)) {
       const double C = contact.gap + h * rates_[i + 2] + contact.compliance * lambda_[i + 2];
       note(std::abs(std::min(C, r_n * lambda_[i + 2])));
     }
@@ -405,7 +409,7 @@ void NonsmoothNewton::LineariseRow(int k, int i, const NonsmoothOptions& options
       compliance_[i] = row.compliance / (h * h);
       rhs_[i] = -C / (h * h);
     } else {
-      compliance_[i] = kHeld * diagonal_[i];
+      compliance_[i] = kFixedCompliance * diagonal_[i];
       rhs_[i] = compliance_[i] * ((pushed >= row.upper ? row.upper : row.lower) - lambda_[i]);
     }
   } else if (std::isfinite(row.lower) || std::isfinite(row.upper)) {
@@ -435,8 +439,8 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
       const double alpha = std::max(f.alpha, kMinAlpha);
       compliance_[i + 2] = (contact.compliance + f.S / alpha) / (h * h);
       // φ = α C + S λ. Its second part takes Δλ from λ: so a contact that opens loses its force,
-      // but where contacts are redundant nothing else tells their shares, and each step would leave
-      // more of the load to fewer. Weighed by S / r, which is one where a contact is open and
+      // but where contacts are redundant nothing else determines their shares, and each step would
+      // leave more of the load to fewer. Weighed by S / r, which is one where a contact is open and
       // vanishes where it is closed, it leaves these as they are; the step changes by O(φ²), and
       // Newton's method arrives as fast.
       const double open = std::min(f.S / scales_[i + 2].normal, 1.0);
@@ -476,7 +480,7 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
   for (int row = 0; row < num_unknowns_; ++row) {
     compliance_[row] += kMinDiagonal * diagonal_[row];
     // what no force moves keeps the force that it has
-    if (!Moves(row)) compliance_[row] = 1, rhs_[row] = 0;
+    if (!HasCompliance(row)) compliance_[row] = 1, rhs_[row] = 0;
   }
 }
 
@@ -489,7 +493,7 @@ void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothRes
   const auto is_done = [&](std::span<const double> lambda) {
     lambda_.assign(lambda.begin(), lambda.end());
     ProjectForces();
-    Follow(options);
+    EvaluateIterate(options);
     const double residual = CalcResidual();
     result->residuals.push_back(residual);
     if (residual < result->residual) {
@@ -497,7 +501,7 @@ void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothRes
       best_.assign(lambda_.begin(), lambda_.end());
     }
     if (result->residual <= options.tolerance) ++good;
-    return good > kPolish || result->residual <= kWithin * options.tolerance;
+    return good > kMaxRefinements || result->residual <= kToleranceFactor * options.tolerance;
   };
   cone_.Solve(*problem_, kMaxConeIterations, is_done, change_);
   result->cone_iterations = cone_.iterations();
@@ -511,7 +515,7 @@ void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothRes
     result->cone_iterations += cone_.iterations();
   }
   lambda_.assign(best_.begin(), best_.end());
-  Follow(options);
+  EvaluateIterate(options);
   result->converged = result->residual <= options.tolerance;
   result->cycled = !result->converged;
   result->reason =
@@ -539,7 +543,7 @@ void NonsmoothNewton::Move(double step, const NonsmoothOptions& options) {
 // H ← M − min(0, c) with c = h (J⁺ − J)ᵀ λ · Δu / ‖Δu‖² of each particle (macklin2019 (73), (74)
 // with both g at the same λ, along the particle's change in place of each of its axes: a quotient
 // by one component says little where that is small).
-void NonsmoothNewton::Stiffen() {
+void NonsmoothNewton::AddGeometricStiffness() {
   const NonsmoothProblem& problem = *problem_;
   double largest = 0;
   for (const double x : change_v_) largest = std::max(largest, std::abs(x));
@@ -558,7 +562,7 @@ void NonsmoothNewton::Stiffen() {
     // a quotient of roundings says nothing
     if (!(square > kMinChange * kMinChange * largest * largest) || !(work > 0)) return;
     for (int j = begin; j < end; ++j)
-      shift_[j] = std::min(work / square, kMaxStiffening * mass_diagonal_[j]);
+      shift_[j] = std::min(work / square, kMaxGeometricStiffness * mass_diagonal_[j]);
   });
   masses_.Shift(shift_);
 }
@@ -579,7 +583,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   lambda_.resize(num_unknowns_, 0.0);
   change_v_.assign(problem.size(), 0.0);
   ProjectForces();
-  if (!Follow(options)) return false;
+  if (!EvaluateIterate(options)) return false;
 
   result->residuals.clear();
   result->linear_residuals.clear();
@@ -598,7 +602,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   const auto go_back = [&] {
     lambda_.assign(best_.begin(), best_.end());
     v_.assign(best_v_.begin(), best_v_.end());
-    return Follow(options);
+    return EvaluateIterate(options);
   };
   // the best forces, within cones and bounds
   const auto accept = [&] {
@@ -606,7 +610,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
       // what is cut off the forces is taken from the velocities
       lambda_.assign(best_.begin(), best_.end());
       v_.assign(best_v_.begin(), best_v_.end());
-      if (!Follow(options)) return false;
+      if (!EvaluateIterate(options)) return false;
       std::fill(shift_.begin(), shift_.end(), 0.0);
       masses_.Shift(shift_);
       ProjectForces();
@@ -618,7 +622,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
       lambda_.assign(best_.begin(), best_.end());
       ProjectForces();
     }
-    if (!Follow(options)) return false;
+    if (!EvaluateIterate(options)) return false;
     result->residual = CalcResidual();
     return result->residual <= options.tolerance;
   };
@@ -634,7 +638,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
     change_.assign(lambda_.begin(), lambda_.end());
     rhs_.assign(rates_.begin(), rates_.end());
     ProjectForces();
-    Follow(options);
+    EvaluateIterate(options);
     const double residual = CalcResidual();
     if (residual < best_projected) {
       best_projected = residual;
@@ -645,11 +649,11 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   };
   // What has to be moved at all is moved well within the tolerance: the next step may then leave it
   // as it is. Rows always are: efforts of drives follow what changes slowly.
-  double target = problem.rows.empty() ? options.tolerance : kWithin * options.tolerance;
+  double target = problem.rows.empty() ? options.tolerance : kToleranceFactor * options.tolerance;
   double damping = 1;
   int k = 0;
   for (;; ++k) {
-    if (best <= target || (best <= options.tolerance && k - best_at >= kPolish)) {
+    if (best <= target || (best <= options.tolerance && k - best_at >= kMaxRefinements)) {
       if (accept()) break;
       // the projection costs a little: go on from before it
       target = 0.1 * best;
@@ -660,11 +664,11 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
       break;
     }
     if (friction == NonsmoothOptions::Friction::kFixedPointThenCone &&
-        k - best_at >= kLittlePatience) {
+        k - best_at >= kShortStagnationLimit) {
       result->reason = StopReason::kCycled;
       break;
     }
-    if (k - best_at >= kPatience) {
+    if (k - best_at >= kStagnationLimit) {
       // a cycle: shorter steps from the best forces, while they help
       damping *= 0.5;
       result->cycled = damping < kMinDamping;
@@ -679,12 +683,12 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
     result->linear_iterations += static_cast<int>(linear_.residuals().size());
     const double step = damping * (best <= 0.5 * first ? 1 : options.step_length);
     Move(step, options);
-    if (!Follow(options)) break;
-    if (!problem.sets.empty() && options.geometric_stiffness) Stiffen();
+    if (!EvaluateIterate(options)) break;
+    if (!problem.sets.empty() && options.geometric_stiffness) AddGeometricStiffness();
     const double residual = CalcResidual();
     result->residuals.push_back(residual);
     if (!std::isfinite(residual)) break;
-    if (k == 0 && problem.rows.empty()) target *= kWithin;
+    if (k == 0 && problem.rows.empty()) target *= kToleranceFactor;
     if (keeps_projected) try_projected();
     if (residual < best) {
       best = residual;
@@ -696,7 +700,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   result->converged = accept();
   if (keeps_projected && !result->converged && !(result->residual <= best_projected)) {
     lambda_.assign(projected_.begin(), projected_.end());
-    Follow(options);
+    EvaluateIterate(options);
     result->residual = CalcResidual();
     result->converged = result->residual <= options.tolerance;
   }

@@ -139,13 +139,13 @@ class NonsmoothNewton final : private LinearOperator {
   void ScaleRows(std::span<double> y) const;
   // Everything that follows from lambda_, and from v_ where it is an unknown: rates_ and the sets.
   // False when something is not finite.
-  bool Follow(const NonsmoothOptions& options);
+  bool EvaluateIterate(const NonsmoothOptions& options);
   void CalcVelocities(std::span<double> v) const;
   void CalcDiagonal();
   // Whether any force moves a row.
-  bool Moves(std::size_t i) const;
+  bool HasCompliance(std::size_t i) const;
   void Move(double step, const NonsmoothOptions& options);
-  void Stiffen();
+  void AddGeometricStiffness();
   void ProjectForces();   // onto cones and bounds
   double CalcResidual();  // the natural map's
   void Linearise(const NonsmoothOptions& options);

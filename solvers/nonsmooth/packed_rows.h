@@ -15,7 +15,7 @@ class PackedRows {
   static constexpr int kBeyond = 3;
 
   void Clear();
-  // `height` rows, 1 or 3; entries told from here on are theirs.
+  // `height` rows, 1 or 3; entries added from here on are theirs.
   void AddRows(int height);
   // height × columns, column-major, on the velocities from `first` on.
   void AddEntry(int first, int columns, const double* values);

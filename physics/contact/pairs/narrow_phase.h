@@ -92,7 +92,7 @@ void CollideSurfacePolygons(const TriangleSurface& a, const TriangleSurface& b, 
                             std::vector<Touch>* touches);
 
 // Appends the contacts of two deforming surfaces: vertices against triangles both ways, and
-// crossing edges where no vertex tells.
+// crossing edges where no vertex touches.
 void CollideSurfaces(const TriangleSurface& a, const TriangleSurface& b, double margin,
                      NarrowScratch* scratch, std::vector<Touch>* touches);
 

@@ -136,7 +136,7 @@ bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x,
   return is_found;
 }
 
-// Any other shape: a grid on the triangle and the shape's own vertices near it tell where it
+// Any other shape: a grid on the triangle and the shape's own vertices near it show where it
 // enters.
 bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x,
                            const SignedDistance* at_vertices, double noticeable, double margin,

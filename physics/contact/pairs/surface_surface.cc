@@ -194,8 +194,8 @@ bool HasCoveredEnd(const TriangleSurface& surface, const TriangleBvh::Edge& edge
   return false;
 }
 
-// An edge of one surface against one of the other, where no vertex of either tells: both must stand
-// out, and cross.
+// An edge of one surface against one of the other, where no vertex of either touches: both must
+// stand out, and cross.
 void CollideEdges(const TriangleSurface& a, const TriangleSurface& b, double margin,
                   const std::uint8_t* covered_a, const std::uint8_t* covered_b,
                   NarrowScratch* scratch, std::vector<Touch>* touches) {
@@ -296,7 +296,7 @@ void CollideSurfaceWithSelf(const TriangleSurface& surface, double margin, Narro
         FindClosestFeature(surface, p, own, margin, deepest, candidates, can_meet);
     if (met.triangle >= 0) AppendTouch(surface, v, surface, met, true, touches);
   }
-  // of two vertices that face each other the lower one tells
+  // of two vertices that face each other the lower one makes the contact
   const auto facing = [](const Touch& touch) {
     return std::pair(touch.a.node(0), touch.b.node(0));
   };

@@ -17,7 +17,7 @@ class CompliantForm {
   virtual ~CompliantForm() = default;
   // A of a group, size × size; empty of one whose motion is prescribed.
   virtual std::span<const double> group_mass(int group) const = 0;
-  // The same with what sets resist with where the step starts, as far as it is told by the group
+  // The same with what sets resist with where the step starts, as far as it is given by the group
   // alone: what a row on it moves, about. Never empty where the mass is not.
   virtual std::span<const double> group_inertia(int group) const { return group_mass(group); }
   // Whether groups are particles, which take geometric stiffness.

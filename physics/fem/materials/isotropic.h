@@ -15,9 +15,9 @@ struct PrincipalResponse {
   Lane shear[3], spin[3];
 };
 
-// A material that is told by its energy in the principal stretches: F = U diag(s) Vᵀ, P = U diag(g)
-// Vᵀ, and a tangent whose eigenvectors are known, so that the negative eigenvalues are cut off
-// without an eigenvalue problem of size nine.
+// A material that is given by its energy in the principal stretches: F = U diag(s) Vᵀ, P = U
+// diag(g) Vᵀ, and a tangent whose eigenvectors are known, so that the negative eigenvalues are cut
+// off without an eigenvalue problem of size nine.
 class IsotropicMaterial : public Material {
  public:
   void Respond(const Lane* p, const LaneMatrix3& F, Tangent tangent,

@@ -33,8 +33,8 @@ struct MaterialResponse {
 enum class Tangent { kNone, kExact, kConvex, kDamping };
 
 // A hyperelastic material: an energy density of the deformation gradient, with its derivatives.
-// docs/extending.md tells how to add one. It may use no function of the C library beside the square
-// root: their last bits differ by machine.
+// docs/extending.md describes how to add one. It may use no function of the C library beside the
+// square root: their last bits differ by machine.
 class Material {
  public:
   // How a step treats it. kNonlinear: Newton's method. The other two are quadratic in F once R0 is

@@ -69,7 +69,7 @@ bool TravelChange::Find(const State& state, const BodyMotions& motions, double h
   }
   if (!any) return false;
 
-  // the frames of those blocks tell exactly
+  // the frames of those blocks decide exactly
   state_.q.assign(state.q.begin(), state.q.end());
   for (int b = 0; b < num_blocks; ++b)
     if (changed_blocks_[b]) motions_.Update(state_, b, nullptr);

@@ -35,7 +35,7 @@ class RefinedCholesky {
   //
   //     ‖D r‖ ≤ 5e-16 (‖D b‖ + ‖D⁻¹ x‖)
   //
-  // A factor in double precision leaves 1e-16 to 3e-16. False when the last contraction tells that
+  // A factor in double precision leaves 1e-16 to 3e-16. False when the last contraction shows that
   // four refinements do not get there; x is of no use then.
   bool Solve(const BlockMatrix& A, std::span<const double> b, std::span<double> x);
 

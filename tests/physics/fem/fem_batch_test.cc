@@ -18,7 +18,7 @@ const void* KindOf(const DynamicsBlock& block) {
 }
 
 // Rings of one shape, each deformed and moved in its own way, stepped by whoever is asked.
-class FemTeamTest : public ::testing::Test {
+class FemBatchTest : public ::testing::Test {
  protected:
   struct Ring {
     std::unique_ptr<BlockStep> step;
@@ -30,14 +30,14 @@ class FemTeamTest : public ::testing::Test {
 
   static constexpr int kRings = 9;
 
-  FemTeamTest() {
+  FemBatchTest() {
     for (int k = 0; k < kRings; ++k) {
       FemParameters p;
       p.mesh = *MeshTorus(0.4, 0.1, 0.1, 16);
       p.materials = {{FindMaterial("LINEAR_COROTATIONAL"), {1e6, 0.4}, 500}};
       p.rayleigh_beta = 0.02;
       p.X_WB.p = {0.7 * k, 0, 1};
-      // one hangs from the world, which takes part in the team too
+      // one hangs from the world, which takes part in the batch too
       if (k == 2) p.prescribed = {{0, -1, {}}, {1, -1, {}}, {2, -1, {}}};
       blocks_.push_back(MakeFemBlock(p, &shapes_));
       rings_.push_back(MakeRing(k));
@@ -85,14 +85,14 @@ class FemTeamTest : public ::testing::Test {
     if (!v_p.empty()) ring->step->Complete(v_p, ring->v_end);
   }
 
-  static void Factor(BlockBatch* team, const std::vector<Ring*>& rings) {
+  static void Factor(BlockBatch* batch, const std::vector<Ring*>& rings) {
     std::vector<BlockBatch::Member> members;
     for (Ring* ring : rings)
       members.push_back({ring->step.get(), ring->participants, false, &ring->status});
-    team->Factor(members);
+    batch->Factor(members);
   }
 
-  static void Finish(BlockBatch* team, const std::vector<Ring*>& rings) {
+  static void Finish(BlockBatch* batch, const std::vector<Ring*>& rings) {
     std::vector<std::vector<double>> v_p(rings.size());
     std::vector<BlockBatch::Completion> completions;
     for (std::size_t k = 0; k < rings.size(); ++k) {
@@ -100,14 +100,14 @@ class FemTeamTest : public ::testing::Test {
       Push(rings[k], &v_p[k]);
       if (!v_p[k].empty()) completions.push_back({rings[k]->step.get(), v_p[k], rings[k]->v_end});
     }
-    team->Complete(completions);
+    batch->Complete(completions);
   }
 
   void StepTogether(const std::vector<Ring*>& rings) const {
-    const auto team = blocks_[0]->abilities().batch->NewBatch();
+    const auto batch = blocks_[0]->abilities().batch->NewBatch();
     for (Ring* ring : rings) Pose(ring);
-    Factor(team.get(), rings);
-    Finish(team.get(), rings);
+    Factor(batch.get(), rings);
+    Finish(batch.get(), rings);
   }
 
   static void ExpectEqual(const Ring& a, const Ring& b) {
@@ -129,7 +129,7 @@ class FemTeamTest : public ::testing::Test {
   std::vector<Ring> rings_;
 };
 
-TEST_F(FemTeamTest, BodiesOfOneShapeAreOfOneKindAndOthersOfNone) {
+TEST_F(FemBatchTest, BodiesOfOneShapeAreOfOneKindAndOthersOfNone) {
   EXPECT_NE(KindOf(*blocks_[0]), nullptr);
   EXPECT_EQ(KindOf(*blocks_[0]), KindOf(*blocks_[2]));
   FemParameters other;
@@ -139,7 +139,7 @@ TEST_F(FemTeamTest, BodiesOfOneShapeAreOfOneKindAndOthersOfNone) {
 }
 
 // Conditions of about 1e4 leave twelve digits.
-TEST_F(FemTeamTest, ATeamGivesWhatEachGetsAlone) {
+TEST_F(FemBatchTest, ABatchGivesTheBitsOfEachMemberAlone) {
   rings_[3].participants.clear();
   rings_[4].participants.resize(1);
   StepTogether({&rings_[0], &rings_[1], &rings_[2], &rings_[3], &rings_[4], &rings_[5]});
@@ -153,7 +153,7 @@ TEST_F(FemTeamTest, ATeamGivesWhatEachGetsAlone) {
   }
 }
 
-TEST_F(FemTeamTest, BitsDoNotHangOnWhoElseIsInTheTeam) {
+TEST_F(FemBatchTest, BitsDoNotDependOnTheOtherMembers) {
   StepTogether({&rings_[0], &rings_[1], &rings_[2], &rings_[3], &rings_[4], &rings_[5], &rings_[6],
                 &rings_[7]});
   for (const int k : {0, 2, 7}) {
@@ -165,7 +165,7 @@ TEST_F(FemTeamTest, BitsDoNotHangOnWhoElseIsInTheTeam) {
   }
 }
 
-TEST_F(FemTeamTest, OneWithManyParticipantsIsEliminatedAsIfAlone) {
+TEST_F(FemBatchTest, OneWithManyParticipantsIsEliminatedAsIfAlone) {
   Ring alone = MakeRing(1);
   for (Ring* ring : {&alone, &rings_[1]}) {
     ring->participants.resize(60);
@@ -179,14 +179,14 @@ TEST_F(FemTeamTest, OneWithManyParticipantsIsEliminatedAsIfAlone) {
   ExpectEqual(again, rings_[2]);
 }
 
-TEST_F(FemTeamTest, NewParticipantsNeedNoNewFactorAndChangeNoBit) {
-  const std::vector<Ring*> team_of = {&rings_[0], &rings_[1], &rings_[2]};
-  const auto team = blocks_[0]->abilities().batch->NewBatch();
-  for (Ring* ring : team_of) Pose(ring);
-  Factor(team.get(), team_of);
-  for (Ring* ring : team_of) ring->participants.insert(ring->participants.begin(), 3);
-  Factor(team.get(), team_of);
-  Finish(team.get(), team_of);
+TEST_F(FemBatchTest, NewParticipantsNeedNoNewFactorAndChangeNoBit) {
+  const std::vector<Ring*> members = {&rings_[0], &rings_[1], &rings_[2]};
+  const auto batch = blocks_[0]->abilities().batch->NewBatch();
+  for (Ring* ring : members) Pose(ring);
+  Factor(batch.get(), members);
+  for (Ring* ring : members) ring->participants.insert(ring->participants.begin(), 3);
+  Factor(batch.get(), members);
+  Finish(batch.get(), members);
   for (int k = 0; k < 3; ++k) {
     Ring once = MakeRing(k);
     once.participants = rings_[k].participants;
@@ -195,20 +195,20 @@ TEST_F(FemTeamTest, NewParticipantsNeedNoNewFactorAndChangeNoBit) {
   }
 }
 
-TEST_F(FemTeamTest, AMemberMayBeCompletedByItself) {
-  const std::vector<Ring*> team_of = {&rings_[0], &rings_[1], &rings_[2]};
-  StepTogether(team_of);
+TEST_F(FemBatchTest, AMemberMayBeCompletedByItself) {
+  const std::vector<Ring*> members = {&rings_[0], &rings_[1], &rings_[2]};
+  StepTogether(members);
   const std::vector<double> expected = rings_[1].v_end;
   std::vector<double> v_p;
-  const auto team = blocks_[0]->abilities().batch->NewBatch();
+  const auto batch = blocks_[0]->abilities().batch->NewBatch();
   Pose(&rings_[1]);
-  Factor(team.get(), {&rings_[1]});
+  Factor(batch.get(), {&rings_[1]});
   Push(&rings_[1], &v_p);
   rings_[1].step->Complete(v_p, rings_[1].v_end);
   EXPECT_EQ(rings_[1].v_end, expected);
 }
 
-TEST_F(FemTeamTest, OnlyTheMemberWithAnIndefiniteTangentFails) {
+TEST_F(FemBatchTest, OnlyTheMemberWithAnIndefiniteTangentFails) {
   // a negative damping that outdoes all that resists
   FemParameters p;
   p.mesh = *MeshTorus(0.4, 0.1, 0.1, 16);
