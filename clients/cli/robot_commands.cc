@@ -210,7 +210,7 @@ class HeldLease {
   v1::Lease lease_;
 };
 
-// Repeats the targets until the world has them: they are followed only while somebody asks.
+// Repeats the targets until the world has them: they are followed only while they are repeated.
 int SetRobot(Client* client, const RobotArguments& arguments) {
   v1::JointTargets wanted;
   for (const std::string& target : arguments.targets) ReadTarget(target, &wanted);

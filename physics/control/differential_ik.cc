@@ -242,7 +242,7 @@ void RunDifferentialIk(const Model& model, const Inputs& inputs, const State& st
       twist = TwistTowards(motions[controller.body].X_WB, target.X_WL, controller.position_gain);
       is_commanded = true;
     }
-    // a controller that nobody commands comes to rest as fast as its limits allow, and then leaves
+    // a controller without a command comes to rest as fast as its limits allow, and then leaves
     // its targets alone
     const bool is_moving =
         std::any_of(controls->begin() + first_rate, controls->begin() + first_rate + count,

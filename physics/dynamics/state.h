@@ -55,7 +55,7 @@ struct State {
   // Of each block: for how many steps it has been still; −1 − k while it sleeps, in the island
   // whose first block is k.
   std::vector<std::int32_t> rest;
-  // What constraints of sleeping blocks exert: nobody computes it meanwhile.
+  // What constraints of sleeping blocks exert: it is not computed meanwhile.
   std::vector<ConstraintForce> resting_constraints;
   // What the others exerted, by ascending keys, with methods that start from that.
   std::vector<ConstraintMemory> constraints;

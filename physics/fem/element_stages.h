@@ -9,7 +9,7 @@
 namespace pliant::physics {
 
 // Stretches of batches, in stages: those of one stage have no node in common, so that what they add
-// to nodes may be added at the same time. In which order a node hears from its elements hangs on
+// to nodes may be added at the same time. In which order elements are added to a node depends on
 // the mesh alone, never on the threads.
 class ElementStages {
  public:

@@ -18,7 +18,7 @@
 namespace pliant::physics {
 namespace {
 
-// Links of one tree of a robot's file, parents first, and what of them hangs on what.
+// Links of one tree of a robot's file, parents first, and which of them is attached to which.
 struct TreeDraft {
   std::vector<int> links;  // of the description
   bool moves = false;

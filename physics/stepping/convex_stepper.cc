@@ -103,7 +103,7 @@ class ConvexStepper final : public Stepper {
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
-    // the criterion once more, on the full system
+    // the criterion on the full system
     report->residual = CalcSolutionResidual(solution_, &stages_);
     report->momentum_residual = report->residual;
     report->End(EndOf(report->residual <= options.tolerance, *report));

@@ -7,7 +7,7 @@
 
 namespace pliant::physics {
 
-// How often a step is posed anew before it is taken as it is.
+// How often a step is posed again before it is accepted as it is.
 struct SolveLimits {
   int redetections = 3;
   RelinearisationLimits relinearisations;  // after each of them, and at first

@@ -29,7 +29,7 @@ class StaticFiles {
   std::string folder_;  // canonical; empty when missing
 };
 
-// Where the viewer is when nobody says: beside an installed server, or in the source tree that it
+// Where the viewer is by default: beside an installed server, or in the source tree that it
 // was built in.
 std::string FindViewerFolder();
 

@@ -10,7 +10,7 @@
 
 namespace pliant::server {
 
-// Somebody who is fed from what worlds publish. Visited on the pump's thread alone.
+// A reader of what worlds publish. Visited on the pump's thread alone.
 class PumpClient {
  public:
   virtual ~PumpClient() = default;

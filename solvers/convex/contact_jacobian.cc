@@ -79,7 +79,7 @@ void ContactJacobian::AddTransposed(int entry, const Eigen::Vector3d& gamma,
   for (; j + kWidth <= columns; j += kWidth)
     _mm256_storeu_pd(target + j, add(j, _mm256_loadu_pd(target + j)));
   if (j == columns) return;
-  // somebody else may be at what follows
+  // another thread may write what follows
   const int rest = columns - j;
   StoreFirstLanes(target + j, rest, add(j, _mm256_maskload_pd(target + j, FirstLanes(rest))));
 }

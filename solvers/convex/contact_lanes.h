@@ -39,7 +39,7 @@ class ContactLanes {
   // In its place, Newton's step whole, rather than as far along the change as a line search went:
   // as if every contact were where it would be after `left` more of its change, and the γ linear
   // from there to y. One that would slide the other way by then sticks instead: no line search
-  // passes through its standstill, and hardly any linearisation at either side foretells it. False,
+  // passes through its standstill, and hardly any linearisation at either side predicts it. False,
   // with nothing done, for a law.
   bool ProjectAhead(double left);
 

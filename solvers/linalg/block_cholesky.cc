@@ -392,7 +392,7 @@ bool BlockCholesky::FactorAndSolve(const std::function<void(int panel)>& fill,
     });
   }
   if (failed) return false;
-  // what they meet in hears from them in the order of one after another
+  // what they meet in receives their updates in the order of one after another
   for (const Supernode& node : nodes_) {
     if (node.branch < 0) {
       if (!Eliminate(node, need)) return false;

@@ -80,7 +80,7 @@ class BlockCholesky {
   };
 
   // By which rule blocks are ordered. Least degree makes for little fill; for large matrices whose
-  // tree is all one path it gives way to short paths, that threads can share.
+  // tree is all one path short paths replace it, which threads can share.
   enum class Rule { kMinDegree, kShortPaths };
   struct Work {
     double all, path;  // of the longest path up the tree

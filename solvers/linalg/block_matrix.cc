@@ -114,8 +114,8 @@ void MultiplyColumns(const BlockMatrix& A, const double* x, const Stretch& stret
   }
 }
 
-// y = A x of kCount vectors. Which columns are a stretch hangs on the pattern alone, and so do the
-// sums.
+// y = A x of kCount vectors. Which columns are a stretch depends on the pattern alone, and so do
+// the sums.
 template <int kCount>
 void MultiplyVectors(const BlockMatrix& A, const std::array<const double*, kCount>& x,
                      const std::array<double*, kCount>& y) {

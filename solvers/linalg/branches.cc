@@ -93,8 +93,8 @@ int Branches::Divide(int begin, int end) {
   return Add(begin, end, below);
 }
 
-// Who is done with the last part below another goes on with that one, so that nobody waits for
-// anything but the end. The last part has all threads for what it divides into itself.
+// The thread that finishes the last part below another continues with that one, so that none waits
+// for anything but the end. The last part has all threads for what it divides into itself.
 void Branches::VisitUp(Visit f) const {
   for (std::size_t p = 0; p < parts_.size(); ++p)
     pending_[p].store(parts_[p].num_below, std::memory_order_relaxed);

@@ -14,7 +14,7 @@ extern "C" void __tsan_release(void* address);
 namespace pliant::solvers {
 
 // f(i) for 0 ≤ i < count, at the same time, at least `grain` of them in a row. Returns when all are
-// done. What f writes must hang on i alone.
+// done. What f writes must depend on i alone.
 template <typename F>
 void ParallelFor(int count, int grain, const F& f) {
 #ifdef PLIANT_THREAD_SANITIZER

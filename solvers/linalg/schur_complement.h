@@ -6,7 +6,7 @@
 
 namespace pliant::solvers {
 
-// A Schur complement as somebody else keeps it: dense where the nodes are few or most of them
+// A Schur complement that is not owned: dense where the nodes are few or most of them
 // coupled, else block-sparse. A view, valid until its owner changes it.
 struct SchurComplement {
   SchurComplement() = default;

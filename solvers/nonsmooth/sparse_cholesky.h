@@ -15,7 +15,7 @@ struct SparseMatrix {
   int size() const { return static_cast<int>(starts.size()) - 1; }
 };
 
-// Cholesky factor of a sparse matrix (SuiteSparse's simplicial one, whose bits hang on no BLAS).
+// Cholesky factor of a sparse matrix (SuiteSparse's simplicial one, whose bits depend on no BLAS).
 // Its ordering is kept while the pattern stays.
 class SparseCholesky {
  public:

@@ -14,8 +14,8 @@ using Eigen::Vector3d;
 
 constexpr std::size_t kMaxPoints = 8;
 
-// a direction of separation so near a face's normal (1.8°) gives way to it while the face parts the
-// bodies by less, but not by more than this share of the margin
+// a direction of separation so near a face's normal (1.8°) is replaced by it while the face
+// separates the bodies by less, but not by more than this share of the margin
 constexpr double kAlongFace = 0.9995;
 constexpr double kRimSlack = 0.25;
 

@@ -6,8 +6,8 @@
 
 namespace pliant::physics {
 
-// Where a step failed; −1: not known, or none. An error carries it, so that nobody has to read it
-// out of a message.
+// Where a step failed; −1: not known, or none. An error carries it, so that no caller has to read
+// it out of a message.
 struct FaultPlace {
   int block = -1;
   int body = -1;   // in Model::bodies; the first of the block's where that alone is known

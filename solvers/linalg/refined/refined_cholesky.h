@@ -14,7 +14,7 @@ namespace pliant::solvers {
 // factor takes half the time and half the memory; a solution takes as many more as there are
 // refinements, two or three where A is well conditioned.
 //
-// Whether it succeeds, and to what bits, hangs on A and b alone, for any number of threads.
+// Whether it succeeds, and to what bits, depends on A and b alone, for any number of threads.
 class RefinedCholesky {
  public:
   // `order`: in which nodes are eliminated.
