@@ -9,27 +9,27 @@
 
 namespace pliant::solvers {
 
-// J of an island's contacts, in the layout that its products want: each entry's three rows one
-// after another, filled up with zeros to whole SIMD lanes. Entries are numbered from 0, contact by
-// contact. Vectors that it meets need room for kBeyond more numbers, which it does not change.
+// Jacobian of an island's contacts in a SIMD-friendly layout: each entry's three rows one after
+// another, padded with zeros to whole SIMD lanes. Entries are numbered from 0, contact by contact.
+// Vectors passed in need room for kBeyond additional numbers, which are left unchanged.
 class ContactJacobian {
  public:
   static constexpr int kBeyond = BlockCholesky::kBeyond;
 
-  // The island outlives it. Each contact is to be filled in then, at any time and side by side with
-  // others. Keeps its memory.
+  // `island` must outlive this. Fill must then be called once for each contact, in any order,
+  // concurrently for different contacts. Keeps its memory.
   void Start(const IslandView& island);
   void Fill(int contact);
 
-  // The entries of a contact begin at this one, and end where those of the next contact begin.
+  // First entry of a contact; its entries end at first_entry(contact + 1).
   int first_entry(int contact) const { return first_entries_[contact]; }
-  // First velocity of an entry, and the block that this is of.
+  // First velocity of an entry, and the block that it belongs to.
   int first_of(int entry) const { return rows_[entry].first; }
   int block_of(int entry) const { return rows_[entry].block; }
 
-  // J v of a contact, without its bias.
+  // J v of a contact, without the bias.
   Eigen::Vector3d Multiply(int contact, const double* v) const;
-  // impulse += Jᵀ γ of one of a contact's entries. Touches nothing else.
+  // impulse += Jᵀ γ of one entry. Changes no other velocities.
   void AddTransposed(int entry, const Eigen::Vector3d& gamma, double* impulse) const;
 
   // G J of an entry.
@@ -38,15 +38,15 @@ class ContactJacobian {
     std::vector<double> values;
   };
   void Weigh(int entry, const Eigen::Matrix3d& G, Weighed* weighed) const;
-  // Adds K_leftᵀ (G J) to `place`: where an entry meets itself, of the lower triangle and what
-  // shares its lanes.
+  // Adds J_leftᵀ (G J) to `place`. For an entry with itself, only the lower triangle is added, and
+  // entries that share its SIMD lanes.
   void AddProduct(int left, const Weighed& right, BlockCholesky::Place place) const;
 
  private:
   struct Rows {
     int block, first;
-    int columns;  // up to the last that is not zero
-    int stride;   // from row to row: these, rounded up to whole lanes
+    int columns;  // up to the last nonzero one
+    int stride;   // from row to row: columns, rounded up to whole lanes
     std::size_t values;
     const double* J;  // in the system
   };

@@ -11,39 +11,40 @@
 
 namespace pliant::solvers {
 
-// The impulses of regularised contacts at y = R⁻¹ (v̂ − v_c), and along a change of v_c: four
-// contacts side by side in SIMD lanes. Sums run over the contacts in a fixed order. Keeps its
-// memory.
+// Impulses of regularised contacts at y = R⁻¹ (v̂ − v_c) and along a change of v_c, four contacts
+// at a time in SIMD lanes. Sums run over the contacts in a fixed order. Keeps its memory.
 class ContactLanes {
  public:
-  // Of these, at y = 0.
+  // Starts with these contacts at y = 0. `law` replaces the friction cone; null keeps the cone.
   void Start(std::span<const ConvexProblem::Contact> contacts, const ContactLaw* law);
 
-  // y of `velocity` = v̂ − v_c, and the direction in which v_c is about to change.
+  // Sets y = R⁻¹ `velocity` with `velocity` = v̂ − v_c, and the search direction of v_c.
   void SetVelocity(int contact, const Eigen::Vector3d& velocity);
   void SetChange(int contact, const Eigen::Vector3d& change);
 
-  // Moves v_c by α of its change.
+  // Moves v_c by α times its change.
   void Advance(double alpha);
-  // Projects every y. Returns the cost: Σ ½ γᵀRγ of cones.
+  // Projects every y: sets γ and G. Returns the cost, Σ ½ γᵀRγ for cones.
   double Project();
 
-  // As if every contact with an expected impulse stuck or slid as that impulse says, along the way
-  // it moves now: G of there, and the γ that is linear with it from there to y. Those with none, as
-  // Project. False when none has one.
+  // Predicts each contact's mode from its expected impulse: it sticks or slides as that impulse
+  // says, sliding along its present y. Linearises the law there: sets G at that point, and γ by
+  // extrapolation to y. Contacts without an expected impulse are handled as in Project. False if no
+  // contact has one, or with a `law`.
   bool ProjectExpected(std::span<const ConvexProblem::Contact> contacts);
 
-  // What follows Project when a step is to be found from its γ and G.
+  // Marks the present y as the point of linearisation. Call it after Project, before a step is
+  // computed from γ and G.
   void LinearizeHere();
 
-  // In its place, Newton's step whole, rather than as far along the change as a line search went:
-  // as if every contact were where it would be after `left` more of its change, and the γ linear
-  // from there to y. One that would slide the other way by then sticks instead: no line search
-  // passes through its standstill, and hardly any linearisation at either side predicts it. False,
-  // with nothing done, for a law.
+  // Alternative to LinearizeHere after a line search cut Newton's step short: linearises each
+  // contact at the end of the full step, after `left` more of its change, and extrapolates γ from
+  // there to y. A contact that would reverse its direction of sliding by then is treated as
+  // sticking: line searches hardly pass through standstill, and a linearisation at either side
+  // seldom predicts it. With a `law`, does nothing and returns false.
   bool ProjectAhead(double left);
 
-  // Whether some G differs from when this was asked before.
+  // Whether any G has changed since the last call.
   bool TakeChanges();
   Eigen::Vector3d gamma(int contact) const;
   // Columns of −∂γ/∂v_c, symmetric; zero where the contact is open.
@@ -53,7 +54,7 @@ class ContactLanes {
     return G.nn[contact % kLanes] == 0 && G.xx[contact % kLanes] == 0;
   }
 
-  // −Σ dᵀγ and Σ dᵀ G d after α of the change d, and the cost there.
+  // −Σ dᵀγ and Σ dᵀ G d after α times the change d, and the cost there.
   struct Slope {
     double slope, curvature;
   };
@@ -65,15 +66,15 @@ class ContactLanes {
   struct Four {
     ConeLaw<Lanes> law;
     Lanes y[3], change[3], gamma[3];
-    Lanes at[3];  // the y that it was taken as linear at when a step was last to be found
+    Lanes at[3];  // the y at which it was last linearised
     ConeSlope<Lanes> G, taken;
 
-    // G of there, and the γ that is linear with it from there to y
+    // G at (x, y, n), and γ extrapolated linearly from there to this->y
     void LinearizeAt(Lanes x, Lanes y, Lanes n);
   };
 
   struct Ahead;
-  // What a four adds to a sum over the contacts.
+  // Contribution of a group of four to a sum over the contacts.
   struct Sum {
     Lanes slope, curvature;
   };
@@ -81,14 +82,14 @@ class ContactLanes {
   void ForEachFour(const F& f) const;
   template <typename F>
   double SumOverFours(const F& term) const;
-  // Of a law, one contact at a time: α of the change ahead.
+  // Response of law_ for one contact, after α times its change.
   ContactResponse Respond(std::size_t contact, double alpha) const;
   double ProjectByLaw();
 
   std::vector<Four> fours_;
   mutable std::vector<Sum> sums_;
-  const ContactLaw* law_ = nullptr;    // the cone
-  std::vector<double> slip_, lagged_;  // for a law
+  const ContactLaw* law_ = nullptr;    // null: the friction cone
+  std::vector<double> slip_, lagged_;  // used by law_
 };
 
 }  // namespace pliant::solvers

@@ -8,10 +8,10 @@
 
 namespace pliant::solvers {
 
-// A contact as a law sees it.
+// Inputs of a contact law.
 struct ContactAt {
-  Eigen::Vector2d v_t;  // velocity of its slip [m/s]
-  double y_n;           // (v̂_n − v_n) / R_n: positive where it presses [N·s]
+  Eigen::Vector2d v_t;  // slip velocity [m/s]
+  double y_n;           // (v̂_n − v_n) / R_n: positive in compression [N·s]
   double R_n;           // [s/kg]
   double mu;            // coefficient of friction
   double slip;          // ε > 0: the speed below which friction may be softened [m/s]
@@ -21,20 +21,20 @@ struct ContactAt {
 struct ContactResponse {
   Eigen::Vector3d gamma;  // impulse, (t1, t2, n) [N·s]
   Eigen::Matrix3d G;      // −∂γ/∂v_c, symmetric positive semi-definite
-  double cost;            // the potential of which γ is minus the gradient in v_c [J]
+  double cost;            // potential ℓ with γ = −∂ℓ/∂v_c [J]
 };
 
-// How a regularised contact answers to its velocity, beside the cone that is built in: minus the
-// gradient of a convex potential, smooth enough for Newton's method.
+// Impulse of a regularised contact as a function of its velocity, as an alternative to the built-in
+// cone: minus the gradient of a convex potential, smooth enough for Newton's method.
 class ContactLaw {
  public:
   virtual ~ContactLaw() = default;
-  virtual std::string_view name() const = 0;  // in scenes
+  virtual std::string_view name() const = 0;  // as used in scenes
   virtual ContactResponse Respond(const ContactAt& at) const = 0;
 };
 
 std::span<const ContactLaw* const> AllContactLaws();
-const ContactLaw* FindContactLaw(std::string_view name);  // nullptr: there is none
+const ContactLaw* FindContactLaw(std::string_view name);  // nullptr if unknown
 
 // A speed softened at rest: ‖v_t‖_s = √(‖v_t‖² + ε²) − ε, its gradient t̂_s and its second
 // derivative.

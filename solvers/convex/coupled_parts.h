@@ -8,44 +8,45 @@
 
 namespace pliant::solvers {
 
-// Splits the large blocks of an island into parts whose velocities meet the same other blocks: a
-// link of a chain into what touches the link above it and what touches the one below. The parts of
-// a block are all coupled, but only some of them with those of others: a sparser Hessian than by
-// whole blocks. A function of the island's entries alone; keeps its memory.
+// Splits the large blocks of an island into parts whose velocities are coupled with the same other
+// blocks: a link of a chain into a part that touches the link above and a part that touches the
+// link below. All parts of a block are coupled with each other, but only some of them with parts of
+// other blocks, so the Hessian is sparser than by whole blocks. Depends on the island's entries
+// alone. Keeps its memory.
 class CoupledParts {
  public:
-  // Velocities that follow each other in the problem and in a part.
+  // Velocities that are consecutive both in the problem and in a part.
   struct Run {
     int first;  // in the island
     int size;
-    int row;  // of the first, in the part
+    int row;  // of the first velocity, in the part
   };
 
-  // Ascending by block.
+  // Finds the parts, ascending by block.
   void Find(const IslandView& island);
 
-  // Velocities of each part; pairs of parts that A or the entries of a contact or row couple.
+  // Number of velocities of each part; pairs of parts coupled by A, a contact or a row.
   const std::vector<int>& sizes() const { return sizes_; }
   const std::vector<std::pair<int, int>>& couplings() const { return couplings_; }
   // Parts of a block: from first_part(b) to first_part(b + 1).
   int first_part(int block) const { return first_parts_[block]; }
   int block_of_part(int part) const { return blocks_[part]; }
-  // Velocities of the same block's parts before it.
+  // Number of velocities in the preceding parts of the same block.
   int offset(int part) const { return offsets_[part]; }
   // In the order of their rows.
   std::span<const Run> runs(int part) const {
     return std::span(runs_).subspan(run_starts_[part], run_starts_[part + 1] - run_starts_[part]);
   }
-  // Where a velocity is.
+  // Part of a velocity, and its row there.
   int part_of(int velocity) const { return part_of_[velocity]; }
   int row_of(int velocity) const { return row_of_[velocity]; }
 
-  // Between the island's order and that of the parts, one after another.
+  // Permute between the island's order and the order of the parts, one after another.
   void Gather(const double* of_island, double* of_parts) const;
   void Scatter(const double* of_parts, double* of_island) const;
 
  private:
-  // Velocities that entries name together.
+  // Consecutive velocities that entries join; never split.
   struct Atom {
     int first, size;
     int first_met, num_met;  // in met_
@@ -60,8 +61,8 @@ class CoupledParts {
   std::vector<Run> runs_;
   std::vector<int> block_of_;                  // of velocities
   std::vector<char> is_joined_;                // a velocity with the one before it
-  std::vector<int> last_met_;                  // block, by velocity
-  std::vector<std::pair<int, int>> meetings_;  // first velocity of an entry, block that it meets
+  std::vector<int> last_met_;                  // last block found, by velocity
+  std::vector<std::pair<int, int>> meetings_;  // first velocity of an entry, block coupled with it
   std::vector<Atom> atoms_;
   std::vector<int> met_;  // blocks
 };

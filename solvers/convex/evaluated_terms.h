@@ -9,24 +9,24 @@
 
 namespace pliant::solvers {
 
-// The sum of a convex problem's momentum terms at an iterate: its value, gradient and Hessian, and
-// its course along a step. Keeps its memory.
+// The sum of a convex problem's momentum terms: value, gradient and Hessian at an iterate, and
+// derivatives along a step. Keeps its memory.
 class EvaluatedTerms {
  public:
-  // At v = guess. `problem` outlives what follows.
+  // Starts at v = guess. `problem` must outlive later calls.
   void Start(const ConvexProblem& problem, std::span<const double> guess);
   bool empty() const { return !has_terms_; }
 
-  // A + ∇²φ of the island's blocks, as of the last Linearise; just A where there are no terms.
+  // A + ∇²φ of the island's blocks at the last Linearise; A alone for blocks without a term.
   std::span<const SchurComplement> tangents() const { return tangents_; }
   void Linearise(std::span<const double> v);
 
-  // Σ φ(v) and its gradient, as of the last Evaluate; zero where there are no terms.
+  // Σ φ(v) and its gradient at the last Evaluate; zero without terms.
   void Evaluate(std::span<const double> v);
   double cost() const { return cost_; }
   std::span<const double> gradient() const { return gradient_; }
 
-  // Σ φ(v + α d), and its first and second derivatives by α.
+  // Σ φ(v + α d) and its first and second derivatives with respect to α.
   struct Along {
     double cost = 0, slope = 0, curvature = 0;
   };
@@ -38,7 +38,7 @@ class EvaluatedTerms {
     std::optional<BlockMatrix> sparse;
   };
 
-  // Calls f(block, term, part) of each block that has a term; part(x) are its velocities in x.
+  // Calls f(block, term, part) for each block that has a term; part(x) are its velocities in x.
   template <typename F>
   void ForEachTerm(const F& f) const;
 
@@ -46,7 +46,7 @@ class EvaluatedTerms {
   bool has_terms_ = false;
   double cost_ = 0;
   std::vector<SchurComplement> tangents_;
-  std::vector<Tangent> sums_;  // where A + ∇²φ lies, by block
+  std::vector<Tangent> sums_;  // storage of A + ∇²φ, by block
   std::vector<double> gradient_;
   mutable std::vector<double> trial_, trial_gradient_;
 };

@@ -4,8 +4,8 @@
 
 namespace pliant::solvers {
 
-// A convex potential φ(v) of one block's velocities that is not quadratic, beside the block's
-// ½‖v − v*‖²_A: what the momentum balance of a stiffening material adds. Twice differentiable.
+// A convex, non-quadratic potential φ(v) of one block's velocities, added to ½‖v − v*‖²_A: the
+// contribution of a stiffening material to the momentum balance. Twice differentiable.
 class MomentumTerm {
  public:
   virtual ~MomentumTerm() = default;
@@ -16,8 +16,8 @@ class MomentumTerm {
   // dᵀ ∇²φ(v) d ≥ 0
   virtual double CalcCurvature(std::span<const double> v, std::span<const double> d) const = 0;
 
-  // A += ∇²φ(v), which is positive semi-definite. `A` is laid out as the block's own is: size ×
-  // size of a dense one, BlockMatrix::values of a sparse one.
+  // A += ∇²φ(v), which is positive semi-definite. `A` has the layout of the block's own matrix:
+  // size × size if dense, BlockMatrix::values if sparse.
   virtual void AddHessian(std::span<const double> v, std::span<double> A) const = 0;
 };
 

@@ -13,21 +13,23 @@
 
 namespace pliant::solvers {
 
-// min over v of ½‖v − v*‖²_A − pᵀ(v − v*) + Σ φ(v) + Σ ½ γᵀRγ with the impulses γ(v) of regularised
-// contacts (han2023 (17); SAP) and convex terms φ of blocks that have one. Without p and φ, v* is
-// the free motion; with p any v* will do for which A (v − v*) − p is the momentum balance.
+// The convex problem of one step:
+//   min over v of ½‖v − v*‖²_A − pᵀ(v − v*) + Σ φ(v) + Σ ½ γᵀRγ,
+// with the impulses γ(v) of regularised contacts (han2023 (17); SAP) and convex potentials φ of
+// some blocks. Without p and φ, v* is the free motion. With p, v* is any velocity for which the
+// momentum balance is A (v − v*) − p.
 //
-// A, v*, p, J and b are those of an island, whose blocks are matrices, dense or sparse. All
-// references must outlive the solve.
+// A, v*, p, J and b are the island's. Its blocks are dense or sparse matrices, not in compliance
+// form. All references must outlive the solve.
 struct ConvexProblem {
   struct Contact {
     Eigen::Vector3d R;      // (R_t, R_t, R_n) [s/kg]
     Eigen::Vector3d v_hat;  // stabilisation velocity [m/s]
     double friction;
-    // for a `law`: slip speed below which contacts stick [m/s], and n₀ [N·s]; v_hat has no
-    // tangential part then
+    // for a `law`: slip speed below which contacts stick [m/s], and n₀ [N·s]; v_hat then has no
+    // tangential part
     double slip = 0, lagged = 0;
-    // the impulse if the contact goes on as in the step before [N·s]; zero where that is not known
+    // impulse predicted from the step before [N·s]; zero: none
     Eigen::Vector3d expected = Eigen::Vector3d::Zero();
   };
   // A scalar constraint: γ = clamp((v̂ − r)/R, lower, upper) at the rate r = J v + b. Limits,
@@ -42,9 +44,9 @@ struct ConvexProblem {
 
   IslandView island;
   const ContactLaw* law = nullptr;  // in place of the friction cone
-  std::vector<Contact> contacts;    // of the island's contacts and rows, in their order
+  std::vector<Contact> contacts;    // the island's contacts and rows, in their order
   std::vector<Row> rows;
-  // φ of each of the island's blocks, null where the momentum is linear; empty: everywhere
+  // φ of each block of the island, null where momentum is linear; empty: linear everywhere
   std::vector<const MomentumTerm*> terms;
 
   void Clear();  // keeps the memory
@@ -60,7 +62,7 @@ struct SapOptions {
 
 struct SapResult {
   bool converged = false;
-  bool stalled = false;  // neither cost nor gradient shrink any more in double precision
+  bool stalled = false;  // neither cost nor gradient decreases further in double precision
   StopReason reason = StopReason::kConverged;
   int iterations = 0;
   int factorisations = 0;
@@ -81,7 +83,7 @@ class SapSolver {
   ~SapSolver();
   SapSolver(SapSolver&&) noexcept;
 
-  // From v = guess.
+  // Starts at v = guess.
   void Solve(const ConvexProblem& problem, std::span<const double> guess, const SapOptions& options,
              SapResult* result);
 

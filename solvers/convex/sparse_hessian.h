@@ -13,10 +13,10 @@
 
 namespace pliant::solvers {
 
-// H = A + JᵀGJ of an island with sparse blocks, and its factor. Velocities go three to a node,
-// those of dense blocks too, filled up with ones on the diagonal. Blocks are eliminated one after
-// another, each in its own order, the sparse ones first: contacts with what does not move leave the
-// fill as it is. What an analysis finds is kept while it stays the same; keeps its memory.
+// H = A + JᵀGJ of an island with sparse blocks, and its factor. Velocities are grouped in nodes of
+// three; those of dense blocks too, padded with ones on the diagonal. Blocks are eliminated one
+// after another, each in its own order, the sparse ones first, so contacts with fixed objects add
+// no fill. The symbolic analysis is reused while the pattern is unchanged. Keeps its memory.
 class SparseHessian {
  public:
   SparseHessian() : matrix_(&pattern_) {}
@@ -25,11 +25,11 @@ class SparseHessian {
 
   static bool IsNeeded(const IslandView& island);
 
-  // The island outlives what follows.
+  // `island` must outlive later calls.
   void Analyze(const IslandView& island);
 
-  // H ← these matrices in the place of A, whose patterns are those of the island's blocks; then
-  // H += JᵀGJ.
+  // H ← `tangents`, which replace A and have the patterns of the island's blocks. AddContact and
+  // AddRow then add JᵀGJ.
   void Start(std::span<const SchurComplement> tangents);
   void AddContact(int contact, const Eigen::Matrix3d& G);
   void AddRow(int row, double g);
@@ -40,7 +40,7 @@ class SparseHessian {
   void Solve(std::span<double> x);
 
  private:
-  // What a contact or row has on a node: three rows, the last two zero of a scalar one.
+  // J of a contact or row for one node. Of a row, the last two rows of J are zero.
   struct Slot {
     int node;
     Eigen::Matrix3d J;
@@ -55,7 +55,7 @@ class SparseHessian {
   std::vector<int> places_;       // of velocities: three to a node
   std::vector<Slot> slots_;       // of contacts, then of rows
   std::vector<int> slot_starts_;
-  std::vector<int> targets_;  // of pairs of slots of each: block of H, −1 of a mirror image
+  std::vector<int> targets_;  // of pairs of slots of each: block of H, −1 for a mirror image
   std::vector<std::size_t> target_starts_;
   std::vector<std::pair<int, int>> couplings_;  // column, row, where A has no block
   BlockPattern pattern_, new_pattern_;

@@ -9,7 +9,7 @@
 
 namespace pliant::solvers {
 
-// Compliance of a world seen by its contacts: W = J A⁻¹ Jᵀ [1/kg], one 3 × 3 block a pair of
+// Compliance in contact space (Delassus operator): W = J A⁻¹ Jᵀ [1/kg], one 3 × 3 block per pair of
 // contacts. A is block-diagonal with dense blocks; contacts couple blocks (zeng2022: W = Σ H A⁻¹
 // Hᵀ, with the contact directions in J).
 class DelassusOperator {
@@ -24,10 +24,10 @@ class DelassusOperator {
     int block;
     int first;  // within the block
     int columns;
-    std::size_t values;  // 3 × columns, column-major, in the values given with it
+    std::size_t values;  // offset in `values`: 3 × columns, column-major
   };
 
-  // Builds W of contacts 0 … num_contacts − 1; `entries` by contact, ascending. Keeps its memory
+  // Builds W of contacts 0 … num_contacts − 1; `entries` are sorted by contact. Keeps its memory
   // from one call to the next.
   void Build(std::span<const Block> blocks, int num_contacts, std::span<const Entry> entries,
              std::span<const double> values);
@@ -50,8 +50,7 @@ class DelassusOperator {
   int num_contacts_ = 0;
   std::vector<double> values_;            // 3 c × 3 c, column-major
   std::vector<int> starts_, neighbours_;  // of contact i from starts_[i] on
-  // room to work in: the rows of one block, whom they touch, A above them, and J A⁻¹ Jᵀ with the
-  // other sign
+  // work space: rows of one block, contacts that touch it, A above these rows, and −J A⁻¹ Jᵀ
   std::vector<int> own_, touching_;
   std::vector<double> panel_, negative_;
   std::vector<std::pair<int, int>> pairs_;

@@ -8,37 +8,37 @@
 
 namespace pliant::solvers {
 
-// Cholesky factor of a symmetric matrix of few, dense, differently sized blocks (a block a body, a
-// pair of them coupled where they touch): minimum-degree order of the blocks, those of one clique
-// eliminated together as one dense panel. What an analysis finds depends on its arguments alone; a
-// repeated one is free. Keeps its memory.
+// Cholesky factor of a symmetric matrix with few, dense blocks of different sizes (one block per
+// body, coupled where bodies touch). Blocks are ordered by minimum degree; those of one clique are
+// eliminated together as one dense panel. The analysis depends on its arguments alone; repeating
+// one is free. Keeps its memory.
 class BlockCholesky {
  public:
-  // Where a block's entries go: column-major, `stride` numbers from column to column. As many as
-  // kBeyond numbers after a column may be written too, with what they hold already.
+  // Storage of a block: column-major, with column stride `stride`. Up to kBeyond numbers after a
+  // column may be overwritten with their own values.
   static constexpr int kBeyond = 3;
   struct Place {
     double* values;
     int stride;
   };
 
-  // `couplings` are pairs of different blocks, in any order, repeated or not.
+  // `couplings` are pairs of different blocks, in any order; repetitions are allowed.
   void Analyze(std::span<const int> sizes, std::span<const std::pair<int, int>> couplings);
 
-  // Whether block (i, j) of the matrix is kept, rather than (j, i): in the lower triangle of the
-  // order found. Diagonal ones are, of which only the lower triangle is read.
+  // Whether block (i, j) of the matrix is stored, rather than (j, i): those in the lower triangle
+  // of the elimination order. Diagonal blocks are stored; only their lower triangle is read.
   bool IsKept(int i, int j) const { return position_[i] >= position_[j]; }
-  // Of a kept block of coupled i and j; valid until the next Analyze.
+  // Storage of a kept block, i and j coupled. Valid until the next Analyze.
   Place Find(int i, int j);
 
-  // The factor's columns are eliminated by panels: that which holds the kept blocks (i, j) of a j.
+  // The factor is eliminated by panels. panel_of(j) is the one that stores the kept blocks (i, j).
   int num_panels() const { return static_cast<int>(nodes_.size()); }
   int panel_of(int block) const { return node_of_[block]; }
 
-  // The part of the work that has to be done one after another, however many threads there are.
+  // The fraction of the work that is sequential for any number of threads.
   double path_share() const { return path_share_; }
 
-  // f(i, j) of every kept block in a panel.
+  // Calls f(i, j) for every kept block in a panel.
   template <typename F>
   void ForEachKept(int panel, const F& f) const {
     const Supernode& node = nodes_[panel];
@@ -50,15 +50,14 @@ class BlockCholesky {
   }
   void Clear(int panel);  // to zero
 
-  // Factors the matrix and x ← A⁻¹ x. `fill` sets every kept block of a panel, shortly before it is
-  // needed: a large matrix passes through the cache once. It may be called for several panels at
-  // the same time. False when the matrix is not positive definite.
+  // Factors the matrix and sets x ← A⁻¹ x. `fill` sets every kept block of a panel, shortly before
+  // it is needed, so that a large matrix passes through the cache once. It may be called for
+  // several panels in parallel. False when the matrix is not positive definite.
   //
-  // Of a large matrix branches of the elimination tree are worked on at the same time. Whatever
-  // branches have in common is summed up in one order: the bits are those of one panel after
-  // another.
+  // For a large matrix, branches of the elimination tree run in parallel. Sums shared by branches
+  // have a fixed order: the bits are those of sequential elimination.
   bool FactorAndSolve(const std::function<void(int panel)>& fill, std::span<double> x);
-  // x ← A⁻¹ x with the factor there is.
+  // x ← A⁻¹ x with the last factor.
   void Solve(std::span<double> x);
 
  private:
@@ -73,17 +72,17 @@ class BlockCholesky {
     std::size_t target;    // in targets_
     std::size_t update;    // in updates_
     std::size_t gathered;  // in gathered_
-    int branch;            // −1: what branches meet in
-    bool leaves_branch;    // whether it updates such
+    int branch;            // −1: above several branches
+    bool leaves_branch;    // whether it updates panels of others
 
     int below() const { return rows - columns; }
   };
 
-  // By which rule blocks are ordered. Least degree makes for little fill; for large matrices whose
-  // tree is all one path short paths replace it, which threads can share.
+  // Ordering rule. Minimum degree gives little fill. Large matrices whose tree is nearly one long
+  // path are ordered for short paths instead, so that threads can share the work.
   enum class Rule { kMinDegree, kShortPaths };
   struct Work {
-    double all, path;  // of the longest path up the tree
+    double all, path;  // along the longest path up the tree
   };
 
   void FindOrder(Rule rule);
@@ -101,7 +100,7 @@ class BlockCholesky {
   }
   void FindBranches();
   int num_branches() const { return static_cast<int>(branch_starts_.size()) - 1; }
-  // Its panels, ascending.
+  // Panels of branch k, ascending.
   std::span<const int> branch(int k) const {
     return std::span(branch_nodes_)
         .subspan(branch_starts_[k], branch_starts_[k + 1] - branch_starts_[k]);
@@ -114,7 +113,7 @@ class BlockCholesky {
   void SolveBackward(const Supernode& node);
   template <typename Need>
   bool Eliminate(const Supernode& node, const Need& need);
-  // Adds a panel's update to those panels below that are in its branch, or not in it.
+  // Adds a panel's update to those of its target panels that are in its branch, or to the others.
   template <typename Need>
   void AddUpdate(const Supernode& node, bool in_branch, const Need& need);
 
@@ -135,7 +134,7 @@ class BlockCholesky {
   std::vector<double> values_, updates_, permuted_, gathered_;
   std::vector<char> is_filled_;  // of panels
   std::vector<int> branch_starts_, branch_nodes_;
-  std::vector<int> meeting_;  // panels that branches meet in
+  std::vector<int> meeting_;  // panels above several branches
   std::vector<double> work_;  // of each supernode and all that leads to it
   std::vector<int> heavy_, stretch_end_;
 };

@@ -6,8 +6,8 @@
 
 namespace pliant::solvers {
 
-// Which 3 × 3 blocks of a symmetric matrix exist: the graph of a mesh's nodes. Lower triangle, by
-// columns, rows ascending, the diagonal block first in its column.
+// Sparsity pattern of the 3 × 3 blocks of a symmetric matrix: the graph of a mesh's nodes. Lower
+// triangle, by columns, rows ascending, the diagonal block first in its column.
 struct BlockPattern {
   int num_nodes = 0;
   std::vector<int> column_starts;  // num_nodes + 1
@@ -18,10 +18,11 @@ struct BlockPattern {
   int Find(int i, int j) const;
 };
 
-// Pattern of the graph in which the nodes of each element are all joined.
+// Pattern that couples all nodes of each element.
 BlockPattern MakeBlockPattern(int num_nodes, std::span<const std::array<int, 4>> elements);
 
-// A symmetric matrix of 3 × 3 blocks over a pattern. Block values column-major, of (row ≥ column).
+// A symmetric matrix of 3 × 3 blocks with a given pattern. Stores the blocks with row ≥ column,
+// column-major.
 struct BlockMatrix {
   const BlockPattern* pattern = nullptr;
   std::vector<double> values;  // 9 a block
@@ -30,7 +31,7 @@ struct BlockMatrix {
 
   // y = A x; both of 3 · num_nodes numbers.
   void Multiply(std::span<const double> x, std::span<double> y) const;
-  // The same of two vectors, while A is read once.
+  // y0 = A x0 and y1 = A x1 in one pass over A.
   void Multiply(std::span<const double> x0, std::span<const double> x1, std::span<double> y0,
                 std::span<double> y1) const;
   void CopyDiagonal(std::span<double> diagonal) const;

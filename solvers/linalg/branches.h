@@ -8,28 +8,28 @@
 
 namespace pliant::solvers {
 
-// Which parts of a forest may be worked on at the same time, when a node waits for its children:
-// disjoint stretches of the postorder, each with all that lies below its nodes, of about the same
-// work. What is above several of them is a part of its own, that waits for these and divides no
-// further. A function of the forest and the work alone, never of the threads.
+// Splits a forest into parts that may be processed in parallel when a node depends on its children:
+// disjoint ranges of the postorder, each with all descendants of its nodes, of about the same work.
+// The nodes above several of these form a part of their own, which waits for them and is not
+// divided further. Depends on the forest and the work alone, never on the threads.
 class Branches {
  public:
   struct Part {
-    int begin, end;              // nodes, those of the parts below included
+    int begin, end;              // nodes, including those of the parts below
     int first_below, num_below;  // parts
-    int above;                   // −1: it is the last one
+    int above;                   // −1 for the last part
   };
 
-  // Of each node its parent, that comes after it, −1 for none; and its work. One part when `little`
-  // is not exceeded.
+  // `parents` and `work` are per node; a parent comes after its children, −1: none. Makes a single
+  // part when the total work is at most `little`.
   void Find(std::span<const int> parents, std::span<const double> work, double little);
 
-  // The last one is all of it.
+  // The last part contains the whole forest.
   std::span<const Part> parts() const { return parts_; }
   std::span<const int> below(const Part& part) const {
     return std::span(below_).subspan(part.first_below, part.num_below);
   }
-  // f(node), ascending or descending, of a part's nodes that are in none below it.
+  // Calls f(node), ascending or descending, for a part's nodes that are in no part below it.
   template <typename F>
   void ForOwn(const Part& part, const F& f) const {
     int node = part.begin;
@@ -50,8 +50,8 @@ class Branches {
     for (; node >= part.begin; --node) f(node);
   }
 
-  // f(part) of all parts, at the same time where they allow it: after those below it, or before
-  // them. One visit at a time.
+  // Calls f(part) for all parts, in parallel where possible: after the parts below it, or before
+  // them. Only one visit may run at a time.
   using Visit = absl::FunctionRef<void(const Part&)>;
   void VisitUp(Visit f) const;
   void VisitDown(Visit f) const;
@@ -65,8 +65,8 @@ class Branches {
   std::vector<Part> parts_;
   std::vector<int> below_;
   std::vector<int> lowest_;                        // parts with none below
-  mutable std::vector<std::atomic<int>> pending_;  // of each part, where a visit stands
-  std::vector<int> first_;                         // of each node's subtree
+  mutable std::vector<std::atomic<int>> pending_;  // progress of a visit, by part
+  std::vector<int> first_;                         // first node of each node's subtree
   std::vector<double> sums_;                       // of the work of the nodes before each
   double grain_ = 0;
 };

@@ -1,9 +1,9 @@
 #pragma once
 
-// Dense kernels on column-major numbers: doubles, and what a factor and a solution take in single
-// precision too. Written here because their bits may not depend on the CPU: every element is a sum
-// in ascending k by fused multiply-adds, whatever tile it falls in (an auto-dispatching BLAS, or
-// one that blocks by cache size, gives other last bits elsewhere).
+// Dense column-major kernels in double precision; those needed by a factor and a solution exist in
+// single precision too. Written here because the bits must not depend on the CPU: every element is
+// a sum in ascending k by fused multiply-adds, in any tile (an auto-dispatching BLAS, or one that
+// blocks by cache size, gives different last bits on other machines).
 namespace pliant::solvers {
 
 // Lower trapezoid of C ← C − A Aᵀ: columns 0 … n − 1, rows from the diagonal to m − 1. A is m × k;
@@ -11,7 +11,7 @@ namespace pliant::solvers {
 void SubtractLowerTrapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc);
 void SubtractLowerTrapezoid(int m, int n, int k, const float* A, int lda, float* C, int ldc);
 
-// The same of C ← −A Aᵀ.
+// Lower trapezoid of C ← −A Aᵀ, with the same arguments.
 void NegateLowerTrapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc);
 void NegateLowerTrapezoid(int m, int n, int k, const float* A, int lda, float* C, int ldc);
 
@@ -40,13 +40,13 @@ void SubtractTransposedMatrixVector(int m, int n, const float* A, int lda, const
 // y ← A x with a full symmetric A (n × n, both triangles stored).
 void MultiplySymmetric(int n, const double* A, int lda, const double* x, double* y);
 
-// W ← J (L Lᵀ)⁻¹ Jᵀ, 3 × 3, with J 3 × n. X has room for 4 n numbers. Of two, with room for 8 n, in
-// little more time.
+// W ← J (L Lᵀ)⁻¹ Jᵀ, 3 × 3, with J 3 × n. X has room for 4 n numbers. The second function computes
+// two W in little more time; X then has room for 8 n.
 void CalcCompliance(int n, const double* L, int ldl, const double* J, double* X, double* W);
 void CalcTwoCompliances(int n, const double* L, int ldl, const double* const (&J)[2], double* X,
                         double* const (&W)[2]);
 
-// Σ x_i y_i in eight fixed lanes.
+// Σ x_i y_i, summed in eight fixed lanes.
 double Dot(int n, const double* x, const double* y);
 
 }  // namespace pliant::solvers

@@ -15,9 +15,9 @@
 
 namespace pliant::solvers {
 
-// Memory in large pages where it is large and the system has them: a factor is gone through from
-// end to end more than once a step, and to look up a page every 4 kB costs as much as a quarter of
-// the arithmetic.
+// Allocator that uses huge pages for large memory when the system has them. A factor is traversed
+// more than once a step, and address translation with 4 kB pages costs as much as a quarter of the
+// arithmetic.
 template <typename T>
 struct LargePages {
   using value_type = T;
@@ -32,7 +32,7 @@ struct LargePages {
     void* memory = nullptr;
     if (posix_memalign(&memory, kPage, std::max(in_pages, count * sizeof(T))) != 0)
       throw std::bad_alloc();
-    // a wish: whether it is met changes no number
+    // a hint: it affects no result
     madvise(memory, in_pages, MADV_HUGEPAGE);
     return static_cast<T*>(memory);
   }
@@ -47,7 +47,7 @@ struct LargePages {
 
  private:
   static constexpr std::size_t kPage = 2 << 20;
-  // those that are filled by half at least
+  // pages that are at least half full
   static std::size_t CountPages(std::size_t count) {
     return (count * sizeof(T) + kPage / 2) / kPage;
   }
@@ -55,13 +55,13 @@ struct LargePages {
 
 using LargeVector = std::vector<double, LargePages<double>>;
 
-// Pieces of memory for numbers, that threads take for a while, each for itself. What was given back
-// last is taken first: it is in a cache yet.
+// A thread-safe pool of scratch arrays. The array returned last is reused first, while it is still
+// in a cache.
 template <typename T>
 class ScratchPool {
  public:
-  // Takes everything back, and makes ready for pieces of these sizes to be out at once: no other is
-  // made then, and what is left over goes. Only what is used of a piece becomes memory.
+  // Reclaims all arrays and prepares for arrays of these sizes to be taken at the same time without
+  // further allocation. Other arrays are freed. Only the pages used of an array occupy memory.
   void Reserve(std::span<const std::size_t> sizes) {
     for (auto& [size, all] : classes_) all.reserved = 0;
     for (const std::size_t size : sizes) {
@@ -75,7 +75,7 @@ class ScratchPool {
       for (const auto& piece : all.pieces) all.free.push_back(piece.get());
     }
   }
-  // A piece of at least so many numbers, whatever they are.
+  // Takes an uninitialised array of at least `size` numbers.
   T* Take(std::size_t size) {
     const std::lock_guard lock(mutex_);
     Class& all = ClassOf(size);
@@ -99,7 +99,7 @@ class ScratchPool {
     std::vector<std::unique_ptr<T, Release>> pieces;
     std::vector<T*> free;
   };
-  // up by an eighth at most, so that pieces of about one size serve for each other
+  // rounds up by an eighth at most, so that arrays of similar size are interchangeable
   static std::size_t Round(std::size_t size) {
     const std::size_t step = std::bit_floor(size) / 8;
     return step == 0 ? size : (size + step - 1) / step * step;

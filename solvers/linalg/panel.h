@@ -8,19 +8,19 @@
 
 namespace pliant::solvers {
 
-// Where rows of an update matrix stand among a panel's columns, then rows (nodes), and the end of
-// the stretch of rows that stand there one after another.
+// Places of an update matrix's rows in a panel, counted in nodes over the panel's columns, then its
+// rows; and the end of each run of consecutive places.
 struct PanelRows {
   std::span<const int> places, run_end;
 };
 
-// Of a supernode's rows in its parent.
+// Places of a supernode's rows in its parent's panel.
 inline PanelRows RowsOf(const SupernodeLayout& layout, const SupernodeLayout::Supernode& child) {
   return {layout.relative(child), layout.run_end(child)};
 }
 
-// Sets columns [begin, end) of a supernode's panel (nodes) to the `blocks` of A that belong there,
-// and zero elsewhere. `panels` is where offsets count from. T is double or float.
+// Sets columns [begin, end) of a supernode's panel (in nodes) to its `blocks` of A, and to zero
+// elsewhere. Offsets count from `panels`. T is double or float.
 template <typename T>
 void FillColumns(const SupernodeLayout::Supernode& node, int begin, int end,
                  std::span<const SupernodeLayout::Block> blocks, const BlockMatrix& A, T* panels);
@@ -30,25 +30,26 @@ void AddBlocks(const SupernodeLayout::Supernode& node,
                std::span<const SupernodeLayout::Block> blocks, const BlockMatrix& A,
                double* panels);
 
-// Of A these blocks, from the panel. Of those on the diagonal only the lower triangle is of use.
+// Reads these blocks of A back from the panel. Only the lower triangle of diagonal blocks is
+// meaningful.
 void ReadBlocks(const SupernodeLayout::Supernode& node,
                 std::span<const SupernodeLayout::Block> blocks, const double* panels,
                 BlockMatrix* A);
 
-// An update matrix, of which the lower triangle is of use, or where one is to be added: `leading`
-// numbers a column.
+// An update matrix, or the target that one is added to. Only the lower triangle is used; `leading`
+// is the column stride.
 template <typename T>
 struct UpdateMatrixOf {
   T* numbers;
   std::size_t leading;
 
-  // without the first nodes
+  // the trailing matrix, from `node` on
   UpdateMatrixOf From(int node) const { return {numbers + 3 * node * (leading + 1), leading}; }
 };
 
 using UpdateMatrix = UpdateMatrixOf<double>;
 
-// Adds columns [begin, end) of an update matrix to a target whose column and row 0 stand for place
+// Adds columns [begin, end) of an update matrix to a target whose row and column 0 are place
 // `first`.
 template <typename T>
 void ExtendAdd(const PanelRows& rows, const UpdateMatrixOf<T>& update, int begin, int end,

@@ -13,12 +13,12 @@ extern "C" void __tsan_release(void* address);
 
 namespace pliant::solvers {
 
-// f(i) for 0 ≤ i < count, at the same time, at least `grain` of them in a row. Returns when all are
-// done. What f writes must depend on i alone.
+// Calls f(i) for 0 ≤ i < count in parallel, in chunks of at least `grain`. Returns when all are
+// done. The results of f must depend on i alone.
 template <typename F>
 void ParallelFor(int count, int grain, const F& f) {
 #ifdef PLIANT_THREAD_SANITIZER
-  // Debian's TBB is not built for this sanitizer: tell it what comes after what
+  // Debian's TBB is not built for this sanitizer: declare the order of events to it
   char begin, end;
   __tsan_release(&begin);
   const auto body = [&](int i) {
@@ -43,8 +43,8 @@ inline int CountThreads() {
   return std::min(static_cast<int>(most), tbb::this_task_arena::max_concurrency());
 }
 
-// The same within work that is itself one of several at a time: who waits for its end takes up
-// nothing from without, so that what a thread keeps for itself stays as it is.
+// ParallelFor inside a task that runs in parallel with others. The waiting thread takes no outside
+// tasks, so its thread-local data stay unchanged.
 template <typename F>
 void ParallelForWithin(int count, int grain, const F& f) {
   tbb::this_task_arena::isolate([&] { ParallelFor(count, grain, f); });

@@ -20,32 +20,32 @@ enum class ComplementForm { kDense, kSparseWherePays };
 //
 //     A = [A_nn A_np; A_pn A_pp],   Â = A_pp − A_pn A_nn⁻¹ A_np = L_pp L_ppᵀ
 //
-// The fill-reducing order of a pattern is found once; the symbolic work for a set of participants
-// is kept until the set changes. Nothing that is kept changes a result. For any number of threads
-// the bits are those of one.
+// The fill-reducing order of a pattern is found once; the symbolic factorisation is reused until
+// the participants change. Reuse changes no result. The bits are the same for any number of
+// threads.
 class PartialCholesky {
  public:
   explicit PartialCholesky(const BlockPattern* pattern);
-  // `order`: in which nodes that do not participate are eliminated.
+  // `order`: elimination order of the nodes that do not participate.
   PartialCholesky(const BlockPattern* pattern, std::vector<int> order);
   ~PartialCholesky();
 
   // Factors A. `participants`: ascending node numbers. A load b of 3 · num_nodes numbers is reduced
-  // along, for less than Reduce takes. Returns false when A is not positive definite; then
-  // failed_node() says where and the factor may not be used.
+  // at the same time, for less than Reduce takes. Returns false when A is not positive definite;
+  // failed_node() then says where, and the factor must not be used.
   bool Factor(const BlockMatrix& A, std::span<const int> participants,
               ComplementForm form = ComplementForm::kDense, std::span<const double> b = {});
   int failed_node() const;
 
-  // The same up to Â, which is not factored: all that Reduce and Complete need.
+  // Like Factor, but does not factor Â: sufficient for Reduce and Complete.
   bool Eliminate(const BlockMatrix& A, std::span<const int> participants, ComplementForm form,
                  std::span<const double> b = {});
 
-  // Of Eliminate what is symbolic.
+  // The symbolic part of Eliminate.
   void Analyze(std::span<const int> participants, ComplementForm form);
 
   // Â, 3 · participants.size() square, rows in the order of the participants. Block-sparse only
-  // where that was allowed, and factors with fewer operations.
+  // where that was allowed and takes fewer operations to factor.
   SchurComplement schur_complement() const;
 
   const std::vector<int>& participants() const;
@@ -53,17 +53,17 @@ class PartialCholesky {
   // x ← A⁻¹ x, 3 · num_nodes numbers.
   void Solve(std::span<double> x) const;
 
-  // The same in parts. Eliminates the others than the participants from a load b, which the rest is
-  // of:
+  // Solve in stages. Eliminates the other nodes than the participants from a load b. The functions
+  // below refer to this b:
   void Reduce(std::span<const double> b) const;
-  // the right side of Â x_p = r_p, b_p − A_pn A_nn⁻¹ b_n;
+  // the right side of Â x_p = r_p, r_p = b_p − A_pn A_nn⁻¹ b_n;
   void CopyReduced(std::span<double> r_p) const;
   // the participants' part of A⁻¹ b;
   void SolveForParticipants(std::span<double> x_p) const;
-  // all of x with A x = b on the other nodes and any x_p on the participants (han2023 (15)).
+  // all of x, with A x = b on the other nodes for a given x_p on the participants (han2023 (15)).
   void Complete(std::span<const double> x_p, std::span<double> x) const;
 
-  // Additions and multiplications of the factorisation last analysed.
+  // Additions and multiplications of the last analysed factorisation.
   double flops() const;
 
  private:

@@ -6,8 +6,8 @@
 
 namespace pliant::solvers {
 
-// A Schur complement that is not owned: dense where the nodes are few or most of them
-// coupled, else block-sparse. A view, valid until its owner changes it.
+// A non-owning view of a Schur complement: dense when it has few nodes or most of them are coupled,
+// else block-sparse. Valid until the owner changes it.
 struct SchurComplement {
   SchurComplement() = default;
   // Column-major, both triangles.
@@ -16,8 +16,8 @@ struct SchurComplement {
       : sparse(matrix), order(elimination_order) {}
 
   std::span<const double> dense;
-  const BlockMatrix* sparse = nullptr;  // in place of it: a node is three rows
-  std::span<const int> order;           // in which its nodes fill in least
+  const BlockMatrix* sparse = nullptr;  // instead of `dense`; a node is three rows
+  std::span<const int> order;           // fill-reducing order of its nodes
 };
 
 }  // namespace pliant::solvers

@@ -10,28 +10,27 @@
 
 namespace pliant::solvers {
 
-// A Schur complement with no more blocks than it has: those of A between participants, and a clique
-// for every part that is eliminated. Its nodes are the participants in their order. Its sums are
-// found in the panels of its own factor, where they are needed next, and recorded from there. Keeps
-// its memory.
+// A block-sparse Schur complement: the blocks of A between participants, and a clique for every
+// eliminated part. Its nodes are the participants in their order. Its blocks are summed in the
+// panels of its own factor, where they are needed next, and recorded from there. Keeps its memory.
 class SparseComplement {
  public:
   SparseComplement() : matrix_(&pattern_) {}
   SparseComplement(const SparseComplement&) = delete;
   SparseComplement& operator=(const SparseComplement&) = delete;
 
-  // Of the participants that `layout` of the pattern of A has.
+  // Finds the pattern and order for the participants of `layout`, which is for the pattern of A.
   void LayOut(const BlockPattern& A, const SupernodeLayout& layout);
-  // Then in the panels of `factor`, which is laid out for the pattern here. `layout` has the
-  // participants placed in the order in which that eliminates them. Both stay as they are while
+  // Then places the blocks in the panels of `factor`, the layout for pattern(). `layout` has the
+  // participants placed in the elimination order of `factor`. Both must stay unchanged while
   // something is recorded.
   void Place(const SupernodeLayout& layout, const SupernodeLayout& factor);
 
-  // Of all blocks, those that are there.
+  // Fraction of all blocks that exist.
   double CalcFill() const;
 
-  // A clique that is all the rest of a panel: its update matrix is to be found there, rather than
-  // be added.
+  // A clique that covers the whole remainder of a panel: its update matrix is written there
+  // directly instead of being added.
   struct Home {
     int clique = -1;         // none
     std::size_t offset = 0;  // of its corner among the panels
@@ -39,28 +38,29 @@ class SparseComplement {
   };
   const Home& home() const { return home_; }
 
-  // Sets a strip of the factor's panels to its part of the complement, and records that. `updates`:
-  // what each eliminated part hands up, as the layout numbers its cliques. Different strips may be
-  // worked on at the same time.
+  // Sets a strip of the factor's panels to its part of the complement, and records it. `updates`:
+  // the update matrix of each eliminated part, in the order of the layout's cliques. May be called
+  // for different strips in parallel.
   int num_strips() const { return static_cast<int>(strips_.size()) - 1; }
-  int first_strip(int panel) const { return first_strip_[panel]; }  // up to that of the next panel
+  int first_strip(int panel) const { return first_strip_[panel]; }  // up to that of panel + 1
   void Assemble(int strip, const BlockMatrix& A, std::span<const UpdateMatrix> updates,
                 double* panels);
 
   const BlockPattern& pattern() const { return pattern_; }
   const BlockMatrix& matrix() const { return matrix_; }
-  // In which its nodes fill in least: as in A where nothing is eliminated after a participant that
-  // it is coupled with, else those that the eliminated parts couple come last.
+  // Fill-reducing order of its nodes: the order of A if nothing is eliminated after a participant
+  // that it is coupled with; otherwise nodes coupled by the eliminated parts come last.
   const std::vector<int>& order() const { return order_; }
 
  private:
-  // Columns of a panel, as many as stay in the cache while their numbers are put together.
+  // Columns of a panel, few enough to stay in the cache while they are assembled.
   struct Strip {
     int panel, begin, end;
     bool is_home;
     int first_block, first_source, first_piece;  // up to those of the next strip
   };
-  // What of a clique's update matrix belongs to a strip: columns [begin, end), rows from there on.
+  // The part of a clique's update matrix that belongs to a strip: columns [begin, end), rows from
+  // `begin` on.
   struct Piece {
     int strip, clique;
     int begin, end, num_rows;  // nodes; of the clique

@@ -10,10 +10,10 @@
 
 namespace pliant::solvers {
 
-// Of ascending places, the end of the stretch of those that follow each other without a gap.
+// For each of the ascending places, finds the end of its run of consecutive places.
 void FindRuns(std::span<const int> places, std::span<int> run_end);
 
-// How a supernodal multifrontal factor is laid out: all that follows from the pattern, an
+// Layout of a supernodal multifrontal factor: everything that depends only on the pattern, an
 // elimination order and the participants, which are eliminated last. Columns are nodes; "position"
 // is a node's place in the final order.
 class SupernodeLayout {
@@ -24,12 +24,12 @@ class SupernodeLayout {
     int columns;
     int first_row, num_rows;  // positions below its columns
     int first_child, num_children;
-    int first_block, num_blocks;  // of A, that are added to its panel
+    int first_block, num_blocks;  // blocks of A that are added to its panel
     int in_panel;                 // rows that are columns of the parent
     std::size_t panel;            // offset of its trapezoid, in numbers
     std::size_t update;           // offset of its rows × rows update matrix
-    // the same in what a branch works in, where several are worked on at once; unless it is kept
-    // for where they meet
+    // the same offset in a branch's work space when branches run in parallel; unused if the update
+    // matrix is kept for a parent outside
     std::size_t branch_update;
     bool is_kept;
 
@@ -38,43 +38,42 @@ class SupernodeLayout {
     int update_size() const { return 3 * num_rows; }
     std::size_t update_numbers() const { return std::size_t(update_size()) * update_size(); }
   };
-  // A block of A and where it goes among the panels, as it is or transposed.
+  // A block of A and its place among the panels, as it is or transposed.
   struct Block {
     int block;
     bool transposed;
     std::size_t offset;
   };
 
-  // `order[k]` is the node eliminated k-th, were it not for the participants.
+  // `order[k]` is the node eliminated k-th when there are no participants.
   SupernodeLayout(const BlockPattern& pattern, std::vector<int> order);
 
-  // What follows from the participants, ascending node numbers, alone: which columns are eliminated
-  // together, and in what order. Memory is kept. `below`: one whose participants are the nodes
-  // here, whose cliques are added to the panels too.
+  // Finds the supernodes and their order for these participants (ascending node numbers). Keeps its
+  // memory. `below`: a layout whose participants are the nodes here and whose cliques are added to
+  // the panels too.
   void LayOut(std::span<const int> participants, const SupernodeLayout* below = nullptr);
-  // Then where everything lies, with the participants themselves in this order (of places among
-  // them), which need not be that of their numbers; their own matrix is dense, or is no part of
-  // this.
+  // Then computes all offsets, with the participants eliminated in this order (of indices among
+  // them), which need not be ascending. Their own matrix is dense, or not part of this layout.
   void Place(std::span<const int> order_of_participants, bool is_root_dense);
 
   const std::vector<int>& participants() const { return participants_; }
-  // The eliminated parts that nothing but participants depends on, and the participants that each
-  // of them couples: ascending places among them. Part k is the root's k-th child.
+  // Cliques: the participants coupled by each eliminated part that only participants depend on, as
+  // ascending indices among them. Part k is the root's k-th child.
   int num_cliques() const { return static_cast<int>(tops_.size()); }
   std::span<const int> clique(int k) const {
     return std::span(cliques_).subspan(clique_starts_[k],
                                        clique_starts_[k + 1] - clique_starts_[k]);
   }
-  // Whether each of them is eliminated before all participants that it couples, as the order has
-  // it.
+  // Whether the given order eliminates each of these parts before all participants that it couples.
   bool ends_before_participants() const;
-  // In postorder; the participants' own is the last one, with neither rows nor parent.
+  // Supernodes in postorder. The root, after the last one, is the participants' own; it has no rows
+  // and no parent.
   std::span<const Supernode> supernodes() const {
     return std::span(supernodes_).first(supernodes_.size() - 1);
   }
   const Supernode& root() const { return supernodes_.back(); }
-  // Of each row: its position; its place among the parent's columns, then rows; the end of the
-  // stretch of rows whose places follow each other.
+  // For each row: its position; its place among the parent's columns, then rows; the end of its run
+  // of consecutive places.
   std::span<const int> rows(const Supernode& node) const { return Part(rows_, node); }
   std::span<const int> relative(const Supernode& node) const { return Part(relative_, node); }
   std::span<const int> run_end(const Supernode& node) const { return Part(run_end_, node); }
@@ -91,7 +90,7 @@ class SupernodeLayout {
   int num_nodes() const { return static_cast<int>(node_.size()); }
   std::size_t panel_numbers() const { return panel_numbers_; }
   std::size_t update_numbers() const { return update_numbers_; }
-  // Which of the supernodes may be worked on at the same time, and what memory each branch takes.
+  // Supernodes that may be processed in parallel, and the work space of each branch.
   const Branches& branches() const { return branches_; }
   std::size_t branch_numbers() const { return branch_numbers_; }
   double flops() const { return flops_; }  // additions and multiplications
@@ -100,7 +99,7 @@ class SupernodeLayout {
   struct Neighbour {
     int node, block;
   };
-  // Where update matrices live for a while: first fit.
+  // First-fit allocator for temporary update matrices.
   class Arena {
    public:
     void Clear() { holes_.clear(), size_ = 0; }
@@ -131,7 +130,7 @@ class SupernodeLayout {
   void OrderColumns(const SupernodeLayout* below);
   void SplitBy(std::span<const int> columns);
   void SplitParts(int group);
-  // Positions of a group's columns, once they are counted.
+  // Positions of a group's columns, once group_start_ is known.
   int FirstOf(int group) const { return EndOf(group) - group_size_[group]; }
   int EndOf(int group) const { return group_start_[group]; }
   void FindCliques();
@@ -153,7 +152,7 @@ class SupernodeLayout {
   std::vector<Supernode> supernodes_;
   std::vector<int> rows_, relative_, run_end_, children_;
   std::vector<Block> blocks_;
-  std::vector<int> node_, position_;  // at each position, of each node
+  std::vector<int> node_, position_;  // node at each position, position of each node
   std::size_t panel_numbers_ = 0, update_numbers_ = 0, branch_numbers_ = 0;
   double flops_ = 0;
   Arena arena_;
@@ -166,13 +165,13 @@ class SupernodeLayout {
   std::vector<int> structure_starts_, structure_;  // rows below the diagonal, ascending
   std::vector<int> parent_;                        // num_columns() for the participants
   std::vector<int> first_child_, next_child_;
-  std::vector<std::uint64_t> bits_;  // a row of them for each column at work
+  std::vector<std::uint64_t> bits_;  // one row per active column
   std::vector<int> bit_row_, free_rows_;
   // groups of columns by their last column
   std::vector<int> group_, group_size_, group_start_, postorder_, supernode_of_;
   std::vector<double> group_cost_;
-  // parts of groups that differ in what has rows in them; of rows at work, those
-  // in a group
+  // parts of groups, split by the supernodes with rows in them; for the active rows, those in a
+  // group
   std::vector<int> part_end_, first_of_size_, next_of_size_, cliques_by_size_, clique_columns_;
   std::vector<int> groups_above_, first_row_in_, next_row_, others_;
   std::vector<char> is_split_off_;

@@ -4,15 +4,15 @@
 
 namespace pliant::solvers {
 
-// The ends of rows that do not fill a vector of four, or of eight in single precision.
+// Partial vectors for the ends of rows: fewer than four doubles, or fewer than eight floats.
 
-// Mask of the first `count` lanes, as many as there are or none when it is beyond.
+// Mask of the first `count` lanes; `count` may be negative or larger than the vector.
 inline __m256i FirstLanes(int count) {
   return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
 }
 
-// The first `count` numbers, fewer than four, of x. Not under a mask: there are processors that
-// take such a store apart into a dozen operations.
+// Stores the first `count` < 4 numbers of x. A masked store is avoided: some processors split it
+// into a dozen operations.
 inline void StoreFirstLanes(double* to, int count, __m256d x) {
   __m128d rest = _mm256_castpd256_pd128(x);
   if (count & 2) {
@@ -23,7 +23,7 @@ inline void StoreFirstLanes(double* to, int count, __m256d x) {
   if (count & 1) _mm_store_sd(to, rest);
 }
 
-// The same of eight lanes.
+// Mask of the first `count` of eight lanes.
 inline __m256i FirstEightLanes(int count) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
@@ -43,8 +43,8 @@ inline void StoreFirstLanes(float* to, int count, __m256 x) {
   if (count & 1) _mm_store_ss(to, rest);
 }
 
-// A vector register of numbers of a kind, for what is written once for both precisions. A Mask is
-// of the first lanes, as many as there are when it is of more.
+// A vector register of T, for code shared by both precisions. First(count) is the mask of the first
+// `count` lanes, all of them when there are fewer.
 template <typename T>
 struct VectorOf;
 
@@ -62,7 +62,7 @@ struct VectorOf<double> {
   static Mask First(int count) { return FirstLanes(count); }
   static Type LoadFirst(const double* p, Mask mask) { return _mm256_maskload_pd(p, mask); }
   static void StoreFirst(double* p, int count, Type x) { StoreFirstLanes(p, count, x); }
-  // to ← to + from of fewer than a vector
+  // to ← to + from, for fewer numbers than a vector
   static void AddFirst(int count, const double* from, double* to) {
     if (count & 2) {
       _mm_storeu_pd(to, _mm_add_pd(_mm_loadu_pd(to), _mm_loadu_pd(from)));
@@ -75,7 +75,7 @@ struct VectorOf<double> {
   static Type Multiply(Type a, Type b) { return _mm256_mul_pd(a, b); }
   static Type MultiplyAdd(Type a, Type b, Type c) { return _mm256_fmadd_pd(a, b, c); }
   static Type NegativeMultiplyAdd(Type a, Type b, Type c) { return _mm256_fnmadd_pd(a, b, c); }
-  // of each of four vectors the sum of its lanes
+  // the sum over the lanes of each of four vectors
   static Four SumLanes(const Type (&x)[4]) {
     const Type first = _mm256_hadd_pd(x[0], x[1]), last = _mm256_hadd_pd(x[2], x[3]);
     return _mm256_add_pd(_mm256_permute2f128_pd(first, last, 0x20),

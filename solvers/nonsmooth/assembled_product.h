@@ -8,15 +8,14 @@
 
 namespace pliant::solvers {
 
-// J H⁻¹ Jᵀ entry by entry, for the solvers that look at entries: rows are added in blocks, in their
-// order, then assembled.
+// Assembles J H⁻¹ Jᵀ for solvers that need its entries. Rows are added in blocks, in their order.
 class AssembledProduct {
  public:
   void Begin(const BlockMasses& H);
-  // A block of `height` rows; entries added from here on are its own.
+  // Starts a block of `height` rows; later entries belong to it.
   void AddRows(int height);
-  // J of its rows on `columns` velocities from `first` on, of row r and column c at values[r ·
-  // row_step + c · column_step].
+  // Adds J of the current rows for `columns` velocities from `first` on; element (r, c) is at
+  // values[r · row_step + c · column_step].
   void AddEntry(int first, int columns, const double* values, int row_step, int column_step);
   void Finish(SparseMatrix* matrix);
 
@@ -25,7 +24,8 @@ class AssembledProduct {
     int first, height;
     int first_touch, num_touches;
   };
-  // The part of H that a block of rows touches: J of it, row by row, and H⁻¹ Jᵀ, by columns.
+  // A part of H that a block of rows is coupled with: J for that part, by rows, and H⁻¹ Jᵀ, by
+  // columns.
   struct Touch {
     int rows, part;
     std::size_t J, T;

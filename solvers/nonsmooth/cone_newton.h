@@ -13,30 +13,30 @@ namespace pliant::solvers {
 
 struct NonsmoothProblem;
 
-// Semismooth Newton method on velocities for contacts on their whole cones, with friction's normal
-// and tangential parts coupled: where the fixed point of macklin2019 on friction goes round, this
-// arrives.
+// Semismooth Newton method on velocities for contacts with exact friction cones; normal and
+// tangential parts of friction are coupled. Converges where the fixed point of macklin2019 on
+// friction cycles.
 //
-// A proximal iteration on the forces f: with ũ = u + e_n (gap / h + μ ‖u_t‖), which makes slip on
+// A proximal iteration on the forces f. With ũ = u + e_n (gap / h + μ ‖u_t‖), which makes slip on
 // Coulomb's cone complementary to the force (de Saxcé), it solves
 //   A (v − v*) = h Σ Jᵀ γ,   γ = the point of the cone that is nearest to f − ũ / R,
-// and takes f ← γ, with R shrinking while that goes well. Its Jacobian A + h Jᵀ K (1 + μ e_n t̂ᵀ) J
-// is not symmetric: GMRES, with the factor of A + h Jᵀ K J as its preconditioner. Where a few
-// Newton steps do not lead there, ‖u_t‖ is held: what is left is convex, and Newton's method with a
-// line search descends on its cost.
+// and sets f ← γ, with R decreasing while that converges well. The Jacobian A + h Jᵀ K (1 + μ e_n
+// t̂ᵀ) J is not symmetric: GMRES solves with it, preconditioned by the factor of A + h Jᵀ K J. If a
+// few Newton steps do not converge, ‖u_t‖ is held fixed: the remaining problem is convex, and
+// Newton's method with line search minimises its cost.
 //
 // Keeps its memory.
 class ConeNewton {
  public:
-  // `lambda`: forces to start from, three of each contact, then those of rows. Ends when `is_done`
-  // says so of forces found, after that many iterations, or where numbers are not finite.
+  // `lambda`: initial forces, three per contact, then those of rows. Ends when `is_done` accepts
+  // the forces found, after `max_iterations`, or when numbers are not finite.
   void Solve(const NonsmoothProblem& problem, int max_iterations,
              const std::function<bool(std::span<const double> lambda)>& is_done,
              std::span<const double> lambda);
-  int iterations() const { return iterations_; }  // a factorisation each
+  int iterations() const { return iterations_; }  // with one factorisation each
 
  private:
-  // What is known at velocities v.
+  // Values at velocities v.
   struct Point {
     std::vector<double> v, gamma, residual;
     std::vector<Eigen::Matrix3d> K;     // −∂γ/∂ũ of contacts
@@ -44,7 +44,7 @@ class ConeNewton {
     std::vector<double> speed;          // ‖u_t‖
     std::vector<double> row_K;
     double size = 0;  // ‖residual‖ in the norm of A⁻¹
-    double cost = 0;  // whose gradient the residual is while ‖u_t‖ is held
+    double cost = 0;  // its gradient is the residual while ‖u_t‖ is held fixed
   };
   struct Piece {
     int panel;
@@ -53,7 +53,7 @@ class ConeNewton {
   };
 
   bool FactorMasses();
-  // z ← A⁻¹ z, and half of that: z ← L⁻¹ z with A = L Lᵀ
+  // z ← A⁻¹ z, and z ← L⁻¹ z with A = L Lᵀ
   void SolveMasses(std::span<double> z) const;
   void SolveHalf(std::span<double> z) const;
   // y ← A x
@@ -64,7 +64,7 @@ class ConeNewton {
 
   void Analyse();
   void SetScales(double proximal);
-  // γ, K and the residual at point->v; with `speeds`, as if these were ‖u_t‖.
+  // Computes γ, K and the residual at point->v. `speeds`, if given, replace ‖u_t‖.
   void Evaluate(const std::vector<double>* speeds, Point* point);
   void FillPanel(int panel, const Point& at);
   bool FactorAt(const Point& at, std::span<double> x);
@@ -80,14 +80,14 @@ class ConeNewton {
   BlockCholesky hessian_;
   std::vector<int> sizes_;
   std::vector<std::pair<int, int>> couplings_;
-  std::vector<Piece> found_, pieces_;  // as contacts have them, and by panels
+  std::vector<Piece> found_, pieces_;  // by contacts, and by panels
   std::vector<int> first_piece_;       // of each panel
   std::vector<double> force_, R_;      // of contacts, then rows
   std::vector<double> v_star_, rates_, scratch_, step_, product_, speeds_;
   std::vector<std::vector<double>> basis_;
   Point now_, trial_, best_;
   double smoothing_ = 0;
-  double floor_ = 0;  // of Point::size, by rounding
+  double floor_ = 0;  // rounding level of Point::size
   int iterations_ = 0;
 };
 

@@ -12,12 +12,12 @@ namespace pliant::solvers {
 enum class LinearSolver {
   kConjugateResidual,  // preconditioned by the diagonal
   kConjugateGradient,  // preconditioned by the diagonal
-  kJacobi,             // relaxed by the number of unknowns that a row couples with
+  kJacobi,             // damped by the number of unknowns coupled by a row
   kGaussSeidel,
   kDirect,  // Cholesky factor, sparse where the matrix is
 };
 
-// B as a product; positive semi-definite.
+// A positive semi-definite matrix B, given by its product.
 class LinearOperator {
  public:
   virtual ~LinearOperator() = default;
@@ -26,19 +26,19 @@ class LinearOperator {
   virtual void Multiply(std::span<const double> x, std::span<double> y) const = 0;
   // an estimate of the diagonal of B, for preconditioning
   virtual std::span<const double> diagonal() const = 0;
-  // B itself: only the solvers that look at entries ask for it
+  // B as a matrix; called only by solvers that need its entries
   virtual const SparseMatrix& Assemble() = 0;
 };
 
 struct LinearOptions {
   LinearSolver solver = LinearSolver::kConjugateResidual;
   int max_iterations = 50;
-  double relative_tolerance = 0;  // of ‖b − (B + D) x‖ against ‖b‖, both by 1/√(diagonal)
+  double relative_tolerance = 0;  // ‖b − (B + D) x‖ / ‖b‖, weighted by 1/√(diagonal)
 };
 
-// Solves from x = 0, and keeps its memory from one call to the next. `residuals` has the relative
+// Solves from x = 0. Keeps its memory from one call to the next. `residuals` holds the relative
 // residual after each iteration; the direct solver has one. False when B + D is not positive
-// definite to rounding: x is then what was found before, and finite.
+// definite to rounding; x is then the last iterate, and finite.
 class LinearSystemSolver {
  public:
   bool Solve(LinearOperator& B, std::span<const double> D, std::span<const double> b,
@@ -57,9 +57,10 @@ class LinearSystemSolver {
   bool SolveDirect(LinearOperator& B, std::span<const double> D, std::span<const double> b,
                    std::span<double> x);
 
-  // Weighted norm of the residual against that of b; true when the tolerance is met.
+  // Records the weighted norm of the residual relative to that of b; true when the tolerance is
+  // met.
   bool Note(const LinearOptions& options);
-  bool Note(const LinearOptions& options, double square);  // of that norm
+  bool Note(const LinearOptions& options, double square);  // `square` of the norm
   double WeightedNorm(std::span<const double> r) const;
 
   std::vector<double> residuals_;

@@ -2,10 +2,10 @@
 
 namespace pliant::solvers {
 
-// Functions whose roots are 0 ≤ a ⊥ b ≥ 0 (macklin2019 §4).
+// Complementarity functions; their roots satisfy 0 ≤ a ⊥ b ≥ 0 (macklin2019 §4).
 enum class NcpFunction { kFischerBurmeister, kMinimumMap };
 
-// Value and a generalised derivative of φ(C, r λ) by C and by λ.
+// Value of φ(C, r λ) and a generalised derivative with respect to C and λ.
 struct NcpValue {
   double phi;
   double alpha;  // ∂φ/∂C
@@ -16,10 +16,10 @@ struct NcpValue {
 // kink (0, 0): α = 0, S = r.
 NcpValue CalcNcp(NcpFunction ncp, double C, double r, double lambda);
 
-// W ≥ 0 that makes v + W λ = 0 hold for a force λ opposite to the slip v at ψ(‖v‖, r (limit − ‖λ‖))
-// = 0, as a fixed point (macklin2019 (35), appendix A). `slip` = ‖v‖ and `force` = ‖λ‖; beyond the
-// limit W is positive at rest too, and pulls the force back. Without a limit it is as large as
-// kLooseFriction · r.
+// Fixed-point compliance W ≥ 0 of friction (macklin2019 (35), appendix A): v + W λ = 0 for a force
+// λ opposite to the slip v at ψ(‖v‖, r (limit − ‖λ‖)) = 0. `slip` = ‖v‖ and `force` = ‖λ‖. Beyond
+// the limit W is positive at rest too, and reduces the force. W = kLooseFriction · r when limit ≤
+// 0.
 double CalcFrictionCompliance(NcpFunction ncp, double slip, double force, double limit, double r);
 
 inline constexpr double kLooseFriction = 1e12;

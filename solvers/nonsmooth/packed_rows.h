@@ -6,22 +6,22 @@
 
 namespace pliant::solvers {
 
-// Rows of J on few consecutive velocities each, one or three rows at a time, laid out for vectors
-// of four.
+// Rows of J that couple few consecutive velocities each, one or three rows at a time, laid out for
+// vectors of four.
 class PackedRows {
  public:
-  // Numbers that may be read and written beyond the last velocity: what is written there has no
-  // meaning, what is read must be finite.
+  // Number of elements beyond the last velocity that may be read and written. They must be finite
+  // on input and have no meaning on output.
   static constexpr int kBeyond = 3;
 
   void Clear();
-  // `height` rows, 1 or 3; entries added from here on are theirs.
+  // Adds `height` rows, 1 or 3; later entries belong to them.
   void AddRows(int height);
-  // height × columns, column-major, on the velocities from `first` on.
+  // Adds J of the current rows for the velocities from `first` on: height × columns, column-major.
   void AddEntry(int first, int columns, const double* values);
 
-  // z += Jᵀ x and y ← J z, with kBeyond numbers after the last velocity of z. Returns how many rows
-  // there are.
+  // z += Jᵀ x and y ← J z; z has kBeyond more numbers after the last velocity. Returns the number
+  // of rows.
   std::size_t AddTransposed(const double* x, double* z) const;
   std::size_t Multiply(const double* z, double* y) const;
 

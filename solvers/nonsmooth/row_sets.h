@@ -6,19 +6,18 @@
 
 namespace pliant::solvers {
 
-// Sets of six rows on twelve velocities, in compliance form: what holds the bodies of a mechanism
-// or of a deformable together, a joint between two bodies of six velocities or a tetrahedron
-// between four particles (macklin2019 §9).
+// Sets of six rows on twelve velocities, in compliance form: the constraints inside a mechanism or
+// a deformable body, either a joint between two bodies of six velocities or a tetrahedron between
+// four particles (macklin2019 §9).
 inline constexpr int kSetRows = 6;
 inline constexpr int kSetColumns = 12;
 
-// Where a set's velocities are: four times three that follow each other; −1: none, and its columns
-// of J are zero.
+// The first of each three consecutive velocities of a set; −1: none, and the columns of J are zero.
 using SetColumns = std::array<int, 4>;
 
-// The rows at velocities v and forces λ: error(v, λ), with h J = ∂error/∂v, and E = ∂error/∂λ,
-// positive semi-definite. They exert h Jᵀ λ. Of each set in turn J, row by row, [1], E [m/N], and
-// the error [m].
+// Evaluates the rows at velocities v and forces λ: error(v, λ), h J = ∂error/∂v, and E = ∂error/∂λ,
+// positive semi-definite. The rows exert h Jᵀ λ. Arrays hold, set by set, J by rows [1], E [m/N],
+// and the error [m].
 class RowSets {
  public:
   virtual ~RowSets() = default;

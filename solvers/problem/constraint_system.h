@@ -11,45 +11,44 @@
 
 namespace pliant::solvers {
 
-// What contacts and scalar constraints couple over one step of length h, as every method and the
-// exporter read it:
+// The contact problem of one step of length h, as every method and the exporter read it:
 //   A (v − v*) − p = Jᵀγ,   v_c = J v + b,
-// and between the impulses γ and the velocities v_c the law of each contact and row. A is
-// block-diagonal; contacts and rows couple blocks. Velocities are those that take part in the step,
-// numbered block by block.
+// together with the law of each contact and row, which relates the impulses γ to the velocities
+// v_c. A is block-diagonal; contacts and rows couple blocks. v holds the velocities that take part
+// in the step, numbered block by block.
 //
-// Plain arrays, filled once for a step. What a method adds (regularisation, stabilisation,
-// compliances) stands beside it, in arrays of the same order.
+// Plain arrays, filled once for a step. Methods keep their additional data (regularisation,
+// stabilisation, compliances) in separate arrays of the same order.
 struct ConstraintSystem {
-  // A group of velocities that has a mass of its own.
+  // A group of velocities with its own mass matrix.
   struct GroupMass {
     int first;  // within its block
     int size;
     const double* A;  // size × size, column-major, both triangles; positive definite. Not owned.
   };
-  // Its A is one matrix, or, of a block in compliance form, the masses of its groups: A is empty
-  // then.
+  // A is one matrix. A block in compliance form leaves A empty and has one mass matrix per group
+  // instead.
   struct Block {
     int first;  // its first velocity
     int size;
     SchurComplement A;  // size × size, dense or sparse
     int first_mass = 0, num_masses = 0;
-    bool are_particles = false;  // the groups, which take geometric stiffness then
+    bool are_particles = false;  // the groups; geometric stiffness may be added to them
   };
-  // Rows of one contact or scalar constraint on consecutive velocities of one block: 3 × columns
-  // values, column-major, of a contact, and 1 × columns of a constraint.
+  // Jacobian of one contact or scalar constraint with respect to consecutive velocities of one
+  // block: 3 × columns (contact) or 1 × columns (constraint), column-major.
   struct Entry {
     int block;
     int first;  // velocity within the block
     int columns;
-    std::size_t values;  // where they begin in `values`
+    std::size_t values;  // offset in `values`
   };
-  // Two tangents, then the normal from A into B.
+  // Axes: two tangents, then the normal from A into B.
   struct Contact {
     int first_entry = 0, num_entries = 0;
     Eigen::Vector3d bias = Eigen::Vector3d::Zero();  // b: the prescribed part of v_c [m/s]
-    // Σ J_g A_gg⁻¹ J_gᵀ over the groups that it touches [1/kg]: an estimate of its own entry of J
-    // A⁻¹ Jᵀ
+    // Σ J_g A_gg⁻¹ J_gᵀ over the groups that the contact touches [1/kg]: an estimate of its
+    // diagonal block of J A⁻¹ Jᵀ
     Eigen::Matrix3d W = Eigen::Matrix3d::Zero();
     double gap = 0;  // at the start of the step [m]
     double friction = 0;
@@ -61,7 +60,7 @@ struct ConstraintSystem {
   struct Row {
     int first_entry = 0, num_entries = 0;
     double bias = 0;                                             // b [m/s], [rad/s]
-    double W = 0;                                                // as of a contact
+    double W = 0;                                                // see Contact::W
     double error = 0;                                            // g [m], [rad]
     double stiffness = std::numeric_limits<double>::infinity();  // k [N/m], [N·m/rad]
     double damping = 0;                                          // d [N·s/m], [N·m·s/rad]
@@ -95,7 +94,7 @@ struct ConstraintSystem {
   int first_of(const Entry& entry) const { return blocks[entry.block].first + entry.first; }
 };
 
-// What contacts and scalar constraints exert over a step.
+// Impulses of contacts and scalar constraints over a step.
 struct Impulses {
   std::vector<Eigen::Vector3d> contacts;  // in contact frames [N·s]
   std::vector<double> rows;               // [N·s], [N·m·s]

@@ -9,14 +9,14 @@
 
 namespace pliant::solvers {
 
-// The friction cone ‖γ_t‖ ≤ μ γ_n and the two maps onto it that the methods use: the nearest point
-// in the norm of a regularisation R, with its derivative (SAP, and the proximal Newton method of
-// the non-smooth one), and the clip, which leaves the normal part as it is (projected Gauss–Seidel,
-// natural maps, and impulses that are taken over from the step before).
+// The friction cone ‖γ_t‖ ≤ μ γ_n and the two maps onto it that the methods use. The projection
+// returns the nearest point in the norm of a regularisation R, with its derivative (SAP, and the
+// proximal Newton method of the non-smooth solver). The clip leaves the normal part as it is
+// (projected Gauss–Seidel, natural maps, and impulses reused from the step before).
 
 enum class ConeMode { kStick, kSlide, kOpen };
 
-// The impulse of a regularised contact, and how it changes with the contact's velocity.
+// The impulse of a regularised contact and its derivative with respect to the contact velocity.
 struct ConeProjection {
   Eigen::Vector3d gamma;  // [N·s], (t1, t2, n); ‖γ_t‖ ≤ μ γ_n
   Eigen::Matrix3d G;      // −∂γ/∂v_c [kg/s·s], symmetric positive semi-definite
@@ -31,17 +31,17 @@ struct ConeProjection {
 ConeProjection ProjectOntoFrictionCone(const Eigen::Vector3d& y, const Eigen::Vector3d& R,
                                        double mu);
 
-// The impulse alone: what a line search needs.
+// The impulse alone, as a line search needs it.
 Eigen::Vector3d ProjectImpulse(const Eigen::Vector3d& y, const Eigen::Vector3d& R, double mu);
 
-// The nearest point to `tangential` of the disc of radius `limit` ≥ 0.
+// Projects `tangential` onto the disc of radius `limit` ≥ 0.
 inline void ClipFriction(double limit, Eigen::Ref<Eigen::Vector2d> tangential) {
   const double x = tangential.x(), y = tangential.y();
   const double length = std::sqrt(x * x + y * y);
   if (length > limit) tangential *= limit / length;
 }
 
-// Clips the normal part to its bounds, and then the tangential part to μ times that.
+// Clips the normal part to its bounds, then the tangential part to μ times the normal part.
 inline Eigen::Vector3d ClipToCone(Eigen::Vector3d impulse, double mu, double lower = 0,
                                   double upper = std::numeric_limits<double>::infinity()) {
   impulse.z() = std::min(std::max(impulse.z(), lower), upper);
@@ -52,8 +52,8 @@ inline Eigen::Vector3d ClipToCone(Eigen::Vector3d impulse, double mu, double low
 // Four doubles side by side.
 using Lanes = double __attribute__((vector_size(32)));
 
-// The law behind ProjectOntoFrictionCone, of one contact, T = double, or of four, T = Lanes: one
-// text for both, and the same bits.
+// The law behind ProjectOntoFrictionCone for one contact, T = double, or for four, T = Lanes. Both
+// give the same bits.
 template <typename T>
 struct ConeLaw {
   T R_t, R_n;  // [s/kg]
@@ -76,7 +76,7 @@ inline Lanes SquareRoot(Lanes x) {
   return _mm256_sqrt_pd(x);
 }
 
-// Where an unconstrained impulse (x, y, n) lies relative to the cone, and its projection.
+// The region of the cone that an unconstrained impulse (x, y, n) falls into, and its projection.
 template <typename T>
 struct ConePoint {
   using Mask = decltype(T() < T());
@@ -90,7 +90,7 @@ struct ConePoint {
     shrink = sticks ? zero + 1.0 : law.mu * gamma_n * over_length;
   }
 
-  // dᵀ G d with G = −∂γ/∂v_c, along (d_x, d_y, d_n); x and y are those of the point
+  // dᵀ G d with G = −∂γ/∂v_c and d = (d_x, d_y, d_n); x and y are the point's coordinates
   T Curvature(const ConeLaw<T>& law, T x, T y, T d_x, T d_y, T d_n) const {
     const T zero{}, squared = d_x * d_x + d_y * d_y;
     const T along = (x * d_x + y * d_y) * over_length, pressed = law.mu * along + d_n;
@@ -103,7 +103,7 @@ struct ConePoint {
   Mask sticks, slides;
   T gamma_n;
   T shrink;       // γ_t = shrink · (x, y)
-  T over_length;  // 1 / ‖(x, y)‖ where it slides, else 0
+  T over_length;  // 1 / ‖(x, y)‖ when sliding, else 0
 };
 
 // G of a point, symmetric.
@@ -112,7 +112,7 @@ struct ConeSlope {
   ConeSlope() = default;
   ConeSlope(const ConeLaw<T>& law, const ConePoint<T>& p, T x, T y) {
     const T zero{}, t_x = x * p.over_length, t_y = y * p.over_length;
-    // across the direction of sliding, and what is more along it
+    // slope across the direction of sliding, and the additional slope along it
     const T across = p.shrink * law.of_t, more = law.mu * law.mu_hat * law.c * law.of_t - across;
     const T coupling = law.mu * law.c * law.of_n;
     xx = p.sticks ? law.of_t : across + more * t_x * t_x;

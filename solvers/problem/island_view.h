@@ -9,16 +9,16 @@
 
 namespace pliant::solvers {
 
-// Blocks, contacts and rows of a system that share nothing with its others: a problem of its own,
-// read in place. Its blocks, contacts and rows are numbered from 0 in the order of the lists, its
-// velocities block by block.
+// Blocks, contacts and rows of a system that are coupled with no others: an independent problem,
+// read in place. Blocks, contacts and rows of the island are numbered from 0 in the order of the
+// lists, its velocities block by block.
 struct IslandView {
   using Block = ConstraintSystem::Block;
   using Entry = ConstraintSystem::Entry;
 
   const ConstraintSystem* system = nullptr;
   std::span<const int> blocks, contacts, rows;  // in the system, ascending
-  // Of every block of the system: which it is in its island, and where its velocities begin there.
+  // For every block of the system: its index in its island, and its first velocity there.
   std::span<const int> local_block, local_first;
   int num_velocities = 0;
 
@@ -28,20 +28,20 @@ struct IslandView {
   int num_blocks() const { return static_cast<int>(blocks.size()); }
   int num_contacts() const { return static_cast<int>(contacts.size()); }
   int num_rows() const { return static_cast<int>(rows.size()); }
-  // First velocity of a block of the island, and of an entry.
+  // First velocity of a block of the island or of an entry, numbered within the island.
   int first_of_block(int i) const { return local_first[blocks[i]]; }
   int first_of(const Entry& entry) const { return local_first[entry.block] + entry.first; }
   int block_of(const Entry& entry) const { return local_block[entry.block]; }
 
-  // Calls f(entries, height) of each contact, height 3, then of each row, height 1.
+  // Calls f(entries, height) for each contact (height 3), then for each row (height 1).
   template <typename F>
   void ForEachConstraint(const F& f) const {
     for (const int c : contacts) f(system->entries_of(system->contacts[c]), 3);
     for (const int k : rows) f(system->entries_of(system->rows[k]), 1);
   }
 
-  // Calls f(first, size, A, is_particle) of each dense matrix on the diagonal of A in turn: that of
-  // a block, or the masses of its groups. Not for blocks whose A is sparse.
+  // Calls f(first, size, A, is_particle) for each dense matrix on the diagonal of A: a block's
+  // matrix, or the masses of its groups. Blocks must not have a sparse A.
   template <typename F>
   void ForEachMass(const F& f) const {
     for (const int b : blocks) {
@@ -54,7 +54,7 @@ struct IslandView {
     }
   }
 
-  // The island's velocities, of those of the system, and back.
+  // Copies the island's velocities from the system's, and back.
   void Gather(std::span<const double> of_system, std::vector<double>* own) const {
     own->clear();
     for (const int b : blocks) {

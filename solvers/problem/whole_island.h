@@ -7,10 +7,10 @@
 
 namespace pliant::solvers {
 
-// All of a system as one island. It keeps what the view shows.
+// A whole system as one island. Owns the lists that the view refers to.
 class WholeIsland {
  public:
-  // Of a system that outlives it and keeps its numbers of blocks, contacts and rows.
+  // `system` must outlive this, and its numbers of blocks, contacts and rows must not change.
   explicit WholeIsland(const ConstraintSystem& system)
       : blocks_(system.blocks.size()),
         contacts_(system.contacts.size()),

@@ -13,36 +13,35 @@
 namespace pliant::solvers {
 
 // Cholesky factors of up to eight matrices of one pattern at a time, one in each lane of a vector.
-// What becomes of a matrix is the same, bit for bit, in whichever lane it is and whatever is in the
-// others.
+// The result for a matrix is bitwise independent of its lane and of the other matrices.
 //
-// No node is kept for last here, so that one factor serves for any participants: their Schur
-// complement is found from it.
+// No node is eliminated last here, so one factor serves any participants: their Schur complement is
+// computed from it.
 class LaneCholesky {
  public:
   static constexpr int kLanes = LaneKernels::kLanes;
 
-  // `kernels`: those of the widest vectors that this machine has, unless a test wants others.
+  // `kernels`: null selects the widest vectors of this machine; tests may choose others.
   explicit LaneCholesky(std::shared_ptr<const LaneLayout> layout,
                         const LaneKernels* kernels = nullptr);
 
   // Factors at most kLanes matrices of the layout's pattern.
   void Factor(std::span<const BlockMatrix* const> matrices);
 
-  // Of a lane: −1, or a node where the matrix is found not to be positive definite; then nothing
-  // below may be asked of it.
+  // Node where a lane's matrix is found not to be positive definite, or −1. The functions below
+  // must not be called for a lane that failed.
   int failed_node(int lane) const;
 
-  // x ← A⁻¹ x of every lane, 3 · num_nodes numbers each; null for a lane that has no question.
+  // x ← A⁻¹ x for every lane, 3 · num_nodes numbers each; null skips a lane.
   void Solve(std::span<double* const> x) const;
 
   // Â = (Pᵀ A⁻¹ P)⁻¹ on a lane's `participants` (ascending node numbers), column-major, both
-  // triangles: what PartialCholesky::schur_complement() is. A forward substitution for each
-  // participant along its path up the elimination tree, and a dense inverse: for few participants
-  // that is less than to eliminate them last.
+  // triangles, as PartialCholesky::schur_complement(). Uses a forward substitution for each
+  // participant along its path up the elimination tree, and a dense inverse: cheaper than
+  // eliminating the participants last when there are few.
   //
-  // False when the matrix is so badly conditioned that ten digits would not be left. May be called
-  // for several lanes at once.
+  // False when the matrix is too ill-conditioned to keep ten digits. May be called for several
+  // lanes in parallel.
   bool CalcSchurComplement(int lane, std::span<const int> participants,
                            std::vector<double>* schur) const;
 

@@ -2,21 +2,21 @@
 
 namespace pliant::solvers {
 
-// The inner loops of LaneCholesky, compiled once a vector width, all with the same bits: every
-// number is a chain of fused multiply-adds in an order that the layout gives, and lanes know
-// nothing of each other.
+// The inner loops of LaneCholesky, compiled once per vector width. All give the same bits: every
+// number is a chain of fused multiply-adds in an order given by the layout, and lanes are
+// independent.
 //
-// A block of eight factors is nine entries, column-major, of eight lanes: 72 numbers. A diagonal
-// block holds the reciprocals of its diagonal. Everything is aligned to 64 bytes.
+// A block of eight factors has nine entries, column-major, of eight lanes each: 72 numbers. A
+// diagonal block holds the reciprocals of its diagonal. Everything is aligned to 64 bytes.
 struct LaneKernels {
   static constexpr int kLanes = 8;
   static constexpr int kBlock = 9 * kLanes;
-  // Columns that the Schur complement is worked out by, eight nodes at a time, and a node's rows of
-  // so many: a panel.
+  // The Schur complement is computed kColumns columns, eight nodes, at a time. A panel is a node's
+  // three rows of these columns.
   static constexpr int kColumns = 24;
   static constexpr int kPanel = 3 * kColumns;
 
-  // LaneLayout, as plain arrays.
+  // LaneLayout as plain arrays.
   struct Layout {
     int num_nodes;
     int num_sources;  // blocks of A
@@ -27,23 +27,22 @@ struct LaneKernels {
     const int* term_starts;
     const int* terms;  // pairs
   };
-  // Panels of A and of B.
+  // Indices of a panel of A and a panel of B.
   struct Pair {
     int a, b;
   };
 
-  // The factors of `count` matrices; `values` has kLanes of them. failed[l]: first position where a
-  // pivot of lane l is not above zero (NaN included), or −1.
+  // Factors `count` matrices; `values` has kLanes pointers. failed[l]: first position where a pivot
+  // of lane l is not above zero (NaN included), or −1.
   void (*factor)(const Layout& layout, int count, const double* const* values, double* L,
                  int* failed);
   // y ← A⁻¹ y, by positions: (position, axis, lane).
   void (*solve)(const Layout& layout, int count, const double* L, double* y);
-  // X ← L⁻¹ X of one lane, L given from its first number on. `touched`: the positions where X may
-  // be other than zero, ascending; slots[position]: X's panel.
+  // X ← L⁻¹ X of one lane; L points to the lane's first number. `touched`: the positions where X
+  // may be nonzero, ascending; slots[position]: the index of X's panel.
   void (*solve_columns)(const Layout& layout, const double* L, const int* touched, int count,
                         const int* slots, double* X);
-  // C ← C + Σ Aᵀ B or C − Σ Aᵀ B over pairs of panels; C is kColumns square, row-major, as all
-  // below.
+  // C ← C ± Σ Aᵀ B over pairs of panels. C is kColumns × kColumns, row-major, as are all below.
   void (*add_products)(const Pair* pairs, int count, const double* A, const double* B, double* C);
   void (*subtract_products)(const Pair* pairs, int count, const double* A, const double* B,
                             double* C);

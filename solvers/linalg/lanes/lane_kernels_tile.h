@@ -1,7 +1,8 @@
 #pragma once
 
-// LaneKernels, written once for every vector width. Included by one source file a width, each with
-// its own compiler flags, inside an anonymous namespace: nothing here may be shared between them.
+// LaneKernels, written once for every vector width. Included by one source file per width, each
+// with its own compiler flags, inside an anonymous namespace: nothing here may be shared between
+// them.
 //
 // V wraps a vector: Type, kWidth, Load, Store, Set(x), Zero(), Multiply, Divide, SquareRoot,
 // MultiplyAdd(a, b, c) = c + a b and NegativeMultiplyAdd(a, b, c) = c − a b with one rounding,
@@ -40,7 +41,7 @@ struct Accumulators {
     for (int k = 0; k < 3; ++k, A += 3 * kStride, B += 3 * kStride) {
       T a0 = V::Load(A), a1 = V::Load(A + kStride), a2 = V::Load(A + 2 * kStride);
       T b0 = V::Load(B), b1 = V::Load(B + kStride), b2 = V::Load(B + 2 * kStride);
-      // once is enough: the compiler would rather read them anew for every product
+      // keeps them in registers: the compiler would reload them for every product
       asm("" : "+v"(a0), "+v"(a1), "+v"(a2), "+v"(b0), "+v"(b1), "+v"(b2));
       c00 = V::NegativeMultiplyAdd(a0, b0, c00);
       c10 = V::NegativeMultiplyAdd(a1, b0, c10);
@@ -67,9 +68,9 @@ struct Accumulators {
   }
 };
 
-// Fetches what Factor is about to need while it works on something else: more bodies than the cache
-// holds come from memory. All in the order in which it lies there. Asked for as elimination needs
-// them, from all over as many matrices as there are lanes, A's blocks come no sooner.
+// Prefetches the data that Factor needs next, because more bodies than fit in the cache are read
+// from memory. Prefetches in memory order: the order of elimination would jump between as many
+// matrices as there are lanes, which is no faster.
 template <typename V>
 class Ahead {
  public:
@@ -79,8 +80,8 @@ class Ahead {
         L_(L),
         last_block_(layout.column_starts[layout.num_nodes] - 1) {}
 
-  // Of A for column j and those after it. What is eliminated first has neighbours everywhere: a
-  // quarter of A at once, the rest at twice the pace of the columns.
+  // Prefetches A for column j and later ones. The columns eliminated first have neighbours
+  // everywhere: a quarter of A is fetched at once, the rest at twice the pace of the columns.
   void FetchMatrices(int j) {
     const std::int64_t size = 9 * std::int64_t{layout_.num_sources};
     const std::int64_t pace = size / 4 + 2 * size * j / layout_.num_nodes;
@@ -89,7 +90,7 @@ class Ahead {
       for (int l = 0; l < V::kWidth; ++l) __builtin_prefetch(values_[l] + fetched_, 0, kFar);
     }
   }
-  // The place of a block of L some blocks after this one.
+  // Prefetches the storage of a block of L some blocks after this one.
   void FetchPlace(int block) const {
     constexpr int kBlocks = 16;
     const int later = block + kBlocks < last_block_ ? block + kBlocks : last_block_;
@@ -99,7 +100,7 @@ class Ahead {
 
  private:
   static constexpr int kLine = 8;  // numbers
-  static constexpr int kFar = 2;   // into the second level of caches: the first has no room
+  static constexpr int kFar = 2;   // into the second-level cache: the first has no room
 
   const Kernels::Layout& layout_;
   const double* const* values_;
@@ -297,8 +298,8 @@ void SolveColumns(const Kernels::Layout& layout, const double* L, const int* tou
   }
 }
 
-// N rows of three vectors of accumulators, named one by one through recursion: an array would live
-// in memory.
+// N rows of three vectors of accumulators, named individually by recursion: an array would be
+// placed in memory.
 template <typename V, int N>
 struct Rows {
   typename V::Type x0, x1, x2;

@@ -7,20 +7,20 @@
 
 namespace pliant::solvers {
 
-// The Cholesky factor of a pattern, node by node and without a zero more than there must be, and
-// all that its making consists of: blocks of L and the products each is a sum of. Found once, and
-// read for as many matrices at a time as there are lanes.
+// Symbolic Cholesky factorisation of a pattern, node by node, without padding: the blocks of L and
+// the products that each is a sum of. Computed once, then read for as many matrices at a time as
+// there are lanes.
 //
-// "Position" is a node's place in the order of elimination, a postorder: what hangs on a node comes
-// right before it.
+// "Position" is a node's place in the elimination order, which is a postorder: a node's subtree
+// comes right before it.
 class LaneLayout {
  public:
-  // L_ik L_jkᵀ, by blocks of L.
+  // L_ik L_jkᵀ, as indices of blocks of L.
   struct Term {
     int ik, jk;
   };
 
-  // `order[k]` is the node eliminated k-th, but for what a postorder changes (nothing of the fill).
+  // `order[k]` is the node eliminated k-th, up to postordering, which does not change the fill.
   LaneLayout(const BlockPattern& pattern, std::span<const int> order);
 
   int num_nodes() const { return static_cast<int>(node_.size()); }
@@ -32,11 +32,11 @@ class LaneLayout {
   // Blocks of L by columns, the diagonal one first, rows ascending.
   const std::vector<int>& column_starts() const { return column_starts_; }
   const std::vector<int>& rows() const { return rows_; }
-  // Of each block of L: the block of A that it begins as, −1 for none, and whether that one's
-  // transpose.
+  // For each block of L: the block of A that it starts from, −1 for none, and whether that block is
+  // transposed.
   const std::vector<int>& sources() const { return sources_; }
   const std::vector<char>& is_transposed() const { return is_transposed_; }
-  // Of each block of L, k ascending: where its terms begin.
+  // For each block of L: its first term; terms are sorted by k.
   const std::vector<int>& term_starts() const { return term_starts_; }
   const std::vector<Term>& terms() const { return terms_; }
 

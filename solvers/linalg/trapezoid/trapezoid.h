@@ -3,8 +3,8 @@
 namespace pliant::solvers {
 
 // Lower trapezoid of C ← C − A Aᵀ, or of C ← −A Aᵀ when `overwrite`: columns 0 … n − 1, rows from
-// the diagonal to m − 1. A is m × k. A few entries above the diagonal are written too. One function
-// a vector width, all with the same bits.
+// the diagonal to m − 1. A is m × k. A few entries above the diagonal are written too. There is one
+// function per vector width; all give the same bits.
 void SubtractLowerTrapezoidAvx2(int m, int n, int k, const double* A, int lda, double* C, int ldc,
                                 bool overwrite);
 void SubtractLowerTrapezoidAvx2(int m, int n, int k, const float* A, int lda, float* C, int ldc,

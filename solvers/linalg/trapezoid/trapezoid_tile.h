@@ -1,7 +1,7 @@
 #pragma once
 
 // The inner kernel of the factorisation, written once for every vector width. Included by one
-// source file a width, each with its own compiler flags, inside an anonymous namespace: nothing
+// source file per width, each with its own compiler flags, inside an anonymous namespace: nothing
 // here may be shared between them.
 //
 // V wraps a vector: Number, width, Load(p), LoadPart(p, n), Store, StorePart, Broadcast(p), and
@@ -12,7 +12,7 @@
 
 namespace {
 
-// N columns of R vectors of accumulators, named one by one through recursion: an array would live
+// N columns of R vectors of accumulators, named individually by recursion: an array would be placed
 // in memory.
 template <typename V, int R, int N>
 struct Columns {
@@ -95,7 +95,7 @@ void UpdateStrip(int m, int k, const typename V::Number* A, const typename V::Nu
   }
 }
 
-// The columns that are left at the end, fewer than a whole strip.
+// Updates the remaining columns, fewer than a whole strip.
 template <typename V, int N, bool kOverwrite>
 void UpdateLastStrip(int columns, int m, int k, const typename V::Number* A, std::ptrdiff_t lda,
                      typename V::Number* C, std::ptrdiff_t ldc) {
