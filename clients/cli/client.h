@@ -16,7 +16,7 @@
 namespace pliant::clients {
 
 inline constexpr int kDone = 0;
-inline constexpr int kRefused = 1;  // the server said no, or a world has a fault
+inline constexpr int kRefused = 1;  // the server refused, or a world has a fault
 inline constexpr int kWrongUsage = 2;
 inline constexpr int kInvalidScene = 3;
 inline constexpr int kUnreachable = 4;  // no server there, or a file that cannot be read or written
@@ -32,11 +32,11 @@ class CommandError : public std::runtime_error {
 // The connection to one server, and how results are printed.
 class Client {
  public:
-  // Options that every command shares; filled while the command line is read.
+  // Options shared by all commands, set by the command-line parser.
   struct Options {
     std::string server = "127.0.0.1:50051";
     bool json = false;
-    double timeout = 0;  // [s]; 0: 10 s, or none for what may take long
+    double timeout = 0;  // [s]; 0: 10 s, or none for calls that may take long
   };
 
   explicit Client(const Options* options) : options_(*options) {}
@@ -46,10 +46,10 @@ class Client {
   v1::StreamService::Stub& streams();
   v1::ControlService::Stub& control();
 
-  // Status of the server by grpc.health.v1: "SERVING" or what else it says.
+  // Status of the server by grpc.health.v1: "SERVING" or another of its values.
   std::string CheckHealth();
 
-  // Calls one method and returns its response, or throws what the server said.
+  // Calls one method and returns its response, or throws the server's error.
   template <typename Service, typename Request, typename Response>
   Response Call(Service& service,
                 grpc::Status (Service::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -77,7 +77,7 @@ class Client {
 // One line of JSON with the field names of the schema.
 std::string ToJson(const google::protobuf::Message& message);
 
-// worlds/NAME of NAME or worlds/NAME
+// worlds/NAME, given NAME or worlds/NAME
 std::string WorldName(const std::string& world);
 
 }  // namespace pliant::clients

@@ -10,14 +10,14 @@
 
 namespace pliant::physics {
 
-// A number that a kind of body takes, as scenes name it.
+// A parameter of a kind of body, as named in scenes.
 struct BodyParameter {
   std::string_view name;
   std::string_view expected;  // "a positive length in metres"
-  double min, max;            // both allowed
+  double min, max;            // inclusive
 };
 
-// What a scene says of one body.
+// A body as described in a scene.
 struct BodyDescription {
   TetrahedralMesh mesh;  // at rest, body frame, validated: positive volumes, every vertex used
   double density = 0;    // [kg/m³], > 0
@@ -27,7 +27,7 @@ struct BodyDescription {
   Eigen::Vector3d angular_velocity = Eigen::Vector3d::Zero();  // about it [rad/s]
 };
 
-// A kind of deformable body that is added to those which are built in: docs/extending.md, "A body".
+// A kind of deformable body added to the built-in ones (docs/extending.md, "A body").
 class BodyKind {
  public:
   virtual ~BodyKind() = default;
@@ -38,7 +38,7 @@ class BodyKind {
   virtual std::shared_ptr<const DynamicsBlock> MakeBlock(BodyDescription description) const = 0;
 };
 
-// All that are registered, and the one of a name; null when there is none.
+// All registered kinds, and the one with a given name; null when there is none.
 std::vector<const BodyKind*> AllBodyKinds();
 const BodyKind* FindBodyKind(std::string_view name);
 

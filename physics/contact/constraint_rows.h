@@ -13,7 +13,7 @@ namespace pliant::physics {
 
 // Appends the rows of the model's constraints: welds and balls hold two frames together, distances
 // two points, couplers a linear combination of joint positions. `motions` are of `state`.
-// Constraints on a block that is not awake are left out.
+// Constraints on a block that is not awake are skipped.
 void AppendModelConstraints(const Model& model, const State& state, const BodyMotions& motions,
                             const std::function<bool(int block)>& is_awake,
                             ConstraintSet* constraints);

@@ -12,22 +12,22 @@
 
 namespace pliant::physics {
 
-// Finds where the bodies of a model touch, or are within the contact margin of touching. It reads
-// geometry alone: rigid shapes on frames and deforming surfaces over nodes. Keeps bounding volumes,
-// and what pairs of unmoved bodies had in common, between calls; neither changes a result.
+// Finds the contacts of a model's bodies, touching or within the contact margin. It reads geometry
+// only: rigid shapes on frames and deforming surfaces over nodes. Keeps bounding volumes, and
+// results for pairs of unmoved bodies, between calls; neither changes a result.
 class ContactDetector {
  public:
   explicit ContactDetector(const Model& model);
   ~ContactDetector();
 
-  // What was left out of the contacts of a step.
+  // Contacts omitted from a step.
   struct Counts {
-    // beyond the largest number of points that a pair of shapes keeps
+    // points beyond the limit of a pair of shapes
     int manifold_points_dropped = 0;
-    // contacts ahead that were too deep already when they were found
+    // speculative contacts that were already too deep when found
     int speculative_dropped = 0;
     int nonfinite = 0;  // contacts whose gap, point or normal is not finite: a fault
-    int collapsed = 0;  // contacts without a direction, on surfaces without area
+    int collapsed = 0;  // contacts without a normal, on surfaces without area
 
     void Add(const Counts& others);
   };
@@ -36,27 +36,28 @@ class ContactDetector {
   // model and the state alone; keys are unique and ascending within a pair. `h` [s] is the default
   // relaxation time. `motions` are of `state`.
   //
-  // A contact that carried an impulse in the last step (State::contacts) and slides stays up to its
-  // gliding gap (h + τ_d) μ ‖v_t‖ beyond: the convex method holds sliding bodies off by it.
+  // A sliding contact that carried an impulse in the last step (State::contacts) is kept up to its
+  // gliding gap (h + τ_d) μ ‖v_t‖ beyond the margin, the gap at which the convex method keeps
+  // sliding bodies.
   //
   // INTERNAL, naming both bodies, when a contact is not finite.
   absl::Status Detect(const State& state, const BodyMotions& motions, double h,
                       std::vector<ContactPoint>* contacts);
-  // The same for a caller that keeps no motions; contacts that are not finite are left out.
+  // As above for callers without motions; contacts that are not finite are left out.
   std::vector<ContactPoint> Detect(const State& state, double h);
 
-  // Where the bodies that `changed` (a flag each) do not move as they did in the last Detect, at
-  // the same positions: appends the contacts that their pairs make in the course of the step as
-  // `state` has them move now, and that Detect did not find. What touches already it found
-  // whichever way things move. INTERNAL as Detect.
+  // For bodies flagged in `changed`, which move differently than in the last Detect from the same
+  // positions: appends the contacts that their pairs make in the course of the step with the
+  // velocities of `state`, and that Detect did not find. Present contacts are not repeated: Detect
+  // finds them whatever the motion. INTERNAL as Detect.
   absl::Status DetectAhead(const State& state, const BodyMotions& motions, double h,
                            std::span<const char> changed, std::vector<ContactPoint>* contacts);
 
-  // Of the last Detect and each DetectAhead since then.
+  // Counts of the last Detect and of each DetectAhead since.
   const Counts& counts() const { return counts_; }
 
-  // The travel by which motions may change in the course of a step without bodies meeting that were
-  // not considered [m].
+  // Travel by which motions may change in the course of a step before bodies can meet that were not
+  // considered [m].
   double speculative_margin() const { return speculative_margin_; }
 
  private:

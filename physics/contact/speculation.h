@@ -11,7 +11,8 @@
 
 namespace pliant::physics {
 
-// How a body moves: as a whole, and how much faster than that any of its points may be [m/s].
+// Bound on a body's motion: a common velocity, and the largest deviation of any point from it
+// [m/s].
 struct MotionBound {
   Eigen::Vector3d velocity = Eigen::Vector3d::Zero();
   double deviation = 0;
@@ -28,43 +29,42 @@ double BoundApproach(const MotionBound& a, const MotionBound& b);
 // The pose of a frame after a time t of steady motion [s].
 RigidTransform Advance(const FrameMotion& motion, double t);
 
-// Velocity at the start of the step of what a contact is attached to on one side [m/s]; `p_W` is a
-// point of it.
+// Velocity of one side of a contact at the start of the step [m/s]; `p_W` is the contact point.
 Eigen::Vector3d CalcAttachedVelocity(const Model& model, const State& state,
                                      const BodyMotions& motions, const Attachment& side, int body,
                                      const Eigen::Vector3d& p_W);
 
-// A pair of bodies during the coming step.
+// A pair of bodies in the coming step.
 struct ApproachingPair {
-  double approach;   // bound on the speed at which their points near each other [m/s]
-  double thickness;  // of the thinner of the two [m]
-  double margin;     // contacts nearer than this exist already [m]
+  double approach;   // bound on the approach speed of their points [m/s]
+  double thickness;  // of the thinner body [m]
+  double margin;     // contacts with smaller gaps exist already [m]
   // Appends the pair's contacts with gap below `reach` after a time t of steady motion.
   std::function<void(double t, double reach, std::vector<ContactPoint>*)> collide;
 };
 
-// Buffers of the search; they change no result.
+// Scratch of the search.
 struct SpeculationScratch {
   std::vector<std::uint64_t> known;
   std::vector<ContactPoint> found;
 };
 
-// How far anything may travel and be found by ordinary contact before it is too deep in [m].
+// Largest travel at which ordinary contact still finds a body before it is too deep [m].
 double CalcSafeTravel(double margin, double thickness);
-// Whether what travels so far in a step [m] is found by ordinary contact before it is too deep in.
+// Whether ordinary contact finds a body with this travel per step [m] before it is too deep.
 bool IsFoundInTime(double travel, double margin, double thickness);
 
-// Speculative contacts: appends to `contacts` those that the bodies of a pair, moving on steadily,
-// make in the course of a step of length h, so that nothing fast passes through what is thin. They
-// are found where and when they come to pass, nearer than the margin; what passes by further off
-// gets none, and what is `known` no other. Each has its gap as it is now along the normal that it
-// will have, no friction and no relaxation: it lets the two touch at the end of the step and no
-// more. ContactPoint::time_ahead and gap_rate say when it comes to pass and how fast.
+// Speculative contacts: appends to `contacts` those that the bodies of a pair, in steady motion,
+// make in the course of a step of length h, so that fast bodies do not tunnel through thin ones.
+// They are found at their time and place of contact, within the margin; features that pass farther
+// apart get none, and features that are `known` no second one. Each has its present gap along the
+// normal it will have, no friction and no relaxation: it allows the two to touch at the end of the
+// step, but not to penetrate. ContactPoint::time_ahead and gap_rate give its time and rate.
 //
-// What gets in by less than the margin or a quarter of the thickness gets none either: ordinary
-// contact, with friction, finds it in time and brings it out where it went in.
+// Features that penetrate by less than the margin or a quarter of the thickness get none either:
+// ordinary contact, with friction, finds them in time and pushes them out on the side they entered.
 //
-// Returns how many contacts were too deep already when they were found, and so left out.
+// Returns the number of contacts left out because they were already too deep when found.
 int AppendSpeculativeContacts(const Model& model, const State& state, const BodyMotions& motions,
                               double h, const ApproachingPair& pair,
                               const std::vector<ContactPoint>& known, SpeculationScratch* scratch,

@@ -25,69 +25,67 @@
 
 namespace pliant::physics {
 
-// How the momentum balance of a block that is not linear was solved.
+// Outcome of solving the momentum balance of a nonlinear block.
 struct FreeMotionReport {
-  int iterations = 0;   // of Newton's method; 0: the block is linear
-  double residual = 0;  // of its momentum balance, relative
-  // Elements whose stiffness, or compliance, was not definite and was projected, in the iteration
-  // that had most of them.
+  int iterations = 0;   // Newton iterations; 0 for a linear block
+  double residual = 0;  // relative residual of the momentum balance
+  // Elements whose indefinite stiffness or compliance was projected: the largest number in any one
+  // iteration.
   int projected_elements = 0;
-  bool is_above_tolerance = false;  // accepted with a residual that misses the tolerance
+  bool is_above_tolerance = false;  // accepted with a residual above the tolerance
 };
 
-// One block during one step. A workspace: it may be dropped between steps without changing a
-// result.
+// One block during one step. A workspace: dropping it between steps changes no result.
 class BlockStep : public TangentFactor {
  public:
-  // Poses the momentum balance of a stage, m(v) = 0, and linearises it: m(v) = m(v0) + A (v − v0)
-  // (han2023 (8), (9)). `base` holds q0 and v0 of the stage and outlives the use of what is posed.
-  // Makes the velocity space of the step. INTERNAL when forces are not finite.
+  // Sets up the momentum balance of a stage, m(v) = 0, and its linearisation m(v) = m(v0) + A (v −
+  // v0) (han2023 (8), (9)). `base` holds q0 and v0 of the stage and must outlive this use. Creates
+  // the velocity space of the step. INTERNAL when forces are not finite.
   virtual absl::Status Pose(const Stage& stage, const BlockState& base,
                             const BlockInputs& inputs) = 0;
 
-  // The unknowns of this step. Of a block whose unknowns are always the same it is there before
-  // Pose.
+  // The unknowns of this step. Valid before Pose if the block always has the same unknowns.
   const VelocitySpace& space() const { return space_; }
 
-  // The velocities from which the step starts, in its space. Needs Pose.
+  // Velocities at the start of the step, in its space. Needs Pose.
   virtual std::span<const double> start_velocities() const = 0;
 
-  // What else the step can do; the same for the life of the step.
+  // Optional interfaces of the step; they do not change during its life.
   virtual StepAbilities abilities() { return {}; }
 
-  // Whether m is linear in v, so that A and m hold at any v.
+  // Whether m is linear in v; A and m are then valid at any v.
   virtual bool is_linear() const { return true; }
-  // Whether A, of a momentum balance that is not linear, has become stale at v: deformations differ
-  // from those that it was taken at by more than a small strain or rotation.
+  // Whether A of a nonlinear momentum balance is stale at v: since the last linearisation,
+  // deformations have changed by more than a small strain or rotation.
   virtual bool IsStale(std::span<const double> /*v*/) { return false; }
-  // Takes A, and the m that Factor, CalcFreeMotion and CalcReducedMomentum speak of, to velocities
-  // v. INTERNAL when forces are not finite there.
+  // Relinearises at velocities v: A, and m as Factor, CalcFreeMotion and CalcReducedMomentum use
+  // it. INTERNAL when forces are not finite there.
   virtual absl::Status Linearise(std::span<const double> /*v*/) { return absl::OkStatus(); }
   virtual FreeMotionReport free_motion_report() const { return {}; }
 
-  // m(v) [N·s] as the stage poses it, linear or not; zero on prescribed velocities.
+  // m(v) [N·s] of the stage, not linearised; zero on prescribed velocities.
   virtual void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) = 0;
 
-  // What the residual is measured by beside momenta, after CalcResidualTerms: squares of norms ‖D
-  // x‖ with D = diag(A)^(−1/2).
+  // Further scales for the residual, beside momenta. Call after CalcResidualTerms. Squares of norms
+  // ‖D x‖ with D = diag(A)^(−1/2).
   struct ResidualScale {
-    // What the rounding of positions alone makes of m, where that is more than the rounding of m
-    // itself: a stiff body at rest has no smaller residual.
+    // Error in m due to the rounding of positions, where it exceeds the rounding of m itself: the
+    // residual of a stiff body at rest cannot fall below it.
     double rounding = 0;
-    // Impulses of forces that cancel where a body turns back, and its momentum is next to nothing.
+    // Impulses of forces that cancel at a turning point, where the momentum is nearly zero.
     double force = 0;
   };
   virtual ResidualScale CalcResidualScale() const { return {}; }
 
-  // The incremental potential at v, zero at the start velocities of a linear block [kg·m²/s²]: m is
-  // its gradient.
+  // Incremental potential at v, whose gradient is m; zero at the start velocities of a linear block
+  // [kg·m²/s²].
   virtual double CalcPotential(std::span<const double> v);
 
   // y = A x, and the diagonal of A.
   virtual void MultiplyTangent(std::span<const double> x, std::span<double> y) const = 0;
   virtual void CalcTangentDiagonal(std::span<double> diagonal) const = 0;
 
-  // All that the residual of a step is measured by: m(v), A v and the diagonal of A.
+  // All terms of the residual of a step: m(v), A v and the diagonal of A.
   virtual void CalcResidualTerms(std::span<const double> v, std::span<double> residual,
                                  std::span<double> momentum, std::span<double> diagonal) {
     CalcMomentumResidual(v, residual);
@@ -106,8 +104,8 @@ class BlockStep : public TangentFactor {
   // joints. `block` is its index in the Model.
   virtual void AppendConstraints(int /*block*/, ConstraintSet*) const {}
 
-  // Velocities of the State from those of the step's space: the same numbers, unless the unknowns
-  // are of another kind than what moves.
+  // Converts the velocities of the step's space to those of the State. They are the same numbers by
+  // default.
   virtual void CalcStateVelocities(std::span<const double> v, std::span<double> state_v) const {
     std::copy(v.begin(), v.end(), state_v.begin());
   }
@@ -121,10 +119,10 @@ class BlockStep : public TangentFactor {
 };
 
 struct Energies {
-  double kinetic = 0, elastic = 0, potential = 0;  // [J]; of gravity zero at the world's origin
+  double kinetic = 0, elastic = 0, potential = 0;  // [J]; gravity: zero at the world's origin
 };
 
-// What a block can do beyond DynamicsBlock; null where it can not.
+// Optional interfaces of a block; null where it does not implement one.
 struct BlockAbilities {
   const FrameSet* frames = nullptr;
   const NodeSet* nodes = nullptr;
@@ -134,30 +132,31 @@ struct BlockAbilities {
 };
 
 // A moving thing: a joint tree, a free or kinematic body, a FEM body, a shell, a particle body.
-// Immutable, part of Model. A method never asks which one it is.
+// Immutable, part of Model. Methods do not depend on the kind.
 //
-// Where a function takes a `part`, it speaks of the body that is this part of the block
-// (Body::part), of a block that holds several; kWholeBlock asks for all of them.
+// A block may hold several bodies. The argument `part` selects one of them (Body::part);
+// kWholeBlock selects all.
 class DynamicsBlock {
  public:
   static constexpr int kWholeBlock = -1;
   virtual ~DynamicsBlock() = default;
 
   virtual int num_positions() const = 0;
-  virtual int num_velocities() const = 0;  // of the State; those of a step are its VelocitySpace's
+  virtual int num_velocities() const = 0;  // of the State; a step has its own VelocitySpace
   virtual void SetInitialState(MutableBlockState state) const = 0;
 
   virtual std::unique_ptr<BlockStep> NewStep() const = 0;
-  // A step in compliance form; the same as NewStep of a block that is one body and so has none.
+  // A step in compliance form. Same as NewStep for a block that is a single body and has no such
+  // form.
   virtual std::unique_ptr<BlockStep> NewCompliantStep() const { return NewStep(); }
   virtual BlockAbilities abilities() const = 0;
 
   // Model::bodies whose prescribed motion this block follows: itself for a kinematic body; the
-  // bodies that prescribed vertices are attached to for a deformable one; −1 is the world.
+  // bodies to which prescribed vertices are attached for a deformable one; −1 is the world.
   virtual std::vector<int> followed_bodies() const { return {}; }
-  // Whether its motion is prescribed altogether.
+  // Whether all of its motion is prescribed.
   virtual bool is_prescribed() const { return false; }
-  // Whether it is so slow that it counts as at rest; of a prescribed one false.
+  // Whether it is slow enough to count as at rest; false for a prescribed block.
   virtual bool IsAtRest(const BlockState& state, double speed) const;
 
   virtual double mass(int part) const = 0;                                                // [kg]

@@ -10,30 +10,30 @@ namespace pliant::physics {
 
 // An external force on a block, resolved to its frame or node.
 struct BlockForce {
-  int frame = -1;  // −1: on `node`, or spread by mass over the nodes of `part` when node is −1 too
+  int frame = -1;  // −1: on `node`; both −1: spread over the nodes of `part` by mass
   int node = -1;
   int part = 0;
-  Eigen::Vector3d p_W = Eigen::Vector3d::Zero();  // where it acts, when on a frame
+  Eigen::Vector3d p_W = Eigen::Vector3d::Zero();  // point of application, when on a frame
   bool at_center_of_mass = true;
   Eigen::Vector3d force_W = Eigen::Vector3d::Zero();
   Eigen::Vector3d torque_W = Eigen::Vector3d::Zero();
 };
 
-// An effort on one channel of a block, as the block numbers them: a generalised force on a velocity
-// of a joint tree, an internal volumetric stress of a region of a deformable body. Efforts on one
-// channel add up.
+// An effort on one channel of a block, in the block's numbering: a generalised force on a velocity
+// of a joint tree, or an internal volumetric stress in a region of a deformable body. Efforts on
+// one channel add up.
 struct ChannelEffort {
   int channel;
   double effort;  // [N·m], [N] or [Pa]
 };
 
-// What acts on a block in one step.
+// Loads and prescribed targets of a block in one step.
 struct BlockInputs {
   Eigen::Vector3d gravity = Eigen::Vector3d::Zero();  // [m/s²]
   std::vector<BlockForce> forces;
   std::vector<ChannelEffort> efforts;
-  // Prescribed poses at the end of the step of the bodies that the block's prescribed parts follow,
-  // in the order of DynamicsBlock::followed_bodies(); a kinematic body follows itself.
+  // Prescribed poses at the end of the step, of the bodies in DynamicsBlock::followed_bodies() and
+  // in that order. A kinematic body follows itself.
   std::vector<RigidTransform> targets;
 };
 

@@ -5,8 +5,8 @@
 
 namespace pliant::physics {
 
-// Three rows by the groups of velocities that they read: the velocity of a point, or the angular
-// velocity of a frame.
+// Three rows, stored by the groups of velocities that they depend on: the velocity of a point, or
+// the angular velocity of a frame.
 class BlockRows {
  public:
   struct Part {
@@ -21,7 +21,7 @@ class BlockRows {
   bool empty() const { return parts_.empty(); }
   const std::vector<Part>& parts() const { return parts_; }
   const double* matrix(const Part& part) const { return &values_[part.values]; }
-  // Zeros to be filled in, valid until the next call.
+  // Returns zeros for the caller to fill in, valid until the next call.
   double* Append(int group, int num_columns) {
     parts_.push_back({group, num_columns, values_.size()});
     values_.resize(values_.size() + 3 * static_cast<std::size_t>(num_columns), 0.0);

@@ -9,17 +9,17 @@ namespace pliant::physics {
 struct BlockState {
   std::span<const double> q;  // positions
   std::span<const double> v;  // velocities
-  // Whatever else of the block affects the future, in a layout of its own: plastic strain, the past
-  // of a multistep rule, anchors. Empty for most blocks.
+  // Further state of the block that affects the future, in the block's own layout: plastic strain,
+  // the history of a multistep rule, anchors. Empty for most blocks.
   std::span<const double> internals = {};
 };
 
-// The same to be written. Internals may change in size from step to step.
+// Writable BlockState. Internals may change in size from step to step.
 struct MutableBlockState {
   std::span<double> q, v;
   std::vector<double>* internals = nullptr;
 
-  operator BlockState() const {  // NOLINT(google-explicit-constructor): reading what may be written
+  operator BlockState() const {  // NOLINT(google-explicit-constructor): drops write access
     return {q, v,
             internals != nullptr ? std::span<const double>(*internals) : std::span<const double>()};
   }

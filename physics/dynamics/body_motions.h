@@ -14,16 +14,16 @@ class BodyMotions {
   explicit BodyMotions(const Model& model);
 
   void Update(const State& state);
-  // Updates one block alone. The step that will start from `state` may share its kinematics; null:
-  // none.
+  // Updates one block only. `step`, which may be null, is the step that will start from `state` and
+  // reuses the kinematics.
   void Update(const State& state, int block, FrameStep* step);
-  // A rigid body's motion; a fixed one has no velocity.
+  // Motion of a rigid body; a fixed body has zero velocity.
   const FrameMotion& operator[](int body) const { return frames_[slots_[body]]; }
 
  private:
   const Model& model_;
-  std::vector<int> slots_;         // of each body, in frames_
-  std::vector<int> block_starts_;  // of each block, in frames_; one entry more
+  std::vector<int> slots_;         // index in frames_ of each body
+  std::vector<int> block_starts_;  // first index of each block in frames_; one entry more
   std::vector<FrameMotion> frames_;
 };
 

@@ -9,21 +9,21 @@
 
 namespace pliant::physics {
 
-// One part of a constraint's rate: a direction of a point's or frame's velocity, or one velocity of
+// One term of a constraint's rate: a component of a point's or frame's velocity, or one velocity of
 // a block.
 struct ConstraintTerm {
-  Attachment attachment;  // its block; a frame or nodes of it when `velocity` is negative
+  Attachment attachment;  // the block; its frame or nodes when `velocity` is negative
   int velocity = -1;      // velocity of the block
-  double factor = 1;      // of that
-  Eigen::Vector3d linear_W = Eigen::Vector3d::Zero();   // of the point's velocity
-  Eigen::Vector3d angular_W = Eigen::Vector3d::Zero();  // of the frame's angular velocity
+  double factor = 1;      // multiplies `velocity`
+  Eigen::Vector3d linear_W = Eigen::Vector3d::Zero();   // multiplies the point's velocity
+  Eigen::Vector3d angular_W = Eigen::Vector3d::Zero();  // multiplies the frame's angular velocity
 };
 
-// Who asked for a constraint, for reports.
+// Origin of a constraint, for reports.
 enum class ConstraintSource { kLimit, kDryFriction, kActuator, kConstraint };
 
-// One scalar constraint of a step, as every method sees it: a spring, damper or stop on the rate r
-// = Σ terms,
+// One scalar constraint of a step, common to all methods: a spring, damper or stop on the rate
+// r = Σ terms,
 //   force = feedforward − k (g + h r) − d (r − r_target), within [lower, upper].
 // Infinite k: as rigid as the method's conditioning allows (a holonomic constraint, or a stop when
 // a bound is zero).
@@ -36,7 +36,7 @@ struct ConstraintRow {
   double feedforward = 0;                                      // [N], [N·m]
   double lower = -std::numeric_limits<double>::infinity();     // [N], [N·m]
   double upper = std::numeric_limits<double>::infinity();
-  bool dry_friction = false;  // holds r at zero as a sticking contact does; k and d are not read
+  bool dry_friction = false;  // holds r at zero like a sticking contact; k and d are ignored
   ConstraintSource source = ConstraintSource::kConstraint;
   int index = -1;  // velocity of its block, actuator or constraint of the Model, by source
 };
@@ -49,7 +49,7 @@ struct ConstraintSet {
     rows.clear();
     terms.clear();
   }
-  // Starts a row; terms appended afterwards are its own.
+  // Starts a row, to which terms appended afterwards belong.
   ConstraintRow& AddRow() {
     rows.emplace_back();
     rows.back().first_term = static_cast<int>(terms.size());
@@ -61,15 +61,15 @@ struct ConstraintSet {
   }
 };
 
-// What a constraint exerted over a step.
+// Impulse of a constraint over a step.
 struct ConstraintForce {
   ConstraintSource source = ConstraintSource::kConstraint;
   int block = -1;  // of its first term
   int index = -1;
   double error = 0;    // at the start of the step
   double impulse = 0;  // [N·s], [N·m·s]
-  // of a constraint between two frames: where it acts on each, and what a unit impulse is on B; the
-  // opposite on A
+  // for a constraint between two frames: its point of application on each, and the linear and
+  // angular parts of a unit impulse on B (A receives the opposite)
   Eigen::Vector3d p_A = Eigen::Vector3d::Zero(), p_B = Eigen::Vector3d::Zero();
   Eigen::Vector3d linear_W = Eigen::Vector3d::Zero(), angular_W = Eigen::Vector3d::Zero();
 };

@@ -8,9 +8,9 @@
 
 namespace pliant::physics {
 
-// What controllers asked for in one step, already arbitrated and clamped.
+// Commands for one step, already arbitrated and clamped.
 struct Inputs {
-  // Pose that a KINEMATIC body reaches at the end of the step. A body without one keeps still.
+  // Pose that a KINEMATIC body reaches at the end of the step. A body without one does not move.
   struct PoseTarget {
     int body;  // index in Model::bodies
     RigidTransform X_WB;
@@ -24,31 +24,31 @@ struct Inputs {
     Eigen::Vector3d force_W = Eigen::Vector3d::Zero();
     Eigen::Vector3d torque_W = Eigen::Vector3d::Zero();
   };
-  // What an actuator is to reach: a position [rad], [m], a rate, or (torque actuators) an effort.
-  // It holds until the next.
+  // Target of an actuator: a position [rad], [m], a rate, or (torque actuators) an effort. It holds
+  // until the next target.
   struct ActuatorTarget {
     int actuator;  // index in Model::actuators
     double value;
   };
-  // Force on one velocity of a block through the step, beside what actuators do [N·m], [N].
+  // Force on one velocity of a block through the step, in addition to actuators [N·m], [N].
   struct JointForce {
     int block;
     int velocity;
     double force;
   };
-  // Twist that a differential-IK controller makes its link follow through the step: angular
-  // [rad/s], then linear [m/s], W.
+  // Twist that a differential-IK controller imposes on its link through the step: angular [rad/s],
+  // then linear [m/s], W.
   struct TwistTarget {
     int controller;  // index in Model::controllers
     Eigen::Vector3d angular_W = Eigen::Vector3d::Zero();
     Eigen::Vector3d linear_W = Eigen::Vector3d::Zero();
   };
-  // Pose that such a controller drives its link to.
+  // Target pose of the link of a differential-IK controller.
   struct LinkPoseTarget {
     int controller;
     RigidTransform X_WL;
   };
-  // Position of a gripper's joints [m] or [rad]. It holds until the next.
+  // Position of a gripper's joints [m] or [rad]. It holds until the next target.
   struct GripperTarget {
     int controller;
     double position;
@@ -62,7 +62,7 @@ struct Inputs {
   std::vector<LinkPoseTarget> link_poses;
   std::vector<GripperTarget> grippers;
 
-  // Empties all of them and keeps their memory.
+  // Clears all lists and keeps their memory.
   void Clear() {
     poses.clear();
     forces.clear();

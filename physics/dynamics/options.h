@@ -15,7 +15,7 @@ namespace pliant::physics {
 enum class MethodKind { kConvex, kCorrective, kNonsmooth };
 
 // Default of the methods that relinearise until the nonlinear momentum balance holds: an impact
-// needs three to six rounds, a soft ball that is crushed flat some sixty.
+// needs three to six rounds, a soft ball being crushed flat about sixty.
 inline constexpr int kMaxRelinearisations = 100;
 
 // han2023 §VI, castro2022's constants.
@@ -27,11 +27,11 @@ struct ConvexOptions {
   double sigma = 1e-3;
   double beta = 1;
   LineSearch line_search = LineSearch::kExact;
-  const solvers::ContactLaw* law = nullptr;  // in place of SAP's friction cone
+  const solvers::ContactLaw* law = nullptr;  // replaces SAP's friction cone
   double theta = 1;
   double theta_vq = 1;
-  const Integrator* integrator = nullptr;  // in place of θ and θ_vq
-  // Rounds in which bodies that are not linear are linearised anew at the solution, at most.
+  const Integrator* integrator = nullptr;  // replaces θ and θ_vq
+  // Largest number of relinearisations of nonlinear bodies at the solution.
   int relinearisations = kMaxRelinearisations;
 };
 
@@ -44,15 +44,15 @@ struct CorrectiveOptions {
   double tolerance =
       1e-5;            // largest change of an impulse in a sweep, relative to the largest impulse
   int recursions = 5;  // at most
-  int sweeps = 30;     // at most, in each
+  int sweeps = 30;     // at most, per recursion
   bool warm_start = true;
 };
 
 // macklin2019.
 struct NonsmoothOptions {
   enum class Ncp { kFischerBurmeister, kMinimumMap };
-  // What finds friction: macklin2019's fixed point, Newton's method on the whole cone, or that
-  // where the other does not arrive.
+  // Friction solver: macklin2019's fixed point, Newton's method on the whole cone, or the latter
+  // where the former does not converge.
   enum class Friction { kFixedPoint, kCone, kFixedPointThenCone };
   enum class Preconditioner { kEffectiveMass, kTimeStep, kIdentity };
   enum class LinearSolver { kPcr, kPcg, kJacobi, kGaussSeidel, kDirect };
@@ -60,20 +60,20 @@ struct NonsmoothOptions {
   enum class NormalScaling { kDivided, kBothSides };
   double tolerance = 1e-8;  // of the natural map [m]
   int newton_iterations = 30;
-  int linear_iterations = 100;  // of each
+  int linear_iterations = 100;  // per Newton iteration
   double step_length = 0.75;    // of a Newton step, until the residual has halved
   bool warm_start = true;
   Friction friction = Friction::kFixedPointThenCone;
   Ncp ncp = Ncp::kFischerBurmeister;
   Preconditioner preconditioner = Preconditioner::kEffectiveMass;
   LinearSolver linear_solver = LinearSolver::kPcr;
-  // Joint velocities and tangents of whole bodies, or bodies and particles with what holds them
-  // together as rows.
+  // Reduced: joint velocities, and tangents of whole bodies. Maximal: bodies and particles, held
+  // together by rows.
   Coordinates coordinates = Coordinates::kReduced;
   NormalScaling normal_scaling = NormalScaling::kDivided;
   bool geometric_stiffness = true;              // of particles, in maximal coordinates
-  int relinearisations = kMaxRelinearisations;  // as ConvexOptions', in reduced coordinates
-  double momentum_tolerance = 1e-6;             // of these: residual of the momentum balance
+  int relinearisations = kMaxRelinearisations;  // as in ConvexOptions; reduced coordinates
+  double momentum_tolerance = 1e-6;             // residual at which relinearisation ends
 };
 
 struct MethodOptions {
@@ -82,7 +82,7 @@ struct MethodOptions {
   CorrectiveOptions corrective;
   NonsmoothOptions nonsmooth;
 
-  // Whether blocks are to be in compliance form.
+  // Whether blocks are stepped in compliance form.
   bool is_maximal() const {
     return kind == MethodKind::kNonsmooth &&
            nonsmooth.coordinates == NonsmoothOptions::Coordinates::kMaximal;
@@ -96,7 +96,7 @@ struct MethodOptions {
   }
 };
 
-// As scenes and reports call it.
+// Name in scenes and reports.
 constexpr const char* MethodName(MethodKind kind) {
   switch (kind) {
     case MethodKind::kConvex:

@@ -7,17 +7,17 @@
 
 namespace pliant::physics {
 
-// The unknowns of one block in one step, numbered from 0 in groups of consecutive velocities: the
-// three of a node, the six of a free body, all of a joint tree. Groups participate in contact or do
-// not (han2023 §VI-A). A block whose unknowns change from step to step, such as the active nodes of
-// a grid, makes a new space in each.
+// The unknowns of one block in one step, numbered from 0 in groups of consecutive velocities: three
+// per node, six per free body, all of a joint tree. A group participates in contact or not, as a
+// whole (han2023 §VI-A). A block whose unknowns change from step to step, such as the active nodes
+// of a grid, creates a new space in each step.
 class VelocitySpace {
  public:
-  // No velocity at all: a block whose motion is prescribed.
+  // No velocities: a block whose motion is prescribed.
   VelocitySpace() = default;
 
-  // `num_groups` groups of `group_size` velocities each, behind `first_velocity` that belong to no
-  // group: they follow from the others and are no unknowns.
+  // `num_groups` groups of `group_size` velocities each, preceded by `first_velocity` velocities
+  // that belong to no group: these follow from the others and are not unknowns.
   static VelocitySpace MakeUniform(int num_groups, int group_size, int first_velocity = 0) {
     VelocitySpace space;
     space.num_groups_ = num_groups;
@@ -26,7 +26,7 @@ class VelocitySpace {
     return space;
   }
 
-  // Groups that begin at starts[g]; the last entry is the number of velocities.
+  // Group g begins at starts[g]; the last entry is the number of velocities.
   static VelocitySpace MakeFromStarts(std::vector<int> starts) {
     VelocitySpace space;
     space.num_groups_ = static_cast<int>(starts.size()) - 1;

@@ -9,22 +9,22 @@
 
 namespace pliant::physics {
 
-// Uniform internal volumetric stress p of regions, which pushes their elements apart (macklin2019
-// §10.1.4).
+// Uniform internal volumetric stress p in regions of elements, which expands them for p > 0
+// (macklin2019 §10.1.4).
 //
-// On elements that are quadratic in F it is P = −p R0 with the R0 of the step: constant through the
-// step, so that it adds nothing to the tangent, and a free body strains by p / 3K, no more and no
-// less. On others it is what an inner pressure does to the deformed shape, P = −p ∂J/∂F with J =
-// det F, of energy −p J. Both are without force and torque in all: P Fᵀ is symmetric.
+// On elements that are quadratic in F, P = −p R0 with the R0 of the step. It is constant over the
+// step, adds nothing to the tangent, and strains a free body by exactly p / 3K. On other elements
+// it acts as an internal pressure, P = −p ∂J/∂F with J = det F and energy −p J. In both cases P Fᵀ
+// is symmetric, so the net force and torque vanish.
 class Activations {
  public:
-  // `regions`: the elements of each, by their number in the mesh.
+  // `regions`: element indices of each region in the mesh.
   Activations(const ElementBatches& elements, const std::vector<std::vector<int>>& regions);
 
   int size() const { return static_cast<int>(regions_.size()); }
 
-  // p of every lane of every batch [Pa], from efforts on channels, which are the regions; empty
-  // where all are zero. Where regions overlap they add up.
+  // Sets p of every lane of every batch [Pa] from the efforts on channels, one channel a region;
+  // `pressure` is empty when all are zero. Overlapping regions add up.
   void Spread(std::span<const ChannelEffort> stresses, std::vector<Lane>* pressure) const;
 
  private:
@@ -36,8 +36,8 @@ class Activations {
   std::size_t num_batches_;
 };
 
-// Adds what `pressure` does at F to a material's response: to the tangent only where that is exact,
-// as it may be indefinite.
+// Adds the effect of `pressure` at F to a material's response. The tangent changes only for
+// Tangent::kExact, since this term may be indefinite.
 void AddPressure(const Lane& pressure, const LaneMatrix3& F, Tangent tangent,
                  MaterialResponse* response);
 

@@ -7,8 +7,8 @@
 
 namespace pliant::physics {
 
-// What the elements of a body add to A and m(v0) of a step (han2023 (8), (11)); each on what is
-// there already. `pressure`: of every batch, by activation; empty: none.
+// Contributions of a body's elements to A and m(v0) of a step (han2023 (8), (11)). Each function
+// adds to its outputs. `pressure`: activation stress of every batch; empty: none.
 
 // Mass, stiffness and damping of the elements that are quadratic in F:
 //   A += (1 + α w h r) M + w h (h m + β r) K,   M += −w h [f(q0) − (h m' + β r') K v0]
@@ -18,16 +18,16 @@ void AssembleQuadratic(const FemModel& model, const Stage& stage, std::span<cons
                        std::span<const double> v0, std::span<const Lane> pressure,
                        solvers::BlockMatrix* A, std::vector<double>* residual);
 
-// Mass and damping of the others, with their tangent at q0 for the whole step:
+// Mass and damping of the nonlinear elements, with the tangent at q0 for the whole step:
 //   A += (1 + αθh) M + θhβ K0,   m += hβ K0 v0
-// `at` is memory to work in.
+// `at` is scratch memory.
 void AssembleDamping(const FemModel& model, const Stage& stage, std::span<const double> q0,
                      std::span<const double> v0, FemModel::Deformation* at, solvers::BlockMatrix* A,
                      std::vector<double>* residual);
 
-// What resists in these others at positions q: m −= h f(q),  A += scale · K(q). Returns their
-// elastic energy less the work of pressure [J]. Without A for Tangent::kNone. `at`: memory, and how
-// the elements are deformed.
+// Internal forces and stiffness of the nonlinear elements at positions q: m −= h f(q), A += scale ·
+// K(q). Returns their elastic energy minus the work of pressure [J]. A is unused for
+// Tangent::kNone. `at`: scratch memory; holds the elements' deformation on return.
 double AssembleNonlinear(const FemModel& model, std::span<const double> q,
                          std::span<const Lane> pressure, double h, double scale, Tangent tangent,
                          FemModel::Deformation* at, solvers::BlockMatrix* A,

@@ -8,19 +8,19 @@
 
 namespace pliant::physics {
 
-// Stretches of batches, in stages: those of one stage have no node in common, so that what they add
-// to nodes may be added at the same time. In which order elements are added to a node depends on
-// the mesh alone, never on the threads.
+// Ranges of batches (stretches), grouped into stages. Stretches of one stage share no node, so they
+// can add to nodes in parallel. The order in which elements add to a node depends on the mesh
+// alone, never on the threads.
 class ElementStages {
  public:
   struct Stretch {
     int begin, end;  // batches
   };
 
-  // Of the first `count` batches; of few there is one stretch.
+  // Covers the first `count` batches; a small count gives a single stretch.
   ElementStages(std::span<const ElementBatch> batches, int count, int num_nodes);
 
-  // f(begin, end) of every stretch.
+  // Calls f(begin, end) for every stretch, in parallel within a stage.
   template <typename F>
   void ForEach(const F& f) const {
     for (int stage = 0; stage < num_stages(); ++stage) {

@@ -26,21 +26,20 @@ struct NonlinearMaterial {
   Lane parameters[kMaxParameters];
 };
 
-// A mesh with its materials in batches: first those that are quadratic in F, in the order of the
-// mesh, then the others, sorted by material, so that a batch has one material. A group of elements
-// fills its last batch as above.
+// A mesh with its materials in batches: first the elements that are quadratic in F, in mesh order,
+// then the others, sorted by material so that a batch has one material. The last batch of each
+// group is padded as above.
 struct ElementBatches {
   std::vector<ElementBatch> batches;
-  std::vector<int> elements;  // of each lane of each batch; −1: fills its place only
-  int num_quadratic = 0;      // batches
+  std::vector<int> elements;                 // of each lane of each batch; −1: padding
+  int num_quadratic = 0;                     // batches
   std::vector<NonlinearMaterial> nonlinear;  // of the batches from num_quadratic on
 };
 
-// `rest` are the rest positions in the body frame.
+// Groups the elements of a body's mesh into batches.
 ElementBatches MakeElementBatches(const FemParameters& parameters);
 
-// Deformation gradient F = Σ x_a G_aᵀ, or the velocity's gradient, column-major. x: 3 numbers a
-// node.
+// Deformation gradient F = Σ x_a G_aᵀ, or velocity gradient, column-major. x: 3 numbers a node.
 LaneMatrix3 CalcGradient(const ElementBatch& batch, std::span<const double> x);
 
 // R0 (han2023 §V-B), the identity for elements that do not corotate.
@@ -59,11 +58,11 @@ void CalcForces(const ElementBatch& batch, const LaneMatrix3& P, Lane forces[4][
 void CalcStiffness(const ElementBatch& batch, const LaneMatrix3& R0, double scale,
                    LaneMatrix3 K[10]);
 
-// The same from any tangent ∂P/∂F, not scaled.
+// Stiffness blocks K_ab as above from a general tangent ∂P/∂F, unscaled.
 void CalcStiffness(const ElementBatch& batch, const std::array<Lane, 81>& tangent,
                    LaneMatrix3 K[10]);
 
-// ∂P/∂F applied to a change of F.
+// The change of P due to a change dF, by the tangent ∂P/∂F.
 LaneMatrix3 ApplyTangent(const std::array<Lane, 81>& tangent, const LaneMatrix3& dF);
 
 // Energy density of the material, μ ε:ε + λ/2 tr(ε)² [J/m³].

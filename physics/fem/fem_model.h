@@ -18,31 +18,32 @@
 
 namespace pliant::physics {
 
-// What follows from a body's mesh at rest and its materials, and is the same for all bodies that
-// have these in common.
+// Data that depends only on a body's rest mesh and materials, shared by all bodies with the same
+// ones.
 struct FemRestShape {
   explicit FemRestShape(const FemParameters& parameters);
 
-  // Whether the shape that follows from either is the same.
+  // Whether bodies with parameters `a` and `b` have the same rest shape.
   static bool IsShared(const FemParameters& a, const FemParameters& b);
 
-  // In which nodes are best eliminated. Found when first asked for.
+  // Elimination order of the nodes for the factorisation, computed on first use.
   const std::vector<int>& elimination_order() const;
-  // Of that order: parents in its tree, and multiply-adds of the factorisation. The same.
+  // Parents in the elimination tree of that order, and multiply-adds of the factorisation; computed
+  // on first use.
   const std::vector<int>& elimination_tree() const;
   double elimination_operations() const;
-  // Whether one factor and solution of a body that nothing touches are faster in single precision,
-  // refined.
+  // Whether one factorisation and solution of a body without contact is faster in single precision
+  // with refinement.
   bool pays_in_single_precision() const;
-  // What factoring several of them at a time consists of; likewise.
+  // Layout for factoring several bodies of this shape at a time, computed on first use.
   const std::shared_ptr<const solvers::LaneLayout>& lane_layout() const;
 
   ElementBatches elements;
   ElementStages stages;                      // of the quadratic ones
-  std::optional<MeanDilatation> dilatation;  // of what is not quadratic
+  std::optional<MeanDilatation> dilatation;  // of the nonlinear ones
   solvers::BlockPattern pattern;
-  // Where a lane's 3 × 3 block is added in the block matrix: of batch b, pair (a ≥ c), lane l: 10 ·
-  // kLanes a batch, in that order.
+  // Block of the matrix to which each element's 3 × 3 block is added, by batch, pair (a ≥ c) and
+  // lane: 10 · kLanes a batch.
   std::vector<int> slots;
   std::vector<double> node_mass;        // row sums of M [kg]
   std::vector<double> element_volumes;  // at rest [m³]
@@ -57,7 +58,7 @@ struct FemRestShape {
   mutable std::shared_ptr<const solvers::LaneLayout> lane_layout_;
 };
 
-// What a FEM body is, prepared for stepping: shared by its block and every step of it.
+// A FEM body prepared for stepping, shared by its block and the block's steps.
 struct FemModel {
   // `shape` is that of `p`.
   FemModel(FemParameters p, std::shared_ptr<const FemRestShape> shape);
@@ -84,30 +85,28 @@ struct FemModel {
   // F of a batch at positions q.
   LaneMatrix3 CalcDeformation(const ElementBatch& batch, std::span<const double> q) const;
 
-  // F of the batches that are not quadratic at positions q, and J̄ of patches when volume is
-  // theirs.
+  // F of the nonlinear batches at positions q, and J̄ of the patches if mean dilatation is on.
   struct Deformation {
     std::vector<LaneMatrix3> F;
     std::vector<double> ratios;
-    std::vector<double> gradients;  // of J̄, memory to work in
+    std::vector<double> gradients;  // of J̄, scratch memory
     int projected = 0;              // elements whose tangents were projected in AssembleNonlinear
   };
   void CalcDeformation(std::span<const double> q, Deformation* at) const;
   Deformation CalcDeformation(std::span<const double> q) const;
 
-  // What batch k of those answers.
+  // Response of nonlinear batch k.
   void Respond(std::size_t k, const Deformation& at, Tangent tangent,
                MaterialResponse* response) const;
 
-  // Energy density and stress of batch b, whatever its material; of a quadratic one with R0 =
-  // polar(F) or I. `F` is the batch's, `at` the others' at the same positions.
+  // Energy density and stress of batch b, for any material; quadratic ones use R0 = polar(F) or I.
+  // `F` is that of the batch, `at` the deformation of the nonlinear batches at the same positions.
   MaterialResponse CalcResponse(std::size_t b, const LaneMatrix3& F, const Deformation& at) const;
 
-  // The element that is worst off at q, and its state in words: not finite, inverted or flattened
-  // most.
+  // Describes the worst element at q: not finite, inverted, or the most flattened.
   std::string DescribeWorstElement(std::span<const double> q) const;
 
-  // In plane strain, takes the part along the normal from each node's vector.
+  // In plane strain, removes the component along the normal from each node's vector.
   void ProjectOntoPlane(std::span<double> x) const;
 
   // y = M x with the consistent mass matrix, M_ab = ρV/20 (1 + δ_ab).

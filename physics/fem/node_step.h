@@ -10,7 +10,7 @@
 namespace pliant::physics {
 
 // The part of a deformable body's step that does not depend on how its elements are solved: a group
-// of three velocities for each node, and nodes that follow another body.
+// of three velocities for each node, and nodes attached to other bodies.
 class NodeStep : public BlockStep {
  public:
   explicit NodeStep(std::shared_ptr<const FemModel> model);
@@ -21,10 +21,10 @@ class NodeStep : public BlockStep {
   void Integrate(std::span<const double> v, MutableBlockState state) const override;
 
  protected:
-  // Positions at the end of the stage of the nodes that follow another body, and the velocities
-  // that take them there.
+  // Computes the end-of-stage positions of nodes attached to other bodies, and the velocities that
+  // lead to them.
   void PrescribeVelocities(std::span<const double> q0, const BlockInputs& inputs);
-  // Calls visit(node, velocity) for each of them.
+  // Calls visit(node, velocity) for each attached node.
   template <typename Visit>
   void ForEachPrescribed(const Visit& visit) const {
     for (std::size_t k = 0; k < prescribed_velocity_.size(); ++k)

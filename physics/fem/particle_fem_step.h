@@ -6,10 +6,10 @@
 
 namespace pliant::physics {
 
-// One FEM body over one backward Euler step in compliance form (macklin2019 §9): nodes are
-// particles with lumped masses, and each tetrahedron is a set of six rows, the components of S − I
-// of F = R S, by R of the step's start for materials that are quadratic in F, and by polar(F) as it
-// moves for others. Not for plane strain and mean dilatation.
+// One backward Euler step of one FEM body in compliance form (macklin2019 §9). Nodes are particles
+// with lumped masses, and each tetrahedron gives six rows, the components of S − I in F = R S. R is
+// that of the start of the step for materials that are quadratic in F, and follows polar(F) for
+// others. Plane strain and mean dilatation are not supported.
 std::unique_ptr<BlockStep> MakeParticleFemStep(std::shared_ptr<const FemModel> model);
 
 }  // namespace pliant::physics

@@ -10,18 +10,18 @@
 
 namespace pliant::physics {
 
-// Which way inverted elements are pushed back. The polar rotation of one turns over the direction
-// of its smallest stretch, which leads back as long as it is pressed through by less than its
-// width. Beyond, it is content to be turned about, but its neighbours hold its other vertices where
-// they are: it would stay inverted for ever. So it takes of the three rotations that turn over one
-// principal direction the one that is closest to how its neighbours are turned. Each is symmetric
-// in R0ᵀF, and so exerts no torque.
+// Chooses R0 of inverted elements so that they recover. The polar rotation of an inverted F flips
+// the direction of the smallest stretch, which restores an element inverted by less than its width.
+// Beyond that, the element would settle in a flipped state while its neighbours hold its other
+// vertices in place, and stay inverted for ever. Therefore, of the three rotations that flip one
+// principal direction, the one closest to the neighbours' rotation is used. R0ᵀF is symmetric for
+// each of them, so none exerts a torque.
 class Untangling {
  public:
   explicit Untangling(const FemModel& model) : model_(model) {}
 
-  // Puts these in place of R0 for the lanes of a corotated batch that are inverted. All batches of
-  // one step, with its `q`, in any order and at the same time.
+  // Replaces R0 in the inverted lanes of a corotated batch. Batches of one step, all with its `q`,
+  // may be processed in any order and concurrently.
   void Turn(const ElementBatch& batch, std::span<const double> q, const LaneMatrix3& F,
             LaneMatrix3* R0);
 
@@ -29,8 +29,8 @@ class Untangling {
   void FindNeighbours(std::span<const double> q);
 
   const FemModel& model_;
-  // Σ V F of the elements around each node that are not inverted, and of all of them; found when
-  // first needed
+  // Σ V F over the elements around each node that are not inverted, and over all such elements;
+  // computed on first use
   std::once_flag is_found_;
   std::vector<Eigen::Matrix3d> around_;
   Eigen::Matrix3d of_body_;

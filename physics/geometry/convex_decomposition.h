@@ -9,7 +9,7 @@
 namespace pliant::physics {
 
 struct ConvexDecompositionOptions {
-  // Stop once the hulls hold at most this fraction of the solid's volume more than the solid.
+  // Stop once the hulls' excess volume is at most this fraction of the solid's volume.
   double tolerance = 0.05;
   int max_pieces = 32;
 };
@@ -20,10 +20,10 @@ struct ConvexDecomposition {
   double excess = 0;                 // (Σ hull volumes − volume) / volume
 };
 
-// Convex pieces that cover a solid and little else: it is cut by planes, always where the piece
-// with the largest excess gains most, and each piece becomes its convex hull; pieces whose common
-// hull costs nothing are joined again. The same bits on every machine. Cuts are exact, so all of
-// the solid lies in the hulls, up to kHullTolerance.
+// Approximate convex decomposition of a solid. It is cut by planes, always at the cut that most
+// improves the piece with the largest excess; each piece becomes its convex hull, and pieces whose
+// common hull adds no volume are joined again. The result is bitwise the same on every machine.
+// Cuts are exact, so the hulls contain the solid up to kHullTolerance.
 //
 // mesh    closed, triangles outward
 // errors  INVALID_ARGUMENT: it encloses no volume, or is flat

@@ -7,7 +7,7 @@
 
 namespace pliant::physics {
 
-// A placed convex body: a core and a radius around it. Known by its support points.
+// A placed convex body: a core and a rounding radius, given by its support function.
 struct ConvexBody {
   enum class Kind { kPoint, kSegment, kPolyhedron, kCylinder, kEllipsoid };
 
@@ -24,7 +24,7 @@ struct ConvexBody {
   Eigen::Vector3d FindSupport(const Eigen::Vector3d& d_W) const;
 };
 
-// How two cores lie to each other.
+// Signed distance of two cores, with its direction and points.
 struct ConvexDistance {
   Eigen::Vector3d nhat_AB_W = Eigen::Vector3d::Zero();  // along which the separation is greatest
   double separation = 0;     // of the cores along nhat_AB_W [m], negative when they overlap
@@ -32,10 +32,10 @@ struct ConvexDistance {
 };
 
 // Signed distance of two cores: the greatest separation over all directions, which is the distance
-// when apart and minus the least translation that parts them when they overlap. Apart by Gilbert,
-// Johnson & Keerthi; touching or overlapping by expanding a polytope inside the Minkowski
-// difference (van den Bergen 2001). Cores further apart than `at_most` may give any separation
-// above it.
+// when apart and minus the least translation that separates them when they overlap. GJK (Gilbert,
+// Johnson & Keerthi) when apart; EPA, an expanding polytope inside the Minkowski difference (van
+// den Bergen 2001), when touching or overlapping. Cores further apart than `at_most` may return any
+// separation above it.
 ConvexDistance CalcConvexDistance(const ConvexBody& a, const ConvexBody& b, double at_most);
 
 // Separation of the cores along a unit direction: min n·b − max n·a.

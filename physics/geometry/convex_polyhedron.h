@@ -9,7 +9,7 @@
 
 namespace pliant::physics {
 
-// A convex polyhedron by its flat faces: what clipping and separating axes need.
+// A convex polyhedron by its flat faces, for clipping and separating-axis tests.
 struct ConvexPolyhedron {
   std::vector<Eigen::Vector3d> vertices;
   std::vector<Eigen::Vector3d> normals;  // unit, outward, one a face

@@ -77,7 +77,7 @@ struct AxisAlignedBox {
   }
 };
 
-// Bounds of a shape placed at X_WS [m]; a half-space is bounded by ±1e6 on the sides that are open.
+// Bounds of a shape placed at X_WS [m]; open sides of a half-space are at ±1e6.
 AxisAlignedBox CalcBounds(const Geometry& geometry, const RigidTransform& X_WS);
 
 // Volume [m³], centre of mass and rotational inertia about it, in S, at density 1. Zero volume for
@@ -89,9 +89,9 @@ struct MassProperties {
 };
 MassProperties CalcMassProperties(const Geometry& geometry);
 
-// How far through its thinnest part a solid may be entered from the one side before the other is
-// near [m]: the least width of simple shapes, twice the volume over the area of meshes; infinite
-// for a half-space.
+// Thickness of the thinnest part of a solid [m], a bound on penetration before the far side is
+// near: the least width of simple shapes, twice the volume over the area of meshes; infinite for a
+// half-space.
 double CalcThickness(const Geometry& geometry);
 double CalcThickness(const TriangleMesh& mesh);
 

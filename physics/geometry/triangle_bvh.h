@@ -24,20 +24,20 @@ inline Eigen::Vector3d VertexAt(VertexPositions positions, int i) {
   return {positions[3 * i], positions[3 * i + 1], positions[3 * i + 2]};
 }
 
-// A tree of bounding boxes over the triangles of a closed surface, still or deforming, with what
-// tells inside from outside: unit normals of faces, edges and vertices (angle-weighted
-// pseudonormals, Bærentzen & Aanæs 2005).
+// A tree of bounding boxes over the triangles of a closed surface, static or deforming, with the
+// normals that distinguish inside from outside: unit normals of faces, edges and vertices
+// (angle-weighted pseudonormals, Bærentzen & Aanæs 2005).
 //
-// The tree depends on the triangles and the positions it was built from alone. A deforming surface
-// keeps the tree and refits its boxes. Copies no positions: every call is given those that the
-// boxes were last fitted to.
+// The tree depends only on the triangles and the positions it was built from. A deforming surface
+// keeps the tree and refits its boxes. Positions are not copied: pass each call those to which the
+// boxes were last fitted.
 class TriangleBvh {
  public:
-  // Over a surface that does not move: boxes and normals.
+  // For a static surface: computes boxes and normals.
   explicit TriangleBvh(const TriangleMesh& mesh);
 
-  // Over a deforming surface; `triangles` index vertices of `positions`. Normals come with
-  // UpdateNormals.
+  // For a deforming surface; `triangles` index vertices of `positions`. UpdateNormals computes the
+  // normals.
   TriangleBvh(std::span<const std::array<int, 3>> triangles, VertexPositions positions);
 
   void Refit(VertexPositions positions);
@@ -47,7 +47,7 @@ class TriangleBvh {
   const std::array<int, 3>& triangle(int i) const { return triangles_[i]; }
   const AxisAlignedBox& bounds() const { return nodes_[0].box; }
 
-  // Calls visit(triangle) for those whose leaf box meets `box`, in an order that depends on the
+  // Calls visit(triangle) for triangles whose leaf box meets `box`, in an order that depends on the
   // tree alone.
   template <typename Visit>
   void VisitOverlaps(const AxisAlignedBox& box, Visit&& visit) const;
@@ -72,8 +72,8 @@ class TriangleBvh {
   }
   const Eigen::Vector3d& FeatureNormal(int triangle, TriangleFeature feature) const;
 
-  // Edges once each: the two triangles beside it (the second −1 on a border) and its vertices, in
-  // the direction it has in the first.
+  // Every edge once: its two adjacent triangles (the second −1 on a border) and its vertices, in
+  // the direction of the first triangle.
   struct Edge {
     int triangles[2];
     int vertices[2];

@@ -15,18 +15,18 @@ class TrianglePart {
 
   // The whole triangle.
   TrianglePart();
-  // The triangle of three points of it.
+  // The sub-triangle with corners a, b and c.
   TrianglePart(const Eigen::Vector3d& a, const Eigen::Vector3d& b, const Eigen::Vector3d& c);
 
-  // Keeps what is not above `level`; at most kMaxCuts times.
+  // Keeps the part where the linear function is at most `level`; at most kMaxCuts calls.
   void CutAbove(const Eigen::Vector3d& values, double level);
 
   bool empty() const { return num_corners_ < 3; }
   int num_corners() const { return num_corners_; }
   const Eigen::Vector3d& corner(int i) const { return corners_[i]; }
 
-  // Area as a fraction of the whole triangle's, and the weights of the centroid: those of the
-  // middle of the corners when there is no area.
+  // Area as a fraction of the whole triangle's, and the weights of the centroid, or of the mean of
+  // the corners when the area is zero.
   double CalcFraction() const;
   Eigen::Vector3d CalcCentroid() const;
 
@@ -40,8 +40,8 @@ constexpr int CountPieceCorners(int divisions) {
   return (divisions + 1) * (divisions + 2) / 2;
 }
 
-// Calls visit(number, corners, points) for each of these triangles: a corner's barycentric weights
-// a column, and the corners' numbers among all.
+// Calls visit(number, corners, points) for each of these triangles, with the barycentric weights of
+// one corner a column, and the corners' numbers among all.
 template <typename Visit>
 void VisitPieces(int divisions, const Visit& visit) {
   const auto corner = [&](int i, int j) -> Eigen::Vector3d {

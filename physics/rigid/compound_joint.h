@@ -10,16 +10,15 @@
 
 namespace pliant::physics {
 
-// One motion of a joint, with a position and a velocity of its own.
+// One motion of a joint, with its own position and velocity.
 struct JointMotion {
   enum class Kind { kTurn, kSlide };  // about the axis [rad], along it [m]
   Kind kind;
-  Eigen::Vector3d axis;  // unit, in F as the motions before have turned it
+  Eigen::Vector3d axis;  // unit, in F as turned by the preceding motions
 };
 
-// A kind of joint that is made of motions about or along one axis each, the first next to the
-// parent: at least two, since joints of one velocity are built in. Kinematics and dynamics follow
-// from them.
+// A joint type composed of two or more motions, each about or along one axis, the first next to the
+// parent. (Joints of one velocity are built in.) Kinematics and dynamics follow from the motions.
 class CompoundJoint {
  public:
   virtual ~CompoundJoint() = default;
@@ -28,10 +27,10 @@ class CompoundJoint {
   virtual std::vector<JointMotion> Motions(const Joint& joint) const = 0;
 };
 
-// Those that are registered, and their types one by one.
+// All registered compound joints, and the JointType of each by index.
 std::span<const CompoundJoint* const> AllCompoundJoints();
 JointType TypeOfCompound(int index);
-const CompoundJoint* FindCompoundJoint(JointType type);  // nullptr: it is none
+const CompoundJoint* FindCompoundJoint(JointType type);  // nullptr: not compound
 const CompoundJoint* FindCompoundJoint(std::string_view name, JointType* type);
 
 }  // namespace pliant::physics

@@ -9,19 +9,19 @@
 
 namespace pliant::physics {
 
-// What the joints' springs and dampers do to each velocity: force = −k e − d v.
+// Spring and damper law of each joint velocity: force = −k e − d v.
 struct JointForceLaw {
   double stiffness = 0, damping = 0;
 };
 std::vector<JointForceLaw> FindLaws(const JointTree& tree);
 
-// How far the joint of `link` is from the rest of its spring, for its k-th velocity.
+// Deviation of the joint of `link` from the rest position of its spring, for its k-th velocity.
 double CalcSpringError(const JointTree& tree, int link, int k, std::span<const double> q);
-// What the springs hold [J].
+// Potential energy of the springs [J].
 double CalcSpringEnergy(const JointTree& tree, const std::vector<JointForceLaw>& laws,
                         std::span<const double> q);
 
-// Where a joint stops, and what it takes to move it: of each velocity that has either.
+// Limits and dry friction of one joint velocity, for each velocity that has either.
 struct JointStop {
   int velocity;
   int position = 0;
@@ -31,10 +31,11 @@ struct JointStop {
 };
 std::vector<JointStop> FindStops(const JointTree& tree);
 
-// A row on one velocity of a block.
+// Adds a constraint row on one velocity of a block.
 ConstraintRow& AddVelocityRow(int block, int velocity, double factor, ConstraintSet* constraints);
 
-// Dry friction, and the stops that could be met in a step from (q0, v0) that would lead to v_star.
+// Appends rows for dry friction, and for the limits that could be reached in a step from (q0, v0)
+// with predicted velocities v_star.
 void AppendStops(int block, std::span<const JointStop> stops, double h, std::span<const double> q0,
                  std::span<const double> v0, std::span<const double> v_star,
                  ConstraintSet* constraints);

@@ -12,8 +12,8 @@
 
 namespace pliant::physics {
 
-// How a link may move on its parent: X_FM(q) from the joint's frame F on the parent to its frame M
-// on the child. ω and v are those of M in F.
+// Motion of a link relative to its parent: X_FM(q), with the joint's frame F on the parent and M on
+// the child. ω and v are those of M in F.
 //
 //   type        positions                                   velocities
 //   kFixed      -                                           -
@@ -30,8 +30,8 @@ namespace pliant::physics {
 //   kBall       quaternion w, x, y, z                       ω in M [rad/s]
 //   kFree       quaternion, then the position of Mo in F    ω in M [rad/s], then v of Mo in F [m/s]
 //
-// Universal and planar ones are compound joints (physics/rigid/compound_joint.h), and so are others
-// that were added: they have the types from kFirstAdded on.
+// Universal and planar joints are compound joints (physics/rigid/compound_joint.h), as are joints
+// added by extensions, whose types start at kFirstAdded.
 enum class JointType {
   kFixed,
   kRevolute,
@@ -43,7 +43,7 @@ enum class JointType {
   kFree,
   kFirstAdded
 };
-int CountJointTypes();  // those added included
+int CountJointTypes();  // including added ones
 int CountPositions(JointType type);
 int CountVelocities(JointType type);
 
@@ -56,8 +56,7 @@ struct Joint {
   Eigen::Vector3d axis2 = Eigen::Vector3d::UnitY();  // unit; universal joints only
   double pitch = 0;                                  // [m] a turn
 
-  // For joints of one velocity; of the others the limits are ignored and the rest holds for each
-  // velocity.
+  // For joints of one velocity. Other joints ignore the limits and use the rest for each velocity.
   double lower = -std::numeric_limits<double>::infinity();  // [rad] or [m]
   double upper = std::numeric_limits<double>::infinity();
   double velocity_limit = std::numeric_limits<double>::infinity();  // for controllers
@@ -79,10 +78,10 @@ struct Link {
   double mass = 0;                                    // [kg]
   Eigen::Vector3d p_BoBcm = Eigen::Vector3d::Zero();  // [m]
   Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();  // about Bcm, in B's axes [kg·m²]
-  double gravity_scale = 1;                           // of its weight: 0 floats, below 0 rises
+  double gravity_scale = 1;                           // 0 floats, below 0 rises
 };
 
-// What acts on a link from outside: a force at the point p_W, and a torque.
+// External wrench on a link: a force at the point p_W, and a torque.
 struct LinkWrench {
   int link = 0;
   Eigen::Vector3d p_W = Eigen::Vector3d::Zero();
@@ -94,13 +93,12 @@ class TreeKinematics;
 
 // A tree of links, or several side by side: kinematics and dynamics after Featherstone (composite
 // rigid bodies, recursive Newton–Euler, articulated bodies), in world axes throughout, so that
-// nothing but a shift lies between a link and its parent. Positions are relative to the first
-// link's Mo: a robot far from the world's origin loses no digits. Immutable. No Calc method
-// allocates: what is computed, and room for what is not kept, is in a TreeKinematics, made once for
-// a tree.
+// going from a link to its parent takes only a shift. Positions are relative to the first link's
+// Mo, so a robot far from the world's origin loses no precision. Immutable. No Calc method
+// allocates: results and scratch memory are in a TreeKinematics, made once for a tree.
 class JointTree {
  public:
-  // Links in an order in which parents come before their children, parents < own index. Masses ≥ 0.
+  // Parents come before their children: parent < own index. Masses ≥ 0.
   explicit JointTree(std::vector<Link> links);
 
   const std::vector<Link>& links() const { return links_; }
@@ -114,8 +112,8 @@ class JointTree {
   // The velocity before `dof` on the path to the root, −1 for the first: the sparsity of the mass
   // matrix.
   int parent_velocity(int dof) const { return parent_velocity_[dof]; }
-  // The last velocity that moves a link, −1 for none: with parent_velocity, the columns of its
-  // Jacobian.
+  // The last velocity that moves a link, −1 for none. With parent_velocity it gives the nonzero
+  // columns of the link's Jacobian.
   int last_velocity(int link) const { return last_velocity_[link]; }
   double mass() const { return mass_; }
 
@@ -137,8 +135,8 @@ class JointTree {
   // bodies). Needs CalcPositions.
   void CalcMassMatrix(const TreeKinematics& kinematics, std::span<double> M) const;
 
-  // τ = c(q, v) − τ_g: what holds v̇ at zero. Joint damping, springs and friction are not in it.
-  // Needs CalcVelocities.
+  // τ = c(q, v) − τ_g, the efforts that keep v̇ zero. Joint damping, springs and friction are not
+  // included. Needs CalcVelocities.
   void CalcBias(const TreeKinematics& kinematics, const Eigen::Vector3d& gravity,
                 std::span<double> tau) const;
 
@@ -150,10 +148,10 @@ class JointTree {
   void CalcForwardDynamics(TreeKinematics* kinematics, const Eigen::Vector3d& gravity,
                            std::span<const double> tau, std::span<double> vdot) const;
 
-  // What each link's parent exerts on it through its joint, fixed ones too, when it accelerates by
-  // v̇ (empty: zero) under gravity and `wrenches`: torque about Mo, then force, in W; six numbers a
-  // link. The components along a joint's axes are its whole effort less what its rotor takes. Needs
-  // CalcVelocities.
+  // Joint reactions on each link from its parent, fixed joints included, at accelerations v̇
+  // (empty: zero) under gravity and `wrenches`: torque about Mo, then force, in W; six numbers a
+  // link. The components along a joint's axes are its total effort minus the part that accelerates
+  // its rotor. Needs CalcVelocities.
   void CalcReactions(TreeKinematics* kinematics, const Eigen::Vector3d& gravity,
                      std::span<const double> vdot, std::span<const LinkWrench> wrenches,
                      std::span<double> reactions) const;
@@ -165,7 +163,7 @@ class JointTree {
   // 3 × n column-major: the linear part alone.
   void CalcPointJacobian(const TreeKinematics& kinematics, int link, const Eigen::Vector3d& p_W,
                          std::span<double> J) const;
-  // The same into zeros.
+  // As CalcPointJacobian, but writes only the nonzero columns; J must be zero on entry.
   void FillPointJacobian(const TreeKinematics& kinematics, int link, const Eigen::Vector3d& p_W,
                          std::span<double> J) const;
   // tau += Jᵀ (torque about p_W, force at p_W) on a link.
@@ -173,22 +171,22 @@ class JointTree {
                  const Eigen::Vector3d& torque_W, const Eigen::Vector3d& force_W,
                  std::span<double> tau) const;
 
-  // Of all links, those fixed to the world included. Needs CalcPositions.
+  // Centre of mass of all links, including those fixed to the world. Needs CalcPositions.
   Eigen::Vector3d CalcCenterOfMass(const TreeKinematics& kinematics) const;
   // Need CalcVelocities. Momentum: linear, then angular about the world's origin. Kinetic energy
   // with rotor inertias.
   Eigen::Matrix<double, 6, 1> CalcMomentum(const TreeKinematics& kinematics) const;
   double CalcKineticEnergy(const TreeKinematics& kinematics, std::span<const double> v) const;
-  // Of gravity, zero at the world's origin [J]. Needs CalcPositions.
+  // Gravitational potential energy, zero at the world's origin [J]. Needs CalcPositions.
   double CalcPotentialEnergy(const TreeKinematics& kinematics,
                              const Eigen::Vector3d& gravity) const;
 
  private:
   friend class TreeKinematics;
 
-  // A body of the tree as it is computed: links fixed on each other are one, a joint of several
-  // axes is a chain of bodies of one each, the inner ones without mass, and a body's frame N has
-  // the axis of its joint as one of its own.
+  // A body of the tree as computed. Links fixed to each other form one node, and a joint of several
+  // axes is a chain of single-axis nodes, the inner ones without mass. A node's frame N has the
+  // axis of its joint as one of its axes.
   enum class NodeType : std::uint8_t { kTurn, kSlide, kScrew, kBall, kFree };
   struct Node {
     NodeType type = NodeType::kTurn;
@@ -204,7 +202,7 @@ class JointTree {
     Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();       // about No, in N's axes
   };
 
-  // Adds a node that moves on `parent` by its F frame, and returns the pose of M in its own frame.
+  // Adds a node whose joint frame F is on `parent`, and returns the pose of M in the node's frame.
   RigidTransform AddNode(NodeType type, int parent, const RigidTransform& X_PF,
                          const Eigen::Vector3d& axis, int position, int velocity);
   void AddJoint(int link);
@@ -214,10 +212,10 @@ class JointTree {
   static int CountAxes(NodeType type) {
     return type == NodeType::kFree ? 6 : type == NodeType::kBall ? 3 : 1;
   }
-  // Takes off what links of another gravity_scale than 1 do not weigh.
+  // Corrects `tau` for the weight of links whose gravity_scale is not 1.
   void RemoveWeights(const TreeKinematics& kinematics, const Eigen::Vector3d& gravity,
                      std::span<double> tau) const;
-  // What v̇ adds to the accelerations of the nodes.
+  // Contribution of v̇ to the accelerations of the nodes.
   void CalcAccelerations(std::span<const double> vdot, TreeKinematics* kinematics) const;
 
   std::vector<Link> links_;
@@ -225,7 +223,8 @@ class JointTree {
   std::vector<int> last_velocity_;
   int num_positions_ = 0, num_velocities_ = 0;
   double mass_ = 0;
-  // Positions that follow their velocities one by one, or a quaternion with what comes after it.
+  // A run of positions whose rates are their velocities, or the positions of one ball or free
+  // joint.
   struct Run {
     int position, velocity, count;  // velocities
     bool turns;
@@ -239,7 +238,7 @@ class JointTree {
   std::vector<RigidTransform> X_NL_;  // pose of each link in its node; in the world for node −1
   std::vector<std::uint8_t> is_node_frame_;  // X_NL is the identity
   int num_root_nodes_ = 0;                   // nodes of the first link's joint
-  // Velocities from run_start_[d] to d follow each other on the path to the root.
+  // Velocities run_start_[d] to d are consecutive on the path to the root.
   std::vector<int> run_start_;
   std::vector<double> reflected_inertia_;  // of each velocity's rotor
   Eigen::Vector3d static_moment_ =

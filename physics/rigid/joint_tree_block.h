@@ -8,16 +8,16 @@
 
 namespace pliant::physics {
 
-// A joint tree at its start. Positions and velocities are JointTree's; frame i is its link i; one
-// group of velocities.
+// A joint tree and its initial state. Positions and velocities are those of JointTree; frame i is
+// link i. The velocities form one group.
 struct JointTreeParameters {
   std::shared_ptr<const JointTree> tree;
   std::vector<double> q, v;  // initial
 };
 
-// Joint springs, damping and rotor inertia are in A; limits and friction loss are constraints.
-// Gyroscopic and other velocity-product forces are taken at the middle of the step when links turn
-// freely (ball and free joints): explicit ones make momentum drift.
+// Joint springs, damping and rotor inertia are in A; limits and friction loss are constraints. With
+// ball or free joints, gyroscopic and other velocity-product forces are evaluated at the middle of
+// the step, because explicit ones make momentum drift.
 std::shared_ptr<const DynamicsBlock> MakeJointTreeBlock(JointTreeParameters parameters);
 
 }  // namespace pliant::physics

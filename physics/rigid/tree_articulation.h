@@ -8,7 +8,7 @@
 
 namespace pliant::physics {
 
-// A joint tree as an Articulation. Each call computes what it needs anew.
+// A joint tree as an Articulation. Each call recomputes the kinematics it needs.
 class TreeArticulation final : public Articulation {
  public:
   explicit TreeArticulation(std::shared_ptr<const JointTree> tree) : tree_(std::move(tree)) {}

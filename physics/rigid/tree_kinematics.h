@@ -11,9 +11,9 @@
 
 namespace pliant::physics {
 
-// What a JointTree computed at one configuration and velocity. All memory is taken when it is made.
-// Positions are relative to the reference point O, and spatial vectors about No, the place of each
-// node: what is near stays exact, however far the root.
+// Results of a JointTree at one configuration and velocity. All memory is allocated at
+// construction. Positions are relative to the reference point O, and spatial vectors are about each
+// node's origin No, so precision does not suffer far from the root.
 class TreeKinematics {
  public:
   explicit TreeKinematics(const JointTree& tree);
@@ -24,7 +24,8 @@ class TreeKinematics {
     return {ToMatrix(X.R), ToVector(X.p) + p_WO_};
   }
 
-  // Of a link, and of the point p_W that moves with it; in W, after CalcVelocities.
+  // Angular velocity of a link, and velocity of the point p_W that moves with it; in W, after
+  // CalcVelocities.
   Eigen::Vector3d angular_velocity(int link) const {
     const int node = link_node_[link];
     return node < 0 ? Eigen::Vector3d::Zero() : ToVector(bodies_[node].velocity.angular);
@@ -47,21 +48,20 @@ class TreeKinematics {
     Lanes p;                   // from O to No
     Lanes r;                   // from the parent's No (O for roots) to No
     SpatialInertia inertia;    // its own
-    SpatialInertia composite;  // with all that it carries
+    SpatialInertia composite;  // of its subtree
     SpatialVector velocity;
     SpatialVector bias_acceleration;  // at v̇ = 0 without gravity
-    SpatialVector bias_force;         // that takes, of all that it carries
+    SpatialVector bias_force;         // for that acceleration, of its subtree
   };
-  // Articulated inertia [J H; Hᵀ M] and the force that holds the axes at their efforts, while
-  // forward dynamics run.
+  // Articulated inertia [J H; Hᵀ M] and bias force, used by forward dynamics.
   struct Articulated {
     LaneMatrix J, H, M;
     SpatialVector force;
   };
   struct Pivot {
     SpatialVector column;  // articulated inertia times axis
-    double inverse = 0;    // of the inertia that the velocity feels
-    double effort = 0;     // τ less what the nodes beyond take
+    double inverse = 0;    // of the axis's articulated inertia, rotor included
+    double effort = 0;     // τ minus the bias effort of the subtree
   };
 
   // Motion per unit of a velocity, about O and about its node's No.
@@ -84,8 +84,8 @@ class TreeKinematics {
   Eigen::Vector3d p_WO_ = Eigen::Vector3d::Zero();
   std::vector<Body> bodies_;
   std::vector<SpatialVector> own_axes_;
-  // Axes about O, a row for each of the six numbers: `stride_` apart, which leaves lanes of zeros
-  // at their ends.
+  // Axes about O, one row for each of the six components, `stride_` apart and padded with zeros to
+  // whole lanes.
   int stride_ = 0;
   std::vector<double> axes_;
   std::vector<Pose> link_poses_;

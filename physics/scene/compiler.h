@@ -52,8 +52,8 @@ namespace pliant::physics {
 
 struct RobotDescription;
 
-// Checks a scene and builds its Model. All that is wrong goes to the log; meshes are built only
-// while nothing is.
+// Checks a scene and builds its Model. Errors go to the log; meshes are built only while there are
+// none.
 class SceneCompiler {
  public:
   // `folder` is where relative paths of files start.
@@ -65,7 +65,7 @@ class SceneCompiler {
   std::shared_ptr<const Model> Compile();
 
  private:
-  // What one body of the scene is made of, before it is placed: a template is placed several times.
+  // A body of the scene before it is placed; a template is placed several times.
   struct BodyDraft {
     Body body;
     bool is_deformable = false;
@@ -75,7 +75,7 @@ class SceneCompiler {
     BodyDescription custom;
     // deformable: vertex by its number in the mesh file; −1: dropped; empty: the same
     std::vector<int> vertex_of_file;
-    // deformable: vertices that hang on what moves, by its name
+    // deformable: vertices attached to a body or link, given by its name
     struct HeldVertex {
       int vertex;
       std::string to, path;
@@ -85,7 +85,7 @@ class SceneCompiler {
     std::vector<Actuator> activations;                // deformable: as FemParameters'
   };
 
-  // A body of the model: which draft, under which name, where.
+  // A body of the model: its draft, name and pose.
   struct Placement {
     int draft;  // index in the scene's bodies
     std::string name;
@@ -144,7 +144,7 @@ class SceneCompiler {
   void DraftRobotDeformables(const std::string& path, RobotDraft* draft);
   void PlaceRobotDeformables(const RobotPlacement& placement);
 
-  // what of robots touches what: compile_robot_contacts.cc
+  // contact filters and friction of robots: compile_robot_contacts.cc
   void FilterRobotContacts(const RobotPlacement& placement, const RobotDescription& description);
   void FilterByContactMasks();
   void SetDeformableFriction();
@@ -206,19 +206,19 @@ class SceneCompiler {
   bool ReadProbe(const v1::Probe& given, const std::string& path, Probe* probe);
   bool CheckRigid(int body, const std::string& path);
 
-  // files: scene_files.cc
-  // Bytes of a mesh file that the scene names; nothing when it may not, or cannot, be read.
+  // files: scene_files.cc Bytes of a mesh file named in the scene; nullopt when it must not, or
+  // cannot, be read.
   std::optional<std::string> ReadMeshFile(const std::string& file, const std::string& path);
-  // Where a file that the scene names lies; nothing when it may not be read.
+  // Path of a file named in the scene; nullopt when it must not be read.
   std::optional<std::string> FindFile(const std::string& file, const std::string& path);
 
   // Index of the body called `name`; −1, and an error at `path`, when there is none, or only a
   // template.
   int ResolveBody(const std::string& name, const std::string& path);
-  // Whether a body of the model has vertices in place of one frame.
+  // Whether a body of the model has vertices instead of one frame.
   bool IsDeformable(int body) const;
-  // All bodies that a name of a body, template or group stands for; empty, and an error, when there
-  // is none.
+  // All bodies denoted by the name of a body, template or group; empty, and an error, when there is
+  // none.
   std::vector<int> ResolveBodies(const std::string& name, const std::string& path);
   // Number of a vertex of a deformable body; −1, and an error, when it has no such vertex.
   int ResolveVertex(int body, int vertex, const std::string& path);
@@ -239,7 +239,7 @@ class SceneCompiler {
   absl::flat_hash_map<std::string, std::pair<int, int>> joint_index_;  // robot/joint in the model
   std::vector<std::pair<int, int>> robot_filters_;         // bodies that do not touch each other
   std::vector<RobotSoftBody> robot_deformables_;           // in the model
-  std::map<std::pair<int, int>, double> robot_frictions_;  // that robot files give to pairs
+  std::map<std::pair<int, int>, double> robot_frictions_;  // of pairs, from robot files
   std::vector<BodyDraft> drafts_;                          // one a body of the scene
   FemRestShapes rest_shapes_;
   std::vector<Placement> placements_;                          // one a body of the model

@@ -19,12 +19,11 @@ class Pose;
 
 namespace pliant::physics {
 
-// Checks of single fields of a scene. Each returns whether all is well and says in `log` what is
-// not: the value, what was expected, and the mend. Units are said with the noun: "density in
+// Checks of single fields of a scene. Each returns whether the field is valid and otherwise reports
+// to `log` the value, what was expected, and the remedy. The noun includes the unit: "density in
 // kg/m³".
 
-// Lengths and positions beyond this are slips of the unit, or would lose contact gaps to rounding
-// [m].
+// Lengths and positions beyond this are wrong units, or would lose contact gaps to rounding [m].
 inline constexpr double kLargestLength = 1e6;
 inline constexpr double kLargestDensity = 1e9;  // [kg/m³]
 inline constexpr double kLargestFriction = 1e6;
@@ -44,11 +43,11 @@ bool CheckLength(const std::string& path, bool given, double value, const std::s
 
 bool Missing(const std::string& path, const std::string& expected, SceneLog* log);
 
-// Three numbers, at most `largest` in magnitude; none keeps what `vector` holds.
+// Three numbers, at most `largest` in magnitude; an empty list leaves `vector` unchanged.
 bool ReadVector(const std::string& path, const google::protobuf::RepeatedField<double>& numbers,
                 const std::string& noun, double largest, SceneLog* log, Eigen::Vector3d* vector);
 
-// Position and rotation; what is not said stays zero and identity.
+// Position and rotation; omitted parts stay zero and identity.
 bool ReadPose(const std::string& path, const v1::Pose& pose, SceneLog* log, RigidTransform* X);
 
 // A unit quaternion from four numbers w, x, y, z of any length but zero.
@@ -59,7 +58,7 @@ bool ReadQuaternion(const std::string& path, const double* wxyz, SceneLog* log,
 // character.
 bool CheckName(const std::string& path, const std::string& name, SceneLog* log);
 
-// Finds numbers that are not finite, enum values and fields that this version does not know, in the
+// Reports numbers that are not finite, and enum values and fields unknown to this version, in the
 // whole message.
 void CheckEveryField(const google::protobuf::Message& message, const std::string& path,
                      SceneLog* log);

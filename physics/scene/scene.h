@@ -35,7 +35,7 @@ struct SceneOptions {
   std::vector<std::string> overrides;  // field.path=value, applied before validation
   std::string method;                  // overrides the method's kind; empty: as the scene says
   bool repair_meshes = false;
-  // Folder that mesh files may be read from, symbolic links resolved; empty: the scene file's
+  // Folder from which mesh files may be read, symbolic links resolved; empty: the scene file's
   // folder and any absolute path.
   std::string jail;
   bool allow_files = true;  // false: a scene that names a file is refused
@@ -43,7 +43,7 @@ struct SceneOptions {
 };
 
 SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options = {});
-// `name` stands for the file in messages.
+// `name` is used as the file's name in messages.
 SceneResult LoadSceneYaml(std::string_view yaml, const std::string& name,
                           const SceneOptions& options = {});
 SceneResult LoadScene(const v1::Scene& scene, const std::string& name,

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-// Stops the program when an invariant of ours is broken. Never used on what a user gave: that
-// returns absl::Status.
+// Stops the program when an internal invariant is broken. Never used on user input, which gets an
+// absl::Status.
 #define PLIANT_DEMAND(condition)                                                          \
   do {                                                                                    \
     if (!(condition)) [[unlikely]] {                                                      \

@@ -6,8 +6,8 @@
 
 namespace pliant::physics {
 
-// Three numbers in the four lanes of a vector register, the last lane zero. Lane by lane, so the
-// bits are those of plain doubles.
+// Three numbers in the four lanes of a vector register, the last lane zero. Operations are lane by
+// lane, so results are bitwise those of plain doubles.
 using Lanes = double __attribute__((vector_size(32)));
 
 inline Lanes ToLanes(const Eigen::Vector3d& v) {
@@ -70,9 +70,9 @@ inline LaneMatrix MultiplyTransposed(const LaneMatrix& A, const LaneMatrix& B) {
                A.columns[2] * Splat<2>(B.columns[2])}};
 }
 
-// Spatial vectors in world axes about a point O that is said where they are used, angular part
-// first. A motion holds ω and the velocity (or α and the acceleration) of the body's point at O; a
-// force holds the torque about O and the force.
+// Spatial vectors in world axes about a point O that each use states, angular part first. A motion
+// holds ω and the velocity (or α and the acceleration) of the body's point at O; a force holds the
+// torque about O and the force.
 struct SpatialVector {
   Lanes angular = {};
   Lanes linear = {};
@@ -105,18 +105,18 @@ inline double Dot(const SpatialVector& a, const SpatialVector& b) {
   return c[0] + c[1] + c[2];
 }
 
-// A force about O, about the point from which O lies at r.
+// Moves a force about O to the point from which O lies at r.
 inline SpatialVector MoveForce(const SpatialVector& F, Lanes r) {
   return {F.angular + Cross(r, F.linear), F.linear};
 }
 
-// A motion at O, of the body's point that lies at r from O. Of accelerations: without what
-// velocities add.
+// Moves a motion at O to the body's point at r from O. For accelerations, velocity-dependent terms
+// are left out.
 inline SpatialVector MoveMotion(const SpatialVector& V, Lanes r) {
   return {V.angular, V.linear + Cross(V.angular, r)};
 }
 
-// Inertia of a rigid body about O; those of several bodies about one point add.
+// Inertia of a rigid body about O; inertias of several bodies about one point add.
 struct SpatialInertia {
   double mass = 0;        // [kg]
   Lanes first = {};       // mass · p_OBcm [kg·m]
@@ -135,7 +135,7 @@ struct SpatialInertia {
             mass * V.linear - Cross(first, V.angular)};
   }
 
-  // About the point from which O lies at r.
+  // The inertia about the point from which O lies at r.
   SpatialInertia MovedBy(Lanes r) const {
     const Lanes u = first + (0.5 * mass) * r;
     const double trace = 2 * Dot(u, r);

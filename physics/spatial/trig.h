@@ -12,7 +12,7 @@ struct SinCos {
   double cos;
 };
 SinCos CalcSinCos(double x);
-// Of many angles, four at a time, with the same bits as one by one.
+// Sines and cosines of many angles, four at a time, bitwise the same as one by one.
 void CalcSinCos(std::span<const double> x, std::span<SinCos> results);
 
 // Angle of the point (x, y) in (−π, π] [rad]; 0 at the origin.

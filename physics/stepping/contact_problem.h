@@ -6,10 +6,10 @@
 
 namespace pliant::physics {
 
-// The problem that the contacts and constraints of one step pose, and its solution, for study and
-// for other solvers:
+// The contact and constraint problem of one step, and its solution, for study and for other
+// solvers:
 //   A (v − v*) = Jᵀγ,   v_c = J v + b,   and between γ and v_c the law of each contact and row.
-// Velocities are those that take part. A is block-diagonal, positive definite.
+// Velocities are the participating ones. A is block-diagonal, positive definite.
 struct ContactProblem {
   struct Block {
     int first = 0, size = 0;  // velocities
@@ -28,7 +28,7 @@ struct ContactProblem {
     double relaxation_time = 0;  // [s]
     Eigen::Vector3d bias;        // b [m/s]
     Eigen::Vector3d impulse;     // γ [N·s]
-    Eigen::Vector3d remembered;  // last step's impulse, in this frame; zero of a new contact
+    Eigen::Vector3d remembered;  // last step's impulse, in this frame; zero for a new contact
   };
   // A spring, damper or stop (see ConstraintRow): row 3 · contacts.size() + i of J.
   struct Row {
@@ -36,7 +36,7 @@ struct ContactProblem {
     double lower = 0, upper = 0;  // of the force
     bool dry_friction = false;
     double bias = 0, impulse = 0;
-    double remembered = 0;  // last step's impulse, where it was kept
+    double remembered = 0;  // last step's impulse, if kept
     double W = 0;           // estimate of its entry of J A⁻¹ Jᵀ
   };
 
@@ -51,7 +51,7 @@ struct ContactProblem {
 struct StepStages;
 struct StepSolution;
 
-// The problem that a step posed, with its solution.
+// Exports the problem of a step with its solution.
 void DescribeStep(const StepStages& stages, const StepSolution& solution, ContactProblem* problem);
 
 }  // namespace pliant::physics

@@ -11,31 +11,30 @@
 
 namespace pliant::physics {
 
-// Maps a posed step onto the problem of the recursive corrective motion (zeng2022 §5): which
-// frames, nodes and single velocities contacts and constraints read, and where those are once they
-// have moved: nodes by their velocities, rigid frames by the exact map of their blocks' trial
-// positions. ContactKinematics computes what that makes of a contact; constraints between points
-// follow these.
+// Maps a posed step onto the problem of the recursive corrective motion (zeng2022 §5): the frames,
+// nodes and single velocities that contacts and constraints depend on, and their motion: nodes by
+// their velocities, rigid frames by the exact map of their blocks' trial positions.
+// ContactKinematics updates the contacts; constraints between points follow these.
 //
-// Mapped degrees of freedom are all nodes and rigid frames of contacts and
-// constraints, and single velocities that constraints name. A frame has its angular velocity and
-// the velocity of its origin.
+// Mapped degrees of freedom are all nodes and rigid frames of contacts and constraints, and the
+// single velocities that constraints name. A frame has its angular velocity and the velocity of its
+// origin.
 class CorrectiveGeometry final : public solvers::Relinearisation {
  public:
   CorrectiveGeometry(const Model& model, const StepStages& stages)
       : model_(model), stages_(stages) {}
 
-  // The problem of a step that starts from `state`, linearised there. Contacts first, then scalar
-  // constraints, whose bounds, error and compliance are left to the caller.
+  // Builds the problem of a step that starts from `state`, linearised there. Contacts first, then
+  // scalar constraints, whose bounds, error and compliance the caller fills in.
   void Build(const State& state, double h, solvers::CorrectiveProblem* problem);
 
-  // Takes the problem back to the linearisation at the start of the step.
+  // Resets the problem to the linearisation at the start of the step.
   void Reset(solvers::CorrectiveProblem* problem);
 
-  // What a constraint's displacement is at the start of the step.
+  // Sets a constraint's displacement at the start of the step.
   void SetError(int constraint, double error) { errors_[constraint] = error; }
 
-  // `compliance` of that problem, for the motion of blocks between recursions.
+  // Sets the problem's `compliance`, for the motion of blocks between recursions.
   void SetCompliance(const solvers::MappingCompliance* compliance) { compliance_ = compliance; }
 
   void Update(std::span<const double> y, std::span<const double> F, int first, int last,
@@ -55,8 +54,8 @@ class CorrectiveGeometry final : public solvers::Relinearisation {
     int active;  // −1: prescribed
     int row;
   };
-  // One side of a contact, or one term of a constraint, and its parts of the problem. Degrees of
-  // freedom and weights of these are in part_dofs_ and part_weights_, by the same numbers.
+  // One side of a contact, or one term of a constraint, and its parts of the problem, whose degrees
+  // of freedom and weights are part_dofs_ and part_weights_ at the same indices.
   struct Side {
     int first_part = 0, num_parts = 0;  // none: the world
     bool is_frame = false;
@@ -76,7 +75,7 @@ class CorrectiveGeometry final : public solvers::Relinearisation {
     Side a, b;
   };
   struct Moved {
-    Eigen::Vector3d point, spin;  // where it is, and its angular velocity
+    Eigen::Vector3d point, spin;  // position and angular velocity
   };
 
   int FindDof(const DofKey& key) const;
@@ -111,10 +110,10 @@ class CorrectiveGeometry final : public solvers::Relinearisation {
   std::vector<Term> terms_;
   std::vector<int> first_term_;
   std::vector<double> errors_;  // of the constraints at the start
-  // blocks whose frames carry something: where they are at the start and at the trial positions
+  // blocks with mapped frames, at the start and at the trial positions
   std::vector<int> first_frame_;  // of each block; −1: none
   std::vector<FrameMotion> start_, moved_;
-  // of all blocks, nodes at the trial velocities where contacts have asked for them
+  // nodes of all blocks at the trial velocities; valid where contacts have requested them
   std::vector<double> positions_;
   std::vector<char> is_due_;  // blocks to move
   BlockRows rows_;

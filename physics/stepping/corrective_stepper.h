@@ -6,9 +6,9 @@
 
 namespace pliant::physics {
 
-// The corrective method (zeng2022): free motion, compliance W_H = Σ H A⁻¹ Hᵀ of what carries the
-// contacts, built once a step, and recursive corrective motion on frames that turn with it; then
-// the motion that the forces found cause.
+// The corrective method (zeng2022): free motion; compliance W_H = Σ H A⁻¹ Hᵀ of the mapped degrees
+// of freedom, built once per step; recursive corrective motion on contact frames that turn with it;
+// then the motion due to the resulting forces.
 std::unique_ptr<Stepper> MakeCorrectiveStepper(const Model& model);
 
 }  // namespace pliant::physics

@@ -8,18 +8,18 @@
 
 namespace pliant::physics {
 
-// When tangents of momentum balances that are not linear are taken anew at the solution.
+// When nonlinear momentum balances are relinearised at the solution.
 struct RelinearisationLimits {
   int max_count = 0;
-  // The residual of the nonlinear momentum balance that is good enough, relative; 0: tangents are
-  // taken anew where they have become stale, whatever the residual.
+  // Relative residual of the nonlinear momentum balance at which relinearisation stops; 0:
+  // relinearise wherever tangents are stale, whatever the residual.
   double tolerance = 0;
 };
 
-// Takes tangents that solution velocities v, by StepBlocks::spaces, have left behind to where it
-// led (Newton's method around that of the solver, halved where the residual grew), and with them
-// the system's blocks. `round` counts the rounds of the step's present contacts from 0. Returns
-// whether there is more to solve; INTERNAL, naming the body, as ReduceBlocks.
+// Relinearises stale tangents at solution velocities v, by StepBlocks::spaces (Newton's method
+// around the solver's, halved where the residual grew), and updates the system's blocks. `round`
+// counts the rounds with the present contacts from 0. Returns whether to solve again; INTERNAL,
+// naming the body, as ReduceBlocks.
 absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
                                      std::span<const double> v_participating,
                                      const solvers::Impulses& impulses,

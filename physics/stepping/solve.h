@@ -7,26 +7,25 @@
 
 namespace pliant::physics {
 
-// How often a step is posed again before it is accepted as it is.
+// Limits on re-detection and relinearisation; a step that reaches one is accepted as it is.
 struct SolveLimits {
   int redetections = 3;
-  RelinearisationLimits relinearisations;  // after each of them, and at first
+  RelinearisationLimits relinearisations;  // initially and after each re-detection
 };
 
-// What a method finds.
+// The solution of a step.
 struct StepSolution {
   std::vector<double> v_participating;
   std::vector<double> v;  // all velocities, by StepBlocks::spaces
   solvers::Impulses impulses;
 };
 
-// Solves, takes tangents that the solution has left behind to where it led, and solves again; then
-// looks for contact in the way of the solved motion, and begins anew with what was found, until
-// there is no more.
+// Solves, relinearises stale tangents at the solution, and solves again; then detects contacts
+// along the solved motion, and starts over with new ones until there are none.
 //
-// `solve(k)` is called with k = 0 after contact was looked for, and with the number of
-// relinearisations after these. It sets solution->v_participating, which it finds at v*, and the
-// impulses, which have their sizes.
+// `solve(k)` is called with k = 0 after contact detection, and with the number of relinearisations
+// since then. It updates solution->v_participating, initially v*, and fills the impulses, which
+// already have their sizes.
 template <typename Solve>
 absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages* stages,
                        StepReport* report, StepSolution* solution, const Solve& solve) {
@@ -55,9 +54,9 @@ absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages
   }
 }
 
-// The relative residual of the momentum balance at the solution, as CalcStepResidual has it.
+// Relative residual of the momentum balance at the solution, as CalcStepResidual.
 inline double CalcSolutionResidual(const StepSolution& solution, StepStages* stages) {
-  // relinearisation ends by it
+  // may be known from relinearisation
   const Linearisation& last = stages->linearisation;
   return last.is_residual_current ? last.residual
                                   : CalcStepResidual(solution.v, solution.impulses, stages);

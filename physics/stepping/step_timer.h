@@ -12,7 +12,7 @@ class StepTimer {
   explicit StepTimer(StepReport* report)
       : report_(report), start_(std::chrono::steady_clock::now()), last_(start_) {}
 
-  // The time since the last phase was spent on this one.
+  // Attributes the time since the last call to `phase`.
   void Lap(Phase phase) {
     const auto now = std::chrono::steady_clock::now();
     report_->phase_seconds[static_cast<int>(phase)] = Seconds(now - last_);

@@ -13,17 +13,18 @@
 
 namespace pliant::physics {
 
-// Advances a world by one step with one method. State' is a function of (Model, State, Inputs, h),
-// bit for bit, for any number of threads; the workspace that a stepper keeps changes no result.
+// Advances a world by one step with one method. The new state is a function of (Model, State,
+// Inputs, h), bit for bit, for any number of threads; the workspace that a stepper keeps changes no
+// result.
 class Stepper {
  public:
   virtual ~Stepper() = default;
 
-  // On an error (INTERNAL with the place that failed, see PlaceOf, and why) the state is as it was.
-  // A step that did not converge is no error: the report says so.
+  // On an error (INTERNAL, with the cause and the place, see PlaceOf) the state is unchanged.
+  // Failure to converge is not an error; the report records it.
   virtual absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) = 0;
 
-  // Has steps from now on describe the contact problem that they solved; null: none.
+  // Makes subsequent steps export the contact problem that they solved; null: none.
   void Describe(ContactProblem* problem) { described_ = problem; }
 
  protected:

@@ -4,7 +4,7 @@
 
 namespace pliant::physics {
 
-// How bodies of any kind lie and move, in W. `body` is an index in Model::bodies.
+// Positions and velocities of bodies of any kind, in W. `body` is an index in Model::bodies.
 
 Eigen::Vector3d CalcCenterOfMass(const Model& model, const State& state, int body);  // [m]
 Eigen::Vector3d CalcCenterOfMassVelocity(const Model& model, const State& state,
@@ -20,12 +20,13 @@ Eigen::Vector3d CalcPointPosition(const Model& model, const State& state, int bo
 Eigen::Vector3d CalcPointVelocity(const Model& model, const State& state, int body,
                                   const Eigen::Vector3d& p_BP);
 
-// Rotation of a body; of a deformable one the proper rotation that takes its rest shape nearest to
-// its present one (polar factor of Σ V_e (x_e − x̄)(X_e − X̄)ᵀ over element centroids). w ≥ 0.
+// Rotation of a body. For a deformable one: the rotation that best fits its rest shape to its
+// present one (polar factor of Σ V_e (x_e − x̄)(X_e − X̄)ᵀ over element centroids). w ≥ 0.
 Eigen::Quaterniond CalcOrientation(const Model& model, const State& state, int body);
 Eigen::Vector3d CalcAngularVelocity(const Model& model, const State& state, int body);  // [rad/s]
 
-// [m³]: of a deformable body now, of a rigid body's shapes (overlaps count twice).
+// Present volume of a deformable body, or volume of a rigid body's shapes (overlaps count twice)
+// [m³].
 double CalcBodyVolume(const Model& model, const State& state, int body);
 
 }  // namespace pliant::physics

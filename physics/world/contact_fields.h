@@ -7,20 +7,20 @@
 
 namespace pliant::physics {
 
-// How contact presses on a deformable body. By nodes of its mesh (zero inside), and by triangles of
-// its surface.
+// Contact tractions and pressures on a deformable body, at the nodes of its mesh (zero in the
+// interior) and on the triangles of its surface.
 struct ContactField {
   std::vector<Eigen::Vector3d> vertex_traction;    // on the body [Pa]
   std::vector<double> vertex_pressure;             // into the body [Pa], ≥ 0
-  std::vector<Eigen::Vector3d> triangle_traction;  // as Body::surface.triangles
+  std::vector<Eigen::Vector3d> triangle_traction;  // in the order of Body::surface.triangles
   std::vector<double> triangle_pressure;
 };
 
-// Contact forces of the step of length h that led to `state`, spread over the surface: each goes to
-// its nodes by its weights, and over the part of their triangles that faces it; a triangle bears
-// the mean of its vertices. What contact between a body and itself exerts counts on both sides.
+// Contact forces of the step of length h that led to `state`, spread over the surface: each is
+// distributed to its nodes by weight, over the area of their triangles that faces it; a triangle
+// has the mean of its vertices. Self-contact counts on both sides.
 //
-// The vertex tractions times the areas that they act on sum to the force that other bodies exert.
+// The sum of vertex tractions times their areas equals the force of other bodies.
 ContactField CalcContactField(const Model& model, const State& state, const StepReport& report,
                               int body, double h);
 

@@ -17,32 +17,32 @@ struct ProbeValue {
   bool is_rows = false;
 };
 
-// Reads probes of a model at states. Keeps the contact search's bounding volumes between calls,
-// which changes no value.
+// Evaluates probes of a model at states. Caches the bounding volumes of the contact search between
+// calls, which changes no value.
 //
 //   position, velocity   centre of mass, a vertex, or a point fixed on a rigid body [m], [m/s]
-//   orientation          (w, x, y, z), w ≥ 0; of a deformable body that of the rotation that fits
-//                        its shape best
+//   orientation          (w, x, y, z), w ≥ 0; of a deformable body that of the best-fitting
+//                        rotation
 //   angular_velocity     [rad/s]; of a deformable body that of the best-fitting rigid motion
 //   contact_force        on the body, W [N]
-//   wrench               that, then the torque about the centre of mass [N·m]
+//   wrench               contact force, then torque about the centre of mass [N·m]
 //   energy               [J]
 //   momentum             linear, then angular about the world's origin
 //   volume               [m³]
 //   field                MIN, MAX or volume-weighted MEAN over the elements; of contact over the
 //                        surface's triangles, by area
-//   penetration          the largest overlap at this very state [m], ≥ 0
+//   penetration          largest overlap at this state [m], ≥ 0
 //   contact_points       rows of the step that led here; the normal points from the first body
 //                        named to the second, the impulse is on the second
-//   reaction             of a joint what the parent exerts on the child, force then torque about
-//                        the joint's origin, W; of a constraint what it exerts on its second body
-//   joint                position, velocity, or what its actuators exert [N·m], [N]
+//   reaction             of a joint on its child link, force then torque about the joint's
+//                        origin, W; of a constraint on its second body
+//   joint                position, velocity, or effort of its actuators [N·m], [N]
 class ProbeSampler {
  public:
   explicit ProbeSampler(const Model& model);  // `model` outlives it
   ~ProbeSampler();
 
-  // `report` is of the step of length h [s] that led to `state`; an empty one at the start.
+  // `report` is of the step of length h [s] that led to `state`; empty at the start.
   ProbeValue Sample(const Probe& probe, const State& state, const StepReport& report, double h);
 
  private:
@@ -50,20 +50,20 @@ class ProbeSampler {
   std::unique_ptr<ContactDetector> detector_;  // made when first needed
 };
 
-// One sample; a caller that takes many keeps a ProbeSampler.
+// One sample. For many, keep a ProbeSampler.
 ProbeValue SampleProbe(const Model& model, const Probe& probe, const State& state,
                        const StepReport& report, double h);
 
-// Number of numbers a probe yields; 0 for rows.
+// Number of values that a probe yields; 0 for rows.
 int CountProbeNumbers(const Probe& probe);
 
 // Energies of a body, or of the world when body is −1.
 Energies CalcEnergies(const Model& model, const State& state, int body);
 
-// Vertex values of a measure for a deformable body: all components of a node, then the next.
-// Deformation is averaged by volume from the elements; principal stretches and directions are those
-// of the average of F Fᵀ. Contact is that of the step of length h [s] that `report` is of, zero
-// inside (see CalcContactField).
+// Vertex values of a measure for a deformable body, vertex by vertex. Deformation is a
+// volume-weighted average over the elements; principal stretches and directions are those of the
+// average of F Fᵀ. Contact is that of `report`, a step of length h [s], and zero in the interior
+// (see CalcContactField).
 std::vector<double> CalcVertexField(const Model& model, const State& state,
                                     const StepReport& report, int body, FieldMeasure measure,
                                     double h);

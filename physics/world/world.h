@@ -20,19 +20,19 @@ struct Snapshot {
   StepReport report;  // of the step that led here; empty at the start
 };
 
-// Why a world stopped: the step that failed or did not converge.
+// The fault that stopped a world: the step that failed or did not converge.
 struct WorldFault {
   std::int64_t step = 0;
   double time = 0;
   std::string reason;
-  std::string body;  // of place.body; empty: not known
+  std::string body;  // name of place.body; empty: unknown
   FaultPlace place;
 };
 
-// The fault that `error`, returned by Step at `state`, stands for.
+// The fault for `error`, which Step returned at `state`.
 WorldFault MakeFault(const Model& model, const State& state, const absl::Status& error);
 
-// A model, its state and the method that advances it. One thread at a time.
+// A model, its state and the method that advances it. Not thread-safe.
 class World {
  public:
   explicit World(std::shared_ptr<const Model> model);
@@ -44,14 +44,14 @@ class World {
   const State& state() const { return state_; }
   const StepReport& report() const { return report_; }
 
-  // One step of model().time_step with the scripted inputs and `commands`. A commanded pose wins
-  // over the script's for the same body; forces add up. On an error the state is as it was:
-  // INVALID_ARGUMENT when a command names a body that is not there or not KINEMATIC, or is not
-  // finite; INTERNAL when the step failed. A step that did not converge is no error: report() says
-  // so.
+  // Advances by model().time_step with the scripted inputs and `commands`. A commanded pose
+  // overrides the script's for the same body; forces add up. On an error the state is unchanged:
+  // INVALID_ARGUMENT when a command names a body that does not exist or is not KINEMATIC, or is not
+  // finite; INTERNAL when the step failed. Failure to converge is not an error; report() records
+  // it.
   absl::Status Step(const Inputs& commands = {});
 
-  // Has steps from now on describe the contact problem that they solved; null: none.
+  // Makes subsequent steps export the contact problem that they solved; null: none.
   void Describe(ContactProblem* problem);
 
   // Scripted inputs for the step that starts at `state` (sampled at its end).
@@ -60,7 +60,7 @@ class World {
   void Reset();
   std::string Save() const;  // bytes of the state
   absl::Status Restore(
-      std::string_view bytes);  // INVALID_ARGUMENT when they are of another model or damaged
+      std::string_view bytes);  // INVALID_ARGUMENT when of another model or damaged
   std::shared_ptr<const Snapshot> TakeSnapshot() const;
 
  private:
@@ -68,7 +68,7 @@ class World {
 
   std::shared_ptr<const Model> model_;
   State state_;
-  Inputs inputs_;  // of the last step: its memory serves the next
+  Inputs inputs_;  // of the last step; memory is reused
   StepReport report_, next_report_;
   std::unique_ptr<Stepper> stepper_;
 };

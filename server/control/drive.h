@@ -10,8 +10,7 @@
 
 namespace pliant::server {
 
-// What a commanded body, link or joint may do at most. A joint that has limits of its own keeps
-// those.
+// Limits on a commanded body, link or joint. A joint's own limits take precedence.
 struct DriveLimits {
   double speed = 1;               // [m/s]
   double spin = 6;                // [rad/s]
@@ -32,8 +31,7 @@ struct PoseGoal {
 };
 using DriveGoal = std::variant<TwistGoal, PoseGoal>;
 
-// Velocity that follows what is wanted within limits: it is clamped, and changes no faster than
-// they allow.
+// Velocity that tracks a commanded twist within limits: it is clamped and rate-limited.
 struct DriveTwist {
   Eigen::Vector3d linear = Eigen::Vector3d::Zero();   // [m/s]
   Eigen::Vector3d angular = Eigen::Vector3d::Zero();  // [rad/s]
@@ -42,20 +40,20 @@ struct DriveTwist {
   bool at_rest() const { return linear.isZero(0) && angular.isZero(0); }
 };
 
-// Velocity that takes something at `X` to a pose as soon as braking at half the acceleration
-// allows, without overshooting in one step. `gain` bounds it to so much of the way a second [1/s].
+// Velocity that moves a frame at (p, orientation) to a pose as fast as braking at half the
+// acceleration allows, without overshooting in one step. `gain` bounds it to that fraction of the
+// remaining distance a second [1/s].
 TwistGoal CalcTwistTowards(const PoseGoal& goal, const Eigen::Vector3d& p,
                            const Eigen::Quaterniond& orientation, const DriveLimits& limits,
                            double gain, double h);
 
-// Moves a kinematic body towards what is commanded, within its limits: velocities are clamped and
-// change no faster than the limits allow. Without a goal it ramps to rest and holds. It is a
-// function of the calls alone.
+// Moves a kinematic body towards its commanded goal: velocities are clamped and rate-limited.
+// Without a goal the body ramps to rest and holds. Deterministic: depends on the calls alone.
 class Drive {
  public:
   explicit Drive(const DriveLimits& limits = {}) : limits_(limits) {}
 
-  // Takes a body over where it is, at rest: engaging never makes it jump.
+  // Takes over a body at its current pose, at rest, so that engaging never makes it jump.
   void Engage(const physics::RigidTransform& X_WB);
   void Release() { engaged_ = false; }
   bool engaged() const { return engaged_; }

@@ -13,9 +13,10 @@
 
 namespace pliant::server {
 
-// Who may command what. One holder a target; it lapses when not used for kLeaseTime, so that nobody
-// who went away keeps a body. Coordination, not protection: whoever says `takeover` gets it, and
-// its last holder receives the new one's name.
+// Leases on commanded targets, at most one holder each. A lease lapses when not used for
+// kLeaseTime, so that a client that has gone does not keep its target. For coordination, not
+// protection: any client may take over with `takeover`, and the previous holder receives the new
+// one's name.
 class LeaseTable {
  public:
   static constexpr std::chrono::milliseconds kLeaseTime{1000};
@@ -34,21 +35,21 @@ class LeaseTable {
                                 const std::string& client, bool takeover,
                                 const std::string& renewed_id, SteadyTime now);
 
-  // FAILED_PRECONDITION when there is no such lease any more: says whether it lapsed, was released
-  // or taken over.
+  // FAILED_PRECONDITION when the lease no longer exists; the message says whether it lapsed, was
+  // released or taken over.
   absl::Status Release(const std::string& id, SteadyTime now);
 
-  // Marks a command with this sequence number as taken. FAILED_PRECONDITION as above; OUT_OF_RANGE
-  // unless `sequence` is larger than the last one.
+  // Records a command with this sequence number and returns the lease's target. FAILED_PRECONDITION
+  // as above; OUT_OF_RANGE unless `sequence` is larger than the last one.
   absl::StatusOr<int> Use(const std::string& id, std::uint64_t sequence, SteadyTime now);
 
-  // Target of a lease that is held; none otherwise.
+  // Target of a valid lease; nullopt otherwise.
   std::optional<int> FindTarget(const std::string& id) const;
 
-  // Drops what has lapsed; true when anything did.
+  // Drops lapsed leases; true when there were any.
   bool Expire(SteadyTime now);
 
-  // By target.
+  // Valid leases by target.
   const std::map<int, Lease>& leases() const { return leases_; }
 
  private:

@@ -9,14 +9,14 @@
 
 namespace pliant::server {
 
-// What a command asks of a KINEMATIC body. INVALID_ARGUMENT when it is nothing for a body, not
-// finite or of the wrong length.
+// Reads a command to a KINEMATIC body. INVALID_ARGUMENT when it is not a command for a body, not
+// finite, or of the wrong length.
 absl::StatusOr<DriveGoal> ReadBodyCommand(const physics::Body& body,
                                           const v1::CommandRequest& command);
 
-// What it asks of a robot, within the limits of its joints. INVALID_ARGUMENT as above, and when it
-// names a joint or controller that is not there or cannot be driven: the message says which there
-// are.
+// Reads a command to a robot, clamped to the limits of its joints. INVALID_ARGUMENT as above, and
+// when it names a joint or controller that does not exist or cannot be driven; the message lists
+// the valid ones.
 absl::StatusOr<RobotGoal> ReadRobotCommand(const physics::Model& model, int robot,
                                            const v1::CommandRequest& command);
 

@@ -12,52 +12,52 @@
 
 namespace pliant::server {
 
-// What an actuator is to reach: a position [rad], [m], a rate, or an effort, by its kind.
+// Goal of an actuator, by its kind: a position [rad] or [m], a rate, or an effort.
 struct JointGoal {
   int actuator;  // index in Model::actuators
   double value;
 };
-// Where the link of a differential-IK controller is to go.
+// Goal of the link of a differential-IK controller.
 struct ToolGoal {
   int controller;  // index in Model::controllers
   DriveGoal goal;
 };
 using RobotGoal = std::variant<std::vector<JointGoal>, ToolGoal>;
 
-// Moves a robot's targets towards what is commanded. Positions move within the joint's velocity and
-// acceleration limits, and come to rest where they are sent; rates change within its acceleration
-// limit, and what a tool is given follows DriveLimits; all within the joint's limits. Where the
-// targets are is in the State, so that taking over or letting go never makes the robot jump. The
-// later command on a joint wins: targets take it from a controller, a controller from its targets.
+// Moves a robot's targets towards the commanded goals, all within the joint limits. Positions move
+// within the joint's velocity and acceleration limits and come to rest at the goal; rates change
+// within its acceleration limit; tool goals follow DriveLimits. The current targets are in the
+// State, so that taking over or releasing never makes the robot jump. The latest command on a joint
+// wins, whether it is a joint goal or a controller's.
 class RobotDrive {
  public:
-  // A tool's goal is held this long, then the link ramps to rest. Goals of joints hold until the
-  // next.
+  // Lifetime of a tool goal, after which the link ramps to rest. Joint goals hold until the next
+  // one.
   static constexpr std::chrono::milliseconds kToolTime{100};
 
   RobotDrive(const physics::Model& model, int robot, const DriveLimits& limits = {});
 
-  // Goals are of this robot's actuators and controllers.
+  // `goal` must be for this robot's actuators and controllers.
   void Take(const RobotGoal& goal, SteadyTime now);
 
-  // Ends what is commanded: positions stay where the robot is under its load, tools ramp to rest,
-  // activations keep their stress, rates and efforts go back to zero.
+  // Ends the commanded motion: positions stay where the robot is under its load, tools ramp to
+  // rest, activations keep their stress, rates and efforts return to zero.
   void Freeze();
 
-  // Forgets what is commanded; nothing moves, and scripts have the robot again.
+  // Drops all goals; nothing moves, and scripts control the robot again.
   void Release();
 
-  // Adds the targets of the step that starts at `state`. What was commanded once stays with the
-  // drive, so that a script does not snatch it back with a jump.
+  // Adds the targets of the step that starts at `state`. A target commanded once stays with the
+  // drive, so that a script does not take it back with a jump.
   void Advance(const physics::State& state, SteadyTime now, physics::Inputs* inputs);
 
  private:
   struct JointDrive {
     int actuator = 0;
-    double speed = 0, acceleration = 0;  // at most, of its target
-    double rate = 0;                     // of a target that is a position, in the last step
+    double speed = 0, acceleration = 0;  // limits of its target
+    double rate = 0;                     // of a position target in the last step
     bool engaged = false;
-    bool freeze = false;  // where it is at the next step
+    bool freeze = false;  // at its position in the next step
     std::optional<double> goal = std::nullopt;
   };
   struct ToolDrive {

@@ -20,11 +20,11 @@
 namespace pliant::server {
 
 // Control of one world: leases on KINEMATIC bodies and on robots, the mailbox of commands (the
-// latest of each target), and the drives that turn them into targets step by step. Clients call
-// from any thread; the host advances it on the stepping thread.
+// latest for each target), and the drives that turn commands into targets step by step. Clients
+// call from any thread; the host advances it on the stepping thread.
 class WorldControl : public StepController {
  public:
-  // A command is held this long, then the body ramps to rest. What robots do then: RobotDrive.
+  // Lifetime of a command, after which the body ramps to rest. For robots see RobotDrive.
   static constexpr std::chrono::milliseconds kCommandTime{100};
 
   explicit WorldControl(std::shared_ptr<const physics::Model> model,
@@ -36,13 +36,13 @@ class WorldControl : public StepController {
                                     SteadyTime now) override;
   absl::Status Release(const std::string& lease_id, SteadyTime now) override;
 
-  // Takes a command, or says why not: INVALID_ARGUMENT when it is not finite, has the wrong length,
-  // or names what its target does not have, OUT_OF_RANGE when its sequence is stale,
+  // Accepts a command. Errors: INVALID_ARGUMENT when it is not finite, has the wrong length, or
+  // names something its target does not have; OUT_OF_RANGE when its sequence is stale;
   // FAILED_PRECONDITION without a valid lease or while the world is stopped.
   absl::Status Submit(const v1::CommandRequest& command, SteadyTime now) override;
 
   void Stop() override;    // latched
-  void Resume() override;  // what was commanded before is not taken up again
+  void Resume() override;  // earlier commands are not resumed
 
   physics::Inputs Advance(const physics::State& state, SteadyTime now) override;
   void Drop() override;

@@ -14,7 +14,7 @@ namespace pliant::server {
 class Handlers;
 class WebSocketSession;
 
-// What all connections of the gateway share. Used on its thread alone, but for the counter.
+// State shared by all connections of the gateway. Used only on its thread, except the counters.
 struct GatewayContext {
   Handlers* handlers;
   StaticFiles files;

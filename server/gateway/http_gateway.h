@@ -10,16 +10,15 @@ namespace pliant::server {
 
 class Handlers;
 
-// HTTP and WebSocket on one port, on one thread: the viewer's files, /ws, /healthz and /metrics.
-// Nothing that it does waits for anything but its sockets.
+// HTTP and WebSocket on one port, on one thread: the viewer's files, /ws, /healthz and /metrics. It
+// never blocks on anything but its sockets.
 class HttpGateway {
  public:
   struct Options {
     std::string bind = "127.0.0.1";
     int port = 0;  // 0: any free one
     std::string viewer_folder;
-    std::vector<std::string>
-        allowed_origins;  // of pages that are not ours, e.g. "http://localhost:5173"
+    std::vector<std::string> allowed_origins;  // of other pages, e.g. "http://localhost:5173"
     std::string version;
   };
 
@@ -32,9 +31,9 @@ class HttpGateway {
   int port() const;
   bool has_viewer() const;
 
-  // Takes no more connections and says goodbye to those that are open. Does not block.
+  // Accepts no more connections and closes WebSockets with a close frame. Does not block.
   void BeginShutdown();
-  // Cuts what is still open, and joins.
+  // Closes remaining connections and joins the thread.
   void Stop();
 
  private:

@@ -5,10 +5,10 @@
 
 namespace pliant::server {
 
-// Whether a browser page may open a WebSocket here. A page of this very server may (its Origin is
-// the Host it called); others must be listed. Where the server listens on loopback alone, the Host
-// must be a loopback name too: a foreign page whose name was made to resolve to 127.0.0.1 is
-// refused. No Origin: not a browser.
+// Whether a browser page may open a WebSocket. Pages of this server may (Origin equals Host);
+// others must be listed. If the server listens on loopback only, Host must be a loopback name too,
+// which refuses foreign pages by DNS rebinding to 127.0.0.1. A request without Origin is not from a
+// browser.
 //
 // origin   header, e.g. "http://localhost:8080"; empty when there is none
 // host     header, e.g. "localhost:8080"

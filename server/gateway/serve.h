@@ -15,9 +15,8 @@ struct ServeOptions {
   std::string method;      // overrides the scene's; empty: as it says
   int threads = 0;         // for the work inside steps; 0: one a core
   int max_worlds = 32;
-  std::vector<std::string>
-      allowed_origins;              // of pages that are not served here, e.g. http://localhost:5173
-  std::string version = "unknown";  // reported to clients
+  std::vector<std::string> allowed_origins;  // of other pages, e.g. http://localhost:5173
+  std::string version = "unknown";           // reported to clients
 };
 
 // Exit statuses of Serve.

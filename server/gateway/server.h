@@ -18,8 +18,8 @@ class Handlers;
 // A whole server in this process: worlds, gRPC and HTTP.
 class Server {
  public:
-  // `scene` becomes the world `default`, in real time; null: none. UNAVAILABLE when a port is taken
-  // or the data folder cannot be written, said with the mend.
+  // `scene` becomes the world `default`, in real time; null: none. UNAVAILABLE, with the remedy,
+  // when a port is taken or the data folder cannot be written.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServeOptions& options,
                                                        std::shared_ptr<const physics::Model> scene);
   ~Server();
@@ -31,8 +31,8 @@ class Server {
   bool has_viewer() const;
   Handlers& handlers();
 
-  // Health says NOT_SERVING, nothing new starts, streams are notified and ended, then what still
-  // hangs is cut after 5 s.
+  // Health reports NOT_SERVING, new requests are refused, streams are notified and ended, and calls
+  // still open after 5 s are cancelled.
   void Shutdown();
 
  private:

@@ -13,12 +13,12 @@ namespace pliant::server {
 inline constexpr char kWebSocketProtocol[] = "pliant.v1";
 
 // Serves one WebSocket (v1.ClientMessage in, v1.ServerMessage out, binary) until it closes.
-// `request` is the upgrade, checked already.
+// `request` is the upgrade request, already checked.
 void ServeWebSocket(boost::beast::tcp_stream stream,
                     boost::beast::http::request<boost::beast::http::string_body> request,
                     GatewayContext* context);
 
-// Says goodbye because the server ends.
+// Closes the session because the server shuts down.
 void CloseWebSocket(WebSocketSession& session);
 
 }  // namespace pliant::server

@@ -8,31 +8,30 @@ namespace pliant::server {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// How a world's time passes.
+// Clock of a world.
 struct ClockMode {
   enum class Kind { kPaused, kRealTime, kFreeRun };
   Kind kind = Kind::kPaused;
   double factor = 1;  // simulated seconds a second, when kRealTime
 };
 
-// Says when steps are due in real time. Deadlines are absolute, so that jitter does not add up. A
-// world that is late by more than `kSlack` gives the rest up: it slows down evenly and never
-// spirals into catching up.
+// Paces steps in real time. Deadlines are absolute, so jitter does not accumulate. Lateness beyond
+// `kSlack` is given up: the world slows down evenly instead of trying to catch up.
 class Pacer {
  public:
   static constexpr double kSlack = 0.05;  // [s]
 
-  // From here, simulated time `time` [s] falls on `now` and passes `factor` times as fast as the
+  // Maps simulated time `time` [s] to `now`; from then on it passes `factor` times as fast as the
   // steady clock.
   void Restart(SteadyTime now, double time, double factor);
 
-  // When the step that starts at `time` is due.
+  // Time at which the step that starts at `time` is due.
   SteadyTime CalcDue(double time) const;
 
-  // The step that starts at `time` begins now.
+  // Records that the step that starts at `time` begins now.
   void Begin(SteadyTime now, double time);
 
-  // How far the world is behind the clock it was given, what was given up included [s].
+  // Delay of the world behind its clock, including time given up [s].
   double lag() const { return given_up_ + late_; }
 
  private:

@@ -11,7 +11,7 @@
 
 namespace pliant::server {
 
-// Who drives a body, and the last command that a step took from there.
+// The lease holder of a target, and its last command that a step applied.
 struct CommandEcho {
   std::string lease_id;
   std::string target;
@@ -21,13 +21,13 @@ struct CommandEcho {
   double client_time = 0;  // [s], the client's own clock
 };
 
-// What control reports to the viewers of a world.
+// Control status reported to the viewers of a world.
 struct ControlStatus {
   std::vector<CommandEcho> commands;
   bool stopped = false;
 };
 
-// All that is known of a world at one moment. Immutable, shared by pointer with every reader.
+// A world's complete published state at one moment. Immutable, shared by pointer with every reader.
 struct Published {
   std::shared_ptr<const physics::Snapshot> snapshot;
   std::uint64_t version = 0;  // rises with every publication

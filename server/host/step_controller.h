@@ -19,22 +19,22 @@ class Lease;
 
 namespace pliant::server {
 
-// Turns what clients command into the inputs of a step.
+// Turns client commands into the inputs of a step.
 class StepController {
  public:
   virtual ~StepController() = default;
 
-  // What clients say, from any thread. Leases and commands are INVALID_ARGUMENT where a controller
+  // Client requests, from any thread. Leases and commands are INVALID_ARGUMENT if a controller
   // takes none.
 
-  // The lease on a target, given or renewed; its world is left empty.
+  // Grants or renews a lease on a target. The lease's `world` is left empty.
   virtual absl::StatusOr<v1::Lease> Acquire(const v1::AcquireLeaseRequest& request, SteadyTime now);
   virtual absl::Status Release(const std::string& lease_id, SteadyTime now);
   virtual absl::Status Submit(const v1::CommandRequest& command, SteadyTime now);
-  virtual void Stop() {}  // until Resume, nothing that was commanded moves anything
+  virtual void Stop() {}  // ignores all commands until Resume
   virtual void Resume() {}
 
-  // What follows a host calls on its stepping thread alone.
+  // The methods below are called only on the host's stepping thread.
 
   // Commanded inputs of the step that starts at `state`. `now` decides which commands are too old.
   virtual physics::Inputs Advance(const physics::State& state, SteadyTime now) = 0;
@@ -44,7 +44,7 @@ class StepController {
 
   virtual ControlStatus Describe(SteadyTime now) = 0;
 
-  // When Describe next changes without anybody asking; none when it does not.
+  // Time at which Describe next changes by itself; nullopt if it does not.
   virtual std::optional<SteadyTime> CalcNextChange() = 0;
 };
 

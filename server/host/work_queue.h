@@ -12,17 +12,17 @@
 
 namespace pliant::server {
 
-// Threads for what takes long and must not hold up a network thread: building scenes, joining
+// Worker threads for long jobs that must not block a network thread: building scenes, joining
 // worlds, describing meshes.
 class WorkQueue {
  public:
   WorkQueue(int threads, std::size_t capacity);
   ~WorkQueue();
 
-  // RESOURCE_EXHAUSTED when `capacity` jobs wait already, UNAVAILABLE after Stop.
+  // RESOURCE_EXHAUSTED when `capacity` jobs are already waiting, UNAVAILABLE after Stop.
   absl::Status Post(std::function<void()> job);
 
-  // Runs what is queued to its end, then joins. Idempotent.
+  // Finishes queued jobs, then joins the threads. Idempotent.
   void Stop();
 
  private:

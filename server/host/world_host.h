@@ -21,7 +21,7 @@
 
 namespace pliant::server {
 
-// When a caller stops waiting for a long request.
+// Deadline and cancellation of a long request.
 struct CallLimits {
   SteadyTime deadline = SteadyTime::max();
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
@@ -42,11 +42,11 @@ struct HostCounters {
 
 // One world with the thread that steps it.
 //
-// Others reach it in two places only: the mailbox of requests, which is bounded, and the pointer to
-// what was published last. Requests are done in order, between steps, on the stepping thread;
-// `done` is called there too, exactly once, and must not block. A step that fails, does not
-// converge or is not finite pauses this world with a fault and leaves it at a valid state; the next
-// request that makes time pass clears the fault.
+// Other threads access it in two ways only: through the bounded mailbox of requests, and through
+// the pointer to the last published state. Requests are executed in order, between steps, on the
+// stepping thread; `done` is called there too, exactly once, and must not block. A step that fails,
+// does not converge or is not finite pauses this world with a fault and leaves it at a valid state;
+// the next request that makes time pass clears the fault.
 class WorldHost {
  public:
   using Done = std::function<void(absl::StatusOr<std::shared_ptr<const Published>>)>;
@@ -67,8 +67,8 @@ class WorldHost {
   HostCounters counters() const;
 
   // Advances a paused world. Errors: FAILED_PRECONDITION when it runs in time, ABORTED when a step
-  // failed, DEADLINE_EXCEEDED and CANCELLED when `limits` ended it between two steps; steps done so
-  // far remain.
+  // failed, DEADLINE_EXCEEDED and CANCELLED when `limits` ended it between two steps. Completed
+  // steps are kept.
   void Step(std::int64_t steps, const CallLimits& limits, Done done);
   void SetClock(const ClockMode& mode, Done done);
   void Reset(Done done);
@@ -79,9 +79,9 @@ class WorldHost {
   // Publishes again, because what the controller reports has changed.
   void Touch();
 
-  // Ends stepping after the step under way, and notifies whoever looks. Requests that wait, and a
-  // long one under way, fail with `reason`. Does not block; Join does. Join is never called from
-  // the stepping thread.
+  // Stops after the current step and notifies readers. Waiting requests, and a long one in
+  // progress, fail with `reason`. Does not block; Join does. Never call Join from the stepping
+  // thread.
   void RequestStop(const absl::Status& reason);
   void Join();
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
@@ -109,7 +109,7 @@ class WorldHost {
   const std::unique_ptr<StepController> controller_;
   const std::function<void()> on_publish_;
 
-  // the stepping thread's own
+  // used by the stepping thread only
   physics::World world_;
   ClockMode clock_;
   Pacer pacer_;
@@ -129,7 +129,7 @@ class WorldHost {
   absl::Status stop_reason_;
   std::atomic<bool> stopping_{false};
 
-  // what others see
+  // read by other threads
   mutable std::mutex published_mutex_;
   std::shared_ptr<const Published> published_;
   physics::StepTotals totals_;

@@ -29,7 +29,7 @@ class WorldRegistry {
     std::function<void()> on_publish;
   };
 
-  // An id that is taken while its world is still being built. Freed when destroyed before Open.
+  // An id reserved while its world is being built. Freed if destroyed before Open.
   class Reservation {
    public:
     Reservation(Reservation&& other) noexcept;
@@ -46,7 +46,7 @@ class WorldRegistry {
   explicit WorldRegistry(Options options);
   ~WorldRegistry();
 
-  // Takes an id; an empty one lets the registry pick world-N. INVALID_ARGUMENT, ALREADY_EXISTS,
+  // Reserves an id; an empty one lets the registry pick world-N. INVALID_ARGUMENT, ALREADY_EXISTS,
   // RESOURCE_EXHAUSTED when the server is full, UNAVAILABLE once it closes.
   absl::StatusOr<Reservation> Reserve(std::string id);
 
@@ -57,10 +57,10 @@ class WorldRegistry {
   absl::StatusOr<std::shared_ptr<WorldHost>> Get(const std::string& id) const;  // NOT_FOUND
   std::vector<std::shared_ptr<WorldHost>> List() const;                         // by id
 
-  // Takes a world out and asks it to stop; the caller joins it.
+  // Removes a world and asks it to stop; the caller joins it.
   absl::StatusOr<std::shared_ptr<WorldHost>> Remove(const std::string& id);
 
-  // No world opens from here on; all are asked to stop.
+  // Refuses new worlds and asks all worlds to stop.
   void Close(const absl::Status& reason);
   void JoinAll();
 

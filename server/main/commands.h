@@ -6,8 +6,7 @@
 
 namespace pliant::server {
 
-// One word of the command line: its options, and what it does once they are read. Returns an
-// ExitStatus.
+// A subcommand: its options and its action. Execute returns an ExitStatus.
 class Command {
  public:
   virtual ~Command() = default;
@@ -15,7 +14,7 @@ class Command {
   virtual int Execute() = 0;
 };
 
-// Each declares itself under `pliantd`.
+// Each adds a subcommand to `pliantd`.
 std::unique_ptr<Command> MakeRunCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeCheckCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeDynamicsCommand(CLI::App* pliantd);

@@ -8,7 +8,7 @@
 
 namespace pliant::server {
 
-// Options that several commands share; what they are given goes to the second argument.
+// Options shared by several commands. Their values are written to the second argument.
 void AddMethodOption(CLI::App* command, std::string* method);
 void AddSceneOptions(CLI::App* command, SceneArguments* arguments);
 

@@ -12,19 +12,21 @@
 
 namespace pliant::server {
 
-// What comes back to one who drives: the last command a step took, and the contact force on the
-// target. Conflated: at most 100 a second, the latest only, and none while the last one is not
-// written yet.
+// Feedback to a commanding client: the last command that a step applied, and the contact force on
+// the target. Conflated: at most 100 a second, only the latest, and none until the previous one is
+// written.
 class CommandFeedback : public PumpClient, public std::enable_shared_from_this<CommandFeedback> {
  public:
-  // `send` is called on the pump's thread and must not block; Ready says that it can take another.
+  // `send` is called on the pump's thread and must not block. Call Ready when it can take another
+  // response.
   CommandFeedback(Handlers* handlers, std::function<void(const v1::CommandResponse&)> send);
 
   void Open();
-  // The command that `taken` answers was accepted: feedback is about its lease from here.
+  // Reports that `command` was accepted with response `taken`; feedback is about its lease from now
+  // on.
   void Follow(const v1::CommandRequest& command, const v1::CommandResponse& taken);
   void Ready();
-  void Close();  // when it returns `send` is called no more
+  void Close();  // after it returns, `send` is not called
 
   SteadyTime Visit(SteadyTime now) override;
 
@@ -36,8 +38,8 @@ class CommandFeedback : public PumpClient, public std::enable_shared_from_this<C
   bool ready_ = true;
   std::shared_ptr<WorldHost> host_;
   std::string lease_id_;
-  v1::CommandResponse last_;  // of the last command taken
-  bool pending_ = false;      // it was not sent yet
+  v1::CommandResponse last_;  // of the last accepted command
+  bool pending_ = false;      // last_ is not sent yet
   std::uint64_t sent_version_ = 0;
   SteadyTime next_due_;
 };

@@ -10,7 +10,7 @@
 
 namespace pliant::server {
 
-// Calls `end` once when the server drains, on the pump's thread: for streams that would otherwise
+// Calls `end` once when the server drains, on the pump's thread. For streams that would otherwise
 // wait for a client.
 class DrainWatch : public PumpClient, public std::enable_shared_from_this<DrainWatch> {
  public:
@@ -23,7 +23,7 @@ class DrainWatch : public PumpClient, public std::enable_shared_from_this<DrainW
   DrainWatch(Handlers* handlers, std::function<void()> end)
       : handlers_(handlers), end_(std::move(end)) {}
 
-  // When it returns `end` is called no more.
+  // After it returns, `end` is not called.
   void Close() {
     {
       std::lock_guard lock(mutex_);

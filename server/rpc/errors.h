@@ -16,7 +16,7 @@ namespace pliant::server {
 // each field.
 absl::Status SceneError(const std::vector<physics::SceneMessage>& messages);
 
-// An error with its details; what both transports carry.
+// An error with its details, as sent by both transports.
 google::rpc::Status WriteStatus(const absl::Status& status);
 
 }  // namespace pliant::server

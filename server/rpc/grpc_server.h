@@ -16,7 +16,7 @@ namespace pliant::server {
 
 class Handlers;
 
-// The gRPC front: the services, health and reflection on one port, without TLS.
+// The gRPC server: services, health and reflection on one port, without TLS.
 class GrpcServer {
  public:
   static constexpr int kMaxReceivedBytes = 4 << 20;
@@ -27,8 +27,8 @@ class GrpcServer {
   ~GrpcServer();
 
   int port() const { return port_; }
-  void StopServing();                                // health says NOT_SERVING
-  void Shutdown(std::chrono::milliseconds timeout);  // calls still open then are cut
+  void StopServing();                                // health reports NOT_SERVING
+  void Shutdown(std::chrono::milliseconds timeout);  // calls still open then are cancelled
 
  private:
   GrpcServer();

@@ -24,14 +24,14 @@ namespace pliant::server {
 template <typename T>
 using Reply = std::function<void(absl::StatusOr<T>)>;
 
-// Everything the server can be asked, whatever the transport: gRPC and WebSocket both call this and
-// add nothing. Nothing here blocks: what takes long is done on a world's own thread or on the work
+// All requests to the server, independent of the transport: gRPC and WebSocket both call this and
+// add nothing. Nothing here blocks: long work is done on a world's own thread or on the work
 // queues.
 class Handlers {
  public:
   struct Options {
     int max_worlds = 32;
-    // Folder that uploaded scenes may read meshes from; empty: they may name no file.
+    // Folder from which uploaded scenes may read meshes; empty: they may name no file.
     std::string scene_folder;
   };
 
@@ -58,7 +58,7 @@ class Handlers {
   void ReleaseLease(const v1::ReleaseLeaseRequest& request, Reply<google::protobuf::Empty> reply);
   void StopWorld(const v1::StopWorldRequest& request, Reply<google::protobuf::Empty> reply);
   void ResumeWorld(const v1::ResumeWorldRequest& request, Reply<google::protobuf::Empty> reply);
-  // Takes a command, or says why not in `refused`; the feedback of those taken comes from
+  // Accepts a command, or gives the reason in `refused`. Feedback on accepted commands comes from
   // CommandFeedback.
   v1::CommandResponse Command(const v1::CommandRequest& request);
 
@@ -73,8 +73,7 @@ class Handlers {
   Pump& pump() { return pump_; }
   const StreamCounters& stream_counters() const { return counters_; }
 
-  // From here on nothing new starts, requests that wait fail with UNAVAILABLE and streams end. Does
-  // not block.
+  // Refuses new requests, fails waiting ones with UNAVAILABLE and ends streams. Does not block.
   void Drain();
   bool draining() const { return draining_.load(); }
   void Stop();  // after Drain: joins all threads

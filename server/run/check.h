@@ -7,7 +7,7 @@
 
 namespace pliant::server {
 
-// What `pliantd check` was asked for.
+// Options of `pliantd check`.
 struct CheckOptions : SceneArguments {
   std::string json;  // file, "-" for `out`; empty: messages for people on `err`
 };

@@ -7,7 +7,7 @@
 
 namespace pliant::server {
 
-// What `pliantd dynamics` was asked for.
+// Options of `pliantd dynamics`.
 struct DynamicsOptions : SceneArguments {
   std::string
       states;  // file: a list of {robot, q, v, tau, a}, each of the last four {joint: value}
@@ -15,10 +15,10 @@ struct DynamicsOptions : SceneArguments {
 };
 
 // Kinematics and dynamics of a scene's robots by themselves, without contact, actuators, joint
-// friction, damping, springs or limits, at given states. What a state leaves out is as the scene
-// starts, and zero for `tau` and `a`; `robot` may be left out when there is one. The value of a
-// joint of several coordinates is their list (physics/rigid/joint_tree.h). The joint of a base that
-// stands free, where the file gives it none, is called by the base's name.
+// friction, damping, springs or limits, at given states. Omitted `q` and `v` are those of the
+// scene's start, omitted `tau` and `a` are zero; `robot` may be omitted when there is only one. The
+// value of a joint of several coordinates is a list (physics/rigid/joint_tree.h). The joint of a
+// free base is called by the base's name if the file gives it no joint.
 //
 // Writes a list of {robot, joints, mass_matrix, bias, acceleration, link_poses, jacobians}, and
 // `effort` where `a` is given, in the order of the states:

@@ -2,8 +2,8 @@
 
 namespace pliant::server {
 
-// Holds SIGINT and SIGTERM back while it lives, so that a run can end between two steps. Made
-// before any thread is started: threads inherit what is held back.
+// Blocks SIGINT and SIGTERM during its lifetime, so that a run can end between two steps. Create it
+// before any thread, since threads inherit the signal mask.
 class InterruptWatch {
  public:
   InterruptWatch();
@@ -11,7 +11,7 @@ class InterruptWatch {
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
-  // Whether one of the two has arrived.
+  // Whether either signal has arrived.
   bool Arrived();
 
  private:

@@ -6,7 +6,7 @@
 
 namespace pliant::server {
 
-// How far a run is, on stderr: one line kept up to date on a terminal, a new line every few seconds
+// Progress of a run on stderr: one updated line on a terminal, a new line every few seconds
 // elsewhere.
 class Progress {
  public:

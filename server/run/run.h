@@ -8,7 +8,7 @@
 
 namespace pliant::server {
 
-// What `pliantd run` was asked for.
+// Options of `pliantd run`.
 struct RunOptions : SceneArguments {
   double duration = 0;      // [s], ≥ 0: steps = ceil(duration / h − 1e-9)
   int threads = 0;          // 0: one for every core
@@ -22,9 +22,9 @@ struct RunOptions : SceneArguments {
   std::string version;
 };
 
-// Steps a scene without a network and writes what was asked for. `out` is for results, `err` for
-// messages; progress goes to stderr. SIGINT and SIGTERM end the run after the present step and what
-// was recorded is written. Returns an ExitStatus.
+// Runs a scene without a network and writes the requested output. `out` is for results, `err` for
+// messages; progress goes to stderr. SIGINT and SIGTERM end the run after the current step, and
+// recorded data is written. Returns an ExitStatus.
 int Run(const RunOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace pliant::server

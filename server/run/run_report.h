@@ -14,7 +14,7 @@ namespace pliant::server {
 // Sums over the steps of a run, as the report gives them.
 class RunStatistics {
  public:
-  // After a successful step that took `seconds` of wall time.
+  // Adds a successful step that took `seconds` of wall time.
   void Add(const physics::StepReport& report, double seconds);
 
   int steps() const { return static_cast<int>(step_seconds_.size()); }
@@ -25,7 +25,7 @@ class RunStatistics {
   void WriteTo(nlohmann::ordered_json* report) const;
 
  private:
-  // Mean and largest of a number that each step gives.
+  // Mean and maximum of a quantity over the steps.
   struct Extent {
     double sum = 0, max = 0;
     void Add(double x);
@@ -47,10 +47,10 @@ nlohmann::ordered_json DescribeModelSize(const physics::Model& model);
 // {step, time, reason, body}, or null.
 nlohmann::ordered_json DescribeFault(const std::optional<physics::WorldFault>& fault);
 
-// Most memory that this process has held [MB = 1e6 bytes].
+// Peak memory of this process [MB = 1e6 bytes].
 double ReadPeakMemory();
 
-// What a person wants to know of a finished run, from its report.
+// Human-readable summary of a finished run, from its report.
 std::string Summarise(const nlohmann::ordered_json& report);
 
 }  // namespace pliant::server

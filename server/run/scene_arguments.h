@@ -7,7 +7,7 @@
 
 namespace pliant::server {
 
-// Which scene a command is about, and what is to be other than its file says.
+// The scene of a command, and overrides of its file.
 struct SceneArguments {
   std::string scene;                   // file
   std::string method;                  // empty: the scene's

@@ -8,17 +8,16 @@ namespace pliant::server {
 // SIGINT and SIGTERM.
 sigset_t InterruptSignals();
 
-// Holds both back from this thread, from those that it starts, and from those that libraries
-// started before main (OpenBLAS does): what sigwait and signalfd read then is the first to see
-// them.
+// Blocks both signals in this thread and in those that it starts, and redirects them from threads
+// that libraries started before main (as OpenBLAS does), so that sigwait and signalfd receive them.
 void HoldInterrupts();
 
-// The next of both that the process is sent, or 0 when none is for so long. For a thread that holds
-// them back. Whatever else interrupts it, and be it one of both that another thread took and passes
-// on, the wait goes on.
+// Waits for SIGINT or SIGTERM and returns it, or 0 on time-out. Call from a thread in which both
+// are blocked. The wait resumes after any other interruption, including one of the two received and
+// passed on by another thread.
 int WaitForInterrupt(std::chrono::milliseconds timeout);
 
-// Lets them end the process again.
+// Restores the default action of both signals.
 void ReleaseInterrupts();
 
 }  // namespace pliant::server

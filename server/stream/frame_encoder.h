@@ -10,7 +10,7 @@
 
 namespace pliant::server {
 
-// What viewers choose; frames with equal choices are the same bytes.
+// Viewer options of a frame; frames of a state with equal options are identical bytes.
 struct FrameChoice {
   physics::FieldMeasure measure = physics::FieldMeasure::kVonMisesStrain;
   bool contacts = false;
@@ -20,17 +20,17 @@ struct FrameChoice {
 };
 
 // v1.Frame of a state without the two fields that differ from stream to stream, `frame` and
-// `keyframe`: encoded once, shared by all who look.
+// `keyframe`. Encoded once and shared by all viewers.
 std::shared_ptr<const std::string> EncodeFrameBody(const Published& published,
                                                    const FrameChoice& choice);
 
-// The head that makes `body_size` bytes of EncodeFrameBody a v1.SubscribeResponse; with
-// `enveloped`, a v1.ServerMessage. The two concatenated are the message.
+// The head that turns `body_size` bytes of EncodeFrameBody into a v1.SubscribeResponse or, with
+// `enveloped`, a v1.ServerMessage. The message is head and body concatenated.
 std::string EncodeFrameHead(std::uint64_t frame, bool keyframe, std::size_t body_size,
                             bool enveloped);
 
-// int16 positions against the box they span: value = origin + scale · number, error at most scale /
-// 2 on each axis.
+// Positions quantized to int16 over their bounding box: value = origin + scale · number, error at
+// most scale / 2 on each axis.
 struct QuantizedPoints {
   Eigen::Vector3d origin = Eigen::Vector3d::Zero();
   Eigen::Vector3d scale = Eigen::Vector3d::Zero();
@@ -38,7 +38,7 @@ struct QuantizedPoints {
 };
 QuantizedPoints QuantizePoints(const std::vector<Eigen::Vector3d>& points);
 
-// uint16 values between the least and the largest.
+// Values quantized to uint16 between their minimum and maximum.
 struct QuantizedField {
   double min = 0, max = 0;
   std::string numbers;  // little endian

@@ -25,12 +25,12 @@ struct StreamCounters {
   std::atomic<std::uint64_t> encoded{0};
   std::atomic<double> encode_seconds{0};  // summed
   std::atomic<std::uint64_t> acked{0};
-  std::atomic<double> ack_seconds{0};  // from handing over to the ack, summed
+  std::atomic<double> ack_seconds{0};  // from sending to acknowledgement, summed
   std::atomic<int> open{0};
 };
 
-// Frames encoded lately, by state and choice, so that viewers of one world share them. Used on the
-// pump's thread alone.
+// Recently encoded frames by state and choice, shared by the viewers of a world. Used only on the
+// pump's thread.
 class FrameCache {
  public:
   explicit FrameCache(StreamCounters* counters) : counters_(counters) {}
@@ -48,12 +48,12 @@ class FrameCache {
   std::vector<Entry> entries_;
 };
 
-// Where frames leave. Called on the pump's thread; must not block, nor call back into the stream
-// but for Ready().
+// Output of a frame stream. Called on the pump's thread; must not block, nor call back into the
+// stream except for Ready().
 class FrameSink {
  public:
   virtual ~FrameSink() = default;
-  // The sink says Ready() when it can take the next one.
+  // The sink calls Ready() when it can take the next frame.
   virtual void SendFrame(std::shared_ptr<const std::string> body, std::uint64_t frame,
                          bool keyframe) = 0;
   // The world is gone or the server drains; nothing follows.
@@ -68,14 +68,14 @@ struct Subscription {
   FrameChoice choice;
 };
 
-// INVALID_ARGUMENT for a rate that is not a number in [0, 1000] or a body that is not there; `host`
-// is of its world.
+// INVALID_ARGUMENT for a rate that is not a number in [0, 1000] or an unknown body; `host` is that
+// of the subscribed world.
 absl::StatusOr<Subscription> ReadSubscription(const v1::Subscription& message,
                                               std::shared_ptr<WorldHost> host);
 
-// One viewer: the latest state at its own rate, never a queue. A viewer that acknowledges frames is
-// held to half a second of frames under way, however much the network would buffer. A world that
-// stands still is sent again every second.
+// Stream to one viewer: the latest state at its own rate, never queued. A viewer that acknowledges
+// frames has at most half a second of frames in flight, whatever the network buffers. A paused
+// world is resent every second.
 class FrameStream : public PumpClient, public std::enable_shared_from_this<FrameStream> {
  public:
   FrameStream(Pump* pump, FrameCache* cache, StreamCounters* counters, FrameSink* sink,
@@ -86,7 +86,8 @@ class FrameStream : public PumpClient, public std::enable_shared_from_this<Frame
   void Change(Subscription subscription);  // next frame: a keyframe
   void Ready();
   void Ack(std::uint64_t frame);
-  // When it returns the sink is called no more. Not to be called while holding what the sink locks.
+  // After it returns, the sink is not called. Do not call it while holding a lock that the sink
+  // takes.
   void Close();
 
   SteadyTime Visit(SteadyTime now) override;

@@ -12,11 +12,11 @@
 
 namespace pliant::server {
 
-// What the wire says of a world: the same for every transport.
+// Messages that describe a world, the same for every transport.
 
 v1::World DescribeStatus(const std::string& id, const Published& published);
 
-// Shapes, surfaces and names; takes as long as the meshes are large.
+// Shapes, surfaces and names. Time is proportional to the size of the meshes.
 v1::WorldDescription DescribeModel(const std::string& id, const physics::Model& model);
 
 // `with_energies` costs a pass over all elements.
@@ -25,7 +25,7 @@ v1::StepReport DescribeReport(const Published& published, bool with_energies);
 v1::Clock DescribeClock(const ClockMode& mode);
 v1::Fault DescribeFault(const physics::WorldFault& fault);
 
-// Von Mises strain when unspecified; INVALID_ARGUMENT for a number that means nothing here.
+// Von Mises strain when unspecified; INVALID_ARGUMENT for an unknown value.
 absl::StatusOr<physics::FieldMeasure> ReadMeasure(v1::FieldMeasure measure);
 v1::FieldMeasure WriteMeasure(physics::FieldMeasure measure);
 

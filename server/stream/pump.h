@@ -10,18 +10,18 @@
 
 namespace pliant::server {
 
-// A reader of what worlds publish. Visited on the pump's thread alone.
+// A reader of published states. Visited only on the pump's thread.
 class PumpClient {
  public:
   virtual ~PumpClient() = default;
 
-  // Looks for something new and passes it on, without blocking. Returns when to come again if
-  // nothing happens before.
+  // Passes on new states without blocking. Returns the time of the next visit if nothing happens
+  // before.
   virtual SteadyTime Visit(SteadyTime now) = 0;
 };
 
-// The one thread between the worlds and their viewers: it encodes and hands over, so that neither a
-// stepping thread nor a network thread does. Publishing costs a world one flag.
+// The thread between the worlds and their viewers. It encodes and sends frames, so that stepping
+// and network threads do not. Publishing costs a world only setting a flag.
 class Pump {
  public:
   Pump();
@@ -30,7 +30,7 @@ class Pump {
   void Add(std::shared_ptr<PumpClient> client);
   void Remove(const std::shared_ptr<PumpClient>& client);
 
-  // Something was published, or a client can take more.
+  // Call when something was published or a client can take more.
   void Wake();
 
   void Stop();  // idempotent

@@ -7,7 +7,7 @@
 
 namespace pliant::server {
 
-// What the wire says of robots: their joints of one velocity, in the order of Model::robots.
+// Messages that describe robots: their joints of one velocity, in the order of Model::robots.
 
 void DescribeRobots(const physics::Model& model, v1::WorldDescription* description);
 

@@ -8,18 +8,18 @@
 
 namespace pliant::physics {
 
-// What of a body touches, where it is: shapes fixed on a frame, a surface of triangles over nodes,
-// or points. One file each; what two of them do to each other is in physics/contact/pairs,
-// dispatched by these kinds.
+// The collision geometry of a body at its present position: shapes fixed on a frame, a surface of
+// triangles over nodes, or points, in one file each. Collision functions for pairs of these are in
+// physics/contact/pairs, dispatched by kind.
 enum class GeometryKind { kShapes, kSurface, kPoints };
 inline constexpr int kNumGeometryKinds = 3;
 
 struct CollisionGeometry {
   GeometryKind kind = GeometryKind::kShapes;
-  std::span<const PlacedShape> shapes;       // kShapes; none: nothing of the body touches
+  std::span<const PlacedShape> shapes;       // kShapes; empty: the body does not collide
   const TriangleSurface* surface = nullptr;  // kSurface
   const PointSet* points = nullptr;          // kPoints
-  bool is_immovable = false;                 // nothing that contact does moves any part of it
+  bool is_immovable = false;                 // contact cannot move any part of it
 };
 
 }  // namespace pliant::physics

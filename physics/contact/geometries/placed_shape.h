@@ -10,15 +10,15 @@
 
 namespace pliant::physics {
 
-// A rigid shape with what collision needs of it, prepared once.
+// A rigid shape with precomputed collision data.
 struct CollisionShape {
   explicit CollisionShape(const Shape& shape);
 
   const Shape* shape;
   ConvexPolyhedron polyhedron;             // box and convex mesh
   std::shared_ptr<const TriangleBvh> bvh;  // convex and other meshes
-  const TriangleMesh* mesh = nullptr;      // theirs
-  // of a mesh that need not be convex, by edges of the tree: those that stand out
+  const TriangleMesh* mesh = nullptr;      // of convex and other meshes
+  // of a mesh that may be non-convex, by edges of the tree: whether they are sharp
   std::vector<char> is_sharp_edge;
   double thickness;  // see CalcThickness [m]
 
@@ -28,24 +28,24 @@ struct CollisionShape {
   }
   bool is_convex() const { return !Is<SurfaceMesh>(); }
 
-  // Whether edge `e` of a triangle of such a mesh stands out. Seams within flat sides and reentrant
-  // edges do not.
+  // Whether edge `e` of a triangle of a non-convex mesh is sharp. Edges within flat sides and
+  // reentrant edges are not.
   bool IsSharp(int triangle, int e) const;
-  // As CalcSignedDistance of shape.h, with the tree where there is one.
+  // CalcSignedDistance of shape.h, using the tree if there is one.
   SignedDistance CalcDistance(const Eigen::Vector3d& p_S) const;
 };
 
-// What a rigid shape is like where its outward normal is n_S.
+// Local surface of a rigid shape where its outward normal is n_S.
 struct SurfaceKind {
-  // of how sure it is that the normal is the shape's own: 0 not at all, 1 a surface of many faces,
-  // 2 a face, 3 a plane
+  // reliability of the normal as the shape's own: 0 none, 1 a surface of many faces, 2 a face, 3 a
+  // plane
   int face = 0;
   double radius = 0;                                 // of curvature [m]; 0: a vertex, edge or face
-  Eigen::Vector3d axis_S = Eigen::Vector3d::Zero();  // along which a round one is straight
+  Eigen::Vector3d axis_S = Eigen::Vector3d::Zero();  // straight direction of a round surface
 };
 SurfaceKind DescribeSurface(const Geometry& geometry, const Eigen::Vector3d& n_S);
 
-// A shape where it is now.
+// A shape at its present pose.
 struct PlacedShape {
   PlacedShape(const CollisionShape& shape, const RigidTransform& X_WS);
 

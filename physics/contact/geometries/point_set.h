@@ -11,22 +11,22 @@
 
 namespace pliant::physics {
 
-// Points that touch, each as a ball of its own radius: what a body of particles is to contact. A
-// point moves with nodes of its block by weights: with one of them, or with those of a grid around
+// Collision points, each a ball of its own radius: the collision geometry of a particle body. A
+// point moves with weighted nodes of its block: with a single one, or with those of a grid around
 // it.
 class PointSet {
  public:
-  // A point as it is now.
+  // A point at its present position.
   struct Point {
     Eigen::Vector3d p_W;
-    double radius = 0;  // [m]; 0: the point itself touches
-    double area = 0;    // of the surface that it stands for [m²]
+    double radius = 0;  // [m]; 0: a point
+    double area = 0;    // of the surface that it represents [m²]
     NodeWeights nodes;
-    // moves with a body that its block follows: what cannot move either does not touch it
+    // moves with a body that its block follows: it makes no contact with immovable parts
     bool is_prescribed = false;
   };
 
-  // Begins anew: Add all points, then Finish.
+  // Starts over: Add all points, then Finish.
   void Clear();
   Point& Add() { return points_.emplace_back(); }
   void Finish();
@@ -56,7 +56,7 @@ class PointSet {
   }
 
  private:
-  // points that follow each other and share a box; neighbours in a body are mostly near in space
+  // points per chunk with a common box; consecutive points are mostly near in space
   static constexpr int kStretch = 32;
 
   std::vector<Point> points_;

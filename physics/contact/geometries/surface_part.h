@@ -12,15 +12,15 @@
 
 namespace pliant::physics {
 
-// What a deforming surface has near another, four side by side: a vertex or an edge is tried
-// against all of it at once. The surface's tree must be up to date; memory is kept.
+// The part of a deforming surface near another, in SIMD lanes of four, so that a vertex or an edge
+// is tested against four items at once. The surface's tree must be up to date; memory is kept.
 
-// Boxes, a lane each.
+// Four boxes, one per lane.
 struct FourBoxes {
   using Lanes = double __attribute__((vector_size(32)));
 
   void Set(int lane, const AxisAlignedBox& box);
-  // Those that meet `box`, as bits.
+  // Bit mask of the boxes that overlap `box`.
   unsigned FindOverlaps(const AxisAlignedBox& box) const;
 
   Lanes lower[3], upper[3];
@@ -31,9 +31,9 @@ class NearTriangles {
  public:
   void Find(const TriangleSurface& surface, const AxisAlignedBox& box);
 
-  // Those that look against the unit vector `own` and may be nearer to p than `margin` on their
-  // outer side, or than `deepest` on their inner, with a bound below their distance; the one with
-  // the least bound first. None that are is left out.
+  // Triangles that face the unit vector `own` and may be nearer to p than `margin` on their outer
+  // side, or than `deepest` on their inner side, with a lower bound of their distance; the smallest
+  // bound comes first. Conservative: no such triangle is missed.
   struct Candidate {
     double bound2;  // squared
     int triangle;
@@ -53,7 +53,7 @@ class NearTriangles {
   std::vector<Candidate> candidates_;
 };
 
-// Triangles near a box with their corners, for triangles of another surface that look at them.
+// Triangles near a box with their corners, for facing triangles of another surface.
 class FacingTriangles {
  public:
   void Find(const TriangleSurface& surface, const AxisAlignedBox& box);
@@ -64,10 +64,9 @@ class FacingTriangles {
     Eigen::Vector3d n;
     double margin, deepest;
   };
-  // Calls visit(triangle) for those whose boxes meet `box`, that look against the viewer, reach
-  // from below `margin` before it to above `deepest` behind, seen along the mean of the two
-  // normals, and are beyond none of its sides, seen so. None that is so is left out, and few others
-  // are visited.
+  // Calls visit(triangle) for the triangles whose boxes overlap `box` and that face the viewer, are
+  // between `margin` before and `deepest` behind it along the mean of the two normals, and overlap
+  // it in that projection. Conservative: none is missed, and few others are visited.
   template <typename Visit>
   void VisitSeen(const Viewer& viewer, const AxisAlignedBox& box, Visit&& visit) const;
 
@@ -88,13 +87,13 @@ class FacingTriangles {
 // Edges near a box, by their number in the tree.
 class NearEdges {
  public:
-  // Those of triangles near the box, ascending.
+  // Edges of triangles near the box, ascending.
   const std::vector<int>& Find(const TriangleSurface& surface, const AxisAlignedBox& box);
 
-  // Chooses among those found, and places the boxes around them.
+  // Keeps the found edges that satisfy `keep`, and places their boxes.
   template <typename Keep>
   void Place(const TriangleSurface& surface, const Keep& keep);
-  // Calls visit(edge), ascending, for the chosen ones whose boxes meet `box`.
+  // Calls visit(edge), ascending, for the kept edges whose boxes overlap `box`.
   template <typename Visit>
   void VisitOverlaps(const AxisAlignedBox& box, Visit&& visit) const;
 
@@ -105,7 +104,7 @@ class NearEdges {
   };
   void PlaceBoxes(const TriangleSurface& surface);
 
-  std::vector<std::uint64_t> marks_;  // a bit an edge
+  std::vector<std::uint64_t> marks_;  // one bit per edge
   std::vector<int> found_;
   std::vector<Four> fours_;
   std::vector<FourBoxes> boxes_;  // each of four of `fours_` in a lane
@@ -113,7 +112,7 @@ class NearEdges {
 
 namespace surface_part {
 
-// The lanes of a comparison that hold, as bits.
+// Bit mask of the lanes in which a comparison holds.
 inline unsigned Bits(long long __attribute__((vector_size(32))) mask) {
   return static_cast<unsigned>(
       _mm256_movemask_pd(_mm256_castsi256_pd(reinterpret_cast<__m256i>(mask))));

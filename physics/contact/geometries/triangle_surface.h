@@ -12,31 +12,31 @@
 
 namespace pliant::physics {
 
-// The deforming surface of one body: what never changes, and where it is now.
+// The deforming surface of one body: its constant topology and its present position.
 class TriangleSurface {
  public:
   TriangleSurface(const Body& body, const NodeSet& nodes);
 
-  // Where the nodes are now. Bounds follow at once, the rest when asked for; `positions` must live
-  // on.
+  // Sets the node positions. Bounds are updated at once, the rest on request; `positions` must
+  // outlive their use.
   void Update(VertexPositions positions);
-  // The same positions, elsewhere in memory.
+  // Points to the same positions at another address.
   void Rebind(VertexPositions positions) { positions_ = positions; }
-  // Areas and edge lengths, for contact with anything.
+  // Updates areas and edge lengths, which all contacts need.
   void UpdateTriangles();
-  // The tree and the normals too, for contact with another surface. The tree itself gets no
-  // normals.
+  // Updates the tree and the normals too, for contact with another surface. The tree itself stores
+  // no normals.
   void UpdateTree();
 
   VertexPositions positions() const { return positions_; }
   const AxisAlignedBox& bounds() const { return bounds_; }
 
-  // Surface vertices by their own number 0 … num_vertices − 1.
+  // Surface vertices, numbered 0 … num_vertices − 1.
   int num_vertices() const { return static_cast<int>(nodes_.size()); }
   int node(int vertex) const { return nodes_[vertex]; }
   Eigen::Vector3d position(int vertex) const { return VertexAt(positions_, nodes_[vertex]); }
-  // Area that a vertex stands for, a third of that of its triangles [m²], as seen against a
-  // direction: of what faces a surface with normal `n`.
+  // Area of a vertex, a third of that of its triangles [m²], projected along `n`; only triangles
+  // that face a surface with normal `n` count.
   double CalcFacingArea(int vertex, const Eigen::Vector3d& n) const;
   bool is_prescribed(int vertex) const { return is_prescribed_[vertex]; }
   // (triangle, corner) pairs of the triangles around a vertex
@@ -45,25 +45,24 @@ class TriangleSurface {
                                       around_starts_[vertex + 1] - around_starts_[vertex]);
   }
 
-  // Triangles in surface vertices.
+  // Triangles, in surface vertices.
   int num_triangles() const { return static_cast<int>(triangles_.size()); }
   const std::array<int, 3>& triangle(int i) const { return triangles_[i]; }
   double triangle_area(int i) const { return triangle_areas_[i]; }
   double longest_edge(int i) const { return longest_edges_[i]; }  // [m]
   double longest_edge() const { return longest_edge_; }
-  // Outward unit normals: of a triangle; of a vertex, as that of a sphere through its neighbours
-  // (Max 1999), however the triangles around it are cut; of an edge of the tree.
+  // Outward unit normals: of a triangle; of a vertex, as on a sphere through its neighbours (Max
+  // 1999), independent of the triangulation around it; of an edge of the tree.
   const Eigen::Vector3d& face_normal(int i) const { return face_normals_[i]; }
   Eigen::Vector3d CalcVertexNormal(int vertex) const;
   Eigen::Vector3d CalcEdgeNormal(const TriangleBvh::Edge& edge) const;
 
-  // Of all nodes, in the body's frame; empty when not known.
+  // Rest positions of all nodes, in the body's frame; empty when unknown.
   VertexPositions rest_positions() const { return rest_positions_; }
-  // How far through it is at rest before the other side is near [m], see CalcThickness; infinite
-  // when not known.
+  // Thickness of the body at rest [m], see CalcThickness; infinite when unknown.
   double thickness() const { return thickness_; }
 
-  // In nodes of the block, with the same triangle numbers.
+  // Tree in nodes of the block, with the same triangle numbers.
   const TriangleBvh& bvh() const { return *bvh_; }
 
  private:

@@ -17,7 +17,7 @@ inline std::uint64_t MixKey(std::initializer_list<std::uint64_t> parts) {
   return key;
 }
 
-// What touches what, the first part of a feature key.
+// Kinds of touching features, the first part of a feature key.
 enum class TouchKind : std::uint64_t {
   kWhole,      // one contact for the pair of shapes
   kVertexOfA,  // a vertex of shape A
@@ -25,9 +25,9 @@ enum class TouchKind : std::uint64_t {
   kEdges,         // an edge of each
   kAlongAxis,     // an end of the overlap of two parallel axes
   kSoftVertex,    // a node of a deformable body against a rigid shape
-  kSoftTriangle,  // the inside of one of its triangles against a rigid shape
+  kSoftTriangle,  // the interior of a deformable body's triangle against a rigid shape
   kVertexFace,    // a node of one deformable body against a triangle of another
-  kPatch,         // part of a triangle against a rigid shape, or of two triangles on each other
+  kPatch,         // part of a triangle against a rigid shape, or overlap of two triangles
   kPoint,         // a point of a set against a shape or a surface
 };
 

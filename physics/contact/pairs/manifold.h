@@ -10,19 +10,19 @@
 
 namespace pliant::physics {
 
-// One point where two rigid shapes touch.
+// One contact point of two rigid shapes.
 struct ManifoldPoint {
   Eigen::Vector3d p_W;  // midway between the surfaces [m]
   Eigen::Vector3d nhat_AB_W;
   double gap;             // [m]
-  std::uint64_t feature;  // what touches, unique within the pair of shapes
+  std::uint64_t feature;  // touching features, unique within the pair of shapes
 };
 
-// The part of a core that supports it along a direction: a point, a segment, or a face
-// counter-clockwise from outside.
+// The support feature of a core in a direction: a point, a segment, or a face counter-clockwise
+// from outside.
 struct SupportFeature {
-  std::vector<Eigen::Vector3d> points;  // [m], world
-  std::vector<std::uint32_t> ids;       // of the vertices, the same while the shape stays
+  std::vector<Eigen::Vector3d> points;                 // [m], world
+  std::vector<std::uint32_t> ids;                      // of the vertices, constant for a shape
   Eigen::Vector3d normal_W = Eigen::Vector3d::Zero();  // of a face
 
   void Clear() {
@@ -35,11 +35,12 @@ struct SupportFeature {
   }
 };
 
-// Buffers of the functions below; they change no result.
+// Contact manifolds of convex shapes. Buffers change no result.
 class ManifoldBuilder {
  public:
-  // Contacts of two convex bodies with gap below the margin: where a face takes part, the other
-  // body's support feature clipped to it; one point otherwise, two between nearly parallel axes.
+  // Contacts of two convex bodies with gap below the margin. If a face takes part, the other body's
+  // support feature is clipped to it; otherwise there is one point, or two between nearly parallel
+  // axes.
   void CollideConvex(const ConvexBody& a, const ConvexBody& b, double margin,
                      std::vector<ManifoldPoint>* points);
 
@@ -51,19 +52,18 @@ class ManifoldBuilder {
   static void FindSupportFeature(const ConvexBody& body, const Eigen::Vector3d& d,
                                  SupportFeature* feature);
 
-  // Clips the incident feature to the prism over the reference face and appends what is nearer to
-  // its plane than the margin, at most 8 points. `reference_is_a` says whose face it is; `rounding`
-  // is the incident body's.
+  // Clips the incident feature to the prism over the reference face and appends the points nearer
+  // to its plane than the margin, at most 8. `reference_is_a` tells whose face it is; `rounding` is
+  // the incident body's.
   void ClipToFace(const SupportFeature& reference, const SupportFeature& incident,
                   bool reference_is_a, double rounding, double margin,
                   std::vector<ManifoldPoint>* points);
 
-  // How many points have been dropped since the last call.
+  // Returns and resets the number of points dropped.
   int TakePointsDropped() { return std::exchange(points_dropped_, 0); }
 
  private:
-  // Where an edge of a clipped polygon comes from: the incident feature, or a side of the reference
-  // face.
+  // Origin of an edge of a clipped polygon: the incident feature, or a side of the reference face.
   struct EdgeSource {
     bool is_reference;
     int index;
@@ -73,8 +73,8 @@ class ManifoldBuilder {
     EdgeSource in, out;  // the edges before and after it
   };
 
-  // CollideConvex of two boxes by their fifteen separating axes, where a face or two crossing edges
-  // are nearest; false when it is something else, with nothing appended.
+  // CollideConvex of two boxes by their fifteen separating axes, if the closest features are a face
+  // or two crossing edges. Otherwise returns false and appends nothing.
   bool CollideBoxes(const ConvexBody& a, const ConvexBody& b, double margin,
                     std::vector<ManifoldPoint>* points);
   void ClipPolygon(const SupportFeature& reference, const SupportFeature& incident);
@@ -84,8 +84,8 @@ class ManifoldBuilder {
   int points_dropped_ = 0;
 };
 
-// Keeps at most `most` points from `first` on: the deepest, then always the one furthest from those
-// kept. Returns how many it drops.
+// Keeps at most `most` points from `first` on: the deepest, then repeatedly the farthest from those
+// kept. Returns the number dropped.
 int ReduceManifold(std::size_t first, std::size_t most, std::vector<ManifoldPoint>* points);
 
 }  // namespace pliant::physics

@@ -13,18 +13,18 @@
 
 namespace pliant::physics {
 
-// One point where two bodies touch, before friction and keys of the pair are filled in.
+// One contact point of two bodies, before friction and keys of the pair are filled in.
 struct Touch {
   Eigen::Vector3d p_W;
   Eigen::Vector3d nhat_AB_W;
   double gap;             // [m]
   double area = 0;        // [m²]
-  std::uint64_t feature;  // unique within the pair of bodies, or of shapes of theirs
-  NodeWeights a, b;       // nodes of each side, numbered in its block; none of a shape
+  std::uint64_t feature;  // unique within the pair of bodies, or of their shapes
+  NodeWeights a, b;       // nodes of each side, numbered in its block; empty for a shape
   ContactFeature feature_a{}, feature_b{};
 };
 
-// Buffers of the narrow phases, one for each pair at work at a time; they change no result.
+// Buffers of the narrow phases, one per concurrent pair; they change no result.
 struct NarrowScratch {
   ManifoldBuilder builder;
   std::vector<ManifoldPoint> points;
@@ -42,24 +42,24 @@ struct NarrowScratch {
   ConvexPolyhedron triangle;
   SupportFeature reference, incident;
   std::vector<int> edges;
-  // beyond the largest number of a pair of shapes, where `builder` does not count
+  // points beyond the limit of a pair of shapes, not counted by `builder`
   int points_dropped = 0;
 
-  // How many points of manifolds have been dropped since the last call.
+  // Returns and resets the number of manifold points dropped.
   int TakePointsDropped() { return std::exchange(points_dropped, 0) + builder.TakePointsDropped(); }
 };
 
-// How surfaces are cut into polygons: each is what lies within `depth` of its deepest point, and a
-// triangle counts as divisions² of them.
+// Contact polygons: each is limited to points within `depth` of its deepest point, and a triangle
+// is subdivided into divisions² smaller ones.
 struct PolygonOptions {
   double depth = 0;  // [m]
   int divisions = 1;
 };
 
-// How the bodies of a pair are tried against each other.
+// Narrow-phase settings of a pair.
 struct PairSettings {
   double margin = 0;         // of gaps [m]
-  bool by_polygons = false;  // contacts of surfaces stand for polygons, not for vertices
+  bool by_polygons = false;  // one contact per polygon of a surface, not per vertex
   PolygonOptions polygons;
 };
 
@@ -72,21 +72,21 @@ void CollideShapes(const PlacedShape& a, const PlacedShape& b, double margin,
 void CollideWithMesh(const PlacedShape& mesh, const PlacedShape& other, double margin,
                      NarrowScratch* scratch);
 
-// Appends the contacts of a shape with a deforming surface: each of its vertices nearer than
-// the margin, and the deepest point of each triangle that the shape enters between them.
-// `shape_is_a` gives the direction of normals. What is prescribed on both sides makes no contact.
+// Appends the contacts of a shape with a deforming surface: each vertex nearer than the margin, and
+// the deepest point of each triangle that the shape enters between vertices. `shape_is_a` gives the
+// direction of normals. Parts prescribed on both sides make no contact.
 void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& placed, bool shape_is_a,
                          bool is_immovable, double margin, NarrowScratch* scratch,
                          std::vector<Touch>* touches);
 
-// As above, with one contact for each polygon in which a triangle meets the shape, at its centroid.
+// As above, with one contact per polygon in which a triangle overlaps the shape, at its centroid.
 void CollideSurfaceShapePolygons(const TriangleSurface& surface, const PlacedShape& placed,
                                  bool shape_is_a, bool is_immovable, double margin,
                                  const PolygonOptions& options, NarrowScratch* scratch,
                                  std::vector<Touch>* touches);
 
-// Appends the contacts of two deforming surfaces, one for each polygon in which two triangles that
-// face each other overlap, seen along the mean of their normals. Those of B are divided.
+// Appends the contacts of two deforming surfaces, one per polygon in which two triangles that face
+// each other overlap, seen along the mean of their normals. The triangles of B are subdivided.
 void CollideSurfacePolygons(const TriangleSurface& a, const TriangleSurface& b, double margin,
                             const PolygonOptions& options, NarrowScratch* scratch,
                             std::vector<Touch>* touches);
@@ -96,19 +96,20 @@ void CollideSurfacePolygons(const TriangleSurface& a, const TriangleSurface& b, 
 void CollideSurfaces(const TriangleSurface& a, const TriangleSurface& b, double margin,
                      NarrowScratch* scratch, std::vector<Touch>* touches);
 
-// Appends the contacts of a deforming surface with itself: vertices (side A) against triangles
-// (side B) that the material does not join, judged by how far apart they are at rest. None when the
-// rest shape is not known.
+// Appends the self-contacts of a deforming surface: vertices (side A) against triangles (side B)
+// that are not adjacent in the material, judged by their distance at rest. None when the rest shape
+// is unknown.
 void CollideSurfaceWithSelf(const TriangleSurface& surface, double margin, NarrowScratch* scratch,
                             std::vector<Touch>* touches);
 
-// Appends the contacts of points with a shape: one of each whose ball is nearer than the margin.
+// Appends the contacts of points with a shape: one for each point whose ball is nearer than the
+// margin.
 void CollidePointsShape(const PointSet& points, const PlacedShape& placed, bool shape_is_a,
                         bool is_immovable, double margin, std::vector<Touch>* touches);
 
 // Appends the contacts of points with a deforming surface, each with the nearest triangle. A point
-// that is further in than half through the surface's body meets none. The surface's tree must be up
-// to date.
+// deeper than half the thickness of the surface's body makes no contact. The surface's tree must be
+// up to date.
 void CollidePointsSurface(const PointSet& points, const TriangleSurface& surface, bool surface_is_a,
                           double margin, std::vector<Touch>* touches);
 

@@ -10,17 +10,18 @@
 
 namespace pliant::physics {
 
-// A joint of an Articulation that moves: where its numbers are.
+// A movable joint of an Articulation and its place in q and v.
 struct ArticulationJoint {
-  std::string name;  // empty: it has none
-  std::string link;  // that it moves
+  std::string name;  // may be empty
+  std::string link;  // child link
   int position = 0, num_positions = 0;
   int velocity = 0, num_velocities = 0;
-  bool starts_with_quaternion = false;  // its positions: w, x, y, z, unit
+  bool starts_with_quaternion = false;  // unit quaternion w, x, y, z
 };
 
-// Links that move on joints: kinematics and dynamics at any positions q and velocities v, outside
-// the steps of a world. Links are numbered as the frames of their block, parents before children.
+// An articulated system of links: kinematics and dynamics at any positions q and velocities v,
+// outside the steps of a world. Links are numbered as the frames of their block, parents before
+// children.
 class Articulation {
  public:
   virtual ~Articulation() = default;
@@ -33,11 +34,11 @@ class Articulation {
 
   // Pose of each link in the world.
   virtual void CalcLinkPoses(std::span<const double> q, std::span<RigidTransform> poses) const = 0;
-  // 6 × n, column-major: angular, then linear velocity in W of the origin of `link`.
+  // Jacobian of `link`, 6 × n, column-major: angular, then linear velocity of its origin, in W.
   virtual void CalcJacobian(std::span<const double> q, int link, std::span<double> J) const = 0;
-  // n × n, column-major.
+  // Mass matrix, n × n, column-major.
   virtual void CalcMassMatrix(std::span<const double> q, std::span<double> M) const = 0;
-  // τ = c(q, v) − τ_g, which holds v̇ at zero; joint damping, springs and friction are not in it.
+  // Bias τ = c(q, v) − τ_g, which keeps v̇ = 0; without joint damping, springs and friction.
   virtual void CalcBias(std::span<const double> q, std::span<const double> v,
                         const Eigen::Vector3d& gravity, std::span<double> tau) const = 0;
   // v̇ from τ.

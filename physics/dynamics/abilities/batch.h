@@ -9,15 +9,15 @@ namespace pliant::physics {
 
 class BlockStep;
 
-// Factors and completes the steps of several alike blocks side by side, in the lanes of vectors.
-// The result for a block is the same, bit for bit, as alone and in any other batch.
+// Factors and completes the steps of several blocks of one kind in SIMD lanes. The result for a
+// block is bit for bit the same alone and in any batch.
 class BlockBatch {
  public:
   static constexpr int kMaxMembers = 8;
   struct Member {
     BlockStep* step;  // of a block of the batch's kind
     std::span<const int> participants;
-    bool is_to_reduce;  // BlockStep::Reduce will do
+    bool is_to_reduce;  // BlockStep::Reduce suffices
     absl::Status* status;
   };
   struct Completion {
@@ -32,11 +32,11 @@ class BlockBatch {
   virtual void Complete(std::span<const Completion> members) = 0;
 };
 
-// A block that is stepped faster in a batch than alone.
+// A block that profits from being stepped in a batch.
 class Batchable {
  public:
   virtual ~Batchable() = default;
-  // Blocks of one kind may be in one batch, which any of them makes.
+  // Blocks of equal kind may share a batch, which any of them can create.
   virtual const void* batch_kind() const = 0;
   virtual std::unique_ptr<BlockBatch> NewBatch() const = 0;
 };

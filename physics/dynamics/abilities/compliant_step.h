@@ -9,8 +9,8 @@
 
 namespace pliant::physics {
 
-// The step, with a `Base` derived from BlockStep, of a block in compliance form. Every group moves
-// freely by itself: nothing is factored, and the participants have no Schur complement.
+// Step of a block in compliance form, with a `Base` derived from BlockStep. The groups move
+// independently: nothing is factored, and the participants have no Schur complement.
 template <typename Base>
 class CompliantStep : public Base, protected CompliantForm {
  public:
@@ -32,7 +32,7 @@ class CompliantStep : public Base, protected CompliantForm {
 
  protected:
   std::vector<double> v_star_;     // free motion of the whole block
-  std::vector<int> participants_;  // those of the last Factor
+  std::vector<int> participants_;  // of the last Factor
 };
 
 }  // namespace pliant::physics

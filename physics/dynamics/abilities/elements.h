@@ -8,15 +8,15 @@
 
 namespace pliant::physics {
 
-// A block whose deformation is described element by element: tetrahedra, triangles, or points that
-// stand for the volume around them.
+// A block whose deformation is described by elements: tetrahedra, triangles, or points that
+// represent the volume around them.
 class ElementSet {
  public:
   virtual ~ElementSet() = default;
   virtual int num_elements() const = 0;
   virtual IndexRange elements_of(int /*part*/) const { return {0, num_elements()}; }
   virtual std::span<const double> element_volumes() const = 0;  // at rest [m³]
-  // A measure of deformation of all elements: all components of an element, then the next.
+  // A measure of deformation of all elements, element by element.
   virtual void CalcElementField(FieldMeasure measure, const BlockState& state,
                                 std::span<double> values) const = 0;
   virtual double CalcVolume(const BlockState& state, int part) const = 0;  // [m³]

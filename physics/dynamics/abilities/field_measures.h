@@ -16,13 +16,13 @@ enum class FieldMeasure {
   kGreenStrain,          // ½ (FᵀF − I), in the body's frame at rest
   kLeftCauchyGreen,      // F Fᵀ, in W
   kPrincipalStretches,   // all three, the largest first
-  kPrincipalDirections,  // of these, in W: three unit vectors, each up to its sign
-  kContactPressure,      // normal force by area on the body's surface [Pa]
-  kContactTraction,      // contact force by area, in W [Pa]
+  kPrincipalDirections,  // in W: three unit vectors, in this order, signs arbitrary
+  kContactPressure,      // normal force per area of the body's surface [Pa]
+  kContactTraction,      // contact force per area, in W [Pa]
 };
 
-// Whether a measure is of the body's surface, by the contact forces of a step; the others are of
-// its elements, by their deformation.
+// Whether a measure is defined on the body's surface, from the contact forces of a step. The others
+// are defined on its elements, from their deformation.
 constexpr bool IsOfContact(FieldMeasure measure) {
   return measure == FieldMeasure::kContactPressure || measure == FieldMeasure::kContactTraction;
 }
@@ -42,12 +42,12 @@ constexpr int CountComponents(FieldMeasure measure) {
   }
 }
 
-// One measure of a deformation gradient F; kVonMisesStress is taken from the first Piola–Kirchhoff
-// stress P that goes with it.
+// One measure of a deformation gradient F; kVonMisesStress is computed from the corresponding first
+// Piola–Kirchhoff stress P.
 void CalcMeasure(FieldMeasure measure, const Eigen::Matrix3d& F, const Eigen::Matrix3d& P,
                  std::span<double> values);
 
-// Principal stretches or directions from six components of F Fᵀ: averages of it have no F.
+// Principal stretches or directions from the six components of F Fᵀ, for averages, which have no F.
 void CalcPrincipal(FieldMeasure measure, std::span<const double> left_cauchy_green,
                    std::span<double> values);
 

@@ -28,10 +28,10 @@ class FrameSet {
   virtual int num_frames() const = 0;
   // `frames` has num_frames() entries.
   virtual void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const = 0;
-  // L such that no point within r of its frame's origin moves faster than Σ |v_i| max(1, L + r), at
-  // any positions [m]. Infinite: not known.
+  // L [m] such that, at any positions, no point within r of its frame's origin moves faster than Σ
+  // |v_i| max(1, L + r). Infinite: unknown.
   virtual double frame_reach() const { return std::numeric_limits<double>::infinity(); }
-  // The part of its weight that a frame feels.
+  // Fraction of gravity that acts on a frame.
   virtual double gravity_scale(int /*frame*/) const { return 1; }
 };
 

@@ -9,17 +9,17 @@
 
 namespace pliant::physics {
 
-// A block whose frames hang on each other by joints.
+// A block whose frames are connected by joints.
 class JointSet {
  public:
   virtual ~JointSet() = default;
-  // The wrench that holds each frame on the one before it: torque about the joint's origin, then
-  // force, in W, six numbers a frame, at accelerations `vdot` under external `forces` on frames.
-  // Zero for frames that hang on nothing.
+  // Joint reactions: the wrench of each frame's parent on it, as torque about the joint's origin,
+  // then force, in W, six numbers per frame, at accelerations `vdot` under external `forces` on
+  // frames. Zero for frames without a parent joint.
   virtual void CalcReactions(const BlockState& state, std::span<const double> vdot,
                              const Eigen::Vector3d& gravity, std::span<const BlockForce> forces,
                              std::span<double> reactions) const = 0;
-  // Largest error of what joints hold together [m], [rad]; above zero in maximal coordinates.
+  // Largest position error of the joints [m], [rad]; nonzero in maximal coordinates only.
   virtual double CalcDrift(const BlockState& /*state*/) const { return 0; }
 };
 

@@ -8,9 +8,9 @@
 
 namespace pliant::physics {
 
-// Nodes of a block with weights: what a point attached to them moves by, Σ w_k x_k. Up to four are
-// stored in place, which is what rigid and FEM contact needs; more (27 of a quadratic kernel) are
-// contiguous elsewhere. A value: copies own their nodes.
+// Nodes of a block with weights, for an attached point Σ w_k x_k. Up to four are stored in place,
+// which suffices for rigid and FEM contact; more (27 of a quadratic kernel) go to one heap block. A
+// value: copies own their nodes.
 class NodeWeights {
  public:
   static constexpr int kInline = 4;
@@ -20,7 +20,7 @@ class NodeWeights {
     Reserve(static_cast<int>(entries.size()));
     for (const auto& [node, weight] : entries) Add(node, weight);
   }
-  // Contacts are copied by the thousand: what is in place goes over as it is, in one piece.
+  // Contacts are copied by the thousand: inline storage is copied in one piece.
   NodeWeights(const NodeWeights& other) : parts_(other.parts_) {
     if (!is_inline()) [[unlikely]]
       CopyElsewhere();
@@ -69,7 +69,7 @@ class NodeWeights {
   void Scale(double factor) {
     for (int k = 0; k < parts_.size; ++k) weight_data()[k] *= factor;
   }
-  // Room for so many without storing anew.
+  // Reserves storage for `capacity` nodes.
   void Reserve(int capacity) {
     if (capacity <= parts_.capacity) return;
     // weights first, nodes behind them
@@ -100,13 +100,13 @@ class NodeWeights {
     if (!is_inline()) [[unlikely]]
       ::operator delete(parts_.elsewhere);
   }
-  // What is elsewhere belongs to another one now.
+  // Drops heap storage that another object has taken over.
   void Forget() {
     if (is_inline()) [[likely]]
       return;
     parts_ = {};
   }
-  // `parts_` are another one's, with storage elsewhere.
+  // Clones heap storage after `parts_` was copied from another object.
   void CopyElsewhere() {
     const Parts theirs = std::exchange(parts_, {});
     Reserve(theirs.capacity);

@@ -7,14 +7,14 @@
 
 namespace pliant::physics {
 
-// Consecutive nodes or elements of a block that are one body of it.
+// Consecutive nodes or elements that form one body of a block.
 struct IndexRange {
   int first = 0, count = 0;
 };
 
-// A block that moves nodes: points whose positions are the first 3 num_nodes() numbers of its q
-// [m, W]. A block may hold several bodies, as all particles of a world share a grid: each is a
-// `part` of it (Body::part) with a range of the nodes.
+// A block that moves nodes: points whose positions are the first 3 num_nodes() numbers of its q [m,
+// W]. A block may hold several bodies (all particles of a world share a grid): each is a `part` of
+// it (Body::part) with a range of the nodes.
 class NodeSet {
  public:
   virtual ~NodeSet() = default;
@@ -25,8 +25,8 @@ class NodeSet {
   // Velocity of a point attached to nodes [m/s].
   virtual Eigen::Vector3d CalcPointVelocity(const BlockState& state,
                                             const Attachment& point) const = 0;
-  // Angular velocity in W of the rigid motion that has a part's angular momentum about its centre
-  // of mass, ω = I⁻¹ L [rad/s].
+  // Angular velocity in W of the rigid motion with the same angular momentum of the part about its
+  // centre of mass, ω = I⁻¹ L [rad/s].
   virtual Eigen::Vector3d CalcAngularVelocity(const BlockState& state, int part) const = 0;
 };
 

@@ -7,13 +7,13 @@
 
 namespace pliant::physics {
 
-// Four numbers that are computed on together: one of each of four elements. They add, multiply and
-// compare as one number does; `mask ? a : b` chooses lane by lane.
+// A SIMD vector with one number from each of four elements. Arithmetic, comparisons and `mask ? a :
+// b` act lane by lane.
 inline constexpr int kLanes = 4;
 using Lane = double __attribute__((vector_size(8 * kLanes)));
 using LaneMatrix3 = std::array<Lane, 9>;  // column-major 3 × 3
 
-// The same number in every lane.
+// Broadcasts x to every lane.
 inline Lane Splat(double x) {
   return Lane{} + x;
 }
@@ -27,7 +27,7 @@ inline bool All(decltype(Lane{} < Lane{}) holds) {
   return (holds[0] & holds[1] & holds[2] & holds[3]) != 0;
 }
 
-// a[l] of all four ↔ lane l: rows become columns.
+// Transposes the 4 × 4 matrix whose rows are a, b, c and d.
 inline void Transpose(Lane* a, Lane* b, Lane* c, Lane* d) {
   const Lane ab_low = _mm256_unpacklo_pd(*a, *b), ab_high = _mm256_unpackhi_pd(*a, *b);
   const Lane cd_low = _mm256_unpacklo_pd(*c, *d), cd_high = _mm256_unpackhi_pd(*c, *d);
@@ -37,7 +37,7 @@ inline void Transpose(Lane* a, Lane* b, Lane* c, Lane* d) {
   *d = _mm256_permute2f128_pd(ab_high, cd_high, 0x31);
 }
 
-// The matrix in one lane, and its way back.
+// Read and write the matrix in one lane.
 inline Eigen::Matrix3d Extract(const LaneMatrix3& A, int lane) {
   Eigen::Matrix3d matrix;
   for (int i = 0; i < 9; ++i) matrix.data()[i] = A[i][lane];

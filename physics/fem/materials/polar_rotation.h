@@ -7,10 +7,10 @@
 namespace pliant::physics {
 
 // Rotation R of the polar decomposition F = R S with det R = +1; for an inverted F (det F < 0) the
-// rotation nearest to it, so that the element is pushed back the shortest way.
+// nearest rotation, so that the element recovers along the shortest path.
 Eigen::Matrix3d CalcPolarRotation(const Eigen::Matrix3d& F);
 
-// The same for four matrices, to within 1e-14 of orthogonality.
+// Polar rotations of four matrices, orthogonal to within 1e-14.
 LaneMatrix3 CalcPolarRotations(const LaneMatrix3& F);
 
 }  // namespace pliant::physics

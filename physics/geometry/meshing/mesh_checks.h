@@ -21,7 +21,7 @@ enum class MeshDefectKind {
 
 inline constexpr double kDegenerateVolume = 1e-6;
 
-// One kind of defect and all that have it, ascending.
+// One kind of defect, and the vertices or tetrahedra that have it, ascending.
 struct MeshDefect {
   MeshDefectKind kind;
   std::vector<int> ids;
@@ -29,7 +29,7 @@ struct MeshDefect {
   bool harmless() const {
     return kind == MeshDefectKind::kUnusedVertex || kind == MeshDefectKind::kNonManifoldBoundary;
   }
-  // RepairMesh mends it.
+  // Whether RepairMesh can repair it.
   bool repairable() const;
 };
 
@@ -37,8 +37,8 @@ struct MeshDefect {
 std::string Describe(const MeshDefect& defect);
 
 // Defects in the order of MeshDefectKind; empty for a sound mesh. O(n log n). Any corner numbers
-// are allowed. Tetrahedra found missing a vertex, non-finite or degenerate are not looked at again;
-// duplicates do not count twice on a face.
+// are allowed. Tetrahedra with a missing or non-finite vertex, or degenerate, are skipped by later
+// checks; duplicates do not count twice on a face.
 std::vector<MeshDefect> FindDefects(const TetrahedralMesh& mesh);
 
 struct MeshRepair {
@@ -56,7 +56,7 @@ struct MeshRepair {
 };
 
 // Flips inverted tetrahedra and drops degenerate ones, duplicates and unused vertices; order is
-// kept. What has no mend (missing or non-finite vertices, overfull faces) stays.
+// kept. Defects that cannot be repaired (missing or non-finite vertices, overfull faces) stay.
 MeshRepair RepairMesh(const TetrahedralMesh& mesh);
 
 // "flipped 3 tetrahedra, dropped 1 degenerate tetrahedron"; empty when nothing was done.

@@ -8,9 +8,9 @@
 
 namespace pliant::physics {
 
-// Moves each vertex towards the mean of its neighbours as far as that improves the worst of its
-// tetrahedra, pass after pass; so the worst tetrahedron of the mesh never gets worse (smart
-// Laplacian smoothing, Freitag 1997). Vertices of the boundary move along it.
+// Smart Laplacian smoothing (Freitag 1997): each pass moves every vertex towards the mean of its
+// neighbours as far as that improves its worst tetrahedron, so the worst tetrahedron of the mesh
+// never gets worse. Boundary vertices move along the boundary.
 //
 // project  nearest point of the surface to a point near it [m]
 void SmoothVertices(int passes,

@@ -9,12 +9,11 @@
 
 namespace pliant::physics {
 
-// INVALID_ARGUMENT with the name and value of the first length that is not an ordinary positive
-// number of metres.
+// INVALID_ARGUMENT with the name and value of the first length that is not a normal positive number
+// of metres.
 absl::Status CheckLengths(std::initializer_list<std::pair<const char*, double>> lengths);
 
-// How often the edge length fits into a length, at least once; a double, as it may exceed any
-// integer.
+// Number of edges along a length, at least 1; a double, since it may exceed any integer.
 double CountEdges(double length, double edge_length);
 
 // INVALID_ARGUMENT when there would be more than kMaxPrimitiveTetrahedra.

@@ -10,9 +10,9 @@
 
 namespace pliant::physics {
 
-// A point of the lattice with n steps along each edge of a coarse tetrahedron: its corners with a
-// positive number of steps towards them, ascending by corner; the numbers sum to n. The same point
-// seen from two tetrahedra is equal.
+// A point of the lattice with n steps along each edge of a coarse tetrahedron: the corners with a
+// positive number of steps towards them, ascending by corner; the steps sum to n. A point shared by
+// two tetrahedra compares equal.
 struct LatticePoint {
   int count = 0;
   std::array<int, 4> corner{};
@@ -20,7 +20,7 @@ struct LatticePoint {
 };
 
 // Divides each coarse tetrahedron into n³ and places the lattice points. Lattice octahedra are cut
-// along the diagonal that leaves the best worst tetrahedron. Signs of volumes are as they come.
+// along the diagonal whose worst tetrahedron is best. Volumes may have either sign.
 //
 // coarse  corner numbers in [0, 4096), n in [1, 8191]
 // place   position of a lattice point [m]

@@ -7,10 +7,10 @@
 
 namespace pliant::physics {
 
-// Tetrahedral meshes of primitives, centred at the origin, with the same bits on every machine. All
+// Tetrahedral meshes of primitives, centred at the origin, bitwise the same on every machine. All
 // lengths in metres.
 //
-// edge_length  what the edges should be long; the mesh is as coarse as the shape allows when it is
+// edge_length  desired edge length; the mesh is as coarse as the shape allows when it is
 //              larger than that
 // returns      positive tetrahedra without unused vertices; boundary vertices lie on the
 //              primitive's surface, so the volume of a curved one converges from below with the
@@ -33,11 +33,12 @@ absl::StatusOr<TetrahedralMesh> MeshSphere(double radius, double edge_length);
 // Discs of n rings with 6, 12, …, 6n vertices, in layers along z. Length is the whole height.
 absl::StatusOr<TetrahedralMesh> MeshCylinder(double radius, double length, double edge_length);
 
-// The same along z, closed by two caps. Length is between the centres of the caps, 0 allowed.
+// A capsule along z, meshed as a cylinder and closed by two caps. Length is between the centres of
+// the caps, 0 allowed.
 absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double edge_length);
 
-// Discs around the z axis. Its edges shrink towards the axis by 1 − tube_radius / ring_radius.
-// `slices`: how many discs, an even number of at least six; 0: by the edge length.
+// Discs around the z axis. Edges shrink towards the axis by 1 − tube_radius / ring_radius.
+// `slices`: number of discs, even and at least six; 0: from the edge length.
 absl::StatusOr<TetrahedralMesh> MeshTorus(double ring_radius, double tube_radius,
                                           double edge_length, int slices = 0);
 

@@ -11,8 +11,8 @@
 namespace pliant::physics {
 
 // Reads numbers and words from the bytes of a mesh file, as text or binary. The first error stays;
-// from then on every read returns zero or nothing and moves no further, so a loop ends as soon as
-// it looks at ok(). Never reads beyond the end.
+// after it every read returns zero or nothing without advancing, so a loop ends as soon as it
+// checks ok(). Never reads beyond the end.
 class MeshCursor {
  public:
   // `name` stands for the file in messages.
@@ -25,7 +25,7 @@ class MeshCursor {
   std::size_t remaining() const { return bytes_.size() - position_; }
   std::string_view rest() const { return bytes_.substr(position_); }
 
-  // From here on numbers are binary: errors then name a byte, else a line.
+  // Numbers are binary from here on, and errors name a byte instead of a line.
   void SetBinary(bool big_endian) {
     binary_ = true;
     big_endian_ = big_endian;
@@ -35,9 +35,9 @@ class MeshCursor {
   // The next word, without the white space before it; empty at the end.
   std::string_view Word();
   std::string_view PeekWord() const;
-  // What is left of this line, without the line end, which is passed.
+  // The rest of this line without the line end, which is consumed.
   std::string_view Line();
-  // Passes exactly `word`, or fails saying that it was expected.
+  // Consumes exactly `word`, or fails with "expected".
   void Expect(std::string_view word);
 
   // A number as text whatever the mode. `what` completes "expected …".
@@ -46,18 +46,18 @@ class MeshCursor {
   // As text, or in binary mode of this many bytes: integers 1, 2, 4 or 8, signed; reals 4 or 8.
   std::int64_t Integer(int size, std::string_view what);
   double Real(int size, std::string_view what);
-  // The same, and finite.
+  // A real number as above, which must be finite.
   double Coordinate(int size);
   // Checks that a count is not negative and that the bytes left can hold it; `size` of one item in
   // binary mode.
   std::int64_t CheckCount(std::int64_t count, std::size_t size, std::string_view what);
-  // Passes bytes up to `word` and the word itself; fails when it does not follow.
+  // Skips bytes through the next `word`; fails when there is none.
   void SkipPast(std::string_view word);
-  // Passes numbers.
+  // Skips numbers.
   void Skip(std::int64_t count, int size, std::string_view what);
 
-  // INVALID_ARGUMENT "name:line: message" or "name: byte n: message", of the last thing read or of
-  // a given position.
+  // INVALID_ARGUMENT "name:line: message" or "name: byte n: message", at the last item read or at a
+  // given position.
   void Fail(const std::string& message) { FailAt(last_, message); }
   void FailAt(std::size_t position, const std::string& message);
   // "expected …, found …" about the last word

@@ -13,10 +13,11 @@ namespace pliant::physics {
 
 struct SurfaceMeshFile {
   TriangleMesh mesh;
-  std::vector<std::string> warnings;  // what was changed, each with the file's name
+  std::vector<std::string> warnings;  // changes to the mesh, each with the file's name
 };
 
-// The bytes of a file that a mesh names, such as a glTF's buffer; an error when it may not be read.
+// Returns the bytes of a file named in a mesh, such as a glTF buffer, or an error when it must not
+// be read.
 using CompanionFiles = std::function<absl::StatusOr<std::string>(const std::string& name)>;
 
 // Reads a closed surface, as a rigid body needs it, from the bytes of a file: STL (ASCII or
@@ -31,12 +32,12 @@ using CompanionFiles = std::function<absl::StatusOr<std::string>(const std::stri
 absl::StatusOr<SurfaceMeshFile> ReadSurfaceMesh(std::string_view bytes, const std::string& name,
                                                 const CompanionFiles& companions = nullptr);
 
-// The same files, closed or not, as they are but for joined vertices and dropped triangles: for a
+// Reads a surface as above, closed or not. Only vertices are joined and triangles dropped. For a
 // convex hull or a shell.
 absl::StatusOr<SurfaceMeshFile> ReadOpenSurfaceMesh(std::string_view bytes, const std::string& name,
                                                     const CompanionFiles& companions = nullptr);
 
-// A surface that was read and is open, as a closed one.
+// Turns a surface read as open into a closed one.
 //
 // errors  as ReadSurfaceMesh
 absl::StatusOr<SurfaceMeshFile> CloseSurfaceMesh(SurfaceMeshFile file, const std::string& name);

@@ -12,11 +12,11 @@
 
 namespace pliant::physics {
 
-// A tetrahedral mesh as a file has it: corners are vertex numbers and coordinates finite, all else
-// (orientation, flat or repeated tetrahedra, unused vertices) is for FindDefects to judge.
+// A tetrahedral mesh as stored in a file. Corners are valid vertex numbers and coordinates finite;
+// FindDefects checks the rest (orientation, flat or repeated tetrahedra, unused vertices).
 struct VolumeMeshFile {
   TetrahedralMesh mesh;
-  std::vector<std::string> warnings;  // what was left out, each with the file's name
+  std::vector<std::string> warnings;  // omissions, each with the file's name
 };
 
 // Reads a mesh from the bytes of a file; the content decides the format:
@@ -41,11 +41,11 @@ absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path,
                                               std::int64_t max_bytes = kMaxMeshFileBytes,
                                               const std::string& kind = "mesh");
 
-// Whether a path lies in a folder, by their names alone: resolve links and dots of both first.
+// Whether a path lies in a folder, by name only: resolve links and dots of both first.
 bool IsInsideFolder(const std::filesystem::path& path, const std::filesystem::path& folder);
 
-// What a file is from its first bytes, for messages: "an STL surface", "an OBJ surface", "a URDF
-// robot"…; empty when unknown.
+// Kind of a file guessed from its first bytes, for messages: "an STL surface", "an OBJ surface", "a
+// URDF robot"…; empty when unknown.
 std::string GuessFileKind(std::string_view bytes);
 
 }  // namespace pliant::physics

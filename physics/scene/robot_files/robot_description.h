@@ -18,24 +18,24 @@
 
 namespace pliant::physics {
 
-// What a robot file says, whatever its format: the links of one or more joint trees, and what hangs
-// on them. Checked: a description that was returned can be built.
+// Contents of a robot file of any format: the links of one or more joint trees, and what is
+// attached to them. Checked: a returned description can always be built.
 
 // A shape on a link. Meshes are read and scaled.
 //
-// A collision mesh on a link that can move is its convex hull, or several convex pieces: shapes
-// that follow each other, numbered by `piece`. On a link fixed on the world it is a SurfaceMesh
-// when it is closed. A visual mesh is a SurfaceMesh without bvh, closed or not.
+// A collision mesh on a link that can move becomes its convex hull, or several convex pieces:
+// consecutive shapes, numbered by `piece`. On a link fixed to the world it is a SurfaceMesh if it
+// is closed. A visual mesh is a SurfaceMesh without bvh, closed or not.
 struct RobotShape {
   std::string name;
   Shape shape;            // X_BS in the link's frame
   std::string mesh_file;  // as resolved; empty for a primitive
   int piece = 0;
-  // The closed surface that the hull or the pieces stand for, in the frame of `shape`: exact, for
-  // soft bodies. On piece 0.
+  // The exact closed surface approximated by the hull or the pieces, in the frame of `shape`, for
+  // contact with soft bodies. Set on piece 0.
   std::optional<SurfaceMesh> surface;
   std::optional<Eigen::Vector4d> color;  // red, green, blue, alpha in 0 … 1
-  // collision filters (MJCF): touches another when (type & other.affinity) or (other.type &
+  // collision filters (MJCF): may touch another when (type & other.affinity) or (other.type &
   // affinity)
   int contact_type = 1, contact_affinity = 1;
 };
@@ -44,16 +44,16 @@ struct RobotLink {
   std::string name;
   int line = 0;
   int parent = -1;  // −1: the world
-  // To the parent; X_PF of a root is in the robot file's world. A root that hangs on nothing, whose
-  // base the scene decides: kFree with an empty name, X_PF where the file puts the link and X_BM
-  // the identity.
+  // To the parent; X_PF of a root is in the robot file's world. A root that is attached to nothing,
+  // whose base the scene chooses, has a kFree joint with an empty name, X_PF the link's pose in the
+  // file and X_BM the identity.
   Joint joint;
   double initial_position = 0;  // of a joint of one velocity (MJCF's ref) [rad] or [m]
   bool has_inertia = true;      // false: the file gives none
   double mass = 0;              // [kg]
   Eigen::Vector3d p_BoBcm = Eigen::Vector3d::Zero();  // [m]
   Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();  // about Bcm, in B's axes [kg·m²]
-  double gravity_scale = 1;  // of its weight: SDF gravity, 1 − gravcomp of MJCF
+  double gravity_scale = 1;  // factor on its weight: SDF gravity, 1 − gravcomp of MJCF
   std::vector<RobotShape> collisions;
   std::vector<RobotShape> visuals;
 };
@@ -89,7 +89,7 @@ struct RobotActuator {
   enum class Kind { kTorque, kPosition, kVelocity };
   std::string name;
   Kind kind = Kind::kTorque;
-  int link = -1;  // whose joint it drives
+  int link = -1;  // link whose joint it drives
   double gear = 1;
   double stiffness = 0;  // on the joint [N·m/rad] or [N/m]
   double damping = 0;    // on the joint [N·m·s/rad] or [N·s/m]
@@ -102,7 +102,7 @@ struct RobotDeformable {
   std::string name;
   int line = 0;
   RigidTransform X_WB;    // in the robot file's world
-  std::string mesh_file;  // where `mesh` comes from; empty when it stands in the robot file
+  std::string mesh_file;  // source of `mesh`; empty when it is given in the robot file
   std::shared_ptr<const TetrahedralMesh> mesh;  // read and scaled [m]
   std::optional<Geometry> primitive;  // to be meshed with edges of `edge_length` [m]; 0: not given
   double edge_length = 0;
@@ -120,8 +120,7 @@ struct RobotDeformable {
   std::vector<int> pinned;
 };
 
-// A configuration that the file names (MJCF keyframes): positions of each link's joint, as many as
-// it has.
+// A named configuration (MJCF keyframes): the positions of each link's joint.
 struct RobotKeyframe {
   std::string name;
   std::vector<std::vector<double>> positions;
@@ -143,22 +142,23 @@ struct RobotDescription {
 struct RobotFileMessage {
   std::string file;
   int line = 0;      // 0: the whole file
-  std::string text;  // names the element, what is wrong or was assumed, and the mend
+  std::string text;  // names the element, what is wrong or was assumed, and the remedy
   bool error = true;
 };
 
 struct RobotFileOptions {
-  // Folder that package://, model:// and relative paths may lead into, links resolved; empty: any.
+  // Folder in which files named by package://, model:// and relative paths must lie, links
+  // resolved; empty: any.
   std::string jail = "";
   // Folders in which packages are looked for by name, beside the parents of the robot's own folder.
   std::vector<std::string> package_paths = {};
-  // No: nothing but the robot's own text is read.
+  // False: only the robot's own text is read.
   bool allow_files = true;
-  // Roots that hang on nothing will be fixed on the world: their meshes keep their triangles, their
-  // inertia does not matter.
+  // Roots attached to nothing will be fixed to the world: their meshes keep their triangles and
+  // their inertia does not matter.
   bool fixed_base = false;
-  // Take inertia from the collision shapes where the file's is not physical or missing, at this
-  // density unless it has a mass.
+  // Take inertia from the collision shapes where the file's is missing or not physical, at
+  // `default_density` unless the file gives a mass.
   bool recompute_inertia = false;
   double default_density = 1000;  // [kg/m³]
 };
@@ -169,8 +169,8 @@ struct RobotFileResult {
   std::string files_hash;  // of the bytes of all files that were read, in their order
 };
 
-// Reads URDF, SDF 1.7–1.11 or MJCF; the content decides which. Links refer to each other, and all
-// else to links and their joints, by index into `links`.
+// Reads URDF, SDF 1.7–1.11 or MJCF; the content decides which. All references to links and their
+// joints are indices into `links`.
 //
 // errors    unreadable or malformed XML, entities, nesting beyond 256; no links, or more than
 //           100 000; cyclic or (URDF) disconnected link graphs, missing parents, duplicate names;
@@ -181,8 +181,8 @@ struct RobotFileResult {
 //           open, cut or missing, limits that are missing; a mesh that seems to be in millimetres
 RobotFileResult ReadRobotFile(const std::string& path, const RobotFileOptions& options = {});
 
-// The same from a text in memory; `path` stands for it in messages, and relative paths begin in its
-// folder.
+// As ReadRobotFile, from text in memory; `path` names it in messages, and relative paths start in
+// its folder.
 RobotFileResult ReadRobotText(std::string_view text, const std::string& path,
                               const RobotFileOptions& options = {});
 

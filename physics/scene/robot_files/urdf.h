@@ -7,9 +7,8 @@
 
 namespace pliant::physics {
 
-// A URDF <robot> as a draft, links sorted; errors and what was left out go to `log`. Extensions
-// with Drake's prefix are read. Other elements that URDF does not know (gazebo, sensors) are left
-// out.
+// Reads a URDF <robot> as a draft, links sorted; errors and omissions go to `log`. Extensions with
+// Drake's prefix are read. Other elements outside URDF (gazebo, sensors) are left out.
 void ReadUrdf(const XmlElement& root, const RobotFileOptions& options, RobotFiles* files,
               RobotMeshes* meshes, RobotDraft* draft, RobotLog* log);
 

@@ -12,18 +12,18 @@
 
 namespace pliant::physics {
 
-// Where a field is written. Line and column count from 1; 0 where there is no text.
+// Location of a field. Line and column count from 1; 0 where there is no text.
 struct Place {
   std::string file;
   int line = 0;
   int column = 0;
 };
 
-// Collects what is wrong with a scene and knows where each field was written, so that a check that
-// sees only the message still names line and column.
+// Collects errors and warnings about a scene, and knows where each field was written, so that a
+// check that sees only the message can still report line and column.
 class SceneLog {
  public:
-  // `file` stands for the scene in messages about fields that no text was read for.
+  // `file` names the scene in messages about fields without text.
   explicit SceneLog(std::string file) : file_(std::move(file)) {}
 
   const std::string& file() const { return file_; }
@@ -31,31 +31,31 @@ class SceneLog {
   // Remembers that the field at `path` is written at `line`, `column` of the scene's file.
   void Mark(std::string path, int line, int column);
 
-  // Remembers that the field at `path`, and all below it, comes from elsewhere than the scene's
-  // file.
+  // Remembers that the field at `path`, and all below it, comes from `source` instead of the
+  // scene's file.
   void MarkOverride(const std::string& path, const std::string& source);
 
   // The place of a field, or of the nearest field around it that has one.
   Place Find(std::string_view path) const;
 
-  // What a check finds. Nothing is said about a field that was refused before, nor about what is
-  // around or below it: that would only be the same fault again.
+  // Adds a finding of a check. Error ignores fields that already have an error, and those that
+  // contain them or lie below them: it would be the same fault again.
   void Error(const std::string& path, std::string text);
   void Warning(const std::string& path, std::string text);
 
-  // As Error, one of several faults of one field.
+  // As Error, for a further fault of the same field.
   void AlsoError(const std::string& path, std::string text);
 
-  // As Error, of a field that is not there. Not said where a field beside it could not be read: it
-  // may be the one meant.
+  // As Error, for a missing field. Ignored if a sibling field could not be read, since that may be
+  // the one meant.
   void Missing(const std::string& path, std::string text);
 
-  // What the reader finds at a place of the text.
+  // Adds an error of the reader at a place in the text.
   void ErrorAt(Place place, std::string path, std::string text);
 
   bool failed() const { return errors_ > 0; }
 
-  // No more errors are kept than this: what follows is rarely news.
+  // Maximum number of errors; further ones rarely add information.
   static constexpr int kMaxErrors = 100;
   bool full() const { return errors_ >= kMaxErrors; }
 
@@ -74,8 +74,7 @@ class SceneLog {
   std::map<std::string, Spot, std::less<>> spots_;
   std::vector<std::string> sources_;
   std::set<std::string, std::less<>> refused_;  // paths of errors
-  std::set<std::string, std::less<>>
-      misread_;  // messages that hold a field which could not be read
+  std::set<std::string, std::less<>> misread_;  // messages with a field that could not be read
   std::vector<SceneMessage> messages_;
   int errors_ = 0;
 };

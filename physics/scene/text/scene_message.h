@@ -4,13 +4,13 @@
 
 namespace pliant::physics {
 
-// One thing that is wrong, or doubtful, in a scene.
+// An error or warning about a scene.
 struct SceneMessage {
   std::string file;
   int line = 0;         // from 1; 0 when the scene came as a message
   int column = 0;       // from 1
   std::string path;     // bodies[1].deformable.material.poissons_ratio
-  std::string message;  // what is wrong, the value, what was expected, the mend
+  std::string message;  // the fault, the value, the expectation, the remedy
   bool error = true;    // false: a warning
 };
 

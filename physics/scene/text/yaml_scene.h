@@ -18,12 +18,12 @@ namespace pliant::physics {
 // Maps YAML onto a message, one to one: a map's keys are the fields' names, a member of a oneof is
 // its own key, an enum value is its name without the enum's prefix, a vector is a list, and a
 // message whose only field is the list `value` may be that list, or one number. `<<` merges maps.
-// All that does not fit goes to `log`; what fits is set all the same.
+// Errors go to `log`; valid fields are still set.
 class YamlReader {
  public:
   explicit YamlReader(SceneLog* log) : log_(*log) {}
 
-  // Sets the fields of `message`, which stands at `path`, from a map.
+  // Sets the fields of `message`, located at `path`, from a map.
   void ReadMessage(const YamlNode& node, const std::string& path,
                    google::protobuf::Message* message);
 

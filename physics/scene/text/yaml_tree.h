@@ -9,7 +9,7 @@
 
 namespace pliant::physics {
 
-// A value of a YAML text with where it was written. Aliases share the node they name.
+// A value of a YAML text and its location. Aliases share the node they name.
 struct YamlNode {
   enum class Kind { kNull, kScalar, kList, kMap };
   Kind kind = Kind::kNull;
@@ -22,7 +22,7 @@ struct YamlNode {
       fields;  // of a map, in order, as written
 };
 
-// What keeps a text from being one YAML document.
+// Reason why a text is not one YAML document.
 struct YamlFault {
   int line = 1, column = 1;
   std::string message;

@@ -9,15 +9,15 @@
 
 namespace pliant::physics {
 
-// Which of a model's blocks are factored together, in the lanes of one SIMD batch. The batch that a
-// block is in changes no result: a batch gives each block what any other would.
+// Grouping of a model's blocks into SIMD batches that are factored together. The grouping changes
+// no result.
 class Batches {
  public:
-  // With `alone`, each block for itself: steps in compliance form have no batches.
+  // `alone` disables batches: steps in compliance form have none.
   explicit Batches(const Model& model, bool alone = false);
 
-  // Puts the blocks that are awake into batches, in their order; those that are best alone, or have
-  // too few like them in the model, stand alone.
+  // Groups the awake blocks into batches, in their order. Blocks that do not profit, or have too
+  // few of their kind in the model, stay alone.
   template <typename IsAwake>
   void Assemble(const IsAwake& is_awake) {
     Begin();
@@ -29,9 +29,7 @@ class Batches {
   std::span<const int> blocks(int batch) const {
     return {batches_[batch].blocks, static_cast<std::size_t>(batches_[batch].num_blocks)};
   }
-  BlockBatch* solver(int batch) const {
-    return batches_[batch].solver;
-  }  // null: of one block alone
+  BlockBatch* solver(int batch) const { return batches_[batch].solver; }  // null: a single block
 
  private:
   struct Batch {
@@ -40,10 +38,10 @@ class Batches {
     int blocks[BlockBatch::kMaxMembers];
   };
   struct Kind {
-    const DynamicsBlock* block;  // one of them
+    const DynamicsBlock* block;  // a block of this kind
     std::vector<std::unique_ptr<BlockBatch>> made;
     int num_used = 0;
-    int open_batch = -1;  // with room for one more
+    int open_batch = -1;  // a batch that is not full
   };
 
   void Begin();

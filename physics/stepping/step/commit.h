@@ -9,16 +9,16 @@
 
 namespace pliant::physics {
 
-// Memory for Commit to work in.
+// Scratch of Commit.
 struct CommitScratch {
   std::vector<ContactMemory> last_contacts;    // of the step before
-  std::vector<std::size_t> memory_of_resting;  // among these, of each contact between sleepers
+  std::vector<std::size_t> memory_of_resting;  // in these, of each contact between sleepers
   ContactMemorySorting sorting;
   std::vector<int> island_of_block;  // of each block of the model; −1: none
 };
 
-// Moves the state to the end of the step with velocities v, by StepBlocks::spaces; puts to sleep
-// what is still; remembers and reports what contacts and constraints exerted.
+// Advances the state to the end of the step with velocities v, by StepBlocks::spaces; puts blocks
+// at rest to sleep; stores and reports the impulses of contacts and constraints.
 void Commit(std::span<const double> v, const solvers::Impulses& impulses,
             const StepContacts& contacts, const ConstraintSet& constraints,
             const Participation& participation, const solvers::ConstraintSystem& system,

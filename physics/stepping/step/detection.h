@@ -14,18 +14,18 @@
 
 namespace pliant::physics {
 
-// Where bodies touch in a step.
+// The contacts of a step.
 struct StepContacts {
   explicit StepContacts(const Model& model) : detector(model), travel_change(model) {}
 
   ContactDetector detector;
   std::vector<ContactPoint> points;   // to be solved
   std::vector<ContactPoint> resting;  // between sleepers
-  // How many of `points`, the first, were there at the last re-detection, and solved with; 0 before
+  // Number of leading `points` that existed, and were solved, at the last re-detection; 0 before
   // the first.
   int num_solved = 0;
 
-  // Scratch of RedetectContacts: which bodies travel differently, and what they meet.
+  // Scratch of RedetectContacts: bodies whose travel changed, and their new contacts.
   TravelChange travel_change;
   std::vector<ContactPoint> new_points;
   std::vector<std::uint64_t> keys;
@@ -35,9 +35,9 @@ struct StepContacts {
 // when a contact is not finite.
 absl::Status DetectContacts(const State& state, StepBlocks* blocks, StepContacts* contacts);
 
-// Detects once more where the solved velocities v, by StepBlocks::spaces, take bodies to where the
-// margins of the last detection do not reach. True when there are more contacts: they are to be
-// solved with the others then.
+// Repeats detection where the solved velocities v, by StepBlocks::spaces, take bodies beyond the
+// margins of the last one. True when there are new contacts, which are to be solved together with
+// the others.
 absl::StatusOr<bool> RedetectContacts(std::span<const double> v, const State& state,
                                       StepBlocks* blocks, StepContacts* contacts);
 

@@ -8,11 +8,11 @@
 
 namespace pliant::physics {
 
-// Which groups of velocities take part in a step: those that contacts or constraints read (han2023
-// §VI-A). Participating velocities are numbered from 0 over the blocks that have some, in Model
-// order.
+// The groups of velocities that participate in a step: those on which contacts or constraints
+// depend (han2023 §VI-A). Participating velocities are numbered from 0 over the blocks that have
+// some, in Model order.
 struct Participation {
-  // A block that takes part; the system's block of the same index holds what it is like.
+  // A participating block; the system's block of the same index holds its terms.
   struct Block {
     int block;  // in Model::blocks
     int first;  // its first participating velocity
@@ -20,28 +20,28 @@ struct Participation {
     int first_group, num_groups;
   };
   std::vector<Block> blocks;
-  std::vector<int> index_of_block;  // of each block of the model, in `blocks`; −1: takes no part
+  std::vector<int> index_of_block;  // index in `blocks` of each block of the model; −1: none
 
   // Participating groups, block by block, ascending.
-  std::vector<int> groups;  // of their block
-  // First participating velocity of each; one entry more than groups.
+  std::vector<int> groups;  // numbered within their block
+  // First participating velocity of each group; one entry more than groups.
   std::vector<int> group_velocities;
 
   int num_velocities = 0;
-  int num_touched = 0;  // velocities of groups that are read; others may take part beside them
+  int num_touched = 0;  // velocities of touched groups; further groups may participate
 
   // Scratch.
   std::vector<std::pair<int, int>> touched;  // (block, group)
   std::vector<char> is_touched;              // by first velocity of a group; all zero between calls
   std::vector<int> groups_of_block;
 
-  // The participating groups of a block of the model, none of one that takes no part.
+  // Participating groups of a block of the model; empty if it does not participate.
   std::span<const int> GroupsOf(int block) const {
     if (index_of_block[block] < 0) return {};
     const Block& found = blocks[index_of_block[block]];
     return std::span(groups).subspan(found.first_group, found.num_groups);
   }
-  // Index in `groups` of a group of a block of the model; −1 of one that takes no part.
+  // Index in `groups` of a group of a block of the model; −1 if it does not participate.
   int FindGroup(int block, int group) const;
   // Its first participating velocity, or −1.
   int FindVelocity(int block, int group) const {

@@ -16,19 +16,19 @@
 
 namespace pliant::physics {
 
-// What a method asks of the blocks that take part.
+// Terms that a method requires of the participating blocks.
 enum class Terms {
-  // Their free motion v* and a dense Schur complement Â.
+  // Free motion v* and a dense Schur complement Â.
   kFreeMotion,
-  // Their momentum balance: all that a method needs whose unknowns are velocities, and cheaper.
+  // Momentum balance: cheaper, and sufficient for methods whose unknowns are velocities.
   kMomentum,
-  // The compliance form of the blocks that have one (see CompliantForm): all of their groups take
-  // part, and their A is that of each group.
+  // Compliance form of the blocks that have one (see CompliantForm): all of their groups
+  // participate, each with its own A.
   kCompliance
 };
 
-// Where the velocity space of each block stands in the vectors of a step: one after another, in
-// Model order. State::v has a layout of its own, the Model's.
+// Offsets of the blocks' velocity spaces in the vectors of a step, concatenated in Model order.
+// State::v has its own layout, the Model's.
 struct StepSpaces {
   std::vector<int> offsets{0};  // first velocity of each block; one entry more than blocks
 
@@ -40,41 +40,41 @@ struct StepSpaces {
   }
 };
 
-// The blocks of a model during one step: what they can do, found once, and how they stand posed.
+// The blocks of a model during one step: their abilities, looked up once, and their posed terms.
 struct StepBlocks {
   StepBlocks(const Model& model, Terms terms);
 
   const Model& model;
   const Terms terms;
 
-  // Of each block, found once.
+  // Per block, looked up once.
   std::vector<std::unique_ptr<BlockStep>> steps;
   std::vector<StepAbilities> abilities;
-  std::vector<char> is_prescribed;  // has no unknowns: others follow it
+  std::vector<char> is_prescribed;  // has no unknowns; other blocks may follow it
   std::vector<std::vector<int>> followed_bodies;
-  // An actuator that acts with a given effort on a channel of the block.
+  // An actuator with a given effort on a channel of the block.
   struct Motor {
     int actuator, channel;
   };
   std::vector<std::vector<Motor>> motors;
-  std::vector<int> prescribed;  // the blocks that are
-  bool is_parallel = false;     // whether the blocks are worth threads
+  std::vector<int> prescribed;  // indices of prescribed blocks
+  bool is_parallel = false;     // whether threads pay off
 
   // The step as posed.
   Stage stage;
   StepSpaces spaces;
   std::vector<double> v_start;   // velocities at the start of the step, by `spaces`
-  std::vector<double> controls;  // what each actuator aims at in this step
+  std::vector<double> controls;  // target of each actuator in this step
   BodyMotions motions;           // at the start of the step
   std::vector<BlockInputs> inputs;
-  std::vector<char> is_posed;  // of each block; those that sleep are not
+  std::vector<char> is_posed;  // of each block; false while it sleeps
   Sleeping sleeping;
 
   std::vector<absl::Status> statuses;  // of each block's last operation
 
   int count() const { return static_cast<int>(steps.size()); }
 
-  // Calls f(i) for 0 ≤ i < count, at the same time when blocks are worth threads.
+  // Calls f(i) for 0 ≤ i < count, in parallel when `is_parallel`.
   template <typename F>
   void ForEach(int count, const F& f) const {
     if (is_parallel) {
@@ -89,12 +89,12 @@ struct StepBlocks {
   }
 };
 
-// Poses the momentum of all blocks that are awake over the step from `state`. INTERNAL, naming the
+// Poses the momentum balance of all awake blocks over the step from `state`. INTERNAL, naming the
 // body, when forces are not finite.
 absl::Status PoseBlocks(const Inputs& inputs, const Stage& stage, const State& state,
                         StepBlocks* blocks);
 
-// Poses those that woke since.
+// Poses the blocks that woke since.
 absl::Status PoseWoken(const State& state, StepBlocks* blocks);
 
 // The first failure among `statuses`, naming the body; OK when there is none.

@@ -7,11 +7,11 @@
 
 namespace pliant::physics {
 
-// Memory for CalcResidual to work in.
+// Scratch of CalcResidual.
 struct ResidualScratch {
   std::vector<double> exerted;                       // by participants
   std::vector<double> residual, momentum, diagonal;  // by StepBlocks::spaces
-  // A block's part of the criterion, in its norm.
+  // Contribution of a block to the criterion, in its norm.
   struct Squares {
     double error = 0, momentum = 0, impulse = 0, force = 0, rounding = 0;
   };
@@ -19,8 +19,9 @@ struct ResidualScratch {
 };
 
 // ‖D (m(v) − Jᵀγ)‖ / max(‖D A v‖, ‖D Jᵀγ‖) on the full, unreduced system, D = diag(A)^(−1/2). 0
-// when the numerator is below 1e-14. `exerted` is Jᵀγ on the participating velocities; `size` takes
-// the place of the denominator where it is larger: of impulses that cancel, say.
+// when the numerator is below 1e-14 or at the level of rounding. `exerted` is Jᵀγ on the
+// participating velocities. `size` is a lower bound of the denominator, for instance for impulses
+// that cancel.
 double CalcResidual(std::span<const double> v, std::span<const double> exerted, double size,
                     const StepBlocks& blocks, const Participation& participation,
                     ResidualScratch* scratch);

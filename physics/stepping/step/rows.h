@@ -9,17 +9,17 @@
 
 namespace pliant::physics {
 
-// Finds the entry that a contact or row has on a group of velocities already, in constant time: a
-// contact's two sides may touch the same groups. A hash table that is emptied in constant time too.
+// Finds the existing entry of a contact or row on a group of velocities in constant time: both
+// sides of a contact may touch the same groups. A hash table that is also cleared in constant time.
 class GroupTable {
  public:
   void Clear();
-  // The entry of a group of a block; where it has none, `entry` becomes it, and is returned.
+  // Returns the entry of a group of a block; inserts `entry` if there is none.
   int FindOrAdd(int block, int group, int entry);
 
  private:
   struct Slot {
-    unsigned age = 0;  // holds something when it is that of the table
+    unsigned age = 0;  // the slot is in use when this equals age_
     int block, group, entry;
   };
   Slot* Find(int block, int group);
@@ -29,10 +29,10 @@ class GroupTable {
   std::size_t count_ = 0;
 };
 
-// Rows of contacts and constraints as they are built: on groups of velocities, before it is known
-// which take part.
+// Rows of contacts and constraints under construction, on groups of velocities, before the
+// participants are known.
 struct RowBuffer {
-  // A part of a contact's or constraint's rows on consecutive velocities of one group.
+  // The part of a contact's or constraint's rows on consecutive velocities of one group.
   struct Entry {
     int block;
     int group;
@@ -42,7 +42,7 @@ struct RowBuffer {
   };
   std::vector<Entry> entries;
   std::vector<double> values;
-  // Of a stretch of contacts: where its entries and values begin among all.
+  // For a chunk of contacts: offsets of its entries and values among all.
   int first_entry = 0;
   std::size_t first_value = 0;
 
@@ -55,27 +55,26 @@ struct RowBuffer {
 // All rows of a step, on groups. Its entries are in the order of ConstraintSystem::entries.
 struct GroupRows {
   RowBuffer all;
-  std::vector<RowBuffer> stretches;  // of contacts that are built side by side
+  std::vector<RowBuffer> stretches;  // chunks of contacts, built in parallel
 };
 
-// Limits and dry friction of joints, drives, and the model's own constraints, of all blocks that
-// are awake.
+// Collects joint limits and dry friction, drives, and the model's own constraints, of all awake
+// blocks.
 void CollectConstraints(const State& state, const StepBlocks& blocks, std::vector<double>* scratch,
                         ConstraintSet* constraints);
 
-// Builds J = R_WCᵀ (J_B − J_A) of every contact, and that of every constraint, on groups: fills
-// `rows`, and in `system` contacts and rows, but for W, and the values. Contacts and constraints
-// between parts whose motion is prescribed on both sides constrain nothing and are removed from the
-// lists.
+// Builds J = R_WCᵀ (J_B − J_A) of every contact, and J of every constraint, on groups. Fills
+// `rows`, and the contacts and rows of `system` except W and the values. Contacts and constraints
+// whose sides both have prescribed motion constrain nothing and are removed from the lists.
 void BuildRows(const StepBlocks& blocks, std::vector<ContactPoint>* contacts,
                ConstraintSet* constraints, GroupRows* rows, solvers::ConstraintSystem* system);
 
-// Contacts that are worth a thread's while, and into how many stretches of so many they are cut:
-// one where blocks are not worth threads.
+// Contacts per chunk, enough to pay for a thread, and the number of chunks; one chunk when threads
+// do not pay off.
 inline constexpr int kContactsInStretch = 64;
 int CountStretches(const StepBlocks& blocks, int num_contacts);
 
-// Calls f(stretch, begin, end) of the stretches of contacts, side by side where there are several.
+// Calls f(stretch, begin, end) for the chunks of contacts, in parallel when there are several.
 template <typename F>
 void ForEachStretch(const StepBlocks& blocks, int num_contacts, const F& f) {
   const int stretches = CountStretches(blocks, num_contacts);

@@ -19,16 +19,16 @@
 
 namespace pliant::physics {
 
-// Where the tangents of blocks that are not linear were taken last.
+// The last linearisation of nonlinear blocks.
 struct Linearisation {
   std::vector<double> point;         // velocities, by StepBlocks::spaces
-  double residual = 0;               // of the solution found with the tangents before
-  bool is_residual_current = false;  // whether it is that of the last solution
+  double residual = 0;               // of the solution found with the previous tangents
+  bool is_residual_current = false;  // whether it is of the last solution
   std::vector<char> is_due;          // scratch, of each block
 };
 
-// What the stages of one step produce, in their order. Every method starts from it; kept from step
-// to step for its memory alone.
+// Results of the stages of one step, in order; the starting point of every method. Kept from step
+// to step for its memory only.
 struct StepStages {
   StepStages(const Model& model, Terms terms)
       : blocks(model, terms), contacts(model), reduction(blocks) {}
@@ -44,31 +44,30 @@ struct StepStages {
   WarmStart warm_start;
   Linearisation linearisation;
 
-  // Memory to work in.
+  // Scratch.
   DifferentialIkMemory ik;
   std::vector<double> gravity_compensation;
   ResidualScratch residual;
   CommitScratch commit;
 };
 
-// From the state to the system that a method solves: blocks posed, contacts found, rows on the
-// participants, islands and what to start from. INTERNAL, naming the body, when forces are not
-// finite or a tangent is not positive definite.
+// Sets up the system to solve: poses blocks, detects contacts, builds rows on the participants,
+// finds islands and the warm start. INTERNAL, naming the body, when forces are not finite or a
+// tangent is not positive definite.
 absl::Status PoseStep(const Inputs& inputs, const Stage& stage, const State& state,
                       StepStages* stages);
 
-// Where the solved velocities v take bodies to where contact was not looked for: finds it, and
-// poses the system with it. True when there is more to solve.
+// Repeats detection where the solved velocities v take bodies beyond the margins of the last one,
+// and poses the system with new contacts. Returns whether there is more to solve.
 absl::StatusOr<bool> RedetectStep(std::span<const double> v, const State& state,
                                   StepStages* stages);
 
-// As CompleteVelocities, CalcResidual and Commit, of a step's stages.
+// CompleteVelocities, CalcResidual and Commit of a step's stages.
 absl::Status CompleteStep(std::span<const double> v_participating, const StepStages& stages,
                           std::vector<double>* v);
 double CalcStepResidual(std::span<const double> v, const solvers::Impulses& impulses,
                         StepStages* stages);
-// The same with what is exerted on the participating velocities given [N·s], relative to no less
-// than `size` (see CalcResidual).
+// Residual with given impulses on the participating velocities [N·s]; `size` as in CalcResidual.
 double CalcStepResidual(std::span<const double> v, std::span<const double> exerted, double size,
                         StepStages* stages);
 void CommitStep(std::span<const double> v, const solvers::Impulses& impulses, StepStages* stages,

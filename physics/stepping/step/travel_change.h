@@ -10,27 +10,26 @@
 
 namespace pliant::physics {
 
-// Finds the bodies that a step's solution moves otherwise than contact detection expected. Contacts
-// are looked for along the velocities at the start of the step; where points of a body travel
-// differently, by more than what separates contacts that were considered from those that were not,
-// detection has to be asked again.
+// Finds the bodies whose solved motion differs from the one that contact detection assumed.
+// Detection works along the velocities at the start of the step; it has to be repeated where points
+// of a body travel differently by more than the speculative margin.
 class TravelChange {
  public:
   explicit TravelChange(const Model& model);
 
-  // What is to be set before Find: the velocities that a block has been solved for.
+  // Solved velocities of a block, to be set before Find.
   std::span<double> Velocities(int block);
 
-  // Marks the bodies of which, in a step of length h, some point that can touch travels further
-  // than `bound` [m] from where it would go with the velocities of `state`, with those set.
-  // `motions` are of `state`. True when there are any.
+  // Marks the bodies that have, in a step of length h, a collision point whose travel with the
+  // velocities set differs by more than `bound` [m] from that with the velocities of `state`.
+  // `motions` are of `state`. Returns whether there are any.
   //
   // Nodes travel by their velocities, points of a rigid body by those of its frame at their
-  // distance from its origin. A block whose change of velocity is too small for its reach is passed
-  // over before its frames are computed.
+  // distance from its origin. Blocks whose change of velocity is too small for their reach are
+  // skipped before their frames are computed.
   bool Find(const State& state, const BodyMotions& motions, double h, double bound);
 
-  // After Find returned true: a flag for each body, and the start of the step with the new
+  // Valid after Find returned true: a flag for each body, and the start of the step with the new
   // velocities.
   std::span<const char> changed_bodies() const { return changed_bodies_; }
   const State& state() const { return state_; }

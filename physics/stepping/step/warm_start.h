@@ -11,29 +11,27 @@
 
 namespace pliant::physics {
 
-// What a method may start from: the participants' velocities, and what was exerted in the last
-// step.
+// Warm start of a method: the participants' velocities, and the impulses of the last step.
 struct WarmStart {
-  // At the start of the step, or as solved for before the last re-detection.
+  // Velocities at the start of the step, or those solved before the last re-detection.
   std::vector<double> v;
-  // Last step's impulse of a contact that is still there, turned into its new frame and projected
-  // onto its cone; zero of a new one.
+  // Last step's impulse of each persisting contact, rotated into its new frame and projected onto
+  // its cone; zero for new contacts.
   std::vector<Eigen::Vector3d> contacts;
-  // Last step's impulse of a row that was there and was kept (see KeepConstraintImpulses); zero of
-  // another.
+  // Last step's impulse of each row that existed and was stored (see KeepConstraintImpulses); zero
+  // otherwise.
   std::vector<double> rows;
-  // What rows are recognised by, ascending, with their numbers.
+  // Keys that identify rows, ascending, with the rows' numbers.
   std::vector<std::pair<ConstraintMemory::Key, int>> row_keys;
 };
 
-// `v` are velocities to start from, by StepBlocks::spaces.
+// Fills the warm start; `v` are the velocities to start from, by StepBlocks::spaces.
 void Recall(const State& state, std::span<const double> v, const StepBlocks& blocks,
             const Participation& participation, const std::vector<ContactPoint>& contacts,
             const ConstraintSet& constraints, const solvers::ConstraintSystem& system,
             WarmStart* warm_start);
 
-// Remembers what rows exerted, for methods that start from it; those of sleepers keep what they
-// have.
+// Stores the impulses of rows, for methods that warm-start from them; sleepers keep theirs.
 void KeepConstraintImpulses(const solvers::Impulses& impulses, const StepBlocks& blocks,
                             const WarmStart& warm_start, State* state);
 

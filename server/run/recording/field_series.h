@@ -11,8 +11,8 @@
 
 namespace pliant::server {
 
-// The deformed bodies of a run as files for ParaView: fields/frame_000000.vtu … and fields.pvd over
-// them.
+// Writes the deformed bodies of a run as files for ParaView: fields/frame_000000.vtu … and
+// fields.pvd, which lists them.
 //
 // Points: displacement from the start [m], velocity [m/s]. Cells: index of the body in the scene,
 // von Mises strain, von Mises stress [Pa], volume ratio. Rigid bodies are surfaces, with no strain.
@@ -35,7 +35,7 @@ class FieldSeries {
   const physics::World& world_;
   std::string folder_;
   SamplingSchedule schedule_;
-  physics::State start_;                      // displacements count from here
+  physics::State start_;                      // reference of displacements
   std::vector<physics::TriangleMesh> rigid_;  // by body, in its frame; empty for deformable ones
   std::vector<PvdFrame> frames_;
 };

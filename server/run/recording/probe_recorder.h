@@ -14,7 +14,7 @@ namespace pliant::server {
 // The probes of a run, each at its own rate.
 class ProbeRecorder {
  public:
-  // Takes the first samples, of the state that the world is in. `world` outlives the recorder.
+  // Takes the first samples, of the world's current state. `world` outlives the recorder.
   explicit ProbeRecorder(const physics::World& world);
 
   // Takes the samples that are due after a step.
@@ -23,8 +23,8 @@ class ProbeRecorder {
   // {name: {t: [..], value: [..]}}; a value is a number, a list of numbers, or a list of rows.
   nlohmann::ordered_json ToJson() const;
 
-  // Header `time,NAME.x,…`, one line a time at which any probe was sampled, 17 digits; empty where
-  // a probe was not. Contact points give their number.
+  // Header `time,NAME.x,…`, then one line for each time at which any probe was sampled, 17 digits;
+  // empty where a probe was not sampled. Contact points are written as their number.
   std::string ToCsv() const;
 
  private:

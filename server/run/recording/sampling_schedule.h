@@ -2,15 +2,14 @@
 
 namespace pliant::server {
 
-// When to take samples: at the start, then at every multiple of 1/rate, or after every step when
-// the rate is 0.
+// Sampling times: the start, then every multiple of 1/rate, or every step when the rate is 0.
 class SamplingSchedule {
  public:
   // `rate` [Hz]; `start` and `time_step` [s].
   SamplingSchedule(double rate, double start, double time_step);
 
-  // Whether a sample is due at time t [s], asked once after each step. The first question, at the
-  // start, is answered yes.
+  // Whether a sample is due at time t [s]. Call once after each step. The first call, at the start,
+  // returns true.
   bool IsDue(double t);
 
  private:

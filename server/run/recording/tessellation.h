@@ -5,8 +5,8 @@
 
 namespace pliant::server {
 
-// Triangles that show a shape, in its own frame, outward. Curved shapes to about 1 % of their size;
-// a half-space as a square of 4 m about its origin. For the eye alone: nothing is computed from it.
+// Triangles of a shape for display only, in its own frame, outward. Curved shapes are accurate to
+// about 1 % of their size; a half-space is a square of 4 m about its origin.
 physics::TriangleMesh Tessellate(const physics::Geometry& geometry);
 
 }  // namespace pliant::server

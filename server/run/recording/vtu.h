@@ -7,7 +7,7 @@
 
 namespace pliant::server {
 
-// An unstructured grid of tetrahedra and triangles with data on points and cells, as VTK keeps it.
+// An unstructured grid of tetrahedra and triangles with data on points and cells, in VTK's layout.
 struct UnstructuredGrid {
   struct Array {
     std::string name;

@@ -8,7 +8,7 @@
 
 namespace pliant::physics {
 
-// The default classes of an MJCF file: attributes that elements have unless they say otherwise.
+// The default classes of an MJCF file: attributes of elements that do not set them.
 class MjcfDefaults {
  public:
   // A <default> section and the classes nested in it.
@@ -16,8 +16,8 @@ class MjcfDefaults {
 
   bool Has(const std::string& name) const { return classes_.contains(name); }
 
-  // An element with its attributes and those of its class: its own, else `child_class`, else the
-  // main one. Without children.
+  // An element with its own attributes and those of its class, else of `child_class`, else of the
+  // main class. Without children.
   XmlElement Apply(const XmlElement& element, const std::string& child_class, RobotLog* log) const;
 
  private:

@@ -5,8 +5,8 @@
 
 namespace pliant::physics {
 
-// Puts the contents of included files in place of each <include file="…"/>. Paths begin in the main
-// file's folder, or else in that of the file they stand in.
+// Replaces each <include file="…"/> by the contents of the file. Paths are relative to the main
+// file's folder, or else to that of the including file.
 //
 // errors  a file that is not there, is included twice, or is no MJCF; too many
 bool ExpandMjcfIncludes(RobotFiles* files, XmlElement* root, RobotLog* log);

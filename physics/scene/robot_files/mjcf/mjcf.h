@@ -7,11 +7,11 @@
 
 namespace pliant::physics {
 
-// A <mujoco> file as a draft, links with parents first; errors and what was left out go to `log`.
-// Bodies are links of their name; a body with several joints has links without mass before it,
-// "body:joint". Bodies without joints are fixed on their parent, and static geoms of the world are
-// on a fixed link "world". Free joints have names, their own or "body_joint": they are free
-// whatever the scene's base says.
+// Reads a <mujoco> file as a draft, links with parents first; errors and omissions go to `log`.
+// Bodies become links of the same name; a body with several joints is preceded by massless links,
+// "body:joint". Bodies without joints are fixed to their parent, and static geoms of the world are
+// on a fixed link "world". Free joints keep their name or get "body_joint", and are free whatever
+// base the scene sets.
 void ReadMjcf(const XmlElement& root, const RobotFileOptions& options, RobotFiles* files,
               RobotMeshes* meshes, RobotDraft* draft, RobotLog* log);
 

@@ -18,12 +18,12 @@ namespace pliant::physics {
 
 inline constexpr std::size_t kMaxNumbers = 10'000'000;  // of one attribute
 
-// A mesh asset. The vertices of the file are turned by R and moved by p after scaling.
+// A mesh asset. The file's vertices are scaled, then transformed by X.
 struct MjcfMesh {
   FilePlace place;
   MeshRequest request;
   RigidTransform X;
-  std::optional<TriangleMesh> inlined;  // vertices that stand in the MJCF file
+  std::optional<TriangleMesh> inlined;  // vertices given in the MJCF file
   bool supported = true;
 };
 
@@ -33,7 +33,7 @@ struct MjcfSite {
   RigidTransform X;
 };
 
-// What the sections of an MJCF file know of each other.
+// Data shared between the sections of an MJCF file.
 struct MjcfModel {
   const RobotFileOptions* options;
   RobotFiles* files;
@@ -49,17 +49,17 @@ struct MjcfModel {
   std::unordered_map<std::string, int> bodies;  // links; the world is −1
   std::unordered_map<std::string, int> joints;  // links whose joint it is
   std::unordered_map<std::string, MjcfSite> sites;
-  int world_link = -1;  // that static geoms of the world are on
+  int world_link = -1;  // link of the world's static geoms
 
   // After the bodies: poses of the links at the initial positions.
   std::vector<RigidTransform> X_WB;
 
-  // The link of a body's name, −2 with a message when there is none: a warning when what was left
-  // out may have made it.
+  // The link of the body with that name. −2 with a message when there is none; the message is a
+  // warning when an unsupported element may have defined the body.
   int FindBody(const XmlElement& element, const char* attribute) const;
   int FindJoint(const XmlElement& element, const char* attribute) const;
   const MjcfSite* FindSite(const XmlElement& element, const char* attribute) const;
-  // Says that what an element names is not there.
+  // Reports that an object named by an element does not exist.
   void SayMissing(const XmlElement& element, const std::string& kind,
                   const std::string& name) const;
 
@@ -69,11 +69,11 @@ struct MjcfModel {
 // <asset>: meshes and the colours of materials.
 void ReadMjcfAssets(const XmlElement& section, MjcfModel* model);
 
-// <worldbody>, all of the file: links, joints, shapes, sites and flexcomps, and where the links
-// are.
+// All <worldbody> sections of the file: links, joints, shapes, sites and flexcomps, and the poses
+// of the links.
 void ReadMjcfBodies(const std::vector<const XmlElement*>& worldbodies, MjcfModel* model);
 
-// A geom's shapes, and what it weighs in the frame of its body.
+// A geom's shapes, and its mass properties in the frame of its body.
 struct MjcfGeom {
   std::vector<RobotShape> collisions;
   std::vector<RobotShape> visuals;
@@ -82,23 +82,23 @@ struct MjcfGeom {
   Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();  // about the centre
   int group = 0;
 };
-// X_BG poses the frame that the geom stands in.
+// X_BG is the pose of the frame in which the geom is given.
 MjcfGeom ReadMjcfGeom(const XmlElement& geom, const std::string& name, const RigidTransform& X_BG,
                       MjcfModel* model);
 
-// A joint of a body, without X_PF and X_BM. `anchor` is in the frame that the joint stands in.
+// A joint of a body, without X_PF and X_BM. `anchor` is in the frame in which the joint is given.
 struct MjcfJoint {
   Joint joint;
   double reference = 0;
   Eigen::Vector3d anchor = Eigen::Vector3d::Zero();
-  // time constant [s] and damping ratio that stiffness and damping follow from, once the inertia is
+  // time constant [s] and damping ratio that determine stiffness and damping once the inertia is
   // known; 0: not given
   double time_constant = 0, damping_ratio = 0;
 };
 MjcfJoint ReadMjcfJoint(const XmlElement& joint, const MjcfModel& model);
 
-// A flexcomp; nothing when it is left out. X_WB of the result is its pose in the frame that it
-// stands in.
+// A flexcomp; nullopt when it is left out. X_WB of the result is its pose in the frame in which it
+// is given.
 std::optional<RobotDeformable> ReadMjcfFlexcomp(const XmlElement& flexcomp, MjcfModel* model);
 
 // <tendon>, <equality> and <contact>, all sections of the file.
@@ -106,8 +106,8 @@ void ReadMjcfConstraints(const std::vector<const XmlElement*>& tendons,
                          const std::vector<const XmlElement*>& equalities,
                          const std::vector<const XmlElement*>& contacts, MjcfModel* model);
 
-// What an effort on each of these joints (links, of one velocity) moves when all others are free,
-// at the initial positions: 1 / (M⁻¹)_ii [kg·m²] or [kg]. Damping ratios are of it.
+// Effective inertia of each of these joints (links, of one velocity) when all others are free, at
+// the initial positions: 1 / (M⁻¹)_ii [kg·m²] or [kg]. Damping ratios refer to it.
 std::vector<double> CalcEffectiveInertias(const std::vector<RobotLink>& links,
                                           const std::vector<int>& wanted);
 

@@ -8,8 +8,8 @@
 
 namespace pliant::physics {
 
-// What an MJCF file's <compiler> says about how to read the rest. Several elements add up; the last
-// word counts.
+// Settings in an MJCF file's <compiler> for reading the rest. Several elements are merged; the last
+// value wins.
 struct MjcfSettings {
   bool degrees = true;
   std::string euler_sequence = "xyz";  // capitals: about fixed axes
@@ -30,15 +30,15 @@ struct MjcfSettings {
   double Radians(double angle) const;
 };
 
-// The rotation that quat, axisangle, euler, xyaxes or zaxis of an element say; the identity when
-// none is there.
+// The rotation given by quat, axisangle, euler, xyaxes or zaxis of an element; identity when there
+// is none.
 Eigen::Matrix3d ReadMjcfRotation(const XmlElement& element, const MjcfSettings& settings,
                                  RobotLog* log);
 
-// The same with pos.
+// The pose given by pos and the rotation attributes above.
 RigidTransform ReadMjcfPose(const XmlElement& element, const MjcfSettings& settings, RobotLog* log);
 
-// Of angles in the file's unit and sequence.
+// Rotation from Euler angles in the file's unit and sequence.
 Eigen::Matrix3d RotationFromEuler(const Eigen::Vector3d& angles, const MjcfSettings& settings);
 
 // The smallest rotation that takes z to a direction of any length.

@@ -15,9 +15,9 @@ namespace pliant::physics {
 // <drake:x value="…"/> as in URDF, or <drake:x>…</drake:x> as in SDF.
 XmlValue DrakeValue(const XmlElement& parent, std::string_view tag);
 
-// What <drake:proximity_properties> of a collision say: mu_dynamic, point_contact_stiffness, and a
-// compliant hydroelastic_modulus E as the stiffness E · r of a shape of half width r. Call it with
-// the geometry filled in.
+// Reads <drake:proximity_properties> of a collision: mu_dynamic, point_contact_stiffness, and a
+// compliant hydroelastic_modulus E as the stiffness E · r of a shape of half width r. The geometry
+// must be filled in.
 void ReadProximity(const XmlElement& collision, std::vector<RobotShape>* shapes, RobotLog* log);
 
 // <drake:deformable_properties>: the material of a deformable body.
@@ -27,8 +27,8 @@ void ReadDeformableProperties(const XmlElement& properties, RobotDeformable* bod
 // there is none.
 bool ReadDrakeGeometry(const XmlElement& geometry, Geometry* out, RobotLog* log);
 
-// rotor_inertia, gear_ratio and controller_gains (`gains` is filled in and true returned), wherever
-// the format puts them.
+// rotor_inertia, gear_ratio and controller_gains (fills `gains` and returns true), wherever the
+// format puts them.
 bool ReadDrakeActuation(const XmlElement& parent, Joint* joint, RobotActuator* gains,
                         RobotLog* log);
 
@@ -39,18 +39,18 @@ class DrakeModelTags {
   // The link of that name; −1: the world, −2: there is none, −3: it is deformable.
   using FindLink = std::function<int(const std::string&)>;
 
-  // Takes an element if it is one of them.
+  // Reads an element if it is one of these; returns whether it is.
   bool Take(const XmlElement& element, const FindLink& find_link, RobotDraft* draft, RobotLog* log);
 
-  // Once all groups are known.
+  // Applies the collision filters. Call once all groups are read.
   void ExcludeContacts(RobotDraft* draft, RobotLog* log);
 
  private:
   struct Group {
     FilePlace place;
     std::vector<int> links;
-    std::vector<std::string> groups;   // whose members are members too
-    std::vector<std::string> ignored;  // not touched
+    std::vector<std::string> groups;   // nested groups
+    std::vector<std::string> ignored;  // groups excluded from contact
   };
 
   std::map<std::string, Group> groups_;

@@ -6,14 +6,14 @@
 
 namespace pliant::physics {
 
-// Where the links are in the robot file's world when each joint is at its initial position.
+// Poses of the links in the robot file's world with each joint at its initial position.
 std::vector<RigidTransform> CalcLinkPoses(const std::vector<RobotLink>& links);
 
-// For each link whose joint has one velocity what this joint moves when all others are locked, at
-// the initial positions: the diagonal of the mass matrix [kg·m²] or [kg]. 0 for others.
+// Inertia that each joint of one velocity moves when all others are locked, at the initial
+// positions: the diagonal of the mass matrix [kg·m²] or [kg]. 0 for other joints.
 std::vector<double> CalcJointInertias(const std::vector<RobotLink>& links);
 
-// Whether each link can move. Roots that hang on nothing do, unless their base will be fixed.
+// Whether each link can move. Roots not attached to anything can, unless their base will be fixed.
 std::vector<bool> FindMovingLinks(const std::vector<RobotLink>& links, bool fixed_base);
 
 // Mass, centre and inertia of a link from its collision shapes, or its visual ones when it has
@@ -21,8 +21,8 @@ std::vector<bool> FindMovingLinks(const std::vector<RobotLink>& links, bool fixe
 // enclose no volume.
 bool TakeInertiaFromShapes(double density, RobotLink* link);
 
-// Checks that the links, parents first, can be simulated; mends inertia from the shapes where the
-// options ask for it.
+// Checks that the links, parents first, can be simulated; replaces invalid inertia by that of the
+// shapes if the options ask for it.
 //
 // errors    inertia that no body can have, on a link that moves or is fixed on one that does; a
 //           link that moves without mass behind it; a joint that moves no inertia

@@ -16,8 +16,8 @@ struct JointDraft {
   Joint joint;
 };
 
-// A robot on its way from a file: what is said in RobotDescription, with links in any order, and
-// where they stand.
+// A robot while its file is read: a RobotDescription with links in any order, and their places in
+// the file.
 struct RobotDraft {
   RobotDescription robot;
   std::vector<FilePlace> places;  // of the links
@@ -25,16 +25,15 @@ struct RobotDraft {
   std::vector<bool> fixed;  // links that the file fixes on the world
 };
 
-// Links that cannot move: fixed on the world by the file, by fixed joints, or through a base that
+// Links that cannot move: fixed to the world by the file, by fixed joints, or through a base that
 // will be fixed.
 std::vector<bool> FindFixedLinks(const RobotDraft& draft, bool fixed_base);
 
 inline constexpr int kMaxLinks = 100'000;
 
-// Hangs the links on each other by the draft's joints and sorts them, parents first, each link's
-// descendants right after it in the order of the file; all that names links by number is
-// renumbered. Links without a joint become roots: fixed, or free with an unnamed joint at the pose
-// in `X_WB`.
+// Connects the links by the draft's joints and sorts them, parents first, each link's descendants
+// right after it in file order. All link indices are renumbered. Links without a joint become
+// roots: fixed, or free with an unnamed joint at the pose in `X_WB`.
 //
 // errors  a link with two parents; a cycle; `one_root` and several; more than kMaxLinks
 bool BuildLinkTree(const std::vector<RigidTransform>& X_WB, bool one_root, RobotDraft* draft,

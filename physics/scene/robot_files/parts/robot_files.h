@@ -13,14 +13,14 @@
 
 namespace pliant::physics {
 
-// Finds and reads the files that a robot file names, within the jail, and keeps a hash of all that
-// was read.
+// Finds and reads the files named in a robot file, within the jail, and keeps a hash of all files
+// read.
 class RobotFiles {
  public:
   RobotFiles(const RobotFileOptions& options, std::string robot_path);
 
-  // The file that `uri` means in a file of `folder`: package://NAME/…, model://NAME/…, file:///… or
-  // a path. Packages are folders of that name, or with that name in their package.xml, among the
+  // The file that `uri` denotes in a file of `folder`: package://NAME/…, model://NAME/…, file:///…
+  // or a path. Packages are folders of that name, or with that name in their package.xml, among the
   // parents of `folder`, beside them, and in `package_paths`.
   //
   // errors  NOT_FOUND: no such file, with where it was looked for; PERMISSION_DENIED: outside the
@@ -49,7 +49,7 @@ class RobotFiles {
   std::string folder_;
   std::string jail_;  // canonical; empty when there is none
   std::string hashes_;
-  // of folders, as their package.xml say; and of what was looked for before
+  // package names of folders from their package.xml, and results of earlier searches
   mutable std::map<std::string, std::string> package_names_;
   mutable std::map<std::pair<std::string, std::string>, absl::StatusOr<std::string>> found_;
 };

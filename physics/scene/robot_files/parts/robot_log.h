@@ -15,16 +15,16 @@ struct FilePlace {
   int line = 0;
 };
 
-// What is to be said about a robot file, in the order in which it was found.
+// Messages about a robot file, in the order in which they were found.
 class RobotLog {
  public:
   void Error(const FilePlace& place, std::string text);
   void Warning(const FilePlace& place, std::string text);
 
-  // Said once for all places with this text: "text (3 times)" at the first.
+  // Warns once for all places with this text: "text (3 times)" at the first.
   void WarnOnce(const FilePlace& place, const std::string& text);
 
-  // An element or attribute that has no meaning here: "<bounce> is left out", with `why` after it.
+  // Warns about an unsupported element or attribute: "<bounce> is left out", with `why` after it.
   void LeftOut(const FilePlace& place, const std::string& what, const std::string& why = "");
 
   bool ok() const { return errors_ == 0; }

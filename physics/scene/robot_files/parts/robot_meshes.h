@@ -16,7 +16,7 @@
 
 namespace pliant::physics {
 
-// What a collision mesh on a link that moves becomes.
+// Representation of a collision mesh on a moving link.
 enum class MeshUse {
   kAutomatic,      // its hull, or pieces when the hull is more than 10 % too large
   kHull,           // its hull, as the file asks for
@@ -26,7 +26,7 @@ enum class MeshUse {
 // A mesh that a robot file names.
 struct MeshRequest {
   std::string uri;
-  std::string folder;  // that relative paths begin in
+  std::string folder;  // base of relative paths
   Eigen::Vector3d scale = Eigen::Vector3d::Ones();
   MeshUse use = MeshUse::kAutomatic;
   int max_pieces = 32;
@@ -41,20 +41,20 @@ class RobotMeshes {
 
   // The shapes of a collision mesh, `shape` repeated with the geometry filled in; as a SurfaceMesh
   // when the link is fixed on the world and the mesh closed. Empty, with errors, when there is no
-  // such file or no volume can be had of it.
+  // such file or it encloses no volume.
   std::vector<RobotShape> MakeCollisions(const MeshRequest& request, const RobotShape& shape,
                                          bool fixed);
 
   // A visual mesh; nothing, with a warning, when it cannot be read.
   std::optional<RobotShape> MakeVisual(const MeshRequest& request, const RobotShape& shape);
 
-  // From vertices and triangles that stand in the robot file; no triangles: the hull of the
+  // As above, from vertices and triangles given in the robot file; no triangles: the hull of the
   // vertices.
   std::vector<RobotShape> MakeCollisions(const TriangleMesh& mesh, const MeshRequest& request,
                                          const RobotShape& shape, bool fixed);
 
   // A volume mesh, scaled; without `mesh`, with errors, when it cannot be read or has defects.
-  // Mended where that is possible: `vertices` are the numbers in the file of those that were kept.
+  // Repaired where possible: `vertices` are the file's numbers of the vertices kept.
   struct Volume {
     std::shared_ptr<const TetrahedralMesh> mesh;
     std::string path;

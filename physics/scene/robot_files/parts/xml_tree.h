@@ -15,7 +15,7 @@ struct XmlAttribute {
   std::string value;
 };
 
-// An element of an XML file, free of the library that read it: robot formats splice, repeat and
+// An element of an XML file, independent of the XML library, since robot formats splice, repeat and
 // move elements. Names keep their prefix, declared or not: "drake:mimic".
 struct XmlElement {
   std::string name;
@@ -43,7 +43,7 @@ inline constexpr std::size_t kLargestXml = std::size_t{64} << 20;  // [bytes]
 std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const std::string> file,
                                   RobotLog* log);
 
-// Elements below and including this one.
+// Number of elements in this subtree, including its root.
 std::size_t CountElements(const XmlElement& element);
 
 }  // namespace pliant::physics

@@ -12,7 +12,7 @@
 
 namespace pliant::physics {
 
-// A value in an XML file and what to call it in messages.
+// A value in an XML file and its name in messages.
 struct XmlValue {
   const std::string* text = nullptr;  // null when it is not there
   const XmlElement* owner = nullptr;
@@ -40,8 +40,8 @@ enum class Range {
   kInfinite      // infinite too
 };
 
-// These write to `out` and return true when the value is there and as expected. A value that is
-// there and is not is an error in `log`. One that is not there is none.
+// These functions write to `out` and return true when the value is present and valid. An invalid
+// value is an error in `log`; an absent one is not.
 bool ReadNumber(const XmlValue& value, double* out, RobotLog* log, Range range = Range::kAny);
 bool ReadInteger(const XmlValue& value, int* out, RobotLog* log, int least, int most);
 bool ReadBool(const XmlValue& value, bool* out, RobotLog* log);
@@ -51,8 +51,8 @@ bool ReadVector(const XmlValue& value, Eigen::Vector3d* out, RobotLog* log,
 bool ReadNumbers(const XmlValue& value, std::size_t least, std::size_t most,
                  std::vector<double>* out, RobotLog* log, Range range = Range::kAny);
 
-// A direction: scaled to unit length, with a warning when it was not, unless the format lets it
-// have any length. Errors when it is zero.
+// A direction, scaled to unit length. Another length gives a warning unless the format allows any;
+// zero is an error.
 enum class AxisLength { kUnit, kAny };
 bool ReadAxis(const XmlValue& value, Eigen::Vector3d* out, RobotLog* log,
               AxisLength length = AxisLength::kUnit);
@@ -63,8 +63,8 @@ std::optional<double> ParseNumber(std::string_view text);
 // A rotation matrix from a quaternion w, x, y, z of any length but zero.
 std::optional<Eigen::Matrix3d> RotationFromQuaternion(double w, double x, double y, double z);
 
-// The same where the format wants a unit quaternion: another length is a warning, zero an error and
-// the identity.
+// As above, where the format requires a unit quaternion: another length gives a warning; zero is an
+// error and returns the identity.
 Eigen::Matrix3d ReadUnitQuaternion(const XmlValue& value, double w, double x, double y, double z,
                                    RobotLog* log);
 

@@ -10,7 +10,7 @@
 namespace pliant::physics {
 
 // The frames of an SDF file: models, links, joints and <frame>s, each posed relative to another and
-// attached to a link. Names are looked up in the scope of the model that they stand in: "a::b::"
+// attached to a link. Names are looked up in the scope of the model that contains them: "a::b::"
 // for the model b in the model a.
 class FrameGraph {
  public:
@@ -47,7 +47,7 @@ class FrameGraph {
 
   // Poses of all frames in the world.
   //
-  // errors  a frame relative to one that is not there, or to itself around a corner
+  // errors  a frame relative to one that does not exist, or in a cycle
   bool Resolve(RobotLog* log);
 
   // After Resolve.

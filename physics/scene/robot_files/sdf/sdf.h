@@ -7,9 +7,9 @@
 
 namespace pliant::physics {
 
-// An <sdf> of one model, several, or a world as a draft, links sorted; errors and what was left out
-// go to `log`. Links of a single model keep their names, those of nested and further models are
-// "model::link". Includes are read. Drake's tags are read, their prefix declared or not.
+// Reads an <sdf> with one model, several, or a world as a draft, links sorted; errors and omissions
+// go to `log`. Links of a single model keep their names; those of nested and further models are
+// "model::link". Includes are read, as are Drake's tags, their prefix declared or not.
 void ReadSdf(const XmlElement& root, const RobotFileOptions& options, RobotFiles* files,
              RobotMeshes* meshes, RobotDraft* draft, RobotLog* log);
 

@@ -9,7 +9,7 @@
 
 namespace pliant::physics {
 
-// A joint of an SDF file on its way: where it stands, and the frame that it was given.
+// A joint of an SDF file while it is read: its element, scope and frame.
 struct SdfJoint {
   const XmlElement* element;
   std::string scope;   // of the names in it
@@ -17,8 +17,8 @@ struct SdfJoint {
   int frame;
 };
 
-// Joints, mimics, gears and actuators, from frames that are resolved. Joints between links that are
-// both fixed on the world are left out.
+// Reads joints, mimics, gears and actuators, given resolved frames. Joints between two links fixed
+// to the world are left out.
 void ReadSdfJoints(const std::vector<SdfJoint>& joints, FrameGraph* frames, RobotDraft* draft,
                    RobotLog* log);
 

@@ -12,7 +12,7 @@ namespace pliant::physics {
 // identity.
 RigidTransform ReadSdfPose(const XmlElement& parent, RobotLog* log);
 
-// What stands in a <link>, but for its pose: inertia, shapes and their surfaces.
+// Reads a <link> except its pose: inertia, shapes and their surfaces.
 void ReadSdfLink(const XmlElement& element, const std::string& folder, bool fixed,
                  const RobotFileOptions& options, RobotMeshes* meshes, RobotLink* link,
                  RobotLog* log);
