@@ -1,7 +1,6 @@
 #include "physics/stepping/step/detection.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace pliant::physics {
 namespace {
@@ -20,21 +19,13 @@ void SetRestingAside(const Sleeping& sleeping, StepContacts* contacts) {
   resting.clear();
   if (!sleeping.is_any_asleep()) return;
   const auto sleeps = [&](const ContactPoint& contact) { return sleeping.sleeps(contact); };
-  auto awake = std::find_if_not(points.begin(), points.end(), sleeps);
-  // a world at rest has nothing else, every step
-  if (awake == points.end()) return resting.swap(points);
-  resting.assign(std::make_move_iterator(points.begin()), std::make_move_iterator(awake));
-  auto kept = points.begin();
-  for (; awake != points.end(); ++awake) {
-    if (sleeps(*awake)) {
-      resting.push_back(std::move(*awake));
-    } else if (kept == awake) {
-      ++kept;
-    } else {
-      *kept++ = std::move(*awake);
-    }
-  }
-  points.erase(kept, points.end());
+  // in a world at rest, in every step
+  if (std::ranges::all_of(points, sleeps)) return resting.swap(points);
+  std::erase_if(points, [&](const ContactPoint& contact) {
+    if (!sleeps(contact)) return false;
+    resting.push_back(contact);
+    return true;
+  });
 }
 
 }  // namespace
