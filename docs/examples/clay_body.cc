@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include <Eigen/Dense>
 
@@ -319,6 +320,14 @@ class ClayBodies final : public BodyKind {
   std::span<const BodyParameter> parameters() const override { return kClayParameters; }
   std::shared_ptr<const DynamicsBlock> MakeBlock(BodyDescription description) const override {
     return std::make_shared<ClayBlock>(std::move(description));
+  }
+  // every vertex touches, as a ball half a cell wide
+  TouchingPoints MakePoints(const BodyDescription& description) const override {
+    TouchingPoints points;
+    points.nodes.resize(description.mesh.vertices.size());
+    std::iota(points.nodes.begin(), points.nodes.end(), 0);
+    points.radii.assign(points.nodes.size(), 0.25 * description.parameters[0]);
+    return points;
   }
 };
 

@@ -1,4 +1,5 @@
 #include "physics/stepping/integrators/integrator.h"
+#include "physics/stepping/integrators/theta_method.h"
 
 namespace pliant::physics {
 namespace {
@@ -10,12 +11,7 @@ class DampedMidpoint final : public Integrator {
   std::string_view name() const override { return "DAMPED_MIDPOINT"; }
   Stage MakeStage(double h) const override {
     constexpr double kTheta = 0.5 + 1.0 / 12;
-    Stage stage;
-    stage.h = h;
-    stage.move = {1 - kTheta, kTheta};
-    stage.force_move = {kTheta * (1 - kTheta), kTheta * kTheta};
-    stage.force_rate = {1 - kTheta, kTheta};
-    return stage;
+    return ThetaMethod(h, kTheta, kTheta);
   }
 };
 

@@ -70,8 +70,8 @@ double FindLargestFriction(const Model& model) {
 }
 
 GeometryKind FindKind(const Body& body) {
-  if (!body.surface.triangles.empty()) return GeometryKind::kSurface;
   if (!body.points.nodes.empty()) return GeometryKind::kPoints;
+  if (!body.surface.triangles.empty()) return GeometryKind::kSurface;
   return GeometryKind::kShapes;
 }
 

@@ -87,13 +87,6 @@ struct MethodOptions {
     return kind == MethodKind::kNonsmooth &&
            nonsmooth.coordinates == NonsmoothOptions::Coordinates::kMaximal;
   }
-
-  // Why the contact problem of a step cannot be exported; empty: it can.
-  std::string_view WhyNotExported() const {
-    if (!is_maximal()) return {};
-    return "describes problems in reduced coordinates; leave it out, or add --set "
-           "method.nonsmooth.coordinates=REDUCED";
-  }
 };
 
 // Name in scenes and reports.

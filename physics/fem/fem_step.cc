@@ -239,10 +239,10 @@ class FemStep final : public NodeStep {
     return false;
   }
 
-  absl::Status Linearise(std::span<const double> v) override {
+  absl::Status Linearise(std::span<const double> v, TangentKind kind) override {
     if (is_linear()) return absl::OkStatus();
     std::copy(v.begin(), v.end(), v_linear_.begin());
-    tangent_ = Tangent::kExact;
+    tangent_ = kind == TangentKind::kExact ? Tangent::kExact : Tangent::kConvex;
     Evaluate(v_linear_);
     return CheckFinite();
   }

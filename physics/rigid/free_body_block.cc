@@ -151,9 +151,10 @@ absl::Status FreeBodyStep::Pose(const Stage& stage, const BlockState& base,
     if (!applied.at_center_of_mass) torque += (applied.p_W - p_WBcm_).cross(applied.force_W);
   }
   const Vector3d omega = VectorAt(v0, 0);
-  const Vector3d L = I_W * omega + stage.h * torque;
+  const double impulse = stage.impulse_scale();
+  const Vector3d L = I_W * omega + impulse * torque;
   v_star_.head<3>() = SolveAngularVelocity(block_.inertia(), R0, L, stage.h, omega);
-  v_star_.tail<3>() = VectorAt(v0, 3) + stage.h / block_.mass(0) * force;
+  v_star_.tail<3>() = VectorAt(v0, 3) + impulse / block_.mass(0) * force;
   if (!v_star_.allFinite()) return absl::InternalError("its free motion is not finite");
   return absl::OkStatus();
 }

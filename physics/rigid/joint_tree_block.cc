@@ -82,7 +82,7 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
     const std::span<const double> q0 = base.q, v0 = base.v;
     stage_ = stage;
     gravity_ = inputs.gravity;
-    const double h = stage.h;
+    const double h = stage.h, impulse = stage.impulse_scale();
     q0_ = q0;
     v0_ = v0;
     if (!is_placed_) {
@@ -92,7 +92,7 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
     is_placed_ = false;
     tree_.CalcMassMatrix(kinematics_, A_);
 
-    // what acts from outside, and the joints' own springs and dampers at the start
+    // external forces, and the joints' own springs and dampers at v = v0
     std::fill(applied_.begin(), applied_.end(), 0.0);
     for (const BlockForce& force : inputs.forces) {
       tree_.AddWrench(kinematics_, force.frame, force.p_W, force.torque_W, force.force_W, applied_);
@@ -100,13 +100,14 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
     for (const ChannelEffort& on : inputs.efforts) applied_[on.channel] += on.effort;
     for (int i = 0; i < n_; ++i) {
       const auto [k, d] = laws_[i];
-      if (d > 0) applied_[i] -= d * v0[i];
+      if (d > 0) applied_[i] -= d * stage.force_rate.sum() * v0[i];
       if (k > 0) {
         const int link = tree_.link_of_velocity(i);
         const double error = CalcSpringError(tree_, link, i - tree_.velocity_start(link), q0);
-        applied_[i] -= k * (error + h * v0[i]);
+        applied_[i] -= k * (error + h * stage.force_move.sum() * v0[i]);
       }
-      A_[std::size_t(i) * n_ + i] += h * (d + h * k);
+      A_[std::size_t(i) * n_ + i] +=
+          impulse * (stage.force_rate.trial * d + h * stage.force_move.trial * k);
     }
 
     std::copy(A_.begin(), A_.end(), L_.begin());
@@ -189,9 +190,10 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
   }
 
  private:
-  // v* = v0 + h A⁻¹ (applied − bias)
+  // v* = v0 + w h A⁻¹ (applied − bias), with the stage's weight w
   void CalcVStar() {
-    for (int i = 0; i < n_; ++i) v_star_[i] = stage_.h * (applied_[i] - bias_[i]);
+    const double impulse = stage_.impulse_scale();
+    for (int i = 0; i < n_; ++i) v_star_[i] = impulse * (applied_[i] - bias_[i]);
     solvers::SolveLower(n_, L_.data(), n_, v_star_.data());
     solvers::SolveLowerTransposed(n_, L_.data(), n_, v_star_.data());
     for (int i = 0; i < n_; ++i) v_star_[i] += v0_[i];

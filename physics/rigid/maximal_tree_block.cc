@@ -379,7 +379,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
     gravity_ = inputs.gravity;
     q0_ = q0;
     v0_ = v0;
-    const double h = stage.h;
+    const double h = stage.h, impulse = stage.impulse_scale();
     model_.PlaceAll(q0, &start_);
     wrenches_.assign(6 * std::size_t(model_.num_bodies()), 0.0);
     for (const BlockForce& force : inputs.forces) {
@@ -403,10 +403,10 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
       AddWrench(b, (R * body.weight_center).cross(inputs.gravity), body.weight * inputs.gravity);
       const int first = model_.velocity(b);
       const Vector3d omega = VectorAt(v0, first);
-      const Vector3d L = I_W * omega + h * VectorAt(wrenches_, 6 * b);
+      const Vector3d L = I_W * omega + impulse * VectorAt(wrenches_, 6 * b);
       const Vector3d turned = SolveAngularVelocity(body.inertia, R, L, h, omega);
       const Vector3d moved =
-          VectorAt(v0, first + 3) + h / body.mass * VectorAt(wrenches_, 6 * b + 3);
+          VectorAt(v0, first + 3) + impulse / body.mass * VectorAt(wrenches_, 6 * b + 3);
       for (int r = 0; r < 3; ++r) {
         v_star_[first + r] = turned[r];
         v_star_[first + 3 + r] = moved[r];

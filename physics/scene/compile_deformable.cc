@@ -235,6 +235,7 @@ void SceneCompiler::DraftCustomBody(const v1::CustomBody& given, const std::stri
   if (!mesh.has_value()) return;
   body.mesh = custom.mesh = *std::move(mesh);
   body.surface = ExtractBoundary(body.mesh);
+  body.points = draft->kind->MakePoints(custom);
 }
 
 const Material* SceneCompiler::ReadMaterialModel(const v1::Material& given,

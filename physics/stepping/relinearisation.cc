@@ -58,7 +58,8 @@ absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
   blocks.ForEachBlock([&](int b) {
     blocks.statuses[b] = absl::OkStatus();
     if (!is_due[b]) return;
-    blocks.statuses[b] = blocks.steps[b]->Linearise(blocks.spaces.Part(b, point));
+    blocks.statuses[b] =
+        blocks.steps[b]->Linearise(blocks.spaces.Part(b, point), TangentKind::kExact);
     stages->reduction.is_factored[b] = 0;
   });
   if (absl::Status status = FirstFault(blocks); !status.ok()) return status;

@@ -217,9 +217,10 @@ int Run(const RunOptions& options, std::ostream& out, std::ostream& err) {
                            options.at_step, first, first + steps - 1);
     return kWrongUsage;
   }
-  if (const std::string_view why = model->method.WhyNotExported();
-      !options.contact_problem.empty() && !why.empty()) {
-    err << "pliantd run: --contact-problem " << why << '\n';
+  if (!options.contact_problem.empty() && model->method.is_maximal()) {
+    err << "pliantd run: --contact-problem describes problems in reduced coordinates; leave it "
+           "out, "
+           "or add --set method.nonsmooth.coordinates=REDUCED\n";
     return kWrongUsage;
   }
   Recording recording(world, options);

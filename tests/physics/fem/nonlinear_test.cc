@@ -452,7 +452,7 @@ TEST(Relinearisation, FindsTheFreeMotionAgainFromVelocitiesFarOffIt) {
     v[3 * i] += 30 * body.q[3 * i + 2];
   int rounds = 0;
   for (; rounds < 20 && body.step->IsStale(v); ++rounds) {
-    ASSERT_TRUE(body.step->Linearise(v).ok());
+    ASSERT_TRUE(body.step->Linearise(v, TangentKind::kExact).ok());
     ASSERT_TRUE(body.step->Factor({}).ok());
     body.step->CalcFreeMotion(v);
   }

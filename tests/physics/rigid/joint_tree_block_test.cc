@@ -19,10 +19,10 @@ struct FreeRun {
     this->v.resize(block->num_velocities());
     block->SetInitialState({this->q, this->v});
   }
-  void Run(double duration, double h, const Vector3d& gravity) {
+  void Run(double duration, double h, const Vector3d& gravity, double theta = 1) {
     std::vector<double> v_new(v.size());
     for (int k = 0; k < std::lround(duration / h); ++k) {
-      ASSERT_TRUE(PoseBlock(*step, {h, 1, 1, gravity}, q, v, {}).ok());
+      ASSERT_TRUE(PoseBlock(*step, {h, theta, theta, gravity}, q, v, {}).ok());
       ASSERT_TRUE(step->Factor({}).ok());
       step->CalcFreeMotion(v_new);
       step->Integrate(v_new, {q, v});
@@ -123,6 +123,23 @@ TEST(JointTreeBlock, StiffSpringAndDamperAreStableAtAnyStep) {
   FreeRun run(std::make_shared<const JointTree>(std::move(links)), {0}, {0});
   run.Run(1, 0.05, {0, 0, -9.81});
   EXPECT_NEAR(run.q[0], 0.3, 1e-8);
+}
+
+// Energy of a hinge on a spring after a second without gravity, over that at the start.
+double SwingOnASpring(double theta) {
+  constexpr double kStiffness = 20, kStart = 0.5;
+  auto links = MakePendulum(1)->links();
+  links[0].joint.spring_stiffness = kStiffness;
+  FreeRun run(std::make_shared<const JointTree>(std::move(links)), {kStart}, {0});
+  run.Run(1, 0.005, Vector3d::Zero(), theta);
+  const double spring = 0.5 * kStiffness * run.q[0] * run.q[0];
+  const double start = 0.5 * kStiffness * kStart * kStart;
+  return (CalcKineticEnergy(*run.block, run.q, run.v) + spring) / start;
+}
+
+TEST(JointTreeBlock, SpringsActWhereTheStageTakesForces) {
+  EXPECT_NEAR(SwingOnASpring(0.5), 1, 1e-12);  // the midpoint rule keeps the energy
+  EXPECT_LT(SwingOnASpring(1), 0.8);           // implicit Euler dissipates
 }
 
 TEST(JointTreeBlock, GravityCompensationHoldsTheTreeStill) {
