@@ -11,8 +11,8 @@ namespace {
 
 class Potential : public ::testing::TestWithParam<const char*> {};
 
-// The balance m(v) is the gradient of the incremental potential at any velocity, for materials that
-// are linear in v and for others.
+// The momentum residual m(v) is the gradient of the incremental potential at any velocity, whether
+// or not the material is linear in v.
 TEST_P(Potential, HasTheMomentumResidualForItsGradient) {
   FemParameters parameters;
   parameters.mesh = *MeshBox({0.1, 0.1, 0.1}, 0.05);
@@ -24,7 +24,7 @@ TEST_P(Potential, HasTheMomentumResidualForItsGradient) {
   block->SetInitialState({q, v});
   ASSERT_TRUE(PoseBlock(*step, {0.01, 1, 1, {0, 0, -9.81}}, q, v).ok());
 
-  // a velocity that stretches and turns, and a direction from there
+  // a velocity that stretches and rotates, and a direction to differentiate along
   std::vector<double> direction(v.size()), residual(v.size());
   for (std::size_t i = 0; i < v.size(); ++i) {
     v[i] = 3 * q[(i + 1) % v.size()] + 0.2 * (static_cast<double>(i % 5) - 2);
