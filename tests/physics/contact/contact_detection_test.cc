@@ -259,7 +259,7 @@ TEST(ContactDetector, CountsThePointsThatAManifoldLeavesOut) {
   const std::size_t kept = detector.Detect(world.state, 0.01).size();
   EXPECT_EQ(kept, 16u);
   EXPECT_EQ(detector.counts().manifold_points_dropped, 21 * 21 - 16);
-  // pairs that have not moved are not detected anew, but still count
+  // pairs that have not moved are not detected again, but still count
   detector.Detect(world.state, 0.01);
   EXPECT_EQ(detector.counts().manifold_points_dropped, 21 * 21 - 16);
   world.Place(1, At(0, 0, 1));

@@ -100,7 +100,7 @@ TEST_F(RobotScene, LinksAreBodiesAndTheFixedBaseBelongsToTheWorld) {
   EXPECT_NEAR(hand.X_WB.p.z(), 1.55, 1e-15);
   EXPECT_EQ(hand.mass, 1);
   EXPECT_EQ(model->robots[0].joints.size(), 4u);
-  EXPECT_EQ(model->constraints.size(), 1u);  // the mimic
+  EXPECT_EQ(model->constraints.size(), 1u);  // the mimic joint
 }
 
 TEST_F(RobotScene, AFreeBaseFalls) {

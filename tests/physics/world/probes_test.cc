@@ -71,8 +71,8 @@ TEST_F(RestingBall, ContactPointsAddUpToTheImpulse) {
   const std::vector<double>& row = rows.rows.front();
   ASSERT_EQ(row.size(), 10u);
   EXPECT_NEAR(row[0], 0.5, 1e-12);
-  EXPECT_NEAR(row[5], 1, 1e-12);               // from the ground into the ball
-  EXPECT_NEAR(row[9], 2 * 9.81 * 0.01, 1e-6);  // on the ball
+  EXPECT_NEAR(row[5], 1, 1e-12);               // normal from the ground into the ball
+  EXPECT_NEAR(row[9], 2 * 9.81 * 0.01, 1e-6);  // impulse on the ball
   const std::vector<double> turned =
       Sample(MakeProbe(Probe::Kind::kContactPoints, 1, 0)).rows.front();
   EXPECT_NEAR(turned[5], -1, 1e-12);

@@ -98,7 +98,7 @@ TEST_P(SapTest, WhatContactsAreExpectedToExertSavesIterationsAndChangesNoSolutio
   for (double& v : before.v) v += 0.02 * uniform(random);
   const SapResult unaided = whole_.Solve(before.v, options);
 
-  // expect the last step's impulses, or nonsense
+  // expect the last step's impulses, or arbitrary ones
   for (const double sense : {1.0, 0.0}) {
     for (std::size_t c = 0; c < before.gamma.size(); ++c) {
       whole_.problem.contacts[c].expected =

@@ -162,7 +162,7 @@ TEST(MappingCompliance, EqualsDenseHTimesInverseTimesHTransposed) {
       for (int j = 15 * b; j < 15 * b + 15; ++j)
         EXPECT_NEAR(f.compliance.at(b, i, j), dense(i, j), 1e-10) << i << " " << j;
   }
-  // and so do its products
+  // products with it agree too
   VectorXd F = VectorXd::LinSpaced(33, -1, 1), dv(18);
   f.compliance.CalcVelocityChange({F.data(), 33}, {dv.data(), 18});
   EXPECT_LT((dv - f.A.inverse() * f.H.transpose() * F).norm(), 1e-10);

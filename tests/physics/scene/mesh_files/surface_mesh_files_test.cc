@@ -265,7 +265,7 @@ TEST(SurfaceMeshFiles, MutatedFilesGiveAClosedSurfaceOrAnError) {
   };
   int read = 0;
   for (const auto& [name, original] : WriteAll(MakeBoxSurface())) {
-    if (name == "d.ply") continue;  // read by Assimp
+    if (name == "d.ply") continue;  // read by a library
     for (int round = 0; round < 1000; ++round) {
       std::string bytes = original;
       for (std::uint64_t n = 1 + random(3); n > 0 && !bytes.empty(); --n) {
