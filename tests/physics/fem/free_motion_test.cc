@@ -12,8 +12,7 @@
 namespace pliant::physics {
 namespace {
 
-// A block in free flight that is large enough to be factored in single precision, deformed and
-// moving.
+// A deformed and moving block in free flight, large enough to be factored in single precision.
 class FreeMotionTest : public ::testing::Test {
  protected:
   void Make(double youngs_modulus) {
@@ -35,14 +34,14 @@ class FreeMotionTest : public ::testing::Test {
 
   void Pose() { ASSERT_TRUE(PoseBlock(*step_, settings_, q_, v_, {}).ok()); }
 
-  // v* as it is found when nothing participates,
+  // v* as computed without participants.
   std::vector<double> CalcFree() {
     EXPECT_TRUE(step_->Factor({}).ok());
     std::vector<double> v(v_.size());
     step_->CalcFreeMotion(v);
     return v;
   }
-  // and by a factor in double precision, that a participant makes necessary
+  // v* from a factor in double precision, which a participant makes necessary.
   std::vector<double> CalcInDouble() {
     const std::vector<int> one{700};
     EXPECT_TRUE(step_->Factor(one).ok());
@@ -111,7 +110,7 @@ TEST_F(FreeMotionTest, FollowsParticipantsThatComeAndGo) {
 }
 
 TEST_F(FreeMotionTest, OfABodyTooStiffForSinglePrecisionIsRightToo) {
-  // in a step a wave passes 1e4 elements
+  // a wave crosses 1e4 elements in one step
   Make(1e13);
   Pose();
   const std::vector<double> expected = CalcInDouble(), v = CalcFree();

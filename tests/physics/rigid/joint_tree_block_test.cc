@@ -10,7 +10,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A block and its state, stepped as if nothing touched it.
+// A block and its state, stepped without contacts.
 struct FreeRun {
   explicit FreeRun(std::shared_ptr<const JointTree> tree, std::vector<double> q,
                    std::vector<double> v)
@@ -37,7 +37,7 @@ struct FreeRun {
   std::vector<double> q, v;
 };
 
-// The step is of first order: half the step, half the error (between 1.7 and 2.4 at these steps).
+// Expects an error that halves with the step (by factors between 1.7 and 2.4 at these steps).
 void ExpectFirstOrder(int rods, std::vector<double> q) {
   const Vector3d gravity(0, 0, -9.81);
   double errors[3];
@@ -62,7 +62,7 @@ TEST(JointTreeBlock, EnergyErrorOfADoublePendulumFallsWithTheStep) {
 }
 
 TEST(JointTreeBlock, PendulumSwingsWithItsPeriod) {
-  // small swings of a rod about its end: ω² = 3 g / 2 L
+  // small oscillations of a rod about its end: ω² = 3 g / 2 L
   const double omega = std::sqrt(1.5 * 9.81 / 0.5);
   FreeRun run(MakePendulum(1), {1e-4}, {0});
   const double quarter = 0.5 * kPi / omega;
@@ -70,7 +70,7 @@ TEST(JointTreeBlock, PendulumSwingsWithItsPeriod) {
   EXPECT_NEAR(run.q[0] / 1e-4, 0, 1e-3);
 }
 
-// A bar with another on a hinge, tumbling in free space.
+// Two bars on a hinge, tumbling in free space.
 std::shared_ptr<const JointTree> MakeTumbler() {
   Joint base;
   base.type = JointType::kFree;

@@ -1,5 +1,4 @@
-// What is said about each slip in a scene: place, field, value, expectation and mend, to the
-// letter.
+// Exact messages for each mistake in a scene: place, field, value, expectation and remedy.
 
 #include <cmath>
 #include <limits>
@@ -16,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A sound body for scenes whose fault is elsewhere.
+// A valid body for scenes whose error is elsewhere.
 constexpr char kCube[] =
     "bodies:\n- name: cube\n  rigid: {motion: FREE, density: 1000, shapes: [{sphere: {radius: "
     "1}}]}\n";
@@ -152,7 +151,7 @@ TEST(SceneErrors, AWrongShapeHidesNoWrongMass) {
             "mass in kilograms: the body is FREE\n"
             "s.yaml:5:32: " +
                 radius);
-  // a sound mass is not held against the shape
+  // with a valid mass, only the shape is reported
   EXPECT_EQ(Messages(scene("    mass: 2\n")), "s.yaml:6:32: " + radius);
 }
 

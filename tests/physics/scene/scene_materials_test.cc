@@ -1,4 +1,4 @@
-// Materials of deformable bodies: models, what each takes, regions.
+// Materials of deformable bodies: models, their parameters, and regions.
 
 #include <string>
 
@@ -11,7 +11,7 @@
 namespace pliant::physics {
 namespace {
 
-// A scene of one body of 2 × 1 × 1 with `fields` beside its mesh.
+// Loads a scene of one body of 2 × 1 × 1 with `fields` beside its mesh.
 SceneResult LoadBody(const std::string& fields) {
   return LoadSceneYaml(
       "bodies:\n- name: bar\n  deformable:\n    mesh: {box: {size: [2, 1, 1]}, edge_length: 1}\n   "
@@ -26,7 +26,7 @@ std::string SaidOf(const std::string& fields) {
   return all;
 }
 
-// Energy of the body stretched by a tenth along x [J].
+// Energy of the body stretched by 10 % along x [J].
 double StretchEnergy(const SceneResult& result) {
   const DynamicsBlock& block = *result.model->blocks[0];
   State state = MakeInitialState(*result.model);
@@ -99,7 +99,7 @@ TEST(SceneMaterials, ARegionTakesWhatItDoesNotSayFromItsBody) {
       "material: {youngs_modulus: 2.5, poissons_ratio: 0.25, density: 1}\n    regions: ";
   const std::string half = "within: {box: {size: [1, 1, 1], pose: {position: [0.5, 0, 0]}}}";
   const SceneResult same = LoadBody(body + "[{" + half + ", material: {model: NEO_HOOKEAN}}]");
-  // a half of each
+  // half of the volume has each material
   EXPECT_NEAR(StretchEnergy(same), 1.5 * 0.01 + (0.5 * 0.21 + 0.01 - 0.1), 1e-12);
   const SceneResult other = LoadBody(
       body + "[{" + half + ", material: {model: MOONEY_RIVLIN, c1: 2, c2: 1, bulk_modulus: 10}}]");

@@ -1,4 +1,4 @@
-// What a sound scene is built into.
+// Models that valid scenes are built into.
 
 #include <filesystem>
 #include <fstream>
@@ -124,13 +124,13 @@ TEST(SceneModel, CentreOfMassAndInertiaComeFromTheShapes) {
   const double sphere = 1000 * 4.0 / 3 * 3.14159265358979 * 0.001;
   const DynamicsBlock& block = *model->blocks[0];
   EXPECT_NEAR(block.mass(0), 2 * sphere, 1e-12 * sphere);
-  // angular momentum about its centre for 1 rad/s about z: two spheres at ±0.75 m
+  // angular momentum about its centre at 1 rad/s about z: two spheres at ±0.75 m
   const State state = MakeInitialState(*model);
   const Eigen::Matrix<double, 6, 1> p = block.CalcMomentum(model->StateOf(state, 0), 0);
   const Eigen::Vector3d center = block.CalcCenterOfMass(model->StateOf(state, 0), 0);
   const Eigen::Vector3d spin = p.tail<3>() - center.cross(Eigen::Vector3d(p.head<3>()));
   EXPECT_NEAR(spin.z(), 2 * sphere * (0.4 * 0.01 + 0.75 * 0.75), 1e-9);
-  // the velocity given is that of the centre of mass
+  // the given velocity is that of the centre of mass
   EXPECT_NEAR(p[0], 2 * sphere, 1e-9);
   EXPECT_NEAR(p[1], 0, 1e-9);
 }
@@ -197,7 +197,7 @@ bodies:
 )");
   ASSERT_TRUE(model);
   const DynamicsBlock& block = *model->blocks[0];
-  // half of 4 m³ weighs three times as much
+  // half of the 4 m³ is three times as dense
   EXPECT_NEAR(block.mass(0), 2 * 1 + 2 * 3, 1e-12);
   EXPECT_THAT(block.followed_bodies(), ElementsAre(-1));
 }
@@ -292,7 +292,7 @@ TEST(SceneOverrides, WhatIsWrongNamesTheFlag) {
             "incompressible body: use 0.49\n");
 }
 
-// A folder of its own with a mesh and a scene that names it.
+// A temporary folder with a mesh and a scene that names it.
 class SceneFiles : public testing::Test {
  protected:
   void SetUp() override {
@@ -308,7 +308,7 @@ class SceneFiles : public testing::Test {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
   }
 
-  // messages of a scene in `scene/` that names `file`, without the folder's own name
+  // Returns the messages of a scene in `scene/` that names `file`, without the folder's own path.
   std::string Check(const std::string& file, SceneOptions options = {},
                     const std::string& more = "") {
     Write("scene/s.yaml",
@@ -395,7 +395,7 @@ TEST_F(SceneFiles, AJailIsNotLeftByDotsAbsolutePathsOrLinks) {
   EXPECT_THAT(Check((folder_ / "scene/inside.vtk").string(), jailed),
               HasSubstr("leaves the scene's folder"));
   EXPECT_THAT(Check("inside.vtk", jailed), HasSubstr("warning"));
-  // a scene of one's own may name any file
+  // without a jail, a scene may name any file
   EXPECT_THAT(Check("../outside.vtk"), HasSubstr("warning"));
 }
 

@@ -14,11 +14,11 @@ using Eigen::MatrixXd;
 using Eigen::MatrixXf;
 using Eigen::VectorXf;
 
-constexpr float kBeyond = 7;  // around every operand: no kernel may read it into a result, or write
+constexpr float kBeyond = 7;  // surrounds every operand; no kernel may use or overwrite it
 
-// The kernels in single precision against sums in double precision, of sizes around the widths of
-// lanes and blocks. An element is a sum of n terms, so off by n roundings of the sum of their sizes
-// at most.
+// Compares kernels in single precision with sums in double precision, for sizes around the widths
+// of lanes and blocks. An element is a sum of n terms, so its error is at most n roundings of the
+// sum of their magnitudes.
 class SingleDenseTest : public ::testing::TestWithParam<int> {
  protected:
   SingleDenseTest()
@@ -32,7 +32,7 @@ class SingleDenseTest : public ::testing::TestWithParam<int> {
       x_[j] = uniform(random);
       for (int i = 0; i < n_; ++i) A_(i, j) = uniform(random);
     }
-    // definite, and with triangles that are well conditioned
+    // definite, and with well-conditioned triangles
     MatrixXf S = A_.topLeftCorner(n_, n_);
     S = (S + S.transpose()).eval();
     S.diagonal().array() += 3 * static_cast<float>(n_);
@@ -41,7 +41,7 @@ class SingleDenseTest : public ::testing::TestWithParam<int> {
   }
 
   static MatrixXd Double(const MatrixXf& A) { return A.cast<double>(); }
-  // |actual − expected| ≤ n roundings of `sizes`, element by element
+  // Expects |actual − expected| ≤ n roundings of `sizes`, element by element.
   void ExpectNear(const MatrixXf& actual, const MatrixXd& expected, const MatrixXd& sizes) const {
     const double rounding = 0.6e-7 * (n_ + 2);
     for (Eigen::Index j = 0; j < expected.cols(); ++j) {
@@ -86,8 +86,8 @@ TEST_P(SingleDenseTest, PanelsAreTheFactorsFirstColumnsAndLeaveTheRest) {
     MatrixXf panel = definite_;
     ASSERT_EQ(FactorPanel(n_, k, panel.data(), lda_), -1);
     for (int j = 0; j < k; ++j) {
-      // what elements of a factor are summed from is no larger than the roots of the diagonals'
-      // product
+      // the terms of a factor's elements are no larger than the root of the product of two
+      // diagonals
       const int below = n_ - j;
       ExpectNear(panel.block(j, j, below, 1), L.block(j, j, below, 1),
                  MatrixXd::Constant(below, 1, 4 * S.diagonal().cwiseSqrt().maxCoeff()));
@@ -111,7 +111,7 @@ TEST_P(SingleDenseTest, TheFirstPivotThatIsNotPositiveIsTold) {
 TEST_P(SingleDenseTest, SolutionsAreThoseOfTheTriangle) {
   const MatrixXd L = Double(definite_.topLeftCorner(n_, n_)).triangularView<Eigen::Lower>();
   const MatrixXd b = Double(x_.head(n_));
-  // the diagonal outweighs each row by half at least: no condition number to speak of
+  // the diagonal outweighs each row by at least half, so the condition number does not matter
   const MatrixXd sizes = MatrixXd::Constant(n_, 1, 4.0 / n_);
   VectorXf x = x_;
   SolveLower(n_, definite_.data(), lda_, x.data());

@@ -12,8 +12,8 @@
 namespace pliant::solvers {
 namespace {
 
-// A block of 13³ masses of which each is joined with those beside it by springs, alike in all
-// directions: a body in free flight as far as its matrix goes.
+// A block of 13³ masses joined to their neighbours by springs that are alike in all directions,
+// with the matrix of a body in free flight.
 class RefinedCholeskyTest : public ::testing::Test {
  protected:
   static constexpr int kSide = 13, kNodes = kSide * kSide * kSide, kNumbers = 3 * kNodes;
@@ -37,15 +37,15 @@ class RefinedCholeskyTest : public ::testing::Test {
     return pattern;
   }
 
-  // Springs of `stiffness` between masses of 1, and 1e6 times as stiff where both ends are before
-  // node `stiff`.
+  // Springs of `stiffness` between unit masses, 1e6 times as stiff where both ends come before node
+  // `stiff`.
   BlockMatrix MakeMatrix(double stiffness, int stiff = 0) const {
     BlockMatrix A(&pattern_);
     const auto add = [&](int i, int j, double value) {
       double* block = &A.values[9 * std::size_t(pattern_.Find(i, j))];
       for (int c = 0; c < 3; ++c) {
         block[4 * c] += value;
-        // axes are coupled too
+        // couple the axes too
         for (int r = 0; r < 3; ++r)
           if (r != c) block[3 * c + r] += 0.25 * value;
       }
@@ -106,10 +106,10 @@ TEST_F(RefinedCholeskyTest, SolvesAsWellAsAFactorInDoublePrecision) {
 TEST_F(RefinedCholeskyTest, WhatIsIllConditionedIsRefused) {
   RefinedCholesky refined(&pattern_, order_);
   std::vector<double> x(kNumbers);
-  // a translation tells
+  // a translation reveals the bad condition
   EXPECT_FALSE(refined.Factor(MakeMatrix(1e5)));
-  // of a stiff half on a soft one, that a great mass all but holds, it does not, but the
-  // contraction does
+  // for a stiff half on a soft one, almost fixed by a great mass, a translation does not reveal it,
+  // but the slow contraction of the refinement does
   BlockMatrix A = MakeMatrix(1, kNodes / 2);
   for (int c = 0; c < 3; ++c)
     A.values[9 * std::size_t(pattern_.Find(kNodes - 1, kNodes - 1)) + 4 * c] += 1e15;
@@ -157,7 +157,7 @@ TEST_F(RefinedCholeskyTest, BitsHangOnTheMatrixAndTheLoadAlone) {
     ExecuteOnThreads(threads, [&] {
       RefinedCholesky refined(&pattern_, order_);
       std::vector<double> x(kNumbers);
-      // what came before leaves nothing
+      // earlier factorisations leave no trace
       ASSERT_TRUE(refined.Factor(other));
       ASSERT_TRUE(refined.Solve(other, b_, x));
       EXPECT_FALSE(refined.Factor(MakeMatrix(1e8)));
@@ -174,7 +174,7 @@ TEST_F(RefinedCholeskyTest, PaysWhereOperationsOutweighNumbers) {
   block.LayOut({});
   block.Place({}, true);
   EXPECT_TRUE(RefinedCholesky::Pays(block));
-  // a chain
+  // a chain does not pay
   BlockPattern chain;
   chain.num_nodes = 1000;
   chain.column_starts = {0};
