@@ -72,7 +72,7 @@ TEST_F(FrameStreamTest, SlowViewerGetsTheLatestStateNotAQueue) {
     Step();
     stream->Visit(now_ += milliseconds(10));
   }
-  EXPECT_EQ(recorder_.sent.size(), 1u);  // the sink never called Ready
+  EXPECT_EQ(recorder_.sent.size(), 1u);  // Ready was never called
   EXPECT_EQ(counters_.dropped.load(), 10u);
   stream->Ready();
   stream->Visit(now_);
