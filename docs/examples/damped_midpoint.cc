@@ -4,8 +4,8 @@
 namespace pliant::physics {
 namespace {
 
-// Forces a little behind the middle of the step: of first order, with a sixth of the damping that
-// implicit Euler has.
+// Evaluates forces slightly after the midpoint of the step: first order, with a sixth of the
+// damping of implicit Euler.
 class DampedMidpoint final : public Integrator {
  public:
   std::string_view name() const override { return "DAMPED_MIDPOINT"; }

@@ -1,5 +1,5 @@
-"""Follows docs/extending.md to the letter: adds the material, the contact model and the joint that it shows, one file and one line
-each, and runs on them the checks that all that is registered undergoes.
+"""Follows docs/extending.md exactly: adds the material, the contact model and the joint that it shows, one file and one
+line each, and runs the tests of all registered items on them.
 
 extending_test.py COMPILER EIGEN
 """
@@ -21,7 +21,7 @@ COMPILER = sys.argv.pop()
 
 class Recipes(unittest.TestCase):
     def follow(self, title, sources, tests):
-        """Does what a chapter says to a copy of its folder, and returns the program of `tests` built with `sources` of it."""
+        """Applies a chapter to a copy of its folder; returns the program of `tests` built with the copy's `sources`."""
         page = (ROOT / "docs/extending.md").read_text()
         chapter = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", page, re.S | re.M)[1]
         path = re.search(r"in\s`((?:physics|solvers)/[\w/]+\.cc)`:", chapter)[1]

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using ::testing::HasSubstr;
 
-// 2 kg, half a metre below its pin, which turns about y
+// Centre of mass of 2 kg, half a metre below its pin, which turns about y.
 constexpr char kPendulum[] = R"(<robot name="pendulum">
   <link name="stand"/>
   <link name="rod"><inertial><origin xyz="0 0 -0.5"/><mass value="2"/>
@@ -94,7 +94,7 @@ TEST_F(DynamicsTest, AFreeBaseHasAJointOfItsName) {
 }
 
 TEST_F(DynamicsTest, MotionsWithoutInertiaAreAFault) {
-  // two slides along one line: the carriage between them goes anywhere for nothing
+  // two slides along one line: the massless carriage between them can move freely
   folder_.Write("pendulum.urdf", R"(<robot name="slides">
     <link name="stand"/><link name="carriage"/>
     <link name="load"><inertial><mass value="2"/>
