@@ -87,6 +87,9 @@ struct MethodOptions {
     return kind == MethodKind::kNonsmooth &&
            nonsmooth.coordinates == NonsmoothOptions::Coordinates::kMaximal;
   }
+
+  // Whether the contact problem of a step can be exported, which takes reduced coordinates.
+  bool is_exportable() const { return !is_maximal(); }
 };
 
 // Name in scenes and reports.

@@ -217,10 +217,10 @@ int Run(const RunOptions& options, std::ostream& out, std::ostream& err) {
                            options.at_step, first, first + steps - 1);
     return kWrongUsage;
   }
-  if (!options.contact_problem.empty() && model->method.is_maximal()) {
+  if (!options.contact_problem.empty() && !model->method.is_exportable()) {
     err << "pliantd run: --contact-problem describes problems in reduced coordinates; leave it "
-           "out, "
-           "or add --set method.nonsmooth.coordinates=REDUCED\n";
+           "out, or add --set method."
+        << physics::MethodName(model->method.kind) << ".coordinates=REDUCED\n";
     return kWrongUsage;
   }
   Recording recording(world, options);
