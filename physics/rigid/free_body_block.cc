@@ -15,7 +15,7 @@ Vector3d Center(std::span<const double> q) {
 
 class FreeBodyBlock;
 
-// One free body over one step: A is its spatial inertia at the start.
+// One free body over one step; A is its spatial inertia at the start.
 class FreeBodyStep final : public BlockStep, public FrameStep {
  public:
   explicit FreeBodyStep(const FreeBodyBlock& block) : block_(block) {
@@ -67,7 +67,7 @@ class FreeBodyStep final : public BlockStep, public FrameStep {
  private:
   const FreeBodyBlock& block_;
   Stage stage_;
-  std::span<const double> v0_;  // of the base
+  std::span<const double> v0_;  // of the base state
   Vector3d p_WBcm_ = Vector3d::Zero();
   Eigen::Matrix<double, 6, 6> A_ = Eigen::Matrix<double, 6, 6>::Zero();
   Eigen::Matrix<double, 6, 1> v_star_ = Eigen::Matrix<double, 6, 1>::Zero();
