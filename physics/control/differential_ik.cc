@@ -156,8 +156,7 @@ class DifferentialIk {
       const Axis& axis = axes_[i];
       const double change = joint.acceleration_limit * h;
       double rate = std::clamp(scale * axis.rate, axis.previous - change, axis.previous + change);
-      // keep the target within the actuator's effort, so that it does not run away from a blocked
-      // joint
+      // the target must not run away from a joint that contact blocks
       const Actuator& actuator = model_.actuators[controller_.actuators[i]];
       const double q = model_.Positions(state_, joint.block)[joint.position];
       const double slack = actuator.effort_limit / actuator.stiffness;

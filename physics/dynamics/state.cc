@@ -52,8 +52,7 @@ std::string EncodePayload(const State& state) {
       for (int i = 0; i < 3; ++i) Append(x[i], &bytes);
     }
   }
-  // the sections below are omitted when empty, so that worlds without them keep their hashes; the
-  // tag tells internals from constraints
+  // the sections below are omitted when empty, so that worlds without them keep their hashes
   if (!state.constraints.empty()) {
     Append(static_cast<std::uint64_t>(state.constraints.size()), &bytes);
     for (const auto& [key, impulse] : state.constraints) {

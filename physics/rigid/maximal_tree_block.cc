@@ -179,7 +179,7 @@ class MaximalTree {
                                   : k == 0 ? across[body].first
                                            : across[body].second);
     } else if (type == JointType::kUniversal) {
-      // ω = a₀ q̇₀ + a₁ q̇₁: the rates are products with the dual basis of the axes
+      // ω = a₀ q̇₀ + a₁ q̇₁, so q̇ₖ is the product of ω and the dual vector of aₖ
       const Vector3d axes[] = {joint.X_WF.R * AxisOf(of), joint.X_WM.R * JointOf(of).axis2};
       const double along = axes[0].dot(axes[1]);
       direction = (axes[k] - along * axes[1 - k]) / (1 - along * along);
@@ -485,8 +485,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
   }
   void AppendConstraints(int block, ConstraintSet* constraints) const override {
     AppendStops(block, model_.stops, stage_.h, q0_, v0_, v_star_, constraints);
-    // springs, dampers and rotors of joints; over a step, a rotor's inertia acts as a damper about
-    // its initial speed
+    // springs, dampers and rotors of joints; a rotor's inertia is a damper about its initial speed
     for (int i = 0; i < model_.num_joint_velocities; ++i) {
       const int link = model_.tree.link_of_velocity(i);
       const Joint& joint = model_.tree.links()[link].joint;
