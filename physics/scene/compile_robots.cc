@@ -1,4 +1,4 @@
-// Robots: their files, where they stand, and the blocks, bodies and joints they become.
+// Robots: their files and poses, and the blocks, bodies and joints made from them.
 
 #include <algorithm>
 #include <utility>
@@ -18,7 +18,7 @@
 namespace pliant::physics {
 namespace {
 
-// Links of one tree of a robot's file, parents first, and which of them is attached to which.
+// Links of one tree of a robot's file, parents first.
 struct TreeDraft {
   std::vector<int> links;  // of the description
   bool moves = false;
@@ -40,8 +40,8 @@ std::vector<TreeDraft> FindTrees(const RobotDescription& robot) {
   return trees;
 }
 
-// The value that a joint starts at when the scene does not say: the file's (mostly zero), or the
-// limit nearest to it.
+// Initial position of a joint if the scene gives none: the file's (mostly zero), or the limit
+// nearest to it.
 double InitialPosition(const RobotLink& link) {
   return std::clamp(link.initial_position, link.joint.lower, link.joint.upper);
 }
@@ -96,7 +96,7 @@ void SceneCompiler::ReadRobot(const v1::Robot& given, const std::string& path, R
   ReadJointValues(given, path, draft);
 }
 
-// Initial positions and velocities by joint name
+// Reads initial positions and velocities by joint name.
 void SceneCompiler::ReadJointValues(const v1::Robot& given, const std::string& path,
                                     RobotDraft* draft) {
   const RobotDescription& robot = *draft->description;
@@ -112,7 +112,7 @@ void SceneCompiler::ReadJointValues(const v1::Robot& given, const std::string& p
     link_of[joint.name] = static_cast<int>(i);
   }
   const auto read = [&](const auto& values, const char* field, std::vector<double>* numbers) {
-    // a map has no order: errors come in that of the names
+    // maps are unordered: sort the names, so that errors come in a fixed order
     std::vector<std::string> keys;
     for (const auto& [name, value] : values) keys.push_back(name);
     std::sort(keys.begin(), keys.end());
@@ -129,7 +129,7 @@ void SceneCompiler::ReadJointValues(const v1::Robot& given, const std::string& p
   };
   read(given.joint_positions(), "joint_positions", &draft->position);
   read(given.joint_velocities(), "joint_velocities", &draft->velocity);
-  // a coupled joint starts where its coupler wants it, unless the scene says otherwise
+  // a coupled joint starts where its coupler puts it, unless the scene gives a value
   for (const RobotCoupler& coupler : robot.couplers) {
     if (coupler.terms.empty() || coupler.terms[0].second == 0) continue;
     const auto [follower, factor] = coupler.terms[0];
@@ -154,7 +154,7 @@ void SceneCompiler::ReadJointValues(const v1::Robot& given, const std::string& p
   }
 }
 
-// Joints as the tree has them: the root placed in the world, and held as the scene says.
+// Links of the tree: the root is placed in the world, and fixed or free as in the scene.
 std::vector<Link> SceneCompiler::MakeLinks(const RobotDescription& robot,
                                            const std::vector<int>& members, bool base_is_free,
                                            const RigidTransform& X_WR) const {
@@ -173,7 +173,7 @@ std::vector<Link> SceneCompiler::MakeLinks(const RobotDescription& robot,
     link.gravity_scale = given.gravity_scale;
     if (given.parent < 0) {
       if (IsLooseRoot(given) && !base_is_free) link.joint.type = JointType::kFixed;
-      // a free root says where it is in the world by its positions
+      // the positions of a free root are its pose in the world
       link.joint.X_PF =
           link.joint.type == JointType::kFree ? RigidTransform{} : X_WR * given.joint.X_PF;
     }
@@ -201,7 +201,7 @@ void SceneCompiler::BuildRobots() {
   SetDeformableFriction();
 }
 
-// A root that nothing holds needs a mass of its own: without, it could spin at no cost.
+// Checks that a free base has mass; without it, it could spin without inertia.
 bool SceneCompiler::CheckFreeBase(const RobotDescription& robot, const std::vector<int>& members,
                                   const RobotPlacement& placement) {
   double mass = 0;
@@ -321,7 +321,7 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
   CompileFileConstraints(placement, description);
 }
 
-// Couplers and loops that the robot's file has
+// Adds the couplers and loops of the robot's file.
 void SceneCompiler::CompileFileConstraints(const RobotPlacement& placement,
                                            const RobotDescription& description) {
   const Robot& robot = model_->robots.back();

@@ -57,7 +57,6 @@ class CorrectiveStepper final : public Stepper {
     timer.Lap(Phase::kPose);
 
     // impulses at the contacts, then the corrective motion they cause; SINGLE never re-detects
-    // contacts
     const bool is_single = model_.method.corrective.scheme == CorrectiveOptions::Scheme::kSingle;
     const SolveLimits limits{is_single ? 0 : SolveLimits().redetections, {kMaxStaleRounds}};
     status = SolveStep(*state, limits, &stages_, report, &solution_, [&](int relinearisation) {

@@ -77,7 +77,7 @@ solvers::NonsmoothOptions ToSolver(const NonsmoothOptions& options) {
   return solver;
 }
 
-// A spring k with damper τ k gives the force k (φ + τ φ̇); in terms of h φ̇, this scales gap and
+// A spring k with damper τ k gives the force −k (φ + τ φ̇); in terms of h φ̇, this scales gap and
 // compliance by h / (h + τ).
 NonsmoothProblem::Contact MakeContact(const ConstraintSystem::Contact& contact, double h) {
   NonsmoothProblem::Contact made;
@@ -91,8 +91,7 @@ NonsmoothProblem::Contact MakeContact(const ConstraintSystem::Contact& contact, 
   return made;
 }
 
-// force = feedforward − k (g + h r) − d (r − r_target), written as gap + h r + compliance · force =
-// 0.
+// force = feedforward − k (g + h r) − d (r − r_target), as gap + h r + compliance · force = 0.
 NonsmoothProblem::Row MakeRow(const ConstraintSystem::Row& row, double h) {
   NonsmoothProblem::Row made;
   made.lower = row.lower;
@@ -197,8 +196,7 @@ class NonsmoothStepper final : public Stepper {
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
-    // momentum balance on the full system; in maximal coordinates, the solver's residual includes
-    // it
+    // momentum balance on the full system; in maximal coordinates, Newton's residual includes it
     if (!model_.method.is_maximal()) {
       report->momentum_residual = CalcSolutionResidual(solution_, &stages_);
       if (report->converged && !(report->momentum_residual <= options.momentum_tolerance))
