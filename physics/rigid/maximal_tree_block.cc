@@ -310,7 +310,7 @@ class MaximalTree {
         add(direction, true, t.dot(axis.cross(moved)));
       }
     } else if (type == JointType::kUniversal) {
-      // the two axes keep their angle
+      // the angle between the two axes is constant
       const Vector3d second = joint.X_WM.R * JointOf(of).axis2;
       add(second.cross(axis), true, axis.dot(second) - AxisOf(of).dot(JointOf(of).axis2));
     } else if (type == JointType::kPrismatic) {
@@ -468,7 +468,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
     append(b, child);
     return true;
   }
-  // The tree's Jacobian at the joints' positions.
+  // Jacobian of the tree at the joint positions.
   void AppendJointRows(const Attachment& attachment, BlockRows* angular,
                        BlockRows* linear) const override {
     const int n = model_.num_joint_velocities;

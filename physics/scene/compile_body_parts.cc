@@ -187,7 +187,7 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
       continue;
     }
     const bool is_world = attachment.to() == "world";
-    const bool is_link = attachment.to().find('/') != std::string::npos;  // not placed yet
+    const bool is_link = attachment.to().find('/') != std::string::npos;  // links are placed later
     const int to = is_world || is_link ? -1 : ResolveHolder(attachment.to(), at + ".to");
     if (!is_world && !is_link && to < 0) continue;
 

@@ -238,7 +238,7 @@ bool SceneCompiler::ReadDifferentialIk(const v1::DifferentialIk& given, const st
       given.link().empty() ? "" : absl::StrCat(robot.name, "/", given.link()), path + ".link");
   if (controller->body < 0 || !ok) return false;
 
-  // drives from the base to the link
+  // actuators between the base and the link
   const RobotDescription& description =
       *robots_[robot_placements_[controller->robot].draft].description;
   std::vector<int> bodies;

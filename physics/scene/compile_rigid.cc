@@ -179,7 +179,7 @@ void SceneCompiler::ReadMass(const v1::RigidBody& rigid, const std::string& path
   draft->body.inertia = parameters.inertia;
   if (rigid.has_density()) draft->body.density = rigid.density();
 
-  // underflow or overflow comes from wrong units
+  // values that underflow or overflow suggest wrong units
   const double smallest = parameters.inertia.diagonal().minCoeff();
   if (parameters.mass >= 1e-15 && smallest >= 1e-30 && parameters.mass <= kLargestMass &&
       parameters.inertia.allFinite()) {

@@ -20,7 +20,7 @@ namespace {
 
 // Links of one tree of a robot's file, parents first.
 struct TreeDraft {
-  std::vector<int> links;  // of the description
+  std::vector<int> links;  // indices in the description
   bool moves = false;
 };
 
@@ -287,7 +287,7 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
       robot.joints.push_back(std::move(moving));
     }
 
-    // links are bodies; those that no velocity moves belong to the world
+    // links are bodies; those that no velocity moves are fixed to the world
     TreeKinematics kinematics(*tree);
     tree->CalcPositions(parameters.q, &kinematics);
     for (int k = 0; k < tree->num_links(); ++k) {

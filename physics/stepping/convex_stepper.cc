@@ -86,7 +86,7 @@ class ConvexStepper final : public Stepper {
     StepTimer timer(report);
     const ConvexOptions& options = model_.method.convex;
 
-    // pose momentum, contacts and free motion
+    // set up momentum, contacts and free motion
     const Stage stage = options.integrator != nullptr
                             ? options.integrator->MakeStage(h)
                             : ThetaMethod(h, options.theta, options.theta_vq);

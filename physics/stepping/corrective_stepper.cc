@@ -51,7 +51,7 @@ class CorrectiveStepper final : public Stepper {
     report->Clear();
     StepTimer timer(report);
 
-    // pose momentum, contacts and free motion: implicit Euler
+    // set up momentum, contacts and free motion: implicit Euler
     absl::Status status = PoseStep(inputs, ThetaMethod(h), *state, &stages_);
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);

@@ -159,7 +159,7 @@ class IslandSets final : public solvers::RowSets {
 
  private:
   struct Part {
-    int offset, place, size;  // in the block, in the problem
+    int offset, place, size;  // offset in the block, place in the problem
   };
   struct Block {
     CompliantForm* form;
@@ -182,7 +182,7 @@ class NonsmoothStepper final : public Stepper {
     report->Clear();
     StepTimer timer(report);
 
-    // pose momentum, contacts and free motion: implicit Euler
+    // set up momentum, contacts and free motion: implicit Euler
     absl::Status status = PoseStep(inputs, ThetaMethod(h), *state, &stages_);
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);

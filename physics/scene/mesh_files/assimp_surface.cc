@@ -42,7 +42,8 @@ class GivenFiles final : public Assimp::IOSystem {
     const auto known = files_.find(name);
     if (known != files_.end()) return known->second.get();
     absl::StatusOr<std::string> bytes = companions_(name);
-    // keep the first error: it is about the name in the file, later ones about variants by Assimp
+    // keep the first error: it is about the name in the file, later ones about Assimp's variants of
+    // it
     if (!bytes.ok() && refusal_->empty()) *refusal_ = std::string(bytes.status().message());
     auto& kept = files_[name];
     if (bytes.ok()) kept = std::make_unique<std::string>(*std::move(bytes));

@@ -363,7 +363,7 @@ void YamlReader::ReadMessageOrList(const YamlNode& node, const std::string& path
     return;
   }
 
-  // `method: convex` is a common slip for `method: {convex: {}}`
+  // `method: convex` is a common mistake for `method: {convex: {}}`
   const Field* member =
       node.kind == YamlNode::Kind::kScalar ? type->FindFieldByName(node.text) : nullptr;
   const bool choice = member != nullptr && member->cpp_type() == Field::CPPTYPE_MESSAGE;

@@ -18,7 +18,7 @@ struct Stop {
   YamlFault fault;
 };
 
-// Offset of the first byte that is no part of well-formed UTF-8 text, or npos.
+// Offset of the first byte that is not part of well-formed UTF-8 text, or npos.
 std::size_t FindNonText(std::string_view text) {
   std::size_t i = 0;
   while (i < text.size()) {

@@ -192,7 +192,7 @@ class ActuatorReader {
 
   MjcfModel* model_;
   RobotLog* log_;
-  std::vector<std::pair<std::size_t, double>> ratios_;  // of actuators
+  std::vector<std::pair<std::size_t, double>> ratios_;  // damping ratios by number of the actuator
 };
 
 }  // namespace

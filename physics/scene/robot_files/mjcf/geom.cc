@@ -166,7 +166,7 @@ class GeomReader {
         return false;
       }
       shape_.shape.X_BS = X_BF_ * RigidTransform{RotationFromZ(from - to), 0.5 * (from + to)};
-      // boxes and ellipsoids have a square cross-section
+      // boxes and ellipsoids have equal widths across the axis
       size = wide ? std::vector{size[0], size[0], 0.5 * length}
                   : std::vector{size[0], 0.5 * length, 0.0};
     }

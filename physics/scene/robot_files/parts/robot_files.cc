@@ -94,7 +94,7 @@ std::vector<std::string> RobotFiles::FindPackage(const std::string& name, const 
 
 absl::StatusOr<std::string> RobotFiles::Find(const std::string& uri,
                                              const std::string& folder) const {
-  // robots name the same few files many times
+  // cached, as robots name the same few files many times
   const auto known = found_.find({uri, folder});
   if (known != found_.end()) return known->second;
   return found_.emplace(std::pair(uri, folder), Search(uri, folder)).first->second;

@@ -23,12 +23,12 @@ constexpr int kDeepestIncludes = 16;
 
 // Scope of a model in the tree of files.
 struct ModelScope {
-  std::string scope;   // of the names in it, for the graph: "a::b::"
+  std::string scope;   // of its names in the frame graph: "a::b::"
   std::string prefix;  // of names in the robot; empty for a single model
   std::string folder;  // for relative paths
   int frame = FrameGraph::kWorld;
   bool fixed = false;
-  int depth = 0;  // of includes
+  int depth = 0;  // nesting of includes
 };
 
 class SdfReader {
