@@ -31,7 +31,7 @@ struct TreeBody {
   double mass = 0, weight = 0;          // [kg]; Σ mass · gravity_scale
   Vector3d p_BoBcm = Vector3d::Zero();  // in B
   Vector3d weight_center =
-      Vector3d::Zero();                 // Σ mass · gravity_scale · r, with r from Bcm, in B
+      Vector3d::Zero();                 // in B: Σ mass · gravity_scale · r, where r is from Bcm
   Matrix3d inertia = Matrix3d::Zero();  // about Bcm, in B
 };
 
