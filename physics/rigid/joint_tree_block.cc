@@ -16,8 +16,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Forces of velocity products at the middle of the step: rounds of fixed-point iteration, each O(h)
-// closer.
+// Fixed-point iterations for the velocity-product forces at mid-step; each reduces the error by
+// O(h).
 constexpr int kMidpointRounds = 3;
 
 void CopyFrames(const TreeKinematics& kinematics, std::span<FrameMotion> frames) {
@@ -28,8 +28,8 @@ void CopyFrames(const TreeKinematics& kinematics, std::span<FrameMotion> frames)
   }
 }
 
-// No frame's origin is further than this from a joint that turns it, at any positions [m]. Infinite
-// where joints slide.
+// Bound on the distance of any frame's origin from a joint that turns it, at all positions [m];
+// infinite if a joint slides.
 double CalcFrameReach(const JointTree& tree) {
   double longest = 0;
   std::vector<double> reach;  // of each link, from the first joint on its path to Bo
@@ -203,17 +203,17 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
   const std::vector<JointForceLaw>& laws_;
   const std::vector<JointStop>& stops_;
   bool turns_freely_;
-  TreeKinematics kinematics_;  // positions are those of the step's start
+  TreeKinematics kinematics_;  // positions at the step's start
   mutable TreeKinematics at_rest_;
   int n_;
   Stage stage_;
   Vector3d gravity_ = Vector3d::Zero();
-  std::span<const double> q0_, v0_;  // of the base
+  std::span<const double> q0_, v0_;  // of the base state
   std::vector<double> A_, L_, applied_, bias_, v_star_;
   mutable std::vector<double> v_mid_, jacobian_;
   mutable std::vector<double> offset_ = std::vector<double>(n_);
   bool participates_ = false;
-  bool is_placed_ = false;  // kinematics_ are already those of the step's start
+  bool is_placed_ = false;  // kinematics_ already holds the step's start
 };
 
 class JointTreeBlock final : public DynamicsBlock, public FrameSet, public JointSet {
@@ -288,7 +288,7 @@ class JointTreeBlock final : public DynamicsBlock, public FrameSet, public Joint
   std::vector<JointStop> stops_;
   bool turns_freely_ = false;
   double frame_reach_ = 0;
-  // scratch memory of each thread: what it held before changes no result
+  // per-thread scratch; its contents change no result
   mutable tbb::enumerable_thread_specific<TreeKinematics> kinematics_;
 };
 

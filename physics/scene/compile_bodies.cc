@@ -162,7 +162,7 @@ void SceneCompiler::AddInstances(int instance) {
     return;
   }
 
-  // a template that is copied by several entries goes on counting
+  // copies of a template are numbered across all entries that copy it
   std::vector<int>& copies = copies_[given.of()];
   for (int k = 0; k < count; ++k) {
     Placement placement{draft, absl::StrCat(given.of(), "_", copies.size()),
@@ -200,7 +200,7 @@ void SceneCompiler::BuildBlocks() {
     if (!draft.is_deformable && body.motion == Motion::kFixed) continue;
     body.block = static_cast<int>(model_->blocks.size());
     if (draft.is_deformable) {
-      // the draft was completed after the body was placed
+      // the draft was completed after the body was placed: keep its name and pose
       const std::string name = body.name;
       const RigidTransform X_WB = body.X_WB;
       body = draft.body;
@@ -234,7 +234,7 @@ std::string SceneCompiler::NoSuchBody(const std::string& name) const {
 }
 
 int SceneCompiler::ResolveBody(const std::string& name, const std::string& path) {
-  // when the bodies could not be read, none is known
+  // no body is known when reading the bodies failed
   if (log_.full() || (model_->bodies.empty() && log_.failed())) return -1;
   if (name.empty()) {
     Missing(path, "the name of a body", &log_);
@@ -295,7 +295,7 @@ int SceneCompiler::ResolveDraftVertex(const BodyDraft& draft, int vertex, const 
         absl::StrCat(name, " is rigid and has no vertices. Name a `point` in its frame instead"));
     return -1;
   }
-  // without a mesh something else was wrong, and said
+  // without a mesh, an error has been reported already
   const int vertices = static_cast<int>(draft.fem.mesh.vertices.size());
   if (vertices == 0) return -1;
   const int given =

@@ -18,10 +18,10 @@
 namespace pliant::physics {
 namespace {
 
-// What a box selects, in the body's frame.
+// Box in the body's frame that selects vertices and elements.
 class Selection {
  public:
-  // Nothing when it is not well said.
+  // Returns nothing, after reporting an error, if the box is not valid.
   static std::optional<Selection> Read(const v1::Within& within, const std::string& path,
                                        SceneLog* log) {
     const std::string at = path + ".box";
@@ -40,7 +40,7 @@ class Selection {
     }
     ok &= ReadPose(at + ".pose", box.pose(), log, &selection.X_SB_);
     if (!ok || box.size().empty()) return std::nullopt;
-    // a vertex on the border is within, rounding or not
+    // include vertices on the boundary, whatever the rounding
     selection.half_size_ = 0.5 * selection.half_size_ * (1 + 1e-9);
     selection.X_SB_ = selection.X_SB_.Inverse();
     return selection;
@@ -162,7 +162,7 @@ void SceneCompiler::ReadActivations(const v1::DeformableBody& given, const std::
       std::vector<std::string> names;
       for (const v1::Region& region : given.regions())
         if (!region.name().empty()) names.push_back(region.name());
-      // a region that could not be read has said so
+      // a region with an error has been reported already
       if (std::find(names.begin(), names.end(), activation.region()) == names.end()) {
         log_.Error(at + ".region",
                    absl::StrCat("no region of the body is called ", Quoted(activation.region()),
@@ -187,11 +187,11 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
       continue;
     }
     const bool is_world = attachment.to() == "world";
-    const bool is_link = attachment.to().find('/') != std::string::npos;  // not placed yet
+    const bool is_link = attachment.to().find('/') != std::string::npos;  // links are placed later
     const int to = is_world || is_link ? -1 : ResolveHolder(attachment.to(), at + ".to");
     if (!is_world && !is_link && to < 0) continue;
 
-    // which vertices
+    // choose vertices
     std::vector<int> chosen;
     if (attachment.has_within()) {
       const std::optional<Selection> selection =
@@ -225,7 +225,7 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
         break;
       }
       if (!fresh) continue;
-      // what is fixed or prescribed prescribes the vertex
+      // a fixed or kinematic body prescribes the motion of the vertex
       const Motion motion = to < 0 ? Motion::kFixed : model_->bodies[to].motion;
       if (is_link || motion == Motion::kFree) {
         draft->held.push_back({vertex, attachment.to(), at + ".to"});
@@ -244,7 +244,7 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
   }
 }
 
-// A rigid body or link to attach to; −1 when there is none, and that was said.
+// Finds a rigid body or link to attach to; −1 after reporting an error.
 int SceneCompiler::ResolveHolder(const std::string& name, const std::string& path) {
   const int holder = ResolveBody(name, path);
   if (holder < 0 || !IsDeformable(holder)) return holder;
@@ -253,8 +253,7 @@ int SceneCompiler::ResolveHolder(const std::string& name, const std::string& pat
   return -1;
 }
 
-// Vertices attached to what moves by itself are held there by constraints, once everything has its
-// place.
+// Adds the constraints that hold vertices attached to free bodies and links, once all are placed.
 void SceneCompiler::HoldVertices() {
   if (log_.failed()) return;
   for (std::size_t i = 0; i < placements_.size(); ++i) {

@@ -22,7 +22,7 @@ namespace {
 constexpr double kSmallestDensity = 1e-6;
 constexpr double kDefaultBeta = 0.01;  // [s]
 
-// A primitive and the length of its edges, before it is meshed.
+// A primitive before it is meshed.
 struct Primitive {
   absl::StatusOr<TetrahedralMesh> (*mesh)(const v1::VolumeMesh&, double edge_length) = nullptr;
   double smallest_extent = 0;  // [m]
@@ -50,7 +50,7 @@ absl::StatusOr<TetrahedralMesh> MeshTorusOf(const v1::VolumeMesh& mesh, double e
                    mesh.torus().slices());
 }
 
-// Checks the sizes of a primitive; nothing when one is wrong.
+// Checks the sizes of a primitive; returns nothing when one is wrong.
 std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::string& path,
                                        SceneLog* log) {
   const auto check = [&](const char* at, bool given, double value, const char* noun) {
@@ -188,7 +188,6 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   ReadAttachments(given, path, draft);
 }
 
-// What a scene calls its material; LINEAR_COROTATIONAL when it says nothing.
 void SceneCompiler::DraftCustomBody(const v1::CustomBody& given, const std::string& path,
                                     BodyDraft* draft) {
   draft->kind = FindBodyKind(given.kind());
@@ -238,6 +237,7 @@ void SceneCompiler::DraftCustomBody(const v1::CustomBody& given, const std::stri
   body.points = draft->kind->MakePoints(custom);
 }
 
+// Finds the material that a scene names; LINEAR_COROTATIONAL when it names none.
 const Material* SceneCompiler::ReadMaterialModel(const v1::Material& given,
                                                  const v1::Material* defaults,
                                                  const std::string& path) {
@@ -257,14 +257,14 @@ const Material* SceneCompiler::ReadMaterialModel(const v1::Material& given,
     return nullptr;
   }
   if (said) return FindMaterial(v1::Material::Model_Name(given.model()).substr(6));
-  // a body whose own choice was wrong has said so
+  // an error in the body's own choice has been reported already
   if (defaults != nullptr) return ReadMaterialModel(*defaults, nullptr, path);
   return FindMaterial("LINEAR_COROTATIONAL");
 }
 
 namespace {
 
-// A number that a material takes: a field of its name, or an entry of `parameters`.
+// Value of a material parameter: the field of its name, or an entry of `parameters`.
 std::optional<double> FindParameter(const v1::Material& given, const std::string& name) {
   const google::protobuf::FieldDescriptor* field = given.GetDescriptor()->FindFieldByName(name);
   if (field != nullptr && field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE) {
@@ -352,7 +352,7 @@ std::optional<FemMaterial> SceneCompiler::ReadMaterial(const v1::Material& given
   }
   if (!ok) return std::nullopt;
 
-  // what one number alone does not show
+  // stability at rest depends on all parameters together
   const RestModuli moduli = CalcRestModuli(*result.material, result.parameters);
   if (!(moduli.mu > 0 && moduli.lambda + 2 * moduli.mu / 3 > 0 && std::isfinite(moduli.lambda))) {
     log_.Error(path,
@@ -405,7 +405,7 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMes
     if (!primitive.has_value() || !ok) return std::nullopt;
     const double edge =
         given.has_edge_length() ? given.edge_length() : primitive->smallest_extent / 5;
-    // six to a cube of this edge: what no mesh is built for
+    // refuse huge meshes before building them: about six tetrahedra to a cube of this edge
     const double estimate = 6 * primitive->volume / (edge * edge * edge);
     if (estimate + static_cast<double>(tetrahedra_) >
         4.0 * static_cast<double>(options_.limits.max_tetrahedra)) {
@@ -456,7 +456,7 @@ std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bo
                                 defect.kind == MeshDefectKind::kUnusedVertex ? "; left out" : ""));
       continue;
     }
-    // one line for each kind, though all stand at the same place
+    // one message for each kind of defect, all at the same place
     const char* mend = defect.repairable() ? ". Give the mesh `repair: true`, or mend the file"
                                            : ". Mend the file";
     log_.AlsoError(path, absl::StrCat("has ", Describe(defect), "; expected none", mend));

@@ -15,7 +15,7 @@
 namespace pliant::physics {
 namespace {
 
-// how far a gripper's joint may stay off its target when it pulls with all its force [m], [rad]
+// error of a gripper's joint at which the drive exerts its largest force [m], [rad]
 constexpr double kGripperSlack = 0.002;
 constexpr double kGripperSettling = 0.02;  // [s]
 
@@ -33,7 +33,7 @@ void SceneCompiler::CompileDrives() {
     AddActivations(static_cast<int>(i), drafts_[placements_[i].draft]);
 }
 
-// The body as a soft robot: its activations are what is driven.
+// Makes the body a soft robot with its activations as actuators.
 void SceneCompiler::AddActivations(int body, const BodyDraft& draft) {
   if (draft.activations.empty()) return;
   Robot robot;
@@ -64,8 +64,8 @@ void SceneCompiler::AddActivations(int body, const BodyDraft& draft) {
   model_->robots.push_back(std::move(robot));
 }
 
-// Joints of one velocity whose whole name matches; an error when there is none. A joint that a
-// coupler leads is meant by its own name alone.
+// Finds joints of one velocity whose whole name matches; an error if there is none. A joint driven
+// by a coupler matches only its exact name.
 std::vector<int> SceneCompiler::MatchJoints(int robot, const std::string& pattern,
                                             const std::string& path) {
   std::vector<int> found;
@@ -106,7 +106,7 @@ void SceneCompiler::CompileActuators(int robot, const v1::Robot& given, const st
   const std::vector<RobotJoint>& joints = model_->robots[robot].joints;
   std::vector<std::optional<Actuator>> drives(joints.size());
 
-  // what the robot's own file says, where the scene says nothing
+  // drives of the robot's own file, unless the scene gives others
   for (const RobotActuator& own : description.actuators) {
     for (std::size_t j = 0; j < joints.size(); ++j) {
       if (own.link < 0 || joints[j].name != description.links[own.link].joint.name ||
@@ -238,7 +238,7 @@ bool SceneCompiler::ReadDifferentialIk(const v1::DifferentialIk& given, const st
       given.link().empty() ? "" : absl::StrCat(robot.name, "/", given.link()), path + ".link");
   if (controller->body < 0 || !ok) return false;
 
-  // drives from the base to the link
+  // actuators between the base and the link
   const RobotDescription& description =
       *robots_[robot_placements_[controller->robot].draft].description;
   std::vector<int> bodies;
@@ -313,7 +313,7 @@ void SceneCompiler::CompileConstraints() {
   }
 }
 
-// A rigid body, link or the world (−1), and where it is at the start.
+// Finds a rigid body, a link or the world (−1), and its initial pose.
 bool SceneCompiler::ResolveHeld(const std::string& name, const std::string& path, int* body,
                                 RigidTransform* X_WB) {
   *body = -1;

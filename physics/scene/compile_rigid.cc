@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kLargestMass = 1e15;  // [kg]
 
-// The rotational inertia about `center`, and the centre, of several shapes of density 1.
+// Volume, centre, and rotational inertia about it, of several shapes of density 1.
 MassProperties Unite(const std::vector<Shape>& shapes) {
   MassProperties whole;
   std::vector<MassProperties> parts;
@@ -41,8 +41,8 @@ MassProperties Unite(const std::vector<Shape>& shapes) {
   return whole;
 }
 
-// A tensor of a body that can exist: positive principal moments, none more than the other two
-// together.
+// Checks that a body can have this tensor: positive principal moments, none larger than the sum of
+// the other two.
 bool CheckInertia(const std::string& path, const Eigen::Matrix3d& inertia, SceneLog* log) {
   const Eigen::Vector3d moments =
       Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(inertia, Eigen::EigenvaluesOnly).eigenvalues();
@@ -179,7 +179,7 @@ void SceneCompiler::ReadMass(const v1::RigidBody& rigid, const std::string& path
   draft->body.inertia = parameters.inertia;
   if (rigid.has_density()) draft->body.density = rigid.density();
 
-  // what rounds to nothing, or beyond all numbers, is a slip of the unit
+  // values that underflow or overflow suggest wrong units
   const double smallest = parameters.inertia.diagonal().minCoeff();
   if (parameters.mass >= 1e-15 && smallest >= 1e-30 && parameters.mass <= kLargestMass &&
       parameters.inertia.allFinite()) {
@@ -275,7 +275,7 @@ std::optional<Geometry> SceneCompiler::ReadSurfaceMesh(const v1::SurfaceMesh& gi
   const std::optional<std::string> bytes = ReadMeshFile(given.file(), path + ".file");
   if (!bytes.has_value() || !ok) return std::nullopt;
 
-  // a hull may be taken of any points; a surface has to be closed
+  // any points have a hull; a surface must be closed
   absl::StatusOr<SurfaceMeshFile> read = given.convex()
                                              ? ReadOpenSurfaceMesh(*bytes, given.file())
                                              : physics::ReadSurfaceMesh(*bytes, given.file());

@@ -19,7 +19,7 @@ std::string CountText(int count) {
   return absl::StrCat(count, count == 1 ? " number is" : " numbers are");
 }
 
-// Times that do not decrease.
+// Reads times, which must not decrease.
 bool ReadTimes(const v1::ScriptedInput& given, const std::string& path, SceneLog* log,
                Script* script) {
   if (given.times().empty()) return Missing(path + ".times", "a list of times in seconds", log);
@@ -41,7 +41,7 @@ bool ReadTimes(const v1::ScriptedInput& given, const std::string& path, SceneLog
   return false;
 }
 
-// How many numbers a script has at each time: poses may have three or seven.
+// Numbers that a script has at each time; poses have three or seven.
 int CountNumbers(Script::Kind kind) {
   switch (kind) {
     case Script::Kind::kPose:
@@ -72,7 +72,7 @@ std::string ExpectedNumbers(Script::Kind kind) {
   }
 }
 
-// Poses: three or seven numbers, the same at each time. Others as CountNumbers says.
+// Reads values: for poses three or seven numbers, the same at each time; otherwise as CountNumbers.
 bool ReadValues(const v1::ScriptedInput& given, const std::string& path, SceneLog* log,
                 Script* script) {
   const bool pose = script->kind == Script::Kind::kPose;
@@ -209,7 +209,7 @@ bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path
                    script->kind == Script::Kind::kForce, &script->has_point, &script->p_BP);
 }
 
-// Targets of joints and controllers
+// Reads targets of joints and controllers.
 bool SceneCompiler::ReadJointTarget(const v1::Target& target, const std::string& path,
                                     Script* script) {
   if (target.has_vertex() || !target.point().empty()) {

@@ -20,7 +20,7 @@ namespace {
 constexpr double kLongestStep = 1;      // [s]
 constexpr double kLongStep = 0.1;       // [s]; beyond, a warning
 constexpr double kShortestStep = 1e-7;  // [s]
-// groups of groups of copies would otherwise make a short file endless work
+// limits the work of a short file with groups of groups of copies
 constexpr std::size_t kMaxNamed = 4'000'000;
 constexpr double kWideMargin = 0.1;  // [m]; beyond, a warning
 
@@ -44,7 +44,7 @@ void NotYet(const std::string& path, const std::string& what, const std::string&
   log->Error(path, absl::StrCat(what, " is not in this version yet. ", mend));
 }
 
-// SAP's cone when nothing is said
+// Reads the contact law; the default is SAP's cone.
 void ReadContactLaw(const v1::ConvexMethod& given, const std::string& path, SceneLog* log,
                     ConvexOptions* options) {
   const bool said = given.model() != v1::ConvexMethod::CONTACT_MODEL_UNSPECIFIED;
@@ -131,7 +131,7 @@ void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* 
   options->theta_vq = given.theta(1);
 }
 
-// at most, of a single linearisation
+// default number of sweeps of the scheme SINGLE, at most
 constexpr int kSweepsOfSingle = 1000;
 
 void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
@@ -145,7 +145,7 @@ void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
     options->scheme = CorrectiveOptions::Scheme::kStandard;
   if (given.scheme() == v1::CorrectiveMethod::SCHEME_SINGLE) {
     options->scheme = CorrectiveOptions::Scheme::kSingle;
-    // all there is of them
+    // the scheme has one recursion only
     options->recursions = 1;
     options->sweeps = kSweepsOfSingle;
   }
@@ -159,7 +159,7 @@ void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
                "needs the scheme FAST: the others have no frames to renew within a recursion. "
                "Leave one of them out");
   }
-  // an iteration is a recursion; a single linearisation has sweeps alone
+  // max_iterations counts recursions, or sweeps for SINGLE
   const bool is_single = options->scheme == CorrectiveOptions::Scheme::kSingle;
   if (given.has_recursions() && given.has_max_iterations()) {
     log->Error(path + ".max_iterations",
@@ -336,7 +336,7 @@ void SceneCompiler::CompileContact() {
       contact.patch_divisions = divisions;
     }
   }
-  // what creeps never rests
+  // without anchors, bodies creep and never come to rest
   model_->sleeping = scene_.has_sleeping() ? scene_.sleeping() : contact.anchored;
 }
 
@@ -378,8 +378,7 @@ void SceneCompiler::CompileGroups() {
 void SceneCompiler::CompilePairs() {
   std::map<std::pair<int, int>, ContactParameters::Pair> pairs;
   std::size_t named = 0;
-  // what robot files say, and links of a robot that would be in each other's way; what the scene
-  // says holds
+  // friction and filters from robot files come first; the scene's pairs override them
   for (const auto& [bodies, friction] : robot_frictions_)
     pairs[bodies] = {.body_a = bodies.first, .body_b = bodies.second, .friction = friction};
   for (const auto& [a, b] : robot_filters_) {
@@ -427,7 +426,7 @@ void SceneCompiler::CompilePairs() {
     for (const int a : as) {
       for (const int b : bs) {
         if (a == b) continue;
-        // what a later entry says replaces what an earlier one said
+        // later entries override earlier ones
         ContactParameters::Pair& pair =
             pairs
                 .try_emplace(std::minmax(a, b),

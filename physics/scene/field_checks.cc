@@ -94,7 +94,7 @@ bool ReadQuaternion(const std::string& path, const double* wxyz, SceneLog* log,
                "[1, 0, 0, 0]");
     return false;
   }
-  // scaled first, so that the squares neither vanish nor overflow
+  // scale first, so that squares neither underflow nor overflow
   const double w = wxyz[0] / largest, x = wxyz[1] / largest, y = wxyz[2] / largest,
                z = wxyz[3] / largest;
   const double norm = std::sqrt(w * w + x * x + y * y + z * z);

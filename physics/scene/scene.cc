@@ -22,12 +22,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// `ball` of scenes/ball.yaml: what a scene without a name is called.
+// Default name of a scene: `ball` for scenes/ball.yaml.
 std::string Stem(const std::string& name) {
   return fs::path(name).stem().string();
 }
 
-// Another method than the scene's, with its defaults.
+// Replaces the scene's method by another one with its defaults.
 void OverrideMethod(const std::string& method, v1::Scene* scene, SceneLog* log) {
   if (method.empty()) return;
   v1::Method* chosen = scene->mutable_method();
@@ -48,7 +48,7 @@ void OverrideMethod(const std::string& method, v1::Scene* scene, SceneLog* log) 
   }
 }
 
-// What all three ways in share, once there is a message.
+// Common part of the three ways to load a scene, from the message on.
 SceneResult Build(v1::Scene scene, const std::string& name, const SceneOptions& options,
                   const std::string& folder, SceneLog* log) {
   OverrideMethod(options.method, &scene, log);
@@ -121,7 +121,7 @@ SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options) 
               absl::StrCat("cannot be read: ", std::strerror(errno), ". Check its permissions"));
     return Refuse(&log);
   }
-  // one byte more than allowed tells that there are too many
+  // read one byte more than allowed, to detect larger files
   std::string text(static_cast<std::size_t>(options.limits.max_text_bytes) + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));

@@ -1,4 +1,4 @@
-// Mesh files that a scene names: where they may lie, and their part in the model's hash.
+// Mesh files of a scene: where they may be, and their part in the model's hash.
 
 #include <filesystem>
 #include <system_error>
@@ -29,7 +29,7 @@ std::optional<std::string> SceneCompiler::FindFile(const std::string& file,
     return std::nullopt;
   }
   if (options_.jail.empty()) return (fs::path(folder_) / file).string();
-  // where the file truly lies, whatever links and dots its name holds
+  // resolve symbolic links and ".."
   std::error_code error;
   const fs::path jail = fs::weakly_canonical(options_.jail, error);
   const fs::path resolved = error ? fs::path() : fs::weakly_canonical(jail / file, error);

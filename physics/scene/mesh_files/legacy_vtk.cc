@@ -84,7 +84,7 @@ class LegacyVtkReader {
     if (cursor_.ok() && binary_) cursor_.SetBinary(true);
   }
 
-  // false at the end, or where the rest cannot be understood
+  // False at the end, or where the rest cannot be parsed.
   bool ReadSection() {
     const std::string keyword = Lower(cursor_.Word());
     if (keyword.empty()) return false;
@@ -106,7 +106,7 @@ class LegacyVtkReader {
     return true;
   }
 
-  // to the next empty line
+  // Skips to the next empty line.
   void SkipMetadata() {
     cursor_.Line();
     while (cursor_.ok() && cursor_.remaining() > 0 && !cursor_.Line().empty()) {
@@ -179,7 +179,7 @@ class LegacyVtkReader {
     if (starts_.empty()) starts_.push_back(0);
   }
 
-  // bytes of the integer type named next, to the end of the line
+  // Returns the size in bytes of the integer type named next; reads to the end of the line.
   int IntegerType() {
     const std::string_view name = cursor_.Word();
     const DataType type = FindDataType(name);
@@ -202,7 +202,7 @@ class LegacyVtkReader {
     saw_types_ = true;
   }
 
-  // an array of point or cell data; kept when it can be labels
+  // Reads an array of point or cell data, and keeps it if it can be labels.
   bool ReadAttribute(const std::string& keyword) {
     if (keyword == "field") {
       cursor_.Word();  // name

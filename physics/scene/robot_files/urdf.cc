@@ -34,7 +34,7 @@ class UrdfReader {
     for (const XmlElement& child : root_.children) {
       if (child.name == "joint" || child.name == "drake:joint") ReadJoint(child);
     }
-    // where a link is fixed decides what its meshes become
+    // collision meshes depend on whether their link is fixed
     fixed_ = FindFixedLinks(*draft_, options_.fixed_base);
     for (const auto& [element, link] : link_elements_) ReadLink(*element, link);
     DrakeModelTags tags;
@@ -117,7 +117,7 @@ class UrdfReader {
       log_->Error(element.place, "<link>: has no name; expected name=\"…\"");
       return;
     }
-    // by convention the frame that a base may be welded to
+    // by convention, the frame to which a base may be welded
     if (name == "world" && element.children.empty()) return;
     const int number = static_cast<int>(draft_->robot.links.size());
     const auto [other, fresh] = links_.emplace(name, number);
@@ -294,7 +294,7 @@ class UrdfReader {
     return false;
   }
 
-  // the link of <parent> or <child>; −2 after an error
+  // Finds the link of <parent> or <child>; −2 after an error.
   int ReadJointEnd(const XmlElement& element, const char* end) {
     const XmlElement* child = element.Child(end);
     const std::string name = child == nullptr ? std::string() : child->Get("link");
@@ -357,7 +357,7 @@ class UrdfReader {
     draft_->joints.push_back(std::move(draft));
   }
 
-  // returns whether the type has limits
+  // Returns whether the type has limits.
   bool ReadType(const XmlElement& element, Joint* joint) {
     const std::string type = element.Get("type");
     static const std::map<std::string, JointType> kTypes = {

@@ -22,7 +22,7 @@ using google::protobuf::Message;
 using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
 
-// The name of an entry of a list, where its type has one.
+// Name of a list entry, empty if its type has none.
 std::string NameOf(const Message& entry) {
   const FieldDescriptor* name = entry.GetDescriptor()->FindFieldByName("name");
   if (name == nullptr || name->cpp_type() != FieldDescriptor::CPPTYPE_STRING) return "";
@@ -40,7 +40,7 @@ class Assignment {
   }
 
  private:
-  // Takes the next part of the path; null when the end, or a fault, is reached.
+  // Takes the next part of the path; null at the end, or after an error.
   Message* Advance(Message* message) {
     const Descriptor* type = message->GetDescriptor();
     const std::string name(rest_.substr(0, rest_.find_first_of(".[")));
@@ -72,11 +72,11 @@ class Assignment {
                                         field->name(), "`"));
       }
     }
-    rest_.remove_prefix(1);  // '.', or '[' which no field is called
+    rest_.remove_prefix(1);  // '.', or a '[' after which no field is found
     return reflection->MutableMessage(message, field);
   }
 
-  // an entry by number in brackets, or by its name
+  // Finds an entry by number in brackets, or by its name.
   Message* FindEntry(const FieldDescriptor* field, Message* message) {
     const Reflection* reflection = message->GetReflection();
     const int count = reflection->FieldSize(*message, field);

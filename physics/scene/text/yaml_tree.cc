@@ -18,7 +18,7 @@ struct Stop {
   YamlFault fault;
 };
 
-// Offset of the first byte that is no part of well-formed UTF-8 text, or npos.
+// Offset of the first byte that is not part of well-formed UTF-8 text, or npos.
 std::size_t FindNonText(std::string_view text) {
   std::size_t i = 0;
   while (i < text.size()) {
@@ -146,7 +146,7 @@ class YamlTreeBuilder : public YAML::EventHandler {
     Close(level.node, level.anchor);
   }
 
-  // puts a finished value where it belongs: into the list or map around it
+  // Adds a finished value to the enclosing list or map.
   void Place(const YamlNode* node) {
     if (levels_.empty()) {
       tree_.root_ = node;
@@ -174,7 +174,7 @@ std::optional<YamlFault> YamlTree::Parse(std::string_view text, const YamlLimits
   nodes_.clear();
   root_ = nullptr;
 
-  // a byte order mark is no content
+  // skip a byte order mark
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   if (const std::size_t bad = FindNonText(text); bad != std::string_view::npos) {
     const unsigned char byte = text[bad];

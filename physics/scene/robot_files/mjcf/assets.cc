@@ -16,7 +16,7 @@ std::string StemOf(const std::string& file) {
   return std::filesystem::path(file).stem().string();
 }
 
-// vertices, and faces if there are any
+// Reads vertices, and faces if there are any.
 std::optional<TriangleMesh> ReadInlined(const XmlElement& mesh, RobotLog* log) {
   TriangleMesh result;
   std::vector<double> numbers;
@@ -75,7 +75,7 @@ void ReadMesh(const XmlElement& source, MjcfModel* model) {
   asset.request.use = MeshUse::kHull;
   asset.request.what = absl::StrCat("mesh \"", name, "\"");
 
-  // vertices of the file: moved by −refpos, turned back by refquat, scaled
+  // vertices of the file are moved by −refpos, turned by the inverse of refquat, and scaled
   Vector3d scale = Vector3d::Ones();
   const XmlValue given_scale = AttributeOf(mesh, "scale");
   if (ReadVector(given_scale, &scale, log) && (scale.array() == 0).any()) {

@@ -18,7 +18,7 @@ bool IsRotation(const std::string& attribute) {
   return IsOneOf(attribute, {"quat", "axisangle", "euler", "xyaxes", "zaxis"});
 }
 
-// what all kinds of actuators have: a default of one kind sets it for all
+// Attributes that all kinds of actuators share: a default for one kind sets them for all.
 bool IsCommonToActuators(const std::string& attribute) {
   return IsOneOf(attribute, {"ctrllimited", "forcelimited", "actlimited", "ctrlrange", "forcerange",
                              "actrange", "gear", "group", "joint", "jointinparent", "tendon",
@@ -109,7 +109,7 @@ XmlElement MjcfDefaults::Apply(const XmlElement& element, const std::string& chi
       if (!own && !(actuator && IsMjcfActuator(kind))) continue;
       for (const XmlAttribute& attribute : attributes) {
         if (!own && !IsCommonToActuators(attribute.name)) continue;
-        // a rotation replaces one that is said in another way
+        // a rotation replaces one given in another form
         if (turned && IsRotation(attribute.name)) continue;
         Set(attribute, &result.attributes);
       }

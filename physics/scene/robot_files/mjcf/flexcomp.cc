@@ -106,7 +106,7 @@ class FlexcompReader {
     return true;
   }
 
-  // the grid's outline, filled
+  // Reads a solid primitive with the extent of the grid.
   bool ReadPrimitive(const std::string& type) {
     std::array<int, 3> count{};
     Vector3d spacing;
@@ -266,7 +266,7 @@ class FlexcompReader {
     }
     const int count = body_.mesh != nullptr ? static_cast<int>(body_.mesh->vertices.size())
                                             : body_.count[0] * body_.count[1] * body_.count[2];
-    std::vector<int> now;  // of each vertex of the file
+    std::vector<int> now;  // of each vertex of the file, its index in the mesh
     for (std::size_t k = 0; k < kept_.size(); ++k) {
       if (kept_[k] >= static_cast<int>(now.size())) now.resize(kept_[k] + 1, -1);
       now[kept_[k]] = static_cast<int>(k);

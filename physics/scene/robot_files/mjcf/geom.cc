@@ -12,7 +12,7 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-constexpr double kDensity = 1000;     // [kg/m³], unless said otherwise
+constexpr double kDensity = 1000;     // [kg/m³], by default
 constexpr int kLastVisibleGroup = 2;  // others are drawn on request
 
 class GeomReader {
@@ -81,7 +81,7 @@ class GeomReader {
     return {shape_};
   }
 
-  // the mesh itself is shown, not its hull
+  // Visual shapes: the mesh itself, not its hull.
   std::vector<RobotShape> MakeVisuals(const std::vector<RobotShape>& shapes) {
     if (mesh_ != nullptr && !mesh_->inlined.has_value()) {
       if (auto visual = model_->meshes->MakeVisual(mesh_->request, shape_)) return {*visual};
@@ -126,7 +126,7 @@ class GeomReader {
     return shapes;
   }
 
-  // numbers of `size`, the last taken by the length when the geom goes from one point to another
+  // Reads `size`; for a geom given by its end points, the length replaces the last number.
   bool ReadPrimitive(const std::string& type) {
     const bool round = type == "capsule" || type == "cylinder";
     const bool wide = type == "box" || type == "ellipsoid";
@@ -147,7 +147,7 @@ class GeomReader {
                           needed == 1 ? " number" : " numbers"));
       return false;
     }
-    // numbers beyond those that the type needs are not looked at
+    // ignore numbers beyond those that the type needs
     if (!ReadNumbers(given, needed, 3, &size, log_, Range::kNotNegative)) return false;
     for (std::size_t i = 0; i < needed; ++i) {
       if (size[i] > 0 && size[i] <= 1e6) continue;
@@ -166,7 +166,7 @@ class GeomReader {
         return false;
       }
       shape_.shape.X_BS = X_BF_ * RigidTransform{RotationFromZ(from - to), 0.5 * (from + to)};
-      // across they are square
+      // boxes and ellipsoids have equal widths across the axis
       size = wide ? std::vector{size[0], size[0], 0.5 * length}
                   : std::vector{size[0], 0.5 * length, 0.0};
     }

@@ -10,7 +10,7 @@
 namespace pliant::physics {
 namespace {
 
-// whether a range is a limit: said, or by its presence
+// Whether a range acts as a limit: stated, or implied by its presence.
 bool IsLimited(const XmlElement& element, const char* attribute, bool has_range,
                const MjcfModel& model) {
   const std::string said = element.Get(attribute);

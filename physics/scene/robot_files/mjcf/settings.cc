@@ -91,7 +91,7 @@ Matrix3d RotationFromEuler(const Vector3d& angles, const MjcfSettings& settings)
     const int axis = std::tolower(static_cast<unsigned char>(letter)) - 'x';
     const Matrix3d turn =
         RotationFromVector(settings.Radians(angles[i]) * Vector3d::Unit(axis)).toRotationMatrix();
-    // small letters: about the axes as turned so far
+    // lower case: about the axes as turned so far
     R = std::islower(static_cast<unsigned char>(letter)) != 0 ? Matrix3d(R * turn)
                                                               : Matrix3d(turn * R);
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kFarthest = 1e6;  // [m]
 constexpr double kWidestAngle = 1e5;
-constexpr double kLargest = 1e30;        // products of a few stay finite
+constexpr double kLargest = 1e30;        // so that products of a few stay finite
 constexpr double kUnitTolerance = 1e-3;  // files round to a few digits
 constexpr std::size_t kLongestQuote = 60;
 
@@ -133,7 +133,7 @@ bool ReadNumbers(const XmlValue& value, std::size_t least, std::size_t most,
   for (std::string_view word : words) {
     std::optional<double> x = ParseNumber(word);
     if (!x.has_value() && (word.ends_with('"') || word.ends_with('\''))) {
-      // a slip that other readers do not see
+      // a common mistake that other readers ignore
       x = ParseNumber(word.substr(0, word.size() - 1));
       if (x.has_value()) {
         log->WarnOnce(value.owner->place,
@@ -200,7 +200,7 @@ bool ReadAxis(const XmlValue& value, Eigen::Vector3d* out, RobotLog* log, AxisLe
                absl::StrCat(value.Name(), ": the axis is zero; expected a direction, e.g. 0 0 1"));
     return false;
   }
-  // scaled first: squares of tiny or huge numbers are no numbers
+  // scale first, so that squares neither underflow nor overflow
   axis /= scale;
   const double length = std::sqrt(axis.squaredNorm());
   if (expected == AxisLength::kUnit && !(std::abs(scale * length - 1) <= kUnitTolerance)) {
@@ -210,7 +210,7 @@ bool ReadAxis(const XmlValue& value, Eigen::Vector3d* out, RobotLog* log, AxisLe
                               ", not 1; its direction is taken, and distances are in metres or "
                               "radians all the same"));
   }
-  // what is unit to the last digits is left as it is
+  // leave an axis that is exactly of unit length unchanged
   *out = scale * length == 1 ? Eigen::Vector3d(axis * scale) : Eigen::Vector3d(axis / length);
   return true;
 }

@@ -50,8 +50,8 @@ int FrameGraph::FindParent(int i, RobotLog* log) const {
   return parent;
 }
 
-// A model that is placed by one of its frames: X_RM = X_RP X_MP⁻¹. The frame's pose in the model
-// does not depend on it.
+// Pose of a model placed by one of its frames: X_RM = X_RP X_MP⁻¹. The frame's pose X_MP in the
+// model does not depend on it.
 bool FrameGraph::CalcPlacement(int model, RobotLog* log) {
   Frame& frame = frames_[model];
   if (frame.placement.empty()) return true;
@@ -79,7 +79,7 @@ bool FrameGraph::CalcPlacement(int model, RobotLog* log) {
 }
 
 bool FrameGraph::Resolve(RobotLog* log) {
-  // inner models first: their poses are part of what outer placements go through
+  // inner models first: outer placements depend on their poses
   for (std::size_t i = frames_.size(); i-- > 0;) {
     if (!CalcPlacement(static_cast<int>(i), log)) return false;
   }
@@ -88,7 +88,7 @@ bool FrameGraph::Resolve(RobotLog* log) {
   X_WF_.assign(frames_.size(), RigidTransform());
   state[kWorld] = kKnown;
   for (std::size_t i = 0; i < frames_.size(); ++i) {
-    // up to a frame that is known, then down again
+    // go up to a frame that is known, then back down
     std::vector<int> path;
     int at = static_cast<int>(i);
     while (state[at] != kKnown) {

@@ -39,13 +39,13 @@ class JointReader {
   }
 
  private:
-  // <parent> or <child>, in a drake:joint with the prefix
+  // Finds <parent> or <child>, which a drake:joint may write with the prefix.
   static const XmlElement* FindEnd(const XmlElement& element, const std::string& end) {
     const XmlElement* child = element.Child(end);
     return child == nullptr ? element.Child("drake:" + end) : child;
   }
 
-  // the link at an end; −2 after an error
+  // Finds the link at an end; −2 after an error.
   int FindEndLink(const SdfJoint& joint, const char* end) {
     const XmlElement* child = FindEnd(*joint.element, end);
     if (child == nullptr || child->text.empty()) {
@@ -83,7 +83,7 @@ class JointReader {
                                               "two"));
       return;
     }
-    // models that are static stay where they are, whatever their joints say
+    // static models do not move, whatever their joints
     if (draft_->fixed[draft.child]) {
       log_->LeftOut(element.place, "joint of a static model's link");
       return;
@@ -92,7 +92,7 @@ class JointReader {
     draft.joint.X_PF = draft.parent < 0 ? X_WJ : X_WL(draft.parent).Inverse() * X_WJ;
     draft.joint.X_BM = X_WL(draft.child).Inverse() * X_WJ;
     if (element.name == "drake:joint") {
-      // its ends are F and M, wherever the links are drawn
+      // its ends are F and M, whatever the poses of the links
       const auto X_WE = [&](const char* end) {
         return frames_->X_WF(frames_->Find(FindEnd(element, end)->text, source.scope));
       };
@@ -229,7 +229,7 @@ class JointReader {
     const double turn = 2 * kPi;
     double old = 0;
     if (ReadNumber(TextOfChild(element, "screw_thread_pitch"), &joint->pitch, log_)) return;
-    // radians a metre, the other way around
+    // the old pitch is in radians per metre, with the opposite sign
     if (ReadNumber(TextOfChild(element, "thread_pitch"), &old, log_)) {
       if (old == 0) {
         log_->Error(element.place, absl::StrCat(element.Label(),
@@ -259,7 +259,7 @@ class JointReader {
         joint->lower = lower <= -kNoLimit ? -kInfinity : lower;
         joint->upper = upper >= kNoLimit ? kInfinity : upper;
       }
-      // negative stands for none
+      // a negative value means no limit
       const std::pair<const char*, double*> bounds[] = {
           {"effort", &joint->effort_limit},
           {"velocity", &joint->velocity_limit},
@@ -294,7 +294,7 @@ class JointReader {
       log_->LeftOut(initial->place, "<initial_position>", "give it as joint_positions");
   }
 
-  // the joint of a frame, with one degree of freedom; null after an error
+  // Finds a joint to mimic, which must have one degree of freedom; null after an error.
   const JointDraft* FindLeader(const SdfJoint& source, const XmlElement& mimic) {
     const std::string name = mimic.Get("joint");
     const int frame = frames_->Find(name, source.scope);
@@ -347,8 +347,8 @@ class JointReader {
     draft_->robot.couplers.push_back(std::move(coupler));
   }
 
-  // θ2 = −ratio θ1: the angles of the child and of the parent against the reference body, by the
-  // joints that hold them there
+  // Reads θ2 = −ratio θ1, for the angles of child and parent relative to the reference body, and
+  // finds the joints of these angles.
   void ReadGearbox(const SdfJoint& source) {
     const XmlElement& element = *source.element;
     const int wheels[2] = {FindEndLink(source, "parent"), FindEndLink(source, "child")};

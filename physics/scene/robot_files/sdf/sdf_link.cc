@@ -20,7 +20,7 @@ using Eigen::Vector3d;
 
 constexpr int kConeSides = 48;
 constexpr double kRigidStiffness = 1e10;  // [N/m]; files write such numbers for "rigid"
-constexpr int kAllBits = 0xffff;          // a collide_bitmask that is not given
+constexpr int kAllBits = 0xffff;          // default of collide_bitmask
 
 bool IsOneOf(const std::string& name, std::initializer_list<const char*> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -37,7 +37,7 @@ double ReadSize(const XmlElement& element, const char* child, RobotLog* log) {
   return size;
 }
 
-// base at −length/2, tip at length/2
+// Cone with its base at −length/2 and its tip at length/2.
 ConvexMesh MakeCone(double radius, double length) {
   TriangleMesh cone;
   for (int i = 0; i < kConeSides; ++i) {
@@ -82,7 +82,7 @@ class LinkReader {
     ReadInertial(options, link);
   }
 
-  // the shapes of a <collision> or <visual>
+  // Reads the shapes of a <collision> or <visual>.
   std::vector<RobotShape> ReadShape(const XmlElement& element) {
     const bool collision = element.name == "collision";
     RobotShape shape;
@@ -420,7 +420,7 @@ bool ReadSdfDeformable(const XmlElement& element, const std::string& folder, Rob
     body->mesh = volume.mesh;
     body->mesh_file = volume.path;
     if (body->mesh == nullptr) return false;
-    surface[0].shape.geometry = HalfSpace{};  // for its friction alone
+    surface[0].shape.geometry = HalfSpace{};  // only for its friction
   } else {
     Shape shape;
     if (!reader.ReadPrimitive(*geometry, &shape)) return false;
