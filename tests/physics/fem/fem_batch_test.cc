@@ -140,7 +140,7 @@ TEST_F(FemBatchTest, BodiesOfOneShapeAreOfOneKindAndOthersOfNone) {
 }
 
 // Condition numbers of about 1e4 leave twelve digits.
-TEST_F(FemBatchTest, ABatchGivesTheBitsOfEachMemberAlone) {
+TEST_F(FemBatchTest, ABatchGivesTheStepOfEachMemberAlone) {
   rings_[3].participants.clear();
   rings_[4].participants.resize(1);
   StepTogether({&rings_[0], &rings_[1], &rings_[2], &rings_[3], &rings_[4], &rings_[5]});
