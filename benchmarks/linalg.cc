@@ -10,14 +10,10 @@
 
 #include "benchmarks/measure.h"
 #include "benchmarks/suite.h"
-#include "physics/fem/assembly.h"
-#include "physics/fem/fem_model.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
-#include "physics/stepping/integrators/theta_method.h"
 #include "solvers/linalg/elimination_order.h"
 #include "solvers/linalg/lanes/lane_cholesky.h"
 #include "solvers/linalg/partial_cholesky.h"
-#include "solvers/linalg/refined/refined_cholesky.h"
 
 namespace pliant::benchmarks {
 namespace {
@@ -275,44 +271,6 @@ ordered_json RunSchur(const std::string& name, const TetrahedralMesh& mesh, doub
           {"cost_of_recording", t[0] / t[1]}};
 }
 
-// One factor and solution of a body that nothing touches, in double precision and refined from
-// single precision: the tangent of a step of 10 ms of soft rubber, somewhat deformed.
-ordered_json RunRefined(const std::string& name, const TetrahedralMesh& mesh) {
-  physics::FemParameters parameters;
-  parameters.mesh = mesh;
-  parameters.materials = {{physics::FindMaterial("LINEAR_COROTATIONAL"), {1e6, 0.45}, 1000}};
-  const auto shape = std::make_shared<physics::FemRestShape>(parameters);
-  const physics::FemModel model(parameters, shape);
-  const std::size_t n = 3 * mesh.vertices.size();
-  std::vector<double> q(n), v(n), b(n), x(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    v[i] = std::sin(static_cast<double>(i));
-    q[i] = mesh.vertices[i / 3][i % 3] * (1 + 0.01 * v[i]);
-  }
-  solvers::BlockMatrix A(&model.pattern);
-  physics::AssembleQuadratic(model, physics::ThetaMethod(0.01), q, v, {}, &A, &b);
-
-  solvers::PartialCholesky factor(&model.pattern, shape->elimination_order());
-  solvers::RefinedCholesky refined(&model.pattern, shape->elimination_order());
-  bool is_solved = true;
-  const std::vector<double> t =
-      TakeTurns({[&] {
-                   factor.Factor(A, {});
-                   x = b;
-                   factor.Solve(x);
-                 },
-                 [&] { is_solved = refined.Factor(A) && refined.Solve(A, b, x) && is_solved; }});
-  return {{"case", "refined_" + name},
-          {"dofs", n},
-          {"is_solved", is_solved},
-          {"pays", shape->pays_in_single_precision()},
-          {"double_ms", 1e3 * t[0]},
-          {"refined_ms", 1e3 * t[1]},
-          {"refined_ratio", t[0] / t[1]},
-          {"refinements", refined.refinements()},
-          {"backward_error", refined.backward_error()}};
-}
-
 }  // namespace
 
 ordered_json RunLinalg(const std::string& only) {
@@ -324,9 +282,6 @@ ordered_json RunLinalg(const std::string& only) {
   };
   const auto factor = [&](const std::string& name, const TetrahedralMesh& mesh) {
     add("factor_" + name, [&] { return RunFactor(name, mesh); });
-  };
-  const auto refined = [&](const std::string& name, const TetrahedralMesh& mesh) {
-    add("refined_" + name, [&] { return RunRefined(name, mesh); });
   };
   factor("link_882", *physics::MeshTorus(0.4, 0.1, 0.1, 42));
   // 32 fit a cache of 16 MB, and 100 do not
@@ -347,9 +302,6 @@ ordered_json RunLinalg(const std::string& only) {
   factor("ball_1683", *physics::MeshSphere(0.05, 0.01));
   factor("torus_28860", *physics::MeshTorus(0.4, 0.1, 0.0333, 260));
   factor("cube_27783", *physics::MeshBox({2, 2, 2}, 0.1));
-  refined("cube_6591", *physics::MeshBox({1.2, 1.2, 1.2}, 0.1));
-  refined("torus_28860", *physics::MeshTorus(0.4, 0.1, 0.0333, 260));
-  refined("cube_27783", *physics::MeshBox({2, 2, 2}, 0.1));
   for (const double share : {0.01, 0.1, 0.5}) {
     add("schur", [&] {
       return RunSchur("cube_6591", *physics::MeshBox({1.2, 1.2, 1.2}, 0.1), share);

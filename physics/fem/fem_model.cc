@@ -7,7 +7,6 @@
 #include <Eigen/LU>
 
 #include "solvers/linalg/elimination_order.h"
-#include "solvers/linalg/refined/refined_cholesky.h"
 #include "solvers/linalg/supernodes.h"
 
 namespace pliant::physics {
@@ -84,7 +83,6 @@ void FemRestShape::FindTree() const {
     layout.LayOut({});
     layout.Place({}, true);
     operations_ = layout.flops();
-    pays_in_single_ = solvers::RefinedCholesky::Pays(layout);
   });
 }
 
@@ -96,11 +94,6 @@ const std::vector<int>& FemRestShape::elimination_tree() const {
 double FemRestShape::elimination_operations() const {
   FindTree();
   return operations_;
-}
-
-bool FemRestShape::pays_in_single_precision() const {
-  FindTree();
-  return pays_in_single_;
 }
 
 const std::shared_ptr<const solvers::LaneLayout>& FemRestShape::lane_layout() const {

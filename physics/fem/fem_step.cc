@@ -12,7 +12,6 @@
 #include "solvers/linalg/lanes/lane_cholesky.h"
 #include "solvers/linalg/parallel.h"
 #include "solvers/linalg/partial_cholesky.h"
-#include "solvers/linalg/refined/refined_cholesky.h"
 
 namespace pliant::physics {
 namespace {
@@ -374,29 +373,10 @@ class FemStep final : public NodeStep {
     }
   }
 
-  // Of a body that nothing touches, where that pays and A is well enough conditioned: no factor in
-  // double precision.
-  bool SolveFreeMotion() {
-    if (!model_->rest->pays_in_single_precision()) return false;
-    if (!refined_) {
-      refined_ = std::make_unique<solvers::RefinedCholesky>(&model_->pattern,
-                                                            model_->rest->elimination_order());
-    }
-    const solvers::BlockMatrix& A = MaskTangent();
-    is_in_lanes_ = false;
-    free_.resize(residual_.size());
-    return refined_->Factor(A) && refined_->Solve(A, CalcRightSide(), free_);
-  }
-
   // with Â factored too, or not
   absl::Status Factor(std::span<const int> participants, solvers::ComplementForm form,
                       bool is_whole) {
-    is_solved_ = participants.empty() && SolveFreeMotion();
-    if (is_solved_) {
-      participants_.clear();
-      schur_.clear();
-      return absl::OkStatus();
-    }
+    is_solved_ = false;
     const auto factor = [&] {
       const solvers::BlockMatrix& A = MaskTangent();
       const std::span<const double> load = CalcRightSide();
@@ -653,7 +633,6 @@ class FemStep final : public NodeStep {
   std::vector<double> residual_;  // m(v0)
   mutable std::vector<double> free_dv_, known_, dv_p_;
   mutable std::vector<char> marks_;  // of nodes
-  std::unique_ptr<solvers::RefinedCholesky> refined_;
   // What is known without factor_, when is_solved_:
   bool is_solved_ = false;
   std::vector<int> participants_;
