@@ -107,7 +107,7 @@ void PlacedShape::Move(const RigidTransform& pose) {
 }
 
 SurfaceKind DescribeSurface(const Geometry& geometry, const Eigen::Vector3d& n_S) {
-  // so near to a face's normal it is that face's
+  // cosine of the angle within which a normal counts as the face's
   constexpr double kAlong = 1 - 1e-9;
   SurfaceKind kind;
   if (const auto* sphere = std::get_if<Sphere>(&geometry)) {
@@ -123,7 +123,7 @@ SurfaceKind DescribeSurface(const Geometry& geometry, const Eigen::Vector3d& n_S
       kind.axis_S = Eigen::Vector3d::UnitZ();
     }
   } else if (const auto* ellipsoid = std::get_if<Ellipsoid>(&geometry)) {
-    // the mean of the two principal radii, as a product: a b c / ‖D n‖²
+    // geometric mean of the two principal radii: a b c / ‖D n‖²
     const Eigen::Vector3d scaled = ellipsoid->radii.cwiseProduct(n_S);
     kind.radius = ellipsoid->radii.prod() / scaled.squaredNorm();
   } else if (std::holds_alternative<Box>(geometry)) {
