@@ -20,7 +20,7 @@ TrianglePoint OnEdge(const Vector3d& p, const Vector3d& from, const Vector3d& to
   return {point, weights, static_cast<TriangleFeature>(4 + i), (p - point).squaredNorm()};
 }
 
-// nearest point on the three edges, for triangles without an inside
+// Nearest point on the three edges, for triangles without area.
 TrianglePoint OnBoundary(const Vector3d& p, const Vector3d* corners) {
   TrianglePoint best = AtVertex(p, corners[0], 0);
   for (int i = 0; i < 3; ++i) {
@@ -85,7 +85,7 @@ SegmentPoints FindClosestPointsOfSegments(const Vector3d& a0, const Vector3d& a1
     s = std::clamp(-ur / uu, 0.0, 1.0);
   } else {
     const double uv = u.dot(v), determinant = uu * vv - uv * uv;
-    // parallel segments: any s will do, take the middle of the first one so that the choice does
+    // parallel segments: any s will do; take the middle of the first one, so that the choice does
     // not jump
     s = determinant > 1e-14 * uu * vv ? std::clamp((uv * vr - ur * vv) / determinant, 0.0, 1.0)
                                       : 0.5;
