@@ -78,7 +78,7 @@ SegmentPoints FindClosestPointsOfSegments(const Vector3d& a0, const Vector3d& a1
   const double uu = u.squaredNorm(), vv = v.squaredNorm(), vr = v.dot(r), ur = u.dot(r);
   double s = 0, t = 0;
   if (uu <= 0 && vv <= 0) {
-    // two points
+    // both segments are points
   } else if (uu <= 0) {
     t = std::clamp(vr / vv, 0.0, 1.0);
   } else if (vv <= 0) {

@@ -25,7 +25,7 @@ TrianglePart::TrianglePart(const Vector3d& a, const Vector3d& b, const Vector3d&
 }
 
 void TrianglePart::CutAbove(const Vector3d& values, double level) {
-  // Sutherland & Hodgman
+  // clip as Sutherland & Hodgman do
   std::array<Vector3d, 3 + kMaxCuts> before;
   std::array<double, 3 + kMaxCuts> above;
   const int count = num_corners_;

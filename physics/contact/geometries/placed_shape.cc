@@ -81,7 +81,7 @@ bool CollisionShape::IsSharp(int triangle, int e) const {
   const TriangleBvh::Edge& edge = bvh->edges()[bvh->edge_index(triangle, e)];
   const int beside = edge.triangles[0] == triangle ? edge.triangles[1] : edge.triangles[0];
   if (beside < 0) return true;
-  // convex when the neighbour's far corner lies below this plane
+  // the edge is convex if the neighbour's far corner lies below this plane
   const auto& t = bvh->triangle(triangle);
   for (const int v : bvh->triangle(beside)) {
     if (v == t[e] || v == t[(e + 1) % 3]) continue;

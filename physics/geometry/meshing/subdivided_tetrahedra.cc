@@ -14,7 +14,7 @@ namespace {
 
 using Index4 = std::array<int, 4>;
 
-// Corner and weight of up to four corners, 25 bits each.
+// Corner (12 bits) and weight (13 bits) of up to four corners.
 using Key = std::array<std::uint32_t, 4>;
 
 Key MakeKey(const LatticePoint& point) {
