@@ -19,7 +19,7 @@ std::optional<MeanDilatation> MakeDilatation(const FemParameters& parameters,
   return MeanDilatation(parameters, elements);
 }
 
-// Of elements, and of patches where there are some.
+// Pattern of the elements, and of the patches if there are any.
 solvers::BlockPattern MakePattern(const FemParameters& parameters,
                                   const std::optional<MeanDilatation>& dilatation) {
   const int num_nodes = static_cast<int>(parameters.mesh.vertices.size());
@@ -142,7 +142,7 @@ void FemModel::MultiplyMass(std::span<const double> x, std::span<double> y) cons
 
 LaneMatrix3 FemModel::CalcDeformation(const ElementBatch& batch, std::span<const double> q) const {
   LaneMatrix3 F = CalcGradient(batch, q);
-  // what the gradients of plane strain leave out: z of the body stays as it is
+  // the gradients of plane strain omit z, along which the body does not stretch
   if (parameters.plane_strain) {
     for (int r = 0; r < 3; ++r) F[6 + r] += plane_normal[r];
   }
@@ -201,7 +201,7 @@ std::string FemModel::DescribeWorstElement(std::span<const double> q) const {
       const double ratio = Extract(F, l).determinant();
       if (ratio >= smallest) continue;
       worst = element;
-      // nothing is worse than what is not a number
+      // no element is worse than one that is not finite
       if (!std::isfinite(ratio)) {
         return absl::StrCat("tetrahedron ", worst, " is not finite");
       }
