@@ -1,0 +1,13 @@
+// docs/extending.md, "A contact model": the law is registered, and the tests of every law run on it.
+
+#include <gtest/gtest.h>
+
+#include "solvers/convex/contact_law.h"
+
+namespace pliant::solvers {
+
+TEST(Chapter, AddsAContactModel) {
+  EXPECT_NE(FindContactLaw("OILED"), nullptr);
+}
+
+}  // namespace pliant::solvers
