@@ -7,17 +7,17 @@ namespace pliant::solvers {
 namespace {
 
 constexpr double kRounding = 5e-16;
-// more of them cost what a large factor gains
+// More refinements would cost more than single precision saves on a large factor.
 constexpr int kMaxRefinements = 4;
-// condition number above which refinement contracts too little for that
+// Condition number above which so few refinements do not suffice.
 constexpr double kIllConditioned = 1e5;
-// additions and multiplications to a number of the factor: from there on a fifth of the time or
-// more is gained
+// Additions and multiplications per number of the factor above which at least a fifth of the time
+// is saved.
 constexpr double kManyOperations = 200;
 
-// A lower bound of the condition number of D A D, D = diag(A)^(−1/2): for the largest eigenvalue
-// the mean of all, 1, and for the smallest the Rayleigh quotient of D⁻¹ e, Σ a_ij / Σ a_ii, with a
-// translation e, which is what no element resists.
+// Lower bound on the condition number of D A D, D = diag(A)^(−1/2). The largest eigenvalue is at
+// least the mean of all, 1. The smallest is at most the Rayleigh quotient Σ a_ij / Σ a_ii of D⁻¹ e
+// with a translation e, which no element resists.
 double BoundCondition(const BlockMatrix& A, std::span<const double> diagonal) {
   const BlockPattern& pattern = *A.pattern;
   double below = 0, on_diagonal = 0, trace = 0;
@@ -35,13 +35,14 @@ double BoundCondition(const BlockMatrix& A, std::span<const double> diagonal) {
   return trace / (on_diagonal + 2 * below);
 }
 
-// The power of two that takes the largest number into [½, 1): single precision has few exponents.
+// Power of two that scales the largest number into [½, 1), because the exponent range of single
+// precision is small.
 double FindScale(std::span<const double> x) {
   double largest = 0;
   for (const double one : x) largest = std::max(largest, std::abs(one));
   int exponent = 0;
   std::frexp(largest, &exponent);
-  // of what has no inverse, the farthest that has
+  // the inverse of the scale must be finite too
   constexpr int kFarthest = 1000;
   return std::ldexp(1.0, std::clamp(-exponent, -kFarthest, kFarthest));
 }
@@ -61,7 +62,7 @@ bool RefinedCholesky::Pays(const SupernodeLayout& layout) {
 bool RefinedCholesky::Factor(const BlockMatrix& A) {
   diagonal_.resize(3 * std::size_t(layout_.num_nodes()));
   A.CopyDiagonal(diagonal_);
-  // a sum that rounding has made negative is next to nothing
+  // a sum that rounding made negative is nearly zero, so A is ill-conditioned
   const double condition = BoundCondition(A, diagonal_);
   if (!(condition > 0 && condition < kIllConditioned)) return false;
   factor_.Reserve(layout_);
@@ -83,7 +84,7 @@ bool RefinedCholesky::Solve(const BlockMatrix& A, std::span<const double> b, std
     const double before = backward_error_;
     backward_error_ = CalcBackwardError(b, x);
     if (backward_error_ <= kRounding) return true;
-    // what the refinements that are left bring at this rate; of what is not finite nothing
+    // stop if the remaining refinements do not suffice at this rate, or on NaN
     double promised = backward_error_;
     for (int k = refinements_; k < kMaxRefinements; ++k) promised *= backward_error_ / before;
     if (!(promised <= kRounding)) return false;
@@ -113,7 +114,7 @@ double RefinedCholesky::CalcBackwardError(std::span<const double> b,
     load += b[i] * b[i] / diagonal_[i];
     motion += x[i] * x[i] * diagonal_[i];
   }
-  // no load, no motion
+  // zero load: avoid 0 / 0
   if (error == 0) return 0;
   return std::sqrt(error) / (std::sqrt(load) + std::sqrt(motion));
 }
