@@ -65,7 +65,7 @@ Vector3d CalcRelativeVelocity(const CorrectiveProblem& problem, const Corrective
   return u;
 }
 
-// Rᵀ (Σ J_p W_H,pq J_qᵀ) R
+// Returns Rᵀ (Σ J_p W_H,pq J_qᵀ) R.
 Matrix3d RecursiveCorrection::CalcDiagonal(const MappingCompliance& compliance,
                                            const CorrectiveProblem& problem, int contact) const {
   const CorrectiveContact& row = problem.contacts[contact];

@@ -94,8 +94,8 @@ bool BlockCholesky::IsSimplicial(int block) const {
 }
 
 // Next block to eliminate. By default it is the one of minimum degree. With kShortPaths, it is the
-// one at the end of the shortest path among those that cause no fill, so that a chain is eliminated
-// from both ends.
+// one at the end of the shortest path among those that cause no fill, if any, so that a chain is
+// eliminated from both ends.
 int BlockCholesky::FindNext(Rule rule) const {
   const auto least = std::min_element(degree_.begin(), degree_.end());
   if (rule == Rule::kMinDegree) return static_cast<int>(least - degree_.begin());

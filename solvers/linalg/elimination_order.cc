@@ -78,7 +78,7 @@ std::vector<int> FindMinimumDegreeOrder(const Graph& graph) {
   return {order.indices().begin(), order.indices().end()};
 }
 
-// Σ |struct(j)|² over the columns of the factor, from the elimination game on the tree.
+// Returns Σ |struct(j)|² over the columns of the factor, from the elimination game on the tree.
 double CountOperations(const std::vector<std::vector<int>>& adjacency,
                        const std::vector<int>& order) {
   const int n = static_cast<int>(order.size());

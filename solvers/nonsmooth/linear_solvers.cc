@@ -20,7 +20,7 @@ void Apply(const LinearOperator& B, std::span<const double> D, std::span<const d
   for (std::size_t i = 0; i < x.size(); ++i) y[i] += D[i] * x[i];
 }
 
-// diagonal of A + D
+// Copies the diagonal of A + D.
 void CopyDiagonal(const SparseMatrix& A, std::span<const double> D, std::vector<double>* diagonal) {
   for (int i = 0; i < A.size(); ++i) {
     (*diagonal)[i] = D[i];

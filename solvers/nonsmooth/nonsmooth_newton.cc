@@ -16,8 +16,8 @@ using Eigen::Vector3d;
 constexpr double kMinAlpha = 1e-6;  // lower bound on α of open rows
 constexpr double kMinDiagonal =
     1e-10;  // compliance added to each row for redundant contacts, relative to its diagonal
-// Newton steps without a smaller residual after which the solve ends, and after which it ends if
-// another method can continue.
+// Newton steps without a smaller residual after which steps are halved, and after which the solve
+// ends if another method can continue.
 constexpr int kStagnationLimit = 10;
 constexpr int kShortStagnationLimit = 4;
 constexpr double kMinDamping = 0.05;
