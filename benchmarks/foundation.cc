@@ -19,11 +19,11 @@ namespace {
 using nlohmann::ordered_json;
 using physics::Inputs;
 
-// A paddle that comes down on the ball, holds it squeezed to `height`, from above.
+// Lowers the paddle onto the ball and keeps the ball squeezed to `height` [m].
 Inputs Squeeze(const physics::Model& model, double time, double height) {
   const int paddle = physics::FindBody(model, "paddle");
   Inputs inputs;
-  // lying flat: its broad side down
+  // broad side down
   const Eigen::Matrix3d R =
       physics::RotationFromVector(Eigen::Vector3d(physics::kPi / 2, 0, 0)).toRotationMatrix();
   inputs.poses.push_back({paddle, {R, {0, 0, std::max(height + 0.01, 0.3 - 0.2 * time)}}});
@@ -45,7 +45,7 @@ ordered_json RunBall(const std::string& name, const std::string& method, double 
   std::vector<double> ms, rates;
   double converged = 0, contacts = 0;
   std::string hash;
-  // several runs of the same steps: the median of their rates
+  // repeat the same steps and report the median rate
   for (int run = 0; run < 5; ++run) {
     physics::World world(scene.model);
     double seconds = 0;

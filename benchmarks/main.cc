@@ -1,5 +1,5 @@
-// Benchmarks: ./dev bench SUITE [--case NAME] [--threads N] [--steps N] [--json FILE]. No tests:
-// they print ratios against a baseline measured in the same run.
+// Benchmarks: ./dev bench SUITE [--case NAME] [--threads N] [--steps N] [--json FILE]. They are not
+// tests; they print ratios against a baseline measured in the same run.
 
 #include <cstdio>
 #include <ctime>
@@ -33,7 +33,7 @@ std::string Today() {
   return text;
 }
 
-// one line a row: the case, then its numbers
+// Prints one line per row: the case, then its numbers.
 void PrintTable(const ordered_json& rows) {
   for (const ordered_json& row : rows) {
     std::printf("%-34s", row.at("case").get<std::string>().c_str());

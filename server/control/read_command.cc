@@ -31,7 +31,7 @@ std::string List(std::vector<std::string> names) {
                       count > kNamesTold ? absl::StrCat(" and ", count - kNamesTold, " more") : "");
 }
 
-// `numbers` as a vector of three, or zero when it is left out.
+// Reads `numbers` as a vector of three. If they are optional and missing, it is zero.
 absl::Status ReadVector(const char* field, const google::protobuf::RepeatedField<double>& numbers,
                         bool required, Eigen::Vector3d* vector) {
   vector->setZero();
@@ -79,7 +79,7 @@ absl::StatusOr<DriveGoal> ReadPose(const v1::BodyPose& pose) {
   return goal;
 }
 
-// One robot, and what of it commands may name.
+// Reads commands to one robot, which name its joints and controllers.
 class RobotCommandReader {
  public:
   RobotCommandReader(const physics::Model& model, int robot)
@@ -142,7 +142,7 @@ class RobotCommandReader {
     return actuators;
   }
 
-  // Why a joint cannot be given a target (any more).
+  // Error that says why a joint cannot be given a target, or not a second one.
   absl::Status ExplainJoint(const v1::JointTargets& targets, int index) const {
     const std::string field = absl::StrCat("joint_targets.joints[", index, "]");
     const std::string& name = targets.joints(index);
@@ -164,7 +164,7 @@ class RobotCommandReader {
                               "; it can be given targets for: ", List(driven)));
   }
 
-  // An empty name stands for the only one there is.
+  // Finds a controller of the robot. An empty name stands for the only one of its kind.
   absl::StatusOr<int> FindController(const std::string& name, Controller::Kind kind,
                                      const char* field) const {
     std::vector<std::string> names;

@@ -96,7 +96,7 @@ absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Remove(const std::stri
   absl::StatusOr<std::shared_ptr<WorldHost>> host = Get(id);
   if (!host.ok()) return host;
   {
-    // two may ask at once: one of them is late
+    // of two concurrent requests, only one removes the world
     std::lock_guard lock(mutex_);
     const auto found = worlds_.find(id);
     if (found == worlds_.end() || found->second != *host) {

@@ -1,4 +1,4 @@
-// pliantd: the server, and scenes without it.
+// pliantd: runs the server, or scenes without it.
 
 #include <algorithm>
 #include <exception>
@@ -16,14 +16,14 @@
 namespace pliant::server {
 namespace {
 
-// `pliantd` and `pliantd --http-port 8080` serve
+// Whether no command is named: `pliantd` and `pliantd --http-port 8080` serve.
 bool NamesNoCommand(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return true;
   const std::string& first = arguments.front();
   return first.rfind("-", 0) == 0 && first != "-h" && first != "--help" && first != "--version";
 }
 
-// what the nearest words of a command line are, for a hint
+// Hint at the help for the command that was named, or for all commands.
 std::string HintFor(const CLI::App& pliantd) {
   const std::vector<CLI::App*> chosen = pliantd.get_subcommands();
   return chosen.empty() ? "`pliantd --help` lists the commands"
@@ -66,7 +66,7 @@ int Main(std::vector<std::string> arguments) {
     ReadFromEnvironment(command->app());
   }
 
-  // words that need no options
+  // commands without options
   CLI::App* version = pliantd.add_subcommand("version", "Print the version");
   CLI::App* help = pliantd.add_subcommand("help", "Explain a command");
   std::string topic;

@@ -31,7 +31,7 @@ absl::Status ReadFromFile(const std::string& path, CLI::App* command) {
   }
 
   for (const CLI::ConfigItem& item : items) {
-    // section marks of the parser, and sections of other commands
+    // skip section marks of the parser, and sections of other commands
     if (item.name == "++" || item.name == "--") continue;
     if (!item.parents.empty() && item.parents.front() != command->get_name()) continue;
 

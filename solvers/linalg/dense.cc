@@ -12,15 +12,15 @@
 namespace pliant::solvers {
 namespace {
 
-// multiply-adds that are worth several threads, and that each of their parts has at least
+// Multiply-adds above which several threads pay off, and the minimum for each part.
 constexpr double kMuchWork = 4e6, kMinPart = 5e5;
 constexpr int kMaxParts = 16, kWholeStrip = 8;
 
 template <typename T>
 using TrapezoidKernel = void (*)(int, int, int, const T*, int, T*, int, bool);
 
-// By the widest kernel this machine has. Of a large one strips of columns of about the same area
-// are worked on at the same time: an element is one sum wherever it is cut.
+// Runs the widest kernel that the CPU supports. A large trapezoid is cut into strips of columns of
+// about the same area, which run in parallel; the cuts do not change the sum of any element.
 template <typename T>
 void Trapezoid(int m, int n, int k, const T* A, int lda, T* C, int ldc, bool overwrite) {
   constexpr TrapezoidKernel<T> kAvx2 = &SubtractLowerTrapezoidAvx2;
@@ -29,7 +29,7 @@ void Trapezoid(int m, int n, int k, const T* A, int lda, T* C, int ldc, bool ove
   const double area = n * (m - 0.5 * n), work = area * k;
   if (work < kMuchWork || CountThreads() == 1) return kernel(m, n, k, A, lda, C, ldc, overwrite);
   const int count = static_cast<int>(std::min<double>(kMaxParts, work / kMinPart));
-  // columns before which there is this part of the area
+  // number of columns with `part` of the `count` equal areas
   const auto cut = [&](int part) {
     if (part == count) return n;
     const double j = m - std::sqrt(std::max(0.0, double(m) * m - 2 * area * part / count));
@@ -44,9 +44,9 @@ void Trapezoid(int m, int n, int k, const T* A, int lda, T* C, int ldc, bool ove
 }
 
 constexpr int kNarrow = 4;
-constexpr int kFew = 48;  // rows for which the wide kernel does not pay
+constexpr int kFew = 48;  // rows up to which the wide kernel does not pay
 
-// y ← y − A x, or y ← A x, of kVectors vectors of rows, in registers.
+// y ← y − A x or y ← A x for as many rows as fill kVectors SIMD registers.
 template <int kVectors, bool kSubtract, typename T>
 void MultiplyRows(int n, const T* A, int lda, const T* x, T* y) {
   using V = VectorOf<T>;
@@ -63,7 +63,7 @@ void MultiplyRows(int n, const T* A, int lda, const T* x, T* y) {
   for (int r = 0; r < kVectors; ++r) V::Store(y + V::kWidth * r, sum[r]);
 }
 
-// The same of fewer than two vectors.
+// The same for fewer rows than two registers hold.
 template <bool kSubtract, typename T>
 void MultiplyLastRows(int rows, int n, const T* A, int lda, const T* x, T* y) {
   using V = VectorOf<T>;
@@ -95,7 +95,7 @@ void Multiply(int m, int n, const T* A, int lda, const T* x, T* y) {
   if (i < m) MultiplyLastRows<kSubtract>(m - i, n, A + i, lda, x, y + i);
 }
 
-// Dot of y and each of up to four columns, in the same lanes as of one.
+// Dot products of y and up to four columns, each summed in the same lanes as for one column.
 template <int kColumns, typename T>
 typename VectorOf<T>::Four DotColumns(int n, const T* A, int lda, const T* y) {
   using V = VectorOf<T>;
@@ -112,7 +112,7 @@ typename VectorOf<T>::Four DotColumns(int n, const T* A, int lda, const T* y) {
     }
   }
   if (i < n) {
-    // the rest fills the lanes from the first on
+    // the remainder goes into the first lanes
     const typename V::Mask mask = V::First(n - i), mask_beyond = V::First(n - i - kWidth);
     const typename V::Type y0 = V::LoadFirst(y + i, mask),
                            y1 = V::LoadFirst(y + i + kWidth, mask_beyond);
@@ -133,7 +133,7 @@ void SubtractDotsOf(int m, const T* A, int lda, const T* y, T* x) {
   for (int c = 0; c < kColumns; ++c) x[c] -= sums[c];
 }
 
-// As many rows below a triangle L as fit a vector, in registers.
+// Solves for as many rows below a triangle L as fill a SIMD register.
 template <int k, typename T, typename Load, typename Store>
 void SolveRows(const T (&L)[k][k], const T (&inverse)[k], T* A, int lda, const Load& load,
                const Store& store) {
@@ -148,7 +148,7 @@ void SolveRows(const T (&L)[k][k], const T (&inverse)[k], T* A, int lda, const L
   }
 }
 
-// Few columns: their triangle, then what is below.
+// Factors a few columns: their triangle, then the rows below it.
 template <int k, typename T>
 int FactorColumns(int n, T* A, int lda) {
   using V = VectorOf<T>;
@@ -156,7 +156,7 @@ int FactorColumns(int n, T* A, int lda) {
   for (int j = 0; j < k; ++j) {
     T* column = A + std::size_t(j) * lda;
     if (!(column[j] > 0)) return j;
-    // the next pivot does not wait for this one's root
+    // the next pivot does not depend on this square root
     const T of_pivot = 1 / column[j];
     for (int l = j + 1; l < k; ++l) {
       T* other = A + std::size_t(l) * lda;
@@ -182,7 +182,7 @@ int FactorColumns(int n, T* A, int lda) {
   return -1;
 }
 
-// Up to eight.
+// Factors up to eight columns.
 template <typename T>
 int FactorNarrowPanel(int n, int k, T* A, int lda) {
   static constexpr int (*kKernels[])(int, T*, int) = {
@@ -194,7 +194,7 @@ int FactorNarrowPanel(int n, int k, T* A, int lda) {
 template <typename T>
 int FactorAnyPanel(int n, int k, T* A, int lda) {
   if (k <= kNarrow || (k <= 2 * kNarrow && n <= kFew)) return FactorNarrowPanel(n, k, A, lda);
-  // left half, its update of the right half's lower trapezoid, right half
+  // factor the left half, update the right half's lower trapezoid, factor the right half
   const int left = (k / 2 + kNarrow - 1) / kNarrow * kNarrow;
   int failed = FactorAnyPanel(n, left, A, lda);
   if (failed >= 0) return failed;
@@ -212,7 +212,7 @@ void SolveForward(int n, const T* L, int ldl, T* x) {
     T* of_block = x + first;
     for (int j = 0; j < count; ++j) {
       const T* column = corner + std::size_t(j) * ldl;
-      // the division waits for nothing that came before
+      // the division does not depend on earlier results
       of_block[j] *= 1 / column[j];
       for (int i = j + 1; i < count; ++i)
         of_block[i] = std::fma(-column[i], of_block[j], of_block[i]);
@@ -246,11 +246,11 @@ void SolveBackward(int n, const T* L, int ldl, T* x) {
   }
 }
 
-// Compliances side by side: what one waits for another one can use.
+// Computes several compliances at once, which hides the latency of each.
 template <int kCount>
 void CalcCompliances(int n, const double* L, int ldl, const double* const (&J)[kCount], double* X,
                      double* const (&W)[kCount]) {
-  // a column of J, and of X = L⁻¹ Jᵀ a row, fills three lanes
+  // a column of J and a row of X = L⁻¹ Jᵀ fill three lanes each
   constexpr int kRow = 4 * kCount;
   const __m256i three = FirstLanes(3);
   for (int i = 0; i < n; ++i) {

@@ -8,7 +8,7 @@
 namespace pliant::solvers {
 namespace {
 
-// Blocks lie all over A: they are fetched so many before they are needed, to be read or written.
+// Blocks are scattered over A, so they are prefetched this many blocks ahead.
 constexpr std::size_t kAhead = 12;
 
 template <int kToBeWritten>
@@ -19,7 +19,7 @@ void Fetch(std::span<const SupernodeLayout::Block> blocks, std::size_t k, const 
   __builtin_prefetch(later + 8, kToBeWritten);
 }
 
-// a block's three columns of three, `stride` numbers apart
+// Copies a 3 × 3 block to three columns that are `stride` numbers apart.
 void PutBlock(const double* from, double* to, std::size_t stride) {
   for (int c = 0; c < 3; ++c) {
     _mm_storeu_pd(to + c * stride, _mm_loadu_pd(from + 3 * c));
@@ -58,7 +58,7 @@ void GetTransposedBlock(const double* from, std::size_t stride, double* to) {
   }
 }
 
-// to ← to + from, n numbers of each of some columns.
+// to ← to + from, for n numbers in each of kColumns columns.
 template <int kColumns, typename T>
 [[gnu::always_inline]] inline void AddColumns(int n, const T* from, std::size_t from_leading, T* to,
                                               std::size_t to_leading) {

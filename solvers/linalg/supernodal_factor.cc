@@ -10,10 +10,10 @@
 namespace pliant::solvers {
 namespace {
 
-// numbers of a factor for which threads cost a solution more than they bring
+// Numbers of a factor up to which threads do not pay off in a solve.
 constexpr std::size_t kLittleToSolve = 500'000;
 
-// At least so many numbers, with room to spare and whatever values.
+// Makes room for at least `size` numbers, and some more. Their values are unspecified.
 template <typename Numbers>
 void Grow(std::size_t size, Numbers* numbers) {
   if (numbers->size() >= size) return;
@@ -21,7 +21,7 @@ void Grow(std::size_t size, Numbers* numbers) {
   numbers->resize(size + size / 4);
 }
 
-// Whether there are branches, and threads to work on them.
+// Whether there are several branches and threads to run them.
 bool HasBranches(const SupernodeLayout& layout) {
   return layout.branches().parts().size() > 1 && CountThreads() > 1;
 }
@@ -30,8 +30,9 @@ bool SolvesByBranches(const SupernodeLayout& layout) {
   return layout.panel_numbers() > kLittleToSolve && HasBranches(layout);
 }
 
-// Factors a supernode's panel, in which its part of the matrix is, and finds its update matrix.
-// Returns the position where that fails, or −1. `update_of` gives the place of each update matrix.
+// Factors a supernode's panel, which contains its part of the matrix, and computes its update
+// matrix. Returns the position of a failed pivot, or −1. `update_of` returns the place of each
+// update matrix.
 template <typename T, typename Updates>
 int EliminateNode(const SupernodeLayout& layout, const SupernodeLayout::Supernode& node, T* panels,
                   const Updates& update_of) {
@@ -54,8 +55,8 @@ int EliminateNode(const SupernodeLayout& layout, const SupernodeLayout::Supernod
   return -1;
 }
 
-// Asks for a panel that is needed next: most are short, and begin where no stream of reads has come
-// yet. Inlined, as the compiler drops calls that do no more.
+// Prefetches a panel that is needed next. Most panels are short and begin where the hardware does
+// not prefetch yet. Inlined, because the compiler drops calls that only prefetch.
 template <typename T>
 [[gnu::always_inline]] inline void Fetch(const SupernodeLayout& layout, int supernode,
                                          const T* panels) {
@@ -73,7 +74,7 @@ void CarryUp(const SupernodeLayout& layout, const SupernodeLayout::Supernode& ch
              const T* carried, int columns, T* of_columns, T* of_rows) {
   const auto [relative, run_end] = RowsOf(layout, child);
   const T* from = carried + 3 * std::size_t(child.first_row);
-  // a stretch may go on from columns to rows
+  // a run may continue from columns to rows
   for (int a = 0; a < child.num_rows;) {
     const bool is_column = a < child.in_panel;
     const int end = is_column ? std::min(run_end[a], child.in_panel) : run_end[a];
@@ -127,7 +128,8 @@ int SupernodalFactor<T>::EliminateInTurn(const SupernodeLayout& layout,
   return -1;
 }
 
-// For all update matrices that are kept, whoever comes first.
+// Reserves memory for the work space of each thread and for all update matrices that are kept, in
+// whatever order threads request them.
 template <typename T>
 void SupernodalFactor<T>::ReservePool(const SupernodeLayout& layout) {
   sizes_.assign(tbb::this_task_arena::max_concurrency(), layout.branch_numbers());
@@ -142,7 +144,7 @@ int SupernodalFactor<T>::EliminateBranches(const SupernodeLayout& layout,
                                            std::span<T> y) {
   ReservePool(layout);
   kept_.assign(layout.supernodes().size(), nullptr);
-  // the first position that fails is found by all means, as if all came one after another
+  // report the first position that fails, as a sequential elimination would
   constexpr int kNone = std::numeric_limits<int>::max();
   std::atomic<int> first_failed = kNone;
   layout.branches().VisitUp([&](const Branches::Part& part) {
@@ -190,7 +192,7 @@ void SupernodalFactor<T>::SolveForward(const SupernodeLayout& layout, std::span<
   SubtractFromParticipants(layout, y);
 }
 
-// The part of L⁻¹ y that a supernode's panel has, and what is to be subtracted from its rows.
+// Computes a supernode's part of L⁻¹ y, and its contribution to the rows below.
 template <typename T>
 void SupernodalFactor<T>::SolveForwardAt(const SupernodeLayout& layout, int supernode,
                                          std::span<T> y) const {

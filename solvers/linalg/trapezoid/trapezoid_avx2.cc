@@ -38,7 +38,7 @@ struct Vector8Single {
     return n == kWidth ? Load(p) : _mm256_maskload_ps(p, Mask(n));
   }
   static void Store(float* p, Type x) { _mm256_storeu_ps(p, x); }
-  // by halves: processors take a store under a mask apart
+  // in halves, because processors split masked stores
   static void StorePart(float* p, Type x, int n) {
     if (n == kWidth) return Store(p, x);
     __m128 rest = _mm256_castps256_ps128(x);
