@@ -44,7 +44,6 @@ ordered_json RunBall(const std::string& name, const std::string& method, double 
   const double h = scene.model->time_step;
   std::vector<double> ms, rates;
   double converged = 0, contacts = 0;
-  std::string hash;
   // repeat the same steps and report the median rate
   for (int run = 0; run < 5; ++run) {
     physics::World world(scene.model);
@@ -65,7 +64,6 @@ ordered_json RunBall(const std::string& name, const std::string& method, double 
       contacts += static_cast<double>(world.report().contacts.size());
     }
     rates.push_back(steps * h / seconds);
-    hash = physics::HashState(world.state());
   }
   const double count = static_cast<double>(ms.size());
   return {{"case", name},

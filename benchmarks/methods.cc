@@ -49,8 +49,9 @@ std::unique_ptr<World> LoadCube(bool is_soft, const std::string& method, double 
 Vector3d FindCube(const World& world) {
   const physics::Model& model = world.model();
   const auto q = model.Positions(world.state(), model.bodies[1].block);
-  const int nodes = model.abilities_of(model.bodies[1]).nodes->num_nodes();
-  if (nodes == 0) return {q[4], q[5], q[6]};
+  const physics::NodeSet* set = model.abilities_of(model.bodies[1]).nodes;
+  if (set == nullptr) return {q[4], q[5], q[6]};
+  const int nodes = set->num_nodes();
   Vector3d sum = Vector3d::Zero();
   for (int i = 0; i < nodes; ++i) sum += Vector3d(q[3 * i], q[3 * i + 1], q[3 * i + 2]);
   return sum / nodes;

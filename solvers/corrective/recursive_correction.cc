@@ -109,11 +109,9 @@ void RecursiveCorrection::Push(const MappingCompliance& compliance,
 double RecursiveCorrection::CalcSpringPush(const CorrectiveProblem& problem, int contact,
                                            double h) const {
   const CorrectiveContact& row = problem.contacts[contact];
-  Vector3d u = Vector3d::Zero(), u_free = Vector3d::Zero();
-  for (int p = row.first_part; p < row.first_part + row.num_parts; ++p) {
-    AddRead(problem.parts[p], y_.data(), &u);
+  Vector3d u_free = Vector3d::Zero();
+  for (int p = row.first_part; p < row.first_part + row.num_parts; ++p)
     AddRead(problem.parts[p], problem.y_free.data(), &u_free);
-  }
   return (row.u_reference.z() - u_free.z() - row.gap / h) / row.compliance;
 }
 
