@@ -1,4 +1,4 @@
-// docs/extending.md, "A contact model": the law is registered, and the tests of all laws run on it.
+// docs/extending.md, "A contact model": it is registered; the tests of all laws run on it.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// docs/extending.md, "A joint": the joint is registered, and the tests of every joint run on it.
+// docs/extending.md, "A joint": it is registered; the tests of all joints run on it.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// docs/extending.md, "A material": the material is registered, and the tests of every material run on it.
+// docs/extending.md, "A material": it is registered; the tests of all materials run on it.
 
 #include <gtest/gtest.h>
 
