@@ -21,7 +21,7 @@ struct PartialCholesky::Numeric {
   std::unique_ptr<PartialCholesky> of_sparse;  // factor of `sparse`
   SupernodalFactor factor;                     // L, and the participants' matrix at the end
   std::vector<double> schur;
-  SupernodalFactor::Home home;          // root's child with its update in the complement's panels
+  UpdateHome home;                      // root's child with its update in the complement's panels
   std::vector<UpdateMatrix> handed_up;  // update matrices of the root's children
   mutable std::vector<double> half_solved, solved, x_p;
   int failed = -1;
@@ -145,8 +145,8 @@ bool PartialCholesky::EliminateOthers(const BlockMatrix& A, std::span<const int>
 }
 
 // Eliminates all supernodes except the root.
-bool PartialCholesky::EliminatePanels(absl::FunctionRef<void(int)> fill,
-                                      const SupernodalFactor::Home& home, std::span<double> y) {
+bool PartialCholesky::EliminatePanels(absl::FunctionRef<void(int)> fill, const UpdateHome& home,
+                                      std::span<double> y) {
   const int failed = numeric_->factor.Eliminate(*layout_, fill, home, y);
   numeric_->failed = failed < 0 ? -1 : layout_->node(failed);
   return failed < 0;

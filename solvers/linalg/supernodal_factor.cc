@@ -89,7 +89,7 @@ void SupernodalFactor::Reserve(const SupernodeLayout& layout) {
 }
 
 int SupernodalFactor::Eliminate(const SupernodeLayout& layout, absl::FunctionRef<void(int)> fill,
-                                const Home& home, std::span<double> y) {
+                                const UpdateHome& home, std::span<double> y) {
   Reserve(layout);
   if (!y.empty()) carried_.resize(3 * layout.num_rows());
   const int failed = HasBranches(layout) ? EliminateBranches(layout, fill, home, y)
@@ -106,7 +106,7 @@ UpdateMatrix SupernodalFactor::update(const SupernodeLayout& layout,
 }
 
 int SupernodalFactor::EliminateInTurn(const SupernodeLayout& layout,
-                                      absl::FunctionRef<void(int)> fill, const Home& home,
+                                      absl::FunctionRef<void(int)> fill, const UpdateHome& home,
                                       std::span<double> y) {
   Grow(layout.update_numbers(), &updates_);
   const auto update_of = [&](const auto& node) -> UpdateMatrix {
@@ -132,7 +132,7 @@ void SupernodalFactor::ReservePool(const SupernodeLayout& layout) {
 }
 
 int SupernodalFactor::EliminateBranches(const SupernodeLayout& layout,
-                                        absl::FunctionRef<void(int)> fill, const Home& home,
+                                        absl::FunctionRef<void(int)> fill, const UpdateHome& home,
                                         std::span<double> y) {
   ReservePool(layout);
   kept_.assign(layout.supernodes().size(), nullptr);
@@ -191,7 +191,7 @@ void SupernodalFactor::SolveForwardAt(const SupernodeLayout& layout, int superno
   const int w = node.width(), m = node.update_size();
   double* own = &y[3 * node.first];
   double* rows = carried_.data() + 3 * std::size_t(node.first_row);
-  std::fill_n(rows, m, double{0});
+  std::fill_n(rows, m, 0.0);
   for (const int c : layout.children(node))
     CarryUp(layout, layout.supernodes()[c], carried_.data(), node.columns, own, rows);
   SolveLower(w, panel, node.height(), own);
@@ -202,8 +202,8 @@ void SupernodalFactor::SubtractFromParticipants(const SupernodeLayout& layout,
                                                 std::span<double> y) const {
   const auto& root = layout.root();
   for (const int c : layout.children(root))
-    CarryUp<double>(layout, layout.supernodes()[c], carried_.data(), root.columns,
-                    y.data() + 3 * root.first, nullptr);
+    CarryUp(layout, layout.supernodes()[c], carried_.data(), root.columns,
+            y.data() + 3 * root.first, nullptr);
 }
 
 void SupernodalFactor::SolveBackward(const SupernodeLayout& layout, std::span<double> y) const {

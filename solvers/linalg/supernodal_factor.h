@@ -12,6 +12,12 @@
 
 namespace pliant::solvers {
 
+// A supernode whose update matrix is written to a given place.
+struct UpdateHome {
+  int supernode = -1;  // none
+  UpdateMatrix update{};
+};
+
 // Values of a supernodal multifrontal factor of the nodes that a layout
 // eliminates before the participants. Keeps its memory.
 //
@@ -20,12 +26,6 @@ namespace pliant::solvers {
 // of one thread.
 class SupernodalFactor {
  public:
-  // A supernode whose update matrix is written to a given place.
-  struct Home {
-    int supernode = -1;  // none
-    UpdateMatrix update{};
-  };
-
   // Reserves memory for all panels, the participants' own included.
   void Reserve(const SupernodeLayout& layout);
   double* panels() { return panels_.data(); }
@@ -36,7 +36,7 @@ class SupernodalFactor {
   // as in SolveForward, while each panel is in the cache. Returns the position of the first pivot
   // that is not above zero, or −1.
   int Eliminate(const SupernodeLayout& layout, absl::FunctionRef<void(int)> fill,
-                const Home& home = {}, std::span<double> y = {});
+                const UpdateHome& home = {}, std::span<double> y = {});
   // Update matrix of a supernode right below the participants, other than `home`. Valid until the
   // next elimination.
   UpdateMatrix update(const SupernodeLayout& layout, const SupernodeLayout::Supernode& node);
@@ -49,9 +49,9 @@ class SupernodalFactor {
 
  private:
   int EliminateInTurn(const SupernodeLayout& layout, absl::FunctionRef<void(int)> fill,
-                      const Home& home, std::span<double> y);
+                      const UpdateHome& home, std::span<double> y);
   int EliminateBranches(const SupernodeLayout& layout, absl::FunctionRef<void(int)> fill,
-                        const Home& home, std::span<double> y);
+                        const UpdateHome& home, std::span<double> y);
   void ReservePool(const SupernodeLayout& layout);
   void SolveForwardAt(const SupernodeLayout& layout, int supernode, std::span<double> y) const;
   void SubtractFromParticipants(const SupernodeLayout& layout, std::span<double> y) const;
