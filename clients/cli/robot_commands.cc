@@ -20,7 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kReached = 1e-9;
-constexpr std::chrono::milliseconds kPatience{1500};  // with targets that come no closer
+constexpr std::chrono::milliseconds kPatience{1500};  // wait for targets that make no progress
 
 struct RobotArguments {
   std::string world;
@@ -28,7 +28,7 @@ struct RobotArguments {
   std::vector<std::string> targets;
 };
 
-// A robot of a world, and where its joints are in frames.
+// A robot of a world, and the index of its first joint in frames.
 struct Found {
   v1::RobotDescription robot;
   int first_joint = 0;
@@ -50,7 +50,7 @@ Found FindRobot(Client* client, const RobotArguments& arguments) {
                                    "\"; it has " + (names.empty() ? "none" : names));
 }
 
-// A stream of frames of a world.
+// Stream of frames of a world.
 class Frames {
  public:
   Frames(Client* client, const std::string& world) : client_(client) {
@@ -114,7 +114,7 @@ int ShowRobot(Client* client, const RobotArguments& arguments) {
   return kDone;
 }
 
-// NAME=VALUE, the value in rad or m, or with deg or mm behind it
+// Parses NAME=VALUE, with the value in rad or m unless followed by deg or mm. Throws CommandError.
 void ReadTarget(const std::string& text, v1::JointTargets* targets) {
   const std::size_t sign = text.find('=');
   double value = 0;
@@ -136,8 +136,8 @@ void ReadTarget(const std::string& text, v1::JointTargets* targets) {
                                       "a unit: elbow=30deg, lift=120mm");
 }
 
-// Refuses targets in the wrong unit or beyond their joints' limits: clamped ones would be reached
-// without a word.
+// Throws CommandError for targets in the wrong unit or beyond joint limits, which the server would
+// silently clamp.
 void CheckTargets(const v1::RobotDescription& robot, const RobotArguments& arguments,
                   const v1::JointTargets& wanted) {
   for (int i = 0; i < wanted.joints_size(); ++i) {
@@ -155,7 +155,7 @@ void CheckTargets(const v1::RobotDescription& robot, const RobotArguments& argum
       constexpr double kFree = std::numeric_limits<double>::infinity();
       const double lower = joint.has_lower() ? joint.lower() : -kFree;
       const double upper = joint.has_upper() ? joint.upper() : kFree;
-      // as exact as `show` prints the limits
+      // allow for the rounding with which `show` prints the limits
       const double slack = 1e-3 * std::max(std::abs(wanted.values(i)), 1e-3);
       if (wanted.values(i) >= lower - slack && wanted.values(i) <= upper + slack) continue;
       throw CommandError(kWrongUsage, "\"" + text + "\" is beyond the limits of " + joint.name() +
@@ -165,7 +165,7 @@ void CheckTargets(const v1::RobotDescription& robot, const RobotArguments& argum
   }
 }
 
-// how far the targets of the world are from those wanted
+// Largest distance between the current targets and `wanted`, clamped to the limits [rad], [m].
 double CalcDistance(const Found& found, const v1::JointTargets& wanted, const v1::Frame& frame) {
   double most = 0;
   for (int i = 0; i < wanted.joints_size(); ++i) {
@@ -183,7 +183,7 @@ double CalcDistance(const Found& found, const v1::JointTargets& wanted, const v1
   return most;
 }
 
-// A lease that is given back at the end, whatever that is.
+// A lease that is released on destruction.
 class HeldLease {
  public:
   HeldLease(Client* client, const std::string& world, const std::string& target) : client_(client) {
@@ -210,7 +210,8 @@ class HeldLease {
   v1::Lease lease_;
 };
 
-// Repeats the targets until the world has them: they are followed only while they are repeated.
+// Repeats the targets until the joints' targets have reached them. The lease lapses without
+// commands, and the robot stops.
 int SetRobot(Client* client, const RobotArguments& arguments) {
   v1::JointTargets wanted;
   for (const std::string& target : arguments.targets) ReadTarget(target, &wanted);

@@ -47,7 +47,7 @@ std::string DescribeFrame(const v1::Frame& frame) {
   return text;
 }
 
-// the frame without its bulk, for programs that follow along
+// Returns the frame as JSON without surface positions and fields.
 std::string FrameJson(v1::Frame frame) {
   for (v1::DeformableFrame& deformable : *frame.mutable_deformables()) {
     deformable.clear_positions();
@@ -64,7 +64,7 @@ int Watch(Client* client, const WatchArguments& arguments) {
   request.mutable_subscription()->set_rate(arguments.rate);
   stream->Write(request);
 
-  // one line that renews itself on a terminal, one line a frame elsewhere
+  // on a terminal one line is updated in place, elsewhere each frame gets its own line
   const bool live = isatty(STDOUT_FILENO) != 0 && !client->json();
   int seen = 0;
   v1::SubscribeResponse response;

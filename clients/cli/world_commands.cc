@@ -13,7 +13,7 @@
 namespace pliant::clients {
 namespace {
 
-// what the commands of `world` read from the command line; kept alive by their callbacks
+// Arguments of the `world` commands, kept alive by their callbacks.
 struct Arguments {
   std::string world;
   std::string file;
@@ -71,8 +71,7 @@ int Create(Client* client, const Arguments& arguments) {
   v1::World world;
   const grpc::Status status = client->worlds().CreateWorld(&context, request, &world);
 
-  // a bad scene is reported as `pliantd check` reports it: one error a line, and the same exit
-  // status
+  // report an invalid scene like `pliantd check`: one error per line, and the same exit status
   if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT &&
       !status.error_details().empty()) {
     throw CommandError(kInvalidScene, status.error_message());
