@@ -165,7 +165,7 @@ void CheckTargets(const v1::RobotDescription& robot, const RobotArguments& argum
   }
 }
 
-// Largest distance between the current targets and `wanted`, clamped to the limits [rad], [m].
+// Largest distance between the current targets and `wanted`, positions clamped to their limits.
 double CalcDistance(const Found& found, const v1::JointTargets& wanted, const v1::Frame& frame) {
   double most = 0;
   for (int i = 0; i < wanted.joints_size(); ++i) {
