@@ -21,7 +21,7 @@ export class LeaseHolder {
   private controller = '';
   private twisting = false; // the last command was a twist, which is repeated
   private held = false; // the user is driving
-  private lifted = true; // the control was released since the last request
+  private lifted = true; // the control was released since its last use
   private waiting: Setting[] = []; // settings to send when the lease is granted
   private heardAt = 0; // time of the last drive()
   private sentAt = -Infinity;

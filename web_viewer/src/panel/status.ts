@@ -1,4 +1,4 @@
-// What is wrong, in words: the state of the connection, faults of the world, calls that failed.
+// Messages about problems: the state of the connection, faults of the world, failed calls.
 import type { Connection, FrameInfo } from '../link/messages';
 import { element, setHidden, setText } from './dom';
 
@@ -10,7 +10,7 @@ const kTitles: Record<Connection['state'], string> = {
 };
 
 export class StatusView {
-  private until = 0; // of the message on the banner
+  private until = 0; // end of the banner message
   private retryAt = 0;
   private everLive = false;
   private wentAway = 0;
@@ -36,9 +36,9 @@ export class StatusView {
     setHidden('retry', state !== 'lost');
   }
 
-  // every drawn or idle animation frame
+  // Call every animation frame.
   tick(connection: Connection, now: number): void {
-    // a short hiccup of a running view is not worth a curtain
+    // do not cover a running view for a short interruption
     const patience = this.everLive ? 700 : 250;
     if (this.wentAway && now - this.wentAway > patience) setHidden('problem', false);
     if (connection.state === 'lost') {
