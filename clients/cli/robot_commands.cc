@@ -131,9 +131,10 @@ void ReadTarget(const std::string& text, v1::JointTargets* targets) {
       return;
     }
   }
-  throw CommandError(kWrongUsage, "\"" + text +
-                                      "\" is no target; expected JOINT=VALUE in rad or m, or with "
-                                      "a unit: elbow=30deg, lift=120mm");
+  throw CommandError(kWrongUsage,
+                     "\"" + text +
+                         "\" is not a target; expected JOINT=VALUE in rad or m, or with "
+                         "a unit: elbow=30deg, lift=120mm");
 }
 
 // Throws CommandError for targets in the wrong unit or beyond joint limits, which the server would
@@ -252,8 +253,8 @@ int SetRobot(Client* client, const RobotArguments& arguments) {
       closest = distance;
       closer_at = Clock::now();
     }
-    if (frame.clock().has_paused()) problem = world + " was paused before the joints arrived";
-    if (Clock::now() - closer_at > kPatience) problem = "the targets do not move any more";
+    if (frame.clock().has_paused()) problem = world + " was paused before the targets arrived";
+    if (Clock::now() - closer_at > kPatience) problem = "the targets stopped before they arrived";
   }
   stream->WritesDone();
   context.TryCancel();
@@ -262,8 +263,8 @@ int SetRobot(Client* client, const RobotArguments& arguments) {
     std::cout << ToJson(frame.joints()) << '\n';
   } else {
     std::cout << arguments.robot << ": " << wanted.joints_size()
-              << (wanted.joints_size() == 1 ? " joint has its target\n"
-                                            : " joints have their targets\n");
+              << (wanted.joints_size() == 1 ? " joint target reached\n"
+                                            : " joint targets reached\n");
   }
   return kDone;
 }
@@ -271,13 +272,13 @@ int SetRobot(Client* client, const RobotArguments& arguments) {
 }  // namespace
 
 void AddRobotCommands(CLI::App* pliant, Client* client, Action* action) {
-  CLI::App* robot =
-      pliant->add_subcommand("robot", "Look at robots, and send their joints somewhere");
+  CLI::App* robot = pliant->add_subcommand("robot", "Show robots, and move their joints");
   robot->require_subcommand(1);
   const auto arguments = std::make_shared<RobotArguments>();
   CLI::App* show = robot->add_subcommand("show", "Joints with their positions, targets and limits");
   CLI::App* set = robot->add_subcommand(
-      "set", "Send joints to targets, at their own speed, and wait until the targets are there");
+      "set",
+      "Move joint targets to these values at the joints' own speed, and wait until they arrive");
   for (CLI::App* command : {show, set}) {
     command->add_option("world", arguments->world, "Name of the world")->required();
     command->add_option("robot", arguments->robot, "Name of the robot")->required();

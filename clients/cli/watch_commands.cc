@@ -102,14 +102,14 @@ void AddWatchCommands(CLI::App* pliant, Client* client, Action* action) {
   const auto arguments = std::make_shared<WatchArguments>();
   CLI::App* watch =
       pliant->add_subcommand("watch", "Follow a world: time, rate, contacts, the largest force");
-  watch->add_option("world", arguments->world, "Its name")->required();
-  watch->add_option("--rate", arguments->rate, "Lines a second at most (default 4)")
+  watch->add_option("world", arguments->world, "Name of the world")->required();
+  watch->add_option("--rate", arguments->rate, "Maximum number of lines per second (default 4)")
       ->check(CLI::Range(0.1, 1000.0));
-  watch->add_option("--count", arguments->count, "End after so many (default: never)")
+  watch->add_option("--count", arguments->count, "Stop after this many lines (default: never)")
       ->check(CLI::NonNegativeNumber);
   watch->callback([=] { *action = [=] { return Watch(client, *arguments); }; });
 
-  CLI::App* health = pliant->add_subcommand("health", "Ask whether the server serves");
+  CLI::App* health = pliant->add_subcommand("health", "Show whether the server is ready");
   health->callback([=] {
     *action = [=] {
       const std::string status = client->CheckHealth();

@@ -95,7 +95,7 @@ class SubscribeCall final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffe
   void OnCancel() override {
     // a write that is stuck may not report for minutes: finish without it
     std::lock_guard lock(mutex_);
-    if (!ending_) ending_ = absl::CancelledError("the client went away");
+    if (!ending_) ending_ = absl::CancelledError("the client disconnected");
     tell_ = false;
     Finish();
   }

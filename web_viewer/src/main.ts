@@ -227,7 +227,7 @@ function openStage(): Stage {
     return new Stage(canvas, Number(options.get('quality')) || 0);
   } catch (error) {
     setText('problem-title', 'No 3D graphics');
-    setText('problem-text', 'This browser offers no WebGL 2. Switch hardware acceleration on, or use another browser.');
+    setText('problem-text', 'This browser does not support WebGL 2. Turn on hardware acceleration, or use another browser.');
     element('retry').hidden = true;
     element('problem').hidden = false;
     throw error;

@@ -33,7 +33,7 @@ export class Gamepads {
     const pads = this.list().filter((pad): pad is PadState => pad !== null && pad.connected);
     const pad = pads.find((candidate) => candidate.mapping === 'standard');
     if (!pad) {
-      if (pads.length > 0) this.warning = `${pads[0].id}: not a gamepad of the standard layout, not used`;
+      if (pads.length > 0) this.warning = `${pads[0].id}: not used, because it does not have the standard gamepad layout`;
       this.down.clear();
       return null;
     }

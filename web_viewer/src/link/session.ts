@@ -220,13 +220,13 @@ export class Session {
   private async introduce(socket: WebSocket): Promise<void> {
     try {
       if (socket.protocol !== kProtocol) {
-        throw new Error(`The server does not speak ${kProtocol}: viewer and server are of different versions.`);
+        throw new Error(`The server does not speak ${kProtocol}: viewer and server have different versions.`);
       }
       const welcome = await this.request({
         case: 'hello',
         value: { client: this.start?.client ?? '', token: '' },
       });
-      if (welcome.case !== 'welcome') throw new Error('The server did not answer the greeting as expected.');
+      if (welcome.case !== 'welcome') throw new Error('The server sent an unexpected reply to the hello message.');
       this.serverVersion = welcome.value.version;
       this.world = this.start?.world || welcome.value.defaultWorld || (await this.firstWorld());
       if (!this.world) throw new Refusal(kNotFound, '');
@@ -239,7 +239,7 @@ export class Session {
       if (socket !== this.socket) return;
       if (error instanceof Refusal && error.code === kNotFound) return this.noWorld(socket);
       if (error instanceof Refusal && error.code === kUnauthenticated) {
-        return this.drop(`The server wants to know who asks: ${error.message}`);
+        return this.drop(`The server requires authentication: ${error.message}`);
       }
       this.drop((error as Error).message);
     }
@@ -272,7 +272,7 @@ export class Session {
     this.live = false;
     this.leases.disconnected();
     const which = this.start?.world ? `no world “${this.start.world}”` : 'no world';
-    this.say('no_world', `The server runs, but holds ${which}. Create one: pliant world create SCENE.yaml`);
+    this.say('no_world', `The server is running, but has ${which}. Create one: pliant world create SCENE.yaml`);
     this.heardAt = this.around.now();
     this.retryTimer = setTimeout(() => {
       if (socket === this.socket) void this.introduce(socket);
@@ -287,8 +287,8 @@ export class Session {
     this.retryLater(
       answers
         ? `The server at ${host} answers but refuses the viewer's connection: ` +
-            'it may be of another version, or not admit pages from this address.'
-        : `No Pliant server answers at ${host}. Start one with ./dev run; this page connects by itself.`,
+            'it may have a different version, or not allow pages from this address.'
+        : `No Pliant server answers at ${host}. Start one with ./dev run; this page will connect automatically.`,
     );
   }
 
@@ -350,7 +350,7 @@ export class Session {
     try {
       message = fromBinary(ServerMessageSchema, new Uint8Array(data));
     } catch {
-      return this.drop('The server sent a message that this viewer cannot read: they are of different versions.');
+      return this.drop('The server sent a message that this viewer cannot read: viewer and server have different versions.');
     }
 
     const reply = message.message;

@@ -23,7 +23,7 @@ export class Legend {
 
   showLock(locked: boolean): void {
     this.lock.setAttribute('aria-pressed', String(locked));
-    this.lock.textContent = locked ? 'held' : 'auto';
+    this.lock.textContent = locked ? 'locked' : 'auto';
   }
 
   show(measure: MeasureId, range: Range, now: Range, unit: string): void {

@@ -95,11 +95,11 @@ export class Panel {
   // `what`: label of the driven target; empty: there is none. `grip`: it has a gripper.
   showLease(lease: LeaseInfo, stopped: boolean, what: string, grip: boolean): void {
     const tag = element('lease');
-    const words = { none: 'idle', acquiring: 'asking …', held: 'you drive', refused: 'refused', lost: 'lost' };
+    const words = { none: 'idle', acquiring: 'requesting …', held: 'you are driving', refused: 'refused', lost: 'lost' };
     tag.dataset.state = lease.state;
     setText('lease', words[lease.state]);
-    const hand = `Hold a key, a stick or the thing itself to move “${what}”.${grip ? ' G opens and closes its gripper.' : ''}`;
-    const idle = what ? hand : 'Nothing here follows keys, a gamepad or the mouse. Joints move by their sliders.';
+    const hand = `Hold a key or a stick to move “${what}”, or drag it.${grip ? ' G opens and closes its gripper.' : ''}`;
+    const idle = what ? hand : 'Nothing here can be driven by keyboard, gamepad or mouse. Move joints with their sliders.';
     const stopText = 'The world is stopped. Resume it to drive.';
     setText('lease-text', stopped ? stopText : lease.text || (lease.state === 'held' ? `Moving “${what}”.` : idle));
     setHidden('speed-row', !what);

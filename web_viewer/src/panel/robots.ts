@@ -124,7 +124,7 @@ class RobotView {
 
   show(frame: FrameInfo, me: string): void {
     const driver = frame.drivers.find(({ target }) => target === this.robot.name)?.client;
-    const text = frame.stopped ? 'stopped' : driver === undefined ? 'idle' : driver === me ? 'you drive' : driver || 'driven';
+    const text = frame.stopped ? 'stopped' : driver === undefined ? 'idle' : driver === me ? 'you are driving' : driver || 'in use';
     if (this.tag.textContent !== text) this.tag.textContent = text;
     this.tag.dataset.state = driver === me ? 'held' : '';
     for (const row of this.joints) row.show(frame, this.goals.jointGoal(row.joint.name));

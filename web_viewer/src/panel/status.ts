@@ -43,7 +43,7 @@ export class StatusView {
     if (this.wentAway && now - this.wentAway > patience) setHidden('problem', false);
     if (connection.state === 'lost') {
       const seconds = Math.ceil(Math.max(0, this.retryAt - now) / 1000);
-      setText('retry', seconds > 0 ? `Try now (again in ${seconds} s)` : 'Trying …');
+      setText('retry', seconds > 0 ? `Retry now (next attempt in ${seconds} s)` : 'Retrying …');
     }
     if (this.until && now > this.until) {
       this.until = 0;
@@ -54,7 +54,7 @@ export class StatusView {
   showFault(frame: FrameInfo, now: number): void {
     if (!frame.fault) return;
     const { step, reason, body } = frame.fault;
-    this.say(`The world paused itself at step ${step}: ${reason}${body ? ` (${body})` : ''}. Reset it to go on.`, now);
+    this.say(`The world was paused by a fault at step ${step}: ${reason}${body ? ` (${body})` : ''}. Reset it to continue.`, now);
   }
 
   say(text: string, now: number): void {
