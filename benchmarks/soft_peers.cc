@@ -318,7 +318,7 @@ ordered_json RunSoftCase(const std::string& name, const SoftCase& the_case) {
     const std::optional<Course> ours = RunOurs(the_case, patches);
     ordered_json row{{"case", name + "_" + patches.name}};
     if (!ours) {
-      row["note"] = "it does not run";
+      row["note"] = "the scene does not run";
       rows.push_back(row);
       break;
     }

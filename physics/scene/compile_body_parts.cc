@@ -84,7 +84,7 @@ void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::stri
         !names.try_emplace(region.name(), i).second) {
       log_.Error(at + ".name",
                  absl::StrCat(Quoted(region.name()),
-                              " is the name of a region before it; expected another"));
+                              " is also the name of an earlier region; expected a unique name"));
     }
     const v1::Material body_material = given.material();
     const std::optional<FemMaterial> material =
@@ -101,7 +101,7 @@ void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::stri
       }
       if (chosen.empty()) {
         log_.Error(at + ".within",
-                   absl::StrCat("holds no tetrahedron; expected some: ", BoundsText(fem.mesh)));
+                   absl::StrCat("contains no tetrahedron; expected some: ", BoundsText(fem.mesh)));
       }
     } else if (region.selection_case() == v1::Region::kLabel) {
       if (count == 0) continue;
@@ -142,8 +142,8 @@ void SceneCompiler::ReadActivations(const v1::DeformableBody& given, const std::
       for (int k = 0; k < i; ++k) {
         if (given.activations(k).name() != activation.name()) continue;
         log_.Error(at + ".name",
-                   absl::StrCat(Quoted(activation.name()), " is the name of activations[", k,
-                                "] too; expected a name of its own"));
+                   absl::StrCat(Quoted(activation.name()), " is also the name of activations[", k,
+                                "]; expected a unique name"));
         break;
       }
     }
@@ -202,7 +202,7 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
       }
       if (chosen.empty()) {
         log_.Error(at + ".within",
-                   absl::StrCat("holds no vertex; expected some: ", BoundsText(mesh)));
+                   absl::StrCat("contains no vertex; expected some: ", BoundsText(mesh)));
         continue;
       }
     }
@@ -219,9 +219,9 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
     for (const int vertex : chosen) {
       const auto [earlier, fresh] = attached.try_emplace(vertex, attachment.to());
       if (!fresh && earlier->second != attachment.to()) {
-        log_.Error(at, absl::StrCat("holds vertex ", vertex, ", which is attached to ",
+        log_.Error(at, absl::StrCat("attaches vertex ", vertex, ", which is already attached to ",
                                     Quoted(earlier->second),
-                                    " already; expected a vertex to be attached to one thing"));
+                                    "; expected each vertex to be attached once"));
         break;
       }
       if (!fresh) continue;
@@ -240,7 +240,7 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
             [](const auto& x, const auto& y) { return x.node < y.node; });
   if (draft->fem.prescribed.size() == mesh.vertices.size() && !attached.empty()) {
     log_.Error(path + ".attachments",
-               "hold every vertex, so nothing can deform. Select fewer, or make the body rigid");
+               "attach every vertex, so nothing can deform. Select fewer, or make the body rigid");
   }
 }
 

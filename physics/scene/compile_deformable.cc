@@ -61,7 +61,7 @@ std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::st
       const auto& size = mesh.box().size();
       const std::string at = path + ".box.size";
       if (mesh.box().has_pose()) {
-        log->Error(path + ".box.pose", "is not read here; expected the `pose` of the body");
+        log->Error(path + ".box.pose", "is not allowed here; expected the `pose` of the body");
         return std::nullopt;
       }
       if (size.empty()) Missing(at, "3 numbers in metres, each a full length", log);
@@ -151,7 +151,7 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   fem.mean_dilatation = given.mean_dilatation();
   if (model_->method.is_maximal() && fem.mean_dilatation) {
     log_.Error(path + ".mean_dilatation",
-               "has no rows in maximal coordinates yet; leave it out, or set "
+               "is not supported in maximal coordinates yet; leave it out, or set "
                "method.nonsmooth.coordinates: REDUCED");
   }
   const v1::Newton& newton = given.newton();
@@ -180,9 +180,9 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   for (const FemMaterial& of : fem.materials) {
     if (!fem.mean_dilatation || HasVolumetricStiffness(of)) continue;
     log_.Error(path + ".mean_dilatation",
-               absl::StrCat("is for materials with a volumetric stiffness of their own, which ",
+               absl::StrCat("needs a material with its own volumetric stiffness, which ",
                             std::string(of.material->name()),
-                            " has not; expected NEO_HOOKEAN or MOONEY_RIVLIN"));
+                            " does not have; expected NEO_HOOKEAN or MOONEY_RIVLIN"));
     break;
   }
   ReadAttachments(given, path, draft);
@@ -196,8 +196,8 @@ void SceneCompiler::DraftCustomBody(const v1::CustomBody& given, const std::stri
     for (const BodyKind* one : AllBodyKinds())
       absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(one->name()));
     log_.Error(path + ".kind",
-               absl::StrCat(Quoted(given.kind()), " is no kind of body; ",
-                            names.empty() ? "none is added to this program: use `deformable`"
+               absl::StrCat(Quoted(given.kind()), " is not a kind of body; ",
+                            names.empty() ? "this program has no custom kinds; use `deformable`"
                                           : absl::StrCat("expected one of ", names)));
     return;
   }
@@ -219,7 +219,7 @@ void SceneCompiler::DraftCustomBody(const v1::CustomBody& given, const std::stri
     const auto is_taken = [&](const BodyParameter& one) { return one.name == name; };
     if (std::ranges::any_of(draft->kind->parameters(), is_taken)) continue;
     log_.Error(absl::StrCat(path, ".parameters.", name),
-               absl::StrCat("is not taken by ", given.kind(), ". Remove it"));
+               absl::StrCat("is not a parameter of ", given.kind(), ". Remove it"));
   }
   custom.density = given.density();
   CheckPositive(path + ".density", custom.density, "density in kg/m³", &log_, 1e6);
@@ -243,7 +243,7 @@ const Material* SceneCompiler::ReadMaterialModel(const v1::Material& given,
                                                  const std::string& path) {
   const bool said = given.model() != v1::Material::MODEL_UNSPECIFIED;
   if (said && !given.custom_model().empty()) {
-    log_.Error(path + ".custom_model", "stands beside `model`; expected one of them");
+    log_.Error(path + ".custom_model", "conflicts with `model`; expected only one of the two");
     return nullptr;
   }
   if (!given.custom_model().empty()) {
@@ -253,7 +253,7 @@ const Material* SceneCompiler::ReadMaterialModel(const v1::Material& given,
     for (const Material* one : AllMaterials())
       absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(one->name()));
     log_.Error(path + ".custom_model", absl::StrCat(Quoted(given.custom_model()),
-                                                    " is no material; expected one of ", names));
+                                                    " is not a material; expected one of ", names));
     return nullptr;
   }
   if (said) return FindMaterial(v1::Material::Model_Name(given.model()).substr(6));
@@ -280,7 +280,7 @@ std::string TakenBy(const Material& material) {
   std::string names;
   for (const MaterialParameter& parameter : material.parameters())
     absl::StrAppend(&names, std::string(parameter.name), ", ");
-  return absl::StrCat("is not taken by ", std::string(material.name()), "; expected ", names,
+  return absl::StrCat("is not a parameter of ", std::string(material.name()), "; expected ", names,
                       "density. Remove it");
 }
 
@@ -376,14 +376,15 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMes
   if (given.has_edge_length()) {
     ok &= CheckLength(path + ".edge_length", true, given.edge_length(), "length", &log_);
     if (from_file) {
-      log_.Error(path + ".edge_length", "is for primitives; the file has its own edges. Remove it");
+      log_.Error(path + ".edge_length",
+                 "applies to primitives only; the file has its own edges. Remove it");
       ok = false;
     }
   }
   if (given.has_scale()) {
     ok &= CheckPositive(path + ".scale", given.scale(), "factor", &log_, 1e9);
     if (!from_file) {
-      log_.Error(path + ".scale", "is for files; a primitive has its size. Remove it");
+      log_.Error(path + ".scale", "applies to files only; a primitive has its own size. Remove it");
       ok = false;
     }
   }
@@ -430,7 +431,7 @@ std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bo
                                                         const std::string& path,
                                                         std::vector<int>* vertex_of_file) {
   if (mesh.tetrahedra.empty()) {
-    log_.Error(path, "holds no tetrahedra; expected a volume mesh");
+    log_.Error(path, "contains no tetrahedra; expected a volume mesh");
     return std::nullopt;
   }
   const std::size_t given_vertices = mesh.vertices.size();
@@ -457,15 +458,15 @@ std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bo
       continue;
     }
     // one message for each kind of defect, all at the same place
-    const char* mend = defect.repairable() ? ". Give the mesh `repair: true`, or mend the file"
-                                           : ". Mend the file";
+    const char* mend =
+        defect.repairable() ? ". Give the mesh `repair: true`, or fix the file" : ". Fix the file";
     log_.AlsoError(path, absl::StrCat("has ", Describe(defect), "; expected none", mend));
     sound = false;
   }
   if (!sound) return std::nullopt;
   if (unused) keep(RepairMesh(mesh));
   if (mesh.tetrahedra.empty()) {
-    log_.Error(path, "holds no tetrahedra after the repair; expected a volume mesh");
+    log_.Error(path, "contains no tetrahedra after the repair; expected a volume mesh");
     return std::nullopt;
   }
 

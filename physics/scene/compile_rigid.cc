@@ -47,20 +47,21 @@ bool CheckInertia(const std::string& path, const Eigen::Matrix3d& inertia, Scene
   const Eigen::Vector3d moments =
       Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(inertia, Eigen::EigenvaluesOnly).eigenvalues();
   if (!(moments[0] > 0)) {
-    log->Error(path,
-               absl::StrCat(
-                   "is not physical: its smallest principal moment is ", NumberText(moments[0]),
-                   " kg·m²; expected all three positive. Leave it out to take it from the shapes"));
+    log->Error(
+        path,
+        absl::StrCat(
+            "is not physical: its smallest principal moment is ", NumberText(moments[0]),
+            " kg·m²; expected all three positive. Leave it out to compute it from the shapes"));
     return false;
   }
   const double excess = moments[2] - moments[0] - moments[1];
   if (excess > 1e-9 * moments[2]) {
     log->Error(
         path,
-        absl::StrCat("is not physical: one principal moment exceeds the sum of the other two by ",
-                     NumberText(excess),
-                     " kg·m²; expected at most their sum. Leave it out to take it "
-                     "from the shapes"));
+        absl::StrCat(
+            "is not physical: one principal moment exceeds the sum of the other two by ",
+            NumberText(excess),
+            " kg·m²; expected at most their sum. Leave it out to compute it from the shapes"));
     return false;
   }
   return true;
@@ -124,7 +125,7 @@ void SceneCompiler::ReadMass(const v1::RigidBody& rigid, const std::string& path
   if (rigid.has_mass())
     ok &= CheckPositive(path + ".mass", rigid.mass(), "mass in kilograms", &log_, kLargestMass);
   if (rigid.has_density() && rigid.has_mass()) {
-    log_.Error(path + ".density", "stands beside `mass`; expected only one of the two");
+    log_.Error(path + ".density", "conflicts with `mass`; expected only one of the two");
     ok = false;
   }
   Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();
@@ -163,9 +164,10 @@ void SceneCompiler::ReadMass(const v1::RigidBody& rigid, const std::string& path
   }
   for (std::size_t i = 0; i < draft->body.shapes.size(); ++i) {
     if (given || !std::holds_alternative<HalfSpace>(draft->body.shapes[i].geometry)) continue;
-    log_.Error(absl::StrCat(path, ".shapes[", i, "].half_space"),
-               "has no end, so no mass can be spread over it. Make the body FIXED, or give `mass` "
-               "and `inertia`");
+    log_.Error(
+        absl::StrCat(path, ".shapes[", i, "].half_space"),
+        "is unbounded, so no mass can be spread over it. Make the body FIXED, or give `mass` "
+        "and `inertia`");
     return;
   }
 
@@ -223,7 +225,7 @@ std::optional<Shape> SceneCompiler::ReadShape(const v1::Shape& given, const std:
     case v1::Shape::kBox:
       shape.geometry = Box{0.5 * lengths(path + ".box.size", given.box().size(), "full length")};
       if (given.box().has_pose()) {
-        log_.Error(path + ".box.pose", "is not read here; expected the `pose` beside `box`");
+        log_.Error(path + ".box.pose", "is not allowed here; expected the `pose` beside `box`");
         ok = false;
       }
       break;

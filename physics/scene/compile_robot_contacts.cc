@@ -122,7 +122,7 @@ void SceneCompiler::FilterByContactMasks() {
       if (any || other_mask < mask) continue;
       filtered += members.size() * others.size();
       if (filtered > kMaxFiltered) {
-        log_.Error("robots", absl::StrCat("their files would part ", filtered,
+        log_.Error("robots", absl::StrCat("their files would exclude ", filtered,
                                           " pairs of bodies by contact masks; expected at most ",
                                           kMaxFiltered));
         return;
@@ -135,11 +135,11 @@ void SceneCompiler::FilterByContactMasks() {
     }
     if (!is_mixed || mask.size() == 1) continue;
     for (const int body : members) {
-      log_.Warning(absl::StrCat("robots[", draft_of[body], "].file"),
-                   absl::StrCat("the shapes of ", Quoted(model_->bodies[body].name),
-                                " have different contact masks; a body touches with all of its "
-                                "shapes or with none, so they all touch what one of them does. "
-                                "Split the link to tell them apart"));
+      log_.Warning(
+          absl::StrCat("robots[", draft_of[body], "].file"),
+          absl::StrCat("the shapes of ", Quoted(model_->bodies[body].name),
+                       " have different contact masks, but contact is enabled per body: all of "
+                       "them touch whatever one of them does. Split the link to separate them"));
     }
   }
 }

@@ -166,7 +166,7 @@ void SceneCompiler::PlaceRobotDeformables(const RobotPlacement& placement) {
     body.name = absl::StrCat(placement.name, "/", made.body.name);
     if (!body_index_.try_emplace(body.name, index).second) {
       log_.Error(path, absl::StrCat("the deformable body ", Quoted(made.body.name),
-                                    " has the name of a link; expected a name of its own"));
+                                    " has the name of a link; expected a unique name"));
       return;
     }
     body.X_WB = placement.X_WR * made.body.X_WB;

@@ -52,9 +52,9 @@ void SceneCompiler::CompileRobots() {
     if (CheckName(path + ".name", given.name(), &log_)) {
       if (given.name() == "world" || body_index_.contains(given.name()) ||
           templates_.contains(given.name()) || !first.try_emplace(given.name(), i).second) {
-        log_.Error(path + ".name", absl::StrCat(Quoted(given.name()),
-                                                " is the name of something else too; expected a "
-                                                "name of its own"));
+        log_.Error(path + ".name",
+                   absl::StrCat(Quoted(given.name()),
+                                " is already used as a name; expected a unique one"));
       }
     }
     ReadPose(path + ".pose", given.pose(), &log_, &robots_[i].X_WR);
@@ -115,7 +115,7 @@ void SceneCompiler::ReadJointValues(const v1::Robot& given, const std::string& p
       const auto found = link_of.find(name);
       const std::string at = absl::StrCat(path, ".", field);
       if (found == link_of.end()) {
-        log_.Error(at, absl::StrCat("no joint of one velocity is called ", Quoted(name),
+        log_.Error(at, absl::StrCat("no joint with one degree of freedom is called ", Quoted(name),
                                     DidYouMean(name, names)));
         continue;
       }
@@ -236,7 +236,7 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
     if (const std::string why = model_->method.is_maximal() ? CheckMaximalTree(*tree) : "";
         !why.empty()) {
       log_.Error("method.nonsmooth.coordinates",
-                 absl::StrCat("MAXIMAL can not have robot ", Quoted(robot.name), ": ", why));
+                 absl::StrCat("MAXIMAL does not support robot ", Quoted(robot.name), ": ", why));
       return;
     }
     JointTreeParameters parameters{tree, std::vector<double>(tree->num_positions()),

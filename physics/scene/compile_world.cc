@@ -41,7 +41,7 @@ bool CheckCount(const std::string& path, int count, SceneLog* log) {
 
 void NotYet(const std::string& path, const std::string& what, const std::string& mend,
             SceneLog* log) {
-  log->Error(path, absl::StrCat(what, " is not in this version yet. ", mend));
+  log->Error(path, absl::StrCat(what, " is not supported yet. ", mend));
 }
 
 // Reads the contact law; the default is SAP's cone.
@@ -56,7 +56,7 @@ void ReadContactLaw(const v1::ConvexMethod& given, const std::string& path, Scen
     return;
   }
   if (said) {
-    log->Error(path + ".custom_model", "stands beside `model`; expected one of them");
+    log->Error(path + ".custom_model", "conflicts with `model`; expected only one of the two");
     return;
   }
   options->law = solvers::FindContactLaw(given.custom_model());
@@ -64,8 +64,9 @@ void ReadContactLaw(const v1::ConvexMethod& given, const std::string& path, Scen
   std::string names;
   for (const solvers::ContactLaw* law : solvers::AllContactLaws())
     absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(law->name()));
-  log->Error(path + ".custom_model", absl::StrCat(Quoted(given.custom_model()),
-                                                  " is no contact model; expected one of ", names));
+  log->Error(path + ".custom_model",
+             absl::StrCat(Quoted(given.custom_model()), " is not a contact model; expected one of ",
+                          names));
 }
 
 void ReadRelinearisations(const std::string& path, int given, SceneLog* log, int* count) {
@@ -76,7 +77,7 @@ void ReadRelinearisations(const std::string& path, int given, SceneLog* log, int
   }
   log->Error(path + ".relinearisations",
              absl::StrCat(given, " is not allowed; expected a whole number from 0 to ", kMaxCount,
-                          ". 0 linearises hyperelastic bodies once a step"));
+                          ". 0 linearises hyperelastic bodies once per step"));
 }
 
 void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* options) {
@@ -104,13 +105,14 @@ void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* 
   if (!given.integrator().empty()) {
     options->integrator = FindIntegrator(given.integrator());
     if (given.theta_size() > 0)
-      log->Error(path + ".integrator", "stands beside `theta`; expected one of them");
+      log->Error(path + ".integrator", "conflicts with `theta`; expected only one of the two");
     if (options->integrator == nullptr) {
       std::string names;
       for (const Integrator* one : AllIntegrators())
         absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(one->name()));
-      log->Error(path + ".integrator", absl::StrCat(Quoted(given.integrator()),
-                                                    " is no integrator; expected one of ", names));
+      log->Error(path + ".integrator",
+                 absl::StrCat(Quoted(given.integrator()), " is not an integrator; expected one of ",
+                              names));
     }
   }
   if (given.theta_size() == 0) return;
@@ -156,17 +158,18 @@ void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
   if (options->directions != CorrectiveOptions::Directions::kRecursion &&
       options->scheme != CorrectiveOptions::Scheme::kFast) {
     log->Error(path + ".directions",
-               "needs the scheme FAST: the others have no frames to renew within a recursion. "
-               "Leave one of them out");
+               "needs the scheme FAST: the other schemes do not update frames within a recursion. "
+               "Leave one of the two out");
   }
   // max_iterations counts recursions, or sweeps for SINGLE
   const bool is_single = options->scheme == CorrectiveOptions::Scheme::kSingle;
   if (given.has_recursions() && given.has_max_iterations()) {
     log->Error(path + ".max_iterations",
-               "stands beside `recursions`, which says the same; keep one");
+               "conflicts with `recursions`, which sets the same limit; keep one");
   }
   if (given.has_sweeps() && given.has_max_iterations() && is_single) {
-    log->Error(path + ".max_iterations", "stands beside `sweeps`, which says the same; keep one");
+    log->Error(path + ".max_iterations",
+               "conflicts with `sweeps`, which sets the same limit; keep one");
   }
   if (given.has_recursions() && CheckCount(path + ".recursions", given.recursions(), log)) {
     options->recursions = given.recursions();
@@ -191,7 +194,7 @@ void CompileNonsmooth(const v1::NonsmoothMethod& given, SceneLog* log, Nonsmooth
   if (given.has_warm_start()) options->warm_start = given.warm_start();
   if (given.has_newton_iterations() && given.has_max_iterations()) {
     log->Error(path + ".max_iterations",
-               "stands beside `newton_iterations`, which says the same; keep one");
+               "conflicts with `newton_iterations`, which sets the same limit; keep one");
   }
   if (given.has_max_iterations() &&
       CheckCount(path + ".max_iterations", given.max_iterations(), log))
@@ -319,7 +322,7 @@ void SceneCompiler::CompileContact() {
   const bool is_smooth = method.kind == MethodKind::kConvex && method.convex.law != nullptr;
   if (is_smooth && given.anchored()) {
     log_.Error("contact.anchored",
-               "anchors contacts of the SAP model only; leave it out beside another");
+               "applies to contacts of the SAP model only; leave it out with other models");
   }
   contact.anchored = given.has_anchored() ? given.anchored() : !is_smooth;
   if (given.patches() == v1::ContactDefaults::PATCHES_POLYGONS)
@@ -331,7 +334,7 @@ void SceneCompiler::CompileContact() {
                                                          ContactParameters::kMaxPatchDivisions));
     } else if (contact.patches != ContactParameters::Patches::kPolygons) {
       log_.Error("contact.patch_divisions",
-                 "divides the triangles of polygons; give `patches: POLYGONS` with it");
+                 "applies to polygons only; also give `patches: POLYGONS`");
     } else {
       contact.patch_divisions = divisions;
     }
@@ -366,11 +369,11 @@ void SceneCompiler::CompileGroups() {
     members.erase(std::unique(members.begin(), members.end()), members.end());
     if (body_index_.contains(group.name()) || copies_.contains(group.name())) {
       log_.Error(path + ".name", absl::StrCat(Quoted(group.name()),
-                                              " is the name of a body too; expected another"));
+                                              " is also the name of a body; expected another"));
     } else if (!groups_.try_emplace(group.name(), std::move(members)).second) {
       log_.Error(path + ".name",
                  absl::StrCat(Quoted(group.name()),
-                              " is the name of a group before it; expected another"));
+                              " is also the name of an earlier group; expected a unique name"));
     }
   }
 }
@@ -415,7 +418,7 @@ void SceneCompiler::CompilePairs() {
       continue;
     }
     if (!given.has_friction() && !given.has_stiffness() && !given.has_enabled()) {
-      log_.Warning(path, "says nothing about the pair; give friction, stiffness or enabled");
+      log_.Warning(path, "sets nothing for the pair; give friction, stiffness or enabled");
     }
     named += as.size() * bs.size();
     if (named > kMaxNamed) {

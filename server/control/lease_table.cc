@@ -41,7 +41,7 @@ absl::StatusOr<LeaseTable::Lease> LeaseTable::Acquire(int target, const std::str
     if (!takeover) {
       return absl::FailedPreconditionError(
           absl::StrCat("\"", target_name, "\" is driven by ", held->second.client,
-                       "; wait until it is released, or set takeover to take it from them"));
+                       "; wait until it is released, or set takeover"));
     }
     End(held, absl::StrCat("was taken over by ", client));
   }

@@ -89,7 +89,7 @@ class RobotCommandReader {
     if (targets.joints_size() != targets.values_size() || targets.joints().empty()) {
       return absl::InvalidArgumentError(absl::StrCat("joint_targets: ", targets.joints_size(),
                                                      " joints and ", targets.values_size(),
-                                                     " values; expected one value a joint"));
+                                                     " values; expected one value per joint"));
     }
     absl::flat_hash_map<std::string, int> actuators = FindActuators();
     std::vector<JointGoal> goals;
@@ -159,9 +159,9 @@ class RobotCommandReader {
                                     [&](const RobotJoint& joint) { return joint.name == name; });
     return absl::InvalidArgumentError(
         exists ? absl::StrCat(field, ": ", Quoted(name), " of robot ", name_,
-                              " has no actuator; those that have one: ", List(driven))
+                              " has no actuator; joints with actuators: ", List(driven))
                : absl::StrCat(field, ": robot ", name_, " has no joint ", Quoted(name),
-                              "; it can be given targets for: ", List(driven)));
+                              "; joints that accept targets: ", List(driven)));
   }
 
   // Finds a controller of the robot. An empty name stands for the only one of its kind.
@@ -229,7 +229,7 @@ absl::StatusOr<DriveGoal> ReadBodyCommand(const physics::Body& body,
     case v1::CommandRequest::COMMAND_NOT_SET:
       break;
   }
-  return absl::InvalidArgumentError("command: nothing is commanded; expected twist or pose");
+  return absl::InvalidArgumentError("command: missing; expected twist or pose");
 }
 
 absl::StatusOr<RobotGoal> ReadRobotCommand(const physics::Model& model, int robot,
@@ -248,7 +248,7 @@ absl::StatusOr<RobotGoal> ReadRobotCommand(const physics::Model& model, int robo
       break;
   }
   return absl::InvalidArgumentError(
-      "command: nothing is commanded; expected joint_targets, gripper, twist or pose");
+      "command: missing; expected joint_targets, gripper, twist or pose");
 }
 
 }  // namespace pliant::server

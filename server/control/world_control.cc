@@ -53,13 +53,13 @@ absl::StatusOr<v1::Lease> WorldControl::Acquire(const v1::AcquireLeaseRequest& r
                     [&](const physics::Robot& robot) { return robot.name == request.target(); });
     if (is_robot) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "target: the robot ", name, " has no actuators and takes no commands", choice));
+          "target: the robot ", name, " has no actuators and accepts no commands", choice));
     }
     if (physics::FindBody(*model_, request.target()) < 0) {
       return absl::NotFoundError(absl::StrCat("target: there is no body or robot ", name, choice));
     }
     return absl::InvalidArgumentError(
-        absl::StrCat("target: ", name, " is not KINEMATIC and takes no commands", choice));
+        absl::StrCat("target: ", name, " is not KINEMATIC and accepts no commands", choice));
   }
   std::lock_guard lock(mutex_);
   const absl::StatusOr<LeaseTable::Lease> lease = leases_.Acquire(

@@ -28,9 +28,9 @@ absl::Status PrepareFolder(const std::string& folder) {
   fs::create_directories(folder, error);
   if (!error && access(folder.c_str(), R_OK | W_OK | X_OK) == 0) return absl::OkStatus();
   const std::string reason = error ? error.message() : "it is not writable";
-  return absl::UnavailableError(
-      absl::StrCat("cannot use the data folder ", folder, ": ", reason,
-                   "\n    Give it to the user that runs this, or choose another with --data-dir."));
+  return absl::UnavailableError(absl::StrCat("cannot use the data folder ", folder, ": ", reason,
+                                             "\n    Make it accessible to the user that runs "
+                                             "pliantd, or choose another with --data-dir."));
 }
 
 // Adds to a port error how to choose another port.
@@ -38,8 +38,8 @@ absl::Status PortTaken(const absl::Status& status, const char* flag) {
   if (status.code() != absl::StatusCode::kUnavailable) return status;
   return absl::UnavailableError(absl::StrCat(
       std::string(status.message()),
-      "\n    Another program, perhaps another Pliant, has this port. Choose another with ", flag,
-      " N; 0 takes any free one."));
+      "\n    Another program, perhaps another Pliant, uses this port. Choose another with ", flag,
+      " N; 0 chooses any free port."));
 }
 
 std::string CallableHost(const std::string& bind) {

@@ -188,14 +188,14 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
         return AcquireLease(id, message.acquire_lease());
       case v1::ClientMessage::MESSAGE_NOT_SET:
         return Refuse(id, absl::InvalidArgumentError(
-                              "the message is empty, or of a kind that this server does not know"));
+                              "the message is empty, or of a kind unknown to this server"));
       default:
         break;
     }
     if (requests_ >= kMaxRequests) {
       return Refuse(
           id, absl::ResourceExhaustedError(absl::StrCat(
-                  kMaxRequests, " requests wait already; wait for replies before sending more")));
+                  kMaxRequests, " requests are pending; wait for replies before sending more")));
     }
     Ask(id, message);
   }
@@ -356,7 +356,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     reply_bytes_ += bytes.size();
     replies_.push_back(std::move(bytes));
     if (replies_.size() > kMaxReplies || reply_bytes_ > kMaxReplyBytes) {
-      return Close(websocket::close_code::policy_error, "too many replies were left unread");
+      return Close(websocket::close_code::policy_error, "too many unread replies");
     }
     WriteNext();
   }

@@ -44,7 +44,7 @@ WorldHost::WorldHost(std::string id, physics::World world,
 }
 
 WorldHost::~WorldHost() {
-  RequestStop(absl::CancelledError("the world is gone"));
+  RequestStop(absl::CancelledError("the world no longer exists"));
   Join();
 }
 
@@ -128,7 +128,7 @@ void WorldHost::Post(Request request) {
     } else if (mailbox_.size() >= kMailboxCapacity) {
       refused = absl::ResourceExhaustedError(
           absl::StrCat("worlds/", id_, " has ", kMailboxCapacity,
-                       " requests waiting already; wait for replies before sending more"));
+                       " pending requests; wait for replies before sending more"));
     } else {
       mailbox_.push_back(std::move(request));
     }
@@ -238,7 +238,7 @@ bool WorldHost::StepOnce(SteadyTime now) {
     // go back to the last finite state, for checkpoints and viewers
     const physics::State& last = snapshot_->state;
     const absl::Status error =
-        absl::InternalError("the step led to positions or velocities that are not finite");
+        absl::InternalError("the step led to non-finite positions or velocities");
     RaiseFault(physics::MakeFault(*model_, last, physics::FailAtBlock(*model_, block, error)));
     const absl::Status restored = world_.Restore(physics::SerializeState(last, model_->hash));
     if (!restored.ok())
@@ -278,7 +278,7 @@ void WorldHost::RaiseFault(physics::WorldFault fault) {
 absl::Status WorldHost::DoSteps(std::int64_t steps, const CallLimits& limits) {
   if (clock_.kind != ClockMode::Kind::kPaused) {
     return absl::FailedPreconditionError(
-        absl::StrCat("worlds/", id_, " runs in time; pause it before stepping it"));
+        absl::StrCat("worlds/", id_, " is running; pause it before stepping it"));
   }
   fault_.reset();
   SteadyTime shown = std::chrono::steady_clock::now();

@@ -38,7 +38,7 @@ absl::Status ReadFromFile(const std::string& path, CLI::App* command) {
     CLI::Option* option = command->get_option_no_throw(absl::StrCat("--", item.name));
     if (option == nullptr) {
       return absl::InvalidArgumentError(
-          absl::StrCat(path, ": ", item.fullname(), " is no option of `pliantd ",
+          absl::StrCat(path, ": ", item.fullname(), " is not an option of `pliantd ",
                        command->get_name(), "`; see `pliantd ", command->get_name(), " --help`"));
     }
     if (option->count() > 0) continue;

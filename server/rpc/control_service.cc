@@ -99,7 +99,7 @@ class CommandCall final : public grpc::ServerBidiReactor<v1::CommandRequest, v1:
 
   void OnCancel() override {
     std::lock_guard lock(mutex_);
-    if (!ending_) ending_ = absl::CancelledError("the client went away");
+    if (!ending_) ending_ = absl::CancelledError("the client disconnected");
     Finish();
   }
 

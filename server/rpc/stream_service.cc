@@ -95,7 +95,7 @@ class SubscribeCall final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffe
   void OnCancel() override {
     // a stuck write may take minutes to report: finish without it
     std::lock_guard lock(mutex_);
-    if (!ending_) ending_ = absl::CancelledError("the client went away");
+    if (!ending_) ending_ = absl::CancelledError("the client disconnected");
     tell_ = false;
     Finish();
   }

@@ -97,9 +97,9 @@ class RobotDynamics {
 
     if (const int stuck = FindMassless(M); stuck >= 0) {
       return absl::FailedPreconditionError(absl::StrCat(
-          "its mass matrix is singular: a motion of ", NameVelocities()[stuck].get<std::string>(),
-          " and the joints before it moves nothing that has inertia. Give every "
-          "moving link mass and inertia"));
+          "its mass matrix is singular: some motion of ",
+          NameVelocities()[stuck].get<std::string>(),
+          " and the joints before it moves no inertia. Give every moving link mass and inertia"));
     }
     Json result = {{"robot", robot_.name},
                    {"joints", NameVelocities()},
@@ -216,7 +216,7 @@ absl::Status ReadJoints(const std::string& path, const Json& given, const RobotD
     if (joint == dynamics.joints().end()) {
       const auto append = [](std::string* out, const ArticulationJoint& j) { out->append(j.name); };
       return Mistake(at, absl::StrCat("no joint of ", dynamics.robot().name,
-                                      " that moves is called so; expected one of ",
+                                      " that moves has this name; expected one of ",
                                       absl::StrJoin(dynamics.joints(), ", ", append)));
     }
     double* first = values->data() + (positions ? joint->position : joint->velocity);

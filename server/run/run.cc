@@ -213,8 +213,9 @@ int Run(const RunOptions& options, std::ostream& out, std::ostream& err) {
   if (const std::int64_t first = world.state().step + 1;
       !options.contact_problem.empty() &&
       (options.at_step < first || options.at_step >= first + steps)) {
-    err << absl::StrFormat("pliantd run: --at-step %d is none of the steps %d to %d of this run\n",
-                           options.at_step, first, first + steps - 1);
+    err << absl::StrFormat(
+        "pliantd run: --at-step %d is not among the steps %d to %d of this run\n", options.at_step,
+        first, first + steps - 1);
     return kWrongUsage;
   }
   if (!options.contact_problem.empty() && !model->method.is_exportable()) {

@@ -234,13 +234,13 @@ absl::StatusOr<physics::FieldMeasure> ReadMeasure(v1::FieldMeasure measure) {
     case v1::FIELD_MEASURE_PRINCIPAL_STRETCHES:
       return absl::InvalidArgumentError(
           absl::StrCat("measure: ", v1::FieldMeasure_Name(measure).substr(14),
-                       " has several components, which a stream does not carry; "
+                       " has several components, which streams do not support; "
                        "expected 1 to 4, 7 or 8"));
     default:
       break;
   }
   return absl::InvalidArgumentError(absl::StrCat("measure: ", static_cast<int>(measure),
-                                                 " is no measure that this server knows; "
+                                                 " is not a measure known to this server; "
                                                  "expected 1 to 4, 7 or 8"));
 }
 

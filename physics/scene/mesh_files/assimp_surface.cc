@@ -93,7 +93,7 @@ absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std
         std::array<int, 3> triangle;
         for (int j = 0; j < 3; ++j) {
           if (face.mIndices[j] >= part.mNumVertices)
-            return refuse("a triangle names a vertex that is not there");
+            return refuse("a triangle names a vertex that does not exist");
           triangle[j] = first + static_cast<int>(face.mIndices[j]);
         }
         file.mesh.triangles.push_back(triangle);

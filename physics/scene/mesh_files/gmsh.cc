@@ -348,8 +348,8 @@ class GmshReader {
     }
     if (!labelled) file_.mesh.labels.clear();
     if (others_ > 0) {
-      file_.warnings.push_back(absl::StrCat(name_, ": ignored ", others_,
-                                            " elements that are no tetrahedra (type ", types, ")"));
+      file_.warnings.push_back(absl::StrCat(
+          name_, ": ignored ", others_, " elements that are not tetrahedra (type ", types, ")"));
     }
   }
 

@@ -287,7 +287,7 @@ class LegacyVtkReader {
       cursor_.Fail(absl::StrCat("expected POINTS, CELLS or CELL_TYPES, found ", why));
       return false;
     }
-    Warn(absl::StrCat("ignored ", why, " and what follows"));
+    Warn(absl::StrCat("ignored ", why, " and everything after it"));
     return false;
   }
 
@@ -298,8 +298,8 @@ class LegacyVtkReader {
     if (!saw_types_) return cursor_.Fail("the file ends without a CELL_TYPES section");
     const std::size_t cells = starts_.size() - 1;
     if (types_.size() != cells) {
-      return cursor_.Fail(absl::StrCat("expected ", cells,
-                                       " cell types, as there are cells, found ", types_.size()));
+      return cursor_.Fail(
+          absl::StrCat("expected ", cells, " cell types, one per cell, found ", types_.size()));
     }
     const bool labelled = labels_.size() == cells && FitLabels();
     std::set<std::int64_t> other_types;
@@ -338,7 +338,7 @@ class LegacyVtkReader {
                                        types.empty() ? "" : absl::StrCat(" (type ", types, ")")));
     }
     if (others > 0)
-      Warn(absl::StrCat("ignored ", others, " cells that are no tetrahedra (type ", types, ")"));
+      Warn(absl::StrCat("ignored ", others, " cells that are not tetrahedra (type ", types, ")"));
   }
 
   bool FitLabels() {

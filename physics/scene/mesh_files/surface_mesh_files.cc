@@ -305,7 +305,7 @@ absl::StatusOr<SurfaceMeshFile> CloseSurfaceMesh(SurfaceMeshFile file, const std
   }
   if (turned > 0)
     file.warnings.push_back(
-        absl::StrCat(name, ": turned ", turned, " triangles to agree with their neighbours"));
+        absl::StrCat(name, ": reoriented ", turned, " triangles to agree with their neighbours"));
 
   std::vector<int> all(mesh.triangles.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
@@ -316,7 +316,7 @@ absl::StatusOr<SurfaceMeshFile> CloseSurfaceMesh(SurfaceMeshFile file, const std
   if (volume < 0) {
     for (auto& t : mesh.triangles) Turn(&t);
     file.warnings.push_back(
-        absl::StrCat(name, ": turned the surface inside out, as its triangles faced inwards"));
+        absl::StrCat(name, ": turned the surface inside out, because its triangles faced inwards"));
   }
   return file;
 }

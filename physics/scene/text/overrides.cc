@@ -51,7 +51,7 @@ class Assignment {
       for (int i = 0; i < type->field_count(); ++i) names.push_back(type->field(i)->name());
       const std::string near = DidYouMean(name, names);
       return Fail(at, absl::StrCat(
-                          Quoted(name), " is no field of this",
+                          Quoted(name), " is not a known field",
                           near.empty() ? "; expected one of " + absl::StrJoin(names, ", ") : near));
     }
     rest_.remove_prefix(name.size());
@@ -87,9 +87,9 @@ class Assignment {
       const std::string number(rest_.substr(1, close - 1));
       if (!absl::SimpleAtoi(number, &index) || index < 0 || index >= count) {
         return Fail(absl::StrCat(done_, "[", number, "]"),
-                    count == 0
-                        ? "is no entry; the list is empty"
-                        : absl::StrCat("is no entry; expected a number from 0 to ", count - 1));
+                    count == 0 ? "is not a valid index; the list is empty"
+                               : absl::StrCat("is not a valid index; expected a number from 0 to ",
+                                              count - 1));
       }
       rest_.remove_prefix(close + 1);
     } else {
@@ -115,7 +115,7 @@ class Assignment {
     absl::StrAppend(&done_, "[", index, "]");
     Message* entry = reflection->MutableRepeatedMessage(message, field, index);
     if (rest_.empty() || rest_.front() != '.') {
-      return Fail(done_, "an entry is set by its fields; expected `.` and the name of one");
+      return Fail(done_, "cannot be set as a whole; expected `.` and the name of a field");
     }
     rest_.remove_prefix(1);
     return entry;

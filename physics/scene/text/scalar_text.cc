@@ -50,21 +50,21 @@ std::string ExplainNonNumber(std::string_view text, std::size_t number_length) {
     return "is not finite";
   }
   for (const std::string_view truth : {"true", "false", "yes", "no", "on", "off"}) {
-    if (word == truth) return "is a truth value";
+    if (word == truth) return "is a boolean";
   }
   if (word.starts_with("0x") || word.starts_with("0o") || word.starts_with("0b")) {
     return "is not decimal";
   }
-  if (number_length == 0) return "is no number";
+  if (number_length == 0) return "is not a number";
   const std::string_view rest = text.substr(number_length);
   if (rest[0] == '_' || rest[0] == '\'' || rest[0] == ',') {
-    return "has a separator within";
+    return "contains a separator";
   }
   const std::string_view unit = rest.substr(std::min(rest.find_first_not_of(' '), rest.size() - 1));
   if (absl::ascii_isalpha(unit[0]) || unit[0] == '%' || (unit[0] & 0x80) != 0) {
     return absl::StrCat("carries a unit (", std::string(unit.substr(0, 16)), ")");
   }
-  return "is no number";
+  return "is not a number";
 }
 
 // Some YAML parsers read 010 as eight, others as ten.
@@ -99,10 +99,10 @@ std::string ParseNumber(std::string_view text, double* number) {
   if (error == std::errc::result_out_of_range) {
     // strtod tells overflow from underflow, for which it gives the same bits
     *number = std::strtod(std::string(text).c_str(), nullptr);
-    if (!std::isfinite(*number)) return "is beyond what a double holds";
+    if (!std::isfinite(*number)) return "is beyond the range of a double";
     return "";
   }
-  if (error != std::errc() || end != text.data() + text.size()) return "is no number";
+  if (error != std::errc() || end != text.data() + text.size()) return "is not a number";
   return "";
 }
 

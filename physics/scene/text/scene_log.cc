@@ -105,7 +105,7 @@ std::vector<SceneMessage> SceneLog::TakeMessages() {
   if (full()) {
     SceneMessage last;
     last.file = file_;
-    last.message = absl::StrCat("stopped after ", kMaxErrors, " errors; mend these first");
+    last.message = absl::StrCat("stopped after ", kMaxErrors, " errors; fix these first");
     messages_.push_back(std::move(last));
   }
   return std::exchange(messages_, {});

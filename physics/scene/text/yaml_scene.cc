@@ -123,7 +123,7 @@ std::string Describe(const YamlNode& node) {
   AppendText(node, 0, &text);
   return absl::StrCat(Quoted(text), node.kind == YamlNode::Kind::kList  ? " is a list"
                                     : node.kind == YamlNode::Kind::kMap ? " is a map"
-                                                                        : " is one value");
+                                                                        : " is a single value");
 }
 
 bool ParseBool(const YamlNode& node, bool* value) {
@@ -265,15 +265,15 @@ void YamlReader::ReadMessage(const YamlNode& node, const std::string& path, Mess
     const FieldDescriptor* field = type->FindFieldByName(key->text);
     if (field == nullptr) {
       if (IsReserved(type->name(), key->text)) {
-        Error(*key, below, "is reserved: this version does not have it yet. Remove it");
+        Error(*key, below, "is reserved: it is not supported yet. Remove it");
         continue;
       }
       const std::vector<std::string> names = FieldNames(type);
       const std::string near = DidYouMean(key->text, names);
-      const std::string known = names.empty() ? "nothing is to be said here; write {}"
+      const std::string known = names.empty() ? "no fields are allowed here; write {}"
                                               : "expected one of " + absl::StrJoin(names, ", ");
       Error(*key, below.size() > 200 ? path : below,
-            absl::StrCat(Quoted(key->text), " is no field of this",
+            absl::StrCat(Quoted(key->text), " is not a known field",
                          near.empty() ? absl::StrCat("; ", known) : near));
       continue;
     }
@@ -285,7 +285,7 @@ void YamlReader::ReadMessage(const YamlNode& node, const std::string& path, Mess
       std::vector<std::string> members;
       for (int i = 0; i < choice->field_count(); ++i) members.push_back(choice->field(i)->name());
       Error(*key, below,
-            absl::StrCat("stands beside `", taken->name(), "`; expected only one of ",
+            absl::StrCat("conflicts with `", taken->name(), "`; expected only one of ",
                          JoinWithOr(members)));
       continue;
     }
@@ -415,7 +415,7 @@ void YamlReader::ReadItem(const YamlNode& node, const std::string& path, const F
     case Field::CPPTYPE_BOOL: {
       bool value = false;
       if (!ParseBool(node, &value)) {
-        refuse("is no truth value");
+        refuse("is not a boolean");
         break;
       }
       reflection->SetBool(message, field, value);
@@ -436,8 +436,8 @@ void YamlReader::ReadItem(const YamlNode& node, const std::string& path, const F
       }
       if (number == 0) {
         const std::string near = FindNearest(text, names);
-        refuse(near.empty() ? "is no choice"
-                            : absl::StrCat("is no choice (did you mean ", near, "?)"));
+        refuse(near.empty() ? "is not a valid choice"
+                            : absl::StrCat("is not a valid choice (did you mean ", near, "?)"));
         break;
       }
       reflection->SetEnumValue(message, field, number);

@@ -61,7 +61,7 @@ absl::Status WriteContactProblem(const physics::ContactProblem& problem, const s
   Json json;
   json["about"] =
       "A (v - v_star) = J' impulse; v_c = J v + bias; contacts: rows t1, t2, n each, n from A into "
-      "B; then one row a constraint. SI units";
+      "B; then one row per constraint. SI units";
   json["A"] = std::filesystem::path(a).filename().string();
   json["J"] = std::filesystem::path(j).filename().string();
   json["time_step"] = problem.h;

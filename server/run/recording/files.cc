@@ -31,7 +31,7 @@ absl::Status Explain(const char* doing, const std::string& path, int error) {
           what, ". Choose a folder that you may write to, or change its permissions."));
     case ENOENT:
       return absl::NotFoundError(
-          absl::StrCat(what, ". Make the folder first, or correct the path."));
+          absl::StrCat(what, ". Create the folder first, or correct the path."));
     case ENOTDIR:
     case EEXIST:
       return absl::NotFoundError(
@@ -107,8 +107,8 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
 absl::Status MakeFolder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) return Explain("make the folder", path, error.value());
-  if (!fs::is_directory(path)) return Explain("make the folder", path, ENOTDIR);
+  if (error) return Explain("create the folder", path, error.value());
+  if (!fs::is_directory(path)) return Explain("create the folder", path, ENOTDIR);
   return absl::OkStatus();
 }
 

@@ -224,8 +224,9 @@ TEST_F(RobotScene, MaximalCoordinatesRefuseAMovingLinkWithoutMass) {
   text.erase(begin, text.find("</inertial>", begin) + 11 - begin);
   std::ofstream(folder_ / "arm.urdf") << text;
   // the scene's actuators do not hide the error
-  EXPECT_THAT(Errors(driven, maximal),
-              HasSubstr("MAXIMAL can not have robot \"arm\": link \"hand\" moves and has no mass"));
+  EXPECT_THAT(
+      Errors(driven, maximal),
+      HasSubstr("MAXIMAL does not support robot \"arm\": link \"hand\" moves and has no mass"));
   EXPECT_NE(Build(driven), nullptr);
 }
 
@@ -244,7 +245,7 @@ TEST_F(RobotScene, MistakesAreNamedWithTheirMend) {
   EXPECT_THAT(Errors("    actuators: [{joint: 'wheel.*', torque: {}}]"),
               HasSubstr("matches no joint"));
   EXPECT_THAT(Errors("    actuators: [{joint: '(', torque: {}}]"), HasSubstr("regular expression"));
-  EXPECT_THAT(Errors("    actuators: [{joint: elbow}]"), HasSubstr("of no kind"));
+  EXPECT_THAT(Errors("    actuators: [{joint: elbow}]"), HasSubstr("has no kind"));
   EXPECT_THAT(Errors("    actuators: [{joint: elbow, pd: {stiffness: -1}}]"), HasSubstr("-1"));
   EXPECT_THAT(Errors("    controllers: [{name: tool, differential_ik: {link: hand}}]"),
               HasSubstr("no PD actuator"));

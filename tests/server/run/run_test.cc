@@ -424,7 +424,7 @@ TEST_F(RunTest, AContactProblemOfNoStepOfTheRunIsRefusedBeforeIt) {
   options_.contact_problem = folder_.File("problem.json");
   options_.at_step = 21;
   EXPECT_EQ(Execute(), kWrongUsage);
-  EXPECT_EQ(err_.str(), "pliantd run: --at-step 21 is none of the steps 1 to 20 of this run\n");
+  EXPECT_EQ(err_.str(), "pliantd run: --at-step 21 is not among the steps 1 to 20 of this run\n");
 }
 
 }  // namespace

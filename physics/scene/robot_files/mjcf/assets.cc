@@ -38,7 +38,7 @@ std::optional<TriangleMesh> ReadInlined(const XmlElement& mesh, RobotLog* log) {
     for (int k = 0; k < 3; ++k) {
       const double v = numbers[i + k];
       if (!(v < static_cast<double>(result.vertices.size())) || v != std::floor(v))
-        return refuse("face: names a vertex that is not there");
+        return refuse("face: names a vertex that does not exist");
       triangle[k] = static_cast<int>(v);
     }
     result.triangles.push_back(triangle);
@@ -100,7 +100,7 @@ void ReadMesh(const XmlElement& source, MjcfModel* model) {
   asset.X.p = -(asset.X.R * scale.cwiseProduct(reference));
   if (!model->mesh_assets.emplace(name, std::move(asset)).second) {
     log->Error(mesh.place,
-               absl::StrCat("mesh \"", name, "\": the name is taken already. Give a name"));
+               absl::StrCat("mesh \"", name, "\": the name is already taken. Give a name"));
   }
 }
 

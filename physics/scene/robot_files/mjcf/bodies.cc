@@ -99,7 +99,7 @@ class BodyWalker {
     Vector3d offset = Vector3d::Zero(), euler = Vector3d::Zero();
     if (!ReadInteger(AttributeOf(element, "count"), &count, log_, 0, kMaxCopies)) {
       if (element.Find("count") == nullptr)
-        log_->Error(element.place, "<replicate>: count is missing; expected how many");
+        log_->Error(element.place, "<replicate>: count is missing; expected the number of copies");
       return;
     }
     ReadVector(AttributeOf(element, "offset"), &offset, log_, Range::kLength);
@@ -157,9 +157,8 @@ class BodyWalker {
                  child.name != "camera" && child.name != "light") {
         log_->LeftOut(child.place, absl::StrCat("<", child.name, "> of a body"));
       } else if (site.link < 0 && child.name != "camera" && child.name != "light") {
-        log_->Error(child.place, absl::StrCat("<", child.name,
-                                              "> stands in the world; expected it "
-                                              "in a <body>"));
+        log_->Error(child.place,
+                    absl::StrCat("<", child.name, "> is in the world; expected it in a <body>"));
       }
     });
   }
@@ -169,7 +168,7 @@ class BodyWalker {
     std::string name = NameOf(source, site);
     if (!name.empty() && !geom_names_.insert(name).second) {
       log_->Error(source.place,
-                  absl::StrCat("geom \"", name, "\": the name is taken already. Rename one"));
+                  absl::StrCat("geom \"", name, "\": the name is already taken. Rename one"));
     }
     if (name.empty()) name = absl::StrCat("geom", ++geoms_);
     MjcfGeom made = ReadMjcfGeom(geom, name, site.X_BF, model_);
@@ -226,7 +225,7 @@ class BodyWalker {
     if (name.empty()) return;
     if (!model_->sites.emplace(name, MjcfSite{at.link, X}).second) {
       log_->Error(source.place,
-                  absl::StrCat("site \"", name, "\": the name is taken already. Rename one"));
+                  absl::StrCat("site \"", name, "\": the name is already taken. Rename one"));
     }
     draft_->robot.frames.push_back({name, at.link, X});
   }
@@ -269,7 +268,7 @@ class BodyWalker {
     if (name.empty()) name = absl::StrCat("body", bodies_);
     if (name == "world" || model_->bodies.contains(name)) {
       log_->Error(element.place,
-                  absl::StrCat("body \"", name, "\": the name is taken already. Rename one"));
+                  absl::StrCat("body \"", name, "\": the name is already taken. Rename one"));
       return;
     }
     RigidTransform X_PB = site.X_BF * ReadMjcfPose(element, model_->settings, log_);
@@ -295,7 +294,7 @@ class BodyWalker {
       if (!model_->joints.emplace(link.joint.name, number).second) {
         log_->Error(
             joints[k].element.place,
-            absl::StrCat("joint \"", link.joint.name, "\": the name is taken already. Rename one"));
+            absl::StrCat("joint \"", link.joint.name, "\": the name is already taken. Rename one"));
         return;
       }
       if (last) break;
@@ -344,9 +343,10 @@ class BodyWalker {
     Joint& joint = link->joint;
     if (joint.type == JointType::kFree) {
       if (count > 1 || parent >= 0) {
-        log_->Error(element.place, absl::StrCat(element.Label(),
-                                                ": a free joint stands alone, in a body of the "
-                                                "world. Remove the others, or move the body"));
+        log_->Error(element.place,
+                    absl::StrCat(element.Label(),
+                                 ": a free joint must be the only joint of a body in the world. "
+                                 "Remove the others, or move the body"));
         return false;
       }
       joint.X_PF = X_PB;
@@ -404,7 +404,8 @@ class BodyWalker {
     Vector3d moments = solver.eigenvalues().cwiseMax(settings.least_inertia);
     if (settings.balance_inertia && moments[0] + moments[1] < moments[2]) {
       moments.setConstant(moments.mean());
-      log_->WarnOnce(body.place, "inertia that no body has is balanced, as the compiler asks");
+      log_->WarnOnce(body.place,
+                     "physically impossible inertia is balanced, as the compiler element requests");
     }
     const Matrix3d& R = solver.eigenvectors();
     link->inertia = R * moments.asDiagonal() * R.transpose();
@@ -476,7 +477,7 @@ void MjcfModel::SayMissing(const XmlElement& element, const std::string& kind,
                            const std::string& name) const {
   // an element that was left out may have defined it
   if (log->left_something_out()) {
-    log->Warning(element.place, absl::StrCat(element.Label(), ": is left out, as there is no ",
+    log->Warning(element.place, absl::StrCat(element.Label(), ": is left out, because there is no ",
                                              kind, " \"", name, "\""));
     return;
   }

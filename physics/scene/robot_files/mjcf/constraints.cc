@@ -78,7 +78,7 @@ class ConstraintReader {
     for (const XmlElement& child : section.children) {
       if (child.name != "exclude") {
         log_->LeftOut(child.place, absl::StrCat("<", child.name, "> of <contact>"),
-                      "give friction and stiffness in the scene's pairs");
+                      "give friction and stiffness in the `pairs` of the scene");
         continue;
       }
       const int a = model_->FindBody(child, "body1"), b = model_->FindBody(child, "body2");
@@ -133,7 +133,7 @@ class ConstraintReader {
     }
     if (loop.link_a == loop.link_b) {
       log_->Error(element.place, absl::StrCat(element.Label(),
-                                              ": holds a body to itself; expected "
+                                              ": attaches a body to itself; expected "
                                               "two bodies"));
       return;
     }
@@ -195,9 +195,9 @@ class ConstraintReader {
       if (second < 0) return;
     }
     if (!HasOneFreedom(first) || (second >= 0 && !HasOneFreedom(second)) || first == second) {
-      log_->Error(element.place, absl::StrCat(element.Label(),
-                                              ": couples joints; expected two different ones, each "
-                                              "a hinge or a slide"));
+      log_->Error(element.place,
+                  absl::StrCat(element.Label(),
+                               ": expected two different joints, each a hinge or a slide"));
       return;
     }
     coupler.terms.push_back({first, 1.0});

@@ -48,7 +48,7 @@ void MjcfDefaults::Read(const XmlElement& section, RobotLog* log) {
   if (name.empty()) name = "main";
   if (name != "main") {
     log->Error(section.place, absl::StrCat("<default> class: \"", name,
-                                           "\" stands outside; expected it in the main <default>"));
+                                           "\" is outside the main <default>; expected it inside"));
     return;
   }
   ReadClass(section, name, 0, log);
@@ -73,7 +73,7 @@ void MjcfDefaults::ReadClass(const XmlElement& section, const std::string& name,
       log->Error(child.place, inner.empty()
                                   ? std::string("<default>: has no class; expected class=\"…\"")
                                   : absl::StrCat("<default> class: \"", inner,
-                                                 "\" is taken already. Rename one"));
+                                                 "\" is already taken. Rename one"));
       continue;
     }
     classes_[inner].parent = name;

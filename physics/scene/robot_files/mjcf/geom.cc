@@ -41,8 +41,9 @@ class GeomReader {
     }
     for (const char* solver : {"solref", "solimp", "margin", "gap", "solmix", "priority"}) {
       if (geom_.Find(solver) != nullptr) {
-        log_->LeftOut(geom_.place, "solref, solimp, solmix, margin, gap or priority of a geom",
-                      "contacts are as rigid as can be; stiffness and margin are the scene's");
+        log_->LeftOut(
+            geom_.place, "solref, solimp, solmix, margin, gap or priority of a geom",
+            "contacts are as rigid as possible; stiffness and margin are those of the scene");
         break;
       }
     }
@@ -65,12 +66,12 @@ class GeomReader {
     const bool mesh = geom_.Find("mesh") != nullptr;
     if (type == "sdf" || type == "hfield") {
       log_->LeftOut(geom_.place, absl::StrCat("geom of type ", type),
-                    "nothing will touch or show it");
+                    "it is neither shown nor in contact");
       return {};
     }
     if (mesh && type != "mesh") {
       log_->LeftOut(geom_.place, "fitting a primitive to the mesh of a geom",
-                    "the mesh's hull is taken");
+                    "the mesh's hull is used");
     }
     if (type == "mesh" || mesh) return ReadMesh();
     if (type == "plane") {
@@ -115,7 +116,7 @@ class GeomReader {
     mesh_ = &asset;
     if (!asset.supported) {
       log_->LeftOut(geom_.place, "geom of a mesh that was left out",
-                    "nothing will touch or show it");
+                    "it is neither shown nor in contact");
       return {};
     }
     shape_.shape.X_BS = shape_.shape.X_BS * asset.X;

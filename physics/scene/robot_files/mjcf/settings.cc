@@ -52,9 +52,7 @@ void MjcfSettings::Read(const XmlElement& compiler, RobotLog* log) {
   choice = 0;
   ReadChoice(compiler, "coordinate", {"local", "global"}, &choice, log);
   if (choice == 1) {
-    Refuse(compiler, "coordinate",
-           "\"global\" is of an old version; expected local poses. "
-           "Convert the file",
+    Refuse(compiler, "coordinate", "\"global\" is obsolete; expected local poses. Convert the file",
            log);
   }
   if (const std::string* sequence = compiler.Find("eulerseq")) {

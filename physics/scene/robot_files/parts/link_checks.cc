@@ -118,21 +118,21 @@ void CheckInertia(const RobotFileOptions& options, bool moves, const FilePlace& 
   if (options.recompute_inertia) {
     if (TakeInertiaFromShapes(options.default_density, link)) {
       log->Warning(place, absl::StrCat(LinkName(*link), ": ", missing ? "has no inertia" : fault,
-                                       ". It is taken from the shapes: ", link->mass, " kg"));
+                                       ". It is computed from the shapes: ", link->mass, " kg"));
       return;
     }
     if (missing) return;
     if (moves) {
       log->Error(place, absl::StrCat(LinkName(*link), ": ", fault,
-                                     ". It cannot be taken from the shapes either: they enclose no "
-                                     "volume. Give a consistent tensor"));
+                                     ". It cannot be computed from the shapes either: they enclose "
+                                     "no volume. Give a consistent tensor"));
       return;
     }
   }
   if (moves) {
     log->Error(place, absl::StrCat(LinkName(*link), ": ", fault,
                                    ". Give a consistent tensor, or set `recompute_inertia: true` "
-                                   "to take it from the collision shapes"));
+                                   "to compute it from the collision shapes"));
     return;
   }
   log->Warning(place, absl::StrCat(LinkName(*link), ": ", fault,
@@ -151,22 +151,23 @@ void CheckMovedMass(const RobotFileOptions& options, const std::vector<bool>& mo
     const RobotLink& link = links[i];
     const Joint& joint = link.joint;
     if (!moving[i] || joint.type == JointType::kFixed) continue;
-    const std::string mend =
-        options.recompute_inertia
-            ? "Give it an <inertial> element: the shapes enclose no volume to take it from"
-            : "Give it an <inertial> element, or set `recompute_inertia: true` to take it from "
-              "the collision shapes";
+    const std::string mend = options.recompute_inertia
+                                 ? "Give it an <inertial> element: it cannot be computed from the "
+                                   "shapes, because they enclose no volume"
+                                 : "Give it an <inertial> element, or set `recompute_inertia: "
+                                   "true` to compute it from the collision shapes";
     const bool hangs_on_nothing = link.parent < 0 && joint.name.empty();
     if (!(lumps[i].mass > 0)) {
       if (hangs_on_nothing) {
-        log->Warning(draft->places[i], absl::StrCat(LinkName(link),
-                                                    " and what hangs on it have no mass: it can "
-                                                    "only stand on a FIXED base. ",
-                                                    mend));
+        log->Warning(
+            draft->places[i],
+            absl::StrCat(LinkName(link),
+                         " and all links attached to it have no mass: it needs a FIXED base. ",
+                         mend));
       } else {
         log->Error(draft->places[i],
-                   absl::StrCat(LinkName(link), ": moves by joint \"", joint.name,
-                                "\" but has no mass, nor has anything that hangs on it; expected "
+                   absl::StrCat(LinkName(link), ": moves with joint \"", joint.name,
+                                "\", but neither it nor any link attached to it has mass; expected "
                                 "a mass above 0. ",
                                 mend));
       }
@@ -187,7 +188,7 @@ void CheckMovedMass(const RobotFileOptions& options, const std::vector<bool>& mo
     if (!stuck) continue;
     const std::string text = absl::StrCat(
         LinkName(link), ": has mass but no inertia about ",
-        joint.type == JointType::kFree ? "some axis, as a point or a line has none"
+        joint.type == JointType::kFree ? "some axis, like a point or a line"
                                        : absl::StrCat("the axis of joint \"", joint.name, "\""),
         "; expected a tensor with positive principal moments. ", mend);
     if (hangs_on_nothing) {

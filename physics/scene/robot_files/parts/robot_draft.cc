@@ -25,12 +25,13 @@ bool FindParents(const RobotDraft& draft, RobotLog* log, std::vector<int>* joint
       continue;
     }
     const JointDraft& other = draft.joints[taken];
-    log->Error(joint.place,
-               absl::StrCat("joint ", Quoted(joint.joint.name), ": its child, link ",
-                            Quoted(draft.robot.links[joint.child].name), ", hangs on joint ",
-                            Quoted(other.joint.name), " (line ", other.place.line,
-                            ") already; expected one parent a link. Remove one, and close the "
-                            "loop with a constraint of the scene"));
+    log->Error(
+        joint.place,
+        absl::StrCat("joint ", Quoted(joint.joint.name), ": its child, link ",
+                     Quoted(draft.robot.links[joint.child].name), ", is already attached by joint ",
+                     Quoted(other.joint.name), " (line ", other.place.line,
+                     "); expected one parent per link. Remove one, and close the "
+                     "loop with a constraint in the scene"));
     ok = false;
   }
   return ok;
@@ -61,12 +62,11 @@ bool SayCycles(const RobotDraft& draft, const std::vector<int>& joint_of,
       absl::StrAppend(&names, k == first ? "" : " ← ", Quoted(draft.robot.links[path[k]].name));
     }
     const JointDraft& joint = draft.joints[joint_of[at]];
-    log->Error(
-        joint.place,
-        absl::StrCat("joint ", Quoted(joint.joint.name), " closes a cycle of ", path.size() - first,
-                     path.size() - first == 1 ? " link: " : " links: ", names,
-                     "; expected a tree. Remove a joint, and close the loop with a "
-                     "constraint of the scene"));
+    log->Error(joint.place, absl::StrCat("joint ", Quoted(joint.joint.name), " closes a cycle of ",
+                                         path.size() - first,
+                                         path.size() - first == 1 ? " link: " : " links: ", names,
+                                         "; expected a tree. Remove a joint, and close the loop "
+                                         "with a constraint in the scene"));
   }
   return false;
 }
@@ -176,11 +176,10 @@ bool BuildLinkTree(const std::vector<RigidTransform>& X_WB, bool one_root, Robot
     }
     const std::string other =
         loose.size() < roots.size() ? "the world" : "link " + Quoted(links[loose[0]].name);
-    log->Error(
-        draft->places[loose.back()],
-        absl::StrCat("link ", Quoted(links[loose.back()].name), " is not connected with ", other,
-                     ": no joint leads to ", names,
-                     "; expected one tree. Connect them by joints, fixed ones for instance"));
+    log->Error(draft->places[loose.back()],
+               absl::StrCat("link ", Quoted(links[loose.back()].name), " is not connected to ",
+                            other, ": no joint leads to ", names,
+                            "; expected one tree. Connect them by joints, for example fixed ones"));
     return false;
   }
 

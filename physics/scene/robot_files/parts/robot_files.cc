@@ -104,7 +104,7 @@ absl::StatusOr<std::string> RobotFiles::Search(const std::string& uri,
                                                const std::string& folder) const {
   if (!options_.allow_files) {
     return absl::PermissionDeniedError(
-        absl::StrCat("\"", uri, "\" names a file, and none may be read here"));
+        absl::StrCat("\"", uri, "\" names a file, but files may not be read here"));
   }
   std::string path = uri;
   std::replace(path.begin(), path.end(), '\\', '/');

@@ -147,8 +147,8 @@ std::vector<RobotShape> RobotMeshes::MakePieces(const TriangleMesh& mesh, const 
                                                 bool fixed) {
   if (IsTooFar(mesh)) {
     log_->Error(request.place,
-                absl::StrCat(request.what, ": ", name, " reaches further than ", kFarthestVertex,
-                             " m. Give a `scale` that makes it metres"));
+                absl::StrCat(request.what, ": ", name, " extends beyond ", kFarthestVertex,
+                             " m. Give a `scale` that converts it to metres"));
     return {};
   }
   const auto with = [&](Geometry geometry) {
@@ -186,7 +186,7 @@ std::vector<RobotShape> RobotMeshes::MakePieces(const TriangleMesh& mesh, const 
   if (!surface.has_value() && !mesh.triangles.empty() && request.use != MeshUse::kHull) {
     log_->WarnOnce(request.place,
                    absl::StrCat(request.what, ": ", open,
-                                ". Its convex hull is taken; close it to have its true shape"));
+                                ". Its convex hull is used; close it to use its true shape"));
   }
   const ConvexMesh convex{std::make_shared<const TriangleMesh>(*std::move(hull))};
   if (surface.has_value() && request.use != MeshUse::kHull) {
@@ -212,7 +212,7 @@ std::vector<RobotShape> RobotMeshes::Decompose(const SurfaceMesh& surface, doubl
         request.place,
         absl::StrCat(request.what, ": is concave, and with ", surface.mesh->triangles.size(),
                      " triangles too fine to cut into convex pieces; its hull, which is ", larger,
-                     " larger, is taken. Give a coarser mesh, or primitives"));
+                     " larger, is used. Give a coarser mesh, or primitives"));
     return {};
   }
   const auto parts =

@@ -77,7 +77,7 @@ class TagScanner {
     if (StartsWith("<!")) {
       return Refuse(
           "declarations such as DOCTYPE and ENTITY are not allowed in a robot file: they can name "
-          "other files and grow without end. Remove it");
+          "other files and expand without limit. Remove it");
     }
     const bool closing = StartsWith("</");
     // find the tag's end, past any '>' in quotes
@@ -170,11 +170,11 @@ class TreeBuilder {
       case tinyxml2::XML_ERROR_PARSING_ATTRIBUTE:
         return "an attribute is malformed or given twice; expected name=\"value\"";
       case tinyxml2::XML_ERROR_PARSING_COMMENT:
-        return "a comment has no end";
+        return "a comment is not closed";
       case tinyxml2::XML_ERROR_PARSING_CDATA:
-        return "a CDATA section has no end";
+        return "a CDATA section is not closed";
       case tinyxml2::XML_ERROR_PARSING_DECLARATION:
-        return "a <?…?> is malformed or stands after the first element";
+        return "a <?…?> is malformed or comes after the first element";
       default:
         return "an element is malformed; expected <name attribute=\"value\">…</name>";
     }
@@ -253,7 +253,7 @@ std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const 
     return std::nullopt;
   }
   if (bytes.find('\0') != std::string_view::npos) {
-    log->Error({file, 0}, "holds a zero byte; expected XML in UTF-8");
+    log->Error({file, 0}, "contains a zero byte; expected XML in UTF-8");
     return std::nullopt;
   }
   if (bytes.find(kHook) != std::string_view::npos) {

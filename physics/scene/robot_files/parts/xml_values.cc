@@ -44,17 +44,17 @@ bool IsIn(double x, Range range) {
 const char* Describe(Range range) {
   switch (range) {
     case Range::kAny:
-      return "a number of at most 1e30 either way";
+      return "a number of at most 1e30 in magnitude";
     case Range::kPositive:
       return "a number above 0 and at most 1e30";
     case Range::kNotNegative:
       return "a number from 0 to 1e30";
     case Range::kLength:
-      return "metres, at most 1e6 either way";
+      return "metres, at most 1e6 in magnitude";
     case Range::kSize:
       return "metres, above 0 and at most 1e6";
     case Range::kAngle:
-      return "an angle of at most 1e5 either way";
+      return "an angle of at most 1e5 in magnitude";
     case Range::kInfinite:
       return "a number";
   }
@@ -204,11 +204,12 @@ bool ReadAxis(const XmlValue& value, Eigen::Vector3d* out, RobotLog* log, AxisLe
   axis /= scale;
   const double length = std::sqrt(axis.squaredNorm());
   if (expected == AxisLength::kUnit && !(std::abs(scale * length - 1) <= kUnitTolerance)) {
-    log->Warning(value.owner->place,
-                 absl::StrCat(value.Name(), ": the axis ", QuotedText(Trim(*value.text)),
-                              " has length ", scale * length,
-                              ", not 1; its direction is taken, and distances are in metres or "
-                              "radians all the same"));
+    log->Warning(
+        value.owner->place,
+        absl::StrCat(
+            value.Name(), ": the axis ", QuotedText(Trim(*value.text)), " has length ",
+            scale * length,
+            ", not 1; only its direction is used, and positions are still in metres or radians"));
   }
   // leave an axis that is exactly of unit length unchanged
   *out = scale * length == 1 ? Eigen::Vector3d(axis * scale) : Eigen::Vector3d(axis / length);
@@ -235,7 +236,7 @@ Eigen::Matrix3d ReadUnitQuaternion(const XmlValue& value, double w, double x, do
   const double length = std::sqrt(w * w + x * x + y * y + z * z);
   if (!(std::abs(length - 1) <= kUnitTolerance)) {
     log->Warning(value.owner->place, absl::StrCat(value.Name(), ": the quaternion has length ",
-                                                  length, ", not 1; it is scaled to that"));
+                                                  length, ", not 1; it is normalised"));
   }
   return *R;
 }

@@ -24,7 +24,7 @@ int FrameGraph::Add(Frame frame, RobotLog* log) {
   if (!fresh) {
     const Frame& taken = frames_[other->second];
     log->Error(frame.place,
-               absl::StrCat(frame.what, ": the name is taken already by ", taken.what,
+               absl::StrCat(frame.what, ": the name is already taken by ", taken.what,
                             taken.place.line > 0 ? absl::StrCat(" on line ", taken.place.line) : "",
                             ". Rename one"));
     return kNone;
@@ -44,8 +44,9 @@ int FrameGraph::FindParent(int i, RobotLog* log) const {
   if (frame.relative_to.empty()) return frame.parent;
   const int parent = Find(frame.relative_to, frame.scope);
   if (parent == kNone) {
-    log->Error(frame.place, absl::StrCat(frame.what, ": is relative to \"", frame.relative_to,
-                                         "\", which is not there. Name a frame of the same model"));
+    log->Error(frame.place,
+               absl::StrCat(frame.what, ": is relative to \"", frame.relative_to,
+                            "\", which does not exist. Name a frame of the same model"));
   }
   return parent;
 }
@@ -58,7 +59,7 @@ bool FrameGraph::CalcPlacement(int model, RobotLog* log) {
   int at = Find(frame.placement, frame.own_scope);
   if (at == kNone) {
     log->Error(frame.place, absl::StrCat(frame.what, ": its placement frame \"", frame.placement,
-                                         "\" is not there. Name a frame of the model"));
+                                         "\" does not exist. Name a frame of the model"));
     return false;
   }
   RigidTransform X_MP;
@@ -94,7 +95,7 @@ bool FrameGraph::Resolve(RobotLog* log) {
     while (state[at] != kKnown) {
       if (state[at] == kOpen) {
         log->Error(frames_[at].place,
-                   absl::StrCat(frames_[at].what, ": is posed relative to itself, by way of ",
+                   absl::StrCat(frames_[at].what, ": is posed relative to itself, via ",
                                 frames_[path.back()].what, ". Break the cycle of relative_to"));
         return false;
       }
@@ -127,7 +128,7 @@ int FrameGraph::FindLink(int start, RobotLog* log) {
     } else if (path.size() > frames_.size()) {
       log->Error(frames_[start].place,
                  absl::StrCat(frames_[start].what,
-                              ": is attached to itself around a corner. Break the cycle of "
+                              ": is attached to itself via other frames. Break the cycle of "
                               "attached_to"));
       link = -2;
     } else {
@@ -138,8 +139,9 @@ int FrameGraph::FindLink(int start, RobotLog* log) {
         log->Error(frame.place,
                    absl::StrCat(frame.what, ": moves with no link: the model has none. Add one"));
       } else {
-        log->Error(frame.place, absl::StrCat(frame.what, ": is attached to \"", frame.attached_to,
-                                             "\", which is not there. Name a frame of the model"));
+        log->Error(frame.place,
+                   absl::StrCat(frame.what, ": is attached to \"", frame.attached_to,
+                                "\", which does not exist. Name a frame of the model"));
       }
       link = -2;
     }

@@ -87,9 +87,11 @@ class SdfReader {
       return;
     }
     if (minor < 7 || minor > 12) {
-      log_->Warning(sdf.place, absl::StrCat("<sdf> version: ", *value.text,
-                                            " is read as if it were 1.7 to 1.11; frames may have "
-                                            "meant something else"));
+      log_->Warning(
+          sdf.place,
+          absl::StrCat(
+              "<sdf> version: ", *value.text,
+              " is read as if it were 1.7 to 1.11; frames may have had a different meaning"));
     }
   }
 
@@ -142,7 +144,7 @@ class SdfReader {
       own.attachment = frames_.Find(canonical, model.scope);
       if (own.attachment == FrameGraph::kNone) {
         log_->Error(element.place, absl::StrCat(element.Label(), " canonical_link: \"", canonical,
-                                                "\" is not there. Name a link of the model"));
+                                                "\" does not exist. Name a link of the model"));
       }
       return;
     }
@@ -199,7 +201,7 @@ class SdfReader {
     if (const XmlElement* pose = element.Child("pose")) {
       frame.relative_to = pose->Get("relative_to");
       if (!pose->Get("frame").empty())
-        log_->LeftOut(pose->place, "<pose frame=…> of an old version", "use relative_to");
+        log_->LeftOut(pose->place, "obsolete <pose frame=…>", "use relative_to");
     }
     if (element.Get("name").empty()) {
       log_->Error(element.place,

@@ -57,7 +57,7 @@ class JointReader {
     if (frame == FrameGraph::kNone) {
       log_->Error(child->place,
                   absl::StrCat(joint.element->Label(), ": its ", end, " \"", child->text,
-                               "\" is not there. Define it, or correct the name"));
+                               "\" does not exist. Define it, or correct the name"));
       return -2;
     }
     return frames_->FindLink(frame, log_);
@@ -171,7 +171,7 @@ class JointReader {
     const XmlElement* axis = element.Child("axis");
     const bool one = CountVelocities(joint->type) == 1;
     if (one && axis == nullptr)
-      log_->WarnOnce(element.place, absl::StrCat(type, " joint without <axis>: z is taken"));
+      log_->WarnOnce(element.place, absl::StrCat(type, " joint without <axis>: z is assumed"));
     if ((one || joint->type == JointType::kUniversal) && axis != nullptr)
       ReadDirection(*axis, source, &joint->axis);
     if (axis != nullptr) ReadAxisProperties(element, *axis, type == "continuous", joint);
@@ -199,7 +199,7 @@ class JointReader {
       joint->damping = damping[0];
       if (damping[1] != damping[0] || damping[2] != damping[0]) {
         log_->WarnOnce(element.place,
-                       "<drake:damping> differs between directions; the first is taken for all");
+                       "<drake:damping> differs between directions; the first is used for all");
       }
     }
     return true;
@@ -215,9 +215,9 @@ class JointReader {
     if (expressed_in.empty()) return;
     const int frame = frames_->Find(expressed_in, source.scope);
     if (frame == FrameGraph::kNone) {
-      log_->Error(xyz->place,
-                  absl::StrCat(source.element->Label(), ": its axis is expressed in \"",
-                               expressed_in, "\", which is not there. Name a frame of the model"));
+      log_->Error(xyz->place, absl::StrCat(source.element->Label(), ": its axis is expressed in \"",
+                                           expressed_in,
+                                           "\", which does not exist. Name a frame of the model"));
       return;
     }
     const Vector3d in_world = frames_->X_WF(frame).R * *out;
@@ -232,8 +232,9 @@ class JointReader {
     // the old pitch is in radians per metre, with the opposite sign
     if (ReadNumber(TextOfChild(element, "thread_pitch"), &old, log_)) {
       if (old == 0) {
-        log_->Error(element.place, absl::StrCat(element.Label(),
-                                                ": <thread_pitch> is 0; expected radians a metre"));
+        log_->Error(
+            element.place,
+            absl::StrCat(element.Label(), ": <thread_pitch> is 0; expected radians per metre"));
         return;
       }
       joint->pitch = -turn / old;
@@ -241,7 +242,7 @@ class JointReader {
     }
     log_->Error(element.place, absl::StrCat(element.Label(),
                                             ": <screw_thread_pitch> is missing; "
-                                            "expected metres a turn"));
+                                            "expected metres per turn"));
   }
 
   void ReadAxisProperties(const XmlElement& element, const XmlElement& axis, bool continuous,
@@ -252,7 +253,7 @@ class JointReader {
       ReadNumber(TextOfChild(*limit, "upper"), &upper, log_, Range::kInfinite);
       if (lower > upper) {
         log_->Error(limit->place, absl::StrCat(element.Label(), ": its lower limit ", lower,
-                                               " is above the upper ", upper,
+                                               " is above the upper limit ", upper,
                                                joint->type == JointType::kPrismatic ? " m" : " rad",
                                                "; expected lower ≤ upper"));
       } else if (!continuous) {
@@ -272,7 +273,7 @@ class JointReader {
       for (const char* name : {"stiffness", "dissipation"}) {
         if (limit->Child(name) != nullptr)
           log_->LeftOut(limit->place, absl::StrCat("<", name, "> of a joint limit"),
-                        "limits are as rigid as can be");
+                        "limits are as rigid as possible");
       }
     }
     if (const XmlElement* dynamics = axis.Child("dynamics")) {
@@ -301,7 +302,7 @@ class JointReader {
     const auto found = joint_numbers_.find(frame);
     if (frame == FrameGraph::kNone || found == joint_numbers_.end()) {
       log_->Error(mimic.place, absl::StrCat(source.element->Label(), ": mimics joint \"", name,
-                                            "\", which is not there. Correct the name"));
+                                            "\", which does not exist. Correct the name"));
       return nullptr;
     }
     const JointDraft* leader = &draft_->joints[found->second];
@@ -358,7 +359,7 @@ class JointReader {
     if (frame == FrameGraph::kNone) {
       log_->Error(element.place, absl::StrCat(element.Label(),
                                               ": <gearbox_reference_body> is "
-                                              "missing or not there; expected the "
+                                              "missing or does not exist; expected the "
                                               "link that holds both wheels"));
       return;
     }

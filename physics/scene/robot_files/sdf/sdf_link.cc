@@ -137,7 +137,7 @@ class LinkReader {
       request.scale = Vector3d::Ones();
     }
     if (mesh.Child("submesh") != nullptr)
-      log_->LeftOut(mesh.place, "<submesh>", "the whole mesh is taken");
+      log_->LeftOut(mesh.place, "<submesh>", "the whole mesh is used");
     const std::string simplify = mesh.Get("optimization");
     if (mesh.Child("drake:declare_convex") != nullptr || simplify == "convex_hull")
       request.use = MeshUse::kHull;
@@ -190,7 +190,7 @@ class LinkReader {
     if (name == "empty") return false;
     if (IsOneOf(name, {"heightmap", "image", "polyline", "drake:ellipsoid"})) {
       log_->LeftOut(geometry.place, absl::StrCat("geometry <", name, ">"),
-                    "nothing will touch or show it");
+                    "it is neither shown nor in contact");
     } else {
       log_->Error(geometry.place,
                   absl::StrCat(element_.Label(), ": geometry <", name,
@@ -229,7 +229,7 @@ class LinkReader {
               friction >= 0 && other != friction) {
             log_->WarnOnce(ode->place,
                            "<mu2> differs from <mu>; friction is the same in all "
-                           "directions, and <mu> is taken");
+                           "directions, and <mu> is used");
           }
         }
         double torsion = 0;
@@ -244,7 +244,7 @@ class LinkReader {
           given != nullptr &&
           ReadNumber(TextOfChild(*given, "restitution_coefficient"), &bounce, log_) &&
           bounce != 0) {
-        log_->LeftOut(given->place, "<bounce>", "contacts do not restitute");
+        log_->LeftOut(given->place, "<bounce>", "contacts have no restitution");
       }
     }
     for (RobotShape& shape : *shapes) {
@@ -280,9 +280,10 @@ class LinkReader {
       link->mass = 1;
       link->inertia = unit;
       if (!options.recompute_inertia) {
-        log_->WarnOnce(element_.place,
-                       "link without <inertial>: 1 kg and 1 kg·m² about each axis are taken, as "
-                       "the format has it. Give an <inertial>, or set `recompute_inertia: true`");
+        log_->WarnOnce(
+            element_.place,
+            "link without <inertial>: 1 kg and 1 kg·m² about each axis are assumed, as the format "
+            "specifies. Give an <inertial>, or set `recompute_inertia: true`");
       }
       return;
     }
@@ -303,8 +304,8 @@ class LinkReader {
       for (int i = 0; i < 6; ++i) ReadNumber(TextOfChild(*inertia, names[i]), &I[i], log_);
     } else if (link->mass > 0) {
       log_->WarnOnce(inertial->place,
-                     "<inertial> without <inertia>: 1 kg·m² about each axis is taken, as the "
-                     "format has it");
+                     "<inertial> without <inertia>: 1 kg·m² about each axis is assumed, as the "
+                     "format specifies");
     } else {
       I[0] = I[1] = I[2] = 0;
     }
@@ -366,7 +367,7 @@ RigidTransform ReadSdfPose(const XmlElement& parent, RobotLog* log) {
     ReadBool(AttributeOf(*pose, "degrees"), &degrees, log);
     Vector3d rpy(x[3], x[4], x[5]);
     if (!(rpy.cwiseAbs().maxCoeff() <= 1e5)) {
-      log->Error(pose->place, "<pose>: expected angles of at most 1e5 either way");
+      log->Error(pose->place, "<pose>: expected angles of at most 1e5 in magnitude");
       return X;
     }
     if (degrees) rpy *= kPi / 180;

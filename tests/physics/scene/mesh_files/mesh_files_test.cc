@@ -237,7 +237,7 @@ TEST(VolumeMeshFiles, OtherCellsAreLeftOutWithAWarning) {
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_THAT(file->mesh.tetrahedra, SizeIs(2));
   ASSERT_THAT(file->warnings, SizeIs(1));
-  EXPECT_EQ(file->warnings[0], "two.vtk: ignored 1 cells that are no tetrahedra (type 5)");
+  EXPECT_EQ(file->warnings[0], "two.vtk: ignored 1 cells that are not tetrahedra (type 5)");
 }
 
 TEST(VolumeMeshFiles, EveryTruncationIsAnErrorThatNamesItsPlace) {
@@ -269,7 +269,7 @@ TEST(VolumeMeshFiles, ErrorsOfTextFilesNameTheLineAndBothValues) {
   EXPECT_THAT(ErrorOf(Replace(vtk, "POINTS 5", "POINTS 2000000000"), "t.vtk"),
               HasSubstr("t.vtk:5: the file is too short for 2000000000 points"));
   EXPECT_THAT(ErrorOf(Replace(vtk, "CELL_TYPES 3", "CELL_TYPES 2"), "t.vtk"),
-              HasSubstr("expected 3 cell types, as there are cells, found 2"));
+              HasSubstr("expected 3 cell types, one per cell, found 2"));
   EXPECT_THAT(
       ErrorOf(Replace(vtk, "UNSTRUCTURED_GRID", "POLYDATA"), "t.vtk"),
       HasSubstr(

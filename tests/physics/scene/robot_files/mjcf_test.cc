@@ -351,7 +351,7 @@ TEST(Mjcf, AFileIsIncludedOnce) {
   const RobotFolder folder;
   const std::string path =
       folder.Write("m.xml", "<mujoco><include file=\"m.xml\"/><worldbody/></mujoco>");
-  EXPECT_THAT(SayAll(ReadRobotFile(path), true), Contains(HasSubstr("is included already")));
+  EXPECT_THAT(SayAll(ReadRobotFile(path), true), Contains(HasSubstr("is already included")));
 }
 
 TEST(Mjcf, WhatIsNotSupportedIsListed) {
@@ -374,12 +374,12 @@ TEST(Mjcf, WhatIsNotSupportedIsListed) {
   EXPECT_THAT(warnings, Contains(HasSubstr("<motor> actuator on a site is left out")));
   EXPECT_THAT(warnings, Contains(HasSubstr("equality that is not linear")));
   // the composite may have created the body
-  EXPECT_THAT(warnings, Contains(HasSubstr("is left out, as there is no body \"B_last\"")));
+  EXPECT_THAT(warnings, Contains(HasSubstr("is left out, because there is no body \"B_last\"")));
 }
 
 TEST(Mjcf, MistakesAreRefused) {
   EXPECT_THAT(ErrorsOf(World("<body name=\"a\"><joint/><freejoint/><geom size=\"1\"/></body>")),
-              Contains(HasSubstr("a free joint stands alone")));
+              Contains(HasSubstr("a free joint must be the only joint")));
   EXPECT_THAT(ErrorsOf(World("<body name=\"a\"><geom class=\"no\" size=\"1\"/></body>")),
               Contains(HasSubstr("there is no default class \"no\"")));
   EXPECT_THAT(ErrorsOf(World("<body name=\"a\"><joint/><geom type=\"box\" size=\"1\"/></body>")),
@@ -387,11 +387,11 @@ TEST(Mjcf, MistakesAreRefused) {
   EXPECT_THAT(ErrorsOf(World("<body name=\"a\"><geom type=\"mesh\" mesh=\"m\"/></body>")),
               Contains(HasSubstr("there is no mesh \"m\"")));
   EXPECT_THAT(ErrorsOf(World("<body name=\"a\"><geom size=\"1\"/></body><body name=\"a\"/>")),
-              Contains(HasSubstr("body \"a\": the name is taken already")));
+              Contains(HasSubstr("body \"a\": the name is already taken")));
   EXPECT_THAT(ErrorsOf(World("<body name=\"a\"><joint/><geom type=\"plane\" size=\"1 1 1\"/>"
                              "</body>")),
               Contains(HasSubstr("a plane cannot move")));
-  EXPECT_THAT(ErrorsOf(World("<joint/>")), Contains(HasSubstr("stands in the world")));
+  EXPECT_THAT(ErrorsOf(World("<joint/>")), Contains(HasSubstr("is in the world")));
   EXPECT_THAT(ErrorsOf(World("<replicate count=\"99999\"><replicate count=\"99999\"><body>"
                              "<geom size=\"1\"/></body></replicate></replicate>")),
               Contains(testing::AnyOf(HasSubstr("after replication"), HasSubstr("links"))));

@@ -125,8 +125,9 @@ TEST(RobotErrors, CyclesAreNamed) {
 TEST(RobotErrors, TwoParentsAreNamed) {
   EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b") + LinkText("c") +
                                  JointText("ac", "a", "c") + JointText("bc", "b", "c"))),
-              ElementsAre(AllOf(StartsWith("6: "), HasSubstr("link \"c\", hangs on joint \"ac\" "
-                                                             "(line 5) already"))));
+              ElementsAre(AllOf(StartsWith("6: "),
+                                HasSubstr("link \"c\", is already attached by joint \"ac\" "
+                                          "(line 5)"))));
 }
 
 TEST(RobotErrors, DisconnectedLinksAreNamed) {
@@ -143,30 +144,30 @@ TEST(RobotErrors, DisconnectedLinksAreNamed) {
 
 TEST(RobotErrors, MissingParentsAndChildrenAreNamed) {
   EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + JointText("j", "ghost", "a"))),
-              ElementsAre("3: joint \"j\": its parent link \"ghost\" is not there. Define it, or "
+              ElementsAre("3: joint \"j\": its parent link \"ghost\" does not exist. Define it, or "
                           "correct the name"));
   EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + JointText("j", "a", "ghost"))),
-              ElementsAre(HasSubstr("its child link \"ghost\" is not there")));
+              ElementsAre(HasSubstr("its child link \"ghost\" does not exist")));
   EXPECT_THAT(ErrorsOf("<sdf version=\"1.7\"><model name=\"m\"><link name=\"a\"/><joint "
                        "name=\"j\" type=\"fixed\"><parent>ghost</parent><child>a</child></joint>"
                        "</model></sdf>"),
-              ElementsAre(HasSubstr("its parent \"ghost\" is not there")));
+              ElementsAre(HasSubstr("its parent \"ghost\" does not exist")));
 }
 
 TEST(RobotErrors, DuplicateNamesAreNamed) {
   EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("a"))),
-              ElementsAre("3: link \"a\": the name is taken already, on line 2. Rename one"));
+              ElementsAre("3: link \"a\": the name is already taken, on line 2. Rename one"));
   EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b") + LinkText("c") +
                                  JointText("j", "a", "b") + JointText("j", "b", "c"))),
-              Contains(HasSubstr("joint \"j\": the name is taken already")));
+              Contains(HasSubstr("joint \"j\": the name is already taken")));
 }
 
 TEST(RobotErrors, LowerLimitsAboveUpperOnesAreNamed) {
-  const std::string expected = "its lower limit 2 is above the upper 1";
+  const std::string expected = "its lower limit 2 is above the upper limit 1";
   EXPECT_THAT(
       ErrorsOf(RobotText(LinkText("a") + LinkText("b") +
                          JointText("j", "a", "b", "<limit lower=\"2\" upper=\"1\"/>", "revolute"))),
-      ElementsAre("4: joint \"j\": its lower limit 2 is above the upper 1 rad; expected "
+      ElementsAre("4: joint \"j\": its lower limit 2 is above the upper limit 1 rad; expected "
                   "lower ≤ upper"));
   EXPECT_THAT(ErrorsOf("<sdf version=\"1.7\"><model name=\"m\"><link name=\"a\"/><link name=\"b\"/>"
                        "<joint name=\"j\" type=\"prismatic\"><parent>a</parent><child>b</child>"
@@ -234,7 +235,8 @@ TEST(RobotErrors, MovingLinksNeedMass) {
   const std::string text =
       RobotText(LinkText("a") + LinkText("tip", bare) + JointText("j", "a", "tip"));
   EXPECT_THAT(ErrorsOf(text),
-              ElementsAre(AllOf(StartsWith("3: link \"tip\": moves by joint \"j\" but has no mass"),
+              ElementsAre(AllOf(StartsWith("3: link \"tip\": moves with joint \"j\", but neither "
+                                           "it nor any link attached to it has mass"),
                                 HasSubstr("recompute_inertia"))));
   EXPECT_EQ(LinkOf(ReadGood(text, {.recompute_inertia = true, .default_density = 10}), "tip").mass,
             10);

@@ -92,7 +92,7 @@ TEST(RobotMeshes, AnOpenMeshIsItsHullAndItIsSaid) {
   EXPECT_FALSE(shapes[0].surface.has_value());
   EXPECT_THAT(SayAll(result, false),
               Contains(testing::AllOf(HasSubstr("expected a closed surface, found 4 edges"),
-                                      HasSubstr("Its convex hull is taken"))));
+                                      HasSubstr("Its convex hull is used"))));
 }
 
 TEST(RobotMeshes, AFlatMeshIsRefused) {
@@ -137,7 +137,7 @@ TEST(RobotMeshes, NothingOutsideTheJailIsRead) {
 
 TEST(RobotMeshes, NoFileIsReadWhereNoneIsAllowed) {
   EXPECT_THAT(ErrorsOf(WithMesh("/etc/passwd"), {.allow_files = false}),
-              Contains(HasSubstr("names a file, and none may be read here")));
+              Contains(HasSubstr("names a file, but files may not be read here")));
 }
 
 // A tetrahedron as glTF, with its buffer in a separate file.
@@ -203,7 +203,7 @@ TEST(RobotMeshes, MeshesBeyondAllMeasureAreRefused) {
   const RobotFolder folder;
   folder.Write("vast.obj", CubeObj(1e7));
   EXPECT_THAT(SayAll(ReadRobotFile(folder.Write("r.urdf", WithMesh("vast.obj"))), true),
-              Contains(HasSubstr("reaches further than")));
+              Contains(HasSubstr("extends beyond")));
 }
 
 }  // namespace

@@ -378,9 +378,9 @@ TEST(Sdf, FramesInCirclesAreRefused) {
                                         "<frame name=\"g\" attached_to=\"f\"/>"))),
       Contains(testing::AnyOf(HasSubstr("relative to itself"), HasSubstr("attached to itself"))));
   EXPECT_THAT(ErrorsOf(Sdf(Model(SdfLink("a", Pose("0 0 0 0 0 0", "none"))))),
-              Contains(HasSubstr("is relative to \"none\", which is not there")));
+              Contains(HasSubstr("is relative to \"none\", which does not exist")));
   EXPECT_THAT(ErrorsOf(Sdf(Model(SdfLink("a") + "<frame name=\"a\"/>"))),
-              Contains(HasSubstr("the name is taken already by link \"a\"")));
+              Contains(HasSubstr("the name is already taken by link \"a\"")));
 }
 
 }  // namespace

@@ -253,13 +253,13 @@ TEST(Urdf, LimitsThatAreNotThereAreSaid) {
   const auto warnings =
       WarningsOf(Robot(Links({"a", "b"}) +
                        Joint("j", "revolute", "a", "b", "<limit effort=\"1\" velocity=\"0\"/>")));
-  EXPECT_THAT(warnings, Contains(HasSubstr("without lower and upper limit: taken for unlimited")));
-  EXPECT_THAT(warnings, Contains(HasSubstr("velocity limit of 0 is taken for none")));
+  EXPECT_THAT(warnings, Contains(HasSubstr("without lower and upper limit: treated as unlimited")));
+  EXPECT_THAT(warnings, Contains(HasSubstr("velocity limit of 0 is treated as no limit")));
 }
 
 TEST(Urdf, ALinkWithoutMassMayStandOnAFixedBase) {
   const std::string text = Robot("<link name=\"table\"/>");
-  EXPECT_THAT(WarningsOf(text), Contains(HasSubstr("can only stand on a FIXED base")));
+  EXPECT_THAT(WarningsOf(text), Contains(HasSubstr("it needs a FIXED base")));
   EXPECT_THAT(WarningsOf(text, {.fixed_base = true}), IsEmpty());
 }
 
