@@ -1,7 +1,7 @@
-// What the figures of two papers are drawn from: single steps of a scene, taken from the same state
-// in several ways, and how their residuals fall (Macklin et al. 2019, Figs. 11, 12, 16, 17, 18);
-// the error of a grip that turns fast, against iterations (Zeng et al. 2022, §5).
-// benchmarks/plots/macklin2019.py and zeng2022.py draw them.
+// Data for the figures of two papers: residuals of single steps that are taken from the same state
+// in several ways (Macklin et al. 2019, Figs. 11, 12, 16, 17, 18), and the error of a grip that
+// turns fast, against iterations (Zeng et al. 2022, §5). benchmarks/plots/macklin2019.py and
+// zeng2022.py draw them.
 
 #include <algorithm>
 #include <cmath>
@@ -29,13 +29,13 @@ using Overrides = std::vector<std::string>;
 
 constexpr char kStepOfThePaper[] = "time_step=0.008333333333333333";
 
-// How a step is to be taken: what it is called, and what of the scene is changed for it.
+// One way to take a step: its label, and the scene overrides that select it.
 struct Way {
   std::string name;
   Overrides overrides;
 };
 
-// A scene that ships, or, with a line break, the text of one.
+// Loads a shipped scene, or the text of one if `scene` has a line break. Null if that fails.
 std::shared_ptr<const Model> LoadFigure(const std::string& scene, const std::string& method,
                                         const Overrides& overrides) {
   physics::SceneOptions options;
@@ -57,7 +57,8 @@ bool RunTo(double t, World* world) {
   return true;
 }
 
-// One step from where `world` is, by the method of another model of the same scene.
+// Takes one step from the state of `world` with another model of the same scene. `world` stays
+// unchanged.
 StepReport StepFrom(const World& world, const Model& model) {
   physics::State state = world.state();
   StepReport report;
@@ -67,7 +68,7 @@ StepReport StepFrom(const World& world, const Model& model) {
   return report;
 }
 
-// As the paper solves a step: friction's fixed point, from zero.
+// Options for solving a step as in the paper: friction by fixed point, from zero forces.
 Overrides AsThePaper(int newton, int linear, const Overrides& more) {
   Overrides all{"sleeping=false",
                 "method.nonsmooth.friction=FIXED_POINT",
@@ -79,10 +80,10 @@ Overrides AsThePaper(int newton, int linear, const Overrides& more) {
   return all;
 }
 
-// Where steps of a figure are taken.
+// Scene and time at which a figure's steps are taken.
 struct Place {
   std::string name, scene;
-  double time;  // of the first step that is taken by all ways [s]
+  double time;  // of the first compared step [s]
   Overrides overrides;
 };
 
@@ -111,7 +112,7 @@ const std::vector<Way>& LinearSolvers() {
   return *ways;
 }
 
-// The world at a place, brought there by steps that converge.
+// Returns the world at a place, reached with exact friction cones; null on failure.
 std::unique_ptr<World> Arrive(const Place& place) {
   Overrides overrides{"sleeping=false", "method.nonsmooth.friction=CONE"};
   overrides.insert(overrides.end(), place.overrides.begin(), place.overrides.end());
@@ -137,8 +138,8 @@ void AddCurve(const std::vector<double>& residuals, ordered_json* row) {
   (*row)["iterations"] = residuals.size() - 1;
 }
 
-// The step at each place by each way: residual after each Newton iteration, or of the first one's
-// linear system after each of its own.
+// Takes the step at each place in each way. Records the residual after each Newton iteration, or
+// that of the first linear system after each linear iteration.
 void CompareWays(const std::string& figure, const std::vector<std::string>& places,
                  const std::vector<Way>& ways, bool is_linear, int newton, int linear,
                  const std::string& only, ordered_json* rows) {
@@ -162,8 +163,8 @@ void CompareWays(const std::string& figure, const std::vector<std::string>& plac
   }
 }
 
-// Quartiles over many steps, iteration by iteration, of the least residual so far: what a step
-// would keep if it ended there.
+// Quartiles over many steps, per iteration, of the smallest residual so far. A step that ended
+// there would keep it.
 ordered_json CalcQuartiles(std::vector<std::vector<double>> steps) {
   std::size_t longest = 0;
   for (auto& step : steps) {
@@ -180,7 +181,7 @@ ordered_json CalcQuartiles(std::vector<std::vector<double>> steps) {
   return quartiles;
 }
 
-// Steps of a world, each of them taken by every way as well.
+// Takes one step in every way from each of `steps` states of a running world, `stride` steps apart.
 void CompareOverRun(const std::string& figure, const std::string& place, World* world,
                     const std::string& scene, const std::vector<Way>& ways, int steps, int stride,
                     ordered_json* rows) {
@@ -210,7 +211,8 @@ void CompareOverRun(const std::string& figure, const std::string& place, World* 
   }
 }
 
-// Figure 12: a light bar, held at both ends, is pulled to three times its length and shaken across.
+// Figure 12: a light bar, held at both ends, is stretched to three times its length and shaken
+// sideways.
 constexpr char kStretchedBar[] = R"(
 time_step: 0.008
 bodies:
@@ -242,7 +244,7 @@ void StretchBar(ordered_json* rows) {
   const auto model = LoadFigure(kStretchedBar, "nonsmooth", exact);
   if (model == nullptr) return;
   World world(model);
-  // the bar has its length, and the shaking begins
+  // here the bar is fully stretched and the shaking begins
   if (!RunTo(0.2, &world)) return;
   Way without{"without geometric stiffness", few}, with{"with geometric stiffness", few};
   without.overrides.push_back("method.nonsmooth.geometric_stiffness=false");
@@ -269,8 +271,8 @@ std::vector<double> ReadVectorProbe(const World& world, const std::string& name)
   return {0, 0, 0};
 }
 
-// The grip that turns by 18° a step: the largest error of a pad's 10 N over the ten steps that turn
-// and hold, and over its mean.
+// A grip that turns by 18° per step: largest and mean relative error of the pads' 10 N over the ten
+// steps in which the grip turns and holds.
 void TurnGrip(ordered_json* rows) {
   constexpr double kGrip = 10;  // [N]
   for (const std::string scheme : {"FAST", "STANDARD", "SINGLE"}) {
@@ -279,7 +281,7 @@ void TurnGrip(ordered_json* rows) {
       ordered_json iterations = ordered_json::array(), worst = ordered_json::array(),
                    mean = ordered_json::array();
       for (const int recursions : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16}) {
-        // what is linearised once has the same sweeps, all in one
+        // the single linearisation gets the same total number of sweeps
         const bool is_single = scheme == "SINGLE";
         const auto model = LoadFigure(
             "turned_grip", "corrective",

@@ -1,5 +1,5 @@
-// The examples of Han et al. 2023 §VII, timed over their whole runs, with the figures of its Table
-// I beside ours.
+// The examples of Han et al. 2023 §VII, timed over whole runs, with the figures of its Table I
+// beside ours.
 
 #include <algorithm>
 #include <array>
@@ -30,7 +30,7 @@ using physics::World;
 
 constexpr char kScenes[] = PLIANT_SOURCE_DIR "/scenes/";
 
-// A line of Table I, and what we want to reach on one core [ms].
+// A line of Table I, and our target for the mean step time on one core [ms].
 struct PaperFigures {
   double real_time_rate;
   int dofs;
@@ -45,7 +45,7 @@ struct PaperCase {
   std::vector<std::string> overrides;
   double duration;  // [s]
   std::optional<PaperFigures> paper{};
-  // what else to note: after every step, and at the end
+  // Further observations: after every step, and at the end.
   std::function<void(World&, ordered_json*)> observe{}, finish{};
 };
 
@@ -59,7 +59,8 @@ double ReadProbe(const World& world, const std::string& name, int component = 0)
   return std::nan("");
 }
 
-// Peak memory of this process from now on [MB], where the system can start it anew.
+// Restarts the measurement of this process's peak memory, where the system supports that.
+// ReadPeakMemory returns the peak [MB].
 void ForgetPeakMemory() {
   std::ofstream("/proc/self/clear_refs") << 5;
 }
@@ -71,14 +72,14 @@ double ReadPeakMemory() {
   return 0;
 }
 
-// What the steps of a run cost and said.
+// Costs and reports of the steps of a run.
 class Tally {
  public:
   explicit Tally(double time_step) : time_step_(time_step) {}
 
   void Add(const physics::StepReport& report, double seconds) {
     ms_.push_back(1e3 * seconds);
-    // one a contact and one a scalar row: what SAP calls a constraint
+    // SAP counts one constraint per contact and per scalar row
     constraints_.push_back(
         static_cast<double>(report.contacts.size() + report.constraint_forces.size()));
     rows_ += report.constraints;
@@ -124,7 +125,8 @@ class Tally {
     return sum / static_cast<double>(x.size());
   }
 
-  // Steps sorted by their constraints, in eight equal parts: what a step of each costs.
+  // Mean number of constraints and median step time [ms] in each of eight equal groups of steps,
+  // sorted by constraints.
   ordered_json CostByConstraints() const {
     constexpr std::size_t kParts = 8;
     std::vector<std::size_t> order(ms_.size());
@@ -153,24 +155,24 @@ class Tally {
   std::array<double, physics::kPhaseNames.size()> phases_{};
 };
 
-// The same world on one thread beside another's steps: a stretch of the one, then the same steps of
-// the other, so that both meet the machine in the same mood. And then as many worlds as there are
-// threads, each on one of its own: more than these gain there is not to be had of cores that share
-// memory, and that a host may lend to others.
+// Runs the same world on one thread alongside the measured one: the two alternate every few steps,
+// so that both see the same machine load. Then as many single-threaded worlds as there are threads
+// run in parallel. Their gain bounds what the measured world can reach, since the cores share
+// memory and may be shared with other virtual machines.
 class OneThread {
  public:
   OneThread(const std::shared_ptr<const Model>& model, int threads) : world_(model) {
     for (int t = 0; t < threads; ++t) side_by_side_.push_back(std::make_unique<World>(model));
   }
 
-  // To be told what each step of the other took.
+  // Records the time of a step of the measured world.
   void Add(double seconds) {
     beside_ms_.push_back(1e3 * seconds);
     if (beside_ms_.size() % kStretch == 0) CatchUp();
   }
 
-  // What it took, and the medians of by how many times the others were faster: of steps, and of
-  // stretches side by side.
+  // Writes the single-threaded step time, and the median speedups of the measured world over it and
+  // of the parallel worlds.
   void WriteTo(const World& other, ordered_json* row) {
     CatchUp();
     if (ms_.empty()) return;
@@ -203,7 +205,7 @@ class OneThread {
     side_by_side_gains_.push_back(gain);
   }
 
-  // Seconds of so many steps, or up to one that fails.
+  // Takes `count` steps, or fewer if one fails. Returns the time [s] and appends that of each [ms].
   static double Step(World* world, std::size_t count, std::vector<double>* ms) {
     const double start = Now();
     for (std::size_t k = 0; k < count; ++k) {
@@ -224,7 +226,7 @@ ordered_json RunPaperCase(const PaperCase& given, int most_steps, int threads) {
   ForgetPeakMemory();
   physics::SceneOptions options;
   options.overrides = given.overrides;
-  // what sleeps costs nothing, and the paper's bodies do not sleep
+  // sleeping bodies would cost nothing, and the paper's bodies do not sleep
   options.overrides.push_back("sleeping=false");
   const bool is_text = given.scene.find('\n') != std::string::npos;
   const physics::SceneResult scene =
@@ -286,7 +288,7 @@ ordered_json RunPaperCase(const PaperCase& given, int most_steps, int threads) {
   return row;
 }
 
-// §VII-B.
+// Masonry arch of §VII-B.
 std::vector<PaperCase> ArchCases() {
   const auto crown = [](World& world, ordered_json* row) {
     (*row)["crown_drop"] = 59.9918547 - ReadProbe(world, "crown", 2);
@@ -313,16 +315,16 @@ std::vector<PaperCase> ArchCases() {
   return {falls, stands, cold};
 }
 
-// §VII-A: the study of refinement, and what a step costs.
+// Cylinder press of §VII-A: mesh refinement study, and cost of a step.
 std::vector<PaperCase> PressCases() {
   std::vector<PaperCase> cases;
   const auto note_curve = [](World& world, ordered_json* row) {
     const double h = world.model().time_step, t = world.state().time;
-    const double load = 1.4e6 * t / 500;  // N for each metre
+    const double load = 1.4e6 * t / 500;  // [N/m]
     const double displacement = ReadProbe(world, "displacement");
     ordered_json& curve = (*row)["curve"];
     if (std::fmod(t + 1e-9, 5) < h) curve.push_back({displacement, load});
-    // the two points of the reference
+    // the two points given in the reference
     for (const auto& [at, key] :
          {std::pair{0.25e6, "displacement_at_0.25_MN"}, {1.4e6, "displacement_at_1.4_MN"}})
       if (std::abs(load - at) <= 0.51 * 1.4e6 * h / 500) (*row)[key] = displacement;
@@ -336,7 +338,7 @@ std::vector<PaperCase> PressCases() {
                      {},
                      note_curve});
   }
-  // all of the volume's resistance in the elements, as without the mean dilatation
+  // the same without mean dilatation: the elements lock
   for (const auto& [rings, length] : {std::pair{3, 0.067}, {5, 0.04}, {8, 0.025}, {14, 0.0143}}) {
     cases.push_back({absl::StrCat("press_locking_rings_", rings),
                      "cylinder_press",
@@ -346,7 +348,7 @@ std::vector<PaperCase> PressCases() {
                      {},
                      note_curve});
   }
-  // the paper's step and mesh, the load and its damping twenty times as fast
+  // the paper's time step and mesh, with load and damping twenty times as fast
   PaperCase timed{"press",
                   "cylinder_press",
                   {"script[0].times=[0, 25]", "bodies[1].deformable.damping.beta=0.025"},
@@ -362,7 +364,8 @@ std::vector<PaperCase> PressCases() {
   return cases;
 }
 
-// How far something comes within a hand or gripper from where it was when the shaking began.
+// Returns an observer that notes how far an object slips in a hand or gripper between times `from`
+// and `to`. `place` is its position relative to the hand.
 std::function<void(World&, ordered_json*)> NoteSlip(
     double from, double to, const std::function<Eigen::Vector3d(const World&)>& place) {
   return [=](World& world, ordered_json* row) {
@@ -380,7 +383,7 @@ Eigen::Vector3d ReadPoint(const World& world, const std::string& name) {
   return {ReadProbe(world, name, 0), ReadProbe(world, name, 1), ReadProbe(world, name, 2)};
 }
 
-// §VII-C and D.
+// Grasps of §VII-C and D.
 std::vector<PaperCase> GraspCases() {
   PaperCase teddy{"teddy", "soft_bubble_teddy", {}, 18, PaperFigures{0.37, 2043, 236.5, 464, 10}};
   teddy.observe = NoteSlip(3.2, 14.2, [](const World& world) -> Eigen::Vector3d {
@@ -397,7 +400,7 @@ std::vector<PaperCase> GraspCases() {
   return {teddy, ball};
 }
 
-// §VII-E: the bar after one second, seen from the side.
+// Bending bar of §VII-E: its shape after one second, seen from the side.
 std::vector<PaperCase> BarCases() {
   std::vector<PaperCase> cases;
   const auto note_shape = [](World& world, ordered_json* row) {
@@ -446,7 +449,8 @@ std::vector<PaperCase> BarCases() {
   return cases;
 }
 
-// By how much the two materials come closer from 100 to 10 ms.
+// Adds the distance between the bar tips of the two materials at steps of 100 ms and 10 ms, and the
+// factor by which it falls.
 void AddBarAgreement(const std::string& label, ordered_json* rows) {
   const auto tip = [&](const std::string& name) -> std::optional<Eigen::Vector3d> {
     for (const ordered_json& row : *rows) {
@@ -464,11 +468,11 @@ void AddBarAgreement(const std::string& label, ordered_json* rows) {
                    {"falls_by", (*a - *b).norm() / (*c - *d).norm()}});
 }
 
-// Contacts of polygons, as the paper's are, and of vertices, which are fewer.
+// Contacts on polygons, as in the paper, or on vertices, which are fewer.
 constexpr char kPolygons[] = "{patches: POLYGONS, patch_divisions: 2}";
 constexpr char kVertices[] = "{patches: VERTICES}";
 
-// §VII-F: links like those of scenes/chain.yaml, `links` of them.
+// Scene of §VII-F: a chain of `links` links like those of scenes/chain.yaml.
 std::string MakeChain(int links, const std::string& mesh, const std::string& contact) {
   std::string yaml = absl::StrCat(R"(
 name: chain
@@ -510,7 +514,7 @@ std::vector<PaperCase> ChainCases() {
     chain.finish = [links](World&, ordered_json* row) { (*row)["links"] = links; };
     cases.push_back(chain);
   }
-  // the whole minute
+  // the longest chain runs for the paper's whole minute
   const PaperFigures paper{0.020, 90000, 3880.2, 5663, 60};
   cases.back().duration = 60;
   cases.back().paper = paper;
@@ -521,7 +525,7 @@ std::vector<PaperCase> ChainCases() {
 
 std::vector<PaperCase> TorusCases() {
   std::vector<PaperCase> cases;
-  // 7, 19 and 37 vertices a disc
+  // 7, 19 and 37 vertices per disc
   const std::vector<std::pair<double, int>> meshes = {
       {0.1, 42}, {0.05, 40}, {0.05, 80}, {0.0333, 80}, {0.0333, 140}, {0.0333, 200}, {0.0333, 260}};
   for (const auto& [edge_length, slices] : meshes) {
@@ -536,7 +540,7 @@ std::vector<PaperCase> TorusCases() {
   return cases;
 }
 
-// The exponent of a power law through (x, y), by least squares of the logarithms.
+// Exponent of a power law through (x, y), by least squares on the logarithms.
 double FitPower(const std::vector<double>& x, const std::vector<double>& y) {
   double sx = 0, sy = 0, sxx = 0, sxy = 0;
   const double n = static_cast<double>(x.size());
@@ -547,7 +551,8 @@ double FitPower(const std::vector<double>& x, const std::vector<double>& y) {
   return (n * sxy - sx * sy) / (n * sxx - sx * sx);
 }
 
-// How the time of a step grows over the rows whose names start so.
+// Adds the exponent with which the median step time grows with `by`, over the rows whose names
+// start with `prefix`.
 void AddSlope(const std::string& prefix, const std::string& by, ordered_json* rows) {
   std::vector<double> x, y;
   for (const ordered_json& row : *rows) {

@@ -10,14 +10,10 @@
 
 #include "benchmarks/measure.h"
 #include "benchmarks/suite.h"
-#include "physics/fem/assembly.h"
-#include "physics/fem/fem_model.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
-#include "physics/stepping/integrators/theta_method.h"
 #include "solvers/linalg/elimination_order.h"
 #include "solvers/linalg/lanes/lane_cholesky.h"
 #include "solvers/linalg/partial_cholesky.h"
-#include "solvers/linalg/refined/refined_cholesky.h"
 
 namespace pliant::benchmarks {
 namespace {
@@ -25,8 +21,8 @@ namespace {
 using nlohmann::ordered_json;
 using physics::TetrahedralMesh;
 
-// A weighted graph Laplacian with coupled axes on a mesh: positive definite, and every block is
-// full.
+// Weighted graph Laplacian of a mesh with full off-diagonal blocks, which couple the axes. It is
+// positive definite.
 struct Matrix {
   explicit Matrix(const TetrahedralMesh& mesh)
       : pattern(solvers::MakeBlockPattern(static_cast<int>(mesh.vertices.size()), mesh.tetrahedra)),
@@ -38,7 +34,7 @@ struct Matrix {
         for (int e = 0; e < 9; ++e) {
           const double value = i == j ? (e % 4 == 0 ? 60 : 0) : (e % 4 == 0 ? -1 : 0.3);
           blocks.values[9 * std::size_t(k) + e] = value;
-          // the lower triangle
+          // lower triangle only
           if (3 * i + e % 3 >= 3 * j + e / 3)
             triplets.emplace_back(3 * i + e % 3, 3 * j + e / 3, value);
         }
@@ -55,7 +51,7 @@ struct Matrix {
   Eigen::SparseMatrix<double> sparse;
 };
 
-// CHOLMOD's supernodal factorisation with its own choice of ordering, on the BLAS of this system.
+// CHOLMOD's supernodal factorisation with its default ordering, on the system's BLAS.
 class Cholmod {
  public:
   explicit Cholmod(Eigen::SparseMatrix<double>* matrix) {
@@ -88,13 +84,13 @@ class Cholmod {
   cholmod_factor* factor_ = nullptr;
 };
 
-// Median seconds of several calls, taking turns so that the machine's mood meets all. Each follows
-// one of its own that is not counted: what it works on is in the cache as far as it fits, as a
-// body's matrix is that was assembled just before.
+// Median time of each function [s]. The functions take turns, so that changes in machine load
+// affect all alike. Each timed call follows an untimed one: the data is in the cache as far as it
+// fits, like a body's matrix that has just been assembled.
 std::vector<double> TakeTurns(const std::vector<std::function<void()>>& all) {
   std::vector<std::vector<double>> seconds(all.size());
   double spent = 0;
-  // quick ones for half a second, slow ones for five
+  // at least 3 rounds; then until 15 rounds and 0.5 s, or 5 s, have passed
   for (int k = 0; k < 3 || (spent < 5 && (k < 15 || spent < 0.5)); ++k) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       all[i]();
@@ -118,7 +114,7 @@ ordered_json RunFactor(const std::string& name, const TetrahedralMesh& mesh) {
   const auto by_eigen = [&] { eigen.factorize(matrix.sparse); };
   std::vector<std::function<void()>> all = {[&] { ours.Factor(matrix.blocks, {}); },
                                             [&] { cholmod.Factor(); }};
-  // Eigen takes seconds for large ones: once is enough
+  // Eigen takes seconds for large matrices, so it runs only once
   const bool is_large = matrix.pattern.num_nodes > 5000;
   if (!is_large) all.push_back(by_eigen);
   std::vector<double> t = TakeTurns(all);
@@ -138,8 +134,8 @@ ordered_json RunFactor(const std::string& name, const TetrahedralMesh& mesh) {
           {"blas", std::filesystem::weakly_canonical("/usr/lib/x86_64-linux-gnu/libblas.so.3")}};
 }
 
-// Many matrices of one pattern, eight at a time in the lanes of vectors, against one after another
-// by the rest.
+// Factors many matrices of one pattern eight at a time in SIMD lanes, and one after another with
+// the other solvers.
 ordered_json RunTogether(const std::string& name, int count, const TetrahedralMesh& mesh) {
   std::vector<std::unique_ptr<Matrix>> matrices;
   std::vector<std::unique_ptr<solvers::PartialCholesky>> alone;
@@ -197,12 +193,12 @@ ordered_json RunTogether(const std::string& name, int count, const TetrahedralMe
           {"eigen_ratio", t[3] / t[0]}};
 }
 
-// What a Schur complement on patches of a link costs, from a factor in lanes, beyond it, and by
-// eliminating the patch last.
+// Cost of a Schur complement on two patches of a link: in addition to a factor in SIMD lanes, and
+// by eliminating the patches last.
 ordered_json RunLaneSchur(const std::string& name, const TetrahedralMesh& mesh, int count) {
   Matrix matrix(mesh);
   const int n = matrix.pattern.num_nodes;
-  // half of them about the lowest point, half about the highest
+  // half of the participants at either end of the link along x
   std::vector<int> by_height(n);
   for (int i = 0; i < n; ++i) by_height[i] = i;
   std::sort(by_height.begin(), by_height.end(), [&](int a, int b) {
@@ -237,8 +233,8 @@ ordered_json RunLaneSchur(const std::string& name, const TetrahedralMesh& mesh, 
           {"alone_ratio", t[2] / (t[0] + t[1])}};
 }
 
-// What recording the Schur complement on the lowest nodes costs beyond the same factorisation
-// without (han2023 §VI-B).
+// Cost of recording the Schur complement on the lowest nodes, relative to the same factorisation
+// without it (han2023 §VI-B).
 ordered_json RunSchur(const std::string& name, const TetrahedralMesh& mesh, double share) {
   Matrix matrix(mesh);
   const int n = matrix.pattern.num_nodes;
@@ -249,7 +245,7 @@ ordered_json RunSchur(const std::string& name, const TetrahedralMesh& mesh, doub
   });
   std::vector<int> participants(by_height.begin(), by_height.begin() + std::max(1, int(share * n)));
   std::sort(participants.begin(), participants.end());
-  // the plain one in the same order, and that of the participants is one that fills in little
+  // the plain factorisation uses the same order, with little fill-in among the participants
   const auto may_be_sparse = solvers::ComplementForm::kSparseWherePays;
   const std::vector<int> free_order = solvers::FindEliminationOrder(matrix.pattern);
   solvers::PartialCholesky recording(&matrix.pattern, free_order);
@@ -275,44 +271,6 @@ ordered_json RunSchur(const std::string& name, const TetrahedralMesh& mesh, doub
           {"cost_of_recording", t[0] / t[1]}};
 }
 
-// One factor and solution of a body that nothing touches, in double precision and refined from
-// single precision: the tangent of a step of 10 ms of soft rubber, somewhat deformed.
-ordered_json RunRefined(const std::string& name, const TetrahedralMesh& mesh) {
-  physics::FemParameters parameters;
-  parameters.mesh = mesh;
-  parameters.materials = {{physics::FindMaterial("LINEAR_COROTATIONAL"), {1e6, 0.45}, 1000}};
-  const auto shape = std::make_shared<physics::FemRestShape>(parameters);
-  const physics::FemModel model(parameters, shape);
-  const std::size_t n = 3 * mesh.vertices.size();
-  std::vector<double> q(n), v(n), b(n), x(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    v[i] = std::sin(static_cast<double>(i));
-    q[i] = mesh.vertices[i / 3][i % 3] * (1 + 0.01 * v[i]);
-  }
-  solvers::BlockMatrix A(&model.pattern);
-  physics::AssembleQuadratic(model, physics::ThetaMethod(0.01), q, v, {}, &A, &b);
-
-  solvers::PartialCholesky factor(&model.pattern, shape->elimination_order());
-  solvers::RefinedCholesky refined(&model.pattern, shape->elimination_order());
-  bool is_solved = true;
-  const std::vector<double> t =
-      TakeTurns({[&] {
-                   factor.Factor(A, {});
-                   x = b;
-                   factor.Solve(x);
-                 },
-                 [&] { is_solved = refined.Factor(A) && refined.Solve(A, b, x) && is_solved; }});
-  return {{"case", "refined_" + name},
-          {"dofs", n},
-          {"is_solved", is_solved},
-          {"pays", shape->pays_in_single_precision()},
-          {"double_ms", 1e3 * t[0]},
-          {"refined_ms", 1e3 * t[1]},
-          {"refined_ratio", t[0] / t[1]},
-          {"refinements", refined.refinements()},
-          {"backward_error", refined.backward_error()}};
-}
-
 }  // namespace
 
 ordered_json RunLinalg(const std::string& only) {
@@ -325,11 +283,8 @@ ordered_json RunLinalg(const std::string& only) {
   const auto factor = [&](const std::string& name, const TetrahedralMesh& mesh) {
     add("factor_" + name, [&] { return RunFactor(name, mesh); });
   };
-  const auto refined = [&](const std::string& name, const TetrahedralMesh& mesh) {
-    add("refined_" + name, [&] { return RunRefined(name, mesh); });
-  };
   factor("link_882", *physics::MeshTorus(0.4, 0.1, 0.1, 42));
-  // 32 fit a cache of 16 MB, and 100 do not
+  // 32 fit into a cache of 16 MB, 100 do not
   for (const int count : {32, 100}) {
     add("factor_" + std::to_string(count) + "_links",
         [&] { return RunTogether("links", count, *physics::MeshTorus(0.4, 0.1, 0.1, 42)); });
@@ -347,9 +302,6 @@ ordered_json RunLinalg(const std::string& only) {
   factor("ball_1683", *physics::MeshSphere(0.05, 0.01));
   factor("torus_28860", *physics::MeshTorus(0.4, 0.1, 0.0333, 260));
   factor("cube_27783", *physics::MeshBox({2, 2, 2}, 0.1));
-  refined("cube_6591", *physics::MeshBox({1.2, 1.2, 1.2}, 0.1));
-  refined("torus_28860", *physics::MeshTorus(0.4, 0.1, 0.0333, 260));
-  refined("cube_27783", *physics::MeshBox({2, 2, 2}, 0.1));
   for (const double share : {0.01, 0.1, 0.5}) {
     add("schur", [&] {
       return RunSchur("cube_6591", *physics::MeshBox({1.2, 1.2, 1.2}, 0.1), share);

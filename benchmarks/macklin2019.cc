@@ -1,7 +1,7 @@
 // The examples of Macklin et al. 2019 at the iteration counts of its Table 2, without early exit or
-// sleeping, with the times of that table beside ours, and the residuals beside those of the plain
-// method; the same steps solved to tolerance with friction on cones; and bodies per second over
-// threads.
+// sleeping: times beside those of the table, and residuals beside those of the plain method. Also
+// the same steps solved to tolerance with exact friction cones, and bodies per second for several
+// thread counts.
 
 #include <algorithm>
 #include <cmath>
@@ -27,9 +27,9 @@ namespace {
 using nlohmann::ordered_json;
 using physics::World;
 
-// residuals are compared in so many of the timed steps
+// Approximate number of timed steps in which residuals are compared.
 constexpr int kCompared = 20;
-// of both residuals: below it is rounding
+// Rounding level, added to both residuals.
 constexpr double kRounding = 1e-13;  // [m]
 
 // A line of Table 2.
@@ -37,20 +37,20 @@ struct TableLine {
   std::string name;
   std::string scene;  // a file in scenes/, or, with a line break, the text of one
   std::vector<std::string> overrides{};
-  double from, until;  // what is timed [s]
+  double from, until;  // timed interval [s]
   int bodies, contacts;
   int newton, linear;  // iterations
   double assembly_ms, solve_ms;
-  bool scales = false;  // timed on each number of threads
-  // What comes before is solved to tolerance: on these counts a first impact throws what is held.
+  bool scales = false;  // timed for several thread counts
+  // Solve to tolerance until `from`: with few iterations the first impact throws the held object.
   bool is_settled = false;
-  // Contacts exist at positive gaps within this margin, and on polygons of triangles so divided.
-  // What is not 0 was chosen so that there are as many contacts as in the paper.
+  // Contact margin and subdivisions of contact polygons. Nonzero values were chosen to match the
+  // number of contacts in the paper.
   double margin = 0;  // [m]
   int patch_divisions = 0;
 };
 
-// Poses on a square, two metres apart, with an offset each.
+// Poses on a square grid two metres apart, all with the same offset and rotation.
 std::string Square(int count, double x, double y, double z, const std::string& turn) {
   std::string text = "    poses:\n";
   const int side = static_cast<int>(std::ceil(std::sqrt(count)));
@@ -60,7 +60,7 @@ std::string Square(int count, double x, double y, double z, const std::string& t
   return text;
 }
 
-// Seventeen joints and thirteen bodies each, that run as limply as they fall.
+// Humanoids with seventeen joints and thirteen bodies each, under PD control.
 std::string Humanoids(int count) {
   return absl::StrCat(R"(
 name: humanoids
@@ -83,7 +83,7 @@ instances:
                       Square(count, 0, 0, 0.03, ""));
 }
 
-// An arm and a cabinet each, as in scenes/yumi_cabinet.yaml, when the drawer is pulled.
+// Pairs of an arm and a cabinet, as in scenes/yumi_cabinet.yaml when the drawer is pulled.
 std::string Yumis(int count) {
   std::string text =
       absl::StrCat(R"(
@@ -116,7 +116,7 @@ instances:
 )",
                    Square(count, 0, 0, 0.42, ""), "  - of: cabinet\n",
                    Square(count, 0.8568, -0.12, 0.381, ", rpy_degrees: [0, 0, 180]"), "script:\n");
-  // close on the handle, pull
+  // close the gripper on the handle, then pull
   const struct {
     const char* joint;
     double values[3];
@@ -270,18 +270,18 @@ std::optional<World> Load(const TableLine& line, const std::vector<std::string>&
   return World(result.model);
 }
 
-// Sums are of what is timed.
+// Measurements in the timed interval.
 struct Timed {
   std::vector<double> pose_ms, solve_ms, step_ms, contacts, residuals;
-  std::vector<double> detection_ms;       // of contacts, a part of what posing takes
-  std::vector<double> cpu_ms;             // of this thread alone
-  std::vector<double> plain, over_plain;  // residuals of the plain method, and ours over them
+  std::vector<double> detection_ms;       // contact detection, a part of pose_ms
+  std::vector<double> cpu_ms;             // CPU time of this thread
+  std::vector<double> plain, over_plain;  // residuals of the plain method; ours divided by them
   double constraints = 0, participating = 0;
   int converged = 0;
 };
 
-// What detecting the contacts of each of these states in turn takes [ms]. Like the step that starts
-// from one, the detector saw the state before it.
+// Times contact detection for each state in turn [ms]. As in a step, the detector has already seen
+// the previous state.
 std::vector<double> TimeDetection(const physics::Model& model,
                                   const std::vector<physics::State>& states) {
   physics::ContactDetector detector(model);
@@ -298,8 +298,8 @@ std::vector<double> TimeDetection(const physics::Model& model,
   return ms;
 }
 
-// Steps on to the end, and notes what is to be timed. About `compared` of these steps are compared
-// with the plain method.
+// Steps to the end of the timed interval and records the measurements. About `compared` of the
+// timed steps are compared with the plain method.
 Timed Run(const TableLine& line, int compared, World* world) {
   Timed timed;
   const double h = world->model().time_step;
@@ -312,7 +312,7 @@ Timed Run(const TableLine& line, int compared, World* world) {
     const bool is_compared =
         counts && stride > 0 && static_cast<int>(timed.solve_ms.size()) % stride == 0;
     if (counts) states.push_back(world->state());
-    // describing the problem takes time of its own, between forces and state
+    // recording the problem takes extra time, so step_ms leaves these steps out
     world->Describe(is_compared ? &problem : nullptr);
     const double start = ThreadNow();
     const absl::Status status = world->Step();
@@ -357,8 +357,8 @@ std::vector<std::string> Budget(const TableLine& line) {
           "method.nonsmooth.tolerance=1e-100"};
 }
 
-// Takes a world that is solved to tolerance to where the timing of a line begins, and another one
-// to the same state.
+// Steps the world `exact`, which is solved to tolerance, to the start of the timed interval and
+// copies its state to `world`. False on failure.
 bool Settle(const TableLine& line, World* exact, World* world) {
   while (exact->state().time < line.from - 1e-6)
     if (!exact->Step().ok()) return false;
@@ -369,7 +369,7 @@ ordered_json RunLine(const TableLine& line, int threads) {
   ordered_json row{{"case", line.name}};
   std::optional<World> world = Load(line, Budget(line));
   if (!world) return row;
-  // the same to tolerance
+  // the same scene solved to tolerance
   std::optional<World> cone =
       line.scales ? std::nullopt : Load(line, {"method.nonsmooth.friction=CONE"});
   if (line.is_settled && !Settle(line, &*cone, &*world)) return row;
@@ -378,7 +378,7 @@ ordered_json RunLine(const TableLine& line, int threads) {
   const double paper = line.assembly_ms + line.solve_ms;
   const double pose = Quantile(timed.pose_ms, 0.5), detection = Quantile(timed.detection_ms, 0.5);
   const double solve = Quantile(timed.solve_ms, 0.5), step = Quantile(timed.step_ms, 0.5);
-  // momentum, rows and factors of the bodies: the paper's time has them, and not the detection
+  // the paper's time includes momentum, rows and factors of the bodies, but not detection
   const double bodies_ms = std::max(0.0, pose - detection);
   std::size_t bodies = 0;
   for (const physics::Body& body : world->model().bodies)
@@ -435,7 +435,7 @@ ordered_json RunLine(const TableLine& line, int threads) {
   const Timed solved = Run(line, 0, &*cone);
   if (solved.step_ms.empty()) return row;
   if (line.is_settled) {
-    // of any position, at the end of what is timed [m], [rad]
+    // largest difference of any coordinate at the end [m], [rad]
     double departure = 0;
     for (std::size_t i = 0; i < world->state().q.size(); ++i)
       departure = std::max(departure, std::abs(world->state().q[i] - cone->state().q[i]));

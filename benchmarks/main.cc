@@ -1,5 +1,5 @@
-// Benchmarks: ./dev bench SUITE [--case NAME] [--threads N] [--steps N] [--json FILE]. No tests:
-// they print ratios against a baseline measured in the same run.
+// Benchmarks: ./dev bench SUITE [--case NAME] [--threads N] [--steps N] [--json FILE]. They are not
+// tests; they print ratios against a baseline measured in the same run.
 
 #include <cstdio>
 #include <ctime>
@@ -33,7 +33,7 @@ std::string Today() {
   return text;
 }
 
-// one line a row: the case, then its numbers
+// Prints one line per row: the case, then its numbers.
 void PrintTable(const ordered_json& rows) {
   for (const ordered_json& row : rows) {
     std::printf("%-34s", row.at("case").get<std::string>().c_str());
@@ -53,7 +53,7 @@ void PrintTable(const ordered_json& rows) {
     if (row.contains("peer") && row.at("peer").contains("step_ms")) {
       std::printf("  peer median %.4f", row.at("peer").at("step_ms").at("median").get<double>());
       for (const auto& [key, value] : row.at("peer").items())
-        if (value.is_number()) std::printf("  its %s %.4g", key.c_str(), value.get<double>());
+        if (value.is_number()) std::printf("  peer %s %.4g", key.c_str(), value.get<double>());
     }
     if (row.contains("note")) std::printf("  (%s)", row.at("note").get<std::string>().c_str());
     std::printf("\n");
@@ -76,9 +76,10 @@ int main(int argc, char** argv) {
   app.add_option("--threads", threads, "worker threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  app.add_option("--steps", steps, "of han2023: at most so many steps a case, for a quick look")
+  app.add_option("--steps", steps,
+                 "han2023 only: maximum number of steps per case, for a quick run")
       ->check(CLI::PositiveNumber);
-  app.add_option("--json", json, "write the rows to this file too; - for standard output");
+  app.add_option("--json", json, "also write the rows to this file; - for standard output");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

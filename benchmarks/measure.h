@@ -7,12 +7,12 @@
 
 namespace pliant::benchmarks {
 
-// Seconds of a clock that only goes forward.
+// Reads a monotonic clock [s].
 inline double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Seconds that this thread has computed: what others do on the machine does not count.
+// CPU time of this thread [s]. Other load on the machine does not count.
 inline double ThreadNow() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

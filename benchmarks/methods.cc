@@ -1,5 +1,5 @@
-// The methods beside each other: a cube that rests, creeps, breaks away and slides, and every
-// shipped scene. Each with its own default budgets.
+// Compares the methods, each with its default budgets, on a cube that rests, creeps, breaks away
+// and slides, and on every shipped scene.
 
 #include <algorithm>
 #include <cmath>
@@ -22,9 +22,9 @@ using nlohmann::ordered_json;
 using physics::World;
 
 constexpr const char* kMethods[] = {"convex", "corrective", "nonsmooth"};
-constexpr double kWeight = 9.81, kFriction = 0.5, kTimeStep = 0.005;  // of a cube of 1 kg
+constexpr double kWeight = 9.81, kFriction = 0.5, kTimeStep = 0.005;  // cube of 1 kg; [N], [s]
 
-// A cube of 0.1 m on the ground, where it rests.
+// Loads a cube of 0.1 m that touches the ground, with initial speed along x [m/s]. Null on failure.
 std::unique_ptr<World> LoadCube(bool is_soft, const std::string& method, double speed) {
   const std::string body =
       is_soft ? "deformable: {mesh: {box: {size: [0.1, 0.1, 0.1]}, edge_length: 0.05}, material: "
@@ -45,28 +45,29 @@ std::unique_ptr<World> LoadCube(bool is_soft, const std::string& method, double 
   return scene.ok() ? std::make_unique<World>(scene.model) : nullptr;
 }
 
-// Where the cube is: the mean of its nodes, or its centre [m].
+// Position of the cube [m]: the mean of its nodes, or its centre if it is rigid.
 Vector3d FindCube(const World& world) {
   const physics::Model& model = world.model();
   const auto q = model.Positions(world.state(), model.bodies[1].block);
-  const int nodes = model.abilities_of(model.bodies[1]).nodes->num_nodes();
-  if (nodes == 0) return {q[4], q[5], q[6]};
+  const physics::NodeSet* set = model.abilities_of(model.bodies[1]).nodes;
+  if (set == nullptr) return {q[4], q[5], q[6]};
+  const int nodes = set->num_nodes();
   Vector3d sum = Vector3d::Zero();
   for (int i = 0; i < nodes; ++i) sum += Vector3d(q[3 * i], q[3 * i + 1], q[3 * i + 2]);
   return sum / nodes;
 }
 
-// What happens to a run, told after each step.
+// Statistics of a run, updated after each step.
 struct Course {
   std::vector<double> ms;
   double converged = 0, iterations = 0, contacts = 0;
   double least_force = 1e300, largest_force = 0;  // normal, on the cube [N]
-  double smallest_gap = 1e300;                    // of the last step [m]
+  double smallest_gap = 1e300;                    // in the last step [m]
   double count() const { return static_cast<double>(ms.size()); }
 };
 
-// Steps under a push along x [N] until `until` says so or the time is over. False when a step
-// fails.
+// Steps for `seconds` under the force push(time) along x [N], or until `until` is true. False when
+// a step fails.
 bool Run(
     World* world, double seconds, const std::function<double(double)>& push, Course* course,
     const std::function<bool()>& until = [] { return false; }) {
@@ -108,7 +109,7 @@ ordered_json RunCube(bool is_soft, const std::string& method) {
     return row;
   };
 
-  // at rest: what it presses with, how evenly, how deep
+  // at rest: normal force, its ripple, and penetration
   auto world = LoadCube(is_soft, method, 0);
   if (world == nullptr) return fail();
   Course fall, rest, hold;
@@ -117,7 +118,7 @@ ordered_json RunCube(bool is_soft, const std::string& method) {
   row["ripple"] = (rest.largest_force - rest.least_force) / kWeight;
   row["penetration"] = -rest.smallest_gap;
 
-  // pushed by four fifths of what friction holds
+  // push with four fifths of the friction limit
   const double limit = kFriction * kWeight;
   const auto push = [&](double) { return 0.8 * limit; };
   if (!Run(world.get(), 1, push, &fall)) return fail();
@@ -125,9 +126,9 @@ ordered_json RunCube(bool is_soft, const std::string& method) {
   if (!Run(world.get(), 2, push, &hold)) return fail();
   row["creep"] = (FindCube(*world).x() - from) / 2;
 
-  // pushed harder and harder, until it goes
+  // raise the push until the cube breaks away
   const double start = world->state().time, rest_at = FindCube(*world).x();
-  const double rate = 0.2;  // N/s: what it is late to be seen by is a thousandth
+  const double rate = 0.2;  // [N/s], slow enough for a detection error of a thousandth
   double at = 0;
   const auto ramp = [&](double t) { return at = 0.9 * limit + rate * (t - start); };
   const double slack = is_soft ? 1e-4 : 2e-5;
@@ -135,7 +136,7 @@ ordered_json RunCube(bool is_soft, const std::string& method) {
   if (!Run(world.get(), 0.2 * limit / rate, ramp, &fall, is_off)) return fail();
   row["stick_limit"] = at / kWeight;
 
-  // thrown along
+  // launch the cube along the ground
   world = LoadCube(is_soft, method, 1);
   Course slide;
   double gap = 0;
@@ -156,7 +157,7 @@ ordered_json RunCube(bool is_soft, const std::string& method) {
   return row;
 }
 
-// The first second of a shipped scene, three hundred steps at most.
+// Runs the first second of a shipped scene, or three hundred steps if that is less.
 ordered_json RunScene(const std::string& path, const std::string& method) {
   ordered_json row{
       {"case", absl::StrCat(std::filesystem::path(path).stem().string(), "_", method)}};

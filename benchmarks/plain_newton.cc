@@ -18,15 +18,15 @@ using Eigen::VectorXd;
 using physics::ContactProblem;
 
 constexpr double kStepLength = 0.75;  // t of §8.1
-constexpr double kShift = 1e-6;       // ε of §8.4, of the identity
-// A row that is removed (§6.1): it gets this compliance, of its scale r, and loses its force.
+constexpr double kShift = 1e-6;       // ε of §8.4, times the identity
+// Compliance of a removed row (§6.1) relative to its scale r; the row's force then vanishes.
 constexpr double kRemoved = 1e12;
 
 double Infinity() {
   return std::numeric_limits<double>::infinity();
 }
 
-// A scalar row as gap + h u + compliance λ within bounds.
+// Scalar row: gap + h u + compliance λ, complementary to the bounds on λ.
 struct PlainRow {
   double gap = 0, compliance = 0, lower = -Infinity(), upper = Infinity();
 };
@@ -50,7 +50,7 @@ class PlainNewton {
     for (int c = 0; c < num_contacts_; ++c) {
       const ContactProblem::Contact& contact = problem.contacts[c];
       bias_.segment<3>(3 * c) = contact.bias;
-      // a spring and damper push by k (φ + τ φ̇)
+      // the force of a compliant contact is −k (φ + τ φ̇)
       PlainRow normal{contact.gap, 0, 0, Infinity()};
       if (std::isfinite(contact.stiffness)) {
         const double share = h_ / (h_ + contact.relaxation_time);
@@ -89,7 +89,7 @@ class PlainNewton {
     return lambda;
   }
 
-  // By row.
+  // Natural map of each row [m].
   VectorXd CalcErrors(const VectorXd& lambda) const {
     const VectorXd u = CalcRates(lambda);
     VectorXd errors = VectorXd::Zero(size_);
@@ -131,7 +131,7 @@ class PlainNewton {
   }
 
  private:
-  // The diagonal of J A⁻¹ Jᵀ of contacts.
+  // Adds the diagonal of J A⁻¹ Jᵀ in the contact rows.
   void MeasureContacts() {
     for (std::size_t b = 0; b < factors_.size(); ++b) {
       const ContactProblem::Block& block = problem_.blocks[b];
@@ -153,7 +153,7 @@ class PlainNewton {
     }
   }
 
-  // Rows that share no block are independent problems.
+  // Groups rows that share blocks, directly or through others. The groups are independent.
   void FindParts() {
     std::vector<int> block_of(problem_.v_star.size()), root(problem_.blocks.size());
     for (std::size_t b = 0; b < problem_.blocks.size(); ++b)
@@ -164,7 +164,7 @@ class PlainNewton {
       while (root[b] != b) b = root[b];
       return b;
     };
-    // the three rows of a contact go together
+    // the three rows of a contact belong together
     std::vector<int> first(num_contacts_ + rows_.size(), -1);
     const auto item_of = [this](int row) {
       return row < 3 * num_contacts_ ? row / 3 : row - 2 * num_contacts_;
@@ -205,13 +205,13 @@ class PlainNewton {
     return J_ * v_star + bias_ + h_ * Multiply(lambda);
   }
 
-  // Fischer and Burmeister's function of C and r λ, as a compliance and a right side. The row is
-  // divided by its α, which makes Newton's matrix symmetric.
+  // Linearises the Fischer–Burmeister function of C and r λ into a compliance D and right-hand side
+  // b. Dividing the row by its α makes Newton's matrix symmetric.
   void LineariseBound(double C, double r, double lambda, double compliance, double* D,
                       double* b) const {
     const double root = std::hypot(C, r * lambda);
     const double phi = C + r * lambda - root;
-    // (26) and (27) at the kink
+    // derivatives (26), with the choice of (27) at the kink
     const double alpha = root > 0 ? 1 - C / root : 0;
     const double S = root > 0 ? r * (1 - r * lambda / root) : r;
     if (!(kRemoved * alpha > 1)) {
@@ -223,7 +223,8 @@ class PlainNewton {
     *b = -phi / (alpha * h_ * h_);
   }
 
-  // (35) with Fischer and Burmeister's function, which is not defined beyond twice the cone.
+  // Friction compliance (35) with the Fischer–Burmeister function, which is undefined for forces
+  // beyond twice the friction limit.
   static double CalcFrictionCompliance(double slip, double force, double limit, double r) {
     if (!(limit > 0)) return kRemoved * r;
     const double x = r * (limit - force);
@@ -263,7 +264,7 @@ class PlainNewton {
         (*b)[i] *= sign;
         continue;
       }
-      // between two bounds the minimum map: free, or at one of them
+      // rows with two bounds or none use the minimum map: free, or at a bound
       const double unbounded = lambda[i] - C / r;
       (*D)[i] = row.compliance / (h_ * h_);
       (*b)[i] = -C / (h_ * h_);
@@ -278,7 +279,7 @@ class PlainNewton {
     }
   }
 
-  // Textbook form, of each part by itself: all scalars are lists of one a part.
+  // Textbook conjugate residuals on each part separately: every scalar has one value per part.
   VectorXd SolveConjugateResidual(const VectorXd& D, const VectorXd& b, int iterations) const {
     const VectorXd inverse = (W_ + D).cwiseInverse();
     const auto apply = [&](const VectorXd& x) -> VectorXd {

@@ -4,13 +4,14 @@
 
 namespace pliant::benchmarks {
 
-// The residual of one step's problem under the forces that solved it, and under those that the
-// non-smooth Newton method of Macklin et al. 2019 finds from the same start on the same budget, as
-// that paper has it: steps of 0.75, a shift of the matrix by 1e-6, the last iterate, nothing else.
-// It is written down here once more, in plain double precision, with the preconditioned conjugate
-// residual method of textbooks on each independent part of the matrix by itself.
+// Residuals of one step's problem for two sets of forces: those that solved it, and those that the
+// non-smooth Newton method of Macklin et al. 2019 finds from the same start with the same number of
+// iterations. The latter is the method as published: steps of 0.75, a shift of the matrix by 1e-6,
+// the last iterate, and no other safeguards. It is implemented here independently, in plain double
+// precision, with the textbook preconditioned conjugate residual method on each independent part
+// of the matrix.
 struct PlainComparison {
-  double ours = 0, plain = 0;  // largest of the natural map over all rows [m]
+  double ours = 0, plain = 0;  // largest entry of the natural map [m]
 };
 PlainComparison CompareWithPlainNewton(const physics::ContactProblem& problem, int newton,
                                        int linear);

@@ -34,7 +34,7 @@ void AddPeer(const std::optional<ordered_json>& peer, const std::string& phase, 
   const double median = theirs.at("step_ms").at("median");
   (*row)["peer"] = theirs;
   (*row)["ratio"] = median / row->at("step_ms").at("median").get<double>();
-  // of the steps that both solved, with one iteration at least
+  // medians over each engine's steps with at least one iteration
   if (row->contains("solved_ms") && theirs.contains("solved_ms"))
     (*row)["solved_ratio"] =
         theirs.at("solved_ms").get<double>() / row->at("solved_ms").get<double>();
@@ -77,7 +77,7 @@ std::shared_ptr<const physics::Model> Load(const std::string& yaml) {
   return scene.model;
 }
 
-// Largest tangential speed of a contact whose friction is well inside its cone [m/s].
+// Largest tangential speed of any contact whose friction is well inside its cone [m/s].
 double CalcSlipOfSticking(const physics::World& world, double friction,
                           physics::BodyMotions* motions) {
   motions->Update(world.state());
@@ -95,14 +95,14 @@ double CalcSlipOfSticking(const physics::World& world, double friction,
 
 struct PhaseRecord {
   std::vector<double> ms;
-  // Of steps in which the warm start sufficed (no iteration), and of those that were solved.
+  // Times of steps in which the warm start sufficed (no iteration), and of the others.
   std::vector<double> warm_ms, solved_ms;
   double penetration = 0, slip = 0, drift = 0, contacts = 0, iterations = 0, converged = 0;
   int steps = 0, most_iterations = 0;
   std::vector<Vector3d> from;
 };
 
-// Median times of several runs, then a run that looks at every step.
+// Times several runs of a case, then inspects every step of one more run.
 ordered_json RunCase(const std::string& name, const ordered_json& given) {
   const auto model = Load(MakeYaml(given));
   ordered_json rows = ordered_json::array();
@@ -177,7 +177,7 @@ ordered_json RunCase(const std::string& name, const ordered_json& given) {
   return rows;
 }
 
-// Boxes of three sizes let go in a loose column, turned every way.
+// Boxes of three sizes, released in a loose column with random orientations.
 ordered_json MakePile(int count) {
   std::uint32_t seed = 12345;
   const auto random = [&] {

@@ -24,7 +24,7 @@ using Eigen::Vector3d;
 using nlohmann::ordered_json;
 using physics::TetrahedralMesh;
 
-// Files that both engines read, removed at the end.
+// Temporary folder for files that both engines read; the destructor removes it.
 class Folder {
  public:
   Folder()
@@ -54,7 +54,7 @@ class Folder {
     return path;
   }
 
-  // Its boundary.
+  // Writes the boundary of the mesh.
   std::string WriteObj(const std::string& name, const TetrahedralMesh& mesh) const {
     const std::string path = path_ / (name + ".obj");
     FILE* file = std::fopen(path.c_str(), "w");
@@ -71,14 +71,14 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// A case as both engines read it, and the meshes in it: that of every body, and of the hook.
+// Case description that both engines read, the mesh that all bodies share, and the hook's mesh.
 struct SoftCase {
   ordered_json given;
   TetrahedralMesh body, hook;
   bool has_mujoco = false;
 };
 
-// What contacts of ours stand for: vertices, or the polygons of triangles divided so often.
+// Contact discretisation in Pliant: contacts at vertices, or on polygons of subdivided triangles.
 struct Patches {
   const char* name;
   int divisions = 0;  // 0: vertices
@@ -86,11 +86,11 @@ struct Patches {
 constexpr Patches kPatches[] = {
     {"vertices"}, {"polygons", 1}, {"polygons_2", 2}, {"polygons_4", 4}, {"polygons_8", 8}};
 
-// Contact counts of a step are comparable where ours is at least, and at most, so many times
-// theirs: more contacts are more work, so that ratios err on the peer's side.
+// Contact counts in a step are comparable if ours lies between these multiples of the peer's. More
+// contacts are more work, so the ratios err in favour of the peer.
 constexpr double kMinOfTheirs = 0.75, kMaxOfTheirs = 2;
 
-// The case as our scene: the same meshes, poses, material, friction, gravity and step.
+// The case as a Pliant scene: the same meshes, poses, material, friction, gravity and time step.
 std::string MakeSoftYaml(const ordered_json& given, const Patches& patches) {
   const ordered_json& material = given.at("material");
   std::string yaml = "name: bench\nsleeping: false\ntime_step: " + given.at("time_step").dump() +
@@ -124,8 +124,8 @@ std::string MakeSoftYaml(const ordered_json& given, const Patches& patches) {
   return yaml;
 }
 
-// Bodies on the ground, on which gravity leans by 45° so that they go on moving: friction of 0.5
-// holds up to 26.6°.
+// Bodies on the ground under gravity tilted by 45°. They keep moving, because friction of 0.5 holds
+// only up to 26.6°.
 ordered_json MakeCase(double time_step, double duration, double from, const ordered_json& bodies,
                       const ordered_json& material) {
   return {{"time_step", time_step},
@@ -140,10 +140,10 @@ ordered_json MakeCase(double time_step, double duration, double from, const orde
           {"material", material}};
 }
 
-// Vertices of each deformable body.
+// Vertex positions of each deformable body.
 using Positions = std::vector<std::vector<Vector3d>>;
 
-// How far a point is inside a mesh whose vertices have moved [m]; zero outside.
+// Depth of a point inside a deformed mesh [m]; zero outside.
 double CalcDepth(const Vector3d& p, const TetrahedralMesh& mesh,
                  const std::vector<std::array<int, 3>>& surface, const std::vector<Vector3d>& x) {
   const auto holds = [&](const std::array<int, 4>& t) {
@@ -162,8 +162,8 @@ double CalcDepth(const Vector3d& p, const TetrahedralMesh& mesh,
   return std::sqrt(nearest);
 }
 
-// Deepest vertex of any body in the ground, in the bodies beside it in the list, or in the hook,
-// which is beside the first [m].
+// Largest depth of any vertex [m]: in the ground if there is one; otherwise between neighbours in
+// the list of bodies, and between the first body and the hook.
 double CalcPenetration(const SoftCase& the_case, const Positions& bodies) {
   double deepest = 0;
   if (the_case.given.at("ground")) {
@@ -191,15 +191,15 @@ double CalcPenetration(const SoftCase& the_case, const Positions& bodies) {
   return deepest;
 }
 
-// What an engine did, step by step from the start, as far as it came.
+// Record of an engine's run, step by step until it ended or failed.
 struct Course {
   std::vector<double> ms, contacts;
   std::vector<double> speed;                         // of the fastest vertex [m/s]
-  double penetration = 0;                            // deepest at the sampled steps that count [m]
-  double iterations = 0, converged = 0, solved = 0;  // of the steps that count, on average
+  double penetration = 0;                            // largest over the sampled steps [m]
+  double iterations = 0, converged = 0, solved = 0;  // means over the timed steps
 };
 
-// Steps after which positions are sampled: about five of those that count.
+// Whether positions are sampled after a step, which they are after about five of the timed ones.
 bool IsSampled(int step, int first, int count) {
   const int stride = std::max(1, (count - first) / 5);
   return step >= first && (step == count - 1 || (step - first) % stride == 0);
@@ -275,8 +275,8 @@ double Mean(const std::vector<double>& x) {
   return x.empty() ? 0 : sum / static_cast<double>(x.size());
 }
 
-// Adds to a row what a peer took and in how many of the steps that both finished contact counts are
-// comparable; the ratio of medians is over these steps alone.
+// Adds a peer's times to a row, and in how many of the steps that both engines finished the contact
+// counts are comparable. The ratio of medians is over these steps only.
 void AddPeer(const std::string& key, const Course& ours, const Course& theirs, int first,
              ordered_json* row) {
   const int last = static_cast<int>(std::min(ours.ms.size(), theirs.ms.size()));
@@ -295,7 +295,7 @@ void AddPeer(const std::string& key, const Course& ours, const Course& theirs, i
   (*row)[key + "_penetration_m"] = theirs.penetration;
   (*row)[key + "_speed_m_s"] = Mean(From(first, theirs.speed));
   (*row)[key + "_comparable_steps"] = our_ms.size();
-  // a handful of steps out of many says nothing
+  // a ratio over a few steps out of many would mean nothing
   if (4 * our_ms.size() >= static_cast<std::size_t>(last - first))
     (*row)[key + "_ratio"] = Quantile(their_ms, 0.5) / Quantile(our_ms, 0.5);
 }
@@ -312,13 +312,13 @@ ordered_json RunSoftCase(const std::string& name, const SoftCase& the_case) {
   if (mujoco) mujocos = ReadPeer(the_case, *mujoco);
   const double aim = drakes ? Mean(From(first, drakes->contacts)) : 0;
 
-  // ours by vertices, then by polygons until there are as many as there
+  // vertices first, then ever finer polygons until there are about as many contacts as in Drake
   ordered_json rows = ordered_json::array();
   for (const Patches& patches : kPatches) {
     const std::optional<Course> ours = RunOurs(the_case, patches);
     ordered_json row{{"case", name + "_" + patches.name}};
     if (!ours) {
-      row["note"] = "it does not run";
+      row["note"] = "the scene does not run";
       rows.push_back(row);
       break;
     }
@@ -368,7 +368,7 @@ ordered_json RunPeers(const std::string& only) {
     return made;
   };
   const ordered_json soft{{"E", 1e5}, {"nu", 0.4}, {"rho", 1000}, {"beta", 0.01}};
-  // they slide and roll down: a body at rest takes no iteration, and tells nothing
+  // the bodies slide and roll, because a body at rest takes no iterations
   run("torus_2k4", [&] {
     SoftCase made = on_ground(*physics::MeshTorus(0.1, 0.03, 0.015, 42), 0.031, 0.01, 1, 0.2, soft);
     made.has_mujoco = true;
@@ -379,8 +379,8 @@ ordered_json RunPeers(const std::string& only) {
     made.has_mujoco = true;
     return made;
   });
-  // links of Han et al. 2023 §VII-F, which fall from a straight line, hung from a fixed one of the
-  // same shape, are caught and swing
+  // links of Han et al. 2023 §VII-F, in a straight line below a fixed link of the same shape: they
+  // fall, are caught and swing
   for (const int count : {2, 5, 10, 20}) {
     run("chain_" + std::to_string(count), [&, count] {
       const TetrahedralMesh link = *physics::MeshTorus(0.4, 0.1, 0.1, 42);

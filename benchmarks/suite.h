@@ -6,42 +6,41 @@
 
 namespace pliant::benchmarks {
 
-// The default scene at rest and squeezed against real time. Only the cases whose name contains
-// `only`.
+// Real-time rate of the default scene while the ball rests and while it is squeezed. Every suite
+// runs only the cases whose name contains `only`.
 nlohmann::ordered_json RunFoundation(const std::string& only);
 
-// Robots and piles of boxes on the ground, step by step beside MuJoCo with the same model and step:
-// time, penetration, slip of sticking contacts and drift at rest; the dynamics of iiwa and Allegro
-// hand; many independent trees.
+// Robots and piles of boxes on the ground, compared with MuJoCo on the same model and time step:
+// step time, penetration, slip of sticking contacts and drift at rest. Also the dynamics of an iiwa
+// with an Allegro hand, and many independent trees.
 nlohmann::ordered_json RunRobots(const std::string& only);
 
-// The factorisation beside CHOLMOD's and Eigen's on the same matrices, and what recording the Schur
-// complement costs.
+// Factorisation times against CHOLMOD and Eigen on the same matrices, and the cost of recording the
+// Schur complement.
 nlohmann::ordered_json RunLinalg(const std::string& only);
 
-// Soft bodies beside Drake, and MuJoCo's flex where it can follow: the same meshes, material, step
-// and friction.
+// Soft bodies compared with Drake, and with MuJoCo's flex where it supports the case: the same
+// meshes, material, time step and friction.
 nlohmann::ordered_json RunPeers(const std::string& only);
 
-// The examples of Han et al. 2023 §VII beside the figures of its Table I. At most `most_steps`
-// steps a case; 0: the whole run. On several threads each runs on one, too, in turns, and on as
-// many worlds of one thread side by side.
+// The examples of Han et al. 2023 §VII with the figures of its Table I beside ours. Takes at most
+// `most_steps` steps per case, or all of them if 0. With several threads, each case also runs
+// single-threaded in alternation, and as several single-threaded worlds in parallel.
 nlohmann::ordered_json RunHan2023(const std::string& only, int most_steps, int threads);
 
-// Recursive corrective motion with the fast and the standard update on boxes of the sizes of Table
-// 1 of Zeng et al. 2022.
+// Recursive corrective motion with the fast and the standard update, on boxes of the sizes in
+// Table 1 of Zeng et al. 2022.
 nlohmann::ordered_json RunZeng2022(const std::string& only);
 
-// The methods beside each other, each with its default budgets: a cube that rests, creeps, breaks
-// away and slides; every shipped scene.
+// Compares the methods, each with its default budgets, on a cube that rests, creeps, breaks away
+// and slides, and on every shipped scene.
 nlohmann::ordered_json RunMethods(const std::string& only);
 
-// The examples of Macklin et al. 2019 at the iteration counts of its Table 2, beside that; those of
-// many bodies on fewer threads too.
+// The examples of Macklin et al. 2019 at the iteration counts of its Table 2, with the times of
+// that table. Examples with many bodies also run on fewer threads.
 nlohmann::ordered_json RunMacklin2019(const std::string& only, int threads);
 
-// What the figures of docs/benchmarks.md on Macklin et al. 2019 and Zeng et al. 2022 are drawn
-// from.
+// Data for the figures in docs/benchmarks.md on Macklin et al. 2019 and Zeng et al. 2022.
 nlohmann::ordered_json RunFigures(const std::string& only);
 
 }  // namespace pliant::benchmarks

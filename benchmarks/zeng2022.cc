@@ -1,7 +1,7 @@
-// Table 1 of Zeng et al. 2022: what recursive corrective motion costs when the compliance of what
-// carries the contacts is built once a step (Algorithm 3), and when that of the contacts is built
-// anew in each Newton iteration (Algorithm 2). All of it runs on one thread and is told in its
-// computing time.
+// Table 1 of Zeng et al. 2022: cost of recursive corrective motion when the compliance of the
+// mapped degrees of freedom is built once per step (Algorithm 3), and when that of the contacts is
+// rebuilt in each Newton iteration (Algorithm 2). Everything runs on one thread; times are CPU
+// times.
 
 #include <algorithm>
 #include <array>
@@ -35,10 +35,10 @@ constexpr double kDensity = 1000;       // [kg/m³]
 constexpr double kYoungsModulus = 1e6;  // [Pa]
 constexpr double kPoissonsRatio = 0.4;
 constexpr double kFriction = 0.5;
-constexpr double kGroundRadius = 1;  // of the ball that the box lies on [m]
+constexpr double kGroundRadius = 1;  // of the ball under the box [m]
 constexpr Eigen::Index kAxes = 3;
 
-// A line of Table 1 [ms].
+// A line of Table 1; times in ms.
 struct Line {
   std::array<int, 3> cells;
   int nodes, contacts;
@@ -51,13 +51,13 @@ constexpr Line kTable[] = {
     {{19, 23, 24}, 12023, 161, 74.10, 370.52, 9.27, 110.10},
 };
 
-// A box of cubic cells of 1 cm. A few tetrahedra on its top make up the number of nodes.
+// Box of 1 cm cubic cells. A few extra tetrahedra on its top make up the paper's number of nodes.
 TetrahedralMesh MakeBox(const Line& line) {
   const Vector3d size = 0.01 * Vector3d(line.cells[0], line.cells[1], line.cells[2]);
   TetrahedralMesh mesh = *physics::MeshGrid(size, line.cells);
   const int grid = static_cast<int>(mesh.tetrahedra.size());
   for (int t = grid - 1; static_cast<int>(mesh.vertices.size()) < line.nodes; --t) {
-    // a tetrahedron with three vertices on top gets another one on these
+    // add a tetrahedron on each face that lies in the top plane
     std::array<int, 3> top{};
     int count = 0;
     for (const int v : mesh.tetrahedra[t])
@@ -72,7 +72,7 @@ TetrahedralMesh MakeBox(const Line& line) {
   return mesh;
 }
 
-// A = M + h² K of linear elements at rest, masses at the nodes.
+// Assembles A = M + h² K for linear elements at rest with lumped masses.
 void Assemble(const TetrahedralMesh& mesh, const solvers::BlockPattern& pattern,
               solvers::BlockMatrix* A) {
   const double lambda =
@@ -103,8 +103,8 @@ void Assemble(const TetrahedralMesh& mesh, const solvers::BlockPattern& pattern,
   }
 }
 
-// The box on a ball that supports it at the vertices of its lower side nearest to the middle;
-// gravity and a push sideways.
+// A box on a ball that supports it at the bottom vertices nearest to the centre, under gravity and
+// a sideways push.
 struct Problem {
   explicit Problem(const Line& line)
       : mesh(MakeBox(line)),
@@ -124,10 +124,11 @@ struct Problem {
     std::sort(nodes.begin(), nodes.end());
     center = Vector3d(0, 0, bottom - kGroundRadius);
   }
-  // Free motion: all as one.
+  // Velocity of every node in free motion [m/s].
   static Vector3d v_free() { return {0.05, 0.02, -9.81 * kStep - 0.01}; }
 
-  // One contact a node, in the frame where it starts. It begins closed, whatever the ball's shape.
+  // One contact per node, in its initial frame. Every contact starts with zero gap, whatever the
+  // ball's shape.
   CorrectiveProblem Pose() const {
     CorrectiveProblem problem;
     const int rows = 3 * static_cast<int>(nodes.size());
@@ -161,7 +162,7 @@ struct Problem {
   Vector3d center;
 };
 
-// Directions from the middle of the ball to where the nodes have moved.
+// Contact frames with normals from the centre of the ball to the moved nodes.
 class BallContact final : public solvers::Relinearisation {
  public:
   explicit BallContact(const Problem& given) : given_(given) {}
@@ -185,11 +186,11 @@ CorrectionOptions MakeOptions(CorrectionOptions::Scheme scheme) {
   CorrectionOptions options;
   options.scheme = scheme;
   options.h = kStep;
-  options.tolerance = 0;  // all sweeps of all recursions
+  options.tolerance = 0;  // take all sweeps of all recursions
   return options;
 }
 
-// Algorithm 2 with A not refactored: W from solves with all rows through the whole factor.
+// Algorithm 2 without refactoring A: W comes from solving with the whole factor for each row of J.
 class WholeFactor {
  public:
   explicit WholeFactor(const Problem& given) : given_(given), factor_(&given.pattern) {
@@ -198,7 +199,7 @@ class WholeFactor {
     factor_seconds = ThreadNow() - start;
   }
 
-  // Returns the forces on the nodes [N·s].
+  // Returns the impulses on the nodes [N·s].
   std::vector<double> Solve(const CorrectionOptions& options) {
     CorrectiveProblem problem = given_.Pose();
     BallContact geometry(given_);
@@ -208,7 +209,7 @@ class WholeFactor {
     std::vector<Vector3d> impulse_W(count, Vector3d::Zero()), impulse(count);
     for (int k = 0; k < options.recursions; ++k) {
       geometry.Update(y, F, 0, count, &problem);
-      // forces of the last iteration, in the new frames; the motion that they cause
+      // project the last impulses onto the cones of the new frames, and find their motion
       for (int i = 0; i < count; ++i) {
         Vector3d& local = impulse[i] = problem.contacts[i].R_WC.transpose() * impulse_W[i];
         local.z() = std::max(local.z(), 0.0);
@@ -219,7 +220,7 @@ class WholeFactor {
       const std::vector<double> reference = y;
       Move(F, &x, &y);
 
-      // W = J A⁻¹ Jᵀ, a row of J at a time
+      // W = J A⁻¹ Jᵀ, one row of J at a time
       for (int j = 0; j < rows; ++j) {
         std::fill(x.begin(), x.end(), 0.0);
         const Vector3d direction = problem.contacts[j / 3].R_WC.col(j % 3);
@@ -282,7 +283,7 @@ class WholeFactor {
   solvers::PartialCholesky factor_;
 };
 
-// Largest difference of two sets of forces, relative to the largest force.
+// Largest difference between two sets of impulses, relative to the largest impulse.
 double Compare(const std::vector<double>& a, const std::vector<double>& b) {
   double difference = 0, largest = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -302,7 +303,7 @@ ordered_json RunLine(const Line& line) {
   BallContact geometry(given);
 
   solvers::PartialCholesky factor(&given.pattern);
-  factor.Factor(given.A, given.nodes);  // the symbolic work
+  factor.Factor(given.A, given.nodes);  // symbolic analysis, not timed
   double start = ThreadNow();
   factor.Factor(given.A, given.nodes);
   const double factor_ms = 1e3 * (ThreadNow() - start);
@@ -312,7 +313,7 @@ ordered_json RunLine(const Line& line) {
   factor.SolveForParticipants(x_p);
   const double free_ms = 1e3 * (ThreadNow() - start);
 
-  // once a step, then five iterations; the same in Algorithm 2 on the Schur complement
+  // Algorithm 3: build once, then five iterations; then Algorithm 2 on the Schur complement
   std::vector<double> build, fast, schur, fast_total, schur_total, forces;
   double schur_difference = 0;
   for (int k = 0; k < 9; ++k) {

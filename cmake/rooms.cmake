@@ -1,5 +1,5 @@
-# One folder, one target. `pliant_room(physics/fem physics/dynamics TBB::tbb)` makes the library of that folder and links
-# it to exactly what is named: other rooms by their path, everything else as CMake knows it.
+# One folder is one target. `pliant_room(physics/fem physics/dynamics TBB::tbb)` makes the library of that folder and
+# links it to the given targets: other rooms by their path, everything else by its CMake target or library.
 
 function(pliant_target_of name result)
   string(REPLACE "/" "_" flat ${name})
@@ -19,7 +19,7 @@ endfunction()
 
 function(pliant_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Werror
-    # GCC 12 takes Eigen's vector loads for out of bounds
+    # false positives: GCC 12 considers Eigen's vector loads out of bounds
     -Wno-array-bounds -Wno-stringop-overread -Wno-stringop-overflow)
 endfunction()
 
@@ -78,12 +78,12 @@ function(pliant_proto name)
     list(APPEND sources ${made})
   endforeach()
   add_library(${target} STATIC ${sources})
-  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)  # generated sources share their private names
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)  # internal names in generated sources clash
   target_include_directories(${target} SYSTEM PUBLIC ${out})
   target_link_libraries(${target} PUBLIC protobuf::libprotobuf gRPC::grpc++)
 endfunction()
 
-# An executable of tests: pliant_test_program(NAME ROOM SOURCE…). Its tests are called ROOM/SUITE.TEST.
+# Makes a test executable: pliant_test_program(NAME ROOM SOURCE…). Its tests are called ROOM/SUITE.TEST.
 function(pliant_test_program name path)
   set(sources ${ARGN})
   add_executable(${name} ${sources})
@@ -93,18 +93,18 @@ function(pliant_test_program name path)
   else()
     target_link_libraries(${name} PRIVATE pliant_physics_scene)
   endif()
-  # meshes to test on come from the mesher, arms from rigid, soft bodies from fem, tables from YAML, whatever the room
+  # tests of any room may use meshes from the mesher, arms from rigid, soft bodies from fem, and tables from YAML
   target_link_libraries(${name} PRIVATE pliant_physics_rigid pliant_physics_fem pliant_physics_geometry_meshing yaml-cpp
     GTest::gtest GTest::gtest_main GTest::gmock)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_include_directories(${name} SYSTEM PRIVATE ${SUITESPARSE_INCLUDE})
   target_compile_definitions(${name} PRIVATE PLIANT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" PLIANT_VERSION="${PROJECT_VERSION}")
   pliant_warnings(${name})
-  target_compile_options(${name} PRIVATE -O1)  # built in less time; what they test is built as it ships
+  target_compile_options(${name} PRIVATE -O1)  # saves build time; the tested libraries have the release options
 endfunction()
 
-# tests/<room>/*_test.cc become one executable that links that room and physics/scene; tests/<room>/*_long_test.cc one more,
-# whose tests have the label `long`: those that need more than a few seconds each.
+# Builds tests/<room>/*_test.cc into an executable that links that room (physics/scene if there is none), and
+# tests/<room>/*_long_test.cc into another, whose tests take more than a few seconds each and have the label `long`.
 function(pliant_tests)
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*_test.cc)
   set(folders)
@@ -117,7 +117,7 @@ function(pliant_tests)
     file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR}/tests ${folder})
     string(REPLACE "/" "_" flat ${path})
     file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
-    # what is no test is there to stand alone: operators new that count
+    # compile sources that are not tests alone, since they may replace operator new to count allocations
     set(helpers ${sources})
     list(FILTER helpers EXCLUDE REGEX "_test\\.cc$")
     set_source_files_properties(${helpers} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
@@ -133,7 +133,7 @@ function(pliant_tests)
     endif()
   endforeach()
 
-  # these count what is allocated, by an operator new of their own
+  # these tests count allocations by replacing operator new
   set(counter ${CMAKE_SOURCE_DIR}/tests/counted_allocations.cc)
   set_source_files_properties(${counter} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   foreach(room physics_rigid physics_stepping physics_world solvers_linalg)

@@ -1,5 +1,5 @@
-// The program's operator new and delete, counting. In a file of its own: inlined into a caller, the
-// compiler would see memory of malloc freed by delete.
+// Counting replacements of operator new and delete. They have a file of their own: if they were
+// inlined into a caller, the compiler would see memory from malloc freed by delete.
 
 #include "tests/counted_allocations.h"
 
@@ -34,7 +34,7 @@ void* operator new(std::size_t size) {
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return Allocate(size, static_cast<std::size_t>(alignment));
 }
-// std::get_temporary_buffer's, and so std::stable_sort's
+// Used by std::get_temporary_buffer, and so by std::stable_sort.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   return Allocate(size, 16);
 }

@@ -4,7 +4,7 @@
 
 namespace pliant {
 
-// How often this program has called operator new, on any thread.
+// Number of times this program has called operator new, on any thread.
 std::int64_t CountAllocations();
 
 }  // namespace pliant

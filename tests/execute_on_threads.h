@@ -5,7 +5,7 @@
 
 namespace pliant {
 
-// f() with so many threads at work, also more than this machine has.
+// Calls f() with the given number of threads, which may exceed that of this machine.
 template <typename F>
 auto ExecuteOnThreads(int threads, const F& f) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);

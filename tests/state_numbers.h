@@ -9,11 +9,12 @@
 
 namespace pliant::physics {
 
-// Visits every number and every list of a State. Each struct is taken apart by a structured binding
-// over all of its members: a member that is added and not visited here does not compile.
+// Visits every number and every list of a State. Each struct is decomposed by a structured binding
+// over all of its members, so that a member added but not visited here does not compile.
 class StateVisitor {
  public:
-  // Calls number(x) with each number or choice of the state, and list(v) with each of its vectors.
+  // Calls number(x) with each number or enumerator of the state, and list(v) with each of its
+  // vectors.
   template <typename Number, typename List>
   static void Visit(State* state, Number&& number, List&& list) {
     auto& [time, step, q, v, internals, contacts, rest, resting_constraints, constraints,
@@ -52,7 +53,7 @@ class StateVisitor {
   }
 };
 
-// Inverts one bit of a number; doing so twice restores it.
+// Inverts one bit of a number; a second call restores it.
 template <typename T>
 void FlipBit(int bit, T* number) {
   unsigned char bytes[sizeof(T)];
@@ -61,7 +62,7 @@ void FlipBit(int bit, T* number) {
   std::memcpy(number, bytes, sizeof(T));
 }
 
-// The bits of all numbers and the lengths of all lists, in order.
+// Bits of all numbers and lengths of all lists, in order.
 inline std::vector<std::uint64_t> ListNumbers(State state) {
   std::vector<std::uint64_t> all;
   StateVisitor::Visit(

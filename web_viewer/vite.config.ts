@@ -1,6 +1,6 @@
 import { defineConfig } from 'vite';
 
-// PLIANT_HTTP: where a running pliantd listens, for `npm run dev`.
+// PLIANT_HTTP: address of a running pliantd, for `npm run dev`.
 const server = process.env.PLIANT_HTTP ?? 'http://127.0.0.1:8080';
 
 export default defineConfig({
@@ -8,7 +8,7 @@ export default defineConfig({
   build: { target: 'es2022', chunkSizeWarningLimit: 1200, reportCompressedSize: false },
   worker: { format: 'es' },
   server: {
-    // by number: a bare system need not know the name localhost
+    // numeric, because a minimal system may not resolve localhost
     host: '127.0.0.1',
     proxy: {
       '/ws': { target: server.replace(/^http/, 'ws'), ws: true },

@@ -1,10 +1,11 @@
-"""Steps the soft bodies of a case in Drake, one thread, and prints what it took as JSON.
+"""Steps the soft bodies of a case in Drake on one thread and prints the timings and results as JSON.
 
     python3 drake_soft.py CASE.json
 
 The case: {"time_step": s, "duration": s, "from": s, "friction": μ, "gravity": [3], "ground": bool, "hook": volume mesh
 (VTK) or null, "bodies": [{"mesh": VTK, "position": [3], "rpy": [3]}], "material": {"E": Pa, "nu": …, "rho": kg/m³, "beta": s}}.
-Drake's lagged linear corotational material, SAP at its own tolerance (1e-6), discrete contact. Milliseconds are of computing.
+Uses Drake's lagged linear corotational material, SAP at its default tolerance (1e-6), and discrete contact.
+Milliseconds are processor time.
 """
 
 import importlib.metadata
@@ -40,7 +41,7 @@ def build(case):
     friction, material = case["friction"], case["material"]
     plant.mutable_gravity_field().set_gravity_vector(case["gravity"])
     if case["ground"]:
-        # half-spaces do not touch deformable bodies there
+        # in Drake half-spaces do not collide with deformable bodies
         plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform([0, 0, -0.5]), Box(8, 8, 1), "ground",
                                         rigid_properties(friction, 1.0))
     if case.get("hook"):
@@ -68,7 +69,7 @@ def build(case):
 
 
 def is_sampled(step, first, count):
-    """As in benchmarks/soft_peers.cc."""
+    """Same sampling as in benchmarks/soft_peers.cc."""
     return step >= first and (step == count - 1 or (step - first) % max(1, (count - first) // 5) == 0)
 
 
@@ -86,14 +87,14 @@ def main():
         start = time.process_time()
         try:
             simulator.AdvanceTo((k + 1) * h)
-        except RuntimeError as error:  # its solver gave up: what it did until then counts
+        except RuntimeError as error:  # the solver failed; keep the results up to here
             stopped = f"step {k + 1}: " + str(error).split(". ")[0]
             break
         times.append(1e3 * (time.process_time() - start))
         results = plant.get_contact_results_output_port().Eval(context)
         contacts.append(sum(results.deformable_contact_info(i).contact_mesh().num_faces()
                             for i in range(results.num_deformable_contacts())))
-        # a column a node
+        # one column per node
         speeds.append(max(float(np.linalg.norm(model.GetVelocities(context, body), axis=0).max()) for body in bodies))
         if is_sampled(k, first, count):
             samples.append([np.array(model.GetPositions(context, body)).T.ravel().tolist() for body in bodies])

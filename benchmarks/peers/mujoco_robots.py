@@ -1,10 +1,10 @@
-"""Steps the model of a case in MuJoCo, one thread, and prints what it took as JSON.
+"""Steps the model of a case in MuJoCo on one thread and prints the timings and results as JSON.
 
     python3 mujoco_robots.py CASE.json
 
 The case: {"kind": "boxes" | "humanoid" | "dynamics", "file": …, "time_step": s, "friction": μ, "density": kg/m³,
 "boxes": [{"size": [3], "position": [3], "quaternion": [4]}], "places": [[x, y, z]], "phases": {name: [from, to]}}.
-Solver, cone and contact parameters are MuJoCo's defaults; it may sleep and split islands.
+Solver, cone and contact parameters are MuJoCo's defaults; sleeping and islands are allowed.
 """
 
 import json
@@ -32,7 +32,7 @@ def box_model(case):
 
 
 def robot_model(case):
-    """The robot at each place, by attaching its file to an empty world."""
+    """The robot at each place, attached to an empty world."""
     spec = mujoco.MjSpec()
     for i, place in enumerate(case["places"]):
         child = mujoco.MjSpec.from_file(case["file"])
@@ -60,7 +60,7 @@ def make(case):
 
 
 def slip_of_sticking(model, data):
-    """Largest tangential speed of a contact whose friction is well inside its cone [m/s]."""
+    """Largest tangential speed of contacts whose force is well inside the friction cone [m/s]."""
     worst = 0.0
     force = np.zeros(6)
     jac = [np.zeros((3, model.nv)) for _ in range(2)]
@@ -86,7 +86,7 @@ def measure(case):
     h = case["time_step"]
     result = {}
     times = {name: [] for name in case["phases"]}
-    # of steps in which the warm start sufficed, and of those in which its solver iterated
+    # times of steps in which the warm start sufficed, and of those in which the solver iterated
     kinds = {name: {"warm": [], "solved": []} for name in case["phases"]}
     for run in range(RUNS):
         data = mujoco.MjData(model)
@@ -106,7 +106,7 @@ def measure(case):
             result[name][f"{kind}_steps"] = len(ms) // RUNS
             if ms:
                 result[name][f"{kind}_ms"] = statistics.median(ms)
-    # once more, looking
+    # run once more without timing, to measure penetration, slip and drift
     data = mujoco.MjData(model)
     last = max(to for _, to in case["phases"].values())
     seen = {name: {"penetration_m": 0.0, "slip_m_s": 0.0, "contacts": []} for name in case["phases"]}
@@ -131,7 +131,7 @@ def measure(case):
 
 
 def dynamics(case):
-    """Kinematics, mass matrix and bias of a robot at rest without shapes, over random states."""
+    """Time of kinematics, mass matrix and bias of a robot without shapes, in a random state."""
     root = ElementTree.fromstring(pathlib.Path(case["file"]).read_text())
     for link in root.iter("link"):
         for shape in [*link.findall("visual"), *link.findall("collision")]:
@@ -157,7 +157,7 @@ def dynamics(case):
             mujoco.mj_rne(model, data, 0, bias)
         per_call.append(1e3 * (time.perf_counter() - start) / 50)
     per_call.sort()
-    # what calling from Python adds: five calls of a function that does next to nothing
+    # overhead of calls from Python: five calls of a trivial function
     empty = []
     for _ in range(200):
         start = time.perf_counter()

@@ -1,8 +1,9 @@
-"""Steps the soft body of a case in MuJoCo's flex, one thread, and prints what it took as JSON.
+"""Steps the soft body of a case as a MuJoCo flex on one thread and prints the timings and results as JSON.
 
     python3 mujoco_soft.py CASE.json
 
-The case is that of drake_soft.py, with one body. Contact parameters are MuJoCo's defaults. Milliseconds are of computing.
+The case has the format of drake_soft.py, with one body. Contact parameters are MuJoCo's defaults. Milliseconds are
+processor time.
 """
 
 import json
@@ -28,7 +29,7 @@ def numbers(array):
 
 
 def is_sampled(step, first, count):
-    """As in benchmarks/soft_peers.cc."""
+    """Same sampling as in benchmarks/soft_peers.cc."""
     return step >= first and (step == count - 1 or (step - first) % max(1, (count - first) // 5) == 0)
 
 

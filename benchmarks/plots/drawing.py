@@ -1,4 +1,4 @@
-"""Axes, curves and legends as svg: what the scripts that draw docs/images share."""
+"""Axes, curves and legends as SVG, shared by the scripts that draw docs/images."""
 
 import math
 import pathlib
@@ -20,12 +20,12 @@ def text(x, y, words, anchor="middle", extra=""):
 
 
 def number(value):
-    """As short as it goes: 1e-4 for 0.0001."""
+    """Shortest form of a number: 1e-4 for 0.0001."""
     return f"{value:g}" if value == 0 or 1e-3 <= abs(value) < 1e4 else f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
 
 
 class Axes:
-    """A frame with grid lines for the values `xs` and `ys`; `log`: both logarithmic, or, when it is "y", that one."""
+    """A frame with grid lines for the values `xs` and `ys`. `log`: True for two logarithmic axes, "y" for y alone."""
 
     def __init__(self, title, x_label, y_label, xs, ys, log=False):
         self.logs = (log is True, bool(log))
@@ -77,13 +77,13 @@ class Axes:
         svg(name, self.body)
 
     def band(self, points, colour):
-        """Between the lower and the upper of (x, lower, upper)."""
+        """Fills the area between lower and upper, given points (x, lower, upper)."""
         path = [self.at(x, low) for x, low, _ in points] + [self.at(x, high) for x, _, high in reversed(points)]
         self.body.append(f'<polygon points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in path)}" fill="{colour}" fill-opacity="0.2"/>')
 
 
 def panels(name, axes, legend):
-    """Axes beside each other in one picture; below them what each (label, colour, dash) means."""
+    """Draws axes side by side in one image, with a legend of (label, colour, dash) below."""
     width = WIDTH * len(axes)
     body = [f'<g transform="translate({WIDTH * k} 0)">\n' + "\n".join(a.body) + "\n</g>" for k, a in enumerate(axes)]
     spread = min(170, (width - LEFT) / max(len(legend), 1))

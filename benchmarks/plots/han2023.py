@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Draws docs/images/han2023_*.svg, in the manner of Figs. 2, 4, 7, 8 and 9 of Han et al. 2023, and prints the table of
-docs/benchmarks.md, from what the suite measured:
+"""Draws docs/images/han2023_*.svg, after Figs. 2, 4, 7, 8 and 9 of Han et al. 2023, and prints the table of
+docs/benchmarks.md, from the measurements of the suite:
 
     ./dev bench han2023 --json han2023.json && python3 benchmarks/plots/han2023.py han2023.json
 """
@@ -37,7 +37,7 @@ def draw_press(rows):
         return
     axes = Axes("Cylinder press", "displacement [m]", "force [MN/m]", [0, 0.22], [0, 1.45])
     for k, (name, curve) in enumerate(curves):
-        # what has been let go is not drawn
+        # omit points beyond the axis range
         points = [(d, f / 1e6) for d, f in curve if d <= 0.22]
         locking = "locking" in name
         axes.line(points, COLOURS[k % 4], name.replace("press_", "").replace("_", " "), k, "4 3" if locking else "", False)
@@ -54,7 +54,7 @@ def draw_bars(rows):
     body, width = [], 230
     for k, step in enumerate(("1s", "100ms", "10ms")):
         body.append(text(width * (k + 0.5), 18, {"1s": "1 s", "100ms": "100 ms", "10ms": "10 ms"}[step], extra='font-weight="bold"'))
-        # what the step of one second makes of the bar is larger than the bar
+        # with a step of one second the deformed bar is larger than the bar at rest, so scale to the points
         points = [p for kind in ("lagged", "classical") for t in shapes.get(f"bar_{kind}_{step}", {"shape": []})["shape"] for p in t]
         if not points:
             continue

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Draws docs/images/macklin2019_*.svg, in the manner of Figs. 11, 12, 16, 17 and 18 of Macklin et al. 2019, from what the suite
-measured:
+"""Draws docs/images/macklin2019_*.svg, after Figs. 11, 12, 16, 17 and 18 of Macklin et al. 2019, from the measurements
+of the suite:
 
     ./dev bench figures --json figures.json && python3 benchmarks/plots/macklin2019.py figures.json
 """
@@ -11,13 +11,13 @@ import pathlib
 
 from drawing import COLOURS, Axes, panels
 
-FLOOR = 1e-17  # what is less is drawn there
+FLOOR = 1e-17  # smaller values are drawn at this one
 PLACES = {"arch": "the arch of twenty stones", "stack": "the stack of 8 to 32 768 kg, gravity leaning", "pile": "the heap of tables",
           "beam": "the beam in the slot"}
 
 
 def draw_curves(rows, figure, name, x_label, y_label, least=1e-16, most=None):
-    """A panel a place, a curve a way."""
+    """One panel per place, with one curve per variant."""
     rows = [r for r in rows if r["figure"] == figure and r["residuals"]]
     ways = list(dict.fromkeys(r["way"] for r in rows))
     axes = []
@@ -28,7 +28,7 @@ def draw_curves(rows, figure, name, x_label, y_label, least=1e-16, most=None):
                  [min(values), min(max(values), most or max(values))], log="y")
         for r in here:
             points = [(k, min(max(v, least), most or v)) for k, v in enumerate(r["residuals"])]
-            # the least so far is what a step would keep
+            # the step keeps its best iterate, so draw the running minimum
             best = [(k, min(v for _, v in points[:k + 1])) for k, _ in points]
             a.line(best, COLOURS[ways.index(r["way"])], dots=len(points) < 8)
             if best != points:
@@ -39,7 +39,7 @@ def draw_curves(rows, figure, name, x_label, y_label, least=1e-16, most=None):
 
 
 def draw_quartiles(rows, figure, name, titles, y_label):
-    """A panel a way: the median, and the band from the first quartile to the third."""
+    """One panel per variant: the median, and the band from the first to the third quartile."""
     rows = [r for r in rows if r["figure"] == figure]
     if not rows:
         return

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/images/zeng2022_grip.svg, the error of a grip that turns by 18° a step, from what the suite measured:
+"""Draws docs/images/zeng2022_grip.svg, the error of a grip that turns by 18° per step, from the suite's measurements:
 
     ./dev bench figures --case grip --json grip.json && python3 benchmarks/plots/zeng2022.py grip.json
 """

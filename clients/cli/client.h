@@ -16,10 +16,10 @@
 namespace pliant::clients {
 
 inline constexpr int kDone = 0;
-inline constexpr int kRefused = 1;  // the server refused, or a world has a fault
+inline constexpr int kRefused = 1;  // the server refused, or the world has a fault
 inline constexpr int kWrongUsage = 2;
 inline constexpr int kInvalidScene = 3;
-inline constexpr int kUnreachable = 4;  // no server there, or a file that cannot be read or written
+inline constexpr int kUnreachable = 4;  // no server answers, or a file cannot be read or written
 
 // Ends the command with an exit status and a message for stderr.
 class CommandError : public std::runtime_error {
@@ -46,10 +46,10 @@ class Client {
   v1::StreamService::Stub& streams();
   v1::ControlService::Stub& control();
 
-  // Status of the server by grpc.health.v1: "SERVING" or another of its values.
+  // Returns the server's grpc.health.v1 status by name, e.g. "SERVING".
   std::string CheckHealth();
 
-  // Calls one method and returns its response, or throws the server's error.
+  // Calls a method and returns its response. Throws CommandError with the server's error.
   template <typename Service, typename Request, typename Response>
   Response Call(Service& service,
                 grpc::Status (Service::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -62,7 +62,7 @@ class Client {
   }
 
   void Prepare(grpc::ClientContext* context, bool may_take_long) const;
-  void Check(const grpc::Status& status) const;  // throws unless OK
+  void Check(const grpc::Status& status) const;  // throws CommandError unless OK
 
  private:
   std::shared_ptr<grpc::Channel> Connect();
@@ -74,10 +74,10 @@ class Client {
   std::unique_ptr<v1::ControlService::Stub> control_;
 };
 
-// One line of JSON with the field names of the schema.
+// Returns the message as one line of JSON with the field names of the schema.
 std::string ToJson(const google::protobuf::Message& message);
 
-// worlds/NAME, given NAME or worlds/NAME
+// Returns worlds/NAME for NAME or worlds/NAME.
 std::string WorldName(const std::string& world);
 
 }  // namespace pliant::clients

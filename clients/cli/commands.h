@@ -10,8 +10,8 @@ class App;
 
 namespace pliant::clients {
 
-// Each adds its commands to the program. The command chosen on the command line sets `*action`,
-// which runs it and returns the exit status.
+// Each function adds its commands to the program. The command chosen on the command line sets
+// `*action`, which runs it and returns the exit status.
 using Action = std::function<int()>;
 
 void AddWorldCommands(CLI::App* pliant, Client* client, Action* action);    // world …

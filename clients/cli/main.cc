@@ -11,18 +11,18 @@ namespace pliant::clients {
 namespace {
 
 int Main(int argc, char** argv) {
-  CLI::App pliant("Talks to a Pliant server: worlds, their time, and what happens in them",
-                  "pliant");
+  CLI::App pliant("Command line client of a Pliant server", "pliant");
   pliant.set_version_flag("--version", "pliant " PLIANT_VERSION);
   pliant.require_subcommand(1);
   pliant.fallthrough();
   Client::Options options;
   pliant.add_option("--server", options.server, "Address of the server (default 127.0.0.1:50051)")
       ->envname("PLIANT_SERVER");
-  pliant.add_flag("--json", options.json, "Print JSON, one object a line");
+  pliant.add_flag("--json", options.json, "Print JSON, one object per line");
   pliant
-      .add_option("--timeout", options.timeout,
-                  "Give up after this many seconds (default: 10 for what is quick)")
+      .add_option(
+          "--timeout", options.timeout,
+          "Give up after this many seconds (default: 10; none for calls that may take long)")
       ->check(CLI::PositiveNumber);
   pliant.footer(
       "Examples:\n"
@@ -34,7 +34,7 @@ int Main(int argc, char** argv) {
       "  pliant world --help\n"
       "\n"
       "Exit status: 0 done, 1 the server refused, 2 wrong usage, 3 invalid scene,\n"
-      "4 no server there or a file that cannot be read or written.");
+      "4 no server answers, or a file cannot be read or written.");
 
   Client client(&options);
   Action action;

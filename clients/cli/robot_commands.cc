@@ -20,7 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kReached = 1e-9;
-constexpr std::chrono::milliseconds kPatience{1500};  // with targets that come no closer
+constexpr std::chrono::milliseconds kPatience{1500};  // wait for targets that make no progress
 
 struct RobotArguments {
   std::string world;
@@ -28,7 +28,7 @@ struct RobotArguments {
   std::vector<std::string> targets;
 };
 
-// A robot of a world, and where its joints are in frames.
+// A robot of a world, and the index of its first joint in frames.
 struct Found {
   v1::RobotDescription robot;
   int first_joint = 0;
@@ -50,7 +50,7 @@ Found FindRobot(Client* client, const RobotArguments& arguments) {
                                    "\"; it has " + (names.empty() ? "none" : names));
 }
 
-// A stream of frames of a world.
+// Stream of frames of a world.
 class Frames {
  public:
   Frames(Client* client, const std::string& world) : client_(client) {
@@ -114,7 +114,7 @@ int ShowRobot(Client* client, const RobotArguments& arguments) {
   return kDone;
 }
 
-// NAME=VALUE, the value in rad or m, or with deg or mm behind it
+// Parses NAME=VALUE, with the value in rad or m unless followed by deg or mm. Throws CommandError.
 void ReadTarget(const std::string& text, v1::JointTargets* targets) {
   const std::size_t sign = text.find('=');
   double value = 0;
@@ -131,13 +131,14 @@ void ReadTarget(const std::string& text, v1::JointTargets* targets) {
       return;
     }
   }
-  throw CommandError(kWrongUsage, "\"" + text +
-                                      "\" is no target; expected JOINT=VALUE in rad or m, or with "
-                                      "a unit: elbow=30deg, lift=120mm");
+  throw CommandError(kWrongUsage,
+                     "\"" + text +
+                         "\" is not a target; expected JOINT=VALUE in rad or m, or with "
+                         "a unit: elbow=30deg, lift=120mm");
 }
 
-// Refuses targets in the wrong unit or beyond their joints' limits: clamped ones would be reached
-// without a word.
+// Throws CommandError for targets in the wrong unit or beyond joint limits, which the server would
+// silently clamp.
 void CheckTargets(const v1::RobotDescription& robot, const RobotArguments& arguments,
                   const v1::JointTargets& wanted) {
   for (int i = 0; i < wanted.joints_size(); ++i) {
@@ -155,7 +156,7 @@ void CheckTargets(const v1::RobotDescription& robot, const RobotArguments& argum
       constexpr double kFree = std::numeric_limits<double>::infinity();
       const double lower = joint.has_lower() ? joint.lower() : -kFree;
       const double upper = joint.has_upper() ? joint.upper() : kFree;
-      // as exact as `show` prints the limits
+      // allow for the rounding with which `show` prints the limits
       const double slack = 1e-3 * std::max(std::abs(wanted.values(i)), 1e-3);
       if (wanted.values(i) >= lower - slack && wanted.values(i) <= upper + slack) continue;
       throw CommandError(kWrongUsage, "\"" + text + "\" is beyond the limits of " + joint.name() +
@@ -165,7 +166,7 @@ void CheckTargets(const v1::RobotDescription& robot, const RobotArguments& argum
   }
 }
 
-// how far the targets of the world are from those wanted
+// Largest distance between the current targets and `wanted`, positions clamped to their limits.
 double CalcDistance(const Found& found, const v1::JointTargets& wanted, const v1::Frame& frame) {
   double most = 0;
   for (int i = 0; i < wanted.joints_size(); ++i) {
@@ -183,7 +184,7 @@ double CalcDistance(const Found& found, const v1::JointTargets& wanted, const v1
   return most;
 }
 
-// A lease that is given back at the end, whatever that is.
+// A lease that is released on destruction.
 class HeldLease {
  public:
   HeldLease(Client* client, const std::string& world, const std::string& target) : client_(client) {
@@ -210,7 +211,8 @@ class HeldLease {
   v1::Lease lease_;
 };
 
-// Repeats the targets until the world has them: they are followed only while they are repeated.
+// Repeats the targets until the joints' targets have reached them. The lease lapses without
+// commands, and the robot stops.
 int SetRobot(Client* client, const RobotArguments& arguments) {
   v1::JointTargets wanted;
   for (const std::string& target : arguments.targets) ReadTarget(target, &wanted);
@@ -251,8 +253,8 @@ int SetRobot(Client* client, const RobotArguments& arguments) {
       closest = distance;
       closer_at = Clock::now();
     }
-    if (frame.clock().has_paused()) problem = world + " was paused before the joints arrived";
-    if (Clock::now() - closer_at > kPatience) problem = "the targets do not move any more";
+    if (frame.clock().has_paused()) problem = world + " was paused before the targets arrived";
+    if (Clock::now() - closer_at > kPatience) problem = "the targets stopped before they arrived";
   }
   stream->WritesDone();
   context.TryCancel();
@@ -261,8 +263,8 @@ int SetRobot(Client* client, const RobotArguments& arguments) {
     std::cout << ToJson(frame.joints()) << '\n';
   } else {
     std::cout << arguments.robot << ": " << wanted.joints_size()
-              << (wanted.joints_size() == 1 ? " joint has its target\n"
-                                            : " joints have their targets\n");
+              << (wanted.joints_size() == 1 ? " joint target reached\n"
+                                            : " joint targets reached\n");
   }
   return kDone;
 }
@@ -270,13 +272,13 @@ int SetRobot(Client* client, const RobotArguments& arguments) {
 }  // namespace
 
 void AddRobotCommands(CLI::App* pliant, Client* client, Action* action) {
-  CLI::App* robot =
-      pliant->add_subcommand("robot", "Look at robots, and send their joints somewhere");
+  CLI::App* robot = pliant->add_subcommand("robot", "Show robots, and move their joints");
   robot->require_subcommand(1);
   const auto arguments = std::make_shared<RobotArguments>();
   CLI::App* show = robot->add_subcommand("show", "Joints with their positions, targets and limits");
   CLI::App* set = robot->add_subcommand(
-      "set", "Send joints to targets, at their own speed, and wait until the targets are there");
+      "set",
+      "Move joint targets to these values at the joints' own speed, and wait until they arrive");
   for (CLI::App* command : {show, set}) {
     command->add_option("world", arguments->world, "Name of the world")->required();
     command->add_option("robot", arguments->robot, "Name of the robot")->required();

@@ -47,7 +47,7 @@ std::string DescribeFrame(const v1::Frame& frame) {
   return text;
 }
 
-// the frame without its bulk, for programs that follow along
+// Returns the frame as JSON without surface positions and fields.
 std::string FrameJson(v1::Frame frame) {
   for (v1::DeformableFrame& deformable : *frame.mutable_deformables()) {
     deformable.clear_positions();
@@ -64,7 +64,7 @@ int Watch(Client* client, const WatchArguments& arguments) {
   request.mutable_subscription()->set_rate(arguments.rate);
   stream->Write(request);
 
-  // one line that renews itself on a terminal, one line a frame elsewhere
+  // on a terminal one line is updated in place, elsewhere each frame gets its own line
   const bool live = isatty(STDOUT_FILENO) != 0 && !client->json();
   int seen = 0;
   v1::SubscribeResponse response;
@@ -102,14 +102,14 @@ void AddWatchCommands(CLI::App* pliant, Client* client, Action* action) {
   const auto arguments = std::make_shared<WatchArguments>();
   CLI::App* watch =
       pliant->add_subcommand("watch", "Follow a world: time, rate, contacts, the largest force");
-  watch->add_option("world", arguments->world, "Its name")->required();
-  watch->add_option("--rate", arguments->rate, "Lines a second at most (default 4)")
+  watch->add_option("world", arguments->world, "Name of the world")->required();
+  watch->add_option("--rate", arguments->rate, "Maximum number of lines per second (default 4)")
       ->check(CLI::Range(0.1, 1000.0));
-  watch->add_option("--count", arguments->count, "End after so many (default: never)")
+  watch->add_option("--count", arguments->count, "Stop after this many lines (default: never)")
       ->check(CLI::NonNegativeNumber);
   watch->callback([=] { *action = [=] { return Watch(client, *arguments); }; });
 
-  CLI::App* health = pliant->add_subcommand("health", "Ask whether the server serves");
+  CLI::App* health = pliant->add_subcommand("health", "Show whether the server is ready");
   health->callback([=] {
     *action = [=] {
       const std::string status = client->CheckHealth();

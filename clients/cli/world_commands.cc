@@ -13,7 +13,7 @@
 namespace pliant::clients {
 namespace {
 
-// what the commands of `world` read from the command line; kept alive by their callbacks
+// Arguments of the `world` commands, kept alive by their callbacks.
 struct Arguments {
   std::string world;
   std::string file;
@@ -71,8 +71,7 @@ int Create(Client* client, const Arguments& arguments) {
   v1::World world;
   const grpc::Status status = client->worlds().CreateWorld(&context, request, &world);
 
-  // a bad scene is reported as `pliantd check` reports it: one error a line, and the same exit
-  // status
+  // report an invalid scene like `pliantd check`: one error per line, and the same exit status
   if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT &&
       !status.error_details().empty()) {
     throw CommandError(kInvalidScene, status.error_message());
@@ -95,7 +94,7 @@ int List(Client* client) {
     return kDone;
   }
   for (const v1::World& world : all.worlds()) PrintWorld(world);
-  if (all.worlds().empty()) std::printf("no worlds; `pliant world create SCENE` makes one\n");
+  if (all.worlds().empty()) std::printf("no worlds; `pliant world create SCENE` creates one\n");
   return kDone;
 }
 
@@ -213,7 +212,8 @@ void AddWorldCommands(CLI::App* pliant, Client* client, Action* action) {
   };
   const auto add_on_world = [&](const std::string& name, const std::string& help, auto command) {
     CLI::App* app = add(name, help, command);
-    app->add_option("world", arguments->world, "Its name, with or without worlds/")->required();
+    app->add_option("world", arguments->world, "Name of the world, with or without worlds/")
+        ->required();
     return app;
   };
 
@@ -221,36 +221,36 @@ void AddWorldCommands(CLI::App* pliant, Client* client, Action* action) {
                          [client](const Arguments& a) { return Create(client, a); });
   create->add_option("file", arguments->file, "Scene file (YAML)")->required();
   create->add_option("--id", arguments->id,
-                     "Name of the new world: a-z, 0-9 and -; else the server picks one");
+                     "Name of the new world: a-z, 0-9 and - (default: chosen by the server)");
   add("list", "List all worlds", [client](const Arguments&) { return List(client); });
   add_on_world("get", "Show the state of one world", [client](const Arguments& a) {
     v1::GetWorldRequest request;
     request.set_name(WorldName(a.world));
     return Show(client, client->Call(client->worlds(), &v1::WorldService::Stub::GetWorld, request));
   });
-  add_on_world("describe", "Show what does not change: bodies, shapes, materials",
+  add_on_world("describe", "Show what stays constant: bodies, shapes, materials",
                [client](const Arguments& a) { return Describe(client, a); });
   CLI::App* step = add_on_world("step", "Advance a paused world",
                                 [client](const Arguments& a) { return Step(client, a); });
-  step->add_option("steps,--steps", arguments->steps, "How many steps (default 1)")
+  step->add_option("steps,--steps", arguments->steps, "Number of steps (default 1)")
       ->check(CLI::PositiveNumber);
   add_on_world("pause", "Pause",
                [client](const Arguments& a) { return SetClock(client, a, "paused"); });
   add_on_world("resume", "Run in real time",
                [client](const Arguments& a) { return SetClock(client, a, "real-time"); });
   CLI::App* speed =
-      add_on_world("speed", "Run in real time, slower or faster",
+      add_on_world("speed", "Run in real time, slowed down or sped up",
                    [client](const Arguments& a) { return SetClock(client, a, "real-time"); });
-  speed->add_option("factor", arguments->factor, "Simulated seconds a second")
+  speed->add_option("factor", arguments->factor, "Simulated seconds per second")
       ->required()
       ->check(CLI::PositiveNumber);
-  CLI::App* clock = add_on_world("clock", "Set how time passes", [client](const Arguments& a) {
+  CLI::App* clock = add_on_world("clock", "Set the clock", [client](const Arguments& a) {
     return SetClock(client, a, a.mode);
   });
   clock->add_option("mode", arguments->mode, "paused, real-time or free-run")
       ->required()
       ->check(CLI::IsMember({"paused", "real-time", "free-run"}));
-  clock->add_option("--factor", arguments->factor, "Simulated seconds a second, in real time")
+  clock->add_option("--factor", arguments->factor, "Simulated seconds per second, in real time")
       ->check(CLI::PositiveNumber);
   add_on_world("reset", "Go back to the initial state", [client](const Arguments& a) {
     v1::ResetWorldRequest request;
@@ -262,12 +262,12 @@ void AddWorldCommands(CLI::App* pliant, Client* client, Action* action) {
       add_on_world("checkpoint", "Save the state to a file",
                    [client](const Arguments& a) { return Checkpoint(client, a); });
   checkpoint->add_option("file", arguments->file, "File to write")->required();
-  CLI::App* restore = add_on_world("restore", "Load a state that was saved from the same scene",
+  CLI::App* restore = add_on_world("restore", "Load a state saved from the same scene",
                                    [client](const Arguments& a) { return Restore(client, a); });
   restore->add_option("file", arguments->file, "File to read")->required();
-  CLI::App* fork = add_on_world("fork", "Copy a world as it is now",
+  CLI::App* fork = add_on_world("fork", "Copy a world in its current state",
                                 [client](const Arguments& a) { return Fork(client, a); });
-  fork->add_option("--id", arguments->id, "Name of the new world; else the server picks one");
+  fork->add_option("--id", arguments->id, "Name of the new world (default: chosen by the server)");
   add_on_world("delete", "Delete a world",
                [client](const Arguments& a) { return Delete(client, a); });
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include <Eigen/Dense>
 
@@ -13,7 +14,7 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
 constexpr BodyParameter kClayParameters[] = {
-    // name in scenes, what is expected, smallest, largest
+    // name in scenes, expected value, minimum, maximum
     {"cell_size", "the edge of a grid cell, a positive length in metres", 1e-6, 1e6},
     {"bulk_modulus", "a modulus in pascals", 0, 1e12},
     {"yield", "the compression beyond which volume is lost, from 0 to 1", 0, 1},
@@ -23,7 +24,7 @@ struct Clay {
   BodyDescription of;
   std::vector<double> vertex_mass;      // [kg]
   std::vector<double> volumes;          // of tetrahedra at rest [m³]
-  std::vector<Matrix3d> edge_inverses;  // of their edges at rest, F = edges · inverse
+  std::vector<Matrix3d> edge_inverses;  // of tetrahedra at rest, F = edges · inverse
   double mass = 0;
 
   double cell_size() const { return of.parameters[0]; }
@@ -39,8 +40,8 @@ struct Clay {
   }
 };
 
-// Velocities live on the nodes of a grid, those of the cells that hold a vertex: they are others in
-// every step.
+// Velocities are unknowns on the nodes of the grid cells that contain a vertex; these nodes change
+// from step to step.
 class ClayStep final : public BlockStep {
  public:
   explicit ClayStep(const Clay& clay) : clay_(clay) {}
@@ -53,7 +54,7 @@ class ClayStep final : public BlockStep {
     FindActiveNodes(base.q);
     space_ = VelocitySpace::MakeUniform(static_cast<int>(masses_.size()), 3);
 
-    // momentum and forces from vertices to nodes; forces are taken at the start
+    // transfer momentum and forces from vertices to nodes; forces are those at the step's start
     const std::vector<Vector3d> forces = CalcForces(base, inputs);
     v0_.assign(3 * masses_.size(), 0.0);
     v_star_ = v0_;
@@ -71,7 +72,7 @@ class ClayStep final : public BlockStep {
     return absl::OkStatus();
   }
 
-  // A is diagonal: nothing couples the participants to the others
+  // A is diagonal, so participants are not coupled to the other nodes
   absl::Status Factor(std::span<const int> participants) override {
     participants_.assign(participants.begin(), participants.end());
     const std::size_t n = 3 * participants_.size();
@@ -124,7 +125,7 @@ class ClayStep final : public BlockStep {
     CalcStateVelocities(v, state.v);
     for (std::size_t i = 0; i < v0.size(); ++i)
       state.q[i] += stage_.h * stage_.move(v0[i], state.v[i]);
-    // volume that is pressed out beyond the yield stays out
+    // volume compressed beyond the yield is lost for good
     for (std::size_t e = 0; e < state.internals->size(); ++e) {
       double& rest = (*state.internals)[e];
       const double ratio = clay_.CalcDeformation(static_cast<int>(e), state.q).determinant();
@@ -169,7 +170,7 @@ class ClayStep final : public BlockStep {
         const auto found = std::lower_bound(keys.begin(), keys.end(), key);
         cells_[p][k] = {static_cast<int>(found - keys.begin()), weight};
       }
-      // the floor keeps nodes from being without mass, and the weights sum to one
+      // the lower bound of 1e-3 avoids massless nodes; normalise the weights to sum to one
       double sum = 0;
       for (const Share& share : cells_[p]) sum += share.weight;
       for (Share& share : cells_[p]) share.weight /= sum;
@@ -178,7 +179,8 @@ class ClayStep final : public BlockStep {
     }
   }
 
-  // on each vertex: gravity, what is applied, and pressure κ (J / J_rest − 1)
+  // Force on each vertex: gravity, applied forces, and the pressure κ (J / J_rest − 1) of
+  // compressed elements.
   std::vector<Vector3d> CalcForces(const BlockState& base, const BlockInputs& inputs) const {
     std::vector<Vector3d> forces(clay_.num_vertices());
     Vector3d acceleration = inputs.gravity;
@@ -190,7 +192,7 @@ class ClayStep final : public BlockStep {
     for (std::size_t e = 0; e < clay_.volumes.size(); ++e) {
       const Matrix3d F = clay_.CalcDeformation(static_cast<int>(e), base.q);
       const double ratio = F.determinant() / base.internals[e];
-      // cof F · P gives the force of a pressure on each face
+      // cof F maps the pressure to forces on the faces
       Matrix3d cofactor;
       for (int k = 0; k < 3; ++k) cofactor.col(k) = F.col((k + 1) % 3).cross(F.col((k + 2) % 3));
       const Matrix3d H = clay_.volumes[e] * clay_.bulk_modulus() * std::min(ratio - 1, 0.0) *
@@ -248,7 +250,7 @@ class ClayBlock final : public DynamicsBlock, public NodeSet, public ElementSet 
       const Vector3d v = clay_.of.linear_velocity + clay_.of.angular_velocity.cross(arm);
       for (int r = 0; r < 3; ++r) state.v[3 * p + r] = v[r];
     }
-    // the part of its volume that each element springs back to
+    // fraction of its volume to which each element springs back
     state.internals->assign(num_elements(), 1.0);
   }
 
@@ -319,6 +321,14 @@ class ClayBodies final : public BodyKind {
   std::span<const BodyParameter> parameters() const override { return kClayParameters; }
   std::shared_ptr<const DynamicsBlock> MakeBlock(BodyDescription description) const override {
     return std::make_shared<ClayBlock>(std::move(description));
+  }
+  // every vertex touches, as a ball half a cell wide
+  TouchingPoints MakePoints(const BodyDescription& description) const override {
+    TouchingPoints points;
+    points.nodes.resize(description.mesh.vertices.size());
+    std::iota(points.nodes.begin(), points.nodes.end(), 0);
+    points.radii.assign(points.nodes.size(), 0.25 * description.parameters[0]);
+    return points;
   }
 };
 

@@ -1,6 +1,6 @@
 #include "physics/bodies/body_kind.h"
 
-// The kinds that are registered: one line each, ADD(Clay) for a ClayKind().
+// Registered kinds, one line each: ADD(Clay) for ClayKind().
 #define PLIANT_BODY_KINDS(ADD)
 
 namespace pliant::physics {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "physics/dynamics/block.h"
+#include "physics/dynamics/model.h"
 #include "physics/geometry/mesh.h"
 
 namespace pliant::physics {
@@ -36,6 +37,8 @@ class BodyKind {
   // A block with a node for each vertex of the mesh and an element for each tetrahedron, in their
   // order.
   virtual std::shared_ptr<const DynamicsBlock> MakeBlock(BodyDescription description) const = 0;
+  // Nodes of that block that collide as balls, instead of the surface of the mesh; none by default.
+  virtual TouchingPoints MakePoints(const BodyDescription&) const { return {}; }
 };
 
 // All registered kinds, and the one with a given name; null when there is none.

@@ -11,13 +11,13 @@ namespace {
 using Eigen::Vector3d;
 
 constexpr int kWidth = 4;
-// so few are all tested against each other
+// Up to this many boxes are tested pairwise.
 constexpr int kFewBoxes = 48;
-// boxes that a strip is worth
+// Strips hold at least this many boxes on average.
 constexpr int kMinInStrip = 64;
-// and so few against all others
+// Up to this many chosen boxes are tested against all others.
 constexpr int kFewChosen = 16;
-// what has moved further than this in the order is sorted anew
+// Mean number of places moved beyond which insertion sort gives way to std::sort.
 constexpr int kFarInOrder = 8;
 
 bool IsEmpty(const AxisAlignedBox& box) {
@@ -58,8 +58,8 @@ void BroadPhase::Columns::ForEachOverlap(const AxisAlignedBox& box, int first, i
   }
 }
 
-// The boxes to be swept, by where they begin. What stands still keeps its place: the last order is
-// nearly right.
+// Sorts the boxes to be swept by where they begin. Boxes at rest keep their places, so the previous
+// order is nearly right.
 void BroadPhase::Order(std::span<const AxisAlignedBox> boxes, int axis) {
   const int n = static_cast<int>(boxes.size());
   std::erase_if(order_, [&](const Start& start) {
@@ -84,7 +84,7 @@ void BroadPhase::Order(std::span<const AxisAlignedBox> boxes, int axis) {
 void BroadPhase::Sweep(std::span<const AxisAlignedBox> boxes, int axis, int across) {
   const int count = static_cast<int>(order_.size());
 
-  // strips twice as wide as the boxes are on average
+  // strips twice as wide as the mean box
   double low = 1e300, high = -1e300, sum = 0;
   for (const Start& start : order_) {
     const AxisAlignedBox& box = boxes[start.box];
@@ -100,7 +100,7 @@ void BroadPhase::Sweep(std::span<const AxisAlignedBox> boxes, int axis, int acro
     return std::clamp(static_cast<int>((x - low) * per_length), 0, strips - 1);
   };
 
-  // a box in every strip that it enters
+  // a box belongs to every strip that it enters
   const auto for_strips = [&](const Start& start, const auto& f) {
     const AxisAlignedBox& box = boxes[start.box];
     const int last = strip_of(box.upper[across]);
@@ -114,7 +114,7 @@ void BroadPhase::Sweep(std::span<const AxisAlignedBox> boxes, int axis, int acro
     for_strips(start, [&](int s) { strip_items_[strip_starts_[s]++] = start.box; });
 
   for (int s = 0; s < strips; ++s) {
-    // filling moved every start to its end, which is the next one's start
+    // filling has advanced each start to its end, which is the next strip's start
     const int begin = s == 0 ? 0 : strip_starts_[s - 1];
     const std::span<const int> items(&strip_items_[begin], strip_starts_[s] - begin);
     const int in_strip = static_cast<int>(items.size());
@@ -123,7 +123,7 @@ void BroadPhase::Sweep(std::span<const AxisAlignedBox> boxes, int axis, int acro
     for (int k = 0; k < in_strip; ++k) {
       const int i = items[k];
       of_strip_.ForEachOverlap(boxes[i], k + 1, in_strip, axis, [&](int l) {
-        // found in the strip in which the two begin to overlap, and not again
+        // report a pair only in the strip in which the two begin to overlap
         const int j = items[l];
         if (strips > 1 && strip_of(std::max(boxes[i].lower[across], boxes[j].lower[across])) != s)
           return;
@@ -133,7 +133,7 @@ void BroadPhase::Sweep(std::span<const AxisAlignedBox> boxes, int axis, int acro
   }
 }
 
-// by counting the first, then each first's own
+// Sorts the pairs by their first box, by counting, then by their second.
 void BroadPhase::SortPairs(int num_boxes) {
   pair_starts_.assign(num_boxes + 1, 0);
   for (const auto& [i, j] : found_) ++pair_starts_[i + 1];
@@ -159,7 +159,7 @@ void BroadPhase::FindAmong(std::span<const AxisAlignedBox> boxes) {
     return;
   }
 
-  // the axes along which the centres spread most, by their variance; without the very large boxes
+  // the two axes with the largest variance of the centres, very large boxes excluded
   Vector3d sum = Vector3d::Zero(), squares = Vector3d::Zero();
   int count = 0;
   for (const AxisAlignedBox& box : boxes) {
@@ -178,7 +178,7 @@ void BroadPhase::FindAmong(std::span<const AxisAlignedBox> boxes) {
     variance.maxCoeff(&across);
   }
 
-  // long boxes would stay open through the whole sweep
+  // long boxes would stay active through the whole sweep
   long_.clear();
   is_swept_.assign(n, 0);
   for (int i = 0; i < n; ++i) {
@@ -208,7 +208,7 @@ const std::vector<std::pair<int, int>>& BroadPhase::FindOverlaps(
   const int n = static_cast<int>(boxes.size()), count = static_cast<int>(starts.size()) - 1;
   if (count == n) return FindOverlaps(boxes);
 
-  // groups against each other, then the boxes of those that overlap
+  // test groups against each other, then the boxes of overlapping groups
   groups_.assign(count, {});
   for (int g = 0; g < count; ++g)
     for (int i = starts[g]; i < starts[g + 1]; ++i) groups_[g].Include(boxes[i]);

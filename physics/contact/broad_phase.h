@@ -65,7 +65,7 @@ class BroadPhase {
   std::vector<int> long_;
   Columns all_, of_strip_;
   std::vector<AxisAlignedBox> groups_;
-  std::vector<int> strip_starts_, strip_items_;  // items are indices in order_
+  std::vector<int> strip_starts_, strip_items_;  // items are boxes
   std::vector<std::pair<int, int>> found_, pairs_;
   std::vector<int> pair_starts_;
 };

@@ -7,7 +7,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A point of a body, as a constraint's term sees it; bodies that do not move are the world.
+// Attaches a constraint to a node of a body, or to its frame if `node` is negative. A negative body
+// is the world.
 Attachment Attach(const Model& model, int body, int node, const Vector3d& p_W) {
   Attachment attachment;
   attachment.p_W = p_W;
@@ -25,7 +26,7 @@ RigidTransform Place(const BodyMotions& motions, int body, const RigidTransform&
   return body < 0 ? X_BF : motions[body].X_WB * X_BF;
 }
 
-// Rotation vector that turns F onto G, in W.
+// Rotation vector from F to G, in W.
 Vector3d CalcTurn(const RigidTransform& X_WF, const RigidTransform& X_WG) {
   Eigen::Quaterniond rotation(Eigen::Matrix3d(X_WG.R * X_WF.R.transpose()));
   rotation.coeffs() /= std::sqrt(rotation.squaredNorm());
@@ -45,7 +46,7 @@ class Rows {
     row.source = ConstraintSource::kConstraint;
     row.index = index_;
   }
-  // rate of p_G − p_F along a direction
+  // Adds a row for the rate of p_G − p_F along `direction`.
   void AddPoints(const RigidTransform& X_WF, const RigidTransform& X_WG, const Vector3d& direction,
                  double error) {
     Add(error);
@@ -56,7 +57,7 @@ class Rows {
       term.linear_W = is_a ? -direction : direction;
     }
   }
-  // rate of the turn of G against F about a direction
+  // Adds a row for the angular velocity of G relative to F about `direction`.
   void AddTurn(const Vector3d& direction, double error) {
     Add(error);
     for (const bool is_a : {true, false}) {

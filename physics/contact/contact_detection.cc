@@ -25,16 +25,16 @@ namespace {
 
 using Eigen::Vector3d;
 
-// below this many pairs threads cost more than they bring
+// Below this many pairs, threads cost more than they save.
 constexpr std::size_t kFewPairs = 16;
-// and below this many bodies whose geometry deforms
+// The same for bodies with deforming geometry.
 constexpr int kFewDeforming = 16;
 
-// a polygon lies within this part of the margin of its deepest point
+// A contact polygon lies within this part of the margin of its deepest point.
 constexpr double kPolygonDepth = 0.1;
 
-// Two shapes' values into one: the mean of frictions, the series of springs; one value alone
-// stands.
+// Combine the values of two shapes: the mean of frictions, stiffnesses in series. A negative value
+// is unset, and the other one applies.
 double CombineFriction(double a, double b) {
   return a < 0 ? b : b < 0 ? a : 0.5 * (a + b);
 }
@@ -44,7 +44,7 @@ double CombineStiffness(double a, double b) {
   return a + b > 0 ? a * b / (a + b) : 0;
 }
 
-// How fast the two sides of a contact slide on each other [m/s].
+// Sliding speed between the two sides of a contact [m/s].
 double CalcSlidingSpeed(const Model& model, const State& state, const BodyMotions& motions,
                         const ContactPoint& point) {
   const Vector3d v =
@@ -54,8 +54,8 @@ double CalcSlidingSpeed(const Model& model, const State& state, const BodyMotion
   return std::sqrt((v - n * n.dot(v)).squaredNorm());
 }
 
-// Friction beyond which no gliding gap grows: nothing slides for long then, and what flies past is
-// not to be held.
+// Friction beyond which the gliding gap grows no further: with more, bodies do not slide for long,
+// and passing bodies must not be held.
 constexpr double kMaxGlidingFriction = 2;
 
 double FindLargestFriction(const Model& model) {
@@ -70,12 +70,12 @@ double FindLargestFriction(const Model& model) {
 }
 
 GeometryKind FindKind(const Body& body) {
-  if (!body.surface.triangles.empty()) return GeometryKind::kSurface;
   if (!body.points.nodes.empty()) return GeometryKind::kPoints;
+  if (!body.surface.triangles.empty()) return GeometryKind::kSurface;
   return GeometryKind::kShapes;
 }
 
-// Half through its thinnest part the other side is nearer [m].
+// Thickness of the thinnest shape [m]. Deeper than half of it, the opposite side is nearer.
 double CalcThinnest(const Body& body) {
   double least = std::numeric_limits<double>::infinity();
   for (const Shape& shape : body.shapes) least = std::min(least, CalcThickness(shape.geometry));
@@ -87,7 +87,7 @@ absl::Status FailNotFinite(const Model& model, int body_a, int body_b) {
 }
 
 void SortContacts(std::vector<ContactPoint>* contacts) {
-  // ascending keys, one of each; the deeper one where two features fall together
+  // sort by key; where two features coincide, keep the deeper contact
   std::sort(contacts->begin(), contacts->end(), [](const ContactPoint& x, const ContactPoint& y) {
     return std::pair(x.key, x.gap) < std::pair(y.key, y.gap);
   });
@@ -101,26 +101,25 @@ void SortContacts(std::vector<ContactPoint>* contacts) {
 
 struct ContactDetector::Workspace {
   double largest_friction = 0;
-  int num_deforming = 0;     // bodies whose geometry is no shapes
-  double sliding_reach = 0;  // by the speed at which two bodies slide on each other [m / (m/s)]
+  int num_deforming = 0;            // bodies with a surface or points
+  double sliding_reach = 0;         // gliding gap per sliding speed [m / (m/s)]
   std::vector<GeometryKind> kinds;  // per body
-  // shapes of all bodies, placed; those of body i from shape_starts[i] on
+  // shapes of all bodies; those of body i begin at shape_starts[i]
   std::vector<CollisionShape> shapes;
   std::vector<int> shape_starts{0};
-  // Where everything is: now, and, where it has been asked for, later on.
+  // Collision geometry at present positions, or at later ones on request.
   struct Places {
     std::vector<PlacedShape> shapes;
-    // per body; null for one of another kind
+    // per body; null for other kinds
     std::vector<std::unique_ptr<TriangleSurface>> surfaces;
     std::vector<std::unique_ptr<PointSet>> points;
     std::vector<CollisionGeometry> geometries;
-    std::vector<std::vector<double>> positions;  // per body, of its nodes, when not the state's
+    std::vector<std::vector<double>> positions;  // of the nodes per body, unless the state's
   };
   Places now, ahead;
   std::vector<double> thickness;  // per body [m]
-  std::vector<int> selves;        // bodies that may touch themselves
-  // (holder, node of another body's block) of attachments, ascending: what is held does not touch
-  // its holder
+  std::vector<int> selves;        // bodies with self-contact
+  // Nodes attached to a body of another block, ascending. A node does not touch its holder.
   struct HeldNode {
     int holder, block, node;
     auto operator<=>(const HeldNode&) const = default;
@@ -128,16 +127,16 @@ struct ContactDetector::Workspace {
   std::vector<HeldNode> held;
   bool IsHeld(int holder, const Attachment& side) const;
   std::vector<std::pair<int, int>> overlaps;
-  std::vector<int> pair_starts;  // in the model's pairs, of each body_a
+  std::vector<int> pair_starts;  // first pair of each body_a in the model's pairs
   std::vector<char> is_immovable;
-  std::vector<int> group_starts;  // bodies of one block that follow each other
+  std::vector<int> group_starts;  // first body of each run of bodies in one block
 
   std::vector<AxisAlignedBox> extents;  // per body
-  // Bounds on where bodies get to in the step: by their velocities at its start, or once these have
-  // been solved for.
+  // Bounds on where bodies may be during the step, by their velocities at its start or by the
+  // solved velocities.
   struct SweptBounds {
     std::vector<MotionBound> motions;   // per body
-    std::vector<AxisAlignedBox> boxes;  // swept, grown by half the margin and the reach of sliding
+    std::vector<AxisAlignedBox> boxes;  // swept, grown by half the margin and the sliding reach
   };
   SweptBounds swept, new_swept;
   BroadPhase broad_phase;
@@ -145,14 +144,14 @@ struct ContactDetector::Workspace {
   struct PairTask {
     int body_a, body_b;
     const ContactParameters::Pair* pair;
-    double approach;  // bound on the speed at which the two near each other [m/s]
-    double reach;     // how far sliding contact may hold them apart [m]
+    double approach;  // bound on the approach speed [m/s]
+    double reach;     // largest gliding gap [m]
   };
   std::vector<PairTask> tasks, last_tasks;
-  // what the tasks need of surfaces
+  // surface data that the tasks need
   enum class Needed { kNothing, kTriangles, kTree };
   std::vector<Needed> needed;  // per body
-  std::vector<int> outdated;   // bodies of which anything is needed
+  std::vector<int> outdated;   // bodies that need an update
   struct PairContacts {
     std::vector<ContactPoint> points;
     Counts counts;
@@ -161,11 +160,11 @@ struct ContactDetector::Workspace {
   const std::vector<ContactPoint> nothing;
   std::vector<char> is_known;  // per task: found before, and neither body has moved since
 
-  // per block: whether it stands still where it stood at the last call
+  // unmoved blocks: at rest at this and the last call, in the same position
   double last_h = 0;
   std::vector<double> last_q;
   std::vector<char> was_still, is_unmoved;
-  bool has_moved = true;  // any of them
+  bool has_moved = true;  // any block
   struct Scratch {
     NarrowScratch narrow;
     std::vector<Touch> touches;
@@ -180,43 +179,43 @@ struct ContactDetector::Workspace {
   }
   void MakeGeometry(const Model& model, int body, Places* places) const;
   void Place(const Model& model, const State& state, const BodyMotions& motions, double h);
-  // Places what of a body moves with nodes.
+  // Places a body's surface or points.
   void PlaceNodes(const Body& body, std::span<const double> positions, int index,
                   Places* places) const;
   const AxisAlignedBox& BoundsOf(const CollisionGeometry& geometry) const {
     return geometry.kind == GeometryKind::kSurface ? geometry.surface->bounds()
                                                    : geometry.points->bounds();
   }
-  // What a pair of bodies needs of the first, where it is a surface: against another surface, or
-  // points, its tree.
+  // Surface data of the first body that a pair of these kinds needs: the tree only against another
+  // surface or points.
   static Needed FindNeeded(GeometryKind kind, GeometryKind other) {
     if (kind != GeometryKind::kSurface) return Needed::kNothing;
     return other == GeometryKind::kShapes ? Needed::kTriangles : Needed::kTree;
   }
-  // Bounds where a body that has been placed gets to.
+  // Bounds where a placed body may be during the step.
   void CalcSweptBounds(const Model& model, const State& state, const BodyMotions& motions, double h,
                        int body, double reach_of_speed, SweptBounds* bounds) const;
   template <typename F>
   void ForEachBody(const Model& model, const F& f) const;
   void FindTasks(const Model& model, double h);
-  // What is to be tried of two bodies whose swept bounds overlap; false if nothing.
+  // Fills in the task of two bodies whose swept bounds overlap; false if there is nothing to do.
   bool MakeTask(const Model& model, double h, const SweptBounds& bounds, double reach_of_speed,
                 int a, int b, PairTask* task) const;
-  // Whether two bodies may come to be nearer than `reach` beyond the margin, or pass each other, in
-  // the course of the step.
+  // Whether two bodies may come within the margin plus `reach`, or pass each other, during the
+  // step.
   bool MayMeet(const Model& model, double h, const SweptBounds& bounds, int a, int b,
                double reach) const;
   void Collide(const Model& model, const State& state, const BodyMotions& motions, double h,
                const PairTask& task, Scratch* buffers, PairContacts* contacts) const;
-  // Appends the contacts of a pair with gap below the margin, and counts what is left out of them.
+  // Appends the contacts of a pair with gap below `margin`, and counts those left out.
   void CollideAt(const Places& places, const Model& model, double h, const PairTask& task,
                  double margin, Scratch* buffers, std::vector<ContactPoint>* contacts,
                  Counts* counts) const;
   void PlaceAhead(const Model& model, const State& state, const BodyMotions& motions, int body,
                   double t);
   bool IsFoundInTime(const Model& model, double h, const PairTask& task) const;
-  // Appends to `contacts`, ascending, those that a pair of bodies comes to make beside the known
-  // ones.
+  // Appends the contacts that a pair of bodies makes during the step besides the known ones, with
+  // ascending keys.
   void FindSpeculative(const Model& model, const State& state, const BodyMotions& motions, double h,
                        const PairTask& task, const std::vector<ContactPoint>& known,
                        std::vector<ContactPoint>* contacts, Counts* counts);
@@ -283,7 +282,7 @@ ContactDetector::ContactDetector(const Model& model)
 
 ContactDetector::~ContactDetector() = default;
 
-// A surface or points of a body, or its shapes among `places`.
+// Creates the collision geometry of a body in `places`.
 void ContactDetector::Workspace::MakeGeometry(const Model& model, int index, Places* places) const {
   const Body& body = model.bodies[index];
   CollisionGeometry& geometry = places->geometries[index];
@@ -323,7 +322,7 @@ void ContactDetector::Workspace::FindUnmoved(const Model& model, const State& st
   is_unmoved.resize(model.blocks.size());
   last_q.resize(state.q.size());
   for (int b = 0; b < static_cast<int>(model.blocks.size()); ++b) {
-    // velocities matter: what slides keeps contacts farther off
+    // velocities matter: sliding bodies keep contacts at larger gaps
     const std::span<const double> q = model.Positions(state, b), v = model.Velocities(state, b);
     double* seen = last_q.data() + model.position_offsets[b];
     const bool is_still = std::all_of(v.begin(), v.end(), [](double x) { return x == 0; });
@@ -337,7 +336,7 @@ void ContactDetector::Workspace::FindUnmoved(const Model& model, const State& st
 template <typename F>
 void ContactDetector::Workspace::ForEachBody(const Model& model, const F& f) const {
   const int count = static_cast<int>(model.bodies.size());
-  // shapes are placed faster than threads start
+  // placing shapes is faster than starting threads
   if (num_deforming < kFewDeforming) {
     for (int i = 0; i < count; ++i) f(i);
   } else {
@@ -350,11 +349,11 @@ void ContactDetector::Workspace::CalcSweptBounds(const Model& model, const State
                                                  double reach_of_speed, SweptBounds* bounds) const {
   AxisAlignedBox& box = bounds->boxes[i];
   box = extents[i];
-  // what has no shape touches nothing: its box stays empty
+  // a body without geometry touches nothing: its box stays empty
   if ((box.lower.array() > box.upper.array()).any()) return;
   MotionBound& motion = bounds->motions[i];
   motion = BoundMotion(model, state, motions, i, kinds[i], extents[i]);
-  // where it will be at the end of the step, too
+  // include the bounds at the end of the step
   AxisAlignedBox later = extents[i];
   later.lower += h * motion.velocity;
   later.upper += h * motion.velocity;
@@ -399,7 +398,7 @@ void ContactDetector::Workspace::Place(const Model& model, const State& state,
 
 bool ContactDetector::Workspace::MayMeet(const Model& model, double h, const SweptBounds& bounds,
                                          int a, int b, double reach) const {
-  // relative to b
+  // motion relative to b
   AxisAlignedBox swept_box = extents[a], later = extents[a];
   const Vector3d moved = h * (bounds.motions[a].velocity - bounds.motions[b].velocity);
   later.lower += moved;
@@ -471,7 +470,7 @@ void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
     }
   }
 
-  // what the pairs share is brought up to date before they run at the same time
+  // update surfaces that pairs share before the pairs run in parallel
   const auto update = [&](int i) {
     const int body = outdated[i];
     now.surfaces[body]->UpdateTriangles();
@@ -506,8 +505,8 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
   PairSettings settings;
   settings.margin = margin;
   settings.by_polygons = model.contact.patches == ContactParameters::Patches::kPolygons;
-  // of the model's margin: `margin` reaches further the faster a pair nears, and no polygon shall
-  // depend on that
+  // relative to the model's margin: `margin` grows with the approach speed, on which polygons must
+  // not depend
   settings.polygons = {kPolygonDepth * model.contact.margin, model.contact.patch_divisions};
   if (a == b) {
     CollideWithSelf(places.geometries[a], settings, &buffers->narrow, &touches);
@@ -539,12 +538,12 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
       ++counts->nonfinite;
       continue;
     }
-    // where a surface has collapsed there is no direction to separate along
+    // a collapsed surface has no direction of separation
     if (!(touch.nhat_AB_W.squaredNorm() > 0.5)) {
       ++counts->collapsed;
       continue;
     }
-    // in its place at once: it is large
+    // constructed in place: a contact is large
     ContactPoint& point = contacts->emplace_back();
     attach(body_a, touch, &touch.a, &point.a);
     attach(body_b, touch, &touch.b, &point.b);
@@ -584,8 +583,7 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
   const double margin = model.contact.margin + task.reach;
   CollideAt(now, model, h, task, margin, buffers, &contacts->points, &contacts->counts);
 
-  // beyond the margin only what already carried an impulse stays, as far as its sliding holds it
-  // off
+  // beyond the margin, keep only contacts that carried an impulse, up to their gliding gap
   std::erase_if(contacts->points, [&](const ContactPoint& point) {
     if (point.gap < model.contact.margin) return false;
     if (FindContactMemory(state.contacts, point.key) == nullptr) return true;
@@ -628,7 +626,7 @@ void ContactDetector::Workspace::FindSpeculative(const Model& model, const State
                                                  std::vector<ContactPoint>* contacts,
                                                  Counts* counts) {
   const int a = task.body_a, b = task.body_b;
-  // what deforms is copied when it is first asked for
+  // create the geometry ahead on first use
   for (const int body : {a, b}) {
     const CollisionGeometry& geometry = ahead.geometries[body];
     const bool is_made = geometry.surface != nullptr || geometry.points != nullptr ||
@@ -645,7 +643,7 @@ void ContactDetector::Workspace::FindSpeculative(const Model& model, const State
       ahead.surfaces[body]->UpdateTriangles();
       if (of_pair == Needed::kTree) ahead.surfaces[body]->UpdateTree();
     }
-    // what a manifold leaves out of what it finds ahead is not missed
+    // points dropped from manifolds ahead are not counted
     Counts at_this_time;
     CollideAt(ahead, model, h, task, margin, buffers, met, &at_this_time);
     counts->nonfinite += at_this_time.nonfinite;
@@ -673,15 +671,14 @@ absl::Status ContactDetector::Detect(const State& state, const BodyMotions& moti
   const double relaxation_time =
       model_.contact.relaxation_time < 0 ? h : model_.contact.relaxation_time;
   w.FindUnmoved(model_, state, h);
-  // what slides may be held off by up to this (its gliding gap); without contacts that persist,
-  // none can be lost at it
+  // only contacts that persist have a gliding gap
   w.sliding_reach = state.contacts.empty()
                         ? 0
                         : (h + relaxation_time) * std::min(w.largest_friction, kMaxGlidingFriction);
   w.Place(model_, state, motions, h);
   w.FindTasks(model_, h);
 
-  // every pair writes its own list; the lists follow in the order of the pairs, whoever filled them
+  // each pair writes its own list, so the order of contacts does not depend on threads
   const auto collide = [&](int i) {
     if (w.is_known[i]) return;
     w.Collide(model_, state, motions, h, w.tasks[i], &w.scratch.local(), &w.found[i]);
@@ -715,7 +712,7 @@ absl::Status ContactDetector::DetectAhead(const State& state, const BodyMotions&
                                           std::span<const char> changed,
                                           std::vector<ContactPoint>* contacts) {
   Workspace& w = *workspace_;
-  // what touches is known already, and nothing slides further off
+  // present contacts are known already, so no gliding gap is needed
   constexpr double kNoReach = 0;
   w.ForEachBody(model_, [&](int i) {
     w.CalcSweptBounds(model_, state, motions, h, i, kNoReach, &w.new_swept);
@@ -729,7 +726,7 @@ absl::Status ContactDetector::DetectAhead(const State& state, const BodyMotions&
     if (!w.MakeTask(model_, h, w.new_swept, kNoReach, a, b, &task) ||
         w.IsFoundInTime(model_, h, task))
       continue;
-    // pairs ascend
+    // tasks are sorted by pair
     const auto before = std::lower_bound(
         w.tasks.begin(), w.tasks.end(), std::pair(a, b),
         [](const auto& x, const auto& pair) { return std::pair(x.body_a, x.body_b) < pair; });

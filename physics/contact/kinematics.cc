@@ -11,7 +11,7 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-// The least rotation that takes the unit vector a to b.
+// Smallest rotation that takes the unit vector a to b; identity if they are nearly opposite.
 Matrix3d CalcLeastTurn(const Vector3d& a, const Vector3d& b) {
   const double cosine = a.dot(b);
   if (cosine < -0.999) return Matrix3d::Identity();
@@ -19,7 +19,7 @@ Matrix3d CalcLeastTurn(const Vector3d& a, const Vector3d& b) {
   return Matrix3d::Identity() + cross + cross * cross / (1 + cosine);
 }
 
-// Axes along a triangle's first side and its normal; false of one without area.
+// Axes along a triangle's first side and its normal; false for a triangle without area.
 bool CalcTriad(const Vector3d& a, const Vector3d& b, const Vector3d& c, Matrix3d* triad) {
   const Vector3d side = b - a, normal = side.cross(c - a);
   const double length = std::sqrt(side.squaredNorm()), area = std::sqrt(normal.squaredNorm());
@@ -37,7 +37,7 @@ bool CalcTriad(const Attachment& attachment, const TrialConfiguration& at, Matri
                    at.position(attachment.block, nodes.node(2)), triad);
 }
 
-// Half way between two rotations.
+// Mean of two rotations.
 Matrix3d CalcMeanTurn(const Matrix3d& a, const Matrix3d& b) {
   Eigen::Quaterniond p(a), q(b);
   if (p.coeffs().dot(q.coeffs()) < 0) q.coeffs() = -q.coeffs();
@@ -50,13 +50,13 @@ bool IsOnFrame(const Attachment& attachment) {
   return attachment.block != kWorldBlock && attachment.nodes.empty();
 }
 
-// The rotation of the frame that a side's shape is on, to the world.
+// Rotation R_WB of the frame that a side is fixed on; identity if there is none.
 Matrix3d FrameRotation(const Attachment& attachment, const TrialConfiguration& at) {
   return IsOnFrame(attachment) ? at.frame(attachment.block, attachment.frame).X_WB.R
                                : Matrix3d(Matrix3d::Identity());
 }
 
-// One side's shape where the contact was found, or none.
+// Shape of one side where the contact was found, if it has one.
 struct ShapeSide {
   const Shape* shape = nullptr;
   Matrix3d R_WS = Matrix3d::Identity();
@@ -83,7 +83,7 @@ ShapeSide FindShapeSide(const Model& model, const Attachment& attachment,
   return side;
 }
 
-// Direction in the world of the edge of a box that the normal is across; zero of anything else.
+// Direction in W of a box edge across the normal; zero if there is none.
 Vector3d FindEdge(const ShapeSide& side, const Vector3d& outward) {
   if (side.shape == nullptr || !std::holds_alternative<Box>(side.shape->geometry))
     return Vector3d::Zero();
@@ -119,7 +119,7 @@ ContactKinematics::ContactKinematics(const Model& model, const ContactPoint& con
     source_ = is_triangle_a ? NormalSource::kA : NormalSource::kB;
   } else if (of_a.radius + of_b.radius > 0) {
     source_ = NormalSource::kBetween;
-    // the axis of one of two rods says nothing: where they cross they touch as balls do
+    // the axis of a rod matters against nodes only: two crossing rods touch as balls do
     const auto axis_of = [&](const ShapeSide& side, const Attachment& attachment) {
       const Vector3d axis_W = side.R_WS * side.kind.axis_S;
       return Vector3d(FrameRotation(attachment, start).transpose() * axis_W);
@@ -177,7 +177,7 @@ Vector3d ContactKinematics::PlaceCore(const Side& side, const Attachment& attach
   return core;
 }
 
-// How a side's frame or triangle has turned since the start; not at all when it has none.
+// Rotation of a side's frame or triangle since the start; identity if it has none.
 Matrix3d ContactKinematics::CalcTurn(const Side& side, const Attachment& attachment,
                                      const TrialConfiguration& trial) const {
   if (!side.has_triad) return Matrix3d::Identity();

@@ -11,14 +11,15 @@ namespace {
 
 using Eigen::Vector3d;
 
-// detections along a step
+// Maximum number of detections along a step.
 constexpr int kMaxDetections = 64;
-// how much further than the margin each of them reaches
+// Maximum reach of a detection, in margins.
 constexpr double kReach = 4;
-// what gets in by less than this part of its thickness comes out where it went in
+// A body that penetrates by less than this part of its thickness is pushed out on the side it
+// entered.
 constexpr double kSafePart = 0.25;
 
-// Where a point found after a time t of steady motion is now.
+// Present position of a point found after a time t of steady motion.
 Vector3d MoveBack(const BodyMotions& motions, const Attachment& side, int body,
                   const Vector3d& velocity, double t) {
   if (side.block == kWorldBlock) return side.p_W;
@@ -93,19 +94,19 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
                               const std::vector<ContactPoint>& known, SpeculationScratch* scratch,
                               std::vector<ContactPoint>* contacts) {
   const double travel = h * pair.approach;
-  // what gets no deeper than this comes out where it went in
+  // penetration up to this is pushed out on the side of entry
   const double shallow = kSafePart * pair.thickness;
   const double near = std::max(pair.margin, travel / kMaxDetections);
-  // what speeds up during the step
+  // allow for acceleration by gravity during the step
   const double slack = near + h * h * std::sqrt(model.gravity.squaredNorm());
 
-  // ascending
+  // keys of known contacts, ascending
   std::vector<std::uint64_t>& keys = scratch->known;
   keys.clear();
   for (const ContactPoint& point : known) keys.push_back(point.key);
   std::sort(keys.begin(), keys.end());
   std::vector<ContactPoint>& found = scratch->found;
-  // what is near now is known
+  // contacts within the margin now are known: start beyond it
   const double stride = 0.9 / pair.approach;
   double t = stride * (near + shallow);
   int too_deep = 0;
@@ -121,8 +122,8 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
         nearest = std::min(nearest, point.gap);
         continue;
       }
-      nearest = near;  // what has come near goes on at full speed
-      // it did not come in across this feature
+      nearest = near;  // a near feature may go on at full speed
+      // too deep to have entered across this feature
       if (point.gap < -0.5 * near - shallow) {
         ++too_deep;
         continue;

@@ -11,7 +11,7 @@ using Eigen::Vector3d;
 using Matrix6d = Eigen::Matrix<double, 6, 6>;
 using Vector6d = Eigen::Matrix<double, 6, 1>;
 
-// singular values below this many dampings are damped
+// singular values below kDampedRange · damping are damped
 constexpr double kDampedRange = 2.5;
 
 using Axis = DifferentialIkMemory::Axis;
@@ -21,8 +21,8 @@ struct Decomposition {
   Vector6d values;
 };
 
-// Eigenvalues and vectors of a symmetric matrix by Jacobi's rotations, in a fixed order: Eigen's
-// solver rounds otherwise at another level of optimisation.
+// Eigenvalues and eigenvectors of a symmetric matrix by Jacobi rotations in a fixed order. Eigen's
+// solver rounds differently at another level of optimisation.
 Decomposition Decompose(Matrix6d A) {
   constexpr int kMaxSweeps = 30;
   Decomposition result;
@@ -63,8 +63,7 @@ Decomposition Decompose(Matrix6d A) {
   return result;
 }
 
-// J Jᵀ of the axes that are not held, inverted with damping in the directions that are close to
-// singular.
+// Inverse of J Jᵀ over the axes that are not held at a limit, damped in nearly singular directions.
 Matrix6d InvertDamped(const std::vector<Axis>& axes, double damping) {
   Matrix6d JJt = Matrix6d::Zero();
   for (const Axis& axis : axes) {
@@ -82,7 +81,7 @@ Matrix6d InvertDamped(const std::vector<Axis>& axes, double damping) {
   return inverse;
 }
 
-// Rates that give the link the twist, as far as the axes' limits allow.
+// Finds the joint rates that give the link the twist, as far as the axes' limits allow.
 void SolveRates(const Vector6d& twist, double damping, std::vector<Axis>* axes) {
   for (std::size_t round = 0; round <= axes->size(); ++round) {
     Vector6d rest = twist;
@@ -90,7 +89,7 @@ void SolveRates(const Vector6d& twist, double damping, std::vector<Axis>* axes) 
       if (axis.is_held) rest -= axis.rate * axis.J;
     }
     const Matrix6d inverse = InvertDamped(*axes, damping);
-    // the task first, then the posture where it does not disturb the task
+    // the task comes first; posture rates act only where they do not disturb it
     Vector6d disturbance = Vector6d::Zero();
     for (const Axis& axis : *axes) {
       if (!axis.is_held) disturbance += axis.posture_rate * axis.J;
@@ -101,7 +100,7 @@ void SolveRates(const Vector6d& twist, double damping, std::vector<Axis>* axes) 
       if (axis.is_held) continue;
       axis.rate = axis.J.dot(force) + axis.posture_rate;
     }
-    // the joint that breaks its limits most is held at them, and the others do its part
+    // hold the joint that exceeds its limits most at the limit; the others make up for it
     Axis* worst = nullptr;
     double excess = 1e-12;
     for (Axis& axis : *axes) {
@@ -145,7 +144,7 @@ class DifferentialIk {
 
   void Run(const Vector6d& twist, bool is_commanded, double h, std::vector<double>* controls) {
     MakeAxes(h, is_commanded, *controls);
-    // the whole motion slows down before any joint is too fast, so that the link stays on its path
+    // slow the whole motion down to the velocity limits, so that the link stays on its path
     SolveRates(twist, controller_.damping, &axes_);
     double scale = 1;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
@@ -157,7 +156,7 @@ class DifferentialIk {
       const Axis& axis = axes_[i];
       const double change = joint.acceleration_limit * h;
       double rate = std::clamp(scale * axis.rate, axis.previous - change, axis.previous + change);
-      // a joint that is held back by contact does not run away from its target
+      // the target must not run away from a joint that contact blocks
       const Actuator& actuator = model_.actuators[controller_.actuators[i]];
       const double q = model_.Positions(state_, joint.block)[joint.position];
       const double slack = actuator.effort_limit / actuator.stiffness;
@@ -193,7 +192,7 @@ class DifferentialIk {
       axis.previous = controls[first_rate_ + i];
       if (is_commanded)
         axis.posture_rate = controller_.posture_gain * (controller_.posture[i] - axis.target);
-      // as fast as leaves room to stop before the joint's limits
+      // fastest rates from which the joint can stop before its limits
       const auto stop_within = [&](double room) {
         const double a = joint.acceleration_limit;
         room = std::max(room, 0.0);
@@ -242,8 +241,8 @@ void RunDifferentialIk(const Model& model, const Inputs& inputs, const State& st
       twist = TwistTowards(motions[controller.body].X_WB, target.X_WL, controller.position_gain);
       is_commanded = true;
     }
-    // a controller without a command comes to rest as fast as its limits allow, and then leaves
-    // its targets alone
+    // without a command, a controller brakes as fast as its limits allow and then leaves its
+    // targets alone
     const bool is_moving =
         std::any_of(controls->begin() + first_rate, controls->begin() + first_rate + count,
                     [](double rate) { return rate != 0; });

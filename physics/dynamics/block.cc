@@ -4,7 +4,7 @@
 
 namespace pliant::physics {
 
-// of a linear balance: ½ (m(v) + m(v0)) · (v − v0)
+// Exact for a linear momentum balance m: ½ (m(v) + m(v0)) · (v − v0).
 double BlockStep::CalcPotential(std::span<const double> v) {
   const std::span<const double> v0 = start_velocities();
   std::vector<double> residual(v.size()), start(v.size());

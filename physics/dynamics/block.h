@@ -35,6 +35,12 @@ struct FreeMotionReport {
   bool is_above_tolerance = false;  // accepted with a residual above the tolerance
 };
 
+// The tangent of a nonlinear momentum balance.
+enum class TangentKind {
+  kExact,      // the Jacobian of m, until Factor finds it indefinite and projects it
+  kProjected,  // positive definite: without the negative eigenvalues of elements
+};
+
 // One block during one step. A workspace: dropping it between steps changes no result.
 class BlockStep : public TangentFactor {
  public:
@@ -59,8 +65,11 @@ class BlockStep : public TangentFactor {
   // deformations have changed by more than a small strain or rotation.
   virtual bool IsStale(std::span<const double> /*v*/) { return false; }
   // Relinearises at velocities v: A, and m as Factor, CalcFreeMotion and CalcReducedMomentum use
-  // it. INTERNAL when forces are not finite there.
-  virtual absl::Status Linearise(std::span<const double> /*v*/) { return absl::OkStatus(); }
+  // it. A is then assembled for Factor and available as a product; a part of low rank, where a body
+  // has one, is included in both. INTERNAL when forces are not finite there.
+  virtual absl::Status Linearise(std::span<const double> /*v*/, TangentKind /*kind*/) {
+    return absl::OkStatus();
+  }
   virtual FreeMotionReport free_motion_report() const { return {}; }
 
   // m(v) [N·s] of the stage, not linearised; zero on prescribed velocities.

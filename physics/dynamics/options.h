@@ -88,12 +88,8 @@ struct MethodOptions {
            nonsmooth.coordinates == NonsmoothOptions::Coordinates::kMaximal;
   }
 
-  // Why the contact problem of a step cannot be exported; empty: it can.
-  std::string_view WhyNotExported() const {
-    if (!is_maximal()) return {};
-    return "describes problems in reduced coordinates; leave it out, or add --set "
-           "method.nonsmooth.coordinates=REDUCED";
-  }
+  // Whether the contact problem of a step can be exported, which takes reduced coordinates.
+  bool is_exportable() const { return !is_maximal(); }
 };
 
 // Name in scenes and reports.

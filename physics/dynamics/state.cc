@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kMagic = "PLIANTST";
 constexpr std::uint32_t kVersion = 5;
 constexpr std::size_t kHashDigits = 32;
-// in the place of a count, which is never as large
+// written in place of a count; no count is as large
 constexpr std::uint64_t kInternalsTag = ~std::uint64_t{0};
 
 template <typename T>
@@ -27,7 +27,7 @@ void AppendNumbers(const std::vector<double>& numbers, std::string* bytes) {
   bytes->append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double));
 }
 
-// The state alone, without header: what the hash covers.
+// The state alone, without the header: the bytes that the hash covers.
 std::string EncodePayload(const State& state) {
   std::string bytes;
   Append(state.time, &bytes);
@@ -52,8 +52,7 @@ std::string EncodePayload(const State& state) {
       for (int i = 0; i < 3; ++i) Append(x[i], &bytes);
     }
   }
-  // what follows is left out where it is empty, with a tag in front where it is not, so that worlds
-  // that have none of it keep their hashes
+  // the sections below are omitted when empty, so that worlds without them keep their hashes
   if (!state.constraints.empty()) {
     Append(static_cast<std::uint64_t>(state.constraints.size()), &bytes);
     for (const auto& [key, impulse] : state.constraints) {
@@ -72,7 +71,7 @@ std::string EncodePayload(const State& state) {
   return bytes;
 }
 
-// Takes values off the front of a byte string; once it runs out, everything fails.
+// Reads values from the front of a byte string; every read fails once the bytes run out.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -135,7 +134,7 @@ class Reader {
     return true;
   }
 
-  // both are absent when they are empty
+  // constraints and internals are absent when empty
   bool ReadConstraints(std::vector<ConstraintMemory>* constraints) {
     if (empty() || IsNext(kInternalsTag)) return true;
     std::uint64_t count = 0;
@@ -184,7 +183,7 @@ std::string Hash(std::string_view bytes) {
   return absl::StrFormat("%016x%016x", hash.high64, hash.low64);
 }
 
-// Where among `count` ascending keys one should be if they lie as evenly as mixed keys do.
+// Expected index of a key among `count` ascending keys that are uniformly distributed.
 std::size_t PlaceOfKey(std::uint64_t key, std::size_t count) {
   return static_cast<std::size_t>(static_cast<unsigned __int128>(key) * count >> 64);
 }
@@ -199,7 +198,7 @@ const ContactMemory* FindContactMemory(const std::vector<ContactMemory>& memorie
                                        std::uint64_t key) {
   const std::size_t count = memories.size();
   if (count == 0) return nullptr;
-  // from there in growing strides until the key lies between
+  // search outwards from the expected index in growing strides until the key is bracketed
   std::size_t low = PlaceOfKey(key, count), high = low, stride = 1;
   while (low > 0 && memories[low].key > key) {
     high = low;
@@ -218,7 +217,7 @@ const ContactMemory* FindContactMemory(const std::vector<ContactMemory>& memorie
 }
 
 void SortContactMemories(std::vector<ContactMemory>* memories, ContactMemorySorting* scratch) {
-  // by the places where they should be, as many of these as there are keys; then each place's own
+  // bucket sort by expected index, with as many buckets as keys; then sort within each bucket
   const std::size_t count = memories->size();
   std::vector<int>& starts = scratch->starts;
   starts.assign(count + 1, 0);

@@ -42,7 +42,7 @@ void AddPressure(const Lane& pressure, const LaneMatrix3& F, Tangent tangent,
   response->energy -= pressure * (F[0] * cofactors[0] + F[1] * cofactors[1] + F[2] * cofactors[2]);
   for (int i = 0; i < 9; ++i) response->stress[i] -= pressure * cofactors[i];
   if (tangent != Tangent::kExact) return;
-  // column a of the cofactors is f_b × f_c, with (a, b, c) in turn
+  // column a of the cofactors is f_b × f_c, with (a, b, c) cyclic
   const auto add_cross = [&](int a, int by, const Lane* f, const Lane& factor) {
     const auto entry = [&](int r, int s) -> Lane& {
       return response->tangent[9 * (3 * by + s) + 3 * a + r];

@@ -9,7 +9,7 @@ void AddTo(double* to, Lane x) {
   _mm256_storeu_pd(to, _mm256_loadu_pd(to) + x);
 }
 
-// each lane's block where it belongs: numbers that follow each other in memory are added together
+// Adds each lane's block to A at its slot, up to four contiguous numbers at a time.
 void AddBlock(const LaneMatrix3& K, const int* slots, solvers::BlockMatrix* A) {
   Lane first[4] = {K[0], K[1], K[2], K[3]}, second[4] = {K[4], K[5], K[6], K[7]};
   Transpose(&first[0], &first[1], &first[2], &first[3]);
@@ -22,7 +22,7 @@ void AddBlock(const LaneMatrix3& K, const int* slots, solvers::BlockMatrix* A) {
   }
 }
 
-// residual −= h f
+// Subtracts h f from the residual.
 void AddForces(const ElementBatch& batch, const LaneMatrix3& P, double h,
                std::vector<double>* residual) {
   Lane forces[4][3];
@@ -37,7 +37,7 @@ void AddForces(const ElementBatch& batch, const LaneMatrix3& P, double h,
   }
 }
 
-// P K P with P = I − n nᵀ, so that nothing resists along n
+// Replaces K by P K P with P = I − n nᵀ, which has no stiffness along n.
 void ProjectStiffness(const Eigen::Vector3d& n, LaneMatrix3* K) {
   for (int c = 0; c < 3; ++c) {
     Lane* column = &(*K)[3 * c];
@@ -54,7 +54,7 @@ const int* SlotsOf(const FemModel& model, int batch) {
   return model.slots.data() + 10 * kLanes * static_cast<std::size_t>(batch);
 }
 
-// what the elements of a patch do to each other
+// Adds the stiffness that couples the elements of each patch.
 void AddPatchStiffness(const FemModel& model, double scale, FemModel::Deformation* at,
                        solvers::BlockMatrix* A) {
   const bool plane = model.parameters.plane_strain;
@@ -83,7 +83,7 @@ void AssembleQuadratic(const FemModel& model, const Stage& stage, std::span<cons
     const LaneMatrix3 rate = CalcGradient(batch, v0);
     LaneMatrix3 R0 = CalcReferenceRotation(batch, F);
     untangling.Turn(batch, q0, F, &R0);
-    // the stress is linear in F: that of the rate comes along
+    // the stress is linear in F, so one evaluation includes damping
     LaneMatrix3 moved;
     for (int i = 0; i < 9; ++i) moved[i] = F[i] + rate_scale * rate[i];
     LaneMatrix3 P = CalcStress(batch, R0, moved, false);

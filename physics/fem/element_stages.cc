@@ -7,7 +7,8 @@
 namespace pliant::physics {
 namespace {
 
-// batches, four elements each, for which threads cost more than they bring, and of a stretch
+// Number of batches, of four elements each, below which threads cost more than they save, and
+// number of batches in a stretch.
 constexpr int kFewElementBatches = 1000, kStretch = 100;
 constexpr int kMaxStages = 64;
 
@@ -18,8 +19,8 @@ ElementStages::ElementStages(std::span<const ElementBatch> batches, int count, i
   stage_starts_ = {0, 1};
   if (count < kFewElementBatches) return;
 
-  // each stretch takes the first stage that has none of its nodes
-  std::vector<std::uint64_t> stages(num_nodes, 0);  // of each node, a bit a stage
+  // each stretch goes to the first stage that has none of its nodes
+  std::vector<std::uint64_t> stages(num_nodes, 0);  // per node, one bit per stage
   std::vector<std::vector<Stretch>> found;
   for (int begin = 0; begin < count; begin += kStretch) {
     const Stretch stretch{begin, std::min(begin + kStretch, count)};
@@ -31,7 +32,7 @@ ElementStages::ElementStages(std::span<const ElementBatch> batches, int count, i
     };
     for_each_node([&](std::uint64_t of_node) { taken |= of_node; });
     const int stage = std::countr_one(taken);
-    // nodes in no order at all: one after another
+    // too many stages, as for unordered nodes: use a single stretch
     if (stage == kMaxStages) return;
     for_each_node([&](std::uint64_t& of_node) { of_node |= std::uint64_t{1} << stage; });
     if (stage == static_cast<int>(found.size())) found.emplace_back();

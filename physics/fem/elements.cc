@@ -27,12 +27,12 @@ LaneMatrix3 Strain(const LaneMatrix3& R0, const LaneMatrix3& F, bool increment) 
   return E;
 }
 
-// place of K_ab, a ≥ b, among the ten
+// Index of K_ab, a ≥ b, among the ten blocks.
 constexpr int PairIndex(int a, int b) {
   return a * (a + 1) / 2 + b;
 }
 
-// The blocks of node 0 from the others: the gradients add to nothing, and so do the rows and
+// Computes the blocks of node 0 from the others: the gradients sum to zero, and so do the rows and
 // columns of K.
 void CompleteStiffness(LaneMatrix3 K[10]) {
   const auto of = [&](int a, int b, int i, int k) {
@@ -60,7 +60,7 @@ ElementBatches MakeElementBatches(const FemParameters& parameters) {
         .materials[parameters.element_material.empty() ? 0 : parameters.element_material[element]];
   };
 
-  // groups: what is quadratic, then each other material in the order in which it first appears
+  // groups: the quadratic elements, then each other material in order of first appearance
   std::vector<std::vector<int>> groups(1);
   std::vector<const Material*> materials{nullptr};
   for (int element = 0; element < count; ++element) {
@@ -87,7 +87,7 @@ ElementBatches MakeElementBatches(const FemParameters& parameters) {
       const int element = groups[g][std::min(slot, size - 1)];
       result.elements.push_back(slot < size ? element : -1);
       ElementBatch& batch = result.batches.back();
-      // in ascending order every block of K is of the lower triangle
+      // with ascending nodes, every block of K is in the lower triangle
       std::array<int, 4>& nodes = batch.nodes[lane];
       nodes = mesh.tetrahedra[element];
       std::sort(nodes.begin(), nodes.end());
@@ -95,13 +95,13 @@ ElementBatches MakeElementBatches(const FemParameters& parameters) {
       Eigen::Matrix3d D;
       for (int a = 0; a < 3; ++a) D.col(a) = mesh.vertices[nodes[a + 1]] - mesh.vertices[nodes[0]];
       Eigen::Matrix3d gradients = D.inverse();  // row a: gradient of node a + 1
-      // what does not change along z
+      // nothing changes along z
       if (parameters.plane_strain) gradients.col(2).setZero();
       for (int i = 0; i < 3; ++i) {
         for (int a = 0; a < 3; ++a) batch.gradients[a + 1][i][lane] = gradients(a, i);
         batch.gradients[0][i][lane] = -(gradients(0, i) + gradients(1, i) + gradients(2, i));
       }
-      // a repeated element fills its lane without weight
+      // padding repeats an element, with zero volume
       batch.volume[lane] = slot < size ? std::abs(D.determinant()) / 6 : 0;
 
       const FemMaterial& material = material_of(element);
@@ -162,7 +162,7 @@ void CalcForces(const ElementBatch& batch, const LaneMatrix3& P, Lane forces[4][
       const auto& G = batch.gradients[a];
       forces[a][i] = -(batch.volume * (P[i] * G[0] + P[3 + i] * G[1] + P[6 + i] * G[2]));
     }
-    // the four add to nothing but rounding
+    // the four sum to zero up to rounding
     forces[0][i] = -(forces[1][i] + forces[2][i] + forces[3][i]);
   }
 }

@@ -7,7 +7,6 @@
 #include <Eigen/LU>
 
 #include "solvers/linalg/elimination_order.h"
-#include "solvers/linalg/refined/refined_cholesky.h"
 #include "solvers/linalg/supernodes.h"
 
 namespace pliant::physics {
@@ -20,7 +19,7 @@ std::optional<MeanDilatation> MakeDilatation(const FemParameters& parameters,
   return MeanDilatation(parameters, elements);
 }
 
-// Of elements, and of patches where there are some.
+// Pattern of the elements, and of the patches if there are any.
 solvers::BlockPattern MakePattern(const FemParameters& parameters,
                                   const std::optional<MeanDilatation>& dilatation) {
   const int num_nodes = static_cast<int>(parameters.mesh.vertices.size());
@@ -84,7 +83,6 @@ void FemRestShape::FindTree() const {
     layout.LayOut({});
     layout.Place({}, true);
     operations_ = layout.flops();
-    pays_in_single_ = solvers::RefinedCholesky::Pays(layout);
   });
 }
 
@@ -96,11 +94,6 @@ const std::vector<int>& FemRestShape::elimination_tree() const {
 double FemRestShape::elimination_operations() const {
   FindTree();
   return operations_;
-}
-
-bool FemRestShape::pays_in_single_precision() const {
-  FindTree();
-  return pays_in_single_;
 }
 
 const std::shared_ptr<const solvers::LaneLayout>& FemRestShape::lane_layout() const {
@@ -149,7 +142,7 @@ void FemModel::MultiplyMass(std::span<const double> x, std::span<double> y) cons
 
 LaneMatrix3 FemModel::CalcDeformation(const ElementBatch& batch, std::span<const double> q) const {
   LaneMatrix3 F = CalcGradient(batch, q);
-  // what the gradients of plane strain leave out: z of the body stays as it is
+  // the gradients of plane strain omit z, along which the body does not stretch
   if (parameters.plane_strain) {
     for (int r = 0; r < 3; ++r) F[6 + r] += plane_normal[r];
   }
@@ -208,7 +201,7 @@ std::string FemModel::DescribeWorstElement(std::span<const double> q) const {
       const double ratio = Extract(F, l).determinant();
       if (ratio >= smallest) continue;
       worst = element;
-      // nothing is worse than what is not a number
+      // no element is worse than one that is not finite
       if (!std::isfinite(ratio)) {
         return absl::StrCat("tetrahedron ", worst, " is not finite");
       }

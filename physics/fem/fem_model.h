@@ -32,9 +32,6 @@ struct FemRestShape {
   // on first use.
   const std::vector<int>& elimination_tree() const;
   double elimination_operations() const;
-  // Whether one factorisation and solution of a body without contact is faster in single precision
-  // with refinement.
-  bool pays_in_single_precision() const;
   // Layout for factoring several bodies of this shape at a time, computed on first use.
   const std::shared_ptr<const solvers::LaneLayout>& lane_layout() const;
 
@@ -54,7 +51,6 @@ struct FemRestShape {
   mutable std::once_flag is_ordered_, has_tree_, has_lanes_;
   mutable std::vector<int> order_, tree_;
   mutable double operations_ = 0;
-  mutable bool pays_in_single_ = false;
   mutable std::shared_ptr<const solvers::LaneLayout> lane_layout_;
 };
 

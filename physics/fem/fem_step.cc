@@ -12,7 +12,6 @@
 #include "solvers/linalg/lanes/lane_cholesky.h"
 #include "solvers/linalg/parallel.h"
 #include "solvers/linalg/partial_cholesky.h"
-#include "solvers/linalg/refined/refined_cholesky.h"
 
 namespace pliant::physics {
 namespace {
@@ -20,27 +19,29 @@ namespace {
 using Eigen::Vector3d;
 using solvers::LaneCholesky;
 
-// Relative residual that is accepted, and reported, where rounding leaves no better one.
+// Relative residual that is accepted, and reported, if rounding prevents a smaller one.
 constexpr double kStall = 1e-6;
-constexpr double kNothing = 1e-14;  // residual below which nothing is left to solve
-constexpr double kDescent = 1e-4;   // part of the promised decrease that a step has to bring
+constexpr double kNothing = 1e-14;  // residual that counts as zero
+constexpr double kDescent = 1e-4;   // part of the predicted decrease that a step must achieve
 constexpr int kMaxHalvings = 40;
-// part of the slope at the start that is left where a step was too short, and how many times
-// Newton's one may be
+// A Newton step is extended while more than this part of the initial slope is left, up to kFarthest
+// times its length.
 constexpr double kGoesOn = 0.5;
 constexpr double kFarthest = 1e4;
-constexpr double kMinBlend = 1.0 / 256;  // part of the convex tangent that an indefinite one gets
-// nodes in contact that make a dense Schur complement of no account, and the part of the operations
-// of the whole factorisation that its own may take before more nodes are kept and it is sparse
+constexpr double kMinBlend = 1.0 / 256;  // minimum part of the convex tangent in a blend
+// Up to this many nodes in contact, a dense Schur complement is cheap. With more, its factorisation
+// may take kMaxDense of the operations of the whole factorisation before more nodes are kept, which
+// makes it sparse.
 constexpr int kFewTouched = 100;
 constexpr double kMaxDense = 0.1;
-// change of a deformation gradient, about that of a turn by 5°, beyond which a tangent is stale
+// Change of a deformation gradient, about that of a rotation by 5°, beyond which a tangent is
+// stale.
 constexpr double kStaleGradient = 0.1;
 
-// sizes of bodies that are faster in a batch
+// Sizes of bodies that are faster in a batch.
 constexpr int kMinBatchedNodes = 100, kMaxBatchedNodes = 400;
-// participants, as a part of all nodes, above which it takes less to eliminate them last than to
-// find their Schur complement from a factor without them
+// Number of nodes per participant below which it is cheaper to eliminate the participants last than
+// to compute their Schur complement from the factor of all nodes.
 constexpr int kManyParticipants = 12;
 
 double Dot(std::span<const double> x, std::span<const double> y) {
@@ -50,7 +51,7 @@ double Dot(std::span<const double> x, std::span<const double> y) {
 }
 
 bool AllFinite(std::span<const double> x) {
-  // nothing times what is not finite is not a number
+  // 0 · inf is NaN, so one sum detects any value that is not finite
   Lane sum{};
   std::size_t i = 0;
   for (; i + kLanes <= x.size(); i += kLanes) sum += 0.0 * Lane(_mm256_loadu_pd(&x[i]));
@@ -105,13 +106,13 @@ class FemStep final : public NodeStep {
   }
 
   absl::Status Reduce(std::span<const int> participants) override {
-    // a quadratic energy is convex; of another one Â may show that it is not
+    // a quadratic energy is convex; otherwise factoring Â may show that the tangent is indefinite
     return Factor(participants, solvers::ComplementForm::kSparseWherePays, !model_->is_quadratic());
   }
 
   void CalcReducedMomentum(std::span<double> reference,
                            std::span<double> linear_term) const override {
-    // the free motion is known anyway
+    // the free motion is known already
     if (is_solved_) return BlockStep::CalcReducedMomentum(reference, linear_term);
     const std::vector<int>& participants = factor_.participants();
     dv_p_.resize(3 * participants.size());
@@ -167,7 +168,7 @@ class FemStep final : public NodeStep {
     return kManyParticipants * static_cast<int>(participants.size()) <= model_->num_nodes;
   }
   bool is_in(const LaneCholesky* lanes) const { return is_in_lanes_ && lanes_ == lanes; }
-  // what is to be factored: A with prescribed vertices taken out
+  // Matrix to be factored: A with prescribed vertices decoupled.
   const solvers::BlockMatrix& MaskTangent() {
     if (!has_prescribed()) return A_;
     MaskPrescribed();
@@ -189,8 +190,8 @@ class FemStep final : public NodeStep {
     participants_.assign(participants.begin(), participants.end());
     return absl::OkStatus();
   }
-  // A δv = load + P λ, with the forces λ that move the participants as prescribed. In v, which δv
-  // replaces; null when it has already.
+  // Writes to v the right-hand side of A δv = load + P λ, whose forces λ give the participants the
+  // velocities v_p, and returns it; the solution δv replaces it. Null if v holds δv already.
   double* BeginCompletion(std::span<const double> v_p, std::span<double> v) const {
     if (participants_.empty()) {
       std::ranges::copy(free_, v.begin());
@@ -225,7 +226,7 @@ class FemStep final : public NodeStep {
     return scale;
   }
 
-  // Whether some element deforms or turns at v by more than A, taken at v_linear_, is good for.
+  // Whether some element deforms or rotates so much from v_linear_ to v that A is stale.
   bool IsStale(std::span<const double> v) override {
     if (is_linear() || stage_.force_move.trial == 0) return false;
     for (std::size_t i = 0; i < v.size(); ++i)
@@ -239,10 +240,10 @@ class FemStep final : public NodeStep {
     return false;
   }
 
-  absl::Status Linearise(std::span<const double> v) override {
+  absl::Status Linearise(std::span<const double> v, TangentKind kind) override {
     if (is_linear()) return absl::OkStatus();
     std::copy(v.begin(), v.end(), v_linear_.begin());
-    tangent_ = Tangent::kExact;
+    tangent_ = kind == TangentKind::kExact ? Tangent::kExact : Tangent::kConvex;
     Evaluate(v_linear_);
     return CheckFinite();
   }
@@ -278,8 +279,8 @@ class FemStep final : public NodeStep {
   }
 
  private:
-  // −m(v0) of A dv = −m(v0), valid until the next call; prescribed velocities are known and go to
-  // the right-hand side
+  // Right-hand side −m(v0) of A dv = −m(v0), to which the terms of prescribed velocities are moved;
+  // valid until the next call.
   std::span<const double> CalcRightSide() const {
     std::vector<double>&dv = free_dv_, &known = known_;
     known.assign(residual_.size(), 0.0);
@@ -302,7 +303,7 @@ class FemStep final : public NodeStep {
     return is_solved_ ? participants_ : factor_.participants();
   }
 
-  // v from v − v0
+  // Turns v − v0 into v.
   void AddStart(std::span<double> v) const {
     for (std::size_t i = 0; i < v.size(); ++i) v[i] += v0_[i];
     ForEachPrescribed([&](int node, const Vector3d& velocity) {
@@ -310,14 +311,14 @@ class FemStep final : public NodeStep {
     });
   }
 
-  // v − v0, valid until the next call
+  // v − v0, valid until the next call.
   std::span<const double> CalcChange(std::span<const double> v) const {
     free_dv_.resize(v.size());
     for (std::size_t i = 0; i < v.size(); ++i) free_dv_[i] = v[i] - v0_[i];
     return free_dv_;
   }
 
-  // m(v) from A (v − v0)
+  // Turns A (v − v0) into m(v).
   void CompleteResidual(std::span<double> residual) const {
     for (std::size_t i = 0; i < residual.size(); ++i) residual[i] += residual_[i];
     ForEachPrescribed([&](int node, const Vector3d&) {
@@ -326,7 +327,7 @@ class FemStep final : public NodeStep {
   }
 
   // Assembles A (han2023 (11)) and the elements' part of m(v0), without the elastic forces of
-  // elements that are not quadratic.
+  // nonlinear elements.
   void Assemble(std::span<const double> q0, std::span<const double> v0) {
     std::fill(A_.values.begin(), A_.values.end(), 0.0);
     std::fill(residual_.begin(), residual_.end(), 0.0);
@@ -358,7 +359,7 @@ class FemStep final : public NodeStep {
     }
   }
 
-  // rows and columns of prescribed vertices become diagonal
+  // Makes the rows and columns of prescribed vertices diagonal.
   void MaskPrescribed() {
     factored_.values = A_.values;
     const solvers::BlockPattern& pattern = model_->pattern;
@@ -374,29 +375,10 @@ class FemStep final : public NodeStep {
     }
   }
 
-  // Of a body that nothing touches, where that pays and A is well enough conditioned: no factor in
-  // double precision.
-  bool SolveFreeMotion() {
-    if (!model_->rest->pays_in_single_precision()) return false;
-    if (!refined_) {
-      refined_ = std::make_unique<solvers::RefinedCholesky>(&model_->pattern,
-                                                            model_->rest->elimination_order());
-    }
-    const solvers::BlockMatrix& A = MaskTangent();
-    is_in_lanes_ = false;
-    free_.resize(residual_.size());
-    return refined_->Factor(A) && refined_->Solve(A, CalcRightSide(), free_);
-  }
-
-  // with Â factored too, or not
+  // Factors A, and with `is_whole` also Â.
   absl::Status Factor(std::span<const int> participants, solvers::ComplementForm form,
                       bool is_whole) {
-    is_solved_ = participants.empty() && SolveFreeMotion();
-    if (is_solved_) {
-      participants_.clear();
-      schur_.clear();
-      return absl::OkStatus();
-    }
+    is_solved_ = false;
     const auto factor = [&] {
       const solvers::BlockMatrix& A = MaskTangent();
       const std::span<const double> load = CalcRightSide();
@@ -418,23 +400,23 @@ class FemStep final : public NodeStep {
                      model_->DescribeWorstElement(model_->is_quadratic() ? q0_ : q_)));
   }
 
-  // whether negative eigenvalues of elements may still be dropped
+  // Whether negative eigenvalues of elements may still be dropped.
   bool MayProject() const {
     return !model_->is_quadratic() && model_->parameters.newton.projection &&
            tangent_ == Tangent::kExact;
   }
 
-  // What Newton's method knows of a point v.
+  // Incremental potential at a point v.
   struct Evaluation {
-    double energy;  // of the incremental potential whose gradient is m [J]
-    double scale;   // size of what it is summed from: its rounding is this times 1e-16
+    double energy;  // its gradient is m [J]
+    double scale;   // sum of the magnitudes of its terms; its rounding is 1e-16 of this
   };
 
-  // A and m at v, the latter as residual_ = m(v) − A (v − v0), so that both serve as those of a
-  // linear block do.
+  // Evaluates A and m at v, the latter as residual_ = m(v) − A (v − v0), so that both are used as
+  // for a linear block.
   //
-  // m is the gradient of the incremental potential ½ Δvᵀ A_lin Δv + m_linᵀ Δv + w W(q_f) / m with
-  // Δv = v − v0, the elastic energy W, the stage's weight w and the trial's part m of force_move.
+  // m is the gradient of the incremental potential ½ Δvᵀ A_lin Δv + m_linᵀ Δv + w W(q_f) / a with
+  // Δv = v − v0, the elastic energy W, the stage's weight w and a = force_move.trial.
   Evaluation Evaluate(std::span<const double> v) {
     const double h = stage_.h, impulse = stage_.impulse_scale();
     for (std::size_t i = 0; i < v.size(); ++i) {
@@ -469,7 +451,7 @@ class FemStep final : public NodeStep {
     return {energy, scale};
   }
 
-  // m(v), and the incremental potential there, without a tangent: what is linearised stays.
+  // Computes m(v) and the incremental potential, without a tangent; the linearisation is kept.
   void CalcNonlinearResidual(std::span<const double> v, std::span<double> residual) {
     const std::size_t n = v.size();
     for (auto* x : {&trial_q_, &trial_change_, &trial_residual_, &trial_elastic_}) x->resize(n);
@@ -495,9 +477,9 @@ class FemStep final : public NodeStep {
     });
   }
 
-  // ‖D m‖ / max(‖D A v‖, ‖D h f‖), D = diag(A)^(−1/2), as for the whole step (han2023 §VI). 0 when
-  // m is no more than what the last bits of the positions make of it: a stiff body at rest is all
-  // rounding.
+  // Relative residual ‖D m‖ / max(‖D A v‖, ‖D h f‖), D = diag(A)^(−1/2), as for the whole step
+  // (han2023 §VI). 0 if m is within the rounding of the positions: for a stiff body at rest, m is
+  // all rounding.
   double CalcRelativeResidual(std::span<const double> v) {
     std::vector<double>&diagonal = scratch_, &Av = step_;
     diagonal.resize(v.size());
@@ -515,8 +497,9 @@ class FemStep final : public NodeStep {
     return std::sqrt(error / std::max(motion, force));
   }
 
-  // From the diagonals of A and of its part that does not change through the step: their difference
-  // is m w h² K, and a last bit of the positions exerts h K dq.
+  // Squared error in m due to the rounding of positions, in the norm of D. The diagonals of A and
+  // of its constant part differ by a w h² K, a = force_move.trial, and a rounding error dq of
+  // positions exerts w h K dq.
   double CalcRounding(std::span<const double> diagonal, std::span<const double> linear) const {
     double largest = 0;
     for (const double x : q_) largest = std::max(largest, std::abs(x));
@@ -530,9 +513,9 @@ class FemStep final : public NodeStep {
     return rounding;
   }
 
-  // Newton's method on the free motion, with a line search on the incremental potential. The exact
-  // tangent is used where it is positive definite, elsewhere the one without the negative
-  // eigenvalues of elements.
+  // Solves the free motion by Newton's method, with a line search on the incremental potential.
+  // Uses the exact tangent where it is positive definite, and elsewhere a blend with the one
+  // without the negative eigenvalues of elements.
   absl::Status SolveNonlinear() {
     const NewtonOptions& options = model_->parameters.newton;
     const std::size_t n = residual_.size();
@@ -548,7 +531,7 @@ class FemStep final : public NodeStep {
       for (int r = 0; r < 3; ++r) v_linear_[3 * node + r] = velocity[r];
     });
     Evaluation at = Evaluate(v_linear_);
-    // explicit: one evaluation is all
+    // an explicit stage takes one evaluation
     if (stage_.force_move.trial == 0 || options.max_iterations == 0) return CheckFinite();
     if (!newton_factor_)
       newton_factor_ = std::make_unique<solvers::PartialCholesky>(
@@ -561,7 +544,7 @@ class FemStep final : public NodeStep {
       if (report_.iterations == options.max_iterations) return NotConverged("after");
       ++report_.iterations;
 
-      // direction
+      // Newton direction
       for (std::size_t i = 0; i < n; ++i) step_[i] = -momentum_[i];
       if (!FactorForNewton()) {
         if (!MayProject() || !FactorBlended()) return NotDefinite(newton_factor_->failed_node());
@@ -570,7 +553,7 @@ class FemStep final : public NodeStep {
       newton_factor_->Complete({}, direction_);
       const double slope = Dot(momentum_, direction_);
 
-      // how far along it
+      // step length
       const double old_residual = report_.residual;
       const auto try_length = [&](double length) {
         for (std::size_t i = 0; i < n; ++i) trial_[i] = v_linear_[i] + length * direction_[i];
@@ -581,15 +564,15 @@ class FemStep final : public NodeStep {
       for (int halvings = 0; halvings <= kMaxHalvings; ++halvings, length *= 0.5) {
         const Evaluation next = try_length(length);
         accepted = next.energy <= at.energy + kDescent * length * slope;
-        // what it promises is lost in rounding: the residual decides
+        // the predicted decrease is lost in rounding: compare residuals
         if (!accepted && -length * slope <= 1e-11 * at.scale)
           accepted = CalcRelativeResidual(trial_) < old_residual;
         if (!accepted) continue;
         at = next;
         break;
       }
-      // A tangent without negative eigenvalues is stiffer than the energy: past a saddle its steps
-      // would be short for long. Where the descent goes on as before, so do we.
+      // a tangent without negative eigenvalues is stiffer than the energy, so its steps past a
+      // saddle are short: extend them while the descent goes on
       while (accepted && length >= 1 && length < kFarthest &&
              Dot(momentum_, direction_) < kGoesOn * slope) {
         const Evaluation next = try_length(2 * length);
@@ -611,14 +594,14 @@ class FemStep final : public NodeStep {
     }
   }
 
-  // with the load of the next step
+  // Factors A_ with the load step_.
   bool FactorForNewton() {
     return newton_factor_->Factor(MaskTangent(), {}, solvers::ComplementForm::kDense, step_);
   }
 
-  // Factors the exact tangent with as much as it takes of that without negative eigenvalues of
-  // elements, which is positive definite, but so much stiffer along the others that Newton's method
-  // creeps on it. False when that fails too.
+  // Factors the exact tangent plus as much as needed of the convex one, which is positive definite,
+  // but so much stiffer in other directions that Newton's method converges slowly. False if even
+  // that fails.
   bool FactorBlended() {
     exact_.swap(A_.values);
     A_.values.resize(exact_.size());
@@ -626,7 +609,7 @@ class FemStep final : public NodeStep {
     Evaluate(v_linear_);
     tangent_ = Tangent::kExact;
     convex_ = A_.values;
-    // about as much as last time
+    // start near the last blend
     for (blend_ = std::max(0.25 * blend_, kMinBlend);; blend_ = std::min(4 * blend_, 1.0)) {
       for (std::size_t i = 0; i < exact_.size(); ++i)
         A_.values[i] = exact_[i] + blend_ * (convex_[i] - exact_[i]);
@@ -652,25 +635,24 @@ class FemStep final : public NodeStep {
   solvers::PartialCholesky factor_;
   std::vector<double> residual_;  // m(v0)
   mutable std::vector<double> free_dv_, known_, dv_p_;
-  mutable std::vector<char> marks_;  // of nodes
-  std::unique_ptr<solvers::RefinedCholesky> refined_;
-  // What is known without factor_, when is_solved_:
+  mutable std::vector<char> marks_;  // per node
+  // Valid if is_solved_, instead of factor_.
   bool is_solved_ = false;
   std::vector<int> participants_;
   std::vector<double> schur_, free_;  // Â; A⁻¹ (−m(v0))
   // as a member of a batch
   LaneCholesky* lanes_ = nullptr;
   int lane_ = 0;
-  bool is_in_lanes_ = false;  // lanes_ have its factor
+  bool is_in_lanes_ = false;  // lanes_ holds this body's factor
 
-  // of bodies that are not quadratic
+  // mainly for nonlinear bodies
   FemModel::Deformation deformation_;
-  solvers::BlockMatrix linear_A_;        // what does not change through the step
-  std::vector<double> linear_residual_;  // m(v0) without what resists
-  std::vector<Lane> pressure_;           // by activation, of every batch; empty: none
+  solvers::BlockMatrix linear_A_;        // the part of A_ that is constant over the step
+  std::vector<double> linear_residual_;  // m(v0) without nonlinear elastic forces
+  std::vector<Lane> pressure_;           // of activations, per batch; empty: none
   Tangent tangent_ = Tangent::kExact;
   std::unique_ptr<solvers::PartialCholesky> newton_factor_;
-  std::vector<double> q0_, v_linear_;   // start of the step; where A_ and residual_ are linearised
+  std::vector<double> q0_, v_linear_;   // start of the step; point of linearisation
   std::vector<double> exact_, convex_;  // tangents to be blended
   double blend_ = 1;
   std::vector<double> q_, dv_, momentum_, elastic_, step_, direction_, trial_, scratch_;
@@ -698,7 +680,7 @@ class FemBatch final : public BlockBatch {
       in_lanes_.push_back(step);
       are_factored = are_factored && step->is_in(&lanes_);
     }
-    // participants may change without the tangents
+    // participants may change while the tangents stay
     if (!are_factored) {
       tangents_.clear();
       loads_.clear();
@@ -709,7 +691,7 @@ class FemBatch final : public BlockBatch {
       lanes_.Factor(tangents_);
       lanes_.Solve(loads_);
     }
-    // the rest is done body by body: few batches among as many threads leave some idle
+    // the rest runs in parallel over bodies: there are too few batches to keep all threads busy
     solvers::ParallelForWithin(static_cast<int>(members.size()), 1, [&](int k) {
       const Member& member = members[k];
       auto* step = static_cast<FemStep*>(member.step);

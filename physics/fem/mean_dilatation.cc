@@ -29,7 +29,7 @@ std::vector<int> FormPatches(std::span<const std::array<int, 4>> tetrahedra,
   std::vector<int> stamp(num_nodes, -1);
   int num_patches = 0;
   std::vector<int> members, candidates, nodes;
-  // seeds from one end of the mesh to the other, beside what is patched already
+  // seeds in mesh order, so that each is next to earlier patches
   for (int seed = 0; seed < count; ++seed) {
     if (patch_of[seed] >= 0) continue;
     const int patch = num_patches++;
@@ -47,7 +47,7 @@ std::vector<int> FormPatches(std::span<const std::array<int, 4>> tetrahedra,
     };
     take(seed);
     while (static_cast<int>(members.size()) < target) {
-      // the one that shares most nodes, by a face at least
+      // take the element that shares the most nodes, at least a face
       int best = -1, best_shared = 2;
       for (const int e : candidates) {
         if (patch_of[e] >= 0) continue;
@@ -61,10 +61,11 @@ std::vector<int> FormPatches(std::span<const std::array<int, 4>> tetrahedra,
       if (best < 0) break;
       take(best);
     }
-    // too few to be a patch of its own: each joins the neighbour that it shares most nodes with
+    // too few for a patch: each element joins the neighbouring patch with which it shares the most
+    // nodes
     if (2 * static_cast<int>(members.size()) >= target) continue;
     for (const int e : members) {
-      std::map<int, int> shared;  // nodes by patch
+      std::map<int, int> shared;  // number of nodes by patch
       for (const int node : tetrahedra[e]) {
         std::vector<int> seen;
         for (const int other : around[node]) {
@@ -87,13 +88,13 @@ MeanDilatation::MeanDilatation(const FemParameters& parameters, const ElementBat
   const std::size_t num_batches = elements.nonlinear.size();
   const std::size_t first = static_cast<std::size_t>(elements.num_quadratic) * kLanes;
   const auto& tetrahedra = parameters.mesh.tetrahedra;
-  // one material, one patch; quadratic ones keep their own
+  // patches do not mix materials; quadratic elements have patches of their own
   std::vector<int> kinds(tetrahedra.size(), 0);
   if (!parameters.element_material.empty())
     kinds.assign(parameters.element_material.begin(), parameters.element_material.end());
   const std::vector<int> patches = FormPatches(tetrahedra, kinds, kPatchSize);
 
-  // by number of first appearance in the batches
+  // number patches by first appearance in the batches
   std::map<int, int> numbers;
   patch_of_.assign(num_batches * kLanes, -1);
   places_.resize(num_batches * kLanes);

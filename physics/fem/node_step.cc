@@ -44,7 +44,7 @@ void NodeStep::Integrate(std::span<const double> v, MutableBlockState state) con
     state.q[i] += h * stage_.move(state.v[i], v[i]);
     state.v[i] = v[i];
   }
-  // prescribed vertices land exactly where they belong
+  // prescribed vertices end exactly at their targets
   ForEachPrescribed([&](int node, const Vector3d&) {
     const Vector3d& target = prescribed_position_[model_->prescribed_index[node]];
     for (int r = 0; r < 3; ++r) state.q[3 * node + r] = target[r];
@@ -57,7 +57,7 @@ void NodeStep::PrescribeVelocities(std::span<const double> q0, const BlockInputs
     const FemParameters::Prescribed& one = p.prescribed[k];
     const auto followed = std::find(model_->followed.begin(), model_->followed.end(), one.body);
     const RigidTransform& X_WB = inputs.targets[followed - model_->followed.begin()];
-    // held at the place in the followed body where it was at the start
+    // fixed to the followed body where it was at the start
     const Vector3d p_B = one.X_WB0.Inverse() * (p.X_WB * p.mesh.vertices[one.node]);
     prescribed_position_[k] = X_WB * p_B;
     prescribed_velocity_[k] = (prescribed_position_[k] - VectorAt(q0, 3 * one.node)) / stage_.h;

@@ -18,7 +18,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-// The edge of a cube by Newton's method: a library's cube root has other last bits elsewhere.
+// Edge of a cube, by Newton's method: the last bits of a library's cube root differ between
+// machines.
 double CalcEdge(double volume) {
   int exponent;
   std::frexp(volume, &exponent);
@@ -36,7 +37,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
       const ElementBatch& batch = elements.batches[b];
       Lane length;
       for (int l = 0; l < kLanes; ++l) {
-        // lanes that only fill their place have no volume
+        // padding has no volume
         length[l] = batch.volume[l] > 0 ? CalcEdge(batch.volume[l]) : 1;
         const int element = elements.elements[b * kLanes + l];
         set_of_.push_back(element < 0 ? -1 : static_cast<int>(sets_.size()));
@@ -67,7 +68,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
     PrescribeVelocities(q0, inputs);
     model_->activations.Spread(inputs.efforts, &pressure_);
 
-    // each node falls on its own
+    // each node moves freely on its own
     const double alpha = model_->parameters.rayleigh_alpha, h = stage.h;
     const double scale = 1 + alpha * h;
     Vector3d acceleration = inputs.gravity;
@@ -138,18 +139,18 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
       const ElementBatch& batch = model_->elements.batches[b];
       const bool is_quadratic = b < num_quadratic;
       const Lane volume = batch.volume > 0 ? batch.volume : Splat(1), length = lengths_[b];
-      LaneStrain force;  // −V times a stress, were it all that there is
+      LaneStrain force;  // −V times the stress
       for (int r = 0; r < 6; ++r) {
         for (int l = 0; l < kLanes; ++l) {
           const int set = set_of_[b * kLanes + l];
           force[r][l] = set < 0 ? 0 : forces[6 * set + r] * length[l];
         }
       }
-      LaneStrain strain;  // what the rows want to be zero
+      LaneStrain strain;  // residual of the rows
       LaneStrainMatrix C;
       LaneMatrix3 R;
       if (is_quadratic) {
-        // linear in v: damping comes along with its rate
+        // linear in v: include damping with the strain rate
         R = R0_[b];
         LaneMatrix3 moved = model_->CalcDeformation(batch, q_);
         const LaneMatrix3 rate = CalcGradient(batch, v);
@@ -169,7 +170,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
         C = CalcStrainCompliance(CalcStrainStiffness(R, response_.tangent), &projected);
         for (int l = 0; l < kLanes; ++l)
           num_projected += set_of_[b * kLanes + l] >= 0 && (projected >> l & 1) != 0;
-        // E (c + λ), and a damping that is blind to spin
+        // E (c + λ), plus damping that does not resist spin
         const LaneStrain stress = CalcSymmetricPart(R, response_.stress);
         for (int r = 0; r < 6; ++r) force[r] += volume * stress[r];
         strain = {};
@@ -204,7 +205,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
     }
   }
 
-  // ∂S/∂x of each node, R B_a G, by the sets' length
+  // Stores the Jacobian ∂S/∂x of each node, R B_a G, times the sets' length.
   void StoreJacobian(std::size_t b, const LaneMatrix3& R, std::span<double> J) const {
     const ElementBatch& batch = model_->elements.batches[b];
     const double half = std::sqrt(0.5);
@@ -219,7 +220,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
         rows[5][r] = half * (R[6 + r] * G[0] + R[r] * G[2]);
       }
       if (model_->parameters.plane_strain) {
-        // nothing strains along the normal, and nothing is pushed along it
+        // plane strain: no strain and no force along the normal
         const Vector3d& n = model_->plane_normal;
         for (auto& row : rows) {
           const Lane along = n[0] * row[0] + n[1] * row[1] + n[2] * row[2];
@@ -292,18 +293,18 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
   }
 
   std::vector<Set> sets_;
-  std::vector<int> set_of_;  // of each lane of each batch, −1: fills its place only
+  std::vector<int> set_of_;  // of each lane of each batch; −1: padding
   std::vector<Lane>
-      lengths_;  // edge of a cube of the element's volume: strains times it are lengths
+      lengths_;  // edge of a cube of the element's volume, which scales strains to lengths
   std::vector<double> q0_, masses_, inertias_;
   std::vector<LaneMatrix3> R0_;
   std::vector<LaneStrain> S0_;
-  std::vector<Lane> pressure_;  // by activation, of every batch; empty: none
-  // room for Evaluate
+  std::vector<Lane> pressure_;  // of activations, per batch; empty: none
+  // scratch of Evaluate
   std::vector<double> q_;
   FemModel::Deformation at_;
   MaterialResponse response_;
-  int most_projected_ = 0;  // elements in an Evaluate of this step
+  int most_projected_ = 0;  // max number of elements in an Evaluate of this step
 };
 
 }  // namespace

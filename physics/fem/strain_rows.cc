@@ -9,12 +9,12 @@ namespace {
 
 using Matrix6d = Eigen::Matrix<double, 6, 6>;
 
-// 1/√2, and the pair of axes of the last three components
+// 1/√2, and the axis pairs of the last three components.
 const double kHalfRoot = std::sqrt(0.5);
 constexpr int kPairs[3][2] = {{0, 1}, {1, 2}, {2, 0}};
 
-// Lower Cholesky factor of four 6 × 6 matrices, in place; lanes whose pivots sink below `least` are
-// not definite enough.
+// Computes the lower Cholesky factors of four 6 × 6 matrices in place. Returns the lanes in which
+// every pivot exceeds `least`; the factors of others are meaningless.
 decltype(Lane{} < Lane{}) FactorLanes(LaneStrainMatrix* A, const Lane& least) {
   auto definite = least > 0;
   for (int j = 0; j < 6; ++j) {
@@ -83,8 +83,8 @@ LaneStrainMatrix CalcStrainCompliance(const LaneStrainMatrix& N, unsigned* proje
     const Lane& x = N[7 * i];
     trace += x > 0 ? x : -x;
   }
-  // a smallest pivot is no smaller than the smallest eigenvalue, and the trace no larger than six
-  // times the largest
+  // the smallest pivot is at least the smallest eigenvalue, and the trace at most six times the
+  // largest
   LaneStrainMatrix L = N;
   const auto definite = FactorLanes(&L, kMinStiffness * trace);
   LaneStrainMatrix E{};

@@ -49,7 +49,7 @@ void Untangling::Turn(const ElementBatch& batch, std::span<const double> q, cons
     const Eigen::JacobiSVD<Matrix3d> svd(Extract(F, l), Eigen::ComputeFullU | Eigen::ComputeFullV);
     Matrix3d U = svd.matrixU();
     const Matrix3d& V = svd.matrixV();
-    // turning k over takes 2 m_k from the trace with the neighbours' rotation
+    // flipping direction k reduces the trace with the neighbours' rotation by 2 m_k
     const Vector3d m = (U.transpose() * of_neighbours * V).diagonal();
     int k = 2;
     for (int i = 1; i >= 0; --i) {

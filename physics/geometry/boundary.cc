@@ -11,8 +11,8 @@
 namespace pliant::physics {
 namespace {
 
-// the face opposite to each corner, counter-clockwise from outside of a tetrahedron of positive
-// volume
+// The face opposite to each corner, counter-clockwise from outside for a tetrahedron of positive
+// volume.
 constexpr int kFaces[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
 
 struct TetrahedronFace {

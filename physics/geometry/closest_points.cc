@@ -20,7 +20,7 @@ TrianglePoint OnEdge(const Vector3d& p, const Vector3d& from, const Vector3d& to
   return {point, weights, static_cast<TriangleFeature>(4 + i), (p - point).squaredNorm()};
 }
 
-// nearest point on the three edges, for triangles without an inside
+// Nearest point on the three edges, for triangles without area.
 TrianglePoint OnBoundary(const Vector3d& p, const Vector3d* corners) {
   TrianglePoint best = AtVertex(p, corners[0], 0);
   for (int i = 0; i < 3; ++i) {
@@ -78,14 +78,14 @@ SegmentPoints FindClosestPointsOfSegments(const Vector3d& a0, const Vector3d& a1
   const double uu = u.squaredNorm(), vv = v.squaredNorm(), vr = v.dot(r), ur = u.dot(r);
   double s = 0, t = 0;
   if (uu <= 0 && vv <= 0) {
-    // two points
+    // both segments are points
   } else if (uu <= 0) {
     t = std::clamp(vr / vv, 0.0, 1.0);
   } else if (vv <= 0) {
     s = std::clamp(-ur / uu, 0.0, 1.0);
   } else {
     const double uv = u.dot(v), determinant = uu * vv - uv * uv;
-    // parallel segments: any s will do, take the middle of the first one so that the choice does
+    // parallel segments: any s will do; take the middle of the first one, so that the choice does
     // not jump
     s = determinant > 1e-14 * uu * vv ? std::clamp((uv * vr - ur * vv) / determinant, 0.0, 1.0)
                                       : 0.5;

@@ -24,21 +24,21 @@ using Eigen::Vector3d;
 
 constexpr int kEvenCuts = 7;         // planes tried along each axis
 constexpr int kEdgeCuts = 12;        // planes tried through concave edges
-constexpr int kEdgesLookedAt = 200;  // of those, the heaviest are taken from so many edges
+constexpr int kEdgesLookedAt = 200;  // concave edges from which these planes are chosen
 constexpr double kImbalance = 0.05;
 constexpr std::size_t kMeasuredCuts = 8;
-constexpr std::size_t kMaxPoints = 4000;  // in a measurement
+constexpr std::size_t kMaxPoints = 4000;  // max per piece in a measurement
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kOnPlane = 1e-9;        // of the size
-constexpr double kSmallestPiece = 1e-5;  // of the volume: less is rounding
+constexpr double kOnPlane = 1e-9;        // relative to the size
+constexpr double kSmallestPiece = 1e-5;  // relative to the volume; less is rounding
 
 struct Plane {
   Vector3d normal;
   double offset;
 };
 
-// A triangle of the solid's surface, or of a cap. Caps close what a cut opens: fans of triangles
-// that may overlap, whose signed areas are right, so volumes are; only points of the surface are
+// A triangle of the solid's surface or of a cap. Caps close cuts by fans of triangles, which may
+// overlap, but their signed areas add up, so volumes are right. Only points of the surface are
 // corners of the solid.
 struct Facet {
   std::array<Vector3d, 3> x;
@@ -51,7 +51,7 @@ struct ConcaveEdge {
   double weight;
 };
 
-// A connected part of the surface, as it was given.
+// A connected part of the given surface.
 struct Component {
   TriangleMesh mesh;
   std::unique_ptr<TriangleBvh> bvh;
@@ -93,14 +93,14 @@ bool Less(const Vector3d& a, const Vector3d& b) {
   return a.z() < b.z();
 }
 
-// where the edge crosses the plane: the same point from both of its triangles
+// Intersection of an edge with a plane, the same point from both of the edge's triangles.
 Vector3d Cross(const Vector3d& a, double sa, const Vector3d& b, double sb) {
   if (Less(b, a)) return Cross(b, sb, a, sa);
   return a + sa / (sa - sb) * (b - a);
 }
 
-// Directions in which to measure the extent of a set of points: what a cut leaves is measured by
-// the hull of its extreme points.
+// Directions in which to measure the extent of a set of points: the hull of what a cut leaves is
+// estimated from its extreme points.
 std::vector<Vector3d> MakeDirections() {
   std::vector<Vector3d> directions;
   for (int x = -2; x <= 2; ++x) {
@@ -109,7 +109,7 @@ std::vector<Vector3d> MakeDirections() {
         const int most = std::max({std::abs(x), std::abs(y), std::abs(z)});
         const int twos = (std::abs(x) == 2) + (std::abs(y) == 2) + (std::abs(z) == 2);
         const int zeros = (x == 0) + (y == 0) + (z == 0);
-        // the 26 neighbours, and knight's moves between them
+        // the 26 neighbours in a grid, and the knight's moves between them
         if (most == 1 || (twos == 1 && zeros == 1)) directions.push_back(Vector3d(x, y, z));
       }
     }
@@ -180,7 +180,7 @@ class Decomposer {
       }
       parts[number[r]].triangles.push_back(t);
     }
-    // a cavity faces inwards and belongs to what it is in: then nothing is taken apart
+    // a cavity faces inwards and belongs to the solid around it: then keep a single component
     bool solid = static_cast<int>(parts.size()) <= options_.max_pieces;
     for (TriangleMesh& part : parts) {
       std::vector<int> local(mesh.vertices.size(), -1);
@@ -232,7 +232,7 @@ class Decomposer {
     return excess;
   }
 
-  // the piece's corners, volume and hull; false when nothing of it is left
+  // Computes the piece's corners, volume and hull; false if nothing of it is left.
   bool Finish(Piece* piece) const {
     piece->volume = CalcFacetVolume(piece->facets);
     std::vector<Vector3d> points;
@@ -250,7 +250,7 @@ class Decomposer {
     return true;
   }
 
-  // where three cuts meet inside the solid, the piece has a corner that is on no surface
+  // Adds the corners where three cuts meet inside the solid, which are on no surface.
   void AddInnerCorners(const Piece& piece, std::vector<Vector3d>* points) const {
     const Component& component = components_[piece.component];
     const std::vector<Plane>& planes = piece.planes;
@@ -281,7 +281,7 @@ class Decomposer {
     return std::abs(s) <= kOnPlane * size_ ? 0 : s;
   }
 
-  // the two parts that a plane leaves; what lies in the plane goes below
+  // Cuts a piece in two by a plane; facets in the plane go below.
   void Cut(const Piece& piece, const Plane& plane, Piece* below, Piece* above) const {
     below->component = above->component = piece.component;
     below->planes = above->planes = piece.planes;
@@ -299,7 +299,7 @@ class Decomposer {
         (up == 0 ? below : above)->facets.push_back(facet);
         continue;
       }
-      // one corner alone on its side, the other two across
+      // one corner is alone on its side
       int alone = 0;
       while ((s[alone] > 0) != (up == 1)) ++alone;
       const int next = (alone + 1) % 3, last = (alone + 2) % 3;
@@ -310,7 +310,7 @@ class Decomposer {
       Push({{a, p, q}, facet.surface}, lonely);
       Push({{p, b, c}, facet.surface}, paired);
       Push({{p, c, q}, facet.surface}, paired);
-      // the lonely part is bounded by p → q; its cap runs the other way
+      // the cap of the part with one corner runs against its boundary p → q
       if (!apex.has_value()) apex = p;
       Push({{*apex, q, p}, false}, lonely);
       Push({{*apex, p, q}, false}, paired);
@@ -328,7 +328,7 @@ class Decomposer {
     for (const Vector3d& p : piece.points) box.Include(p);
     for (int axis = 0; axis < 3; ++axis) {
       for (int i = 0; i < kEvenCuts; ++i) {
-        // the middle first: of equal cuts it is taken
+        // the middle first: of equal cuts, the first is taken
         const int step = (i % 2 == 0 ? 1 : -1) * ((i + 1) / 2);
         const double t = 0.5 + static_cast<double>(step) / (kEvenCuts + 1);
         cuts.push_back({Vector3d::Unit(axis), box.lower[axis] + t * (box.upper - box.lower)[axis]});
@@ -371,7 +371,7 @@ class Decomposer {
     return cuts;
   }
 
-  // the points of the surface on either side of a cut
+  // Visits the points of the surface on either side of a cut.
   template <typename Take>
   void VisitSides(const Piece& piece, const Plane& plane, std::size_t stride, Take&& take) const {
     for (std::size_t i = 0; i < piece.points.size(); i += stride)
@@ -388,8 +388,8 @@ class Decomposer {
     }
   }
 
-  // The volumes of the hulls that a cut leaves, and a little for leaving them unequal: no single
-  // cut gains anything on a ring, but halves can be cut further. Infinite when a side is empty.
+  // Sum of the hull volumes that a cut leaves, plus a small penalty if they are unequal: no single
+  // cut gains anything on a ring, but halves can be cut further. Infinite if a side is empty.
   static double CalcCost(std::array<std::vector<Vector3d>, 2>* sides) {
     std::array<double, 2> volumes{};
     for (int i = 0; i < 2; ++i) {
@@ -404,7 +404,7 @@ class Decomposer {
     return volumes[0] + volumes[1] + kImbalance * std::abs(volumes[0] - volumes[1]);
   }
 
-  // from the points farthest along some directions: quick, and a little low
+  // Estimates the cost from the extreme points in some directions: fast, and slightly low.
   double EstimateCost(const Piece& piece, const Plane& plane) const {
     struct Extreme {
       double reach = -kInfinity;
@@ -457,7 +457,7 @@ class Decomposer {
       if (std::isfinite(cost)) costs.push_back({cost, static_cast<int>(i)});
     }
     std::sort(costs.begin(), costs.end());
-    // the most promising and the three halvings are measured
+    // measure the most promising cuts and the three halvings
     for (std::size_t i = 0; i < costs.size(); ++i) {
       auto& [cost, cut] = costs[i];
       const bool halving = cut < 3 * kEvenCuts && cut % kEvenCuts == 0;
@@ -478,7 +478,7 @@ class Decomposer {
     return true;
   }
 
-  // Joins the two pieces whose common hull costs least, while the tolerance allows it.
+  // Repeatedly joins the two pieces whose common hull adds least, while the tolerance allows it.
   void Join() {
     struct Union {
       TriangleMesh hull;

@@ -13,7 +13,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A point a − b of the Minkowski difference, relative to the offset of the bodies.
+// A point w = a − b of the Minkowski difference, with its points on the two bodies.
 struct Vertex {
   Vector3d w, a, b;
 };
@@ -35,7 +35,7 @@ struct Simplex {
     return sum;
   }
 
-  // drops vertices that carry no weight
+  // Drops vertices without weight.
   void Shrink() {
     int kept = 0;
     for (int i = 0; i < size; ++i) {
@@ -60,7 +60,7 @@ void WeighTriangle(Simplex* s) {
   s->weights = {at.weights[0], at.weights[1], at.weights[2], 0};
 }
 
-// true when the origin is inside
+// Returns whether the origin is inside; if not, sets the weights of the point nearest to it.
 bool WeighTetrahedron(Simplex* s) {
   static constexpr int kFaces[4][4] = {{0, 1, 2, 3}, {0, 3, 1, 2}, {0, 2, 3, 1}, {1, 3, 2, 0}};
   bool is_inside = true;
@@ -70,7 +70,7 @@ bool WeighTetrahedron(Simplex* s) {
     const Vector3d &a = s->vertices[f[0]].w, &b = s->vertices[f[1]].w, &c = s->vertices[f[2]].w;
     const Vector3d n = (b - a).cross(c - a), d = s->vertices[f[3]].w - a;
     const double of_origin = -n.dot(a), of_fourth = n.dot(d);
-    // nothing is inside a flat one, whatever the signs of round-off say
+    // a flat tetrahedron has no inside, whatever the signs of round-off
     const bool is_flat = of_fourth * of_fourth <= 1e-24 * n.squaredNorm() * d.squaredNorm();
     if (!is_flat && of_origin * of_fourth > 0) continue;
     is_inside = false;
@@ -84,7 +84,7 @@ bool WeighTetrahedron(Simplex* s) {
   return is_inside;
 }
 
-// Distance of cores that are apart; nothing when they overlap or are nearer than `touching`.
+// Distance of separate cores; nullopt if they overlap or are nearer than `touching`.
 std::optional<ConvexDistance> FindDistance(const ConvexBody& a, const ConvexBody& b,
                                            double touching, double at_most) {
   Simplex simplex;
@@ -114,7 +114,7 @@ std::optional<ConvexDistance> FindDistance(const ConvexBody& a, const ConvexBody
     if (simplex.size == 4 && WeighTetrahedron(&simplex)) return std::nullopt;
     simplex.Shrink();
     const Vector3d next = simplex.Combine(&Vertex::w);
-    // round-off has the last word
+    // round-off prevents further progress
     if (!(next.squaredNorm() < squared)) {
       simplex = last;
       break;
@@ -126,8 +126,8 @@ std::optional<ConvexDistance> FindDistance(const ConvexBody& a, const ConvexBody
                         simplex.Combine(&Vertex::b)};
 }
 
-// A convex polytope of triangles inside the Minkowski difference, grown where it is nearest to the
-// origin.
+// A convex polytope of triangles inside the Minkowski difference, expanded where it is nearest to
+// the origin.
 class ExpandingPolytope {
  public:
   ExpandingPolytope(const ConvexBody& a, const ConvexBody& b, double size)
@@ -147,7 +147,7 @@ class ExpandingPolytope {
 
  private:
   static constexpr int kMaxVertices = 128;
-  // while a vertex is added, the faces it replaces and those of its fan are there together
+  // room for replaced and new faces together, while a vertex is added
   static constexpr int kMaxFaces = 4 * kMaxVertices;
 
   struct Face {
@@ -156,7 +156,8 @@ class ExpandingPolytope {
     double offset;
   };
 
-  // four support points that span a volume; a flat difference is reported as it is
+  // Finds four support points that span a volume; false if the difference is flat, with the result
+  // in flat_.
   bool StartFromTetrahedron() {
     const double flat = 1e-9 * size_;
     vertices_[0] = FindVertex(a_, b_, Vector3d::UnitX());
@@ -204,7 +205,7 @@ class ExpandingPolytope {
   }
 
   bool Flat(const Vector3d& n) {
-    // the side of the flat difference that the origin is on, or nearest to
+    // of the two sides, take the one with the larger separation
     const double along = CalcSeparation(a_, b_, n), against = CalcSeparation(a_, b_, -n);
     const Vector3d chosen = along >= against ? n : Vector3d(-n);
     const Vertex vertex = FindVertex(a_, b_, chosen);
@@ -231,8 +232,8 @@ class ExpandingPolytope {
     return lowest;
   }
 
-  // replaces the faces that see the vertex by a fan around it; false, with nothing changed, when
-  // that would degenerate
+  // Replaces the faces that see the vertex by a fan around it. Returns false, and changes nothing,
+  // if that would degenerate.
   bool Add(const Vertex& vertex) {
     const auto sees = [&](const Face& face) {
       return face.n.dot(vertex.w) - face.offset > 1e-13 * size_;
@@ -241,7 +242,7 @@ class ExpandingPolytope {
     for (int f = 0; f < num_faces_; ++f) {
       if (!sees(faces_[f])) continue;
       ++num_seen;
-      // an edge between two faces that go is no horizon
+      // an edge between two replaced faces is not on the horizon
       for (int e = 0; e < 3; ++e) {
         const int from = faces_[f].v[e], to = faces_[f].v[(e + 1) % 3];
         int twin = 0;
@@ -263,7 +264,7 @@ class ExpandingPolytope {
       num_faces_ = num_before;
       return false;
     }
-    // close the gaps of the faces that go
+    // remove the replaced faces
     int kept = 0;
     for (int f = 0; f < num_faces_; ++f) {
       if (f < num_before && sees(faces_[f])) continue;
@@ -275,8 +276,8 @@ class ExpandingPolytope {
     return true;
   }
 
-  // The touching points lie on the triangle over which the origin is; where two edges cross, or
-  // faces meet, several are equally low.
+  // Reports the separation of the lowest face. Where two edges cross, or faces meet, several faces
+  // are equally low, and the touching points lie on the one nearest to the origin.
   ConvexDistance Report(int lowest) const {
     const double same = faces_[lowest].offset + 1e-9 * size_;
     int chosen = lowest;
@@ -372,9 +373,9 @@ ConvexDistance CalcConvexDistance(const ConvexBody& a, const ConvexBody& b, doub
   if (apart && (apart->separation > at_most || !(IsSmooth(a) || IsSmooth(b)))) return *apart;
   ConvexDistance d = apart ? *apart : ExpandingPolytope(a, b, size).Expand();
 
-  // Near touching the offset drowns in round-off, and the polytope knows the touching points of a
-  // large face badly. Moved apart along the direction found, the bodies touch at the same points
-  // and give the direction better: take it for as long as it separates more.
+  // near touching, the offset is lost in round-off, and the polytope gives poor touching points for
+  // large faces. Moved apart along the direction found, the bodies touch at the same points and
+  // yield a better direction: repeat while it separates them further
   d.separation = CalcSeparation(a, b, d.nhat_AB_W);
   for (int round = 0; round < 4; ++round) {
     const Vector3d shift = (0.3 * least - d.separation) * d.nhat_AB_W;

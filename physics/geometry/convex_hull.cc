@@ -17,7 +17,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// no hull of interest has edges or faces square to it
+// An oblique direction: no hull of interest has an edge or a face perpendicular to it.
 const Vector3d kOblique(0.8192310, 0.4517393, 0.3533011);
 
 struct Face {
@@ -32,7 +32,7 @@ struct Face {
 struct HorizonEdge {
   int from;
   int to;
-  int beyond;  // the face that stays
+  int beyond;  // the face that remains
 };
 
 class Quickhull {
@@ -42,7 +42,7 @@ class Quickhull {
 
   enum class Result { kDone, kFlat, kConfused };
 
-  // kConfused: rounding made the horizon of a point no simple loop
+  // kConfused: rounding made the horizon of a point no simple loop, or the hull not convex.
   Result Run() {
     if (!MakeSimplex()) return Result::kFlat;
     for (std::size_t i = 0; i < faces_.size(); ++i) {
@@ -65,7 +65,7 @@ class Quickhull {
     return face.normal.dot(points_[point]) - face.offset;
   }
 
-  // the point of the largest value; of those within the tolerance of it the most oblique
+  // The point with the largest value; of those within the tolerance of it, the most oblique.
   template <typename Value>
   int FindLargest(const std::vector<int>& candidates, const Value& value) const {
     double largest = -std::numeric_limits<double>::infinity();
@@ -105,7 +105,7 @@ class Quickhull {
     }
     for (int f = 0; f < 4; ++f) {
       for (int i = 0; i < 3; ++i) {
-        // opposite to the corner that the edge lacks
+        // the neighbour is the face opposite to the corner that is not on the edge
         for (int other = 0; other < 4; ++other) {
           if (other != f && corners[other] == faces_[f].vertices[(i + 2) % 3])
             faces_[f].neighbors[i] = other;
@@ -130,7 +130,7 @@ class Quickhull {
     return true;
   }
 
-  // gives each point to the face from `first` on that it is farthest out of
+  // Assigns each point to the face, from `first` on, that it is farthest outside of.
   void Distribute(const std::vector<int>& points, std::size_t first) {
     for (const int point : points) {
       std::size_t best = faces_.size();
@@ -146,7 +146,8 @@ class Quickhull {
     }
   }
 
-  // replaces all faces that the point sees by a cone from it to their horizon
+  // Replaces all faces that the point sees by a cone from it to their horizon; false if the horizon
+  // is no simple loop.
   bool AddPoint(int point, int seed) {
     std::vector<int> visible = {seed};
     std::vector<HorizonEdge> horizon;
@@ -164,7 +165,7 @@ class Quickhull {
         }
       }
     }
-    // edges between faces that go and faces that stay
+    // horizon: the edges between removed and remaining faces
     for (const int f : visible) {
       const Face& face = faces_[f];
       for (int edge = 0; edge < 3; ++edge) {
@@ -208,7 +209,7 @@ class Quickhull {
     return true;
   }
 
-  // no face has the far corner of a neighbour in front of it
+  // Whether no face has the far corner of a neighbour in front of it.
   bool IsConvex() const {
     for (const Face& face : faces_) {
       if (!face.alive) continue;
@@ -227,8 +228,8 @@ class Quickhull {
   std::vector<Face> faces_;
 };
 
-// Vertices that stick out: the normals around them span space. Those inside a face or an edge have
-// one or two.
+// Corners of the hull: vertices around which the normals span space. Inside a face or an edge they
+// span one or two dimensions.
 std::vector<int> FindCorners(const std::vector<Vector3d>& points,
                              const std::vector<std::array<int, 3>>& triangles) {
   std::vector<std::pair<int, Vector3d>> normals;
@@ -256,7 +257,7 @@ std::vector<int> FindCorners(const std::vector<Vector3d>& points,
   return corners;
 }
 
-// a number in [−1, 1) that depends on both arguments only
+// A pseudo-random number in [−1, 1) that depends only on the arguments.
 double Scatter(std::uint64_t index, std::uint64_t seed) {
   std::uint64_t z = index * 0x9e3779b97f4a7c15u + seed * 0xbf58476d1ce4e5b9u + 1;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -264,7 +265,7 @@ double Scatter(std::uint64_t index, std::uint64_t seed) {
   return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1;
 }
 
-// the vertices that are used, in their order
+// Drops the vertices that are not used, keeping the order of the others.
 TriangleMesh Compact(const std::vector<Vector3d>& points,
                      const std::vector<std::array<int, 3>>& triangles) {
   TriangleMesh mesh;
@@ -302,8 +303,8 @@ absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Vector3d>& points)
                      " points has no volume; expected at least 4 points that lie in no plane"));
   }
 
-  // about their middle, at size one; where rounding confuses the hull, once more with the points
-  // moved a little
+  // centre the points and scale them to size one; if rounding confuses the hull, perturb them
+  // slightly and try again
   std::vector<Vector3d> scaled(points.size());
   double shake = 0;
   for (int attempt = 0; attempt < 6; ++attempt) {
@@ -321,7 +322,7 @@ absl::StatusOr<TriangleMesh> CalcConvexHull(const std::vector<Vector3d>& points)
     shake = shake == 0 ? 4 * kHullTolerance : 4 * shake;
     if (result == Quickhull::Result::kConfused) continue;
 
-    // once more with the corners alone, as long as there are vertices inside faces and edges
+    // repeat with the corners alone, as long as there are vertices inside faces and edges
     std::vector<std::array<int, 3>> triangles = hull.triangles();
     std::vector<int> corners = FindCorners(scaled, triangles);
     for (std::size_t before = triangles.size() / 2 + 2;

@@ -12,13 +12,13 @@ namespace {
 
 using Eigen::Vector3d;
 
-// cos of 1e-6 rad is 1 − 5e-13
+// Cosine of the angle (1e-6 rad) within which normals count as equal.
 constexpr double kCoplanar = 1 - 5e-13;
 
 using Triangles = std::vector<std::array<int, 3>>;
 
-// the directed edges of a set of triangles that have no twin, chained into one loop; empty when
-// they make no single one
+// Chains the boundary of a set of triangles, their directed edges without a twin, into a loop.
+// Returns an empty one if they do not form a single loop.
 std::vector<int> FindLoop(const Triangles& triangles, const std::vector<int>& members) {
   std::map<int, int> next;
   std::map<std::pair<int, int>, bool> edges;
@@ -49,7 +49,7 @@ void AppendFace(const std::vector<int>& loop, const Vector3d& normal,
   polyhedron->face_starts.push_back(static_cast<int>(polyhedron->face_vertices.size()));
 }
 
-// vertices in the middle of a straight edge add nothing
+// Drops vertices in the middle of a straight edge.
 std::vector<int> DropStraightCorners(const std::vector<int>& loop,
                                      const std::vector<Vector3d>& vertices) {
   std::vector<int> kept;
@@ -67,7 +67,7 @@ std::vector<int> DropStraightCorners(const std::vector<int>& loop,
 
 ConvexPolyhedron MakeBoxPolyhedron(const Vector3d& half_size) {
   ConvexPolyhedron box;
-  // bit i of a vertex's number says whether it lies on the upper side of axis i
+  // bit i of a vertex's number is set if it lies on the upper side of axis i
   for (int v = 0; v < 8; ++v)
     box.vertices.push_back(
         half_size.cwiseProduct(Vector3d(v & 1 ? 1 : -1, v & 2 ? 1 : -1, v & 4 ? 1 : -1)));

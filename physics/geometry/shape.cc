@@ -44,7 +44,7 @@ struct Bounds {
   }
   AxisAlignedBox operator()(const HalfSpace&) const {
     AxisAlignedBox box{Vector3d::Constant(-kOpenSide), Vector3d::Constant(kOpenSide)};
-    // closed on the one side where the normal is an axis of the world
+    // closed on one side if the normal is an axis of the world
     for (int i = 0; i < 3; ++i) {
       if (X_WS.R(i, 2) >= 1) box.upper[i] = X_WS.p[i];
       if (X_WS.R(i, 2) <= -1) box.lower[i] = X_WS.p[i];
@@ -55,8 +55,8 @@ struct Bounds {
   AxisAlignedBox operator()(const SurfaceMesh& s) const { return AroundVertices(*s.mesh); }
 };
 
-// ∫ over the solid of 1, x and x xᵀ, as a sum over tetrahedra from the surface to a point near it
-// (divergence theorem)
+// Integrates 1, x and x xᵀ over the solid, as a sum over tetrahedra from the surface to a point
+// near it (divergence theorem).
 MassProperties IntegrateMesh(const TriangleMesh& mesh) {
   MassProperties result;
   if (mesh.vertices.empty()) return result;
@@ -90,7 +90,7 @@ struct Mass {
   static MassProperties Centered(double volume, const Vector3d& moments) {
     return {volume, Vector3d::Zero(), moments.asDiagonal()};
   }
-  // from the mean squares of x, y and z over the solid
+  // From the mean squares of x, y and z over the solid.
   static MassProperties FromMeanSquares(double volume, const Vector3d& m) {
     return Centered(volume, volume * Vector3d(m.y() + m.z(), m.x() + m.z(), m.x() + m.y()));
   }
@@ -107,8 +107,7 @@ struct Mass {
     return FromMeanSquares(kPi * r2 * s.length, {r2 / 4, r2 / 4, s.length * s.length / 12});
   }
   MassProperties operator()(const Capsule& s) const {
-    // the cylinder, and the two halves of a sphere moved apart: a half ball has its centroid at 3/8
-    // r
+    // a cylinder and two half balls moved apart; the centroid of a half ball is at 3/8 r
     const double r = s.radius, r2 = r * r, l = s.length;
     const double cylinder = kPi * r2 * l, ball = 4.0 / 3 * kPi * r2 * r, volume = cylinder + ball;
     const double across = (cylinder * r2 / 4 + ball * r2 / 5) / volume;

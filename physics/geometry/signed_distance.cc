@@ -11,7 +11,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// squares of shorter offsets underflow
+// Squares of shorter offsets underflow.
 constexpr double kTiny = 1e-150;
 
 SignedDistance Rounded(const Vector3d& p, const Vector3d& core, double radius,
@@ -26,8 +26,8 @@ SignedDistance Rounded(const Vector3d& p, const Vector3d& core, double radius,
 // or a Hyperellipsoid.
 //
 // The nearest point is x_i = r_i² y_i / (t + r_i²) with F(t) = Σ (r_i y_i / (t + r_i²))² − 1 = 0, t
-// > −r_min². In s = t + r_min² F is convex and falls, so Newton's method from the left of the root
-// climbs to it and never passes it. Works on |y|; `radii` positive.
+// > −r_min². As a function of s = t + r_min², F is convex and decreasing, so Newton's method from
+// the left approaches the root without overshooting. Works on |y|; `radii` positive.
 Vector3d FindNearestOnEllipsoid(const Vector3d& radii, const Vector3d& y) {
   int least = 0;
   radii.minCoeff(&least);
@@ -35,8 +35,8 @@ Vector3d FindNearestOnEllipsoid(const Vector3d& radii, const Vector3d& y) {
   Vector3d shift;  // r_i² − r_min²
   for (int i = 0; i < 3; ++i) shift[i] = (radii[i] - r_min) * (radii[i] + r_min);
 
-  // F at s = 0 without the coordinates that vanish: when it is negative there, the root lies at s =
-  // 0 and the least axis takes up what is missing
+  // if F at s = 0, without the coordinates that vanish, is not positive, the root is at s = 0 and
+  // the shortest axis takes up the rest
   if (y[least] == 0) {
     double sum = 0;
     Vector3d x = Vector3d::Zero();
@@ -74,7 +74,7 @@ Vector3d FindNearestOnEllipsoid(const Vector3d& radii, const Vector3d& y) {
   Vector3d x = Vector3d::Zero();
   for (int i = 0; i < 3; ++i)
     if (y[i] != 0) x[i] = radii[i] * (radii[i] * y[i] / (s + shift[i]));
-  // back onto the surface, against the round-off of s
+  // back onto the surface, despite round-off in s
   return x / std::sqrt(x.cwiseQuotient(radii).squaredNorm());
 }
 
@@ -131,7 +131,7 @@ struct Distance {
     Vector3d nearest = FindNearestOnEllipsoid(s.radii, p.cwiseAbs());
     for (int i = 0; i < 3; ++i)
       if (p[i] < 0) nearest[i] = -nearest[i];
-    // the normal at the nearest point is along the offset, and well defined when that vanishes
+    // the normal at the nearest point is along the offset, and defined even if the offset vanishes
     Vector3d n = nearest.cwiseQuotient(s.radii.cwiseAbs2());
     n /= std::sqrt(n.squaredNorm());
     return {n.dot(p - nearest), n, nearest};
@@ -142,8 +142,7 @@ struct Distance {
   }
 
   SignedDistance operator()(const ConvexMesh& s) const {
-    // inside, the nearest plane of a convex body bears the nearest point; outside, look at all
-    // triangles
+    // inside, the nearest point is on the nearest plane; outside, check all triangles
     double highest = -std::numeric_limits<double>::infinity();
     Vector3d normal = Vector3d::UnitZ();
     double nearest2 = std::numeric_limits<double>::infinity();
@@ -170,7 +169,7 @@ struct Distance {
       nearest = at;
     }
     const double distance = std::sqrt(nearest2);
-    // over a face the plane's height is the distance
+    // over a face, the height above its plane is the distance
     if (distance <= highest * (1 + 1e-12) || distance < kTiny)
       return {highest, normal, p - highest * normal};
     return {distance, (p - nearest.point) / distance, nearest.point};

@@ -152,7 +152,7 @@ TriangleBvh::Nearest TriangleBvh::FindNearest(VertexPositions positions, const V
     if (entry.bound > best.at.squared_distance) continue;
     const Node& node = nodes_[entry.node];
     if (node.count == 0) {
-      // look into the nearer child first
+      // visit the nearer child first
       Entry near{node.first, SquaredDistanceToBox(node.first, p)};
       Entry far{node.first + 1, SquaredDistanceToBox(node.first + 1, p)};
       if (far.bound < near.bound) std::swap(near, far);
@@ -179,8 +179,8 @@ SignedDistance TriangleBvh::CalcSignedDistance(VertexPositions positions, const 
   const Vector3d offset = p - nearest.at.point;
   const double distance = std::sqrt(nearest.at.squared_distance);
   const double sign = offset.dot(normal) < 0 ? -1 : 1;
-  // over a face the normal is exact; beside an edge or a vertex the gradient points along the
-  // offset, except so near that the offset is round-off
+  // over a face the normal is exact; beside an edge or a vertex the gradient is along the offset,
+  // unless that is mere round-off
   const AxisAlignedBox& box = bounds();
   const double round_off = 1e-13 * ((box.upper - box.lower).sum() + p.cwiseAbs().maxCoeff());
   Vector3d gradient = normal;

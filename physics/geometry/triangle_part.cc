@@ -7,7 +7,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Twice the area of a triangle of weights over twice that of the whole.
+// Signed area of a triangle whose corners are given by weights, as a fraction of the whole
+// triangle.
 double CalcFractionOf(const Vector3d& a, const Vector3d& b, const Vector3d& c) {
   return (b[1] - a[1]) * (c[2] - a[2]) - (b[2] - a[2]) * (c[1] - a[1]);
 }
@@ -24,7 +25,7 @@ TrianglePart::TrianglePart(const Vector3d& a, const Vector3d& b, const Vector3d&
 }
 
 void TrianglePart::CutAbove(const Vector3d& values, double level) {
-  // Sutherland & Hodgman
+  // clip as Sutherland & Hodgman do
   std::array<Vector3d, 3 + kMaxCuts> before;
   std::array<double, 3 + kMaxCuts> above;
   const int count = num_corners_;

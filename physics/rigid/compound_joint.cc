@@ -4,7 +4,7 @@
 
 namespace pliant::physics {
 
-// A kind of joint joins by its name here; what it is stands in its own file.
+// Registered kinds of compound joint, one line each; each is defined in its own file.
 #define PLIANT_COMPOUND_JOINTS(ADD) \
   ADD(Universal)                    \
   ADD(Planar)
@@ -15,7 +15,7 @@ PLIANT_COMPOUND_JOINTS(PLIANT_DECLARE)
 
 namespace {
 
-// the first of them have types with names
+// types of the first kinds; the others are numbered from kFirstAdded
 constexpr JointType kNamed[] = {JointType::kUniversal, JointType::kPlanar};
 constexpr int kNumNamed = static_cast<int>(std::size(kNamed));
 

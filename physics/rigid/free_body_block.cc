@@ -15,7 +15,7 @@ Vector3d Center(std::span<const double> q) {
 
 class FreeBodyBlock;
 
-// One free body over one step: A is its spatial inertia at the start.
+// One free body over one step; A is its spatial inertia at the start.
 class FreeBodyStep final : public BlockStep, public FrameStep {
  public:
   explicit FreeBodyStep(const FreeBodyBlock& block) : block_(block) {
@@ -67,7 +67,7 @@ class FreeBodyStep final : public BlockStep, public FrameStep {
  private:
   const FreeBodyBlock& block_;
   Stage stage_;
-  std::span<const double> v0_;  // of the base
+  std::span<const double> v0_;  // of the base state
   Vector3d p_WBcm_ = Vector3d::Zero();
   Eigen::Matrix<double, 6, 6> A_ = Eigen::Matrix<double, 6, 6>::Zero();
   Eigen::Matrix<double, 6, 1> v_star_ = Eigen::Matrix<double, 6, 1>::Zero();
@@ -81,7 +81,7 @@ class FreeBodyBlock final : public DynamicsBlock, public FrameSet {
   int num_positions() const override { return 7; }
   int num_velocities() const override { return 6; }
   int num_frames() const override { return 1; }
-  // velocities are those of Bcm
+  // distance of Bo from Bcm, at which velocities are given
   double frame_reach() const override { return std::sqrt(parameters_.p_BoBcm.squaredNorm()); }
   BlockAbilities abilities() const override { return {.frames = this}; }
   double mass(int) const override { return parameters_.mass; }
@@ -151,9 +151,10 @@ absl::Status FreeBodyStep::Pose(const Stage& stage, const BlockState& base,
     if (!applied.at_center_of_mass) torque += (applied.p_W - p_WBcm_).cross(applied.force_W);
   }
   const Vector3d omega = VectorAt(v0, 0);
-  const Vector3d L = I_W * omega + stage.h * torque;
+  const double impulse = stage.impulse_scale();
+  const Vector3d L = I_W * omega + impulse * torque;
   v_star_.head<3>() = SolveAngularVelocity(block_.inertia(), R0, L, stage.h, omega);
-  v_star_.tail<3>() = VectorAt(v0, 3) + stage.h / block_.mass(0) * force;
+  v_star_.tail<3>() = VectorAt(v0, 3) + impulse / block_.mass(0) * force;
   if (!v_star_.allFinite()) return absl::InternalError("its free motion is not finite");
   return absl::OkStatus();
 }

@@ -14,7 +14,7 @@ Vector3d SolveAngularVelocity(const Matrix3d& inertia, const Matrix3d& R0, const
   const Vector3d L_B = R0.transpose() * L;
   Vector3d w = R0.transpose() * guess;
   for (int k = 0; k < 50; ++k) {
-    // Newton's method, but for O(h²) in the tangent, which is positive definite whatever h
+    // Newton's method without the O(h²) terms of the tangent, which is then positive definite
     const Vector3d turned = RotationFromVector(-h * w) * L_B;
     const Matrix3d tangent = inertia - h * CrossMatrix(turned);
     const Vector3d change = tangent.inverse() * (turned - inertia * w);

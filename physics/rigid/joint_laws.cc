@@ -76,7 +76,7 @@ void AppendStops(int block, std::span<const JointStop> stops, double h, std::spa
       row.lower = -stop.friction_loss;
       row.upper = stop.friction_loss;
     }
-    // stops that could be met in this step
+    // limits that could be reached in this step
     const double q = q0[stop.position];
     const double reach = 2 * h * std::max(std::abs(v0[i]), std::abs(v_star[i]));
     for (const double factor : {1.0, -1.0}) {

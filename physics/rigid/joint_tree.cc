@@ -77,7 +77,7 @@ JointTree::JointTree(std::vector<Link> links) : links_(std::move(links)) {
     position_start_.push_back(num_positions_);
     velocity_start_.push_back(num_velocities_);
 
-    // each velocity of a joint hangs on the one before it
+    // the parent of each velocity of a joint is the one before it
     int last = link.parent < 0 ? -1 : last_velocity_[link.parent];
     for (int k = 0; k < CountVelocities(type); ++k) {
       const int dof = num_velocities_ + k;
@@ -116,7 +116,7 @@ RigidTransform JointTree::AddNode(NodeType type, int parent, const RigidTransfor
     turns_.push_back(static_cast<int>(nodes_.size()));
   }
 
-  // axes of M serve where the joint's is one of them; other joints get a frame that has it as z
+  // N keeps the axes of M if the joint's axis is one of them; otherwise its z is the joint's axis
   Matrix3d R_MN = Matrix3d::Identity();
   int k = 0;
   while (k < 3 && axis.cwiseAbs() != Vector3d::Unit(k)) ++k;

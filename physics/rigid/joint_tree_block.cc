@@ -16,8 +16,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Forces of velocity products at the middle of the step: rounds of fixed-point iteration, each O(h)
-// closer.
+// Fixed-point iterations for the velocity-product forces at mid-step; each reduces the error by
+// O(h).
 constexpr int kMidpointRounds = 3;
 
 void CopyFrames(const TreeKinematics& kinematics, std::span<FrameMotion> frames) {
@@ -28,8 +28,8 @@ void CopyFrames(const TreeKinematics& kinematics, std::span<FrameMotion> frames)
   }
 }
 
-// No frame's origin is further than this from a joint that turns it, at any positions [m]. Infinite
-// where joints slide.
+// Bound on the distance of any frame's origin from a joint that turns it, at all positions [m];
+// infinite if a joint slides.
 double CalcFrameReach(const JointTree& tree) {
   double longest = 0;
   std::vector<double> reach;  // of each link, from the first joint on its path to Bo
@@ -82,7 +82,7 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
     const std::span<const double> q0 = base.q, v0 = base.v;
     stage_ = stage;
     gravity_ = inputs.gravity;
-    const double h = stage.h;
+    const double h = stage.h, impulse = stage.impulse_scale();
     q0_ = q0;
     v0_ = v0;
     if (!is_placed_) {
@@ -92,7 +92,7 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
     is_placed_ = false;
     tree_.CalcMassMatrix(kinematics_, A_);
 
-    // what acts from outside, and the joints' own springs and dampers at the start
+    // external forces, and the joints' own springs and dampers at v = v0
     std::fill(applied_.begin(), applied_.end(), 0.0);
     for (const BlockForce& force : inputs.forces) {
       tree_.AddWrench(kinematics_, force.frame, force.p_W, force.torque_W, force.force_W, applied_);
@@ -100,13 +100,14 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
     for (const ChannelEffort& on : inputs.efforts) applied_[on.channel] += on.effort;
     for (int i = 0; i < n_; ++i) {
       const auto [k, d] = laws_[i];
-      if (d > 0) applied_[i] -= d * v0[i];
+      if (d > 0) applied_[i] -= d * stage.force_rate.sum() * v0[i];
       if (k > 0) {
         const int link = tree_.link_of_velocity(i);
         const double error = CalcSpringError(tree_, link, i - tree_.velocity_start(link), q0);
-        applied_[i] -= k * (error + h * v0[i]);
+        applied_[i] -= k * (error + h * stage.force_move.sum() * v0[i]);
       }
-      A_[std::size_t(i) * n_ + i] += h * (d + h * k);
+      A_[std::size_t(i) * n_ + i] +=
+          impulse * (stage.force_rate.trial * d + h * stage.force_move.trial * k);
     }
 
     std::copy(A_.begin(), A_.end(), L_.begin());
@@ -189,9 +190,10 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
   }
 
  private:
-  // v* = v0 + h A⁻¹ (applied − bias)
+  // v* = v0 + w h A⁻¹ (applied − bias), with the stage's weight w
   void CalcVStar() {
-    for (int i = 0; i < n_; ++i) v_star_[i] = stage_.h * (applied_[i] - bias_[i]);
+    const double impulse = stage_.impulse_scale();
+    for (int i = 0; i < n_; ++i) v_star_[i] = impulse * (applied_[i] - bias_[i]);
     solvers::SolveLower(n_, L_.data(), n_, v_star_.data());
     solvers::SolveLowerTransposed(n_, L_.data(), n_, v_star_.data());
     for (int i = 0; i < n_; ++i) v_star_[i] += v0_[i];
@@ -201,17 +203,17 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
   const std::vector<JointForceLaw>& laws_;
   const std::vector<JointStop>& stops_;
   bool turns_freely_;
-  TreeKinematics kinematics_;  // positions are those of the step's start
+  TreeKinematics kinematics_;  // positions at the step's start
   mutable TreeKinematics at_rest_;
   int n_;
   Stage stage_;
   Vector3d gravity_ = Vector3d::Zero();
-  std::span<const double> q0_, v0_;  // of the base
+  std::span<const double> q0_, v0_;  // of the base state
   std::vector<double> A_, L_, applied_, bias_, v_star_;
   mutable std::vector<double> v_mid_, jacobian_;
   mutable std::vector<double> offset_ = std::vector<double>(n_);
   bool participates_ = false;
-  bool is_placed_ = false;  // kinematics_ are already those of the step's start
+  bool is_placed_ = false;  // kinematics_ already holds the step's start
 };
 
 class JointTreeBlock final : public DynamicsBlock, public FrameSet, public JointSet {
@@ -286,7 +288,7 @@ class JointTreeBlock final : public DynamicsBlock, public FrameSet, public Joint
   std::vector<JointStop> stops_;
   bool turns_freely_ = false;
   double frame_reach_ = 0;
-  // scratch memory of each thread: what it held before changes no result
+  // per-thread scratch; its contents change no result
   mutable tbb::enumerable_thread_specific<TreeKinematics> kinematics_;
 };
 

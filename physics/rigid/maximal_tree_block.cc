@@ -23,15 +23,15 @@ using Eigen::Quaterniond;
 using Eigen::Vector3d;
 using SixRow = Eigen::Matrix<double, 1, 6>;
 
-// Links that are fixed on each other.
+// A rigid body of the tree: links that are fixed to each other.
 struct TreeBody {
-  int link = 0;                         // whose joint moves it, and whose frame B is
+  int link = 0;                         // its joint moves the body, its frame is B
   int parent = -1;                      // body; −1: the world
-  RigidTransform X_PF;                  // of the joint, on the parent's B (or the world)
-  double mass = 0, weight = 0;          // [kg]; what of it gravity sees
+  RigidTransform X_PF;                  // of the joint, in the parent's B (or the world)
+  double mass = 0, weight = 0;          // [kg]; Σ mass · gravity_scale
   Vector3d p_BoBcm = Vector3d::Zero();  // in B
   Vector3d weight_center =
-      Vector3d::Zero();                 // in B, from Bcm: of what gravity sees, times `weight`
+      Vector3d::Zero();                 // in B: Σ mass · gravity_scale · r, where r is from Bcm
   Matrix3d inertia = Matrix3d::Zero();  // about Bcm, in B
 };
 
@@ -61,7 +61,7 @@ TreeBodies FindBodies(const JointTree& tree) {
       result.bodies.push_back(body);
     }
     if (result.body_of.back() < 0) continue;
-    // first moments, until all masses are known
+    // first moments for now; divided by the masses below
     TreeBody& body = result.bodies[result.body_of.back()];
     body.mass += link.mass;
     body.weight += link.mass * link.gravity_scale;
@@ -90,16 +90,16 @@ bool IsKnownJoint(JointType type) {
          type == JointType::kBall || type == JointType::kFree;
 }
 
-// The angle from `from` to `to` about a unit axis, of what of them is across it.
+// Angle from `from` to `to` about a unit axis, of their components perpendicular to it.
 double CalcAngleAbout(const Vector3d& axis, const Vector3d& from, const Vector3d& to) {
   return CalcAtan2(axis.cross(from).dot(to), from.dot(to) - axis.dot(from) * axis.dot(to));
 }
-// The same angle, by whole turns near another one.
+// Adds whole turns to an angle to bring it nearest to another.
 double TurnNear(double angle, double near) {
   return angle - 2 * kPi * std::round((angle - near) / (2 * kPi));
 }
 
-// Two unit vectors across a unit one, and across each other.
+// Two unit vectors perpendicular to a unit vector and to each other.
 std::pair<Vector3d, Vector3d> FindAcross(const Vector3d& axis) {
   const Matrix3d R = FrameFromNormal(axis);
   return {R.col(0), R.col(1)};
@@ -116,7 +116,7 @@ struct BodyMotion {
   Vector3d p_WBcm = Vector3d::Zero();
 };
 
-// Where a joint is: its frames, and how far what they move with is.
+// Frames of a joint, and lever arms from the two bodies that it connects.
 struct JointPlace {
   RigidTransform X_WF, X_WM;
   Vector3d r_P, r_C;  // from the centres of mass of the two bodies to Mo
@@ -163,7 +163,7 @@ class MaximalTree {
     return joint;
   }
 
-  // What a body's k-th joint velocity is of the twists of its parent and itself.
+  // Row that maps the twists of a body and its parent to the body's k-th joint velocity.
   void CalcVelocityRow(const JointPlace& joint, int body, int k, SixRow* parent,
                        SixRow* child) const {
     const TreeBody& of = bodies.bodies[body];
@@ -179,7 +179,7 @@ class MaximalTree {
                                   : k == 0 ? across[body].first
                                            : across[body].second);
     } else if (type == JointType::kUniversal) {
-      // ω = a₀ q̇₀ + a₁ q̇₁: across the other axis, as long as it takes
+      // ω = a₀ q̇₀ + a₁ q̇₁, so q̇ₖ is the product of ω and the dual vector of aₖ
       const Vector3d axes[] = {joint.X_WF.R * AxisOf(of), joint.X_WM.R * JointOf(of).axis2};
       const double along = axes[0].dot(axes[1]);
       direction = (axes[k] - along * axes[1 - k]) / (1 - along * along);
@@ -219,7 +219,7 @@ class MaximalTree {
         v[start + k] = CalcJointVelocity(motions, v, b, k);
     }
   }
-  // Joint positions from poses: turns near those that `q` has.
+  // Joint positions from poses; angles are those nearest to the ones in `q`.
   void ReadJointPositions(std::span<const BodyMotion> motions, std::span<double> q) const {
     for (int b = 0; b < num_bodies(); ++b) {
       const TreeBody& body = bodies.bodies[b];
@@ -238,8 +238,7 @@ class MaximalTree {
           q[start + 2] = TurnNear(CalcTurn(X_FM.R, b), q[start + 2]);
           break;
         case JointType::kUniversal: {
-          // the second axis as the first turn takes it, and the first as the second one takes it
-          // back
+          // R_FM axis2 depends only on the first angle, R_FMᵀ axis only on the second
           const Vector3d& second = JointOf(body).axis2;
           q[start] = TurnNear(CalcAngleAbout(axis, second, X_FM.R * second), q[start]);
           q[start + 1] =
@@ -260,7 +259,7 @@ class MaximalTree {
       }
     }
   }
-  // The turn about a joint's axis, from its two frames.
+  // Angle between the two frames of a joint about its axis.
   double CalcTurn(const Matrix3d& R_FM, int body) const {
     const Vector3d turned = R_FM * across[body].first;
     return CalcAtan2(across[body].second.dot(turned), across[body].first.dot(turned));
@@ -270,8 +269,8 @@ class MaximalTree {
     for (int b = 0; b < num_bodies(); ++b) (*motions)[b] = Place(q, b);
   }
 
-  // Errors of a joint's rows, and these: on the parent's twist, then the child's. How many there
-  // are. `q`: joint positions about there.
+  // Fills the errors of a joint's rows and the rows, each on the parent's twist and the child's;
+  // returns their number. `q` holds approximate joint positions.
   int CalcRows(std::span<const BodyMotion> motions, std::span<const double> q, int body,
                double errors[6], std::pair<SixRow, SixRow> rows[6]) const {
     const TreeBody& of = bodies.bodies[body];
@@ -293,7 +292,7 @@ class MaximalTree {
       add(b, false, b.dot(apart));
     }
     if (type == JointType::kScrew) {
-      // as far along the axis as it has turned
+      // travel along the axis is proportional to the angle
       const double travel = JointOf(of).pitch / (2 * kPi);
       const double turn =
           TurnNear(CalcTurn(R.transpose() * joint.X_WM.R, body), q[tree.position_start(of.link)]);
@@ -304,14 +303,14 @@ class MaximalTree {
       add(axis, false, axis.dot(apart));
     }
     if (type == JointType::kRevolute || type == JointType::kScrew || type == JointType::kPlanar) {
-      // the two axes, one across the other
+      // the joint's axis has the same direction on both bodies
       const Vector3d moved = joint.X_WM.R * AxisOf(of);
       for (const Vector3d& t : {a, b}) {
         const Vector3d direction = axis.dot(moved) * t - t.dot(moved) * axis;
         add(direction, true, t.dot(axis.cross(moved)));
       }
     } else if (type == JointType::kUniversal) {
-      // the two axes keep their angle
+      // the angle between the two axes is constant
       const Vector3d second = joint.X_WM.R * JointOf(of).axis2;
       add(second.cross(axis), true, axis.dot(second) - AxisOf(of).dot(JointOf(of).axis2));
     } else if (type == JointType::kPrismatic) {
@@ -328,7 +327,7 @@ class MaximalTree {
   std::vector<JointForceLaw> laws;
   std::vector<JointStop> stops;
   int num_joint_positions, num_joint_velocities;
-  std::vector<std::pair<Vector3d, Vector3d>> across;  // of each body's joint axis, in F
+  std::vector<std::pair<Vector3d, Vector3d>> across;  // across each body's joint axis, in F
 };
 
 void PlaceFrames(const MaximalTree& model, std::span<const double> q, std::span<const double> v,
@@ -379,7 +378,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
     gravity_ = inputs.gravity;
     q0_ = q0;
     v0_ = v0;
-    const double h = stage.h;
+    const double h = stage.h, impulse = stage.impulse_scale();
     model_.PlaceAll(q0, &start_);
     wrenches_.assign(6 * std::size_t(model_.num_bodies()), 0.0);
     for (const BlockForce& force : inputs.forces) {
@@ -403,10 +402,10 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
       AddWrench(b, (R * body.weight_center).cross(inputs.gravity), body.weight * inputs.gravity);
       const int first = model_.velocity(b);
       const Vector3d omega = VectorAt(v0, first);
-      const Vector3d L = I_W * omega + h * VectorAt(wrenches_, 6 * b);
+      const Vector3d L = I_W * omega + impulse * VectorAt(wrenches_, 6 * b);
       const Vector3d turned = SolveAngularVelocity(body.inertia, R, L, h, omega);
       const Vector3d moved =
-          VectorAt(v0, first + 3) + h / body.mass * VectorAt(wrenches_, 6 * b + 3);
+          VectorAt(v0, first + 3) + impulse / body.mass * VectorAt(wrenches_, 6 * b + 3);
       for (int r = 0; r < 3; ++r) {
         v_star_[first + r] = turned[r];
         v_star_[first + 3 + r] = moved[r];
@@ -469,7 +468,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
     append(b, child);
     return true;
   }
-  // The tree's Jacobian at the joints' positions.
+  // Jacobian of the tree at the joint positions.
   void AppendJointRows(const Attachment& attachment, BlockRows* angular,
                        BlockRows* linear) const override {
     const int n = model_.num_joint_velocities;
@@ -486,8 +485,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
   }
   void AppendConstraints(int block, ConstraintSet* constraints) const override {
     AppendStops(block, model_.stops, stage_.h, q0_, v0_, v_star_, constraints);
-    // springs, dampers and rotors of joints: what a rotor takes to speed up is a damper to its
-    // speed
+    // springs, dampers and rotors of joints; a rotor's inertia is a damper about its initial speed
     for (int i = 0; i < model_.num_joint_velocities; ++i) {
       const int link = model_.tree.link_of_velocity(i);
       const Joint& joint = model_.tree.links()[link].joint;
@@ -522,7 +520,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
                                end_[b].p_WBcm.z()};
       std::copy(std::begin(values), std::end(values), state.q.begin() + first);
     }
-    // joint velocities stay those of Complete, for which the rows of the rotors were solved
+    // keep the joint velocities of Complete, for which the rotors' rows were solved
     model_.ReadJointPositions(end_, state.q);
   }
 
@@ -545,7 +543,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
       for (int r = 0; r < 6; ++r) {
         const std::size_t row = 6 * s + r;
         if (r >= count) {
-          // nothing holds: no force
+          // unused row: no force
           E[36 * s + 7 * r] = 1;
           error[row] = forces[row];
           continue;
@@ -561,7 +559,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
     return sum == 0;
   }
 
-  // where twists of the bodies take them
+  // poses at the end of the step, if the bodies move with the twists v
   void Move(std::span<const double> v, std::vector<BodyMotion>* motions) const {
     for (int b = 0; b < model_.num_bodies(); ++b) {
       const int first = model_.velocity(b);
@@ -596,7 +594,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
   mutable TreeKinematics kinematics_;
   Stage stage_;
   Vector3d gravity_ = Vector3d::Zero();
-  std::span<const double> q0_, v0_;  // of the base
+  std::span<const double> q0_, v0_;  // of the base state
   std::vector<double> masses_, wrenches_;
   std::vector<Set> sets_;
   std::vector<int> set_body_;
@@ -746,7 +744,7 @@ class MaximalTreeBlock final : public DynamicsBlock, public FrameSet, public Joi
 
   MaximalTree model_;
   const JointTree& tree_;
-  // scratch memory of each thread: what it held before changes no result
+  // per-thread scratch; its contents change no result
   mutable tbb::enumerable_thread_specific<TreeKinematics> kinematics_;
   mutable tbb::enumerable_thread_specific<std::vector<BodyMotion>> motions_;
 };

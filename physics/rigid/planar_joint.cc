@@ -3,7 +3,7 @@
 namespace pliant::physics {
 namespace {
 
-// Anywhere on a plane, turned about its normal.
+// Slides in a plane and turns about its normal.
 class Planar final : public CompoundJoint {
  public:
   std::string_view name() const override { return "planar"; }

@@ -12,7 +12,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Of gravity, about the inertia's own point.
+// Weight of the inertia, about its own reference point.
 SpatialVector Weigh(const SpatialInertia& inertia, Lanes gravity) {
   return {Cross(inertia.first, gravity), inertia.mass * gravity};
 }
@@ -27,7 +27,7 @@ Lanes Load(const double* from) {
   return lanes;
 }
 
-// As many of the lanes as there are left, up to four.
+// Stores the first `left` lanes, at most four.
 void Store(Lanes lanes, int left, double* to) {
   if (left >= 4) {
     std::memcpy(to, &lanes, sizeof lanes);
@@ -56,13 +56,14 @@ void JointTree::CalcMassMatrix(const TreeKinematics& kinematics, std::span<doubl
   const int n = num_velocities_;
   const int stride = kinematics.stride_;
 
-  // the upper triangle, a column at a time
+  // upper triangle, column by column
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const Node& node = nodes_[i];
     const TreeKinematics::Body& body = kinematics.bodies_[i];
     const int last = node.velocity + CountAxes(node.type);
     for (int d = node.velocity; d < last; ++d) {
-      // the force that moves all that the node carries along its axis works on every axis before it
+      // the force that accelerates the composite body along this axis, projected on all axes before
+      // it
       const SpatialVector F = MoveForce(body.composite * kinematics.own_axis(d), body.p);
       double* column = M.data() + d * n;
       std::fill(column, column + d, 0);
@@ -125,7 +126,7 @@ void JointTree::CalcInverseDynamics(TreeKinematics* kinematics, const Vector3d& 
   CalcBias(*kinematics, gravity, tau);
   if (vdot.empty()) return;
 
-  // τ is linear in v̇: what v̇ adds needs no velocities
+  // τ is linear in v̇, and the term in v̇ does not depend on velocities
   CalcAccelerations(vdot, kinematics);
   const int count = static_cast<int>(nodes_.size());
   SpatialVector* forces = kinematics->forces_.data();
@@ -146,7 +147,7 @@ void JointTree::CalcForwardDynamics(TreeKinematics* kinematics, const Vector3d& 
   using Pivot = TreeKinematics::Pivot;
   const int count = static_cast<int>(nodes_.size());
 
-  // M v̇ = τ − bias: a tree at rest without gravity
+  // M v̇ = τ − bias, as for a tree at rest without gravity
   CalcBias(*kinematics, gravity, vdot);
   for (int i = 0; i < count; ++i) {
     const SpatialInertia& inertia = kinematics->bodies_[i].inertia;
@@ -157,7 +158,7 @@ void JointTree::CalcForwardDynamics(TreeKinematics* kinematics, const Vector3d& 
     a.force = {};
   }
 
-  // towards the root: what the rest of the tree feels of each node, its axes free to move
+  // inwards: articulated inertia and force of each node
   for (int i = count - 1; i >= 0; --i) {
     const Node& node = nodes_[i];
     Articulated& a = kinematics->articulated_[i];
@@ -177,7 +178,7 @@ void JointTree::CalcForwardDynamics(TreeKinematics* kinematics, const Vector3d& 
     }
     if (node.parent < 0) continue;
     Articulated& parent = kinematics->articulated_[node.parent];
-    // J about the parent's No is J − H [r] + [r] Hᵀ, with the H there
+    // J about the parent's No is J − H [r] + [r] H′ᵀ, with H′ about the same point
     const Lanes r = kinematics->bodies_[i].r;
     const LaneMatrix cross = CrossLanes(r);
     LaneMatrix H = a.H;
@@ -193,7 +194,7 @@ void JointTree::CalcForwardDynamics(TreeKinematics* kinematics, const Vector3d& 
     parent.force += MoveForce(a.force, kinematics->bodies_[i].r);
   }
 
-  // and back with the accelerations
+  // outwards: accelerations
   for (int i = 0; i < count; ++i) {
     const Node& node = nodes_[i];
     SpatialVector A;
@@ -214,7 +215,7 @@ void JointTree::CalcReactions(TreeKinematics* kinematics, const Vector3d& gravit
                               std::span<double> reactions) const {
   CalcAccelerations(vdot, kinematics);
 
-  // what each link needs to move as it does, about its own Mo
+  // force required by the motion of each link, about its own Mo
   SpatialVector* forces = kinematics->forces_.data();
   const auto joint_place = [&](int link) {
     const TreeKinematics::Pose& X = kinematics->link_poses_[link];
@@ -243,7 +244,7 @@ void JointTree::CalcReactions(TreeKinematics* kinematics, const Vector3d& gravit
                                      p_OP - joint_place(wrench.link));
   }
 
-  // a link's joint carries the link and all that hangs on it
+  // a joint carries its link and all descendants
   for (int i = num_links() - 1; i >= 0; --i) {
     const int parent = links_[i].parent;
     if (parent >= 0) forces[parent] += MoveForce(forces[i], joint_place(i) - joint_place(parent));

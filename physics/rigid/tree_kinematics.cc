@@ -10,7 +10,7 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-// Rotation of the quaternion w, x, y, z, whatever its length.
+// Rotation of the quaternion w, x, y, z of any length.
 Matrix3d RotationFromQuaternion(const double* q) {
   const double w = q[0], x = q[1], y = q[2], z = q[3];
   const double s = 2 / (w * w + x * x + y * y + z * z);
@@ -21,7 +21,7 @@ Matrix3d RotationFromQuaternion(const double* q) {
   return R;
 }
 
-// R turned about its own column `axis`.
+// Turns R about its own column `axis`.
 void TurnAbout(int axis, const SinCos& angle, LaneMatrix* R) {
   const int i = axis == 2 ? 0 : axis + 1;
   const int j = 3 - axis - i;
@@ -51,7 +51,7 @@ void JointTree::CalcPositions(std::span<const double> q, TreeKinematics* kinemat
   TreeKinematics::Body* bodies = kinematics->bodies_.data();
   const int count = static_cast<int>(nodes_.size());
 
-  // all angles at once: four in a register
+  // sines and cosines of all angles at once, four per register
   for (std::size_t k = 0; k < turns_.size(); ++k) {
     const Node& node = nodes_[turns_[k]];
     kinematics->angles_[k] = node.sign * q[node.position];
@@ -59,7 +59,7 @@ void JointTree::CalcPositions(std::span<const double> q, TreeKinematics* kinemat
   CalcSinCos(kinematics->angles_, kinematics->sin_cos_);
   const SinCos* next_turn = kinematics->sin_cos_.data();
 
-  // the first link's joint takes the reference point along
+  // the reference point O moves with the joint of the first link
   Vector3d& p_WO = kinematics->p_WO_;
   p_WO = num_root_nodes_ == 0 && !links_.empty() ? X_NL_[0].p : Vector3d::Zero();
   for (int i = 0; i < count; ++i) {
@@ -67,7 +67,7 @@ void JointTree::CalcPositions(std::span<const double> q, TreeKinematics* kinemat
     TreeKinematics::Body& body = bodies[i];
     const double* qi = q.data() + node.position;
 
-    // F in the world, placed by r
+    // orientation of F in the world, and its position r from the parent
     LaneMatrix R = ToLaneMatrix(node.X_PF.R);
     Lanes r = ToLanes(node.X_PF.p);
     if (node.parent < 0) {
@@ -78,7 +78,7 @@ void JointTree::CalcPositions(std::span<const double> q, TreeKinematics* kinemat
       r = parent.R * node.X_PF.p;
     }
 
-    // M in F
+    // motion of M in F
     const LaneMatrix R_WF = R;
     if (node.type >= NodeType::kBall) {
       R = R * RotationFromQuaternion(qi);
@@ -93,7 +93,7 @@ void JointTree::CalcPositions(std::span<const double> q, TreeKinematics* kinemat
     }
     const Lanes p = node.parent < 0 ? r : bodies[node.parent].p + r;
 
-    // what the node moves about or along
+    // motion axes
     if (node.type < NodeType::kBall) {
       const Lanes a = node.sign * R.columns[node.axis];
       kinematics->SetAxis(node.velocity, p, {node.turn * a, node.travel * a});
@@ -111,7 +111,7 @@ void JointTree::CalcPositions(std::span<const double> q, TreeKinematics* kinemat
     body.composite = body.inertia;
   }
 
-  // what each carries
+  // composite inertias
   for (int i = count - 1; i >= 0; --i) {
     if (nodes_[i].parent >= 0)
       bodies[nodes_[i].parent].composite += bodies[i].composite.MovedBy(bodies[i].r);
@@ -142,7 +142,7 @@ void JointTree::CalcVelocities(std::span<const double> v, TreeKinematics* kinema
     const Node& node = nodes_[i];
     TreeKinematics::Body& body = bodies[i];
 
-    // of M in F
+    // velocity of M in F
     SpatialVector joint = v[node.velocity] * kinematics->own_axis(node.velocity);
     for (int k = 1; k < CountAxes(node.type); ++k)
       joint += v[node.velocity + k] * kinematics->own_axis(node.velocity + k);
@@ -211,7 +211,7 @@ void JointTree::AddWrench(const TreeKinematics& kinematics, int link, const Vect
 }
 
 Vector3d JointTree::CalcCenterOfMass(const TreeKinematics& kinematics) const {
-  Lanes moment = {};  // about O, of what moves
+  Lanes moment = {};  // about O, of moving links
   double mass = 0;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].parent >= 0) continue;

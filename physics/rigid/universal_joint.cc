@@ -3,7 +3,7 @@
 namespace pliant::physics {
 namespace {
 
-// Two axes that cross, as of a cardan shaft.
+// Two intersecting axes, as in a Cardan joint.
 class Universal final : public CompoundJoint {
  public:
   std::string_view name() const override { return "universal"; }

@@ -37,7 +37,7 @@ void SceneCompiler::CompileBodies() {
         ReadPose(path + ".custom.pose", body.custom().pose(), &log_, &drafts_[i].body.X_WB);
         break;
       case v1::Body::KIND_NOT_SET:
-        log_.Error(path, "is of no kind; expected `rigid` or `deformable`");
+        log_.Error(path, "has no kind; expected `rigid` or `deformable`");
         break;
     }
   }
@@ -67,10 +67,10 @@ void SceneCompiler::CheckBodyNames() {
     const std::string path = absl::StrCat("bodies[", i, "].name");
     if (!CheckName(path, name, &log_)) continue;
     if (name == "world") {
-      log_.Error(path, "\"world\" is the name of the world itself; expected another");
+      log_.Error(path, "\"world\" is reserved for the world itself; expected another name");
     } else if (const auto [earlier, fresh] = first.try_emplace(name, i); !fresh) {
-      log_.Error(path, absl::StrCat(Quoted(name), " is the name of bodies[", earlier->second,
-                                    "] too; expected a name of its own"));
+      log_.Error(path, absl::StrCat(Quoted(name), " is also the name of bodies[", earlier->second,
+                                    "]; expected a unique name"));
     }
   }
 }
@@ -113,10 +113,11 @@ void SceneCompiler::AddInstances(int instance) {
     for (const auto& [name, draft] : robot_templates_) names.push_back(name);
     std::sort(names.begin(), names.end());
     const bool body = body_index_.contains(given.of());
-    log_.Error(path + ".of", body ? absl::StrCat(Quoted(given.of()),
-                                                 " is no template. Give the body `template: true`")
-                                  : absl::StrCat("no template is called ", Quoted(given.of()),
-                                                 DidYouMean(given.of(), names)));
+    log_.Error(path + ".of",
+               body ? absl::StrCat(Quoted(given.of()),
+                                   " is not a template. Give the body `template: true`")
+                    : absl::StrCat("no template is called ", Quoted(given.of()),
+                                   DidYouMean(given.of(), names)));
     return;
   }
   const bool is_robot = found == templates_.end();
@@ -162,7 +163,7 @@ void SceneCompiler::AddInstances(int instance) {
     return;
   }
 
-  // a template that is copied by several entries goes on counting
+  // copies of a template are numbered across all entries that copy it
   std::vector<int>& copies = copies_[given.of()];
   for (int k = 0; k < count; ++k) {
     Placement placement{draft, absl::StrCat(given.of(), "_", copies.size()),
@@ -173,7 +174,7 @@ void SceneCompiler::AddInstances(int instance) {
     const int index = static_cast<int>(placements_.size());
     if (!body_index_.try_emplace(placement.name, index).second) {
       log_.Error(path, absl::StrCat("would make a second body called ", Quoted(placement.name),
-                                    ". Rename the one that stands in `bodies`"));
+                                    ". Rename the one in `bodies`"));
       return;
     }
     copies.push_back(index);
@@ -200,7 +201,7 @@ void SceneCompiler::BuildBlocks() {
     if (!draft.is_deformable && body.motion == Motion::kFixed) continue;
     body.block = static_cast<int>(model_->blocks.size());
     if (draft.is_deformable) {
-      // the draft was completed after the body was placed
+      // the draft was completed after the body was placed: keep its name and pose
       const std::string name = body.name;
       const RigidTransform X_WB = body.X_WB;
       body = draft.body;
@@ -234,7 +235,7 @@ std::string SceneCompiler::NoSuchBody(const std::string& name) const {
 }
 
 int SceneCompiler::ResolveBody(const std::string& name, const std::string& path) {
-  // when the bodies could not be read, none is known
+  // no body is known when reading the bodies failed
   if (log_.full() || (model_->bodies.empty() && log_.failed())) return -1;
   if (name.empty()) {
     Missing(path, "the name of a body", &log_);
@@ -243,8 +244,7 @@ int SceneCompiler::ResolveBody(const std::string& name, const std::string& path)
   if (const auto found = body_index_.find(name); found != body_index_.end()) return found->second;
   if (copies_.contains(name)) {
     log_.Error(path,
-               absl::StrCat(Quoted(name),
-                            " is a template, which is no body itself; expected a copy such as ",
+               absl::StrCat(Quoted(name), " is a template, not a body; expected a copy such as ",
                             name, "_0"));
   } else if (groups_.contains(name)) {
     log_.Error(path, absl::StrCat(Quoted(name), " is a group; expected one body"));
@@ -295,19 +295,19 @@ int SceneCompiler::ResolveDraftVertex(const BodyDraft& draft, int vertex, const 
         absl::StrCat(name, " is rigid and has no vertices. Name a `point` in its frame instead"));
     return -1;
   }
-  // without a mesh something else was wrong, and said
+  // without a mesh, an error has been reported already
   const int vertices = static_cast<int>(draft.fem.mesh.vertices.size());
   if (vertices == 0) return -1;
   const int given =
       draft.vertex_of_file.empty() ? vertices : static_cast<int>(draft.vertex_of_file.size());
   if (vertex < 0 || vertex >= given) {
-    log_.Error(path, absl::StrCat(vertex, " is no vertex of ", name,
+    log_.Error(path, absl::StrCat(vertex, " is not a vertex of ", name,
                                   "; expected a number from 0 to ", given - 1));
     return -1;
   }
   if (draft.vertex_of_file.empty()) return vertex;
   if (draft.vertex_of_file[vertex] < 0) {
-    log_.Error(path, absl::StrCat(vertex, " is a vertex of no tetrahedron of ", name,
+    log_.Error(path, absl::StrCat(vertex, " belongs to no tetrahedron of ", name,
                                   "; expected one that moves"));
   }
   return draft.vertex_of_file[vertex];

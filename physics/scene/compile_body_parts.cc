@@ -18,10 +18,10 @@
 namespace pliant::physics {
 namespace {
 
-// What a box selects, in the body's frame.
+// Box in the body's frame that selects vertices and elements.
 class Selection {
  public:
-  // Nothing when it is not well said.
+  // Returns nothing, after reporting an error, if the box is not valid.
   static std::optional<Selection> Read(const v1::Within& within, const std::string& path,
                                        SceneLog* log) {
     const std::string at = path + ".box";
@@ -40,7 +40,7 @@ class Selection {
     }
     ok &= ReadPose(at + ".pose", box.pose(), log, &selection.X_SB_);
     if (!ok || box.size().empty()) return std::nullopt;
-    // a vertex on the border is within, rounding or not
+    // include vertices on the boundary, whatever the rounding
     selection.half_size_ = 0.5 * selection.half_size_ * (1 + 1e-9);
     selection.X_SB_ = selection.X_SB_.Inverse();
     return selection;
@@ -84,7 +84,7 @@ void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::stri
         !names.try_emplace(region.name(), i).second) {
       log_.Error(at + ".name",
                  absl::StrCat(Quoted(region.name()),
-                              " is the name of a region before it; expected another"));
+                              " is also the name of an earlier region; expected a unique name"));
     }
     const v1::Material body_material = given.material();
     const std::optional<FemMaterial> material =
@@ -101,7 +101,7 @@ void SceneCompiler::ReadRegions(const v1::DeformableBody& given, const std::stri
       }
       if (chosen.empty()) {
         log_.Error(at + ".within",
-                   absl::StrCat("holds no tetrahedron; expected some: ", BoundsText(fem.mesh)));
+                   absl::StrCat("contains no tetrahedron; expected some: ", BoundsText(fem.mesh)));
       }
     } else if (region.selection_case() == v1::Region::kLabel) {
       if (count == 0) continue;
@@ -142,8 +142,8 @@ void SceneCompiler::ReadActivations(const v1::DeformableBody& given, const std::
       for (int k = 0; k < i; ++k) {
         if (given.activations(k).name() != activation.name()) continue;
         log_.Error(at + ".name",
-                   absl::StrCat(Quoted(activation.name()), " is the name of activations[", k,
-                                "] too; expected a name of its own"));
+                   absl::StrCat(Quoted(activation.name()), " is also the name of activations[", k,
+                                "]; expected a unique name"));
         break;
       }
     }
@@ -162,7 +162,7 @@ void SceneCompiler::ReadActivations(const v1::DeformableBody& given, const std::
       std::vector<std::string> names;
       for (const v1::Region& region : given.regions())
         if (!region.name().empty()) names.push_back(region.name());
-      // a region that could not be read has said so
+      // a region with an error has been reported already
       if (std::find(names.begin(), names.end(), activation.region()) == names.end()) {
         log_.Error(at + ".region",
                    absl::StrCat("no region of the body is called ", Quoted(activation.region()),
@@ -187,11 +187,11 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
       continue;
     }
     const bool is_world = attachment.to() == "world";
-    const bool is_link = attachment.to().find('/') != std::string::npos;  // not placed yet
+    const bool is_link = attachment.to().find('/') != std::string::npos;  // links are placed later
     const int to = is_world || is_link ? -1 : ResolveHolder(attachment.to(), at + ".to");
     if (!is_world && !is_link && to < 0) continue;
 
-    // which vertices
+    // choose vertices
     std::vector<int> chosen;
     if (attachment.has_within()) {
       const std::optional<Selection> selection =
@@ -202,7 +202,7 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
       }
       if (chosen.empty()) {
         log_.Error(at + ".within",
-                   absl::StrCat("holds no vertex; expected some: ", BoundsText(mesh)));
+                   absl::StrCat("contains no vertex; expected some: ", BoundsText(mesh)));
         continue;
       }
     }
@@ -219,13 +219,13 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
     for (const int vertex : chosen) {
       const auto [earlier, fresh] = attached.try_emplace(vertex, attachment.to());
       if (!fresh && earlier->second != attachment.to()) {
-        log_.Error(at, absl::StrCat("holds vertex ", vertex, ", which is attached to ",
+        log_.Error(at, absl::StrCat("attaches vertex ", vertex, ", which is already attached to ",
                                     Quoted(earlier->second),
-                                    " already; expected a vertex to be attached to one thing"));
+                                    "; expected each vertex to be attached once"));
         break;
       }
       if (!fresh) continue;
-      // what is fixed or prescribed prescribes the vertex
+      // a fixed or kinematic body prescribes the motion of the vertex
       const Motion motion = to < 0 ? Motion::kFixed : model_->bodies[to].motion;
       if (is_link || motion == Motion::kFree) {
         draft->held.push_back({vertex, attachment.to(), at + ".to"});
@@ -240,11 +240,11 @@ void SceneCompiler::ReadAttachments(const v1::DeformableBody& given, const std::
             [](const auto& x, const auto& y) { return x.node < y.node; });
   if (draft->fem.prescribed.size() == mesh.vertices.size() && !attached.empty()) {
     log_.Error(path + ".attachments",
-               "hold every vertex, so nothing can deform. Select fewer, or make the body rigid");
+               "attach every vertex, so nothing can deform. Select fewer, or make the body rigid");
   }
 }
 
-// A rigid body or link to attach to; −1 when there is none, and that was said.
+// Finds a rigid body or link to attach to; −1 after reporting an error.
 int SceneCompiler::ResolveHolder(const std::string& name, const std::string& path) {
   const int holder = ResolveBody(name, path);
   if (holder < 0 || !IsDeformable(holder)) return holder;
@@ -253,8 +253,7 @@ int SceneCompiler::ResolveHolder(const std::string& name, const std::string& pat
   return -1;
 }
 
-// Vertices attached to what moves by itself are held there by constraints, once everything has its
-// place.
+// Adds the constraints that hold vertices attached to free bodies and links, once all are placed.
 void SceneCompiler::HoldVertices() {
   if (log_.failed()) return;
   for (std::size_t i = 0; i < placements_.size(); ++i) {

@@ -22,7 +22,7 @@ namespace {
 constexpr double kSmallestDensity = 1e-6;
 constexpr double kDefaultBeta = 0.01;  // [s]
 
-// A primitive and the length of its edges, before it is meshed.
+// A primitive before it is meshed.
 struct Primitive {
   absl::StatusOr<TetrahedralMesh> (*mesh)(const v1::VolumeMesh&, double edge_length) = nullptr;
   double smallest_extent = 0;  // [m]
@@ -50,7 +50,7 @@ absl::StatusOr<TetrahedralMesh> MeshTorusOf(const v1::VolumeMesh& mesh, double e
                    mesh.torus().slices());
 }
 
-// Checks the sizes of a primitive; nothing when one is wrong.
+// Checks the sizes of a primitive; returns nothing when one is wrong.
 std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::string& path,
                                        SceneLog* log) {
   const auto check = [&](const char* at, bool given, double value, const char* noun) {
@@ -61,7 +61,7 @@ std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::st
       const auto& size = mesh.box().size();
       const std::string at = path + ".box.size";
       if (mesh.box().has_pose()) {
-        log->Error(path + ".box.pose", "is not read here; expected the `pose` of the body");
+        log->Error(path + ".box.pose", "is not allowed here; expected the `pose` of the body");
         return std::nullopt;
       }
       if (size.empty()) Missing(at, "3 numbers in metres, each a full length", log);
@@ -151,7 +151,7 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   fem.mean_dilatation = given.mean_dilatation();
   if (model_->method.is_maximal() && fem.mean_dilatation) {
     log_.Error(path + ".mean_dilatation",
-               "has no rows in maximal coordinates yet; leave it out, or set "
+               "is not supported in maximal coordinates yet; leave it out, or set "
                "method.nonsmooth.coordinates: REDUCED");
   }
   const v1::Newton& newton = given.newton();
@@ -180,15 +180,14 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   for (const FemMaterial& of : fem.materials) {
     if (!fem.mean_dilatation || HasVolumetricStiffness(of)) continue;
     log_.Error(path + ".mean_dilatation",
-               absl::StrCat("is for materials with a volumetric stiffness of their own, which ",
+               absl::StrCat("needs a material with its own volumetric stiffness, which ",
                             std::string(of.material->name()),
-                            " has not; expected NEO_HOOKEAN or MOONEY_RIVLIN"));
+                            " does not have; expected NEO_HOOKEAN or MOONEY_RIVLIN"));
     break;
   }
   ReadAttachments(given, path, draft);
 }
 
-// What a scene calls its material; LINEAR_COROTATIONAL when it says nothing.
 void SceneCompiler::DraftCustomBody(const v1::CustomBody& given, const std::string& path,
                                     BodyDraft* draft) {
   draft->kind = FindBodyKind(given.kind());
@@ -197,8 +196,8 @@ void SceneCompiler::DraftCustomBody(const v1::CustomBody& given, const std::stri
     for (const BodyKind* one : AllBodyKinds())
       absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(one->name()));
     log_.Error(path + ".kind",
-               absl::StrCat(Quoted(given.kind()), " is no kind of body; ",
-                            names.empty() ? "none is added to this program: use `deformable`"
+               absl::StrCat(Quoted(given.kind()), " is not a kind of body; ",
+                            names.empty() ? "this program has no custom kinds; use `deformable`"
                                           : absl::StrCat("expected one of ", names)));
     return;
   }
@@ -220,7 +219,7 @@ void SceneCompiler::DraftCustomBody(const v1::CustomBody& given, const std::stri
     const auto is_taken = [&](const BodyParameter& one) { return one.name == name; };
     if (std::ranges::any_of(draft->kind->parameters(), is_taken)) continue;
     log_.Error(absl::StrCat(path, ".parameters.", name),
-               absl::StrCat("is not taken by ", given.kind(), ". Remove it"));
+               absl::StrCat("is not a parameter of ", given.kind(), ". Remove it"));
   }
   custom.density = given.density();
   CheckPositive(path + ".density", custom.density, "density in kg/m³", &log_, 1e6);
@@ -235,14 +234,16 @@ void SceneCompiler::DraftCustomBody(const v1::CustomBody& given, const std::stri
   if (!mesh.has_value()) return;
   body.mesh = custom.mesh = *std::move(mesh);
   body.surface = ExtractBoundary(body.mesh);
+  body.points = draft->kind->MakePoints(custom);
 }
 
+// Finds the material that a scene names; LINEAR_COROTATIONAL when it names none.
 const Material* SceneCompiler::ReadMaterialModel(const v1::Material& given,
                                                  const v1::Material* defaults,
                                                  const std::string& path) {
   const bool said = given.model() != v1::Material::MODEL_UNSPECIFIED;
   if (said && !given.custom_model().empty()) {
-    log_.Error(path + ".custom_model", "stands beside `model`; expected one of them");
+    log_.Error(path + ".custom_model", "conflicts with `model`; expected only one of the two");
     return nullptr;
   }
   if (!given.custom_model().empty()) {
@@ -252,18 +253,18 @@ const Material* SceneCompiler::ReadMaterialModel(const v1::Material& given,
     for (const Material* one : AllMaterials())
       absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(one->name()));
     log_.Error(path + ".custom_model", absl::StrCat(Quoted(given.custom_model()),
-                                                    " is no material; expected one of ", names));
+                                                    " is not a material; expected one of ", names));
     return nullptr;
   }
   if (said) return FindMaterial(v1::Material::Model_Name(given.model()).substr(6));
-  // a body whose own choice was wrong has said so
+  // an error in the body's own choice has been reported already
   if (defaults != nullptr) return ReadMaterialModel(*defaults, nullptr, path);
   return FindMaterial("LINEAR_COROTATIONAL");
 }
 
 namespace {
 
-// A number that a material takes: a field of its name, or an entry of `parameters`.
+// Value of a material parameter: the field of its name, or an entry of `parameters`.
 std::optional<double> FindParameter(const v1::Material& given, const std::string& name) {
   const google::protobuf::FieldDescriptor* field = given.GetDescriptor()->FindFieldByName(name);
   if (field != nullptr && field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE) {
@@ -279,7 +280,7 @@ std::string TakenBy(const Material& material) {
   std::string names;
   for (const MaterialParameter& parameter : material.parameters())
     absl::StrAppend(&names, std::string(parameter.name), ", ");
-  return absl::StrCat("is not taken by ", std::string(material.name()), "; expected ", names,
+  return absl::StrCat("is not a parameter of ", std::string(material.name()), "; expected ", names,
                       "density. Remove it");
 }
 
@@ -351,7 +352,7 @@ std::optional<FemMaterial> SceneCompiler::ReadMaterial(const v1::Material& given
   }
   if (!ok) return std::nullopt;
 
-  // what one number alone does not show
+  // stability at rest depends on all parameters together
   const RestModuli moduli = CalcRestModuli(*result.material, result.parameters);
   if (!(moduli.mu > 0 && moduli.lambda + 2 * moduli.mu / 3 > 0 && std::isfinite(moduli.lambda))) {
     log_.Error(path,
@@ -375,14 +376,15 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMes
   if (given.has_edge_length()) {
     ok &= CheckLength(path + ".edge_length", true, given.edge_length(), "length", &log_);
     if (from_file) {
-      log_.Error(path + ".edge_length", "is for primitives; the file has its own edges. Remove it");
+      log_.Error(path + ".edge_length",
+                 "applies to primitives only; the file has its own edges. Remove it");
       ok = false;
     }
   }
   if (given.has_scale()) {
     ok &= CheckPositive(path + ".scale", given.scale(), "factor", &log_, 1e9);
     if (!from_file) {
-      log_.Error(path + ".scale", "is for files; a primitive has its size. Remove it");
+      log_.Error(path + ".scale", "applies to files only; a primitive has its own size. Remove it");
       ok = false;
     }
   }
@@ -404,7 +406,7 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMes
     if (!primitive.has_value() || !ok) return std::nullopt;
     const double edge =
         given.has_edge_length() ? given.edge_length() : primitive->smallest_extent / 5;
-    // six to a cube of this edge: what no mesh is built for
+    // refuse huge meshes before building them: about six tetrahedra to a cube of this edge
     const double estimate = 6 * primitive->volume / (edge * edge * edge);
     if (estimate + static_cast<double>(tetrahedra_) >
         4.0 * static_cast<double>(options_.limits.max_tetrahedra)) {
@@ -429,7 +431,7 @@ std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bo
                                                         const std::string& path,
                                                         std::vector<int>* vertex_of_file) {
   if (mesh.tetrahedra.empty()) {
-    log_.Error(path, "holds no tetrahedra; expected a volume mesh");
+    log_.Error(path, "contains no tetrahedra; expected a volume mesh");
     return std::nullopt;
   }
   const std::size_t given_vertices = mesh.vertices.size();
@@ -455,16 +457,16 @@ std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bo
                                 defect.kind == MeshDefectKind::kUnusedVertex ? "; left out" : ""));
       continue;
     }
-    // one line for each kind, though all stand at the same place
-    const char* mend = defect.repairable() ? ". Give the mesh `repair: true`, or mend the file"
-                                           : ". Mend the file";
+    // one message for each kind of defect, all at the same place
+    const char* mend =
+        defect.repairable() ? ". Give the mesh `repair: true`, or fix the file" : ". Fix the file";
     log_.AlsoError(path, absl::StrCat("has ", Describe(defect), "; expected none", mend));
     sound = false;
   }
   if (!sound) return std::nullopt;
   if (unused) keep(RepairMesh(mesh));
   if (mesh.tetrahedra.empty()) {
-    log_.Error(path, "holds no tetrahedra after the repair; expected a volume mesh");
+    log_.Error(path, "contains no tetrahedra after the repair; expected a volume mesh");
     return std::nullopt;
   }
 

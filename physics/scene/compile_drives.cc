@@ -15,7 +15,7 @@
 namespace pliant::physics {
 namespace {
 
-// how far a gripper's joint may stay off its target when it pulls with all its force [m], [rad]
+// error of a gripper's joint at which the drive exerts its largest force [m], [rad]
 constexpr double kGripperSlack = 0.002;
 constexpr double kGripperSettling = 0.02;  // [s]
 
@@ -33,7 +33,7 @@ void SceneCompiler::CompileDrives() {
     AddActivations(static_cast<int>(i), drafts_[placements_[i].draft]);
 }
 
-// The body as a soft robot: its activations are what is driven.
+// Makes the body a soft robot with its activations as actuators.
 void SceneCompiler::AddActivations(int body, const BodyDraft& draft) {
   if (draft.activations.empty()) return;
   Robot robot;
@@ -41,9 +41,9 @@ void SceneCompiler::AddActivations(int body, const BodyDraft& draft) {
   for (const Robot& other : model_->robots) {
     if (other.name != robot.name) continue;
     log_.Error(absl::StrCat("bodies[", placements_[body].draft, "].name"),
-               absl::StrCat(Quoted(robot.name),
-                            " is the name of a robot too; expected another, as "
-                            "both have actuators"));
+               absl::StrCat(
+                   Quoted(robot.name),
+                   " is also the name of a robot; expected another, because both have actuators"));
     return;
   }
   for (std::size_t k = 0; k < draft.activations.size(); ++k) {
@@ -64,8 +64,8 @@ void SceneCompiler::AddActivations(int body, const BodyDraft& draft) {
   model_->robots.push_back(std::move(robot));
 }
 
-// Joints of one velocity whose whole name matches; an error when there is none. A joint that a
-// coupler leads is meant by its own name alone.
+// Finds joints of one velocity whose whole name matches; an error if there is none. A joint driven
+// by a coupler matches only its exact name.
 std::vector<int> SceneCompiler::MatchJoints(int robot, const std::string& pattern,
                                             const std::string& path) {
   std::vector<int> found;
@@ -81,9 +81,9 @@ std::vector<int> SceneCompiler::MatchJoints(int robot, const std::string& patter
   try {
     expression = std::regex(pattern);
   } catch (const std::regex_error&) {
-    log_.Error(path,
-               absl::StrCat(Quoted(pattern), " is no regular expression; expected one such as ",
-                            "joint_.*, or the name of a joint"));
+    log_.Error(path, absl::StrCat(Quoted(pattern),
+                                  " is not a valid regular expression; expected one such as ",
+                                  "joint_.*, or the name of a joint"));
     return {};
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {
@@ -95,8 +95,9 @@ std::vector<int> SceneCompiler::MatchJoints(int robot, const std::string& patter
       found.push_back(static_cast<int>(j));
   }
   if (found.empty()) {
-    log_.Error(path, absl::StrCat(Quoted(pattern), " matches no joint of one velocity of ",
-                                  Quoted(model_->robots[robot].name), DidYouMean(pattern, names)));
+    log_.Error(path,
+               absl::StrCat(Quoted(pattern), " matches no joint with one degree of freedom of ",
+                            Quoted(model_->robots[robot].name), DidYouMean(pattern, names)));
   }
   return found;
 }
@@ -106,7 +107,7 @@ void SceneCompiler::CompileActuators(int robot, const v1::Robot& given, const st
   const std::vector<RobotJoint>& joints = model_->robots[robot].joints;
   std::vector<std::optional<Actuator>> drives(joints.size());
 
-  // what the robot's own file says, where the scene says nothing
+  // drives of the robot's own file, unless the scene gives others
   for (const RobotActuator& own : description.actuators) {
     for (std::size_t j = 0; j < joints.size(); ++j) {
       if (own.link < 0 || joints[j].name != description.links[own.link].joint.name ||
@@ -150,7 +151,7 @@ void SceneCompiler::CompileActuators(int robot, const v1::Robot& given, const st
         ok &= CheckPositive(at + ".velocity.damping", drive.damping, "damping", &log_);
         break;
       case v1::Actuator::KIND_NOT_SET:
-        log_.Error(at, "is of no kind; expected `pd`, `torque` or `velocity`");
+        log_.Error(at, "has no kind; expected `pd`, `torque` or `velocity`");
         ok = false;
     }
     const std::vector<int> matching = MatchJoints(robot, a.joint(), at + ".joint");
@@ -193,9 +194,11 @@ void SceneCompiler::CompileControllers(int robot, const v1::Robot& given, const 
     const std::string at = absl::StrCat(path, ".controllers[", i, "]");
     if (!CheckName(at + ".name", c.name(), &log_)) continue;
     if (!names.try_emplace(c.name(), i).second) {
-      log_.Error(at + ".name", absl::StrCat(Quoted(c.name()),
-                                            " is the name of another controller of the robot; "
-                                            "expected a name of its own"));
+      log_.Error(
+          at + ".name",
+          absl::StrCat(
+              Quoted(c.name()),
+              " is also the name of another controller of the robot; expected a unique name"));
       continue;
     }
     Controller controller;
@@ -210,7 +213,7 @@ void SceneCompiler::CompileControllers(int robot, const v1::Robot& given, const 
         if (!ReadGripper(c.gripper(), at + ".gripper", &controller)) continue;
         break;
       case v1::Controller::KIND_NOT_SET:
-        log_.Error(at, "is of no kind; expected `differential_ik` or `gripper`");
+        log_.Error(at, "has no kind; expected `differential_ik` or `gripper`");
         continue;
     }
     model_->controllers.push_back(std::move(controller));
@@ -238,7 +241,7 @@ bool SceneCompiler::ReadDifferentialIk(const v1::DifferentialIk& given, const st
       given.link().empty() ? "" : absl::StrCat(robot.name, "/", given.link()), path + ".link");
   if (controller->body < 0 || !ok) return false;
 
-  // drives from the base to the link
+  // actuators between the base and the link
   const RobotDescription& description =
       *robots_[robot_placements_[controller->robot].draft].description;
   std::vector<int> bodies;
@@ -292,9 +295,10 @@ void SceneCompiler::CompileConstraints() {
     const std::string path = absl::StrCat("constraints[", i, "]");
     if (!CheckName(path + ".name", given.name(), &log_)) continue;
     if (!names.try_emplace(given.name(), i).second) {
-      log_.Error(path + ".name", absl::StrCat(Quoted(given.name()),
-                                              " is the name of a constraint before it; expected "
-                                              "another"));
+      log_.Error(
+          path + ".name",
+          absl::StrCat(Quoted(given.name()),
+                       " is also the name of an earlier constraint; expected a unique name"));
       continue;
     }
     Constraint constraint;
@@ -313,7 +317,7 @@ void SceneCompiler::CompileConstraints() {
   }
 }
 
-// A rigid body, link or the world (−1), and where it is at the start.
+// Finds a rigid body, a link or the world (−1), and its initial pose.
 bool SceneCompiler::ResolveHeld(const std::string& name, const std::string& path, int* body,
                                 RigidTransform* X_WB) {
   *body = -1;
@@ -396,7 +400,7 @@ bool SceneCompiler::ReadConstraint(const v1::Constraint& given, const std::strin
       constraint->offset = s.rest();
       if (given.has_stiffness() || given.has_damping()) {
         log_.Error(path + (given.has_stiffness() ? ".stiffness" : ".damping"),
-                   "stands beside that of `joint_spring`; keep the one within it");
+                   "conflicts with that of `joint_spring`; keep the one in `joint_spring`");
         return false;
       }
       return CheckNotNegative(path + ".joint_spring.stiffness", s.stiffness(), "stiffness",
@@ -407,7 +411,7 @@ bool SceneCompiler::ReadConstraint(const v1::Constraint& given, const std::strin
              join(s.joint(), path + ".joint_spring.joint", 1);
     }
     case v1::Constraint::KIND_NOT_SET:
-      log_.Error(path, "is of no kind; expected weld, ball, distance, coupler or joint_spring");
+      log_.Error(path, "has no kind; expected weld, ball, distance, coupler or joint_spring");
   }
   return false;
 }
@@ -421,7 +425,7 @@ bool SceneCompiler::ResolveJoint(const std::string& name, const std::string& pat
     if (model_->robots[*robot].joints[*joint].num_velocities == 1) return true;
     log_.Error(path, absl::StrCat(Quoted(name), " has ",
                                   model_->robots[*robot].joints[*joint].num_velocities,
-                                  " velocities; expected a joint of one"));
+                                  " degrees of freedom; expected a joint with one"));
     return false;
   }
   std::vector<std::string> names;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kLargestMass = 1e15;  // [kg]
 
-// The rotational inertia about `center`, and the centre, of several shapes of density 1.
+// Volume, centre, and rotational inertia about it, of several shapes of density 1.
 MassProperties Unite(const std::vector<Shape>& shapes) {
   MassProperties whole;
   std::vector<MassProperties> parts;
@@ -41,26 +41,27 @@ MassProperties Unite(const std::vector<Shape>& shapes) {
   return whole;
 }
 
-// A tensor of a body that can exist: positive principal moments, none more than the other two
-// together.
+// Checks that a body can have this tensor: positive principal moments, none larger than the sum of
+// the other two.
 bool CheckInertia(const std::string& path, const Eigen::Matrix3d& inertia, SceneLog* log) {
   const Eigen::Vector3d moments =
       Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(inertia, Eigen::EigenvaluesOnly).eigenvalues();
   if (!(moments[0] > 0)) {
-    log->Error(path,
-               absl::StrCat(
-                   "is not physical: its smallest principal moment is ", NumberText(moments[0]),
-                   " kg·m²; expected all three positive. Leave it out to take it from the shapes"));
+    log->Error(
+        path,
+        absl::StrCat(
+            "is not physical: its smallest principal moment is ", NumberText(moments[0]),
+            " kg·m²; expected all three positive. Leave it out to compute it from the shapes"));
     return false;
   }
   const double excess = moments[2] - moments[0] - moments[1];
   if (excess > 1e-9 * moments[2]) {
     log->Error(
         path,
-        absl::StrCat("is not physical: one principal moment exceeds the sum of the other two by ",
-                     NumberText(excess),
-                     " kg·m²; expected at most their sum. Leave it out to take it "
-                     "from the shapes"));
+        absl::StrCat(
+            "is not physical: one principal moment exceeds the sum of the other two by ",
+            NumberText(excess),
+            " kg·m²; expected at most their sum. Leave it out to compute it from the shapes"));
     return false;
   }
   return true;
@@ -124,7 +125,7 @@ void SceneCompiler::ReadMass(const v1::RigidBody& rigid, const std::string& path
   if (rigid.has_mass())
     ok &= CheckPositive(path + ".mass", rigid.mass(), "mass in kilograms", &log_, kLargestMass);
   if (rigid.has_density() && rigid.has_mass()) {
-    log_.Error(path + ".density", "stands beside `mass`; expected only one of the two");
+    log_.Error(path + ".density", "conflicts with `mass`; expected only one of the two");
     ok = false;
   }
   Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();
@@ -163,9 +164,10 @@ void SceneCompiler::ReadMass(const v1::RigidBody& rigid, const std::string& path
   }
   for (std::size_t i = 0; i < draft->body.shapes.size(); ++i) {
     if (given || !std::holds_alternative<HalfSpace>(draft->body.shapes[i].geometry)) continue;
-    log_.Error(absl::StrCat(path, ".shapes[", i, "].half_space"),
-               "has no end, so no mass can be spread over it. Make the body FIXED, or give `mass` "
-               "and `inertia`");
+    log_.Error(
+        absl::StrCat(path, ".shapes[", i, "].half_space"),
+        "is unbounded, so no mass can be spread over it. Make the body FIXED, or give `mass` "
+        "and `inertia`");
     return;
   }
 
@@ -179,7 +181,7 @@ void SceneCompiler::ReadMass(const v1::RigidBody& rigid, const std::string& path
   draft->body.inertia = parameters.inertia;
   if (rigid.has_density()) draft->body.density = rigid.density();
 
-  // what rounds to nothing, or beyond all numbers, is a slip of the unit
+  // values that underflow or overflow suggest wrong units
   const double smallest = parameters.inertia.diagonal().minCoeff();
   if (parameters.mass >= 1e-15 && smallest >= 1e-30 && parameters.mass <= kLargestMass &&
       parameters.inertia.allFinite()) {
@@ -223,7 +225,7 @@ std::optional<Shape> SceneCompiler::ReadShape(const v1::Shape& given, const std:
     case v1::Shape::kBox:
       shape.geometry = Box{0.5 * lengths(path + ".box.size", given.box().size(), "full length")};
       if (given.box().has_pose()) {
-        log_.Error(path + ".box.pose", "is not read here; expected the `pose` beside `box`");
+        log_.Error(path + ".box.pose", "is not allowed here; expected the `pose` beside `box`");
         ok = false;
       }
       break;
@@ -275,7 +277,7 @@ std::optional<Geometry> SceneCompiler::ReadSurfaceMesh(const v1::SurfaceMesh& gi
   const std::optional<std::string> bytes = ReadMeshFile(given.file(), path + ".file");
   if (!bytes.has_value() || !ok) return std::nullopt;
 
-  // a hull may be taken of any points; a surface has to be closed
+  // any points have a hull; a surface must be closed
   absl::StatusOr<SurfaceMeshFile> read = given.convex()
                                              ? ReadOpenSurfaceMesh(*bytes, given.file())
                                              : physics::ReadSurfaceMesh(*bytes, given.file());

@@ -1,5 +1,5 @@
-// What of robots touches what: neighbours in a tree, the filters of their files, and the friction
-// of their soft bodies.
+// Contact filters of robots: neighbours in a tree, the filters of their files, and the friction of
+// their soft bodies.
 
 #include <algorithm>
 #include <map>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxFiltered = 2'000'000;  // pairs of bodies
 
-// What a shape is, and what it touches, as bits.
+// Contact type and affinity of a shape, as bits.
 using ContactMask = std::pair<int, int>;
 
 bool MayTouch(const ContactMask& a, const ContactMask& b) {
@@ -28,8 +28,8 @@ bool MayTouch(const ContactMask& a, const ContactMask& b) {
 
 }  // namespace
 
-// Links that are next to each other in the tree overlap at their joint and do not touch. Links
-// without collision shapes between two others (a shoulder's inner axes) do not part them.
+// Disables contact between adjacent links of the tree, which overlap at their joint. Links without
+// collision shapes between two others (a shoulder's inner axes) do not separate them.
 void SceneCompiler::FilterRobotContacts(const RobotPlacement& placement,
                                         const RobotDescription& description) {
   const v1::Robot& given = scene_.robots(placement.draft);
@@ -38,7 +38,7 @@ void SceneCompiler::FilterRobotContacts(const RobotPlacement& placement,
   const auto disable = [&](int a, int b) {
     if (a != b) robot_filters_.emplace_back(std::minmax(bodies[a], bodies[b]));
   };
-  // links fixed on each other count as one: `root` is the first of them
+  // links fixed to each other count as one: `root` is the first of them
   std::vector<int> root(count);
   std::vector<char> has_shapes(count, 0);
   std::vector<std::vector<int>> cluster(count);
@@ -67,7 +67,7 @@ void SceneCompiler::FilterRobotContacts(const RobotPlacement& placement,
   for (const auto& [a, b] : description.excluded_contacts) {
     if (a >= 0 && b >= 0) disable(a, b);
   }
-  // pair by pair only where the scene asks for it: chains may be long
+  // all pairs only if the scene asks for it, as chains may be long
   if (!given.has_self_collision() || given.self_collision()) return;
   for (int a = 0; a < count; ++a) {
     for (int b = a + 1; b < count; ++b) {
@@ -77,12 +77,12 @@ void SceneCompiler::FilterRobotContacts(const RobotPlacement& placement,
   }
 }
 
-// Contact types and affinities of robot files: two bodies touch if any of their shapes do. What has
-// none in its file, and the scene's own bodies, have 1 and 1.
+// Applies the contact types and affinities of robot files: two bodies touch if any of their shapes
+// do. Bodies without them, and the scene's own bodies, have 1 and 1.
 void SceneCompiler::FilterByContactMasks() {
   const std::vector<ContactMask> usual = {{1, 1}};
   std::vector<std::vector<ContactMask>> masks(model_->bodies.size(), usual);
-  std::vector<int> draft_of(model_->bodies.size(), -1);  // whose file a body is from
+  std::vector<int> draft_of(model_->bodies.size(), -1);  // robot whose file has the body
   for (std::size_t r = 0; r < model_->robots.size(); ++r) {
     const int draft = robot_placements_[r].draft;
     const RobotDescription& description = *robots_[draft].description;
@@ -103,13 +103,13 @@ void SceneCompiler::FilterByContactMasks() {
     masks[soft.body] = {{given.contact_type, given.contact_affinity}};
   }
 
-  // bodies of one mask behave alike, and there are few masks
+  // group bodies by mask, as there are few different masks
   std::map<std::vector<ContactMask>, std::vector<int>> classes;
   for (std::size_t b = 0; b < masks.size(); ++b) classes[masks[b]].push_back(static_cast<int>(b));
   if (classes.size() == 1 && classes.contains(usual)) return;
   std::size_t filtered = 0;
   for (const auto& [mask, members] : classes) {
-    bool is_mixed = false;  // touches something with some of its shapes
+    bool is_mixed = false;  // touches something with only some of its shapes
     for (const auto& [other_mask, others] : classes) {
       bool any = false, all = true;
       for (const ContactMask& s : mask) {
@@ -122,7 +122,7 @@ void SceneCompiler::FilterByContactMasks() {
       if (any || other_mask < mask) continue;
       filtered += members.size() * others.size();
       if (filtered > kMaxFiltered) {
-        log_.Error("robots", absl::StrCat("their files would part ", filtered,
+        log_.Error("robots", absl::StrCat("their files would exclude ", filtered,
                                           " pairs of bodies by contact masks; expected at most ",
                                           kMaxFiltered));
         return;
@@ -135,16 +135,16 @@ void SceneCompiler::FilterByContactMasks() {
     }
     if (!is_mixed || mask.size() == 1) continue;
     for (const int body : members) {
-      log_.Warning(absl::StrCat("robots[", draft_of[body], "].file"),
-                   absl::StrCat("the shapes of ", Quoted(model_->bodies[body].name),
-                                " have different contact masks; a body touches with all of its "
-                                "shapes or with none, so they all touch what one of them does. "
-                                "Split the link to tell them apart"));
+      log_.Warning(
+          absl::StrCat("robots[", draft_of[body], "].file"),
+          absl::StrCat("the shapes of ", Quoted(model_->bodies[body].name),
+                       " have different contact masks, but contact is enabled per body: all of "
+                       "them touch whatever one of them does. Split the link to separate them"));
     }
   }
 }
 
-// The friction that a robot's file gives to a soft body, in every pair that it may touch in.
+// Applies the friction that a robot's file gives to a soft body, in all pairs with other bodies.
 void SceneCompiler::SetDeformableFriction() {
   const auto friction_of = [&](int body) {
     for (const RobotSoftBody& soft : robot_deformables_) {
@@ -160,7 +160,7 @@ void SceneCompiler::SetDeformableFriction() {
     for (int b = 0; b < static_cast<int>(model_->bodies.size()); ++b) {
       if (b == soft.body) continue;
       const double other = friction_of(b);
-      // two values make their mean, as those of shapes do
+      // two values are averaged, as those of shapes are
       robot_frictions_[std::minmax(soft.body, b)] = other < 0 ? own : 0.5 * (own + other);
     }
   }

@@ -1,4 +1,4 @@
-// Deformable bodies that robot files ask for: flexcomp of MJCF, drake:deformable_properties of SDF.
+// Deformable bodies in robot files: flexcomp of MJCF, drake:deformable_properties of SDF.
 
 #include <algorithm>
 #include <utility>
@@ -16,7 +16,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A grid of `count` points, numbered as robot files do: z fastest, then y.
+// Mesh of a grid of `count` points, numbered as in robot files: z fastest, then y.
 absl::StatusOr<TetrahedralMesh> MeshPointGrid(const std::array<int, 3>& count,
                                               const Vector3d& spacing) {
   const std::array<int, 3> cells = {count[0] - 1, count[1] - 1, count[2] - 1};
@@ -41,7 +41,7 @@ absl::StatusOr<TetrahedralMesh> MeshPointGrid(const std::array<int, 3>& count,
   return grid;
 }
 
-// A solid primitive with edges as long as its file asks, or a fifth of its shortest side.
+// Mesh of a solid primitive with the edge length of its file, or a fifth of its shortest side.
 absl::StatusOr<TetrahedralMesh> MeshPrimitive(const Geometry& geometry, double edge_length) {
   const auto edge = [&](double shortest_side) {
     return edge_length > 0 ? edge_length : shortest_side / 5;
@@ -57,7 +57,7 @@ absl::StatusOr<TetrahedralMesh> MeshPrimitive(const Geometry& geometry, double e
   if (const Capsule* c = std::get_if<Capsule>(&geometry))
     return MeshCapsule(c->radius, c->length, edge(2 * c->radius));
   if (const Ellipsoid* ellipsoid = std::get_if<Ellipsoid>(&geometry)) {
-    // a ball of its largest radius, pressed flat
+    // mesh a ball of the largest radius, then scale its axes
     const double radius = ellipsoid->radii.maxCoeff();
     absl::StatusOr<TetrahedralMesh> mesh =
         MeshSphere(radius, edge(2 * ellipsoid->radii.minCoeff()));
@@ -75,7 +75,7 @@ absl::StatusOr<TetrahedralMesh> MeshOf(const RobotDeformable& given) {
   return MeshPointGrid(given.count, given.spacing);
 }
 
-// Where a link would be with its robot's joints at zero, as the robot's file has it.
+// Pose of a link with its robot's joints at zero, as in the robot's file.
 RigidTransform CalcFilePose(const Model& model, const Robot& robot, int link) {
   const Body& body = model.bodies[link];
   for (const auto& [block, articulation] : robot.parts) {
@@ -166,7 +166,7 @@ void SceneCompiler::PlaceRobotDeformables(const RobotPlacement& placement) {
     body.name = absl::StrCat(placement.name, "/", made.body.name);
     if (!body_index_.try_emplace(body.name, index).second) {
       log_.Error(path, absl::StrCat("the deformable body ", Quoted(made.body.name),
-                                    " has the name of a link; expected a name of its own"));
+                                    " has the name of a link; expected a unique name"));
       return;
     }
     body.X_WB = placement.X_WR * made.body.X_WB;
@@ -182,7 +182,7 @@ void SceneCompiler::PlaceRobotDeformables(const RobotPlacement& placement) {
     model_->blocks.push_back(MakeFemBlock(std::move(fem), &rest_shapes_));
     model_->bodies.push_back(std::move(body));
     robot_deformables_.push_back({index, placement.draft, static_cast<int>(i)});
-    // it lies in what holds it
+    // the body overlaps its holder
     if (holder >= 0) robot_filters_.emplace_back(std::minmax(holder, index));
     for (const BodyDraft::HeldVertex& held : made.held) HoldVertex(index, held.vertex, holder);
   }

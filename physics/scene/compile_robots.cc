@@ -1,4 +1,4 @@
-// Robots: their files, where they stand, and the blocks, bodies and joints they become.
+// Robots: their files and poses, and the blocks, bodies and joints made from them.
 
 #include <algorithm>
 #include <utility>
@@ -18,30 +18,25 @@
 namespace pliant::physics {
 namespace {
 
-// Links of one tree of a robot's file, parents first, and which of them is attached to which.
-struct TreeDraft {
-  std::vector<int> links;  // of the description
-  bool moves = false;
-};
-
 bool IsLooseRoot(const RobotLink& link) {
   return link.parent < 0 && link.joint.type == JointType::kFree && link.joint.name.empty();
 }
 
-std::vector<TreeDraft> FindTrees(const RobotDescription& robot) {
-  std::vector<TreeDraft> trees;
+// Links of each tree of a robot's file, parents first, as indices in the description.
+std::vector<std::vector<int>> FindTrees(const RobotDescription& robot) {
+  std::vector<std::vector<int>> trees;
   std::vector<int> tree_of(robot.links.size());
   for (std::size_t i = 0; i < robot.links.size(); ++i) {
     const int parent = robot.links[i].parent;
     if (parent < 0) trees.emplace_back();
     tree_of[i] = parent < 0 ? static_cast<int>(trees.size()) - 1 : tree_of[parent];
-    trees[tree_of[i]].links.push_back(static_cast<int>(i));
+    trees[tree_of[i]].push_back(static_cast<int>(i));
   }
   return trees;
 }
 
-// The value that a joint starts at when the scene does not say: the file's (mostly zero), or the
-// limit nearest to it.
+// Initial position of a joint if the scene gives none: the file's (mostly zero), or the limit
+// nearest to it.
 double InitialPosition(const RobotLink& link) {
   return std::clamp(link.initial_position, link.joint.lower, link.joint.upper);
 }
@@ -57,9 +52,9 @@ void SceneCompiler::CompileRobots() {
     if (CheckName(path + ".name", given.name(), &log_)) {
       if (given.name() == "world" || body_index_.contains(given.name()) ||
           templates_.contains(given.name()) || !first.try_emplace(given.name(), i).second) {
-        log_.Error(path + ".name", absl::StrCat(Quoted(given.name()),
-                                                " is the name of something else too; expected a "
-                                                "name of its own"));
+        log_.Error(path + ".name",
+                   absl::StrCat(Quoted(given.name()),
+                                " is already used as a name; expected a unique one"));
       }
     }
     ReadPose(path + ".pose", given.pose(), &log_, &robots_[i].X_WR);
@@ -96,7 +91,7 @@ void SceneCompiler::ReadRobot(const v1::Robot& given, const std::string& path, R
   ReadJointValues(given, path, draft);
 }
 
-// Initial positions and velocities by joint name
+// Reads initial positions and velocities by joint name.
 void SceneCompiler::ReadJointValues(const v1::Robot& given, const std::string& path,
                                     RobotDraft* draft) {
   const RobotDescription& robot = *draft->description;
@@ -112,7 +107,7 @@ void SceneCompiler::ReadJointValues(const v1::Robot& given, const std::string& p
     link_of[joint.name] = static_cast<int>(i);
   }
   const auto read = [&](const auto& values, const char* field, std::vector<double>* numbers) {
-    // a map has no order: errors come in that of the names
+    // maps are unordered: sort the names, so that errors come in a fixed order
     std::vector<std::string> keys;
     for (const auto& [name, value] : values) keys.push_back(name);
     std::sort(keys.begin(), keys.end());
@@ -120,7 +115,7 @@ void SceneCompiler::ReadJointValues(const v1::Robot& given, const std::string& p
       const auto found = link_of.find(name);
       const std::string at = absl::StrCat(path, ".", field);
       if (found == link_of.end()) {
-        log_.Error(at, absl::StrCat("no joint of one velocity is called ", Quoted(name),
+        log_.Error(at, absl::StrCat("no joint with one degree of freedom is called ", Quoted(name),
                                     DidYouMean(name, names)));
         continue;
       }
@@ -129,7 +124,7 @@ void SceneCompiler::ReadJointValues(const v1::Robot& given, const std::string& p
   };
   read(given.joint_positions(), "joint_positions", &draft->position);
   read(given.joint_velocities(), "joint_velocities", &draft->velocity);
-  // a coupled joint starts where its coupler wants it, unless the scene says otherwise
+  // a coupled joint starts where its coupler puts it, unless the scene gives a value
   for (const RobotCoupler& coupler : robot.couplers) {
     if (coupler.terms.empty() || coupler.terms[0].second == 0) continue;
     const auto [follower, factor] = coupler.terms[0];
@@ -154,7 +149,7 @@ void SceneCompiler::ReadJointValues(const v1::Robot& given, const std::string& p
   }
 }
 
-// Joints as the tree has them: the root placed in the world, and held as the scene says.
+// Links of the tree: the root is placed in the world, and fixed or free as in the scene.
 std::vector<Link> SceneCompiler::MakeLinks(const RobotDescription& robot,
                                            const std::vector<int>& members, bool base_is_free,
                                            const RigidTransform& X_WR) const {
@@ -173,7 +168,7 @@ std::vector<Link> SceneCompiler::MakeLinks(const RobotDescription& robot,
     link.gravity_scale = given.gravity_scale;
     if (given.parent < 0) {
       if (IsLooseRoot(given) && !base_is_free) link.joint.type = JointType::kFixed;
-      // a free root says where it is in the world by its positions
+      // the positions of a free root are its pose in the world
       link.joint.X_PF =
           link.joint.type == JointType::kFree ? RigidTransform{} : X_WR * given.joint.X_PF;
     }
@@ -201,7 +196,7 @@ void SceneCompiler::BuildRobots() {
   SetDeformableFriction();
 }
 
-// A root that nothing holds needs a mass of its own: without, it could spin at no cost.
+// Checks that a free base has mass; without it, it could spin without inertia.
 bool SceneCompiler::CheckFreeBase(const RobotDescription& robot, const std::vector<int>& members,
                                   const RobotPlacement& placement) {
   double mass = 0;
@@ -234,14 +229,14 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
     model_->bodies.emplace_back();
   }
 
-  for (const TreeDraft& draft_tree : FindTrees(description)) {
-    if (base_is_free && !CheckFreeBase(description, draft_tree.links, placement)) return;
+  for (const std::vector<int>& links : FindTrees(description)) {
+    if (base_is_free && !CheckFreeBase(description, links, placement)) return;
     auto tree = std::make_shared<const JointTree>(
-        MakeLinks(description, draft_tree.links, base_is_free, placement.X_WR));
+        MakeLinks(description, links, base_is_free, placement.X_WR));
     if (const std::string why = model_->method.is_maximal() ? CheckMaximalTree(*tree) : "";
         !why.empty()) {
       log_.Error("method.nonsmooth.coordinates",
-                 absl::StrCat("MAXIMAL can not have robot ", Quoted(robot.name), ": ", why));
+                 absl::StrCat("MAXIMAL does not support robot ", Quoted(robot.name), ": ", why));
       return;
     }
     JointTreeParameters parameters{tree, std::vector<double>(tree->num_positions()),
@@ -251,7 +246,7 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
         tree->num_velocities() > 0 ? static_cast<int>(model_->blocks.size()) : kWorldBlock;
     for (int k = 0; k < tree->num_links(); ++k) {
       const Joint& joint = tree->links()[k].joint;
-      const int link = draft_tree.links[k];
+      const int link = links[k];
       const int position = tree->position_start(k), velocity = tree->velocity_start(k);
       if (CountVelocities(joint.type) == 1) {
         parameters.q[position] = draft.position[link];
@@ -287,12 +282,12 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
       robot.joints.push_back(std::move(moving));
     }
 
-    // links are bodies; those that no velocity moves belong to the world
+    // links are bodies; those that no velocity moves are fixed to the world
     TreeKinematics kinematics(*tree);
     tree->CalcPositions(parameters.q, &kinematics);
     for (int k = 0; k < tree->num_links(); ++k) {
-      const RobotLink& link = description.links[draft_tree.links[k]];
-      Body& body = model_->bodies[robot.bodies[draft_tree.links[k]]];
+      const RobotLink& link = description.links[links[k]];
+      Body& body = model_->bodies[robot.bodies[links[k]]];
       body.name = absl::StrCat(robot.name, "/", link.name);
       const bool moves = tree->last_velocity(k) >= 0;
       body.block = moves ? block : kWorldBlock;
@@ -321,7 +316,7 @@ void SceneCompiler::BuildRobot(const RobotPlacement& placement) {
   CompileFileConstraints(placement, description);
 }
 
-// Couplers and loops that the robot's file has
+// Adds the couplers and loops of the robot's file.
 void SceneCompiler::CompileFileConstraints(const RobotPlacement& placement,
                                            const RobotDescription& description) {
   const Robot& robot = model_->robots.back();

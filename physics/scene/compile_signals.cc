@@ -19,7 +19,7 @@ std::string CountText(int count) {
   return absl::StrCat(count, count == 1 ? " number is" : " numbers are");
 }
 
-// Times that do not decrease.
+// Reads times, which must not decrease.
 bool ReadTimes(const v1::ScriptedInput& given, const std::string& path, SceneLog* log,
                Script* script) {
   if (given.times().empty()) return Missing(path + ".times", "a list of times in seconds", log);
@@ -41,7 +41,7 @@ bool ReadTimes(const v1::ScriptedInput& given, const std::string& path, SceneLog
   return false;
 }
 
-// How many numbers a script has at each time: poses may have three or seven.
+// Numbers that a script has at each time; poses have three or seven.
 int CountNumbers(Script::Kind kind) {
   switch (kind) {
     case Script::Kind::kPose:
@@ -72,7 +72,7 @@ std::string ExpectedNumbers(Script::Kind kind) {
   }
 }
 
-// Poses: three or seven numbers, the same at each time. Others as CountNumbers says.
+// Reads values: for poses three or seven numbers, the same at each time; otherwise as CountNumbers.
 bool ReadValues(const v1::ScriptedInput& given, const std::string& path, SceneLog* log,
                 Script* script) {
   const bool pose = script->kind == Script::Kind::kPose;
@@ -128,7 +128,7 @@ void SceneCompiler::CompileScript() {
       if (const auto [first, fresh] = driven.try_emplace(script.body, i); !fresh) {
         log_.Error(path + ".target.pose",
                    absl::StrCat(Quoted(given.target().pose()), " is driven by script[",
-                                first->second, "] already; expected one pose script a body"));
+                                first->second, "] already; expected one pose script per body"));
         continue;
       }
     }
@@ -186,13 +186,13 @@ bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path
   }
   if (script->kind == Script::Kind::kTorque && is_deformable) {
     log_.Error(at, absl::StrCat(Quoted(name),
-                                " is deformable, and a torque on it is not in this version yet. "
+                                " is deformable, and a torque on it is not supported yet. "
                                 "Use forces on its vertices"));
     return false;
   }
   if (target.has_vertex()) {
     if (script->kind != Script::Kind::kForce) {
-      log_.Error(path + ".vertex", "goes with `force` alone. Remove it");
+      log_.Error(path + ".vertex", "applies only to `force`. Remove it");
       return false;
     }
     if (!is_deformable) {
@@ -209,12 +209,12 @@ bool SceneCompiler::ReadTarget(const v1::Target& target, const std::string& path
                    script->kind == Script::Kind::kForce, &script->has_point, &script->p_BP);
 }
 
-// Targets of joints and controllers
+// Reads targets of joints and controllers.
 bool SceneCompiler::ReadJointTarget(const v1::Target& target, const std::string& path,
                                     Script* script) {
   if (target.has_vertex() || !target.point().empty()) {
     log_.Error(path + (target.has_vertex() ? ".vertex" : ".point"),
-               "goes with `force` alone. Remove it");
+               "applies only to `force`. Remove it");
     return false;
   }
   if (target.has_torque()) {
@@ -269,7 +269,7 @@ bool SceneCompiler::ReadPoint(const google::protobuf::RepeatedField<double>& num
                               Eigen::Vector3d* p_BP) {
   if (numbers.empty()) return true;
   if (!allowed) {
-    log_.Error(path, "goes with `force` alone. Remove it");
+    log_.Error(path, "applies only to `force`. Remove it");
     return false;
   }
   if (IsDeformable(body)) {
@@ -292,13 +292,13 @@ void SceneCompiler::CompileProbes() {
       Missing(path + ".name", "a name", &log_);
     } else if (given.name().find_first_of(",\"") != std::string::npos) {
       log_.Error(path + ".name", absl::StrCat(Quoted(given.name()),
-                                              " holds a comma or a quote, which part columns of a "
-                                              "table; expected a name without"));
+                                              " contains a comma or a quote, which separate the "
+                                              "columns of a table; expected a name without them"));
     } else if (CheckName(path + ".name", given.name(), &log_)) {
       if (const auto [first, fresh] = names.try_emplace(given.name(), i); !fresh) {
         log_.Error(path + ".name",
-                   absl::StrCat(Quoted(given.name()), " is the name of probes[", first->second,
-                                "] too; expected a name of its own"));
+                   absl::StrCat(Quoted(given.name()), " is also the name of probes[", first->second,
+                                "]; expected a unique name"));
       }
     }
     if (given.has_rate()) {
@@ -327,7 +327,7 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
   const auto point = [&](const char* kind, const v1::PointProbe& p) {
     const std::string at = absl::StrCat(path, ".", kind);
     if (!p.link().empty() && !p.body().empty()) {
-      log_.Error(at + ".link", "stands beside `body`; expected one of the two");
+      log_.Error(at + ".link", "conflicts with `body`; expected only one of the two");
       return false;
     }
     probe->body = p.link().empty() ? ResolveBody(p.body(), at + ".body")
@@ -389,8 +389,7 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
       probe->kind = Probe::Kind::kReaction;
       if (r.joint().empty() == r.constraint().empty()) {
         log_.Error(path + ".reaction",
-                   "is of nothing or of two things; expected `joint` or "
-                   "`constraint`");
+                   "names neither or both; expected either `joint` or `constraint`");
         return false;
       }
       if (!r.joint().empty()) {
@@ -519,7 +518,7 @@ bool SceneCompiler::CheckRigid(int body, const std::string& path) {
   if (!IsDeformable(body)) return true;
   log_.Error(path,
              absl::StrCat(Quoted(model_->bodies[body].name),
-                          " is deformable and has no one orientation; expected a rigid body"));
+                          " is deformable and has no single orientation; expected a rigid body"));
   return false;
 }
 

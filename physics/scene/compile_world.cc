@@ -20,7 +20,7 @@ namespace {
 constexpr double kLongestStep = 1;      // [s]
 constexpr double kLongStep = 0.1;       // [s]; beyond, a warning
 constexpr double kShortestStep = 1e-7;  // [s]
-// groups of groups of copies would otherwise make a short file endless work
+// limits the work of a short file with groups of groups of copies
 constexpr std::size_t kMaxNamed = 4'000'000;
 constexpr double kWideMargin = 0.1;  // [m]; beyond, a warning
 
@@ -41,10 +41,10 @@ bool CheckCount(const std::string& path, int count, SceneLog* log) {
 
 void NotYet(const std::string& path, const std::string& what, const std::string& mend,
             SceneLog* log) {
-  log->Error(path, absl::StrCat(what, " is not in this version yet. ", mend));
+  log->Error(path, absl::StrCat(what, " is not supported yet. ", mend));
 }
 
-// SAP's cone when nothing is said
+// Reads the contact law; the default is SAP's cone.
 void ReadContactLaw(const v1::ConvexMethod& given, const std::string& path, SceneLog* log,
                     ConvexOptions* options) {
   const bool said = given.model() != v1::ConvexMethod::CONTACT_MODEL_UNSPECIFIED;
@@ -56,7 +56,7 @@ void ReadContactLaw(const v1::ConvexMethod& given, const std::string& path, Scen
     return;
   }
   if (said) {
-    log->Error(path + ".custom_model", "stands beside `model`; expected one of them");
+    log->Error(path + ".custom_model", "conflicts with `model`; expected only one of the two");
     return;
   }
   options->law = solvers::FindContactLaw(given.custom_model());
@@ -64,8 +64,9 @@ void ReadContactLaw(const v1::ConvexMethod& given, const std::string& path, Scen
   std::string names;
   for (const solvers::ContactLaw* law : solvers::AllContactLaws())
     absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(law->name()));
-  log->Error(path + ".custom_model", absl::StrCat(Quoted(given.custom_model()),
-                                                  " is no contact model; expected one of ", names));
+  log->Error(path + ".custom_model",
+             absl::StrCat(Quoted(given.custom_model()), " is not a contact model; expected one of ",
+                          names));
 }
 
 void ReadRelinearisations(const std::string& path, int given, SceneLog* log, int* count) {
@@ -76,7 +77,7 @@ void ReadRelinearisations(const std::string& path, int given, SceneLog* log, int
   }
   log->Error(path + ".relinearisations",
              absl::StrCat(given, " is not allowed; expected a whole number from 0 to ", kMaxCount,
-                          ". 0 linearises hyperelastic bodies once a step"));
+                          ". 0 linearises hyperelastic bodies once per step"));
 }
 
 void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* options) {
@@ -104,13 +105,14 @@ void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* 
   if (!given.integrator().empty()) {
     options->integrator = FindIntegrator(given.integrator());
     if (given.theta_size() > 0)
-      log->Error(path + ".integrator", "stands beside `theta`; expected one of them");
+      log->Error(path + ".integrator", "conflicts with `theta`; expected only one of the two");
     if (options->integrator == nullptr) {
       std::string names;
       for (const Integrator* one : AllIntegrators())
         absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(one->name()));
-      log->Error(path + ".integrator", absl::StrCat(Quoted(given.integrator()),
-                                                    " is no integrator; expected one of ", names));
+      log->Error(path + ".integrator",
+                 absl::StrCat(Quoted(given.integrator()), " is not an integrator; expected one of ",
+                              names));
     }
   }
   if (given.theta_size() == 0) return;
@@ -131,7 +133,7 @@ void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* 
   options->theta_vq = given.theta(1);
 }
 
-// at most, of a single linearisation
+// default number of sweeps of the scheme SINGLE, at most
 constexpr int kSweepsOfSingle = 1000;
 
 void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
@@ -145,7 +147,7 @@ void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
     options->scheme = CorrectiveOptions::Scheme::kStandard;
   if (given.scheme() == v1::CorrectiveMethod::SCHEME_SINGLE) {
     options->scheme = CorrectiveOptions::Scheme::kSingle;
-    // all there is of them
+    // the scheme has one recursion only
     options->recursions = 1;
     options->sweeps = kSweepsOfSingle;
   }
@@ -156,17 +158,18 @@ void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
   if (options->directions != CorrectiveOptions::Directions::kRecursion &&
       options->scheme != CorrectiveOptions::Scheme::kFast) {
     log->Error(path + ".directions",
-               "needs the scheme FAST: the others have no frames to renew within a recursion. "
-               "Leave one of them out");
+               "needs the scheme FAST: the other schemes do not update frames within a recursion. "
+               "Leave one of the two out");
   }
-  // an iteration is a recursion; a single linearisation has sweeps alone
+  // max_iterations counts recursions, or sweeps for SINGLE
   const bool is_single = options->scheme == CorrectiveOptions::Scheme::kSingle;
   if (given.has_recursions() && given.has_max_iterations()) {
     log->Error(path + ".max_iterations",
-               "stands beside `recursions`, which says the same; keep one");
+               "conflicts with `recursions`, which sets the same limit; keep one");
   }
   if (given.has_sweeps() && given.has_max_iterations() && is_single) {
-    log->Error(path + ".max_iterations", "stands beside `sweeps`, which says the same; keep one");
+    log->Error(path + ".max_iterations",
+               "conflicts with `sweeps`, which sets the same limit; keep one");
   }
   if (given.has_recursions() && CheckCount(path + ".recursions", given.recursions(), log)) {
     options->recursions = given.recursions();
@@ -191,7 +194,7 @@ void CompileNonsmooth(const v1::NonsmoothMethod& given, SceneLog* log, Nonsmooth
   if (given.has_warm_start()) options->warm_start = given.warm_start();
   if (given.has_newton_iterations() && given.has_max_iterations()) {
     log->Error(path + ".max_iterations",
-               "stands beside `newton_iterations`, which says the same; keep one");
+               "conflicts with `newton_iterations`, which sets the same limit; keep one");
   }
   if (given.has_max_iterations() &&
       CheckCount(path + ".max_iterations", given.max_iterations(), log))
@@ -319,7 +322,7 @@ void SceneCompiler::CompileContact() {
   const bool is_smooth = method.kind == MethodKind::kConvex && method.convex.law != nullptr;
   if (is_smooth && given.anchored()) {
     log_.Error("contact.anchored",
-               "anchors contacts of the SAP model only; leave it out beside another");
+               "applies to contacts of the SAP model only; leave it out with other models");
   }
   contact.anchored = given.has_anchored() ? given.anchored() : !is_smooth;
   if (given.patches() == v1::ContactDefaults::PATCHES_POLYGONS)
@@ -331,12 +334,12 @@ void SceneCompiler::CompileContact() {
                                                          ContactParameters::kMaxPatchDivisions));
     } else if (contact.patches != ContactParameters::Patches::kPolygons) {
       log_.Error("contact.patch_divisions",
-                 "divides the triangles of polygons; give `patches: POLYGONS` with it");
+                 "applies to polygons only; also give `patches: POLYGONS`");
     } else {
       contact.patch_divisions = divisions;
     }
   }
-  // what creeps never rests
+  // without anchors, bodies creep and never come to rest
   model_->sleeping = scene_.has_sleeping() ? scene_.sleeping() : contact.anchored;
 }
 
@@ -366,11 +369,11 @@ void SceneCompiler::CompileGroups() {
     members.erase(std::unique(members.begin(), members.end()), members.end());
     if (body_index_.contains(group.name()) || copies_.contains(group.name())) {
       log_.Error(path + ".name", absl::StrCat(Quoted(group.name()),
-                                              " is the name of a body too; expected another"));
+                                              " is also the name of a body; expected another"));
     } else if (!groups_.try_emplace(group.name(), std::move(members)).second) {
       log_.Error(path + ".name",
                  absl::StrCat(Quoted(group.name()),
-                              " is the name of a group before it; expected another"));
+                              " is also the name of an earlier group; expected a unique name"));
     }
   }
 }
@@ -378,8 +381,7 @@ void SceneCompiler::CompileGroups() {
 void SceneCompiler::CompilePairs() {
   std::map<std::pair<int, int>, ContactParameters::Pair> pairs;
   std::size_t named = 0;
-  // what robot files say, and links of a robot that would be in each other's way; what the scene
-  // says holds
+  // friction and filters from robot files come first; the scene's pairs override them
   for (const auto& [bodies, friction] : robot_frictions_)
     pairs[bodies] = {.body_a = bodies.first, .body_b = bodies.second, .friction = friction};
   for (const auto& [a, b] : robot_filters_) {
@@ -416,7 +418,7 @@ void SceneCompiler::CompilePairs() {
       continue;
     }
     if (!given.has_friction() && !given.has_stiffness() && !given.has_enabled()) {
-      log_.Warning(path, "says nothing about the pair; give friction, stiffness or enabled");
+      log_.Warning(path, "sets nothing for the pair; give friction, stiffness or enabled");
     }
     named += as.size() * bs.size();
     if (named > kMaxNamed) {
@@ -427,7 +429,7 @@ void SceneCompiler::CompilePairs() {
     for (const int a : as) {
       for (const int b : bs) {
         if (a == b) continue;
-        // what a later entry says replaces what an earlier one said
+        // later entries override earlier ones
         ContactParameters::Pair& pair =
             pairs
                 .try_emplace(std::minmax(a, b),

@@ -14,10 +14,11 @@
 namespace pliant::physics {
 namespace {
 
-// Changes whenever the same scene would be built into another model.
+// Changed whenever the same scene gives a different model.
 constexpr char kModelFormat[] = "pliant model 3\n";
 
-// The part of a scene that a result depends on, with defaults said: equal models have equal texts.
+// The parts of a scene that results depend on, with defaults filled in: equal models have equal
+// texts.
 v1::Scene Normalize(const v1::Scene& given, const Model& model) {
   v1::Scene scene = given;
   scene.clear_name();

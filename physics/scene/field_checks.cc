@@ -90,11 +90,11 @@ bool ReadQuaternion(const std::string& path, const double* wxyz, SceneLog* log,
       std::max({std::abs(wxyz[0]), std::abs(wxyz[1]), std::abs(wxyz[2]), std::abs(wxyz[3])});
   if (!(largest > 1e-9)) {
     log->Error(path,
-               "a quaternion of length zero is no rotation; expected [w, x, y, z]. No rotation is "
-               "[1, 0, 0, 0]");
+               "a quaternion of length zero is not a rotation; expected [w, x, y, z]. The identity "
+               "is [1, 0, 0, 0]");
     return false;
   }
-  // scaled first, so that the squares neither vanish nor overflow
+  // scale first, so that squares neither underflow nor overflow
   const double w = wxyz[0] / largest, x = wxyz[1] / largest, y = wxyz[2] / largest,
                z = wxyz[3] / largest;
   const double norm = std::sqrt(w * w + x * x + y * y + z * z);
@@ -144,13 +144,13 @@ bool CheckName(const std::string& path, const std::string& name, SceneLog* log) 
   for (const char c : name) {
     if (c == '/') {
       log->Error(path, absl::StrCat(Quoted(name),
-                                    " holds a '/', which parts a robot from its link; expected a "
-                                    "name without it"));
+                                    " contains a '/', which separates a robot from its link; "
+                                    "expected a name without it"));
       return false;
     }
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
       log->Error(path, absl::StrCat(Quoted(name),
-                                    " holds a control character; expected a name of one line"));
+                                    " contains a control character; expected a name on one line"));
       return false;
     }
   }
@@ -161,8 +161,8 @@ void CheckEveryField(const Message& message, const std::string& path, SceneLog* 
   const Reflection* reflection = message.GetReflection();
   if (const auto& unknown = reflection->GetUnknownFields(message); !unknown.empty()) {
     log->Error(path, absl::StrCat(
-                         "carries field number ", unknown.field(0).number(),
-                         ", which this version does not know. Use a server as new as the client"));
+                         "contains field number ", unknown.field(0).number(),
+                         ", which is unknown to this version. Use a server as new as the client"));
   }
   std::vector<const FieldDescriptor*> fields;
   reflection->ListFields(message, &fields);
@@ -182,8 +182,8 @@ void CheckEveryField(const Message& message, const std::string& path, SceneLog* 
         case FieldDescriptor::CPPTYPE_ENUM: {
           const int value = reflection->GetEnumValue(message, field);
           if (field->enum_type()->FindValueByNumber(value) == nullptr) {
-            log->Error(
-                at, absl::StrCat(value, " is no choice; expected ", JoinWithOr(EnumNames(field))));
+            log->Error(at, absl::StrCat(value, " is not a valid choice; expected ",
+                                        JoinWithOr(EnumNames(field))));
           }
           break;
         }

@@ -22,12 +22,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// `ball` of scenes/ball.yaml: what a scene without a name is called.
+// Default name of a scene: `ball` for scenes/ball.yaml.
 std::string Stem(const std::string& name) {
   return fs::path(name).stem().string();
 }
 
-// Another method than the scene's, with its defaults.
+// Replaces the scene's method by another one with its defaults.
 void OverrideMethod(const std::string& method, v1::Scene* scene, SceneLog* log) {
   if (method.empty()) return;
   v1::Method* chosen = scene->mutable_method();
@@ -43,12 +43,12 @@ void OverrideMethod(const std::string& method, v1::Scene* scene, SceneLog* log) 
   } else {
     const std::vector<std::string> known = {"convex", "corrective", "nonsmooth", "smooth"};
     log->ErrorAt({"--method", 0, 0}, "method",
-                 absl::StrCat(Quoted(method), " is no method; expected ", JoinWithOr(known),
+                 absl::StrCat(Quoted(method), " is not a method; expected ", JoinWithOr(known),
                               DidYouMean(method, known)));
   }
 }
 
-// What all three ways in share, once there is a message.
+// Common part of the three ways to load a scene, from the message on.
 SceneResult Build(v1::Scene scene, const std::string& name, const SceneOptions& options,
                   const std::string& folder, SceneLog* log) {
   OverrideMethod(options.method, &scene, log);
@@ -71,9 +71,8 @@ SceneResult LoadText(std::string_view yaml, const std::string& name, const Scene
                      const std::string& folder) {
   SceneLog log(name);
   if (static_cast<std::int64_t>(yaml.size()) > options.limits.max_text_bytes) {
-    log.Error("",
-              absl::StrCat("has ", yaml.size(), " bytes; expected at most ",
-                           options.limits.max_text_bytes, ". Put meshes into files of their own"));
+    log.Error("", absl::StrCat("has ", yaml.size(), " bytes; expected at most ",
+                               options.limits.max_text_bytes, ". Put meshes into separate files"));
     return Refuse(&log);
   }
   YamlTree tree;
@@ -87,11 +86,11 @@ SceneResult LoadText(std::string_view yaml, const std::string& name, const Scene
     return Refuse(&log);
   }
   if (root->kind != YamlNode::Kind::kMap) {
-    log.ErrorAt(
-        {name, root->line, root->column}, "",
-        absl::StrCat(root->kind == YamlNode::Kind::kList ? "is a list"
-                                                         : Quoted(root->text) + " is one value",
-                     "; expected a scene: a map of gravity, time_step, bodies and so on"));
+    log.ErrorAt({name, root->line, root->column}, "",
+                absl::StrCat(root->kind == YamlNode::Kind::kList
+                                 ? "is a list"
+                                 : Quoted(root->text) + " is a single value",
+                             "; expected a scene: a map of gravity, time_step, bodies and so on"));
     return Refuse(&log);
   }
   log.Mark("", root->line, root->column);
@@ -107,12 +106,12 @@ SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options) 
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) {
-    log.Error("", "is not there; expected a scene file. Is the path right?");
+    log.Error("", "does not exist; expected a scene file. Is the path right?");
     return Refuse(&log);
   }
   if (!fs::is_regular_file(status)) {
     log.Error("", fs::is_directory(status) ? "is a folder; expected a scene file"
-                                           : "is no file; expected a scene file");
+                                           : "is not a regular file; expected a scene file");
     return Refuse(&log);
   }
   std::ifstream stream(path, std::ios::binary);
@@ -121,7 +120,7 @@ SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options) 
               absl::StrCat("cannot be read: ", std::strerror(errno), ". Check its permissions"));
     return Refuse(&log);
   }
-  // one byte more than allowed tells that there are too many
+  // read one byte more than allowed, to detect larger files
   std::string text(static_cast<std::size_t>(options.limits.max_text_bytes) + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));

@@ -1,4 +1,4 @@
-// Mesh files that a scene names: where they may lie, and their part in the model's hash.
+// Mesh files of a scene: where they may be, and their part in the model's hash.
 
 #include <filesystem>
 #include <system_error>
@@ -24,18 +24,19 @@ std::optional<std::string> SceneCompiler::FindFile(const std::string& file,
     return std::nullopt;
   }
   if (!options_.allow_files) {
-    log_.Error(path, absl::StrCat(Quoted(file),
-                                  " names a file, and none may be read here. Use a primitive"));
+    log_.Error(path,
+               absl::StrCat(Quoted(file),
+                            " names a file, but files may not be read here. Use a primitive"));
     return std::nullopt;
   }
   if (options_.jail.empty()) return (fs::path(folder_) / file).string();
-  // where the file truly lies, whatever links and dots its name holds
+  // resolve symbolic links and ".."
   std::error_code error;
   const fs::path jail = fs::weakly_canonical(options_.jail, error);
   const fs::path resolved = error ? fs::path() : fs::weakly_canonical(jail / file, error);
   if (error || !IsInsideFolder(resolved, jail) || fs::path(file).is_absolute()) {
-    log_.Error(path,
-               absl::StrCat(Quoted(file), " leaves the scene's folder; expected a path within it"));
+    log_.Error(path, absl::StrCat(Quoted(file),
+                                  " is outside the scene's folder; expected a path within it"));
     return std::nullopt;
   }
   return resolved.string();

@@ -25,7 +25,7 @@ Number Polynomial(Number z, const double (&c)[n]) {
   return sum;
 }
 
-// Taylor series on |r| ≤ π/4; the first neglected term is below 2^-56 of the result
+// Taylor series on |r| ≤ π/4; the first neglected term is below 2^-56 of the result.
 template <class Number>
 Number SinSeries(Number r) {
   constexpr double kOverFactorials[] = {
@@ -41,14 +41,14 @@ Number CosSeries(Number r) {
       1.0 / 24,        -1.0 / 720,         1.0 / 40320,         -1.0 / 3628800,
       1.0 / 479001600, -1.0 / 87178291200, 1.0 / 20922789888e3, -1.0 / 6402373705728e3};
   const Number z = r * r;
-  // what rounding takes from 1 − z/2 is given back
+  // add back the rounding error of 1 − z/2
   const Number half = 0.5 * z;
   const Number head = 1.0 - half;
   return head + MultiplyAdd(z * z, Polynomial(z, kOverFactorials), (1.0 - head) - half);
 }
 
-// x = quarters · π/2 + r. π/2 comes in three parts of 33 bits: quarters times a part is exact for
-// |quarters| < 2^20
+// Remainder r of x = quarters · π/2 + r. The first two of the three parts of π/2 have at most 33
+// bits, so their products with |quarters| < 2^20 are exact.
 template <class Number>
 Number Reduce(Number x, Number quarters) {
   constexpr double kHigh = 1.57079632673412561417e+00;
@@ -69,7 +69,7 @@ SinCos TurnByQuarters(double quarters, double s, double c) {
   return {(k & 2) != 0 ? -sin : sin, ((k + 1) & 2) != 0 ? -cos : cos};
 }
 
-// Arctangent of t in [0, 1]: shift by π/4 and π/8 until the series of 13 terms is exact
+// Arctangent of t in [0, 1]: shifts by π/4 and π/8 reduce t until 13 terms of the series suffice.
 double AtanUnit(double t) {
   constexpr double kTan8 = 0.41421356237309503;
   constexpr double kTan16 = 0.19891236737965800;

@@ -35,7 +35,7 @@ void DescribeStep(const StepStages& stages, const StepSolution& solution, Contac
   problem->v = solution.v_participating;
   for (const solvers::ConstraintSystem::Block& block : system.blocks) {
     problem->blocks.push_back({block.first, block.size, ToDense(block.A, block.size)});
-    // the free motion, where it was not needed
+    // free motion of blocks that were solved from their linear term instead
     const int n = block.size;
     std::vector<double> L = problem->blocks.back().A;
     const auto begin = system.linear_term.begin() + block.first;

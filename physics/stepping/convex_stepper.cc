@@ -20,27 +20,27 @@ using Eigen::Vector3d;
 using solvers::ConstraintSystem;
 using solvers::ConvexProblem;
 
-// at which smooth friction slips rather than sticks [m/s]
+// smallest transition speed from stick to slip of smooth friction [m/s]
 constexpr double kSlipSpeed = 1e-4;
 
-// islands smaller than this are not worth a thread
+// steps with at most this many rows solve their islands on one thread
 constexpr int kFewRows = 64;
 
-// Near-rigid regularisation of a stiff row of compliance w (han2023 §IV; methods of SAP).
+// Near-rigid regularisation of a stiff row with compliance w (han2023 §IV; methods of SAP).
 double NearRigid(double w, const ConvexOptions& options) {
   return options.beta * options.beta * w / (4 * kPi * kPi);
 }
 
-// What the contact law takes for the gap. Near-rigid contact with β = 1 lets a part 1/(4π²) of the
-// speed that it stops through (methods of SAP). A speculative contact is held that much earlier: a
-// sheet may be thinner than what gets through. A larger β does not hold it earlier still: of a body
-// that many contacts stop together less gets through, and the rest would throw it back.
+// Gap that the contact law uses. Near-rigid contact with β = 1 lets a part 1/(4π²) of the approach
+// speed through (methods of SAP), and a sheet may be thinner than that travel, so a speculative
+// contact is held that much earlier. A larger β does not increase it: less gets through where many
+// contacts stop a body together, and the excess would throw it back.
 double CalcLawGap(const ContactPoint& contact, double h) {
   if (!contact.is_speculative() || !(contact.gap + h * contact.gap_rate < 0)) return contact.gap;
   return contact.gap + 0.25 / (kPi * kPi) * h * contact.gap_rate;
 }
 
-// As stiff as the conditioning allows, or as the contact says.
+// Regularisation of a contact: near-rigid, or its own compliance if that is larger.
 Vector3d Regularisation(const ConstraintSystem::Contact& contact, const ConvexOptions& options,
                         double h) {
   const double w = std::sqrt(contact.W.squaredNorm()) / 3;
@@ -51,7 +51,7 @@ Vector3d Regularisation(const ConstraintSystem::Contact& contact, const ConvexOp
   return {R_t, R_t, std::max(NearRigid(w, options), compliant)};
 }
 
-// A spring and damper of implicit Euler is γ = (v̂ − r)/R; near-rigid ones keep the ratio of
+// Row of a spring and damper in implicit Euler, γ = (v̂ − r)/R. Near-rigid rows keep the ratio of
 // damping to stiffness.
 ConvexProblem::Row Regularise(const ConstraintSystem::Row& constraint, const ConvexOptions& options,
                               double h) {
@@ -63,7 +63,7 @@ ConvexProblem::Row Regularise(const ConstraintSystem::Row& constraint, const Con
   if (constraint.dry_friction) {
     row.R = options.sigma * w;
   } else if (std::isinf(k)) {
-    // relaxed over h beside the step itself
+    // the relaxation time is h, in addition to the step itself
     row.R = NearRigid(w, options);
     row.v_hat = -constraint.error / (2 * h);
   } else {
@@ -76,7 +76,7 @@ ConvexProblem::Row Regularise(const ConstraintSystem::Row& constraint, const Con
 
 class ConvexStepper final : public Stepper {
  public:
-  // a cold start is from the free motion
+  // a cold start begins with the free motion
   explicit ConvexStepper(const Model& model)
       : model_(model),
         stages_(model, model.method.convex.warm_start ? Terms::kMomentum : Terms::kFreeMotion) {}
@@ -86,7 +86,7 @@ class ConvexStepper final : public Stepper {
     StepTimer timer(report);
     const ConvexOptions& options = model_.method.convex;
 
-    // pose momentum, contacts and free motion
+    // set up momentum, contacts and free motion
     const Stage stage = options.integrator != nullptr
                             ? options.integrator->MakeStage(h)
                             : ThetaMethod(h, options.theta, options.theta_vq);
@@ -94,7 +94,7 @@ class ConvexStepper final : public Stepper {
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);
 
-    // contacts and constraints, an island at a time
+    // contacts and constraints, island by island
     const SolveLimits limits{.relinearisations = {options.relinearisations, options.tolerance}};
     status = SolveStep(*state, limits, &stages_, report, &solution_, [&](int) {
       SolveIslands(h, report);
@@ -103,7 +103,7 @@ class ConvexStepper final : public Stepper {
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
-    // the criterion on the full system
+    // convergence is judged on the full system
     report->residual = CalcSolutionResidual(solution_, &stages_);
     report->momentum_residual = report->residual;
     report->End(EndOf(report->residual <= options.tolerance, *report));
@@ -117,7 +117,7 @@ class ConvexStepper final : public Stepper {
   }
 
  private:
-  // One island's problem and its solver; kept from step to step for its memory alone.
+  // One island's problem and its solver; kept between steps only to reuse memory.
   struct Work {
     ConvexProblem problem;
     std::vector<double> guess;
@@ -146,7 +146,7 @@ class ConvexStepper final : public Stepper {
       const double gap = CalcLawGap(stages_.contacts.points[c], h);
       added.v_hat = Vector3d(0, 0, -gap / (h + contact.relaxation_time));
       added.friction = contact.friction;
-      // an anchor: the tangential spring keeps the stretch that the last step left in it
+      // anchored contacts keep the tangential stretch of the last step
       const Vector3d& last = stages_.warm_start.contacts[c];
       if (problem.law != nullptr) {
         added.lagged = last.z();
@@ -163,8 +163,7 @@ class ConvexStepper final : public Stepper {
   void SolveIsland(const solvers::IslandView& island, double h, Work* work, Outcome* outcome) {
     const ConvexOptions& options = model_.method.convex;
     solvers::SapOptions sap;
-    // the reduced system is solved tighter, so that the full one meets the tolerance in its own
-    // norms
+    // a tighter tolerance, so that the full system meets its own in its own norms
     sap.relative_tolerance = 0.1 * options.tolerance;
     sap.max_iterations = options.max_iterations;
     sap.line_search = options.line_search == ConvexOptions::LineSearch::kExact
@@ -186,7 +185,7 @@ class ConvexStepper final : public Stepper {
   }
 
   void SolveIslands(double h, StepReport* report) {
-    // what was found before more contacts were
+    // impulses found before re-detection added contacts
     const std::vector<Vector3d>& found = solution_.impulses.contacts;
     solved_.assign(found.begin(), found.begin() + stages_.contacts.num_solved);
     const std::vector<solvers::IslandView>& islands = stages_.islands.views;
@@ -199,7 +198,7 @@ class ConvexStepper final : public Stepper {
     for (int k = 0, next = 0; k < count; ++k)
       if (islands[k].blocks.size() > 1) work_of_[k] = &work_[next++];
     const auto solve = [&](int k) {
-      // what couples nothing remembers nothing of use: one place to work in stays at hand
+      // an island of one block keeps nothing of use: share one workspace per thread
       Work* work = work_of_[k] != nullptr ? work_of_[k] : &single_work_.local();
       SolveIsland(islands[k], h, work, &outcomes_[k]);
     };
@@ -209,8 +208,8 @@ class ConvexStepper final : public Stepper {
       for (int k = 0; k < count; ++k) solve(k);
     }
 
-    // whether the step converged is decided on the full system; an island may stall just short of
-    // its tighter tolerance
+    // convergence is judged on the full system; an island may stall just short of its tighter
+    // tolerance
     report->stalled = false;
     report->iterations = 0;
     report->complementarity = 0;
@@ -224,7 +223,7 @@ class ConvexStepper final : public Stepper {
       }
     }
     for (std::size_t c = 0; c < found.size(); ++c) {
-      // natural map of the rigid contact law: what the regularisation leaves open
+      // natural map of the rigid contact law: the error of the regularisation
       const ConstraintSystem::Contact& contact = stages_.system.contacts[c];
       const double w = std::sqrt(contact.W.squaredNorm()) / 3;
       const double v_n =
@@ -235,7 +234,7 @@ class ConvexStepper final : public Stepper {
     }
   }
 
-  // Why the step ended, whether its own criterion is met or not.
+  // Why the step ended; `is_met`: its own criterion is met.
   solvers::StopReason EndOf(bool is_met, const StepReport& report) const {
     if (is_met) return solvers::StopReason::kConverged;
     const bool is_linearised = report.compromises[Compromise::kRelinearisationLimit] > 0;
@@ -257,7 +256,7 @@ class ConvexStepper final : public Stepper {
   std::vector<Work*> work_of_;
   tbb::enumerable_thread_specific<Work> single_work_;
   std::vector<Outcome> outcomes_;  // of each island
-  std::vector<Vector3d> solved_;   // impulses of the contacts that were solved with already
+  std::vector<Vector3d> solved_;   // impulses of the contacts that have been solved before
   StepSolution solution_;
 };
 

@@ -58,14 +58,14 @@ void CorrectiveGeometry::CollectDofs() {
   keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
 }
 
-// Rows of H of one dof, and its free motion.
+// Appends the rows of H of one degree of freedom, and its free motion.
 void CorrectiveGeometry::AppendRows(const MappedDof& dof, CorrectiveProblem* problem) {
   const auto& [block, kind, index] = dof.key;
   const BlockStep& step = *stages_.blocks.steps[block];
   const auto append = [&](int row) {
     for (const BlockRows::Part& part : rows_.parts()) {
       const int first = stages_.participation.FindVelocity(block, part.group);
-      // what does not participate moves nothing that is mapped here
+      // groups that do not participate affect no mapped degree of freedom
       if (first < 0) continue;
       problem->entries.push_back({dof.active, row, 3,
                                   first - stages_.system.blocks[dof.active].first, part.num_columns,
@@ -150,7 +150,7 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
   problem->Clear();
   CollectDofs();
 
-  // where the frames are that carry something
+  // frames at the start of the step, of blocks with mapped frames
   first_frame_.assign(model_.blocks.size(), -1);
   int count = 0;
   for (const DofKey& key : keys_) {
@@ -166,7 +166,7 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
                       {&start_[first_frame_[b]], static_cast<std::size_t>(frames.num_frames())});
   }
 
-  // rows of H, block by block; of what is prescribed at the end
+  // rows of H, block by block; prescribed ones last
   dofs_.clear();
   for (const DofKey& key : keys_) {
     const int height = key.kind == DofKind::kFrame ? 6 : key.kind == DofKind::kNode ? 3 : 1;
@@ -204,7 +204,7 @@ void CorrectiveGeometry::Build(const State& state, double h, CorrectiveProblem* 
       for (int r = 0; r < entry.height; ++r) problem->y_free[entry.row + r] += *J++ * v[j];
   }
 
-  // contacts and constraints on their degrees of freedom
+  // map contacts and constraints to degrees of freedom
   part_dofs_.clear();
   part_weights_.clear();
   contacts_.clear();
@@ -277,7 +277,7 @@ void CorrectiveGeometry::Reset(CorrectiveProblem* problem) {
   }
 }
 
-// J of one side's parts: the velocity of the point `point` that goes with it, times `sign`.
+// Writes J of one side's parts: the velocity of its material point at `point`, times `sign`.
 void CorrectiveGeometry::WriteParts(const Side& side, const Vector3d& point, double sign,
                                     CorrectiveProblem* problem) const {
   for (int k = side.first_part; k < side.first_part + side.num_parts; ++k) {
@@ -291,7 +291,7 @@ void CorrectiveGeometry::WriteParts(const Side& side, const Vector3d& point, dou
   }
 }
 
-// Trial positions of a block under the impulses F, exactly as the step would end there.
+// Trial positions of a block under the impulses F, computed as at the end of a step.
 void CorrectiveGeometry::MoveBlock(int block, std::span<const double> F) {
   const BlockStep& step = *stages_.blocks.steps[block];
   const int active = stages_.participation.index_of_block[block];
@@ -336,7 +336,7 @@ void CorrectiveGeometry::UpdatePoses(std::span<const double> F, int first, int l
     if (is_due_[b]) MoveBlock(static_cast<int>(b), F);
 }
 
-// Places the nodes of a side by their velocities y.
+// Moves the nodes of a side with their velocities y.
 void CorrectiveGeometry::MoveNodes(const Side& side, std::span<const double> y) {
   if (side.is_frame) return;
   for (int k = side.first_part; k < side.first_part + side.num_parts; ++k) {
@@ -373,7 +373,7 @@ void CorrectiveGeometry::UpdateContact(int contact, std::span<const double> y,
   const PlacedContact placed = kinematics.Place(At(moved_, positions_));
   row.R_WC = placed.R_WC;
   row.gap = placed.gap;
-  // round sides roll: what turns past the contact has moved along it
+  // spin of round sides adds to the slip at the contact
   row.slip_W = (placed.core_B - kinematics.core_start_b()) -
                (placed.core_A - kinematics.core_start_a()) +
                h_ * (SpinOf(b, y).cross(placed.p_B - placed.core_B) -

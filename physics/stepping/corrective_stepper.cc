@@ -18,10 +18,10 @@ using Eigen::Vector3d;
 using solvers::ConstraintSystem;
 
 constexpr int kMaxStaleRounds = 5;
-// sweeps stop at this part of the tolerance, so that the residual at the end of the step, which is
-// up to 1.4 times their last change, meets it
+// fraction of the tolerance at which sweeps stop: the residual at the end of the step is up to 1.4
+// times their last change
 constexpr double kSweepTolerance = 0.5;
-constexpr double kMinCompliance = 1e-6;  // of a rigid constraint, relative to what it moves
+constexpr double kMinCompliance = 1e-6;  // of a rigid constraint, relative to its W
 
 solvers::CorrectionOptions OptionsOf(const CorrectiveOptions& given, double h) {
   using To = solvers::CorrectionOptions;
@@ -51,13 +51,12 @@ class CorrectiveStepper final : public Stepper {
     report->Clear();
     StepTimer timer(report);
 
-    // pose momentum, contacts and free motion: implicit Euler
+    // set up momentum, contacts and free motion: implicit Euler
     absl::Status status = PoseStep(inputs, ThetaMethod(h), *state, &stages_);
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);
 
-    // impulses on what carries the contacts, then the corrective motion they cause; one
-    // linearisation is one
+    // impulses at the contacts, then the corrective motion they cause; SINGLE never re-detects
     const bool is_single = model_.method.corrective.scheme == CorrectiveOptions::Scheme::kSingle;
     const SolveLimits limits{is_single ? 0 : SolveLimits().redetections, {kMaxStaleRounds}};
     status = SolveStep(*state, limits, &stages_, report, &solution_, [&](int relinearisation) {
@@ -68,7 +67,7 @@ class CorrectiveStepper final : public Stepper {
     TakeOver();
     timer.Lap(Phase::kSolve);
 
-    // whether the step holds where it has led, whatever the sweeps found
+    // judge the step by its residual at the end, whatever the sweeps found
     const bool is_settled = stages_.system.blocks.empty() || correction_.result().converged;
     report->residual = CalcEndResidual(h);
     report->End(report->residual <= model_.method.corrective.tolerance
@@ -90,7 +89,7 @@ class CorrectiveStepper final : public Stepper {
     const ConstraintSystem::Row& row = stages_.system.rows[k];
     scalar->lower = h * row.lower;
     scalar->upper = h * row.upper;
-    // keeps rows along which nothing can move from dividing by rounding
+    // avoid dividing by rounding errors in rows along which nothing can move
     scalar->compliance = kMinCompliance * row.W;
     scalar->gap = 0;
     if (row.dry_friction) return;
@@ -104,8 +103,8 @@ class CorrectiveStepper final : public Stepper {
         -h * (row.feedforward + row.damping * row.target_rate - row.stiffness * row.error) / rate;
   }
 
-  // Springs and drives that act on one block alone belong to its A, as long as they are within
-  // their bounds: sweeps over them would be many. One at its limit is a constant force, and a row
+  // Moves springs and drives that act on a single block into its A while they are within their
+  // bounds: as rows, they would take many sweeps. One at its limit is a constant force, and a row
   // like others.
   void FindSprings() {
     const ConstraintSystem& system = stages_.system;
@@ -119,7 +118,7 @@ class CorrectiveStepper final : public Stepper {
     }
   }
 
-  // A + Σ Jᵀ J / R over the springs of each block.
+  // Adds the springs of each block to its A: A + Σ Jᵀ J / R.
   void AddSprings() {
     const ConstraintSystem& system = stages_.system;
     if (tangents_.size() < system.blocks.size()) tangents_.resize(system.blocks.size());
@@ -148,7 +147,7 @@ class CorrectiveStepper final : public Stepper {
     }
   }
 
-  // Springs beyond their bounds leave A. Returns whether there was one.
+  // Removes springs beyond their bounds from A. Returns whether there were any.
   bool ReleaseSprings() {
     bool is_released = false;
     for (std::size_t i = stages_.system.contacts.size(); i < problem_.contacts.size(); ++i) {
@@ -167,7 +166,7 @@ class CorrectiveStepper final : public Stepper {
       std::ranges::copy(stages_.warm_start.contacts, guess_.begin());
   }
 
-  // What has been found, in the frames of the start.
+  // Takes the impulses found so far as the guess, in the contact frames at the start of the step.
   void KeepAsGuess() {
     for (std::size_t i = 0; i < guess_.size(); ++i) {
       const solvers::CorrectiveContact& row = problem_.contacts[i];
@@ -180,7 +179,7 @@ class CorrectiveStepper final : public Stepper {
     }
   }
 
-  // The impulses, in the frames that they were found in.
+  // Copies the impulses to the solution, and the frames they are expressed in to the contacts.
   void TakeOver() {
     if (stages_.system.blocks.empty()) return;
     const std::vector<Vector3d>& found = correction_.result().impulse;
@@ -193,8 +192,8 @@ class CorrectiveStepper final : public Stepper {
       stages_.contacts.points[c].R_WC = problem_.contacts[c].R_WC;
   }
 
-  // The relative residual at the end of the step: of the momentum balance under what contacts and
-  // constraints exert there, and of their laws there. A single linearisation is judged by its own.
+  // Relative residual at the end of the step: of the momentum balance under the impulses of
+  // contacts and constraints there, and of their laws. SINGLE is judged by its one linearisation.
   double CalcEndResidual(double h) {
     if (stages_.system.blocks.empty())
       return CalcStepResidual(solution_.v, solution_.impulses, &stages_);
@@ -212,7 +211,7 @@ class CorrectiveStepper final : public Stepper {
     solvers::CalcMappedImpulses(problem_, end_impulses_, &mapped_impulses_);
     exerted_.assign(solution_.v_participating.size(), 0.0);
     compliance_.CalcImpulse(mapped_impulses_, exerted_);
-    // what rests in a grip exerts next to nothing in sum: the size is that of the largest impulse
+    // the impulses on a gripped body nearly cancel, so the scale is the largest one
     double size = 0;
     for (std::size_t c = 0; c < stages_.system.contacts.size(); ++c)
       size = std::max(size, end_impulses_[c].dot(correction_.diagonals()[c] * end_impulses_[c]));

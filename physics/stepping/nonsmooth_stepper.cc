@@ -16,10 +16,9 @@ using Eigen::Vector3d;
 using solvers::ConstraintSystem;
 using solvers::NonsmoothProblem;
 
-// islands smaller than this are not worth a thread
+// steps with at most this many rows solve their islands on one thread
 constexpr int kRowsWorthAThread = 64;
-// friction beyond which nothing slips that carries anything: cones still wider cost digits and hold
-// no better
+// limit on μ, beyond which no loaded contact slips: wider cones cost digits and gain nothing
 constexpr double kMaxConeFriction = 1e4;
 
 solvers::NonsmoothOptions ToSolver(const NonsmoothOptions& options) {
@@ -78,8 +77,8 @@ solvers::NonsmoothOptions ToSolver(const NonsmoothOptions& options) {
   return solver;
 }
 
-// A spring k and damper τ k push by k (φ + τ φ̇): in terms of h φ̇ its gap and compliance shrink by
-// h / (h + τ).
+// A spring k with damper τ k gives the force −k (φ + τ φ̇); in terms of h φ̇, this scales gap and
+// compliance by h / (h + τ).
 NonsmoothProblem::Contact MakeContact(const ConstraintSystem::Contact& contact, double h) {
   NonsmoothProblem::Contact made;
   made.gap = contact.gap;
@@ -109,7 +108,7 @@ NonsmoothProblem::Row MakeRow(const ConstraintSystem::Row& row, double h) {
   return made;
 }
 
-// The sets of an island's blocks in compliance form.
+// Sets of rows of an island's blocks in compliance form.
 class IslandSets final : public solvers::RowSets {
  public:
   void Clear() { count_ = 0; }
@@ -160,14 +159,14 @@ class IslandSets final : public solvers::RowSets {
 
  private:
   struct Part {
-    int offset, place, size;  // in the block, in the problem
+    int offset, place, size;  // offset in the block, place in the problem
   };
   struct Block {
     CompliantForm* form;
     std::vector<Part> parts;
     std::vector<double> v;  // of the whole block
   };
-  std::vector<Block> blocks_;  // the first count_ of them; the others keep their memory
+  std::vector<Block> blocks_;  // the first count_ are in use; the others keep their memory
   std::size_t count_ = 0;
   std::vector<int> place_;
 };
@@ -183,12 +182,12 @@ class NonsmoothStepper final : public Stepper {
     report->Clear();
     StepTimer timer(report);
 
-    // pose momentum, contacts and free motion: implicit Euler
+    // set up momentum, contacts and free motion: implicit Euler
     absl::Status status = PoseStep(inputs, ThetaMethod(h), *state, &stages_);
     if (!status.ok()) return status;
     timer.Lap(Phase::kPose);
 
-    // forces and velocities, an island at a time
+    // forces and velocities, island by island
     const NonsmoothOptions& options = model_.method.nonsmooth;
     const SolveLimits limits{
         .relinearisations = {options.relinearisations, options.momentum_tolerance}};
@@ -197,7 +196,7 @@ class NonsmoothStepper final : public Stepper {
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
-    // the momentum balance on the full system; in maximal coordinates the rows of the sets hold it
+    // momentum balance on the full system; in maximal coordinates, Newton's residual includes it
     if (!model_.method.is_maximal()) {
       report->momentum_residual = CalcSolutionResidual(solution_, &stages_);
       if (report->converged && !(report->momentum_residual <= options.momentum_tolerance))
@@ -214,7 +213,7 @@ class NonsmoothStepper final : public Stepper {
   }
 
  private:
-  // One island's problem and its solver; kept from step to step for its memory alone.
+  // One island's problem and its solver; kept between steps only to reuse memory.
   struct Work {
     NonsmoothProblem problem;
     std::vector<Vector3d> contact_guess;
@@ -225,7 +224,8 @@ class NonsmoothStepper final : public Stepper {
     bool solved = false;
   };
 
-  // The forces that the solver starts from are those of the last step, or of the last round.
+  // Fills the island's problem; the initial forces are those of the last step, or of the last
+  // round.
   void MakeProblem(const solvers::IslandView& island, double h, int round, Work* work) const {
     const ConstraintSystem& system = *island.system;
     NonsmoothProblem& problem = work->problem;
@@ -278,7 +278,7 @@ class NonsmoothStepper final : public Stepper {
       for (int k = 0; k < count; ++k) SolveIsland(islands[k], h, round, &work_[k]);
     }
 
-    // of the last look alone
+    // report the last solve only
     solvers::StopReason reason = solvers::StopReason::kConverged;
     report->stalled = false;
     report->iterations = report->linear_iterations = 0;

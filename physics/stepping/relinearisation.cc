@@ -5,8 +5,8 @@
 namespace pliant::physics {
 namespace {
 
-// The nonlinear blocks that contacts or constraints act on. The others solved their own balance
-// when they were posed.
+// Whether a block is nonlinear and contacts or constraints act on it. Other blocks solved their
+// momentum balance when they were posed.
 bool IsCoupled(const StepStages& stages, int b) {
   return !stages.blocks.steps[b]->is_linear() && stages.participation.index_of_block[b] >= 0;
 }
@@ -26,7 +26,7 @@ absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
     is_any_coupled = IsCoupled(*stages, b);
   if (!is_any_coupled) return false;
 
-  // where the next tangents are taken
+  // next linearisation point, halfway to it if the residual has grown
   std::vector<double>& point = last.point;
   if (limits.tolerance > 0) {
     const double residual = CalcStepResidual(v, impulses, stages);
@@ -58,7 +58,8 @@ absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
   blocks.ForEachBlock([&](int b) {
     blocks.statuses[b] = absl::OkStatus();
     if (!is_due[b]) return;
-    blocks.statuses[b] = blocks.steps[b]->Linearise(blocks.spaces.Part(b, point));
+    blocks.statuses[b] =
+        blocks.steps[b]->Linearise(blocks.spaces.Part(b, point), TangentKind::kExact);
     stages->reduction.is_factored[b] = 0;
   });
   if (absl::Status status = FirstFault(blocks); !status.ok()) return status;
@@ -69,7 +70,7 @@ absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
       !status.ok())
     return status;
   FillBlocks(blocks, stages->participation, stages->reduction, &stages->system);
-  // what was found is the best guess of what is to be found
+  // start from the last solution
   stages->warm_start.v.assign(v_participating.begin(), v_participating.end());
   stages->contacts.num_solved = static_cast<int>(stages->contacts.points.size());
   return true;

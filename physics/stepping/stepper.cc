@@ -7,7 +7,7 @@
 
 namespace pliant::physics {
 
-// the one place that names the methods
+// The only function that names the methods.
 std::unique_ptr<Stepper> MakeStepper(const Model& model) {
   switch (model.method.kind) {
     case MethodKind::kConvex:

@@ -9,7 +9,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// how the present shape lies against the rest shape, weighted by rest volume
+// Covariance of the present shape and the rest shape, weighted by rest volume.
 Eigen::Matrix3d CalcShapeCovariance(const TetrahedralMesh& mesh, std::span<const double> volumes,
                                     std::span<const double> q) {
   Vector3d rest_mean = Vector3d::Zero(), mean = Vector3d::Zero();

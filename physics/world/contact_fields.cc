@@ -20,7 +20,7 @@ ContactField CalcContactField(const Model& model, const State& state, const Step
   field.triangle_traction.assign(triangles.size(), Vector3d::Zero());
   field.triangle_pressure.assign(triangles.size(), 0.0);
 
-  // forces on nodes, and along the normals that they came by
+  // forces on nodes, and their components along the contact normals
   std::vector<Vector3d> pressing(num_nodes, Vector3d::Zero());
   const auto spread = [&](const NodeWeights& nodes, const Vector3d& force, const Vector3d& inward) {
     const double normal = std::max(0.0, force.dot(inward));
@@ -35,7 +35,7 @@ ContactField CalcContactField(const Model& model, const State& state, const Step
     if (contact.body_b == body) spread(contact.nodes_b, force, contact.normal_W);
   }
 
-  // a third of every triangle's area, as it is seen along the force
+  // nodal areas: a third of each triangle's area, projected along the force
   const VertexPositions x = model.Positions(state, given.block);
   std::vector<double> areas(num_nodes, 0.0);
   for (const auto& t : triangles) {
@@ -52,7 +52,7 @@ ContactField CalcContactField(const Model& model, const State& state, const Step
       field.vertex_traction[v] /= areas[v];
       field.vertex_pressure[v] = size / areas[v];
     } else {
-      // nothing to act on: a vertex that nothing presses, or whose triangles have no area
+      // no area: a vertex that nothing presses, or whose triangles have no area
       field.vertex_traction[v].setZero();
     }
   }
@@ -61,7 +61,7 @@ ContactField CalcContactField(const Model& model, const State& state, const Step
     const Vector3d a = VertexAt(x, t[0]);
     const Vector3d area = (VertexAt(x, t[1]) - a).cross(VertexAt(x, t[2]) - a);
     for (int v : t) {
-      // a wall that ends at a pressed edge is not pressed
+      // a wall that only ends at a pressed edge is not pressed itself
       const double facing = -area.dot(pressing[v]);
       if (!(facing * facing > 0.01 * area.squaredNorm() * pressing[v].squaredNorm()) || facing < 0)
         continue;

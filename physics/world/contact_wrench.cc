@@ -6,7 +6,7 @@ namespace pliant::physics {
 ContactWrench CalcContactWrench(const Model& model, const State& state, const StepReport& report,
                                 int body, int other, double h) {
   ContactWrench wrench;
-  // contacts are where they were at the start of the step: take the centre of mass there too
+  // contact points are those at the start of the step, so take the centre of mass there too
   const Eigen::Vector3d p_WBcm =
       CalcCenterOfMass(model, state, body) - h * CalcCenterOfMassVelocity(model, state, body);
   for (const ContactForce& contact : report.contacts) {

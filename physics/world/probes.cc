@@ -49,7 +49,7 @@ double SelectEnergy(const Energies& energies, Probe::Energy kind) {
   return energies.kinetic + energies.elastic + energies.potential;
 }
 
-// How the mass of one rigid body moves, alone of its tree.
+// Motion of one rigid body, without the rest of its tree.
 struct Motions {
   Vector3d center, momentum, spin;  // p_WBcm; m v; I ω about Bcm
   double kinetic;
@@ -88,13 +88,12 @@ double SampleVolume(const Model& model, const State& state, int body) {
   return volume;
 }
 
-// Values of a field and what each stands for: elements and their volumes at rest, or triangles and
-// their areas now.
+// Values of a field and their weights: rest volumes of elements, or present areas of triangles.
 struct WeightedField {
   std::vector<double> values, weights;
 };
 
-// A measure of the elements of one body.
+// Values of a measure in the elements of one body.
 std::vector<double> CalcElementValues(const Model& model, const State& state, const Body& body,
                                       FieldMeasure measure) {
   const ElementSet& elements = *model.abilities_of(body).elements;
@@ -138,7 +137,7 @@ WeightedField CalcTriangleField(const Model& model, const Probe& probe, const St
   return field;
 }
 
-// each component on its own
+// Reduces each component on its own.
 std::vector<double> Reduce(const WeightedField& field, int components, Probe::Reduce reduce) {
   PLIANT_DEMAND(!field.weights.empty());
   std::vector<double> result(field.values.begin(), field.values.begin() + components);
@@ -174,7 +173,7 @@ std::vector<double> SampleField(const Model& model, const Probe& probe, const St
   return Reduce(field, CountComponents(probe.measure), probe.reduce);
 }
 
-// whether a contact is of the bodies that a probe names: none (all), one, or a pair
+// Whether a contact is between the bodies that a probe names: none (all), one, or a pair.
 bool Concerns(const Probe& probe, int body_a, int body_b) {
   if (probe.body < 0) return true;
   if (probe.other < 0) return body_a == probe.body || body_b == probe.body;
@@ -186,7 +185,7 @@ ProbeValue SampleContactPoints(const Probe& probe, const StepReport& report) {
   ProbeValue value{.is_rows = true};
   for (const ContactForce& contact : report.contacts) {
     if (!Concerns(probe, contact.body_a, contact.body_b)) continue;
-    // the first body named is the one that the normal leaves
+    // the normal points away from the body named first
     const double sign = probe.body >= 0 && contact.body_a != probe.body ? -1 : 1;
     const Vector3d n = sign * contact.normal_W;
     const Vector3d j = sign * contact.impulse_W;
@@ -201,20 +200,20 @@ ProbeValue Wrench(const Vector3d& force, const Vector3d& torque) {
   return {.numbers = {force.x(), force.y(), force.z(), torque.x(), torque.y(), torque.z()}};
 }
 
-// What a constraint exerts on B: force, and torque about where it holds B.
+// Force that a constraint exerts on B, and torque about the point at which it holds B.
 ProbeValue SampleConstraintReaction(int constraint, const StepReport& report, double h) {
   Vector3d force = Vector3d::Zero(), torque = Vector3d::Zero();
   for (const ConstraintForce& row : report.constraint_forces) {
     if (row.source != ConstraintSource::kConstraint || row.index != constraint) continue;
     force += row.impulse / h * row.linear_W;
     torque += row.impulse / h * row.angular_W;
-    // couplers act on joints: their effort stands for itself
+    // couplers act on joints: their effort is reported as the torque's z
     if (row.linear_W.isZero(0) && row.angular_W.isZero(0)) torque.z() += row.impulse / h;
   }
   return Wrench(force, torque);
 }
 
-// What the parent exerts on a joint's child through the joint: force, and torque about the joint's
+// Force that the parent exerts on a joint's child through the joint, and torque about the joint's
 // origin.
 ProbeValue SampleJointReaction(const Model& model, const RobotJoint& joint, const State& state,
                                const StepReport& report, double h) {
@@ -224,7 +223,7 @@ ProbeValue SampleJointReaction(const Model& model, const RobotJoint& joint, cons
   std::vector<double> vdot(v.size());
   for (std::size_t i = 0; i < v.size(); ++i) vdot[i] = (v[i] - report.v_start[first + i]) / h;
 
-  // all that acts on its links from outside
+  // external forces on its links
   std::vector<BlockForce> forces;
   const auto add = [&](int body, const Vector3d& p_W, const Vector3d& force,
                        const Vector3d& torque) {
@@ -322,7 +321,7 @@ ProbeValue ProbeSampler::Sample(const Probe& probe, const State& state, const St
       break;
   }
 
-  // overlaps of this state, not of the one that the last step started from
+  // overlaps in this state, not at the start of the last step
   if (!detector_) detector_ = std::make_unique<ContactDetector>(model_);
   double deepest = 0;
   for (const ContactPoint& contact : detector_->Detect(state, h)) {
@@ -398,7 +397,7 @@ std::vector<double> CalcVertexField(const Model& model, const State& state,
   }
   const Body& b = model.bodies[body];
   const ElementSet& set = *model.abilities_of(b).elements;
-  // principal values at a vertex are those of the mean of F Fᵀ there: directions have no mean
+  // principal values at a vertex are those of the mean F Fᵀ, as directions cannot be averaged
   const bool is_principal =
       measure == FieldMeasure::kPrincipalStretches || measure == FieldMeasure::kPrincipalDirections;
   const FieldMeasure averaged = is_principal ? FieldMeasure::kLeftCauchyGreen : measure;

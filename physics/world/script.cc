@@ -8,7 +8,7 @@
 namespace pliant::physics {
 namespace {
 
-// Where t falls in a table of times: between two entries, or before the first or after the last.
+// Position of t in a table of times: between two entries, before the first or after the last.
 struct Place {
   std::size_t left = 0, right = 0;
   double s = 0;  // 0 at left, 1 at right
@@ -39,8 +39,8 @@ Eigen::Quaterniond Quaternion(const std::vector<double>& values) {
   return Eigen::Quaterniond(q.w() / norm, q.x() / norm, q.y() / norm, q.z() / norm);
 }
 
-// values at both ends meet exactly, so that a table that does not change gives the same bits at
-// every time
+// Linear interpolation, exact at both ends, so that a constant table gives the same bits at every
+// time.
 Eigen::Vector3d Interpolate(const Eigen::Vector3d& a, const Eigen::Vector3d& b, double s) {
   return s == 1.0 ? b : Eigen::Vector3d(a + s * (b - a));
 }

@@ -115,7 +115,7 @@ absl::Status CheckCommands(const Model& model, const Inputs& commands) {
   return CheckJointCommands(model, commands);
 }
 
-// What a script asks of a joint or a controller.
+// Adds what a script commands of a joint or a controller.
 void AddJointInput(const Model& model, const Script& script, double t, double h, Inputs* inputs) {
   const bool is_target =
       script.kind == Script::Kind::kActuator || script.kind == Script::Kind::kGripper;
@@ -143,7 +143,7 @@ void AddJointInput(const Model& model, const Script& script, double t, double h,
   }
 }
 
-// A later entry for the same thing replaces an earlier one.
+// Appends commands; each replaces scripted ones for the same target.
 template <typename T, typename Same>
 void Override(const std::vector<T>& commands, const Same& same, std::vector<T>* scripted) {
   std::erase_if(*scripted, [&](const T& a) {

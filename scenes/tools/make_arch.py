@@ -22,8 +22,8 @@ DENSITY = 2300  # [kg/m³]
 BASE = 10.0     # edge length of the cubes that carry the arch [m]
 
 HEAD = """\
-# A masonry arch of 25 rigid voussoirs, 60 m high, that nothing but contact holds up. Its feet stand on the sharp edges of two
-# blocks of rock (Han et al. 2023, §VII-B and Fig. 5). With friction 1.0 it stands, at 0.2 it falls apart:
+# A masonry arch of 25 rigid voussoirs, 60 m high, held up by contact alone. Its feet stand on the sharp edges of two
+# blocks of rock (Han et al. 2023, §VII-B and Fig. 5). With friction 1.0 it stands; at 0.2 it falls apart:
 #     pliantd run scenes/arch.yaml --duration 60 --set contact.friction=0.2
 # Made by scenes/tools/make_arch.py.
 name: arch
@@ -37,7 +37,7 @@ TAIL = """\
 probes:
   - {name: crown, position: {body: block_13}}
   - {name: springing, position: {body: block_01}}
-  - {name: thrust, contact_force: {body: base_left}}   # what the arch does to its left foot
+  - {name: thrust, contact_force: {body: base_left}}   # force of the arch on its left base
   - {name: kinetic, energy: {kind: KINETIC}}
   - {name: penetration, penetration: {}}
 """

@@ -17,7 +17,7 @@ SLICES, SIDES = 42, 12              # of the hook's surface
 
 HEAD = """\
 # A chain of {links} soft links under its own weight, hung from a fixed ring (Han et al. 2023, §VII-F and Fig. 8).
-# To see: a wave runs down the chain when it is let go; it comes to rest {length:.1f} m long, every link still in the next.
+# To see: a wave runs down the released chain; it comes to rest {length:.1f} m long, with every link still in the next.
 # Made by scenes/tools/make_chain.py; any other length: python3 scenes/tools/make_chain.py 100 --out chain_100.yaml
 name: chain
 time_step: 0.02

@@ -90,9 +90,9 @@ BALL = """\
       damping: {beta: 0.01}
 """
 ADVERSARY_HEAD = """\
-# An Allegro hand on a KUKA iiwa closes about an object made to be awkward, turns over and holds it (Macklin et al. 2019, §10.1.3:
-# friction 0.8): slabs that pass through each other, each drawn ten times, concave all over, no manifold. To see: it stays in
-# the hand; from fingers of 0.005 N·m it falls. (So concave is it that strong ones cage it, whatever the friction.)
+# An Allegro hand on a KUKA iiwa closes about an adversarial object, turns over and holds it (Macklin et al. 2019,
+# §10.1.3: friction 0.8): intersecting slabs, each repeated ten times, highly concave and not a manifold. To see: it
+# stays in the hand; fingers of 0.005 N·m drop it. (It is so concave that stronger fingers cage it at any friction.)
 # Made by scenes/tools/make_grasps.py.
 name: allegro_adversary
 """

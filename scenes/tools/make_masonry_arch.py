@@ -11,9 +11,9 @@ import make_arch
 from make_arch import BASE, DENSITY, SCENES
 
 HEAD = """\
-# A masonry arch of 25 deformable voussoirs, 60 m high, that nothing but contact holds up: stiff blocks of nine vertices each, whose
-# feet stand on the sharp edges of two blocks of rock (Han et al. 2023, §VII-B and Fig. 5). With friction 1.0 it stands for ten
-# minutes and more, at 0.2 it falls apart:
+# A masonry arch of 25 deformable voussoirs, 60 m high, held up by contact alone: stiff blocks of nine vertices each.
+# Its feet stand on the sharp edges of two blocks of rock (Han et al. 2023, §VII-B and Fig. 5). With friction 1.0 it
+# stands for at least ten minutes; at 0.2 it falls apart:
 #     pliantd run scenes/masonry_arch.yaml --duration 60 --set contact.friction=0.2
 # Made by scenes/tools/make_masonry_arch.py.
 name: masonry_arch

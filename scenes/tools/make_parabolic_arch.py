@@ -21,8 +21,8 @@ THICKNESS, DEPTH = 0.4, 0.4          # at the crown [m]
 CHAMFER = 0.2                        # of half the thickness and half the depth
 
 HEAD = """\
-# A parabolic arch of twenty stones of 15 to 110 kg that stands by friction alone, 0.6 (Macklin et al. 2019, §10.1.5 and Fig. 14).
-# Iterations that relax let it creep and fall; Krylov methods hold it. At 0.2 its feet slip:
+# A parabolic arch of twenty stones of 15 to 110 kg that stands by friction of 0.6 (Macklin et al. 2019, §10.1.5 and
+# Fig. 14). With relaxation methods it creeps and falls; Krylov methods hold it. At 0.2 its feet slip:
 #     pliantd run scenes/parabolic_arch.yaml --duration 5 --set contact.friction=0.2
 # Made by scenes/tools/make_parabolic_arch.py.
 name: parabolic_arch
@@ -36,7 +36,7 @@ TAIL = """\
 probes:
   - {name: crown, position: {body: stone_10}}
   - {name: foot, position: {body: stone_01}}
-  - {name: thrust, contact_force: {body: ground, with: stone_01}}   # what the arch does to the ground at its left foot
+  - {name: thrust, contact_force: {body: ground, with: stone_01}}   # force of the arch on the ground at its left foot
   - {name: kinetic, energy: {kind: KINETIC}}
   - {name: penetration, penetration: {}}
 """

@@ -35,9 +35,9 @@ def number(x):
 
 
 HAND = """\
-# A KUKA iiwa with an Allegro hand grasps a soft ball that lies in its palm, turns over, is shaken by ± 5 cm at 2 Hz for 5 s from
-# side to side and as long up and down, and opens (Han et al. 2023, §VII-D; there by hand, here by script).
-# To see: the ball (25 kPa) gives between palm, fingers and thumb, stays where it is through both shakes, and falls at 14 s.
+# A KUKA iiwa with an Allegro hand grasps a soft ball that lies in its palm, turns over, shakes it by ± 5 cm at 2 Hz for
+# 5 s sideways and for 5 s up and down, and opens (Han et al. 2023, §VII-D; by hand in the paper, here by script).
+# To see: the ball (25 kPa) deforms between palm, fingers and thumb, stays in place when shaken, and falls at 14 s.
 # Made by scenes/tools/make_shakes.py.
 name: allegro_ball
 time_step: 0.01
@@ -67,7 +67,7 @@ HAND_PROBES = """\
 probes:
   - {name: ball, position: {body: ball}}
   - {name: palm, position: {link: robot/allegro_palm, point: [0, 0, 0]}}
-  # the ends of two axes of the palm: the ball's place in the hand
+  # end points of two axes of the palm, for the ball's position in the hand
   - {name: palm_x, position: {link: robot/allegro_palm, point: [1, 0, 0]}}
   - {name: palm_z, position: {link: robot/allegro_palm, point: [0, 0, 1]}}
   - {name: strain, field: {body: ball, measure: VON_MISES_STRAIN, reduce: MAX}}

@@ -54,10 +54,10 @@ TABLE = 0.0
 GRIP_HEIGHT = 0.045                      # of the middle of the bubbles over the table [m]
 
 HEAD = """\
-# A gripper with soft bubbles closes on a teddy bear, lifts it, shakes it by ± 5 cm at 2 Hz for 5 s sideways and as long up and down,
-# and puts it back on the table (Han et al. 2023, §VII-C and Fig. 6). The bases of the bubbles are attached to the fingers, which go
-# as scripted; nothing but contact holds the bear.
-# To see: bubbles and bear give, the bear swings but does not slip; it stays on the table when the gripper has left.
+# A gripper with soft bubbles closes on a teddy bear, lifts it, shakes it by ± 5 cm at 2 Hz for 5 s sideways and for 5 s
+# up and down, and puts it back on the table (Han et al. 2023, §VII-C and Fig. 6). The bases of the bubbles are attached
+# to the fingers, which are scripted; the bear is held by contact alone.
+# To see: bubbles and bear deform, the bear swings but does not slip; it stays on the table when the gripper has left.
 # Made by scenes/tools/make_soft_bubble.py.
 name: soft_bubble_teddy
 time_step: 0.02

@@ -26,8 +26,8 @@ PARTS = [(TOP, (0, 0, -TOP[2] / 2))] + [
     for sx in (-1, 1) for sy in (-1, 1)]
 
 HEAD = f"""\
-# {TABLES} tables of {MASS} kg are tipped onto a heap, catch on each other's legs and come to rest (Macklin et al. 2019, §10.1.5 and
-# Fig. 14): stick and slip between bodies that are not convex. Made by scenes/tools/make_table_pile.py.
+# {TABLES} tables of {MASS} kg fall onto a heap, catch on each other's legs and come to rest (Macklin et al. 2019, §10.1.5 and
+# Fig. 14): stick and slip between non-convex bodies. Made by scenes/tools/make_table_pile.py.
 name: table_pile
 time_step: 0.005
 contact: {{friction: {FRICTION}}}

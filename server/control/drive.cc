@@ -11,8 +11,8 @@ Eigen::Vector3d Clamp(const Eigen::Vector3d& x, double largest) {
   return size <= largest ? x : Eigen::Vector3d(x * (largest / size));
 }
 
-// velocity that reaches `error` as soon as braking at half the acceleration allows, and never
-// overshoots in one step
+// Velocity that removes `error` as fast as braking at half the acceleration allows, without
+// overshooting in one step.
 Eigen::Vector3d CalcApproach(const Eigen::Vector3d& error, double gain, double largest,
                              double acceleration) {
   const double distance = error.norm();
@@ -24,7 +24,7 @@ Eigen::Vector3d CalcApproach(const Eigen::Vector3d& error, double gain, double l
 }  // namespace
 
 void DriveTwist::Approach(const TwistGoal& wanted, const DriveLimits& limits, double h) {
-  // no faster than allowed, and no faster there than allowed
+  // clamp the velocity, and its change in this step
   linear += Clamp(Clamp(wanted.linear, limits.speed) - linear, limits.acceleration * h);
   angular += Clamp(Clamp(wanted.angular, limits.spin) - angular, limits.spin_acceleration * h);
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kEndedKept = 64;
 constexpr std::size_t kClientNameKept = 64;
 
-// not to be guessed by accident: an id of a restarted server must not name a lease of this one
+// Makes an id with a random part, so that one from before a restart does not name a new lease.
 std::string MakeId(std::uint64_t number) {
   std::random_device device;
   return absl::StrCat("lease-", number, "-", absl::Hex(device(), absl::kZeroPad8));
@@ -41,7 +41,7 @@ absl::StatusOr<LeaseTable::Lease> LeaseTable::Acquire(int target, const std::str
     if (!takeover) {
       return absl::FailedPreconditionError(
           absl::StrCat("\"", target_name, "\" is driven by ", held->second.client,
-                       "; wait until it is released, or set takeover to take it from them"));
+                       "; wait until it is released, or set takeover"));
     }
     End(held, absl::StrCat("was taken over by ", client));
   }

@@ -31,7 +31,7 @@ std::string List(std::vector<std::string> names) {
                       count > kNamesTold ? absl::StrCat(" and ", count - kNamesTold, " more") : "");
 }
 
-// `numbers` as a vector of three, or zero when it is left out.
+// Reads `numbers` as a vector of three. If they are optional and missing, it is zero.
 absl::Status ReadVector(const char* field, const google::protobuf::RepeatedField<double>& numbers,
                         bool required, Eigen::Vector3d* vector) {
   vector->setZero();
@@ -79,7 +79,7 @@ absl::StatusOr<DriveGoal> ReadPose(const v1::BodyPose& pose) {
   return goal;
 }
 
-// One robot, and what of it commands may name.
+// Reads commands to one robot, which name its joints and controllers.
 class RobotCommandReader {
  public:
   RobotCommandReader(const physics::Model& model, int robot)
@@ -89,7 +89,7 @@ class RobotCommandReader {
     if (targets.joints_size() != targets.values_size() || targets.joints().empty()) {
       return absl::InvalidArgumentError(absl::StrCat("joint_targets: ", targets.joints_size(),
                                                      " joints and ", targets.values_size(),
-                                                     " values; expected one value a joint"));
+                                                     " values; expected one value per joint"));
     }
     absl::flat_hash_map<std::string, int> actuators = FindActuators();
     std::vector<JointGoal> goals;
@@ -142,7 +142,7 @@ class RobotCommandReader {
     return actuators;
   }
 
-  // Why a joint cannot be given a target (any more).
+  // Error that says why a joint cannot be given a target, or not a second one.
   absl::Status ExplainJoint(const v1::JointTargets& targets, int index) const {
     const std::string field = absl::StrCat("joint_targets.joints[", index, "]");
     const std::string& name = targets.joints(index);
@@ -159,12 +159,12 @@ class RobotCommandReader {
                                     [&](const RobotJoint& joint) { return joint.name == name; });
     return absl::InvalidArgumentError(
         exists ? absl::StrCat(field, ": ", Quoted(name), " of robot ", name_,
-                              " has no actuator; those that have one: ", List(driven))
+                              " has no actuator; joints with actuators: ", List(driven))
                : absl::StrCat(field, ": robot ", name_, " has no joint ", Quoted(name),
-                              "; it can be given targets for: ", List(driven)));
+                              "; joints that accept targets: ", List(driven)));
   }
 
-  // An empty name stands for the only one there is.
+  // Finds a controller of the robot. An empty name stands for the only one of its kind.
   absl::StatusOr<int> FindController(const std::string& name, Controller::Kind kind,
                                      const char* field) const {
     std::vector<std::string> names;
@@ -229,7 +229,7 @@ absl::StatusOr<DriveGoal> ReadBodyCommand(const physics::Body& body,
     case v1::CommandRequest::COMMAND_NOT_SET:
       break;
   }
-  return absl::InvalidArgumentError("command: nothing is commanded; expected twist or pose");
+  return absl::InvalidArgumentError("command: missing; expected twist or pose");
 }
 
 absl::StatusOr<RobotGoal> ReadRobotCommand(const physics::Model& model, int robot,
@@ -248,7 +248,7 @@ absl::StatusOr<RobotGoal> ReadRobotCommand(const physics::Model& model, int robo
       break;
   }
   return absl::InvalidArgumentError(
-      "command: nothing is commanded; expected joint_targets, gripper, twist or pose");
+      "command: missing; expected joint_targets, gripper, twist or pose");
 }
 
 }  // namespace pliant::server

@@ -14,12 +14,12 @@ using physics::RobotJoint;
 
 constexpr double kArrived = 1e-9;  // [rad], [m]
 
-// a limit of the robot's file, or one that does no harm
+// A limit from the robot's file, or a default if it is not finite.
 double Choose(double limit, double otherwise) {
   return std::isfinite(limit) ? limit : otherwise;
 }
 
-// how far a joint that moves at `rate` runs behind its target: what its damper takes
+// Distance by which a joint that moves at `rate` lags behind its target because of its damper.
 double CalcLag(const Actuator& actuator, double rate) {
   return actuator.stiffness > 0 ? actuator.damping / actuator.stiffness * rate : 0;
 }
@@ -81,7 +81,7 @@ void RobotDrive::Freeze() {
     const Actuator& actuator = model_.actuators[joint.actuator];
     const Actuator::Kind kind = actuator.kind;
     if (model_.joint_of(actuator).kind == RobotJoint::Kind::kActivation) {
-      joint.goal.reset();  // what is inflated holds on to what it holds
+      joint.goal.reset();  // keep the activation, so that the grip holds
     } else if (kind != Actuator::Kind::kPosition) {
       joint.goal = 0;
     } else if (joint.goal) {
@@ -121,7 +121,8 @@ RobotDrive::JointDrive* RobotDrive::FindJoint(int actuator) {
       [](const JointDrive& joint, int index) { return joint.actuator < index; });
 }
 
-// Less the lag, and with what carries the load left in it, the target is where the joint is.
+// Target at which a joint stays where it is: the present target less the lag. The offset that
+// carries the load remains in it.
 double RobotDrive::CalcRestTarget(const physics::State& state, const JointDrive& drive) const {
   const Actuator& actuator = model_.actuators[drive.actuator];
   const RobotJoint& joint = model_.joint_of(actuator);
@@ -141,7 +142,7 @@ double RobotDrive::AdvanceJoint(const physics::State& state, JointDrive* drive) 
   double next = *drive->goal;
   switch (model_.actuators[drive->actuator].kind) {
     case Actuator::Kind::kPosition: {
-      // as fast as leaves room to brake at half the acceleration
+      // as fast as braking at half the acceleration allows
       const double wanted = std::min(
           {drive->speed, std::abs(away) / h, std::sqrt(drive->acceleration * std::abs(away))});
       const double rate = std::clamp(std::copysign(wanted, away), before - change, before + change);
@@ -161,8 +162,8 @@ double RobotDrive::AdvanceJoint(const physics::State& state, JointDrive* drive) 
   return next;
 }
 
-// Where the link of a controller comes to rest when its targets stay where they are: each joint
-// runs behind by what its damper takes. To steer by where the link is would overshoot by that.
+// Pose in which a controller's link comes to rest if the targets do not change. Each joint lags
+// behind its target because of its damper, so steering by the present pose would overshoot.
 physics::RigidTransform RobotDrive::CalcComingPose(const physics::State& state,
                                                    const Controller& controller) const {
   const physics::Body& link = model_.bodies[controller.body];

@@ -53,13 +53,13 @@ absl::StatusOr<v1::Lease> WorldControl::Acquire(const v1::AcquireLeaseRequest& r
                     [&](const physics::Robot& robot) { return robot.name == request.target(); });
     if (is_robot) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "target: the robot ", name, " has no actuators and takes no commands", choice));
+          "target: the robot ", name, " has no actuators and accepts no commands", choice));
     }
     if (physics::FindBody(*model_, request.target()) < 0) {
       return absl::NotFoundError(absl::StrCat("target: there is no body or robot ", name, choice));
     }
     return absl::InvalidArgumentError(
-        absl::StrCat("target: ", name, " is not KINEMATIC and takes no commands", choice));
+        absl::StrCat("target: ", name, " is not KINEMATIC and accepts no commands", choice));
   }
   std::lock_guard lock(mutex_);
   const absl::StatusOr<LeaseTable::Lease> lease = leases_.Acquire(
@@ -88,7 +88,7 @@ absl::Status WorldControl::Submit(const v1::CommandRequest& command, SteadyTime 
     target = leases_.FindTarget(command.lease_id());
   }
 
-  // what is commanded is read first: a command that is refused does not count
+  // read the goal first, so that a refused command does not count
   DriveGoal body_goal;
   RobotGoal robot_goal;
   if (target && *target < first_robot_) {
@@ -101,7 +101,7 @@ absl::Status WorldControl::Submit(const v1::CommandRequest& command, SteadyTime 
     robot_goal = *std::move(goal);
   }
 
-  // a lease has one target for all its life
+  // a lease keeps its target, so the goal read above is still for this one
   std::lock_guard lock(mutex_);
   const absl::StatusOr<Target> used = leases_.Use(command.lease_id(), command.sequence(), now);
   if (!used.ok()) return used.status();
@@ -110,7 +110,7 @@ absl::Status WorldControl::Submit(const v1::CommandRequest& command, SteadyTime 
         "the world is stopped; call ResumeWorld to command it again");
   Command& latest = mailbox_[*used];
   if (*used >= first_robot_) {
-    // whoever takes a robot over does not go on with what the one before wanted
+    // a client that takes a robot over does not continue the previous client's motion
     RobotDrive& robot = robots_.at(*used);
     if (latest.lease_id != command.lease_id()) robot.Freeze();
     robot.Take(robot_goal, now);
@@ -137,7 +137,7 @@ bool WorldControl::Holds(const std::string& lease_id, Target target) const {
   return lease != leases_.leases().end() && lease->second.id == lease_id;
 }
 
-// only of whoever holds the body now
+// Whether a command is recent and from the client that holds the target now.
 bool WorldControl::IsFresh(const Command& command, Target target, SteadyTime now) const {
   return now - command.received <= kCommandTime && Holds(command.lease_id, target);
 }
@@ -160,7 +160,7 @@ physics::Inputs WorldControl::Advance(const physics::State& state, SteadyTime no
       MarkApplied(command->second, body, state.step + 1);
       if (!drive.engaged()) drive.Engage(physics::CalcBodyPose(*model_, state, body));
     }
-    // once commanded a body stays with its drive, so that a script does not snatch it back with a
+    // once commanded, a body stays with its drive, so that a script does not take it back with a
     // jump
     if (drive.engaged()) inputs.poses.push_back({body, drive.Advance(goal, model_->time_step)});
   }
@@ -169,7 +169,7 @@ physics::Inputs WorldControl::Advance(const physics::State& state, SteadyTime no
     if (command != mailbox_.end()) {
       MarkApplied(command->second, target, state.step + 1);
 
-      // whoever went away leaves the robot standing
+      // stop the robot when its client no longer holds the lease
       if (!Holds(command->second.lease_id, target)) {
         robot.Freeze();
         mailbox_.erase(command);

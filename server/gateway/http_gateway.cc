@@ -53,7 +53,7 @@ struct HttpGateway::Listener {
         ServeConnection(std::move(socket), &context);
         return Accept();
       }
-      // out of descriptors, most likely: not a reason to spin
+      // probably out of file descriptors: wait before trying again
       spdlog::warn("event=accept_failed reason=\"{}\"", error.message());
       pause.expires_after(kPauseWhenFull);
       pause.async_wait([this](boost::system::error_code cancelled) {

@@ -31,8 +31,8 @@ constexpr std::uint64_t kMaxBody = 64 * 1024;
 constexpr char kNoViewer[] =
     "<!doctype html><meta charset=utf-8><title>Pliant</title><body "
     "style=\"font-family:sans-serif;margin:3em\">"
-    "<h1>Pliant is running</h1><p>The viewer is not built. <code>./dev build</code> builds it; "
-    "<code>--viewer-dir</code> names another folder.</p>";
+    "<h1>Pliant is running</h1><p>The viewer is not built. Build it with <code>./dev build</code>, "
+    "or name another folder with <code>--viewer-dir</code>.</p>";
 
 std::string ToString(beast::string_view text) {
   return std::string(text.data(), text.size());
@@ -102,7 +102,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
         response.set(http::field::content_type, "text/html; charset=utf-8");
         return response;
       }
-      return MakeText(http::status::not_found, "there is nothing here\n");
+      return MakeText(http::status::not_found, "not found\n");
     }
     const bool known = ToString(request_[http::field::if_none_match]) == file.etag;
     Response response =
@@ -140,8 +140,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
 
   void Upgrade() {
     if (!beast::websocket::is_upgrade(request_)) {
-      Response response =
-          MakeText(http::status::upgrade_required, "this is a WebSocket, subprotocol pliant.v1\n");
+      Response response = MakeText(http::status::upgrade_required,
+                                   "expected a WebSocket connection with subprotocol pliant.v1\n");
       response.set(http::field::upgrade, "websocket");
       return Send(std::move(response));
     }
@@ -153,7 +153,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
       keep_alive_ = false;
       return Send(MakeText(
           http::status::forbidden,
-          "pages from elsewhere may not drive this server; --allow-origin lists those that may\n"));
+          "pages of this origin may not connect to this server; allow them with --allow-origin\n"));
     }
     if (!OffersProtocol(ToString(request_[http::field::sec_websocket_protocol]))) {
       keep_alive_ = false;

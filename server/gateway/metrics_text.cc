@@ -24,7 +24,7 @@ void WriteOne(const char* name, const char* type, const char* help, T value, std
 std::string WriteMetrics(Handlers& handlers, int websocket_clients) {
   std::string text;
   const auto hosts = handlers.registry().List();
-  WriteOne("pliant_worlds", "gauge", "Worlds that exist.", hosts.size(), &text);
+  WriteOne("pliant_worlds", "gauge", "Number of worlds.", hosts.size(), &text);
 
   const auto each = [&](const char* name, const char* type, const char* help,
                         const std::function<double(const WorldHost&)>& read) {
@@ -43,7 +43,8 @@ std::string WriteMetrics(Handlers& handlers, int websocket_clients) {
   each("pliant_steps_not_converged_total", "counter",
        "Steps whose residual missed the tolerance, stalled ones included.",
        [](const WorldHost& host) { return static_cast<double>(host.counters().not_converged); });
-  WriteHead("pliant_steps_ended_total", "counter", "Steps, by why their solve ended.", &text);
+  WriteHead("pliant_steps_ended_total", "counter",
+            "Steps, by the reason for which their solve ended.", &text);
   for (const auto& host : hosts) {
     const auto& ended = host->counters().totals.ended;
     for (std::size_t k = 0; k < ended.size(); ++k)
@@ -51,7 +52,7 @@ std::string WriteMetrics(Handlers& handlers, int websocket_clients) {
                       std::string(solvers::kStopReasonNames[k]), "\"} ", ended[k], "\n");
   }
   WriteHead("pliant_compromises_total", "counter",
-            "What steps relaxed, clamped or cut off, by its kind.", &text);
+            "Cases in which a step relaxed, clamped or truncated something, by kind.", &text);
   for (const auto& host : hosts) {
     host->counters().totals.compromises.ForEach([&](std::string_view kind, std::int64_t count) {
       absl::StrAppend(&text, "pliant_compromises_total{world=\"", host->id(), "\",kind=\"",
@@ -60,11 +61,11 @@ std::string WriteMetrics(Handlers& handlers, int websocket_clients) {
   }
   each("pliant_last_step_residual", "gauge", "Relative residual of the last step.",
        [](const WorldHost& host) { return host.latest()->snapshot->report.residual; });
-  each("pliant_real_time_rate", "gauge", "Simulated seconds a second.",
+  each("pliant_real_time_rate", "gauge", "Simulated seconds per second of wall time.",
        [](const WorldHost& host) { return host.latest()->rate; });
-  each("pliant_lag_seconds", "gauge", "Wall time behind the clock that was asked for.",
+  each("pliant_lag_seconds", "gauge", "Wall time by which the world lags behind its clock.",
        [](const WorldHost& host) { return host.latest()->lag; });
-  each("pliant_blocks_asleep", "gauge", "Bodies and robots at rest that the last step left out.",
+  each("pliant_blocks_asleep", "gauge", "Sleeping bodies and robots in the last step.",
        [](const WorldHost& host) {
          return static_cast<double>(host.latest()->snapshot->report.asleep);
        });
@@ -75,12 +76,13 @@ std::string WriteMetrics(Handlers& handlers, int websocket_clients) {
   const StreamCounters& streams = handlers.stream_counters();
   WriteOne("pliant_websocket_clients", "gauge", "WebSocket clients connected.", websocket_clients,
            &text);
-  WriteOne("pliant_streams", "gauge", "Streams of frames open, over any transport.",
+  WriteOne("pliant_streams", "gauge", "Open frame streams, over any transport.",
            streams.open.load(), &text);
-  WriteOne("pliant_frames_sent_total", "counter", "Frames handed to viewers.", streams.sent.load(),
+  WriteOne("pliant_frames_sent_total", "counter", "Frames sent to viewers.", streams.sent.load(),
            &text);
   WriteOne("pliant_frames_dropped_total", "counter",
-           "States skipped because a viewer could not take them.", streams.dropped.load(), &text);
+           "States skipped because a viewer was not ready for them.", streams.dropped.load(),
+           &text);
   WriteOne("pliant_frames_encoded_total", "counter", "Frames encoded.", streams.encoded.load(),
            &text);
   WriteOne("pliant_frame_encode_seconds_total", "counter", "Time spent encoding frames.",
@@ -88,7 +90,7 @@ std::string WriteMetrics(Handlers& handlers, int websocket_clients) {
   WriteOne("pliant_frames_acked_total", "counter", "Frames acknowledged.", streams.acked.load(),
            &text);
   WriteOne("pliant_frame_ack_seconds_total", "counter",
-           "From handing frames over to their acknowledgement, summed.", streams.ack_seconds.load(),
+           "Time from sending frames to their acknowledgement, summed.", streams.ack_seconds.load(),
            &text);
   return text;
 }

@@ -62,7 +62,7 @@ int Serve(const ServeOptions& options) {
   sigwait(&signals, &signal_number);
   spdlog::info("event=signal signal={}", signal_number == SIGINT ? "SIGINT" : "SIGTERM");
 
-  // whatever hangs, the process ends: at once when asked a second time, after 10 s in any case
+  // end the process even if the shutdown hangs: at once on a second signal, else after 10 s
   std::atomic<bool> stopped{false};
   std::thread watchdog([&stopped] {
     const int again = WaitForInterrupt(kHardExit);

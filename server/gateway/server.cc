@@ -28,18 +28,18 @@ absl::Status PrepareFolder(const std::string& folder) {
   fs::create_directories(folder, error);
   if (!error && access(folder.c_str(), R_OK | W_OK | X_OK) == 0) return absl::OkStatus();
   const std::string reason = error ? error.message() : "it is not writable";
-  return absl::UnavailableError(
-      absl::StrCat("cannot use the data folder ", folder, ": ", reason,
-                   "\n    Give it to the user that runs this, or choose another with --data-dir."));
+  return absl::UnavailableError(absl::StrCat("cannot use the data folder ", folder, ": ", reason,
+                                             "\n    Make it accessible to the user that runs "
+                                             "pliantd, or choose another with --data-dir."));
 }
 
-// the same port error for both fronts, with the way out
+// Adds to a port error how to choose another port.
 absl::Status PortTaken(const absl::Status& status, const char* flag) {
   if (status.code() != absl::StatusCode::kUnavailable) return status;
   return absl::UnavailableError(absl::StrCat(
       std::string(status.message()),
-      "\n    Another program, perhaps another Pliant, has this port. Choose another with ", flag,
-      " N; 0 takes any free one."));
+      "\n    Another program, perhaps another Pliant, uses this port. Choose another with ", flag,
+      " N; 0 chooses any free port."));
 }
 
 std::string CallableHost(const std::string& bind) {
@@ -89,7 +89,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   if (scene != nullptr) {
     auto reservation = parts->handlers->registry().Reserve(kDefaultWorld);
     if (!reservation.ok()) return reservation.status();
-    // pages that wait for the server see it run from its first frame
+    // start in real time, so that waiting pages see it run from its first frame
     auto host = parts->handlers->registry().Open(
         *std::move(reservation), physics::World(std::move(scene)), {ClockMode::Kind::kRealTime, 1});
     if (!host.ok()) return host.status();

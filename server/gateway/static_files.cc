@@ -44,7 +44,8 @@ int HexDigit(char c) {
   return -1;
 }
 
-// %41 → A; none when an escape is cut, or stands for a control character
+// Decodes percent escapes (%41 → A). Nothing if an escape is incomplete, or the path contains a
+// control character or a backslash.
 std::optional<std::string> Unescape(const std::string& path) {
   std::string plain;
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -85,7 +86,7 @@ StaticFiles::File StaticFiles::Find(const std::string& url_path) const {
   const std::optional<std::string> plain = Unescape(url_path);
   if (!plain || plain->empty() || plain->front() != '/') return {};
 
-  // no part of the path may climb or hide, whatever it would resolve to
+  // reject `..` and hidden names, whatever the path would resolve to
   fs::path relative = fs::path(plain->substr(1)).relative_path();
   for (const fs::path& part : relative) {
     if (!part.empty() && part.string().front() == '.') return {};

@@ -33,9 +33,9 @@ namespace {
 constexpr std::size_t kMaxMessage = 4 << 20;
 constexpr std::size_t kMaxReplies = 256;
 constexpr std::size_t kMaxReplyBytes = 64 << 20;
-constexpr int kMaxRequests = 64;  // not answered yet
+constexpr int kMaxRequests = 64;  // unanswered
 constexpr std::chrono::seconds kHandshakeTime{10};
-constexpr std::chrono::seconds kSilence{30};  // half of it, and a ping asks
+constexpr std::chrono::seconds kSilence{30};  // a ping is sent after half of it
 constexpr std::chrono::seconds kCloseTime{2};
 constexpr int kUnsentBytes = 128 * 1024;
 
@@ -63,12 +63,11 @@ void SetReply(const Empty&, v1::ServerMessage* message) {
 
 }  // namespace
 
-// One client. All members are used on the gateway's thread; what comes from other threads is posted
-// to it.
+// One client. All members are used on the gateway's thread only; other threads post to it.
 //
-// Three ways out, in this order: replies (ordered; a client that leaves too many unread is
-// disconnected), the feedback of commands, and frames. The last two are slots that hold the latest
-// only.
+// Messages are sent in this order of priority: replies (in sequence; a client that leaves too many
+// unread is disconnected), the feedback of commands, and frames. The last two are slots that hold
+// only the latest message.
 class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
  public:
   WebSocketSession(beast::tcp_stream stream, GatewayContext* context)
@@ -89,7 +88,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     beast::error_code ignored;
     auto& tcp = beast::get_lowest_layer(socket_).socket();
     tcp.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
-    // what the kernel buffers for a slow client is lag: little of it
+    // data that the kernel buffers for a slow client is lag, so limit it
     setsockopt(tcp.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes,
                sizeof(kUnsentBytes));
 
@@ -115,7 +114,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     socket_.async_close({code, reason},
                         [self = shared_from_this()](beast::error_code) { self->Leave(); });
 
-    // a client that does not even read its goodbye is cut
+    // disconnect a client that does not answer the close message
     close_timer_.expires_after(kCloseTime);
     close_timer_.async_wait([self = shared_from_this()](beast::error_code error) {
       if (!error) beast::get_lowest_layer(self->socket_).close();
@@ -189,19 +188,19 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
         return AcquireLease(id, message.acquire_lease());
       case v1::ClientMessage::MESSAGE_NOT_SET:
         return Refuse(id, absl::InvalidArgumentError(
-                              "the message is empty, or of a kind that this server does not know"));
+                              "the message is empty, or of a kind unknown to this server"));
       default:
         break;
     }
     if (requests_ >= kMaxRequests) {
       return Refuse(
           id, absl::ResourceExhaustedError(absl::StrCat(
-                  kMaxRequests, " requests wait already; wait for replies before sending more")));
+                  kMaxRequests, " requests are pending; wait for replies before sending more")));
     }
     Ask(id, message);
   }
 
-  // requests that are answered once, now or later
+  // Handles requests that are answered once, now or later.
   void Ask(std::uint64_t id, const v1::ClientMessage& m) {
     Handlers& handlers = *handlers_;
     switch (m.message_case()) {
@@ -312,7 +311,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     if (request.client().empty()) request.set_client(client_);
     const Reply<v1::Lease> answer = Answer<v1::Lease>(id);
     handlers_->AcquireLease(request, [this, &answer](absl::StatusOr<v1::Lease> lease) {
-      // answered before AcquireLease returns, on this thread
+      // called on this thread, before AcquireLease returns
       if (lease.ok()) leases_[{lease->world(), lease->target()}] = lease->lease_id();
       answer(std::move(lease));
     });
@@ -325,8 +324,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     Queue(reply.SerializeAsString());
   }
 
-  // Encodes a reply where it is made, and queues it here. An error is sent even where no reply was
-  // asked for.
+  // Returns a callback that encodes a reply on the calling thread and queues it on the gateway's.
+  // An error is sent even if no reply was requested.
   template <typename T>
   Reply<T> Answer(std::uint64_t id) {
     ++requests_;
@@ -357,7 +356,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     reply_bytes_ += bytes.size();
     replies_.push_back(std::move(bytes));
     if (replies_.size() > kMaxReplies || reply_bytes_ > kMaxReplyBytes) {
-      return Close(websocket::close_code::policy_error, "too many replies were left unread");
+      return Close(websocket::close_code::policy_error, "too many unread replies");
     }
     WriteNext();
   }
@@ -398,7 +397,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
                         });
   }
 
-  // Lets go of everything that outlives the connection: motion stops with whoever commanded it.
+  // Releases everything that outlives the connection. Motion stops when the client that commanded
+  // it leaves.
   void Leave() {
     if (std::exchange(left_, true)) return;
     gone_->store(true);

@@ -32,7 +32,7 @@ void Pacer::Begin(SteadyTime now, double time) {
   late_ = std::max(0.0, Seconds(now - CalcDue(time)).count());
   if (late_ <= kSlack) return;
 
-  // what is beyond the slack will not be caught up: the clock moves instead
+  // a delay beyond the slack is not caught up: move the clock instead
   anchor_ += FromSeconds(late_ - kSlack);
   given_up_ += late_ - kSlack;
   late_ = kSlack;

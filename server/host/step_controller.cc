@@ -6,7 +6,7 @@ namespace pliant::server {
 namespace {
 
 absl::Status TakesNone() {
-  return absl::InvalidArgumentError("target: this world takes no commands");
+  return absl::InvalidArgumentError("target: this world accepts no commands");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ absl::Status WorkQueue::Post(std::function<void()> job) {
     std::lock_guard lock(mutex_);
     if (stopping_) return absl::UnavailableError("the server is shutting down");
     if (jobs_.size() >= capacity_) {
-      return absl::ResourceExhaustedError("too many requests wait already; try again in a moment");
+      return absl::ResourceExhaustedError("too many pending requests; try again in a moment");
     }
     jobs_.push_back(std::move(job));
   }

@@ -13,10 +13,10 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-// During one long request, viewers see a state this often.
+// Interval at which viewers see a state during a long request.
 constexpr auto kProgressInterval = std::chrono::milliseconds(10);
 
-// The first block whose positions or velocities are not all finite; −1: there is none.
+// Finds the first block whose positions or velocities are not all finite, or returns −1.
 int FindNotFinite(const physics::Model& model, const physics::State& state) {
   const auto is_finite = [](double x) { return std::isfinite(x); };
   for (int b = 0; b < static_cast<int>(model.blocks.size()); ++b) {
@@ -44,7 +44,7 @@ WorldHost::WorldHost(std::string id, physics::World world,
 }
 
 WorldHost::~WorldHost() {
-  RequestStop(absl::CancelledError("the world is gone"));
+  RequestStop(absl::CancelledError("the world no longer exists"));
   Join();
 }
 
@@ -128,7 +128,7 @@ void WorldHost::Post(Request request) {
     } else if (mailbox_.size() >= kMailboxCapacity) {
       refused = absl::ResourceExhaustedError(
           absl::StrCat("worlds/", id_, " has ", kMailboxCapacity,
-                       " requests waiting already; wait for replies before sending more"));
+                       " pending requests; wait for replies before sending more"));
     } else {
       mailbox_.push_back(std::move(request));
     }
@@ -180,7 +180,7 @@ void WorldHost::Run() {
       }
     }
 
-    // requests come first, one between two steps, so that neither starves the other
+    // handle at most one request between two steps, so that neither starves the other
     if (request.run) request.run();
 
     const SteadyTime now = std::chrono::steady_clock::now();
@@ -218,7 +218,7 @@ SteadyTime WorldHost::CalcWake(SteadyTime now) {
 bool WorldHost::StepOnce(SteadyTime now) {
   const physics::Inputs inputs = controller_->Advance(world_.state(), now);
 
-  // nothing that happens in one world may end the others: not even a failed allocation
+  // an error in one world, even a failed allocation, must not end the others
   absl::Status status;
   try {
     status = world_.Step(inputs);
@@ -235,10 +235,10 @@ bool WorldHost::StepOnce(SteadyTime now) {
 
   const physics::State& state = world_.state();
   if (const int block = FindNotFinite(*model_, state); block >= 0) {
-    // go back to the last state that was: it is what checkpoints and viewers get
+    // go back to the last finite state, for checkpoints and viewers
     const physics::State& last = snapshot_->state;
     const absl::Status error =
-        absl::InternalError("the step led to positions or velocities that are not finite");
+        absl::InternalError("the step led to non-finite positions or velocities");
     RaiseFault(physics::MakeFault(*model_, last, physics::FailAtBlock(*model_, block, error)));
     const absl::Status restored = world_.Restore(physics::SerializeState(last, model_->hash));
     if (!restored.ok())
@@ -278,7 +278,7 @@ void WorldHost::RaiseFault(physics::WorldFault fault) {
 absl::Status WorldHost::DoSteps(std::int64_t steps, const CallLimits& limits) {
   if (clock_.kind != ClockMode::Kind::kPaused) {
     return absl::FailedPreconditionError(
-        absl::StrCat("worlds/", id_, " runs in time; pause it before stepping it"));
+        absl::StrCat("worlds/", id_, " is running; pause it before stepping it"));
   }
   fault_.reset();
   SteadyTime shown = std::chrono::steady_clock::now();
@@ -296,7 +296,7 @@ absl::Status WorldHost::DoSteps(std::int64_t steps, const CallLimits& limits) {
     }
     if (done + 1 == steps) break;
 
-    // the snapshot is also what a step that is not finite falls back to, so it follows every step
+    // a step that is not finite falls back to the snapshot, so take one after every step
     snapshot_ = world_.TakeSnapshot();
     if (now - shown >= kProgressInterval) {
       Publish();
@@ -307,7 +307,7 @@ absl::Status WorldHost::DoSteps(std::int64_t steps, const CallLimits& limits) {
 }
 
 void WorldHost::SwitchClock(const ClockMode& mode) {
-  // no motion that was commanded before a pause goes on after it
+  // motion commanded before a pause does not continue after it
   if (mode.kind == ClockMode::Kind::kPaused && clock_.kind != ClockMode::Kind::kPaused)
     controller_->Drop();
   if (mode.kind != ClockMode::Kind::kPaused) fault_.reset();
@@ -317,7 +317,7 @@ void WorldHost::SwitchClock(const ClockMode& mode) {
   meter_.Restart(now, world_.state().time);
 }
 
-// The world was put to another time: what was commanded, counted or wrong before means nothing now.
+// Drops all commands, counts and faults, after the world was set to another state.
 void WorldHost::BeginEpoch() {
   controller_->Drop();
   ++epoch_;

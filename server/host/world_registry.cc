@@ -32,7 +32,7 @@ WorldRegistry::Reservation::~Reservation() {
 WorldRegistry::WorldRegistry(Options options) : options_(std::move(options)) {}
 
 WorldRegistry::~WorldRegistry() {
-  Close(absl::UnavailableError("the server is gone"));
+  Close(absl::UnavailableError("the server has shut down"));
   JoinAll();
 }
 
@@ -44,8 +44,8 @@ absl::StatusOr<WorldRegistry::Reservation> WorldRegistry::Reserve(std::string id
   if (!closed_.ok()) return closed_;
   if (static_cast<int>(worlds_.size()) >= options_.max_worlds) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the server holds ", worlds_.size(),
-                     " worlds, its limit; delete one before creating another"));
+        absl::StrCat("the server has ", worlds_.size(),
+                     " worlds, which is its limit; delete one before creating another"));
   }
   if (id.empty()) {
     do {
@@ -54,7 +54,7 @@ absl::StatusOr<WorldRegistry::Reservation> WorldRegistry::Reserve(std::string id
   }
   if (!worlds_.emplace(id, nullptr).second) {
     return absl::AlreadyExistsError(
-        absl::StrCat("worlds/", id, " exists already; choose another world_id"));
+        absl::StrCat("worlds/", id, " already exists; choose another world_id"));
   }
   return Reservation(this, std::move(id));
 }
@@ -78,7 +78,7 @@ absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Get(const std::string&
   std::lock_guard lock(mutex_);
   const auto found = worlds_.find(id);
   if (found == worlds_.end() || found->second == nullptr) {
-    return absl::NotFoundError(absl::StrCat("there is no worlds/", id.substr(0, 80)));
+    return absl::NotFoundError(absl::StrCat("there is no world worlds/", id.substr(0, 80)));
   }
   return found->second;
 }
@@ -96,11 +96,11 @@ absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Remove(const std::stri
   absl::StatusOr<std::shared_ptr<WorldHost>> host = Get(id);
   if (!host.ok()) return host;
   {
-    // two may ask at once: one of them is late
+    // of two concurrent requests, only one removes the world
     std::lock_guard lock(mutex_);
     const auto found = worlds_.find(id);
     if (found == worlds_.end() || found->second != *host) {
-      return absl::NotFoundError(absl::StrCat("there is no worlds/", id));
+      return absl::NotFoundError(absl::StrCat("there is no world worlds/", id));
     }
     worlds_.erase(found);
   }

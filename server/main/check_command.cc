@@ -10,7 +10,7 @@ namespace {
 class CheckCommand final : public Command {
  public:
   explicit CheckCommand(CLI::App* pliantd)
-      : app_(pliantd->add_subcommand("check", "Validate a scene and everything that it names")) {
+      : app_(pliantd->add_subcommand("check", "Validate a scene and all files that it uses")) {
     AddSceneOptions(app_, &options_);
     app_->add_option("--json", options_.json,
                      "Write the messages as a JSON list to this file, or to stdout with -");
@@ -19,7 +19,8 @@ class CheckCommand final : public Command {
         "  pliantd check scenes/soft_ball.yaml\n"
         "  pliantd check ball.yaml --json -\n"
         "\n"
-        "Exit status: 0 valid (warnings are listed), 2 wrong usage, 3 invalid: one error a line.");
+        "Exit status: 0 valid (warnings are listed), 2 wrong usage,\n"
+        "3 invalid (one error per line).");
   }
 
   CLI::App* app() override { return app_; }

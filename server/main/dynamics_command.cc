@@ -21,8 +21,8 @@ class DynamicsCommand final : public Command {
     app_->footer(
         "For every state: {robot, joints, mass_matrix, bias, acceleration, link_poses, "
         "jacobians},\n"
-        "without contact, actuators, damping, springs and friction. A state may have `a` too: the\n"
-        "accelerations that `effort` is then given for.\n"
+        "without contact, actuators, damping, springs and friction. A state may also have\n"
+        "accelerations `a`; its result then has the `effort` that they require.\n"
         "\n"
         "Example:\n"
         "  pliantd dynamics scenes/iiwa_allegro.yaml --states states.json --json -\n"

@@ -1,4 +1,4 @@
-// pliantd: the server, and scenes without it.
+// pliantd: runs the server, or scenes without it.
 
 #include <algorithm>
 #include <exception>
@@ -16,19 +16,19 @@
 namespace pliant::server {
 namespace {
 
-// `pliantd` and `pliantd --http-port 8080` serve
+// Whether no command is named: `pliantd` and `pliantd --http-port 8080` serve.
 bool NamesNoCommand(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return true;
   const std::string& first = arguments.front();
   return first.rfind("-", 0) == 0 && first != "-h" && first != "--help" && first != "--version";
 }
 
-// what the nearest words of a command line are, for a hint
+// Hint at the help for the command that was named, or for all commands.
 std::string HintFor(const CLI::App& pliantd) {
   const std::vector<CLI::App*> chosen = pliantd.get_subcommands();
-  return chosen.empty() ? "`pliantd --help` lists the commands"
-                        : absl::StrCat("`pliantd ", chosen.front()->get_name(),
-                                       " --help` shows what it takes");
+  return chosen.empty()
+             ? "`pliantd --help` lists the commands"
+             : absl::StrCat("`pliantd ", chosen.front()->get_name(), " --help` lists its options");
 }
 
 const CLI::App* FindCommand(const CLI::App& pliantd, const std::string& name) {
@@ -41,12 +41,11 @@ const CLI::App* FindCommand(const CLI::App& pliantd, const std::string& name) {
 int Main(std::vector<std::string> arguments) {
   if (NamesNoCommand(arguments)) arguments.insert(arguments.begin(), "serve");
 
-  CLI::App pliantd("Pliant: physics worlds of rigid and soft bodies in contact, over the network",
-                   "pliantd");
+  CLI::App pliantd("Pliant: a simulation server for rigid and soft bodies in contact", "pliantd");
   pliantd.set_version_flag("--version", absl::StrCat("pliantd ", PLIANT_VERSION));
   pliantd.footer(
-      "Without a command it serves. Options come from flags, else from the environment\n"
-      "(PLIANT_HTTP_PORT for --http-port), else from a TOML file named by --config or "
+      "Without a command it runs `serve`. Options come from flags, then from the environment\n"
+      "(PLIANT_HTTP_PORT for --http-port), then from a TOML file named by --config or "
       "PLIANT_CONFIG.\n"
       "\n"
       "Examples:\n"
@@ -66,7 +65,7 @@ int Main(std::vector<std::string> arguments) {
     ReadFromEnvironment(command->app());
   }
 
-  // words that need no options
+  // commands without options
   CLI::App* version = pliantd.add_subcommand("version", "Print the version");
   CLI::App* help = pliantd.add_subcommand("help", "Explain a command");
   std::string topic;
@@ -76,8 +75,8 @@ int Main(std::vector<std::string> arguments) {
   // the first word names the command
   const std::string& word = arguments.front();
   if (word.rfind("-", 0) != 0 && FindCommand(pliantd, word) == nullptr) {
-    std::cerr << "pliantd: there is no command \"" << word
-              << "\"; it is one of serve, run, check, dynamics, help, version\n"
+    std::cerr << "pliantd: unknown command \"" << word
+              << "\"; expected one of serve, run, check, dynamics, help, version\n"
               << HintFor(pliantd) << '\n';
     return kWrongUsage;
   }
@@ -98,7 +97,7 @@ int Main(std::vector<std::string> arguments) {
   if (help->parsed()) {
     const CLI::App* about = topic.empty() ? &pliantd : FindCommand(pliantd, topic);
     if (about == nullptr) {
-      std::cerr << "pliantd: there is no command \"" << topic << "\"\n" << HintFor(pliantd) << '\n';
+      std::cerr << "pliantd: unknown command \"" << topic << "\"\n" << HintFor(pliantd) << '\n';
       return kWrongUsage;
     }
     std::cout << about->help(topic.empty() ? "" : "pliantd");
@@ -124,7 +123,7 @@ int main(int argc, char** argv) {
   try {
     return pliant::server::Main({argv + 1, argv + argc});
   } catch (const std::bad_alloc&) {
-    std::cerr << "pliantd: out of memory. Use a coarser mesh, or a machine with more.\n";
+    std::cerr << "pliantd: out of memory. Use a coarser mesh, or a machine with more memory.\n";
   } catch (const std::exception& error) {
     std::cerr << "pliantd: " << error.what() << '\n';
   }

@@ -31,14 +31,14 @@ absl::Status ReadFromFile(const std::string& path, CLI::App* command) {
   }
 
   for (const CLI::ConfigItem& item : items) {
-    // section marks of the parser, and sections of other commands
+    // skip section marks of the parser, and sections of other commands
     if (item.name == "++" || item.name == "--") continue;
     if (!item.parents.empty() && item.parents.front() != command->get_name()) continue;
 
     CLI::Option* option = command->get_option_no_throw(absl::StrCat("--", item.name));
     if (option == nullptr) {
       return absl::InvalidArgumentError(
-          absl::StrCat(path, ": ", item.fullname(), " is no option of `pliantd ",
+          absl::StrCat(path, ": ", item.fullname(), " is not an option of `pliantd ",
                        command->get_name(), "`; see `pliantd ", command->get_name(), " --help`"));
     }
     if (option->count() > 0) continue;

@@ -12,32 +12,31 @@ namespace {
 class RunCommand final : public Command {
  public:
   explicit RunCommand(CLI::App* pliantd)
-      : app_(pliantd->add_subcommand(
-            "run", "Step a scene without a network and write what its probes saw")) {
+      : app_(pliantd->add_subcommand("run",
+                                     "Simulate a scene without a server and write its probes")) {
     AddSceneOptions(app_, &options_);
     app_->add_option("--duration", options_.duration, "Simulated time [s]")
         ->required()
         ->check(CLI::Range(0.0, 1e9));
-    app_->add_option(
-            "--threads", options_.threads,
-            "Threads to compute on (default: one for every core); results do not depend on it")
+    app_->add_option("--threads", options_.threads,
+                     "Number of threads (default: one per core); results do not depend on it")
         ->check(CLI::Range(1, 1024));
     app_->add_option("--json", options_.json, "Write the report to this file, or to stdout with -");
     app_->add_option("--out", options_.out_folder,
                      "Write probes.csv, report.json and fields for ParaView into this folder");
     app_->add_option(
             "--fields-rate", options_.fields_rate,
-            "Frames of fields a simulated second (default 50); 0: after every step, -1: none")
+            "Frames of fields per simulated second (default 50); 0: after every step, -1: none")
         ->check(CLI::Range(-1.0, 1e9));
-    app_->add_option("--state-in", options_.state_in, "Go on from this saved state");
+    app_->add_option("--state-in", options_.state_in, "Continue from this saved state");
     app_->add_option("--state-out", options_.state_out, "Save the final state");
     app_->add_option("--residuals", options_.residuals,
                      "Write the residual of every iteration of every step (CSV)");
     app_->add_option("--seed", seed_,
-                     "Seed of whatever is random in a scene; nothing is yet, so it has no effect");
+                     "Random seed; has no effect yet, because nothing in a scene is random");
     app_->add_option("--contact-problem", options_.contact_problem,
-                     "Write the contact problem of one step and its solution: this JSON file, and "
-                     "beside it its matrices A and J (MatrixMarket)");
+                     "Write the contact problem of one step and its solution to this JSON file, "
+                     "and its matrices A and J (MatrixMarket) next to it");
     app_->add_option("--at-step", options_.at_step,
                      "The step for --contact-problem (default 1, the first)")
         ->check(CLI::PositiveNumber);
@@ -57,8 +56,8 @@ class RunCommand final : public Command {
 
   int Execute() override {
     if (app_->count("--at-step") > 0 && options_.contact_problem.empty()) {
-      std::cerr << "pliantd run: --at-step says which step --contact-problem FILE is of; give that "
-                   "too\n";
+      std::cerr << "pliantd run: --at-step selects the step of --contact-problem FILE; give that "
+                   "option too\n";
       return kWrongUsage;
     }
     if (!std::isfinite(options_.duration)) {

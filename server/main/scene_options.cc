@@ -12,10 +12,10 @@ void AddSceneOptions(CLI::App* command, SceneArguments* arguments) {
   AddMethodOption(command, &arguments->method);
   command
       ->add_option("--set", arguments->overrides,
-                   "FIELD.PATH=VALUE: change a field of the scene; may be given again")
+                   "FIELD.PATH=VALUE: change a field of the scene; may be repeated")
       ->allow_extra_args(false);
   command->add_flag("--repair", arguments->repair,
-                    "Turn inverted tetrahedra, drop degenerate and duplicate ones");
+                    "Reorient inverted tetrahedra, drop degenerate and duplicate ones");
 }
 
 }  // namespace pliant::server

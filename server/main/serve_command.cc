@@ -8,33 +8,32 @@ namespace {
 class ServeCommand final : public Command {
  public:
   explicit ServeCommand(CLI::App* pliantd)
-      : app_(pliantd->add_subcommand("serve",
-                                     "Hold worlds and let clients touch them (the default)")) {
+      : app_(pliantd->add_subcommand("serve", "Run the server (the default)")) {
     options_.grpc_port = 50051;
     options_.http_port = 8080;
     app_->add_option("--grpc-port", options_.grpc_port,
-                     "Port for gRPC clients (default 50051); 0: any free one")
+                     "Port for gRPC clients (default 50051); 0: any free port")
         ->check(CLI::Range(0, 65535));
     app_->add_option(
             "--http-port", options_.http_port,
-            "Port for the viewer, /ws, /healthz and /metrics (default 8080); 0: any free one")
+            "Port for the viewer, /ws, /healthz and /metrics (default 8080); 0: any free port")
         ->check(CLI::Range(0, 65535));
     app_->add_option("--bind", options_.bind,
                      "Address to listen on (default 127.0.0.1); 0.0.0.0 for all networks");
     app_->add_option("--scene", options_.scene_file,
-                     "Scene file of the world `default`, run in real time");
+                     "Scene file of the world `default`, which runs in real time");
     AddMethodOption(app_, &options_.method);
     app_->add_option("--threads", options_.threads,
-                     "Threads for the work inside steps (default: one for every core)")
+                     "Number of threads for stepping (default: one per core)")
         ->check(CLI::Range(1, 1024));
     app_->add_option("--data-dir", options_.data_dir,
                      "Folder that uploaded scenes may read meshes from (default: none)");
     app_->add_option("--viewer-dir", options_.viewer_dir,
                      "Folder of the built viewer (default: where it was built or installed)");
-    app_->add_option("--max-worlds", options_.max_worlds, "Most worlds at a time (default 32)")
+    app_->add_option("--max-worlds", options_.max_worlds, "Maximum number of worlds (default 32)")
         ->check(CLI::Range(1, 10000));
     app_->add_option("--allow-origin", options_.allowed_origins,
-                     "Origin of pages served elsewhere that may connect; may be given again")
+                     "Origin of pages from another server that may connect; may be repeated")
         ->allow_extra_args(false);
     app_->footer(
         "The first line on stdout is {\"ready\": true, \"grpc\": ADDRESS, \"http\": URL}.\n"

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterval{10};
 
-// Contact wrench on what is driven: a body, or all links of a robot. About the origin of the body,
-// or of the first link.
+// Contact wrench on a commanded target: a body, about its origin, or all links of a robot, about
+// the origin of the first one.
 physics::ContactWrench CalcTargetWrench(const physics::Snapshot& snapshot,
                                         const std::string& target) {
   const physics::Model& model = *snapshot.model;

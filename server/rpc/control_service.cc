@@ -24,7 +24,7 @@ using google::protobuf::Empty;
 constexpr std::size_t kMaxRefusals = 16;
 constexpr std::size_t kMaxLeases = 64;
 
-// One who drives. When the stream ends, the leases used on it end too.
+// Command stream of one client. When the stream ends, the leases used on it end too.
 class CommandCall final : public grpc::ServerBidiReactor<v1::CommandRequest, v1::CommandResponse> {
  public:
   explicit CommandCall(Handlers* handlers) : handlers_(handlers) {
@@ -42,7 +42,7 @@ class CommandCall final : public grpc::ServerBidiReactor<v1::CommandRequest, v1:
     v1::CommandResponse response = handlers_->Command(in_);
     if (response.refused().empty()) {
       if (leases_.size() >= kMaxLeases)
-        leases_.clear();  // those not used any more lapse by themselves
+        leases_.clear();  // those no longer in use lapse by themselves
       leases_[in_.lease_id()] = in_.world();
       feedback_->Follow(in_, response);
       return StartRead(&in_);
@@ -57,7 +57,7 @@ class CommandCall final : public grpc::ServerBidiReactor<v1::CommandRequest, v1:
     }
   }
 
-  // the feedback slot: one at most, until Ready
+  // Fills the feedback slot, which holds the latest response only.
   void Tell(const v1::CommandResponse& response) {
     std::lock_guard lock(mutex_);
     slot_ = response;
@@ -81,7 +81,7 @@ class CommandCall final : public grpc::ServerBidiReactor<v1::CommandRequest, v1:
     if (ready) feedback_->Ready();
   }
 
-  // needs mutex_, and no write under way
+  // Call with mutex_ locked and no write in progress.
   void WriteNext() {
     if (ending_) return;
     if (!refusals_.empty()) {
@@ -99,7 +99,7 @@ class CommandCall final : public grpc::ServerBidiReactor<v1::CommandRequest, v1:
 
   void OnCancel() override {
     std::lock_guard lock(mutex_);
-    if (!ending_) ending_ = absl::CancelledError("the client went away");
+    if (!ending_) ending_ = absl::CancelledError("the client disconnected");
     Finish();
   }
 
@@ -122,7 +122,7 @@ class CommandCall final : public grpc::ServerBidiReactor<v1::CommandRequest, v1:
     if (!writing_) Finish();
   }
 
-  // needs mutex_, ending_ set
+  // Call with mutex_ locked and ending_ set.
   void Finish() {
     if (!std::exchange(finished_, true)) ServerBidiReactor::Finish(ToGrpc(*ending_));
   }
@@ -131,7 +131,7 @@ class CommandCall final : public grpc::ServerBidiReactor<v1::CommandRequest, v1:
   std::shared_ptr<CommandFeedback> feedback_;
   std::shared_ptr<DrainWatch> watch_;
   v1::CommandRequest in_;
-  std::map<std::string, std::string> leases_;  // id and world
+  std::map<std::string, std::string> leases_;  // world by lease id
 
   std::mutex mutex_;
   v1::CommandResponse out_;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr char kBadRequestType[] = "type.googleapis.com/google.rpc.BadRequest";
 
-// gRPC carries messages in headers, whose size clients bound (8 KiB by default): the first few
-// errors say enough.
+// gRPC carries error messages in headers, whose size clients limit (8 KiB by default), so only the
+// first errors are included.
 constexpr int kMaxErrors = 20;
 constexpr std::size_t kMaxMessage = 3000;
 

@@ -29,8 +29,7 @@ GrpcServer::~GrpcServer() {
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers,
                                                               const std::string& bind, int port) {
   grpc::EnableDefaultHealthCheckService(true);
-  // gRPC serves health without linking its descriptor, and reflection describes no other than those
-  // linked
+  // gRPC serves health without linking its descriptor, but reflection describes linked ones only
   google::protobuf::LinkMessageReflection<grpc::health::v1::HealthCheckRequest>();
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   std::unique_ptr<GrpcServer> server(new GrpcServer());
@@ -45,7 +44,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &server->port_);
   for (const auto& service : server->services_) builder.RegisterService(service.get());
 
-  // without this two servers would share a port and each get half of the calls
+  // without this, two servers could share a port and each get half of the calls
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 15'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);

@@ -22,7 +22,7 @@ SteadyTime Now() {
   return std::chrono::steady_clock::now();
 }
 
-// a world's new status as the reply to what changed it
+// Callback that replies to a change with the world's new status.
 WorldHost::Done ReplyWithStatus(const std::string& id, Reply<v1::World> reply) {
   return
       [id, reply = std::move(reply)](absl::StatusOr<std::shared_ptr<const Published>> published) {
@@ -85,7 +85,7 @@ void Handlers::CreateWorld(const v1::CreateWorldRequest& request, Reply<v1::Worl
   absl::StatusOr<WorldRegistry::Reservation> reservation = registry_.Reserve(request.world_id());
   if (!reservation.ok()) return reply(reservation.status());
 
-  // meshes are read, cut and checked here: seconds for a large scene
+  // use a worker thread: reading, cutting and checking meshes takes seconds for a large scene
   auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
   const absl::Status posted = building_.Post([this, request, held, reply] {
     physics::SceneOptions options;
@@ -120,7 +120,7 @@ void Handlers::ListWorlds(const v1::ListWorldsRequest& request,
       request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kMaxPage);
   v1::ListWorldsResponse response;
   for (const auto& host : registry_.List()) {
-    // a token is the last id of the page before
+    // a page token is the last id of the previous page
     if (host->id() <= request.page_token()) continue;
     if (response.worlds_size() == page) {
       response.set_next_page_token(response.worlds(page - 1).name().substr(sizeof(kPrefix) - 1));
@@ -138,7 +138,7 @@ void Handlers::DeleteWorld(const v1::DeleteWorldRequest& request,
   auto host = registry_.Remove((*found)->id());
   if (!host.ok()) return reply(host.status());
 
-  // the reply says that its thread has ended
+  // reply when the world's thread has ended
   const absl::Status posted = building_.Post([host = *host, reply] {
     host->Join();
     reply(google::protobuf::Empty());

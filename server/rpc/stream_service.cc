@@ -19,7 +19,7 @@ namespace {
 
 using grpc::ByteBuffer;
 
-// bytes that are shared with other viewers, not copied
+// Slice of bytes that are shared with other viewers, without a copy.
 grpc::Slice ShareBytes(std::shared_ptr<const std::string> bytes) {
   auto* owner = new std::shared_ptr<const std::string>(std::move(bytes));
   void* data = const_cast<char*>((*owner)->data());
@@ -38,7 +38,7 @@ bool Parse(ByteBuffer* buffer, v1::SubscribeRequest* request) {
   return request->ParseFromString(bytes);
 }
 
-// One viewer. Works on bytes, so that a frame is encoded once for all of them.
+// Frame stream of one viewer. Sends encoded bytes, so that a frame is encoded once for all viewers.
 class SubscribeCall final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>,
                             public FrameSink {
  public:
@@ -93,9 +93,9 @@ class SubscribeCall final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffe
   }
 
   void OnCancel() override {
-    // a write that is stuck may not report for minutes: finish without it
+    // a stuck write may take minutes to report: finish without it
     std::lock_guard lock(mutex_);
-    if (!ending_) ending_ = absl::CancelledError("the client went away");
+    if (!ending_) ending_ = absl::CancelledError("the client disconnected");
     tell_ = false;
     Finish();
   }
@@ -114,7 +114,7 @@ class SubscribeCall final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffe
     if (!writing_) Finish();
   }
 
-  // needs mutex_, ending_ set
+  // Call with mutex_ locked and ending_ set.
   void Finish() {
     if (std::exchange(finished_, true)) return;
     const grpc::Status status = ToGrpc(*ending_);

@@ -13,11 +13,11 @@ using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
 using google::protobuf::Empty;
 
-// A call that its client may give up on while it is being done.
+// A call that its client may cancel while it runs.
 class CancellableCall : public Reactor {
  public:
   explicit CancellableCall(Context* context) {
-    // the caller's clock is a wall clock: from here on the steady one counts
+    // convert the deadline from the wall clock to the steady clock
     const auto left = context->deadline() - std::chrono::system_clock::now();
     if (left < std::chrono::hours(24 * 365))
       limits_.deadline = std::chrono::steady_clock::now() + left;

@@ -44,7 +44,7 @@ int Check(const CheckOptions& options, std::ostream& out, std::ostream& err) {
     for (const physics::SceneMessage& message : result.messages) err << Format(message) << '\n';
     if (result.ok()) out << DescribeScene(options.scene, *result.model) << std::flush;
   } else {
-    // names in scenes may hold any bytes: replace what is not UTF-8
+    // names in scenes may contain any bytes: replace those that are not UTF-8
     const std::string text =
         ListMessages(result.messages).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
     if (options.json == "-") {

@@ -26,7 +26,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using physics::ArticulationJoint;
 
-// The parts of a robot one after another, as one vector of positions and one of velocities.
+// Dynamics of a robot, with the positions and velocities of its parts joined to one vector each.
 class RobotDynamics {
  public:
   RobotDynamics(const physics::Model& model, const physics::Robot& robot)
@@ -47,7 +47,7 @@ class RobotDynamics {
   }
 
   const physics::Robot& robot() const { return robot_; }
-  // Those that move: where their numbers are among all of the robot's.
+  // Movable joints, with their offsets in the robot's positions and velocities.
   const std::vector<ArticulationJoint>& joints() const { return joints_; }
   int num_velocities() const { return num_velocities_; }
 
@@ -97,9 +97,9 @@ class RobotDynamics {
 
     if (const int stuck = FindMassless(M); stuck >= 0) {
       return absl::FailedPreconditionError(absl::StrCat(
-          "its mass matrix is singular: a motion of ", NameVelocities()[stuck].get<std::string>(),
-          " and the joints before it moves nothing that has inertia. Give every "
-          "moving link mass and inertia"));
+          "its mass matrix is singular: some motion of ",
+          NameVelocities()[stuck].get<std::string>(),
+          " and the joints before it moves no inertia. Give every moving link mass and inertia"));
     }
     Json result = {{"robot", robot_.name},
                    {"joints", NameVelocities()},
@@ -112,13 +112,13 @@ class RobotDynamics {
   }
 
  private:
-  // A free base without a joint of its own in the file.
+  // Name for a free base that has no joint in the file.
   static std::string NameBase(std::string name, const std::set<std::string>& taken) {
     while (taken.contains(name)) name += "_base";
     return name;
   }
 
-  // The first velocity that takes no inertia along, the ones before it left free; −1: none.
+  // First velocity that moves no inertia while those before it are free, or −1.
   static int FindMassless(const std::vector<std::vector<double>>& M) {
     const int n = static_cast<int>(M.size());
     std::vector<std::vector<double>> L(n, std::vector<double>(n));
@@ -187,14 +187,11 @@ class RobotDynamics {
   int num_positions_ = 0, num_velocities_ = 0;
 };
 
-// ---- the states
-// ------------------------------------------------------------
-
 absl::Status Mistake(const std::string& path, const std::string& text) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", text));
 }
 
-// Numbers of a joint: one, or a list of `count`.
+// Reads the numbers of a joint: one, or a list of `count`.
 absl::Status ReadNumbers(const std::string& path, const Json& given, int count, double* values) {
   const bool listed = given.is_array();
   const std::string expected =
@@ -219,7 +216,7 @@ absl::Status ReadJoints(const std::string& path, const Json& given, const RobotD
     if (joint == dynamics.joints().end()) {
       const auto append = [](std::string* out, const ArticulationJoint& j) { out->append(j.name); };
       return Mistake(at, absl::StrCat("no joint of ", dynamics.robot().name,
-                                      " that moves is called so; expected one of ",
+                                      " that moves has this name; expected one of ",
                                       absl::StrJoin(dynamics.joints(), ", ", append)));
     }
     double* first = values->data() + (positions ? joint->position : joint->velocity);
@@ -324,7 +321,7 @@ int CalcDynamics(const DynamicsOptions& options, std::ostream& out, std::ostream
     return absl::IsFailedPrecondition(results.status()) ? kRunFault : kWrongUsage;
   }
 
-  // names in files may hold any bytes: replace what is not UTF-8
+  // names in files may contain any bytes: replace those that are not UTF-8
   const std::string written = results->dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   if (options.json == "-") {
     out << written << std::flush;

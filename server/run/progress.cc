@@ -8,7 +8,7 @@ Progress::Progress(std::int64_t steps)
     : steps_(steps), terminal_(isatty(STDERR_FILENO) != 0), start_(Clock::now()), last_(start_) {}
 
 Progress::~Progress() {
-  // wipe the line, so that what is printed next does not mix with it
+  // clear the line, so that it does not mix with the next output
   if (shown_ && terminal_) std::fputs("\r\x1b[K", stderr);
 }
 

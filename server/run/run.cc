@@ -34,7 +34,7 @@ double SecondsSince(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
-// everything that a run gathers while it steps
+// Everything that a run records while it steps.
 struct Recording {
   Recording(const physics::World& world, const RunOptions& options) : probes(world) {
     if (!options.out_folder.empty() && options.fields_rate >= 0) {
@@ -56,7 +56,7 @@ std::shared_ptr<const physics::Model> LoadModel(const RunOptions& options, std::
   return result.model;
 }
 
-// every place that will be written to, before time is spent on a result that could not be kept
+// Checks every path that will be written, before time is spent on results that cannot be saved.
 absl::Status PrepareOutputs(const RunOptions& options) {
   if (!options.out_folder.empty()) {
     const std::string folder =
@@ -84,7 +84,7 @@ void RecordResiduals(const physics::World& world, std::string* text) {
   }
 }
 
-// Steps until the end, a fault or an interrupt. The status is of writing frames.
+// Steps until the end, a fault or an interrupt. Returns an error only if a file cannot be written.
 absl::Status StepThrough(const RunOptions& options, std::int64_t steps, physics::World* world,
                          InterruptWatch* interrupt, Recording* recording) {
   if (recording->fields) {
@@ -145,8 +145,8 @@ Json MakeReport(const RunOptions& options, int threads, const physics::World& wo
   return report;
 }
 
-// Writes all that was recorded; goes on after an error, so that one full disk costs no more than
-// what lies on it.
+// Writes everything that was recorded. Continues after an error, so that a full disk affects only
+// the files on it.
 absl::Status WriteOutputs(const RunOptions& options, const physics::World& world,
                           const Json& report, Recording* recording, std::ostream& out) {
   absl::Status status;
@@ -207,19 +207,21 @@ int Run(const RunOptions& options, std::ostream& out, std::ostream& err) {
     }
   }
 
-  // the contract's count: a duration that is a multiple of h but for rounding is that multiple
+  // round up, but treat a duration that is a multiple of h up to rounding as that multiple
   const std::int64_t steps =
       static_cast<std::int64_t>(std::ceil(options.duration / model->time_step - 1e-9));
   if (const std::int64_t first = world.state().step + 1;
       !options.contact_problem.empty() &&
       (options.at_step < first || options.at_step >= first + steps)) {
-    err << absl::StrFormat("pliantd run: --at-step %d is none of the steps %d to %d of this run\n",
-                           options.at_step, first, first + steps - 1);
+    err << absl::StrFormat(
+        "pliantd run: --at-step %d is not among the steps %d to %d of this run\n", options.at_step,
+        first, first + steps - 1);
     return kWrongUsage;
   }
-  if (const std::string_view why = model->method.WhyNotExported();
-      !options.contact_problem.empty() && !why.empty()) {
-    err << "pliantd run: --contact-problem " << why << '\n';
+  if (!options.contact_problem.empty() && !model->method.is_exportable()) {
+    err << "pliantd run: --contact-problem describes problems in reduced coordinates; leave it "
+           "out, or add --set method."
+        << physics::MethodName(model->method.kind) << ".coordinates=REDUCED\n";
     return kWrongUsage;
   }
   Recording recording(world, options);

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// value at a fraction of an ascending list, linear between its entries
+// Quantile of an ascending list, interpolated linearly between its entries.
 double Quantile(const std::vector<double>& sorted, double fraction) {
   if (sorted.empty()) return 0;
   const double place = fraction * static_cast<double>(sorted.size() - 1);
@@ -78,16 +78,16 @@ void RunStatistics::WriteTo(Json* report) const {
   (*report)["phases_ms"] = std::move(phases);
   (*report)["solver"] = {{"iterations_mean", iterations_.sum / count},
                          {"iterations_max", iterations_.max},
-                         // of solvers that are iterative, in a step
+                         // of iterative solvers, per step
                          {"linear_iterations_mean", linear_iterations_.sum / count},
                          {"converged_fraction", steps() == 0 ? 1.0 : converged_ / count},
                          {"stalled_fraction", stalled_ / count},
                          {"residual_max", residual_max_},
-                         // of the free motion of bodies whose material is not linear
+                         // of the free motion of bodies with nonlinear materials
                          {"newton_iterations_mean", newton_iterations_.sum / count},
                          {"newton_iterations_max", newton_iterations_.max},
                          {"newton_residual_max", newton_residual_max_},
-                         // whose stiffness or compliance was indefinite, in a step
+                         // elements with indefinite stiffness or compliance, per step
                          {"projected_elements_mean", projected_elements_.sum / count},
                          {"projected_elements_max", projected_elements_.max},
                          {"complementarity_max", complementarity_max_},
@@ -95,11 +95,11 @@ void RunStatistics::WriteTo(Json* report) const {
                          // of joints in maximal coordinates
                          {"joint_drift_max", joint_drift_max_},
                          {"refactorisations", refactorisations_}};
-  // why solves ended, steps by reason
+  // number of steps by why their solve ended
   Json& reasons = (*report)["solver"]["reasons"] = Json::object();
   for (std::size_t k = 0; k < totals_.ended.size(); ++k)
     if (totals_.ended[k] > 0) reasons[std::string(solvers::kStopReasonNames[k])] = totals_.ended[k];
-  // what was relaxed, clamped or cut off, over all steps
+  // how often something was relaxed, clamped or cut off, over all steps
   totals_.compromises.ForEach([&](std::string_view kind, std::int64_t times) {
     (*report)["solver"][std::string(kind)] = times;
   });
@@ -177,7 +177,7 @@ std::string Summarise(const Json& report) {
                         report["contacts"]["max"].get<double>());
   absl::StrAppendFormat(&text, "  memory    %.0f MB\n", report["memory_mb"].get<double>());
 
-  // where each probe ended
+  // last value of each probe
   for (const auto& [name, series] : report["probes"].items()) {
     if (series["value"].empty()) continue;
     const Json& last = series["value"].back();

@@ -8,8 +8,8 @@
 namespace pliant::server {
 namespace {
 
-// Runs in a thread that was there before the signals were held back: it holds them back from now
-// on, and passes this one on.
+// Signal handler, which runs only in threads that are older than HoldInterrupts(). Blocks both
+// signals in this thread from now on, and sends this one to the process again.
 void PassOn(int number, siginfo_t*, void* context) {
   auto* interrupted = static_cast<ucontext_t*>(context);
   for (const int held : {SIGINT, SIGTERM}) sigaddset(&interrupted->uc_sigmask, held);

@@ -65,7 +65,7 @@ void WriteDeformable(const physics::Snapshot& snapshot, int index, physics::Fiel
   values.reserve(body.surface.vertices.size());
   const std::size_t components = physics::CountComponents(measure);
   for (const std::size_t vertex : body.surface.vertices) {
-    double square = 0;  // vectors are shown by their length
+    double square = 0;  // vectors are sent as their length
     for (std::size_t c = 0; c < components; ++c)
       square += all[components * vertex + c] * all[components * vertex + c];
     values.push_back(components == 1 ? all[vertex] : std::sqrt(square));
@@ -112,7 +112,7 @@ void WriteForces(const physics::Snapshot& snapshot, const std::vector<bool>& cho
   }
 }
 
-// bytes of a length-delimited field, less what it holds
+// Tag and length of a length-delimited field, without its content.
 std::string EncodePrefix(int field, std::size_t size) {
   std::string bytes;
   google::protobuf::io::StringOutputStream stream(&bytes);
@@ -165,7 +165,7 @@ std::shared_ptr<const std::string> EncodeFrameBody(const Published& published,
   if (published.fault) *frame.mutable_fault() = DescribeFault(*published.fault);
   for (const CommandEcho& echo : published.control.commands) {
     v1::CommandEcho* message = frame.add_commands();
-    // not the lease's id: whoever knows it may drive
+    // leave out the lease's id, with which anyone could send commands
     message->set_sequence(echo.sequence);
     message->set_applied_step(echo.applied_step);
     message->set_client_time(echo.client_time);
@@ -178,7 +178,7 @@ std::shared_ptr<const std::string> EncodeFrameBody(const Published& published,
 
 std::string EncodeFrameHead(std::uint64_t frame, bool keyframe, std::size_t body_size,
                             bool enveloped) {
-  // fields of one message may stand in any order, so these simply go in front of the rest
+  // the fields of a message may come in any order, so these can precede the rest
   v1::Frame own;
   own.set_frame(frame);
   own.set_keyframe(keyframe);

@@ -37,7 +37,7 @@ std::shared_ptr<const std::string> FrameCache::Encode(
   counters_->encoded.fetch_add(1);
   counters_->encode_seconds.store(counters_->encode_seconds.load() + elapsed.count());
 
-  // an older state of the same world with the same choice is of no use any more
+  // drop older states of the same model with the same choice
   std::erase_if(entries_, [&](const Entry& entry) {
     return entry.choice == choice &&
            entry.published->snapshot->model == published->snapshot->model &&
@@ -146,7 +146,7 @@ SteadyTime FrameStream::Visit(SteadyTime now) {
   if (!fresh && !heartbeat) return last_sent_ + kHeartbeat;
   if (fresh && !first && !heartbeat && now < next_due_) return next_due_;
 
-  // due, but there is no room: the slot stays empty, and what is sent later is what is latest then
+  // due, but the viewer is not ready: send nothing now, and the latest state later
   const std::size_t window =
       std::max(kMinUnderWay, static_cast<std::size_t>(std::ceil(kAckWindow * subscription_.rate)));
   const bool room = !acknowledges_ || under_way_.size() < window || heartbeat;
@@ -165,7 +165,7 @@ SteadyTime FrameStream::Visit(SteadyTime now) {
   last_sent_ = now;
   if (keyframe) last_keyframe_ = now;
   const auto interval = FromSeconds(1 / subscription_.rate);
-  // keeps the mean rate when steps and frames do not align, without making up for a pause
+  // keep the mean rate when steps and frames do not align, without catching up after a pause
   next_due_ = now - next_due_ < interval ? next_due_ + interval : now + interval;
   under_way_.emplace_back(++frame_, now);
   if (under_way_.size() > kUnderWayKept) under_way_.pop_front();

@@ -91,7 +91,7 @@ void DescribeDeformable(const physics::Body& body, v1::DeformableDescription* me
   message->set_poissons_ratio(body.poissons_ratio);
   message->set_density(body.density);
 
-  // the surface in numbers of its own, in the order of the frames
+  // number the surface's vertices as frames do
   std::vector<int> surface_of(body.mesh.vertices.size(), -1);
   v1::TriangleMesh* surface = message->mutable_surface();
   for (const int vertex : body.surface.vertices) {
@@ -234,13 +234,13 @@ absl::StatusOr<physics::FieldMeasure> ReadMeasure(v1::FieldMeasure measure) {
     case v1::FIELD_MEASURE_PRINCIPAL_STRETCHES:
       return absl::InvalidArgumentError(
           absl::StrCat("measure: ", v1::FieldMeasure_Name(measure).substr(14),
-                       " has several components, which a stream does not carry; "
+                       " has several components, which streams do not support; "
                        "expected 1 to 4, 7 or 8"));
     default:
       break;
   }
   return absl::InvalidArgumentError(absl::StrCat("measure: ", static_cast<int>(measure),
-                                                 " is no measure that this server knows; "
+                                                 " is not a measure known to this server; "
                                                  "expected 1 to 4, 7 or 8"));
 }
 
@@ -259,7 +259,7 @@ v1::FieldMeasure WriteMeasure(physics::FieldMeasure measure) {
     case physics::FieldMeasure::kContactTraction:
       return v1::FIELD_MEASURE_CONTACT_TRACTION;
     default:
-      break;  // streams carry none of the others
+      break;  // streams do not carry the others
   }
   return v1::FIELD_MEASURE_UNSPECIFIED;
 }

@@ -7,7 +7,8 @@
 namespace pliant::server {
 namespace {
 
-// A world that runs free publishes thousands of times a second; nobody looks that often.
+// Minimum time between passes. A free-running world publishes thousands of times a second, more
+// often than viewers need.
 constexpr std::chrono::microseconds kPassSpacing{500};
 
 }  // namespace

@@ -16,7 +16,7 @@ bool IsActivation(const RobotJoint& joint) {
   return joint.kind == RobotJoint::Kind::kActivation;
 }
 
-// Visits robot and joint indices in the order of the wire.
+// Visits robot and joint indices in the order of the messages.
 template <typename Visitor>
 void ForEachJoint(const Model& model, const Visitor& visit) {
   for (int r = 0; r < static_cast<int>(model.robots.size()); ++r) {
@@ -27,7 +27,7 @@ void ForEachJoint(const Model& model, const Visitor& visit) {
   }
 }
 
-// index among the rigid bodies of the description, by index in Model::bodies
+// Index of each of Model::bodies among the rigid bodies of the description; 0 if it is not rigid.
 std::vector<std::uint32_t> NumberRigidBodies(const Model& model) {
   std::vector<std::uint32_t> numbers;
   std::uint32_t next = 0;
@@ -36,7 +36,7 @@ std::vector<std::uint32_t> NumberRigidBodies(const Model& model) {
   return numbers;
 }
 
-// index of the actuator of each robot's joints, −1 for none
+// Index of the actuator of each robot's joints, −1 if there is none.
 std::vector<std::vector<int>> FindActuatorsOfJoints(const Model& model) {
   std::vector<std::vector<int>> actuators;
   for (const Robot& robot : model.robots) actuators.emplace_back(robot.joints.size(), -1);
@@ -71,7 +71,7 @@ void DescribeJoint(const RobotJoint& joint, const Actuator* actuator, std::uint3
   if (std::isfinite(actuator->effort_limit)) message->set_effort_limit(actuator->effort_limit);
 }
 
-// Whether a body is another one or hangs on it.
+// Whether `body` is the carrier itself or one of its descendants.
 bool Carries(const Model& model, const Robot& robot, int carrier, int body) {
   if (body == carrier) return true;
   const physics::Body &above = model.bodies[carrier], &below = model.bodies[body];
@@ -128,7 +128,7 @@ void DescribeRobots(const Model& model, v1::WorldDescription* description) {
 v1::JointFrame DescribeJoints(const physics::Snapshot& snapshot) {
   const Model& model = *snapshot.model;
   const physics::State& state = snapshot.state;
-  const std::vector<double>& efforts = snapshot.report.efforts;  // none before the first step
+  const std::vector<double>& efforts = snapshot.report.efforts;  // empty before the first step
   const std::vector<std::vector<int>> actuators = FindActuatorsOfJoints(model);
   v1::JointFrame frame;
   ForEachJoint(model, [&](int r, int j) {

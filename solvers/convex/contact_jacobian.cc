@@ -18,7 +18,7 @@ void ContactJacobian::Start(const IslandView& island) {
   for (const int c : island.contacts) {
     for (const IslandView::Entry& entry : island.system->entries_of(island.system->contacts[c])) {
       const double* J = island.system->J(entry);
-      // a joint tree's point moves with the joints between it and the root only
+      // a point of a joint tree moves only with the joints between it and the root
       int columns = entry.columns;
       while (columns > 0 && J[3 * columns - 1] == 0 && J[3 * columns - 2] == 0 &&
              J[3 * columns - 3] == 0)
@@ -79,7 +79,7 @@ void ContactJacobian::AddTransposed(int entry, const Eigen::Vector3d& gamma,
   for (; j + kWidth <= columns; j += kWidth)
     _mm256_storeu_pd(target + j, add(j, _mm256_loadu_pd(target + j)));
   if (j == columns) return;
-  // another thread may write what follows
+  // another thread may write the numbers that follow
   const int rest = columns - j;
   StoreFirstLanes(target + j, rest, add(j, _mm256_maskload_pd(target + j, FirstLanes(rest))));
 }

@@ -9,11 +9,11 @@ namespace {
 
 using Eigen::Vector3d;
 
-// An impulse this far inside the cone is one of sticking; nearer its rim it may be one of sliding,
-// turned since.
+// An expected impulse within this fraction of the cone is one of sticking. Nearer to its boundary,
+// it may be one of sliding whose direction has turned.
 constexpr double kInside = 0.9;
 
-// fours below which threads cost more than they bring, and how many are worth a thread's while
+// Groups of four up to which threads do not pay off, and the number of groups per task.
 constexpr int kFewFours = 192, kFoursAtATime = 32;
 
 double SumOfLanes(Lanes x) {
@@ -32,7 +32,7 @@ bool IsSame(const ConeSlope<Lanes>& a, const ConeSlope<Lanes>& b) {
 
 }  // namespace
 
-// f(k) of every four, at the same time where there are many
+// Calls f(k) for each group of four, in parallel if there are many.
 template <typename F>
 void ContactLanes::ForEachFour(const F& f) const {
   const int count = static_cast<int>(fours_.size());
@@ -45,7 +45,7 @@ void ContactLanes::ForEachFour(const F& f) const {
   });
 }
 
-// Σ term(k), whoever works it out in one order
+// Returns Σ term(k), always summed in the same order.
 template <typename F>
 double ContactLanes::SumOverFours(const F& term) const {
   sums_.resize(fours_.size());
@@ -90,7 +90,7 @@ void ContactLanes::SetChange(int contact, const Vector3d& change) {
   for (int r = 0; r < 3; ++r) fours_[contact / kLanes].change[r][contact % kLanes] = change[r];
 }
 
-// y after α of the change
+// y after α times the change.
 struct ContactLanes::Ahead {
   Ahead(const Four& four, double alpha)
       : x(four.y[0] - alpha * four.law.of_t * four.change[0]),
@@ -180,7 +180,7 @@ bool ContactLanes::ProjectExpected(std::span<const ConvexProblem::Contact> conta
       for (int r = 0; r < 3; ++r) e[r][c % kLanes] = contacts[c].expected[r];
       is_any = is_any || contacts[c].expected.z() > 0;
     }
-    // the y there: a sliding one moves as now, under the pressure expected
+    // expected y: a sliding contact slips as it does now, under the expected normal impulse
     const auto& [x, y, n] = four.y;
     const auto is_known = e[2] > 0.0;
     const Lanes most = kInside * four.law.mu * e[2];

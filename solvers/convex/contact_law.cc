@@ -2,7 +2,7 @@
 
 namespace pliant::solvers {
 
-// A law joins by its name here; what it is stands in its own file.
+// A new law is listed here by name and defined in its own file.
 #define PLIANT_CONTACT_LAWS(ADD) \
   ADD(Similar)                   \
   ADD(Lagged)

@@ -5,7 +5,7 @@
 namespace pliant::solvers {
 namespace {
 
-// blocks up to this size gain nothing
+// Blocks up to this size gain nothing from splitting.
 constexpr int kSmallBlock = 18;
 
 }  // namespace
@@ -20,7 +20,7 @@ void CoupledParts::Find(const IslandView& island) {
   for (int b = 0; b < num_blocks; ++b) {
     const int size = island.block(b).size;
     std::fill_n(block_of_.begin() + island.first_of_block(b), size, b);
-    // one block alone meets none
+    // a single block meets no others
     any_large = any_large || (size > kSmallBlock && num_blocks > 1);
   }
   if (any_large) FindMeetings(island);
@@ -45,7 +45,7 @@ void CoupledParts::Find(const IslandView& island) {
   Couple(island);
 }
 
-// Which velocities cannot be parted, and which other blocks they meet
+// Finds the velocities that must stay together, and the other blocks that they meet.
 void CoupledParts::FindMeetings(const IslandView& island) {
   is_joined_.assign(island.num_velocities, 0);
   last_met_.assign(island.num_velocities, -1);
@@ -58,7 +58,7 @@ void CoupledParts::FindMeetings(const IslandView& island) {
       int last = own;
       for (const IslandView::Entry& other : entries) {
         const int block = island.block_of(other);
-        // mostly it is the same block again
+        // usually it is the same block again
         if (block != own && block != last && block != last_met_[first]) {
           meetings_.emplace_back(first, block);
           last_met_[first] = block;
@@ -91,7 +91,7 @@ void CoupledParts::Split(int first, int size) {
   const auto met = [this](const Atom& atom) {
     return std::span(met_).subspan(atom.first_met, atom.num_met);
   };
-  // by what they meet, then by where they are: std::stable_sort allocates
+  // sort by the blocks they meet, then by place, because std::stable_sort allocates
   std::sort(atoms_.begin(), atoms_.end(), [&](const Atom& a, const Atom& b) {
     const auto [at_a, at_b] = std::ranges::mismatch(met(a), met(b));
     if (at_b == met(b).end()) return at_a == met(a).end() && a.first < b.first;

@@ -5,8 +5,8 @@
 namespace pliant::solvers {
 namespace {
 
-// γ_n = n(v_n), γ_t = −μ n₀ t̂_s with the last step's n₀: no gliding, but no friction in a
-// contact's first step.
+// γ_n = n(v_n), γ_t = −μ n₀ t̂_s with the last step's n₀. A sliding contact does not glide on a
+// gap, but it has no friction in its first step.
 class Lagged final : public ContactLaw {
  public:
   std::string_view name() const override { return "LAGGED"; }

@@ -22,23 +22,22 @@ using Matrix6d = Eigen::Matrix<double, 6, 6>;
 
 namespace {
 
-// without a gain in cost or gradient: no more is to be had in double precision
+// Steps without a decrease in cost or gradient after which double precision is exhausted.
 constexpr int kMaxFlatSteps = 20;
 
-// Steps in a row that the line search cuts to less than this part mean that the prediction of the
-// active set cycles.
+// If the line search cuts this many consecutive steps to less than kCutStep, the prediction of the
+// active set is cycling.
 constexpr int kMaxCutSteps = 3;
 constexpr double kCutStep = 0.2;
 
-// part of the decrease that the slope promises which a step has to bring
+// Fraction of the decrease predicted by the slope that a step has to achieve.
 constexpr double kSufficientDecrease = 1e-4;
 
-// contacts and velocities below which threads cost more than they bring, and how many are worth a
-// thread's while
+// Contacts and velocities up to which threads do not pay off, and the number of contacts per task.
 constexpr int kFewContacts = 256, kFewVelocities = 600, kContactsAtATime = 64;
 
 }  // namespace
-// Things in a fixed order, sorted by what they belong to: a panel of the Hessian, or a block.
+// Items grouped by a panel of the Hessian or by a block; items of a group keep their order.
 template <typename T>
 class ByGroup {
  public:
@@ -52,7 +51,7 @@ class ByGroup {
     for (const auto& [group, item] : given_) sorted_[ends_[group]++] = item;
   }
   std::span<const T> of(int group) const {
-    // filling moved every start to its end
+    // Sort() has advanced the start of each group to its end
     const int begin = group == 0 ? 0 : ends_[group - 1];
     return std::span(sorted_).subspan(begin, ends_[group] - begin);
   }
@@ -63,7 +62,7 @@ class ByGroup {
   std::vector<int> ends_;
 };
 
-// The iterate and all that depends on it; buffers live on, so that iterations allocate nothing.
+// The iterate and everything that depends on it. Keeps its buffers, so iterations do not allocate.
 struct SapSolver::Workspace {
  public:
   void Start(const ConvexProblem& problem, std::span<const double> guess,
@@ -118,7 +117,7 @@ struct SapSolver::Workspace {
     cut_steps_ = 0;
     result.costs.push_back(cost_);
     double least_error = 0;
-    int flat_steps = 0;  // in a row, that changed the cost by no more than its rounding
+    int flat_steps = 0;  // consecutive steps that changed the cost by no more than its rounding
     for (int k = 0;; ++k) {
       const double error = Norm(gradient_);
       double size = std::max(Norm(Av_), Norm(impulse_));
@@ -130,8 +129,9 @@ struct SapSolver::Workspace {
         result.reason = StopReason::kConverged;
         break;
       }
-      // The gradient has digits left when the cost has none: on while it shrinks. It does not in
-      // every step, as contacts at the edge of their cones change sides.
+      // The gradient is still accurate when the cost is down to rounding, so continue while it
+      // shrinks. It need not shrink in every step, as contacts at the edge of their cones change
+      // mode.
       if (flat_steps == 0 || error < 0.5 * least_error) {
         least_error = error;
         flat_steps = std::min(flat_steps, 1);
@@ -167,7 +167,7 @@ struct SapSolver::Workspace {
       flat_steps = is_flat ? flat_steps + 1 : 0;
     }
     if (result.iterations > 0) {
-      // steps along Δv add up rounding; what is reported belongs to v to the last bit
+      // steps along Δv accumulate rounding errors: recompute the reported impulses from v
       FindRates();
       contacts_.Project();
       ProjectRows();
@@ -179,13 +179,13 @@ struct SapSolver::Workspace {
   }
 
  private:
-  // A of a block in the rows of part i and columns of part j; zero where these are of different
-  // blocks, −1
+  // A of a block in the rows of part i and columns of part j; −1 if the parts belong to different
+  // blocks, where A is zero.
   struct Piece {
     int block, i, j;
     BlockCholesky::Place place;
   };
-  // Where A of a block is found with its velocities in the order of its parts.
+  // Place of a block's A with its velocities in the order of its parts.
   struct ByParts {
     std::size_t values;
     bool is_copy;  // in A_by_parts_
@@ -193,8 +193,8 @@ struct SapSolver::Workspace {
 
   int num_contacts() const { return static_cast<int>(problem_->contacts.size()); }
 
-  // f of every block, and of every contact, at the same time where there are many. What comes of it
-  // is the same.
+  // Calls f for every block, or every contact, in parallel if there are many. The result is the
+  // same.
   template <typename F>
   void ForEachBlock(const F& f) const {
     const int count = island_->num_blocks();
@@ -219,7 +219,7 @@ struct SapSolver::Workspace {
     }
   }
 
-  // which entries of contacts stand on each block, in the order of the contacts
+  // Lists the contacts' entries on each block, in the order of the contacts.
   void FindTouching() {
     touching_.Start();
     for (int c = 0; c < num_contacts(); ++c) {
@@ -249,11 +249,11 @@ struct SapSolver::Workspace {
     });
   }
 
-  // v* and p in the island's numbering
+  // Gathers v* and p in the island's numbering.
   void GatherMomentum() {
     island_->Gather(island_->system->v_star, &v_star_);
     island_->Gather(island_->system->linear_term, &linear_term_);
-    // of rigid bodies it is nothing
+    // p is zero for rigid bodies
     if (std::ranges::all_of(linear_term_, [](double p) { return p == 0; })) linear_term_.clear();
   }
 
@@ -276,10 +276,10 @@ struct SapSolver::Workspace {
     }
   }
 
-  // what is linear in v, at the guess
+  // Computes the quantities that are linear in v at the initial guess.
   void Begin() {
     for (int i = 0; i < n_; ++i) offset_[i] = v_[i] - v_star_[i];
-    // a warm start begins where the momentum is given
+    // a warm start begins at v = v*, where A (v − v*) is zero
     if (std::all_of(offset_.begin(), offset_.end(), [](double x) { return x == 0; })) {
       std::fill(momentum_.begin(), momentum_.end(), 0.0);
     } else {
@@ -299,7 +299,7 @@ struct SapSolver::Workspace {
       row_rate_[k] = CalcRowRate(static_cast<int>(k), v_);
   }
 
-  // and after a step along Δv
+  // Updates the same quantities after a step along Δv.
   void Advance(double alpha) {
     for (int i = 0; i < n_; ++i) {
       v_[i] += alpha * dv_[i];
@@ -311,7 +311,7 @@ struct SapSolver::Workspace {
     for (std::size_t k = 0; k < row_rate_.size(); ++k) row_rate_[k] += alpha * row_change_[k];
   }
 
-  // cost, gradient and projections
+  // Computes cost, gradient and projections.
   void Evaluate() {
     double quadratic = 0, size = 0;
     FindQuadratic(&quadratic, &size);
@@ -322,7 +322,7 @@ struct SapSolver::Workspace {
     FindGradient();
   }
 
-  // ½ uᵀA u − pᵀu with u = v − v*, and how large the numbers are that it is the difference of
+  // ½ uᵀA u − pᵀu with u = v − v*, and the size of the terms that it is the difference of.
   void FindQuadratic(double* quadratic, double* size) const {
     const double half = 0.5 * Dot(n_, offset_.data(), momentum_.data());
     const double linear =
@@ -344,8 +344,8 @@ struct SapSolver::Workspace {
     for (std::size_t i = 0; i < terms_.gradient().size(); ++i) gradient_[i] += terms_.gradient()[i];
   }
 
-  // Newton's first step, from where the contacts would be if they went on as before; false, with
-  // nothing changed, when that is not known or does not help
+  // Takes the first Newton step with the contact modes expected from the last time step. False,
+  // with the iterate unchanged, if no modes are known or the step does not reduce the cost.
   bool TakePredictedStep(SapResult* result) {
     if (!contacts_.ProjectExpected(problem_->contacts)) return false;
     const double before = cost_;
@@ -369,7 +369,7 @@ struct SapSolver::Workspace {
     return false;
   }
 
-  // impulses of the rows; what they cost
+  // Computes the impulses of the rows and returns their cost.
   double ProjectRows() {
     double cost = 0;
     for (std::size_t k = 0; k < row_gamma_.size(); ++k) {
@@ -382,10 +382,9 @@ struct SapSolver::Workspace {
     return cost;
   }
 
-  // A direction in which the cost falls. The momentum is linear in v, so that Newton's method needs
-  // no line search for it: as long as that brings the cost down too, every contact is taken as
-  // linear where the whole step before would have brought it. Step by step as far as the cost
-  // falls, the few contacts that a step turns round would stop all others.
+  // Finds a descent direction. The momentum is linear in v and needs no line search. So as long as
+  // the result is a descent direction, each contact is linearised where the full step before would
+  // have brought it. Otherwise the few contacts that reverse in a step would hold up all others.
   bool FindDescent(SapResult* result) {
     if (is_under_way_ && cut_steps_ < kMaxCutSteps && contacts_.ProjectAhead(left_)) {
       FindGradient();
@@ -400,7 +399,7 @@ struct SapSolver::Workspace {
     return FindDirection(result);
   }
 
-  // Δv = −H⁻¹ ∇ℓ, with H = A + JᵀGJ factored only when some G changed
+  // Computes Δv = −H⁻¹ ∇ℓ. Factors H = A + JᵀGJ only when some G has changed.
   bool FindDirection(SapResult* result) {
     const bool is_factored = !contacts_.TakeChanges() && factored_ &&
                              row_is_free_ == previous_row_is_free_ && terms_.empty();
@@ -412,7 +411,7 @@ struct SapSolver::Workspace {
       ++result->factorisations;
     }
 
-    // what the line search needs along Δv
+    // quantities along Δv for the line search
     MultiplyA(dv_, &Adv_);
     ForEachContact([&](int c) { contacts_.SetChange(c, jacobian_.Multiply(c, dv_.data())); });
     for (std::size_t k = 0; k < row_change_.size(); ++k)
@@ -457,13 +456,13 @@ struct SapSolver::Workspace {
     return true;
   }
 
-  // what the contacts and rows couple, whether they carry an impulse now or not
+  // Analyses the couplings by contacts and rows, whether or not they carry an impulse now.
   void AnalyseHessian() {
     parts_.Find(*island_);
     hessian_.Analyze(parts_.sizes(), parts_.couplings());
 
-    // what each panel is filled with: blocks of A, nothing, the contacts' products by their right
-    // entries, those of rows
+    // contributions to each panel: blocks of A or zero, then the products of contacts and of rows,
+    // by their right entries
     pieces_.clear();
     piece_starts_.assign(1, 0);
     for (int panel = 0; panel < hessian_.num_panels(); ++panel) {
@@ -498,8 +497,8 @@ struct SapSolver::Workspace {
     analysed_ = true;
   }
 
-  // where H is in the rows from velocity `left` on and the columns from `right` on; nothing when
-  // its mirror image is what is kept
+  // Place of H in the rows from velocity `left` and the columns from `right`; null if only its
+  // transpose is stored.
   BlockCholesky::Place FindHessian(int left, int right) {
     const int i = parts_.part_of(left), j = parts_.part_of(right);
     const int row = parts_.row_of(left), column = parts_.row_of(right);
@@ -509,8 +508,8 @@ struct SapSolver::Workspace {
     return place;
   }
 
-  // A of the blocks that are split, as their parts have it: what is copied whenever H is filled
-  // then lies in a row
+  // Copies A of the blocks that are split in the order of their parts, so that filling H reads
+  // contiguous memory.
   void OrderBlocksByParts() {
     by_parts_.resize(island_->num_blocks());
     std::size_t size = 0;
@@ -541,7 +540,7 @@ struct SapSolver::Workspace {
     });
   }
 
-  // A of a block in the rows of part i and columns of part j, or zero between blocks
+  // Copies A in the rows of part i and columns of part j to H; zero between different blocks.
   void CopyToHessian(const Piece& piece) {
     const BlockCholesky::Place& place = piece.place;
     const int rows = parts_.sizes()[piece.i], columns = parts_.sizes()[piece.j];
@@ -562,15 +561,15 @@ struct SapSolver::Workspace {
     }
     A += parts_.offset(piece.i) + std::size_t(parts_.offset(piece.j)) * size;
     for (int c = 0; c < columns; ++c) {
-      // of a diagonal block what is below
+      // only the lower triangle of a diagonal block
       const int skip = piece.i == piece.j ? c : 0;
       std::copy_n(A + std::size_t(c) * size + skip, rows - skip,
                   place.values + std::size_t(c) * place.stride + skip);
     }
   }
 
-  // lower triangle only; entries above the diagonal are written too, and not read. Called for
-  // several panels at a time.
+  // Fills the lower triangle of a panel. Entries above the diagonal may be written too, but are not
+  // read. Called for several panels in parallel.
   void FillHessian(int panel) {
     for (int p = piece_starts_[panel]; p < piece_starts_[panel + 1]; ++p) CopyToHessian(pieces_[p]);
     int last = -1;
@@ -607,7 +606,7 @@ struct SapSolver::Workspace {
     }
   }
 
-  // ℓ′ along Δv, and ℓ″
+  // Returns ℓ′ along Δv, and ℓ″ in `curvature`.
   double Slope(double alpha, double* curvature) const {
     const ContactLanes::Slope of_contacts = contacts_.CalcSlope(alpha);
     double slope = slope_A_ + alpha * curvature_A_ + of_contacts.slope;
@@ -627,12 +626,12 @@ struct SapSolver::Workspace {
     return slope;
   }
 
-  // the α at which ℓ′ vanishes: Newton kept inside a bracket
+  // Finds the α at which ℓ′ vanishes, by Newton's method within a bracket.
   double SearchExactly() const {
     constexpr double kMax = 1.5;
     double curvature = 0;
     const double start = Slope(0, &curvature);
-    // near the solution the whole step it is
+    // near the solution, accept the full step
     const double whole = Slope(1, &curvature);
     if (std::abs(whole) <= 1e-8 * std::abs(start)) return 1;
     double unused = 0;
@@ -666,14 +665,14 @@ struct SapSolver::Workspace {
     return cost;
   }
 
-  // Armijo's rule from α = 1.25, then on while the cost still falls
+  // Backtracks from α = 1.25 until Armijo's rule holds and the cost no longer falls.
   double Backtrack() const {
     constexpr double kRho = 0.8;
     double curvature = 0;
     const double slope = Slope(0, &curvature);
-    // Where the decrease is below the cost's resolution, the slope has digits left: Newton's step
-    // stands where it meets the rule in the slope's terms (Hager and Zhang's approximate
-    // condition), as it does where the cost is about quadratic.
+    // When the decrease is below the rounding of the cost, the slope is still accurate. Accept
+    // Newton's step if it meets the rule in terms of the slope (Hager and Zhang's approximate
+    // condition), as it does if the cost is nearly quadratic.
     if (-slope < 1e-13 * cost_size_) {
       if (Slope(1, &curvature) <= (2 * kSufficientDecrease - 1) * slope) return 1;
       return SearchExactly();
@@ -692,14 +691,14 @@ struct SapSolver::Workspace {
   const ConvexProblem* problem_ = nullptr;
   const IslandView* island_ = nullptr;
   const SapOptions* options_ = nullptr;
-  int n_ = 0;  // velocities; vectors have room beyond
+  int n_ = 0;  // velocities; the vectors are longer
   std::vector<double> v_, guess_, offset_, momentum_, impulse_, gradient_, dv_, Adv_, Av_, scale_,
       scaled_, permuted_;
-  std::vector<double> v_star_, linear_term_;  // the latter empty where it is zero
+  std::vector<double> v_star_, linear_term_;  // the latter empty if it is zero
   EvaluatedTerms terms_;
   ContactJacobian jacobian_;
   ContactLanes contacts_;
-  bool is_large_ = false;  // worth threads
+  bool is_large_ = false;  // large enough for threads
   struct Touch {
     int contact, entry;
   };
@@ -707,8 +706,8 @@ struct SapSolver::Workspace {
   BlockCholesky hessian_;
   SparseHessian sparse_hessian_;
   CoupledParts parts_;
-  // JᵀGJ of a contact or row in the columns of one of its entries: one of the jacobian's, or of the
-  // system's
+  // JᵀGJ of a contact or row in the columns of its entry `right`, an index into jacobian_ for a
+  // contact and into the system's entries for a row.
   struct Product {
     int constraint, right;
     std::size_t first_place;  // of a contact's entries, in places_
@@ -721,9 +720,9 @@ struct SapSolver::Workspace {
   std::vector<BlockCholesky::Place> places_;
   std::vector<double> row_rate_, row_change_, row_gamma_;
   std::vector<char> row_is_free_,
-      previous_row_is_free_;  // strictly within its bounds, or at one by chance
+      previous_row_is_free_;  // whether the row's impulse was not clamped to its bounds
   double cost_ = 0, cost_size_ = 0, slope_A_ = 0, curvature_A_ = 0;
-  double left_ = 0;  // of the whole step before
+  double left_ = 0;  // fraction of the last full step that was not taken
   int cut_steps_ = 0;
   bool is_under_way_ = false;
   bool factored_ = false, analysed_ = false, is_sparse_ = false;

@@ -5,8 +5,8 @@
 namespace pliant::solvers {
 namespace {
 
-// γ_n = n(v_n − μ ‖v_t‖_s), γ_t = −μ γ_n t̂_s with n = ((v̂_n − v_n)/R_n)₊: glides on a gap in
-// proportion to its slip, as a cone does.
+// γ_n = n(v_n − μ ‖v_t‖_s), γ_t = −μ γ_n t̂_s with n = ((v̂_n − v_n)/R_n)₊. Like the cone, a
+// sliding contact glides on a gap in proportion to its slip.
 class Similar final : public ContactLaw {
  public:
   std::string_view name() const override { return "SIMILAR"; }

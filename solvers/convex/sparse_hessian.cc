@@ -78,7 +78,7 @@ void SparseHessian::FindSlots() {
 }
 
 void SparseHessian::FindPattern() {
-  // what A does not couple yet
+  // couplings that A does not have
   const auto block_of = [this](int node) {
     return std::upper_bound(first_nodes_.begin(), first_nodes_.end(), node) - first_nodes_.begin() -
            1;
@@ -102,7 +102,7 @@ void SparseHessian::FindPattern() {
   std::sort(couplings_.begin(), couplings_.end());
   couplings_.erase(std::unique(couplings_.begin(), couplings_.end()), couplings_.end());
 
-  // the columns of A and, merged with them, these
+  // columns of A, merged with these couplings
   new_pattern_.num_nodes = first_nodes_.back();
   new_pattern_.column_starts.assign(1, 0);
   new_pattern_.rows.clear();

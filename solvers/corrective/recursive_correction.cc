@@ -18,7 +18,7 @@ void AddRead(const MappedPart& part, const double* y, Vector3d* u) {
     for (int r = 0; r < 3; ++r) (*u)[r] = std::fma(J[r], y[part.row + j], (*u)[r]);
 }
 
-// Jᵀ g
+// f = Jᵀ g
 void CalcPush(const MappedPart& part, const Vector3d& g, double* f) {
   const double* J = part.J.data();
   for (int j = 0; j < part.height; ++j, J += 3) f[j] = J[0] * g[0] + J[1] * g[1] + J[2] * g[2];
@@ -45,7 +45,7 @@ Vector3d RelaxContact(const CorrectiveContact& contact, const Matrix3d& W, const
   relaxed.z() =
       std::clamp(impulse.z() - delta_n / (h * (W(2, 2) + soft)), contact.lower, contact.upper);
 
-  // tangent, after the normal impulse has changed
+  // tangential part, for the updated normal impulse
   const double trace = W(0, 0) + W(1, 1);
   if (contact.friction > 0 && trace > 0) {
     const double change = relaxed.z() - impulse.z();
@@ -65,7 +65,7 @@ Vector3d CalcRelativeVelocity(const CorrectiveProblem& problem, const Corrective
   return u;
 }
 
-// Rᵀ (Σ J_p W_H,pq J_qᵀ) R
+// Returns Rᵀ (Σ J_p W_H,pq J_qᵀ) R.
 Matrix3d RecursiveCorrection::CalcDiagonal(const MappingCompliance& compliance,
                                            const CorrectiveProblem& problem, int contact) const {
   const CorrectiveContact& row = problem.contacts[contact];
@@ -104,16 +104,14 @@ void RecursiveCorrection::Push(const MappingCompliance& compliance,
   }
 }
 
-// What a spring in A is pushed with beside A: λ + J (y − y_free) / R, λ = −δ / (h R), from the
-// present linearisation.
+// Impulse to apply for a spring in A, beyond what A contributes: λ + J (y − y_free) / R with
+// λ = −δ / (h R), at the current linearisation.
 double RecursiveCorrection::CalcSpringPush(const CorrectiveProblem& problem, int contact,
                                            double h) const {
   const CorrectiveContact& row = problem.contacts[contact];
-  Vector3d u = Vector3d::Zero(), u_free = Vector3d::Zero();
-  for (int p = row.first_part; p < row.first_part + row.num_parts; ++p) {
-    AddRead(problem.parts[p], y_.data(), &u);
+  Vector3d u_free = Vector3d::Zero();
+  for (int p = row.first_part; p < row.first_part + row.num_parts; ++p)
     AddRead(problem.parts[p], problem.y_free.data(), &u_free);
-  }
   return (row.u_reference.z() - u_free.z() - row.gap / h) / row.compliance;
 }
 
@@ -153,7 +151,7 @@ double RecursiveCorrection::Refresh(const MappingCompliance& compliance,
     const CorrectiveContact& contact = problem->contacts[i];
     if (!contact.is_in_tangent) {
       if (work_[i].impulse_W.isZero(0)) continue;
-      // what leaves the cone, or the bounds, of a frame that has turned is dropped
+      // clip to the cone and the bounds of the turned frame
       result_.impulse[i] = ClipToCone(contact.R_WC.transpose() * work_[i].impulse_W,
                                       contact.friction, contact.lower, contact.upper);
     }
@@ -189,7 +187,7 @@ double RecursiveCorrection::Sweep(const MappingCompliance& compliance,
     const Vector3d before = result_.impulse[i];
     const Vector3d after = RelaxContact(contact, W_ii_[i], delta, before, options.h);
     largest = std::max(largest, after.cwiseAbs().maxCoeff());
-    // an open contact that stays open costs nothing
+    // an open contact that stays open needs no update
     if (after == before) continue;
     change = std::max(change, (after - before).cwiseAbs().maxCoeff());
     result_.impulse[i] = after;
@@ -205,8 +203,8 @@ void RecursiveCorrection::Move(const MappingCompliance& compliance,
   compliance.AddMapped(dv_, y_);
 }
 
-// The sweeps of one recursion with W = J A⁻¹ Jᵀ in contact space, and the motion that they cause by
-// solving with A (zeng2022, Algorithm 2).
+// Runs the sweeps of one recursion with W = J A⁻¹ Jᵀ in contact space, then finds the resulting
+// motion by solving with A (zeng2022, Algorithm 2).
 void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
                                         const CorrectionOptions& options,
                                         const CorrectiveProblem& problem, double* first_residual) {
@@ -329,8 +327,8 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
     }
     result_.residual =
         options.scheme == Scheme::kSingle ? result_.residuals.back() : first_residual;
-    // the first sweep of the first recursion starts from a guess, on frames of the free motion: it
-    // proves nothing
+    // the first recursion uses frames of the free motion, so a small change there does not prove
+    // convergence
     result_.converged = result_.residual <= options.tolerance &&
                         (result_.recursions > 1 || options.scheme == Scheme::kSingle);
   }
@@ -338,7 +336,7 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
   for (int i = 0; i < count; ++i) {
     const CorrectiveContact& contact = problem->contacts[i];
     if (contact.is_in_tangent) {
-      // its force is what A gave and what it was pushed with
+      // the impulse of a spring in A is the applied part plus A's contribution
       Vector3d u_free = Vector3d::Zero();
       for (int p = contact.first_part; p < contact.first_part + contact.num_parts; ++p)
         AddRead(problem->parts[p], problem->y_free.data(), &u_free);

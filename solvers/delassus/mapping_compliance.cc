@@ -54,7 +54,7 @@ int MappingCompliance::Build(std::span<const Block> blocks, std::span<const Entr
     }
     if (FactorPanel(static_cast<int>(height), n, part.panel.data(), static_cast<int>(height)) >=
         0) {
-      part.A.clear();  // nothing to keep
+      part.A.clear();  // nothing to reuse
       return static_cast<int>(b);
     }
     part.W.resize(std::size_t(m) * m);

@@ -10,17 +10,17 @@
 namespace pliant::solvers {
 namespace {
 
-// multiply-adds below which threads cost more than they bring, and parts of all: of what is a
-// branch however it divides, and of what may be done by one thread so that a branch divides
+// Multiply-adds below which threads do not pay off; the fraction of all work up to which a subtree
+// is one branch; and the fraction that may run on one thread so that a subtree can divide.
 constexpr double kLittleWork = 3e6, kBranch = 1.0 / 16, kAlone = 1.0 / 16;
 
-// A tree with more than this part of all work on one path keeps threads waiting.
+// Fraction of all work on one path above which threads would wait.
 constexpr double kLongPath = 0.6;
 
-// Neighbours of a block for which it is worth a look whether they are all coupled.
+// Neighbours up to which a block is checked for whether they are all coupled.
 constexpr std::size_t kFewNeighbours = 4;
 
-// degree of a block that is eliminated
+// Degree of an eliminated block.
 constexpr int kGone = std::numeric_limits<int>::max();
 
 }  // namespace
@@ -54,7 +54,7 @@ void BlockCholesky::Analyze(std::span<const int> sizes,
   LayOut();
 }
 
-// All of it, and what waits for each other.
+// Work of all supernodes, and on the longest path.
 BlockCholesky::Work BlockCholesky::CountWork() {
   Work work{0, 0};
   path_.assign(sizes_.size(), 0.0);
@@ -65,8 +65,8 @@ BlockCholesky::Work BlockCholesky::CountWork() {
   return work;
 }
 
-// Paths through a supernode go on in what is below it. How long they are then; its own work is
-// added to `all`.
+// Extends the longest path through a supernode to the blocks below it, and returns its length. Adds
+// the supernode's own work to `all`.
 double BlockCholesky::Lengthen(const Supernode& node, double* all) {
   double columns = 0, path = 0;
   for (int k = node.first_block; k < node.first_block + node.num_blocks; ++k) {
@@ -81,7 +81,8 @@ double BlockCholesky::Lengthen(const Supernode& node, double* all) {
   return path;
 }
 
-// Whether all that a block is coupled with is coupled anyway: eliminating it then costs no fill.
+// Whether all neighbours of a block are coupled with each other, so that eliminating it causes no
+// fill. Not checked for many neighbours.
 bool BlockCholesky::IsSimplicial(int block) const {
   const std::vector<int>& all = neighbours_[block];
   if (all.size() > kFewNeighbours) return false;
@@ -92,9 +93,9 @@ bool BlockCholesky::IsSimplicial(int block) const {
   return true;
 }
 
-// The block to be eliminated next: that of the fewest neighbours; or, where some cost no fill and
-// it is the same which of them comes first, the one at the end of the shortest path, so that a
-// chain is rolled up from both its ends.
+// Next block to eliminate. By default it is the one of minimum degree. With kShortPaths, it is the
+// one at the end of the shortest path among those that cause no fill, if any, so that a chain is
+// eliminated from both ends.
 int BlockCholesky::FindNext(Rule rule) const {
   const auto least = std::min_element(degree_.begin(), degree_.end());
   if (rule == Rule::kMinDegree) return static_cast<int>(least - degree_.begin());
@@ -130,7 +131,7 @@ void BlockCholesky::FindOrder(Rule rule) {
   while (static_cast<int>(order_.size()) < n) {
     const int least = FindNext(rule);
 
-    // its neighbours become a clique; those that see nothing else are eliminated with it
+    // its neighbours become a clique; those with no other neighbours are eliminated with it
     clique_.assign(neighbours_[least].begin(), neighbours_[least].end());
     Supernode node{};
     node.first_block = static_cast<int>(order_.size());
@@ -200,7 +201,7 @@ void BlockCholesky::LayOut() {
     for (int k = node.first_below; k < node.first_below + node.num_below; ++k)
       node.rows += sizes_[below_[k]];
     node.panel = size;
-    // what is written beyond a column is never another panel's
+    // writes beyond the last column must not reach the next panel
     size += std::size_t(node.rows) * node.columns + kBeyond;
     column += node.columns;
   }
@@ -222,7 +223,7 @@ void BlockCholesky::LayOut() {
   }
 }
 
-// Subtrees with a small part of the work each; the rest is what they meet in.
+// Finds branches: subtrees with a small part of the work each. They meet in the remaining panels.
 void BlockCholesky::FindBranches() {
   const int n = num_panels();
   const auto parent = [this](const Supernode& node) {
@@ -236,15 +237,15 @@ void BlockCholesky::FindBranches() {
     work_[s] += of_panel;
     if (const int p = parent(nodes_[s]); p >= 0) work_[p] += work_[s];
   }
-  // Down from the roots: what has one child of weight is a stretch, and alone until it divides.
-  // `heavy` is what it divides into, next to each other.
+  // A stretch is a chain of panels with one heavy child each, which runs alone until it divides
+  // into several heavy children. heavy_ counts the heavy children of each panel.
   stretch_end_.resize(n);
   heavy_.assign(n, 0);
   for (int s = 0; s < n; ++s) {
     const int p = parent(nodes_[s]);
     if (p >= 0 && work_[s] >= kBranch / 4 * all) ++heavy_[p];
   }
-  // below each panel, the one where its stretch divides; −1: nowhere
+  // the panel below each one where its stretch divides, or −1
   for (int s = 0; s < n; ++s) stretch_end_[s] = heavy_[s] > 1 ? s : -1;
   for (int s = 0; s < n; ++s) {
     const int p = parent(nodes_[s]);
@@ -278,7 +279,7 @@ void BlockCholesky::FindBranches() {
     }
   }
 
-  // an update that others wait for is kept; the rest of a branch shares one place
+  // updates that leave a branch are kept; the others of a branch share one place
   std::vector<std::size_t> largest(count + 1, 0);
   std::size_t gathered = 0;
   for (Supernode& node : nodes_) {
@@ -380,7 +381,7 @@ bool BlockCholesky::FactorAndSolve(const std::function<void(int panel)>& fill,
       if (!Eliminate(nodes_[s], need)) failed = true;
     }
   };
-  // who is done with the branches fills what they meet in
+  // threads that find no more branches fill the panels where they meet
   const int count = num_branches();
   if (count > 0) {
     ParallelForWithin(count + static_cast<int>(meeting_.size()), 1, [&](int k) {
@@ -392,7 +393,7 @@ bool BlockCholesky::FactorAndSolve(const std::function<void(int panel)>& fill,
     });
   }
   if (failed) return false;
-  // what they meet in receives their updates in the order of one after another
+  // the panels where branches meet receive the updates in sequential order
   for (const Supernode& node : nodes_) {
     if (node.branch < 0) {
       if (!Eliminate(node, need)) return false;
@@ -413,10 +414,10 @@ void BlockCholesky::Solve(std::span<double> x) {
   SolveBackward(x);
 }
 
-// f(entry of the solution, entry of gathered_) for the rows below a supernode
+// Calls f(entry of the solution, entry of gathered_) for the rows below a supernode.
 template <typename F>
 void BlockCholesky::ForBelow(const Supernode& node, const F& f) {
-  double* gathered = gathered_.data() + node.gathered;  // none, maybe
+  double* gathered = gathered_.data() + node.gathered;  // may be empty
   for (int b = node.first_below; b < node.first_below + node.num_below; ++b) {
     const int block = below_[b];
     double* y = &permuted_[nodes_[node_of_[block]].column + row_in_node_[block]];
@@ -431,7 +432,7 @@ void BlockCholesky::Permute(std::span<const double> x) {
   }
 }
 
-// What the rows below get from it stands in gathered_ then.
+// Solves for a supernode's columns, and leaves its contribution to the rows below in gathered_.
 void BlockCholesky::SolveForward(const Supernode& node) {
   const double* panel = &values_[node.panel];
   double* y = &permuted_[node.column];

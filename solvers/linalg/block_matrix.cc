@@ -45,11 +45,11 @@ BlockPattern MakeBlockPattern(int num_nodes, std::span<const std::array<int, 4>>
 
 namespace {
 
-// A matrix of so many blocks is multiplied by stretches of columns, of about the same number of
-// blocks.
+// Matrices with at least kManyBlocks blocks are multiplied in kStretches ranges of columns with
+// about the same number of blocks.
 constexpr int kManyBlocks = 20'000, kStretches = 4;
 
-// What the columns from `begin` on add to y = A x, and the rows before `row_end` that they reach.
+// Contribution of columns [begin, end) to y = A x, which affects rows [begin, row_end).
 struct Stretch {
   int begin, end, row_end;
   double* y;  // from row `begin` on
@@ -66,7 +66,7 @@ int FindStretches(const BlockPattern& pattern, std::array<Stretch, kStretches>* 
   }
   for (Stretch& stretch : std::span(*stretches).first(count)) {
     stretch.row_end = stretch.end;
-    // rows ascend
+    // the rows of a column ascend
     for (int j = stretch.begin; j < stretch.end; ++j)
       stretch.row_end =
           std::max(stretch.row_end, pattern.rows[pattern.column_starts[j + 1] - 1] + 1);
@@ -74,8 +74,8 @@ int FindStretches(const BlockPattern& pattern, std::array<Stretch, kStretches>* 
   return count;
 }
 
-// Of kCount vectors. A node has four numbers, so that its three fill a register: what lies in the
-// fourth lane is not used.
+// Multiplies kCount vectors. A node's three numbers are padded to four to fill a register; the
+// fourth lane is unused.
 template <int kCount>
 void MultiplyColumns(const BlockMatrix& A, const double* x, const Stretch& stretch) {
   const BlockPattern& pattern = *A.pattern;
@@ -102,7 +102,7 @@ void MultiplyColumns(const BlockMatrix& A, const double* x, const Stretch& stret
         __m256d yi = _mm256_loadu_pd(place);
         for (int c = 0; c < 3; ++c) yi = _mm256_fmadd_pd(columns[c], xj[k][c], yi);
         _mm256_storeu_pd(place, yi);
-        // the block of the upper triangle is the transpose; the diagonal has none
+        // the block in the upper triangle is the transpose; a diagonal block has none
         if (b == start) continue;
         for (int c = 0; c < 3; ++c) yj[k][c] = _mm256_fmadd_pd(columns[c], xi, yj[k][c]);
       }
@@ -114,8 +114,8 @@ void MultiplyColumns(const BlockMatrix& A, const double* x, const Stretch& stret
   }
 }
 
-// y = A x of kCount vectors. Which columns are a stretch depends on the pattern alone, and so do
-// the sums.
+// y = A x for kCount vectors. The stretches, and so the order of the sums, depend on the pattern
+// alone.
 template <int kCount>
 void MultiplyVectors(const BlockMatrix& A, const std::array<const double*, kCount>& x,
                      const std::array<double*, kCount>& y) {
@@ -145,7 +145,7 @@ void MultiplyVectors(const BlockMatrix& A, const std::array<const double*, kCoun
   } else {
     for (std::size_t s = 0; s < stretches.size(); ++s) multiply(static_cast<int>(s));
   }
-  // rows that a stretch owns, and what those before it add there
+  // add the contributions of earlier stretches to the rows that each stretch owns
   for (const Stretch& stretch : stretches) {
     for (int i = stretch.begin; i < stretch.end; ++i) {
       for (int k = 0; k < kCount; ++k) {

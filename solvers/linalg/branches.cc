@@ -8,11 +8,11 @@
 namespace pliant::solvers {
 namespace {
 
-// what a part has of all the work, about: enough of them for threads to end together; and what is
-// worth a part
+// Approximate share of the work per part, small enough for threads to finish together, and the
+// least fraction of that share that makes a part.
 constexpr double kShare = 1.0 / 64, kLeast = 1.0 / 4;
 
-// of a part on the way down
+// State of a part in VisitDown.
 enum : int { kToCome, kAtWork, kDone };
 
 }  // namespace
@@ -50,8 +50,8 @@ int Branches::Add(int begin, int end, std::span<const int> below) {
 
 int Branches::Divide(int begin, int end) {
   std::vector<int> below, roots;
-  // down from the roots: while one tree has the weight, its root is taken off and what hangs beside
-  // it put aside
+  // descend from the roots: while a single tree is heavy, remove its root and set the light trees
+  // beside it aside
   int b = begin, e = end;
   while (CountWork(b, e) > grain_) {
     roots.clear();
@@ -59,7 +59,7 @@ int Branches::Divide(int begin, int end) {
     std::reverse(roots.begin(), roots.end());
     const auto is_heavy = [this](int root) { return CountWork(first_[root], root + 1) > grain_; };
     const auto heavy = std::count_if(roots.begin(), roots.end(), is_heavy);
-    // light trees side by side make up a part
+    // adjacent light trees form a part
     int light_begin = b, light_end = b, next = -1;
     const auto put_aside = [&] {
       if (CountWork(light_begin, light_end) >= kLeast * grain_)
@@ -85,7 +85,7 @@ int Branches::Divide(int begin, int end) {
     b = first_[next];
     e = next;
   }
-  // what is left of it is light
+  // a light remainder forms a part too
   if (!below.empty() && CountWork(b, e) <= grain_ && CountWork(b, e) >= kLeast * grain_)
     below.push_back(Add(b, e, {}));
   std::sort(below.begin(), below.end(),
@@ -93,8 +93,8 @@ int Branches::Divide(int begin, int end) {
   return Add(begin, end, below);
 }
 
-// The thread that finishes the last part below another continues with that one, so that none waits
-// for anything but the end. The last part has all threads for what it divides into itself.
+// The thread that finishes the last part below another one continues with that one, so no thread
+// waits before the end. The last part runs alone and may use all threads itself.
 void Branches::VisitUp(Visit f) const {
   for (std::size_t p = 0; p < parts_.size(); ++p)
     pending_[p].store(parts_[p].num_below, std::memory_order_relaxed);
@@ -117,7 +117,8 @@ void Branches::VisitDown(Visit f) const {
   ParallelForWithin(static_cast<int>(lowest_.size()), 1, [&](int k) { Reach(lowest_[k], f); });
 }
 
-// Visits a part after all above it, or waits for who does: what parts meet in is little.
+// Visits a part after all those above it, or waits for the thread that does. The wait is short,
+// because the parts above have little work.
 void Branches::Reach(int part, Visit f) const {
   std::atomic<int>& state = pending_[part];
   if (state.load(std::memory_order_acquire) == kDone) return;

@@ -12,11 +12,11 @@
 namespace pliant::solvers {
 namespace {
 
-// Tries of each kind for meshes of fewer nodes. Larger ones have one, and equal halves: branches of
-// their trees are worked on at the same time.
+// Number of seeds per dissection for meshes with fewer than kManyNodes nodes. Larger meshes get one
+// dissection into equal halves, because the branches of their trees run in parallel.
 constexpr int kSeeds = 12, kManyNodes = 4000;
 
-// Compressed adjacency, as METIS takes it.
+// Compressed adjacency in the format of METIS.
 struct Graph {
   std::vector<int> starts{0};
   std::vector<int> neighbours;
@@ -31,15 +31,15 @@ Graph MakeGraph(const std::vector<std::vector<int>>& adjacency) {
   return graph;
 }
 
-// Options of METIS: by how much (1 + balance / 1000) the halves may differ, how it coarsens the
-// graph, and whether it refines what separates them from one side at a time or from both.
+// Options of METIS: by how much (1 + balance / 1000) the halves may differ, how the graph is
+// coarsened, and whether separators are refined from one side at a time or from both.
 struct Dissection {
   int balance;
   mctype_et coarsening;
   mrtype_et refinement;
 };
 constexpr Dissection kEqualHalves = {200, METIS_CTYPE_SHEM, METIS_RTYPE_SEP1SIDED};
-// None is the best for all meshes.
+// None of these is the best for all meshes.
 constexpr Dissection kDissections[] = {{300, METIS_CTYPE_RM, METIS_RTYPE_SEP1SIDED},
                                        {500, METIS_CTYPE_RM, METIS_RTYPE_SEP1SIDED},
                                        {600, METIS_CTYPE_SHEM, METIS_RTYPE_SEP2SIDED}};
@@ -66,7 +66,7 @@ std::vector<int> FindMinimumDegreeOrder(const Graph& graph) {
   const int n = static_cast<int>(graph.starts.size()) - 1;
   std::vector<Eigen::Triplet<char>> entries;
   for (int i = 0; i < n; ++i) {
-    // Eigen takes a row without its diagonal for one that is eliminated already
+    // Eigen treats a row without its diagonal as already eliminated
     entries.emplace_back(i, i, 1);
     for (int k = graph.starts[i]; k < graph.starts[i + 1]; ++k)
       entries.emplace_back(graph.neighbours[k], i, 1);
@@ -78,7 +78,7 @@ std::vector<int> FindMinimumDegreeOrder(const Graph& graph) {
   return {order.indices().begin(), order.indices().end()};
 }
 
-// Σ |struct(j)|² over the columns of the factor, from the elimination game on the tree.
+// Returns Σ |struct(j)|² over the columns of the factor, from the elimination game on the tree.
 double CountOperations(const std::vector<std::vector<int>>& adjacency,
                        const std::vector<int>& order) {
   const int n = static_cast<int>(order.size());
@@ -132,7 +132,7 @@ std::vector<int> FindEliminationOrder(const BlockPattern& pattern) {
     return order;
   }
   if (pattern.num_nodes >= kManyNodes) return DissectNested(graph, kEqualHalves, 1);
-  // a heuristic with a random start
+  // the heuristic starts randomly, so take the best of several
   std::vector<int> best;
   double fewest = std::numeric_limits<double>::infinity();
   for (int seed = 1; seed <= kSeeds; ++seed) {
@@ -158,8 +158,8 @@ std::vector<int> FindEliminationTree(const BlockPattern& pattern, const std::vec
   const int n = pattern.num_nodes;
   std::vector<int> position(n), parents(n, -1), root(n, -1);
   for (int k = 0; k < n; ++k) position[order[k]] = k;
-  // what a node's neighbours before it belong to so far becomes its own; paths are cut short as
-  // they are walked
+  // a node becomes the parent of the trees that its earlier neighbours belong to; paths are
+  // compressed along the way
   for (const int node : order) {
     for (const int neighbour : adjacency[node]) {
       if (position[neighbour] > position[node]) continue;

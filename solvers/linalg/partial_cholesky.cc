@@ -14,29 +14,30 @@ namespace pliant::solvers {
 
 struct PartialCholesky::Numeric {
   bool is_laid_out = false;
-  ComplementForm form = ComplementForm::kDense;  // asked for
+  ComplementForm form = ComplementForm::kDense;  // as requested
   bool is_sparse = false;
   SparseComplement sparse;
-  const SupernodeLayout* below = nullptr;      // of what this is the complement's factor of
-  std::unique_ptr<PartialCholesky> of_sparse;  // its factor
-  SupernodalFactor<double> factor;             // L, and the participants' matrix at the end
+  const SupernodeLayout* below = nullptr;      // layout whose complement this factors
+  std::unique_ptr<PartialCholesky> of_sparse;  // factor of `sparse`
+  SupernodalFactor factor;                     // L, and the participants' matrix at the end
   std::vector<double> schur;
-  SupernodalFactor<double>::Home home;  // the root's child that has it in the complement's panels
-  std::vector<UpdateMatrix> handed_up;  // update matrices of all of them
+  UpdateHome home;                      // root's child with its update in the complement's panels
+  std::vector<UpdateMatrix> handed_up;  // update matrices of the root's children
   mutable std::vector<double> half_solved, solved, x_p;
   int failed = -1;
 };
 
 namespace {
 
-// a complement of fewer nodes, or that is fuller, or whose factor saves less, is dense
+// The complement is dense if it has at most so many nodes, is fuller than kMaxFill, or if a sparse
+// factor takes more than kMaxOperations of the dense one's operations.
 constexpr int kFewParticipants = 100;
 constexpr double kMaxFill = 0.95, kMaxOperations = 0.75;
-// numbers of a factor for which threads cost more than they bring to what goes through it once
+// Numbers of a factor up to which threads do not pay off for a single pass over it.
 constexpr std::size_t kFewNumbers = 500'000;
 
-// Both triangles of a symmetric matrix from the lower one, by tiles: the transposed writes stay in
-// cache.
+// Fills both triangles of a symmetric matrix from the lower one. Works by tiles, so that transposed
+// writes stay in cache.
 void CopySymmetric(int n, const double* lower, double* full) {
   constexpr int kTile = 16;
   for (int jb = 0; jb < n; jb += kTile) {
@@ -65,7 +66,7 @@ PartialCholesky::PartialCholesky(const BlockPattern* pattern, std::vector<int> o
 PartialCholesky::~PartialCholesky() = default;
 
 void PartialCholesky::Analyze(std::span<const int> participants, ComplementForm form) {
-  // symbolic work is a function of the participants alone: keep it while they stay the same
+  // the symbolic factorisation depends only on the participants: keep it while they stay the same
   Numeric& f = *numeric_;
   SupernodeLayout& layout = *layout_;
   if (f.is_laid_out && f.form == form && std::ranges::equal(participants, layout.participants()))
@@ -91,7 +92,7 @@ void PartialCholesky::ChooseForm(ComplementForm form) {
     }
   }
   if (!f.is_sparse) return layout_->Place({}, true);
-  // what is handed up comes in the order in which its factor takes it
+  // order the update matrices' rows as in the complement's factor
   const SupernodeLayout& of_sparse = *f.of_sparse->layout_;
   std::vector<int> order(of_sparse.num_nodes());
   for (int k = 0; k < of_sparse.num_nodes(); ++k) order[k] = of_sparse.node(k);
@@ -118,7 +119,7 @@ bool PartialCholesky::Eliminate(const BlockMatrix& A, std::span<const int> parti
   return true;
 }
 
-// The others than the participants.
+// Eliminates all nodes except the participants.
 bool PartialCholesky::EliminateOthers(const BlockMatrix& A, std::span<const int> participants,
                                       ComplementForm form, std::span<const double> b) {
   Analyze(participants, form);
@@ -143,23 +144,23 @@ bool PartialCholesky::EliminateOthers(const BlockMatrix& A, std::span<const int>
   return is_done;
 }
 
-// All supernodes but the root.
-bool PartialCholesky::EliminatePanels(absl::FunctionRef<void(int)> fill,
-                                      const SupernodalFactor<double>::Home& home,
+// Eliminates all supernodes except the root.
+bool PartialCholesky::EliminatePanels(absl::FunctionRef<void(int)> fill, const UpdateHome& home,
                                       std::span<double> y) {
   const int failed = numeric_->factor.Eliminate(*layout_, fill, home, y);
   numeric_->failed = failed < 0 ? -1 : layout_->node(failed);
   return failed < 0;
 }
 
-// A clique that is all the rest of the complement's panel is summed up there.
+// Finds the child of the root whose update matrix covers the whole remainder of a panel of the
+// complement and is computed directly there.
 void PartialCholesky::FindHome() {
   Numeric& f = *numeric_;
   const SupernodeLayout& layout = *layout_;
   const std::span<const int> children = layout.children(layout.root());
   f.home = {};
   if (f.is_sparse) {
-    SupernodalFactor<double>& of_sparse = f.of_sparse->numeric_->factor;
+    SupernodalFactor& of_sparse = f.of_sparse->numeric_->factor;
     of_sparse.Reserve(*f.of_sparse->layout_);
     const SparseComplement::Home& home = f.sparse.home();
     if (home.clique < 0) return;
@@ -221,7 +222,7 @@ bool PartialCholesky::FactorDenseComplement() {
   return failed < 0;
 }
 
-// Panel by panel it is put together, recorded and factored.
+// Assembles, records and factors the complement panel by panel.
 bool PartialCholesky::FactorSparseComplement(const BlockMatrix& A) {
   Numeric& f = *numeric_;
   double* panels = f.of_sparse->numeric_->factor.panels();
@@ -270,7 +271,7 @@ void PartialCholesky::SolveComplement(std::span<double> x_p) const {
   SolveLowerTransposed(n, root, n, x_p.data());
 }
 
-// Of a participant, where it stands among them as they are laid out.
+// Place of a participant among the root's columns.
 int PartialCholesky::PlaceInRoot(int participant) const {
   return layout_->position(layout_->participants()[participant]) - layout_->root().first;
 }

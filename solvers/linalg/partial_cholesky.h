@@ -71,8 +71,8 @@ class PartialCholesky {
   void ChooseForm(ComplementForm form);
   bool EliminateOthers(const BlockMatrix& A, std::span<const int> participants, ComplementForm form,
                        std::span<const double> b);
-  bool EliminatePanels(absl::FunctionRef<void(int)> fill,
-                       const SupernodalFactor<double>::Home& home, std::span<double> y);
+  bool EliminatePanels(absl::FunctionRef<void(int)> fill, const UpdateHome& home,
+                       std::span<double> y);
   void Permute(std::span<const double> b) const;
   void FindHome();
   void AssembleDenseComplement(const BlockMatrix& A);

@@ -6,7 +6,7 @@
 namespace pliant::solvers {
 namespace {
 
-// of a strip: 128 kB
+// Numbers per strip: 128 kB.
 constexpr int kStripNumbers = 16'384;
 
 }  // namespace
@@ -25,7 +25,7 @@ void SparseComplement::FindPattern(const BlockPattern& A, const SupernodeLayout&
   for (int i = 0; i < n; ++i) index_[participants[i]] = i;
   const auto bit = [](int i) { return std::uint64_t{1} << (i % 64); };
 
-  // a row of bits for each column
+  // one row of bits per column
   bits_.assign(n * words, 0);
   for (int j = 0; j < n; ++j) {
     const int node = participants[j];
@@ -50,7 +50,7 @@ void SparseComplement::FindPattern(const BlockPattern& A, const SupernodeLayout&
   for (int j = 0; j < n; ++j) {
     for (std::size_t w = j / 64; w < words; ++w) {
       std::uint64_t rest = bits_[j * words + w];
-      // what is above the diagonal is the mirror image of what is kept
+      // only the lower triangle is stored
       if (w == static_cast<std::size_t>(j) / 64) rest &= ~(bit(j) - 1);
       for (; rest != 0; rest &= rest - 1)
         pattern_.rows.push_back(static_cast<int>(64 * w) + std::countr_zero(rest));
@@ -99,7 +99,7 @@ void SparseComplement::FindPositions(std::span<const int> clique) {
   std::ranges::sort(positions_);
 }
 
-// Of the largest such clique.
+// Finds the largest clique that covers the whole remainder of a panel.
 void SparseComplement::FindHome(const SupernodeLayout& layout) {
   home_ = {};
   home_begin_ = pattern_.num_nodes;
@@ -136,7 +136,7 @@ void SparseComplement::CutStrips() {
     const SupernodeLayout::Supernode& node = factor_->supernodes()[k];
     const int width = std::max(1, kStripNumbers / (3 * node.height()));
     first_strip_.push_back(static_cast<int>(strips_.size()));
-    // they go up by columns
+    // blocks are sorted by column
     auto block = factor_->blocks(node).begin();
     const int home = home_begin_ - node.first;
     for (int begin = 0, end; begin < node.columns; begin = end) {
@@ -180,7 +180,7 @@ void SparseComplement::PlaceCliques(const SupernodeLayout& layout) {
   }
 }
 
-// Of the clique that is at positions_ in the factor.
+// Adds a piece of the clique whose positions in the factor are positions_.
 void SparseComplement::AddPiece(int strip, int clique, int begin, int end) {
   const SupernodeLayout::Supernode& node = factor_->supernodes()[strips_[strip].panel];
   const std::span<const int> rows = factor_->rows(node);
@@ -225,7 +225,7 @@ void SparseComplement::Assemble(int k, const BlockMatrix& A, std::span<const Upd
               {panels + node.panel, std::size_t(node.height())});
   }
   ReadBlocks(node, part(blocks_, strip.first_block, next.first_block), panels, &matrix_);
-  // what is above the diagonal is the mirror image of what is summed up
+  // the sums are in the lower triangle: mirror it within the diagonal blocks
   for (int j = node.first + strip.begin; j < node.first + strip.end; ++j) {
     double* block = &matrix_.values[9 * std::size_t(pattern_.column_starts[factor_->node(j)])];
     for (int c = 0; c < 3; ++c)

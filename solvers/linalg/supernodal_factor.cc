@@ -10,10 +10,10 @@
 namespace pliant::solvers {
 namespace {
 
-// numbers of a factor for which threads cost a solution more than they bring
+// Numbers of a factor up to which threads do not pay off in a solve.
 constexpr std::size_t kLittleToSolve = 500'000;
 
-// At least so many numbers, with room to spare and whatever values.
+// Makes room for at least `size` numbers, and some more. Their values are unspecified.
 template <typename Numbers>
 void Grow(std::size_t size, Numbers* numbers) {
   if (numbers->size() >= size) return;
@@ -21,7 +21,7 @@ void Grow(std::size_t size, Numbers* numbers) {
   numbers->resize(size + size / 4);
 }
 
-// Whether there are branches, and threads to work on them.
+// Whether there are several branches and threads to run them.
 bool HasBranches(const SupernodeLayout& layout) {
   return layout.branches().parts().size() > 1 && CountThreads() > 1;
 }
@@ -30,13 +30,14 @@ bool SolvesByBranches(const SupernodeLayout& layout) {
   return layout.panel_numbers() > kLittleToSolve && HasBranches(layout);
 }
 
-// Factors a supernode's panel, in which its part of the matrix is, and finds its update matrix.
-// Returns the position where that fails, or −1. `update_of` gives the place of each update matrix.
-template <typename T, typename Updates>
-int EliminateNode(const SupernodeLayout& layout, const SupernodeLayout::Supernode& node, T* panels,
-                  const Updates& update_of) {
-  T* panel = panels + node.panel;
-  const UpdateMatrixOf<T> update = update_of(node), target{panel, std::size_t(node.height())};
+// Factors a supernode's panel, which contains its part of the matrix, and computes its update
+// matrix. Returns the position of a failed pivot, or −1. `update_of` returns the place of each
+// update matrix.
+template <typename Updates>
+int EliminateNode(const SupernodeLayout& layout, const SupernodeLayout::Supernode& node,
+                  double* panels, const Updates& update_of) {
+  double* panel = panels + node.panel;
+  const UpdateMatrix update = update_of(node), target{panel, std::size_t(node.height())};
   const int m = node.update_size();
   for (const int c : layout.children(node)) {
     const auto& child = layout.supernodes()[c];
@@ -54,30 +55,28 @@ int EliminateNode(const SupernodeLayout& layout, const SupernodeLayout::Supernod
   return -1;
 }
 
-// Asks for a panel that is needed next: most are short, and begin where no stream of reads has come
-// yet. Inlined, as the compiler drops calls that do no more.
-template <typename T>
+// Prefetches a panel that is needed next. Most panels are short and begin where the hardware does
+// not prefetch yet. Inlined, because the compiler drops calls that only prefetch.
 [[gnu::always_inline]] inline void Fetch(const SupernodeLayout& layout, int supernode,
-                                         const T* panels) {
+                                         const double* panels) {
   if (supernode < 0 || supernode >= static_cast<int>(layout.supernodes().size())) return;
   constexpr std::size_t kMost = 16'384, kLine = 64;  // bytes
   const auto& node = layout.supernodes()[supernode];
   const auto* begin = reinterpret_cast<const char*>(panels + node.panel);
-  const std::size_t size = sizeof(T) * node.height() * node.width();
+  const std::size_t size = sizeof(double) * node.height() * node.width();
   for (std::size_t i = 0; i < std::min(size, kMost); i += kLine) __builtin_prefetch(begin + i);
 }
 
 // Adds a child's rows to those of its parent: to the parent's columns, then to its rows.
-template <typename T>
 void CarryUp(const SupernodeLayout& layout, const SupernodeLayout::Supernode& child,
-             const T* carried, int columns, T* of_columns, T* of_rows) {
+             const double* carried, int columns, double* of_columns, double* of_rows) {
   const auto [relative, run_end] = RowsOf(layout, child);
-  const T* from = carried + 3 * std::size_t(child.first_row);
-  // a stretch may go on from columns to rows
+  const double* from = carried + 3 * std::size_t(child.first_row);
+  // a run may continue from columns to rows
   for (int a = 0; a < child.num_rows;) {
     const bool is_column = a < child.in_panel;
     const int end = is_column ? std::min(run_end[a], child.in_panel) : run_end[a];
-    T* to = is_column ? of_columns + 3 * relative[a] : of_rows + 3 * (relative[a] - columns);
+    double* to = is_column ? of_columns + 3 * relative[a] : of_rows + 3 * (relative[a] - columns);
     AddTo(3 * (end - a), from + 3 * a, to);
     a = end;
   }
@@ -85,14 +84,12 @@ void CarryUp(const SupernodeLayout& layout, const SupernodeLayout::Supernode& ch
 
 }  // namespace
 
-template <typename T>
-void SupernodalFactor<T>::Reserve(const SupernodeLayout& layout) {
+void SupernodalFactor::Reserve(const SupernodeLayout& layout) {
   Grow(layout.panel_numbers(), &panels_);
 }
 
-template <typename T>
-int SupernodalFactor<T>::Eliminate(const SupernodeLayout& layout, absl::FunctionRef<void(int)> fill,
-                                   const Home& home, std::span<T> y) {
+int SupernodalFactor::Eliminate(const SupernodeLayout& layout, absl::FunctionRef<void(int)> fill,
+                                const UpdateHome& home, std::span<double> y) {
   Reserve(layout);
   if (!y.empty()) carried_.resize(3 * layout.num_rows());
   const int failed = HasBranches(layout) ? EliminateBranches(layout, fill, home, y)
@@ -101,20 +98,18 @@ int SupernodalFactor<T>::Eliminate(const SupernodeLayout& layout, absl::Function
   return failed;
 }
 
-template <typename T>
-UpdateMatrixOf<T> SupernodalFactor<T>::update(const SupernodeLayout& layout,
-                                              const SupernodeLayout::Supernode& node) {
-  T* numbers = HasBranches(layout) ? kept_[&node - layout.supernodes().data()]
-                                   : updates_.data() + node.update;
+UpdateMatrix SupernodalFactor::update(const SupernodeLayout& layout,
+                                      const SupernodeLayout::Supernode& node) {
+  double* numbers = HasBranches(layout) ? kept_[&node - layout.supernodes().data()]
+                                        : updates_.data() + node.update;
   return {numbers, std::size_t(node.update_size())};
 }
 
-template <typename T>
-int SupernodalFactor<T>::EliminateInTurn(const SupernodeLayout& layout,
-                                         absl::FunctionRef<void(int)> fill, const Home& home,
-                                         std::span<T> y) {
+int SupernodalFactor::EliminateInTurn(const SupernodeLayout& layout,
+                                      absl::FunctionRef<void(int)> fill, const UpdateHome& home,
+                                      std::span<double> y) {
   Grow(layout.update_numbers(), &updates_);
-  const auto update_of = [&](const auto& node) -> UpdateMatrixOf<T> {
+  const auto update_of = [&](const auto& node) -> UpdateMatrix {
     if (&node - layout.supernodes().data() == home.supernode) return home.update;
     return {updates_.data() + node.update, std::size_t(node.update_size())};
   };
@@ -127,27 +122,26 @@ int SupernodalFactor<T>::EliminateInTurn(const SupernodeLayout& layout,
   return -1;
 }
 
-// For all update matrices that are kept, whoever comes first.
-template <typename T>
-void SupernodalFactor<T>::ReservePool(const SupernodeLayout& layout) {
+// Reserves memory for the work space of each thread and for all update matrices that are kept, in
+// whatever order threads request them.
+void SupernodalFactor::ReservePool(const SupernodeLayout& layout) {
   sizes_.assign(tbb::this_task_arena::max_concurrency(), layout.branch_numbers());
   for (const auto& node : layout.supernodes())
     if (node.is_kept) sizes_.push_back(node.update_numbers());
   pool_.Reserve(sizes_);
 }
 
-template <typename T>
-int SupernodalFactor<T>::EliminateBranches(const SupernodeLayout& layout,
-                                           absl::FunctionRef<void(int)> fill, const Home& home,
-                                           std::span<T> y) {
+int SupernodalFactor::EliminateBranches(const SupernodeLayout& layout,
+                                        absl::FunctionRef<void(int)> fill, const UpdateHome& home,
+                                        std::span<double> y) {
   ReservePool(layout);
   kept_.assign(layout.supernodes().size(), nullptr);
-  // the first position that fails is found by all means, as if all came one after another
+  // report the first position that fails, as a sequential elimination would
   constexpr int kNone = std::numeric_limits<int>::max();
   std::atomic<int> first_failed = kNone;
   layout.branches().VisitUp([&](const Branches::Part& part) {
-    T* own = part.num_below == 0 ? pool_.Take(layout.branch_numbers()) : nullptr;
-    const auto update_of = [&](const SupernodeLayout::Supernode& node) -> UpdateMatrixOf<T> {
+    double* own = part.num_below == 0 ? pool_.Take(layout.branch_numbers()) : nullptr;
+    const auto update_of = [&](const SupernodeLayout::Supernode& node) -> UpdateMatrix {
       const auto k = &node - layout.supernodes().data();
       if (k == home.supernode) return home.update;
       return {node.is_kept ? kept_[k] : own + node.branch_update, std::size_t(node.update_size())};
@@ -174,8 +168,7 @@ int SupernodalFactor<T>::EliminateBranches(const SupernodeLayout& layout,
   return first_failed == kNone ? -1 : first_failed.load();
 }
 
-template <typename T>
-void SupernodalFactor<T>::SolveForward(const SupernodeLayout& layout, std::span<T> y) const {
+void SupernodalFactor::SolveForward(const SupernodeLayout& layout, std::span<double> y) const {
   carried_.resize(3 * layout.num_rows());
   const auto solve = [&](int k) {
     Fetch(layout, k + 1, panels_.data());
@@ -190,39 +183,36 @@ void SupernodalFactor<T>::SolveForward(const SupernodeLayout& layout, std::span<
   SubtractFromParticipants(layout, y);
 }
 
-// The part of L⁻¹ y that a supernode's panel has, and what is to be subtracted from its rows.
-template <typename T>
-void SupernodalFactor<T>::SolveForwardAt(const SupernodeLayout& layout, int supernode,
-                                         std::span<T> y) const {
+// Computes a supernode's part of L⁻¹ y, and its contribution to the rows below.
+void SupernodalFactor::SolveForwardAt(const SupernodeLayout& layout, int supernode,
+                                      std::span<double> y) const {
   const auto& node = layout.supernodes()[supernode];
-  const T* panel = panels_.data() + node.panel;
+  const double* panel = panels_.data() + node.panel;
   const int w = node.width(), m = node.update_size();
-  T* own = &y[3 * node.first];
-  T* rows = carried_.data() + 3 * std::size_t(node.first_row);
-  std::fill_n(rows, m, T{0});
+  double* own = &y[3 * node.first];
+  double* rows = carried_.data() + 3 * std::size_t(node.first_row);
+  std::fill_n(rows, m, 0.0);
   for (const int c : layout.children(node))
     CarryUp(layout, layout.supernodes()[c], carried_.data(), node.columns, own, rows);
   SolveLower(w, panel, node.height(), own);
   SubtractMatrixVector(m, w, panel + w, node.height(), own, rows);
 }
 
-template <typename T>
-void SupernodalFactor<T>::SubtractFromParticipants(const SupernodeLayout& layout,
-                                                   std::span<T> y) const {
+void SupernodalFactor::SubtractFromParticipants(const SupernodeLayout& layout,
+                                                std::span<double> y) const {
   const auto& root = layout.root();
   for (const int c : layout.children(root))
-    CarryUp<T>(layout, layout.supernodes()[c], carried_.data(), root.columns,
-               y.data() + 3 * root.first, nullptr);
+    CarryUp(layout, layout.supernodes()[c], carried_.data(), root.columns,
+            y.data() + 3 * root.first, nullptr);
 }
 
-template <typename T>
-void SupernodalFactor<T>::SolveBackward(const SupernodeLayout& layout, std::span<T> y) const {
+void SupernodalFactor::SolveBackward(const SupernodeLayout& layout, std::span<double> y) const {
   const auto solve = [&](int k) {
     const auto& node = layout.supernodes()[k];
-    const T* panel = panels_.data() + node.panel;
+    const double* panel = panels_.data() + node.panel;
     const int w = node.width(), m = node.update_size();
     Fetch(layout, k - 1, panels_.data());
-    T* known = carried_.data() + 3 * std::size_t(node.first_row);
+    double* known = carried_.data() + 3 * std::size_t(node.first_row);
     const std::span<const int> rows = layout.rows(node);
     for (std::size_t i = 0; i < rows.size(); ++i) std::copy_n(&y[3 * rows[i]], 3, known + 3 * i);
     SubtractTransposedMatrixVector(m, w, panel + w, node.height(), known, &y[3 * node.first]);
@@ -235,8 +225,5 @@ void SupernodalFactor<T>::SolveBackward(const SupernodeLayout& layout, std::span
     for (int k = static_cast<int>(layout.supernodes().size()) - 1; k >= 0; --k) solve(k);
   }
 }
-
-template class SupernodalFactor<double>;
-template class SupernodalFactor<float>;
 
 }  // namespace pliant::solvers

@@ -8,11 +8,11 @@
 namespace pliant::solvers {
 namespace {
 
-// multiply-adds below which threads cost more than they bring
+// Multiply-adds below which threads do not pay off.
 constexpr double kFewOperations = 1e7;
 
-// Cost of eliminating c columns above m rows (nodes), in multiply-adds: the arithmetic, and the
-// passes over the update matrix that memory pays for, and what every supernode costs however small.
+// Cost of eliminating c columns above m rows (nodes), in multiply-adds: the arithmetic, the memory
+// traffic of passes over the update matrix, and a fixed cost per supernode.
 double CountCost(double c, double m) {
   constexpr double kPasses = 8, kOverhead = 1500;
   c *= 3;
@@ -102,8 +102,8 @@ void SupernodeLayout::PlaceRoot() {
   PlaceBlocks(&root);
 }
 
-// What lies below the diagonal in each column of the factor: a bit a row, as children hand theirs
-// up
+// Finds the rows below the diagonal in each column of the factor, as bit sets that children pass to
+// their parents.
 void SupernodeLayout::FindStructures() {
   const int n = num_columns(), words = num_nodes() / 64 + 1;
   structure_starts_.assign(1, 0);
@@ -157,7 +157,7 @@ void SupernodeLayout::Amalgamate() {
   for (int j = 0; j < n; ++j)
     group_cost_[j] = CountCost(1, static_cast<double>(structure(j).size()));
   for (int j = 0; j < n; ++j) {
-    // the group that ends in j, and the one that ends in p
+    // merge the group that ends in j with the one that ends in p
     const int p = parent_[j];
     group_[j] = j;
     if (p >= n) continue;
@@ -171,7 +171,7 @@ void SupernodeLayout::Amalgamate() {
   for (int j = n - 1; j >= 0; --j) group_[j] = group_[group_[j]];
 }
 
-// Postorder of the groups, and where that puts each column
+// Finds a postorder of the groups and the resulting position of each column.
 void SupernodeLayout::OrderGroups(const SupernodeLayout* below) {
   const int n = num_columns();
   first_child_.assign(n + 1, -1);
@@ -185,7 +185,7 @@ void SupernodeLayout::OrderGroups(const SupernodeLayout* below) {
   group_start_.resize(n);
   int position = 0;
   for (int g = first_child_[n]; g >= 0;) {
-    // down to a leaf, then on to the next sibling or up
+    // descend to a leaf, then go to the next sibling or up
     while (first_child_[g] >= 0) g = first_child_[g];
     for (;;) {
       postorder_.push_back(g);
@@ -205,11 +205,11 @@ void SupernodeLayout::OrderGroups(const SupernodeLayout* below) {
   for (int at = 0; at < num_nodes(); ++at) position_[node_[at]] = at;
 }
 
-// Columns of a group may stand in any order. In this one the rows of what is added to the group
-// make few stretches, by which it is added: partition refinement, by what has most rows first
-// (Jacquelin, Ng and Peyton 2018, "Fast and effective reordering of columns within supernodes using
-// partition refinement"). Cliques come before groups: the largest may be found in its panel where
-// it is all the rest of it.
+// Orders the columns within each group, which may be in any order, so that the rows of matrices
+// added to the group form few runs. This is partition refinement, starting with the structures with
+// most rows (Jacquelin, Ng and Peyton 2018, "Fast and effective reordering of columns within
+// supernodes using partition refinement"). Cliques come before groups, so that the largest may
+// cover the whole remainder of its panel.
 void SupernodeLayout::OrderColumns(const SupernodeLayout* below) {
   const int n = num_columns();
   part_end_.resize(n);
@@ -242,7 +242,7 @@ void SupernodeLayout::OrderColumns(const SupernodeLayout* below) {
   }
 }
 
-// Tells these columns from others in their groups.
+// Separates these columns from the others in their groups.
 void SupernodeLayout::SplitBy(std::span<const int> columns) {
   groups_above_.clear();
   for (const int row : columns) {
@@ -258,8 +258,8 @@ void SupernodeLayout::SplitBy(std::span<const int> columns) {
   }
 }
 
-// Splits columns off from each part of a group: to its front where others that are split off stand
-// before it, else to its back.
+// Moves the marked columns within each part of a group, and splits the part there: to its front if
+// the part before it ends with marked columns, else to its back.
 void SupernodeLayout::SplitParts(int group) {
   const auto is_split_off = [this](int node) { return is_split_off_[column_of_[node]] != 0; };
   bool follow = false;
@@ -299,7 +299,7 @@ void SupernodeLayout::FindCliques() {
 
 bool SupernodeLayout::ends_before_participants() const {
   for (int k = 0; k < num_cliques(); ++k) {
-    // what leads to it comes before it
+    // the top column is the last one of its part
     const int last = rank_[column_node_[tops_[k]]];
     for (const int i : clique(k))
       if (rank_[participants_[i]] < last) return false;
@@ -337,7 +337,7 @@ void SupernodeLayout::PlaceSupernodes() {
   root.columns = static_cast<int>(participants_.size());
   root.first_row = static_cast<int>(rows_.size());
 
-  // children by counting
+  // counting sort of the children
   const auto parent_of = [&](int k) {
     const int p = parent_[postorder_[k]];
     return p < n ? supernode_of_[group_[p]] : count;
@@ -358,7 +358,7 @@ void SupernodeLayout::PlaceSupernodes() {
   }
 }
 
-// Where each row stands in the parent, and each block of A in its panel
+// Finds the place of each row in the parent, and of each block of A in its panel.
 void SupernodeLayout::PlaceRows() {
   relative_.resize(rows_.size());
   run_end_.resize(rows_.size());
@@ -413,8 +413,8 @@ void SupernodeLayout::FindBranches() {
   branches_.Find(parents_, work_, kFewOperations);
 }
 
-// What a branch hands to what branches meet in is kept, and all that belongs to that; the rest of
-// it goes when it is done.
+// Places update matrices for parallel branches. Those that leave a branch are kept, as are all in
+// the parts where branches meet. The others share the branch's work space.
 void SupernodeLayout::PlaceBranchUpdates() {
   branch_numbers_ = 0;
   for (const Branches::Part& part : branches_.parts()) {
@@ -451,7 +451,7 @@ void SupernodeLayout::Arena::Give(std::size_t offset, std::size_t size) {
   if (size == 0) return;
   auto next = std::lower_bound(holes_.begin(), holes_.end(), offset,
                                [](const Hole& hole, std::size_t at) { return hole.offset < at; });
-  // join with the neighbours
+  // merge with adjacent holes
   if (next != holes_.end() && offset + size == next->offset) {
     next->offset = offset;
     next->size += size;

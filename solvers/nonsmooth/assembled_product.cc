@@ -42,7 +42,7 @@ void AssembledProduct::AddEntry(int first, int columns, const double* values, in
 }
 
 void AssembledProduct::Finish(SparseMatrix* matrix) {
-  // H⁻¹ Jᵀ, and who touches what
+  // H⁻¹ Jᵀ, and the rows that touch each part
   T_.assign(J_.begin(), J_.end());
   starts_.assign(H_->parts().size() + 1, 0);
   for (Touch& touch : touches_) {
@@ -86,7 +86,7 @@ void AssembledProduct::Finish(SparseMatrix* matrix) {
         }
       }
     }
-    // what moves nothing still has a diagonal
+    // rows without entries still get a diagonal block
     const int me = static_cast<int>(&mine - rows_.data());
     if (place_[me] < 0) {
       place_[me] = static_cast<int>(sums_.size());

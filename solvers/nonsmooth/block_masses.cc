@@ -55,7 +55,7 @@ bool BlockMasses::Append(int size, const double* H) {
     const std::size_t n = size;
     parts_.push_back({size_, size, inverses_.size(), values_.size(), false, dense_.size()});
     values_.insert(values_.end(), H, H + n * n);
-    // of [H; 1] the factor is [L; L⁻ᵀ]
+    // the factor of [H; 1] is [L; L⁻ᵀ]
     panel_.assign(2 * n * n, 0.0);
     for (std::size_t j = 0; j < n; ++j) {
       std::copy_n(H + n * j, n, &panel_[2 * n * j]);

@@ -15,12 +15,12 @@ using Eigen::Matrix3d;
 using Eigen::Vector2d;
 using Eigen::Vector3d;
 
-constexpr double kFirstProximal = 1e-2;  // of R, of the compliance of a contact
+constexpr double kFirstProximal = 1e-2;  // initial R relative to h W of a contact
 constexpr double kMinProximal = 1e-8;
 constexpr int kCoupledSteps = 8, kDescents = 6;
-constexpr double kSolved = 1e-3;  // of a residual, beside that before
+constexpr double kSolved = 1e-3;  // residual relative to its start that counts as solved
 constexpr int kMaxDirections = 40;
-constexpr double kForcing = 1e-3;  // of a linear system's residual
+constexpr double kForcing = 1e-3;  // relative tolerance of the linear systems
 constexpr double kMinStep = 1.0 / 40;
 // Smoothing ε of ‖u_t‖ ≈ √(‖u_t‖² + ε²) − ε [m/s]; it shrinks with R.
 constexpr double kSmoothing = 1e-3, kMinSmoothing = 1e-12;
@@ -113,7 +113,7 @@ void ConeNewton::MultiplyRows(std::span<const double> z, std::span<double> y) co
   });
 }
 
-// What each panel of the factor is filled with, whatever carries a force.
+// Lists the contributions to each panel of the factor, whether or not they carry a force.
 void ConeNewton::Analyse() {
   const NonsmoothProblem& problem = *problem_;
   sizes_.clear();
@@ -139,7 +139,7 @@ void ConeNewton::Analyse() {
   const auto add = [&](int source, std::span<const IslandView::Entry> entries) {
     for (const IslandView::Entry& left : entries) {
       for (const IslandView::Entry& right : entries) {
-        // of a block on the diagonal the lower triangle is enough
+        // only the lower triangle of a diagonal block is needed
         const int i = island.block_of(left), j = island.block_of(right);
         const bool is_kept = i == j ? left.first >= right.first : hessian_.IsKept(i, j);
         if (is_kept) found_.push_back({hessian_.panel_of(j), source, &left, &right});
@@ -148,13 +148,13 @@ void ConeNewton::Analyse() {
   };
   for (int c = 0; c < num_contacts; ++c) add(c, island.system->entries_of(island.contact(c)));
   for (int k = 0; k < island.num_rows(); ++k) add(-1 - k, island.system->entries_of(island.row(k)));
-  // by panels, in each as they came
+  // counting sort by panel, stable within each
   first_piece_.assign(hessian_.num_panels() + 1, 0);
   for (const Piece& piece : found_) ++first_piece_[piece.panel + 1];
   for (int p = 0; p < hessian_.num_panels(); ++p) first_piece_[p + 1] += first_piece_[p];
   pieces_.resize(found_.size());
   for (const Piece& piece : found_) pieces_[first_piece_[piece.panel]++] = piece;
-  // each has gone on to where the next one begins
+  // each start has advanced to the next one's
   std::shift_right(first_piece_.begin(), first_piece_.end(), 1);
   first_piece_.front() = 0;
 }
@@ -163,7 +163,7 @@ void ConeNewton::SetScales(double proximal) {
   const NonsmoothProblem& problem = *problem_;
   smoothing_ = std::max(kSmoothing * proximal, kMinSmoothing);
   R_.clear();
-  // what nothing moves has no scale
+  // rows that no force moves get scale 1
   const auto scale = [&](double W) { return W > 0 ? proximal * problem.h * W : 1; };
   const IslandView& island = problem.island;
   for (int c = 0; c < island.num_contacts(); ++c)
@@ -192,7 +192,7 @@ void ConeNewton::Evaluate(const std::vector<double>* speeds, Point* point) {
     point->slip[c] = Vector2d(u.x(), u.y()) / smoothed;
     u.z() +=
         contact.gap / h + contact.friction * (speeds == nullptr ? point->speed[c] : (*speeds)[c]);
-    // in the norm of D = (R, R, R + compliance / h)
+    // project in the norm of D = (R, R, R + compliance / h)
     const double R = R_[c];
     const Vector3d D(R, R, R + contact.compliance / h);
     const Vector3d y = (R * Eigen::Map<const Vector3d>(&force_[3 * c]) - u).cwiseQuotient(D);
@@ -213,7 +213,7 @@ void ConeNewton::Evaluate(const std::vector<double>* speeds, Point* point) {
     cost += D * gamma * (2 * y - gamma);
   }
 
-  // A (v − v*) − h Jᵀ γ
+  // residual A (v − v*) − h Jᵀ γ
   point->residual.resize(problem.size());
   MultiplyTransposed(point->gamma, scratch_);
   for (int i = 0; i < problem.size(); ++i) product_[i] = point->v[i] - v_star_[i];
@@ -291,7 +291,7 @@ void ConeNewton::MultiplyJacobian(const Point& at, std::span<const double> x, st
   for (int i = 0; i < problem.size(); ++i) y[i] += problem.h * scratch_[i];
 }
 
-// GMRES from zero, preconditioned from the right by the symmetric part's factor.
+// GMRES from zero, right-preconditioned by the factor of A + h Jᵀ K J.
 bool ConeNewton::FindCoupledStep(const Point& at) {
   const int n = problem_->size();
   const double size = Norm(at.residual);
@@ -350,7 +350,7 @@ bool ConeNewton::FindCoupledStep(const Point& at) {
   return true;
 }
 
-// Newton's method on the whole; true when it went all the way.
+// Newton's method on the coupled problem. True when the residual has fallen far enough.
 bool ConeNewton::TakeCoupledSteps() {
   Evaluate(nullptr, &now_);
   const double start = now_.size;
@@ -374,7 +374,7 @@ bool ConeNewton::TakeCoupledSteps() {
   return now_.size <= enough;
 }
 
-// Newton's method on the cost with ‖u_t‖ held.
+// Minimises the cost with ‖u_t‖ held fixed, by Newton's method with line search.
 void ConeNewton::Descend() {
   speeds_ = now_.speed;
   Evaluate(&speeds_, &now_);
@@ -408,7 +408,7 @@ void ConeNewton::Solve(const NonsmoothProblem& problem, int max_iterations,
   Analyse();
   force_.assign(lambda.begin(), lambda.end());
 
-  // v* + h A⁻¹ Jᵀ λ
+  // start from v* + h A⁻¹ Jᵀ λ
   MultiplyTransposed(lambda, now_.v);
   SolveMasses(now_.v);
   for (int i = 0; i < problem.size(); ++i) now_.v[i] = v_star_[i] + problem.h * now_.v[i];
@@ -429,7 +429,7 @@ void ConeNewton::Solve(const NonsmoothProblem& problem, int max_iterations,
     if (!std::isfinite(now_.size)) return;
     force_.assign(now_.gamma.begin(), now_.gamma.end());
     if (is_done(force_)) return;
-    // nothing left to do, and no better
+    // no step was taken at the smallest R: the forces cannot improve further
     if (iterations_ == before && proximal == kMinProximal) return;
     proximal = solved ? std::max(0.2 * proximal, kMinProximal) : std::min(3 * proximal, 1.0);
   }

@@ -20,7 +20,7 @@ void Apply(const LinearOperator& B, std::span<const double> D, std::span<const d
   for (std::size_t i = 0; i < x.size(); ++i) y[i] += D[i] * x[i];
 }
 
-// diagonal of A + D
+// Copies the diagonal of A + D.
 void CopyDiagonal(const SparseMatrix& A, std::span<const double> D, std::vector<double>* diagonal) {
   for (int i = 0; i < A.size(); ++i) {
     (*diagonal)[i] = D[i];
@@ -30,13 +30,13 @@ void CopyDiagonal(const SparseMatrix& A, std::span<const double> D, std::vector<
   }
 }
 
-// no result
+// x ← 0; false, for a failed factorisation
 bool Reset(std::span<double> x) {
   std::fill(x.begin(), x.end(), 0.0);
   return false;
 }
 
-// share of entries beyond which a sparse factor costs more than a dense one
+// Fraction of nonzero entries above which a sparse factor costs more than a dense one.
 constexpr double kDense = 0.3;
 
 }  // namespace
@@ -149,8 +149,8 @@ bool LinearSystemSolver::SolveConjugateGradient(const LinearOperator& B, std::sp
   return true;
 }
 
-// Damped by the most rows that any row couples with, in the diagonal's own measure (Tonge et al.
-// 2012): a sum of that many positive semi-definite parts can not overshoot.
+// Jacobi's method, damped by the number of rows that a row couples with, measured relative to the
+// diagonal (Tonge et al. 2012). A sum of that many positive semi-definite parts cannot overshoot.
 bool LinearSystemSolver::SolveJacobi(LinearOperator& B, std::span<const double> D,
                                      const LinearOptions& options, std::span<double> x) {
   const std::size_t n = x.size();
@@ -160,7 +160,7 @@ bool LinearSystemSolver::SolveJacobi(LinearOperator& B, std::span<const double> 
   for (std::size_t i = 0; i < n; ++i) {
     double coupled = D[i];
     for (int k = matrix.starts[i]; k < matrix.starts[i + 1]; ++k) {
-      // geometric mean of the two diagonals bounds an entry; scaled so, rows of small mass keep
+      // the geometric mean of the two diagonals bounds an entry; with this scaling light rows keep
       // their step
       if (matrix.values[k] == 0) continue;
       coupled += std::abs(matrix.values[k]) * std::sqrt(Ap_[i] / Ap_[matrix.columns[k]]);

@@ -6,7 +6,7 @@
 namespace pliant::solvers {
 namespace {
 
-constexpr double kMaxBeyond = 1.5;  // of the limit
+constexpr double kMaxBeyond = 1.5;  // cap on the force relative to its limit
 
 }  // namespace
 
@@ -18,7 +18,7 @@ NcpValue CalcNcp(NcpFunction ncp, double C, double r, double lambda) {
   }
   const double root = std::sqrt(C * C + b * b);
   if (root == 0) return {0, 0, r};
-  // a + b − √(a² + b²) = 2 a b / (a + b + √…) where the sum is positive: no cancellation
+  // for a + b > 0, a + b − √(a² + b²) = 2 a b / (a + b + √…) avoids cancellation
   const double sum = C + b;
   return {sum > 0 ? 2 * C * b / (sum + root) : sum - root, 1 - C / root, r * (1 - b / root)};
 }
@@ -26,7 +26,7 @@ NcpValue CalcNcp(NcpFunction ncp, double C, double r, double lambda) {
 double CalcFrictionCompliance(NcpFunction ncp, double slip, double force, double limit, double r) {
   const double loose = kLooseFriction * r;
   if (!(limit > 0)) return loose;
-  // twice the limit is where W of Fischer and Burmeister has its pole at rest
+  // at rest, W of the Fischer–Burmeister function has a pole at twice the limit
   force = std::min(force, kMaxBeyond * limit);
   const double room = r * (limit - force);
   if (slip == 0 && room >= 0) return 0;
@@ -37,7 +37,7 @@ double CalcFrictionCompliance(NcpFunction ncp, double slip, double force, double
     below = r * limit;
   } else {
     const double root = std::sqrt(slip * slip + room * room);
-    // without cancellation where there is room
+    // avoid cancellation below the limit
     above = room > 0 ? r * slip * slip / (root + room) : r * (root - room);
     below = r * force + (room > 0 ? 2 * slip * room / (slip + room + root) : slip + room - root);
   }

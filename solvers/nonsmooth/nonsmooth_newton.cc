@@ -13,24 +13,24 @@ using Eigen::Matrix3d;
 using Eigen::Vector2d;
 using Eigen::Vector3d;
 
-constexpr double kMinAlpha = 1e-6;  // of a row that is open
+constexpr double kMinAlpha = 1e-6;  // lower bound on α of open rows
 constexpr double kMinDiagonal =
-    1e-10;  // added to every row, of its own diagonal: redundant contacts
-// Newton steps without a smaller residual that end the solve, and that end it where another
-// method can go on.
+    1e-10;  // compliance added to each row for redundant contacts, relative to its diagonal
+// Newton steps without a smaller residual after which steps are halved, and after which the solve
+// ends if another method can continue.
 constexpr int kStagnationLimit = 10;
 constexpr int kShortStagnationLimit = 4;
 constexpr double kMinDamping = 0.05;
 constexpr int kMaxConeIterations = 400;
-// A solve within the tolerance is refined to this part of it, by this many Newton steps at most
-// that gain nothing.
+// A solve within the tolerance continues to this fraction of it, until this many Newton steps in a
+// row gain nothing.
 constexpr double kToleranceFactor = 0.1;
 constexpr int kMaxRefinements = 2;
-constexpr double kLinearTolerance = 1e-10;  // and no coarser than what is asked of the whole
-constexpr double kFixedCompliance = 1e12;   // compliance of a force at its bound, of its row's
-constexpr double kMinChange = 1e-6;  // of a velocity, of the largest, that counts as stiffness
-constexpr double kMaxGeometricStiffness = 1e6;  // of a particle's mass
-constexpr double kNeverMoves = 1e-300;          // [1/kg] below which no force moves a row
+constexpr double kLinearTolerance = 1e-10;  // or the tolerance of the solve if that is smaller
+constexpr double kFixedCompliance = 1e12;   // of a force at its bound, relative to its diagonal
+constexpr double kMinChange = 1e-6;  // smallest velocity change used, relative to the largest
+constexpr double kMaxGeometricStiffness = 1e6;  // relative to a particle's mass
+constexpr double kNeverMoves = 1e-300;          // [1/kg]; below this, no force moves a row
 
 bool IsBoxed(const NonsmoothProblem::Row& row) {
   return std::isfinite(row.lower) && std::isfinite(row.upper);
@@ -148,8 +148,8 @@ void NonsmoothNewton::ChooseScales(const NonsmoothOptions& options) {
   }
 }
 
-// The diagonal of J A⁻¹ Jᵀ where contacts touch parts of many velocities: by a node's own block of
-// A a soft body is far stiffer than it is.
+// Computes the diagonal of J A⁻¹ Jᵀ for contacts on parts with many velocities. From a node's own
+// block of A alone, a soft body would appear far too stiff.
 void NonsmoothNewton::MeasureWithinParts() {
   const NonsmoothProblem& problem = *problem_;
   const std::vector<BlockMasses::Part>& parts = masses_.parts();
@@ -193,7 +193,7 @@ bool NonsmoothNewton::Prepare(const NonsmoothOptions& options) {
   const bool keeps_alpha = options.normal_scaling == NonsmoothOptions::NormalScaling::kBothSides;
   is_explicit_ = num_sets > 0 || keeps_alpha;
   row_scale_.assign(keeps_alpha ? num_unknowns_ : 0, 1.0);
-  // vectors of four may reach beyond the last velocity
+  // SIMD loads may reach beyond the last velocity
   for (std::vector<double>* list : {&scratch_, &g_, &dv_, &v_})
     list->assign(problem.size() + PackedRows::kBeyond, 0.0);
   const IslandView& island = problem.island;
@@ -231,7 +231,7 @@ bool NonsmoothNewton::Prepare(const NonsmoothOptions& options) {
   for (std::vector<double>* list : {&compliance_, &rhs_, &change_, &rates_})
     list->resize(num_unknowns_);
 
-  // rates of the free motion
+  // rates in free motion
   free_rates_.resize(num_unknowns_);
   if (is_explicit_) {
     std::ranges::copy(v_star_, v_.begin());
@@ -287,8 +287,8 @@ bool NonsmoothNewton::HasCompliance(std::size_t i) const {
   return i >= first_set() || natural_scales_[i].friction > kNeverMoves * problem_->h;
 }
 
-// Of J H⁻¹ Jᵀ + E/h². H⁻¹ couples no two of its parts, and of parts that were factored only the
-// diagonal is taken.
+// Computes the diagonal of J H⁻¹ Jᵀ + E/h². H is block-diagonal in its parts; factored parts
+// contribute by their diagonal only.
 void NonsmoothNewton::CalcDiagonal() {
   const NonsmoothProblem& problem = *problem_;
   const std::vector<BlockMasses::Part>& parts = masses_.parts();
@@ -306,7 +306,7 @@ void NonsmoothNewton::CalcDiagonal() {
             diagonal_[i] += J[height * c] * J[height * c] / mass_diagonal_[first + c];
             continue;
           }
-          // this column with those of its part that the entry has
+          // this column times the entry's columns in the same part
           const int column = first + c - part.first;
           for (int d = 0; d < 3; ++d) {
             const int other = part.first + d - first;
@@ -360,7 +360,7 @@ void NonsmoothNewton::ProjectForces() {
 double NonsmoothNewton::CalcResidual() {
   const NonsmoothProblem& problem = *problem_;
   const double h = problem.h;
-  double worst = 0, sum = 0;  // a maximum loses NaN, a sum does not
+  double worst = 0, sum = 0;  // the sum detects NaN, which std::max drops
   const auto note = [&](double error) {
     worst = std::max(worst, error);
     sum += error;
@@ -402,7 +402,7 @@ void NonsmoothNewton::LineariseRow(int k, int i, const NonsmoothOptions& options
   const double h = problem_->h;
   const double C = row.gap + h * rates_[i] + row.compliance * lambda_[i];
   if (IsBoxed(row)) {
-    // constant bounds are an active set: held at the one beyond which C would push it, or free
+    // constant bounds form an active set: fixed at a bound that C would push λ beyond, or free
     const double r = natural_scales_[i].normal + row.compliance;
     const double pushed = lambda_[i] - C / r;
     if (pushed > row.lower && pushed < row.upper) {
@@ -426,7 +426,7 @@ void NonsmoothNewton::LineariseRow(int k, int i, const NonsmoothOptions& options
   }
 }
 
-// J A⁻¹ Jᵀ Δλ + compliance Δλ = rhs, in 1/kg.
+// Sets up J A⁻¹ Jᵀ Δλ + compliance Δλ = rhs, with the matrix in 1/kg.
 void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
   const NonsmoothProblem& problem = *problem_;
   const double h = problem.h;
@@ -438,11 +438,11 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
     if (row_scale_.empty()) {
       const double alpha = std::max(f.alpha, kMinAlpha);
       compliance_[i + 2] = (contact.compliance + f.S / alpha) / (h * h);
-      // φ = α C + S λ. Its second part takes Δλ from λ: so a contact that opens loses its force,
-      // but where contacts are redundant nothing else determines their shares, and each step would
-      // leave more of the load to fewer. Weighed by S / r, which is one where a contact is open and
-      // vanishes where it is closed, it leaves these as they are; the step changes by O(φ²), and
-      // Newton's method arrives as fast.
+      // In φ = α C + S λ, the second term removes the force of a contact that opens. But nothing
+      // else determines how redundant contacts share a load, and each step would shift it to fewer
+      // of them. The weight S / r, which is 1 for an open contact and 0 for a closed one, leaves
+      // the shares of closed contacts unchanged. The step changes by O(φ²), so Newton's method
+      // converges as fast.
       const double open = std::min(f.S / scales_[i + 2].normal, 1.0);
       rhs_[i + 2] = -(f.phi - (1 - open) * f.S * normal) / (alpha * h * h);
     } else {
@@ -453,7 +453,7 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
     const Vector2d slip(rates_[i], rates_[i + 1]), force(lambda_[i], lambda_[i + 1]);
     const double W = CalcFrictionCompliance(options.ncp, slip.norm(), force.norm(),
                                             contact.friction * normal, scales_[i].friction);
-    // without a normal force there is none to resist the slip
+    // without a normal force there is no friction to resist the slip
     const bool is_loose = W >= kLooseFriction * scales_[i].friction;
     for (int k = 0; k < 2; ++k) {
       compliance_[i + k] = W / h;
@@ -469,7 +469,7 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
   }
   if (is_explicit_) {
     CalcDiagonal();
-    // what momentum misses moves the rows too
+    // the momentum residual changes the rates too
     dv_.assign(g_.begin(), g_.end());
     masses_.Solve(dv_);
     MultiplyRows(dv_, change_);
@@ -479,12 +479,12 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
 
   for (int row = 0; row < num_unknowns_; ++row) {
     compliance_[row] += kMinDiagonal * diagonal_[row];
-    // what no force moves keeps the force that it has
+    // a row that no force moves keeps its force
     if (!HasCompliance(row)) compliance_[row] = 1, rhs_[row] = 0;
   }
 }
 
-// Goes on from lambda_ by Newton's method on the cones, and keeps the best of what that finds.
+// Continues from lambda_ with Newton's method on the cones and keeps the best forces found.
 void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothResult* result) {
   int good = 0;
   change_.assign(lambda_.begin(), lambda_.end());
@@ -505,8 +505,8 @@ void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothRes
   };
   cone_.Solve(*problem_, kMaxConeIterations, is_done, change_);
   result->cone_iterations = cone_.iterations();
-  // What drives and constraints exerted in the last step is a bad start where an impact turns them
-  // round: from nothing, then.
+  // an impact may reverse the forces of drives and constraints, which makes those of the last step
+  // a bad start: try again with these forces at zero
   const auto rows = std::span(start_).subspan(3 * problem_->contacts.size());
   if (good == 0 && std::ranges::any_of(rows, [](double force) { return force != 0; })) {
     std::ranges::fill(rows, 0.0);
@@ -522,7 +522,7 @@ void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothRes
       cone_.iterations() >= kMaxConeIterations ? StopReason::kMaxIterations : StopReason::kStalled;
 }
 
-// λ ← λ + step Δλ, and v with it
+// λ ← λ + step Δλ, and v accordingly
 void NonsmoothNewton::Move(double step, const NonsmoothOptions& options) {
   const NonsmoothProblem& problem = *problem_;
   if (is_explicit_) {
@@ -533,16 +533,16 @@ void NonsmoothNewton::Move(double step, const NonsmoothOptions& options) {
   }
   for (int i = 0; i < num_unknowns_; ++i) lambda_[i] += step * change_[i];
   if (problem.sets.empty() || !options.geometric_stiffness) return;
-  // what the new forces do by the old Jacobian
+  // new forces times the old Jacobian, for the geometric stiffness
   before_.assign(problem.size(), 0.0);
   AddSetsTransposed(problem.sets, J_, std::span<const double>(lambda_).subspan(first_set()),
                     before_);
   for (int j = 0; j < problem.size(); ++j) change_v_[j] = step * dv_[j];
 }
 
-// H ← M − min(0, c) with c = h (J⁺ − J)ᵀ λ · Δu / ‖Δu‖² of each particle (macklin2019 (73), (74)
-// with both g at the same λ, along the particle's change in place of each of its axes: a quotient
-// by one component says little where that is small).
+// H ← M − min(0, c) with c = h (J⁺ − J)ᵀ λ · Δu / ‖Δu‖² for each particle (macklin2019 (73), (74),
+// with both g at the same λ). The quotient is taken along the particle's change instead of along
+// each axis, because a quotient by a small component is meaningless.
 void NonsmoothNewton::AddGeometricStiffness() {
   const NonsmoothProblem& problem = *problem_;
   double largest = 0;
@@ -559,7 +559,7 @@ void NonsmoothNewton::AddGeometricStiffness() {
       work -= problem.h * (scratch_[j] - before_[j]) * change_v_[j];
       square += change_v_[j] * change_v_[j];
     }
-    // a quotient of roundings says nothing
+    // a quotient of rounding errors is meaningless
     if (!(square > kMinChange * kMinChange * largest * largest) || !(work > 0)) return;
     for (int j = begin; j < end; ++j)
       shift_[j] = std::min(work / square, kMaxGeometricStiffness * mass_diagonal_[j]);
@@ -577,9 +577,8 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
   for (const Vector3d& force : contact_guess)
     lambda_.insert(lambda_.end(), force.data(), force.data() + 3);
   lambda_.insert(lambda_.end(), row_guess.begin(), row_guess.end());
-  // Forces of sets begin at zero, as in the paper: those of the strain where the step starts have
-  // in them what the last step left of the rows' errors, times their stiffness, which few
-  // iterations do not take away again.
+  // Forces of sets start at zero, as in the paper. Those of the initial strain would contain the
+  // rows' errors left by the last step times their stiffness, which a few iterations cannot remove.
   lambda_.resize(num_unknowns_, 0.0);
   change_v_.assign(problem.size(), 0.0);
   ProjectForces();
@@ -604,10 +603,10 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
     v_.assign(best_v_.begin(), best_v_.end());
     return EvaluateIterate(options);
   };
-  // the best forces, within cones and bounds
+  // project the best forces onto cones and bounds; true if they meet the tolerance
   const auto accept = [&] {
     if (is_explicit_) {
-      // what is cut off the forces is taken from the velocities
+      // change the velocities by what the projection removes from the forces
       lambda_.assign(best_.begin(), best_.end());
       v_.assign(best_v_.begin(), best_v_.end());
       if (!EvaluateIterate(options)) return false;
@@ -626,11 +625,11 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
     result->residual = CalcResidual();
     return result->residual <= options.tolerance;
   };
-  // the cones' own way knows velocities that follow from forces alone
+  // Newton's method on the cones requires velocities that follow from the forces alone
   const NonsmoothOptions::Friction friction =
       is_explicit_ ? NonsmoothOptions::Friction::kFixedPoint : options.friction;
-  // forces that are left as a budget leaves them are the best of those within cones and bounds:
-  // what lies little beyond them may lie far off once it is cut off there
+  // if the iterations run out, the best projected iterate is returned: forces slightly outside
+  // cones and bounds may have a large residual once projected
   const bool keeps_projected = friction == NonsmoothOptions::Friction::kFixedPoint && !is_explicit_;
   double best_projected = best;
   if (keeps_projected) projected_.assign(lambda_.begin(), lambda_.end());
@@ -647,15 +646,15 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
     lambda_.assign(change_.begin(), change_.end());
     rates_.assign(rhs_.begin(), rhs_.end());
   };
-  // What has to be moved at all is moved well within the tolerance: the next step may then leave it
-  // as it is. Rows always are: efforts of drives follow what changes slowly.
+  // A solve that takes any iteration goes well within the tolerance, so that the next step may need
+  // none. With rows every solve does, as the efforts of drives follow slow changes.
   double target = problem.rows.empty() ? options.tolerance : kToleranceFactor * options.tolerance;
   double damping = 1;
   int k = 0;
   for (;; ++k) {
     if (best <= target || (best <= options.tolerance && k - best_at >= kMaxRefinements)) {
       if (accept()) break;
-      // the projection costs a little: go on from before it
+      // the projection has raised the residual: continue from the iterate before it
       target = 0.1 * best;
       if (!go_back()) return false;
     }
@@ -669,7 +668,7 @@ bool NonsmoothNewton::Solve(const NonsmoothProblem& problem,
       break;
     }
     if (k - best_at >= kStagnationLimit) {
-      // a cycle: shorter steps from the best forces, while they help
+      // a cycle: take shorter steps from the best forces while that helps
       damping *= 0.5;
       result->cycled = damping < kMinDamping;
       result->reason = StopReason::kCycled;

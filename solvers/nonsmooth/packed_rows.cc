@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kLanes = 4;
 
-// a₀ + a₁ and a₂ + a₃ of both
+// Returns (a₀ + a₁, b₀ + b₁, a₂ + a₃, b₂ + b₃).
 __m256d AddPairs(__m256d a, __m256d b) {
   return _mm256_hadd_pd(a, b);
 }

@@ -39,7 +39,7 @@ void MultiplySets(std::span<const SetColumns> columns, std::span<const double> J
   for (const SetColumns& set : columns) {
     double packed[12];
     for (int part = 0; part < 4; ++part) {
-      // of none the columns are zero, whatever is read
+      // the columns of an unused part are zero, so what is read does not matter
       const double* from = &z[set[part] < 0 ? 0 : set[part]];
       for (int r = 0; r < 3; ++r) packed[3 * part + r] = from[r];
     }

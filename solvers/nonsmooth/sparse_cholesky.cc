@@ -31,10 +31,10 @@ struct SparseCholesky::Workspace {
   cholmod_common common;
   cholmod_factor* factor = nullptr;
   cholmod_dense *X = nullptr, *Y = nullptr, *E = nullptr;
-  // the lower triangle, by columns: what stands right of the diagonal in a row
+  // the lower triangle by columns, read from the rows of the upper one
   std::vector<int> starts, rows;
   std::vector<double> values;
-  std::vector<int> known_starts, known_rows;  // that the ordering is of
+  std::vector<int> known_starts, known_rows;  // the pattern that was analysed
 };
 
 SparseCholesky::SparseCholesky() = default;
@@ -55,7 +55,7 @@ bool SparseCholesky::Factor(const SparseMatrix& A, std::span<const double> D) {
       if (i < j) continue;
       w.rows.push_back(i);
       w.values.push_back(A.values[k] + (i == j ? D[i] : 0));
-      // the factor of what is not a number is no failure to every version
+      // not every version of CHOLMOD reports NaN as a failure
       if (!std::isfinite(w.values.back())) return false;
     }
     w.starts.push_back(static_cast<int>(w.rows.size()));

@@ -1,4 +1,5 @@
-"""The scene reference names every field and every choice of the schema, its whole scene is valid, and links lead somewhere.
+"""Checks that the scene reference names every field and enum value of the schema, that its complete scene is valid,
+and that relative links in the documentation resolve.
 
 docs_test.py PLIANTD
 """
@@ -35,7 +36,7 @@ class SceneReference(unittest.TestCase):
     def test_names_every_field_and_choice(self):
         names = schema_names(self.schema)
         self.assertGreater(len(names), 100)
-        # the list inside `Numbers` and `Vector` messages is written as the list itself
+        # `value` is the list inside `Numbers` and `Vector` messages, which scenes write as a plain list
         missing = sorted(name for name in names - {"value"} if not re.search(rf"\b{name}\b", self.page))
         self.assertEqual(missing, [])
 

@@ -1,6 +1,6 @@
-"""The rules of the house: which room may know which, which library may appear where, and how large a room may grow.
+"""Architecture rules: which rooms (modules) may depend on which, where each library may be used, and size limits.
 
-Reads the #includes of the sources and the link lines of CMakeLists.txt and returns what breaks a rule, a line each.
+Reads the #includes of the sources and the link lines of CMakeLists.txt and returns violations, one line each.
 """
 
 import pathlib
@@ -15,8 +15,8 @@ PHYSICS = [f"physics/{room}" for room in
            ("spatial", "geometry", "dynamics", "rigid", "fem", "contact", "control", "stepping", "world", "scene",
             "bodies")]
 
-# Room → the other rooms it may know. A folder inside a room counts as that room, and may be known by it.
-# stepping does not know rigid and fem: a method never asks a block what it is.
+# Room → the other rooms that it may depend on. A folder inside a room belongs to that room.
+# stepping does not depend on rigid and fem: a method never checks the type of a block.
 ROOMS = {
     "solvers/linalg": [],
     "solvers/problem": ["solvers/linalg"],
@@ -48,7 +48,7 @@ ROOMS = {
     "clients/cli": ["proto", "clients/cpp"],
 }
 
-# Library → (what its includes look like, what it is called on a link line, where it may appear).
+# Library → (pattern of its includes, pattern of its name on link lines, where it may be used).
 LIBRARIES = {
     "Eigen": (r"Eigen/", r"Eigen3::", ["solvers", "physics", "server"]),
     "TBB": (r"(oneapi/)?tbb/", r"TBB::", ["solvers", "physics", "server"]),
@@ -71,7 +71,7 @@ LIBRARIES = {
                    r"Threads::", ["solvers", "physics", "server", "clients"]),
 }
 
-MOST_IDEAS = 14  # in a folder; `bvh.h` and `bvh.cc` are one idea
+MOST_IDEAS = 14  # maximum per folder; `bvh.h` and `bvh.cc` count as one
 MOST_LINES = 800
 SOURCES = {".h", ".cc", ".ts", ".py", ".proto"}
 HOUSE = ["solvers", "physics", "server", "clients", "web_viewer", "tests", "benchmarks", "proto"]
@@ -79,7 +79,7 @@ FETCHED_OR_MADE = {"node_modules", "dist", "gen", "proto_gen", "__pycache__"}
 
 
 def room_of(path):
-    """The room that a path lies in, or None."""
+    """The room that contains a path, or None."""
     parts = pathlib.PurePosixPath(path).parts
     if parts[:2] == ("pliant", "v1") or parts[:1] == ("proto",):
         return "proto"
@@ -92,7 +92,7 @@ def within(room, places):
 
 
 def include_problems(root):
-    """Arrows between rooms, and uses of libraries, that the tables do not allow."""
+    """Includes of rooms and libraries that the tables do not allow."""
     for top in ("solvers", "physics", "server", "clients"):
         for path in sorted((root / top).rglob("*")):
             if path.suffix not in (".h", ".cc"):
@@ -126,7 +126,7 @@ def arrow_problems(root, room, quoted, target):
 
 
 def link_problems(root):
-    """Link lines that draw an arrow the tables do not allow."""
+    """Link dependencies that the tables do not allow."""
     text = re.sub(r"#.*", "", (root / "CMakeLists.txt").read_text())
     for call, arguments in re.findall(r"\b(pliant_room|pliant_program)\(([^)]*)\)", text):
         words = arguments.split()
@@ -151,7 +151,7 @@ def link_problems(root):
 
 
 def viewer_problems(root):
-    """The viewer knows the wire contract and nothing else of the house."""
+    """Imports of the viewer from outside web_viewer/ and proto/."""
     home = root / "web_viewer"
     for path in sorted((home / "src").rglob("*.ts")):
         if FETCHED_OR_MADE & set(path.relative_to(root).parts):
@@ -163,7 +163,7 @@ def viewer_problems(root):
 
 
 def size_problems(root):
-    """Folders and files that hold more than one idea should."""
+    """Folders with too many files, and files with too many lines."""
     ideas = defaultdict(set)
     for top in HOUSE:
         for path in sorted((root / top).rglob("*")):

@@ -1,4 +1,4 @@
-"""The tree keeps the rules of layering.py, and each rule catches what it is there for."""
+"""Checks that the tree keeps the rules of layering.py, and that each rule detects its violations."""
 
 import json
 import pathlib
@@ -27,7 +27,7 @@ class House(unittest.TestCase):
 
 
 class Catches(unittest.TestCase):
-    """Each test plants one fault in a small clean tree."""
+    """Each test adds one violation to a small clean tree."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -156,7 +156,7 @@ class Catches(unittest.TestCase):
         self.found("3 lines where 2 are excepted")
         ratchet.shrink(self.root)
         self.assertEqual(ratchet.read_exceptions(self.root)["most_and_least"], excepted["most_and_least"])
-        # what no longer occurs is taken out
+        # violations that no longer occur are removed
         self.write("physics/geometry/bvh.h", "constexpr int kMostDepth = 3;\n")
         self.found("--shrink")
         ratchet.shrink(self.root)

@@ -1,9 +1,9 @@
-"""Rules that the tree does not keep everywhere yet. exceptions.json lists, for each rule and file, how many lines still break it.
+"""Rules that the tree does not keep everywhere yet. exceptions.json has the number of violations per rule and file.
 
-The list can only shrink: a line too many fails the test, and so does an exception that no longer occurs.
+The list can only shrink: an additional violation fails the test, and so does an exception that no longer occurs.
 
     python3 tests/architecture/ratchet.py              prints each line that breaks a rule
-    python3 tests/architecture/ratchet.py --shrink     takes out of exceptions.json what no longer occurs; adds nothing
+    python3 tests/architecture/ratchet.py --shrink     removes exceptions that no longer occur; adds none
 """
 
 import collections
@@ -17,9 +17,9 @@ SOURCES = {".h", ".cc"}
 HOUSE = ["solvers", "physics", "server", "clients", "tests", "benchmarks"]
 MAX_COLUMNS = 100
 
-# Rooms that build bodies and methods from a scene may name them all.
+# Sources that build bodies and methods from a scene may name all of them.
 SCENE = r"physics/scene/"
-# A kind of body, by its types, by the member that says what a body is, or by an ability that is asked for by its absence.
+# Patterns that name a kind of body: its types, the member for the kind, or a test for a missing ability.
 BODIES = {
     "fem": r"\bFem[A-Z]\w*",
     "rigid": r"(?<!v1::)\b(JointTree|MaximalTree|FreeBody|KinematicBody|RigidBody|FixedBody)(Block|Step)?\b",
@@ -29,12 +29,12 @@ BODIES = {
            r"\bnum_velocities\(\)\s*([!=]=|>)\s*0\b",
 }
 METHODS = ["convex", "corrective", "nonsmooth", "smooth"]
-# The one place that lists the methods' options, and the one that makes the stepper of a method.
+# The file with the options of the methods, and the one that creates the stepper of a method.
 METHOD_REGISTRIES = {"physics/dynamics/options.h", "physics/stepping/stepper.cc"}
 
 
 def strip_comments(text):
-    """The text without comments and the contents of strings, line for line."""
+    """Returns the text without comments and string contents, with the same line numbers."""
     def blank(match):
         found = match[0]
         return '""' if found[0] == '"' else re.sub(r"[^\n]", " ", found)
@@ -65,7 +65,7 @@ def named_methods(file, text):
         return
     for number, line in enumerate(strip_comments(text).splitlines(), 1):
         for method in METHODS:
-            # a method's own file, which has its name
+            # files of the method itself may name it
             if file.startswith("physics/stepping/") and method in re.split(r"[_/]", file.removesuffix(".h").removesuffix(".cc")):
                 continue
             name = method.capitalize()
@@ -97,7 +97,7 @@ RULES = {
 
 
 def find(root):
-    """Rule → file → [(line, what breaks the rule)]."""
+    """Violations: rule → file → [(line, description)]."""
     found = {rule: collections.defaultdict(list) for rule in RULES}
     for top in HOUSE:
         for path in sorted((root / top).rglob("*")):
@@ -117,7 +117,7 @@ def read_exceptions(root):
 
 
 def problems(root):
-    """Lines beyond the exceptions, and exceptions that no longer occur."""
+    """Violations beyond the exceptions, and exceptions that no longer occur."""
     found, exceptions = find(root), read_exceptions(root)
     for rule in sorted(exceptions.keys() - RULES.keys()):
         yield f"{EXCEPTIONS}: there is no rule {rule}"

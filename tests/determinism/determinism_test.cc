@@ -1,4 +1,4 @@
-// State' is a function of (Model, State, Inputs, h), bit for bit.
+// The next state is a function of (Model, State, Inputs, h), bit for bit.
 
 #include <set>
 
@@ -33,7 +33,7 @@ std::string RunAndHash(const std::string& name, int steps) {
   return HashState(world.state());
 }
 
-// The hash with a given number of threads at work.
+// Hash of the final state when run on a given number of threads.
 std::string RunOnThreads(const std::string& name, int steps, int threads) {
   return ExecuteOnThreads(threads, [&] { return RunAndHash(name, steps); });
 }
@@ -67,7 +67,7 @@ TEST_P(Determinism, TwoRunsEndInTheSameBits) {
 }
 
 TEST_P(Determinism, ARunCutInTwoEndsInTheSameBits) {
-  // the second half knows nothing but the saved bytes
+  // the second half starts from the saved bytes alone
   World first(LoadModel(name()));
   RunSteps(steps() / 2, &first);
   World second(LoadModel(name()));
@@ -102,7 +102,7 @@ TEST(StateHash, EveryBitOfTheStateFlipsIt) {
   World world(LoadModel("nonsmooth hand"));
   RunSteps(60, &world);
   State state = world.state();
-  // it has what only some states have; the list of a sleeping body's constraints is filled by hand
+  // check that optional parts of the state are present; add resting constraints by hand
   ASSERT_FALSE(state.contacts.empty());
   ASSERT_FALSE(state.constraints.empty());
   ASSERT_FALSE(state.controls.empty());
@@ -121,7 +121,7 @@ TEST(StateHash, EveryBitOfTheStateFlipsIt) {
         }
       },
       [](const auto&) {});
-  // all differ, from the first one and from each other
+  // all hashes are distinct
   EXPECT_EQ(hashes.size(), 1 + flips);
 }
 
@@ -132,7 +132,7 @@ TEST(StateHash, NumbersThatChangePlacesChangeIt) {
   const std::string hash = HashState(state);
   std::swap(state.q[0], state.q[1]);
   EXPECT_NE(HashState(state), hash);
-  // one position less, one velocity more
+  // one position fewer, one velocity more
   state.q = {1};
   state.v = {2, 3};
   EXPECT_NE(HashState(state), hash);

@@ -4,8 +4,8 @@
 
 namespace pliant::physics {
 
-// Hash of the state of a scene after some steps. To renew it after a wanted change of the numerics:
-// run `test_determinism --gtest_filter='*Pinned*'`, which prints the lines as they now are.
+// Hash of a scene's state after a number of steps. To update it after an intended change of the
+// numerics, run `test_determinism --gtest_filter='*Pinned*'`, which prints the new lines.
 struct PinnedHash {
   std::string_view scene;
   int steps;

@@ -7,7 +7,7 @@
 
 namespace pliant::physics {
 
-// A soft cube on a slope and a ball above it; `more` goes into the cube.
+// A soft cube on a slope with a ball above it; `more` is appended to the cube's entry.
 inline std::string SoftCubeOnSlope(const std::string& name, const std::string& method,
                                    const std::string& edge_length, const std::string& more = "") {
   return absl::StrCat("name: ", name, "\ntime_step: 0.01\nmethod: ", method, R"(
@@ -27,7 +27,7 @@ bodies:
 )");
 }
 
-// Scenes that between them pass through every kind of body, shape and contact, and every method.
+// Scenes that together cover every kind of body, shape and contact, and every method.
 inline const std::map<std::string, std::string>& DeterminismScenes() {
   static const std::map<std::string, std::string> scenes = [] {
     std::map<std::string, std::string> all;
@@ -160,7 +160,7 @@ instances:
       - {position: [0.1, 0, 1.6], rpy_degrees: [20, 0, 0]}
       - {position: [2, 0, 0.55], rpy_degrees: [80, 0, 0]}
 )";
-    // its drives start from what they exerted, and a few iterations end short of the solution
+    // drives warm start from their last efforts, and a few iterations stop short of the solution
     all["nonsmooth hand"] = absl::StrCat(all["arm and hand"],
                                          "method: {nonsmooth: {friction: FIXED_POINT, "
                                          "newton_iterations: 6, linear_iterations: 50}}\n");

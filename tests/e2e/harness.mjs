@@ -1,8 +1,8 @@
-// The real server and a real browser, for tests. Every process is ended by its own handle.
+// Runs the real server and a real browser for tests. Every process is ended through its own handle.
 //
-// PLIANTD             the server's binary; default build/release/bin/pliantd
-// CHROMIUM            the browser; default /usr/bin/chromium
-// PLIANT_SCREENSHOTS  a folder for screenshots; none are taken without it
+// PLIANTD             path of the server; default build/release/bin/pliantd
+// CHROMIUM            path of the browser; default /usr/bin/chromium
+// PLIANT_SCREENSHOTS  folder for screenshots; default: none are taken
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,10 +12,10 @@ import { fileURLToPath } from 'node:url';
 export const kRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const { chromium } = createRequire(join(kRoot, 'web_viewer', 'package.json'))('playwright-core');
 
-export const kWaitMs = 90000; // a patient bound for what takes a second: a busy or slow machine draws and computes on the same core
-const kAgainMs = 10000; // what is lost is lost in one
+export const kWaitMs = 90000; // generous, because a busy or slow machine renders and simulates on the same core
+const kAgainMs = 10000; // after this time an action is repeated
 
-// A running server with a scene, from the root of the tree. `port` 0: any free one.
+// A running server with a scene, given relative to the repository root. `port` 0: any free port.
 export class Server {
   static async start(port = 0, scene = join('scenes', 'soft_ball.yaml')) {
     const binary = process.env.PLIANTD ?? join(kRoot, 'build', 'release', 'bin', 'pliantd');
@@ -41,13 +41,13 @@ export class Server {
     return Number(new URL(this.url).port);
   }
 
-  // as a crash would
+  // Kills the server, as in a crash.
   async kill() {
     this.child.kill('SIGKILL');
     await this.ended;
   }
 
-  // as Ctrl-C would: its exit status
+  // Stops the server as Ctrl-C does, and returns its exit status.
   async stop() {
     this.child.kill('SIGINT');
     const stuck = setTimeout(() => this.child.kill('SIGKILL'), 15000);
@@ -82,7 +82,7 @@ export class Server {
   }
 }
 
-// Playwright makes a fresh user folder for every start and removes it at the end.
+// Playwright creates a new profile folder for every launch and removes it at the end.
 export function launchBrowser() {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -90,7 +90,7 @@ export function launchBrowser() {
     args: [
       '--headless=new',
       '--no-sandbox',
-      '--disable-dev-shm-usage', // containers have little of it
+      '--disable-dev-shm-usage', // /dev/shm is small in containers
       '--use-angle=swiftshader',
       '--enable-unsafe-swiftshader',
       '--disable-quic',
@@ -102,9 +102,9 @@ export function launchBrowser() {
   });
 }
 
-// A page of its own profile that shows the world, with a gamepad that a test can hold: setPad([axes], {button: value}),
-// pullOutPad(). Its hands are tenacious: a machine that stalls for a second lets leases lapse, and a person would then
-// lift the hand and take hold again.
+// Opens a page with its own profile that shows the world, with a simulated gamepad: setPad([axes], {button: value}),
+// pullOutPad(). While window.tenacious is set, a lost or refused lease makes the page release the control and take it again, as
+// a person would: leases lapse when the machine stalls for a second.
 export async function openViewer(browser, url, { width = 800, height = 560, query = '' } = {}) {
   const context = await browser.newContext({ viewport: { width, height } });
   const page = await context.newPage();
@@ -112,7 +112,7 @@ export async function openViewer(browser, url, { width = 800, height = 560, quer
   page.errors = [];
   page.on('pageerror', (error) => page.errors.push(error.message));
   await page.addInitScript(() => {
-    // each page stands for a visitor of its own, who looks at it; who looks away takes all hands off
+    // every page counts as focused; losing the focus releases all controls
     let lifted = false;
     document.hasFocus = () => !lifted;
     window.tenacious = true;
@@ -141,7 +141,7 @@ export async function openViewer(browser, url, { width = 800, height = 560, quer
   return page;
 }
 
-// Waits for a condition in the page; says which one, and what the page knows, when it does not come.
+// Waits for a condition in the page. On time-out, throws an error with its name and the state of the page.
 export async function until(page, what, condition, argument, timeout = kWaitMs) {
   try {
     await page.waitForFunction(condition, argument, { timeout, polling: 50 });
@@ -156,8 +156,8 @@ export async function until(page, what, condition, argument, timeout = kWaitMs) 
   }
 }
 
-// Does what a hand does once, and waits for its effect. Where a stalled machine lost the command, it is given again, as a
-// person would.
+// Performs an action and waits for its effect. Repeats the action, as a person would, if it was lost because the machine
+// stalled.
 export async function bring(page, what, act, condition, argument) {
   for (let waited = 0; ; waited += kAgainMs) {
     await act();
@@ -169,7 +169,7 @@ export async function bring(page, what, act, condition, argument) {
   }
 }
 
-// Leaves the world paused at its initial state, and shown so.
+// Pauses and resets the world, and waits until its initial state is shown.
 export async function resetWorld(page) {
   await page.evaluate(() => window.pullOutPad());
   if (await page.evaluate(() => pliant.frame.clock !== 'paused')) await page.click('#run');
@@ -184,7 +184,8 @@ export async function runWorld(page) {
   await until(page, 'the world runs', () => pliant.frame.clock !== 'paused' && pliant.frame.step > 0);
 }
 
-// Waits until `value(page)` did not change by more than `tolerance` over `seconds` of simulated time.
+// Waits until no component of `value()`, evaluated in the page, changes by more than `tolerance` within `seconds` of simulated
+// time.
 export async function settled(page, what, value, tolerance, seconds = 0.4) {
   await page.evaluate(() => (window.settling = null));
   await until(
@@ -204,7 +205,7 @@ export async function settled(page, what, value, tolerance, seconds = 0.4) {
   );
 }
 
-// Picture of what the canvas shows at its middle: [r, g, b, a, …] of size × size pixels.
+// Returns the middle part of the page, scaled to size × size pixels: [r, g, b, a, …].
 export async function pixels(page, size = 96) {
   const { width, height } = page.viewportSize();
   const clip = { x: width * 0.15, y: height * 0.15, width: width * 0.4, height: height * 0.5 };
@@ -222,7 +223,7 @@ export async function pixels(page, size = 96) {
   );
 }
 
-// Takes a picture of the world as it stands, in full quality, from a page of its own.
+// Takes a full-quality screenshot of the world, paused, in a separate page.
 export async function portray(browser, page, name, { width = 1280, height = 800, prepare = async () => {} } = {}) {
   const folder = process.env.PLIANT_SCREENSHOTS;
   if (!folder) return;

@@ -1,4 +1,4 @@
-// Robots in the viewer, against the real server, in a real browser: the arm and hand that ship, and two robots of one
+// Robots in the viewer, with the real server and a real browser: the arm and hand of the example scene, and two robots of one
 // world driven from two pages.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ after(async () => {
   await browser?.close();
 });
 
-// Moves a slider as a hand does: the value, then the hand off.
+// Moves a slider to a value and releases it.
 async function slide(page, selector, value) {
   await page.$eval(
     selector,
@@ -171,7 +171,7 @@ describe('the arm and hand', () => {
     await page.keyboard.down('KeyE');
     await until(page, 'the first one drives', () => pliant.lease.state === 'held');
     await until(other, 'the second one sees that', () => pliant.drivers.length === 1);
-    // where the first page stalls it gives the robot back, and the second one may have it for a moment
+    // if the first page stalls it releases the robot, and the second one may have it for a moment
     await bring(other, 'the second one is refused', () => slide(other, '[data-joint="iiwa_joint_1"]', 1),
       () => pliant.leases.robot?.state === 'refused');
     const note = await other.textContent('#robots .note');
@@ -183,7 +183,7 @@ describe('the arm and hand', () => {
     assert.deepEqual(other.errors, []);
     await other.context().close();
 
-    // half a radian more would have followed: whoever leaves stops the robot
+    // closing the page stops the robot before it reaches its goal
     await until(page, 'nobody drives', () => pliant.drivers.length === 0);
   });
 
@@ -193,7 +193,7 @@ describe('the arm and hand', () => {
     await until(page, 'the ball has come to rest', () => pliant.frame.time > 0.8);
     const rest = await page.evaluate(() => pliant.soft.ball.fieldMax);
 
-    // a hand on the pad that steers the tool until the fingers are around the ball
+    // steer the tool with the gamepad until the fingers are around the ball
     await page.evaluate(() => {
       window.steering = setInterval(() => {
         const [x, y, z] = pliant.rigid['robot/iiwa_flange'].position;
@@ -220,7 +220,7 @@ describe('the arm and hand', () => {
   });
 });
 
-// Two slides carry a hand; drawn by its collision shapes.
+// Two prismatic joints carry a hand; the robot has collision shapes only.
 const kGantry = (name) => `<robot name="${name}">
   <link name="rail"><inertial><mass value="5"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
     <collision><geometry><box size="0.6 0.04 0.04"/></geometry></collision></link>
@@ -271,7 +271,7 @@ describe('two robots of one world', () => {
     await alice.keyboard.up('KeyE');
     await bob.keyboard.up('KeyQ');
 
-    // one page may hold both: a slider of one while the other follows a key
+    // one page may drive both: one by a slider while the other follows the gamepad
     await until(alice, 'nobody drives', () => pliant.drivers.length === 0);
     await bob.evaluate(() => setPad([0, 0, 0, 0], { 7: 0.5 }));
     await bring(bob, 'the slider has its way while the pad drives', () => slide(bob, 'section[data-robot="left"] [data-joint="x"]', 0.2),

@@ -1,4 +1,4 @@
-// The viewer against the real server, in a real browser: what a visitor of the default scene sees and does.
+// The viewer with the real server and a real browser: what a user of the default scene sees and does.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
@@ -53,13 +53,13 @@ test('the ball falls, deforms and comes to rest on the table', kTest, async () =
   const start = await page.evaluate(ball);
   assert.ok(start[2] > 0.15, `it starts in the air, at ${start[2]} m`);
 
-  // step by step to the impact, so that it can be seen however slowly the page draws
+  // step to the impact one step at a time, so that it is shown however slowly the page draws
   for (let i = 0; i < 60 && (await page.evaluate(() => pliant.soft.ball.fieldMax)) < 0.1; ++i) {
     const step = await page.evaluate(() => pliant.frame.step);
     await page.click('#step');
     await until(page, 'the step is shown', (before) => pliant.frame.step > before, step);
   }
-  // and on to where it is flattest
+  // continue until the ball is flattest
   let [impact, height] = [0, Infinity];
   for (let i = 0; i < 20; ++i) {
     const [strain, now, step] = await page.evaluate(() => {
@@ -176,7 +176,7 @@ test('strain and force rise when the paddle squeezes the ball', kTest, async () 
   await settled(page, 'the ball rests', ball, 2e-4);
   const rest = await page.evaluate(() => pliant.soft.ball.fieldMax);
 
-  // a hand on the pad that steers towards a goal, as a person would
+  // steer towards a goal with the gamepad, as a person would
   await page.evaluate(() => {
     window.steer = (goal, gain = 12) => {
       clearInterval(window.steering);
@@ -246,7 +246,7 @@ test('a second viewer does not disturb the first', kTest, async () => {
   const other = await openViewer(browser, server.url);
   await until(other, 'the second one sees who drives', (name) => pliant.drivers.some((d) => d.client === name),
     await page.evaluate(() => pliant.client));
-  // where the first one stalls it gives the paddle back, and the second one may have it for a moment
+  // if the first page stalls it releases the paddle, and the second one may have it for a moment
   await bring(other, 'the second one is told that the paddle is taken', async () => {
     await other.keyboard.up('KeyQ');
     await until(other, 'it holds nothing', () => pliant.lease.state !== 'held');
@@ -261,7 +261,7 @@ test('a second viewer does not disturb the first', kTest, async () => {
   const [here, there] = await Promise.all([page, other].map((each) => each.evaluate(() => pliant.world.modelHash)));
   assert.equal(here, there);
 
-  // taking over is possible, and both are told
+  // the second page takes over, and both pages show it
   await other.keyboard.up('KeyQ');
   await page.evaluate(() => (window.tenacious = false));
   await other.evaluate(() => {
@@ -275,7 +275,7 @@ test('a second viewer does not disturb the first', kTest, async () => {
     pullOutPad();
   });
 
-  // leaving does no harm either
+  // closing the second page does not disturb the first
   assert.deepEqual(other.errors, []);
   await other.context().close();
   const { step } = await page.evaluate(() => pliant.frame);

@@ -122,7 +122,7 @@ struct Span {
   std::size_t begin = 0, end = 0;
 };
 
-// A run of letters, digits, points and signs around a random place.
+// A run of letters, digits, '.', '_' and '-' at or after a random position.
 Span PickWord(const std::string& text, Random* random) {
   const auto is_word = [&](std::size_t i) {
     const unsigned char c = text[i];
@@ -178,10 +178,10 @@ void MutateOnce(std::string* text, const std::string& other, Random* random) {
     return;
   }
   switch (random->Below(14)) {
-    case 0:  // one bit of a byte
+    case 0:  // flip one bit
       (*text)[random->Below(text->size())] ^= static_cast<char>(1u << random->Below(8));
       break;
-    case 1:  // a byte
+    case 1:  // replace one byte
       (*text)[random->Below(text->size())] = static_cast<char>(random->Below(256));
       break;
     case 2:
@@ -189,7 +189,7 @@ void MutateOnce(std::string* text, const std::string& other, Random* random) {
     case 4:
       Replace(text, PickNumber(*text, random), Pick(kNumbers, random));
       break;
-    case 5: {  // two words change places
+    case 5: {  // swap two words
       const Span a = PickWord(*text, random), b = PickWord(*text, random);
       if (a.end > b.begin) break;
       const std::string first = Cut(*text, a), second = Cut(*text, b);
@@ -203,7 +203,7 @@ void MutateOnce(std::string* text, const std::string& other, Random* random) {
     case 7:
       Replace(text, PickLines(*text, random), "");
       break;
-    case 8: {  // lines again, here or elsewhere
+    case 8: {  // duplicate lines
       const std::string lines = Cut(*text, PickLines(*text, random));
       text->insert(PickLines(*text, random).begin, lines);
       break;
@@ -211,20 +211,20 @@ void MutateOnce(std::string* text, const std::string& other, Random* random) {
     case 9:
       text->insert(random->Below(text->size() + 1), Pick(kTokens, random));
       break;
-    case 10: {  // a stretch lost
+    case 10: {  // delete a run of bytes
       const std::size_t at = random->Below(text->size());
       text->erase(at, 1 + random->Below(random->OneIn(4) ? text->size() : 16));
       break;
     }
     case 11:
       text->resize(random->Below(text->size() + 1));
-      break;    // cut off
-    case 12: {  // spliced
+      break;    // truncate
+    case 12: {  // splice in lines of the other text
       const std::string part = Cut(other, PickLines(other, random));
       text->insert(PickLines(*text, random).begin, part);
       break;
     }
-    case 13: {  // nested deeply, or very long
+    case 13: {  // nest deeply, or insert a very long run
       static const char* const kDeep[] = {"[", "{a: ", "- ",  "? ", "&a [*a, ",
                                           "x", "(",    "\n ", "9",  "!t "};
       const std::string piece = Pick(kDeep, random);
@@ -248,7 +248,7 @@ std::uint64_t Random::Next() {
 std::string Mutate(const std::string& input, const std::string& other, std::size_t max_size,
                    Random* random) {
   std::string text = input;
-  // mostly one change, so that what follows the reader is reached too
+  // mostly one change, so that inputs get past the parser too
   const std::size_t count = random->OneIn(2) ? 1 : 1 + random->Below(random->OneIn(4) ? 12 : 3);
   for (std::size_t i = 0; i < count; ++i) {
     MutateOnce(&text, other, random);

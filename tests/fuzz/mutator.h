@@ -6,7 +6,7 @@
 
 namespace pliant::fuzz {
 
-// SplitMix64: the same numbers from the same seed, everywhere.
+// SplitMix64: the same seed gives the same numbers on every platform.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -20,8 +20,8 @@ class Random {
 };
 
 // Damages a text as people and disks do: flips bytes, swaps, repeats and drops words and lines,
-// writes extreme numbers, nests deeply, splices in a part of `other`. At most `max_size` bytes come
-// out.
+// writes extreme numbers, nests deeply, splices in a part of `other`. The result is truncated to
+// `max_size` bytes.
 std::string Mutate(const std::string& input, const std::string& other, std::size_t max_size,
                    Random* random);
 

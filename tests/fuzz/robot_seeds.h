@@ -5,7 +5,7 @@
 
 namespace pliant::fuzz {
 
-// Small robots that use much of URDF, SDF and MJCF, and name no file.
+// Small robots that use much of URDF, SDF and MJCF, and refer to no other files.
 std::vector<std::string> MakeRobots();
 
 }  // namespace pliant::fuzz

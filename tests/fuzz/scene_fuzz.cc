@@ -1,5 +1,5 @@
-// Feeds damaged scenes, meshes and robots to what reads them. Every input is a function of the seed
-// and its number, so a fault is seen again with `--first N --runs 1`. It ends with status 1 on the
+// Feeds damaged scenes, meshes and robots to their parsers. Every input is a function of the seed
+// and its number, so a failure is reproduced with `--first N --runs 1`. Exits with status 1 on the
 // first crash, or on an input that takes too long.
 
 #include <algorithm>
@@ -31,7 +31,7 @@
 #include "tests/fuzz/mutator.h"
 #include "tests/fuzz/robot_seeds.h"
 
-// called by the sanitizers before they end the program; there only when they are
+// called by the sanitizers before they end the program; null in builds without them
 extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
 
 namespace pliant::fuzz {
@@ -41,14 +41,14 @@ struct Arguments {
   std::uint64_t runs = 100'000;
   std::uint64_t first = 0;
   std::uint64_t seed = 1;
-  double time_limit = 5;  // [s] of processor time, each input
-  int steps = 0;          // of each scene that is accepted
-  bool print = false;     // the inputs themselves
+  double time_limit = 5;  // [s] of processor time per input
+  int steps = 0;          // of each accepted scene
+  bool print = false;     // print the inputs
   std::string scenes = "scenes";
   std::string only;  // "scenes", "meshes" or "robots"
 };
 
-// what a signal handler needs to say which input it was
+// globals, so that a signal handler can report the input
 Arguments g_arguments;
 volatile std::uint64_t g_input = 0;
 
@@ -79,7 +79,7 @@ void StartTimer(double seconds) {
   cpu.it_value.tv_sec = static_cast<time_t>(seconds);
   cpu.it_value.tv_usec =
       static_cast<suseconds_t>((seconds - static_cast<double>(cpu.it_value.tv_sec)) * 1e6);
-  // one that waits for nothing uses no processor time
+  // an input that blocks uses no processor time, so limit its wall time too
   wall.it_value.tv_sec = static_cast<time_t>(20 * seconds);
   setitimer(ITIMER_PROF, &cpu, nullptr);
   setitimer(ITIMER_REAL, &wall, nullptr);
@@ -92,7 +92,7 @@ std::string ReadAll(const std::filesystem::path& path) {
   return bytes.str();
 }
 
-// Edges four times as long: the same scene with few tetrahedra.
+// The same scene with edges four times as long, for few tetrahedra.
 std::string Coarsen(std::string scene) {
   const std::string key = "edge_length: ";
   for (std::size_t at = scene.find(key); at != std::string::npos; at = scene.find(key, at + 1)) {
@@ -128,7 +128,7 @@ void AppendNative(T value, std::string* out) {
   out->append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// One small mesh in the formats that are read.
+// One small mesh in all supported formats.
 std::vector<std::string> MakeMeshes() {
   const physics::TetrahedralMesh mesh = physics::MeshBox({1, 1, 2}, 1).value();
   const std::size_t points = mesh.vertices.size(), cells = mesh.tetrahedra.size();
@@ -235,7 +235,7 @@ void FeedScene(const std::string& text, Random* random, Count* count) {
   count->scenes_accepted += result.ok();
   count->scene_messages += result.messages.size();
 
-  // a scene without a model says why; one with a model has nothing wrong and states that are finite
+  // a scene without a model reports why; one with a model has no errors and a finite initial state
   bool error = false;
   for (const physics::SceneMessage& message : result.messages) {
     error |= message.error;
@@ -252,7 +252,7 @@ void FeedScene(const std::string& text, Random* random, Count* count) {
     if (!(std::abs(x) < 1e15)) Fail("starts from a velocity that is not finite");
   }
 
-  // a step may fail, but says why and leaves a state that is finite
+  // a step may fail, but reports why and leaves a finite state
   if (g_arguments.steps == 0) return;
   physics::World world(result.model);
   for (int i = 0; i < g_arguments.steps; ++i) {
@@ -283,7 +283,7 @@ void FeedRobot(const std::string& text, Random* random, Count* count) {
     Fail(error ? "gives a robot in spite of errors" : "gives neither a robot nor an error");
   if (!result.robot.has_value()) return;
 
-  // what was accepted can be built: parents first, and numbers that are finite
+  // an accepted robot can be built: parents come first and all numbers are finite
   std::vector<physics::Link> links;
   for (const physics::RobotLink& link : result.robot->links) {
     if (link.parent >= static_cast<int>(links.size())) Fail("has a link before its parent");
@@ -326,7 +326,7 @@ void FeedMesh(const std::string& bytes, Count* count) {
   }
 }
 
-// [s]; what other programs on the machine do is no part of it
+// Processor time of this process [s], independent of other load on the machine.
 double ProcessorTime() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

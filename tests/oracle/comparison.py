@@ -1,12 +1,12 @@
-"""The dynamics of a robot as two independent programs compute them from the same file, and how far they are apart.
+"""Compares the dynamics of a robot computed from the same file by Pliant and by an independent engine.
 
 An engine (mujoco_engine, drake_engine) has
 
-    joints          {name: kind} of the joints that move, kind one of hinge, slide, screw, universal, planar, ball, free
+    joints          {name: kind} of the moving joints; kind: hinge, slide, screw, universal, planar, ball or free
     evaluate(state) Quantities at a State
 
-and State holds numbers in Pliant's coordinates (physics/rigid/joint_tree.h): a quaternion and the angular velocity in the
-child's frame for balls, and the velocity of the origin after it for free joints.
+State uses Pliant's coordinates (physics/rigid/joint_tree.h): a quaternion and the angular velocity in the child's frame
+for ball joints; free joints append the position and the velocity of the origin.
 """
 
 import dataclasses
@@ -22,14 +22,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLIANTD = os.environ.get("PLIANTD", str(ROOT / "build/release/bin/pliantd"))
 GRAVITY = 9.81
 STATES = 100
-TOLERANCE = 1e-9  # relative, by norms
+TOLERANCE = 1e-9  # relative, in norms
 
 VELOCITIES = {"hinge": 1, "slide": 1, "screw": 1, "universal": 2, "planar": 3, "ball": 3, "free": 6}
 
 
 @dataclasses.dataclass
 class State:
-    """Values of joints, each a list; `a` are accelerations, `tau` efforts."""
+    """Joint values, a list per joint: positions, velocities, efforts `tau` and accelerations `a`."""
     q: dict
     v: dict
     tau: dict
@@ -38,7 +38,7 @@ class State:
 
 @dataclasses.dataclass
 class Quantities:
-    """`columns` are names of velocities: (joint, index). `links` are {name: (R, p, J)}."""
+    """`columns` identify the velocities as (joint, index). `links` are {name: (R, p, J)}."""
     columns: list
     mass_matrix: np.ndarray
     bias: np.ndarray
@@ -55,7 +55,7 @@ def rotation(quaternion):
 
 
 def random_states(joints, seed, count=STATES):
-    """States all over the configuration space, limits ignored."""
+    """Random states over the whole configuration space, ignoring limits."""
     random = np.random.default_rng(seed)
 
     def position(kind):
@@ -114,7 +114,7 @@ class Pliant:
 
 
 def differences(ours, theirs, state):
-    """{quantity: relative difference by norms}. `theirs` may have fewer links and another order of columns."""
+    """{quantity: relative difference in norms}. `theirs` may have fewer links and another order of columns."""
     order = [ours.columns.index(column) for column in theirs.columns]
     if sorted(order) != list(range(len(ours.columns))):
         raise AssertionError(f"velocities differ: {ours.columns} and {theirs.columns}")
@@ -124,13 +124,13 @@ def differences(ours, theirs, state):
     def relative(x, y, floor=0.0):
         return np.linalg.norm(x - y) / max(np.linalg.norm(y), floor, 1e-300)
 
-    # forces that nearly vanish are compared with what accelerations of 1 cm/s² take
+    # nearly vanishing forces are compared relative to those of accelerations of 1 cm/s²
     found = {
         "mass matrix": relative(M, theirs.mass_matrix),
         "bias": relative(ours.bias[order], theirs.bias, 1e-2 * inertia),
         "acceleration": relative(ours.acceleration[order], theirs.acceleration),
         "effort": relative(ours.effort[order], theirs.effort, 1e-2 * inertia),
-        # the same inverse dynamics by another path of ours
+        # inverse dynamics by Pliant's mass matrix and bias
         "M a + bias": relative(M @ np.concatenate([state.a[j][k:k + 1] for j, k in theirs.columns]) + ours.bias[order],
                                theirs.effort, 1e-2 * inertia) if theirs.columns else 0.0,
         "pose": 0.0,
@@ -146,7 +146,7 @@ def differences(ours, theirs, state):
 
 
 def worst_differences(engine, pliant, seed, count=STATES):
-    """The worst of `differences` over random states of an engine's robot."""
+    """Maximum of `differences` over random states of an engine's robot."""
     states = random_states(engine.joints, seed, count)
     worst = {}
     for state, ours in zip(states, pliant.evaluate(states)):
@@ -156,5 +156,5 @@ def worst_differences(engine, pliant, seed, count=STATES):
 
 
 def report(label, worst):
-    """A line for the log, which `./dev test` shows on failure."""
+    """Prints a line to the log, which `./dev test` shows on failure."""
     print(f"{label:46s} " + "  ".join(f"{name} {value:.1e}" for name, value in worst.items()), flush=True)

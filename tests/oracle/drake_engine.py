@@ -1,4 +1,4 @@
-"""Drake's reading of a URDF, SDF or MJCF file."""
+"""Evaluates the dynamics of a URDF, SDF or MJCF file in Drake."""
 
 import logging
 import pathlib
@@ -13,20 +13,20 @@ from pydrake.multibody.tree import JacobianWrtVariable, MultibodyForces
 
 from comparison import GRAVITY, VELOCITIES, Quantities, rotation
 
-logging.getLogger("drake").setLevel(logging.ERROR)  # what it leaves out of files is of no matter here
+logging.getLogger("drake").setLevel(logging.ERROR)  # warnings about ignored elements do not matter here
 
 KINDS = {"revolute": "hinge", "prismatic": "slide", "screw": "screw", "universal": "universal", "planar": "planar",
          "ball_rpy": "ball", "quaternion_floating": "free"}
 
 
 class DrakeEngine:
-    """Without a scene graph, so that no mesh is read. A root that hangs on nothing is fixed where it
-    stands, unless `free`."""
+    """Built without a scene graph, so that no mesh is read. Roots without a parent joint are welded
+    to the world at their default pose, unless `free`."""
 
     def __init__(self, path, free=False):
         plant = MultibodyPlant(time_step=0.0)
         parser = Parser(plant)
-        # couplings between joints take no part, and Drake would ask for another kind of plant for them
+        # drop couplings between joints: they are not compared, and Drake supports them in other plants only
         text = re.sub(r"<(drake:)?mimic\b[^>]*?(/>|>.*?</(drake:)?mimic>)", "", pathlib.Path(path).read_text(), flags=re.DOTALL)
         models = parser.AddModelsFromString(text, pathlib.Path(path).suffix[1:])
         if not free:
@@ -64,7 +64,7 @@ class DrakeEngine:
     def evaluate(self, state):
         plant, context = self.plant, self.context
         n = plant.num_velocities()
-        # Drake tells angular velocities of balls and free bodies in the parent's axes: v_drake = T v, and Ṫ v = ω × ω = 0
+        # Drake expresses angular velocities of ball and free joints in the parent: v_drake = T v, and Ṫ v = ω × ω = 0
         q, T = np.zeros(plant.num_positions()), np.eye(n)
         for joint in self.moving:
             given = np.array(state.q[joint.name()])

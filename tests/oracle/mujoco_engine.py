@@ -1,4 +1,4 @@
-"""MuJoCo's reading of a URDF or MJCF file."""
+"""Evaluates the dynamics of a URDF or MJCF file in MuJoCo."""
 
 import pathlib
 import re
@@ -13,7 +13,7 @@ DRAKE = "{http://drake.mit.edu}"
 
 
 def _text_of_urdf(path):
-    """The URDF without shapes (no mesh is read, and inertia is the file's own), its fixed links kept apart."""
+    """The URDF without shapes (no mesh is read, and inertias are those of the file), with fixed links kept separate."""
     text = path.read_text()
     if "xmlns:drake" not in text:
         text = text.replace("<robot ", f'<robot xmlns:drake="{DRAKE[1:-1]}" ', 1)
@@ -30,7 +30,7 @@ def _text_of_urdf(path):
 
 
 def _rotors_of_urdf(root):
-    """{joint: reflected inertia}, which MuJoCo does not read."""
+    """{joint: reflected rotor inertia}, which MuJoCo does not read from URDF."""
     rotors = {}
     for transmission in root.iter("transmission"):
         actuator, joint = transmission.find("actuator"), transmission.find("joint")
@@ -52,7 +52,7 @@ class MujocoEngine:
             model = mujoco.MjModel.from_xml_string(text)
         else:
             model = mujoco.MjModel.from_xml_path(str(path))
-        # the tree alone
+        # disable everything but the kinematic tree
         for flag in (mujoco.mjtDisableBit.mjDSBL_CONSTRAINT, mujoco.mjtDisableBit.mjDSBL_CONTACT,
                      mujoco.mjtDisableBit.mjDSBL_ACTUATION):
             model.opt.disableflags |= flag
@@ -72,7 +72,7 @@ class MujocoEngine:
             first = joint.dofadr[0]
             if joint.name in rotors:
                 model.dof_armature[first] = rotors[joint.name]
-            # velocities of a free joint: the origin's, then the angular one in the body's frame
+            # MuJoCo orders velocities of a free joint as linear, then angular in the body's frame
             names = {"free": [3, 4, 5, 0, 1, 2], "ball": [0, 1, 2]}.get(kind, [0])
             for k, index in enumerate(names):
                 self.columns[first + k] = (joint.name, index)
@@ -93,7 +93,7 @@ class MujocoEngine:
         mujoco.mj_forward(model, data)
         mass_matrix = np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, data, mass_matrix)
-        # weight that is compensated is passive there
+        # MuJoCo counts gravity compensation as a passive force
         bias, acceleration = data.qfrc_bias - data.qfrc_gravcomp, data.qacc.copy()
         links = {}
         for b in range(1, model.nbody):

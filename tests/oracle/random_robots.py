@@ -1,4 +1,4 @@
-"""Robot files that nobody would write: trees of random joints, frames, axes and inertias, in all that the formats can say."""
+"""Random robot files: trees of random joints, frames, axes and inertias that exercise all features of the formats."""
 
 import math
 
@@ -31,7 +31,7 @@ class Draw:
         return self.random.uniform(0.2, 3)
 
     def inertia(self, mass):
-        """That of a few points, so that it is one of a body."""
+        """Inertia of a few point masses, so that it is physical."""
         I = np.zeros((3, 3))
         for _ in range(4):
             r = self.vector(0.2)
@@ -39,7 +39,7 @@ class Draw:
         return I
 
     def parent(self, index):
-        """Chains as well as bushes."""
+        """Index of a random parent, chosen to give both chains and bushy trees."""
         return index - 1 if self.random.random() < 0.65 else int(self.random.integers(index))
 
     def choice(self, *options):
@@ -124,7 +124,7 @@ def _mjcf_mass(d, degrees):
 
 
 def make_mjcf(seed, count, free=False):
-    """A tree of `count` joints, up to three on a body, on the world or with a free root."""
+    """A tree of `count` joints, up to three per body, fixed to the world or with a free root."""
     d = Draw(seed)
     degrees = bool(d.random.random() < 0.5)
     bodies, made = [], 0
@@ -145,7 +145,7 @@ def make_mjcf(seed, count, free=False):
         if index == 0 and free:
             made += 1
             lines.append('<freejoint name="root"/>')
-        elif index == 0 or d.random.random() < 0.9:  # the others are fixed on their parents
+        elif index == 0 or d.random.random() < 0.9:  # the others are fixed to their parents
             kinds = d.choice(["hinge"], ["hinge"], ["slide"], ["ball"], ["hinge", "hinge"], ["slide", "hinge"],
                              ["hinge", "hinge", "hinge"])
             lines += [joint(kind) for kind in kinds[:count - made]]
@@ -168,7 +168,7 @@ def _sdf_pose(d, frames):
 
 
 def make_sdf(seed, count, free=False):
-    """A tree of `count` joints of the types that MuJoCo lacks too, poses relative to other frames."""
+    """A tree of `count` joints, including types that MuJoCo lacks, with poses relative to other frames."""
     d = Draw(seed)
     text = [f'<sdf version="1.9" xmlns:drake="http://drake.mit.edu"><model name="random_{seed}">']
     if not free:
@@ -186,7 +186,7 @@ def make_sdf(seed, count, free=False):
             parent = d.parent(i)
             kind = d.choice("revolute", "continuous", "prismatic", "screw", "universal", "ball", "fixed", "planar")
             if kind == "planar":
-                # Drake's own element, about z of its parent's frame
+                # Drake's own element, about the z axis of the parent's frame
                 text.append(f'<drake:joint name="joint_{i}" type="planar"><drake:parent>{d.choice(*frames)}</drake:parent>'
                             f"<drake:child>link_{i}</drake:child><drake:damping>0 0 0</drake:damping></drake:joint>")
                 frames.append(f"link_{i}")
@@ -195,7 +195,7 @@ def make_sdf(seed, count, free=False):
             text.append(f'<joint name="joint_{i}" type="{kind}">{pose}<parent>link_{parent}</parent><child>link_{i}</child>')
             expressed = f' expressed_in="{d.choice(*frames)}"' if d.random.random() < 0.4 else ""
             if kind == "universal":
-                # the second axis stands on the first
+                # the second axis is perpendicular to the first
                 first = d.unit()
                 second = np.cross(first, d.unit() + 0.3)
                 second /= np.linalg.norm(second)

@@ -1,4 +1,4 @@
-"""Random trees of up to 40 joints, written by nobody and read by all."""
+"""Compares the dynamics of random trees of up to 40 joints with other engines."""
 
 import pathlib
 import tempfile

@@ -1,5 +1,5 @@
-"""Robot files of other projects, which are not kept here: a folder with drake_models, found through PLIANT_ASSETS or beside
-the sources. Skipped where it is absent."""
+"""Compares robot files of other projects, which are not part of this repository. They are in a folder with
+drake_models, given by PLIANT_ASSETS or next to the sources; the tests are skipped if it is absent."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""The robots in scenes/robots, as other engines read them."""
+"""Compares the dynamics of the robots in scenes/robots with other engines."""
 
 import unittest
 

@@ -11,7 +11,7 @@
 
 namespace pliant::physics {
 
-// A step of the θ-method under gravity [m/s²], for tests that pose a block by itself.
+// Settings of a θ-method step for tests that pose a block directly; gravity in [m/s²].
 struct ThetaStep {
   double h = 0;
   double theta = 1, theta_vq = 1;

@@ -10,7 +10,7 @@
 
 namespace pliant::physics {
 
-// The centre line of a link of scenes/chain.yaml: the first vertex of each of its slices.
+// Centre line of a link of scenes/chain.yaml: the first vertex of each of its slices.
 inline std::vector<Eigen::Vector3d> CentreLine(const World& world, int link) {
   constexpr int kSlices = 42, kVerticesOfSlice = 7;
   const Model& model = world.model();
@@ -21,8 +21,8 @@ inline std::vector<Eigen::Vector3d> CentreLine(const World& world, int link) {
   return line;
 }
 
-// How often the closed curve `b` passes through a disc spanned by `a`, with its sign: their linking
-// number.
+// Linking number of the closed curves `a` and `b`: the signed number of times that `b` passes
+// through a disc spanned by `a`.
 inline int CalcLinkingNumber(const std::vector<Eigen::Vector3d>& a,
                              const std::vector<Eigen::Vector3d>& b) {
   using Eigen::Vector3d;
@@ -37,7 +37,7 @@ inline int CalcLinkingNumber(const std::vector<Eigen::Vector3d>& a,
       const Vector3d &from = b[j], &to = b[(j + 1) % b.size()];
       const double before = volume(center, p, q, from), after = volume(center, p, q, to);
       if ((before > 0) == (after > 0)) continue;
-      // on which side of the triangle's edges the segment runs
+      // side of each triangle edge on which the segment passes
       const bool s = volume(from, to, center, p) > 0, t = volume(from, to, p, q) > 0,
                  u = volume(from, to, q, center) > 0;
       if (s == t && t == u) number += after > 0 ? 1 : -1;
@@ -46,7 +46,7 @@ inline int CalcLinkingNumber(const std::vector<Eigen::Vector3d>& a,
   return number;
 }
 
-// Every link hangs in the next one, and no element is turned inside out.
+// Expects every link to hang in the next one, and no element to be inverted.
 inline void ExpectLinked(const World& world, int links) {
   for (int i = 0; i + 1 < links; ++i) {
     EXPECT_EQ(std::abs(CalcLinkingNumber(CentreLine(world, i), CentreLine(world, i + 1))), 1)

@@ -18,7 +18,7 @@ TEST(Chain, LinkingNumbersTellLinkedFromUnlinkedRings) {
   EXPECT_EQ(CalcLinkingNumber(a, ring({0, 0, 0}, 0.3 * X, 0.3 * Z)), 0);  // in and out again
 }
 
-// The hook carries the weight of all links once the wave has run out, and they stay linked.
+// The hook carries the weight of all links once the initial wave has decayed, and they stay linked.
 TEST(Chain, HangsLinkedFromItsHook) {
   World world = LoadShipped("chain");
   RunUntil(1, &world);

@@ -1,4 +1,4 @@
-// The examples of Han et al. 2023 §VII over the whole times of the paper.
+// The examples of Han et al. 2023 §VII over the full durations of the paper.
 
 #include "tests/scenes/chain_links.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kHeight = 59.9918547;  // of the arch's crown at the start [m]
 
-// Of steps that stall a thousandth is allowed; none does.
+// One step in a thousand may stall; none does.
 TEST(MasonryArchLong, StandsForTenMinutes) {
   World world = LoadShipped("masonry_arch", {"sleeping=false"});
   int stalled = 0;
@@ -28,9 +28,9 @@ TEST(MasonryArchLong, LiesInPiecesAfterAMinuteOnLittleFriction) {
   EXPECT_LT(ReadVector(world, "crown").z(), kHeight - 10);
 }
 
-// han2023 §VII-A: the displacement at 0.25 and 1.4 MN/m comes closer to that of the reference, 0.1
-// and 0.2 m, with each mesh. The two together: at 0.25 MN/m alone even the coarsest is closer than
-// the reference is told.
+// han2023 §VII-A: the displacements at 0.25 and 1.4 MN/m approach those of the reference, 0.1 and
+// 0.2 m, as the mesh is refined. Both loads are needed: at 0.25 MN/m alone even the coarsest mesh
+// agrees to the precision to which the reference is given.
 TEST(CylinderPressLong, ConvergesToTheReference) {
   double last_error = 1;
   double middle = 1, end = 1;
@@ -50,7 +50,7 @@ TEST(CylinderPressLong, ConvergesToTheReference) {
   EXPECT_LT(std::abs(end), 0.03);
 }
 
-// Whipping ends need contact that is looked for again once they have been turned.
+// The whipping ends of the chain need contact re-detection after they have turned.
 TEST(ChainLong, OfAHundredLinksSurvivesAMinute) {
   constexpr int kLinks = 100;
   std::string text = absl::StrCat(R"(

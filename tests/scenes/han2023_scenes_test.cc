@@ -1,4 +1,4 @@
-// The examples of Han et al. 2023 §VII, with what each must show.
+// The examples of Han et al. 2023 §VII: each must show the behaviour described there.
 
 #include "tests/scenes/shipped_scene.h"
 
@@ -9,7 +9,7 @@ using Eigen::Vector3d;
 
 constexpr double kCrown = 59.9918547;  // height of the arch's crown at the start [m]
 
-// Where the ball is in the frame of the palm [m].
+// Position of the ball in the frame of the palm [m].
 Vector3d CalcPlaceInHand(const World& world) {
   const Vector3d palm = ReadVector(world, "palm");
   const Vector3d x = ReadVector(world, "palm_x") - palm, z = ReadVector(world, "palm_z") - palm;
@@ -17,7 +17,7 @@ Vector3d CalcPlaceInHand(const World& world) {
   return {d.dot(x), d.dot(z.cross(x)), d.dot(z)};
 }
 
-// Half of the way that a probe's component goes to and fro until t [m].
+// Amplitude of a probe's component until t: half of its range [m].
 double MeasureAmplitudeUntil(double t, const std::string& probe, int component, World* world) {
   double low = ReadVector(*world, probe)[component], high = low;
   while (world->state().time < t - 1e-9 && !::testing::Test::HasFatalFailure()) {
@@ -43,8 +43,8 @@ TEST(MasonryArch, FallsApartOnLittleFriction) {
   EXPECT_LT(ReadVector(world, "crown").z(), kCrown - 10);
 }
 
-// It stays in the hand, within the softness of its skin, through ± 5 cm at 2 Hz along two axes; the
-// open hand drops it.
+// The ball stays in the hand, up to its own deformation, while shaken by ± 5 cm at 2 Hz along two
+// axes; the open hand drops it.
 TEST(AllegroBall, IsHeldWhileShakenAndFallsFromTheOpenHand) {
   World world = LoadShipped("allegro_ball");
   RunUntil(3, &world);
@@ -72,14 +72,14 @@ TEST(SoftBubbleTeddy, IsLiftedShakenAndPutBackWithoutSlipping) {
   EXPECT_NEAR(MeasureAmplitudeUntil(13.7, "gripper", 2, &world), 0.05, 0.001);
   RunUntil(14.2, &world);
   EXPECT_LT((place() - held).norm(), 0.01);
-  // sits where it sat when the gripper has left
+  // it is back at its initial position after the gripper has left
   RunUntil(18, &world);
   EXPECT_LT((ReadVector(world, "bear") - Vector3d(0, 0.004, 0.0447)).norm(), 0.02);
   EXPECT_GT(ReadVector(world, "gripper").z(), 0.3);
 }
 
-// On a coarse mesh and at long steps, to the first of the two points of Sussman and Bathe; the long
-// tests refine it.
+// Checks the first of the two points of Sussman and Bathe on a coarse mesh with long steps; the
+// long tests refine it.
 TEST(CylinderPress, GivesAsTheReferenceSays) {
   World world = LoadShipped("cylinder_press",
                             {"time_step=0.1", "bodies[1].deformable.mesh.edge_length=0.067"});
@@ -87,12 +87,12 @@ TEST(CylinderPress, GivesAsTheReferenceSays) {
   RunUntil(500 * kLoad / 28000, &world);
   EXPECT_NEAR(ReadNumber(world, "displacement"), 0.1, 0.05 * 0.1);
   EXPECT_NEAR(ReadVector(world, "force").z(), kLoad, 1e-2 * kLoad);
-  // its mean pressure, some 0.4 MPa, over its bulk modulus; 18 sides to a circle
+  // volume loss: mean pressure of about 0.4 MPa over the bulk modulus; the circle has 18 sides
   const double volume = 9 * std::sin(kPi / 9) * 0.04 * 0.02;
   EXPECT_NEAR(ReadNumber(world, "volume") / volume, 1 - 0.4e6 / 1.41e9, 1e-4);
 }
 
-// The shape of the bar after one second.
+// Positions of the bar's vertices after one second.
 std::vector<double> BendBar(const std::string& model, double time_step) {
   World world =
       LoadShipped("bending_bar", {absl::StrCat("time_step=", time_step),
@@ -114,7 +114,7 @@ double CalcTipDistance(const std::vector<double>& a, const std::vector<double>& 
   return sum.norm() / count;
 }
 
-// han2023 §VII-E: to first order in the step they would come ten times closer.
+// han2023 §VII-E: first-order convergence in the step would reduce the difference tenfold.
 TEST(BendingBar, LaggedAndClassicalMaterialsAgreeAtShortSteps) {
   const double coarse =
       CalcTipDistance(BendBar("LINEAR_COROTATIONAL", 0.1), BendBar("COROTATIONAL", 0.1));
@@ -123,7 +123,7 @@ TEST(BendingBar, LaggedAndClassicalMaterialsAgreeAtShortSteps) {
   EXPECT_GT(coarse, 5 * fine) << coarse << " " << fine;
 }
 
-// It gains volume, as any material that lags its rotations, but stays bounded.
+// The bar gains volume, as any material with lagged rotations does, but stays bounded.
 TEST(BendingBar, LaggedMaterialStaysBoundedAtAStepOfASecond) {
   World world = LoadShipped("bending_bar", {"time_step=1"});
   RunUntil(20, &world);

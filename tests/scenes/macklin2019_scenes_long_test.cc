@@ -1,5 +1,5 @@
-// The examples of Macklin et al. 2019 by the method of that paper, at its step of 8.3 ms, and the
-// controls that must fail: what takes longer.
+// Longer runs of the examples of Macklin et al. 2019 by the method of that paper, at its step of
+// 8.3 ms, and the control experiments that must fail.
 
 #include "tests/scenes/shipped_scene.h"
 
@@ -32,14 +32,14 @@ TEST(Macklin2019, HandHoldsTheAwkwardObject) {
   EXPECT_LT(ReadNumber(world, "penetration"), 1e-4);
   RunUntil(3.6, &world);
   EXPECT_LT((ReadVector(world, "object") - ReadVector(world, "palm") - apart).norm(), 1e-3);
-  // fingers without strength let it fall
+  // weak fingers drop it
   World weak = LoadShipped("allegro_adversary", {"robots[0].actuators[2].effort_limit=0.005"});
   RunRegardless(3.6, &weak);
   EXPECT_LT(ReadVector(weak, "object").z(), 0.3);
 }
 
-// Few steps miss 1e-8 m within their iterations where the fixed point of friction goes on over
-// cones; alone it misses 223 of these 240, by up to 15 mm.
+// Few steps miss the tolerance of 1e-8 m within their iterations when the fixed point of friction
+// falls back to cones; without this it misses 223 of these 240 steps, by up to 15 mm.
 TEST(Macklin2019, MostImpactsOfFallingTablesConverge) {
   World world = LoadShipped("table_pile", {kMacklinStep}, "nonsmooth");
   int late = 0;
@@ -56,8 +56,8 @@ TEST(Macklin2019, MostImpactsOfFallingTablesConverge) {
   EXPECT_LT(ReadNumber(world, "penetration"), 0.002);
 }
 
-// Linear systems by conjugate residuals; where friction's fixed point does not converge, its steps
-// go on over cones.
+// Linear systems are solved by conjugate residuals; steps in which the fixed point of friction does
+// not converge fall back to cones.
 TEST(Macklin2019, ParabolicArchStandsAMinuteUnderConjugateResiduals) {
   World world = LoadShipped("parabolic_arch",
                             {"sleeping=false", "method.nonsmooth.linear_solver=PCR"}, "nonsmooth");
@@ -86,11 +86,10 @@ TEST(Macklin2019, NeedleReadsTheTomatosWeight) {
     return ReadNumber(world, "needle") / volume;
   };
   const double needle = weigh({}, 0);
-  // 1000 kg/m³ on 1000 N/m, two hundredfold
+  // 1000 kg/m³ on 1000 N/m; the needle magnifies 200 times
   EXPECT_NEAR(needle, 200 * kGravity, 0.01 * 200 * kGravity);
   EXPECT_NEAR(weigh({"bodies[2].deformable.material.density=1200"}, 0) / needle, 1.2, 0.012);
-  // by the paper's fixed point alone 446 of 1560 steps were measured to miss the tolerance of 1e-8
-  // m
+  // with the paper's fixed point alone, 446 of 1560 steps missed the tolerance of 1e-8 m
   EXPECT_NEAR(weigh({"method.nonsmooth.friction=FIXED_POINT"}, 450), needle, 1e-3 * needle);
 }
 

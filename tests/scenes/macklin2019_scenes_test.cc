@@ -1,5 +1,5 @@
 // The examples of Macklin et al. 2019 by the method of that paper, at its step of 8.3 ms, and the
-// controls that must fail.
+// control experiments that must fail.
 
 #include "tests/scenes/shipped_scene.h"
 
@@ -21,7 +21,7 @@ TEST(Macklin2019, HeavyStackPressesWithItsWeightAndDoesNotSinkIn) {
   EXPECT_TRUE(world.report().converged);
 }
 
-// The paper's budget for the stack: 6 iterations of 40.
+// The paper's budget for the stack: 6 Newton iterations of 40 linear iterations each.
 std::vector<std::string> StackBudget(const std::vector<std::string>& more) {
   std::vector<std::string> overrides{
       kPaperStep, "sleeping=false", "method.nonsmooth.friction=FIXED_POINT",
@@ -30,12 +30,12 @@ std::vector<std::string> StackBudget(const std::vector<std::string>& more) {
   return overrides;
 }
 
-// What became of the stack in two seconds.
+// Outcome of the stack after two seconds.
 struct Stack {
-  double deepest = 0;  // penetration at any time [m]
-  double moved = 0;    // the uppermost cube in the end [m]
-  double force = 0;    // on the ground in the end, of the weight
-  int converged = 0;   // of 240 steps
+  double deepest = 0;  // largest penetration at any time [m]
+  double moved = 0;    // final displacement of the uppermost cube [m]
+  double force = 0;    // final force on the ground over the weight
+  int converged = 0;   // converged steps of 240
 };
 
 Stack RunStack(const std::vector<std::string>& overrides) {
@@ -60,15 +60,15 @@ TEST(Macklin2019, RelaxationLetsTheHeavyStackSinkInWhereKrylovDoesNot) {
     EXPECT_LT(stack.moved, 1e-6) << solver;
     EXPECT_NEAR(stack.force, 1, 1e-3) << solver;
   }
-  // cubes sink in by decimetres, until what is left of one throws the others off
+  // cubes sink in by decimetres, until the stack is thrown apart
   for (const char* solver : {"JACOBI", "GAUSS_SEIDEL"}) {
     const Stack stack =
         RunStack(StackBudget({std::string("method.nonsmooth.linear_solver=") + solver}));
     EXPECT_GT(stack.deepest, 0.1) << solver;
     EXPECT_GT(stack.moved, 0.01) << solver;
   }
-  // Without a warm start six iterations do not carry the weight of all five through to the ground
-  // in every step; they come close, and twelve do.
+  // without warm start, six iterations do not always carry the weight of all five cubes to the
+  // ground; they come close, and twelve suffice
   EXPECT_LT(RunStack(StackBudget({"method.nonsmooth.warm_start=false"})).deepest, 1e-3);
   EXPECT_LT(RunStack(StackBudget({"method.nonsmooth.warm_start=false",
                                   "method.nonsmooth.newton_iterations=12"}))
@@ -76,8 +76,8 @@ TEST(Macklin2019, RelaxationLetsTheHeavyStackSinkInWhereKrylovDoesNot) {
             1e-8);
 }
 
-// r = 1 has no measure of large masses: from zero within the paper's budget, and where gravity
-// leans so that friction has to hold as well.
+// r = 1 does not scale with large masses: it fails from a cold start within the paper's budget, and
+// under tilted gravity, where friction has to hold as well.
 TEST(Macklin2019, IdentityScalingFailsOnTheHeavyStack) {
   const std::string identity = "method.nonsmooth.preconditioner=IDENTITY";
   const Stack cold = RunStack(StackBudget({identity, "method.nonsmooth.warm_start=false"}));
@@ -115,8 +115,8 @@ TEST(Macklin2019, ParabolicArchStandsByFriction) {
   EXPECT_LT(ReadNumber(world, "penetration"), 1e-6);
   const Vector3d thrust = ReadVector(world, "thrust");
   EXPECT_NEAR(thrust.z(), -0.5 * mass * kGravity, 0.02 * mass * kGravity);
-  // the thrust of a parabola: H = w a² / 2 f at its foot, V = w a; the feet are cut level, which
-  // moves them a little
+  // thrust of a parabolic arch: H = w a² / 2 f at its foot, V = w a; the feet are cut level, which
+  // moves them slightly
   EXPECT_NEAR(thrust.x() / thrust.z(), 0.31, 0.03);
 }
 
@@ -133,20 +133,20 @@ TEST(Macklin2019, FingersLiftTheBall) {
   for (const Body& body : world.model().bodies) tetrahedra += body.mesh.tetrahedra.size();
   EXPECT_GE(tetrahedra, 2241u);
   RunUntil(1.4, &world);
-  // three fingers hold it: their friction at 0.7 could carry more than its weight
+  // three fingers hold it: friction of 0.7 at this grip could carry more than its weight
   EXPECT_GT(ReadVector(world, "grip").norm(), 0.32 * kGravity / (3 * 0.7));
   EXPECT_NEAR(ReadVector(world, "ball").z(), 0.04, 1e-4);
   RunUntil(3.2, &world);
   const double lifted = ReadVector(world, "ball").z() - 0.04;
   EXPECT_NEAR(lifted, ReadNumber(world, "palm"), 0.003);
   EXPECT_GT(lifted, 0.095);
-  // and holds still
+  // and then stays at rest in the hand
   RunUntil(3.5, &world);
   EXPECT_NEAR(ReadVector(world, "ball").z() - 0.04, lifted, 1e-4);
 }
 
-// Begun from the strain's forces, rows kept the last step's errors times their stiffness, and
-// diverged within ten steps.
+// When warm started from the forces of the strains, rows kept the last step's errors times their
+// stiffness, and diverged within ten steps.
 TEST(Macklin2019, FingersOfCompliantElementsStayTogetherOnThePapersBudget) {
   World world =
       LoadShipped("pneunet",
@@ -159,20 +159,20 @@ TEST(Macklin2019, FingersOfCompliantElementsStayTogetherOnThePapersBudget) {
   }
 }
 
-// With a caster each before and behind them on the floor, it was undetermined how much of the
-// weight the wheels carry: by some methods none of it, and they spun.
+// With a caster on the floor both in front of and behind the wheels, the weight on the wheels was
+// undetermined: with some methods they carried none of it and spun.
 TEST(Macklin2019, WheelsOfTheFetchRollAsFarAsTheyTurn) {
   for (const char* method : {"convex", "corrective", "nonsmooth"}) {
     World world = LoadShipped("fetch", {kPaperStep}, method);
     RunRegardless(2.8, &world);
-    // from -0.3 m on, 5 rad of wheels of 0.06 m
+    // starts at -0.3 m; wheels of 0.06 m turn by 5 rad
     EXPECT_NEAR(ReadVector(world, "base").x(), 0, 1e-3) << method;
   }
 }
 
-// A scheme of friction at its default budget, and how many steps may miss the tolerance of 1e-8 m.
-// The paper's fixed point alone misses many, measured beside each, and does what the scene asks for
-// all the same; where its steps go on over cones, as is the default, all converge.
+// A friction scheme at its default budget, and how many steps may miss the tolerance of 1e-8 m. The
+// paper's fixed point alone misses many (measured counts at each use) but still meets the scene's
+// expectations; with the fallback to cones, the default, all steps converge.
 struct FrictionScheme {
   std::vector<std::string> overrides;
   int may_miss;
@@ -206,8 +206,8 @@ TEST(Macklin2019, HumanoidStandsWhereTheOtherFalls) {
 }
 
 TEST(Macklin2019, BeamComesOutBelowTheSlot) {
-  // by the fixed point of friction first, and on cones alone; by the fixed point alone 471 of 864
-  // steps do not converge, and the beam falls beside the slot
+  // with the fixed point of friction that falls back to cones, and with cones alone; with the fixed
+  // point alone 471 of 864 steps do not converge, and the beam falls beside the slot
   for (const bool on_cones : {false, true}) {
     World world = LoadShipped("beam_insertion",
                               on_cones ? std::vector<std::string>{"method.nonsmooth.friction=CONE"}
@@ -215,7 +215,7 @@ TEST(Macklin2019, BeamComesOutBelowTheSlot) {
                               "nonsmooth");
     EXPECT_LT(MaximumUntil(7.2, "penetration", &world), 1e-4);
     const Vector3d foot = ReadVector(world, "foot");
-    // plates end at 0.22 m, and stand 42.2 mm apart
+    // the plates end at 0.22 m and are 42.2 mm apart
     EXPECT_LT(foot.z(), 0.22 - 0.1);
     EXPECT_NEAR(foot.x(), 0.6508, 0.0011);
     EXPECT_NEAR(ReadVector(world, "gripper").z() - foot.z(), 0.465, 1e-3);
@@ -226,7 +226,7 @@ TEST(Macklin2019, LinearMaterialLosesVolumeWhereNeoHookeanKeepsIt) {
   World world = LoadShipped("extension");
   RunUntil(2.5, &world);
   const double volume = 0.2 * 0.05 * 0.05;
-  // by 1 − 2 (1 − ν)² = 0.395 where strains are small strains of 100 %, less near the clamps
+  // loses 1 − 2 (1 − ν)² = 0.395 where the small strain is 100 %, less near the clamps
   EXPECT_NEAR(ReadNumber(world, "linear_volume"), (1 - 0.38) * volume, 0.02 * volume);
   EXPECT_NEAR(ReadNumber(world, "neo_hookean_volume"), 1.06 * volume, 0.02 * volume);
   EXPECT_GT(ReadNumber(world, "neo_hookean_middle"), 1);

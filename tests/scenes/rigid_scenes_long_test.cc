@@ -1,4 +1,4 @@
-// Piles and arches that stand for minutes, awake: what sleeps cannot creep.
+// Piles and arches that stand for minutes. Sleeping is off, since sleeping bodies cannot creep.
 
 #include "tests/scenes/shipped_scene.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// How far the body that moved most has come from where it was at `before` [m].
+// Largest displacement of any body since `before` [m].
 double MeasureLargestMove(const World& world, const State& before) {
   double largest = 0;
   for (int b = 0; b < static_cast<int>(world.model().bodies.size()); ++b) {

@@ -1,4 +1,4 @@
-// Stacks, arches and piles that ship: they carry their weight and stand still.
+// The shipped stacks, arches and piles carry their weight and stand still.
 
 #include "tests/scenes/shipped_scene.h"
 
@@ -15,7 +15,7 @@ TEST(HeavyStack, PressesOnTheGroundWithItsWeight) {
   RunUntil(3, &world);
   const Vector3d force = ReadVector(world, "ground_force");
   EXPECT_NEAR(force.z(), -kStackWeight, 1e-5 * kStackWeight);
-  // pushed straight down: what is left of the sides is the solver's tolerance, 1e-6 of the weight
+  // the load is vertical: lateral forces are within the solver's tolerance, 1e-6 of the weight
   EXPECT_LT(std::hypot(force.x(), force.y()), 1e-6 * kStackWeight);
 }
 
@@ -24,22 +24,23 @@ TEST(HeavyStack, DoesNotSinkIn) {
   EXPECT_LT(MaximumUntil(3, "penetration", &world), 1e-4);
 }
 
-// At β = 1 a contact gives by R_n γ_n (h + τ_d), R_n = w β² / 4π²: (1 / 0.02)² = 2500 times as
-// much.
+// A contact yields by R_n γ_n (h + τ_d), R_n = w β² / 4π²: β = 0.1 instead of the scene's 0.02
+// yields (0.1 / 0.02)² = 25 times as much.
 TEST(HeavyStack, SinksAsTheSquareOfBeta) {
   World stiff = LoadShipped("heavy_stack"),
         soft = LoadShipped("heavy_stack", {"method.convex.beta=0.1"});
   RunUntil(3, &stiff);
   RunUntil(3, &soft);
   const double ratio = ReadNumber(soft, "penetration") / ReadNumber(stiff, "penetration");
-  // to first order in the penetration over the edge, 2 mm of 1 m
+  // to first order in penetration over edge length, 2 mm of 1 m
   EXPECT_NEAR(ratio, 25, 0.05 * 25);
 }
 
-// At the default β = 1 each cube sinks into the one below by what its contacts' formula says.
+// At the default β = 1 each cube sinks into the one below by the amount that the contact formula
+// gives.
 TEST(HeavyStack, SinksByWhatItsContactsCarry) {
   World world = LoadShipped("heavy_stack", {"method.convex.beta=1", "sleeping=false"});
-  RunUntil(80, &world);  // soft as it is, it swings for half a minute
+  RunUntil(80, &world);  // the soft stack oscillates for half a minute
   const Model& model = world.model();
   const double h = model.time_step;
   StepStages stages(model, Terms::kFreeMotion);
@@ -63,7 +64,7 @@ TEST(Arch, StandsStill) {
   RunUntil(5, &world);
   const Vector3d crown = ReadVector(world, "crown");
   EXPECT_NEAR(crown.x(), 0, 1e-6);
-  // 25 joints that give by a tenth of a millimetre each
+  // 25 joints that yield by a tenth of a millimetre each
   EXPECT_NEAR(crown.z(), 59.99185, 25 * 1e-4);
   RunUntil(60, &world);
   // anchored friction does not creep

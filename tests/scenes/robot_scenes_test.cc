@@ -1,4 +1,4 @@
-// Robots that ship: they hold their pose, grasp, lift, pull, stand and insert.
+// The shipped robots hold their pose, grasp, lift, pull, stand and insert.
 
 #include "tests/scenes/shipped_scene.h"
 
@@ -12,11 +12,11 @@ TEST(IiwaAllegro, HoldsItsPoseUnderGravity) {
   const double shoulder = ReadNumber(world, "shoulder"), elbow = ReadNumber(world, "elbow");
   const Vector3d tool = ReadVector(world, "tool");
   RunUntil(2, &world);
-  // gravity is compensated: what is left is rounding
+  // gravity is compensated up to rounding
   EXPECT_NEAR(ReadNumber(world, "shoulder"), shoulder, 1e-9);
   EXPECT_NEAR(ReadNumber(world, "elbow"), elbow, 1e-9);
   EXPECT_LT((ReadVector(world, "tool") - tool).norm(), 1e-9);
-  // the arm leans forward: its shoulder works against tens of N·m, within what the motor gives
+  // the arm leans forward: the shoulder torque is tens of N·m, within the motor's limit
   EXPECT_GT(std::abs(ReadNumber(world, "shoulder_effort")), 10);
   EXPECT_LT(std::abs(ReadNumber(world, "shoulder_effort")), 320);
 }
@@ -26,7 +26,7 @@ TEST(IiwaAllegro, BallAndCubeLieStill) {
   RunUntil(1.9, &world);
   const Vector3d ball = ReadVector(world, "ball"), cube = ReadVector(world, "cube");
   RunUntil(2, &world);
-  // the ball rolls on from one facet of its mesh to the next, at millimetres a second
+  // the ball rolls from one facet of its mesh to the next, at millimetres per second
   EXPECT_LT((ReadVector(world, "ball") - ball).norm(), 1e-3);
   EXPECT_LT((ReadVector(world, "cube") - cube).norm(), 1e-9);
 }
@@ -48,7 +48,7 @@ TEST(IiwaWsg, LiftsTheCapsuleAndKeepsIt) {
 TEST(Fetch, DrivesUpToTheTable) {
   World world = LoadShipped("fetch");
   RunUntil(3, &world);
-  // 5 rad of wheels of 0.06 m; the wheels lag behind their targets by the torque that moves 121 kg
+  // wheels of 0.06 m turn by 5 rad; they lag behind their targets by the torque that moves 121 kg
   EXPECT_NEAR(ReadVector(world, "base").x(), 0, 0.002);
   EXPECT_NEAR(ReadVector(world, "base").y(), 0, 1e-6);
 }
@@ -60,7 +60,7 @@ TEST(Fetch, WeighsTheTomato) {
   EXPECT_GT(ReadVector(world, "tomato").z(), 0.75);  // carried over the scale
   EXPECT_NEAR(ReadVector(world, "grip").norm(), 20, 2);
   RunUntil(13, &world);
-  // of the meshed ball, 1000 kg/m³, on 1000 N/m
+  // weight of the meshed ball, 1000 kg/m³, on 1000 N/m
   const double depth = 1000 * volume * kGravity / 1000;
   EXPECT_NEAR(ReadNumber(world, "pan"), -depth, 1e-3 * depth);
   EXPECT_NEAR(ReadNumber(world, "needle"), 200 * depth, 1e-3 * 200 * depth);
@@ -98,7 +98,7 @@ TEST(BeamInsertion, BeamComesOutBelowTheSlot) {
   // the slot ends 0.22 m above the floor and is 42.2 mm wide, the beam 40 mm
   EXPECT_NEAR(foot.z(), 0.22 - 0.115, 0.002);
   EXPECT_NEAR(foot.x(), 0.6508, 0.0011);
-  // still where the fingers took it
+  // the beam has not slipped in the fingers
   EXPECT_NEAR(gripper.z() - foot.z(), 0.465, 1e-3);
 }
 

@@ -1,4 +1,4 @@
-// Robot files that ship: sound, silent, and free of overlaps at rest.
+// The shipped robot files are valid, load without messages, and have no overlaps at rest.
 
 #include <algorithm>
 #include <filesystem>
@@ -40,7 +40,7 @@ TEST(ShippedRobots, SayWhatTheirJointsBear) {
     for (const RobotLink& link : result.robot->links) {
       const Joint& joint = link.joint;
       if (CountVelocities(joint.type) != 1) continue;
-      // MJCF has no limits of speed, and of effort only in its actuators
+      // MJCF has no velocity limits, and effort limits only in its actuators
       if (result.robot->format == "MJCF") {
         EXPECT_GT(joint.damping, 0) << path << " " << joint.name;
         continue;
@@ -62,7 +62,7 @@ robots: [{name: robot, file: $FILE, base: FREE}]
 probes: [{name: penetration, penetration: {}}]
 )",
                                        {{"$FILE", path}}));
-    // hands touch their own fingers, gripper pads each other
+    // fingers touch their hand, and gripper pads each other
     EXPECT_LT(ReadNumber(world, "penetration"), 1e-6) << path;
   }
 }

@@ -12,8 +12,8 @@
 
 namespace pliant::physics {
 
-// The world of a scene that ships, with FIELD.PATH=VALUE changed, by its own or another method.
-// Only what is changed may be worth a warning.
+// Loads a shipped scene with FIELD.PATH=VALUE overrides, by its own or another method. Warnings
+// fail the test unless there are overrides or another method.
 inline World LoadShipped(const std::string& name, const std::vector<std::string>& overrides = {},
                          const std::string& method = "") {
   SceneOptions options;
@@ -28,7 +28,7 @@ inline World LoadShipped(const std::string& name, const std::vector<std::string>
   return World(result.model);
 }
 
-// Steps on until time t [s], whether steps converge or not.
+// Steps until time t [s], whether steps converge or not.
 inline void RunRegardless(double t, World* world) {
   while (world->state().time < t - 1e-6 * world->model().time_step) {
     const absl::Status status = world->Step();
@@ -40,7 +40,7 @@ inline double ReadNumber(const World& world, const std::string& probe) {
   return Read(world, probe).at(0);
 }
 
-// The largest value of a probe's first number over the steps up to t [s].
+// Largest absolute value of a probe's first number over the steps up to t [s].
 inline double MaximumUntil(double t, const std::string& probe, World* world) {
   double largest = 0;
   while (world->state().time < t - 1e-6 * world->model().time_step &&

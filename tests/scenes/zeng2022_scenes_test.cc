@@ -1,4 +1,4 @@
-// What recursive corrective motion must show (Zeng et al. 2022, §5 and Figure 2).
+// Properties of recursive corrective motion (Zeng et al. 2022, §5 and Figure 2).
 
 #include "physics/spatial/trig.h"
 #include "tests/scenes/shipped_scene.h"
@@ -8,7 +8,7 @@ namespace {
 
 using Eigen::Quaterniond;
 
-// Both forces of the grip, and how far the block is turned against the palm.
+// Both forces of the grip, and the rotation error of the block relative to the palm.
 struct Grip {
   double left, right;  // [N]
   double error;        // [°]
@@ -25,7 +25,7 @@ Grip ReadGrip(const World& world) {
           std::sqrt(turn.squaredNorm()) * 180 / kPi};
 }
 
-// The grip after each step from the first that turns it.
+// The grip after each step, starting with the first that turns it.
 std::vector<Grip> RunGrip(const std::vector<std::string>& overrides) {
   World world = LoadShipped("turned_grip", overrides);
   std::vector<Grip> grips;
@@ -48,7 +48,7 @@ TEST_P(TurnedGrip, KeepsItsForceThroughEighteenDegreesAStep) {
 }
 INSTANTIATE_TEST_SUITE_P(Schemes, TurnedGrip, testing::Values("FAST", "STANDARD"));
 
-// The control: without new directions the same sweeps lose the grip.
+// Control experiment: the same sweeps without updated contact directions lose the grip.
 TEST(TurnedGripOnce, ASingleLinearisationErrsInMostSteps) {
   const std::vector<Grip> grips =
       RunGrip({"method.corrective.scheme=SINGLE", "method.corrective.recursions=1"});
@@ -58,8 +58,8 @@ TEST(TurnedGripOnce, ASingleLinearisationErrsInMostSteps) {
   EXPECT_GT(2 * wrong, static_cast<int>(grips.size()));
 }
 
-// Directions renewed more often come to the same, at steps that turn by less than two degrees.
-// (They do not at 18: then every sweep meets another world.)
+// Updating directions more often gives the same result when steps turn by less than two degrees.
+// At 18 degrees it does not, since every sweep then sees a different configuration.
 TEST(TurnedGripVariants, DirectionsRenewedInEachSweepOrContactGripAsWell) {
   const auto load = [](const std::string& directions) {
     return LoadShipped("turned_grip",

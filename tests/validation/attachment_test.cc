@@ -1,5 +1,5 @@
-// Soft bodies attached to what moves by itself: held in place, with equal and opposite forces, in
-// one convex problem.
+// Soft bodies attached to moving bodies are held in place with equal and opposite forces, by every
+// method.
 
 #include <algorithm>
 
@@ -31,7 +31,7 @@ probes:
          more;
 }
 
-// Largest distance of an attached vertex from where its holder has it [m].
+// Largest distance of an attached vertex from its attachment point on the holder [m].
 double CalcLargestSlack(const World& world) {
   const Model& model = world.model();
   double largest = 0;
@@ -58,9 +58,9 @@ TEST_P(Attachments, ExchangeNoMomentumWithTheWorld) {
   EXPECT_NEAR(p[2], -2.4 * kGravity * 0.5, 1e-12 * 2.4 * kGravity * 0.5);
   EXPECT_NEAR(p[0], 0, 1e-12);
   EXPECT_NEAR(p[1], 0, 1e-12);
-  // turning a few times a second, it is held to a fraction of a millimetre
+  // at these angular velocities, vertices are held to a fraction of a millimetre
   EXPECT_LT(CalcLargestSlack(world), 2e-4);
-  EXPECT_TRUE(world.report().contacts.empty());  // what is held does not touch its holder
+  EXPECT_TRUE(world.report().contacts.empty());  // attached bodies do not collide
 }
 
 TEST_P(Attachments, CarryTheWeightThatHangsOnThem) {
@@ -76,7 +76,7 @@ sleeping: false
     held += force.impulse / world.model().time_step * force.linear_W;
   }
   EXPECT_NEAR(held.z(), 0.4 * kGravity, 1e-3 * 0.4 * kGravity);
-  // near-rigid: (β/2π)² g h² = 6 µm under a load like its own weight
+  // near-rigid: (β/2π)² g h² = 6 µm under a load equal to its own weight
   EXPECT_LT(CalcLargestSlack(world), 1e-5);
 }
 

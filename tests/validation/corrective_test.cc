@@ -1,5 +1,4 @@
-// The corrective method where contacts turn, roll, contradict each other or say the same many
-// times.
+// The corrective method with contacts that turn, roll, conflict or are redundant.
 
 #include "tests/validation/validation_scene.h"
 
@@ -26,8 +25,8 @@ bodies:
          bodies;
 }
 
-// A ball turns by a radian a step, and its lowest point would rise by half its radius were it of
-// the material.
+// The ball turns by a radian per step; a material point at the bottom would rise by half the
+// radius.
 TEST(CorrectiveGeometry, BallRollsOnWithoutSinkingOrSlowing) {
   World world = LoadWorld(OnTheGround("", R"(
   - name: ball
@@ -44,7 +43,7 @@ probes:
   EXPECT_NEAR(ReadVector(world, "v").x(), 5, 1e-6);
 }
 
-// A box that rocks on its edge turns about it, and the edge stays where it is.
+// A box that rocks on its edge turns about it, and the edge stays in place.
 TEST(CorrectiveGeometry, BoxRocksOnItsEdgeWithoutSlipping) {
   World world = LoadWorld(OnTheGround("sweeps: 300", R"(
   - name: box
@@ -75,7 +74,7 @@ probes: [{name: v, velocity: {body: cube}}]
                                  {{"$MU", friction}}));
     for (int step = 0; step < 50; ++step) ASSERT_TRUE(world.Step().ok());
     ASSERT_TRUE(IsFinite(world.state()));
-    // without friction it goes on, with a hundred or more it has long stopped or tipped over
+    // without friction it keeps its speed; at μ ≥ 100 it has stopped or tipped over
     if (friction == std::string("0")) {
       EXPECT_NEAR(ReadVector(world, "v").x(), 1, 1e-9);
     } else {
@@ -84,7 +83,7 @@ probes: [{name: v, velocity: {body: cube}}]
   }
 }
 
-// Two rods that cannot both have their length.
+// Two distance constraints that cannot both hold.
 TEST(CorrectiveTrouble, ConflictingConstraintsLeaveNumbers) {
   World world = LoadWorld(R"(
 time_step: 0.01
@@ -98,11 +97,11 @@ probes: [{name: p, position: {body: bob}}]
 )");
   for (int step = 0; step < 200; ++step) ASSERT_TRUE(world.Step().ok());
   ASSERT_TRUE(IsFinite(world.state()));
-  // neither wins
+  // the body ends between them
   EXPECT_LT(ReadVector(world, "p").norm(), 1);
 }
 
-// One box in forty copies: each of its corners touches forty times.
+// Forty coincident boxes: each corner has forty contacts.
 TEST(CorrectiveTrouble, DuplicateContactsShareTheWeight) {
   std::string shapes;
   for (int k = 0; k < 40; ++k)
@@ -119,7 +118,7 @@ probes: [{name: weight, contact_force: {body: cube}}]
   EXPECT_NEAR(Read(world, "weight")[2], kGravity, 1e-3 * kGravity);
 }
 
-// A plate goes a third into a soft cube within a step: its tangent is taken anew on the way.
+// A plate compresses a soft cube by a third within a step: its tangent is refactored on the way.
 TEST(CorrectiveRefactoring, AStaleTangentIsTakenAnew) {
   const auto squeeze = [](const char* plate) {
     World world = LoadWorld(Fill(OnTheGround("", R"(

@@ -1,5 +1,5 @@
-// A strip whose upper half is under an internal volumetric stress, as the arches of a pneumatic
-// finger are: by every method, as any other actuator.
+// A strip whose upper half is under an internal volumetric stress, like the arches of a pneumatic
+// finger, driven as an actuator by every method.
 
 #include "physics/spatial/trig.h"
 #include "tests/validation/validation_scene.h"
@@ -42,16 +42,16 @@ TEST(Inflation, StripBendsAwayFromItsInflatedSideByEveryMethod) {
     RunUntil(1.5, &world);
     lowest[k] = ReadVector(world, "center").z();
     // half the section strains by p / 3K = p (1 − 2ν) / E = 0.04, axially p / E (1 − 2ν) with free
-    // sides: curvature κ = 3/2 · 0.04 / 0.02 m, as of two strips of one stiffness that are bonded
-    // (Timoshenko); the centre of an arc of length L lies (L − sin(κL)/κ)/(κL) below its root. Four
-    // linear elements across bend too little by a few per cent.
+    // sides: curvature κ = 3/2 · 0.04 / 0.02 m, as for two bonded strips of equal stiffness
+    // (Timoshenko); the centre of an arc of length L lies (L − sin(κL)/κ)/(κL) below its root. With
+    // four linear elements across the section, the strip bends too little by a few per cent.
     const double kappa = 1.5 * 0.04 / 0.02, L = 0.2;
     const double expected = (L - CalcSinCos(kappa * L).sin / kappa) / (kappa * L);
     EXPECT_LT(lowest[k], -0.7 * expected) << methods[k];
     EXPECT_GT(lowest[k], -1.1 * expected) << methods[k];
     EXPECT_EQ(world.report().efforts.at(0), 1e5);
   }
-  // without contact they are one integrator
+  // without contact the methods are the same integrator
   EXPECT_NEAR(lowest[1], lowest[0], 1e-9);
   EXPECT_NEAR(lowest[2], lowest[0], 1e-9);
 }
@@ -75,7 +75,7 @@ TEST(Inflation, StressStaysWithinItsLimit) {
   RunUntil(0.3, &limited);
   RunUntil(0.3, &at_limit);
   EXPECT_EQ(limited.report().efforts.at(0), 2e5);
-  // both ramps are at the limit from 0.1 s on, one of them sooner
+  // both ramps are at the limit by 0.1 s, one of them earlier
   RunUntil(2, &limited);
   RunUntil(2, &at_limit);
   EXPECT_NEAR(ReadVector(limited, "center").z(), ReadVector(at_limit, "center").z(), 1e-6);
@@ -84,7 +84,7 @@ TEST(Inflation, StressStaysWithinItsLimit) {
 TEST(Inflation, IsPartOfTheState) {
   World world = MakeStrip("convex", 1e5);
   RunUntil(0.2, &world);
-  // commanded once, it holds until the next
+  // a command holds until the next one
   Inputs command;
   command.actuators = {{0, 3e4}};
   World bare = LoadWorld(

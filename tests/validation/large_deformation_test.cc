@@ -1,12 +1,12 @@
-// A soft bar that falls from its wall under its own weight, at steps of a second, a tenth and a
-// hundredth (han2023 §VII-E).
+// A soft bar held at a wall bends under its own weight, with steps of 1, 0.1 and 0.01 s (han2023
+// §VII-E).
 
 #include "tests/validation/validation_scene.h"
 
 namespace pliant::physics {
 namespace {
 
-// A ball between the ground and a plate that comes down on it.
+// A ball between the ground and a descending plate.
 std::string CrushedBall(double poissons_ratio, double duration, double height) {
   return Fill(R"(
 name: crushed_ball
@@ -32,8 +32,8 @@ script:
                {"$HEIGHT", Number(height)}});
 }
 
-// On the way through buckled shapes the energy is not convex, and a tangent that is made so by
-// element is much too stiff there: Newton's method has to get past saddles in few iterations.
+// In buckled shapes the energy is not convex, and a tangent projected by element is much too stiff:
+// Newton's method has to get past saddles in few iterations.
 TEST(CrushedBall, NeoHookeanFreeMotionsGetPastSaddles) {
   for (const double poissons_ratio : {0.45, 0.49}) {
     World world = LoadWorld(CrushedBall(poissons_ratio, 0.1, 0.03));
@@ -80,15 +80,15 @@ Eigen::Vector3d CalcTip(const World& world) {
   return sum / count;
 }
 
-// What the lagged rotation makes of a turn of many degrees in one step is a gain of volume (named
-// in the paper, too) that vanishes with the step; it never grows without bound.
+// Lagged rotations turn a rotation by many degrees in one step into a gain of volume (noted in the
+// paper, too), which vanishes with the step and stays bounded.
 TEST(BendingBar, LaggedRotationsStayBoundedAtEveryStep) {
   double gain[3] = {0, 0, 0};
   const double steps[] = {1.0, 0.1, 0.01};
   for (int k = 0; k < 3; ++k) {
     World world = LoadWorld(BendingBar("LINEAR_COROTATIONAL", steps[k]));
     ASSERT_GE(world.model().bodies[0].mesh.vertices.size(), 500u);
-    // sixty of the long steps, three seconds of the others
+    // sixty of the long steps, three seconds with the others
     const double end = k == 0 ? 60 : 3;
     for (double t = steps[k]; t <= end + 1e-9; t += steps[k]) {
       RunUntil(t, &world);
@@ -118,9 +118,9 @@ TEST(BendingBar, LaggedAndMovingRotationsMeetAsTheStepShrinks) {
   EXPECT_GT(difference[0], 5 * difference[1]);
 }
 
-// The paper finds them unstable at 1 s. Newton's method with a line search is not: it finds the end
-// of every step, without projection, too. That a tangent may be indefinite, and which element the
-// error then names, is tested in tests/physics/fem/nonlinear_test.cc.
+// The paper finds moving rotations unstable at 1 s. Newton's method with a line search converges in
+// every step, even without projection. Indefinite tangents, and the element named in the error, are
+// tested in tests/physics/fem/nonlinear_test.cc.
 TEST(BendingBar, MovingRotationsAreStableAtEveryStepWithAndWithoutProjection) {
   for (const double h : {1.0, 0.1, 0.01}) {
     for (const bool projection : {true, false}) {
@@ -133,7 +133,7 @@ TEST(BendingBar, MovingRotationsAreStableAtEveryStepWithAndWithoutProjection) {
         iterations = std::max(iterations, world.report().newton_iterations);
         EXPECT_TRUE(world.report().converged);
         EXPECT_LE(world.report().newton_residual, 1e-6);
-        // rubber of ν = 0.45 keeps its volume to some hundredths, measured 0.997
+        // rubber of ν = 0.45 keeps its volume to a few per cent, measured 0.997
         EXPECT_NEAR(Read(world, "volume")[0], kVolume, 0.03 * kVolume);
       }
       EXPECT_GT(iterations, 1);
@@ -141,7 +141,7 @@ TEST(BendingBar, MovingRotationsAreStableAtEveryStepWithAndWithoutProjection) {
   }
 }
 
-// Contact is solved with the tangent at the end of the free motion: at rest both see the weight.
+// Contact is solved with the tangent at the end of the free motion; at rest both carry the weight.
 TEST(Contact, BallsOfEveryMaterialRestWithTheirWeight) {
   for (const char* model : {"COROTATIONAL", "ST_VENANT_KIRCHHOFF", "NEO_HOOKEAN"}) {
     World world = LoadWorld(Fill(R"(

@@ -1,4 +1,4 @@
-// What nothing but gravity acts on keeps its momentum.
+// Bodies in free fall conserve momentum, apart from gravity.
 
 #include "tests/validation/validation_scene.h"
 
@@ -7,9 +7,9 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A block of 1 kg thrown with a spin about no axis of its own, rigid or soft. Undamped: a stretched
-// body that turns feels Rayleigh damping of the lagged frame, whose small torque does not vanish
-// with the step.
+// A rigid or soft block of 1 kg thrown with a spin about none of its principal axes. It is
+// undamped: on a stretched rotating body, Rayleigh damping in the lagged frame exerts a small
+// torque that does not vanish with the step.
 World LoadThrown(bool soft, double h) {
   return LoadWorld(Fill(absl::StrCat(R"(
 name: thrown block
@@ -46,7 +46,7 @@ Momentum ReadMomentum(const World& world) {
   return {linear, Vector3d(m[3], m[4], m[5]) - ReadVector(world, "p").cross(linear)};
 }
 
-// Relative change of the spin in a second.
+// Relative change of the spin in one second.
 double MeasureSpinDrift(bool soft, double h) {
   World world = LoadThrown(soft, h);
   const Vector3d start = ReadMomentum(world).spin;
@@ -69,15 +69,14 @@ TEST(FreeFall, SoftBodysSpinDriftsByLessTheShorterTheStep) {
   const double coarse = MeasureSpinDrift(true, 0.004), middle = MeasureSpinDrift(true, 0.002),
                fine = MeasureSpinDrift(true, 0.001);
   RecordProperty("drift_in_1_s_at_1_ms", std::to_string(fine));
-  // O(h) at least: halving the step halves it. Vibrations, which backward Euler damps the less the
-  // shorter the step, make it fall faster than that at first.
+  // at least O(h): halving the step halves the drift. It falls faster at first, because of
+  // vibrations that backward Euler damps less at shorter steps
   EXPECT_GE(coarse / middle, 1.9) << coarse << " " << middle << " " << fine;
   EXPECT_GE(middle / fine, 1.9) << coarse << " " << middle << " " << fine;
 }
 
 TEST(FreeFall, RigidBodysSpinIsKept) {
-  // the implicit update of ω solves for the momentum itself; what is left is O(h) of turning the
-  // axes after the fact
+  // the implicit update of ω solves for the momentum itself, so it is kept to rounding
   EXPECT_LE(MeasureSpinDrift(false, 0.01), 1e-12);
 }
 

@@ -1,4 +1,4 @@
-// The near-rigid numbers of a particle: a sphere that cannot turn, so that W = I/m and w = ‖W‖_F/3
+// Near-rigid contact of a particle, a sphere that cannot turn, so that W = I/m and w = ‖W‖_F/3
 // = 0.577/m.
 
 #include "tests/validation/validation_scene.h"
@@ -13,7 +13,7 @@ const double kW = std::sqrt(3.0) / 3 / kMass;  // w [1/kg]
 const double kRn = kW / (4 * kPi * kPi);       // β = 1
 const double kRt = kSigma * kW;
 
-// On a plane turned by `angle` about y, with a velocity and a constant force along x.
+// A particle on a plane turned by `angle` about y, with a velocity and a constant force along x.
 World LoadParticle(double angle, double friction, double speed, double force) {
   return LoadWorld(Fill(R"(
 name: particle
@@ -57,7 +57,7 @@ TEST(NearRigidParticle, StickCreep) {
 }
 
 TEST(NearRigidParticle, SlidingGap) {
-  // pushed just as hard as friction holds it back: it goes on at the speed that it has, and floats
+  // the push equals friction, so the particle keeps its speed, at the gliding gap
   const double mu = 0.5, weight = kMass * kGravity;
   World world = LoadParticle(0, mu, 0.1, mu * weight);
   RunUntil(1, &world);

@@ -1,5 +1,4 @@
-// What has come to rest sleeps: it costs nothing, keeps its forces, and wakes when something acts
-// on it.
+// Bodies at rest sleep: they cost nothing, keep their forces, and wake when something acts on them.
 
 #include "tests/validation/validation_scene.h"
 
@@ -8,8 +7,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Two crates on a floor, one on the other, a third apart from them, a ball far above these, a
-// prescribed pusher beside.
+// Two stacked crates on a floor, a third crate apart from them, a ball far above, and a prescribed
+// pusher beside them.
 std::string CratesScene(const std::string& more = "") {
   return R"(
 time_step: 0.005
@@ -51,7 +50,7 @@ TEST(Sleeping, ChangesNoForceAndNoPlace) {
   RunUntil(2, &sleeping);
   RunUntil(2, &awake);
   EXPECT_EQ(awake.report().asleep, 0);
-  // still is slower than 1e-6 m/s, for at most 2 s
+  // a sleeping body was slower than 1e-6 m/s, here for at most 2 s
   EXPECT_LT((ReadVector(sleeping, "p") - ReadVector(awake, "p")).norm(), 2e-6);
   EXPECT_NEAR(Read(sleeping, "weight")[2], Read(awake, "weight")[2], 1e-6 * kCrateWeight);
 }
@@ -63,7 +62,7 @@ TEST(Sleeping, AForceWakesItsIslandAndNoOther) {
   inputs.forces.push_back({.body = FindBody(world.model(), "upper"), .force_W = {0, 0, -1}});
   // near-rigid contacts take a few steps to relax
   for (int k = 0; k < 20; ++k) ASSERT_TRUE(world.Step(inputs).ok());
-  EXPECT_EQ(world.report().asleep, 1);  // the crate apart
+  EXPECT_EQ(world.report().asleep, 1);  // the separate crate
   EXPECT_NEAR(Read(world, "weight")[2], -3 * kCrateWeight - 1, 1e-4);
   RunUntil(2, &world);
   EXPECT_EQ(world.report().asleep, 3);

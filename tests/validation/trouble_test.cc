@@ -1,4 +1,4 @@
-// Scenes that break weaker solvers: every step converges and forces balance all the same.
+// Scenes that break weaker solvers: every step still converges and forces balance.
 
 #include <algorithm>
 #include <fstream>
@@ -54,17 +54,17 @@ TEST(Trouble, MassRatioOfAMillion) {
   const std::string gram =
       "  - {name: gram, rigid: {motion: FREE, mass: 0.001, pose: {position: [0, 0, 0.05]}, shapes: "
       "[{box: {size: [0.1, 0.1, 0.1]}}]}}\n";
-  // A tonne on a gram, rigid and soft. Contact is as stiff as the lighter one's conditioning
-  // allows, so that a small β it must be: (β/2π)² g h² = 6e-8 m for each times its own weight.
+  // A tonne on a gram, rigid and soft. Contact is as stiff as the conditioning of the lighter body
+  // allows, which requires a small β: (β/2π)² g h² = 6e-8 m per multiple of its own weight.
   for (const std::string& below : {gram, Soft("gram", 0.05, 1e8, 1)}) {
     World world = LoadWorld("method: {convex: {beta: 0.01}}\n" + OnAFloor(below + tonne));
     RunUntil(1, &world);
     EXPECT_NEAR(Read(world, "weight")[2], -1000 * kGravity, kGravity);
     const Vector3d p = CalcBodyPose(world.model(), world.state(), 2).p;
-    EXPECT_NEAR(p.z(), 0.15, 0.003);  // a percent of the soft one's height under a megapascal
+    EXPECT_NEAR(p.z(), 0.15, 0.003);  // the soft one yields by a per cent under a megapascal
     EXPECT_NEAR(p.head<2>().norm(), 0, 1e-3);
   }
-  // a gram on a tonne takes no such care
+  // a gram on a tonne needs no small β
   World world =
       LoadWorld(OnAFloor(Fill(gram, {{"0.05]", "0.15]"}}) + Fill(tonne, {{"0.15]", "0.05]"}})));
   RunUntil(1, &world);
@@ -74,7 +74,7 @@ TEST(Trouble, MassRatioOfAMillion) {
 }
 
 TEST(Trouble, ABallTurnedInsideOutByABlowIsWholeAgainSoon) {
-  // A plate moves through half of the ball and more in the step in which it strikes.
+  // the plate moves through more than half of the ball in the step of impact
   for (const double mass : {5, 50}) {
     World world = LoadWorld(Fill(R"(
 time_step: 0.01
@@ -134,7 +134,7 @@ CELL_TYPES 2
 }
 
 TEST(Trouble, ThousandsOfRedundantContacts) {
-  // 1089 vertices on the floor, where four hold as well
+  // 1089 vertices on the floor, where four would suffice
   World world = LoadWorld(OnAFloor(R"(
   - name: mat
     deformable:
@@ -144,7 +144,7 @@ TEST(Trouble, ThousandsOfRedundantContacts) {
 )"));
   RunUntil(0.015, &world);
   EXPECT_EQ(world.report().contacts.size(), 1089u);
-  // the floor carries more than half of it from the first steps on
+  // the floor carries more than half of the weight from the first steps on
   EXPECT_LT(Read(world, "weight")[2], -0.5 * 32 * kGravity);
 }
 

@@ -20,7 +20,7 @@ namespace pliant::physics {
 
 inline constexpr double kGravity = 9.81;  // [m/s²]
 
-// Text with $NAME replaced, so that a scene reads as a scene.
+// Returns `text` with $NAME replaced by its value, to keep scenes readable.
 inline std::string Fill(const std::string& text,
                         const std::vector<std::pair<std::string, std::string>>& values) {
   return absl::StrReplaceAll(text, values);
@@ -30,7 +30,7 @@ inline std::string Number(double x) {
   return absl::StrCat(x);
 }
 
-// A world from a scene; the errors of a bad one fail the test.
+// Loads a world from a scene; errors in the scene fail the test.
 inline World LoadWorld(const std::string& yaml) {
   const SceneResult result = LoadSceneYaml(yaml, "scene.yaml");
   for (const SceneMessage& message : result.messages) {
@@ -40,7 +40,7 @@ inline World LoadWorld(const std::string& yaml) {
   return World(result.model);
 }
 
-// Steps on until time t [s]; every step must converge.
+// Steps until time t [s]; every step must converge.
 inline void RunUntil(double t, World* world) {
   while (world->state().time < t - 1e-6 * world->model().time_step) {
     const absl::Status status = world->Step();
@@ -50,7 +50,7 @@ inline void RunUntil(double t, World* world) {
   }
 }
 
-// Steps on until time t [s] and returns how many steps did not converge.
+// Steps until time t [s] and returns the number of steps that did not converge.
 inline int RunAndCountMissed(double t, World* world) {
   int missed = 0;
   while (world->state().time < t - 1e-6 * world->model().time_step) {
@@ -62,7 +62,7 @@ inline int RunAndCountMissed(double t, World* world) {
   return missed;
 }
 
-// A probe of the scene, by name.
+// Reads a probe of the scene by name.
 inline std::vector<double> Read(const World& world, const std::string& name) {
   for (const Probe& probe : world.model().probes) {
     if (probe.name == name) {
@@ -80,8 +80,8 @@ inline Eigen::Vector3d ReadVector(const World& world, const std::string& name) {
   return {numbers.at(0), numbers.at(1), numbers.at(2)};
 }
 
-// Direction of steepest descent and outward normal of a plane z = 0 turned by `angle` about y
-// [rad].
+// Direction of steepest descent and outward normal of the plane z = 0 turned by `angle` [rad] about
+// y.
 inline Eigen::Vector3d Downhill(double angle) {
   return {std::cos(angle), 0, -std::sin(angle)};
 }
@@ -94,17 +94,17 @@ inline std::string List(const Eigen::Vector3d& v) {
                       absl::StrCat(v.z()), "]");
 }
 
-// How a step's contacts hold against sliding along a direction. A contact that sticks is a damper:
-// it holds with its velocity / (σ w), w = ‖W‖_F / 3; one that yields holds with μ times its normal
+// Resistance of a step's contacts to sliding along a direction. A sticking contact is a damper: it
+// resists with its velocity / (σ w), w = ‖W‖_F / 3. A yielding one resists with μ times its normal
 // impulse, whatever its velocity.
 struct Hold {
   int sticking = 0, yielding = 0;  // contacts
-  double stick_resistance = 0;     // Σ 1 / (σ w_i) over those that stick [kg]
-  double yield_impulse = 0;        // what the others exert against `direction` [N·s]
+  double stick_resistance = 0;     // Σ 1 / (σ w_i) over sticking contacts [kg]
+  double yield_impulse = 0;        // of yielding contacts against `direction` [N·s]
 };
 
-// Takes one more step and reports how its contacts held. For the convex method, contacts with
-// friction `mu`.
+// Takes one more step and returns the resistance of its contacts. Requires the convex method and
+// contacts with friction `mu`.
 inline Hold StepAndCalcHold(const Eigen::Vector3d& direction, double mu, World* world) {
   const Model& model = world->model();
   StepStages stages(model, Terms::kFreeMotion);
@@ -123,7 +123,7 @@ inline Hold StepAndCalcHold(const Eigen::Vector3d& direction, double mu, World* 
     const double normal = contacts[c].impulse_W.dot(contacts[c].normal_W);
     if (normal <= 0) continue;
     const Eigen::Vector3d tangential = contacts[c].impulse_W - normal * contacts[c].normal_W;
-    // on the cone to rounding, or clearly inside
+    // contacts are on the cone to rounding, or clearly inside
     if (tangential.norm() < (1 - 1e-9) * mu * normal) {
       ++hold.sticking;
       const double w = std::sqrt(stages.system.contacts[c].W.squaredNorm()) / 3;

@@ -1,5 +1,5 @@
 // Generates src/gen from proto/ with protoc (Debian: protobuf-compiler, libprotobuf-dev).
-// PROTOC names another compiler. Files that did not change are not written again.
+// PROTOC selects another compiler. Unchanged files are not rewritten.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ const protos = join(dirname(viewer), 'proto');
 const out = join(viewer, 'src', 'gen');
 const plugin = join(viewer, 'node_modules', '.bin', 'protoc-gen-es');
 
-// what the viewer speaks: the envelope and all it imports
+// the WebSocket envelope and everything it imports
 const sources = [
   ...['gateway', 'control', 'scene', 'stream', 'world'].map((name) => `pliant/v1/${name}.proto`),
   'google/rpc/status.proto',

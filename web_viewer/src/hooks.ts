@@ -1,4 +1,4 @@
-// window.pliant: what the page shows, as data. Read-only; for tests and for the curious in the console.
+// window.pliant: the displayed state as read-only data, for tests and for the console.
 import type { Driven } from './drive/driver';
 import type { Client } from './link/client';
 import type { FrameInfo } from './link/messages';
@@ -9,7 +9,7 @@ export interface PliantHooks {
   readonly client: string; // the name under which this page drives
   readonly connection: { state: string; text: string };
   readonly world: { name: string; scene: string; modelHash: string; timeStep: number } | null;
-  // the last frame that was drawn
+  // the last frame drawn
   readonly frame: FrameHook | null;
   readonly framesReceived: number;
   readonly framesDrawn: number;
@@ -18,14 +18,14 @@ export interface PliantHooks {
   readonly forces: Record<string, { force: number[]; contacts: number }>; // [N]
   readonly contacts: number;
   readonly realTimeRate: number;
-  readonly lease: { state: string; target: string; text: string }; // of what hands drive
+  readonly lease: { state: string; target: string; text: string }; // on the driven target
   readonly leases: Record<string, { state: string; text: string }>; // by body or robot
-  readonly driven: { target: string; controller: string; body: string } | null; // what hands drive
-  readonly robots: Record<string, Record<string, JointHook>>; // joints by name, by robot
+  readonly driven: { target: string; controller: string; body: string } | null; // the driven target
+  readonly robots: Record<string, Record<string, JointHook>>; // joints by robot and name
   readonly drivers: { target: string; client: string }[];
   readonly roundTripMs: number;
-  readonly heading: number; // direction of view on the ground, from the x axis [rad]
-  screenPosition(body: string): number[] | null; // of its centre, CSS pixels of the page
+  readonly heading: number; // horizontal direction of view, from the x axis [rad]
+  screenPosition(body: string): number[] | null; // of the body's position, in CSS pixels of the page
 }
 
 interface FrameHook {
@@ -35,13 +35,13 @@ interface FrameHook {
   epoch: number;
   stopped: boolean;
   clock: string;
-  fault: string; // why the world paused itself; empty while it is well
+  fault: string; // reason of the fault that paused the world; empty: none
 }
 
 interface JointHook {
   position: number; // [rad] or [m]
   velocity: number;
-  target: number; // of its actuator
+  target: number; // of the joint's actuator
   effort: number;
   lower: number;
   upper: number;

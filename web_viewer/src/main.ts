@@ -1,4 +1,4 @@
-// The viewer: puts link, scene, hands and panel together, and draws.
+// Entry point of the viewer: connects link, scene, input and panels, and draws.
 import './style.css';
 import { Driver, type Driven } from './drive/driver';
 import { Hooks } from './hooks';
@@ -23,7 +23,7 @@ stage.scene.add(bodies.root);
 let measure: MeasureId = Measure.strain;
 let range = new AutoRange(measure);
 let selected = '';
-let choices: Driven[] = []; // what hands can drive
+let choices: Driven[] = []; // targets that can be driven
 let driven: Driven | null = null;
 let latest: FrameInfo | null = null;
 let lastFrameAt = 0;
@@ -155,7 +155,7 @@ function showLease(): void {
   panel.showLease(lease, latest?.stopped ?? false, driven ? label(driven) : '', (robot?.grippers.length ?? 0) > 0);
 }
 
-// a body whose force is read; what it belongs to is driven
+// Selects the body whose contact force is shown, and drives it or its robot if that is possible.
 function select(body: string): void {
   if (!bodies.motion(body) && !client.world?.robots.some(({ name }) => name === body)) return;
   selected = body;
@@ -175,7 +175,7 @@ function drive(choice: Driven | undefined): void {
   stage.invalidate();
 }
 
-// kinematic bodies, then tools of robots
+// Returns the targets that can be driven: kinematic bodies, then tools of robots.
 function findChoices(world: WorldInfo): Driven[] {
   const moved = world.rigid
     .filter(({ motion }) => motion === 'KINEMATIC')
@@ -211,7 +211,7 @@ function call(what: Call): void {
   void client.call(what).then((error) => error && status.say(error, performance.now()));
 }
 
-// the view is centred beside the panel on wide pages, and above the bar on narrow ones
+// Centres the view beside the panels on wide pages, and above the bar on narrow ones.
 function placeView(): void {
   const narrow = window.matchMedia('(max-width: 760px)').matches;
   const shown = element('robots');
@@ -227,7 +227,7 @@ function openStage(): Stage {
     return new Stage(canvas, Number(options.get('quality')) || 0);
   } catch (error) {
     setText('problem-title', 'No 3D graphics');
-    setText('problem-text', 'This browser offers no WebGL 2. Switch hardware acceleration on, or use another browser.');
+    setText('problem-text', 'This browser does not support WebGL 2. Turn on hardware acceleration, or use another browser.');
     element('retry').hidden = true;
     element('problem').hidden = false;
     throw error;

@@ -31,7 +31,7 @@ beforeEach(() => {
   leases = new Leases(port);
 });
 
-// of the last command; null unless it is a twist
+// Returns the twist of the last command; null if it is not a twist.
 function lastTwist(): TwistCommand | null {
   const command = sent.at(-1)?.command;
   return command?.kind === 'twist' ? { linear: command.linear, angular: command.angular } : null;
@@ -39,7 +39,7 @@ function lastTwist(): TwistCommand | null {
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
 
-// drives from `from` to `to`, as a page does that is awake
+// Drives from `from` to `to` [ms], with the repetition of a responsive page.
 function hold(from: number, to: number, twist = kUp): void {
   for (let now = from; now <= to; now += 15) {
     lease.drive(twist, '', now);

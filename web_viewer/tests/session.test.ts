@@ -6,7 +6,7 @@ import { kProtocol, Session } from '../src/link/session';
 
 type Answer = NonNullable<MessageInitShape<typeof ServerMessageSchema>['message']>;
 
-// a socket whose other end is the test
+// A socket with the test as its server.
 class Socket {
   readyState = 0;
   binaryType = '';
@@ -35,7 +35,7 @@ class Socket {
     const bytes = toBinary(ServerMessageSchema, create(ServerMessageSchema, { requestId, message }));
     this.onmessage?.({ data: bytes.slice().buffer });
   }
-  // answers the last request of a kind
+  // Replies to the last request of a kind.
   async reply(kind: ClientMessage['message']['case'], message: Answer): Promise<void> {
     await vi.waitFor(() => expect(this.asked(kind)).toBeDefined());
     this.say(message, this.asked(kind)!.requestId);

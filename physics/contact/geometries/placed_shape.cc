@@ -81,7 +81,7 @@ bool CollisionShape::IsSharp(int triangle, int e) const {
   const TriangleBvh::Edge& edge = bvh->edges()[bvh->edge_index(triangle, e)];
   const int beside = edge.triangles[0] == triangle ? edge.triangles[1] : edge.triangles[0];
   if (beside < 0) return true;
-  // convex when the neighbour's far corner lies below this plane
+  // the edge is convex if the neighbour's far corner lies below this plane
   const auto& t = bvh->triangle(triangle);
   for (const int v : bvh->triangle(beside)) {
     if (v == t[e] || v == t[(e + 1) % 3]) continue;
@@ -107,7 +107,7 @@ void PlacedShape::Move(const RigidTransform& pose) {
 }
 
 SurfaceKind DescribeSurface(const Geometry& geometry, const Eigen::Vector3d& n_S) {
-  // so near to a face's normal it is that face's
+  // cosine of the angle within which a normal counts as the face's
   constexpr double kAlong = 1 - 1e-9;
   SurfaceKind kind;
   if (const auto* sphere = std::get_if<Sphere>(&geometry)) {
@@ -123,7 +123,7 @@ SurfaceKind DescribeSurface(const Geometry& geometry, const Eigen::Vector3d& n_S
       kind.axis_S = Eigen::Vector3d::UnitZ();
     }
   } else if (const auto* ellipsoid = std::get_if<Ellipsoid>(&geometry)) {
-    // the mean of the two principal radii, as a product: a b c / ‖D n‖²
+    // geometric mean of the two principal radii: a b c / ‖D n‖²
     const Eigen::Vector3d scaled = ellipsoid->radii.cwiseProduct(n_S);
     kind.radius = ellipsoid->radii.prod() / scaled.squaredNorm();
   } else if (std::holds_alternative<Box>(geometry)) {

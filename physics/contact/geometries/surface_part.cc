@@ -16,7 +16,7 @@ void NearTriangles::Find(const TriangleSurface& surface, const AxisAlignedBox& b
     Four& four = fours_[slot / 4];
     const int l = static_cast<int>(slot % 4);
     if (slot >= count) {
-      // fills its place, and is near nothing
+      // padding, near nothing
       for (int r = 0; r < 3; ++r) four.n[r][l] = four.center[r][l] = 0;
       four.offset[l] = four.radius[l] = 0;
       continue;
@@ -80,7 +80,7 @@ void FacingTriangles::Find(const TriangleSurface& surface, const AxisAlignedBox&
   fours_.resize((count + 3) / 4);
   boxes_.resize((fours_.size() + 3) / 4);
   for (std::size_t f = 0; f < 4 * boxes_.size(); ++f) {
-    AxisAlignedBox of_four;  // of a place that is not filled: empty, it meets none
+    AxisAlignedBox of_four;  // stays empty for padding, and overlaps nothing
     for (int l = 0; l < 4 && f < fours_.size(); ++l) {
       Four& four = fours_[f];
       AxisAlignedBox of_triangle;
@@ -107,7 +107,7 @@ void FacingTriangles::Find(const TriangleSurface& surface, const AxisAlignedBox&
 }
 
 unsigned FacingTriangles::FindSeen(const Four& four, const Viewer& viewer) const {
-  // round-off decides nothing here
+  // tolerance for round-off
   constexpr double kSlack = 1e-9;
   const auto dot = [](const Lanes* a, const auto& b) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -117,7 +117,7 @@ unsigned FacingTriangles::FindSeen(const Four& four, const Viewer& viewer) const
   unsigned bits = surface_part::Bits(facing < -0.1 + kSlack);
   if (bits == 0) return 0;
 
-  // heights over the viewer's plane, against those of its ends along the mean normal
+  // heights over the viewer's plane; `slope` converts gaps along the mean normal to heights
   const Lanes slope = _mm256_sqrt_pd(0.5 * (1 - facing));
   const double slack = kSlack * std::max(viewer.margin, viewer.deepest);
   Lanes from_start[3][3];
@@ -132,7 +132,7 @@ unsigned FacingTriangles::FindSeen(const Four& four, const Viewer& viewer) const
                              (most > -viewer.deepest * slope - slack));
   if (bits == 0) return 0;
 
-  // beyond which sides, seen along that normal
+  // reject triangles beyond one of the viewer's sides, seen along the mean normal
   Lanes along[3];
   for (int r = 0; r < 3; ++r) along[r] = n[r] - four.n[r];
   for (int side = 0; side < 3; ++side) {
@@ -175,7 +175,7 @@ void NearEdges::PlaceBoxes(const TriangleSurface& surface) {
   fours_.resize((count + 3) / 4);
   boxes_.resize((fours_.size() + 3) / 4);
   for (std::size_t f = 0; f < 4 * boxes_.size(); ++f) {
-    AxisAlignedBox of_four;  // of a place that is not filled: empty, it meets none
+    AxisAlignedBox of_four;  // stays empty for padding, and overlaps nothing
     for (std::size_t l = 0; l < 4 && f < fours_.size(); ++l) {
       AxisAlignedBox of_edge;
       if (4 * f + l < count) {

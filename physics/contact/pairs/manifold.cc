@@ -14,12 +14,12 @@ using Eigen::Vector3d;
 
 constexpr std::size_t kMaxPoints = 8;
 
-// a direction of separation so near a face's normal (1.8°) is replaced by it while the face
-// separates the bodies by less, but not by more than this share of the margin
+// A separating direction within 1.8° of a face's normal is replaced by that normal if the
+// separation along it is smaller by at most this share of the margin.
 constexpr double kAlongFace = 0.9995;
 constexpr double kRimSlack = 0.25;
 
-// corners of the octagon that stands for a cylinder's cap
+// Corners of the octagon that represents a cylinder's cap.
 constexpr double kHalfRoot = 0.70710678118654752440;
 constexpr double kOctagon[8][2] = {
     {1, 0},  {kHalfRoot, kHalfRoot},   {0, 1},  {-kHalfRoot, kHalfRoot},
@@ -30,7 +30,7 @@ std::uint64_t VertexKey(bool is_of_a, std::uint32_t id) {
       {static_cast<std::uint64_t>(is_of_a ? TouchKind::kVertexOfA : TouchKind::kVertexOfB), id});
 }
 
-// an edge by its vertices, whatever its direction
+// Code of an edge by its vertices, the same in both directions.
 std::uint64_t EdgeCode(const SupportFeature& feature, int edge) {
   const std::uint32_t from = feature.ids[edge], to = feature.ids[(edge + 1) % feature.ids.size()];
   return std::uint64_t{std::min(from, to)} << 32 | std::max(from, to);
@@ -42,8 +42,7 @@ ManifoldPoint Witness(const ConvexBody& a, const ConvexBody& b, const ConvexDist
           MixKey({static_cast<std::uint64_t>(TouchKind::kWhole)})};
 }
 
-// The face of `body` that looks along `direction` and along whose normal the other body is furthest
-// away.
+// The face of `body` towards `direction` whose plane separates it furthest from the other body.
 struct BestFace {
   Vector3d normal_W = Vector3d::Zero();
   double separation = -std::numeric_limits<double>::infinity();
@@ -52,7 +51,7 @@ BestFace FindBestFace(const ConvexBody& body, const ConvexBody& other, const Vec
   BestFace best;
   const auto consider = [&](const Vector3d& n, double height) {
     if (n.dot(direction) < 0.3) return;
-    // the face's own plane, not a support point, so that the height is exact
+    // the face's plane is exact, unlike a support point
     const double separation = n.dot(other.FindSupport(-n)) - height;
     if (separation > best.separation) best = {n, separation};
   };
@@ -70,8 +69,8 @@ BestFace FindBestFace(const ConvexBody& body, const ConvexBody& other, const Vec
   return best;
 }
 
-// two contacts at the ends of the overlap of two nearly parallel segments; false when they are not
-// such
+// Appends contacts at the two ends of the overlap of nearly parallel segments; false if the
+// features are not segments, not parallel or do not overlap.
 bool CollideParallel(const SupportFeature& a, const SupportFeature& b, const Vector3d& n,
                      double rounding, double margin, std::vector<ManifoldPoint>* points) {
   if (a.points.size() != 2 || b.points.size() != 2) return false;
@@ -154,13 +153,13 @@ void ManifoldBuilder::FindSupportFeature(const ConvexBody& body, const Vector3d&
       const double radius = body.size.x(), half = body.size.z();
       const double rho = std::sqrt(d_S.x() * d_S.x() + d_S.y() * d_S.y());
       if (rho > std::abs(d_S.z())) {
-        // a line of the wall
+        // a straight line on the wall
         const Vector3d rim(radius * d_S.x() / rho, radius * d_S.y() / rho, half);
         feature->Add(X * Vector3d(rim.x(), rim.y(), -half), 0);
         feature->Add(X * rim, 1);
         break;
       }
-      // a cap: an octagon, and once it tilts its lowest point too
+      // a cap: an octagon, plus its lowest point once it tilts
       const bool is_upper = d_S.z() > 0;
       const std::uint32_t base = is_upper ? 16 : 0;
       const bool has_lowest = rho > 1e-4;
@@ -168,7 +167,7 @@ void ManifoldBuilder::FindSupportFeature(const ConvexBody& body, const Vector3d&
           has_lowest ? Vector3d(d_S.x() / rho, d_S.y() / rho, 0) : Vector3d::Zero();
       bool was_added = !has_lowest;
       for (int k = 0; k < 8; ++k) {
-        // the upper cap runs against the clock of the lower one
+        // opposite orders, so that both caps are counter-clockwise from outside
         const int i = is_upper ? k : 7 - k, next = is_upper ? (k + 1) % 8 : (14 - k) % 8;
         const Vector3d here(kOctagon[i][0], kOctagon[i][1], 0),
             there(kOctagon[next][0], kOctagon[next][1], 0);
@@ -203,7 +202,7 @@ void ManifoldBuilder::ClipPolygon(const SupportFeature& reference, const Support
     const Vector3d outward = edge.cross(reference.normal_W);
     const double length = std::sqrt(outward.squaredNorm());
     if (!(length > 0)) continue;
-    // corners on the side's plane count as inside and stay what they are
+    // corners on the side's plane count as inside and keep their identity
     const double tolerance = 1e-9 * length;
     const auto height = [&](const ClipVertex& v) { return outward.dot(v.p - from) / length; };
 
@@ -216,7 +215,7 @@ void ManifoldBuilder::ClipPolygon(const SupportFeature& reference, const Support
       if (keeps_u) clipped_.push_back(u);
       if (count == 1) break;
       if (keeps_u == keeps_w) continue;
-      // a segment is walked there and back: cut it once
+      // a segment is traversed in both directions: cut it once
       if (count == 2 && i == 1) continue;
       const Vector3d p = u.p + std::clamp(of_u / (of_u - of_w), 0.0, 1.0) * (w.p - u.p);
       if (keeps_u) {
@@ -262,9 +261,9 @@ void ManifoldBuilder::ClipToFace(const SupportFeature& reference, const SupportF
 
 namespace {
 
-// The contact of an edge of box A along its axis i with one of B along j, across which the boxes
-// lie `gap` apart; false when the edges do not cross within their lengths, or across a face's rim
-// where that may be. R and t are those of B in A.
+// Appends the contact of an edge of box A along its axis i with one of B along its axis j, where
+// the boxes are `gap` apart. Returns false if the edges do not cross within their lengths, or if
+// `may_be_rim` and the direction is nearly a face's normal. R and t are the pose of B in A.
 bool CollideBoxEdges(const ConvexBody& a, const ConvexBody& b, const Eigen::Matrix3d& R,
                      const Vector3d& t, int i, int j, double gap, bool may_be_rim,
                      std::vector<ManifoldPoint>* points) {
@@ -281,7 +280,7 @@ bool CollideBoxEdges(const ConvexBody& a, const ConvexBody& b, const Eigen::Matr
     if (k != i) on_a[k] = n[k] < 0 ? -a.size[k] : a.size[k];
     if (k != j) on_b += (n_B[k] < 0 ? b.size[k] : -b.size[k]) * R.col(k);
   }
-  // where the two are nearest
+  // closest points of the two edges
   const Vector3d between = on_b - on_a;
   const double cosine = R(i, j), of_b = along_b.dot(between);
   const double s = (between[i] - cosine * of_b) / (1 - cosine * cosine), u = s * cosine - of_b;
@@ -305,7 +304,7 @@ bool ManifoldBuilder::CollideBoxes(const ConvexBody& a, const ConvexBody& b, dou
   const double face_a = of_a.maxCoeff(&axis_a), face_b = of_b.maxCoeff(&axis_b);
   if (face_a >= margin || face_b >= margin) return true;
 
-  // across an edge of each; nearly parallel ones part the boxes no further than faces do
+  // edge–edge axes; nearly parallel edges separate the boxes no further than faces do
   double edges = -std::numeric_limits<double>::infinity();
   int edge_a = 0, edge_b = 0;
   for (int i = 0; i < 3; ++i) {
@@ -340,7 +339,7 @@ bool ManifoldBuilder::CollideBoxes(const ConvexBody& a, const ConvexBody& b, dou
   const std::size_t first = points->size();
   const int dropped_before = points_dropped_;
   ClipToFace(reference_, incident_, use_a, 0, margin, points);
-  // boxes that are apart may be nearest elsewhere than over the face
+  // separated boxes may be nearest elsewhere than over the face
   double nearest = std::numeric_limits<double>::infinity();
   for (std::size_t i = first; i < points->size(); ++i)
     nearest = std::min(nearest, (*points)[i].gap);
@@ -360,15 +359,15 @@ void ManifoldBuilder::CollideConvex(const ConvexBody& a, const ConvexBody& b, do
   const ConvexDistance d = CalcConvexDistance(a, b, margin + rounding);
   if (d.separation - rounding >= margin) return;
 
-  // a face's normal is exact, and steady through touching: take it wherever it is the direction of
-  // separation
+  // a face's normal is exact and continuous through touching: use it wherever it is the direction
+  // of separation
   const double scale =
       a.extent > 0 && b.extent > 0 ? std::min(a.extent, b.extent) : std::max(a.extent, b.extent);
   const double tolerance = 1e-7 * scale;
   const BestFace of_a = FindBestFace(a, b, d.nhat_AB_W);
   const BestFace of_b = FindBestFace(b, a, -d.nhat_AB_W);
-  // an edge almost along a face is a hair better separated from an edge of the face's rim, across
-  // which there is but one contact, now at this end and now at that: the face holds it at both
+  // an edge almost parallel to a face is slightly better separated from an edge of the face's rim,
+  // but that gives one contact, which jumps between its ends; the face gives both
   const auto separates = [&](const BestFace& face, double cosine) {
     return face.separation >= d.separation - tolerance ||
            (cosine > kAlongFace && face.separation >= d.separation - kRimSlack * margin);
@@ -414,7 +413,7 @@ void ManifoldBuilder::CollideWithPlane(const Vector3d& origin, const Vector3d& n
       points->push_back({p - (height - 0.5 * gap) * n, n, gap, VertexKey(false, id)});
   };
   if (b.kind == ConvexBody::Kind::kPolyhedron) {
-    // every vertex of a face that looks down, not those of the far side of a thin plate
+    // all vertices of downward faces, but not those of the far side of a thin plate
     const ConvexPolyhedron& polyhedron = *b.polyhedron;
     const Vector3d down = b.X_WS.R.transpose() * -n;
     incident_.Clear();

@@ -82,14 +82,14 @@ void PointsOnSurface(const CollisionGeometry& points, const CollisionGeometry& s
   CollidePointsSurface(*points.points, *surface.surface, kSurfaceIsA, settings.margin, touches);
 }
 
-// The same with the two sides the other way round.
+// Calls kFunction with the two sides swapped.
 template <CollideFunction kFunction>
 void Swapped(const CollisionGeometry& a, const CollisionGeometry& b, const PairSettings& settings,
              NarrowScratch* scratch, std::vector<Touch>* touches) {
   kFunction(b, a, settings, scratch, touches);
 }
 
-// By the kind of A, then of B: shapes, surface, points.
+// Collision functions by the kind of A, then of B: shapes, surface, points.
 constexpr std::array<std::array<CollideFunction, kNumGeometryKinds>, kNumGeometryKinds> kTable{{
     {ShapesOnShapes, Swapped<SurfaceOnShapes<true>>, Swapped<PointsOnShapes<true>>},
     {SurfaceOnShapes<false>, SurfaceOnSurface, Swapped<PointsOnSurface<true>>},

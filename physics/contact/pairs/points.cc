@@ -15,7 +15,7 @@ std::uint64_t KeyOfPoint(int point) {
   return MixKey({static_cast<std::uint64_t>(TouchKind::kPoint), static_cast<std::uint64_t>(point)});
 }
 
-// The contact of a point with what lies `distance` from it along n, which points to it.
+// Contact of a point at `distance` from a surface whose outward normal there is n.
 Touch MakeTouch(const PointSet& points, int index, const Vector3d& n, double distance,
                 bool points_are_a) {
   const PointSet::Point& point = points[index];
@@ -30,8 +30,8 @@ Touch MakeTouch(const PointSet& points, int index, const Vector3d& n, double dis
   return touch;
 }
 
-// Outward normal of a closed surface where its nearest point lies; of edges and vertices one that
-// tells inside from outside (the angle-weighted pseudonormal, Bærentzen & Aanæs 2005).
+// Outward normal of a closed surface at a nearest point. For edges and vertices, the angle-weighted
+// pseudonormal (Bærentzen & Aanæs 2005), which tells inside from outside.
 Vector3d CalcOutwardNormal(const TriangleSurface& surface, int triangle, TriangleFeature feature) {
   const int code = static_cast<int>(feature);
   if (code == 0) return surface.face_normal(triangle);
@@ -88,7 +88,7 @@ void CollidePointsSurface(const PointSet& points, const TriangleSurface& surface
     const bool is_outside = outward.dot(offset) >= 0;
     const double distance = (is_outside ? 1 : -1) * std::sqrt(nearest.at.squared_distance);
     if (!(distance - point.radius < margin)) return;
-    // the offset is the direction of separation, and the normal where it vanishes
+    // beside an edge or a vertex, separate along the offset unless it vanishes
     const bool is_offset_known =
         static_cast<int>(nearest.at.feature) != 0 && std::abs(distance) > 1e-9 * reach;
     const Vector3d n = is_offset_known ? Vector3d(offset / distance) : outward;

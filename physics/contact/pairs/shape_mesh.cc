@@ -12,7 +12,7 @@ using Eigen::Vector3d;
 
 constexpr std::size_t kMaxMeshPoints = 16;
 
-// the vertices of `mesh` that are in `other` or near it
+// Appends the vertices of `mesh` that are in `other` or near it.
 void CollideVertices(const PlacedShape& mesh, const PlacedShape& other, bool mesh_is_a,
                      double margin, std::vector<ManifoldPoint>* points) {
   AxisAlignedBox bounds = other.bounds;
@@ -32,15 +32,14 @@ void CollideVertices(const PlacedShape& mesh, const PlacedShape& other, bool mes
   }
 }
 
-// A direction may leave the normals of the triangles beside an edge by this (a sine) and still be
-// taken as between them: flat sides that are pressed on each other tilt a little.
+// Sine of the angle by which a direction may leave the cone between the normals beside an edge:
+// flat sides pressed on each other tilt a little.
 constexpr double kEdgeTolerance = 0.05;
-// sine of the angle below which two edges count as parallel: their ends touch, not their crossing
+// Sine of the angle below which two edges count as parallel: their ends touch, not their crossing.
 constexpr double kParallel = 0.05;
 
-// Whether a surface lies below the plane across the unit vector n through one of its edges, as far
-// as the triangles beside the edge go: whether n is in the edge's cone of normals. n is across the
-// edge, in the mesh's frame.
+// Whether the unit vector n, across an edge and in the mesh's frame, is in the edge's cone of
+// normals: whether the triangles beside the edge lie below the plane across n through the edge.
 bool IsBetweenNormals(const CollisionShape& shape, const TriangleBvh::Edge& edge,
                       const Vector3d& n) {
   const Vector3d& from = shape.mesh->vertices[edge.vertices[0]];
@@ -57,9 +56,8 @@ bool IsBetweenNormals(const CollisionShape& shape, const TriangleBvh::Edge& edge
   return true;
 }
 
-// Edges of two surfaces that cross where neither has a vertex. Both stand out, and the direction
-// across them lies between the normals beside each, so that no other features of the two are nearer
-// there.
+// Appends contacts where sharp edges of two surfaces cross. The direction across both edges must
+// lie between the normals beside each, so that no other features are nearer there.
 void CollideEdges(const PlacedShape& a, const PlacedShape& b, double margin,
                   NarrowScratch* scratch) {
   const CollisionShape &of_a = *a.shape, &of_b = *b.shape;
@@ -139,7 +137,7 @@ struct PlacedTriangle {
   Vector3d normal;
 };
 
-// features within a triangle, told apart from those of the others
+// Key of a feature within a triangle, distinct from those of other triangles.
 std::uint64_t KeyOfTriangle(int triangle, std::uint64_t feature) {
   return MixKey({static_cast<std::uint64_t>(triangle), feature});
 }
@@ -152,8 +150,7 @@ void CollideSphere(const PlacedShape& mesh, const PlacedShape& sphere, const Pla
   if (offset.dot(t.normal) <= 0) return;
   const int code = static_cast<int>(at.feature);
   if (code >= 4 && !mesh.shape->IsSharp(t.index, code - 4)) {
-    // the centre may be over the seam of two coplanar triangles: then this plane is the nearest
-    // surface
+    // over the seam of two coplanar triangles, this plane is the nearest surface
     if (offset.dot(t.normal) < std::sqrt(at.squared_distance) * (1 - 1e-9)) return;
   }
   const double distance = std::sqrt(at.squared_distance), gap = distance - sphere.body.rounding;
@@ -167,7 +164,7 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
                    double margin, NarrowScratch* scratch) {
   const ConvexBody& body = other.body;
   const Vector3d centroid = (t.x[0] + t.x[1] + t.x[2]) / 3;
-  // what has its middle behind this triangle is another triangle's affair
+  // a body whose centre is behind this triangle is left to other triangles
   if (t.normal.dot(body.X_WS.p - centroid) <= 0) return;
 
   ConvexPolyhedron& polyhedron = scratch->triangle;
@@ -190,7 +187,7 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
 
   const bool is_over_face = d.separation <= 0 || height >= d.separation - 1e-7 * scale;
   if (!is_over_face) {
-    // beside an edge: the neighbour sees it better, unless the edge stands out
+    // beside the face: leave it to the neighbour, unless the edge is sharp
     const TrianglePoint at = FindClosestPointOnTriangle(d.p_A, t.x[0], t.x[1], t.x[2]);
     bool is_sharp = d.nhat_AB_W.dot(t.normal) > 1e-6;
     for (int e = 0; is_sharp && e < 3; ++e)
@@ -203,8 +200,8 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
     return;
   }
 
-  // over the face: the other body's feature clipped to the triangle; seams inside the surface make
-  // no points
+  // over the face: clip the other body's feature to the triangle; seams within the surface make no
+  // points
   SupportFeature& reference = scratch->reference;
   reference.Clear();
   for (int k = 0; k < 3; ++k) reference.Add(t.x[k], k);
@@ -221,7 +218,7 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
       is_vertex_of_body |=
           point.feature == MixKey({static_cast<std::uint64_t>(TouchKind::kVertexOfB), id});
     if (!is_vertex_of_body) {
-      // on a side of the triangle: it counts where that side stands out
+      // a point on a side of the triangle counts only if that side is sharp
       const TrianglePoint at = FindClosestPointOnTriangle(point.p_W, t.x[0], t.x[1], t.x[2]);
       bool is_sharp = true;
       for (int e = 0; e < 3; ++e)
@@ -234,7 +231,7 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
   scratch->points.resize(kept);
 }
 
-// neighbouring triangles report the same spot: the deeper one stays
+// Removes duplicates that neighbouring triangles report at the same spot; the deepest stays.
 void DropDoubles(double distance, std::vector<ManifoldPoint>* points) {
   std::sort(points->begin(), points->end(), [](const auto& x, const auto& y) {
     return std::tie(x.gap, x.feature) < std::tie(y.gap, y.feature);
@@ -291,7 +288,7 @@ void CollideWithMesh(const PlacedShape& mesh, const PlacedShape& other, double m
   const Vector3d size = bounds.upper - bounds.lower;
   DropDoubles(1e-6 * size.maxCoeff(), &scratch->points);
 
-  // a ball that has sunk its centre into the solid is behind every triangle
+  // a sphere whose centre has entered the solid is behind every triangle
   if (scratch->points.empty() && other.shape->Is<Sphere>()) {
     const SignedDistance field = mesh.shape->CalcDistance(mesh.X_WS.Inverse() * other.X_WS.p);
     if (field.distance <= 0) {

@@ -9,7 +9,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// a ball against anything convex: by the distance of its centre
+// A sphere against any convex shape, by the distance of its centre.
 void CollideWithSphere(const PlacedShape& shape, const PlacedShape& sphere, double margin,
                        std::vector<ManifoldPoint>* points) {
   const Vector3d center = sphere.X_WS.p;
@@ -28,7 +28,7 @@ void CollideWithHalfSpace(const PlacedShape& half_space, const PlacedShape& othe
     scratch->builder.CollideWithPlane(half_space.X_WS.p, n, other.body, margin, &scratch->points);
     return;
   }
-  // the lowest vertices of any other mesh
+  // a non-convex mesh touches with its lowest vertices
   const std::vector<Vector3d>& vertices = other.shape->mesh->vertices;
   for (std::size_t v = 0; v < vertices.size(); ++v) {
     const Vector3d p = other.X_WS * vertices[v];
@@ -40,7 +40,7 @@ void CollideWithHalfSpace(const PlacedShape& half_space, const PlacedShape& othe
   scratch->points_dropped += ReduceManifold(0, 16, &scratch->points);
 }
 
-// from the points of (first, second) to touches of (a, b)
+// Converts points of (first, second) to touches of (a, b).
 void Append(const std::vector<ManifoldPoint>& points, bool is_swapped,
             std::vector<Touch>* touches) {
   for (const ManifoldPoint& point : points) {

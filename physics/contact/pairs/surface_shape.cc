@@ -14,22 +14,22 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A triangle counts as entered between its vertices when it goes deeper than all of them by this
-// part of its longest edge.
+// A triangle counts as entered between its vertices if one of its points is deeper than all of them
+// by this part of its longest edge.
 constexpr double kNoticeableDepth = 0.02;
 
-// no point of a triangle is further than this part of its longest edge from its nearest vertex
+// No point of a triangle is further than this part of its longest edge from its nearest vertex.
 constexpr double kReach = 0.5773502691896258;
 
-// cosine of the angle up to which a direction counts as across a triangle
+// Cosine of the angle up to which a direction counts as across a triangle.
 constexpr double kFacing = 0.3;
-// and beyond which it is along the triangle, or away from it
+// Cosine of the angle beyond which it counts as along the triangle, or away from it.
 constexpr double kBarelyFacing = 0.05;
 
-// precision of what parts a polygon: its own gap is measured at its middle
+// Relative precision of a polygon's deepest point; its gap is measured at its centroid.
 constexpr double kRoughly = 0.1;
 
-// of both sides until the shape's own is known
+// Feature of both sides until the shape's own is known.
 constexpr ContactFeature kOfSurface{ContactFeature::Kind::kSurface, 0};
 
 struct DeepestPoint {
@@ -37,8 +37,8 @@ struct DeepestPoint {
   SignedDistance field;
 };
 
-// One plane below the signed distance of a convex shape over a triangle, by its values at the three
-// vertices.
+// A supporting plane below the signed distance of a convex shape over a triangle, by its values at
+// the three vertices.
 using Cut = Vector3d;
 
 Cut MakeCut(const SignedDistance& field, const Vector3d& at, const Vector3d* x) {
@@ -47,8 +47,7 @@ Cut MakeCut(const SignedDistance& field, const Vector3d& at, const Vector3d* x) 
   return cut;
 }
 
-// Lowest point of the highest of all cuts over the triangle; the mean of the lowest points where
-// there are several.
+// Lowest point, over the triangle, of the maximum of all cuts; the mean if there are several.
 struct Lowest {
   double value = std::numeric_limits<double>::infinity();
   Vector3d weights = Vector3d::Zero();
@@ -97,8 +96,8 @@ Lowest FindLowest(const Cut* cuts, int num_cuts, double tolerance) {
   return lowest;
 }
 
-// Signed distance of a convex shape is convex: Kelley's cutting planes from the vertices find its
-// lowest point on the triangle, to `precision` of what is noticeable. False as soon as that cannot
+// Finds the lowest point of a convex shape's signed distance on the triangle, by Kelley's cutting
+// planes from the vertices, to `precision` times `noticeable`. Returns false as soon as it cannot
 // be lower than the vertices by `noticeable`.
 bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x,
                          const SignedDistance* at_vertices, double noticeable, double precision,
@@ -112,14 +111,14 @@ bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x,
     best = std::min(best, at_vertices[i].distance);
   }
   const double wanted = best - noticeable;
-  // one plane alone may settle it
+  // one plane alone may rule it out
   for (const Cut& cut : {cuts[0], cuts[1], cuts[2]})
     if (cut.minCoeff() > wanted) return false;
   const double tolerance = precision * noticeable;
   bool is_found = false;
   while (true) {
     const Lowest lowest = FindLowest(cuts, num_cuts, 1e-3 * tolerance);
-    // first settle whether there is anything to find, then find it well
+    // first decide whether there is such a point, then refine it
     if (!is_found && lowest.value > wanted) return false;
     if (lowest.value > best - tolerance) break;
     const Vector3d p =
@@ -136,8 +135,8 @@ bool FindDeepestInConvex(const CollisionShape& shape, const Vector3d* x,
   return is_found;
 }
 
-// Any other shape: a grid on the triangle and the shape's own vertices near it show where it
-// enters.
+// As above for any other shape, by sampling: a grid on the triangle, and the shape's vertices near
+// it.
 bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x,
                            const SignedDistance* at_vertices, double noticeable, double margin,
                            DeepestPoint* deepest) {
@@ -147,7 +146,7 @@ bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x,
       noticeable;
   best = std::min(best, margin);
   bool is_found = false;
-  // outside at its vertices, it can only come so near where some of the surface is
+  // with its vertices outside, a triangle comes this near only where there is some of the surface
   if (best > 0) {
     AxisAlignedBox around;
     for (int k = 0; k < 3; ++k) around.Include(x[k]);
@@ -158,8 +157,8 @@ bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x,
   }
   const auto consider = [&](const Vector3d& weights) {
     const Vector3d p = weights[0] * x[0] + weights[1] * x[1] + weights[2] * x[2];
-    // no distance changes faster than the way: where the vertices rule out the deep inside, a look
-    // around settles it
+    // the distance is 1-Lipschitz: where the vertices rule out a depth of `best`, a search within
+    // `best` decides
     double least = -std::numeric_limits<double>::infinity();
     for (int k = 0; k < 3; ++k)
       least = std::max(least, at_vertices[k].distance - std::sqrt((p - x[k]).squaredNorm()));
@@ -190,25 +189,25 @@ bool FindDeepestBySampling(const CollisionShape& shape, const Vector3d* x,
   return is_found;
 }
 
-// Cosine of the angle between a direction and that into what the triangle bounds; 1 where it has no
-// area.
+// Component of n along the inward normal of the triangle, which is a cosine for unit n; 1 for a
+// triangle without area.
 double CalcFacing(const Vector3d* x, const Vector3d& n) {
   const Vector3d inward = (x[2] - x[0]).cross(x[1] - x[0]);
   const double norm = std::sqrt(inward.squaredNorm());
   return norm > 0 ? n.dot(inward) / norm : 1;
 }
 
-// How a feature of the shape that enters a triangle is parted from it: the direction out of the
-// shape, and the gap along it.
+// Separation of a triangle from a feature of the shape that enters it: direction out of the shape,
+// and gap along it.
 struct SeparatingDirection {
   Vector3d n;
   double gap;
 };
 
-// Where the distance is lowest inside the triangle, its slopes around that point balance along the
-// triangle's normal; on an edge, across the edge. A blade that is in deeper than it is thick has
-// its nearest side beside it: then the triangle alone says where out is, as long as the shape's
-// middle is still outside.
+// Where the distance is lowest inside the triangle, the gradients around that point balance along
+// the triangle's normal; on an edge, across the edge. If a blade has entered deeper than it is
+// thick, its nearest side is beside the point: then the triangle alone gives the direction out, as
+// long as the shape's centre is outside.
 SeparatingDirection FindSeparatingDirection(const CollisionShape& shape, const Vector3d* x,
                                             const DeepestPoint& deepest) {
   const auto& [distance, gradient, nearest] = deepest.field;
@@ -226,7 +225,7 @@ SeparatingDirection FindSeparatingDirection(const CollisionShape& shape, const V
     const Vector3d edge = x[(vanishing + 2) % 3] - x[(vanishing + 1) % 3];
     const double length2 = edge.squaredNorm();
     if (length2 > 0) n = gradient - gradient.dot(edge) / length2 * edge;
-    // not that of an edge within a flat side
+    // on an edge within a flat side, take the side's normal
     if (CalcFacing(x, n) < kFacing * std::sqrt(n.squaredNorm()))
       n = (x[2] - x[0]).cross(x[1] - x[0]);
   }
@@ -240,16 +239,17 @@ SeparatingDirection FindSeparatingDirection(const CollisionShape& shape, const V
   return {gradient, distance};
 }
 
-// A triangle, or one of the equal ones that it counts as.
+// A triangle, or one of the equal parts into which it is divided.
 struct Piece {
-  Eigen::Matrix3d corners;  // weights on the triangle, a column each
-  Vector3d x[3];            // where they are, in the shape's frame
-  SignedDistance at[3];     // and how far from it
+  Eigen::Matrix3d corners;  // barycentric weights on the triangle, a column each
+  Vector3d x[3];            // in the shape's frame
+  SignedDistance at[3];     // distances at the corners
   double longest_edge;
 };
 
-// The polygon of a piece that lies within `depth` of its deepest point: centroid by weights on the
-// triangle, share of its area, and the way out there.
+// Finds the polygon of a piece within `depth` of its deepest point: barycentric weights of its
+// centroid, its share of the triangle's area, and the separating direction there. Returns false if
+// it makes no contact.
 bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin, double depth,
                  Vector3d* weights, double* fraction, SeparatingDirection* separating) {
   const Vector3d* x = piece.x;
@@ -265,7 +265,7 @@ bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin,
   const double lowest = is_entered ? deepest.field.distance : nearest;
   if (!(lowest < margin)) return false;
 
-  // the distance is taken as linear, on the three parts around what enters
+  // take the distance as linear, on three parts around the point that is entered
   const double level = std::max(lowest, 0.0) + depth;
   double sum_of_shares = 0;
   Vector3d sum = Vector3d::Zero();
@@ -295,7 +295,7 @@ bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin,
   const Vector3d middle = sum / sum_of_shares;
   const Vector3d p = middle[0] * x[0] + middle[1] * x[1] + middle[2] * x[2];
   const DeepestPoint there{middle, shape.CalcDistance(p)};
-  // where an edge or a corner of the shape is in, what presses on a flat triangle presses across it
+  // an edge or a corner of the shape presses on a flat triangle along the triangle's normal
   const double facing = CalcFacing(x, there.field.gradient);
   if (!is_entered && facing < kBarelyFacing) return false;
   *separating = is_entered || facing < kFacing
@@ -303,19 +303,19 @@ bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin,
                     : SeparatingDirection{there.field.gradient, there.field.distance};
   *weights = piece.corners * middle;
   *fraction = sum_of_shares * piece.corners.determinant();
-  // A side that looks the same way as the triangle presses on something else, as flush sides of
-  // stacked bodies do. So does one that the triangle is beside rather than before.
+  // reject a side that faces the same way as the triangle, as flush sides of stacked bodies do, or
+  // that the triangle is beside rather than in front of
   return separating->gap < margin &&
          CalcFacing(x, separating->n) >= (separating->gap > 0 ? kFacing : kBarelyFacing);
 }
 
-// vertices or triangles that one thread takes one after another
+// Vertices or triangles per parallel chunk.
 constexpr int kStretch = 64;
 int CountStretches(int count) {
   return (count + kStretch - 1) / kStretch;
 }
 
-// f(i, stretch) for 0 ≤ i < count, stretches of them at the same time.
+// Calls f(i, stretch) for 0 ≤ i < count, with stretches in parallel.
 template <typename F>
 void ForEachInStretches(int count, const F& f) {
   const auto run = [&](int stretch) {
@@ -329,8 +329,8 @@ void ForEachInStretches(int count, const F& f) {
   }
 }
 
-// Distances of the vertices that are nearer the shape than `reach`, or within; infinite of those
-// outside its bounds.
+// Measures the distances of the vertices within the shape's bounds grown by `reach`; those of all
+// others are infinite.
 void MeasureVertices(const TriangleSurface& surface, const PlacedShape& placed, double reach,
                      NarrowScratch* scratch) {
   const RigidTransform X_SW = placed.X_WS.Inverse();
@@ -348,7 +348,7 @@ void MeasureVertices(const TriangleSurface& surface, const PlacedShape& placed, 
   ForEachInStretches(surface.num_vertices(), measure);
 }
 
-// collide(i, touches) for all triangles, whose touches come in their order.
+// Calls collide(i, touches) for all triangles in parallel, and appends touches in triangle order.
 template <typename F>
 void CollideTriangles(int count, NarrowScratch* scratch, std::vector<Touch>* touches,
                       const F& collide) {
@@ -374,7 +374,7 @@ void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& plac
     return shape_is_a ? touch->b : touch->a;
   };
 
-  // vertices outside the bounds can neither touch nor be a corner of a triangle that does
+  // vertices outside the bounds do not touch, nor do triangles with all vertices outside
   const double reach = margin + kReach * surface.longest_edge();
   MeasureVertices(surface, placed, reach, scratch);
   bool has_near = false;
@@ -460,7 +460,7 @@ void CollideSurfaceShapePolygons(const TriangleSurface& surface, const PlacedSha
       return;
     Vector3d x[3];
     for (int k = 0; k < 3; ++k) x[k] = X_SW * surface.position(t[k]);
-    // where one plane below the distance is out of reach all over the triangle, so is the shape
+    // skip triangles over which one supporting plane of the distance exceeds the margin everywhere
     const auto is_beyond = [&](int k) {
       return std::isfinite(scratch->distances[t[k]]) &&
              MakeCut(scratch->fields[t[k]], x[k], x).minCoeff() > margin;

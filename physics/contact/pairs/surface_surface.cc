@@ -11,21 +11,21 @@ namespace {
 
 using Eigen::Vector3d;
 
-// weights below this are round-off of a point on an edge or a vertex
+// Weights below this are round-off of a point on an edge or a vertex.
 constexpr double kNoWeight = 1e-9;
 constexpr ContactFeature kSurfaceFeature{ContactFeature::Kind::kSurface, 0};
 
-// The feature of a surface that is closest to a vertex of another.
+// The feature of a surface closest to a vertex of another.
 struct ClosestFeature {
   int triangle = -1;
   TrianglePoint at;
-  Vector3d normal;  // of the surface met, outward
+  Vector3d normal;  // of this surface, outward
   double gap = 0;
 };
 
-// Outward normal of the surface met where the vertex projects. On an edge or a vertex: the mean
-// over the faces there that look at the vertex's own surface, so that a flat side that ends there
-// keeps its exact normal right up to its border and at zero distance.
+// Outward normal of a surface where a vertex with normal `own` projects onto it. On an edge or a
+// vertex: the mean over the adjacent faces that face the vertex, so that a flat side keeps its
+// exact normal right up to its border and at zero distance.
 Vector3d FindFacingNormal(const TriangleSurface& surface, int triangle, TriangleFeature feature,
                           const Vector3d& own) {
   const TriangleBvh& bvh = surface.bvh();
@@ -48,8 +48,8 @@ Vector3d FindFacingNormal(const TriangleSurface& surface, int triangle, Triangle
   return norm > 0 ? Vector3d(sum / norm) : surface.face_normal(triangle);
 }
 
-// The nearest triangle that looks at the vertex, of the candidates that can be met: outside within
-// the margin, or above it by no more than `deepest`.
+// The nearest candidate triangle that faces the vertex and that it can meet: within the margin
+// outside, or within `deepest` inside.
 template <typename CanMeet>
 ClosestFeature FindClosestFeature(const TriangleSurface& surface, const Vector3d& p,
                                   const Vector3d& own, double margin, double deepest,
@@ -59,7 +59,7 @@ ClosestFeature FindClosestFeature(const TriangleSurface& surface, const Vector3d
   double best_distance2 = std::numeric_limits<double>::infinity();
   for (const auto& [bound2, i] : candidates) {
     if (bound2 > best_distance2) continue;
-    // a face that looks the same way as the vertex's surface cannot be what it presses on
+    // a vertex cannot press on a face that looks the same way
     const Vector3d& normal = surface.face_normal(i);
     if (normal.dot(own) > -0.1) continue;
     const auto& t = surface.triangle(i);
@@ -78,7 +78,7 @@ ClosestFeature FindClosestFeature(const TriangleSurface& surface, const Vector3d
   if (best.triangle < 0) return best;
   best.normal = FindFacingNormal(surface, best.triangle, best.at.feature, own);
   best.gap = best.normal.dot(p - best.at.point);
-  // beside a border the offset is sideways: no contact of this side
+  // beside a border the offset is sideways: no contact with this side
   const double sideways2 = best_distance2 - best.gap * best.gap;
   if (best.gap >= margin || sideways2 > margin * margin) best.triangle = -1;
   return best;
@@ -104,7 +104,8 @@ double FindLongestEdge(const TriangleSurface& surface, int vertex) {
   return longest;
 }
 
-// Deeper than the local size of the elements, or than half through, nearness says nothing.
+// Maximum depth of a contact: the local element size, or half through both bodies. Deeper, the
+// nearest feature may be on the far side.
 double FindDeepest(double local_size, const TriangleSurface& tip, const TriangleSurface& base) {
   return std::min(local_size, 0.5 * (tip.thickness() + base.thickness()));
 }
@@ -124,7 +125,7 @@ void AppendTouch(const TriangleSurface& tip, int vertex, const TriangleSurface& 
   touches->push_back(touch);
 }
 
-// vertices of `tip` against triangles of `base`
+// Appends contacts of vertices of `tip` with triangles of `base`.
 void CollideVertices(const TriangleSurface& tip, const TriangleSurface& base, bool tip_is_a,
                      double margin, std::uint8_t* is_covered, NarrowScratch* scratch,
                      std::vector<Touch>* touches) {
@@ -159,7 +160,7 @@ bool IsOfVertices(const Touch& touch) {
   return touch.a.size() == 1 && touch.b.size() == 1;
 }
 
-// The mirrored contact of two vertices that face each other says nothing new.
+// Drops the second of two contacts between the same two vertices.
 void DropMirrored(std::size_t first, std::size_t second, NarrowScratch* scratch,
                   std::vector<Touch>* touches) {
   std::vector<std::pair<int, int>>& facing = scratch->facing;
@@ -194,8 +195,7 @@ bool HasCoveredEnd(const TriangleSurface& surface, const TriangleBvh::Edge& edge
   return false;
 }
 
-// An edge of one surface against one of the other, where no vertex of either touches: both must
-// stand out, and cross.
+// Appends contacts of crossing sharp edges, one of each surface, if no end of either touches.
 void CollideEdges(const TriangleSurface& a, const TriangleSurface& b, double margin,
                   const std::uint8_t* covered_a, const std::uint8_t* covered_b,
                   NarrowScratch* scratch, std::vector<Touch>* touches) {
@@ -226,7 +226,7 @@ void CollideEdges(const TriangleSurface& a, const TriangleSurface& b, double mar
       const TriangleBvh::Edge& edge_b = b.bvh().edges()[j];
       const Vector3d b0 = VertexAt(b.positions(), edge_b.vertices[0]),
                      b1 = VertexAt(b.positions(), edge_b.vertices[1]);
-      // from A into B: the way A's edge looks out
+      // orient n from A into B
       Vector3d n = (a1 - a0).cross(b1 - b0);
       Vector3d theirs = b.face_normal(edge_b.triangles[0]);
       if (edge_b.triangles[1] >= 0) theirs += b.face_normal(edge_b.triangles[1]);
@@ -277,8 +277,7 @@ void CollideSurfaceWithSelf(const TriangleSurface& surface, double margin, Narro
   std::vector<NearTriangles::Candidate>& candidates = scratch->near_vertex;
   for (int v = 0; v < surface.num_vertices(); ++v) {
     const double deepest = FindDeepest(FindLongestEdge(surface, v), surface, surface);
-    // what is as near as this at rest is joined by the material between, and what is as far as
-    // half through it behind it
+    // triangles nearer than this at rest are joined to the vertex by the material, or lie behind it
     const double joined = std::max(2.5 * deepest, 2 * margin);
     const Vector3d X = VertexAt(rest, surface.node(v));
     const auto can_meet = [&](int i) {
@@ -296,7 +295,7 @@ void CollideSurfaceWithSelf(const TriangleSurface& surface, double margin, Narro
         FindClosestFeature(surface, p, own, margin, deepest, candidates, can_meet);
     if (met.triangle >= 0) AppendTouch(surface, v, surface, met, true, touches);
   }
-  // of two vertices that face each other the lower one makes the contact
+  // for two vertices that face each other, keep the contact of the lower one
   const auto facing = [](const Touch& touch) {
     return std::pair(touch.a.node(0), touch.b.node(0));
   };
@@ -326,7 +325,7 @@ void CollideSurfacePolygons(const TriangleSurface& a, const TriangleSurface& b, 
   const double half_through = 0.5 * (a.thickness() + b.thickness());
   const auto deepest_of = [&](int i) { return std::min(a.longest_edge(i), half_through); };
 
-  // what of A may meet B, and of B that
+  // find the triangles of A that may meet B, and those of B near them
   scratch->candidates.clear();
   AxisAlignedBox around;
   a.bvh().VisitOverlaps(shared, [&](int i) {
@@ -359,7 +358,7 @@ void CollideSurfacePolygons(const TriangleSurface& a, const TriangleSurface& b, 
       Vector3d y[3];
       for (int k = 0; k < 3; ++k) y[k] = VertexAt(b.positions(), nodes_b[k]);
 
-      // gaps along n, and how far outside A's sides, seen along it
+      // gaps along n, and distances beyond A's sides, seen along n
       const double slope = n_a.dot(n);
       const Vector3d gaps =
           Vector3d(n_a.dot(y[0] - x[0]), n_a.dot(y[1] - x[0]), n_a.dot(y[2] - x[0])) / slope;
@@ -379,11 +378,11 @@ void CollideSurfacePolygons(const TriangleSurface& a, const TriangleSurface& b, 
         if (!(lowest_of(gaps) < margin)) return;
         for (int k = 0; k < 3; ++k)
           if (lowest_of(outside[k]) >= 0) return;
-        // the part of B's triangle over A's, along n
+        // clip B's triangle to A's, seen along n
         TrianglePart part(corners.col(0), corners.col(1), corners.col(2));
         for (int k = 0; k < 3 && !part.empty(); ++k) part.CutAbove(outside[k], 0);
         if (part.empty()) return;
-        // of it what lies deepest
+        // keep what is within `depth` of the deepest point
         double lowest = std::numeric_limits<double>::infinity();
         for (int k = 0; k < part.num_corners(); ++k)
           lowest = std::min(lowest, gaps.dot(part.corner(k)));

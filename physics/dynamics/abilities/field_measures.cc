@@ -12,7 +12,7 @@ namespace {
 
 using Eigen::Matrix3d;
 
-// √(factor · dev:dev): von Mises' measure of a symmetric tensor
+// Von Mises measure √(factor · dev:dev) of a symmetric tensor.
 double VonMises(const Matrix3d& T, double factor) {
   const Matrix3d deviator = T - T.trace() / 3 * Matrix3d::Identity();
   return std::sqrt(factor * deviator.squaredNorm());
@@ -32,7 +32,7 @@ void CalcMeasure(FieldMeasure measure, const Matrix3d& F, const Matrix3d& P,
     case FieldMeasure::kVonMisesStrain:
       values[0] = VonMises(0.5 * (F.transpose() * F - Matrix3d::Identity()), 2.0 / 3);
       return;
-    case FieldMeasure::kVonMisesStress: {  // of P Fᵀ / J
+    case FieldMeasure::kVonMisesStress: {  // of σ = P Fᵀ / J
       const Matrix3d sigma = P * F.transpose() / F.determinant();
       values[0] = VonMises(0.5 * (sigma + sigma.transpose()), 1.5);
       return;
@@ -61,7 +61,7 @@ void CalcMeasure(FieldMeasure measure, const Matrix3d& F, const Matrix3d& P,
     }
     case FieldMeasure::kContactPressure:
     case FieldMeasure::kContactTraction:
-      PLIANT_DEMAND(false);  // not of deformation
+      PLIANT_DEMAND(false);  // not measures of deformation
   }
 }
 
@@ -70,7 +70,7 @@ void CalcPrincipal(FieldMeasure measure, std::span<const double> b, std::span<do
   tensor << b[0], b[3], b[5], b[3], b[1], b[4], b[5], b[4], b[2];
   const Eigen::SelfAdjointEigenSolver<Matrix3d> eigen(tensor);
   for (int i = 0; i < 3; ++i) {
-    // ascending there
+    // Eigen sorts in ascending order
     if (measure == FieldMeasure::kPrincipalStretches) {
       values[i] = std::sqrt(std::max(eigen.eigenvalues()[2 - i], 0.0));
     } else {

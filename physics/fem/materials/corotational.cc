@@ -3,9 +3,9 @@
 namespace pliant::physics {
 namespace {
 
-// Ψ = μ Σ(s_i − 1)² + λ/2 (Σ s_i − 3)²: the linear corotational energy with the rotation of the
-// moment (the [21] of han2023 §VII-E). Its tangent is singular where two stretches add to nothing,
-// and indefinite in compression.
+// Ψ = μ Σ(s_i − 1)² + λ/2 (Σ s_i − 3)²: the linear corotational energy with the current rotation
+// (the [21] of han2023 §VII-E). Its tangent is singular where two stretches sum to zero, and
+// indefinite in compression.
 class Corotational final : public IsotropicMaterial {
  public:
   std::string_view name() const override { return "COROTATIONAL"; }
@@ -23,7 +23,7 @@ class Corotational final : public IsotropicMaterial {
       r->stiffness[k][k] = 2 * mu + lambda;
       r->stiffness[i][j] = r->stiffness[j][i] = lambda;
       r->shear[k] = 2 * mu;
-      // finite where the rotation is not defined
+      // stay finite where the rotation is undefined
       const Lane sum = s[i] + s[j] < 1e-6 ? Splat(1e-6) : s[i] + s[j];
       r->spin[k] = 2 * mu + (2 * lambda * trace - 4 * mu) / sum;
     }

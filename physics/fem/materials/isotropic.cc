@@ -9,8 +9,8 @@ namespace {
 
 using Eigen::Matrix3d;
 
-// The nearest positive semi-definite matrix, where a principal minor is negative. Lanes that this
-// changed beyond rounding.
+// Projects H onto the positive semi-definite matrices where it is not positive definite. Returns
+// the lanes that this changed beyond rounding.
 unsigned ClampStiffness(Lane H[3][3]) {
   unsigned projected = 0;
   for (int l = 0; l < kLanes; ++l) {
@@ -38,7 +38,7 @@ unsigned ClampStiffness(Lane H[3][3]) {
   return projected;
 }
 
-// κ/2 (J̄ − 1)² in place of κ/2 (J − 1)²
+// Replaces κ/2 (J − 1)² by κ/2 (J̄ − 1)².
 void UseMean(Lane kappa, const Lane s[3], Lane mean, PrincipalResponse* r) {
   const Lane J = s[0] * s[1] * s[2], pressure = kappa * (mean - J);
   const Lane cofactor[3] = {s[1] * s[2], s[2] * s[0], s[0] * s[1]};
@@ -58,7 +58,7 @@ Lane Positive(Lane x) {
   return x > 0 ? x : Splat(0);
 }
 
-// T += a x yᵀ + a y xᵀ on the lower triangle of a 9 × 9 matrix, or once when x is y
+// Adds a (x yᵀ + y xᵀ), or a x xᵀ if y is x, to the lower triangle of a 9 × 9 matrix.
 void AddDyad(Lane a, const Lane* x, const Lane* y, std::array<Lane, 81>* T) {
   for (int c = 0; c < 9; ++c) {
     const Lane ax = a * x[c], ay = a * y[c];
@@ -93,7 +93,7 @@ void IsotropicMaterial::RespondTo(const Lane* p, const LaneMatrix3& F, const Lan
   }
   std::array<Lane, 81>& T = response->tangent;
   T.fill(Lane{});
-  // eigenvectors are made of u_i v_jᵀ
+  // the eigenvectors are combinations of u_i v_jᵀ
   Lane D[3][9];
   const auto dyad = [&](int i, int j, Lane* to) {
     for (int c = 0; c < 3; ++c) {
@@ -111,7 +111,7 @@ void IsotropicMaterial::RespondTo(const Lane* p, const LaneMatrix3& F, const Lan
     dyad(i, j, a);
     dyad(j, i, b);
     if (tangent == Tangent::kDamping) {
-      // of the plane of a and b only what is orthogonal to the spin s_j a − s_i b
+      // in the plane of a and b, keep only the direction orthogonal to the spin s_j a − s_i b
       const Lane si = f.s[i], sj = f.s[j];
       for (int e = 0; e < 9; ++e) x[e] = si * a[e] + sj * b[e];
       const Lane square = si * si + sj * sj + 1e-300;

@@ -1,6 +1,6 @@
-// LINEAR and LINEAR_COROTATIONAL: quadratic in F once R0 is chosen. Steps know them by their kind
-// and use the kernels of physics/fem/elements.h; what stands here is the same in the form that all
-// materials share.
+// LINEAR and LINEAR_COROTATIONAL: quadratic in F once R0 is chosen. Steps recognise them by their
+// kind and use the kernels of physics/fem/elements.h; this file has the same response in the form
+// that all materials share.
 
 #include "physics/fem/materials/material.h"
 #include "physics/fem/materials/polar_rotation.h"
@@ -8,7 +8,7 @@
 namespace pliant::physics {
 namespace {
 
-// Ψ = μ ε:ε + λ/2 tr(ε)², ε = sym(R0ᵀ F) − I (han2023 (7))
+// Ψ = μ ε:ε + λ/2 tr(ε)², ε = sym(R0ᵀ F) − I (han2023 (7)).
 class LinearStrainMaterial final : public Material {
  public:
   explicit LinearStrainMaterial(bool corotates) : corotates_(corotates) {}
@@ -44,8 +44,8 @@ class LinearStrainMaterial final : public Material {
     response->stress = Product(R, E);
     if (tangent == Tangent::kNone) return;
 
-    // ∂P_ij/∂F_kl = μ (δ_ik δ_jl + R_il R_kj) + λ R_ij R_kl: never negative (han2023, Proposition
-    // 1)
+    // ∂P_ij/∂F_kl = μ (δ_ik δ_jl + R_il R_kj) + λ R_ij R_kl: positive semi-definite (han2023,
+    // Proposition 1)
     for (int l = 0; l < 3; ++l) {
       for (int k = 0; k < 3; ++k) {
         for (int j = 0; j < 3; ++j) {

@@ -6,7 +6,7 @@
 
 namespace pliant::physics {
 
-// A material joins by its name here; what it is stands in its own file.
+// All materials by name; each is defined in its own file.
 #define PLIANT_MATERIALS(ADD) \
   ADD(LinearCorotational)     \
   ADD(Linear)                 \
@@ -49,7 +49,7 @@ Lame CalcLame(const Lane* young_and_poisson) {
   return {E / (2 * (1 + nu)), E * nu / ((1 + nu) * (1 - 2 * nu))};
 }
 
-// of any material: its exact tangent corrected, and made convex as a whole
+// The general version: corrects the exact tangent, and projects it as a whole.
 void Material::RespondToMean(const Lane* p, const LaneMatrix3& F, const Lane& mean, Tangent tangent,
                              MaterialResponse* response) const {
   const bool has_tangent = tangent != Tangent::kNone;
@@ -64,12 +64,12 @@ void Material::RespondToMean(const Lane* p, const LaneMatrix3& F, const Lane& me
   for (int i = 0; i < 9; ++i) {
     for (int j = 0; j < 9; ++j) T[9 * i + j] -= kappa * cofactors[i] * cofactors[j];
   }
-  // ∂²J/∂F²: between columns c and d ≠ c the cross product with the third, f_e
+  // ∂²J/∂F²: for columns c and d ≠ c, the cross product with the third, f_e
   for (int c = 0; c < 3; ++c) {
     const int d = (c + 1) % 3, e = (c + 2) % 3;
     for (int r = 0; r < 3; ++r) {
       const int s = (r + 1) % 3, t = (r + 2) % 3;
-      // ∂²J/∂f_c[r]∂f_d[s] = f_e[t], and the opposite with r and s exchanged
+      // ∂²J/∂f_c[r]∂f_d[s] = f_e[t], with the opposite sign if r and s are exchanged
       const Lane x = pressure * F[3 * e + t];
       T[9 * (3 * c + r) + 3 * d + s] += x;
       T[9 * (3 * d + s) + 3 * c + r] += x;
@@ -97,8 +97,8 @@ namespace {
 using Matrix9d = Eigen::Matrix<double, 9, 9>;
 using Mask = decltype(Lane{} < Lane{});
 
-// Which of four symmetric matrices are positive definite beyond rounding: by their Cholesky
-// factors.
+// Which of four symmetric matrices are positive definite beyond rounding, by Cholesky
+// factorisation.
 Mask AreDefinite(std::array<Lane, 81> A) {
   Lane trace{};
   for (int i = 0; i < 9; ++i) trace += A[10 * i];
@@ -142,13 +142,14 @@ Lane Dot9(const Lane* x, const Lane* y) {
 }  // namespace
 
 unsigned ClampEigenvalues(std::array<Lane, 81>* tangent) {
-  // most are definite, and the decomposition costs more than all else of an element
+  // most tangents are definite, and an eigenvalue decomposition costs more than the rest of an
+  // element
   return ClampLanes(AreDefinite(*tangent), tangent);
 }
 
 void RemoveSpin(const LaneMatrix3& F, std::array<Lane, 81>* tangent) {
   std::array<Lane, 81>& T = *tangent;
-  // an orthonormal basis of the three W F; nothing in place of what depends on those before
+  // orthonormal basis of the three W F; zero in place of a vector that depends on earlier ones
   Lane basis[3][9] = {};
   Lane size{};
   for (const Lane& x : F) size += x * x;
@@ -159,7 +160,7 @@ void RemoveSpin(const LaneMatrix3& F, std::array<Lane, 81>* tangent) {
       spin[3 * c + i] = -F[3 * c + j];
       spin[3 * c + j] = F[3 * c + i];
     }
-    // twice: rounding of the first leaves a part of those before
+    // twice, since rounding in the first pass leaves a part along earlier vectors
     for (int pass = 0; pass < 2; ++pass) {
       for (int b = 0; b < axis; ++b) {
         const Lane along = Dot9(basis[b], spin);
@@ -184,7 +185,7 @@ void RemoveSpin(const LaneMatrix3& F, std::array<Lane, 81>* tangent) {
     for (int a = 0; a < 3; ++a)
       for (int e = 0; e < 9; ++e) TB[b][e] -= 0.5 * M[a][b] * basis[a][e];
   }
-  std::array<Lane, 81> filled;  // with stiffness against spin: definite where the rest is
+  std::array<Lane, 81> filled;  // plus stiffness against spin: definite where the rest is
   Lane trace{};
   for (int c = 0; c < 9; ++c) {
     for (int r = 0; r < 9; ++r) {

@@ -11,9 +11,9 @@ constexpr MaterialParameter kMooneyRivlinParameters[] = {
 };
 
 // Ψ = c₁ (I − 3) + c₂ (II − 3) + κ/2 (J − α)² − const with the invariants I, II of FᵀF and J = det
-// F. α = 1 + (2 c₁ + 4 c₂)/κ puts it at rest at F = I; κ = bulk_modulus + ⅔ c₁ − 4/3 c₂ gives it
-// the bulk modulus that it is given, and 2 (c₁ + c₂) is its shear modulus. Polynomial: inverted
-// elements come back.
+// F. α = 1 + (2 c₁ + 4 c₂)/κ makes F = I the rest state, κ = bulk_modulus + ⅔ c₁ − 4/3 c₂ yields
+// the given bulk modulus, and 2 (c₁ + c₂) is the shear modulus. The energy is polynomial, so
+// inverted elements recover.
 class MooneyRivlin final : public IsotropicMaterial {
  public:
   std::string_view name() const override { return "MOONEY_RIVLIN"; }

@@ -3,9 +3,9 @@
 namespace pliant::physics {
 namespace {
 
-// The stable neo-Hookean material without its logarithm: Ψ = μ/2 (s·s − 3) + (λ + μ)/2 (J − α)² −
-// const, J = s₁ s₂ s₃, α = 1 + μ/(λ + μ), so that it is at rest at F = I, where it has Lamé's
-// moduli. Polynomial: inverted elements come back.
+// Stable neo-Hookean material without the logarithm: Ψ = μ/2 (s·s − 3) + (λ + μ)/2 (J − α)² −
+// const, J = s₁ s₂ s₃. α = 1 + μ/(λ + μ) makes F = I the rest state, with Lamé's moduli there. The
+// energy is polynomial, so inverted elements recover.
 class NeoHookean final : public IsotropicMaterial {
  public:
   std::string_view name() const override { return "NEO_HOOKEAN"; }

@@ -19,14 +19,14 @@ Lane SquaredNorm(const LaneMatrix3& A) {
 Eigen::Matrix3d CalcPolarRotation(const Eigen::Matrix3d& F) {
   const Eigen::JacobiSVD<Eigen::Matrix3d> svd(F, Eigen::ComputeFullU | Eigen::ComputeFullV);
   Eigen::Matrix3d U = svd.matrixU();
-  // turn the direction of the smallest stretch when a reflection would come out
+  // flip the direction of the smallest stretch if the result would be a reflection
   if (U.determinant() * svd.matrixV().determinant() < 0) U.col(2) = -U.col(2);
   return U * svd.matrixV().transpose();
 }
 
 LaneMatrix3 CalcPolarRotations(const LaneMatrix3& F) {
-  // Newton's iteration R ← ½ (g R + R⁻ᵀ / g), scaled while far from orthogonal (Higham). Its error
-  // squares every time: after a change of 2e-8 nothing is left of it
+  // Newton's iteration R ← ½ (g R + R⁻ᵀ / g), scaled while far from orthogonal (Higham). It
+  // converges quadratically: after a change of 2e-8, the error is below rounding
   constexpr int kMaxIterations = 10, kScaled = 3;
   LaneMatrix3 R = F;
   for (int k = 0; k < kMaxIterations; ++k) {
@@ -49,7 +49,7 @@ LaneMatrix3 CalcPolarRotations(const LaneMatrix3& F) {
     if (All(change < 4e-16)) break;
   }
 
-  // inverted, flat or very stretched: the singular value decomposition
+  // use the singular value decomposition for inverted, flat or very stretched elements
   Lane error{};
   for (int i = 0; i < 3; ++i) {
     const Lane* x = &R[3 * i];

@@ -12,7 +12,7 @@ Lane DotColumns(const LaneMatrix3& A, int i, int j) {
   return A[3 * i] * A[3 * j] + A[3 * i + 1] * A[3 * j + 1] + A[3 * i + 2] * A[3 * j + 2];
 }
 
-// columns i and j ← (c i − s j, s i + c j)
+// Columns i and j ← (c i − s j, s i + c j).
 void RotateColumns(int i, int j, Lane c, Lane s, LaneMatrix3* A) {
   for (int r = 0; r < 3; ++r) {
     const Lane a = (*A)[3 * i + r], b = (*A)[3 * j + r];
@@ -28,10 +28,10 @@ void CrossColumns(LaneMatrix3* A) {
   }
 }
 
-// for a lane that is flat in two directions, or not finite
+// Decomposes one lane that is flat in two directions or not finite.
 void SolveAlone(const Eigen::Matrix3d& F, int lane, PrincipalStretches* result) {
   if (!F.allFinite()) {
-    // not a number in, not a number out
+    // NaN in, NaN out
     const double nan = std::numeric_limits<double>::quiet_NaN();
     Insert(Eigen::Matrix3d::Constant(nan), lane, &result->U);
     Insert(Eigen::Matrix3d::Constant(nan), lane, &result->V);
@@ -84,7 +84,7 @@ PrincipalStretches CalcPrincipalStretches(const LaneMatrix3& F) {
     if (done) break;
   }
 
-  // the largest first; a column that is turned over on its way keeps V a rotation
+  // sort with the largest first; flipping one column of a swap keeps V a rotation
   Lane square[3];
   for (int i = 0; i < 3; ++i) square[i] = DotColumns(B, i, i);
   for (const auto& [i, j] : {std::pair{0, 1}, {0, 2}, {1, 2}}) {
@@ -105,7 +105,7 @@ PrincipalStretches CalcPrincipalStretches(const LaneMatrix3& F) {
   result.s[2] = U[6] * B[6] + U[7] * B[7] + U[8] * B[8];
 
   for (int l = 0; l < kLanes; ++l) {
-    // also when something is not a number
+    // also true for NaN
     if (!(result.s[1][l] > 1e-12 * result.s[0][l])) SolveAlone(Extract(F, l), l, &result);
   }
   return result;

@@ -3,8 +3,8 @@
 namespace pliant::physics {
 namespace {
 
-// Ψ = μ E:E + λ/2 tr(E)², E = ½ (FᵀF − I). Weak in strong compression: an element may be pressed
-// flat, and stay inverted.
+// Ψ = μ E:E + λ/2 tr(E)², E = ½ (FᵀF − I). Weak in strong compression: an element may be flattened
+// and stay inverted.
 class StVenantKirchhoff final : public IsotropicMaterial {
  public:
   std::string_view name() const override { return "ST_VENANT_KIRCHHOFF"; }

@@ -39,8 +39,8 @@ absl::StatusOr<TetrahedralMesh> MeshGrid(const Vector3d& size, const std::array<
     return (at[2] * (n[1] + 1) + at[1]) * (n[0] + 1) + at[0];
   };
 
-  // walks along the cell's edges from an even corner to the odd one across; each of the six orders
-  // is one tetrahedron
+  // walk along the cell's edges from an even corner to the opposite, odd one; each of the six
+  // orders of axes gives one tetrahedron
   constexpr int kOrders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
   for (int k = 0; k < n[2]; ++k) {
     for (int j = 0; j < n[1]; ++j) {

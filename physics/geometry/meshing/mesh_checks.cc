@@ -33,15 +33,14 @@ Condition Judge(const TetrahedralMesh& mesh, const std::array<int, 4>& t) {
   }
   const double six_volumes = CalcSixVolumes(mesh.vertices[t[0]], mesh.vertices[t[1]],
                                             mesh.vertices[t[2]], mesh.vertices[t[3]]);
-  // written so that an overflow, too, counts as degenerate
+  // an overflow also counts as degenerate
   if (!(std::abs(six_volumes) > kDegenerateVolume * longest_squared * std::sqrt(longest_squared))) {
     return Condition::kDegenerate;
   }
   return six_volumes < 0 ? Condition::kInverted : Condition::kSound;
 }
 
-// later tetrahedra with the same corners as an earlier one, ascending; those excluded are not
-// looked at
+// Later tetrahedra with the same corners as an earlier one, ascending; `excluded` ones are ignored.
 std::vector<int> FindDuplicates(const TetrahedralMesh& mesh, const std::vector<char>& excluded) {
   std::vector<std::pair<std::array<int, 4>, int>> sorted;
   for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
@@ -82,7 +81,7 @@ std::vector<int> FindOnOverfullFaces(const TetrahedralMesh& mesh,
   return ids;
 }
 
-// ends of boundary edges that more or less than two boundary triangles share
+// Ends of boundary edges that are not shared by exactly two boundary triangles.
 std::vector<int> FindNonManifoldVertices(const TetrahedralMesh& mesh,
                                          const std::vector<char>& excluded) {
   TetrahedralMesh kept;
@@ -209,7 +208,7 @@ MeshRepair RepairMesh(const TetrahedralMesh& mesh) {
   MeshRepair repair;
   TetrahedralMesh& mended = repair.mesh;
 
-  // tetrahedra: what to drop, then the rest in order, turned the right way round
+  // tetrahedra: drop the bad ones, keep the rest in order, and flip inverted ones
   std::vector<char> dropped(mesh.tetrahedra.size(), 0);
   for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
     dropped[i] = Judge(mesh, mesh.tetrahedra[i]) == Condition::kDegenerate;
@@ -231,7 +230,7 @@ MeshRepair RepairMesh(const TetrahedralMesh& mesh) {
     if (!mesh.labels.empty()) mended.labels.push_back(mesh.labels[i]);
   }
 
-  // vertices: close the gaps; a corner that was missing stays missing
+  // vertices: drop unused ones; a missing corner stays missing
   mended.vertices = mesh.vertices;
   const std::vector<int> unused = FindUnused(mended);
   repair.dropped_vertices = static_cast<int>(unused.size());

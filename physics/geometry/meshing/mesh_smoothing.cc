@@ -12,13 +12,13 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Rows of numbers, one after the other.
+// Lists of numbers, stored one after the other.
 struct Rows {
   std::vector<int> start;
   std::vector<int> items;
 };
 
-// tetrahedra around each vertex
+// Tetrahedra around each vertex.
 Rows CollectStars(const TetrahedralMesh& mesh) {
   Rows stars;
   stars.start.assign(mesh.vertices.size() + 1, 0);
@@ -34,7 +34,7 @@ Rows CollectStars(const TetrahedralMesh& mesh) {
   return stars;
 }
 
-// neighbours of each vertex, or of a boundary vertex its neighbours along the boundary; ascending
+// Neighbours of each vertex, ascending; for a boundary vertex, those along the boundary only.
 std::vector<std::vector<int>> CollectNeighbors(const TetrahedralMesh& mesh,
                                                const BoundarySurface& boundary) {
   std::vector<std::vector<int>> neighbors(mesh.vertices.size());
@@ -85,7 +85,7 @@ void SmoothVertices(int passes, const std::function<Vector3d(const Vector3d&)>& 
       for (const int neighbor : neighbors[v]) mean += x[neighbor];
       mean /= static_cast<double>(neighbors[v].size());
 
-      // the whole way, or half or a quarter of it
+      // move to the mean, or half or a quarter of the way, if this improves the worst tetrahedron
       const Vector3d from = x[v];
       const double before = worst_around(v);
       for (const double part : {1.0, 0.5, 0.25}) {

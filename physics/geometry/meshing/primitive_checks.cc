@@ -12,7 +12,7 @@
 namespace pliant::physics {
 namespace {
 
-// smallest and largest lengths whose cubes are still ordinary numbers
+// Range of lengths whose cubes are ordinary numbers [m].
 constexpr double kSmallestLength = 1e-9;
 constexpr double kLargestLength = 1e9;
 

@@ -14,7 +14,7 @@ namespace {
 
 using Index4 = std::array<int, 4>;
 
-// corner and weight of up to four corners, 25 bits each
+// Corner (12 bits) and weight (13 bits) of up to four corners.
 using Key = std::array<std::uint32_t, 4>;
 
 Key MakeKey(const LatticePoint& point) {
@@ -43,7 +43,7 @@ Index4 Plus(const Index4& base, std::initializer_list<int> corners) {
   return sum;
 }
 
-// calls visit(base) for all base ≥ 0 whose four numbers sum to `sum`
+// Calls visit(base) for all base ≥ 0 whose four numbers sum to `sum`.
 template <typename Visit>
 void ForEachBase(int sum, const Visit& visit) {
   for (int a = 0; a <= sum; ++a) {
@@ -53,8 +53,8 @@ void ForEachBase(int sum, const Visit& visit) {
   }
 }
 
-// the three ways to cut an octahedron with opposite corners (0, 1), (2, 3), (4, 5) into four
-// tetrahedra
+// The three ways to cut an octahedron with opposite corners (0, 1), (2, 3), (4, 5) into four
+// tetrahedra.
 constexpr int kCuts[3][4][4] = {{{0, 1, 2, 4}, {0, 1, 4, 3}, {0, 1, 3, 5}, {0, 1, 5, 2}},
                                 {{2, 3, 0, 4}, {2, 3, 4, 1}, {2, 3, 1, 5}, {2, 3, 5, 0}},
                                 {{4, 5, 0, 2}, {4, 5, 2, 1}, {4, 5, 1, 3}, {4, 5, 3, 0}}};
@@ -92,7 +92,8 @@ TetrahedralMesh SubdivideTetrahedra(
            number(corners, Plus(base, {0, 1, 3})), number(corners, Plus(base, {0, 1, 2}))});
     });
 
-    // octahedra between them; a later cut must win clearly, so that symmetric ones are cut alike
+    // octahedra between them; a later cut must be clearly better, so that symmetric ones are cut
+    // alike
     ForEachBase(n - 2, [&](const Index4& base) {
       const int o[6] = {number(corners, Plus(base, {0, 1})), number(corners, Plus(base, {2, 3})),
                         number(corners, Plus(base, {0, 2})), number(corners, Plus(base, {1, 3})),

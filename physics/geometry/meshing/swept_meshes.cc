@@ -32,13 +32,13 @@ int RingStart(int ring) {
   return ring == 0 ? 0 : 1 + 3 * ring * (ring - 1);
 }
 
-// the vertex `step` steps after the start of a sector
+// The vertex `step` steps after the start of a sector.
 int DiscVertex(int ring, int sector, int step) {
   return ring == 0 ? 0 : RingStart(ring) + (sector * ring + step) % (6 * ring);
 }
 
 HexagonalDisc MakeDisc(int rings) {
-  // lattice directions at the start of each sector, in the axes of the first two
+  // lattice directions at the start of each sector, in the basis of the first two
   constexpr int kDirections[7][2] = {{1, 0}, {0, 1}, {-1, 1}, {-1, 0}, {0, -1}, {1, -1}, {1, 0}};
   HexagonalDisc disc;
   disc.rings = rings;
@@ -82,7 +82,7 @@ void AddLayer(const HexagonalDisc& disc, int low, int high, TetrahedralMesh* mes
   }
 }
 
-// layer i between discs i and i + 1, every other one mirrored
+// Adds the layer between discs `layer` and `next`; every other one is mirrored.
 void AddAlternatingLayer(const HexagonalDisc& disc, int layer, int next, TetrahedralMesh* mesh) {
   const int size = static_cast<int>(disc.vertices.size());
   const int begin = layer * size;
@@ -95,11 +95,11 @@ struct Cap {
   int rings;
   double radius;
   double center;    // |z| of the centre of the sphere
-  double shoulder;  // from there to the disc
+  double shoulder;  // distance of the disc from there
   int sign;         // of z
 };
 
-// `disc` is the first vertex of the capping disc in the mesh
+// Adds a cap. `disc` is the first vertex of the disc below it.
 void AddCap(const Cap& cap, int disc, TetrahedralMesh* mesh) {
   // corners: 0 the centre of the disc, 1 to 6 on its rim, 7 the pole
   std::vector<std::array<int, 4>> sectors;
@@ -107,7 +107,7 @@ void AddCap(const Cap& cap, int disc, TetrahedralMesh* mesh) {
 
   const double latitude = kPi / 2 - CalcAcos(cap.shoulder / cap.radius);
   const Vector3d origin(0, 0, cap.sign * (cap.center + cap.shoulder));
-  std::vector<int> numbers;  // in the mesh, of each lattice point; -1: new
+  std::vector<int> numbers;  // mesh vertex of each lattice point; -1: new
   const auto place = [&](const LatticePoint& point) -> Vector3d {
     int rim_corners[2] = {0, 0};
     int rim_weights[2] = {0, 0};
@@ -198,7 +198,7 @@ absl::StatusOr<TetrahedralMesh> MeshTorus(double ring_radius, double tube_radius
         absl::StrCat("tube_radius: ", tube_radius,
                      " is not allowed; expected less than ring_radius ", ring_radius));
   }
-  // an even number of layers, so that mirrored ones meet again; at least six keep the ring round
+  // an even number of layers, so that mirrored layers meet; at least six keep the ring round
   const double rings = CountEdges(tube_radius, edge_length);
   if (slices != 0 && (slices < 6 || slices % 2 != 0)) {
     return absl::InvalidArgumentError(
@@ -231,8 +231,8 @@ absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double
   if (length != 0) {
     if (absl::Status status = CheckLengths({{"length", length}}); !status.ok()) return status;
   }
-  // discs from one shoulder to the other, a third of the radius beyond the centres of the caps:
-  // above them a cap of six sectors is nearly equilateral
+  // discs reach from one shoulder to the other, a third of the radius beyond the centres of the
+  // caps: the sectors of the caps are then nearly equilateral
   const double shoulder = 0.34 * radius;
   const double rings = CountEdges(radius, edge_length);
   const double layers = CountEdges(length + 2 * shoulder, edge_length);
@@ -260,8 +260,8 @@ absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double
   AddCap({n, radius, 0.5 * length, shoulder, 1}, last, &mesh);
   Orient(&mesh);
 
-  // where discs give way to caps the vertices crowd along the axis; spread them, those of the
-  // boundary along the surface
+  // vertices crowd along the axis where discs give way to caps: spread them, boundary vertices
+  // along the surface
   SmoothVertices(
       kSmoothingPasses,
       [=](const Vector3d& p) -> Vector3d {

@@ -40,8 +40,8 @@ absl::StatusOr<TetrahedralMesh> MeshSphere(double radius, double edge_length) {
     return status;
   const int n = static_cast<int>(shells);
 
-  // an icosahedron: vertices (0, ±1, ±φ) and cyclic, on the unit sphere; faces are the triples at
-  // the distance of an edge
+  // an icosahedron on the unit sphere: vertices (0, ±1, ±φ) and cyclic; faces are the triples of
+  // vertices one edge apart
   const double phi = 0.5 * (1 + std::sqrt(5.0));
   const double scale = 1 / std::sqrt(1 + phi * phi);
   std::vector<Vector3d> corners;
@@ -68,7 +68,7 @@ absl::StatusOr<TetrahedralMesh> MeshSphere(double radius, double edge_length) {
   }
   PLIANT_DEMAND(cells.size() == 20);
 
-  // flat shells of the icosahedron become spherical ones; corner 12 is the centre
+  // map flat shells of the icosahedron to spherical ones; corner 12 is the centre
   TetrahedralMesh mesh = SubdivideTetrahedra(cells, n, [&](const LatticePoint& point) -> Vector3d {
     Vector3d p = Vector3d::Zero();
     int shell = 0;

@@ -20,7 +20,7 @@
 namespace pliant::physics {
 namespace {
 
-// A mesh that names other files gets those that it is given: what it may read is not for it to say.
+// Serves a mesh only the files that `companions` provides, whatever files it names.
 class GivenFiles final : public Assimp::IOSystem {
  public:
   GivenFiles(const CompanionFiles& companions, std::string* refusal)
@@ -42,7 +42,8 @@ class GivenFiles final : public Assimp::IOSystem {
     const auto known = files_.find(name);
     if (known != files_.end()) return known->second.get();
     absl::StatusOr<std::string> bytes = companions_(name);
-    // the first is about the name in the file; others are about what the library makes of it
+    // keep the first error: it is about the name in the file, later ones about Assimp's variants of
+    // it
     if (!bytes.ok() && refusal_->empty()) *refusal_ = std::string(bytes.status().message());
     auto& kept = files_[name];
     if (bytes.ok()) kept = std::make_unique<std::string>(*std::move(bytes));
@@ -63,7 +64,7 @@ absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": cannot be read as ", extension, ": ", why));
   };
-  std::string refusal;  // of a file beside it
+  std::string refusal;  // of a companion file
   try {
     Assimp::Importer importer;
     importer.SetIOHandler(new GivenFiles(companions, &refusal));
@@ -92,7 +93,7 @@ absl::StatusOr<SurfaceMeshFile> ReadWithAssimp(std::string_view bytes, const std
         std::array<int, 3> triangle;
         for (int j = 0; j < 3; ++j) {
           if (face.mIndices[j] >= part.mNumVertices)
-            return refuse("a triangle names a vertex that is not there");
+            return refuse("a triangle names a vertex that does not exist");
           triangle[j] = first + static_cast<int>(face.mIndices[j]);
         }
         file.mesh.triangles.push_back(triangle);

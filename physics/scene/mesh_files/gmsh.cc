@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kGmshTetrahedron = 4;
 
-// corners of each element type of the MSH format, 0 where there is none
+// corners of each element type of the MSH format, 0 for unused types
 constexpr int kCorners[] = {0, 2,  3,  4,  4, 8,  6,  5,  3,  6,  9, 10, 27, 18, 14, 1,
                             8, 20, 15, 13, 9, 10, 12, 15, 15, 21, 4, 5,  6,  20, 35, 56};
 
@@ -77,7 +77,7 @@ class GmshReader {
       NewLine();
       ReadEntities();
     } else {
-      // physical names, periodicity, data and comments say nothing about the tetrahedra
+      // physical names, periodicity, data and comments do not affect the tetrahedra
       return cursor_.SkipPast("$End" + section.substr(1));
     }
     cursor_.Expect(version_ == 1 ? "$END" + section.substr(1) : "$End" + section.substr(1));
@@ -106,7 +106,7 @@ class GmshReader {
     if (size != 8) return cursor_.Fail(absl::StrCat("expected numbers of 8 bytes, found ", size));
     if (binary == 0) return;
 
-    // the number one, as the writing machine has it
+    // the integer 1 shows the byte order
     NewLine();
     cursor_.SetBinary(false);
     const std::int64_t one = cursor_.Integer(4, "the number one");
@@ -117,7 +117,7 @@ class GmshReader {
     }
   }
 
-  // "count" then "tag x y z": versions 1 and 2
+  // Versions 1 and 2: "count", then "tag x y z".
   void ReadNodeList() {
     const std::int64_t count = cursor_.TextInteger("the number of nodes");
     if (cursor_.binary()) NewLine();
@@ -137,7 +137,7 @@ class GmshReader {
     file_.mesh.vertices.emplace_back(x, y, z);
   }
 
-  // "number type …": versions 1 and 2 as text
+  // Versions 1 and 2 as text: "number type …".
   void ReadElementList() {
     const std::int64_t count = cursor_.TextInteger("the number of elements");
     cursor_.CheckCount(count, 1, "elements");
@@ -163,7 +163,7 @@ class GmshReader {
     }
   }
 
-  // blocks of one type: version 2 in binary
+  // Version 2 in binary: blocks of one type.
   void ReadBinaryElements() {
     const std::int64_t count = cursor_.TextInteger("the number of elements");
     NewLine();
@@ -186,8 +186,8 @@ class GmshReader {
     }
   }
 
-  // the physical group that the first of an element's tags names, or else the elementary entity
-  // that the second does
+  // Returns the physical group named by an element's first tag; if that is 0, the elementary entity
+  // named by the second.
   std::int64_t ReadLabel(std::int64_t tags) {
     std::int64_t physical = 0, elementary = 0;
     for (std::int64_t j = 0; j < tags && cursor_.ok(); ++j) {
@@ -205,7 +205,7 @@ class GmshReader {
     return corners;
   }
 
-  // reads the corners of an element, whose integers take `size` bytes
+  // Reads the corners of an element, integers of `size` bytes.
   void AddElement(int size, std::int64_t type, int corners, std::int64_t label) {
     Tetrahedron tetrahedron{{}, label, 0};
     for (int i = 0; i < corners && cursor_.ok(); ++i) {
@@ -222,7 +222,7 @@ class GmshReader {
     }
   }
 
-  // version 4: nodes by entity, first their tags, then their coordinates
+  // Version 4: nodes by entity, first their tags, then their coordinates.
   void ReadNodeBlocks() {
     const std::int64_t blocks = cursor_.Integer(8, "the number of node blocks");
     const std::int64_t count = cursor_.Integer(8, "the number of nodes");
@@ -289,7 +289,7 @@ class GmshReader {
     }
   }
 
-  // version 4: which physical group each volume is of
+  // Version 4: physical group of each volume.
   void ReadEntities() {
     std::int64_t counts[4];
     for (std::int64_t& count : counts) count = cursor_.Integer(8, "the number of entities");
@@ -348,8 +348,8 @@ class GmshReader {
     }
     if (!labelled) file_.mesh.labels.clear();
     if (others_ > 0) {
-      file_.warnings.push_back(absl::StrCat(name_, ": ignored ", others_,
-                                            " elements that are no tetrahedra (type ", types, ")"));
+      file_.warnings.push_back(absl::StrCat(
+          name_, ": ignored ", others_, " elements that are not tetrahedra (type ", types, ")"));
     }
   }
 

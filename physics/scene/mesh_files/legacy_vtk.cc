@@ -84,7 +84,7 @@ class LegacyVtkReader {
     if (cursor_.ok() && binary_) cursor_.SetBinary(true);
   }
 
-  // false at the end, or where the rest cannot be understood
+  // False at the end, or where the rest cannot be parsed.
   bool ReadSection() {
     const std::string keyword = Lower(cursor_.Word());
     if (keyword.empty()) return false;
@@ -106,7 +106,7 @@ class LegacyVtkReader {
     return true;
   }
 
-  // to the next empty line
+  // Skips to the next empty line.
   void SkipMetadata() {
     cursor_.Line();
     while (cursor_.ok() && cursor_.remaining() > 0 && !cursor_.Line().empty()) {
@@ -179,7 +179,7 @@ class LegacyVtkReader {
     if (starts_.empty()) starts_.push_back(0);
   }
 
-  // bytes of the integer type named next, to the end of the line
+  // Returns the size in bytes of the integer type named next; reads to the end of the line.
   int IntegerType() {
     const std::string_view name = cursor_.Word();
     const DataType type = FindDataType(name);
@@ -202,7 +202,7 @@ class LegacyVtkReader {
     saw_types_ = true;
   }
 
-  // an array of point or cell data; kept when it can be labels
+  // Reads an array of point or cell data, and keeps it if it can be labels.
   bool ReadAttribute(const std::string& keyword) {
     if (keyword == "field") {
       cursor_.Word();  // name
@@ -287,7 +287,7 @@ class LegacyVtkReader {
       cursor_.Fail(absl::StrCat("expected POINTS, CELLS or CELL_TYPES, found ", why));
       return false;
     }
-    Warn(absl::StrCat("ignored ", why, " and what follows"));
+    Warn(absl::StrCat("ignored ", why, " and everything after it"));
     return false;
   }
 
@@ -298,8 +298,8 @@ class LegacyVtkReader {
     if (!saw_types_) return cursor_.Fail("the file ends without a CELL_TYPES section");
     const std::size_t cells = starts_.size() - 1;
     if (types_.size() != cells) {
-      return cursor_.Fail(absl::StrCat("expected ", cells,
-                                       " cell types, as there are cells, found ", types_.size()));
+      return cursor_.Fail(
+          absl::StrCat("expected ", cells, " cell types, one per cell, found ", types_.size()));
     }
     const bool labelled = labels_.size() == cells && FitLabels();
     std::set<std::int64_t> other_types;
@@ -338,7 +338,7 @@ class LegacyVtkReader {
                                        types.empty() ? "" : absl::StrCat(" (type ", types, ")")));
     }
     if (others > 0)
-      Warn(absl::StrCat("ignored ", others, " cells that are no tetrahedra (type ", types, ")"));
+      Warn(absl::StrCat("ignored ", others, " cells that are not tetrahedra (type ", types, ")"));
   }
 
   bool FitLabels() {

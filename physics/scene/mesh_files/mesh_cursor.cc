@@ -18,7 +18,7 @@ bool IsSpace(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
 }
 
-// whole text as a number; a leading plus is allowed
+// Parses the whole text as a number; a leading plus is allowed.
 template <typename Number>
 bool Parse(std::string_view text, Number* value) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
@@ -165,7 +165,7 @@ std::int64_t MeshCursor::CheckCount(std::int64_t count, std::size_t size, std::s
                       count));
     return 0;
   }
-  // as text an item takes at least a digit and a space, the last one the digit alone
+  // as text, an item takes at least a digit and a space, the last one only the digit
   const std::size_t least = binary_ ? size : 2;
   if (static_cast<std::size_t>(count) > (remaining() + 1) / least) {
     Fail(absl::StrCat("the file is too short for ", count, " ", std::string(what), ": ",

@@ -36,13 +36,14 @@ void ReadVertex(MeshCursor* cursor, TriangleMesh* mesh) {
   mesh->vertices.emplace_back(x, y, z);
 }
 
-// the last three vertices
+// Adds a triangle of the last three vertices.
 void AddLastTriangle(TriangleMesh* mesh) {
   const int end = static_cast<int>(mesh->vertices.size());
   mesh->triangles.push_back({end - 3, end - 2, end - 1});
 }
 
-// One line of an OBJ file, cut at white space; lines that end in a backslash go on.
+// One line of an OBJ file, split at white space; a trailing backslash continues it on the next
+// line.
 class ObjLine {
  public:
   explicit ObjLine(MeshCursor* cursor) : text_(cursor->Line()) {
@@ -140,7 +141,7 @@ absl::StatusOr<SurfaceMeshFile> ReadObj(std::string_view bytes, const std::strin
     } else if (keyword == "f") {
       face.clear();
       for (std::string_view word = line.Word(); !word.empty(); word = line.Word()) {
-        // corner/texture/normal; negative counts back from the last vertex
+        // corner/texture/normal; negative numbers count back from the last vertex
         const std::string_view corner = word.substr(0, word.find('/'));
         const auto vertices = static_cast<std::int64_t>(mesh.vertices.size());
         std::int64_t index = 0;

@@ -30,7 +30,7 @@ absl::StatusOr<SurfaceMeshFile> ReadTriangles(std::string_view bytes, const std:
         absl::StrCat(name, ": the file is empty; expected a surface mesh"));
   const std::string kind = GuessFileKind(bytes);
   if (kind == "an STL surface") {
-    // text, unless its length is that of a binary one
+    // text, unless the size is that of a binary file
     std::uint32_t count = 0;
     if (bytes.size() >= 84) std::memcpy(&count, bytes.data() + 80, 4);
     const bool binary = bytes.size() >= 84 && bytes.size() == 84 + std::size_t{50} * count;
@@ -60,7 +60,7 @@ bool Less(const Vector3d& a, const Vector3d& b) {
   return a.z() < b.z();
 }
 
-// replaces each vertex by `same`, drops those without a triangle; numbers follow first use
+// Replaces each vertex by `same` and drops those without a triangle; numbers follow first use.
 void Renumber(const std::vector<int>& same, TriangleMesh* mesh) {
   std::vector<int> number(same.size(), -1);
   std::vector<Vector3d> vertices;
@@ -90,8 +90,8 @@ void JoinEqualVertices(TriangleMesh* mesh) {
   Renumber(same, mesh);
 }
 
-// Joins vertices closer than a millionth of the mesh's size, as rounding in the last digits of a
-// file leaves them.
+// Joins vertices closer than a millionth of the mesh's size, which differ only by rounding in the
+// file.
 void JoinCloseVertices(TriangleMesh* mesh) {
   Vector3d lower = mesh->vertices[0];
   Vector3d upper = lower;
@@ -102,7 +102,7 @@ void JoinCloseVertices(TriangleMesh* mesh) {
   const double reach = (upper - lower).norm() * 0x1p-20;
   if (!(reach > 0)) return;
 
-  // cells of that size: whoever is in reach is in a cell next door
+  // hash grid with cells of that size: vertices in reach are in neighbouring cells
   constexpr std::int64_t kCells = (1 << 21) - 1;
   const auto cell = [&](const Vector3d& p, int axis) {
     return 1 + static_cast<std::int64_t>((p[axis] - lower[axis]) / reach);
@@ -130,7 +130,8 @@ void JoinCloseVertices(TriangleMesh* mesh) {
   Renumber(same, mesh);
 }
 
-// those with a repeated corner, and all but the first of the same three corners; returns how many
+// Drops triangles with a repeated corner, and all but the first with the same three corners;
+// returns how many.
 int DropTriangles(TriangleMesh* mesh) {
   std::vector<std::pair<std::array<int, 3>, int>> sorted;
   std::vector<char> dropped(mesh->triangles.size(), 0);
@@ -176,7 +177,7 @@ std::string At(const Vector3d& p) {
   return absl::StrCat("(", p.x(), ", ", p.y(), ", ", p.z(), ")");
 }
 
-// every edge between exactly two triangles
+// Checks that every edge has exactly two triangles.
 absl::Status CheckClosed(const TriangleMesh& mesh, const std::vector<Edge>& edges,
                          const std::string& name) {
   int open = 0;
@@ -215,12 +216,12 @@ void Turn(std::array<int, 3>* triangle) {
   std::swap((*triangle)[1], (*triangle)[2]);
 }
 
-// turns triangles until neighbours agree and each part where one was turned faces outwards; returns
-// how many turned, −1 for a one-sided surface
+// Flips triangles until neighbours agree and each part with a flipped one faces outwards. Returns
+// the number of flipped triangles, −1 for a one-sided surface.
 int TurnToAgree(const std::vector<Edge>& edges, TriangleMesh* mesh) {
-  // the two triangles of an edge stand side by side in `edges`
+  // the two triangles of an edge are adjacent in `edges`
   std::vector<std::array<std::pair<int, bool>, 3>> neighbors(
-      mesh->triangles.size());  // and whether they agree as given
+      mesh->triangles.size());  // and whether their orientations agree
   std::vector<int> filled(mesh->triangles.size(), 0);
   for (std::size_t i = 0; i < edges.size(); i += 2) {
     const bool agree = edges[i].forward != edges[i + 1].forward;
@@ -284,7 +285,7 @@ absl::StatusOr<SurfaceMeshFile> CloseSurfaceMesh(SurfaceMeshFile file, const std
   TriangleMesh& mesh = file.mesh;
   std::vector<Edge> edges = SortEdges(mesh);
   if (absl::Status status = CheckClosed(mesh, edges, name); !status.ok()) {
-    // perhaps its vertices only differ in their last digits
+    // perhaps its vertices only differ by rounding
     TriangleMesh joined = mesh;
     JoinCloseVertices(&joined);
     DropTriangles(&joined);
@@ -304,7 +305,7 @@ absl::StatusOr<SurfaceMeshFile> CloseSurfaceMesh(SurfaceMeshFile file, const std
   }
   if (turned > 0)
     file.warnings.push_back(
-        absl::StrCat(name, ": turned ", turned, " triangles to agree with their neighbours"));
+        absl::StrCat(name, ": reoriented ", turned, " triangles to agree with their neighbours"));
 
   std::vector<int> all(mesh.triangles.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
@@ -315,7 +316,7 @@ absl::StatusOr<SurfaceMeshFile> CloseSurfaceMesh(SurfaceMeshFile file, const std
   if (volume < 0) {
     for (auto& t : mesh.triangles) Turn(&t);
     file.warnings.push_back(
-        absl::StrCat(name, ": turned the surface inside out, as its triangles faced inwards"));
+        absl::StrCat(name, ": turned the surface inside out, because its triangles faced inwards"));
   }
   return file;
 }

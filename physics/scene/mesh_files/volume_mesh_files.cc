@@ -15,7 +15,7 @@
 namespace pliant::physics {
 namespace {
 
-// A binary STL has no magic: 80 bytes, a count, and 50 bytes a triangle.
+// A binary STL has no magic number: 80 bytes, a count, and 50 bytes per triangle.
 bool IsBinaryStl(std::string_view bytes) {
   if (bytes.size() < 84) return false;
   std::uint32_t count;
@@ -27,7 +27,7 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// the first word of the first line that is no comment
+// First word of the first line that is not a comment.
 std::string_view FirstWord(std::string_view bytes) {
   MeshCursor cursor(bytes, "");
   while (cursor.PeekWord().substr(0, 1) == "#") {
@@ -121,7 +121,7 @@ absl::StatusOr<std::string> ReadMeshFileBytes(const std::string& path, std::int6
         absl::StrCat(path, ": has ", info.st_size, " bytes; expected at most ", max_bytes));
   }
 
-  // a file that grows meanwhile is read as far as it was
+  // a file that grows meanwhile is read up to its old size
   std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
   bytes.resize(std::fread(bytes.data(), 1, bytes.size(), file.get()));
   if (std::ferror(file.get()))

@@ -26,7 +26,7 @@ std::string WhatItIs(std::string_view text) {
                       : absl::StrCat("is ", kind, ", not a robot file");
 }
 
-// couplers, loops and actuators want names of their own, for reports
+// Gives couplers, loops and actuators unique names, for reports.
 void NameTheNameless(RobotDescription* robot) {
   std::set<std::string> taken;
   const auto name = [&](std::string* own, const char* kind) {
@@ -90,7 +90,7 @@ RobotFileResult ReadRobotFile(const std::string& path, const RobotFileOptions& o
       files.Read(path, static_cast<std::int64_t>(kLargestXml), "robot");
   if (!bytes.ok()) {
     std::string text(bytes.status().message());
-    // the place says the file already
+    // the message's place names the file already
     if (text.rfind(path + ": ", 0) == 0) text.erase(0, path.size() + 2);
     RobotFileResult result;
     result.messages.push_back({path, 0, text, true});

@@ -34,7 +34,7 @@ class UrdfReader {
     for (const XmlElement& child : root_.children) {
       if (child.name == "joint" || child.name == "drake:joint") ReadJoint(child);
     }
-    // where a link is fixed decides what its meshes become
+    // collision meshes depend on whether their link is fixed
     fixed_ = FindFixedLinks(*draft_, options_.fixed_base);
     for (const auto& [element, link] : link_elements_) ReadLink(*element, link);
     DrakeModelTags tags;
@@ -117,13 +117,13 @@ class UrdfReader {
       log_->Error(element.place, "<link>: has no name; expected name=\"…\"");
       return;
     }
-    // by convention the frame that a base may be welded to
+    // by convention, the frame to which a base may be welded
     if (name == "world" && element.children.empty()) return;
     const int number = static_cast<int>(draft_->robot.links.size());
     const auto [other, fresh] = links_.emplace(name, number);
     if (!fresh) {
       log_->Error(element.place,
-                  absl::StrCat(element.Label(), ": the name is taken already, on line ",
+                  absl::StrCat(element.Label(), ": the name is already taken, on line ",
                                draft_->places[other->second].line, ". Rename one"));
       return;
     }
@@ -174,7 +174,7 @@ class UrdfReader {
     if (inertia == nullptr) {
       log_->Warning(element.place,
                     absl::StrCat("link \"", link->name,
-                                 "\": <inertial> has no <inertia>: taken for a point of mass. "
+                                 "\": <inertial> has no <inertia>: treated as a point mass. "
                                  "Give ixx, iyy and izz in kg·m²"));
       return;
     }
@@ -294,7 +294,7 @@ class UrdfReader {
     return false;
   }
 
-  // the link of <parent> or <child>; −2 after an error
+  // Finds the link of <parent> or <child>; −2 after an error.
   int ReadJointEnd(const XmlElement& element, const char* end) {
     const XmlElement* child = element.Child(end);
     const std::string name = child == nullptr ? std::string() : child->Get("link");
@@ -307,7 +307,7 @@ class UrdfReader {
     const bool world = link == -1 && std::string_view(end) == "parent";
     if (link < 0 && !world) {
       log_->Error(child->place, absl::StrCat(element.Label(), ": its ", end, " link \"", name,
-                                             "\" is not there. Define it, or correct the name"));
+                                             "\" does not exist. Define it, or correct the name"));
       return -2;
     }
     return link;
@@ -326,7 +326,7 @@ class UrdfReader {
         joints_.emplace(joint.name, static_cast<int>(draft_->joints.size()));
     if (!fresh) {
       log_->Error(element.place,
-                  absl::StrCat(element.Label(), ": the name is taken already. Rename one"));
+                  absl::StrCat(element.Label(), ": the name is already taken. Rename one"));
       return;
     }
     draft.parent = ReadJointEnd(element, "parent");
@@ -357,7 +357,7 @@ class UrdfReader {
     draft_->joints.push_back(std::move(draft));
   }
 
-  // returns whether the type has limits
+  // Returns whether the type has limits.
   bool ReadType(const XmlElement& element, Joint* joint) {
     const std::string type = element.Get("type");
     static const std::map<std::string, JointType> kTypes = {
@@ -389,7 +389,7 @@ class UrdfReader {
       if (pitch.text == nullptr) {
         log_->Error(element.place, absl::StrCat(element.Label(),
                                                 ": <drake:screw_thread_pitch> is missing; "
-                                                "expected metres a turn"));
+                                                "expected metres per turn"));
       }
       ReadNumber(pitch, &joint->pitch, log_);
     }
@@ -402,7 +402,7 @@ class UrdfReader {
     if (limit == nullptr) {
       if (limited && joint->type != JointType::kScrew) {
         log_->WarnOnce(element.place, absl::StrCat(element.Get("type"),
-                                                   " joint without <limit>: taken for unlimited"));
+                                                   " joint without <limit>: treated as unlimited"));
       }
       return;
     }
@@ -421,7 +421,7 @@ class UrdfReader {
       }
     }
     if (joint->velocity_limit == 0) {
-      log_->WarnOnce(limit->place, "a velocity limit of 0 is taken for none");
+      log_->WarnOnce(limit->place, "a velocity limit of 0 is treated as no limit");
       joint->velocity_limit = std::numeric_limits<double>::infinity();
     }
     if (!limited) return;
@@ -430,16 +430,16 @@ class UrdfReader {
     const bool has_upper = ReadNumber(AttributeOf(*limit, "upper"), &upper, log_, Range::kInfinite);
     if (!has_lower && !has_upper) {
       if (joint->type != JointType::kScrew) {
-        log_->WarnOnce(limit->place, absl::StrCat(element.Get("type"),
-                                                  " joint without lower and upper limit: taken "
-                                                  "for unlimited"));
+        log_->WarnOnce(limit->place,
+                       absl::StrCat(element.Get("type"),
+                                    " joint without lower and upper limit: treated as unlimited"));
       }
       return;
     }
     if (lower > upper) {
-      log_->Error(limit->place,
-                  absl::StrCat(element.Label(), ": its lower limit ", lower, " is above the upper ",
-                               upper, angular ? " rad" : " m", "; expected lower ≤ upper"));
+      log_->Error(limit->place, absl::StrCat(element.Label(), ": its lower limit ", lower,
+                                             " is above the upper limit ", upper,
+                                             angular ? " rad" : " m", "; expected lower ≤ upper"));
       return;
     }
     joint->lower = lower;
@@ -471,16 +471,16 @@ class UrdfReader {
                                               "\": <mimic> joint \"", mimic.leader, "\" ", why));
       };
       if (found == joints_.end()) {
-        refuse("is not there. Correct the name");
+        refuse("does not exist. Correct the name");
         continue;
       }
       const JointDraft& leader = draft_->joints[found->second];
       if (found->second == mimic.joint) {
-        refuse("is the joint itself. Name another");
+        refuse("is the joint itself. Name another joint");
         continue;
       }
       if (CountVelocities(leader.joint.type) != 1) {
-        refuse("does not have one degree of freedom. Name one that has");
+        refuse("does not have one degree of freedom. Name a joint with one");
         continue;
       }
       RobotCoupler coupler;
@@ -496,7 +496,7 @@ class UrdfReader {
     const std::string kind = type == nullptr ? element.Get("type") : type->text;
     if (kind.find("SimpleTransmission") == std::string::npos) {
       log_->LeftOut(element.place, absl::StrCat("transmission of type \"", kind, "\""),
-                    "only SimpleTransmission is known");
+                    "only SimpleTransmission is supported");
       return;
     }
     const XmlElement* joint_element = element.Child("joint");

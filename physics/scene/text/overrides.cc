@@ -22,7 +22,7 @@ using google::protobuf::Message;
 using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
 
-// The name of an entry of a list, where its type has one.
+// Name of a list entry, empty if its type has none.
 std::string NameOf(const Message& entry) {
   const FieldDescriptor* name = entry.GetDescriptor()->FindFieldByName("name");
   if (name == nullptr || name->cpp_type() != FieldDescriptor::CPPTYPE_STRING) return "";
@@ -40,7 +40,7 @@ class Assignment {
   }
 
  private:
-  // Takes the next part of the path; null when the end, or a fault, is reached.
+  // Takes the next part of the path; null at the end, or after an error.
   Message* Advance(Message* message) {
     const Descriptor* type = message->GetDescriptor();
     const std::string name(rest_.substr(0, rest_.find_first_of(".[")));
@@ -51,7 +51,7 @@ class Assignment {
       for (int i = 0; i < type->field_count(); ++i) names.push_back(type->field(i)->name());
       const std::string near = DidYouMean(name, names);
       return Fail(at, absl::StrCat(
-                          Quoted(name), " is no field of this",
+                          Quoted(name), " is not a known field",
                           near.empty() ? "; expected one of " + absl::StrJoin(names, ", ") : near));
     }
     rest_.remove_prefix(name.size());
@@ -72,11 +72,11 @@ class Assignment {
                                         field->name(), "`"));
       }
     }
-    rest_.remove_prefix(1);  // '.', or '[' which no field is called
+    rest_.remove_prefix(1);  // '.', or a '[' after which no field is found
     return reflection->MutableMessage(message, field);
   }
 
-  // an entry by number in brackets, or by its name
+  // Finds an entry by number in brackets, or by its name.
   Message* FindEntry(const FieldDescriptor* field, Message* message) {
     const Reflection* reflection = message->GetReflection();
     const int count = reflection->FieldSize(*message, field);
@@ -87,9 +87,9 @@ class Assignment {
       const std::string number(rest_.substr(1, close - 1));
       if (!absl::SimpleAtoi(number, &index) || index < 0 || index >= count) {
         return Fail(absl::StrCat(done_, "[", number, "]"),
-                    count == 0
-                        ? "is no entry; the list is empty"
-                        : absl::StrCat("is no entry; expected a number from 0 to ", count - 1));
+                    count == 0 ? "is not a valid index; the list is empty"
+                               : absl::StrCat("is not a valid index; expected a number from 0 to ",
+                                              count - 1));
       }
       rest_.remove_prefix(close + 1);
     } else {
@@ -115,7 +115,7 @@ class Assignment {
     absl::StrAppend(&done_, "[", index, "]");
     Message* entry = reflection->MutableRepeatedMessage(message, field, index);
     if (rest_.empty() || rest_.front() != '.') {
-      return Fail(done_, "an entry is set by its fields; expected `.` and the name of one");
+      return Fail(done_, "cannot be set as a whole; expected `.` and the name of a field");
     }
     rest_.remove_prefix(1);
     return entry;

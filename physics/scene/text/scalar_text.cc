@@ -17,7 +17,7 @@ std::string LowerCase(std::string_view text) {
   return out;
 }
 
-// Length of the longest start of `text` that is a decimal number.
+// Length of the longest prefix of `text` that is a decimal number.
 std::size_t CountNumberCharacters(std::string_view text) {
   const auto digits = [&](std::size_t from) {
     std::size_t i = from;
@@ -41,7 +41,7 @@ std::size_t CountNumberCharacters(std::string_view text) {
   return end;
 }
 
-// Why a text that is no decimal number is none.
+// Explains why a text is not a decimal number.
 std::string ExplainNonNumber(std::string_view text, std::size_t number_length) {
   const std::string lower = LowerCase(text);
   std::string_view word = lower;
@@ -50,24 +50,24 @@ std::string ExplainNonNumber(std::string_view text, std::size_t number_length) {
     return "is not finite";
   }
   for (const std::string_view truth : {"true", "false", "yes", "no", "on", "off"}) {
-    if (word == truth) return "is a truth value";
+    if (word == truth) return "is a boolean";
   }
   if (word.starts_with("0x") || word.starts_with("0o") || word.starts_with("0b")) {
     return "is not decimal";
   }
-  if (number_length == 0) return "is no number";
+  if (number_length == 0) return "is not a number";
   const std::string_view rest = text.substr(number_length);
   if (rest[0] == '_' || rest[0] == '\'' || rest[0] == ',') {
-    return "has a separator within";
+    return "contains a separator";
   }
   const std::string_view unit = rest.substr(std::min(rest.find_first_not_of(' '), rest.size() - 1));
   if (absl::ascii_isalpha(unit[0]) || unit[0] == '%' || (unit[0] & 0x80) != 0) {
     return absl::StrCat("carries a unit (", std::string(unit.substr(0, 16)), ")");
   }
-  return "is no number";
+  return "is not a number";
 }
 
-// 007 is eight to some readers of YAML and seven to others
+// Some YAML parsers read 010 as eight, others as ten.
 bool HasLeadingZero(std::string_view text) {
   if (!text.empty() && (text[0] == '+' || text[0] == '-')) text.remove_prefix(1);
   return text.size() > 1 && text[0] == '0' && absl::ascii_isdigit(text[1]);
@@ -97,12 +97,12 @@ std::string ParseNumber(std::string_view text, double* number) {
   if (text[0] == '+') text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
   if (error == std::errc::result_out_of_range) {
-    // strtod tells too large from too small, with the same bits for the latter
+    // strtod tells overflow from underflow, for which it gives the same bits
     *number = std::strtod(std::string(text).c_str(), nullptr);
-    if (!std::isfinite(*number)) return "is beyond what a double holds";
+    if (!std::isfinite(*number)) return "is beyond the range of a double";
     return "";
   }
-  if (error != std::errc() || end != text.data() + text.size()) return "is no number";
+  if (error != std::errc() || end != text.data() + text.size()) return "is not a number";
   return "";
 }
 
@@ -118,7 +118,7 @@ std::string ParseInteger(std::string_view text, std::int32_t* number) {
 std::string NumberText(double number) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
-  // whole numbers of everyday size are written out
+  // write out whole numbers of ordinary size
   if (number == std::floor(number) && std::abs(number) < 1e6) {
     return absl::StrCat(static_cast<std::int64_t>(number));
   }

@@ -8,7 +8,7 @@
 namespace pliant::physics {
 namespace {
 
-// The path of what is around a field: a.b[1] → a.b → a → "".
+// Path of the enclosing field: a.b[1] → a.b → a → "".
 std::string_view Parent(std::string_view path) {
   const std::size_t cut = path.find_last_of(".[");
   return path.substr(0, cut == std::string_view::npos ? 0 : cut);
@@ -36,7 +36,7 @@ void SceneLog::Mark(std::string path, int line, int column) {
 }
 
 void SceneLog::MarkOverride(const std::string& path, const std::string& source) {
-  // forget where the fields below were written: they are gone
+  // forget the positions of the fields below, which no longer exist
   auto spot = spots_.lower_bound(path);
   while (spot != spots_.end() && spot->first.starts_with(path)) {
     spot = IsWithin(spot->first, path) ? spots_.erase(spot) : std::next(spot);
@@ -97,8 +97,7 @@ void SceneLog::Add(Place place, std::string path, std::string text, bool error) 
 }
 
 std::vector<SceneMessage> SceneLog::TakeMessages() {
-  // down the text, as one reads and mends it; messages without a line keep the order they were
-  // found in
+  // sort by position in the text; messages without a line keep the order in which they were found
   std::stable_sort(messages_.begin(), messages_.end(),
                    [](const SceneMessage& a, const SceneMessage& b) {
                      return std::pair(a.line, a.column) < std::pair(b.line, b.column);
@@ -106,7 +105,7 @@ std::vector<SceneMessage> SceneLog::TakeMessages() {
   if (full()) {
     SceneMessage last;
     last.file = file_;
-    last.message = absl::StrCat("stopped after ", kMaxErrors, " errors; mend these first");
+    last.message = absl::StrCat("stopped after ", kMaxErrors, " errors; fix these first");
     messages_.push_back(std::move(last));
   }
   return std::exchange(messages_, {});

@@ -21,17 +21,17 @@ using google::protobuf::Message;
 using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
 
-// aliases may repeat values, but not without end
+// limit for values repeated by aliases
 constexpr int kMaxVisits = 1'000'000;
 
-// Fields that are named in the contract and not in this version's schema.
+// Fields that are documented but not in this version's schema.
 bool IsReserved(std::string_view message, std::string_view field) {
   return (message == "Body" && (field == "shell" || field == "particles")) ||
          (message == "Scene" && field == "cameras") ||
          (message == "Constraint" && field == "volume");
 }
 
-// A message without a schema yet: its options are not read, it is refused as a whole later.
+// Messages without a schema yet: their options are not read, and they are refused as a whole later.
 bool IsReserved(const Descriptor* type) {
   return type->name() == "SmoothMethod";
 }
@@ -49,7 +49,7 @@ std::vector<std::string> FieldNames(const Descriptor* type) {
   return names;
 }
 
-// What is expected in place of one value of a field.
+// Describes what is expected for one value of a field.
 std::string Expected(const FieldDescriptor* field) {
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_DOUBLE:
@@ -84,7 +84,7 @@ std::string ExpectedList(const FieldDescriptor* field) {
   }
 }
 
-// A value as it was written, cut short.
+// Appends a value as it was written, shortened.
 void AppendText(const YamlNode& node, int depth, std::string* out) {
   constexpr std::size_t kLongest = 48;
   if (out->size() > kLongest) return;
@@ -123,7 +123,7 @@ std::string Describe(const YamlNode& node) {
   AppendText(node, 0, &text);
   return absl::StrCat(Quoted(text), node.kind == YamlNode::Kind::kList  ? " is a list"
                                     : node.kind == YamlNode::Kind::kMap ? " is a map"
-                                                                        : " is one value");
+                                                                        : " is a single value");
 }
 
 bool ParseBool(const YamlNode& node, bool* value) {
@@ -192,7 +192,7 @@ void YamlReader::Error(const YamlNode& node, const std::string& path, std::strin
 }
 
 void YamlReader::Mark(const std::string& path, const YamlNode& node, const YamlNode* key) {
-  // a value is where it begins; a block of lines is where its key is
+  // the position of a value is its beginning, but that of a block of lines is its key
   const bool block = node.kind != YamlNode::Kind::kScalar && !node.flow;
   const YamlNode& at = block && key != nullptr ? *key : node;
   log_.Mark(path, at.line, at.column);
@@ -232,7 +232,7 @@ std::vector<YamlReader::Entry> YamlReader::CollectEntries(const YamlNode& map,
     entries.push_back(entry);
   }
 
-  // what a merge brings is taken where the map itself says nothing; of several, the first wins
+  // merges fill in keys that the map does not have; of several, the first wins
   for (std::size_t i = 0; i < merged.size(); ++i) {
     const YamlNode& from = *merged[i];
     if (from.kind == YamlNode::Kind::kMap) {
@@ -265,27 +265,27 @@ void YamlReader::ReadMessage(const YamlNode& node, const std::string& path, Mess
     const FieldDescriptor* field = type->FindFieldByName(key->text);
     if (field == nullptr) {
       if (IsReserved(type->name(), key->text)) {
-        Error(*key, below, "is reserved: this version does not have it yet. Remove it");
+        Error(*key, below, "is reserved: it is not supported yet. Remove it");
         continue;
       }
       const std::vector<std::string> names = FieldNames(type);
       const std::string near = DidYouMean(key->text, names);
-      const std::string known = names.empty() ? "nothing is to be said here; write {}"
+      const std::string known = names.empty() ? "no fields are allowed here; write {}"
                                               : "expected one of " + absl::StrJoin(names, ", ");
       Error(*key, below.size() > 200 ? path : below,
-            absl::StrCat(Quoted(key->text), " is no field of this",
+            absl::StrCat(Quoted(key->text), " is not a known field",
                          near.empty() ? absl::StrCat("; ", known) : near));
       continue;
     }
 
-    // of a oneof, one member
+    // only one member of a oneof
     const OneofDescriptor* choice = field->real_containing_oneof();
     if (choice != nullptr && reflection->HasOneof(*message, choice)) {
       const FieldDescriptor* taken = reflection->GetOneofFieldDescriptor(*message, choice);
       std::vector<std::string> members;
       for (int i = 0; i < choice->field_count(); ++i) members.push_back(choice->field(i)->name());
       Error(*key, below,
-            absl::StrCat("stands beside `", taken->name(), "`; expected only one of ",
+            absl::StrCat("conflicts with `", taken->name(), "`; expected only one of ",
                          JoinWithOr(members)));
       continue;
     }
@@ -363,7 +363,7 @@ void YamlReader::ReadMessageOrList(const YamlNode& node, const std::string& path
     return;
   }
 
-  // `method: convex` is a common slip for `method: {convex: {}}`
+  // `method: convex` is a common mistake for `method: {convex: {}}`
   const Field* member =
       node.kind == YamlNode::Kind::kScalar ? type->FindFieldByName(node.text) : nullptr;
   const bool choice = member != nullptr && member->cpp_type() == Field::CPPTYPE_MESSAGE;
@@ -399,7 +399,7 @@ void YamlReader::ReadItem(const YamlNode& node, const std::string& path, const F
       double value = 0;
       const std::string why = node.plain ? ParseNumber(text, &value) : "is text";
       if (!why.empty()) refuse(why);
-      // a list keeps its length, so that nothing more is said about it
+      // keep the list's length, to avoid follow-up errors
       if (repeated) reflection->AddDouble(message, field, value);
       if (!repeated && why.empty()) reflection->SetDouble(message, field, value);
       break;
@@ -415,7 +415,7 @@ void YamlReader::ReadItem(const YamlNode& node, const std::string& path, const F
     case Field::CPPTYPE_BOOL: {
       bool value = false;
       if (!ParseBool(node, &value)) {
-        refuse("is no truth value");
+        refuse("is not a boolean");
         break;
       }
       reflection->SetBool(message, field, value);
@@ -436,8 +436,8 @@ void YamlReader::ReadItem(const YamlNode& node, const std::string& path, const F
       }
       if (number == 0) {
         const std::string near = FindNearest(text, names);
-        refuse(near.empty() ? "is no choice"
-                            : absl::StrCat("is no choice (did you mean ", near, "?)"));
+        refuse(near.empty() ? "is not a valid choice"
+                            : absl::StrCat("is not a valid choice (did you mean ", near, "?)"));
         break;
       }
       reflection->SetEnumValue(message, field, number);

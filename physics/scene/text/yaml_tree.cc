@@ -18,7 +18,7 @@ struct Stop {
   YamlFault fault;
 };
 
-// Offset of the first byte that is no part of well-formed UTF-8 text, or npos.
+// Offset of the first byte that is not part of well-formed UTF-8 text, or npos.
 std::size_t FindNonText(std::string_view text) {
   std::size_t i = 0;
   while (i < text.size()) {
@@ -62,7 +62,7 @@ class YamlTreeBuilder : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ == 1) return;
-    Fail(mark, "a second document begins here; expected one scene in a file. Remove the `---`");
+    Fail(mark, "a second document begins here; expected one scene per file. Remove the `---`");
   }
   void OnDocumentEnd() override {}
 
@@ -80,7 +80,7 @@ class YamlTreeBuilder : public YAML::EventHandler {
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto named = anchors_.find(anchor);
-    if (named == anchors_.end()) Fail(mark, "an alias names no anchor before it");
+    if (named == anchors_.end()) Fail(mark, "an alias names no earlier anchor");
     if (named->second.open) Fail(mark, "an alias names a value that contains it");
     Place(named->second.node);
   }
@@ -115,7 +115,7 @@ class YamlTreeBuilder : public YAML::EventHandler {
   YamlNode* Open(YamlNode::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (static_cast<int>(tree_.nodes_.size()) >= limits_.max_nodes) {
       Fail(mark, absl::StrCat("more than ", limits_.max_nodes,
-                              " values; put meshes and tables into files of their own"));
+                              " values; put meshes and tables into separate files"));
     }
     YamlNode& node = tree_.nodes_.emplace_back();
     node.kind = kind;
@@ -133,7 +133,7 @@ class YamlTreeBuilder : public YAML::EventHandler {
   void Enter(YamlNode::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor,
              YAML::EmitterStyle::value style) {
     if (static_cast<int>(levels_.size()) >= limits_.max_depth) {
-      Fail(mark, absl::StrCat("nested more than ", limits_.max_depth, " deep; no scene is"));
+      Fail(mark, absl::StrCat("is nested more than ", limits_.max_depth, " levels deep"));
     }
     YamlNode* node = Open(kind, mark, anchor);
     node->flow = style == YAML::EmitterStyle::Flow;
@@ -146,7 +146,7 @@ class YamlTreeBuilder : public YAML::EventHandler {
     Close(level.node, level.anchor);
   }
 
-  // puts a finished value where it belongs: into the list or map around it
+  // Adds a finished value to the enclosing list or map.
   void Place(const YamlNode* node) {
     if (levels_.empty()) {
       tree_.root_ = node;
@@ -174,13 +174,13 @@ std::optional<YamlFault> YamlTree::Parse(std::string_view text, const YamlLimits
   nodes_.clear();
   root_ = nullptr;
 
-  // a byte order mark is no content
+  // skip a byte order mark
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   if (const std::size_t bad = FindNonText(text); bad != std::string_view::npos) {
     const unsigned char byte = text[bad];
     return FaultAt(text, bad,
                    absl::StrCat("byte 0x", absl::Hex(byte, absl::kZeroPad2),
-                                " is no text; expected a scene in YAML, encoded as UTF-8"));
+                                " is not text; expected a scene in YAML, encoded as UTF-8"));
   }
 
   YamlTreeBuilder builder(this, limits);

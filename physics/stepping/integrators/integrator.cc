@@ -1,6 +1,6 @@
 #include "physics/stepping/integrators/integrator.h"
 
-// The integrators that are registered: one line each.
+// Registered integrators, one line each.
 #define PLIANT_INTEGRATORS(ADD) \
   ADD(ImplicitEuler)            \
   ADD(Midpoint)

@@ -5,7 +5,7 @@
 namespace pliant::physics {
 namespace {
 
-// The θ-method at a θ of its own, which is θ_vq too.
+// The θ-method with a fixed θ = θ_vq.
 class FixedTheta final : public Integrator {
  public:
   FixedTheta(std::string_view name, double theta) : name_(name), theta_(theta) {}

@@ -13,14 +13,14 @@ using solvers::Impulses;
 
 namespace {
 
-// A contact that carried an impulse is remembered: for warm starts and anchors, and so that sliding
+// Stores a contact that carried an impulse, for warm starts and anchors, and so that sliding
 // contacts persist.
 void Remember(const ContactPoint& contact, const Vector3d& impulse_W, State* state) {
   state->contacts.push_back({contact.key, impulse_W});
 }
 
-// A memory by its key; null: there is none. `place` is where it was in the last step, and becomes
-// where it is: what rests is where it was.
+// Finds a contact memory by key; null if there is none. `place` is its index in the last step,
+// tried first as resting contacts seldom move, and is updated.
 const ContactMemory* Recall(const std::vector<ContactMemory>& memories, std::uint64_t key,
                             std::size_t* place) {
   if (*place < memories.size() && memories[*place].key == key) return &memories[*place];
@@ -58,14 +58,14 @@ void CommitContacts(const StepContacts& contacts, const Impulses& impulses, Comm
     if (memory != nullptr) Remember(contact, memory->impulse_W, state);
   }
   if (contacts.points.empty() && state->contacts.size() == scratch->last_contacts.size()) {
-    // the same as before, which are in order
+    // the same memories as before, still sorted
     state->contacts.swap(scratch->last_contacts);
   } else {
     SortContactMemories(&state->contacts, &scratch->sorting);
   }
 }
 
-// What a row exerted, and on what.
+// Describes the force of a row and what it acts on.
 ConstraintForce DescribeRow(int k, const Impulses& impulses, const ConstraintSet& constraints,
                             const Participation& participation, const ConstraintSystem& system) {
   const ConstraintRow& row = constraints.rows[k];
@@ -85,7 +85,7 @@ ConstraintForce DescribeRow(int k, const Impulses& impulses, const ConstraintSet
   return force;
 }
 
-// Reports what constraints exerted, those of sleepers included, and keeps the latter.
+// Reports constraint forces, including those on sleeping blocks, and stores the latter.
 void CommitConstraints(const Impulses& impulses, const ConstraintSet& constraints,
                        const Participation& participation, const ConstraintSystem& system,
                        const Sleeping& sleeping, State* state, StepReport* report) {

@@ -5,7 +5,7 @@
 namespace pliant::physics {
 namespace {
 
-// Wakes what the contacts touch, and poses it.
+// Wakes the blocks that contacts touch, and poses them.
 absl::Status WakeTouchedBlocks(const State& state, StepBlocks* blocks, StepContacts* contacts) {
   const int asleep = blocks->sleeping.num_asleep;
   WakeTouched(contacts->points, blocks);
@@ -13,13 +13,13 @@ absl::Status WakeTouchedBlocks(const State& state, StepBlocks* blocks, StepConta
   return PoseWoken(state, blocks);
 }
 
-// Contacts between sleepers exert what they did; the others are to be solved.
+// Moves contacts between sleeping blocks, whose impulses do not change, from points to resting.
 void SetRestingAside(const Sleeping& sleeping, StepContacts* contacts) {
   std::vector<ContactPoint>&points = contacts->points, &resting = contacts->resting;
   resting.clear();
   if (!sleeping.is_any_asleep()) return;
   const auto sleeps = [&](const ContactPoint& contact) { return sleeping.sleeps(contact); };
-  // in a world at rest, in every step
+  // common case: a world at rest
   if (std::ranges::all_of(points, sleeps)) return resting.swap(points);
   std::erase_if(points, [&](const ContactPoint& contact) {
     if (!sleeps(contact)) return false;
@@ -57,7 +57,7 @@ absl::StatusOr<bool> RedetectContacts(std::span<const double> v, const State& st
     return status;
   if (found.empty()) return false;
 
-  // those that are new, beside the known ones
+  // add new contacts to the known ones
   std::vector<ContactPoint>& points = contacts->points;
   const int solved = static_cast<int>(points.size());
   points.insert(points.end(), contacts->resting.begin(), contacts->resting.end());

@@ -35,7 +35,7 @@ void FindIslands(const ConstraintSystem& system, Islands* islands) {
   std::iota(roots.begin(), roots.end(), 0);
   JoinBlocks(system, &roots);
 
-  // islands in the order of their first blocks; their blocks, contacts and rows sorted by counting
+  // number islands by their first blocks; sort blocks, contacts and rows by island (counting sort)
   std::vector<int>& island_of = islands->island_of_block;
   island_of.assign(num_blocks, -1);
   int count = 0;

@@ -5,7 +5,8 @@
 namespace pliant::physics {
 namespace {
 
-// The groups that rows read, or that hold the bodies of a block together: ascending, each once.
+// Finds the groups that rows read, or that a block in compliance form couples: ascending, each
+// once.
 void FindTouched(const StepBlocks& blocks, std::span<const RowBuffer::Entry> entries,
                  Participation* participation) {
   std::vector<std::pair<int, int>>& touched = participation->touched;
@@ -16,14 +17,14 @@ void FindTouched(const StepBlocks& blocks, std::span<const RowBuffer::Entry> ent
     return blocks.spaces.offsets[block] + blocks.steps[block]->space().group_offset(group);
   };
   for (const RowBuffer::Entry& entry : entries) {
-    // most are touched several times
+    // most groups appear several times
     char& is_known = is_touched[first_velocity(entry.block, entry.group)];
     if (!is_known) touched.emplace_back(entry.block, entry.group);
     is_known = 1;
   }
   for (const auto& [block, group] : touched) is_touched[first_velocity(block, group)] = 0;
 
-  // what holds the bodies of a block together reads all of them
+  // the sets of a block in compliance form couple all of its groups that have mass
   for (int b = 0; b < blocks.count(); ++b) {
     const CompliantForm* form = blocks.abilities[b].compliance;
     if (form == nullptr || blocks.sleeping.sleeps(b)) continue;

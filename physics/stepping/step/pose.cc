@@ -5,10 +5,10 @@
 namespace pliant::physics {
 namespace {
 
-// below this many velocities threads cost more than they bring
+// with fewer velocities, threads cost more than they gain
 constexpr int kFewVelocities = 300;
 
-// The velocity spaces of this step, and where the blocks are in them at its start.
+// Sets where each block's velocities are in this step, and their values at its start.
 void PlaceVelocities(StepBlocks* blocks) {
   std::vector<int>& offsets = blocks->spaces.offsets;
   offsets.assign(1, 0);
@@ -49,7 +49,7 @@ void GatherInputs(const StepBlocks& blocks, int block, const Inputs& inputs,
   gathered->efforts.clear();
   gathered->gravity = blocks.model.gravity;
   for (const int body : blocks.followed_bodies[block]) {
-    // a body without a target keeps still
+    // a body without a target stays still
     RigidTransform X_WB;
     if (body >= 0) X_WB = blocks.motions[body].X_WB;
     for (const Inputs::PoseTarget& target : inputs.poses) {
@@ -112,7 +112,7 @@ absl::Status PoseBlocks(const Inputs& inputs, const Stage& stage, const State& s
   blocks->controls.assign(state.controls.begin(), state.controls.end());
   ApplyTargets(blocks->model, inputs, &blocks->controls);
 
-  // what sleeps is left out of everything below
+  // determine which blocks sleep; everything below skips them
   for (const int b : blocks->prescribed)
     blocks->motions.Update(state, b, blocks->abilities[b].frames);
   WakeDisturbed(inputs, state, blocks);

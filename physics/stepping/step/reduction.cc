@@ -12,7 +12,7 @@ using solvers::ConstraintSystem;
 
 namespace {
 
-// Whether all of a batch were factored in this step, with the participants that they have now.
+// Whether all blocks of a batch have been factored in this step, with their present participants.
 bool IsFactored(const Participation& participation, const Reduction& reduction,
                 std::span<const int> blocks) {
   return std::ranges::all_of(blocks, [&](int b) {
@@ -59,7 +59,7 @@ void ReduceBatch(int batch, const Participation& participation, StepBlocks* bloc
   }
 }
 
-// Copies A_gg of a participating group, which is the `place`-th of its block.
+// Copies A_gg of a participating group, the `place`-th of its block.
 void CopyGroupDiagonal(const StepBlocks& blocks, const Participation& participation,
                        const Participation::Block& block, int place, const ConstraintSystem& system,
                        double* to) {
@@ -79,7 +79,7 @@ void CopyGroupDiagonal(const StepBlocks& blocks, const Participation& participat
   }
 }
 
-// Cholesky factors of the diagonal blocks A_gg, for the compliance of rows
+// Cholesky factors of the diagonal blocks A_gg, for the compliance of rows.
 absl::Status FactorGroups(const StepBlocks& blocks, const Participation& participation,
                           const ConstraintSystem& system, Reduction* reduction) {
   std::size_t room = 0;
@@ -112,7 +112,7 @@ absl::Status FactorGroups(const StepBlocks& blocks, const Participation& partici
   return absl::OkStatus();
 }
 
-// A group that an entry stands on.
+// Size of the group that an entry refers to, and the Cholesky factor of its A_gg.
 struct PlacedGroup {
   int size;
   const double* factor;
@@ -127,11 +127,11 @@ PlacedGroup PlaceEntry(const RowBuffer::Entry& entry, const Participation& parti
   return {participation.size_of_group(g), reduction.group_factors[g]};
 }
 
-// Places the entries of a stretch of contacts, and adds up W = Σ J_g A_gg⁻¹ J_gᵀ.
+// Places the entries of the contacts in a range, and sums up W = Σ J_g A_gg⁻¹ J_gᵀ.
 void PlaceContacts(int begin, int end, const Participation& participation,
                    const Reduction& reduction, std::span<const RowBuffer::Entry> entries,
                    std::vector<double>* work, ConstraintSystem* system) {
-  // two in a row on the same group are worked out together
+  // two successive entries on the same group are computed together
   ConstraintSystem::Contact* waiting = nullptr;
   const double* J_waiting = nullptr;
   PlacedGroup of_waiting{};
@@ -175,7 +175,7 @@ void PlaceRow(const Participation& participation, const Reduction& reduction,
   for (int e = row->first_entry; e < row->first_entry + row->num_entries; ++e) {
     const RowBuffer::Entry& entry = entries[e];
     const PlacedGroup group = PlaceEntry(entry, participation, reduction, &system->entries[e]);
-    // nothing of L⁻¹ J_gᵀ comes before the first velocity
+    // L⁻¹ J_gᵀ is zero before the entry's first velocity
     const int n = group.size, left = n - entry.offset;
     work->assign(left, 0.0);
     std::copy_n(&system->values[entry.values], entry.columns, work->begin());
@@ -184,9 +184,9 @@ void PlaceRow(const Participation& participation, const Reduction& reduction,
   }
 }
 
-// The rows of one constraint along different axes share one compliance, as those of a contact do:
-// along an axis in which nothing can move (a ball in a planar linkage) its own would vanish, and
-// with it the regularisation.
+// Rows of one constraint along different axes share one compliance, as those of a contact do. Along
+// an axis in which nothing can move (a ball in a planar linkage), a row's own compliance would
+// vanish, and the regularisation with it.
 void ShareCompliance(const ConstraintSet& constraints, ConstraintSystem* system) {
   const auto is_angular = [&](std::size_t k) {
     return !constraints.terms[constraints.rows[k].first_term].angular_W.isZero(0);
@@ -203,7 +203,7 @@ void ShareCompliance(const ConstraintSet& constraints, ConstraintSystem* system)
         break;
       sum += rows[end].W;
     }
-    // a row that moves nothing at all has no compliance; any will do
+    // a row that moves nothing has no compliance, so any value will do
     const double mean = sum > 0 ? sum / static_cast<double>(end - begin) : 1;
     for (; begin < end; ++begin) rows[begin].W = mean;
   }

@@ -6,10 +6,11 @@
 namespace pliant::physics {
 namespace {
 
-// below it nothing is left to solve: a world at rest without gravity is all rounding
+// a smaller residual is rounding, as in a world at rest without gravity
 constexpr double kAbsoluteTolerance = 1e-14;
 
-// Takes the exerted impulses off a block's residual. Returns the square of their norm.
+// Subtracts the exerted impulses from a block's residual. Returns their squared norm, scaled by
+// 1/diagonal.
 double SubtractExerted(const StepBlocks& blocks, const Participation& participation, int b,
                        std::span<const double> exerted, std::span<const double> diagonal,
                        std::span<double> residual) {

@@ -16,7 +16,7 @@ using solvers::ConstraintSystem;
 void GroupTable::Clear() {
   count_ = 0;
   if (++age_ != 0) return;
-  // ages begin anew
+  // the age has wrapped around
   std::ranges::fill(slots_, Slot{});
   age_ = 1;
 }
@@ -47,7 +47,8 @@ int GroupTable::FindOrAdd(int block, int group, int entry) {
 
 namespace {
 
-// Room for rows on a group: those that the contact or row has on it already, or new ones, of zeros.
+// Returns the values of the current contact or row on a group, adding an entry of zeros if it has
+// none.
 double* FindOrAddEntry(int height, int block, const BlockRows::Part& part, RowBuffer* buffer) {
   const int next = static_cast<int>(buffer->entries.size());
   const int entry = buffer->table.FindOrAdd(block, part.group, next);
@@ -79,7 +80,7 @@ ConstraintSystem::Contact BuildContact(const StepBlocks& blocks, const ContactPo
       double* to = FindOrAddEntry(3, side.block, part, buffer);
       const double* J = buffer->block_rows.matrix(part);
       for (int j = 0; j < part.num_columns; ++j, J += 3, to += 3) {
-        // most of a tree's velocities move none of its points
+        // most velocities of a tree do not move the point
         if (J[0] == 0 && J[1] == 0 && J[2] == 0) continue;
         for (int r = 0; r < 3; ++r) {
           to[r] += sign * (R_WC(0, r) * J[0] + R_WC(1, r) * J[1] + R_WC(2, r) * J[2]);
@@ -91,7 +92,7 @@ ConstraintSystem::Contact BuildContact(const StepBlocks& blocks, const ContactPo
   return result;
 }
 
-// Builds the stretches side by side, each in its own buffer, and puts these one after another.
+// Builds ranges of contacts in parallel, each in its own buffer, and then joins the buffers.
 void BuildContactsInStretches(const StepBlocks& blocks, std::span<const ContactPoint> contacts,
                               GroupRows* rows, ConstraintSystem* system) {
   const int count = static_cast<int>(contacts.size()), stretches = CountStretches(blocks, count);
@@ -134,7 +135,7 @@ void BuildContacts(const StepBlocks& blocks, std::vector<ContactPoint>* contacts
     BuildContactsInStretches(blocks, *contacts, rows, system);
   }
 
-  // a contact that constrains nothing has no entries
+  // drop contacts without entries, which constrain nothing
   std::size_t kept = 0;
   for (int c = 0; c < count; ++c) {
     if (system->contacts[c].num_entries == 0) continue;
@@ -235,7 +236,7 @@ void CollectConstraints(const State& state, const StepBlocks& blocks, std::vecto
 
 void BuildRows(const StepBlocks& blocks, std::vector<ContactPoint>* contacts,
                ConstraintSet* constraints, GroupRows* rows, ConstraintSystem* system) {
-  // the values are built where the system has them
+  // build the values in the system's own buffer
   RowBuffer& all = rows->all;
   std::swap(all.values, system->values);
   all.entries.clear();

@@ -9,12 +9,12 @@
 namespace pliant::physics {
 namespace {
 
-// A block slower than this in every velocity [m/s], [rad/s] is still: one that creeps a millimetre
-// in a quarter of an hour is awake.
+// A block slower than this in every velocity [m/s], [rad/s] is at rest; one that creeps by a
+// millimetre in a quarter of an hour is not.
 constexpr double kStillSpeed = 1e-6;
 constexpr double kStillTime = 0.25;  // [s]
 constexpr int kMinSteps = 10;
-// Prescribed motion below this is the rounding of its targets.
+// Slower prescribed motion is rounding of its targets [m/s], [rad/s].
 constexpr double kPrescribedStillSpeed = 1e-9;
 
 void Wake(int block, Sleeping* sleeping) {
@@ -45,7 +45,7 @@ void ReadRest(const StepBlocks& blocks, const State& state, Sleeping* sleeping) 
   sleeping->moves.resize(count);
   sleeping->disturbed.resize(count);
   sleeping->steps_to_sleep = std::max(kMinSteps, static_cast<int>(std::ceil(kStillTime / h)));
-  // what sleepers exert is remembered as impulses, of steps of one length
+  // impulses of sleeping blocks are stored for one step length only
   const bool may_sleep = blocks.model.sleeping && h == blocks.model.time_step;
   sleeping->num_asleep = 0;
   for (int b = 0; b < count; ++b) {
@@ -58,7 +58,7 @@ void ReadRest(const StepBlocks& blocks, const State& state, Sleeping* sleeping) 
   }
 }
 
-// Prescribed bodies that move, and the blocks that follow them or are tied to them.
+// Marks prescribed bodies that move, and wakes the blocks that follow or are constrained to them.
 void WakeByPrescribedMotion(const Inputs& inputs, const StepBlocks& blocks, Sleeping* sleeping) {
   const Model& model = blocks.model;
   for (std::size_t i = 0; i < model.bodies.size(); ++i) {
@@ -96,7 +96,7 @@ void WakeByPrescribedMotion(const Inputs& inputs, const StepBlocks& blocks, Slee
   }
 }
 
-// What controllers ask for.
+// Wakes the blocks on which inputs act.
 void WakeByInputs(const Inputs& inputs, const StepBlocks& blocks, const State& state,
                   Sleeping* sleeping) {
   const Model& model = blocks.model;
@@ -126,13 +126,13 @@ void WakeTouched(std::span<const ContactPoint> contacts, StepBlocks* blocks) {
   if (!blocks->model.sleeping) return;
   Sleeping& sleeping = blocks->sleeping;
   const auto is_driven = [&](int b) { return sleeping.moves[b] && blocks->is_prescribed[b]; };
-  // one woken island touches another only where they fell asleep apart
+  // repeat, as a woken island may touch another one that fell asleep separately
   for (bool woke = true; woke;) {
     woke = false;
     for (const ContactPoint& contact : contacts) {
       const int a = contact.a.block, b = contact.b.block;
       if (a == kWorldBlock || b == kWorldBlock) continue;
-      // beside what is driven by hand nothing falls asleep
+      // nothing falls asleep in contact with a moving prescribed body
       if (is_driven(a)) sleeping.disturbed[b] = 1;
       if (is_driven(b)) sleeping.disturbed[a] = 1;
       if (sleeping.sleeps(a) && sleeping.moves[b]) Wake(a, &sleeping), woke = true;
@@ -158,8 +158,8 @@ void PutToSleep(std::span<const int> island_of_block, int num_islands, StepBlock
       island_rest[island_of_block[b]] = std::min(island_rest[island_of_block[b]], rest[b]);
   }
   if (blocks->model.sleeping) {
-    // an island takes the number of its first block; −1 − k is what its entry turns into once it
-    // sleeps
+    // an island sleeps under the label −1 − k, where k is its first block; the label replaces its
+    // entry in island_rest
     for (int b = 0; b < count; ++b) {
       if (rest[b] < 0 || blocks->is_prescribed[b]) continue;
       const int island = island_of_block[b];

@@ -3,18 +3,18 @@
 namespace pliant::physics {
 namespace {
 
-// The system of the contacts that are known, to be solved from velocities v.
+// Builds the system of the known contacts; v are the velocities to start the solver from.
 absl::Status PoseSystem(const State& state, std::span<const double> v, StepStages* stages) {
   StepBlocks& blocks = stages->blocks;
   solvers::ConstraintSystem& system = stages->system;
   system.h = blocks.stage.h;
 
-  // what couples the blocks, and the velocities that this reads
+  // rows of contacts and constraints, and the velocities that they read
   CollectConstraints(state, blocks, &stages->gravity_compensation, &stages->constraints);
   BuildRows(blocks, &stages->contacts.points, &stages->constraints, &stages->rows, &system);
   FindParticipants(blocks, stages->rows.all.entries, &stages->participation);
 
-  // all else is eliminated
+  // eliminate all other velocities
   absl::Status status = ReduceBlocks(stages->participation, &blocks, &stages->reduction);
   if (!status.ok()) return status;
   FillBlocks(blocks, stages->participation, stages->reduction, &system);

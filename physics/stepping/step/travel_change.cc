@@ -8,7 +8,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Distance of the farthest point of a shape from the origin of the frame that it is fixed on [m].
+// Distance of the farthest point of a shape from the origin of its frame [m].
 double CalcRadius(const Shape& shape) {
   const AxisAlignedBox box = CalcBounds(shape.geometry, RigidTransform{});
   double squared = 0;
@@ -37,8 +37,8 @@ TravelChange::TravelChange(const Model& model) : model_(model), motions_(model) 
   }
 }
 
-// Whether a point of the block may change its velocity by more than `speed`, as far as velocities
-// alone say.
+// Whether a point of the block may change its velocity by more than `speed`: a conservative test on
+// generalised velocities only.
 bool TravelChange::MayChange(int block, const State& state, double speed) const {
   const int first = model_.velocity_offsets[block], end = model_.velocity_offsets[block + 1];
   const BlockAbilities& of = model_.abilities[block];
@@ -69,7 +69,7 @@ bool TravelChange::Find(const State& state, const BodyMotions& motions, double h
   }
   if (!any) return false;
 
-  // the frames of those blocks decide exactly
+  // exact test with the frame velocities of those blocks
   state_.q.assign(state.q.begin(), state.q.end());
   for (int b = 0; b < num_blocks; ++b)
     if (changed_blocks_[b]) motions_.Update(state_, b, nullptr);

@@ -33,7 +33,7 @@ void RecallContacts(const State& state, const std::vector<ContactPoint>& contact
     const ContactPoint& contact = contacts[c];
     const ContactMemory* memory = FindContactMemory(state.contacts, contact.key);
     if (memory == nullptr) continue;
-    // a turned frame may have tilted it out of the cone
+    // the contact frame may have turned since, which tilts the impulse out of the cone
     warm_start->contacts[c] =
         solvers::ClipToCone(contact.R_WC.transpose() * memory->impulse_W, contact.friction);
   }
@@ -49,13 +49,13 @@ void RecallRows(const State& state, const Participation& participation,
     const int index = system.entries[system.rows[k].first_entry].block;
     row_keys.push_back({{row.source, participation.blocks[index].block, row.index, k}, k});
   }
-  // as they come, most of the time
+  // usually sorted already
   if (!std::ranges::is_sorted(row_keys)) std::ranges::sort(row_keys);
   warm_start->rows.assign(system.rows.size(), 0.0);
   auto memory = state.constraints.begin();
   ConstraintMemory::Key last;
   for (auto& [key, k] : row_keys) {
-    // several of one source and index are told apart by their order
+    // number rows with the same source, block and index in their order
     const bool is_next =
         key.source == last.source && key.block == last.block && key.index == last.index;
     key.part = is_next ? last.part + 1 : 0;
@@ -87,7 +87,7 @@ void KeepConstraintImpulses(const solvers::Impulses& impulses, const StepBlocks&
   const auto is_less = [](const ConstraintMemory& a, const ConstraintMemory& b) {
     return a.key < b.key;
   };
-  // those of sleepers came first
+  // those of sleeping blocks come first and may be out of order
   if (!std::ranges::is_sorted(state->constraints, is_less))
     std::ranges::sort(state->constraints, is_less);
 }

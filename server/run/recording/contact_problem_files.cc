@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// JSON has no infinity: null where nothing bounds
+// JSON has no infinity, which is written as null.
 Json FiniteOrNull(double value) {
   return std::isfinite(value) ? Json(value) : Json();
 }
@@ -29,7 +29,7 @@ std::string FormatA(const physics::ContactProblem& problem) {
   std::size_t count = 0;
   for (const auto& block : problem.blocks) {
     for (int j = 0; j < block.size; ++j) {
-      // the lower triangle
+      // lower triangle only
       for (int i = j; i < block.size; ++i) {
         const double value = block.A[static_cast<std::size_t>(j) * block.size + i];
         if (value == 0) continue;
@@ -61,7 +61,7 @@ absl::Status WriteContactProblem(const physics::ContactProblem& problem, const s
   Json json;
   json["about"] =
       "A (v - v_star) = J' impulse; v_c = J v + bias; contacts: rows t1, t2, n each, n from A into "
-      "B; then one row a constraint. SI units";
+      "B; then one row per constraint. SI units";
   json["A"] = std::filesystem::path(a).filename().string();
   json["J"] = std::filesystem::path(j).filename().string();
   json["time_step"] = problem.h;

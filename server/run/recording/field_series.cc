@@ -17,12 +17,12 @@ namespace {
 using Eigen::Vector3d;
 using physics::FieldMeasure;
 
-// order of the data in every grid
+// Order of the data in every grid.
 enum PointArray { kDisplacement, kVelocity, kContactPressure, kContactTraction };
 struct CellArray {
   FieldMeasure measure;
   const char* name;
-  double undeformed[9];  // what a rigid body has
+  double undeformed[9];  // value for rigid bodies
 };
 constexpr CellArray kCellArrays[] = {
     {FieldMeasure::kVonMisesStrain, "von_mises_strain", {0}},

@@ -31,7 +31,7 @@ absl::Status Explain(const char* doing, const std::string& path, int error) {
           what, ". Choose a folder that you may write to, or change its permissions."));
     case ENOENT:
       return absl::NotFoundError(
-          absl::StrCat(what, ". Make the folder first, or correct the path."));
+          absl::StrCat(what, ". Create the folder first, or correct the path."));
     case ENOTDIR:
     case EEXIST:
       return absl::NotFoundError(
@@ -48,7 +48,7 @@ bool IsSpecial(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
 }
 
-// where a link leads, so that the rename replaces the file and not the link
+// Follows links, so that the rename replaces the file and not the link.
 std::string Resolve(const std::string& path) {
   std::error_code error;
   const fs::path resolved = fs::weakly_canonical(path, error);
@@ -85,7 +85,7 @@ absl::Status WriteWholeFile(const std::string& path, std::string_view bytes) {
 
   absl::Status status = WriteAll(file, bytes, path);
   if (status.ok() && fchmod(file, 0644) != 0) status = Explain("write", path, errno);
-  // a full disk may show only here
+  // a full disk may be reported only here
   if (close(file) != 0 && status.ok()) status = Explain("write", path, errno);
   if (status.ok() && rename(temporary.c_str(), target.c_str()) != 0) {
     status = Explain("write", path, errno);
@@ -107,8 +107,8 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
 absl::Status MakeFolder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) return Explain("make the folder", path, error.value());
-  if (!fs::is_directory(path)) return Explain("make the folder", path, ENOTDIR);
+  if (error) return Explain("create the folder", path, error.value());
+  if (!fs::is_directory(path)) return Explain("create the folder", path, ENOTDIR);
   return absl::OkStatus();
 }
 

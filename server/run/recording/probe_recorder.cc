@@ -19,7 +19,7 @@ nlohmann::ordered_json ValueToJson(const ProbeValue& value) {
   return value.numbers;
 }
 
-// suffixes of a probe's columns; a name with a comma or a quote is quoted as CSV asks
+// Names of a probe's columns. Those with a comma, a quote or a line break are quoted for CSV.
 std::vector<std::string> ColumnNames(const Probe& probe) {
   std::string name = probe.name;
   const bool quote = name.find_first_of(",\"\n") != std::string::npos;
@@ -89,7 +89,7 @@ std::string ProbeRecorder::ToCsv() const {
   }
   csv += '\n';
 
-  // walk all series side by side, one line a time
+  // walk all series together, one line per time
   std::vector<std::size_t> next(series_.size(), 0);
   while (true) {
     double t = std::numeric_limits<double>::infinity();

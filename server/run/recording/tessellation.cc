@@ -13,10 +13,10 @@ using physics::TriangleMesh;
 
 constexpr int kMeridians = 32;
 
-// radius and height of a profile's points, from bottom to top
+// Radius and height of a profile's points, from bottom to top.
 using Profile = std::vector<std::array<double, 2>>;
 
-// a surface of revolution about z, closed by the points of radius zero at its ends
+// Surface of revolution about z, closed if both ends of the profile have radius zero.
 TriangleMesh Revolve(const Profile& profile) {
   TriangleMesh mesh;
   for (const auto& [radius, z] : profile) {
@@ -36,7 +36,7 @@ TriangleMesh Revolve(const Profile& profile) {
   return mesh;
 }
 
-// a half circle from latitude `from` to `to` about height z
+// Appends an arc from latitude `from` to `to` of a circle centred at height z.
 void AppendArc(double radius, double z, double from, double to, Profile* profile) {
   constexpr int kSteps = 8;
   for (int k = 0; k <= kSteps; ++k) {
@@ -80,7 +80,7 @@ struct Tessellator {
   TriangleMesh operator()(const physics::ConvexMesh& mesh) const { return *mesh.hull; }
   TriangleMesh operator()(const physics::SurfaceMesh& mesh) const { return *mesh.mesh; }
 
-  // a ball, drawn out along z by `half_length` either way
+  // A ball whose halves are moved apart along z by `half_length` each.
   static TriangleMesh Ball(double radius, double half_length) {
     const double quarter = std::numbers::pi / 2;
     Profile profile;

@@ -10,7 +10,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "VTU files are written little-endian");
 
-// the XML header and the numbers that follow it, grown side by side
+// XML header and the appended numbers that it refers to, built together.
 struct Appended {
   std::string xml;
   std::string bytes;

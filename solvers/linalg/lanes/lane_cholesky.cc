@@ -11,7 +11,7 @@ constexpr std::size_t kAlignment = 8;  // numbers
 constexpr int kPanel = LaneKernels::kPanel, kColumns = LaneKernels::kColumns;
 constexpr int kNodesAtATime = kColumns / 3;
 constexpr std::size_t kSquare = std::size_t(kColumns) * kColumns;
-// condition beyond which an inverse keeps fewer than ten digits
+// Condition number above which an inverse has fewer than ten accurate digits.
 constexpr double kWorstCondition = 1e6;
 
 const LaneKernels& FindKernels() {
@@ -28,12 +28,12 @@ double* AlignNumbers(std::vector<double>* numbers, std::size_t size) {
   return reinterpret_cast<double*>((address + step - 1) / step * step);
 }
 
-// What finding a Schur complement needs of memory. Kept by each thread: it stays in cache from body
-// to body.
+// Work space for a Schur complement. Each thread keeps its own, which stays in cache from body to
+// body.
 struct LaneScratch {
   std::vector<int> sorted;          // participants' positions, ascending
-  std::vector<int> rank;            // of these: which participant
-  std::vector<std::uint64_t> bits;  // of each eight of them: the positions on their paths up
+  std::vector<int> rank;            // participant at each of these positions
+  std::vector<std::uint64_t> bits;  // positions on the paths to the root, for eight at a time
   std::vector<int> touched, touched_starts, slots;
   std::vector<double> columns, upper, lower, product, solved;
   std::vector<LaneKernels::Pair> pairs;
@@ -44,13 +44,13 @@ LaneScratch& MyScratch() {
   return scratch;
 }
 
-// An upper (or lower) triangle of squares, by columns (or rows).
+// Offset of a square in an upper (lower) triangle of squares stored by columns (rows).
 std::size_t SquareAt(int low, int high) {
   return kSquare * (std::size_t(high) * (high + 1) / 2 + low);
 }
 
-// (Uᵀ U)⁻¹ of the upper triangle of squares in `upper`, which U replaces; the answer's upper
-// triangle is left in `product`. False when not positive definite.
+// Inverts the matrix Uᵀ U whose upper triangle of squares is in `upper`, which U replaces. Leaves
+// the upper triangle of the inverse in `product`. False when not positive definite.
 bool Invert(const LaneKernels& kernels, int count, double* upper, double* lower, double* product) {
   // a square is eight panels
   LaneKernels::Pair pairs[kNodesAtATime];
@@ -119,10 +119,10 @@ LaneKernels::Layout LaneCholesky::arrays() const {
 
 void LaneCholesky::Factor(std::span<const BlockMatrix* const> matrices) {
   count_ = static_cast<int>(matrices.size());
-  // lanes that are left over do what the first one does
+  // unused lanes repeat the first one
   const double* values[kLanes];
   for (int l = 0; l < kLanes; ++l) values[l] = matrices[l < count_ ? l : 0]->values.data();
-  // half a vector is worked out in half the time
+  // with half the lanes or fewer, the narrower kernel takes half the time
   const LaneKernels& kernels = 2 * count_ > kLanes ? kernels_ : kLaneKernelsAvx2;
   kernels.factor(arrays(), count_, values, AlignedL(), failed_.data());
 }
@@ -158,7 +158,7 @@ bool LaneCholesky::CalcSchurComplement(int lane, std::span<const int> participan
   if (n == 0) return true;
   const int count = (n + kNodesAtATime - 1) / kNodesAtATime;
 
-  // by positions, those of a subtree stand side by side
+  // sorted by position, the nodes of a subtree are adjacent
   s.rank.resize(layout.num_nodes());
   s.sorted.clear();
   for (int k = 0; k < n; ++k) {
@@ -167,7 +167,7 @@ bool LaneCholesky::CalcSchurComplement(int lane, std::span<const int> participan
   }
   std::sort(s.sorted.begin(), s.sorted.end());
 
-  // eight at a time: the nodes on their paths up
+  // for eight participants at a time, find the nodes on their paths to the root
   const int words = layout.num_nodes() / 64 + 1;
   s.bits.assign(std::size_t(words) * count, 0);
   s.touched.clear();
@@ -207,7 +207,7 @@ bool LaneCholesky::CalcSchurComplement(int lane, std::span<const int> participan
                            s.touched_starts[c + 1] - first, slots, X);
   }
 
-  // Pᵀ A⁻¹ P = Xᵀ X, where paths meet
+  // Pᵀ A⁻¹ P = Xᵀ X, summed over the nodes common to both paths
   const std::size_t squares = SquareAt(0, count);
   double* upper = AlignNumbers(&s.upper, squares);
   std::fill_n(upper, squares, 0.0);
@@ -233,7 +233,7 @@ bool LaneCholesky::CalcSchurComplement(int lane, std::span<const int> participan
     return triangle[SquareAt(c, c) + (r % kColumns) * (kColumns + 1)];
   };
   for (int r = 0; r < 3 * n; ++r) largest = std::max(largest, diagonal_of(upper, r));
-  // what fills the last square is apart from the rest
+  // pad the last square with the identity
   for (int r = 3 * n; r < kColumns * count; ++r) diagonal_of(upper, r) = 1;
 
   double* lower = AlignNumbers(&s.lower, squares);
@@ -244,7 +244,7 @@ bool LaneCholesky::CalcSchurComplement(int lane, std::span<const int> participan
     largest_inverse = std::max(largest_inverse, diagonal_of(inverse, r));
   if (!(largest * largest_inverse < kWorstCondition)) return false;
 
-  // each in its own place, both triangles
+  // copy both triangles in the order of the participants
   for (int i = 0; i < n; ++i) {
     const std::size_t row = 3 * std::size_t(s.rank[s.sorted[i]]);
     for (int r = 0; r < 3; ++r) {

@@ -26,7 +26,7 @@ struct Vector8 {
   static void LoadBlock(const double* const* values, std::size_t offset, Type* x) {
     Type r[8], s[8];
     for (int l = 0; l < 8; ++l) r[l] = _mm512_loadu_pd(values[l] + offset);
-    // pairs, then quarters, then halves
+    // transpose pairs, then quarters, then halves
     for (int l = 0; l < 8; l += 2) {
       s[l] = _mm512_unpacklo_pd(r[l], r[l + 1]);
       s[l + 1] = _mm512_unpackhi_pd(r[l], r[l + 1]);
@@ -37,8 +37,7 @@ struct Vector8 {
         r[l + k + 2] = _mm512_shuffle_f64x2(s[l + k], s[l + k + 2], 0xdd);
       }
     }
-    // r[k]: entries k and k + 4 of lanes 0 … 3, r[4 + k]: of the others; r[2 + k]: entries 2 + k
-    // and 6 + k
+    // r[k] holds entries k and k + 4 of lanes 0 … 3, r[4 + k] those of lanes 4 … 7
     for (int k = 0; k < 4; ++k) {
       x[k] = _mm512_shuffle_f64x2(r[k], r[4 + k], 0x88);
       x[4 + k] = _mm512_shuffle_f64x2(r[k], r[4 + k], 0xdd);

@@ -38,14 +38,14 @@ Elimination Eliminate(const std::vector<std::vector<int>>& adjacency, std::span<
   return result;
 }
 
-// Old positions in postorder, siblings as they were.
+// Old positions in postorder; siblings keep their order.
 std::vector<int> FindPostorder(const std::vector<int>& parent) {
   const int n = static_cast<int>(parent.size());
   std::vector<int> size(n, 1), begin(n), postorder(n);
   for (int j = 0; j < n; ++j) {
     if (parent[j] >= 0) size[parent[j]] += size[j];
   }
-  // a subtree fills a stretch that ends in its root; parents come after their children, so go
+  // a subtree fills a range that ends in its root; parents come after their children, so go
   // backwards
   std::vector<int> end(n);
   int roots_end = n;
@@ -53,7 +53,7 @@ std::vector<int> FindPostorder(const std::vector<int>& parent) {
     int& space_end = parent[j] < 0 ? roots_end : begin[parent[j]];
     end[j] = space_end;
     space_end -= size[j];
-    // the children's space, from its end down
+    // the children fill the rest from its end down
     begin[j] = end[j] - 1;
     postorder[end[j] - 1] = j;
   }
@@ -77,7 +77,7 @@ LaneLayout::LaneLayout(const BlockPattern& pattern, std::span<const int> order)
   const Elimination elimination = Eliminate(adjacency, position_, node_);
   parent_ = elimination.parent;
 
-  // blocks, and those of each row before the column at hand
+  // blocks by column, and those left of the diagonal in each row
   column_starts_.assign(1, 0);
   std::vector<std::vector<int>> row_blocks(num_nodes()), row_columns(num_nodes());
   for (int j = 0; j < num_nodes(); ++j) {
@@ -93,7 +93,7 @@ LaneLayout::LaneLayout(const BlockPattern& pattern, std::span<const int> order)
       row_columns[rows_[b]].push_back(j);
     }
   }
-  // where two rows have a column in common, they make a term
+  // each column that two rows have in common makes a term
   term_starts_.assign(1, 0);
   for (int j = 0; j < num_nodes(); ++j) {
     for (int b = column_starts_[j]; b < column_starts_[j + 1]; ++b) {

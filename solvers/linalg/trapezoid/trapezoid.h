@@ -7,12 +7,8 @@ namespace pliant::solvers {
 // function per vector width; all give the same bits.
 void SubtractLowerTrapezoidAvx2(int m, int n, int k, const double* A, int lda, double* C, int ldc,
                                 bool overwrite);
-void SubtractLowerTrapezoidAvx2(int m, int n, int k, const float* A, int lda, float* C, int ldc,
-                                bool overwrite);
 // These need a CPU with AVX-512 F.
 void SubtractLowerTrapezoidAvx512(int m, int n, int k, const double* A, int lda, double* C, int ldc,
-                                  bool overwrite);
-void SubtractLowerTrapezoidAvx512(int m, int n, int k, const float* A, int lda, float* C, int ldc,
                                   bool overwrite);
 
 }  // namespace pliant::solvers

@@ -1,6 +1,6 @@
 // docs/extending.md, "A body": built with docs/examples/clay_body.cc and its line in the registry,
 // and nothing else changed. The body's velocities live on a grid that is another in every step, it
-// has internals, a surface that touches and a field.
+// has internals, points that touch and a field.
 
 #include <filesystem>
 #include <string>
@@ -137,6 +137,24 @@ TEST(ClayBody, IsTheSameBitsForOneAndTwoThreadsAndAcrossACheckpoint) {
   StepTo(150, &fork);
   EXPECT_EQ(HashState(fork.state()), HashState(whole.state()));
   EXPECT_EQ(HashState(whole.state()), hash);
+}
+
+TEST(ClayBody, TouchesByItsPoints) {
+  World world = LoadClay();
+  StepTo(500, &world);
+  const double radius = 0.01;  // a quarter of a cell
+  double lowest = 1;
+  for (std::size_t i = 2; i < world.model().Positions(world.state(), 0).size(); i += 3)
+    lowest = std::min(lowest, world.model().Positions(world.state(), 0)[i]);
+  EXPECT_NEAR(lowest, radius, 1e-4);
+  int count = 0;
+  for (const physics::ContactForce& contact : world.report().contacts) {
+    if (contact.nodes_b.empty()) continue;
+    // a point is one node, which moves with the eight grid nodes around it
+    EXPECT_EQ(contact.nodes_b.size(), 1);
+    ++count;
+  }
+  EXPECT_GE(count, 9);
 }
 
 TEST(ClayBody, InternalsAreInTheHash) {

@@ -17,7 +17,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// a heap of all kinds of bodies over a floor
+// Returns a heap of all kinds of bodies over a floor.
 ContactWorld MakeHeap(int rigid_count) {
   ContactWorld world;
   world.AddRigid(HalfSpace{}, {}, Motion::kFixed);
@@ -74,7 +74,7 @@ TEST(ContactDetector, WhatWasDetectedBeforeChangesNothing) {
   EXPECT_TRUE(AreSame(detector.Detect(world.state, 0.01), fresh));
 }
 
-// a tool's frame, an inner axis of a shoulder
+// A body without shapes is, for example, a tool frame or an inner axis of a shoulder.
 TEST(ContactDetector, BodiesWithoutShapesHideNothing) {
   ContactWorld world = MakeHeap(20);
   const std::vector<ContactPoint> contacts = world.Detect();
@@ -121,12 +121,12 @@ TEST(ContactDetector, KeysStayWhileTheSameFeaturesTouch) {
   const auto keys = keys_of(0, 0);
   EXPECT_EQ(keys.size(), 4u + 8u + 2u + 16u);
   for (double x : {1e-6, 1e-3, 0.02}) EXPECT_EQ(keys_of(x, 0), keys) << x;
-  // tilts so small that everything stays within the margin
+  // tilts small enough that everything stays within the margin
   for (double tilt : {1e-9, 1e-6, 5e-5, -5e-5}) EXPECT_EQ(keys_of(0, tilt), keys) << tilt;
 }
 
 TEST(ContactDetector, KeysOfATippingBoxStayOnItsEdge) {
-  // once on one edge, the two contacts there are those of the same corners
+  // once the box stands on an edge, its two contacts keep the keys of that edge's corners
   std::set<std::uint64_t> last;
   for (double tilt : {0.1, 0.3, 0.7, 0.8, 1.2}) {
     ContactWorld world;
@@ -202,7 +202,7 @@ TEST(BroadPhase, FindsThePairsThatBruteForceFinds) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     return static_cast<double>(seed >> 11) / (1ull << 53);
   };
-  // few, and so many that they are swept in strips
+  // from none to enough boxes for the sweep to use strips
   for (int count : {0, 1, 2, 10, 49, 300, 2000}) {
     std::vector<AxisAlignedBox> boxes;
     for (int i = 0; i < count; ++i) {
@@ -214,7 +214,7 @@ TEST(BroadPhase, FindsThePairsThatBruteForceFinds) {
       if (i % 50 == 11) box.upper.y() += 2;
       boxes.push_back(box);
     }
-    // where they are, a little later, and scattered along another axis
+    // boxes at their places, moved slightly, and scattered along another axis
     BroadPhase broad_phase;
     for (const double distance : {0.0, 0.02, 5.0}) {
       for (AxisAlignedBox& box : boxes) {
@@ -227,14 +227,14 @@ TEST(BroadPhase, FindsThePairsThatBruteForceFinds) {
         for (int j = i + 1; j < count; ++j)
           if (boxes[i].Overlaps(boxes[j])) expected.emplace_back(i, j);
       EXPECT_EQ(broad_phase.FindOverlaps(boxes), expected) << count;
-      // in groups of one to three
+      // the same in groups of one to three boxes
       std::vector<int> starts;
       for (int i = 0, k = 0; i < count; i += 1 + k++ % 3) starts.push_back(i);
       starts.push_back(count);
       EXPECT_EQ(broad_phase.FindOverlaps(boxes, starts), expected) << count;
-      // as one that knows of no earlier call
+      // the same without state from earlier calls
       EXPECT_EQ(BroadPhase().FindOverlaps(boxes), expected) << count;
-      // of none, of few and of many chosen ones
+      // only pairs of chosen boxes: none, a few and many
       for (const int every : {count + 1, 1 + count / 8, 3}) {
         std::vector<char> is_chosen(count, 0);
         for (int i = every - 1; i < count; i += every) is_chosen[i] = 1;
@@ -247,8 +247,8 @@ TEST(BroadPhase, FindsThePairsThatBruteForceFinds) {
   }
 }
 
-// Nothing is left out in silence: a plate of 21 × 21 vertices keeps sixteen of those on its lower
-// side.
+// Points dropped from a manifold are counted: of the plate's 21 × 21 lower vertices, sixteen are
+// kept.
 TEST(ContactDetector, CountsThePointsThatAManifoldLeavesOut) {
   ContactWorld world;
   world.AddRigid(HalfSpace{}, {}, Motion::kFixed);
@@ -259,7 +259,7 @@ TEST(ContactDetector, CountsThePointsThatAManifoldLeavesOut) {
   const std::size_t kept = detector.Detect(world.state, 0.01).size();
   EXPECT_EQ(kept, 16u);
   EXPECT_EQ(detector.counts().manifold_points_dropped, 21 * 21 - 16);
-  // bodies that have not moved are not looked at again, and count as before
+  // pairs that have not moved are not detected again, but still count
   detector.Detect(world.state, 0.01);
   EXPECT_EQ(detector.counts().manifold_points_dropped, 21 * 21 - 16);
   world.Place(1, At(0, 0, 1));

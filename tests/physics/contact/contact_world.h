@@ -14,8 +14,8 @@ inline Eigen::Vector3d Normal(const ContactPoint& point) {
   return point.R_WC.col(2);
 }
 
-// A block that only has a place: one frame (a pose as 12 numbers), or nodes. All that contact
-// detection may ask of it.
+// A block that only has a pose: one frame (12 numbers) or nodes. Contact detection needs nothing
+// else.
 class PlacedBlock : public DynamicsBlock, public FrameSet, public NodeSet {
  public:
   explicit PlacedBlock(int num_nodes) : num_nodes_(num_nodes) {}
@@ -64,7 +64,7 @@ class PlacedBlock : public DynamicsBlock, public FrameSet, public NodeSet {
   int num_nodes_;
 };
 
-// A world of placed bodies for tests.
+// A world of bodies at given poses, for tests.
 struct ContactWorld {
   Model model;
   State state;
@@ -88,7 +88,7 @@ struct ContactWorld {
     return AddRigid(std::vector<Shape>{Shape{{}, geometry}}, X_WB, motion);
   }
 
-  // the surface of a closed mesh, every vertex a node
+  // Adds the surface of a closed mesh, with every vertex a node.
   int AddSoft(const TriangleMesh& surface, const RigidTransform& X_WB) {
     Body body;
     body.X_WB = X_WB;
@@ -103,7 +103,7 @@ struct ContactWorld {
     return static_cast<int>(model.bodies.size()) - 1;
   }
 
-  // nodes that touch by themselves, as balls
+  // Adds nodes that collide as balls.
   int AddPoints(const std::vector<Eigen::Vector3d>& points, double radius) {
     Body body;
     body.block = AddBlock(static_cast<int>(points.size()));
@@ -116,7 +116,7 @@ struct ContactWorld {
     return static_cast<int>(model.bodies.size()) - 1;
   }
 
-  // moves a rigid body
+  // Moves a rigid body.
   void Place(int body, const RigidTransform& X_WB) {
     double* q = state.q.data() + model.position_offsets[model.bodies[body].block];
     for (int i = 0; i < 9; ++i) q[i] = X_WB.R(i % 3, i / 3);
@@ -142,7 +142,7 @@ inline RigidTransform Posed(const Eigen::Vector3d& p, const Eigen::Vector3d& rot
   return {RotationFromVector(rotation).toRotationMatrix(), p};
 }
 
-// A box surface of n × n squares a side, every square cut in two.
+// Surface of a box with n × n squares a side, each cut into two triangles.
 inline TriangleMesh MakeBoxSurface(const Eigen::Vector3d& size, int n) {
   TriangleMesh mesh;
   const auto vertex = [&](const Eigen::Vector3i& at) {
@@ -175,7 +175,7 @@ inline TriangleMesh MakeBoxSurface(const Eigen::Vector3d& size, int n) {
   return mesh;
 }
 
-// A ball of 20 · 4^levels triangles.
+// Surface of a ball with 20 · 4^levels triangles.
 inline TriangleMesh MakeBallSurface(double radius, int levels) {
   const double g = 1.6180339887498949;
   TriangleMesh mesh;

@@ -13,7 +13,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A state of a world as a trial configuration, with velocities that are set by hand.
+// A state of a world as a trial configuration, with velocities that the test sets.
 struct Trial {
   explicit Trial(const ContactWorld& world) : model(&world.model), positions(world.state.q) {
     for (const auto& block : world.model.blocks) {
@@ -39,8 +39,7 @@ struct Trial {
   std::vector<double> positions, velocities;
 };
 
-// Moves every frame and every node by a step along random velocities, and remembers these in
-// `trial`.
+// Moves all frames and nodes along random velocities, which are those of the trials it returns.
 class RandomMotion {
  public:
   RandomMotion(const ContactWorld& world, unsigned seed) : random_(seed), start_(world) {
@@ -52,7 +51,7 @@ class RandomMotion {
   }
   const Trial& start() const { return start_; }
 
-  // After a time t.
+  // The trial after a time t.
   Trial At(double t) const {
     Trial moved = start_;
     for (FrameMotion& frame : moved.frames) {
@@ -63,7 +62,7 @@ class RandomMotion {
       moved.positions[i] += t * moved.velocities[i];
     return moved;
   }
-  // The same as a state of `world`.
+  // The state of `world` after a time t.
   ContactWorld WorldAt(const ContactWorld& world, double t) const {
     const Trial moved = At(t);
     ContactWorld other = world;
@@ -155,10 +154,11 @@ std::vector<Case> MakeCases() {
   };
 }
 
-// For these pairs the law is exact but for the gap at the start, which shifts the centre of a ball
-// by half of it: over 1e-3 of its radius the direction errs by 1e-3 kGap / radius.
+// For these pairs the kinematics are exact except for the gap at the start, which shifts the centre
+// of a ball by half of it: when moved by 1e-3 of its radius, the direction is off by
+// 1e-3 kGap / radius.
 TEST(ContactKinematics, GapAndFrameAreThoseThatDetectionFindsAnew) {
-  constexpr double kTime = 2e-5;  // moves by up to 2e-4 of a radius and turns by 2e-4
+  constexpr double kTime = 2e-5;  // [s]: up to 2e-5 m and 2e-4 rad per axis
   for (const Case& tested : MakeCases()) {
     int compared = 0;
     for (unsigned seed = 1; seed <= 5; ++seed) {
@@ -188,8 +188,8 @@ TEST(ContactKinematics, GapAndFrameAreThoseThatDetectionFindsAnew) {
   }
 }
 
-// Central differences of the gap, whose error is that of a third derivative: (10/s · 1e-6 s)² of
-// the rate.
+// The error of central differences comes from the gap's third derivative: (10/s · 1e-6 s)² of the
+// rate.
 TEST(ContactKinematics, RateOfTheGapIsTheRelativeVelocityAlongTheNormal) {
   constexpr double kStep = 1e-6;  // [s]
   for (const Case& tested : MakeCases()) {
@@ -205,8 +205,8 @@ TEST(ContactKinematics, RateOfTheGapIsTheRelativeVelocityAlongTheNormal) {
         const double ahead = kinematics.Place(motion.At(t + kStep).at()).gap,
                      behind = kinematics.Place(motion.At(t - kStep).at()).gap;
         const Vector3d velocity = kinematics.CalcRelativeVelocity(here.at(), placed);
-        // away from the start what has slid apart by 1 mm feels the normal turn under it, at 10
-        // rad/s
+        // away from the start the points are up to 1 mm apart, so the normal's rotation at about 10
+        // rad/s adds to the rate
         const double slid = t == 0 ? 0 : (placed.p_B - placed.p_A).norm();
         EXPECT_NEAR(placed.R_WC.col(2).dot(velocity), (ahead - behind) / (2 * kStep),
                     1e-6 + 30 * slid)

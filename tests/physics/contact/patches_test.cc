@@ -17,7 +17,7 @@ ContactWorld MakePolygonWorld() {
   return world;
 }
 
-// Where the weights put a point of a soft side.
+// Point of a soft side, interpolated with its weights.
 Vector3d PointOf(const ContactWorld& world, const Attachment& side) {
   const double* q = world.state.q.data() + world.model.position_offsets[side.block];
   Vector3d p = Vector3d::Zero();
@@ -44,7 +44,7 @@ TEST(Patches, BoxOnHalfSpaceIsItsBottomExactly) {
     double bottom = 0;
     for (const ContactPoint& point : contacts) {
       if (std::abs(point.gap - gap) > 1e-12)
-        continue;  // foot of a wall: a strip as high as a tenth of the margin
+        continue;  // skip the foot of a wall, a strip as high as a tenth of the margin
       EXPECT_EQ(Normal(point), Vector3d::UnitZ());
       EXPECT_NEAR((PointOf(world, point.b) - point.p_W).norm(), 0, 1e-15);
       bottom += point.area;
@@ -55,8 +55,8 @@ TEST(Patches, BoxOnHalfSpaceIsItsBottomExactly) {
   }
 }
 
-// Sides that are flush with those of what a body stands on, and what hangs over its edge, are
-// nothing to press on: side forces would jam with friction, and throw the body off.
+// Sides flush with those of the supporting box, and parts that hang over its edge, must not be
+// pushed sideways: such forces would jam with friction and throw the body off.
 TEST(Patches, BlockThatStandsFlushOnABoxIsPressedUpwardsOnly) {
   for (const int divisions : {1, 2, 3}) {
     for (const double offset : {0.0, 0.03}) {
@@ -92,7 +92,7 @@ TEST(Patches, DividedTrianglesCoverWhatWholeOnesDo) {
       std::set<std::uint64_t> keys;
       for (const ContactPoint& point : contacts) {
         keys.insert(point.key);
-        if (std::abs(point.gap + 1e-4) > 1e-12) continue;  // feet of walls
+        if (std::abs(point.gap + 1e-4) > 1e-12) continue;  // skip the feet of walls
         ++count;
         area += point.area;
         moment += point.area * point.p_W;
@@ -102,13 +102,14 @@ TEST(Patches, DividedTrianglesCoverWhatWholeOnesDo) {
       EXPECT_NEAR(area, 0.04, 1e-12) << is_soft << " " << divisions;
       EXPECT_NEAR(moment.head<2>().norm(), 0, 1e-12);
       if (divisions == 1) whole = count;
-      // pieces of one triangle may lie on several of the other body
+      // pieces of one triangle may touch several triangles of the other body
       EXPECT_GE(count, whole * divisions * divisions);
     }
   }
 }
 
-// One point tells of what lies deepest of a triangle; sixty-four tell how the gap grows over it.
+// One point describes only the deepest part of a triangle; sixty-four show how the gap grows over
+// it.
 TEST(Patches, DividedTriangleKnowsHowTheGapGrowsOverIt) {
   for (const int divisions : {1, 8}) {
     ContactWorld world = MakePolygonWorld();
@@ -131,8 +132,8 @@ TEST(Patches, DividedTriangleKnowsHowTheGapGrowsOverIt) {
   }
 }
 
-// The distance is that of the surface as it now lies: soft bodies are stretched and sheared beyond
-// recognition.
+// The gap is measured on the deformed surface; the soft bodies here are strongly stretched and
+// sheared.
 TEST(Patches, GapIsTheExactDistanceOfTheCentroidFromEveryShapeAtAnyDeformation) {
   const TriangleMesh block = MakeBoxSurface({0.06, 0.05, 0.04}, 2);
   const std::vector<Geometry> shapes = {
@@ -152,7 +153,7 @@ TEST(Patches, GapIsTheExactDistanceOfTheCentroidFromEveryShapeAtAnyDeformation) 
     if (is_deformed)
       for (Vector3d& p : soft.vertices) p = F * p;
     for (const Geometry& shape : shapes) {
-      // sinks in by 1 mm below the shape's highest point
+      // lowest point 1 mm below the shape's highest point
       const double top = std::holds_alternative<HalfSpace>(shape)
                              ? 0
                              : CalcBounds(shape, RigidTransform()).upper.z();
@@ -167,12 +168,13 @@ TEST(Patches, GapIsTheExactDistanceOfTheCentroidFromEveryShapeAtAnyDeformation) 
       EXPECT_FALSE(contacts.empty()) << shape.index();
       for (const ContactPoint& point : contacts) {
         const SignedDistance field = CalcSignedDistance(shape, PointOf(world, point.b));
-        // along a tilted normal where something enters between the vertices
+        // the normal is tilted, and the gap differs, where the shape enters between vertices
         EXPECT_LE(std::abs(point.gap - field.distance), 0.7 * std::abs(field.distance) + 1e-12);
         if (Normal(point).dot(field.gradient) > 1 - 1e-12) {
           EXPECT_NEAR(point.gap, field.distance, 1e-12) << shape.index();
         }
-        // across the triangle, where the side of the shape there is beside it
+        // the normal may be perpendicular to the gradient where the shape's side lies beside the
+        // triangle
         EXPECT_GE(Normal(point).dot(field.gradient), 0);
         EXPECT_GT(point.area, 0);
         EXPECT_NEAR((PointOf(world, point.b) - point.p_W).norm(), 0, 1e-12);
@@ -232,24 +234,24 @@ bool IsSound(const ContactPoint& point) {
          (point.b.nodes.size() == 0 || std::abs(sum_b - 1) < 1e-9);
 }
 
-// Flat triangles, triangles of no area, a surface inside out, coincident vertices: contacts stay
-// sound numbers.
+// Flat triangles, triangles without area, inverted surfaces and coincident vertices still give
+// finite, valid contacts.
 TEST(BadGeometry, ContactsOfSpoiltSurfacesAreSound) {
   for (const auto patches :
        {ContactParameters::Patches::kVertices, ContactParameters::Patches::kPolygons}) {
     for (int kind = 0; kind < 4; ++kind) {
       TriangleMesh soft = MakeBallSurface(0.05, 2);
       if (kind == 0) {
-        // one vertex onto its neighbour: two triangles vanish
+        // move one vertex onto its neighbour, so that two triangles vanish
         soft.vertices[soft.triangles[0][0]] = soft.vertices[soft.triangles[0][1]];
       } else if (kind == 1) {
-        // all in one plane
+        // flatten into a plane
         for (Vector3d& p : soft.vertices) p.z() = 0;
       } else if (kind == 2) {
-        // inside out
+        // turn inside out
         for (auto& t : soft.triangles) std::swap(t[0], t[1]);
       } else {
-        // in one point
+        // collapse into a point
         for (Vector3d& p : soft.vertices) p = Vector3d(0, 0, -0.05);
       }
       ContactWorld world;
@@ -270,7 +272,7 @@ TEST(BadGeometry, ContactsOfSpoiltSurfacesAreSound) {
 TEST(BadGeometry, ThousandsOfContactsBetweenTwoFineSurfacesAreFoundOnceEach) {
   ContactWorld world;
   world.AddRigid(HalfSpace{}, {}, Motion::kFixed);
-  const TriangleMesh fine = MakeBallSurface(0.05, 5);  // 20480 triangles, pressed flat below
+  const TriangleMesh fine = MakeBallSurface(0.05, 5);  // 20480 triangles, flattened below
   TriangleMesh flat = fine;
   for (Vector3d& p : flat.vertices) p.z() = std::max(p.z(), -0.02);
   world.AddSoft(flat, At(0, 0, 0.02 - 1e-4));

@@ -61,8 +61,8 @@ TEST(PointsOnShapes, MarginBoundsEveryGapAndWhatCannotMoveDoesNotTouch) {
   }
 }
 
-// A point in a grid of quadratic B-splines moves by 27 nodes: they arrive whole, copied and moved
-// like any others.
+// A point in a grid of quadratic B-splines moves with 27 nodes. All of them must be kept, copied
+// and moved like any others.
 TEST(PointsOnShapes, PointMayMoveByAnyNumberOfNodes) {
   NodeWeights nodes;
   for (int i = 0; i < 27; ++i) nodes.Add(100 + i, 1.0 / 27);
@@ -81,7 +81,7 @@ TEST(PointsOnShapes, PointMayMoveByAnyNumberOfNodes) {
   EXPECT_EQ(copy.b.nodes, nodes);
 }
 
-// A point over, beside and in a deforming box.
+// Places a point over, beside and in a deforming box.
 TEST(PointsOnSurfaces, GapIsTheSignedDistanceLessTheRadius) {
   ContactWorld world;
   const int box = world.AddSoft(MakeBoxSurface({0.2, 0.2, 0.2}, 2), {});
@@ -106,7 +106,7 @@ TEST(PointsOnSurfaces, GapIsTheSignedDistanceLessTheRadius) {
         const Touch& touch = touches[0];
         EXPECT_NEAR(touch.gap, place.distance - radius, 1e-14);
         EXPECT_NEAR((touch.nhat_AB_W - (surface_is_a ? 1 : -1) * place.n).norm(), 0, 1e-9);
-        // the surface's nodes carry the nearest point
+        // the nearest point is interpolated from the surface's nodes
         const NodeWeights& nodes = surface_is_a ? touch.a : touch.b;
         Vector3d p = Vector3d::Zero();
         for (int k = 0; k < nodes.size(); ++k)
@@ -117,7 +117,7 @@ TEST(PointsOnSurfaces, GapIsTheSignedDistanceLessTheRadius) {
   }
 }
 
-// Four nodes as balls of 1 cm on a rigid and on a deforming table.
+// Places four nodes as balls of 1 cm on a rigid and on a deforming table.
 TEST(PointsInWorlds, NodesThatTouchByThemselvesAreDetectedLikeAnyBody) {
   for (const bool is_soft : {false, true}) {
     for (const bool points_first : {false, true}) {

@@ -10,13 +10,13 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A surface of any shape, although this one is convex: a box of n × n squares a side.
+// A box with n × n squares a side, given as a general surface mesh.
 SurfaceMesh MakeBar(const Vector3d& size, int n) {
   const auto mesh = std::make_shared<TriangleMesh>(MakeBoxSurface(size, n));
   return {mesh, std::make_shared<TriangleBvh>(*mesh)};
 }
 
-// Two bars of square section that cross on each other, the upper one turned by 30° about z.
+// Two crossed bars of square section, the upper one rotated by 30° about z.
 ContactWorld MakeCrossedBars(double gap, int n) {
   ContactWorld world;
   world.AddRigid(MakeBar({0.4, 0.04, 0.04}, n), At(0.003, 0, -0.02));
@@ -35,13 +35,14 @@ TEST(RigidMesh, CrossedBarsTouchInTheFourCornersOfTheirOverlap) {
       EXPECT_NEAR(std::abs(point.p_W.y()), 0.02, 1e-9);
       middle += 0.25 * point.p_W;
     }
-    // the axes cross there
+    // the axes of the bars cross here
     EXPECT_NEAR(middle.x(), -0.002 / std::tan(kPi / 6), 1e-9);
     EXPECT_NEAR(middle.y(), 0, 1e-9);
   }
 }
 
-// As boxes do, see RigidRigid.CrossedBoxEdgesTouchInOnePointAlongTheirCommonNormal.
+// Surface meshes behave like the boxes in
+// RigidRigid.CrossedBoxEdgesTouchInOnePointAlongTheirCommonNormal.
 TEST(RigidMesh, CrossedEdgesTouchInOnePointAlongTheirCommonNormal) {
   for (const double gap : {1e-3, 1e-9, 0.0, -1e-9, -1e-3}) {
     ContactWorld world;
@@ -57,8 +58,8 @@ TEST(RigidMesh, CrossedEdgesTouchInOnePointAlongTheirCommonNormal) {
   }
 }
 
-// Seams between coplanar triangles, and reentrant edges, are no edges to touch: every contact of
-// two flat sides is across them, however finely and differently they are cut.
+// Seams between coplanar triangles, and reentrant edges, make no edge contacts: every contact
+// between two flat sides is normal to them, however finely and differently they are triangulated.
 TEST(RigidMesh, SeamsWithinFlatSidesMakeNoGhostContacts) {
   for (const int n : {2, 5}) {
     for (const double gap : {5e-5, -5e-5}) {

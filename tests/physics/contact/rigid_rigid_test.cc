@@ -56,7 +56,7 @@ TEST(RigidRigid, CubeOnInclinedHalfSpaceHasFourEqualGapsAndItsNormal) {
   }
 }
 
-// the least gap, and how many contacts are within a tenth of a millimetre of it
+// Smallest gap, and number of contacts within 0.1 mm of it.
 struct Summary {
   double gap = 1e300;
   int count = 0;
@@ -79,7 +79,7 @@ struct Resting {
   const char* name;
   Geometry geometry;
   Vector3d rotation;
-  double height;  // of the origin over the plane when touching
+  double height;  // of the origin over the plane when touching [m]
   int count;
 };
 
@@ -132,7 +132,7 @@ TEST(RigidRigid, EveryShapeRestsOnBoxHalfSpaceAndMeshWithItsOwnPoints) {
         for (const ContactPoint& point : contacts) {
           EXPECT_NEAR((Normal(point) - X_WG.R.col(2)).norm(), 0, 1e-14)
               << shape.name << " on " << ground.name;
-          // the surfaces are half a gap to each side of the point
+          // the surfaces lie half a gap to each side of the point
           EXPECT_NEAR((X_WG.Inverse() * point.p_W).z(), 0.5 * point.gap, 1e-14) << shape.name;
         }
       }
@@ -141,7 +141,7 @@ TEST(RigidRigid, EveryShapeRestsOnBoxHalfSpaceAndMeshWithItsOwnPoints) {
 }
 
 TEST(RigidRigid, GapFollowsASmallMotionThroughTouching) {
-  // moved apart along the normal by δ, the least gap grows by δ
+  // moved apart along the normal by δ, the smallest gap grows by δ
   const std::vector<Resting> shapes = MakeRestingShapes();
   for (const Resting& a : shapes) {
     for (const Resting& b : shapes) {
@@ -171,7 +171,7 @@ TEST(RigidRigid, BoxCornerOnFaceTouchesInOnePointWithTheFaceNormal) {
   for (double gap : {1e-3, 1e-8, 0.0, -1e-8, -1e-3}) {
     ContactWorld world;
     world.AddRigid(Box{{0.5, 0.5, 0.1}}, At(0, 0, -0.1));
-    // the diagonal of a cube upright
+    // stand the cube on a corner
     const Eigen::Matrix3d R =
         Eigen::Quaterniond::FromTwoVectors(Vector3d(1, 1, 1).normalized(), Vector3d::UnitZ())
             .toRotationMatrix();
@@ -197,8 +197,8 @@ TEST(RigidRigid, CrossedBoxEdgesTouchInOnePointAlongTheirCommonNormal) {
   }
 }
 
-// Boxes fallen anyhow: where one point touches, it lies between the boxes' nearest or deepest
-// points, as the distance of any two convex bodies says.
+// For random boxes with a single contact, the contact lies midway between their closest or deepest
+// points, as given by the distance of any two convex bodies.
 TEST(RigidRigid, EdgesOfBoxesTouchWhereTheGeneralDistanceSays) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> uniform(-1, 1);
@@ -223,7 +223,7 @@ TEST(RigidRigid, EdgesOfBoxesTouchWhereTheGeneralDistanceSays) {
                         .extent = 0.27};
     };
     const ConvexDistance exact = CalcConvexDistance(body(of_a, X_WA), body(of_b, X_WB), 1);
-    // on a face's own direction other rules hold
+    // skip directions close to a face normal, where face contacts follow other rules
     const auto along = [&](const RigidTransform& X) {
       return (X.R.transpose() * exact.nhat_AB_W).cwiseAbs().maxCoeff();
     };
@@ -237,14 +237,14 @@ TEST(RigidRigid, EdgesOfBoxesTouchWhereTheGeneralDistanceSays) {
   EXPECT_GT(overlapping, 200);
 }
 
-// a table's narrow side under another's top, turned a hair out of it: one point, now here and now
-// there, would let it rock
+// An edge almost parallel to a face, as when a table's narrow side lies under another's top,
+// touches at both rims. A single contact that jumps between them would let it rock.
 TEST(RigidRigid, EdgeAlmostAlongAFaceTouchesWhereItCrossesTheRim) {
   for (const double tilt : {0.0, 1e-6, 1e-4, 3e-4, -1e-6, -1e-4, -3e-4}) {
     for (const bool is_capsule : {false, true}) {
       ContactWorld world;
       world.AddRigid(Box{{0.1, 0.2, 0.05}}, {});
-      // 1 m long along x, turned by 30° about it, its lower edge 0.1 mm deep in the face
+      // 1 m long along x, rotated by 30° about x, with the lower edge 0.1 mm deep in the face
       const RigidTransform X_WB = Posed({0, 0, 0}, {kDegree * 30, 0, 0});
       const RigidTransform X_tilt = Posed({0, 0, 0}, {0, tilt, 0});
       const double lowest =
@@ -296,7 +296,7 @@ TEST(RigidRigid, ParallelCapsulesTouchInTwoPoints) {
 }
 
 TEST(RigidRigid, BallInAGrooveOfAMeshTouchesBothSides) {
-  // two slopes of 45° that meet along y, as a solid
+  // a solid with two slopes of 45° that meet along y
   TriangleMesh mesh = MakeBoxSurface({0.4, 0.4, 0.4}, 2);
   for (Vector3d& p : mesh.vertices)
     if (p.z() > 0.19 && std::abs(p.x()) < 0.01) p.z() -= 0.2;

@@ -29,7 +29,7 @@ TEST(SoftRigid, BoxRestingOnHalfSpaceTouchesWithAllItsBottomVerticesAtEqualGaps)
       EXPECT_NEAR(point.p_W.z(), gap, 1e-16);
       area += point.area;
     }
-    // what faces the ground: the bottom alone
+    // only the bottom faces the ground
     EXPECT_NEAR(area, 0.04, 1e-15);
   }
 }
@@ -48,7 +48,7 @@ TEST(SoftRigid, BoxOnWideBoxTouchesAsOnAHalfSpace) {
 
 TEST(SoftRigid, SmallBallPokingALargeTriangleMakesOneContactInside) {
   const double radius = 0.005;
-  // the top has two triangles; (0.05, 0.02) lies well inside one of them
+  // the top has two triangles, and (0.05, 0.02) lies well inside one of them
   for (double gap : {1e-3, -1e-3}) {
     ContactWorld world;
     world.AddSoft(MakeBoxSurface({0.2, 0.2, 0.2}, 1), At(0, 0, 0));
@@ -56,7 +56,7 @@ TEST(SoftRigid, SmallBallPokingALargeTriangleMakesOneContactInside) {
     const auto contacts = world.Detect();
     ASSERT_EQ(contacts.size(), 1u);
     const ContactPoint& point = contacts[0];
-    // the cutting planes stop within 1e-3 of 2 % of the longest edge
+    // the cutting-plane search stops within 1e-3 of 2 % of the longest edge
     EXPECT_NEAR(point.gap, gap, 1e-3 * 0.02 * 0.29);
     EXPECT_NEAR((Normal(point) - Vector3d::UnitZ()).norm(), 0, 1e-9);
     EXPECT_EQ(point.a.nodes.size(), 3);
@@ -74,7 +74,7 @@ TEST(SoftRigid, SmallBallPokingALargeTriangleMakesOneContactInside) {
 }
 
 TEST(SoftRigid, BladeBetweenVerticesIsPartedAlongTheTriangleHoweverDeep) {
-  // a bar standing on its long edge, pressed into a large triangle; it is 4 mm thick
+  // a bar, 4 mm thick, standing on its long edge and pressed into a large triangle
   const double half = 0.01, corner = half * std::sqrt(2);
   for (double depth : {-1e-3, 1e-3, 2e-3, 9e-3}) {
     ContactWorld world;
@@ -84,8 +84,8 @@ TEST(SoftRigid, BladeBetweenVerticesIsPartedAlongTheTriangleHoweverDeep) {
     const auto contacts = world.Detect();
     ASSERT_EQ(contacts.size(), 1u) << depth;
     EXPECT_NEAR((Normal(contacts[0]) - Vector3d::UnitZ()).norm(), 0, 1e-9) << depth;
-    // along the normal the edge is `depth` below the triangle, until the flat sides are nearer than
-    // the edge
+    // the edge is `depth` below the triangle along its normal, until the bar's flat sides are
+    // nearer
     EXPECT_NEAR(contacts[0].gap, std::max(-depth, -2e-3), 1e-4) << depth;
   }
 }
@@ -118,7 +118,7 @@ TEST(SoftRigid, PrescribedVerticesMakeNoContactWithWhatCannotMove) {
 }
 
 TEST(SoftRigid, SpikeOfAMeshPokingALargeTriangleMakesOneContactInside) {
-  // a flat plate with one vertex of its underside pulled down: no convex body
+  // a concave body: a flat plate with one vertex of its underside pulled down
   TriangleMesh mesh = MakeBoxSurface({0.1, 0.1, 0.05}, 2);
   for (Vector3d& p : mesh.vertices)
     if (p.z() < 0 && std::abs(p.x()) < 0.01 && std::abs(p.y()) < 0.01) p.z() -= 0.05;

@@ -31,7 +31,7 @@ TEST(SoftSoft, SmallBoxOnLargeBoxHasOneVerticalContactAtEachOfItsBottomVertices)
       EXPECT_NEAR(Normal(point).dot(Locate(world, point.b) - Locate(world, point.a)), gap, 1e-12);
       of_upper += point.b.nodes.size() == 1;
     }
-    // no vertex of the lower one is under the upper one
+    // no vertex of the lower box is under the upper one
     EXPECT_EQ(of_upper, 16) << gap;
     EXPECT_EQ(contacts.size(), 16u) << gap;
   }
@@ -54,7 +54,7 @@ TEST(SoftSoft, EqualBoxesStackedExactlyHaveOneContactForEachPairOfVertices) {
 }
 
 TEST(SoftSoft, ShiftedStackStaysVerticalWhileItSlides) {
-  // the upper box slides over the border of the lower one: never a sideways contact
+  // the upper box slides over the border of the lower one, without any sideways contact
   for (double shift : {1e-9, 1e-5, 1e-3, 0.01, 0.02, 0.0333, 0.05}) {
     for (double gap : {1e-6, -1e-6, -1e-4}) {
       ContactWorld world;
@@ -93,7 +93,7 @@ TEST(SoftSoft, BallsTouchAlongTheLineOfCentres) {
 }
 
 TEST(SoftSoft, CrossedEdgesTouchThoughNoVertexTells) {
-  // two bars with their edges towards each other, crosswise
+  // two crossed bars with edges facing each other
   for (double gap : {1e-3, 0.0, -1e-3}) {
     ContactWorld world;
     const double half = 0.01 * std::sqrt(2);

@@ -22,7 +22,7 @@ TriangleSurface PlaceSurface(const ContactWorld& world, int body) {
 
 TEST(FacingTriangles, VisitsThoseThatAreSeenAndHardlyAnyOthers) {
   const double margin = 0.002, deepest = 0.01;
-  // balls apart, touching and within each other; a box in a ball, with triangles of other sizes
+  // balls apart, touching and overlapping; a box in a ball, with triangles of other sizes
   std::vector<ContactWorld> worlds(4);
   for (int i = 0; i < 3; ++i) {
     worlds[i].AddSoft(MakeBallSurface(0.05, 2), At(0, 0, 0));
@@ -73,7 +73,7 @@ TEST(FacingTriangles, VisitsThoseThatAreSeenAndHardlyAnyOthers) {
     }
   }
   EXPECT_GT(all_seen, 500);
-  // others only by round-off
+  // other triangles are visited only because of round-off
   EXPECT_LE(all_visited, all_seen + 10);
 }
 

@@ -12,7 +12,7 @@ using Eigen::Vector3d;
 
 constexpr double kStep = 0.01;
 
-// The arm whose drives follow their targets exactly: what the controller alone does.
+// An arm whose drives follow their targets exactly, so that only the controller is tested.
 class DifferentialIkTest : public testing::Test {
  protected:
   explicit DifferentialIkTest(std::vector<double> q = {0.2, 0.6, 0.1, 1.2, 0.3, 0.8, 0.1}) {
@@ -86,7 +86,7 @@ TEST_F(DifferentialIkTest, TheLinkFollowsItsTwistAndDoesNotTurn) {
   const RigidTransform start = Tool();
   for (int k = 0; k < 100; ++k) Advance(Twist(Vector3d::Zero(), {0.1, 0, -0.05}));
   const RigidTransform end = Tool();
-  // it starts from rest with 10 rad/s², and follows its path to O(h) of the distance
+  // starting from rest at 10 rad/s², the link follows its path to O(h) of the distance
   EXPECT_LT((end.p - start.p - Vector3d(0.1, 0, -0.05)).norm(), 5e-3);
   EXPECT_LT((end.R - start.R).norm(), 1e-2);
 }
@@ -126,7 +126,7 @@ TEST_F(DifferentialIkTest, ReachesAPose) {
 }
 
 TEST_F(DifferentialIkTest, PostureReturnsInTheNullSpaceWithoutMovingTheLink) {
-  // away from the posture with the link back where it was: what is left is null motion
+  // the posture changes but the link's target does not, which leaves null-space motion only
   Inputs inputs;
   const RigidTransform start = Tool();
   model_.controllers[0].posture[2] += 0.5;

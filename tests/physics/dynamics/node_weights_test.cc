@@ -23,7 +23,7 @@ TEST(NodeWeights, CopiesAndMovesKeepWhatWasAdded) {
       EXPECT_EQ(nodes.node(k), 10 + k);
       EXPECT_EQ(nodes.weight(k), 0.5 * k);
     }
-    // over others of every size
+    // assign to objects of every size
     for (const int other : {0, 3, 4, 5, 40}) {
       NodeWeights copied = MakeNodes(other), moved = MakeNodes(other), source = nodes;
       copied = nodes;
@@ -45,7 +45,7 @@ TEST(NodeWeights, AreContiguousHoweverMany) {
   }
 }
 
-// What rigid and FEM contact needs stays as small as four fixed nodes were: 376 bytes a contact.
+// Rigid and FEM contacts stay as small as with four fixed nodes: 376 bytes a contact.
 TEST(NodeWeights, DoNotMakeContactsLarger) {
   EXPECT_LE(sizeof(NodeWeights), 56u);
   EXPECT_LE(sizeof(ContactPoint), 376u);

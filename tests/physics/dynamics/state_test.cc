@@ -41,7 +41,7 @@ TEST(StateHash, EveryNumberOfTheStateChangesItByItsLowestBit) {
       },
       [](const auto&) {});
   EXPECT_EQ(HashState(state), hash);
-  // of the parts that MakeState fills, in the order of State
+  // numbers in the parts that MakeState fills, in the order of State
   EXPECT_EQ(numbers, 1 + 1 + 3 + 3 + 3 + 2 * 4 + 2 + 17 + 2 * 5 + 3);
 }
 

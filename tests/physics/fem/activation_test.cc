@@ -1,5 +1,5 @@
-// Regions under an internal volumetric stress: how far they expand, and that they push nothing else
-// about.
+// Regions under an internal volumetric stress: how far they expand, and that the stress exerts no
+// net force or torque.
 
 #include "physics/fem/activation.h"
 
@@ -22,7 +22,7 @@ using Eigen::Vector3d;
 
 constexpr double kBlockEdge = 0.1;  // [m]
 
-// A box whose vertices are moved at random, all of it or its elements at x > 0 under stress.
+// A box with randomly displaced vertices; all of its elements, or those at x > 0, can be stressed.
 FemParameters MakeActivated(const Material* material, bool half = false) {
   FemParameters p = MakeDistortedBox(material, kBlockEdge);
   p.rayleigh_alpha = 5;
@@ -57,7 +57,7 @@ struct ActivatedBody {
     step->CalcFreeMotion(next);
     step->Integrate(next, {q, v});
   }
-  // Forces at q that a stress brings: of an explicit step, with it less without.
+  // Forces at q due to a stress: those of an explicit step with it minus those without.
   std::vector<double> Forces(double stress) {
     const double h = 1e-3;
     const std::vector<double> rest(q.size(), 0.0);
@@ -81,8 +81,8 @@ class EveryMaterial : public testing::TestWithParam<const Material*> {};
 INSTANTIATE_TEST_SUITE_P(Registered, EveryMaterial, testing::ValuesIn(AllMaterials()),
                          [](const auto& info) { return std::string(info.param->name()); });
 
-// 3 K ε = p, the same in all elements of an irregular mesh: whole for what is linear in F, to first
-// order in ε otherwise.
+// The strain is ε = p / 3 K in all elements of an irregular mesh: exactly for materials that are
+// linear in F, to first order in ε for others.
 TEST_P(EveryMaterial, FreeBlockExpandsByTheStressOverThreeTimesItsBulkModulus) {
   const FemParameters p = MakeActivated(GetParam());
   ActivatedBody body(p);
@@ -100,8 +100,7 @@ TEST_P(EveryMaterial, FreeBlockExpandsByTheStressOverThreeTimesItsBulkModulus) {
 }
 
 TEST_P(EveryMaterial, StressPushesNothingAboutAsAWhole) {
-  // what is not of the material's own making: turned, and deformed by what R0 of a linear material
-  // does not follow
+  // rotate and deform the body, unless its material is linear, as R0 would not follow
   const FemParameters p = MakeActivated(GetParam(), true);
   ActivatedBody body(p);
   std::mt19937 random(4);
@@ -124,12 +123,12 @@ TEST_P(EveryMaterial, StressPushesNothingAboutAsAWhole) {
     size += f.norm();
   }
   EXPECT_GT(size, 100);
-  // R0 is good to 1e-14 or so
+  // R0 is accurate to about 1e-14
   EXPECT_LT(force.norm(), 1e-12 * size);
   EXPECT_LT(torque.norm(), 1e-11 * size * kBlockEdge);
 }
 
-// A region pushes on its surface alone: the faces of the box feel p n per area at rest.
+// Stress in a region acts on its surface only: the faces of the box feel p n per area at rest.
 TEST_P(EveryMaterial, InnerNodesOfAnActivatedRegionFeelNothing) {
   const FemParameters p = MakeActivated(GetParam());
   ActivatedBody body(p);
@@ -147,7 +146,7 @@ TEST_P(EveryMaterial, InnerNodesOfAnActivatedRegionFeelNothing) {
 }
 
 TEST_P(EveryMaterial, StressSpinsNoBodyUpOrDown) {
-  if (GetParam()->kind() == Material::Kind::kLinear) return;  // knows no rotation
+  if (GetParam()->kind() == Material::Kind::kLinear) return;  // not rotation invariant
   FemParameters p = MakeActivated(GetParam());
   p.rayleigh_alpha = 0;
   p.rayleigh_beta = 0;
@@ -160,7 +159,7 @@ TEST_P(EveryMaterial, StressSpinsNoBodyUpOrDown) {
   }
   const double spin = with.block->CalcMomentum({with.q, with.v}, 0)[5];
   const double expected = without.block->CalcMomentum({without.q, without.v}, 0)[5];
-  // R0 lags by 1e-3 rad a step, in what resists and in what pushes alike: second order in it
+  // R0 lags by 1e-3 rad a step in both the elastic and the active stress, a second-order effect
   EXPECT_NEAR(spin, expected, 1e-3 * expected);
 }
 
@@ -178,7 +177,7 @@ TEST(Activation, TangentIsTheDerivativeOfTheStressAndItOfTheEnergy) {
     return response;
   };
   const MaterialResponse at = respond(F);
-  // of a cubic, central differences err by δ²
+  // for a cubic, central differences are off by δ²
   const double delta = 1e-5;
   for (int k = 0; k < 9; ++k) {
     LaneMatrix3 up = F, down = F;

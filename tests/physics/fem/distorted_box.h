@@ -7,8 +7,8 @@
 
 namespace pliant::physics {
 
-// A box of 3 by 2 by 2 cells [m] of the material's example parameters, whose vertices are moved at
-// random (the same each time), so that nothing cancels by symmetry.
+// A box of 3 × 2 × 2 cells of edge `cell` [m] with the material's example parameters. Its vertices
+// are moved at random (the same each time), so that nothing cancels by symmetry.
 inline FemParameters MakeDistortedBox(const Material* material, double cell) {
   FemParameters p;
   p.mesh = *MeshBox({3 * cell, 2 * cell, 2 * cell}, cell);

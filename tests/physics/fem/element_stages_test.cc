@@ -27,7 +27,7 @@ TEST(ElementStages, HoldEveryBatchOnceAndNeverShareANodeWithinAStage) {
   const ElementStages stages(elements.batches, count,
                              static_cast<int>(parameters.mesh.vertices.size()));
   EXPECT_GT(stages.num_stages(), 1);
-  // some stage has several stretches, or nothing is gained
+  // the stretches of a stage run in parallel, so some stage must have several
   EXPECT_GT(stages.num_stretches(), 2 * stages.num_stages());
   std::vector<int> seen(count, 0);
   for (int stage = 0; stage < stages.num_stages(); ++stage) {
@@ -54,8 +54,7 @@ TEST(ElementStages, OfAFewElementsAreOne) {
   EXPECT_EQ(stages.num_stretches(), 1);
 }
 
-// One step of a large body, some of whose elements are inverted, from assembly to the velocities at
-// the end.
+// Velocities after one step of a large body, some of whose elements are inverted.
 std::vector<double> StepLargeBody(int threads) {
   const auto block = MakeFemBlock(MakeBox(1.0 / 12));
   std::vector<double> q(block->num_positions()), v(block->num_velocities());

@@ -17,7 +17,7 @@ const void* KindOf(const DynamicsBlock& block) {
   return batch == nullptr ? nullptr : batch->batch_kind();
 }
 
-// Rings of one shape, each deformed and moved in its own way, stepped by whoever is asked.
+// Rings of one shape, each deformed and moved differently, stepped alone or in batches.
 class FemBatchTest : public ::testing::Test {
  protected:
   struct Ring {
@@ -37,7 +37,7 @@ class FemBatchTest : public ::testing::Test {
       p.materials = {{FindMaterial("LINEAR_COROTATIONAL"), {1e6, 0.4}, 500}};
       p.rayleigh_beta = 0.02;
       p.X_WB.p = {0.7 * k, 0, 1};
-      // one hangs from the world, which takes part in the batch too
+      // one ring is attached to the world, and takes part in the batch too
       if (k == 2) p.prescribed = {{0, -1, {}}, {1, -1, {}}, {2, -1, {}}};
       blocks_.push_back(MakeFemBlock(p, &shapes_));
       rings_.push_back(MakeRing(k));
@@ -65,7 +65,8 @@ class FemBatchTest : public ::testing::Test {
         PoseBlock(*ring->step, {0.02, 1, 1, {0, 0, -9.81}}, ring->q, ring->v, ring->inputs).ok());
   }
 
-  // What participants are pushed to: not where they would go by themselves.
+  // Prescribes participant velocities that differ from the free motion, and keeps the Schur
+  // complement.
   static void Push(Ring* ring, std::vector<double>* v_p) {
     ring->v_end.assign(ring->v.size(), 0.0);
     ring->step->CalcFreeMotion(ring->v_end);
@@ -138,8 +139,8 @@ TEST_F(FemBatchTest, BodiesOfOneShapeAreOfOneKindAndOthersOfNone) {
   EXPECT_EQ(KindOf(*MakeFemBlock(other, &shapes_)), nullptr);
 }
 
-// Conditions of about 1e4 leave twelve digits.
-TEST_F(FemBatchTest, ABatchGivesTheBitsOfEachMemberAlone) {
+// Condition numbers of about 1e4 leave twelve digits.
+TEST_F(FemBatchTest, ABatchGivesTheStepOfEachMemberAlone) {
   rings_[3].participants.clear();
   rings_[4].participants.resize(1);
   StepTogether({&rings_[0], &rings_[1], &rings_[2], &rings_[3], &rings_[4], &rings_[5]});
@@ -209,7 +210,7 @@ TEST_F(FemBatchTest, AMemberMayBeCompletedByItself) {
 }
 
 TEST_F(FemBatchTest, OnlyTheMemberWithAnIndefiniteTangentFails) {
-  // a negative damping that outdoes all that resists
+  // negative damping that outweighs mass and stiffness
   FemParameters p;
   p.mesh = *MeshTorus(0.4, 0.1, 0.1, 16);
   p.materials = {{FindMaterial("LINEAR_COROTATIONAL"), {1e6, 0.4}, 500}};

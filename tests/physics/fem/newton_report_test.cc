@@ -38,7 +38,7 @@ TEST(NewtonReport, AToleranceThatIsMetIsNoCompromise) {
 }
 
 TEST(NewtonReport, AnAcceptedResidualAboveTheToleranceIsReported) {
-  // no residual is below this one: rounding ends the method
+  // no residual reaches this tolerance, so rounding ends the iteration
   NewtonOptions unattainable;
   unattainable.tolerance = -1;
   unattainable.max_iterations = 1000;

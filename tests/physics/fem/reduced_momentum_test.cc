@@ -10,8 +10,8 @@
 namespace pliant::physics {
 namespace {
 
-// A mat, thin enough that its factor is much sparser than a complement on one of its sides;
-// strained and on the move.
+// A strained and moving mat, thin enough that its factor is much sparser than a complement on one
+// of its sides.
 class ReducedMomentum : public ::testing::TestWithParam<const char*> {
  protected:
   ReducedMomentum() {
@@ -44,7 +44,7 @@ class ReducedMomentum : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(ReducedMomentum, VanishesAtTheFreeMotion) {
-  // few nodes are left alone; many are joined by some more, and their complement is sparse
+  // a few nodes stay as they are; many are extended by some more, and their complement is sparse
   const std::vector<int> few(bottom_.begin(), bottom_.begin() + 20);
   for (const std::vector<int>& touched : {few, bottom_}) {
     std::vector<int> participants = touched;
@@ -76,7 +76,7 @@ TEST_P(ReducedMomentum, VanishesAtTheFreeMotion) {
     }
     EXPECT_LT((momentum - pushed).norm(), 1e-10 * pushed.norm());
 
-    // and the others follow
+    // the momentum of the other nodes is balanced too
     step_->Complete(v_p, all);
     step_->CalcMomentumResidual(all, residual);
     EXPECT_LT(Eigen::Map<Eigen::VectorXd>(residual.data(), size).norm(), 1e-10 * pushed.norm());

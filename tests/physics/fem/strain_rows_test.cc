@@ -75,7 +75,7 @@ std::vector<const Material*> Materials() {
   const auto all = AllMaterials();
   return {all.begin(), all.end()};
 }
-// Those whose energy is one of the strain along R: the linear one's is of sym F, whatever R.
+// Materials whose energy depends on the strain along R; that of LINEAR depends on sym F instead.
 std::vector<const Material*> StrainMaterials() {
   std::vector<const Material*> materials = Materials();
   std::erase_if(materials, [](const Material* m) { return m->kind() == Material::Kind::kLinear; });
@@ -91,8 +91,8 @@ INSTANTIATE_TEST_SUITE_P(Material, StrainRows, testing::ValuesIn(Materials()), N
 INSTANTIATE_TEST_SUITE_P(Material, StrainEnergy, testing::ValuesIn(StrainMaterials()),
                          NameMaterial);
 
-// ½ dS:N:dS against second differences of the energy, and E its inverse: by differences of δ =
-// 1e-4, to δ² and rounding / δ².
+// N is compared with the Hessian of the energy, by central differences of the stress over δ = 1e-4,
+// and E with its inverse. The error is δ² and rounding / δ.
 TEST_P(StrainEnergy, ComplianceIsTheInverseHessianOfTheEnergy) {
   const Deformed at(0.08);
   const double delta = 1e-4;
@@ -133,7 +133,7 @@ TEST_P(StrainEnergy, StressIsTheGradientOfTheEnergy) {
 
 TEST_P(StrainRows, ComplianceStaysFiniteAndDefiniteWhereTheHessianIsNot) {
   Deformed at(0);
-  // flattened, and turned inside out
+  // flattened, and inverted
   const double smallest[kLanes] = {0.2, 1e-3, -0.3, -1};
   for (int l = 0; l < kLanes; ++l) at.s[l] << 1.3, 0.6, smallest[l], 0, 0, 0;
   unsigned projected;
@@ -148,8 +148,8 @@ TEST_P(StrainRows, ComplianceStaysFiniteAndDefiniteWhereTheHessianIsNot) {
   }
 }
 
-// The stable neo-Hookean material in closed form (macklin2019 appendix B): the inverse of a 3 × 3
-// Hessian in stretches, and of shears between them.
+// Compliance of the stable neo-Hookean material in closed form (macklin2019 appendix B): the
+// inverse of a 3 × 3 Hessian in stretches, and of shears between them.
 TEST(StrainCompliance, OfTheNeoHookeanMaterialIsThatOfItsPrincipalStretches) {
   const Material* material = FindMaterial("NEO_HOOKEAN");
   Lane p[kMaxParameters] = {};
@@ -172,7 +172,7 @@ TEST(StrainCompliance, OfTheNeoHookeanMaterialIsThatOfItsPrincipalStretches) {
       const double k = s[3 - i - j < 0 || i == j ? 0 : 3 - i - j];
       H(i, j) = i == j ? 2 * (D * J * J / (s[i] * s[i]) + C) : 2 * D * k * (2 * J - alpha);
     }
-    // (J − α), where the paper's appendix has (J − 1)
+    // the paper's appendix has (J − 1) instead of (J − α)
     g[i] = 2 * C * s[i] + 2 * D * (J - alpha) * J / s[i];
   }
   EXPECT_LE((E.topLeftCorner<3, 3>() - H.inverse()).norm(), 1e-10 * H.inverse().norm());

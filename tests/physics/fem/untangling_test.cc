@@ -1,4 +1,4 @@
-// Bodies whose vertices lie in a heap: inverted elements find the way back, on their own.
+// Bodies with randomly scattered vertices: inverted elements recover without help.
 
 #include <algorithm>
 #include <random>
@@ -16,7 +16,7 @@ using Eigen::Vector3d;
 
 constexpr double kWidth = 0.1;  // of the box's cells [m]
 
-// A box of 3 × 2 × 2 cells, every vertex moved at random by up to so many of them.
+// A box of 3 × 2 × 2 cells, each vertex moved at random by up to `cells` cell widths.
 struct Heap {
   Heap(double cells, unsigned seed) {
     FemParameters p;
@@ -55,7 +55,7 @@ TEST(Untangling, WhatIsTurnedInsideOutComesBack) {
     for (unsigned seed = 1; seed <= 20; ++seed) {
       Heap heap(cells, seed);
       EXPECT_GT(heap.CountInverted(), 5);
-      // about two periods of its slowest vibration
+      // about two periods of the slowest vibration
       for (int k = 0; k < 20; ++k) heap.Step();
       EXPECT_EQ(heap.CountInverted(), 0) << cells << ", " << seed;
     }

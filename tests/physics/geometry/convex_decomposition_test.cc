@@ -15,7 +15,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// the solid swept by a closed profile (counter-clockwise in x, z) around the z axis
+// Solid of revolution of a closed profile (counter-clockwise in x, z) about the z axis.
 TriangleMesh Revolve(const std::vector<std::pair<double, double>>& profile, int turns) {
   TriangleMesh mesh;
   const int n = static_cast<int>(profile.size());
@@ -52,7 +52,7 @@ TriangleMesh MakeTorus(double ring, double tube) {
   return Revolve(profile, 48);
 }
 
-// a half sphere with a wall, open at the top
+// A hemispherical bowl with a wall, open at the top.
 TriangleMesh MakeBowl(double outer, double inner) {
   std::vector<std::pair<double, double>> profile;
   for (int i = 0; i <= 12; ++i) {
@@ -67,14 +67,14 @@ TriangleMesh MakeBowl(double outer, double inner) {
   return Revolve(profile, 48);
 }
 
-// an L of bars one across: [0, 3] × [0, 1] and [0, 1] × [0, 3], one deep
+// An L of bars of width 1: [0, 3] × [0, 1] and [0, 1] × [0, 3], of depth 1.
 TriangleMesh MakeL() {
   TriangleMesh mesh;
   const double outline[6][2] = {{0, 0}, {3, 0}, {3, 1}, {1, 1}, {1, 3}, {0, 3}};
   for (const double z : {0.0, 1.0}) {
     for (const auto& p : outline) mesh.vertices.push_back({p[0], p[1], z});
   }
-  // the outline is seen from everywhere near the inner corner
+  // a fan about the inner corner, from which the whole outline is visible
   const int fan[4][3] = {{3, 0, 1}, {3, 1, 2}, {3, 4, 5}, {3, 5, 0}};
   for (const auto& t : fan) {
     mesh.triangles.push_back({t[2], t[1], t[0]});
@@ -103,10 +103,10 @@ bool IsIn(const ConvexPolyhedron& hull, const Vector3d& p, double tolerance) {
 }
 
 struct Coverage {
-  int inside = 0;     // of the solid
-  int uncovered = 0;  // of those, in no piece
-  int outside = 0;    // of the solid, within its bounds
-  int claimed = 0;    // of those, in a piece
+  int inside = 0;     // samples inside the solid
+  int uncovered = 0;  // of these, in no piece
+  int outside = 0;    // samples outside the solid, within its bounds
+  int claimed = 0;    // of these, in a piece
 };
 
 Coverage Sample(const TriangleMesh& mesh, const ConvexDecomposition& parts) {
@@ -116,7 +116,7 @@ Coverage Sample(const TriangleMesh& mesh, const ConvexDecomposition& parts) {
   const AxisAlignedBox box = bvh.bounds();
   const Vector3d size = box.upper - box.lower;
   Coverage coverage;
-  // an additive sequence fills the box evenly (R3, from the root of x⁴ = x + 1)
+  // the additive sequence R3, from the root of x⁴ = x + 1, fills the box evenly
   for (int i = 1; i <= 8000; ++i) {
     const Vector3d t(0.8191725134 * i, 0.6710436067 * i, 0.5497004779 * i);
     const Vector3d p = box.lower + (t.array() - t.array().floor()).matrix().cwiseProduct(size);
@@ -141,7 +141,7 @@ TEST(ConvexDecomposition, AnLIsTwoBars) {
   ASSERT_TRUE(parts.ok()) << parts.status();
   EXPECT_EQ(parts->pieces.size(), 2u);
   EXPECT_NEAR(parts->volume, 5, 1e-12);
-  // cut along a face of the notch, the bars are exact; the hull of the whole would be 2/5 too large
+  // a cut along a face of the notch is exact; a single hull would be 2/5 too large
   EXPECT_NEAR(parts->excess, 0, 1e-9);
   EXPECT_EQ(Sample(mesh, *parts).uncovered, 0);
 }
@@ -160,11 +160,11 @@ TEST(ConvexDecomposition, ATorusKeepsItsHole) {
   ASSERT_TRUE(parts.ok()) << parts.status();
   EXPECT_LE(parts->pieces.size(), 32u);
   EXPECT_NEAR(parts->volume, CalcMeshVolume(mesh), 1e-9);
-  // one hull would be 48 % too large
+  // a single hull would be 48 % too large
   EXPECT_LE(parts->excess, 0.1);
   const Coverage coverage = Sample(mesh, *parts);
   EXPECT_EQ(coverage.uncovered, 0);
-  // what the pieces claim beside the solid is the excess, counted
+  // the excess, estimated from samples in pieces but outside the solid
   EXPECT_LE(coverage.claimed, 0.11 * coverage.inside);
   for (const TriangleMesh& piece : parts->pieces) {
     const ConvexPolyhedron hull = MakeHullPolyhedron(piece);
@@ -178,7 +178,7 @@ TEST(ConvexDecomposition, ABowlStaysHollow) {
   ASSERT_TRUE(parts.ok()) << parts.status();
   EXPECT_LE(parts->pieces.size(), 32u);
   EXPECT_NEAR(parts->volume, CalcMeshVolume(mesh), 1e-9);
-  // one hull would be more than twice the wall
+  // a single hull would be more than twice the wall
   EXPECT_LE(parts->excess, 0.25);
   const Coverage coverage = Sample(mesh, *parts);
   EXPECT_EQ(coverage.uncovered, 0);

@@ -61,12 +61,12 @@ TEST(ConvexDistance, NoDirectionSeparatesMore) {
     const ConvexDistance d = CalcConvexDistance(a, b, 10);
     num_overlapping += d.separation < 0;
     EXPECT_NEAR(d.nhat_AB_W.norm(), 1, 1e-12);
-    // what is reported is a separation along the direction reported …
+    // the reported separation is that along the reported direction
     EXPECT_NEAR(CalcSeparation(a, b, d.nhat_AB_W), d.separation, 1e-12) << sample;
-    // … between points that lie that far apart (on curved surfaces, with radii of curvature below
-    // 3, they move with the root of the depth's tolerance, which is 1e-10) …
+    // the points lie that far apart; on curved surfaces, with radii of curvature below 3, they move
+    // with the root of the depth's tolerance, which is 1e-10
     EXPECT_NEAR((d.p_B - d.p_A - d.separation * d.nhat_AB_W).norm(), 0, 5e-5) << sample;
-    // … and directions near it and anywhere separate no more
+    // no other direction, near or far, separates more
     for (int trial = 0; trial < 200; ++trial) {
       const double spread = trial < 100 ? 2 : 0.05;
       const Vector3d n =
@@ -78,9 +78,9 @@ TEST(ConvexDistance, NoDirectionSeparatesMore) {
   EXPECT_GT(num_overlapping, 300);
 }
 
-// A table's leg lies across the edge of another's top. Two triangles of the polytope are equally
-// low there, and the touching points are on one of them: one in ten thousand round-offs took the
-// other.
+// A table's leg lies across the edge of another table's top. Two triangles of the polytope are
+// equally low there, and the touching points are on one of them; rounding must not select the
+// other, as it once did for one in ten thousand perturbations.
 TEST(ConvexDistance, CrossedEdgesTouchWhereTheyCross) {
   const ConvexPolyhedron leg = MakeBoxPolyhedron({0.0225, 0.0225, 0.21});
   const ConvexPolyhedron top = MakeBoxPolyhedron({0.35, 0.25, 0.015});
@@ -106,15 +106,14 @@ TEST(ConvexDistance, CrossedEdgesTouchWhereTheyCross) {
     moved.X_WS.p += RandomPoint(&random, 2e-16);
     moved.X_WS.R = RotationFromVector(RandomPoint(&random, 2e-16)).toRotationMatrix() * a.X_WS.R;
     const ConvexDistance d = CalcConvexDistance(moved, b, 0.002);
-    // the points move with the rounding of the poses over the depth, which is 2e-5
+    // the points move by the rounding of the poses over the depth, which is 2e-5
     ASSERT_LT((d.p_A - first.p_A).norm(), 1e-8) << sample;
     ASSERT_LT((d.p_B - first.p_B).norm(), 1e-8) << sample;
   }
 }
 
 TEST(ConvexDistance, PassesThroughTouchingWithoutAJump) {
-  // the distance along a motion changes no faster than the motion, whichever of the two ways
-  // computes it
+  // the distance changes no faster than the bodies move, whether GJK or EPA computes it
   Bodies bodies;
   std::mt19937 random(22);
   for (int sample = 0; sample < 200; ++sample) {
@@ -122,7 +121,7 @@ TEST(ConvexDistance, PassesThroughTouchingWithoutAJump) {
     a.X_WS = RandomPose(&random, 0);
     b.X_WS = RandomPose(&random, 0);
     const Vector3d direction = RandomPoint(&random, 1).normalized();
-    // find where they touch
+    // bisect for the touching distance
     double near = 0, far = 3;
     for (int i = 0; i < 100; ++i) {
       const double middle = 0.5 * (near + far);

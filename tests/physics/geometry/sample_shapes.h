@@ -24,7 +24,7 @@ inline TriangleMesh MakeBoxHull(const Eigen::Vector3d& half) {
   return mesh;
 }
 
-// A ring: no convex body.
+// A torus, which is not convex.
 inline TriangleMesh MakeTorusSurface(double ring, double tube, int n, int m) {
   TriangleMesh mesh;
   for (int i = 0; i < n; ++i)
@@ -42,7 +42,7 @@ inline TriangleMesh MakeTorusSurface(double ring, double tube, int n, int m) {
   return mesh;
 }
 
-// An octahedron with unequal axes: convex, its faces aslant.
+// An octahedron with unequal axes: convex, with oblique faces.
 inline TriangleMesh MakeOctahedron(const Eigen::Vector3d& radii) {
   TriangleMesh mesh;
   for (int i = 0; i < 3; ++i) {

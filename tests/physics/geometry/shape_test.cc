@@ -18,7 +18,7 @@ TEST(MassProperties, MeshOfABoxIsTheBox) {
   for (Vector3d& p : mesh.vertices) p = R * p + offset;
   const MassProperties expected = CalcMassProperties(Box{half});
   const MassProperties found = CalcMassProperties(MakeSurfaceMesh(mesh));
-  // coordinates are below 4: squares lose 16 ulp against the unit scale of the tensor
+  // coordinates are below 4, so squares lose 16 ulp against the unit scale of the tensor
   EXPECT_NEAR(found.volume, expected.volume, 1e-14);
   EXPECT_NEAR((found.center - offset).norm(), 0, 1e-14);
   EXPECT_NEAR((found.inertia - R * expected.inertia * R.transpose()).norm(), 0, 1e-14);
@@ -44,8 +44,8 @@ TEST(MassProperties, KnownSolids) {
 }
 
 TEST(MassProperties, ByCountingCells) {
-  // cells cut by the surface count in part: the error is of second order in the cell over the least
-  // radius, 0.25
+  // cells cut by the surface count partially, so the error is of second order in the cell over the
+  // smallest radius, 0.25
   constexpr int kCells = 60;
   constexpr double kHalf = 1, kCell = 2 * kHalf / kCells;
   constexpr double kError = (kCell / 0.25) * (kCell / 0.25);
@@ -84,14 +84,14 @@ TEST(Bounds, HoldTheShapeAndNoMore) {
       const AxisAlignedBox box = CalcBounds(shape.geometry, X_WS);
       for (int axis = 0; axis < 3; ++axis) {
         for (double side : {1.0, -1.0}) {
-          // the surface point nearest to a point far along the axis comes close to the side of the
-          // box
+          // the surface point nearest to a far point on the axis lies close to that side of the box
           const double far = 1e5;
           const Vector3d p_W = X_WS.p + side * far * Vector3d::Unit(axis);
           const Vector3d x =
               X_WS * CalcSignedDistance(shape.geometry, X_WS.Inverse() * p_W).nearest;
           const double bound = side > 0 ? box.upper[axis] : -box.lower[axis];
-          // the far point's ball bulges by d²/(2 far) over the shape's width d < 3
+          // a sphere about the far point deviates from a plane by d²/(2 far) over the shape's width
+          // d < 3
           EXPECT_NEAR(side * x[axis], bound, 5e-5) << shape.name;
           EXPECT_LE(side * x[axis], bound + 1e-10) << shape.name;
         }

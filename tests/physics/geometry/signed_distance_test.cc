@@ -28,13 +28,13 @@ TEST(SignedDistance, GradientIsTheCentralDifference) {
         const SignedDistance before =
             CalcSignedDistance(shape.geometry, p - delta * Vector3d::Unit(i));
         difference[i] = (after.distance - before.distance) / (2 * delta);
-        // a sample across a crease of the distance says nothing
+        // skip samples across a crease of the distance
         is_smooth &= (after.gradient - before.gradient).norm() < 100 * delta;
       }
       if (!is_smooth) continue;
       ++checked;
-      // the error is δ²/6 times third derivatives, below 1e4 here as curvatures stay below 20
-      // (smooth samples)
+      // the error is δ²/6 times third derivatives, below 1e4 for smooth samples, as their
+      // curvatures stay below 20
       EXPECT_NEAR((difference - here.gradient).norm(), 0, 1e-6)
           << shape.name << " " << p.transpose();
     }
@@ -58,7 +58,7 @@ TEST(SignedDistance, NearestPointLiesOnTheSurfaceAtThatDistanceAlongTheGradient)
 }
 
 TEST(SignedDistance, NoSurfacePointIsNearerThanTheNearest) {
-  // points spread over each surface by projecting random ones onto it
+  // spread points over each surface by projecting random ones onto it
   std::mt19937 random(3);
   for (const NamedShape& shape : MakeSampleShapes()) {
     std::vector<Vector3d> surface;
@@ -87,7 +87,7 @@ TEST(SignedDistance, EllipsoidIsSteadyOnItsAxesPlanesAndSurface) {
         EXPECT_NEAR(CalcSignedDistance(shape, 3 * tip).distance, 2 * radii[i], 1e-15);
       }
     }
-    // moving off a plane of symmetry by next to nothing changes next to nothing
+    // a tiny move off a plane of symmetry changes the distance by as little
     std::mt19937 random(4);
     for (int sample = 0; sample < 100; ++sample) {
       Vector3d p = RandomPoint(&random, 1).cwiseProduct(radii);
@@ -144,7 +144,7 @@ TEST(TriangleBvh, SignTellsInsideOfATorusAlsoAtEdgesAndVertices) {
   const double ring = 0.7, tube = 0.25;
   const TriangleMesh mesh = MakeTorusSurface(ring, tube, 30, 14);
   const SurfaceMesh surface = MakeSurfaceMesh(mesh);
-  // straight out of every vertex and every edge's middle, a little and far
+  // straight out of every vertex and edge midpoint, near and far
   const TriangleBvh& bvh = *surface.bvh;
   for (int i = 0; i < bvh.num_triangles(); ++i) {
     for (int k = 0; k < 3; ++k) {
@@ -160,7 +160,7 @@ TEST(TriangleBvh, SignTellsInsideOfATorusAlsoAtEdgesAndVertices) {
       }
     }
   }
-  // anywhere: the exact torus, off by no more than the sag of the chords
+  // elsewhere: the exact torus, to within the sag of the chords
   const double sag = (ring + tube) * (1 - std::cos(kPi / 30)) + tube * (1 - std::cos(kPi / 14));
   std::mt19937 random(7);
   for (int sample = 0; sample < 2000; ++sample) {

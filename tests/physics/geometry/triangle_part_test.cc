@@ -16,7 +16,7 @@ TEST(TrianglePart, WholeTriangleHasItsAreaAndMiddle) {
 }
 
 TEST(TrianglePart, CutParallelToAnEdgeLeavesASimilarTriangle) {
-  // what is within 0.3 of the first vertex
+  // keep the part within 0.3 of the first vertex
   TrianglePart part;
   part.CutAbove({0, 1, 1}, 0.3);
   EXPECT_NEAR(part.CalcFraction(), 0.09, 1e-15);

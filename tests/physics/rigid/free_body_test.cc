@@ -46,7 +46,7 @@ TEST(FreeBody, AngularMomentumOfATorqueFreeBodyIsKept) {
   EXPECT_LT((momentum() - start).norm(), 1e-6 * start.norm());
 }
 
-// whatever it turns in a step: here up to a radian
+// Angular momentum is conserved for any rotation per step, here up to about 1 rad.
 TEST(FreeBody, AngularMomentumIsKeptHoweverFastItSpins) {
   for (const double h : {0.01, 0.1, 0.4}) {
     RigidBodyParameters parameters = Tumbling();
@@ -54,7 +54,7 @@ TEST(FreeBody, AngularMomentumIsKeptHoweverFastItSpins) {
     std::vector<double> q(7), v(6), v_new(6);
     block->SetInitialState({q, v});
     const auto step = block->NewStep();
-    const Eigen::Vector3d L(1, 4, 4.5);  // I ω of a body turned nowhere
+    const Eigen::Vector3d L(1, 4, 4.5);  // I ω in the initial orientation
     for (int k = 0; k < 100; ++k) {
       ASSERT_TRUE(PoseBlock(*step, {h, 1, 1, Vector3d::Zero()}, q, v, {}).ok());
       step->CalcFreeMotion(v_new);
@@ -62,7 +62,7 @@ TEST(FreeBody, AngularMomentumIsKeptHoweverFastItSpins) {
       const auto m = block->CalcMomentum({q, v}, 0);
       const Vector3d spin =
           m.tail<3>() - block->CalcCenterOfMass({q, {}}, 0).cross(Vector3d(m.head<3>()));
-      // a step's equation is solved to 1e-14, then some roundings
+      // each step's equation is solved to 1e-14, plus some roundings
       EXPECT_LT((spin - L).norm(), 1e-13 * (k + 10) * L.norm()) << h << " " << k;
     }
   }

@@ -10,7 +10,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A block and its state, stepped as if nothing touched it.
+// A block and its state, stepped without contacts.
 struct FreeRun {
   explicit FreeRun(std::shared_ptr<const JointTree> tree, std::vector<double> q,
                    std::vector<double> v)
@@ -19,10 +19,10 @@ struct FreeRun {
     this->v.resize(block->num_velocities());
     block->SetInitialState({this->q, this->v});
   }
-  void Run(double duration, double h, const Vector3d& gravity) {
+  void Run(double duration, double h, const Vector3d& gravity, double theta = 1) {
     std::vector<double> v_new(v.size());
     for (int k = 0; k < std::lround(duration / h); ++k) {
-      ASSERT_TRUE(PoseBlock(*step, {h, 1, 1, gravity}, q, v, {}).ok());
+      ASSERT_TRUE(PoseBlock(*step, {h, theta, theta, gravity}, q, v, {}).ok());
       ASSERT_TRUE(step->Factor({}).ok());
       step->CalcFreeMotion(v_new);
       step->Integrate(v_new, {q, v});
@@ -37,7 +37,7 @@ struct FreeRun {
   std::vector<double> q, v;
 };
 
-// The step is of first order: half the step, half the error (between 1.7 and 2.4 at these steps).
+// Expects an error that halves with the step (by factors between 1.7 and 2.4 at these steps).
 void ExpectFirstOrder(int rods, std::vector<double> q) {
   const Vector3d gravity(0, 0, -9.81);
   double errors[3];
@@ -62,7 +62,7 @@ TEST(JointTreeBlock, EnergyErrorOfADoublePendulumFallsWithTheStep) {
 }
 
 TEST(JointTreeBlock, PendulumSwingsWithItsPeriod) {
-  // small swings of a rod about its end: ω² = 3 g / 2 L
+  // small oscillations of a rod about its end: ω² = 3 g / 2 L
   const double omega = std::sqrt(1.5 * 9.81 / 0.5);
   FreeRun run(MakePendulum(1), {1e-4}, {0});
   const double quarter = 0.5 * kPi / omega;
@@ -70,7 +70,7 @@ TEST(JointTreeBlock, PendulumSwingsWithItsPeriod) {
   EXPECT_NEAR(run.q[0] / 1e-4, 0, 1e-3);
 }
 
-// A bar with another on a hinge, tumbling in free space.
+// Two bars on a hinge, tumbling in free space.
 std::shared_ptr<const JointTree> MakeTumbler() {
   Joint base;
   base.type = JointType::kFree;
@@ -123,6 +123,23 @@ TEST(JointTreeBlock, StiffSpringAndDamperAreStableAtAnyStep) {
   FreeRun run(std::make_shared<const JointTree>(std::move(links)), {0}, {0});
   run.Run(1, 0.05, {0, 0, -9.81});
   EXPECT_NEAR(run.q[0], 0.3, 1e-8);
+}
+
+// Energy of a hinge on a spring after a second without gravity, over that at the start.
+double SwingOnASpring(double theta) {
+  constexpr double kStiffness = 20, kStart = 0.5;
+  auto links = MakePendulum(1)->links();
+  links[0].joint.spring_stiffness = kStiffness;
+  FreeRun run(std::make_shared<const JointTree>(std::move(links)), {kStart}, {0});
+  run.Run(1, 0.005, Vector3d::Zero(), theta);
+  const double spring = 0.5 * kStiffness * run.q[0] * run.q[0];
+  const double start = 0.5 * kStiffness * kStart * kStart;
+  return (CalcKineticEnergy(*run.block, run.q, run.v) + spring) / start;
+}
+
+TEST(JointTreeBlock, SpringsActWhereTheStageTakesForces) {
+  EXPECT_NEAR(SwingOnASpring(0.5), 1, 1e-12);  // the midpoint rule keeps the energy
+  EXPECT_LT(SwingOnASpring(1), 0.8);           // implicit Euler dissipates
 }
 
 TEST(JointTreeBlock, GravityCompensationHoldsTheTreeStill) {

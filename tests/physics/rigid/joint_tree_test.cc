@@ -25,7 +25,7 @@ using Eigen::VectorXd;
 
 const Vector3d kGravity(0.3, -0.5, -9.81);
 
-// A tree at a state, and its quantities as Eigen's matrices.
+// A tree at a state, with its quantities as Eigen matrices.
 struct Case {
   explicit Case(std::vector<Link> links, RandomTrees* random)
       : tree(std::move(links)),
@@ -44,7 +44,7 @@ struct Case {
     tree.CalcPositions(q, &kinematics);
     tree.CalcVelocities(v, &kinematics);
   }
-  // The case that this one would be after moving by h along v, at the velocity `later`.
+  // This case after moving by h along `mean`, at the velocity `later`.
   Case After(double h, const VectorXd& mean, const VectorXd& later) const {
     std::vector<double> moved = q;
     tree.IntegratePositions({mean.data(), static_cast<std::size_t>(n())}, h, moved);
@@ -90,7 +90,7 @@ VectorXd RandomVector(RandomTrees* random, int n) {
   return Eigen::Map<const VectorXd>(x.data(), n);
 }
 
-// Trees of up to 40 joints of every type, on every kind of base.
+// Calls `check` for trees of up to 40 joints of every type, on every kind of base.
 void ForEachTree(const std::function<void(Case&, RandomTrees&)>& check) {
   for (int seed = 0; seed < 80; ++seed) {
     SCOPED_TRACE(seed);
@@ -120,7 +120,7 @@ TEST(JointTree, MassMatrixGivesTheKineticEnergy) {
   });
 }
 
-// The energy of rigid bodies whose poses alone are trusted: no motion axis takes part.
+// The energy is computed from differences of link poses, without any motion axes.
 TEST(JointTree, KineticEnergyIsThatOfTheMovingLinks) {
   ForEachTree([](Case& c, RandomTrees&) {
     const double h = 1e-5;
@@ -140,7 +140,7 @@ TEST(JointTree, KineticEnergyIsThatOfTheMovingLinks) {
                   std::pow(link.joint.gear_ratio * c.v[c.tree.velocity_start(i) + k], 2);
       }
     }
-    // third derivatives grow with the cube of the speeds, of up to 10 rad/s at the tips
+    // third derivatives grow with the cube of the speeds, which reach 10 rad/s at the tips
     EXPECT_NEAR(c.tree.CalcKineticEnergy(c.kinematics, c.v), energy, 1e-6 * energy);
   });
 }
@@ -201,8 +201,8 @@ TEST(JointTree, JacobiansGiveVelocitiesAndEfforts) {
 TEST(JointTree, FreeMotionKeepsItsEnergy) {
   ForEachTree([](Case& c, RandomTrees&) {
     const VectorXd vdot = c.ForwardDynamics(kGravity, VectorXd::Zero(c.n()));
-    // dE/dt by central differences on the path q ⊕ (h v + ½ h² v̇): the error is O(h²) of a power
-    // that is of the order of |M v̇| |v| and grows by the square of the rates
+    // dE/dt by central differences on the path q ⊕ (h v + ½ h² v̇): the error is O(h²) times a
+    // power of order |M v̇| |v|, and grows with the square of the rates
     const double h = 1e-5 / (1 + vdot.cwiseAbs().maxCoeff() / 100);
     double change = 0;
     for (const double s : {-h, h}) {
@@ -221,7 +221,7 @@ TEST(JointTree, FreeTreeMovesItsMomentumByItsWeight) {
     std::vector<Link> links = random.Links(1 + seed, JointType::kFree);
     for (int i = 1; i < static_cast<int>(links.size()); ++i)
       links[i].parent = std::max(links[i].parent, 0);
-    // a rotor on an axis of the root would hold on to the world
+    // a rotor on an axis of the root would react against the world
     links[0].joint.rotor_inertia = 0;
     Case c(links, &random);
     const VectorXd vdot = c.ForwardDynamics(kGravity, VectorXd::Zero(c.n()));
@@ -244,7 +244,7 @@ TEST(JointTree, FreeTreeMovesItsMomentumByItsWeight) {
   }
 }
 
-// Links that carry a part of their weight, none of it, or rise.
+// Links have random gravity scales between −1 and 2.
 TEST(JointTree, WeightsAreTheSlopeOfThePotentialEnergy) {
   for (int seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
@@ -265,7 +265,7 @@ TEST(JointTree, WeightsAreTheSlopeOfThePotentialEnergy) {
       const double slope = (after.tree.CalcPotentialEnergy(after.kinematics, kGravity) -
                             before.tree.CalcPotentialEnergy(before.kinematics, kGravity)) /
                            (2 * h);
-      // central differences: h² of the energy's third derivative, and its rounding over h
+      // central differences: h² times the energy's third derivative, plus its rounding over h
       EXPECT_NEAR(weight[d], slope, 1e-8 * size * c.tree.num_links());
     }
   }
@@ -283,7 +283,7 @@ TEST(Reactions, OfWhatHasNoWeightAreNone) {
   tree.CalcReactions(&kinematics, kGravity, {}, {}, reactions);
   tree.CalcBias(kinematics, kGravity, bias);
   for (const double r : reactions) EXPECT_EQ(r, 0);
-  // what is taken off equals what was put on, to rounding: 14 kg · g · 1.4 m
+  // the weight is added and subtracted again, up to rounding: 14 kg · g · 1.4 m
   for (const double b : bias) EXPECT_NEAR(b, 0, 1e-13 * 200);
 }
 
@@ -304,7 +304,6 @@ TEST(JointTree, DifferenceUndoesIntegration) {
 }
 
 // ---- joints
-// ------------------------------------------------------------
 
 RigidTransform PoseOf(JointType type, const std::vector<double>& q, const Joint& like = {}) {
   Link link;
@@ -409,7 +408,7 @@ TEST(Joints, CountTheirCoordinates) {
   EXPECT_EQ(velocities, 0 + 1 + 1 + 1 + 2 + 3 + 3 + 6);
 }
 
-// A joint of several axes and the same made of links without mass have equal dynamics.
+// A joint of several axes and the equivalent chain of massless links have equal dynamics.
 TEST(Joints, OfSeveralAxesEqualChainsOfSimpleOnes) {
   RandomTrees random(11);
   for (int trial = 0; trial < 20; ++trial) {
@@ -460,7 +459,7 @@ TEST(JointTree, FixedLinksAreOneBody) {
     RandomTrees random(seed);
     std::vector<Link> links = random.Links(8, JointType::kRevolute);
     Link& whole = links[3];
-    // two halves of link 3: one mass in two, its parts' inertia so that the sum is the same
+    // split link 3 in two parts with the same centre and the same total mass and inertia
     std::vector<Link> halves = links;
     Link part;
     part.parent = 3;
@@ -485,7 +484,6 @@ TEST(JointTree, FixedLinksAreOneBody) {
 }
 
 // ---- reactions
-// ------------------------------------------------------------
 
 TEST(Reactions, BalanceEveryLinkByItself) {
   ForEachTree([](Case& c, RandomTrees& random) {
@@ -499,7 +497,7 @@ TEST(Reactions, BalanceEveryLinkByItself) {
     c.tree.CalcReactions(&c.kinematics, kGravity, {vdot.data(), static_cast<std::size_t>(c.n())},
                          wrenches, reactions);
 
-    // momenta of the links by themselves, before and after
+    // momenta of the individual links, before and after
     const double h = 1e-5;
     const Case before = c.After(-h, c.velocity() - h / 2 * vdot, c.velocity() - h * vdot);
     const Case after = c.After(h, c.velocity() + h / 2 * vdot, c.velocity() + h * vdot);
@@ -561,9 +559,8 @@ TEST(Reactions, WorkOnTheAxesAsEffortsDo) {
 }
 
 // ---- precision, memory, determinism
-// ------------------------------------------------------------
 
-// `count` rods of 0.1 m.
+// A chain of `count` rods of 0.1 m.
 std::vector<Link> MakeChain(int count) {
   std::vector<Link> links;
   for (int i = 0; i < count; ++i) {
@@ -580,8 +577,9 @@ std::vector<Link> MakeChain(int count) {
   return links;
 }
 
-// The inverse cannot be had to 1e-10 here: the condition number grows as n⁴, and efforts of 1e6 N·m
-// are rounded. What can is that v̇ belongs to efforts that differ from the given ones by rounding.
+// Accelerations cannot be accurate to 1e-10 here: the condition number grows as n⁴, and efforts of
+// 1e6 N·m are rounded. Instead, v̇ must belong to efforts that differ from the given ones by
+// rounding only.
 TEST(JointTree, ChainOfAThousandLinksMovesByItsEfforts) {
   for (const double bend : {0.0, 0.01, 0.5}) {
     SCOPED_TRACE(bend);
@@ -598,8 +596,8 @@ TEST(JointTree, ChainOfAThousandLinksMovesByItsEfforts) {
   }
 }
 
-// About the root the tip's inertia would lose (100 m / 0.1 m)² in precision; about the tip it loses
-// 100 m / 0.1 m.
+// Expressed about the root, the tip's inertia would lose (100 m / 0.1 m)² in precision; about the
+// tip it loses 100 m / 0.1 m.
 TEST(JointTree, TipOfALongChainIsAsExactAsByItself) {
   RandomTrees random(4);
   Case chain(MakeChain(1000), &random), tip(MakeChain(10), &random);
@@ -625,7 +623,7 @@ TEST(JointTree, FarFromTheOriginNoDigitIsLost) {
     Case near(links, &random);
     links[0].joint.X_PF.p += Vector3d(1e6, -2e6, 3e5);
     Case far(JointTree(links), near.q, near.v);
-    // the base's own place is rounded to 1e-10 m, but the tree hangs on it exactly
+    // the base position is rounded to 1e-10 m, but poses relative to the base are not
     EXPECT_LE((near.MassMatrix() - far.MassMatrix()).norm(), 1e-14 * near.MassMatrix().norm());
     const VectorXd zero = VectorXd::Zero(near.n());
     const VectorXd tau = near.InverseDynamics(kGravity, zero);

@@ -12,8 +12,8 @@
 
 namespace pliant::physics {
 
-// Trees, configurations and velocities without any symmetry that could hide a mistake; the same for
-// a seed everywhere.
+// Random trees, configurations and velocities without any symmetry that could hide a mistake. A
+// seed gives the same ones on every machine.
 class RandomTrees {
  public:
   explicit RandomTrees(std::uint64_t seed) : engine_(seed) {}
@@ -27,7 +27,7 @@ class RandomTrees {
     return {x, y, Uniform(-size, size)};
   }
   Eigen::Vector3d Unit() {
-    // every third axis is one of a frame's own, either way
+    // every third axis is a frame axis, of either sign
     if (Below(3) == 0) {
       const double sign = Uniform(-1, 1) < 0 ? -1 : 1;
       return sign * Eigen::Vector3d::Unit(Below(3));
@@ -37,7 +37,7 @@ class RandomTrees {
   Eigen::Matrix3d Rotation() { return RotationFromVector(Vector(2)).toRotationMatrix(); }
   RigidTransform Pose(double size = 0.5) { return {Rotation(), Vector(size)}; }
 
-  // A body of some size: the inertia of four points
+  // Sets a random mass and centre of mass, and the inertia of four points.
   void SetInertia(Link* link) {
     link->mass = Uniform(0.1, 3);
     link->p_BoBcm = Vector(0.2);
@@ -69,11 +69,12 @@ class RandomTrees {
     return link;
   }
 
-  // Of `count` joints of every type. `root`: how the first link stands on the world.
+  // A tree of `count` joints of every type; `root` is the joint between the first link and the
+  // world.
   std::vector<Link> Links(int count, JointType root) {
     std::vector<Link> links{MakeLink(0, -1, root)};
     for (int i = 1; i < count; ++i) {
-      // chains as well as bushes; now and then a second tree
+      // chains as well as bushes, and sometimes a second tree
       const int parent = Below(3) > 0 ? i - 1 : Below(i + 1) - 1;
       links.push_back(MakeLink(i, parent, static_cast<JointType>(Below(CountJointTypes()))));
     }

@@ -10,7 +10,7 @@
 
 namespace pliant::physics {
 
-// A rod of the given mass along −z of its frame, its joint at the top.
+// A rod of the given mass along −z of its frame, with its joint at the top.
 inline Link MakeRod(int parent, double length, double mass, Joint joint) {
   Link link;
   link.name = "rod" + std::to_string(parent + 1);
@@ -32,7 +32,7 @@ inline Joint MakeHinge(const Eigen::Vector3d& p_P, const Eigen::Vector3d& axis) 
   return joint;
 }
 
-// Rods that hang on each other, each 0.5 m and 1 kg, on hinges about y.
+// A pendulum of `count` rods, each 0.5 m and 1 kg, on hinges about y.
 inline std::shared_ptr<const JointTree> MakePendulum(int count) {
   std::vector<Link> links;
   for (int i = 0; i < count; ++i) {
@@ -43,7 +43,8 @@ inline std::shared_ptr<const JointTree> MakePendulum(int count) {
   return std::make_shared<const JointTree>(std::move(links));
 }
 
-// An arm of seven hinges, z and y in turn, its links pointing up; limits of an industrial arm.
+// An arm of seven hinges, alternating about z and y, with its links pointing up and the limits of
+// an industrial arm.
 inline std::shared_ptr<const JointTree> MakeArm() {
   std::vector<Link> links;
   for (int i = 0; i < 7; ++i) {

@@ -1,5 +1,5 @@
-// What of a robot's file reaches the world beside its joints: soft bodies, weights, contact masks,
-// meshes of its base.
+// Contents of robot files that reach the world besides joints: soft bodies, weights, contact masks,
+// and meshes of the base.
 
 #include <algorithm>
 #include <filesystem>
@@ -19,7 +19,8 @@ namespace {
 using Eigen::Vector3d;
 using ::testing::HasSubstr;
 
-// A scene of one robot, `text` its file; `robot` is added to its entry, `rest` to the scene.
+// Loads a scene of one robot with the file `text`; `robot` is added to its entry, `rest` to the
+// scene.
 SceneResult LoadRobot(const std::string& text, const std::string& robot = "",
                       const std::string& rest = "") {
   const RobotFolder folder;
@@ -58,7 +59,7 @@ const Body& FindBodyOf(const Model& model, const std::string& name) {
   return model.bodies[std::max(body, 0)];
 }
 
-// As the model's pairs say.
+// True if the model's pairs disable contact between the two bodies.
 bool AreParted(const Model& model, const std::string& a, const std::string& b) {
   const auto pair = std::minmax({FindBody(model, a), FindBody(model, b)});
   for (const ContactParameters::Pair& p : model.contact.pairs) {
@@ -87,10 +88,10 @@ TEST(RobotDeformables, AFlexcompHangsByItsPins) {
   EXPECT_EQ(jelly.X_WB.p, Vector3d(2, 0, 1.5));
   EXPECT_EQ(jelly.mesh.vertices.size(), 60u);
   EXPECT_EQ(jelly.mesh.tetrahedra.size(), 6u * 2 * 3 * 4);
-  // numbered as in the file: z fastest, then y
+  // vertices are numbered as in the file: z fastest, then y
   EXPECT_LE((jelly.mesh.vertices[1] - Vector3d(-0.1, -0.15, -0.05)).norm(), 1e-15);
   EXPECT_LE((jelly.mesh.vertices[5] - Vector3d(-0.1, -0.05, -0.1)).norm(), 1e-15);
-  // 0.2 · 0.3 · 0.2 m³
+  // the volume is 0.2 · 0.3 · 0.2 m³
   EXPECT_NEAR(jelly.density, 100, 1e-12);
   EXPECT_EQ(jelly.youngs_modulus, 2e4);
   EXPECT_NEAR(model->blocks[jelly.block]->mass(0), 1.2, 1e-14);
@@ -103,7 +104,7 @@ TEST(RobotDeformables, AFlexcompHangsByItsPins) {
     return Vector3d(p[0], p[1], p[2]);
   };
   EXPECT_LE((read(0) - Vector3d(1.9, -0.15, 1.6)).norm(), 1e-14);
-  // ρ g L² / 2 E = 1 mm, were it a slender bar
+  // ρ g L² / 2 E = 1 mm for a slender bar
   EXPECT_NEAR(1.4 - read(1).z(), 1e-3, 0.5e-3);
 }
 
@@ -118,14 +119,14 @@ TEST(RobotDeformables, TheyTouchTheWorldWithTheFilesFriction) {
   ASSERT_NE(model, nullptr);
   EXPECT_TRUE(FindBodyOf(*model, "r/cube").self_contact);
   ASSERT_EQ(model->contact.pairs.size(), 1u);
-  EXPECT_EQ(model->contact.pairs[0].friction, 0.5);  // the mean
+  EXPECT_EQ(model->contact.pairs[0].friction, 0.5);  // mean of 0.6 and 0.4
   EXPECT_TRUE(model->contact.pairs[0].enabled);
   World world(model);
   for (int k = 0; k < 200; ++k) ASSERT_TRUE(world.Step().ok());
   const auto force =
       SampleProbe(*model, model->probes[0], world.state(), world.report(), 0.01).numbers;
   EXPECT_NEAR(force[2], 9.81, 1e-3);
-  // the scene has the last word
+  // the scene overrides the file
   const auto smooth =
       BuildRobot(MjcfOf(absl::StrCat("<geom type=\"plane\" size=\"1 1 1\"/>", kJelly)), "",
                  "pairs: [{bodies: [r/jelly, r/world], friction: 0}]");
@@ -141,14 +142,14 @@ TEST(RobotDeformables, OnesPinnedToALinkMoveWithIt) {
   const auto model = BuildRobot(text, "    joint_positions: {hinge: 0.7}");
   ASSERT_NE(model, nullptr);
   const Body &arm = FindBodyOf(*model, "r/arm"), &jelly = FindBodyOf(*model, "r/jelly");
-  // it starts as it lies on the arm in the file
+  // it starts where the file puts it relative to the arm
   const auto straight = BuildRobot(text);
   const RigidTransform X_AJ =
       FindBodyOf(*straight, "r/arm").X_WB.Inverse() * FindBodyOf(*straight, "r/jelly").X_WB;
   EXPECT_LE(((arm.X_WB * X_AJ).p - jelly.X_WB.p).norm(), 1e-15);
   EXPECT_LE(((arm.X_WB * X_AJ).R - jelly.X_WB.R).norm(), 1e-15);
-  // and stays held: at 1.5 rad/s, 2.4 m from the hinge, a step's arc lies h²ω²r/2 = 0.3 mm off its
-  // tangent
+  // its pins stay on the arm: at 1.5 rad/s, 2.4 m from the hinge, the arc of a step deviates from
+  // its tangent by h²ω²r/2 = 0.3 mm
   World world(model);
   for (int k = 0; k < 50; ++k) ASSERT_TRUE(world.Step().ok());
   const RigidTransform X_WA = CalcBodyPose(*model, world.state(), FindBody(*model, "r/arm"));
@@ -182,7 +183,7 @@ TEST(RobotDeformables, SdfLinksAreMeshedAndCopiedWithTheirRobot) {
   ASSERT_NE(model, nullptr);
   const Body& egg = FindBodyOf(*model, "r_1/egg");
   EXPECT_EQ(egg.X_WB.p, Vector3d(1, 0, 0.3));
-  // meshed from within
+  // the mesh is inscribed in the ellipsoid
   const double volume = 4 * 3.14159265 / 3 * 0.03 * 0.02 * 0.04;
   const double meshed = model->blocks[egg.block]->mass(0) / 900;
   EXPECT_LT(meshed, volume);
@@ -190,7 +191,7 @@ TEST(RobotDeformables, SdfLinksAreMeshedAndCopiedWithTheirRobot) {
 }
 
 TEST(RobotWeights, GravityCompensationCarriesALink) {
-  // half of its weight, all of it, and more
+  // compensates half of the weight, all of it, and more
   const std::string text = MjcfOf(R"(
     <body name="half" gravcomp="0.5"><freejoint/><geom size="0.1" pos="0.05 0 0"/></body>
     <body name="none" gravcomp="1" pos="1 0 0"><freejoint/><geom size="0.1" pos="0.05 0 0"/></body>
@@ -214,7 +215,7 @@ TEST(RobotWeights, GravityCompensationCarriesALink) {
     EXPECT_NEAR(X.p.z(), -part * fall, 1e-12) << name;
     EXPECT_LE((X.R - Eigen::Matrix3d::Identity()).norm(), 1e-12) << name;
   }
-  // backward Euler loses ½ m (h g)² a step of each: of 1000 kg/m³, 4.19 kg
+  // backward Euler loses ½ m (h g)² per step and body; a ball of 1000 kg/m³ has 4.19 kg
   const double mass = 1000 * 4.18879020478639 * 1e-3;
   const auto lost = [&](double part) { return 10 * 0.5 * mass * part * part * 9.81 * 9.81 * 1e-4; };
   EXPECT_NEAR(e - read(0), lost(2), 1e-9);
@@ -252,7 +253,7 @@ TEST(ContactMasks, HoldTowardsAllBodiesOfTheScene) {
   EXPECT_FALSE(AreParted(*model, "r/ghost", "r/other"));
   EXPECT_FALSE(AreParted(*model, "r/wide", "floor"));
   EXPECT_FALSE(AreParted(*model, "r/wide", "r/ghost"));
-  EXPECT_FALSE(AreParted(*model, "r/other", "floor"));  // as the scene says
+  EXPECT_FALSE(AreParted(*model, "r/other", "floor"));  // the scene overrides it
   World world(model);
   for (int k = 0; k < 60; ++k) ASSERT_TRUE(world.Step().ok());
   const auto height = [&](const char* name) {
@@ -281,7 +282,7 @@ TEST(RobotBase, AFixedOneKeepsItsTrianglesAndNeedsNoInertia) {
   const Body& base = FindBodyOf(*fixed, "r/base");
   ASSERT_EQ(base.shapes.size(), 1u);
   EXPECT_TRUE(std::holds_alternative<SurfaceMesh>(base.shapes[0].geometry));
-  // free, its inertia is that of no body
+  // its inertia is not physical, which matters only for a free base
   EXPECT_FALSE(LoadRobot(text, "    base: FREE").ok());
 }
 

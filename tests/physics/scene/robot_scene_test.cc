@@ -1,4 +1,4 @@
-// Robots in scenes: what they become, and what is said when something about them is wrong.
+// Robots in scenes: what they are built into, and the messages about mistakes in them.
 
 #include <filesystem>
 #include <fstream>
@@ -53,14 +53,14 @@ constexpr char kArm[] = R"(<robot name="arm">
 class RobotScene : public testing::Test {
  protected:
   RobotScene() {
-    // tests of one program may run at the same time
+    // tests of one program may run concurrently, so each has its own folder
     folder_ =
         std::filesystem::path(testing::TempDir()) /
         absl::StrCat("robot_scene_", testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::create_directories(folder_);
     std::ofstream(folder_ / "arm.urdf") << kArm;
   }
-  // `robot` is added to the robot's entry, `rest` to the scene.
+  // Loads a scene; `robot` is added to the robot's entry, `rest` to the scene.
   SceneResult Load(const std::string& robot, const std::string& rest = "") {
     const std::filesystem::path file = folder_ / "scene.yaml";
     std::ofstream(file) << absl::StrCat(
@@ -100,7 +100,7 @@ TEST_F(RobotScene, LinksAreBodiesAndTheFixedBaseBelongsToTheWorld) {
   EXPECT_NEAR(hand.X_WB.p.z(), 1.55, 1e-15);
   EXPECT_EQ(hand.mass, 1);
   EXPECT_EQ(model->robots[0].joints.size(), 4u);
-  EXPECT_EQ(model->constraints.size(), 1u);  // the mimic
+  EXPECT_EQ(model->constraints.size(), 1u);  // the mimic joint
 }
 
 TEST_F(RobotScene, AFreeBaseFalls) {
@@ -128,7 +128,7 @@ TEST_F(RobotScene, DrivesHoldTheInitialPoseWithGravityCompensated) {
     return SampleProbe(*model, model->probes[probe], world.state(), world.report(), 0.01).numbers;
   };
   EXPECT_NEAR(read(0)[0], 0.7, 1e-3);
-  // the shoulder carries all that hangs on it: 3.2 kg
+  // the shoulder carries all links beyond it: 3.2 kg
   const std::vector<double> reaction = read(2);
   EXPECT_NEAR(reaction[2], 3.2 * 9.81, 1e-6);
   EXPECT_NEAR(reaction[4], read(1)[0], 1e-4);
@@ -152,7 +152,7 @@ TEST_F(RobotScene, AnArmThatHoldsItsPoseSleepsWithItsEffortsUntilATargetMoves) {
   for (int k = 0; k < 250; ++k) ASSERT_TRUE(world.Step().ok());
   ASSERT_EQ(world.report().asleep, 1);
   EXPECT_NEAR(read(1), effort, 1e-3 * std::abs(effort));
-  // a target that it has already leaves it alone
+  // commanding the current target does not wake it
   const int shoulder = FindActuator(*model, "arm/shoulder");
   Inputs inputs;
   inputs.actuators.push_back({shoulder, world.state().controls[shoulder]});
@@ -223,9 +223,10 @@ TEST_F(RobotScene, MaximalCoordinatesRefuseAMovingLinkWithoutMass) {
   const auto begin = text.find("<inertial><origin xyz=\"0 0 0.1\"/>");
   text.erase(begin, text.find("</inertial>", begin) + 11 - begin);
   std::ofstream(folder_ / "arm.urdf") << text;
-  // what else the scene says of the robot does no harm
-  EXPECT_THAT(Errors(driven, maximal),
-              HasSubstr("MAXIMAL can not have robot \"arm\": link \"hand\" moves and has no mass"));
+  // the scene's actuators do not hide the error
+  EXPECT_THAT(
+      Errors(driven, maximal),
+      HasSubstr("MAXIMAL does not support robot \"arm\": link \"hand\" moves and has no mass"));
   EXPECT_NE(Build(driven), nullptr);
 }
 
@@ -244,7 +245,7 @@ TEST_F(RobotScene, MistakesAreNamedWithTheirMend) {
   EXPECT_THAT(Errors("    actuators: [{joint: 'wheel.*', torque: {}}]"),
               HasSubstr("matches no joint"));
   EXPECT_THAT(Errors("    actuators: [{joint: '(', torque: {}}]"), HasSubstr("regular expression"));
-  EXPECT_THAT(Errors("    actuators: [{joint: elbow}]"), HasSubstr("of no kind"));
+  EXPECT_THAT(Errors("    actuators: [{joint: elbow}]"), HasSubstr("has no kind"));
   EXPECT_THAT(Errors("    actuators: [{joint: elbow, pd: {stiffness: -1}}]"), HasSubstr("-1"));
   EXPECT_THAT(Errors("    controllers: [{name: tool, differential_ik: {link: hand}}]"),
               HasSubstr("no PD actuator"));

@@ -1,5 +1,4 @@
-// What is said about each slip in a scene: place, field, value, expectation and mend, to the
-// letter.
+// Exact messages for each mistake in a scene: place, field, value, expectation and remedy.
 
 #include <cmath>
 #include <limits>
@@ -16,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A sound body for scenes whose fault is elsewhere.
+// A valid body for scenes whose error is elsewhere.
 constexpr char kCube[] =
     "bodies:\n- name: cube\n  rigid: {motion: FREE, density: 1000, shapes: [{sphere: {radius: "
     "1}}]}\n";
@@ -41,14 +40,15 @@ TEST(SceneErrors, SoundScenesSayNothing) {
 
 TEST(SceneErrors, UnknownFieldNamesTheOneMeant) {
   EXPECT_EQ(Messages(std::string("gravty: [0, 0, -9.81]\n") + kCube),
-            "s.yaml:1:1: gravty: \"gravty\" is no field of this; did you mean `gravity`?\n");
+            "s.yaml:1:1: gravty: \"gravty\" is not a known field; did you mean `gravity`?\n");
   EXPECT_EQ(Messages(WithMaterial("{young_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}")),
-            "s.yaml:4:16: bodies[0].deformable.material.young_modulus: \"young_modulus\" is no "
-            "field of this; did you mean "
+            "s.yaml:4:16: bodies[0].deformable.material.young_modulus: \"young_modulus\" is not a "
+            "known field; did you mean "
             "`youngs_modulus`?\n");
-  EXPECT_EQ(Messages(WithShape("{sphere: {radius: 1, colour: red}}")),
-            "s.yaml:6:28: bodies[0].rigid.shapes[0].sphere.colour: \"colour\" is no field of this; "
-            "expected one of radius\n");
+  EXPECT_EQ(
+      Messages(WithShape("{sphere: {radius: 1, colour: red}}")),
+      "s.yaml:6:28: bodies[0].rigid.shapes[0].sphere.colour: \"colour\" is not a known field; "
+      "expected one of radius\n");
 }
 
 TEST(SceneErrors, UnitIsNoPartOfANumber) {
@@ -59,7 +59,7 @@ TEST(SceneErrors, UnitIsNoPartOfANumber) {
 
 TEST(SceneErrors, WrongTypeSaysWhatIsThereAndWhatIsExpected) {
   EXPECT_EQ(Messages(WithShape("sphere: {radius: true}")),
-            "s.yaml:6:24: bodies[0].rigid.shapes[0].sphere.radius: \"true\" is a truth value; "
+            "s.yaml:6:24: bodies[0].rigid.shapes[0].sphere.radius: \"true\" is a boolean; "
             "expected a plain number in metres\n");
   EXPECT_EQ(Messages(WithShape("sphere: {radius: \"1\"}")),
             "s.yaml:6:24: bodies[0].rigid.shapes[0].sphere.radius: \"1\" in quotes is text; "
@@ -67,13 +67,15 @@ TEST(SceneErrors, WrongTypeSaysWhatIsThereAndWhatIsExpected) {
   EXPECT_EQ(Messages(WithShape("sphere: {radius: [1]}")),
             "s.yaml:6:24: bodies[0].rigid.shapes[0].sphere.radius: \"[1]\" is a list; expected a "
             "plain number in metres\n");
-  EXPECT_EQ(Messages(WithShape("box: {size: 1}")),
-            "s.yaml:6:19: bodies[0].rigid.shapes[0].box.size: \"1\" is one value; expected a list "
-            "of numbers in metres\n");
-  EXPECT_EQ(Messages(std::string("method: convex\n") + kCube),
-            "s.yaml:1:9: method: \"convex\" is one value; expected a map of convex, corrective, "
-            "nonsmooth, smooth. Write "
-            "{convex: {}}\n");
+  EXPECT_EQ(
+      Messages(WithShape("box: {size: 1}")),
+      "s.yaml:6:19: bodies[0].rigid.shapes[0].box.size: \"1\" is a single value; expected a list "
+      "of numbers in metres\n");
+  EXPECT_EQ(
+      Messages(std::string("method: convex\n") + kCube),
+      "s.yaml:1:9: method: \"convex\" is a single value; expected a map of convex, corrective, "
+      "nonsmooth, smooth. Write "
+      "{convex: {}}\n");
   EXPECT_EQ(
       Messages(WithShape("{sphere: }")),
       "s.yaml:6:8: bodies[0].rigid.shapes[0].sphere: has no value; expected a map of radius\n");
@@ -92,12 +94,12 @@ TEST(SceneErrors, OnlyPlainDecimalNumbersAreRead) {
   EXPECT_EQ(why("0x10"), "is not decimal");
   EXPECT_EQ(why("0o17"), "is not decimal");
   EXPECT_EQ(why("017"), "has a leading zero");
-  EXPECT_EQ(why("1_000"), "has a separator within");
-  EXPECT_EQ(why("1e999"), "is beyond what a double holds");
+  EXPECT_EQ(why("1_000"), "contains a separator");
+  EXPECT_EQ(why("1e999"), "is beyond the range of a double");
   EXPECT_EQ(why("5ms"), "carries a unit (ms)");
   EXPECT_EQ(why("5 %"), "carries a unit (%)");
-  EXPECT_EQ(why("1.0.0"), "is no number");
-  EXPECT_EQ(why("fast"), "is no number");
+  EXPECT_EQ(why("1.0.0"), "is not a number");
+  EXPECT_EQ(why("fast"), "is not a number");
   EXPECT_EQ(why(".nan"), "is not finite");
   EXPECT_EQ(why("-.inf"), "is not finite");
   EXPECT_EQ(why("NaN"), "is not finite");
@@ -152,7 +154,7 @@ TEST(SceneErrors, AWrongShapeHidesNoWrongMass) {
             "mass in kilograms: the body is FREE\n"
             "s.yaml:5:32: " +
                 radius);
-  // a sound mass is not held against the shape
+  // with a valid mass, only the shape is reported
   EXPECT_EQ(Messages(scene("    mass: 2\n")), "s.yaml:6:32: " + radius);
 }
 
@@ -198,19 +200,19 @@ TEST(SceneErrors, StepHasToBePositiveAndShort) {
 TEST(SceneErrors, BodiesWithTheSameNameAreTold) {
   EXPECT_EQ(Messages(std::string(kCube) +
                      "- name: cube\n  rigid: {motion: FIXED, shapes: [{half_space: {}}]}\n"),
-            "s.yaml:4:9: bodies[1].name: \"cube\" is the name of bodies[0] too; expected a name of "
-            "its own\n");
+            "s.yaml:4:9: bodies[1].name: \"cube\" is also the name of bodies[0]; expected a unique "
+            "name\n");
 }
 
 TEST(SceneErrors, NamesAreGivenAndPlain) {
   EXPECT_EQ(Messages("bodies: [{rigid: {motion: FIXED, shapes: [{half_space: {}}]}}]"),
             "s.yaml:1:10: bodies[0].name: is missing; expected a name\n");
   EXPECT_EQ(Messages("bodies: [{name: a/b, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}]"),
-            "s.yaml:1:17: bodies[0].name: \"a/b\" holds a '/', which parts a robot from its link; "
-            "expected a name without it\n");
-  EXPECT_EQ(
-      Messages("bodies: [{name: world, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}]"),
-      "s.yaml:1:17: bodies[0].name: \"world\" is the name of the world itself; expected another\n");
+            "s.yaml:1:17: bodies[0].name: \"a/b\" contains a '/', which separates a robot from its "
+            "link; expected a name without it\n");
+  EXPECT_EQ(Messages("bodies: [{name: world, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}]"),
+            "s.yaml:1:17: bodies[0].name: \"world\" is reserved for the world itself; expected "
+            "another name\n");
 }
 
 TEST(SceneErrors, KeyGivenTwiceNamesBothLines) {
@@ -219,10 +221,11 @@ TEST(SceneErrors, KeyGivenTwiceNamesBothLines) {
 }
 
 TEST(SceneErrors, OfAChoiceOneMemberIsGiven) {
-  EXPECT_EQ(Messages(WithShape("{sphere: {radius: 1}, box: {size: [1, 1, 1]}}")),
-            "s.yaml:6:29: bodies[0].rigid.shapes[0].box: stands beside `sphere`; expected only one "
-            "of box, sphere, capsule, "
-            "cylinder, ellipsoid, half_space or mesh\n");
+  EXPECT_EQ(
+      Messages(WithShape("{sphere: {radius: 1}, box: {size: [1, 1, 1]}}")),
+      "s.yaml:6:29: bodies[0].rigid.shapes[0].box: conflicts with `sphere`; expected only one "
+      "of box, sphere, capsule, "
+      "cylinder, ellipsoid, half_space or mesh\n");
   EXPECT_EQ(Messages(WithShape("{friction: 0.5}")),
             "s.yaml:6:7: bodies[0].rigid.shapes[0]: has no geometry; expected box, sphere, "
             "capsule, cylinder, ellipsoid, "
@@ -242,10 +245,11 @@ TEST(SceneErrors, FrictionIsOfAMillionAtMost) {
 }
 
 TEST(SceneErrors, EnumValuesAreInCapitals) {
-  EXPECT_EQ(Messages("bodies:\n- name: a\n  rigid: {motion: Free, density: 1, shapes: [{sphere: "
-                     "{radius: 1}}]}\n"),
-            "s.yaml:3:19: bodies[0].rigid.motion: \"Free\" is no choice (did you mean FREE?); "
-            "expected FIXED, KINEMATIC or FREE\n");
+  EXPECT_EQ(
+      Messages("bodies:\n- name: a\n  rigid: {motion: Free, density: 1, shapes: [{sphere: "
+               "{radius: 1}}]}\n"),
+      "s.yaml:3:19: bodies[0].rigid.motion: \"Free\" is not a valid choice (did you mean FREE?); "
+      "expected FIXED, KINEMATIC or FREE\n");
 }
 
 TEST(SceneErrors, SizesAreCountedAndPositive) {
@@ -264,8 +268,8 @@ TEST(SceneErrors, SizesAreCountedAndPositive) {
 TEST(SceneErrors, QuaternionOfLengthZeroIsNoRotation) {
   EXPECT_EQ(Messages(WithShape("{pose: {quaternion: [0, 0, 0, 0]}, sphere: {radius: 1}}")),
             "s.yaml:6:27: bodies[0].rigid.shapes[0].pose.quaternion: a quaternion of length zero "
-            "is no rotation; expected [w, x, y, "
-            "z]. No rotation is [1, 0, 0, 0]\n");
+            "is not a rotation; expected [w, x, y, "
+            "z]. The identity is [1, 0, 0, 0]\n");
 }
 
 TEST(SceneErrors, FreeBodyNeedsAMass) {
@@ -284,7 +288,8 @@ TEST(SceneErrors, FreeBodyNeedsAMass) {
   EXPECT_EQ(
       Messages("bodies: [{name: a, rigid: {motion: FREE, mass: 1, density: 1, shapes: [{sphere: "
                "{radius: 1}}]}}]"),
-      "s.yaml:1:60: bodies[0].rigid.density: stands beside `mass`; expected only one of the two\n");
+      "s.yaml:1:60: bodies[0].rigid.density: conflicts with `mass`; expected only one of the "
+      "two\n");
 }
 
 TEST(SceneErrors, InertiaHasToBePhysical) {
@@ -295,11 +300,11 @@ TEST(SceneErrors, InertiaHasToBePhysical) {
   EXPECT_EQ(Messages(scene("[1, 1, 3, 0, 0, 0]")),
             "s.yaml:6:14: bodies[0].rigid.inertia: is not physical: one principal moment exceeds "
             "the sum of the other two by 1 "
-            "kg·m²; expected at most their sum. Leave it out to take it from the shapes\n");
+            "kg·m²; expected at most their sum. Leave it out to compute it from the shapes\n");
   EXPECT_EQ(Messages(scene("[1, 1, 0, 0, 0, 0]")),
             "s.yaml:6:14: bodies[0].rigid.inertia: is not physical: its smallest principal moment "
             "is 0 kg·m²; expected all three "
-            "positive. Leave it out to take it from the shapes\n");
+            "positive. Leave it out to compute it from the shapes\n");
   EXPECT_EQ(Messages(scene("[1, 1]")),
             "s.yaml:6:14: bodies[0].rigid.inertia: 2 numbers are given; expected 6: ixx, iyy, izz, "
             "ixy, ixz and iyz\n");
@@ -315,9 +320,9 @@ TEST(SceneErrors, TextThatIsNoSceneIsTold) {
   EXPECT_EQ(Messages("name: x\nbodies: [\n"),
             "s.yaml:3:1: not YAML: end of sequence flow not found\n");
   EXPECT_EQ(Messages(std::string("name: x\n\x01", 9)),
-            "s.yaml:2:1: byte 0x01 is no text; expected a scene in YAML, encoded as UTF-8\n");
+            "s.yaml:2:1: byte 0x01 is not text; expected a scene in YAML, encoded as UTF-8\n");
   EXPECT_EQ(Messages(std::string(kCube) + "---\n" + kCube),
-            "s.yaml:4:1: a second document begins here; expected one scene in a file. Remove the "
+            "s.yaml:4:1: a second document begins here; expected one scene per file. Remove the "
             "`---`\n");
   EXPECT_EQ(
       Messages("name: x\n"),
@@ -328,7 +333,7 @@ TEST(SceneErrors, TextBeyondTheLimitIsRefused) {
   SceneOptions options;
   options.limits.max_text_bytes = 10;
   EXPECT_EQ(Messages("name: abcdef\n", options),
-            "s.yaml: has 13 bytes; expected at most 10. Put meshes into files of their own\n");
+            "s.yaml: has 13 bytes; expected at most 10. Put meshes into separate files\n");
 }
 
 TEST(SceneErrors, AliasesCannotExpandWithoutEnd) {
@@ -347,7 +352,7 @@ TEST(SceneErrors, AliasesCannotExpandWithoutEnd) {
 
 TEST(SceneErrors, DeepNestingIsRefused) {
   EXPECT_THAT(Messages("bodies: " + std::string(500, '[')),
-              HasSubstr("nested more than 64 deep; no scene is"));
+              HasSubstr("is nested more than 64 levels deep"));
   EXPECT_THAT(Messages("bodies: " + std::string(100'000, '[')), HasSubstr("s.yaml:1:"));
 }
 
@@ -362,11 +367,11 @@ TEST(SceneErrors, BudgetsAndSchemesOfTheCorrectiveMethodHaveToMeanSomething) {
       line("scheme: SINGLE, recursions: 3"),
       "s.yaml:1:51: method.corrective.recursions: 3 is not allowed; SINGLE has 1. Use FAST\n");
   EXPECT_EQ(line("scheme: STANDARD, directions: SWEEP"),
-            "s.yaml:1:53: method.corrective.directions: needs the scheme FAST: the others have no "
-            "frames to renew within a recursion. Leave one of them out\n");
+            "s.yaml:1:53: method.corrective.directions: needs the scheme FAST: the other schemes "
+            "do not update frames within a recursion. Leave one of the two out\n");
   EXPECT_EQ(line("recursions: 4, max_iterations: 4"),
-            "s.yaml:1:54: method.corrective.max_iterations: stands beside `recursions`, which says "
-            "the same; keep one\n");
+            "s.yaml:1:54: method.corrective.max_iterations: conflicts with `recursions`, which "
+            "sets the same limit; keep one\n");
   EXPECT_THAT(line("scheme: QUICK"), HasSubstr("FAST"));
   EXPECT_EQ(line("scheme: FAST, directions: CONTACT, recursions: 3, sweeps: 7"), "");
 }
@@ -379,10 +384,9 @@ TEST(SceneErrors, BudgetsOfTheNonsmoothMethodHaveToMeanSomething) {
                              "step_length: 0", "step_length: 1.5", "tolerance: 0"}) {
     EXPECT_THAT(line(budget), HasSubstr("is not allowed; expected")) << budget;
   }
-  EXPECT_EQ(
-      line("newton_iterations: 4, max_iterations: 4"),
-      "s.yaml:1:60: method.nonsmooth.max_iterations: stands beside `newton_iterations`, which "
-      "says the same; keep one\n");
+  EXPECT_EQ(line("newton_iterations: 4, max_iterations: 4"),
+            "s.yaml:1:60: method.nonsmooth.max_iterations: conflicts with `newton_iterations`, "
+            "which sets the same limit; keep one\n");
   EXPECT_THAT(line("linear_solver: LU"), HasSubstr("GAUSS_SEIDEL"));
   EXPECT_EQ(line("ncp: MINIMUM_MAP, preconditioner: TIME_STEP, linear_solver: DIRECT, "
                  "newton_iterations: 6, linear_iterations: 40, step_length: 0.5, coordinates: "
@@ -395,28 +399,27 @@ TEST(SceneErrors, BudgetsOfTheNonsmoothMethodHaveToMeanSomething) {
 TEST(SceneErrors, WhatThisVersionLacksIsRefusedByName) {
   const auto line = [](const std::string& yaml) { return Messages(yaml + kCube); };
   EXPECT_EQ(line("method: {smooth: {}}\n"),
-            "s.yaml:1:18: method.smooth: The smooth method is not in this version yet. Use convex, "
+            "s.yaml:1:18: method.smooth: The smooth method is not supported yet. Use convex, "
             "corrective or nonsmooth\n");
   EXPECT_EQ(line("method: {convex: {model: LAGGED}}\ncontact: {anchored: true}\n"),
-            "s.yaml:2:21: contact.anchored: anchors contacts of the SAP model only; leave it out "
-            "beside another\n");
+            "s.yaml:2:21: contact.anchored: applies to contacts of the SAP model only; leave it "
+            "out with other models\n");
   EXPECT_EQ(line("contact: {patches: POLYGONS, patch_divisions: 9}\n"),
             "s.yaml:1:47: contact.patch_divisions: is 9; give 1 to 8\n");
   EXPECT_EQ(line("contact: {patch_divisions: 2}\n"),
-            "s.yaml:1:28: contact.patch_divisions: divides the triangles of polygons; give "
-            "`patches: POLYGONS` with it\n");
+            "s.yaml:1:28: contact.patch_divisions: applies to polygons only; also give `patches: "
+            "POLYGONS`\n");
   EXPECT_EQ(
       line("method: {convex: {custom_model: GLUE}}\n"),
-      "s.yaml:1:33: method.convex.custom_model: \"GLUE\" is no contact model; expected one of "
+      "s.yaml:1:33: method.convex.custom_model: \"GLUE\" is not a contact model; expected one of "
       "SIMILAR, LAGGED\n");
-  EXPECT_EQ(
-      line("method: {convex: {custom_model: LAGGED, model: SAP}}\n"),
-      "s.yaml:1:33: method.convex.custom_model: stands beside `model`; expected one of them\n");
+  EXPECT_EQ(line("method: {convex: {custom_model: LAGGED, model: SAP}}\n"),
+            "s.yaml:1:33: method.convex.custom_model: conflicts with `model`; expected only one of "
+            "the two\n");
   EXPECT_EQ(line("cameras: []\n"),
-            "s.yaml:1:1: cameras: is reserved: this version does not have it yet. Remove it\n");
-  EXPECT_EQ(
-      Messages("bodies:\n- name: a\n  shell: {}\n"),
-      "s.yaml:3:3: bodies[0].shell: is reserved: this version does not have it yet. Remove it\n");
+            "s.yaml:1:1: cameras: is reserved: it is not supported yet. Remove it\n");
+  EXPECT_EQ(Messages("bodies:\n- name: a\n  shell: {}\n"),
+            "s.yaml:3:3: bodies[0].shell: is reserved: it is not supported yet. Remove it\n");
 }
 
 TEST(SceneErrors, NamesThatMeanNothingAreTold) {
@@ -459,12 +462,11 @@ TEST(SceneErrors, ProbesAreCheckedAgainstTheirBody) {
     return Messages(std::string(kCube) + "probes: [" + entry + "]\n");
   };
   EXPECT_EQ(probe("{name: \"a,b\", energy: {}}"),
-            "s.yaml:4:17: probes[0].name: \"a,b\" holds a comma or a quote, which part columns of "
-            "a table; expected a name "
-            "without\n");
-  EXPECT_EQ(probe("{name: a, energy: {}}, {name: a, momentum: {}}"),
-            "s.yaml:4:40: probes[1].name: \"a\" is the name of probes[0] too; expected a name of "
-            "its own\n");
+            "s.yaml:4:17: probes[0].name: \"a,b\" contains a comma or a quote, which separate the "
+            "columns of a table; expected a name without them\n");
+  EXPECT_EQ(
+      probe("{name: a, energy: {}}, {name: a, momentum: {}}"),
+      "s.yaml:4:40: probes[1].name: \"a\" is also the name of probes[0]; expected a unique name\n");
   EXPECT_EQ(probe("{name: a, volume: {body: cube}}"),
             "s.yaml:4:35: probes[0].volume.body: \"cube\" is rigid; expected a deformable body\n");
   EXPECT_EQ(probe("{name: a, energy: {}, rate: 0}"),
@@ -481,10 +483,11 @@ TEST(SceneErrors, MeanDilatationNeedsAMaterialThatKnowsItsVolume) {
         "{size: [2, 2, 2]}, edge_length: 1}\n    material: {" +
         material + ", density: 1}\n");
   };
-  EXPECT_EQ(message("youngs_modulus: 1.0e5, poissons_ratio: 0.4"),
-            "s.yaml:4:22: bodies[0].deformable.mean_dilatation: is for materials with a volumetric "
-            "stiffness of their own, which LINEAR_COROTATIONAL has not; expected NEO_HOOKEAN or "
-            "MOONEY_RIVLIN\n");
+  EXPECT_EQ(
+      message("youngs_modulus: 1.0e5, poissons_ratio: 0.4"),
+      "s.yaml:4:22: bodies[0].deformable.mean_dilatation: needs a material with its own volumetric "
+      "stiffness, which LINEAR_COROTATIONAL does not have; expected NEO_HOOKEAN or "
+      "MOONEY_RIVLIN\n");
   EXPECT_EQ(message("model: NEO_HOOKEAN, youngs_modulus: 1.0e5, poissons_ratio: 0.4"), "");
 }
 
@@ -497,7 +500,7 @@ TEST(SceneErrors, AttachmentsHoldSomethingToWhatIsRigid) {
                     "{radius: 1}}]}\n");
   };
   EXPECT_EQ(attach("{to: world, within: {box: {size: [1, 1, 1], pose: {position: [5, 0, 0]}}}}"),
-            "s.yaml:4:39: bodies[0].deformable.attachments[0].within: holds no vertex; expected "
+            "s.yaml:4:39: bodies[0].deformable.attachments[0].within: contains no vertex; expected "
             "some: the body reaches from [-1, "
             "-1, -1] to [1, 1, 1] in its frame\n");
   EXPECT_EQ(attach("{to: free, vertices: [0]}"), "");
@@ -508,11 +511,11 @@ TEST(SceneErrors, AttachmentsHoldSomethingToWhatIsRigid) {
             "s.yaml:4:24: bodies[0].deformable.attachments[0].to: no body is called "
             "\"arm/hand\"\n");
   EXPECT_EQ(attach("{to: world, vertices: [27]}"),
-            "s.yaml:4:42: bodies[0].deformable.attachments[0].vertices[0]: 27 is no vertex of "
+            "s.yaml:4:42: bodies[0].deformable.attachments[0].vertices[0]: 27 is not a vertex of "
             "\"b\"; expected a number from 0 to "
             "26\n");
   EXPECT_EQ(attach("{to: world, within: {box: {size: [3, 3, 3]}}}"),
-            "s.yaml:4:18: bodies[0].deformable.attachments: hold every vertex, so nothing can "
+            "s.yaml:4:18: bodies[0].deformable.attachments: attach every vertex, so nothing can "
             "deform. Select fewer, or make the "
             "body rigid\n");
 }
@@ -522,11 +525,11 @@ TEST(SceneErrors, AllAreReportedInTheOrderOfTheText) {
       Messages("gravty: 1\ntime_step: -1\nbodies:\n- name: a\n  rigid: {motion: FIXED, shapes: "
                "[{sphere: {radius: 5 cm}}]}\n"
                "- name: a\n  rigid: {motion: FIXED, shapes: [{sphere: {radius: 0}}]}\n"),
-      "s.yaml:1:1: gravty: \"gravty\" is no field of this; did you mean `gravity`?\n"
+      "s.yaml:1:1: gravty: \"gravty\" is not a known field; did you mean `gravity`?\n"
       "s.yaml:2:12: time_step: -1 is not allowed; expected a positive number of seconds\n"
       "s.yaml:5:53: bodies[0].rigid.shapes[0].sphere.radius: \"5 cm\" carries a unit (cm); "
       "expected a plain number in metres\n"
-      "s.yaml:6:9: bodies[1].name: \"a\" is the name of bodies[0] too; expected a name of its own\n"
+      "s.yaml:6:9: bodies[1].name: \"a\" is also the name of bodies[0]; expected a unique name\n"
       "s.yaml:7:53: bodies[1].rigid.shapes[0].sphere.radius: 0 is not allowed; expected a positive "
       "radius in metres\n");
 }

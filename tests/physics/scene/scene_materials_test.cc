@@ -1,4 +1,4 @@
-// Materials of deformable bodies: models, what each takes, regions.
+// Materials of deformable bodies: models, their parameters, and regions.
 
 #include <string>
 
@@ -11,7 +11,7 @@
 namespace pliant::physics {
 namespace {
 
-// A scene of one body of 2 × 1 × 1 with `fields` beside its mesh.
+// Loads a scene of one body of 2 × 1 × 1 with `fields` beside its mesh.
 SceneResult LoadBody(const std::string& fields) {
   return LoadSceneYaml(
       "bodies:\n- name: bar\n  deformable:\n    mesh: {box: {size: [2, 1, 1]}, edge_length: 1}\n   "
@@ -26,7 +26,7 @@ std::string SaidOf(const std::string& fields) {
   return all;
 }
 
-// Energy of the body stretched by a tenth along x [J].
+// Energy of the body stretched by 10 % along x [J].
 double StretchEnergy(const SceneResult& result) {
   const DynamicsBlock& block = *result.model->blocks[0];
   State state = MakeInitialState(*result.model);
@@ -64,24 +64,26 @@ TEST(SceneMaterials, AMaterialIsAlsoFoundByItsNameAlone) {
   const std::string moduli = ", youngs_modulus: 2.5, poissons_ratio: 0.25, density: 1}";
   EXPECT_EQ(StretchEnergy(LoadBody("material: {custom_model: NEO_HOOKEAN" + moduli)),
             StretchEnergy(LoadBody("material: {model: NEO_HOOKEAN" + moduli)));
-  EXPECT_EQ(SaidOf("material: {custom_model: GRANITE, density: 1}"),
-            "s.yaml:5:30: bodies[0].deformable.material.custom_model: \"GRANITE\" is no material; "
-            "expected one of "
-            "LINEAR_COROTATIONAL, LINEAR, COROTATIONAL, ST_VENANT_KIRCHHOFF, NEO_HOOKEAN, "
-            "MOONEY_RIVLIN\n");
+  EXPECT_EQ(
+      SaidOf("material: {custom_model: GRANITE, density: 1}"),
+      "s.yaml:5:30: bodies[0].deformable.material.custom_model: \"GRANITE\" is not a material; "
+      "expected one of "
+      "LINEAR_COROTATIONAL, LINEAR, COROTATIONAL, ST_VENANT_KIRCHHOFF, NEO_HOOKEAN, "
+      "MOONEY_RIVLIN\n");
   EXPECT_EQ(SaidOf("material: {custom_model: LINEAR, model: LINEAR, density: 1}"),
-            "s.yaml:5:30: bodies[0].deformable.material.custom_model: stands beside `model`; "
-            "expected one of them\n");
+            "s.yaml:5:30: bodies[0].deformable.material.custom_model: conflicts with `model`; "
+            "expected only one of the two\n");
 }
 
 TEST(SceneMaterials, AMaterialTakesItsOwnParametersOnly) {
-  EXPECT_EQ(SaidOf("material: {youngs_modulus: 1, poissons_ratio: 0.3, c1: 2, density: 1}"),
-            "s.yaml:5:60: bodies[0].deformable.material.c1: is not taken by LINEAR_COROTATIONAL; "
-            "expected youngs_modulus, "
-            "poissons_ratio, density. Remove it\n");
+  EXPECT_EQ(
+      SaidOf("material: {youngs_modulus: 1, poissons_ratio: 0.3, c1: 2, density: 1}"),
+      "s.yaml:5:60: bodies[0].deformable.material.c1: is not a parameter of LINEAR_COROTATIONAL; "
+      "expected youngs_modulus, "
+      "poissons_ratio, density. Remove it\n");
   EXPECT_EQ(SaidOf("material: {youngs_modulus: 1, poissons_ratio: 0.3, parameters: {hardness: 2}, "
                    "density: 1}"),
-            "s.yaml:5:79: bodies[0].deformable.material.parameters.hardness: is not taken by "
+            "s.yaml:5:79: bodies[0].deformable.material.parameters.hardness: is not a parameter of "
             "LINEAR_COROTATIONAL; expected "
             "youngs_modulus, poissons_ratio, density. Remove it\n");
   EXPECT_EQ(SaidOf("material: {model: MOONEY_RIVLIN, c1: 2, bulk_modulus: 10, density: 1}"),
@@ -99,7 +101,7 @@ TEST(SceneMaterials, ARegionTakesWhatItDoesNotSayFromItsBody) {
       "material: {youngs_modulus: 2.5, poissons_ratio: 0.25, density: 1}\n    regions: ";
   const std::string half = "within: {box: {size: [1, 1, 1], pose: {position: [0.5, 0, 0]}}}";
   const SceneResult same = LoadBody(body + "[{" + half + ", material: {model: NEO_HOOKEAN}}]");
-  // a half of each
+  // half of the volume has each material
   EXPECT_NEAR(StretchEnergy(same), 1.5 * 0.01 + (0.5 * 0.21 + 0.01 - 0.1), 1e-12);
   const SceneResult other = LoadBody(
       body + "[{" + half + ", material: {model: MOONEY_RIVLIN, c1: 2, c2: 1, bulk_modulus: 10}}]");
@@ -133,8 +135,8 @@ TEST(SceneMaterials, ActivationsAreOfRegionsAndDriven) {
             "s.yaml:7:41: bodies[0].deformable.activations[0].region: no region of the body is "
             "called \"lift\"; did you mean `left`?\n");
   EXPECT_EQ(SaidOf(material + "[{name: swell}, {name: swell}]"),
-            "s.yaml:7:41: bodies[0].deformable.activations[1].name: \"swell\" is the name of "
-            "activations[0] too; expected a name of its own\n");
+            "s.yaml:7:41: bodies[0].deformable.activations[1].name: \"swell\" is also the name of "
+            "activations[0]; expected a unique name\n");
   EXPECT_EQ(SaidOf(material + "[{region: left}]"),
             "s.yaml:7:19: bodies[0].deformable.activations[0].name: is missing; expected a name, "
             "by which it is driven\n");

@@ -1,4 +1,4 @@
-// What a sound scene is built into.
+// Models that valid scenes are built into.
 
 #include <filesystem>
 #include <fstream>
@@ -124,13 +124,13 @@ TEST(SceneModel, CentreOfMassAndInertiaComeFromTheShapes) {
   const double sphere = 1000 * 4.0 / 3 * 3.14159265358979 * 0.001;
   const DynamicsBlock& block = *model->blocks[0];
   EXPECT_NEAR(block.mass(0), 2 * sphere, 1e-12 * sphere);
-  // angular momentum about its centre for 1 rad/s about z: two spheres at ±0.75 m
+  // angular momentum about its centre at 1 rad/s about z: two spheres at ±0.75 m
   const State state = MakeInitialState(*model);
   const Eigen::Matrix<double, 6, 1> p = block.CalcMomentum(model->StateOf(state, 0), 0);
   const Eigen::Vector3d center = block.CalcCenterOfMass(model->StateOf(state, 0), 0);
   const Eigen::Vector3d spin = p.tail<3>() - center.cross(Eigen::Vector3d(p.head<3>()));
   EXPECT_NEAR(spin.z(), 2 * sphere * (0.4 * 0.01 + 0.75 * 0.75), 1e-9);
-  // the velocity given is that of the centre of mass
+  // the given velocity is that of the centre of mass
   EXPECT_NEAR(p[0], 2 * sphere, 1e-9);
   EXPECT_NEAR(p[1], 0, 1e-9);
 }
@@ -197,7 +197,7 @@ bodies:
 )");
   ASSERT_TRUE(model);
   const DynamicsBlock& block = *model->blocks[0];
-  // half of 4 m³ weighs three times as much
+  // half of the 4 m³ is three times as dense
   EXPECT_NEAR(block.mass(0), 2 * 1 + 2 * 3, 1e-12);
   EXPECT_THAT(block.followed_bodies(), ElementsAre(-1));
 }
@@ -261,10 +261,10 @@ TEST(SceneOverrides, TheMethodOptionChoosesAnotherWithItsDefaults) {
   options.method = "corrective";
   EXPECT_EQ(Load(kScene, options)->method.corrective.sweeps, 50);
   options.method = "convx";
-  EXPECT_EQ(
-      Messages(kScene, options),
-      "--method: method: \"convx\" is no method; expected convex, corrective, nonsmooth or smooth; "
-      "did you mean `convex`?\n");
+  EXPECT_EQ(Messages(kScene, options),
+            "--method: method: \"convx\" is not a method; expected convex, corrective, nonsmooth "
+            "or smooth; "
+            "did you mean `convex`?\n");
 }
 
 TEST(SceneOverrides, WhatIsWrongNamesTheFlag) {
@@ -278,11 +278,11 @@ TEST(SceneOverrides, WhatIsWrongNamesTheFlag) {
   EXPECT_EQ(say("time_step=-1"),
             "--set: time_step: -1 is not allowed; expected a positive number of seconds\n");
   EXPECT_EQ(say("timestep=1"),
-            "--set: timestep: \"timestep\" is no field of this; did you mean `time_step`?\n");
+            "--set: timestep: \"timestep\" is not a known field; did you mean `time_step`?\n");
   EXPECT_EQ(say("bodies.bal.rigid.mass=1"),
             "--set: bodies.bal: no entry is called \"bal\"; did you mean `ball`?\n");
   EXPECT_EQ(say("bodies[9].rigid.mass=1"),
-            "--set: bodies[9]: is no entry; expected a number from 0 to 3\n");
+            "--set: bodies[9]: is not a valid index; expected a number from 0 to 3\n");
   EXPECT_EQ(say("bodies.ball.rigid.mass=1"),
             "--set: bodies[2].rigid: the scene has `deformable` here, not `rigid`\n");
   EXPECT_EQ(say("time_step"), "--set: \"time_step\"; expected field.path=value\n");
@@ -292,7 +292,7 @@ TEST(SceneOverrides, WhatIsWrongNamesTheFlag) {
             "incompressible body: use 0.49\n");
 }
 
-// A folder of its own with a mesh and a scene that names it.
+// A temporary folder with a mesh and a scene that names it.
 class SceneFiles : public testing::Test {
  protected:
   void SetUp() override {
@@ -308,7 +308,7 @@ class SceneFiles : public testing::Test {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
   }
 
-  // messages of a scene in `scene/` that names `file`, without the folder's own name
+  // Returns the messages of a scene in `scene/` that names `file`, without the folder's own path.
   std::string Check(const std::string& file, SceneOptions options = {},
                     const std::string& more = "") {
     Write("scene/s.yaml",
@@ -363,15 +363,14 @@ TEST_F(SceneFiles, BadTetrahedraAreCountedAndNamed) {
   const std::string said = Check("bad.vtk");
   EXPECT_THAT(said, HasSubstr("s.yaml:4:18: bodies[0].deformable.mesh.file: has 1 degenerate "
                               "tetrahedron (3); expected none. Give the "
-                              "mesh `repair: true`, or mend the file\n"));
+                              "mesh `repair: true`, or fix the file\n"));
   EXPECT_THAT(said, HasSubstr("has 1 duplicate tetrahedron (2); expected none"));
 }
 
 TEST_F(SceneFiles, RepairTurnsInvertedTetrahedra) {
   Write("scene/turned.vtk", Vtk("4 1 0 2 3\n", 1));
   EXPECT_THAT(Check("turned.vtk"), HasSubstr("has 1 inverted tetrahedron (0); expected none. Give "
-                                             "the mesh `repair: true`, or mend the "
-                                             "file\n"));
+                                             "the mesh `repair: true`, or fix the file\n"));
   EXPECT_THAT(Check("turned.vtk", {}, ", repair: true"),
               HasSubstr("warning: bodies[0].deformable.mesh.file: repaired: flipped 1 "
                         "tetrahedron"));
@@ -389,13 +388,14 @@ TEST_F(SceneFiles, AJailIsNotLeftByDotsAbsolutePathsOrLinks) {
   jailed.jail = (folder_ / "scene").string();
   for (const std::string file :
        {"../outside.vtk", "x/../../outside.vtk", "link.vtk", "up/outside.vtk"}) {
-    EXPECT_EQ(Check(file, jailed), "/scene/s.yaml:4:18: bodies[0].deformable.mesh.file: \"" + file +
-                                       "\" leaves the scene's folder; expected a path within it\n");
+    EXPECT_EQ(Check(file, jailed),
+              "/scene/s.yaml:4:18: bodies[0].deformable.mesh.file: \"" + file +
+                  "\" is outside the scene's folder; expected a path within it\n");
   }
   EXPECT_THAT(Check((folder_ / "scene/inside.vtk").string(), jailed),
-              HasSubstr("leaves the scene's folder"));
+              HasSubstr("is outside the scene's folder"));
   EXPECT_THAT(Check("inside.vtk", jailed), HasSubstr("warning"));
-  // a scene of one's own may name any file
+  // without a jail, a scene may name any file
   EXPECT_THAT(Check("../outside.vtk"), HasSubstr("warning"));
 }
 
@@ -403,9 +403,8 @@ TEST_F(SceneFiles, FilesMayBeForbiddenAltogether) {
   SceneOptions options;
   options.allow_files = false;
   EXPECT_EQ(Check("a.vtk", options),
-            "/scene/s.yaml:4:18: bodies[0].deformable.mesh.file: \"a.vtk\" names a file, and none "
-            "may be read "
-            "here. Use a primitive\n");
+            "/scene/s.yaml:4:18: bodies[0].deformable.mesh.file: \"a.vtk\" names a file, but files "
+            "may not be read here. Use a primitive\n");
 }
 
 TEST_F(SceneFiles, HashCoversTheBytesOfMeshes) {
@@ -424,7 +423,7 @@ TEST_F(SceneFiles, HashCoversTheBytesOfMeshes) {
 
 TEST_F(SceneFiles, FilesThatAreNoScenesAreNamed) {
   EXPECT_THAT(Messages(LoadSceneFile((folder_ / "none.yaml").string())),
-              HasSubstr("is not there; expected a scene file"));
+              HasSubstr("does not exist; expected a scene file"));
   EXPECT_THAT(Messages(LoadSceneFile(folder_.string())),
               HasSubstr("is a folder; expected a scene file"));
 }

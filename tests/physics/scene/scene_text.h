@@ -9,7 +9,7 @@
 
 namespace pliant::physics {
 
-// All messages of a scene, a line each, as `check` prints them.
+// All messages of a scene, one per line, as `check` prints them.
 inline std::string Messages(const SceneResult& result) {
   std::string lines;
   for (const SceneMessage& message : result.messages)

@@ -9,7 +9,7 @@
 namespace pliant::physics {
 namespace {
 
-// Once the largest number of contacts has been seen, a step lives on the memory it has.
+// A method whose steps must not allocate once the largest number of contacts has occurred.
 struct Method {
   MethodKind kind;
   NonsmoothOptions::LinearSolver linear_solver = NonsmoothOptions::LinearSolver::kPcr;
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
                          : "_maximal_relaxed");
     });
 
-// A mat that lies on the ground with so many nodes that its Schur complement is sparse.
+// A mat lying on the ground with so many nodes that its Schur complement is sparse.
 class SoftAllocation : public testing::TestWithParam<const char*> {};
 
 TEST_P(SoftAllocation, ALyingMatStepsWithoutAny) {
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Material, SoftAllocation,
                          testing::Values("LINEAR_COROTATIONAL", "COROTATIONAL", "NEO_HOOKEAN"),
                          [](const auto& info) { return std::string(info.param); });
 
-// The count sees what a step would do wrong.
+// Makes sure that a step that allocates would be noticed.
 TEST(AllocationCount, IsCounted) {
   const std::int64_t before = CountAllocations();
   const std::vector<double> grown(100);

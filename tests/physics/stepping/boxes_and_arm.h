@@ -8,7 +8,7 @@
 
 namespace pliant::physics {
 
-// Three boxes on each other beside a driven arm that lies on the ground with its last links.
+// Three stacked boxes beside a driven arm whose last links lie on the ground.
 inline Model MakeBoxesAndArm(bool is_maximal = false) {
   Model model;
   model.time_step = 0.005;

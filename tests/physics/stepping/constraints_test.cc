@@ -11,13 +11,13 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A method, and the coordinates of its trees.
+// A method and the coordinates of its trees.
 struct Way {
   MethodKind kind;
   bool is_maximal = false;
 };
 
-// All methods have to do the same: what differs is how near to rigid they come.
+// All methods must pass; they differ only in how close to rigid they come.
 class Constraints : public testing::TestWithParam<Way> {
  protected:
   Constraints() { Reset(); }
@@ -31,7 +31,7 @@ class Constraints : public testing::TestWithParam<Way> {
     stepper_ = nullptr;
   }
 
-  // Adds a tree whose links are bodies, and all whose joints are of one velocity.
+  // Adds a tree whose links are bodies and whose joints have one velocity each.
   void AddTree(std::shared_ptr<const JointTree> tree, std::vector<double> q) {
     const int block = static_cast<int>(model_.blocks.size());
     std::vector<double> v(tree->num_velocities());
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(Method, Constraints,
                                   (info.param.is_maximal ? "_maximal" : "");
                          });
 
-// weight of the rod about its hinge at horizontal [N·m]
+// Gravity torque of the horizontal rod about its hinge [N·m].
 constexpr double kTorque = 1 * 9.81 * 0.25;
 
 TEST_P(Constraints, PdDriveHoldsTheRodWhereItsSpringBalancesGravity) {
@@ -111,7 +111,7 @@ TEST_P(Constraints, PdDriveIsStableForAnyGains) {
 
 TEST_P(Constraints, EffortIsClampedAtItsLimit) {
   AddTree(MakePendulum(1), {0});
-  // half of what it takes to lift the rod to the horizontal: it comes to rest at 30°
+  // half of the torque that lifts the rod to the horizontal, so it comes to rest at 30°
   AddActuator(0, Actuator::Kind::kPosition, 1e5, 100, 0.5 * kTorque, 1.5);
   AddActuator(0, Actuator::Kind::kVelocity, 0, 2, 1e9, 0);
   Run(20);
@@ -133,7 +133,7 @@ TEST_P(Constraints, VelocityDriveKeepsItsRate) {
   AddTree(MakePendulum(1), {0});
   AddActuator(0, Actuator::Kind::kVelocity, 0, 1e6, 1e9, 2);
   Run(1);
-  // near-rigid: off by β²/4π² of what gravity changes in a step, 1.5 g/L h
+  // near-rigid: off by β²/4π² of the speed that gravity adds in a step, 1.5 g/L h
   EXPECT_NEAR(state_.v[0], 2, 0.0254 * 1.5 * 9.81 / 0.5 * model_.time_step);
   EXPECT_NEAR(state_.q[0], 2, 1e-2);
 }
@@ -158,7 +158,7 @@ TEST_P(Constraints, DryFrictionHoldsUpToItsLossAndThenSlips) {
     AddTree(std::make_shared<const JointTree>(std::move(links)), {0.5 * kPi});
     Run(1);
     if (ratio < 1) {
-      // convex: creeps by σ w γ at most, 1e-3 of the speed that gravity gives in a step
+      // convex: creeps by σ w γ at most, 1e-3 of the speed that gravity adds in a step
       EXPECT_NEAR(state_.q[0], 0.5 * kPi, 1e-3 * 9.81 * 1.5 / 0.5 * model_.time_step * 1.1);
     } else {
       EXPECT_LT(state_.q[0], 0.5 * kPi - 0.1);
@@ -180,8 +180,7 @@ TEST_P(Constraints, CouplerKeepsItsRatio) {
 }
 
 TEST_P(Constraints, BallClosesALoop) {
-  // two rods from (0, 0) and (0.5, 0), and a third that would hang between their ends: a
-  // parallelogram
+  // a parallelogram: cranks hinged at (0, 0) and (0.5, 0), and a coupler between their ends
   AddTree(MakePendulum(2), {0.0, -0.5 * kPi});
   auto other = MakePendulum(1)->links();
   other[0].joint.X_PF.p = {0.5, 0, 0};
@@ -199,7 +198,7 @@ TEST_P(Constraints, BallClosesALoop) {
     const Vector3d b = CalcBodyPose(model_, state_, 2) * ball.X_BG.p;
     EXPECT_LT((a - b).norm(), 2e-3);
   }
-  // the coupler turns as the cranks do
+  // both cranks turn by the same angle
   EXPECT_NEAR(state_.q[0], model_.Positions(state_, 1)[0], 1e-2);
 }
 

@@ -10,8 +10,7 @@
 namespace pliant::physics {
 namespace {
 
-// A soft ball resting on the ground under a kinematic plate, as one can make it without scene
-// files.
+// A soft ball resting on the ground under a kinematic plate, built without scene files.
 struct Press {
   Press() {
     const TetrahedralMesh mesh = *MeshSphere(0.05, 0.017);
@@ -55,7 +54,7 @@ struct Press {
 };
 
 TEST(ConvexStepper, EveryStepOfADeepSqueezeConverges) {
-  // a stall of the reduced problem just short of its own, tighter tolerance is no failure of the
+  // a reduced problem that stalls just short of its own, tighter tolerance is no failure of the
   // step
   Press press;
   for (int k = 0; k < 300; ++k) {

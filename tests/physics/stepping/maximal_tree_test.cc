@@ -14,7 +14,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// One tree under the nonsmooth method, in either coordinates.
+// One tree under the nonsmooth method, in reduced or maximal coordinates.
 class TreeWorld {
  public:
   TreeWorld(std::shared_ptr<const JointTree> tree, std::vector<double> q, std::vector<double> v,
@@ -73,8 +73,8 @@ class TreeWorld {
   double drift_ = 0;
 };
 
-// Rods on joints of all kinds that maximal coordinates have; the first one hangs from the world, or
-// on nothing.
+// Rods on hinges, a ball joint, a slide and fixed joints; the first one hangs from the world, or is
+// free.
 std::shared_ptr<const JointTree> MakeMixture(bool is_free) {
   Joint root, ball, slide;
   root.type = is_free ? JointType::kFree : JointType::kRevolute;
@@ -92,7 +92,7 @@ std::shared_ptr<const JointTree> MakeMixture(bool is_free) {
   std::vector<Link> links = {MakeRod(-1, 0.5, 1, root), MakeRod(0, 0.5, 1, ball),
                              MakeRod(1, 0.3, 0.7, slide),
                              MakeRod(0, 0.3, 0.5, MakeHinge({0.2, 0, 0}, {0, 1, 0}))};
-  // something fixed, without a mass of its own, and something with
+  // a fixed flange without mass, and a fixed weight on it
   Link flange, weight;
   flange.name = "flange";
   flange.parent = 3;
@@ -104,7 +104,7 @@ std::shared_ptr<const JointTree> MakeMixture(bool is_free) {
   return std::make_shared<const JointTree>(std::move(links));
 }
 
-// Rods on joints of two and three velocities, on oblique axes, and on a screw.
+// Rods on universal, planar and screw joints, with oblique axes.
 std::shared_ptr<const JointTree> MakeShafts() {
   Joint cardan, table, screw;
   cardan.type = JointType::kUniversal;
@@ -132,7 +132,7 @@ std::vector<double> Zero(const JointTree& tree) {
   return q;
 }
 
-// At the end of 0.4 s of free motion.
+// Positions after 0.4 s of free motion.
 Eigen::VectorXd Swing(const std::shared_ptr<const JointTree>& tree, bool is_maximal, double h) {
   std::vector<double> v(tree->num_velocities());
   for (std::size_t i = 0; i < v.size(); ++i) v[i] = 0.5 - 0.3 * static_cast<double>(i % 3);
@@ -142,7 +142,8 @@ Eigen::VectorXd Swing(const std::shared_ptr<const JointTree>& tree, bool is_maxi
   return world.q();
 }
 
-// Both are of first order in h, by errors of their own: what is between them vanishes with h.
+// Both coordinates are first-order accurate in h with different errors, so their difference
+// vanishes with h.
 TEST(MaximalTree, MovesAsTheTreeInReducedCoordinatesAsTheStepVanishes) {
   for (const auto& tree : {MakePendulum(3), MakeMixture(false), MakeMixture(true), MakeShafts()}) {
     double differences[3];
@@ -186,7 +187,7 @@ TEST(MaximalTree, RestsAtItsLimitWhereTheTreeInReducedCoordinatesDoes) {
   const auto tree = std::make_shared<const JointTree>(std::move(links));
   for (const bool is_maximal : {false, true}) {
     TreeWorld world(tree, {0.1, 0.1}, {0, 0}, is_maximal, 0.005);
-    // pushed past where gravity balances it
+    // the forces push both joints into their limits, against gravity
     world.inputs().joint_forces = {{0, 0, 20.0}, {0, 1, -6.0}};
     world.Run(3);
     EXPECT_NEAR(world.q()[0], 0.4, 1e-8);
@@ -194,7 +195,7 @@ TEST(MaximalTree, RestsAtItsLimitWhereTheTreeInReducedCoordinatesDoes) {
   }
 }
 
-// What the links exchange adds to nothing, by how the rows are built.
+// Joint impulses between links add up to zero, by construction of the rows.
 TEST(MaximalTree, ThatHangsOnNothingKeepsItsMomentum) {
   const auto tree = MakeMixture(true);
   std::vector<double> v(tree->num_velocities());
@@ -208,14 +209,14 @@ TEST(MaximalTree, ThatHangsOnNothingKeepsItsMomentum) {
   const Eigen::Matrix<double, 6, 1> start = momentum();
   world.Run(0.5);
   const Eigen::Matrix<double, 6, 1> change = momentum() - start;
-  // rounding of 250 steps, and what a tolerance of 1e-11 m leaves of each
+  // rounding of 250 steps, plus the residual that a tolerance of 1e-11 m leaves in each
   EXPECT_LE(change.head<3>().norm(), 1e-9 * start.head<3>().norm());
-  // to first order in h: the gyroscopic part is of the body alone
+  // to first order in h only, as the gyroscopic term of each body ignores the joints
   EXPECT_LE(change.tail<3>().norm(), 0.02 * start.tail<3>().norm());
 }
 
-// Position rows are solved for, not rates: an error is what one step leaves, and none of those
-// before it.
+// Joints are enforced at position level, so the drift is the error of one step and does not
+// accumulate.
 TEST(MaximalTree, DriftsByNoMoreThanAStepLeaves) {
   const auto tree = MakePendulum(10);
   std::vector<double> q(10, 0.0);
@@ -232,7 +233,7 @@ TEST(MaximalTree, DriftsByNoMoreThanAStepLeaves) {
 }
 
 TEST(MaximalTree, JointAnglesGoOnBeyondATurn) {
-  // rows at the end of the step take of the speed what vanishes with h
+  // evaluating the rows at the end of the step loses speed in proportion to h
   double errors[2];
   for (const bool is_fine : {false, true}) {
     TreeWorld world(MakePendulum(1), {3.0}, {8.0}, true, is_fine ? 0.0005 : 0.001);

@@ -9,7 +9,7 @@
 namespace pliant::physics {
 namespace {
 
-// A driven arm that has come to lie on the ground, by the method whose unknowns are forces.
+// A driven arm that has come to rest on the ground, under the nonsmooth method.
 struct LyingArm {
   explicit LyingArm(const NonsmoothOptions& options) : model(MakeBoxesAndArm()) {
     model.method.kind = MethodKind::kNonsmooth;
@@ -35,7 +35,7 @@ TEST(NonsmoothStepper, DrivesThatStartFromWhatTheyExertedNeedFewIterations) {
   ASSERT_FALSE(start.constraints.empty());
   State reference = start;
   for (int k = 0; k < 20; ++k) exact.Step(&reference);
-  // how far a few iterations let the arm sag; contacts remember their forces in both
+  // sag of the arm with few iterations; contact forces are warm-started in both cases
   const auto find_sag = [&](bool drives_remember) {
     State state = start;
     for (int k = 0; k < 20; ++k) {

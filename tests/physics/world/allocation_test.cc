@@ -8,8 +8,8 @@
 namespace pliant::physics {
 namespace {
 
-// Boxes on each other beside an arm that a script swings, a client sends to targets, and a
-// controller moves by a twist.
+// Stacked boxes beside an arm that a script swings, a client drives to targets, and a controller
+// moves by a twist.
 std::shared_ptr<const Model> MakeDrivenArm() {
   Model model = MakeBoxesAndArm();
   const auto add_script = [&](Script::Kind kind, int index, std::vector<double> low,
@@ -44,7 +44,7 @@ TEST(WorldAllocation, ASteadyRigidWorldWithADrivenArmStepsWithoutAny) {
   World world(MakeDrivenArm());
   Inputs commands;
   commands.actuators.push_back({1, 1.2});
-  // two periods of the script: the largest number of contacts has been seen
+  // after two periods of the script, the largest number of contacts has occurred
   for (int k = 0; k < 400; ++k) ASSERT_TRUE(world.Step(commands).ok());
   ASSERT_GE(world.report().contacts.size(), 12u);
   const std::vector<double> before_q = world.state().q;

@@ -25,7 +25,7 @@ Vector3d AsVector(const ProbeValue& value, int first = 0) {
   return {value.numbers.at(first), value.numbers.at(first + 1), value.numbers.at(first + 2)};
 }
 
-// Ball on the ground, at rest after a second.
+// A ball on the ground, at rest after one second.
 class RestingBall : public ::testing::Test {
  protected:
   RestingBall() : world_(MakeModel()) {
@@ -59,7 +59,7 @@ TEST_F(RestingBall, ForcesOfBodiesThatDoNotTouchAreZero) {
 }
 
 TEST_F(RestingBall, WrenchIsAboutTheCentreOfMass) {
-  // the force passes through the centre: no torque, though the ball stands off the origin
+  // the force passes through the centre, so there is no torque, although the ball is off the origin
   const ProbeValue wrench = Sample(MakeProbe(Probe::Kind::kWrench, 1));
   EXPECT_NEAR(AsVector(wrench, 3).norm(), 0, 1e-9);
 }
@@ -71,8 +71,8 @@ TEST_F(RestingBall, ContactPointsAddUpToTheImpulse) {
   const std::vector<double>& row = rows.rows.front();
   ASSERT_EQ(row.size(), 10u);
   EXPECT_NEAR(row[0], 0.5, 1e-12);
-  EXPECT_NEAR(row[5], 1, 1e-12);               // from the ground into the ball
-  EXPECT_NEAR(row[9], 2 * 9.81 * 0.01, 1e-6);  // on the ball
+  EXPECT_NEAR(row[5], 1, 1e-12);               // normal from the ground into the ball
+  EXPECT_NEAR(row[9], 2 * 9.81 * 0.01, 1e-6);  // impulse on the ball
   const std::vector<double> turned =
       Sample(MakeProbe(Probe::Kind::kContactPoints, 1, 0)).rows.front();
   EXPECT_NEAR(turned[5], -1, 1e-12);
@@ -144,7 +144,7 @@ TEST(Probes, DeformedTetrahedronReadsItsStretch) {
                             Vector3d(2, 1, 0)};
   const int tet = AddTetrahedron(&model, X_WB);
   const World world(Finish(std::move(model)));
-  // twice as long along its own z
+  // stretch to twice the length along its own z
   State state = world.state();
   const RigidTransform X = X_WB;
   for (int i = 0; i < 4; ++i) {
@@ -171,7 +171,7 @@ TEST(Probes, DeformedTetrahedronReadsItsStretch) {
        CalcVertexField(world.model(), state, {}, tet, FieldMeasure::kVolumeRatio, 0.01)) {
     EXPECT_NEAR(ratio, 2, 1e-13);
   }
-  // tensors: as many numbers as they have, of elements and of vertices
+  // tensors have all of their components, for elements and for vertices
   field.measure = FieldMeasure::kPrincipalStretches;
   EXPECT_EQ(CountProbeNumbers(field), 3);
   EXPECT_NEAR(sample(field)[0], 2, 1e-13);

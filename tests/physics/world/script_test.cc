@@ -77,8 +77,8 @@ TEST(Script, QuaternionsOfAnyLengthGiveRotations) {
 }
 
 TEST(Script, AConstantForceGivesItsExactImpulse) {
-  // 3 N on 2 kg from 0.1 s to 0.3 s, none before and after: Δv = 0.3 m/s, whichever way the times
-  // are rounded
+  // 3 N on 2 kg from 0.1 s to 0.3 s, none before and after: Δv = 0.3 m/s, however the times are
+  // rounded
   Model model;
   model.gravity.setZero();
   const int ball = AddBall(&model, "ball", Vector3d::Zero());

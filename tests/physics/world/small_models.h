@@ -37,13 +37,13 @@ inline int AddBall(Model* model, const char* name, const Eigen::Vector3d& p_W,
   return static_cast<int>(model->bodies.size()) - 1;
 }
 
-// Solid below z = 0.
+// A half-space that is solid below z = 0.
 inline int AddGround(Model* model) {
   AddBody(model, "ground", Motion::kFixed).shapes.push_back(Shape{{}, HalfSpace{}});
   return static_cast<int>(model->bodies.size()) - 1;
 }
 
-// A small box that follows targets.
+// A small kinematic box that follows targets.
 inline int AddPaddle(Model* model, const RigidTransform& X_WB) {
   const int index = static_cast<int>(model->bodies.size());
   Body& body = AddBody(model, "paddle", Motion::kKinematic);

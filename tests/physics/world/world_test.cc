@@ -82,7 +82,7 @@ TEST(World, AStepThatTurnsNonFiniteLeavesTheStateAndNamesTheBody) {
   EXPECT_EQ(fault.place.block, world.model().bodies[1].block);
   EXPECT_EQ(fault.step, 4);
 
-  // the world goes on as if nothing had been asked
+  // the world continues as if the faulty step had not been requested
   EXPECT_TRUE(world.Step().ok());
 }
 
@@ -102,7 +102,7 @@ TEST(World, AFaultNamesItsBodyEvenWhereTheNameOfAnotherStandsInTheMessage) {
                                              absl::InternalError("their contact is not finite"));
   EXPECT_THAT(std::string(of_pair.message()), HasSubstr("\"tangent\" and \"ball\""));
   EXPECT_EQ(MakeFault(world.model(), world.state(), of_pair).place.other, ball);
-  // one that no step made has no place
+  // an error that comes from no step has no place
   EXPECT_EQ(MakeFault(world.model(), world.state(), absl::InternalError("no memory")).body, "");
 }
 

@@ -16,13 +16,13 @@ namespace pliant::physics {
 
 inline constexpr std::array kMethods = {"convex", "corrective", "nonsmooth"};
 
-// What is asked of the first steps of a scene by each method, at its default budgets.
+// Requirements on the first steps of a scene by each method, at its default budgets.
 struct SceneCourse {
   std::string scene;
   int steps;
   bool touches;  // whether bodies come into contact within these steps
-  // Steps that converge by each method, at least. Where they are fewer than all, the figure is what
-  // was reached, and the next change may only raise it.
+  // Minimum number of converged steps by each method. Counts below `steps` are those measured;
+  // later changes may only raise them.
   std::array<int, 3> converged;
 };
 
@@ -30,8 +30,8 @@ inline void PrintTo(const SceneCourse& course, std::ostream* out) {
   *out << course.scene;
 }
 
-// Runs a scene by a method. Every step must be taken and leave finite numbers; contacts and
-// converged steps are as the course says.
+// Runs a scene by a method. Every step must succeed and leave a finite state; contacts and
+// converged steps must be as given in `course`.
 inline void CheckCourse(const SceneCourse& course, int method) {
   SceneOptions options;
   options.method = kMethods[method];
@@ -59,7 +59,7 @@ inline void CheckCourse(const SceneCourse& course, int method) {
       << ", the largest residual " << worst;
 }
 
-// Scenes that a list of courses lacks, or that do not ship.
+// Shipped scenes missing from a list, and listed scenes that do not ship.
 inline std::vector<std::string> FindUnmatchedScenes(std::vector<std::string> listed) {
   std::vector<std::string> shipped, unmatched;
   for (const auto& entry : std::filesystem::directory_iterator(PLIANT_SOURCE_DIR "/scenes"))

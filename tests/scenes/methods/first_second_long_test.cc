@@ -1,11 +1,11 @@
-// Every scene that ships, by every method: its first second, and three hundred steps at most.
+// The first second of every shipped scene by every method, at most three hundred steps.
 
 #include "tests/scenes/methods/every_method.h"
 
 namespace pliant::physics {
 namespace {
 
-// The gripper of `yumi_cabinet` reaches its handle in the second second.
+// The gripper of `yumi_cabinet` reaches the handle only after the first second.
 const SceneCourse kFirstSecond[] = {
     {"allegro_adversary", 120, true, {120, 42, 120}},
     {"allegro_ball", 100, true, {100, 97, 100}},

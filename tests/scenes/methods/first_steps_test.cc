@@ -1,13 +1,13 @@
-// Every scene that ships, by every method: the first steps, in which bodies come into contact.
+// The first steps of every shipped scene by every method, in which bodies come into contact.
 
 #include "tests/scenes/methods/every_method.h"
 
 namespace pliant::physics {
 namespace {
 
-// Bodies that touch in these scenes do so within 18 steps, but for the gripper of `yumi_cabinet`,
-// which reaches its handle later. The nonsmooth method takes 0.3 s for a step of the masonry arch:
-// it gets two here, and a second of the scene in the long test.
+// Bodies that touch in these scenes do so within 18 steps, except for the gripper of
+// `yumi_cabinet`, which reaches the handle later. The nonsmooth method takes 0.3 s for a step of
+// the masonry arch, so it runs for two steps here, and for a second of the scene in the long test.
 const SceneCourse kFirstSteps[] = {
     {"allegro_adversary", 25, true, {25, 23, 25}},
     {"allegro_ball", 25, true, {25, 24, 25}},

@@ -31,7 +31,7 @@ TEST(Drive, SpeedAndAccelerationStayWithinTheLimits) {
   drive.Engage({});
   Vector3d v = Vector3d::Zero(), w = Vector3d::Zero(), p = Vector3d::Zero();
   for (int step = 0; step < 200; ++step) {
-    // wild demands, turning around every twenty steps
+    // extreme commands that reverse every twenty steps
     const double sign = step / 20 % 2 == 0 ? 1 : -1;
     const physics::RigidTransform X =
         drive.Advance(TwistGoal{sign * Vector3d(50, -30, 1e6), sign * Vector3d(0, 1e9, 100)}, kH);
@@ -55,7 +55,7 @@ TEST(Drive, ReachesTheTwistAskedForAndRampsToRestWithoutOne) {
   EXPECT_DOUBLE_EQ(drive.linear_velocity().x(), 0.5);
   EXPECT_DOUBLE_EQ(drive.angular_velocity().z(), 2);
 
-  // 0.5 m/s at 10 m/s² is five steps of 10 ms; a ramp, not a jump
+  // a ramp, not a jump: 0.5 m/s at 10 m/s² takes five steps of 10 ms
   drive.Advance(std::nullopt, kH);
   EXPECT_NEAR(drive.linear_velocity().x(), 0.4, 1e-12);
   for (int step = 0; step < 5; ++step) drive.Advance(std::nullopt, kH);

@@ -1,4 +1,4 @@
-// Robots under commands: leases, targets, tools and the stop, on worlds that are stepped.
+// Robot control on worlds that are stepped: leases, targets, tools and the stop.
 
 #include <cmath>
 #include <limits>
@@ -18,7 +18,7 @@ constexpr double kStep = 0.01;       // [s]
 constexpr double kSlideSpeed = 0.4;  // [m/s], of x, y and z
 constexpr double kJawSpeed = 0.1;    // [m/s]
 
-// Two gantries, each with an operator, on which time is what the test says.
+// Two gantries, each with an operator; the test sets the time.
 class RobotControlTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -75,7 +75,7 @@ class RobotControlTest : public testing::Test {
       now_ += milliseconds(10);
     }
   }
-  // steps with the leases kept, as pages do that are open
+  // Steps while renewing the leases, as an open page does.
   void StepHolding(int steps) {
     for (int i = 0; i < steps; ++i) {
       if (i % 50 == 0) {
@@ -112,7 +112,7 @@ TEST_F(RobotControlTest, NothingIsCommandedUntilSomebodyCommands) {
   EXPECT_TRUE(inputs.twists.empty());
 }
 
-// Without an acceleration limit a joint takes 0.1 s to its speed, ten steps here.
+// Without an acceleration limit a joint takes 0.1 s to reach its speed, ten steps here.
 TEST_F(RobotControlTest, TargetMovesAtTheJointsSpeedWithoutJerksAndHolds) {
   ASSERT_TRUE(Set(left_, "x", 0.3).ok());
   double last = Target("left/x"), rate = 0;
@@ -135,7 +135,7 @@ TEST_F(RobotControlTest, TargetMovesAtTheJointsSpeedWithoutJerksAndHolds) {
   StepHolding(60);
   EXPECT_NEAR(Position("left/x"), 0.3, 1e-4);
 
-  // it holds when nobody asks any more, too
+  // it also holds once the lease has lapsed
   Step(300);
   EXPECT_EQ(Target("left/x"), 0.3);
 }
@@ -212,8 +212,8 @@ TEST_F(RobotControlTest, WhoeverTakesOverDoesNotGoOnWithWhatTheOtherWanted) {
   EXPECT_FALSE(Set(left_, "x", 0.5).ok());
 }
 
-// The target runs ahead of a moving joint by damping / stiffness · speed = 4 cm: a stop that froze
-// it there would let the robot go on by as much.
+// The target runs ahead of a moving joint by damping / stiffness · speed = 4 cm. If the stop froze
+// the target there, the robot would move on by this distance.
 TEST_F(RobotControlTest, StopFreezesWhereTheRobotIsAndIsLatched) {
   ASSERT_TRUE(Set(left_, "x", 0.5).ok());
   Step(60);
@@ -229,7 +229,7 @@ TEST_F(RobotControlTest, StopFreezesWhereTheRobotIsAndIsLatched) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(refused.message().find("stopped"), std::string::npos) << refused;
 
-  // nothing from before the stop is taken up again
+  // commands from before the stop are not resumed
   const double target = Target("left/x");
   control_.Resume();
   Step(10);
@@ -251,8 +251,8 @@ TEST_F(RobotControlTest, StopEndsRatesAndEfforts) {
   EXPECT_EQ(Target("left/motor"), 0);
 }
 
-// A joint at rest under a load must not sink when it is stopped: its target carries the load by
-// being ahead of it.
+// A joint at rest under a load must not sink when it is stopped: the offset of its target carries
+// the load, so the target must stay.
 TEST_F(RobotControlTest, StopAtRestMovesNothing) {
   ASSERT_TRUE(Set(left_, "x", 0.1).ok());
   StepHolding(100);
@@ -262,8 +262,8 @@ TEST_F(RobotControlTest, StopAtRestMovesNothing) {
 }
 
 TEST_F(RobotControlTest, TwistMovesTheToolForATenthOfASecondThenItRampsToRest) {
-  // the joints follow with their time constant, damping / stiffness = 0.1 s: exp(−8) = 3e-4 of the
-  // speed is missing
+  // the joints follow with the time constant damping / stiffness = 0.1 s: after 0.8 s they lack
+  // exp(−8) = 3e-4 of the speed
   for (int i = 0; i < 80; ++i) {
     ASSERT_TRUE(Twist(left_, {0.1, 0, -0.2}).ok());
     Step();
@@ -272,11 +272,11 @@ TEST_F(RobotControlTest, TwistMovesTheToolForATenthOfASecondThenItRampsToRest) {
   EXPECT_NEAR(Rate("left/z"), -0.2, 1e-3);
   EXPECT_NEAR(Rate("left/y"), 0, 1e-6);
 
-  // held for 100 ms after the last one, which was 10 ms ago
+  // the twist is held for 100 ms after the last command, which was 10 ms ago
   const double before = Target("left/z");
   Step(10);
   EXPECT_NEAR(Target("left/z"), before - 0.2 * 0.1, 1e-6);
-  Step(3);  // 0.2 m/s at 10 m/s² is two steps
+  Step(3);  // 0.2 m/s at 10 m/s² takes two steps
   const double rest = Target("left/z");
   Step(80);
   EXPECT_EQ(Target("left/z"), rest);
@@ -322,7 +322,7 @@ TEST_F(RobotControlTest, PoseIsReachedWithoutOvershoot) {
 }
 
 TEST_F(RobotControlTest, LaterCommandOnAJointWins) {
-  // a controller takes the joints from their targets
+  // a controller command replaces the joint targets
   ASSERT_TRUE(Set(left_, "x", 0.4).ok());
   Step(10);
   ASSERT_TRUE(Twist(left_, {0, 0, 0.1}).ok());
@@ -332,7 +332,7 @@ TEST_F(RobotControlTest, LaterCommandOnAJointWins) {
   EXPECT_EQ(Target("left/x"), x);
   EXPECT_GT(Target("left/z"), 0);
 
-  // and a target from the controller
+  // and a joint target replaces the controller command
   ASSERT_TRUE(Set(left_, "z", -0.2).ok());
   StepHolding(100);
   EXPECT_EQ(Target("left/z"), -0.2);
@@ -397,7 +397,7 @@ TEST_F(RobotControlTest, RefusalsNameWhatIsWrongAndWhatThereIs) {
   for (int i = 0; i < 2; ++i) request.mutable_joint_targets()->add_values(0.1);
   expect(control_.Submit(request, now_), {"joints[1]", "\"x\"", "twice"});
 
-  // none of them counted, and none moved anything
+  // refused commands neither use up a sequence number nor move anything
   request.mutable_joint_targets()->mutable_joints()->RemoveLast();
   request.mutable_joint_targets()->mutable_values()->RemoveLast();
   EXPECT_TRUE(control_.Submit(request, now_).ok());
@@ -418,7 +418,7 @@ TEST_F(RobotControlTest, BodiesTakeNoJointsAndLinksNoLease) {
   EXPECT_NE(status.message().find("paddle, left, right"), std::string::npos) << status;
 }
 
-// A script that moves a joint does not snatch it back from whoever took it.
+// The script of a scene does not move joints that a client has taken over.
 TEST(RobotControl, CommandedRobotIsNotGivenBackToItsScript) {
   const auto model = LoadGantryModel(
       "script: [{target: {joint: left/x}, times: [0, 10], values: [0, -0.5]},"
@@ -455,8 +455,8 @@ TEST(RobotControl, CommandedRobotIsNotGivenBackToItsScript) {
   EXPECT_NEAR(world.state().controls[y], taken_y, 1e-9);
 }
 
-// A soft body with an activation takes commands as a robot of its name does, and a stop leaves it
-// inflated.
+// A soft body with an activation takes commands like a robot of its name, and stays inflated after
+// a stop.
 TEST(RobotControl, ActivationOfASoftBodyIsDrivenAndHeld) {
   const physics::SceneResult scene = physics::LoadSceneYaml(R"(
 gravity: [0, 0, 0]

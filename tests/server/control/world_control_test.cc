@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 
 const SteadyTime kOpened = SteadyTime() + std::chrono::hours(1);
 
-// One world on which time is what the test says.
+// One world; the test sets the time.
 class WorldControlTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -33,7 +33,7 @@ class WorldControlTest : public testing::Test {
     return control_.Submit(request, now_);
   }
 
-  // one step of 10 ms; how far the paddle advances in x, 0 when nothing is commanded
+  // Advances by a step of 10 ms. Returns the motion of the paddle in x [m], 0 without commands.
   double Advance() {
     const physics::Inputs inputs = control_.Advance(state_, now_);
     now_ += milliseconds(10);
@@ -49,7 +49,7 @@ class WorldControlTest : public testing::Test {
   physics::State state_ = physics::MakeInitialState(*model_);
   SteadyTime now_ = kOpened;
   std::string lease_;
-  double last_ = -0.5;  // where the paddle of the scene is
+  double last_ = -0.5;  // last x of the paddle, initially that of the scene [m]
 };
 
 TEST_F(WorldControlTest, NothingIsCommandedUntilSomebodyCommands) {
@@ -59,7 +59,7 @@ TEST_F(WorldControlTest, NothingIsCommandedUntilSomebodyCommands) {
 TEST_F(WorldControlTest, CommandIsHeldForATenthOfASecondThenRampsToRest) {
   ASSERT_TRUE(Command(1, 0.5).ok());
   for (int step = 0; step <= 10; ++step) EXPECT_GT(Advance(), 0) << step;
-  EXPECT_NEAR(Advance(), 0.4 * 0.01, 1e-12);  // the ramp: 10 m/s²
+  EXPECT_NEAR(Advance(), 0.4 * 0.01, 1e-12);  // ramp of 10 m/s²
   for (int step = 0; step < 4; ++step) Advance();
   for (int step = 0; step < 5; ++step) EXPECT_EQ(Advance(), 0);
 }
@@ -75,7 +75,7 @@ TEST_F(WorldControlTest, StopRampsToRestAndIsLatched) {
   EXPECT_EQ(Command(2, 0.5).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(Advance(), 0);
 
-  // nothing from before the stop is taken up again
+  // commands from before the stop are not resumed
   control_.Resume();
   EXPECT_EQ(Advance(), 0);
   EXPECT_TRUE(Command(3, 0.5).ok());

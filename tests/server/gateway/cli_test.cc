@@ -1,5 +1,4 @@
-// The `pliant` command line against a real server: what it prints for people and for programs, and
-// its exit statuses.
+// The `pliant` command line against a real server: its text and JSON output, and its exit statuses.
 
 #include <array>
 #include <cstdio>
@@ -24,7 +23,7 @@ class CommandLine : public ServerTest {
  protected:
   struct Outcome {
     int status = -1;
-    std::string text;  // both streams
+    std::string text;  // stdout and stderr
   };
   Outcome Run(const std::string& arguments, const std::string& server) const {
     const fs::path program = fs::canonical("/proc/self/exe").parent_path() / "pliant";

@@ -1,4 +1,4 @@
-// Driving bodies over gRPC, against a real server.
+// Control of bodies over gRPC, against a real server.
 
 #include <atomic>
 #include <limits>
@@ -29,7 +29,7 @@ class Control : public ServerTest {
     return request;
   }
 
-  // height of the paddle now
+  // Present height of the paddle [m].
   double PaddleHeight() {
     const auto host = server_->handlers().FindWorld("worlds/w");
     const auto snapshot = (*host)->latest()->snapshot;
@@ -62,7 +62,7 @@ TEST_F(Control, LeaseHasOneHolderCanBeTakenOverAndLapses) {
   EXPECT_NE(held.error_message().find("alice"), std::string::npos) << held.error_message();
   ASSERT_TRUE(Acquire("w", "paddle", "bob", true, &bob).ok());
 
-  // alice is told by whom
+  // alice learns who took over
   grpc::ClientContext context;
   const auto stream = control_->Command(&context);
   v1::CommandResponse response;
@@ -70,7 +70,7 @@ TEST_F(Control, LeaseHasOneHolderCanBeTakenOverAndLapses) {
   ASSERT_TRUE(stream->Read(&response));
   EXPECT_NE(response.refused().find("taken over by bob"), std::string::npos) << response.refused();
 
-  // renewed it holds; left alone it lapses
+  // the lease holds when renewed, and lapses otherwise
   ASSERT_TRUE(Acquire("w", "paddle", "bob", false, &bob, bob.lease_id()).ok());
   EXPECT_TRUE(WaitUntil([&] { return Acquire("w", "paddle", "carol", false, &alice).ok(); }));
   context.TryCancel();
@@ -92,7 +92,7 @@ TEST_F(Control, CommandsMoveTheBodyAndItRampsToRestWhenTheyEnd) {
   ASSERT_TRUE(Acquire("w", "paddle", "alice", false, &lease).ok());
   const double start = PaddleHeight();
 
-  // hold to run: commands again and again, until it has moved
+  // hold to run: repeat the command until the paddle has moved
   grpc::ClientContext context;
   const auto stream = control_->Command(&context);
   std::atomic<std::int64_t> applied{0};
@@ -109,7 +109,7 @@ TEST_F(Control, CommandsMoveTheBodyAndItRampsToRestWhenTheyEnd) {
     return PaddleHeight() > start + 0.05 && applied.load() > 0;
   }));
 
-  // nothing more is commanded: it comes to rest by itself, though nobody said stop
+  // without further commands it comes to rest by itself, without a stop
   const auto last = std::chrono::steady_clock::now();
   EXPECT_TRUE(WaitUntil([&] {
     const double height = PaddleHeight();
@@ -161,7 +161,7 @@ TEST_F(Control, StopIsLatchedUntilResumed) {
   ASSERT_TRUE(Resume().ok());
   EXPECT_TRUE(WaitUntil([&] { return !Get("w").stopped(); }));
 
-  // what was refused is not taken up again
+  // the refused command is not resumed
   const double height = PaddleHeight();
   v1::StepWorldResponse stepped;
   ASSERT_TRUE(Step("w", 5, &stepped).ok());
@@ -183,7 +183,7 @@ TEST_F(Control, LeaseEndsWithTheStreamThatUsedIt) {
     context.TryCancel();
     stream->Finish();
   }
-  // renewing would keep it for ever, had it not been released
+  // renewing would keep the lease for ever if it had not been released
   grpc::Status status;
   EXPECT_TRUE(WaitUntil([&] {
     status = Acquire("w", "paddle", "alice", false, &other, lease.lease_id());

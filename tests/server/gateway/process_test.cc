@@ -1,4 +1,4 @@
-// pliantd as a process: its first line, its exit statuses, its end.
+// pliantd as a process: its ready line, its exit statuses and its shutdown.
 
 #include <array>
 #include <chrono>
@@ -35,7 +35,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{60};
 
-// one program, its stdout through a pipe and its stderr in a file
+// A child process with stdout in a pipe and stderr in a file.
 class Program {
  public:
   Program(const std::vector<std::string>& arguments, const fs::path& errors) {
@@ -72,7 +72,7 @@ class Program {
   }
   void Signal(int number) const { kill(pid_, number); }
 
-  // exit status; −1 when it does not end, or ends by a signal
+  // Returns the exit status, or −1 when it does not end or is ended by a signal.
   int Wait() {
     const auto end = Clock::now() + kPatience;
     int status = 0;
@@ -111,7 +111,7 @@ class Process : public testing::Test {
   std::string scene_;
 };
 
-// ports of the ready line; none when it is not exactly that
+// Ports in the ready line; none when the line has any other form.
 std::optional<std::pair<std::string, std::string>> ParseReady(const std::string& line) {
   static const std::regex kReady(
       "\\{\"ready\": true, \"grpc\": \"127\\.0\\.0\\.1:([0-9]+)\", \"http\": "
@@ -144,7 +144,7 @@ TEST_F(Process, FirstLineSaysWhereAndSigtermEndsItWithStreamsOpen) {
   } while (response.frame().step() < 3);
   EXPECT_TRUE(response.frame().clock().has_real_time());
 
-  // this stream stays open and unread
+  // the stream stays open and unread
   const auto start = Clock::now();
   server->Signal(SIGTERM);
   EXPECT_EQ(server->Wait(), 0) << Errors();

@@ -1,4 +1,4 @@
-// What a client learns that has none of our .proto files: over reflection, and with nothing else.
+// A client without our .proto files learns the schema by reflection alone.
 
 #include <set>
 
@@ -20,7 +20,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::MessageFactory;
 
-// The value of a field by its name, for messages whose classes are in no header.
+// Returns a field by name, for messages without generated classes.
 const Message& Part(const Message& message, const char* field, int index = -1) {
   const FieldDescriptor* at = message.GetDescriptor()->FindFieldByName(field);
   const google::protobuf::Reflection& values = *message.GetReflection();
@@ -38,9 +38,10 @@ std::string Text(const Message& message, const char* field, int index = -1) {
 
 class Reflection : public ServerTest {
  protected:
-  // One question to the reflection service, e.g. {"file_containing_symbol", "google.rpc.Status"}.
+  // Sends one request to the reflection service, e.g. {"file_containing_symbol",
+  // "google.rpc.Status"}.
   std::unique_ptr<Message> Ask(const char* question, const std::string& about) {
-    // the service's own messages are linked with it
+    // messages of the service itself are linked in
     const auto make = [](const char* name) {
       const Descriptor* type =
           google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName(
@@ -92,7 +93,7 @@ class Reflection : public ServerTest {
     return names;
   }
 
-  // Adds the file that defines `symbol`, and those it imports, to what is known here.
+  // Adds the file that defines `symbol`, and those it imports, to the database.
   void Learn(const std::string& symbol) {
     const auto response = Ask("file_containing_symbol", symbol);
     const Message& files = Part(*response, "file_descriptor_response");

@@ -1,4 +1,4 @@
-// Driving robots over gRPC and WebSocket, against a real server.
+// Control of robots over gRPC and WebSocket, against a real server.
 
 #include <atomic>
 #include <cmath>
@@ -54,7 +54,7 @@ class Robots : public ServerTest {
   std::atomic<std::uint64_t> sequence_{0};
 };
 
-// A stream of commands that keeps what was refused last.
+// A command stream that keeps the last refusal.
 class Operator {
  public:
   explicit Operator(v1::ControlService::Stub* stub) : stream_(stub->Command(&context_)) {

@@ -20,7 +20,7 @@
 
 namespace pliant::server {
 
-// Long enough for a machine that is busy with ten other things.
+// Long enough for a busy machine.
 inline constexpr std::chrono::seconds kPatience{60};
 
 inline bool WaitUntil(const std::function<bool()>& condition) {
@@ -115,7 +115,7 @@ class ServerTest : public testing::Test {
 
   std::string viewer_dir_ = "/nonexistent";
   std::shared_ptr<const physics::Model>
-      scene_;  // becomes the world `default`, when set before SetUp
+      scene_;  // becomes the world `default` if set before SetUp
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::WorldService::Stub> worlds_;

@@ -15,8 +15,8 @@
 
 namespace pliant::server {
 
-// The browser's end of a WebSocket, knowing nothing of the server's insides. A read that waits
-// longer than `patience` fails.
+// The browser's end of a WebSocket, independent of the server's code. A read that waits longer than
+// `patience` fails.
 class SocketClient {
  public:
   using Stream = boost::beast::websocket::stream<boost::asio::ip::tcp::socket, false>;
@@ -52,7 +52,7 @@ class SocketClient {
     EXPECT_TRUE(message.ParseFromArray(buffer.data().data(), static_cast<int>(buffer.size())));
     return message;
   }
-  // The reply to a request, past frames and other things in between.
+  // Sends a request and returns its reply, skipping frames and other messages in between.
   v1::ServerMessage Ask(v1::ClientMessage message) {
     message.set_request_id(++next_);
     Send(message);

@@ -55,8 +55,8 @@ class Viewer {
   bool finished_ = false;
 };
 
-// What a stalled viewer may cost [MiB]. The address sanitizer keeps up to 256 of what was freed,
-// and the thread sanitizer has four bytes of shadow for each.
+// Memory that a stalled viewer may use [MiB]. The address sanitizer keeps up to 256 MiB of freed
+// memory, and the thread sanitizer has four bytes of shadow per byte.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr double kMemoryBound = 48 + 256;
 #elif defined(__SANITIZE_THREAD__)
@@ -65,7 +65,7 @@ constexpr double kMemoryBound = 48 * 5;
 constexpr double kMemoryBound = 48;
 #endif
 
-// resident memory of this process [MiB]
+// Resident memory of this process [MiB].
 double MeasureMemory() {
   std::ifstream statm("/proc/self/statm");
   double total = 0, resident = 0;
@@ -77,8 +77,8 @@ class Streams : public ServerTest {};
 
 TEST_F(Streams, RealTimeViewerGetsFiftyDistinctStepsASecond) {
   ASSERT_TRUE(Create("w").ok());
-  // what this machine can do at all, now and with whatever else it does: seldom, under a sanitizer,
-  // less than real time
+  // measure the step rate of this machine under its present load: under a sanitizer it is sometimes
+  // below real time
   v1::StepWorldResponse stepped;
   const auto start = Clock::now();
   ASSERT_TRUE(Step("w", 100, &stepped).ok());
@@ -91,7 +91,7 @@ TEST_F(Streams, RealTimeViewerGetsFiftyDistinctStepsASecond) {
   ASSERT_TRUE(RunInRealTime("w").ok());
   Viewer viewer(*streams_, "w");
 
-  // a busy machine may spoil a second, not every one of a minute
+  // a busy machine may miss the rate in some seconds, but not throughout a minute
   std::size_t best = 0;
   const auto end = Clock::now() + kPatience;
   while (best < expected && Clock::now() < end) {
@@ -120,7 +120,7 @@ TEST_F(Streams, FramesAreNumberedAndCarryWhatWasAskedFor) {
   EXPECT_EQ(first->deformables(0).measure(), v1::FIELD_MEASURE_VON_MISES_STRAIN);
   EXPECT_EQ(first->deformables(0).positions().size(), 3 * first->deformables(0).field().size());
 
-  // until the cube touches: the contact and its force are told
+  // once the cube touches, frames have the contact and its force
   std::uint64_t number = 1;
   std::optional<v1::Frame> frame;
   do {
@@ -137,7 +137,7 @@ TEST_F(Streams, FramesAreNumberedAndCarryWhatWasAskedFor) {
   }
   EXPECT_TRUE(cube);
 
-  // another choice on the same stream
+  // change the subscription on the same stream
   v1::SubscribeRequest request;
   request.mutable_subscription()->set_world("worlds/w");
   request.mutable_subscription()->set_measure(v1::FIELD_MEASURE_VON_MISES_STRESS);
@@ -173,7 +173,7 @@ TEST_F(Streams, PausedWorldSendsAKeyframeOnJoinAndThenAtMostOneASecond) {
   EXPECT_LE(frames, 2 + seconds);
 }
 
-// what Linux keeps of a connection at most, on both sides, by default [B]
+// default maximum of the Linux socket buffers of a connection, both ends together [B]
 constexpr std::size_t kSocketBuffers = 10 << 20;
 
 TEST_F(Streams, StalledViewerDelaysNobodyAndCostsNoMemory) {
@@ -186,7 +186,7 @@ TEST_F(Streams, StalledViewerDelaysNobodyAndCostsNoMemory) {
   ASSERT_TRUE(worlds_->SetClock(&context, free_run, &world).ok());
   const StreamCounters& counters = server_->handlers().stream_counters();
 
-  // this one never reads: its frames are dropped once the network's buffers are full
+  // this viewer never reads: its frames are dropped once the network buffers are full
   Viewer stalled(*streams_, "w", 1000, true);
   ASSERT_TRUE(WaitUntil([&] { return counters.dropped.load() > 100; }));
   const double memory = MeasureMemory();
@@ -203,7 +203,7 @@ TEST_F(Streams, StalledViewerDelaysNobodyAndCostsNoMemory) {
   EXPECT_GT(counters.dropped.load(), dropped);
   EXPECT_LT(MeasureMemory() - memory, kMemoryBound);
 
-  // when it reads again it is not shown the past for long: what was under way, then the present
+  // when it reads again, it receives the frames in the network buffers, then the present state
   const std::int64_t now = Get("w").step();
   std::size_t under_way = 0;  // [B]
   while (true) {
@@ -225,7 +225,7 @@ TEST_F(Streams, ViewerThatAcknowledgesIsHeldToHalfASecond) {
   ack.mutable_ack()->set_frame(frame->frame());
   ASSERT_TRUE(viewer.stream().Write(ack));
 
-  // no further acks: 30 frames, and then one a second
+  // without further acks, 30 frames are sent and then one a second
   const StreamCounters& counters = server_->handlers().stream_counters();
   ASSERT_TRUE(WaitUntil([&] { return counters.dropped.load() > 60; }));
   EXPECT_EQ(counters.acked.load(), 1u);
@@ -264,7 +264,7 @@ TEST_F(Streams, AndCallsEndWhenTheServerShutsDown) {
   const auto idle = control_->Command(&idle_context);
   v1::CommandResponse response;
   ASSERT_TRUE(idle->Write(v1::CommandRequest()));
-  ASSERT_TRUE(idle->Read(&response));  // refused, but here
+  ASSERT_TRUE(idle->Read(&response));  // the command is refused, but the call is open
   const auto start = Clock::now();
   std::thread shutdown([&] { server_->Shutdown(); });
   while (viewer.Read()) {

@@ -1,4 +1,4 @@
-// HTTP and WebSocket, against a real server, with a client that knows nothing of its insides.
+// HTTP and WebSocket, against a real server, with a client independent of the server's code.
 
 #include <filesystem>
 #include <fstream>
@@ -45,7 +45,7 @@ class Web : public ServerTest {
   }
 
   tcp::socket Connect() {
-    // a test that waits for an answer that never comes shall fail, not hang
+    // fail rather than hang if no answer comes
     return SocketClient::Connect(&io_, server_->http_port(), kPatience);
   }
 
@@ -66,7 +66,7 @@ class Web : public ServerTest {
 
   std::string Host() const { return "127.0.0.1:" + std::to_string(server_->http_port()); }
 
-  // status of the handshake: 101 when it was let in
+  // Status of the handshake: 101 when accepted.
   int Knock(const std::string& origin, const std::string& host,
             const std::string& protocol = "pliant.v1") {
     tcp::socket socket = Connect();
@@ -154,11 +154,11 @@ TEST_F(Web, MetricsTellOfStepsThatDidNotConverge) {
 TEST_F(Web, OnlyOwnPagesMayOpenASocket) {
   const std::string host = Host();
   EXPECT_EQ(Knock("http://" + host, host), 101);
-  EXPECT_EQ(Knock("", host), 101);  // no browser
+  EXPECT_EQ(Knock("", host), 101);  // not a browser
   EXPECT_EQ(Knock("http://evil.example", host), 403);
   EXPECT_EQ(Knock("http://127.0.0.1:1", host), 403);
   EXPECT_EQ(Knock("null", host), 403);
-  // a foreign name that was made to resolve to this machine
+  // DNS rebinding: a foreign name that resolves to this machine
   EXPECT_EQ(Knock("http://evil.example:80", "evil.example:80"), 403);
   EXPECT_EQ(Knock("http://" + host, host, ""), 400);
   EXPECT_EQ(Knock("http://" + host, host, "chat"), 400);
@@ -225,7 +225,7 @@ TEST_F(Web, SocketDrivesABodyAndLetsGoWhenItCloses) {
   const v1::Lease lease = socket->Ask(acquire).lease();
   ASSERT_FALSE(lease.lease_id().empty());
 
-  // feedback says in which step the command was applied
+  // feedback has the step in which the command was applied
   std::uint64_t sequence = 0;
   EXPECT_TRUE(WaitUntil([&] {
     v1::ClientMessage command;
@@ -240,7 +240,7 @@ TEST_F(Web, SocketDrivesABodyAndLetsGoWhenItCloses) {
     return message.command().applied_step() > 0;
   }));
 
-  socket.reset();  // the page is gone, without a word
+  socket.reset();  // the page disappears without closing the session
   v1::Lease other;
   grpc::Status status;
   EXPECT_TRUE(WaitUntil([&] {
@@ -274,7 +274,7 @@ TEST_F(Web, SocketThatLeavesRepliesUnreadIsDisconnectedAlone) {
   describe.mutable_describe_world()->set_name("worlds/default");
   const std::string bytes = describe.SerializeAsString();
 
-  // it asks and asks, and never reads
+  // it keeps sending requests and never reads
   const timeval quick{0, 200'000};
   setsockopt(stuck->stream().next_layer().native_handle(), SOL_SOCKET, SO_SNDTIMEO, &quick,
              sizeof quick);

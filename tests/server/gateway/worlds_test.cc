@@ -79,7 +79,7 @@ TEST_F(Worlds, BadSceneNamesPlaceAndFieldWhileAnotherWorldGoesOn) {
   EXPECT_NE(status.error_message().find("bodies[2].rigid.density"), std::string::npos)
       << status.error_message();
 
-  // the same for programs: google.rpc.Status with a google.rpc.BadRequest
+  // and in machine-readable form: google.rpc.Status with a google.rpc.BadRequest
   google::rpc::Status details;
   ASSERT_TRUE(details.ParseFromString(status.error_details()));
   EXPECT_EQ(details.code(), 3);
@@ -91,7 +91,7 @@ TEST_F(Worlds, BadSceneNamesPlaceAndFieldWhileAnotherWorldGoesOn) {
   EXPECT_EQ(violations.field_violations(0).field(), "bodies[2].rigid.density");
 
   EXPECT_TRUE(WaitUntil([&] { return Get("good").step() > before + 5; }));
-  // the name of the world that did not come to be is free
+  // the name of the world that was not created is free
   EXPECT_TRUE(Create("bad").ok());
 }
 
@@ -212,7 +212,7 @@ TEST_F(Worlds, FaultPausesOnlyTheOneThatHasIt) {
   EXPECT_TRUE(WaitUntil([&] { return Get("sound").step() > before + 5; }));
   EXPECT_FALSE(Get("sound").has_fault());
 
-  // its checkpoint is still good
+  // its checkpoint is still valid
   grpc::ClientContext one, two;
   v1::CheckpointWorldRequest save;
   save.set_name("worlds/faulty");
@@ -247,7 +247,7 @@ TEST_F(Worlds, DescriptionCarriesShapesAndSurfaces) {
 }
 
 TEST_F(Worlds, HealthAndReflectionAnswerWithoutOurSchema) {
-  // what grpcurl sends: ServerReflectionRequest{list_services: ""} is the bytes 3a 00
+  // as sent by grpcurl: ServerReflectionRequest{list_services: ""} encodes to the bytes 3a 00
   grpc::GenericStub stub(channel_);
   grpc::CompletionQueue queue;
   grpc::ClientContext context;

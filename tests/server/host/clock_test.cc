@@ -34,7 +34,7 @@ TEST(Pacer, FactorStretchesTime) {
 }
 
 TEST(Pacer, SlowWorldSlowsDownEvenlyAndNeverSpirals) {
-  // each step takes twice its time for a second; then they are instant
+  // for a second each step takes twice its simulated time; then steps are instantaneous
   Pacer pacer;
   pacer.Restart(At(0), 0, 1);
   double now = 0, time = 0;
@@ -54,7 +54,7 @@ TEST(Pacer, SlowWorldSlowsDownEvenlyAndNeverSpirals) {
   }
   EXPECT_NEAR(pacer.lag(), 49 * kStep, 1e-6);
 
-  // what it catches up is the slack, and no more
+  // it catches up by the slack and no more
   int hurried = 0;
   for (int step = 0; step < 50; ++step) {
     const double began = begin_next(0);

@@ -12,8 +12,8 @@
 
 namespace pliant::server {
 
-// A gantry: three slides carry a hand with two jaws, so that a twist of the hand is a rate of one
-// slide each. Beside it a driven wheel, a motor, and a flag that nothing drives.
+// A gantry: three slides carry a hand with two jaws, so that each component of the hand's velocity
+// is the rate of one slide. It also has a driven wheel, a motor, and a passive flag.
 inline constexpr char kGantryUrdf[] = R"(<robot name="gantry">
   <material name="blue"><color rgba="0.1 0.2 0.9 0.5"/></material>
   <link name="rail">
@@ -64,8 +64,8 @@ inline constexpr char kGantryUrdf[] = R"(<robot name="gantry">
 </robot>
 )";
 
-// Two of them side by side and a paddle between, without gravity and contact: all numbers are those
-// of the drives.
+// Two gantries side by side with a paddle between them, without gravity and contact, so that all
+// motion is that of the drives.
 inline constexpr char kGantryScene[] = R"(name: gantries
 time_step: 0.01
 gravity: [0, 0, 0]
@@ -87,8 +87,7 @@ inline constexpr char kGantryRobot[] = R"(
       - {name: jaws, gripper: {joints: [left, right], max_force: 20}}
 )";
 
-// The scene and what is added to it, with the robot's file in a folder that is there while it is
-// read.
+// The scene with `more` appended; the robot's file is in a folder that exists while it is read.
 inline std::shared_ptr<const physics::Model> LoadGantryModel(const std::string& more = "") {
   std::string folder = testing::TempDir() + "pliant-gantry-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) std::abort();

@@ -9,7 +9,7 @@
 namespace pliant::server {
 
 // A table, a kinematic paddle, a free cube and a coarse soft ball (h = 10 ms): every kind of body,
-// and milliseconds a step.
+// at a few milliseconds of computing time per step.
 inline constexpr char kTestScene[] = R"(name: bench
 time_step: 0.01
 bodies:
@@ -29,7 +29,7 @@ bodies:
           density: 1000}
 )";
 
-// No step in contact converges here: the method may take one iteration only.
+// No step in contact converges, since the method is limited to one iteration.
 inline constexpr char kFaultyScene[] = R"(name: faulty
 time_step: 0.01
 method: {convex: {max_iterations: 1, tolerance: 1.0e-12, warm_start: false}}

@@ -15,7 +15,7 @@ using Result = absl::StatusOr<std::shared_ptr<const Published>>;
 
 constexpr std::chrono::seconds kPatience{60};
 
-// commands nothing; may hold the stepping thread up
+// Commands nothing; may block the stepping thread.
 class Idle : public StepController {
  public:
   explicit Idle(std::shared_future<void> gate = {}) : gate_(std::move(gate)) {}
@@ -37,7 +37,7 @@ std::unique_ptr<WorldHost> MakeHost(const std::string& yaml = kTestScene,
                                      std::make_unique<Idle>(std::move(gate)), [] {});
 }
 
-// a Done and what it was called with
+// A Done callback and the result it is called with.
 struct Call {
   std::shared_ptr<std::promise<Result>> promise = std::make_shared<std::promise<Result>>();
   std::future<Result> future = promise->get_future();
@@ -101,13 +101,13 @@ TEST(WorldHost, StepThatDoesNotConvergePausesItWithAFault) {
   EXPECT_EQ(host->counters().faults, 1u);
   EXPECT_EQ(host->counters().not_converged, 1u);
   EXPECT_EQ(published->steps_not_converged, 1);
-  // the step says why it ended, in the fault too
+  // the step reports why it ended, and so does the fault
   const auto reason = published->snapshot->report.reason;
   EXPECT_NE(reason, solvers::StopReason::kConverged);
   EXPECT_NE(published->fault->reason.find(solvers::NameOf(reason)), std::string::npos);
   EXPECT_EQ(host->counters().totals.ended[static_cast<int>(reason)], 1);
 
-  // a new start has none; the counter of all time stays
+  // a reset clears the count; the lifetime counter stays
   Call call;
   host->Reset(call.done());
   ASSERT_TRUE(call.Wait().ok());
@@ -158,7 +158,7 @@ TEST(WorldHost, MailboxIsBoundedAndEachRequestAnsweredOnce) {
   }
   EXPECT_GE(refused, 9);  // one may have left the mailbox for the gate
 
-  // those that wait are told when the world ends
+  // pending requests are answered when the world ends
   std::thread stop([&] { host->RequestStop(absl::NotFoundError("deleted")); });
   stop.join();
   gate.set_value();
@@ -207,7 +207,7 @@ TEST(WorldRegistry, HoldsNoMoreThanItsLimitAndPicksFreeNames) {
   EXPECT_EQ(registry.Remove("world-1").status().code(), absl::StatusCode::kNotFound);
 }
 
-// Who saw it paused first, and pressed the button that runs it, would pause it.
+// If the first frame showed the world as paused, a user pressing run at once would pause it.
 TEST(WorldRegistry, OpensAWorldThatRunsFromItsFirstFrame) {
   std::promise<void> gate;
   WorldRegistry registry(

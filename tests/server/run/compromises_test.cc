@@ -12,10 +12,10 @@
 namespace pliant::server {
 namespace {
 
-// What steps relax, clamp or cut off stands in the report of the run.
+// The report of a run counts what its steps relaxed, clamped or cut off.
 class CompromisesTest : public ::testing::Test {
  protected:
-  // Solver figures of a run of `steps` steps of 10 ms.
+  // Solver section of the report of a run of `steps` steps of 10 ms.
   nlohmann::ordered_json Run(const std::string& scene, int steps) {
     RunOptions options;
     options.scene = folder_.Write("scene.yaml", scene);
@@ -65,8 +65,8 @@ bodies:
 }
 
 TEST_F(CompromisesTest, RedetectionsThatEndAtTheirLimitAreCounted) {
-  // a ball at 100 m/s sets one ball of a row after the other going within a step, each of which
-  // has to be looked for anew
+  // a ball at 100 m/s sets the balls of a row in motion one after the other within a step, and each
+  // impact needs a re-detection
   const auto row = [](int count) {
     std::string scene =
         "name: row\ntime_step: 0.01\ngravity: [0, 0, 0]\nmethod: {corrective: {}}\nbodies:\n";

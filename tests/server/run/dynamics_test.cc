@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using ::testing::HasSubstr;
 
-// 2 kg, half a metre below its pin, which turns about y
+// Centre of mass of 2 kg, half a metre below its pin, which turns about y.
 constexpr char kPendulum[] = R"(<robot name="pendulum">
   <link name="stand"/>
   <link name="rod"><inertial><origin xyz="0 0 -0.5"/><mass value="2"/>
@@ -94,7 +94,7 @@ TEST_F(DynamicsTest, AFreeBaseHasAJointOfItsName) {
 }
 
 TEST_F(DynamicsTest, MotionsWithoutInertiaAreAFault) {
-  // two slides along one line: the carriage between them goes anywhere for nothing
+  // two slides along one line: the massless carriage between them can move freely
   folder_.Write("pendulum.urdf", R"(<robot name="slides">
     <link name="stand"/><link name="carriage"/>
     <link name="load"><inertial><mass value="2"/>
@@ -106,16 +106,14 @@ TEST_F(DynamicsTest, MotionsWithoutInertiaAreAFault) {
         <axis xyz="1 0 0"/>
       <limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>)");
   EXPECT_EQ(Calc("[{}]"), kRunFault);
-  EXPECT_THAT(
-      err_.str(),
-      HasSubstr(
-          "[0]: robot p: its mass matrix is singular: a motion of slide and the joints before it"));
+  EXPECT_THAT(err_.str(), HasSubstr("[0]: robot p: its mass matrix is singular: some motion of "
+                                    "slide and the joints before it"));
 }
 
 TEST_F(DynamicsTest, MistakesInStatesAreNamedByTheirPlace) {
   const std::pair<std::string, std::string> cases[] = {
       {R"([{"q": {"pim": 1}}])",
-       "[0].q.pim: no joint of p that moves is called so; expected one of pin"},
+       "[0].q.pim: no joint of p that moves has this name; expected one of pin"},
       {R"([{"q": {"pin": "high"}}])", "[0].q.pin: expected a number"},
       {R"([{}, {"v": {"pin": [1, 2]}}])", "[1].v.pin: expected a number"},
       {R"([{"q": [1]}])", "[0].q: expected an object of joint names and values"},

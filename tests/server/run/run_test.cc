@@ -43,7 +43,7 @@ probes:
   - {name: pts, contact_points: {bodies: [cube, table]}}
 )";
 
-// A scene file in a folder of its own, run with what a test asks for.
+// A scene file in its own folder, run with the options of a test.
 class RunTest : public ::testing::Test {
  protected:
   RunTest() {
@@ -142,7 +142,7 @@ bodies:
   EXPECT_THAT(err_.str(), HasSubstr(std::to_string(failed) + " of 20 steps did not converge"));
   EXPECT_EQ(report["solver"]["reasons"]["MAX_ITERATIONS"], failed);
 
-  // and in words
+  // and in the text output
   options_.json.clear();
   ASSERT_EQ(Execute(), kDone) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("% of steps converged, worst residual"));
@@ -155,7 +155,7 @@ TEST_F(RunTest, ProbesAreSampledAtTheStartAndThenAtTheirRate) {
   EXPECT_NEAR(probes["p"]["value"][0][2].get<double>(), 0.06, 1e-12);
   EXPECT_EQ(probes["e"]["t"], Json({0.0, 0.04, 0.08, 0.12, 0.16, 0.2}));
   EXPECT_TRUE(probes["e"]["value"][0].is_number());
-  // rows of ten numbers whose impulses carry the cube
+  // rows of ten numbers; the impulses carry the cube
   double impulse = 0;
   for (const Json& row : probes["pts"]["value"].back()) {
     ASSERT_EQ(row.size(), 10u);
@@ -269,7 +269,7 @@ TEST_F(RunTest, FramesHoldTheDeformedMeshAndItsFields) {
   ASSERT_EQ(traction.size(), points.size());
   ASSERT_EQ(pressure.size(), points.size() / 3);
   EXPECT_GT(*std::max_element(pressure.begin(), pressure.end()), 0);
-  // it fell by about a centimetre and is squeezed where it lies
+  // it has fallen by about a centimetre and is compressed at the bottom
   const auto strain = ReadAppended<double>(vtu, "von_mises_strain");
   const auto ratio = ReadAppended<double>(vtu, "volume_ratio");
   double lowest = 0;
@@ -284,7 +284,7 @@ TEST_F(RunTest, FramesHoldTheDeformedMeshAndItsFields) {
 }
 
 TEST_F(RunTest, AFaultKeepsWhatWasRecorded) {
-  // an explicit step too long for the stiffness: the motion grows until no number holds it
+  // the explicit step is too long for the stiffness: the motion grows until it overflows
   options_.scene = folder_.Write("fault.yaml", R"(name: fault
 method: {convex: {theta: [0, 1]}}
 bodies:
@@ -310,7 +310,7 @@ probes:
   EXPECT_EQ(report["probes"]["p"]["t"].size(), steps + 1);
   EXPECT_THAT(err_.str(), HasSubstr("fault in step"));
 
-  // header, initial state, and every step that was made
+  // header, initial state, and every completed step
   const std::string csv = TemporaryFolder::Read(options_.out_folder + "/probes.csv");
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), static_cast<std::ptrdiff_t>(steps + 2));
   EXPECT_FALSE(TemporaryFolder::Read(options_.state_out).empty());
@@ -380,7 +380,7 @@ TEST_F(RunTest, AContactProblemIsWrittenWithItsMatrices) {
   ASSERT_EQ(Execute(), kDone) << err_.str();
   const Json problem = Json::parse(TemporaryFolder::Read(folder_.File("problem.json")));
   const std::size_t contacts = problem["contacts"].size();
-  ASSERT_GT(contacts, 4);  // of the ball and of the cube
+  ASSERT_GT(contacts, 4);  // those of the cube, and more of the ball
   const auto read = [&](const std::string& name, std::vector<std::vector<double>>* rows) {
     std::istringstream text(TemporaryFolder::Read(folder_.File(name)));
     std::string line;
@@ -424,7 +424,7 @@ TEST_F(RunTest, AContactProblemOfNoStepOfTheRunIsRefusedBeforeIt) {
   options_.contact_problem = folder_.File("problem.json");
   options_.at_step = 21;
   EXPECT_EQ(Execute(), kWrongUsage);
-  EXPECT_EQ(err_.str(), "pliantd run: --at-step 21 is none of the steps 1 to 20 of this run\n");
+  EXPECT_EQ(err_.str(), "pliantd run: --at-step 21 is not among the steps 1 to 20 of this run\n");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace pliant::server {
 
-// A folder of its own for one test, removed with all that is in it.
+// A folder for one test, removed with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_(::testing::TempDir() + "pliant-XXXXXX") {

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// As a BLAS does, whose threads stand ready before main: a signal to the process may reach any of
+// A BLAS, for example, starts its threads before main; a signal to the process may reach any of
 // them.
 TEST(Interrupts, ReachWhoWaitsThoughOtherThreadsWereThereBefore) {
   std::atomic<bool> is_over{false};
@@ -34,8 +34,8 @@ TEST(Interrupts, ReachWhoWaitsThoughOtherThreadsWereThereBefore) {
   ReleaseInterrupts();
 }
 
-// As when the process is stopped and goes on, or another thread was quicker to take a signal that
-// it passes on.
+// This happens when the process is stopped and continued, or when another thread receives the
+// signal first and passes it on.
 TEST(Interrupts, AreWaitedForThoughSomethingElseInterruptsTheWait) {
   HoldInterrupts();
   struct sigaction action {};

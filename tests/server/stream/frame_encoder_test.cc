@@ -137,8 +137,8 @@ double MeasureThreadTime() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Runs `work` often and returns the least time that it took of this thread [s]: what others do on
-// this machine does not count.
+// Runs `work` repeatedly and returns its shortest processor time on this thread [s], which does not
+// depend on other load on the machine.
 template <typename Work>
 double MeasureLeast(const Work& work) {
   double least = std::numeric_limits<double>::infinity();
@@ -160,8 +160,7 @@ TEST(Frame, OfSixHundredVerticesTakesLessThanHalfAStep) {
   published.snapshot = world.TakeSnapshot();
   ASSERT_GE(world.model().bodies[0].mesh.vertices.size(), 500u);
 
-  // a step on this thread alone is what a fast and a slow machine, or one under a sanitizer, are
-  // measured by
+  // a step on this thread alone is the reference for machines of any speed, and under sanitizers
   const double frame = MeasureLeast([&] { EncodeFrameBody(published, {}); });
   double step = 0;
   tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);

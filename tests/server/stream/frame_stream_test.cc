@@ -40,7 +40,7 @@ class Recorder : public FrameSink {
   std::optional<absl::Status> end;
 };
 
-// Streams that are visited by the test, at times that it says, on a paused world that it steps.
+// Streams on a paused world; the test steps the world and visits the streams at times it chooses.
 class FrameStreamTest : public testing::Test {
  protected:
   std::shared_ptr<FrameStream> Open(FrameSink* sink, double rate) {
@@ -72,7 +72,7 @@ TEST_F(FrameStreamTest, SlowViewerGetsTheLatestStateNotAQueue) {
     Step();
     stream->Visit(now_ += milliseconds(10));
   }
-  EXPECT_EQ(recorder_.sent.size(), 1u);  // it never said Ready
+  EXPECT_EQ(recorder_.sent.size(), 1u);  // Ready was never called
   EXPECT_EQ(counters_.dropped.load(), 10u);
   stream->Ready();
   stream->Visit(now_);
@@ -96,7 +96,7 @@ TEST_F(FrameStreamTest, RateIsKeptInTheMeanWhenStepsDoNotAlignWithIt) {
   const auto stream = Open(&recorder_, 60);
   stream->Visit(now_);
   for (int step = 0; step < 100;
-       ++step) {  // 1 s of 10 ms steps, visited when one is published and when it asks to be
+       ++step) {  // 1 s of 10 ms steps, visited when one is published and at the requested times
     Step();
     stream->Ready();
     const SteadyTime next = stream->Visit(now_);

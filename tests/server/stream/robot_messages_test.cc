@@ -32,7 +32,7 @@ TEST(RobotDescription, NamesJointsWithTheirLimitsAndDrives) {
 
   std::map<std::string, const v1::JointDescription*> joints;
   for (const v1::JointDescription& joint : robot.joints()) joints[joint.name()] = &joint;
-  EXPECT_EQ(joints.at("left")->effort_limit(), 20);  // the gripper's
+  EXPECT_EQ(joints.at("left")->effort_limit(), 20);  // that of the gripper
   EXPECT_FALSE(joints.at("spin")->is_prismatic());
   EXPECT_FALSE(joints.at("spin")->has_lower());
   EXPECT_EQ(joints.at("spin")->drive(), v1::JointDescription::DRIVE_VELOCITY);
@@ -100,7 +100,7 @@ TEST(JointFrame, TellsPositionsTargetsAndEffortsInTheOrderOfTheDescription) {
   EXPECT_EQ(joints.targets(8 + 5), 2);
   EXPECT_NEAR(joints.efforts(8 + 5), world.report().efforts[spin], 1e-6);
 
-  // links are where the tree puts them
+  // link poses agree with the joint positions
   const v1::WorldDescription description = DescribeModel("w", *model);
   EXPECT_NEAR(frame.rigid(description.robots(0).links(3)).pose(0), joints.positions(0), 1e-12);
 }

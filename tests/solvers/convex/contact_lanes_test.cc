@@ -19,7 +19,7 @@ TEST(ContactLanes, GiveTheBitsOfOneContactAtATime) {
   const auto random_vector = [&] {
     return Vector3d(uniform(random), uniform(random), uniform(random));
   };
-  // every mode, in more contacts than lanes
+  // all modes, with more contacts than lanes
   std::vector<ConvexProblem::Contact> contacts(11);
   for (ConvexProblem::Contact& contact : contacts) {
     const double R_t = 0.01 + std::abs(uniform(random));
@@ -52,12 +52,12 @@ TEST(ContactLanes, GiveTheBitsOfOneContactAtATime) {
       curvature += changes[c].dot(p.G * changes[c]);
       scale += changes[c].norm() * p.gamma.norm();
     }
-    // sums in another order
+    // the sums are taken in a different order
     EXPECT_NEAR(cost, sum, 1e-14 * sum);
     EXPECT_NEAR(lanes.CalcCost(0), sum, 1e-14 * sum);
     EXPECT_NEAR(here.slope, slope, 1e-14 * scale);
     EXPECT_NEAR(here.curvature, curvature, 1e-13 * curvature);
-    // and a change of v_c lowers y
+    // y decreases as v_c increases
     lanes.Advance(1e-6);
     EXPECT_NEAR(lanes.Project(), lanes.CalcCost(0), 1e-14 * sum);
     EXPECT_NEAR(lanes.CalcSlope(0).slope, ahead.slope, 1e-13 * scale);

@@ -19,13 +19,13 @@ const Vector3d kVhat(0, 0, 0.02);
 
 class EveryContactLaw : public testing::TestWithParam<const ContactLaw*> {
  protected:
-  // at a velocity of the contact
+  // Response at a contact velocity.
   ContactResponse At(const Vector3d& v) const {
     return GetParam()->Respond(
         {v.head<2>(), (kVhat.z() - v.z()) / kR.z(), kR.z(), kMu, kSlip, kLagged});
   }
   bool is(const char* name) const { return GetParam()->name() == name; }
-  // velocities about the slip speed, pressing and parting
+  // Calls f with velocities around the slip speed, approaching and separating.
   template <typename F>
   void ForSome(const F& f) const {
     std::mt19937 random(3);
@@ -42,7 +42,7 @@ TEST_P(EveryContactLaw, ImpulseIsMinusTheGradientOfTheCost) {
     const Vector3d gamma = At(v).gamma;
     for (int i = 0; i < 3; ++i) {
       const Vector3d d = 1e-7 * Vector3d::Unit(i);
-      // cubes of the difference are in proportion to n μ / ε²
+      // the cubic term of the difference is proportional to n μ / ε²
       EXPECT_NEAR((At(v - d).cost - At(v + d).cost) / 2e-7, gamma[i], 1e-6) << v.transpose();
     }
   });
@@ -85,7 +85,7 @@ TEST_P(EveryContactLaw, SlidingFeelsCoulombsForceAgainstItsVelocity) {
   EXPECT_NEAR(gamma.head<2>().norm(), kMu * pressing, 1e-5 * pressing);
   EXPECT_NEAR(gamma.x() / gamma.y(), v.x() / v.y(), 1e-12);
   EXPECT_LT(gamma.x(), 0);
-  // only one of them presses the harder the faster it slides
+  // only SIMILAR increases the normal impulse with the sliding speed
   const double still = At(Vector3d::Zero()).gamma.z();
   EXPECT_NEAR(still, kVhat.z() / kR.z(), 1e-12);
   if (is("SIMILAR")) {

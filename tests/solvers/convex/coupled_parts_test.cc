@@ -13,7 +13,7 @@
 namespace pliant::solvers {
 namespace {
 
-// A chain of bodies of ten nodes: even nodes touch the body before, odd ones the body after.
+// A chain of bodies of ten nodes: even nodes touch the previous body, odd ones the next.
 class CoupledPartsTest : public ::testing::Test {
  protected:
   static constexpr int kBodies = 5, kSize = 30;
@@ -42,12 +42,12 @@ class CoupledPartsTest : public ::testing::Test {
 TEST_F(CoupledPartsTest, APartMeetsOneBodyAndEveryVelocityIsInOne) {
   CoupledParts parts;
   parts.Find(WholeIsland(whole_.system).view());
-  // the last body touches nothing after it, the first nothing before
+  // the first and last bodies have two parts as well, although one of them touches nothing
   EXPECT_EQ(parts.sizes(), std::vector<int>(2 * kBodies, 15));
   std::set<std::pair<int, int>> places;
   for (int i = 0; i < whole_.size(); ++i) places.emplace(parts.part_of(i), parts.row_of(i));
   EXPECT_EQ(places.size(), std::size_t(whole_.size()));
-  // what touches the body before is not coupled with the one after
+  // the part that touches the previous body is not coupled with the next body
   const std::set<std::pair<int, int>> couplings(parts.couplings().begin(), parts.couplings().end());
   for (int b = 0; b + 1 < kBodies; ++b) {
     const int before = parts.part_of(b * kSize), after = parts.part_of(b * kSize + 3);

@@ -12,9 +12,9 @@
 namespace pliant::solvers {
 namespace {
 
-// A chain of bodies of twenty nodes, large enough for threads to share all of its solve: even nodes
-// touch the body before, odd ones the body after, twice each; some contacts open, stick and slide.
-// The first body is held by scalar rows.
+// A chain of bodies of twenty nodes, large enough that all of its solve is multithreaded: even
+// nodes touch the previous body, odd ones the next, twice each; some contacts open, stick and
+// slide. Scalar rows act on the first body.
 class LargeIslandTest : public ::testing::Test {
  protected:
   static constexpr int kBodies = 41, kNodes = 20, kSize = 3 * kNodes;
@@ -83,8 +83,8 @@ TEST_F(LargeIslandTest, MomentumIsBalanced) {
     impulses += exerted.squaredNorm();
     momenta += (A_[b] * v).squaredNorm();
   }
-  // the tolerance is of norms weighted by the diagonal of A, whose entries are 20 ± 4: within twice
-  // as much here
+  // the tolerance is on norms weighted by the diagonal of A, whose entries are 20 ± 4, so allow a
+  // factor of two
   EXPECT_LE(std::sqrt(error), 2e-6 * std::sqrt(std::max(impulses, momenta)));
 }
 

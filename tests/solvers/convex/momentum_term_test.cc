@@ -64,7 +64,7 @@ class Springs final : public MomentumTerm {
   double c_;
 };
 
-// Bodies in a chain of contacts with friction, two of them with springs that are not linear.
+// A chain of bodies with frictional contacts, two of which have nonlinear springs.
 class MomentumTermTest
     : public ::testing::TestWithParam<std::tuple<SapOptions::LineSearch, Springs::Kind>> {
  protected:
@@ -94,7 +94,7 @@ class MomentumTermTest
     options_.relative_tolerance = 1e-11;
   }
 
-  // The cost, its gradient and its Hessian, written down once more from their definition.
+  // Cost, gradient and Hessian, implemented once more from their definition.
   double Evaluate(const std::vector<double>& v, VectorXd* gradient, MatrixXd* hessian) const {
     double cost = 0;
     gradient->setZero(whole_.size());
@@ -129,7 +129,7 @@ class MomentumTermTest
     return cost;
   }
 
-  // Newton's method with Armijo's rule on dense matrices.
+  // Newton's method with Armijo line search on dense matrices.
   std::vector<double> SolveIndependently() const {
     std::vector<double> v = whole_.v_star();
     VectorXd gradient, unused;
@@ -210,7 +210,7 @@ TEST_P(MomentumTermTest, ASparseBlockGivesTheSolutionOfADenseOne) {
   // three nodes, all of them coupled
   BlockPattern pattern{3, {0, 3, 5, 6}, {0, 1, 2, 1, 2, 2}};
   BlockMatrix sparse(&pattern);
-  // the springs, with their Hessian in the order of the blocks
+  // the springs, with their Hessian in block order
   struct InBlocks final : MomentumTerm {
     const Springs* springs;
     const BlockPattern* pattern;

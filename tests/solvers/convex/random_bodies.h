@@ -10,7 +10,7 @@
 
 namespace pliant::solvers {
 
-// A convex problem on the whole of a system, which it has with it. Velocities are those of the
+// A convex problem on the whole of a system, which it contains. Velocities are numbered as in the
 // system.
 struct WholeProblem {
   ConstraintSystem system;
@@ -19,7 +19,7 @@ struct WholeProblem {
   int size() const { return system.num_velocities; }
   const std::vector<double>& v_star() const { return system.v_star; }
 
-  // Entries that are added from here on are those of this contact, or row.
+  // Adds a contact or a row; entries added next belong to it.
   void AddContact(const ConvexProblem::Contact& contact) {
     problem.contacts.push_back(contact);
     system.contacts.emplace_back().first_entry = static_cast<int>(system.entries.size());
@@ -28,8 +28,8 @@ struct WholeProblem {
     problem.rows.push_back(row);
     system.rows.emplace_back().first_entry = static_cast<int>(system.entries.size());
   }
-  // 3 × columns values of the last contact, or 1 × columns of the last row, on the velocities from
-  // `first` on; next() gives them column by column.
+  // Adds 3 × columns values to the last contact, or 1 × columns values to the last row, on the
+  // velocities from `first` on; next() gives them column by column.
   template <typename F>
   void AddContactEntry(int first, int columns, const F& next) {
     AddEntry(first, columns, 3, next);
@@ -73,8 +73,8 @@ struct WholeProblem {
   }
 };
 
-// Gives a problem `count` bodies of `size` velocities each, with random A = B Bᵀ + mass, which `A`
-// keeps, and random v*.
+// Adds `count` bodies of `size` velocities each, with random v* and A = B Bᵀ + mass I, which `A`
+// keeps.
 inline void AddRandomBodies(int count, int size, double mass, std::mt19937* random,
                             std::vector<Eigen::MatrixXd>* A, WholeProblem* whole) {
   std::uniform_real_distribution<double> uniform(-1, 1);

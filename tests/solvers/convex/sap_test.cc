@@ -50,14 +50,15 @@ TEST_P(SapTest, CostFallsMonotonicallyAndTheSolutionIsOptimal) {
     EXPECT_LE(result.costs[k], result.costs[k - 1] * (1 + 1e-14)) << k;
   }
 
-  // A (v − v*) = Jᵀγ, and every impulse is the projection at its own velocity and inside its cone
+  // A (v − v*) = Jᵀγ, and every impulse is the projection at its own velocity and lies inside its
+  // cone
   SapResult projected = result;
   for (std::size_t c = 0; c < result.gamma.size(); ++c) {
     const ConvexProblem::Contact& contact = whole_.problem.contacts[c];
     const Vector3d v_c = CalcContactVelocity(whole_.system, static_cast<int>(c), result.v);
     const Vector3d gamma =
         ProjectImpulse((contact.v_hat - v_c).cwiseQuotient(contact.R), contact.R, contact.friction);
-    // v_c sums ten products of order one in another order: so many roundings, over R_t
+    // v_c sums ten products of order one in a different order: as many roundings, over R_t
     EXPECT_LT((gamma - result.gamma[c]).norm(), 10 * 2.3e-16 / contact.R.x());
     EXPECT_LE(gamma.head<2>().norm(), contact.friction * gamma.z() * (1 + 1e-12));
     projected.gamma[c] = gamma;
@@ -90,14 +91,14 @@ TEST_P(SapTest, WhatContactsAreExpectedToExertSavesIterationsAndChangesNoSolutio
   options.line_search = GetParam();
   options.relative_tolerance = 1e-11;
   SapResult before = whole_.Solve(whole_.v_star(), options);
-  // by the next step everything has moved a little: velocities that stuck seem to slide
+  // by the next step everything has moved a little, so sticking contacts seem to slide
   for (double& v : whole_.system.v_star) v *= 1.02;
   std::mt19937 random(4);
   std::uniform_real_distribution<double> uniform(-1, 1);
   for (double& v : before.v) v += 0.02 * uniform(random);
   const SapResult unaided = whole_.Solve(before.v, options);
 
-  // what the last step told, and nonsense
+  // expect the last step's impulses, or arbitrary ones
   for (const double sense : {1.0, 0.0}) {
     for (std::size_t c = 0; c < before.gamma.size(); ++c) {
       whole_.problem.contacts[c].expected =

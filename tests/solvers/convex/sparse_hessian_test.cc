@@ -10,8 +10,8 @@
 namespace pliant::solvers {
 namespace {
 
-// Two strings of nodes, a rigid body and a tree of seven joints, in contact with each other and
-// with the world, and with scalar rows; the strings as sparse blocks or as dense ones.
+// Two strings of nodes, a rigid body and a tree of seven joints, with scalar rows and in contact
+// with each other and the world. The strings are sparse blocks or dense ones.
 class SparseHessianTest : public ::testing::Test {
  protected:
   static constexpr int kNodes = 40;
@@ -53,13 +53,13 @@ class SparseHessianTest : public ::testing::Test {
       const auto add = [this](int first, int columns) {
         whole_.AddContactEntry(first, columns, [this] { return uniform_(random_); });
       };
-      // on a face of a string, or also on one of the other, the body or the tree
+      // on a face of one string, and also on the other string, the body or the tree
       for (int k = 0; k < 3; ++k) add(3 * (c + k), 3);
       if (c % 4 == 1) add(string + 6 + 3 * (c / 2), 3);
       if (c % 4 == 2) add(string, 6);
       if (c % 4 == 3) add(2 * string + 6, 7);
     }
-    // along single velocities, two of them of one node
+    // on single velocities, two of which belong to one node
     for (int k = 0; k < 5; ++k) {
       whole_.AddRow({0.01, 0.1, -1, 0.2 * k});
       for (const int first : {3 * k, 3 * k + 2, 2 * string + 6 + k})
@@ -76,7 +76,7 @@ class SparseHessianTest : public ::testing::Test {
       for (int k = pattern_.column_starts[j]; k < pattern_.column_starts[j + 1]; ++k) {
         Eigen::Map<Eigen::Matrix3d> block(&A->values[9 * std::size_t(k)]);
         for (int e = 0; e < 9; ++e) block.data()[e] = uniform_(random_);
-        // diagonally dominant
+        // make it diagonally dominant
         if (pattern_.rows[k] == j)
           block = (block + block.transpose() + 12 * Eigen::Matrix3d::Identity()).eval();
       }
@@ -142,7 +142,7 @@ TEST_F(SparseHessianTest, ALinearTermStandsForAnotherFreeMotion) {
   const SapResult result = shifted.Solve(shifted.v_star(), options);
   ASSERT_TRUE(result.converged || result.stalled);
   for (int i = 0; i < whole_.size(); ++i) EXPECT_NEAR(result.v[i], free.v[i], 1e-9);
-  // the cost falls all the same, and may be below zero
+  // the cost still decreases, and may be negative
   for (std::size_t k = 1; k < result.costs.size(); ++k)
     EXPECT_LE(result.costs[k], result.costs[k - 1] + 1e-12 * std::abs(result.costs[0]));
 }

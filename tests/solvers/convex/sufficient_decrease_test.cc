@@ -8,8 +8,8 @@
 namespace pliant::solvers {
 namespace {
 
-// A body of 1 kg that is drawn through a stiff stop, beside one whose energy is so large that what
-// the first one gains is less than the last digits of the cost.
+// A body of 1 kg that is drawn through a stiff stop, beside one whose energy is so large that the
+// first one's decrease is lost in the rounding of the cost.
 class SufficientDecrease : public ::testing::TestWithParam<SapOptions::LineSearch> {
  protected:
   SufficientDecrease() {
@@ -36,14 +36,14 @@ TEST_P(SufficientDecrease, HoldsWhereTheCostHasNoDigitsLeft) {
   options.line_search = GetParam();
   options.relative_tolerance = 0;
   options.absolute_tolerance = 1e-6;
-  // The fast body is where it stays: half of its velocity goes into the brake of 1 s/kg.
+  // the fast body starts at its solution: half of its velocity goes into the brake of 1 s/kg
   const std::vector<double> guess = {1, 0.5 * kFast};
   const SapResult result = whole_.Solve(guess, options);
   EXPECT_EQ(result.reason, StopReason::kConverged);
   // v = −1 + γ, v = −R γ
   EXPECT_NEAR(result.v[0], -kStop / (1 + kStop), 1e-12);
   ASSERT_GT(result.costs.size(), 1u);
-  // Newton's whole step to −1 m/s would cost ½ R⁻¹ = 5e5 J.
+  // a full Newton step to −1 m/s would cost ½ R⁻¹ = 5e5 J
   for (std::size_t k = 1; k < result.costs.size(); ++k)
     EXPECT_LE(result.costs[k], result.costs[k - 1] + 1) << k;
 }

@@ -37,26 +37,26 @@ class CorrectionResidual : public ::testing::Test {
 };
 
 TEST_F(CorrectionResidual, VanishesWhereTheLawHolds) {
-  // closed and pressed, sticking
+  // closed, pressing and sticking
   EXPECT_EQ(Calc({0.1, 0.2, 1}), 0);
   // open without an impulse
   contact().gap = 0.01;
   EXPECT_EQ(Calc({0, 0, 0}), 0);
-  // sliding along x with the friction that opposes it, on the rim of the cone
+  // sliding along x with opposing friction, on the rim of the cone
   contact().gap = 0;
   y_[0] = 3;
   EXPECT_LT(Calc({-0.5, 0, 1}), 1e-15);
 }
 
 TEST_F(CorrectionResidual, IsThePartOfTheImpulseThatTheLawWouldChange) {
-  // pressed although it is 1 mm apart: relaxation takes 1e-3 / (h W) = 0.05 N·s of 1
+  // pressing although 1 mm apart: relaxation removes 1e-3 / (h W) = 0.05 N·s of 1 N·s
   contact().gap = 1e-3;
   EXPECT_NEAR(Calc({0, 0, 1}), 0.05 / 0.95, 1e-14);
-  // approaching at 1 m/s: what is missing is all there would be
+  // approaching at 1 m/s without an impulse, so all of it is missing
   contact().gap = 0;
   y_[2] = -1;
   EXPECT_NEAR(Calc({0, 0, 0}), 1, 1e-14);
-  // friction the wrong way round
+  // friction in the wrong direction
   y_ = {3, 0, 0};
   EXPECT_GT(Calc({0.5, 0, 1}), 0.5);
 }

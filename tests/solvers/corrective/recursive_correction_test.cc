@@ -19,9 +19,9 @@ Matrix3d RotationAbout(const Vector3d& axis, double angle) {
   return Eigen::AngleAxisd(angle, axis.normalized()).toRotationMatrix();
 }
 
-// Two blocks of nine velocities, each of which carries three nodes and a frame; six contacts, four
-// of which couple them, and a scalar constraint. All that the solver is told is in `problem`, H is
-// also here as one dense matrix.
+// Two blocks of nine velocities, each with three nodes and a frame; six contacts, four of which
+// couple the blocks, and a scalar constraint. `problem` has all inputs of the solver; H is repeated
+// as one dense matrix.
 struct Fixture {
   Fixture() {
     std::mt19937 random(2);
@@ -47,7 +47,7 @@ struct Fixture {
     }
     VectorXd v(18);
     for (int i = 0; i < 18; ++i) v[i] = uniform(random);
-    // prescribed: three more
+    // three more mapped velocities are prescribed
     H.conservativeResize(33, Eigen::NoChange);
     H.bottomRows(3).setZero();
     VectorXd y = H * v;
@@ -86,7 +86,7 @@ struct Fixture {
     EXPECT_EQ(compliance.Build(problem.blocks, problem.entries, problem.values), -1);
   }
 
-  // P of the relative velocity u = P y of a contact.
+  // P of a contact's relative velocity u = P y.
   MatrixXd MapOf(int contact) const {
     MatrixXd P = MatrixXd::Zero(3, 33);
     const CorrectiveContact& row = problem.contacts[contact];
@@ -105,8 +105,7 @@ struct Fixture {
   MappingCompliance compliance;
 };
 
-// Displacements stay linear, and so does the point that pushes; frames turn with what the contact
-// has slipped.
+// Displacements stay linear; contact frames rotate with the contact's displacement.
 class LinearMap final : public Relinearisation {
  public:
   LinearMap(const Fixture& f, double turning) : turning_(turning), frames_(f.frames) {
@@ -163,7 +162,7 @@ TEST(MappingCompliance, EqualsDenseHTimesInverseTimesHTransposed) {
       for (int j = 15 * b; j < 15 * b + 15; ++j)
         EXPECT_NEAR(f.compliance.at(b, i, j), dense(i, j), 1e-10) << i << " " << j;
   }
-  // and so do its products
+  // products with it agree too
   VectorXd F = VectorXd::LinSpaced(33, -1, 1), dv(18);
   f.compliance.CalcVelocityChange({F.data(), 33}, {dv.data(), 18});
   EXPECT_LT((dv - f.A.inverse() * f.H.transpose() * F).norm(), 1e-10);
@@ -203,7 +202,7 @@ TEST(RecursiveCorrection, ItsSolutionSatisfiesTheContactLawOnTheMovedFrames) {
                    &map);
   const CorrectionResult& result = correction.result();
   ASSERT_TRUE(result.converged) << result.residual;
-  // what the impulses do, by dense algebra
+  // y due to the impulses, by dense algebra
   VectorXd F = VectorXd::Zero(33);
   for (int i = 0; i < 7; ++i)
     F += f.MapOf(i).transpose() * f.problem.contacts[i].R_WC * result.impulse[i];
@@ -222,7 +221,7 @@ TEST(RecursiveCorrection, ItsSolutionSatisfiesTheContactLawOnTheMovedFrames) {
     const Eigen::Vector2d slip = (contact.R_WC.transpose() * moved).head<2>();
     const double tangential = result.impulse[i].head<2>().norm();
     EXPECT_LE(tangential, 0.4 * normal * (1 + 1e-12)) << i;
-    if (normal < 1e-9) continue;  // open: nothing to hold it
+    if (normal < 1e-9) continue;  // open, so nothing holds it
     if (tangential < 0.4 * normal * (1 - 1e-9)) {
       EXPECT_LT(slip.norm(), 1e-9) << i;
       ++sticking;
@@ -232,14 +231,14 @@ TEST(RecursiveCorrection, ItsSolutionSatisfiesTheContactLawOnTheMovedFrames) {
     }
   }
   EXPECT_GT(sliding + sticking, 2);
-  // the constraint is met, or pushes as hard as it may
+  // the constraint is satisfied, or its impulse is at a bound
   const double error = 0.004 + kStep * (f.MapOf(6) * y).z();
   EXPECT_TRUE(std::abs(error) < 1e-9 || std::abs(result.impulse[6].z()) == 0.05) << error;
 }
 
 TEST(RecursiveCorrection, FastAndStandardFindTheSameForces) {
   for (const double turning : {0.0, 3.0}) {
-    // sweep by sweep: the schemes differ in rounding alone
+    // with equal numbers of sweeps the schemes differ by rounding only
     CorrectionOptions options = MakeOptions(CorrectionOptions::Scheme::kFast);
     options.recursions = 5;
     options.sweeps = 30;
@@ -272,7 +271,7 @@ TEST(RecursiveCorrection, DirectionsMayBeRenewedAtAnyTime) {
   }
 }
 
-// On frames that do not turn a single linearisation is all there is.
+// Frames that do not rotate need only one linearisation.
 TEST(RecursiveCorrection, SchemesDifferInTheirResidualsAndNotInTheMotion) {
   using Scheme = CorrectionOptions::Scheme;
   const RecursiveCorrection fast = Solve(MakeOptions(Scheme::kFast), 0);
@@ -301,7 +300,7 @@ TEST(RelaxContact, StaysWhereNothingCanMove) {
   EXPECT_EQ(impulse, Vector3d(Vector3d::Zero()));
 }
 
-// Friction of nothing and of a million: no division by either.
+// Frictions of zero and of a million must not lead to a division by either.
 TEST(RelaxContact, TakesAnyFriction) {
   CorrectiveContact contact;
   const Matrix3d W = Matrix3d::Identity();

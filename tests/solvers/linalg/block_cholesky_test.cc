@@ -13,7 +13,7 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Blocks that are coupled as told, with random entries and a diagonal that outweighs them.
+// Blocks with the given couplings, random entries and a dominant diagonal.
 struct BlockProblem {
   BlockProblem(std::vector<int> block_sizes, std::vector<std::pair<int, int>> pairs)
       : sizes(std::move(block_sizes)), couplings(std::move(pairs)) {
@@ -78,7 +78,7 @@ BlockProblem MakeProblem(const std::string& name) {
   const int n = 24;
   for (int i = 0; i < n; ++i) sizes.push_back(40 + 7 * (i % 3));
   for (int i = 1; i < n; ++i) {
-    // each to the one before it; or to one half as far
+    // each is coupled to the previous one, or to the one at half its index
     couplings.emplace_back(i, name == "chain" ? i - 1 : (i - 1) / 2);
     if (name == "loops" && i % 5 == 0) couplings.emplace_back(i, i - 4);
   }
@@ -138,7 +138,7 @@ TEST(BlockCholeskyOrder, ChainIsRolledUpFromBothEnds) {
   const BlockProblem problem = MakeProblem("chain");
   BlockCholesky cholesky;
   cholesky.Analyze(problem.sizes, problem.couplings);
-  // two halves, one of which may be a block longer, and the block of the 24 where they meet
+  // two halves, one of which may be a block longer, and the block where they meet, of 24 in all
   EXPECT_LT(cholesky.path_share(), 0.5 + 2.0 / 24);
 }
 

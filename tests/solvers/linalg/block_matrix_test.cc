@@ -11,8 +11,8 @@
 namespace pliant::solvers {
 namespace {
 
-// A strip of tetrahedra each of which shares a face with the next; some reach back to the first
-// nodes, so that columns far apart add to the same rows.
+// A strip of tetrahedra, each of which shares a face with the next; some reach back to the first
+// nodes, so that distant columns add to the same rows.
 std::vector<std::array<int, 4>> StripElements(int num_nodes) {
   std::vector<std::array<int, 4>> elements;
   for (int i = 0; i + 3 < num_nodes; ++i) elements.push_back({i, i + 1, i + 2, i + 3});
@@ -82,7 +82,7 @@ TEST_P(BlockMatrixTest, MultipliesTwoVectorsAsEach) {
   EXPECT_EQ(other_y, alone);
 }
 
-// of few blocks, and of enough for stretches
+// Few blocks, and enough for several stretches.
 INSTANTIATE_TEST_SUITE_P(Nodes, BlockMatrixTest, ::testing::Values(50, 20'000));
 
 }  // namespace

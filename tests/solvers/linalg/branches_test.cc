@@ -13,13 +13,13 @@ namespace pliant::solvers {
 namespace {
 
 TEST(Branches, HoldEveryNodeOnceAfterAllThatHangsOnIt) {
-  // random trees, bushy and slender ones, in postorder
+  // random trees, bushy and slender, in postorder
   std::mt19937 random(3);
   for (const int reach : {1, 2, 20, 400}) {
     const int n = 400;
     std::vector<int> parents(n, -1), first(n);
     for (int k = 0; k < n; ++k) first[k] = k;
-    // each next node takes some of the last trees as children
+    // each node takes some of the last trees as children
     std::vector<int> roots;
     for (int k = 0; k < n; ++k) {
       for (int count = static_cast<int>(random() % (reach + 1)); count > 0 && !roots.empty();
@@ -43,7 +43,7 @@ TEST(Branches, HoldEveryNodeOnceAfterAllThatHangsOnIt) {
       for (const int k : forward) {
         EXPECT_EQ(turn[k], -1);
         turn[k] = turns++;
-        // what it hands up stays within its part or goes to one above it
+        // each node belongs to the range of its part
         EXPECT_TRUE(k >= part.begin && k < part.end);
       }
     }
@@ -80,7 +80,7 @@ class BranchesTest : public ::testing::TestWithParam<int> {
     branches_.Find(parents_, std::vector<double>(parents_.size(), 1.0), 1.0);
   }
 
-  // f of every node, by parts, on as many threads as the parameter says
+  // Calls f for every node, part by part, with the test parameter's number of threads.
   template <typename F>
   void Visit(bool is_up, const F& f) const {
     ExecuteOnThreads(GetParam(), [&] {

@@ -12,8 +12,8 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Sizes around the widths of lanes and blocks, with numbers around every operand that no kernel may
-// read into a result or write.
+// Sizes around the widths of lanes and blocks. Every operand is surrounded by numbers that no
+// kernel may read into a result or overwrite.
 class DenseTest : public ::testing::TestWithParam<int> {
  protected:
   DenseTest() : n_(GetParam()), lda_(n_ + 3), padded_(MatrixXd::Constant(lda_, n_ + 1, 7)) {
@@ -30,7 +30,7 @@ class DenseTest : public ::testing::TestWithParam<int> {
   }
 
   VectorXd x() const { return x_.head(n_); }
-  // n roundings of numbers of this size, as the condition of A magnifies them
+  // n roundings of numbers of this size, magnified by the condition number of A
   double Tolerance(double size) const {
     const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(A_);
     return 2.3e-16 * (n_ + 1) * eigen.eigenvalues().maxCoeff() / eigen.eigenvalues().minCoeff() *
@@ -97,7 +97,7 @@ TEST_P(DenseTest, ProductsAreThoseOfTheMatrix) {
   EXPECT_NEAR(Dot(n_, x_.data(), x_.data()), v.squaredNorm(), Tolerance(1));
   EXPECT_TRUE((y.tail(4).array() == 7).all());
 
-  // of the first m rows and all columns, and the other way round
+  // the first m rows and all columns, and their transpose
   for (int m = 0; m <= n_; ++m) {
     VectorXd rows = VectorXd::Constant(m + 4, 7), columns = x_;
     SubtractMatrixVector(m, n_, padded_.data(), lda_, x_.data(), rows.data());

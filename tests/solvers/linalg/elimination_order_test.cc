@@ -41,13 +41,13 @@ TEST(EliminationOrder, OfNodesWithoutNeighboursIsAnyOrder) {
   EXPECT_EQ(FindEliminationOrder(MakeBlockPattern(3, {})), (std::vector<int>{0, 1, 2}));
 }
 
-// A slender ring is what minimum degree is good at, until nodes all around it come last.
+// Minimum degree does well on a slender ring, unless nodes all around it must come last.
 TEST(EliminationOrder, SweepsAlongARingOnlyWhereNoNodesAreKeptForLast) {
   const BlockPattern ring = MakeGrid(60, 3, 3, true);
   const std::vector<int> any = FindEliminationOrder(ring);
   const std::vector<int> none = ReduceOperations(ring, any);
   EXPECT_NE(none, any);
-  // three nodes in each section
+  // three nodes of each section come last
   std::vector<int> last;
   for (int x = 0; x < 60; ++x) last.insert(last.end(), {9 * x, 9 * x + 1, 9 * x + 2});
   EXPECT_LT(1.5 * CountOperations(ring, any, last), CountOperations(ring, none, last));

@@ -7,7 +7,8 @@
 
 namespace pliant::solvers {
 
-// Nodes of a grid, each with all those around it; a ring where it closes along its first axis.
+// A grid whose nodes are coupled to all of their neighbours; `is_ring` closes it along its first
+// axis.
 inline BlockPattern MakeGrid(int nx, int ny, int nz, bool is_ring) {
   std::vector<std::array<int, 4>> elements;
   const auto at = [&](int x, int y, int z) { return (x % nx * ny + y) * nz + z; };

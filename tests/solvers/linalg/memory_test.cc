@@ -17,7 +17,7 @@ TEST(ScratchPool, GivesWhatCameBackLast) {
   EXPECT_NE(first, second);
   pool.Give(first, 1000);
   pool.Give(second, 1000);
-  // of about the same size too
+  // pieces of about the same size are reused too
   EXPECT_EQ(pool.Take(1020), second);
   EXPECT_EQ(pool.Take(1001), first);
 }

@@ -18,7 +18,7 @@
 namespace pliant::solvers {
 namespace {
 
-// A cube of n³ cells, five tetrahedra each: a mesh's graph without the physics.
+// Elements of a cube of n³ cells, five tetrahedra each: the graph of a mesh without its physics.
 std::vector<std::array<int, 4>> CubeElements(int n) {
   const auto id = [n](int i, int j, int k) { return (i * (n + 1) + j) * (n + 1) + k; };
   std::vector<std::array<int, 4>> elements;
@@ -87,7 +87,7 @@ TEST_P(PartialCholeskyTest, RecordsTheSchurComplementAndCompletesWhatItGives) {
   std::vector<int> rows;
   for (const int p : participants_) rows.insert(rows.end(), {3 * p, 3 * p + 1, 3 * p + 2});
   const Eigen::Map<const Eigen::MatrixXd> schur(factor.schur_complement().dense.data(), n, n);
-  // Â⁻¹ is the participants' part of A⁻¹
+  // Â⁻¹ is the participants' block of A⁻¹
   const Eigen::MatrixXd product = schur * inverse(rows, rows);
   EXPECT_LT((product - Eigen::MatrixXd::Identity(n, n)).norm(), 1e-10 * (n + 1));
 
@@ -99,7 +99,7 @@ TEST_P(PartialCholeskyTest, RecordsTheSchurComplementAndCompletesWhatItGives) {
   const Eigen::VectorXd solution = inverse * b;
   EXPECT_LE((x_p - solution(rows)).norm(), 1e-10 * solution.norm());
 
-  // any other values of the participants leave the equations of the others as they are
+  // the equations of the other nodes hold for any values of the participants
   x_p = Eigen::VectorXd::LinSpaced(n, 1, 2);
   factor.Complete(span_p, {x.data(), 375});
   Eigen::VectorXd residual = dense * x - b;
@@ -110,15 +110,15 @@ TEST_P(PartialCholeskyTest, RecordsTheSchurComplementAndCompletesWhatItGives) {
   EXPECT_LE(residual.norm(), 1e-10 * x.norm());
 }
 
-// The lower part of a cube, all of it or only some: what is left of it couples near nodes only, but
-// for a layer.
+// The participants are the lower part of a cube, all of it or some. Their complement couples nearby
+// nodes only, except in one layer.
 class SparseComplementTest : public ::testing::Test {
  protected:
   SparseComplementTest()
       : elements_(CubeElements(8)),
         pattern_(MakeBlockPattern(729, elements_)),
         A_(MakeRandomMatrix(pattern_, elements_, 0.05, 7)) {
-    // ids go up layer by layer
+    // ids increase layer by layer
     for (int i = 0; i < 360; ++i) half_.push_back(i);
   }
 
@@ -129,7 +129,7 @@ class SparseComplementTest : public ::testing::Test {
     return Eigen::Map<const Eigen::MatrixXd>(dense.schur_complement().dense.data(), n, n);
   }
 
-  // Factors A; Â as it is in dense form.
+  // Factors A, and expects the dense Â, which it returns.
   Eigen::MatrixXd FactorAsTheDenseOne(std::span<const int> participants, PartialCholesky* sparse) {
     EXPECT_TRUE(sparse->Factor(A_, participants, ComplementForm::kSparseWherePays));
     const Eigen::MatrixXd expected = DenseComplement(participants);
@@ -153,7 +153,7 @@ TEST_F(SparseComplementTest, IsTheDenseOne) {
   ASSERT_NE(sparse.schur_complement().sparse, nullptr);
   EXPECT_LT(sparse.schur_complement().sparse->values.size(), expected.size() / 4);
 
-  // and so is what it solves, in one go and in parts
+  // solutions are the same too, in one go and in parts
   Eigen::VectorXd x = Eigen::VectorXd::LinSpaced(3 * 729, -1, 2), b(3 * 729), r(3 * 360);
   A_.Multiply({x.data(), 3 * 729}, {b.data(), 3 * 729});
   Eigen::VectorXd solved = b;
@@ -166,7 +166,8 @@ TEST_F(SparseComplementTest, IsTheDenseOne) {
   EXPECT_LT((solved - x).norm(), 1e-10 * x.norm());
 }
 
-// Parts inside hand up cliques of their own, beside and within that of the upper half.
+// Eliminated parts inside contribute cliques of their own, beside and within that of the upper
+// half.
 TEST_F(SparseComplementTest, OfSeveralEliminatedPartsIsTheDenseOne) {
   std::vector<int> kept;
   for (const int node : half_) {
@@ -178,7 +179,7 @@ TEST_F(SparseComplementTest, OfSeveralEliminatedPartsIsTheDenseOne) {
   PartialCholesky sparse(&pattern_);
   FactorAsTheDenseOne(kept, &sparse);
   ASSERT_NE(sparse.schur_complement().sparse, nullptr);
-  // recorded alone it is the same
+  // eliminating alone gives the same values
   const std::vector<double> values = sparse.schur_complement().sparse->values;
   ASSERT_TRUE(sparse.Eliminate(A_, kept, ComplementForm::kSparseWherePays));
   EXPECT_EQ(sparse.schur_complement().sparse->values, values);
@@ -198,7 +199,7 @@ TEST_F(SparseComplementTest, FactorsWithFewerOperationsThanTheDenseOne) {
 }
 
 TEST_F(SparseComplementTest, IsDenseWhereAllAreCoupled) {
-  // a layer in the middle
+  // a layer in the middle, and two of them
   const std::vector<int> layer(half_.end() - 81, half_.end());
   std::vector<int> two_layers(half_.end() - 162, half_.end());
   PartialCholesky factor(&pattern_);
@@ -219,7 +220,7 @@ TEST_F(SparseComplementTest, OfNodesAndAllTheirAncestorsAddsNoFill) {
   ASSERT_TRUE(plain.Factor(A_, {}));
   ASSERT_TRUE(partial.Factor(A_, kept, ComplementForm::kSparseWherePays));
   ASSERT_NE(partial.schur_complement().sparse, nullptr);
-  // but for what columns are grouped to
+  // except for the grouping of columns
   EXPECT_NEAR(partial.flops(), plain.flops(), 0.1 * plain.flops());
   EXPECT_LT((ToDense(*partial.schur_complement().sparse) - DenseComplement(kept)).norm(), 1e-9);
 }
@@ -271,8 +272,8 @@ TEST(PartialCholesky, AnIndefiniteMatrixIsRefusedAndNamed) {
   EXPECT_GE(factor.failed_node(), 0);
 }
 
-// What several threads do must be what one does, to the bit: branches of the tree, and tiles where
-// they meet.
+// Several threads must give the same bits as one: on branches of the tree, and on tiles where
+// branches meet.
 class BranchesOfALargeMatrixTest : public ::testing::Test {
  protected:
   static constexpr int kNodes = 13 * 13 * 13, kNumbers = 3 * kNodes;
@@ -282,13 +283,13 @@ class BranchesOfALargeMatrixTest : public ::testing::Test {
         order_(FindEliminationOrder(pattern_)),
         A_(MakeRandomMatrix(pattern_, elements_, 0.05, 7)) {}
 
-  // all numbers that come of a factorisation
+  // All numbers that result from a factorisation.
   std::vector<double> Solve(int threads, std::span<const int> participants, ComplementForm form) {
     PartialCholesky factor(&pattern_, order_);
     std::vector<double> numbers(kNumbers);
     for (int i = 0; i < kNumbers; ++i) numbers[i] = 1 + 1e-3 * i;
     ExecuteOnThreads(threads, [&] {
-      // twice: nothing is left over from the first
+      // twice, to show that nothing is left over from the first time
       EXPECT_TRUE(factor.Factor(A_, participants, form));
       EXPECT_TRUE(factor.Factor(A_, participants, form));
       factor.Solve(numbers);
@@ -310,7 +311,7 @@ TEST_F(BranchesOfALargeMatrixTest, AreMany) {
   layout.LayOut({});
   layout.Place({}, true);
   EXPECT_GT(layout.branches().parts().size(), 8u);
-  // and solutions go by them too
+  // large enough that solves use the branches too
   EXPECT_GT(layout.panel_numbers(), 500'000u);
 }
 
@@ -363,7 +364,7 @@ TEST_F(BranchesOfALargeMatrixTest, SolveTheFullSystem) {
 }
 
 TEST_F(BranchesOfALargeMatrixTest, NameTheSameNodeThatIsNotDefinite) {
-  // several of them, in different branches
+  // several indefinite nodes, in different branches
   for (const int node : {3, 900, 2000})
     A_.values[9 * std::size_t(pattern_.Find(node, node)) + 4] = -100;
   int failed[2];

@@ -10,8 +10,8 @@
 
 namespace pliant::solvers {
 
-// Random symmetric positive definite values: a sum of element matrices B Bᵀ plus `mass` on the
-// diagonal.
+// Returns a random symmetric positive definite matrix: a sum of element matrices B Bᵀ plus `mass`
+// on the diagonal.
 inline BlockMatrix MakeRandomMatrix(const BlockPattern& pattern,
                                     const std::vector<std::array<int, 4>>& elements, double mass,
                                     unsigned seed) {

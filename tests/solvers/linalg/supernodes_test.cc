@@ -60,7 +60,7 @@ TEST_P(SupernodesTest, RowsStandWhereTheParentHasThem) {
   check(layout_.root());
 }
 
-// In the order of elimination there are fewer than three to a stretch.
+// Without reordering, a stretch would have fewer than three rows.
 TEST_P(SupernodesTest, RowsMakeFewStretchesInTheParent) {
   double stretches = 0, rows = 0;
   for (const auto& node : layout_.supernodes()) {
@@ -73,7 +73,7 @@ TEST_P(SupernodesTest, RowsMakeFewStretchesInTheParent) {
   EXPECT_GT(rows / stretches, 5);
 }
 
-// What a complement's factor is laid out for: cliques that are added to it by stretches.
+// The factor of a complement is laid out so that cliques are added to it in few stretches.
 TEST(Supernodes, CliquesFromBelowMakeFewStretches) {
   const BlockPattern cube = MakeGrid(8, 8, 8, false);
   std::vector<int> half(cube.num_nodes / 2);

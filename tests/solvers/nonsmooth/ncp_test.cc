@@ -28,7 +28,7 @@ TEST_P(Ncp, ItsDerivativeIsThatOfDifferences) {
   for (int i = 0; i < 1000; ++i) {
     const double r = std::exp(3 * uniform(random)), C = uniform(random),
                  lambda = uniform(random) / r;
-    if (std::abs(C - r * lambda) < 1e-3) continue;  // a kink of the minimum map
+    if (std::abs(C - r * lambda) < 1e-3) continue;  // skip the kink of the minimum map
     const double d = 1e-6;
     const NcpValue f = CalcNcp(GetParam(), C, r, lambda);
     const double by_C =
@@ -42,8 +42,8 @@ TEST_P(Ncp, ItsDerivativeIsThatOfDifferences) {
   }
 }
 
-// The generalised derivative of Fischer and Burmeister's function at (0, 0) is the disc (α − 1)² +
-// (S/r − 1)² ≤ 1; of the minimum map the segment between (1, 0) and (0, r).
+// The generalised derivative of the Fischer–Burmeister function at (0, 0) is the disc (α − 1)² +
+// (S/r − 1)² ≤ 1; that of the minimum map is the segment between (1, 0) and (0, r).
 TEST_P(Ncp, ItsDerivativeAtTheKinkIsAGeneralisedOne) {
   const double r = 0.3;
   const NcpValue f = CalcNcp(GetParam(), 0, r, 0);
@@ -67,7 +67,7 @@ TEST_P(Ncp, NothingIsLostBesideALargePartner) {
   EXPECT_NEAR(CalcNcp(GetParam(), 1e6, 1, 1e-12).phi, 1e-12, 1e-17);
 }
 
-// v + W λ = 0 with v opposite to λ holds where ψ(v, r (limit − λ)) = 0, and there only.
+// v + W λ = 0 with v opposite to λ holds exactly where ψ(v, r (limit − λ)) = 0.
 TEST_P(Ncp, FrictionComplianceIsAFixedPointOfTheConeAlone) {
   const double r = 0.02, limit = 3;
   const auto W = [&](double slip, double force) {

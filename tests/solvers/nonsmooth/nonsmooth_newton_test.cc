@@ -16,7 +16,7 @@ using Eigen::MatrixXd;
 using Eigen::Vector3d;
 using Eigen::VectorXd;
 
-// Solves a problem of a whole system, from no forces.
+// Solves a problem of a whole system, starting from zero forces.
 bool SolveWhole(const ConstraintSystem& system, NonsmoothProblem problem,
                 const NonsmoothOptions& options, NonsmoothResult* result) {
   const WholeIsland whole(system);
@@ -274,8 +274,8 @@ TEST(ConeNewton, FindsWhatTheFixedPointFinds) {
   EXPECT_LT((f.Forces(f.Solve(OnCones())) - reference).norm(), 1e-6 * reference.norm());
 }
 
-// Ten bodies of six velocities that hit each other at eighty points with much friction, as an
-// impact in a pile does.
+// Ten bodies of six velocities that collide at eighty points with much friction, as in an impact on
+// a pile.
 struct Impact {
   explicit Impact(unsigned seed) {
     std::mt19937 random(seed);
@@ -295,12 +295,12 @@ struct Impact {
     for (int i = 0; i < 60; ++i) system.v_star.push_back(2 * uniform(random));
     for (int c = 0; c < 80; ++c) {
       NonsmoothProblem::Contact contact;
-      contact.gap = 0.002 * std::abs(uniform(random));  // rest is feasible
+      contact.gap = 0.002 * std::abs(uniform(random));  // zero motion is feasible
       contact.friction = 0.8;
       problem.contacts.push_back(contact);
       ConstraintSystem::Contact rows;
       rows.first_entry = static_cast<int>(system.entries.size());
-      // the ground is one of them
+      // b > 9 stands for the ground
       const int a = static_cast<int>(random() % 10), b = static_cast<int>(random() % 12);
       const Vector3d n = Vector3d(uniform(random), uniform(random), 1.5).normalized();
       const Vector3d t = n.unitOrthogonal(), s = n.cross(t);
@@ -349,8 +349,8 @@ TEST(ConeNewton, ArrivesWhereTheFixedPointGoesRound) {
   EXPECT_EQ(both, 20);
 }
 
-// What goes round is noticed, and ends with the best forces that were found, within the cones, and
-// with their residual.
+// A cycle is detected, and ends with the best forces found, which lie within the cones, and with
+// their residual.
 TEST(NonsmoothNewton, ACycleIsToldAndItsBestForcesKept) {
   int cycles = 0;
   for (unsigned seed = 0; seed < 20; ++seed) {

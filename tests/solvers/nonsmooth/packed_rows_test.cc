@@ -10,7 +10,7 @@
 namespace pliant::solvers {
 namespace {
 
-// Entries of 3, 6 and 7 columns that share velocities, on rows of height 3 and 1.
+// The entries have 1, 3, 6 and 7 columns that share velocities, on rows of height 3 and 1.
 TEST(PackedRows, ProductsAreThoseOfTheDenseMatrix) {
   constexpr int kVelocities = 16;
   const struct {
@@ -30,7 +30,7 @@ TEST(PackedRows, ProductsAreThoseOfTheDenseMatrix) {
   Eigen::VectorXd z = Eigen::VectorXd::Random(kVelocities + PackedRows::kBeyond);
   const Eigen::VectorXd expected = z.head(kVelocities) + J.transpose() * x;
   EXPECT_EQ(packed.AddTransposed(x.data(), z.data()), 8u);
-  // sums of at most eight numbers below one: a few ulp
+  // sums of at most eight numbers below one are good to a few ulp
   EXPECT_LE((z.head(kVelocities) - expected).cwiseAbs().maxCoeff(), 1e-15);
   Eigen::VectorXd y(8);
   EXPECT_EQ(packed.Multiply(z.data(), y.data()), 8u);
@@ -47,9 +47,9 @@ TEST(BlockMasses, SolvesWithTheInverseOfALargeBlock) {
   std::vector<double> z(n);
   Eigen::Map<Eigen::VectorXd>(z.data(), n) = H * x;
   masses.Solve(z);
-  // a condition number of some ten
+  // the condition number is about ten
   EXPECT_LE((Eigen::Map<Eigen::VectorXd>(z.data(), n) - x).cwiseAbs().maxCoeff(), 1e-13);
-  // as the triangular factors have it
+  // the triangular factors give the same
   std::vector<double> solved(n);
   Eigen::Map<Eigen::VectorXd>(solved.data(), n) = H * x;
   masses.SolvePart(masses.parts()[0], 1, solved.data());

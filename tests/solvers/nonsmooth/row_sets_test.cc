@@ -22,7 +22,7 @@ using SetJacobian = Eigen::Matrix<double, kSetRows, kSetColumns, Eigen::RowMajor
 using SetForces = Eigen::Matrix<double, kSetRows, 1>;
 using SetCompliance = Eigen::Matrix<double, kSetRows, kSetRows>;
 
-// error = h J v + e0 + E λ with constant J and E.
+// Sets with error = h J v + e0 + E λ and constant J and E.
 class LinearSets final : public RowSets {
  public:
   bool Evaluate(std::span<const double> v, std::span<const double> lambda, std::span<double> J,
@@ -48,7 +48,7 @@ class LinearSets final : public RowSets {
   std::vector<SetForces> offsets;
 };
 
-// Adds a block of one particle of mass `A`, 3 × 3.
+// Adds a block of one particle with the 3 × 3 mass matrix `A`.
 void AddParticle(int first, const double* A, ConstraintSystem* system) {
   ConstraintSystem::Block& block = system->blocks.emplace_back();
   block.first = first;
@@ -59,8 +59,8 @@ void AddParticle(int first, const double* A, ConstraintSystem* system) {
   system->masses.push_back({0, 3, A});
 }
 
-// Six particles and a rigid body between which sets and contacts are strewn, and the same with the
-// sets' stiffness in A.
+// Six particles and a rigid body with random sets and contacts between them, and the same problem
+// with the sets' stiffness in A.
 struct Strewn {
   explicit Strewn(double compliance) {
     std::mt19937 random(5);
@@ -130,7 +130,7 @@ struct Strewn {
     system.entries.push_back({1, 0, 1, system.values.size()});
     system.values.push_back(1);
 
-    // the same with one block
+    // the same with one block, and the sets' stiffness in its matrix
     stiffness = A_whole;
     reduced = problem;
     reduced.sets.clear();
@@ -172,7 +172,7 @@ NonsmoothOptions Exact() {
   return options;
 }
 
-// Newton's iterations stop at 1e-12 m of the constraints: of velocities 1e-10 m/s.
+// Newton's iterations stop at constraint errors of 1e-12 m, which is 1e-10 m/s.
 constexpr double kSame = 1e-9;
 
 TEST(RowSets, AreWhatTheirStiffnessIsInTheMassMatrix) {
@@ -220,7 +220,7 @@ TEST(RowSets, AlphaOnBothSidesLeadsToTheSameSolution) {
 
 TEST(RowSets, WithoutComplianceHoldWhereverTheyAreRedundant) {
   Strewn s(0);
-  // told twice: the forces are no longer one, the motion is
+  // with one set given twice, forces are no longer unique, but the motion is
   s.sets.columns.push_back(s.sets.columns[0]);
   s.sets.jacobians.push_back(s.sets.jacobians[0]);
   s.sets.compliances.push_back(s.sets.compliances[0]);
@@ -247,8 +247,8 @@ TEST(RowSets, ThatContradictEachOtherAreToldByTheResidual) {
   for (const double v : result.v) EXPECT_TRUE(std::isfinite(v));
 }
 
-// A chain of light particles between two heavy ones, stretched to three times its length: J changes
-// with the motion.
+// A chain of light particles between two heavy ones, stretched to three times its length, so that J
+// changes with the motion.
 class Chain final : public RowSets {
  public:
   static constexpr int kLinks = 6;
@@ -306,7 +306,8 @@ TEST(RowSets, GeometricStiffnessChangesTheWayAndNotTheMotion) {
   ASSERT_TRUE(with.converged) << testing::PrintToString(with.residuals);
 
   const NonsmoothResult without = PluckChain(false, &chain);
-  // macklin2019 figure 12: without, transverse motion overshoots from side to side
+  // macklin2019 figure 12: without geometric stiffness, transverse motion overshoots from side to
+  // side
   EXPECT_TRUE(!without.converged || without.iterations > 2 * with.iterations)
       << without.iterations << " against " << with.iterations;
   if (!without.converged) return;

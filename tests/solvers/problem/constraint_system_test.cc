@@ -56,13 +56,13 @@ TEST(ConstraintSystem, ImpulsesAreExertedByTheTransposeOfWhatVelocitiesAreReadBy
   power += impulses.rows[0] * (CalcRowRate(system, 0, v) - system.rows[0].bias);
   double other = 0;
   for (int i = 0; i < system.num_velocities; ++i) other += v[i] * exerted[i];
-  EXPECT_NEAR(power, other, 30 * 2.3e-16);  // some thirty products of numbers below one
+  EXPECT_NEAR(power, other, 30 * 2.3e-16);  // about thirty products of numbers below one
 }
 
 TEST(IslandView, ScattersWhatItGathers) {
   std::mt19937 random(1);
   const ConstraintSystem system = MakeSystem(&random);
-  // the last block and the first, in an island whose numbers begin with the first
+  // an island of the first and the last block
   const int blocks[] = {0, 2}, local_block[] = {0, -1, 1}, local_first[] = {0, -1, 3};
   const IslandView island{&system, blocks, {}, {}, local_block, local_first, 5};
   std::vector<double> all(11), own, again(11, -1.0);

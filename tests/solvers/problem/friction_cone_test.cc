@@ -32,7 +32,7 @@ TEST_F(FrictionConeTest, ProjectionIsTheNearestPointOfTheConeInTheNormOfR) {
       const Vector3d y = RandomVector();
       const Vector3d gamma = ProjectImpulse(y, R, mu);
       EXPECT_LE(gamma.head<2>().norm(), mu * gamma.z() * (1 + 1e-15) + 1e-300);
-      // no other point of the cone is nearer
+      // no other point of the cone is closer
       const double distance = (gamma - y).dot(R.cwiseProduct(gamma - y));
       for (int l = 0; l < 20; ++l) {
         Vector3d other = gamma + 0.1 * RandomVector();
@@ -52,7 +52,7 @@ TEST_F(FrictionConeTest, ImpulseIsTheGradientOfTheCostAndGItsDerivative) {
   for (int k = 0; k < 500; ++k) {
     const Vector3d v = 0.1 * RandomVector();
     const ConeProjection p = ProjectOntoFrictionCone(-v.cwiseQuotient(R), R, mu);
-    // away from kinks: the same mode on both sides
+    // stay away from kinks: the mode is the same on both sides
     bool smooth = true;
     Vector3d slope;
     Matrix3d G;
@@ -99,13 +99,13 @@ TEST_F(FrictionConeTest, ClipLeavesThePressureAndFindsTheNearestFriction) {
       EXPECT_EQ(clipped.head<2>(), impulse.head<2>());
       continue;
     }
-    // on the rim, in the direction that it had; three roundings
+    // on the rim, in the same direction, up to three roundings
     EXPECT_NEAR(clipped.head<2>().norm(), limit, 4e-16 * limit);
     EXPECT_LT((clipped.head<2>() * length - limit * impulse.head<2>()).norm(), 1e-15);
-    // what lies in the cone stays as it is
+    // a vector in the cone stays as it is
     EXPECT_LT((ClipToCone(clipped, mu) - clipped).norm(), 1e-15);
   }
-  // bounds of a scalar row, whose friction is none
+  // bounds of a scalar row, which has no friction
   EXPECT_EQ(ClipToCone(Vector3d(0, 0, 3), 0, -2, 2), Vector3d(0, 0, 2));
   EXPECT_EQ(ClipToCone(Vector3d(0, 0, -3), 0, -2, 2), Vector3d(0, 0, -2));
 }

@@ -62,7 +62,7 @@ probes:
   EXPECT_EQ(Read(world, "least"), std::vector<double>{0});
   EXPECT_GT(Read(world, "most").at(0), pressure);
   EXPECT_LT(Read(world, "most").at(0), 5 * pressure);
-  // the same by vertices, which a stream carries
+  // the vertex field, which streams carry, has the same values
   const std::vector<double> tractions = CalcVertexField(
       world.model(), world.state(), world.report(), 1, FieldMeasure::kContactTraction, 0.01);
   const ContactField field =
@@ -86,7 +86,7 @@ TEST(ContactField, BoxOnASlopeIsBorneByTractionsThatSumToItsWeight) {
       EXPECT_NEAR(force.z(), weight, 0.01 * weight) << patches << degrees;
       EXPECT_NEAR(force.head<2>().norm(), 0, 0.01 * weight) << patches << degrees;
       EXPECT_NEAR(pressing, weight * std::cos(angle), 0.01 * weight) << patches << degrees;
-      // none on the top, whose mean pressure would be as great
+      // there is no pressure on the top, although its mean pressure would be as large
       const Body& body = world.model().bodies[1];
       for (std::size_t v = 0; v < body.mesh.vertices.size(); ++v) {
         EXPECT_GE(field.vertex_pressure[v], 0);

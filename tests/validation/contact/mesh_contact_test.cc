@@ -1,4 +1,4 @@
-// Rigid meshes of any shape on each other.
+// Contact of rigid meshes that may be non-convex.
 
 #include <filesystem>
 #include <fstream>
@@ -10,7 +10,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// A bar of 0.4 × 0.04 × 0.04 m along x, as a surface of twelve triangles.
+// A bar of 0.4 × 0.04 × 0.04 m along x, a surface of twelve triangles.
 constexpr char kBar[] = R"(v -0.2 -0.02 -0.02
 v 0.2 -0.02 -0.02
 v 0.2 0.02 -0.02
@@ -68,7 +68,7 @@ probes:
       const absl::Status status = world.Step();
       ASSERT_TRUE(status.ok()) << status.message();
     }
-    // its weight is 0.64 kg × g; what is near-rigid yields by far less than 0.1 mm
+    // its weight is 0.64 kg × g; near-rigid contacts yield by far less than 0.1 mm
     EXPECT_NEAR((ReadVector(world, "upper") - Vector3d(0.01, 0.005, 0.06)).norm(), 0, 3e-4)
         << method;
     EXPECT_NEAR(ReadVector(world, "force").z(), 0.64 * kGravity, 1e-3 * 0.64 * kGravity) << method;

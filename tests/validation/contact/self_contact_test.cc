@@ -12,7 +12,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// The one body that touches itself, in parts by where its vertices are at rest.
+// A body in self-contact. Its parts are selected by the rest positions of vertices.
 class Folded {
  public:
   Folded(const World& world, const std::string& name) : world_(world) {
@@ -51,7 +51,7 @@ double FindSelfPenetration(const World& world) {
   return deepest;
 }
 
-// A strip 0.2 m long, bent into a hairpin with room between its arms, comes to rest on itself. The
+// A strip 0.2 m long, bent into a hairpin with a gap between its arms, comes to rest on itself. The
 // rest shape is flat.
 std::string StripScene(const std::string& method, bool self_contact) {
   return Fill(R"(
@@ -74,7 +74,7 @@ probes: [{name: ground, contact_force: {body: ground}}, {name: energy, energy: {
 
 constexpr double kThickness = 0.006;
 
-// From the middle of the lower arm to that of the upper one [m].
+// Height of the upper arm's middle above that of the lower arm [m].
 double CalcDistanceOfArms(const Folded& strip) {
   return strip.CalcHeight([](const Vector3d& X) { return X.x() > 0.04; }) -
          strip.CalcHeight([](const Vector3d& X) { return X.x() < -0.04; });
@@ -89,7 +89,7 @@ void Fold(double radius, World* world) {
   const double half = 0.5 * kPi * radius;
   for (std::size_t v = 0; v < body.mesh.vertices.size(); ++v) {
     const Vector3d X = body.mesh.vertices[v];
-    // the lower arm where it was, the bend, the upper arm
+    // the lower arm stays; then the bend and the upper arm
     double x = X.x(), z = X.z();
     if (X.x() > half) {
       x = -(X.x() - half) - half;
@@ -121,7 +121,7 @@ TEST(SelfContact, FoldedStripRestsOnItself) {
     }
     EXPECT_GT(touching, 3) << method;
     EXPECT_GT(CalcDistanceOfArms(strip), kThickness - 1e-3) << method;
-    // at rest, and nothing that it does to itself is felt by the ground
+    // the strip is at rest, and self-contact exerts no net force on the ground
     const double weight = 0.2 * 0.016 * 0.006 * 1000 * kGravity;
     EXPECT_NEAR(-ReadVector(world, "ground").z(), weight, 0.02 * weight) << method;
     EXPECT_LT(Read(world, "energy")[0], 1e-6) << method;
@@ -161,7 +161,7 @@ probes: [{name: floor, contact_force: {body: floor}}]
               {{"$SELF", self_contact ? "true" : "false"}});
 }
 
-// The plates come nearer than four radii of the tube: the inner sides must meet.
+// The plates come closer than four radii of the tube, so the inner sides must meet.
 TEST(SelfContact, SqueezedRingDoesNotPassThroughItself) {
   double force[2], overlap[2];
   for (const bool self_contact : {true, false}) {
@@ -172,7 +172,7 @@ TEST(SelfContact, SqueezedRingDoesNotPassThroughItself) {
       EXPECT_LT(FindSelfPenetration(world), 1e-3);
     }
     force[self_contact] = -ReadVector(world, "floor").z();
-    // y of the body is up
+    // the body's y axis points up
     double lowest = 1, highest = 0;
     for (int v : ring.body().surface.vertices) {
       if (std::abs(ring.Rest(v).x()) > 0.01) continue;

@@ -12,8 +12,8 @@ using Eigen::Vector3d;
 
 constexpr double kRadius = 0.005;  // of the ball [m]
 
-// A ball that flies at a sheet 2 mm thick, 0.6 m long for what grazes: rigid and fixed, or soft and
-// clamped all around. Without gravity. The ball is rigid or soft too.
+// A ball that flies at a sheet without gravity. The sheet is 2 mm thick, 0.6 m long for grazing
+// impacts, and either rigid and fixed, or soft and clamped all around. The ball is rigid or soft.
 std::string SheetScene(const std::string& method, bool soft_ball, bool soft_sheet,
                        const Vector3d& position, const Vector3d& velocity) {
   const std::string sheet = soft_sheet ? R"(
@@ -57,7 +57,7 @@ using Case = std::tuple<std::string, bool, bool, double, double, double>;
 
 class Tunnelling : public ::testing::TestWithParam<Case> {};
 
-// Whatever the phase of the step in which it arrives.
+// Holds for any phase of the step at which the ball arrives.
 TEST_P(Tunnelling, BallNeverPassesASheetOfTwoMillimetres) {
   const auto& [method, soft_ball, soft_sheet, speed, degrees, steps_before] = GetParam();
   const double angle = degrees * kPi / 180;
@@ -72,7 +72,7 @@ TEST_P(Tunnelling, BallNeverPassesASheetOfTwoMillimetres) {
     ASSERT_TRUE(status.ok()) << status.message();
     for (const ContactForce& contact : world.report().contacts) impulse += contact.impulse_W.norm();
     const Vector3d p = ReadVector(world, "position");
-    // its middle stays above the middle of the sheet, as long as it is above the sheet at all
+    // its centre stays above the midplane of the sheet, as long as it is over the sheet
     if (std::abs(p.x()) < 0.3 && std::abs(p.y()) < 0.06) {
       ASSERT_GT(p.z(), 0.0005) << "step " << step << ", at " << p.transpose();
     }
@@ -87,8 +87,8 @@ INSTANTIATE_TEST_SUITE_P(Balls, Tunnelling,
                                             ::testing::Values(0.0, 80.0),
                                             ::testing::Values(1.1, 1.5, 1.9)));
 
-// A wedge turns the ball within one step, down through a sheet that was not in its way when the
-// step began.
+// A wedge deflects the ball within one step towards a sheet that was not in its path at the start
+// of the step.
 TEST(SpeculativeContact, BallThatAnImpactTurnsMeetsTheSheetThatItIsTurnedTo) {
   for (const char* method : {"convex", "corrective", "nonsmooth"}) {
     World world = LoadWorld(Fill(R"(
@@ -115,8 +115,8 @@ probes: [{name: position, position: {body: ball}}]
   }
 }
 
-// A boom of ten links of half a metre, whose joints turn about z. Only the last link touches
-// anything.
+// A boom of ten links of half a metre, whose joints turn about z. Only the last link has collision
+// geometry.
 std::string BoomText() {
   std::string text = "<robot name=\"boom\">\n  <link name=\"base\"/>\n";
   for (int i = 1; i <= 10; ++i) {
@@ -138,14 +138,14 @@ std::string BoomText() {
   return text + "</robot>\n";
 }
 
-// Torques that give every joint of the straight boom 15 rad/s² through the first step of 10 ms, and
-// none later.
+// Torques that give every joint of the straight boom 15 rad/s² during the first step of 10 ms, and
+// are zero later.
 std::string BoomScript() {
   std::string script;
   for (int joint = 1; joint <= 10; ++joint) {
     double torque = 0;
     for (int link = joint; link <= 10; ++link) {
-      // link k turns with 15 k rad/s², and its middle follows the joints before it
+      // link k has 15 k rad/s²; the acceleration of its middle sums over the joints before it
       const double middle = 0.5 * link - 0.25;
       double acceleration = 0;
       for (int before = 1; before <= link; ++before)
@@ -158,8 +158,8 @@ std::string BoomScript() {
   return script;
 }
 
-// Every joint of the boom gains 0.15 rad/s in one step, by which no point at a metre from its axis
-// moves 2 mm; the tip moves 41 mm, and a ball of 16 mm is in between.
+// Every joint of the boom gains 0.15 rad/s in one step, by which a point at a metre from its axis
+// moves less than 2 mm; the tip moves 41 mm, with a ball of 16 mm in its path.
 TEST(Redetection, BoomWhoseJointRatesAddUpDoesNotPassABallUnseen) {
   const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "boom";
   std::filesystem::create_directories(folder);
@@ -200,14 +200,14 @@ probes:
         impulse += contact.impulse_W.norm();
       EXPECT_GT(ReadVector(world, "ball").y(), ReadVector(world, "tip").y()) << method;
     }
-    // it did move, and met the ball
+    // the tip has moved and hit the ball
     EXPECT_GT(ReadVector(world, "tip").y(), 0.02) << method;
     EXPECT_GT(impulse, 0) << method;
   }
 }
 
-// The contacts that a step looks ahead for are no ghosts: who passes by further off than the margin
-// feels nothing.
+// Speculative contacts exert no ghost forces: a ball that passes at more than the margin feels
+// nothing.
 TEST(SpeculativeContact, BallThatPassesByFeelsNothing) {
   for (const bool soft_sheet : {false, true}) {
     for (const double clearance : {0.0025, 0.01}) {
@@ -241,12 +241,12 @@ probes:
   EXPECT_EQ(ReadVector(world, "velocity"), Vector3d(10, 0, 0));
 }
 
-// A ball shot at a wall is stopped, not thrown back: what it had to go in the last step it may
-// still go.
+// A ball shot at a wall is stopped, not thrown back, although it may still travel the remaining
+// distance in the step of impact.
 TEST(SpeculativeContact, HeadOnImpactLosesItsSpeedWithinThreeSteps) {
   World world = LoadWorld(SheetScene("convex", false, false, {0, 0, 0.15}, {0, 0, -10}));
   for (int step = 0; step < 5; ++step) ASSERT_TRUE(world.Step().ok());
-  // it may come back as fast as it sank in: 1/(4π²) of its speed, pushed out over two steps
+  // it may rebound with 1/(4π²) of its speed, since its penetration is resolved over two steps
   EXPECT_LT(std::abs(ReadVector(world, "velocity").z()), 0.03 * 10);
 }
 

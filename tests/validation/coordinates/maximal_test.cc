@@ -1,4 +1,4 @@
-// Maximal coordinates and reduced ones are two ways to one motion.
+// Maximal and reduced coordinates give the same motion.
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Options that both ways converge with.
+// Options with which both kinds of coordinates converge.
 std::string Method(const std::string& coordinates, const std::string& more = "") {
   return absl::StrCat("method: {nonsmooth: {coordinates: ", coordinates,
                       ", tolerance: 1.0e-9, newton_iterations: 200, linear_iterations: 1000",
@@ -28,7 +28,7 @@ Eigen::VectorXd ReadNodes(const World& world) {
   return {};
 }
 
-// A soft cube that comes to rest: where it does hangs on no mass matrix.
+// A soft cube that comes to rest; its rest position does not depend on the mass matrix.
 std::string RestingCube(const std::string& material, bool is_attached) {
   return Fill(R"(
 time_step: 0.005
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Material, RestingCubes,
                            return name + (info.param.second ? "Hanging" : "Resting");
                          });
 
-// A slice that hangs by its upper side, its normal along y.
+// A slice with normal y that hangs by its upper side.
 TEST(MaximalCoordinates, HaveSlicesInPlaneStrain) {
   for (const char* material : {"LINEAR_COROTATIONAL", "NEO_HOOKEAN"}) {
     Eigen::VectorXd nodes[2];
@@ -126,7 +126,7 @@ bodies:
   EXPECT_EQ(HashState(states[0]), HashState(states[1]));
 }
 
-// A light bar held at both ends, pulled to three times its length and shaken across.
+// A light bar held at both ends, stretched to three times its length and shaken transversely.
 std::string StretchedBeam(const std::string& material) {
   return Fill(R"(
 time_step: 0.008
@@ -150,8 +150,8 @@ script:
               {{"$MATERIAL", material}});
 }
 
-// macklin2019 figure 12: without geometric stiffness iterates of a stretched body oscillate around
-// the solution.
+// macklin2019 figure 12: without geometric stiffness the iterates of a stretched body oscillate
+// around the solution.
 TEST(GeometricStiffness, SparesAStretchedBeamIterations) {
   int iterations[2] = {}, converged[2] = {};
   for (const bool stiffens : {false, true}) {
@@ -167,14 +167,14 @@ TEST(GeometricStiffness, SparesAStretchedBeamIterations) {
       converged[stiffens] += world.report().converged;
     }
   }
-  // without, hardly any of these steps converges; with, all do
+  // without geometric stiffness few of these steps converge; with it all do
   EXPECT_LT(converged[0], 12);
   EXPECT_EQ(converged[1], 25);
   EXPECT_LT(iterations[1], 0.75 * iterations[0]);
 }
 
-// Forces between particles add to nothing whatever the iterations leave; what H adds to them is the
-// only loss, and vanishes at convergence.
+// Forces between particles sum to zero whatever the remaining error of the iterations; the only
+// loss is the contribution of H, which vanishes at convergence.
 TEST(MaximalCoordinates, OfASoftBodyKeepItsMomentum) {
   for (const std::string material : {"LINEAR_COROTATIONAL", "NEO_HOOKEAN"}) {
     World world = LoadWorld(Method("MAXIMAL") + Fill(R"(
@@ -221,7 +221,7 @@ probes:
     if (is_rough) {
       EXPECT_LT(speed, 0.02);
     } else {
-      // it hits the slope by its own fall of a few millimetres, and slides with nothing to stop it
+      // it falls onto the slope by a few millimetres and slides without resistance
       EXPECT_NEAR(speed, 0.342 * kGravity * 0.4, 0.02);
     }
   }

@@ -1,4 +1,4 @@
-// Elements whose stiffness is not definite are projected, and the report has how many.
+// Elements with indefinite stiffness are projected, and the report counts them.
 
 #include <algorithm>
 
@@ -7,8 +7,7 @@
 namespace pliant::physics {
 namespace {
 
-// A bar between two plates that it is fixed to; the upper one goes down by `way` within a tenth of
-// a second.
+// A bar attached to two plates; the upper one moves down by `way` [m] within a tenth of a second.
 std::string SquashedBar(const std::string& method, double way) {
   return Fill(R"(
 time_step: 0.01

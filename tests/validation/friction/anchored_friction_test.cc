@@ -1,4 +1,4 @@
-// Anchored friction: sticking contacts that do not creep, and slide at the same load as without.
+// Anchored friction: sticking contacts do not creep, and slide at the same load as without anchors.
 
 #include <filesystem>
 #include <fstream>
@@ -11,7 +11,7 @@ namespace {
 using Eigen::Vector3d;
 
 constexpr double kFriction = 0.5;
-// no creep: what rounding and a step's tolerance leave
+// creep that rounding and the tolerance of a step allow
 constexpr double kStill = 1e-9;  // [m/s]
 
 // Largest speed of the probe over half a second [m/s].
@@ -61,7 +61,7 @@ TEST_P(AnchoredFriction, WithoutItTheRigidCubeCreepsAsTheFormulaSays) {
   EXPECT_GT(creep, 1e3 * kStill);
 }
 
-// A cube on the ground under a horizontal push.
+// Distance that a cube on the ground moves under a horizontal push of two seconds [m].
 double MeasurePushedDistance(double push, bool anchored, double h) {
   World world = LoadWorld(
       Fill(R"(
@@ -87,12 +87,12 @@ probes: [{name: p, position: {body: cube}}]
 
 TEST_P(AnchoredFriction, BreaksAwayAtTheSameLoadAsWithout) {
   const double limit = kFriction * 1 * kGravity;
-  // 0.1 % above, 0.0049 m/s² act for two seconds: 9.8 mm, less what a step takes to start
+  // 0.1 % above the limit, 0.0049 m/s² for two seconds give 9.8 mm, less the delay of a step
   const double slid = 0.5 * 1e-3 * kFriction * kGravity * 4;
   for (const bool anchored : {false, true}) {
     EXPECT_NEAR(MeasurePushedDistance(1.001 * limit, anchored, GetParam()), slid, 0.05 * slid);
     const double held = MeasurePushedDistance(0.999 * limit, anchored, GetParam());
-    // held by springs of the contacts' stiffness, or creeping by σ w h F for two seconds
+    // anchors are springs of the contacts' stiffness; without them it creeps at σ w h F for 2 s
     EXPECT_LT(held, anchored ? 1e-6 : 2.5e-4);
   }
 }
@@ -102,7 +102,7 @@ TEST_P(AnchoredFriction, StopsASlidingBlockWithinOnePercent) {
     World world = LoadSlidingBlock({1, 0, 0}, anchored, GetParam());
     RunUntil(1, &world);
     const double distance = 1 / (2 * kFriction * kGravity);
-    // the last of the speed goes in a whole step: about μ g h / v of the distance
+    // the last of the speed is lost in a whole step: an error of about μ g h / v of the distance
     EXPECT_NEAR(ReadVector(world, "p").x(), distance,
                 (0.005 + kFriction * kGravity * GetParam()) * distance);
   }
@@ -131,7 +131,7 @@ constexpr char kJaws[] = R"(<robot name="jaws">
 </robot>)";
 
 TEST_P(AnchoredFriction, AGraspedCapsuleHangsStill) {
-  // the steps run at the same time
+  // one folder per time step, since these tests run concurrently
   const std::string folder = absl::StrCat(::testing::TempDir(), "/grasp_", GetParam());
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/jaws.urdf") << kJaws;

@@ -1,5 +1,5 @@
-// The relatives of SAP's contact: friction smoothed near zero slip, with and without its gliding
-// gap.
+// The SAP, Similar and Lagged contact models: friction regularised near zero slip, with and without
+// the gliding gap.
 
 #include "tests/validation/validation_scene.h"
 
@@ -40,8 +40,8 @@ probes:
 class ContactModels : public testing::TestWithParam<const char*> {};
 
 TEST_P(ContactModels, StickOnASlopeBelowTheSlipSpeed) {
-  // tan 15° = 0.27, about half of μ: a little more than half of the slip speed's 0.1 mm/s, or creep
-  // as σ allows
+  // tan 15° = 0.27, about half of μ: slip at a little more than half of the slip speed of 0.1 mm/s,
+  // or creep by σ
   World world = LoadWorld(BlockScene(GetParam(), 15, "0"));
   RunUntil(1, &world);
   const Vector3d v = ReadVector(world, "v");
@@ -52,7 +52,7 @@ TEST_P(ContactModels, StickOnASlopeBelowTheSlipSpeed) {
 TEST_P(ContactModels, SlideToAStopInTheDistanceOfCoulomb) {
   World world = LoadWorld(BlockScene(GetParam(), 0, "1"));
   RunUntil(0.5, &world);
-  // v² / 2 μ g, within what implicit Euler's order leaves
+  // v² / 2 μ g, up to the first-order error of implicit Euler
   EXPECT_NEAR(ReadVector(world, "p").x(), 1 / (2 * 0.5 * kGravity), 0.03 / (2 * 0.5 * kGravity));
   EXPECT_LT(ReadVector(world, "v").norm(), 1e-3);
 }
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Model, ContactModels, testing::Values("SAP", "SIMILAR",
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(ContactModels, OnlyLaggedDoesNotGlide) {
-  // while it slides at 1 m/s: the gap on which a convex friction cone glides is μ v h and more
+  // while sliding at 1 m/s, the gliding gap of a convex friction cone is at least μ v h
   const auto height = [](const char* model) {
     World world = LoadWorld(BlockScene(model, 0, "1"));
     RunUntil(0.05, &world);

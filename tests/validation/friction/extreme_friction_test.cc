@@ -1,5 +1,5 @@
-// Friction of nothing, and of as much as each method takes: a million, by the nonsmooth method ten
-// thousand.
+// Zero friction, and the largest coefficient that each method supports: a million, or ten thousand
+// for the nonsmooth method.
 
 #include <tuple>
 
@@ -10,7 +10,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-// Beyond this the nonsmooth method's cones are no wider (physics/stepping/nonsmooth_stepper.cc).
+// The nonsmooth method clamps friction to this value (physics/stepping/nonsmooth_stepper.cc).
 constexpr double kWidestNonsmoothCone = 1e4;
 
 World LoadCubeOnSlope(bool is_soft, const std::string& method, double degrees, double friction) {
@@ -39,10 +39,10 @@ class ExtremeFriction : public ::testing::TestWithParam<std::tuple<bool, const c
   double largest_friction() const {
     return method().starts_with("nonsmooth") ? kWidestNonsmoothCone : 1e6;
   }
-  // Steps that do not converge in a run. Only the corrective method on a soft cube misses some,
-  // while it settles on a cone that is all but a half-space: five were measured.
+  // Steps of a run that may not converge. Only the corrective method on a soft cube misses some,
+  // five as measured, while the cube settles with a cone that is nearly a half-space.
   int may_miss() const { return is_soft() && method().starts_with("corrective") ? 5 : 0; }
-  // Steps on until time t.
+  // Steps until time t.
   void Run(double t, World* world) const {
     EXPECT_LE(RunAndCountMissed(t, world), may_miss());
     for (const double x : world->state().v) ASSERT_TRUE(std::isfinite(x));
@@ -61,13 +61,13 @@ TEST_P(ExtremeFriction, OfNothingLetsASlopeAccelerateFreely) {
 }
 
 TEST_P(ExtremeFriction, OfTheLargestHoldsOnASteepSlope) {
-  // just not so steep that it tips over
+  // just below the angle at which it tips over
   constexpr double kDegrees = 40;
   World world = Load(kDegrees, largest_friction());
   const Vector3d start = ReadVector(world, "p");
   Run(0.5, &world);
   const Vector3d settled = ReadVector(world, "p");
-  // it falls by a tenth of a millimetre, and a soft one leans and sinks as far as its weight has it
+  // it falls by a tenth of a millimetre; a soft cube also leans and sinks under its weight
   EXPECT_LE((settled - start).norm(), is_soft() ? 2e-3 : 2e-4);
   Run(1, &world);
   EXPECT_LE((ReadVector(world, "p") - settled).norm(), 1e-5);
@@ -79,7 +79,7 @@ TEST_P(ExtremeFriction, ThatASidewaysPushMeets) {
     Inputs inputs;
     inputs.forces.resize(1);
     inputs.forces[0].body = FindBody(world.model(), "cube");
-    inputs.forces[0].force_W.x() = 0.4 * kGravity;  // half of it tips
+    inputs.forces[0].force_W.x() = 0.4 * kGravity;  // it tips at kGravity
     Run(0.2, &world);
     const double start = ReadVector(world, "p").x(), v0 = ReadVector(world, "v").x();
     int missed = 0;
@@ -96,14 +96,14 @@ TEST_P(ExtremeFriction, ThatASidewaysPushMeets) {
   }
 }
 
-// What has separated flies on, however fast it slid.
+// A separated body keeps its velocity, however fast it slid.
 TEST_P(ExtremeFriction, OfTheLargestReleasesWhatSeparates) {
   World world = Load(0, largest_friction());
   Run(0.1, &world);
   Inputs inputs;
   inputs.forces.resize(1);
   inputs.forces[0].body = FindBody(world.model(), "cube");
-  // pulled up and along for 50 ms
+  // pulled up and sideways for 50 ms
   inputs.forces[0].force_W = {20, 0, 40};
   for (int step = 0; step < 10; ++step) ASSERT_TRUE(world.Step(inputs).ok());
   const Vector3d v = ReadVector(world, "v");
@@ -113,7 +113,7 @@ TEST_P(ExtremeFriction, OfTheLargestReleasesWhatSeparates) {
   EXPECT_NEAR(ReadVector(world, "v").x(), v.x(), 0.02);
 }
 
-// More friction than that changes no bit: the clamp is where the test above says it is.
+// Larger friction changes no bit, so the clamp is at the constant above.
 TEST(NonsmoothFriction, IsTakenForTenThousandWhereItIsMore) {
   const auto run = [](double friction) {
     World world = LoadCubeOnSlope(false, "nonsmooth: {}", 40, friction);

@@ -6,8 +6,8 @@
 
 namespace pliant::physics {
 
-// The entry of a cube of 0.1 m and 1 kg, rigid or of 1 MPa, on a slope of `angle` [rad] that falls
-// towards +x, and of the slope. It stands 0.1 mm above.
+// Scene entries of a slope of `angle` [rad] that falls towards +x, and of a cube of 0.1 m and 1 kg,
+// rigid or of 1 MPa, that starts 0.1 mm above it.
 inline std::string CubeOnSlope(bool soft, double angle) {
   return Fill(soft ? R"(
   - name: slope
@@ -32,8 +32,8 @@ inline std::string CubeOnSlope(bool soft, double angle) {
               {{"$DEGREES", Number(angle * 180 / kPi)}, {"$P", List(0.0501 * SlopeNormal(angle))}});
 }
 
-// A flat block that slides over the ground, at friction 0.5, from `velocity` [m/s]; probes `p` and
-// `v`.
+// A flat block that slides over the ground at friction 0.5 with initial `velocity` [m/s]; probes
+// `p` and `v`.
 inline World LoadSlidingBlock(const Eigen::Vector3d& velocity, bool anchored, double h) {
   return LoadWorld(Fill(
       R"(

@@ -1,4 +1,4 @@
-// The same cube by every method, each with its default budgets: docs/methods.md has the table.
+// The same cube by every method with its default budgets; docs/methods.md has the table of results.
 
 #include "tests/validation/validation_scene.h"
 
@@ -32,7 +32,7 @@ class EveryMethod : public ::testing::TestWithParam<std::tuple<bool, const char*
 TEST_P(EveryMethod, RestsSteadilyAndBreaksAwayWhereCoulombSays) {
   const auto& [is_soft, method] = GetParam();
   World world = LoadCube(is_soft, method);
-  // the first touch may take the corrective method more sweeps than it has
+  // the corrective method may exceed its sweeps at the first impact
   while (world.state().time < 2) ASSERT_TRUE(world.Step().ok());
   double least = 1e300, most = 0;
   while (world.state().time < 2.5) {
@@ -44,13 +44,13 @@ TEST_P(EveryMethod, RestsSteadilyAndBreaksAwayWhereCoulombSays) {
   EXPECT_NEAR(0.5 * (least + most), kGravity, 0.01 * kGravity);
   EXPECT_LE(most - least, 1e-3 * kGravity);
 
-  // pushed harder and harder: what it is seen late by is well below a hundredth
+  // increase the push slowly; the delay in detecting slip is well below one per cent
   const double limit = kCubeFriction * kGravity, from = ReadVector(world, "p").x();
   Inputs inputs;
   inputs.forces.resize(1);
   inputs.forces[0].body = FindBody(world.model(), "cube");
   double push = 0.97 * limit;
-  // a soft one leans by a tenth of a millimetre before it goes
+  // a soft cube leans by a tenth of a millimetre before it slides
   const double slack = is_soft ? 1.5e-4 : 2e-5;
   while (ReadVector(world, "p").x() - from < slack && push < 1.03 * limit) {
     push += 0.2 * kCubeStep;

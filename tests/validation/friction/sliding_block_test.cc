@@ -1,4 +1,4 @@
-// A block slides to rest on a plane: as far as Coulomb says, whichever way it goes.
+// A block slides to rest on a plane over Coulomb's stopping distance, in any direction.
 
 #include <algorithm>
 
@@ -14,18 +14,18 @@ constexpr double kStart = 1;                                          // [m/s]
 constexpr double kStopping = kStart * kStart / (2 * kMu * kGravity);  // [m]
 constexpr double kOvershoot = kMu * kGravity / kStart;                // [1/s]
 
-// How far the block comes when it starts at `heading` from x [degrees]; its sides stay along x and
-// y.
+// Stopping distance of the block when it starts at `heading` from x [degrees]; its sides stay along
+// x and y [m].
 double MeasureStoppingDistance(double heading, bool anchored, double h) {
   const double angle = heading * kPi / 180;
   World world =
       LoadSlidingBlock(kStart * Vector3d(std::cos(angle), std::sin(angle), 0), anchored, h);
   RunUntil(0.4, &world);  // it stops after v / μg = 0.204 s
-  // without anchors it creeps on by what the plain model's regularisation leaves, far below what is
-  // measured
+  // without anchors it creeps by the regularisation of the plain model, far below the measured
+  // distances
   EXPECT_LT(ReadVector(world, "v").norm(), 1e-6);
   const Vector3d p = ReadVector(world, "p");
-  // straight on
+  // it keeps its heading
   EXPECT_LT(std::abs(p.x() * std::sin(angle) - p.y() * std::cos(angle)), 1e-3 * kStopping);
   return p.head<2>().norm();
 }
@@ -40,7 +40,7 @@ TEST(SlidingBlock, ErrorOfTheDistanceFallsWithTheStep) {
     return std::abs(MeasureStoppingDistance(0, true, h) - kStopping) / kStopping;
   };
   const double coarse = error(0.004), middle = error(0.002), fine = error(0.001);
-  // velocities of the steps' ends summed: μ g h / v, 0.5 % at 1 ms, and what the first contacts add
+  // summing end-of-step velocities overshoots by μ g h / v, 0.5 % at 1 ms, plus the first contacts
   EXPECT_NEAR(fine, kOvershoot * 0.001, 0.2 * kOvershoot * 0.001);
   EXPECT_NEAR(coarse / middle, 2, 0.2) << coarse << " " << middle << " " << fine;
   EXPECT_NEAR(middle / fine, 2, 0.2) << coarse << " " << middle << " " << fine;

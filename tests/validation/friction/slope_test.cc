@@ -1,4 +1,4 @@
-// Cubes and balls on a slope: Coulomb's law, and what a regularised contact leaves of it.
+// Cubes and balls on a slope: Coulomb's law, and the deviations of regularised contact from it.
 
 #include <tuple>
 
@@ -32,7 +32,7 @@ double Slip(const World& world, double angle) {
   return ReadVector(world, "v").dot(Downhill(angle));
 }
 
-// Mean acceleration downhill between two times [m/s²]: free of how the body came into contact.
+// Mean acceleration downhill between two times [m/s²], independent of the initial impact.
 double MeasureAcceleration(double t0, double t1, double angle, World* world, int* missed) {
   *missed += RunAndCountMissed(t0, world);
   const double v0 = Slip(*world, angle);
@@ -40,15 +40,15 @@ double MeasureAcceleration(double t0, double t1, double angle, World* world, int
   return (Slip(*world, angle) - v0) / (t1 - t0);
 }
 
-// What one more step says the creep of a cube of 1 kg is: m g h sinθ / Σ 1/(σ w_i) when every
-// contact sticks; where some yield, those that stick carry what the others leave.
+// Takes one more step and returns the expected creep of a cube of 1 kg: m g h sinθ / Σ 1/(σ w_i)
+// when every contact sticks. When some yield, the sticking contacts carry the remaining load.
 double CalcCreep(double angle, double friction, World* world, Hold* hold) {
   *hold = StepAndCalcHold(Downhill(angle), friction, world);
   const double impulse = kGravity * world->model().time_step * std::sin(angle);
   return (impulse - hold->yield_impulse) / hold->stick_resistance;
 }
 
-// rigid or soft, method; each at its default budget
+// Parameters: soft or not, method at its default budget.
 class CubeOnSlope : public ::testing::TestWithParam<std::tuple<bool, const char*>> {
  protected:
   World Load(double angle, double friction, double h, const std::string& options = "") const {
@@ -56,8 +56,8 @@ class CubeOnSlope : public ::testing::TestWithParam<std::tuple<bool, const char*
     return LoadWorld(CubeScene(soft, method, angle, friction, h, options));
   }
   bool convex() const { return std::string(std::get<1>(GetParam())) == "convex"; }
-  // Steps that do not converge. Only the corrective method on a soft cube misses some: measured are
-  // the three of the impact, with changes of 7e-4 of the largest impulse where 1e-5 is asked for.
+  // Steps that may not converge. Only the corrective method on a soft cube misses some: the three
+  // of the impact, with changes of 7e-4 of the largest impulse for a tolerance of 1e-5.
   int may_miss() const {
     const auto& [soft, method] = GetParam();
     return soft && std::string(method) == "corrective" ? 3 : 0;
@@ -70,22 +70,22 @@ TEST_P(CubeOnSlope, SticksWithNoMoreCreepThanTheFormula) {
   const auto& [soft, method] = GetParam();
   for (const double part : {0.3, 0.6, 0.93}) {  // of the friction angle's tangent
     const double angle = CalcAtan2(part * kFrictionOfSlope, 1);
-    // what the impact left in a soft body's contacts fades with (h/σ) (node's stiffness / body's),
-    // about 4 h/σ
+    // the effect of the impact on a soft body's contacts decays with the time constant
+    // (h/σ) (node stiffness / body stiffness), about 4 h/σ
     World world = Load(angle, kFrictionOfSlope, 0.01, convex() && soft ? "sigma: 0.01" : "");
     const int missed = RunAndCountMissed(convex() && soft ? 60 : 5, &world);
     EXPECT_LE(missed, may_miss()) << part;
     if (!convex()) {
-      // it has no regularisation, only its sweeps' tolerance
+      // other methods have no regularisation, only the tolerance of their sweeps
       EXPECT_LE(std::abs(Slip(world, angle)), 1e-6) << part;
       continue;
     }
     Hold hold;
     const double creep = CalcCreep(angle, kFrictionOfSlope, &world, &hold);
-    // a step is solved to 1e-6 of what the weight does, and creep answers to sinθ ≥ 0.14 of that
+    // a step is solved to 1e-6 of the weight's impulse, and creep comes from sinθ ≥ 0.14 of it
     EXPECT_NEAR(Slip(world, angle), creep, 1e-4 * creep) << part;
-    // the contacts uphill carry 1/2 − tanθ/2 of a rigid cube's weight and stick while that is
-    // tanθ/2μ or more: up to 0.67 μ; a soft cube's edge carries less
+    // the uphill contacts of a rigid cube carry 1/2 − tanθ/2 of its load and stick while this is at
+    // least tanθ/2μ, up to tanθ = 0.67 μ; a soft cube's edge carries less
     EXPECT_EQ(hold.yielding == 0, part < (soft ? 0.4 : 0.67)) << part << ": " << hold.yielding;
     EXPECT_GT(hold.sticking, 0) << part;
   }
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Cubes, CubeOnSlope,
                                   std::get<1>(info.param);
                          });
 
-// A block that is let go on level ground with 1 m/s.
+// A block released on level ground with 1 m/s.
 std::string SlidingScene(const std::string& method) {
   return Fill(R"(
 name: sliding block
@@ -163,7 +163,7 @@ TEST(Methods, AgreeOnSlidingDistanceAndRestingForce) {
   }
 }
 
-// A solid ball let go on the slope, μ = 0.25: it rolls up to tanθ = 3.5 μ = 0.875 (41.2°).
+// A solid ball released on the slope, μ = 0.25: it rolls up to tanθ = 3.5 μ = 0.875 (41.2°).
 double MeasureBall(double degrees, const char* method, const char* h) {
   const double angle = degrees * kDegree;
   World world = LoadWorld(Fill(R"(
@@ -189,7 +189,7 @@ probes:
   return a;
 }
 
-// Every angle with a fine and the default step.
+// Every angle with a fine step and with the default one.
 std::vector<std::pair<double, const char*>> Cases(const std::vector<double>& angles) {
   std::vector<std::pair<double, const char*>> cases;
   for (const double angle : angles) {

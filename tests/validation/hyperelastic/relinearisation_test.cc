@@ -8,8 +8,8 @@
 namespace pliant::physics {
 namespace {
 
-// A soft ball of a hyperelastic material meets the ground at 4 m/s with steps of 10 ms: it is
-// pressed to a fraction of its height within two steps.
+// A soft ball of a hyperelastic material hits the ground at 4 m/s with steps of 10 ms: it is
+// compressed to a fraction of its height within two steps.
 std::string FallingBall(const std::string& method) {
   return Fill(R"(
 time_step: 0.01
@@ -31,7 +31,7 @@ probes:
 }
 
 struct Impact {
-  double least_volume = 1;      // of the volume at rest
+  double least_volume = 1;      // over the rest volume
   double largest_residual = 0;  // of the momentum balance
   int steps_converged = 0, steps = 0, relinearisations = 0;
 };
@@ -59,7 +59,7 @@ TEST(Relinearisation, HoldsTheNonlinearBalanceOfAnImpactUnderEveryMethodThatSolv
     EXPECT_GT(impact->relinearisations, 0);
     EXPECT_LT(impact->least_volume, 0.96);  // it is an impact: 0.951
   }
-  // the two differ by their contact law alone: near-rigid against rigid
+  // the two differ only in their contact law, near-rigid or rigid
   EXPECT_NEAR(convex.least_volume, nonsmooth.least_volume, 2e-3);  // 6e-4
 }
 
@@ -68,7 +68,7 @@ TEST(Relinearisation, OnceAStepIsReportedAsNotConvergedWhereItIsNot) {
   EXPECT_LT(once.steps_converged, once.steps);
   EXPECT_GT(once.largest_residual, 1e-3);
   EXPECT_EQ(once.relinearisations, 0);
-  // and it loses an eighth more or less of its volume: 0.0076 of 0.049
+  // and its volume loss differs by about an eighth: 0.0076 of 0.049
   EXPECT_GT(std::abs(once.least_volume - whole.least_volume), 5e-3);
 }
 

@@ -1,5 +1,5 @@
-// The nonsmooth method where constraints contradict each other, contacts say the same a thousand
-// times, or numbers are none.
+// The nonsmooth method with conflicting constraints, thousandfold redundant contacts, or NaN
+// inputs.
 
 #include <fstream>
 
@@ -16,7 +16,7 @@ bool HasOnlyNumbers(const World& world) {
   return true;
 }
 
-// Two rods that cannot both have their length.
+// Two distance constraints that cannot both hold.
 TEST(NonsmoothTrouble, ConflictingConstraintsAreToldByTheResidual) {
   for (const char* solver : {"PCR", "PCG", "JACOBI", "GAUSS_SEIDEL", "DIRECT"}) {
     World world = LoadWorld(Fill(R"(
@@ -37,7 +37,7 @@ probes: [{name: p, position: {body: bob}}]
       EXPECT_GT(world.report().residual, 0.1) << solver;
     }
     ASSERT_TRUE(HasOnlyNumbers(world)) << solver;
-    // neither wins
+    // the body ends between them
     EXPECT_LT(ReadVector(world, "p").norm(), 1) << solver;
   }
 }
@@ -57,7 +57,7 @@ probes: [{name: weight, contact_force: {body: cube}}]
               {{"$SHAPES", shapes}});
 }
 
-// One box in a thousand copies: each of its corners touches as often.
+// A thousand coincident boxes: each corner has a thousand contacts.
 TEST(NonsmoothTrouble, ThousandsOfDuplicateContactsShareTheWeight) {
   std::string shapes;
   for (int k = 0; k < 1000; ++k)
@@ -68,8 +68,8 @@ TEST(NonsmoothTrouble, ThousandsOfDuplicateContactsShareTheWeight) {
   EXPECT_NEAR(Read(world, "weight")[2], kGravity, 1e-6 * kGravity);
 }
 
-// A surface whose triangles are all there four hundred times, each with vertices of its own: what
-// is repeated is dropped, with a word on it.
+// A surface with four hundred copies of each triangle, each with its own vertices: the repeated
+// ones are dropped, with a warning.
 TEST(NonsmoothTrouble, ASurfaceOfRepeatedTrianglesIsTakenOnce) {
   const std::string file = testing::TempDir() + "/repeated.obj";
   {
@@ -99,7 +99,7 @@ TEST(NonsmoothTrouble, ASurfaceOfRepeatedTrianglesIsTakenOnce) {
   EXPECT_NEAR(Read(world, "weight")[2], kGravity, 1e-6 * kGravity);
 }
 
-// A body held between two that cannot move: nothing to be done, and nothing breaks.
+// A body squeezed between two that cannot move: there is no solution, and the state stays finite.
 TEST(NonsmoothTrouble, AContactWithoutMotionPossibleLeavesNumbers) {
   World world = LoadWorld(R"(
 time_step: 0.01
@@ -114,7 +114,7 @@ probes: [{name: p, position: {body: cube}}]
 )");
   for (int step = 0; step < 100; ++step) ASSERT_TRUE(world.Step().ok());
   EXPECT_FALSE(world.report().converged);
-  EXPECT_GE(world.report().residual, 0.002);  // half of what it is too high
+  EXPECT_GE(world.report().residual, 0.002);  // about half of the 5 mm overlap
   ASSERT_TRUE(HasOnlyNumbers(world));
   EXPECT_NEAR(ReadVector(world, "p").z(), 0.0475, 0.01);
 }

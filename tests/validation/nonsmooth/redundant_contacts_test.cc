@@ -1,5 +1,5 @@
-// Forces of contacts that share a load in more ways than one, from step to step (Macklin et al.
-// 2019, §10.3).
+// Continuity between steps of the forces of redundant contacts, whose load distribution is not
+// unique (Macklin et al. 2019, §10.3).
 
 #include <array>
 #include <cstdio>
@@ -16,14 +16,14 @@ constexpr int kFeet = 5;         // along each side
 constexpr double kApart = 0.05;  // [m]
 constexpr double kSlabStep = 0.0083333333333333333;
 
-// A slab of 1 kg on 5 × 5 round feet, whose heights differ by up to `roughness` [m] as rounding
-// makes them, slides and turns.
+// A slab of 1 kg that slides and turns on 5 × 5 round feet. Their heights differ by up to
+// `roughness` [m], as by rounding.
 World LoadSlab(double speed, double roughness, const std::string& options) {
   std::mt19937 random(1);
   std::string feet;
   for (int i = 0; i < kFeet; ++i) {
     for (int j = 0; j < kFeet; ++j) {
-      char height[32];  // all its digits
+      char height[32];  // with all digits
       std::snprintf(height, sizeof height, "%.17g",
                     0.01 + roughness * static_cast<double>(random()) / 4294967296.0);
       absl::StrAppend(&feet, feet.empty() ? "" : ", ",
@@ -48,7 +48,7 @@ bodies:
                          {"$SPEED", Number(speed)}}));
 }
 
-// Normal forces of the feet, of what each carries on average. A foot that touches nothing has none.
+// Normal forces of the feet over their mean load; 0 for a foot without contact.
 std::array<double, kFeet * kFeet> ReadFeet(const World& world) {
   std::array<double, kFeet * kFeet> forces{};
   const RigidTransform X_WB = CalcBodyPose(world.model(), world.state(), 1);
@@ -63,8 +63,7 @@ std::array<double, kFeet * kFeet> ReadFeet(const World& world) {
   return forces;
 }
 
-// The mean square of what a foot's force changes by from one step to the next, over a third of a
-// second, as its root.
+// Root mean square change of a foot's relative force between steps, over a third of a second.
 double CalcNoise(double speed, double roughness, const std::string& options) {
   World world = LoadSlab(speed, roughness, options);
   double sum = 0;
@@ -79,13 +78,13 @@ double CalcNoise(double speed, double roughness, const std::string& options) {
   return std::sqrt(sum / (39 * kFeet * kFeet));
 }
 
-// Fischer and Burmeister's function has one kink, and the minimum map a line of them: what differs
-// by less than anybody can make decides there which contacts are closed.
+// The Fischer–Burmeister function has a kink at one point, and the minimum map along a line, where
+// differences below any manufacturing tolerance decide which contacts are closed.
 TEST(RedundantContacts, SlideWithLessThanATenthOfTheNoiseOfTheMinimumMap) {
   for (const bool is_warm : {false, true}) {
     const std::string warm = is_warm ? "warm_start: true" : "warm_start: false";
     for (const double roughness : {1e-12, 1e-10}) {
-      // at 1e-12 from zero both are quiet
+      // at 1e-12 without warm start both are quiet
       if (!is_warm && roughness < 1e-11) continue;
       const double smooth = CalcNoise(3, roughness, "ncp: FISCHER_BURMEISTER, " + warm);
       const double minimum = CalcNoise(3, roughness, "ncp: MINIMUM_MAP, " + warm);
@@ -94,14 +93,14 @@ TEST(RedundantContacts, SlideWithLessThanATenthOfTheNoiseOfTheMinimumMap) {
   }
 }
 
-// At rest, as far as it goes: the step is the same, and so is its solution.
+// At rest every step is the same, and so is its solution.
 TEST(RedundantContacts, RestSteadily) {
   EXPECT_LT(CalcNoise(0, 1e-12, "ncp: FISCHER_BURMEISTER"), 1e-6);
   EXPECT_LT(CalcNoise(0, 1e-12, "ncp: MINIMUM_MAP"), 1e-3);
 }
 
-// What each step starts from is what the last one found: had every step taken a little more from
-// those that carry less, a few feet would carry all of it soon.
+// Each step starts from the solution of the last. If every step took a little more from the feet
+// that carry less, a few feet would soon carry all of the load.
 TEST(RedundantContacts, KeepSharingTheLoadStepAfterStep) {
   World world = LoadSlab(3, 0, "warm_start: true");
   for (int step = 0; step < 40; ++step) ASSERT_TRUE(world.Step().ok());

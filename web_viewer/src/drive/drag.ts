@@ -1,15 +1,15 @@
-// Driving by pointer: whoever grabs the body drags it in the plane through the point that was grabbed: horizontal, or
-// upright with Shift. The body follows at its driving speed, never by a jump.
+// Driving by pointer. The grabbed body is dragged in the plane through the grabbed point, which is horizontal, or vertical
+// with Shift. The body follows at the driving speed and never jumps.
 import { Plane, Vector3, type Camera, type Raycaster } from 'three';
 import type { Vec3 } from '../link/messages';
 
-const kFollow = 8; // [1/s] speed for a distance
+const kFollow = 8; // [1/s] speed per distance
 const kArrived = 3e-4; // [m]
 
 export class Drag {
   private readonly plane = new Plane();
-  private readonly grabbed = new Vector3(); // on the body when it was grabbed
-  private readonly from = new Vector3(); // where the body was then
+  private readonly grabbed = new Vector3(); // the grabbed point
+  private readonly from = new Vector3(); // position of the body when it was grabbed
   private readonly hand = new Vector3();
   private upright = false;
   active = false;
@@ -32,7 +32,7 @@ export class Drag {
     this.active = false;
   }
 
-  // where the hand is, and where the body should be
+  // pointer in the plane, and the position that it implies for the body
   get handPoint(): Vector3 {
     return this.hand;
   }
@@ -52,7 +52,7 @@ export class Drag {
     this.upright = upright;
     const look = camera.getWorldDirection(new Vector3());
 
-    // a horizontal plane seen edge on has no place under the pointer
+    // a horizontal plane seen edge-on barely intersects the pointer ray
     const vertical = upright || Math.abs(look.z) < 0.12;
     const normal = vertical ? new Vector3(look.x, look.y, 0).normalize() : new Vector3(0, 0, 1);
     this.plane.setFromNormalAndCoplanarPoint(normal, this.hand);

@@ -1,5 +1,5 @@
-// All hands on the control: keyboard, gamepad, pointer, touch. Reads them many times a second and tells the link what
-// they want; any doubt (focus lost, tab hidden, pad pulled out, connection gone) lets go.
+// Input from keyboard, gamepad, pointer and touch. Polls the devices every 20 ms and sends the combined twist to the link.
+// Control is released when the focus is lost, the tab is hidden, the gamepad is unplugged or the connection is lost.
 import { Raycaster, Vector2, type Vector3 } from 'three';
 import type { TwistCommand } from '../link/messages';
 import type { Stage } from '../scene/stage';
@@ -12,12 +12,12 @@ const kReadMs = 20;
 const kSpinPerSpeed = 6; // [rad/m]: 1.5 rad/s at 0.25 m/s
 const kClickPx = 5;
 
-// A body that hands move: one of its own, or the link of a robot's controller.
+// The driven target: a kinematic body, or the link of a robot's controller.
 export interface Driven {
   target: string; // body or robot
-  controller: string; // of the robot
-  body: string; // that moves
-  grasp: ReadonlySet<string>; // bodies by which the pointer drags it
+  controller: string; // of the robot; empty for a body
+  body: string; // the body that moves
+  grasp: ReadonlySet<string>; // bodies that the pointer can grab to drag it
 }
 
 export interface DriverPort {
@@ -27,10 +27,10 @@ export interface DriverPort {
   drive(driven: Driven, twist: TwistCommand): void;
   letGo(): void;
   stop(): void;
-  grip(): void; // opens or closes
-  next(): void; // drives the next thing
-  selected(body: string): void; // clicked
-  blocked(): boolean; // nothing may be driven now
+  grip(): void; // opens or closes the gripper
+  next(): void; // switches to the next target
+  selected(body: string): void; // the body was clicked
+  blocked(): boolean; // driving is not possible now
 }
 
 export class Driver {
@@ -125,7 +125,7 @@ export class Driver {
   }
 
   private listenPointer(): void {
-    // ahead of the camera's own listener: who grabs the body does not turn the view
+    // capture before the camera's own listener, so that grabbing a body does not turn the view
     const parent = this.canvas.parentElement ?? document.body;
     parent.addEventListener(
       'pointerdown',
@@ -204,7 +204,7 @@ export class Driver {
   }
 }
 
-// a pad is heard by every page that can be seen: only the one in front may drive
+// Whether the page is not in front. A gamepad is visible to every open page, and only the one in front may drive.
 function away(): boolean {
   return document.hidden || !document.hasFocus();
 }

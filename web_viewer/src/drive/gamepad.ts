@@ -1,6 +1,6 @@
-// Driving by gamepad, standard mapping: left stick in the plane, triggers down and up, right stick yaw and pitch,
-// shoulders roll, B stops the world, X opens and closes the gripper, Y drives the next thing. A stick within its dead
-// zone is a hand let go.
+// Driving by gamepad, standard mapping: left stick moves in the horizontal plane, triggers down and up, right stick yaw and
+// pitch, shoulders roll, B stops the world, X opens and closes the gripper, Y switches the target. A stick within its dead
+// zone counts as released.
 import { kNoMotion, type Intent } from './intent';
 
 export interface PadState {
@@ -14,12 +14,12 @@ export interface PadState {
 const kDeadZone = 0.15;
 const kTriggerDeadZone = 0.05;
 
-// what a press of a button does, by its number in the standard layout
+// Action on the press of each button, by its index in the standard layout.
 export type PadActions = Record<number, () => void>;
 
 export class Gamepads {
-  name = ''; // of the pad in use
-  warning = ''; // why a pad cannot be used
+  name = ''; // name of the gamepad in use
+  warning = ''; // reason for which a connected gamepad cannot be used
   private readonly down = new Set<number>();
 
   constructor(
@@ -33,7 +33,7 @@ export class Gamepads {
     const pads = this.list().filter((pad): pad is PadState => pad !== null && pad.connected);
     const pad = pads.find((candidate) => candidate.mapping === 'standard');
     if (!pad) {
-      if (pads.length > 0) this.warning = `${pads[0].id}: not a gamepad of the standard layout, not used`;
+      if (pads.length > 0) this.warning = `${pads[0].id}: not used, because it does not have the standard gamepad layout`;
       this.down.clear();
       return null;
     }
@@ -63,7 +63,7 @@ export class Gamepads {
   }
 }
 
-// Round dead zone, and full range from its rim outwards.
+// Applies a circular dead zone, and rescales the rest to the full range.
 export function outsideDeadZone(x: number, y: number): [number, number] {
   const length = Math.hypot(x, y);
   if (!Number.isFinite(length) || length <= kDeadZone) return [0, 0];

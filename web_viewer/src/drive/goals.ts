@@ -1,16 +1,16 @@
-// Where a robot's joints are sent: what was asked for, repeated until the world has got there, so that whoever stops
-// asking (page closed, lease lost) stops the robot too.
+// Goals of a robot's joints and grippers. They are sent repeatedly until the targets in the world have reached them, so that
+// the robot stops when the page stops sending (page closed, lease lost).
 import type { GripperInfo, JointFrameInfo, JointInfo, RobotInfo, Setting } from '../link/messages';
 
 const kRepeatMs = 100;
-const kStuckMs = 1500; // a target that does not come closer for so long will not be reached
+const kStuckMs = 1500; // a goal is dropped when its target makes no progress for this long
 const kReached = 1e-9;
 
 interface Goal {
   value: number;
-  held: boolean; // a hand is on it
-  away: number; // of the target, when it last came closer
-  closerAt: number;
+  held: boolean; // the user is still moving the control
+  away: number; // smallest distance of the target so far
+  closerAt: number; // time of the last progress
 }
 
 export interface Range {
@@ -18,7 +18,7 @@ export interface Range {
   high: number;
 }
 
-// What a slider spans: the joint's limits; one turn where it has none.
+// Range of a joint's slider: the joint's limits, or a default where it has none (one turn or ±1 m for a position).
 export function jointRange(joint: JointInfo): Range {
   if (joint.drive === 'velocity') {
     const limit = Number.isFinite(joint.velocityLimit) ? joint.velocityLimit : joint.slides ? 0.5 : 3;
@@ -38,7 +38,7 @@ export function jointRange(joint: JointInfo): Range {
   };
 }
 
-// From open to closed. Jaws that slide are open where they are far from zero; fingers that turn are closed there.
+// Open and closed positions of a gripper. Sliding jaws are taken as open far from zero, rotating fingers as closed there.
 export function gripperRange(gripper: GripperInfo, robot: RobotInfo): { open: number; closed: number } {
   const joints = robot.joints.filter(({ name }) => gripper.joints.includes(name));
   if (joints.length === 0) return { open: 0, closed: 0 };
@@ -60,7 +60,8 @@ export class RobotGoals {
     private readonly send: (setting: Setting, fresh: boolean) => void,
   ) {}
 
-  // `held`: by a hand that still moves it. Positions go on when it lifts; rates and efforts end.
+  // `held`: the user is still moving the slider. After release, position goals are still pursued; rates and efforts return
+  // to zero.
   setJoint(name: string, value: number, held: boolean, now: number): void {
     const fresh = !this.joints.get(name)?.held;
     this.joints.set(name, { value, held, away: Infinity, closerAt: now });
@@ -92,13 +93,14 @@ export class RobotGoals {
     return this.joints.size + this.grippers.size > 0;
   }
 
-  // another hand moves these joints now, or none may; without names: all
+  // Drops the goals of these joints, because something else moves them now. Without names: all goals, grippers included.
   drop(joints?: string[]): void {
     if (!joints) this.grippers.clear();
     for (const name of joints ?? [...this.joints.keys()]) this.joints.delete(name);
   }
 
-  // many times a second, with the newest targets of the world; while that is `paused`, they stay away
+  // Repeats the goals, and drops those that are reached or stuck. Call it often, with the world's latest targets. While the
+  // world is `paused`, goals do not count as stuck.
   tick(frame: JointFrameInfo, paused: boolean, now: number): void {
     if (paused) for (const goal of [...this.joints.values(), ...this.grippers.values()]) goal.closerAt = now;
     for (const [name, goal] of this.joints) {
@@ -124,7 +126,7 @@ export class RobotGoals {
     return now - goal.closerAt > kStuckMs;
   }
 
-  // of the targets that joints have, from where they are to be
+  // Largest distance between the joints' current targets and the goal.
   private distance(names: string[], value: number, frame: JointFrameInfo): number {
     let most = 0;
     for (const joint of this.robot.joints) {

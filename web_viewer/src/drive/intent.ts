@@ -1,13 +1,13 @@
-// What a hand asks for, whatever it holds: a motion in the frame of the eye, and how fast.
+// Motion requested by an input device, in the camera's frame, and its conversion to a twist.
 import type { TwistCommand, Vec3 } from '../link/messages';
 
-// Each from −1 to 1, in the camera's horizontal frame; null where the hand is off.
+// Axes from −1 to 1 in the camera's horizontal frame. A device that is not in use gives null instead.
 export interface Intent {
   right: number;
   forward: number;
   up: number;
   pitch: number; // about the camera's right
-  roll: number; // about its forward
+  roll: number; // about the camera's forward
   yaw: number; // about the vertical
   fine: boolean; // a quarter of the speed
 }
@@ -19,7 +19,7 @@ export interface DriveSpeed {
   angular: number; // [rad/s]
 }
 
-// The first hand that is on wins each axis; none on: null.
+// Combines the devices: for each axis the first non-zero value wins. Null when none is in use.
 export function joinIntents(intents: (Intent | null)[]): Intent | null {
   const on = intents.filter((intent): intent is Intent => intent !== null);
   if (on.length === 0) return null;
@@ -33,7 +33,7 @@ export function joinIntents(intents: (Intent | null)[]): Intent | null {
   return joined;
 }
 
-// In the world frame, z up. `heading`: angle of the camera's forward from the x axis, seen from above [rad].
+// Twist in the world frame, z up. `heading`: angle of the camera's forward from the x axis, seen from above [rad].
 export function intentTwist(intent: Intent, heading: number, speed: DriveSpeed): TwistCommand {
   const forward: Vec3 = [Math.cos(heading), Math.sin(heading), 0];
   const right: Vec3 = [Math.sin(heading), -Math.cos(heading), 0];
@@ -46,7 +46,7 @@ export function intentTwist(intent: Intent, heading: number, speed: DriveSpeed):
   };
 }
 
-// `vector` times `size`, a diagonal no faster than an axis.
+// Returns `vector` times `size`, with its length limited to `size`, so that a diagonal is no faster than an axis.
 function limited(vector: Vec3, size: number): Vec3 {
   const scale = size / Math.max(1, Math.hypot(...vector));
   return vector.map((x) => x * scale) as Vec3;

@@ -1,4 +1,4 @@
-// Driving by keyboard. Keys by place, not by letter, so that other layouts work alike.
+// Driving by keyboard. Keys are identified by position, not by letter, so that they work alike in all layouts.
 import { kNoMotion, type Intent } from './intent';
 
 type Axis = Exclude<keyof Intent, 'fine'>;
@@ -28,7 +28,7 @@ export class Keyboard {
   private readonly down = new Set<string>();
   private fine = false;
 
-  // true when the key is one of ours
+  // Returns true when the key is used for driving.
   press(event: Pick<KeyboardEvent, 'code' | 'shiftKey' | 'ctrlKey' | 'metaKey' | 'altKey'>): boolean {
     this.fine = event.shiftKey;
     if (event.ctrlKey || event.metaKey || event.altKey || !(event.code in kKeys)) return false;

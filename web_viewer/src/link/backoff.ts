@@ -1,4 +1,5 @@
-// Waiting times between attempts: 0.3 s, growing to 5 s, with jitter so that many pages do not return at once.
+// Exponential back-off between connection attempts: 0.3 s, growing to 5 s, with ±20 % jitter so that many pages do not
+// reconnect at once.
 export class Backoff {
   private attempts = 0;
 

@@ -1,4 +1,4 @@
-// The page's end of the link: starts the worker, keeps its latest words, and turns calls into promises.
+// The page's end of the link: starts the worker, keeps its latest messages, and turns calls into promises.
 import type {
   Call,
   Connection,
@@ -22,10 +22,10 @@ export interface Listener {
 export class Client {
   connection: Connection = { state: 'connecting', text: 'Connecting …', retryInMs: 0 };
   world: WorldInfo | null = null;
-  readonly leases = new Map<string, LeaseInfo>(); // by body or robot
+  readonly leases = new Map<string, LeaseInfo>(); // by target, a body or robot
   stats: LinkStats | null = null;
   readonly name: string;
-  private waiting: FrameInfo | null = null; // at most one: the worker sends the next when this one is drawn
+  private waiting: FrameInfo | null = null; // the worker sends the next frame only after this one is drawn
   private readonly worker: Worker;
   private readonly replies = new Map<number, (error: string) => void>();
   private nextCall = 1;
@@ -60,7 +60,7 @@ export class Client {
     this.worker.postMessage({ kind: 'drawn', frame: frame.frame, buffers: free } satisfies ToWorker, free);
   }
 
-  // resolves with an empty string, or with what went wrong
+  // Resolves to an empty string, or to an error message.
   call(call: Call): Promise<string> {
     const id = this.nextCall++;
     return new Promise((resolve) => {
@@ -104,7 +104,7 @@ export class Client {
         this.connection = message.connection;
         return this.listener.connection(message.connection);
       case 'world':
-        // a frame of the world before has nothing to move here
+        // discard a frame of the previous world
         this.world = message.world;
         if (this.waiting) this.drawn(this.waiting, []);
         this.waiting = null;
@@ -126,7 +126,7 @@ export class Client {
   }
 }
 
-// the same for all reloads of this tab
+// Name of this client, the same across reloads of the tab.
 function ownName(): string {
   const stored = sessionStorage.getItem('pliant.client');
   if (stored) return stored;

@@ -1,9 +1,10 @@
-// From frames on the wire to what is drawn. Frames that pile up are merged, never queued: the latest of each body wins.
+// Decodes frames into drawable data. Frames that arrive faster than they are drawn are merged, never queued: the latest state
+// of each body wins.
 import type { DeformableFrame, Frame, RigidFrame } from '../gen/pliant/v1/stream_pb';
 import type { FrameInfo, SoftFrame, Vec3 } from './messages';
 import { splitCreases, surfaceCentroid, vertexNormals, type RenderSurface } from './surface';
 
-// Surface of a deformable body as the worker keeps it.
+// Surface of a deformable body, as kept by the worker.
 export interface SoftSurface extends RenderSurface {
   surfaceVertices: number;
 }
@@ -12,7 +13,7 @@ export function softSurface(vertices: ArrayLike<number>, indices: ArrayLike<numb
   return { ...splitCreases(vertices, indices), surfaceVertices: Math.floor(vertices.length / 3) };
 }
 
-// Buffers that travelled to the page and came back.
+// Buffers returned by the page, for reuse.
 export class BufferPool {
   private readonly free = new Map<number, ArrayBuffer[]>();
 
@@ -33,17 +34,17 @@ export class BufferPool {
   }
 }
 
-// The newest frame, with the newest of every body that later frames left out.
+// The newest frame, completed with the latest state of bodies that it leaves out.
 export class LatestFrame {
   private newest: Frame | null = null;
   private readonly rigid = new Map<number, RigidFrame>();
   private readonly soft = new Map<number, DeformableFrame>();
 
-  // true when a frame that was never drawn is replaced
+  // Returns true when it replaces a frame that was never drawn.
   put(frame: Frame): boolean {
     const replaced = this.newest !== null;
 
-    // nothing of before a reset may mix with what comes after it
+    // states from before and after a reset must not be mixed
     if (this.newest && this.newest.epoch !== frame.epoch) this.clear();
     this.newest = frame;
     for (const body of frame.rigid) this.rigid.set(body.body, body);
@@ -72,7 +73,7 @@ export class LatestFrame {
   }
 }
 
-// null when the frame does not fit the surface: it belongs to another model.
+// Returns null when the frame does not match the surface, because it belongs to another model.
 export function decodeSoft(body: DeformableFrame, surface: SoftSurface, pool: BufferPool): SoftFrame | null {
   const vertices = surface.surfaceVertices;
   if (body.positions.byteLength !== vertices * 6 || body.origin.length !== 3 || body.scale.length !== 3) return null;
@@ -95,7 +96,7 @@ export function decodeSoft(body: DeformableFrame, surface: SoftSurface, pool: Bu
     }
   }
 
-  // the field, or its lower end where none was sent
+  // the field, or its minimum where none was sent
   const hasField = body.field.byteLength === vertices * 2;
   const values = new DataView(body.field.buffer, body.field.byteOffset, body.field.byteLength);
   for (let v = 0; v < count; ++v) {

@@ -1,4 +1,4 @@
-// The static description of a world, from the wire to what the page builds its scene from.
+// Decodes the static description of a world into the data from which the page builds its scene.
 import { RigidBody_Motion } from '../gen/pliant/v1/scene_pb';
 import {
   ControllerDescription_Kind,
@@ -43,7 +43,7 @@ export function describeWorld(
   return { world, surfaces };
 }
 
-// what is to be seen of a body: its visuals, or what touches where it has none
+// Describes the visible shapes of a body: its visuals, or its collision shapes where it has none.
 function rigidInfo(body: RigidDescription, robot: string): RigidInfo {
   const seen = (body.visuals.length > 0 ? body.visuals : body.shapes).flatMap((shape) => {
     const info = shapeInfo(shape);
@@ -59,7 +59,7 @@ function rigidInfo(body: RigidDescription, robot: string): RigidInfo {
 }
 
 function describeRobots(description: WorldDescription): RobotInfo[] {
-  let next = 0; // joints in frames follow each other, robot by robot
+  let next = 0; // frames list the joints robot by robot
   const nameOf = (body: number): string => description.rigidBodies[body]?.name ?? '';
   return description.robots.map((robot) => ({
     name: robot.name,
@@ -133,7 +133,7 @@ function geometryInfo({ geometry }: ShapeDescription): GeometryInfo | null {
       return { type: 'triangles', positions, normals, indices };
     }
     default:
-      return null; // a shape of a later version: the rest is still shown
+      return null; // unknown shape of a newer server: skip it and show the rest
   }
 }
 

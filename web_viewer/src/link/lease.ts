@@ -1,17 +1,17 @@
-// The right to drive one body or robot, and the commands sent under it. Hold to run: a hand that falls silent is a hand
-// let go.
+// The lease on one body or robot, and the commands sent under it. Driving is hold-to-run: when the page stops repeating
+// drive(), the motion stops as if the control had been released.
 import type { Command, LeaseInfo, Setting, TwistCommand } from './messages';
 
 export interface LeasePort {
-  acquire(target: string, takeover: boolean): Promise<string>; // the lease's id
+  acquire(target: string, takeover: boolean): Promise<string>; // resolves to the lease id
   release(leaseId: string): void;
   command(target: string, leaseId: string, command: Command): void;
   changed(lease: LeaseInfo): void;
 }
 
 const kHeartbeatMs = 30;
-const kHandSilentMs = 400; // the page repeats itself far more often; past this it is stuck, and the body must rest
-const kKeepMs = 700; // the lease is kept between two strokes of a key
+const kHandSilentMs = 400; // a page that has not repeated drive() for this long is stuck, and the body is brought to rest
+const kKeepMs = 700; // an unused lease is kept this long, e.g. between two key presses
 const kRest: TwistCommand = { linear: [0, 0, 0], angular: [0, 0, 0] };
 
 export class LeaseHolder {
@@ -19,21 +19,21 @@ export class LeaseHolder {
   private leaseId = '';
   private twist = kRest;
   private controller = '';
-  private twisting = false; // twists were sent last, and repeat themselves
-  private held = false; // a hand is on the control, as far as is known
-  private lifted = true; // it was off since it was last refused
-  private waiting: Setting[] = []; // until the lease is there
-  private heardAt = 0; // of the page's hand
+  private twisting = false; // the last command was a twist, which is repeated
+  private held = false; // the user is driving
+  private lifted = true; // the control was released since its last use
+  private waiting: Setting[] = []; // settings to send when the lease is granted
+  private heardAt = 0; // time of the last drive()
   private sentAt = -Infinity;
-  private usedAt = 0; // last use that does not count as a hand on the control
-  private attempt = 0; // answers to earlier attempts are void
+  private usedAt = 0; // time of the last setting, or of the end of driving
+  private attempt = 0; // replies to earlier attempts are ignored
 
   constructor(
     readonly target: string,
     private readonly port: LeasePort,
   ) {}
 
-  // the hand is on the control
+  // The user is driving; call repeatedly.
   drive(twist: TwistCommand, controller: string, now: number): void {
     this.heardAt = now;
     const afresh = !this.held || !this.twisting || controller !== this.controller;
@@ -51,7 +51,7 @@ export class LeaseHolder {
     this.lifted = false;
   }
 
-  // joints or a gripper are to go somewhere; `fresh` when it is a new wish, not one repeated until it is reached
+  // Sends a goal for joints or a gripper. `fresh`: a new gesture of the user, not the repetition of an earlier goal.
   set(setting: Setting, fresh: boolean, now: number): void {
     if (fresh) this.lifted = true;
     this.usedAt = now;
@@ -69,7 +69,7 @@ export class LeaseHolder {
     return this.held;
   }
 
-  // the hand is off
+  // The user released the control.
   letGo(now: number): void {
     this.lifted = true;
     this.rest(now);
@@ -83,7 +83,7 @@ export class LeaseHolder {
     if (this.state !== 'held' && this.state !== 'acquiring') this.ask(true, now);
   }
 
-  // every few milliseconds
+  // Call every few milliseconds.
   tick(now: number): void {
     if (this.held && now - this.heardAt > kHandSilentMs) this.rest(now);
     if (this.state !== 'held') return;
@@ -91,7 +91,7 @@ export class LeaseHolder {
     if (this.twisting && now - this.sentAt >= kHeartbeatMs) this.sendTwist(now);
   }
 
-  // a command was not taken
+  // The server refused a command.
   refused(reason: string): void {
     if (this.state !== 'held') return;
     this.port.release(this.leaseId);
@@ -99,7 +99,7 @@ export class LeaseHolder {
     this.change('lost', reason);
   }
 
-  // the connection is gone, and with it every lease; commands of before are never repeated
+  // The connection was lost, and with it every lease. Earlier commands are never repeated.
   disconnected(): void {
     this.attempt += 1;
     this.forget();
@@ -116,14 +116,15 @@ export class LeaseHolder {
     if (this.state === 'held' && this.twisting) this.sendTwist(now);
   }
 
-  // what comes next is for other joints: rest is said once, not repeated
+  // Sends a zero twist once, without repetition, because the next command is for other joints.
   private stopTwist(now: number): void {
     this.twist = kRest;
     this.sendTwist(now);
     this.twisting = false;
   }
 
-  // after a refusal the hand must lift before it is asked again: two operators never fight by holding on
+  // After a refusal the user must release the control before the lease is requested again, so that two operators who hold
+  // their controls do not fight over it.
   private mayAsk(): boolean {
     return this.state === 'none' || (this.lifted && this.state !== 'acquiring');
   }
@@ -176,7 +177,7 @@ export class LeaseHolder {
   }
 }
 
-// The leases of one page: one for each body or robot that it drives.
+// The leases of one page, one per body or robot that it drives.
 export class Leases {
   private readonly holders = new Map<string, LeaseHolder>();
 
@@ -191,7 +192,7 @@ export class Leases {
     return holder;
   }
 
-  // a hand drives one thing at a time
+  // Drives one target, and releases any other driven target.
   drive(target: string, twist: TwistCommand, controller: string, now: number): void {
     for (const holder of this.holders.values()) if (holder.target !== target && holder.driven) holder.letGo(now);
     this.of(target).drive(twist, controller, now);

@@ -1,23 +1,23 @@
-// What the page and its worker say to each other. Plain data only: it crosses a structured clone.
+// Messages between the page and its worker. They are structured-cloned, so they contain plain data only.
 
-// as pliant.v1.FieldMeasure
+// Values of pliant.v1.FieldMeasure.
 export const Measure = { strain: 1, stress: 2, volume: 3, stretch: 4, contactPressure: 7, contactTraction: 8 } as const;
 export type MeasureId = (typeof Measure)[keyof typeof Measure];
 
 export type Vec3 = [number, number, number];
 export type Motion = 'FIXED' | 'KINEMATIC' | 'FREE';
 
-// the page to the worker
+// Messages from the page to the worker.
 export type ToWorker =
   | { kind: 'start'; socketUrl: string; healthUrl: string; world: string; client: string; measure: MeasureId }
   | { kind: 'measure'; measure: MeasureId }
   | { kind: 'contacts'; on: boolean }
-  | { kind: 'drawn'; frame: number; buffers: ArrayBuffer[] } // acknowledges, and asks for the next one
+  | { kind: 'drawn'; frame: number; buffers: ArrayBuffer[] } // acknowledges the frame and requests the next one
   | { kind: 'call'; id: number; call: Call }
-  | { kind: 'drive'; target: string; twist: TwistCommand; controller: string } // a hand is on it; repeat while it is
-  | { kind: 'letGo' } // the hand is off
-  | { kind: 'set'; target: string; setting: Setting; fresh: boolean } // repeat until it is reached; fresh: a new gesture
-  | { kind: 'release'; target: string } // gives a lease back at once
+  | { kind: 'drive'; target: string; twist: TwistCommand; controller: string } // repeat while the user is driving
+  | { kind: 'letGo' } // the user released the control
+  | { kind: 'set'; target: string; setting: Setting; fresh: boolean } // repeat until reached; fresh: a new gesture
+  | { kind: 'release'; target: string } // releases a lease immediately
   | { kind: 'takeover'; target: string }
   | { kind: 'retry' };
 
@@ -26,7 +26,7 @@ export interface TwistCommand {
   angular: Vec3; // world frame [rad/s]
 }
 
-// What a robot is to reach by itself.
+// Goal of a robot's joints or gripper.
 export type Setting =
   | { kind: 'joints'; joints: string[]; values: number[] }
   | { kind: 'gripper'; controller: string; position: number };
@@ -35,13 +35,13 @@ export type Command = ({ kind: 'twist'; controller: string } & TwistCommand) | S
 
 export type Call =
   | { op: 'pause' }
-  | { op: 'run'; factor: number } // simulated seconds a second; Infinity: as fast as it goes
+  | { op: 'run'; factor: number } // simulated seconds per second; Infinity: as fast as possible
   | { op: 'step'; steps: number }
   | { op: 'reset' }
   | { op: 'stop' }
   | { op: 'resume' };
 
-// the worker to the page
+// Messages from the worker to the page.
 export type ToPage =
   | { kind: 'connection'; connection: Connection }
   | { kind: 'world'; world: WorldInfo }
@@ -52,24 +52,24 @@ export type ToPage =
 
 export interface Connection {
   state: 'connecting' | 'live' | 'lost' | 'no_world';
-  text: string; // what is going on, for people
-  retryInMs: number; // until the next attempt; 0 while none is planned
+  text: string; // description for the user
+  retryInMs: number; // time until the next attempt; 0: none is scheduled
 }
 
 export interface LeaseInfo {
   state: 'none' | 'acquiring' | 'held' | 'refused' | 'lost';
   target: string; // body or robot
-  text: string; // why refused or lost
+  text: string; // reason for which it was refused or lost
 }
 
 export interface LinkStats {
   framesReceived: number;
-  framesSkipped: number; // received, and replaced by a later one before they were drawn
+  framesSkipped: number; // received, but replaced by a later frame before they were drawn
   framesPerSecond: number; // received
   drawnPerSecond: number;
   bytesPerSecond: number;
   ackLagMs: number; // from the arrival of a frame to its acknowledgement
-  roundTripMs: number; // command to its answer while driving, else of a plain request
+  roundTripMs: number; // of a command while driving, otherwise of a plain request
   roundTripOf: 'command' | 'request' | 'nothing';
 }
 
@@ -88,9 +88,9 @@ export interface WorldInfo {
 export interface RigidInfo {
   name: string;
   motion: Motion;
-  shapes: ShapeInfo[]; // what is to be seen
-  colors: (Color | null)[]; // of each of them; null: the viewer's choice
-  robot: string; // that it is a link of; empty: none
+  shapes: ShapeInfo[]; // visible shapes
+  colors: (Color | null)[]; // of each shape; null: chosen by the viewer
+  robot: string; // robot of which the body is a link; empty: none
 }
 
 export type Color = [number, number, number, number]; // red, green, blue, alpha in 0 … 1
@@ -106,19 +106,19 @@ export interface RobotInfo {
 export interface JointInfo {
   name: string;
   index: number; // in FrameInfo.joints
-  slides: boolean; // [m], else [rad]
+  slides: boolean; // positions in [m]; otherwise in [rad]
   lower: number; // may be infinite
   upper: number;
   velocityLimit: number;
   effortLimit: number;
-  drive: 'none' | 'torque' | 'position' | 'velocity' | 'activation'; // the last a stress [Pa] within a soft body
+  drive: 'none' | 'torque' | 'position' | 'velocity' | 'activation'; // activation: a stress in a soft body [Pa]
 }
 
 // A differential-IK controller.
 export interface ToolInfo {
   name: string;
-  body: string; // that it moves
-  carried: string[]; // that, and all that hangs on it
+  body: string; // body moved by the controller
+  carried: string[]; // that body, and all bodies carried by it
   joints: string[];
 }
 
@@ -148,7 +148,7 @@ export interface SoftInfo {
   tetrahedra: number;
   youngsModulus: number;
   surfaceVertices: number;
-  renderVertices: number; // surface vertices, doubled along creases
+  renderVertices: number; // surface vertices, duplicated along creases
   indices: Uint32Array;
 }
 
@@ -169,7 +169,7 @@ export interface FrameInfo {
   joints: JointFrameInfo;
 }
 
-// Of all robots' joints.
+// State of the joints of all robots.
 export interface JointFrameInfo {
   positions: number[];
   velocities: number[];
@@ -179,14 +179,14 @@ export interface JointFrameInfo {
 
 export interface SoftFrame {
   body: number;
-  positions: Float32Array; // xyz a render vertex, world frame [m]
+  positions: Float32Array; // xyz per render vertex, world frame [m]
   normals: Float32Array;
-  field: Uint16Array; // (value, 32768) a render vertex, 0 … 65535 from fieldMin to fieldMax: a texture coordinate
+  field: Uint16Array; // texture coordinate (value, 32768) per render vertex; value: 0 … 65535 from fieldMin to fieldMax
   measure: number;
   fieldMin: number;
   fieldMax: number;
   unit: string;
-  centroid: Vec3; // of the surface, area weighted [m]
+  centroid: Vec3; // of the surface, weighted by area [m]
   low: Vec3; // bounding box [m]
   high: Vec3;
 }
@@ -211,9 +211,9 @@ export interface ReportInfo {
   stalled: boolean;
   iterations: number;
   residual: number;
-  stepsNotConverged: number; // since the start, of those not shown too
-  reason: string; // why the solve ended
-  compromises: [kind: string, count: number][]; // since the start, none that is zero
+  stepsNotConverged: number; // since the start, including steps that were not shown
+  reason: string; // reason for which the solve ended
+  compromises: [kind: string, count: number][]; // since the start, without zero counts
   contacts: number;
   stepSeconds: number;
   realTimeRate: number;

@@ -1,4 +1,4 @@
-// One viewer's conversation with a server: connect, introduce, describe, subscribe, and all of it again when it breaks.
+// Connection of one viewer to a server: connect, say hello, describe the world, subscribe, and reconnect when it breaks.
 import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import {
   ClientMessageSchema,
@@ -16,10 +16,10 @@ type Reply = ServerMessage['message'];
 type CommandMessage = Extract<Request, { case: 'command' }>['value']['command'];
 type Start = Extract<ToWorker, { kind: 'start' }>;
 
-// What the session needs of its surroundings: a browser's worker, or a test.
+// Environment of a session: a browser worker, or a test.
 export interface Surroundings {
   openSocket(url: string, protocol: string): WebSocket;
-  healthy(url: string): Promise<boolean>; // does anything answer there?
+  healthy(url: string): Promise<boolean>; // whether a server answers at this URL
   post(message: ToPage, transfer?: ArrayBuffer[]): void;
   now(): number; // monotonic [ms]
 }
@@ -29,11 +29,11 @@ const kReplyMs = 5000;
 const kPingMs = 1000;
 const kSilenceMs = 6000;
 
-// google.rpc codes that the viewer has words for
+// google.rpc codes with their own messages
 const kNotFound = 5;
 const kUnauthenticated = 16;
 
-// why the other side closed, in its own words where it gave any
+// Describes why the server closed the connection, by its own reason if it gave one.
 function closeText(event: Pick<CloseEvent, 'code' | 'reason'>): string {
   if (event.reason) return `The server closed the connection: ${event.reason}.`;
   if (event.code === 1001) return 'The server is shutting down.';
@@ -73,7 +73,7 @@ export class Session {
   private nextRequest = 1n;
   private retryTimer: ReturnType<typeof setTimeout> | undefined;
   private readonly backoff = new Backoff();
-  private closing = ''; // why this side closed the socket
+  private closing = ''; // reason for which this side closed the socket
 
   private world = '';
   private serverVersion = '';
@@ -84,15 +84,15 @@ export class Session {
   private readonly latest = new LatestFrame();
   private readonly pool = new BufferPool();
   private pageIsReady = true;
-  private pageEpoch = 0; // frames of an earlier connection are never acknowledged
+  private pageEpoch = 0; // number of the connection: frames of an earlier one are not acknowledged
   private lastFrameSeen = 0;
 
   private readonly leases: Leases;
-  private sequence = 0; // of commands; rises through all leases
+  private sequence = 0; // of commands, increasing across all leases
   private commandsSent = new Map<number, { target: string; at: number }>(); // by sequence
   private heardAt = 0;
   private pingedAt = 0;
-  private arrivedAt = new Map<number, number>(); // frame → when
+  private arrivedAt = new Map<number, number>(); // by frame
   private bytes = 0;
   private received = 0; // frames since the last report
   private acknowledged = 0;
@@ -166,7 +166,7 @@ export class Session {
     }
   }
 
-  // every few milliseconds
+  // Call every few milliseconds.
   tick(): void {
     const now = this.around.now();
     this.leases.tick(now);
@@ -177,7 +177,7 @@ export class Session {
     }
     if (this.live && now - this.pingedAt > kPingMs) this.ping(now);
 
-    // a connection that fell silent without being closed: sleep, a pulled cable, a stopped process
+    // drop a connection that went silent without being closed: sleep, an unplugged cable, a stopped process
     if (this.socket && now - this.heardAt > kSilenceMs) this.drop('The server went silent.');
     if (now - this.statsAt > 500) this.report(now);
   }
@@ -216,17 +216,17 @@ export class Session {
     };
   }
 
-  // hello → which world → what it is made of → frames
+  // Says hello, chooses the world, gets its description and subscribes to its frames.
   private async introduce(socket: WebSocket): Promise<void> {
     try {
       if (socket.protocol !== kProtocol) {
-        throw new Error(`The server does not speak ${kProtocol}: viewer and server are of different versions.`);
+        throw new Error(`The server does not speak ${kProtocol}: viewer and server have different versions.`);
       }
       const welcome = await this.request({
         case: 'hello',
         value: { client: this.start?.client ?? '', token: '' },
       });
-      if (welcome.case !== 'welcome') throw new Error('The server did not answer the greeting as expected.');
+      if (welcome.case !== 'welcome') throw new Error('The server sent an unexpected reply to the hello message.');
       this.serverVersion = welcome.value.version;
       this.world = this.start?.world || welcome.value.defaultWorld || (await this.firstWorld());
       if (!this.world) throw new Refusal(kNotFound, '');
@@ -239,7 +239,7 @@ export class Session {
       if (socket !== this.socket) return;
       if (error instanceof Refusal && error.code === kNotFound) return this.noWorld(socket);
       if (error instanceof Refusal && error.code === kUnauthenticated) {
-        return this.drop(`The server wants to know who asks: ${error.message}`);
+        return this.drop(`The server requires authentication: ${error.message}`);
       }
       this.drop((error as Error).message);
     }
@@ -267,12 +267,12 @@ export class Session {
     return reply.case === 'worlds' ? (reply.value.worlds[0]?.name ?? '') : '';
   }
 
-  // the server is well, but there is nothing to see yet: stay, and look again
+  // The server is running but has no world to show: stay connected and try again.
   private noWorld(socket: WebSocket): void {
     this.live = false;
     this.leases.disconnected();
     const which = this.start?.world ? `no world “${this.start.world}”` : 'no world';
-    this.say('no_world', `The server runs, but holds ${which}. Create one: pliant world create SCENE.yaml`);
+    this.say('no_world', `The server is running, but has ${which}. Create one: pliant world create SCENE.yaml`);
     this.heardAt = this.around.now();
     this.retryTimer = setTimeout(() => {
       if (socket === this.socket) void this.introduce(socket);
@@ -287,8 +287,8 @@ export class Session {
     this.retryLater(
       answers
         ? `The server at ${host} answers but refuses the viewer's connection: ` +
-            'it may be of another version, or not admit pages from this address.'
-        : `No Pliant server answers at ${host}. Start one with ./dev run; this page connects by itself.`,
+            'it may have a different version, or not allow pages from this address.'
+        : `No Pliant server answers at ${host}. Start one with ./dev run; this page will connect automatically.`,
     );
   }
 
@@ -326,7 +326,7 @@ export class Session {
     this.around.post({ kind: 'connection', connection: { state, text, retryInMs } });
   }
 
-  // --- talking
+  // --- messages
 
   private send(id: bigint, message: Request): boolean {
     if (this.socket?.readyState !== 1) return false;
@@ -350,7 +350,7 @@ export class Session {
     try {
       message = fromBinary(ServerMessageSchema, new Uint8Array(data));
     } catch {
-      return this.drop('The server sent a message that this viewer cannot read: they are of different versions.');
+      return this.drop('The server sent a message that this viewer cannot read: viewer and server have different versions.');
     }
 
     const reply = message.message;
@@ -421,7 +421,7 @@ export class Session {
     });
   }
 
-  // --- frames: one on the page at a time, the rest merged into the latest
+  // --- frames: the page has one at a time, later ones are merged
 
   private show(): void {
     const frame = this.latest.take(this.surfaces, this.pool);
@@ -506,9 +506,9 @@ export class Session {
     }
   }
 
-  // --- measures of the link
+  // --- link statistics
 
-  // keeps a paused world's connection under watch, and times it
+  // Monitors the connection even while the world is paused, and measures its round trip.
   private ping(now: number): void {
     this.pingedAt = now;
     for (const [key, { at }] of this.commandsSent) if (now - at > 2 * kPingMs) this.commandsSent.delete(key);

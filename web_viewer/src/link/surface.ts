@@ -1,14 +1,14 @@
-// Surfaces as they are drawn: vertices doubled along creases, so that a ball is smooth and a box keeps its edges.
+// Render surfaces: vertices are duplicated along creases, so that a ball looks smooth and a box keeps its edges.
 
 export interface RenderSurface {
   source: Uint32Array; // surface vertex of each render vertex
-  indices: Uint32Array; // three render vertices a triangle
+  indices: Uint32Array; // three render vertices per triangle
 }
 
 // Splits a surface where neighbouring triangles meet at more than `creaseDegrees`.
 //
-// positions  xyz a vertex, rest shape
-// indices    three a triangle, outward by the right-hand rule; those out of range are dropped
+// positions  xyz per vertex, rest shape
+// indices    three per triangle, outward by the right-hand rule; triangles with an index out of range are dropped
 export function splitCreases(positions: ArrayLike<number>, indices: ArrayLike<number>, creaseDegrees = 55): RenderSurface {
   const vertexCount = Math.floor(positions.length / 3);
   const corners: number[] = [];
@@ -19,7 +19,7 @@ export function splitCreases(positions: ArrayLike<number>, indices: ArrayLike<nu
   const normals = unitNormals(positions, corners);
   const cosCrease = Math.cos((creaseDegrees * Math.PI) / 180);
 
-  // corners around a vertex belong together when their triangles share a smooth edge there
+  // corners at a vertex share a render vertex when their triangles share a smooth edge there
   const group = Int32Array.from(corners, (_, corner) => corner);
   const find = (x: number): number => {
     while (group[x] !== x) x = group[x] = group[group[x]];
@@ -46,7 +46,7 @@ export function splitCreases(positions: ArrayLike<number>, indices: ArrayLike<nu
     }
   }
 
-  // one render vertex a group, in order of appearance
+  // one render vertex per group, in order of appearance
   const renderVertex = new Map<number, number>();
   const source: number[] = [];
   const renderIndices = new Uint32Array(corners.length);
@@ -63,7 +63,7 @@ export function splitCreases(positions: ArrayLike<number>, indices: ArrayLike<nu
   return { source: Uint32Array.from(source), indices: renderIndices };
 }
 
-// Unit normals at vertices, weighted by area. Vertices without a triangle of some area get zero.
+// Computes area-weighted unit normals at vertices; zero where no triangle has any area.
 export function vertexNormals(positions: Float32Array, indices: Uint32Array, normals: Float32Array): void {
   normals.fill(0);
   for (let i = 0; i < indices.length; i += 3) {
@@ -94,7 +94,7 @@ export function vertexNormals(positions: Float32Array, indices: Uint32Array, nor
   }
 }
 
-// Centre of the surface, weighted by area; of the vertices where there is no area.
+// Returns the area-weighted centroid of the surface, or the mean of the vertices where there is no area.
 export function surfaceCentroid(positions: Float32Array, indices: Uint32Array): [number, number, number] {
   const sum = [0, 0, 0];
   let total = 0;

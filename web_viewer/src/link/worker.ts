@@ -1,4 +1,4 @@
-// The worker: the socket lives here, so that a busy page delays neither decoding nor the heartbeat of a command.
+// The worker. It owns the socket, so that a busy page delays neither decoding nor the repetition of commands.
 import type { ToWorker } from './messages';
 import { Session } from './session';
 

@@ -1,4 +1,4 @@
-// The bar at the bottom: the world's clock, the view's switches, and the stop that anyone may press.
+// The bar at the bottom: the world's clock, switches of the view, and the stop button that every viewer has.
 import type { Call, FrameInfo } from '../link/messages';
 import { element } from './dom';
 
@@ -57,7 +57,7 @@ export class ClockBar {
     if (this.stop.textContent !== word) this.stop.textContent = word;
     if (this.paused || document.activeElement === this.factor) return;
 
-    // a speed that others chose is shown, also one that is not on the list
+    // show the clock's speed even if another client chose one that is not in the list
     const value = String(frame.clock.mode === 'freeRun' ? Infinity : frame.clock.factor);
     if (this.factor.value === value) return;
     if (![...this.factor.options].some((option) => option.value === value)) {
@@ -110,7 +110,7 @@ export class ClockBar {
     this.run.setAttribute('aria-label', this.paused ? 'Run' : 'Pause');
   }
 
-  // a pressed button gives the keyboard back, so that Space is the stop and not the button again
+  // Adds a click handler that drops the focus, so that Space stops the world instead of pressing the button again.
   private onClick(id: string, action: () => void): void {
     const button = element<HTMLButtonElement>(id);
     button.addEventListener('click', () => {

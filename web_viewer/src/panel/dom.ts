@@ -1,11 +1,11 @@
-// The page's elements, by id. An absent one is a broken page.
+// Returns the element with this id. Throws if there is none.
 export function element<T extends HTMLElement = HTMLElement>(id: string): T {
   const found = document.getElementById(id);
   if (!found) throw new Error(`The page has no element "${id}".`);
   return found as T;
 }
 
-// Touches the page only when the text changed.
+// Sets the text of an element. Leaves the DOM alone if it is unchanged.
 export function setText(id: string, text: string): void {
   const target = element(id);
   if (target.textContent !== text) target.textContent = text;

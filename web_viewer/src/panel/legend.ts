@@ -1,4 +1,4 @@
-// The legend: what the colours mean, in units, and the choice of the measure.
+// The legend: the colour scale with units, and the choice of the measure.
 import { Measure, type MeasureId } from '../link/messages';
 import { colorTable, divergingColor, kTableSize, sequentialColor } from '../scene/colormap';
 import { isDiverging, isPressure, type Range } from '../scene/range';
@@ -23,7 +23,7 @@ export class Legend {
 
   showLock(locked: boolean): void {
     this.lock.setAttribute('aria-pressed', String(locked));
-    this.lock.textContent = locked ? 'held' : 'auto';
+    this.lock.textContent = locked ? 'locked' : 'auto';
   }
 
   show(measure: MeasureId, range: Range, now: Range, unit: string): void {
@@ -50,7 +50,7 @@ export class Legend {
   }
 }
 
-// Strain in percent, stress with a prefix, ratios plain.
+// Formats a value: strain in percent, stress with an SI prefix, ratios as plain numbers.
 export function quantity(measure: MeasureId, value: number, unit: string): string {
   if (measure === Measure.strain) return `${trimmed(Number((100 * value).toFixed(2)), 3)} %`;
   if (isPressure(measure)) return withPrefix(value, unit || 'Pa', 3);

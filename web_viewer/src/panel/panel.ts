@@ -1,4 +1,4 @@
-// The panel of measurements: what the world does, who drives it, how the link fares.
+// The panel of measurements: state of the world, driving clients, state of the link.
 import type { ForceInfo, FrameInfo, LeaseInfo, LinkStats, ReportInfo } from '../link/messages';
 import { element, setHidden, setText } from './dom';
 import { Plot } from './plot';
@@ -48,7 +48,7 @@ export class Panel {
     this.force = this.shownForce = 0;
   }
 
-  // what hands can drive
+  // Lists the targets that can be driven.
   setDriven(labels: string[], index: number): void {
     const choice = element<HTMLSelectElement>('driven');
     choice.replaceChildren(...labels.map((label) => new Option(label)));
@@ -85,21 +85,21 @@ export class Panel {
     this.showDrivers(frame, me);
   }
 
-  // Every animation frame: the number is eased so that it can be read; the plot is not.
+  // Call every animation frame. Smooths the displayed force so that it is readable; the plot is not smoothed.
   tick(): void {
     const away = this.force - this.shownForce;
     this.shownForce = Math.abs(away) < 0.005 ? this.force : this.shownForce + 0.3 * away;
     setText('force', newtons(this.shownForce));
   }
 
-  // `what` hands drive, in words; empty: there is nothing
+  // `what`: label of the driven target; empty: there is none. `grip`: it has a gripper.
   showLease(lease: LeaseInfo, stopped: boolean, what: string, grip: boolean): void {
     const tag = element('lease');
-    const words = { none: 'idle', acquiring: 'asking …', held: 'you drive', refused: 'refused', lost: 'lost' };
+    const words = { none: 'idle', acquiring: 'requesting …', held: 'you are driving', refused: 'refused', lost: 'lost' };
     tag.dataset.state = lease.state;
     setText('lease', words[lease.state]);
-    const hand = `Hold a key, a stick or the thing itself to move “${what}”.${grip ? ' G opens and closes its gripper.' : ''}`;
-    const idle = what ? hand : 'Nothing here follows keys, a gamepad or the mouse. Joints move by their sliders.';
+    const hand = `Hold a key or a stick to move “${what}”, or drag it.${grip ? ' G opens and closes its gripper.' : ''}`;
+    const idle = what ? hand : 'Nothing here can be driven by keyboard, gamepad or mouse. Move joints with their sliders.';
     const stopText = 'The world is stopped. Resume it to drive.';
     setText('lease-text', stopped ? stopText : lease.text || (lease.state === 'held' ? `Moving “${what}”.` : idle));
     setHidden('speed-row', !what);
@@ -144,7 +144,7 @@ export class Panel {
   }
 }
 
-// What of the solver a viewer should know; empty while all steps converged.
+// Describes steps that did not converge; empty while all steps have converged.
 export function solverTrouble(report: ReportInfo): string {
   const count = report.stepsNotConverged;
   if (count === 0) return '';
@@ -155,14 +155,14 @@ export function solverTrouble(report: ReportInfo): string {
   return `This step ${what}${why}: residual ${report.residual.toExponential(1)} after ${report.iterations} iterations (${before} so far).`;
 }
 
-// What steps relaxed, clamped or cut off so far; empty while there is nothing to say.
+// Lists how often steps relaxed, clamped or truncated something, by kind; empty if never.
 export function describeCompromises(report: ReportInfo): string {
   const kinds = [...report.compromises].sort(([a], [b]) => (a < b ? -1 : 1));
   const parts = kinds.map(([kind, count]) => `${kind.replaceAll('_', ' ')} ${count}×`);
   return parts.length ? `So far: ${parts.join(', ')}.` : '';
 }
 
-// on a body, or on all links of a robot [N]
+// Returns the contact force on a body, or on all links of a robot [N].
 export function forceOn(forces: ForceInfo[], name: string): number[] {
   const parts = [0, 0, 0];
   for (const { body, force } of forces) {

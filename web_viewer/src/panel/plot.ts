@@ -23,7 +23,7 @@ export class Plot {
     const last = this.times.at(-1);
     if (last !== undefined && time <= last) {
       if (time === last) return;
-      this.clear(); // the world went back
+      this.clear(); // time went back: the world was reset or restored
     }
     this.times.push(time);
     this.values.push(value);
@@ -48,7 +48,7 @@ export class Plot {
     if (!pen) return;
     pen.clearRect(0, 0, width, height);
 
-    // the scale opens at once and closes gently
+    // the scale grows at once, and shrinks only when less than 45 % of it is used
     const now = this.times.at(-1) ?? 0;
     const highest = this.values.reduce((most, value, i) => (this.times[i] > now - kSpan ? Math.max(most, value) : most), 0);
     const wanted = roundUp(Math.max(highest * 1.05, 0.1));

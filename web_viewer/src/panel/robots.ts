@@ -1,11 +1,11 @@
-// A section for every robot: where its joints are and what they exert, sliders that send them elsewhere, its gripper.
+// The robot panel, one section per robot: positions and efforts of its joints, sliders for their targets, and its grippers.
 import { gripperRange, jointRange, RobotGoals } from '../drive/goals';
 import type { FrameInfo, GripperInfo, JointInfo, LeaseInfo, RobotInfo, Setting, WorldInfo } from '../link/messages';
 import { element } from './dom';
 import { jointEffort, jointPosition, jointRate, withPrefix } from './units';
 
-const kShowMs = 60; // numbers that change faster cannot be read
-const kMostPassive = 6; // joints without a drive that a group shows at first
+const kShowMs = 60; // update interval; numbers that change faster cannot be read
+const kMostPassive = 6; // groups with more joints, none of them driven, start collapsed
 
 export interface RobotPort {
   set(robot: string, setting: Setting, fresh: boolean): void;
@@ -21,7 +21,7 @@ export class RobotPanel {
   private epoch = -1;
 
   constructor(private readonly port: RobotPort) {
-    // whoever does not look does not drive
+    // a hidden page does not drive
     document.addEventListener('visibilitychange', () => document.hidden && this.letGo());
     window.addEventListener('pagehide', () => this.letGo());
   }
@@ -36,7 +36,7 @@ export class RobotPanel {
   }
 
   showFrame(frame: FrameInfo, me: string, now: number): void {
-    // what was wanted before a stop, a pause or a reset is not taken up again
+    // goals from before a stop, a pause or a reset are dropped
     const running = frame.clock.mode !== 'paused';
     if (frame.stopped || frame.epoch !== this.epoch || (this.running && !running)) this.drop();
     this.running = running;
@@ -48,7 +48,7 @@ export class RobotPanel {
     for (const view of this.views) view.show(frame, me);
   }
 
-  // a world that stands still sends few frames: what is wanted is repeated all the same
+  // Repeats the goals even when few frames arrive, as from a paused world.
   tick(frame: FrameInfo | null, now: number): void {
     if (frame) for (const view of this.views) view.goals.tick(frame.joints, frame.clock.mode === 'paused', now);
   }
@@ -57,12 +57,12 @@ export class RobotPanel {
     this.views.find(({ robot }) => robot.name === lease.target)?.showLease(lease);
   }
 
-  // a hand drives these joints by a controller now
+  // Drops the goals of joints that a controller drives now.
   dropJoints(robot: string, joints: string[]): void {
     this.views.find((view) => view.robot.name === robot)?.goals.drop(joints);
   }
 
-  // opens the gripper of a robot, or closes it
+  // Opens or closes the gripper of a robot.
   grip(robot: string): void {
     this.views.find((view) => view.robot.name === robot)?.grip();
   }
@@ -108,7 +108,7 @@ class RobotView {
     }
     groupJoints(robot).forEach(({ title, joints, isGripper }, i, groups) => {
       const group = make('details', '');
-      // a long list of what cannot be moved is there for those who look for it
+      // a long list of joints that cannot be driven starts collapsed
       const isPassive = joints.length > kMostPassive && joints.every(({ drive }) => drive === 'none');
       group.open = open && !isGripper && !isPassive && i < 2;
       const summary = make('summary', '', groups.length > 1 ? `Joints: ${title}` : 'Joints');
@@ -124,7 +124,7 @@ class RobotView {
 
   show(frame: FrameInfo, me: string): void {
     const driver = frame.drivers.find(({ target }) => target === this.robot.name)?.client;
-    const text = frame.stopped ? 'stopped' : driver === undefined ? 'idle' : driver === me ? 'you drive' : driver || 'driven';
+    const text = frame.stopped ? 'stopped' : driver === undefined ? 'idle' : driver === me ? 'you are driving' : driver || 'in use';
     if (this.tag.textContent !== text) this.tag.textContent = text;
     this.tag.dataset.state = driver === me ? 'held' : '';
     for (const row of this.joints) row.show(frame, this.goals.jointGoal(row.joint.name));
@@ -143,7 +143,7 @@ class RobotView {
   }
 }
 
-// joints of tools, of grippers, and the rest; each in one of them
+// Groups the joints by tool and gripper, with the remaining ones last. Each joint is in one group.
 function groupJoints(robot: RobotInfo): { title: string; joints: JointInfo[]; isGripper: boolean }[] {
   const left = new Set(robot.joints.map(({ name }) => name));
   const take = (title: string, names: string[], isGripper: boolean) => {
@@ -175,7 +175,7 @@ class JointRow {
     });
     this.slider.input.disabled = joint.drive === 'none';
     this.slider.input.dataset.joint = joint.name;
-    // that it is one goes without saying
+    // shorten the label by the redundant suffix
     const name = make('span', '', joint.name.replace(/_joint$/, ''));
     name.title = joint.name;
     this.root.append(name, this.value, this.effort, this.slider.root);
@@ -233,7 +233,7 @@ class GripperRow {
     this.slider.show(this.shown, frame.joints.positions[this.index] ?? null);
   }
 
-  // to the end that is further away
+  // Opens or closes, whichever is further from the current goal.
   toggle(): void {
     const toOpen = Math.abs(this.shown - this.open) > Math.abs(this.shown - this.closed);
     this.send(toOpen ? this.open : this.closed);
@@ -259,7 +259,7 @@ interface SliderPort {
   lift(): void;
 }
 
-// A slider for what is wanted, with a mark for what is.
+// A slider for the target, with a mark at the actual value.
 class Slider {
   readonly root = make('div', 'track');
   readonly input = make('input', '');
@@ -280,7 +280,7 @@ class Slider {
       this.held = true;
       port.move(Number(this.input.value));
     });
-    // let go: by the pointer, by a key, or because the slider cannot say any more
+    // released, by the pointer or a key
     this.input.addEventListener('change', () => {
       this.held = false;
       port.lift();

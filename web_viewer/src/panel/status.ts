@@ -1,4 +1,4 @@
-// What is wrong, in words: the state of the connection, faults of the world, calls that failed.
+// Messages about problems: the state of the connection, faults of the world, failed calls.
 import type { Connection, FrameInfo } from '../link/messages';
 import { element, setHidden, setText } from './dom';
 
@@ -10,7 +10,7 @@ const kTitles: Record<Connection['state'], string> = {
 };
 
 export class StatusView {
-  private until = 0; // of the message on the banner
+  private until = 0; // end of the banner message
   private retryAt = 0;
   private everLive = false;
   private wentAway = 0;
@@ -36,14 +36,14 @@ export class StatusView {
     setHidden('retry', state !== 'lost');
   }
 
-  // every drawn or idle animation frame
+  // Call every animation frame.
   tick(connection: Connection, now: number): void {
-    // a short hiccup of a running view is not worth a curtain
+    // do not cover a running view for a short interruption
     const patience = this.everLive ? 700 : 250;
     if (this.wentAway && now - this.wentAway > patience) setHidden('problem', false);
     if (connection.state === 'lost') {
       const seconds = Math.ceil(Math.max(0, this.retryAt - now) / 1000);
-      setText('retry', seconds > 0 ? `Try now (again in ${seconds} s)` : 'Trying …');
+      setText('retry', seconds > 0 ? `Retry now (next attempt in ${seconds} s)` : 'Retrying …');
     }
     if (this.until && now > this.until) {
       this.until = 0;
@@ -54,7 +54,7 @@ export class StatusView {
   showFault(frame: FrameInfo, now: number): void {
     if (!frame.fault) return;
     const { step, reason, body } = frame.fault;
-    this.say(`The world paused itself at step ${step}: ${reason}${body ? ` (${body})` : ''}. Reset it to go on.`, now);
+    this.say(`The world was paused by a fault at step ${step}: ${reason}${body ? ` (${body})` : ''}. Reset it to continue.`, now);
   }
 
   say(text: string, now: number): void {

@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Formatting of numbers with units.
 
 export function withPrefix(value: number, unit: string, digits = 3): string {
   const steps: [number, string][] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, ''], [1e-3, 'm'], [1e-6, 'µ']];
@@ -9,7 +9,7 @@ export function withPrefix(value: number, unit: string, digits = 3): string {
   return `${trimmed(value / scale, digits)} ${prefix}${unit}`;
 }
 
-// with so many significant digits, without a tail of zeros
+// Formats with a number of significant digits, without trailing zeros.
 export function trimmed(value: number, digits: number): string {
   if (value === 0) return '0';
   const text = value.toPrecision(digits);
@@ -26,13 +26,13 @@ export function bytesPerSecond(rate: number): string {
   return rate < 1e6 ? `${(rate / 1e3).toFixed(0)} kB/s` : `${(rate / 1e6).toFixed(1)} MB/s`;
 }
 
-// A force in newtons, with digits that do not jump about.
+// Formats a force in newtons, with a fixed number of decimals per range so that the digits stay steady.
 export function newtons(force: number): string {
   if (!Number.isFinite(force)) return '–';
   return `${force.toFixed(force < 10 ? 2 : force < 100 ? 1 : 0)} N`;
 }
 
-// Of joints that turn in degrees, of those that slide in millimetres.
+// Formats a joint position: degrees for rotating joints, millimetres for sliding ones.
 export function jointPosition(q: number, slides: boolean): string {
   return slides ? `${tenths(1000 * q)} mm` : `${tenths((180 / Math.PI) * q)}°`;
 }

@@ -1,4 +1,5 @@
-// Contact forces as arrows: one for every contact point, longer for a larger force. Two draw calls for all of them.
+// Contact forces as arrows, one per contact point, with length proportional to the square root of the force. All are drawn
+// with four instanced meshes.
 import {
   ConeGeometry,
   CylinderGeometry,
@@ -22,7 +23,7 @@ export class ForceArrows {
   private readonly shafts: InstancedMesh;
   private readonly heads: InstancedMesh;
   private readonly veiled: InstancedMesh[] = [];
-  private largest = 0; // smoothed, so that lengths do not jump
+  private largest = 0; // largest force, decaying slowly so that lengths do not jump
   count = 0;
 
   constructor() {
@@ -42,7 +43,7 @@ export class ForceArrows {
       mesh.count = 0;
       this.group.add(mesh);
 
-      // what a body hides shines through it
+      // draw hidden parts translucently through the body in front
       const hidden = new InstancedMesh(mesh.geometry, veil, kMost);
       hidden.instanceMatrix = mesh.instanceMatrix;
       hidden.frustumCulled = false;
@@ -53,7 +54,7 @@ export class ForceArrows {
     }
   }
 
-  // `passive`: bodies that only push back; arrows show the force on the other one. `reach`: the longest arrow [m].
+  // `passive`: bodies that only react; the arrow shows the force on the other body. `reach`: length of the longest arrow [m].
   update(contacts: ContactInfo[], passive: (body: string) => boolean, reach: number): void {
     const largest = contacts.reduce((most, { force }) => Math.max(most, Math.hypot(...force)), 0);
     this.largest = Math.max(largest, 0.97 * this.largest);

@@ -1,4 +1,4 @@
-// The bodies of a world in the scene: built from its description, moved by its frames, picked by the pointer.
+// Bodies of a world in the scene: built from the description, moved by frames, picked by the pointer.
 import {
   Box3,
   Group,
@@ -20,13 +20,13 @@ import { interestingBox, shapeGeometry } from './shapes';
 import { SoftBody } from './soft';
 import { ToolFrame } from './tool_frame';
 
-const kMostToLookBehind = 400; // bodies: beyond, looking takes too long
-const kMostLooks = 40;
+const kMostToLookBehind = 400; // with more bodies, the visibility test takes too long
+const kMostLooks = 40; // rays per visibility test
 
 export interface RigidBody {
   info: RigidInfo;
   group: Group;
-  placed: boolean; // a pose has come
+  placed: boolean; // a pose has been received
 }
 
 export class Bodies {
@@ -37,11 +37,11 @@ export class Bodies {
   private floor: Group | null = null;
   private fitted = false;
   private halfSpaces: Group[] = [];
-  private size = 0.3; // of what is looked at [m]
+  private size = 0.3; // largest extent of the fitted view [m]
   private readonly materials: Materials;
   private readonly toolFrame = new ToolFrame();
 
-  // `plain`: without the costly part of the shading
+  // `plain`: without expensive shading
   constructor(private readonly plain: boolean) {
     this.materials = new Materials(plain);
     this.root.add(this.arrows.group);
@@ -51,7 +51,7 @@ export class Bodies {
     this.clear();
     const robots = world.robots.map(({ name }) => name);
     this.rigid = world.rigid.map((info, index) => {
-      // links without colours have that of their robot
+      // links without colours share one colour per robot
       return this.buildRigid(info, info.robot ? robots.indexOf(info.robot) : index);
     });
     this.soft = world.soft.map((info) => new SoftBody(info, this.plain));
@@ -59,7 +59,8 @@ export class Bodies {
     for (const body of this.soft) this.root.add(body.mesh);
   }
 
-  // Moves everything; returns buffers that are free again, and the box to look at when it is the first frame.
+  // Applies a frame. Returns the buffers that are free again and, once when all bodies are placed, the box for the camera to
+  // fit.
   apply(frame: FrameInfo): { buffers: ArrayBuffer[]; fit: Box3 | null } {
     for (const { body, pose } of frame.rigid) {
       const rigid = this.rigid[body];
@@ -106,7 +107,7 @@ export class Bodies {
     return { name: hit.object.userData.body ?? hit.object.name, point: hit.point };
   }
 
-  // How much of robots and soft bodies other things hide from `eye`: 0 … 1; nothing in a scene without robots.
+  // Returns the fraction of links and soft bodies whose centre is hidden from `eye`, 0 … 1; 0 in a scene without robots.
   hidden(eye: Vector3): number {
     const links = this.rigid.filter(({ info, group }) => info.robot && group.children.some((child) => child instanceof Mesh));
     const things: Object3D[] = [...links.map(({ group }) => group), ...this.soft.map(({ mesh }) => mesh)];
@@ -128,7 +129,7 @@ export class Bodies {
     return chosen.filter(isHidden).length / chosen.length;
   }
 
-  // Marks what hands drive: a kinematic body glows, the link of a robot shows its axes.
+  // Marks the driven body: a kinematic body glows, the link of a robot shows its axes.
   markDriven(name: string): void {
     for (const { info, group } of this.rigid) {
       group.traverse((object) => {
@@ -140,7 +141,7 @@ export class Bodies {
     this.toolFrame.show(link?.group ?? null, 0.1);
   }
 
-  // one mesh a colour, however many shapes there are
+  // Builds one mesh per material, for any number of shapes.
   private buildRigid(info: RigidInfo, index: number): RigidBody {
     const group = new Group();
     group.visible = false;
@@ -150,7 +151,7 @@ export class Bodies {
       const geometry = shapeGeometry(shape.geometry, info.robot ? 0.6 : 1);
       const [w, x, y, z] = shape.quaternion;
       if (!geometry) {
-        const place = new Group(); // the ground is laid when the size of the scene is known
+        const place = new Group(); // the floor is added when the size of the scene is known
         place.position.set(...shape.position);
         place.quaternion.set(x, y, z, w);
         group.add(place);
@@ -172,13 +173,13 @@ export class Bodies {
     return { info, group, placed: false };
   }
 
-  // what there is to see, once everything has its place
+  // Returns the box for the camera to fit, or null until all bodies are placed.
   private measure(): Box3 | null {
     const bodies = [...this.rigid.map(({ placed }) => placed), ...this.soft.map(({ latest }) => latest !== null)];
     if (!bodies.every(Boolean)) return null;
     const moving: Box3[] = this.soft.map(({ bounds }) => bounds);
     const fixed: Box3[] = [];
-    const robots = new Map<string, Box3>(); // each is one thing, however many small links its fingers have
+    const robots = new Map<string, Box3>(); // each robot counts as one object, however many small links it has
     for (const { info, group } of this.rigid) {
       const solid = group.children.filter((child) => child instanceof Mesh);
       group.updateMatrixWorld(true);
@@ -189,7 +190,7 @@ export class Bodies {
       }
     }
     moving.push(...robots.values());
-    // a robot is large for what it works on
+    // a robot is large compared with the objects around it, so take in less of the fixed bodies
     const box = interestingBox(moving, fixed, robots.size > 0 ? 0.1 : 0.35);
     const extent = box.getSize(new Vector3());
     this.size = Math.max(extent.x, extent.y, extent.z);

@@ -1,5 +1,5 @@
-// Colours of scalar fields. Both maps run through OKLCH, where equal steps look equal: the sequential one brightens
-// evenly from indigo over teal to yellow, the diverging one is pale where nothing happens and deep on either side.
+// Colour maps of scalar fields. Both are defined in OKLCH, which is perceptually uniform: the sequential map brightens evenly
+// from indigo through teal to yellow; the diverging map is pale at the reference value and dark on either side.
 
 export type Rgb = [number, number, number]; // sRGB, 0 … 1
 
@@ -20,7 +20,7 @@ export function divergingColor(t: number): Rgb {
   return oklchToRgb(lightness, chroma, s < 0 ? 255 : 32);
 }
 
-// RGBA bytes of a map, from 0 to 1.
+// Samples a colour map on [0, 1] as RGBA bytes.
 export function colorTable(map: (t: number) => Rgb, size = kTableSize): Uint8Array<ArrayBuffer> {
   const table = new Uint8Array(size * 4);
   for (let i = 0; i < size; ++i) {
@@ -31,13 +31,13 @@ export function colorTable(map: (t: number) => Rgb, size = kTableSize): Uint8Arr
   return table;
 }
 
-// A colour of OKLCH in sRGB; colours outside the gamut lose chroma, never hue or lightness.
+// Converts OKLCH to sRGB. Colours outside the gamut lose chroma, but keep hue and lightness.
 export function oklchToRgb(lightness: number, chroma: number, hueDegrees: number): Rgb {
   const hue = (hueDegrees * Math.PI) / 180;
   const linear = (c: number): Rgb => oklabToLinear(lightness, c * Math.cos(hue), c * Math.sin(hue));
   const fits = (c: number): boolean => linear(c).every((x) => x > -1e-4 && x < 1 + 1e-4);
 
-  // the largest chroma that a screen can show
+  // bisect for the largest chroma within the gamut
   let [low, high] = fits(chroma) ? [chroma, chroma] : [0, chroma];
   for (let i = 0; i < 24 && low < high; ++i) {
     const middle = (low + high) / 2;
@@ -47,7 +47,7 @@ export function oklchToRgb(lightness: number, chroma: number, hueDegrees: number
   return linear(low).map((x) => encode(Math.min(1, Math.max(0, x)))) as Rgb;
 }
 
-// Lightness of OKLab of an sRGB colour.
+// OKLab lightness of an sRGB colour.
 export function perceivedLightness([r, g, b]: Rgb): number {
   const [x, y, z] = [decode(r), decode(g), decode(b)];
   const l = Math.cbrt(0.4122214708 * x + 0.5363325363 * y + 0.0514459929 * z);

@@ -1,5 +1,5 @@
-// The ground: shadows and a fine grid on a plane that fades into the background. A half-space of the scene is drawn
-// with it; without one it lies just below all things, so that nothing floats.
+// The floor: shadows and a fine grid on a plane that fades into the background. Half-spaces of the scene are drawn as floors;
+// without one, a floor lies just below all bodies.
 import { Color, Group, Mesh, PlaneGeometry, ShaderMaterial, ShadowMaterial } from 'three';
 
 export function makeFloor(size: number, cell: number, solid: boolean): Group {

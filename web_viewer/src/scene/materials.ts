@@ -1,4 +1,4 @@
-// What rigid bodies are made of: colours of their own, or ones that tell what moves how.
+// Materials of rigid bodies: their own colours, or colours by kind of motion.
 import { Color, DoubleSide, FrontSide, MeshPhysicalMaterial, SRGBColorSpace } from 'three';
 import type { Color as Rgba, Motion } from '../link/messages';
 
@@ -7,16 +7,16 @@ const kFree = ['#4c7bd9', '#2fa58a', '#9a6bd0', '#d0a13a', '#5a8f3c', '#c45a8a']
 export class Materials {
   private readonly made = new Map<string, MeshPhysicalMaterial>();
 
-  // `plain`: without the costly part of the shading
+  // `plain`: without expensive shading
   constructor(private readonly plain: boolean) {}
 
-  // of a body without colours; `index` sets free ones apart
+  // Material of a body without colours. `index` distinguishes bodies.
   ofMotion(motion: Motion, index: number): MeshPhysicalMaterial {
     if (motion === 'FIXED') {
       return this.keep('fixed', () => new MeshPhysicalMaterial({ color: '#d3d1cd', roughness: 0.62 }));
     }
     const color = motion === 'KINEMATIC' ? '#ff7a3d' : kFree[index % kFree.length];
-    // a kinematic body glows when it is chosen, so each has one of its own
+    // a kinematic body glows while it is driven, so each has its own material
     const key = motion === 'KINEMATIC' ? `kinematic ${index}` : color;
     return this.keep(key, () => this.coated(new Color(color)));
   }

@@ -1,5 +1,5 @@
-// The range of values that the colours span. It opens fast, closes slowly, and rests on round numbers, so that colours
-// do not flicker; a lock holds it.
+// The range of values that the colours span. It grows fast, shrinks slowly and ends on round numbers, so that colours do not
+// flicker; it can be locked.
 import { Measure, type MeasureId } from '../link/messages';
 
 export interface Range {
@@ -7,14 +7,14 @@ export interface Range {
   high: number;
 }
 
-const kOpen = 0.12; // [s]
-const kClose = 2.5; // [s]
+const kOpen = 0.12; // time constant of growing [s]
+const kClose = 2.5; // time constant of shrinking [s]
 
 export class AutoRange {
   locked = false;
   private spread: number; // distance from the reference value, smoothed
-  private shown: number; // the same as a round number
-  private quiet: number; // no smaller than this: noise shall not glow
+  private shown: number; // the displayed spread, a round number
+  private quiet: number; // lower bound, so that noise is not amplified
 
   constructor(readonly measure: MeasureId, youngsModulus = 0) {
     this.quiet = quietSpread(measure, youngsModulus);
@@ -29,7 +29,7 @@ export class AutoRange {
       : { low: 0, high: this.shown };
   }
 
-  // `low` and `high` of the latest frame, `seconds` of wall time after the one before
+  // `low`, `high`: extent of the latest frame. `seconds`: wall time since the previous one.
   update(low: number, high: number, seconds: number): void {
     if (this.locked || !Number.isFinite(low) || !Number.isFinite(high)) return;
     const reference = referenceValue(this.measure);
@@ -39,14 +39,14 @@ export class AutoRange {
     const time = wanted > this.spread ? kOpen : kClose;
     this.spread += (wanted - this.spread) * (1 - Math.exp(-Math.max(0, seconds) / time));
 
-    // up as soon as it is exceeded, down only where there is room to spare
+    // grow as soon as it is exceeded, shrink only to a range with some margin
     const roomy = this.spread < 1.05 * this.quiet ? this.quiet : roundUp(1.2 * this.spread);
     if (this.spread > 1.02 * this.shown) this.shown = roundUp(this.spread);
     else if (roomy < this.shown) this.shown = roomy;
   }
 }
 
-// in Pa
+// Whether the measure is in pascals.
 export function isPressure(measure: MeasureId): boolean {
   return measure === Measure.stress || measure === Measure.contactPressure || measure === Measure.contactTraction;
 }
@@ -55,12 +55,12 @@ export function isDiverging(measure: MeasureId): boolean {
   return measure === Measure.volume || measure === Measure.stretch;
 }
 
-// the value of a body at rest
+// Value of the measure in an undeformed body.
 export function referenceValue(measure: MeasureId): number {
   return isDiverging(measure) ? 1 : 0;
 }
 
-// the smallest of 1, 1.5, 2, 3, 5, 7 · 10ⁿ that is not below x
+// Returns the smallest of 1, 1.5, 2, 3, 5, 7 · 10ⁿ that is at least x.
 export function roundUp(x: number): number {
   const power = 10 ** Math.floor(Math.log10(x));
   for (const step of kSteps) if (step * power >= x * (1 - 1e-9)) return Number((step * power).toPrecision(12));

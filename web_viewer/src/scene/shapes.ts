@@ -1,4 +1,4 @@
-// Rigid shapes as meshes of three.
+// Rigid shapes as three.js geometries, and the box that the camera fits.
 import {
   BufferAttribute,
   BufferGeometry,
@@ -11,8 +11,8 @@ import {
 import { RoundedBoxGeometry } from 'three/addons/geometries/RoundedBoxGeometry.js';
 import type { GeometryInfo } from '../link/messages';
 
-// Indexed triangles with normals and nothing else, so that any may be merged. `detail`: 1 for what is looked at closely,
-// less where there are many. null for a half-space: that is the floor's business.
+// Returns indexed triangles with normals and no other attributes, so that all geometries can be merged; null for a half-space,
+// which is drawn as a floor. `detail`: tessellation relative to full detail.
 export function shapeGeometry(shape: GeometryInfo, detail = 1): BufferGeometry | null {
   const geometry = makeGeometry(shape, (count) => Math.max(4, 2 * Math.round(0.5 * detail * count)));
   if (!geometry) return null;
@@ -25,7 +25,7 @@ export function shapeGeometry(shape: GeometryInfo, detail = 1): BufferGeometry |
 function makeGeometry(shape: GeometryInfo, parts: (count: number) => number): BufferGeometry | null {
   switch (shape.type) {
     case 'box': {
-      // a touch of rounding catches the light; it stays far below what contact could show
+      // round the edges a little so that they catch the light, by at most 2.5 mm
       const [x, y, z] = shape.size;
       return new RoundedBoxGeometry(x, y, z, 3, Math.min(0.0025, 0.12 * Math.min(x, y, z)));
     }
@@ -49,8 +49,8 @@ function makeGeometry(shape: GeometryInfo, parts: (count: number) => number): Bu
   }
 }
 
-// What the camera should take in: all that moves, but for what strayed, and of fixed things what lies near it: within
-// `near` of its size.
+// Returns the box that the camera should fit: all moving boxes except far outliers, and the part of fixed ones within `near`
+// times their extent around them.
 export function interestingBox(moving: Box3[], fixed: Box3[], near = 0.35): Box3 {
   const box = new Box3();
   for (const each of withoutStrays(moving)) box.union(each);
@@ -67,7 +67,7 @@ export function interestingBox(moving: Box3[], fixed: Box3[], near = 0.35): Box3
   return box;
 }
 
-// Boxes that are not much further from the middle of all than half of them are.
+// Drops boxes that are much further from the median centre than half of the boxes are.
 function withoutStrays(boxes: Box3[]): Box3[] {
   if (boxes.length < 3) return boxes;
   const centres = boxes.map((box) => box.getCenter(new Vector3()));

@@ -1,4 +1,4 @@
-// A deformable body: its surface, lit smoothly and coloured by a field through a table of colours.
+// A deformable body: its smoothly shaded surface, coloured by a field through a colour table.
 import {
   BufferAttribute,
   BufferGeometry,
@@ -46,7 +46,7 @@ export class SoftBody {
     this.mesh.name = info.name;
   }
 
-  // Shows a frame; returns the buffers of the one before, free to be used again.
+  // Shows a frame. Returns the buffers of the previous one for reuse.
   update(frame: SoftFrame): ArrayBuffer[] {
     const before = this.latest;
     this.latest = frame;
@@ -59,7 +59,7 @@ export class SoftBody {
     return before ? [before.positions.buffer, before.normals.buffer, before.field.buffer] as ArrayBuffer[] : [];
   }
 
-  // The texture coordinate runs from fieldMin to fieldMax; the texture's own transform maps it onto the range shown.
+  // Maps the texture coordinate, which runs from fieldMin to fieldMax, onto the displayed range by the texture's transform.
   setRange({ low, high }: Range, diverging: boolean): void {
     if (!this.latest) return;
     const width = Math.max(high - low, 1e-30);
@@ -77,7 +77,7 @@ export class SoftBody {
     this.table.dispose();
   }
 
-  // keeps one attribute a name, and with it one buffer on the graphics card
+  // Reuses the attribute of this name, and with it its GPU buffer, while the size stays the same.
   private setAttribute(name: string, array: Float32Array | Uint16Array, size: number, normalized: boolean): void {
     const { geometry } = this.mesh;
     const attribute = geometry.getAttribute(name) as BufferAttribute | undefined;

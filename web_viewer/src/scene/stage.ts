@@ -1,4 +1,4 @@
-// The stage: renderer, light, camera, and as much resolution as the machine can afford. Draws only when asked to.
+// The stage: renderer, lights and camera, with adaptive resolution. Draws only after invalidate().
 import {
   Box3,
   Color,
@@ -23,19 +23,19 @@ export class Stage {
   readonly camera = new PerspectiveCamera(32, 1, 0.01, 50);
   readonly renderer: WebGLRenderer;
   readonly controls: OrbitControls;
-  readonly software: boolean; // no graphics card: costly shading is left out
+  readonly software: boolean; // software rendering: expensive shading is left out
   private readonly sun = new DirectionalLight('#fff2e2', 2.3);
   private home = new Box3(new Vector3(-0.2, -0.2, 0), new Vector3(0.2, 0.2, 0.2));
   private homeTurn = 0;
   private needsDraw = true;
   private pixelRatio: number;
   private readonly fixedPixelRatio: number;
-  private slow = 0; // frames in a row beyond the budget
+  private slow = 0; // consecutive slow frames; negative: fast ones
   private lastDraw = 0;
-  // parts of the canvas that panels cover, in CSS pixels: the view is centred in the rest
+  // margins of the canvas covered by panels, in CSS pixels; the view is centred in the rest
   private covered = { left: 0, right: 0, bottom: 0 };
 
-  // `quality`: pixels a CSS pixel; 0 adapts
+  // `quality`: device pixels per CSS pixel; 0: adaptive
   constructor(
     private readonly canvas: HTMLCanvasElement,
     quality: number,
@@ -43,7 +43,7 @@ export class Stage {
     this.software = quality === 0 && rendersInSoftware();
     const antialias = !this.software;
     this.renderer = new WebGLRenderer({ canvas, antialias, alpha: true, powerPreference: 'high-performance' });
-    // keeps hues, so that colours on a body match the legend
+    // keep hues, so that colours on a body match the legend
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.toneMappingExposure = 0.98;
     this.renderer.shadowMap.enabled = true;
@@ -51,7 +51,7 @@ export class Stage {
     this.fixedPixelRatio = quality;
     this.pixelRatio = quality || (this.software ? 0.7 : Math.min(2, window.devicePixelRatio || 1));
 
-    // light from all sides, as in a room
+    // ambient light from all sides, as in a room
     const room = new RoomEnvironment();
     const pmrem = new PMREMGenerator(this.renderer);
     this.scene.environment = pmrem.fromScene(room, 0.03, 0.1, 100, { size: this.software ? 64 : 256 }).texture;
@@ -88,7 +88,7 @@ export class Stage {
     this.resize();
   }
 
-  // Takes in `box` from above the front right, and lights it; from another side where less is `hidden` from the eye.
+  // Fits the camera to `box` and lights it. The view is from above the front right, or from a side where less is `hidden`.
   fit(box: Box3, hidden: ((eye: Vector3) => number) | null = null): void {
     this.home = box.clone();
     this.homeTurn = hidden ? chooseTurn((turn) => hidden(this.look(box, turn))) : 0;
@@ -102,7 +102,7 @@ export class Stage {
     this.invalidate();
   }
 
-  // Places the eye, and returns where.
+  // Places the camera and returns its position.
   private look(box: Box3, turn: number): Vector3 {
     const centre = box.getCenter(new Vector3());
     const radius = Math.max(0.02, 0.5 * box.getSize(new Vector3()).length());
@@ -122,7 +122,7 @@ export class Stage {
     return this.camera.position.clone();
   }
 
-  // the sun stands at the onlooker's left
+  // Places the key light to the left of the viewer.
   private light(box: Box3, turn: number): void {
     const centre = box.getCenter(new Vector3());
     const radius = Math.max(0.02, 0.5 * box.getSize(new Vector3()).length());
@@ -135,20 +135,20 @@ export class Stage {
     eye.updateProjectionMatrix();
   }
 
-  // direction of view on the ground, seen from above [rad]
+  // Horizontal direction of view, from the x axis, seen from above [rad].
   get heading(): number {
     const look = this.controls.target.clone().sub(this.camera.position);
     return Math.atan2(look.y, look.x);
   }
 
-  // of a point of the world, in CSS pixels of the page
+  // Screen position of a point of the world, in CSS pixels of the page.
   screenPosition(point: Vector3): [number, number] {
     const { x, y } = point.clone().project(this.camera);
     const box = this.canvas.getBoundingClientRect();
     return [box.left + ((x + 1) / 2) * box.width, box.top + ((1 - y) / 2) * box.height];
   }
 
-  // Draws when something changed. `now` of the animation frame [ms].
+  // Draws if something changed, and returns whether it did. `now`: time of the animation frame [ms].
   draw(now: number): boolean {
     this.controls.update();
     if (!this.needsDraw) {
@@ -161,7 +161,7 @@ export class Stage {
     return true;
   }
 
-  // fewer pixels where frames take too long, more again where there is room
+  // Lowers the resolution after slow frames, and raises it again after many fast ones.
   private adapt(now: number): void {
     const elapsed = this.lastDraw ? now - this.lastDraw : 0;
     this.lastDraw = now;
@@ -191,7 +191,7 @@ export class Stage {
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / height;
 
-    // move the centre of the view into the part that nothing covers
+    // centre the view in the uncovered part
     const { left, right, bottom } = this.covered;
     this.camera.setViewOffset(width, height, (right - left) / 2, bottom / 2, width, height);
     this.camera.updateProjectionMatrix();
@@ -199,7 +199,7 @@ export class Stage {
   }
 }
 
-// Asked of a context of its own: whether to smooth edges must be known before the real one is made.
+// Whether WebGL renders in software. Uses a temporary context, because antialiasing is chosen before the real one is created.
 function rendersInSoftware(): boolean {
   const gl = document.createElement('canvas').getContext('webgl2');
   if (!gl) return false;

@@ -1,4 +1,4 @@
-// The axes of the link that hands move: red, green and blue along its x, y and z, seen through whatever hides them.
+// Axes of the driven link: red, green and blue along its x, y and z, drawn on top of everything.
 import { CylinderGeometry, Group, Mesh, MeshBasicMaterial, type Object3D } from 'three';
 
 const kColors = ['#e5484d', '#30a46c', '#3d7eff'];
@@ -14,12 +14,12 @@ export class ToolFrame {
       if (axis === 0) mesh.rotation.z = -Math.PI / 2;
       if (axis === 2) mesh.rotation.x = Math.PI / 2;
       mesh.renderOrder = 10;
-      mesh.raycast = () => {}; // nobody grabs it
+      mesh.raycast = () => {}; // not pickable
       this.group.add(mesh);
     });
   }
 
-  // on `body`, `size` long; null: nowhere
+  // Shows the axes on `body` with length `size` [m]; null hides them.
   show(body: Object3D | null, size: number): void {
     this.group.removeFromParent();
     this.group.scale.setScalar(size);

@@ -13,8 +13,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// An actuator's force as gain · control + bias0 + bias1 · length + bias2 · velocity, in its own
-// space.
+// Force of an actuator, gain · control + bias0 + bias1 · length + bias2 · velocity, in its own
+// coordinates.
 struct Affine {
   double gain = 1;
   double bias[3] = {};
@@ -26,7 +26,7 @@ class ActuatorReader {
  public:
   explicit ActuatorReader(MjcfModel* model) : model_(model), log_(model->log) {}
 
-  // Damping that is given as a ratio, once all actuators are read.
+  // Sets damping that is given as a ratio, once all actuators are read.
   void SetDampingRatios() {
     std::vector<RobotActuator>& actuators = model_->draft->robot.actuators;
     std::vector<int> wanted;
@@ -147,7 +147,7 @@ class ActuatorReader {
     return force;
   }
 
-  // which of our kinds a force is
+  // Sets the kind of actuator that a force law is; false if there is none.
   bool Fill(const XmlElement& element, const Affine& force, RobotActuator* actuator) {
     const double gear = actuator->gear;
     const double* b = force.bias;
@@ -174,7 +174,7 @@ class ActuatorReader {
     return false;
   }
 
-  // the largest number of a range that limits; infinite when none does
+  // Largest magnitude in a range that acts as a limit; infinite if none does.
   double ReadLimit(const XmlElement& element, const char* range_name, const char* limited_name) {
     std::vector<double> range;
     const bool has =
@@ -192,7 +192,7 @@ class ActuatorReader {
 
   MjcfModel* model_;
   RobotLog* log_;
-  std::vector<std::pair<std::size_t, double>> ratios_;  // of actuators
+  std::vector<std::pair<std::size_t, double>> ratios_;  // damping ratios by number of the actuator
 };
 
 }  // namespace
@@ -213,7 +213,7 @@ void ReadMjcfKeyframes(const XmlElement& section, MjcfModel* model) {
       model->log->LeftOut(key.place, "<key> without qpos");
       continue;
     }
-    // bodies that were left out have positions too
+    // qpos may include bodies that were left out, so read any length
     if (!ReadNumbers(AttributeOf(key, "qpos"), 1, 10'000'000, &q, model->log)) continue;
     if (q.size() != count) {
       const std::string text =
@@ -233,7 +233,7 @@ void ReadMjcfKeyframes(const XmlElement& section, MjcfModel* model) {
       std::vector<double> positions(at, at + n);
       if (link.joint.type == JointType::kFree || link.joint.type == JointType::kBall) {
         const bool free = link.joint.type == JointType::kFree;
-        // theirs are the pose in the world, position first
+        // in qpos, they are the pose in the world, position first
         const double* w = at + (free ? 3 : 0);
         const double length = std::sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + w[3] * w[3]);
         if (!(length > 0)) {

@@ -16,7 +16,7 @@ std::string StemOf(const std::string& file) {
   return std::filesystem::path(file).stem().string();
 }
 
-// vertices, and faces if there are any
+// Reads vertices, and faces if there are any.
 std::optional<TriangleMesh> ReadInlined(const XmlElement& mesh, RobotLog* log) {
   TriangleMesh result;
   std::vector<double> numbers;
@@ -38,7 +38,7 @@ std::optional<TriangleMesh> ReadInlined(const XmlElement& mesh, RobotLog* log) {
     for (int k = 0; k < 3; ++k) {
       const double v = numbers[i + k];
       if (!(v < static_cast<double>(result.vertices.size())) || v != std::floor(v))
-        return refuse("face: names a vertex that is not there");
+        return refuse("face: names a vertex that does not exist");
       triangle[k] = static_cast<int>(v);
     }
     result.triangles.push_back(triangle);
@@ -75,7 +75,7 @@ void ReadMesh(const XmlElement& source, MjcfModel* model) {
   asset.request.use = MeshUse::kHull;
   asset.request.what = absl::StrCat("mesh \"", name, "\"");
 
-  // vertices of the file: moved by −refpos, turned back by refquat, scaled
+  // vertices of the file are moved by −refpos, turned by the inverse of refquat, and scaled
   Vector3d scale = Vector3d::Ones();
   const XmlValue given_scale = AttributeOf(mesh, "scale");
   if (ReadVector(given_scale, &scale, log) && (scale.array() == 0).any()) {
@@ -100,7 +100,7 @@ void ReadMesh(const XmlElement& source, MjcfModel* model) {
   asset.X.p = -(asset.X.R * scale.cwiseProduct(reference));
   if (!model->mesh_assets.emplace(name, std::move(asset)).second) {
     log->Error(mesh.place,
-               absl::StrCat("mesh \"", name, "\": the name is taken already. Give a name"));
+               absl::StrCat("mesh \"", name, "\": the name is already taken. Give a name"));
   }
 }
 

@@ -19,10 +19,10 @@ using Eigen::Vector3d;
 constexpr int kMaxCopies = 100'000;
 constexpr std::size_t kMaxVisits = 1'000'000;
 
-// Where in the tree the walk is.
+// Position of the walk in the tree.
 struct Site {
   int link = -1;        // −1: the world
-  RigidTransform X_BF;  // of the frame that elements stand in
+  RigidTransform X_BF;  // of the enclosing <frame>, or the link
   std::string child_class;
   std::string suffix;  // of names, from replicate
 };
@@ -46,7 +46,7 @@ class BodyWalker {
  public:
   explicit BodyWalker(MjcfModel* model) : model_(model), log_(model->log), draft_(model->draft) {}
 
-  // What follows from the inertia of all.
+  // Sets springs and dampers that depend on the inertia of all links.
   void SetSpringDampers() {
     if (spring_dampers_.empty()) return;
     std::vector<int> wanted;
@@ -70,7 +70,7 @@ class BodyWalker {
   }
 
  private:
-  // Calls visit(element, site) for what stands in an element, through <frame> and <replicate>.
+  // Calls take(child, site) for the contents of an element, including <frame> and <replicate>.
   template <typename Take>
   void Walk(const XmlElement& element, const Site& site, Take&& take) {
     for (const XmlElement& child : element.children) {
@@ -99,7 +99,7 @@ class BodyWalker {
     Vector3d offset = Vector3d::Zero(), euler = Vector3d::Zero();
     if (!ReadInteger(AttributeOf(element, "count"), &count, log_, 0, kMaxCopies)) {
       if (element.Find("count") == nullptr)
-        log_->Error(element.place, "<replicate>: count is missing; expected how many");
+        log_->Error(element.place, "<replicate>: count is missing; expected the number of copies");
       return;
     }
     ReadVector(AttributeOf(element, "offset"), &offset, log_, Range::kLength);
@@ -141,8 +141,8 @@ class BodyWalker {
     return name.empty() ? name : name + site.suffix;
   }
 
-  // what is in a body or the world, but for its joints and inertia; `geoms` collects what shapes
-  // weigh
+  // Reads the contents of a body or the world, except joints and inertia; `geoms` sums the mass of
+  // shapes.
   void Visit(const XmlElement& element, const Site& site, Mass* geoms) {
     Walk(element, site, [&](const XmlElement& child, const Site& at) {
       if (child.name == "body") {
@@ -157,9 +157,8 @@ class BodyWalker {
                  child.name != "camera" && child.name != "light") {
         log_->LeftOut(child.place, absl::StrCat("<", child.name, "> of a body"));
       } else if (site.link < 0 && child.name != "camera" && child.name != "light") {
-        log_->Error(child.place, absl::StrCat("<", child.name,
-                                              "> stands in the world; expected it "
-                                              "in a <body>"));
+        log_->Error(child.place,
+                    absl::StrCat("<", child.name, "> is in the world; expected it in a <body>"));
       }
     });
   }
@@ -169,7 +168,7 @@ class BodyWalker {
     std::string name = NameOf(source, site);
     if (!name.empty() && !geom_names_.insert(name).second) {
       log_->Error(source.place,
-                  absl::StrCat("geom \"", name, "\": the name is taken already. Rename one"));
+                  absl::StrCat("geom \"", name, "\": the name is already taken. Rename one"));
     }
     if (name.empty()) name = absl::StrCat("geom", ++geoms_);
     MjcfGeom made = ReadMjcfGeom(geom, name, site.X_BF, model_);
@@ -192,7 +191,7 @@ class BodyWalker {
     }
   }
 
-  // the link that static shapes of the world are on
+  // Link of the world's static shapes.
   int WorldLink(const XmlElement& element) {
     if (model_->world_link < 0) {
       RobotLink link;
@@ -226,7 +225,7 @@ class BodyWalker {
     if (name.empty()) return;
     if (!model_->sites.emplace(name, MjcfSite{at.link, X}).second) {
       log_->Error(source.place,
-                  absl::StrCat("site \"", name, "\": the name is taken already. Rename one"));
+                  absl::StrCat("site \"", name, "\": the name is already taken. Rename one"));
     }
     draft_->robot.frames.push_back({name, at.link, X});
   }
@@ -269,11 +268,11 @@ class BodyWalker {
     if (name.empty()) name = absl::StrCat("body", bodies_);
     if (name == "world" || model_->bodies.contains(name)) {
       log_->Error(element.place,
-                  absl::StrCat("body \"", name, "\": the name is taken already. Rename one"));
+                  absl::StrCat("body \"", name, "\": the name is already taken. Rename one"));
       return;
     }
     RigidTransform X_PB = site.X_BF * ReadMjcfPose(element, model_->settings, log_);
-    // bodies that hang on nothing stand in the world; geoms of the world are on a link of their own
+    // a parent of −1 is the world; the world's geoms are on a link of their own
     int parent = site.link;
     bool moves = parent >= 0 && moves_[parent];
     RobotLink link;
@@ -295,11 +294,11 @@ class BodyWalker {
       if (!model_->joints.emplace(link.joint.name, number).second) {
         log_->Error(
             joints[k].element.place,
-            absl::StrCat("joint \"", link.joint.name, "\": the name is taken already. Rename one"));
+            absl::StrCat("joint \"", link.joint.name, "\": the name is already taken. Rename one"));
         return;
       }
       if (last) break;
-      // a link without mass between two joints of the body
+      // massless link between two joints of the body
       link.name = absl::StrCat(name, ":", link.joint.name);
       link.has_inertia = false;
       parent = AddLink(std::move(link), element.place, true);
@@ -338,21 +337,22 @@ class BodyWalker {
     return count == 1 ? body + "_joint" : absl::StrCat(body, "_joint", k + 1);
   }
 
-  // where the joint stands on its parent and child, which coincide at the joint's reference
+  // Places the joint's frames on parent and child, which coincide at the joint's reference.
   bool Place(const MjcfJoint& made, const RigidTransform& X_BJ, const RigidTransform& X_PB,
              const XmlElement& element, std::size_t count, int parent, RobotLink* link) {
     Joint& joint = link->joint;
     if (joint.type == JointType::kFree) {
       if (count > 1 || parent >= 0) {
-        log_->Error(element.place, absl::StrCat(element.Label(),
-                                                ": a free joint stands alone, in a body of the "
-                                                "world. Remove the others, or move the body"));
+        log_->Error(element.place,
+                    absl::StrCat(element.Label(),
+                                 ": a free joint must be the only joint of a body in the world. "
+                                 "Remove the others, or move the body"));
         return false;
       }
       joint.X_PF = X_PB;
       return true;
     }
-    // a frame around the joint turns its axis; the axes of F and M stay those of the body
+    // a <frame> around the joint turns its axis; F and M keep the axes of the body
     joint.axis = X_BJ.R * joint.axis;
     joint.X_BM.p = X_BJ * made.anchor;
     joint.X_PF = X_PB * RigidTransform{Matrix3d::Identity(), joint.X_BM.p};
@@ -399,12 +399,13 @@ class BodyWalker {
     if (!massive && settings.least_mass == 0) return;
     link->mass = std::max(link->mass, settings.least_mass);
     if (settings.least_inertia == 0 && !settings.balance_inertia) return;
-    // both work on the principal moments
+    // both settings act on the principal moments
     Eigen::SelfAdjointEigenSolver<Matrix3d> solver(link->inertia);
     Vector3d moments = solver.eigenvalues().cwiseMax(settings.least_inertia);
     if (settings.balance_inertia && moments[0] + moments[1] < moments[2]) {
       moments.setConstant(moments.mean());
-      log_->WarnOnce(body.place, "inertia that no body has is balanced, as the compiler asks");
+      log_->WarnOnce(body.place,
+                     "physically impossible inertia is balanced, as the compiler element requests");
     }
     const Matrix3d& R = solver.eigenvectors();
     link->inertia = R * moments.asDiagonal() * R.transpose();
@@ -434,7 +435,7 @@ class BodyWalker {
   RobotLog* log_;
   RobotDraft* draft_;
   std::set<std::string> geom_names_;
-  std::vector<bool> moves_;  // of the links
+  std::vector<bool> moves_;  // of each link
   struct SpringDamper {
     int link;
     double time_constant, damping_ratio;
@@ -474,9 +475,9 @@ const MjcfSite* MjcfModel::FindSite(const XmlElement& element, const char* attri
 
 void MjcfModel::SayMissing(const XmlElement& element, const std::string& kind,
                            const std::string& name) const {
-  // an element that was left out may have made it
+  // an element that was left out may have defined it
   if (log->left_something_out()) {
-    log->Warning(element.place, absl::StrCat(element.Label(), ": is left out, as there is no ",
+    log->Warning(element.place, absl::StrCat(element.Label(), ": is left out, because there is no ",
                                              kind, " \"", name, "\""));
     return;
   }

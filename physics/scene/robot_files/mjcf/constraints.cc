@@ -78,7 +78,7 @@ class ConstraintReader {
     for (const XmlElement& child : section.children) {
       if (child.name != "exclude") {
         log_->LeftOut(child.place, absl::StrCat("<", child.name, "> of <contact>"),
-                      "give friction and stiffness in the scene's pairs");
+                      "give friction and stiffness in the `pairs` of the scene");
         continue;
       }
       const int a = model_->FindBody(child, "body1"), b = model_->FindBody(child, "body2");
@@ -97,7 +97,7 @@ class ConstraintReader {
   bool HasOneFreedom(int link) const { return CountVelocities(links()[link].joint.type) == 1; }
 
   XmlElement Apply(const XmlElement& source, const std::string& kind) {
-    // defaults of this section go by its name, not by the element's
+    // defaults of this section are found by its name, not the element's
     XmlElement renamed;
     renamed.name = kind;
     renamed.place = source.place;
@@ -133,14 +133,14 @@ class ConstraintReader {
     }
     if (loop.link_a == loop.link_b) {
       log_->Error(element.place, absl::StrCat(element.Label(),
-                                              ": holds a body to itself; expected "
+                                              ": attaches a body to itself; expected "
                                               "two bodies"));
       return;
     }
     model_->draft->robot.loops.push_back(std::move(loop));
   }
 
-  // frames that coincide at the initial positions, or as relpose says
+  // Places frames that coincide at the initial positions, or as given by relpose.
   void PlaceLoop(const XmlElement& element, RobotLoop* loop) {
     const RigidTransform X_AB =
         model_->PoseOf(loop->link_a).Inverse() * model_->PoseOf(loop->link_b);
@@ -162,14 +162,14 @@ class ConstraintReader {
     std::vector<double> pose;
     if (ReadNumbers(AttributeOf(element, "relpose"), 7, 7, &pose, log_, Range::kLength)) {
       const auto R = RotationFromQuaternion(pose[3], pose[4], pose[5], pose[6]);
-      // a zero quaternion stands for the initial pose
+      // a zero quaternion means the initial pose
       if (R.has_value()) relative = {*R, {pose[0], pose[1], pose[2]}};
     }
     loop->X_BF.p = anchor;
     loop->X_AF = relative * loop->X_BF;
   }
 
-  // y − y0 = a0 + a1 (x − x0), with more of x only where it is zero
+  // Reads y − y0 = a0 + a1 (x − x0); higher coefficients must be zero.
   bool ReadPolynomial(const XmlElement& element, double* a0, double* a1) {
     std::vector<double> a = {0, 1, 0, 0, 0};
     std::vector<double> given;
@@ -195,9 +195,9 @@ class ConstraintReader {
       if (second < 0) return;
     }
     if (!HasOneFreedom(first) || (second >= 0 && !HasOneFreedom(second)) || first == second) {
-      log_->Error(element.place, absl::StrCat(element.Label(),
-                                              ": couples joints; expected two different ones, each "
-                                              "a hinge or a slide"));
+      log_->Error(element.place,
+                  absl::StrCat(element.Label(),
+                               ": expected two different joints, each a hinge or a slide"));
       return;
     }
     coupler.terms.push_back({first, 1.0});

@@ -18,7 +18,7 @@ bool IsRotation(const std::string& attribute) {
   return IsOneOf(attribute, {"quat", "axisangle", "euler", "xyaxes", "zaxis"});
 }
 
-// what all kinds of actuators have: a default of one kind sets it for all
+// Attributes that all kinds of actuators share: a default for one kind sets them for all.
 bool IsCommonToActuators(const std::string& attribute) {
   return IsOneOf(attribute, {"ctrllimited", "forcelimited", "actlimited", "ctrlrange", "forcerange",
                              "actrange", "gear", "group", "joint", "jointinparent", "tendon",
@@ -48,7 +48,7 @@ void MjcfDefaults::Read(const XmlElement& section, RobotLog* log) {
   if (name.empty()) name = "main";
   if (name != "main") {
     log->Error(section.place, absl::StrCat("<default> class: \"", name,
-                                           "\" stands outside; expected it in the main <default>"));
+                                           "\" is outside the main <default>; expected it inside"));
     return;
   }
   ReadClass(section, name, 0, log);
@@ -73,7 +73,7 @@ void MjcfDefaults::ReadClass(const XmlElement& section, const std::string& name,
       log->Error(child.place, inner.empty()
                                   ? std::string("<default>: has no class; expected class=\"…\"")
                                   : absl::StrCat("<default> class: \"", inner,
-                                                 "\" is taken already. Rename one"));
+                                                 "\" is already taken. Rename one"));
       continue;
     }
     classes_[inner].parent = name;
@@ -109,7 +109,7 @@ XmlElement MjcfDefaults::Apply(const XmlElement& element, const std::string& chi
       if (!own && !(actuator && IsMjcfActuator(kind))) continue;
       for (const XmlAttribute& attribute : attributes) {
         if (!own && !IsCommonToActuators(attribute.name)) continue;
-        // a rotation replaces one that is said in another way
+        // a rotation replaces one given in another form
         if (turned && IsRotation(attribute.name)) continue;
         Set(attribute, &result.attributes);
       }

@@ -43,13 +43,13 @@ std::vector<double> CalcEffectiveInertias(const std::vector<RobotLink>& links,
   tree.CalcPositions(q, &kinematics);
   tree.CalcVelocities(v, &kinematics);
   for (std::size_t k = 0; k < wanted.size(); ++k) {
-    // what a unit effort accelerates, all else free
+    // apply a unit effort with all other joints free
     const int dof = tree.velocity_start(wanted[k]);
     tau[dof] = 1;
     tree.CalcForwardDynamics(&kinematics, Eigen::Vector3d::Zero(), tau, vdot);
     tau[dof] = 0;
     const double inertia = 1 / vdot[dof];
-    // a tree without inertia somewhere is refused later
+    // trees that lack inertia are refused later
     if (std::isfinite(inertia) && inertia > 0) inertias[k] = inertia;
   }
   return inertias;

@@ -106,7 +106,7 @@ class FlexcompReader {
     return true;
   }
 
-  // the grid's outline, filled
+  // Reads a solid primitive with the extent of the grid.
   bool ReadPrimitive(const std::string& type) {
     std::array<int, 3> count{};
     Vector3d spacing;
@@ -126,7 +126,7 @@ class FlexcompReader {
     volume_ = CalcMassProperties(*body_.primitive).volume;
     log_->WarnOnce(element_.place,
                    absl::StrCat("flexcomp of type ", type,
-                                ": the solid is meshed anew, so its vertices have other numbers"));
+                                ": the solid is remeshed, so its vertices are renumbered"));
     return true;
   }
 
@@ -169,7 +169,7 @@ class FlexcompReader {
       std::array<int, 4> tetrahedron;
       for (int k = 0; k < 4; ++k) {
         if (!(corners[i + k] < static_cast<double>(mesh.vertices.size())))
-          return Refuse("element: names a point that is not there");
+          return Refuse("element: names a point that does not exist");
         tetrahedron[k] = static_cast<int>(corners[i + k]);
       }
       mesh.tetrahedra.push_back(tetrahedron);
@@ -210,9 +210,9 @@ class FlexcompReader {
     if (young > 0) {
       body_.youngs_modulus = young;
     } else {
-      log_->WarnOnce(element_.place,
-                     absl::StrCat("flexcomp without elasticity: Young's modulus ",
-                                  body_.youngs_modulus, " Pa is taken. Give <elasticity young=…>"));
+      log_->WarnOnce(element_.place, absl::StrCat("flexcomp without elasticity: Young's modulus ",
+                                                  body_.youngs_modulus,
+                                                  " Pa is assumed. Give <elasticity young=…>"));
     }
     if (element_.Child("edge") != nullptr)
       log_->LeftOut(element_.Child("edge")->place, "<edge> of a flexcomp",
@@ -253,7 +253,7 @@ class FlexcompReader {
     }
     const bool numbered = body_.mesh != nullptr || body_.count[0] > 0;
     if (!pins.empty() && !numbered) {
-      log_->LeftOut(element_.place, "<pin> of a flexcomp that is meshed anew",
+      log_->LeftOut(element_.place, "<pin> of a flexcomp that is remeshed",
                     "attach it in the scene");
       return;
     }
@@ -266,7 +266,7 @@ class FlexcompReader {
     }
     const int count = body_.mesh != nullptr ? static_cast<int>(body_.mesh->vertices.size())
                                             : body_.count[0] * body_.count[1] * body_.count[2];
-    std::vector<int> now;  // of each vertex of the file
+    std::vector<int> now;  // of each vertex of the file, its index in the mesh
     for (std::size_t k = 0; k < kept_.size(); ++k) {
       if (kept_[k] >= static_cast<int>(now.size())) now.resize(kept_[k] + 1, -1);
       now[kept_[k]] = static_cast<int>(k);
@@ -277,7 +277,7 @@ class FlexcompReader {
       if (vertex >= count) {
         log_->Error(element_.place,
                     absl::StrCat(element_.Label(), ": <pin> names vertex ", pin,
-                                 ", which is not there; expected less than ", count));
+                                 ", which does not exist; expected less than ", count));
         return;
       }
       if (vertex >= 0) body_.pinned.push_back(vertex);

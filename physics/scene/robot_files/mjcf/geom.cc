@@ -12,7 +12,7 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-constexpr double kDensity = 1000;     // [kg/m³], unless said otherwise
+constexpr double kDensity = 1000;     // [kg/m³], by default
 constexpr int kLastVisibleGroup = 2;  // others are drawn on request
 
 class GeomReader {
@@ -41,8 +41,9 @@ class GeomReader {
     }
     for (const char* solver : {"solref", "solimp", "margin", "gap", "solmix", "priority"}) {
       if (geom_.Find(solver) != nullptr) {
-        log_->LeftOut(geom_.place, "solref, solimp, solmix, margin, gap or priority of a geom",
-                      "contacts are as rigid as can be; stiffness and margin are the scene's");
+        log_->LeftOut(
+            geom_.place, "solref, solimp, solmix, margin, gap or priority of a geom",
+            "contacts are as rigid as possible; stiffness and margin are those of the scene");
         break;
       }
     }
@@ -65,12 +66,12 @@ class GeomReader {
     const bool mesh = geom_.Find("mesh") != nullptr;
     if (type == "sdf" || type == "hfield") {
       log_->LeftOut(geom_.place, absl::StrCat("geom of type ", type),
-                    "nothing will touch or show it");
+                    "it is neither shown nor in contact");
       return {};
     }
     if (mesh && type != "mesh") {
       log_->LeftOut(geom_.place, "fitting a primitive to the mesh of a geom",
-                    "the mesh's hull is taken");
+                    "the mesh's hull is used");
     }
     if (type == "mesh" || mesh) return ReadMesh();
     if (type == "plane") {
@@ -81,7 +82,7 @@ class GeomReader {
     return {shape_};
   }
 
-  // the mesh itself is shown, not its hull
+  // Visual shapes: the mesh itself, not its hull.
   std::vector<RobotShape> MakeVisuals(const std::vector<RobotShape>& shapes) {
     if (mesh_ != nullptr && !mesh_->inlined.has_value()) {
       if (auto visual = model_->meshes->MakeVisual(mesh_->request, shape_)) return {*visual};
@@ -115,7 +116,7 @@ class GeomReader {
     mesh_ = &asset;
     if (!asset.supported) {
       log_->LeftOut(geom_.place, "geom of a mesh that was left out",
-                    "nothing will touch or show it");
+                    "it is neither shown nor in contact");
       return {};
     }
     shape_.shape.X_BS = shape_.shape.X_BS * asset.X;
@@ -126,7 +127,7 @@ class GeomReader {
     return shapes;
   }
 
-  // numbers of `size`, the last taken by the length when the geom goes from one point to another
+  // Reads `size`; for a geom given by its end points, the length replaces the last number.
   bool ReadPrimitive(const std::string& type) {
     const bool round = type == "capsule" || type == "cylinder";
     const bool wide = type == "box" || type == "ellipsoid";
@@ -147,7 +148,7 @@ class GeomReader {
                           needed == 1 ? " number" : " numbers"));
       return false;
     }
-    // numbers beyond those that the type needs are not looked at
+    // ignore numbers beyond those that the type needs
     if (!ReadNumbers(given, needed, 3, &size, log_, Range::kNotNegative)) return false;
     for (std::size_t i = 0; i < needed; ++i) {
       if (size[i] > 0 && size[i] <= 1e6) continue;
@@ -166,7 +167,7 @@ class GeomReader {
         return false;
       }
       shape_.shape.X_BS = X_BF_ * RigidTransform{RotationFromZ(from - to), 0.5 * (from + to)};
-      // across they are square
+      // boxes and ellipsoids have equal widths across the axis
       size = wide ? std::vector{size[0], size[0], 0.5 * length}
                   : std::vector{size[0], 0.5 * length, 0.0};
     }

@@ -56,7 +56,7 @@ class Includer {
     }
     if (!path.ok()) return refuse(path.status().message());
     if (!included_.insert(*path).second)
-      return refuse(absl::StrCat(*path, " is included already. Include each file once"));
+      return refuse(absl::StrCat(*path, " is already included. Include each file once"));
     if (included_.size() > kMaxIncludes)
       return refuse(
           absl::StrCat("more than ", kMaxIncludes, " files are included; expected fewer"));

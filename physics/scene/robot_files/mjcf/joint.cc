@@ -10,7 +10,7 @@
 namespace pliant::physics {
 namespace {
 
-// whether a range is a limit: said, or by its presence
+// Whether a range acts as a limit: stated, or implied by its presence.
 bool IsLimited(const XmlElement& element, const char* attribute, bool has_range,
                const MjcfModel& model) {
   const std::string said = element.Get(attribute);
@@ -63,7 +63,7 @@ MjcfJoint ReadMjcfJoint(const XmlElement& element, const MjcfModel& model) {
     } else if (range[0] > range[1]) {
       log->Error(element.place,
                  absl::StrCat(element.Label(), ": its lower limit ", range[0],
-                              " is above the upper ", range[1], "; expected lower ≤ upper"));
+                              " is above the upper limit ", range[1], "; expected lower ≤ upper"));
     } else {
       joint.lower = unit(range[0]);
       joint.upper = unit(range[1]);
@@ -113,7 +113,7 @@ MjcfJoint ReadMjcfJoint(const XmlElement& element, const MjcfModel& model) {
        {"solreflimit", "solimplimit", "solreffriction", "solimpfriction", "margin"}) {
     if (element.Find(solver) != nullptr) {
       log->LeftOut(element.place, "solref, solimp or margin of a joint",
-                   "limits and friction are as rigid as can be");
+                   "limits and friction are as rigid as possible");
       break;
     }
   }

@@ -39,8 +39,9 @@ void ReadMjcf(const XmlElement& root, const RobotFileOptions& options, RobotFile
     const bool known = std::any_of(std::begin(kKnown), std::end(kKnown),
                                    [&](const char* name) { return child.name == name; });
     if (known) continue;
-    log->LeftOut(child.place, absl::StrCat("<", child.name, ">"),
-                 child.name == "option" ? "gravity, time step and solver are the scene's" : "");
+    log->LeftOut(
+        child.place, absl::StrCat("<", child.name, ">"),
+        child.name == "option" ? "gravity, time step and solver are those of the scene" : "");
   }
   for (const XmlElement* section : sections("compiler")) model.settings.Read(*section, log);
   for (const XmlElement* section : sections("default")) model.defaults.Read(*section, log);

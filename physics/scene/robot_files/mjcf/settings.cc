@@ -52,9 +52,7 @@ void MjcfSettings::Read(const XmlElement& compiler, RobotLog* log) {
   choice = 0;
   ReadChoice(compiler, "coordinate", {"local", "global"}, &choice, log);
   if (choice == 1) {
-    Refuse(compiler, "coordinate",
-           "\"global\" is of an old version; expected local poses. "
-           "Convert the file",
+    Refuse(compiler, "coordinate", "\"global\" is obsolete; expected local poses. Convert the file",
            log);
   }
   if (const std::string* sequence = compiler.Find("eulerseq")) {
@@ -91,7 +89,7 @@ Matrix3d RotationFromEuler(const Vector3d& angles, const MjcfSettings& settings)
     const int axis = std::tolower(static_cast<unsigned char>(letter)) - 'x';
     const Matrix3d turn =
         RotationFromVector(settings.Radians(angles[i]) * Vector3d::Unit(axis)).toRotationMatrix();
-    // small letters: about the axes as turned so far
+    // lower case: about the axes as turned so far
     R = std::islower(static_cast<unsigned char>(letter)) != 0 ? Matrix3d(R * turn)
                                                               : Matrix3d(turn * R);
   }

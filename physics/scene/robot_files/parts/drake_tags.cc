@@ -16,7 +16,7 @@ XmlValue AttributeOrText(const XmlElement& element, std::string_view name) {
   return TextOfChild(element, name);
 }
 
-// a name as an attribute of `tag`, or as its text
+// Name in an attribute of an element, or in its text.
 std::string NameOf(const XmlElement& element, std::string_view attribute) {
   const std::string* name = element.Find(attribute);
   return name == nullptr ? element.text : *name;
@@ -81,7 +81,7 @@ void ReadDeformableProperties(const XmlElement& properties, RobotDeformable* bod
                                                 " is not allowed; expected a number in (-1, 0.5)"));
   }
   ReadNumber(DrakeValue(properties, "drake:mass_density"), &body->density, log, Range::kPositive);
-  // no damping unless it is said
+  // no damping unless it is given
   body->damping_alpha = body->damping_beta = 0;
   ReadNumber(DrakeValue(properties, "drake:mass_damping"), &body->damping_alpha, log,
              Range::kNotNegative);
@@ -219,7 +219,7 @@ bool DrakeModelTags::Take(const XmlElement& element, const FindLink& find_link, 
 }
 
 void DrakeModelTags::ExcludeContacts(RobotDraft* draft, RobotLog* log) {
-  // members of members, each group looked at once
+  // expand nested groups, visiting each group once
   std::map<std::string, std::vector<int>> members;
   for (const auto& [name, group] : groups_) {
     std::set<std::string> seen = {name};

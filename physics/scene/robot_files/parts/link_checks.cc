@@ -16,9 +16,9 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-constexpr double kTriangleTolerance = 1e-6;  // of the largest moment: files round
-constexpr double kSlack = 1e-12;             // of what rounding leaves of a zero inertia
-// a body is a few radii of gyration across; a thousand times too large it is some hundreds
+constexpr double kTriangleTolerance = 1e-6;  // relative to the largest moment, as files round
+constexpr double kSlack = 1e-12;             // relative; rounding in a zero inertia
+// a body measures a few radii of gyration; shapes a thousand times too large, hundreds of them
 constexpr double kMillimetreRatio = 100;
 constexpr double kNeighbourRatio = 1000;
 constexpr double kSuspectSize = 1;  // [m]
@@ -28,7 +28,7 @@ std::string LinkName(const RobotLink& link) {
   return absl::StrCat("link \"", link.name, "\"");
 }
 
-// mass, its first and second moment about a point, in world axes
+// Mass, centre of mass and inertia, in world axes.
 struct Lump {
   double mass = 0;
   Vector3d center = Vector3d::Zero();
@@ -73,7 +73,7 @@ Vector3d CalcMoments(const Matrix3d& inertia) {
   return Eigen::SelfAdjointEigenSolver<Matrix3d>(inertia, Eigen::EigenvaluesOnly).eigenvalues();
 }
 
-// of density 1; a visual mesh may be open, so its hull counts
+// Mass properties at density 1; the hull stands in for a visual mesh, which may be open.
 MassProperties CalcShapeMass(const RobotShape& shape) {
   MassProperties mass;
   if (shape.surface.has_value()) {
@@ -91,7 +91,7 @@ MassProperties CalcShapeMass(const RobotShape& shape) {
   return mass;
 }
 
-// what is wrong with a tensor; empty when nothing is
+// Describes the error in an inertia tensor; empty if there is none.
 std::string FindFault(const RobotLink& link) {
   const Vector3d moments = CalcMoments(link.inertia);
   const double scale = std::max(std::abs(moments[0]), std::abs(moments[2]));
@@ -118,21 +118,21 @@ void CheckInertia(const RobotFileOptions& options, bool moves, const FilePlace& 
   if (options.recompute_inertia) {
     if (TakeInertiaFromShapes(options.default_density, link)) {
       log->Warning(place, absl::StrCat(LinkName(*link), ": ", missing ? "has no inertia" : fault,
-                                       ". It is taken from the shapes: ", link->mass, " kg"));
+                                       ". It is computed from the shapes: ", link->mass, " kg"));
       return;
     }
     if (missing) return;
     if (moves) {
       log->Error(place, absl::StrCat(LinkName(*link), ": ", fault,
-                                     ". It cannot be taken from the shapes either: they enclose no "
-                                     "volume. Give a consistent tensor"));
+                                     ". It cannot be computed from the shapes either: they enclose "
+                                     "no volume. Give a consistent tensor"));
       return;
     }
   }
   if (moves) {
     log->Error(place, absl::StrCat(LinkName(*link), ": ", fault,
                                    ". Give a consistent tensor, or set `recompute_inertia: true` "
-                                   "to take it from the collision shapes"));
+                                   "to compute it from the collision shapes"));
     return;
   }
   log->Warning(place, absl::StrCat(LinkName(*link), ": ", fault,
@@ -140,7 +140,7 @@ void CheckInertia(const RobotFileOptions& options, bool moves, const FilePlace& 
   link->inertia = Matrix3d::Zero();
 }
 
-// every joint must have something to move
+// Checks that every joint has inertia to move.
 void CheckMovedMass(const RobotFileOptions& options, const std::vector<bool>& moving,
                     RobotDraft* draft, RobotLog* log) {
   const std::vector<RobotLink>& links = draft->robot.links;
@@ -151,22 +151,23 @@ void CheckMovedMass(const RobotFileOptions& options, const std::vector<bool>& mo
     const RobotLink& link = links[i];
     const Joint& joint = link.joint;
     if (!moving[i] || joint.type == JointType::kFixed) continue;
-    const std::string mend =
-        options.recompute_inertia
-            ? "Give it an <inertial> element: the shapes enclose no volume to take it from"
-            : "Give it an <inertial> element, or set `recompute_inertia: true` to take it from "
-              "the collision shapes";
+    const std::string mend = options.recompute_inertia
+                                 ? "Give it an <inertial> element: it cannot be computed from the "
+                                   "shapes, because they enclose no volume"
+                                 : "Give it an <inertial> element, or set `recompute_inertia: "
+                                   "true` to compute it from the collision shapes";
     const bool hangs_on_nothing = link.parent < 0 && joint.name.empty();
     if (!(lumps[i].mass > 0)) {
       if (hangs_on_nothing) {
-        log->Warning(draft->places[i], absl::StrCat(LinkName(link),
-                                                    " and what hangs on it have no mass: it can "
-                                                    "only stand on a FIXED base. ",
-                                                    mend));
+        log->Warning(
+            draft->places[i],
+            absl::StrCat(LinkName(link),
+                         " and all links attached to it have no mass: it needs a FIXED base. ",
+                         mend));
       } else {
         log->Error(draft->places[i],
-                   absl::StrCat(LinkName(link), ": moves by joint \"", joint.name,
-                                "\" but has no mass, nor has anything that hangs on it; expected "
+                   absl::StrCat(LinkName(link), ": moves with joint \"", joint.name,
+                                "\", but neither it nor any link attached to it has mass; expected "
                                 "a mass above 0. ",
                                 mend));
       }
@@ -187,7 +188,7 @@ void CheckMovedMass(const RobotFileOptions& options, const std::vector<bool>& mo
     if (!stuck) continue;
     const std::string text = absl::StrCat(
         LinkName(link), ": has mass but no inertia about ",
-        joint.type == JointType::kFree ? "some axis, as a point or a line has none"
+        joint.type == JointType::kFree ? "some axis, like a point or a line"
                                        : absl::StrCat("the axis of joint \"", joint.name, "\""),
         "; expected a tensor with positive principal moments. ", mend);
     if (hangs_on_nothing) {
@@ -209,7 +210,7 @@ bool IsMesh(const RobotShape& shape) {
 
 void WarnOfMillimetres(const RobotDraft& draft, RobotLog* log) {
   const std::vector<RobotLink>& links = draft.robot.links;
-  // how large things are about each link: its primitives, and how far its joints are apart
+  // size around each link: of its primitives, and distances between its joints
   std::vector<double> reach(links.size(), 0);
   std::vector<double> extents;
   for (std::size_t i = 0; i < links.size(); ++i) {
@@ -317,7 +318,7 @@ std::vector<bool> FindMovingLinks(const std::vector<RobotLink>& links, bool fixe
 bool TakeInertiaFromShapes(double density, RobotLink* link) {
   Lump whole;
   for (const RobotShape& shape : link->collisions.empty() ? link->visuals : link->collisions) {
-    // the pieces of a mesh overlap; its surface, on the first, stands for all
+    // pieces of a mesh overlap, so use its surface, which is on the first piece
     if (shape.piece > 0) continue;
     const MassProperties mass = CalcShapeMass(shape);
     if (mass.volume > 0) whole.Add({mass.volume, mass.center, mass.inertia});

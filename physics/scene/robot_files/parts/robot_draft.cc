@@ -13,7 +13,7 @@ std::string Quoted(const std::string& name) {
   return absl::StrCat("\"", name, "\"");
 }
 
-// which joint each link hangs by; −1: none
+// Finds the joint from each link to its parent; −1: none.
 bool FindParents(const RobotDraft& draft, RobotLog* log, std::vector<int>* joint_of) {
   bool ok = true;
   joint_of->assign(draft.robot.links.size(), -1);
@@ -25,12 +25,13 @@ bool FindParents(const RobotDraft& draft, RobotLog* log, std::vector<int>* joint
       continue;
     }
     const JointDraft& other = draft.joints[taken];
-    log->Error(joint.place,
-               absl::StrCat("joint ", Quoted(joint.joint.name), ": its child, link ",
-                            Quoted(draft.robot.links[joint.child].name), ", hangs on joint ",
-                            Quoted(other.joint.name), " (line ", other.place.line,
-                            ") already; expected one parent a link. Remove one, and close the "
-                            "loop with a constraint of the scene"));
+    log->Error(
+        joint.place,
+        absl::StrCat("joint ", Quoted(joint.joint.name), ": its child, link ",
+                     Quoted(draft.robot.links[joint.child].name), ", is already attached by joint ",
+                     Quoted(other.joint.name), " (line ", other.place.line,
+                     "); expected one parent per link. Remove one, and close the "
+                     "loop with a constraint in the scene"));
     ok = false;
   }
   return ok;
@@ -41,7 +42,7 @@ bool SayCycles(const RobotDraft& draft, const std::vector<int>& joint_of,
   std::vector<bool> said(joint_of.size(), false);
   for (std::size_t i = 0; i < joint_of.size(); ++i) {
     if (reached[i] || said[i]) continue;
-    // upwards until a link comes again: what lies between is the cycle
+    // go up until a link repeats: the links in between form the cycle
     std::vector<int> path;
     int at = static_cast<int>(i);
     while (!said[at]) {
@@ -51,7 +52,7 @@ bool SayCycles(const RobotDraft& draft, const std::vector<int>& joint_of,
     }
     std::size_t first = 0;
     while (first < path.size() && path[first] != at) ++first;
-    if (first == path.size()) continue;  // hangs on a cycle that was said
+    if (first == path.size()) continue;  // below a cycle that has been reported
     std::string names;
     for (std::size_t k = first; k < path.size(); ++k) {
       if (k - first == kNamesShown) {
@@ -61,12 +62,11 @@ bool SayCycles(const RobotDraft& draft, const std::vector<int>& joint_of,
       absl::StrAppend(&names, k == first ? "" : " ← ", Quoted(draft.robot.links[path[k]].name));
     }
     const JointDraft& joint = draft.joints[joint_of[at]];
-    log->Error(
-        joint.place,
-        absl::StrCat("joint ", Quoted(joint.joint.name), " closes a cycle of ", path.size() - first,
-                     path.size() - first == 1 ? " link: " : " links: ", names,
-                     "; expected a tree. Remove a joint, and close the loop with a "
-                     "constraint of the scene"));
+    log->Error(joint.place, absl::StrCat("joint ", Quoted(joint.joint.name), " closes a cycle of ",
+                                         path.size() - first,
+                                         path.size() - first == 1 ? " link: " : " links: ", names,
+                                         "; expected a tree. Remove a joint, and close the loop "
+                                         "with a constraint in the scene"));
   }
   return false;
 }
@@ -101,7 +101,7 @@ std::vector<bool> FindFixedLinks(const RobotDraft& draft, bool fixed_base) {
     joint_of[draft.joints[j].child] = static_cast<int>(j);
   std::vector<bool> known(n, false), fixed(n, false);
   for (std::size_t i = 0; i < n; ++i) {
-    // up to the first link that is known or decides; a cycle, which is refused elsewhere, moves
+    // go up to the first link that is known or decides; links of a cycle, refused elsewhere, move
     std::vector<int> path;
     int at = static_cast<int>(i);
     bool result = false;
@@ -141,7 +141,7 @@ bool BuildLinkTree(const std::vector<RigidTransform>& X_WB, bool one_root, Robot
   std::vector<int> joint_of;
   if (!FindParents(*draft, log, &joint_of)) return false;
 
-  std::vector<int> roots, loose;  // all, and those that hang on nothing
+  std::vector<int> roots, loose;  // all roots, and those without a joint
   std::vector<std::vector<int>> children(links.size());
   for (int i = 0; i < n; ++i) {
     const int parent = joint_of[i] < 0 ? -1 : draft->joints[joint_of[i]].parent;
@@ -154,7 +154,7 @@ bool BuildLinkTree(const std::vector<RigidTransform>& X_WB, bool one_root, Robot
     if (joint.parent >= 0) children[joint.parent].push_back(joint.child);
   }
 
-  // depth first without recursion: chains may be ten thousands of links long
+  // depth first without recursion: chains may have tens of thousands of links
   std::vector<int> order;
   std::vector<int> stack(roots.rbegin(), roots.rend());
   std::vector<bool> reached(links.size(), false);
@@ -167,7 +167,7 @@ bool BuildLinkTree(const std::vector<RigidTransform>& X_WB, bool one_root, Robot
   }
   if (static_cast<int>(order.size()) < n) return SayCycles(*draft, joint_of, reached, log);
 
-  // what hangs on the world hangs together
+  // roots with a joint to the world are connected to each other
   if (one_root && loose.size() + (loose.size() < roots.size()) > 1) {
     std::string names;
     for (std::size_t k = 0; k < loose.size() && k <= kNamesShown; ++k) {
@@ -176,11 +176,10 @@ bool BuildLinkTree(const std::vector<RigidTransform>& X_WB, bool one_root, Robot
     }
     const std::string other =
         loose.size() < roots.size() ? "the world" : "link " + Quoted(links[loose[0]].name);
-    log->Error(
-        draft->places[loose.back()],
-        absl::StrCat("link ", Quoted(links[loose.back()].name), " is not connected with ", other,
-                     ": no joint leads to ", names,
-                     "; expected one tree. Connect them by joints, fixed ones for instance"));
+    log->Error(draft->places[loose.back()],
+               absl::StrCat("link ", Quoted(links[loose.back()].name), " is not connected to ",
+                            other, ": no joint leads to ", names,
+                            "; expected one tree. Connect them by joints, for example fixed ones"));
     return false;
   }
 

@@ -45,7 +45,7 @@ bool RobotFiles::IsAllowed(const std::string& path) const {
   if (jail_.empty()) return true;
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error);
-  // where it truly lies, whatever links and dots its name holds
+  // resolve symbolic links and ".."
   const fs::path canonical = error ? fs::path() : fs::weakly_canonical(absolute, error);
   return !error && IsInsideFolder(canonical, jail_);
 }
@@ -73,7 +73,7 @@ std::vector<std::string> RobotFiles::FindPackage(const std::string& name, const 
                                                  std::vector<std::string>* looked_in) const {
   std::vector<std::string> found;
   const auto try_folder = [&](const fs::path& candidate) {
-    // what lies outside the jail is not even looked at
+    // do not even look outside the jail
     if (!IsAllowed(candidate.string())) return;
     looked_in->push_back(candidate.string());
     if (Exists(candidate / name)) found.push_back((candidate / name).string());
@@ -94,7 +94,7 @@ std::vector<std::string> RobotFiles::FindPackage(const std::string& name, const 
 
 absl::StatusOr<std::string> RobotFiles::Find(const std::string& uri,
                                              const std::string& folder) const {
-  // robots name the same few files many times
+  // cached, as robots name the same few files many times
   const auto known = found_.find({uri, folder});
   if (known != found_.end()) return known->second;
   return found_.emplace(std::pair(uri, folder), Search(uri, folder)).first->second;
@@ -104,7 +104,7 @@ absl::StatusOr<std::string> RobotFiles::Search(const std::string& uri,
                                                const std::string& folder) const {
   if (!options_.allow_files) {
     return absl::PermissionDeniedError(
-        absl::StrCat("\"", uri, "\" names a file, and none may be read here"));
+        absl::StrCat("\"", uri, "\" names a file, but files may not be read here"));
   }
   std::string path = uri;
   std::replace(path.begin(), path.end(), '\\', '/');

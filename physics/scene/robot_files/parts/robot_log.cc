@@ -7,7 +7,7 @@
 namespace pliant::physics {
 namespace {
 
-// more of a kind help nobody
+// limit for errors, and for warnings; more would not help
 constexpr int kMaxMessages = 100;
 
 }  // namespace

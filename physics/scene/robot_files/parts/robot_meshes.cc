@@ -21,11 +21,11 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr double kConcave = 0.1;  // a hull so much larger than its mesh is no stand-in
+constexpr double kConcave = 0.1;  // a hull larger than its mesh by more cannot replace it
 constexpr int kMaxTrianglesToCut = 200'000;
 constexpr double kFarthestVertex = 1e6;  // [m]
 
-// glTF has y up
+// glTF meshes have y up.
 bool HasYUp(std::string_view bytes) {
   return GuessFileKind(bytes) == "a glTF surface";
 }
@@ -33,7 +33,7 @@ bool HasYUp(std::string_view bytes) {
 std::shared_ptr<const TriangleMesh> Scale(const TriangleMesh& mesh, const Vector3d& scale) {
   auto scaled = std::make_shared<TriangleMesh>(mesh);
   for (Vector3d& p : scaled->vertices) p = p.cwiseProduct(scale) + Vector3d::Zero();
-  // a mirror image is inside out
+  // mirroring turns triangles inside out
   if (scale.prod() < 0) {
     for (auto& t : scaled->triangles) std::swap(t[1], t[2]);
   }
@@ -47,7 +47,7 @@ bool IsTooFar(const TriangleMesh& mesh) {
   return false;
 }
 
-// "+48 %"
+// Formats 0.48 as "48 %".
 std::string Percent(double fraction) {
   return absl::StrCat(std::round(100 * fraction), " %");
 }
@@ -147,8 +147,8 @@ std::vector<RobotShape> RobotMeshes::MakePieces(const TriangleMesh& mesh, const 
                                                 bool fixed) {
   if (IsTooFar(mesh)) {
     log_->Error(request.place,
-                absl::StrCat(request.what, ": ", name, " reaches further than ", kFarthestVertex,
-                             " m. Give a `scale` that makes it metres"));
+                absl::StrCat(request.what, ": ", name, " extends beyond ", kFarthestVertex,
+                             " m. Give a `scale` that converts it to metres"));
     return {};
   }
   const auto with = [&](Geometry geometry) {
@@ -169,7 +169,7 @@ std::vector<RobotShape> RobotMeshes::MakePieces(const TriangleMesh& mesh, const 
       for (const std::string& warning : closed->warnings) log_->WarnOnce(request.place, warning);
     } else {
       open = std::string(closed.status().message());
-      // what to do is said below
+      // advice is given below
       open = open.substr(0, open.find(". Close it"));
     }
   }
@@ -186,7 +186,7 @@ std::vector<RobotShape> RobotMeshes::MakePieces(const TriangleMesh& mesh, const 
   if (!surface.has_value() && !mesh.triangles.empty() && request.use != MeshUse::kHull) {
     log_->WarnOnce(request.place,
                    absl::StrCat(request.what, ": ", open,
-                                ". Its convex hull is taken; close it to have its true shape"));
+                                ". Its convex hull is used; close it to use its true shape"));
   }
   const ConvexMesh convex{std::make_shared<const TriangleMesh>(*std::move(hull))};
   if (surface.has_value() && request.use != MeshUse::kHull) {
@@ -212,7 +212,7 @@ std::vector<RobotShape> RobotMeshes::Decompose(const SurfaceMesh& surface, doubl
         request.place,
         absl::StrCat(request.what, ": is concave, and with ", surface.mesh->triangles.size(),
                      " triangles too fine to cut into convex pieces; its hull, which is ", larger,
-                     " larger, is taken. Give a coarser mesh, or primitives"));
+                     " larger, is used. Give a coarser mesh, or primitives"));
     return {};
   }
   const auto parts =

@@ -10,8 +10,8 @@
 namespace pliant::physics {
 namespace {
 
-// The library refuses more than 100 levels; deeper subtrees are parsed by themselves and hung where
-// they belong.
+// The library refuses more than 100 levels; deeper subtrees are parsed separately and inserted in
+// place.
 constexpr int kLevelsAtOnce = 90;
 constexpr std::size_t kMaxElements = 2'000'000;
 constexpr std::size_t kMaxAttributes = 256;  // of one element
@@ -23,20 +23,19 @@ std::string Trimmed(std::string_view text) {
   return std::string(text);
 }
 
-// Part of the text that the library parses in one go.
+// Part of the text that the library parses at once.
 struct Subtree {
-  std::string text;  // hooks in place of deeper parts
+  std::string text;  // with hooks in place of deeper parts
   int line;          // of its first character
 };
 
-// Walks over the tags before anything is built of them: refuses what could harm, and cuts deep
-// trees into subtrees.
+// Scans the tags before a tree is built: refuses harmful input, and cuts deep trees into subtrees.
 class TagScanner {
  public:
   TagScanner(std::string_view bytes, const std::shared_ptr<const std::string>& file, RobotLog* log)
       : bytes_(bytes), file_(file), log_(log) {}
 
-  // The first is the root's.
+  // Returns the subtrees, the root's first.
   std::optional<std::vector<Subtree>> Cut() {
     subtrees_.push_back({"", 1});
     open_.push_back({0, -1});
@@ -61,7 +60,7 @@ class TagScanner {
 
   bool CopyUntil(std::string_view end) {
     const std::size_t found = bytes_.find(end, at_);
-    // the library says what is unfinished
+    // the library reports unfinished input
     Copy(found == std::string_view::npos ? bytes_.size() : found + end.size());
     return true;
   }
@@ -78,10 +77,10 @@ class TagScanner {
     if (StartsWith("<!")) {
       return Refuse(
           "declarations such as DOCTYPE and ENTITY are not allowed in a robot file: they can name "
-          "other files and grow without end. Remove it");
+          "other files and expand without limit. Remove it");
     }
     const bool closing = StartsWith("</");
-    // the tag's end, past any '>' in quotes
+    // find the tag's end, past any '>' in quotes
     std::size_t end = at_ + 1;
     char quote = 0;
     while (end < bytes_.size() && (quote != 0 || bytes_[end] != '>')) {
@@ -133,7 +132,7 @@ class TagScanner {
   std::vector<Subtree> subtrees_;
   struct Open {
     std::size_t subtree;
-    int depth;  // of the element it hangs in
+    int depth;  // of the parent element
   };
   std::vector<Open> open_;
   std::size_t elements_ = 0;
@@ -171,11 +170,11 @@ class TreeBuilder {
       case tinyxml2::XML_ERROR_PARSING_ATTRIBUTE:
         return "an attribute is malformed or given twice; expected name=\"value\"";
       case tinyxml2::XML_ERROR_PARSING_COMMENT:
-        return "a comment has no end";
+        return "a comment is not closed";
       case tinyxml2::XML_ERROR_PARSING_CDATA:
-        return "a CDATA section has no end";
+        return "a CDATA section is not closed";
       case tinyxml2::XML_ERROR_PARSING_DECLARATION:
-        return "a <?…?> is malformed or stands after the first element";
+        return "a <?…?> is malformed or comes after the first element";
       default:
         return "an element is malformed; expected <name attribute=\"value\">…</name>";
     }
@@ -254,7 +253,7 @@ std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const 
     return std::nullopt;
   }
   if (bytes.find('\0') != std::string_view::npos) {
-    log->Error({file, 0}, "holds a zero byte; expected XML in UTF-8");
+    log->Error({file, 0}, "contains a zero byte; expected XML in UTF-8");
     return std::nullopt;
   }
   if (bytes.find(kHook) != std::string_view::npos) {

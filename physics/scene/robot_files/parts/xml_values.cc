@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kFarthest = 1e6;  // [m]
 constexpr double kWidestAngle = 1e5;
-constexpr double kLargest = 1e30;        // products of a few stay finite
+constexpr double kLargest = 1e30;        // so that products of a few stay finite
 constexpr double kUnitTolerance = 1e-3;  // files round to a few digits
 constexpr std::size_t kLongestQuote = 60;
 
@@ -44,17 +44,17 @@ bool IsIn(double x, Range range) {
 const char* Describe(Range range) {
   switch (range) {
     case Range::kAny:
-      return "a number of at most 1e30 either way";
+      return "a number of at most 1e30 in magnitude";
     case Range::kPositive:
       return "a number above 0 and at most 1e30";
     case Range::kNotNegative:
       return "a number from 0 to 1e30";
     case Range::kLength:
-      return "metres, at most 1e6 either way";
+      return "metres, at most 1e6 in magnitude";
     case Range::kSize:
       return "metres, above 0 and at most 1e6";
     case Range::kAngle:
-      return "an angle of at most 1e5 either way";
+      return "an angle of at most 1e5 in magnitude";
     case Range::kInfinite:
       return "a number";
   }
@@ -133,7 +133,7 @@ bool ReadNumbers(const XmlValue& value, std::size_t least, std::size_t most,
   for (std::string_view word : words) {
     std::optional<double> x = ParseNumber(word);
     if (!x.has_value() && (word.ends_with('"') || word.ends_with('\''))) {
-      // a slip that other readers do not see
+      // a common mistake that other readers ignore
       x = ParseNumber(word.substr(0, word.size() - 1));
       if (x.has_value()) {
         log->WarnOnce(value.owner->place,
@@ -200,17 +200,18 @@ bool ReadAxis(const XmlValue& value, Eigen::Vector3d* out, RobotLog* log, AxisLe
                absl::StrCat(value.Name(), ": the axis is zero; expected a direction, e.g. 0 0 1"));
     return false;
   }
-  // scaled first: squares of tiny or huge numbers are no numbers
+  // scale first, so that squares neither underflow nor overflow
   axis /= scale;
   const double length = std::sqrt(axis.squaredNorm());
   if (expected == AxisLength::kUnit && !(std::abs(scale * length - 1) <= kUnitTolerance)) {
-    log->Warning(value.owner->place,
-                 absl::StrCat(value.Name(), ": the axis ", QuotedText(Trim(*value.text)),
-                              " has length ", scale * length,
-                              ", not 1; its direction is taken, and distances are in metres or "
-                              "radians all the same"));
+    log->Warning(
+        value.owner->place,
+        absl::StrCat(
+            value.Name(), ": the axis ", QuotedText(Trim(*value.text)), " has length ",
+            scale * length,
+            ", not 1; only its direction is used, and positions are still in metres or radians"));
   }
-  // what is unit to the last digits is left as it is
+  // leave an axis that is exactly of unit length unchanged
   *out = scale * length == 1 ? Eigen::Vector3d(axis * scale) : Eigen::Vector3d(axis / length);
   return true;
 }
@@ -235,7 +236,7 @@ Eigen::Matrix3d ReadUnitQuaternion(const XmlValue& value, double w, double x, do
   const double length = std::sqrt(w * w + x * x + y * y + z * z);
   if (!(std::abs(length - 1) <= kUnitTolerance)) {
     log->Warning(value.owner->place, absl::StrCat(value.Name(), ": the quaternion has length ",
-                                                  length, ", not 1; it is scaled to that"));
+                                                  length, ", not 1; it is normalised"));
   }
   return *R;
 }

@@ -24,7 +24,7 @@ int FrameGraph::Add(Frame frame, RobotLog* log) {
   if (!fresh) {
     const Frame& taken = frames_[other->second];
     log->Error(frame.place,
-               absl::StrCat(frame.what, ": the name is taken already by ", taken.what,
+               absl::StrCat(frame.what, ": the name is already taken by ", taken.what,
                             taken.place.line > 0 ? absl::StrCat(" on line ", taken.place.line) : "",
                             ". Rename one"));
     return kNone;
@@ -44,21 +44,22 @@ int FrameGraph::FindParent(int i, RobotLog* log) const {
   if (frame.relative_to.empty()) return frame.parent;
   const int parent = Find(frame.relative_to, frame.scope);
   if (parent == kNone) {
-    log->Error(frame.place, absl::StrCat(frame.what, ": is relative to \"", frame.relative_to,
-                                         "\", which is not there. Name a frame of the same model"));
+    log->Error(frame.place,
+               absl::StrCat(frame.what, ": is relative to \"", frame.relative_to,
+                            "\", which does not exist. Name a frame of the same model"));
   }
   return parent;
 }
 
-// A model that is placed by one of its frames: X_RM = X_RP X_MP⁻¹. The frame's pose in the model
-// does not depend on it.
+// Pose of a model placed by one of its frames: X_RM = X_RP X_MP⁻¹. The frame's pose X_MP in the
+// model does not depend on it.
 bool FrameGraph::CalcPlacement(int model, RobotLog* log) {
   Frame& frame = frames_[model];
   if (frame.placement.empty()) return true;
   int at = Find(frame.placement, frame.own_scope);
   if (at == kNone) {
     log->Error(frame.place, absl::StrCat(frame.what, ": its placement frame \"", frame.placement,
-                                         "\" is not there. Name a frame of the model"));
+                                         "\" does not exist. Name a frame of the model"));
     return false;
   }
   RigidTransform X_MP;
@@ -79,7 +80,7 @@ bool FrameGraph::CalcPlacement(int model, RobotLog* log) {
 }
 
 bool FrameGraph::Resolve(RobotLog* log) {
-  // inner models first: their poses are part of what outer placements go through
+  // inner models first: outer placements depend on their poses
   for (std::size_t i = frames_.size(); i-- > 0;) {
     if (!CalcPlacement(static_cast<int>(i), log)) return false;
   }
@@ -88,13 +89,13 @@ bool FrameGraph::Resolve(RobotLog* log) {
   X_WF_.assign(frames_.size(), RigidTransform());
   state[kWorld] = kKnown;
   for (std::size_t i = 0; i < frames_.size(); ++i) {
-    // up to a frame that is known, then down again
+    // go up to a frame that is known, then back down
     std::vector<int> path;
     int at = static_cast<int>(i);
     while (state[at] != kKnown) {
       if (state[at] == kOpen) {
         log->Error(frames_[at].place,
-                   absl::StrCat(frames_[at].what, ": is posed relative to itself, by way of ",
+                   absl::StrCat(frames_[at].what, ": is posed relative to itself, via ",
                                 frames_[path.back()].what, ". Break the cycle of relative_to"));
         return false;
       }
@@ -127,7 +128,7 @@ int FrameGraph::FindLink(int start, RobotLog* log) {
     } else if (path.size() > frames_.size()) {
       log->Error(frames_[start].place,
                  absl::StrCat(frames_[start].what,
-                              ": is attached to itself around a corner. Break the cycle of "
+                              ": is attached to itself via other frames. Break the cycle of "
                               "attached_to"));
       link = -2;
     } else {
@@ -138,8 +139,9 @@ int FrameGraph::FindLink(int start, RobotLog* log) {
         log->Error(frame.place,
                    absl::StrCat(frame.what, ": moves with no link: the model has none. Add one"));
       } else {
-        log->Error(frame.place, absl::StrCat(frame.what, ": is attached to \"", frame.attached_to,
-                                             "\", which is not there. Name a frame of the model"));
+        log->Error(frame.place,
+                   absl::StrCat(frame.what, ": is attached to \"", frame.attached_to,
+                                "\", which does not exist. Name a frame of the model"));
       }
       link = -2;
     }

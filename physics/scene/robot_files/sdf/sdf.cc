@@ -21,14 +21,14 @@ namespace {
 constexpr int kMaxIncludes = 256;
 constexpr int kDeepestIncludes = 16;
 
-// Where in the file tree a model stands.
+// Scope of a model in the tree of files.
 struct ModelScope {
-  std::string scope;   // of the names in it, for the graph: "a::b::"
-  std::string prefix;  // of names in the robot; that of a lone model is empty
+  std::string scope;   // of its names in the frame graph: "a::b::"
+  std::string prefix;  // of names in the robot; empty for a single model
   std::string folder;  // for relative paths
   int frame = FrameGraph::kWorld;
   bool fixed = false;
-  int depth = 0;  // of includes
+  int depth = 0;  // nesting of includes
 };
 
 class SdfReader {
@@ -87,13 +87,15 @@ class SdfReader {
       return;
     }
     if (minor < 7 || minor > 12) {
-      log_->Warning(sdf.place, absl::StrCat("<sdf> version: ", *value.text,
-                                            " is read as if it were 1.7 to 1.11; frames may have "
-                                            "meant something else"));
+      log_->Warning(
+          sdf.place,
+          absl::StrCat(
+              "<sdf> version: ", *value.text,
+              " is read as if it were 1.7 to 1.11; frames may have had a different meaning"));
     }
   }
 
-  // the name that something gets in the robot
+  // Name of an element of the model in the robot.
   static std::string NameIn(const ModelScope& model, const std::string& name) {
     return model.prefix + name;
   }
@@ -117,7 +119,7 @@ class SdfReader {
     AddModelContents(element, inner, element.Get("canonical_link"));
   }
 
-  // the frame of a <model>, without its name
+  // Frame of a <model>, without its name.
   FrameGraph::Frame ModelFrame(const XmlElement& element, const ModelScope& outer) {
     FrameGraph::Frame frame;
     frame.scope = outer.scope;
@@ -131,18 +133,18 @@ class SdfReader {
     return frame;
   }
 
-  // the frames of a model that has its own
+  // Adds the contents of a model, with its own frame.
   void AddModelContents(const XmlElement& element, const ModelScope& model,
                         const std::string& canonical) {
     frames_.AddName(model.scope + "__model__", model.frame);
     AddContents(element, model);
-    // the link that the model's frame moves with
+    // link that the model's frame moves with
     FrameGraph::Frame& own = frames_.frame(model.frame);
     if (!canonical.empty()) {
       own.attachment = frames_.Find(canonical, model.scope);
       if (own.attachment == FrameGraph::kNone) {
         log_->Error(element.place, absl::StrCat(element.Label(), " canonical_link: \"", canonical,
-                                                "\" is not there. Name a link of the model"));
+                                                "\" does not exist. Name a link of the model"));
       }
       return;
     }
@@ -199,7 +201,7 @@ class SdfReader {
     if (const XmlElement* pose = element.Child("pose")) {
       frame.relative_to = pose->Get("relative_to");
       if (!pose->Get("frame").empty())
-        log_->LeftOut(pose->place, "<pose frame=…> of an old version", "use relative_to");
+        log_->LeftOut(pose->place, "obsolete <pose frame=…>", "use relative_to");
     }
     if (element.Get("name").empty()) {
       log_->Error(element.place,
@@ -247,7 +249,7 @@ class SdfReader {
     const XmlElement* child = element.Child("child");
     if (child == nullptr) child = element.Child("drake:child");
     if (child != nullptr) {
-      // a joint stands on its child unless it says otherwise
+      // by default, a joint's pose is relative to its child
       if (frame.relative_to.empty()) frame.relative_to = child->text;
       frame.attached_to = child->text;
     }
@@ -255,7 +257,7 @@ class SdfReader {
     if (added != FrameGraph::kNone) joints_.push_back({&element, model.scope, model.prefix, added});
   }
 
-  // the file that a folder of a model keeps it in
+  // Finds the file of a model; a folder names it in its model.config.
   absl::StatusOr<std::string> FindModelFile(const std::string& uri, const std::string& folder) {
     absl::StatusOr<std::string> path = files_->Find(uri, folder);
     std::error_code error;
@@ -268,7 +270,7 @@ class SdfReader {
       const auto tree =
           ReadXml(*config, std::make_shared<const std::string>(config_path), &unheard);
       if (tree.has_value()) {
-        // the last is the newest
+        // the last one is the newest
         for (const XmlElement& child : tree->children) {
           if (child.name == "sdf") name = child.text;
         }
@@ -306,7 +308,7 @@ class SdfReader {
     CheckVersion(*tree);
     if (tree->Child("model") == nullptr)
       return refuse(absl::StrCat(*path, ": has no <model>; expected one"));
-    // the tree stays, as what is deferred points into it
+    // keep the tree, as deferred elements point into it
     trees_.push_back(std::move(*tree));
     XmlElement* model = nullptr;
     for (XmlElement& child : trees_.back().children) {
@@ -334,7 +336,7 @@ class SdfReader {
     }
   }
 
-  // what an <include> says instead of the model itself
+  // Applies what an <include> overrides in the model.
   static void Override(const XmlElement& include, XmlElement* model) {
     const auto set = [&](const char* attribute, const std::string& value) {
       for (XmlAttribute& own : model->attributes) {
@@ -361,7 +363,7 @@ class SdfReader {
     }
   }
 
-  // <include merge="true">: what is in the model stands in the outer one, on a frame of its own
+  // <include merge="true">: adds the model's contents to the outer model, on a frame of their own.
   void MergeModel(const XmlElement& element, const ModelScope& outer) {
     FrameGraph::Frame frame = ModelFrame(element, outer);
     frame.name = absl::StrCat(outer.scope, "_merged__", element.Get("name"), "__model__");

@@ -39,13 +39,13 @@ class JointReader {
   }
 
  private:
-  // <parent> or <child>, in a drake:joint with the prefix
+  // Finds <parent> or <child>, which a drake:joint may write with the prefix.
   static const XmlElement* FindEnd(const XmlElement& element, const std::string& end) {
     const XmlElement* child = element.Child(end);
     return child == nullptr ? element.Child("drake:" + end) : child;
   }
 
-  // the link at an end; −2 after an error
+  // Finds the link at an end; −2 after an error.
   int FindEndLink(const SdfJoint& joint, const char* end) {
     const XmlElement* child = FindEnd(*joint.element, end);
     if (child == nullptr || child->text.empty()) {
@@ -57,7 +57,7 @@ class JointReader {
     if (frame == FrameGraph::kNone) {
       log_->Error(child->place,
                   absl::StrCat(joint.element->Label(), ": its ", end, " \"", child->text,
-                               "\" is not there. Define it, or correct the name"));
+                               "\" does not exist. Define it, or correct the name"));
       return -2;
     }
     return frames_->FindLink(frame, log_);
@@ -83,7 +83,7 @@ class JointReader {
                                               "two"));
       return;
     }
-    // models that are static stay where they are, whatever their joints say
+    // static models do not move, whatever their joints
     if (draft_->fixed[draft.child]) {
       log_->LeftOut(element.place, "joint of a static model's link");
       return;
@@ -92,7 +92,7 @@ class JointReader {
     draft.joint.X_PF = draft.parent < 0 ? X_WJ : X_WL(draft.parent).Inverse() * X_WJ;
     draft.joint.X_BM = X_WL(draft.child).Inverse() * X_WJ;
     if (element.name == "drake:joint") {
-      // its ends are F and M, wherever the links are drawn
+      // its ends are F and M, whatever the poses of the links
       const auto X_WE = [&](const char* end) {
         return frames_->X_WF(frames_->Find(FindEnd(element, end)->text, source.scope));
       };
@@ -171,7 +171,7 @@ class JointReader {
     const XmlElement* axis = element.Child("axis");
     const bool one = CountVelocities(joint->type) == 1;
     if (one && axis == nullptr)
-      log_->WarnOnce(element.place, absl::StrCat(type, " joint without <axis>: z is taken"));
+      log_->WarnOnce(element.place, absl::StrCat(type, " joint without <axis>: z is assumed"));
     if ((one || joint->type == JointType::kUniversal) && axis != nullptr)
       ReadDirection(*axis, source, &joint->axis);
     if (axis != nullptr) ReadAxisProperties(element, *axis, type == "continuous", joint);
@@ -199,7 +199,7 @@ class JointReader {
       joint->damping = damping[0];
       if (damping[1] != damping[0] || damping[2] != damping[0]) {
         log_->WarnOnce(element.place,
-                       "<drake:damping> differs between directions; the first is taken for all");
+                       "<drake:damping> differs between directions; the first is used for all");
       }
     }
     return true;
@@ -215,9 +215,9 @@ class JointReader {
     if (expressed_in.empty()) return;
     const int frame = frames_->Find(expressed_in, source.scope);
     if (frame == FrameGraph::kNone) {
-      log_->Error(xyz->place,
-                  absl::StrCat(source.element->Label(), ": its axis is expressed in \"",
-                               expressed_in, "\", which is not there. Name a frame of the model"));
+      log_->Error(xyz->place, absl::StrCat(source.element->Label(), ": its axis is expressed in \"",
+                                           expressed_in,
+                                           "\", which does not exist. Name a frame of the model"));
       return;
     }
     const Vector3d in_world = frames_->X_WF(frame).R * *out;
@@ -229,11 +229,12 @@ class JointReader {
     const double turn = 2 * kPi;
     double old = 0;
     if (ReadNumber(TextOfChild(element, "screw_thread_pitch"), &joint->pitch, log_)) return;
-    // radians a metre, the other way around
+    // the old pitch is in radians per metre, with the opposite sign
     if (ReadNumber(TextOfChild(element, "thread_pitch"), &old, log_)) {
       if (old == 0) {
-        log_->Error(element.place, absl::StrCat(element.Label(),
-                                                ": <thread_pitch> is 0; expected radians a metre"));
+        log_->Error(
+            element.place,
+            absl::StrCat(element.Label(), ": <thread_pitch> is 0; expected radians per metre"));
         return;
       }
       joint->pitch = -turn / old;
@@ -241,7 +242,7 @@ class JointReader {
     }
     log_->Error(element.place, absl::StrCat(element.Label(),
                                             ": <screw_thread_pitch> is missing; "
-                                            "expected metres a turn"));
+                                            "expected metres per turn"));
   }
 
   void ReadAxisProperties(const XmlElement& element, const XmlElement& axis, bool continuous,
@@ -252,14 +253,14 @@ class JointReader {
       ReadNumber(TextOfChild(*limit, "upper"), &upper, log_, Range::kInfinite);
       if (lower > upper) {
         log_->Error(limit->place, absl::StrCat(element.Label(), ": its lower limit ", lower,
-                                               " is above the upper ", upper,
+                                               " is above the upper limit ", upper,
                                                joint->type == JointType::kPrismatic ? " m" : " rad",
                                                "; expected lower ≤ upper"));
       } else if (!continuous) {
         joint->lower = lower <= -kNoLimit ? -kInfinity : lower;
         joint->upper = upper >= kNoLimit ? kInfinity : upper;
       }
-      // negative stands for none
+      // a negative value means no limit
       const std::pair<const char*, double*> bounds[] = {
           {"effort", &joint->effort_limit},
           {"velocity", &joint->velocity_limit},
@@ -272,7 +273,7 @@ class JointReader {
       for (const char* name : {"stiffness", "dissipation"}) {
         if (limit->Child(name) != nullptr)
           log_->LeftOut(limit->place, absl::StrCat("<", name, "> of a joint limit"),
-                        "limits are as rigid as can be");
+                        "limits are as rigid as possible");
       }
     }
     if (const XmlElement* dynamics = axis.Child("dynamics")) {
@@ -294,14 +295,14 @@ class JointReader {
       log_->LeftOut(initial->place, "<initial_position>", "give it as joint_positions");
   }
 
-  // the joint of a frame, with one degree of freedom; null after an error
+  // Finds a joint to mimic, which must have one degree of freedom; null after an error.
   const JointDraft* FindLeader(const SdfJoint& source, const XmlElement& mimic) {
     const std::string name = mimic.Get("joint");
     const int frame = frames_->Find(name, source.scope);
     const auto found = joint_numbers_.find(frame);
     if (frame == FrameGraph::kNone || found == joint_numbers_.end()) {
       log_->Error(mimic.place, absl::StrCat(source.element->Label(), ": mimics joint \"", name,
-                                            "\", which is not there. Correct the name"));
+                                            "\", which does not exist. Correct the name"));
       return nullptr;
     }
     const JointDraft* leader = &draft_->joints[found->second];
@@ -347,8 +348,8 @@ class JointReader {
     draft_->robot.couplers.push_back(std::move(coupler));
   }
 
-  // θ2 = −ratio θ1: the angles of the child and of the parent against the reference body, by the
-  // joints that hold them there
+  // Reads θ2 = −ratio θ1, for the angles of child and parent relative to the reference body, and
+  // finds the joints of these angles.
   void ReadGearbox(const SdfJoint& source) {
     const XmlElement& element = *source.element;
     const int wheels[2] = {FindEndLink(source, "parent"), FindEndLink(source, "child")};
@@ -358,7 +359,7 @@ class JointReader {
     if (frame == FrameGraph::kNone) {
       log_->Error(element.place, absl::StrCat(element.Label(),
                                               ": <gearbox_reference_body> is "
-                                              "missing or not there; expected the "
+                                              "missing or does not exist; expected the "
                                               "link that holds both wheels"));
       return;
     }

@@ -20,7 +20,7 @@ using Eigen::Vector3d;
 
 constexpr int kConeSides = 48;
 constexpr double kRigidStiffness = 1e10;  // [N/m]; files write such numbers for "rigid"
-constexpr int kAllBits = 0xffff;          // a collide_bitmask that is not given
+constexpr int kAllBits = 0xffff;          // default of collide_bitmask
 
 bool IsOneOf(const std::string& name, std::initializer_list<const char*> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -37,7 +37,7 @@ double ReadSize(const XmlElement& element, const char* child, RobotLog* log) {
   return size;
 }
 
-// base at −length/2, tip at length/2
+// Cone with its base at −length/2 and its tip at length/2.
 ConvexMesh MakeCone(double radius, double length) {
   TriangleMesh cone;
   for (int i = 0; i < kConeSides; ++i) {
@@ -82,7 +82,7 @@ class LinkReader {
     ReadInertial(options, link);
   }
 
-  // the shapes of a <collision> or <visual>
+  // Reads the shapes of a <collision> or <visual>.
   std::vector<RobotShape> ReadShape(const XmlElement& element) {
     const bool collision = element.name == "collision";
     RobotShape shape;
@@ -137,7 +137,7 @@ class LinkReader {
       request.scale = Vector3d::Ones();
     }
     if (mesh.Child("submesh") != nullptr)
-      log_->LeftOut(mesh.place, "<submesh>", "the whole mesh is taken");
+      log_->LeftOut(mesh.place, "<submesh>", "the whole mesh is used");
     const std::string simplify = mesh.Get("optimization");
     if (mesh.Child("drake:declare_convex") != nullptr || simplify == "convex_hull")
       request.use = MeshUse::kHull;
@@ -190,7 +190,7 @@ class LinkReader {
     if (name == "empty") return false;
     if (IsOneOf(name, {"heightmap", "image", "polyline", "drake:ellipsoid"})) {
       log_->LeftOut(geometry.place, absl::StrCat("geometry <", name, ">"),
-                    "nothing will touch or show it");
+                    "it is neither shown nor in contact");
     } else {
       log_->Error(geometry.place,
                   absl::StrCat(element_.Label(), ": geometry <", name,
@@ -229,7 +229,7 @@ class LinkReader {
               friction >= 0 && other != friction) {
             log_->WarnOnce(ode->place,
                            "<mu2> differs from <mu>; friction is the same in all "
-                           "directions, and <mu> is taken");
+                           "directions, and <mu> is used");
           }
         }
         double torsion = 0;
@@ -244,7 +244,7 @@ class LinkReader {
           given != nullptr &&
           ReadNumber(TextOfChild(*given, "restitution_coefficient"), &bounce, log_) &&
           bounce != 0) {
-        log_->LeftOut(given->place, "<bounce>", "contacts do not restitute");
+        log_->LeftOut(given->place, "<bounce>", "contacts have no restitution");
       }
     }
     for (RobotShape& shape : *shapes) {
@@ -280,9 +280,10 @@ class LinkReader {
       link->mass = 1;
       link->inertia = unit;
       if (!options.recompute_inertia) {
-        log_->WarnOnce(element_.place,
-                       "link without <inertial>: 1 kg and 1 kg·m² about each axis are taken, as "
-                       "the format has it. Give an <inertial>, or set `recompute_inertia: true`");
+        log_->WarnOnce(
+            element_.place,
+            "link without <inertial>: 1 kg and 1 kg·m² about each axis are assumed, as the format "
+            "specifies. Give an <inertial>, or set `recompute_inertia: true`");
       }
       return;
     }
@@ -303,8 +304,8 @@ class LinkReader {
       for (int i = 0; i < 6; ++i) ReadNumber(TextOfChild(*inertia, names[i]), &I[i], log_);
     } else if (link->mass > 0) {
       log_->WarnOnce(inertial->place,
-                     "<inertial> without <inertia>: 1 kg·m² about each axis is taken, as the "
-                     "format has it");
+                     "<inertial> without <inertia>: 1 kg·m² about each axis is assumed, as the "
+                     "format specifies");
     } else {
       I[0] = I[1] = I[2] = 0;
     }
@@ -366,7 +367,7 @@ RigidTransform ReadSdfPose(const XmlElement& parent, RobotLog* log) {
     ReadBool(AttributeOf(*pose, "degrees"), &degrees, log);
     Vector3d rpy(x[3], x[4], x[5]);
     if (!(rpy.cwiseAbs().maxCoeff() <= 1e5)) {
-      log->Error(pose->place, "<pose>: expected angles of at most 1e5 either way");
+      log->Error(pose->place, "<pose>: expected angles of at most 1e5 in magnitude");
       return X;
     }
     if (degrees) rpy *= kPi / 180;
@@ -420,7 +421,7 @@ bool ReadSdfDeformable(const XmlElement& element, const std::string& folder, Rob
     body->mesh = volume.mesh;
     body->mesh_file = volume.path;
     if (body->mesh == nullptr) return false;
-    surface[0].shape.geometry = HalfSpace{};  // for its friction alone
+    surface[0].shape.geometry = HalfSpace{};  // only for its friction
   } else {
     Shape shape;
     if (!reader.ReadPrimitive(*geometry, &shape)) return false;

@@ -1,4 +1,4 @@
-// What holds for every material that is registered, at random deformations.
+// Properties that every registered material must have, tested at random deformations.
 
 #include "physics/fem/materials/material.h"
 
@@ -28,7 +28,7 @@ struct Point {
   Matrix9d tangent;
 };
 
-// A material with its example parameters, at one F.
+// A material with its example parameters, evaluated at one F.
 class Sample {
  public:
   explicit Sample(const Material* material) : material_(material) {
@@ -53,7 +53,7 @@ class Sample {
       parameters.push_back(parameter.example);
     return CalcRestModuli(*material_, parameters);
   }
-  // what stresses are compared with
+  // Scale of the stresses.
   double stiffness() const { return 2 * moduli().mu + moduli().lambda; }
 
  private:
@@ -68,8 +68,7 @@ Matrix3d RandomRotation(std::mt19937* random) {
       .toRotationMatrix();
 }
 
-// F with principal stretches of 0.4 to 1.8, the last one of the other sign when it is to be
-// inverted
+// Returns F with principal stretches of 0.4 to 1.8, the last one negative if `inverted`.
 Matrix3d RandomDeformation(bool inverted, std::mt19937* random) {
   std::uniform_real_distribution<double> stretch(0.4, 1.8);
   Vector3d s(stretch(*random), stretch(*random), stretch(*random));
@@ -84,8 +83,8 @@ Matrix3d RandomDirection(std::mt19937* random) {
   return D / D.norm();
 }
 
-// The least sum of two stretches: the rotation of F turns as fast as its inverse when F changes,
-// and that of COROTATIONAL with it.
+// Smallest sum of two principal stretches. The rotation of F changes at a rate inversely
+// proportional to it, and the stress of COROTATIONAL with it.
 double RotationGap(const Matrix3d& F) {
   const Vector3d s = F.jacobiSvd().singularValues();
   return s[1] + (F.determinant() < 0 ? -1 : 1) * s[2];
@@ -122,8 +121,8 @@ TEST_P(EveryMaterial, StressIsTheDerivativeOfTheEnergy) {
     const double gap = RotationGap(F);
     if (gap < 0.1) continue;
     const double exact = (sample_.At(F).stress.transpose() * D).trace();
-    // extrapolated central differences: what is left is d⁴ of the fifth derivative, and rounding of
-    // the energy over d
+    // extrapolated central differences: the error is d⁴ times the fifth derivative, plus rounding
+    // of the energy over d
     const auto slope = [&](double d) {
       return (sample_.At(F + d * D).energy - sample_.At(F - d * D).energy) / (2 * d);
     };
@@ -137,7 +136,7 @@ TEST_P(EveryMaterial, TangentIsTheDerivativeOfTheStress) {
   for (int trial = 0; trial < 200; ++trial) {
     const Matrix3d F = RandomDeformation(trial % 2 == 1, &random_);
     Matrix3d D = RandomDirection(&random_);
-    // with the rotation held: along a stretch that leaves it as it is
+    // for a lagged rotation, use a stretch that leaves the rotation unchanged
     if (held) {
       const Matrix3d R = CalcPolarRotation(F), S = R.transpose() * F;
       D = R * (S + S.transpose()) / (2 * S.norm());
@@ -170,13 +169,13 @@ TEST_P(EveryMaterial, ConvexTangentHasNoNegativeEigenvalueAndKeepsThePositiveOne
   if (GetParam()->kind() == Material::Kind::kNonlinear) {
     EXPECT_GT(indefinite, 0);
   } else {
-    // Proposition 1 of han2023: also where elements are inverted
+    // Proposition 1 of han2023, which covers inverted elements too
     EXPECT_EQ(indefinite, 0);
   }
 }
 
 TEST_P(EveryMaterial, DampingTangentIsConvexAndBlindToSpin) {
-  if (GetParam()->kind() != Material::Kind::kNonlinear) return;  // damped with their one tangent
+  if (GetParam()->kind() != Material::Kind::kNonlinear) return;  // only one tangent
   for (int trial = 0; trial < 200; ++trial) {
     const Matrix3d F = RandomDeformation(trial % 2 == 1, &random_);
     const Matrix9d damping = sample_.At(F, Tangent::kDamping).tangent;
@@ -188,7 +187,7 @@ TEST_P(EveryMaterial, DampingTangentIsConvexAndBlindToSpin) {
       for (int c = 0; c < 3; ++c) spin.col(c) = Vector3d::Unit(axis).cross(F.col(c));
       EXPECT_LE((damping * AsVector(spin)).norm(), 1e-13 * size);
     }
-    // and as the general way makes it
+    // the general construction gives the same
     LaneMatrix3 lanes;
     for (int l = 0; l < kLanes; ++l) Insert(F, l, &lanes);
     const Matrix9d convex = sample_.At(F, Tangent::kConvex).tangent;
@@ -208,13 +207,13 @@ TEST_P(EveryMaterial, IsAtRestUndeformedAndHasAPositiveModulusThere) {
   EXPECT_EQ(rest.energy, 0);
   EXPECT_LT(rest.stress.norm(), 1e-15 * sample_.stiffness());
   const Eigen::SelfAdjointEigenSolver<Matrix9d> eigen(rest.tangent);
-  // nothing resists the three rotations
+  // the three rotations have no stiffness
   EXPECT_GT(eigen.eigenvalues()[0], -1e-12 * sample_.stiffness());
   EXPECT_GT(eigen.eigenvalues()[3], 1e-3 * sample_.stiffness());
 }
 
 TEST_P(EveryMaterial, RotationsChangeNothingButTheFrame) {
-  if (GetParam()->kind() == Material::Kind::kLinear) return;  // that is what it leaves out
+  if (GetParam()->kind() == Material::Kind::kLinear) return;  // not rotation invariant
   for (int trial = 0; trial < 50; ++trial) {
     const Matrix3d F = RandomDeformation(trial % 2 == 1, &random_), Q = RandomRotation(&random_);
     const Point a = sample_.At(F), b = sample_.At(Q * F);
@@ -279,7 +278,7 @@ TEST_P(EveryMaterial, AnswersToAMeanRatioInClosedFormAsInGeneral) {
       EXPECT_NEAR(closed.energy[1], general.energy[1], 1e-12 * size);
       for (int i = 0; i < 9; ++i)
         EXPECT_NEAR(closed.stress[i][2], general.stress[i][2], 1e-12 * size);
-      // what is cut off first and what is left out first differ where spin and shear mix
+      // clamping and removing spin do not commute where spin and shear mix
       if (tangent == Tangent::kDamping) continue;
       for (int i = 0; i < 81; ++i)
         EXPECT_NEAR(closed.tangent[i][3], general.tangent[i][3], 1e-11 * size);
@@ -308,7 +307,7 @@ TEST(PrincipalStretches, GiveTheMatrixBackInOrderWithRotations) {
     for (Lane& entry : F) {
       for (int l = 0; l < kLanes; ++l) entry[l] = normal(random);
     }
-    // nearly equal, equal, tiny and missing stretches
+    // nearly equal, equal, tiny and zero stretches
     const Matrix3d R = RandomRotation(&random);
     if (trial % 4 == 0) Insert(R, 0, &F);
     if (trial % 4 == 1) Insert(R * Vector3d(1 + 1e-9, 1, 1 - 1e-12).asDiagonal(), 1, &F);
@@ -323,7 +322,7 @@ TEST(PrincipalStretches, GiveTheMatrixBackInOrderWithRotations) {
       EXPECT_LT((V.transpose() * V - Matrix3d::Identity()).norm(), 1e-14);
       EXPECT_GT(U.determinant(), 0);
       EXPECT_GT(V.determinant(), 0);
-      // in order, up to rounding of what is equal
+      // sorted, up to rounding of equal ones
       EXPECT_GE(s[0], s[1] * (1 - 1e-15));
       EXPECT_GE(s[1], std::abs(s[2]) * (1 - 1e-15));
     }
@@ -336,12 +335,12 @@ TEST(PrincipalStretches, WhatIsNotFiniteDoesNotComeBackAsANumber) {
   F[2][1] = std::numeric_limits<double>::infinity();
   const PrincipalStretches f = CalcPrincipalStretches(F);
   EXPECT_TRUE(std::isnan(f.s[0][1]));
-  // the other lanes do not notice
+  // other lanes are not affected
   EXPECT_EQ(f.s[0][0], 1);
   EXPECT_EQ(f.s[2][3], 1);
 }
 
-// An energy without closed forms for its pairs: μ Σ (s_i − 1)⁴ + λ/2 (J − 1)².
+// An energy without closed forms for pairs of stretches: μ Σ (s_i − 1)⁴ + λ/2 (J − 1)².
 class Quartic final : public IsotropicMaterial {
  public:
   std::string_view name() const override { return "QUARTIC"; }

@@ -20,7 +20,7 @@ namespace {
 using Eigen::Vector3d;
 using ::testing::HasSubstr;
 
-// uniform in [−1, 1)³, the same on every machine
+// Points uniform in [−1, 1)³, the same on every machine.
 std::vector<Vector3d> MakeCloud(int count, std::uint64_t seed) {
   std::vector<Vector3d> points(count);
   std::uint64_t state = seed;
@@ -40,7 +40,7 @@ double CalcEnclosedVolume(const TriangleMesh& mesh) {
   return volume;
 }
 
-// closed, outward, and every point behind every face to twice the tolerance
+// Expects a closed, outward-facing hull with every point behind every face to twice the tolerance.
 void ExpectHull(const TriangleMesh& hull, const std::vector<Vector3d>& points, double size) {
   std::map<std::pair<int, int>, int> edges;
   for (const auto& t : hull.triangles) {
@@ -93,7 +93,7 @@ TEST(ConvexHullMesh, OfACylinderWithCoplanarEndsIsItsOwnShape) {
 }
 
 TEST(ConvexHullMesh, IsRobustToRoundingTurningAndRepetition) {
-  // boxes whose grid points are turned and rounded to single precision, each given twice
+  // grid points of boxes, rotated, rounded to single precision, and given twice
   for (int seed = 0; seed < 40; ++seed) {
     const Vector3d axis = MakeCloud(2, seed)[1].normalized();
     const Eigen::Matrix3d R = Eigen::AngleAxisd(0.1 * seed, axis).toRotationMatrix();

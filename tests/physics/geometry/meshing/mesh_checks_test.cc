@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// one sound tetrahedron (0, 1, 2, 3) and one (1, 2, 3, 4) on its slanted face
+// One valid tetrahedron (0, 1, 2, 3), and one (1, 2, 3, 4) on its slanted face.
 TetrahedralMesh MakePair() {
   TetrahedralMesh mesh;
   mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 1}};
@@ -53,13 +53,13 @@ TEST(MeshChecks, FindInvertedTetrahedraAndRepairFlipsThem) {
 
 TEST(MeshChecks, DegenerateIsRelativeToTheSizeOfTheTetrahedron) {
   TetrahedralMesh mesh = MakePair();
-  mesh.vertices.emplace_back(0.3, 0.3, -1e-7);  // flat below the face (0, 1, 2)
+  mesh.vertices.emplace_back(0.3, 0.3, -1e-7);  // just below the face (0, 1, 2)
   mesh.tetrahedra.push_back({0, 2, 1, 5});
   mesh.tetrahedra.push_back({1, 1, 2, 3});  // repeated corner
   EXPECT_THAT(Find(mesh, MeshDefectKind::kDegenerate), ElementsAre(2, 3));
   for (auto& p : mesh.vertices) p *= 1e-5;
   EXPECT_THAT(Find(mesh, MeshDefectKind::kDegenerate), ElementsAre(2, 3));
-  mesh.vertices[5].z() *= 100;  // ten times over the limit
+  mesh.vertices[5].z() *= 100;  // ten times above the limit
   EXPECT_THAT(Find(mesh, MeshDefectKind::kDegenerate), ElementsAre(3));
 
   mesh.vertices[5].z() /= 100;
@@ -113,7 +113,7 @@ TEST(MeshChecks, FindFacesOfThreeTetrahedraAndPinchedEdges) {
   mesh.tetrahedra.push_back({1, 2, 3, 5});
   EXPECT_THAT(Find(mesh, MeshDefectKind::kOverfullFace), ElementsAre(0, 1, 2));
 
-  TetrahedralMesh hinge;  // two tetrahedra that share the edge (0, 1) alone
+  TetrahedralMesh hinge;  // two tetrahedra that share only the edge (0, 1)
   hinge.vertices = {{0, 0, 0}, {0, 0, 1}, {1, 0, 0}, {0, 1, 0}, {-1, 0, 0}, {0, -1, 0}};
   hinge.tetrahedra = {{0, 2, 3, 1}, {0, 4, 5, 1}};
   EXPECT_THAT(Find(hinge, MeshDefectKind::kNonManifoldBoundary), ElementsAre(0, 1));

@@ -57,8 +57,8 @@ Quality Measure(const TetrahedralMesh& mesh) {
   return quality;
 }
 
-// every tetrahedron positive, every vertex used, a closed boundary with the Euler characteristic of
-// the shape, and every boundary vertex where `distance` is zero to 8 ulp of the size
+// Expects positive tetrahedra, no unused vertices, a closed boundary with the Euler characteristic
+// of the shape, and boundary vertices whose `distance` is zero to 8 ulp of the size.
 template <typename Distance>
 void ExpectGoodMesh(const TetrahedralMesh& mesh, int euler, double size, const Distance& distance) {
   std::vector<bool> used(mesh.vertices.size(), false);
@@ -93,8 +93,8 @@ double BoxDistance(const Vector3d& p, const Vector3d& size) {
   return (p.cwiseAbs() - size / 2).maxCoeff();
 }
 
-// the lost fraction of the volume falls by four when the edge is halved; the next order changes
-// that by less than a tenth
+// Expects the lost fraction of the volume to fall by four when the edge is halved; the next order
+// changes that by less than a tenth.
 template <typename Mesh>
 void ExpectSecondOrderVolume(double exact, double edge_length, const Mesh& mesh_at) {
   const double coarse = 1 - CalcVolume(*mesh_at(edge_length)) / exact;

@@ -13,9 +13,9 @@
 #include "physics/scene/mesh_files/surface_mesh_files.h"
 #include "physics/scene/mesh_files/volume_mesh_files.h"
 
-// Meshes of other projects, which are not kept here: a folder with manifest.json, an array `files`
-// of {file, mesh: {verts, cells: {"10": tetrahedra}, volume, neg_tets, surf_tris}}, found through
-// PLIANT_ASSETS or beside the sources.
+// Tests on meshes of other projects, which are not part of this repository: a folder with
+// manifest.json, an array `files` of {file, mesh: {verts, cells: {"10": tetrahedra}, volume,
+// neg_tets, surf_tris}}, found through PLIANT_ASSETS or beside the sources.
 
 namespace pliant::physics {
 namespace {
@@ -53,8 +53,8 @@ TEST_F(MeshAssets, VolumeMeshesAgreeWithTheManifest) {
     ASSERT_TRUE(bytes.ok()) << bytes.status();
     const auto file = ReadVolumeMesh(*bytes, name);
     const YAML::Node expected = entry["mesh"];
-    // binary files and those the manifest's own reader failed on need only be read or refused
-    // without a crash; it also mistook a list of elements without its header for cells
+    // binary files, and those that the manifest's own reader failed on, need only be read or
+    // rejected without a crash; that reader also mistook an element list without a header for cells
     if (!expected || !expected["cells"]) continue;
     if (!expected["volume"]) {
       if (!expected["cells"]["vtk5"]) {
@@ -78,7 +78,7 @@ TEST_F(MeshAssets, VolumeMeshesAgreeWithTheManifest) {
     }
     EXPECT_EQ(inverted, expected["neg_tets"].as<std::size_t>()) << name;
     EXPECT_EQ(unused, expected["unused"].as<std::size_t>()) << name;
-    // the manifest's volume is the sum of what is positive or of all; they agree where nothing is
+    // the manifest's volume is the sum of positive or of all elements; both agree where none is
     // inverted
     if (inverted == 0) {
       EXPECT_TRUE(IsAbout(CalcVolume(mesh), expected["volume"].as<double>(), 1e-9))

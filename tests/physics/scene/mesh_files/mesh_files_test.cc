@@ -61,7 +61,7 @@ struct Writer {
   void EndNumbers() { out += "\n"; }
 };
 
-// form 4: counts before corners; 5: offsets and connectivity
+// Writes form 4, with counts before corners, or form 5, with offsets and connectivity.
 std::string WriteVtk(const TetrahedralMesh& mesh, bool binary, int form) {
   Writer w{binary, true, ""};
   const std::size_t cells = mesh.tetrahedra.size();
@@ -101,7 +101,7 @@ std::string WriteVtk(const TetrahedralMesh& mesh, bool binary, int form) {
   return w.out;
 }
 
-// node tags with gaps: 10, 13, 16, …
+// Node tags with gaps: 10, 13, 16, …
 int Tag(int v) {
   return 10 + 3 * v;
 }
@@ -130,7 +130,7 @@ std::string WriteGmsh2(const TetrahedralMesh& mesh, bool binary, bool big_endian
   element(2, {7, 7}, {0, 1, 2});
   for (std::size_t i = 0; i < mesh.tetrahedra.size(); ++i) {
     const auto& t = mesh.tetrahedra[i];
-    // half of them have their label as the physical tag, the others as the elementary one
+    // half of the elements have their label as the physical tag, the others as the elementary one
     const int label = mesh.labels[i];
     element(4, i % 4 < 2 ? std::vector<int>{label, 99} : std::vector<int>{0, label},
             {t.begin(), t.end()});
@@ -145,7 +145,7 @@ std::string WriteGmsh4(const TetrahedralMesh& mesh, bool binary) {
   w.Text(absl::StrCat("$MeshFormat\n4.1 ", binary ? 1 : 0, " 8\n"));
   if (binary) w.Text(Raw(1, false) + "\n");
   w.Text("$EndMeshFormat\n$Entities\n");
-  // a point, a surface, and the volumes 1 (physical 3) and 4 (none)
+  // a point, a surface, and the volumes 1 (physical group 3) and 4 (no group)
   for (const Size count : {1, 0, 1, 2}) w.Put(count);
   w.Put(5);
   for (int i = 0; i < 3; ++i) w.Put(0.0);
@@ -237,17 +237,17 @@ TEST(VolumeMeshFiles, OtherCellsAreLeftOutWithAWarning) {
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_THAT(file->mesh.tetrahedra, SizeIs(2));
   ASSERT_THAT(file->warnings, SizeIs(1));
-  EXPECT_EQ(file->warnings[0], "two.vtk: ignored 1 cells that are no tetrahedra (type 5)");
+  EXPECT_EQ(file->warnings[0], "two.vtk: ignored 1 cells that are not tetrahedra (type 5)");
 }
 
 TEST(VolumeMeshFiles, EveryTruncationIsAnErrorThatNamesItsPlace) {
   for (const auto& [format, bytes] : MakeFiles()) {
-    // up to the last byte that matters: labels of VTK are the end, Gmsh ends with a word
+    // cut before the last byte that matters: VTK files end with labels, Gmsh files with a keyword
     for (std::size_t size = 0; size + 12 < bytes.size(); size += 1 + size / 97) {
       const auto file = ReadVolumeMesh(bytes.substr(0, size), "cut");
       const bool mesh_complete = bytes.substr(0, size).find("POINT_DATA") != std::string::npos;
       if (file.ok()) {
-        // what comes after the cells of a VTK file may be missing between sections
+        // a VTK file may end between the sections after its cells
         ASSERT_TRUE(mesh_complete) << format << " cut at " << size << " of " << bytes.size();
         continue;
       }
@@ -269,7 +269,7 @@ TEST(VolumeMeshFiles, ErrorsOfTextFilesNameTheLineAndBothValues) {
   EXPECT_THAT(ErrorOf(Replace(vtk, "POINTS 5", "POINTS 2000000000"), "t.vtk"),
               HasSubstr("t.vtk:5: the file is too short for 2000000000 points"));
   EXPECT_THAT(ErrorOf(Replace(vtk, "CELL_TYPES 3", "CELL_TYPES 2"), "t.vtk"),
-              HasSubstr("expected 3 cell types, as there are cells, found 2"));
+              HasSubstr("expected 3 cell types, one per cell, found 2"));
   EXPECT_THAT(
       ErrorOf(Replace(vtk, "UNSTRUCTURED_GRID", "POLYDATA"), "t.vtk"),
       HasSubstr(
@@ -365,7 +365,7 @@ TEST(VolumeMeshFiles, MutatedFilesGiveASoundMeshOrAnError) {
                   file->mesh.labels.size() == file->mesh.tetrahedra.size());
     }
   }
-  EXPECT_GT(read, 100);  // else the mutations were too coarse to test anything
+  EXPECT_GT(read, 100);  // otherwise the mutations were too coarse to test anything
 }
 
 TEST(MeshFileBytes, ErrorsNameThePath) {

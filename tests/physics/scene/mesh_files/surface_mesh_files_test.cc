@@ -25,7 +25,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// the surface of a box with coordinates that single precision holds
+// Surface of a box whose coordinates are exact in single precision.
 TriangleMesh MakeBoxSurface() {
   const TetrahedralMesh box = *MeshBox({1, 0.5, 2}, 0.5);
   return {box.vertices, ExtractBoundary(box).triangles};
@@ -67,7 +67,7 @@ std::string WriteObj(const TriangleMesh& mesh) {
   for (std::size_t i = 0; i < mesh.triangles.size(); ++i) {
     const auto& t = mesh.triangles[i];
     const int back = -static_cast<int>(mesh.vertices.size());
-    // every way to name a corner, and a line that goes on
+    // every way to reference a corner, and a line that continues on the next
     absl::StrAppend(&out, "f ", t[0] + 1, "/1/2 \\\n ", t[1] + 1, "//7 ",
                     i % 2 ? t[2] + 1 : back + t[2], " # face\n");
   }
@@ -93,7 +93,7 @@ std::map<std::string, std::string> WriteAll(const TriangleMesh& mesh) {
           {"d.ply", WritePly(mesh)}};
 }
 
-// the first triangle, its vertices in a buffer given by an URI
+// One triangle as glTF, with its vertices in the buffer at `uri`.
 std::string WriteGltf(const std::string& uri) {
   return R"({"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
     "nodes": [{"mesh": 0}],
@@ -124,7 +124,7 @@ TEST(SurfaceMeshFiles, EveryFormatReadsTheSameClosedSurface) {
     const auto file = ReadSurfaceMesh(bytes, name);
     ASSERT_TRUE(file.ok()) << file.status();
     EXPECT_THAT(file->warnings, IsEmpty()) << name;
-    EXPECT_EQ(file->mesh.vertices.size(), box.vertices.size()) << name;  // joined again
+    EXPECT_EQ(file->mesh.vertices.size(), box.vertices.size()) << name;  // merged again
     ASSERT_EQ(file->mesh.triangles.size(), box.triangles.size()) << name;
     for (std::size_t i = 0; i < box.triangles.size(); ++i) {
       for (int j = 0; j < 3; ++j) {
@@ -158,7 +158,7 @@ TEST(SurfaceMeshFiles, SurfacesThatFaceInwardsAreTurned) {
 }
 
 TEST(SurfaceMeshFiles, SingleTurnedTrianglesAreTurnedBackInEveryPart) {
-  // two boxes apart, one with a turned triangle, one facing inwards but for one
+  // two separate boxes: one with a flipped triangle, one facing inwards except for one triangle
   TriangleMesh boxes = MakeBoxSurface();
   const int count = static_cast<int>(boxes.vertices.size());
   const auto triangles = boxes.triangles;
@@ -169,7 +169,7 @@ TEST(SurfaceMeshFiles, SingleTurnedTrianglesAreTurnedBackInEveryPart) {
   std::swap(boxes.triangles.back()[0], boxes.triangles.back()[1]);
   const auto file = ReadSurfaceMesh(WriteObj(boxes), "two.obj");
   ASSERT_TRUE(file.ok()) << file.status();
-  EXPECT_NEAR(CalcEnclosedVolume(file->mesh), 2, 1e-13);  // of terms up to 30
+  EXPECT_NEAR(CalcEnclosedVolume(file->mesh), 2, 1e-13);  // sum of terms up to 30
   ASSERT_THAT(file->warnings, SizeIs(1));
   EXPECT_EQ(file->warnings[0], absl::StrCat("two.obj: turned ", triangles.size(),
                                             " triangles to agree with their neighbours"));
@@ -265,7 +265,7 @@ TEST(SurfaceMeshFiles, MutatedFilesGiveAClosedSurfaceOrAnError) {
   };
   int read = 0;
   for (const auto& [name, original] : WriteAll(MakeBoxSurface())) {
-    if (name == "d.ply") continue;  // not our reader
+    if (name == "d.ply") continue;  // read by a library
     for (int round = 0; round < 1000; ++round) {
       std::string bytes = original;
       for (std::uint64_t n = 1 + random(3); n > 0 && !bytes.empty(); --n) {

@@ -37,7 +37,7 @@ TEST(Mjcf, BodiesHangOnEachOther) {
   const RobotLink& world = LinkOf(robot, "world");
   EXPECT_EQ(world.joint.type, JointType::kFixed);
   EXPECT_TRUE(std::holds_alternative<HalfSpace>(world.collisions.at(0).shape.geometry));
-  // a free joint is free whatever the base: it has a name
+  // an explicit free joint stays free for any base, and gets a name
   const RobotLink& a = LinkOf(robot, "a");
   EXPECT_EQ(a.joint.type, JointType::kFree);
   EXPECT_EQ(a.joint.name, "a_joint");
@@ -45,7 +45,7 @@ TEST(Mjcf, BodiesHangOnEachOther) {
   EXPECT_EQ(JointOf(robot, "j").axis, Vector3d::UnitZ());
   EXPECT_EQ(LinkOf(robot, "c").joint.type, JointType::kFixed);
   EXPECT_LT((PoseOf(robot, "c").p - Vector3d(1, 1, 1)).norm(), kUlps);
-  // a body without joints stands in the world
+  // a body without joints is fixed to the world
   EXPECT_EQ(LinkOf(robot, "post").parent, -1);
   EXPECT_EQ(LinkOf(robot, "post").joint.type, JointType::kFixed);
 }
@@ -72,18 +72,17 @@ TEST(Mjcf, SeveralJointsInABodyHaveLinksWithoutMassBetween) {
   EXPECT_EQ(r.rotor_inertia, 0.1);
   EXPECT_EQ(r.friction_loss, 0.2);
   EXPECT_EQ(r.X_BM.p, Vector3d(0.5, 0, 0));
-  // at the reference the body is where the file puts it
+  // at the reference position the body is where the file puts it
   EXPECT_NEAR(robot.links[1].initial_position, 30 * degree, 1e-15);
   EXPECT_LT((PoseOf(robot, "a").p - Vector3d(0, 0, 1)).norm(), kUlps);
   EXPECT_LT((PoseOf(robot, "a").R - Matrix3d::Identity()).norm(), kUlps);
 }
 
 TEST(Mjcf, RotationsHaveFiveSpellings) {
-  // all the same: 90° about z
+  // all of them are 90° about z
   const std::string spellings[] = {"quat=\"1 0 0 1\"", "axisangle=\"0 0 3 90\"", "euler=\"0 0 90\"",
-                                   "xyaxes=\"0 1 0 -1 0 0\"", ""};
+                                   "xyaxes=\"0 1 0 -1 0 0\""};
   for (const std::string& spelling : spellings) {
-    if (spelling.empty()) continue;
     const RobotDescription robot =
         ReadGood(World("<body name=\"a\" " + spelling + ">" + kBall + "</body>"));
     const Matrix3d expected = RotationFromRollPitchYaw({0, 0, kPi / 2}).toRotationMatrix();
@@ -104,7 +103,7 @@ TEST(Mjcf, TheCompilerSaysHowAnglesAreMeant) {
   const auto about = [](int axis, double angle) {
     return RotationFromVector(angle * Vector3d::Unit(axis)).toRotationMatrix();
   };
-  // small letters: about the axes as turned so far; capitals: about those of the parent
+  // lower-case axes rotate with the body, upper-case axes stay those of the parent
   EXPECT_LT(
       (turned("angle=\"radian\"", "0.1 0.2 0.3") - about(0, 0.1) * about(1, 0.2) * about(2, 0.3))
           .norm(),
@@ -139,7 +138,7 @@ TEST(Mjcf, DefaultsAreInherited) {
   EXPECT_EQ(shapes[1].shape.friction, 0.9);
   EXPECT_EQ(shapes[1].color, Eigen::Vector4d(1, 0, 0, 1));
   EXPECT_FALSE(shapes[2].color.has_value());
-  // all of density 10
+  // all shapes have density 10
   const double volume = 4.0 / 3 * kPi * (0.001 + 0.125 + 0.027);
   EXPECT_NEAR(LinkOf(robot, "a").mass, 10 * volume, 1e-12);
 }
@@ -160,12 +159,12 @@ TEST(Mjcf, GeomsHaveTheirShapes) {
   EXPECT_EQ(cylinder.X_BS.p, Vector3d(0, 1, 0));
   EXPECT_LT(std::abs(cylinder.X_BS.R.col(2).y()) - 1, kUlps);
   EXPECT_EQ(std::get<Box>(link.collisions[2].shape.geometry).half_size, Vector3d(0.1, 0.1, 1));
-  // without friction in the tangent plane
+  // condim 1 means no tangential friction
   EXPECT_EQ(link.collisions[3].shape.friction, 0);
   EXPECT_EQ(link.collisions[0].shape.friction, 1);
   EXPECT_EQ(link.collisions[4].contact_type, 2);
   EXPECT_EQ(link.collisions[4].contact_affinity, 4);
-  // what touches nothing is seen; what is in a late group touches only
+  // geoms without contact are visuals only, geoms of group 3 are collisions only
   EXPECT_EQ(link.visuals.size(), 5u);
 }
 
@@ -174,7 +173,7 @@ TEST(Mjcf, InertiaComesFromGeomsUnlessItIsGiven) {
       "<joint/><geom type=\"box\" size=\"0.5 0.5 0.5\" pos=\"1 0 0\" mass=\"6\"/>"
       "<geom type=\"box\" size=\"0.5 0.5 0.5\" pos=\"-1 0 0\" mass=\"6\" group=\"4\"/>";
   const RobotDescription both = ReadGood(World("<body name=\"a\">" + geoms + "</body>"));
-  // two cubes of 6 kg: 1 kg·m² each, and 6 · 1² twice about y and z
+  // two cubes of 6 kg: 1 kg·m² each, plus 6 · 1² twice about y and z
   EXPECT_EQ(both.links[0].mass, 12);
   EXPECT_LT((both.links[0].inertia - Matrix3d(Vector3d(2, 14, 14).asDiagonal())).norm(), 1e-13);
   const RobotDescription one = ReadGood(
@@ -200,11 +199,11 @@ TEST(Mjcf, FramesAndReplicasPoseWhatIsInThem) {
             "</body></frame><replicate count=\"12\" offset=\"0 1 0\" euler=\"0 0 10\" sep=\"-\">"
             "<body name=\"r\" pos=\"1 0 0\"><geom size=\"0.1\"/></body></replicate>"));
   EXPECT_LT((PoseOf(robot, "a").p - Vector3d(0, 1, 1)).norm(), kUlps);
-  // the joint's z was turned to the body's x
+  // the frame rotates the joint's z to the body's x
   EXPECT_LT((JointOf(robot, "j").axis - Vector3d::UnitX()).norm(), kUlps);
   EXPECT_LT((PoseOf(robot, "r-00").p - Vector3d(1, 0, 0)).norm(), kUlps);
   const double ten = 10 * kPi / 180;
-  // each copy goes on from where the last one turned to
+  // each copy continues from the rotation of the previous one
   const Vector3d at(std::cos(2 * ten) - std::sin(ten), 1 + std::cos(ten) + std::sin(2 * ten), 0);
   EXPECT_LT((PoseOf(robot, "r-02").p - at).norm(), kUlps);
   EXPECT_EQ(robot.links.size(), 13u);
@@ -230,7 +229,7 @@ TEST(Mjcf, ActuatorsDriveJoints) {
   EXPECT_EQ(a[1].stiffness, 120);
   EXPECT_EQ(a[1].damping, 16);
   EXPECT_EQ(a[1].effort_limit, 20);
-  // a cube of 6 kg turns with 1 kg·m²: 2 · 0.5 · √16
+  // a cube of 6 kg has 1 kg·m² about the axis, so the damping is 2 · 0.5 · √16
   EXPECT_NEAR(a[2].damping, 4, 1e-14);
   EXPECT_EQ(a[2].effort_limit, 50);
   EXPECT_EQ(a[3].kind, RobotActuator::Kind::kVelocity);
@@ -273,7 +272,7 @@ TEST(Mjcf, FixedTendonsAreCouplersWhereTheyAreHeld) {
                      "<joint joint=\"k\" coef=\"-3\"/></fixed></tendon>"
                      "<equality><tendon tendon1=\"t\" polycoef=\"0.25\"/></equality>"));
   ASSERT_EQ(robot.couplers.size(), 1u);
-  // its length now, 0.5, and 0.25 more
+  // the tendon's current length, 0.5, plus 0.25
   EXPECT_THAT(robot.couplers[0].terms, ElementsAre(std::pair(0, 1.0), std::pair(1, -3.0)));
   EXPECT_NEAR(robot.couplers[0].offset, 0.75, 1e-15);
 }
@@ -292,7 +291,7 @@ TEST(Mjcf, SitesExclusionsAndKeyframes) {
   const auto& key = robot.keyframes[0];
   EXPECT_THAT(key.positions[0], ElementsAre(0.7));
   EXPECT_THAT(key.positions[1], ElementsAre(0.2));
-  // quaternion first, and the position from where the file puts the body
+  // quaternion first, and position relative to where the file puts the body
   EXPECT_THAT(key.positions[2], ElementsAre(0, 0, 0, 1, 1, 2, 3));
 }
 
@@ -310,7 +309,7 @@ TEST(Mjcf, FlexcompsAreDeformables) {
   EXPECT_EQ(grid.X_WB.p, Vector3d(1, 0, 1));
   EXPECT_EQ(grid.count, (std::array<int, 3>{3, 3, 4}));
   EXPECT_EQ(grid.spacing, Vector3d(0.1, 0.1, 0.2));
-  // 0.2 · 0.2 · 0.6 m³
+  // the volume is 0.2 · 0.2 · 0.6 m³
   EXPECT_NEAR(grid.density, 2, 1e-14);
   EXPECT_EQ(grid.youngs_modulus, 2e4);
   EXPECT_EQ(grid.poissons_ratio, 0.3);
@@ -342,7 +341,7 @@ TEST(Mjcf, IncludesAndMeshesAreRead) {
   const RobotLink& arm = LinkOf(*result.robot, "arm");
   ASSERT_EQ(arm.collisions.size(), 1u);
   EXPECT_TRUE(std::holds_alternative<ConvexMesh>(arm.collisions[0].shape.geometry));
-  // the reference point of the file comes to the geom's origin
+  // the file's reference point becomes the geom's origin
   EXPECT_LT(arm.p_BoBcm.norm(), 1e-14);
   EXPECT_NEAR(arm.mass, 8000, 1e-9);
   EXPECT_TRUE(std::holds_alternative<SurfaceMesh>(arm.visuals.at(0).shape.geometry));
@@ -352,7 +351,7 @@ TEST(Mjcf, AFileIsIncludedOnce) {
   const RobotFolder folder;
   const std::string path =
       folder.Write("m.xml", "<mujoco><include file=\"m.xml\"/><worldbody/></mujoco>");
-  EXPECT_THAT(SayAll(ReadRobotFile(path), true), Contains(HasSubstr("is included already")));
+  EXPECT_THAT(SayAll(ReadRobotFile(path), true), Contains(HasSubstr("is already included")));
 }
 
 TEST(Mjcf, WhatIsNotSupportedIsListed) {
@@ -374,13 +373,13 @@ TEST(Mjcf, WhatIsNotSupportedIsListed) {
   EXPECT_THAT(warnings, Contains(HasSubstr("<muscle> actuator is left out")));
   EXPECT_THAT(warnings, Contains(HasSubstr("<motor> actuator on a site is left out")));
   EXPECT_THAT(warnings, Contains(HasSubstr("equality that is not linear")));
-  // the composite may have made it
-  EXPECT_THAT(warnings, Contains(HasSubstr("is left out, as there is no body \"B_last\"")));
+  // the composite may have created the body
+  EXPECT_THAT(warnings, Contains(HasSubstr("is left out, because there is no body \"B_last\"")));
 }
 
 TEST(Mjcf, MistakesAreRefused) {
   EXPECT_THAT(ErrorsOf(World("<body name=\"a\"><joint/><freejoint/><geom size=\"1\"/></body>")),
-              Contains(HasSubstr("a free joint stands alone")));
+              Contains(HasSubstr("a free joint must be the only joint")));
   EXPECT_THAT(ErrorsOf(World("<body name=\"a\"><geom class=\"no\" size=\"1\"/></body>")),
               Contains(HasSubstr("there is no default class \"no\"")));
   EXPECT_THAT(ErrorsOf(World("<body name=\"a\"><joint/><geom type=\"box\" size=\"1\"/></body>")),
@@ -388,11 +387,11 @@ TEST(Mjcf, MistakesAreRefused) {
   EXPECT_THAT(ErrorsOf(World("<body name=\"a\"><geom type=\"mesh\" mesh=\"m\"/></body>")),
               Contains(HasSubstr("there is no mesh \"m\"")));
   EXPECT_THAT(ErrorsOf(World("<body name=\"a\"><geom size=\"1\"/></body><body name=\"a\"/>")),
-              Contains(HasSubstr("body \"a\": the name is taken already")));
+              Contains(HasSubstr("body \"a\": the name is already taken")));
   EXPECT_THAT(ErrorsOf(World("<body name=\"a\"><joint/><geom type=\"plane\" size=\"1 1 1\"/>"
                              "</body>")),
               Contains(HasSubstr("a plane cannot move")));
-  EXPECT_THAT(ErrorsOf(World("<joint/>")), Contains(HasSubstr("stands in the world")));
+  EXPECT_THAT(ErrorsOf(World("<joint/>")), Contains(HasSubstr("is in the world")));
   EXPECT_THAT(ErrorsOf(World("<replicate count=\"99999\"><replicate count=\"99999\"><body>"
                              "<geom size=\"1\"/></body></replicate></replicate>")),
               Contains(testing::AnyOf(HasSubstr("after replication"), HasSubstr("links"))));

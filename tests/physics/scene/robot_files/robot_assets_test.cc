@@ -14,9 +14,9 @@
 #include "physics/scene/mesh_files/volume_mesh_files.h"
 #include "physics/scene/robot_files/robot_description.h"
 
-// Robots and meshes of other projects, which are not kept here: whatever lies in the folder that
-// PLIANT_ASSETS names, or beside the sources. Each must load, or be refused with a message that
-// says why.
+// Tests on robots and meshes of other projects, which are not part of this repository: everything
+// in the folder that PLIANT_ASSETS names, or beside the sources. Each must load, or be rejected
+// with a message that says why.
 
 namespace pliant::physics {
 namespace {

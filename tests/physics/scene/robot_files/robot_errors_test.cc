@@ -36,7 +36,7 @@ std::string RobotText(const std::string& body) {
   return "<robot name=\"r\">\n" + body + "</robot>\n";
 }
 
-// ---- what is no robot at all
+// ---- files that are not robots
 
 TEST(RobotErrors, OtherFilesAreNamed) {
   EXPECT_THAT(ErrorsOf(""), Contains(HasSubstr("is no robot file")));
@@ -63,7 +63,7 @@ TEST(RobotErrors, EntitiesAreRefused) {
               ElementsAre(AllOf(StartsWith("2: "), HasSubstr("DOCTYPE and ENTITY"))));
   EXPECT_THAT(ErrorsOf("<!DOCTYPE r SYSTEM \"file:///etc/passwd\"><robot name=\"r\"/>"),
               Contains(HasSubstr("DOCTYPE and ENTITY")));
-  // nor are they expanded where they are not declared
+  // undeclared entities are not expanded either
   EXPECT_THAT(WarningsOf(RobotText("<link name=\"&b;\"/>")), Contains(HasSubstr("\"&b;\"")));
 }
 
@@ -78,7 +78,7 @@ std::string Nested(int depth, const std::string& inside = "") {
 TEST(RobotErrors, NestingHasAnEnd) {
   const RobotDescription robot = ReadGood(Nested(kDeepestNesting - 3, "<geom size=\"0.1\"/>"));
   ASSERT_EQ(robot.links.size(), kDeepestNesting - 3);
-  // lines count on through the parts that deep trees are read in
+  // line numbers continue across the parts that deep trees are read in
   EXPECT_EQ(robot.links.back().line, kDeepestNesting - 2);
   EXPECT_EQ(robot.links.back().parent, kDeepestNesting - 5);
   EXPECT_THAT(ErrorsOf(Nested(kDeepestNesting + 10)), Contains(HasSubstr("nested more than 256")));
@@ -125,8 +125,9 @@ TEST(RobotErrors, CyclesAreNamed) {
 TEST(RobotErrors, TwoParentsAreNamed) {
   EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b") + LinkText("c") +
                                  JointText("ac", "a", "c") + JointText("bc", "b", "c"))),
-              ElementsAre(AllOf(StartsWith("6: "), HasSubstr("link \"c\", hangs on joint \"ac\" "
-                                                             "(line 5) already"))));
+              ElementsAre(AllOf(StartsWith("6: "),
+                                HasSubstr("link \"c\", is already attached by joint \"ac\" "
+                                          "(line 5)"))));
 }
 
 TEST(RobotErrors, DisconnectedLinksAreNamed) {
@@ -134,7 +135,7 @@ TEST(RobotErrors, DisconnectedLinksAreNamed) {
                                  JointText("ab", "a", "b"))),
               ElementsAre(AllOf(StartsWith("4: "), HasSubstr("link \"c\" is not connected"),
                                 HasSubstr("\"a\", \"c\""))));
-  // SDF models may be of several pieces
+  // SDF models may consist of several pieces
   EXPECT_EQ(ReadGood("<sdf version=\"1.7\"><model name=\"m\"><link name=\"a\"/><link name=\"b\"/>"
                      "</model></sdf>")
                 .links.size(),
@@ -143,30 +144,30 @@ TEST(RobotErrors, DisconnectedLinksAreNamed) {
 
 TEST(RobotErrors, MissingParentsAndChildrenAreNamed) {
   EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + JointText("j", "ghost", "a"))),
-              ElementsAre("3: joint \"j\": its parent link \"ghost\" is not there. Define it, or "
+              ElementsAre("3: joint \"j\": its parent link \"ghost\" does not exist. Define it, or "
                           "correct the name"));
   EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + JointText("j", "a", "ghost"))),
-              ElementsAre(HasSubstr("its child link \"ghost\" is not there")));
+              ElementsAre(HasSubstr("its child link \"ghost\" does not exist")));
   EXPECT_THAT(ErrorsOf("<sdf version=\"1.7\"><model name=\"m\"><link name=\"a\"/><joint "
                        "name=\"j\" type=\"fixed\"><parent>ghost</parent><child>a</child></joint>"
                        "</model></sdf>"),
-              ElementsAre(HasSubstr("its parent \"ghost\" is not there")));
+              ElementsAre(HasSubstr("its parent \"ghost\" does not exist")));
 }
 
 TEST(RobotErrors, DuplicateNamesAreNamed) {
   EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("a"))),
-              ElementsAre("3: link \"a\": the name is taken already, on line 2. Rename one"));
+              ElementsAre("3: link \"a\": the name is already taken, on line 2. Rename one"));
   EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b") + LinkText("c") +
                                  JointText("j", "a", "b") + JointText("j", "b", "c"))),
-              Contains(HasSubstr("joint \"j\": the name is taken already")));
+              Contains(HasSubstr("joint \"j\": the name is already taken")));
 }
 
 TEST(RobotErrors, LowerLimitsAboveUpperOnesAreNamed) {
-  const std::string expected = "its lower limit 2 is above the upper 1";
+  const std::string expected = "its lower limit 2 is above the upper limit 1";
   EXPECT_THAT(
       ErrorsOf(RobotText(LinkText("a") + LinkText("b") +
                          JointText("j", "a", "b", "<limit lower=\"2\" upper=\"1\"/>", "revolute"))),
-      ElementsAre("4: joint \"j\": its lower limit 2 is above the upper 1 rad; expected "
+      ElementsAre("4: joint \"j\": its lower limit 2 is above the upper limit 1 rad; expected "
                   "lower ≤ upper"));
   EXPECT_THAT(ErrorsOf("<sdf version=\"1.7\"><model name=\"m\"><link name=\"a\"/><link name=\"b\"/>"
                        "<joint name=\"j\" type=\"prismatic\"><parent>a</parent><child>b</child>"
@@ -186,7 +187,7 @@ TEST(RobotErrors, AxesAreScaledOrRefused) {
       RobotText(LinkText("a") + LinkText("b") + JointText("j", "a", "b", "<axis xyz=\"0 0 3\"/>"));
   EXPECT_EQ(JointOf(ReadGood(text), "j").axis, Eigen::Vector3d::UnitZ());
   EXPECT_THAT(WarningsOf(text), ElementsAre(HasSubstr("has length 3, not 1")));
-  // what only lacks digits is not worth a word
+  // an axis that only lacks digits gives no warning
   EXPECT_THAT(WarningsOf(RobotText(LinkText("a") + LinkText("b") +
                                    JointText("j", "a", "b", "<axis xyz=\"0.577 0.577 0.577\"/>"))),
               IsEmpty());
@@ -209,7 +210,7 @@ TEST(RobotErrors, InertiaThatNoBodyHasIsNamedAndCanBeRecomputed) {
                                 HasSubstr("exceeds the sum of the others by 0.02"),
                                 HasSubstr("set `recompute_inertia: true`"))));
   const RobotDescription robot = ReadGood(text, {.recompute_inertia = true});
-  // a cube of 6 kg, as the file's mass stays
+  // the inertia is that of a cube, with the file's mass of 6 kg
   EXPECT_EQ(LinkOf(robot, "wrist").mass, 6);
   EXPECT_LT((LinkOf(robot, "wrist").inertia - Eigen::Matrix3d::Identity()).norm(), 1e-14);
   EXPECT_THAT(ErrorsOf(RobotText(LinkText("a", Inertial(1, 1, 1, "-1")))),
@@ -234,11 +235,12 @@ TEST(RobotErrors, MovingLinksNeedMass) {
   const std::string text =
       RobotText(LinkText("a") + LinkText("tip", bare) + JointText("j", "a", "tip"));
   EXPECT_THAT(ErrorsOf(text),
-              ElementsAre(AllOf(StartsWith("3: link \"tip\": moves by joint \"j\" but has no mass"),
+              ElementsAre(AllOf(StartsWith("3: link \"tip\": moves with joint \"j\", but neither "
+                                           "it nor any link attached to it has mass"),
                                 HasSubstr("recompute_inertia"))));
   EXPECT_EQ(LinkOf(ReadGood(text, {.recompute_inertia = true, .default_density = 10}), "tip").mass,
             10);
-  // in between, or fixed, is fine
+  // links between others, or fixed, may be massless
   EXPECT_THAT(ErrorsOf(RobotText(LinkText("a") + LinkText("b", bare) + LinkText("c") +
                                  JointText("j", "a", "b") + JointText("k", "b", "c"))),
               IsEmpty());
@@ -277,7 +279,7 @@ double SecondsFor(const std::string& text, std::size_t links) {
 
 TEST(RobotErrors, LongChainsTakeTimeInProportion) {
   const std::string ten = Chain(10'000);
-  EXPECT_LT(SecondsFor(ten, 10'000), 5);  // some 0.2 s; quadratic work would take minutes
+  EXPECT_LT(SecondsFor(ten, 10'000), 5);  // takes about 0.2 s; quadratic work would take minutes
   std::string sdf = "<sdf version=\"1.8\"><model name=\"m\">\n";
   for (int i = 0; i < 10'000; ++i) {
     absl::StrAppend(&sdf, "<link name=\"l", i, "\"><pose");

@@ -30,7 +30,7 @@ TEST(RobotMeshes, AnAlmostConvexMeshIsItsHull) {
   const auto& shapes = result.robot->links[0].collisions;
   ASSERT_EQ(shapes.size(), 1u);
   EXPECT_TRUE(std::holds_alternative<ConvexMesh>(shapes[0].shape.geometry));
-  // the mesh itself stays, for soft bodies
+  // the mesh itself is kept, for soft bodies
   ASSERT_TRUE(shapes[0].surface.has_value());
   EXPECT_NE(shapes[0].surface->bvh, nullptr);
   EXPECT_EQ(shapes[0].mesh_file, folder.path() + "/cube.obj");
@@ -42,7 +42,7 @@ TEST(RobotMeshes, AConcaveMeshIsCutAndItIsSaid) {
   const RobotFileResult result = ReadRobotFile(folder.Write("r.urdf", WithMesh("window.obj")));
   ASSERT_TRUE(result.robot.has_value());
   const auto& shapes = result.robot->links[0].collisions;
-  // four bars would do; a corner may stay whole, within the tolerance
+  // four bars suffice; a corner may stay whole, within the tolerance
   ASSERT_GE(shapes.size(), 4u);
   ASSERT_LE(shapes.size(), 6u);
   double volume = 0;
@@ -92,7 +92,7 @@ TEST(RobotMeshes, AnOpenMeshIsItsHullAndItIsSaid) {
   EXPECT_FALSE(shapes[0].surface.has_value());
   EXPECT_THAT(SayAll(result, false),
               Contains(testing::AllOf(HasSubstr("expected a closed surface, found 4 edges"),
-                                      HasSubstr("Its convex hull is taken"))));
+                                      HasSubstr("Its convex hull is used"))));
 }
 
 TEST(RobotMeshes, AFlatMeshIsRefused) {
@@ -137,10 +137,10 @@ TEST(RobotMeshes, NothingOutsideTheJailIsRead) {
 
 TEST(RobotMeshes, NoFileIsReadWhereNoneIsAllowed) {
   EXPECT_THAT(ErrorsOf(WithMesh("/etc/passwd"), {.allow_files = false}),
-              Contains(HasSubstr("names a file, and none may be read here")));
+              Contains(HasSubstr("names a file, but files may not be read here")));
 }
 
-// one triangle pair of a tetrahedron as glTF, its buffer in a file of its own
+// A tetrahedron as glTF, with its buffer in a separate file.
 TEST(RobotMeshes, GltfFindsItsBufferBesideItAndStandsUpright) {
   const RobotFolder folder;
   std::string buffer;
@@ -168,7 +168,7 @@ TEST(RobotMeshes, GltfFindsItsBufferBesideItAndStandsUpright) {
   const RobotFileResult result = ReadRobotFile(path, {.jail = folder.path()});
   EXPECT_THAT(SayAll(result, true), IsEmpty());
   ASSERT_TRUE(result.robot.has_value());
-  // y of the file is up
+  // the file's y axis is up
   const Geometry& geometry = result.robot->links[0].collisions.at(0).shape.geometry;
   const AxisAlignedBox box = CalcBounds(geometry, RigidTransform());
   EXPECT_EQ(box.lower, Vector3d(0, -3, 0));
@@ -185,7 +185,7 @@ TEST(RobotMeshes, GltfFindsItsBufferBesideItAndStandsUpright) {
 TEST(RobotMeshes, MillimetresAreSuspected) {
   const RobotFolder folder;
   folder.Write("big.obj", CubeObj(80));
-  // a body of 1 kg and 0.002 kg·m² is some 15 cm large
+  // a body of 1 kg and 0.002 kg·m² is about 15 cm large
   const std::string text =
       "<robot name=\"r\"><link name=\"hand\"><inertial><mass value=\"1\"/><inertia ixx=\"0.002\" "
       "iyy=\"0.002\" izz=\"0.002\"/></inertial><collision><geometry><mesh filename=\"big.obj\"/>"
@@ -193,7 +193,7 @@ TEST(RobotMeshes, MillimetresAreSuspected) {
   EXPECT_THAT(SayAll(ReadRobotFile(folder.Write("r.urdf", text)), false),
               Contains(testing::AllOf(HasSubstr("link \"hand\""), HasSubstr("138.564 m across"),
                                       HasSubstr("Is it in millimetres?"))));
-  // as metres it fits
+  // scaled to metres, the mesh is accepted
   std::string mended = text;
   mended.insert(mended.find("/></geometry>"), " scale=\"0.001 0.001 0.001\"");
   EXPECT_THAT(SayAll(ReadRobotFile(folder.Write("r.urdf", mended)), false), IsEmpty());
@@ -203,7 +203,7 @@ TEST(RobotMeshes, MeshesBeyondAllMeasureAreRefused) {
   const RobotFolder folder;
   folder.Write("vast.obj", CubeObj(1e7));
   EXPECT_THAT(SayAll(ReadRobotFile(folder.Write("r.urdf", WithMesh("vast.obj"))), true),
-              Contains(HasSubstr("reaches further than")));
+              Contains(HasSubstr("extends beyond")));
 }
 
 }  // namespace

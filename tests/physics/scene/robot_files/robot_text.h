@@ -18,10 +18,10 @@
 namespace pliant::physics {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// products of a few rotations of numbers near 1
+// Tolerance for products of a few rotations of numbers near 1.
 inline constexpr double kUlps = 4e-15;
 
-// A robot from a text that needs no other file; ends the test when it is refused.
+// Reads a robot from a text that needs no other file. The test fails if it is rejected.
 inline RobotDescription ReadGood(const std::string& text, const RobotFileOptions& options = {}) {
   RobotFileResult result = ReadRobotText(text, "robot.xml", options);
   for (const RobotFileMessage& message : result.messages) {
@@ -34,7 +34,7 @@ inline RobotDescription ReadGood(const std::string& text, const RobotFileOptions
   return *std::move(result.robot);
 }
 
-// "12: text" for each message of a kind.
+// All errors, or all warnings, as "12: text".
 inline std::vector<std::string> SayAll(const RobotFileResult& result, bool error) {
   std::vector<std::string> said;
   for (const RobotFileMessage& message : result.messages) {
@@ -72,7 +72,7 @@ inline RigidTransform PoseOf(const RobotDescription& robot, const std::string& l
   return CalcLinkPoses(robot.links)[FindLink(robot, link)];
 }
 
-// A folder for the files of one test, removed after it.
+// A folder for the files of one test, removed afterwards.
 class RobotFolder {
  public:
   RobotFolder() {
@@ -96,7 +96,7 @@ class RobotFolder {
   std::string path_;
 };
 
-// A unit cube of 0 … 1 as OBJ, its size multiplied; `open` leaves one face out.
+// A cube from 0 to `size` as OBJ; `open` omits one face.
 inline std::string CubeObj(double size, bool open = false) {
   std::string text;
   for (int i = 0; i < 8; ++i)
@@ -107,7 +107,8 @@ inline std::string CubeObj(double size, bool open = false) {
   return text;
 }
 
-// A frame of four bars around a square hole, 4 × 4 × 1 outside, bars 1 wide: far from its hull.
+// A frame of four bars of width 1 around a square hole, 4 × 4 × 1 outside: far from its convex
+// hull.
 inline std::string WindowObj() {
   std::string text;
   const double outer[4][2] = {{-2, -2}, {2, -2}, {2, 2}, {-2, 2}};
@@ -116,7 +117,7 @@ inline std::string WindowObj() {
     for (const auto& p : outer) absl::StrAppend(&text, "v ", p[0], " ", p[1], " ", z, "\n");
     for (const auto& p : inner) absl::StrAppend(&text, "v ", p[0], " ", p[1], " ", z, "\n");
   }
-  // 1–4 outer and 5–8 inner below, 9–12 and 13–16 above
+  // vertices 1–4 are outer and 5–8 inner at the bottom, 9–12 and 13–16 at the top
   for (int i = 0; i < 4; ++i) {
     const int j = (i + 1) % 4;
     absl::StrAppend(&text, "f ", 1 + i, " ", 1 + j, " ", 9 + j, " ", 9 + i, "\n");

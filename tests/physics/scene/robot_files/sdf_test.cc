@@ -66,7 +66,7 @@ TEST(Sdf, FramesArePosedRelativeToEachOther) {
   EXPECT_EQ(robot.frames[0].name, "f");
   EXPECT_EQ(robot.frames[0].link, FindLink(robot, "b"));
   ExpectPose(robot.frames[0].X_BF, {0, 0, 1}, {0, 0, 0});
-  // g is attached to the model, that is to its first link, wherever it is posed
+  // g is attached to the model, that is to its first link, whatever its pose is relative to
   EXPECT_EQ(robot.frames[1].link, FindLink(robot, "a"));
   ExpectPose(robot.frames[1].X_BF, {1, 0, 2}, {0, 0, 0});
 }
@@ -83,7 +83,7 @@ TEST(Sdf, DegreesAndQuaternionsTurn) {
 }
 
 TEST(Sdf, APlacementFrameIsWhatThePosePlaces) {
-  // the frame is 1 above the model's own, so the model comes to lie at 4
+  // the frame is 1 above the model's own, so the model is placed at 4
   const RobotDescription robot = ReadGood(Sdf(Model(
       Pose("0 0 5 0 0 0") + SdfLink("a") + "<frame name=\"top\"><pose>0 0 1 0 0 0</pose></frame>",
       "m", "placement_frame=\"top\"")));
@@ -96,7 +96,7 @@ TEST(Sdf, NestedModelsKeepTheirNamesApart) {
       SdfJoint("j", "revolute", "base", "hand::base", Axis("0 0 1")) +
       SdfJoint("k", "fixed", "hand", "tip") + SdfLink("tip", Pose("0 0 1 0 0 0", "hand::base")))));
   EXPECT_EQ(LinkOf(robot, "hand::base").parent, FindLink(robot, "base"));
-  // a joint to a model is one to its first link
+  // a joint to a model is a joint to its first link
   EXPECT_EQ(LinkOf(robot, "tip").parent, FindLink(robot, "hand::base"));
   ExpectPose(PoseOf(robot, "tip"), {0, 0, 2}, {0, 0, 0});
 }
@@ -134,7 +134,7 @@ TEST(Sdf, AllJointTypes) {
   body += SdfJoint("prismatic", "prismatic", link(2), link(3), Axis("1 0 0"));
   body += SdfJoint("screw", "screw", link(3), link(4),
                    Axis("0 0 1") + "<screw_thread_pitch>0.01</screw_thread_pitch>");
-  // radians a metre, left-handed when positive
+  // radians per metre, left-handed when positive
   body += SdfJoint("old", "screw", link(4), link(5),
                    Axis("0 0 1") + "<thread_pitch>-628.3185307179587</thread_pitch>");
   body += SdfJoint("universal", "universal", link(5), link(6),
@@ -187,7 +187,7 @@ TEST(Sdf, MimicsAndGearsAreCouplers) {
   EXPECT_EQ(robot.couplers[0].offset, 0.5);
   EXPECT_EQ(robot.couplers[1].terms[1].second, -3);
   EXPECT_EQ(robot.couplers[1].offset, 0.25);
-  // θ_d = −4 θ_b, and joint l turns d the other way
+  // θ_d = −4 θ_b, as joint l turns d in the opposite direction
   EXPECT_EQ(robot.couplers[2].name, "g");
   EXPECT_THAT(robot.couplers[2].terms, ElementsAre(std::pair(FindLink(robot, "b"), 4.0),
                                                    std::pair(FindLink(robot, "d"), -1.0)));
@@ -331,7 +331,7 @@ TEST(Sdf, ShapesAndTheirSurfaces) {
   EXPECT_EQ(link.collisions[0].contact_affinity, 6);
   EXPECT_EQ(std::get<Ellipsoid>(link.collisions[1].shape.geometry).radii, Vector3d(1, 2, 3));
   EXPECT_EQ(std::get<Capsule>(link.collisions[2].shape.geometry).length, 0.5);
-  // 48 sides hold 1 − (2π/48)²/6 of a round cone's π
+  // with 48 sides, the volume is 1 − (2π/48)²/6 of a round cone's π
   EXPECT_NEAR(CalcMassProperties(link.collisions[3].shape.geometry).volume, kPi * 0.99715, 1e-4);
   EXPECT_TRUE(std::holds_alternative<HalfSpace>(link.collisions[4].shape.geometry));
   EXPECT_EQ(link.collisions[4].shape.X_BS.R.col(2), Vector3d::UnitY());
@@ -346,7 +346,7 @@ TEST(Sdf, InertiaMayComeFromTheShapes) {
                 "</link>")));
   EXPECT_NEAR(robot.links[0].mass, 6, 1e-15);
   EXPECT_LT((robot.links[0].inertia - Matrix3d::Identity()).norm(), 1e-14);
-  // without <inertial> the format has 1 kg; on request the shapes say
+  // without <inertial> SDF assumes 1 kg; the shapes' inertia is used on request
   const std::string bare = Sdf(Model("<link name=\"a\">" + box + "</link>"));
   EXPECT_EQ(ReadGood(bare).links[0].mass, 1);
   EXPECT_FALSE(ReadGood(bare).links[0].has_inertia);
@@ -378,9 +378,9 @@ TEST(Sdf, FramesInCirclesAreRefused) {
                                         "<frame name=\"g\" attached_to=\"f\"/>"))),
       Contains(testing::AnyOf(HasSubstr("relative to itself"), HasSubstr("attached to itself"))));
   EXPECT_THAT(ErrorsOf(Sdf(Model(SdfLink("a", Pose("0 0 0 0 0 0", "none"))))),
-              Contains(HasSubstr("is relative to \"none\", which is not there")));
+              Contains(HasSubstr("is relative to \"none\", which does not exist")));
   EXPECT_THAT(ErrorsOf(Sdf(Model(SdfLink("a") + "<frame name=\"a\"/>"))),
-              Contains(HasSubstr("the name is taken already by link \"a\"")));
+              Contains(HasSubstr("the name is already taken by link \"a\"")));
 }
 
 }  // namespace

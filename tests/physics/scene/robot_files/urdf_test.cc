@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// a body of 2 kg for each link named
+// A body of 2 kg for each name.
 std::string Links(std::initializer_list<const char*> names) {
   std::string text;
   for (const char* name : names) {
@@ -75,12 +75,12 @@ TEST(Urdf, JointsHaveTheirTypesAndLimits) {
   EXPECT_EQ(r.acceleration_limit, 5);
   EXPECT_EQ(r.damping, 0.3);
   EXPECT_EQ(r.friction_loss, 0.4);
-  // a continuous joint turns for ever, about x unless it says otherwise
+  // a continuous joint has no limits, and turns about x by default
   const physics::Joint& c = JointOf(robot, "c");
   EXPECT_EQ(c.upper, kInfinity);
   EXPECT_EQ(c.axis, Vector3d::UnitX());
   EXPECT_EQ(c.effort_limit, 30);
-  // what is not given of a pair is 0
+  // a missing value of a pair is 0
   const physics::Joint& p = JointOf(robot, "p");
   EXPECT_EQ(p.type, JointType::kPrismatic);
   EXPECT_EQ(p.lower, 0);
@@ -110,7 +110,7 @@ TEST(Urdf, DrakesJointsNeedNoDeclaredPrefix) {
 }
 
 TEST(Urdf, LinksStandBehindTheirParents) {
-  // in the file the child comes first, and its joint before that of its parent
+  // the file lists children before parents, and their joints likewise
   const RobotDescription robot = ReadGood(Robot(
       Links({"c", "b", "a"}) + Joint("bc", "fixed", "b", "c") + Joint("ab", "fixed", "a", "b")));
   ASSERT_EQ(robot.links.size(), 3u);
@@ -122,7 +122,7 @@ TEST(Urdf, LinksStandBehindTheirParents) {
 }
 
 TEST(Urdf, InertiaIsTurnedWithItsOrigin) {
-  // turned by 90° about z: x and y change places
+  // a rotation by 90° about z swaps x and y
   const RobotDescription robot = ReadGood(Robot(
       "<link name=\"a\"><inertial><origin xyz=\"0.1 0.2 0.3\" rpy=\"0 0 1.5707963267948966\"/>"
       "<mass value=\"3\"/><inertia ixx=\"1\" iyy=\"2\" izz=\"2.5\" ixy=\"0\" ixz=\"0\" "
@@ -164,7 +164,7 @@ TEST(Urdf, TransmissionsDriveJoints) {
   EXPECT_EQ(actuator.name, "motor");
   EXPECT_EQ(actuator.kind, RobotActuator::Kind::kTorque);
   EXPECT_EQ(robot.links[actuator.link].joint.name, "j");
-  // commands are efforts on the joint, so the reduction is the rotor's alone
+  // commands are efforts on the joint, so the reduction applies to the rotor only
   EXPECT_EQ(actuator.gear, 1);
   EXPECT_EQ(actuator.effort_limit, 12);
   EXPECT_EQ(JointOf(robot, "j").rotor_inertia, 0.0002);
@@ -253,13 +253,13 @@ TEST(Urdf, LimitsThatAreNotThereAreSaid) {
   const auto warnings =
       WarningsOf(Robot(Links({"a", "b"}) +
                        Joint("j", "revolute", "a", "b", "<limit effort=\"1\" velocity=\"0\"/>")));
-  EXPECT_THAT(warnings, Contains(HasSubstr("without lower and upper limit: taken for unlimited")));
-  EXPECT_THAT(warnings, Contains(HasSubstr("velocity limit of 0 is taken for none")));
+  EXPECT_THAT(warnings, Contains(HasSubstr("without lower and upper limit: treated as unlimited")));
+  EXPECT_THAT(warnings, Contains(HasSubstr("velocity limit of 0 is treated as no limit")));
 }
 
 TEST(Urdf, ALinkWithoutMassMayStandOnAFixedBase) {
   const std::string text = Robot("<link name=\"table\"/>");
-  EXPECT_THAT(WarningsOf(text), Contains(HasSubstr("can only stand on a FIXED base")));
+  EXPECT_THAT(WarningsOf(text), Contains(HasSubstr("it needs a FIXED base")));
   EXPECT_THAT(WarningsOf(text, {.fixed_base = true}), IsEmpty());
 }
 

@@ -11,7 +11,7 @@ std::vector<int> ToVector(std::span<const int> list) {
   return {list.begin(), list.end()};
 }
 
-// Blocks of two velocities. Each contact or row is given by the blocks that it is on.
+// Makes blocks of two velocities. Each contact or row is given by the blocks that it acts on.
 ConstraintSystem MakeSystem(int num_blocks, const std::vector<std::vector<int>>& contacts,
                             const std::vector<std::vector<int>>& rows) {
   ConstraintSystem system;
@@ -28,7 +28,7 @@ ConstraintSystem MakeSystem(int num_blocks, const std::vector<std::vector<int>>&
 }
 
 TEST(Islands, AreWhatContactsAndRowsJoin) {
-  // 0 and 3 by a contact, 3 and 4 by a row; 1 touches the ground; 2 has a stop
+  // a contact joins 0 and 3, a row joins 3 and 4; 1 touches the ground; 2 has a stop
   const ConstraintSystem system = MakeSystem(5, {{1}, {3, 0}, {1}}, {{3, 4}, {2}});
   Islands islands;
   FindIslands(system, &islands);
@@ -50,7 +50,7 @@ TEST(Islands, NumberTheirVelocitiesBlockByBlock) {
   ASSERT_EQ(islands.views.size(), 3u);
   const solvers::IslandView& view = islands.views[0];
   EXPECT_EQ(view.num_velocities, 4);
-  // block 2 comes after block 0 there, and the entry is on its second velocity
+  // block 2 follows block 0 in this island, and the entry acts on its second velocity
   EXPECT_EQ(view.first_of(system.entries[0]), 3);
   EXPECT_EQ(view.block_of(system.entries[0]), 1);
   EXPECT_EQ(view.first_of(system.entries[1]), 1);

@@ -9,7 +9,7 @@ TEST(GroupTable, GivesEveryGroupOneEntryHoweverManyThereAre) {
   GroupTable table;
   for (int round = 0; round < 3; ++round) {
     table.Clear();
-    // a contact of many nodes on both sides, half of which they share, and another block's groups
+    // add many groups of two blocks, find them again, and add more
     for (int k = 0; k < 500; ++k) {
       EXPECT_EQ(table.FindOrAdd(1, 7 * k, 2 * k), 2 * k);
       EXPECT_EQ(table.FindOrAdd(2, 7 * k, 2 * k + 1), 2 * k + 1);

@@ -17,7 +17,8 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// A ring's graph with other values for each seed: a sum of element matrices B Bᵀ plus a mass.
+// Matrices on the graph of a ring, different for each seed: sums of element matrices B Bᵀ plus a
+// mass.
 class LaneCholeskyTest : public ::testing::Test {
  protected:
   LaneCholeskyTest()
@@ -28,8 +29,8 @@ class LaneCholeskyTest : public ::testing::Test {
       matrices_.push_back(MakeRandomMatrix(pattern_, elements_, 0.5, seed));
   }
 
-  // Of a matrix and a right-hand side in one lane, among others: the solution, then the Schur
-  // complement.
+  // Solves for one matrix and right-hand side in a lane among others. Returns the solution, then
+  // the Schur complement.
   std::vector<double> Answer(const LaneKernels* kernels, std::vector<const BlockMatrix*> all,
                              int lane, std::span<const int> participants) const {
     LaneCholesky lanes(layout_, kernels);
@@ -83,7 +84,7 @@ TEST_F(LaneCholeskyTest, SolvesInEveryLane) {
   }
 }
 
-// The condition of these matrices is about 1e3, that of an inverse of an inverse too.
+// The condition number of these matrices is about 1e3, and inverting them twice does not worsen it.
 TEST_F(LaneCholeskyTest, SchurComplementIsThatOfEliminatingTheParticipantsLast) {
   LaneCholesky lanes(layout_);
   lanes.Factor(All());
@@ -142,7 +143,7 @@ TEST_F(LaneCholeskyTest, IndefiniteMatrixFailsAloneAndNamesANode) {
     }
   }
   EXPECT_GE(lanes.failed_node(4), 0);
-  // what is no number is no pivot either
+  // NaN is no valid pivot either
   matrices_[4].values[9 * std::size_t(pattern_.Find(17, 17))] = std::nan("");
   lanes.Factor(All());
   EXPECT_GE(lanes.failed_node(4), 0);
@@ -150,8 +151,7 @@ TEST_F(LaneCholeskyTest, IndefiniteMatrixFailsAloneAndNamesANode) {
 }
 
 TEST_F(LaneCholeskyTest, BadConditionIsTold) {
-  // stiff springs, and next to no mass: what holds of the whole body would be lost in an inverse of
-  // an inverse
+  // stiff springs and almost no mass: inverting twice would lose the motion of the body as a whole
   BlockMatrix& A = matrices_[0];
   std::fill(A.values.begin(), A.values.end(), 0.0);
   const auto diagonal = [&](int i) { return &A.values[9 * std::size_t(pattern_.Find(i, i))]; };
@@ -173,7 +173,7 @@ TEST_F(LaneCholeskyTest, BadConditionIsTold) {
   EXPECT_TRUE(lanes.CalcSchurComplement(1, Some(40), &schur));
 }
 
-// Who is eliminated last is nobody's concern here: minimum degree may then do with less.
+// This order need not keep any nodes for last, so minimum degree may need fewer terms.
 TEST_F(LaneCholeskyTest, AnOrderThatKeepsNoNodeForLastHasFewerTerms) {
   const BlockPattern ring =
       MakeBlockPattern(294, physics::MeshTorus(0.4, 0.1, 0.1, 42)->tetrahedra);

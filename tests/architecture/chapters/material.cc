@@ -1,0 +1,13 @@
+// docs/extending.md, "A material": it is registered; the tests of all materials run on it.
+
+#include <gtest/gtest.h>
+
+#include "physics/fem/materials/material.h"
+
+namespace pliant::physics {
+
+TEST(Chapter, AddsAMaterial) {
+  EXPECT_NE(FindMaterial("DILATANT"), nullptr);
+}
+
+}  // namespace pliant::physics
