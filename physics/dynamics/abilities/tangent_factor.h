@@ -11,7 +11,7 @@
 namespace pliant::physics {
 
 // The tangent A of a block's momentum balance, factored with the groups in contact last. The method
-// (dense, sparse, SIMD batches, single precision) is up to the implementation.
+// (dense, sparse, SIMD batches) is up to the implementation.
 class TangentFactor {
  public:
   virtual ~TangentFactor() = default;

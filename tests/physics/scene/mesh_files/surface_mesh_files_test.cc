@@ -171,7 +171,7 @@ TEST(SurfaceMeshFiles, SingleTurnedTrianglesAreTurnedBackInEveryPart) {
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_NEAR(CalcEnclosedVolume(file->mesh), 2, 1e-13);  // sum of terms up to 30
   ASSERT_THAT(file->warnings, SizeIs(1));
-  EXPECT_EQ(file->warnings[0], absl::StrCat("two.obj: turned ", triangles.size(),
+  EXPECT_EQ(file->warnings[0], absl::StrCat("two.obj: reoriented ", triangles.size(),
                                             " triangles to agree with their neighbours"));
 }
 
