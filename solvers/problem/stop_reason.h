@@ -8,13 +8,13 @@ namespace pliant::solvers {
 // Why a solve, or a step of several solves, ended. If several reasons apply, the last one in this
 // list is reported.
 enum class StopReason {
-  kConverged,      // The tolerance was met.
-  kResidual,       // The solver met its tolerance; the criterion of the whole step was missed.
-  kLinearised,     // A body's momentum balance holds only in linearised form.
-  kMaxIterations,  // The budget was spent.
-  kStalled,        // The residual no longer decreases in double precision.
-  kCycled,         // The iterates repeat without a better residual.
-  kLinearSolverFailed,   // A linear system had no finite solution.
+  kConverged,           // The tolerance was met.
+  kResidual,            // The solver met its tolerance; the criterion of the whole step was missed.
+  kLinearised,          // A body's momentum balance holds only in linearised form.
+  kMaxIterations,       // The budget was spent.
+  kStalled,             // The residual no longer decreases in double precision.
+  kCycled,              // The iterates repeat without a better residual.
+  kLinearSolverFailed,  // A linear system had no finite solution.
   kFactorisationFailed,  // A matrix was not positive definite.
 };
 

@@ -6,9 +6,9 @@ namespace pliant::physics {
 namespace {
 
 constexpr double kLength = 1, kHeight = 0.1;  // [m]
-constexpr double kWidth = 0.025;         // at ν = 0 a slice bends like the whole beam
-constexpr double kYoungsModulus = 1e10;  // [Pa]
-constexpr double kWeight = 10;           // gravity [m/s²]
+constexpr double kWidth = 0.025;              // at ν = 0 a slice bends like the whole beam
+constexpr double kYoungsModulus = 1e10;       // [Pa]
+constexpr double kWeight = 10;                // gravity [m/s²]
 
 // Tip deflection of the beam at rest [m]. Long backward-Euler steps damp its oscillation by a
 // factor of 300 per step.

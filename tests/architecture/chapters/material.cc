@@ -1,8 +1,8 @@
 // docs/extending.md, "A material": it is registered; the tests of all materials run on it.
 
-#include <gtest/gtest.h>
-
 #include "physics/fem/materials/material.h"
+
+#include <gtest/gtest.h>
 
 namespace pliant::physics {
 

@@ -114,8 +114,7 @@ class ServerTest : public testing::Test {
   }
 
   std::string viewer_dir_ = "/nonexistent";
-  std::shared_ptr<const physics::Model>
-      scene_;  // becomes the world `default` if set before SetUp
+  std::shared_ptr<const physics::Model> scene_;  // becomes the world `default` if set before SetUp
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::WorldService::Stub> worlds_;
