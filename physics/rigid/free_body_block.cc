@@ -82,7 +82,9 @@ class FreeBodyBlock final : public DynamicsBlock, public FrameSet {
   int num_velocities() const override { return 6; }
   int num_frames() const override { return 1; }
   // distance of Bo from Bcm, at which velocities are given
-  double frame_reach() const override { return std::sqrt(parameters_.p_BoBcm.squaredNorm()); }
+  double CalcFrameReach(const BlockState&) const override {
+    return std::sqrt(parameters_.p_BoBcm.squaredNorm());
+  }
   BlockAbilities abilities() const override { return {.frames = this}; }
   double mass(int) const override { return parameters_.mass; }
   const Matrix3d& inertia() const { return parameters_.inertia; }

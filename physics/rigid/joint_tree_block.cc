@@ -28,24 +28,41 @@ void CopyFrames(const TreeKinematics& kinematics, std::span<FrameMotion> frames)
   }
 }
 
-// Bound on the distance of any frame's origin from a joint that turns it, at all positions [m];
-// infinite if a joint slides.
-double CalcFrameReach(const JointTree& tree) {
-  double longest = 0;
-  std::vector<double> reach;  // of each link, from the first joint on its path to Bo
-  for (const Link& link : tree.links()) {
-    const JointType type = link.joint.type;
-    const bool is_root = link.parent < 0;
-    const bool only_turns = type == JointType::kFixed || type == JointType::kRevolute ||
-                            type == JointType::kUniversal || type == JointType::kBall;
-    if (!only_turns && !(is_root && type == JointType::kFree))
-      return std::numeric_limits<double>::infinity();
-    double path = std::sqrt(link.joint.X_BM.p.squaredNorm());
-    if (!is_root) path += reach[link.parent] + std::sqrt(link.joint.X_PF.p.squaredNorm());
-    reach.push_back(path);
-    longest = std::max(longest, path);
+// Bound of the distance between a joint that turns and the frames that it moves: a length, and the
+// slides whose extension adds to it.
+struct FrameReach {
+  double length = 0;        // [m]; infinite: unknown
+  std::vector<int> slides;  // positions of prismatic joints beyond one that turns
+  double At(std::span<const double> q) const {
+    double sum = length;
+    for (const int i : slides) sum += std::abs(q[i]);
+    return sum;
   }
-  return longest;
+};
+
+FrameReach FindFrameReach(const JointTree& tree) {
+  FrameReach result;
+  std::vector<double> paths;      // of each link, from the first joint on its path to Bo
+  std::vector<char> only_slides;  // whether no joint on that path turns
+  for (int k = 0; k < tree.num_links(); ++k) {
+    const Link& link = tree.links()[k];
+    const JointType type = link.joint.type;
+    const bool is_root = link.parent < 0, is_slide = type == JointType::kPrismatic;
+    const bool turns_in_place =
+        type == JointType::kRevolute || type == JointType::kUniversal || type == JointType::kBall;
+    const bool slid_only = is_root || only_slides[link.parent];
+    // slides before it turns, and nothing before it turns
+    const bool turns_last = slid_only && (type == JointType::kFree || type == JointType::kPlanar);
+    if (type != JointType::kFixed && !is_slide && !turns_in_place && !turns_last)
+      return {std::numeric_limits<double>::infinity(), {}};
+    if (is_slide && !slid_only) result.slides.push_back(tree.position_start(k));
+    only_slides.push_back(slid_only && (is_slide || type == JointType::kFixed));
+    double path = std::sqrt(link.joint.X_BM.p.squaredNorm());
+    if (!is_root) path += paths[link.parent] + std::sqrt(link.joint.X_PF.p.squaredNorm());
+    paths.push_back(path);
+    result.length = std::max(result.length, path);
+  }
+  return result;
 }
 
 class JointTreeStep final : public BlockStep, public FrameStep, public JointStep {
@@ -224,7 +241,7 @@ class JointTreeBlock final : public DynamicsBlock, public FrameSet, public Joint
         kinematics_([this] { return TreeKinematics(tree_); }) {
     stops_ = FindStops(tree_);
     laws_ = FindLaws(tree_);
-    frame_reach_ = CalcFrameReach(tree_);
+    frame_reach_ = FindFrameReach(tree_);
     for (const Link& link : tree_.links()) {
       turns_freely_ = turns_freely_ || link.joint.type == JointType::kBall ||
                       link.joint.type == JointType::kFree;
@@ -243,7 +260,7 @@ class JointTreeBlock final : public DynamicsBlock, public FrameSet, public Joint
   }
 
   int num_frames() const override { return tree_.num_links(); }
-  double frame_reach() const override { return frame_reach_; }
+  double CalcFrameReach(const BlockState& state) const override { return frame_reach_.At(state.q); }
   void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const override {
     CopyFrames(At(state), frames.first(tree_.num_links()));
   }
@@ -287,7 +304,7 @@ class JointTreeBlock final : public DynamicsBlock, public FrameSet, public Joint
   std::vector<JointForceLaw> laws_;  // of each velocity
   std::vector<JointStop> stops_;
   bool turns_freely_ = false;
-  double frame_reach_ = 0;
+  FrameReach frame_reach_;
   // per-thread scratch; its contents change no result
   mutable tbb::enumerable_thread_specific<TreeKinematics> kinematics_;
 };

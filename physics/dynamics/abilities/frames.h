@@ -28,9 +28,11 @@ class FrameSet {
   virtual int num_frames() const = 0;
   // `frames` has num_frames() entries.
   virtual void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const = 0;
-  // L [m] such that, at any positions, no point within r of its frame's origin moves faster than Σ
-  // |v_i| max(1, L + r). Infinite: unknown.
-  virtual double frame_reach() const { return std::numeric_limits<double>::infinity(); }
+  // L [m] such that, at the positions of `state`, no point within r of its frame's origin moves
+  // faster than Σ |v_i| max(1, L + r). Infinite: unknown.
+  virtual double CalcFrameReach(const BlockState& /*state*/) const {
+    return std::numeric_limits<double>::infinity();
+  }
   // Fraction of gravity that acts on a frame.
   virtual double gravity_scale(int /*frame*/) const { return 1; }
 };

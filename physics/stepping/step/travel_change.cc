@@ -24,16 +24,13 @@ double CalcRadius(const Shape& shape) {
 
 TravelChange::TravelChange(const Model& model) : model_(model), motions_(model) {
   state_.v.resize(model.velocity_offsets.back());
-  for (const BlockAbilities& of : model.abilities)
-    block_reaches_.push_back(of.frames == nullptr ? 1 : std::max(1.0, of.frames->frame_reach()));
+  block_radii_.assign(model.blocks.size(), 0.0);
   for (const Body& body : model.bodies) {
     double radius = 0;
     for (const Shape& shape : body.shapes) radius = std::max(radius, CalcRadius(shape));
     body_radii_.push_back(radius);
-    const FrameSet* frames = model.abilities_of(body).frames;
-    if (frames == nullptr || body.shapes.empty()) continue;
-    block_reaches_[body.block] =
-        std::max(block_reaches_[body.block], frames->frame_reach() + radius);
+    if (body.block != kWorldBlock)
+      block_radii_[body.block] = std::max(block_radii_[body.block], radius);
   }
 }
 
@@ -51,7 +48,9 @@ bool TravelChange::MayChange(int block, const State& state, double speed) const 
   if (of.frames == nullptr) return false;
   double sum = 0;
   for (int i = first; i < end; ++i) sum += std::abs(state_.v[i] - state.v[i]);
-  return sum > 0 && sum * block_reaches_[block] > speed;
+  if (!(sum > 0)) return false;
+  const double reach = of.frames->CalcFrameReach(model_.StateOf(state, block));
+  return sum * std::max(1.0, reach + block_radii_[block]) > speed;
 }
 
 std::span<double> TravelChange::Velocities(int block) {

@@ -39,9 +39,9 @@ class TravelChange {
   bool MayChange(int block, const State& state, double speed) const;
 
   const Model& model_;
-  // distance of the farthest point of a rigid body from its origin Bo [m]
-  std::vector<double> body_radii_;
-  std::vector<double> block_reaches_;  // speed of the fastest point of a block's frames by Σ |v_i|
+  // distance of the farthest point of a rigid body from its origin Bo [m], and the largest of each
+  // block
+  std::vector<double> body_radii_, block_radii_;
   std::vector<char> changed_blocks_, changed_bodies_;
   State state_;
   BodyMotions motions_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/physics/block_steps.h"
+#include "tests/physics/rigid/random_tree.h"
 #include "tests/physics/rigid/sample_trees.h"
 
 namespace pliant::physics {
@@ -140,6 +141,46 @@ double SwingOnASpring(double theta) {
 TEST(JointTreeBlock, SpringsActWhereTheStageTakesForces) {
   EXPECT_NEAR(SwingOnASpring(0.5), 1, 1e-12);  // the midpoint rule keeps the energy
   EXPECT_LT(SwingOnASpring(1), 0.8);           // implicit Euler dissipates
+}
+
+// No point within r of its frame's origin moves faster than Σ |v_i| max(1, L + r) with L of the
+// state.
+TEST(JointTreeBlock, FrameReachBoundsTheSpeedOfEveryPoint) {
+  RandomTrees random(7);
+  const JointType roots[] = {JointType::kFixed, JointType::kPrismatic, JointType::kPlanar,
+                             JointType::kFree, JointType::kRevolute};
+  const JointType others[] = {JointType::kRevolute, JointType::kPrismatic, JointType::kUniversal,
+                              JointType::kBall};
+  double closest = 0;
+  int finite = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<Link> links{random.MakeLink(0, -1, roots[random.Below(5)])};
+    for (int k = 1; k < 5; ++k)
+      links.push_back(random.MakeLink(k, random.Below(k), others[random.Below(4)]));
+    const auto tree = std::make_shared<const JointTree>(std::move(links));
+    const std::vector<double> q = random.Positions(*tree), v(tree->num_velocities());
+    const auto block = MakeJointTreeBlock({tree, q, v});
+    const FrameSet& set = *block->abilities().frames;
+    // one velocity at a time comes closest to the bound
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      std::vector<double> one(v.size());
+      one[i] = 1;
+      std::vector<FrameMotion> frames(set.num_frames());
+      set.CalcFrames({q, one}, frames);
+      const double L = set.CalcFrameReach({q, one});
+      if (!std::isfinite(L)) continue;
+      ++finite;
+      for (const FrameMotion& frame : frames) {
+        const double r = random.Uniform(0, 0.3);
+        const Vector3d p_W = frame.X_WB.p + r * random.Unit();
+        const double speed = frame.CalcPointVelocity(p_W).norm(), bound = std::max(1.0, L + r);
+        EXPECT_LE(speed, bound * (1 + 1e-12));
+        closest = std::max(closest, speed / bound);
+      }
+    }
+  }
+  EXPECT_GT(closest, 0.8);
+  EXPECT_GT(finite, 500);
 }
 
 TEST(JointTreeBlock, GravityCompensationHoldsTheTreeStill) {
