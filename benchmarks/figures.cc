@@ -27,7 +27,7 @@ using physics::StepReport;
 using physics::World;
 using Overrides = std::vector<std::string>;
 
-constexpr char kStepOfThePaper[] = "time_step=0.008333333333333333";
+constexpr char kPaperTimeStep[] = "time_step=0.008333333333333333";
 
 // One way to take a step: its label, and the scene overrides that select it.
 struct Way {
@@ -89,8 +89,8 @@ struct Place {
 
 std::vector<Place> Places() {
   return {{"arch", "parabolic_arch", 0.5, {}},
-          {"pile", "table_pile", 3, {kStepOfThePaper, "contact.margin=0.02"}},
-          {"stack", "heavy_stack", 0, {kStepOfThePaper, "gravity=[1, 0.5, -9.81]"}},
+          {"pile", "table_pile", 3, {kPaperTimeStep, "contact.margin=0.02"}},
+          {"stack", "heavy_stack", 0, {kPaperTimeStep, "gravity=[1, 0.5, -9.81]"}},
           {"beam", "beam_insertion", 5, {}}};
 }
 

@@ -88,7 +88,7 @@ constexpr Patches kPatches[] = {
 
 // Contact counts in a step are comparable if ours lies between these multiples of the peer's. More
 // contacts are more work, so the ratios err in favour of the peer.
-constexpr double kMinOfTheirs = 0.75, kMaxOfTheirs = 2;
+constexpr double kMinContactRatio = 0.75, kMaxContactRatio = 2;
 
 // The case as a Pliant scene: the same meshes, poses, material, friction, gravity and time step.
 std::string MakeSoftYaml(const ordered_json& given, const Patches& patches) {
@@ -282,8 +282,8 @@ void AddPeer(const std::string& key, const Course& ours, const Course& theirs, i
   const int last = static_cast<int>(std::min(ours.ms.size(), theirs.ms.size()));
   std::vector<double> our_ms, their_ms;
   for (int k = first; k < last; ++k) {
-    if (ours.contacts[k] < kMinOfTheirs * theirs.contacts[k] ||
-        ours.contacts[k] > kMaxOfTheirs * theirs.contacts[k])
+    if (ours.contacts[k] < kMinContactRatio * theirs.contacts[k] ||
+        ours.contacts[k] > kMaxContactRatio * theirs.contacts[k])
       continue;
     our_ms.push_back(ours.ms[k]);
     their_ms.push_back(theirs.ms[k]);
@@ -338,7 +338,7 @@ ordered_json RunSoftCase(const std::string& name, const SoftCase& the_case) {
     if (drake && drake->at("stopped").is_string())
       row["note"] = "drake: " + drake->at("stopped").get<std::string>();
     rows.push_back(row);
-    if (patches.divisions > 0 && contacts >= kMinOfTheirs * aim) break;
+    if (patches.divisions > 0 && contacts >= kMinContactRatio * aim) break;
   }
   return rows;
 }

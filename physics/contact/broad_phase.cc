@@ -12,13 +12,13 @@ using Eigen::Vector3d;
 
 constexpr int kWidth = 4;
 // Up to this many boxes are tested pairwise.
-constexpr int kFewBoxes = 48;
+constexpr int kMaxPairwiseBoxes = 48;
 // Strips hold at least this many boxes on average.
 constexpr int kMinInStrip = 64;
 // Up to this many chosen boxes are tested against all others.
-constexpr int kFewChosen = 16;
+constexpr int kMaxPairwiseChosen = 16;
 // Mean number of places moved beyond which insertion sort gives way to std::sort.
-constexpr int kFarInOrder = 8;
+constexpr int kMaxInsertionDistance = 8;
 
 bool IsEmpty(const AxisAlignedBox& box) {
   return !(box.lower.array() <= box.upper.array()).all();
@@ -71,14 +71,15 @@ void BroadPhase::Order(std::span<const AxisAlignedBox> boxes, int axis) {
     if (is_swept_[i] == 1) order_.push_back({0, i});
   for (Start& start : order_) start.lower = boxes[start.box].lower[axis];
   std::size_t moves = 0;
-  for (std::size_t k = 1; k < order_.size() && moves <= kFarInOrder * order_.size(); ++k) {
+  for (std::size_t k = 1; k < order_.size() && moves <= kMaxInsertionDistance * order_.size();
+       ++k) {
     const Start start = order_[k];
     std::size_t place = k;
     for (; place > 0 && start < order_[place - 1]; --place) order_[place] = order_[place - 1];
     order_[place] = start;
     moves += k - place;
   }
-  if (moves > kFarInOrder * order_.size()) std::sort(order_.begin(), order_.end());
+  if (moves > kMaxInsertionDistance * order_.size()) std::sort(order_.begin(), order_.end());
 }
 
 void BroadPhase::Sweep(std::span<const AxisAlignedBox> boxes, int axis, int across) {
@@ -151,7 +152,7 @@ void BroadPhase::FindAmong(std::span<const AxisAlignedBox> boxes) {
   all_.Start(n);
   for (int i = 0; i < n; ++i) all_.Set(i, boxes[i]);
   found_.clear();
-  if (n <= kFewBoxes) {
+  if (n <= kMaxPairwiseBoxes) {
     for (int i = 0; i < n; ++i) {
       if (IsEmpty(boxes[i])) continue;
       all_.ForEachOverlap(boxes[i], i + 1, n, -1, [&](int j) { found_.emplace_back(i, j); });
@@ -235,7 +236,8 @@ const std::vector<std::pair<int, int>>& BroadPhase::FindOverlapsOf(
     std::span<const char> is_chosen, std::span<const AxisAlignedBox> boxes,
     std::span<const int> starts) {
   const int n = static_cast<int>(boxes.size());
-  if (std::ranges::count_if(is_chosen, [](char chosen) { return chosen != 0; }) > kFewChosen) {
+  if (std::ranges::count_if(is_chosen, [](char chosen) { return chosen != 0; }) >
+      kMaxPairwiseChosen) {
     FindOverlaps(boxes, starts);
     std::erase_if(pairs_, [&](const auto& pair) {
       return !is_chosen[pair.first] && !is_chosen[pair.second];

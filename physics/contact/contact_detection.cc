@@ -26,9 +26,9 @@ namespace {
 using Eigen::Vector3d;
 
 // Below this many pairs, threads cost more than they save.
-constexpr std::size_t kFewPairs = 16;
+constexpr std::size_t kMinParallelPairs = 16;
 // The same for bodies with deforming geometry.
-constexpr int kFewDeforming = 16;
+constexpr int kMinParallelDeforming = 16;
 
 // A contact polygon lies within this part of the margin of its deepest point.
 constexpr double kPolygonDepth = 0.1;
@@ -337,7 +337,7 @@ template <typename F>
 void ContactDetector::Workspace::ForEachBody(const Model& model, const F& f) const {
   const int count = static_cast<int>(model.bodies.size());
   // placing shapes is faster than starting threads
-  if (num_deforming < kFewDeforming) {
+  if (num_deforming < kMinParallelDeforming) {
     for (int i = 0; i < count; ++i) f(i);
   } else {
     ParallelFor(count, 8, f);
@@ -684,7 +684,7 @@ absl::Status ContactDetector::Detect(const State& state, const BodyMotions& moti
     w.Collide(model_, state, motions, h, w.tasks[i], &w.scratch.local(), &w.found[i]);
   };
   const int count = static_cast<int>(w.tasks.size());
-  if (w.tasks.size() < kFewPairs) {
+  if (w.tasks.size() < kMinParallelPairs) {
     for (int i = 0; i < count; ++i) collide(i);
   } else {
     ParallelFor(count, 8, collide);

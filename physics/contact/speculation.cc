@@ -14,10 +14,10 @@ using Eigen::Vector3d;
 // Maximum number of detections along a step.
 constexpr int kMaxDetections = 64;
 // Maximum reach of a detection, in margins.
-constexpr double kReach = 4;
+constexpr double kMaxReach = 4;
 // A body that penetrates by less than this part of its thickness is pushed out on the side it
 // entered.
-constexpr double kSafePart = 0.25;
+constexpr double kSafeDepth = 0.25;
 
 // Present position of a point found after a time t of steady motion.
 Vector3d MoveBack(const BodyMotions& motions, const Attachment& side, int body,
@@ -82,7 +82,7 @@ Vector3d CalcAttachedVelocity(const Model& model, const State& state, const Body
 }
 
 double CalcSafeTravel(double margin, double thickness) {
-  return std::max(margin, kSafePart * thickness);
+  return std::max(margin, kSafeDepth * thickness);
 }
 
 bool IsFoundInTime(double travel, double margin, double thickness) {
@@ -95,7 +95,7 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
                               std::vector<ContactPoint>* contacts) {
   const double travel = h * pair.approach;
   // penetration up to this is pushed out on the side of entry
-  const double shallow = kSafePart * pair.thickness;
+  const double shallow = kSafeDepth * pair.thickness;
   const double near = std::max(pair.margin, travel / kMaxDetections);
   // allow for acceleration by gravity during the step
   const double slack = near + h * h * std::sqrt(model.gravity.squaredNorm());
@@ -111,7 +111,7 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
   double t = stride * (near + shallow);
   int too_deep = 0;
   while (pair.approach * (h - t) > shallow) {
-    const double reach = std::max(near, std::min(kReach * near, pair.approach * (h - t)));
+    const double reach = std::max(near, std::min(kMaxReach * near, pair.approach * (h - t)));
     found.clear();
     pair.collide(t, reach, &found);
     double nearest = reach;

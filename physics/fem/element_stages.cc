@@ -9,7 +9,7 @@ namespace {
 
 // Number of batches, of four elements each, below which threads cost more than they save, and
 // number of batches in a stretch.
-constexpr int kFewElementBatches = 1000, kStretch = 100;
+constexpr int kMinParallelBatches = 1000, kBatchesPerTask = 100;
 constexpr int kMaxStages = 64;
 
 }  // namespace
@@ -17,13 +17,13 @@ constexpr int kMaxStages = 64;
 ElementStages::ElementStages(std::span<const ElementBatch> batches, int count, int num_nodes) {
   stretches_ = {{0, count}};
   stage_starts_ = {0, 1};
-  if (count < kFewElementBatches) return;
+  if (count < kMinParallelBatches) return;
 
   // each stretch goes to the first stage that has none of its nodes
   std::vector<std::uint64_t> stages(num_nodes, 0);  // per node, one bit per stage
   std::vector<std::vector<Stretch>> found;
-  for (int begin = 0; begin < count; begin += kStretch) {
-    const Stretch stretch{begin, std::min(begin + kStretch, count)};
+  for (int begin = 0; begin < count; begin += kBatchesPerTask) {
+    const Stretch stretch{begin, std::min(begin + kBatchesPerTask, count)};
     std::uint64_t taken = 0;
     const auto for_each_node = [&](const auto& visit) {
       for (int b = stretch.begin; b < stretch.end; ++b)

@@ -20,20 +20,21 @@ using Eigen::Vector3d;
 using solvers::LaneCholesky;
 
 // Relative residual that is accepted, and reported, if rounding prevents a smaller one.
-constexpr double kStall = 1e-6;
-constexpr double kNothing = 1e-14;  // residual that counts as zero
-constexpr double kDescent = 1e-4;   // part of the predicted decrease that a step must achieve
+constexpr double kStallTolerance = 1e-6;
+constexpr double kZeroResidual = 1e-14;  // residual that counts as zero
+constexpr double kSufficientDecrease =
+    1e-4;  // part of the predicted decrease that a step must achieve
 constexpr int kMaxHalvings = 40;
-// A Newton step is extended while more than this part of the initial slope is left, up to kFarthest
+// A Newton step is extended while more than this part of the initial slope is left, up to kMaxExtension
 // times its length.
-constexpr double kGoesOn = 0.5;
-constexpr double kFarthest = 1e4;
+constexpr double kExtensionSlope = 0.5;
+constexpr double kMaxExtension = 1e4;
 constexpr double kMinBlend = 1.0 / 256;  // minimum part of the convex tangent in a blend
 // Up to this many nodes in contact, a dense Schur complement is cheap. With more, its factorisation
-// may take kMaxDense of the operations of the whole factorisation before more nodes are kept, which
+// may take kMaxDenseOperations of the operations of the whole factorisation before more nodes are kept, which
 // makes it sparse.
-constexpr int kFewTouched = 100;
-constexpr double kMaxDense = 0.1;
+constexpr int kMaxDenseNodes = 100;
+constexpr double kMaxDenseOperations = 0.1;
 // Change of a deformation gradient, about that of a rotation by 5°, beyond which a tangent is
 // stale.
 constexpr double kStaleGradient = 0.1;
@@ -42,7 +43,7 @@ constexpr double kStaleGradient = 0.1;
 constexpr int kMinBatchedNodes = 100, kMaxBatchedNodes = 400;
 // Number of nodes per participant below which it is cheaper to eliminate the participants last than
 // to compute their Schur complement from the factor of all nodes.
-constexpr int kManyParticipants = 12;
+constexpr int kNodesPerParticipant = 12;
 
 double Dot(std::span<const double> x, std::span<const double> y) {
   double sum = 0;
@@ -99,8 +100,8 @@ class FemStep final : public NodeStep {
 
   void ExtendParticipants(std::vector<int>* groups) const override {
     const double n = 3 * static_cast<double>(groups->size());
-    if (groups->size() <= kFewTouched ||
-        n * n * n / 3 <= kMaxDense * model_->rest->elimination_operations())
+    if (groups->size() <= kMaxDenseNodes ||
+        n * n * n / 3 <= kMaxDenseOperations * model_->rest->elimination_operations())
       return;
     solvers::AddAncestors(model_->rest->elimination_tree(), &marks_, groups);
   }
@@ -165,7 +166,7 @@ class FemStep final : public NodeStep {
   // A batch loads the tangents and right-hand sides of all bodies into lanes, where they are
   // factored and solved; the Schur complements and completions follow from these.
   bool is_for_lanes(std::span<const int> participants) const {
-    return kManyParticipants * static_cast<int>(participants.size()) <= model_->num_nodes;
+    return kNodesPerParticipant * static_cast<int>(participants.size()) <= model_->num_nodes;
   }
   bool is_in(const LaneCholesky* lanes) const { return is_in_lanes_ && lanes_ == lanes; }
   // Matrix to be factored: A with prescribed vertices decoupled.
@@ -504,8 +505,8 @@ class FemStep final : public NodeStep {
     double largest = 0;
     for (const double x : q_) largest = std::max(largest, std::abs(x));
     const double position_error = 4 * std::numeric_limits<double>::epsilon() * largest /
-                                  (stage_.h * std::max(stage_.force_move.trial, kNothing));
-    double rounding = kNothing * kNothing;
+                                  (stage_.h * std::max(stage_.force_move.trial, kZeroResidual));
+    double rounding = kZeroResidual * kZeroResidual;
     for (std::size_t i = 0; i < diagonal.size(); ++i) {
       const double force = position_error * (diagonal[i] - linear[i]);
       rounding += force * force / diagonal[i];
@@ -563,7 +564,7 @@ class FemStep final : public NodeStep {
       double length = 1;
       for (int halvings = 0; halvings <= kMaxHalvings; ++halvings, length *= 0.5) {
         const Evaluation next = try_length(length);
-        accepted = next.energy <= at.energy + kDescent * length * slope;
+        accepted = next.energy <= at.energy + kSufficientDecrease * length * slope;
         // the predicted decrease is lost in rounding: compare residuals
         if (!accepted && -length * slope <= 1e-11 * at.scale)
           accepted = CalcRelativeResidual(trial_) < old_residual;
@@ -573,8 +574,8 @@ class FemStep final : public NodeStep {
       }
       // a tangent without negative eigenvalues is stiffer than the energy, so its steps past a
       // saddle are short: extend them while the descent goes on
-      while (accepted && length >= 1 && length < kFarthest &&
-             Dot(momentum_, direction_) < kGoesOn * slope) {
+      while (accepted && length >= 1 && length < kMaxExtension &&
+             Dot(momentum_, direction_) < kExtensionSlope * slope) {
         const Evaluation next = try_length(2 * length);
         if (next.energy < at.energy) {
           at = next;
@@ -586,7 +587,7 @@ class FemStep final : public NodeStep {
       }
       if (!accepted) {
         Evaluate(v_linear_);
-        report_.is_above_tolerance = old_residual <= kStall;
+        report_.is_above_tolerance = old_residual <= kStallTolerance;
         return report_.is_above_tolerance ? absl::OkStatus()
                                           : NotConverged("for lack of a descent in");
       }

@@ -22,15 +22,15 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr int kEvenCuts = 7;         // planes tried along each axis
-constexpr int kEdgeCuts = 12;        // planes tried through concave edges
-constexpr int kEdgesLookedAt = 200;  // concave edges from which these planes are chosen
+constexpr int kCutsPerAxis = 7;        // planes tried along each axis
+constexpr int kEdgeCuts = 12;          // planes tried through concave edges
+constexpr int kMaxConcaveEdges = 200;  // concave edges from which these planes are chosen
 constexpr double kImbalance = 0.05;
 constexpr std::size_t kMeasuredCuts = 8;
 constexpr std::size_t kMaxPoints = 4000;  // max per piece in a measurement
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kOnPlane = 1e-9;        // relative to the size
-constexpr double kSmallestPiece = 1e-5;  // relative to the volume; less is rounding
+constexpr double kOnPlane = 1e-9;         // relative to the size
+constexpr double kMinPieceVolume = 1e-5;  // relative to the volume; less is rounding
 
 struct Plane {
   Vector3d normal;
@@ -327,10 +327,10 @@ class Decomposer {
     AxisAlignedBox box;
     for (const Vector3d& p : piece.points) box.Include(p);
     for (int axis = 0; axis < 3; ++axis) {
-      for (int i = 0; i < kEvenCuts; ++i) {
+      for (int i = 0; i < kCutsPerAxis; ++i) {
         // the middle first: of equal cuts, the first is taken
         const int step = (i % 2 == 0 ? 1 : -1) * ((i + 1) / 2);
-        const double t = 0.5 + static_cast<double>(step) / (kEvenCuts + 1);
+        const double t = 0.5 + static_cast<double>(step) / (kCutsPerAxis + 1);
         cuts.push_back({Vector3d::Unit(axis), box.lower[axis] + t * (box.upper - box.lower)[axis]});
       }
     }
@@ -343,7 +343,7 @@ class Decomposer {
       for (const Plane& plane : piece.planes)
         inside = inside && plane.normal.dot(middle) - plane.offset < -kOnPlane * size_;
       if (!inside) continue;
-      if (++seen > kEdgesLookedAt) break;
+      if (++seen > kMaxConcaveEdges) break;
       const Vector3d between = (edge.b - edge.a).cross(edge.normals[0] + edge.normals[1]);
       for (Vector3d normal : {edge.normals[0], edge.normals[1], between}) {
         const double length = std::sqrt(normal.squaredNorm());
@@ -460,7 +460,7 @@ class Decomposer {
     // measure the most promising cuts and the three halvings
     for (std::size_t i = 0; i < costs.size(); ++i) {
       auto& [cost, cut] = costs[i];
-      const bool halving = cut < 3 * kEvenCuts && cut % kEvenCuts == 0;
+      const bool halving = cut < 3 * kCutsPerAxis && cut % kCutsPerAxis == 0;
       cost = i < kMeasuredCuts || halving ? MeasureCost(pieces_[worst], cuts[cut]) : kInfinity;
     }
     std::sort(costs.begin(), costs.end());
@@ -468,7 +468,7 @@ class Decomposer {
       Piece below, above;
       Cut(pieces_[worst], cuts[cut], &below, &above);
       if (!Finish(&below) || !Finish(&above)) continue;
-      if (below.volume < kSmallestPiece * volume_ || above.volume < kSmallestPiece * volume_)
+      if (below.volume < kMinPieceVolume * volume_ || above.volume < kMinPieceVolume * volume_)
         continue;
       pieces_[worst] = std::move(below);
       pieces_.push_back(std::move(above));

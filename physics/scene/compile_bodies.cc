@@ -315,10 +315,10 @@ int SceneCompiler::ResolveDraftVertex(const BodyDraft& draft, int vertex, const 
 
 bool SceneCompiler::ReadVelocity(const v1::Velocity& velocity, const std::string& path,
                                  Eigen::Vector3d* linear, Eigen::Vector3d* angular) {
-  constexpr double kFastest = 1e5;
+  constexpr double kMaxSpeed = 1e5;
   const bool ok =
-      ReadVector(path + ".linear", velocity.linear(), "velocity in m/s", kFastest, &log_, linear);
-  return ReadVector(path + ".angular", velocity.angular(), "velocity in rad/s", kFastest, &log_,
+      ReadVector(path + ".linear", velocity.linear(), "velocity in m/s", kMaxSpeed, &log_, linear);
+  return ReadVector(path + ".angular", velocity.angular(), "velocity in rad/s", kMaxSpeed, &log_,
                     angular) &&
          ok;
 }

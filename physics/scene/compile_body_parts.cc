@@ -32,11 +32,11 @@ class Selection {
     Selection selection;
     const v1::Box& box = within.box();
     if (box.size().empty()) Missing(at + ".size", "3 numbers in metres, each a full length", log);
-    bool ok = ReadVector(at + ".size", box.size(), "full length in metres", kLargestLength, log,
+    bool ok = ReadVector(at + ".size", box.size(), "full length in metres", kMaxLength, log,
                          &selection.half_size_);
     for (int i = 0; i < box.size_size(); ++i) {
       ok &= CheckPositive(absl::StrCat(at, ".size[", i, "]"), box.size(i), "full length in metres",
-                          log, kLargestLength);
+                          log, kMaxLength);
     }
     ok &= ReadPose(at + ".pose", box.pose(), log, &selection.X_SB_);
     if (!ok || box.size().empty()) return std::nullopt;

@@ -19,7 +19,7 @@
 namespace pliant::physics {
 namespace {
 
-constexpr double kSmallestDensity = 1e-6;
+constexpr double kMinDensity = 1e-6;
 constexpr double kDefaultBeta = 0.01;  // [s]
 
 // A primitive before it is meshed.
@@ -66,8 +66,8 @@ std::optional<Primitive> ReadPrimitive(const v1::VolumeMesh& mesh, const std::st
       }
       if (size.empty()) Missing(at, "3 numbers in metres, each a full length", log);
       Eigen::Vector3d lengths;
-      bool ok = !size.empty() &&
-                ReadVector(at, size, "full length in metres", kLargestLength, log, &lengths);
+      bool ok =
+          !size.empty() && ReadVector(at, size, "full length in metres", kMaxLength, log, &lengths);
       for (int i = 0; i < size.size(); ++i) {
         ok &= CheckLength(absl::StrCat(at, "[", i, "]"), true, size[i], "full length", log);
       }
@@ -347,8 +347,8 @@ std::optional<FemMaterial> SceneCompiler::ReadMaterial(const v1::Material& given
   if (!given.has_density() && !from.has_density()) {
     ok = Missing(path + ".density", "a positive density in kg/m³. Water has 1000", &log_);
   } else if (given.has_density()) {
-    ok &= CheckPositive(path + ".density", result.density, "density in kg/m³", &log_,
-                        kLargestDensity, kSmallestDensity);
+    ok &= CheckPositive(path + ".density", result.density, "density in kg/m³", &log_, kMaxDensity,
+                        kMinDensity);
   }
   if (!ok) return std::nullopt;
 
@@ -478,8 +478,8 @@ std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bo
     return std::nullopt;
   }
   for (const Eigen::Vector3d& p : mesh.vertices) {
-    if ((p.cwiseAbs().array() <= kLargestLength).all()) continue;
-    log_.Error(path, absl::StrCat("has a vertex beyond ", NumberText(kLargestLength),
+    if ((p.cwiseAbs().array() <= kMaxLength).all()) continue;
+    log_.Error(path, absl::StrCat("has a vertex beyond ", NumberText(kMaxLength),
                                   " metres; expected less. Is the scale right?"));
     return std::nullopt;
   }

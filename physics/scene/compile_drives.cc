@@ -73,8 +73,8 @@ std::vector<int> SceneCompiler::MatchJoints(int robot, const std::string& patter
   const std::vector<RobotJoint>& joints = model_->robots[robot].joints;
   const std::vector<int>& followers = robots_[robot_placements_[robot].draft].followers;
   std::regex expression;
-  constexpr std::size_t kLongest = 256;
-  if (pattern.empty() || pattern.size() > kLongest) {
+  constexpr std::size_t kMaxTextLength = 256;
+  if (pattern.empty() || pattern.size() > kMaxTextLength) {
     Missing(path, "the name of a joint, or a regular expression", &log_);
     return {};
   }
@@ -363,8 +363,8 @@ bool SceneCompiler::ReadConstraint(const v1::Constraint& given, const std::strin
       constraint->kind = Constraint::Kind::kBall;
       if (!hold("ball", given.ball().a(), given.ball().b())) return false;
       Eigen::Vector3d p_W = X_WB.p;
-      if (!ReadVector(path + ".ball.point", given.ball().point(), "position in metres",
-                      kLargestLength, &log_, &p_W))
+      if (!ReadVector(path + ".ball.point", given.ball().point(), "position in metres", kMaxLength,
+                      &log_, &p_W))
         return false;
       constraint->X_AF.p = X_WA.Inverse() * p_W;
       constraint->X_BG.p = X_WB.Inverse() * p_W;
@@ -374,9 +374,9 @@ bool SceneCompiler::ReadConstraint(const v1::Constraint& given, const std::strin
       const v1::DistanceConstraint& d = given.distance();
       constraint->kind = Constraint::Kind::kDistance;
       if (!hold("distance", d.a(), d.b())) return false;
-      if (!ReadVector(path + ".distance.point_a", d.point_a(), "position in metres", kLargestLength,
+      if (!ReadVector(path + ".distance.point_a", d.point_a(), "position in metres", kMaxLength,
                       &log_, &constraint->X_AF.p) ||
-          !ReadVector(path + ".distance.point_b", d.point_b(), "position in metres", kLargestLength,
+          !ReadVector(path + ".distance.point_b", d.point_b(), "position in metres", kMaxLength,
                       &log_, &constraint->X_BG.p))
         return false;
       constraint->length =

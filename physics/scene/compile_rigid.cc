@@ -17,7 +17,7 @@
 namespace pliant::physics {
 namespace {
 
-constexpr double kLargestMass = 1e15;  // [kg]
+constexpr double kMaxMass = 1e15;  // [kg]
 
 // Volume, centre, and rotational inertia about it, of several shapes of density 1.
 MassProperties Unite(const std::vector<Shape>& shapes) {
@@ -119,11 +119,10 @@ void SceneCompiler::ReadMass(const v1::RigidBody& rigid, const std::string& path
                              BodyDraft* draft) {
   bool ok = true;
   if (rigid.has_density()) {
-    ok &= CheckPositive(path + ".density", rigid.density(), "density in kg/m³", &log_,
-                        kLargestDensity);
+    ok &= CheckPositive(path + ".density", rigid.density(), "density in kg/m³", &log_, kMaxDensity);
   }
   if (rigid.has_mass())
-    ok &= CheckPositive(path + ".mass", rigid.mass(), "mass in kilograms", &log_, kLargestMass);
+    ok &= CheckPositive(path + ".mass", rigid.mass(), "mass in kilograms", &log_, kMaxMass);
   if (rigid.has_density() && rigid.has_mass()) {
     log_.Error(path + ".density", "conflicts with `mass`; expected only one of the two");
     ok = false;
@@ -183,7 +182,7 @@ void SceneCompiler::ReadMass(const v1::RigidBody& rigid, const std::string& path
 
   // values that underflow or overflow suggest wrong units
   const double smallest = parameters.inertia.diagonal().minCoeff();
-  if (parameters.mass >= 1e-15 && smallest >= 1e-30 && parameters.mass <= kLargestMass &&
+  if (parameters.mass >= 1e-15 && smallest >= 1e-30 && parameters.mass <= kMaxMass &&
       parameters.inertia.allFinite()) {
     return;
   }
@@ -197,7 +196,7 @@ std::optional<Shape> SceneCompiler::ReadShape(const v1::Shape& given, const std:
   Shape shape;
   bool ok = ReadPose(path + ".pose", given.pose(), &log_, &shape.X_BS);
   if (given.has_friction()) {
-    ok &= CheckNotNegative(path + ".friction", given.friction(), "number", &log_, kLargestFriction);
+    ok &= CheckNotNegative(path + ".friction", given.friction(), "number", &log_, kMaxFriction);
     shape.friction = given.friction();
   }
   if (given.has_stiffness()) {
@@ -215,7 +214,7 @@ std::optional<Shape> SceneCompiler::ReadShape(const v1::Shape& given, const std:
       ok &= Missing(at, absl::StrCat("3 numbers in metres, each a ", noun), &log_);
       return sizes;
     }
-    ok &= ReadVector(at, numbers, absl::StrCat(noun, " in metres"), kLargestLength, &log_, &sizes);
+    ok &= ReadVector(at, numbers, absl::StrCat(noun, " in metres"), kMaxLength, &log_, &sizes);
     for (int i = 0; i < numbers.size(); ++i)
       length(absl::StrCat(at, "[", i, "]"), true, numbers[i], noun);
     return sizes;
@@ -288,8 +287,8 @@ std::optional<Geometry> SceneCompiler::ReadSurfaceMesh(const v1::SurfaceMesh& gi
   for (const std::string& warning : read->warnings) log_.Warning(path + ".file", warning);
   for (Eigen::Vector3d& p : read->mesh.vertices) p *= scale;
   for (const Eigen::Vector3d& p : read->mesh.vertices) {
-    if ((p.cwiseAbs().array() <= kLargestLength).all()) continue;
-    log_.Error(path + ".file", absl::StrCat("has a vertex beyond ", NumberText(kLargestLength),
+    if ((p.cwiseAbs().array() <= kMaxLength).all()) continue;
+    log_.Error(path + ".file", absl::StrCat("has a vertex beyond ", NumberText(kMaxLength),
                                             " metres; expected less. Is the scale right?"));
     return std::nullopt;
   }

@@ -13,7 +13,7 @@
 namespace pliant::physics {
 namespace {
 
-constexpr double kLargestForce = 1e15;  // [N], [N·m]
+constexpr double kMaxForce = 1e15;  // [N], [N·m]
 
 std::string CountText(int count) {
   return absl::StrCat(count, count == 1 ? " number is" : " numbers are");
@@ -92,7 +92,7 @@ bool ReadValues(const v1::ScriptedInput& given, const std::string& path, SceneLo
       return false;
     }
     std::vector<double> value(numbers.begin(), numbers.end());
-    const double largest = pose ? kLargestLength : kLargestForce;
+    const double largest = pose ? kMaxLength : kMaxForce;
     for (int k = 0; k < (pose ? 3 : count); ++k) {
       if (std::abs(value[k]) <= largest) continue;
       log->Error(absl::StrCat(at, "[", k, "]"),
@@ -278,7 +278,7 @@ bool SceneCompiler::ReadPoint(const google::protobuf::RepeatedField<double>& num
     return false;
   }
   *has_point = true;
-  return ReadVector(path, numbers, "position in metres", kLargestLength, &log_, p_BP);
+  return ReadVector(path, numbers, "position in metres", kMaxLength, &log_, p_BP);
 }
 
 void SceneCompiler::CompileProbes() {

@@ -17,9 +17,9 @@
 namespace pliant::physics {
 namespace {
 
-constexpr double kLongestStep = 1;      // [s]
-constexpr double kLongStep = 0.1;       // [s]; beyond, a warning
-constexpr double kShortestStep = 1e-7;  // [s]
+constexpr double kMaxTimeStep = 1;     // [s]
+constexpr double kLongTimeStep = 0.1;  // [s]; beyond, a warning
+constexpr double kMinTimeStep = 1e-7;  // [s]
 // limits the work of a short file with groups of groups of copies
 constexpr std::size_t kMaxNamed = 4'000'000;
 constexpr double kWideMargin = 0.1;  // [m]; beyond, a warning
@@ -32,10 +32,10 @@ bool CheckTolerance(const std::string& path, double tolerance, SceneLog* log) {
 }
 
 bool CheckCount(const std::string& path, int count, SceneLog* log) {
-  constexpr int kMost = 1'000'000;
-  if (count >= 1 && count <= kMost) return true;
-  log->Error(path,
-             absl::StrCat(count, " is not allowed; expected a whole number from 1 to ", kMost));
+  constexpr int kMaxIterationCount = 1'000'000;
+  if (count >= 1 && count <= kMaxIterationCount) return true;
+  log->Error(path, absl::StrCat(count, " is not allowed; expected a whole number from 1 to ",
+                                kMaxIterationCount));
   return false;
 }
 
@@ -134,7 +134,7 @@ void CompileConvex(const v1::ConvexMethod& given, SceneLog* log, ConvexOptions* 
 }
 
 // default number of sweeps of the scheme SINGLE, at most
-constexpr int kSweepsOfSingle = 1000;
+constexpr int kDefaultSingleSweeps = 1000;
 
 void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
                        CorrectiveOptions* options) {
@@ -149,7 +149,7 @@ void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
     options->scheme = CorrectiveOptions::Scheme::kSingle;
     // the scheme has one recursion only
     options->recursions = 1;
-    options->sweeps = kSweepsOfSingle;
+    options->sweeps = kDefaultSingleSweeps;
   }
   if (given.directions() == v1::CorrectiveMethod::DIRECTIONS_SWEEP)
     options->directions = CorrectiveOptions::Directions::kSweep;
@@ -256,13 +256,13 @@ void SceneCompiler::CompileWorld() {
   ReadVector("gravity", scene_.gravity(), "acceleration in m/s²", 1e6, &log_, &model_->gravity);
 
   if (scene_.has_time_step() &&
-      CheckPositive("time_step", scene_.time_step(), "number of seconds", &log_, kLongestStep)) {
+      CheckPositive("time_step", scene_.time_step(), "number of seconds", &log_, kMaxTimeStep)) {
     model_->time_step = scene_.time_step();
-    if (scene_.time_step() < kShortestStep) {
+    if (scene_.time_step() < kMinTimeStep) {
       log_.Error("time_step",
                  absl::StrCat(NumberText(scene_.time_step()), " is not allowed; expected at least ",
-                              NumberText(kShortestStep), " seconds. Is the unit right?"));
-    } else if (scene_.time_step() > kLongStep) {
+                              NumberText(kMinTimeStep), " seconds. Is the unit right?"));
+    } else if (scene_.time_step() > kLongTimeStep) {
       log_.Warning("time_step", absl::StrCat(NumberText(scene_.time_step()),
                                              " s is long: contact will be coarse. ",
                                              "Most scenes use 0.001 to 0.02"));
@@ -297,7 +297,7 @@ void SceneCompiler::CompileContact() {
   const v1::ContactDefaults& given = scene_.contact();
   ContactParameters& contact = model_->contact;
   if (given.has_friction() &&
-      CheckNotNegative("contact.friction", given.friction(), "number", &log_, kLargestFriction)) {
+      CheckNotNegative("contact.friction", given.friction(), "number", &log_, kMaxFriction)) {
     contact.friction = given.friction();
   }
   if (given.has_stiffness() &&
@@ -309,8 +309,8 @@ void SceneCompiler::CompileContact() {
                        &log_, 1e3)) {
     contact.relaxation_time = given.relaxation_time();
   }
-  if (given.has_margin() && CheckNotNegative("contact.margin", given.margin(), "distance in metres",
-                                             &log_, kLargestLength)) {
+  if (given.has_margin() &&
+      CheckNotNegative("contact.margin", given.margin(), "distance in metres", &log_, kMaxLength)) {
     contact.margin = given.margin();
     if (given.margin() > kWideMargin) {
       log_.Warning("contact.margin",
@@ -392,8 +392,7 @@ void SceneCompiler::CompilePairs() {
     const std::string path = absl::StrCat("pairs[", i, "]");
     bool ok = true;
     if (given.has_friction()) {
-      ok &=
-          CheckNotNegative(path + ".friction", given.friction(), "number", &log_, kLargestFriction);
+      ok &= CheckNotNegative(path + ".friction", given.friction(), "number", &log_, kMaxFriction);
     }
     if (given.has_stiffness()) {
       ok &= CheckPositive(path + ".stiffness", given.stiffness(), "stiffness in N/m", &log_);

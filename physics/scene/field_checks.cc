@@ -59,7 +59,7 @@ bool CheckNotNegative(const std::string& path, double value, const std::string& 
 bool CheckLength(const std::string& path, bool given, double value, const std::string& noun,
                  SceneLog* log) {
   if (!given) return Missing(path, absl::StrCat("a positive ", noun, " in metres"), log);
-  return CheckPositive(path, value, noun + " in metres", log, kLargestLength, kSmallestLength);
+  return CheckPositive(path, value, noun + " in metres", log, kMaxLength, kMinLength);
 }
 
 bool Missing(const std::string& path, const std::string& expected, SceneLog* log) {
@@ -104,8 +104,8 @@ bool ReadQuaternion(const std::string& path, const double* wxyz, SceneLog* log,
 
 bool ReadPose(const std::string& path, const v1::Pose& pose, SceneLog* log, RigidTransform* X) {
   *X = RigidTransform();
-  bool ok = ReadVector(path + ".position", pose.position(), "position in metres", kLargestLength,
-                       log, &X->p);
+  bool ok =
+      ReadVector(path + ".position", pose.position(), "position in metres", kMaxLength, log, &X->p);
   if (pose.has_quaternion()) {
     const std::string at = path + ".quaternion";
     Eigen::Quaterniond rotation;
@@ -134,11 +134,11 @@ bool ReadPose(const std::string& path, const v1::Pose& pose, SceneLog* log, Rigi
 }
 
 bool CheckName(const std::string& path, const std::string& name, SceneLog* log) {
-  constexpr std::size_t kLongest = 128;
+  constexpr std::size_t kMaxTextLength = 128;
   if (name.empty()) return Missing(path, "a name", log);
-  if (name.size() > kLongest) {
+  if (name.size() > kMaxTextLength) {
     log->Error(path, absl::StrCat(Quoted(name), " has ", name.size(),
-                                  " characters; expected a name of at most ", kLongest));
+                                  " characters; expected a name of at most ", kMaxTextLength));
     return false;
   }
   for (const char c : name) {

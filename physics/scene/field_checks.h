@@ -24,10 +24,10 @@ namespace pliant::physics {
 // kg/m³".
 
 // Lengths and positions beyond this are wrong units, or would lose contact gaps to rounding [m].
-inline constexpr double kLargestLength = 1e6;
-inline constexpr double kLargestDensity = 1e9;  // [kg/m³]
-inline constexpr double kLargestFriction = 1e6;
-inline constexpr double kSmallestLength = 1e-6;
+inline constexpr double kMaxLength = 1e6;
+inline constexpr double kMaxDensity = 1e9;  // [kg/m³]
+inline constexpr double kMaxFriction = 1e6;
+inline constexpr double kMinLength = 1e-6;
 
 // 0 < smallest ≤ value ≤ largest
 bool CheckPositive(const std::string& path, double value, const std::string& noun, SceneLog* log,
@@ -37,7 +37,7 @@ bool CheckPositive(const std::string& path, double value, const std::string& nou
 bool CheckNotNegative(const std::string& path, double value, const std::string& noun, SceneLog* log,
                       double largest = 1e18);
 
-// A size of a shape: between kSmallestLength and kLargestLength.
+// A size of a shape: between kMinLength and kMaxLength.
 bool CheckLength(const std::string& path, bool given, double value, const std::string& noun,
                  SceneLog* log);
 

@@ -28,23 +28,23 @@ Number Polynomial(Number z, const double (&c)[n]) {
 // Taylor series on |r| ≤ π/4; the first neglected term is below 2^-56 of the result.
 template <class Number>
 Number SinSeries(Number r) {
-  constexpr double kOverFactorials[] = {
+  constexpr double kInverseFactorials[] = {
       -1.0 / 6,        1.0 / 120,        -1.0 / 5040,         1.0 / 362880,
       -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368e3, 1.0 / 355687428096e3};
   const Number z = r * r;
-  return MultiplyAdd(r * z, Polynomial(z, kOverFactorials), r);
+  return MultiplyAdd(r * z, Polynomial(z, kInverseFactorials), r);
 }
 
 template <class Number>
 Number CosSeries(Number r) {
-  constexpr double kOverFactorials[] = {
+  constexpr double kInverseFactorials[] = {
       1.0 / 24,        -1.0 / 720,         1.0 / 40320,         -1.0 / 3628800,
       1.0 / 479001600, -1.0 / 87178291200, 1.0 / 20922789888e3, -1.0 / 6402373705728e3};
   const Number z = r * r;
   // add back the rounding error of 1 − z/2
   const Number half = 0.5 * z;
   const Number head = 1.0 - half;
-  return head + MultiplyAdd(z * z, Polynomial(z, kOverFactorials), (1.0 - head) - half);
+  return head + MultiplyAdd(z * z, Polynomial(z, kInverseFactorials), (1.0 - head) - half);
 }
 
 // Remainder r of x = quarters · π/2 + r. The first two of the three parts of π/2 have at most 33

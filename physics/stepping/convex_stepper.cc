@@ -24,7 +24,7 @@ using solvers::ConvexProblem;
 constexpr double kSlipSpeed = 1e-4;
 
 // steps with at most this many rows solve their islands on one thread
-constexpr int kFewRows = 64;
+constexpr int kMaxSerialRows = 64;
 
 // Near-rigid regularisation of a stiff row with compliance w (han2023 §IV; methods of SAP).
 double NearRigid(double w, const ConvexOptions& options) {
@@ -202,7 +202,7 @@ class ConvexStepper final : public Stepper {
       Work* work = work_of_[k] != nullptr ? work_of_[k] : &single_work_.local();
       SolveIsland(islands[k], h, work, &outcomes_[k]);
     };
-    if (count > 1 && CountRows() > kFewRows) {
+    if (count > 1 && CountRows() > kMaxSerialRows) {
       ParallelFor(count, 1, solve);
     } else {
       for (int k = 0; k < count; ++k) solve(k);

@@ -17,7 +17,7 @@ using solvers::ConstraintSystem;
 using solvers::NonsmoothProblem;
 
 // steps with at most this many rows solve their islands on one thread
-constexpr int kRowsWorthAThread = 64;
+constexpr int kMaxSerialIslandRows = 64;
 // limit on μ, beyond which no loaded contact slips: wider cones cost digits and gain nothing
 constexpr double kMaxConeFriction = 1e4;
 
@@ -272,7 +272,7 @@ class NonsmoothStepper final : public Stepper {
     const int count = static_cast<int>(islands.size());
     const std::size_t num_rows =
         3 * solution_.impulses.contacts.size() + solution_.impulses.rows.size();
-    if (count > 1 && num_rows > kRowsWorthAThread) {
+    if (count > 1 && num_rows > kMaxSerialIslandRows) {
       ParallelFor(count, 1, [&](int k) { SolveIsland(islands[k], h, round, &work_[k]); });
     } else {
       for (int k = 0; k < count; ++k) SolveIsland(islands[k], h, round, &work_[k]);

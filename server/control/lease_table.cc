@@ -8,8 +8,8 @@
 namespace pliant::server {
 namespace {
 
-constexpr std::size_t kEndedKept = 64;
-constexpr std::size_t kClientNameKept = 64;
+constexpr std::size_t kMaxEndedLeases = 64;
+constexpr std::size_t kMaxClientNameLength = 64;
 
 // Makes an id with a random part, so that one from before a restart does not name a new lease.
 std::string MakeId(std::uint64_t number) {
@@ -36,7 +36,7 @@ absl::StatusOr<LeaseTable::Lease> LeaseTable::Acquire(int target, const std::str
     return **lease;
   }
   const std::string client =
-      client_name.empty() ? "anonymous" : client_name.substr(0, kClientNameKept);
+      client_name.empty() ? "anonymous" : client_name.substr(0, kMaxClientNameLength);
   if (held != leases_.end()) {
     if (!takeover) {
       return absl::FailedPreconditionError(
@@ -103,7 +103,7 @@ absl::StatusOr<LeaseTable::Lease*> LeaseTable::Find(const std::string& id, Stead
 
 void LeaseTable::End(std::map<int, Lease>::iterator lease, std::string why) {
   ended_.emplace_back(lease->second.id, std::move(why));
-  if (ended_.size() > kEndedKept) ended_.pop_front();
+  if (ended_.size() > kMaxEndedLeases) ended_.pop_front();
   leases_.erase(lease);
 }
 

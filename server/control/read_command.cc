@@ -16,19 +16,20 @@ using physics::Actuator;
 using physics::Controller;
 using physics::RobotJoint;
 
-constexpr std::size_t kNamesTold = 40;
-constexpr std::size_t kNameKept = 80;
+constexpr std::size_t kMaxNamesListed = 40;
+constexpr std::size_t kMaxNameLength = 80;
 
 std::string Quoted(const std::string& name) {
-  return absl::StrCat("\"", name.substr(0, kNameKept), "\"");
+  return absl::StrCat("\"", name.substr(0, kMaxNameLength), "\"");
 }
 
 std::string List(std::vector<std::string> names) {
   if (names.empty()) return "none";
   const std::size_t count = names.size();
-  if (count > kNamesTold) names.resize(kNamesTold);
-  return absl::StrCat(absl::StrJoin(names, ", "),
-                      count > kNamesTold ? absl::StrCat(" and ", count - kNamesTold, " more") : "");
+  if (count > kMaxNamesListed) names.resize(kMaxNamesListed);
+  return absl::StrCat(
+      absl::StrJoin(names, ", "),
+      count > kMaxNamesListed ? absl::StrCat(" and ", count - kMaxNamesListed, " more") : "");
 }
 
 // Reads `numbers` as a vector of three. If they are optional and missing, it is zero.

@@ -21,7 +21,7 @@ namespace net = boost::asio;
 using tcp = net::ip::tcp;
 
 constexpr int kMaxConnections = 1024;
-constexpr std::chrono::milliseconds kPauseWhenFull{100};
+constexpr std::chrono::milliseconds kAcceptRetryDelay{100};
 
 }  // namespace
 
@@ -41,7 +41,7 @@ struct HttpGateway::Listener {
 
   void Accept() {
     if (context.connections.load() + context.websockets.load() >= kMaxConnections) {
-      pause.expires_after(kPauseWhenFull);
+      pause.expires_after(kAcceptRetryDelay);
       pause.async_wait([this](boost::system::error_code error) {
         if (!error) Accept();
       });
@@ -55,7 +55,7 @@ struct HttpGateway::Listener {
       }
       // probably out of file descriptors: wait before trying again
       spdlog::warn("event=accept_failed reason=\"{}\"", error.message());
-      pause.expires_after(kPauseWhenFull);
+      pause.expires_after(kAcceptRetryDelay);
       pause.async_wait([this](boost::system::error_code cancelled) {
         if (!cancelled) Accept();
       });

@@ -35,7 +35,7 @@ constexpr std::size_t kMaxReplies = 256;
 constexpr std::size_t kMaxReplyBytes = 64 << 20;
 constexpr int kMaxRequests = 64;  // unanswered
 constexpr std::chrono::seconds kHandshakeTime{10};
-constexpr std::chrono::seconds kSilence{30};  // a ping is sent after half of it
+constexpr std::chrono::seconds kIdleTimeout{30};  // a ping is sent after half of it
 constexpr std::chrono::seconds kCloseTime{2};
 constexpr int kUnsentBytes = 128 * 1024;
 
@@ -92,7 +92,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     setsockopt(tcp.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes,
                sizeof(kUnsentBytes));
 
-    socket_.set_option(websocket::stream_base::timeout{kHandshakeTime, kSilence, true});
+    socket_.set_option(websocket::stream_base::timeout{kHandshakeTime, kIdleTimeout, true});
     socket_.set_option(websocket::stream_base::decorator([](websocket::response_type& response) {
       response.set(http::field::server, "pliant");
       response.set(http::field::sec_websocket_protocol, kWebSocketProtocol);

@@ -14,9 +14,9 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr std::chrono::seconds kHeartbeat{1};
 constexpr std::chrono::seconds kCacheTime{2};
-constexpr double kAckWindow = 0.5;       // [s]
-constexpr std::size_t kMinUnderWay = 8;  // frames
-constexpr std::size_t kUnderWayKept = 1024;
+constexpr double kAckWindow = 0.5;             // [s]
+constexpr std::size_t kMinFramesInFlight = 8;  // frames
+constexpr std::size_t kMaxFramesInFlight = 1024;
 
 SteadyTime::duration FromSeconds(double seconds) {
   return std::chrono::duration_cast<SteadyTime::duration>(Seconds(seconds));
@@ -147,8 +147,8 @@ SteadyTime FrameStream::Visit(SteadyTime now) {
   if (fresh && !first && !heartbeat && now < next_due_) return next_due_;
 
   // due, but the viewer is not ready: send nothing now, and the latest state later
-  const std::size_t window =
-      std::max(kMinUnderWay, static_cast<std::size_t>(std::ceil(kAckWindow * subscription_.rate)));
+  const std::size_t window = std::max(
+      kMinFramesInFlight, static_cast<std::size_t>(std::ceil(kAckWindow * subscription_.rate)));
   const bool room = !acknowledges_ || under_way_.size() < window || heartbeat;
   if (!ready_.load() || !room) {
     if (fresh && published->version != missed_version_) {
@@ -168,7 +168,7 @@ SteadyTime FrameStream::Visit(SteadyTime now) {
   // keep the mean rate when steps and frames do not align, without catching up after a pause
   next_due_ = now - next_due_ < interval ? next_due_ + interval : now + interval;
   under_way_.emplace_back(++frame_, now);
-  if (under_way_.size() > kUnderWayKept) under_way_.pop_front();
+  if (under_way_.size() > kMaxFramesInFlight) under_way_.pop_front();
   counters_->sent.fetch_add(1);
   sink_->SendFrame(std::move(body), frame_, keyframe);
   return last_sent_ + kHeartbeat;

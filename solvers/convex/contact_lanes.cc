@@ -14,7 +14,7 @@ using Eigen::Vector3d;
 constexpr double kInside = 0.9;
 
 // Groups of four up to which threads do not pay off, and the number of groups per task.
-constexpr int kFewFours = 192, kFoursAtATime = 32;
+constexpr int kMaxSerialGroups = 192, kGroupsPerTask = 32;
 
 double SumOfLanes(Lanes x) {
   return (x[0] + x[1]) + (x[2] + x[3]);
@@ -36,12 +36,12 @@ bool IsSame(const ConeSlope<Lanes>& a, const ConeSlope<Lanes>& b) {
 template <typename F>
 void ContactLanes::ForEachFour(const F& f) const {
   const int count = static_cast<int>(fours_.size());
-  if (count <= kFewFours || CountThreads() == 1) {
+  if (count <= kMaxSerialGroups || CountThreads() == 1) {
     for (int k = 0; k < count; ++k) f(k);
     return;
   }
-  ParallelForWithin((count + kFoursAtATime - 1) / kFoursAtATime, 1, [&](int s) {
-    for (int k = s * kFoursAtATime; k < std::min(count, (s + 1) * kFoursAtATime); ++k) f(k);
+  ParallelForWithin((count + kGroupsPerTask - 1) / kGroupsPerTask, 1, [&](int s) {
+    for (int k = s * kGroupsPerTask; k < std::min(count, (s + 1) * kGroupsPerTask); ++k) f(k);
   });
 }
 

@@ -34,7 +34,7 @@ constexpr double kCutStep = 0.2;
 constexpr double kSufficientDecrease = 1e-4;
 
 // Contacts and velocities up to which threads do not pay off, and the number of contacts per task.
-constexpr int kFewContacts = 256, kFewVelocities = 600, kContactsAtATime = 64;
+constexpr int kMaxSerialContacts = 256, kMaxSerialVelocities = 600, kContactsPerTask = 64;
 
 }  // namespace
 // Items grouped by a panel of the Hessian or by a block; items of a group keep their order.
@@ -78,7 +78,8 @@ struct SapSolver::Workspace {
     std::copy(guess.begin(), guess.end(), v_.begin());
     GatherMomentum();
     terms_.Start(problem, v_);
-    is_large_ = num_contacts() > kFewContacts && n_ > kFewVelocities && CountThreads() > 1;
+    is_large_ =
+        num_contacts() > kMaxSerialContacts && n_ > kMaxSerialVelocities && CountThreads() > 1;
     jacobian_.Start(*island_);
     ForEachContact([this](int c) { jacobian_.Fill(c); });
     contacts_.Start(problem.contacts, problem.law);
@@ -208,10 +209,10 @@ struct SapSolver::Workspace {
   void ForEachContact(const F& f) const {
     const int count = num_contacts();
     const auto some = [&](int k) {
-      const int end = std::min(count, (k + 1) * kContactsAtATime);
-      for (int c = k * kContactsAtATime; c < end; ++c) f(c);
+      const int end = std::min(count, (k + 1) * kContactsPerTask);
+      for (int c = k * kContactsPerTask; c < end; ++c) f(c);
     };
-    const int stretches = (count + kContactsAtATime - 1) / kContactsAtATime;
+    const int stretches = (count + kContactsPerTask - 1) / kContactsPerTask;
     if (is_large_) {
       ParallelForWithin(stretches, 1, some);
     } else {

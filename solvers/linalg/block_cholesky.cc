@@ -12,16 +12,16 @@ namespace {
 
 // Multiply-adds below which threads do not pay off; the fraction of all work up to which a subtree
 // is one branch; and the fraction that may run on one thread so that a subtree can divide.
-constexpr double kLittleWork = 3e6, kBranch = 1.0 / 16, kAlone = 1.0 / 16;
+constexpr double kMaxSerialWork = 3e6, kMaxBranchShare = 1.0 / 16, kMaxSerialShare = 1.0 / 16;
 
 // Fraction of all work on one path above which threads would wait.
-constexpr double kLongPath = 0.6;
+constexpr double kMaxPathShare = 0.6;
 
 // Neighbours up to which a block is checked for whether they are all coupled.
-constexpr std::size_t kFewNeighbours = 4;
+constexpr std::size_t kMaxCheckedNeighbours = 4;
 
 // Degree of an eliminated block.
-constexpr int kGone = std::numeric_limits<int>::max();
+constexpr int kEliminated = std::numeric_limits<int>::max();
 
 }  // namespace
 
@@ -46,7 +46,7 @@ void BlockCholesky::Analyze(std::span<const int> sizes,
   }
   FindOrder(Rule::kMinDegree);
   Work work = CountWork();
-  if (work.all >= kLittleWork && work.path > kLongPath * work.all) {
+  if (work.all >= kMaxSerialWork && work.path > kMaxPathShare * work.all) {
     FindOrder(Rule::kShortPaths);
     work = CountWork();
   }
@@ -85,7 +85,7 @@ double BlockCholesky::Lengthen(const Supernode& node, double* all) {
 // fill. Not checked for many neighbours.
 bool BlockCholesky::IsSimplicial(int block) const {
   const std::vector<int>& all = neighbours_[block];
-  if (all.size() > kFewNeighbours) return false;
+  if (all.size() > kMaxCheckedNeighbours) return false;
   for (const int i : all) {
     for (const int j : all)
       if (j < i && !std::ranges::binary_search(neighbours_[i], j)) return false;
@@ -102,7 +102,7 @@ int BlockCholesky::FindNext(Rule rule) const {
   int next = -1;
   double shortest = 0;
   for (int i = 0; i < static_cast<int>(degree_.size()); ++i) {
-    if (degree_[i] == kGone || !is_simplicial_[i]) continue;
+    if (degree_[i] == kEliminated || !is_simplicial_[i]) continue;
     const double rows = sizes_[i] + degree_[i], path = path_[i] + sizes_[i] * rows * rows;
     if (next >= 0 && path >= shortest) continue;
     next = i;
@@ -137,7 +137,7 @@ void BlockCholesky::FindOrder(Rule rule) {
     node.first_block = static_cast<int>(order_.size());
     node.first_below = static_cast<int>(below_.size());
     order_.push_back(least);
-    degree_[least] = kGone;
+    degree_[least] = kEliminated;
     for (const int i : clique_) {
       merged_.clear();
       std::set_union(neighbours_[i].begin(), neighbours_[i].end(), clique_.begin(), clique_.end(),
@@ -148,7 +148,7 @@ void BlockCholesky::FindOrder(Rule rule) {
     for (const int i : clique_) {
       if (neighbours_[i].size() + 1 == clique_.size()) {
         order_.push_back(i);
-        degree_[i] = kGone;
+        degree_[i] = kEliminated;
       } else {
         below_.push_back(i);
       }
@@ -158,7 +158,7 @@ void BlockCholesky::FindOrder(Rule rule) {
     for (int k = node.first_below; k < node.first_below + node.num_below; ++k) {
       const int i = below_[k];
       if (node.num_blocks > 1)
-        std::erase_if(neighbours_[i], [&](int j) { return degree_[j] == kGone; });
+        std::erase_if(neighbours_[i], [&](int j) { return degree_[j] == kEliminated; });
       degree_[i] = 0;
       for (const int j : neighbours_[i]) degree_[i] += sizes_[j];
     }
@@ -243,13 +243,13 @@ void BlockCholesky::FindBranches() {
   heavy_.assign(n, 0);
   for (int s = 0; s < n; ++s) {
     const int p = parent(nodes_[s]);
-    if (p >= 0 && work_[s] >= kBranch / 4 * all) ++heavy_[p];
+    if (p >= 0 && work_[s] >= kMaxBranchShare / 4 * all) ++heavy_[p];
   }
   // the panel below each one where its stretch divides, or −1
   for (int s = 0; s < n; ++s) stretch_end_[s] = heavy_[s] > 1 ? s : -1;
   for (int s = 0; s < n; ++s) {
     const int p = parent(nodes_[s]);
-    if (p >= 0 && heavy_[p] == 1 && work_[s] >= kBranch / 4 * all)
+    if (p >= 0 && heavy_[p] == 1 && work_[s] >= kMaxBranchShare / 4 * all)
       stretch_end_[p] = stretch_end_[s];
   }
   int count = 0;
@@ -257,10 +257,10 @@ void BlockCholesky::FindBranches() {
     Supernode& node = nodes_[s];
     const int p = parent(node);
     node.branch = p >= 0 ? nodes_[p].branch : -1;
-    if (node.branch >= 0 || all < kLittleWork) continue;
+    if (node.branch >= 0 || all < kMaxSerialWork) continue;
     const int end = stretch_end_[s];
-    bool divides = end >= 0 && work_[s] > kBranch * all;
-    if (divides) divides = work_[s] - work_[end] + CountWork(nodes_[end]) <= kAlone * all;
+    bool divides = end >= 0 && work_[s] > kMaxBranchShare * all;
+    if (divides) divides = work_[s] - work_[end] + CountWork(nodes_[end]) <= kMaxSerialShare * all;
     if (!divides) node.branch = count++;
   }
   branch_starts_.assign(count + 1, 0);

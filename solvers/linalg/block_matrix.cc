@@ -45,9 +45,9 @@ BlockPattern MakeBlockPattern(int num_nodes, std::span<const std::array<int, 4>>
 
 namespace {
 
-// Matrices with at least kManyBlocks blocks are multiplied in kStretches ranges of columns with
+// Matrices with at least kMinParallelBlocks blocks are multiplied in kRanges ranges of columns with
 // about the same number of blocks.
-constexpr int kManyBlocks = 20'000, kStretches = 4;
+constexpr int kMinParallelBlocks = 20'000, kRanges = 4;
 
 // Contribution of columns [begin, end) to y = A x, which affects rows [begin, row_end).
 struct Stretch {
@@ -55,8 +55,8 @@ struct Stretch {
   double* y;  // from row `begin` on
 };
 
-int FindStretches(const BlockPattern& pattern, std::array<Stretch, kStretches>* stretches) {
-  const int count = pattern.num_blocks() < kManyBlocks ? 1 : kStretches;
+int FindStretches(const BlockPattern& pattern, std::array<Stretch, kRanges>* stretches) {
+  const int count = pattern.num_blocks() < kMinParallelBlocks ? 1 : kRanges;
   int begin = 0;
   for (int s = 0; s < count; ++s) {
     const auto blocks = static_cast<int>(std::int64_t{pattern.num_blocks()} * (s + 1) / count);
@@ -120,7 +120,7 @@ template <int kCount>
 void MultiplyVectors(const BlockMatrix& A, const std::array<const double*, kCount>& x,
                      const std::array<double*, kCount>& y) {
   const std::size_t n = A.pattern->num_nodes;
-  std::array<Stretch, kStretches> all;
+  std::array<Stretch, kRanges> all;
   const std::span<Stretch> stretches = std::span(all).first(FindStretches(*A.pattern, &all));
   std::size_t size = n;
   for (const Stretch& stretch : stretches) size += stretch.row_end - stretch.begin;

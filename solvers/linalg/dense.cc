@@ -13,7 +13,7 @@ namespace pliant::solvers {
 namespace {
 
 // Multiply-adds above which several threads pay off, and the minimum for each part.
-constexpr double kMuchWork = 4e6, kMinPart = 5e5;
+constexpr double kMinParallelWork = 4e6, kMinPart = 5e5;
 constexpr int kMaxParts = 16, kWholeStrip = 8;
 
 using TrapezoidKernel = void (*)(int, int, int, const double*, int, double*, int, bool);
@@ -25,7 +25,8 @@ void Trapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc
   constexpr TrapezoidKernel kAvx512 = &SubtractLowerTrapezoidAvx512;
   static const TrapezoidKernel kernel = __builtin_cpu_supports("avx512f") ? kAvx512 : kAvx2;
   const double area = n * (m - 0.5 * n), work = area * k;
-  if (work < kMuchWork || CountThreads() == 1) return kernel(m, n, k, A, lda, C, ldc, overwrite);
+  if (work < kMinParallelWork || CountThreads() == 1)
+    return kernel(m, n, k, A, lda, C, ldc, overwrite);
   const int count = static_cast<int>(std::min<double>(kMaxParts, work / kMinPart));
   // number of columns with `part` of the `count` equal areas
   const auto cut = [&](int part) {
@@ -42,7 +43,7 @@ void Trapezoid(int m, int n, int k, const double* A, int lda, double* C, int ldc
 }
 
 constexpr int kNarrow = 4;
-constexpr int kFew = 48;  // rows up to which the wide kernel does not pay
+constexpr int kMaxNarrowRows = 48;  // rows up to which the wide kernel does not pay
 
 // y ← y − A x or y ← A x for as many rows as fill kVectors SIMD registers.
 template <int kVectors, bool kSubtract>
@@ -188,7 +189,8 @@ int FactorNarrowPanel(int n, int k, double* A, int lda) {
 }
 
 int FactorAnyPanel(int n, int k, double* A, int lda) {
-  if (k <= kNarrow || (k <= 2 * kNarrow && n <= kFew)) return FactorNarrowPanel(n, k, A, lda);
+  if (k <= kNarrow || (k <= 2 * kNarrow && n <= kMaxNarrowRows))
+    return FactorNarrowPanel(n, k, A, lda);
   // factor the left half, update the right half's lower trapezoid, factor the right half
   const int left = (k / 2 + kNarrow - 1) / kNarrow * kNarrow;
   int failed = FactorAnyPanel(n, left, A, lda);
@@ -321,7 +323,7 @@ void SubtractTransposedMatrixVector(int m, int n, const double* A, int lda, cons
 }
 
 void MultiplySymmetric(int n, const double* A, int lda, const double* x, double* y) {
-  if (n <= kFew) return Multiply<false>(n, n, A, lda, x, y);
+  if (n <= kMaxNarrowRows) return Multiply<false>(n, n, A, lda, x, y);
   // a large matrix is read column by column
   for (int j = 0; j < n; ++j) y[j] = Dot(n, A + std::size_t(j) * lda, x);
 }

@@ -9,12 +9,12 @@ namespace pliant::solvers {
 namespace {
 
 // Blocks are scattered over A, so they are prefetched this many blocks ahead.
-constexpr std::size_t kAhead = 12;
+constexpr std::size_t kPrefetchDistance = 12;
 
 template <int kToBeWritten>
 void Fetch(std::span<const SupernodeLayout::Block> blocks, std::size_t k, const BlockMatrix& A) {
   const double* later =
-      &A.values[9 * std::size_t(blocks[std::min(k + kAhead, blocks.size() - 1)].block)];
+      &A.values[9 * std::size_t(blocks[std::min(k + kPrefetchDistance, blocks.size() - 1)].block)];
   __builtin_prefetch(later, kToBeWritten);
   __builtin_prefetch(later + 8, kToBeWritten);
 }

@@ -31,10 +31,10 @@ namespace {
 
 // The complement is dense if it has at most so many nodes, is fuller than kMaxFill, or if a sparse
 // factor takes more than kMaxOperations of the dense one's operations.
-constexpr int kFewParticipants = 100;
+constexpr int kMaxDenseParticipants = 100;
 constexpr double kMaxFill = 0.95, kMaxOperations = 0.75;
 // Numbers of a factor up to which threads do not pay off for a single pass over it.
-constexpr std::size_t kFewNumbers = 500'000;
+constexpr std::size_t kMaxSerialNumbers = 500'000;
 
 // Fills both triangles of a symmetric matrix from the lower one. Works by tiles, so that transposed
 // writes stay in cache.
@@ -81,7 +81,7 @@ void PartialCholesky::ChooseForm(ComplementForm form) {
   Numeric& f = *numeric_;
   f.is_sparse = false;
   if (form == ComplementForm::kSparseWherePays &&
-      layout_->participants().size() > kFewParticipants) {
+      layout_->participants().size() > kMaxDenseParticipants) {
     f.sparse.LayOut(*pattern_, *layout_);
     if (f.sparse.CalcFill() < kMaxFill) {
       const double n = 3 * static_cast<double>(layout_->participants().size());
@@ -207,7 +207,7 @@ void PartialCholesky::AssembleSparseComplement(const BlockMatrix& A) {
   double* panels = f.of_sparse->numeric_->factor.panels();
   const auto assemble = [&](int strip) { f.sparse.Assemble(strip, A, f.handed_up, panels); };
   const int count = f.sparse.num_strips();
-  if (CountThreads() > 1 && f.of_sparse->layout_->panel_numbers() > kFewNumbers) {
+  if (CountThreads() > 1 && f.of_sparse->layout_->panel_numbers() > kMaxSerialNumbers) {
     ParallelForWithin(count, 1, assemble);
   } else {
     for (int k = 0; k < count; ++k) assemble(k);

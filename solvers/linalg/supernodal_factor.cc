@@ -11,7 +11,7 @@ namespace pliant::solvers {
 namespace {
 
 // Numbers of a factor up to which threads do not pay off in a solve.
-constexpr std::size_t kLittleToSolve = 500'000;
+constexpr std::size_t kMaxSerialSolve = 500'000;
 
 // Makes room for at least `size` numbers, and some more. Their values are unspecified.
 template <typename Numbers>
@@ -27,7 +27,7 @@ bool HasBranches(const SupernodeLayout& layout) {
 }
 
 bool SolvesByBranches(const SupernodeLayout& layout) {
-  return layout.panel_numbers() > kLittleToSolve && HasBranches(layout);
+  return layout.panel_numbers() > kMaxSerialSolve && HasBranches(layout);
 }
 
 // Factors a supernode's panel, which contains its part of the matrix, and computes its update

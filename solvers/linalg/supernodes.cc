@@ -9,7 +9,7 @@ namespace pliant::solvers {
 namespace {
 
 // Multiply-adds below which threads do not pay off.
-constexpr double kFewOperations = 1e7;
+constexpr double kMaxSerialOperations = 1e7;
 
 // Cost of eliminating c columns above m rows (nodes), in multiply-adds: the arithmetic, the memory
 // traffic of passes over the update matrix, and a fixed cost per supernode.
@@ -410,7 +410,7 @@ void SupernodeLayout::FindBranches() {
   work_.clear();
   for (const Supernode& node : supernodes())
     work_.push_back(CountCost(node.columns, node.num_rows));
-  branches_.Find(parents_, work_, kFewOperations);
+  branches_.Find(parents_, work_, kMaxSerialOperations);
 }
 
 // Places update matrices for parallel branches. Those that leave a branch are kept, as are all in

@@ -17,8 +17,8 @@ using Eigen::Vector3d;
 
 constexpr double kFirstProximal = 1e-2;  // initial R relative to h W of a contact
 constexpr double kMinProximal = 1e-8;
-constexpr int kCoupledSteps = 8, kDescents = 6;
-constexpr double kSolved = 1e-3;  // residual relative to its start that counts as solved
+constexpr int kMaxCoupledSteps = 8, kMaxDescents = 6;
+constexpr double kTargetReduction = 1e-3;  // residual relative to its start that counts as solved
 constexpr int kMaxDirections = 40;
 constexpr double kForcing = 1e-3;  // relative tolerance of the linear systems
 constexpr double kMinStep = 1.0 / 40;
@@ -354,8 +354,8 @@ bool ConeNewton::FindCoupledStep(const Point& at) {
 bool ConeNewton::TakeCoupledSteps() {
   Evaluate(nullptr, &now_);
   const double start = now_.size;
-  const double enough = std::max(kSolved * start, 10 * floor_);
-  for (int k = 0; k < kCoupledSteps && now_.size > floor_; ++k) {
+  const double enough = std::max(kTargetReduction * start, 10 * floor_);
+  for (int k = 0; k < kMaxCoupledSteps && now_.size > floor_; ++k) {
     if (!FindCoupledStep(now_)) return false;
     bool any = false;
     for (double step = 1; step >= kMinStep; step /= 2) {
@@ -378,7 +378,7 @@ bool ConeNewton::TakeCoupledSteps() {
 void ConeNewton::Descend() {
   speeds_ = now_.speed;
   Evaluate(&speeds_, &now_);
-  for (int k = 0; k < kDescents; ++k) {
+  for (int k = 0; k < kMaxDescents; ++k) {
     for (std::size_t i = 0; i < step_.size(); ++i) step_[i] = -now_.residual[i];
     if (!FactorAt(now_, step_)) return;
     const double slope = Dot(static_cast<int>(step_.size()), step_.data(), now_.residual.data());

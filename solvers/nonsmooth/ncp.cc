@@ -6,7 +6,7 @@
 namespace pliant::solvers {
 namespace {
 
-constexpr double kMaxBeyond = 1.5;  // cap on the force relative to its limit
+constexpr double kMaxForceRatio = 1.5;  // cap on the force relative to its limit
 
 }  // namespace
 
@@ -24,10 +24,10 @@ NcpValue CalcNcp(NcpFunction ncp, double C, double r, double lambda) {
 }
 
 double CalcFrictionCompliance(NcpFunction ncp, double slip, double force, double limit, double r) {
-  const double loose = kLooseFriction * r;
+  const double loose = kUnloadedCompliance * r;
   if (!(limit > 0)) return loose;
   // at rest, W of the Fischer–Burmeister function has a pole at twice the limit
-  force = std::min(force, kMaxBeyond * limit);
+  force = std::min(force, kMaxForceRatio * limit);
   const double room = r * (limit - force);
   if (slip == 0 && room >= 0) return 0;
   double above, below;  // r (‖v‖ − ψ) and r ‖λ‖ + ψ
@@ -41,7 +41,7 @@ double CalcFrictionCompliance(NcpFunction ncp, double slip, double force, double
     above = room > 0 ? r * slip * slip / (root + room) : r * (root - room);
     below = r * force + (room > 0 ? 2 * slip * room / (slip + room + root) : slip + room - root);
   }
-  return below > above / kLooseFriction / r ? above / below : loose;
+  return below > above / kUnloadedCompliance / r ? above / below : loose;
 }
 
 }  // namespace pliant::solvers

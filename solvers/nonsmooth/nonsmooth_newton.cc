@@ -30,7 +30,7 @@ constexpr double kLinearTolerance = 1e-10;  // or the tolerance of the solve if 
 constexpr double kFixedCompliance = 1e12;   // of a force at its bound, relative to its diagonal
 constexpr double kMinChange = 1e-6;  // smallest velocity change used, relative to the largest
 constexpr double kMaxGeometricStiffness = 1e6;  // relative to a particle's mass
-constexpr double kNeverMoves = 1e-300;          // [1/kg]; below this, no force moves a row
+constexpr double kMinMobility = 1e-300;         // [1/kg]; below this, no force moves a row
 
 bool IsBoxed(const NonsmoothProblem::Row& row) {
   return std::isfinite(row.lower) && std::isfinite(row.upper);
@@ -284,7 +284,7 @@ void NonsmoothNewton::CalcVelocities(std::span<double> v) const {
 }
 
 bool NonsmoothNewton::HasCompliance(std::size_t i) const {
-  return i >= first_set() || natural_scales_[i].friction > kNeverMoves * problem_->h;
+  return i >= first_set() || natural_scales_[i].friction > kMinMobility * problem_->h;
 }
 
 // Computes the diagonal of J H⁻¹ Jᵀ + E/h². H is block-diagonal in its parts; factored parts
@@ -372,7 +372,7 @@ double NonsmoothNewton::CalcResidual() {
       const double C = contact.gap + h * rates_[i + 2] + contact.compliance * lambda_[i + 2];
       note(std::abs(std::min(C, r_n * lambda_[i + 2])));
     }
-    if (r_t > kNeverMoves) {
+    if (r_t > kMinMobility) {
       // ‖λ_t − Π(λ_t − u_t / r)‖ r h
       const Vector2d force(lambda_[i], lambda_[i + 1]);
       Vector2d pulled = force - Vector2d(rates_[i], rates_[i + 1]) / r_t;
@@ -383,7 +383,7 @@ double NonsmoothNewton::CalcResidual() {
   }
   for (const NonsmoothProblem::Row& row : problem.rows) {
     const double r = natural_scales_[i].normal + row.compliance;
-    if (r > kNeverMoves) {
+    if (r > kMinMobility) {
       const double C = row.gap + h * rates_[i] + row.compliance * lambda_[i];
       const double pulled = std::min(std::max(lambda_[i] - C / r, row.lower), row.upper);
       note(std::abs(lambda_[i] - pulled) * r);
@@ -454,7 +454,7 @@ void NonsmoothNewton::Linearise(const NonsmoothOptions& options) {
     const double W = CalcFrictionCompliance(options.ncp, slip.norm(), force.norm(),
                                             contact.friction * normal, scales_[i].friction);
     // without a normal force there is no friction to resist the slip
-    const bool is_loose = W >= kLooseFriction * scales_[i].friction;
+    const bool is_loose = W >= kUnloadedCompliance * scales_[i].friction;
     for (int k = 0; k < 2; ++k) {
       compliance_[i + k] = W / h;
       rhs_[i + k] = -((is_loose ? 0 : slip[k]) + W * force[k]) / h;

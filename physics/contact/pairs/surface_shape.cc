@@ -16,18 +16,18 @@ using Eigen::Vector3d;
 
 // A triangle counts as entered between its vertices if one of its points is deeper than all of them
 // by this part of its longest edge.
-constexpr double kNoticeableDepth = 0.02;
+constexpr double kMinRelativeDepth = 0.02;
 
 // No point of a triangle is further than this part of its longest edge from its nearest vertex.
-constexpr double kReach = 0.5773502691896258;
+constexpr double kVertexReach = 0.5773502691896258;
 
 // Cosine of the angle up to which a direction counts as across a triangle.
 constexpr double kFacing = 0.3;
 // Cosine of the angle beyond which it counts as along the triangle, or away from it.
-constexpr double kBarelyFacing = 0.05;
+constexpr double kMinFacing = 0.05;
 
 // Relative precision of a polygon's deepest point; its gap is measured at its centroid.
-constexpr double kRoughly = 0.1;
+constexpr double kDepthPrecision = 0.1;
 
 // Feature of both sides until the shape's own is known.
 constexpr ContactFeature kOfSurface{ContactFeature::Kind::kSurface, 0};
@@ -255,13 +255,14 @@ bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin,
   const Vector3d* x = piece.x;
   const Vector3d at(piece.at[0].distance, piece.at[1].distance, piece.at[2].distance);
   const double nearest = at.minCoeff();
-  if (!(nearest < margin + kReach * piece.longest_edge)) return false;
+  if (!(nearest < margin + kVertexReach * piece.longest_edge)) return false;
   DeepestPoint deepest{Vector3d::Zero(), {}};
-  const double noticeable = std::max(kNoticeableDepth * piece.longest_edge, nearest - margin);
+  const double noticeable = std::max(kMinRelativeDepth * piece.longest_edge, nearest - margin);
   const bool is_entered =
       !shape.Is<HalfSpace>() &&
-      (shape.is_convex() ? FindDeepestInConvex(shape, x, piece.at, noticeable, kRoughly, &deepest)
-                         : FindDeepestBySampling(shape, x, piece.at, noticeable, margin, &deepest));
+      (shape.is_convex()
+           ? FindDeepestInConvex(shape, x, piece.at, noticeable, kDepthPrecision, &deepest)
+           : FindDeepestBySampling(shape, x, piece.at, noticeable, margin, &deepest));
   const double lowest = is_entered ? deepest.field.distance : nearest;
   if (!(lowest < margin)) return false;
 
@@ -297,7 +298,7 @@ bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin,
   const DeepestPoint there{middle, shape.CalcDistance(p)};
   // an edge or a corner of the shape presses on a flat triangle along the triangle's normal
   const double facing = CalcFacing(x, there.field.gradient);
-  if (!is_entered && facing < kBarelyFacing) return false;
+  if (!is_entered && facing < kMinFacing) return false;
   *separating = is_entered || facing < kFacing
                     ? FindSeparatingDirection(shape, x, there)
                     : SeparatingDirection{there.field.gradient, there.field.distance};
@@ -306,7 +307,7 @@ bool FindPolygon(const CollisionShape& shape, const Piece& piece, double margin,
   // reject a side that faces the same way as the triangle, as flush sides of stacked bodies do, or
   // that the triangle is beside rather than in front of
   return separating->gap < margin &&
-         CalcFacing(x, separating->n) >= (separating->gap > 0 ? kFacing : kBarelyFacing);
+         CalcFacing(x, separating->n) >= (separating->gap > 0 ? kFacing : kMinFacing);
 }
 
 // Vertices or triangles per parallel chunk.
@@ -375,7 +376,7 @@ void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& plac
   };
 
   // vertices outside the bounds do not touch, nor do triangles with all vertices outside
-  const double reach = margin + kReach * surface.longest_edge();
+  const double reach = margin + kVertexReach * surface.longest_edge();
   MeasureVertices(surface, placed, reach, scratch);
   bool has_near = false;
   for (int v = 0; v < surface.num_vertices(); ++v) {
@@ -405,7 +406,7 @@ void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& plac
     const double nearest =
         std::min({scratch->distances[t[0]], scratch->distances[t[1]], scratch->distances[t[2]]});
     const double longest = surface.longest_edge(i);
-    if (!(nearest < margin + kReach * longest)) return;
+    if (!(nearest < margin + kVertexReach * longest)) return;
     if (is_immovable && surface.is_prescribed(t[0]) && surface.is_prescribed(t[1]) &&
         surface.is_prescribed(t[2]))
       return;
@@ -417,7 +418,7 @@ void CollideSurfaceShape(const TriangleSurface& surface, const PlacedShape& plac
       at_vertices[k] = std::isfinite(scratch->distances[t[k]]) ? scratch->fields[t[k]]
                                                                : shape.CalcDistance(x[k]);
     }
-    const double noticeable = std::max(kNoticeableDepth * longest, nearest - margin);
+    const double noticeable = std::max(kMinRelativeDepth * longest, nearest - margin);
     DeepestPoint deepest;
     const bool is_entered =
         shape.is_convex()
@@ -448,13 +449,13 @@ void CollideSurfaceShapePolygons(const TriangleSurface& surface, const PlacedSha
                                  std::vector<Touch>* touches) {
   const CollisionShape& shape = *placed.shape;
   const RigidTransform X_SW = placed.X_WS.Inverse();
-  MeasureVertices(surface, placed, margin + kReach * surface.longest_edge(), scratch);
+  MeasureVertices(surface, placed, margin + kVertexReach * surface.longest_edge(), scratch);
   CollideTriangles(surface.num_triangles(), scratch, touches, [&](int i, std::vector<Touch>* met) {
     const auto& t = surface.triangle(i);
     const double nearest =
         std::min({scratch->distances[t[0]], scratch->distances[t[1]], scratch->distances[t[2]]});
     const double longest = surface.longest_edge(i), area = surface.triangle_area(i);
-    if (!(nearest < margin + kReach * longest) || !(area > 0)) return;
+    if (!(nearest < margin + kVertexReach * longest) || !(area > 0)) return;
     if (is_immovable && surface.is_prescribed(t[0]) && surface.is_prescribed(t[1]) &&
         surface.is_prescribed(t[2]))
       return;

@@ -13,14 +13,14 @@ namespace pliant::physics {
 namespace {
 
 // Range of lengths whose cubes are ordinary numbers [m].
-constexpr double kSmallestLength = 1e-9;
-constexpr double kLargestLength = 1e9;
+constexpr double kMinLength = 1e-9;
+constexpr double kMaxLength = 1e9;
 
 absl::Status CheckLength(const char* name, double value) {
-  if (value >= kSmallestLength && value <= kLargestLength) return absl::OkStatus();
+  if (value >= kMinLength && value <= kMaxLength) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name, ": ", value,
                                                  " is not allowed; expected a length between ",
-                                                 kSmallestLength, " and ", kLargestLength, " m"));
+                                                 kMinLength, " and ", kMaxLength, " m"));
 }
 
 }  // namespace

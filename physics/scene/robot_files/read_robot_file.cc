@@ -87,7 +87,7 @@ RobotFileResult ReadRobotFile(const std::string& path, const RobotFileOptions& o
   own.allow_files = true;
   RobotFiles files(own, path);
   const absl::StatusOr<std::string> bytes =
-      files.Read(path, static_cast<std::int64_t>(kLargestXml), "robot");
+      files.Read(path, static_cast<std::int64_t>(kMaxXmlBytes), "robot");
   if (!bytes.ok()) {
     std::string text(bytes.status().message());
     // the message's place names the file already

@@ -128,12 +128,12 @@ std::string NumberText(double number) {
 }
 
 std::string Quoted(std::string_view text) {
-  constexpr std::size_t kLongest = 60;
+  constexpr std::size_t kMaxTextLength = 60;
   std::string out = "\"";
   std::size_t cut = text.size();
-  if (cut > kLongest) {
+  if (cut > kMaxTextLength) {
     // do not cut within a character
-    cut = kLongest;
+    cut = kMaxTextLength;
     while (cut > 0 && (text[cut] & 0xc0) == 0x80) --cut;
   }
   for (const char c : text.substr(0, cut)) {

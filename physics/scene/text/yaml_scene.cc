@@ -86,8 +86,8 @@ std::string ExpectedList(const FieldDescriptor* field) {
 
 // Appends a value as it was written, shortened.
 void AppendText(const YamlNode& node, int depth, std::string* out) {
-  constexpr std::size_t kLongest = 48;
-  if (out->size() > kLongest) return;
+  constexpr std::size_t kMaxTextLength = 48;
+  if (out->size() > kMaxTextLength) return;
   const bool deep = depth > 2;
   switch (node.kind) {
     case YamlNode::Kind::kNull:
@@ -98,7 +98,7 @@ void AppendText(const YamlNode& node, int depth, std::string* out) {
       break;
     case YamlNode::Kind::kList:
       out->append("[");
-      for (std::size_t i = 0; i < node.items.size() && out->size() <= kLongest; ++i) {
+      for (std::size_t i = 0; i < node.items.size() && out->size() <= kMaxTextLength; ++i) {
         if (i > 0) out->append(", ");
         if (!deep) AppendText(*node.items[i], depth + 1, out);
       }
@@ -106,7 +106,7 @@ void AppendText(const YamlNode& node, int depth, std::string* out) {
       break;
     case YamlNode::Kind::kMap:
       out->append("{");
-      for (std::size_t i = 0; i < node.fields.size() && out->size() <= kLongest; ++i) {
+      for (std::size_t i = 0; i < node.fields.size() && out->size() <= kMaxTextLength; ++i) {
         if (i > 0) out->append(", ");
         AppendText(*node.fields[i].first, depth + 1, out);
         out->append(": ");

@@ -6,7 +6,7 @@ namespace pliant::physics {
 namespace {
 
 // a batch of fewer blocks of a kind leaves too many SIMD lanes empty to gain time
-constexpr int kMinAlike = 3;
+constexpr int kMinBatchMembers = 3;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ Batches::Batches(const Model& model, bool alone) : kind_of_block_(model.blocks.s
     };
     const void* name = kind_of(block);
     const auto alike = [&](const auto& other) { return kind_of(other) == name; };
-    if (name == nullptr || std::ranges::count_if(model.blocks, alike) < kMinAlike) continue;
+    if (name == nullptr || std::ranges::count_if(model.blocks, alike) < kMinBatchMembers) continue;
     const auto known = std::ranges::find(names, name);
     kind_of_block_[&block - model.blocks.data()] = static_cast<int>(known - names.begin());
     if (known != names.end()) continue;

@@ -6,7 +6,7 @@ namespace pliant::physics {
 namespace {
 
 // with fewer velocities, threads cost more than they gain
-constexpr int kFewVelocities = 300;
+constexpr int kMinParallelVelocities = 300;
 
 // Sets where each block's velocities are in this step, and their values at its start.
 void PlaceVelocities(StepBlocks* blocks) {
@@ -93,7 +93,7 @@ StepBlocks::StepBlocks(const Model& model, Terms terms)
   }
   int num_velocities = 0;
   for (const auto& block : model.blocks) num_velocities += block->num_velocities();
-  is_parallel = steps.size() > 1 && num_velocities > kFewVelocities;
+  is_parallel = steps.size() > 1 && num_velocities > kMinParallelVelocities;
   motors.resize(steps.size());
   for (std::size_t i = 0; i < model.actuators.size(); ++i) {
     const Actuator& actuator = model.actuators[i];

@@ -11,9 +11,9 @@ namespace {
 
 // A block slower than this in every velocity [m/s], [rad/s] is at rest; one that creeps by a
 // millimetre in a quarter of an hour is not.
-constexpr double kStillSpeed = 1e-6;
-constexpr double kStillTime = 0.25;  // [s]
-constexpr int kMinSteps = 10;
+constexpr double kRestSpeed = 1e-6;
+constexpr double kRestTime = 0.25;  // [s]
+constexpr int kMinRestSteps = 10;
 // Slower prescribed motion is rounding of its targets [m/s], [rad/s].
 constexpr double kPrescribedStillSpeed = 1e-9;
 
@@ -44,7 +44,7 @@ void ReadRest(const StepBlocks& blocks, const State& state, Sleeping* sleeping) 
   sleeping->rest.resize(count);
   sleeping->moves.resize(count);
   sleeping->disturbed.resize(count);
-  sleeping->steps_to_sleep = std::max(kMinSteps, static_cast<int>(std::ceil(kStillTime / h)));
+  sleeping->steps_to_sleep = std::max(kMinRestSteps, static_cast<int>(std::ceil(kRestTime / h)));
   // impulses of sleeping blocks are stored for one step length only
   const bool may_sleep = blocks.model.sleeping && h == blocks.model.time_step;
   sleeping->num_asleep = 0;
@@ -152,7 +152,7 @@ void PutToSleep(std::span<const int> island_of_block, int num_islands, StepBlock
     if (rest[b] < 0 || blocks->is_prescribed[b]) continue;
     const bool is_still =
         !sleeping.disturbed[b] &&
-        blocks->model.blocks[b]->IsAtRest(blocks->model.StateOf(*state, b), kStillSpeed);
+        blocks->model.blocks[b]->IsAtRest(blocks->model.StateOf(*state, b), kRestSpeed);
     rest[b] = is_still ? std::min(rest[b] + 1, sleeping.steps_to_sleep) : 0;
     if (island_of_block[b] >= 0)
       island_rest[island_of_block[b]] = std::min(island_rest[island_of_block[b]], rest[b]);

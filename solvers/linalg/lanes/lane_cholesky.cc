@@ -9,10 +9,10 @@ namespace {
 
 constexpr std::size_t kAlignment = 8;  // numbers
 constexpr int kPanel = LaneKernels::kPanel, kColumns = LaneKernels::kColumns;
-constexpr int kNodesAtATime = kColumns / 3;
+constexpr int kNodesPerPass = kColumns / 3;
 constexpr std::size_t kSquare = std::size_t(kColumns) * kColumns;
 // Condition number above which an inverse has fewer than ten accurate digits.
-constexpr double kWorstCondition = 1e6;
+constexpr double kMaxCondition = 1e6;
 
 const LaneKernels& FindKernels() {
   return __builtin_cpu_supports("avx512f") ? kLaneKernelsAvx512 : kLaneKernelsAvx2;
@@ -53,13 +53,13 @@ std::size_t SquareAt(int low, int high) {
 // the upper triangle of the inverse in `product`. False when not positive definite.
 bool Invert(const LaneKernels& kernels, int count, double* upper, double* lower, double* product) {
   // a square is eight panels
-  LaneKernels::Pair pairs[kNodesAtATime];
-  for (int p = 0; p < kNodesAtATime; ++p) pairs[p] = {p, p};
+  LaneKernels::Pair pairs[kNodesPerPass];
+  for (int p = 0; p < kNodesPerPass; ++p) pairs[p] = {p, p};
   for (int i = 0; i < count; ++i) {
     for (int j = i; j < count; ++j) {
       double* to = upper + SquareAt(i, j);
       for (int k = 0; k < i; ++k) {
-        kernels.subtract_products(pairs, kNodesAtATime, upper + SquareAt(k, i),
+        kernels.subtract_products(pairs, kNodesPerPass, upper + SquareAt(k, i),
                                   upper + SquareAt(k, j), to);
       }
       if (i < j) {
@@ -76,7 +76,7 @@ bool Invert(const LaneKernels& kernels, int count, double* upper, double* lower,
       std::fill_n(to, kSquare, 0.0);
       for (int r = 0; i == j && r < kColumns; ++r) to[r * kColumns + r] = 1;
       for (int k = j; k < i; ++k) {
-        kernels.subtract_products(pairs, kNodesAtATime, upper + SquareAt(k, i),
+        kernels.subtract_products(pairs, kNodesPerPass, upper + SquareAt(k, i),
                                   lower + SquareAt(j, k), to);
       }
       kernels.solve_square(upper + SquareAt(i, i), to);
@@ -88,7 +88,7 @@ bool Invert(const LaneKernels& kernels, int count, double* upper, double* lower,
       double* to = product + SquareAt(i, j);
       std::fill_n(to, kSquare, 0.0);
       for (int k = j; k < count; ++k) {
-        kernels.add_products(pairs, kNodesAtATime, lower + SquareAt(i, k), lower + SquareAt(j, k),
+        kernels.add_products(pairs, kNodesPerPass, lower + SquareAt(i, k), lower + SquareAt(j, k),
                              to);
       }
     }
@@ -156,7 +156,7 @@ bool LaneCholesky::CalcSchurComplement(int lane, std::span<const int> participan
   const int n = static_cast<int>(participants.size());
   schur->resize(9 * std::size_t(n) * n);
   if (n == 0) return true;
-  const int count = (n + kNodesAtATime - 1) / kNodesAtATime;
+  const int count = (n + kNodesPerPass - 1) / kNodesPerPass;
 
   // sorted by position, the nodes of a subtree are adjacent
   s.rank.resize(layout.num_nodes());
@@ -175,7 +175,7 @@ bool LaneCholesky::CalcSchurComplement(int lane, std::span<const int> participan
   s.slots.resize(std::size_t(layout.num_nodes()) * count);
   for (int c = 0; c < count; ++c) {
     std::uint64_t* bits = &s.bits[std::size_t(words) * c];
-    for (int k = c * kNodesAtATime; k < std::min(n, (c + 1) * kNodesAtATime); ++k) {
+    for (int k = c * kNodesPerPass; k < std::min(n, (c + 1) * kNodesPerPass); ++k) {
       for (int p = s.sorted[k]; p >= 0; p = layout.parent(p)) {
         const std::uint64_t bit = std::uint64_t{1} << (p % 64);
         if (bits[p / 64] & bit) break;
@@ -198,9 +198,9 @@ bool LaneCholesky::CalcSchurComplement(int lane, std::span<const int> participan
   std::fill_n(X, kPanel * s.touched.size(), 0.0);
   for (int c = 0; c < count; ++c) {
     const int* slots = &s.slots[std::size_t(layout.num_nodes()) * c];
-    for (int k = c * kNodesAtATime; k < std::min(n, (c + 1) * kNodesAtATime); ++k) {
+    for (int k = c * kNodesPerPass; k < std::min(n, (c + 1) * kNodesPerPass); ++k) {
       double* panel = X + std::size_t(kPanel) * slots[s.sorted[k]];
-      for (int r = 0; r < 3; ++r) panel[r * kColumns + 3 * (k % kNodesAtATime) + r] = 1;
+      for (int r = 0; r < 3; ++r) panel[r * kColumns + 3 * (k % kNodesPerPass) + r] = 1;
     }
     const int first = s.touched_starts[c];
     kernels_.solve_columns(arrays(), AlignedL() + lane, &s.touched[first],
@@ -242,7 +242,7 @@ bool LaneCholesky::CalcSchurComplement(int lane, std::span<const int> participan
   double largest_inverse = 0;
   for (int r = 0; r < 3 * n; ++r)
     largest_inverse = std::max(largest_inverse, diagonal_of(inverse, r));
-  if (!(largest * largest_inverse < kWorstCondition)) return false;
+  if (!(largest * largest_inverse < kMaxCondition)) return false;
 
   // copy both triangles in the order of the participants
   for (int i = 0; i < n; ++i) {
@@ -250,8 +250,8 @@ bool LaneCholesky::CalcSchurComplement(int lane, std::span<const int> participan
     for (int r = 0; r < 3; ++r) {
       double* column = &(*schur)[3 * n * (row + r)];
       for (int j = i; j < n; ++j) {
-        const double* from = inverse + SquareAt(i / kNodesAtATime, j / kNodesAtATime) +
-                             (3 * (i % kNodesAtATime) + r) * kColumns + 3 * (j % kNodesAtATime);
+        const double* from = inverse + SquareAt(i / kNodesPerPass, j / kNodesPerPass) +
+                             (3 * (i % kNodesPerPass) + r) * kColumns + 3 * (j % kNodesPerPass);
         const std::size_t at = 3 * std::size_t(s.rank[s.sorted[j]]);
         for (int c = i == j ? r : 0; c < 3; ++c) {
           column[at + c] = from[c];

@@ -87,7 +87,8 @@ class Ahead {
     const std::int64_t pace = size / 4 + 2 * size * j / layout_.num_nodes;
     const std::int64_t end = pace < size ? pace : size;
     for (; fetched_ < end; fetched_ += kLine) {
-      for (int l = 0; l < V::kWidth; ++l) __builtin_prefetch(values_[l] + fetched_, 0, kFar);
+      for (int l = 0; l < V::kWidth; ++l)
+        __builtin_prefetch(values_[l] + fetched_, 0, kSecondLevelCache);
     }
   }
   // Prefetches the storage of a block of L some blocks after this one.
@@ -95,12 +96,12 @@ class Ahead {
     constexpr int kBlocks = 16;
     const int later = block + kBlocks < last_block_ ? block + kBlocks : last_block_;
     const double* place = L_ + std::size_t(Kernels::kBlock) * later;
-    for (int e = 0; e < 9; ++e) __builtin_prefetch(place + e * kStride, 1, kFar);
+    for (int e = 0; e < 9; ++e) __builtin_prefetch(place + e * kStride, 1, kSecondLevelCache);
   }
 
  private:
-  static constexpr int kLine = 8;  // numbers
-  static constexpr int kFar = 2;   // into the second-level cache: the first has no room
+  static constexpr int kLine = 8;              // numbers
+  static constexpr int kSecondLevelCache = 2;  // into the second-level cache: the first has no room
 
   const Kernels::Layout& layout_;
   const double* const* values_;

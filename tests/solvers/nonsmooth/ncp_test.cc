@@ -86,8 +86,8 @@ TEST_P(Ncp, FrictionComplianceIsAFixedPointOfTheConeAlone) {
 TEST_P(Ncp, FrictionComplianceIsLooseWithoutALimit) {
   const double r = 0.02;
   for (const double limit : {0.0, -1.0})
-    EXPECT_EQ(CalcFrictionCompliance(GetParam(), 0.1, 0, limit, r), r * kLooseFriction);
-  EXPECT_LE(CalcFrictionCompliance(GetParam(), 1e9, 0, 1e-30, r), r * kLooseFriction);
+    EXPECT_EQ(CalcFrictionCompliance(GetParam(), 0.1, 0, limit, r), r * kUnloadedCompliance);
+  EXPECT_LE(CalcFrictionCompliance(GetParam(), 1e9, 0, 1e-30, r), r * kUnloadedCompliance);
 }
 
 INSTANTIATE_TEST_SUITE_P(Functions, Ncp,

@@ -8,7 +8,7 @@
 namespace pliant::physics {
 namespace {
 
-constexpr int kDeepestClasses = 64;
+constexpr int kMaxClassDepth = 64;
 
 bool IsOneOf(const std::string& name, std::initializer_list<const char*> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -56,9 +56,9 @@ void MjcfDefaults::Read(const XmlElement& section, RobotLog* log) {
 
 void MjcfDefaults::ReadClass(const XmlElement& section, const std::string& name, int depth,
                              RobotLog* log) {
-  if (depth > kDeepestClasses) {
+  if (depth > kMaxClassDepth) {
     log->Error(section.place, absl::StrCat("<default>: classes are nested more than ",
-                                           kDeepestClasses, " deep; expected fewer"));
+                                           kMaxClassDepth, " deep; expected fewer"));
     return;
   }
   for (const XmlElement& child : section.children) {

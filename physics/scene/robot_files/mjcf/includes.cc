@@ -61,7 +61,7 @@ class Includer {
       return refuse(
           absl::StrCat("more than ", kMaxIncludes, " files are included; expected fewer"));
     const absl::StatusOr<std::string> bytes =
-        files_->Read(*path, static_cast<std::int64_t>(kLargestXml), "model");
+        files_->Read(*path, static_cast<std::int64_t>(kMaxXmlBytes), "model");
     if (!bytes.ok()) return refuse(bytes.status().message());
     std::optional<XmlElement> tree =
         ReadXml(*bytes, std::make_shared<const std::string>(*path), log_);

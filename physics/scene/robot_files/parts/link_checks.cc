@@ -21,8 +21,8 @@ constexpr double kSlack = 1e-12;             // relative; rounding in a zero ine
 // a body measures a few radii of gyration; shapes a thousand times too large, hundreds of them
 constexpr double kMillimetreRatio = 100;
 constexpr double kNeighbourRatio = 1000;
-constexpr double kSuspectSize = 1;  // [m]
-constexpr double kHugeSize = 20;    // [m]
+constexpr double kSuspectSize = 1;       // [m]
+constexpr double kImplausibleSize = 20;  // [m]
 
 std::string LinkName(const RobotLink& link) {
   return absl::StrCat("link \"", link.name, "\"");
@@ -249,7 +249,7 @@ void WarnOfMillimetres(const RobotDraft& draft, RobotLog* log) {
           beside =
               absl::StrCat("the link's inertia is that of a body of about ", 3 * gyration, " m");
         } else if (near > 0 && extent > kMillimetreRatio * near &&
-                   (extent > kHugeSize || extent > kNeighbourRatio * near)) {
+                   (extent > kImplausibleSize || extent > kNeighbourRatio * near)) {
           beside = absl::StrCat("what is around it is about ", near, " m large");
         } else if (extent > kNeighbourRatio * median) {
           beside = absl::StrCat("the robot's other shapes are about ", median, " m large");

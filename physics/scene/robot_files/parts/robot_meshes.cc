@@ -23,7 +23,7 @@ using Eigen::Vector3d;
 
 constexpr double kConcave = 0.1;  // a hull larger than its mesh by more cannot replace it
 constexpr int kMaxTrianglesToCut = 200'000;
-constexpr double kFarthestVertex = 1e6;  // [m]
+constexpr double kMaxCoordinate = 1e6;  // [m]
 
 // glTF meshes have y up.
 bool HasYUp(std::string_view bytes) {
@@ -42,7 +42,7 @@ std::shared_ptr<const TriangleMesh> Scale(const TriangleMesh& mesh, const Vector
 
 bool IsTooFar(const TriangleMesh& mesh) {
   for (const Vector3d& p : mesh.vertices) {
-    if (!(p.cwiseAbs().maxCoeff() <= kFarthestVertex)) return true;
+    if (!(p.cwiseAbs().maxCoeff() <= kMaxCoordinate)) return true;
   }
   return false;
 }
@@ -147,7 +147,7 @@ std::vector<RobotShape> RobotMeshes::MakePieces(const TriangleMesh& mesh, const 
                                                 bool fixed) {
   if (IsTooFar(mesh)) {
     log_->Error(request.place,
-                absl::StrCat(request.what, ": ", name, " extends beyond ", kFarthestVertex,
+                absl::StrCat(request.what, ": ", name, " extends beyond ", kMaxCoordinate,
                              " m. Give a `scale` that converts it to metres"));
     return {};
   }

@@ -12,7 +12,7 @@ namespace {
 
 // The library refuses more than 100 levels; deeper subtrees are parsed separately and inserted in
 // place.
-constexpr int kLevelsAtOnce = 90;
+constexpr int kMaxParserDepth = 90;
 constexpr std::size_t kMaxElements = 2'000'000;
 constexpr std::size_t kMaxAttributes = 256;  // of one element
 constexpr char kHook[] = "pliant-subtree";
@@ -101,11 +101,11 @@ class TagScanner {
     if (++elements_ > kMaxElements) {
       return Refuse(absl::StrCat("has more than ", kMaxElements, " elements; expected fewer"));
     }
-    if (depth_ >= kDeepestNesting) {
+    if (depth_ >= kMaxNesting) {
       return Refuse(
-          absl::StrCat("elements are nested more than ", kDeepestNesting, " deep; expected fewer"));
+          absl::StrCat("elements are nested more than ", kMaxNesting, " deep; expected fewer"));
     }
-    if (depth_ > 0 && depth_ % kLevelsAtOnce == 0) {
+    if (depth_ > 0 && depth_ % kMaxParserDepth == 0) {
       absl::StrAppend(&subtrees_[open_.back().subtree].text, "<", kHook, " n='", subtrees_.size(),
                       "'/>");
       open_.push_back({subtrees_.size(), depth_});
@@ -247,9 +247,9 @@ std::string XmlElement::Label() const {
 
 std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const std::string> file,
                                   RobotLog* log) {
-  if (bytes.size() > kLargestXml) {
+  if (bytes.size() > kMaxXmlBytes) {
     log->Error({file, 0},
-               absl::StrCat("has ", bytes.size(), " bytes; expected at most ", kLargestXml));
+               absl::StrCat("has ", bytes.size(), " bytes; expected at most ", kMaxXmlBytes));
     return std::nullopt;
   }
   if (bytes.find('\0') != std::string_view::npos) {

@@ -33,13 +33,13 @@ struct XmlElement {
   std::string Label() const;
 };
 
-inline constexpr int kDeepestNesting = 256;
-inline constexpr std::size_t kLargestXml = std::size_t{64} << 20;  // [bytes]
+inline constexpr int kMaxNesting = 256;
+inline constexpr std::size_t kMaxXmlBytes = std::size_t{64} << 20;  // [bytes]
 
 // The root of an XML text.
 //
 // errors, in `log`: malformed; a DOCTYPE or ENTITY, which are not expanded; nested beyond
-// kDeepestNesting; larger than kLargestXml. Then nothing is returned.
+// kMaxNesting; larger than kMaxXmlBytes. Then nothing is returned.
 std::optional<XmlElement> ReadXml(std::string_view bytes, std::shared_ptr<const std::string> file,
                                   RobotLog* log);
 

@@ -10,31 +10,31 @@
 namespace pliant::physics {
 namespace {
 
-constexpr double kFarthest = 1e6;  // [m]
-constexpr double kWidestAngle = 1e5;
-constexpr double kLargest = 1e30;        // so that products of a few stay finite
+constexpr double kMaxDistance = 1e6;  // [m]
+constexpr double kMaxAngle = 1e5;
+constexpr double kMaxMagnitude = 1e30;   // so that products of a few stay finite
 constexpr double kUnitTolerance = 1e-3;  // files round to a few digits
-constexpr std::size_t kLongestQuote = 60;
+constexpr std::size_t kMaxQuoteLength = 60;
 
 std::string QuotedText(std::string_view text) {
-  if (text.size() <= kLongestQuote) return absl::StrCat("\"", std::string(text), "\"");
-  return absl::StrCat("\"", std::string(text.substr(0, kLongestQuote)), "…\"");
+  if (text.size() <= kMaxQuoteLength) return absl::StrCat("\"", std::string(text), "\"");
+  return absl::StrCat("\"", std::string(text.substr(0, kMaxQuoteLength)), "…\"");
 }
 
 bool IsIn(double x, Range range) {
   switch (range) {
     case Range::kAny:
-      return std::abs(x) <= kLargest;
+      return std::abs(x) <= kMaxMagnitude;
     case Range::kPositive:
-      return x > 0 && x <= kLargest;
+      return x > 0 && x <= kMaxMagnitude;
     case Range::kNotNegative:
-      return x >= 0 && x <= kLargest;
+      return x >= 0 && x <= kMaxMagnitude;
     case Range::kLength:
-      return std::abs(x) <= kFarthest;
+      return std::abs(x) <= kMaxDistance;
     case Range::kSize:
-      return x > 0 && x <= kFarthest;
+      return x > 0 && x <= kMaxDistance;
     case Range::kAngle:
-      return std::abs(x) <= kWidestAngle;
+      return std::abs(x) <= kMaxAngle;
     case Range::kInfinite:
       return !std::isnan(x);
   }

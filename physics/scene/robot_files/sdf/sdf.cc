@@ -19,7 +19,7 @@ namespace pliant::physics {
 namespace {
 
 constexpr int kMaxIncludes = 256;
-constexpr int kDeepestIncludes = 16;
+constexpr int kMaxIncludeDepth = 16;
 
 // Scope of a model in the tree of files.
 struct ModelScope {
@@ -286,14 +286,14 @@ class SdfReader {
     };
     if (uri == nullptr || uri->text.empty())
       return refuse("<uri> is missing; expected package://NAME/FILE, model://NAME or a path");
-    if (outer.depth >= kDeepestIncludes || ++includes_ > kMaxIncludes) {
-      return refuse(absl::StrCat("files include each other more than ", kDeepestIncludes,
+    if (outer.depth >= kMaxIncludeDepth || ++includes_ > kMaxIncludes) {
+      return refuse(absl::StrCat("files include each other more than ", kMaxIncludeDepth,
                                  " deep or ", kMaxIncludes, " times; expected fewer"));
     }
     const absl::StatusOr<std::string> path = FindModelFile(uri->text, outer.folder);
     if (!path.ok()) return refuse(path.status().message());
     const absl::StatusOr<std::string> bytes =
-        files_->Read(*path, static_cast<std::int64_t>(kLargestXml), "model");
+        files_->Read(*path, static_cast<std::int64_t>(kMaxXmlBytes), "model");
     if (!bytes.ok()) return refuse(bytes.status().message());
     std::optional<XmlElement> tree =
         ReadXml(*bytes, std::make_shared<const std::string>(*path), log_);

@@ -76,12 +76,12 @@ std::string Nested(int depth, const std::string& inside = "") {
 }
 
 TEST(RobotErrors, NestingHasAnEnd) {
-  const RobotDescription robot = ReadGood(Nested(kDeepestNesting - 3, "<geom size=\"0.1\"/>"));
-  ASSERT_EQ(robot.links.size(), kDeepestNesting - 3);
+  const RobotDescription robot = ReadGood(Nested(kMaxNesting - 3, "<geom size=\"0.1\"/>"));
+  ASSERT_EQ(robot.links.size(), kMaxNesting - 3);
   // line numbers continue across the parts that deep trees are read in
-  EXPECT_EQ(robot.links.back().line, kDeepestNesting - 2);
-  EXPECT_EQ(robot.links.back().parent, kDeepestNesting - 5);
-  EXPECT_THAT(ErrorsOf(Nested(kDeepestNesting + 10)), Contains(HasSubstr("nested more than 256")));
+  EXPECT_EQ(robot.links.back().line, kMaxNesting - 2);
+  EXPECT_EQ(robot.links.back().parent, kMaxNesting - 5);
+  EXPECT_THAT(ErrorsOf(Nested(kMaxNesting + 10)), Contains(HasSubstr("nested more than 256")));
   EXPECT_THAT(ErrorsOf(Nested(1'000'000)), Contains(HasSubstr("nested more than 256")));
 }
 
