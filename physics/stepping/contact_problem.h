@@ -22,7 +22,7 @@ struct ContactProblem {
   // Rows 3 i to 3 i + 2 of J: two tangents, then the normal from A into B.
   struct Contact {
     int body_a = -1, body_b = -1;
-    double gap = 0;  // at the start of the step [m]
+    double gap = 0;  // at the start of the step, as the contact law uses it [m]
     double friction = 0;
     double stiffness = 0;        // [N/m]; may be infinite
     double relaxation_time = 0;  // [s]

@@ -31,15 +31,6 @@ double NearRigid(double w, const ConvexOptions& options) {
   return options.beta * options.beta * w / (4 * kPi * kPi);
 }
 
-// Gap that the contact law uses. Near-rigid contact with β = 1 lets a part 1/(4π²) of the approach
-// speed through (methods of SAP), and a sheet may be thinner than that travel, so a speculative
-// contact is held that much earlier. A larger β does not increase it: less gets through where many
-// contacts stop a body together, and the excess would throw it back.
-double CalcLawGap(const ContactPoint& contact, double h) {
-  if (!contact.is_speculative() || !(contact.gap + h * contact.gap_rate < 0)) return contact.gap;
-  return contact.gap + 0.25 / (kPi * kPi) * h * contact.gap_rate;
-}
-
 // Regularisation of a contact: near-rigid, or its own compliance if that is larger.
 Vector3d Regularisation(const ConstraintSystem::Contact& contact, const ConvexOptions& options,
                         double h) {
@@ -143,8 +134,7 @@ class ConvexStepper final : public Stepper {
       const ConstraintSystem::Contact& contact = system.contacts[c];
       ConvexProblem::Contact& added = problem.contacts.emplace_back();
       added.R = Regularisation(contact, options, h);
-      const double gap = CalcLawGap(stages_.contacts.points[c], h);
-      added.v_hat = Vector3d(0, 0, -gap / (h + contact.relaxation_time));
+      added.v_hat = Vector3d(0, 0, -contact.gap / (h + contact.relaxation_time));
       added.friction = contact.friction;
       // anchored contacts keep the tangential stretch of the last step
       const Vector3d& last = stages_.warm_start.contacts[c];
@@ -228,7 +218,7 @@ class ConvexStepper final : public Stepper {
       const double w = std::sqrt(contact.W.squaredNorm()) / 3;
       const double v_n =
           CalcContactVelocity(stages_.system, static_cast<int>(c), solution_.v_participating).z();
-      const double open = CalcLawGap(stages_.contacts.points[c], h) / h + v_n;
+      const double open = contact.gap / h + v_n;
       report->complementarity =
           std::max(report->complementarity, std::abs(std::min(open, w * found[c].z())));
     }

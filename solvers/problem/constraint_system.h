@@ -50,7 +50,7 @@ struct ConstraintSystem {
     // Σ J_g A_gg⁻¹ J_gᵀ over the groups that the contact touches [1/kg]: an estimate of its
     // diagonal block of J A⁻¹ Jᵀ
     Eigen::Matrix3d W = Eigen::Matrix3d::Zero();
-    double gap = 0;  // at the start of the step [m]
+    double gap = 0;  // at the start of the step, as the contact law uses it [m]
     double friction = 0;
     double stiffness = std::numeric_limits<double>::infinity();  // [N/m]
     double relaxation_time = 0;                                  // [s]
