@@ -19,7 +19,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"arm and hand", 120, "1108bfa4e8c108d8c88684106a1b94e3"},
     {"soft rings", 40, "95871203e8b96cc3da69cce279d4de3f"},
     {"corrective cube", 60, "a1a279702cdb8657471ea44937fd2862"},
-    {"nonsmooth hand", 120, "1c0bc0df687d21d1d5e441026ae44ff6"},
+    {"nonsmooth hand", 120, "f977fe416a45b65acecf6262e5fd28cb"},
     {"nonsmooth cube", 60, "2cf679cc0d4240fb0e37f4d3dc09cb75"},
     {"maximal ball", 40, "799bd0025a41ed48dd9ad2322dd16442"},
 };
