@@ -21,18 +21,19 @@ using solvers::LaneCholesky;
 
 // Relative residual that is accepted, and reported, if rounding prevents a smaller one.
 constexpr double kStallTolerance = 1e-6;
-constexpr double kZeroResidual = 1e-14;  // residual that counts as zero
-constexpr double kSufficientDecrease =
-    1e-4;  // part of the predicted decrease that a step must achieve
+// Residual that counts as zero.
+constexpr double kZeroResidual = 1e-14;
+// Part of the predicted decrease that a step must achieve.
+constexpr double kSufficientDecrease = 1e-4;
 constexpr int kMaxHalvings = 40;
-// A Newton step is extended while more than this part of the initial slope is left, up to kMaxExtension
-// times its length.
+// A Newton step is extended while more than this part of the initial slope is left, up to
+// kMaxExtension times its length.
 constexpr double kExtensionSlope = 0.5;
 constexpr double kMaxExtension = 1e4;
 constexpr double kMinBlend = 1.0 / 256;  // minimum part of the convex tangent in a blend
 // Up to this many nodes in contact, a dense Schur complement is cheap. With more, its factorisation
-// may take kMaxDenseOperations of the operations of the whole factorisation before more nodes are kept, which
-// makes it sparse.
+// may take kMaxDenseOperations of the operations of the whole factorisation before more nodes are
+// kept, which makes it sparse.
 constexpr int kMaxDenseNodes = 100;
 constexpr double kMaxDenseOperations = 0.1;
 // Change of a deformation gradient, about that of a rotation by 5°, beyond which a tangent is
