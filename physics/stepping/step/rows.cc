@@ -65,9 +65,9 @@ double* FindOrAddEntry(int height, int block, const BlockRows::Part& part, RowBu
 // SAP's near-rigid contact with β = 1 lets that part of the approach speed through, and a sheet may
 // be thinner than that travel. A larger β does not increase it: less gets through where many
 // contacts stop a body together, and the excess would throw it back. The non-smooth Newton method
-// lets nothing through, but contacts that close exactly at the end of a step leave gaps and impulses
-// of zero, at which complementarity is degenerate: of 240 steps of falling tables 131 to 235 then
-// converge, and 231 to 236 with the gap held back.
+// lets nothing through, but contacts that close exactly at the end of a step leave gaps and
+// impulses of zero, at which complementarity is degenerate: of 240 steps of falling tables, 131 to
+// 235 then converge, and 231 to 236 with the gap held back.
 double CalcLawGap(const ContactPoint& contact, double h) {
   if (!contact.is_speculative() || !(contact.gap + h * contact.gap_rate < 0)) return contact.gap;
   return contact.gap + 0.25 / (kPi * kPi) * h * contact.gap_rate;
