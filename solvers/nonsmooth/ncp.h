@@ -18,8 +18,8 @@ NcpValue CalcNcp(NcpFunction ncp, double C, double r, double lambda);
 
 // Fixed-point compliance W ≥ 0 of friction (macklin2019 (35), appendix A): v + W λ = 0 for a force
 // λ opposite to the slip v at ψ(‖v‖, r (limit − ‖λ‖)) = 0. `slip` = ‖v‖ and `force` = ‖λ‖. Beyond
-// the limit W is positive at rest too, and reduces the force. W = kUnloadedCompliance · r when limit
-// ≤ 0.
+// the limit W is positive at rest too, and reduces the force. W = kUnloadedCompliance · r when
+// limit ≤ 0.
 double CalcFrictionCompliance(NcpFunction ncp, double slip, double force, double limit, double r);
 
 inline constexpr double kUnloadedCompliance = 1e12;
