@@ -83,8 +83,8 @@ LaneStrainMatrix CalcStrainCompliance(const LaneStrainMatrix& N, unsigned* proje
     const Lane& x = N[7 * i];
     trace += x > 0 ? x : -x;
   }
-  // the smallest pivot is at least the smallest eigenvalue, and the trace at most six times the
-  // largest
+  // Pivots are cheaper than eigenvalues, which are computed only where a pivot is small. The
+  // smallest pivot is at least the smallest eigenvalue.
   LaneStrainMatrix L = N;
   const auto definite = FactorLanes(&L, kMinStiffness * trace);
   LaneStrainMatrix E{};

@@ -18,8 +18,9 @@ LaneStrain CalcSymmetricPart(const LaneMatrix3& R, const LaneMatrix3& A);
 // tangent's response to spin is left to geometric stiffness.
 LaneStrainMatrix CalcStrainStiffness(const LaneMatrix3& R, const std::array<Lane, 81>& tangent);
 
-// N⁻¹ with the eigenvalues of N raised to kMinStiffness of the largest. Bit l of `projected`:
-// eigenvalues of lane l were raised.
+// N⁻¹ for a positive definite N whose Cholesky pivots are all above kMinStiffness of its trace.
+// Otherwise the eigenvalues of N are first raised to kMinStiffness of the largest, and bit l of
+// `projected` tells that this changed lane l.
 inline constexpr double kMinStiffness = 1e-3;
 LaneStrainMatrix CalcStrainCompliance(const LaneStrainMatrix& N, unsigned* projected);
 

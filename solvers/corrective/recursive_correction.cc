@@ -24,6 +24,13 @@ void CalcPush(const MappedPart& part, const Vector3d& g, double* f) {
   for (int j = 0; j < part.height; ++j, J += 3) f[j] = J[0] * g[0] + J[1] * g[1] + J[2] * g[2];
 }
 
+// Change of the impulses in a sweep, relative to the largest impulse after it. A sweep that drops
+// every impulse has changed all there was.
+double CalcRelativeChange(double change, double largest) {
+  if (change == 0) return 0;
+  return largest > 0 ? change / largest : 1;
+}
+
 }  // namespace
 
 void CorrectiveProblem::Clear() {
@@ -193,7 +200,7 @@ double RecursiveCorrection::Sweep(const MappingCompliance& compliance,
     result_.impulse[i] = after;
     Push(compliance, *problem, i, contact.R_WC * (after - before), true);
   }
-  return largest > 0 ? change / largest : 0;
+  return CalcRelativeChange(change, largest);
 }
 
 void RecursiveCorrection::Move(const MappingCompliance& compliance,
@@ -260,7 +267,7 @@ void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
       for (const int j : W_.neighbours(i)) u_[j] += W_.block(j, i) * (after - before);
       Push(compliance, problem, i, problem.contacts[i].R_WC * (after - before), false);
     }
-    const double residual = largest > 0 ? change / largest : 0;
+    const double residual = CalcRelativeChange(change, largest);
     if (s == 0) *first_residual = residual;
     result_.residuals.push_back(residual);
     ++result_.sweeps;

@@ -194,6 +194,55 @@ TEST(MappingCompliance, NamesTheBlockThatIsNotPositiveDefinite) {
   EXPECT_EQ(f.compliance.Build(f.problem.blocks, f.problem.entries, f.problem.values), 1);
 }
 
+// Contacts of one node with fixed planes through its start.
+class FixedPlanes final : public Relinearisation {
+ public:
+  void Update(std::span<const double> y, std::span<const double>, int first, int last,
+              CorrectiveProblem* problem) override {
+    const Vector3d moved = kStep * Vector3d::Map(y.data());
+    for (int i = first; i < last; ++i) {
+      problem->contacts[i].slip_W = moved;
+      problem->contacts[i].gap = problem->contacts[i].R_WC.col(2).dot(moved);
+    }
+  }
+};
+
+TEST(RecursiveCorrection, GoesOnAfterASweepThatDropsEveryImpulse) {
+  // A mass moves down to a floor and away from a slanted wall. The guess of the wall's impulse lifts
+  // it off the floor, and is then dropped itself.
+  const Matrix3d A = Matrix3d::Identity();
+  CorrectiveProblem problem;
+  problem.blocks.push_back({3, A.data(), 0, 3, 0});
+  problem.entries.push_back({0, 0, 3, 0, 3, 0});
+  problem.values.assign(A.data(), A.data() + 9);
+  problem.y_free = {3, 0, -1};
+  for (const double angle : {0.0, 0.6}) {
+    MappedPart& part = problem.parts.emplace_back();
+    part.block = 0;
+    part.row = 0;
+    part.height = 3;
+    for (int i = 0; i < 9; ++i) part.J[i] = A.data()[i];
+    CorrectiveContact& contact = problem.contacts.emplace_back();
+    contact.first_part = static_cast<int>(problem.parts.size()) - 1;
+    contact.num_parts = 1;
+    contact.R_WC = RotationAbout(Vector3d::UnitY(), angle);
+  }
+  MappingCompliance compliance;
+  ASSERT_EQ(compliance.Build(problem.blocks, problem.entries, problem.values), -1);
+  const Vector3d guess[2] = {Vector3d::Zero(), Vector3d(0, 0, 5)};
+  using Scheme = CorrectionOptions::Scheme;
+  for (const Scheme scheme : {Scheme::kSingle, Scheme::kFast, Scheme::kStandard}) {
+    CorrectiveProblem copy = problem;
+    FixedPlanes geometry;
+    RecursiveCorrection correction;
+    correction.Solve(compliance, guess, MakeOptions(scheme), &copy, &geometry);
+    EXPECT_TRUE(correction.result().converged);
+    EXPECT_NEAR(correction.result().impulse[0].z(), 1, 1e-12);
+    EXPECT_EQ(correction.result().impulse[1].z(), 0);
+    EXPECT_EQ(correction.result().residuals.front(), 1);
+  }
+}
+
 TEST(RecursiveCorrection, ItsSolutionSatisfiesTheContactLawOnTheMovedFrames) {
   Fixture f;
   LinearMap map(f, 3);
