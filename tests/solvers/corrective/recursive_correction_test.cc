@@ -208,8 +208,8 @@ class FixedPlanes final : public Relinearisation {
 };
 
 TEST(RecursiveCorrection, GoesOnAfterASweepThatDropsEveryImpulse) {
-  // A mass moves down to a floor and away from a slanted wall. The guess of the wall's impulse lifts
-  // it off the floor, and is then dropped itself.
+  // A mass moves down to a floor and away from a slanted wall. The guess of the wall's impulse
+  // lifts it off the floor, and is then dropped itself.
   const Matrix3d A = Matrix3d::Identity();
   CorrectiveProblem problem;
   problem.blocks.push_back({3, A.data(), 0, 3, 0});
