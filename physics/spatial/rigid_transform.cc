@@ -29,7 +29,9 @@ Eigen::Quaterniond RotationFromRollPitchYaw(const Eigen::Vector3d& rpy) {
 
 Eigen::Matrix3d CrossMatrix(const Eigen::Vector3d& v) {
   Eigen::Matrix3d m;
-  m << 0, -v.z(), v.y(), v.z(), 0, -v.x(), -v.y(), v.x(), 0;
+  m.col(0) = Eigen::Vector3d(0, v.z(), -v.y());
+  m.col(1) = Eigen::Vector3d(-v.z(), 0, v.x());
+  m.col(2) = Eigen::Vector3d(v.y(), -v.x(), 0);
   return m;
 }
 
@@ -42,7 +44,9 @@ Eigen::Matrix3d FrameFromNormal(const Eigen::Vector3d& n) {
   t -= n * n.dot(t);
   t /= std::sqrt(t.squaredNorm());
   Eigen::Matrix3d frame;
-  frame << t, n.cross(t), n;
+  frame.col(0) = t;
+  frame.col(1) = n.cross(t);
+  frame.col(2) = n;
   return frame;
 }
 

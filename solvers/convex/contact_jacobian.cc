@@ -105,11 +105,34 @@ template <int kStride>
 void ContactJacobian::AddColumns(const Rows& left, const Weighed& right, bool only_lower,
                                  BlockCholesky::Place place) const {
   const int columns = rows_[right.entry].columns;
-  const int stride = kStride > 0 ? kStride : left.stride;
   const double* K = values_.data() + left.values;
   const double* x = right.values.data();
   const double *y = x + right.values.size() / 3, *z = y + right.values.size() / 3;
+  if constexpr (kStride > 0) {
+    // a node or a rigid body: its rows fit into registers
+    constexpr int kCount = kStride / kWidth;
+    __m256d K_x[kCount], K_y[kCount], K_z[kCount];
+    for (int i = 0; i < kCount; ++i) {
+      K_x[i] = _mm256_loadu_pd(K + kWidth * i);
+      K_y[i] = _mm256_loadu_pd(K + kStride + kWidth * i);
+      K_z[i] = _mm256_loadu_pd(K + 2 * kStride + kWidth * i);
+    }
+    for (int j = 0; j < columns; ++j, place.values += place.stride) {
+      const __m256d x_j = _mm256_set1_pd(x[j]), y_j = _mm256_set1_pd(y[j]),
+                    z_j = _mm256_set1_pd(z[j]);
+      for (int i = only_lower ? j / kWidth : 0; i < kCount; ++i) {
+        __m256d sum = _mm256_mul_pd(K_z[i], z_j);
+        sum = _mm256_fmadd_pd(K_y[i], y_j, sum);
+        sum = _mm256_fmadd_pd(K_x[i], x_j, sum);
+        double* target = place.values + kWidth * i;
+        _mm256_storeu_pd(target, _mm256_add_pd(_mm256_loadu_pd(target), sum));
+      }
+    }
+    return;
+  }
+  const int stride = left.stride;
   for (int j = 0; j < columns; ++j, place.values += place.stride) {
+    // most velocities of a tree do not move the point
     if (x[j] == 0 && y[j] == 0 && z[j] == 0) continue;
     const __m256d x_j = _mm256_set1_pd(x[j]), y_j = _mm256_set1_pd(y[j]),
                   z_j = _mm256_set1_pd(z[j]);

@@ -226,7 +226,9 @@ Eigen::Matrix3d ContactLanes::G(int contact) const {
   const ConeSlope<Lanes>& G = fours_[contact / kLanes].G;
   const int l = contact % kLanes;
   Eigen::Matrix3d result;
-  result << G.xx[l], G.xy[l], G.xn[l], G.xy[l], G.yy[l], G.yn[l], G.xn[l], G.yn[l], G.nn[l];
+  result.col(0) = Vector3d(G.xx[l], G.xy[l], G.xn[l]);
+  result.col(1) = Vector3d(G.xy[l], G.yy[l], G.yn[l]);
+  result.col(2) = Vector3d(G.xn[l], G.yn[l], G.nn[l]);
   return result;
 }
 
