@@ -61,7 +61,8 @@ class NodeWeights {
 
   void Clear() { parts_.size = 0; }
   void Add(int node, double weight) {
-    if (parts_.size == parts_.capacity) Reserve(std::max(kFirstElsewhere, 2 * parts_.size));
+    if (parts_.size == parts_.capacity) [[unlikely]]
+      Reserve(std::max(kFirstElsewhere, 2 * parts_.size));
     node_data()[parts_.size] = node;
     weight_data()[parts_.size++] = weight;
   }
@@ -69,8 +70,8 @@ class NodeWeights {
   void Scale(double factor) {
     for (int k = 0; k < parts_.size; ++k) weight_data()[k] *= factor;
   }
-  // Reserves storage for `capacity` nodes.
-  void Reserve(int capacity) {
+  // Reserves storage for `capacity` nodes. Not inline, so that Add is.
+  [[gnu::noinline]] void Reserve(int capacity) {
     if (capacity <= parts_.capacity) return;
     // weights first, nodes behind them
     auto* weights = static_cast<double*>(

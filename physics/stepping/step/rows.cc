@@ -32,12 +32,16 @@ GroupTable::Slot* GroupTable::Find(int block, int group) {
   return &slots_[at];
 }
 
-int GroupTable::FindOrAdd(int block, int group, int entry) {
+int GroupTable::FindOrHash(int block, int group, int entry) {
   if (2 * (count_ + 1) > slots_.size()) {
-    std::vector<Slot> old(std::max<std::size_t>(16, 2 * slots_.size()));
+    std::vector<Slot> old(std::max<std::size_t>(2 * kMaxListed, 2 * slots_.size()));
     slots_.swap(old);
     for (const Slot& slot : old)
       if (slot.age == age_) *Find(slot.block, slot.group) = slot;
+  }
+  if (count_ == kMaxListed) {
+    for (const Listed& listed : list_)
+      *Find(listed.block, listed.group) = {age_, listed.block, listed.group, listed.entry};
   }
   Slot* slot = Find(block, group);
   if (slot->age == age_) return slot->entry;

@@ -10,20 +10,34 @@
 namespace pliant::physics {
 
 // Finds the existing entry of a contact or row on a group of velocities in constant time: both
-// sides of a contact may touch the same groups. A hash table that is also cleared in constant time.
+// sides of a contact may touch the same groups. A list while it is short, then a hash table that is
+// also cleared in constant time.
 class GroupTable {
  public:
   void Clear();
   // Returns the entry of a group of a block; inserts `entry` if there is none.
-  int FindOrAdd(int block, int group, int entry);
+  int FindOrAdd(int block, int group, int entry) {
+    if (count_ > kMaxListed) return FindOrHash(block, group, entry);
+    for (std::size_t i = 0; i < count_; ++i)
+      if (list_[i].group == group && list_[i].block == block) return list_[i].entry;
+    if (count_ == kMaxListed) return FindOrHash(block, group, entry);
+    list_[count_++] = {block, group, entry};
+    return entry;
+  }
 
  private:
+  static constexpr std::size_t kMaxListed = 8;
+  struct Listed {
+    int block, group, entry;
+  };
   struct Slot {
     unsigned age = 0;  // the slot is in use when this equals age_
     int block, group, entry;
   };
+  int FindOrHash(int block, int group, int entry);
   Slot* Find(int block, int group);
 
+  Listed list_[kMaxListed];
   std::vector<Slot> slots_;  // a power of two, at most half of them in use
   unsigned age_ = 0;
   std::size_t count_ = 0;
