@@ -169,6 +169,7 @@ struct ContactDetector::Workspace {
     NarrowScratch narrow;
     std::vector<Touch> touches;
     SpeculationScratch speculation;
+    std::vector<std::uint64_t> passed;
     std::vector<ContactPoint> appended;
   };
   tbb::enumerable_thread_specific<Scratch> scratch;
@@ -252,9 +253,7 @@ ContactDetector::ContactDetector(const Model& model)
     w.thickness.push_back(thickness);
     w.is_immovable.push_back(geometry.is_immovable);
   }
-  double thinnest = std::numeric_limits<double>::infinity();
-  for (const double thickness : w.thickness) thinnest = std::min(thinnest, thickness);
-  speculative_margin_ = CalcSafeTravel(model.contact.margin, thinnest);
+  speculative_margin_ = CalcSafeTravel(model.contact.margin);
   for (Workspace::SweptBounds* bounds : {&w.swept, &w.new_swept}) {
     bounds->motions.resize(model.bodies.size());
     bounds->boxes.resize(model.bodies.size());
@@ -615,8 +614,7 @@ void ContactDetector::Workspace::PlaceAhead(const Model& model, const State& sta
 
 bool ContactDetector::Workspace::IsFoundInTime(const Model& model, double h,
                                                const PairTask& task) const {
-  return physics::IsFoundInTime(h * task.approach, model.contact.margin,
-                                std::min(thickness[task.body_a], thickness[task.body_b]));
+  return h * task.approach <= CalcSafeTravel(model.contact.margin);
 }
 
 void ContactDetector::Workspace::FindSpeculative(const Model& model, const State& state,
@@ -651,9 +649,14 @@ void ContactDetector::Workspace::FindSpeculative(const Model& model, const State
   };
   const double thinner = std::min(thickness[a], thickness[b]);
   buffers->appended.clear();
+  std::vector<std::uint64_t>& passed = buffers->passed;
   counts->speculative_dropped += AppendSpeculativeContacts(
       model, state, motions, h, {task.approach, thinner, model.contact.margin, std::ref(collide)},
-      known, &buffers->speculation, &buffers->appended);
+      known, &buffers->speculation, &buffers->appended, &passed);
+  // only where `contacts` are the known ones
+  std::erase_if(*contacts, [&](const ContactPoint& point) {
+    return std::binary_search(passed.begin(), passed.end(), point.key);
+  });
   SortContacts(&buffers->appended);
   contacts->insert(contacts->end(), buffers->appended.begin(), buffers->appended.end());
 }

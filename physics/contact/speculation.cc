@@ -13,10 +13,10 @@ using Eigen::Vector3d;
 
 // Maximum number of detections along a step.
 constexpr int kMaxDetections = 64;
-// Maximum reach of a detection, in margins.
+// Maximum reach of a detection, in margins and depths of overlap at which features are found.
 constexpr double kMaxReach = 4;
-// A body that penetrates by less than this part of its thickness is pushed out on the side it
-// entered.
+// The normal of features that overlap by less than this part of a body's thickness is that of the
+// side on which they entered.
 constexpr double kSafeDepth = 0.25;
 
 // Present position of a point found after a time t of steady motion.
@@ -26,6 +26,14 @@ Vector3d MoveBack(const BodyMotions& motions, const Attachment& side, int body,
   if (!side.nodes.empty()) return side.p_W - t * velocity;
   const FrameMotion& motion = motions[body];
   return motion.X_WB * (Advance(motion, t).Inverse() * side.p_W);
+}
+
+// Rate of a contact's gap at the start of the step [m/s].
+double CalcGapRate(const Model& model, const State& state, const BodyMotions& motions,
+                   const ContactPoint& point) {
+  const Vector3d n = point.R_WC.col(2);
+  return n.dot(CalcAttachedVelocity(model, state, motions, point.b, point.body_b, point.b.p_W) -
+               CalcAttachedVelocity(model, state, motions, point.a, point.body_a, point.a.p_W));
 }
 
 }  // namespace
@@ -81,50 +89,64 @@ Vector3d CalcAttachedVelocity(const Model& model, const State& state, const Body
                                                               side);
 }
 
-double CalcSafeTravel(double margin, double thickness) {
-  return std::max(margin, kSafeDepth * thickness);
-}
-
-bool IsFoundInTime(double travel, double margin, double thickness) {
-  return travel <= CalcSafeTravel(margin, thickness);
+double CalcSafeTravel(double margin) {
+  return 0.5 * margin;
 }
 
 int AppendSpeculativeContacts(const Model& model, const State& state, const BodyMotions& motions,
                               double h, const ApproachingPair& pair,
                               const std::vector<ContactPoint>& known, SpeculationScratch* scratch,
-                              std::vector<ContactPoint>* contacts) {
-  const double travel = h * pair.approach;
-  // penetration up to this is pushed out on the side of entry
-  const double shallow = kSafeDepth * pair.thickness;
-  const double near = std::max(pair.margin, travel / kMaxDetections);
-  // allow for acceleration by gravity during the step
-  const double slack = near + h * h * std::sqrt(model.gravity.squaredNorm());
+                              std::vector<ContactPoint>* contacts,
+                              std::vector<std::uint64_t>* passed) {
+  // features that meet are found before they overlap by more than this
+  const double depth = kSafeDepth * pair.thickness;
+  const double fall = h * h * std::sqrt(model.gravity.squaredNorm());
 
   // keys of known contacts, ascending
   std::vector<std::uint64_t>& keys = scratch->known;
   keys.clear();
   for (const ContactPoint& point : known) keys.push_back(point.key);
   std::sort(keys.begin(), keys.end());
+  passed->clear();
+  for (const ContactPoint& point : known) {
+    const double rate = CalcGapRate(model, state, motions, point);
+    if (point.gap > 0 && point.gap + h * rate < 0) passed->push_back(point.key);
+  }
+  std::sort(passed->begin(), passed->end());
   std::vector<ContactPoint>& found = scratch->found;
+  const std::size_t num_before = contacts->size();
   // contacts within the margin now are known: start beyond it
-  const double stride = 0.9 / pair.approach;
-  double t = stride * (near + shallow);
+  double t = 0, last = 0, nearest = pair.margin;
   int too_deep = 0;
-  while (pair.approach * (h - t) > shallow) {
-    const double reach = std::max(near, std::min(kMaxReach * near, pair.approach * (h - t)));
+  for (int k = 0; t < h && k < kMaxDetections; ++k) {
+    // go back when the first features to meet were passed
+    if (too_deep > 0 && known.empty() && contacts->size() == num_before) {
+      t = 0.5 * (last + t);
+    } else {
+      last = t;
+      t = std::min(h, t + std::max((nearest + depth) / pair.approach, h / kMaxDetections));
+    }
+    too_deep = 0;
+    // gravity accelerates until then
+    const double slack = fall * (t / h) * (t / h);
+    const double reach =
+        std::max(slack, std::min(kMaxReach * (pair.margin + depth), pair.approach * (h - t)));
     found.clear();
     pair.collide(t, reach, &found);
-    double nearest = reach;
+    nearest = reach;
     for (ContactPoint& point : found) {
       const auto place = std::lower_bound(keys.begin(), keys.end(), point.key);
-      if (place != keys.end() && *place == point.key) continue;
-      if (point.gap > near) {
+      if (place != keys.end() && *place == point.key) {
+        if (point.gap <= slack) std::erase(*passed, point.key);
+        continue;
+      }
+      if (point.gap > slack) {
         nearest = std::min(nearest, point.gap);
         continue;
       }
-      nearest = near;  // a near feature may go on at full speed
+      nearest = 0;  // others may meet next to it at any time
       // too deep to have entered across this feature
-      if (point.gap < -0.5 * near - shallow) {
+      if (point.gap < -0.5 * pair.thickness) {
         ++too_deep;
         continue;
       }
@@ -136,21 +158,16 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
       const Vector3d p_b = MoveBack(motions, point.b, point.body_b, v_b, t);
       const Vector3d n = point.R_WC.col(2);
       const double nearing = n.dot((point.a.p_W - p_a) - (point.b.p_W - p_b));
-      const double rate = -nearing / t;
-      if (IsFoundInTime(-h * rate, pair.margin, pair.thickness)) continue;
-      if (point.gap + nearing + h * rate > slack - shallow) continue;
       point.gap += nearing;
       point.a.p_W = p_a;
       point.b.p_W = p_b;
       point.p_W = 0.5 * (p_a + p_b);
-      point.friction = 0;
       point.relaxation_time = 0;
       point.time_ahead = t;
-      point.gap_rate = rate;
+      point.gap_rate = -nearing / t;
       keys.insert(place, point.key);
       contacts->push_back(point);
     }
-    t += stride * (nearest + shallow);
   }
   return too_deep;
 }

@@ -31,15 +31,22 @@ double NearRigid(double w, const ConvexOptions& options) {
   return options.beta * options.beta * w / (4 * kPi * kPi);
 }
 
-// Regularisation of a contact: near-rigid, or its own compliance if that is larger.
+// Largest overlap that the regularisation of a near-rigid contact leaves after an impact [m].
+constexpr double kImpactOverlap = 1e-5;
+
+// Regularisation of a contact: near-rigid, or its own compliance if that is larger. A near-rigid
+// contact lets R/w of the impulse that stops it through as a velocity; `impact` is the speed at
+// which it would overlap without it, beyond what gravity gives in a step [m/s].
 Vector3d Regularisation(const ConstraintSystem::Contact& contact, const ConvexOptions& options,
-                        double h) {
+                        double impact, double h) {
   const double w = std::sqrt(contact.W.squaredNorm()) / 3;
   const double compliant = std::isfinite(contact.stiffness)
                                ? 1 / (h * contact.stiffness * (h + contact.relaxation_time))
                                : 0;
   const double R_t = options.sigma * w;
-  return {R_t, R_t, std::max(NearRigid(w, options), compliant)};
+  double R_n = NearRigid(w, options);
+  if (impact > 0) R_n = std::min(R_n, w * kImpactOverlap / (h * impact));
+  return {R_t, R_t, std::max(R_n, compliant)};
 }
 
 // Row of a spring and damper in implicit Euler, γ = (v̂ − r)/R. Near-rigid rows keep the ratio of
@@ -102,7 +109,7 @@ class ConvexStepper final : public Stepper {
     timer.Lap(Phase::kCheck);
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
-    CommitStep(solution_.v, solution_.impulses, &stages_, state, report);
+    CommitStep(solution_, &stages_, state, report);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();
   }
@@ -133,8 +140,11 @@ class ConvexStepper final : public Stepper {
     for (const int c : island.contacts) {
       const ConstraintSystem::Contact& contact = system.contacts[c];
       ConvexProblem::Contact& added = problem.contacts.emplace_back();
-      added.R = Regularisation(contact, options, h);
-      added.v_hat = Vector3d(0, 0, -contact.gap / (h + contact.relaxation_time));
+      const double impact = -CalcContactVelocity(system, c, system.v_star).z() -
+                            std::max(0.0, contact.gap) / h - 2 * h * gravity_;
+      added.R = Regularisation(contact, options, impact, h);
+      added.v_hat =
+          Vector3d(0, 0, -(contact.gap + contact.allowed_overlap) / (h + contact.relaxation_time));
       added.friction = contact.friction;
       // anchored contacts keep the tangential stretch of the last step
       const Vector3d& last = stages_.warm_start.contacts[c];
@@ -218,7 +228,7 @@ class ConvexStepper final : public Stepper {
       const double w = std::sqrt(contact.W.squaredNorm()) / 3;
       const double v_n =
           CalcContactVelocity(stages_.system, static_cast<int>(c), solution_.v_participating).z();
-      const double open = contact.gap / h + v_n;
+      const double open = (contact.gap + contact.allowed_overlap) / h + v_n;
       report->complementarity =
           std::max(report->complementarity, std::abs(std::min(open, w * found[c].z())));
     }
@@ -241,6 +251,7 @@ class ConvexStepper final : public Stepper {
   }
 
   const Model& model_;
+  const double gravity_ = std::sqrt(model_.gravity.squaredNorm());  // [m/s²]
   StepStages stages_;
   std::vector<Work> work_;  // of islands of several blocks, in their order
   std::vector<Work*> work_of_;
