@@ -20,7 +20,7 @@ LaneStrainMatrix CalcStrainStiffness(const LaneMatrix3& R, const std::array<Lane
 
 // N⁻¹ for a positive definite N whose Cholesky pivots are all above kMinStiffness of its trace.
 // Otherwise the eigenvalues of N are first raised to kMinStiffness of the largest, and bit l of
-// `projected` tells that this changed lane l.
+// `projected` is set where this changed lane l.
 inline constexpr double kMinStiffness = 1e-3;
 LaneStrainMatrix CalcStrainCompliance(const LaneStrainMatrix& N, unsigned* projected);
 

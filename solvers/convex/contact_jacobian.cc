@@ -101,6 +101,19 @@ void ContactJacobian::Weigh(int entry, const Eigen::Matrix3d& G, Weighed* weighe
   }
 }
 
+namespace {
+
+// target += K_x x + K_y y + K_z z
+inline void AddLinear(__m256d K_x, __m256d K_y, __m256d K_z, __m256d x, __m256d y, __m256d z,
+                      double* target) {
+  __m256d sum = _mm256_mul_pd(K_z, z);
+  sum = _mm256_fmadd_pd(K_y, y, sum);
+  sum = _mm256_fmadd_pd(K_x, x, sum);
+  _mm256_storeu_pd(target, _mm256_add_pd(_mm256_loadu_pd(target), sum));
+}
+
+}  // namespace
+
 template <int kStride>
 void ContactJacobian::AddColumns(const Rows& left, const Weighed& right, bool only_lower,
                                  BlockCholesky::Place place) const {
@@ -118,30 +131,19 @@ void ContactJacobian::AddColumns(const Rows& left, const Weighed& right, bool on
       K_z[i] = _mm256_loadu_pd(K + 2 * kStride + kWidth * i);
     }
     for (int j = 0; j < columns; ++j, place.values += place.stride) {
-      const __m256d x_j = _mm256_set1_pd(x[j]), y_j = _mm256_set1_pd(y[j]),
-                    z_j = _mm256_set1_pd(z[j]);
-      for (int i = only_lower ? j / kWidth : 0; i < kCount; ++i) {
-        __m256d sum = _mm256_mul_pd(K_z[i], z_j);
-        sum = _mm256_fmadd_pd(K_y[i], y_j, sum);
-        sum = _mm256_fmadd_pd(K_x[i], x_j, sum);
-        double* target = place.values + kWidth * i;
-        _mm256_storeu_pd(target, _mm256_add_pd(_mm256_loadu_pd(target), sum));
-      }
+      for (int i = only_lower ? j / kWidth : 0; i < kCount; ++i)
+        AddLinear(K_x[i], K_y[i], K_z[i], _mm256_set1_pd(x[j]), _mm256_set1_pd(y[j]),
+                  _mm256_set1_pd(z[j]), place.values + kWidth * i);
     }
-    return;
-  }
-  const int stride = left.stride;
-  for (int j = 0; j < columns; ++j, place.values += place.stride) {
-    // most velocities of a tree do not move the point
-    if (x[j] == 0 && y[j] == 0 && z[j] == 0) continue;
-    const __m256d x_j = _mm256_set1_pd(x[j]), y_j = _mm256_set1_pd(y[j]),
-                  z_j = _mm256_set1_pd(z[j]);
-    for (int i = only_lower ? j / kWidth * kWidth : 0; i < stride; i += kWidth) {
-      __m256d sum = _mm256_mul_pd(_mm256_loadu_pd(K + 2 * stride + i), z_j);
-      sum = _mm256_fmadd_pd(_mm256_loadu_pd(K + stride + i), y_j, sum);
-      sum = _mm256_fmadd_pd(_mm256_loadu_pd(K + i), x_j, sum);
-      double* target = place.values + i;
-      _mm256_storeu_pd(target, _mm256_add_pd(_mm256_loadu_pd(target), sum));
+  } else {
+    const int stride = left.stride;
+    for (int j = 0; j < columns; ++j, place.values += place.stride) {
+      // most velocities of a tree do not move the point
+      if (x[j] == 0 && y[j] == 0 && z[j] == 0) continue;
+      for (int i = only_lower ? j / kWidth * kWidth : 0; i < stride; i += kWidth)
+        AddLinear(_mm256_loadu_pd(K + i), _mm256_loadu_pd(K + stride + i),
+                  _mm256_loadu_pd(K + 2 * stride + i), _mm256_set1_pd(x[j]), _mm256_set1_pd(y[j]),
+                  _mm256_set1_pd(z[j]), place.values + i);
     }
   }
 }

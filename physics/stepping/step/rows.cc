@@ -34,7 +34,7 @@ GroupTable::Slot* GroupTable::Find(int block, int group) {
 
 int GroupTable::FindOrHash(int block, int group, int entry) {
   if (2 * (count_ + 1) > slots_.size()) {
-    std::vector<Slot> old(std::max<std::size_t>(2 * kMaxListed, 2 * slots_.size()));
+    std::vector<Slot> old(std::max<std::size_t>(4 * kMaxListed, 2 * slots_.size()));
     slots_.swap(old);
     for (const Slot& slot : old)
       if (slot.age == age_) *Find(slot.block, slot.group) = slot;
