@@ -78,39 +78,16 @@ void ConeNewton::MultiplyMasses(std::span<const double> x, std::span<double> y) 
   }
 }
 
-void ConeNewton::MultiplyTransposed(std::span<const double> x, std::span<double> z) const {
-  std::fill(z.begin(), z.end(), 0.0);
-  const IslandView& island = problem_->island;
-  std::size_t i = 0;
-  island.ForEachConstraint([&](std::span<const IslandView::Entry> entries, int height) {
-    for (const IslandView::Entry& entry : entries) {
-      const double* J = island.system->J(entry);
-      double* to = &z[island.first_of(entry)];
-      if (height == 3) {
-        for (int j = 0; j < entry.columns; ++j, J += 3)
-          to[j] += J[0] * x[i] + J[1] * x[i + 1] + J[2] * x[i + 2];
-      } else {
-        for (int j = 0; j < entry.columns; ++j) to[j] += J[j] * x[i];
-      }
-    }
-    i += height;
-  });
+void ConeNewton::MultiplyTransposed(std::span<const double> x, std::span<double> z) {
+  std::ranges::fill(padded_, 0.0);
+  rows_->AddTransposed(x.data(), padded_.data());
+  std::copy_n(padded_.begin(), problem_->size(), z.begin());
 }
 
-void ConeNewton::MultiplyRows(std::span<const double> z, std::span<double> y) const {
-  const IslandView& island = problem_->island;
-  std::size_t i = 0;
-  island.ForEachConstraint([&](std::span<const IslandView::Entry> entries, int height) {
-    double u[3] = {0, 0, 0};
-    for (const IslandView::Entry& entry : entries) {
-      const double* J = island.system->J(entry);
-      const double* from = &z[island.first_of(entry)];
-      for (int j = 0; j < entry.columns; ++j, J += height)
-        for (int r = 0; r < height; ++r) u[r] += J[r] * from[j];
-    }
-    std::copy_n(u, height, &y[i]);
-    i += height;
-  });
+void ConeNewton::MultiplyRows(std::span<const double> z, std::span<double> y) {
+  std::copy_n(z.begin(), problem_->size(), padded_.begin());
+  std::fill(padded_.begin() + problem_->size(), padded_.end(), 0.0);
+  rows_->Multiply(padded_.data(), y.data());
 }
 
 // Lists the contributions to each panel of the factor, whether or not they carry a force.
@@ -396,14 +373,16 @@ void ConeNewton::Descend() {
   }
 }
 
-void ConeNewton::Solve(const NonsmoothProblem& problem, int max_iterations,
+void ConeNewton::Solve(const NonsmoothProblem& problem, const PackedRows& rows, int max_iterations,
                        const std::function<bool(std::span<const double> lambda)>& is_done,
                        std::span<const double> lambda) {
   problem_ = &problem;
+  rows_ = &rows;
   iterations_ = 0;
   if (!FactorMasses()) return;
   rates_.resize(lambda.size());
   for (std::vector<double>* x : {&scratch_, &step_, &product_, &now_.v}) x->resize(problem.size());
+  padded_.resize(problem.size() + PackedRows::kBeyond);
   problem.island.Gather(problem.island.system->v_star, &v_star_);
   Analyse();
   force_.assign(lambda.begin(), lambda.end());

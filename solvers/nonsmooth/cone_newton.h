@@ -7,6 +7,7 @@
 #include <Eigen/Core>
 
 #include "solvers/linalg/block_cholesky.h"
+#include "solvers/nonsmooth/packed_rows.h"
 #include "solvers/problem/constraint_system.h"
 
 namespace pliant::solvers {
@@ -28,9 +29,9 @@ struct NonsmoothProblem;
 // Keeps its memory.
 class ConeNewton {
  public:
-  // `lambda`: initial forces, three per contact, then those of rows. Ends when `is_done` accepts
-  // the forces found, after `max_iterations`, or when numbers are not finite.
-  void Solve(const NonsmoothProblem& problem, int max_iterations,
+  // `rows`: J. `lambda`: initial forces, three per contact, then those of rows. Ends when `is_done`
+  // accepts the forces found, after `max_iterations`, or when numbers are not finite.
+  void Solve(const NonsmoothProblem& problem, const PackedRows& rows, int max_iterations,
              const std::function<bool(std::span<const double> lambda)>& is_done,
              std::span<const double> lambda);
   int iterations() const { return iterations_; }  // with one factorisation each
@@ -59,8 +60,8 @@ class ConeNewton {
   // y ← A x
   void MultiplyMasses(std::span<const double> x, std::span<double> y) const;
   // z ← Jᵀ x, y ← J z
-  void MultiplyTransposed(std::span<const double> x, std::span<double> z) const;
-  void MultiplyRows(std::span<const double> z, std::span<double> y) const;
+  void MultiplyTransposed(std::span<const double> x, std::span<double> z);
+  void MultiplyRows(std::span<const double> z, std::span<double> y);
 
   void Analyse();
   void SetScales(double proximal);
@@ -75,6 +76,8 @@ class ConeNewton {
   void Descend();
 
   const NonsmoothProblem* problem_ = nullptr;
+  const PackedRows* rows_ = nullptr;
+  std::vector<double> padded_;          // velocities as PackedRows reads and writes them
   std::vector<double> factors_;         // Cholesky factors of the blocks of A
   std::vector<std::size_t> factor_of_;  // by block
   BlockCholesky hessian_;

@@ -503,7 +503,7 @@ void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothRes
     if (result->residual <= options.tolerance) ++good;
     return good > kMaxRefinements || result->residual <= kToleranceFactor * options.tolerance;
   };
-  cone_.Solve(*problem_, kMaxConeIterations, is_done, change_);
+  cone_.Solve(*problem_, packed_, kMaxConeIterations, is_done, change_);
   result->cone_iterations = cone_.iterations();
   // an impact may reverse the forces of drives and constraints, which makes those of the last step
   // a bad start: try again with these forces at zero
@@ -511,7 +511,7 @@ void NonsmoothNewton::SolveOnCones(const NonsmoothOptions& options, NonsmoothRes
   if (good == 0 && std::ranges::any_of(rows, [](double force) { return force != 0; })) {
     std::ranges::fill(rows, 0.0);
     change_.assign(start_.begin(), start_.end());
-    cone_.Solve(*problem_, kMaxConeIterations, is_done, change_);
+    cone_.Solve(*problem_, packed_, kMaxConeIterations, is_done, change_);
     result->cone_iterations += cone_.iterations();
   }
   lambda_.assign(best_.begin(), best_.end());

@@ -20,7 +20,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"soft rings", 40, "95871203e8b96cc3da69cce279d4de3f"},
     {"corrective cube", 60, "a1a279702cdb8657471ea44937fd2862"},
     {"nonsmooth hand", 120, "f977fe416a45b65acecf6262e5fd28cb"},
-    {"nonsmooth cube", 60, "2cf679cc0d4240fb0e37f4d3dc09cb75"},
+    {"nonsmooth cube", 60, "25d931a00860c2fce8748bd4403dc248"},
     {"maximal ball", 40, "799bd0025a41ed48dd9ad2322dd16442"},
 };
 
