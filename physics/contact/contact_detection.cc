@@ -208,9 +208,9 @@ struct ContactDetector::Workspace {
   void Collide(const Model& model, const State& state, const BodyMotions& motions, double h,
                const PairTask& task, Scratch* buffers, PairContacts* contacts) const;
   // Appends the contacts of a pair with gap below `margin`, and counts those left out.
-  void CollideAt(const Places& places, const Model& model, double h, const PairTask& task,
-                 double margin, Scratch* buffers, std::vector<ContactPoint>* contacts,
-                 Counts* counts) const;
+  void CollideAt(const Places& places, const Model& model, const State& state, double h,
+                 const PairTask& task, double margin, Scratch* buffers,
+                 std::vector<ContactPoint>* contacts, Counts* counts) const;
   void PlaceAhead(const Model& model, const State& state, const BodyMotions& motions, int body,
                   double t);
   bool IsFoundInTime(const Model& model, double h, const PairTask& task) const;
@@ -494,8 +494,9 @@ bool ContactDetector::Workspace::IsHeld(int holder, const Attachment& side) cons
   return true;
 }
 
-void ContactDetector::Workspace::CollideAt(const Places& places, const Model& model, double h,
-                                           const PairTask& task, double margin, Scratch* buffers,
+void ContactDetector::Workspace::CollideAt(const Places& places, const Model& model,
+                                           const State& state, double h, const PairTask& task,
+                                           double margin, Scratch* buffers,
                                            std::vector<ContactPoint>* contacts,
                                            Counts* counts) const {
   const int a = task.body_a, b = task.body_b;
@@ -543,6 +544,11 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
       ++counts->collapsed;
       continue;
     }
+    const std::uint64_t key =
+        MixKey({static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b),
+                local(touch.feature_a), local(touch.feature_b), touch.feature});
+    // only what bears a load goes on touching by a sliver
+    if (touch.is_sliver && FindContactMemory(state.contacts, key) == nullptr) continue;
     // constructed in place: a contact is large
     ContactPoint& point = contacts->emplace_back();
     attach(body_a, touch, &touch.a, &point.a);
@@ -570,8 +576,7 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
     point.friction = friction < 0 ? model.contact.friction : friction;
     point.stiffness = stiffness < 0 ? model.contact.stiffness : stiffness;
     point.relaxation_time = model.contact.relaxation_time < 0 ? h : model.contact.relaxation_time;
-    point.key = MixKey({static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b),
-                        local(touch.feature_a), local(touch.feature_b), touch.feature});
+    point.key = key;
   }
 }
 
@@ -581,7 +586,7 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
   contacts->points.clear();
   contacts->counts = {};
   const double margin = model.contact.margin + task.reach;
-  CollideAt(now, model, h, task, margin, buffers, &contacts->points, &contacts->counts);
+  CollideAt(now, model, state, h, task, margin, buffers, &contacts->points, &contacts->counts);
 
   // beyond the margin, keep only contacts that carried an impulse, up to their gliding gap
   std::erase_if(contacts->points, [&](const ContactPoint& point) {
@@ -645,7 +650,7 @@ void ContactDetector::Workspace::FindSpeculative(const Model& model, const State
     }
     // points dropped from manifolds ahead are not counted
     Counts at_this_time;
-    CollideAt(ahead, model, h, task, margin, buffers, met, &at_this_time);
+    CollideAt(ahead, model, state, h, task, margin, buffers, met, &at_this_time);
     counts->nonfinite += at_this_time.nonfinite;
     SortContacts(met);
   };
