@@ -70,6 +70,7 @@ std::shared_ptr<const Model> SceneCompiler::Compile() {
   if (log_.failed()) return nullptr;
 
   model_->Finish();
+  WarnOfOverlaps();
   const std::string text =
       absl::StrCat(kModelFormat, mesh_hashes_, options_.repair_meshes ? "repair\n" : "\n",
                    Serialize(Normalize(scene_, *model_)));

@@ -149,6 +149,10 @@ class SceneCompiler {
   void FilterByContactMasks();
   void SetDeformableFriction();
 
+  // bodies that start inside each other: initial_overlaps.cc
+  void WarnOfOverlaps();
+  std::string PathOfBody(int body) const;
+
   // drives and constraints: compile_drives.cc
   void CompileDrives();
   void AddActivations(int body, const BodyDraft& draft);

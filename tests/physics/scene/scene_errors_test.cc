@@ -561,5 +561,33 @@ TEST(SceneErrors, AMessageSaysTheSameAsAFileWithoutLines) {
       "nearly incompressible body: use 0.49\n");
 }
 
+TEST(SceneWarnings, BodiesThatStartInsideEachOther) {
+  const auto messages = [](const char* z) {
+    return Messages(absl::StrCat(R"(
+name: overlap
+time_step: 0.01
+bodies:
+  - {name: table, rigid: {motion: FIXED, shapes: [{box: {size: [1, 1, 0.2]}}]}}
+  - {name: cube, rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, )",
+                                 z, R"(]},
+      shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
+  - name: ball
+    deformable:
+      mesh: {sphere: {radius: 0.05}, edge_length: 0.02}
+      pose: {position: [0.3, 0, )",
+                                 z, R"(]}
+      material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
+)"));
+  };
+  EXPECT_EQ(messages("0.15"), "");
+  EXPECT_EQ(messages("0.145"), "");  // contact takes care of that
+  EXPECT_EQ(
+      messages("0.11"),
+      "s.yaml:6:5: warning: bodies[1]: \"cube\" starts 40 mm inside \"table\" and will be pushed "
+      "out at speed. Move one of them, or disable contact between the two in `pairs`\n"
+      "s.yaml:8:5: warning: bodies[2]: \"ball\" starts 39 mm inside \"table\" and will be pushed "
+      "out at speed. Move one of them, or disable contact between the two in `pairs`\n");
+}
+
 }  // namespace
 }  // namespace pliant::physics
