@@ -16,6 +16,8 @@ struct ManifoldPoint {
   Eigen::Vector3d nhat_AB_W;
   double gap;             // [m]
   std::uint64_t feature;  // touching features, unique within the pair of shapes
+  // The shapes overlap by next to nothing along a second axis, too, or pass that closely.
+  bool is_sliver = false;
 };
 
 // The support feature of a core in a direction: a point, a segment, or a face counter-clockwise

@@ -22,6 +22,7 @@ struct Touch {
   std::uint64_t feature;  // unique within the pair of bodies, or of their shapes
   NodeWeights a, b;       // nodes of each side, numbered in its block; empty for a shape
   ContactFeature feature_a{}, feature_b{};
+  bool is_sliver = false;  // see ManifoldPoint
 };
 
 // Buffers of the narrow phases, one per concurrent pair; they change no result.

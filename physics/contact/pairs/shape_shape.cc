@@ -46,6 +46,7 @@ void Append(const std::vector<ManifoldPoint>& points, bool is_swapped,
   for (const ManifoldPoint& point : points) {
     const Vector3d n = is_swapped ? Vector3d(-point.nhat_AB_W) : point.nhat_AB_W;
     touches->emplace_back(point.p_W, n, point.gap, 0.0, point.feature);
+    touches->back().is_sliver = point.is_sliver;
   }
 }
 
