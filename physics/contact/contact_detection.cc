@@ -170,6 +170,7 @@ struct ContactDetector::Workspace {
     std::vector<Touch> touches;
     SpeculationScratch speculation;
     std::vector<ContactPoint> appended;
+    std::vector<std::uint64_t> passed;
   };
   tbb::enumerable_thread_specific<Scratch> scratch;
 
@@ -658,7 +659,10 @@ void ContactDetector::Workspace::FindSpeculative(const Model& model, const State
   buffers->appended.clear();
   counts->speculative_dropped += AppendSpeculativeContacts(
       model, state, motions, h, {task.approach, thinner, model.contact.margin, std::ref(collide)},
-      known, &buffers->speculation, &buffers->appended);
+      known, &buffers->speculation, &buffers->appended, &buffers->passed);
+  std::erase_if(*contacts, [&](const ContactPoint& point) {
+    return std::binary_search(buffers->passed.begin(), buffers->passed.end(), point.key);
+  });
   SortContacts(&buffers->appended);
   contacts->insert(contacts->end(), buffers->appended.begin(), buffers->appended.end());
 }

@@ -55,19 +55,26 @@ double CalcSafeTravel(double margin, double thickness);
 bool IsFoundInTime(double travel, double margin, double thickness);
 
 // Speculative contacts: appends to `contacts` those that the bodies of a pair, in steady motion,
-// make in the course of a step of length h, so that fast bodies do not tunnel through thin ones.
-// They are found at their time and place of contact, within the margin; features that pass farther
-// apart get none, and features that are `known` no second one. Each has its present gap along the
-// normal it will have, no friction and no relaxation: it allows the two to touch at the end of the
-// step, but not to penetrate. ContactPoint::time_ahead and gap_rate give its time and rate.
+// make in the course of a step of length h and that are not `known`, so that fast bodies do not
+// tunnel through thin ones. Features meet where they overlap at one of the times at which contacts
+// are detected along the step; features that pass each other get no contact, however close. The
+// next time is that at which the first of the features in reach will overlap by an eighth of the
+// thickness: deep enough to tell which of their sides meet, and not so deep that they could have
+// entered elsewhere.
 //
-// Features that penetrate by less than the margin or a quarter of the thickness get none either:
-// ordinary contact, with friction, finds them in time and pushes them out on the side they entered.
+// Each contact has its present gap along the normal that it will have, no friction and no
+// relaxation: the two may touch at the end of the step, but not overlap. ContactPoint::time_ahead
+// and gap_rate give its time and rate. Features that are found in time, as IsFoundInTime, get none.
 //
-// Returns the number of contacts left out because they were already too deep when found.
+// `passed` receives the keys, ascending, of the `known` contacts whose gap would close in the step
+// by their present rate and normal, but whose features do not meet: bodies that pass a corner or a
+// seam.
+//
+// Returns how many features overlapped before they were first seen, where nothing else was found.
 int AppendSpeculativeContacts(const Model& model, const State& state, const BodyMotions& motions,
                               double h, const ApproachingPair& pair,
                               const std::vector<ContactPoint>& known, SpeculationScratch* scratch,
-                              std::vector<ContactPoint>* contacts);
+                              std::vector<ContactPoint>* contacts,
+                              std::vector<std::uint64_t>* passed);
 
 }  // namespace pliant::physics
