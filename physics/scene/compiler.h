@@ -149,7 +149,7 @@ class SceneCompiler {
   void FilterByContactMasks();
   void SetDeformableFriction();
 
-  // bodies that start inside each other: initial_overlaps.cc
+  // bodies that start inside each other: compiler.cc
   void WarnOfOverlaps();
   std::string PathOfBody(int body) const;
 
