@@ -70,14 +70,17 @@ CollisionShape::CollisionShape(const Shape& given)
     mesh = surface->mesh.get();
     bvh = surface->bvh;
     is_sharp_edge.resize(bvh->edges().size());
-    for (int i = 0; i < bvh->num_triangles(); ++i)
-      for (int e = 0; e < 3; ++e)
+    for (int i = 0; i < bvh->num_triangles(); ++i) {
+      for (int e = 0; e < 3; ++e) {
+        is_sharp_side.push_back(FindSharp(i, e));
         if (bvh->edges()[bvh->edge_index(i, e)].triangles[0] == i)
-          is_sharp_edge[bvh->edge_index(i, e)] = IsSharp(i, e);
+          is_sharp_edge[bvh->edge_index(i, e)] = is_sharp_side.back();
+      }
+    }
   }
 }
 
-bool CollisionShape::IsSharp(int triangle, int e) const {
+bool CollisionShape::FindSharp(int triangle, int e) const {
   const TriangleBvh::Edge& edge = bvh->edges()[bvh->edge_index(triangle, e)];
   const int beside = edge.triangles[0] == triangle ? edge.triangles[1] : edge.triangles[0];
   if (beside < 0) return true;

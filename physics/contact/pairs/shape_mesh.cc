@@ -166,6 +166,8 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
   const Vector3d centroid = (t.x[0] + t.x[1] + t.x[2]) / 3;
   // a body whose centre is behind this triangle is left to other triangles
   if (t.normal.dot(body.X_WS.p - centroid) <= 0) return;
+  // far above its plane
+  if (t.normal.dot(body.FindSupport(-t.normal) - centroid) - body.rounding >= margin) return;
 
   ConvexPolyhedron& polyhedron = scratch->triangle;
   polyhedron.vertices.assign(t.x, t.x + 3);
