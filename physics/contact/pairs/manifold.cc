@@ -299,17 +299,6 @@ double CalcMedian(const Vector3d& x) {
   return std::max(std::min(x[0], x[1]), std::min(std::max(x[0], x[1]), x[2]));
 }
 
-// Boxes that overlap by next to nothing along two axes, or pass that closely, have no direction of
-// separation: one that slides over the seam of two others would catch on the edge.
-bool IsSliver(const ConvexBody& a, const ConvexBody& b) {
-  const Eigen::Matrix3d R = a.X_WS.R.transpose() * b.X_WS.R, spread = R.cwiseAbs();
-  const Vector3d t = a.X_WS.R.transpose() * (b.X_WS.p - a.X_WS.p), t_B = R.transpose() * t;
-  const Vector3d of_a = t.cwiseAbs() - a.size - spread * b.size;
-  const Vector3d of_b = t_B.cwiseAbs() - b.size - spread.transpose() * a.size;
-  const double sliver = kSliver * std::min(a.size.minCoeff(), b.size.minCoeff());
-  return std::abs(CalcMedian(of_a)) < sliver || std::abs(CalcMedian(of_b)) < sliver;
-}
-
 }  // namespace
 
 bool ManifoldBuilder::CollideBoxes(const ConvexBody& a, const ConvexBody& b, double margin,
@@ -321,6 +310,10 @@ bool ManifoldBuilder::CollideBoxes(const ConvexBody& a, const ConvexBody& b, dou
   int axis_a = 0, axis_b = 0;
   const double face_a = of_a.maxCoeff(&axis_a), face_b = of_b.maxCoeff(&axis_b);
   if (face_a >= margin || face_b >= margin) return true;
+  // Boxes that overlap by next to nothing along two axes, or pass that closely, have no direction
+  // of separation: one that slides over the seam of two others would catch on the edge.
+  const double sliver = kSliver * std::min(a.size.minCoeff(), b.size.minCoeff());
+  const bool is_sliver = std::abs(CalcMedian(of_a)) < sliver || std::abs(CalcMedian(of_b)) < sliver;
 
   // edge–edge axes; nearly parallel edges separate the boxes no further than faces do
   double edges = -std::numeric_limits<double>::infinity();
@@ -346,7 +339,9 @@ bool ManifoldBuilder::CollideBoxes(const ConvexBody& a, const ConvexBody& b, dou
   const double face = std::max(face_a, face_b);
   if (edges > face + tolerance) {
     const bool may_be_rim = face >= edges - kRimSlack * margin;
-    return CollideBoxEdges(a, b, R, t, edge_a, edge_b, edges, may_be_rim, points);
+    if (!CollideBoxEdges(a, b, R, t, edge_a, edge_b, edges, may_be_rim, points)) return false;
+    points->back().is_sliver = is_sliver;
+    return true;
   }
 
   const bool use_a = face_a >= face_b - tolerance;
@@ -361,7 +356,10 @@ bool ManifoldBuilder::CollideBoxes(const ConvexBody& a, const ConvexBody& b, dou
   double nearest = std::numeric_limits<double>::infinity();
   for (std::size_t i = first; i < points->size(); ++i)
     nearest = std::min(nearest, (*points)[i].gap);
-  if (nearest <= std::max(face, 0.0) + tolerance) return true;
+  if (nearest <= std::max(face, 0.0) + tolerance) {
+    for (std::size_t i = first; is_sliver && i < points->size(); ++i) (*points)[i].is_sliver = true;
+    return true;
+  }
   points->resize(first);
   points_dropped_ = dropped_before;
   return false;
@@ -372,13 +370,7 @@ void ManifoldBuilder::CollideConvex(const ConvexBody& a, const ConvexBody& b, do
   const auto is_box = [](const ConvexBody& body) {
     return body.kind == ConvexBody::Kind::kPolyhedron && body.size.x() > 0;
   };
-  if (is_box(a) && is_box(b)) {
-    const std::size_t before = points->size();
-    const bool is_done = CollideBoxes(a, b, margin, points);
-    if (points->size() > before && IsSliver(a, b))
-      for (std::size_t i = before; i < points->size(); ++i) (*points)[i].is_sliver = true;
-    if (is_done) return;
-  }
+  if (is_box(a) && is_box(b) && CollideBoxes(a, b, margin, points)) return;
   const double rounding = a.rounding + b.rounding;
   const ConvexDistance d = CalcConvexDistance(a, b, margin + rounding);
   if (d.separation - rounding >= margin) return;
