@@ -282,6 +282,10 @@ ContactDetector::ContactDetector(const Model& model)
 
 ContactDetector::~ContactDetector() = default;
 
+double ContactDetector::thickness(int body) const {
+  return workspace_->thickness[body];
+}
+
 // Creates the collision geometry of a body in `places`.
 void ContactDetector::Workspace::MakeGeometry(const Model& model, int index, Places* places) const {
   const Body& body = model.bodies[index];
@@ -547,7 +551,7 @@ void ContactDetector::Workspace::CollideAt(const Places& places, const Model& mo
     const std::uint64_t key =
         MixKey({static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b),
                 local(touch.feature_a), local(touch.feature_b), touch.feature});
-    // only what bears a load goes on touching by a sliver
+    // a contact by a sliver counts only while it bears a load
     if (touch.is_sliver && FindContactMemory(state.contacts, key) == nullptr) continue;
     // constructed in place: a contact is large
     ContactPoint& point = contacts->emplace_back();

@@ -60,6 +60,9 @@ class ContactDetector {
   // considered [m].
   double speculative_margin() const { return speculative_margin_; }
 
+  // Thickness of a body's thinnest shape, or of its surface at rest [m]; infinite when unknown.
+  double thickness(int body) const;
+
  private:
   struct Workspace;
   const Model& model_;

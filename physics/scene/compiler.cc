@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -13,7 +12,6 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 
 #include "physics/contact/contact_detection.h"
-#include "physics/geometry/triangle_bvh.h"
 #include "physics/scene/field_checks.h"
 #include "physics/scene/text/scalar_text.h"
 #include "pliant/v1/scene.pb.h"
@@ -57,19 +55,6 @@ constexpr double kInside = 0.25;
 // Maximum number of pairs that are named.
 constexpr std::size_t kMaxOverlapsNamed = 5;
 
-// Thickness of the thinnest part of a body [m]; infinite when unknown.
-double CalcThinnest(const Model& model, const State& state, const Body& body) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const Shape& shape : body.shapes) least = std::min(least, CalcThickness(shape.geometry));
-  if (body.surface.triangles.empty()) return least;
-  TriangleMesh surface;
-  surface.triangles = body.surface.triangles;
-  const std::span<const double> q = model.Positions(state, body.block);
-  for (int i = 0; 3 * i < static_cast<int>(q.size()); ++i)
-    surface.vertices.push_back(VertexAt(q, i));
-  return std::min(least, CalcThickness(surface));
-}
-
 }  // namespace
 
 SceneCompiler::SceneCompiler(const v1::Scene& scene, const SceneOptions& options,
@@ -108,35 +93,34 @@ std::shared_ptr<const Model> SceneCompiler::Compile() {
 }
 
 std::string SceneCompiler::PathOfBody(int body) const {
-  for (std::size_t r = 0; r < model_->robots.size(); ++r) {
-    const std::vector<int>& links = model_->robots[r].bodies;
-    if (std::find(links.begin(), links.end(), body) != links.end())
-      return absl::StrCat("robots[", robot_placements_[r].draft, "]");
-  }
   if (body < static_cast<int>(placements_.size()))
     return absl::StrCat("bodies[", placements_[body].draft, "]");
-  return "robots";
+  for (std::size_t r = 0; r < model_->robots.size(); ++r)
+    if (std::ranges::count(model_->robots[r].bodies, body) > 0)
+      return absl::StrCat("robots[", robot_placements_[r].draft, "]");
+  return "robots";  // a soft body of a robot's file
 }
 
 void SceneCompiler::WarnOfOverlaps() {
   State state = MakeInitialState(*model_);
   std::ranges::fill(state.v, 0.0);  // where they are, not where they go
   std::map<std::pair<int, int>, double> depths;
-  for (const ContactPoint& contact : ContactDetector(*model_).Detect(state, model_->time_step)) {
+  ContactDetector detector(*model_);
+  for (const ContactPoint& contact : detector.Detect(state, model_->time_step)) {
     if (contact.body_a == contact.body_b) continue;
     double& depth = depths[{contact.body_a, contact.body_b}];
     depth = std::max(depth, -contact.gap);
   }
   std::size_t count = 0;
   for (const auto& [pair, depth] : depths) {
-    const Body &a = model_->bodies[pair.first], &b = model_->bodies[pair.second];
     const double thinner =
-        std::min(CalcThinnest(*model_, state, a), CalcThinnest(*model_, state, b));
+        std::min(detector.thickness(pair.first), detector.thickness(pair.second));
     if (!(depth > std::max(model_->contact.margin, kInside * thinner))) continue;
     if (++count > kMaxOverlapsNamed) continue;
     log_.Warning(PathOfBody(pair.second),
-                 absl::StrCat(Quoted(b.name), " starts ", NumberText(std::round(1e4 * depth) / 10),
-                              " mm inside ", Quoted(a.name),
+                 absl::StrCat(Quoted(model_->bodies[pair.second].name), " starts ",
+                              NumberText(std::round(1e4 * depth) / 10), " mm inside ",
+                              Quoted(model_->bodies[pair.first].name),
                               " and will be pushed out at speed. Move one of them, or disable "
                               "contact between the two in `pairs`"));
   }
