@@ -55,6 +55,21 @@ struct MakeBody {
   ConvexBody operator()(const SurfaceMesh&) const { return {}; }
 };
 
+// See CollisionShape::IsSharp.
+bool FindSharp(const TriangleMesh& mesh, const TriangleBvh& bvh, int triangle, int e) {
+  const TriangleBvh::Edge& edge = bvh.edges()[bvh.edge_index(triangle, e)];
+  const int beside = edge.triangles[0] == triangle ? edge.triangles[1] : edge.triangles[0];
+  if (beside < 0) return true;
+  // the edge is convex if the neighbour's far corner lies below this plane
+  const auto& t = bvh.triangle(triangle);
+  for (const int v : bvh.triangle(beside)) {
+    if (v == t[e] || v == t[(e + 1) % 3]) continue;
+    const Vector3d offset = mesh.vertices[v] - mesh.vertices[t[e]];
+    return bvh.face_normal(triangle).dot(offset) < -1e-6 * std::sqrt(offset.squaredNorm());
+  }
+  return false;
+}
+
 }  // namespace
 
 CollisionShape::CollisionShape(const Shape& given)
@@ -72,26 +87,12 @@ CollisionShape::CollisionShape(const Shape& given)
     is_sharp_edge.resize(bvh->edges().size());
     for (int i = 0; i < bvh->num_triangles(); ++i) {
       for (int e = 0; e < 3; ++e) {
-        is_sharp_side.push_back(FindSharp(i, e));
+        is_sharp_side.push_back(FindSharp(*mesh, *bvh, i, e));
         if (bvh->edges()[bvh->edge_index(i, e)].triangles[0] == i)
           is_sharp_edge[bvh->edge_index(i, e)] = is_sharp_side.back();
       }
     }
   }
-}
-
-bool CollisionShape::FindSharp(int triangle, int e) const {
-  const TriangleBvh::Edge& edge = bvh->edges()[bvh->edge_index(triangle, e)];
-  const int beside = edge.triangles[0] == triangle ? edge.triangles[1] : edge.triangles[0];
-  if (beside < 0) return true;
-  // the edge is convex if the neighbour's far corner lies below this plane
-  const auto& t = bvh->triangle(triangle);
-  for (const int v : bvh->triangle(beside)) {
-    if (v == t[e] || v == t[(e + 1) % 3]) continue;
-    const Vector3d offset = mesh->vertices[v] - mesh->vertices[t[e]];
-    return bvh->face_normal(triangle).dot(offset) < -1e-6 * std::sqrt(offset.squaredNorm());
-  }
-  return false;
 }
 
 SignedDistance CollisionShape::CalcDistance(const Vector3d& p_S) const {

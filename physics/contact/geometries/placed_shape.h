@@ -18,8 +18,8 @@ struct CollisionShape {
   ConvexPolyhedron polyhedron;             // box and convex mesh
   std::shared_ptr<const TriangleBvh> bvh;  // convex and other meshes
   const TriangleMesh* mesh = nullptr;      // of convex and other meshes
-  // of a mesh that may be non-convex: whether edges of the tree are sharp, and sides of triangles,
-  // three each
+  // Of a mesh that may be non-convex: whether each edge of the tree is sharp, and whether each side
+  // of each triangle is (see IsSharp).
   std::vector<char> is_sharp_edge, is_sharp_side;
   double thickness;  // see CalcThickness [m]
 
@@ -34,9 +34,6 @@ struct CollisionShape {
   bool IsSharp(int triangle, int e) const { return is_sharp_side[3 * triangle + e] != 0; }
   // CalcSignedDistance of shape.h, using the tree if there is one.
   SignedDistance CalcDistance(const Eigen::Vector3d& p_S) const;
-
- private:
-  bool FindSharp(int triangle, int e) const;
 };
 
 // Local surface of a rigid shape where its outward normal is n_S.

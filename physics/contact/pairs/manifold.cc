@@ -292,7 +292,7 @@ bool CollideBoxEdges(const ConvexBody& a, const ConvexBody& b, const Eigen::Matr
   return true;
 }
 
-// Boxes whose edges overlap by less than this part of their size touch by a sliver.
+// Largest overlap that is a sliver, relative to the smaller half length of two boxes.
 constexpr double kSliver = 1e-3;
 
 double CalcMedian(const Vector3d& x) {
@@ -310,8 +310,9 @@ bool ManifoldBuilder::CollideBoxes(const ConvexBody& a, const ConvexBody& b, dou
   int axis_a = 0, axis_b = 0;
   const double face_a = of_a.maxCoeff(&axis_a), face_b = of_b.maxCoeff(&axis_b);
   if (face_a >= margin || face_b >= margin) return true;
-  // Boxes that overlap by next to nothing along two axes, or pass that closely, have no direction
-  // of separation: one that slides over the seam of two others would catch on the edge.
+  // Two boxes have no clear direction of separation where they overlap by almost nothing along two
+  // axes, or pass each other that closely. A box that slides over the seam of two others would be
+  // stopped by an edge there.
   const double sliver = kSliver * std::min(a.size.minCoeff(), b.size.minCoeff());
   const bool is_sliver = std::abs(CalcMedian(of_a)) < sliver || std::abs(CalcMedian(of_b)) < sliver;
 

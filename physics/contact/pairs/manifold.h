@@ -16,7 +16,7 @@ struct ManifoldPoint {
   Eigen::Vector3d nhat_AB_W;
   double gap;             // [m]
   std::uint64_t feature;  // touching features, unique within the pair of shapes
-  // The shapes overlap by next to nothing along a second axis, too, or pass that closely.
+  // Two boxes overlap by almost nothing along a second axis, too, or pass each other that closely.
   bool is_sliver = false;
 };
 
