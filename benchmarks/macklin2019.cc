@@ -221,7 +221,7 @@ std::vector<TableLine> Table() {
        .linear = 20,
        .assembly_ms = 0.1,
        .solve_ms = 3.7,
-       .margin = 0.052},
+       .margin = 0.05},
       {.name = "humanoids",
        .scene = Humanoids(400),
        .from = 0.2,

@@ -25,7 +25,10 @@ void MarkShapes(std::size_t first, int shape_a, int shape_b, std::vector<Touch>*
 void ShapesOnShapes(const CollisionGeometry& a, const CollisionGeometry& b,
                     const PairSettings& settings, NarrowScratch* scratch,
                     std::vector<Touch>* touches) {
+  AxisAlignedBox all_of_b;
+  for (const PlacedShape& shape : b.shapes) all_of_b.Include(shape.bounds);
   for (int s = 0; s < static_cast<int>(a.shapes.size()); ++s) {
+    if (!AreNear(a.shapes[s].bounds, all_of_b, settings.margin)) continue;
     for (int t = 0; t < static_cast<int>(b.shapes.size()); ++t) {
       if (!AreNear(a.shapes[s].bounds, b.shapes[t].bounds, settings.margin)) continue;
       const std::size_t first = touches->size();
