@@ -273,6 +273,7 @@ std::optional<World> Load(const TableLine& line, const std::vector<std::string>&
 // Measurements in the timed interval.
 struct Timed {
   std::vector<double> pose_ms, solve_ms, step_ms, contacts, residuals;
+  std::vector<double> check_ms;           // residual of the momentum balance, outside the solver
   std::vector<double> detection_ms;       // contact detection, a part of pose_ms
   std::vector<double> cpu_ms;             // CPU time of this thread
   std::vector<double> plain, over_plain;  // residuals of the plain method; ours divided by them
@@ -328,6 +329,7 @@ Timed Run(const TableLine& line, int compared, World* world) {
     };
     timed.pose_ms.push_back(phase(physics::Phase::kPose));
     timed.solve_ms.push_back(phase(physics::Phase::kSolve));
+    timed.check_ms.push_back(phase(physics::Phase::kCheck));
     if (!is_compared) {
       timed.step_ms.push_back(1e3 * report.seconds);
       timed.cpu_ms.push_back(1e3 * cpu);
@@ -404,6 +406,7 @@ ordered_json RunLine(const TableLine& line, int threads) {
   row["detection_median"] = detection;
   row["bodies_median"] = bodies_ms;
   row["solve_median"] = solve;
+  row["check_median"] = Quantile(timed.check_ms, 0.5);
   row["bodies_and_solve_median"] = bodies_ms + solve;
   if (threads == 1) row["step_cpu"] = Quantile(timed.cpu_ms, 0.5);
   row["residual"] = Quantile(timed.residuals, 0.5);

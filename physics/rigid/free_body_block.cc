@@ -81,9 +81,10 @@ class FreeBodyBlock final : public DynamicsBlock, public FrameSet {
   int num_positions() const override { return 7; }
   int num_velocities() const override { return 6; }
   int num_frames() const override { return 1; }
-  // distance of Bo from Bcm, at which velocities are given
-  double CalcFrameReach(const BlockState&) const override {
-    return std::sqrt(parameters_.p_BoBcm.squaredNorm());
+  double CalcSpeedBound(const BlockState& state, double r) const override {
+    const double reach = std::sqrt(parameters_.p_BoBcm.squaredNorm()) + r;
+    return std::sqrt(VectorAt(state.v, 3).squaredNorm()) +
+           std::sqrt(VectorAt(state.v, 0).squaredNorm()) * reach;
   }
   BlockAbilities abilities() const override { return {.frames = this}; }
   double mass(int) const override { return parameters_.mass; }

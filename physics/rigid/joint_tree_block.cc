@@ -28,41 +28,65 @@ void CopyFrames(const TreeKinematics& kinematics, std::span<FrameMotion> frames)
   }
 }
 
-// Bound of the distance between a joint that turns and the frames that it moves: a length, and the
-// slides whose extension adds to it.
-struct FrameReach {
-  double length = 0;        // [m]; infinite: unknown
-  std::vector<int> slides;  // positions of prismatic joints beyond one that turns
-  double At(std::span<const double> q) const {
-    double sum = length;
-    for (const int i : slides) sum += std::abs(q[i]);
+// Bounds the speed of points of a tree by the sum of what each velocity alone moves them at.
+class SpeedBound {
+ public:
+  explicit SpeedBound(const JointTree& tree);
+  // As FrameSet::CalcSpeedBound.
+  double At(const BlockState& state, double r) const {
+    double slid = 0;
+    for (const int i : slides_) slid += std::abs(state.q[i]);
+    double sum = 0;
+    for (std::size_t i = 0; i < reaches_.size(); ++i) {
+      // no 0 times infinity
+      if (state.v[i] != 0) sum += std::abs(state.v[i]) * std::max(1.0, reaches_[i] + slid + r);
+    }
     return sum;
   }
+
+ private:
+  // Of each velocity: the largest distance between its joint, if that turns, and the frames that it
+  // moves while nothing has slid [m]; infinite: unknown.
+  std::vector<double> reaches_;
+  std::vector<int> slides_;  // positions of prismatic joints beyond one that turns
 };
 
-FrameReach FindFrameReach(const JointTree& tree) {
-  FrameReach result;
-  std::vector<double> paths;      // of each link, from the first joint on its path to Bo
-  std::vector<char> only_slides;  // whether no joint on that path turns
-  for (int k = 0; k < tree.num_links(); ++k) {
+SpeedBound::SpeedBound(const JointTree& tree) {
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  reaches_.assign(tree.num_velocities(), -kUnknown);  // of those that do not turn
+  const auto only_slides = [&tree](int k) {
+    const std::vector<Link>& links = tree.links();
+    while (k >= 0 && (links[k].joint.type == JointType::kPrismatic ||
+                      links[k].joint.type == JointType::kFixed)) {
+      k = links[k].parent;
+    }
+    return k < 0;
+  };
+  std::vector<double> beyond(tree.num_links());  // reach beyond each link's frame Bo
+  for (int k = tree.num_links() - 1; k >= 0; --k) {
     const Link& link = tree.links()[k];
     const JointType type = link.joint.type;
-    const bool is_root = link.parent < 0, is_slide = type == JointType::kPrismatic;
+    const double reach = beyond[k] + std::sqrt(link.joint.X_BM.p.squaredNorm());
+    const bool follows_slides = only_slides(link.parent);
     const bool turns_in_place =
         type == JointType::kRevolute || type == JointType::kUniversal || type == JointType::kBall;
-    const bool slid_only = is_root || only_slides[link.parent];
     // slides before it turns, and nothing before it turns
-    const bool turns_last = slid_only && (type == JointType::kFree || type == JointType::kPlanar);
-    if (type != JointType::kFixed && !is_slide && !turns_in_place && !turns_last)
-      return {std::numeric_limits<double>::infinity(), {}};
-    if (is_slide && !slid_only) result.slides.push_back(tree.position_start(k));
-    only_slides.push_back(slid_only && (is_slide || type == JointType::kFixed));
-    double path = std::sqrt(link.joint.X_BM.p.squaredNorm());
-    if (!is_root) path += paths[link.parent] + std::sqrt(link.joint.X_PF.p.squaredNorm());
-    paths.push_back(path);
-    result.length = std::max(result.length, path);
+    const bool turns_last =
+        follows_slides && (type == JointType::kFree || type == JointType::kPlanar);
+    if (type == JointType::kPrismatic) {
+      if (!follows_slides) slides_.push_back(tree.position_start(k));
+    } else {
+      const int first = tree.velocity_start(k);
+      std::fill_n(reaches_.begin() + first, CountVelocities(type),
+                  turns_in_place || turns_last ? reach : kUnknown);
+    }
+    if (link.parent < 0) continue;
+    const bool is_bounded =
+        turns_in_place || type == JointType::kPrismatic || type == JointType::kFixed;
+    const double from_parent =
+        is_bounded ? std::sqrt(link.joint.X_PF.p.squaredNorm()) + reach : kUnknown;
+    beyond[link.parent] = std::max(beyond[link.parent], from_parent);
   }
-  return result;
 }
 
 class JointTreeStep final : public BlockStep, public FrameStep, public JointStep {
@@ -238,10 +262,10 @@ class JointTreeBlock final : public DynamicsBlock, public FrameSet, public Joint
   explicit JointTreeBlock(JointTreeParameters parameters)
       : parameters_(std::move(parameters)),
         tree_(*parameters_.tree),
+        speed_bound_(tree_),
         kinematics_([this] { return TreeKinematics(tree_); }) {
     stops_ = FindStops(tree_);
     laws_ = FindLaws(tree_);
-    frame_reach_ = FindFrameReach(tree_);
     for (const Link& link : tree_.links()) {
       turns_freely_ = turns_freely_ || link.joint.type == JointType::kBall ||
                       link.joint.type == JointType::kFree;
@@ -260,7 +284,9 @@ class JointTreeBlock final : public DynamicsBlock, public FrameSet, public Joint
   }
 
   int num_frames() const override { return tree_.num_links(); }
-  double CalcFrameReach(const BlockState& state) const override { return frame_reach_.At(state.q); }
+  double CalcSpeedBound(const BlockState& state, double r) const override {
+    return speed_bound_.At(state, r);
+  }
   void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const override {
     CopyFrames(At(state), frames.first(tree_.num_links()));
   }
@@ -304,7 +330,7 @@ class JointTreeBlock final : public DynamicsBlock, public FrameSet, public Joint
   std::vector<JointForceLaw> laws_;  // of each velocity
   std::vector<JointStop> stops_;
   bool turns_freely_ = false;
-  FrameReach frame_reach_;
+  SpeedBound speed_bound_;
   // per-thread scratch; its contents change no result
   mutable tbb::enumerable_thread_specific<TreeKinematics> kinematics_;
 };

@@ -28,9 +28,9 @@ class FrameSet {
   virtual int num_frames() const = 0;
   // `frames` has num_frames() entries.
   virtual void CalcFrames(const BlockState& state, std::span<FrameMotion> frames) const = 0;
-  // L [m] such that, at the positions of `state`, no point within r of its frame's origin moves
-  // faster than Σ |v_i| max(1, L + r). Infinite: unknown.
-  virtual double CalcFrameReach(const BlockState& /*state*/) const {
+  // A bound on the speed of the points within r [m] of their frame's origin, in `state` [m/s].
+  // Infinite: unknown.
+  virtual double CalcSpeedBound(const BlockState& /*state*/, double /*r*/) const {
     return std::numeric_limits<double>::infinity();
   }
   // Fraction of gravity that acts on a frame.

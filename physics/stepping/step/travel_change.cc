@@ -36,7 +36,7 @@ TravelChange::TravelChange(const Model& model) : model_(model), motions_(model) 
 
 // Whether a point of the block may change its velocity by more than `speed`: a conservative test on
 // generalised velocities only.
-bool TravelChange::MayChange(int block, const State& state, double speed) const {
+bool TravelChange::MayChange(int block, const State& state, double speed) {
   const int first = model_.velocity_offsets[block], end = model_.velocity_offsets[block + 1];
   const BlockAbilities& of = model_.abilities[block];
   if (of.nodes != nullptr) {
@@ -46,11 +46,16 @@ bool TravelChange::MayChange(int block, const State& state, double speed) const 
     if (largest > speed * speed) return true;
   }
   if (of.frames == nullptr) return false;
-  double sum = 0;
-  for (int i = first; i < end; ++i) sum += std::abs(state_.v[i] - state.v[i]);
-  if (!(sum > 0)) return false;
-  const double reach = of.frames->CalcFrameReach(model_.StateOf(state, block));
-  return sum * std::max(1.0, reach + block_radii_[block]) > speed;
+  change_.clear();
+  bool any = false;
+  for (int i = first; i < end; ++i) {
+    change_.push_back(state_.v[i] - state.v[i]);
+    any = any || change_.back() != 0;
+  }
+  if (!any) return false;
+  BlockState moved = model_.StateOf(state, block);
+  moved.v = change_;
+  return of.frames->CalcSpeedBound(moved, block_radii_[block]) > speed;
 }
 
 std::span<double> TravelChange::Velocities(int block) {

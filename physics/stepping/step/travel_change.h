@@ -36,13 +36,14 @@ class TravelChange {
   const BodyMotions& motions() const { return motions_; }
 
  private:
-  bool MayChange(int block, const State& state, double speed) const;
+  bool MayChange(int block, const State& state, double speed);
 
   const Model& model_;
   // distance of the farthest point of a rigid body from its origin Bo [m], and the largest of each
   // block
   std::vector<double> body_radii_, block_radii_;
   std::vector<char> changed_blocks_, changed_bodies_;
+  std::vector<double> change_;  // of a block's velocities
   State state_;
   BodyMotions motions_;
 };
