@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <variant>
 
@@ -60,16 +61,23 @@ struct AxisAlignedBox {
   Eigen::Vector3d upper = Eigen::Vector3d::Constant(-1e300);
 
   void Include(const Eigen::Vector3d& p) {
-    lower = lower.cwiseMin(p);
-    upper = upper.cwiseMax(p);
+    for (int i = 0; i < 3; ++i) {
+      lower[i] = std::min(lower[i], p[i]);
+      upper[i] = std::max(upper[i], p[i]);
+    }
   }
   void Include(const AxisAlignedBox& other) {
-    lower = lower.cwiseMin(other.lower);
-    upper = upper.cwiseMax(other.upper);
+    for (int i = 0; i < 3; ++i) {
+      lower[i] = std::min(lower[i], other.lower[i]);
+      upper[i] = std::max(upper[i], other.upper[i]);
+    }
   }
   bool Overlaps(const AxisAlignedBox& other) const {
-    return (lower.array() <= other.upper.array()).all() &&
-           (other.lower.array() <= upper.array()).all();
+    // one branch instead of six
+    bool overlaps = true;
+    for (int i = 0; i < 3; ++i)
+      overlaps &= (lower[i] <= other.upper[i]) & (other.lower[i] <= upper[i]);
+    return overlaps;
   }
   void Grow(double distance) {
     lower.array() -= distance;

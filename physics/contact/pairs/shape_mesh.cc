@@ -166,6 +166,9 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
   const Vector3d centroid = (t.x[0] + t.x[1] + t.x[2]) / 3;
   // a body whose centre is behind this triangle is left to other triangles
   if (t.normal.dot(body.X_WS.p - centroid) <= 0) return;
+  // a body far above the plane is no nearer to the triangle
+  const double height = t.normal.dot(body.FindSupport(-t.normal) - centroid);
+  if (height - body.rounding >= margin) return;
 
   ConvexPolyhedron& polyhedron = scratch->triangle;
   polyhedron.vertices.assign(t.x, t.x + 3);
@@ -180,9 +183,6 @@ void CollideConvex(const PlacedShape& mesh, const PlacedShape& other, const Plac
   for (const Vector3d& x : polyhedron.vertices)
     face.extent = std::max(face.extent, std::sqrt(x.squaredNorm()));
 
-  // a body far above the plane is no nearer to the triangle
-  const double height = CalcSeparation(face, body, t.normal);
-  if (height - body.rounding >= margin) return;
   const ConvexDistance d = CalcConvexDistance(face, body, margin + body.rounding);
   if (d.separation - body.rounding >= margin) return;
   const double scale = body.extent > 0 ? std::min(body.extent, face.extent) : face.extent;
