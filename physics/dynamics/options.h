@@ -43,7 +43,9 @@ struct CorrectiveOptions {
   Directions directions = Directions::kRecursion;
   double tolerance =
       1e-5;            // largest change of an impulse in a sweep, relative to the largest impulse
-  int recursions = 5;  // at most
+  int recursions = 5;  // planned
+  // At most, while the residual falls; equal to `recursions` where these are given as a limit.
+  int max_recursions = 60;
   int sweeps = 30;     // at most, per recursion
   bool warm_start = true;
 };

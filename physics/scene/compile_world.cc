@@ -148,7 +148,7 @@ void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
   if (given.scheme() == v1::CorrectiveMethod::SCHEME_SINGLE) {
     options->scheme = CorrectiveOptions::Scheme::kSingle;
     // the scheme has one recursion only
-    options->recursions = 1;
+    options->recursions = options->max_recursions = 1;
     options->sweeps = kDefaultSingleSweeps;
   }
   if (given.directions() == v1::CorrectiveMethod::DIRECTIONS_SWEEP)
@@ -172,7 +172,7 @@ void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
                "conflicts with `sweeps`, which sets the same limit; keep one");
   }
   if (given.has_recursions() && CheckCount(path + ".recursions", given.recursions(), log)) {
-    options->recursions = given.recursions();
+    options->recursions = options->max_recursions = given.recursions();
     if (is_single && given.recursions() != 1) {
       log->Error(path + ".recursions",
                  absl::StrCat(given.recursions(), " is not allowed; SINGLE has 1. Use FAST"));
@@ -182,7 +182,11 @@ void CompileCorrective(const v1::CorrectiveMethod& given, SceneLog* log,
     options->sweeps = given.sweeps();
   if (given.has_max_iterations() &&
       CheckCount(path + ".max_iterations", given.max_iterations(), log)) {
-    (is_single ? options->sweeps : options->recursions) = given.max_iterations();
+    if (is_single) {
+      options->sweeps = given.max_iterations();
+    } else {
+      options->recursions = options->max_recursions = given.max_iterations();
+    }
   }
 }
 

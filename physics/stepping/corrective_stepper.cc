@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "physics/stepping/corrective_geometry.h"
+#include "physics/stepping/nonsmooth_linearisation.h"
 #include "physics/stepping/integrators/theta_method.h"
 #include "physics/stepping/solve.h"
 #include "physics/stepping/step_timer.h"
@@ -23,7 +24,12 @@ constexpr int kMaxStaleRounds = 5;
 constexpr double kSweepTolerance = 0.5;
 constexpr double kMinCompliance = 1e-6;  // of a rigid constraint, relative to its W
 
-solvers::CorrectionOptions OptionsOf(const CorrectiveOptions& given, double h) {
+// Sweeps that stop at their tolerance may leave more than it: a step that misses its own goes on
+// with this part of the tolerance, and so on.
+constexpr double kSharpening = 0.1;
+constexpr int kMaxAttempts = 3;
+
+solvers::CorrectionOptions OptionsOf(const CorrectiveOptions& given, double h, double tolerance) {
   using To = solvers::CorrectionOptions;
   using From = CorrectiveOptions;
   To options;
@@ -34,8 +40,9 @@ solvers::CorrectionOptions OptionsOf(const CorrectiveOptions& given, double h) {
                        : given.directions == From::Directions::kSweep   ? To::Directions::kSweep
                                                                         : To::Directions::kContact;
   options.h = h;
-  options.tolerance = kSweepTolerance * given.tolerance;
+  options.tolerance = tolerance;
   options.recursions = given.recursions;
+  options.max_recursions = given.max_recursions;
   options.sweeps = given.sweeps;
   return options;
 }
@@ -59,23 +66,35 @@ class CorrectiveStepper final : public Stepper {
     // impulses at the contacts, then the corrective motion they cause; SINGLE never re-detects
     const bool is_single = model_.method.corrective.scheme == CorrectiveOptions::Scheme::kSingle;
     const SolveLimits limits{is_single ? 0 : SolveLimits().redetections, {kMaxStaleRounds}};
-    status = SolveStep(*state, limits, &stages_, report, &solution_, [&](int relinearisation) {
-      relinearisation == 0 ? MakeGuess() : KeepAsGuess();
-      return Correct(*state, h, report);
-    });
-    if (!status.ok()) return status;
-    TakeOver();
-    timer.Lap(Phase::kSolve);
+    const CorrectiveOptions& options = model_.method.corrective;
+    const double tolerance = options.tolerance;
+    const bool goes_on = options.max_recursions > options.recursions;  // beyond what is planned
+    bool is_settled = true;
+    sweep_tolerance_ = kSweepTolerance * tolerance;
+    for (int attempt = 0;; ++attempt) {
+      bool keeps = attempt > 0;
+      status = SolveStep(*state, limits, &stages_, report, &solution_, [&](int relinearisation) {
+        relinearisation > 0 || keeps ? KeepAsGuess() : MakeGuess();
+        keeps = false;
+        return Correct(*state, h, report);
+      });
+      if (!status.ok()) return status;
+      KeepFrames();
+      timer.Lap(Phase::kSolve);
 
-    // judge the step by its residual at the end, whatever the sweeps found
-    const bool is_settled = stages_.system.blocks.empty() || correction_.result().converged;
-    report->residual = CalcEndResidual(h);
-    report->End(report->residual <= model_.method.corrective.tolerance
-                    ? solvers::StopReason::kConverged
-                : is_settled ? solvers::StopReason::kResidual
-                             : solvers::StopReason::kMaxIterations);
+      // judge the step by its residual at the end, whatever the sweeps found
+      is_settled = stages_.system.blocks.empty() || correction_.result().converged;
+      report->residual = CalcEndResidual(h);
+      timer.Lap(Phase::kCheck);
+      if (report->residual <= tolerance || !is_settled || !goes_on || attempt + 1 == kMaxAttempts)
+        break;
+      sweep_tolerance_ *= kSharpening;
+    }
+    TakeOver();
+    report->End(report->residual <= tolerance ? solvers::StopReason::kConverged
+                : is_settled                  ? solvers::StopReason::kResidual
+                                              : solvers::StopReason::kMaxIterations);
     report->stalled = report->reason == solvers::StopReason::kResidual;
-    timer.Lap(Phase::kCheck);
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
     CommitStep(solution_.v, solution_.impulses, &stages_, state, report);
@@ -179,6 +198,13 @@ class CorrectiveStepper final : public Stepper {
     }
   }
 
+  // Keeps the frames that the impulses are expressed in.
+  void KeepFrames() {
+    frames_.clear();
+    for (const solvers::CorrectiveContact& contact : problem_.contacts)
+      frames_.push_back(contact.R_WC);
+  }
+
   // Copies the impulses to the solution, and the frames they are expressed in to the contacts.
   void TakeOver() {
     if (stages_.system.blocks.empty()) return;
@@ -188,8 +214,7 @@ class CorrectiveStepper final : public Stepper {
     std::copy_n(found.begin(), num_contacts, impulses.contacts.begin());
     for (std::size_t k = 0; k < impulses.rows.size(); ++k)
       impulses.rows[k] = found[num_contacts + k].z();
-    for (std::size_t c = 0; c < num_contacts; ++c)
-      stages_.contacts.points[c].R_WC = problem_.contacts[c].R_WC;
+    for (std::size_t c = 0; c < num_contacts; ++c) stages_.contacts.points[c].R_WC = frames_[c];
   }
 
   // Relative residual at the end of the step: of the momentum balance under the impulses of
@@ -245,7 +270,8 @@ class CorrectiveStepper final : public Stepper {
             absl::InternalError("the tangent matrix of what touches is not positive definite"));
       }
       report->refactorisations += compliance_.num_blocks() - compliance_.num_kept();
-      correction_.Solve(compliance_, guess_, OptionsOf(options, h), &problem_, &geometry_);
+      correction_.Solve(compliance_, guess_, OptionsOf(options, h, sweep_tolerance_), &problem_,
+                        &geometry_, &newton_);
       report->iterations += result.sweeps;
       report->iteration_residuals.insert(report->iteration_residuals.end(),
                                          result.residuals.begin(), result.residuals.end());
@@ -268,10 +294,13 @@ class CorrectiveStepper final : public Stepper {
   solvers::CorrectiveProblem problem_;
   solvers::MappingCompliance compliance_;
   solvers::RecursiveCorrection correction_;
+  NonsmoothLinearisation newton_;
   std::vector<std::vector<double>> tangents_;  // A with springs, of blocks that have some
   std::vector<double> change_, exerted_, mapped_impulses_;
   std::vector<Vector3d> end_impulses_;  // in the frames at the end of the step
   std::vector<Vector3d> guess_;
+  std::vector<Eigen::Matrix3d> frames_;  // of the impulses found
+  double sweep_tolerance_ = 0;
   StepSolution solution_;
 };
 

@@ -15,7 +15,7 @@ class StepTimer {
   // Attributes the time since the last call to `phase`.
   void Lap(Phase phase) {
     const auto now = std::chrono::steady_clock::now();
-    report_->phase_seconds[static_cast<int>(phase)] = Seconds(now - last_);
+    report_->phase_seconds[static_cast<int>(phase)] += Seconds(now - last_);
     report_->seconds = Seconds(now - start_);
     last_ = now;
   }

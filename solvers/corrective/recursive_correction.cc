@@ -31,6 +31,27 @@ double CalcRelativeChange(double change, double largest) {
   return largest > 0 ? change / largest : 1;
 }
 
+double CalcChange(const std::vector<Vector3d>& before, const std::vector<Vector3d>& after) {
+  double change = 0, largest = 0;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    change = std::max(change, (after[i] - before[i]).cwiseAbs().maxCoeff());
+    largest = std::max(largest, after[i].cwiseAbs().maxCoeff());
+  }
+  return CalcRelativeChange(change, largest);
+}
+
+// Newton's method goes on while each block of recursions reduces the residual to less than this
+// part of it.
+constexpr double kLittleProgress = 0.9;
+
+// Whether recursions whose sweeps reduce their change from `first` to `last`, as in the last one,
+// reach the tolerance.
+bool ConvergesWithin(int recursions, double first, double last, double tolerance) {
+  double reached = last;
+  for (int k = 0; k < recursions && reached > tolerance; ++k) reached *= last / first;
+  return reached <= tolerance;
+}
+
 }  // namespace
 
 void CorrectiveProblem::Clear() {
@@ -210,20 +231,10 @@ void RecursiveCorrection::Move(const MappingCompliance& compliance,
   compliance.AddMapped(dv_, y_);
 }
 
-// Runs the sweeps of one recursion with W = J A⁻¹ Jᵀ in contact space, then finds the resulting
-// motion by solving with A (zeng2022, Algorithm 2).
-void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
-                                        const CorrectionOptions& options,
-                                        const CorrectiveProblem& problem, double* first_residual) {
-  const int count = static_cast<int>(problem.contacts.size());
-  Move(compliance, problem);
-
-  w_blocks_.clear();
-  for (const MappingCompliance::Block& block : problem.blocks)
-    w_blocks_.push_back({block.size, block.A});
+void RecursiveCorrection::BuildJacobian(const CorrectiveProblem& problem) {
   w_entries_.clear();
-  w_values_.clear();  // J = Rᵀ P H
-  for (int i = 0; i < count; ++i) {
+  w_values_.clear();
+  for (int i = 0; i < static_cast<int>(problem.contacts.size()); ++i) {
     const CorrectiveContact& contact = problem.contacts[i];
     for (int p = contact.first_part; p < contact.first_part + contact.num_parts; ++p) {
       const MappedPart& part = problem.parts[p];
@@ -247,6 +258,57 @@ void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
       }
     }
   }
+}
+
+bool RecursiveCorrection::SolveLinearisation(const MappingCompliance& compliance,
+                                             const CorrectionOptions& options,
+                                             const CorrectiveProblem& problem,
+                                             LinearisationSolver* solver) {
+  const int count = static_cast<int>(problem.contacts.size());
+  // motion under the springs in A alone
+  last_F_ = F_;
+  last_y_ = y_;
+  std::fill(F_.begin(), F_.end(), 0.0);
+  for (int i = 0; i < count; ++i) {
+    if (problem.contacts[i].is_in_tangent) Push(compliance, problem, i, result_.impulse[i], false);
+  }
+  Move(compliance, problem);
+  displacements_.clear();
+  for (int i = 0; i < count; ++i) {
+    const CorrectiveContact& contact = problem.contacts[i];
+    displacements_.push_back(
+        work_[i].delta +
+        options.h * (contact.R_WC.transpose() * CalcRelativeVelocity(problem, contact, y_)));
+  }
+  BuildJacobian(problem);
+  const bool is_solved = solver->Solve(
+      {problem, w_entries_, w_values_, displacements_, W_ii_, options.h, options.tolerance},
+      &result_.impulse);
+  if (!is_solved) {
+    F_ = last_F_;
+    y_ = last_y_;
+    return false;
+  }
+  for (int i = 0; i < count; ++i) {
+    if (problem.contacts[i].is_in_tangent) continue;
+    Push(compliance, problem, i, problem.contacts[i].R_WC * result_.impulse[i], false);
+  }
+  Move(compliance, problem);
+  return true;
+}
+
+// Runs the sweeps of one recursion with W = J A⁻¹ Jᵀ in contact space, then finds the resulting
+// motion by solving with A (zeng2022, Algorithm 2).
+void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
+                                        const CorrectionOptions& options,
+                                        const CorrectiveProblem& problem, double* first_residual) {
+  const int count = static_cast<int>(problem.contacts.size());
+  Move(compliance, problem);
+
+  w_blocks_.clear();
+  for (const MappingCompliance::Block& block : problem.blocks)
+    w_blocks_.push_back({block.size, block.A});
+  BuildJacobian(problem);
   W_.Build(w_blocks_, count, w_entries_, w_values_);
 
   u_.resize(count);
@@ -278,7 +340,8 @@ void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
 
 void RecursiveCorrection::Solve(const MappingCompliance& compliance,
                                 std::span<const Vector3d> guess, const CorrectionOptions& options,
-                                CorrectiveProblem* problem, Relinearisation* geometry) {
+                                CorrectiveProblem* problem, Relinearisation* geometry,
+                                LinearisationSolver* solver) {
   using Scheme = CorrectionOptions::Scheme;
   const int count = static_cast<int>(problem->contacts.size());
   result_.converged = true;
@@ -297,7 +360,11 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
   dv_.assign(num_velocities, 0.0);
   if (count == 0) return;
 
-  const int recursions = options.scheme == Scheme::kSingle ? 1 : options.recursions;
+  const int planned = options.scheme == Scheme::kSingle ? 1 : options.recursions;
+  const int most =
+      options.scheme == Scheme::kSingle ? 1 : std::max(planned, options.max_recursions);
+  double reached = std::numeric_limits<double>::infinity();  // residual after the last block
+  bool is_slow = false;                                      // sweeps make little progress
   const bool every_sweep = options.directions == CorrectionOptions::Directions::kSweep &&
                            options.scheme == Scheme::kFast;
   result_.converged = false;
@@ -308,12 +375,28 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
     Push(compliance, *problem, i, result_.impulse[i],
          options.scheme != CorrectionOptions::Scheme::kStandard);
   }
-  while (result_.recursions < recursions && !result_.converged) {
+  while (result_.recursions < most && !result_.converged) {
+    if (result_.recursions > 0 && result_.recursions % planned == 0) {
+      const bool is_little =
+          is_slow ? result_.residual > kLittleProgress * reached
+                  : result_.recursions > 2 * planned ||
+                        !ConvergesWithin(planned, result_.residual, result_.residuals.back(),
+                                         options.tolerance);
+      if (is_little && (is_slow || solver == nullptr)) break;
+      is_slow = is_slow || is_little;
+      reached = result_.residual;
+    }
     if (options.scheme == Scheme::kStandard && result_.recursions == 0) Move(compliance, *problem);
     const double spring_change =
         Refresh(compliance, options, result_.recursions == 0, 0, count, problem, geometry);
     double first_residual = 0;
-    if (options.scheme == Scheme::kStandard) {
+    if (is_slow) {
+      before_ = result_.impulse;
+      is_slow = SolveLinearisation(compliance, options, *problem, solver);
+      first_residual = is_slow ? CalcChange(before_, result_.impulse) : reached;
+      result_.residuals.push_back(first_residual);
+      ++result_.sweeps;
+    } else if (options.scheme == Scheme::kStandard) {
       SolveStandard(compliance, options, *problem, &first_residual);
     } else {
       for (int s = 0; s < options.sweeps; ++s) {
@@ -351,9 +434,7 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
           (CalcRelativeVelocity(*problem, contact, y_).z() - u_free.z()) / contact.compliance;
       continue;
     }
-    const bool is_scalar =
-        std::isinf(contact.lower) || contact.lower != 0 || !std::isinf(contact.upper);
-    if (is_scalar) continue;
+    if (IsScalar(contact)) continue;
     const double open = work_[i].delta.z() / options.h +
                         contact.R_WC.col(2).dot(CalcRelativeVelocity(*problem, contact, y_));
     result_.complementarity = std::max(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <span>
 #include <vector>
@@ -67,6 +68,32 @@ class Relinearisation {
                       CorrectiveProblem* problem) = 0;
 };
 
+// The contact problem of one linearisation: impulses λ displace the contacts by δ = δ₀ + h W λ,
+// with W = J A⁻¹ Jᵀ. Springs in A are no part of it.
+struct FixedLinearisation {
+  const CorrectiveProblem& problem;
+  std::span<const DelassusOperator::Entry> entries;  // of J, in contact frames; contacts ascend
+  std::span<const double> values;
+  std::span<const Eigen::Vector3d> displacements;  // δ₀ [m]
+  std::span<const Eigen::Matrix3d> diagonals;      // of W [1/kg]
+  double h;                                        // [s]
+  double tolerance;                                // of impulses, relative to the largest
+};
+
+// Solves the problem of one linearisation where sweeps converge too slowly.
+class LinearisationSolver {
+ public:
+  virtual ~LinearisationSolver() = default;
+  // `impulses` [N·s] holds a guess, and those of springs in A, which stay. False, and unchanged, if
+  // there is no finite solution.
+  virtual bool Solve(const FixedLinearisation& given, std::vector<Eigen::Vector3d>* impulses) = 0;
+};
+
+// Whether a contact is a scalar constraint, with bounds of its own.
+inline bool IsScalar(const CorrectiveContact& contact) {
+  return std::isinf(contact.lower) || contact.lower != 0 || !std::isinf(contact.upper);
+}
+
 struct CorrectionOptions {
   enum class Scheme {
     kFast,      // Algorithm 3: W_H once, multiplied by the current directions
@@ -78,7 +105,10 @@ struct CorrectionOptions {
   Directions directions = Directions::kRecursion;
   double h = 0;             // [s]
   double tolerance = 1e-5;  // largest change of an impulse in a sweep, relative to the largest one
-  int recursions = 5;
+  int recursions = 5;       // planned
+  // If these do not converge, more follow up to this number, in blocks of as many as planned. Where
+  // a block of sweeps makes little progress, a LinearisationSolver takes their place.
+  int max_recursions = 0;
   int sweeps = 30;  // in each recursion
 };
 
@@ -100,10 +130,11 @@ struct CorrectionResult {
 class RecursiveCorrection {
  public:
   // `guess` holds the initial impulses, in the contacts' initial frames. `compliance` is built from
-  // the problem's blocks, entries and values.
+  // the problem's blocks, entries and values. `solver` may be null: sweeps go on while they make
+  // progress.
   void Solve(const MappingCompliance& compliance, std::span<const Eigen::Vector3d> guess,
              const CorrectionOptions& options, CorrectiveProblem* problem,
-             Relinearisation* geometry);
+             Relinearisation* geometry, LinearisationSolver* solver = nullptr);
 
   const CorrectionResult& result() const { return result_; }
   // Total impulses on the mapped degrees of freedom, and the resulting mapped velocities.
@@ -130,6 +161,11 @@ class RecursiveCorrection {
   double CalcSpringPush(const CorrectiveProblem& problem, int contact, double h) const;
   double Sweep(const MappingCompliance& compliance, const CorrectionOptions& options,
                CorrectiveProblem* problem, Relinearisation* geometry);
+  // Fills w_entries_ and w_values_ with J = Rᵀ P H.
+  void BuildJacobian(const CorrectiveProblem& problem);
+  // Solves the present linearisation without sweeps. False, and unchanged, if that fails.
+  bool SolveLinearisation(const MappingCompliance& compliance, const CorrectionOptions& options,
+                          const CorrectiveProblem& problem, LinearisationSolver* solver);
   // Computes y from F by solving with A.
   void Move(const MappingCompliance& compliance, const CorrectiveProblem& problem);
   void SolveStandard(const MappingCompliance& compliance, const CorrectionOptions& options,
@@ -145,6 +181,10 @@ class RecursiveCorrection {
   std::vector<double> w_values_;
   std::vector<Eigen::Vector3d> u_;
   std::vector<MappedPart> old_parts_;
+  std::vector<Eigen::Vector3d> displacements_;  // see FixedLinearisation
+  // F, y and impulses before SolveLinearisation
+  std::vector<double> last_F_, last_y_;
+  std::vector<Eigen::Vector3d> before_;
   CorrectionResult result_;
 };
 

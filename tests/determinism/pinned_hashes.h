@@ -18,7 +18,7 @@ inline constexpr PinnedHash kPinnedHashes[] = {
     {"rigid heap", 100, "79f0d3d016498e0d99131c366d5fe55b"},
     {"arm and hand", 120, "1108bfa4e8c108d8c88684106a1b94e3"},
     {"soft rings", 40, "95871203e8b96cc3da69cce279d4de3f"},
-    {"corrective cube", 60, "a1a279702cdb8657471ea44937fd2862"},
+    {"corrective cube", 60, "023e8f7ab7fc7c18d1bb59350a9f2113"},
     {"nonsmooth hand", 120, "f977fe416a45b65acecf6262e5fd28cb"},
     {"nonsmooth cube", 60, "25d931a00860c2fce8748bd4403dc248"},
     {"maximal ball", 40, "799bd0025a41ed48dd9ad2322dd16442"},

@@ -62,6 +62,52 @@ probes: [{name: p, position: {body: box}}]
   }
 }
 
+// Three boxes, each `ratio` times as heavy as the one below it, of which the upper one slides.
+std::string HeavyOnLight(double ratio, const std::string& options) {
+  return Fill(OnTheGround(options, R"(
+  - {name: a, rigid: {motion: FREE, mass: 1, pose: {position: [0, 0, 0.05]},
+              shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
+  - {name: b, rigid: {motion: FREE, mass: $B, pose: {position: [0, 0, 0.15]},
+              shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
+  - {name: c, rigid: {motion: FREE, mass: $C, pose: {position: [0, 0, 0.25]},
+              velocity: {linear: [0.3, 0, 0]}, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
+contact: {friction: 0.4}
+sleeping: false
+)"),
+              {{"$B", Number(ratio)}, {"$C", Number(ratio * ratio)}});
+}
+
+// Where sweeps converge slowly, the linearised problem is solved by Newton's method.
+TEST(CorrectiveConvergence, HoldsUnderLargeRatiosOfMass) {
+  World world = LoadWorld(HeavyOnLight(30, ""));
+  for (int step = 0; step < 40; ++step) {
+    ASSERT_TRUE(world.Step().ok());
+    EXPECT_TRUE(world.report().converged) << step << ": " << world.report().residual;
+  }
+}
+
+// It finds what sweeps find if there are enough of them.
+TEST(CorrectiveConvergence, IsToTheSolutionOfTheSweeps) {
+  World world = LoadWorld(HeavyOnLight(10, "tolerance: 1e-8")),
+        swept = LoadWorld(HeavyOnLight(10, "recursions: 50, sweeps: 20000, tolerance: 1e-8"));
+  for (int step = 0; step < 10; ++step) {
+    ASSERT_TRUE(world.Step().ok());
+    ASSERT_TRUE(swept.Step().ok());
+    ASSERT_TRUE(swept.report().converged) << step;
+    EXPECT_GT(swept.report().iterations, 2 * world.report().iterations) << step;
+    for (std::size_t i = 0; i < world.state().v.size(); ++i)
+      EXPECT_NEAR(world.state().v[i], swept.state().v[i], 1e-5) << step << ", velocity " << i;
+  }
+}
+
+// A limit that is given is kept, as benchmarks need.
+TEST(CorrectiveConvergence, StopsAtLimitsThatAreGiven) {
+  World world = LoadWorld(HeavyOnLight(30, "recursions: 3, sweeps: 20"));
+  ASSERT_TRUE(world.Step().ok());
+  EXPECT_FALSE(world.report().converged);
+  EXPECT_EQ(world.report().iterations, 60);
+}
+
 TEST(CorrectiveTrouble, FrictionOfNothingAndOfAMillion) {
   for (const char* friction : {"0", "100", "1000000"}) {
     World world = LoadWorld(Fill(OnTheGround("", R"(
