@@ -45,8 +45,8 @@ class SpeedBound {
   }
 
  private:
-  // Of each velocity: the largest distance between its joint, if that turns, and the frames that it
-  // moves while nothing has slid [m]; infinite: unknown.
+  // Largest distance from the joint of each velocity to the frames that it moves, while no joint
+  // has slid [m]. Minus infinity: the joint does not turn; infinity: unknown.
   std::vector<double> reaches_;
   std::vector<int> slides_;  // positions of prismatic joints beyond one that turns
 };

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "physics/stepping/corrective_geometry.h"
-#include "physics/stepping/nonsmooth_linearisation.h"
 #include "physics/stepping/integrators/theta_method.h"
+#include "physics/stepping/nonsmooth_linearisation.h"
 #include "physics/stepping/solve.h"
 #include "physics/stepping/step_timer.h"
 #include "solvers/corrective/correction_residual.h"
@@ -24,8 +24,8 @@ constexpr int kMaxStaleRounds = 5;
 constexpr double kSweepTolerance = 0.5;
 constexpr double kMinCompliance = 1e-6;  // of a rigid constraint, relative to its W
 
-// Sweeps that stop at their tolerance may leave more than it: a step that misses its own goes on
-// with this part of the tolerance, and so on.
+// Sweeps that stop at their tolerance may leave a larger residual at the end of the step. Each
+// further attempt then has this part of the tolerance of the one before.
 constexpr double kSharpening = 0.1;
 constexpr int kMaxAttempts = 3;
 

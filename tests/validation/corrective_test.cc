@@ -77,7 +77,7 @@ sleeping: false
               {{"$B", Number(ratio)}, {"$C", Number(ratio * ratio)}});
 }
 
-// Where sweeps converge slowly, the linearised problem is solved by Newton's method.
+// Newton's method solves the linearised problem, as sweeps converge slowly here.
 TEST(CorrectiveConvergence, HoldsUnderLargeRatiosOfMass) {
   World world = LoadWorld(HeavyOnLight(30, ""));
   for (int step = 0; step < 40; ++step) {

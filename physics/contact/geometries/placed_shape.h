@@ -18,8 +18,8 @@ struct CollisionShape {
   ConvexPolyhedron polyhedron;             // box and convex mesh
   std::shared_ptr<const TriangleBvh> bvh;  // convex and other meshes
   const TriangleMesh* mesh = nullptr;      // of convex and other meshes
-  // Of a mesh that may be non-convex: whether each edge of the tree is sharp, and whether each side
-  // of each triangle is (see IsSharp).
+  // Flags of the sharp edges of a mesh that may be non-convex (see IsSharp), by edge of the tree
+  // and by side of each triangle.
   std::vector<char> is_sharp_edge, is_sharp_side;
   double thickness;  // see CalcThickness [m]
 
