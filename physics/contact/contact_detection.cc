@@ -607,6 +607,11 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
 
 void ContactDetector::Workspace::PlaceAhead(const Model& model, const State& state,
                                             const BodyMotions& motions, int index, double t) {
+  // most bodies never need a geometry ahead
+  const CollisionGeometry& geometry = ahead.geometries[index];
+  const bool is_made = geometry.surface != nullptr || geometry.points != nullptr ||
+                       (kinds[index] == GeometryKind::kShapes && !geometry.shapes.empty());
+  if (!is_made) MakeGeometry(model, index, &ahead);
   if (kinds[index] == GeometryKind::kShapes) {
     const RigidTransform X_WB = Advance(motions[index], t);
     for (int s = shape_starts[index]; s < shape_starts[index + 1]; ++s)
@@ -635,13 +640,6 @@ void ContactDetector::Workspace::FindSpeculative(const Model& model, const State
                                                  std::vector<ContactPoint>* contacts,
                                                  Counts* counts) {
   const int a = task.body_a, b = task.body_b;
-  // create the geometry ahead on first use
-  for (const int body : {a, b}) {
-    const CollisionGeometry& geometry = ahead.geometries[body];
-    const bool is_made = geometry.surface != nullptr || geometry.points != nullptr ||
-                         (kinds[body] == GeometryKind::kShapes && !geometry.shapes.empty());
-    if (!is_made) MakeGeometry(model, body, &ahead);
-  }
   Scratch* buffers = &scratch.local();
   const auto collide = [&](double t, double margin, std::vector<ContactPoint>* met) {
     PlaceAhead(model, state, motions, a, t);

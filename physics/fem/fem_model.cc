@@ -79,10 +79,7 @@ const std::vector<int>& FemRestShape::elimination_order() const {
 void FemRestShape::FindTree() const {
   std::call_once(has_tree_, [this] {
     tree_ = solvers::FindEliminationTree(pattern, elimination_order());
-    solvers::SupernodeLayout layout(pattern, order_);
-    layout.LayOut({});
-    layout.Place({}, true);
-    operations_ = layout.flops();
+    operations_ = solvers::CountFactorOperations(pattern, order_, tree_);
   });
 }
 

@@ -72,24 +72,22 @@ class FemStep final : public NodeStep {
     const std::size_t n = 3 * std::size_t(model_->num_nodes);
     if (model_->is_quadratic()) linear_A_.values = {};
     residual_.resize(n);
-    v0_.resize(n);
   }
 
   absl::Status Pose(const Stage& stage, const BlockState& base,
                     const BlockInputs& inputs) override {
-    const std::span<const double> q0 = base.q, v0 = base.v;
     stage_ = stage;
+    q0_ = base.q;
+    v0_ = base.v;
     is_in_lanes_ = is_solved_ = false;
-    q0_.assign(q0.begin(), q0.end());
-    std::copy(v0.begin(), v0.end(), v0_.begin());
-    PrescribeVelocities(q0, inputs);
+    PrescribeVelocities(inputs);
     model_->activations.Spread(inputs.efforts, &pressure_);
-    Assemble(q0, v0);
+    Assemble();
     AddExternalForces(inputs);
     model_->ProjectOntoPlane(residual_);
     if (!AllFinite(residual_) || !AllFinite(A_.values)) {
       return absl::InternalError(
-          absl::StrCat("its forces are not finite; ", model_->DescribeWorstElement(q0)));
+          absl::StrCat("its forces are not finite; ", model_->DescribeWorstElement(q0_)));
     }
     if (model_->is_quadratic()) return absl::OkStatus();
     return SolveNonlinear();
@@ -330,16 +328,16 @@ class FemStep final : public NodeStep {
 
   // Assembles A (han2023 (11)) and the elements' part of m(v0), without the elastic forces of
   // nonlinear elements.
-  void Assemble(std::span<const double> q0, std::span<const double> v0) {
+  void Assemble() {
     std::fill(A_.values.begin(), A_.values.end(), 0.0);
     std::fill(residual_.begin(), residual_.end(), 0.0);
-    AssembleQuadratic(*model_, stage_, q0, v0, pressure_, &A_, &residual_);
-    AssembleDamping(*model_, stage_, q0, v0, &deformation_, &A_, &residual_);
+    AssembleQuadratic(*model_, stage_, q0_, v0_, pressure_, &A_, &residual_);
+    AssembleDamping(*model_, stage_, q0_, v0_, &deformation_, &A_, &residual_);
     const double alpha = model_->parameters.rayleigh_alpha;
     if (alpha != 0) {
       std::vector<double>& Mv = scratch_;
-      Mv.resize(v0.size());
-      model_->MultiplyMass(v0, Mv);
+      Mv.resize(v0_.size());
+      model_->MultiplyMass(v0_, Mv);
       for (std::size_t i = 0; i < Mv.size(); ++i)
         residual_[i] += stage_.impulse_scale() * alpha * Mv[i];
     }
@@ -528,7 +526,7 @@ class FemStep final : public NodeStep {
     blend_ = 1;
     report_ = {};
 
-    v_linear_ = v0_;
+    v_linear_.assign(v0_.begin(), v0_.end());
     ForEachPrescribed([&](int node, const Vector3d& velocity) {
       for (int r = 0; r < 3; ++r) v_linear_[3 * node + r] = velocity[r];
     });
@@ -654,7 +652,7 @@ class FemStep final : public NodeStep {
   std::vector<Lane> pressure_;           // of activations, per batch; empty: none
   Tangent tangent_ = Tangent::kExact;
   std::unique_ptr<solvers::PartialCholesky> newton_factor_;
-  std::vector<double> q0_, v_linear_;   // start of the step; point of linearisation
+  std::vector<double> v_linear_;        // point of linearisation
   std::vector<double> exact_, convex_;  // tangents to be blended
   double blend_ = 1;
   std::vector<double> q_, dv_, momentum_, elastic_, step_, direction_, trial_, scratch_;

@@ -51,7 +51,7 @@ void NodeStep::Integrate(std::span<const double> v, MutableBlockState state) con
   });
 }
 
-void NodeStep::PrescribeVelocities(std::span<const double> q0, const BlockInputs& inputs) {
+void NodeStep::PrescribeVelocities(const BlockInputs& inputs) {
   const FemParameters& p = model_->parameters;
   for (std::size_t k = 0; k < p.prescribed.size(); ++k) {
     const FemParameters::Prescribed& one = p.prescribed[k];
@@ -60,7 +60,7 @@ void NodeStep::PrescribeVelocities(std::span<const double> q0, const BlockInputs
     // fixed to the followed body where it was at the start
     const Vector3d p_B = one.X_WB0.Inverse() * (p.X_WB * p.mesh.vertices[one.node]);
     prescribed_position_[k] = X_WB * p_B;
-    prescribed_velocity_[k] = (prescribed_position_[k] - VectorAt(q0, 3 * one.node)) / stage_.h;
+    prescribed_velocity_[k] = (prescribed_position_[k] - VectorAt(q0_, 3 * one.node)) / stage_.h;
   }
 }
 

@@ -23,7 +23,7 @@ class NodeStep : public BlockStep {
  protected:
   // Computes the end-of-stage positions of nodes attached to other bodies, and the velocities that
   // lead to them.
-  void PrescribeVelocities(std::span<const double> q0, const BlockInputs& inputs);
+  void PrescribeVelocities(const BlockInputs& inputs);
   // Calls visit(node, velocity) for each attached node.
   template <typename Visit>
   void ForEachPrescribed(const Visit& visit) const {
@@ -34,7 +34,7 @@ class NodeStep : public BlockStep {
 
   std::shared_ptr<const FemModel> model_;
   Stage stage_;
-  std::vector<double> v0_;  // of the base
+  std::span<const double> q0_, v0_;  // the base's
 
  private:
   std::vector<Eigen::Vector3d> prescribed_velocity_, prescribed_position_;

@@ -60,12 +60,11 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
 
   absl::Status Pose(const Stage& stage, const BlockState& base,
                     const BlockInputs& inputs) override {
-    const std::span<const double> q0 = base.q, v0 = base.v;
     stage_ = stage;
-    q0_.assign(q0.begin(), q0.end());
-    v0_.assign(v0.begin(), v0.end());
+    q0_ = base.q;
+    v0_ = base.v;
     most_projected_ = 0;
-    PrescribeVelocities(q0, inputs);
+    PrescribeVelocities(inputs);
     model_->activations.Spread(inputs.efforts, &pressure_);
 
     // each node moves freely on its own
@@ -78,7 +77,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
     for (int i = 0; i < model_->num_nodes; ++i) {
       for (int r = 0; r < 3; ++r) {
         masses_[9 * std::size_t(i) + 4 * r] = scale * model_->node_mass[i];
-        v_star_[3 * i + r] = (v0[3 * i + r] + h * acceleration[r]) / scale;
+        v_star_[3 * i + r] = (v0_[3 * i + r] + h * acceleration[r]) / scale;
       }
     }
     for (const BlockForce& applied : inputs.forces) {
@@ -296,7 +295,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
   std::vector<int> set_of_;  // of each lane of each batch; −1: padding
   std::vector<Lane>
       lengths_;  // edge of a cube of the element's volume, which scales strains to lengths
-  std::vector<double> q0_, masses_, inertias_;
+  std::vector<double> masses_, inertias_;
   std::vector<LaneMatrix3> R0_;
   std::vector<LaneStrain> S0_;
   std::vector<Lane> pressure_;  // of activations, per batch; empty: none

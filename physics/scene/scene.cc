@@ -1,5 +1,6 @@
 #include "physics/scene/scene.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -120,8 +121,10 @@ SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options) 
               absl::StrCat("cannot be read: ", std::strerror(errno), ". Check its permissions"));
     return Refuse(&log);
   }
-  // read one byte more than allowed, to detect larger files
-  std::string text(static_cast<std::size_t>(options.limits.max_text_bytes) + 1, '\0');
+  // LoadText refuses larger files: one byte more than allowed is enough to tell. A file that grows
+  // meanwhile is read up to its old size.
+  const std::uintmax_t allowed = static_cast<std::uintmax_t>(options.limits.max_text_bytes) + 1;
+  std::string text(static_cast<std::size_t>(std::min(fs::file_size(path, error), allowed)), '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));
   return LoadText(text, path, options, fs::path(path).parent_path().string());

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "solvers/linalg/elimination_order.h"
+
 namespace pliant::solvers {
 namespace {
 
@@ -32,7 +34,66 @@ void Mark(std::uint64_t* bits, int i) {
   bits[i / 64] |= std::uint64_t{1} << (i % 64);
 }
 
+// Grows supernodes up the tree while one elimination with explicit zeros is cheaper than two
+// without. Column j has num_rows(j) rows below its diagonal. Gives each column the last column of
+// its group, and that one the size and the cost of the group.
+template <typename NumRows>
+void Amalgamate(std::span<const int> parents, const NumRows& num_rows, std::vector<int>* group,
+                std::vector<int>* size, std::vector<double>* cost) {
+  const int n = static_cast<int>(parents.size());
+  group->resize(n);
+  size->assign(n, 1);
+  cost->resize(n);
+  for (int j = 0; j < n; ++j) (*cost)[j] = CountCost(1, static_cast<double>(num_rows(j)));
+  for (int j = 0; j < n; ++j) {
+    // merge the group that ends in j with the one that ends in p
+    const int p = parents[j];
+    (*group)[j] = j;
+    if (p >= n) continue;
+    const double together = CountCost((*size)[j] + (*size)[p], static_cast<double>(num_rows(p)));
+    if (together > (*cost)[j] + (*cost)[p]) continue;
+    (*size)[p] += (*size)[j];
+    (*cost)[p] = together;
+    (*group)[j] = p;
+  }
+  for (int j = n - 1; j >= 0; --j) (*group)[j] = (*group)[(*group)[j]];
+}
+
+// Additions and multiplications that eliminate c columns above m rows (nodes).
+double CountOperations(std::size_t c, std::size_t m) {
+  const double width = 3 * static_cast<double>(c), height = width + 3 * static_cast<double>(m);
+  return width * (height * height - height * width + width * width / 3);
+}
+
 }  // namespace
+
+double CountFactorOperations(const BlockPattern& pattern, const std::vector<int>& order,
+                             const std::vector<int>& tree) {
+  const int n = pattern.num_nodes;
+  std::vector<int> rank(n), parents(n), num_rows(n, 0), visited_for(n, -1);
+  for (int k = 0; k < n; ++k) rank[order[k]] = k;
+  for (int k = 0; k < n; ++k) parents[k] = tree[order[k]] < 0 ? n : rank[tree[order[k]]];
+  // row i of the factor has an entry in each column on the paths from i's earlier neighbours to i
+  const std::vector<std::vector<int>> adjacency = MakeAdjacency(pattern);
+  for (int i = 0; i < n; ++i) {
+    visited_for[i] = i;
+    for (const int neighbour : adjacency[order[i]]) {
+      if (rank[neighbour] > i) continue;
+      for (int j = rank[neighbour]; visited_for[j] != i; j = parents[j]) {
+        visited_for[j] = i;
+        ++num_rows[j];
+      }
+    }
+  }
+  std::vector<int> group, size;
+  std::vector<double> cost;
+  Amalgamate(
+      parents, [&](int j) { return num_rows[j]; }, &group, &size, &cost);
+  double operations = 0;
+  for (int j = 0; j < n; ++j)
+    if (group[j] == j) operations += CountOperations(size[j], num_rows[j]);
+  return operations;
+}
 
 void FindRuns(std::span<const int> places, std::span<int> run_end) {
   const int m = static_cast<int>(places.size());
@@ -74,7 +135,8 @@ void SupernodeLayout::LayOut(std::span<const int> participants, const SupernodeL
   for (int c = 0; c < num_nodes(); ++c) column_of_[column_node_[c]] = c;
 
   FindStructures();
-  Amalgamate();
+  Amalgamate(
+      parent_, [this](int j) { return structure(j).size(); }, &group_, &group_size_, &group_cost_);
   OrderGroups(below);
   FindCliques();
 }
@@ -145,30 +207,6 @@ void SupernodeLayout::FindStructures() {
       first_child_[parent_[j]] = j;
     }
   }
-}
-
-// Grows supernodes up the tree while one elimination with explicit zeros is cheaper than two
-// without.
-void SupernodeLayout::Amalgamate() {
-  const int n = num_columns();
-  group_.resize(n);
-  group_size_.assign(n, 1);
-  group_cost_.resize(n);
-  for (int j = 0; j < n; ++j)
-    group_cost_[j] = CountCost(1, static_cast<double>(structure(j).size()));
-  for (int j = 0; j < n; ++j) {
-    // merge the group that ends in j with the one that ends in p
-    const int p = parent_[j];
-    group_[j] = j;
-    if (p >= n) continue;
-    const double cost =
-        CountCost(group_size_[j] + group_size_[p], static_cast<double>(structure(p).size()));
-    if (cost > group_cost_[j] + group_cost_[p]) continue;
-    group_size_[p] += group_size_[j];
-    group_cost_[p] = cost;
-    group_[j] = p;
-  }
-  for (int j = n - 1; j >= 0; --j) group_[j] = group_[group_[j]];
 }
 
 // Finds a postorder of the groups and the resulting position of each column.
@@ -329,8 +367,7 @@ void SupernodeLayout::PlaceSupernodes() {
     node.num_rows = static_cast<int>(rows_.size()) - node.first_row;
     node.panel = panel_numbers_;
     panel_numbers_ += std::size_t(node.height()) * node.width();
-    const double height = node.height(), width = node.width();
-    flops_ += width * (height * height - height * width + width * width / 3);
+    flops_ += CountOperations(node.columns, node.num_rows);
   }
   Supernode& root = supernodes_.back();
   root.first = n;
@@ -363,6 +400,7 @@ void SupernodeLayout::PlaceRows() {
   relative_.resize(rows_.size());
   run_end_.resize(rows_.size());
   blocks_.clear();
+  blocks_.reserve((neighbours_.size() + num_nodes()) / 2);  // each is a neighbour of both nodes
   place_.resize(num_nodes());
   for (Supernode& node : supernodes_) {
     for (int c = 0; c < node.columns; ++c) place_[node.first + c] = c;

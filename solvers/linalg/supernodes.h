@@ -13,6 +13,11 @@ namespace pliant::solvers {
 // For each of the ascending places, finds the end of its run of consecutive places.
 void FindRuns(std::span<const int> places, std::span<int> run_end);
 
+// Additions and multiplications of a factorisation without participants, as SupernodeLayout::flops,
+// but in much less memory. `tree` is the elimination tree of `order`.
+double CountFactorOperations(const BlockPattern& pattern, const std::vector<int>& order,
+                             const std::vector<int>& tree);
+
 // Layout of a supernodal multifrontal factor: everything that depends only on the pattern, an
 // elimination order and the participants, which are eliminated last. Columns are nodes; "position"
 // is a node's place in the final order.
@@ -125,7 +130,6 @@ class SupernodeLayout {
                  structure_starts_[column + 1] - structure_starts_[column]);
   }
   void FindStructures();
-  void Amalgamate();
   void OrderGroups(const SupernodeLayout* below);
   void OrderColumns(const SupernodeLayout* below);
   void SplitBy(std::span<const int> columns);

@@ -25,20 +25,22 @@ class ReducedMomentum : public ::testing::TestWithParam<const char*> {
       if (p.mesh.vertices[i].x() < -0.199) p.prescribed.push_back({i, -1, {}});
     }
     block_ = MakeFemBlock(p);
-    std::vector<double> q(block_->num_positions()), v(block_->num_velocities());
-    block_->SetInitialState({q, v});
-    for (std::size_t i = 0; i < q.size(); ++i) {
-      q[i] *= 1 + 1e-3 * static_cast<double>(i % 7);
-      v[i] = 0.1 * static_cast<double>(i % 5);
+    q_.resize(block_->num_positions());
+    v_.resize(block_->num_velocities());
+    block_->SetInitialState({q_, v_});
+    for (std::size_t i = 0; i < q_.size(); ++i) {
+      q_[i] *= 1 + 1e-3 * static_cast<double>(i % 7);
+      v_[i] = 0.1 * static_cast<double>(i % 5);
     }
     step_ = block_->NewStep();
     BlockInputs inputs;
     inputs.targets.resize(block_->followed_bodies().size());
-    const absl::Status status = PoseBlock(*step_, {0.01, 1, 1, {0, 0, -9.81}}, q, v, inputs);
+    const absl::Status status = PoseBlock(*step_, {0.01, 1, 1, {0, 0, -9.81}}, q_, v_, inputs);
     EXPECT_TRUE(status.ok()) << status;
   }
 
   std::vector<int> bottom_;
+  std::vector<double> q_, v_;  // the base of step_
   std::shared_ptr<const DynamicsBlock> block_;
   std::unique_ptr<BlockStep> step_;
 };
