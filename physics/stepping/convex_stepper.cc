@@ -31,15 +31,22 @@ double NearRigid(double w, const ConvexOptions& options) {
   return options.beta * options.beta * w / (4 * kPi * kPi);
 }
 
-// Regularisation of a contact: near-rigid, or its own compliance if that is larger.
+// Largest overlap that the regularisation of a near-rigid contact leaves after an impact [m].
+constexpr double kImpactOverlap = 1e-5;
+
+// Regularisation of a contact: near-rigid, or its own compliance if that is larger. A near-rigid
+// contact lets R/w of the impulse that stops it through as a velocity; `impact` is the speed at
+// which it would overlap without it, beyond what gravity gives in a step [m/s].
 Vector3d Regularisation(const ConstraintSystem::Contact& contact, const ConvexOptions& options,
-                        double h) {
+                        double impact, double h) {
   const double w = std::sqrt(contact.W.squaredNorm()) / 3;
   const double compliant = std::isfinite(contact.stiffness)
                                ? 1 / (h * contact.stiffness * (h + contact.relaxation_time))
                                : 0;
   const double R_t = options.sigma * w;
-  return {R_t, R_t, std::max(NearRigid(w, options), compliant)};
+  double R_n = NearRigid(w, options);
+  if (impact > 0) R_n = std::min(R_n, w * kImpactOverlap / (h * impact));
+  return {R_t, R_t, std::max(R_n, compliant)};
 }
 
 // Row of a spring and damper in implicit Euler, γ = (v̂ − r)/R. Near-rigid rows keep the ratio of
@@ -102,7 +109,7 @@ class ConvexStepper final : public Stepper {
     timer.Lap(Phase::kCheck);
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
-    CommitStep(solution_.v, solution_.impulses, &stages_, state, report);
+    CommitStep(solution_, &stages_, state, report);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();
   }
@@ -133,11 +140,17 @@ class ConvexStepper final : public Stepper {
     for (const int c : island.contacts) {
       const ConstraintSystem::Contact& contact = system.contacts[c];
       ConvexProblem::Contact& added = problem.contacts.emplace_back();
-      added.R = Regularisation(contact, options, h);
-      added.v_hat = Vector3d(0, 0, -contact.gap / (h + contact.relaxation_time));
+      const double impact = -CalcContactVelocity(system, c, system.v_star).z() -
+                            std::max(0.0, contact.gap) / h - 2 * h * gravity_;
+      added.R = Regularisation(contact, options, impact, h);
       added.friction = contact.friction;
       // anchored contacts keep the tangential stretch of the last step
       const Vector3d& last = stages_.warm_start.contacts[c];
+      // overlap may remain, unless the last impulse bore its load by half of it or more
+      const double relaxation = h + contact.relaxation_time,
+                   borne = Regularisation(contact, options, 0, h).z() * last.z() * relaxation,
+                   remains = 2 * borne > -contact.gap ? 0 : contact.allowed_overlap;
+      added.v_hat = Vector3d(0, 0, -(contact.gap + remains) / relaxation);
       if (problem.law != nullptr) {
         added.lagged = last.z();
         // R_t = σ w
@@ -163,8 +176,12 @@ class ConvexStepper final : public Stepper {
     island.Gather(options.warm_start ? stages_.warm_start.v : stages_.system.v_star, &work->guess);
     work->solver.Solve(work->problem, work->guess, sap, &work->result);
     island.Scatter(work->result.v, solution_.v_participating);
-    for (std::size_t c = 0; c < island.contacts.size(); ++c)
-      solution_.impulses.contacts[island.contacts[c]] = work->result.gamma[c];
+    for (std::size_t c = 0; c < island.contacts.size(); ++c) {
+      const int contact = island.contacts[c];
+      solution_.impulses.contacts[contact] = work->result.gamma[c];
+      solution_.compliances[contact] = work->problem.contacts[c].R.z() *
+                                       (h + stages_.system.contacts[contact].relaxation_time);
+    }
     for (std::size_t k = 0; k < island.rows.size(); ++k)
       solution_.impulses.rows[island.rows[k]] = work->result.row_gamma[k];
     outcome->stalled = work->result.stalled;
@@ -178,6 +195,7 @@ class ConvexStepper final : public Stepper {
     // impulses found before re-detection added contacts
     const std::vector<Vector3d>& found = solution_.impulses.contacts;
     solved_.assign(found.begin(), found.begin() + stages_.contacts.num_solved);
+    solution_.compliances.resize(found.size());
     const std::vector<solvers::IslandView>& islands = stages_.islands.views;
     const int count = static_cast<int>(islands.size());
     if (outcomes_.size() < islands.size()) outcomes_.resize(islands.size());
@@ -218,7 +236,7 @@ class ConvexStepper final : public Stepper {
       const double w = std::sqrt(contact.W.squaredNorm()) / 3;
       const double v_n =
           CalcContactVelocity(stages_.system, static_cast<int>(c), solution_.v_participating).z();
-      const double open = contact.gap / h + v_n;
+      const double open = (contact.gap + contact.allowed_overlap) / h + v_n;
       report->complementarity =
           std::max(report->complementarity, std::abs(std::min(open, w * found[c].z())));
     }
@@ -241,6 +259,7 @@ class ConvexStepper final : public Stepper {
   }
 
   const Model& model_;
+  const double gravity_ = std::sqrt(model_.gravity.squaredNorm());  // [m/s²]
   StepStages stages_;
   std::vector<Work> work_;  // of islands of several blocks, in their order
   std::vector<Work*> work_of_;

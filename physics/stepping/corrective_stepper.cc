@@ -97,7 +97,7 @@ class CorrectiveStepper final : public Stepper {
     report->stalled = report->reason == solvers::StopReason::kResidual;
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
-    CommitStep(solution_.v, solution_.impulses, &stages_, state, report);
+    CommitStep(solution_, &stages_, state, report);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();
   }
@@ -280,6 +280,7 @@ class CorrectiveStepper final : public Stepper {
       geometry_.Reset(&problem_);
     } while (true);
     report->complementarity = result.complementarity;
+    std::copy_n(result.impulse.begin(), num_contacts, solution_.impulses.contacts.begin());
     // v = v_free + A⁻¹ Hᵀ F on the participants
     std::vector<double>& v = solution_.v_participating;
     change_.assign(v.size(), 0.0);

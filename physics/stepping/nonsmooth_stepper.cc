@@ -81,7 +81,7 @@ solvers::NonsmoothOptions ToSolver(const NonsmoothOptions& options) {
 // compliance by h / (h + τ).
 NonsmoothProblem::Contact MakeContact(const ConstraintSystem::Contact& contact, double h) {
   NonsmoothProblem::Contact made;
-  made.gap = contact.gap;
+  made.gap = contact.gap + contact.allowed_overlap;
   made.friction = std::min(contact.friction, kMaxConeFriction);
   if (std::isfinite(contact.stiffness)) {
     const double share = h / (h + contact.relaxation_time);
@@ -205,7 +205,7 @@ class NonsmoothStepper final : public Stepper {
     timer.Lap(Phase::kCheck);
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
-    CommitStep(solution_.v, solution_.impulses, &stages_, state, report);
+    CommitStep(solution_, &stages_, state, report);
     if (model_.method.nonsmooth.warm_start)
       KeepConstraintImpulses(solution_.impulses, stages_.blocks, stages_.warm_start, state);
     timer.Lap(Phase::kCommit);
