@@ -49,6 +49,10 @@ Vector3d Regularisation(const ConstraintSystem::Contact& contact, const ConvexOp
   return {R_t, R_t, std::max(R_n, compliant)};
 }
 
+// Positions need not be exact: what is left of an overlap is taken away in the next steps.
+constexpr double kRecoveryTolerance = 1e-3;
+constexpr int kMaxRecoveryIterations = 2;
+
 // Row of a spring and damper in implicit Euler, γ = (v̂ − r)/R. Near-rigid rows keep the ratio of
 // damping to stiffness.
 ConvexProblem::Row Regularise(const ConstraintSystem::Row& constraint, const ConvexOptions& options,
@@ -94,10 +98,13 @@ class ConvexStepper final : public Stepper {
 
     // contacts and constraints, island by island
     const SolveLimits limits{.relinearisations = {options.relinearisations, options.tolerance}};
-    status = SolveStep(*state, limits, &stages_, report, &solution_, [&](int) {
-      SolveIslands(h, report);
-      return absl::OkStatus();
-    });
+    status = SolveStep(
+        *state, limits, &stages_, report, &solution_,
+        [&](int) {
+          SolveIslands(h, report);
+          return absl::OkStatus();
+        },
+        [&] { return is_recovering_; });
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
@@ -120,11 +127,11 @@ class ConvexStepper final : public Stepper {
     ConvexProblem problem;
     std::vector<double> guess;
     solvers::SapSolver solver;
-    solvers::SapResult result;
+    solvers::SapResult result, moving;
   };
 
   struct Outcome {
-    bool stalled = false;
+    bool stalled = false, is_recovering = false;
     solvers::StopReason reason = solvers::StopReason::kConverged;
     int iterations = 0, factorisations = 0;
     std::vector<double> residuals;
@@ -176,11 +183,9 @@ class ConvexStepper final : public Stepper {
     island.Gather(options.warm_start ? stages_.warm_start.v : stages_.system.v_star, &work->guess);
     work->solver.Solve(work->problem, work->guess, sap, &work->result);
     island.Scatter(work->result.v, solution_.v_participating);
+    island.Scatter(work->result.v, solution_.v_moving);
     for (std::size_t c = 0; c < island.contacts.size(); ++c) {
-      const int contact = island.contacts[c];
-      solution_.impulses.contacts[contact] = work->result.gamma[c];
-      solution_.compliances[contact] = work->problem.contacts[c].R.z() *
-                                       (h + stages_.system.contacts[contact].relaxation_time);
+      solution_.impulses.contacts[island.contacts[c]] = work->result.gamma[c];
     }
     for (std::size_t k = 0; k < island.rows.size(); ++k)
       solution_.impulses.rows[island.rows[k]] = work->result.row_gamma[k];
@@ -189,13 +194,41 @@ class ConvexStepper final : public Stepper {
     outcome->iterations = work->result.iterations;
     outcome->factorisations = work->result.factorisations;
     outcome->residuals.assign(work->result.residuals.begin(), work->result.residuals.end());
+    outcome->is_recovering = Recover(island, h, work);
+  }
+
+  // Finds the velocities that advance an island's positions, where its rigid bodies overlap: those
+  // of the same problem with contacts that push. Returns whether there is anything to do.
+  bool Recover(const solvers::IslandView& island, double h, Work* work) {
+    const double recovery_speed = model_.contact.recovery_speed;
+    bool is_due = false;
+    for (std::size_t c = 0; c < island.contacts.size(); ++c) {
+      const int contact = island.contacts[c];
+      const ConstraintSystem::Contact& of = stages_.system.contacts[contact];
+      if (!(of.allowed_overlap > 0)) continue;
+      const double rate =
+          CalcContactVelocity(stages_.system, contact, solution_.v_participating).z();
+      ConvexProblem::Contact& posed = work->problem.contacts[c];
+      const double borne = posed.R.z() * (h + of.relaxation_time) * work->result.gamma[c].z();
+      const double push =
+          CalcPush(of, stages_.contacts.points[contact], rate, borne, recovery_speed, h);
+      posed.v_hat.z() += push;
+      is_due = is_due || push > 0;
+    }
+    if (!is_due) return false;
+    solvers::SapOptions sap;
+    sap.relative_tolerance = kRecoveryTolerance;
+    sap.max_iterations = kMaxRecoveryIterations;
+    work->solver.SolveAgain(sap, &work->moving);
+    island.Scatter(work->moving.v, solution_.v_moving);
+    return true;
   }
 
   void SolveIslands(double h, StepReport* report) {
     // impulses found before re-detection added contacts
     const std::vector<Vector3d>& found = solution_.impulses.contacts;
     solved_.assign(found.begin(), found.begin() + stages_.contacts.num_solved);
-    solution_.compliances.resize(found.size());
+    solution_.v_moving = solution_.v_participating;
     const std::vector<solvers::IslandView>& islands = stages_.islands.views;
     const int count = static_cast<int>(islands.size());
     if (outcomes_.size() < islands.size()) outcomes_.resize(islands.size());
@@ -221,9 +254,11 @@ class ConvexStepper final : public Stepper {
     report->stalled = false;
     report->iterations = 0;
     report->complementarity = 0;
+    is_recovering_ = false;
     for (int k = 0; k < count; ++k) {
       const Outcome& result = outcomes_[k];
       report->stalled = report->stalled || result.stalled;
+      is_recovering_ = is_recovering_ || result.is_recovering;
       report->refactorisations += result.factorisations;
       if (result.iterations >= report->iterations) {
         report->iterations = result.iterations;
@@ -259,6 +294,7 @@ class ConvexStepper final : public Stepper {
   }
 
   const Model& model_;
+  bool is_recovering_ = false;
   const double gravity_ = std::sqrt(model_.gravity.squaredNorm());  // [m/s²]
   StepStages stages_;
   std::vector<Work> work_;  // of islands of several blocks, in their order

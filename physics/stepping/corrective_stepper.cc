@@ -73,11 +73,14 @@ class CorrectiveStepper final : public Stepper {
     sweep_tolerance_ = kSweepTolerance * tolerance;
     for (int attempt = 0;; ++attempt) {
       bool keeps = attempt > 0;
-      status = SolveStep(*state, limits, &stages_, report, &solution_, [&](int relinearisation) {
-        relinearisation > 0 || keeps ? KeepAsGuess() : MakeGuess();
-        keeps = false;
-        return Correct(*state, h, report);
-      });
+      status = SolveStep(
+          *state, limits, &stages_, report, &solution_,
+          [&](int relinearisation) {
+            relinearisation > 0 || keeps ? KeepAsGuess() : MakeGuess();
+            keeps = false;
+            return Correct(*state, h, report);
+          },
+          [&] { return RecoverPositions(&recovery_, &stages_, &solution_); });
       if (!status.ok()) return status;
       KeepFrames();
       timer.Lap(Phase::kSolve);
@@ -303,6 +306,7 @@ class CorrectiveStepper final : public Stepper {
   std::vector<Eigen::Matrix3d> frames_;  // of the impulses found
   double sweep_tolerance_ = 0;
   StepSolution solution_;
+  RecoveryScratch recovery_;
 };
 
 }  // namespace

@@ -191,8 +191,10 @@ class NonsmoothStepper final : public Stepper {
     const NonsmoothOptions& options = model_.method.nonsmooth;
     const SolveLimits limits{
         .relinearisations = {options.relinearisations, options.momentum_tolerance}};
-    status = SolveStep(*state, limits, &stages_, report, &solution_,
-                       [&](int round) { return SolveIslands(h, round, report); });
+    status = SolveStep(
+        *state, limits, &stages_, report, &solution_,
+        [&](int round) { return SolveIslands(h, round, report); },
+        [&] { return RecoverPositions(&recovery_, &stages_, &solution_); });
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
@@ -319,6 +321,7 @@ class NonsmoothStepper final : public Stepper {
   solvers::NonsmoothOptions solver_options_;
   std::vector<Work> work_;
   StepSolution solution_;
+  RecoveryScratch recovery_;
 };
 
 }  // namespace

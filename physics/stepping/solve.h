@@ -24,21 +24,20 @@ struct StepSolution {
   bool is_recovering = false;
   std::vector<double> v_moving, v_position;
   solvers::Impulses impulses;
-  // Overlap per impulse of each contact where the method regularises contacts [m/(N·s)]; or empty.
-  std::vector<double> compliances;
-  RecoveryScratch recovery;
 };
 
 // Solves, relinearises stale tangents at the solution, and solves again; then detects contacts
-// along the solved motion, and starts over with new ones until there are none. In the end, takes
-// overlap away by position.
+// along the solved motion, and starts over with new ones until there are none. In the end,
+// `recover()` takes overlap away by position: it sets solution->v_moving and returns true where
+// there is any.
 //
 // `solve(k)` is called with k = 0 after contact detection, and with the number of relinearisations
 // since then. It updates solution->v_participating, initially v*, and fills the impulses, which
 // already have their sizes.
-template <typename Solve>
+template <typename Solve, typename Recover>
 absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages* stages,
-                       StepReport* report, StepSolution* solution, const Solve& solve) {
+                       StepReport* report, StepSolution* solution, const Solve& solve,
+                       const Recover& recover) {
   const double recovery_speed = stages->blocks.model.contact.recovery_speed;
   for (int look = 0;; ++look) {
     solution->impulses.contacts.resize(stages->system.contacts.size());
@@ -65,13 +64,17 @@ absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages
     if (!*more) break;
   }
 
-  solution->v_moving = solution->v_participating;
-  solution->is_recovering =
-      RecoverPositions(stages->contacts.points, solution->impulses, solution->compliances,
-                       recovery_speed, stages->islands, &stages->system, &solution->recovery,
-                       &solution->v_moving);
+  solution->is_recovering = recovery_speed > 0 && recover();
   if (!solution->is_recovering) return absl::OkStatus();
   return CompleteStep(solution->v_moving, *stages, &solution->v_position);
+}
+
+// RecoverPositions at the solution, for methods that solve no convex problem.
+inline bool RecoverPositions(RecoveryScratch* scratch, StepStages* stages, StepSolution* solution) {
+  solution->v_moving = solution->v_participating;
+  return RecoverPositions(stages->contacts.points, solution->impulses,
+                          stages->blocks.model.contact.recovery_speed, stages->islands,
+                          &stages->system, scratch, &solution->v_moving);
 }
 
 inline void CommitStep(const StepSolution& solution, StepStages* stages, State* state,

@@ -13,6 +13,8 @@ using solvers::IslandView;
 
 // With it, rigid contacts push bodies apart [m/s].
 constexpr double kNegligibleSpeed = 1e-3;
+// Overlap that is left to that velocity [m].
+constexpr double kTolerableOverlap = 1e-4;
 // Regularisation of contacts and joints, relative to their compliances W.
 constexpr double kRegularisation = 1e-5;
 constexpr int kMaxIterations = 10;
@@ -63,19 +65,22 @@ void LimitPushes(std::span<const ContactPoint> contacts, double recovery_speed,
   }
 }
 
+double CalcPush(const ConstraintSystem::Contact& contact, const ContactPoint& point, double rate,
+                double borne, double recovery_speed, double h) {
+  if (!(contact.allowed_overlap > 0) || !IsRigid(point)) return 0;
+  const double overlap = -(contact.gap + h * rate) - borne;
+  if (!(overlap > kTolerableOverlap)) return 0;
+  return std::max(0.0, std::min(recovery_speed - rate, overlap / h));
+}
+
 bool RecoverPositions(std::span<const ContactPoint> contacts, const solvers::Impulses& impulses,
-                      std::span<const double> compliances, double recovery_speed,
-                      const Islands& islands, ConstraintSystem* system, RecoveryScratch* scratch,
-                      std::vector<double>* v) {
+                      double recovery_speed, const Islands& islands, ConstraintSystem* system,
+                      RecoveryScratch* scratch, std::vector<double>* v) {
   if (!(recovery_speed > 0)) return false;
   const double h = system->h;
   // overlap to be taken away, at the end of the step [m]
   const auto find_push = [&](int c, double rate) {
-    const ConstraintSystem::Contact& contact = system->contacts[c];
-    if (!(contact.allowed_overlap > 0) || !IsRigid(contacts[c])) return 0.0;
-    const double borne = compliances.empty() ? 0 : compliances[c] * impulses.contacts[c].z();
-    const double overlap = -(contact.gap + h * rate) - borne;
-    return overlap > h * kNegligibleSpeed ? overlap : 0.0;
+    return CalcPush(system->contacts[c], contacts[c], rate, 0, recovery_speed, h);
   };
 
   bool is_any = false;
@@ -104,8 +109,7 @@ bool RecoverPositions(std::span<const ContactPoint> contacts, const solvers::Imp
       const double R = kRegularisation * std::sqrt(contact.W.squaredNorm()) / 3;
       added.R = Vector3d::Constant(R);
       added.v_hat = Vector3d(0, 0, std::min(rate, -contact.gap / h));
-      if (push > 0)
-        added.v_hat.z() = std::max(rate, std::min(recovery_speed, rate + push / h));
+      if (push > 0) added.v_hat.z() = rate + push;
       added.friction = 0;
       // contacts that bear a load stay closed
       if (push > 0 || impulses.contacts[c].z() > 0) added.expected = Vector3d(0, 0, 1);

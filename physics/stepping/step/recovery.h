@@ -20,6 +20,12 @@ namespace pliant::physics {
 void LimitPushes(std::span<const ContactPoint> contacts, double recovery_speed,
                  solvers::ConstraintSystem* system);
 
+// Velocity [m/s] with which a contact is to take overlap away by position in the step, given its
+// gap's rate at the solution and the part of its overlap that bears a load [m]; 0 where there is
+// nothing to do.
+double CalcPush(const solvers::ConstraintSystem::Contact& contact, const ContactPoint& point,
+                double rate, double borne, double recovery_speed, double h);
+
 struct RecoveryScratch {
   solvers::ConvexProblem problem;
   solvers::SapSolver solver;
@@ -33,11 +39,10 @@ struct RecoveryScratch {
 // others neither close beyond their gaps nor overlap more, and joints hold: a convex problem
 // without friction.
 //
-// `compliances` is the overlap of each contact per impulse where the method regularises contacts
-// [m/(N·s)], or empty: overlap that bears a load stays. Returns whether v has changed.
+// Returns whether v has changed.
 bool RecoverPositions(std::span<const ContactPoint> contacts, const solvers::Impulses& impulses,
-                      std::span<const double> compliances, double recovery_speed,
-                      const Islands& islands, solvers::ConstraintSystem* system,
-                      RecoveryScratch* scratch, std::vector<double>* v);
+                      double recovery_speed, const Islands& islands,
+                      solvers::ConstraintSystem* system, RecoveryScratch* scratch,
+                      std::vector<double>* v);
 
 }  // namespace pliant::physics
