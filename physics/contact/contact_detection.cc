@@ -607,11 +607,9 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
 
 void ContactDetector::Workspace::PlaceAhead(const Model& model, const State& state,
                                             const BodyMotions& motions, int index, double t) {
-  // most bodies never need a geometry ahead
+  // most bodies never need a surface or points ahead; shapes take no memory
   const CollisionGeometry& geometry = ahead.geometries[index];
-  const bool is_made = geometry.surface != nullptr || geometry.points != nullptr ||
-                       (kinds[index] == GeometryKind::kShapes && !geometry.shapes.empty());
-  if (!is_made) MakeGeometry(model, index, &ahead);
+  if (geometry.surface == nullptr && geometry.points == nullptr) MakeGeometry(model, index, &ahead);
   if (kinds[index] == GeometryKind::kShapes) {
     const RigidTransform X_WB = Advance(motions[index], t);
     for (int s = shape_starts[index]; s < shape_starts[index + 1]; ++s)

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include <Eigen/LU>
@@ -78,8 +79,9 @@ const std::vector<int>& FemRestShape::elimination_order() const {
 
 void FemRestShape::FindTree() const {
   std::call_once(has_tree_, [this] {
-    tree_ = solvers::FindEliminationTree(pattern, elimination_order());
-    operations_ = solvers::CountFactorOperations(pattern, order_, tree_);
+    solvers::EliminationTree tree = solvers::FindEliminationTree(pattern, elimination_order());
+    operations_ = solvers::CountFactorOperations(order_, tree);
+    tree_ = std::move(tree.parents);
   });
 }
 

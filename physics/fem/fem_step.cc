@@ -76,12 +76,8 @@ class FemStep final : public NodeStep {
 
   absl::Status Pose(const Stage& stage, const BlockState& base,
                     const BlockInputs& inputs) override {
-    stage_ = stage;
-    q0_ = base.q;
-    v0_ = base.v;
+    Start(stage, base, inputs);
     is_in_lanes_ = is_solved_ = false;
-    PrescribeVelocities(inputs);
-    model_->activations.Spread(inputs.efforts, &pressure_);
     Assemble();
     AddExternalForces(inputs);
     model_->ProjectOntoPlane(residual_);
@@ -649,7 +645,6 @@ class FemStep final : public NodeStep {
   FemModel::Deformation deformation_;
   solvers::BlockMatrix linear_A_;        // the part of A_ that is constant over the step
   std::vector<double> linear_residual_;  // m(v0) without nonlinear elastic forces
-  std::vector<Lane> pressure_;           // of activations, per batch; empty: none
   Tangent tangent_ = Tangent::kExact;
   std::unique_ptr<solvers::PartialCholesky> newton_factor_;
   std::vector<double> v_linear_;        // point of linearisation

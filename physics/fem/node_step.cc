@@ -51,7 +51,11 @@ void NodeStep::Integrate(std::span<const double> v, MutableBlockState state) con
   });
 }
 
-void NodeStep::PrescribeVelocities(const BlockInputs& inputs) {
+void NodeStep::Start(const Stage& stage, const BlockState& base, const BlockInputs& inputs) {
+  stage_ = stage;
+  q0_ = base.q;
+  v0_ = base.v;
+  model_->activations.Spread(inputs.efforts, &pressure_);
   const FemParameters& p = model_->parameters;
   for (std::size_t k = 0; k < p.prescribed.size(); ++k) {
     const FemParameters::Prescribed& one = p.prescribed[k];

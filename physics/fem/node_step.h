@@ -21,9 +21,9 @@ class NodeStep : public BlockStep {
   void Integrate(std::span<const double> v, MutableBlockState state) const override;
 
  protected:
-  // Computes the end-of-stage positions of nodes attached to other bodies, and the velocities that
-  // lead to them.
-  void PrescribeVelocities(const BlockInputs& inputs);
+  // Starts a stage: computes the end-of-stage positions of nodes attached to other bodies, and the
+  // velocities that lead to them; and the pressures of activations.
+  void Start(const Stage& stage, const BlockState& base, const BlockInputs& inputs);
   // Calls visit(node, velocity) for each attached node.
   template <typename Visit>
   void ForEachPrescribed(const Visit& visit) const {
@@ -35,6 +35,7 @@ class NodeStep : public BlockStep {
   std::shared_ptr<const FemModel> model_;
   Stage stage_;
   std::span<const double> q0_, v0_;  // the base's
+  std::vector<Lane> pressure_;       // of activations, per batch; empty: none
 
  private:
   std::vector<Eigen::Vector3d> prescribed_velocity_, prescribed_position_;

@@ -60,12 +60,8 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
 
   absl::Status Pose(const Stage& stage, const BlockState& base,
                     const BlockInputs& inputs) override {
-    stage_ = stage;
-    q0_ = base.q;
-    v0_ = base.v;
+    Start(stage, base, inputs);
     most_projected_ = 0;
-    PrescribeVelocities(inputs);
-    model_->activations.Spread(inputs.efforts, &pressure_);
 
     // each node moves freely on its own
     const double alpha = model_->parameters.rayleigh_alpha, h = stage.h;
@@ -298,7 +294,6 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
   std::vector<double> masses_, inertias_;
   std::vector<LaneMatrix3> R0_;
   std::vector<LaneStrain> S0_;
-  std::vector<Lane> pressure_;  // of activations, per batch; empty: none
   // scratch of Evaluate
   std::vector<double> q_;
   FemModel::Deformation at_;

@@ -78,35 +78,36 @@ std::vector<int> FindMinimumDegreeOrder(const Graph& graph) {
   return {order.indices().begin(), order.indices().end()};
 }
 
-// Returns Σ |struct(j)|² over the columns of the factor, from the elimination game on the tree.
+// Follows the paths from each node's earlier neighbours to the node: its row of the factor has an
+// entry in each column on the way. Where a path ends before the node, the node becomes the parent.
+EliminationTree FindTree(const std::vector<std::vector<int>>& adjacency,
+                         const std::vector<int>& order) {
+  const std::size_t n = order.size();
+  EliminationTree tree{std::vector<int>(n, -1), std::vector<int>(n, 0)};
+  // the last node whose row has an entry in each column; −1: not eliminated yet
+  std::vector<int> visited_for(n, -1);
+  for (const int node : order) {
+    visited_for[node] = node;
+    for (const int neighbour : adjacency[node]) {
+      if (visited_for[neighbour] < 0) continue;
+      for (int at = neighbour; visited_for[at] != node; at = tree.parents[at]) {
+        if (tree.parents[at] < 0) tree.parents[at] = node;
+        visited_for[at] = node;
+        ++tree.num_rows[at];
+      }
+    }
+  }
+  return tree;
+}
+
+// Operations of a factorisation, up to a constant and lower orders: the squared numbers of rows in
+// its columns.
 double CountOperations(const std::vector<std::vector<int>>& adjacency,
                        const std::vector<int>& order) {
-  const int n = static_cast<int>(order.size());
-  std::vector<int> position(n);
-  for (int k = 0; k < n; ++k) position[order[k]] = k;
-  std::vector<std::vector<int>> structure(n), children(n);
-  std::vector<int> mark(n, -1);
-  double operations = 0;
-  for (int j = 0; j < n; ++j) {
-    mark[j] = j;
-    const auto include = [&](int i) {
-      if (i > j && mark[i] != j) {
-        mark[i] = j;
-        structure[j].push_back(i);
-      }
-    };
-    for (const int neighbour : adjacency[order[j]]) include(position[neighbour]);
-    for (const int child : children[j]) {
-      for (const int i : structure[child]) include(i);
-      std::vector<int>().swap(structure[child]);
-    }
-    if (!structure[j].empty()) {
-      children[*std::min_element(structure[j].begin(), structure[j].end())].push_back(j);
-    }
-    operations +=
-        static_cast<double>(structure[j].size()) * static_cast<double>(structure[j].size());
-  }
-  return operations;
+  double sum = 0;
+  for (const int rows : FindTree(adjacency, order).num_rows)
+    sum += static_cast<double>(rows) * static_cast<double>(rows);
+  return sum;
 }
 
 }  // namespace
@@ -153,24 +154,8 @@ std::vector<int> ReduceOperations(const BlockPattern& pattern, const std::vector
   return CountOperations(adjacency, other) < CountOperations(adjacency, order) ? other : order;
 }
 
-std::vector<int> FindEliminationTree(const BlockPattern& pattern, const std::vector<int>& order) {
-  const auto adjacency = MakeAdjacency(pattern);
-  const int n = pattern.num_nodes;
-  std::vector<int> position(n), parents(n, -1), root(n, -1);
-  for (int k = 0; k < n; ++k) position[order[k]] = k;
-  // a node becomes the parent of the trees that its earlier neighbours belong to; paths are
-  // compressed along the way
-  for (const int node : order) {
-    for (const int neighbour : adjacency[node]) {
-      if (position[neighbour] > position[node]) continue;
-      int at = neighbour;
-      while (root[at] >= 0 && root[at] != node) at = std::exchange(root[at], node);
-      if (root[at] >= 0) continue;
-      root[at] = node;
-      parents[at] = node;
-    }
-  }
-  return parents;
+EliminationTree FindEliminationTree(const BlockPattern& pattern, const std::vector<int>& order) {
+  return FindTree(MakeAdjacency(pattern), order);
 }
 
 void AddAncestors(const std::vector<int>& parents, std::vector<char>* marks,

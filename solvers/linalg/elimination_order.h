@@ -19,9 +19,13 @@ std::vector<int> FindEliminationOrder(const BlockPattern& pattern);
 // on a ring of 10,000 nodes.
 std::vector<int> ReduceOperations(const BlockPattern& pattern, const std::vector<int>& order);
 
-// Elimination tree: for each node its parent, the first node after it in `order` that its
-// elimination couples with it; −1: none.
-std::vector<int> FindEliminationTree(const BlockPattern& pattern, const std::vector<int>& order);
+// Elimination tree and the size of the factor's columns, by node.
+struct EliminationTree {
+  // the first node later in the order that the node's elimination couples with it; −1: none
+  std::vector<int> parents;
+  std::vector<int> num_rows;  // below the diagonal
+};
+EliminationTree FindEliminationTree(const BlockPattern& pattern, const std::vector<int>& order);
 
 // Adds all ancestors to `nodes`; both ascending. The result can be eliminated last without changing
 // the order of the other nodes, and so without additional fill. `marks` is work space.

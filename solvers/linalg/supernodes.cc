@@ -5,8 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "solvers/linalg/elimination_order.h"
-
 namespace pliant::solvers {
 namespace {
 
@@ -67,31 +65,21 @@ double CountOperations(std::size_t c, std::size_t m) {
 
 }  // namespace
 
-double CountFactorOperations(const BlockPattern& pattern, const std::vector<int>& order,
-                             const std::vector<int>& tree) {
-  const int n = pattern.num_nodes;
-  std::vector<int> rank(n), parents(n), num_rows(n, 0), visited_for(n, -1);
+double CountFactorOperations(const std::vector<int>& order, const EliminationTree& tree) {
+  const int n = static_cast<int>(order.size());
+  std::vector<int> rank(n), parents(n);
   for (int k = 0; k < n; ++k) rank[order[k]] = k;
-  for (int k = 0; k < n; ++k) parents[k] = tree[order[k]] < 0 ? n : rank[tree[order[k]]];
-  // row i of the factor has an entry in each column on the paths from i's earlier neighbours to i
-  const std::vector<std::vector<int>> adjacency = MakeAdjacency(pattern);
-  for (int i = 0; i < n; ++i) {
-    visited_for[i] = i;
-    for (const int neighbour : adjacency[order[i]]) {
-      if (rank[neighbour] > i) continue;
-      for (int j = rank[neighbour]; visited_for[j] != i; j = parents[j]) {
-        visited_for[j] = i;
-        ++num_rows[j];
-      }
-    }
+  for (int k = 0; k < n; ++k) {
+    const int parent = tree.parents[order[k]];
+    parents[k] = parent < 0 ? n : rank[parent];
   }
+  const auto num_rows = [&](int k) { return tree.num_rows[order[k]]; };
   std::vector<int> group, size;
   std::vector<double> cost;
-  Amalgamate(
-      parents, [&](int j) { return num_rows[j]; }, &group, &size, &cost);
+  Amalgamate(parents, num_rows, &group, &size, &cost);
   double operations = 0;
   for (int j = 0; j < n; ++j)
-    if (group[j] == j) operations += CountOperations(size[j], num_rows[j]);
+    if (group[j] == j) operations += CountOperations(size[j], num_rows(j));
   return operations;
 }
 

@@ -7,6 +7,7 @@
 
 #include "solvers/linalg/block_matrix.h"
 #include "solvers/linalg/branches.h"
+#include "solvers/linalg/elimination_order.h"
 
 namespace pliant::solvers {
 
@@ -14,9 +15,8 @@ namespace pliant::solvers {
 void FindRuns(std::span<const int> places, std::span<int> run_end);
 
 // Additions and multiplications of a factorisation without participants, as SupernodeLayout::flops,
-// but in much less memory. `tree` is the elimination tree of `order`.
-double CountFactorOperations(const BlockPattern& pattern, const std::vector<int>& order,
-                             const std::vector<int>& tree);
+// but in much less memory. `tree` is that of `order`.
+double CountFactorOperations(const std::vector<int>& order, const EliminationTree& tree);
 
 // Layout of a supernodal multifrontal factor: everything that depends only on the pattern, an
 // elimination order and the participants, which are eliminated last. Columns are nodes; "position"
