@@ -22,9 +22,12 @@ inline Lane Sqrt(Lane x) {
   return _mm256_sqrt_pd(x);
 }
 
-// Whether a comparison holds in every lane.
+// Whether a comparison holds in every lane, and in some lane.
 inline bool All(decltype(Lane{} < Lane{}) holds) {
   return (holds[0] & holds[1] & holds[2] & holds[3]) != 0;
+}
+inline bool Any(decltype(Lane{} < Lane{}) holds) {
+  return (holds[0] | holds[1] | holds[2] | holds[3]) != 0;
 }
 
 // Transposes the 4 × 4 matrix whose rows are a, b, c and d.

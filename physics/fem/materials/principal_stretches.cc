@@ -69,7 +69,9 @@ PrincipalStretches CalcPrincipalStretches(const LaneMatrix3& F) {
       for (int j = i + 1; j < 3; ++j) {
         const Lane a = DotColumns(B, i, i), b = DotColumns(B, j, j), ab = DotColumns(B, i, j);
         const auto coupled = ab * ab > 1e-32 * a * b;
-        for (int l = 0; l < kLanes; ++l) done = done && !coupled[l];
+        // most pairs of the last sweeps are orthogonal already
+        if (!Any(coupled)) continue;
+        done = false;
         // tan of the angle that makes them orthogonal: the smaller root of t² + 2 ζ t − 1
         const Lane zeta = (b - a) / (2 * (coupled ? ab : Splat(1)));
         const Lane size = zeta < 0 ? -zeta : zeta;
