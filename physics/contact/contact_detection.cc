@@ -44,15 +44,8 @@ double CombineStiffness(double a, double b) {
   return a + b > 0 ? a * b / (a + b) : 0;
 }
 
-// Sliding speed between the two sides of a contact [m/s].
-double CalcSlidingSpeed(const Model& model, const State& state, const BodyMotions& motions,
-                        const ContactPoint& point) {
-  const Vector3d v =
-      CalcAttachedVelocity(model, state, motions, point.b, point.body_b, point.b.p_W) -
-      CalcAttachedVelocity(model, state, motions, point.a, point.body_a, point.a.p_W);
-  const Vector3d n = point.R_WC.col(2);
-  return std::sqrt((v - n * n.dot(v)).squaredNorm());
-}
+// Cosine of the angle within which a contact's normal is that of a face.
+constexpr double kAlongFaceNormal = 1 - 1e-6;
 
 // Friction beyond which the gliding gap grows no further: with more, bodies do not slide for long,
 // and passing bodies must not be held.
@@ -154,9 +147,15 @@ struct ContactDetector::Workspace {
   std::vector<int> outdated;   // bodies that need an update
   struct PairContacts {
     std::vector<ContactPoint> points;
+    // Features beyond the margin that do not close in the step by the motion at its start.
+    std::vector<ContactPoint> apart;
+    double reach = 0;  // all features with smaller gaps are in one of the lists [m]
+    // Keys, ascending, of points that may pass each other before they touch.
+    std::vector<std::uint64_t> doubtful;
     Counts counts;
   };
   std::vector<PairContacts> found, last_found;  // per task
+  PairContacts changed;                         // of a pair whose motion has changed
   const std::vector<ContactPoint> nothing;
   std::vector<char> is_known;  // per task: found before, and neither body has moved since
 
@@ -213,12 +212,31 @@ struct ContactDetector::Workspace {
                  std::vector<ContactPoint>* contacts, Counts* counts) const;
   void PlaceAhead(const Model& model, const State& state, const BodyMotions& motions, int body,
                   double t);
-  bool IsFoundInTime(const Model& model, double h, const PairTask& task) const;
+  // How far the contacts of a pair are sought, given how far its bodies move in the step: within the
+  // margin; as far as they move; or at several times, where they may pass through each other.
+  enum class Search { kMargin, kAhead, kAtTimes };
+  Search FindSearch(const Model& model, double h, const PairTask& task) const;
+  // Sorts the features that Collide found into contacts and those that stay apart.
+  void SelectClosing(const Model& model, const State& state, const BodyMotions& motions, double h,
+                     double margin, PairContacts* contacts) const;
+  // Whether two features that near each other with this relative velocity of B must touch: one of
+  // them stays over a face of the other body.
+  bool MustTouch(const ContactPoint& point, const Vector3d& v_AB) const;
+  // CollideAt after a time t of steady motion, with ascending keys.
+  void CollideLater(const Model& model, const State& state, const BodyMotions& motions, double h,
+                    const PairTask& task, double t, double margin, Scratch* buffers,
+                    std::vector<ContactPoint>* met, Counts* counts);
+  // Appends the contacts that a pair makes within the step by a changed motion, near enough to be
+  // found at its start. `last` are its contacts before; null if it had none.
+  void FindAhead(const Model& model, const State& state, const BodyMotions& motions, double h,
+                 const PairTask& task, const PairContacts* last,
+                 std::vector<ContactPoint>* contacts, Counts* counts);
   // Appends the contacts that a pair of bodies makes during the step besides the known ones, with
   // ascending keys.
   void FindSpeculative(const Model& model, const State& state, const BodyMotions& motions, double h,
                        const PairTask& task, const std::vector<ContactPoint>& known,
-                       std::vector<ContactPoint>* contacts, Counts* counts);
+                       std::vector<std::uint64_t>* doubtful, std::vector<ContactPoint>* contacts,
+                       Counts* counts);
 };
 
 ContactDetector::ContactDetector(const Model& model)
@@ -252,9 +270,7 @@ ContactDetector::ContactDetector(const Model& model)
     w.thickness.push_back(thickness);
     w.is_immovable.push_back(geometry.is_immovable);
   }
-  double thinnest = std::numeric_limits<double>::infinity();
-  for (const double thickness : w.thickness) thinnest = std::min(thinnest, thickness);
-  speculative_margin_ = CalcSafeTravel(model.contact.margin, thinnest);
+  speculative_margin_ = CalcSafeTravel(model.contact.margin);
   for (Workspace::SweptBounds* bounds : {&w.swept, &w.new_swept}) {
     bounds->motions.resize(model.bodies.size());
     bounds->boxes.resize(model.bodies.size());
@@ -588,21 +604,74 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
                                          const BodyMotions& motions, double h, const PairTask& task,
                                          Scratch* buffers, PairContacts* contacts) const {
   contacts->points.clear();
+  contacts->apart.clear();
+  contacts->doubtful.clear();
   contacts->counts = {};
-  const double margin = model.contact.margin + task.reach;
+  const bool looks_ahead = FindSearch(model, h, task) == Search::kAhead;
+  contacts->reach = model.contact.margin + (looks_ahead ? h * task.approach : 0);
+  const double margin = std::max(contacts->reach, model.contact.margin + task.reach);
   CollideAt(now, model, state, h, task, margin, buffers, &contacts->points, &contacts->counts);
-
-  // beyond the margin, keep only contacts that carried an impulse, up to their gliding gap
-  std::erase_if(contacts->points, [&](const ContactPoint& point) {
-    if (point.gap < model.contact.margin) return false;
-    if (FindContactMemory(state.contacts, point.key) == nullptr) return true;
-    const double gliding_gap = (h + point.relaxation_time) *
-                               std::min(point.friction, kMaxGlidingFriction) *
-                               CalcSlidingSpeed(model, state, motions, point);
-    return point.gap > model.contact.margin + gliding_gap;
-  });
-
+  SelectClosing(model, state, motions, h, model.contact.margin, contacts);
   SortContacts(&contacts->points);
+}
+
+void ContactDetector::Workspace::SelectClosing(const Model& model, const State& state,
+                                               const BodyMotions& motions, double h, double margin,
+                                               PairContacts* contacts) const {
+  std::erase_if(contacts->points, [&](ContactPoint& point) {
+    if (!(point.gap > 0)) return false;
+    const Vector3d v_AB =
+        CalcAttachedVelocity(model, state, motions, point.b, point.body_b, point.b.p_W) -
+        CalcAttachedVelocity(model, state, motions, point.a, point.body_a, point.a.p_W);
+    const Vector3d n = point.R_WC.col(2);
+    const double rate = n.dot(v_AB);
+    const bool bears = FindContactMemory(state.contacts, point.key) != nullptr;
+    if (bears) {
+      // beyond the margin, up to its gliding gap
+      const double gliding_gap = (h + point.relaxation_time) *
+                                 std::min(point.friction, kMaxGlidingFriction) *
+                                 std::sqrt((v_AB - rate * n).squaredNorm());
+      if (point.gap < margin + gliding_gap) return false;
+    }
+    // gravity accelerates during the step
+    const double slack = h * h * std::abs(n.dot(model.gravity));
+    const bool is_closing = point.gap + h * rate < 0;
+    if (point.gap >= margin) {
+      if (point.gap + h * rate > slack) {
+        if (point.gap < contacts->reach) contacts->apart.push_back(std::move(point));
+        return true;
+      }
+      point.relaxation_time = 0;
+      point.gap_rate = rate;
+    }
+    if (is_closing && !bears && !MustTouch(point, v_AB)) contacts->doubtful.push_back(point.key);
+    return false;
+  });
+  std::sort(contacts->doubtful.begin(), contacts->doubtful.end());
+}
+
+bool ContactDetector::Workspace::MustTouch(const ContactPoint& point, const Vector3d& v_AB) const {
+  // bodies with deforming geometry seldom pass each other that closely
+  if (kinds[point.body_a] != GeometryKind::kShapes || kinds[point.body_b] != GeometryKind::kShapes)
+    return true;
+  const Vector3d n = point.R_WC.col(2);
+  const double rate = n.dot(v_AB);
+  if (!(rate < 0)) return true;
+  const Vector3d drift = point.gap / -rate * (v_AB - rate * n);
+  const auto stays_over = [&](int body, const ContactFeature& feature, const Vector3d& moved) {
+    const PlacedShape& shape = now.shapes[shape_starts[body] + feature.index];
+    if (shape.shape->Is<HalfSpace>()) return true;
+    if (!shape.shape->Is<Box>()) return false;
+    const Vector3d n_S = shape.X_WS.R.transpose() * n,
+                   q = shape.X_WS.R.transpose() * (point.p_W + moved - shape.X_WS.p);
+    int axis = 0;
+    if (n_S.cwiseAbs().maxCoeff(&axis) < kAlongFaceNormal) return false;
+    for (int i = 0; i < 3; ++i)
+      if (i != axis && std::abs(q[i]) > shape.body.size[i]) return false;
+    return true;
+  };
+  return stays_over(point.body_a, point.feature_a, drift) ||
+         stays_over(point.body_b, point.feature_b, -drift);
 }
 
 void ContactDetector::Workspace::PlaceAhead(const Model& model, const State& state,
@@ -625,42 +694,86 @@ void ContactDetector::Workspace::PlaceAhead(const Model& model, const State& sta
   PlaceNodes(body, moved, index, &ahead);
 }
 
-bool ContactDetector::Workspace::IsFoundInTime(const Model& model, double h,
-                                               const PairTask& task) const {
-  return physics::IsFoundInTime(h * task.approach, model.contact.margin,
-                                std::min(thickness[task.body_a], thickness[task.body_b]));
+ContactDetector::Workspace::Search ContactDetector::Workspace::FindSearch(
+    const Model& model, double h, const PairTask& task) const {
+  const double travel = h * task.approach;
+  if (travel <= CalcSafeTravel(model.contact.margin)) return Search::kMargin;
+  return travel <= CalcSafeDepth(std::min(thickness[task.body_a], thickness[task.body_b]))
+             ? Search::kAhead
+             : Search::kAtTimes;
+}
+
+void ContactDetector::Workspace::CollideLater(const Model& model, const State& state,
+                                              const BodyMotions& motions, double h,
+                                              const PairTask& task, double t, double margin,
+                                              Scratch* buffers, std::vector<ContactPoint>* met,
+                                              Counts* counts) {
+  const int a = task.body_a, b = task.body_b;
+  PlaceAhead(model, state, motions, a, t);
+  if (b != a) PlaceAhead(model, state, motions, b, t);
+  for (const int body : {a, b}) {
+    const Needed of_pair = FindNeeded(kinds[body], kinds[body == a ? b : a]);
+    if (of_pair == Needed::kNothing) continue;
+    ahead.surfaces[body]->UpdateTriangles();
+    if (of_pair == Needed::kTree) ahead.surfaces[body]->UpdateTree();
+  }
+  // points dropped from manifolds ahead are not counted
+  Counts at_this_time;
+  CollideAt(ahead, model, state, h, task, margin, buffers, met, &at_this_time);
+  counts->nonfinite += at_this_time.nonfinite;
+  SortContacts(met);
 }
 
 void ContactDetector::Workspace::FindSpeculative(const Model& model, const State& state,
                                                  const BodyMotions& motions, double h,
                                                  const PairTask& task,
                                                  const std::vector<ContactPoint>& known,
+                                                 std::vector<std::uint64_t>* doubtful,
                                                  std::vector<ContactPoint>* contacts,
                                                  Counts* counts) {
   const int a = task.body_a, b = task.body_b;
   Scratch* buffers = &scratch.local();
   const auto collide = [&](double t, double margin, std::vector<ContactPoint>* met) {
-    PlaceAhead(model, state, motions, a, t);
-    if (b != a) PlaceAhead(model, state, motions, b, t);
-    for (const int body : {a, b}) {
-      const Needed of_pair = FindNeeded(kinds[body], kinds[body == a ? b : a]);
-      if (of_pair == Needed::kNothing) continue;
-      ahead.surfaces[body]->UpdateTriangles();
-      if (of_pair == Needed::kTree) ahead.surfaces[body]->UpdateTree();
-    }
-    // points dropped from manifolds ahead are not counted
-    Counts at_this_time;
-    CollideAt(ahead, model, state, h, task, margin, buffers, met, &at_this_time);
-    counts->nonfinite += at_this_time.nonfinite;
-    SortContacts(met);
+    CollideLater(model, state, motions, h, task, t, margin, buffers, met, counts);
   };
   const double thinner = std::min(thickness[a], thickness[b]);
   buffers->appended.clear();
+  const bool all_known = FindSearch(model, h, task) != Search::kAtTimes;
   counts->speculative_dropped += AppendSpeculativeContacts(
-      model, state, motions, h, {task.approach, thinner, model.contact.margin, std::ref(collide)},
-      known, &buffers->speculation, &buffers->appended);
+      model, state, motions, h,
+      {task.approach, thinner, model.contact.margin, all_known, std::ref(collide)}, known,
+      &buffers->speculation, &buffers->appended, doubtful);
+  // what is still doubtful passes
+  std::erase_if(*contacts, [&](const ContactPoint& point) {
+    return std::binary_search(doubtful->begin(), doubtful->end(), point.key);
+  });
   SortContacts(&buffers->appended);
   contacts->insert(contacts->end(), buffers->appended.begin(), buffers->appended.end());
+}
+
+void ContactDetector::Workspace::FindAhead(const Model& model, const State& state,
+                                           const BodyMotions& motions, double h,
+                                           const PairTask& task, const PairContacts* last,
+                                           std::vector<ContactPoint>* contacts, Counts* counts) {
+  PairContacts& found_ahead = changed;
+  found_ahead.points.clear();
+  found_ahead.apart.clear();
+  found_ahead.doubtful.clear();
+  const double travel = h * task.approach;
+  if (last != nullptr && travel <= last->reach) {
+    // a feature that may close is known
+    found_ahead.reach = last->reach;
+    found_ahead.points = last->apart;
+  } else {
+    found_ahead.reach = model.contact.margin + travel;
+    CollideLater(model, state, motions, h, task, 0, found_ahead.reach, &scratch.local(),
+                 &found_ahead.points, counts);
+  }
+  SelectClosing(model, state, motions, h, 0, &found_ahead);
+  if (!found_ahead.doubtful.empty())
+    FindSpeculative(model, state, motions, h, task, found_ahead.points, &found_ahead.doubtful,
+                    &found_ahead.points, counts);
+  contacts->insert(contacts->end(), found_ahead.points.begin(), found_ahead.points.end());
 }
 
 void ContactDetector::Counts::Add(const Counts& others) {
@@ -695,10 +808,13 @@ absl::Status ContactDetector::Detect(const State& state, const BodyMotions& moti
     ParallelFor(count, 8, collide);
   }
   for (std::size_t i = 0; i < w.tasks.size(); ++i) {
-    if (w.is_known[i] || w.IsFoundInTime(model_, h, w.tasks[i])) continue;
-    std::vector<ContactPoint>& points = w.found[i].points;
-    w.FindSpeculative(model_, state, motions, h, w.tasks[i], points, &points, &w.found[i].counts);
-    SortContacts(&points);
+    Workspace::PairContacts& pair = w.found[i];
+    if (w.is_known[i] || (pair.doubtful.empty() && w.FindSearch(model_, h, w.tasks[i]) !=
+                                                       Workspace::Search::kAtTimes))
+      continue;
+    w.FindSpeculative(model_, state, motions, h, w.tasks[i], pair.points, &pair.doubtful,
+                      &pair.points, &pair.counts);
+    SortContacts(&pair.points);
   }
   contacts->clear();
   counts_ = {};
@@ -728,18 +844,24 @@ absl::Status ContactDetector::DetectAhead(const State& state, const BodyMotions&
   std::sort(w.overlaps.begin(), w.overlaps.end());
   for (const auto& [a, b] : w.overlaps) {
     Workspace::PairTask task;
-    if (!w.MakeTask(model_, h, w.new_swept, kNoReach, a, b, &task) ||
-        w.IsFoundInTime(model_, h, task))
-      continue;
+    if (!w.MakeTask(model_, h, w.new_swept, kNoReach, a, b, &task)) continue;
+    const Workspace::Search search = w.FindSearch(model_, h, task);
+    if (search == Workspace::Search::kMargin) continue;
     // tasks are sorted by pair
     const auto before = std::lower_bound(
         w.tasks.begin(), w.tasks.end(), std::pair(a, b),
         [](const auto& x, const auto& pair) { return std::pair(x.body_a, x.body_b) < pair; });
     const bool was_task = before != w.tasks.end() && before->body_a == a && before->body_b == b;
+    Workspace::PairContacts* last =
+        was_task ? &w.found[before - w.tasks.begin()] : nullptr;
     Counts counts;
-    w.FindSpeculative(model_, state, motions, h, task,
-                      was_task ? w.found[before - w.tasks.begin()].points : w.nothing, contacts,
-                      &counts);
+    if (search == Workspace::Search::kAhead) {
+      w.FindAhead(model_, state, motions, h, task, last, contacts, &counts);
+    } else {
+      std::vector<std::uint64_t> doubtful;
+      w.FindSpeculative(model_, state, motions, h, task, was_task ? last->points : w.nothing,
+                        &doubtful, contacts, &counts);
+    }
     counts_.Add(counts);
     if (counts.nonfinite > 0) return FailNotFinite(model_, a, b);
   }

@@ -63,6 +63,7 @@ struct ContactParameters {
   double stiffness = std::numeric_limits<double>::infinity();  // [N/m]
   double relaxation_time = -1;                                 // [s]; negative: the time step
   double margin = 0.002;                                       // [m]
+  double recovery_speed = 0.1;  // at which overlap is taken away [m/s]
   bool anchored = true;  // sticking contacts remember their tangential impulse and do not creep
   // Contacts of deformable bodies: one per vertex, exact on triangulated surfaces, and one for a
   // feature that enters between vertices; or one per polygon in which a triangle overlaps the other

@@ -322,6 +322,11 @@ void SceneCompiler::CompileContact() {
                                 " m is wide: every body within it counts as a contact"));
     }
   }
+  if (given.has_recovery_speed() &&
+      CheckNotNegative("contact.recovery_speed", given.recovery_speed(), "speed in m/s", &log_,
+                       1e3)) {
+    contact.recovery_speed = given.recovery_speed();
+  }
   const MethodOptions& method = model_->method;
   const bool is_smooth = method.kind == MethodKind::kConvex && method.convex.law != nullptr;
   if (is_smooth && given.anchored()) {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "physics/stepping/relinearisation.h"
+#include "physics/stepping/step/recovery.h"
 #include "physics/stepping/step/stages.h"
 
 namespace pliant::physics {
@@ -17,21 +19,30 @@ struct SolveLimits {
 struct StepSolution {
   std::vector<double> v_participating;
   std::vector<double> v;  // all velocities, by StepBlocks::spaces
+  // Where overlap is taken away by position (RecoverPositions): the velocities that advance the
+  // configuration, of the participants and all.
+  bool is_recovering = false;
+  std::vector<double> v_moving, v_position;
   solvers::Impulses impulses;
 };
 
 // Solves, relinearises stale tangents at the solution, and solves again; then detects contacts
-// along the solved motion, and starts over with new ones until there are none.
+// along the solved motion, and starts over with new ones until there are none. In the end,
+// `recover()` takes overlap away by position: it sets solution->v_moving and returns true where
+// there is any.
 //
 // `solve(k)` is called with k = 0 after contact detection, and with the number of relinearisations
 // since then. It updates solution->v_participating, initially v*, and fills the impulses, which
 // already have their sizes.
-template <typename Solve>
+template <typename Solve, typename Recover>
 absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages* stages,
-                       StepReport* report, StepSolution* solution, const Solve& solve) {
+                       StepReport* report, StepSolution* solution, const Solve& solve,
+                       const Recover& recover) {
+  const double recovery_speed = stages->blocks.model.contact.recovery_speed;
   for (int look = 0;; ++look) {
     solution->impulses.contacts.resize(stages->system.contacts.size());
     solution->impulses.rows.resize(stages->system.rows.size());
+    LimitPushes(stages->contacts.points, recovery_speed, &stages->system);
     for (int k = 0;; ++k) {
       const std::vector<double>& v_star = stages->system.v_star;
       solution->v_participating.assign(v_star.begin(), v_star.end());
@@ -46,12 +57,30 @@ absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages
     }
     if (look == limits.redetections) {
       if (look > 0) ++report->compromises[Compromise::kRedetectionLimit];
-      return absl::OkStatus();
+      break;
     }
     const absl::StatusOr<bool> more = RedetectStep(solution->v, state, stages);
     if (!more.ok()) return more.status();
-    if (!*more) return absl::OkStatus();
+    if (!*more) break;
   }
+
+  solution->is_recovering = recovery_speed > 0 && recover();
+  if (!solution->is_recovering) return absl::OkStatus();
+  return CompleteStep(solution->v_moving, *stages, &solution->v_position);
+}
+
+// RecoverPositions at the solution, for methods that solve no convex problem.
+inline bool RecoverPositions(RecoveryScratch* scratch, StepStages* stages, StepSolution* solution) {
+  solution->v_moving = solution->v_participating;
+  return RecoverPositions(stages->contacts.points, solution->impulses,
+                          stages->blocks.model.contact.recovery_speed, stages->islands,
+                          &stages->system, scratch, &solution->v_moving);
+}
+
+inline void CommitStep(const StepSolution& solution, StepStages* stages, State* state,
+                       StepReport* report) {
+  CommitStep(solution.v, solution.is_recovering ? solution.v_position : solution.v,
+             solution.impulses, stages, state, report);
 }
 
 // Relative residual of the momentum balance at the solution, as CalcStepResidual.

@@ -68,10 +68,11 @@ double CalcStepResidual(std::span<const double> v, std::span<const double> exert
   return CalcResidual(v, exerted, size, stages->blocks, stages->participation, &stages->residual);
 }
 
-void CommitStep(std::span<const double> v, const solvers::Impulses& impulses, StepStages* stages,
-                State* state, StepReport* report) {
-  Commit(v, impulses, stages->contacts, stages->constraints, stages->participation, stages->system,
-         stages->islands, &stages->blocks, &stages->commit, state, report);
+void CommitStep(std::span<const double> v, std::span<const double> v_position,
+                const solvers::Impulses& impulses, StepStages* stages, State* state,
+                StepReport* report) {
+  Commit(v, v_position, impulses, stages->contacts, stages->constraints, stages->participation,
+         stages->system, stages->islands, &stages->blocks, &stages->commit, state, report);
 }
 
 }  // namespace pliant::physics

@@ -70,7 +70,8 @@ double CalcStepResidual(std::span<const double> v, const solvers::Impulses& impu
 // Residual with given impulses on the participating velocities [N·s]; `size` as in CalcResidual.
 double CalcStepResidual(std::span<const double> v, std::span<const double> exerted, double size,
                         StepStages* stages);
-void CommitStep(std::span<const double> v, const solvers::Impulses& impulses, StepStages* stages,
-                State* state, StepReport* report);
+void CommitStep(std::span<const double> v, std::span<const double> v_position,
+                const solvers::Impulses& impulses, StepStages* stages, State* state,
+                StepReport* report);
 
 }  // namespace pliant::physics
