@@ -72,7 +72,9 @@ void AssembleQuadratic(const FemModel& model, const Stage& stage, std::span<cons
   const double mass_scale = 1 + alpha * stage.force_rate.trial * h;
   const double stiffness_scale =
       h * (stage.force_move.trial * stage.h + beta * stage.force_rate.trial);
-  const double rate_scale = stage.force_move.sum() * stage.h + beta * stage.force_rate.sum();
+  // from the start of the step to where forces act
+  const double duration = stage.force_move.sum() * stage.h;
+  const double rate_scale = duration + beta * stage.force_rate.sum();
   const bool plane = model.parameters.plane_strain;
 
   Untangling untangling(model);
@@ -81,7 +83,7 @@ void AssembleQuadratic(const FemModel& model, const Stage& stage, std::span<cons
     const ElementBatch& batch = model.elements.batches[b];
     const LaneMatrix3 F = model.CalcDeformation(batch, q0);
     const LaneMatrix3 rate = CalcGradient(batch, v0);
-    LaneMatrix3 R0 = CalcReferenceRotation(batch, F);
+    LaneMatrix3 R0 = PredictReferenceRotation(batch, F, rate, duration);
     untangling.Turn(batch, q0, F, &R0);
     // the stress is linear in F, so one evaluation includes damping
     LaneMatrix3 moved;

@@ -10,6 +10,9 @@
 namespace pliant::physics {
 namespace {
 
+// Change of strain in a step beyond which rotations are predicted over a part of it.
+constexpr double kPredictableStrain = 0.5;
+
 // ε = sym(R0ᵀ F) − I, or without −I; column-major, symmetric
 LaneMatrix3 Strain(const LaneMatrix3& R0, const LaneMatrix3& F, bool increment) {
   LaneMatrix3 S;
@@ -138,6 +141,28 @@ LaneMatrix3 CalcReferenceRotation(const ElementBatch& batch, const LaneMatrix3& 
   LaneMatrix3 R = CalcPolarRotations(F);
   for (int i = 0; i < 9; ++i) R[i] = batch.corotates != 0 ? R[i] : Splat(i % 4 == 0 ? 1.0 : 0.0);
   return R;
+}
+
+LaneMatrix3 PredictReferenceRotation(const ElementBatch& batch, const LaneMatrix3& F,
+                                     const LaneMatrix3& rate, double t) {
+  // change of the strain (FᵀF − I) / 2; a rotation changes none
+  Lane squares{};
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j <= i; ++j) {
+      Lane change{};
+      for (int r = 0; r < 3; ++r)
+        change += F[3 * i + r] * rate[3 * j + r] + rate[3 * i + r] * F[3 * j + r];
+      squares += (i == j ? 1.0 : 2.0) * change * change;
+    }
+  }
+  const Lane change = 0.5 * t * Sqrt(squares);
+  const LaneMatrix3 C = CalcCofactors(F);
+  const Lane J = F[0] * C[0] + F[1] * C[1] + F[2] * C[2];
+  const Lane largest = kPredictableStrain * (J * J < 1 ? J * J : Splat(1));
+  const Lane time = t * (change <= largest ? Splat(1) : largest / change);
+  LaneMatrix3 ahead;
+  for (int i = 0; i < 9; ++i) ahead[i] = F[i] + time * rate[i];
+  return CalcReferenceRotation(batch, ahead);
 }
 
 LaneMatrix3 CalcStress(const ElementBatch& batch, const LaneMatrix3& R0, const LaneMatrix3& F,

@@ -44,6 +44,12 @@ LaneMatrix3 CalcGradient(const ElementBatch& batch, std::span<const double> x);
 
 // R0 (han2023 §V-B), the identity for elements that do not corotate.
 LaneMatrix3 CalcReferenceRotation(const ElementBatch& batch, const LaneMatrix3& F);
+// R0 of a step: of F extrapolated with its rate over a time t [s], so that it is the rotation at the
+// end of the step, up to the change of the rate. With that of the start, a body that turns by an
+// angle θ in the step is stretched by θ²/2, and a collision that stops it gains energy. Where the
+// strain would change so much that elements could turn inside out, the time is shorter.
+LaneMatrix3 PredictReferenceRotation(const ElementBatch& batch, const LaneMatrix3& F,
+                                     const LaneMatrix3& rate, double t);
 
 // Lagged linear corotational stress P = R0 (2 μ ε + λ tr(ε) I), ε = sym(R0ᵀ F) − I [Pa] (han2023
 // §V-B). With `increment` the −I is left out: the derivative of P in the direction F.

@@ -260,7 +260,7 @@ class ParticleFemStep final : public CompliantStep<NodeStep> {
       const LaneMatrix3 F = model_->CalcDeformation(batch, q0_);
       LaneMatrix3 P;
       if (b < static_cast<std::size_t>(model_->elements.num_quadratic)) {
-        R0_[b] = CalcReferenceRotation(batch, F);
+        R0_[b] = PredictReferenceRotation(batch, F, CalcGradient(batch, v0_), stage_.h);
         untangling.Turn(batch, q0_, F, &R0_[b]);
         P = CalcStress(batch, R0_[b], F, false);
         CalcStiffness(batch, R0_[b], 1, K);

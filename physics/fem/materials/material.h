@@ -38,7 +38,7 @@ class Material {
  public:
   // Treatment in a step. kNonlinear: Newton's method. The other two are quadratic in F once R0 is
   // chosen, and are solved as one linear system: kLinear with R0 = I, kLinearCorotational with R0 =
-  // polar(F) at the start of the step (han2023 §V-B).
+  // polar(F) at a configuration that is known before (han2023 §V-B).
   enum class Kind { kNonlinear, kLinear, kLinearCorotational };
 
   virtual ~Material() = default;
