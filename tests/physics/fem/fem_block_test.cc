@@ -195,6 +195,23 @@ TEST(Corotational, TangentIsTheDerivativeOfTheMomentumResidual) {
   }
 }
 
+TEST(Corotational, PredictedRotationFollowsASpinAndIsNotFlippedByCompression) {
+  const ElementBatch batch = MakeElementBatches(MakeBar()).batches.front();
+  LaneMatrix3 F{}, spin{}, compression{};
+  for (int i = 0; i < 3; ++i) F[4 * i] = Splat(1);
+  spin[1] = Splat(30);
+  spin[3] = Splat(-30);
+  compression[8] = Splat(-400);
+  const double t = 0.01;
+  // positions move along straight lines, so they turn by the arc tangent of 0.3
+  const LaneMatrix3 turned = PredictReferenceRotation(batch, F, spin, t);
+  const Matrix3d expected = RotationFromVector(Vector3d(0, 0, std::atan(0.3))).toRotationMatrix();
+  EXPECT_LT((Extract(turned, 0) - expected).norm(), 1e-14);
+  // −3 times the height at the end of the step: its polar rotation would be half a turn
+  const LaneMatrix3 pressed = PredictReferenceRotation(batch, F, compression, t);
+  EXPECT_LT((Extract(pressed, 0) - Matrix3d::Identity()).norm(), 1e-14);
+}
+
 TEST(Corotational, StiffnessIsTheDerivativeOfTheForceWithTheRotationHeld) {
   const FemParameters p = MakeBar();
   Fixture f(p);
