@@ -51,6 +51,9 @@ struct ConstraintSystem {
     // diagonal block of J A⁻¹ Jᵀ
     Eigen::Matrix3d W = Eigen::Matrix3d::Zero();
     double gap = 0;  // at the start of the step, as the contact law uses it [m]
+    // Overlap that the step may keep [m]; the contact law reads gap + allowed_overlap.
+    double allowed_overlap = 0;
+    double gap_shift = 0;  // part of `gap` that stands for collisions in the step [m]
     double friction = 0;
     double stiffness = std::numeric_limits<double>::infinity();  // [N/m]
     double relaxation_time = 0;                                  // [s]

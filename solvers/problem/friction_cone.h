@@ -83,7 +83,8 @@ struct ConePoint {
 
   ConePoint(const ConeLaw<T>& law, T x, T y, T n) {
     const T zero{}, y_r = SquareRoot(x * x + y * y);
-    sticks = y_r <= law.mu * n;
+    // without friction, the first would hold for an open contact without slip
+    sticks = (y_r <= law.mu * n) & (n >= zero);
     slides = !sticks && n > -law.mu_hat * y_r;
     gamma_n = sticks ? n : slides ? law.c * (n + law.mu_hat * y_r) : zero;
     over_length = slides ? 1.0 / y_r : zero;

@@ -88,6 +88,14 @@ TEST_F(FrictionConeTest, SlidingImpulseLiesOnTheConeAndOpposesSlip) {
   }
 }
 
+TEST_F(FrictionConeTest, OpenContactWithoutFrictionOrSlipExertsNothing) {
+  const ConeProjection projection =
+      ProjectOntoFrictionCone(Vector3d(0, 0, -2), Vector3d(0.1, 0.1, 0.3), 0);
+  EXPECT_EQ(projection.mode, ConeMode::kOpen);
+  EXPECT_TRUE(projection.gamma.isZero(0));
+  EXPECT_TRUE(projection.G.isZero(0));
+}
+
 TEST_F(FrictionConeTest, ClipLeavesThePressureAndFindsTheNearestFriction) {
   for (int k = 0; k < 300; ++k) {
     const Vector3d impulse = RandomVector();
