@@ -15,7 +15,7 @@ void SetReferences(std::span<const double> y, CorrectiveProblem* problem) {
 
 double CalcLawResidual(const CorrectiveProblem& problem, std::span<const Vector3d> impulse,
                        std::span<const Matrix3d> W, std::span<const double> y, double h) {
-  double change = 0, largest = 0;
+  double change = 0, largest = CalcSmallestImpulse(problem, W, h);
   for (std::size_t i = 0; i < problem.contacts.size(); ++i) {
     const CorrectiveContact& contact = problem.contacts[i];
     const Vector3d u = CalcRelativeVelocity(problem, contact, y) - contact.u_reference;

@@ -24,6 +24,9 @@ void CalcPush(const MappedPart& part, const Vector3d& g, double* f) {
   for (int j = 0; j < part.height; ++j, J += 3) f[j] = J[0] * g[0] + J[1] * g[1] + J[2] * g[2];
 }
 
+// Displacement of a contact that is of no account [m].
+constexpr double kNegligibleDisplacement = 1e-9;
+
 // Change of the impulses in a sweep, relative to the largest impulse after it. A sweep that drops
 // every impulse has changed all there was.
 double CalcRelativeChange(double change, double largest) {
@@ -31,8 +34,9 @@ double CalcRelativeChange(double change, double largest) {
   return largest > 0 ? change / largest : 1;
 }
 
-double CalcChange(const std::vector<Vector3d>& before, const std::vector<Vector3d>& after) {
-  double change = 0, largest = 0;
+double CalcChange(const std::vector<Vector3d>& before, const std::vector<Vector3d>& after,
+                  double smallest) {
+  double change = 0, largest = smallest;
   for (std::size_t i = 0; i < after.size(); ++i) {
     change = std::max(change, (after[i] - before[i]).cwiseAbs().maxCoeff());
     largest = std::max(largest, after[i].cwiseAbs().maxCoeff());
@@ -53,6 +57,15 @@ bool ConvergesWithin(int recursions, double first, double last, double tolerance
 }
 
 }  // namespace
+
+double CalcSmallestImpulse(const CorrectiveProblem& problem, std::span<const Matrix3d> W,
+                           double h) {
+  double smallest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < problem.contacts.size(); ++i)
+    if (!problem.contacts[i].is_in_tangent && W[i](2, 2) > 0)
+      smallest = std::min(smallest, kNegligibleDisplacement / (h * W[i](2, 2)));
+  return std::isfinite(smallest) ? smallest : 0;
+}
 
 void CorrectiveProblem::Clear() {
   contacts.clear();
@@ -203,7 +216,7 @@ double RecursiveCorrection::Refresh(const MappingCompliance& compliance,
 double RecursiveCorrection::Sweep(const MappingCompliance& compliance,
                                   const CorrectionOptions& options, CorrectiveProblem* problem,
                                   Relinearisation* geometry) {
-  double change = 0, largest = 0;
+  double change = 0, largest = smallest_;
   for (int i = 0; i < static_cast<int>(problem->contacts.size()); ++i) {
     if (problem->contacts[i].is_in_tangent) continue;
     if (options.directions == CorrectionOptions::Directions::kContact &&
@@ -316,7 +329,7 @@ void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
     u_[i] = problem.contacts[i].R_WC.transpose() *
             CalcRelativeVelocity(problem, problem.contacts[i], y_);
   for (int s = 0; s < options.sweeps; ++s) {
-    double change = 0, largest = 0;
+    double change = 0, largest = smallest_;
     for (int i = 0; i < count; ++i) {
       if (problem.contacts[i].is_in_tangent) continue;
       const Vector3d before = result_.impulse[i];
@@ -389,11 +402,12 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
     if (options.scheme == Scheme::kStandard && result_.recursions == 0) Move(compliance, *problem);
     const double spring_change =
         Refresh(compliance, options, result_.recursions == 0, 0, count, problem, geometry);
+    if (result_.recursions == 0) smallest_ = CalcSmallestImpulse(*problem, W_ii_, options.h);
     double first_residual = 0;
     if (is_slow) {
       before_ = result_.impulse;
       is_slow = SolveLinearisation(compliance, options, *problem, solver);
-      first_residual = is_slow ? CalcChange(before_, result_.impulse) : reached;
+      first_residual = is_slow ? CalcChange(before_, result_.impulse, smallest_) : reached;
       result_.residuals.push_back(first_residual);
       ++result_.sweeps;
     } else if (options.scheme == Scheme::kStandard) {

@@ -123,6 +123,11 @@ struct CorrectionResult {
   std::vector<Eigen::Vector3d> impulse;  // in the last frames [N·s], cone satisfied exactly
 };
 
+// An impulse that moves no contact by more than a nanometre [N·s]. Changes of impulses are measured
+// against it where there are no larger ones, so that contacts which barely touch converge.
+double CalcSmallestImpulse(const CorrectiveProblem& problem, std::span<const Eigen::Matrix3d> W,
+                           double h);
+
 // The recursive corrective motion (zeng2022 §5, §6) on total impulses. Each recursion recomputes
 // the contact frames from the moved proximity points, then runs projected Gauss–Seidel with
 // Coulomb's cone on that linearisation. When a frame turns, the contact's impulse in world axes is
@@ -173,6 +178,7 @@ class RecursiveCorrection {
 
   std::vector<Work> work_;
   std::vector<Eigen::Matrix3d> W_ii_;
+  double smallest_ = 0;  // CalcSmallestImpulse
   std::vector<double> F_, y_, dv_;
   // for the standard scheme: W in contact space, its inputs, and velocities in contact frames
   DelassusOperator W_;

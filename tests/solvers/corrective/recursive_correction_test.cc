@@ -239,7 +239,7 @@ TEST(RecursiveCorrection, GoesOnAfterASweepThatDropsEveryImpulse) {
     EXPECT_TRUE(correction.result().converged);
     EXPECT_NEAR(correction.result().impulse[0].z(), 1, 1e-12);
     EXPECT_EQ(correction.result().impulse[1].z(), 0);
-    EXPECT_EQ(correction.result().residuals.front(), 1);
+    EXPECT_GE(correction.result().residuals.front(), 1);
   }
 }
 
