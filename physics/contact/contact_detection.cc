@@ -9,13 +9,7 @@
 #include <span>
 #include <utility>
 
-#include <tbb/enumerable_thread_specific.h>
-
-#include "physics/contact/broad_phase.h"
-#include "physics/contact/geometries/collision_geometry.h"
-#include "physics/contact/pairs/contact_key.h"
-#include "physics/contact/pairs/pair_table.h"
-#include "physics/contact/speculation.h"
+#include "physics/contact/detection_workspace.h"
 #include "physics/dynamics/faults/fault.h"
 #include "physics/dynamics/parallel.h"
 #include "physics/spatial/trig.h"
@@ -29,34 +23,6 @@ using Eigen::Vector3d;
 constexpr std::size_t kMinParallelPairs = 16;
 // The same for bodies with deforming geometry.
 constexpr int kMinParallelDeforming = 16;
-
-// A contact polygon lies within this part of the margin of its deepest point.
-constexpr double kPolygonDepth = 0.1;
-
-// Combine the values of two shapes: the mean of frictions, stiffnesses in series. A negative value
-// is unset, and the other one applies.
-double CombineFriction(double a, double b) {
-  return a < 0 ? b : b < 0 ? a : 0.5 * (a + b);
-}
-double CombineStiffness(double a, double b) {
-  if (a < 0 || b < 0) return std::max(a, b);
-  if (std::isinf(a) || std::isinf(b)) return std::min(a, b);
-  return a + b > 0 ? a * b / (a + b) : 0;
-}
-
-// Sliding speed between the two sides of a contact [m/s].
-double CalcSlidingSpeed(const Model& model, const State& state, const BodyMotions& motions,
-                        const ContactPoint& point) {
-  const Vector3d v =
-      CalcAttachedVelocity(model, state, motions, point.b, point.body_b, point.b.p_W) -
-      CalcAttachedVelocity(model, state, motions, point.a, point.body_a, point.a.p_W);
-  const Vector3d n = point.R_WC.col(2);
-  return std::sqrt((v - n * n.dot(v)).squaredNorm());
-}
-
-// Friction beyond which the gliding gap grows no further: with more, bodies do not slide for long,
-// and passing bodies must not be held.
-constexpr double kMaxGlidingFriction = 2;
 
 double FindLargestFriction(const Model& model) {
   double largest = model.contact.friction;
@@ -86,140 +52,7 @@ absl::Status FailNotFinite(const Model& model, int body_a, int body_b) {
   return FailAtContact(model, body_a, body_b, absl::InternalError("their contact is not finite"));
 }
 
-void SortContacts(std::vector<ContactPoint>* contacts) {
-  // sort by key; where two features coincide, keep the deeper contact
-  std::sort(contacts->begin(), contacts->end(), [](const ContactPoint& x, const ContactPoint& y) {
-    return std::pair(x.key, x.gap) < std::pair(y.key, y.gap);
-  });
-  contacts->erase(
-      std::unique(contacts->begin(), contacts->end(),
-                  [](const ContactPoint& x, const ContactPoint& y) { return x.key == y.key; }),
-      contacts->end());
-}
-
 }  // namespace
-
-struct ContactDetector::Workspace {
-  double largest_friction = 0;
-  int num_deforming = 0;            // bodies with a surface or points
-  double sliding_reach = 0;         // gliding gap per sliding speed [m / (m/s)]
-  std::vector<GeometryKind> kinds;  // per body
-  // shapes of all bodies; those of body i begin at shape_starts[i]
-  std::vector<CollisionShape> shapes;
-  std::vector<int> shape_starts{0};
-  // Collision geometry at present positions, or at later ones on request.
-  struct Places {
-    std::vector<PlacedShape> shapes;
-    // per body; null for other kinds
-    std::vector<std::unique_ptr<TriangleSurface>> surfaces;
-    std::vector<std::unique_ptr<PointSet>> points;
-    std::vector<CollisionGeometry> geometries;
-    std::vector<std::vector<double>> positions;  // of the nodes per body, unless the state's
-  };
-  Places now, ahead;
-  std::vector<double> thickness;  // per body [m]
-  std::vector<int> selves;        // bodies with self-contact
-  // Nodes attached to a body of another block, ascending. A node does not touch its holder.
-  struct HeldNode {
-    int holder, block, node;
-    auto operator<=>(const HeldNode&) const = default;
-  };
-  std::vector<HeldNode> held;
-  bool IsHeld(int holder, const Attachment& side) const;
-  std::vector<std::pair<int, int>> overlaps;
-  std::vector<int> pair_starts;  // first pair of each body_a in the model's pairs
-  std::vector<char> is_immovable;
-  std::vector<int> group_starts;  // first body of each run of bodies in one block
-
-  std::vector<AxisAlignedBox> extents;  // per body
-  // Bounds on where bodies may be during the step, by their velocities at its start or by the
-  // solved velocities.
-  struct SweptBounds {
-    std::vector<MotionBound> motions;   // per body
-    std::vector<AxisAlignedBox> boxes;  // swept, grown by half the margin and the sliding reach
-  };
-  SweptBounds swept, new_swept;
-  BroadPhase broad_phase;
-
-  struct PairTask {
-    int body_a, body_b;
-    const ContactParameters::Pair* pair;
-    double approach;  // bound on the approach speed [m/s]
-    double reach;     // largest gliding gap [m]
-  };
-  std::vector<PairTask> tasks, last_tasks;
-  // surface data that the tasks need
-  enum class Needed { kNothing, kTriangles, kTree };
-  std::vector<Needed> needed;  // per body
-  std::vector<int> outdated;   // bodies that need an update
-  struct PairContacts {
-    std::vector<ContactPoint> points;
-    Counts counts;
-  };
-  std::vector<PairContacts> found, last_found;  // per task
-  const std::vector<ContactPoint> nothing;
-  std::vector<char> is_known;  // per task: found before, and neither body has moved since
-
-  // unmoved blocks: at rest at this and the last call, in the same position
-  double last_h = 0;
-  std::vector<double> last_q;
-  std::vector<char> was_still, is_unmoved;
-  bool has_moved = true;  // any block
-  struct Scratch {
-    NarrowScratch narrow;
-    std::vector<Touch> touches;
-    SpeculationScratch speculation;
-    std::vector<ContactPoint> appended;
-  };
-  tbb::enumerable_thread_specific<Scratch> scratch;
-
-  void FindUnmoved(const Model& model, const State& state, double h);
-  bool is_body_unmoved(const Body& body) const {
-    return body.block == kWorldBlock || is_unmoved[body.block];
-  }
-  void MakeGeometry(const Model& model, int body, Places* places) const;
-  void Place(const Model& model, const State& state, const BodyMotions& motions, double h);
-  // Places a body's surface or points.
-  void PlaceNodes(const Body& body, std::span<const double> positions, int index,
-                  Places* places) const;
-  const AxisAlignedBox& BoundsOf(const CollisionGeometry& geometry) const {
-    return geometry.kind == GeometryKind::kSurface ? geometry.surface->bounds()
-                                                   : geometry.points->bounds();
-  }
-  // Surface data of the first body that a pair of these kinds needs: the tree only against another
-  // surface or points.
-  static Needed FindNeeded(GeometryKind kind, GeometryKind other) {
-    if (kind != GeometryKind::kSurface) return Needed::kNothing;
-    return other == GeometryKind::kShapes ? Needed::kTriangles : Needed::kTree;
-  }
-  // Bounds where a placed body may be during the step.
-  void CalcSweptBounds(const Model& model, const State& state, const BodyMotions& motions, double h,
-                       int body, double reach_of_speed, SweptBounds* bounds) const;
-  template <typename F>
-  void ForEachBody(const Model& model, const F& f) const;
-  void FindTasks(const Model& model, double h);
-  // Fills in the task of two bodies whose swept bounds overlap; false if there is nothing to do.
-  bool MakeTask(const Model& model, double h, const SweptBounds& bounds, double reach_of_speed,
-                int a, int b, PairTask* task) const;
-  // Whether two bodies may come within the margin plus `reach`, or pass each other, during the
-  // step.
-  bool MayMeet(const Model& model, double h, const SweptBounds& bounds, int a, int b,
-               double reach) const;
-  void Collide(const Model& model, const State& state, const BodyMotions& motions, double h,
-               const PairTask& task, Scratch* buffers, PairContacts* contacts) const;
-  // Appends the contacts of a pair with gap below `margin`, and counts those left out.
-  void CollideAt(const Places& places, const Model& model, const State& state, double h,
-                 const PairTask& task, double margin, Scratch* buffers,
-                 std::vector<ContactPoint>* contacts, Counts* counts) const;
-  void PlaceAhead(const Model& model, const State& state, const BodyMotions& motions, int body,
-                  double t);
-  bool IsFoundInTime(const Model& model, double h, const PairTask& task) const;
-  // Appends the contacts that a pair of bodies makes during the step besides the known ones, with
-  // ascending keys.
-  void FindSpeculative(const Model& model, const State& state, const BodyMotions& motions, double h,
-                       const PairTask& task, const std::vector<ContactPoint>& known,
-                       std::vector<ContactPoint>* contacts, Counts* counts);
-};
 
 ContactDetector::ContactDetector(const Model& model)
     : model_(model), workspace_(std::make_unique<Workspace>()) {
@@ -251,10 +84,12 @@ ContactDetector::ContactDetector(const Model& model)
     if (geometry.kind == GeometryKind::kSurface) thickness = geometry.surface->thickness();
     w.thickness.push_back(thickness);
     w.is_immovable.push_back(geometry.is_immovable);
+    w.has_convex_shapes.push_back(
+        geometry.kind == GeometryKind::kShapes &&
+        std::ranges::all_of(geometry.shapes,
+                            [](const PlacedShape& placed) { return placed.shape->is_convex(); }));
   }
-  double thinnest = std::numeric_limits<double>::infinity();
-  for (const double thickness : w.thickness) thinnest = std::min(thinnest, thickness);
-  speculative_margin_ = CalcSafeTravel(model.contact.margin, thinnest);
+  speculative_margin_ = CalcSafeTravel(model.contact.margin);
   for (Workspace::SweptBounds* bounds : {&w.swept, &w.new_swept}) {
     bounds->motions.resize(model.bodies.size());
     bounds->boxes.resize(model.bodies.size());
@@ -488,179 +323,16 @@ void ContactDetector::Workspace::FindTasks(const Model& model, double h) {
   }
 }
 
-bool ContactDetector::Workspace::IsHeld(int holder, const Attachment& side) const {
-  if (held.empty() || side.nodes.empty()) return false;
-  for (int k = 0; k < side.nodes.size(); ++k) {
-    const HeldNode node{holder, side.block, side.nodes.node(k)};
-    if (side.nodes.weight(k) > 0 && !std::binary_search(held.begin(), held.end(), node))
-      return false;
+int ContactDetector::Workspace::CountFastBodies(const Model& model, double h) const {
+  if (!has_moved) return 0;
+  int count = 0;
+  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
+    if (is_immovable[i] && model.bodies[i].block == kWorldBlock) continue;
+    const double length = (extents[i].upper - extents[i].lower).maxCoeff();
+    const double squared = swept.motions[i].velocity.squaredNorm();
+    if (length > 0 && h * h * squared > length * length) ++count;
   }
-  return true;
-}
-
-void ContactDetector::Workspace::CollideAt(const Places& places, const Model& model,
-                                           const State& state, double h, const PairTask& task,
-                                           double margin, Scratch* buffers,
-                                           std::vector<ContactPoint>* contacts,
-                                           Counts* counts) const {
-  const int a = task.body_a, b = task.body_b;
-  const Body &body_a = model.bodies[a], &body_b = model.bodies[b];
-  std::vector<Touch>& touches = buffers->touches;
-  touches.clear();
-  PairSettings settings;
-  settings.margin = margin;
-  settings.by_polygons = model.contact.patches == ContactParameters::Patches::kPolygons;
-  // relative to the model's margin: `margin` grows with the approach speed, on which polygons must
-  // not depend
-  settings.polygons = {kPolygonDepth * model.contact.margin, model.contact.patch_divisions};
-  if (a == b) {
-    CollideWithSelf(places.geometries[a], settings, &buffers->narrow, &touches);
-  } else {
-    CollideGeometries(places.geometries[a], places.geometries[b], settings, &buffers->narrow,
-                      &touches);
-  }
-  counts->manifold_points_dropped += buffers->narrow.TakePointsDropped();
-
-  const auto shape_of = [](const Body& body, const ContactFeature& feature) {
-    return feature.kind == ContactFeature::Kind::kShape ? &body.shapes[feature.index] : nullptr;
-  };
-  const auto attach = [](const Body& body, const Touch& touch, NodeWeights* nodes,
-                         Attachment* attachment) {
-    attachment->block = body.block;
-    if (nodes->empty()) {
-      attachment->frame = body.frame;
-    } else {
-      attachment->nodes = std::move(*nodes);
-    }
-    attachment->p_W = touch.p_W;
-  };
-  const auto local = [](const ContactFeature& feature) {
-    return feature.kind == ContactFeature::Kind::kShape ? static_cast<std::uint64_t>(feature.index)
-                                                        : 0;
-  };
-  for (Touch& touch : touches) {
-    if (!touch.nhat_AB_W.allFinite() || !touch.p_W.allFinite() || !std::isfinite(touch.gap)) {
-      ++counts->nonfinite;
-      continue;
-    }
-    // a collapsed surface has no direction of separation
-    if (!(touch.nhat_AB_W.squaredNorm() > 0.5)) {
-      ++counts->collapsed;
-      continue;
-    }
-    const std::uint64_t key =
-        MixKey({static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b),
-                local(touch.feature_a), local(touch.feature_b), touch.feature});
-    // a contact by a sliver counts only while it bears a load
-    if (touch.is_sliver && FindContactMemory(state.contacts, key) == nullptr) continue;
-    // constructed in place: a contact is large
-    ContactPoint& point = contacts->emplace_back();
-    attach(body_a, touch, &touch.a, &point.a);
-    attach(body_b, touch, &touch.b, &point.b);
-    if (IsHeld(a, point.b) || IsHeld(b, point.a)) {
-      contacts->pop_back();
-      continue;
-    }
-    point.feature_a = touch.feature_a;
-    point.feature_b = touch.feature_b;
-    point.body_a = a;
-    point.body_b = b;
-    point.p_W = touch.p_W;
-    point.R_WC = FrameFromNormal(touch.nhat_AB_W);
-    point.gap = touch.gap;
-    point.area = touch.area;
-    const Shape *shape_a = shape_of(body_a, touch.feature_a),
-                *shape_b = shape_of(body_b, touch.feature_b);
-    double friction =
-        CombineFriction(shape_a ? shape_a->friction : -1, shape_b ? shape_b->friction : -1);
-    double stiffness =
-        CombineStiffness(shape_a ? shape_a->stiffness : -1, shape_b ? shape_b->stiffness : -1);
-    if (task.pair && task.pair->friction >= 0) friction = task.pair->friction;
-    if (task.pair && task.pair->stiffness >= 0) stiffness = task.pair->stiffness;
-    point.friction = friction < 0 ? model.contact.friction : friction;
-    point.stiffness = stiffness < 0 ? model.contact.stiffness : stiffness;
-    point.relaxation_time = model.contact.relaxation_time < 0 ? h : model.contact.relaxation_time;
-    point.key = key;
-  }
-}
-
-void ContactDetector::Workspace::Collide(const Model& model, const State& state,
-                                         const BodyMotions& motions, double h, const PairTask& task,
-                                         Scratch* buffers, PairContacts* contacts) const {
-  contacts->points.clear();
-  contacts->counts = {};
-  const double margin = model.contact.margin + task.reach;
-  CollideAt(now, model, state, h, task, margin, buffers, &contacts->points, &contacts->counts);
-
-  // beyond the margin, keep only contacts that carried an impulse, up to their gliding gap
-  std::erase_if(contacts->points, [&](const ContactPoint& point) {
-    if (point.gap < model.contact.margin) return false;
-    if (FindContactMemory(state.contacts, point.key) == nullptr) return true;
-    const double gliding_gap = (h + point.relaxation_time) *
-                               std::min(point.friction, kMaxGlidingFriction) *
-                               CalcSlidingSpeed(model, state, motions, point);
-    return point.gap > model.contact.margin + gliding_gap;
-  });
-
-  SortContacts(&contacts->points);
-}
-
-void ContactDetector::Workspace::PlaceAhead(const Model& model, const State& state,
-                                            const BodyMotions& motions, int index, double t) {
-  // most bodies never need a surface or points ahead; shapes take no memory
-  const CollisionGeometry& geometry = ahead.geometries[index];
-  if (geometry.surface == nullptr && geometry.points == nullptr) MakeGeometry(model, index, &ahead);
-  if (kinds[index] == GeometryKind::kShapes) {
-    const RigidTransform X_WB = Advance(motions[index], t);
-    for (int s = shape_starts[index]; s < shape_starts[index + 1]; ++s)
-      ahead.shapes[s].Move(X_WB * shapes[s].shape->X_BS);
-    return;
-  }
-  const Body& body = model.bodies[index];
-  const std::span<const double> q = model.Positions(state, body.block),
-                                v = model.Velocities(state, body.block);
-  std::vector<double>& moved = ahead.positions[index];
-  moved.assign(q.begin(), q.end());
-  for (std::size_t i = 0; i < v.size(); ++i) moved[i] += t * v[i];
-  PlaceNodes(body, moved, index, &ahead);
-}
-
-bool ContactDetector::Workspace::IsFoundInTime(const Model& model, double h,
-                                               const PairTask& task) const {
-  return physics::IsFoundInTime(h * task.approach, model.contact.margin,
-                                std::min(thickness[task.body_a], thickness[task.body_b]));
-}
-
-void ContactDetector::Workspace::FindSpeculative(const Model& model, const State& state,
-                                                 const BodyMotions& motions, double h,
-                                                 const PairTask& task,
-                                                 const std::vector<ContactPoint>& known,
-                                                 std::vector<ContactPoint>* contacts,
-                                                 Counts* counts) {
-  const int a = task.body_a, b = task.body_b;
-  Scratch* buffers = &scratch.local();
-  const auto collide = [&](double t, double margin, std::vector<ContactPoint>* met) {
-    PlaceAhead(model, state, motions, a, t);
-    if (b != a) PlaceAhead(model, state, motions, b, t);
-    for (const int body : {a, b}) {
-      const Needed of_pair = FindNeeded(kinds[body], kinds[body == a ? b : a]);
-      if (of_pair == Needed::kNothing) continue;
-      ahead.surfaces[body]->UpdateTriangles();
-      if (of_pair == Needed::kTree) ahead.surfaces[body]->UpdateTree();
-    }
-    // points dropped from manifolds ahead are not counted
-    Counts at_this_time;
-    CollideAt(ahead, model, state, h, task, margin, buffers, met, &at_this_time);
-    counts->nonfinite += at_this_time.nonfinite;
-    SortContacts(met);
-  };
-  const double thinner = std::min(thickness[a], thickness[b]);
-  buffers->appended.clear();
-  counts->speculative_dropped += AppendSpeculativeContacts(
-      model, state, motions, h, {task.approach, thinner, model.contact.margin, std::ref(collide)},
-      known, &buffers->speculation, &buffers->appended);
-  SortContacts(&buffers->appended);
-  contacts->insert(contacts->end(), buffers->appended.begin(), buffers->appended.end());
+  return count;
 }
 
 void ContactDetector::Counts::Add(const Counts& others) {
@@ -668,6 +340,7 @@ void ContactDetector::Counts::Add(const Counts& others) {
   speculative_dropped += others.speculative_dropped;
   nonfinite += others.nonfinite;
   collapsed += others.collapsed;
+  too_fast += others.too_fast;
 }
 
 absl::Status ContactDetector::Detect(const State& state, const BodyMotions& motions, double h,
@@ -695,13 +368,15 @@ absl::Status ContactDetector::Detect(const State& state, const BodyMotions& moti
     ParallelFor(count, 8, collide);
   }
   for (std::size_t i = 0; i < w.tasks.size(); ++i) {
-    if (w.is_known[i] || w.IsFoundInTime(model_, h, w.tasks[i])) continue;
-    std::vector<ContactPoint>& points = w.found[i].points;
-    w.FindSpeculative(model_, state, motions, h, w.tasks[i], points, &points, &w.found[i].counts);
-    SortContacts(&points);
+    Workspace::PairContacts& pair = w.found[i];
+    if (w.is_known[i] || (pair.doubtful.empty() && !pair.is_at_times)) continue;
+    w.FindSpeculative(model_, state, motions, h, w.tasks[i], pair.is_at_times, pair.points,
+                      &pair.doubtful, &pair.points, &pair.counts);
+    SortContacts(&pair.points);
   }
   contacts->clear();
   counts_ = {};
+  counts_.too_fast = w.CountFastBodies(model_, h);
   absl::Status status;
   for (std::size_t i = 0; i < w.tasks.size(); ++i) {
     const Workspace::PairContacts& of_pair = w.found[i];
@@ -728,18 +403,15 @@ absl::Status ContactDetector::DetectAhead(const State& state, const BodyMotions&
   std::sort(w.overlaps.begin(), w.overlaps.end());
   for (const auto& [a, b] : w.overlaps) {
     Workspace::PairTask task;
-    if (!w.MakeTask(model_, h, w.new_swept, kNoReach, a, b, &task) ||
-        w.IsFoundInTime(model_, h, task))
-      continue;
+    if (!w.MakeTask(model_, h, w.new_swept, kNoReach, a, b, &task)) continue;
     // tasks are sorted by pair
     const auto before = std::lower_bound(
         w.tasks.begin(), w.tasks.end(), std::pair(a, b),
         [](const auto& x, const auto& pair) { return std::pair(x.body_a, x.body_b) < pair; });
     const bool was_task = before != w.tasks.end() && before->body_a == a && before->body_b == b;
+    Workspace::PairContacts* last = was_task ? &w.found[before - w.tasks.begin()] : nullptr;
     Counts counts;
-    w.FindSpeculative(model_, state, motions, h, task,
-                      was_task ? w.found[before - w.tasks.begin()].points : w.nothing, contacts,
-                      &counts);
+    w.FindAhead(model_, state, motions, h, task, last, contacts, &counts);
     counts_.Add(counts);
     if (counts.nonfinite > 0) return FailNotFinite(model_, a, b);
   }

@@ -28,12 +28,14 @@ class ContactDetector {
     int speculative_dropped = 0;
     int nonfinite = 0;  // contacts whose gap, point or normal is not finite: a fault
     int collapsed = 0;  // contacts without a normal, on surfaces without area
+    int too_fast = 0;   // bodies that move farther in the step than they are long
 
     void Add(const Counts& others);
   };
 
-  // Writes the contacts at `state` with a gap below the margin, in an order that depends on the
-  // model and the state alone; keys are unique and ascending within a pair. `h` [s] is the default
+  // Writes the contacts at `state` with a gap below the margin, and those that close within the step
+  // at its velocities, in an order that depends on the model and the state alone; keys are unique
+  // and ascending within a pair. `h` [s] is the default
   // relaxation time. `motions` are of `state`.
   //
   // A sliding contact that carried an impulse in the last step (State::contacts) is kept up to its

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-
-#include "physics/geometry/triangle_bvh.h"
+#include <utility>
 
 namespace pliant::physics {
 namespace {
@@ -13,11 +12,15 @@ using Eigen::Vector3d;
 
 // Maximum number of detections along a step.
 constexpr int kMaxDetections = 64;
-// Maximum reach of a detection, in margins.
-constexpr double kMaxReach = 4;
-// A body that penetrates by less than this part of its thickness is pushed out on the side it
-// entered.
+// Reach of a detection, in margins or in steps between detections, whichever is larger.
+constexpr double kReach = 4;
+// The normal of features that overlap by less than this part of a body's thickness is that of the
+// side on which they entered.
 constexpr double kSafeDepth = 0.25;
+
+// Features that overlapped by more than this part of the depth at one detection did not enter
+// before the next.
+constexpr double kEntered = 0.2;
 
 // Present position of a point found after a time t of steady motion.
 Vector3d MoveBack(const BodyMotions& motions, const Attachment& side, int body,
@@ -26,6 +29,52 @@ Vector3d MoveBack(const BodyMotions& motions, const Attachment& side, int body,
   if (!side.nodes.empty()) return side.p_W - t * velocity;
   const FrameMotion& motion = motions[body];
   return motion.X_WB * (Advance(motion, t).Inverse() * side.p_W);
+}
+
+// Velocity of one side of a contact after a time t of steady motion [m/s].
+Vector3d CalcVelocityAt(const Model& model, const State& state, const BodyMotions& motions,
+                        const Attachment& side, int body, double t) {
+  if (side.block == kWorldBlock || !side.nodes.empty())
+    return CalcAttachedVelocity(model, state, motions, side, body, side.p_W);
+  const FrameMotion& motion = motions[body];
+  return motion.CalcPointVelocity(side.p_W - t * motion.v_W);
+}
+
+// Rate of a contact's gap after a time t of steady motion [m/s].
+double CalcGapRate(const Model& model, const State& state, const BodyMotions& motions,
+                   const ContactPoint& point, double t) {
+  return point.R_WC.col(2).dot(CalcVelocityAt(model, state, motions, point.b, point.body_b, t) -
+                               CalcVelocityAt(model, state, motions, point.a, point.body_a, t));
+}
+
+// Moves a contact found after a time t of steady motion back to the start of the step.
+void MoveToStart(const Model& model, const State& state, const BodyMotions& motions, double t,
+                 ContactPoint* point) {
+  Attachment &a = point->a, &b = point->b;
+  const Vector3d n = point->R_WC.col(2), apart = b.p_W - a.p_W;
+  for (const auto& [side, body] : {std::pair(&a, point->body_a), std::pair(&b, point->body_b)}) {
+    const Vector3d v = CalcVelocityAt(model, state, motions, *side, body, t);
+    side->p_W = MoveBack(motions, *side, body, v, t);
+  }
+  const double change = n.dot(b.p_W - a.p_W - apart);
+  point->gap += change;
+  point->p_W = 0.5 * (a.p_W + b.p_W);
+  point->relaxation_time = 0;
+  point->time_ahead = t;
+  point->gap_rate = -change / t;
+}
+
+// Time at which the first of the doubtful contacts will overlap by `depth`, at most h.
+double FindFirst(const Model& model, const State& state, const BodyMotions& motions, double h,
+                 double depth, const std::vector<ContactPoint>& contacts,
+                 const std::vector<std::uint64_t>& doubtful) {
+  double first = h;
+  for (const ContactPoint& point : contacts) {
+    if (!std::binary_search(doubtful.begin(), doubtful.end(), point.key)) continue;
+    const double rate = CalcGapRate(model, state, motions, point, 0);
+    first = std::min(first, (point.gap + depth) / -rate);
+  }
+  return first;
 }
 
 }  // namespace
@@ -81,24 +130,22 @@ Vector3d CalcAttachedVelocity(const Model& model, const State& state, const Body
                                                               side);
 }
 
-double CalcSafeTravel(double margin, double thickness) {
-  return std::max(margin, kSafeDepth * thickness);
+double CalcSafeTravel(double margin) {
+  return 0.5 * margin;
 }
 
-bool IsFoundInTime(double travel, double margin, double thickness) {
-  return travel <= CalcSafeTravel(margin, thickness);
+double CalcSafeDepth(double thickness) {
+  return kSafeDepth * thickness;
 }
 
 int AppendSpeculativeContacts(const Model& model, const State& state, const BodyMotions& motions,
                               double h, const ApproachingPair& pair,
                               const std::vector<ContactPoint>& known, SpeculationScratch* scratch,
-                              std::vector<ContactPoint>* contacts) {
-  const double travel = h * pair.approach;
-  // penetration up to this is pushed out on the side of entry
-  const double shallow = kSafeDepth * pair.thickness;
-  const double near = std::max(pair.margin, travel / kMaxDetections);
-  // allow for acceleration by gravity during the step
-  const double slack = near + h * h * std::sqrt(model.gravity.squaredNorm());
+                              std::vector<ContactPoint>* contacts,
+                              std::vector<std::uint64_t>* doubtful) {
+  // features that meet are looked for when they overlap by this
+  const double depth = 0.5 * kSafeDepth * pair.thickness;
+  const double stride = h / kMaxDetections;
 
   // keys of known contacts, ascending
   std::vector<std::uint64_t>& keys = scratch->known;
@@ -106,53 +153,49 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
   for (const ContactPoint& point : known) keys.push_back(point.key);
   std::sort(keys.begin(), keys.end());
   std::vector<ContactPoint>& found = scratch->found;
-  // contacts within the margin now are known: start beyond it
-  const double stride = 0.9 / pair.approach;
-  double t = stride * (near + shallow);
-  int too_deep = 0;
-  while (pair.approach * (h - t) > shallow) {
-    const double reach = std::max(near, std::min(kMaxReach * near, pair.approach * (h - t)));
+  const std::size_t num_before = contacts->size();
+  int num_inside = 0;
+  double last = 0;
+  double t = pair.all_known ? FindFirst(model, state, motions, h, depth, known, *doubtful) : 0;
+  for (int k = 0;; ++k) {
+    // features that will have met by the end of the step, as far as this detection can tell
+    const bool is_last = k == kMaxDetections;
+    const double rest = pair.approach * (h - t);
+    const double reach =
+        is_last ? rest : std::min(rest, kReach * std::max(pair.margin, pair.approach * stride));
     found.clear();
-    pair.collide(t, reach, &found);
-    double nearest = reach;
+    pair.collide(t, std::max(reach, pair.margin), &found);
+    double nearest = std::max(reach, pair.margin), next = h;
     for (ContactPoint& point : found) {
+      // gravity accelerates during the step
+      const double slack = h * t * std::abs(point.R_WC.col(2).dot(model.gravity));
+      const double rate = CalcGapRate(model, state, motions, point, t);
+      const bool has_met = point.gap <= slack;
       const auto place = std::lower_bound(keys.begin(), keys.end(), point.key);
-      if (place != keys.end() && *place == point.key) continue;
-      if (point.gap > near) {
+      if (place != keys.end() && *place == point.key) {
+        if (has_met) std::erase(*doubtful, point.key);
+        if (!has_met && rate < 0) next = std::min(next, t + (point.gap + depth) / -rate);
+        continue;
+      }
+      if (!has_met) {
         nearest = std::min(nearest, point.gap);
+        if (rate < 0) next = std::min(next, t + (point.gap + depth) / -rate);
+        if (!is_last || point.gap + (h - t) * rate > 0) continue;
+      }
+      // what overlapped before has not entered across this feature
+      if (t == 0 || point.gap - rate * (t - last) < -kEntered * depth) {
+        ++num_inside;
         continue;
       }
-      nearest = near;  // a near feature may go on at full speed
-      // too deep to have entered across this feature
-      if (point.gap < -0.5 * near - shallow) {
-        ++too_deep;
-        continue;
-      }
-      const Vector3d v_a =
-          CalcAttachedVelocity(model, state, motions, point.a, point.body_a, point.a.p_W);
-      const Vector3d v_b =
-          CalcAttachedVelocity(model, state, motions, point.b, point.body_b, point.b.p_W);
-      const Vector3d p_a = MoveBack(motions, point.a, point.body_a, v_a, t);
-      const Vector3d p_b = MoveBack(motions, point.b, point.body_b, v_b, t);
-      const Vector3d n = point.R_WC.col(2);
-      const double nearing = n.dot((point.a.p_W - p_a) - (point.b.p_W - p_b));
-      const double rate = -nearing / t;
-      if (IsFoundInTime(-h * rate, pair.margin, pair.thickness)) continue;
-      if (point.gap + nearing + h * rate > slack - shallow) continue;
-      point.gap += nearing;
-      point.a.p_W = p_a;
-      point.b.p_W = p_b;
-      point.p_W = 0.5 * (p_a + p_b);
-      point.friction = 0;
-      point.relaxation_time = 0;
-      point.time_ahead = t;
-      point.gap_rate = rate;
+      MoveToStart(model, state, motions, t, &point);
       keys.insert(place, point.key);
       contacts->push_back(point);
     }
-    t += stride * (nearest + shallow);
+    if (is_last || t >= h || (pair.all_known && doubtful->empty())) break;
+    last = t;
+    t = std::min({h, next, t + std::max(nearest / pair.approach, stride)});
   }
-  return too_deep;
+  return known.empty() && contacts->size() == num_before ? num_inside : 0;
 }
 
 }  // namespace pliant::physics

@@ -39,6 +39,7 @@ struct ApproachingPair {
   double approach;   // bound on the approach speed of their points [m/s]
   double thickness;  // of the thinner body [m]
   double margin;     // contacts with smaller gaps exist already [m]
+  bool all_known;    // whether all features that may meet are known
   // Appends the pair's contacts with gap below `reach` after a time t of steady motion.
   std::function<void(double t, double reach, std::vector<ContactPoint>*)> collide;
 };
@@ -49,25 +50,31 @@ struct SpeculationScratch {
   std::vector<ContactPoint> found;
 };
 
-// Largest travel at which ordinary contact still finds a body before it is too deep [m].
-double CalcSafeTravel(double margin, double thickness);
-// Whether ordinary contact finds a body with this travel per step [m] before it is too deep.
-bool IsFoundInTime(double travel, double margin, double thickness);
+// Travel in a step, relative to another body, at which contacts within the margin suffice [m]: half
+// of the margin. The other half is for the change of motion in the step.
+double CalcSafeTravel(double margin);
+// Travel at which a body of this thickness cannot pass through another one [m].
+double CalcSafeDepth(double thickness);
 
 // Speculative contacts: appends to `contacts` those that the bodies of a pair, in steady motion,
-// make in the course of a step of length h, so that fast bodies do not tunnel through thin ones.
-// They are found at their time and place of contact, within the margin; features that pass farther
-// apart get none, and features that are `known` no second one. Each has its present gap along the
-// normal it will have, no friction and no relaxation: it allows the two to touch at the end of the
-// step, but not to penetrate. ContactPoint::time_ahead and gap_rate give its time and rate.
+// make in the course of a step of length h and that are not `known`. Features meet where they
+// overlap at some time of the step; features that pass each other get no contact, however close.
+// Times are spaced such that features are found before they overlap by more than a quarter of the
+// thickness, so that the normal is that of the side on which they entered.
 //
-// Features that penetrate by less than the margin or a quarter of the thickness get none either:
-// ordinary contact, with friction, finds them in time and pushes them out on the side they entered.
+// Each contact has its present gap along the normal that it will have, and no relaxation: the two
+// may touch at the end of the step, but not overlap. ContactPoint::time_ahead and gap_rate give its
+// time and rate.
+//
+// `doubtful` are the keys, ascending, of known contacts whose gap would close in the step by their
+// present rate and normal, but whose features may not meet: bodies that pass a corner or a seam.
+// The keys of those that do meet are removed from it.
 //
 // Returns the number of contacts left out because they were already too deep when found.
 int AppendSpeculativeContacts(const Model& model, const State& state, const BodyMotions& motions,
                               double h, const ApproachingPair& pair,
                               const std::vector<ContactPoint>& known, SpeculationScratch* scratch,
-                              std::vector<ContactPoint>* contacts);
+                              std::vector<ContactPoint>* contacts,
+                              std::vector<std::uint64_t>* doubtful);
 
 }  // namespace pliant::physics

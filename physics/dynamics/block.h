@@ -70,6 +70,13 @@ class BlockStep : public TangentFactor {
   virtual absl::Status Linearise(std::span<const double> /*v*/, TangentKind /*kind*/) {
     return absl::OkStatus();
   }
+  // A balance that is linear in v may rest on something that it takes from the start of the step,
+  // as the rotations of elements. The gain of energy that this costs in a step to v, relative to
+  // the energy that the block turns over.
+  virtual double CalcRelativeGain(std::span<const double> /*v*/) { return 0; }
+  // Takes it from where the step leads with v instead; the balance stays linear. INTERNAL when
+  // forces are not finite there.
+  virtual absl::Status PoseAhead(std::span<const double> /*v*/) { return absl::OkStatus(); }
   virtual FreeMotionReport free_motion_report() const { return {}; }
 
   // m(v) [N·s] of the stage, not linearised; zero on prescribed velocities.
@@ -89,6 +96,12 @@ class BlockStep : public TangentFactor {
   // Incremental potential at v, whose gradient is m; zero at the start velocities of a linear block
   // [kg·m²/s²].
   virtual double CalcPotential(std::span<const double> v);
+
+  // Work done on the block over the step by its inputs with the solution v: forces, efforts on
+  // channels and prescribed motion, each along the mean of the velocities at the start and v, as
+  // the kinetic energy changes by impulses [J]. Gravity counts as potential energy instead. Needs
+  // Pose.
+  virtual double CalcInputWork(std::span<const double> /*v*/) { return 0; }
 
   // y = A x, and the diagonal of A.
   virtual void MultiplyTangent(std::span<const double> x, std::span<double> y) const = 0;

@@ -46,6 +46,7 @@ struct ContactPoint {
   double stiffness = 0;  // [N/m]; infinite: as rigid as the conditioning allows
   double relaxation_time = 0;  // τ_d [s]
   double friction = 0;         // μ, one value: static and kinetic coincide
+  double restitution = 0;      // ratio of normal speeds after and before a collision
   // Speculative contacts only, which form in the course of the step; zero for present contacts:
   // time until contact [s] along the motion used in detection, and mean rate of the gap until then
   // [m/s], negative.

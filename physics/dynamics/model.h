@@ -63,6 +63,9 @@ struct ContactParameters {
   double stiffness = std::numeric_limits<double>::infinity();  // [N/m]
   double relaxation_time = -1;                                 // [s]; negative: the time step
   double margin = 0.002;                                       // [m]
+  double recovery_speed = 0.1;          // at which overlap is taken away [m/s]
+  double restitution = 0;               // ratio of normal speeds after and before a collision
+  double restitution_threshold = 0.05;  // approach speed up to which there is none [m/s]
   bool anchored = true;  // sticking contacts remember their tangential impulse and do not creep
   // Contacts of deformable bodies: one per vertex, exact on triangulated surfaces, and one for a
   // feature that enters between vertices; or one per polygon in which a triangle overlaps the other
@@ -77,6 +80,7 @@ struct ContactParameters {
     int body_a, body_b;                    // body_a ≤ body_b
     double friction = -1, stiffness = -1;  // negative: not given
     bool enabled = true;
+    double restitution = -1;  // likewise
   };
   std::vector<Pair> pairs;  // ascending (body_a, body_b), unique
 };

@@ -46,7 +46,7 @@ struct CorrectiveOptions {
   int recursions = 5;  // planned
   // At most, while the residual falls; equal to `recursions` where these are given as a limit.
   int max_recursions = 60;
-  int sweeps = 30;     // at most, per recursion
+  int sweeps = 30;  // at most, per recursion
   bool warm_start = true;
 };
 

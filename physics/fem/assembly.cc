@@ -1,9 +1,19 @@
 #include "physics/fem/assembly.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "physics/fem/untangling.h"
 
 namespace pliant::physics {
 namespace {
+
+// Change of the deformation gradients in a step up to which lagged rotations gain nothing to speak
+// of: the strain that they cause is of its square.
+constexpr double kSmallChange = 0.04;
+// Part of the sum of a body's energies before and after a step that counts as turned over.
+constexpr double kBackground = 1;
 
 void AddTo(double* to, Lane x) {
   _mm256_storeu_pd(to, _mm256_loadu_pd(to) + x);
@@ -65,33 +75,50 @@ void AddPatchStiffness(const FemModel& model, double scale, FemModel::Deformatio
 }  // namespace
 
 void AssembleQuadratic(const FemModel& model, const Stage& stage, std::span<const double> q0,
-                       std::span<const double> v0, std::span<const Lane> pressure,
-                       solvers::BlockMatrix* A, std::vector<double>* residual) {
+                       std::span<const double> v0, std::span<const double> q_turn,
+                       std::span<const Lane> pressure, solvers::BlockMatrix* A,
+                       std::vector<double>* residual) {
   const double h = stage.impulse_scale();
   const double alpha = model.parameters.rayleigh_alpha, beta = model.parameters.rayleigh_beta;
   const double mass_scale = 1 + alpha * stage.force_rate.trial * h;
-  const double stiffness_scale =
-      h * (stage.force_move.trial * stage.h + beta * stage.force_rate.trial);
-  const double rate_scale = stage.force_move.sum() * stage.h + beta * stage.force_rate.sum();
+  const double elastic_scale = h * stage.force_move.trial * stage.h,
+               damping_scale = h * beta * stage.force_rate.trial;
+  const double duration = stage.force_move.sum() * stage.h,
+               damping_rate = beta * stage.force_rate.sum();
   const bool plane = model.parameters.plane_strain;
 
+  const bool is_ahead = q_turn.data() != q0.data();
   Untangling untangling(model);
   const auto assemble = [&](int b) {
     LaneMatrix3 K[10];
     const ElementBatch& batch = model.elements.batches[b];
     const LaneMatrix3 F = model.CalcDeformation(batch, q0);
     const LaneMatrix3 rate = CalcGradient(batch, v0);
-    LaneMatrix3 R0 = CalcReferenceRotation(batch, F);
-    untangling.Turn(batch, q0, F, &R0);
-    // the stress is linear in F, so one evaluation includes damping
+    const LaneMatrix3 F_turn = is_ahead ? model.CalcDeformation(batch, q_turn) : F;
+    LaneMatrix3 R0 = CalcReferenceRotation(batch, F_turn);
+    untangling.Turn(batch, q_turn, F_turn, &R0);
+    // The stress is linear in F, so one evaluation includes damping. Seen from a rotation ahead, a
+    // body that turns shrinks; damping must not resist that.
+    const double with_elastic = is_ahead ? 0 : damping_rate;
     LaneMatrix3 moved;
-    for (int i = 0; i < 9; ++i) moved[i] = F[i] + rate_scale * rate[i];
+    for (int i = 0; i < 9; ++i) moved[i] = F[i] + (duration + with_elastic) * rate[i];
     LaneMatrix3 P = CalcStress(batch, R0, moved, false);
+    const LaneMatrix3 R_start = is_ahead ? CalcReferenceRotation(batch, F) : R0;
+    if (is_ahead) {
+      const LaneMatrix3 of_rate = CalcStress(batch, R_start, rate, true);
+      for (int i = 0; i < 9; ++i) P[i] += damping_rate * of_rate[i];
+    }
     if (!pressure.empty())
       for (int i = 0; i < 9; ++i) P[i] -= pressure[b] * R0[i];
     AddForces(batch, P, h, residual);
 
-    CalcStiffness(batch, R0, stiffness_scale, K);
+    CalcStiffness(batch, R0, is_ahead ? elastic_scale : elastic_scale + damping_scale, K);
+    if (is_ahead && damping_scale != 0) {
+      LaneMatrix3 of_damping[10];
+      CalcStiffness(batch, R_start, damping_scale, of_damping);
+      for (int pair = 0; pair < 10; ++pair)
+        for (int i = 0; i < 9; ++i) K[pair][i] += of_damping[pair][i];
+    }
     const Lane mass = mass_scale / 20 * batch.density * batch.volume;
     const int* slot = SlotsOf(model, b);
     for (int a = 0, pair = 0; a < 4; ++a) {
@@ -105,6 +132,66 @@ void AssembleQuadratic(const FemModel& model, const Stage& stage, std::span<cons
   model.rest->stages.ForEach([&](int begin, int end) {
     for (int b = begin; b < end; ++b) assemble(b);
   });
+}
+
+double CalcRelativeGain(const FemModel& model, const Stage& stage, std::span<const double> q0,
+                        std::span<const double> v0, std::span<const double> q_turn,
+                        std::span<const double> v, double work) {
+  const double h = stage.h, beta = model.parameters.rayleigh_beta;
+  const bool is_ahead = q_turn.data() != q0.data();
+  const auto batches = std::span(model.elements.batches).first(model.elements.num_quadratic);
+  // most steps change little
+  const bool changes = std::ranges::any_of(batches, [&](const ElementBatch& batch) {
+    const LaneMatrix3 rate = CalcGradient(batch, v);
+    Lane squares{};
+    for (const Lane& x : rate) squares += x * x;
+    return !All(h * h * squares <= kSmallChange * kSmallChange);
+  });
+  if (!changes) return 0;
+
+  Lane taken{}, elastic{}, stored{};  // by the elements' forces; change and sum of their energy
+  for (const ElementBatch& batch : batches) {
+    const LaneMatrix3 F = model.CalcDeformation(batch, q0), rate0 = CalcGradient(batch, v0),
+                      rate = CalcGradient(batch, v);
+    const LaneMatrix3 R_start = CalcReferenceRotation(batch, F);
+    const LaneMatrix3 R0 =
+        is_ahead ? CalcReferenceRotation(batch, model.CalcDeformation(batch, q_turn)) : R_start;
+    LaneMatrix3 at_end, at_force, damped;
+    for (int i = 0; i < 9; ++i) {
+      at_end[i] = F[i] + h * (stage.move.trial * rate[i] + stage.move.base * rate0[i]);
+      at_force[i] =
+          F[i] + h * (stage.force_move.trial * rate[i] + stage.force_move.base * rate0[i]);
+      damped[i] = beta * (stage.force_rate.trial * rate[i] + stage.force_rate.base * rate0[i]);
+      // the stress is linear in F
+      if (!is_ahead) at_force[i] += damped[i];
+    }
+    LaneMatrix3 P = CalcStress(batch, R0, at_force, false);
+    if (is_ahead) {
+      const LaneMatrix3 of_damping = CalcStress(batch, R_start, damped, true);
+      for (int i = 0; i < 9; ++i) P[i] += of_damping[i];
+    }
+    Lane power{};
+    for (int i = 0; i < 9; ++i) power += P[i] * (rate0[i] + rate[i]);
+    const Lane before = CalcEnergyDensity(batch, R_start, F),
+               after = CalcEnergyDensity(batch, CalcReferenceRotation(batch, at_end), at_end);
+    taken += 0.5 * stage.impulse_scale() * batch.volume * power;
+    elastic += batch.volume * (after - before);
+    stored += batch.volume * (after + before);
+  }
+  const auto sum = [](const Lane& x) { return x[0] + x[1] + x[2] + x[3]; };
+  std::vector<double> momentum(v.size());
+  const auto kinetic = [&](std::span<const double> of) {
+    model.MultiplyMass(of, momentum);
+    double twice = 0;
+    for (std::size_t i = 0; i < of.size(); ++i) twice += of[i] * momentum[i];
+    return 0.5 * twice;
+  };
+  const double start = kinetic(v0), end = kinetic(v);
+  // what contacts and constraints take from the body is not set off against a gain
+  const double of_contacts = end - start + sum(taken) - work;
+  const double gain = sum(elastic) - sum(taken) + std::min(0.0, of_contacts);
+  return gain / (std::abs(end - start) + std::abs(sum(elastic)) +
+                 kBackground * (start + end + sum(stored)) + std::numeric_limits<double>::min());
 }
 
 void AssembleDamping(const FemModel& model, const Stage& stage, std::span<const double> q0,

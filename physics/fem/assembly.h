@@ -13,10 +13,18 @@ namespace pliant::physics {
 // Mass, stiffness and damping of the elements that are quadratic in F:
 //   A += (1 + α w h r) M + w h (h m + β r) K,   M += −w h [f(q0) − (h m' + β r') K v0]
 // with w the stage's weight, m and r the trial's part of force_move and force_rate, m' and r' the
-// sums of both parts.
+// sums of both parts. Rotations R0 are those at positions `q_turn`: q0, or where the step leads.
 void AssembleQuadratic(const FemModel& model, const Stage& stage, std::span<const double> q0,
-                       std::span<const double> v0, std::span<const Lane> pressure,
-                       solvers::BlockMatrix* A, std::vector<double>* residual);
+                       std::span<const double> v0, std::span<const double> q_turn,
+                       std::span<const Lane> pressure, solvers::BlockMatrix* A,
+                       std::vector<double>* residual);
+
+// Energy that a body of quadratic elements gains in a step to v beyond the `work` of gravity and
+// inputs [J] and what contacts add, relative to the energy that it turns over. It gains some where
+// elements turn far from the R0 of their forces.
+double CalcRelativeGain(const FemModel& model, const Stage& stage, std::span<const double> q0,
+                        std::span<const double> v0, std::span<const double> q_turn,
+                        std::span<const double> v, double work);
 
 // Mass and damping of the nonlinear elements, with the tangent at q0 for the whole step:
 //   A += (1 + αθh) M + θhβ K0,   m += hβ K0 v0

@@ -77,16 +77,26 @@ class FemStep final : public NodeStep {
   absl::Status Pose(const Stage& stage, const BlockState& base,
                     const BlockInputs& inputs) override {
     Start(stage, base, inputs);
-    is_in_lanes_ = is_solved_ = false;
-    Assemble();
-    AddExternalForces(inputs);
-    model_->ProjectOntoPlane(residual_);
-    if (!AllFinite(residual_) || !AllFinite(A_.values)) {
-      return absl::InternalError(
-          absl::StrCat("its forces are not finite; ", model_->DescribeWorstElement(q0_)));
-    }
+    inputs_ = &inputs;
+    if (absl::Status status = PoseWithRotations(q0_); !status.ok()) return status;
     if (model_->is_quadratic()) return absl::OkStatus();
     return SolveNonlinear();
+  }
+
+  double CalcRelativeGain(std::span<const double> v) override {
+    if (!model_->is_quadratic() || stage_.force_move.trial == 0) return 0;
+    double work = CalcInputWork(v);
+    for (int i = 0; i < model_->num_nodes; ++i) {
+      work += 0.5 * stage_.impulse_scale() * model_->node_mass[i] *
+              inputs_->gravity.dot(VectorAt(v0_, 3 * i) + VectorAt(v, 3 * i));
+    }
+    return physics::CalcRelativeGain(*model_, stage_, q0_, v0_, q_turn_, v, work);
+  }
+  absl::Status PoseAhead(std::span<const double> v) override {
+    q_ahead_.resize(v.size());
+    for (std::size_t i = 0; i < v.size(); ++i)
+      q_ahead_[i] = q0_[i] + stage_.h * stage_.force_move(v0_[i], v[i]);
+    return PoseWithRotations(q_ahead_);
   }
 
   absl::Status Factor(std::span<const int> participants) override {
@@ -260,6 +270,24 @@ class FemStep final : public NodeStep {
     CompleteResidual(residual);
   }
 
+  double CalcInputWork(std::span<const double> v) override {
+    double work = NodeStep::CalcInputWork(v);
+    if (!has_prescribed()) return work;
+    // what moves the prescribed nodes supplies the impulses that their momentum balance lacks
+    scratch_.resize(v.size());
+    if (is_linear()) {
+      A_.Multiply(CalcChange(v), scratch_);
+      for (std::size_t i = 0; i < v.size(); ++i) scratch_[i] += residual_[i];
+    } else {
+      CalcWholeNonlinearResidual(v, scratch_);
+    }
+    ForEachPrescribed([&](int node, const Vector3d& velocity) {
+      work += 0.5 * VectorAt(std::span<const double>(scratch_), 3 * node)
+                        .dot(VectorAt(v0_, 3 * node) + velocity);
+    });
+    return work;
+  }
+
   double CalcPotential(std::span<const double> v) override {
     if (is_linear()) return BlockStep::CalcPotential(v);
     CalcNonlinearResidual(v, {});
@@ -275,6 +303,18 @@ class FemStep final : public NodeStep {
   }
 
  private:
+  // Sets up the balance with the elements' rotations at positions `q_turn`, which must outlive it.
+  absl::Status PoseWithRotations(std::span<const double> q_turn) {
+    q_turn_ = q_turn;
+    is_in_lanes_ = is_solved_ = false;
+    Assemble();
+    AddExternalForces(*inputs_);
+    model_->ProjectOntoPlane(residual_);
+    if (AllFinite(residual_) && AllFinite(A_.values)) return absl::OkStatus();
+    return absl::InternalError(
+        absl::StrCat("its forces are not finite; ", model_->DescribeWorstElement(q0_)));
+  }
+
   // Right-hand side −m(v0) of A dv = −m(v0), to which the terms of prescribed velocities are moved;
   // valid until the next call.
   std::span<const double> CalcRightSide() const {
@@ -327,7 +367,7 @@ class FemStep final : public NodeStep {
   void Assemble() {
     std::fill(A_.values.begin(), A_.values.end(), 0.0);
     std::fill(residual_.begin(), residual_.end(), 0.0);
-    AssembleQuadratic(*model_, stage_, q0_, v0_, pressure_, &A_, &residual_);
+    AssembleQuadratic(*model_, stage_, q0_, v0_, q_turn_, pressure_, &A_, &residual_);
     AssembleDamping(*model_, stage_, q0_, v0_, &deformation_, &A_, &residual_);
     const double alpha = model_->parameters.rayleigh_alpha;
     if (alpha != 0) {
@@ -449,6 +489,15 @@ class FemStep final : public NodeStep {
 
   // Computes m(v) and the incremental potential, without a tangent; the linearisation is kept.
   void CalcNonlinearResidual(std::span<const double> v, std::span<double> residual) {
+    CalcWholeNonlinearResidual(v, residual);
+    if (residual.empty()) return;
+    ForEachPrescribed([&](int node, const Vector3d&) {
+      for (int r = 0; r < 3; ++r) residual[3 * node + r] = 0;
+    });
+  }
+
+  // As above, with the residual on prescribed nodes.
+  void CalcWholeNonlinearResidual(std::span<const double> v, std::span<double> residual) {
     const std::size_t n = v.size();
     for (auto* x : {&trial_q_, &trial_change_, &trial_residual_, &trial_elastic_}) x->resize(n);
     for (std::size_t i = 0; i < n; ++i) {
@@ -468,9 +517,6 @@ class FemStep final : public NodeStep {
     model_->ProjectOntoPlane(trial_elastic_);
     for (std::size_t i = 0; i < n; ++i)
       residual[i] = trial_residual_[i] + linear_residual_[i] + trial_elastic_[i];
-    ForEachPrescribed([&](int node, const Vector3d&) {
-      for (int r = 0; r < 3; ++r) residual[3 * node + r] = 0;
-    });
   }
 
   // Relative residual ‖D m‖ / max(‖D A v‖, ‖D h f‖), D = diag(A)^(−1/2), as for the whole step
@@ -650,6 +696,9 @@ class FemStep final : public NodeStep {
   std::vector<double> v_linear_;        // point of linearisation
   std::vector<double> exact_, convex_;  // tangents to be blended
   double blend_ = 1;
+  const BlockInputs* inputs_ = nullptr;  // of the step
+  std::span<const double> q_turn_;       // where rotations of quadratic elements are taken
+  std::vector<double> q_ahead_;
   std::vector<double> q_, dv_, momentum_, elastic_, step_, direction_, trial_, scratch_;
   FreeMotionReport report_;
 

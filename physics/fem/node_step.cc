@@ -51,10 +51,42 @@ void NodeStep::Integrate(std::span<const double> v, MutableBlockState state) con
   });
 }
 
+double NodeStep::CalcInputWork(std::span<const double> v) {
+  double sum = 0;
+  for (const BlockForce& applied : forces_) {
+    if (applied.node >= 0) {
+      sum += applied.force_W.dot(VectorAt(v0_, 3 * applied.node) + VectorAt(v, 3 * applied.node));
+      continue;
+    }
+    for (int i = 0; i < model_->num_nodes; ++i) {
+      sum += model_->node_mass[i] / model_->mass *
+             applied.force_W.dot(VectorAt(v0_, 3 * i) + VectorAt(v, 3 * i));
+    }
+  }
+  double work = 0.5 * stage_.impulse_scale() * sum;
+  if (pressure_.empty()) return work;
+
+  // pressure times the change of volume
+  std::vector<double> moved(v.size());
+  for (std::size_t i = 0; i < v.size(); ++i) moved[i] = q0_[i] + 0.5 * stage_.h * (v0_[i] + v[i]);
+  for (std::size_t b = 0; b < model_->elements.batches.size(); ++b) {
+    const ElementBatch& batch = model_->elements.batches[b];
+    const auto volume_ratio = [&](std::span<const double> q) {
+      const LaneMatrix3 F = model_->CalcDeformation(batch, q), C = CalcCofactors(F);
+      return F[0] * C[0] + F[1] * C[1] + F[2] * C[2];
+    };
+    const Lane change = volume_ratio(moved) - volume_ratio(q0_);
+    const Lane of_batch = pressure_[b] * batch.volume * change;
+    for (int l = 0; l < kLanes; ++l) work += of_batch[l];
+  }
+  return work;
+}
+
 void NodeStep::Start(const Stage& stage, const BlockState& base, const BlockInputs& inputs) {
   stage_ = stage;
   q0_ = base.q;
   v0_ = base.v;
+  forces_.assign(inputs.forces.begin(), inputs.forces.end());
   model_->activations.Spread(inputs.efforts, &pressure_);
   const FemParameters& p = model_->parameters;
   for (std::size_t k = 0; k < p.prescribed.size(); ++k) {

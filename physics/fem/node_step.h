@@ -19,6 +19,7 @@ class NodeStep : public BlockStep {
   void AppendRows(const Attachment& attachment, BlockRows* rows) const override;
   Eigen::Vector3d CalcPrescribedVelocity(const Attachment& attachment) const override;
   void Integrate(std::span<const double> v, MutableBlockState state) const override;
+  double CalcInputWork(std::span<const double> v) override;
 
  protected:
   // Starts a stage: computes the end-of-stage positions of nodes attached to other bodies, and the
@@ -38,6 +39,7 @@ class NodeStep : public BlockStep {
   std::vector<Lane> pressure_;       // of activations, per batch; empty: none
 
  private:
+  std::vector<BlockForce> forces_;  // of the inputs
   std::vector<Eigen::Vector3d> prescribed_velocity_, prescribed_position_;
 };
 

@@ -51,8 +51,9 @@ using Geometry =
 struct Shape {
   RigidTransform X_BS;
   Geometry geometry;
-  double friction = -1;   // negative: not given
-  double stiffness = -1;  // [N/m]; negative: not given
+  double friction = -1;     // negative: not given
+  double stiffness = -1;    // [N/m]; negative: not given
+  double restitution = -1;  // negative: not given
 };
 
 // Axis-aligned box; empty while lower > upper.

@@ -53,6 +53,11 @@ class FreeBodyStep final : public BlockStep, public FrameStep {
     for (int i = 0; i < 6; ++i) offset[i] = v[i] - v_star_[i];
     MultiplyTangent(offset, residual);
   }
+  double CalcInputWork(std::span<const double> v) override {
+    return 0.5 * stage_.impulse_scale() *
+           (applied_torque_.dot(VectorAt(v0_, 0) + VectorAt(v, 0)) +
+            applied_force_.dot(VectorAt(v0_, 3) + VectorAt(v, 3)));
+  }
   void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
     // v_P = v + ω × r = [−r×, I] (ω, v)
     Eigen::Map<Eigen::Matrix<double, 3, 6>> J(rows->Append(0, 6));
@@ -69,6 +74,7 @@ class FreeBodyStep final : public BlockStep, public FrameStep {
   Stage stage_;
   std::span<const double> v0_;  // of the base state
   Vector3d p_WBcm_ = Vector3d::Zero();
+  Vector3d applied_force_ = Vector3d::Zero(), applied_torque_ = Vector3d::Zero();
   Eigen::Matrix<double, 6, 6> A_ = Eigen::Matrix<double, 6, 6>::Zero();
   Eigen::Matrix<double, 6, 1> v_star_ = Eigen::Matrix<double, 6, 1>::Zero();
   bool participates_ = false;
@@ -148,11 +154,14 @@ absl::Status FreeBodyStep::Pose(const Stage& stage, const BlockState& base,
 
   Vector3d force = block_.mass(0) * inputs.gravity;
   Vector3d torque = Vector3d::Zero();
+  applied_force_.setZero();
   for (const BlockForce& applied : inputs.forces) {
     force += applied.force_W;
+    applied_force_ += applied.force_W;
     torque += applied.torque_W;
     if (!applied.at_center_of_mass) torque += (applied.p_W - p_WBcm_).cross(applied.force_W);
   }
+  applied_torque_ = torque;
   const Vector3d omega = VectorAt(v0, 0);
   const double impulse = stage.impulse_scale();
   const Vector3d L = I_W * omega + impulse * torque;

@@ -139,6 +139,9 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
       tree_.AddWrench(kinematics_, force.frame, force.p_W, force.torque_W, force.force_W, applied_);
     }
     for (const ChannelEffort& on : inputs.efforts) applied_[on.channel] += on.effort;
+    input_.clear();
+    if (!inputs.forces.empty() || !inputs.efforts.empty())
+      input_.assign(applied_.begin(), applied_.end());
     for (int i = 0; i < n_; ++i) {
       const auto [k, d] = laws_[i];
       if (d > 0) applied_[i] -= d * stage.force_rate.sum() * v0[i];
@@ -193,6 +196,12 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
   void CalcMomentumResidual(std::span<const double> v, std::span<double> residual) override {
     for (int i = 0; i < n_; ++i) offset_[i] = v[i] - v_star_[i];
     MultiplyTangent(offset_, residual);
+  }
+
+  double CalcInputWork(std::span<const double> v) override {
+    double sum = 0;
+    for (std::size_t i = 0; i < input_.size(); ++i) sum += input_[i] * (v0_[i] + v[i]);
+    return 0.5 * stage_.impulse_scale() * sum;
   }
 
   void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
@@ -251,6 +260,7 @@ class JointTreeStep final : public BlockStep, public FrameStep, public JointStep
   Vector3d gravity_ = Vector3d::Zero();
   std::span<const double> q0_, v0_;  // of the base state
   std::vector<double> A_, L_, applied_, bias_, v_star_;
+  std::vector<double> input_;  // generalised forces of the inputs; empty: none
   mutable std::vector<double> v_mid_, jacobian_;
   mutable std::vector<double> offset_ = std::vector<double>(n_);
   bool participates_ = false;

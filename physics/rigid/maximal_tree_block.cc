@@ -388,6 +388,8 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
                 force.force_W);
     }
     for (const ChannelEffort& on : inputs.efforts) AddJointForce(on.channel, on.effort);
+    input_wrenches_.clear();
+    if (!inputs.forces.empty() || !inputs.efforts.empty()) input_wrenches_ = wrenches_;
 
     std::fill(masses_.begin(), masses_.end(), 0.0);
     std::fill(v_star_.begin(), v_star_.end(), 0.0);
@@ -440,6 +442,14 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
     std::vector<double> change(v.begin(), v.end());
     for (std::size_t i = 0; i < change.size(); ++i) change[i] -= v_star_[i];
     MultiplyTangent(change, residual);
+  }
+  double CalcInputWork(std::span<const double> v) override {
+    double sum = 0;
+    for (std::size_t i = 0; i < input_wrenches_.size(); ++i) {
+      const std::size_t at = model_.velocity(static_cast<int>(i / 6)) + i % 6;
+      sum += input_wrenches_[i] * (v0_[at] + v[at]);
+    }
+    return 0.5 * stage_.impulse_scale() * sum;
   }
 
   void AppendRows(const Attachment& attachment, BlockRows* rows) const override {
@@ -596,6 +606,7 @@ class MaximalTreeStep final : public CompliantStep<BlockStep>, public FrameStep,
   Vector3d gravity_ = Vector3d::Zero();
   std::span<const double> q0_, v0_;  // of the base state
   std::vector<double> masses_, wrenches_;
+  std::vector<double> input_wrenches_;  // of the inputs alone; empty: none
   std::vector<Set> sets_;
   std::vector<int> set_body_;
   std::vector<BodyMotion> start_;

@@ -203,6 +203,10 @@ std::optional<Shape> SceneCompiler::ReadShape(const v1::Shape& given, const std:
     ok &= CheckPositive(path + ".stiffness", given.stiffness(), "stiffness in N/m", &log_);
     shape.stiffness = given.stiffness();
   }
+  if (given.has_restitution()) {
+    ok &= CheckNotNegative(path + ".restitution", given.restitution(), "number", &log_, 1);
+    shape.restitution = given.restitution();
+  }
 
   const auto length = [&](const std::string& at, bool has, double value, const char* noun) {
     ok &= CheckLength(at, has, value, noun, &log_);

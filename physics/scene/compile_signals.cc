@@ -19,6 +19,9 @@ std::string CountText(int count) {
   return absl::StrCat(count, count == 1 ? " number is" : " numbers are");
 }
 
+// Motion of a scripted body within a step that is a jump [m].
+constexpr double kJump = 0.05;
+
 // Reads times, which must not decrease.
 bool ReadTimes(const v1::ScriptedInput& given, const std::string& path, SceneLog* log,
                Script* script) {
@@ -132,7 +135,31 @@ void SceneCompiler::CompileScript() {
         continue;
       }
     }
+    if (script.kind == Script::Kind::kPose) WarnOfJumps(script, path);
     model_->script.push_back(std::move(script));
+  }
+}
+
+void SceneCompiler::WarnOfJumps(const Script& script, const std::string& path) {
+  const Body& body = model_->bodies[script.body];
+  const double h = model_->time_step;
+  Eigen::Vector3d last = body.X_WB.p;
+  double last_time = 0;
+  for (std::size_t i = 0; i < script.times.size(); ++i) {
+    const std::vector<double>& value = script.values[i];
+    const Eigen::Vector3d p(value[0], value[1], value[2]);
+    const double distance = (p - last).norm(), steps = (script.times[i] - last_time) / h;
+    const double jump = distance / std::max(1.0, steps);
+    if (jump > kJump) {
+      log_.Warning(absl::StrCat(path, ".values[", i, "]"),
+                   absl::StrCat("moves ", Quoted(body.name), " by ", NumberText(jump),
+                                " m within a step, at ", NumberText(script.times[i]),
+                                " s; what it meets there overlaps it and parts at "
+                                "contact.recovery_speed. Give the motion more time"));
+      return;  // one is enough
+    }
+    last = p;
+    last_time = script.times[i];
   }
 }
 

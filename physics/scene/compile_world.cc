@@ -322,6 +322,20 @@ void SceneCompiler::CompileContact() {
                                 " m is wide: every body within it counts as a contact"));
     }
   }
+  if (given.has_recovery_speed() &&
+      CheckNotNegative("contact.recovery_speed", given.recovery_speed(), "speed in m/s", &log_,
+                       1e3)) {
+    contact.recovery_speed = given.recovery_speed();
+  }
+  if (given.has_restitution() &&
+      CheckNotNegative("contact.restitution", given.restitution(), "number", &log_, 1)) {
+    contact.restitution = given.restitution();
+  }
+  if (given.has_restitution_threshold() &&
+      CheckNotNegative("contact.restitution_threshold", given.restitution_threshold(),
+                       "speed in m/s", &log_, 1e3)) {
+    contact.restitution_threshold = given.restitution_threshold();
+  }
   const MethodOptions& method = model_->method;
   const bool is_smooth = method.kind == MethodKind::kConvex && method.convex.law != nullptr;
   if (is_smooth && given.anchored()) {
@@ -401,6 +415,9 @@ void SceneCompiler::CompilePairs() {
     if (given.has_stiffness()) {
       ok &= CheckPositive(path + ".stiffness", given.stiffness(), "stiffness in N/m", &log_);
     }
+    if (given.has_restitution()) {
+      ok &= CheckNotNegative(path + ".restitution", given.restitution(), "number", &log_, 1);
+    }
     if (given.bodies_size() == 0) {
       Missing(path + ".bodies", "two names of bodies or groups", &log_);
       continue;
@@ -420,8 +437,10 @@ void SceneCompiler::CompilePairs() {
                                                 " is named twice; expected two different bodies"));
       continue;
     }
-    if (!given.has_friction() && !given.has_stiffness() && !given.has_enabled()) {
-      log_.Warning(path, "sets nothing for the pair; give friction, stiffness or enabled");
+    if (!given.has_friction() && !given.has_stiffness() && !given.has_restitution() &&
+        !given.has_enabled()) {
+      log_.Warning(path,
+                   "sets nothing for the pair; give friction, stiffness, restitution or enabled");
     }
     named += as.size() * bs.size();
     if (named > kMaxNamed) {
@@ -440,6 +459,7 @@ void SceneCompiler::CompilePairs() {
                 .first->second;
         if (given.has_friction()) pair.friction = given.friction();
         if (given.has_stiffness()) pair.stiffness = given.stiffness();
+        if (given.has_restitution()) pair.restitution = given.restitution();
         if (given.has_enabled()) pair.enabled = given.enabled();
       }
     }

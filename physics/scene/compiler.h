@@ -202,6 +202,8 @@ class SceneCompiler {
 
   // script and probes: compile_signals.cc
   void CompileScript();
+  // Warns when a script moves a body so far within a step that it may end inside others.
+  void WarnOfJumps(const Script& script, const std::string& path);
   bool ReadTarget(const v1::Target& target, const std::string& path, Script* script);
   bool ReadJointTarget(const v1::Target& target, const std::string& path, Script* script);
   bool ReadPoint(const google::protobuf::RepeatedField<double>& numbers, const std::string& path,

@@ -7,6 +7,7 @@
 
 #include "physics/dynamics/parallel.h"
 #include "physics/spatial/trig.h"
+#include "physics/stepping/energy_balance.h"
 #include "physics/stepping/integrators/integrator.h"
 #include "physics/stepping/integrators/theta_method.h"
 #include "physics/stepping/solve.h"
@@ -31,16 +32,29 @@ double NearRigid(double w, const ConvexOptions& options) {
   return options.beta * options.beta * w / (4 * kPi * kPi);
 }
 
-// Regularisation of a contact: near-rigid, or its own compliance if that is larger.
+// Part of the overlap that its last impulse bears at which a contact is compressed by its load.
+constexpr double kBearing = 0.25;
+// Largest overlap that the regularisation of a near-rigid contact leaves after an impact [m].
+constexpr double kImpactOverlap = 1e-5;
+
+// Regularisation of a contact: near-rigid, or its own compliance if that is larger. A near-rigid
+// contact lets R/w of the impulse that stops it through as a velocity; `impact` is the speed at
+// which it would overlap without it, beyond what gravity gives in a step [m/s].
 Vector3d Regularisation(const ConstraintSystem::Contact& contact, const ConvexOptions& options,
-                        double h) {
+                        double impact, double h) {
   const double w = std::sqrt(contact.W.squaredNorm()) / 3;
   const double compliant = std::isfinite(contact.stiffness)
                                ? 1 / (h * contact.stiffness * (h + contact.relaxation_time))
                                : 0;
   const double R_t = options.sigma * w;
-  return {R_t, R_t, std::max(NearRigid(w, options), compliant)};
+  double R_n = NearRigid(w, options);
+  if (impact > 0) R_n = std::min(R_n, w * kImpactOverlap / (h * impact));
+  return {R_t, R_t, std::max(R_n, compliant)};
 }
+
+// Positions need not be exact: what is left of an overlap is taken away in the next steps.
+constexpr double kRecoveryTolerance = 1e-3;
+constexpr int kMaxRecoveryIterations = 2;
 
 // Row of a spring and damper in implicit Euler, γ = (v̂ − r)/R. Near-rigid rows keep the ratio of
 // damping to stiffness.
@@ -87,10 +101,13 @@ class ConvexStepper final : public Stepper {
 
     // contacts and constraints, island by island
     const SolveLimits limits{.relinearisations = {options.relinearisations, options.tolerance}};
-    status = SolveStep(*state, limits, &stages_, report, &solution_, [&](int) {
-      SolveIslands(h, report);
-      return absl::OkStatus();
-    });
+    status = SolveStep(
+        *state, limits, &stages_, report, &solution_,
+        [&](int) {
+          SolveIslands(h, report);
+          return absl::OkStatus();
+        },
+        [&] { return is_recovering_; });
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
@@ -102,7 +119,9 @@ class ConvexStepper final : public Stepper {
     timer.Lap(Phase::kCheck);
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
-    CommitStep(solution_.v, solution_.impulses, &stages_, state, report);
+    if (reports_work())
+      report->energy.work = CalcSuppliedWork(solution_.v, solution_.impulses, stages_);
+    CommitStep(solution_, &stages_, state, report);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();
   }
@@ -113,11 +132,11 @@ class ConvexStepper final : public Stepper {
     ConvexProblem problem;
     std::vector<double> guess;
     solvers::SapSolver solver;
-    solvers::SapResult result;
+    solvers::SapResult result, moving;
   };
 
   struct Outcome {
-    bool stalled = false;
+    bool stalled = false, is_recovering = false;
     solvers::StopReason reason = solvers::StopReason::kConverged;
     int iterations = 0, factorisations = 0;
     std::vector<double> residuals;
@@ -133,16 +152,27 @@ class ConvexStepper final : public Stepper {
     for (const int c : island.contacts) {
       const ConstraintSystem::Contact& contact = system.contacts[c];
       ConvexProblem::Contact& added = problem.contacts.emplace_back();
-      added.R = Regularisation(contact, options, h);
-      added.v_hat = Vector3d(0, 0, -contact.gap / (h + contact.relaxation_time));
-      added.friction = contact.friction;
-      // anchored contacts keep the tangential stretch of the last step
+      const double impact = -CalcContactVelocity(system, c, system.v_star).z() -
+                            std::max(0.0, contact.gap) / h - 2 * h * gravity_;
       const Vector3d& last = stages_.warm_start.contacts[c];
+      const double relaxation = h + contact.relaxation_time,
+                   borne = Regularisation(contact, options, 0, h).z() * last.z() * relaxation,
+                   overlap = -contact.gap;
+      // a contact compressed by a load beside which the impact is small keeps its compliance:
+      // another one in every step would keep light bodies between heavy ones in motion
+      const double w = std::sqrt(contact.W.squaredNorm()) / 3;
+      const bool bears = overlap > kBearing * borne && w * last.z() > impact;
+      added.R = Regularisation(contact, options, bears ? 0 : impact, h);
+      added.friction = contact.friction;
+      // overlap may remain, unless the last impulse bore its load by half of it or more
+      const double remains = 2 * borne > overlap ? 0 : contact.allowed_overlap;
+      added.v_hat = Vector3d(0, 0, (overlap - remains) / relaxation);
       if (problem.law != nullptr) {
         added.lagged = last.z();
         // R_t = σ w
         added.slip = std::max(kSlipSpeed, contact.friction * added.R.x() * last.z());
       } else if (model_.contact.anchored) {
+        // keep the tangential stretch of the last step
         added.v_hat.head<2>() = added.R.x() * last.head<2>();
       }
       added.expected = c < stages_.contacts.num_solved ? solved_[c] : last;
@@ -163,8 +193,10 @@ class ConvexStepper final : public Stepper {
     island.Gather(options.warm_start ? stages_.warm_start.v : stages_.system.v_star, &work->guess);
     work->solver.Solve(work->problem, work->guess, sap, &work->result);
     island.Scatter(work->result.v, solution_.v_participating);
-    for (std::size_t c = 0; c < island.contacts.size(); ++c)
+    island.Scatter(work->result.v, solution_.v_moving);
+    for (std::size_t c = 0; c < island.contacts.size(); ++c) {
       solution_.impulses.contacts[island.contacts[c]] = work->result.gamma[c];
+    }
     for (std::size_t k = 0; k < island.rows.size(); ++k)
       solution_.impulses.rows[island.rows[k]] = work->result.row_gamma[k];
     outcome->stalled = work->result.stalled;
@@ -172,12 +204,41 @@ class ConvexStepper final : public Stepper {
     outcome->iterations = work->result.iterations;
     outcome->factorisations = work->result.factorisations;
     outcome->residuals.assign(work->result.residuals.begin(), work->result.residuals.end());
+    outcome->is_recovering = Recover(island, h, work);
+  }
+
+  // Finds the velocities that advance an island's positions, where its rigid bodies overlap: those
+  // of the same problem with contacts that push. Returns whether there is anything to do.
+  bool Recover(const solvers::IslandView& island, double h, Work* work) {
+    const double recovery_speed = model_.contact.recovery_speed;
+    bool is_due = false;
+    for (std::size_t c = 0; c < island.contacts.size(); ++c) {
+      const int contact = island.contacts[c];
+      const ConstraintSystem::Contact& of = stages_.system.contacts[contact];
+      if (!(of.allowed_overlap > 0)) continue;
+      const double rate =
+          CalcContactVelocity(stages_.system, contact, solution_.v_participating).z();
+      ConvexProblem::Contact& posed = work->problem.contacts[c];
+      const double borne = posed.R.z() * (h + of.relaxation_time) * work->result.gamma[c].z();
+      const double push =
+          CalcPush(of, stages_.contacts.points[contact], rate, borne, recovery_speed, h);
+      posed.v_hat.z() += push;
+      is_due = is_due || push > 0;
+    }
+    if (!is_due) return false;
+    solvers::SapOptions sap;
+    sap.relative_tolerance = kRecoveryTolerance;
+    sap.max_iterations = kMaxRecoveryIterations;
+    work->solver.SolveAgain(sap, &work->moving);
+    island.Scatter(work->moving.v, solution_.v_moving);
+    return true;
   }
 
   void SolveIslands(double h, StepReport* report) {
     // impulses found before re-detection added contacts
     const std::vector<Vector3d>& found = solution_.impulses.contacts;
     solved_.assign(found.begin(), found.begin() + stages_.contacts.num_solved);
+    solution_.v_moving = solution_.v_participating;
     const std::vector<solvers::IslandView>& islands = stages_.islands.views;
     const int count = static_cast<int>(islands.size());
     if (outcomes_.size() < islands.size()) outcomes_.resize(islands.size());
@@ -203,9 +264,11 @@ class ConvexStepper final : public Stepper {
     report->stalled = false;
     report->iterations = 0;
     report->complementarity = 0;
+    is_recovering_ = false;
     for (int k = 0; k < count; ++k) {
       const Outcome& result = outcomes_[k];
       report->stalled = report->stalled || result.stalled;
+      is_recovering_ = is_recovering_ || result.is_recovering;
       report->refactorisations += result.factorisations;
       if (result.iterations >= report->iterations) {
         report->iterations = result.iterations;
@@ -218,7 +281,7 @@ class ConvexStepper final : public Stepper {
       const double w = std::sqrt(contact.W.squaredNorm()) / 3;
       const double v_n =
           CalcContactVelocity(stages_.system, static_cast<int>(c), solution_.v_participating).z();
-      const double open = contact.gap / h + v_n;
+      const double open = (contact.gap + contact.allowed_overlap) / h + v_n;
       report->complementarity =
           std::max(report->complementarity, std::abs(std::min(open, w * found[c].z())));
     }
@@ -241,6 +304,8 @@ class ConvexStepper final : public Stepper {
   }
 
   const Model& model_;
+  bool is_recovering_ = false;
+  const double gravity_ = std::sqrt(model_.gravity.squaredNorm());  // [m/s²]
   StepStages stages_;
   std::vector<Work> work_;  // of islands of several blocks, in their order
   std::vector<Work*> work_of_;

@@ -14,6 +14,11 @@ using solvers::MappedPart;
 
 namespace {
 
+// What the contact law adds to the geometric gap.
+double CalcGapOffset(const solvers::ConstraintSystem::Contact& contact) {
+  return contact.allowed_overlap + contact.gap_shift;
+}
+
 Attachment AttachToNode(int block, int node) {
   Attachment attachment;
   attachment.block = block;
@@ -263,7 +268,7 @@ void CorrectiveGeometry::Reset(CorrectiveProblem* problem) {
     const ContactPoint& contact = stages_.contacts.points[c];
     solvers::CorrectiveContact& row = problem->contacts[c];
     row.R_WC = contact.R_WC;
-    row.gap = contact.gap;
+    row.gap = contact.gap + CalcGapOffset(stages_.system.contacts[c]);
     row.slip_W.setZero();
     row.u_reference.setZero();
     WriteParts(contacts_[c].a, contact.a.p_W, -1, problem);
@@ -372,7 +377,7 @@ void CorrectiveGeometry::UpdateContact(int contact, std::span<const double> y,
   MoveNodes(b, y);
   const PlacedContact placed = kinematics.Place(At(moved_, positions_));
   row.R_WC = placed.R_WC;
-  row.gap = placed.gap;
+  row.gap = placed.gap + CalcGapOffset(stages_.system.contacts[contact]);
   // spin of round sides adds to the slip at the contact
   row.slip_W = (placed.core_B - kinematics.core_start_b()) -
                (placed.core_A - kinematics.core_start_a()) +

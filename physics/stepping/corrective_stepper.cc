@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "physics/stepping/corrective_geometry.h"
+#include "physics/stepping/energy_balance.h"
 #include "physics/stepping/integrators/theta_method.h"
 #include "physics/stepping/nonsmooth_linearisation.h"
 #include "physics/stepping/solve.h"
@@ -73,11 +74,14 @@ class CorrectiveStepper final : public Stepper {
     sweep_tolerance_ = kSweepTolerance * tolerance;
     for (int attempt = 0;; ++attempt) {
       bool keeps = attempt > 0;
-      status = SolveStep(*state, limits, &stages_, report, &solution_, [&](int relinearisation) {
-        relinearisation > 0 || keeps ? KeepAsGuess() : MakeGuess();
-        keeps = false;
-        return Correct(*state, h, report);
-      });
+      status = SolveStep(
+          *state, limits, &stages_, report, &solution_,
+          [&](int relinearisation) {
+            relinearisation > 0 || keeps ? KeepAsGuess() : MakeGuess();
+            keeps = false;
+            return Correct(*state, h, report);
+          },
+          [&] { return RecoverPositions(&recovery_, &stages_, &solution_); });
       if (!status.ok()) return status;
       KeepFrames();
       timer.Lap(Phase::kSolve);
@@ -97,7 +101,9 @@ class CorrectiveStepper final : public Stepper {
     report->stalled = report->reason == solvers::StopReason::kResidual;
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
-    CommitStep(solution_.v, solution_.impulses, &stages_, state, report);
+    if (reports_work())
+      report->energy.work = CalcSuppliedWork(solution_.v, solution_.impulses, stages_);
+    CommitStep(solution_, &stages_, state, report);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();
   }
@@ -280,6 +286,7 @@ class CorrectiveStepper final : public Stepper {
       geometry_.Reset(&problem_);
     } while (true);
     report->complementarity = result.complementarity;
+    std::copy_n(result.impulse.begin(), num_contacts, solution_.impulses.contacts.begin());
     // v = v_free + A⁻¹ Hᵀ F on the participants
     std::vector<double>& v = solution_.v_participating;
     change_.assign(v.size(), 0.0);
@@ -302,6 +309,7 @@ class CorrectiveStepper final : public Stepper {
   std::vector<Eigen::Matrix3d> frames_;  // of the impulses found
   double sweep_tolerance_ = 0;
   StepSolution solution_;
+  RecoveryScratch recovery_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "physics/dynamics/parallel.h"
+#include "physics/stepping/energy_balance.h"
 #include "physics/stepping/integrators/theta_method.h"
 #include "physics/stepping/solve.h"
 #include "physics/stepping/step_timer.h"
@@ -81,7 +82,7 @@ solvers::NonsmoothOptions ToSolver(const NonsmoothOptions& options) {
 // compliance by h / (h + τ).
 NonsmoothProblem::Contact MakeContact(const ConstraintSystem::Contact& contact, double h) {
   NonsmoothProblem::Contact made;
-  made.gap = contact.gap;
+  made.gap = contact.gap + contact.allowed_overlap;
   made.friction = std::min(contact.friction, kMaxConeFriction);
   if (std::isfinite(contact.stiffness)) {
     const double share = h / (h + contact.relaxation_time);
@@ -191,8 +192,10 @@ class NonsmoothStepper final : public Stepper {
     const NonsmoothOptions& options = model_.method.nonsmooth;
     const SolveLimits limits{
         .relinearisations = {options.relinearisations, options.momentum_tolerance}};
-    status = SolveStep(*state, limits, &stages_, report, &solution_,
-                       [&](int round) { return SolveIslands(h, round, report); });
+    status = SolveStep(
+        *state, limits, &stages_, report, &solution_,
+        [&](int round) { return SolveIslands(h, round, report); },
+        [&] { return RecoverPositions(&recovery_, &stages_, &solution_); });
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
@@ -205,7 +208,9 @@ class NonsmoothStepper final : public Stepper {
     timer.Lap(Phase::kCheck);
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
-    CommitStep(solution_.v, solution_.impulses, &stages_, state, report);
+    if (reports_work())
+      report->energy.work = CalcSuppliedWork(solution_.v, solution_.impulses, stages_);
+    CommitStep(solution_, &stages_, state, report);
     if (model_.method.nonsmooth.warm_start)
       KeepConstraintImpulses(solution_.impulses, stages_.blocks, stages_.warm_start, state);
     timer.Lap(Phase::kCommit);
@@ -319,6 +324,7 @@ class NonsmoothStepper final : public Stepper {
   solvers::NonsmoothOptions solver_options_;
   std::vector<Work> work_;
   StepSolution solution_;
+  RecoveryScratch recovery_;
 };
 
 }  // namespace

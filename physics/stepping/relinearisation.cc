@@ -11,7 +11,52 @@ bool IsCoupled(const StepStages& stages, int b) {
   return !stages.blocks.steps[b]->is_linear() && stages.participation.index_of_block[b] >= 0;
 }
 
+// Gain of energy that is accepted, relative to the energy that a block turns over.
+constexpr double kMaxRelativeGain = 1e-3;
+// Rounds in which blocks are posed ahead; the last one is accepted as it is.
+constexpr int kMaxRoundsAhead = 3;
+
+// Updates the system's blocks after balances have changed, to solve again from the last solution.
+absl::Status ReduceAgain(std::span<const double> v_participating, StepStages* stages) {
+  StepBlocks& blocks = stages->blocks;
+  if (absl::Status status = ReduceBlocks(stages->participation, &blocks, &stages->reduction);
+      !status.ok())
+    return status;
+  FillBlocks(blocks, stages->participation, stages->reduction, &stages->system);
+  stages->impacts.is_applied = false;
+  stages->warm_start.v.assign(v_participating.begin(), v_participating.end());
+  stages->contacts.num_solved = static_cast<int>(stages->contacts.points.size());
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+absl::StatusOr<bool> PoseGainingBlocksAhead(std::span<const double> v,
+                                            std::span<const double> v_participating, int round,
+                                            StepStages* stages, StepReport* report) {
+  if (round >= kMaxRoundsAhead) return false;
+  StepBlocks& blocks = stages->blocks;
+  std::vector<char>& is_due = stages->linearisation.is_due;
+  is_due.assign(blocks.count(), 0);
+  blocks.ForEachBlock([&](int b) {
+    if (blocks.sleeping.sleeps(b)) return;
+    BlockStep& step = *blocks.steps[b];
+    const std::span<const double> v_b = blocks.spaces.Part(b, v);
+    blocks.statuses[b] = absl::OkStatus();
+    is_due[b] = step.CalcRelativeGain(v_b) > kMaxRelativeGain;
+    if (is_due[b]) blocks.statuses[b] = step.PoseAhead(v_b);
+  });
+  const int count = static_cast<int>(std::ranges::count(is_due, 1));
+  if (count == 0) return false;
+  if (absl::Status status = FirstFault(blocks); !status.ok()) return status;
+  for (int b = 0; b < blocks.count(); ++b)
+    if (is_due[b]) stages->reduction.is_factored[b] = 0;
+  ++report->relinearisations;
+  report->refactorisations += count;
+  stages->linearisation.is_residual_current = false;
+  if (absl::Status status = ReduceAgain(v_participating, stages); !status.ok()) return status;
+  return true;
+}
 
 absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
                                      std::span<const double> v_participating,
@@ -66,13 +111,7 @@ absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
   ++report->relinearisations;
   report->refactorisations += count;
 
-  if (absl::Status status = ReduceBlocks(stages->participation, &blocks, &stages->reduction);
-      !status.ok())
-    return status;
-  FillBlocks(blocks, stages->participation, stages->reduction, &stages->system);
-  // start from the last solution
-  stages->warm_start.v.assign(v_participating.begin(), v_participating.end());
-  stages->contacts.num_solved = static_cast<int>(stages->contacts.points.size());
+  if (absl::Status status = ReduceAgain(v_participating, stages); !status.ok()) return status;
   return true;
 }
 

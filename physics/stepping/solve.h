@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
+#include "physics/stepping/impacts.h"
+#include "physics/stepping/recovery.h"
 #include "physics/stepping/relinearisation.h"
 #include "physics/stepping/step/stages.h"
 
@@ -17,22 +20,35 @@ struct SolveLimits {
 struct StepSolution {
   std::vector<double> v_participating;
   std::vector<double> v;  // all velocities, by StepBlocks::spaces
-  solvers::Impulses impulses;
+  // Velocities that advance the configuration, of the participants and all, where they differ from
+  // the solved ones: overlap is taken away by position, and bodies collide in the course of a step.
+  bool has_v_position = false;
+  std::vector<double> v_moving, v_position;
+  solvers::Impulses impulses;  // without those of collisions
+  ImpactScratch impacts;
 };
 
 // Solves, relinearises stale tangents at the solution, and solves again; then detects contacts
-// along the solved motion, and starts over with new ones until there are none.
+// along the solved motion, and starts over with new ones until there are none. In the end,
+// `recover()` takes overlap away by position: it sets solution->v_moving and returns true where
+// there is any.
 //
 // `solve(k)` is called with k = 0 after contact detection, and with the number of relinearisations
 // since then. It updates solution->v_participating, initially v*, and fills the impulses, which
 // already have their sizes.
-template <typename Solve>
+template <typename Solve, typename Recover>
 absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages* stages,
-                       StepReport* report, StepSolution* solution, const Solve& solve) {
+                       StepReport* report, StepSolution* solution, const Solve& solve,
+                       const Recover& recover) {
+  const double recovery_speed = stages->blocks.model.contact.recovery_speed;
+  int impact_limits = 0, rounds_ahead = 0;
   for (int look = 0;; ++look) {
     solution->impulses.contacts.resize(stages->system.contacts.size());
     solution->impulses.rows.resize(stages->system.rows.size());
+    LimitPushes(stages->contacts.points, recovery_speed, &stages->system);
+    impact_limits += SolveImpacts(stages, &solution->impacts);
     for (int k = 0;; ++k) {
+      ApplyImpacts(stages, &solution->impacts);
       const std::vector<double>& v_star = stages->system.v_star;
       solution->v_participating.assign(v_star.begin(), v_star.end());
       absl::Status status = solve(k);
@@ -42,16 +58,49 @@ absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages
           RelineariseStep(solution->v, solution->v_participating, solution->impulses,
                           limits.relinearisations, k, stages, report);
       if (!more.ok()) return more.status();
-      if (!*more) break;
+      if (*more) continue;
+      const absl::StatusOr<bool> is_ahead = PoseGainingBlocksAhead(
+          solution->v, solution->v_participating, rounds_ahead++, stages, report);
+      if (!is_ahead.ok()) return is_ahead.status();
+      if (!*is_ahead) break;
     }
     if (look == limits.redetections) {
       if (look > 0) ++report->compromises[Compromise::kRedetectionLimit];
-      return absl::OkStatus();
+      break;
     }
     const absl::StatusOr<bool> more = RedetectStep(solution->v, state, stages);
     if (!more.ok()) return more.status();
-    if (!*more) return absl::OkStatus();
+    if (!*more) break;
   }
+
+  report->compromises[Compromise::kImpactLimit] += impact_limits;
+
+  const StepImpacts& impacts = stages->impacts;
+  solution->has_v_position = recovery_speed > 0 && recover();
+  if (impacts.is_any) {
+    if (!solution->has_v_position) solution->v_moving = solution->v_participating;
+    for (std::size_t i = 0; i < impacts.setback.size(); ++i)
+      solution->v_moving[i] -= impacts.setback[i];
+    solution->has_v_position = true;
+  }
+  if (!solution->has_v_position) return absl::OkStatus();
+  return CompleteStep(solution->v_moving, *stages, &solution->v_position);
+}
+
+// RecoverPositions at the solution, for methods that solve no convex problem.
+inline bool RecoverPositions(RecoveryScratch* scratch, StepStages* stages, StepSolution* solution) {
+  solution->v_moving = solution->v_participating;
+  return RecoverPositions(stages->contacts.points, solution->impulses,
+                          stages->blocks.model.contact.recovery_speed, stages->islands,
+                          &stages->system, scratch, &solution->v_moving);
+}
+
+inline void CommitStep(const StepSolution& solution, StepStages* stages, State* state,
+                       StepReport* report) {
+  CommitStep(solution.v, solution.has_v_position ? solution.v_position : solution.v,
+             solution.impulses, stages, state, report);
+  // collisions are not remembered, since they say nothing of the forces in the next step
+  ReportImpacts(*stages, report);
 }
 
 // Relative residual of the momentum balance at the solution, as CalcStepResidual.

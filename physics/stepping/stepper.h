@@ -26,12 +26,16 @@ class Stepper {
 
   // Makes subsequent steps export the contact problem that they solved; null: none.
   void Describe(ContactProblem* problem) { described_ = problem; }
+  // Makes subsequent steps report the work done on the bodies (EnergyBalance::work).
+  void ReportWork(bool reports) { reports_work_ = reports; }
 
  protected:
   ContactProblem* described() const { return described_; }
+  bool reports_work() const { return reports_work_; }
 
  private:
   ContactProblem* described_ = nullptr;
+  bool reports_work_ = false;
 };
 
 // The stepper of model.method. `model` outlives it.

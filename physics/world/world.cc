@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/spatial/demand.h"
+#include "physics/world/probes.h"
 #include "physics/world/script.h"
 
 namespace pliant::physics {
@@ -176,6 +177,16 @@ void World::Describe(ContactProblem* problem) {
   stepper_->Describe(problem);
 }
 
+void World::WatchEnergy(bool watches) {
+  watches_energy_ = watches;
+  stepper_->ReportWork(watches);
+}
+
+double World::CalcTotalEnergy() const {
+  const Energies energies = CalcEnergies(*model_, state_, -1);
+  return energies.kinetic + energies.elastic + energies.potential;
+}
+
 Inputs World::CalcScriptedInputs() const {
   Inputs inputs;
   AddScriptedInputs(&inputs);
@@ -227,13 +238,23 @@ absl::Status World::Step(const Inputs& commands) {
   Override(commands.link_poses, same_controller, &inputs_.link_poses);
   Override(commands.grippers, same_controller, &inputs_.grippers);
 
+  if (watches_energy_ && !energy_) energy_ = CalcTotalEnergy();
   const absl::Status status = stepper_->Step(inputs_, model_->time_step, &state_, &next_report_);
-  if (status.ok()) std::swap(report_, next_report_);
-  return status;
+  if (!status.ok()) return status;
+  if (watches_energy_) {
+    next_report_.energy.before = *energy_;
+    next_report_.energy.after = CalcTotalEnergy();
+    energy_ = next_report_.energy.after;
+  } else {
+    energy_.reset();
+  }
+  std::swap(report_, next_report_);
+  return absl::OkStatus();
 }
 
 void World::Reset() {
   state_ = MakeInitialState(*model_);
+  energy_.reset();
   report_ = {};
 }
 
@@ -264,6 +285,7 @@ absl::Status World::Restore(std::string_view bytes) {
     return absl::InvalidArgumentError("the state's internals do not fit this model");
   state->internals.resize(model_->blocks.size());
   state_ = *std::move(state);
+  energy_.reset();
   report_ = {};
   return absl::OkStatus();
 }

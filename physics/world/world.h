@@ -54,6 +54,10 @@ class World {
   // Makes subsequent steps export the contact problem that they solved; null: none.
   void Describe(ContactProblem* problem);
 
+  // Makes subsequent steps report their balance of energy (StepReport::energy), which costs an
+  // evaluation of all energies a step.
+  void WatchEnergy(bool watches);
+
   // Scripted inputs for the step that starts at `state` (sampled at its end).
   Inputs CalcScriptedInputs() const;
 
@@ -65,12 +69,15 @@ class World {
 
  private:
   void AddScriptedInputs(Inputs* inputs) const;
+  double CalcTotalEnergy() const;
 
   std::shared_ptr<const Model> model_;
   State state_;
   Inputs inputs_;  // of the last step; memory is reused
   StepReport report_, next_report_;
   std::unique_ptr<Stepper> stepper_;
+  bool watches_energy_ = false;
+  std::optional<double> energy_;  // of state_ [J]; none: not computed
 };
 
 }  // namespace pliant::physics

@@ -77,6 +77,21 @@ absl::Status PrepareOutputs(const RunOptions& options) {
   return absl::OkStatus();
 }
 
+// What is wrong with a step under --strict; empty: nothing.
+std::string FindFlaw(const physics::StepReport& report) {
+  if (!report.converged) {
+    return absl::StrCat("the step did not converge: ",
+                        std::string(solvers::kStopReasonNames[static_cast<int>(report.reason)]));
+  }
+  std::string flaw;
+  report.compromises.ForEach([&](std::string_view kind, std::int64_t times) {
+    if (times > 0 && flaw.empty())
+      flaw =
+          absl::StrCat("the step is not exact: ", std::string(kind), " ", times, " (see --strict)");
+  });
+  return flaw;
+}
+
 void RecordResiduals(const physics::World& world, std::string* text) {
   const std::vector<double>& residuals = world.report().iteration_residuals;
   for (std::size_t i = 0; i < residuals.size(); ++i) {
@@ -101,14 +116,20 @@ absl::Status StepThrough(const RunOptions& options, std::int64_t steps, physics:
         !options.contact_problem.empty() && world->state().step + 1 == options.at_step;
     physics::ContactProblem problem;
     world->Describe(is_described ? &problem : nullptr);
-    const SteadyClock::time_point step_start = SteadyClock::now();
     const absl::Status stepped = world->Step();
     if (!stepped.ok()) {
       recording->fault = physics::MakeFault(world->model(), world->state(), stepped);
       break;
     }
-    recording->statistics.Add(world->report(), SecondsSince(step_start));
+    recording->statistics.Add(world->report());
     recording->probes.Record();
+    if (options.strict) {
+      if (const std::string flaw = FindFlaw(world->report()); !flaw.empty()) {
+        recording->fault =
+            physics::WorldFault{world->state().step, world->state().time, flaw, "", {}};
+        break;
+      }
+    }
     if (is_described) {
       if (absl::Status status = WriteContactProblem(problem, options.contact_problem); !status.ok())
         return status;
@@ -224,6 +245,7 @@ int Run(const RunOptions& options, std::ostream& out, std::ostream& err) {
         << physics::MethodName(model->method.kind) << ".coordinates=REDUCED\n";
     return kWrongUsage;
   }
+  world.WatchEnergy(true);
   Recording recording(world, options);
   absl::Status written;
   const SteadyClock::time_point start = SteadyClock::now();

@@ -30,8 +30,13 @@ void RunStatistics::Extent::Add(double x) {
   max = std::max(max, x);
 }
 
-void RunStatistics::Add(const physics::StepReport& report, double seconds) {
-  step_seconds_.push_back(seconds);
+void RunStatistics::Add(const physics::StepReport& report) {
+  if (steps() == 0) energy_start_ = report.energy.before;
+  energy_end_ = report.energy.after;
+  work_ += report.energy.work;
+  gain_max_ = std::max(gain_max_, report.energy.gain());
+  gain_sum_ += std::max(0.0, report.energy.gain());
+  step_seconds_.push_back(report.seconds);
   for (std::size_t i = 0; i < report.phase_seconds.size(); ++i)
     phase_seconds_[i] += report.phase_seconds[i];
   participating_.Add(report.participating);
@@ -103,6 +108,12 @@ void RunStatistics::WriteTo(Json* report) const {
   totals_.compromises.ForEach([&](std::string_view kind, std::int64_t times) {
     (*report)["solver"][std::string(kind)] = times;
   });
+  // what a step has gained beyond the work done on the bodies; losses are not set off against gains
+  (*report)["energy"] = {{"start", energy_start_},
+                         {"end", energy_end_},
+                         {"work", work_},
+                         {"gain_max", gain_max_},
+                         {"gain_sum", gain_sum_}};
   (*report)["constraints"] = extent(constraints_);
   (*report)["contacts"] = extent(contacts_);
   (*report)["asleep"] = extent(asleep_);
@@ -175,6 +186,10 @@ std::string Summarise(const Json& report) {
   absl::StrAppendFormat(&text, "  contacts  %.3g mean, %g max\n",
                         report["contacts"]["mean"].get<double>(),
                         report["contacts"]["max"].get<double>());
+  absl::StrAppendFormat(
+      &text, "  energy    %.4g J to %.4g J, %.4g J supplied; gained %.2g J\n",
+      report["energy"]["start"].get<double>(), report["energy"]["end"].get<double>(),
+      report["energy"]["work"].get<double>(), report["energy"]["gain_sum"].get<double>());
   absl::StrAppendFormat(&text, "  memory    %.0f MB\n", report["memory_mb"].get<double>());
 
   // last value of each probe

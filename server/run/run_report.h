@@ -14,14 +14,15 @@ namespace pliant::server {
 // Sums over the steps of a run, as the report gives them.
 class RunStatistics {
  public:
-  // Adds a successful step that took `seconds` of wall time.
-  void Add(const physics::StepReport& report, double seconds);
+  // Adds a successful step of a world that watches its energy.
+  void Add(const physics::StepReport& report);
 
   int steps() const { return static_cast<int>(step_seconds_.size()); }
   int not_converged() const { return steps() - converged_; }
   double mean_step_seconds() const;
 
-  // step_ms, phases_ms, participating, solver, constraints, contacts, asleep.
+  // step_ms, phases_ms, participating, solver, energy, constraints, contacts, asleep. The times are
+  // of the steps alone, without the energies and probes that a run evaluates besides.
   void WriteTo(nlohmann::ordered_json* report) const;
 
  private:
@@ -37,6 +38,8 @@ class RunStatistics {
       projected_elements_, constraints_, contacts_;
   double residual_max_ = 0, newton_residual_max_ = 0, complementarity_max_ = 0,
          cone_violation_max_ = 0, joint_drift_max_ = 0;
+  // [J]: at the start and now, work so far, largest gain of one step, and the sum of all gains
+  double energy_start_ = 0, energy_end_ = 0, work_ = 0, gain_max_ = 0, gain_sum_ = 0;
   int converged_ = 0, stalled_ = 0, refactorisations_ = 0;
   physics::StepTotals totals_;
 };

@@ -7,7 +7,11 @@ physics::SceneResult LoadScene(const SceneArguments& arguments) {
   options.overrides = arguments.overrides;
   options.method = arguments.method;
   options.repair_meshes = arguments.repair;
-  return physics::LoadSceneFile(arguments.scene, options);
+  physics::SceneResult result = physics::LoadSceneFile(arguments.scene, options);
+  if (!arguments.strict) return result;
+  for (physics::SceneMessage& message : result.messages) message.error = true;
+  if (!result.messages.empty()) result.model = nullptr;
+  return result;
 }
 
 }  // namespace pliant::server

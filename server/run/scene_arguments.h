@@ -13,6 +13,7 @@ struct SceneArguments {
   std::string method;                  // empty: the scene's
   std::vector<std::string> overrides;  // field.path=value
   bool repair = false;                 // mend tetrahedral meshes
+  bool strict = false;                 // warnings are errors
 };
 
 physics::SceneResult LoadScene(const SceneArguments& arguments);

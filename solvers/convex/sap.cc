@@ -105,7 +105,12 @@ struct SapSolver::Workspace {
     is_sparse_ = SparseHessian::IsNeeded(*island_);
   }
 
-  void Solve(SapResult* result_out) {
+  void SolveAgain(const SapOptions& options, SapResult* result) {
+    options_ = &options;
+    Solve(result, false);
+  }
+
+  void Solve(SapResult* result_out, bool is_predicted) {
     SapResult& result = *result_out;
     result.converged = result.stalled = false;
     result.iterations = result.factorisations = 0;
@@ -145,7 +150,7 @@ struct SapSolver::Workspace {
         result.reason = StopReason::kMaxIterations;
         break;
       }
-      if (k == 0 && TakePredictedStep(&result)) {
+      if (k == 0 && is_predicted && TakePredictedStep(&result)) {
         result.iterations = 1;
         result.costs.push_back(cost_);
         continue;
@@ -743,7 +748,11 @@ SapSolver::SapSolver(SapSolver&&) noexcept = default;
 void SapSolver::Solve(const ConvexProblem& problem, std::span<const double> guess,
                       const SapOptions& options, SapResult* result) {
   workspace_->Start(problem, guess, options);
-  workspace_->Solve(result);
+  workspace_->Solve(result, true);
+}
+
+void SapSolver::SolveAgain(const SapOptions& options, SapResult* result) {
+  workspace_->SolveAgain(options, result);
 }
 
 }  // namespace pliant::solvers

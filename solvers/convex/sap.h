@@ -87,6 +87,10 @@ class SapSolver {
   void Solve(const ConvexProblem& problem, std::span<const double> guess, const SapOptions& options,
              SapResult* result);
 
+  // Solves the last problem again, from its solution, after the stabilisation velocities of its
+  // contacts have changed.
+  void SolveAgain(const SapOptions& options, SapResult* result);
+
  private:
   struct Workspace;
   std::unique_ptr<Workspace> workspace_;

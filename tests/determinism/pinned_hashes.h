@@ -13,15 +13,15 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "a1c79df6f9446da96617781062638dd9"},
-    {"soft mat", 30, "0ed47faeb321f9db45ceffcc784247ab"},
-    {"rigid heap", 100, "79f0d3d016498e0d99131c366d5fe55b"},
-    {"arm and hand", 120, "1108bfa4e8c108d8c88684106a1b94e3"},
-    {"soft rings", 40, "95871203e8b96cc3da69cce279d4de3f"},
-    {"corrective cube", 60, "023e8f7ab7fc7c18d1bb59350a9f2113"},
-    {"nonsmooth hand", 120, "f977fe416a45b65acecf6262e5fd28cb"},
-    {"nonsmooth cube", 60, "25d931a00860c2fce8748bd4403dc248"},
-    {"maximal ball", 40, "799bd0025a41ed48dd9ad2322dd16442"},
+    {"soft ball", 60, "4d6c88b89363ca7395f4ec9426587128"},
+    {"soft mat", 30, "a41a0c5793aa9bc3359350864d1d5a01"},
+    {"rigid heap", 100, "95b9bddd871c90abe1fe5a9c6800ed4c"},
+    {"arm and hand", 120, "66ebac8f812617cc0df3825be4052fe2"},
+    {"soft rings", 40, "8d26580d2e31e5aba7940db815041066"},
+    {"corrective cube", 60, "e8cc8b5145c22acbbdd6fbfcb61d6844"},
+    {"nonsmooth hand", 120, "3a371fecf74a763f9757ec6ca3e790c3"},
+    {"nonsmooth cube", 60, "aa7a0be281e2c5d88f1f241dbac460a7"},
+    {"maximal ball", 40, "948e878673ec55432c26a525d42c672b"},
 };
 
 }  // namespace pliant::physics

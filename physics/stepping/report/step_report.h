@@ -29,11 +29,15 @@ enum class Compromise {
   kManifoldPointsDropped,  // points beyond the limit of a pair of shapes
   kSpeculativeDropped,     // speculative contacts that were too deep when found
   kCollapsedDropped,       // contacts without a normal, on surfaces without area
+  kTravelBeyondSize,       // bodies that move farther in the step than they are long
+  kImpactLimit,            // islands with more collisions in a step than are followed
 };
-inline constexpr std::array<std::string_view, 8> kCompromiseNames{
-    "newton_above_tolerance", "friction_clamped",      "cone_iterations_over_budget",
-    "redetection_limit",      "relinearisation_limit", "manifold_points_dropped",
-    "speculative_dropped",    "collapsed_dropped"};
+inline constexpr std::array<std::string_view, 10> kCompromiseNames{
+    "newton_above_tolerance",      "friction_clamped",
+    "cone_iterations_over_budget", "redetection_limit",
+    "relinearisation_limit",       "manifold_points_dropped",
+    "speculative_dropped",         "collapsed_dropped",
+    "travel_beyond_size",          "impact_limit"};
 
 // Number of occurrences of each compromise.
 class CompromiseCounts {
@@ -51,6 +55,15 @@ class CompromiseCounts {
   std::array<std::int64_t, kCompromiseNames.size()> counts_{};
 };
 
+// Balance of a world's energy over a step [J].
+struct EnergyBalance {
+  double before = 0, after = 0;  // kinetic, elastic and potential energy
+  double work = 0;               // of inputs, drives and prescribed motions
+
+  // Energy that nothing supplied; negative where it is dissipated.
+  double gain() const { return after - before - work; }
+};
+
 // Diagnostics of one step: observed quantities that do not affect the future.
 struct StepReport {
   bool converged = true;  // the method's tolerance was met
@@ -64,6 +77,7 @@ struct StepReport {
   double momentum_residual = 0;  // of the momentum balance at the end, linear or not; relative
   double complementarity = 0;    // largest violation [m/s]
   double cone_violation = 0;     // largest ‖γ_t‖ − μ γ_n, relative to γ_n
+  EnergyBalance energy;          // zero unless World::WatchEnergy
   double joint_drift = 0;        // joint error in maximal coordinates at the end [m], [rad]
   int refactorisations = 0;
   int relinearisations = 0;  // rounds of relinearising nonlinear bodies

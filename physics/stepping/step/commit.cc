@@ -117,6 +117,7 @@ void ReportDropped(const ContactDetector::Counts& counts, StepReport* report) {
   report->compromises[Compromise::kManifoldPointsDropped] = counts.manifold_points_dropped;
   report->compromises[Compromise::kSpeculativeDropped] = counts.speculative_dropped;
   report->compromises[Compromise::kCollapsedDropped] = counts.collapsed;
+  report->compromises[Compromise::kTravelBeyondSize] = counts.too_fast;
 }
 
 void ReportBlocks(const StepBlocks& blocks, const State& state, StepReport* report) {
@@ -140,17 +141,23 @@ void ReportBlocks(const StepBlocks& blocks, const State& state, StepReport* repo
 
 }  // namespace
 
-void Commit(std::span<const double> v, const Impulses& impulses, const StepContacts& contacts,
-            const ConstraintSet& constraints, const Participation& participation,
-            const ConstraintSystem& system, const Islands& islands, StepBlocks* blocks,
-            CommitScratch* scratch, State* state, StepReport* report) {
+void Commit(std::span<const double> v, std::span<const double> v_position, const Impulses& impulses,
+            const StepContacts& contacts, const ConstraintSet& constraints,
+            const Participation& participation, const ConstraintSystem& system,
+            const Islands& islands, StepBlocks* blocks, CommitScratch* scratch, State* state,
+            StepReport* report) {
   PLIANT_DEMAND(impulses.contacts.size() == contacts.points.size());
   PLIANT_DEMAND(impulses.rows.size() == system.rows.size());
   const Model& model = blocks->model;
   report->v_start.assign(state->v.begin(), state->v.end());
   blocks->ForEachBlock([&](int b) {
     if (blocks->sleeping.sleeps(b)) return;
-    blocks->steps[b]->Integrate(blocks->spaces.Part(b, v), model.StateOf(state, b));
+    const BlockStep& step = *blocks->steps[b];
+    const std::span<const double> of_block = blocks->spaces.Part(b, v),
+                                  of_position = blocks->spaces.Part(b, v_position);
+    step.Integrate(of_position, model.StateOf(state, b));
+    if (!std::ranges::equal(of_block, of_position))
+      step.CalcStateVelocities(of_block, model.Velocities(state, b));
   });
   // times are multiples of the step, not sums of it
   const double h = blocks->stage.h;

@@ -37,6 +37,20 @@ void FindTouched(const StepBlocks& blocks, std::span<const RowBuffer::Entry> ent
 
 }  // namespace
 
+void GatherParticipants(std::span<const double> v, const StepBlocks& blocks,
+                        const Participation& participation, std::vector<double>* gathered) {
+  gathered->resize(participation.num_velocities);
+  for (const Participation::Block& block : participation.blocks) {
+    const int offset = blocks.spaces.offsets[block.block];
+    const VelocitySpace& space = blocks.steps[block.block]->space();
+    for (int g = block.first_group; g < block.first_group + block.num_groups; ++g) {
+      const int from = offset + space.group_offset(participation.groups[g]);
+      std::copy_n(v.data() + from, participation.size_of_group(g),
+                  gathered->data() + participation.group_velocities[g]);
+    }
+  }
+}
+
 void FindParticipants(const StepBlocks& blocks, std::span<const RowBuffer::Entry> entries,
                       Participation* participation) {
   Participation& p = *participation;

@@ -51,6 +51,10 @@ struct Participation {
   int size_of_group(int g) const { return group_velocities[g + 1] - group_velocities[g]; }
 };
 
+// The participants' part of velocities `v`, by StepBlocks::spaces.
+void GatherParticipants(std::span<const double> v, const StepBlocks& blocks,
+                        const Participation& participation, std::vector<double>* gathered);
+
 void FindParticipants(const StepBlocks& blocks, std::span<const RowBuffer::Entry> entries,
                       Participation* participation);
 

@@ -73,7 +73,9 @@ double* FindOrAddEntry(int height, int block, const BlockRows::Part& part, RowBu
 // impulses of zero, at which complementarity is degenerate: of 240 steps of falling tables, 131 to
 // 235 then converge, and 231 to 236 with the gap held back.
 double CalcLawGap(const ContactPoint& contact, double h) {
-  if (!contact.is_speculative() || !(contact.gap + h * contact.gap_rate < 0)) return contact.gap;
+  // a collision with restitution finds the time at which the gap closes
+  if (contact.restitution > 0) return contact.gap;
+  if (!(contact.gap_rate < 0) || !(contact.gap + h * contact.gap_rate < 0)) return contact.gap;
   return contact.gap + 0.25 / (kPi * kPi) * h * contact.gap_rate;
 }
 

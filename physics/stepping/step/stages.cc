@@ -8,6 +8,7 @@ absl::Status PoseSystem(const State& state, std::span<const double> v, StepStage
   StepBlocks& blocks = stages->blocks;
   solvers::ConstraintSystem& system = stages->system;
   system.h = blocks.stage.h;
+  stages->impacts.is_found = stages->impacts.is_applied = stages->impacts.is_any = false;
 
   // rows of contacts and constraints, and the velocities that they read
   CollectConstraints(state, blocks, &stages->gravity_compensation, &stages->constraints);
@@ -65,13 +66,21 @@ double CalcStepResidual(std::span<const double> v, const solvers::Impulses& impu
 
 double CalcStepResidual(std::span<const double> v, std::span<const double> exerted, double size,
                         StepStages* stages) {
+  const StepImpacts& impacts = stages->impacts;
+  if (impacts.is_any) {
+    std::vector<double>& sum = stages->residual.exerted;
+    if (sum.data() != exerted.data()) sum.assign(exerted.begin(), exerted.end());
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += impacts.exerted[i];
+    exerted = sum;
+  }
   return CalcResidual(v, exerted, size, stages->blocks, stages->participation, &stages->residual);
 }
 
-void CommitStep(std::span<const double> v, const solvers::Impulses& impulses, StepStages* stages,
-                State* state, StepReport* report) {
-  Commit(v, impulses, stages->contacts, stages->constraints, stages->participation, stages->system,
-         stages->islands, &stages->blocks, &stages->commit, state, report);
+void CommitStep(std::span<const double> v, std::span<const double> v_position,
+                const solvers::Impulses& impulses, StepStages* stages, State* state,
+                StepReport* report) {
+  Commit(v, v_position, impulses, stages->contacts, stages->constraints, stages->participation,
+         stages->system, stages->islands, &stages->blocks, &stages->commit, state, report);
 }
 
 }  // namespace pliant::physics

@@ -27,6 +27,20 @@ struct Linearisation {
   std::vector<char> is_due;          // scratch, of each block
 };
 
+// Collisions of a step at contacts with restitution (see impacts.h). They add to the impulses that
+// the method finds.
+struct StepImpacts {
+  // Whether the posed system's collisions have been found, and whether its momentum balance has
+  // them.
+  bool is_found = false, is_applied = false;
+  bool is_any = false;
+  solvers::Impulses impulses;
+  std::vector<double> exerted;  // by them on the participating velocities [N·s]
+  // Of the participants: by how much positions lag behind the solved velocities, Σ t Δv / h for
+  // changes Δv at times t of the step [m/s].
+  std::vector<double> setback;
+};
+
 // Results of the stages of one step, in order; the starting point of every method. Kept from step
 // to step for its memory only.
 struct StepStages {
@@ -42,6 +56,7 @@ struct StepStages {
   solvers::ConstraintSystem system;
   Islands islands;
   WarmStart warm_start;
+  StepImpacts impacts;
   Linearisation linearisation;
 
   // Scratch.
@@ -68,9 +83,11 @@ absl::Status CompleteStep(std::span<const double> v_participating, const StepSta
 double CalcStepResidual(std::span<const double> v, const solvers::Impulses& impulses,
                         StepStages* stages);
 // Residual with given impulses on the participating velocities [N·s]; `size` as in CalcResidual.
+// Both add the impulses of collisions.
 double CalcStepResidual(std::span<const double> v, std::span<const double> exerted, double size,
                         StepStages* stages);
-void CommitStep(std::span<const double> v, const solvers::Impulses& impulses, StepStages* stages,
-                State* state, StepReport* report);
+void CommitStep(std::span<const double> v, std::span<const double> v_position,
+                const solvers::Impulses& impulses, StepStages* stages, State* state,
+                StepReport* report);
 
 }  // namespace pliant::physics

@@ -12,20 +12,6 @@ using solvers::ConstraintSystem;
 
 namespace {
 
-void RecallVelocities(std::span<const double> v, const StepBlocks& blocks,
-                      const Participation& participation, WarmStart* warm_start) {
-  warm_start->v.resize(participation.num_velocities);
-  for (const Participation::Block& block : participation.blocks) {
-    const int offset = blocks.spaces.offsets[block.block];
-    for (int g = block.first_group; g < block.first_group + block.num_groups; ++g) {
-      const int from =
-          offset + blocks.steps[block.block]->space().group_offset(participation.groups[g]);
-      std::copy_n(v.data() + from, participation.size_of_group(g),
-                  warm_start->v.data() + participation.group_velocities[g]);
-    }
-  }
-}
-
 void RecallContacts(const State& state, const std::vector<ContactPoint>& contacts,
                     WarmStart* warm_start) {
   warm_start->contacts.assign(contacts.size(), Vector3d::Zero());
@@ -72,7 +58,7 @@ void Recall(const State& state, std::span<const double> v, const StepBlocks& blo
             const Participation& participation, const std::vector<ContactPoint>& contacts,
             const ConstraintSet& constraints, const ConstraintSystem& system,
             WarmStart* warm_start) {
-  RecallVelocities(v, blocks, participation, warm_start);
+  GatherParticipants(v, blocks, participation, &warm_start->v);
   RecallContacts(state, contacts, warm_start);
   RecallRows(state, participation, constraints, system, warm_start);
 }

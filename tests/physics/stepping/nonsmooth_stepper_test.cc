@@ -14,9 +14,10 @@ struct LyingArm {
   explicit LyingArm(const NonsmoothOptions& options) : model(MakeBoxesAndArm()) {
     model.method.kind = MethodKind::kNonsmooth;
     model.method.nonsmooth = options;
+    // positions are those of the method's own forces
     stepper = MakeStepper(model);
     state = MakeInitialState(model);
-    for (int k = 0; k < 100; ++k) Step(&state);
+    for (int k = 0; k < 300; ++k) Step(&state);
   }
   void Step(State* from) { EXPECT_TRUE(stepper->Step({}, model.time_step, from, &report).ok()); }
   Model model;

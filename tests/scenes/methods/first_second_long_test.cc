@@ -7,7 +7,7 @@ namespace {
 
 // The gripper of `yumi_cabinet` reaches the handle only after the first second.
 const SceneCourse kFirstSecond[] = {
-    {"allegro_adversary", 120, true, {120, 120, 120}},
+    {"allegro_adversary", 120, true, {120, 120, 119}},
     {"allegro_ball", 100, true, {100, 100, 100}},
     {"allegro_grasp", 120, true, {120, 120, 120}},
     {"arch", 25, true, {25, 25, 25}},

@@ -78,7 +78,7 @@ TEST_F(CompromisesTest, RedetectionsThatEndAtTheirLimitAreCounted) {
     }
     return scene;
   };
-  EXPECT_GE(Run(row(8), 1)["redetection_limit"], 1);
+  EXPECT_GE(Run(row(12), 1)["redetection_limit"], 1);
   EXPECT_EQ(Run(row(2), 1)["redetection_limit"], 0);
 }
 

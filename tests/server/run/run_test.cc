@@ -99,7 +99,10 @@ TEST_F(RunTest, TheReportHasEveryKeyOfTheContract) {
         "relinearisation_limit",
         "manifold_points_dropped",
         "speculative_dropped",
-        "collapsed_dropped"}},
+        "collapsed_dropped",
+        "travel_beyond_size",
+        "impact_limit"}},
+      {"energy", {"start", "end", "work", "gain_max", "gain_sum"}},
       {"constraints", {"mean", "max"}},
       {"contacts", {"mean", "max"}},
       {"asleep", {"mean", "max"}}};
@@ -115,8 +118,38 @@ TEST_F(RunTest, TheReportHasEveryKeyOfTheContract) {
   EXPECT_EQ(report["model"]["joints"], 0);
   EXPECT_EQ(report["solver"]["reasons"], Json({{"CONVERGED", 20}}));
   EXPECT_EQ(report["solver"]["converged_fraction"], 1.0);
+  EXPECT_GT(report["energy"]["start"], report["energy"]["end"]);
   EXPECT_TRUE(report["fault"].is_null());
   EXPECT_GT(report["memory_mb"], 1);
+}
+
+// A ball of 2 cm that moves by 10 cm a step.
+TEST_F(RunTest, StrictEndsARunWhereABodyMovesFartherThanItIsLong) {
+  options_.scene = folder_.Write("fast.yaml", R"(name: fast
+time_step: 0.01
+bodies:
+  - name: ball
+    rigid: {motion: FREE, density: 1000, shapes: [{sphere: {radius: 0.01}}],
+            velocity: {linear: [10, 0, 0]}}
+)");
+  ASSERT_EQ(Execute(), kDone) << err_.str();
+  EXPECT_EQ(Report()["solver"]["travel_beyond_size"], 20);
+  options_.strict = true;
+  EXPECT_EQ(Execute(), kRunFault);
+  EXPECT_EQ(Report()["fault"]["step"], 1);
+  EXPECT_THAT(Report()["fault"]["reason"], HasSubstr("travel_beyond_size"));
+}
+
+TEST_F(RunTest, StrictTakesWarningsForErrors) {
+  options_.scene = folder_.Write("wide.yaml", R"(name: wide
+contact: {margin: 1}
+bodies:
+  - {name: table, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+)");
+  EXPECT_EQ(Execute(), kDone) << err_.str();
+  options_.strict = true;
+  EXPECT_EQ(Execute(), kInvalidScene);
+  EXPECT_THAT(err_.str(), HasSubstr("contact.margin"));
 }
 
 TEST_F(RunTest, StepsThatDoNotConvergeAreTold) {

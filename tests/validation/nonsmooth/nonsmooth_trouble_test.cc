@@ -99,8 +99,8 @@ TEST(NonsmoothTrouble, ASurfaceOfRepeatedTrianglesIsTakenOnce) {
   EXPECT_NEAR(Read(world, "weight")[2], kGravity, 1e-6 * kGravity);
 }
 
-// A body squeezed between two that cannot move: there is no solution, and the state stays finite.
-TEST(NonsmoothTrouble, AContactWithoutMotionPossibleLeavesNumbers) {
+// A body squeezed between two that cannot move: it cannot leave either, and stays where it is.
+TEST(NonsmoothTrouble, AContactWithoutMotionPossibleKeepsItsOverlap) {
   World world = LoadWorld(R"(
 time_step: 0.01
 method: {nonsmooth: {}}
@@ -110,13 +110,14 @@ bodies:
       shapes: [{half_space: {}}]}}
   - {name: cube, rigid: {motion: FREE, density: 1000, pose: {position: [0, 0, 0.0475]},
       shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
-probes: [{name: p, position: {body: cube}}]
+probes: [{name: p, position: {body: cube}}, {name: v, velocity: {body: cube}},
+         {name: overlap, penetration: {}}]
 )");
   for (int step = 0; step < 100; ++step) ASSERT_TRUE(world.Step().ok());
-  EXPECT_FALSE(world.report().converged);
-  EXPECT_GE(world.report().residual, 0.002);  // about half of the 5 mm overlap
   ASSERT_TRUE(HasOnlyNumbers(world));
-  EXPECT_NEAR(ReadVector(world, "p").z(), 0.0475, 0.01);
+  EXPECT_NEAR(ReadVector(world, "p").z(), 0.0475, 1e-3);
+  EXPECT_LT(ReadVector(world, "v").norm(), 1e-2);
+  EXPECT_GE(Read(world, "overlap")[0], 0.0025 - 1e-6);  // half of 5 mm on each side
 }
 
 TEST(NonsmoothTrouble, AFailedStepLeavesTheStateUntouched) {

@@ -80,7 +80,10 @@ double CalcNoise(double speed, double roughness, const std::string& options) {
 
 // The Fischer–Burmeister function has a kink at one point, and the minimum map along a line, where
 // differences below any manufacturing tolerance decide which contacts are closed.
-TEST(RedundantContacts, SlideWithLessThanATenthOfTheNoiseOfTheMinimumMap) {
+//
+// Overlap is not pushed out as velocity any more, which was nine tenths of the minimum map's noise
+// at 1e-10 m (18 in place of 2); that of Fischer and Burmeister's is what it was.
+TEST(RedundantContacts, SlideWithLessThanAQuarterOfTheNoiseOfTheMinimumMap) {
   for (const bool is_warm : {false, true}) {
     const std::string warm = is_warm ? "warm_start: true" : "warm_start: false";
     for (const double roughness : {1e-12, 1e-10}) {
@@ -88,7 +91,7 @@ TEST(RedundantContacts, SlideWithLessThanATenthOfTheNoiseOfTheMinimumMap) {
       if (!is_warm && roughness < 1e-11) continue;
       const double smooth = CalcNoise(3, roughness, "ncp: FISCHER_BURMEISTER, " + warm);
       const double minimum = CalcNoise(3, roughness, "ncp: MINIMUM_MAP, " + warm);
-      EXPECT_LE(smooth, 0.1 * minimum) << roughness << " m, " << warm;
+      EXPECT_LE(smooth, 0.25 * minimum) << roughness << " m, " << warm;
     }
   }
 }

@@ -1,0 +1,184 @@
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <tbb/enumerable_thread_specific.h>
+
+#include "physics/contact/broad_phase.h"
+#include "physics/contact/contact_detection.h"
+#include "physics/contact/geometries/collision_geometry.h"
+#include "physics/contact/pairs/pair_table.h"
+#include "physics/contact/speculation.h"
+
+namespace pliant::physics {
+
+// Friction beyond which the gliding gap grows no further: with more, bodies do not slide for long,
+// and passing bodies must not be held.
+inline constexpr double kMaxGlidingFriction = 2;
+
+// What contact detection keeps between calls and while it runs: the geometry of all bodies where
+// they are, the pairs that may meet, and their contacts.
+struct ContactDetector::Workspace {
+  double largest_friction = 0;
+  int num_deforming = 0;            // bodies with a surface or points
+  double sliding_reach = 0;         // gliding gap per sliding speed [m / (m/s)]
+  std::vector<GeometryKind> kinds;  // per body
+  // shapes of all bodies; those of body i begin at shape_starts[i]
+  std::vector<CollisionShape> shapes;
+  std::vector<int> shape_starts{0};
+  // Collision geometry at present positions, or at later ones on request.
+  struct Places {
+    std::vector<PlacedShape> shapes;
+    // per body; null for other kinds
+    std::vector<std::unique_ptr<TriangleSurface>> surfaces;
+    std::vector<std::unique_ptr<PointSet>> points;
+    std::vector<CollisionGeometry> geometries;
+    std::vector<std::vector<double>> positions;  // of the nodes per body, unless the state's
+  };
+  Places now, ahead;
+  std::vector<double> thickness;  // per body [m]
+  std::vector<int> selves;        // bodies with self-contact
+  // Nodes attached to a body of another block, ascending. A node does not touch its holder.
+  struct HeldNode {
+    int holder, block, node;
+    auto operator<=>(const HeldNode&) const = default;
+  };
+  std::vector<HeldNode> held;
+  bool IsHeld(int holder, const Attachment& side) const;
+  std::vector<std::pair<int, int>> overlaps;
+  std::vector<int> pair_starts;  // first pair of each body_a in the model's pairs
+  std::vector<char> is_immovable, has_convex_shapes;
+  std::vector<int> group_starts;  // first body of each run of bodies in one block
+
+  std::vector<AxisAlignedBox> extents;  // per body
+  // Bounds on where bodies may be during the step, by their velocities at its start or by the
+  // solved velocities.
+  struct SweptBounds {
+    std::vector<MotionBound> motions;   // per body
+    std::vector<AxisAlignedBox> boxes;  // swept, grown by half the margin and the sliding reach
+  };
+  SweptBounds swept, new_swept;
+  BroadPhase broad_phase;
+
+  struct PairTask {
+    int body_a, body_b;
+    const ContactParameters::Pair* pair;
+    double approach;  // bound on the approach speed [m/s]
+    double reach;     // largest gliding gap [m]
+  };
+  std::vector<PairTask> tasks, last_tasks;
+  // surface data that the tasks need
+  enum class Needed { kNothing, kTriangles, kTree };
+  std::vector<Needed> needed;  // per body
+  std::vector<int> outdated;   // bodies that need an update
+  struct PairContacts {
+    std::vector<ContactPoint> points;
+    // Features beyond the margin that do not close in the step by the motion at its start.
+    std::vector<ContactPoint> apart;
+    bool is_at_times = false;  // they may pass through each other: features are sought at times
+    double reach = 0;          // all features with smaller gaps are in one of the lists [m]
+    // Keys, ascending, of points that may pass each other before they touch.
+    std::vector<std::uint64_t> doubtful;
+    Counts counts;
+  };
+  std::vector<PairContacts> found, last_found;  // per task
+  PairContacts changed;                         // of a pair whose motion has changed
+  const std::vector<ContactPoint> nothing;
+  std::vector<char> is_known;  // per task: found before, and neither body has moved since
+
+  // unmoved blocks: at rest at this and the last call, in the same position
+  double last_h = 0;
+  std::vector<double> last_q;
+  std::vector<char> was_still, is_unmoved;
+  bool has_moved = true;  // any block
+  struct Scratch {
+    NarrowScratch narrow;
+    std::vector<Touch> touches;
+    SpeculationScratch speculation;
+    std::vector<ContactPoint> appended;
+  };
+  tbb::enumerable_thread_specific<Scratch> scratch;
+
+  void FindUnmoved(const Model& model, const State& state, double h);
+  bool is_body_unmoved(const Body& body) const {
+    return body.block == kWorldBlock || is_unmoved[body.block];
+  }
+  void MakeGeometry(const Model& model, int body, Places* places) const;
+  void Place(const Model& model, const State& state, const BodyMotions& motions, double h);
+  // Places a body's surface or points.
+  void PlaceNodes(const Body& body, std::span<const double> positions, int index,
+                  Places* places) const;
+  const AxisAlignedBox& BoundsOf(const CollisionGeometry& geometry) const {
+    return geometry.kind == GeometryKind::kSurface ? geometry.surface->bounds()
+                                                   : geometry.points->bounds();
+  }
+  // Surface data of the first body that a pair of these kinds needs: the tree only against another
+  // surface or points.
+  static Needed FindNeeded(GeometryKind kind, GeometryKind other) {
+    if (kind != GeometryKind::kSurface) return Needed::kNothing;
+    return other == GeometryKind::kShapes ? Needed::kTriangles : Needed::kTree;
+  }
+  // Bounds where a placed body may be during the step.
+  void CalcSweptBounds(const Model& model, const State& state, const BodyMotions& motions, double h,
+                       int body, double reach_of_speed, SweptBounds* bounds) const;
+  template <typename F>
+  void ForEachBody(const Model& model, const F& f) const;
+  void FindTasks(const Model& model, double h);
+  // Bodies whose velocity at the start takes them farther than they are long in a step.
+  int CountFastBodies(const Model& model, double h) const;
+  // Fills in the task of two bodies whose swept bounds overlap; false if there is nothing to do.
+  bool MakeTask(const Model& model, double h, const SweptBounds& bounds, double reach_of_speed,
+                int a, int b, PairTask* task) const;
+  // Whether two bodies may come within the margin plus `reach`, or pass each other, during the
+  // step.
+  bool MayMeet(const Model& model, double h, const SweptBounds& bounds, int a, int b,
+               double reach) const;
+  void Collide(const Model& model, const State& state, const BodyMotions& motions, double h,
+               const PairTask& task, Scratch* buffers, PairContacts* contacts) const;
+  // Appends the contacts of a pair with gap below `margin`, and counts those left out.
+  void CollideAt(const Places& places, const Model& model, const State& state, double h,
+                 const PairTask& task, double margin, Scratch* buffers,
+                 std::vector<ContactPoint>* contacts, Counts* counts) const;
+  void PlaceAhead(const Model& model, const State& state, const BodyMotions& motions, int body,
+                  double t);
+  // How far the contacts of a pair are sought, given how far its bodies move in the step: within
+  // the margin; as far as they move; or at several times, where they may pass through each other.
+  enum class Search { kMargin, kAhead, kAtTimes };
+  Search FindSearch(const Model& model, double h, const PairTask& task) const;
+  // Whether both bodies of a pair consist of convex shapes.
+  bool AreConvex(const PairTask& task) const;
+  // Whether two such bodies may touch in the step, given the points between them within their
+  // reach: where the plane between the nearest points of two shapes may be crossed.
+  bool MayClose(const Model& model, const SweptBounds& bounds, double h,
+                const std::vector<ContactPoint>& points) const;
+  // Sorts the features that Collide found into contacts and those that stay apart.
+  void SelectClosing(const Model& model, const State& state, const BodyMotions& motions, double h,
+                     double margin, PairContacts* contacts) const;
+  // Whether two features that near each other with this relative velocity of B must touch: one of
+  // them stays over a face of the other body.
+  bool MustTouch(const ContactPoint& point, const Eigen::Vector3d& v_AB) const;
+  // CollideAt after a time t of steady motion, with ascending keys.
+  void CollideLater(const Model& model, const State& state, const BodyMotions& motions, double h,
+                    const PairTask& task, double t, double margin, Scratch* buffers,
+                    std::vector<ContactPoint>* met, Counts* counts);
+  // Appends the contacts that a pair makes within the step by a changed motion, whose bounds are
+  // new_swept. `last` are its contacts before; null if it had none.
+  void FindAhead(const Model& model, const State& state, const BodyMotions& motions, double h,
+                 const PairTask& task, const PairContacts* last,
+                 std::vector<ContactPoint>* contacts, Counts* counts);
+  // Appends the contacts that a pair of bodies makes during the step besides the known ones, with
+  // ascending keys.
+  void FindSpeculative(const Model& model, const State& state, const BodyMotions& motions, double h,
+                       const PairTask& task, bool is_at_times,
+                       const std::vector<ContactPoint>& known, std::vector<std::uint64_t>* doubtful,
+                       std::vector<ContactPoint>* contacts, Counts* counts);
+};
+
+// Sorts contacts by key. Where two features coincide, the deeper contact stays.
+void SortContacts(std::vector<ContactPoint>* contacts);
+
+}  // namespace pliant::physics

@@ -1,0 +1,323 @@
+#include "physics/stepping/impacts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+using solvers::ConstraintSystem;
+using solvers::ConvexProblem;
+using solvers::IslandView;
+
+// Regularisation of contacts and joints, relative to their compliances W: the error of an impact.
+constexpr double kImpactRegularisation = 1e-8;
+constexpr double kImpactTolerance = 1e-10;
+// Collisions followed in a step, for each contact of an island.
+constexpr int kMaxImpactsPerContact = 8;
+// Contacts with gaps below this are closed [m].
+constexpr double kClosedGap = 1e-6;
+// Corrections of the normal velocity, to which friction in a convex problem adds μ times the slip.
+constexpr int kMaxCorrections = 8;
+constexpr double kSpeedTolerance = 1e-10;  // of the speed after a collision, relative
+// Halvings of the restitution of a collision that would gain energy.
+constexpr int kMaxHalvings = 4;
+
+// Stabilisation velocity of a contact that exerts nothing [m/s].
+constexpr double kOpen = -1e6;
+// Gain of energy in a collision that counts as rounding, relative to what its impulse turns over.
+constexpr double kGainTolerance = 1e-6;
+
+// A problem of an island in which no contact and no row exerts anything.
+void MakeFreeProblem(const IslandView& island, ConvexProblem* problem) {
+  problem->Clear();
+  problem->island = island;
+  for (int c = 0; c < island.num_contacts(); ++c) {
+    ConvexProblem::Contact& made = problem->contacts.emplace_back();
+    made.R = Vector3d::Constant(kImpactRegularisation *
+                                std::sqrt(island.contact(c).W.squaredNorm()) / 3);
+    made.v_hat = Vector3d(0, 0, kOpen);
+    made.friction = island.contact(c).friction;
+  }
+  for (int k = 0; k < island.num_rows(); ++k) {
+    ConvexProblem::Row& made = problem->rows.emplace_back();
+    made.R = 1;
+    made.v_hat = made.lower = made.upper = 0;
+  }
+}
+
+bool HasMatrices(const IslandView& island) {
+  for (int b = 0; b < island.num_blocks(); ++b)
+    if (island.block(b).num_masses > 0) return false;
+  return true;
+}
+
+class ImpactSolver {
+ public:
+  ImpactSolver(StepStages* stages, ImpactScratch* scratch)
+      : stages_(*stages),
+        contacts_(stages->contacts.points),
+        parameters_(stages->blocks.model.contact),
+        system_(stages->system),
+        impacts_(stages->impacts),
+        scratch_(*scratch),
+        h_(stages->system.h) {}
+
+  // Returns whether all collisions of an island were followed.
+  bool Solve(const IslandView& island) {
+    island_ = &island;
+    if (!HasMatrices(island) || !HasRestitution()) return true;
+    FindFreeMotion();
+    const int limit = kMaxImpactsPerContact * island.num_contacts();
+    double t = 0;
+    for (int k = 0; k < limit; ++k) {
+      const int c = FindNext(&t);
+      if (c < 0) return true;
+      Collide(c, t);
+    }
+    return false;
+  }
+
+ private:
+  const ContactPoint& PointOf(int c) const { return contacts_[island_->contacts[c]]; }
+  Vector3d ContactVelocity(int c, const std::vector<double>& v) const {
+    return CalcContactVelocity(system_, island_->contacts[c], v);
+  }
+  // J x of a change x of velocities, without the prescribed part.
+  Vector3d ContactChange(int c, const std::vector<double>& x) const {
+    return ContactVelocity(c, x) - island_->contact(c).bias;
+  }
+
+  bool HasRestitution() const {
+    for (int c = 0; c < island_->num_contacts(); ++c)
+      if (PointOf(c).restitution > 0) return true;
+    return false;
+  }
+
+  // Solves the posed problem from velocities `start` without contact, in place.
+  void SolveFrom(std::vector<double>* start) {
+    solvers::SapOptions options;
+    options.relative_tolerance = kImpactTolerance;
+    scratch_.v_star = *start;
+    scratch_.linear_term.assign(start->size(), 0.0);
+    system_.v_star.swap(scratch_.v_star);
+    system_.linear_term.swap(scratch_.linear_term);
+    island_->Gather(system_.v_star, &scratch_.guess);
+    scratch_.solver.Solve(scratch_.problem, scratch_.guess, options, &scratch_.result);
+    system_.v_star.swap(scratch_.v_star);
+    system_.linear_term.swap(scratch_.linear_term);
+    island_->Scatter(scratch_.result.v, *start);
+  }
+
+  // Makes joints keep their rates at v; drives, limits and dry friction act later, in the step.
+  void HoldJoints(const std::vector<double>& v) {
+    for (int k = 0; k < island_->num_rows(); ++k) {
+      const ConstraintSystem::Row& row = island_->row(k);
+      const bool is_joint = std::isinf(row.stiffness) && !row.dry_friction &&
+                            std::isinf(row.lower) && std::isinf(row.upper) && row.W > 0;
+      if (!is_joint) continue;
+      ConvexProblem::Row& made = scratch_.problem.rows[k];
+      made.R = kImpactRegularisation * row.W;
+      made.lower = row.lower;
+      made.upper = row.upper;
+      made.v_hat = CalcRowRate(system_, island_->rows[k], v);
+    }
+  }
+
+  // The acceleration without collisions, and the velocities of the parabola at the start. Closed
+  // contacts hold, unless they collide at once.
+  void FindFreeMotion() {
+    std::vector<double>&v = scratch_.v, &free = scratch_.free;
+    MakeFreeProblem(*island_, &scratch_.problem);
+    HoldJoints(v);
+    for (int c = 0; c < island_->num_contacts(); ++c) {
+      const bool collides = PointOf(c).restitution > 0 &&
+                            ContactVelocity(c, v).z() < -parameters_.restitution_threshold;
+      if (!collides && scratch_.gaps[island_->contacts[c]] <= kClosedGap)
+        scratch_.problem.contacts[c].v_hat.z() = 0;
+    }
+    solvers::SapOptions options;
+    options.relative_tolerance = kImpactTolerance;
+    island_->Gather(system_.v_star, &scratch_.guess);
+    scratch_.solver.Solve(scratch_.problem, scratch_.guess, options, &scratch_.result);
+    island_->Scatter(scratch_.result.v, free);
+    for (const int b : island_->blocks) {
+      const ConstraintSystem::Block& block = system_.blocks[b];
+      for (int i = block.first; i < block.first + block.size; ++i) {
+        scratch_.acceleration[i] = (free[i] - v[i]) / h_;
+        v[i] = 0.5 * (v[i] + free[i]);
+      }
+    }
+  }
+
+  double GapAt(int c, double t) const {
+    return scratch_.gaps[island_->contacts[c]] + t * ContactVelocity(c, scratch_.v).z() +
+           0.5 * t * t * ContactChange(c, scratch_.acceleration).z();
+  }
+
+  // The contact that collides next, from time *t on, and its time; −1: none in this step.
+  int FindNext(double* t) const {
+    int next = -1;
+    double first = h_;
+    for (int c = 0; c < island_->num_contacts(); ++c) {
+      if (!(PointOf(c).restitution > 0)) continue;
+      const double a = ContactChange(c, scratch_.acceleration).z(), gap = GapAt(c, *t),
+                   u = ContactVelocity(c, scratch_.v).z() + a * *t;
+      double wait = 0;
+      if (gap > kClosedGap) {
+        // gap + u s + a s²/2 = 0
+        const double discriminant = u * u - 2 * a * gap;
+        if (!(discriminant >= 0)) continue;
+        const double root = std::sqrt(discriminant);
+        wait = u < 0 ? 2 * gap / (root - u) : a < 0 ? (u + root) / -a : h_;
+      }
+      if (!(u + a * wait < -parameters_.restitution_threshold)) continue;
+      if (!(*t + wait < first)) continue;
+      first = *t + wait;
+      next = c;
+    }
+    if (next >= 0) *t = first;
+    return next;
+  }
+
+  // Solves the collision of contact c at time t, and shifts the system by it.
+  void Collide(int c, double t) {
+    std::vector<double>&before = scratch_.before, &after = scratch_.after;
+    before = scratch_.v;
+    for (std::size_t i = 0; i < before.size(); ++i) before[i] += t * scratch_.acceleration[i];
+    MakeFreeProblem(*island_, &scratch_.problem);
+    HoldJoints(before);
+    for (int k = 0; k < island_->num_contacts(); ++k) {
+      if (k == c || PointOf(k).restitution > 0 || GapAt(k, t) > kClosedGap) continue;
+      scratch_.problem.contacts[k].v_hat.z() = std::min(0.0, ContactVelocity(k, before).z());
+    }
+    double speed = -PointOf(c).restitution * ContactVelocity(c, before).z();
+    for (int k = 0; k <= kMaxHalvings; ++k, speed *= 0.5) {
+      SolveWithSpeed(c, speed);
+      if (!HasGainedEnergy()) break;
+    }
+
+    std::vector<double>& change = after;
+    for (std::size_t i = 0; i < change.size(); ++i) change[i] -= before[i];
+    for (int k = 0; k < island_->num_contacts(); ++k) {
+      const int contact = island_->contacts[k];
+      const double shift = -t * ContactChange(k, change).z();
+      scratch_.gaps[contact] += shift;
+      system_.contacts[contact].gap += shift;
+      system_.contacts[contact].gap_shift += shift;
+      impacts_.impulses.contacts[contact] += scratch_.result.gamma[k];
+    }
+    for (int k = 0; k < island_->num_rows(); ++k)
+      impacts_.impulses.rows[island_->rows[k]] += scratch_.result.row_gamma[k];
+    for (std::size_t i = 0; i < change.size(); ++i) {
+      scratch_.v[i] += change[i];
+      impacts_.setback[i] += t / h_ * change[i];
+    }
+    impacts_.is_any = true;
+  }
+
+  // Solves for velocities `after`, with which contact c separates at `speed`.
+  void SolveWithSpeed(int c, double speed) {
+    ConvexProblem::Contact& contact = scratch_.problem.contacts[c];
+    contact.v_hat = Vector3d(0, 0, speed);
+    for (int k = 0;; ++k) {
+      scratch_.after = scratch_.before;
+      SolveFrom(&scratch_.after);
+      // in a convex problem, friction adds μ times the slip
+      const double excess = ContactVelocity(c, scratch_.after).z() - speed;
+      if (std::abs(excess) <= kSpeedTolerance * speed || k == kMaxCorrections) return;
+      contact.v_hat.z() -= excess;
+    }
+  }
+
+  // By the work of the impulses along the mean of the velocities before and after.
+  bool HasGainedEnergy() const {
+    double work = 0, size = 0;
+    const std::vector<Vector3d>& gamma = scratch_.result.gamma;
+    for (int c = 0; c < island_->num_contacts(); ++c) {
+      if (gamma[c].isZero(0)) continue;
+      const Vector3d before = ContactVelocity(c, scratch_.before),
+                     after = ContactVelocity(c, scratch_.after);
+      work += 0.5 * gamma[c].dot(before + after);
+      size += 0.5 * std::abs(gamma[c].dot(before - after));
+    }
+    return work > kGainTolerance * size;
+  }
+
+  const IslandView* island_ = nullptr;
+  StepStages& stages_;
+  const std::vector<ContactPoint>& contacts_;
+  const ContactParameters& parameters_;
+  ConstraintSystem& system_;
+  StepImpacts& impacts_;
+  ImpactScratch& scratch_;
+  double h_;
+};
+
+}  // namespace
+
+int SolveImpacts(StepStages* stages, ImpactScratch* scratch) {
+  const std::vector<ContactPoint>& points = stages->contacts.points;
+  StepImpacts& impacts = stages->impacts;
+  solvers::ConstraintSystem& system = stages->system;
+  if (impacts.is_found) return 0;
+  impacts.is_found = true;
+  if (std::ranges::none_of(points, [](const ContactPoint& p) { return p.restitution > 0; }))
+    return 0;
+
+  impacts.setback.assign(system.num_velocities, 0.0);
+  impacts.impulses.contacts.assign(system.contacts.size(), Vector3d::Zero());
+  impacts.impulses.rows.assign(system.rows.size(), 0.0);
+  GatherParticipants(stages->blocks.v_start, stages->blocks, stages->participation, &scratch->v);
+  for (auto* x : {&scratch->free, &scratch->acceleration, &scratch->before, &scratch->after})
+    x->assign(system.num_velocities, 0.0);
+  scratch->gaps.clear();
+  for (const ContactPoint& point : points) scratch->gaps.push_back(point.gap);
+  ImpactSolver solver(stages, scratch);
+  int num_cut = 0;
+  for (const IslandView& island : stages->islands.views) num_cut += !solver.Solve(island);
+  if (impacts.is_any) CalcExertedImpulse(system, impacts.impulses, &impacts.exerted);
+  return num_cut;
+}
+
+void ApplyImpacts(StepStages* stages, ImpactScratch* scratch) {
+  StepImpacts& impacts = stages->impacts;
+  solvers::ConstraintSystem& system = stages->system;
+  if (!impacts.is_any || impacts.is_applied) return;
+  impacts.is_applied = true;
+  if (stages->blocks.terms == Terms::kMomentum) {
+    for (std::size_t i = 0; i < impacts.exerted.size(); ++i)
+      system.linear_term[i] += impacts.exerted[i];
+    return;
+  }
+  // v* + A⁻¹ p, where the method reads no linear term
+  solvers::SapOptions options;
+  options.relative_tolerance = kImpactTolerance;
+  std::vector<double>& linear_term = scratch->linear_term;
+  linear_term = impacts.exerted;
+  system.linear_term.swap(linear_term);
+  scratch->after = system.v_star;
+  for (const IslandView& island : stages->islands.views) {
+    if (!HasMatrices(island)) continue;
+    MakeFreeProblem(island, &scratch->problem);
+    island.Gather(system.v_star, &scratch->guess);
+    scratch->solver.Solve(scratch->problem, scratch->guess, options, &scratch->result);
+    island.Scatter(scratch->result.v, scratch->after);
+  }
+  system.linear_term.swap(linear_term);
+  system.v_star = scratch->after;
+}
+
+void ReportImpacts(const StepStages& stages, StepReport* report) {
+  const StepImpacts& impacts = stages.impacts;
+  if (!impacts.is_any) return;
+  for (std::size_t c = 0; c < stages.contacts.points.size(); ++c)
+    report->contacts[c].impulse_W += stages.contacts.points[c].R_WC * impacts.impulses.contacts[c];
+  // forces on sleeping blocks come first
+  const std::size_t first = report->constraint_forces.size() - impacts.impulses.rows.size();
+  for (std::size_t k = 0; k < impacts.impulses.rows.size(); ++k)
+    report->constraint_forces[first + k].impulse += impacts.impulses.rows[k];
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,132 @@
+#include "physics/stepping/recovery.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+using solvers::ConstraintSystem;
+using solvers::ConvexProblem;
+using solvers::IslandView;
+
+// With it, rigid contacts push bodies apart [m/s].
+constexpr double kNegligibleSpeed = 1e-3;
+// Overlap that is left to that velocity [m].
+constexpr double kTolerableOverlap = 1e-4;
+// Regularisation of contacts and joints, relative to their compliances W.
+constexpr double kPositionRegularisation = 1e-5;
+constexpr int kMaxPositionIterations = 10;
+
+// Overlap of nodes is taken away by velocity: their shapes follow.
+bool IsRigid(const ContactPoint& contact) {
+  return contact.a.nodes.empty() && contact.b.nodes.empty();
+}
+
+// Blocks in compliance form have no matrix to solve with.
+bool IsRecoverable(const ConstraintSystem& system, int contact) {
+  const auto entries = system.entries_of(system.contacts[contact]);
+  return std::ranges::none_of(entries, [&](const ConstraintSystem::Entry& entry) {
+    return system.blocks[entry.block].num_masses > 0;
+  });
+}
+
+// A joint that holds, or a limit that does not close further; drives and friction do nothing.
+ConvexProblem::Row HoldRow(const ConstraintSystem& system, int k, std::span<const double> v) {
+  const ConstraintSystem::Row& row = system.rows[k];
+  ConvexProblem::Row held{};
+  held.R = kPositionRegularisation * row.W;
+  held.v_hat = CalcRowRate(system, k, v);
+  const bool holds = std::isinf(row.stiffness) && !row.dry_friction;
+  if (!holds || !(held.R > 0)) {
+    held.R = 1;
+    return held;
+  }
+  held.lower = row.lower;
+  held.upper = row.upper;
+  const double closing = -row.error / system.h;
+  if (row.lower == 0) held.v_hat = std::min(held.v_hat, closing);
+  if (row.upper == 0) held.v_hat = std::max(held.v_hat, closing);
+  return held;
+}
+
+}  // namespace
+
+void LimitPushes(std::span<const ContactPoint> contacts, double recovery_speed,
+                 ConstraintSystem* system) {
+  for (std::size_t c = 0; c < system->contacts.size(); ++c) {
+    ConstraintSystem::Contact& contact = system->contacts[c];
+    contact.allowed_overlap = 0;
+    if (!(contact.gap < 0) || std::isfinite(contact.stiffness)) continue;
+    const bool by_position = IsRigid(contacts[c]) && IsRecoverable(*system, static_cast<int>(c));
+    const double speed = by_position ? std::min(recovery_speed, kNegligibleSpeed) : recovery_speed;
+    contact.allowed_overlap = std::max(0.0, -contact.gap - system->h * speed);
+  }
+}
+
+double CalcPush(const ConstraintSystem::Contact& contact, const ContactPoint& point, double rate,
+                double borne, double recovery_speed, double h) {
+  if (!(contact.allowed_overlap > 0) || !IsRigid(point)) return 0;
+  const double overlap = -(contact.gap + h * rate);
+  // a contact that bears half of its overlap or more opens or closes by its own law
+  if (!(overlap > 2 * borne + kTolerableOverlap)) return 0;
+  return std::max(0.0, std::min(recovery_speed - rate, (overlap - borne) / h));
+}
+
+bool RecoverPositions(std::span<const ContactPoint> contacts, const solvers::Impulses& impulses,
+                      double recovery_speed, const Islands& islands, ConstraintSystem* system,
+                      RecoveryScratch* scratch, std::vector<double>* v) {
+  if (!(recovery_speed > 0)) return false;
+  const double h = system->h;
+  // overlap to be taken away, at the end of the step [m]
+  const auto find_push = [&](int c, double rate) {
+    return CalcPush(system->contacts[c], contacts[c], rate, 0, recovery_speed, h);
+  };
+
+  bool is_any = false;
+  for (const IslandView& island : islands.views) {
+    const bool is_due = std::ranges::any_of(island.contacts, [&](int c) {
+      return system->contacts[c].allowed_overlap > 0 && IsRecoverable(*system, c) &&
+             find_push(c, CalcContactVelocity(*system, c, *v).z()) > 0;
+    });
+    if (!is_due) continue;
+    if (!is_any) {
+      // the solved velocities take the place of the free motion
+      scratch->v_star = *v;
+      scratch->linear_term.assign(v->size(), 0.0);
+      system->v_star.swap(scratch->v_star);
+      system->linear_term.swap(scratch->linear_term);
+      is_any = true;
+    }
+    ConvexProblem& problem = scratch->problem;
+    problem.Clear();
+    problem.island = island;
+    for (const int c : island.contacts) {
+      const ConstraintSystem::Contact& contact = system->contacts[c];
+      ConvexProblem::Contact& added = problem.contacts.emplace_back();
+      const double rate = CalcContactVelocity(*system, c, system->v_star).z();
+      const double push = find_push(c, rate);
+      const double R = kPositionRegularisation * std::sqrt(contact.W.squaredNorm()) / 3;
+      added.R = Vector3d::Constant(R);
+      added.v_hat = Vector3d(0, 0, std::min(rate, -contact.gap / h));
+      if (push > 0) added.v_hat.z() = rate + push;
+      added.friction = 0;
+      // contacts that bear a load stay closed
+      if (push > 0 || impulses.contacts[c].z() > 0) added.expected = Vector3d(0, 0, 1);
+    }
+    for (const int k : island.rows) problem.rows.push_back(HoldRow(*system, k, system->v_star));
+    solvers::SapOptions options;
+    options.max_iterations = kMaxPositionIterations;
+    island.Gather(system->v_star, &scratch->guess);
+    scratch->solver.Solve(problem, scratch->guess, options, &scratch->result);
+    island.Scatter(scratch->result.v, *v);
+  }
+  if (is_any) {
+    system->v_star.swap(scratch->v_star);
+    system->linear_term.swap(scratch->linear_term);
+  }
+  return is_any;
+}
+
+}  // namespace pliant::physics

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <string>
+#include <tuple>
+
+#include "tests/validation/validation_scene.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+constexpr double kMinSpeed = 1e-3;  // slower separation counts as none, see AllowOverlap
+
+// A body that falls flat onto the ground, without friction. Its origin is `height` over its lowest
+// point.
+struct Faller {
+  const char* name;
+  const char* body;
+  double height;
+};
+constexpr Faller kFallers[] = {
+    {"Cube", "rigid: {motion: FREE, density: 1000, shapes: [{box: {size: [0.1, 0.1, 0.1]}}]", 0.05},
+    {"Ball", "rigid: {motion: FREE, density: 1000, shapes: [{sphere: {radius: 0.05}}]", 0.05},
+    {"Plate", "rigid: {motion: FREE, density: 1000, shapes: [{box: {size: [0.1, 0.1, 0.004]}}]",
+     0.002},
+    {"Capsule",
+     "rigid: {motion: FREE, density: 1000, shapes: [{capsule: {radius: 0.03, length: 0.1}}]", 0.08},
+};
+
+std::string ImpactScene(const std::string& method, const Faller& faller, const std::string& ground,
+                        double h, double above, double speed) {
+  return Fill(R"(
+name: impact
+time_step: $H
+sleeping: false
+method: {$METHOD: {}}
+bodies:
+  - {name: ground, rigid: {motion: FIXED, shapes: [$GROUND]}}
+  - {name: body, $BODY, pose: {position: [0, 0, $Z]}, velocity: {linear: [0, 0, $V]}}}
+probes:
+  - {name: position, position: {body: body}}
+  - {name: velocity, velocity: {body: body}}
+)",
+              {{"$METHOD", method},
+               {"$GROUND", ground},
+               {"$BODY", faller.body},
+               {"$H", Number(h)},
+               {"$Z", Number(faller.height + above)},
+               {"$V", Number(-speed)}});
+}
+
+constexpr const char* kHalfSpace = "{half_space: {}}";
+constexpr const char* kBox = "{box: {size: [1, 1, 0.2]}, pose: {position: [0, 0, -0.1]}}";
+
+using ImpactCase = std::tuple<std::string, int, double, double>;
+
+class Impact : public ::testing::TestWithParam<ImpactCase> {};
+
+// In whichever part of a step the body arrives: what closes within the step is a contact before it
+// overlaps, and nothing is pushed out as velocity.
+TEST_P(Impact, NeitherOverlapsNorRebounds) {
+  const auto& [method, index, speed, h] = GetParam();
+  const Faller& faller = kFallers[index];
+  constexpr int kPhases = 9;
+  for (const std::string ground : {kHalfSpace, kBox}) {
+    // overlap at rest: the compliance of the method
+    World resting = LoadWorld(ImpactScene(method, faller, ground, h, 0, 0));
+    for (int s = 0; s < 200; ++s) ASSERT_TRUE(resting.Step().ok());
+    const double rest = std::max(0.0, faller.height - ReadVector(resting, "position").z());
+    for (int phase = 0; phase < kPhases; ++phase) {
+      const double above = (1.0 + (phase + 0.5) / kPhases) * h * speed;
+      World world = LoadWorld(ImpactScene(method, faller, ground, h, above, speed));
+      for (int s = 0; s < std::max(12, static_cast<int>(0.1 / h)); ++s) {
+        ASSERT_TRUE(world.Step().ok());
+        ASSERT_TRUE(world.report().converged);
+        ASSERT_GT(ReadVector(world, "position").z(), faller.height - rest - 1e-5)
+            << "step " << s << ", phase " << phase << " on " << ground;
+        ASSERT_LT(ReadVector(world, "velocity").z(), std::max(kMinSpeed, 1e-4 * speed))
+            << "step " << s << ", phase " << phase << " on " << ground;
+      }
+    }
+  }
+}
+
+std::string NameOf(const ::testing::TestParamInfo<ImpactCase>& info) {
+  const auto& [method, index, speed, h] = info.param;
+  return method + kFallers[index].name + std::to_string(static_cast<int>(10 * speed)) + "In" +
+         std::to_string(static_cast<int>(1e3 * h));
+}
+
+INSTANTIATE_TEST_SUITE_P(AllMethods, Impact,
+                         ::testing::Combine(::testing::Values("convex", "corrective", "nonsmooth"),
+                                            ::testing::Range(0, 4),
+                                            ::testing::Values(0.1, 1.0, 3.0, 10.0),
+                                            ::testing::Values(0.001, 0.005, 0.01)),
+                         NameOf);
+
+class Overlap : public ::testing::TestWithParam<std::string> {};
+
+// A cube that starts 20 mm deep is lifted at the recovery speed, and rests when it is out.
+TEST_P(Overlap, IsTakenAwayWithoutMakingSpeed) {
+  World world = LoadWorld(ImpactScene(GetParam(), kFallers[0], kHalfSpace, 0.01, -0.02, 0));
+  double last = ReadVector(world, "position").z();
+  for (int s = 0; s < 100; ++s) {
+    ASSERT_TRUE(world.Step().ok());
+    const double z = ReadVector(world, "position").z();
+    EXPECT_LT(z - last, 0.1 * 0.01 * 1.0001) << "step " << s;
+    EXPECT_LT(ReadVector(world, "velocity").norm(), 5e-3) << "step " << s;
+    last = z;
+  }
+  EXPECT_NEAR(last, 0.05, 1e-4);
+}
+
+// The speed is an option, and 0 leaves the cube where it is.
+TEST_P(Overlap, StaysWithoutRecovery) {
+  const std::string scene = ImpactScene(GetParam(), kFallers[0], kHalfSpace, 0.01, -0.02, 0) +
+                            "contact: {recovery_speed: 0}\n";
+  World world = LoadWorld(scene);
+  for (int s = 0; s < 50; ++s) ASSERT_TRUE(world.Step().ok());
+  EXPECT_NEAR(ReadVector(world, "position").z(), 0.03, 1e-3);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Overlap, ::testing::Values("convex", "corrective", "nonsmooth"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace pliant::physics
