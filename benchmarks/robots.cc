@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "benchmarks/measure.h"
-#include "benchmarks/peer.h"
+#include "benchmarks/peers/peer.h"
 #include "benchmarks/suite.h"
 #include "physics/dynamics/body_motions.h"
 #include "physics/rigid/tree_articulation.h"

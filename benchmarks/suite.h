@@ -40,6 +40,10 @@ nlohmann::ordered_json RunMethods(const std::string& only);
 // that table. Examples with many bodies also run on fewer threads.
 nlohmann::ordered_json RunMacklin2019(const std::string& only, int threads);
 
+// Bodies that fall onto fixed ones, over all phases of the step in which they arrive: overlap and
+// rebound of every method.
+nlohmann::ordered_json RunImpact(const std::string& only);
+
 // Data for the figures in docs/benchmarks.md on Macklin et al. 2019 and Zeng et al. 2022.
 nlohmann::ordered_json RunFigures(const std::string& only);
 

@@ -1,4 +1,4 @@
-#include "benchmarks/peer.h"
+#include "benchmarks/peers/peer.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -9,7 +9,7 @@
 #include <Eigen/Dense>
 
 #include "benchmarks/measure.h"
-#include "benchmarks/peer.h"
+#include "benchmarks/peers/peer.h"
 #include "benchmarks/suite.h"
 #include "physics/geometry/closest_points.h"
 #include "physics/geometry/meshing/tetrahedral_meshes.h"
