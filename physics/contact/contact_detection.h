@@ -33,10 +33,10 @@ class ContactDetector {
     void Add(const Counts& others);
   };
 
-  // Writes the contacts at `state` with a gap below the margin, and those that close within the step
-  // at its velocities, in an order that depends on the model and the state alone; keys are unique
-  // and ascending within a pair. `h` [s] is the default
-  // relaxation time. `motions` are of `state`.
+  // Writes the contacts at `state` with a gap below the margin, and those that close within the
+  // step at its velocities, in an order that depends on the model and the state alone; keys are
+  // unique and ascending within a pair. `h` [s] is the default relaxation time. `motions` are of
+  // `state`.
   //
   // A sliding contact that carried an impulse in the last step (State::contacts) is kept up to its
   // gliding gap (h + τ_d) μ ‖v_t‖ beyond the margin, the gap at which the convex method keeps
