@@ -11,7 +11,7 @@ namespace {
 
 // Change of the deformation gradients in a step up to which lagged rotations gain nothing to speak
 // of: the strain that they cause is of its square.
-constexpr double kSmallChange = 0.04;
+constexpr double kSmallChange = 0.1;
 // Part of the sum of a body's energies before and after a step that counts as turned over.
 constexpr double kBackground = 1;
 
@@ -136,7 +136,7 @@ void AssembleQuadratic(const FemModel& model, const Stage& stage, std::span<cons
 
 double CalcRelativeGain(const FemModel& model, const Stage& stage, std::span<const double> q0,
                         std::span<const double> v0, std::span<const double> q_turn,
-                        std::span<const double> v, double work) {
+                        std::span<const double> v, const std::function<double()>& calc_work) {
   const double h = stage.h, beta = model.parameters.rayleigh_beta;
   const bool is_ahead = q_turn.data() != q0.data();
   const auto batches = std::span(model.elements.batches).first(model.elements.num_quadratic);
@@ -179,6 +179,8 @@ double CalcRelativeGain(const FemModel& model, const Stage& stage, std::span<con
     stored += batch.volume * (after + before);
   }
   const auto sum = [](const Lane& x) { return x[0] + x[1] + x[2] + x[3]; };
+  if (!(sum(elastic) > sum(taken))) return 0;
+  const double work = calc_work();
   std::vector<double> momentum(v.size());
   const auto kinetic = [&](std::span<const double> of) {
     model.MultiplyMass(of, momentum);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -19,12 +20,12 @@ void AssembleQuadratic(const FemModel& model, const Stage& stage, std::span<cons
                        std::span<const Lane> pressure, solvers::BlockMatrix* A,
                        std::vector<double>* residual);
 
-// Energy that a body of quadratic elements gains in a step to v beyond the `work` of gravity and
-// inputs [J] and what contacts add, relative to the energy that it turns over. It gains some where
+// Energy that a body of quadratic elements gains in a step to v beyond the work of gravity and
+// inputs [J], which `calc_work` gives, and what contacts add, relative to the energy that it turns over. It gains some where
 // elements turn far from the R0 of their forces.
 double CalcRelativeGain(const FemModel& model, const Stage& stage, std::span<const double> q0,
                         std::span<const double> v0, std::span<const double> q_turn,
-                        std::span<const double> v, double work);
+                        std::span<const double> v, const std::function<double()>& calc_work);
 
 // Mass and damping of the nonlinear elements, with the tangent at q0 for the whole step:
 //   A += (1 + αθh) M + θhβ K0,   m += hβ K0 v0

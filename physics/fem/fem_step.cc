@@ -85,12 +85,14 @@ class FemStep final : public NodeStep {
 
   double CalcRelativeGain(std::span<const double> v) override {
     if (!model_->is_quadratic() || stage_.force_move.trial == 0) return 0;
-    double work = CalcInputWork(v);
-    for (int i = 0; i < model_->num_nodes; ++i) {
-      work += 0.5 * stage_.impulse_scale() * model_->node_mass[i] *
-              inputs_->gravity.dot(VectorAt(v0_, 3 * i) + VectorAt(v, 3 * i));
-    }
-    return physics::CalcRelativeGain(*model_, stage_, q0_, v0_, q_turn_, v, work);
+    return physics::CalcRelativeGain(*model_, stage_, q0_, v0_, q_turn_, v, [&] {
+      double work = CalcInputWork(v);
+      for (int i = 0; i < model_->num_nodes; ++i) {
+        work += 0.5 * stage_.impulse_scale() * model_->node_mass[i] *
+                inputs_->gravity.dot(VectorAt(v0_, 3 * i) + VectorAt(v, 3 * i));
+      }
+      return work;
+    });
   }
   absl::Status PoseAhead(std::span<const double> v) override {
     q_ahead_.resize(v.size());

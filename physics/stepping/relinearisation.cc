@@ -12,9 +12,9 @@ bool IsCoupled(const StepStages& stages, int b) {
 }
 
 // Gain of energy that is accepted, relative to the energy that a block turns over.
-constexpr double kMaxRelativeGain = 1e-3;
-// Rounds in which blocks are posed ahead; the last one is accepted as it is.
-constexpr int kMaxRoundsAhead = 3;
+constexpr double kMaxRelativeGain = 5e-3;
+// Rounds in which blocks are posed ahead, of which the last one is accepted as it is.
+constexpr int kMaxRoundsAhead = 1;
 
 // Updates the system's blocks after balances have changed, to solve again from the last solution.
 absl::Status ReduceAgain(std::span<const double> v_participating, StepStages* stages) {
@@ -40,6 +40,9 @@ absl::StatusOr<bool> PoseGainingBlocksAhead(std::span<const double> v,
   is_due.assign(blocks.count(), 0);
   blocks.ForEachBlock([&](int b) {
     if (blocks.sleeping.sleeps(b)) return;
+    // a body that is held and touches nothing meets no impact
+    const bool is_held = !blocks.followed_bodies[b].empty();
+    if (is_held && stages->participation.index_of_block[b] < 0) return;
     BlockStep& step = *blocks.steps[b];
     const std::span<const double> v_b = blocks.spaces.Part(b, v);
     blocks.statuses[b] = absl::OkStatus();

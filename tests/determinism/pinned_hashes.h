@@ -13,13 +13,13 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "4d6c88b89363ca7395f4ec9426587128"},
+    {"soft ball", 60, "13d58f15d9730d8ed3195f8747f2643e"},
     {"soft mat", 30, "a41a0c5793aa9bc3359350864d1d5a01"},
     {"rigid heap", 100, "95b9bddd871c90abe1fe5a9c6800ed4c"},
-    {"arm and hand", 120, "66ebac8f812617cc0df3825be4052fe2"},
+    {"arm and hand", 120, "b73ce186b825d227129e694051f24bdf"},
     {"soft rings", 40, "8d26580d2e31e5aba7940db815041066"},
     {"corrective cube", 60, "e8cc8b5145c22acbbdd6fbfcb61d6844"},
-    {"nonsmooth hand", 120, "3a371fecf74a763f9757ec6ca3e790c3"},
+    {"nonsmooth hand", 120, "0f50d94fe6c51e0904219314dc64da27"},
     {"nonsmooth cube", 60, "aa7a0be281e2c5d88f1f241dbac460a7"},
     {"maximal ball", 40, "948e878673ec55432c26a525d42c672b"},
 };
