@@ -21,8 +21,8 @@ void AssembleQuadratic(const FemModel& model, const Stage& stage, std::span<cons
                        std::vector<double>* residual);
 
 // Energy that a body of quadratic elements gains in a step to v beyond the work of gravity and
-// inputs [J], which `calc_work` gives, and what contacts add, relative to the energy that it turns over. It gains some where
-// elements turn far from the R0 of their forces.
+// inputs [J], which `calc_work` gives, and what contacts add, relative to the energy that it turns
+// over. It gains some where elements turn far from the R0 of their forces.
 double CalcRelativeGain(const FemModel& model, const Stage& stage, std::span<const double> q0,
                         std::span<const double> v0, std::span<const double> q_turn,
                         std::span<const double> v, const std::function<double()>& calc_work);
