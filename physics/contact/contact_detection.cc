@@ -327,7 +327,7 @@ int ContactDetector::Workspace::CountFastBodies(const Model& model, double h) co
   if (!has_moved) return 0;
   int count = 0;
   for (std::size_t i = 0; i < model.bodies.size(); ++i) {
-    if (is_immovable[i] && model.bodies[i].block == kWorldBlock) continue;
+    if (model.bodies[i].block == kWorldBlock) continue;
     const double length = (extents[i].upper - extents[i].lower).maxCoeff();
     const double squared = swept.motions[i].velocity.squaredNorm();
     if (length > 0 && h * h * squared > length * length) ++count;

@@ -155,14 +155,14 @@ class ConvexStepper final : public Stepper {
       const double impact = -CalcContactVelocity(system, c, system.v_star).z() -
                             std::max(0.0, contact.gap) / h - 2 * h * gravity_;
       const Vector3d& last = stages_.warm_start.contacts[c];
+      const Vector3d under_load = Regularisation(contact, options, 0, h);
       const double relaxation = h + contact.relaxation_time,
-                   borne = Regularisation(contact, options, 0, h).z() * last.z() * relaxation,
-                   overlap = -contact.gap;
+                   borne = under_load.z() * last.z() * relaxation, overlap = -contact.gap;
       // a contact compressed by a load beside which the impact is small keeps its compliance:
       // another one in every step would keep light bodies between heavy ones in motion
       const double w = std::sqrt(contact.W.squaredNorm()) / 3;
       const bool bears = overlap > kBearing * borne && w * last.z() > impact;
-      added.R = Regularisation(contact, options, bears ? 0 : impact, h);
+      added.R = bears || !(impact > 0) ? under_load : Regularisation(contact, options, impact, h);
       added.friction = contact.friction;
       // overlap may remain, unless the last impulse bore its load by half of it or more
       const double remains = 2 * borne > overlap ? 0 : contact.allowed_overlap;
@@ -194,9 +194,8 @@ class ConvexStepper final : public Stepper {
     work->solver.Solve(work->problem, work->guess, sap, &work->result);
     island.Scatter(work->result.v, solution_.v_participating);
     island.Scatter(work->result.v, solution_.v_moving);
-    for (std::size_t c = 0; c < island.contacts.size(); ++c) {
+    for (std::size_t c = 0; c < island.contacts.size(); ++c)
       solution_.impulses.contacts[island.contacts[c]] = work->result.gamma[c];
-    }
     for (std::size_t k = 0; k < island.rows.size(); ++k)
       solution_.impulses.rows[island.rows[k]] = work->result.row_gamma[k];
     outcome->stalled = work->result.stalled;

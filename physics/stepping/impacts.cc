@@ -47,6 +47,16 @@ void MakeFreeProblem(const IslandView& island, ConvexProblem* problem) {
   }
 }
 
+// Solves the scratch's problem from the system's v*, and writes the island's part of `v`.
+void SolvePosed(const IslandView& island, const ConstraintSystem& system, ImpactScratch* scratch,
+                std::vector<double>* v) {
+  solvers::SapOptions options;
+  options.relative_tolerance = kImpactTolerance;
+  island.Gather(system.v_star, &scratch->guess);
+  scratch->solver.Solve(scratch->problem, scratch->guess, options, &scratch->result);
+  island.Scatter(scratch->result.v, *v);
+}
+
 bool HasMatrices(const IslandView& island) {
   for (int b = 0; b < island.num_blocks(); ++b)
     if (island.block(b).num_masses > 0) return false;
@@ -56,8 +66,7 @@ bool HasMatrices(const IslandView& island) {
 class ImpactSolver {
  public:
   ImpactSolver(StepStages* stages, ImpactScratch* scratch)
-      : stages_(*stages),
-        contacts_(stages->contacts.points),
+      : contacts_(stages->contacts.points),
         parameters_(stages->blocks.model.contact),
         system_(stages->system),
         impacts_(stages->impacts),
@@ -97,17 +106,13 @@ class ImpactSolver {
 
   // Solves the posed problem from velocities `start` without contact, in place.
   void SolveFrom(std::vector<double>* start) {
-    solvers::SapOptions options;
-    options.relative_tolerance = kImpactTolerance;
     scratch_.v_star = *start;
     scratch_.linear_term.assign(start->size(), 0.0);
     system_.v_star.swap(scratch_.v_star);
     system_.linear_term.swap(scratch_.linear_term);
-    island_->Gather(system_.v_star, &scratch_.guess);
-    scratch_.solver.Solve(scratch_.problem, scratch_.guess, options, &scratch_.result);
+    SolvePosed(*island_, system_, &scratch_, start);
     system_.v_star.swap(scratch_.v_star);
     system_.linear_term.swap(scratch_.linear_term);
-    island_->Scatter(scratch_.result.v, *start);
   }
 
   // Makes joints keep their rates at v; drives, limits and dry friction act later, in the step.
@@ -137,11 +142,7 @@ class ImpactSolver {
       if (!collides && scratch_.gaps[island_->contacts[c]] <= kClosedGap)
         scratch_.problem.contacts[c].v_hat.z() = 0;
     }
-    solvers::SapOptions options;
-    options.relative_tolerance = kImpactTolerance;
-    island_->Gather(system_.v_star, &scratch_.guess);
-    scratch_.solver.Solve(scratch_.problem, scratch_.guess, options, &scratch_.result);
-    island_->Scatter(scratch_.result.v, free);
+    SolvePosed(*island_, system_, &scratch_, &free);
     for (const int b : island_->blocks) {
       const ConstraintSystem::Block& block = system_.blocks[b];
       for (int i = block.first; i < block.first + block.size; ++i) {
@@ -246,7 +247,6 @@ class ImpactSolver {
   }
 
   const IslandView* island_ = nullptr;
-  StepStages& stages_;
   const std::vector<ContactPoint>& contacts_;
   const ContactParameters& parameters_;
   ConstraintSystem& system_;
@@ -292,8 +292,6 @@ void ApplyImpacts(StepStages* stages, ImpactScratch* scratch) {
     return;
   }
   // v* + A⁻¹ p, where the method reads no linear term
-  solvers::SapOptions options;
-  options.relative_tolerance = kImpactTolerance;
   std::vector<double>& linear_term = scratch->linear_term;
   linear_term = impacts.exerted;
   system.linear_term.swap(linear_term);
@@ -301,9 +299,7 @@ void ApplyImpacts(StepStages* stages, ImpactScratch* scratch) {
   for (const IslandView& island : stages->islands.views) {
     if (!HasMatrices(island)) continue;
     MakeFreeProblem(island, &scratch->problem);
-    island.Gather(system.v_star, &scratch->guess);
-    scratch->solver.Solve(scratch->problem, scratch->guess, options, &scratch->result);
-    island.Scatter(scratch->result.v, scratch->after);
+    SolvePosed(island, system, scratch, &scratch->after);
   }
   system.linear_term.swap(linear_term);
   system.v_star = scratch->after;

@@ -1,7 +1,6 @@
 // Sixty random worlds under every method.
 
-#include <cstdio>
-#include <cstdlib>
+#include <cstdint>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -48,13 +47,6 @@ TEST_P(RandomWorlds, ConvergeAndGainNoEnergy) {
                   << verdict.fault << "\nThe fewest bodies with which it fails:\n"
                   << world.ToYaml(method, fewest);
   }
-}
-
-// Prints the scene of the seed in PLIANT_RANDOM_WORLD, to look at a world that fails.
-TEST(RandomWorldScene, IsPrintedOnRequest) {
-  const char* seed = std::getenv("PLIANT_RANDOM_WORLD");
-  if (seed == nullptr) GTEST_SKIP() << "PLIANT_RANDOM_WORLD is not set";
-  std::puts(RandomWorld(std::strtoull(seed, nullptr, 10)).ToYaml("convex").c_str());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RandomWorlds,
