@@ -131,7 +131,7 @@ bool Fall(const Faller& faller, const Ground& ground, const std::string& method,
   return true;
 }
 
-// What a peer does in every case of a faller, in the order of speeds, then steps; null: it has
+// Results of the peers in every case of a faller, in the order of speeds, then steps; null: it has
 // none.
 ordered_json RunPeers(const Faller& faller) {
   if (faller.peer_shape == nullptr) return nullptr;

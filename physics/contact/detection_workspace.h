@@ -20,7 +20,7 @@ namespace pliant::physics {
 // and passing bodies must not be held.
 inline constexpr double kMaxGlidingFriction = 2;
 
-// What contact detection keeps between calls and while it runs: the geometry of all bodies where
+// State of contact detection between calls and while it runs: the geometry of all bodies where
 // they are, the pairs that may meet, and their contacts.
 struct ContactDetector::Workspace {
   double largest_friction = 0;
@@ -145,7 +145,7 @@ struct ContactDetector::Workspace {
                  std::vector<ContactPoint>* contacts, Counts* counts) const;
   void PlaceAhead(const Model& model, const State& state, const BodyMotions& motions, int body,
                   double t);
-  // How far the contacts of a pair are sought, given how far its bodies move in the step: within
+  // Range in which contacts of a pair are sought, given how far its bodies move in the step: within
   // the margin; as far as they move; or at several times, where they may pass through each other.
   enum class Search { kMargin, kAhead, kAtTimes };
   Search FindSearch(const Model& model, double h, const PairTask& task) const;

@@ -310,7 +310,7 @@ void ContactDetector::Workspace::FindSpeculative(
       model, state, motions, h,
       {task.approach, thinner, model.contact.margin, !is_at_times, std::ref(collide)}, known,
       &buffers->speculation, &buffers->appended, doubtful);
-  // what is still doubtful passes
+  // features that are still doubtful pass each other
   std::erase_if(*contacts, [&](const ContactPoint& point) {
     return std::binary_search(doubtful->begin(), doubtful->end(), point.key);
   });

@@ -182,7 +182,7 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
         if (rate < 0) next = std::min(next, t + (point.gap + depth) / -rate);
         if (!is_last || point.gap + (h - t) * rate > 0) continue;
       }
-      // what overlapped before has not entered across this feature
+      // a body that overlapped before did not enter across this feature
       if (t == 0 || point.gap - rate * (t - last) < -kEntered * depth) {
         ++num_inside;
         continue;

@@ -189,7 +189,7 @@ double CalcRelativeGain(const FemModel& model, const Stage& stage, std::span<con
     return 0.5 * twice;
   };
   const double start = kinetic(v0), end = kinetic(v);
-  // what contacts and constraints take from the body is not set off against a gain
+  // losses to contacts and constraints are not set off against a gain
   const double of_contacts = end - start + sum(taken) - work;
   const double gain = sum(elastic) - sum(taken) + std::min(0.0, of_contacts);
   return gain / (std::abs(end - start) + std::abs(sum(elastic)) +

@@ -275,7 +275,7 @@ class FemStep final : public NodeStep {
   double CalcInputWork(std::span<const double> v) override {
     double work = NodeStep::CalcInputWork(v);
     if (!has_prescribed()) return work;
-    // what moves the prescribed nodes supplies the impulses that their momentum balance lacks
+    // the holder of prescribed nodes supplies the impulses that their momentum balance lacks
     scratch_.resize(v.size());
     if (is_linear()) {
       A_.Multiply(CalcChange(v), scratch_);

@@ -14,7 +14,7 @@ using solvers::MappedPart;
 
 namespace {
 
-// What the contact law adds to the geometric gap.
+// Offset that the contact law adds to the geometric gap [m].
 double CalcGapOffset(const solvers::ConstraintSystem::Contact& contact) {
   return contact.allowed_overlap + contact.gap_shift;
 }

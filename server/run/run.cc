@@ -77,7 +77,7 @@ absl::Status PrepareOutputs(const RunOptions& options) {
   return absl::OkStatus();
 }
 
-// What is wrong with a step under --strict; empty: nothing.
+// Describes the flaw of a step under --strict; empty: none.
 std::string FindFlaw(const physics::StepReport& report) {
   if (!report.converged) {
     return absl::StrCat("the step did not converge: ",
