@@ -370,7 +370,7 @@ absl::Status ContactDetector::Detect(const State& state, const BodyMotions& moti
   for (std::size_t i = 0; i < w.tasks.size(); ++i) {
     Workspace::PairContacts& pair = w.found[i];
     if (w.is_known[i] || (pair.doubtful.empty() && !pair.is_at_times)) continue;
-    w.FindSpeculative(model_, state, motions, h, w.tasks[i], pair.is_at_times, pair.points,
+    w.FindSpeculative(model_, state, motions, h, w.swept, w.tasks[i], pair.is_at_times, pair.points,
                       &pair.doubtful, &pair.points, &pair.counts);
     SortContacts(&pair.points);
   }

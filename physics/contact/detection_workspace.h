@@ -145,6 +145,8 @@ struct ContactDetector::Workspace {
                  std::vector<ContactPoint>* contacts, Counts* counts) const;
   void PlaceAhead(const Model& model, const State& state, const BodyMotions& motions, int body,
                   double t);
+  // Updates what a pair needs of its bodies' surfaces, where that is outdated.
+  void UpdateSurfaces(const PairTask& task, Places* places) const;
   // Range in which contacts of a pair are sought, given how far its bodies move in the step: within
   // the margin; as far as they move; or at several times, where they may pass through each other.
   enum class Search { kMargin, kAhead, kAtTimes };
@@ -173,7 +175,7 @@ struct ContactDetector::Workspace {
   // Appends the contacts that a pair of bodies makes during the step besides the known ones, with
   // ascending keys.
   void FindSpeculative(const Model& model, const State& state, const BodyMotions& motions, double h,
-                       const PairTask& task, bool is_at_times,
+                       const SweptBounds& bounds, const PairTask& task, bool is_at_times,
                        const std::vector<ContactPoint>& known, std::vector<std::uint64_t>* doubtful,
                        std::vector<ContactPoint>* contacts, Counts* counts);
 };

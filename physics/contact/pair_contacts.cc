@@ -176,11 +176,11 @@ bool ContactDetector::Workspace::AreConvex(const PairTask& task) const {
 bool ContactDetector::Workspace::MayClose(const Model& model, const SweptBounds& bounds, double h,
                                           const std::vector<ContactPoint>& points) const {
   return std::ranges::any_of(points, [&](const ContactPoint& point) {
-    const MotionBound &a = bounds.motions[point.body_a], &b = bounds.motions[point.body_b];
     const Vector3d n = point.R_WC.col(2);
-    const double rate = n.dot(b.velocity - a.velocity) - a.deviation - b.deviation;
+    const double speed =
+        BoundApproachAlong(n, bounds.motions[point.body_a], bounds.motions[point.body_b]);
     // gravity accelerates during the step
-    return !(point.gap + h * rate > h * h * std::abs(n.dot(model.gravity)));
+    return !(point.gap - h * speed > h * h * std::abs(n.dot(model.gravity)));
   });
 }
 
@@ -265,6 +265,15 @@ void ContactDetector::Workspace::PlaceAhead(const Model& model, const State& sta
   PlaceNodes(body, moved, index, &ahead);
 }
 
+void ContactDetector::Workspace::UpdateSurfaces(const PairTask& task, Places* places) const {
+  const int a = task.body_a, b = task.body_b;
+  for (const int body : {a, b}) {
+    const Needed of_pair = FindNeeded(kinds[body], kinds[body == a ? b : a]);
+    if (of_pair == Needed::kTriangles) places->surfaces[body]->UpdateTriangles();
+    if (of_pair == Needed::kTree) places->surfaces[body]->UpdateTree();
+  }
+}
+
 ContactDetector::Workspace::Search ContactDetector::Workspace::FindSearch(
     const Model& model, double h, const PairTask& task) const {
   const double travel = h * task.approach;
@@ -282,12 +291,7 @@ void ContactDetector::Workspace::CollideLater(const Model& model, const State& s
   const int a = task.body_a, b = task.body_b;
   PlaceAhead(model, state, motions, a, t);
   if (b != a) PlaceAhead(model, state, motions, b, t);
-  for (const int body : {a, b}) {
-    const Needed of_pair = FindNeeded(kinds[body], kinds[body == a ? b : a]);
-    if (of_pair == Needed::kNothing) continue;
-    ahead.surfaces[body]->UpdateTriangles();
-    if (of_pair == Needed::kTree) ahead.surfaces[body]->UpdateTree();
-  }
+  UpdateSurfaces(task, &ahead);
   // points dropped from manifolds ahead are not counted
   Counts at_this_time;
   CollideAt(ahead, model, state, h, task, margin, buffers, met, &at_this_time);
@@ -297,19 +301,24 @@ void ContactDetector::Workspace::CollideLater(const Model& model, const State& s
 
 void ContactDetector::Workspace::FindSpeculative(
     const Model& model, const State& state, const BodyMotions& motions, double h,
-    const PairTask& task, bool is_at_times, const std::vector<ContactPoint>& known,
-    std::vector<std::uint64_t>* doubtful, std::vector<ContactPoint>* contacts, Counts* counts) {
+    const SweptBounds& bounds, const PairTask& task, bool is_at_times,
+    const std::vector<ContactPoint>& known, std::vector<std::uint64_t>* doubtful,
+    std::vector<ContactPoint>* contacts, Counts* counts) {
   const int a = task.body_a, b = task.body_b;
   Scratch* buffers = &scratch.local();
   const auto collide = [&](double t, double margin, std::vector<ContactPoint>* met) {
     CollideLater(model, state, motions, h, task, t, margin, buffers, met, counts);
   };
   const double thinner = std::min(thickness[a], thickness[b]);
+  // a soft body gives way where it is met late; a rigid one would catch on what it passes
+  const bool deforms = kinds[a] != GeometryKind::kShapes || kinds[b] != GeometryKind::kShapes;
+  const double spacing = deforms ? 0.5 * CalcSafeDepth(thinner) : 0;
   buffers->appended.clear();
   counts->speculative_dropped += AppendSpeculativeContacts(
       model, state, motions, h,
-      {task.approach, thinner, model.contact.margin, !is_at_times, std::ref(collide)}, known,
-      &buffers->speculation, &buffers->appended, doubtful);
+      {bounds.motions[a], bounds.motions[b], AreConvex(task), task.approach, thinner,
+       model.contact.margin, !is_at_times, spacing, std::ref(collide)},
+      known, &buffers->speculation, &buffers->appended, doubtful);
   // features that are still doubtful pass each other
   std::erase_if(*contacts, [&](const ContactPoint& point) {
     return std::binary_search(doubtful->begin(), doubtful->end(), point.key);
@@ -337,27 +346,24 @@ void ContactDetector::Workspace::FindAhead(const Model& model, const State& stat
       found_ahead.points = last->apart;
     } else {
       found_ahead.reach = model.contact.margin + travel;
-      if (AreConvex(task)) {
-        CollideAt(now, model, state, h, task, found_ahead.reach, &scratch.local(),
-                  &found_ahead.points, counts);
-        SortContacts(&found_ahead.points);
-      } else {
-        CollideLater(model, state, motions, h, task, 0, found_ahead.reach, &scratch.local(),
-                     &found_ahead.points, counts);
-      }
+      UpdateSurfaces(task, &now);
+      CollideAt(now, model, state, h, task, found_ahead.reach, &scratch.local(),
+                &found_ahead.points, counts);
+      SortContacts(&found_ahead.points);
     }
     found_ahead.is_at_times = search == Search::kAtTimes &&
                               (MayClose(model, new_swept, h, found_ahead.points) ||
                                (last != nullptr && MayClose(model, new_swept, h, last->points)));
   }
   if (found_ahead.is_at_times) {
-    FindSpeculative(model, state, motions, h, task, true, last != nullptr ? last->points : nothing,
-                    &found_ahead.doubtful, contacts, counts);
+    FindSpeculative(model, state, motions, h, new_swept, task, true,
+                    last != nullptr ? last->points : nothing, &found_ahead.doubtful, contacts,
+                    counts);
     return;
   }
   SelectClosing(model, state, motions, h, 0, &found_ahead);
   if (!found_ahead.doubtful.empty())
-    FindSpeculative(model, state, motions, h, task, false, found_ahead.points,
+    FindSpeculative(model, state, motions, h, new_swept, task, false, found_ahead.points,
                     &found_ahead.doubtful, &found_ahead.points, counts);
   contacts->insert(contacts->end(), found_ahead.points.begin(), found_ahead.points.end());
 }

@@ -13,7 +13,7 @@ using Eigen::Vector3d;
 // Maximum number of detections along a step.
 constexpr int kMaxDetections = 64;
 // Reach of a detection, in margins or in steps between detections, whichever is larger.
-constexpr double kReach = 4;
+constexpr double kReach = 2;
 // The normal of features that overlap by less than this part of a body's thickness is that of the
 // side on which they entered.
 constexpr double kSafeDepth = 0.25;
@@ -113,6 +113,10 @@ double BoundApproach(const MotionBound& a, const MotionBound& b) {
   return std::sqrt((a.velocity - b.velocity).squaredNorm()) + a.deviation + b.deviation;
 }
 
+double BoundApproachAlong(const Vector3d& n, const MotionBound& a, const MotionBound& b) {
+  return n.dot(a.velocity - b.velocity) + a.deviation + b.deviation;
+}
+
 RigidTransform Advance(const FrameMotion& motion, double t) {
   RigidTransform X_WB = motion.X_WB;
   X_WB.p += t * motion.v_W;
@@ -145,7 +149,8 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
                               std::vector<std::uint64_t>* doubtful) {
   // features that meet are looked for when they overlap by this
   const double depth = 0.5 * kSafeDepth * pair.thickness;
-  const double stride = h / kMaxDetections;
+  const double stride = std::max(h / kMaxDetections, pair.spacing / pair.approach);
+  const double stride_reach = pair.approach * stride;
 
   // keys of known contacts, ascending
   std::vector<std::uint64_t>& keys = scratch->known;
@@ -160,28 +165,35 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
   for (int k = 0;; ++k) {
     // features that will have met by the end of the step, as far as this detection can tell
     const bool is_last = k == kMaxDetections;
-    const double rest = pair.approach * (h - t);
-    const double reach =
-        is_last ? rest : std::min(rest, kReach * std::max(pair.margin, pair.approach * stride));
+    const double rest = pair.approach * (h - t),
+                 near = kReach * std::max(pair.margin, stride_reach);
+    const double reach = is_last || pair.are_convex ? rest : std::min(rest, near);
     found.clear();
     pair.collide(t, std::max(reach, pair.margin), &found);
-    double nearest = std::max(reach, pair.margin), next = h;
+    // time in which no other features meet [s]
+    double wait = std::max(reach, pair.margin) / pair.approach, next = h;
     for (ContactPoint& point : found) {
       // gravity accelerates during the step
       const double slack = h * t * std::abs(point.R_WC.col(2).dot(model.gravity));
       const double rate = CalcGapRate(model, state, motions, point, t);
       const bool has_met = point.gap <= slack;
       const auto place = std::lower_bound(keys.begin(), keys.end(), point.key);
-      if (place != keys.end() && *place == point.key) {
+      const bool is_known = place != keys.end() && *place == point.key;
+      double apart = 0;
+      if (!has_met) {
+        const double speed =
+            pair.are_convex ? BoundApproachAlong(point.R_WC.col(2), pair.a, pair.b) : pair.approach;
+        apart = speed > 0 ? point.gap / speed : h;
+        if (rate < 0) next = std::min(next, t + (point.gap + depth) / -rate);
+      }
+      // others of shapes that touch are near
+      if (is_known || has_met) apart = std::max(apart, near / pair.approach);
+      wait = std::min(wait, apart);
+      if (is_known) {
         if (has_met) std::erase(*doubtful, point.key);
-        if (!has_met && rate < 0) next = std::min(next, t + (point.gap + depth) / -rate);
         continue;
       }
-      if (!has_met) {
-        nearest = std::min(nearest, point.gap);
-        if (rate < 0) next = std::min(next, t + (point.gap + depth) / -rate);
-        if (!is_last || point.gap + (h - t) * rate > 0) continue;
-      }
+      if (!has_met && (!is_last || point.gap + (h - t) * rate > 0)) continue;
       // a body that overlapped before did not enter across this feature
       if (t == 0 || point.gap - rate * (t - last) < -kEntered * depth) {
         ++num_inside;
@@ -193,7 +205,7 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
     }
     if (is_last || t >= h || (pair.all_known && doubtful->empty())) break;
     last = t;
-    t = std::min({h, next, t + std::max(nearest / pair.approach, stride)});
+    t = std::min({h, next, t + std::max(wait, stride)});
   }
   return known.empty() && contacts->size() == num_before ? num_inside : 0;
 }

@@ -34,12 +34,19 @@ Eigen::Vector3d CalcAttachedVelocity(const Model& model, const State& state,
                                      const BodyMotions& motions, const Attachment& side, int body,
                                      const Eigen::Vector3d& p_W);
 
+// A bound on the speed at which two bodies may near each other along n, from A into B [m/s];
+// negative where they part.
+double BoundApproachAlong(const Eigen::Vector3d& n, const MotionBound& a, const MotionBound& b);
+
 // A pair of bodies in the coming step.
 struct ApproachingPair {
+  const MotionBound &a, &b;
+  bool are_convex;   // whether a plane between the nearest points of two shapes separates them
   double approach;   // bound on the approach speed of their points [m/s]
   double thickness;  // of the thinner body [m]
   double margin;     // contacts with smaller gaps exist already [m]
   bool all_known;    // whether all features that may meet are known
+  double spacing;    // travel between detections at which no feature need be seen sooner [m]
   // Appends the pair's contacts with gap below `reach` after a time t of steady motion.
   std::function<void(double t, double reach, std::vector<ContactPoint>*)> collide;
 };

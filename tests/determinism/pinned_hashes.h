@@ -13,15 +13,15 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "13d58f15d9730d8ed3195f8747f2643e"},
+    {"soft ball", 60, "51b88e71c9b6bdfb62f18640ca9d9d2c"},
     {"soft mat", 30, "a41a0c5793aa9bc3359350864d1d5a01"},
-    {"rigid heap", 100, "95b9bddd871c90abe1fe5a9c6800ed4c"},
+    {"rigid heap", 100, "c1a10d3ad98ca4dc608dad4743f939d3"},
     {"arm and hand", 120, "b73ce186b825d227129e694051f24bdf"},
-    {"soft rings", 40, "8d26580d2e31e5aba7940db815041066"},
+    {"soft rings", 40, "e126af9e5e03811570da68725df6d19a"},
     {"corrective cube", 60, "e8cc8b5145c22acbbdd6fbfcb61d6844"},
     {"nonsmooth hand", 120, "0f50d94fe6c51e0904219314dc64da27"},
-    {"nonsmooth cube", 60, "aa7a0be281e2c5d88f1f241dbac460a7"},
-    {"maximal ball", 40, "948e878673ec55432c26a525d42c672b"},
+    {"nonsmooth cube", 60, "9c7c111d2674694c14cc8a023c7d542d"},
+    {"maximal ball", 40, "031978401c587e554d250973d32fb3ce"},
 };
 
 }  // namespace pliant::physics
