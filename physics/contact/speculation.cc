@@ -166,7 +166,7 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
     // features that will have met by the end of the step, as far as this detection can tell
     const bool is_last = k == kMaxDetections;
     const double rest = pair.approach * (h - t),
-                 near = kReach * std::max(pair.margin, stride_reach);
+                 near = kReach * std::max({pair.margin, stride_reach, kEntered * depth});
     const double reach = is_last || pair.are_convex ? rest : std::min(rest, near);
     found.clear();
     pair.collide(t, std::max(reach, pair.margin), &found);
@@ -183,7 +183,7 @@ int AppendSpeculativeContacts(const Model& model, const State& state, const Body
       if (!has_met) {
         const double speed =
             pair.are_convex ? BoundApproachAlong(point.R_WC.col(2), pair.a, pair.b) : pair.approach;
-        apart = speed > 0 ? point.gap / speed : h;
+        apart = speed > 0 ? (point.gap + kEntered * depth) / speed : h;
         if (rate < 0) next = std::min(next, t + (point.gap + depth) / -rate);
       }
       // others of shapes that touch are near

@@ -121,7 +121,7 @@ void SceneCompiler::WarnOfOverlaps() {
                  absl::StrCat(Quoted(model_->bodies[pair.second].name), " starts ",
                               NumberText(std::round(1e4 * depth) / 10), " mm inside ",
                               Quoted(model_->bodies[pair.first].name),
-                              " and will be pushed out at speed. Move one of them, or disable "
+                              "; they part at contact.recovery_speed. Move one of them, or disable "
                               "contact between the two in `pairs`"));
   }
   if (count > kMaxOverlapsNamed) {

@@ -164,8 +164,9 @@ class ConvexStepper final : public Stepper {
       const bool bears = overlap > kBearing * borne && w * last.z() > impact;
       added.R = bears || !(impact > 0) ? under_load : Regularisation(contact, options, impact, h);
       added.friction = contact.friction;
-      // overlap may remain, unless the last impulse bore its load by half of it or more
-      const double remains = 2 * borne > overlap ? 0 : contact.allowed_overlap;
+      // Overlap may remain, but for twice what the last impulse bore its load by: with less a load
+      // would sink into the contact, until its overlap were taken away and it sank again.
+      const double remains = std::clamp(overlap - 2 * borne, 0.0, contact.allowed_overlap);
       added.v_hat = Vector3d(0, 0, (overlap - remains) / relaxation);
       if (problem.law != nullptr) {
         added.lagged = last.z();

@@ -583,10 +583,10 @@ bodies:
   EXPECT_EQ(messages("0.145"), "");  // contact takes care of that
   EXPECT_EQ(
       messages("0.11"),
-      "s.yaml:6:5: warning: bodies[1]: \"cube\" starts 40 mm inside \"table\" and will be pushed "
-      "out at speed. Move one of them, or disable contact between the two in `pairs`\n"
-      "s.yaml:8:5: warning: bodies[2]: \"ball\" starts 39 mm inside \"table\" and will be pushed "
-      "out at speed. Move one of them, or disable contact between the two in `pairs`\n");
+      "s.yaml:6:5: warning: bodies[1]: \"cube\" starts 40 mm inside \"table\"; they part at "
+      "contact.recovery_speed. Move one of them, or disable contact between the two in `pairs`\n"
+      "s.yaml:8:5: warning: bodies[2]: \"ball\" starts 39 mm inside \"table\"; they part at "
+      "contact.recovery_speed. Move one of them, or disable contact between the two in `pairs`\n");
 }
 
 }  // namespace
