@@ -1,6 +1,7 @@
 #include "physics/contact/constraint_rows.h"
 
 #include <cmath>
+#include <limits>
 
 namespace pliant::physics {
 namespace {
@@ -33,14 +34,32 @@ Vector3d CalcTurn(const RigidTransform& X_WF, const RigidTransform& X_WG) {
   return VectorFromRotation(rotation);
 }
 
+// Radius at which welds turn with the recovery speed to take away an angle between them [m].
+constexpr double kRecoveryRadius = 0.1;
+
+double CalcSpinSquared(const BodyMotions& motions, int body) {
+  return body < 0 ? 0 : motions[body].omega_W.squaredNorm();
+}
+// Centripetal acceleration of a point of a body [m/s²].
+double CalcCentripetal(const BodyMotions& motions, int body, const Vector3d& p_W) {
+  if (body < 0) return 0;
+  return CalcSpinSquared(motions, body) * std::sqrt((p_W - motions[body].X_WB.p).squaredNorm());
+}
+
 class Rows {
  public:
   Rows(const Model& model, int index, ConstraintSet* constraints)
       : model_(model), constraint_(model.constraints[index]), index_(index), set_(*constraints) {}
 
+  // Bounds the rate at which errors of the rows added from now on are taken away.
+  void LimitRecovery(double rate) {
+    if (std::isinf(constraint_.stiffness)) recovery_rate_ = rate;
+  }
+
   void Add(double error) {
     ConstraintRow& row = set_.AddRow();
     row.error = error;
+    row.recovery_rate = recovery_rate_;
     row.stiffness = constraint_.stiffness;
     row.damping = constraint_.damping;
     row.source = ConstraintSource::kConstraint;
@@ -88,12 +107,13 @@ class Rows {
   const Constraint& constraint_;
   int index_;
   ConstraintSet& set_;
+  double recovery_rate_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace
 
 void AppendModelConstraints(const Model& model, const State& state, const BodyMotions& motions,
-                            const std::function<bool(int block)>& is_awake,
+                            double h, const std::function<bool(int block)>& is_awake,
                             ConstraintSet* constraints) {
   const auto is_body_awake = [&](int body) {
     return body < 0 || model.bodies[body].block == kWorldBlock ||
@@ -119,6 +139,13 @@ void AppendModelConstraints(const Model& model, const State& state, const BodyMo
       const int block = model.bodies[constraint.body_b].block;
       X_WG.p = Vector3d::Map(&model.Positions(state, block)[3 * std::size_t(constraint.node_b)]);
     }
+    // frames that turn add to the error in every step; nodes are not limited
+    const double speed = model.contact.recovery_speed;
+    const bool is_limited = constraint.node_b < 0 && speed > 0;
+    if (is_limited) {
+      rows.LimitRecovery(speed + h * (CalcCentripetal(motions, constraint.body_a, X_WF.p) +
+                                      CalcCentripetal(motions, constraint.body_b, X_WG.p)));
+    }
     const Vector3d offset = X_WG.p - X_WF.p;
     if (constraint.kind == Constraint::Kind::kDistance) {
       const double distance = std::sqrt(offset.squaredNorm());
@@ -130,6 +157,11 @@ void AppendModelConstraints(const Model& model, const State& state, const BodyMo
     for (int r = 0; r < 3; ++r) rows.AddPoints(X_WF, X_WG, Vector3d::Unit(r), offset[r]);
     if (constraint.kind != Constraint::Kind::kWeld) continue;
     const Vector3d turn = CalcTurn(X_WF, X_WG);
+    if (is_limited) {
+      rows.LimitRecovery(speed / kRecoveryRadius +
+                         h * (CalcSpinSquared(motions, constraint.body_a) +
+                              CalcSpinSquared(motions, constraint.body_b)));
+    }
     for (int r = 0; r < 3; ++r) rows.AddTurn(Vector3d::Unit(r), turn[r]);
   }
 }

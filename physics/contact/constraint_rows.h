@@ -15,7 +15,7 @@ namespace pliant::physics {
 // two points, couplers a linear combination of joint positions. `motions` are of `state`.
 // Constraints on a block that is not awake are skipped.
 void AppendModelConstraints(const Model& model, const State& state, const BodyMotions& motions,
-                            const std::function<bool(int block)>& is_awake,
+                            double h, const std::function<bool(int block)>& is_awake,
                             ConstraintSet* constraints);
 
 }  // namespace pliant::physics

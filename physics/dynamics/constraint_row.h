@@ -30,6 +30,9 @@ enum class ConstraintSource { kLimit, kDryFriction, kActuator, kConstraint };
 struct ConstraintRow {
   int first_term = 0, num_terms = 0;
   double error = 0;  // g at the start of the step [m], [rad]
+  // at which g is taken away: if joints that start apart closed in one step, they would fly [m/s],
+  // [rad/s]
+  double recovery_rate = std::numeric_limits<double>::infinity();
   double stiffness = std::numeric_limits<double>::infinity();  // k [N/m], [N·m/rad]
   double damping = 0;                                          // d [N·s/m], [N·m·s/rad]
   double target_rate = 0;                                      // r_target

@@ -104,6 +104,7 @@ class ConvexStepper final : public Stepper {
     status = SolveStep(
         *state, limits, &stages_, report, &solution_,
         [&](int) {
+          turning_.Start(*state, stages_);
           SolveIslands(h, report);
           return absl::OkStatus();
         },
@@ -211,17 +212,19 @@ class ConvexStepper final : public Stepper {
   // of the same problem with contacts that push. Returns whether there is anything to do.
   bool Recover(const solvers::IslandView& island, double h, Work* work) {
     const double recovery_speed = model_.contact.recovery_speed;
+    if (!(recovery_speed > 0)) return false;
     bool is_due = false;
+    turning_.Find(island.contacts, solution_.v_participating, closing_);
     for (std::size_t c = 0; c < island.contacts.size(); ++c) {
       const int contact = island.contacts[c];
       const ConstraintSystem::Contact& of = stages_.system.contacts[contact];
-      if (!(of.allowed_overlap > 0)) continue;
+      if (!(of.allowed_overlap > 0 || closing_[contact] > 0)) continue;
       const double rate =
           CalcContactVelocity(stages_.system, contact, solution_.v_participating).z();
       ConvexProblem::Contact& posed = work->problem.contacts[c];
       const double borne = posed.R.z() * (h + of.relaxation_time) * work->result.gamma[c].z();
-      const double push =
-          CalcPush(of, stages_.contacts.points[contact], rate, borne, recovery_speed, h);
+      const double push = CalcPush(of, stages_.contacts.points[contact], rate, borne,
+                                   closing_[contact], recovery_speed, h);
       posed.v_hat.z() += push;
       is_due = is_due || push > 0;
     }
@@ -239,6 +242,7 @@ class ConvexStepper final : public Stepper {
     const std::vector<Vector3d>& found = solution_.impulses.contacts;
     solved_.assign(found.begin(), found.begin() + stages_.contacts.num_solved);
     solution_.v_moving = solution_.v_participating;
+    closing_.resize(found.size());
     const std::vector<solvers::IslandView>& islands = stages_.islands.views;
     const int count = static_cast<int>(islands.size());
     if (outcomes_.size() < islands.size()) outcomes_.resize(islands.size());
@@ -307,7 +311,9 @@ class ConvexStepper final : public Stepper {
   bool is_recovering_ = false;
   const double gravity_ = std::sqrt(model_.gravity.squaredNorm());  // [m/s²]
   StepStages stages_;
-  std::vector<Work> work_;  // of islands of several blocks, in their order
+  Turning turning_{model_};
+  std::vector<double> closing_;  // of each contact, by turning [m]
+  std::vector<Work> work_;       // of islands of several blocks, in their order
   std::vector<Work*> work_of_;
   tbb::enumerable_thread_specific<Work> single_work_;
   std::vector<Outcome> outcomes_;  // of each island

@@ -81,7 +81,7 @@ class CorrectiveStepper final : public Stepper {
             keeps = false;
             return Correct(*state, h, report);
           },
-          [&] { return RecoverPositions(&recovery_, &stages_, &solution_); });
+          [&] { return RecoverPositions(*state, &turning_, &recovery_, &stages_, &solution_); });
       if (!status.ok()) return status;
       KeepFrames();
       timer.Lap(Phase::kSolve);
@@ -309,6 +309,7 @@ class CorrectiveStepper final : public Stepper {
   std::vector<Eigen::Matrix3d> frames_;  // of the impulses found
   double sweep_tolerance_ = 0;
   StepSolution solution_;
+  Turning turning_{model_};
   RecoveryScratch recovery_;
 };
 

@@ -195,7 +195,7 @@ class NonsmoothStepper final : public Stepper {
     status = SolveStep(
         *state, limits, &stages_, report, &solution_,
         [&](int round) { return SolveIslands(h, round, report); },
-        [&] { return RecoverPositions(&recovery_, &stages_, &solution_); });
+        [&] { return RecoverPositions(*state, &turning_, &recovery_, &stages_, &solution_); });
     if (!status.ok()) return status;
     timer.Lap(Phase::kSolve);
 
@@ -324,6 +324,7 @@ class NonsmoothStepper final : public Stepper {
   solvers::NonsmoothOptions solver_options_;
   std::vector<Work> work_;
   StepSolution solution_;
+  Turning turning_{model_};
   RecoveryScratch recovery_;
 };
 

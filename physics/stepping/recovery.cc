@@ -14,7 +14,7 @@ using solvers::IslandView;
 // With it, rigid contacts push bodies apart [m/s].
 constexpr double kNegligibleSpeed = 1e-3;
 // Overlap that is left to that velocity [m].
-constexpr double kTolerableOverlap = 1e-4;
+constexpr double kTolerableOverlap = 2e-5;
 // Regularisation of contacts and joints, relative to their compliances W.
 constexpr double kPositionRegularisation = 1e-5;
 constexpr int kMaxPositionIterations = 10;
@@ -66,29 +66,32 @@ void LimitPushes(std::span<const ContactPoint> contacts, double recovery_speed,
 }
 
 double CalcPush(const ConstraintSystem::Contact& contact, const ContactPoint& point, double rate,
-                double borne, double recovery_speed, double h) {
-  if (!(contact.allowed_overlap > 0) || !IsRigid(point)) return 0;
-  const double overlap = -(contact.gap + h * rate);
+                double borne, double turning, double recovery_speed, double h) {
+  if (!IsRigid(point) || std::isfinite(contact.stiffness)) return 0;
+  if (!(contact.allowed_overlap > 0 || turning > kTolerableOverlap)) return 0;
+  const double overlap = -(contact.gap + h * rate) + turning;
   // a contact that bears half of its overlap or more opens or closes by its own law
   if (!(overlap > 2 * borne + kTolerableOverlap)) return 0;
-  return std::max(0.0, std::min(recovery_speed - rate, (overlap - borne) / h));
+  return std::max(0.0, std::min(recovery_speed - rate + turning / h, (overlap - borne) / h));
 }
 
 bool RecoverPositions(std::span<const ContactPoint> contacts, const solvers::Impulses& impulses,
                       double recovery_speed, const Islands& islands, ConstraintSystem* system,
-                      RecoveryScratch* scratch, std::vector<double>* v) {
+                      Turning* turning, RecoveryScratch* scratch, std::vector<double>* v) {
   if (!(recovery_speed > 0)) return false;
   const double h = system->h;
   // overlap to be taken away, at the end of the step [m]
   const auto find_push = [&](int c, double rate) {
-    return CalcPush(system->contacts[c], contacts[c], rate, 0, recovery_speed, h);
+    return CalcPush(system->contacts[c], contacts[c], rate, 0, scratch->turning[c], recovery_speed,
+                    h);
   };
 
   bool is_any = false;
+  scratch->turning.resize(contacts.size());
   for (const IslandView& island : islands.views) {
+    turning->Find(island.contacts, is_any ? scratch->v_star : *v, scratch->turning);
     const bool is_due = std::ranges::any_of(island.contacts, [&](int c) {
-      return system->contacts[c].allowed_overlap > 0 && IsRecoverable(*system, c) &&
-             find_push(c, CalcContactVelocity(*system, c, *v).z()) > 0;
+      return IsRecoverable(*system, c) && find_push(c, CalcContactVelocity(*system, c, *v).z()) > 0;
     });
     if (!is_due) continue;
     if (!is_any) {

@@ -5,6 +5,7 @@
 
 #include "physics/stepping/step/detection.h"
 #include "physics/stepping/step/islands.h"
+#include "physics/stepping/turning.h"
 #include "solvers/convex/sap.h"
 #include "solvers/problem/constraint_system.h"
 
@@ -21,16 +22,18 @@ void LimitPushes(std::span<const ContactPoint> contacts, double recovery_speed,
                  solvers::ConstraintSystem* system);
 
 // Velocity [m/s] with which a contact is to take overlap away by position in the step, given its
-// gap's rate at the solution and the part of its overlap that bears a load [m]; 0 where there is
-// nothing to do.
+// gap's rate at the solution, the part of its overlap that bears a load and by how much more it
+// closes as its bodies turn (Turning) [m]; 0 where there is nothing to do. Overlap from turning is
+// taken away in the step in which it arises, other at the recovery speed.
 double CalcPush(const solvers::ConstraintSystem::Contact& contact, const ContactPoint& point,
-                double rate, double borne, double recovery_speed, double h);
+                double rate, double borne, double turning, double recovery_speed, double h);
 
 struct RecoveryScratch {
   solvers::ConvexProblem problem;
   solvers::SapSolver solver;
   solvers::SapResult result;
   std::vector<double> v_star, linear_term, guess;
+  std::vector<double> turning;  // of each contact
 };
 
 // Changes `v`, the participating velocities that advance the configuration and initially the solved
@@ -40,9 +43,10 @@ struct RecoveryScratch {
 // without friction.
 //
 // Returns whether v has changed.
+// `turning` has been started for the step.
 bool RecoverPositions(std::span<const ContactPoint> contacts, const solvers::Impulses& impulses,
                       double recovery_speed, const Islands& islands,
-                      solvers::ConstraintSystem* system, RecoveryScratch* scratch,
+                      solvers::ConstraintSystem* system, Turning* turning, RecoveryScratch* scratch,
                       std::vector<double>* v);
 
 }  // namespace pliant::physics

@@ -12,7 +12,7 @@ bool IsCoupled(const StepStages& stages, int b) {
 }
 
 // Gain of energy that is accepted, relative to the energy that a block turns over.
-constexpr double kMaxRelativeGain = 5e-3;
+constexpr double kMaxRelativeGain = 1e-3;
 // Rounds in which blocks are posed ahead, of which the last one is accepted as it is.
 constexpr int kMaxRoundsAhead = 1;
 

@@ -88,11 +88,13 @@ absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages
 }
 
 // RecoverPositions at the solution, for methods that solve no convex problem.
-inline bool RecoverPositions(RecoveryScratch* scratch, StepStages* stages, StepSolution* solution) {
+inline bool RecoverPositions(const State& state, Turning* turning, RecoveryScratch* scratch,
+                             StepStages* stages, StepSolution* solution) {
   solution->v_moving = solution->v_participating;
+  turning->Start(state, *stages);
   return RecoverPositions(stages->contacts.points, solution->impulses,
                           stages->blocks.model.contact.recovery_speed, stages->islands,
-                          &stages->system, scratch, &solution->v_moving);
+                          &stages->system, turning, scratch, &solution->v_moving);
 }
 
 inline void CommitStep(const StepSolution& solution, StepStages* stages, State* state,

@@ -62,9 +62,9 @@ struct ConstraintSystem {
   //   force = feedforward − k (g + h r) − d (r − r_target), within [lower, upper].
   struct Row {
     int first_entry = 0, num_entries = 0;
-    double bias = 0;                                             // b [m/s], [rad/s]
-    double W = 0;                                                // see Contact::W
-    double error = 0;                                            // g [m], [rad]
+    double bias = 0;   // b [m/s], [rad/s]
+    double W = 0;      // see Contact::W
+    double error = 0;  // g, as far as the step takes it away [m], [rad]
     double stiffness = std::numeric_limits<double>::infinity();  // k [N/m], [N·m/rad]
     double damping = 0;                                          // d [N·s/m], [N·m·s/rad]
     double target_rate = 0;                                      // r_target

@@ -13,13 +13,13 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "fd24a66b6413f4cb56a707cc55484992"},
+    {"soft ball", 60, "f744c1e084609758d78eaf9957e3c1f4"},
     {"soft mat", 30, "922bc7e7592014ca8315fbd582ab9590"},
-    {"rigid heap", 100, "0b79249c24f784d89619d937937e081e"},
+    {"rigid heap", 100, "dea35955262383c0d897266115f6fbdc"},
     {"arm and hand", 120, "628432a5f47482fe93b94e5e0f0c1b81"},
     {"soft rings", 40, "0c3f04c22e8d370ac425a39f7413fed9"},
-    {"corrective cube", 60, "e8cc8b5145c22acbbdd6fbfcb61d6844"},
-    {"nonsmooth hand", 120, "0f50d94fe6c51e0904219314dc64da27"},
+    {"corrective cube", 60, "111127d05a567b543e0740cf5a704b2d"},
+    {"nonsmooth hand", 120, "04d748de2ecd3e202dc2855020be1e3c"},
     {"nonsmooth cube", 60, "9c7c111d2674694c14cc8a023c7d542d"},
     {"maximal ball", 40, "031978401c587e554d250973d32fb3ce"},
 };

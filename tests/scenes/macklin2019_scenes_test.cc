@@ -60,10 +60,11 @@ TEST(Macklin2019, RelaxationLetsTheHeavyStackSinkInWhereKrylovDoesNot) {
     EXPECT_LT(stack.moved, 1e-6) << solver;
     EXPECT_NEAR(stack.force, 1, 1e-3) << solver;
   }
-  // cubes sink in by decimetres, until the stack is thrown apart
+  // Cubes sink in by decimetres, until the stack is thrown apart, unless overlap is taken away by
+  // position.
   for (const char* solver : {"JACOBI", "GAUSS_SEIDEL"}) {
-    const Stack stack =
-        RunStack(StackBudget({std::string("method.nonsmooth.linear_solver=") + solver}));
+    const Stack stack = RunStack(StackBudget(
+        {std::string("method.nonsmooth.linear_solver=") + solver, "contact.recovery_speed=0"}));
     EXPECT_GT(stack.deepest, 0.1) << solver;
     EXPECT_GT(stack.moved, 0.01) << solver;
   }

@@ -218,7 +218,8 @@ void BuildConstraints(const StepBlocks& blocks, ConstraintSet* constraints, RowB
   std::erase_if(constraints->rows, [&](const ConstraintRow& constraint) {
     ConstraintSystem::Row row;
     row.first_entry = static_cast<int>(buffer->entries.size());
-    row.error = constraint.error;
+    const double largest = blocks.stage.h * constraint.recovery_rate;
+    row.error = std::clamp(constraint.error, -largest, largest);
     row.stiffness = constraint.stiffness;
     row.damping = constraint.damping;
     row.target_rate = constraint.target_rate;
@@ -252,7 +253,8 @@ void CollectConstraints(const State& state, const StepBlocks& blocks, std::vecto
     if (is_awake(b)) blocks.steps[b]->AppendConstraints(b, constraints);
   AppendActuatorRows(blocks.model, state, blocks.controls, blocks.steps, is_awake, scratch,
                      constraints);
-  AppendModelConstraints(blocks.model, state, blocks.motions, is_awake, constraints);
+  AppendModelConstraints(blocks.model, state, blocks.motions, blocks.stage.h, is_awake,
+                         constraints);
 }
 
 void BuildRows(const StepBlocks& blocks, std::vector<ContactPoint>* contacts,

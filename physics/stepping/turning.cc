@@ -1,0 +1,132 @@
+#include "physics/stepping/turning.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "physics/contact/kinematics.h"
+
+namespace pliant::physics {
+namespace {
+
+// Angle by which a body may turn in a step before its gaps are looked at [rad]: they differ by less
+// than 1e-5 m up to a radius of 0.2 m.
+constexpr double kNegligibleTurn = 0.01;
+// Gap beyond which a contact is open at the end of the step, whatever turning adds [m].
+constexpr double kOpenGap = 1e-5;
+
+bool IsOnFrame(const Attachment& side) {
+  return side.block != kWorldBlock && side.nodes.empty();
+}
+
+// Velocities of a block in the space of its step, from the participating ones.
+void CompleteVelocities(const StepStages& stages, int block, std::span<const double> v,
+                        std::vector<double>* completed) {
+  const std::span<const double> v_free = stages.blocks.spaces.Part(block, stages.reduction.v_star);
+  completed->assign(v_free.begin(), v_free.end());
+  const int active = stages.participation.index_of_block[block];
+  if (active < 0) return;
+  const solvers::ConstraintSystem::Block& of = stages.system.blocks[active];
+  stages.blocks.steps[block]->Complete(v.subspan(of.first, of.size), *completed);
+}
+
+}  // namespace
+
+Turning::Turning(const Model& model) : model_(model) {
+  int count = 0;
+  for (const BlockAbilities& abilities : model.abilities) {
+    first_frame_.push_back(count);
+    if (abilities.frames != nullptr) count += abilities.frames->num_frames();
+  }
+  start_.resize(count);
+  end_.resize(count);
+}
+
+void Turning::Start(const State& state, const StepStages& stages) {
+  state_ = &state;
+  stages_ = &stages;
+  turns_.assign(model_.blocks.size(), Turn::kUnknown);
+  is_placed_.assign(model_.blocks.size(), 0);
+  // blocks of prescribed motion may touch several islands
+  for (const ContactPoint& contact : stages.contacts.points) {
+    for (const Attachment* side : {&contact.a, &contact.b}) {
+      if (!IsOnFrame(*side) || stages.participation.index_of_block[side->block] >= 0) continue;
+      if (turns_[side->block] == Turn::kUnknown) turns_[side->block] = FindTurn(side->block, {});
+      PlaceFrames(side->block, {});
+    }
+  }
+}
+
+// Whether a body turns by more than a negligible angle. The links of a tree are judged by the start
+// of the step, since a bound on their turns at the solution would exceed it by far.
+bool Turning::Turns(int body, const Attachment& side, std::span<const double> v) {
+  if (!IsOnFrame(side)) return false;
+  const double h = stages_->system.h;
+  const double squared = stages_->blocks.motions[body].omega_W.squaredNorm();
+  if (h * h * squared > kNegligibleTurn * kNegligibleTurn) return true;
+  if (model_.abilities[side.block].frames->num_frames() > 1) return false;
+  Turn& turn = turns_[side.block];
+  if (turn == Turn::kUnknown) turn = FindTurn(side.block, v);
+  return turn == Turn::kLarge;
+}
+
+Turning::Turn Turning::FindTurn(int block, std::span<const double> v_participating) const {
+  thread_local std::vector<double> v, state_v;
+  CompleteVelocities(*stages_, block, v_participating, &v);
+  BlockState moved = model_.StateOf(*state_, block);
+  state_v.resize(moved.v.size());
+  stages_->blocks.steps[block]->CalcStateVelocities(v, state_v);
+  moved.v = state_v;
+  // speeds at radii of 1 m and 0
+  const FrameSet& frames = *model_.abilities[block].frames;
+  const double spin = frames.CalcSpeedBound(moved, 1) - frames.CalcSpeedBound(moved, 0);
+  return spin * stages_->system.h < kNegligibleTurn ? Turn::kNegligible : Turn::kLarge;
+}
+
+void Turning::PlaceFrames(int block, std::span<const double> v_participating) {
+  if (is_placed_[block]) return;
+  is_placed_[block] = 1;
+  thread_local std::vector<double> v, q, v_end, internals;
+  CompleteVelocities(*stages_, block, v_participating, &v);
+  const BlockState start = model_.StateOf(*state_, block);
+  q.assign(start.q.begin(), start.q.end());
+  v_end.assign(start.v.begin(), start.v.end());
+  internals.assign(start.internals.begin(), start.internals.end());
+  stages_->blocks.steps[block]->Integrate(v, {q, v_end, &internals});
+  const FrameSet& frames = *model_.abilities[block].frames;
+  const int first = first_frame_[block], count = frames.num_frames();
+  if (stages_->participation.index_of_block[block] < 0)
+    frames.CalcFrames(start, std::span(start_).subspan(first, count));
+  frames.CalcFrames({q, v_end, internals}, std::span(end_).subspan(first, count));
+}
+
+double Turning::CalcClosing(const ContactPoint& point, double gap_by_rate) const {
+  const auto at = [&](std::span<const FrameMotion> frames) {
+    return TrialConfiguration{first_frame_, frames, {}, {}, {}};
+  };
+  const ContactKinematics kinematics(model_, point, at(start_));
+  return std::max(0.0, gap_by_rate - kinematics.Place(at(end_)).gap);
+}
+
+void Turning::Find(std::span<const int> contacts, std::span<const double> v,
+                   std::span<double> closing) {
+  const solvers::ConstraintSystem& system = stages_->system;
+  for (const int c : contacts) {
+    closing[c] = 0;
+    const ContactPoint& point = stages_->contacts.points[c];
+    if (!point.a.nodes.empty() || !point.b.nodes.empty()) continue;
+    if (!Turns(point.body_a, point.a, v) && !Turns(point.body_b, point.b, v)) continue;
+    const double change = system.h * CalcContactVelocity(system, c, v).z();
+    if (!(system.contacts[c].gap + change < kOpenGap)) continue;
+    for (const auto& [body, side] :
+         {std::pair(point.body_a, &point.a), std::pair(point.body_b, &point.b)}) {
+      if (!IsOnFrame(*side)) continue;
+      PlaceFrames(side->block, v);
+      // islands do not share frames that are not prescribed, which have been placed
+      if (stages_->participation.index_of_block[side->block] >= 0)
+        start_[first_frame_[side->block] + side->frame] = stages_->blocks.motions[body];
+    }
+    closing[c] = CalcClosing(point, point.gap + change);
+  }
+}
+
+}  // namespace pliant::physics

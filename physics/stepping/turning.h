@@ -1,0 +1,44 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "physics/dynamics/model.h"
+#include "physics/dynamics/state.h"
+#include "physics/stepping/step/stages.h"
+
+namespace pliant::physics {
+
+// Contacts are solved with the rates of their gaps at the start of the step. A rigid body that
+// turns by an angle φ leaves these by φ² r / 2, for radii r of its shape: gaps close by more than
+// their rates say. This finds by how much, from the touching features at the end of the step.
+class Turning {
+ public:
+  explicit Turning(const Model& model);
+
+  // Prepares the search of a step from `state`, whose system is posed.
+  void Start(const State& state, const StepStages& stages);
+
+  // Writes to closing[c], for each contact c of an island, by how much its gap at the end of the
+  // step with the participating velocities `v` is smaller than by its rate [m], at least 0; 0 where
+  // it is open by its rate. Islands may be searched in parallel.
+  void Find(std::span<const int> contacts, std::span<const double> v, std::span<double> closing);
+
+ private:
+  enum class Turn : char { kUnknown, kNegligible, kLarge };
+
+  bool Turns(int body, const Attachment& side, std::span<const double> v);
+  Turn FindTurn(int block, std::span<const double> v) const;
+  void PlaceFrames(int block, std::span<const double> v);
+  double CalcClosing(const ContactPoint& point, double gap_by_rate) const;
+
+  const Model& model_;
+  const State* state_ = nullptr;
+  const StepStages* stages_ = nullptr;
+  std::vector<int> first_frame_;          // of each block
+  std::vector<FrameMotion> start_, end_;  // of turning blocks and those that they touch
+  std::vector<Turn> turns_;               // of each block of one frame
+  std::vector<char> is_placed_;
+};
+
+}  // namespace pliant::physics

@@ -1,0 +1,28 @@
+// Two thousand random worlds under every method.
+
+#include <string>
+#include <tuple>
+
+#include "tests/validation/random_worlds/worlds_check.h"
+
+namespace pliant::physics {
+namespace {
+
+constexpr int kWorldsInChunk = 50;
+
+class ManyRandomWorlds : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
+
+TEST_P(ManyRandomWorlds, ConvergeAndGainNoEnergy) {
+  const auto& [method, chunk] = GetParam();
+  CheckRandomWorlds(method, chunk * kWorldsInChunk + 1, kWorldsInChunk);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ManyRandomWorlds,
+                         ::testing::Combine(::testing::Values("convex", "corrective", "nonsmooth"),
+                                            ::testing::Range(0, 40)),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + std::to_string(std::get<1>(info.param));
+                         });
+
+}  // namespace
+}  // namespace pliant::physics
