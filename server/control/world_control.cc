@@ -78,7 +78,8 @@ absl::Status WorldControl::Release(const std::string& lease_id, SteadyTime now) 
   return leases_.Release(lease_id, now);
 }
 
-absl::Status WorldControl::Submit(const v1::CommandRequest& command, SteadyTime now) {
+absl::StatusOr<std::string> WorldControl::Submit(const v1::CommandRequest& command,
+                                                 SteadyTime now) {
   if (!std::isfinite(command.client_time())) {
     return absl::InvalidArgumentError("client_time: not a finite number");
   }
@@ -116,7 +117,7 @@ absl::Status WorldControl::Submit(const v1::CommandRequest& command, SteadyTime 
     robot.Take(robot_goal, now);
   }
   latest = {command.lease_id(), command.sequence(), command.client_time(), now, body_goal};
-  return absl::OkStatus();
+  return NameOf(*used);
 }
 
 void WorldControl::Stop() {

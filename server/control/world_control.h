@@ -36,10 +36,10 @@ class WorldControl : public StepController {
                                     SteadyTime now) override;
   absl::Status Release(const std::string& lease_id, SteadyTime now) override;
 
-  // Accepts a command. Errors: INVALID_ARGUMENT when it is not finite, has the wrong length, or
-  // names something its target does not have; OUT_OF_RANGE when its sequence is stale;
-  // FAILED_PRECONDITION without a valid lease or while the world is stopped.
-  absl::Status Submit(const v1::CommandRequest& command, SteadyTime now) override;
+  // Accepts a command and returns the name of its target. Errors: INVALID_ARGUMENT when it is not
+  // finite, has the wrong length, or names something its target does not have; OUT_OF_RANGE when
+  // its sequence is stale; FAILED_PRECONDITION without a valid lease or while the world is stopped.
+  absl::StatusOr<std::string> Submit(const v1::CommandRequest& command, SteadyTime now) override;
 
   void Stop() override;    // latched
   void Resume() override;  // earlier commands are not resumed

@@ -13,7 +13,7 @@
 #include "server/gateway/metrics_text.h"
 #include "server/gateway/origin.h"
 #include "server/gateway/websocket_session.h"
-#include "server/rpc/handlers.h"
+#include "server/service/handlers.h"
 
 namespace pliant::server {
 namespace {

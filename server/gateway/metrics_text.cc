@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "server/rpc/handlers.h"
+#include "server/service/handlers.h"
 
 namespace pliant::server {
 namespace {

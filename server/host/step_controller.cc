@@ -20,7 +20,8 @@ absl::Status StepController::Release(const std::string& /*lease_id*/, SteadyTime
   return TakesNone();
 }
 
-absl::Status StepController::Submit(const v1::CommandRequest& /*command*/, SteadyTime /*now*/) {
+absl::StatusOr<std::string> StepController::Submit(const v1::CommandRequest& /*command*/,
+                                                   SteadyTime /*now*/) {
   return TakesNone();
 }
 

@@ -1,6 +1,6 @@
-#include "server/gateway/serve.h"
 #include "server/main/commands.h"
 #include "server/main/scene_options.h"
+#include "server/serve/serve.h"
 
 namespace pliant::server {
 namespace {

@@ -46,20 +46,20 @@ class RobotControlTest : public testing::Test {
     v1::CommandRequest request = Request(lease);
     request.mutable_joint_targets()->add_joints(joint);
     request.mutable_joint_targets()->add_values(value);
-    return control_.Submit(request, now_);
+    return control_.Submit(request, now_).status();
   }
   absl::Status Grip(const std::string& lease, double position, const std::string& name = "jaws") {
     v1::CommandRequest request = Request(lease);
     request.mutable_gripper()->set_controller(name);
     request.mutable_gripper()->set_position(position);
-    return control_.Submit(request, now_);
+    return control_.Submit(request, now_).status();
   }
   absl::Status Twist(const std::string& lease, const Eigen::Vector3d& v,
                      const std::string& name = "tool") {
     v1::CommandRequest request = Request(lease);
     request.set_controller(name);
     for (const double x : v) request.mutable_twist()->add_linear(x);
-    return control_.Submit(request, now_);
+    return control_.Submit(request, now_).status();
   }
   absl::Status Renew(const std::string& robot, const std::string& lease) {
     v1::AcquireLeaseRequest request;
@@ -312,7 +312,7 @@ TEST_F(RobotControlTest, PoseIsReachedWithoutOvershoot) {
   for (int i = 0; i < 300; ++i) {
     v1::CommandRequest request = Request(left_);
     for (const double x : goal) request.mutable_pose()->add_position(x);
-    ASSERT_TRUE(control_.Submit(request, now_).ok());  // the only controller needs no name
+    ASSERT_TRUE(control_.Submit(request, now_).status().ok());  // the only controller needs no name
     Step();
     highest = std::max(highest, Position("left/x"));
   }
@@ -390,17 +390,17 @@ TEST_F(RobotControlTest, RefusalsNameWhatIsWrongAndWhatThereIs) {
   expect(Twist(left_, {0, std::numeric_limits<double>::quiet_NaN(), 0}), {"finite"});
 
   v1::CommandRequest request = Request(left_);
-  expect(control_.Submit(request, now_), {"joint_targets, gripper, twist or pose"});
+  expect(control_.Submit(request, now_).status(), {"joint_targets, gripper, twist or pose"});
   request.mutable_joint_targets()->add_joints("x");
-  expect(control_.Submit(request, now_), {"1 joints and 0 values"});
+  expect(control_.Submit(request, now_).status(), {"1 joints and 0 values"});
   request.mutable_joint_targets()->add_joints("x");
   for (int i = 0; i < 2; ++i) request.mutable_joint_targets()->add_values(0.1);
-  expect(control_.Submit(request, now_), {"joints[1]", "\"x\"", "twice"});
+  expect(control_.Submit(request, now_).status(), {"joints[1]", "\"x\"", "twice"});
 
   // refused commands neither use up a sequence number nor move anything
   request.mutable_joint_targets()->mutable_joints()->RemoveLast();
   request.mutable_joint_targets()->mutable_values()->RemoveLast();
-  EXPECT_TRUE(control_.Submit(request, now_).ok());
+  EXPECT_TRUE(control_.Submit(request, now_).status().ok());
   EXPECT_EQ(control_.Advance(world_.state(), now_).actuators.size(), 1u);
 }
 

@@ -30,7 +30,7 @@ class WorldControlTest : public testing::Test {
     request.set_lease_id(lease_);
     request.set_sequence(sequence);
     for (const double v : {speed, 0.0, 0.0}) request.mutable_twist()->add_linear(v);
-    return control_.Submit(request, now_);
+    return control_.Submit(request, now_).status();
   }
 
   // Advances by a step of 10 ms. Returns the motion of the paddle in x [m], 0 without commands.
@@ -124,12 +124,12 @@ TEST_F(WorldControlTest, WhatIsNotFiniteOrNotThreeNumbersIsRefused) {
   v1::CommandRequest request;
   request.set_lease_id(lease_);
   request.set_sequence(1);
-  EXPECT_EQ(control_.Submit(request, now_).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(control_.Submit(request, now_).status().code(), absl::StatusCode::kInvalidArgument);
   request.mutable_twist()->add_linear(1);
-  EXPECT_EQ(control_.Submit(request, now_).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(control_.Submit(request, now_).status().code(), absl::StatusCode::kInvalidArgument);
   for (const double v : {0.0, 0.0, 0.0}) request.mutable_pose()->add_position(v);
   for (int i = 0; i < 4; ++i) request.mutable_pose()->add_quaternion(0);
-  EXPECT_EQ(control_.Submit(request, now_).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(control_.Submit(request, now_).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(control_.Advance(state_, now_).poses.empty());
 }
 

@@ -8,7 +8,7 @@
 
 #include "physics/world/world.h"
 #include "pliant/v1/gateway.pb.h"
-#include "tests/server/gateway/server_test_base.h"
+#include "tests/server/serve/server_test_base.h"
 
 namespace pliant::server {
 namespace {

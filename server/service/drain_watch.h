@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "server/rpc/handlers.h"
+#include "server/service/handlers.h"
 #include "server/stream/pump.h"
 
 namespace pliant::server {

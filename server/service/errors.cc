@@ -1,4 +1,4 @@
-#include "server/rpc/errors.h"
+#include "server/service/errors.h"
 
 #include <algorithm>
 

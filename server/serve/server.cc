@@ -1,4 +1,4 @@
-#include "server/gateway/server.h"
+#include "server/serve/server.h"
 
 #include <filesystem>
 #include <optional>
@@ -13,7 +13,7 @@
 #include "server/gateway/http_gateway.h"
 #include "server/gateway/static_files.h"
 #include "server/rpc/grpc_server.h"
-#include "server/rpc/handlers.h"
+#include "server/service/handlers.h"
 
 namespace pliant::server {
 namespace {

@@ -62,6 +62,21 @@ class SocketClient {
     }
   }
 
+  // Calls a method by name. An error is returned in `status`.
+  template <typename Response, typename Request>
+  Response Call(const std::string& method, const Request& request,
+                google::rpc::Status* status = nullptr) {
+    v1::ClientMessage message;
+    message.mutable_call()->set_method("pliant.v1." + method);
+    message.mutable_call()->set_request(request.SerializeAsString());
+    const v1::ServerMessage reply = Ask(message);
+    if (status != nullptr) *status = reply.status();
+    EXPECT_TRUE(status != nullptr || reply.status().code() == 0) << reply.status().message();
+    Response response;
+    EXPECT_TRUE(response.ParseFromString(reply.reply()));
+    return response;
+  }
+
  private:
   Stream stream_;
   std::uint64_t next_ = 100;

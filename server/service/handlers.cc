@@ -1,4 +1,4 @@
-#include "server/rpc/handlers.h"
+#include "server/service/handlers.h"
 
 #include <cmath>
 #include <utility>
@@ -7,7 +7,8 @@
 
 #include "physics/scene/scene.h"
 #include "server/control/world_control.h"
-#include "server/rpc/errors.h"
+#include "server/service/errors.h"
+#include "server/service/methods.h"
 #include "server/stream/messages.h"
 
 namespace pliant::server {
@@ -78,7 +79,8 @@ absl::StatusOr<std::shared_ptr<WorldHost>> Handlers::FindWorld(const std::string
   return registry_.Get(name.substr(sizeof(kPrefix) - 1));
 }
 
-void Handlers::CreateWorld(const v1::CreateWorldRequest& request, Reply<v1::World> reply) {
+void Handlers::CreateWorld(const Call& /*call*/, const v1::CreateWorldRequest& request,
+                           Reply<v1::World> reply) {
   if (request.source_case() == v1::CreateWorldRequest::SOURCE_NOT_SET) {
     return reply(absl::InvalidArgumentError("source: missing; expected scene or scene_yaml"));
   }
@@ -104,13 +106,14 @@ void Handlers::CreateWorld(const v1::CreateWorldRequest& request, Reply<v1::Worl
   if (!posted.ok()) reply(posted);
 }
 
-void Handlers::GetWorld(const v1::GetWorldRequest& request, Reply<v1::World> reply) {
+void Handlers::GetWorld(const Call& /*call*/, const v1::GetWorldRequest& request,
+                        Reply<v1::World> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
   reply(DescribeStatus((*host)->id(), *(*host)->latest()));
 }
 
-void Handlers::ListWorlds(const v1::ListWorldsRequest& request,
+void Handlers::ListWorlds(const Call& /*call*/, const v1::ListWorldsRequest& request,
                           Reply<v1::ListWorldsResponse> reply) {
   if (request.page_size() < 0) {
     return reply(absl::InvalidArgumentError(absl::StrCat(
@@ -131,7 +134,7 @@ void Handlers::ListWorlds(const v1::ListWorldsRequest& request,
   reply(std::move(response));
 }
 
-void Handlers::DeleteWorld(const v1::DeleteWorldRequest& request,
+void Handlers::DeleteWorld(const Call& /*call*/, const v1::DeleteWorldRequest& request,
                            Reply<google::protobuf::Empty> reply) {
   auto found = FindWorld(request.name());
   if (!found.ok()) return reply(found.status());
@@ -146,7 +149,7 @@ void Handlers::DeleteWorld(const v1::DeleteWorldRequest& request,
   if (!posted.ok()) reply(google::protobuf::Empty());
 }
 
-void Handlers::DescribeWorld(const v1::DescribeWorldRequest& request,
+void Handlers::DescribeWorld(const Call& /*call*/, const v1::DescribeWorldRequest& request,
                              Reply<v1::WorldDescription> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
@@ -155,13 +158,13 @@ void Handlers::DescribeWorld(const v1::DescribeWorldRequest& request,
   if (!posted.ok()) reply(posted);
 }
 
-void Handlers::StepWorld(const v1::StepWorldRequest& request, const CallLimits& limits,
+void Handlers::StepWorld(const Call& call, const v1::StepWorldRequest& request,
                          Reply<v1::StepWorldResponse> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
   const int steps = request.steps() == 0 ? 1 : request.steps();
   (*host)->Step(
-      steps, limits,
+      steps, call.limits,
       [reply = std::move(reply)](absl::StatusOr<std::shared_ptr<const Published>> published) {
         if (!published.ok()) return reply(published.status());
         const physics::State& state = (*published)->snapshot->state;
@@ -174,7 +177,8 @@ void Handlers::StepWorld(const v1::StepWorldRequest& request, const CallLimits& 
       });
 }
 
-void Handlers::SetClock(const v1::SetClockRequest& request, Reply<v1::World> reply) {
+void Handlers::SetClock(const Call& /*call*/, const v1::SetClockRequest& request,
+                        Reply<v1::World> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
   const absl::StatusOr<ClockMode> mode = ReadClock(request);
@@ -182,13 +186,14 @@ void Handlers::SetClock(const v1::SetClockRequest& request, Reply<v1::World> rep
   (*host)->SetClock(*mode, ReplyWithStatus((*host)->id(), std::move(reply)));
 }
 
-void Handlers::ResetWorld(const v1::ResetWorldRequest& request, Reply<v1::World> reply) {
+void Handlers::ResetWorld(const Call& /*call*/, const v1::ResetWorldRequest& request,
+                          Reply<v1::World> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
   (*host)->Reset(ReplyWithStatus((*host)->id(), std::move(reply)));
 }
 
-void Handlers::CheckpointWorld(const v1::CheckpointWorldRequest& request,
+void Handlers::CheckpointWorld(const Call& /*call*/, const v1::CheckpointWorldRequest& request,
                                Reply<v1::CheckpointWorldResponse> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
@@ -201,13 +206,15 @@ void Handlers::CheckpointWorld(const v1::CheckpointWorldRequest& request,
   });
 }
 
-void Handlers::RestoreWorld(const v1::RestoreWorldRequest& request, Reply<v1::World> reply) {
+void Handlers::RestoreWorld(const Call& /*call*/, const v1::RestoreWorldRequest& request,
+                            Reply<v1::World> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
   (*host)->Restore(request.state(), ReplyWithStatus((*host)->id(), std::move(reply)));
 }
 
-void Handlers::ForkWorld(const v1::ForkWorldRequest& request, Reply<v1::World> reply) {
+void Handlers::ForkWorld(const Call& /*call*/, const v1::ForkWorldRequest& request,
+                         Reply<v1::World> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
   absl::StatusOr<WorldRegistry::Reservation> reservation = registry_.Reserve(request.world_id());
@@ -230,17 +237,20 @@ void Handlers::ForkWorld(const v1::ForkWorldRequest& request, Reply<v1::World> r
       });
 }
 
-void Handlers::AcquireLease(const v1::AcquireLeaseRequest& request, Reply<v1::Lease> reply) {
+void Handlers::AcquireLease(const Call& call, const v1::AcquireLeaseRequest& request,
+                            Reply<v1::Lease> reply) {
   auto host = FindWorld(request.world());
   if (!host.ok()) return reply(host.status());
-  absl::StatusOr<v1::Lease> lease = (*host)->controller().Acquire(request, Now());
+  v1::AcquireLeaseRequest named = request;
+  if (named.client().empty()) named.set_client(call.caller->label);
+  absl::StatusOr<v1::Lease> lease = (*host)->controller().Acquire(named, Now());
   if (!lease.ok()) return reply(lease.status());
   (*host)->Touch();
   lease->set_world(request.world());
   reply(*std::move(lease));
 }
 
-void Handlers::ReleaseLease(const v1::ReleaseLeaseRequest& request,
+void Handlers::ReleaseLease(const Call& /*call*/, const v1::ReleaseLeaseRequest& request,
                             Reply<google::protobuf::Empty> reply) {
   auto host = FindWorld(request.world());
   if (!host.ok()) return reply(host.status());
@@ -250,7 +260,7 @@ void Handlers::ReleaseLease(const v1::ReleaseLeaseRequest& request,
   reply(google::protobuf::Empty());
 }
 
-void Handlers::StopWorld(const v1::StopWorldRequest& request,
+void Handlers::StopWorld(const Call& /*call*/, const v1::StopWorldRequest& request,
                          Reply<google::protobuf::Empty> reply) {
   auto host = FindWorld(request.world());
   if (!host.ok()) return reply(host.status());
@@ -259,7 +269,7 @@ void Handlers::StopWorld(const v1::StopWorldRequest& request,
   reply(google::protobuf::Empty());
 }
 
-void Handlers::ResumeWorld(const v1::ResumeWorldRequest& request,
+void Handlers::ResumeWorld(const Call& /*call*/, const v1::ResumeWorldRequest& request,
                            Reply<google::protobuf::Empty> reply) {
   auto host = FindWorld(request.world());
   if (!host.ok()) return reply(host.status());
@@ -268,20 +278,33 @@ void Handlers::ResumeWorld(const v1::ResumeWorldRequest& request,
   reply(google::protobuf::Empty());
 }
 
-v1::CommandResponse Handlers::Command(const v1::CommandRequest& request) {
+v1::CommandResponse Handlers::Command(const Call& call, const v1::CommandRequest& request) {
   const SteadyTime now = Now();
   v1::CommandResponse response;
+  response.set_lease_id(request.lease_id());
   response.set_sequence(request.sequence());
   response.set_client_time(request.client_time());
   response.set_server_time(std::chrono::duration<double>(now.time_since_epoch()).count());
-  auto host = FindWorld(request.world());
-  absl::Status status = host.status();
-  if (host.ok()) status = (*host)->controller().Submit(request, now);
-  if (!status.ok()) response.set_refused(std::string(status.message()));
+  const absl::StatusOr<std::string> target = Submit(call, request, now);
+  if (target.ok()) {
+    response.set_target(*target);
+  } else {
+    response.set_refused(std::string(target.status().message()));
+  }
   return response;
 }
 
-absl::StatusOr<Subscription> Handlers::Subscribe(const v1::Subscription& request) {
+absl::StatusOr<std::string> Handlers::Submit(const Call& call, const v1::CommandRequest& request,
+                                             SteadyTime now) {
+  if (absl::Status status = CheckRole(call, kCommandMethod); !status.ok()) return status;
+  auto host = FindWorld(request.world());
+  if (!host.ok()) return host.status();
+  return (*host)->controller().Submit(request, now);
+}
+
+absl::StatusOr<Subscription> Handlers::Subscribe(const Call& call,
+                                                 const v1::Subscription& request) {
+  if (absl::Status status = CheckRole(call, kSubscribeMethod); !status.ok()) return status;
   auto host = FindWorld(request.world());
   if (!host.ok()) return host.status();
   return ReadSubscription(request, *std::move(host));

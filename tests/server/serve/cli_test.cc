@@ -10,7 +10,7 @@
 #include "nlohmann/json.hpp"
 #include <sys/wait.h>
 
-#include "tests/server/gateway/server_test_base.h"
+#include "tests/server/serve/server_test_base.h"
 
 namespace pliant::server {
 namespace {

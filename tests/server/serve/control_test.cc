@@ -3,8 +3,8 @@
 #include <atomic>
 #include <limits>
 
-#include "server/rpc/handlers.h"
-#include "tests/server/gateway/server_test_base.h"
+#include "server/service/handlers.h"
+#include "tests/server/serve/server_test_base.h"
 
 namespace pliant::server {
 namespace {

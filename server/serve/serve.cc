@@ -1,4 +1,4 @@
-#include "server/gateway/serve.h"
+#include "server/serve/serve.h"
 
 #include <atomic>
 #include <chrono>
@@ -12,7 +12,7 @@
 #include "spdlog/spdlog.h"
 
 #include "physics/scene/scene.h"
-#include "server/gateway/server.h"
+#include "server/serve/server.h"
 #include "server/signals/interrupts.h"
 
 namespace pliant::server {

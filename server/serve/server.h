@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "server/gateway/serve.h"
+#include "server/serve/serve.h"
 
 namespace pliant::physics {
 struct Model;

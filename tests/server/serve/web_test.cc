@@ -12,9 +12,9 @@
 #include "google/rpc/error_details.pb.h"
 
 #include "pliant/v1/gateway.pb.h"
-#include "server/rpc/handlers.h"
-#include "tests/server/gateway/server_test_base.h"
-#include "tests/server/gateway/socket_client.h"
+#include "server/service/methods.h"
+#include "tests/server/serve/server_test_base.h"
+#include "tests/server/serve/socket_client.h"
 
 namespace pliant::server {
 namespace {
@@ -174,9 +174,10 @@ TEST_F(Web, SocketGreetsDescribesAndStreams) {
   EXPECT_EQ(welcome.welcome().version(), "test");
   EXPECT_EQ(welcome.welcome().default_world(), "worlds/default");
 
-  v1::ClientMessage describe;
-  describe.mutable_describe_world()->set_name("worlds/default");
-  EXPECT_EQ(socket->Ask(describe).description().rigid_bodies_size(), 3);
+  v1::DescribeWorldRequest describe;
+  describe.set_name("worlds/default");
+  const auto world = socket->Call<v1::WorldDescription>("WorldService/DescribeWorld", describe);
+  EXPECT_EQ(world.rigid_bodies_size(), 3);
 
   v1::ClientMessage subscribe;
   subscribe.mutable_subscribe()->mutable_subscription()->set_world("worlds/default");
@@ -195,22 +196,54 @@ TEST_F(Web, SocketGreetsDescribesAndStreams) {
     socket->Send(ack);
   }
 
-  v1::ClientMessage missing;
-  missing.mutable_get_world()->set_name("worlds/missing");
-  EXPECT_EQ(socket->Ask(missing).status().code(), 5);
+  v1::GetWorldRequest missing;
+  missing.set_name("worlds/missing");
+  google::rpc::Status status;
+  socket->Call<v1::World>("WorldService/GetWorld", missing, &status);
+  EXPECT_EQ(status.code(), 5);
+}
+
+TEST_F(Web, SocketAnswersEveryMethodThatRepliesOnce) {
+  const auto socket = OpenSocket();
+  for (const Method& method : Methods()) {
+    v1::ClientMessage call;
+    call.mutable_call()->set_method(method.name);
+    const int code = socket->Ask(call).status().code();
+    // streams have messages of their own in the envelope
+    EXPECT_EQ(code == static_cast<int>(absl::StatusCode::kUnimplemented), !method.handle)
+        << method.name;
+  }
+}
+
+TEST_F(Web, CallThatRunsOutOfTimeEndsBetweenTwoSteps) {
+  ASSERT_TRUE(Create("w").ok());
+  const auto socket = OpenSocket();
+  v1::StepWorldRequest step;
+  step.set_name("worlds/w");
+  step.set_steps(10'000'000);
+  v1::ClientMessage call;
+  call.mutable_call()->set_method("pliant.v1.WorldService/StepWorld");
+  call.mutable_call()->set_request(step.SerializeAsString());
+  call.mutable_call()->set_timeout(0.1);
+  const google::rpc::Status status = socket->Ask(call).status();
+  EXPECT_EQ(status.code(), static_cast<int>(absl::StatusCode::kDeadlineExceeded));
+  call.mutable_call()->set_timeout(-1);
+  EXPECT_EQ(socket->Ask(call).status().code(),
+            static_cast<int>(absl::StatusCode::kInvalidArgument));
 }
 
 TEST_F(Web, SocketTellsWhichFieldOfASceneIsWrong) {
   const auto socket = OpenSocket();
-  v1::ClientMessage create;
-  create.mutable_create_world()->set_scene_yaml(
+  v1::CreateWorldRequest create;
+  create.set_scene_yaml(
       "name: x\nbodies: [{name: a, rigid: {motion: FREE, density: 0, shapes: [{sphere: {radius: "
       "1}}]}}]\n");
-  const v1::ServerMessage reply = socket->Ask(create);
-  EXPECT_EQ(reply.status().code(), 3);
-  ASSERT_EQ(reply.status().details_size(), 1);
+  google::rpc::Status status;
+  socket->Call<v1::World>("WorldService/CreateWorld", create, &status);
+  EXPECT_EQ(status.code(), 3);
+  ASSERT_EQ(status.details_size(), 1);
   google::rpc::BadRequest details;
-  ASSERT_TRUE(details.ParseFromString(reply.status().details(0).value()));
+  ASSERT_TRUE(details.ParseFromString(status.details(0).value()));
   EXPECT_EQ(details.field_violations(0).field(), "bodies[0].rigid.density");
 }
 
@@ -218,11 +251,14 @@ TEST_F(Web, SocketDrivesABodyAndLetsGoWhenItCloses) {
   ASSERT_TRUE(Create("default").ok());
   ASSERT_TRUE(RunInRealTime("default").ok());
   auto socket = OpenSocket();
-  v1::ClientMessage acquire;
-  acquire.mutable_acquire_lease()->set_world("worlds/default");
-  acquire.mutable_acquire_lease()->set_target("paddle");
-  acquire.mutable_acquire_lease()->set_client("page");
-  const v1::Lease lease = socket->Ask(acquire).lease();
+  v1::ClientMessage hello;
+  hello.mutable_hello()->set_client("page");
+  socket->Ask(hello);
+  v1::AcquireLeaseRequest acquire;
+  acquire.set_world("worlds/default");
+  acquire.set_target("paddle");
+  const auto lease = socket->Call<v1::Lease>("ControlService/AcquireLease", acquire);
+  EXPECT_EQ(lease.client(), "page");
   ASSERT_FALSE(lease.lease_id().empty());
 
   // feedback has the step in which the command was applied
@@ -237,6 +273,8 @@ TEST_F(Web, SocketDrivesABodyAndLetsGoWhenItCloses) {
     socket->Send(command);
     const v1::ServerMessage message = socket->Receive();
     EXPECT_EQ(message.command().refused(), "");
+    EXPECT_EQ(message.command().lease_id(), lease.lease_id());
+    EXPECT_EQ(message.command().target(), "paddle");
     return message.command().applied_step() > 0;
   }));
 
@@ -260,19 +298,20 @@ TEST_F(Web, SocketThatTalksNonsenseIsClosedAlone) {
   bad->stream().read(buffer, error);
   EXPECT_EQ(error, beast::websocket::error::closed);
   EXPECT_EQ(bad->stream().reason().code, beast::websocket::close_code::bad_payload);
-  v1::ClientMessage list;
-  list.mutable_list_worlds();
-  EXPECT_TRUE(good->Ask(list).has_worlds());
+  good->Call<v1::ListWorldsResponse>("WorldService/ListWorlds", v1::ListWorldsRequest());
 }
 
 TEST_F(Web, SocketThatLeavesRepliesUnreadIsDisconnectedAlone) {
   ASSERT_TRUE(Create("default").ok());
   const auto good = OpenSocket();
   const auto stuck = OpenSocket();
-  v1::ClientMessage describe;
-  describe.set_request_id(1);
-  describe.mutable_describe_world()->set_name("worlds/default");
-  const std::string bytes = describe.SerializeAsString();
+  v1::DescribeWorldRequest describe;
+  describe.set_name("worlds/default");
+  v1::ClientMessage call;
+  call.set_request_id(1);
+  call.mutable_call()->set_method("pliant.v1.WorldService/DescribeWorld");
+  call.mutable_call()->set_request(describe.SerializeAsString());
+  const std::string bytes = call.SerializeAsString();
 
   // it keeps sending requests and never reads
   const timeval quick{0, 200'000};
@@ -283,9 +322,7 @@ TEST_F(Web, SocketThatLeavesRepliesUnreadIsDisconnectedAlone) {
   while (!error && std::chrono::steady_clock::now() < end)
     stuck->stream().write(boost::asio::buffer(bytes), error);
   EXPECT_TRUE(error);
-  v1::ClientMessage list;
-  list.mutable_list_worlds();
-  EXPECT_TRUE(good->Ask(list).has_worlds());
+  good->Call<v1::ListWorldsResponse>("WorldService/ListWorlds", v1::ListWorldsRequest());
 }
 
 }  // namespace

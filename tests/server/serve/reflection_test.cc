@@ -10,7 +10,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/slice.h"
 
-#include "tests/server/gateway/server_test_base.h"
+#include "tests/server/serve/server_test_base.h"
 
 namespace pliant::server {
 namespace {

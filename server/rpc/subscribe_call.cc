@@ -8,11 +8,11 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/slice.h"
 
-#include "pliant/v1/stream.grpc.pb.h"
-#include "server/rpc/drain_watch.h"
+#include "pliant/v1/stream.pb.h"
 #include "server/rpc/grpc_status.h"
-#include "server/rpc/handlers.h"
-#include "server/rpc/services.h"
+#include "server/rpc/method_service.h"
+#include "server/service/drain_watch.h"
+#include "server/service/handlers.h"
 
 namespace pliant::server {
 namespace {
@@ -28,21 +28,10 @@ grpc::Slice ShareBytes(std::shared_ptr<const std::string> bytes) {
       [](void* held) { delete static_cast<std::shared_ptr<const std::string>*>(held); }, owner);
 }
 
-bool Parse(ByteBuffer* buffer, v1::SubscribeRequest* request) {
-  std::vector<grpc::Slice> slices;
-  if (!buffer->Dump(&slices).ok()) return false;
-  std::string bytes;
-  for (const grpc::Slice& slice : slices) {
-    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  }
-  return request->ParseFromString(bytes);
-}
-
 // Frame stream of one viewer. Sends encoded bytes, so that a frame is encoded once for all viewers.
-class SubscribeCall final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>,
-                            public FrameSink {
+class SubscribeCall final : public RawStream, public FrameSink {
  public:
-  explicit SubscribeCall(Handlers* handlers) : handlers_(handlers) {
+  SubscribeCall(Handlers* handlers, const Call& call) : handlers_(handlers), call_(call) {
     watch_ = DrainWatch::Open(
         handlers, [this] { SendEnd(absl::UnavailableError("the server is shutting down")); });
     StartRead(&in_);
@@ -65,12 +54,13 @@ class SubscribeCall final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffe
   void OnReadDone(bool ok) override {
     if (!ok) return End(absl::OkStatus(), false);
     v1::SubscribeRequest request;
-    if (!Parse(&in_, &request)) {
+    if (!ParseBuffer(in_, &request)) {
       return End(absl::InvalidArgumentError("the message is not a SubscribeRequest"), false);
     }
     if (request.has_ack() && stream_ != nullptr) stream_->Ack(request.ack().frame());
     if (request.has_subscription()) {
-      absl::StatusOr<Subscription> subscription = handlers_->Subscribe(request.subscription());
+      absl::StatusOr<Subscription> subscription =
+          handlers_->Subscribe(call_, request.subscription());
       if (!subscription.ok()) return End(subscription.status(), false);
       if (stream_ != nullptr) {
         stream_->Change(*std::move(subscription));
@@ -118,7 +108,7 @@ class SubscribeCall final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffe
   void Finish() {
     if (std::exchange(finished_, true)) return;
     const grpc::Status status = ToGrpc(*ending_);
-    if (!tell_) return ServerBidiReactor::Finish(status);
+    if (!tell_) return RawStream::Finish(status);
     v1::SubscribeResponse response;
     response.mutable_notice()->set_reason(std::string(ending_->message()));
     response.mutable_notice()->set_final(true);
@@ -128,6 +118,7 @@ class SubscribeCall final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffe
   }
 
   Handlers* const handlers_;
+  const Call call_;
   std::shared_ptr<DrainWatch> watch_;
   std::shared_ptr<FrameStream> stream_;
   ByteBuffer in_;
@@ -140,24 +131,10 @@ class SubscribeCall final : public grpc::ServerBidiReactor<ByteBuffer, ByteBuffe
   std::optional<absl::Status> ending_;
 };
 
-class StreamService final
-    : public v1::StreamService::WithRawCallbackMethod_Subscribe<v1::StreamService::Service> {
- public:
-  explicit StreamService(Handlers* handlers) : handlers_(handlers) {}
-
- private:
-  grpc::ServerBidiReactor<ByteBuffer, ByteBuffer>* Subscribe(
-      grpc::CallbackServerContext*) override {
-    return new SubscribeCall(handlers_);
-  }
-
-  Handlers* const handlers_;
-};
-
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeStreamService(Handlers* handlers) {
-  return std::make_unique<StreamService>(handlers);
+RawStream* MakeSubscribeCall(Handlers* handlers, const Call& call) {
+  return new SubscribeCall(handlers, call);
 }
 
 }  // namespace pliant::server

@@ -15,7 +15,7 @@
 #include "pliant/v1/control.grpc.pb.h"
 #include "pliant/v1/stream.grpc.pb.h"
 #include "pliant/v1/world.grpc.pb.h"
-#include "server/gateway/server.h"
+#include "server/serve/server.h"
 #include "tests/server/host/test_scene.h"
 
 namespace pliant::server {

@@ -3,10 +3,10 @@
 #include <atomic>
 #include <cmath>
 
-#include "server/rpc/handlers.h"
-#include "tests/server/gateway/server_test_base.h"
-#include "tests/server/gateway/socket_client.h"
+#include "server/service/handlers.h"
 #include "tests/server/host/robot_scene.h"
+#include "tests/server/serve/server_test_base.h"
+#include "tests/server/serve/socket_client.h"
 
 namespace pliant::server {
 namespace {
@@ -160,16 +160,16 @@ TEST_F(Robots, StreamEndsAndTheRobotStops) {
 TEST_F(Robots, SocketDescribesDrivesAndShowsThem) {
   boost::asio::io_context io;
   SocketClient socket(&io, server_->http_port(), kPatience);
-  v1::ClientMessage describe;
-  describe.mutable_describe_world()->set_name(kWorld);
-  const v1::WorldDescription world = socket.Ask(describe).description();
+  v1::DescribeWorldRequest describe;
+  describe.set_name(kWorld);
+  const auto world = socket.Call<v1::WorldDescription>("WorldService/DescribeWorld", describe);
   ASSERT_EQ(world.robots_size(), 2);
   EXPECT_EQ(world.robots(0).joints(0).name(), "x");
 
-  v1::ClientMessage acquire;
-  acquire.mutable_acquire_lease()->set_world(kWorld);
-  acquire.mutable_acquire_lease()->set_target("left");
-  const v1::Lease lease = socket.Ask(acquire).lease();
+  v1::AcquireLeaseRequest acquire;
+  acquire.set_world(kWorld);
+  acquire.set_target("left");
+  const auto lease = socket.Call<v1::Lease>("ControlService/AcquireLease", acquire);
   ASSERT_FALSE(lease.lease_id().empty());
   v1::ClientMessage subscribe;
   subscribe.mutable_subscribe()->mutable_subscription()->set_world(kWorld);
