@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -9,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,12 +16,13 @@
 #include "server/host/clock.h"
 #include "server/host/published.h"
 #include "server/host/step_controller.h"
+#include "server/host/timeline.h"
 
 namespace pliant::server {
 
 // Deadline and cancellation of a long request.
 struct CallLimits {
-  SteadyTime deadline = SteadyTime::max();
+  SteadyTime deadline = kNever;
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
 };
 
@@ -40,22 +39,27 @@ struct HostCounters {
   physics::StepTotals totals;
 };
 
-// One world with the thread that steps it.
+// One world with the worker that steps it.
 //
 // Other threads access it in two ways only: through the bounded mailbox of requests, and through
 // the pointer to the last published state. Requests are executed in order, between steps, on the
 // stepping thread; `done` is called there too, exactly once, and must not block. A step that fails,
 // does not converge or is not finite pauses this world with a fault and leaves it at a valid state;
 // the next request that makes time pass clears the fault.
+//
+// Stepping on request is a state of the clock, kStepping: other requests are served between any two
+// steps. One that changes the clock or the state ends it.
 class WorldHost {
  public:
   using Done = std::function<void(absl::StatusOr<std::shared_ptr<const Published>>)>;
   static constexpr std::size_t kMailboxCapacity = 64;
+  static constexpr std::size_t kMaxRuns = 64;            // requests to step, waiting for each other
   static constexpr std::int64_t kMaxSteps = 10'000'000;  // in one request
 
   // `on_publish` is called on the stepping thread after every publication, and must be quick.
+  // `timeline` outlives the host.
   WorldHost(std::string id, physics::World world, std::unique_ptr<StepController> controller,
-            std::function<void()> on_publish, const ClockMode& clock = {});
+            std::function<void()> on_publish, Timeline* timeline, const ClockMode& clock = {});
   ~WorldHost();
   WorldHost(const WorldHost&) = delete;
 
@@ -66,22 +70,25 @@ class WorldHost {
   std::shared_ptr<const Published> latest() const;
   HostCounters counters() const;
 
-  // Advances a paused world. Errors: FAILED_PRECONDITION when it runs in time, ABORTED when a step
-  // failed, DEADLINE_EXCEEDED and CANCELLED when `limits` ended it between two steps. Completed
-  // steps are kept.
+  // Advances a paused world. Requests to step are served one after the other. Errors:
+  // FAILED_PRECONDITION when it runs in time, RESOURCE_EXHAUSTED when kMaxRuns are waiting,
+  // DEADLINE_EXCEEDED and CANCELLED when `limits` ended it between two steps, ABORTED when a step
+  // failed or when another request ended it, saying by whom. Completed steps are kept.
   void Step(std::int64_t steps, const CallLimits& limits, Done done);
-  void SetClock(const ClockMode& mode, Done done);
-  void Reset(Done done);
-  void Restore(std::string bytes,
-               Done done);  // INVALID_ARGUMENT when the bytes are not of this model
+
+  // Each ends requests to step. `who` made the request.
+  void SetClock(const ClockMode& mode, const std::string& who, Done done);
+  void Reset(const std::string& who, Done done);
+  // INVALID_ARGUMENT when the bytes are not of this model; then nothing has changed.
+  void Restore(std::string bytes, const std::string& who, Done done);
   void Save(std::function<void(absl::StatusOr<SavedState>)> done);
 
   // Publishes again, because what the controller reports has changed.
   void Touch();
 
-  // Stops after the current step and notifies readers. Waiting requests, and a long one in
-  // progress, fail with `reason`. Does not block; Join does. Never call Join from the stepping
-  // thread.
+  // Stops after the current step and notifies readers. Waiting requests fail with `reason`, and so
+  // do requests to step, as ABORTED if the world was deleted. Does not block; Join does. Never call
+  // Join from the stepping thread.
   void RequestStop(const absl::Status& reason);
   void Join();
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
@@ -93,13 +100,22 @@ class WorldHost {
     std::function<void(const absl::Status&)> refuse;
   };
 
+  // A request to step.
+  struct Run {
+    std::int64_t steps = 0;
+    std::int64_t made = 0;
+    CallLimits limits;
+    Done done;
+  };
+
   void Post(Request request);
   void PostChange(std::function<absl::Status()> change, Done done);
-  void Run();
-  SteadyTime CalcWake(SteadyTime now);
+  SteadyTime Continue();
+  SteadyTime StepOnRequest(SteadyTime now);
+  void StartRun(Run run);
+  void EndRuns(absl::StatusCode code, const std::string& why);
   bool StepOnce(SteadyTime now);
   void RaiseFault(physics::WorldFault fault);
-  absl::Status DoSteps(std::int64_t steps, const CallLimits& limits);
   void SwitchClock(const ClockMode& mode);
   void BeginEpoch();
   void Publish();
@@ -108,10 +124,13 @@ class WorldHost {
   const std::shared_ptr<const physics::Model> model_;
   const std::unique_ptr<StepController> controller_;
   const std::function<void()> on_publish_;
+  Timeline* const timeline_;
 
   // used by the stepping thread only
   physics::World world_;
   ClockMode clock_;
+  std::deque<Run> runs_;  // the first one steps; none unless clock_ is kStepping
+  SteadyTime shown_;      // last publication during a run
   Pacer pacer_;
   RateMeter meter_;
   std::optional<physics::WorldFault> fault_;
@@ -123,7 +142,6 @@ class WorldHost {
 
   // the mailbox
   std::mutex mailbox_mutex_;
-  std::condition_variable wake_;
   std::deque<Request> mailbox_;
   bool touched_ = false;
   absl::Status stop_reason_;
@@ -136,8 +154,7 @@ class WorldHost {
   std::atomic<std::uint64_t> steps_{0}, faults_{0}, not_converged_{0};
   std::atomic<double> step_seconds_{0};
 
-  std::mutex join_mutex_;
-  std::thread thread_;
+  std::unique_ptr<Timeline::Worker> worker_;
 };
 
 }  // namespace pliant::server

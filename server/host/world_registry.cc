@@ -29,7 +29,9 @@ WorldRegistry::Reservation::~Reservation() {
   if (registry_ != nullptr) registry_->Free(id_);
 }
 
-WorldRegistry::WorldRegistry(Options options) : options_(std::move(options)) {}
+WorldRegistry::WorldRegistry(Options options)
+    : options_(std::move(options)),
+      worker_(options_.timeline->Start([this] { return EndNext(); })) {}
 
 WorldRegistry::~WorldRegistry() {
   Close(absl::UnavailableError("the server has shut down"));
@@ -42,9 +44,10 @@ absl::StatusOr<WorldRegistry::Reservation> WorldRegistry::Reserve(std::string id
   }
   std::lock_guard lock(mutex_);
   if (!closed_.ok()) return closed_;
-  if (static_cast<int>(worlds_.size()) >= options_.max_worlds) {
+  const std::size_t count = worlds_.size() + ending_.size();
+  if (count >= static_cast<std::size_t>(options_.max_worlds)) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the server has ", worlds_.size(),
+        absl::StrCat("the server has ", count,
                      " worlds, which is its limit; delete one before creating another"));
   }
   if (id.empty()) {
@@ -64,7 +67,7 @@ absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Open(Reservation reser
                                                                const ClockMode& clock) {
   auto controller = options_.make_controller(world.shared_model());
   auto host = std::make_shared<WorldHost>(reservation.id(), std::move(world), std::move(controller),
-                                          options_.on_publish, clock);
+                                          options_.on_publish, options_.timeline, clock);
   std::lock_guard lock(mutex_);
   if (!closed_.ok()) return closed_;
   worlds_[reservation.id()] = host;
@@ -92,21 +95,43 @@ std::vector<std::shared_ptr<WorldHost>> WorldRegistry::List() const {
   return hosts;
 }
 
-absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Remove(const std::string& id) {
-  absl::StatusOr<std::shared_ptr<WorldHost>> host = Get(id);
-  if (!host.ok()) return host;
+absl::Status WorldRegistry::Remove(const std::string& id, const std::string& who,
+                                   std::function<void()> done) {
+  const absl::StatusOr<std::shared_ptr<WorldHost>> host = Get(id);
+  if (!host.ok()) return host.status();
   {
     // of two concurrent requests, only one removes the world
     std::lock_guard lock(mutex_);
     const auto found = worlds_.find(id);
-    if (found == worlds_.end() || found->second != *host) {
+    if (found == worlds_.end() || found->second != *host)
       return absl::NotFoundError(absl::StrCat("there is no world worlds/", id));
-    }
+    ending_.push_back({std::move(found->second), std::move(done)});
     worlds_.erase(found);
   }
-  (*host)->RequestStop(absl::NotFoundError(absl::StrCat("worlds/", id, " was deleted")));
-  spdlog::info("event=world_deleted world={}", id);
-  return host;
+  (*host)->RequestStop(absl::NotFoundError(absl::StrCat("worlds/", id, " was deleted by ", who)));
+  spdlog::info("event=world_deleted world={} client=\"{}\"", id, who);
+  worker_->Wake();
+  return absl::OkStatus();
+}
+
+// Joins one world that ends. It waits for a step of that world, which no network thread may do.
+SteadyTime WorldRegistry::EndNext() {
+  std::shared_ptr<WorldHost> host;
+  {
+    std::lock_guard lock(mutex_);
+    if (ending_.empty()) return kNever;
+    host = ending_.front().host;
+  }
+  host->Join();
+  host.reset();
+  Ending ended;
+  {
+    std::lock_guard lock(mutex_);
+    ended = std::move(ending_.front());
+    ending_.pop_front();
+  }
+  ended.done();
+  return options_.timeline->Now();
 }
 
 void WorldRegistry::Close(const absl::Status& reason) {
@@ -118,6 +143,9 @@ void WorldRegistry::Close(const absl::Status& reason) {
 }
 
 void WorldRegistry::JoinAll() {
+  worker_->Stop();
+  while (EndNext() != kNever) {
+  }
   for (const auto& host : List()) host->Join();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <condition_variable>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -27,6 +27,7 @@ class WorldRegistry {
     std::function<std::unique_ptr<StepController>(std::shared_ptr<const physics::Model>)>
         make_controller;
     std::function<void()> on_publish;
+    Timeline* timeline = &RealTimeline();
   };
 
   // An id reserved while its world is being built. Freed if destroyed before Open.
@@ -57,14 +58,22 @@ class WorldRegistry {
   absl::StatusOr<std::shared_ptr<WorldHost>> Get(const std::string& id) const;  // NOT_FOUND
   std::vector<std::shared_ptr<WorldHost>> List() const;                         // by id
 
-  // Removes a world and asks it to stop; the caller joins it.
-  absl::StatusOr<std::shared_ptr<WorldHost>> Remove(const std::string& id);
+  // Removes a world that `who` deletes and asks it to stop. Its id is free at once; it counts as
+  // one of the server's worlds until it has ended, when `done` is called on a thread of the
+  // registry. NOT_FOUND.
+  absl::Status Remove(const std::string& id, const std::string& who, std::function<void()> done);
 
   // Refuses new worlds and asks all worlds to stop.
   void Close(const absl::Status& reason);
   void JoinAll();
 
  private:
+  struct Ending {
+    std::shared_ptr<WorldHost> host;
+    std::function<void()> done;
+  };
+
+  SteadyTime EndNext();
   void Free(const std::string& id);
 
   const Options options_;
@@ -72,6 +81,8 @@ class WorldRegistry {
   std::map<std::string, std::shared_ptr<WorldHost>, std::less<>> worlds_;  // null while being built
   absl::Status closed_;
   int next_number_ = 1;
+  std::deque<Ending> ending_;
+  std::unique_ptr<Timeline::Worker> worker_;  // joins worlds that end
 };
 
 }  // namespace pliant::server

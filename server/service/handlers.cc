@@ -19,10 +19,6 @@ constexpr double kMaxFactor = 1000;
 constexpr int kDefaultPage = 50;
 constexpr int kMaxPage = 1000;
 
-SteadyTime Now() {
-  return std::chrono::steady_clock::now();
-}
-
 // Callback that replies to a change with the world's new status.
 WorldHost::Done ReplyWithStatus(const std::string& id, Reply<v1::World> reply) {
   return
@@ -61,9 +57,9 @@ Handlers::Handlers(Options options)
                  [](std::shared_ptr<const physics::Model> model) {
                    return std::make_unique<WorldControl>(std::move(model));
                  },
-                 [this] { pump_.Wake(); }}),
-      building_(2, 64),
-      describing_(1, 256) {}
+                 [this] { pump_.Wake(); }, options_.timeline}),
+      building_(options_.timeline, 2, 64),
+      describing_(options_.timeline, 1, 256) {}
 
 Handlers::~Handlers() {
   Drain();
@@ -89,7 +85,7 @@ void Handlers::CreateWorld(const Call& /*call*/, const v1::CreateWorldRequest& r
 
   // use a worker thread: reading, cutting and checking meshes takes seconds for a large scene
   auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
-  const absl::Status posted = building_.Post([this, request, held, reply] {
+  const auto build = [this, request, held, reply] {
     physics::SceneOptions options;
     options.jail = options_.scene_folder;
     options.allow_files = !options_.scene_folder.empty();
@@ -102,8 +98,8 @@ void Handlers::CreateWorld(const Call& /*call*/, const v1::CreateWorldRequest& r
     auto host = registry_.Open(std::move(*held), physics::World(scene.model));
     if (!host.ok()) return reply(host.status());
     reply(DescribeStatus((*host)->id(), *(*host)->latest()));
-  });
-  if (!posted.ok()) reply(posted);
+  };
+  building_.Post(build, reply);
 }
 
 void Handlers::GetWorld(const Call& /*call*/, const v1::GetWorldRequest& request,
@@ -134,28 +130,22 @@ void Handlers::ListWorlds(const Call& /*call*/, const v1::ListWorldsRequest& req
   reply(std::move(response));
 }
 
-void Handlers::DeleteWorld(const Call& /*call*/, const v1::DeleteWorldRequest& request,
+void Handlers::DeleteWorld(const Call& call, const v1::DeleteWorldRequest& request,
                            Reply<google::protobuf::Empty> reply) {
-  auto found = FindWorld(request.name());
-  if (!found.ok()) return reply(found.status());
-  auto host = registry_.Remove((*found)->id());
+  const auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
-
   // reply when the world's thread has ended
-  const absl::Status posted = building_.Post([host = *host, reply] {
-    host->Join();
-    reply(google::protobuf::Empty());
-  });
-  if (!posted.ok()) reply(google::protobuf::Empty());
+  const absl::Status status = registry_.Remove((*host)->id(), call.caller->name,
+                                               [reply] { reply(google::protobuf::Empty()); });
+  if (!status.ok()) reply(status);
 }
 
 void Handlers::DescribeWorld(const Call& /*call*/, const v1::DescribeWorldRequest& request,
                              Reply<v1::WorldDescription> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
-  const absl::Status posted =
-      describing_.Post([host = *host, reply] { reply(DescribeModel(host->id(), host->model())); });
-  if (!posted.ok()) reply(posted);
+  describing_.Post([host = *host, reply] { reply(DescribeModel(host->id(), host->model())); },
+                   reply);
 }
 
 void Handlers::StepWorld(const Call& call, const v1::StepWorldRequest& request,
@@ -177,20 +167,20 @@ void Handlers::StepWorld(const Call& call, const v1::StepWorldRequest& request,
       });
 }
 
-void Handlers::SetClock(const Call& /*call*/, const v1::SetClockRequest& request,
+void Handlers::SetClock(const Call& call, const v1::SetClockRequest& request,
                         Reply<v1::World> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
   const absl::StatusOr<ClockMode> mode = ReadClock(request);
   if (!mode.ok()) return reply(mode.status());
-  (*host)->SetClock(*mode, ReplyWithStatus((*host)->id(), std::move(reply)));
+  (*host)->SetClock(*mode, call.caller->name, ReplyWithStatus((*host)->id(), std::move(reply)));
 }
 
-void Handlers::ResetWorld(const Call& /*call*/, const v1::ResetWorldRequest& request,
+void Handlers::ResetWorld(const Call& call, const v1::ResetWorldRequest& request,
                           Reply<v1::World> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
-  (*host)->Reset(ReplyWithStatus((*host)->id(), std::move(reply)));
+  (*host)->Reset(call.caller->name, ReplyWithStatus((*host)->id(), std::move(reply)));
 }
 
 void Handlers::CheckpointWorld(const Call& /*call*/, const v1::CheckpointWorldRequest& request,
@@ -206,11 +196,12 @@ void Handlers::CheckpointWorld(const Call& /*call*/, const v1::CheckpointWorldRe
   });
 }
 
-void Handlers::RestoreWorld(const Call& /*call*/, const v1::RestoreWorldRequest& request,
+void Handlers::RestoreWorld(const Call& call, const v1::RestoreWorldRequest& request,
                             Reply<v1::World> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
-  (*host)->Restore(request.state(), ReplyWithStatus((*host)->id(), std::move(reply)));
+  (*host)->Restore(request.state(), call.caller->name,
+                   ReplyWithStatus((*host)->id(), std::move(reply)));
 }
 
 void Handlers::ForkWorld(const Call& /*call*/, const v1::ForkWorldRequest& request,
@@ -225,15 +216,14 @@ void Handlers::ForkWorld(const Call& /*call*/, const v1::ForkWorldRequest& reque
   (*host)->Save(
       [this, held, model = (*host)->shared_model(), reply](absl::StatusOr<SavedState> saved) {
         if (!saved.ok()) return reply(saved.status());
-        const absl::Status posted =
-            building_.Post([this, held, model, bytes = std::move(saved->bytes), reply] {
-              physics::World world(model);
-              if (absl::Status status = world.Restore(bytes); !status.ok()) return reply(status);
-              auto fork = registry_.Open(std::move(*held), std::move(world));
-              if (!fork.ok()) return reply(fork.status());
-              reply(DescribeStatus((*fork)->id(), *(*fork)->latest()));
-            });
-        if (!posted.ok()) reply(posted);
+        const auto build = [this, held, model, bytes = std::move(saved->bytes), reply] {
+          physics::World world(model);
+          if (absl::Status status = world.Restore(bytes); !status.ok()) return reply(status);
+          auto fork = registry_.Open(std::move(*held), std::move(world));
+          if (!fork.ok()) return reply(fork.status());
+          reply(DescribeStatus((*fork)->id(), *(*fork)->latest()));
+        };
+        building_.Post(build, reply);
       });
 }
 
@@ -243,7 +233,7 @@ void Handlers::AcquireLease(const Call& call, const v1::AcquireLeaseRequest& req
   if (!host.ok()) return reply(host.status());
   v1::AcquireLeaseRequest named = request;
   if (named.client().empty()) named.set_client(call.caller->label);
-  absl::StatusOr<v1::Lease> lease = (*host)->controller().Acquire(named, Now());
+  absl::StatusOr<v1::Lease> lease = (*host)->controller().Acquire(named, options_.timeline->Now());
   if (!lease.ok()) return reply(lease.status());
   (*host)->Touch();
   lease->set_world(request.world());
@@ -254,7 +244,9 @@ void Handlers::ReleaseLease(const Call& /*call*/, const v1::ReleaseLeaseRequest&
                             Reply<google::protobuf::Empty> reply) {
   auto host = FindWorld(request.world());
   if (!host.ok()) return reply(host.status());
-  if (absl::Status status = (*host)->controller().Release(request.lease_id(), Now()); !status.ok())
+  if (absl::Status status =
+          (*host)->controller().Release(request.lease_id(), options_.timeline->Now());
+      !status.ok())
     return reply(status);
   (*host)->Touch();
   reply(google::protobuf::Empty());
@@ -279,7 +271,7 @@ void Handlers::ResumeWorld(const Call& /*call*/, const v1::ResumeWorldRequest& r
 }
 
 v1::CommandResponse Handlers::Command(const Call& call, const v1::CommandRequest& request) {
-  const SteadyTime now = Now();
+  const SteadyTime now = options_.timeline->Now();
   v1::CommandResponse response;
   response.set_lease_id(request.lease_id());
   response.set_sequence(request.sequence());
@@ -316,6 +308,8 @@ std::shared_ptr<FrameStream> Handlers::MakeStream(FrameSink* sink, Subscription 
 
 void Handlers::Drain() {
   draining_.store(true);
+  building_.Cancel();
+  describing_.Cancel();
   registry_.Close(absl::UnavailableError("the server is shutting down"));
   pump_.Wake();
 }

@@ -29,6 +29,7 @@ class Handlers {
     int max_worlds = 32;
     // Folder from which uploaded scenes may read meshes; empty: they may name no file.
     std::string scene_folder;
+    Timeline* timeline = &RealTimeline();
   };
 
   explicit Handlers(Options options);
@@ -92,7 +93,7 @@ class Handlers {
   FrameCache cache_;
   Pump pump_;
   WorldRegistry registry_;
-  WorkQueue building_;  // scenes; ends of worlds
+  WorkQueue building_;  // scenes
   WorkQueue describing_;
 };
 

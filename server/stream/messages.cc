@@ -196,6 +196,9 @@ v1::Clock DescribeClock(const ClockMode& mode) {
     case ClockMode::Kind::kPaused:
       clock.mutable_paused();
       break;
+    case ClockMode::Kind::kStepping:
+      clock.mutable_stepping();
+      break;
     case ClockMode::Kind::kRealTime:
       clock.mutable_real_time()->set_factor(mode.factor);
       break;

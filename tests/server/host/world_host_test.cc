@@ -33,8 +33,9 @@ class Idle : public StepController {
 
 std::unique_ptr<WorldHost> MakeHost(const std::string& yaml = kTestScene,
                                     std::shared_future<void> gate = {}) {
-  return std::make_unique<WorldHost>("w", physics::World(LoadTestModel(yaml)),
-                                     std::make_unique<Idle>(std::move(gate)), [] {});
+  return std::make_unique<WorldHost>(
+      "w", physics::World(LoadTestModel(yaml)), std::make_unique<Idle>(std::move(gate)), [] {},
+      &RealTimeline());
 }
 
 // A Done callback and the result it is called with.
@@ -71,7 +72,7 @@ TEST(WorldHost, ResetGoesBackAndRaisesTheEpoch) {
   const std::string start = physics::HashState(host->latest()->snapshot->state);
   ASSERT_TRUE(Step(*host, 3).ok());
   Call call;
-  host->Reset(call.done());
+  host->Reset("tester", call.done());
   const Result result = call.Wait();
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(physics::HashState((*result)->snapshot->state), start);
@@ -84,7 +85,7 @@ TEST(WorldHost, ForeignBytesAreRefusedAndChangeNothing) {
   const std::string before = physics::HashState(host->latest()->snapshot->state);
   const physics::World other(LoadTestModel(kFaultyScene));
   Call call;
-  host->Restore(other.Save(), call.done());
+  host->Restore(other.Save(), "tester", call.done());
   EXPECT_EQ(call.Wait().status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(physics::HashState(host->latest()->snapshot->state), before);
   EXPECT_EQ(host->latest()->epoch, 0u);
@@ -109,7 +110,7 @@ TEST(WorldHost, StepThatDoesNotConvergePausesItWithAFault) {
 
   // a reset clears the count; the lifetime counter stays
   Call call;
-  host->Reset(call.done());
+  host->Reset("tester", call.done());
   ASSERT_TRUE(call.Wait().ok());
   EXPECT_EQ(host->latest()->steps_not_converged, 0);
   EXPECT_EQ(host->counters().not_converged, 1u);
@@ -129,7 +130,7 @@ TEST(WorldHost, NeverRunsAheadOfTheClock) {
   const auto host = MakeHost();
   const auto start = std::chrono::steady_clock::now();
   Call call;
-  host->SetClock({ClockMode::Kind::kRealTime, 2}, call.done());
+  host->SetClock({ClockMode::Kind::kRealTime, 2}, "tester", call.done());
   ASSERT_TRUE(call.Wait().ok());
   double time = 0, elapsed = 0;
   while (time < 0.5) {
@@ -170,6 +171,79 @@ TEST(WorldHost, MailboxIsBoundedAndEachRequestAnsweredOnce) {
   EXPECT_GE(ended, static_cast<int>(WorldHost::kMailboxCapacity) - 1);
 }
 
+// Starts a request of so many steps that only another request can end it.
+Call StepForLong(WorldHost& host) {
+  Call call;
+  host.Step(WorldHost::kMaxSteps, {}, call.done());
+  while (host.latest()->clock.kind != ClockMode::Kind::kStepping) std::this_thread::yield();
+  return call;
+}
+
+TEST(WorldHost, PauseResetAndRestoreEndARequestToStepAndSayByWhom) {
+  const auto host = MakeHost();
+  const std::string start = physics::World(LoadTestModel()).Save();
+  const std::vector<std::pair<const char*, std::function<void(WorldHost::Done)>>> requests = {
+      {"paused by alice", [&](auto done) { host->SetClock({}, "alice", done); }},
+      {"reset by bob", [&](auto done) { host->Reset("bob", done); }},
+      {"restored by carol", [&](auto done) { host->Restore(start, "carol", done); }},
+      {"set running by dave", [&](auto done) {
+         host->SetClock({ClockMode::Kind::kRealTime, 1}, "dave", done);
+       }}};
+  for (const auto& [text, request] : requests) {
+    Call stepping = StepForLong(*host);
+    Call call;
+    request(call.done());
+    ASSERT_TRUE(call.Wait().ok()) << text;
+    const absl::Status ended = stepping.Wait().status();
+    EXPECT_EQ(ended.code(), absl::StatusCode::kAborted) << text;
+    EXPECT_NE(ended.message().find(text), std::string::npos) << ended;
+    EXPECT_NE(ended.message().find(" of 10000000 steps"), std::string::npos) << ended;
+  }
+}
+
+TEST(WorldHost, DeletionEndsARequestToStepAndSaysByWhom) {
+  WorldRegistry registry({2, [](auto) { return std::make_unique<Idle>(); }, [] {}});
+  const auto host = registry.Open(*registry.Reserve("a"), physics::World(LoadTestModel()));
+  ASSERT_TRUE(host.ok());
+  Call stepping = StepForLong(**host);
+  std::promise<void> ended;
+  ASSERT_TRUE(registry.Remove("a", "erin", [&] { ended.set_value(); }).ok());
+  const absl::Status status = stepping.Wait().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_NE(status.message().find("deleted by erin"), std::string::npos) << status;
+  ended.get_future().wait();
+}
+
+TEST(WorldHost, CheckpointIsTakenBetweenTwoStepsOfARequest) {
+  const auto host = MakeHost();
+  Call stepping = StepForLong(*host);
+  std::promise<absl::StatusOr<SavedState>> saved;
+  host->Save([&](absl::StatusOr<SavedState> state) { saved.set_value(std::move(state)); });
+  EXPECT_TRUE(saved.get_future().get().ok());
+  EXPECT_EQ(stepping.future.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  EXPECT_EQ(host->latest()->clock.kind, ClockMode::Kind::kStepping);
+}
+
+TEST(WorldHost, RequestsToStepAreServedOneAfterTheOther) {
+  const auto host = MakeHost();
+  std::vector<Call> calls(5);
+  for (Call& call : calls) host->Step(3, {}, call.done());
+  for (int i = 0; i < 5; ++i) {
+    const Result result = calls[i].Wait();
+    ASSERT_TRUE(result.ok());
+    EXPECT_EQ((*result)->snapshot->state.step, 3 * (i + 1));
+  }
+  EXPECT_EQ(host->latest()->clock.kind, ClockMode::Kind::kPaused);
+}
+
+TEST(WorldHost, WaitingRequestToStepEndsAtItsOwnDeadline) {
+  const auto host = MakeHost();
+  Call stepping = StepForLong(*host);
+  const SteadyTime soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  EXPECT_EQ(Step(*host, 1, {soon, nullptr}).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(stepping.future.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+}
+
 WorldRegistry::Options RegistryOptions() {
   return {2, [](auto) { return std::make_unique<Idle>(); }, [] {}};
 }
@@ -203,8 +277,11 @@ TEST(WorldRegistry, HoldsNoMoreThanItsLimitAndPicksFreeNames) {
   EXPECT_EQ(registry.Reserve("").status().code(), absl::StatusCode::kResourceExhausted);
   ASSERT_TRUE(registry.Open(*std::move(first), physics::World(LoadTestModel())).ok());
   EXPECT_EQ(registry.List().size(), 1u);
-  ASSERT_TRUE(registry.Remove("world-1").ok());
-  EXPECT_EQ(registry.Remove("world-1").status().code(), absl::StatusCode::kNotFound);
+  std::promise<void> ended;
+  ASSERT_TRUE(registry.Remove("world-1", "tester", [&] { ended.set_value(); }).ok());
+  EXPECT_EQ(registry.Remove("world-1", "tester", [] {}).code(), absl::StatusCode::kNotFound);
+  ended.get_future().wait();
+  EXPECT_TRUE(registry.Reserve("").ok());
 }
 
 // If the first frame showed the world as paused, a user pressing run at once would pause it.
