@@ -100,13 +100,12 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   }
 
  private:
-  // Passes frames from the pump's thread to the session, if it is still there.
+  // Passes frames from the pool's threads to the session, if it is still there.
   class Sink : public FrameSink {
    public:
     explicit Sink(std::weak_ptr<WebSocketSession> session) : session_(std::move(session)) {}
-    void SendFrame(std::shared_ptr<const std::string> body, std::uint64_t frame,
-                   bool keyframe) override {
-      std::string head = EncodeFrameHead(frame, keyframe, body->size(), true);
+    void SendFrame(const FrameHead& frame, std::shared_ptr<const std::string> body) override {
+      std::string head = EncodeFrameHead(frame, body->size(), true);
       Post([head = std::move(head), body = std::move(body)](WebSocketSession& session) mutable {
         session.frame_slot_.emplace(std::move(head), std::move(body));
         session.WriteNext();
@@ -182,8 +181,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     }
     if (asked.timeout() > 0) {
       call.limits.deadline =
-          std::chrono::steady_clock::now() + std::chrono::duration_cast<SteadyTime::duration>(
-                                                 std::chrono::duration<double>(asked.timeout()));
+          handlers_->timeline().Now() + std::chrono::duration_cast<SteadyTime::duration>(
+                                            std::chrono::duration<double>(asked.timeout()));
     }
     const auto answer = [weak = weak_from_this(), id](absl::StatusOr<std::string> result) {
       const std::shared_ptr<WebSocketSession> session = weak.lock();
@@ -221,7 +220,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   }
 
   void Subscribe(std::uint64_t id, const v1::SubscribeRequest& request) {
-    if (request.has_ack() && stream_ != nullptr) stream_->Ack(request.ack().frame());
+    if (request.has_ack() && stream_ != nullptr)
+      stream_->Ack(request.ack().frame(), handlers_->timeline().Now());
     if (!request.has_subscription()) return;
     absl::StatusOr<Subscription> subscription =
         handlers_->Subscribe(MakeCall(), request.subscription());

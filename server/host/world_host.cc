@@ -31,12 +31,11 @@ int FindNotFinite(const physics::Model& model, const physics::State& state) {
 }  // namespace
 
 WorldHost::WorldHost(std::string id, physics::World world,
-                     std::unique_ptr<StepController> controller, std::function<void()> on_publish,
-                     Timeline* timeline, const ClockMode& clock)
+                     std::unique_ptr<StepController> controller, Timeline* timeline,
+                     const ClockMode& clock)
     : id_(std::move(id)),
       model_(world.shared_model()),
       controller_(std::move(controller)),
-      on_publish_(std::move(on_publish)),
       timeline_(timeline),
       world_(std::move(world)) {
   SwitchClock(clock);
@@ -157,6 +156,28 @@ void WorldHost::Touch() {
   worker_->Wake();
 }
 
+void WorldHost::Listen(const std::weak_ptr<PublicationListener>& listener) {
+  std::lock_guard lock(listeners_mutex_);
+  for (const auto& known : listeners_) {
+    if (!known.owner_before(listener) && !listener.owner_before(known)) return;
+  }
+  listeners_.push_back(listener);
+}
+
+void WorldHost::TellListeners() {
+  std::vector<std::shared_ptr<PublicationListener>> listeners;
+  {
+    std::lock_guard lock(listeners_mutex_);
+    std::erase_if(listeners_, [&](const auto& weak) {
+      listeners.push_back(weak.lock());
+      return listeners.back() == nullptr;
+    });
+  }
+  for (const auto& listener : listeners) {
+    if (listener != nullptr) listener->OnPublish();
+  }
+}
+
 void WorldHost::RequestStop(const absl::Status& reason) {
   std::deque<Request> abandoned;
   {
@@ -168,13 +189,12 @@ void WorldHost::RequestStop(const absl::Status& reason) {
   }
   worker_->Wake();
   for (Request& request : abandoned) request.refuse(reason);
-  on_publish_();
+  TellListeners();
 }
 
 void WorldHost::Join() {
   worker_->Stop();
-  EndRuns(stop_reason_.code(),
-          std::string(stop_reason_.message()));  // none if it ended them itself
+  EndRunsOfStopped();  // none if the worker ended them itself
 }
 
 // Serves at most one request and makes at most one step, so that neither starves the other. Returns
@@ -193,9 +213,7 @@ SteadyTime WorldHost::Continue() {
     }
   }
   if (stopping()) {
-    const bool deleted = absl::IsNotFound(stop_reason_);
-    EndRuns(deleted ? absl::StatusCode::kAborted : stop_reason_.code(),
-            std::string(stop_reason_.message()));
+    EndRunsOfStopped();
     return kNever;
   }
   if (request.run) request.run();
@@ -301,6 +319,12 @@ void WorldHost::EndRuns(absl::StatusCode code, const std::string& why) {
   }
 }
 
+void WorldHost::EndRunsOfStopped() {
+  const bool deleted = absl::IsNotFound(stop_reason_);
+  EndRuns(deleted ? absl::StatusCode::kAborted : stop_reason_.code(),
+          std::string(stop_reason_.message()));
+}
+
 bool WorldHost::StepOnce(SteadyTime now) {
   const physics::Inputs inputs = controller_->Advance(world_.state(), now);
 
@@ -401,7 +425,7 @@ void WorldHost::Publish() {
     std::lock_guard lock(published_mutex_);
     published_.swap(latest);
   }
-  on_publish_();
+  TellListeners();
 }
 
 }  // namespace pliant::server

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,6 +25,13 @@ namespace pliant::server {
 struct CallLimits {
   SteadyTime deadline = kNever;
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
+};
+
+// Is told of every publication of a world, and when the world stops.
+class PublicationListener {
+ public:
+  virtual ~PublicationListener() = default;
+  virtual void OnPublish() = 0;  // on the stepping thread, mostly; must be quick
 };
 
 struct SavedState {
@@ -56,10 +64,9 @@ class WorldHost {
   static constexpr std::size_t kMaxRuns = 64;            // requests to step, waiting for each other
   static constexpr std::int64_t kMaxSteps = 10'000'000;  // in one request
 
-  // `on_publish` is called on the stepping thread after every publication, and must be quick.
   // `timeline` outlives the host.
   WorldHost(std::string id, physics::World world, std::unique_ptr<StepController> controller,
-            std::function<void()> on_publish, Timeline* timeline, const ClockMode& clock = {});
+            Timeline* timeline, const ClockMode& clock = {});
   ~WorldHost();
   WorldHost(const WorldHost&) = delete;
 
@@ -82,6 +89,9 @@ class WorldHost {
   // INVALID_ARGUMENT when the bytes are not of this model; then nothing has changed.
   void Restore(std::string bytes, const std::string& who, Done done);
   void Save(std::function<void(absl::StatusOr<SavedState>)> done);
+
+  // Tells `listener`, as long as it exists, of publications. Once is enough.
+  void Listen(const std::weak_ptr<PublicationListener>& listener);
 
   // Publishes again, because what the controller reports has changed.
   void Touch();
@@ -114,16 +124,17 @@ class WorldHost {
   SteadyTime StepOnRequest(SteadyTime now);
   void StartRun(Run run);
   void EndRuns(absl::StatusCode code, const std::string& why);
+  void EndRunsOfStopped();
   bool StepOnce(SteadyTime now);
   void RaiseFault(physics::WorldFault fault);
   void SwitchClock(const ClockMode& mode);
   void BeginEpoch();
   void Publish();
+  void TellListeners();
 
   const std::string id_;
   const std::shared_ptr<const physics::Model> model_;
   const std::unique_ptr<StepController> controller_;
-  const std::function<void()> on_publish_;
   Timeline* const timeline_;
 
   // used by the stepping thread only
@@ -153,6 +164,9 @@ class WorldHost {
   physics::StepTotals totals_;
   std::atomic<std::uint64_t> steps_{0}, faults_{0}, not_converged_{0};
   std::atomic<double> step_seconds_{0};
+
+  std::mutex listeners_mutex_;
+  std::vector<std::weak_ptr<PublicationListener>> listeners_;
 
   std::unique_ptr<Timeline::Worker> worker_;
 };

@@ -67,7 +67,7 @@ absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Open(Reservation reser
                                                                const ClockMode& clock) {
   auto controller = options_.make_controller(world.shared_model());
   auto host = std::make_shared<WorldHost>(reservation.id(), std::move(world), std::move(controller),
-                                          options_.on_publish, options_.timeline, clock);
+                                          options_.timeline, clock);
   std::lock_guard lock(mutex_);
   if (!closed_.ok()) return closed_;
   worlds_[reservation.id()] = host;

@@ -26,7 +26,6 @@ class WorldRegistry {
     int max_worlds = 32;
     std::function<std::unique_ptr<StepController>(std::shared_ptr<const physics::Model>)>
         make_controller;
-    std::function<void()> on_publish;
     Timeline* timeline = &RealTimeline();
   };
 

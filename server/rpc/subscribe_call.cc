@@ -37,9 +37,8 @@ class SubscribeCall final : public RawStream, public FrameSink {
     StartRead(&in_);
   }
 
-  void SendFrame(std::shared_ptr<const std::string> body, std::uint64_t frame,
-                 bool keyframe) override {
-    const std::string head = EncodeFrameHead(frame, keyframe, body->size(), false);
+  void SendFrame(const FrameHead& frame, std::shared_ptr<const std::string> body) override {
+    const std::string head = EncodeFrameHead(frame, body->size(), false);
     const grpc::Slice slices[] = {grpc::Slice(head), ShareBytes(std::move(body))};
     std::lock_guard lock(mutex_);
     if (ending_) return;
@@ -57,7 +56,8 @@ class SubscribeCall final : public RawStream, public FrameSink {
     if (!ParseBuffer(in_, &request)) {
       return End(absl::InvalidArgumentError("the message is not a SubscribeRequest"), false);
     }
-    if (request.has_ack() && stream_ != nullptr) stream_->Ack(request.ack().frame());
+    if (request.has_ack() && stream_ != nullptr)
+      stream_->Ack(request.ack().frame(), handlers_->timeline().Now());
     if (request.has_subscription()) {
       absl::StatusOr<Subscription> subscription =
           handlers_->Subscribe(call_, request.subscription());

@@ -51,7 +51,7 @@ CommandFeedback::CommandFeedback(Handlers* handlers, Call call,
     : handlers_(handlers), call_(std::move(call)), send_(std::move(send)) {}
 
 void CommandFeedback::Open() {
-  handlers_->pump().Add(shared_from_this());
+  handlers_->feedback_pool().Add(shared_from_this());
 }
 
 std::optional<v1::CommandResponse> CommandFeedback::Submit(const v1::CommandRequest& command) {
@@ -59,6 +59,7 @@ std::optional<v1::CommandResponse> CommandFeedback::Submit(const v1::CommandRequ
   if (!taken.refused().empty()) return taken;
   auto host = handlers_->FindWorld(command.world());
   if (!host.ok()) return std::nullopt;  // deleted since: its lease has ended, too
+  (*host)->Listen(weak_from_this());
   {
     std::lock_guard lock(mutex_);
     if (leases_.size() >= kMaxLeases) DropEndedLeases();
@@ -67,7 +68,7 @@ std::optional<v1::CommandResponse> CommandFeedback::Submit(const v1::CommandRequ
     lease.last = std::move(taken);
     lease.pending = true;
   }
-  handlers_->pump().Wake();
+  handlers_->feedback_pool().Wake(*this);
   return std::nullopt;
 }
 
@@ -76,7 +77,7 @@ void CommandFeedback::Ready() {
     std::lock_guard lock(mutex_);
     ready_ = true;
   }
-  handlers_->pump().Wake();
+  handlers_->feedback_pool().Wake(*this);
 }
 
 void CommandFeedback::Close() {
@@ -86,7 +87,7 @@ void CommandFeedback::Close() {
     closed_ = true;
     leases.swap(leases_);
   }
-  handlers_->pump().Remove(shared_from_this());
+  handlers_->feedback_pool().Remove(*this);
   for (const auto& [lease_id, lease] : leases) {
     v1::ReleaseLeaseRequest request;
     request.set_world(absl::StrCat("worlds/", lease.host->id()));
@@ -142,8 +143,12 @@ std::optional<v1::CommandResponse> CommandFeedback::CalcResponse(const std::stri
   return response;
 }
 
-SteadyTime CommandFeedback::Visit(SteadyTime now) {
-  SteadyTime next = SteadyTime::max();
+void CommandFeedback::OnPublish() {
+  handlers_->feedback_pool().Wake(*this);
+}
+
+SteadyTime CommandFeedback::Run(SteadyTime now) {
+  SteadyTime next = kNever;
   std::lock_guard lock(mutex_);
   if (closed_ || !ready_) return next;
 
@@ -156,7 +161,7 @@ SteadyTime CommandFeedback::Visit(SteadyTime now) {
     ready_ = false;
     served_ = lease->first;
     send_(*response);
-    return SteadyTime::max();
+    return kNever;
   }
   return next;
 }

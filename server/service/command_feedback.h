@@ -10,19 +10,21 @@
 #include "pliant/v1/control.pb.h"
 #include "server/host/world_host.h"
 #include "server/service/handlers.h"
-#include "server/stream/pump.h"
+#include "server/stream/task_pool.h"
 
 namespace pliant::server {
 
 // The commands of one connection, and the feedback on them: for each of its leases, the last
 // command that a step applied, and the contact force on the target. Feedback is conflated: at most
 // 100 a second for each lease, only the latest, and none until the previous one is written.
-class CommandFeedback : public PumpClient, public std::enable_shared_from_this<CommandFeedback> {
+class CommandFeedback : public TaskPool::Task,
+                        public PublicationListener,
+                        public std::enable_shared_from_this<CommandFeedback> {
  public:
   static constexpr std::size_t kMaxLeases = 64;
 
-  // `send` is called on the pump's thread and must not block. Call Ready when it can take another
-  // response.
+  // `send` is called on a thread of the pool and must not block. Call Ready when it can take
+  // another response.
   CommandFeedback(Handlers* handlers, Call call,
                   std::function<void(const v1::CommandResponse&)> send);
 
@@ -37,7 +39,8 @@ class CommandFeedback : public PumpClient, public std::enable_shared_from_this<C
   // leaves. After it returns, `send` is not called.
   void Close();
 
-  SteadyTime Visit(SteadyTime now) override;
+  void OnPublish() override;
+  SteadyTime Run(SteadyTime now) override;
 
  private:
   struct Lease {

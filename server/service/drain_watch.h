@@ -6,17 +6,17 @@
 #include <utility>
 
 #include "server/service/handlers.h"
-#include "server/stream/pump.h"
+#include "server/stream/task_pool.h"
 
 namespace pliant::server {
 
-// Calls `end` once when the server drains, on the pump's thread. For streams that would otherwise
-// wait for a client.
-class DrainWatch : public PumpClient, public std::enable_shared_from_this<DrainWatch> {
+// Calls `end` once when the server drains, on a thread of the server. For streams that would
+// otherwise wait for a client.
+class DrainWatch : public TaskPool::Task, public std::enable_shared_from_this<DrainWatch> {
  public:
   static std::shared_ptr<DrainWatch> Open(Handlers* handlers, std::function<void()> end) {
     auto watch = std::make_shared<DrainWatch>(handlers, std::move(end));
-    handlers->pump().Add(watch);
+    handlers->feedback_pool().Add(watch);
     return watch;
   }
 
@@ -29,13 +29,13 @@ class DrainWatch : public PumpClient, public std::enable_shared_from_this<DrainW
       std::lock_guard lock(mutex_);
       end_ = nullptr;
     }
-    handlers_->pump().Remove(shared_from_this());
+    handlers_->feedback_pool().Remove(*this);
   }
 
-  SteadyTime Visit(SteadyTime) override {
+  SteadyTime Run(SteadyTime) override {
     std::lock_guard lock(mutex_);
     if (end_ && handlers_->draining()) std::exchange(end_, nullptr)();
-    return SteadyTime::max();
+    return kNever;
   }
 
  private:

@@ -52,12 +52,13 @@ absl::StatusOr<ClockMode> ReadClock(const v1::SetClockRequest& request) {
 
 Handlers::Handlers(Options options)
     : options_(std::move(options)),
-      cache_(&counters_),
+      streams_(options_.timeline),
+      feedback_(options_.timeline, 1),
       registry_({options_.max_worlds,
                  [](std::shared_ptr<const physics::Model> model) {
                    return std::make_unique<WorldControl>(std::move(model));
                  },
-                 [this] { pump_.Wake(); }, options_.timeline}),
+                 options_.timeline}),
       building_(options_.timeline, 2, 64),
       describing_(options_.timeline, 1, 256) {}
 
@@ -299,11 +300,11 @@ absl::StatusOr<Subscription> Handlers::Subscribe(const Call& call,
   if (absl::Status status = CheckRole(call, kSubscribeMethod); !status.ok()) return status;
   auto host = FindWorld(request.world());
   if (!host.ok()) return host.status();
-  return ReadSubscription(request, *std::move(host));
+  return streams_.Read(request, *std::move(host));
 }
 
 std::shared_ptr<FrameStream> Handlers::MakeStream(FrameSink* sink, Subscription subscription) {
-  return std::make_shared<FrameStream>(&pump_, &cache_, &counters_, sink, std::move(subscription));
+  return streams_.MakeStream(sink, std::move(subscription));
 }
 
 void Handlers::Drain() {
@@ -311,14 +312,15 @@ void Handlers::Drain() {
   building_.Cancel();
   describing_.Cancel();
   registry_.Close(absl::UnavailableError("the server is shutting down"));
-  pump_.Wake();
+  feedback_.WakeAll();
 }
 
 void Handlers::Stop() {
   building_.Stop();
   describing_.Stop();
   registry_.JoinAll();
-  pump_.Stop();
+  streams_.Stop();
+  feedback_.Stop();
 }
 
 }  // namespace pliant::server

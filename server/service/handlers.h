@@ -16,8 +16,8 @@
 #include "server/host/world_host.h"
 #include "server/host/world_registry.h"
 #include "server/service/call.h"
-#include "server/stream/frame_stream.h"
-#include "server/stream/pump.h"
+#include "server/stream/task_pool.h"
+#include "server/stream/world_streams.h"
 
 namespace pliant::server {
 
@@ -75,8 +75,10 @@ class Handlers {
   absl::StatusOr<std::shared_ptr<WorldHost>> FindWorld(const std::string& name) const;
 
   WorldRegistry& registry() { return registry_; }
-  Pump& pump() { return pump_; }
-  const StreamCounters& stream_counters() const { return counters_; }
+  Timeline& timeline() { return *options_.timeline; }
+  // Runs feedback to commanding clients, which waits for no frame.
+  TaskPool& feedback_pool() { return feedback_; }
+  const StreamCounters& stream_counters() const { return streams_.counters(); }
 
   // Refuses new requests, fails waiting ones with UNAVAILABLE and ends streams. Does not block.
   void Drain();
@@ -89,9 +91,8 @@ class Handlers {
 
   const Options options_;
   std::atomic<bool> draining_{false};
-  StreamCounters counters_;
-  FrameCache cache_;
-  Pump pump_;
+  StreamHub streams_;
+  TaskPool feedback_;
   WorldRegistry registry_;
   WorkQueue building_;  // scenes
   WorkQueue describing_;

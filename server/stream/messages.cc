@@ -220,7 +220,6 @@ v1::Fault DescribeFault(const physics::WorldFault& fault) {
 
 absl::StatusOr<physics::FieldMeasure> ReadMeasure(v1::FieldMeasure measure) {
   switch (measure) {
-    case v1::FIELD_MEASURE_UNSPECIFIED:
     case v1::FIELD_MEASURE_VON_MISES_STRAIN:
       return physics::FieldMeasure::kVonMisesStrain;
     case v1::FIELD_MEASURE_VON_MISES_STRESS:
@@ -236,13 +235,13 @@ absl::StatusOr<physics::FieldMeasure> ReadMeasure(v1::FieldMeasure measure) {
     case v1::FIELD_MEASURE_GREEN_STRAIN:
     case v1::FIELD_MEASURE_PRINCIPAL_STRETCHES:
       return absl::InvalidArgumentError(
-          absl::StrCat("measure: ", v1::FieldMeasure_Name(measure).substr(14),
+          absl::StrCat("subscription.fields: ", v1::FieldMeasure_Name(measure).substr(14),
                        " has several components, which streams do not support; "
                        "expected 1 to 4, 7 or 8"));
     default:
       break;
   }
-  return absl::InvalidArgumentError(absl::StrCat("measure: ", static_cast<int>(measure),
+  return absl::InvalidArgumentError(absl::StrCat("subscription.fields: ", static_cast<int>(measure),
                                                  " is not a measure known to this server; "
                                                  "expected 1 to 4, 7 or 8"));
 }

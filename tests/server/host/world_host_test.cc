@@ -33,9 +33,8 @@ class Idle : public StepController {
 
 std::unique_ptr<WorldHost> MakeHost(const std::string& yaml = kTestScene,
                                     std::shared_future<void> gate = {}) {
-  return std::make_unique<WorldHost>(
-      "w", physics::World(LoadTestModel(yaml)), std::make_unique<Idle>(std::move(gate)), [] {},
-      &RealTimeline());
+  return std::make_unique<WorldHost>("w", physics::World(LoadTestModel(yaml)),
+                                     std::make_unique<Idle>(std::move(gate)), &RealTimeline());
 }
 
 // A Done callback and the result it is called with.
@@ -202,7 +201,7 @@ TEST(WorldHost, PauseResetAndRestoreEndARequestToStepAndSayByWhom) {
 }
 
 TEST(WorldHost, DeletionEndsARequestToStepAndSaysByWhom) {
-  WorldRegistry registry({2, [](auto) { return std::make_unique<Idle>(); }, [] {}});
+  WorldRegistry registry({2, [](auto) { return std::make_unique<Idle>(); }});
   const auto host = registry.Open(*registry.Reserve("a"), physics::World(LoadTestModel()));
   ASSERT_TRUE(host.ok());
   Call stepping = StepForLong(**host);
@@ -245,7 +244,7 @@ TEST(WorldHost, WaitingRequestToStepEndsAtItsOwnDeadline) {
 }
 
 WorldRegistry::Options RegistryOptions() {
-  return {2, [](auto) { return std::make_unique<Idle>(); }, [] {}};
+  return {2, [](auto) { return std::make_unique<Idle>(); }};
 }
 
 TEST(WorldRegistry, IdsAreLowerCaseLettersDigitsAndDashes) {
@@ -288,7 +287,7 @@ TEST(WorldRegistry, HoldsNoMoreThanItsLimitAndPicksFreeNames) {
 TEST(WorldRegistry, OpensAWorldThatRunsFromItsFirstFrame) {
   std::promise<void> gate;
   WorldRegistry registry(
-      {1, [go = gate.get_future().share()](auto) { return std::make_unique<Idle>(go); }, [] {}});
+      {1, [go = gate.get_future().share()](auto) { return std::make_unique<Idle>(go); }});
   const auto host = registry.Open(*registry.Reserve("a"), physics::World(LoadTestModel()),
                                   {ClockMode::Kind::kRealTime, 1});
   ASSERT_TRUE(host.ok());

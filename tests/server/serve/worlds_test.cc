@@ -156,7 +156,7 @@ TEST_F(Worlds, DeletingOneEndsALongStepInIt) {
   EXPECT_TRUE(WaitUntil([&] { return Get("doomed").step() > 0; }));
   EXPECT_TRUE(Delete("doomed").ok());
   stepping.join();
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::ABORTED);
 }
 
 TEST_F(Worlds, CheckpointRestoreAndForkReproduceTheSameBits) {

@@ -91,6 +91,7 @@ export class Session {
   private measure: MeasureId = 1;
   private contacts = true;
   private surfaces: SoftSurface[] = [];
+  private names: string[] = []; // of the bodies by their numbers in frames
   private readonly latest = new LatestFrame();
   private readonly pool = new BufferPool();
   private pageIsReady = true;
@@ -253,6 +254,7 @@ export class Session {
     const description = await this.ask(WorldService.method.describeWorld, { name: this.world });
     const { world, surfaces } = describeWorld(description, this.serverVersion);
     this.surfaces = surfaces;
+    this.names = [...world.rigid, ...world.soft].map(({ name }) => name);
     this.latest.clear();
     this.pool.clear();
     this.arrivedAt.clear();
@@ -416,15 +418,12 @@ export class Session {
     this.send(this.nextRequest++, {
       case: 'subscribe',
       value: {
-
         message: {
           case: 'subscription',
           value: {
-
             world: this.world,
             rate: 60,
-            bodies: [],
-            measure: this.measure as number,
+            fields: [this.measure as number],
             contacts: this.contacts,
           },
         },
@@ -435,7 +434,7 @@ export class Session {
   // --- frames: the page has one at a time, later ones are merged
 
   private show(): void {
-    const frame = this.latest.take(this.surfaces, this.pool);
+    const frame = this.latest.take(this.surfaces, this.names, this.pool);
     if (!frame) return;
     this.pageIsReady = false;
     this.shownIn = this.pageEpoch;
