@@ -104,6 +104,10 @@ void RobotDrive::Release() {
   }
 }
 
+void RobotDrive::RestTools() {
+  for (ToolDrive& tool : tools_) tool.goal.reset();
+}
+
 void RobotDrive::Advance(const physics::State& state, SteadyTime now, physics::Inputs* inputs) {
   for (JointDrive& joint : joints_) {
     if (joint.engaged) inputs->actuators.push_back({joint.actuator, AdvanceJoint(state, &joint)});

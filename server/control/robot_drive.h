@@ -44,6 +44,9 @@ class RobotDrive {
   // rest, activations keep their stress, rates and efforts return to zero.
   void Freeze();
 
+  // Ends tool goals: the links ramp to rest.
+  void RestTools();
+
   // Drops all goals; nothing moves, and scripts control the robot again.
   void Release();
 

@@ -11,6 +11,32 @@
 #include "server/control/read_command.h"
 
 namespace pliant::server {
+namespace {
+
+// The command as clients with a lease send it.
+v1::CommandRequest WithoutTarget(const v1::TargetCommand& given) {
+  v1::CommandRequest command;
+  command.set_controller(given.controller());
+  switch (given.command_case()) {
+    case v1::TargetCommand::kTwist:
+      *command.mutable_twist() = given.twist();
+      break;
+    case v1::TargetCommand::kPose:
+      *command.mutable_pose() = given.pose();
+      break;
+    case v1::TargetCommand::kJointTargets:
+      *command.mutable_joint_targets() = given.joint_targets();
+      break;
+    case v1::TargetCommand::kGripper:
+      *command.mutable_gripper() = given.gripper();
+      break;
+    case v1::TargetCommand::COMMAND_NOT_SET:
+      break;
+  }
+  return command;
+}
+
+}  // namespace
 
 WorldControl::WorldControl(std::shared_ptr<const physics::Model> model, const DriveLimits& limits)
     : model_(std::move(model)), first_robot_(static_cast<int>(model_->bodies.size())) {
@@ -37,33 +63,37 @@ std::string WorldControl::NameOf(Target target) const {
                                : model_->robots[target - first_robot_].name;
 }
 
+absl::StatusOr<WorldControl::Target> WorldControl::ResolveTarget(const std::string& wanted) const {
+  const Target target = FindTarget(wanted);
+  if (target >= 0) return target;
+  std::vector<std::string> names;
+  for (const auto& [body, drive] : drives_) names.push_back(NameOf(body));
+  for (const auto& [robot, drive] : robots_) names.push_back(NameOf(robot));
+  const std::string choice = names.empty()
+                                 ? "; this world has no KINEMATIC body and no robot with actuators"
+                                 : absl::StrCat("; expected one of: ", absl::StrJoin(names, ", "));
+  const std::string name = absl::StrCat("\"", wanted.substr(0, 80), "\"");
+  const bool is_robot =
+      std::any_of(model_->robots.begin(), model_->robots.end(),
+                  [&](const physics::Robot& robot) { return robot.name == wanted; });
+  if (is_robot) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "target: the robot ", name, " has no actuators and accepts no commands", choice));
+  }
+  if (physics::FindBody(*model_, wanted) < 0) {
+    return absl::NotFoundError(absl::StrCat("target: there is no body or robot ", name, choice));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("target: ", name, " is not KINEMATIC and accepts no commands", choice));
+}
+
 absl::StatusOr<v1::Lease> WorldControl::Acquire(const v1::AcquireLeaseRequest& request,
                                                 SteadyTime now) {
-  const Target target = FindTarget(request.target());
-  if (target < 0) {
-    std::vector<std::string> names;
-    for (const auto& [body, drive] : drives_) names.push_back(NameOf(body));
-    for (const auto& [robot, drive] : robots_) names.push_back(NameOf(robot));
-    const std::string choice =
-        names.empty() ? "; this world has no KINEMATIC body and no robot with actuators"
-                      : absl::StrCat("; expected one of: ", absl::StrJoin(names, ", "));
-    const std::string name = absl::StrCat("\"", request.target().substr(0, 80), "\"");
-    const bool is_robot =
-        std::any_of(model_->robots.begin(), model_->robots.end(),
-                    [&](const physics::Robot& robot) { return robot.name == request.target(); });
-    if (is_robot) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "target: the robot ", name, " has no actuators and accepts no commands", choice));
-    }
-    if (physics::FindBody(*model_, request.target()) < 0) {
-      return absl::NotFoundError(absl::StrCat("target: there is no body or robot ", name, choice));
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat("target: ", name, " is not KINEMATIC and accepts no commands", choice));
-  }
+  const absl::StatusOr<Target> target = ResolveTarget(request.target());
+  if (!target.ok()) return target.status();
   std::lock_guard lock(mutex_);
   const absl::StatusOr<LeaseTable::Lease> lease = leases_.Acquire(
-      target, request.target(), request.client(), request.takeover(), request.lease_id(), now);
+      *target, request.target(), request.client(), request.takeover(), request.lease_id(), now);
   if (!lease.ok()) return lease.status();
   v1::Lease message;
   message.set_lease_id(lease->id);
@@ -120,6 +150,45 @@ absl::StatusOr<std::string> WorldControl::Submit(const v1::CommandRequest& comma
   return NameOf(*used);
 }
 
+absl::StatusOr<StepInputs> WorldControl::Hold(const std::vector<v1::TargetCommand>& commands,
+                                              SteadyTime now) {
+  Held held;
+  for (const v1::TargetCommand& command : commands) {
+    const absl::StatusOr<Target> target = ResolveTarget(command.target());
+    if (!target.ok()) return target.status();
+    {
+      std::lock_guard lock(mutex_);
+      leases_.Expire(now);
+      if (const auto lease = leases_.leases().find(*target); lease != leases_.leases().end()) {
+        return absl::FailedPreconditionError(absl::StrCat("\"", command.target(),
+                                                          "\" is driven by ", lease->second.client,
+                                                          "; wait until it is released"));
+      }
+      if (stopped_) {
+        return absl::FailedPreconditionError(
+            "the world is stopped; call ResumeWorld to command it again");
+      }
+    }
+    if (*target < first_robot_) {
+      absl::StatusOr<DriveGoal> goal =
+          ReadBodyCommand(model_->bodies[*target], WithoutTarget(command));
+      if (!goal.ok()) return goal.status();
+      if (!held.bodies.emplace(*target, *std::move(goal)).second) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("commands: \"", command.target(), "\" is commanded twice"));
+      }
+    } else {
+      absl::StatusOr<RobotGoal> goal =
+          ReadRobotCommand(*model_, *target - first_robot_, WithoutTarget(command));
+      if (!goal.ok()) return goal.status();
+      held.robots[*target].push_back(*std::move(goal));
+    }
+  }
+  return [this, held = std::move(held)](const physics::State& state, SteadyTime time) {
+    return AdvanceWith(held, state, time);
+  };
+}
+
 void WorldControl::Stop() {
   std::lock_guard lock(mutex_);
   stopped_ = true;
@@ -150,6 +219,12 @@ void WorldControl::MarkApplied(const Command& command, Target target, std::int64
 }
 
 physics::Inputs WorldControl::Advance(const physics::State& state, SteadyTime now) {
+  return AdvanceWith({}, state, now);
+}
+
+// Held goals take precedence over those of the mailbox.
+physics::Inputs WorldControl::AdvanceWith(const Held& held, const physics::State& state,
+                                          SteadyTime now) {
   physics::Inputs inputs;
   std::lock_guard lock(mutex_);
   leases_.Expire(now);
@@ -159,8 +234,10 @@ physics::Inputs WorldControl::Advance(const physics::State& state, SteadyTime no
     if (command != mailbox_.end() && IsFresh(command->second, body, now)) {
       goal = command->second.goal;
       MarkApplied(command->second, body, state.step + 1);
-      if (!drive.engaged()) drive.Engage(physics::CalcBodyPose(*model_, state, body));
     }
+    if (const auto own = held.bodies.find(body); own != held.bodies.end() && !stopped_)
+      goal = own->second;
+    if (goal && !drive.engaged()) drive.Engage(physics::CalcBodyPose(*model_, state, body));
     // once commanded, a body stays with its drive, so that a script does not take it back with a
     // jump
     if (drive.engaged()) inputs.poses.push_back({body, drive.Advance(goal, model_->time_step)});
@@ -176,6 +253,12 @@ physics::Inputs WorldControl::Advance(const physics::State& state, SteadyTime no
         mailbox_.erase(command);
       }
     }
+    // goals of tools end with the steps through which they were held
+    if (held_robots_.erase(target) > 0) robot.RestTools();
+    if (const auto own = held.robots.find(target); own != held.robots.end() && !stopped_) {
+      for (const RobotGoal& goal : own->second) robot.Take(goal, now);
+      held_robots_.insert(target);
+    }
     robot.Advance(state, now, &inputs);
   }
   return inputs;
@@ -187,6 +270,7 @@ void WorldControl::Drop() {
   applied_.clear();
   for (auto& [body, drive] : drives_) drive.Release();
   for (auto& [target, robot] : robots_) robot.Release();
+  held_robots_.clear();
 }
 
 ControlStatus WorldControl::Describe(SteadyTime now) {

@@ -5,7 +5,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -41,6 +43,11 @@ class WorldControl : public StepController {
   // its sequence is stale; FAILED_PRECONDITION without a valid lease or while the world is stopped.
   absl::StatusOr<std::string> Submit(const v1::CommandRequest& command, SteadyTime now) override;
 
+  // Commands without leases. Errors: as Acquire and Submit; FAILED_PRECONDITION when a client holds
+  // a lease on a target.
+  absl::StatusOr<StepInputs> Hold(const std::vector<v1::TargetCommand>& commands,
+                                  SteadyTime now) override;
+
   void Stop() override;    // latched
   void Resume() override;  // earlier commands are not resumed
 
@@ -66,7 +73,15 @@ class WorldControl : public StepController {
     double client_time = 0;
   };
 
+  // Goals that hold through the steps of a request.
+  struct Held {
+    std::map<Target, DriveGoal> bodies;
+    std::map<Target, std::vector<RobotGoal>> robots;
+  };
+
+  physics::Inputs AdvanceWith(const Held& held, const physics::State& state, SteadyTime now);
   Target FindTarget(const std::string& name) const;  // −1: takes no commands
+  absl::StatusOr<Target> ResolveTarget(const std::string& name) const;
   std::string NameOf(Target target) const;
   bool Holds(const std::string& lease_id, Target target) const;
   bool IsFresh(const Command& command, Target target, SteadyTime now) const;
@@ -81,6 +96,7 @@ class WorldControl : public StepController {
   bool stopped_ = false;
   std::map<Target, Drive> drives_;       // one for every KINEMATIC body
   std::map<Target, RobotDrive> robots_;  // one for every robot with actuators
+  std::set<Target> held_robots_;         // commanded by held goals in the last step
 };
 
 }  // namespace pliant::server

@@ -25,4 +25,10 @@ absl::StatusOr<std::string> StepController::Submit(const v1::CommandRequest& /*c
   return TakesNone();
 }
 
+absl::StatusOr<StepInputs> StepController::Hold(const std::vector<v1::TargetCommand>& commands,
+                                                SteadyTime /*now*/) {
+  if (!commands.empty()) return TakesNone();
+  return [this](const physics::State& state, SteadyTime now) { return Advance(state, now); };
+}
+
 }  // namespace pliant::server

@@ -59,14 +59,14 @@ HostCounters WorldHost::counters() const {
   return {steps_.load(), faults_.load(), not_converged_.load(), step_seconds_.load(), totals_};
 }
 
-void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done) {
+void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done, StepInputs inputs) {
   if (steps < 1 || steps > kMaxSteps) {
     return done(absl::InvalidArgumentError(
         absl::StrCat("steps: ", steps, " is not allowed; expected 1 to ", kMaxSteps)));
   }
   auto shared_done = std::make_shared<Done>(std::move(done));
-  Post({[this, steps, limits, shared_done] {
-          StartRun({steps, 0, limits, std::move(*shared_done)});
+  Post({[this, steps, limits, shared_done, inputs = std::move(inputs)] {
+          StartRun({steps, 0, limits, std::move(*shared_done), inputs});
         },
         [shared_done](const absl::Status& status) { (*shared_done)(status); }});
 }
@@ -282,7 +282,7 @@ SteadyTime WorldHost::StepOnRequest(SteadyTime now) {
   });
 
   Done completed;
-  if (!runs_.empty() && StepOnce(now)) {
+  if (!runs_.empty() && StepOnce(now, runs_.front().inputs)) {
     Run& run = runs_.front();
     if (++run.made == run.steps) {
       completed = std::move(run.done);
@@ -325,8 +325,9 @@ void WorldHost::EndRunsOfStopped() {
           std::string(stop_reason_.message()));
 }
 
-bool WorldHost::StepOnce(SteadyTime now) {
-  const physics::Inputs inputs = controller_->Advance(world_.state(), now);
+bool WorldHost::StepOnce(SteadyTime now, const StepInputs& given) {
+  const physics::Inputs inputs =
+      given ? given(world_.state(), now) : controller_->Advance(world_.state(), now);
 
   // an error in one world, even a failed allocation, must not end the others
   absl::Status status;

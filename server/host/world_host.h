@@ -80,8 +80,9 @@ class WorldHost {
   // Advances a paused world. Requests to step are served one after the other. Errors:
   // FAILED_PRECONDITION when it runs in time, RESOURCE_EXHAUSTED when kMaxRuns are waiting,
   // DEADLINE_EXCEEDED and CANCELLED when `limits` ended it between two steps, ABORTED when a step
-  // failed or when another request ended it, saying by whom. Completed steps are kept.
-  void Step(std::int64_t steps, const CallLimits& limits, Done done);
+  // failed or when another request ended it, saying by whom. Completed steps are kept. `inputs` of
+  // its steps are those of the controller if not given.
+  void Step(std::int64_t steps, const CallLimits& limits, Done done, StepInputs inputs = nullptr);
 
   // Each ends requests to step. `who` made the request.
   void SetClock(const ClockMode& mode, const std::string& who, Done done);
@@ -116,6 +117,7 @@ class WorldHost {
     std::int64_t made = 0;
     CallLimits limits;
     Done done;
+    StepInputs inputs;
   };
 
   void Post(Request request);
@@ -125,7 +127,7 @@ class WorldHost {
   void StartRun(Run run);
   void EndRuns(absl::StatusCode code, const std::string& why);
   void EndRunsOfStopped();
-  bool StepOnce(SteadyTime now);
+  bool StepOnce(SteadyTime now, const StepInputs& inputs = nullptr);
   void RaiseFault(physics::WorldFault fault);
   void SwitchClock(const ClockMode& mode);
   void BeginEpoch();

@@ -149,25 +149,6 @@ void Handlers::DescribeWorld(const Call& /*call*/, const v1::DescribeWorldReques
                    reply);
 }
 
-void Handlers::StepWorld(const Call& call, const v1::StepWorldRequest& request,
-                         Reply<v1::StepWorldResponse> reply) {
-  auto host = FindWorld(request.name());
-  if (!host.ok()) return reply(host.status());
-  const int steps = request.steps() == 0 ? 1 : request.steps();
-  (*host)->Step(
-      steps, call.limits,
-      [reply = std::move(reply)](absl::StatusOr<std::shared_ptr<const Published>> published) {
-        if (!published.ok()) return reply(published.status());
-        const physics::State& state = (*published)->snapshot->state;
-        v1::StepWorldResponse response;
-        response.set_step(state.step);
-        response.set_time(state.time);
-        response.set_state_hash(physics::HashState(state));
-        *response.mutable_report() = DescribeReport(**published, true);
-        reply(std::move(response));
-      });
-}
-
 void Handlers::SetClock(const Call& call, const v1::SetClockRequest& request,
                         Reply<v1::World> reply) {
   auto host = FindWorld(request.name());

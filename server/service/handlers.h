@@ -46,6 +46,10 @@ class Handlers {
                      Reply<v1::WorldDescription> reply);
   void StepWorld(const Call& call, const v1::StepWorldRequest& request,
                  Reply<v1::StepWorldResponse> reply);
+  void StepWorlds(const Call& call, const v1::StepWorldsRequest& request,
+                  Reply<v1::StepWorldsResponse> reply);
+  void ProbeWorld(const Call& call, const v1::ProbeWorldRequest& request,
+                  Reply<v1::ProbeWorldResponse> reply);
   void SetClock(const Call& call, const v1::SetClockRequest& request, Reply<v1::World> reply);
   void ResetWorld(const Call& call, const v1::ResetWorldRequest& request, Reply<v1::World> reply);
   void CheckpointWorld(const Call& call, const v1::CheckpointWorldRequest& request,

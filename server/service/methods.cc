@@ -73,6 +73,8 @@ const std::vector<Method>& Methods() {
       Unary("WorldService/DeleteWorld", kOperator, kQuick, &Handlers::DeleteWorld),
       Unary("WorldService/DescribeWorld", kViewer, kMeshes, &Handlers::DescribeWorld),
       Unary("WorldService/StepWorld", kOperator, kQuick, &Handlers::StepWorld),
+      Unary("WorldService/StepWorlds", kOperator, kScene, &Handlers::StepWorlds),
+      Unary("WorldService/ProbeWorld", kViewer, kMeshes, &Handlers::ProbeWorld),
       Unary("WorldService/SetClock", kOperator, kQuick, &Handlers::SetClock),
       Unary("WorldService/ResetWorld", kOperator, kQuick, &Handlers::ResetWorld),
       Unary("WorldService/CheckpointWorld", kOperator, kMeshes, &Handlers::CheckpointWorld),
