@@ -147,6 +147,14 @@ class Catches(unittest.TestCase):
         self.write("physics/scene/compile.cc", "if (body.deformable) MakeFemBlock(MethodKind::kConvex);\n")
         self.assertEqual(layering.problems(self.root), [])
 
+    def test_a_clock_that_no_simulation_can_set(self):
+        self.write("server/host/timeline.cc", "auto now = std::chrono::steady_clock::now();\n")
+        self.assertEqual(layering.problems(self.root), [])
+        for line in ("auto now = std::chrono::steady_clock::now();", "std::this_thread::sleep_for(pause);",
+                     "wake_.wait_until(lock, next);"):
+            self.write("server/stream/pump.cc", line + "\n")
+            self.found("server/stream/pump.cc", "without a Timeline")
+
     def test_a_line_that_is_too_wide(self):
         self.write("physics/geometry/bvh.h", "//" + "x" * (ratchet.MAX_COLUMNS - 2) + "\n")
         self.assertEqual(layering.problems(self.root), [])
