@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 
 #include "server/control/read_command.h"
+#include "server/host/text.h"
 
 namespace pliant::server {
 namespace {
@@ -72,7 +73,7 @@ absl::StatusOr<WorldControl::Target> WorldControl::ResolveTarget(const std::stri
   const std::string choice = names.empty()
                                  ? "; this world has no KINEMATIC body and no robot with actuators"
                                  : absl::StrCat("; expected one of: ", absl::StrJoin(names, ", "));
-  const std::string name = absl::StrCat("\"", wanted.substr(0, 80), "\"");
+  const std::string name = absl::StrCat("\"", Shorten(wanted, 80), "\"");
   const bool is_robot =
       std::any_of(model_->robots.begin(), model_->robots.end(),
                   [&](const physics::Robot& robot) { return robot.name == wanted; });

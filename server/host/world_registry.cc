@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "spdlog/spdlog.h"
 
+#include "server/host/text.h"
+
 namespace pliant::server {
 
 absl::Status CheckWorldId(const std::string& id) {
@@ -15,7 +17,7 @@ absl::Status CheckWorldId(const std::string& id) {
   if (!id.empty() && id.size() <= 63 && std::all_of(id.begin(), id.end(), allowed))
     return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("world_id: \"", id.substr(0, 80),
+      absl::StrCat("world_id: \"", Shorten(id, 80),
                    "\" is not allowed; expected 1 to 63 of the characters a-z, 0-9 and -"));
 }
 
@@ -50,6 +52,12 @@ absl::StatusOr<WorldRegistry::Reservation> WorldRegistry::Reserve(std::string id
         absl::StrCat("the server has ", count,
                      " worlds, which is its limit; delete one before creating another"));
   }
+  const auto reserved =
+      std::ranges::count_if(worlds_, [](const auto& entry) { return entry.second == nullptr; });
+  if (reserved >= options_.max_reserved()) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        reserved, " worlds are being built, which is the limit; try again when one is ready"));
+  }
   if (id.empty()) {
     do {
       id = absl::StrCat("world-", next_number_++);
@@ -81,7 +89,7 @@ absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Get(const std::string&
   std::lock_guard lock(mutex_);
   const auto found = worlds_.find(id);
   if (found == worlds_.end() || found->second == nullptr) {
-    return absl::NotFoundError(absl::StrCat("there is no world worlds/", id.substr(0, 80)));
+    return absl::NotFoundError(absl::StrCat("there is no world worlds/", Shorten(id, 80)));
   }
   return found->second;
 }

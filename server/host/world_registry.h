@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
@@ -24,6 +25,8 @@ class WorldRegistry {
  public:
   struct Options {
     int max_worlds = 32;
+    // Ids that worlds under construction may take, so that they do not take all of them.
+    int max_reserved() const { return std::max(1, max_worlds / 2); }
     std::function<std::unique_ptr<StepController>(std::shared_ptr<const physics::Model>)>
         make_controller;
     Timeline* timeline = &RealTimeline();
@@ -47,7 +50,8 @@ class WorldRegistry {
   ~WorldRegistry();
 
   // Reserves an id; an empty one lets the registry pick world-N. INVALID_ARGUMENT, ALREADY_EXISTS,
-  // RESOURCE_EXHAUSTED when the server is full, UNAVAILABLE once it closes.
+  // RESOURCE_EXHAUSTED when the server is full or max_reserved worlds are being built, UNAVAILABLE
+  // once it closes.
   absl::StatusOr<Reservation> Reserve(std::string id);
 
   // Starts a world under a reserved id.

@@ -27,7 +27,10 @@ class ServeCommand final : public Command {
                      "Number of threads for stepping (default: one per core)")
         ->check(CLI::Range(1, 1024));
     app_->add_option("--data-dir", options_.data_dir,
-                     "Folder that uploaded scenes may read meshes from (default: none)");
+                     "Folder of the server's own files (default: none)");
+    app_->add_option("--scenes-dir", options_.scenes_dir,
+                     "Folder of the scenes that clients may create worlds from, by name "
+                     "(default: those that come with it)");
     app_->add_option("--viewer-dir", options_.viewer_dir,
                      "Folder of the built viewer (default: where it was built or installed)");
     app_->add_option("--max-worlds", options_.max_worlds, "Maximum number of worlds (default 32)")

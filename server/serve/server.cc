@@ -33,6 +33,17 @@ absl::Status PrepareFolder(const std::string& folder) {
                                              "pliantd, or choose another with --data-dir."));
 }
 
+// The scenes beside this program, where it was installed or built.
+std::string FindScenesFolder() {
+  std::error_code error;
+  const fs::path bin = fs::canonical("/proc/self/exe", error).parent_path();
+  for (const char* place : {"../share/pliant/scenes", "../../../scenes"}) {
+    const fs::path folder = fs::weakly_canonical(bin / place, error);
+    if (!error && fs::is_directory(folder, error)) return folder.string();
+  }
+  return "";
+}
+
 // Adds to a port error how to choose another port.
 absl::Status PortTaken(const absl::Status& status, const char* flag) {
   if (status.code() != absl::StatusCode::kUnavailable) return status;
@@ -70,8 +81,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   if (options.threads > 0) {
     parts->threads.emplace(oneapi::tbb::global_control::max_allowed_parallelism, options.threads);
   }
-  parts->handlers =
-      std::make_unique<Handlers>(Handlers::Options{options.max_worlds, options.data_dir});
+  parts->handlers = std::make_unique<Handlers>(Handlers::Options{
+      options.max_worlds, options.scenes_dir.empty() ? FindScenesFolder() : options.scenes_dir,
+      options.version});
 
   HttpGateway::Options http;
   http.bind = options.bind;

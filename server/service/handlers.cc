@@ -7,6 +7,7 @@
 
 #include "physics/scene/scene.h"
 #include "server/control/world_control.h"
+#include "server/host/text.h"
 #include "server/service/errors.h"
 #include "server/service/methods.h"
 #include "server/stream/messages.h"
@@ -48,10 +49,22 @@ absl::StatusOr<ClockMode> ReadClock(const v1::SetClockRequest& request) {
   return ClockMode{ClockMode::Kind::kRealTime, factor > 0 ? factor : 1};
 }
 
+// The scene of a request, or that in `file` if it is one that comes with the server.
+physics::SceneResult LoadGiven(const v1::CreateWorldRequest& request, const std::string& file) {
+  if (!file.empty()) return physics::LoadSceneFile(file);
+  physics::SceneOptions options;
+  options.allow_files = false;  // what a client sends reads nothing on this machine
+  const std::string name =
+      request.file_name().empty() ? "scene.yaml" : Shorten(request.file_name(), 200);
+  return request.has_scene() ? physics::LoadScene(request.scene(), name, options)
+                             : physics::LoadSceneYaml(request.scene_yaml(), name, options);
+}
+
 }  // namespace
 
 Handlers::Handlers(Options options)
     : options_(std::move(options)),
+      shipped_(options_.scenes_folder),
       streams_(options_.timeline),
       feedback_(options_.timeline, 1),
       registry_({options_.max_worlds,
@@ -70,31 +83,39 @@ Handlers::~Handlers() {
 absl::StatusOr<std::shared_ptr<WorldHost>> Handlers::FindWorld(const std::string& name) const {
   if (name.rfind(kPrefix, 0) != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("name: \"", name.substr(0, 80),
+        absl::StrCat("name: \"", Shorten(name, 80),
                      "\" is not the name of a world; expected worlds/{world_id}"));
   }
   return registry_.Get(name.substr(sizeof(kPrefix) - 1));
 }
 
+void Handlers::GetServer(const Call& /*call*/, const v1::GetServerRequest& /*request*/,
+                         Reply<v1::ServerInfo> reply) {
+  v1::ServerInfo info;
+  info.set_version(options_.version);
+  info.mutable_shipped_scenes()->Add(shipped_.names().begin(), shipped_.names().end());
+  reply(std::move(info));
+}
+
 void Handlers::CreateWorld(const Call& /*call*/, const v1::CreateWorldRequest& request,
                            Reply<v1::World> reply) {
   if (request.source_case() == v1::CreateWorldRequest::SOURCE_NOT_SET) {
-    return reply(absl::InvalidArgumentError("source: missing; expected scene or scene_yaml"));
+    return reply(
+        absl::InvalidArgumentError("source: missing; expected scene, scene_yaml or shipped_scene"));
+  }
+  std::string file;
+  if (request.has_shipped_scene()) {
+    absl::StatusOr<std::string> found = shipped_.Find(request.shipped_scene());
+    if (!found.ok()) return reply(found.status());
+    file = *std::move(found);
   }
   absl::StatusOr<WorldRegistry::Reservation> reservation = registry_.Reserve(request.world_id());
   if (!reservation.ok()) return reply(reservation.status());
 
   // use a worker thread: reading, cutting and checking meshes takes seconds for a large scene
   auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
-  const auto build = [this, request, held, reply] {
-    physics::SceneOptions options;
-    options.jail = options_.scene_folder;
-    options.allow_files = !options_.scene_folder.empty();
-    const std::string name =
-        request.file_name().empty() ? "scene.yaml" : request.file_name().substr(0, 200);
-    physics::SceneResult scene = request.has_scene()
-                                     ? physics::LoadScene(request.scene(), name, options)
-                                     : physics::LoadSceneYaml(request.scene_yaml(), name, options);
+  const auto build = [this, request, file, held, reply] {
+    const physics::SceneResult scene = LoadGiven(request, file);
     if (!scene.ok()) return reply(SceneError(scene.messages));
     auto host = registry_.Open(std::move(*held), physics::World(scene.model));
     if (!host.ok()) return reply(host.status());

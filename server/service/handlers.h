@@ -16,6 +16,7 @@
 #include "server/host/world_host.h"
 #include "server/host/world_registry.h"
 #include "server/service/call.h"
+#include "server/service/shipped_scenes.h"
 #include "server/stream/task_pool.h"
 #include "server/stream/world_streams.h"
 
@@ -27,8 +28,8 @@ class Handlers {
  public:
   struct Options {
     int max_worlds = 32;
-    // Folder from which uploaded scenes may read meshes; empty: they may name no file.
-    std::string scene_folder;
+    std::string scenes_folder;  // of the scenes that come with the server
+    std::string version = "unknown";
     Timeline* timeline = &RealTimeline();
   };
 
@@ -36,6 +37,8 @@ class Handlers {
   ~Handlers();
 
   // WorldService
+  void GetServer(const Call& call, const v1::GetServerRequest& request,
+                 Reply<v1::ServerInfo> reply);
   void CreateWorld(const Call& call, const v1::CreateWorldRequest& request, Reply<v1::World> reply);
   void GetWorld(const Call& call, const v1::GetWorldRequest& request, Reply<v1::World> reply);
   void ListWorlds(const Call& call, const v1::ListWorldsRequest& request,
@@ -94,6 +97,7 @@ class Handlers {
                                      SteadyTime now);
 
   const Options options_;
+  const ShippedScenes shipped_;
   std::atomic<bool> draining_{false};
   StreamHub streams_;
   TaskPool feedback_;

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 
+#include "server/host/text.h"
 #include "server/service/handlers.h"
 
 namespace pliant::server {
@@ -67,6 +68,7 @@ const char* NameOf(Role role) {
 const std::vector<Method>& Methods() {
   constexpr Role kViewer = Role::kViewer, kOperator = Role::kOperator;
   static const auto& methods = *new std::vector<Method>{
+      Unary("WorldService/GetServer", kViewer, kQuick, &Handlers::GetServer),
       Unary("WorldService/CreateWorld", kOperator, kScene, &Handlers::CreateWorld),
       Unary("WorldService/GetWorld", kViewer, kQuick, &Handlers::GetWorld),
       Unary("WorldService/ListWorlds", kViewer, kQuick, &Handlers::ListWorlds),
@@ -99,8 +101,8 @@ void Dispatch(Handlers& handlers, const Call& call, std::string_view name, std::
               Reply<std::string> reply) {
   const Method* method = FindMethod(name);
   if (method == nullptr || !method->handle) {
-    return reply(absl::UnimplementedError(absl::StrCat(
-        "there is no method \"", std::string(name.substr(0, 80)), "\" that replies once")));
+    return reply(absl::UnimplementedError(
+        absl::StrCat("there is no method \"", Shorten(name, 80), "\" that replies once")));
   }
   if (absl::Status status = CheckRole(call, *method); !status.ok()) return reply(status);
 

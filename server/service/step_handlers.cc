@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "physics/world/probes.h"
+#include "server/host/text.h"
 #include "server/service/errors.h"
 #include "server/service/handlers.h"
 #include "server/stream/messages.h"
@@ -36,7 +37,7 @@ absl::StatusOr<std::vector<const physics::Probe*>> FindProbes(const physics::Mod
                                     [&](const auto& probe) { return probe.name == name; });
     if (found == model.probes.end()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("probes: the scene has no probe \"", name.substr(0, 80), "\""));
+          absl::StrCat("probes: the scene has no probe \"", Shorten(name, 80), "\""));
     }
     probes.push_back(&*found);
   }

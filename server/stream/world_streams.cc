@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "server/host/text.h"
 #include "server/stream/messages.h"
 
 namespace pliant::server {
@@ -102,7 +103,7 @@ absl::StatusOr<Subscription> StreamHub::Read(const v1::Subscription& message,
     const auto found = layout.bodies.find(name);
     if (found == layout.bodies.end()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("subscription.bodies: there is no body \"", name.substr(0, 80), "\""));
+          absl::StrCat("subscription.bodies: there is no body \"", Shorten(name, 80), "\""));
     }
     choice.bodies.push_back(found->second);
   }

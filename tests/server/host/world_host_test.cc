@@ -244,7 +244,7 @@ TEST(WorldHost, WaitingRequestToStepEndsAtItsOwnDeadline) {
 }
 
 WorldRegistry::Options RegistryOptions() {
-  return {2, [](auto) { return std::make_unique<Idle>(); }};
+  return {4, [](auto) { return std::make_unique<Idle>(); }};
 }
 
 TEST(WorldRegistry, IdsAreLowerCaseLettersDigitsAndDashes) {
@@ -269,18 +269,50 @@ TEST(WorldRegistry, ReservedIdIsTakenUntilItsSceneFails) {
 
 TEST(WorldRegistry, HoldsNoMoreThanItsLimitAndPicksFreeNames) {
   WorldRegistry registry(RegistryOptions());
-  auto first = registry.Reserve("");
-  auto second = registry.Reserve("");
-  ASSERT_TRUE(first.ok() && second.ok());
-  EXPECT_NE(first->id(), second->id());
+  for (int i = 0; i < 4; ++i) {
+    auto held = registry.Reserve("");
+    ASSERT_TRUE(held.ok()) << held.status();
+    ASSERT_TRUE(registry.Open(*std::move(held), physics::World(LoadTestModel())).ok());
+  }
   EXPECT_EQ(registry.Reserve("").status().code(), absl::StatusCode::kResourceExhausted);
-  ASSERT_TRUE(registry.Open(*std::move(first), physics::World(LoadTestModel())).ok());
-  EXPECT_EQ(registry.List().size(), 1u);
+  EXPECT_EQ(registry.List().size(), 4u);
   std::promise<void> ended;
   ASSERT_TRUE(registry.Remove("world-1", "tester", [&] { ended.set_value(); }).ok());
   EXPECT_EQ(registry.Remove("world-1", "tester", [] {}).code(), absl::StatusCode::kNotFound);
   ended.get_future().wait();
   EXPECT_TRUE(registry.Reserve("").ok());
+}
+
+TEST(WorldRegistry, WorldsUnderConstructionDoNotTakeEveryId) {
+  WorldRegistry registry(RegistryOptions());
+  auto first = registry.Reserve("");
+  auto second = registry.Reserve("");
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_NE(first->id(), second->id());
+  const absl::Status third = registry.Reserve("").status();
+  EXPECT_EQ(third.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(third.message().find("2 worlds are being built"), std::string::npos) << third;
+  ASSERT_TRUE(registry.Open(*std::move(first), physics::World(LoadTestModel())).ok());
+  EXPECT_TRUE(registry.Reserve("").ok());
+}
+
+// A step may take seconds, and a network thread has other clients.
+TEST(WorldRegistry, RemovalDoesNotWaitForTheStepOfItsWorld) {
+  std::promise<void> gate;
+  WorldRegistry registry(
+      {2, [go = gate.get_future().share()](auto) { return std::make_unique<Idle>(go); }});
+  {
+    const auto host = registry.Open(*registry.Reserve("a"), physics::World(LoadTestModel()),
+                                    {ClockMode::Kind::kFreeRun, 1});
+    ASSERT_TRUE(host.ok());
+  }
+  std::promise<void> ended;
+  ASSERT_TRUE(registry.Remove("a", "tester", [&] { ended.set_value(); }).ok());
+  std::future<void> end = ended.get_future();
+  EXPECT_EQ(end.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  EXPECT_TRUE(registry.List().empty());
+  gate.set_value();
+  end.wait();
 }
 
 // If the first frame showed the world as paused, a user pressing run at once would pause it.

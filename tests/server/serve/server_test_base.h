@@ -42,6 +42,7 @@ class ServerTest : public testing::Test {
     options.viewer_dir = viewer_dir_;
     options.version = "test";
     options.max_worlds = 4;
+    options.data_dir = data_dir_;
     auto server = Server::Start(options, scene_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -114,6 +115,7 @@ class ServerTest : public testing::Test {
   }
 
   std::string viewer_dir_ = "/nonexistent";
+  std::string data_dir_;
   std::shared_ptr<const physics::Model> scene_;  // becomes the world `default` if set before SetUp
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -1,6 +1,9 @@
 // Worlds over gRPC, against a real server.
 
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <unistd.h>
 #include <vector>
 
 #include "google/rpc/error_details.pb.h"
@@ -105,6 +108,56 @@ bodies:
 )");
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_NE(status.error_message().find("mesh.file"), std::string::npos) << status.error_message();
+}
+
+// A server whose own folder has a mesh in it.
+class OwnFolder : public ServerTest {
+ protected:
+  void SetUp() override {
+    data_dir_ = testing::TempDir() + "pliant-own-" + std::to_string(getpid());
+    std::filesystem::create_directories(data_dir_);
+    std::ofstream(data_dir_ + "/pyramid.obj")
+        << "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+    ServerTest::SetUp();
+  }
+  void TearDown() override {
+    server_.reset();
+    std::filesystem::remove_all(data_dir_);
+  }
+};
+
+TEST_F(OwnFolder, IsNotReadByUploadedScenes) {
+  const grpc::Status status = Create("spy", R"(
+bodies: [{name: b, rigid: {motion: FREE, density: 1000, shapes: [{mesh: {file: pyramid.obj}}]}}]
+)");
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(status.error_message().find("pyramid.obj"), std::string::npos)
+      << status.error_message();
+}
+
+TEST_F(Worlds, ShippedSceneIsOfferedByNameWithItsFiles) {
+  grpc::ClientContext context;
+  v1::ServerInfo info;
+  ASSERT_TRUE(worlds_->GetServer(&context, v1::GetServerRequest(), &info).ok());
+  EXPECT_EQ(info.version(), "test");
+  const auto& names = info.shipped_scenes();
+  EXPECT_NE(std::find(names.begin(), names.end(), "soft_ball"), names.end());
+  const auto create = [&](const std::string& name, v1::World* world) {
+    grpc::ClientContext call;
+    v1::CreateWorldRequest request;
+    request.set_shipped_scene(name);
+    return worlds_->CreateWorld(&call, request, world);
+  };
+  v1::World world;
+  const grpc::Status created = create("iiwa_wsg", &world);  // its robot is in a file
+  ASSERT_TRUE(created.ok()) << created.error_message();
+  EXPECT_GT(world.size().joints(), 6);
+
+  for (const char* name : {"", "no_such_scene", "../scenes/soft_ball", "robots/iiwa14"}) {
+    const grpc::Status status = create(name, &world);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND) << name;
+    EXPECT_NE(status.error_message().find("soft_ball"), std::string::npos);
+  }
 }
 
 TEST_F(Worlds, NamesAreChecked) {

@@ -64,12 +64,15 @@ class Simulation::Client {
       v1::Frame frame;
       if (!frame.ParseFromString(*body)) client.sim_.Fail("a frame cannot be read");
       if (head.frame != ++sent) client.sim_.Fail("a frame is missing from the numbers");
-      if (acknowledges && sent - acknowledged > FrameStream::kMaxUnacknowledged)
+      // the server knows of acknowledgements from the first one on
+      if (acknowledged > 0 && sent - acknowledged > FrameStream::kMaxUnacknowledged)
         client.sim_.Fail("more than two frames are unacknowledged");
       const double delay = client.slow_ ? 0.5 : 0.01;
-      client.sim_.Deliver(delay, [weak = weak_from_this(), head, frame = std::move(frame)] {
-        if (const auto self = weak.lock()) self->client.Receive(*self, head, frame);
-      });
+      client.sim_.Deliver(delay, &to_client,
+                          [weak = weak_from_this(), head, frame = std::move(frame)] {
+                            if (const auto self = weak.lock())
+                              self->client.Receive(*self, head, frame);
+                          });
     }
     void SendEnd(const absl::Status& /*why*/) override { ended = true; }
 
@@ -78,6 +81,7 @@ class Simulation::Client {
     std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
     std::shared_ptr<FrameStream> stream;
     std::shared_ptr<CommandFeedback> feedback;
+    SteadyTime to_client, to_server;  // arrival of the last message, which none overtakes
     bool ended = false;
     bool acknowledges = false;
     std::uint64_t sent = 0, acknowledged = 0;
@@ -184,30 +188,35 @@ class Simulation::Client {
       bool answered = false;
     };
     const auto outcome = std::make_shared<Outcome>();
-    sim_.Deliver(0.01, [this, connection = connection_, method, outcome, timeout,
-                        bytes = request.SerializeAsString()] {
-      if (connection->gone->load()) return;
-      Call call{connection->caller, {kNever, connection->gone}};
-      if (timeout > 0) {
-        call.limits.deadline = sim_.timeline_.Now() +
-                               std::chrono::duration_cast<SteadyTime::duration>(Seconds(timeout));
-      }
-      const auto reply = [this, weak = std::weak_ptr<Connection>(connection), method,
-                          outcome](absl::StatusOr<std::string> result) {
-        if (std::exchange(outcome->answered, true)) sim_.Fail(method + " is answered twice");
-        if (!result.ok()) ++sim_.counts_.refusals;
-        const auto alive = weak.lock();
-        if (alive != nullptr && alive == connection_ && result.ok()) Hear(method, *result);
-      };
-      Dispatch(*sim_.handlers_, call, "pliant.v1." + method, bytes, reply);
-      const auto demand = [this, method, outcome] {
-        if (!outcome->answered) sim_.Fail(method + " is not answered");
-      };
-      sim_.messages_.emplace(
-          sim_.timeline_.Now() + std::chrono::duration_cast<SteadyTime::duration>(kLongestReply),
-          demand);
-      sim_.network_->Wake();
-    });
+    sim_.Deliver(0.01, &connection_->to_server,
+                 [this, connection = connection_, method, outcome, timeout,
+                  bytes = request.SerializeAsString()] {
+                   if (connection->gone->load()) return;
+                   Call call{connection->caller, {kNever, connection->gone}};
+                   if (timeout > 0) {
+                     call.limits.deadline =
+                         sim_.timeline_.Now() +
+                         std::chrono::duration_cast<SteadyTime::duration>(Seconds(timeout));
+                   }
+                   const auto reply = [this, weak = std::weak_ptr<Connection>(connection), method,
+                                       outcome](absl::StatusOr<std::string> result) {
+                     if (std::exchange(outcome->answered, true))
+                       sim_.Fail(method + " is answered twice");
+                     if (!result.ok()) ++sim_.counts_.refusals;
+                     const auto alive = weak.lock();
+                     if (alive != nullptr && alive == connection_ && result.ok())
+                       Hear(method, *result);
+                   };
+                   Dispatch(*sim_.handlers_, call, "pliant.v1." + method, bytes, reply);
+                   const auto demand = [this, method, outcome] {
+                     if (!outcome->answered) sim_.Fail(method + " is not answered");
+                   };
+                   sim_.messages_.emplace(
+                       sim_.timeline_.Now() +
+                           std::chrono::duration_cast<SteadyTime::duration>(kLongestReply),
+                       demand);
+                   sim_.network_->Wake();
+                 });
   }
 
   void Hear(const std::string& method, const std::string& bytes) {
@@ -247,12 +256,13 @@ class Simulation::Client {
     connection.step = frame.step();
     connection.stream->Ready();
     if (!connection.acknowledges) return;
-    sim_.Deliver(0.01, [weak = connection.weak_from_this(), number = head.frame] {
-      const auto self = weak.lock();
-      if (self == nullptr || self->gone->load() || number > self->sent) return;
-      self->acknowledged = std::max(self->acknowledged, number);
-      self->stream->Ack(number, self->client.sim_.timeline_.Now());
-    });
+    sim_.Deliver(0.01, &connection.to_server,
+                 [weak = connection.weak_from_this(), number = head.frame] {
+                   const auto self = weak.lock();
+                   if (self == nullptr || self->gone->load() || number > self->sent) return;
+                   self->acknowledged = std::max(self->acknowledged, number);
+                   self->stream->Ack(number, self->client.sim_.timeline_.Now());
+                 });
   }
 
   // Sends a command under the lease. The same connection may learn later that it lost it.
@@ -267,7 +277,7 @@ class Simulation::Client {
             if (self == nullptr) return;
             if (response.lease_id().empty() || response.target() != "paddle")
               self->client.sim_.Fail("feedback names no lease or target");
-            self->client.sim_.Deliver(0.01, [weak] {
+            self->client.sim_.Deliver(0.01, &self->to_client, [weak] {
               const auto alive = weak.lock();
               if (alive != nullptr && !alive->gone->load()) alive->feedback->Ready();
             });
@@ -313,12 +323,12 @@ double Simulation::Uniform(double low, double high) {
   return low + (high - low) * static_cast<double>(random_() >> 11) * 0x1.0p-53;
 }
 
-void Simulation::Deliver(double mean_delay, std::function<void()> message) {
+void Simulation::Deliver(double mean_delay, SteadyTime* last, std::function<void()> message) {
   // one message in fifty is lost at first and sent again
   const double delay = Uniform(0, 2 * mean_delay) + (Chance(0.02) ? 0.2 : 0);
-  messages_.emplace(
-      timeline_.Now() + std::chrono::duration_cast<SteadyTime::duration>(Seconds(delay)),
-      std::move(message));
+  *last = std::max(
+      *last, timeline_.Now() + std::chrono::duration_cast<SteadyTime::duration>(Seconds(delay)));
+  messages_.emplace(*last, std::move(message));
   network_->Wake();
 }
 

@@ -38,8 +38,8 @@ class Simulation {
 
   double Uniform(double low, double high);
   bool Chance(double probability) { return Uniform(0, 1) < probability; }
-  // Delivers a message over a connection after a random delay.
-  void Deliver(double mean_delay, std::function<void()> message);
+  // Delivers a message after a random delay [s], but not before the one that arrives at `last`.
+  void Deliver(double mean_delay, SteadyTime* last, std::function<void()> message);
   SteadyTime DeliverNext();
   void Fail(const std::string& what);
 
