@@ -254,8 +254,8 @@ physics::Inputs WorldControl::AdvanceWith(const Held& held, const physics::State
         mailbox_.erase(command);
       }
     }
-    // goals of tools end with the steps through which they were held
-    if (held_robots_.erase(target) > 0) robot.RestTools();
+    // goals that keep it moving end with the steps through which they were held
+    if (held_robots_.erase(target) > 0) robot.Lapse();
     if (const auto own = held.robots.find(target); own != held.robots.end() && !stopped_) {
       for (const RobotGoal& goal : own->second) robot.Take(goal, now);
       held_robots_.insert(target);

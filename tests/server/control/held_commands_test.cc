@@ -1,6 +1,7 @@
 // Commands that hold through the steps of a request, without a lease and whatever time it takes.
 
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -27,8 +28,10 @@ std::vector<v1::TargetCommand> CommandEverything() {
   commands[1].set_controller("tool");
   v1::TargetCommand& joints = commands.emplace_back();
   joints.set_target("right");
-  joints.mutable_joint_targets()->add_joints("x");
-  joints.mutable_joint_targets()->add_values(0.2);
+  for (const auto& [joint, value] : {std::pair{"x", 0.2}, {"spin", 3.0}, {"motor", 1.0}}) {
+    joints.mutable_joint_targets()->add_joints(joint);
+    joints.mutable_joint_targets()->add_values(value);
+  }
   v1::TargetCommand& grip = commands.emplace_back();
   grip.set_target("right");
   grip.mutable_gripper()->set_controller("jaws");
