@@ -32,12 +32,14 @@ int FindNotFinite(const physics::Model& model, const physics::State& state) {
 
 WorldHost::WorldHost(std::string id, physics::World world,
                      std::unique_ptr<StepController> controller, Timeline* timeline,
-                     const ClockMode& clock)
+                     const ClockMode& clock, WorldSettings settings)
     : id_(std::move(id)),
       model_(world.shared_model()),
       controller_(std::move(controller)),
+      settings_(std::make_shared<const WorldSettings>(std::move(settings))),
       timeline_(timeline),
-      world_(std::move(world)) {
+      world_(std::move(world)),
+      last_use_(timeline->Now()) {
   SwitchClock(clock);
   snapshot_ = world_.TakeSnapshot();
   Publish();
@@ -56,7 +58,8 @@ std::shared_ptr<const Published> WorldHost::latest() const {
 
 HostCounters WorldHost::counters() const {
   std::lock_guard lock(published_mutex_);
-  return {steps_.load(), faults_.load(), not_converged_.load(), step_seconds_.load(), totals_};
+  return {steps_.load(),        faults_.load(), not_converged_.load(),
+          step_seconds_.load(), totals_,        lateness_};
 }
 
 void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done, StepInputs inputs) {
@@ -234,6 +237,8 @@ SteadyTime WorldHost::Continue() {
         return more ? now : due;
       }
       pacer_.Begin(now, world_.state().time);
+      std::lock_guard lock(published_mutex_);
+      lateness_.Add(Seconds(now - due).count());
       break;
     }
     case ClockMode::Kind::kFreeRun:

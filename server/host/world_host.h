@@ -15,9 +15,11 @@
 
 #include "physics/world/world.h"
 #include "server/host/clock.h"
+#include "server/host/histogram.h"
 #include "server/host/published.h"
 #include "server/host/step_controller.h"
 #include "server/host/timeline.h"
+#include "server/host/world_settings.h"
 
 namespace pliant::server {
 
@@ -45,6 +47,7 @@ struct HostCounters {
   std::uint64_t not_converged = 0;  // steps, stalled ones included
   double step_seconds = 0;          // summed
   physics::StepTotals totals;
+  Histogram lateness;  // of step starts in real time
 };
 
 // One world with the worker that steps it.
@@ -66,7 +69,7 @@ class WorldHost {
 
   // `timeline` outlives the host.
   WorldHost(std::string id, physics::World world, std::unique_ptr<StepController> controller,
-            Timeline* timeline, const ClockMode& clock = {});
+            Timeline* timeline, const ClockMode& clock = {}, WorldSettings settings = {});
   ~WorldHost();
   WorldHost(const WorldHost&) = delete;
 
@@ -74,6 +77,12 @@ class WorldHost {
   const physics::Model& model() const { return *model_; }
   std::shared_ptr<const physics::Model> shared_model() const { return model_; }
   StepController& controller() { return *controller_; }
+  std::shared_ptr<const WorldSettings> settings() const { return settings_; }
+
+  // Requests and streams use a world; an idle one may be deleted.
+  void Use(SteadyTime now) { last_use_.store(now, std::memory_order_relaxed); }
+  SteadyTime last_use() const { return last_use_.load(std::memory_order_relaxed); }
+
   std::shared_ptr<const Published> latest() const;
   HostCounters counters() const;
 
@@ -137,6 +146,7 @@ class WorldHost {
   const std::string id_;
   const std::shared_ptr<const physics::Model> model_;
   const std::unique_ptr<StepController> controller_;
+  const std::shared_ptr<const WorldSettings> settings_;
   Timeline* const timeline_;
 
   // used by the stepping thread only
@@ -164,6 +174,8 @@ class WorldHost {
   mutable std::mutex published_mutex_;
   std::shared_ptr<const Published> published_;
   physics::StepTotals totals_;
+  Histogram lateness_;
+  std::atomic<SteadyTime> last_use_;
   std::atomic<std::uint64_t> steps_{0}, faults_{0}, not_converged_{0};
   std::atomic<double> step_seconds_{0};
 

@@ -32,8 +32,7 @@ WorldRegistry::Reservation::~Reservation() {
 }
 
 WorldRegistry::WorldRegistry(Options options)
-    : options_(std::move(options)),
-      worker_(options_.timeline->Start([this] { return EndNext(); })) {}
+    : options_(std::move(options)), worker_(options_.timeline->Start([this] { return Tend(); })) {}
 
 WorldRegistry::~WorldRegistry() {
   Close(absl::UnavailableError("the server has shut down"));
@@ -72,17 +71,38 @@ absl::StatusOr<WorldRegistry::Reservation> WorldRegistry::Reserve(std::string id
 
 absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Open(Reservation reservation,
                                                                physics::World world,
-                                                               const ClockMode& clock) {
+                                                               const ClockMode& clock,
+                                                               WorldSettings settings) {
   auto controller = options_.make_controller(world.shared_model());
   auto host = std::make_shared<WorldHost>(reservation.id(), std::move(world), std::move(controller),
-                                          options_.timeline, clock);
-  std::lock_guard lock(mutex_);
-  if (!closed_.ok()) return closed_;
-  worlds_[reservation.id()] = host;
-  reservation.registry_ = nullptr;
+                                          options_.timeline, clock, std::move(settings));
+  {
+    std::lock_guard lock(mutex_);
+    if (!closed_.ok()) return closed_;
+    const std::int64_t dofs = host->model().velocity_offsets.back(), held = CountDofs();
+    if (options_.max_dofs > 0 && held + dofs > options_.max_dofs) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the scene has ", dofs, " degrees of freedom, and the server has ",
+                       options_.max_dofs - held, " of its ", options_.max_dofs,
+                       " left; delete a world, or make the scene smaller"));
+    }
+    worlds_[reservation.id()] = host;
+    reservation.registry_ = nullptr;
+  }
   spdlog::info("event=world_created world={} scene=\"{}\" model={}", host->id(), host->model().name,
                host->model().hash);
+  worker_->Wake();
   return host;
+}
+
+// Call with mutex_ locked.
+std::int64_t WorldRegistry::CountDofs() const {
+  std::int64_t dofs = 0;
+  for (const auto& [id, host] : worlds_) {
+    if (host != nullptr) dofs += host->model().velocity_offsets.back();
+  }
+  for (const Ending& ending : ending_) dofs += ending.host->model().velocity_offsets.back();
+  return dofs;
 }
 
 absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Get(const std::string& id) const {
@@ -122,12 +142,38 @@ absl::Status WorldRegistry::Remove(const std::string& id, const std::string& who
   return absl::OkStatus();
 }
 
-// Joins one world that ends. It waits for a step of that world, which no network thread may do.
-SteadyTime WorldRegistry::EndNext() {
+SteadyTime WorldRegistry::Tend() {
+  if (EndNext()) return options_.timeline->Now();
+  return RemoveIdle();
+}
+
+// Removes worlds that were idle for too long. Returns the time when the next one may have been.
+SteadyTime WorldRegistry::RemoveIdle() {
+  const SteadyTime now = options_.timeline->Now();
+  SteadyTime next = kNever;
+  for (const auto& host : List()) {
+    const SteadyTime::duration timeout = host->settings()->idle_timeout;
+    if (timeout == SteadyTime::duration::max()) continue;
+    const SteadyTime end = host->last_use() + timeout;
+    if (now < end) {
+      next = std::min(next, end);
+      continue;
+    }
+    const auto seconds = std::chrono::duration<double>(timeout).count();
+    const absl::Status removed =
+        Remove(host->id(), absl::StrCat("its idle timeout of ", seconds, " s"), [] {});
+    if (removed.ok()) next = now;
+  }
+  return next;
+}
+
+// Joins one world that ends, if any. It waits for a step of that world, which no network thread
+// may do.
+bool WorldRegistry::EndNext() {
   std::shared_ptr<WorldHost> host;
   {
     std::lock_guard lock(mutex_);
-    if (ending_.empty()) return kNever;
+    if (ending_.empty()) return false;
     host = ending_.front().host;
   }
   host->Join();
@@ -139,7 +185,7 @@ SteadyTime WorldRegistry::EndNext() {
     ending_.pop_front();
   }
   ended.done();
-  return options_.timeline->Now();
+  return true;
 }
 
 void WorldRegistry::Close(const absl::Status& reason) {
@@ -152,7 +198,7 @@ void WorldRegistry::Close(const absl::Status& reason) {
 
 void WorldRegistry::JoinAll() {
   worker_->Stop();
-  while (EndNext() != kNever) {
+  while (EndNext()) {
   }
   for (const auto& host : List()) host->Join();
 }

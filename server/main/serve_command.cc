@@ -35,6 +35,9 @@ class ServeCommand final : public Command {
                      "Folder of the built viewer (default: where it was built or installed)");
     app_->add_option("--max-worlds", options_.max_worlds, "Maximum number of worlds (default 32)")
         ->check(CLI::Range(1, 10000));
+    app_->add_option("--max-dofs", options_.max_dofs,
+                     "Maximum number of degrees of freedom of all worlds together (default: any)")
+        ->check(CLI::NonNegativeNumber);
     app_->add_option("--allow-origin", options_.allowed_origins,
                      "Origin of pages from another server that may connect; may be repeated")
         ->allow_extra_args(false);

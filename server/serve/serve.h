@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct ServeOptions {
   std::string method;      // overrides the scene's; empty: as it says
   int threads = 0;         // for the work inside steps; 0: one a core
   int max_worlds = 32;
+  std::int64_t max_dofs = 0;  // degrees of freedom of all worlds together; 0: any number
   std::vector<std::string> allowed_origins;  // of other pages, e.g. http://localhost:5173
   std::string version = "unknown";           // reported to clients
 };

@@ -1,6 +1,9 @@
 #include "server/service/handlers.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,14 +22,73 @@ constexpr char kPrefix[] = "worlds/";
 constexpr double kMaxFactor = 1000;
 constexpr int kDefaultPage = 50;
 constexpr int kMaxPage = 1000;
+constexpr std::size_t kMaxLabels = 16;
+constexpr std::size_t kMaxLabelLength = 63;
+constexpr double kMaxIdleTimeout = 30 * 86400;  // [s]
+
+v1::World DescribeWorldNow(const std::string& id, const WorldSettings& settings,
+                           const Published& published) {
+  v1::World world = DescribeStatus(id, published);
+  world.set_state_hash(physics::HashState(published.snapshot->state));
+  world.mutable_labels()->insert(settings.labels.begin(), settings.labels.end());
+  world.set_owner(settings.owner);
+  if (settings.idle_timeout != SteadyTime::duration::max())
+    world.set_idle_timeout(std::chrono::duration<double>(settings.idle_timeout).count());
+  return world;
+}
+
+v1::World DescribeWorldNow(const WorldHost& host) {
+  return DescribeWorldNow(host.id(), *host.settings(), *host.latest());
+}
 
 // Callback that replies to a change with the world's new status.
-WorldHost::Done ReplyWithStatus(const std::string& id, Reply<v1::World> reply) {
-  return
-      [id, reply = std::move(reply)](absl::StatusOr<std::shared_ptr<const Published>> published) {
-        if (!published.ok()) return reply(published.status());
-        reply(DescribeStatus(id, **published));
-      };
+WorldHost::Done ReplyWithStatus(const WorldHost& host, Reply<v1::World> reply) {
+  return [id = host.id(), settings = host.settings(),
+          reply = std::move(reply)](absl::StatusOr<std::shared_ptr<const Published>> published) {
+    if (!published.ok()) return reply(published.status());
+    reply(DescribeWorldNow(id, *settings, **published));
+  };
+}
+
+absl::Status CheckLabels(const google::protobuf::Map<std::string, std::string>& labels) {
+  if (labels.size() > kMaxLabels) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("labels: ", labels.size(), " are not allowed; expected at most ", kMaxLabels));
+  }
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || std::strchr("._/-", c) != nullptr;
+  };
+  for (const auto& [key, value] : labels) {
+    if (key.empty() || key.size() > kMaxLabelLength || !std::ranges::all_of(key, allowed)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("labels: \"", Shorten(key, 80), "\" is no key; expected 1 to ",
+                       kMaxLabelLength, " of the characters a-z, 0-9, '.', '_', '/' and '-'"));
+    }
+    if (value.size() > kMaxLabelLength) {
+      return absl::InvalidArgumentError(absl::StrCat("labels.", key, ": ", value.size(),
+                                                     " bytes; expected at most ", kMaxLabelLength));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<WorldSettings> ReadSettings(const Call& call,
+                                           const v1::CreateWorldRequest& request) {
+  if (absl::Status status = CheckLabels(request.labels()); !status.ok()) return status;
+  const double timeout = request.idle_timeout();
+  if (timeout != 0 && !(timeout >= 1 && timeout <= kMaxIdleTimeout)) {
+    return absl::InvalidArgumentError(absl::StrCat("idle_timeout: ", timeout,
+                                                   " is not allowed; expected 1 to ",
+                                                   kMaxIdleTimeout, " s, or 0 for none"));
+  }
+  WorldSettings settings;
+  settings.labels.insert(request.labels().begin(), request.labels().end());
+  settings.owner = call.caller->name;
+  if (timeout > 0) {
+    settings.idle_timeout =
+        std::chrono::duration_cast<SteadyTime::duration>(std::chrono::duration<double>(timeout));
+  }
+  return settings;
 }
 
 absl::StatusOr<ClockMode> ReadClock(const v1::SetClockRequest& request) {
@@ -67,7 +129,7 @@ Handlers::Handlers(Options options)
       shipped_(options_.scenes_folder),
       streams_(options_.timeline),
       feedback_(options_.timeline, 1),
-      registry_({options_.max_worlds,
+      registry_({options_.max_worlds, options_.max_dofs,
                  [](std::shared_ptr<const physics::Model> model) {
                    return std::make_unique<WorldControl>(std::move(model));
                  },
@@ -86,7 +148,9 @@ absl::StatusOr<std::shared_ptr<WorldHost>> Handlers::FindWorld(const std::string
         absl::StrCat("name: \"", Shorten(name, 80),
                      "\" is not the name of a world; expected worlds/{world_id}"));
   }
-  return registry_.Get(name.substr(sizeof(kPrefix) - 1));
+  auto host = registry_.Get(name.substr(sizeof(kPrefix) - 1));
+  if (host.ok()) (*host)->Use(options_.timeline->Now());
+  return host;
 }
 
 void Handlers::GetServer(const Call& /*call*/, const v1::GetServerRequest& /*request*/,
@@ -97,12 +161,14 @@ void Handlers::GetServer(const Call& /*call*/, const v1::GetServerRequest& /*req
   reply(std::move(info));
 }
 
-void Handlers::CreateWorld(const Call& /*call*/, const v1::CreateWorldRequest& request,
+void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& request,
                            Reply<v1::World> reply) {
   if (request.source_case() == v1::CreateWorldRequest::SOURCE_NOT_SET) {
     return reply(
         absl::InvalidArgumentError("source: missing; expected scene, scene_yaml or shipped_scene"));
   }
+  absl::StatusOr<WorldSettings> settings = ReadSettings(call, request);
+  if (!settings.ok()) return reply(settings.status());
   std::string file;
   if (request.has_shipped_scene()) {
     absl::StatusOr<std::string> found = shipped_.Find(request.shipped_scene());
@@ -114,12 +180,12 @@ void Handlers::CreateWorld(const Call& /*call*/, const v1::CreateWorldRequest& r
 
   // use a worker thread: reading, cutting and checking meshes takes seconds for a large scene
   auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
-  const auto build = [this, request, file, held, reply] {
+  const auto build = [this, request, file, settings = *settings, held, reply] {
     const physics::SceneResult scene = LoadGiven(request, file);
     if (!scene.ok()) return reply(SceneError(scene.messages));
-    auto host = registry_.Open(std::move(*held), physics::World(scene.model));
+    auto host = registry_.Open(std::move(*held), physics::World(scene.model), {}, settings);
     if (!host.ok()) return reply(host.status());
-    reply(DescribeStatus((*host)->id(), *(*host)->latest()));
+    reply(DescribeWorldNow(**host));
   };
   building_.Post(build, reply);
 }
@@ -128,7 +194,7 @@ void Handlers::GetWorld(const Call& /*call*/, const v1::GetWorldRequest& request
                         Reply<v1::World> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
-  reply(DescribeStatus((*host)->id(), *(*host)->latest()));
+  reply(DescribeWorldNow(**host));
 }
 
 void Handlers::ListWorlds(const Call& /*call*/, const v1::ListWorldsRequest& request,
@@ -143,11 +209,17 @@ void Handlers::ListWorlds(const Call& /*call*/, const v1::ListWorldsRequest& req
   for (const auto& host : registry_.List()) {
     // a page token is the last id of the previous page
     if (host->id() <= request.page_token()) continue;
+    const std::map<std::string, std::string>& labels = host->settings()->labels;
+    const bool chosen = std::ranges::all_of(request.labels(), [&](const auto& wanted) {
+      const auto own = labels.find(wanted.first);
+      return own != labels.end() && own->second == wanted.second;
+    });
+    if (!chosen) continue;
     if (response.worlds_size() == page) {
       response.set_next_page_token(response.worlds(page - 1).name().substr(sizeof(kPrefix) - 1));
       break;
     }
-    *response.add_worlds() = DescribeStatus(host->id(), *host->latest());
+    *response.add_worlds() = DescribeWorldNow(*host);
   }
   reply(std::move(response));
 }
@@ -176,14 +248,14 @@ void Handlers::SetClock(const Call& call, const v1::SetClockRequest& request,
   if (!host.ok()) return reply(host.status());
   const absl::StatusOr<ClockMode> mode = ReadClock(request);
   if (!mode.ok()) return reply(mode.status());
-  (*host)->SetClock(*mode, call.caller->name, ReplyWithStatus((*host)->id(), std::move(reply)));
+  (*host)->SetClock(*mode, call.caller->name, ReplyWithStatus(**host, std::move(reply)));
 }
 
 void Handlers::ResetWorld(const Call& call, const v1::ResetWorldRequest& request,
                           Reply<v1::World> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
-  (*host)->Reset(call.caller->name, ReplyWithStatus((*host)->id(), std::move(reply)));
+  (*host)->Reset(call.caller->name, ReplyWithStatus(**host, std::move(reply)));
 }
 
 void Handlers::CheckpointWorld(const Call& /*call*/, const v1::CheckpointWorldRequest& request,
@@ -203,11 +275,10 @@ void Handlers::RestoreWorld(const Call& call, const v1::RestoreWorldRequest& req
                             Reply<v1::World> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
-  (*host)->Restore(request.state(), call.caller->name,
-                   ReplyWithStatus((*host)->id(), std::move(reply)));
+  (*host)->Restore(request.state(), call.caller->name, ReplyWithStatus(**host, std::move(reply)));
 }
 
-void Handlers::ForkWorld(const Call& /*call*/, const v1::ForkWorldRequest& request,
+void Handlers::ForkWorld(const Call& call, const v1::ForkWorldRequest& request,
                          Reply<v1::World> reply) {
   auto host = FindWorld(request.name());
   if (!host.ok()) return reply(host.status());
@@ -216,18 +287,20 @@ void Handlers::ForkWorld(const Call& /*call*/, const v1::ForkWorldRequest& reque
 
   // the model is shared; only the state is copied
   auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
-  (*host)->Save(
-      [this, held, model = (*host)->shared_model(), reply](absl::StatusOr<SavedState> saved) {
-        if (!saved.ok()) return reply(saved.status());
-        const auto build = [this, held, model, bytes = std::move(saved->bytes), reply] {
-          physics::World world(model);
-          if (absl::Status status = world.Restore(bytes); !status.ok()) return reply(status);
-          auto fork = registry_.Open(std::move(*held), std::move(world));
-          if (!fork.ok()) return reply(fork.status());
-          reply(DescribeStatus((*fork)->id(), *(*fork)->latest()));
-        };
-        building_.Post(build, reply);
-      });
+  WorldSettings settings = *(*host)->settings();
+  settings.owner = call.caller->name;
+  (*host)->Save([this, held, model = (*host)->shared_model(), settings,
+                 reply](absl::StatusOr<SavedState> saved) {
+    if (!saved.ok()) return reply(saved.status());
+    const auto build = [this, held, model, settings, bytes = std::move(saved->bytes), reply] {
+      physics::World world(model);
+      if (absl::Status status = world.Restore(bytes); !status.ok()) return reply(status);
+      auto fork = registry_.Open(std::move(*held), std::move(world), {}, settings);
+      if (!fork.ok()) return reply(fork.status());
+      reply(DescribeWorldNow(**fork));
+    };
+    building_.Post(build, reply);
+  });
 }
 
 void Handlers::AcquireLease(const Call& call, const v1::AcquireLeaseRequest& request,

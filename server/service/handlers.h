@@ -30,6 +30,7 @@ class Handlers {
     int max_worlds = 32;
     std::string scenes_folder;  // of the scenes that come with the server
     std::string version = "unknown";
+    std::int64_t max_dofs = 0;  // degrees of freedom of all worlds together; 0: any number
     Timeline* timeline = &RealTimeline();
   };
 

@@ -52,6 +52,7 @@ SteadyTime WorldStreams::Run(SteadyTime now) {
     for (const auto& stream : streams) stream->SendEnd(this, host_->stop_reason());
     return kNever;
   }
+  host_->Use(now);  // a world that is watched is not idle
   std::shared_ptr<const Published> latest = host_->latest();
   if (state_ == nullptr || state_->published().version != latest->version) {
     state_ = std::make_unique<EncodedState>(std::move(latest), layout_, parts_.counters,

@@ -3,10 +3,12 @@
 #include <future>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 #include "server/host/world_registry.h"
 #include "tests/server/host/test_scene.h"
+#include "tests/server/host/virtual_timeline.h"
 
 namespace pliant::server {
 namespace {
@@ -201,7 +203,7 @@ TEST(WorldHost, PauseResetAndRestoreEndARequestToStepAndSayByWhom) {
 }
 
 TEST(WorldHost, DeletionEndsARequestToStepAndSaysByWhom) {
-  WorldRegistry registry({2, [](auto) { return std::make_unique<Idle>(); }});
+  WorldRegistry registry({2, 0, [](auto) { return std::make_unique<Idle>(); }});
   const auto host = registry.Open(*registry.Reserve("a"), physics::World(LoadTestModel()));
   ASSERT_TRUE(host.ok());
   Call stepping = StepForLong(**host);
@@ -244,7 +246,7 @@ TEST(WorldHost, WaitingRequestToStepEndsAtItsOwnDeadline) {
 }
 
 WorldRegistry::Options RegistryOptions() {
-  return {4, [](auto) { return std::make_unique<Idle>(); }};
+  return {4, 0, [](auto) { return std::make_unique<Idle>(); }};
 }
 
 TEST(WorldRegistry, IdsAreLowerCaseLettersDigitsAndDashes) {
@@ -300,7 +302,7 @@ TEST(WorldRegistry, WorldsUnderConstructionDoNotTakeEveryId) {
 TEST(WorldRegistry, RemovalDoesNotWaitForTheStepOfItsWorld) {
   std::promise<void> gate;
   WorldRegistry registry(
-      {2, [go = gate.get_future().share()](auto) { return std::make_unique<Idle>(go); }});
+      {2, 0, [go = gate.get_future().share()](auto) { return std::make_unique<Idle>(go); }});
   {
     const auto host = registry.Open(*registry.Reserve("a"), physics::World(LoadTestModel()),
                                     {ClockMode::Kind::kFreeRun, 1});
@@ -319,7 +321,7 @@ TEST(WorldRegistry, RemovalDoesNotWaitForTheStepOfItsWorld) {
 TEST(WorldRegistry, OpensAWorldThatRunsFromItsFirstFrame) {
   std::promise<void> gate;
   WorldRegistry registry(
-      {1, [go = gate.get_future().share()](auto) { return std::make_unique<Idle>(go); }});
+      {1, 0, [go = gate.get_future().share()](auto) { return std::make_unique<Idle>(go); }});
   const auto host = registry.Open(*registry.Reserve("a"), physics::World(LoadTestModel()),
                                   {ClockMode::Kind::kRealTime, 1});
   ASSERT_TRUE(host.ok());
@@ -327,6 +329,50 @@ TEST(WorldRegistry, OpensAWorldThatRunsFromItsFirstFrame) {
   EXPECT_EQ(first->snapshot->state.step, 0);
   EXPECT_EQ(first->clock.kind, ClockMode::Kind::kRealTime);
   gate.set_value();
+}
+
+TEST(WorldRegistry, DegreesOfFreedomOfAllWorldsAreBounded) {
+  const int dofs = LoadTestModel()->velocity_offsets.back();
+  WorldRegistry registry({8, 2 * dofs + 1, [](auto) { return std::make_unique<Idle>(); }});
+  const auto open = [&] {
+    return registry.Open(*registry.Reserve(""), physics::World(LoadTestModel())).status();
+  };
+  EXPECT_TRUE(open().ok());
+  EXPECT_TRUE(open().ok());
+  const absl::Status full = open();
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  const std::string need = absl::StrCat("has ", dofs, " degrees of freedom");
+  EXPECT_NE(full.message().find(need), std::string::npos) << full;
+  EXPECT_NE(full.message().find("has 1 of its"), std::string::npos) << full;
+  std::promise<void> ended;
+  ASSERT_TRUE(registry.Remove("world-1", "tester", [&] { ended.set_value(); }).ok());
+  ended.get_future().wait();
+  EXPECT_TRUE(open().ok());
+}
+
+TEST(WorldRegistry, IdleWorldIsDeletedAndAUsedOneIsNot) {
+  VirtualTimeline timeline;
+  WorldRegistry registry({4, 0, [](auto) { return std::make_unique<Idle>(); }, &timeline});
+  WorldSettings settings;
+  settings.idle_timeout = std::chrono::seconds(10);
+  std::shared_ptr<WorldHost> used;
+  for (const char* id : {"idle", "used", "lasting"}) {
+    const bool lasts = std::string(id) == "lasting";
+    const auto host = registry.Open(*registry.Reserve(id), physics::World(LoadTestModel()), {},
+                                    lasts ? WorldSettings() : settings);
+    ASSERT_TRUE(host.ok());
+    if (std::string(id) == "used") used = *host;
+  }
+  for (int second = 0; second < 30; ++second) {
+    timeline.RunFor(std::chrono::seconds(1));
+    used->Use(timeline.Now());
+    EXPECT_EQ(registry.Get("idle").ok(), second < 9) << second;
+  }
+  EXPECT_TRUE(registry.Get("used").ok());
+  EXPECT_TRUE(registry.Get("lasting").ok());
+  timeline.RunFor(std::chrono::seconds(11));
+  EXPECT_FALSE(registry.Get("used").ok());
+  EXPECT_NE(used->stop_reason().message().find("idle timeout of 10 s"), std::string::npos);
 }
 
 TEST(WorldRegistry, OpensNothingOnceClosed) {

@@ -151,6 +151,22 @@ TEST_F(Web, MetricsTellOfStepsThatDidNotConverge) {
   EXPECT_NE(metrics.find("\npliant_last_step_residual{world=\"faulty\"} "), std::string::npos);
 }
 
+TEST_F(Web, MetricsTellHowLateStepsStart) {
+  ASSERT_TRUE(Create("timed").ok());
+  ASSERT_TRUE(RunInRealTime("timed").ok());
+  ASSERT_TRUE(WaitUntil([&] { return Get("timed").step() > 20; }));
+  const std::string metrics = Fetch("/metrics").body();
+  const std::string name = "\npliant_step_start_lateness_seconds";
+  const auto read = [&](const std::string& line) {
+    const std::size_t at = metrics.find(line);
+    return at == std::string::npos ? -1 : std::stoi(metrics.substr(at + line.size()));
+  };
+  const int all = read(name + "_bucket{world=\"timed\",le=\"+Inf\"} ");
+  EXPECT_GT(all, 20) << metrics;
+  EXPECT_EQ(read(name + "_count{world=\"timed\"} "), all);
+  EXPECT_LE(read(name + "_bucket{world=\"timed\",le=\"0.001\"} "), all);
+}
+
 TEST_F(Web, OnlyOwnPagesMayOpenASocket) {
   const std::string host = Host();
   EXPECT_EQ(Knock("http://" + host, host), 101);

@@ -160,6 +160,37 @@ TEST_F(Worlds, ShippedSceneIsOfferedByNameWithItsFiles) {
   }
 }
 
+TEST_F(Worlds, CarryLabelsAndAreListedByThem) {
+  const auto create = [&](const std::string& id, const std::string& team, double timeout = 0) {
+    grpc::ClientContext context;
+    v1::CreateWorldRequest request;
+    request.set_world_id(id);
+    request.set_scene_yaml(kTestScene);
+    request.set_idle_timeout(timeout);
+    (*request.mutable_labels())["team"] = team;
+    v1::World world;
+    return worlds_->CreateWorld(&context, request, &world);
+  };
+  ASSERT_TRUE(create("a", "red", 3600).ok());
+  ASSERT_TRUE(create("b", "blue").ok());
+  grpc::ClientContext context;
+  v1::ListWorldsRequest request;
+  (*request.mutable_labels())["team"] = "red";
+  v1::ListWorldsResponse list;
+  ASSERT_TRUE(worlds_->ListWorlds(&context, request, &list).ok());
+  ASSERT_EQ(list.worlds_size(), 1);
+  EXPECT_EQ(list.worlds(0).name(), "worlds/a");
+  EXPECT_EQ(list.worlds(0).labels().at("team"), "red");
+  EXPECT_EQ(list.worlds(0).idle_timeout(), 3600);
+  EXPECT_FALSE(list.worlds(0).owner().empty());
+  EXPECT_EQ(list.worlds(0).state_hash(),
+            physics::HashState(physics::World(LoadTestModel()).state()));
+
+  for (const grpc::Status& status :
+       {create("c", std::string(64, 'x')), create("c", "red", 0.5), create("c", "red", 1e9)})
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
+}
+
 TEST_F(Worlds, NamesAreChecked) {
   EXPECT_EQ(Create("Upper").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(Create(std::string(64, 'a')).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
