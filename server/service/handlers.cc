@@ -180,7 +180,12 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
 
   // use a worker thread: reading, cutting and checking meshes takes seconds for a large scene
   auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
-  const auto build = [this, request, file, settings = *settings, held, reply] {
+  const auto build = [this, request, file, settings = *settings, limits = call.limits, held,
+                      reply] {
+    if (limits.cancelled && limits.cancelled->load())
+      return reply(absl::CancelledError("cancelled before the scene was built"));
+    if (timeline().Now() >= limits.deadline)
+      return reply(absl::DeadlineExceededError("the deadline passed before the scene was built"));
     const physics::SceneResult scene = LoadGiven(request, file);
     if (!scene.ok()) return reply(SceneError(scene.messages));
     auto host = registry_.Open(std::move(*held), physics::World(scene.model), {}, settings);

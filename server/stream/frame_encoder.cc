@@ -43,9 +43,36 @@ void WriteRigid(const physics::RigidTransform& X_WB, v1::RigidFrame* frame) {
   for (const double number : {q.w(), q.x(), q.y(), q.z()}) frame->add_pose(number);
 }
 
+// Numbers in little endian, as the machine has them.
+template <typename T>
+std::string WriteNumbers(const std::vector<double>& values) {
+  std::string bytes(sizeof(T) * values.size(), '\0');
+  char* next = bytes.data();
+  for (const double value : values) {
+    const T number = static_cast<T>(value);
+    std::memcpy(next, &number, sizeof(T));
+    next += sizeof(T);
+  }
+  return bytes;
+}
+
+std::string WriteNumbers(const std::vector<double>& values, v1::Precision precision) {
+  return precision == v1::PRECISION_FLOAT32 ? WriteNumbers<float>(values)
+                                            : WriteNumbers<double>(values);
+}
+
 void WritePositions(const physics::Snapshot& snapshot, const physics::Body& body,
-                    v1::DeformableFrame* frame) {
+                    v1::Precision precision, v1::DeformableFrame* frame) {
   const std::span<const double> q = snapshot.model->Positions(snapshot.state, body.block);
+  if (precision != v1::PRECISION_UNSPECIFIED) {
+    std::vector<double> values;
+    values.reserve(3 * body.surface.vertices.size());
+    for (const int vertex : body.surface.vertices)
+      values.insert(values.end(), &q[3 * vertex], &q[3 * vertex] + 3);
+    frame->set_precision(precision);
+    frame->set_positions(WriteNumbers(values, precision));
+    return;
+  }
   std::vector<Eigen::Vector3d> points;
   points.reserve(body.surface.vertices.size());
   for (const int vertex : body.surface.vertices)
@@ -57,7 +84,7 @@ void WritePositions(const physics::Snapshot& snapshot, const physics::Body& body
 }
 
 void WriteField(const physics::Snapshot& snapshot, int index, physics::FieldMeasure measure,
-                v1::FieldFrame* frame) {
+                v1::Precision precision, v1::FieldFrame* frame) {
   const physics::Body& body = snapshot.model->bodies[index];
   const std::vector<double> all = physics::CalcVertexField(
       *snapshot.model, snapshot.state, snapshot.report, index, measure, snapshot.model->time_step);
@@ -74,7 +101,12 @@ void WriteField(const physics::Snapshot& snapshot, int index, physics::FieldMeas
   frame->set_measure(WriteMeasure(measure));
   frame->set_min(field.min);
   frame->set_max(field.max);
-  frame->set_values(std::move(field.numbers));
+  if (precision == v1::PRECISION_UNSPECIFIED) {
+    frame->set_values(std::move(field.numbers));
+  } else {
+    frame->set_precision(precision);
+    frame->set_values(WriteNumbers(values, precision));
+  }
   frame->set_unit(FindUnit(measure));
 }
 
@@ -162,14 +194,52 @@ FrameLayout::FrameLayout(const physics::Model& model) {
 
 EncodedState::EncodedState(std::shared_ptr<const Published> published,
                            std::shared_ptr<const FrameLayout> layout, StreamCounters* counters,
-                           Timeline* timeline)
+                           Timeline* timeline, std::vector<std::uint64_t> moved)
     : published_(std::move(published)),
       layout_(std::move(layout)),
       counters_(counters),
-      timeline_(timeline) {}
+      timeline_(timeline),
+      moved_(std::move(moved)) {}
 
-std::shared_ptr<const std::string> EncodedState::Encode(const FrameChoice& choice) {
-  std::shared_ptr<const std::string>& frame = frames_[choice];
+void MotionLog::Add(const std::shared_ptr<const Published>& published) {
+  const physics::Snapshot& snapshot = *published->snapshot;
+  const physics::Model& model = *snapshot.model;
+  if (last_ == nullptr || last_->epoch != published->epoch) {
+    moved_.assign(model.bodies.size(), published->version);
+  } else if (last_->snapshot != published->snapshot) {
+    std::vector<bool> still(model.blocks.size());
+    const physics::State& before = last_->snapshot->state;
+    for (int block = 0; block < static_cast<int>(model.blocks.size()); ++block) {
+      const physics::BlockState a = model.StateOf(before, block);
+      const physics::BlockState b = model.StateOf(snapshot.state, block);
+      still[block] = std::ranges::equal(a.q, b.q) && std::ranges::equal(a.v, b.v) &&
+                     std::ranges::equal(a.internals, b.internals);
+    }
+    for (std::size_t body = 0; body < model.bodies.size(); ++body) {
+      const int block = model.bodies[body].block;
+      if (block != physics::kWorldBlock && !still[block]) moved_[body] = published->version;
+    }
+  }
+  last_ = published;
+}
+
+// Fields of contact change without motion of their body.
+bool EncodedState::IsSent(const FrameChoice& choice, int body, std::uint64_t since) const {
+  if (!IsChosen(choice.bodies, body)) return false;
+  if (since == 0 || moved_.empty() || moved_[body] > since) return true;
+  return layout_->is_deformable[body] && std::ranges::any_of(choice.fields, physics::IsOfContact);
+}
+
+std::shared_ptr<const std::string> EncodedState::Encode(const FrameChoice& choice,
+                                                        std::uint64_t since) {
+  // versions between which no chosen body moved give the same frame
+  std::uint64_t last_moved = 0;
+  for (int body = 0; body < static_cast<int>(moved_.size()); ++body) {
+    if (moved_[body] <= since && IsChosen(choice.bodies, body))
+      last_moved = std::max(last_moved, moved_[body]);
+  }
+  since = last_moved;
+  std::shared_ptr<const std::string>& frame = frames_[{choice, since}];
   if (frame != nullptr) return frame;
   const SteadyTime start = counters_ == nullptr ? SteadyTime() : timeline_->Now();
   const physics::Model& model = *published_->snapshot->model;
@@ -177,14 +247,14 @@ std::shared_ptr<const std::string> EncodedState::Encode(const FrameChoice& choic
   // the bytes of a message are those of its parts, in any order
   std::string bytes = Section({Key::Kind::kState});
   for (int body = 0; body < static_cast<int>(model.bodies.size()); ++body) {
-    if (!IsChosen(choice.bodies, body)) continue;
+    if (!IsSent(choice, body, since)) continue;
     if (!layout_->is_deformable[body]) {
       bytes += Rigid(body);
       continue;
     }
-    bytes += Section({Key::Kind::kPositions, body});
+    bytes += Section({Key::Kind::kPositions, body, {}, choice.precision});
     for (const physics::FieldMeasure measure : choice.fields)
-      bytes += Section({Key::Kind::kField, body, measure});
+      bytes += Section({Key::Kind::kField, body, measure, choice.precision});
   }
   if (!model.robots.empty()) bytes += Section({Key::Kind::kJoints});
   if (choice.contacts) bytes += Contacts(choice.bodies);
@@ -216,12 +286,12 @@ void EncodedState::Write(const Key& key, v1::Frame* frame) const {
     case Key::Kind::kPositions: {
       v1::DeformableFrame* deformable = frame->add_deformables();
       deformable->set_body(layout_->indices[key.body]);
-      return WritePositions(snapshot, model.bodies[key.body], deformable);
+      return WritePositions(snapshot, model.bodies[key.body], key.precision, deformable);
     }
     case Key::Kind::kField: {
       v1::FieldFrame* field = frame->add_fields();
       field->set_body(layout_->indices[key.body]);
-      return WriteField(snapshot, key.body, key.measure, field);
+      return WriteField(snapshot, key.body, key.measure, key.precision, field);
     }
     case Key::Kind::kJoints:
       *frame->mutable_joints() = DescribeJoints(snapshot);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -22,6 +23,7 @@ struct FrameChoice {
   std::vector<int> bodies;                    // ascending indices in Model::bodies; empty: all
   std::vector<physics::FieldMeasure> fields;  // ascending
   bool contacts = false;
+  v1::Precision precision = v1::PRECISION_UNSPECIFIED;
 
   auto operator<=>(const FrameChoice&) const = default;
 };
@@ -34,6 +36,19 @@ struct FrameLayout {
   std::vector<std::uint32_t> indices;            // in the list of its kind of the WorldDescription
   std::vector<std::uint32_t> numbers;            // of both kinds: the rigid ones first
   absl::flat_hash_map<std::string, int> bodies;  // by name
+};
+
+// The version of the publication in which each body last moved, as of the latest one. A body that
+// sleeps keeps every bit of its block, so that viewers need not be sent it again.
+class MotionLog {
+ public:
+  // Records a publication later than all before.
+  void Add(const std::shared_ptr<const Published>& published);
+  const std::vector<std::uint64_t>& moved() const { return moved_; }  // by body
+
+ private:
+  std::shared_ptr<const Published> last_;
+  std::vector<std::uint64_t> moved_;
 };
 
 struct StreamCounters {
@@ -55,24 +70,26 @@ class EncodedState {
   // `counters` may be null, and then so may `timeline`.
   EncodedState(std::shared_ptr<const Published> published,
                std::shared_ptr<const FrameLayout> layout, StreamCounters* counters,
-               Timeline* timeline);
+               Timeline* timeline, std::vector<std::uint64_t> moved = {});
 
   const Published& published() const { return *published_; }
 
   // v1.Frame without the fields that differ from stream to stream: `frame`, `keyframe` and
-  // `subscription`.
-  std::shared_ptr<const std::string> Encode(const FrameChoice& choice);
+  // `subscription`. With bodies that have moved after version `since` only; 0: with all.
+  std::shared_ptr<const std::string> Encode(const FrameChoice& choice, std::uint64_t since = 0);
 
  private:
   struct Key {
     enum class Kind { kState, kPositions, kField, kJoints } kind;
     int body = -1;  // −1: none
     physics::FieldMeasure measure{};
+    v1::Precision precision{};
     auto operator<=>(const Key&) const = default;
   };
 
   const std::string& Section(const Key& key);
   const std::string& Rigid(int body);
+  bool IsSent(const FrameChoice& choice, int body, std::uint64_t since) const;
   const std::string& Contacts(const std::vector<int>& bodies);
   const std::string& Forces(const std::vector<int>& bodies);
   void Write(const Key& key, v1::Frame* frame) const;
@@ -81,10 +98,11 @@ class EncodedState {
   const std::shared_ptr<const FrameLayout> layout_;
   StreamCounters* const counters_;
   Timeline* const timeline_;
+  const std::vector<std::uint64_t> moved_;  // versions by body; empty: all are sent
   std::map<Key, std::string> sections_;
   std::vector<std::string> rigid_;                             // by body, all at once
   std::map<std::vector<int>, std::string> contacts_, forces_;  // by the chosen bodies
-  std::map<FrameChoice, std::shared_ptr<const std::string>> frames_;
+  std::map<std::pair<FrameChoice, std::uint64_t>, std::shared_ptr<const std::string>> frames_;
 };
 
 // The same for a state that has one viewer only.

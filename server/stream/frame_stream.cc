@@ -134,18 +134,22 @@ SteadyTime FrameStream::Visit(const WorldStreams* world, SteadyTime now, SteadyT
     return kNever;
   }
 
-  const bool keyframe = first || now >= last_keyframe_ + kHeartbeat;
+  // keyframes of all streams are due at the same times, too
+  const auto second = (now - origin) / kHeartbeat;
+  const bool keyframe = first || second != keyframe_second_;
+  const std::uint64_t since = keyframe ? 0 : sent_version_;
+  keyframe_second_ = second;
   ready_ = false;
   sent_version_ = published.version;
   last_sent_ = now;
-  if (keyframe) last_keyframe_ = now;
   const auto slots = (now + early - origin) / interval;
   next_due_ = origin + (slots + 1) * interval;
   *wanted = std::min(*wanted, next_due_ - early);
   under_way_.emplace_back(++frame_, now);
   if (under_way_.size() > kMaxFramesInFlight) under_way_.pop_front();
   counters_->sent.fetch_add(1);
-  sink_->SendFrame({frame_, keyframe, subscription_.number}, state->Encode(subscription_.choice));
+  sink_->SendFrame({frame_, keyframe, subscription_.number},
+                   state->Encode(subscription_.choice, since));
   return last_sent_ + kHeartbeat;
 }
 

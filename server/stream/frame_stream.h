@@ -80,7 +80,7 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   std::uint64_t frame_ = 0;
   SteadyTime next_due_;
   SteadyTime last_sent_;
-  SteadyTime last_keyframe_;
+  std::int64_t keyframe_second_ = 0;  // counted from the origin
   bool acknowledges_ = false;
   std::deque<std::pair<std::uint64_t, SteadyTime>> under_way_;  // not acknowledged yet
 };

@@ -55,8 +55,9 @@ SteadyTime WorldStreams::Run(SteadyTime now) {
   host_->Use(now);  // a world that is watched is not idle
   std::shared_ptr<const Published> latest = host_->latest();
   if (state_ == nullptr || state_->published().version != latest->version) {
+    motions_.Add(latest);
     state_ = std::make_unique<EncodedState>(std::move(latest), layout_, parts_.counters,
-                                            parts_.timeline);
+                                            parts_.timeline, motions_.moved());
   }
   SteadyTime next = kNever, wanted = kNever;
   for (const auto& stream : streams)
@@ -117,6 +118,11 @@ absl::StatusOr<Subscription> StreamHub::Read(const v1::Subscription& message,
   choice.bodies.erase(std::unique(choice.bodies.begin(), choice.bodies.end()), choice.bodies.end());
   std::ranges::sort(choice.fields);
   choice.contacts = message.contacts();
+  choice.precision = message.precision();
+  if (!v1::Precision_IsValid(choice.precision)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("subscription.precision: ", choice.precision, " is unknown; expected 0 to 2"));
+  }
   return subscription;
 }
 

@@ -50,7 +50,9 @@ class WorldStreams : public TaskPool::Task,
   std::mutex mutex_;
   std::vector<std::shared_ptr<FrameStream>> streams_;
 
-  std::unique_ptr<EncodedState> state_;  // the latest; used by Run only
+  // used by Run only
+  std::unique_ptr<EncodedState> state_;  // the latest
+  MotionLog motions_;
 };
 
 // The worlds that have streams.

@@ -20,8 +20,10 @@ constexpr std::chrono::seconds kPatience{60};
 // Commands nothing; may block the stepping thread.
 class Idle : public StepController {
  public:
-  explicit Idle(std::shared_future<void> gate = {}) : gate_(std::move(gate)) {}
+  explicit Idle(std::shared_future<void> gate = {}, std::atomic<bool>* entered = nullptr)
+      : gate_(std::move(gate)), entered_(entered) {}
   physics::Inputs Advance(const physics::State&, SteadyTime) override {
+    if (entered_ != nullptr) entered_->store(true);
     if (gate_.valid()) gate_.wait();
     return {};
   }
@@ -31,6 +33,7 @@ class Idle : public StepController {
 
  private:
   std::shared_future<void> gate_;
+  std::atomic<bool>* const entered_;
 };
 
 std::unique_ptr<WorldHost> MakeHost(const std::string& yaml = kTestScene,
@@ -301,13 +304,15 @@ TEST(WorldRegistry, WorldsUnderConstructionDoNotTakeEveryId) {
 // A step may take seconds, and a network thread has other clients.
 TEST(WorldRegistry, RemovalDoesNotWaitForTheStepOfItsWorld) {
   std::promise<void> gate;
-  WorldRegistry registry(
-      {2, 0, [go = gate.get_future().share()](auto) { return std::make_unique<Idle>(go); }});
-  {
-    const auto host = registry.Open(*registry.Reserve("a"), physics::World(LoadTestModel()),
-                                    {ClockMode::Kind::kFreeRun, 1});
-    ASSERT_TRUE(host.ok());
-  }
+  std::atomic<bool> entered{false};
+  WorldRegistry registry({2, 0, [&, go = gate.get_future().share()](auto) {
+                            return std::make_unique<Idle>(go, &entered);
+                          }});
+  ASSERT_TRUE(registry
+                  .Open(*registry.Reserve("a"), physics::World(LoadTestModel()),
+                        {ClockMode::Kind::kFreeRun, 1})
+                  .ok());
+  while (!entered.load()) std::this_thread::yield();
   std::promise<void> ended;
   ASSERT_TRUE(registry.Remove("a", "tester", [&] { ended.set_value(); }).ok());
   std::future<void> end = ended.get_future();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <time.h>
 
@@ -189,6 +190,67 @@ TEST(EncodedState, EncodesEachSectionOnceWhateverViewersCombine) {
   ASSERT_TRUE(frame.ParseFromString(*state.Encode({{3}, {}, false})));
   EXPECT_EQ(counters.encoded.load(), 5u);
   EXPECT_EQ(frame.deformables_size(), 1);
+}
+
+TEST(EncodedState, LeavesOutBodiesThatHaveNotMovedSinceAVersion) {
+  physics::World world(LoadTestModel());
+  MotionLog log;
+  const auto publish = [&](std::uint64_t version, std::uint32_t epoch = 0) {
+    auto published = std::make_shared<Published>(*Publish(world));
+    published->version = version;
+    published->epoch = epoch;
+    log.Add(published);
+    return EncodedState(published, std::make_shared<FrameLayout>(world.model()), nullptr, nullptr,
+                        log.moved());
+  };
+  const auto read = [](EncodedState& state, const FrameChoice& choice, std::uint64_t since) {
+    v1::Frame frame;
+    EXPECT_TRUE(frame.ParseFromString(*state.Encode(choice, since)));
+    return frame;
+  };
+  publish(3);
+  ASSERT_TRUE(world.Step().ok());
+  EncodedState moved = publish(4);
+  // the table is fixed and nobody commands the paddle; cube and ball fall
+  EXPECT_EQ(read(moved, {}, 0).rigid_size(), 3);
+  EXPECT_EQ(read(moved, {}, 2).rigid_size(), 3);
+  const v1::Frame frame = read(moved, {}, 3);
+  ASSERT_EQ(frame.rigid_size(), 1);
+  EXPECT_EQ(frame.rigid(0).body(), 2u);
+  EXPECT_EQ(frame.deformables_size(), 1);
+  EXPECT_EQ(read(moved, {}, 4).rigid_size(), 0);
+  EXPECT_EQ(read(moved, {}, 4).deformables_size(), 0);
+  EXPECT_EQ(moved.Encode({}, 1), moved.Encode({}, 0));
+
+  // contact changes without motion, and a reset moves everything
+  const FrameChoice pressure{{}, {physics::FieldMeasure::kContactPressure}};
+  EXPECT_EQ(read(moved, pressure, 4).fields_size(), 1);
+  EncodedState reset = publish(5, 1);
+  EXPECT_EQ(read(reset, {}, 4).rigid_size(), 3);
+}
+
+TEST(Frame, ExactNumbersAreThoseOfTheState) {
+  const auto published = PublishInitial();
+  const physics::Model& model = *published->snapshot->model;
+  const physics::Body& ball = model.bodies[physics::FindBody(model, "ball")];
+  const auto q = model.Positions(published->snapshot->state, ball.block);
+  FrameChoice choice{{}, {physics::FieldMeasure::kVolumeRatio}};
+  const auto compare = [&]<typename T>(v1::Precision precision, T) {
+    choice.precision = precision;
+    const v1::Frame frame = Read(published, choice);
+    const std::string& positions = frame.deformables(0).positions();
+    ASSERT_EQ(positions.size(), 3 * sizeof(T) * ball.surface.vertices.size());
+    EXPECT_EQ(frame.deformables(0).precision(), precision);
+    EXPECT_EQ(frame.fields(0).precision(), precision);
+    EXPECT_EQ(frame.fields(0).values().size(), sizeof(T) * ball.surface.vertices.size());
+    for (std::size_t i = 0; i < 3 * ball.surface.vertices.size(); ++i) {
+      T number;
+      std::memcpy(&number, positions.data() + sizeof(T) * i, sizeof(T));
+      EXPECT_EQ(number, static_cast<T>(q[3 * ball.surface.vertices[i / 3] + i % 3]));
+    }
+  };
+  compare(v1::PRECISION_FLOAT32, float());
+  compare(v1::PRECISION_FLOAT64, double());
 }
 
 double MeasureThreadTime() {
