@@ -213,10 +213,12 @@ bool WorldControl::IsFresh(const Command& command, Target target, SteadyTime now
   return now - command.received <= kCommandTime && Holds(command.lease_id, target);
 }
 
-void WorldControl::MarkApplied(const Command& command, Target target, std::int64_t step) {
+void WorldControl::MarkApplied(const Command& command, Target target, std::int64_t step,
+                               SteadyTime now) {
   Applied& applied = applied_[target];
   if (applied.lease_id == command.lease_id && applied.sequence == command.sequence) return;
-  applied = {command.lease_id, command.sequence, step, command.client_time};
+  const std::chrono::duration<double> latency = now - command.received;
+  applied = {command.lease_id, command.sequence, step, command.client_time, latency.count()};
 }
 
 physics::Inputs WorldControl::Advance(const physics::State& state, SteadyTime now) {
@@ -234,7 +236,7 @@ physics::Inputs WorldControl::AdvanceWith(const Held& held, const physics::State
     std::optional<DriveGoal> goal;
     if (command != mailbox_.end() && IsFresh(command->second, body, now)) {
       goal = command->second.goal;
-      MarkApplied(command->second, body, state.step + 1);
+      MarkApplied(command->second, body, state.step + 1, now);
     }
     if (const auto own = held.bodies.find(body); own != held.bodies.end() && !stopped_)
       goal = own->second;
@@ -246,7 +248,7 @@ physics::Inputs WorldControl::AdvanceWith(const Held& held, const physics::State
   for (auto& [target, robot] : robots_) {
     const auto command = mailbox_.find(target);
     if (command != mailbox_.end()) {
-      MarkApplied(command->second, target, state.step + 1);
+      MarkApplied(command->second, target, state.step + 1, now);
 
       // stop the robot when its client no longer holds the lease
       if (!Holds(command->second.lease_id, target)) {
@@ -280,12 +282,13 @@ ControlStatus WorldControl::Describe(SteadyTime now) {
   leases_.Expire(now);
   status.stopped = stopped_;
   for (const auto& [target, lease] : leases_.leases()) {
-    CommandEcho echo{lease.id, NameOf(target), lease.client, 0, 0, 0};
+    CommandEcho echo{lease.id, NameOf(target), lease.client};
     const auto applied = applied_.find(target);
     if (applied != applied_.end() && applied->second.lease_id == lease.id) {
       echo.sequence = applied->second.sequence;
       echo.applied_step = applied->second.step;
       echo.client_time = applied->second.client_time;
+      echo.latency = applied->second.latency;
     }
     status.commands.push_back(std::move(echo));
   }

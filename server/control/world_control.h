@@ -71,6 +71,7 @@ class WorldControl : public StepController {
     std::uint64_t sequence = 0;
     std::int64_t step = 0;
     double client_time = 0;
+    double latency = 0;  // [s]
   };
 
   // Goals that hold through the steps of a request.
@@ -85,7 +86,7 @@ class WorldControl : public StepController {
   std::string NameOf(Target target) const;
   bool Holds(const std::string& lease_id, Target target) const;
   bool IsFresh(const Command& command, Target target, SteadyTime now) const;
-  void MarkApplied(const Command& command, Target target, std::int64_t step);
+  void MarkApplied(const Command& command, Target target, std::int64_t step, SteadyTime now);
 
   const std::shared_ptr<const physics::Model> model_;
   const Target first_robot_;

@@ -167,7 +167,7 @@ void WorldHost::Listen(const std::weak_ptr<PublicationListener>& listener) {
   listeners_.push_back(listener);
 }
 
-void WorldHost::TellListeners() {
+void WorldHost::NotifyListeners() {
   std::vector<std::shared_ptr<PublicationListener>> listeners;
   {
     std::lock_guard lock(listeners_mutex_);
@@ -192,7 +192,7 @@ void WorldHost::RequestStop(const absl::Status& reason) {
   }
   worker_->Wake();
   for (Request& request : abandoned) request.refuse(reason);
-  TellListeners();
+  NotifyListeners();
 }
 
 void WorldHost::Join() {
@@ -431,7 +431,7 @@ void WorldHost::Publish() {
     std::lock_guard lock(published_mutex_);
     published_.swap(latest);
   }
-  TellListeners();
+  NotifyListeners();
 }
 
 }  // namespace pliant::server

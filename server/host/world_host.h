@@ -29,7 +29,7 @@ struct CallLimits {
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
 };
 
-// Is told of every publication of a world, and when the world stops.
+// Notified of every publication of a world, and when the world stops.
 class PublicationListener {
  public:
   virtual ~PublicationListener() = default;
@@ -100,7 +100,7 @@ class WorldHost {
   void Restore(std::string bytes, const std::string& who, Done done);
   void Save(std::function<void(absl::StatusOr<SavedState>)> done);
 
-  // Tells `listener`, as long as it exists, of publications. Once is enough.
+  // Notifies `listener` of publications as long as it exists. Adding it again changes nothing.
   void Listen(const std::weak_ptr<PublicationListener>& listener);
 
   // Publishes again, because what the controller reports has changed.
@@ -141,7 +141,7 @@ class WorldHost {
   void SwitchClock(const ClockMode& mode);
   void BeginEpoch();
   void Publish();
-  void TellListeners();
+  void NotifyListeners();
 
   const std::string id_;
   const std::shared_ptr<const physics::Model> model_;

@@ -131,6 +131,7 @@ std::optional<v1::CommandResponse> CommandFeedback::CalcResponse(const std::stri
     response.set_sequence(echo->sequence);
     response.set_applied_step(echo->applied_step);
     response.set_client_time(echo->client_time);
+    response.set_latency(echo->latency);
     const physics::ContactWrench wrench = CalcTargetWrench(*published->snapshot, echo->target);
     for (int i = 0; i < 3; ++i) {
       response.add_force(wrench.force[i]);

@@ -116,6 +116,14 @@ TEST_F(WorldControlTest, EchoNamesOwnerSequenceAndStep) {
   EXPECT_TRUE(control_.Describe(now_ + milliseconds(1000)).commands.empty());
 }
 
+TEST_F(WorldControlTest, LatencyIsThatOfTheFirstStepWhichUsedTheCommand) {
+  ASSERT_TRUE(Command(1, 0.1).ok());
+  now_ += milliseconds(7);
+  Advance();
+  Advance();
+  EXPECT_DOUBLE_EQ(control_.Describe(now_).commands[0].latency, 0.007);
+}
+
 TEST_F(WorldControlTest, WhatIsNotFiniteOrNotThreeNumbersIsRefused) {
   EXPECT_EQ(Command(1, std::numeric_limits<double>::quiet_NaN()).code(),
             absl::StatusCode::kInvalidArgument);
