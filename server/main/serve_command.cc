@@ -41,6 +41,10 @@ class ServeCommand final : public Command {
     app_->add_option("--allow-origin", options_.allowed_origins,
                      "Origin of pages from another server that may connect; may be repeated")
         ->allow_extra_args(false);
+    app_->add_option("--allow-host", options_.allowed_hosts,
+                     "Name by which pages may reach this server, besides its addresses and "
+                     "localhost; may be repeated")
+        ->allow_extra_args(false);
     app_->footer(
         "The first line on stdout is {\"ready\": true, \"grpc\": ADDRESS, \"http\": URL}.\n"
         "\n"

@@ -19,6 +19,7 @@ struct ServeOptions {
   int max_worlds = 32;
   std::int64_t max_dofs = 0;  // degrees of freedom of all worlds together; 0: any number
   std::vector<std::string> allowed_origins;  // of other pages, e.g. http://localhost:5173
+  std::vector<std::string> allowed_hosts;    // names by which pages reach this server
   std::string version = "unknown";           // reported to clients
 };
 

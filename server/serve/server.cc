@@ -90,6 +90,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   http.port = options.http_port;
   http.viewer_folder = options.viewer_dir.empty() ? FindViewerFolder() : options.viewer_dir;
   http.allowed_origins = options.allowed_origins;
+  http.allowed_hosts = options.allowed_hosts;
   http.version = options.version;
   auto gateway = HttpGateway::Start(parts->handlers.get(), http);
   if (!gateway.ok()) return PortTaken(gateway.status(), "--http-port");

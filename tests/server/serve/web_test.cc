@@ -100,6 +100,7 @@ TEST_F(Web, ServesTheViewerWithTypesAndCaching) {
   EXPECT_EQ(index.body(), "<!doctype html>viewer");
   EXPECT_EQ(index[http::field::content_type], "text/html; charset=utf-8");
   EXPECT_EQ(index[http::field::cache_control], "no-cache");
+  EXPECT_NE(index["Content-Security-Policy"].find("default-src 'self'"), beast::string_view::npos);
   const auto script = Fetch("/assets/main-1234.js?v=2");
   EXPECT_EQ(script.body(), "let x = 1;");
   EXPECT_EQ(script[http::field::content_type], "text/javascript; charset=utf-8");
