@@ -9,7 +9,7 @@ endfunction()
 function(pliant_links result)
   set(links)
   foreach(item ${ARGN})
-    if(item MATCHES "^(solvers|physics|server|clients)/|^proto$")
+    if(item MATCHES "^(solvers|physics|server|clients)/|^proto(/stubs)?$")
       pliant_target_of(${item} item)
     endif()
     list(APPEND links ${item})
@@ -53,34 +53,40 @@ function(pliant_program name path)
   pliant_warnings(${name})
 endfunction()
 
-# The wire contract: every message and gRPC service under proto/.
+# The wire contract: the messages of every file under proto/ and, in a library of their own, the stubs with which clients
+# call its gRPC services.
 function(pliant_proto name)
   pliant_target_of(${name} target)
   set(out ${CMAKE_BINARY_DIR}/generated)
   file(MAKE_DIRECTORY ${out})
   file(GLOB_RECURSE protos CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/proto/*.proto)
   find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
-  set(sources)
+  set(messages)
+  set(stubs)
   foreach(proto ${protos})
     file(RELATIVE_PATH stem ${CMAKE_SOURCE_DIR}/proto ${proto})
     string(REGEX REPLACE "\\.proto$" "" stem ${stem})
     set(base ${out}/${stem})
-    set(made ${base}.pb.cc ${base}.pb.h)
-    set(flags --cpp_out=${out})
+    add_custom_command(OUTPUT ${base}.pb.cc ${base}.pb.h
+      COMMAND protobuf::protoc -I ${CMAKE_SOURCE_DIR}/proto --cpp_out=${out} ${proto}
+      DEPENDS ${protos} COMMENT "Generating ${stem}.pb")
+    list(APPEND messages ${base}.pb.cc)
     file(STRINGS ${proto} services REGEX "^service ")
     if(services)
-      list(APPEND made ${base}.grpc.pb.cc ${base}.grpc.pb.h)
-      list(APPEND flags --grpc_out=${out} --plugin=protoc-gen-grpc=${GRPC_CPP_PLUGIN})
+      add_custom_command(OUTPUT ${base}.grpc.pb.cc ${base}.grpc.pb.h
+        COMMAND protobuf::protoc -I ${CMAKE_SOURCE_DIR}/proto --grpc_out=${out}
+          --plugin=protoc-gen-grpc=${GRPC_CPP_PLUGIN} ${proto}
+        DEPENDS ${protos} COMMENT "Generating ${stem}.grpc.pb")
+      list(APPEND stubs ${base}.grpc.pb.cc)
     endif()
-    add_custom_command(OUTPUT ${made}
-      COMMAND protobuf::protoc -I ${CMAKE_SOURCE_DIR}/proto ${flags} ${proto}
-      DEPENDS ${protos} COMMENT "Generating ${stem}.pb")
-    list(APPEND sources ${made})
   endforeach()
-  add_library(${target} STATIC ${sources})
-  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)  # internal names in generated sources clash
+  add_library(${target} STATIC ${messages})
   target_include_directories(${target} SYSTEM PUBLIC ${out})
-  target_link_libraries(${target} PUBLIC protobuf::libprotobuf gRPC::grpc++)
+  target_link_libraries(${target} PUBLIC protobuf::libprotobuf)
+  add_library(${target}_stubs STATIC ${stubs})
+  target_link_libraries(${target}_stubs PUBLIC ${target} gRPC::grpc++)
+  # internal names in generated sources clash
+  set_target_properties(${target} ${target}_stubs PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
 # Makes a test executable: pliant_test_program(NAME ROOM SOURCE…). Its tests are called ROOM/SUITE.TEST.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 
@@ -19,16 +20,25 @@ struct WatchArguments {
   int count = 0;
 };
 
-std::string DescribeFrame(const v1::Frame& frame) {
+// Names of a world's bodies by their numbers in frames.
+std::vector<std::string> NameBodies(const v1::WorldDescription& description) {
+  std::vector<std::string> names;
+  for (const auto& body : description.rigid_bodies()) names.push_back(body.name());
+  for (const auto& body : description.deformables()) names.push_back(body.name());
+  return names;
+}
+
+std::string DescribeFrame(const v1::Frame& frame, const std::vector<std::string>& names) {
   char line[256];
   double largest = 0;
   std::string body;
-  for (const v1::BodyForce& force : frame.body_forces()) {
-    double size = 0;
-    for (const double component : force.force()) size = std::hypot(size, component);
-    if (size > largest) {
+  const v1::ForceFrame& forces = frame.forces();
+  for (int i = 0; i < forces.bodies_size() && 3 * i + 2 < forces.forces_size(); ++i) {
+    const double size =
+        std::hypot(forces.forces(3 * i), forces.forces(3 * i + 1), forces.forces(3 * i + 2));
+    if (size > largest && forces.bodies(i) < names.size()) {
       largest = size;
-      body = force.body();
+      body = names[forces.bodies(i)];
     }
   }
   const v1::StepReport& report = frame.report();
@@ -47,16 +57,17 @@ std::string DescribeFrame(const v1::Frame& frame) {
   return text;
 }
 
-// Returns the frame as JSON without surface positions and fields.
+// Returns the frame as JSON without surface positions.
 std::string FrameJson(v1::Frame frame) {
-  for (v1::DeformableFrame& deformable : *frame.mutable_deformables()) {
-    deformable.clear_positions();
-    deformable.clear_field();
-  }
+  for (v1::DeformableFrame& deformable : *frame.mutable_deformables()) deformable.clear_positions();
   return ToJson(frame);
 }
 
 int Watch(Client* client, const WatchArguments& arguments) {
+  v1::DescribeWorldRequest describe;
+  describe.set_name(WorldName(arguments.world));
+  const std::vector<std::string> names = NameBodies(
+      client->Call(client->worlds(), &v1::WorldService::Stub::DescribeWorld, describe, true));
   grpc::ClientContext context;
   const auto stream = client->streams().Subscribe(&context);
   v1::SubscribeRequest request;
@@ -78,9 +89,9 @@ int Watch(Client* client, const WatchArguments& arguments) {
     if (client->json()) {
       std::cout << FrameJson(response.frame()) << std::endl;
     } else if (live) {
-      std::cout << "\r\033[K" << DescribeFrame(response.frame()) << std::flush;
+      std::cout << "\r\033[K" << DescribeFrame(response.frame(), names) << std::flush;
     } else {
-      std::cout << DescribeFrame(response.frame()) << std::endl;
+      std::cout << DescribeFrame(response.frame(), names) << std::endl;
     }
     if (arguments.count > 0 && ++seen >= arguments.count) {
       context.TryCancel();

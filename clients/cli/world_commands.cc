@@ -17,6 +17,7 @@ namespace {
 struct Arguments {
   std::string world;
   std::string file;
+  std::string shipped;
   std::string id;
   std::string mode;
   double factor = 1;
@@ -64,8 +65,12 @@ int Show(Client* client, const v1::World& world) {
 int Create(Client* client, const Arguments& arguments) {
   v1::CreateWorldRequest request;
   request.set_world_id(arguments.id);
-  request.set_scene_yaml(ReadFile(arguments.file));
-  request.set_file_name(arguments.file);
+  if (arguments.shipped.empty()) {
+    request.set_scene_yaml(ReadFile(arguments.file));
+    request.set_file_name(arguments.file);
+  } else {
+    request.set_shipped_scene(arguments.shipped);
+  }
   grpc::ClientContext context;
   client->Prepare(&context, true);
   v1::World world;
@@ -78,6 +83,17 @@ int Create(Client* client, const Arguments& arguments) {
   }
   client->Check(status);
   return Show(client, world);
+}
+
+int ListScenes(Client* client) {
+  const auto info =
+      client->Call(client->worlds(), &v1::WorldService::Stub::GetServer, v1::GetServerRequest());
+  if (client->json()) {
+    std::cout << ToJson(info) << '\n';
+    return kDone;
+  }
+  for (const std::string& name : info.shipped_scenes()) std::printf("%s\n", name.c_str());
+  return kDone;
 }
 
 int List(Client* client) {
@@ -219,9 +235,15 @@ void AddWorldCommands(CLI::App* pliant, Client* client, Action* action) {
 
   CLI::App* create = add("create", "Create a paused world from a scene file",
                          [client](const Arguments& a) { return Create(client, a); });
-  create->add_option("file", arguments->file, "Scene file (YAML)")->required();
+  CLI::Option_group* source = create->add_option_group("scene");
+  source->add_option("file", arguments->file, "Scene file (YAML), which may name no other file");
+  source->add_option("--shipped", arguments->shipped,
+                     "Name of a scene that comes with the server, see `pliant world scenes`");
+  source->require_option(1);
   create->add_option("--id", arguments->id,
                      "Name of the new world: a-z, 0-9 and - (default: chosen by the server)");
+  add("scenes", "List the scenes that come with the server",
+      [client](const Arguments&) { return ListScenes(client); });
   add("list", "List all worlds", [client](const Arguments&) { return List(client); });
   add_on_world("get", "Show the state of one world", [client](const Arguments& a) {
     v1::GetWorldRequest request;

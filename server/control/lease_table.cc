@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "server/host/text.h"
+
 namespace pliant::server {
 namespace {
 
@@ -36,7 +38,7 @@ absl::StatusOr<LeaseTable::Lease> LeaseTable::Acquire(int target, const std::str
     return **lease;
   }
   const std::string client =
-      client_name.empty() ? "anonymous" : client_name.substr(0, kMaxClientNameLength);
+      client_name.empty() ? "anonymous" : Shorten(client_name, kMaxClientNameLength);
   if (held != leases_.end()) {
     if (!takeover) {
       return absl::FailedPreconditionError(
@@ -98,7 +100,7 @@ absl::StatusOr<LeaseTable::Lease*> LeaseTable::Find(const std::string& id, Stead
     if (ended == id) return absl::FailedPreconditionError(absl::StrCat("lease ", id, " ", why));
   }
   return absl::FailedPreconditionError(
-      absl::StrCat("there is no lease \"", id.substr(0, 80), "\"; call AcquireLease first"));
+      absl::StrCat("there is no lease \"", Shorten(id, 80), "\"; call AcquireLease first"));
 }
 
 void LeaseTable::End(std::map<int, Lease>::iterator lease, std::string why) {

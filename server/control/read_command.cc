@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
+#include "server/host/text.h"
+
 namespace pliant::server {
 namespace {
 
@@ -20,7 +22,7 @@ constexpr std::size_t kMaxNamesListed = 40;
 constexpr std::size_t kMaxNameLength = 80;
 
 std::string Quoted(const std::string& name) {
-  return absl::StrCat("\"", name.substr(0, kMaxNameLength), "\"");
+  return absl::StrCat("\"", Shorten(name, kMaxNameLength), "\"");
 }
 
 std::string List(std::vector<std::string> names) {

@@ -52,6 +52,7 @@ void RobotDrive::Take(const RobotGoal& goal, SteadyTime now) {
       joint->engaged = true;
       joint->freeze = false;
       joint->goal = wanted.value;
+      joint->received = now;
       for (ToolDrive& tool : tools_) {
         const std::vector<int>& moved = model_.controllers[tool.controller].actuators;
         if (std::find(moved.begin(), moved.end(), wanted.actuator) != moved.end())
@@ -104,8 +105,23 @@ void RobotDrive::Release() {
   }
 }
 
+// Whether a goal of the joint is a rate or an effort. An activation is neither: it is a grip.
+bool RobotDrive::KeepsMoving(const JointDrive& joint) const {
+  const Actuator& actuator = model_.actuators[joint.actuator];
+  return actuator.kind != Actuator::Kind::kPosition &&
+         model_.joint_of(actuator).kind != RobotJoint::Kind::kActivation;
+}
+
+void RobotDrive::Lapse() {
+  for (ToolDrive& tool : tools_) tool.goal.reset();
+  for (JointDrive& joint : joints_) {
+    if (joint.engaged && KeepsMoving(joint)) joint.goal = 0;
+  }
+}
+
 void RobotDrive::Advance(const physics::State& state, SteadyTime now, physics::Inputs* inputs) {
   for (JointDrive& joint : joints_) {
+    if (joint.engaged && now - joint.received > kGoalTime && KeepsMoving(joint)) joint.goal = 0;
     if (joint.engaged) inputs->actuators.push_back({joint.actuator, AdvanceJoint(state, &joint)});
   }
   for (ToolDrive& tool : tools_) {
@@ -185,7 +201,7 @@ physics::RigidTransform RobotDrive::CalcComingPose(const physics::State& state,
 }
 
 void RobotDrive::AdvanceTool(const physics::State& state, SteadyTime now, ToolDrive* tool) const {
-  if (now - tool->received > kToolTime) tool->goal.reset();
+  if (now - tool->received > kGoalTime) tool->goal.reset();
   const Controller& controller = model_.controllers[tool->controller];
   TwistGoal wanted;
   if (tool->goal && std::holds_alternative<TwistGoal>(*tool->goal)) {

@@ -31,9 +31,9 @@ using RobotGoal = std::variant<std::vector<JointGoal>, ToolGoal>;
 // wins, whether it is a joint goal or a controller's.
 class RobotDrive {
  public:
-  // Lifetime of a tool goal, after which the link ramps to rest. Joint goals hold until the next
-  // one.
-  static constexpr std::chrono::milliseconds kToolTime{100};
+  // Lifetime of the goals that keep a robot moving: after it a tool's link ramps to rest, and rates
+  // and efforts return to zero. Positions and activations hold until the next goal.
+  static constexpr std::chrono::milliseconds kGoalTime{100};
 
   RobotDrive(const physics::Model& model, int robot, const DriveLimits& limits = {});
 
@@ -43,6 +43,9 @@ class RobotDrive {
   // Ends the commanded motion: positions stay where the robot is under its load, tools ramp to
   // rest, activations keep their stress, rates and efforts return to zero.
   void Freeze();
+
+  // Ends the goals that keep the robot moving, as if their lifetime were over.
+  void Lapse();
 
   // Drops all goals; nothing moves, and scripts control the robot again.
   void Release();
@@ -59,6 +62,7 @@ class RobotDrive {
     bool engaged = false;
     bool freeze = false;  // at its position in the next step
     std::optional<double> goal = std::nullopt;
+    SteadyTime received{};
   };
   struct ToolDrive {
     int controller = 0;
@@ -69,6 +73,7 @@ class RobotDrive {
   };
 
   JointDrive* FindJoint(int actuator);
+  bool KeepsMoving(const JointDrive& joint) const;
   double CalcRestTarget(const physics::State& state, const JointDrive& joint) const;
   double AdvanceJoint(const physics::State& state, JointDrive* joint) const;
   physics::RigidTransform CalcComingPose(const physics::State& state,

@@ -5,7 +5,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -36,10 +38,15 @@ class WorldControl : public StepController {
                                     SteadyTime now) override;
   absl::Status Release(const std::string& lease_id, SteadyTime now) override;
 
-  // Accepts a command. Errors: INVALID_ARGUMENT when it is not finite, has the wrong length, or
-  // names something its target does not have; OUT_OF_RANGE when its sequence is stale;
-  // FAILED_PRECONDITION without a valid lease or while the world is stopped.
-  absl::Status Submit(const v1::CommandRequest& command, SteadyTime now) override;
+  // Accepts a command and returns the name of its target. Errors: INVALID_ARGUMENT when it is not
+  // finite, has the wrong length, or names something its target does not have; OUT_OF_RANGE when
+  // its sequence is stale; FAILED_PRECONDITION without a valid lease or while the world is stopped.
+  absl::StatusOr<std::string> Submit(const v1::CommandRequest& command, SteadyTime now) override;
+
+  // Commands without leases. Errors: as Acquire and Submit; FAILED_PRECONDITION when a client holds
+  // a lease on a target.
+  absl::StatusOr<StepInputs> Hold(const std::vector<v1::TargetCommand>& commands,
+                                  SteadyTime now) override;
 
   void Stop() override;    // latched
   void Resume() override;  // earlier commands are not resumed
@@ -64,13 +71,22 @@ class WorldControl : public StepController {
     std::uint64_t sequence = 0;
     std::int64_t step = 0;
     double client_time = 0;
+    double latency = 0;  // [s]
   };
 
+  // Goals that hold through the steps of a request.
+  struct Held {
+    std::map<Target, DriveGoal> bodies;
+    std::map<Target, std::vector<RobotGoal>> robots;
+  };
+
+  physics::Inputs AdvanceWith(const Held& held, const physics::State& state, SteadyTime now);
   Target FindTarget(const std::string& name) const;  // −1: takes no commands
+  absl::StatusOr<Target> ResolveTarget(const std::string& name) const;
   std::string NameOf(Target target) const;
   bool Holds(const std::string& lease_id, Target target) const;
   bool IsFresh(const Command& command, Target target, SteadyTime now) const;
-  void MarkApplied(const Command& command, Target target, std::int64_t step);
+  void MarkApplied(const Command& command, Target target, std::int64_t step, SteadyTime now);
 
   const std::shared_ptr<const physics::Model> model_;
   const Target first_robot_;
@@ -81,6 +97,7 @@ class WorldControl : public StepController {
   bool stopped_ = false;
   std::map<Target, Drive> drives_;       // one for every KINEMATIC body
   std::map<Target, RobotDrive> robots_;  // one for every robot with actuators
+  std::set<Target> held_robots_;         // commanded by held goals in the last step
 };
 
 }  // namespace pliant::server

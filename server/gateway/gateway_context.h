@@ -19,6 +19,7 @@ struct GatewayContext {
   Handlers* handlers;
   StaticFiles files;
   std::vector<std::string> allowed_origins;
+  std::vector<std::string> allowed_hosts;
   bool loopback_only = true;
   std::string version;
   std::uint64_t next_session = 1;

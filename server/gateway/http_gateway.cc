@@ -30,6 +30,7 @@ struct HttpGateway::Listener {
       : context{handlers,
                 StaticFiles(options.viewer_folder),
                 options.allowed_origins,
+                options.allowed_hosts,
                 true,
                 options.version,
                 1,

@@ -19,6 +19,7 @@ class HttpGateway {
     int port = 0;  // 0: any free one
     std::string viewer_folder;
     std::vector<std::string> allowed_origins;  // of other pages, e.g. "http://localhost:5173"
+    std::vector<std::string> allowed_hosts;    // names of this server, e.g. "lab.example"
     std::string version;
   };
 

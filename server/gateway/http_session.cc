@@ -13,7 +13,7 @@
 #include "server/gateway/metrics_text.h"
 #include "server/gateway/origin.h"
 #include "server/gateway/websocket_session.h"
-#include "server/rpc/handlers.h"
+#include "server/service/handlers.h"
 
 namespace pliant::server {
 namespace {
@@ -27,6 +27,11 @@ constexpr std::chrono::seconds kRequestTime{15};
 constexpr std::chrono::seconds kIdleTime{60};
 constexpr std::uint32_t kMaxHead = 16 * 1024;
 constexpr std::uint64_t kMaxBody = 64 * 1024;
+
+// The page loads nothing from elsewhere and runs no inline script.
+constexpr char kContentPolicy[] =
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 constexpr char kNoViewer[] =
     "<!doctype html><meta charset=utf-8><title>Pliant</title><body "
@@ -121,6 +126,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     response.set("X-Content-Type-Options", "nosniff");
     response.set("X-Frame-Options", "SAMEORIGIN");
     response.set("Referrer-Policy", "no-referrer");
+    response.set("Content-Security-Policy", kContentPolicy);
     response.body() = std::move(text);
     return response;
   }
@@ -147,13 +153,15 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     }
     const std::string origin = ToString(request_[http::field::origin]);
     const std::string host = ToString(request_[http::field::host]);
-    if (!IsOriginAllowed(origin, host, context_->loopback_only, context_->allowed_origins)) {
+    const bool is_own = IsOwnHost(host, context_->loopback_only, context_->allowed_hosts);
+    if (!IsOriginAllowed(origin, host, is_own, context_->allowed_origins)) {
       spdlog::warn("event=origin_refused origin=\"{}\" host=\"{}\"", origin.substr(0, 200),
                    host.substr(0, 200));
       keep_alive_ = false;
       return Send(MakeText(
           http::status::forbidden,
-          "pages of this origin may not connect to this server; allow them with --allow-origin\n"));
+          "pages of this origin may not connect to this server; allow them with --allow-origin, or "
+          "the name by which they reach it with --allow-host\n"));
     }
     if (!OffersProtocol(ToString(request_[http::field::sec_websocket_protocol]))) {
       keep_alive_ = false;

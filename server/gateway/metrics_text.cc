@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "server/rpc/handlers.h"
+#include "server/service/handlers.h"
 
 namespace pliant::server {
 namespace {
@@ -17,6 +17,20 @@ template <typename T>
 void WriteOne(const char* name, const char* type, const char* help, T value, std::string* text) {
   WriteHead(name, type, help, text);
   absl::StrAppend(text, name, " ", value, "\n");
+}
+
+void WriteHistogram(const char* name, const WorldHost& host, std::string* text) {
+  const Histogram histogram = host.counters().lateness;
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
+    count += histogram.counts[i];
+    const std::string bound =
+        i < Histogram::kBounds.size() ? absl::StrCat(Histogram::kBounds[i]) : "+Inf";
+    absl::StrAppend(text, name, "_bucket{world=\"", host.id(), "\",le=\"", bound, "\"} ", count,
+                    "\n");
+  }
+  absl::StrAppend(text, name, "_sum{world=\"", host.id(), "\"} ", histogram.sum, "\n", name,
+                  "_count{world=\"", host.id(), "\"} ", count, "\n");
 }
 
 }  // namespace
@@ -72,6 +86,10 @@ std::string WriteMetrics(Handlers& handlers, int websocket_clients) {
   each("pliant_contacts", "gauge", "Contacts in the last step.", [](const WorldHost& host) {
     return static_cast<double>(host.latest()->snapshot->report.contacts.size());
   });
+
+  WriteHead("pliant_step_start_lateness_seconds", "histogram",
+            "Time by which steps in real time started after they were due.", &text);
+  for (const auto& host : hosts) WriteHistogram("pliant_step_start_lateness_seconds", *host, &text);
 
   const StreamCounters& streams = handlers.stream_counters();
   WriteOne("pliant_websocket_clients", "gauge", "WebSocket clients connected.", websocket_clients,

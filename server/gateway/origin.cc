@@ -3,30 +3,42 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "boost/asio/ip/address.hpp"
 
 namespace pliant::server {
+namespace {
 
-bool IsLoopbackHost(const std::string& host) {
-  std::string name = absl::AsciiStrToLower(host);
-  if (!name.empty() && name.front() == '[') {
-    name = name.substr(0, name.find(']') + 1);
-  } else {
-    name = name.substr(0, name.find(':'));
-  }
-  return name == "localhost" || name == "127.0.0.1" || name == "[::1]";
+// Name of a host without port and brackets, in lower case.
+std::string NameOfHost(const std::string& host) {
+  const std::string name = absl::AsciiStrToLower(host);
+  if (!name.empty() && name.front() == '[') return name.substr(1, name.find(']') - 1);
+  return name.substr(0, name.find(':'));
 }
 
-bool IsOriginAllowed(const std::string& origin, const std::string& host, bool loopback_only,
+bool Lists(const std::vector<std::string>& list, const std::string& wanted) {
+  return std::any_of(list.begin(), list.end(), [&wanted](const std::string& one) {
+    return absl::AsciiStrToLower(one) == wanted;
+  });
+}
+
+}  // namespace
+
+bool IsOwnHost(const std::string& host, bool loopback_only,
+               const std::vector<std::string>& allowed_hosts) {
+  const std::string name = NameOfHost(host);
+  if (name == "localhost" || Lists(allowed_hosts, name)) return true;
+  boost::system::error_code error;
+  const boost::asio::ip::address address = boost::asio::ip::make_address(name, error);
+  return !error && (!loopback_only || address.is_loopback());
+}
+
+bool IsOriginAllowed(const std::string& origin, const std::string& host, bool is_own_host,
                      const std::vector<std::string>& allowed_origins) {
   if (origin.empty()) return true;
   const std::string asked = absl::AsciiStrToLower(origin);
-  const auto listed = [&asked](const std::string& one) {
-    return absl::AsciiStrToLower(one) == asked;
-  };
-  if (std::any_of(allowed_origins.begin(), allowed_origins.end(), listed)) return true;
-  if (loopback_only && !IsLoopbackHost(host)) return false;
+  if (Lists(allowed_origins, asked)) return true;
   const std::string own = absl::AsciiStrToLower(host);
-  return asked == "http://" + own || asked == "https://" + own;
+  return is_own_host && (asked == "http://" + own || asked == "https://" + own);
 }
 
 }  // namespace pliant::server

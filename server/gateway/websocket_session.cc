@@ -3,7 +3,6 @@
 #include <array>
 #include <chrono>
 #include <deque>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,49 +16,27 @@
 #include <netinet/tcp.h>
 
 #include "pliant/v1/gateway.pb.h"
-#include "server/rpc/command_feedback.h"
-#include "server/rpc/errors.h"
-#include "server/rpc/handlers.h"
+#include "server/service/command_feedback.h"
+#include "server/service/errors.h"
+#include "server/service/handlers.h"
+#include "server/service/methods.h"
 
 namespace pliant::server {
 
 namespace beast = boost::beast;
 namespace http = beast::http;
 namespace websocket = beast::websocket;
-using google::protobuf::Empty;
 
 namespace {
 
 constexpr std::size_t kMaxMessage = 4 << 20;
 constexpr std::size_t kMaxReplies = 256;
 constexpr std::size_t kMaxReplyBytes = 64 << 20;
-constexpr int kMaxRequests = 64;  // unanswered
 constexpr std::chrono::seconds kHandshakeTime{10};
 constexpr std::chrono::seconds kIdleTimeout{30};  // a ping is sent after half of it
 constexpr std::chrono::seconds kCloseTime{2};
+constexpr double kMaxTimeout = 86400;  // [s]
 constexpr int kUnsentBytes = 128 * 1024;
-
-void SetReply(v1::World world, v1::ServerMessage* message) {
-  *message->mutable_world() = std::move(world);
-}
-void SetReply(v1::ListWorldsResponse worlds, v1::ServerMessage* message) {
-  *message->mutable_worlds() = std::move(worlds);
-}
-void SetReply(v1::WorldDescription description, v1::ServerMessage* message) {
-  *message->mutable_description() = std::move(description);
-}
-void SetReply(v1::StepWorldResponse stepped, v1::ServerMessage* message) {
-  *message->mutable_stepped() = std::move(stepped);
-}
-void SetReply(v1::Lease lease, v1::ServerMessage* message) {
-  *message->mutable_lease() = std::move(lease);
-}
-void SetReply(v1::CheckpointWorldResponse checkpoint, v1::ServerMessage* message) {
-  *message->mutable_checkpoint() = std::move(checkpoint);
-}
-void SetReply(const Empty&, v1::ServerMessage* message) {
-  message->mutable_status();
-}
 
 }  // namespace
 
@@ -84,6 +61,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
 
   void Accept(http::request<http::string_body> request) {
     number_ = context_->next_session++;
+    caller_->name = absl::StrCat("ws-", number_);
     context_->sessions[number_] = weak_from_this();
     beast::error_code ignored;
     auto& tcp = beast::get_lowest_layer(socket_).socket();
@@ -122,13 +100,12 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   }
 
  private:
-  // Passes frames from the pump's thread to the session, if it is still there.
+  // Passes frames from the pool's threads to the session, if it is still there.
   class Sink : public FrameSink {
    public:
     explicit Sink(std::weak_ptr<WebSocketSession> session) : session_(std::move(session)) {}
-    void SendFrame(std::shared_ptr<const std::string> body, std::uint64_t frame,
-                   bool keyframe) override {
-      std::string head = EncodeFrameHead(frame, keyframe, body->size(), true);
+    void SendFrame(const FrameHead& frame, std::shared_ptr<const std::string> body) override {
+      std::string head = EncodeFrameHead(frame, body->size(), true);
       Post([head = std::move(head), body = std::move(body)](WebSocketSession& session) mutable {
         session.frame_slot_.emplace(std::move(head), std::move(body));
         session.WriteNext();
@@ -180,71 +157,59 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     switch (message.message_case()) {
       case v1::ClientMessage::kHello:
         return Greet(id, message.hello());
+      case v1::ClientMessage::kCall:
+        return Ask(id, message.call());
       case v1::ClientMessage::kSubscribe:
         return Subscribe(id, message.subscribe());
       case v1::ClientMessage::kCommand:
         return Command(message.command());
-      case v1::ClientMessage::kAcquireLease:
-        return AcquireLease(id, message.acquire_lease());
       case v1::ClientMessage::MESSAGE_NOT_SET:
-        return Refuse(id, absl::InvalidArgumentError(
-                              "the message is empty, or of a kind unknown to this server"));
-      default:
         break;
     }
-    if (requests_ >= kMaxRequests) {
-      return Refuse(
-          id, absl::ResourceExhaustedError(absl::StrCat(
-                  kMaxRequests, " requests are pending; wait for replies before sending more")));
-    }
-    Ask(id, message);
+    Refuse(id,
+           absl::InvalidArgumentError("the message is empty, or of a kind unknown to this server"));
   }
 
-  // Handles requests that are answered once, now or later.
-  void Ask(std::uint64_t id, const v1::ClientMessage& m) {
-    Handlers& handlers = *handlers_;
-    switch (m.message_case()) {
-      case v1::ClientMessage::kCreateWorld:
-        return handlers.CreateWorld(m.create_world(), Answer<v1::World>(id));
-      case v1::ClientMessage::kGetWorld:
-        return handlers.GetWorld(m.get_world(), Answer<v1::World>(id));
-      case v1::ClientMessage::kListWorlds:
-        return handlers.ListWorlds(m.list_worlds(), Answer<v1::ListWorldsResponse>(id));
-      case v1::ClientMessage::kDeleteWorld:
-        return handlers.DeleteWorld(m.delete_world(), Answer<Empty>(id));
-      case v1::ClientMessage::kDescribeWorld:
-        return handlers.DescribeWorld(m.describe_world(), Answer<v1::WorldDescription>(id));
-      case v1::ClientMessage::kStepWorld:
-        return handlers.StepWorld(m.step_world(), {SteadyTime::max(), gone_},
-                                  Answer<v1::StepWorldResponse>(id));
-      case v1::ClientMessage::kSetClock:
-        return handlers.SetClock(m.set_clock(), Answer<v1::World>(id));
-      case v1::ClientMessage::kResetWorld:
-        return handlers.ResetWorld(m.reset_world(), Answer<v1::World>(id));
-      case v1::ClientMessage::kCheckpointWorld:
-        return handlers.CheckpointWorld(m.checkpoint_world(),
-                                        Answer<v1::CheckpointWorldResponse>(id));
-      case v1::ClientMessage::kRestoreWorld:
-        return handlers.RestoreWorld(m.restore_world(), Answer<v1::World>(id));
-      case v1::ClientMessage::kForkWorld:
-        return handlers.ForkWorld(m.fork_world(), Answer<v1::World>(id));
-      case v1::ClientMessage::kReleaseLease:
-        return handlers.ReleaseLease(m.release_lease(), Answer<Empty>(id));
-      case v1::ClientMessage::kStopWorld:
-        return handlers.StopWorld(m.stop_world(), Answer<Empty>(id));
-      case v1::ClientMessage::kResumeWorld:
-        return handlers.ResumeWorld(m.resume_world(), Answer<Empty>(id));
-      default:
-        return;
+  // Calls a method. Its reply is queued on the gateway's thread; an error is sent even if no reply
+  // was requested.
+  void Ask(std::uint64_t id, const v1::MethodCall& asked) {
+    Call call = MakeCall();
+    if (!(asked.timeout() >= 0 && asked.timeout() <= kMaxTimeout)) {
+      return Refuse(
+          id, absl::InvalidArgumentError(absl::StrCat(
+                  "timeout: ", asked.timeout(), " is not allowed; expected 0 (none) to 86400 s")));
     }
+    if (asked.timeout() > 0) {
+      call.limits.deadline =
+          handlers_->timeline().Now() + std::chrono::duration_cast<SteadyTime::duration>(
+                                            std::chrono::duration<double>(asked.timeout()));
+    }
+    const auto answer = [weak = weak_from_this(), id](absl::StatusOr<std::string> result) {
+      const std::shared_ptr<WebSocketSession> session = weak.lock();
+      if (session == nullptr || (id == 0 && result.ok())) return;
+      v1::ServerMessage reply;
+      reply.set_request_id(id);
+      if (result.ok()) {
+        reply.set_reply(*std::move(result));
+      } else {
+        *reply.mutable_status() = WriteStatus(result.status());
+      }
+      boost::asio::post(session->socket_.get_executor(),
+                        [session, bytes = reply.SerializeAsString()]() mutable {
+                          session->Queue(std::move(bytes));
+                        });
+    };
+    Dispatch(*handlers_, call, asked.method(), asked.request(), answer);
   }
+
+  Call MakeCall() const { return {caller_, {SteadyTime::max(), gone_}}; }
 
   void Greet(std::uint64_t id, const v1::Hello& hello) {
-    client_ = hello.client();
+    caller_->label = hello.client();
     v1::ServerMessage reply;
     reply.set_request_id(id);
     reply.mutable_welcome()->set_version(context_->version);
-    reply.mutable_welcome()->set_session_id(absl::StrCat("ws-", number_));
+    reply.mutable_welcome()->set_session_id(caller_->name);
     const auto worlds = handlers_->registry().List();
     std::string world = worlds.empty() ? "" : worlds.front()->id();
     for (const auto& host : worlds) {
@@ -255,9 +220,11 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   }
 
   void Subscribe(std::uint64_t id, const v1::SubscribeRequest& request) {
-    if (request.has_ack() && stream_ != nullptr) stream_->Ack(request.ack().frame());
+    if (request.has_ack() && stream_ != nullptr)
+      stream_->Ack(request.ack().frame(), handlers_->timeline().Now());
     if (!request.has_subscription()) return;
-    absl::StatusOr<Subscription> subscription = handlers_->Subscribe(request.subscription());
+    absl::StatusOr<Subscription> subscription =
+        handlers_->Subscribe(MakeCall(), request.subscription());
     if (!subscription.ok()) return Refuse(id, subscription.status());
     if (stream_ != nullptr) {
       stream_->Change(*std::move(subscription));
@@ -269,7 +236,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     if (id != 0) {
       v1::ServerMessage reply;
       reply.set_request_id(id);
-      SetReply(Empty(), &reply);
+      reply.mutable_status();
       Queue(reply.SerializeAsString());
     }
   }
@@ -281,19 +248,17 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   }
 
   void Command(const v1::CommandRequest& request) {
-    v1::CommandResponse response = handlers_->Command(request);
-    if (!response.refused().empty()) {
-      v1::ServerMessage reply;
-      *reply.mutable_command() = std::move(response);
-      return Queue(reply.SerializeAsString());
-    }
     if (feedback_ == nullptr) OpenFeedback();
-    feedback_->Follow(request, response);
+    std::optional<v1::CommandResponse> refused = feedback_->Submit(request);
+    if (!refused) return;
+    v1::ServerMessage reply;
+    *reply.mutable_command() = *std::move(refused);
+    Queue(reply.SerializeAsString());
   }
 
   void OpenFeedback() {
     feedback_ = std::make_shared<CommandFeedback>(
-        handlers_, [weak = weak_from_this()](const v1::CommandResponse& response) {
+        handlers_, MakeCall(), [weak = weak_from_this()](const v1::CommandResponse& response) {
           const std::shared_ptr<WebSocketSession> session = weak.lock();
           if (session == nullptr) return;
           v1::ServerMessage message;
@@ -307,48 +272,11 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     feedback_->Open();
   }
 
-  void AcquireLease(std::uint64_t id, v1::AcquireLeaseRequest request) {
-    if (request.client().empty()) request.set_client(client_);
-    const Reply<v1::Lease> answer = Answer<v1::Lease>(id);
-    handlers_->AcquireLease(request, [this, &answer](absl::StatusOr<v1::Lease> lease) {
-      // called on this thread, before AcquireLease returns
-      if (lease.ok()) leases_[{lease->world(), lease->target()}] = lease->lease_id();
-      answer(std::move(lease));
-    });
-  }
-
   void Refuse(std::uint64_t id, const absl::Status& status) {
     v1::ServerMessage reply;
     reply.set_request_id(id);
     *reply.mutable_status() = WriteStatus(status);
     Queue(reply.SerializeAsString());
-  }
-
-  // Returns a callback that encodes a reply on the calling thread and queues it on the gateway's.
-  // An error is sent even if no reply was requested.
-  template <typename T>
-  Reply<T> Answer(std::uint64_t id) {
-    ++requests_;
-    return [weak = weak_from_this(), id](absl::StatusOr<T> result) {
-      const std::shared_ptr<WebSocketSession> session = weak.lock();
-      if (session == nullptr) return;
-      std::string bytes;
-      if (id != 0 || !result.ok()) {
-        v1::ServerMessage reply;
-        reply.set_request_id(id);
-        if (result.ok()) {
-          SetReply(*std::move(result), &reply);
-        } else {
-          *reply.mutable_status() = WriteStatus(result.status());
-        }
-        bytes = reply.SerializeAsString();
-      }
-      boost::asio::post(session->socket_.get_executor(),
-                        [session, bytes = std::move(bytes)]() mutable {
-                          --session->requests_;
-                          if (!bytes.empty()) session->Queue(std::move(bytes));
-                        });
-    };
   }
 
   void Queue(std::string bytes) {
@@ -397,20 +325,13 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
                         });
   }
 
-  // Releases everything that outlives the connection. Motion stops when the client that commanded
-  // it leaves.
+  // Releases everything that outlives the connection.
   void Leave() {
     if (std::exchange(left_, true)) return;
     gone_->store(true);
     close_timer_.cancel();
     EndStream();
     if (feedback_ != nullptr) feedback_->Close();
-    for (const auto& [target, lease_id] : leases_) {
-      v1::ReleaseLeaseRequest request;
-      request.set_world(target.first);
-      request.set_lease_id(lease_id);
-      handlers_->ReleaseLease(request, [](const absl::StatusOr<Empty>&) {});
-    }
     context_->sessions.erase(number_);
     if (!closing_) spdlog::info("event=client_left client=ws-{}", number_);
   }
@@ -421,13 +342,10 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   GatewayContext* const context_;
   Handlers* const handlers_;
   std::uint64_t number_ = 0;
-  std::string client_;
+  const std::shared_ptr<Caller> caller_ = std::make_shared<Caller>();
   beast::flat_buffer buffer_;
   const std::shared_ptr<std::atomic<bool>> gone_ = std::make_shared<std::atomic<bool>>(false);
 
-  int requests_ = 0;
-  std::map<std::pair<std::string, std::string>, std::string>
-      leases_;  // latest id by world and target
   std::unique_ptr<Sink> sink_;
   std::shared_ptr<FrameStream> stream_;
   std::shared_ptr<CommandFeedback> feedback_;

@@ -1,16 +1,15 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <deque>
 
-namespace pliant::server {
+#include "server/host/timeline.h"
 
-using SteadyTime = std::chrono::steady_clock::time_point;
+namespace pliant::server {
 
 // Clock of a world.
 struct ClockMode {
-  enum class Kind { kPaused, kRealTime, kFreeRun };
+  enum class Kind { kPaused, kStepping, kRealTime, kFreeRun };  // kStepping: on request
   Kind kind = Kind::kPaused;
   double factor = 1;  // simulated seconds a second, when kRealTime
 };

@@ -19,6 +19,7 @@ struct CommandEcho {
   std::uint64_t sequence = 0;  // 0: none was applied yet
   std::int64_t applied_step = 0;
   double client_time = 0;  // [s], the client's own clock
+  double latency = 0;      // [s], from receipt to the start of the step that applied it
 };
 
 // Control status reported to the viewers of a world.

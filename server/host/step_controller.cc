@@ -20,8 +20,15 @@ absl::Status StepController::Release(const std::string& /*lease_id*/, SteadyTime
   return TakesNone();
 }
 
-absl::Status StepController::Submit(const v1::CommandRequest& /*command*/, SteadyTime /*now*/) {
+absl::StatusOr<std::string> StepController::Submit(const v1::CommandRequest& /*command*/,
+                                                   SteadyTime /*now*/) {
   return TakesNone();
+}
+
+absl::StatusOr<StepInputs> StepController::Hold(const std::vector<v1::TargetCommand>& commands,
+                                                SteadyTime /*now*/) {
+  if (!commands.empty()) return TakesNone();
+  return [this](const physics::State& state, SteadyTime now) { return Advance(state, now); };
 }
 
 }  // namespace pliant::server

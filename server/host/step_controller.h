@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,9 +17,13 @@ namespace pliant::v1 {
 class AcquireLeaseRequest;
 class CommandRequest;
 class Lease;
+class TargetCommand;
 }  // namespace pliant::v1
 
 namespace pliant::server {
+
+// Gives the inputs of the step that starts at a state.
+using StepInputs = std::function<physics::Inputs(const physics::State& state, SteadyTime now)>;
 
 // Turns client commands into the inputs of a step.
 class StepController {
@@ -30,9 +36,15 @@ class StepController {
   // Grants or renews a lease on a target. The lease's `world` is left empty.
   virtual absl::StatusOr<v1::Lease> Acquire(const v1::AcquireLeaseRequest& request, SteadyTime now);
   virtual absl::Status Release(const std::string& lease_id, SteadyTime now);
-  virtual absl::Status Submit(const v1::CommandRequest& command, SteadyTime now);
+  // Returns the name of the commanded target.
+  virtual absl::StatusOr<std::string> Submit(const v1::CommandRequest& command, SteadyTime now);
   virtual void Stop() {}  // ignores all commands until Resume
   virtual void Resume() {}
+
+  // Inputs of steps through which `commands` hold, whatever time the steps take. Like Advance,
+  // they are called on the host's stepping thread only.
+  virtual absl::StatusOr<StepInputs> Hold(const std::vector<v1::TargetCommand>& commands,
+                                          SteadyTime now);
 
   // The methods below are called only on the host's stepping thread.
 

@@ -1,53 +1,70 @@
 #include "server/host/work_queue.h"
 
+#include <exception>
 #include <utility>
+
+#include "spdlog/spdlog.h"
 
 namespace pliant::server {
 
-WorkQueue::WorkQueue(int threads, std::size_t capacity) : capacity_(capacity) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
+WorkQueue::WorkQueue(Timeline* timeline, int threads, std::size_t capacity)
+    : timeline_(timeline), capacity_(capacity) {
+  for (int i = 0; i < threads; ++i)
+    workers_.push_back(timeline_->Start([this] { return RunNext(); }));
 }
 
 WorkQueue::~WorkQueue() {
   Stop();
 }
 
-absl::Status WorkQueue::Post(std::function<void()> job) {
+void WorkQueue::Post(std::function<void()> job, std::function<void(const absl::Status&)> fail) {
+  absl::Status refused;
   {
     std::lock_guard lock(mutex_);
-    if (stopping_) return absl::UnavailableError("the server is shutting down");
-    if (jobs_.size() >= capacity_) {
-      return absl::ResourceExhaustedError("too many pending requests; try again in a moment");
+    if (cancelled_) {
+      refused = absl::UnavailableError("the server is shutting down");
+    } else if (jobs_.size() >= capacity_) {
+      refused = absl::ResourceExhaustedError("too many pending requests; try again in a moment");
+    } else {
+      jobs_.push_back({std::move(job), std::move(fail)});
     }
-    jobs_.push_back(std::move(job));
   }
-  wake_.notify_one();
-  return absl::OkStatus();
+  if (!refused.ok()) return fail(refused);
+  for (const auto& worker : workers_) worker->Wake();
+}
+
+void WorkQueue::Cancel() {
+  std::deque<Job> abandoned;
+  {
+    std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    abandoned.swap(jobs_);
+  }
+  for (const Job& job : abandoned) job.fail(absl::UnavailableError("the server is shutting down"));
 }
 
 void WorkQueue::Stop() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_all();
-  for (std::thread& thread : threads_) {
-    if (thread.joinable()) thread.join();
-  }
+  Cancel();
+  for (const auto& worker : workers_) worker->Stop();
 }
 
-void WorkQueue::Run() {
-  while (true) {
-    std::function<void()> job;
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
-      if (jobs_.empty()) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
-    }
-    job();
+SteadyTime WorkQueue::RunNext() {
+  Job job;
+  {
+    std::lock_guard lock(mutex_);
+    if (jobs_.empty()) return kNever;
+    job = std::move(jobs_.front());
+    jobs_.pop_front();
   }
+
+  // an error in one job, even a failed allocation, must not end the process
+  try {
+    job.run();
+  } catch (const std::exception& error) {
+    spdlog::error("event=job_failed reason=\"{}\"", error.what());
+    job.fail(absl::InternalError(error.what()));
+  }
+  return timeline_->Now();
 }
 
 }  // namespace pliant::server

@@ -1,39 +1,51 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 
+#include "server/host/timeline.h"
+
 namespace pliant::server {
 
-// Worker threads for long jobs that must not block a network thread: building scenes, joining
-// worlds, describing meshes.
+// Worker threads for long jobs that must not block a network thread: building scenes, describing
+// meshes.
 class WorkQueue {
  public:
-  WorkQueue(int threads, std::size_t capacity);
+  // `timeline` outlives the queue.
+  WorkQueue(Timeline* timeline, int threads, std::size_t capacity);
   ~WorkQueue();
 
-  // RESOURCE_EXHAUSTED when `capacity` jobs are already waiting, UNAVAILABLE after Stop.
-  absl::Status Post(std::function<void()> job);
+  // Runs `job` on a worker. `fail` is called in its place, or after it if it throws: with
+  // RESOURCE_EXHAUSTED when `capacity` jobs are already waiting, UNAVAILABLE after Cancel, INTERNAL
+  // with the text of an exception.
+  void Post(std::function<void()> job, std::function<void(const absl::Status&)> fail);
 
-  // Finishes queued jobs, then joins the threads. Idempotent.
+  // Fails waiting and further jobs. Does not wait for those that run.
+  void Cancel();
+
+  // Cancels, and returns when no job is running. Idempotent.
   void Stop();
 
  private:
-  void Run();
+  struct Job {
+    std::function<void()> run;
+    std::function<void(const absl::Status&)> fail;
+  };
 
+  SteadyTime RunNext();
+
+  Timeline* const timeline_;
   const std::size_t capacity_;
   std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> jobs_;
-  bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  std::deque<Job> jobs_;
+  bool cancelled_ = false;
+  std::vector<std::unique_ptr<Timeline::Worker>> workers_;
 };
 
 }  // namespace pliant::server

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <exception>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "spdlog/spdlog.h"
@@ -30,17 +31,19 @@ int FindNotFinite(const physics::Model& model, const physics::State& state) {
 }  // namespace
 
 WorldHost::WorldHost(std::string id, physics::World world,
-                     std::unique_ptr<StepController> controller, std::function<void()> on_publish,
-                     const ClockMode& clock)
+                     std::unique_ptr<StepController> controller, Timeline* timeline,
+                     const ClockMode& clock, WorldSettings settings)
     : id_(std::move(id)),
       model_(world.shared_model()),
       controller_(std::move(controller)),
-      on_publish_(std::move(on_publish)),
-      world_(std::move(world)) {
+      settings_(std::make_shared<const WorldSettings>(std::move(settings))),
+      timeline_(timeline),
+      world_(std::move(world)),
+      last_use_(timeline->Now()) {
   SwitchClock(clock);
   snapshot_ = world_.TakeSnapshot();
   Publish();
-  thread_ = std::thread([this] { Run(); });
+  worker_ = timeline_->Start([this] { return Continue(); });
 }
 
 WorldHost::~WorldHost() {
@@ -55,29 +58,39 @@ std::shared_ptr<const Published> WorldHost::latest() const {
 
 HostCounters WorldHost::counters() const {
   std::lock_guard lock(published_mutex_);
-  return {steps_.load(), faults_.load(), not_converged_.load(), step_seconds_.load(), totals_};
+  return {steps_.load(),        faults_.load(), not_converged_.load(),
+          step_seconds_.load(), totals_,        lateness_};
 }
 
-void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done) {
+void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done, StepInputs inputs) {
   if (steps < 1 || steps > kMaxSteps) {
     return done(absl::InvalidArgumentError(
         absl::StrCat("steps: ", steps, " is not allowed; expected 1 to ", kMaxSteps)));
   }
-  PostChange([this, steps, limits] { return DoSteps(steps, limits); }, std::move(done));
+  auto shared_done = std::make_shared<Done>(std::move(done));
+  Post({[this, steps, limits, shared_done, inputs = std::move(inputs)] {
+          StartRun({steps, 0, limits, std::move(*shared_done), inputs});
+        },
+        [shared_done](const absl::Status& status) { (*shared_done)(status); }});
 }
 
-void WorldHost::SetClock(const ClockMode& mode, Done done) {
+void WorldHost::SetClock(const ClockMode& mode, const std::string& who, Done done) {
   PostChange(
-      [this, mode] {
+      [this, mode, who] {
+        const bool paused = mode.kind == ClockMode::Kind::kPaused;
+        EndRuns(
+            absl::StatusCode::kAborted,
+            absl::StrCat("worlds/", id_, paused ? " was paused by " : " was set running by ", who));
         SwitchClock(mode);
         return absl::OkStatus();
       },
       std::move(done));
 }
 
-void WorldHost::Reset(Done done) {
+void WorldHost::Reset(const std::string& who, Done done) {
   PostChange(
-      [this] {
+      [this, who] {
+        EndRuns(absl::StatusCode::kAborted, absl::StrCat("worlds/", id_, " was reset by ", who));
         world_.Reset();
         BeginEpoch();
         return absl::OkStatus();
@@ -85,11 +98,12 @@ void WorldHost::Reset(Done done) {
       std::move(done));
 }
 
-void WorldHost::Restore(std::string bytes, Done done) {
+void WorldHost::Restore(std::string bytes, const std::string& who, Done done) {
   PostChange(
-      [this, bytes = std::move(bytes)] {
+      [this, bytes = std::move(bytes), who] {
         absl::Status status = world_.Restore(bytes);
         if (!status.ok()) return status;
+        EndRuns(absl::StatusCode::kAborted, absl::StrCat("worlds/", id_, " was restored by ", who));
         BeginEpoch();
         return absl::OkStatus();
       },
@@ -134,7 +148,7 @@ void WorldHost::Post(Request request) {
     }
   }
   if (!refused.ok()) return request.refuse(refused);
-  wake_.notify_one();
+  worker_->Wake();
 }
 
 void WorldHost::Touch() {
@@ -142,7 +156,29 @@ void WorldHost::Touch() {
     std::lock_guard lock(mailbox_mutex_);
     touched_ = true;
   }
-  wake_.notify_one();
+  worker_->Wake();
+}
+
+void WorldHost::Listen(const std::weak_ptr<PublicationListener>& listener) {
+  std::lock_guard lock(listeners_mutex_);
+  for (const auto& known : listeners_) {
+    if (!known.owner_before(listener) && !listener.owner_before(known)) return;
+  }
+  listeners_.push_back(listener);
+}
+
+void WorldHost::NotifyListeners() {
+  std::vector<std::shared_ptr<PublicationListener>> listeners;
+  {
+    std::lock_guard lock(listeners_mutex_);
+    std::erase_if(listeners_, [&](const auto& weak) {
+      listeners.push_back(weak.lock());
+      return listeners.back() == nullptr;
+    });
+  }
+  for (const auto& listener : listeners) {
+    if (listener != nullptr) listener->OnPublish();
+  }
 }
 
 void WorldHost::RequestStop(const absl::Status& reason) {
@@ -154,69 +190,149 @@ void WorldHost::RequestStop(const absl::Status& reason) {
     stopping_.store(true, std::memory_order_release);
     abandoned.swap(mailbox_);
   }
-  wake_.notify_one();
+  worker_->Wake();
   for (Request& request : abandoned) request.refuse(reason);
-  on_publish_();
+  NotifyListeners();
 }
 
 void WorldHost::Join() {
-  std::lock_guard lock(join_mutex_);
-  if (thread_.joinable()) thread_.join();
+  worker_->Stop();
+  EndRunsOfStopped();  // none if the worker ended them itself
 }
 
-void WorldHost::Run() {
-  while (true) {
-    Request request;
-    bool touched = false;
-    {
-      std::unique_lock lock(mailbox_mutex_);
-      const SteadyTime wake = CalcWake(std::chrono::steady_clock::now());
-      wake_.wait_until(lock, wake, [this] { return stopping() || touched_ || !mailbox_.empty(); });
-      if (stopping()) return;
-      touched = std::exchange(touched_, false);
-      if (!mailbox_.empty()) {
-        request = std::move(mailbox_.front());
-        mailbox_.pop_front();
-      }
+// Serves at most one request and makes at most one step, so that neither starves the other. Returns
+// the time at which there is more to do.
+SteadyTime WorldHost::Continue() {
+  Request request;
+  bool touched = false;
+  bool more = false;
+  {
+    std::lock_guard lock(mailbox_mutex_);
+    touched = std::exchange(touched_, false);
+    if (!mailbox_.empty()) {
+      request = std::move(mailbox_.front());
+      mailbox_.pop_front();
+      more = !mailbox_.empty();
     }
+  }
+  if (stopping()) {
+    EndRunsOfStopped();
+    return kNever;
+  }
+  if (request.run) request.run();
 
-    // handle at most one request between two steps, so that neither starves the other
-    if (request.run) request.run();
-
-    const SteadyTime now = std::chrono::steady_clock::now();
-    if (clock_.kind == ClockMode::Kind::kPaused) {
+  const SteadyTime now = timeline_->Now();
+  switch (clock_.kind) {
+    case ClockMode::Kind::kPaused: {
       const auto change = controller_->CalcNextChange();
       if (touched || (change && *change <= now)) Publish();
-      continue;
+      return more ? now : controller_->CalcNextChange().value_or(kNever);
     }
-    if (clock_.kind == ClockMode::Kind::kRealTime) {
-      if (now < pacer_.CalcDue(world_.state().time)) {
+    case ClockMode::Kind::kStepping:
+      return StepOnRequest(now);
+    case ClockMode::Kind::kRealTime: {
+      const SteadyTime due = pacer_.CalcDue(world_.state().time);
+      if (now < due) {
         if (touched) Publish();
-        continue;
+        return more ? now : due;
       }
       pacer_.Begin(now, world_.state().time);
+      std::lock_guard lock(published_mutex_);
+      lateness_.Add(Seconds(now - due).count());
+      break;
     }
-    StepOnce(now);
-    snapshot_ = world_.TakeSnapshot();
-    Publish();
-  }
-}
-
-SteadyTime WorldHost::CalcWake(SteadyTime now) {
-  switch (clock_.kind) {
     case ClockMode::Kind::kFreeRun:
-      return now;
-    case ClockMode::Kind::kRealTime:
-      return pacer_.CalcDue(world_.state().time);
-    case ClockMode::Kind::kPaused:
       break;
   }
-  const auto change = controller_->CalcNextChange();
-  return change ? *change : now + std::chrono::hours(1);
+  StepOnce(now);
+  snapshot_ = world_.TakeSnapshot();
+  Publish();
+  if (more || clock_.kind != ClockMode::Kind::kRealTime) return now;
+  return pacer_.CalcDue(world_.state().time);
 }
 
-bool WorldHost::StepOnce(SteadyTime now) {
-  const physics::Inputs inputs = controller_->Advance(world_.state(), now);
+void WorldHost::StartRun(Run run) {
+  if (clock_.kind != ClockMode::Kind::kPaused && clock_.kind != ClockMode::Kind::kStepping) {
+    return run.done(absl::FailedPreconditionError(
+        absl::StrCat("worlds/", id_, " is running; pause it before stepping it")));
+  }
+  if (runs_.size() >= kMaxRuns) {
+    return run.done(absl::ResourceExhaustedError(
+        absl::StrCat("worlds/", id_, " has ", kMaxRuns,
+                     " requests to step; wait for replies before sending more")));
+  }
+  runs_.push_back(std::move(run));
+  if (clock_.kind == ClockMode::Kind::kPaused) {
+    clock_.kind = ClockMode::Kind::kStepping;
+    fault_.reset();
+    shown_ = timeline_->Now();
+  }
+}
+
+// Makes the next step of the first run, and ends runs that are over.
+SteadyTime WorldHost::StepOnRequest(SteadyTime now) {
+  const auto so_far = [](const Run& run) {
+    return absl::StrCat(" after ", run.made, " of ", run.steps, " steps");
+  };
+  std::vector<std::pair<Done, absl::Status>> ended;
+  std::erase_if(runs_, [&](Run& run) {
+    absl::Status status;
+    if (run.limits.cancelled && run.limits.cancelled->load()) {
+      status = absl::CancelledError("cancelled" + so_far(run));
+    } else if (now >= run.limits.deadline) {
+      status = absl::DeadlineExceededError("deadline passed" + so_far(run));
+    }
+    if (!status.ok()) ended.emplace_back(std::move(run.done), status);
+    return !status.ok();
+  });
+
+  Done completed;
+  if (!runs_.empty() && StepOnce(now, runs_.front().inputs)) {
+    Run& run = runs_.front();
+    if (++run.made == run.steps) {
+      completed = std::move(run.done);
+      runs_.pop_front();
+    }
+  }
+  if (runs_.empty() && clock_.kind == ClockMode::Kind::kStepping)
+    clock_.kind = ClockMode::Kind::kPaused;
+
+  // a step that is not finite falls back to the snapshot, so take one after every step
+  snapshot_ = world_.TakeSnapshot();
+  const bool over = completed || !ended.empty() || clock_.kind != ClockMode::Kind::kStepping;
+  if (over || now - shown_ >= kProgressInterval) {
+    Publish();
+    shown_ = now;
+  }
+  if (completed) completed(latest());
+  for (const auto& [done, status] : ended) done(status);
+  if (fault_) {
+    EndRuns(absl::StatusCode::kAborted,
+            absl::StrCat("worlds/", id_, " paused at step ", fault_->step, ": ", fault_->reason));
+  }
+  return now;
+}
+
+// Ends all requests to step. Leaves the clock paused if there were any.
+void WorldHost::EndRuns(absl::StatusCode code, const std::string& why) {
+  std::deque<Run> ended;
+  ended.swap(runs_);
+  if (clock_.kind == ClockMode::Kind::kStepping) clock_.kind = ClockMode::Kind::kPaused;
+  for (const Run& run : ended) {
+    run.done(
+        absl::Status(code, absl::StrCat(why, " after ", run.made, " of ", run.steps, " steps")));
+  }
+}
+
+void WorldHost::EndRunsOfStopped() {
+  const bool deleted = absl::IsNotFound(stop_reason_);
+  EndRuns(deleted ? absl::StatusCode::kAborted : stop_reason_.code(),
+          std::string(stop_reason_.message()));
+}
+
+bool WorldHost::StepOnce(SteadyTime now, const StepInputs& given) {
+  const physics::Inputs inputs =
+      given ? given(world_.state(), now) : controller_->Advance(world_.state(), now);
 
   // an error in one world, even a failed allocation, must not end the others
   absl::Status status;
@@ -225,7 +341,7 @@ bool WorldHost::StepOnce(SteadyTime now) {
   } catch (const std::exception& error) {
     status = absl::InternalError(error.what());
   }
-  const SteadyTime end = std::chrono::steady_clock::now();
+  const SteadyTime end = timeline_->Now();
   steps_.fetch_add(1);
   step_seconds_.store(step_seconds_.load() + Seconds(end - now).count());
   if (!status.ok()) {
@@ -275,44 +391,14 @@ void WorldHost::RaiseFault(physics::WorldFault fault) {
   fault_ = std::move(fault);
 }
 
-absl::Status WorldHost::DoSteps(std::int64_t steps, const CallLimits& limits) {
-  if (clock_.kind != ClockMode::Kind::kPaused) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("worlds/", id_, " is running; pause it before stepping it"));
-  }
-  fault_.reset();
-  SteadyTime shown = std::chrono::steady_clock::now();
-  for (std::int64_t done = 0; done < steps; ++done) {
-    const SteadyTime now = std::chrono::steady_clock::now();
-    const auto so_far = [&] { return absl::StrCat(" after ", done, " of ", steps, " steps"); };
-    if (stopping())
-      return absl::Status(stop_reason_.code(), absl::StrCat(stop_reason_.message(), so_far()));
-    if (limits.cancelled && limits.cancelled->load())
-      return absl::CancelledError("cancelled" + so_far());
-    if (now > limits.deadline) return absl::DeadlineExceededError("deadline passed" + so_far());
-    if (!StepOnce(now)) {
-      return absl::AbortedError(
-          absl::StrCat("worlds/", id_, " paused at step ", fault_->step, ": ", fault_->reason));
-    }
-    if (done + 1 == steps) break;
-
-    // a step that is not finite falls back to the snapshot, so take one after every step
-    snapshot_ = world_.TakeSnapshot();
-    if (now - shown >= kProgressInterval) {
-      Publish();
-      shown = now;
-    }
-  }
-  return absl::OkStatus();
-}
-
 void WorldHost::SwitchClock(const ClockMode& mode) {
   // motion commanded before a pause does not continue after it
-  if (mode.kind == ClockMode::Kind::kPaused && clock_.kind != ClockMode::Kind::kPaused)
-    controller_->Drop();
+  const bool runs =
+      clock_.kind == ClockMode::Kind::kRealTime || clock_.kind == ClockMode::Kind::kFreeRun;
+  if (mode.kind == ClockMode::Kind::kPaused && runs) controller_->Drop();
   if (mode.kind != ClockMode::Kind::kPaused) fault_.reset();
   clock_ = mode;
-  const SteadyTime now = std::chrono::steady_clock::now();
+  const SteadyTime now = timeline_->Now();
   pacer_.Restart(now, world_.state().time, mode.factor);
   meter_.Restart(now, world_.state().time);
 }
@@ -336,15 +422,16 @@ void WorldHost::Publish() {
   published->compromises = compromises_;
   published->clock = clock_;
   published->fault = fault_;
-  published->control = controller_->Describe(std::chrono::steady_clock::now());
-  if (clock_.kind != ClockMode::Kind::kPaused) published->rate = meter_.rate();
+  published->control = controller_->Describe(timeline_->Now());
+  if (clock_.kind == ClockMode::Kind::kRealTime || clock_.kind == ClockMode::Kind::kFreeRun)
+    published->rate = meter_.rate();
   if (clock_.kind == ClockMode::Kind::kRealTime) published->lag = pacer_.lag();
   std::shared_ptr<const Published> latest = std::move(published);
   {
     std::lock_guard lock(published_mutex_);
     published_.swap(latest);
   }
-  on_publish_();
+  NotifyListeners();
 }
 
 }  // namespace pliant::server

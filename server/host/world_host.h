@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -9,22 +8,32 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "physics/world/world.h"
 #include "server/host/clock.h"
+#include "server/host/histogram.h"
 #include "server/host/published.h"
 #include "server/host/step_controller.h"
+#include "server/host/timeline.h"
+#include "server/host/world_settings.h"
 
 namespace pliant::server {
 
 // Deadline and cancellation of a long request.
 struct CallLimits {
-  SteadyTime deadline = SteadyTime::max();
+  SteadyTime deadline = kNever;
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
+};
+
+// Notified of every publication of a world, and when the world stops.
+class PublicationListener {
+ public:
+  virtual ~PublicationListener() = default;
+  virtual void OnPublish() = 0;  // on the stepping thread, mostly; must be quick
 };
 
 struct SavedState {
@@ -38,24 +47,29 @@ struct HostCounters {
   std::uint64_t not_converged = 0;  // steps, stalled ones included
   double step_seconds = 0;          // summed
   physics::StepTotals totals;
+  Histogram lateness;  // of step starts in real time
 };
 
-// One world with the thread that steps it.
+// One world with the worker that steps it.
 //
 // Other threads access it in two ways only: through the bounded mailbox of requests, and through
 // the pointer to the last published state. Requests are executed in order, between steps, on the
 // stepping thread; `done` is called there too, exactly once, and must not block. A step that fails,
 // does not converge or is not finite pauses this world with a fault and leaves it at a valid state;
 // the next request that makes time pass clears the fault.
+//
+// Stepping on request is a state of the clock, kStepping: other requests are served between any two
+// steps. One that changes the clock or the state ends it.
 class WorldHost {
  public:
   using Done = std::function<void(absl::StatusOr<std::shared_ptr<const Published>>)>;
   static constexpr std::size_t kMailboxCapacity = 64;
+  static constexpr std::size_t kMaxRuns = 64;            // requests to step, waiting for each other
   static constexpr std::int64_t kMaxSteps = 10'000'000;  // in one request
 
-  // `on_publish` is called on the stepping thread after every publication, and must be quick.
+  // `timeline` outlives the host.
   WorldHost(std::string id, physics::World world, std::unique_ptr<StepController> controller,
-            std::function<void()> on_publish, const ClockMode& clock = {});
+            Timeline* timeline, const ClockMode& clock = {}, WorldSettings settings = {});
   ~WorldHost();
   WorldHost(const WorldHost&) = delete;
 
@@ -63,25 +77,38 @@ class WorldHost {
   const physics::Model& model() const { return *model_; }
   std::shared_ptr<const physics::Model> shared_model() const { return model_; }
   StepController& controller() { return *controller_; }
+  std::shared_ptr<const WorldSettings> settings() const { return settings_; }
+
+  // Requests and streams use a world; an idle one may be deleted.
+  void Use(SteadyTime now) { last_use_.store(now, std::memory_order_relaxed); }
+  SteadyTime last_use() const { return last_use_.load(std::memory_order_relaxed); }
+
   std::shared_ptr<const Published> latest() const;
   HostCounters counters() const;
 
-  // Advances a paused world. Errors: FAILED_PRECONDITION when it runs in time, ABORTED when a step
-  // failed, DEADLINE_EXCEEDED and CANCELLED when `limits` ended it between two steps. Completed
-  // steps are kept.
-  void Step(std::int64_t steps, const CallLimits& limits, Done done);
-  void SetClock(const ClockMode& mode, Done done);
-  void Reset(Done done);
-  void Restore(std::string bytes,
-               Done done);  // INVALID_ARGUMENT when the bytes are not of this model
+  // Advances a paused world. Requests to step are served one after the other. Errors:
+  // FAILED_PRECONDITION when it runs in time, RESOURCE_EXHAUSTED when kMaxRuns are waiting,
+  // DEADLINE_EXCEEDED and CANCELLED when `limits` ended it between two steps, ABORTED when a step
+  // failed or when another request ended it, saying by whom. Completed steps are kept. `inputs` of
+  // its steps are those of the controller if not given.
+  void Step(std::int64_t steps, const CallLimits& limits, Done done, StepInputs inputs = nullptr);
+
+  // Each ends requests to step. `who` made the request.
+  void SetClock(const ClockMode& mode, const std::string& who, Done done);
+  void Reset(const std::string& who, Done done);
+  // INVALID_ARGUMENT when the bytes are not of this model; then nothing has changed.
+  void Restore(std::string bytes, const std::string& who, Done done);
   void Save(std::function<void(absl::StatusOr<SavedState>)> done);
+
+  // Notifies `listener` of publications as long as it exists. Adding it again changes nothing.
+  void Listen(const std::weak_ptr<PublicationListener>& listener);
 
   // Publishes again, because what the controller reports has changed.
   void Touch();
 
-  // Stops after the current step and notifies readers. Waiting requests, and a long one in
-  // progress, fail with `reason`. Does not block; Join does. Never call Join from the stepping
-  // thread.
+  // Stops after the current step and notifies readers. Waiting requests fail with `reason`, and so
+  // do requests to step, as ABORTED if the world was deleted. Does not block; Join does. Never call
+  // Join from the stepping thread.
   void RequestStop(const absl::Status& reason);
   void Join();
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
@@ -93,25 +120,40 @@ class WorldHost {
     std::function<void(const absl::Status&)> refuse;
   };
 
+  // A request to step.
+  struct Run {
+    std::int64_t steps = 0;
+    std::int64_t made = 0;
+    CallLimits limits;
+    Done done;
+    StepInputs inputs;
+  };
+
   void Post(Request request);
   void PostChange(std::function<absl::Status()> change, Done done);
-  void Run();
-  SteadyTime CalcWake(SteadyTime now);
-  bool StepOnce(SteadyTime now);
+  SteadyTime Continue();
+  SteadyTime StepOnRequest(SteadyTime now);
+  void StartRun(Run run);
+  void EndRuns(absl::StatusCode code, const std::string& why);
+  void EndRunsOfStopped();
+  bool StepOnce(SteadyTime now, const StepInputs& inputs = nullptr);
   void RaiseFault(physics::WorldFault fault);
-  absl::Status DoSteps(std::int64_t steps, const CallLimits& limits);
   void SwitchClock(const ClockMode& mode);
   void BeginEpoch();
   void Publish();
+  void NotifyListeners();
 
   const std::string id_;
   const std::shared_ptr<const physics::Model> model_;
   const std::unique_ptr<StepController> controller_;
-  const std::function<void()> on_publish_;
+  const std::shared_ptr<const WorldSettings> settings_;
+  Timeline* const timeline_;
 
   // used by the stepping thread only
   physics::World world_;
   ClockMode clock_;
+  std::deque<Run> runs_;  // the first one steps; none unless clock_ is kStepping
+  SteadyTime shown_;      // last publication during a run
   Pacer pacer_;
   RateMeter meter_;
   std::optional<physics::WorldFault> fault_;
@@ -123,7 +165,6 @@ class WorldHost {
 
   // the mailbox
   std::mutex mailbox_mutex_;
-  std::condition_variable wake_;
   std::deque<Request> mailbox_;
   bool touched_ = false;
   absl::Status stop_reason_;
@@ -133,11 +174,15 @@ class WorldHost {
   mutable std::mutex published_mutex_;
   std::shared_ptr<const Published> published_;
   physics::StepTotals totals_;
+  Histogram lateness_;
+  std::atomic<SteadyTime> last_use_;
   std::atomic<std::uint64_t> steps_{0}, faults_{0}, not_converged_{0};
   std::atomic<double> step_seconds_{0};
 
-  std::mutex join_mutex_;
-  std::thread thread_;
+  std::mutex listeners_mutex_;
+  std::vector<std::weak_ptr<PublicationListener>> listeners_;
+
+  std::unique_ptr<Timeline::Worker> worker_;
 };
 
 }  // namespace pliant::server

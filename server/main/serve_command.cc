@@ -1,6 +1,6 @@
-#include "server/gateway/serve.h"
 #include "server/main/commands.h"
 #include "server/main/scene_options.h"
+#include "server/serve/serve.h"
 
 namespace pliant::server {
 namespace {
@@ -27,13 +27,23 @@ class ServeCommand final : public Command {
                      "Number of threads for stepping (default: one per core)")
         ->check(CLI::Range(1, 1024));
     app_->add_option("--data-dir", options_.data_dir,
-                     "Folder that uploaded scenes may read meshes from (default: none)");
+                     "Folder of the server's own files (default: none)");
+    app_->add_option("--scenes-dir", options_.scenes_dir,
+                     "Folder of the scenes that clients may create worlds from, by name "
+                     "(default: those that come with it)");
     app_->add_option("--viewer-dir", options_.viewer_dir,
                      "Folder of the built viewer (default: where it was built or installed)");
     app_->add_option("--max-worlds", options_.max_worlds, "Maximum number of worlds (default 32)")
         ->check(CLI::Range(1, 10000));
+    app_->add_option("--max-dofs", options_.max_dofs,
+                     "Maximum number of degrees of freedom of all worlds together (default: any)")
+        ->check(CLI::NonNegativeNumber);
     app_->add_option("--allow-origin", options_.allowed_origins,
                      "Origin of pages from another server that may connect; may be repeated")
+        ->allow_extra_args(false);
+    app_->add_option("--allow-host", options_.allowed_hosts,
+                     "Name by which pages may reach this server, besides its addresses and "
+                     "localhost; may be repeated")
         ->allow_extra_args(false);
     app_->footer(
         "The first line on stdout is {\"ready\": true, \"grpc\": ADDRESS, \"http\": URL}.\n"

@@ -1,5 +1,7 @@
 #include "server/rpc/grpc_server.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/message.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
@@ -12,10 +14,21 @@
 
 #include "grpc/grpc.h"
 #include "grpc/health/v1/health.pb.h"
-#include "server/rpc/services.h"
+#include "server/rpc/callers.h"
+#include "server/rpc/method_service.h"
 
 namespace pliant::server {
 namespace {
+
+// Services of the methods in the table, in its order.
+std::vector<std::string> ListServices() {
+  std::vector<std::string> names;
+  for (const Method& method : Methods()) {
+    const std::string service = method.name.substr(0, method.name.find('/'));
+    if (std::find(names.begin(), names.end(), service) == names.end()) names.push_back(service);
+  }
+  return names;
+}
 
 constexpr std::size_t kMemoryQuota = std::size_t{512} << 20;
 
@@ -33,9 +46,10 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers
   google::protobuf::LinkMessageReflection<grpc::health::v1::HealthCheckRequest>();
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   std::unique_ptr<GrpcServer> server(new GrpcServer());
-  server->services_.push_back(MakeWorldService(handlers));
-  server->services_.push_back(MakeStreamService(handlers));
-  server->services_.push_back(MakeControlService(handlers));
+  server->callers_ = std::make_unique<Callers>();
+  for (const std::string& name : ListServices())
+    server->services_.push_back(
+        std::make_unique<MethodService>(handlers, server->callers_.get(), name));
 
   grpc::ServerBuilder builder;
   const bool bracketed = bind.find(':') != std::string::npos && bind.front() != '[';

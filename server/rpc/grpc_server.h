@@ -14,6 +14,7 @@ class Service;
 
 namespace pliant::server {
 
+class Callers;
 class Handlers;
 
 // The gRPC server: services, health and reflection on one port, without TLS.
@@ -32,6 +33,7 @@ class GrpcServer {
 
  private:
   GrpcServer();
+  std::unique_ptr<Callers> callers_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;

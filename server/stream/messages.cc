@@ -196,6 +196,9 @@ v1::Clock DescribeClock(const ClockMode& mode) {
     case ClockMode::Kind::kPaused:
       clock.mutable_paused();
       break;
+    case ClockMode::Kind::kStepping:
+      clock.mutable_stepping();
+      break;
     case ClockMode::Kind::kRealTime:
       clock.mutable_real_time()->set_factor(mode.factor);
       break;
@@ -217,7 +220,6 @@ v1::Fault DescribeFault(const physics::WorldFault& fault) {
 
 absl::StatusOr<physics::FieldMeasure> ReadMeasure(v1::FieldMeasure measure) {
   switch (measure) {
-    case v1::FIELD_MEASURE_UNSPECIFIED:
     case v1::FIELD_MEASURE_VON_MISES_STRAIN:
       return physics::FieldMeasure::kVonMisesStrain;
     case v1::FIELD_MEASURE_VON_MISES_STRESS:
@@ -233,13 +235,13 @@ absl::StatusOr<physics::FieldMeasure> ReadMeasure(v1::FieldMeasure measure) {
     case v1::FIELD_MEASURE_GREEN_STRAIN:
     case v1::FIELD_MEASURE_PRINCIPAL_STRETCHES:
       return absl::InvalidArgumentError(
-          absl::StrCat("measure: ", v1::FieldMeasure_Name(measure).substr(14),
+          absl::StrCat("subscription.fields: ", v1::FieldMeasure_Name(measure).substr(14),
                        " has several components, which streams do not support; "
                        "expected 1 to 4, 7 or 8"));
     default:
       break;
   }
-  return absl::InvalidArgumentError(absl::StrCat("measure: ", static_cast<int>(measure),
+  return absl::InvalidArgumentError(absl::StrCat("subscription.fields: ", static_cast<int>(measure),
                                                  " is not a measure known to this server; "
                                                  "expected 1 to 4, 7 or 8"));
 }

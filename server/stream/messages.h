@@ -25,7 +25,7 @@ v1::StepReport DescribeReport(const Published& published, bool with_energies);
 v1::Clock DescribeClock(const ClockMode& mode);
 v1::Fault DescribeFault(const physics::WorldFault& fault);
 
-// Von Mises strain when unspecified; INVALID_ARGUMENT for an unknown value.
+// INVALID_ARGUMENT for a measure that streams do not carry.
 absl::StatusOr<physics::FieldMeasure> ReadMeasure(v1::FieldMeasure measure);
 v1::FieldMeasure WriteMeasure(physics::FieldMeasure measure);
 

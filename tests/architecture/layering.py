@@ -40,10 +40,12 @@ ROOMS = {
     "server/run": [*PHYSICS, "proto", "server/signals"],
     "server/control": [*PHYSICS, "proto", "server/host"],
     "server/stream": [*PHYSICS, "proto", "server/host"],
-    "server/rpc": [*PHYSICS, "proto", "server/host", "server/control", "server/stream"],
-    "server/gateway": [*PHYSICS, "proto", "server/signals", "server/host", "server/control", "server/stream", "server/rpc"],
-    "server/main": [*PHYSICS, "proto", "server/signals", "server/host", "server/run", "server/control", "server/stream",
-                    "server/rpc", "server/gateway"],
+    "server/service": [*PHYSICS, "proto", "server/host", "server/control", "server/stream"],
+    "server/rpc": [*PHYSICS, "proto", "server/host", "server/control", "server/stream", "server/service"],
+    "server/gateway": [*PHYSICS, "proto", "server/host", "server/control", "server/stream", "server/service"],
+    "server/serve": [*PHYSICS, "proto", "server/signals", "server/host", "server/control", "server/stream",
+                     "server/service", "server/rpc", "server/gateway"],
+    "server/main": [*PHYSICS, "proto", "server/signals", "server/host", "server/run", "server/serve"],
     "clients/cpp": ["proto"],
     "clients/cli": ["proto", "clients/cpp"],
 }
@@ -61,8 +63,8 @@ LIBRARIES = {
     "yaml-cpp": (r"yaml-cpp/", r"yaml-cpp$", ["physics/scene", "server/main"]),
     "assimp": (r"assimp/", r"\$\{ASSIMP_LIBRARY\}", ["physics/scene"]),
     "tinyxml2": (r"tinyxml2\.h$", r"\$\{TINYXML2_LIBRARY\}", ["physics/scene"]),
-    "gRPC": (r"grpc(pp)?/", r"gRPC::", ["server/rpc", "server/gateway", "server/main", "clients"]),
-    "Boost": (r"boost/", r"Boost::", ["server/gateway", "server/main"]),
+    "gRPC": (r"grpc(pp)?/", r"gRPC::|proto/stubs$", ["server/rpc", "clients"]),
+    "Boost": (r"boost/", r"Boost::", ["server/gateway"]),
     "spdlog": (r"spdlog/", r"spdlog::", ["server"]),
     "CLI11": (r"CLI/", r"CLI11::", ["server/main", "clients"]),
     "nlohmann_json": (r"nlohmann/", r"nlohmann_json::", ["server", "clients"]),
@@ -110,6 +112,9 @@ def include_problems(root):
 
 
 def arrow_problems(root, room, quoted, target):
+    # stubs belong to the contract, but need gRPC
+    if target.endswith(".grpc.pb.h") and not within(room, LIBRARIES["gRPC"][2]):
+        yield f"{room} may not use gRPC (#include \"{target}\")"
     other = room_of(target)
     if other == room:
         return
@@ -139,7 +144,7 @@ def link_problems(root):
             continue
         for link in links:
             other = room_of(link)
-            if other is not None:
+            if other is not None and link != "proto/stubs":
                 if other != room and other not in ROOMS[room]:
                     yield f"CMakeLists.txt: {path} may not link {link}"
                 continue
@@ -148,6 +153,20 @@ def link_problems(root):
                 yield f"CMakeLists.txt: {path} links {link}, which the test does not know"
             elif not within(room, known[0][1]):
                 yield f"CMakeLists.txt: {path} may not link {known[0][0]} ({link})"
+
+
+def linked_by(root, room):
+    """All rooms and libraries that a room links, directly or through others."""
+    text = re.sub(r"#.*", "", (root / "CMakeLists.txt").read_text())
+    links = {words[0]: words[1:] for words in
+             (arguments.split() for arguments in re.findall(r"\bpliant_room\(([^)]*)\)", text))}
+    found, waiting = set(), [room]
+    while waiting:
+        for link in links.get(waiting.pop(), []):
+            if link not in found:
+                found.add(link)
+                waiting.append(link)
+    return found
 
 
 def viewer_problems(root):

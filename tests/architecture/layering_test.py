@@ -26,6 +26,13 @@ class House(unittest.TestCase):
                 del open_rooms[room]
 
 
+    def test_gateway_links_no_grpc(self):
+        self.assertIn("server/service", layering.linked_by(ROOT, "server/gateway"))
+        found = {room for room in ("server/service", "server/gateway")
+                 if any(link.startswith("gRPC::") or link == "proto/stubs" for link in layering.linked_by(ROOT, room))}
+        self.assertEqual(found, set())
+
+
 class Catches(unittest.TestCase):
     """Each test adds one violation to a small clean tree."""
 
@@ -77,6 +84,10 @@ class Catches(unittest.TestCase):
     def test_a_client_that_knows_more_than_the_contract(self):
         self.write("clients/cli/main.cc", '#include "physics/spatial/transform.h"\n')
         self.found("may not know physics/spatial")
+
+    def test_stubs_outside_the_rooms_of_grpc(self):
+        self.write("server/stream/pump.cc", '#include "pliant/v1/world.grpc.pb.h"\n')
+        self.found("server/stream may not use gRPC")
 
     def test_an_include_that_is_not_named_from_the_root(self):
         self.write("physics/geometry/bvh.h", '#include "../spatial/transform.h"\n')
@@ -135,6 +146,14 @@ class Catches(unittest.TestCase):
         self.write("physics/stepping/convex_stepper.cc", "ConvexStepper::ConvexStepper(ConvexOptions options) {}\n")
         self.write("physics/scene/compile.cc", "if (body.deformable) MakeFemBlock(MethodKind::kConvex);\n")
         self.assertEqual(layering.problems(self.root), [])
+
+    def test_a_clock_that_no_simulation_can_set(self):
+        self.write("server/host/timeline.cc", "auto now = std::chrono::steady_clock::now();\n")
+        self.assertEqual(layering.problems(self.root), [])
+        for line in ("auto now = std::chrono::steady_clock::now();", "std::this_thread::sleep_for(pause);",
+                     "wake_.wait_until(lock, next);"):
+            self.write("server/stream/pump.cc", line + "\n")
+            self.found("server/stream/pump.cc", "without a Timeline")
 
     def test_a_line_that_is_too_wide(self):
         self.write("physics/geometry/bvh.h", "//" + "x" * (ratchet.MAX_COLUMNS - 2) + "\n")

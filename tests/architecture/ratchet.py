@@ -87,7 +87,21 @@ def most_and_least(file, text):
             yield number, f"{match[0]}: the field says kMax… and kMin…"
 
 
+# Rooms of the server that are given their time by a Timeline, and the file that reads the clock for it.
+TIMED = ("server/host/", "server/control/", "server/stream/", "server/store/", "server/service/")
+CLOCK_READERS = {"server/host/timeline.h", "server/host/timeline.cc"}
+
+
+def clocks(file, text):
+    if not file.startswith(TIMED) or file in CLOCK_READERS:
+        return
+    for number, line in enumerate(strip_comments(text).splitlines(), 1):
+        if match := re.search(r"\b(steady|system|high_resolution)_clock\b|\bsleep_(for|until)\b|\bwait_(for|until)\b", line):
+            yield number, f"reads a clock or waits ({match[0]}) without a Timeline"
+
+
 RULES = {
+    "clocks": clocks,
     "dynamic_cast": casts,
     "named_bodies": named_bodies,
     "named_methods": named_methods,

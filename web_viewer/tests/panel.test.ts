@@ -12,7 +12,7 @@ function report(converged: boolean, stalled: boolean, stepsNotConverged: bigint,
       report: { converged, stalled, iterations: 34, residual: 1.1e-6, stepsNotConverged, reason, compromises },
     }),
   );
-  return latest.take([], new BufferPool())!.report!;
+  return latest.take([], [], new BufferPool())!.report!;
 }
 
 test('nothing is said while all steps converged', () => {

@@ -1,10 +1,23 @@
-import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { create, fromBinary, toBinary, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ClientMessageSchema, ServerMessageSchema, type ClientMessage } from '../src/gen/pliant/v1/gateway_pb';
+import { LeaseSchema } from '../src/gen/pliant/v1/control_pb';
+import { ListWorldsResponseSchema, WorldDescriptionSchema } from '../src/gen/pliant/v1/world_pb';
 import type { Connection, FrameInfo, ToPage } from '../src/link/messages';
 import { kProtocol, Session } from '../src/link/session';
 
 type Answer = NonNullable<MessageInitShape<typeof ServerMessageSchema>['message']>;
+
+// Kind of a message: the name of the called method, or of the member of the envelope.
+function kindOf({ message }: ClientMessage): string {
+  if (message.case !== 'call') return message.case ?? '';
+  const name = message.value.method.split('/')[1];
+  return name[0].toLowerCase() + name.slice(1);
+}
+
+function response<T extends DescMessage>(schema: T, value: MessageInitShape<T>): Answer {
+  return { case: 'reply', value: toBinary(schema, create(schema, value)) };
+}
 
 // A socket with the test as its server.
 class Socket {
@@ -36,13 +49,13 @@ class Socket {
     this.onmessage?.({ data: bytes.slice().buffer });
   }
   // Replies to the last request of a kind.
-  async reply(kind: ClientMessage['message']['case'], message: Answer): Promise<void> {
+  async reply(kind: string, message: Answer): Promise<void> {
     await vi.waitFor(() => expect(this.asked(kind)).toBeDefined());
     this.say(message, this.asked(kind)!.requestId);
     await Promise.resolve();
   }
-  asked(kind: ClientMessage['message']['case']): ClientMessage | undefined {
-    return this.sent.filter(({ message }) => message.case === kind).at(-1);
+  asked(kind: string): ClientMessage | undefined {
+    return this.sent.filter((message) => kindOf(message) === kind).at(-1);
   }
 }
 
@@ -88,7 +101,7 @@ async function goLive(socket: Socket): Promise<void> {
   socket.open();
   await socket.reply('hello', { case: 'welcome', value: { version: '1', defaultWorld: 'worlds/default' } });
   const bodies = [{ name: 'paddle', motion: 2 }];
-  await socket.reply('describeWorld', { case: 'description', value: { name: 'worlds/default', rigidBodies: bodies } });
+  await socket.reply('describeWorld', response(WorldDescriptionSchema, { name: 'worlds/default', rigidBodies: bodies }));
   await vi.waitFor(() => expect(connection().state).toBe('live'));
 }
 
@@ -99,7 +112,7 @@ function frame(id: number): Answer {
 describe('a session', () => {
   test('greets, asks what there is to see, and subscribes', async () => {
     await goLive(sockets[0]);
-    expect(sockets[0].sent.map(({ message }) => message.case)).toEqual(['hello', 'describeWorld', 'subscribe']);
+    expect(sockets[0].sent.map(kindOf)).toEqual(['hello', 'describeWorld', 'subscribe']);
     expect(posted.find((message) => message.kind === 'world')).toBeDefined();
   });
 
@@ -157,7 +170,7 @@ describe('a session', () => {
   test('waits for a world where there is none, and shows it when it comes', async () => {
     sockets[0].open();
     await sockets[0].reply('hello', { case: 'welcome', value: { version: '1' } });
-    await sockets[0].reply('listWorlds', { case: 'worlds', value: {} });
+    await sockets[0].reply('listWorlds', response(ListWorldsResponseSchema, {}));
     await vi.waitFor(() => expect(connection().state).toBe('no_world'));
     sockets[0].sent = [];
     await vi.advanceTimersByTimeAsync(2100);
@@ -187,7 +200,7 @@ describe('a session', () => {
   test('drives under a lease, and never repeats a command after a reconnect', async () => {
     await goLive(sockets[0]);
     session.receive({ kind: 'drive', target: 'paddle', twist: { linear: [1, 0, 0], angular: [0, 0, 0] }, controller: '' });
-    await sockets[0].reply('acquireLease', { case: 'lease', value: { leaseId: 'L', target: 'paddle' } });
+    await sockets[0].reply('acquireLease', response(LeaseSchema, { leaseId: 'L', target: 'paddle' }));
     await vi.waitFor(() => expect(sockets[0].asked('command')).toBeDefined());
     sockets[0].fail();
     await vi.advanceTimersByTimeAsync(1000);
@@ -201,9 +214,9 @@ describe('a session', () => {
     await goLive(sockets[0]);
     const setting = { kind: 'joints', joints: ['elbow', 'wrist'], values: [0.5, -1] } as const;
     session.receive({ kind: 'set', target: 'arm', setting: { ...setting, joints: [...setting.joints], values: [...setting.values] }, fresh: true });
-    await sockets[0].reply('acquireLease', { case: 'lease', value: { leaseId: 'A', target: 'arm' } });
+    await sockets[0].reply('acquireLease', response(LeaseSchema, { leaseId: 'A', target: 'arm' }));
     session.receive({ kind: 'drive', target: 'paddle', twist: { linear: [1, 0, 0], angular: [0, 0, 0] }, controller: '' });
-    await sockets[0].reply('acquireLease', { case: 'lease', value: { leaseId: 'P', target: 'paddle' } });
+    await sockets[0].reply('acquireLease', response(LeaseSchema, { leaseId: 'P', target: 'paddle' }));
     await vi.waitFor(() => expect(sockets[0].sent.filter(({ message }) => message.case === 'command')).toHaveLength(2));
     const [first, second] = sockets[0].sent.flatMap(({ message }) => (message.case === 'command' ? [message.value] : []));
     expect(first.leaseId).toBe('A');

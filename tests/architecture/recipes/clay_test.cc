@@ -172,16 +172,17 @@ TEST(ClayBody, IsDescribedStreamedAndExported) {
   ASSERT_EQ(description.deformables_size(), 1);
   EXPECT_EQ(description.deformables(0).name(), "lump");
 
-  server::Published published;
-  published.snapshot = world.TakeSnapshot();
-  published.version = 1;
+  const auto published = std::make_shared<server::Published>();
+  published->snapshot = world.TakeSnapshot();
   server::FrameChoice choice;
-  choice.measure = physics::FieldMeasure::kVolumeRatio;
+  choice.fields = {physics::FieldMeasure::kVolumeRatio};
   pliant::v1::Frame frame;
-  ASSERT_TRUE(frame.ParseFromString(*server::EncodeFrameBody(published, choice)));
+  ASSERT_TRUE(frame.ParseFromString(*server::EncodeFrame(published, choice)));
   ASSERT_EQ(frame.deformables_size(), 1);
-  EXPECT_GT(frame.deformables(0).ByteSizeLong(),
-            6 * world.model().bodies[1].surface.vertices.size());
+  const std::size_t vertices = world.model().bodies[1].surface.vertices.size();
+  EXPECT_EQ(frame.deformables(0).positions().size(), 6 * vertices);
+  ASSERT_EQ(frame.fields_size(), 1);
+  EXPECT_EQ(frame.fields(0).values().size(), 2 * vertices);
 
   const std::filesystem::path folder =
       std::filesystem::path(::testing::TempDir()) / "pliant_clay_fields";

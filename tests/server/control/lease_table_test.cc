@@ -41,6 +41,14 @@ TEST(LeaseTable, LapsesASecondAfterItsLastUse) {
   EXPECT_TRUE(table.Acquire(3, "arm", "bob", false, "", kStart + milliseconds(2800)).ok());
 }
 
+TEST(LeaseTable, LongNameOfAClientIsCutBetweenCharacters) {
+  LeaseTable table;
+  std::string name = "x";
+  while (name.size() < 200) name += "é";
+  const auto lease = table.Acquire(3, "arm", name, false, "", kStart);
+  EXPECT_EQ(lease->client, name.substr(0, 63));
+}
+
 TEST(LeaseTable, SequencesRise) {
   LeaseTable table;
   const auto lease = table.Acquire(3, "arm", "alice", false, "", kStart);

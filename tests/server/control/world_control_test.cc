@@ -30,7 +30,7 @@ class WorldControlTest : public testing::Test {
     request.set_lease_id(lease_);
     request.set_sequence(sequence);
     for (const double v : {speed, 0.0, 0.0}) request.mutable_twist()->add_linear(v);
-    return control_.Submit(request, now_);
+    return control_.Submit(request, now_).status();
   }
 
   // Advances by a step of 10 ms. Returns the motion of the paddle in x [m], 0 without commands.
@@ -116,6 +116,14 @@ TEST_F(WorldControlTest, EchoNamesOwnerSequenceAndStep) {
   EXPECT_TRUE(control_.Describe(now_ + milliseconds(1000)).commands.empty());
 }
 
+TEST_F(WorldControlTest, LatencyIsThatOfTheFirstStepWhichUsedTheCommand) {
+  ASSERT_TRUE(Command(1, 0.1).ok());
+  now_ += milliseconds(7);
+  Advance();
+  Advance();
+  EXPECT_DOUBLE_EQ(control_.Describe(now_).commands[0].latency, 0.007);
+}
+
 TEST_F(WorldControlTest, WhatIsNotFiniteOrNotThreeNumbersIsRefused) {
   EXPECT_EQ(Command(1, std::numeric_limits<double>::quiet_NaN()).code(),
             absl::StatusCode::kInvalidArgument);
@@ -124,12 +132,12 @@ TEST_F(WorldControlTest, WhatIsNotFiniteOrNotThreeNumbersIsRefused) {
   v1::CommandRequest request;
   request.set_lease_id(lease_);
   request.set_sequence(1);
-  EXPECT_EQ(control_.Submit(request, now_).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(control_.Submit(request, now_).status().code(), absl::StatusCode::kInvalidArgument);
   request.mutable_twist()->add_linear(1);
-  EXPECT_EQ(control_.Submit(request, now_).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(control_.Submit(request, now_).status().code(), absl::StatusCode::kInvalidArgument);
   for (const double v : {0.0, 0.0, 0.0}) request.mutable_pose()->add_position(v);
   for (int i = 0; i < 4; ++i) request.mutable_pose()->add_quaternion(0);
-  EXPECT_EQ(control_.Submit(request, now_).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(control_.Submit(request, now_).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(control_.Advance(state_, now_).poses.empty());
 }
 

@@ -3,10 +3,12 @@
 #include <future>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 #include "server/host/world_registry.h"
 #include "tests/server/host/test_scene.h"
+#include "tests/server/host/virtual_timeline.h"
 
 namespace pliant::server {
 namespace {
@@ -18,8 +20,10 @@ constexpr std::chrono::seconds kPatience{60};
 // Commands nothing; may block the stepping thread.
 class Idle : public StepController {
  public:
-  explicit Idle(std::shared_future<void> gate = {}) : gate_(std::move(gate)) {}
+  explicit Idle(std::shared_future<void> gate = {}, std::atomic<bool>* entered = nullptr)
+      : gate_(std::move(gate)), entered_(entered) {}
   physics::Inputs Advance(const physics::State&, SteadyTime) override {
+    if (entered_ != nullptr) entered_->store(true);
     if (gate_.valid()) gate_.wait();
     return {};
   }
@@ -29,12 +33,13 @@ class Idle : public StepController {
 
  private:
   std::shared_future<void> gate_;
+  std::atomic<bool>* const entered_;
 };
 
 std::unique_ptr<WorldHost> MakeHost(const std::string& yaml = kTestScene,
                                     std::shared_future<void> gate = {}) {
   return std::make_unique<WorldHost>("w", physics::World(LoadTestModel(yaml)),
-                                     std::make_unique<Idle>(std::move(gate)), [] {});
+                                     std::make_unique<Idle>(std::move(gate)), &RealTimeline());
 }
 
 // A Done callback and the result it is called with.
@@ -71,7 +76,7 @@ TEST(WorldHost, ResetGoesBackAndRaisesTheEpoch) {
   const std::string start = physics::HashState(host->latest()->snapshot->state);
   ASSERT_TRUE(Step(*host, 3).ok());
   Call call;
-  host->Reset(call.done());
+  host->Reset("tester", call.done());
   const Result result = call.Wait();
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(physics::HashState((*result)->snapshot->state), start);
@@ -84,7 +89,7 @@ TEST(WorldHost, ForeignBytesAreRefusedAndChangeNothing) {
   const std::string before = physics::HashState(host->latest()->snapshot->state);
   const physics::World other(LoadTestModel(kFaultyScene));
   Call call;
-  host->Restore(other.Save(), call.done());
+  host->Restore(other.Save(), "tester", call.done());
   EXPECT_EQ(call.Wait().status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(physics::HashState(host->latest()->snapshot->state), before);
   EXPECT_EQ(host->latest()->epoch, 0u);
@@ -109,7 +114,7 @@ TEST(WorldHost, StepThatDoesNotConvergePausesItWithAFault) {
 
   // a reset clears the count; the lifetime counter stays
   Call call;
-  host->Reset(call.done());
+  host->Reset("tester", call.done());
   ASSERT_TRUE(call.Wait().ok());
   EXPECT_EQ(host->latest()->steps_not_converged, 0);
   EXPECT_EQ(host->counters().not_converged, 1u);
@@ -129,7 +134,7 @@ TEST(WorldHost, NeverRunsAheadOfTheClock) {
   const auto host = MakeHost();
   const auto start = std::chrono::steady_clock::now();
   Call call;
-  host->SetClock({ClockMode::Kind::kRealTime, 2}, call.done());
+  host->SetClock({ClockMode::Kind::kRealTime, 2}, "tester", call.done());
   ASSERT_TRUE(call.Wait().ok());
   double time = 0, elapsed = 0;
   while (time < 0.5) {
@@ -170,8 +175,81 @@ TEST(WorldHost, MailboxIsBoundedAndEachRequestAnsweredOnce) {
   EXPECT_GE(ended, static_cast<int>(WorldHost::kMailboxCapacity) - 1);
 }
 
+// Starts a request of so many steps that only another request can end it.
+Call StepForLong(WorldHost& host) {
+  Call call;
+  host.Step(WorldHost::kMaxSteps, {}, call.done());
+  while (host.latest()->clock.kind != ClockMode::Kind::kStepping) std::this_thread::yield();
+  return call;
+}
+
+TEST(WorldHost, PauseResetAndRestoreEndARequestToStepAndSayByWhom) {
+  const auto host = MakeHost();
+  const std::string start = physics::World(LoadTestModel()).Save();
+  const std::vector<std::pair<const char*, std::function<void(WorldHost::Done)>>> requests = {
+      {"paused by alice", [&](auto done) { host->SetClock({}, "alice", done); }},
+      {"reset by bob", [&](auto done) { host->Reset("bob", done); }},
+      {"restored by carol", [&](auto done) { host->Restore(start, "carol", done); }},
+      {"set running by dave", [&](auto done) {
+         host->SetClock({ClockMode::Kind::kRealTime, 1}, "dave", done);
+       }}};
+  for (const auto& [text, request] : requests) {
+    Call stepping = StepForLong(*host);
+    Call call;
+    request(call.done());
+    ASSERT_TRUE(call.Wait().ok()) << text;
+    const absl::Status ended = stepping.Wait().status();
+    EXPECT_EQ(ended.code(), absl::StatusCode::kAborted) << text;
+    EXPECT_NE(ended.message().find(text), std::string::npos) << ended;
+    EXPECT_NE(ended.message().find(" of 10000000 steps"), std::string::npos) << ended;
+  }
+}
+
+TEST(WorldHost, DeletionEndsARequestToStepAndSaysByWhom) {
+  WorldRegistry registry({2, 0, [](auto) { return std::make_unique<Idle>(); }});
+  const auto host = registry.Open(*registry.Reserve("a"), physics::World(LoadTestModel()));
+  ASSERT_TRUE(host.ok());
+  Call stepping = StepForLong(**host);
+  std::promise<void> ended;
+  ASSERT_TRUE(registry.Remove("a", "erin", [&] { ended.set_value(); }).ok());
+  const absl::Status status = stepping.Wait().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_NE(status.message().find("deleted by erin"), std::string::npos) << status;
+  ended.get_future().wait();
+}
+
+TEST(WorldHost, CheckpointIsTakenBetweenTwoStepsOfARequest) {
+  const auto host = MakeHost();
+  Call stepping = StepForLong(*host);
+  std::promise<absl::StatusOr<SavedState>> saved;
+  host->Save([&](absl::StatusOr<SavedState> state) { saved.set_value(std::move(state)); });
+  EXPECT_TRUE(saved.get_future().get().ok());
+  EXPECT_EQ(stepping.future.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  EXPECT_EQ(host->latest()->clock.kind, ClockMode::Kind::kStepping);
+}
+
+TEST(WorldHost, RequestsToStepAreServedOneAfterTheOther) {
+  const auto host = MakeHost();
+  std::vector<Call> calls(5);
+  for (Call& call : calls) host->Step(3, {}, call.done());
+  for (int i = 0; i < 5; ++i) {
+    const Result result = calls[i].Wait();
+    ASSERT_TRUE(result.ok());
+    EXPECT_EQ((*result)->snapshot->state.step, 3 * (i + 1));
+  }
+  EXPECT_EQ(host->latest()->clock.kind, ClockMode::Kind::kPaused);
+}
+
+TEST(WorldHost, WaitingRequestToStepEndsAtItsOwnDeadline) {
+  const auto host = MakeHost();
+  Call stepping = StepForLong(*host);
+  const SteadyTime soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  EXPECT_EQ(Step(*host, 1, {soon, nullptr}).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(stepping.future.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+}
+
 WorldRegistry::Options RegistryOptions() {
-  return {2, [](auto) { return std::make_unique<Idle>(); }, [] {}};
+  return {4, 0, [](auto) { return std::make_unique<Idle>(); }};
 }
 
 TEST(WorldRegistry, IdsAreLowerCaseLettersDigitsAndDashes) {
@@ -196,22 +274,59 @@ TEST(WorldRegistry, ReservedIdIsTakenUntilItsSceneFails) {
 
 TEST(WorldRegistry, HoldsNoMoreThanItsLimitAndPicksFreeNames) {
   WorldRegistry registry(RegistryOptions());
+  for (int i = 0; i < 4; ++i) {
+    auto held = registry.Reserve("");
+    ASSERT_TRUE(held.ok()) << held.status();
+    ASSERT_TRUE(registry.Open(*std::move(held), physics::World(LoadTestModel())).ok());
+  }
+  EXPECT_EQ(registry.Reserve("").status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(registry.List().size(), 4u);
+  std::promise<void> ended;
+  ASSERT_TRUE(registry.Remove("world-1", "tester", [&] { ended.set_value(); }).ok());
+  EXPECT_EQ(registry.Remove("world-1", "tester", [] {}).code(), absl::StatusCode::kNotFound);
+  ended.get_future().wait();
+  EXPECT_TRUE(registry.Reserve("").ok());
+}
+
+TEST(WorldRegistry, WorldsUnderConstructionDoNotTakeEveryId) {
+  WorldRegistry registry(RegistryOptions());
   auto first = registry.Reserve("");
   auto second = registry.Reserve("");
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_NE(first->id(), second->id());
-  EXPECT_EQ(registry.Reserve("").status().code(), absl::StatusCode::kResourceExhausted);
+  const absl::Status third = registry.Reserve("").status();
+  EXPECT_EQ(third.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(third.message().find("2 worlds are being built"), std::string::npos) << third;
   ASSERT_TRUE(registry.Open(*std::move(first), physics::World(LoadTestModel())).ok());
-  EXPECT_EQ(registry.List().size(), 1u);
-  ASSERT_TRUE(registry.Remove("world-1").ok());
-  EXPECT_EQ(registry.Remove("world-1").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(registry.Reserve("").ok());
+}
+
+// A step may take seconds, and a network thread has other clients.
+TEST(WorldRegistry, RemovalDoesNotWaitForTheStepOfItsWorld) {
+  std::promise<void> gate;
+  std::atomic<bool> entered{false};
+  WorldRegistry registry({2, 0, [&, go = gate.get_future().share()](auto) {
+                            return std::make_unique<Idle>(go, &entered);
+                          }});
+  ASSERT_TRUE(registry
+                  .Open(*registry.Reserve("a"), physics::World(LoadTestModel()),
+                        {ClockMode::Kind::kFreeRun, 1})
+                  .ok());
+  while (!entered.load()) std::this_thread::yield();
+  std::promise<void> ended;
+  ASSERT_TRUE(registry.Remove("a", "tester", [&] { ended.set_value(); }).ok());
+  std::future<void> end = ended.get_future();
+  EXPECT_EQ(end.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  EXPECT_TRUE(registry.List().empty());
+  gate.set_value();
+  end.wait();
 }
 
 // If the first frame showed the world as paused, a user pressing run at once would pause it.
 TEST(WorldRegistry, OpensAWorldThatRunsFromItsFirstFrame) {
   std::promise<void> gate;
   WorldRegistry registry(
-      {1, [go = gate.get_future().share()](auto) { return std::make_unique<Idle>(go); }, [] {}});
+      {1, 0, [go = gate.get_future().share()](auto) { return std::make_unique<Idle>(go); }});
   const auto host = registry.Open(*registry.Reserve("a"), physics::World(LoadTestModel()),
                                   {ClockMode::Kind::kRealTime, 1});
   ASSERT_TRUE(host.ok());
@@ -219,6 +334,50 @@ TEST(WorldRegistry, OpensAWorldThatRunsFromItsFirstFrame) {
   EXPECT_EQ(first->snapshot->state.step, 0);
   EXPECT_EQ(first->clock.kind, ClockMode::Kind::kRealTime);
   gate.set_value();
+}
+
+TEST(WorldRegistry, DegreesOfFreedomOfAllWorldsAreBounded) {
+  const int dofs = LoadTestModel()->velocity_offsets.back();
+  WorldRegistry registry({8, 2 * dofs + 1, [](auto) { return std::make_unique<Idle>(); }});
+  const auto open = [&] {
+    return registry.Open(*registry.Reserve(""), physics::World(LoadTestModel())).status();
+  };
+  EXPECT_TRUE(open().ok());
+  EXPECT_TRUE(open().ok());
+  const absl::Status full = open();
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  const std::string need = absl::StrCat("has ", dofs, " degrees of freedom");
+  EXPECT_NE(full.message().find(need), std::string::npos) << full;
+  EXPECT_NE(full.message().find("has 1 of its"), std::string::npos) << full;
+  std::promise<void> ended;
+  ASSERT_TRUE(registry.Remove("world-1", "tester", [&] { ended.set_value(); }).ok());
+  ended.get_future().wait();
+  EXPECT_TRUE(open().ok());
+}
+
+TEST(WorldRegistry, IdleWorldIsDeletedAndAUsedOneIsNot) {
+  VirtualTimeline timeline;
+  WorldRegistry registry({4, 0, [](auto) { return std::make_unique<Idle>(); }, &timeline});
+  WorldSettings settings;
+  settings.idle_timeout = std::chrono::seconds(10);
+  std::shared_ptr<WorldHost> used;
+  for (const char* id : {"idle", "used", "lasting"}) {
+    const bool lasts = std::string(id) == "lasting";
+    const auto host = registry.Open(*registry.Reserve(id), physics::World(LoadTestModel()), {},
+                                    lasts ? WorldSettings() : settings);
+    ASSERT_TRUE(host.ok());
+    if (std::string(id) == "used") used = *host;
+  }
+  for (int second = 0; second < 30; ++second) {
+    timeline.RunFor(std::chrono::seconds(1));
+    used->Use(timeline.Now());
+    EXPECT_EQ(registry.Get("idle").ok(), second < 9) << second;
+  }
+  EXPECT_TRUE(registry.Get("used").ok());
+  EXPECT_TRUE(registry.Get("lasting").ok());
+  timeline.RunFor(std::chrono::seconds(11));
+  EXPECT_FALSE(registry.Get("used").ok());
+  EXPECT_NE(used->stop_reason().message().find("idle timeout of 10 s"), std::string::npos);
 }
 
 TEST(WorldRegistry, OpensNothingOnceClosed) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <time.h>
 
@@ -23,12 +24,22 @@ int ReadNumber(const std::string& bytes, std::size_t index) {
          static_cast<std::uint8_t>(bytes[2 * index + 1]) << 8;
 }
 
-Published PublishInitial() {
-  physics::World world(LoadTestModel());
-  Published published;
-  published.snapshot = world.TakeSnapshot();
-  published.version = 1;
+std::shared_ptr<const Published> Publish(physics::World& world) {
+  auto published = std::make_shared<Published>();
+  published->snapshot = world.TakeSnapshot();
+  published->version = 1;
   return published;
+}
+
+std::shared_ptr<const Published> PublishInitial() {
+  physics::World world(LoadTestModel());
+  return Publish(world);
+}
+
+v1::Frame Read(std::shared_ptr<const Published> published, const FrameChoice& choice) {
+  v1::Frame frame;
+  EXPECT_TRUE(frame.ParseFromString(*EncodeFrame(std::move(published), choice)));
+  return frame;
 }
 
 TEST(QuantizePoints, ErrorIsHalfAStepOfTheGridAtMost) {
@@ -65,28 +76,28 @@ TEST(QuantizeField, SpansItsRange) {
 }
 
 TEST(Frame, HeadAndSharedBodyAreOneMessageForBothTransports) {
-  const Published published = PublishInitial();
-  const auto body = EncodeFrameBody(published, {});
+  const auto body = EncodeFrame(PublishInitial(), {});
   v1::SubscribeResponse response;
-  ASSERT_TRUE(response.ParseFromString(EncodeFrameHead(70000, true, body->size(), false) + *body));
+  ASSERT_TRUE(
+      response.ParseFromString(EncodeFrameHead({70000, true, 9}, body->size(), false) + *body));
   EXPECT_EQ(response.frame().frame(), 70000u);
   EXPECT_TRUE(response.frame().keyframe());
+  EXPECT_EQ(response.frame().subscription(), 9u);
   EXPECT_EQ(response.frame().rigid_size(), 3);
 
   v1::ServerMessage message;
-  ASSERT_TRUE(message.ParseFromString(EncodeFrameHead(1, false, body->size(), true) + *body));
+  ASSERT_TRUE(message.ParseFromString(EncodeFrameHead({1, false, 0}, body->size(), true) + *body));
   EXPECT_EQ(message.stream().frame().frame(), 1u);
   EXPECT_FALSE(message.stream().frame().keyframe());
   EXPECT_EQ(message.stream().frame().rigid_size(), 3);
 }
 
 TEST(Frame, PositionsAreThoseOfTheSurface) {
-  const Published published = PublishInitial();
-  v1::Frame frame;
-  ASSERT_TRUE(frame.ParseFromString(*EncodeFrameBody(published, {})));
-  const physics::Model& model = *published.snapshot->model;
+  const auto published = PublishInitial();
+  const v1::Frame frame = Read(published, {});
+  const physics::Model& model = *published->snapshot->model;
   const physics::Body& ball = model.bodies[physics::FindBody(model, "ball")];
-  const auto q = model.Positions(published.snapshot->state, ball.block);
+  const auto q = model.Positions(published->snapshot->state, ball.block);
   const v1::DeformableFrame& soft = frame.deformables(0);
   ASSERT_EQ(soft.positions().size(), 6 * ball.surface.vertices.size());
   for (std::size_t i = 0; i < ball.surface.vertices.size(); ++i) {
@@ -96,39 +107,150 @@ TEST(Frame, PositionsAreThoseOfTheSurface) {
       EXPECT_NEAR(x, q[3 * ball.surface.vertices[i] + axis], 0.1 / 32767);
     }
   }
+  EXPECT_EQ(frame.fields_size(), 0);
 }
 
 TEST(Frame, ContactIsShownAsTheLengthOfItsTraction) {
   physics::World world(LoadTestModel());
-  Published published;
-  const auto read = [&](physics::FieldMeasure measure) {
-    published.snapshot = world.TakeSnapshot();
-    FrameChoice choice;
-    choice.measure = measure;
-    v1::Frame frame;
-    EXPECT_TRUE(frame.ParseFromString(*EncodeFrameBody(published, choice)));
-    return frame.deformables(0);
-  };
-  EXPECT_EQ(read(physics::FieldMeasure::kContactPressure).field_max(), 0);
+  const FrameChoice choice{
+      {}, {physics::FieldMeasure::kContactPressure, physics::FieldMeasure::kContactTraction}};
+  EXPECT_EQ(Read(Publish(world), choice).fields(0).max(), 0);
   for (int k = 0; k < 100; ++k) ASSERT_TRUE(world.Step().ok());
-  const v1::DeformableFrame pressure = read(physics::FieldMeasure::kContactPressure);
-  const v1::DeformableFrame traction = read(physics::FieldMeasure::kContactTraction);
-  EXPECT_GT(pressure.field_max(), 0);
-  EXPECT_GE(traction.field_max(), pressure.field_max());
+  const v1::Frame frame = Read(Publish(world), choice);
+  ASSERT_EQ(frame.fields_size(), 2);
+  const v1::FieldFrame &pressure = frame.fields(0), &traction = frame.fields(1);
+  EXPECT_GT(pressure.max(), 0);
+  EXPECT_GE(traction.max(), pressure.max());
   EXPECT_EQ(pressure.unit(), "Pa");
   EXPECT_EQ(pressure.measure(), v1::FIELD_MEASURE_CONTACT_PRESSURE);
   EXPECT_EQ(traction.measure(), v1::FIELD_MEASURE_CONTACT_TRACTION);
+  EXPECT_EQ(frame.deformables(0).positions().size(), 3 * pressure.values().size());
 }
 
 TEST(Frame, ChosenBodiesOnlyAreSent) {
   FrameChoice choice;
-  choice.bodies = {"cube"};
-  v1::Frame frame;
-  ASSERT_TRUE(frame.ParseFromString(*EncodeFrameBody(PublishInitial(), choice)));
+  choice.bodies = {2};
+  const v1::Frame frame = Read(PublishInitial(), choice);
   ASSERT_EQ(frame.rigid_size(), 1);
   EXPECT_EQ(frame.rigid(0).body(), 2u);  // its index among all rigid bodies, not among those sent
   EXPECT_NEAR(frame.rigid(0).pose(2), 0.05, 1e-15);
   EXPECT_EQ(frame.deformables_size(), 0);
+}
+
+TEST(Frame, ContactsAndForcesNumberRigidBodiesFirst) {
+  physics::World world(LoadTestModel(R"(bodies:
+  - {name: ball, deformable: {mesh: {sphere: {radius: 0.05}, edge_length: 0.04},
+      pose: {position: [0, 0, 0.05]},
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4,
+          density: 1000}}}
+  - {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+)"));
+  for (int k = 0; k < 50; ++k) ASSERT_TRUE(world.Step().ok());
+  const auto published = Publish(world);
+  const auto& reported = published->snapshot->report.contacts;
+  ASSERT_FALSE(reported.empty());
+  FrameChoice choice;
+  choice.contacts = true;
+  const v1::Frame frame = Read(published, choice);
+
+  // the ball is the first body of the model and the last one in frames
+  ASSERT_EQ(frame.contacts().gaps_size(), static_cast<int>(reported.size()));
+  ASSERT_EQ(frame.contacts().bodies_size(), 2 * frame.contacts().gaps_size());
+  for (std::size_t i = 0; i < reported.size(); ++i) {
+    EXPECT_EQ(frame.contacts().bodies(2 * i), reported[i].body_a == 0 ? 1u : 0u);
+    EXPECT_EQ(frame.contacts().bodies(2 * i + 1), reported[i].body_b == 0 ? 1u : 0u);
+    for (int axis = 0; axis < 3; ++axis) {
+      EXPECT_FLOAT_EQ(frame.contacts().positions(3 * i + axis), reported[i].p_W[axis]);
+      EXPECT_FLOAT_EQ(frame.contacts().normals(3 * i + axis), reported[i].normal_W[axis]);
+    }
+  }
+  ASSERT_EQ(frame.forces().bodies_size(), 2);
+  EXPECT_EQ(frame.forces().bodies(0), 1u);
+  EXPECT_EQ(frame.forces().bodies(1), 0u);
+  EXPECT_EQ(frame.forces().contacts(0), reported.size());
+  EXPECT_GT(frame.forces().forces(2), 0);  // on the ball, upwards
+  EXPECT_DOUBLE_EQ(frame.forces().forces(5), -frame.forces().forces(2));
+}
+
+TEST(EncodedState, EncodesEachSectionOnceWhateverViewersCombine) {
+  const auto published = PublishInitial();
+  StreamCounters counters;
+  EncodedState state(published, std::make_shared<FrameLayout>(*published->snapshot->model),
+                     &counters, &RealTimeline());
+  const FrameChoice strain{{}, {physics::FieldMeasure::kVonMisesStrain}};
+  const FrameChoice both{
+      {}, {physics::FieldMeasure::kVonMisesStrain, physics::FieldMeasure::kVonMisesStress}, true};
+  const auto first = state.Encode(strain);
+  EXPECT_EQ(counters.encoded.load(), 4u);  // state, rigid bodies, positions, strain
+  EXPECT_EQ(state.Encode(strain), first);
+  v1::Frame frame;
+  ASSERT_TRUE(frame.ParseFromString(*state.Encode(both)));
+  EXPECT_EQ(counters.encoded.load(), 5u);  // stress
+  EXPECT_EQ(frame.fields_size(), 2);
+  ASSERT_TRUE(frame.ParseFromString(*state.Encode({{3}, {}, false})));
+  EXPECT_EQ(counters.encoded.load(), 5u);
+  EXPECT_EQ(frame.deformables_size(), 1);
+}
+
+TEST(EncodedState, LeavesOutBodiesThatHaveNotMovedSinceAVersion) {
+  physics::World world(LoadTestModel());
+  MotionLog log;
+  const auto publish = [&](std::uint64_t version, std::uint32_t epoch = 0) {
+    auto published = std::make_shared<Published>(*Publish(world));
+    published->version = version;
+    published->epoch = epoch;
+    log.Add(published);
+    return EncodedState(published, std::make_shared<FrameLayout>(world.model()), nullptr, nullptr,
+                        log.moved());
+  };
+  const auto read = [](EncodedState& state, const FrameChoice& choice, std::uint64_t since) {
+    v1::Frame frame;
+    EXPECT_TRUE(frame.ParseFromString(*state.Encode(choice, since)));
+    return frame;
+  };
+  publish(3);
+  ASSERT_TRUE(world.Step().ok());
+  EncodedState moved = publish(4);
+  // the table is fixed and nobody commands the paddle; cube and ball fall
+  EXPECT_EQ(read(moved, {}, 0).rigid_size(), 3);
+  EXPECT_EQ(read(moved, {}, 2).rigid_size(), 3);
+  const v1::Frame frame = read(moved, {}, 3);
+  ASSERT_EQ(frame.rigid_size(), 1);
+  EXPECT_EQ(frame.rigid(0).body(), 2u);
+  EXPECT_EQ(frame.deformables_size(), 1);
+  EXPECT_EQ(read(moved, {}, 4).rigid_size(), 0);
+  EXPECT_EQ(read(moved, {}, 4).deformables_size(), 0);
+  EXPECT_EQ(moved.Encode({}, 1), moved.Encode({}, 0));
+
+  // contact changes without motion, and a reset moves everything
+  const FrameChoice pressure{{}, {physics::FieldMeasure::kContactPressure}};
+  EXPECT_EQ(read(moved, pressure, 4).fields_size(), 1);
+  EncodedState reset = publish(5, 1);
+  EXPECT_EQ(read(reset, {}, 4).rigid_size(), 3);
+}
+
+TEST(Frame, ExactNumbersAreThoseOfTheState) {
+  const auto published = PublishInitial();
+  const physics::Model& model = *published->snapshot->model;
+  const physics::Body& ball = model.bodies[physics::FindBody(model, "ball")];
+  const auto q = model.Positions(published->snapshot->state, ball.block);
+  FrameChoice choice{{}, {physics::FieldMeasure::kVolumeRatio}};
+  const auto compare = [&]<typename T>(v1::Precision precision, T) {
+    choice.precision = precision;
+    const v1::Frame frame = Read(published, choice);
+    const std::string& positions = frame.deformables(0).positions();
+    ASSERT_EQ(positions.size(), 3 * sizeof(T) * ball.surface.vertices.size());
+    EXPECT_EQ(frame.deformables(0).precision(), precision);
+    EXPECT_EQ(frame.fields(0).precision(), precision);
+    EXPECT_EQ(frame.fields(0).values().size(), sizeof(T) * ball.surface.vertices.size());
+    for (std::size_t i = 0; i < 3 * ball.surface.vertices.size(); ++i) {
+      T number;
+      std::memcpy(&number, positions.data() + sizeof(T) * i, sizeof(T));
+      EXPECT_EQ(number, static_cast<T>(q[3 * ball.surface.vertices[i / 3] + i % 3]));
+    }
+  };
+  compare(v1::PRECISION_FLOAT32, float());
+  compare(v1::PRECISION_FLOAT64, double());
 }
 
 double MeasureThreadTime() {
@@ -156,12 +278,12 @@ TEST(Frame, OfSixHundredVerticesTakesLessThanHalfAStep) {
     material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4,
         density: 1000}}}]
 )"));
-  Published published;
-  published.snapshot = world.TakeSnapshot();
+  const auto published = Publish(world);
+  const FrameChoice strain{{}, {physics::FieldMeasure::kVonMisesStrain}};
   ASSERT_GE(world.model().bodies[0].mesh.vertices.size(), 500u);
 
   // a step on this thread alone is the reference for machines of any speed, and under sanitizers
-  const double frame = MeasureLeast([&] { EncodeFrameBody(published, {}); });
+  const double frame = MeasureLeast([&] { EncodeFrame(published, strain); });
   double step = 0;
   tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
   tbb::task_arena(1).execute([&] { step = MeasureLeast([&] { EXPECT_TRUE(world.Step().ok()); }); });

@@ -1,12 +1,13 @@
 #include "server/stream/frame_stream.h"
 
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "gtest/gtest.h"
 
+#include "server/stream/world_streams.h"
 #include "tests/server/host/test_scene.h"
+#include "tests/server/host/virtual_timeline.h"
 
 namespace pliant::server {
 namespace {
@@ -21,135 +22,206 @@ class Idle : public StepController {
   std::optional<SteadyTime> CalcNextChange() override { return std::nullopt; }
 };
 
+// A viewer. It takes frames, and acknowledges them if told to.
 class Recorder : public FrameSink {
  public:
   struct Sent {
+    FrameHead head;
     std::shared_ptr<const std::string> body;
-    std::uint64_t frame;
-    bool keyframe;
     v1::Frame parsed;
+    SteadyTime at;
   };
-  void SendFrame(std::shared_ptr<const std::string> body, std::uint64_t frame,
-                 bool keyframe) override {
+  explicit Recorder(const Timeline* timeline) : timeline_(timeline) {}
+  void SendFrame(const FrameHead& head, std::shared_ptr<const std::string> body) override {
     v1::Frame parsed;
     EXPECT_TRUE(parsed.ParseFromString(*body));
-    sent.push_back({std::move(body), frame, keyframe, std::move(parsed)});
+    sent.push_back({head, std::move(body), std::move(parsed), timeline_->Now()});
   }
   void SendEnd(const absl::Status& why) override { end = why; }
   std::vector<Sent> sent;
   std::optional<absl::Status> end;
+
+ private:
+  const Timeline* timeline_;
 };
 
-// Streams on a paused world; the test steps the world and visits the streams at times it chooses.
+// A world of ten-millisecond steps and its viewers, in virtual time.
 class FrameStreamTest : public testing::Test {
  protected:
   std::shared_ptr<FrameStream> Open(FrameSink* sink, double rate) {
-    Subscription subscription;
-    subscription.host = host_;
-    subscription.rate = rate;
-    return std::make_shared<FrameStream>(&pump_, &cache_, &counters_, sink, subscription);
+    v1::Subscription request;
+    request.set_rate(rate);
+    auto stream = hub_.MakeStream(sink, *hub_.Read(request, host_));
+    stream->Open();
+    return stream;
   }
-  void Step() {
-    const std::int64_t before = host_->latest()->snapshot->state.step;
-    host_->Step(1, {}, [](const auto&) {});
-    while (host_->latest()->snapshot->state.step == before) std::this_thread::yield();
+  void Step(int steps = 1) {
+    host_->Step(steps, {}, [](const auto&) {});
+    timeline_.RunFor(milliseconds(1));
+  }
+  void Run() {
+    host_->SetClock({ClockMode::Kind::kRealTime, 1}, "tester", [](const auto&) {});
+  }
+  // Lets time pass for viewers that take each frame within a millisecond.
+  void Pass(milliseconds time, const std::vector<FrameStream*>& ready) {
+    for (milliseconds passed{0}; passed < time; passed += milliseconds(1)) {
+      timeline_.RunFor(milliseconds(1));
+      for (FrameStream* stream : ready) stream->Ready();
+    }
   }
 
-  Pump pump_;
-  StreamCounters counters_;
-  FrameCache cache_{&counters_};
+  VirtualTimeline timeline_;
+  StreamHub hub_{&timeline_};
   std::shared_ptr<WorldHost> host_ = std::make_shared<WorldHost>(
-      "w", physics::World(LoadTestModel()), std::make_unique<Idle>(), [] {});
-  SteadyTime now_ = std::chrono::steady_clock::now();
-  Recorder recorder_;
+      "w", physics::World(LoadTestModel()), std::make_unique<Idle>(), &timeline_);
+  Recorder recorder_{&timeline_};
 };
 
 TEST_F(FrameStreamTest, SlowViewerGetsTheLatestStateNotAQueue) {
   const auto stream = Open(&recorder_, 1000);
-  stream->Visit(now_);
+  timeline_.RunFor(milliseconds(5));
   ASSERT_EQ(recorder_.sent.size(), 1u);
   for (int step = 0; step < 10; ++step) {
     Step();
-    stream->Visit(now_ += milliseconds(10));
+    timeline_.RunFor(milliseconds(10));
   }
   EXPECT_EQ(recorder_.sent.size(), 1u);  // Ready was never called
-  EXPECT_EQ(counters_.dropped.load(), 10u);
+  EXPECT_EQ(hub_.counters().dropped.load(), 10u);
   stream->Ready();
-  stream->Visit(now_);
+  timeline_.RunFor(milliseconds(1));
   ASSERT_EQ(recorder_.sent.size(), 2u);
-  EXPECT_EQ(recorder_.sent[1].frame, 2u);
+  EXPECT_EQ(recorder_.sent[1].head.frame, 2u);
   EXPECT_EQ(recorder_.sent[1].parsed.step(), 10);
+  stream->Close();
 }
 
-TEST_F(FrameStreamTest, ViewersOfOneStateShareItsBytes) {
-  Recorder other;
-  const auto one = Open(&recorder_, 60), two = Open(&other, 30);
-  one->Visit(now_);
-  two->Visit(now_);
-  ASSERT_EQ(recorder_.sent.size(), 1u);
-  ASSERT_EQ(other.sent.size(), 1u);
-  EXPECT_EQ(recorder_.sent[0].body, other.sent[0].body);
-  EXPECT_EQ(counters_.encoded.load(), 1u);
-}
-
-TEST_F(FrameStreamTest, RateIsKeptInTheMeanWhenStepsDoNotAlignWithIt) {
-  const auto stream = Open(&recorder_, 60);
-  stream->Visit(now_);
-  for (int step = 0; step < 100;
-       ++step) {  // 1 s of 10 ms steps, visited when one is published and at the requested times
-    Step();
-    stream->Ready();
-    const SteadyTime next = stream->Visit(now_);
-    const SteadyTime end = now_ + milliseconds(10);
-    if (next < end) {
-      stream->Ready();
-      stream->Visit(next);
+TEST_F(FrameStreamTest, ViewersOfEqualRateShareTheirBytesWheneverTheyJoined) {
+  Recorder other(&timeline_), slow(&timeline_);
+  Run();
+  const auto one = Open(&recorder_, 60);
+  timeline_.RunFor(milliseconds(123));
+  const auto two = Open(&other, 60), three = Open(&slow, 30);
+  Pass(std::chrono::seconds(2), {one.get(), two.get(), three.get()});
+  const auto find = [&](std::int64_t step) -> const Recorder::Sent* {
+    for (const auto& sent : recorder_.sent) {
+      if (sent.parsed.step() == step) return &sent;
     }
-    now_ = end;
+    return nullptr;
+  };
+  ASSERT_GT(other.sent.size(), 100u);
+  ASSERT_GT(slow.sent.size(), 50u);
+  for (const Recorder* viewer : {&other, &slow}) {
+    for (std::size_t i = 1; i < viewer->sent.size(); ++i) {
+      const auto* same = find(viewer->sent[i].parsed.step());
+      ASSERT_NE(same, nullptr);
+      // the slower viewer may be sent a body that has come to rest in between
+      if (viewer == &other) {
+        EXPECT_EQ(viewer->sent[i].body, same->body) << "step " << same->parsed.step();
+      }
+    }
   }
-  EXPECT_GE(recorder_.sent.size(), 58u);
-  EXPECT_LE(recorder_.sent.size(), 62u);
+  for (const auto& stream : {one, two, three}) stream->Close();
 }
 
-TEST_F(FrameStreamTest, StandingWorldIsToldOnJoinAndThenOnceASecond) {
+TEST_F(FrameStreamTest, BodiesAtRestAreSentWithKeyframesAlone) {
+  Run();
+  const auto stream = Open(&recorder_, 50);
+  Pass(std::chrono::seconds(3), {stream.get()});
+  ASSERT_GT(recorder_.sent.size(), 140u);
+  int keyframes = 0;
+  for (const auto& sent : recorder_.sent) {
+    keyframes += sent.head.keyframe;
+    // table and paddle rest; the cube may
+    EXPECT_EQ(sent.parsed.rigid_size() == 3, sent.head.keyframe) << sent.head.frame;
+  }
+  EXPECT_GE(keyframes, 3);
+  EXPECT_LE(keyframes, 4);
+  stream->Close();
+}
+
+TEST_F(FrameStreamTest, RateIsKeptInTheMeanAndFramesLeaveWhenTheyArePublished) {
+  Run();
   const auto stream = Open(&recorder_, 60);
-  for (int tick = 0; tick < 350; ++tick) {  // 3.5 s
-    stream->Visit(now_);
-    stream->Ready();
-    now_ += milliseconds(10);
+  Pass(std::chrono::seconds(2), {stream.get()});
+  EXPECT_GE(recorder_.sent.size(), 118u);
+  EXPECT_LE(recorder_.sent.size(), 122u);
+  // steps take no time here, so each is published when it is due, at a multiple of 10 ms
+  const SteadyTime start = recorder_.sent[10].at;
+  for (std::size_t i = 11; i < recorder_.sent.size(); ++i) {
+    const auto since = (recorder_.sent[i].at - start) % milliseconds(10);
+    EXPECT_LE(std::min<SteadyTime::duration>(since, milliseconds(10) - since),
+              std::chrono::microseconds(100));
   }
-  ASSERT_EQ(recorder_.sent.size(), 4u);
-  for (const auto& sent : recorder_.sent) EXPECT_TRUE(sent.keyframe);
+  stream->Close();
 }
 
-TEST_F(FrameStreamTest, AcknowledgingViewerIsHeldToHalfASecond) {
-  const auto stream = Open(&recorder_, 100);
-  stream->Visit(now_);
-  stream->Ack(1);
-  for (int step = 0; step < 90; ++step) {
-    Step();
-    stream->Ready();
-    stream->Visit(now_ += milliseconds(10));
-  }
-  EXPECT_EQ(recorder_.sent.size(), 51u);
-  stream->Ack(51);
+TEST_F(FrameStreamTest, PausedWorldIsResentOnJoinAndThenOnceASecond) {
+  const auto stream = Open(&recorder_, 60);
+  Pass(milliseconds(3500), {stream.get()});
+  ASSERT_EQ(recorder_.sent.size(), 4u);
+  for (const auto& sent : recorder_.sent) EXPECT_TRUE(sent.head.keyframe);
+  stream->Close();
+}
+
+TEST_F(FrameStreamTest, LastStateOfAPausedWorldIsSentThoughItCameTooEarly) {
+  const auto stream = Open(&recorder_, 10);
+  Pass(milliseconds(500), {stream.get()});
   Step();
-  stream->Ready();
-  stream->Visit(now_ += milliseconds(10));
-  EXPECT_EQ(recorder_.sent.size(), 52u);
-  EXPECT_EQ(recorder_.sent.back().parsed.step(), 91);
+  Step();
+  Pass(milliseconds(150), {stream.get()});
+  EXPECT_EQ(recorder_.sent.back().parsed.step(), 2);
+  stream->Close();
+}
+
+TEST_F(FrameStreamTest, AfterAStallAtMostTwoStaleFramesPrecedeTheNewest) {
+  Run();
+  const auto stream = Open(&recorder_, 100);
+  timeline_.RunFor(milliseconds(1));
+  stream->Ack(1, timeline_.Now());
+  Pass(std::chrono::seconds(1), {stream.get()});  // written, but not acknowledged
+  EXPECT_EQ(recorder_.sent.size(), 3u);
+  stream->Ack(2, timeline_.Now());
+  timeline_.RunFor(milliseconds(1));
+  ASSERT_EQ(recorder_.sent.size(), 4u);
+  EXPECT_GE(recorder_.sent.back().parsed.time(), 0.99);
+  stream->Close();
+}
+
+TEST_F(FrameStreamTest, ChangedSubscriptionIsNamedByItsFrames) {
+  const auto stream = Open(&recorder_, 60);
+  Pass(milliseconds(20), {stream.get()});
+  v1::Subscription request;
+  request.set_number(7);
+  request.add_bodies("cube");
+  stream->Change(*hub_.Read(request, host_));
+  Pass(milliseconds(20), {stream.get()});
+  ASSERT_EQ(recorder_.sent.size(), 2u);
+  EXPECT_EQ(recorder_.sent[1].head.subscription, 7u);
+  EXPECT_TRUE(recorder_.sent[1].head.keyframe);
+  EXPECT_EQ(recorder_.sent[1].parsed.rigid_size(), 1);
+  stream->Close();
+}
+
+TEST_F(FrameStreamTest, SubscriptionNamesNoMoreBodiesThanThereAre) {
+  v1::Subscription request;
+  for (int i = 0; i < 5; ++i) request.add_bodies("cube");
+  const absl::Status status = hub_.Read(request, host_).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_NE(status.message().find("5 names"), std::string::npos) << status;
+  request.clear_bodies();
+  request.add_bodies(std::string(1000, 'x'));
+  EXPECT_LT(hub_.Read(request, host_).status().message().size(), 200u);
 }
 
 TEST_F(FrameStreamTest, EndsWithItsWorldAndIsSilentAfterwards) {
   const auto stream = Open(&recorder_, 60);
-  stream->Visit(now_);
+  Pass(milliseconds(10), {stream.get()});
   host_->RequestStop(absl::NotFoundError("deleted"));
-  stream->Ready();
-  stream->Visit(now_ += milliseconds(20));
+  Pass(std::chrono::seconds(2), {stream.get()});
   ASSERT_TRUE(recorder_.end.has_value());
   EXPECT_EQ(recorder_.end->code(), absl::StatusCode::kNotFound);
-  stream->Visit(now_ += std::chrono::seconds(2));
   EXPECT_EQ(recorder_.sent.size(), 1u);
+  stream->Close();
 }
 
 }  // namespace

@@ -85,13 +85,13 @@ TEST(JointFrame, TellsPositionsTargetsAndEffortsInTheOrderOfTheDescription) {
   Published published;
   published.snapshot = world.TakeSnapshot();
   v1::Frame frame;
-  ASSERT_TRUE(frame.ParseFromString(*EncodeFrameBody(published, {})));
+  ASSERT_TRUE(frame.ParseFromString(*EncodeFrame(std::make_shared<Published>(published), {})));
   ASSERT_EQ(frame.joints().positions_size(), 16);
   ASSERT_EQ(frame.joints().efforts_size(), 16);  // zeros before the first step
 
   for (int i = 0; i < 50; ++i) ASSERT_TRUE(world.Step(inputs).ok());
   published.snapshot = world.TakeSnapshot();
-  ASSERT_TRUE(frame.ParseFromString(*EncodeFrameBody(published, {})));
+  ASSERT_TRUE(frame.ParseFromString(*EncodeFrame(std::make_shared<Published>(published), {})));
   const v1::JointFrame& joints = frame.joints();
   EXPECT_EQ(joints.targets(0), 0.001);
   EXPECT_NEAR(joints.positions(0), 0.001, 1e-4);
@@ -113,7 +113,7 @@ TEST(JointFrame, IsLeftOutWhereThereIsNoRobot) {
   Published published;
   published.snapshot = world.TakeSnapshot();
   v1::Frame frame;
-  ASSERT_TRUE(frame.ParseFromString(*EncodeFrameBody(published, {})));
+  ASSERT_TRUE(frame.ParseFromString(*EncodeFrame(std::make_shared<Published>(published), {})));
   EXPECT_FALSE(frame.has_joints());
 }
 
@@ -144,7 +144,7 @@ bodies:
   Published published;
   published.snapshot = world.TakeSnapshot();
   v1::Frame frame;
-  ASSERT_TRUE(frame.ParseFromString(*EncodeFrameBody(published, {})));
+  ASSERT_TRUE(frame.ParseFromString(*EncodeFrame(std::make_shared<Published>(published), {})));
   EXPECT_EQ(frame.joints().positions(0), 0);
   EXPECT_EQ(frame.joints().targets(0), 80);
   EXPECT_EQ(frame.joints().efforts(0), 50);

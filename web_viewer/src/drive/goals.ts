@@ -2,7 +2,7 @@
 // the robot stops when the page stops sending (page closed, lease lost).
 import type { GripperInfo, JointFrameInfo, JointInfo, RobotInfo, Setting } from '../link/messages';
 
-const kRepeatMs = 100;
+const kRepeatMs = 40; // rates and efforts lapse 100 ms after a command
 const kStuckMs = 1500; // a goal is dropped when its target makes no progress for this long
 const kReached = 1e-9;
 

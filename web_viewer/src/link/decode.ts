@@ -1,7 +1,7 @@
 // Decodes frames into drawable data. Frames that arrive faster than they are drawn are merged, never queued: the latest state
 // of each body wins.
-import type { DeformableFrame, Frame, RigidFrame } from '../gen/pliant/v1/stream_pb';
-import type { FrameInfo, SoftFrame, Vec3 } from './messages';
+import type { DeformableFrame, FieldFrame, Frame, RigidFrame } from '../gen/pliant/v1/stream_pb';
+import type { ContactInfo, ForceInfo, FrameInfo, SoftFrame, Vec3 } from './messages';
 import { splitCreases, surfaceCentroid, vertexNormals, type RenderSurface } from './surface';
 
 // Surface of a deformable body, as kept by the worker.
@@ -39,6 +39,7 @@ export class LatestFrame {
   private newest: Frame | null = null;
   private readonly rigid = new Map<number, RigidFrame>();
   private readonly soft = new Map<number, DeformableFrame>();
+  private readonly fields = new Map<number, FieldFrame>();
 
   // Returns true when it replaces a frame that was never drawn.
   put(frame: Frame): boolean {
@@ -49,19 +50,21 @@ export class LatestFrame {
     this.newest = frame;
     for (const body of frame.rigid) this.rigid.set(body.body, body);
     for (const body of frame.deformables) this.soft.set(body.body, body);
+    for (const field of frame.fields) this.fields.set(field.body, field);
     return replaced;
   }
 
-  take(surfaces: SoftSurface[], pool: BufferPool): FrameInfo | null {
+  // `names`: of the bodies by their numbers, the rigid ones first.
+  take(surfaces: SoftSurface[], names: string[], pool: BufferPool): FrameInfo | null {
     const frame = this.newest;
     if (!frame) return null;
     const soft: SoftFrame[] = [];
     for (const body of this.soft.values()) {
-      const decoded = surfaces[body.body] && decodeSoft(body, surfaces[body.body], pool);
+      const decoded = surfaces[body.body] && decodeSoft(body, this.fields.get(body.body), surfaces[body.body], pool);
       if (decoded) soft.push(decoded);
     }
     const rigid = [...this.rigid.values()].filter((body) => body.pose.length === 7);
-    const info = frameInfo(frame, rigid, soft);
+    const info = frameInfo(frame, names, rigid, soft);
     this.clear();
     return info;
   }
@@ -70,11 +73,17 @@ export class LatestFrame {
     this.newest = null;
     this.rigid.clear();
     this.soft.clear();
+    this.fields.clear();
   }
 }
 
 // Returns null when the frame does not match the surface, because it belongs to another model.
-export function decodeSoft(body: DeformableFrame, surface: SoftSurface, pool: BufferPool): SoftFrame | null {
+export function decodeSoft(
+  body: DeformableFrame,
+  shown: FieldFrame | undefined,
+  surface: SoftSurface,
+  pool: BufferPool,
+): SoftFrame | null {
   const vertices = surface.surfaceVertices;
   if (body.positions.byteLength !== vertices * 6 || body.origin.length !== 3 || body.scale.length !== 3) return null;
   const count = surface.source.length;
@@ -97,10 +106,10 @@ export function decodeSoft(body: DeformableFrame, surface: SoftSurface, pool: Bu
   }
 
   // the field, or its minimum where none was sent
-  const hasField = body.field.byteLength === vertices * 2;
-  const values = new DataView(body.field.buffer, body.field.byteOffset, body.field.byteLength);
+  const bytes = shown?.values.byteLength === vertices * 2 ? shown.values : null;
+  const values = bytes && new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let v = 0; v < count; ++v) {
-    field[v * 2] = hasField ? values.getUint16(surface.source[v] * 2, true) : 0;
+    field[v * 2] = values ? values.getUint16(surface.source[v] * 2, true) : 0;
     field[v * 2 + 1] = 32768;
   }
 
@@ -110,17 +119,43 @@ export function decodeSoft(body: DeformableFrame, surface: SoftSurface, pool: Bu
     positions,
     normals,
     field,
-    measure: body.measure,
-    fieldMin: body.fieldMin,
-    fieldMax: body.fieldMax,
-    unit: body.unit,
+    measure: shown?.measure ?? 0,
+    fieldMin: shown?.min ?? 0,
+    fieldMax: shown?.max ?? 0,
+    unit: shown?.unit ?? '',
     centroid: surfaceCentroid(positions, surface.indices),
     low,
     high,
   };
 }
 
-function frameInfo(frame: Frame, rigid: RigidFrame[], soft: SoftFrame[]): FrameInfo {
+// The i-th vector of a packed array.
+function vectorAt(packed: number[], i: number): number[] {
+  return packed.slice(3 * i, 3 * i + 3);
+}
+
+function contactInfos(frame: Frame, names: string[]): ContactInfo[] {
+  const { bodies = [], positions = [], normals = [], forces = [], gaps = [] } = frame.contacts ?? {};
+  return gaps.map((_, i) => ({
+    position: vectorAt(positions, i),
+    normal: vectorAt(normals, i),
+    force: vectorAt(forces, i),
+    a: names[bodies[2 * i]] ?? '',
+    b: names[bodies[2 * i + 1]] ?? '',
+  }));
+}
+
+function forceInfos(frame: Frame, names: string[]): ForceInfo[] {
+  const { bodies = [], forces = [], torques = [], contacts = [] } = frame.forces ?? {};
+  return bodies.map((body, i) => ({
+    body: names[body] ?? '',
+    force: vectorAt(forces, i),
+    torque: vectorAt(torques, i),
+    contacts: contacts[i] ?? 0,
+  }));
+}
+
+function frameInfo(frame: Frame, names: string[], rigid: RigidFrame[], soft: SoftFrame[]): FrameInfo {
   const mode = frame.clock?.mode;
   const factor = mode?.case === 'realTime' ? mode.value.factor || 1 : 1;
   const clock = mode?.case === 'realTime' || mode?.case === 'freeRun' ? mode.case : 'paused';
@@ -132,12 +167,8 @@ function frameInfo(frame: Frame, rigid: RigidFrame[], soft: SoftFrame[]): FrameI
     stopped: frame.stopped,
     rigid: rigid.map(({ body, pose }) => ({ body, pose })),
     soft,
-    contacts: frame.contacts
-      .filter((contact) => contact.position.length === 3 && contact.force.length === 3)
-      .map(({ position, normal, force, bodyA, bodyB }) => ({ position, normal, force, a: bodyA, b: bodyB })),
-    forces: frame.bodyForces
-      .filter((entry) => entry.force.length === 3)
-      .map(({ body, force, torque, contacts }) => ({ body, force, torque, contacts })),
+    contacts: contactInfos(frame, names),
+    forces: forceInfos(frame, names),
     report: frame.report
       ? {
           converged: frame.report.converged,

@@ -1,10 +1,20 @@
 // Connection of one viewer to a server: connect, say hello, describe the world, subscribe, and reconnect when it breaks.
-import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import {
+  create,
+  fromBinary,
+  toBinary,
+  type DescMessage,
+  type DescMethodUnary,
+  type MessageInitShape,
+  type MessageShape,
+} from '@bufbuild/protobuf';
+import { ControlService } from '../gen/pliant/v1/control_pb';
 import {
   ClientMessageSchema,
   ServerMessageSchema,
   type ServerMessage,
 } from '../gen/pliant/v1/gateway_pb';
+import { WorldService } from '../gen/pliant/v1/world_pb';
 import { Backoff } from './backoff';
 import { BufferPool, LatestFrame, type SoftSurface } from './decode';
 import { describeWorld } from './describe';
@@ -81,6 +91,7 @@ export class Session {
   private measure: MeasureId = 1;
   private contacts = true;
   private surfaces: SoftSurface[] = [];
+  private names: string[] = []; // of the bodies by their numbers in frames
   private readonly latest = new LatestFrame();
   private readonly pool = new BufferPool();
   private pageIsReady = true;
@@ -112,18 +123,12 @@ export class Session {
     this.leases = new Leases({
       acquire: async (target, takeover) => {
         const client = this.start?.client ?? '';
-        const reply = await this.request({
-          case: 'acquireLease',
-          value: { world: this.world, target, client, takeover },
-        });
-        if (reply.case !== 'lease') throw new Error('The server did not answer with a lease.');
-        return reply.value.leaseId;
+        const request = { world: this.world, target, client, takeover };
+        return (await this.ask(ControlService.method.acquireLease, request)).leaseId;
       },
       release: (leaseId) => {
-        this.send(this.nextRequest++, {
-          case: 'releaseLease',
-          value: { world: this.world, leaseId },
-        });
+        // a lease that cannot be released has ended already
+        this.ask(ControlService.method.releaseLease, { world: this.world, leaseId }).catch(() => undefined);
       },
       command: (target, leaseId, command) => this.command(target, leaseId, command),
       changed: (lease) => this.around.post({ kind: 'lease', lease }),
@@ -246,13 +251,10 @@ export class Session {
   }
 
   private async describe(): Promise<void> {
-    const reply = await this.request({
-      case: 'describeWorld',
-      value: { name: this.world },
-    });
-    if (reply.case !== 'description') throw new Error('The server did not describe the world.');
-    const { world, surfaces } = describeWorld(reply.value, this.serverVersion);
+    const description = await this.ask(WorldService.method.describeWorld, { name: this.world });
+    const { world, surfaces } = describeWorld(description, this.serverVersion);
     this.surfaces = surfaces;
+    this.names = [...world.rigid, ...world.soft].map(({ name }) => name);
     this.latest.clear();
     this.pool.clear();
     this.arrivedAt.clear();
@@ -260,11 +262,8 @@ export class Session {
   }
 
   private async firstWorld(): Promise<string> {
-    const reply = await this.request({
-      case: 'listWorlds',
-      value: { pageSize: 1, pageToken: '' },
-    });
-    return reply.case === 'worlds' ? (reply.value.worlds[0]?.name ?? '') : '';
+    const { worlds } = await this.ask(WorldService.method.listWorlds, { pageSize: 1 });
+    return worlds[0]?.name ?? '';
   }
 
   // The server is running but has no world to show: stay connected and try again.
@@ -342,6 +341,20 @@ export class Session {
     });
   }
 
+  // Calls a method by name and resolves to its response.
+  private async ask<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+  ): Promise<MessageShape<O>> {
+    const value = {
+      method: `${method.parent.typeName}/${method.name}`,
+      request: toBinary(method.input, create(method.input, request)),
+    };
+    const reply = await this.request({ case: 'call', value });
+    if (reply.case !== 'reply') throw new Error(`The server sent an unexpected reply to ${method.name}.`);
+    return fromBinary(method.output, reply.value);
+  }
+
   private hear(data: unknown): void {
     this.heardAt = this.around.now();
     if (!(data instanceof ArrayBuffer)) return this.drop('The server sent text where binary messages were expected.');
@@ -405,15 +418,12 @@ export class Session {
     this.send(this.nextRequest++, {
       case: 'subscribe',
       value: {
-
         message: {
           case: 'subscription',
           value: {
-
             world: this.world,
             rate: 60,
-            bodies: [],
-            measure: this.measure as number,
+            fields: [this.measure as number],
             contacts: this.contacts,
           },
         },
@@ -424,7 +434,7 @@ export class Session {
   // --- frames: the page has one at a time, later ones are merged
 
   private show(): void {
-    const frame = this.latest.take(this.surfaces, this.pool);
+    const frame = this.latest.take(this.surfaces, this.names, this.pool);
     if (!frame) return;
     this.pageIsReady = false;
     this.shownIn = this.pageEpoch;
@@ -475,34 +485,34 @@ export class Session {
   private async call(id: number, call: Call): Promise<void> {
     let error = '';
     try {
-      await this.request(this.callRequest(call));
+      await this.perform(call);
     } catch (problem) {
       error = (problem as Error).message;
     }
     this.around.post({ kind: 'reply', id, error });
   }
 
-  private callRequest(call: Call): Request {
+  private perform(call: Call): Promise<unknown> {
     const name = this.world;
-    const paused = { case: 'paused', value: {} } as const;
-    const freeRun = { case: 'freeRun', value: {} } as const;
+    const { setClock, stepWorld, resetWorld } = WorldService.method;
     switch (call.op) {
       case 'pause':
-        return { case: 'setClock', value: { name, mode: paused } };
-      case 'run': {
-        const mode = Number.isFinite(call.factor)
-          ? ({ case: 'realTime', value: { factor: call.factor } } as const)
-          : freeRun;
-        return { case: 'setClock', value: { name, mode } };
-      }
+        return this.ask(setClock, { name, mode: { case: 'paused', value: {} } });
+      case 'run':
+        return this.ask(setClock, {
+          name,
+          mode: Number.isFinite(call.factor)
+            ? { case: 'realTime', value: { factor: call.factor } }
+            : { case: 'freeRun', value: {} },
+        });
       case 'step':
-        return { case: 'stepWorld', value: { name, steps: call.steps } };
+        return this.ask(stepWorld, { name, steps: call.steps });
       case 'reset':
-        return { case: 'resetWorld', value: { name } };
+        return this.ask(resetWorld, { name });
       case 'stop':
-        return { case: 'stopWorld', value: { world: name } };
+        return this.ask(ControlService.method.stopWorld, { world: name });
       case 'resume':
-        return { case: 'resumeWorld', value: { world: name } };
+        return this.ask(ControlService.method.resumeWorld, { world: name });
     }
   }
 
@@ -512,7 +522,7 @@ export class Session {
   private ping(now: number): void {
     this.pingedAt = now;
     for (const [key, { at }] of this.commandsSent) if (now - at > 2 * kPingMs) this.commandsSent.delete(key);
-    this.request({ case: 'getWorld', value: { name: this.world } }).then(
+    this.ask(WorldService.method.getWorld, { name: this.world }).then(
       () => {
         if (this.commandsSent.size === 0) this.smoothRoundTrip(this.around.now() - now, 'request');
       },

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace pliant::server {
+
+// The start of a UTF-8 text, of at most `max_bytes` bytes and whole characters. A message with a
+// part of a character in a string cannot be read.
+inline std::string Shorten(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
+  while (max_bytes > 0 && continues(text[max_bytes])) --max_bytes;
+  return std::string(text.substr(0, max_bytes));
+}
+
+}  // namespace pliant::server

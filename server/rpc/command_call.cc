@@ -1,0 +1,142 @@
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/slice.h"
+
+#include "pliant/v1/control.pb.h"
+#include "server/rpc/grpc_status.h"
+#include "server/rpc/method_service.h"
+#include "server/service/command_feedback.h"
+#include "server/service/drain_watch.h"
+
+namespace pliant::server {
+namespace {
+
+using grpc::ByteBuffer;
+
+// Refusals are sent one by one; with this many unsent, no more commands are read.
+constexpr std::size_t kMaxRefusals = 16;
+
+// Command stream of one client. When the stream ends, the leases used on it end too.
+class CommandCall final : public RawStream {
+ public:
+  CommandCall(Handlers* handlers, const Call& call) {
+    feedback_ = std::make_shared<CommandFeedback>(
+        handlers, call, [this](const v1::CommandResponse& response) { Tell(response); });
+    feedback_->Open();
+    watch_ = DrainWatch::Open(
+        handlers, [this] { End(absl::UnavailableError("the server is shutting down")); });
+    StartRead(&in_);
+  }
+
+ private:
+  void OnReadDone(bool ok) override {
+    if (!ok) return End(absl::OkStatus());
+    v1::CommandRequest request;
+    if (!ParseBuffer(in_, &request))
+      return End(absl::InvalidArgumentError("the message is not a CommandRequest"));
+    std::optional<v1::CommandResponse> refused = feedback_->Submit(request);
+    if (!refused) return StartRead(&in_);
+    std::lock_guard lock(mutex_);
+    refusals_.push_back(*std::move(refused));
+    if (!writing_) WriteNext();
+    if (refusals_.size() < kMaxRefusals) {
+      StartRead(&in_);
+    } else {
+      read_later_ = true;
+    }
+  }
+
+  // Fills the feedback slot, which holds the latest response only.
+  void Tell(const v1::CommandResponse& response) {
+    std::lock_guard lock(mutex_);
+    slot_ = response;
+    if (!writing_) WriteNext();
+  }
+
+  void OnWriteDone(bool ok) override {
+    bool ready = false;
+    {
+      std::lock_guard lock(mutex_);
+      writing_ = false;
+      ready = std::exchange(slot_written_, false);
+      if (ending_) {
+        Finish();
+        return;
+      }
+      if (!ok) return;
+      if (std::exchange(read_later_, false)) StartRead(&in_);
+      WriteNext();
+    }
+    if (ready) feedback_->Ready();
+  }
+
+  // Call with mutex_ locked and no write in progress.
+  void WriteNext() {
+    if (ending_) return;
+    v1::CommandResponse next;
+    if (!refusals_.empty()) {
+      next = std::move(refusals_.front());
+      refusals_.pop_front();
+    } else if (slot_) {
+      next = *std::exchange(slot_, std::nullopt);
+      slot_written_ = true;
+    } else {
+      return;
+    }
+    const grpc::Slice slice(next.SerializeAsString());
+    out_ = ByteBuffer(&slice, 1);
+    writing_ = true;
+    StartWrite(&out_);
+  }
+
+  void OnCancel() override {
+    std::lock_guard lock(mutex_);
+    if (!ending_) ending_ = absl::CancelledError("the client disconnected");
+    Finish();
+  }
+
+  void OnDone() override {
+    watch_->Close();
+    feedback_->Close();
+    delete this;
+  }
+
+  void End(const absl::Status& why) {
+    std::lock_guard lock(mutex_);
+    if (ending_) return;
+    ending_ = why;
+    if (!writing_) Finish();
+  }
+
+  // Call with mutex_ locked and ending_ set.
+  void Finish() {
+    if (!std::exchange(finished_, true)) RawStream::Finish(ToGrpc(*ending_));
+  }
+
+  std::shared_ptr<CommandFeedback> feedback_;
+  std::shared_ptr<DrainWatch> watch_;
+  ByteBuffer in_;
+
+  std::mutex mutex_;
+  ByteBuffer out_;
+  std::deque<v1::CommandResponse> refusals_;
+  std::optional<v1::CommandResponse> slot_;
+  bool slot_written_ = false;
+  bool read_later_ = false;
+  bool writing_ = false;
+  bool finished_ = false;
+  std::optional<absl::Status> ending_;
+};
+
+}  // namespace
+
+RawStream* MakeCommandCall(Handlers* handlers, const Call& call) {
+  return new CommandCall(handlers, call);
+}
+
+}  // namespace pliant::server

@@ -1,0 +1,81 @@
+#include "server/serve/serve.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <signal.h>
+#include <thread>
+#include <unistd.h>
+
+#include "spdlog/sinks/stdout_color_sinks.h"
+#include "spdlog/spdlog.h"
+
+#include "physics/scene/scene.h"
+#include "server/serve/server.h"
+#include "server/signals/interrupts.h"
+
+namespace pliant::server {
+namespace {
+
+constexpr std::chrono::seconds kHardExit{10};
+
+void LogToStderr() {
+  auto logger = std::make_shared<spdlog::logger>(
+      "pliant", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z level=%^%l%$ %v");
+  spdlog::set_default_logger(std::move(logger));
+}
+
+}  // namespace
+
+int Serve(const ServeOptions& options) {
+  HoldInterrupts();
+  const sigset_t signals = InterruptSignals();
+  signal(SIGPIPE, SIG_IGN);
+  LogToStderr();
+
+  std::shared_ptr<const physics::Model> model;
+  if (!options.scene_file.empty()) {
+    physics::SceneOptions scene_options;
+    scene_options.method = options.method;
+    physics::SceneResult scene = physics::LoadSceneFile(options.scene_file, scene_options);
+    for (const physics::SceneMessage& message : scene.messages) {
+      std::fprintf(stderr, "%s\n", physics::Format(message).c_str());
+    }
+    if (!scene.ok()) return kServeInvalidScene;
+    model = scene.model;
+  }
+
+  auto server = Server::Start(options, std::move(model));
+  if (!server.ok()) {
+    std::fprintf(stderr, "pliantd: %s\n", std::string(server.status().message()).c_str());
+    return kServeEnvironment;
+  }
+  std::printf("{\"ready\": true, \"grpc\": \"%s\", \"http\": \"%s\"}\n",
+              (*server)->grpc_address().c_str(), (*server)->http_address().c_str());
+  std::fflush(stdout);
+  spdlog::info("event=serving grpc={} http={} viewer={}", (*server)->grpc_address(),
+               (*server)->http_address(), (*server)->has_viewer() ? "yes" : "no");
+
+  int signal_number = 0;
+  sigwait(&signals, &signal_number);
+  spdlog::info("event=signal signal={}", signal_number == SIGINT ? "SIGINT" : "SIGTERM");
+
+  // end the process even if the shutdown hangs: at once on a second signal, else after 10 s
+  std::atomic<bool> stopped{false};
+  std::thread watchdog([&stopped] {
+    const int again = WaitForInterrupt(kHardExit);
+    if (stopped.load()) return;
+    spdlog::error("event=hard_exit reason=\"{}\"",
+                  again > 0 ? "asked twice" : "shutdown took too long");
+    _exit(again > 0 ? 130 : 1);
+  });
+  server->reset();
+  stopped.store(true);
+  pthread_kill(watchdog.native_handle(), SIGTERM);
+  watchdog.join();
+  return kServeDone;
+}
+
+}  // namespace pliant::server

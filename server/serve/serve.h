@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pliant::server {
+
+struct ServeOptions {
+  int grpc_port = 50051;  // 0: any free one
+  int http_port = 8080;
+  std::string bind = "127.0.0.1";
+  std::string data_dir;    // of the server's own files; empty: none
+  std::string scenes_dir;  // of the scenes that it offers; empty: where it was built or installed
+  std::string scene_file;  // the world `default`, in real time; empty: no world at the start
+  std::string viewer_dir;  // empty: where this program was built or installed
+  std::string method;      // overrides the scene's; empty: as it says
+  int threads = 0;         // for the work inside steps; 0: one a core
+  int max_worlds = 32;
+  std::int64_t max_dofs = 0;  // degrees of freedom of all worlds together; 0: any number
+  std::vector<std::string> allowed_origins;  // of other pages, e.g. http://localhost:5173
+  std::vector<std::string> allowed_hosts;    // names by which pages reach this server
+  std::string version = "unknown";           // reported to clients
+};
+
+// Exit statuses of Serve.
+inline constexpr int kServeDone = 0;
+inline constexpr int kServeInvalidScene = 3;
+inline constexpr int kServeEnvironment = 4;
+
+// Runs the server until SIGINT or SIGTERM. The first line on stdout is
+// {"ready": true, "grpc": "127.0.0.1:N", "http": "http://127.0.0.1:N"}; logs go to stderr, and so
+// do the errors that end it: an invalid scene (3), a port that is taken or a folder that cannot be
+// written (4), each with its mend.
+int Serve(const ServeOptions& options);
+
+}  // namespace pliant::server

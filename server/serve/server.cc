@@ -1,0 +1,148 @@
+#include "server/serve/server.h"
+
+#include <filesystem>
+#include <optional>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "spdlog/spdlog.h"
+
+#include "oneapi/tbb/global_control.h"
+#include "server/gateway/http_gateway.h"
+#include "server/gateway/static_files.h"
+#include "server/rpc/grpc_server.h"
+#include "server/service/handlers.h"
+
+namespace pliant::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kDrainTime{5000};
+constexpr char kDefaultWorld[] = "default";
+
+absl::Status PrepareFolder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error && access(folder.c_str(), R_OK | W_OK | X_OK) == 0) return absl::OkStatus();
+  const std::string reason = error ? error.message() : "it is not writable";
+  return absl::UnavailableError(absl::StrCat("cannot use the data folder ", folder, ": ", reason,
+                                             "\n    Make it accessible to the user that runs "
+                                             "pliantd, or choose another with --data-dir."));
+}
+
+// The scenes beside this program, where it was installed or built.
+std::string FindScenesFolder() {
+  std::error_code error;
+  const fs::path bin = fs::canonical("/proc/self/exe", error).parent_path();
+  for (const char* place : {"../share/pliant/scenes", "../../../scenes"}) {
+    const fs::path folder = fs::weakly_canonical(bin / place, error);
+    if (!error && fs::is_directory(folder, error)) return folder.string();
+  }
+  return "";
+}
+
+// Adds to a port error how to choose another port.
+absl::Status PortTaken(const absl::Status& status, const char* flag) {
+  if (status.code() != absl::StatusCode::kUnavailable) return status;
+  return absl::UnavailableError(absl::StrCat(
+      std::string(status.message()),
+      "\n    Another program, perhaps another Pliant, uses this port. Choose another with ", flag,
+      " N; 0 chooses any free port."));
+}
+
+std::string CallableHost(const std::string& bind) {
+  if (bind == "0.0.0.0" || bind == "::" || bind == "localhost") return "127.0.0.1";
+  return bind.find(':') != std::string::npos ? absl::StrCat("[", bind, "]") : bind;
+}
+
+}  // namespace
+
+struct Server::Parts {
+  std::optional<oneapi::tbb::global_control> threads;
+  std::string host;
+  std::unique_ptr<Handlers> handlers;
+  std::unique_ptr<HttpGateway> http;
+  std::unique_ptr<GrpcServer> grpc;
+  bool down = false;
+};
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& options,
+                                                      std::shared_ptr<const physics::Model> scene) {
+  auto parts = std::make_unique<Parts>();
+  parts->host = CallableHost(options.bind);
+  if (!options.data_dir.empty()) {
+    if (absl::Status status = PrepareFolder(options.data_dir); !status.ok()) return status;
+  }
+  if (options.threads > 0) {
+    parts->threads.emplace(oneapi::tbb::global_control::max_allowed_parallelism, options.threads);
+  }
+  parts->handlers = std::make_unique<Handlers>(Handlers::Options{
+      options.max_worlds, options.scenes_dir.empty() ? FindScenesFolder() : options.scenes_dir,
+      options.version});
+
+  HttpGateway::Options http;
+  http.bind = options.bind;
+  http.port = options.http_port;
+  http.viewer_folder = options.viewer_dir.empty() ? FindViewerFolder() : options.viewer_dir;
+  http.allowed_origins = options.allowed_origins;
+  http.allowed_hosts = options.allowed_hosts;
+  http.version = options.version;
+  auto gateway = HttpGateway::Start(parts->handlers.get(), http);
+  if (!gateway.ok()) return PortTaken(gateway.status(), "--http-port");
+  parts->http = *std::move(gateway);
+  auto grpc = GrpcServer::Start(parts->handlers.get(), options.bind, options.grpc_port);
+  if (!grpc.ok()) return PortTaken(grpc.status(), "--grpc-port");
+  parts->grpc = *std::move(grpc);
+
+  if (scene != nullptr) {
+    auto reservation = parts->handlers->registry().Reserve(kDefaultWorld);
+    if (!reservation.ok()) return reservation.status();
+    // start in real time, so that waiting pages see it run from its first frame
+    auto host = parts->handlers->registry().Open(
+        *std::move(reservation), physics::World(std::move(scene)), {ClockMode::Kind::kRealTime, 1});
+    if (!host.ok()) return host.status();
+  }
+  return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+Server::~Server() {
+  Shutdown();
+}
+
+std::string Server::grpc_address() const {
+  return absl::StrCat(parts_->host, ":", grpc_port());
+}
+std::string Server::http_address() const {
+  return absl::StrCat("http://", parts_->host, ":", http_port());
+}
+int Server::grpc_port() const {
+  return parts_->grpc->port();
+}
+int Server::http_port() const {
+  return parts_->http->port();
+}
+bool Server::has_viewer() const {
+  return parts_->http->has_viewer();
+}
+Handlers& Server::handlers() {
+  return *parts_->handlers;
+}
+
+void Server::Shutdown() {
+  if (std::exchange(parts_->down, true)) return;
+  spdlog::info("event=draining");
+  parts_->grpc->StopServing();
+  parts_->handlers->Drain();
+  parts_->http->BeginShutdown();
+  parts_->grpc->Shutdown(kDrainTime);
+  parts_->handlers->Stop();
+  parts_->http->Stop();
+  spdlog::info("event=stopped");
+}
+
+}  // namespace pliant::server

@@ -1,0 +1,57 @@
+#include "server/service/errors.h"
+
+#include <algorithm>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "google/rpc/error_details.pb.h"
+
+#include "physics/scene/scene.h"
+
+namespace pliant::server {
+namespace {
+
+constexpr char kBadRequestType[] = "type.googleapis.com/google.rpc.BadRequest";
+
+// gRPC carries error messages in headers, whose size clients limit (8 KiB by default), so only the
+// first errors are included.
+constexpr int kMaxErrors = 20;
+constexpr std::size_t kMaxMessage = 3000;
+
+}  // namespace
+
+absl::Status SceneError(const std::vector<physics::SceneMessage>& messages) {
+  std::string text = "the scene is invalid";
+  google::rpc::BadRequest details;
+  int errors = 0;
+  for (const physics::SceneMessage& message : messages) {
+    if (!message.error) continue;
+    ++errors;
+    const std::string line = physics::Format(message);
+    if (errors > kMaxErrors || text.size() + line.size() > kMaxMessage) continue;
+    absl::StrAppend(&text, "\n", line);
+    google::rpc::BadRequest::FieldViolation* violation = details.add_field_violations();
+    violation->set_field(message.path);
+    violation->set_description(line);
+  }
+  const int told = details.field_violations_size();
+  if (errors > told)
+    absl::StrAppend(&text, "\nand ", errors - told, " more; `pliantd check` shows all");
+  absl::Status status = absl::InvalidArgumentError(text);
+  if (told > 0) status.SetPayload(kBadRequestType, absl::Cord(details.SerializeAsString()));
+  return status;
+}
+
+google::rpc::Status WriteStatus(const absl::Status& status) {
+  google::rpc::Status message;
+  message.set_code(static_cast<int>(status.code()));
+  message.set_message(std::string(status.message()));
+  status.ForEachPayload([&message](absl::string_view type, const absl::Cord& payload) {
+    google::protobuf::Any* detail = message.add_details();
+    detail->set_type_url(std::string(type));
+    detail->set_value(std::string(payload));
+  });
+  return message;
+}
+
+}  // namespace pliant::server

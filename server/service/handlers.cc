@@ -1,0 +1,406 @@
+#include "server/service/handlers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "physics/scene/scene.h"
+#include "server/control/world_control.h"
+#include "server/host/text.h"
+#include "server/service/errors.h"
+#include "server/service/methods.h"
+#include "server/stream/messages.h"
+
+namespace pliant::server {
+namespace {
+
+constexpr char kPrefix[] = "worlds/";
+constexpr double kMaxFactor = 1000;
+constexpr int kDefaultPage = 50;
+constexpr int kMaxPage = 1000;
+constexpr std::size_t kMaxLabels = 16;
+constexpr std::size_t kMaxLabelLength = 63;
+constexpr double kMaxIdleTimeout = 30 * 86400;  // [s]
+
+v1::World DescribeWorldNow(const std::string& id, const WorldSettings& settings,
+                           const Published& published) {
+  v1::World world = DescribeStatus(id, published);
+  world.set_state_hash(physics::HashState(published.snapshot->state));
+  world.mutable_labels()->insert(settings.labels.begin(), settings.labels.end());
+  world.set_owner(settings.owner);
+  if (settings.idle_timeout != SteadyTime::duration::max())
+    world.set_idle_timeout(std::chrono::duration<double>(settings.idle_timeout).count());
+  return world;
+}
+
+v1::World DescribeWorldNow(const WorldHost& host) {
+  return DescribeWorldNow(host.id(), *host.settings(), *host.latest());
+}
+
+// Callback that replies to a change with the world's new status.
+WorldHost::Done ReplyWithStatus(const WorldHost& host, Reply<v1::World> reply) {
+  return [id = host.id(), settings = host.settings(),
+          reply = std::move(reply)](absl::StatusOr<std::shared_ptr<const Published>> published) {
+    if (!published.ok()) return reply(published.status());
+    reply(DescribeWorldNow(id, *settings, **published));
+  };
+}
+
+absl::Status CheckLabels(const google::protobuf::Map<std::string, std::string>& labels) {
+  if (labels.size() > kMaxLabels) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("labels: ", labels.size(), " are not allowed; expected at most ", kMaxLabels));
+  }
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || std::strchr("._/-", c) != nullptr;
+  };
+  for (const auto& [key, value] : labels) {
+    if (key.empty() || key.size() > kMaxLabelLength || !std::ranges::all_of(key, allowed)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("labels: \"", Shorten(key, 80), "\" is no key; expected 1 to ",
+                       kMaxLabelLength, " of the characters a-z, 0-9, '.', '_', '/' and '-'"));
+    }
+    if (value.size() > kMaxLabelLength) {
+      return absl::InvalidArgumentError(absl::StrCat("labels.", key, ": ", value.size(),
+                                                     " bytes; expected at most ", kMaxLabelLength));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<WorldSettings> ReadSettings(const Call& call,
+                                           const v1::CreateWorldRequest& request) {
+  if (absl::Status status = CheckLabels(request.labels()); !status.ok()) return status;
+  const double timeout = request.idle_timeout();
+  if (timeout != 0 && !(timeout >= 1 && timeout <= kMaxIdleTimeout)) {
+    return absl::InvalidArgumentError(absl::StrCat("idle_timeout: ", timeout,
+                                                   " is not allowed; expected 1 to ",
+                                                   kMaxIdleTimeout, " s, or 0 for none"));
+  }
+  WorldSettings settings;
+  settings.labels.insert(request.labels().begin(), request.labels().end());
+  settings.owner = call.caller->name;
+  if (timeout > 0) {
+    settings.idle_timeout =
+        std::chrono::duration_cast<SteadyTime::duration>(std::chrono::duration<double>(timeout));
+  }
+  return settings;
+}
+
+absl::StatusOr<ClockMode> ReadClock(const v1::SetClockRequest& request) {
+  switch (request.mode_case()) {
+    case v1::SetClockRequest::kPaused:
+      return ClockMode{};
+    case v1::SetClockRequest::kFreeRun:
+      return ClockMode{ClockMode::Kind::kFreeRun, 1};
+    case v1::SetClockRequest::kRealTime:
+      break;
+    case v1::SetClockRequest::MODE_NOT_SET:
+      return absl::InvalidArgumentError("mode: missing; expected paused, real_time or free_run");
+  }
+  const double factor = request.real_time().factor();
+  if (!(factor >= 0 && factor <= kMaxFactor)) {
+    return absl::InvalidArgumentError(absl::StrCat("real_time.factor: ", factor,
+                                                   " is not allowed; expected a number in (0, ",
+                                                   kMaxFactor, "], or 0 for 1"));
+  }
+  return ClockMode{ClockMode::Kind::kRealTime, factor > 0 ? factor : 1};
+}
+
+// The scene of a request, or that in `file` if it is one that comes with the server.
+physics::SceneResult LoadGiven(const v1::CreateWorldRequest& request, const std::string& file) {
+  if (!file.empty()) return physics::LoadSceneFile(file);
+  physics::SceneOptions options;
+  options.allow_files = false;  // what a client sends reads nothing on this machine
+  const std::string name =
+      request.file_name().empty() ? "scene.yaml" : Shorten(request.file_name(), 200);
+  return request.has_scene() ? physics::LoadScene(request.scene(), name, options)
+                             : physics::LoadSceneYaml(request.scene_yaml(), name, options);
+}
+
+}  // namespace
+
+Handlers::Handlers(Options options)
+    : options_(std::move(options)),
+      shipped_(options_.scenes_folder),
+      streams_(options_.timeline),
+      feedback_(options_.timeline, 1),
+      registry_({options_.max_worlds, options_.max_dofs,
+                 [](std::shared_ptr<const physics::Model> model) {
+                   return std::make_unique<WorldControl>(std::move(model));
+                 },
+                 options_.timeline}),
+      building_(options_.timeline, 2, 64),
+      describing_(options_.timeline, 1, 256) {}
+
+Handlers::~Handlers() {
+  Drain();
+  Stop();
+}
+
+absl::StatusOr<std::shared_ptr<WorldHost>> Handlers::FindWorld(const std::string& name) const {
+  if (name.rfind(kPrefix, 0) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("name: \"", Shorten(name, 80),
+                     "\" is not the name of a world; expected worlds/{world_id}"));
+  }
+  auto host = registry_.Get(name.substr(sizeof(kPrefix) - 1));
+  if (host.ok()) (*host)->Use(options_.timeline->Now());
+  return host;
+}
+
+void Handlers::GetServer(const Call& /*call*/, const v1::GetServerRequest& /*request*/,
+                         Reply<v1::ServerInfo> reply) {
+  v1::ServerInfo info;
+  info.set_version(options_.version);
+  info.mutable_shipped_scenes()->Add(shipped_.names().begin(), shipped_.names().end());
+  reply(std::move(info));
+}
+
+void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& request,
+                           Reply<v1::World> reply) {
+  if (request.source_case() == v1::CreateWorldRequest::SOURCE_NOT_SET) {
+    return reply(
+        absl::InvalidArgumentError("source: missing; expected scene, scene_yaml or shipped_scene"));
+  }
+  absl::StatusOr<WorldSettings> settings = ReadSettings(call, request);
+  if (!settings.ok()) return reply(settings.status());
+  std::string file;
+  if (request.has_shipped_scene()) {
+    absl::StatusOr<std::string> found = shipped_.Find(request.shipped_scene());
+    if (!found.ok()) return reply(found.status());
+    file = *std::move(found);
+  }
+  absl::StatusOr<WorldRegistry::Reservation> reservation = registry_.Reserve(request.world_id());
+  if (!reservation.ok()) return reply(reservation.status());
+
+  // use a worker thread: reading, cutting and checking meshes takes seconds for a large scene
+  auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
+  const auto build = [this, request, file, settings = *settings, limits = call.limits, held,
+                      reply] {
+    if (limits.cancelled && limits.cancelled->load())
+      return reply(absl::CancelledError("cancelled before the scene was built"));
+    if (timeline().Now() >= limits.deadline)
+      return reply(absl::DeadlineExceededError("the deadline passed before the scene was built"));
+    const physics::SceneResult scene = LoadGiven(request, file);
+    if (!scene.ok()) return reply(SceneError(scene.messages));
+    auto host = registry_.Open(std::move(*held), physics::World(scene.model), {}, settings);
+    if (!host.ok()) return reply(host.status());
+    reply(DescribeWorldNow(**host));
+  };
+  building_.Post(build, reply);
+}
+
+void Handlers::GetWorld(const Call& /*call*/, const v1::GetWorldRequest& request,
+                        Reply<v1::World> reply) {
+  auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  reply(DescribeWorldNow(**host));
+}
+
+void Handlers::ListWorlds(const Call& /*call*/, const v1::ListWorldsRequest& request,
+                          Reply<v1::ListWorldsResponse> reply) {
+  if (request.page_size() < 0) {
+    return reply(absl::InvalidArgumentError(absl::StrCat(
+        "page_size: ", request.page_size(), " is not allowed; expected 0 (for 50) or more")));
+  }
+  const int page =
+      request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kMaxPage);
+  v1::ListWorldsResponse response;
+  for (const auto& host : registry_.List()) {
+    // a page token is the last id of the previous page
+    if (host->id() <= request.page_token()) continue;
+    const std::map<std::string, std::string>& labels = host->settings()->labels;
+    const bool chosen = std::ranges::all_of(request.labels(), [&](const auto& wanted) {
+      const auto own = labels.find(wanted.first);
+      return own != labels.end() && own->second == wanted.second;
+    });
+    if (!chosen) continue;
+    if (response.worlds_size() == page) {
+      response.set_next_page_token(response.worlds(page - 1).name().substr(sizeof(kPrefix) - 1));
+      break;
+    }
+    *response.add_worlds() = DescribeWorldNow(*host);
+  }
+  reply(std::move(response));
+}
+
+void Handlers::DeleteWorld(const Call& call, const v1::DeleteWorldRequest& request,
+                           Reply<google::protobuf::Empty> reply) {
+  const auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  // reply when the world's thread has ended
+  const absl::Status status = registry_.Remove((*host)->id(), call.caller->name,
+                                               [reply] { reply(google::protobuf::Empty()); });
+  if (!status.ok()) reply(status);
+}
+
+void Handlers::DescribeWorld(const Call& /*call*/, const v1::DescribeWorldRequest& request,
+                             Reply<v1::WorldDescription> reply) {
+  auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  describing_.Post([host = *host, reply] { reply(DescribeModel(host->id(), host->model())); },
+                   reply);
+}
+
+void Handlers::SetClock(const Call& call, const v1::SetClockRequest& request,
+                        Reply<v1::World> reply) {
+  auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  const absl::StatusOr<ClockMode> mode = ReadClock(request);
+  if (!mode.ok()) return reply(mode.status());
+  (*host)->SetClock(*mode, call.caller->name, ReplyWithStatus(**host, std::move(reply)));
+}
+
+void Handlers::ResetWorld(const Call& call, const v1::ResetWorldRequest& request,
+                          Reply<v1::World> reply) {
+  auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  (*host)->Reset(call.caller->name, ReplyWithStatus(**host, std::move(reply)));
+}
+
+void Handlers::CheckpointWorld(const Call& /*call*/, const v1::CheckpointWorldRequest& request,
+                               Reply<v1::CheckpointWorldResponse> reply) {
+  auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  (*host)->Save([reply = std::move(reply)](absl::StatusOr<SavedState> saved) {
+    if (!saved.ok()) return reply(saved.status());
+    v1::CheckpointWorldResponse response;
+    response.set_state(std::move(saved->bytes));
+    response.set_state_hash(std::move(saved->hash));
+    reply(std::move(response));
+  });
+}
+
+void Handlers::RestoreWorld(const Call& call, const v1::RestoreWorldRequest& request,
+                            Reply<v1::World> reply) {
+  auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  (*host)->Restore(request.state(), call.caller->name, ReplyWithStatus(**host, std::move(reply)));
+}
+
+void Handlers::ForkWorld(const Call& call, const v1::ForkWorldRequest& request,
+                         Reply<v1::World> reply) {
+  auto host = FindWorld(request.name());
+  if (!host.ok()) return reply(host.status());
+  absl::StatusOr<WorldRegistry::Reservation> reservation = registry_.Reserve(request.world_id());
+  if (!reservation.ok()) return reply(reservation.status());
+
+  // the model is shared; only the state is copied
+  auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
+  WorldSettings settings = *(*host)->settings();
+  settings.owner = call.caller->name;
+  (*host)->Save([this, held, model = (*host)->shared_model(), settings,
+                 reply](absl::StatusOr<SavedState> saved) {
+    if (!saved.ok()) return reply(saved.status());
+    const auto build = [this, held, model, settings, bytes = std::move(saved->bytes), reply] {
+      physics::World world(model);
+      if (absl::Status status = world.Restore(bytes); !status.ok()) return reply(status);
+      auto fork = registry_.Open(std::move(*held), std::move(world), {}, settings);
+      if (!fork.ok()) return reply(fork.status());
+      reply(DescribeWorldNow(**fork));
+    };
+    building_.Post(build, reply);
+  });
+}
+
+void Handlers::AcquireLease(const Call& call, const v1::AcquireLeaseRequest& request,
+                            Reply<v1::Lease> reply) {
+  auto host = FindWorld(request.world());
+  if (!host.ok()) return reply(host.status());
+  v1::AcquireLeaseRequest named = request;
+  if (named.client().empty()) named.set_client(call.caller->label);
+  absl::StatusOr<v1::Lease> lease = (*host)->controller().Acquire(named, options_.timeline->Now());
+  if (!lease.ok()) return reply(lease.status());
+  (*host)->Touch();
+  lease->set_world(request.world());
+  reply(*std::move(lease));
+}
+
+void Handlers::ReleaseLease(const Call& /*call*/, const v1::ReleaseLeaseRequest& request,
+                            Reply<google::protobuf::Empty> reply) {
+  auto host = FindWorld(request.world());
+  if (!host.ok()) return reply(host.status());
+  if (absl::Status status =
+          (*host)->controller().Release(request.lease_id(), options_.timeline->Now());
+      !status.ok())
+    return reply(status);
+  (*host)->Touch();
+  reply(google::protobuf::Empty());
+}
+
+void Handlers::StopWorld(const Call& /*call*/, const v1::StopWorldRequest& request,
+                         Reply<google::protobuf::Empty> reply) {
+  auto host = FindWorld(request.world());
+  if (!host.ok()) return reply(host.status());
+  (*host)->controller().Stop();
+  (*host)->Touch();
+  reply(google::protobuf::Empty());
+}
+
+void Handlers::ResumeWorld(const Call& /*call*/, const v1::ResumeWorldRequest& request,
+                           Reply<google::protobuf::Empty> reply) {
+  auto host = FindWorld(request.world());
+  if (!host.ok()) return reply(host.status());
+  (*host)->controller().Resume();
+  (*host)->Touch();
+  reply(google::protobuf::Empty());
+}
+
+v1::CommandResponse Handlers::Command(const Call& call, const v1::CommandRequest& request) {
+  const SteadyTime now = options_.timeline->Now();
+  v1::CommandResponse response;
+  response.set_lease_id(request.lease_id());
+  response.set_sequence(request.sequence());
+  response.set_client_time(request.client_time());
+  response.set_server_time(std::chrono::duration<double>(now.time_since_epoch()).count());
+  const absl::StatusOr<std::string> target = Submit(call, request, now);
+  if (target.ok()) {
+    response.set_target(*target);
+  } else {
+    response.set_refused(std::string(target.status().message()));
+  }
+  return response;
+}
+
+absl::StatusOr<std::string> Handlers::Submit(const Call& call, const v1::CommandRequest& request,
+                                             SteadyTime now) {
+  if (absl::Status status = CheckRole(call, kCommandMethod); !status.ok()) return status;
+  auto host = FindWorld(request.world());
+  if (!host.ok()) return host.status();
+  return (*host)->controller().Submit(request, now);
+}
+
+absl::StatusOr<Subscription> Handlers::Subscribe(const Call& call,
+                                                 const v1::Subscription& request) {
+  if (absl::Status status = CheckRole(call, kSubscribeMethod); !status.ok()) return status;
+  auto host = FindWorld(request.world());
+  if (!host.ok()) return host.status();
+  return streams_.Read(request, *std::move(host));
+}
+
+std::shared_ptr<FrameStream> Handlers::MakeStream(FrameSink* sink, Subscription subscription) {
+  return streams_.MakeStream(sink, std::move(subscription));
+}
+
+void Handlers::Drain() {
+  draining_.store(true);
+  building_.Cancel();
+  describing_.Cancel();
+  registry_.Close(absl::UnavailableError("the server is shutting down"));
+  feedback_.WakeAll();
+}
+
+void Handlers::Stop() {
+  building_.Stop();
+  describing_.Stop();
+  registry_.JoinAll();
+  streams_.Stop();
+  feedback_.Stop();
+}
+
+}  // namespace pliant::server

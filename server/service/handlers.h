@@ -1,0 +1,110 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "google/protobuf/empty.pb.h"
+
+#include "pliant/v1/control.pb.h"
+#include "pliant/v1/stream.pb.h"
+#include "pliant/v1/world.pb.h"
+#include "server/host/work_queue.h"
+#include "server/host/world_host.h"
+#include "server/host/world_registry.h"
+#include "server/service/call.h"
+#include "server/service/shipped_scenes.h"
+#include "server/stream/task_pool.h"
+#include "server/stream/world_streams.h"
+
+namespace pliant::server {
+
+// All requests to the server, independent of the transport. Nothing here blocks: long work is done
+// on a world's own thread or on the work queues. Transports call it through the table of methods.
+class Handlers {
+ public:
+  struct Options {
+    int max_worlds = 32;
+    std::string scenes_folder;  // of the scenes that come with the server
+    std::string version = "unknown";
+    std::int64_t max_dofs = 0;  // degrees of freedom of all worlds together; 0: any number
+    Timeline* timeline = &RealTimeline();
+  };
+
+  explicit Handlers(Options options);
+  ~Handlers();
+
+  // WorldService
+  void GetServer(const Call& call, const v1::GetServerRequest& request,
+                 Reply<v1::ServerInfo> reply);
+  void CreateWorld(const Call& call, const v1::CreateWorldRequest& request, Reply<v1::World> reply);
+  void GetWorld(const Call& call, const v1::GetWorldRequest& request, Reply<v1::World> reply);
+  void ListWorlds(const Call& call, const v1::ListWorldsRequest& request,
+                  Reply<v1::ListWorldsResponse> reply);
+  void DeleteWorld(const Call& call, const v1::DeleteWorldRequest& request,
+                   Reply<google::protobuf::Empty> reply);
+  void DescribeWorld(const Call& call, const v1::DescribeWorldRequest& request,
+                     Reply<v1::WorldDescription> reply);
+  void StepWorld(const Call& call, const v1::StepWorldRequest& request,
+                 Reply<v1::StepWorldResponse> reply);
+  void StepWorlds(const Call& call, const v1::StepWorldsRequest& request,
+                  Reply<v1::StepWorldsResponse> reply);
+  void ProbeWorld(const Call& call, const v1::ProbeWorldRequest& request,
+                  Reply<v1::ProbeWorldResponse> reply);
+  void SetClock(const Call& call, const v1::SetClockRequest& request, Reply<v1::World> reply);
+  void ResetWorld(const Call& call, const v1::ResetWorldRequest& request, Reply<v1::World> reply);
+  void CheckpointWorld(const Call& call, const v1::CheckpointWorldRequest& request,
+                       Reply<v1::CheckpointWorldResponse> reply);
+  void RestoreWorld(const Call& call, const v1::RestoreWorldRequest& request,
+                    Reply<v1::World> reply);
+  void ForkWorld(const Call& call, const v1::ForkWorldRequest& request, Reply<v1::World> reply);
+
+  // ControlService
+  void AcquireLease(const Call& call, const v1::AcquireLeaseRequest& request,
+                    Reply<v1::Lease> reply);
+  void ReleaseLease(const Call& call, const v1::ReleaseLeaseRequest& request,
+                    Reply<google::protobuf::Empty> reply);
+  void StopWorld(const Call& call, const v1::StopWorldRequest& request,
+                 Reply<google::protobuf::Empty> reply);
+  void ResumeWorld(const Call& call, const v1::ResumeWorldRequest& request,
+                   Reply<google::protobuf::Empty> reply);
+  // Accepts a command, or gives the reason in `refused`. Transports use it through
+  // CommandFeedback.
+  v1::CommandResponse Command(const Call& call, const v1::CommandRequest& request);
+
+  // StreamService: a stream that is not open yet. PERMISSION_DENIED, INVALID_ARGUMENT or NOT_FOUND.
+  absl::StatusOr<Subscription> Subscribe(const Call& call, const v1::Subscription& request);
+  std::shared_ptr<FrameStream> MakeStream(FrameSink* sink, Subscription subscription);
+
+  // `name` is worlds/{world_id}. INVALID_ARGUMENT or NOT_FOUND.
+  absl::StatusOr<std::shared_ptr<WorldHost>> FindWorld(const std::string& name) const;
+
+  WorldRegistry& registry() { return registry_; }
+  Timeline& timeline() { return *options_.timeline; }
+  // Runs feedback to commanding clients, which waits for no frame.
+  TaskPool& feedback_pool() { return feedback_; }
+  const StreamCounters& stream_counters() const { return streams_.counters(); }
+
+  // Refuses new requests, fails waiting ones with UNAVAILABLE and ends streams. Does not block.
+  void Drain();
+  bool draining() const { return draining_.load(); }
+  void Stop();  // after Drain: joins all threads
+
+ private:
+  absl::StatusOr<std::string> Submit(const Call& call, const v1::CommandRequest& request,
+                                     SteadyTime now);
+
+  const Options options_;
+  const ShippedScenes shipped_;
+  std::atomic<bool> draining_{false};
+  StreamHub streams_;
+  TaskPool feedback_;
+  WorldRegistry registry_;
+  WorkQueue building_;  // scenes
+  WorkQueue describing_;
+};
+
+}  // namespace pliant::server

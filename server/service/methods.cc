@@ -1,0 +1,125 @@
+#include "server/service/methods.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+
+#include "server/host/text.h"
+#include "server/service/handlers.h"
+
+namespace pliant::server {
+namespace {
+
+// Costs: at most four scenes of one client are built or wait to be built.
+constexpr int kQuick = 1;
+constexpr int kMeshes = 4;
+constexpr int kScene = 16;
+
+template <typename Request, typename Response>
+Method Unary(const char* name, Role role, int cost,
+             void (Handlers::*handler)(const Call&, const Request&, Reply<Response>)) {
+  const auto handle = [handler](Handlers& handlers, const Call& call, std::string_view bytes,
+                                Reply<std::string> reply) {
+    Request request;
+    if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+      return reply(absl::InvalidArgumentError(
+          absl::StrCat("the request is not a ", Request::descriptor()->full_name())));
+    }
+    (handlers.*handler)(call, request, [reply = std::move(reply)](absl::StatusOr<Response> result) {
+      if (!result.ok()) return reply(result.status());
+      reply(result->SerializeAsString());
+    });
+  };
+  return {absl::StrCat("pliant.v1.", name), role, cost, handle};
+}
+
+const Method* FindMethod(std::string_view name) {
+  static const auto& by_name = *[] {
+    auto* table = new absl::flat_hash_map<std::string_view, const Method*>();
+    for (const Method& method : Methods()) table->emplace(method.name, &method);
+    return table;
+  }();
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+absl::Status CheckRole(const Call& call, const Method& method) {
+  if (call.caller->role >= method.role) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat(method.name, " requires the role ",
+                                                  NameOf(method.role), "; ", call.caller->name,
+                                                  " has the role ", NameOf(call.caller->role)));
+}
+
+}  // namespace
+
+const char* NameOf(Role role) {
+  switch (role) {
+    case Role::kViewer:
+      return "viewer";
+    case Role::kOperator:
+      return "operator";
+    case Role::kAdmin:
+      break;
+  }
+  return "admin";
+}
+
+const std::vector<Method>& Methods() {
+  constexpr Role kViewer = Role::kViewer, kOperator = Role::kOperator;
+  static const auto& methods = *new std::vector<Method>{
+      Unary("WorldService/GetServer", kViewer, kQuick, &Handlers::GetServer),
+      Unary("WorldService/CreateWorld", kOperator, kScene, &Handlers::CreateWorld),
+      Unary("WorldService/GetWorld", kViewer, kQuick, &Handlers::GetWorld),
+      Unary("WorldService/ListWorlds", kViewer, kQuick, &Handlers::ListWorlds),
+      Unary("WorldService/DeleteWorld", kOperator, kQuick, &Handlers::DeleteWorld),
+      Unary("WorldService/DescribeWorld", kViewer, kMeshes, &Handlers::DescribeWorld),
+      Unary("WorldService/StepWorld", kOperator, kQuick, &Handlers::StepWorld),
+      Unary("WorldService/StepWorlds", kOperator, kScene, &Handlers::StepWorlds),
+      Unary("WorldService/ProbeWorld", kViewer, kMeshes, &Handlers::ProbeWorld),
+      Unary("WorldService/SetClock", kOperator, kQuick, &Handlers::SetClock),
+      Unary("WorldService/ResetWorld", kOperator, kQuick, &Handlers::ResetWorld),
+      Unary("WorldService/CheckpointWorld", kOperator, kMeshes, &Handlers::CheckpointWorld),
+      Unary("WorldService/RestoreWorld", kOperator, kMeshes, &Handlers::RestoreWorld),
+      Unary("WorldService/ForkWorld", kOperator, kScene, &Handlers::ForkWorld),
+      Unary("ControlService/AcquireLease", kOperator, kQuick, &Handlers::AcquireLease),
+      Unary("ControlService/ReleaseLease", kOperator, kQuick, &Handlers::ReleaseLease),
+      // anyone may stop a world, but not everyone may resume it
+      Unary("ControlService/StopWorld", kViewer, kQuick, &Handlers::StopWorld),
+      Unary("ControlService/ResumeWorld", kOperator, kQuick, &Handlers::ResumeWorld),
+      Method{kSubscribeMethod, kViewer, 0, nullptr},
+      Method{kCommandMethod, kOperator, 0, nullptr},
+  };
+  return methods;
+}
+
+absl::Status CheckRole(const Call& call, std::string_view method) {
+  return CheckRole(call, *FindMethod(method));
+}
+
+void Dispatch(Handlers& handlers, const Call& call, std::string_view name, std::string_view request,
+              Reply<std::string> reply) {
+  const Method* method = FindMethod(name);
+  if (method == nullptr || !method->handle) {
+    return reply(absl::UnimplementedError(
+        absl::StrCat("there is no method \"", Shorten(name, 80), "\" that replies once")));
+  }
+  if (absl::Status status = CheckRole(call, *method); !status.ok()) return reply(status);
+
+  // a reply that comes makes room for further requests
+  const std::shared_ptr<Caller>& caller = call.caller;
+  const int cost = method->cost;
+  if (caller->unanswered.fetch_add(cost) + cost > kMaxUnanswered) {
+    caller->unanswered.fetch_sub(cost);
+    return reply(absl::ResourceExhaustedError(
+        absl::StrCat("too many requests of ", caller->name,
+                     " are pending; wait for replies before sending ", method->name, " again")));
+  }
+  method->handle(handlers, call, request,
+                 [caller, cost, reply = std::move(reply)](absl::StatusOr<std::string> result) {
+                   caller->unanswered.fetch_sub(cost);
+                   reply(std::move(result));
+                 });
+}
+
+}  // namespace pliant::server

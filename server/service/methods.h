@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#include "server/service/call.h"
+
+namespace pliant::server {
+
+class Handlers;
+
+// A method of the API. Both transports serve the methods of this one table.
+struct Method {
+  std::string name;  // as in gRPC, e.g. "pliant.v1.WorldService/GetWorld"
+  Role role;         // required of the caller
+  int cost;          // of a request that waits for its reply; see kMaxUnanswered
+  // Reads and answers serialised messages. Empty for streams, which each transport serves itself.
+  std::function<void(Handlers&, const Call&, std::string_view, Reply<std::string>)> handle;
+};
+
+// Total cost of the requests of one client that may wait for replies. It bounds the memory and the
+// share of the work queues that a client can take.
+inline constexpr int kMaxUnanswered = 64;
+
+inline constexpr char kSubscribeMethod[] = "pliant.v1.StreamService/Subscribe";
+inline constexpr char kCommandMethod[] = "pliant.v1.ControlService/Command";
+
+const std::vector<Method>& Methods();
+
+// Answers a request: `request` and the reply are serialised messages of the method. Errors:
+// UNIMPLEMENTED for an unknown method, PERMISSION_DENIED naming the role that the caller lacks,
+// RESOURCE_EXHAUSTED when too many of its requests are unanswered, INVALID_ARGUMENT when the
+// request cannot be read.
+void Dispatch(Handlers& handlers, const Call& call, std::string_view method,
+              std::string_view request, Reply<std::string> reply);
+
+// PERMISSION_DENIED when the caller lacks the role that `method` requires.
+absl::Status CheckRole(const Call& call, std::string_view method);
+
+}  // namespace pliant::server

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
+#include "gtest/gtest.h"
+
+#include "pliant/v1/control.grpc.pb.h"
+#include "pliant/v1/stream.grpc.pb.h"
+#include "pliant/v1/world.grpc.pb.h"
+#include "server/serve/server.h"
+#include "tests/server/host/test_scene.h"
+
+namespace pliant::server {
+
+// Long enough for a busy machine.
+inline constexpr std::chrono::seconds kPatience{60};
+
+inline bool WaitUntil(const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+// A real server in this process, on free ports, and stubs that call it.
+class ServerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ServeOptions options;
+    options.grpc_port = 0;
+    options.http_port = 0;
+    options.viewer_dir = viewer_dir_;
+    options.version = "test";
+    options.max_worlds = 4;
+    options.data_dir = data_dir_;
+    auto server = Server::Start(options, scene_);
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    channel_ = grpc::CreateCustomChannel(server_->grpc_address(),
+                                         grpc::InsecureChannelCredentials(), arguments);
+    worlds_ = v1::WorldService::NewStub(channel_);
+    streams_ = v1::StreamService::NewStub(channel_);
+    control_ = v1::ControlService::NewStub(channel_);
+  }
+
+  grpc::Status Create(const std::string& id, const std::string& yaml = kTestScene) {
+    grpc::ClientContext context;
+    v1::CreateWorldRequest request;
+    request.set_world_id(id);
+    request.set_scene_yaml(yaml);
+    request.set_file_name("uploaded.yaml");
+    v1::World world;
+    return worlds_->CreateWorld(&context, request, &world);
+  }
+
+  grpc::Status Step(const std::string& id, int steps, v1::StepWorldResponse* response,
+                    std::chrono::milliseconds timeout = kPatience) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + timeout);
+    v1::StepWorldRequest request;
+    request.set_name("worlds/" + id);
+    request.set_steps(steps);
+    return worlds_->StepWorld(&context, request, response);
+  }
+
+  v1::World Get(const std::string& id) {
+    grpc::ClientContext context;
+    v1::GetWorldRequest request;
+    request.set_name("worlds/" + id);
+    v1::World world;
+    const grpc::Status status = worlds_->GetWorld(&context, request, &world);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return world;
+  }
+
+  grpc::Status RunInRealTime(const std::string& id, double factor = 1) {
+    grpc::ClientContext context;
+    v1::SetClockRequest request;
+    request.set_name("worlds/" + id);
+    request.mutable_real_time()->set_factor(factor);
+    v1::World world;
+    return worlds_->SetClock(&context, request, &world);
+  }
+
+  grpc::Status Delete(const std::string& id) {
+    grpc::ClientContext context;
+    v1::DeleteWorldRequest request;
+    request.set_name("worlds/" + id);
+    google::protobuf::Empty empty;
+    return worlds_->DeleteWorld(&context, request, &empty);
+  }
+
+  grpc::Status Acquire(const std::string& id, const std::string& target, const std::string& client,
+                       bool takeover, v1::Lease* lease, const std::string& renewed = "") {
+    grpc::ClientContext context;
+    v1::AcquireLeaseRequest request;
+    request.set_world("worlds/" + id);
+    request.set_target(target);
+    request.set_client(client);
+    request.set_takeover(takeover);
+    request.set_lease_id(renewed);
+    return control_->AcquireLease(&context, request, lease);
+  }
+
+  std::string viewer_dir_ = "/nonexistent";
+  std::string data_dir_;
+  std::shared_ptr<const physics::Model> scene_;  // becomes the world `default` if set before SetUp
+  std::unique_ptr<Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::WorldService::Stub> worlds_;
+  std::unique_ptr<v1::StreamService::Stub> streams_;
+  std::unique_ptr<v1::ControlService::Stub> control_;
+};
+
+}  // namespace pliant::server

@@ -1,0 +1,35 @@
+#include "gtest/gtest.h"
+
+#include "tests/server/service/simulation.h"
+
+namespace pliant::server {
+namespace {
+
+TEST(Simulation, KeepsThePromisesOfTheServer) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    Simulation simulation(seed, 8);
+    simulation.Run(std::chrono::seconds(300));
+
+    // it did what it is for
+    const Simulation::Counts& counts = simulation.counts();
+    EXPECT_GT(counts.requests, 500);
+    EXPECT_GT(counts.frames, 1000);
+    EXPECT_GT(counts.commands, 500);
+    EXPECT_GT(counts.crashes, 5);
+    EXPECT_GT(counts.worlds, 5);
+  }
+}
+
+TEST(Simulation, RepeatsFromItsSeed) {
+  const auto run = [](std::uint64_t seed) {
+    Simulation simulation(seed, 5);
+    simulation.Run(std::chrono::seconds(100));
+    const Simulation::Counts& c = simulation.counts();
+    return std::vector{c.requests, c.frames, c.commands, c.crashes, c.worlds, c.refusals};
+  };
+  EXPECT_EQ(run(11), run(11));
+  EXPECT_NE(run(11), run(12));
+}
+
+}  // namespace
+}  // namespace pliant::server
