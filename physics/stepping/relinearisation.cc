@@ -14,7 +14,7 @@ bool IsCoupled(const StepStages& stages, int b) {
 // Gain of energy that is accepted, relative to the energy that a block turns over.
 constexpr double kMaxRelativeGain = 1e-3;
 // Rounds in which blocks are posed ahead, of which the last one is accepted as it is.
-constexpr int kMaxRoundsAhead = 1;
+constexpr int kMaxRoundsAhead = 3;
 
 // Updates the system's blocks after balances have changed, to solve again from the last solution.
 absl::Status ReduceAgain(std::span<const double> v_participating, StepStages* stages) {
