@@ -66,10 +66,13 @@ class CorrectiveStepper final : public Stepper {
 
     // impulses at the contacts, then the corrective motion they cause; SINGLE never re-detects
     const bool is_single = model_.method.corrective.scheme == CorrectiveOptions::Scheme::kSingle;
-    const SolveLimits limits{is_single ? 0 : SolveLimits().redetections, {kMaxStaleRounds}};
     const CorrectiveOptions& options = model_.method.corrective;
     const double tolerance = options.tolerance;
     const bool goes_on = options.max_recursions > options.recursions;  // beyond what is planned
+    // within a plan, only stale tangents are renewed
+    SolveLimits limits{.relinearisations = {kMaxStaleRounds}};
+    if (is_single) limits.redetections = 0;
+    if (goes_on) limits.relinearisations = {kMaxRelinearisations, tolerance};
     bool is_settled = true;
     sweep_tolerance_ = kSweepTolerance * tolerance;
     for (int attempt = 0;; ++attempt) {
@@ -81,9 +84,9 @@ class CorrectiveStepper final : public Stepper {
             keeps = false;
             return Correct(*state, h, report);
           },
+          [&] { return CalcEndBalance(); },
           [&] { return RecoverPositions(&recovery_, &stages_, &solution_); });
       if (!status.ok()) return status;
-      KeepFrames();
       timer.Lap(Phase::kSolve);
 
       // judge the step by its residual at the end, whatever the sweeps found
@@ -197,7 +200,7 @@ class CorrectiveStepper final : public Stepper {
       const solvers::CorrectiveContact& row = problem_.contacts[i];
       guess_[i] = correction_.result().impulse[i];
       if (i < stages_.system.contacts.size()) {
-        guess_[i] = stages_.contacts.points[i].R_WC.transpose() * (row.R_WC * guess_[i]);
+        guess_[i] = stages_.contacts.points[i].R_WC.transpose() * (frames_[i] * guess_[i]);
       } else {
         guess_[i].z() = std::clamp(guess_[i].z(), row.lower, row.upper);
       }
@@ -223,15 +226,14 @@ class CorrectiveStepper final : public Stepper {
     for (std::size_t c = 0; c < num_contacts; ++c) stages_.contacts.points[c].R_WC = frames_[c];
   }
 
-  // Relative residual at the end of the step: of the momentum balance under the impulses of
-  // contacts and constraints there, and of their laws. SINGLE is judged by its one linearisation.
-  double CalcEndResidual(double h) {
+  // Relative residual of the momentum balance under the impulses of contacts and constraints at the
+  // end of the step. SINGLE is judged by its one linearisation.
+  double CalcEndBalance() {
     if (stages_.system.blocks.empty())
       return CalcStepResidual(solution_.v, solution_.impulses, &stages_);
     const std::vector<Vector3d>& found = correction_.result().impulse;
     end_impulses_.clear();
-    for (std::size_t i = 0; i < found.size(); ++i)
-      end_impulses_.push_back(problem_.contacts[i].R_WC * found[i]);
+    for (std::size_t i = 0; i < found.size(); ++i) end_impulses_.push_back(frames_[i] * found[i]);
     if (model_.method.corrective.scheme != CorrectiveOptions::Scheme::kSingle) {
       geometry_.Update(correction_.y(), correction_.F(), 0, static_cast<int>(found.size()),
                        &problem_);
@@ -246,9 +248,15 @@ class CorrectiveStepper final : public Stepper {
     double size = 0;
     for (std::size_t c = 0; c < stages_.system.contacts.size(); ++c)
       size = std::max(size, end_impulses_[c].dot(correction_.diagonals()[c] * end_impulses_[c]));
-    return std::max(CalcStepResidual(solution_.v, exerted_, std::sqrt(size), &stages_),
-                    solvers::CalcLawResidual(problem_, end_impulses_, correction_.diagonals(),
-                                             correction_.y(), h));
+    return CalcStepResidual(solution_.v, exerted_, std::sqrt(size), &stages_);
+  }
+
+  // The balance's, or that of the contact and constraint laws at the end, whichever is larger.
+  double CalcEndResidual(double h) {
+    const double balance = CalcEndBalance();
+    if (stages_.system.blocks.empty()) return balance;
+    return std::max(balance, solvers::CalcLawResidual(problem_, end_impulses_,
+                                                      correction_.diagonals(), correction_.y(), h));
   }
 
   absl::Status Correct(const State& state, double h, StepReport* report) {
@@ -281,6 +289,7 @@ class CorrectiveStepper final : public Stepper {
       report->iterations += result.sweeps;
       report->iteration_residuals.insert(report->iteration_residuals.end(),
                                          result.residuals.begin(), result.residuals.end());
+      KeepFrames();
       if (!ReleaseSprings()) break;
       KeepAsGuess();
       geometry_.Reset(&problem_);
