@@ -19,11 +19,16 @@ namespace {
 using Eigen::Vector3d;
 using solvers::ConstraintSystem;
 
-constexpr int kMaxStaleRounds = 5;
+constexpr int kMaxStaleRounds = 5, kMaxBalanceRounds = 20;
 // fraction of the tolerance at which sweeps stop: the residual at the end of the step is up to 1.4
 // times their last change
 constexpr double kSweepTolerance = 0.5;
 constexpr double kMinCompliance = 1e-6;  // of a rigid constraint, relative to its W
+
+// Residual of the contact laws beyond which a step takes the directions at its start.
+constexpr double kMaxEndResidual = 1e-2;
+// Contacts and constraints up to which sweeps cost less than Newton's method.
+constexpr int kMaxSwept = 12;
 
 // Sweeps that stop at their tolerance may leave a larger residual at the end of the step. Each
 // further attempt then has this part of the tolerance of the one before.
@@ -72,7 +77,7 @@ class CorrectiveStepper final : public Stepper {
     // within a plan, only stale tangents are renewed
     SolveLimits limits{.relinearisations = {kMaxStaleRounds}};
     if (is_single) limits.redetections = 0;
-    if (goes_on) limits.relinearisations = {kMaxRelinearisations, tolerance};
+    if (goes_on) limits.relinearisations = {kMaxBalanceRounds, tolerance};
     bool is_settled = true;
     sweep_tolerance_ = kSweepTolerance * tolerance;
     for (int attempt = 0;; ++attempt) {
@@ -272,8 +277,10 @@ class CorrectiveStepper final : public Stepper {
       FillScalar(k - num_contacts, h, &problem_.contacts[k]);
       geometry_.SetError(k - num_contacts, problem_.contacts[k].gap);
     }
-    FindSprings();
     const CorrectiveOptions& options = model_.method.corrective;
+    const bool goes_on = options.max_recursions > options.recursions;
+    const bool sweeps = num_rows <= kMaxSwept || !goes_on;
+    if (sweeps) FindSprings();
     const solvers::CorrectionResult& result = correction_.result();
     do {
       AddSprings();
@@ -284,11 +291,24 @@ class CorrectiveStepper final : public Stepper {
             absl::InternalError("the tangent matrix of what touches is not positive definite"));
       }
       report->refactorisations += compliance_.num_blocks() - compliance_.num_kept();
-      correction_.Solve(compliance_, guess_, OptionsOf(options, h, sweep_tolerance_), &problem_,
-                        &geometry_, &newton_);
-      report->iterations += result.sweeps;
-      report->iteration_residuals.insert(report->iteration_residuals.end(),
-                                         result.residuals.begin(), result.residuals.end());
+      solvers::CorrectionOptions of_solver = OptionsOf(options, h, sweep_tolerance_);
+      of_solver.begins_with_sweeps = sweeps;
+      correction_.Solve(compliance_, guess_, of_solver, &problem_, &geometry_, &newton_);
+      const auto record = [&] {
+        report->iterations += result.sweeps;
+        report->iteration_residuals.insert(report->iteration_residuals.end(),
+                                           result.residuals.begin(), result.residuals.end());
+      };
+      record();
+      if (goes_on && !result.converged && result.residual > kMaxEndResidual) {
+        // along the directions at the start, which are taken instead, contacts gain no energy
+        geometry_.Reset(&problem_);
+        of_solver.scheme = solvers::CorrectionOptions::Scheme::kSingle;
+        of_solver.begins_with_sweeps = false;
+        guess_.assign(guess_.size(), Vector3d::Zero());
+        correction_.Solve(compliance_, guess_, of_solver, &problem_, &geometry_, &newton_);
+        record();
+      }
       KeepFrames();
       if (!ReleaseSprings()) break;
       KeepAsGuess();
