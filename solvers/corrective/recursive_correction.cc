@@ -28,12 +28,13 @@ void CalcPush(const MappedPart& part, const Vector3d& g, double* f) {
 // Displacement of a contact that is of no account [m].
 constexpr double kNegligibleDisplacement = 1e-9;
 
-// R of the first proximal step, relative to the compliance W of each contact.
-constexpr double kFirstProximal = 1e-3, kMinProximal = 1e-5;
+// R of proximal steps, relative to the compliance W of each contact. A smaller one makes the convex
+// problems hard, and leaves no smaller error than the slip speeds that they hold fixed.
+constexpr double kProximal = 1e-3;
 
 // Reduction of the residual in a recursion at which proximal steps give way to exact solutions, and
 // at which these have stalled.
-constexpr double kSlow = 0.5, kStalled = 0.9;
+constexpr double kSlow = 0.8, kStalled = 0.9;
 constexpr int kMaxStalls = 2;
 // Accelerated recursions without a new smallest residual.
 constexpr int kPatience = 8;
@@ -288,7 +289,7 @@ void RecursiveCorrection::UpdateAll(const MappingCompliance& compliance, double 
 
 bool RecursiveCorrection::SolveLinearisation(const MappingCompliance& compliance,
                                              const CorrectionOptions& options, bool is_exact,
-                                             double proximal, const CorrectiveProblem& problem,
+                                             const CorrectiveProblem& problem,
                                              LinearisationSolver* solver) {
   const int count = static_cast<int>(problem.contacts.size());
   const auto rate_at = [&](int i) {
@@ -312,7 +313,7 @@ bool RecursiveCorrection::SolveLinearisation(const MappingCompliance& compliance
   before_ = result_.impulse;
   const bool is_solved =
       solver->Solve({problem, w_entries_, w_values_, displacements_, W_ii_, rates_, velocities_,
-                     options.h, options.tolerance, is_exact, proximal},
+                     options.h, options.tolerance, is_exact, kProximal},
                     &result_.impulse);
   if (!is_solved) result_.impulse = before_;
   CalcMappedImpulses(problem, result_.impulse, &F_);
@@ -362,7 +363,7 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
                                    Relinearisation* geometry, LinearisationSolver* solver) {
   enum class Mode { kProximal, kExact, kAccelerated, kShortened };
   Mode mode = Mode::kProximal;
-  double last = std::numeric_limits<double>::infinity(), proximal = kFirstProximal, part = 1;
+  double last = std::numeric_limits<double>::infinity(), part = 1;
   int stalls = 0;
   Iterate &tried = tried_, &best = best_;
   best.residual = last;
@@ -399,8 +400,7 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
     const double progress = result_.residual / last;
     last = result_.residual;
     if (mode == Mode::kProximal) {
-      if (progress > kSlow) change_to(Mode::kExact);
-      if (result_.recursions > 0) proximal = std::max(0.1 * proximal, kMinProximal);
+      if (progress > kSlow && ++stalls == kMaxStalls) change_to(Mode::kExact);
     } else if (mode == Mode::kAccelerated) {
       stalls = last > best.residual ? stalls + 1 : 0;
       if (last > kMaxSetback * best.residual || stalls > kPatience) {
@@ -416,9 +416,7 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
     start_F_ = F_;
     start_y_ = y_;
     GetImpulses(*problem, &start_);
-    if (!SolveLinearisation(compliance, options, mode != Mode::kProximal, proximal, *problem,
-                            solver))
-      break;
+    if (!SolveLinearisation(compliance, options, mode != Mode::kProximal, *problem, solver)) break;
     if (mode == Mode::kAccelerated) Accelerate(compliance, *problem);
     if (mode == Mode::kShortened) Shorten(compliance, part, *problem);
     ++result_.recursions;
@@ -504,7 +502,7 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
   if (swept == 0 && options.scheme == Scheme::kSingle && solver != nullptr) {
     Refresh(compliance, options, true, 0, count, problem, geometry);
     Move(compliance, *problem);
-    SolveLinearisation(compliance, options, true, kFirstProximal, *problem, solver);
+    SolveLinearisation(compliance, options, true, *problem, solver);
     return;
   }
   while (result_.recursions < swept && !result_.converged) {

@@ -195,7 +195,7 @@ class RecursiveCorrection {
   // Solves the present linearisation without sweeps, or takes a proximal step. Unchanged and false
   // if that fails.
   bool SolveLinearisation(const MappingCompliance& compliance, const CorrectionOptions& options,
-                          bool is_exact, double proximal, const CorrectiveProblem& problem,
+                          bool is_exact, const CorrectiveProblem& problem,
                           LinearisationSolver* solver);
   // Impulses in world axes.
   void GetImpulses(const CorrectiveProblem& problem, std::vector<Eigen::Vector3d>* world) const;
