@@ -45,18 +45,18 @@ constexpr double kMaxSetback = 20, kMinPart = 1.0 / 16;
 }  // namespace
 
 double ImpulseChange::CalcRelative() const {
-  double relative = 0;
-  for (const auto& [change, smallest] : changes_) {
-    const double scale = std::max(largest_, smallest);
-    relative = std::max(relative, scale > 0 ? change / scale : 1);
-  }
-  return relative;
+  // a change that drops every impulse is all there was
+  const double to_largest = largest_ > 0 ? change_ / largest_ : change_ > 0 ? 1 : 0;
+  return std::min(to_largest, to_smallest_);
 }
 
 void ImpulseChange::Add(const Vector3d& before, const Vector3d& after, double W, double h) {
   largest_ = std::max(largest_, after.cwiseAbs().maxCoeff());
   const double change = (after - before).cwiseAbs().maxCoeff();
-  if (change > 0) changes_.emplace_back(change, W > 0 ? kNegligibleDisplacement / (h * W) : 0);
+  if (!(change > 0)) return;
+  change_ = std::max(change_, change);
+  to_smallest_ = W > 0 ? std::max(to_smallest_, change * h * W / kNegligibleDisplacement)
+                       : std::numeric_limits<double>::infinity();
 }
 
 void CorrectiveProblem::Clear() {

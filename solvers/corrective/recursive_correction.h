@@ -131,22 +131,18 @@ struct CorrectionResult {
   std::vector<Eigen::Vector3d> impulse;  // in the last frames [N·s], cone satisfied exactly
 };
 
-// Change of impulses, relative to the largest one. Where there are no larger ones, the change of
-// each contact is measured against the impulse that moves it by a nanometre (or a nanoradian), so
-// that contacts which barely touch converge.
+// Change of impulses, relative to the largest one; or, where this is smaller, the largest change
+// relative to the impulse that moves its own contact by a nanometre (or a nanoradian), so that
+// contacts which barely touch converge.
 class ImpulseChange {
  public:
-  void Clear() {
-    largest_ = 0;
-    changes_.clear();
-  }
+  void Clear() { *this = {}; }
   // Impulse of a contact before and after [N·s]; its normal compliance W [1/kg], 0: not measured.
   void Add(const Eigen::Vector3d& before, const Eigen::Vector3d& after, double W, double h);
   double CalcRelative() const;
 
  private:
-  double largest_ = 0;
-  std::vector<std::pair<double, double>> changes_;  // with the smallest impulse of the contact
+  double largest_ = 0, change_ = 0, to_smallest_ = 0;
 };
 
 // The recursive corrective motion (zeng2022 §5, §6) on total impulses. Each recursion recomputes
