@@ -276,8 +276,9 @@ Matrix3d ContactKinematics::CalcFrame(const TrialConfiguration& trial, const Vec
       };
       project(a_, contact.a);
       project(b_, contact.b);
-      const double norm = std::sqrt(n.squaredNorm());
-      return norm > 0 ? turn_onto(n / norm) : R_WC_;
+      // centres that have passed each other keep the direction in which they met
+      if (!(n.dot(R_WC_.col(2)) > 0)) return R_WC_;
+      return turn_onto(n / std::sqrt(n.squaredNorm()));
     }
   }
   return R_WC_;
