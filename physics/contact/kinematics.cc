@@ -56,31 +56,70 @@ Matrix3d FrameRotation(const Attachment& attachment, const TrialConfiguration& a
                                : Matrix3d(Matrix3d::Identity());
 }
 
-// Shape of one side where the contact was found, if it has one.
+// A cylinder rolls on its rim if the angle between its axis and the normal has at least this sine.
+// The contact point of a flatter one would run around the rim.
+constexpr double kMinRimSine = 0.1;
+// A contact is at the place of a rim where it is met if these directions agree to this cosine.
+constexpr double kAtRim = 0.999;
+
+// One side where the contact was found, and its shape if it has one.
 struct ShapeSide {
+  Matrix3d R_WF = Matrix3d::Identity();  // of the frame
   const Shape* shape = nullptr;
   Matrix3d R_WS = Matrix3d::Identity();
   SurfaceKind kind;
-  double radius = 0;  // of a shape or a point
+  double radius = 0;                  // of a shape or a point
+  Vector3d radii = Vector3d::Zero();  // see ContactKinematics::Side
 };
+
+// Semi-axes of the ellipsoid that a shape's surface is a part of, at p_S with the outward normal
+// n_S; zero if it is none.
+Vector3d FindRadii(const Geometry& geometry, const SurfaceKind& kind, const Vector3d& p_S,
+                   const Vector3d& n_S) {
+  if (const auto* ellipsoid = std::get_if<Ellipsoid>(&geometry)) return ellipsoid->radii;
+  const auto* cylinder = std::get_if<Cylinder>(&geometry);
+  if (cylinder == nullptr) return Vector3d::Constant(kind.radius);
+  if (kind.face > 0) return Vector3d::Zero();
+  const Vector3d outward(n_S.x(), n_S.y(), 0), arm(p_S.x(), p_S.y(), 0);
+  const double sine = std::sqrt(outward.squaredNorm()), length = std::sqrt(arm.squaredNorm());
+  const bool is_met = sine > kMinRimSine && outward.dot(arm) > kAtRim * sine * length;
+  return is_met ? Vector3d(cylinder->radius, cylinder->radius, 0) : Vector3d(Vector3d::Zero());
+}
 
 ShapeSide FindShapeSide(const Model& model, const Attachment& attachment,
                         const ContactFeature& feature, int body_index, double time_ahead,
                         const Vector3d& outward, const TrialConfiguration& start) {
   ShapeSide side;
   const Body& body = model.bodies[body_index];
-  if (feature.kind == ContactFeature::Kind::kPoint) side.radius = body.points.radii[feature.index];
-  if (feature.kind != ContactFeature::Kind::kShape) return side;
-  side.shape = &body.shapes[feature.index];
-  RigidTransform X_WB = body.X_WB;
+  RigidTransform X_WB = body.X_WB, to_start;
   if (IsOnFrame(attachment)) {
     const FrameMotion& frame = start.frame(attachment.block, attachment.frame);
     X_WB = time_ahead > 0 ? Advance(frame, time_ahead) : frame.X_WB;
+    side.R_WF = X_WB.R;
+    to_start = frame.X_WB * X_WB.Inverse();
   }
-  side.R_WS = (X_WB * side.shape->X_BS).R;
-  side.kind = DescribeSurface(side.shape->geometry, side.R_WS.transpose() * outward);
+  if (feature.kind == ContactFeature::Kind::kPoint) {
+    side.radius = body.points.radii[feature.index];
+    side.radii.setConstant(side.radius);
+  }
+  if (feature.kind != ContactFeature::Kind::kShape) return side;
+  side.shape = &body.shapes[feature.index];
+  const RigidTransform X_WS = X_WB * side.shape->X_BS;
+  side.R_WS = X_WS.R;
+  const Vector3d n_S = side.R_WS.transpose() * outward,
+                 p_S = (to_start * X_WS).Inverse() * attachment.p_W;
+  side.kind = DescribeSurface(side.shape->geometry, n_S);
   side.radius = side.kind.radius;
+  side.radii = FindRadii(side.shape->geometry, side.kind, p_S, n_S);
   return side;
+}
+
+// Point of an ellipsoid where its outward normal is n, from its centre; all in its axes.
+Vector3d CalcSupport(const Vector3d& radii, const Vector3d& n) {
+  if (radii.isZero(0)) return Vector3d::Zero();
+  const Vector3d scaled = radii.cwiseProduct(n);
+  const double norm = std::sqrt(scaled.squaredNorm());
+  return norm > 0 ? Vector3d(radii.cwiseProduct(scaled) / norm) : Vector3d(Vector3d::Zero());
 }
 
 // Direction in W of a box edge across the normal; zero if there is none.
@@ -98,8 +137,7 @@ ContactKinematics::ContactKinematics(const Model& model, const ContactPoint& con
                                      const TrialConfiguration& start)
     : contact_(&contact),
       R_WC_(contact.R_WC),
-      gap_(contact.gap),
-      p_AB_(contact.b.p_W - contact.a.p_W) {
+      gap_(contact.gap - contact.R_WC.col(2).dot(contact.b.p_W - contact.a.p_W)) {
   const Vector3d n = contact.R_WC.col(2);
   const ShapeSide of_a = FindShapeSide(model, contact.a, contact.feature_a, contact.body_a,
                                        contact.time_ahead, n, start);
@@ -110,9 +148,6 @@ ContactKinematics::ContactKinematics(const Model& model, const ContactPoint& con
   };
   const bool is_triangle_a = is_triangle(contact.a, contact.feature_a),
              is_triangle_b = is_triangle(contact.b, contact.feature_b);
-  a_ = MakeSide(contact.a, n, of_a.radius, is_triangle_a, start);
-  b_ = MakeSide(contact.b, -n, of_b.radius, is_triangle_b, start);
-
   if (of_a.kind.face > 0 || of_b.kind.face > 0) {
     source_ = of_a.kind.face >= of_b.kind.face ? NormalSource::kA : NormalSource::kB;
   } else if (is_triangle_a || is_triangle_b) {
@@ -120,49 +155,59 @@ ContactKinematics::ContactKinematics(const Model& model, const ContactPoint& con
   } else if (of_a.radius + of_b.radius > 0) {
     source_ = NormalSource::kBetween;
     // the axis of a rod matters against nodes only: two crossing rods touch as balls do
-    const auto axis_of = [&](const ShapeSide& side, const Attachment& attachment) {
-      const Vector3d axis_W = side.R_WS * side.kind.axis_S;
-      return Vector3d(FrameRotation(attachment, start).transpose() * axis_W);
+    const auto axis_of = [](const ShapeSide& side) {
+      return Vector3d(side.R_WF.transpose() * (side.R_WS * side.kind.axis_S));
     };
-    if (of_b.shape == nullptr && of_a.shape != nullptr) a_.axis = axis_of(of_a, contact.a);
-    if (of_a.shape == nullptr && of_b.shape != nullptr) b_.axis = axis_of(of_b, contact.b);
+    if (of_b.shape == nullptr && of_a.shape != nullptr) a_.axis = axis_of(of_a);
+    if (of_a.shape == nullptr && of_b.shape != nullptr) b_.axis = axis_of(of_b);
   } else if (of_a.shape != nullptr && of_b.shape != nullptr) {
     const Vector3d edge_a = FindEdge(of_a, n), edge_b = FindEdge(of_b, n);
     const bool are_edges =
         !edge_a.isZero(0) && !edge_b.isZero(0) && edge_a.cross(edge_b).squaredNorm() > 1e-4;
     source_ = are_edges ? NormalSource::kEdges : NormalSource::kBoth;
     if (are_edges) {
-      a_.edge = FrameRotation(contact.a, start).transpose() * edge_a;
-      b_.edge = FrameRotation(contact.b, start).transpose() * edge_b;
+      a_.edge = of_a.R_WF.transpose() * edge_a;
+      b_.edge = of_b.R_WF.transpose() * edge_b;
     }
   } else if (of_a.shape != nullptr || of_b.shape != nullptr) {
     source_ = of_a.shape != nullptr ? NormalSource::kA : NormalSource::kB;
   } else if (contact.a.nodes.size() == 2 && contact.b.nodes.size() == 2) {
     source_ = NormalSource::kEdges;
   }
+
+  // the normal between two centres is that of balls
+  const bool are_balls = source_ == NormalSource::kBetween;
+  const auto complete = [&](const ShapeSide& of, const Attachment& attachment,
+                            const Vector3d& outward, bool is_triangle, Side* side) {
+    side->radii = are_balls ? Vector3d(Vector3d::Constant(of.radius)) : of.radii;
+    if (of.shape != nullptr) side->R_FE = of.R_WF.transpose() * of.R_WS;
+    CompleteSide(attachment, outward, of.R_WF, is_triangle, start, side);
+  };
+  complete(of_a, contact.a, n, is_triangle_a, &a_);
+  complete(of_b, contact.b, -n, is_triangle_b, &b_);
 }
 
-ContactKinematics::Side ContactKinematics::MakeSide(const Attachment& attachment,
-                                                    const Vector3d& outward, double radius,
-                                                    bool is_triangle,
-                                                    const TrialConfiguration& start) const {
-  Side side;
-  side.radius = radius;
-  side.core = side.core_start = attachment.p_W - radius * outward;
-  if (attachment.block == kWorldBlock) return side;
-  if (attachment.nodes.empty()) {
+// `R_WF`: of the frame, where the contact was found.
+void ContactKinematics::CompleteSide(const Attachment& attachment, const Vector3d& outward,
+                                     const Matrix3d& R_WF, bool is_triangle,
+                                     const TrialConfiguration& start, Side* side) const {
+  const Vector3d outward_E = side->R_FE.transpose() * (R_WF.transpose() * outward),
+                 arm_F = side->R_FE * CalcSupport(side->radii, outward_E);
+  if (IsOnFrame(attachment)) {
     const RigidTransform& X_WB = start.frame(attachment.block, attachment.frame).X_WB;
-    side.core = X_WB.Inverse() * side.core_start;
-    side.triad = X_WB.R;
-    side.has_triad = true;
-    return side;
+    side->core = X_WB.Inverse() * attachment.p_W - arm_F;
+    side->core_start = X_WB * side->core;
+    side->triad = R_WF;
+    side->has_triad = true;
+    return;
   }
+  side->core = side->core_start = attachment.p_W - arm_F;
+  if (attachment.block == kWorldBlock) return;
   for (int k = 0; k < attachment.nodes.size(); ++k) {
-    side.core -=
+    side->core -=
         attachment.nodes.weight(k) * start.position(attachment.block, attachment.nodes.node(k));
   }
-  if (is_triangle) side.has_triad = CalcTriad(attachment, start, &side.triad);
-  return side;
+  if (is_triangle) side->has_triad = CalcTriad(attachment, start, &side->triad);
 }
 
 Vector3d ContactKinematics::PlaceCore(const Side& side, const Attachment& attachment,
@@ -223,7 +268,7 @@ Matrix3d ContactKinematics::CalcFrame(const TrialConfiguration& trial, const Vec
       return turn_onto(n);
     }
     case NormalSource::kBetween: {
-      Vector3d n = core_B - core_A - p_AB_;
+      Vector3d n = core_B - core_A;
       const auto project = [&](const Side& side, const Attachment& attachment) {
         if (side.axis.isZero(0)) return;
         const Vector3d axis = FrameRotation(attachment, trial) * side.axis;
@@ -231,8 +276,9 @@ Matrix3d ContactKinematics::CalcFrame(const TrialConfiguration& trial, const Vec
       };
       project(a_, contact.a);
       project(b_, contact.b);
-      const double norm = std::sqrt(n.squaredNorm());
-      return norm > 0 ? turn_onto(n / norm) : R_WC_;
+      // centres that have passed each other keep the direction in which they met
+      if (!(n.dot(R_WC_.col(2)) > 0)) return R_WC_;
+      return turn_onto(n / std::sqrt(n.squaredNorm()));
     }
   }
   return R_WC_;
@@ -245,9 +291,13 @@ PlacedContact ContactKinematics::Place(const TrialConfiguration& trial) const {
   placed.core_B = PlaceCore(b_, contact.b, trial);
   placed.R_WC = CalcFrame(trial, placed.core_A, placed.core_B);
   const Vector3d n = placed.R_WC.col(2);
-  placed.gap = gap_ + n.dot(placed.core_B - placed.core_A - p_AB_) - a_.radius - b_.radius;
-  placed.p_A = placed.core_A + a_.radius * n;
-  placed.p_B = placed.core_B - b_.radius * n;
+  const auto arm_of = [&](const Side& side, const Attachment& attachment, const Vector3d& outward) {
+    const Matrix3d R_WE = FrameRotation(attachment, trial) * side.R_FE;
+    return Vector3d(R_WE * CalcSupport(side.radii, R_WE.transpose() * outward));
+  };
+  placed.p_A = placed.core_A + arm_of(a_, contact.a, n);
+  placed.p_B = placed.core_B + arm_of(b_, contact.b, -n);
+  placed.gap = gap_ + n.dot(placed.p_B - placed.p_A);
   return placed;
 }
 

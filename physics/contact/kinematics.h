@@ -35,15 +35,18 @@ struct TrialConfiguration {
 struct PlacedContact {
   double gap;            // [m]
   Eigen::Matrix3d R_WC;  // third column is nhat_AB_W
-  // Contact point of each side, and its core: for a round side the centre of curvature, one radius
-  // away from the point along the normal; otherwise the point itself.
+  // Contact point of each side, and its core: for a round side the centre of the ball, disc or
+  // ellipsoid that it is a part of; otherwise the point itself.
   Eigen::Vector3d p_A, p_B;
   Eigen::Vector3d core_A, core_B;
 };
 
 // Kinematics of one contact as its sides move: the touching features, as they were at the start of
 // the step, placed at any configuration. Normals rotate with their face, triangle or edges. Round
-// sides roll: their contact point stays on the line between the centres.
+// sides roll: their contact point stays where their own normal is the contact's. The rim of a
+// cylinder is round, too, unless it lies nearly flat.
+//
+// Features that will meet within the step are those at the time when they meet.
 //
 // First derivatives follow from the rows of the attachments: d gap / dt = n · (v_B − v_A) at p_A
 // and p_B.
@@ -62,9 +65,6 @@ class ContactKinematics {
 
   const Attachment& attachment_a() const { return contact_->a; }
   const Attachment& attachment_b() const { return contact_->b; }
-  // radii of curvature [m]; 0 for a face, an edge or a vertex
-  double radius_a() const { return a_.radius; }
-  double radius_b() const { return b_.radius; }
   const Eigen::Vector3d& core_start_a() const { return a_.core_start; }
   const Eigen::Vector3d& core_start_b() const { return b_.core_start; }
 
@@ -79,19 +79,23 @@ class ContactKinematics {
     kBetween,  // a round side: from the centre of curvature of A to that of B
   };
   struct Side {
-    double radius = 0;
+    // Semi-axes of the ellipsoid that a round side is a part of, with its rotation in the frame;
+    // all are equal for a ball, the third is zero for a rim, and all for a face, edge or vertex.
+    Eigen::Vector3d radii = Eigen::Vector3d::Zero();
+    Eigen::Matrix3d R_FE = Eigen::Matrix3d::Identity();
     Eigen::Vector3d core;        // in the frame, or in W relative to the weighted nodes
     Eigen::Vector3d core_start;  // in the world
     // direction of a shape's edge, in the frame
     Eigen::Vector3d edge = Eigen::Vector3d::Zero();
     // direction in which a round shape is straight, in the frame
     Eigen::Vector3d axis = Eigen::Vector3d::Zero();
-    Eigen::Matrix3d triad;  // of a frame or a triangle, at the start
+    Eigen::Matrix3d triad;  // of a frame or a triangle, where the contact was found
     bool has_triad = false;
   };
 
-  Side MakeSide(const Attachment& attachment, const Eigen::Vector3d& outward, double radius,
-                bool is_triangle, const TrialConfiguration& start) const;
+  void CompleteSide(const Attachment& attachment, const Eigen::Vector3d& outward,
+                    const Eigen::Matrix3d& R_WF, bool is_triangle, const TrialConfiguration& start,
+                    Side* side) const;
   Eigen::Vector3d PlaceCore(const Side& side, const Attachment& attachment,
                             const TrialConfiguration& trial) const;
   Eigen::Matrix3d CalcTurn(const Side& side, const Attachment& attachment,
@@ -102,10 +106,9 @@ class ContactKinematics {
                             const Eigen::Vector3d& core_B) const;
 
   const ContactPoint* contact_;
-  // at the start of the step
+  // where the contact was found
   Eigen::Matrix3d R_WC_;
   double gap_;
-  Eigen::Vector3d p_AB_;  // offset between the sides; nonzero for a speculative contact
   Side a_, b_;
   NormalSource source_ = NormalSource::kFixed;
 };

@@ -19,11 +19,16 @@ namespace {
 using Eigen::Vector3d;
 using solvers::ConstraintSystem;
 
-constexpr int kMaxStaleRounds = 5;
+constexpr int kMaxStaleRounds = 5, kMaxBalanceRounds = 20;
 // fraction of the tolerance at which sweeps stop: the residual at the end of the step is up to 1.4
 // times their last change
 constexpr double kSweepTolerance = 0.5;
 constexpr double kMinCompliance = 1e-6;  // of a rigid constraint, relative to its W
+
+// Residual of the contact laws beyond which a step takes the directions at its start.
+constexpr double kMaxEndResidual = 1e-2;
+// Contacts and constraints up to which sweeps cost less than Newton's method.
+constexpr int kMaxSwept = 12;
 
 // Sweeps that stop at their tolerance may leave a larger residual at the end of the step. Each
 // further attempt then has this part of the tolerance of the one before.
@@ -66,10 +71,13 @@ class CorrectiveStepper final : public Stepper {
 
     // impulses at the contacts, then the corrective motion they cause; SINGLE never re-detects
     const bool is_single = model_.method.corrective.scheme == CorrectiveOptions::Scheme::kSingle;
-    const SolveLimits limits{is_single ? 0 : SolveLimits().redetections, {kMaxStaleRounds}};
     const CorrectiveOptions& options = model_.method.corrective;
     const double tolerance = options.tolerance;
     const bool goes_on = options.max_recursions > options.recursions;  // beyond what is planned
+    // within a plan, only stale tangents are renewed
+    SolveLimits limits{.relinearisations = {kMaxStaleRounds}};
+    if (is_single) limits.redetections = 0;
+    if (goes_on) limits.relinearisations = {kMaxBalanceRounds, tolerance};
     bool is_settled = true;
     sweep_tolerance_ = kSweepTolerance * tolerance;
     for (int attempt = 0;; ++attempt) {
@@ -81,9 +89,9 @@ class CorrectiveStepper final : public Stepper {
             keeps = false;
             return Correct(*state, h, report);
           },
+          [&] { return CalcEndBalance(); },
           [&] { return RecoverPositions(*state, &turning_, &recovery_, &stages_, &solution_); });
       if (!status.ok()) return status;
-      KeepFrames();
       timer.Lap(Phase::kSolve);
 
       // judge the step by its residual at the end, whatever the sweeps found
@@ -197,7 +205,7 @@ class CorrectiveStepper final : public Stepper {
       const solvers::CorrectiveContact& row = problem_.contacts[i];
       guess_[i] = correction_.result().impulse[i];
       if (i < stages_.system.contacts.size()) {
-        guess_[i] = stages_.contacts.points[i].R_WC.transpose() * (row.R_WC * guess_[i]);
+        guess_[i] = stages_.contacts.points[i].R_WC.transpose() * (frames_[i] * guess_[i]);
       } else {
         guess_[i].z() = std::clamp(guess_[i].z(), row.lower, row.upper);
       }
@@ -223,15 +231,14 @@ class CorrectiveStepper final : public Stepper {
     for (std::size_t c = 0; c < num_contacts; ++c) stages_.contacts.points[c].R_WC = frames_[c];
   }
 
-  // Relative residual at the end of the step: of the momentum balance under the impulses of
-  // contacts and constraints there, and of their laws. SINGLE is judged by its one linearisation.
-  double CalcEndResidual(double h) {
+  // Relative residual of the momentum balance under the impulses of contacts and constraints at the
+  // end of the step. SINGLE is judged by its one linearisation.
+  double CalcEndBalance() {
     if (stages_.system.blocks.empty())
       return CalcStepResidual(solution_.v, solution_.impulses, &stages_);
     const std::vector<Vector3d>& found = correction_.result().impulse;
     end_impulses_.clear();
-    for (std::size_t i = 0; i < found.size(); ++i)
-      end_impulses_.push_back(problem_.contacts[i].R_WC * found[i]);
+    for (std::size_t i = 0; i < found.size(); ++i) end_impulses_.push_back(frames_[i] * found[i]);
     if (model_.method.corrective.scheme != CorrectiveOptions::Scheme::kSingle) {
       geometry_.Update(correction_.y(), correction_.F(), 0, static_cast<int>(found.size()),
                        &problem_);
@@ -246,9 +253,15 @@ class CorrectiveStepper final : public Stepper {
     double size = 0;
     for (std::size_t c = 0; c < stages_.system.contacts.size(); ++c)
       size = std::max(size, end_impulses_[c].dot(correction_.diagonals()[c] * end_impulses_[c]));
-    return std::max(CalcStepResidual(solution_.v, exerted_, std::sqrt(size), &stages_),
-                    solvers::CalcLawResidual(problem_, end_impulses_, correction_.diagonals(),
-                                             correction_.y(), h));
+    return CalcStepResidual(solution_.v, exerted_, std::sqrt(size), &stages_);
+  }
+
+  // The balance's, or that of the contact and constraint laws at the end, whichever is larger.
+  double CalcEndResidual(double h) {
+    const double balance = CalcEndBalance();
+    if (stages_.system.blocks.empty()) return balance;
+    return std::max(balance, solvers::CalcLawResidual(problem_, end_impulses_,
+                                                      correction_.diagonals(), correction_.y(), h));
   }
 
   absl::Status Correct(const State& state, double h, StepReport* report) {
@@ -264,8 +277,10 @@ class CorrectiveStepper final : public Stepper {
       FillScalar(k - num_contacts, h, &problem_.contacts[k]);
       geometry_.SetError(k - num_contacts, problem_.contacts[k].gap);
     }
-    FindSprings();
     const CorrectiveOptions& options = model_.method.corrective;
+    const bool goes_on = options.max_recursions > options.recursions;
+    const bool sweeps = num_rows <= kMaxSwept || !goes_on;
+    if (sweeps) FindSprings();
     const solvers::CorrectionResult& result = correction_.result();
     do {
       AddSprings();
@@ -276,11 +291,25 @@ class CorrectiveStepper final : public Stepper {
             absl::InternalError("the tangent matrix of what touches is not positive definite"));
       }
       report->refactorisations += compliance_.num_blocks() - compliance_.num_kept();
-      correction_.Solve(compliance_, guess_, OptionsOf(options, h, sweep_tolerance_), &problem_,
-                        &geometry_, &newton_);
-      report->iterations += result.sweeps;
-      report->iteration_residuals.insert(report->iteration_residuals.end(),
-                                         result.residuals.begin(), result.residuals.end());
+      solvers::CorrectionOptions of_solver = OptionsOf(options, h, sweep_tolerance_);
+      of_solver.begins_with_sweeps = sweeps;
+      correction_.Solve(compliance_, guess_, of_solver, &problem_, &geometry_, &newton_);
+      const auto record = [&] {
+        report->iterations += result.sweeps;
+        report->iteration_residuals.insert(report->iteration_residuals.end(),
+                                           result.residuals.begin(), result.residuals.end());
+      };
+      record();
+      if (goes_on && !result.converged && result.residual > kMaxEndResidual) {
+        // along the directions at the start, which are taken instead, contacts gain no energy
+        geometry_.Reset(&problem_);
+        of_solver.scheme = solvers::CorrectionOptions::Scheme::kSingle;
+        of_solver.begins_with_sweeps = false;
+        guess_.assign(guess_.size(), Vector3d::Zero());
+        correction_.Solve(compliance_, guess_, of_solver, &problem_, &geometry_, &newton_);
+        record();
+      }
+      KeepFrames();
       if (!ReleaseSprings()) break;
       KeepAsGuess();
       geometry_.Reset(&problem_);

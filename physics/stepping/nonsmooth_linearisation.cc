@@ -3,21 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
-#include "solvers/problem/whole_island.h"
-
 namespace pliant::physics {
 
 using Eigen::Vector3d;
 using solvers::ConstraintSystem;
+using solvers::ConvexProblem;
 using solvers::CorrectiveContact;
 using solvers::FixedLinearisation;
-using solvers::NonsmoothProblem;
+using solvers::IslandView;
 
 namespace {
 
-// Tolerance relative to that of the sweeps: Newton's method converges fast at the end.
-constexpr double kTolerance = 1e-2;
-constexpr int kMaxIterations = 50;
+// Tolerances, relative to that of the impulses.
+constexpr double kStepTolerance = 0.1, kConeTolerance = 1e-2;
+constexpr int kMaxSteps = 30, kMaxConeIterations = 150;
 
 }  // namespace
 
@@ -72,7 +71,8 @@ void NonsmoothLinearisation::MakeSystem(const FixedLinearisation& given) {
     ConstraintSystem::Contact& added = system_.contacts.emplace_back();
     added.first_entry = static_cast<int>(system_.entries.size());
     added.num_entries = add_entries(i, 3);
-    added.bias.head<2>() = given.displacements[i].head<2>() / given.h;
+    added.bias = given.displacements[i] / given.h;
+    if (given.is_exact) added.bias.z() = 0;  // is a gap there
     added.W = given.diagonals[i];
     solved_.push_back(i);
   }
@@ -82,52 +82,106 @@ void NonsmoothLinearisation::MakeSystem(const FixedLinearisation& given) {
     ConstraintSystem::Row& added = system_.rows.emplace_back();
     added.first_entry = static_cast<int>(system_.entries.size());
     added.num_entries = add_entries(i, 1);
+    added.bias = given.is_exact ? 0 : given.displacements[i].z() / given.h;
     added.W = given.diagonals[i](2, 2);
     solved_.push_back(i);
   }
 }
 
-bool NonsmoothLinearisation::Solve(const FixedLinearisation& given,
-                                   std::vector<Vector3d>* impulses) {
-  MakeSystem(given);
-  const solvers::WholeIsland island(system_);
+void NonsmoothLinearisation::StepProximally(const FixedLinearisation& given,
+                                            const IslandView& island,
+                                            std::vector<Vector3d>* impulses) {
+  convex_problem_.Clear();
+  convex_problem_.island = island;
+  // a contact that no impulse moves gets scale 1
+  const auto positive = [](double R) { return R > 0 ? R : 1.0; };
+  for (const int c : island.contacts) {
+    const int i = solved_[c];
+    const CorrectiveContact& contact = given.problem.contacts[i];
+    const Eigen::Matrix3d& W = given.diagonals[i];
+    const Vector3d& last = (*impulses)[i];
+    ConvexProblem::Contact& added = convex_problem_.contacts.emplace_back();
+    const double R_t = given.proximal * 0.5 * (W(0, 0) + W(1, 1)), R_n = given.proximal * W(2, 2);
+    added.R = Vector3d(positive(R_t), positive(R_t), positive(R_n + contact.compliance));
+    added.friction = contact.friction;
+    added.v_hat = Vector3d(R_t, R_t, R_n).cwiseProduct(last);
+    added.v_hat.z() -= contact.friction * std::sqrt(given.rates[i].head<2>().squaredNorm());
+    added.expected = last;
+  }
+  for (const int k : island.rows) {
+    const int i = solved_[num_contacts_ + k];
+    const CorrectiveContact& row = given.problem.contacts[i];
+    const double R = given.proximal * given.diagonals[i](2, 2);
+    convex_problem_.rows.push_back(
+        {positive(R + row.compliance), R * (*impulses)[i].z(), row.lower, row.upper});
+  }
+  solvers::SapOptions options;
+  options.relative_tolerance = kStepTolerance * given.tolerance;
+  options.max_iterations = kMaxSteps;
+  island.Gather(given.velocities, &velocity_guess_);
+  sap_.Solve(convex_problem_, velocity_guess_, options, &step_);
+  for (int c = 0; c < island.num_contacts(); ++c)
+    (*impulses)[solved_[island.contacts[c]]] = step_.gamma[c];
+  for (int k = 0; k < island.num_rows(); ++k)
+    (*impulses)[solved_[num_contacts_ + island.rows[k]]].z() = step_.row_gamma[k];
+}
+
+bool NonsmoothLinearisation::SolveOnCones(const FixedLinearisation& given, const IslandView& island,
+                                          std::vector<Vector3d>* impulses) {
   const double h = given.h;
-  problem_.Clear();
-  problem_.h = h;
-  problem_.island = island.view();
+  cone_problem_.Clear();
+  cone_problem_.h = h;
+  cone_problem_.island = island;
   contact_guess_.clear();
   row_guess_.clear();
   double scale = 0;  // the largest velocity that an impulse gives, or takes away [m/s]
-  for (int k = 0; k < static_cast<int>(solved_.size()); ++k) {
-    const int i = solved_[k];
-    const CorrectiveContact& contact = given.problem.contacts[i];
-    const Vector3d& guess = (*impulses)[i];
-    scale = std::max(scale, given.diagonals[i](2, 2) * std::abs(guess.z()));
+  const auto measure = [&](int i) {
+    scale = std::max(scale, given.diagonals[i](2, 2) * std::abs((*impulses)[i].z()));
     scale = std::max(scale, -given.displacements[i].z() / h);
-    // h (v + R λ) with the impulse λ, as compliance times force
-    const double gap = given.displacements[i].z(), compliance = h * h * contact.compliance;
-    if (k < num_contacts_) {
-      problem_.contacts.push_back({gap, compliance, contact.friction});
-      contact_guess_.push_back(guess / h);
-    } else {
-      problem_.rows.push_back({gap, compliance, contact.lower / h, contact.upper / h});
-      row_guess_.push_back(guess.z() / h);
-    }
+  };
+  // compliance is that of impulses, as h (v + R λ)
+  for (const int c : island.contacts) {
+    const int i = solved_[c];
+    const CorrectiveContact& contact = given.problem.contacts[i];
+    measure(i);
+    cone_problem_.contacts.push_back(
+        {given.displacements[i].z(), h * h * contact.compliance, contact.friction});
+    contact_guess_.push_back((*impulses)[i] / h);
+  }
+  for (const int k : island.rows) {
+    const int i = solved_[num_contacts_ + k];
+    const CorrectiveContact& row = given.problem.contacts[i];
+    measure(i);
+    cone_problem_.rows.push_back(
+        {given.displacements[i].z(), h * h * row.compliance, row.lower / h, row.upper / h});
+    row_guess_.push_back((*impulses)[i].z() / h);
   }
   solvers::NonsmoothOptions options;
   options.friction = solvers::NonsmoothOptions::Friction::kFixedPointThenCone;
-  options.newton_iterations = kMaxIterations;
-  options.tolerance = kTolerance * given.tolerance * h * scale;
-  if (!newton_.Solve(problem_, contact_guess_, row_guess_, options, &result_)) return false;
-  for (int k = 0; k < static_cast<int>(solved_.size()); ++k) {
-    Vector3d& impulse = (*impulses)[solved_[k]];
-    if (k < num_contacts_) {
-      impulse = h * result_.contact_forces[k];
-    } else {
-      impulse.z() = h * result_.row_forces[k - num_contacts_];
+  options.newton_iterations = kMaxConeIterations;
+  options.tolerance = kConeTolerance * given.tolerance * h * scale;
+  if (!cone_newton_.Solve(cone_problem_, contact_guess_, row_guess_, options, &forces_))
+    return false;
+  for (int c = 0; c < island.num_contacts(); ++c)
+    (*impulses)[solved_[island.contacts[c]]] = h * forces_.contact_forces[c];
+  for (int k = 0; k < island.num_rows(); ++k)
+    (*impulses)[solved_[num_contacts_ + island.rows[k]]].z() = h * forces_.row_forces[k];
+  return true;
+}
+
+bool NonsmoothLinearisation::Solve(const FixedLinearisation& given,
+                                   std::vector<Vector3d>* impulses) {
+  MakeSystem(given);
+  FindIslands(system_, &islands_);
+  for (const IslandView& island : islands_.views) {
+    if (island.contacts.empty() && island.rows.empty()) continue;
+    if (!given.is_exact) {
+      StepProximally(given, island, impulses);
+    } else if (!SolveOnCones(given, island, impulses)) {
+      return false;
     }
   }
-  return true;
+  return std::ranges::all_of(*impulses, [](const Vector3d& x) { return x.allFinite(); });
 }
 
 }  // namespace pliant::physics

@@ -1,18 +1,26 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include <Eigen/Core>
 
+#include "physics/stepping/step/islands.h"
+#include "solvers/convex/sap.h"
 #include "solvers/corrective/recursive_correction.h"
 #include "solvers/nonsmooth/nonsmooth_newton.h"
 #include "solvers/problem/constraint_system.h"
 
 namespace pliant::physics {
 
-// Solves linearisations of the corrective method with the non-smooth Newton method, at the cost of
-// factors of A with contacts: for sweeps that converge slowly, as under large ratios of mass. Keeps
-// its memory.
+// Solves linearisations of the corrective method island by island with the Newton's methods of the
+// other two. Keeps its memory.
+//
+// A proximal step takes the solver of the convex method. From the given impulses λ₀ it finds
+//   λ = the point of the friction cone that is nearest to λ₀ − (u + μ ‖u_t‖₀ e_n) / R
+// with the slip speed ‖u_t‖₀ at λ₀, which makes Coulomb's law the complementarity of a convex
+// problem (de Saxcé). Where λ = λ₀, Coulomb's law holds for any R. Where such steps do not converge
+// in ‖u_t‖₀, the nonsmooth method's Newton iteration on the friction cones solves for both at once.
 class NonsmoothLinearisation final : public solvers::LinearisationSolver {
  public:
   bool Solve(const solvers::FixedLinearisation& given,
@@ -21,15 +29,26 @@ class NonsmoothLinearisation final : public solvers::LinearisationSolver {
  private:
   // Fills the system: velocities are changes by the impulses, with v* = 0.
   void MakeSystem(const solvers::FixedLinearisation& given);
+  void StepProximally(const solvers::FixedLinearisation& given, const solvers::IslandView& island,
+                      std::vector<Eigen::Vector3d>* impulses);
+  bool SolveOnCones(const solvers::FixedLinearisation& given, const solvers::IslandView& island,
+                    std::vector<Eigen::Vector3d>* impulses);
 
   solvers::ConstraintSystem system_;
-  std::vector<int> solved_;  // contacts of the linearisation in the order of the problem
+  std::vector<int> solved_;  // contacts of the linearisation in the order of the system's
   int num_contacts_ = 0;     // of them; rows follow
-  solvers::NonsmoothProblem problem_;
+  Islands islands_;
+  // of a proximal step
+  solvers::ConvexProblem convex_problem_;
+  std::vector<double> velocity_guess_;
+  solvers::SapSolver sap_;
+  solvers::SapResult step_;
+  // on the cones
+  solvers::NonsmoothProblem cone_problem_;
   std::vector<Eigen::Vector3d> contact_guess_;
   std::vector<double> row_guess_;
-  solvers::NonsmoothNewton newton_;
-  solvers::NonsmoothResult result_;
+  solvers::NonsmoothNewton cone_newton_;
+  solvers::NonsmoothResult forces_;
 };
 
 }  // namespace pliant::physics

@@ -63,7 +63,7 @@ absl::StatusOr<bool> PoseGainingBlocksAhead(std::span<const double> v,
 
 absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
                                      std::span<const double> v_participating,
-                                     const solvers::Impulses& impulses,
+                                     absl::FunctionRef<double()> calc_residual,
                                      const RelinearisationLimits& limits, int round,
                                      StepStages* stages, StepReport* report) {
   StepBlocks& blocks = stages->blocks;
@@ -77,7 +77,7 @@ absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
   // next linearisation point, halfway to it if the residual has grown
   std::vector<double>& point = last.point;
   if (limits.tolerance > 0) {
-    const double residual = CalcStepResidual(v, impulses, stages);
+    const double residual = calc_residual();
     const bool has_grown = round > 0 && !(residual < last.residual);
     last.residual = residual;
     last.is_residual_current = true;

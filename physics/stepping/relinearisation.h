@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 
 #include "physics/stepping/step/stages.h"
@@ -18,11 +19,12 @@ struct RelinearisationLimits {
 
 // Relinearises stale tangents at solution velocities v, by StepBlocks::spaces (Newton's method
 // around the solver's, halved where the residual grew), and updates the system's blocks. `round`
-// counts the rounds with the present contacts from 0. Returns whether to solve again; INTERNAL,
-// naming the body, as ReduceBlocks.
+// counts the rounds with the present contacts from 0; `calc_residual` gives the relative residual
+// of the nonlinear momentum balance. Returns whether to solve again; INTERNAL, naming the body, as
+// ReduceBlocks.
 absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
                                      std::span<const double> v_participating,
-                                     const solvers::Impulses& impulses,
+                                     absl::FunctionRef<double()> calc_residual,
                                      const RelinearisationLimits& limits, int round,
                                      StepStages* stages, StepReport* report);
 

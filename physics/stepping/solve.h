@@ -33,13 +33,15 @@ struct StepSolution {
 // `recover()` takes overlap away by position: it sets solution->v_moving and returns true where
 // there is any.
 //
+// `calc_residual()` is that of the momentum balance at the solution.
+//
 // `solve(k)` is called with k = 0 after contact detection, and with the number of relinearisations
 // since then. It updates solution->v_participating, initially v*, and fills the impulses, which
 // already have their sizes.
-template <typename Solve, typename Recover>
+template <typename Solve, typename CalcResidual, typename Recover>
 absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages* stages,
                        StepReport* report, StepSolution* solution, const Solve& solve,
-                       const Recover& recover) {
+                       const CalcResidual& calc_residual, const Recover& recover) {
   const double recovery_speed = stages->blocks.model.contact.recovery_speed;
   int impact_limits = 0, rounds_ahead = 0;
   for (int look = 0;; ++look) {
@@ -55,7 +57,7 @@ absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages
       if (status.ok()) status = CompleteStep(solution->v_participating, *stages, &solution->v);
       if (!status.ok()) return status;
       const absl::StatusOr<bool> more =
-          RelineariseStep(solution->v, solution->v_participating, solution->impulses,
+          RelineariseStep(solution->v, solution->v_participating, calc_residual,
                           limits.relinearisations, k, stages, report);
       if (!more.ok()) return more.status();
       if (*more) continue;
@@ -85,6 +87,17 @@ absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages
   }
   if (!solution->has_v_position) return absl::OkStatus();
   return CompleteStep(solution->v_moving, *stages, &solution->v_position);
+}
+
+// The same, with the residual under impulses along the directions at the start of the step.
+template <typename Solve, typename Recover>
+absl::Status SolveStep(const State& state, const SolveLimits& limits, StepStages* stages,
+                       StepReport* report, StepSolution* solution, const Solve& solve,
+                       const Recover& recover) {
+  const auto calc_residual = [&] {
+    return CalcStepResidual(solution->v, solution->impulses, stages);
+  };
+  return SolveStep(state, limits, stages, report, solution, solve, calc_residual, recover);
 }
 
 // RecoverPositions at the solution, for methods that solve no convex problem.

@@ -15,7 +15,7 @@ void SetReferences(std::span<const double> y, CorrectiveProblem* problem) {
 
 double CalcLawResidual(const CorrectiveProblem& problem, std::span<const Vector3d> impulse,
                        std::span<const Matrix3d> W, std::span<const double> y, double h) {
-  double change = 0, largest = CalcSmallestImpulse(problem, W, h);
+  ImpulseChange change;
   for (std::size_t i = 0; i < problem.contacts.size(); ++i) {
     const CorrectiveContact& contact = problem.contacts[i];
     const Vector3d u = CalcRelativeVelocity(problem, contact, y) - contact.u_reference;
@@ -23,15 +23,13 @@ double CalcLawResidual(const CorrectiveProblem& problem, std::span<const Vector3
     delta.z() = contact.gap + h * contact.R_WC.col(2).dot(u);
     if (contact.is_in_tangent) {
       const double asked = -delta.z() / (h * contact.compliance);
-      change = std::max(change, std::abs(asked - impulse[i].z()));
-      largest = std::max(largest, std::abs(impulse[i].z()));
+      change.Add(Vector3d(0, 0, asked), Vector3d(0, 0, impulse[i].z()), 0, h);
       continue;
     }
     const Vector3d relaxed = RelaxContact(contact, W[i], delta, impulse[i], h);
-    change = std::max(change, (relaxed - impulse[i]).cwiseAbs().maxCoeff());
-    largest = std::max(largest, relaxed.cwiseAbs().maxCoeff());
+    change.Add(impulse[i], relaxed, W[i](2, 2), h);
   }
-  return change > 0 ? change / largest : 0;
+  return change.CalcRelative();
 }
 
 void CalcMappedImpulses(const CorrectiveProblem& problem, std::span<const Vector3d> impulse,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solvers/corrective/correction_residual.h"
 #include "solvers/problem/friction_cone.h"
 
 namespace pliant::solvers {
@@ -27,44 +28,35 @@ void CalcPush(const MappedPart& part, const Vector3d& g, double* f) {
 // Displacement of a contact that is of no account [m].
 constexpr double kNegligibleDisplacement = 1e-9;
 
-// Change of the impulses in a sweep, relative to the largest impulse after it. A sweep that drops
-// every impulse has changed all there was.
-double CalcRelativeChange(double change, double largest) {
-  if (change == 0) return 0;
-  return largest > 0 ? change / largest : 1;
-}
+// R of proximal steps, relative to the compliance W of each contact. A smaller one makes the convex
+// problems hard, and leaves no smaller error than the slip speeds that they hold fixed.
+constexpr double kProximal = 1e-3;
 
-double CalcChange(const std::vector<Vector3d>& before, const std::vector<Vector3d>& after,
-                  double smallest) {
-  double change = 0, largest = smallest;
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    change = std::max(change, (after[i] - before[i]).cwiseAbs().maxCoeff());
-    largest = std::max(largest, after[i].cwiseAbs().maxCoeff());
-  }
-  return CalcRelativeChange(change, largest);
-}
-
-// Newton's method goes on while each block of recursions reduces the residual to less than this
-// part of it.
-constexpr double kLittleProgress = 0.9;
-
-// Whether recursions whose sweeps reduce their change from `first` to `last`, as in the last one,
-// reach the tolerance.
-bool ConvergesWithin(int recursions, double first, double last, double tolerance) {
-  double reached = last;
-  for (int k = 0; k < recursions && reached > tolerance; ++k) reached *= last / first;
-  return reached <= tolerance;
-}
+// Reduction of the residual in a recursion at which proximal steps give way to exact solutions, and
+// at which these have stalled.
+constexpr double kSlow = 0.8, kStalled = 0.9;
+constexpr int kMaxStalls = 2;
+// Accelerated recursions without a new smallest residual.
+constexpr int kPatience = 8;
+// Growth of the residual over the smallest one at which acceleration is abandoned, and the smallest
+// part of a solution's change that recursions take then.
+constexpr double kMaxSetback = 20, kMinPart = 1.0 / 16;
 
 }  // namespace
 
-double CalcSmallestImpulse(const CorrectiveProblem& problem, std::span<const Matrix3d> W,
-                           double h) {
-  double smallest = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < problem.contacts.size(); ++i)
-    if (!problem.contacts[i].is_in_tangent && W[i](2, 2) > 0)
-      smallest = std::min(smallest, kNegligibleDisplacement / (h * W[i](2, 2)));
-  return std::isfinite(smallest) ? smallest : 0;
+double ImpulseChange::CalcRelative() const {
+  // a change that drops every impulse is all there was
+  const double to_largest = largest_ > 0 ? change_ / largest_ : change_ > 0 ? 1 : 0;
+  return std::min(to_largest, to_smallest_);
+}
+
+void ImpulseChange::Add(const Vector3d& before, const Vector3d& after, double W, double h) {
+  largest_ = std::max(largest_, after.cwiseAbs().maxCoeff());
+  const double change = (after - before).cwiseAbs().maxCoeff();
+  if (!(change > 0)) return;
+  change_ = std::max(change_, change);
+  to_smallest_ = W > 0 ? std::max(to_smallest_, change * h * W / kNegligibleDisplacement)
+                       : std::numeric_limits<double>::infinity();
 }
 
 void CorrectiveProblem::Clear() {
@@ -216,7 +208,7 @@ double RecursiveCorrection::Refresh(const MappingCompliance& compliance,
 double RecursiveCorrection::Sweep(const MappingCompliance& compliance,
                                   const CorrectionOptions& options, CorrectiveProblem* problem,
                                   Relinearisation* geometry) {
-  double change = 0, largest = smallest_;
+  change_.Clear();
   for (int i = 0; i < static_cast<int>(problem->contacts.size()); ++i) {
     if (problem->contacts[i].is_in_tangent) continue;
     if (options.directions == CorrectionOptions::Directions::kContact &&
@@ -227,14 +219,13 @@ double RecursiveCorrection::Sweep(const MappingCompliance& compliance,
     const Vector3d delta = work_[i].delta + options.h * (contact.R_WC.transpose() * u);
     const Vector3d before = result_.impulse[i];
     const Vector3d after = RelaxContact(contact, W_ii_[i], delta, before, options.h);
-    largest = std::max(largest, after.cwiseAbs().maxCoeff());
+    change_.Add(before, after, W_ii_[i](2, 2), options.h);
     // an open contact that stays open needs no update
     if (after == before) continue;
-    change = std::max(change, (after - before).cwiseAbs().maxCoeff());
     result_.impulse[i] = after;
     Push(compliance, *problem, i, contact.R_WC * (after - before), true);
   }
-  return CalcRelativeChange(change, largest);
+  return change_.CalcRelative();
 }
 
 void RecursiveCorrection::Move(const MappingCompliance& compliance,
@@ -273,41 +264,165 @@ void RecursiveCorrection::BuildJacobian(const CorrectiveProblem& problem) {
   }
 }
 
+void RecursiveCorrection::UpdateAll(const MappingCompliance& compliance, double h,
+                                    CorrectiveProblem* problem, Relinearisation* geometry) {
+  const int count = static_cast<int>(problem->contacts.size());
+  for (int i = 0; i < count; ++i)
+    work_[i].impulse_W = problem->contacts[i].R_WC * result_.impulse[i];
+  geometry->Update(y_, F_, 0, count, problem);
+  SetReferences(y_, problem);
+  for (int i = 0; i < count; ++i) {
+    const CorrectiveContact& contact = problem->contacts[i];
+    const Matrix3d R_CW = contact.R_WC.transpose();
+    work_[i].delta = R_CW * (contact.slip_W - h * contact.u_reference);
+    work_[i].delta.z() = contact.gap - h * contact.R_WC.col(2).dot(contact.u_reference);
+    if (contact.is_in_tangent) {
+      result_.impulse[i].z() = CalcSpringPush(*problem, i, h);
+    } else {
+      result_.impulse[i] =
+          ClipToCone(R_CW * work_[i].impulse_W, contact.friction, contact.lower, contact.upper);
+    }
+  }
+  CalcMappedImpulses(*problem, result_.impulse, &F_);
+  Move(compliance, *problem);
+}
+
 bool RecursiveCorrection::SolveLinearisation(const MappingCompliance& compliance,
-                                             const CorrectionOptions& options,
+                                             const CorrectionOptions& options, bool is_exact,
                                              const CorrectiveProblem& problem,
                                              LinearisationSolver* solver) {
   const int count = static_cast<int>(problem.contacts.size());
-  // motion under the springs in A alone
-  last_F_ = F_;
-  last_y_ = y_;
-  std::fill(F_.begin(), F_.end(), 0.0);
-  for (int i = 0; i < count; ++i) {
-    if (problem.contacts[i].is_in_tangent) Push(compliance, problem, i, result_.impulse[i], false);
-  }
-  Move(compliance, problem);
-  displacements_.clear();
-  for (int i = 0; i < count; ++i) {
+  const auto rate_at = [&](int i) {
     const CorrectiveContact& contact = problem.contacts[i];
-    displacements_.push_back(
-        work_[i].delta +
-        options.h * (contact.R_WC.transpose() * CalcRelativeVelocity(problem, contact, y_)));
-  }
-  BuildJacobian(problem);
-  const bool is_solved = solver->Solve(
-      {problem, w_entries_, w_values_, displacements_, W_ii_, options.h, options.tolerance},
-      &result_.impulse);
-  if (!is_solved) {
-    F_ = last_F_;
-    y_ = last_y_;
-    return false;
-  }
-  for (int i = 0; i < count; ++i) {
-    if (problem.contacts[i].is_in_tangent) continue;
-    Push(compliance, problem, i, problem.contacts[i].R_WC * result_.impulse[i], false);
-  }
+    return Vector3d(work_[i].delta / options.h +
+                    contact.R_WC.transpose() * CalcRelativeVelocity(problem, contact, y_));
+  };
+  rates_.clear();
+  for (int i = 0; i < count; ++i) rates_.push_back(rate_at(i));
+  velocities_ = dv_;
+  // motion under the springs in A alone
+  before_ = result_.impulse;
+  for (int i = 0; i < count; ++i)
+    if (!problem.contacts[i].is_in_tangent) before_[i].setZero();
+  CalcMappedImpulses(problem, before_, &F_);
   Move(compliance, problem);
-  return true;
+  for (std::size_t i = 0; i < velocities_.size(); ++i) velocities_[i] -= dv_[i];
+  displacements_.clear();
+  for (int i = 0; i < count; ++i) displacements_.push_back(options.h * rate_at(i));
+  BuildJacobian(problem);
+  before_ = result_.impulse;
+  const bool is_solved =
+      solver->Solve({problem, w_entries_, w_values_, displacements_, W_ii_, rates_, velocities_,
+                     options.h, options.tolerance, is_exact, kProximal},
+                    &result_.impulse);
+  if (!is_solved) result_.impulse = before_;
+  CalcMappedImpulses(problem, result_.impulse, &F_);
+  Move(compliance, problem);
+  return is_solved;
+}
+
+void RecursiveCorrection::SetImpulses(const MappingCompliance& compliance,
+                                      std::span<const Vector3d> world,
+                                      const CorrectiveProblem& problem) {
+  for (std::size_t i = 0; i < world.size(); ++i) {
+    const CorrectiveContact& contact = problem.contacts[i];
+    if (!contact.is_in_tangent) result_.impulse[i] = contact.R_WC.transpose() * world[i];
+  }
+  CalcMappedImpulses(problem, result_.impulse, &F_);
+  Move(compliance, problem);
+}
+
+void RecursiveCorrection::GetImpulses(const CorrectiveProblem& problem,
+                                      std::vector<Vector3d>* world) const {
+  world->clear();
+  for (std::size_t i = 0; i < result_.impulse.size(); ++i)
+    world->push_back(problem.contacts[i].R_WC * result_.impulse[i]);
+}
+
+void RecursiveCorrection::Accelerate(const MappingCompliance& compliance,
+                                     const CorrectiveProblem& problem) {
+  for (std::size_t i = 0; i < F_.size(); ++i) {
+    start_F_[i] = F_[i] - start_F_[i];
+    start_y_[i] = y_[i] - start_y_[i];
+  }
+  GetImpulses(problem, &image_);
+  acceleration_.Accelerate(start_F_, start_y_, {image_.data()->data(), 3 * image_.size()});
+  SetImpulses(compliance, image_, problem);
+}
+
+void RecursiveCorrection::Shorten(const MappingCompliance& compliance, double part,
+                                  const CorrectiveProblem& problem) {
+  GetImpulses(problem, &image_);
+  for (std::size_t i = 0; i < image_.size(); ++i)
+    image_[i] = start_[i] + part * (image_[i] - start_[i]);
+  SetImpulses(compliance, image_, problem);
+}
+
+void RecursiveCorrection::Converge(const MappingCompliance& compliance,
+                                   const CorrectionOptions& options, CorrectiveProblem* problem,
+                                   Relinearisation* geometry, LinearisationSolver* solver) {
+  enum class Mode { kProximal, kExact, kAccelerated, kShortened };
+  Mode mode = Mode::kProximal;
+  double last = std::numeric_limits<double>::infinity(), part = 1;
+  int stalls = 0;
+  Iterate &tried = tried_, &best = best_;
+  best.residual = last;
+  const auto update = [&] {
+    GetImpulses(*problem, &tried.impulse_W);
+    tried.F = F_;
+    tried.y = y_;
+    UpdateAll(compliance, options.h, problem, geometry);
+    tried.residual = CalcLawResidual(*problem, result_.impulse, W_ii_, y_, options.h);
+  };
+  const auto restore = [&] {
+    SetImpulses(compliance, best.impulse_W, *problem);
+    F_ = best.F;
+    y_ = best.y;
+    UpdateAll(compliance, options.h, problem, geometry);
+    result_.residual = best.residual;
+  };
+  const auto change_to = [&](Mode next) {
+    mode = next;
+    stalls = 0;
+    if (mode == Mode::kAccelerated) acceleration_.Restart();
+  };
+  Move(compliance, *problem);
+  while (true) {
+    update();
+    result_.residual = tried.residual;
+    result_.residuals.push_back(result_.residual);
+    result_.converged = result_.residual <= options.tolerance;
+    if (result_.converged) return;
+    if (result_.recursions >= options.max_recursions) break;
+    if (result_.residual < best.residual) std::swap(best, tried);
+
+    // choose how to go on by how the last recursion went
+    const double progress = result_.residual / last;
+    last = result_.residual;
+    if (mode == Mode::kProximal) {
+      if (progress > kSlow && ++stalls == kMaxStalls) change_to(Mode::kExact);
+    } else if (mode == Mode::kAccelerated) {
+      stalls = last > best.residual ? stalls + 1 : 0;
+      if (last > kMaxSetback * best.residual || stalls > kPatience) {
+        restore();
+        last = best.residual;
+        part = std::max(0.5 * part, kMinPart);
+        change_to(Mode::kShortened);
+      }
+    } else if (progress > kStalled && ++stalls == (mode == Mode::kExact ? kMaxStalls : kPatience)) {
+      change_to(Mode::kAccelerated);
+    }
+
+    start_F_ = F_;
+    start_y_ = y_;
+    GetImpulses(*problem, &start_);
+    if (!SolveLinearisation(compliance, options, mode != Mode::kProximal, *problem, solver)) break;
+    if (mode == Mode::kAccelerated) Accelerate(compliance, *problem);
+    if (mode == Mode::kShortened) Shorten(compliance, part, *problem);
+    ++result_.recursions;
+    ++result_.sweeps;
+  }
+  restore();
 }
 
 // Runs the sweeps of one recursion with W = J A⁻¹ Jᵀ in contact space, then finds the resulting
@@ -329,20 +444,19 @@ void RecursiveCorrection::SolveStandard(const MappingCompliance& compliance,
     u_[i] = problem.contacts[i].R_WC.transpose() *
             CalcRelativeVelocity(problem, problem.contacts[i], y_);
   for (int s = 0; s < options.sweeps; ++s) {
-    double change = 0, largest = smallest_;
+    change_.Clear();
     for (int i = 0; i < count; ++i) {
       if (problem.contacts[i].is_in_tangent) continue;
       const Vector3d before = result_.impulse[i];
       const Vector3d after = RelaxContact(problem.contacts[i], W_.block(i, i),
                                           work_[i].delta + options.h * u_[i], before, options.h);
-      largest = std::max(largest, after.cwiseAbs().maxCoeff());
+      change_.Add(before, after, W_ii_[i](2, 2), options.h);
       if (after == before) continue;
-      change = std::max(change, (after - before).cwiseAbs().maxCoeff());
       result_.impulse[i] = after;
       for (const int j : W_.neighbours(i)) u_[j] += W_.block(j, i) * (after - before);
       Push(compliance, problem, i, problem.contacts[i].R_WC * (after - before), false);
     }
-    const double residual = CalcRelativeChange(change, largest);
+    const double residual = change_.CalcRelative();
     if (s == 0) *first_residual = residual;
     result_.residuals.push_back(residual);
     ++result_.sweeps;
@@ -374,10 +488,6 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
   if (count == 0) return;
 
   const int planned = options.scheme == Scheme::kSingle ? 1 : options.recursions;
-  const int most =
-      options.scheme == Scheme::kSingle ? 1 : std::max(planned, options.max_recursions);
-  double reached = std::numeric_limits<double>::infinity();  // residual after the last block
-  bool is_slow = false;                                      // sweeps make little progress
   const bool every_sweep = options.directions == CorrectionOptions::Directions::kSweep &&
                            options.scheme == Scheme::kFast;
   result_.converged = false;
@@ -388,29 +498,19 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
     Push(compliance, *problem, i, result_.impulse[i],
          options.scheme != CorrectionOptions::Scheme::kStandard);
   }
-  while (result_.recursions < most && !result_.converged) {
-    if (result_.recursions > 0 && result_.recursions % planned == 0) {
-      const bool is_little =
-          is_slow ? result_.residual > kLittleProgress * reached
-                  : result_.recursions > 2 * planned ||
-                        !ConvergesWithin(planned, result_.residual, result_.residuals.back(),
-                                         options.tolerance);
-      if (is_little && (is_slow || solver == nullptr)) break;
-      is_slow = is_slow || is_little;
-      reached = result_.residual;
-    }
+  const int swept = options.begins_with_sweeps ? planned : 0;
+  if (swept == 0 && options.scheme == Scheme::kSingle && solver != nullptr) {
+    Refresh(compliance, options, true, 0, count, problem, geometry);
+    Move(compliance, *problem);
+    SolveLinearisation(compliance, options, true, *problem, solver);
+    return;
+  }
+  while (result_.recursions < swept && !result_.converged) {
     if (options.scheme == Scheme::kStandard && result_.recursions == 0) Move(compliance, *problem);
     const double spring_change =
         Refresh(compliance, options, result_.recursions == 0, 0, count, problem, geometry);
-    if (result_.recursions == 0) smallest_ = CalcSmallestImpulse(*problem, W_ii_, options.h);
     double first_residual = 0;
-    if (is_slow) {
-      before_ = result_.impulse;
-      is_slow = SolveLinearisation(compliance, options, *problem, solver);
-      first_residual = is_slow ? CalcChange(before_, result_.impulse, smallest_) : reached;
-      result_.residuals.push_back(first_residual);
-      ++result_.sweeps;
-    } else if (options.scheme == Scheme::kStandard) {
+    if (options.scheme == Scheme::kStandard) {
       SolveStandard(compliance, options, *problem, &first_residual);
     } else {
       for (int s = 0; s < options.sweeps; ++s) {
@@ -435,6 +535,15 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
     // convergence
     result_.converged = result_.residual <= options.tolerance &&
                         (result_.recursions > 1 || options.scheme == Scheme::kSingle);
+  }
+
+  if (!result_.converged && solver != nullptr && options.scheme != Scheme::kSingle &&
+      options.max_recursions > planned) {
+    if (swept == 0) {
+      for (int i = 0; i < count; ++i) W_ii_[i] = CalcDiagonal(compliance, *problem, i);
+      CalcMappedImpulses(*problem, result_.impulse, &F_);
+    }
+    Converge(compliance, options, problem, geometry, solver);
   }
 
   for (int i = 0; i < count; ++i) {

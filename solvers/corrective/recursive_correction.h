@@ -4,10 +4,12 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <Eigen/Core>
 
+#include "solvers/corrective/anderson_acceleration.h"
 #include "solvers/delassus/delassus.h"
 #include "solvers/delassus/mapping_compliance.h"
 
@@ -76,11 +78,16 @@ struct FixedLinearisation {
   std::span<const double> values;
   std::span<const Eigen::Vector3d> displacements;  // δ₀ [m]
   std::span<const Eigen::Matrix3d> diagonals;      // of W [1/kg]
-  double h;                                        // [s]
-  double tolerance;                                // of impulses, relative to the largest
+  // δ / h under the impulses so far [m/s], and the velocities of the blocks that these change
+  std::span<const Eigen::Vector3d> rates;
+  std::span<const double> velocities;
+  double h;          // [s]
+  double tolerance;  // of impulses, relative to the largest
+  bool is_exact;     // solve it, or take one proximal step towards its solution
+  double proximal;   // R of a proximal step relative to W
 };
 
-// Solves the problem of one linearisation where sweeps converge too slowly.
+// Solves the problem of one linearisation by Newton's method, where sweeps converge too slowly.
 class LinearisationSolver {
  public:
   virtual ~LinearisationSolver() = default;
@@ -106,10 +113,11 @@ struct CorrectionOptions {
   double h = 0;             // [s]
   double tolerance = 1e-5;  // largest change of an impulse in a sweep, relative to the largest one
   int recursions = 5;       // planned
-  // If these do not converge, more follow up to this number, in blocks of as many as planned. Where
-  // a block of sweeps makes little progress, a LinearisationSolver takes their place.
+  // If these do not converge, more follow up to this number, in which a LinearisationSolver takes
+  // the place of sweeps.
   int max_recursions = 0;
-  int sweeps = 30;  // in each recursion
+  bool begins_with_sweeps = true;  // false: no recursions with sweeps
+  int sweeps = 30;                 // in each recursion
 };
 
 struct CorrectionResult {
@@ -123,10 +131,19 @@ struct CorrectionResult {
   std::vector<Eigen::Vector3d> impulse;  // in the last frames [N·s], cone satisfied exactly
 };
 
-// An impulse that moves no contact by more than a nanometre [N·s]. Changes of impulses are measured
-// against it where there are no larger ones, so that contacts which barely touch converge.
-double CalcSmallestImpulse(const CorrectiveProblem& problem, std::span<const Eigen::Matrix3d> W,
-                           double h);
+// Change of impulses, relative to the largest one; or, where this is smaller, the largest change
+// relative to the impulse that moves its own contact by a nanometre (or a nanoradian), so that
+// contacts which barely touch converge.
+class ImpulseChange {
+ public:
+  void Clear() { *this = {}; }
+  // Impulse of a contact before and after [N·s]; its normal compliance W [1/kg], 0: not measured.
+  void Add(const Eigen::Vector3d& before, const Eigen::Vector3d& after, double W, double h);
+  double CalcRelative() const;
+
+ private:
+  double largest_ = 0, change_ = 0, to_smallest_ = 0;
+};
 
 // The recursive corrective motion (zeng2022 §5, §6) on total impulses. Each recursion recomputes
 // the contact frames from the moved proximity points, then runs projected Gauss–Seidel with
@@ -168,9 +185,26 @@ class RecursiveCorrection {
                CorrectiveProblem* problem, Relinearisation* geometry);
   // Fills w_entries_ and w_values_ with J = Rᵀ P H.
   void BuildJacobian(const CorrectiveProblem& problem);
-  // Solves the present linearisation without sweeps. False, and unchanged, if that fails.
+  // Relinearises all contacts at y; impulses in world axes are kept, clipped to the new cones.
+  void UpdateAll(const MappingCompliance& compliance, double h, CorrectiveProblem* problem,
+                 Relinearisation* geometry);
+  // Solves the present linearisation without sweeps, or takes a proximal step. Unchanged and false
+  // if that fails.
   bool SolveLinearisation(const MappingCompliance& compliance, const CorrectionOptions& options,
-                          const CorrectiveProblem& problem, LinearisationSolver* solver);
+                          bool is_exact, const CorrectiveProblem& problem,
+                          LinearisationSolver* solver);
+  // Impulses in world axes.
+  void GetImpulses(const CorrectiveProblem& problem, std::vector<Eigen::Vector3d>* world) const;
+  void SetImpulses(const MappingCompliance& compliance, std::span<const Eigen::Vector3d> world,
+                   const CorrectiveProblem& problem);
+  // Replaces the solution of a linearisation, found from start_F_ and start_y_, by the accelerated
+  // one.
+  void Accelerate(const MappingCompliance& compliance, const CorrectiveProblem& problem);
+  // Takes a part of the change of impulses since start_.
+  void Shorten(const MappingCompliance& compliance, double part, const CorrectiveProblem& problem);
+  // Recursions of Newton's method, until the laws hold to the tolerance.
+  void Converge(const MappingCompliance& compliance, const CorrectionOptions& options,
+                CorrectiveProblem* problem, Relinearisation* geometry, LinearisationSolver* solver);
   // Computes y from F by solving with A.
   void Move(const MappingCompliance& compliance, const CorrectiveProblem& problem);
   void SolveStandard(const MappingCompliance& compliance, const CorrectionOptions& options,
@@ -178,7 +212,7 @@ class RecursiveCorrection {
 
   std::vector<Work> work_;
   std::vector<Eigen::Matrix3d> W_ii_;
-  double smallest_ = 0;  // CalcSmallestImpulse
+  ImpulseChange change_;  // in a sweep
   std::vector<double> F_, y_, dv_;
   // for the standard scheme: W in contact space, its inputs, and velocities in contact frames
   DelassusOperator W_;
@@ -188,9 +222,17 @@ class RecursiveCorrection {
   std::vector<Eigen::Vector3d> u_;
   std::vector<MappedPart> old_parts_;
   std::vector<Eigen::Vector3d> displacements_;  // see FixedLinearisation
-  // F, y and impulses before SolveLinearisation
-  std::vector<double> last_F_, last_y_;
-  std::vector<Eigen::Vector3d> before_;
+  std::vector<Eigen::Vector3d> rates_, before_;
+  AndersonAcceleration acceleration_;
+  struct Iterate {
+    double residual;
+    std::vector<double> F, y;
+    std::vector<Eigen::Vector3d> impulse_W;
+  };
+  Iterate tried_, best_;
+  std::vector<double> start_F_, start_y_;       // before a recursion, then its change
+  std::vector<Eigen::Vector3d> start_, image_;  // impulses in world axes
+  std::vector<double> velocities_;
   CorrectionResult result_;
 };
 

@@ -13,13 +13,13 @@ struct PinnedHash {
 };
 
 inline constexpr PinnedHash kPinnedHashes[] = {
-    {"soft ball", 60, "f744c1e084609758d78eaf9957e3c1f4"},
+    {"soft ball", 60, "9dfaec13a59193389a195d0968062cce"},
     {"soft mat", 30, "922bc7e7592014ca8315fbd582ab9590"},
-    {"rigid heap", 100, "dea35955262383c0d897266115f6fbdc"},
+    {"rigid heap", 100, "6116cfcb71a52f5b10f0ddb690669128"},
     {"arm and hand", 120, "628432a5f47482fe93b94e5e0f0c1b81"},
     {"soft rings", 40, "0c3f04c22e8d370ac425a39f7413fed9"},
-    {"corrective cube", 60, "111127d05a567b543e0740cf5a704b2d"},
-    {"nonsmooth hand", 120, "04d748de2ecd3e202dc2855020be1e3c"},
+    {"corrective cube", 60, "a3b0417bbf39fbd84cba04f4c1cbb441"},
+    {"nonsmooth hand", 120, "04fb2b43a56bc93e59ea255eb92803a2"},
     {"nonsmooth cube", 60, "9c7c111d2674694c14cc8a023c7d542d"},
     {"maximal ball", 40, "031978401c587e554d250973d32fb3ce"},
 };

@@ -154,6 +154,17 @@ std::vector<Case> MakeCases() {
   };
 }
 
+// Height of the lowest point of a round shape over a plane P.
+double CalcLowest(const Geometry& shape, const RigidTransform& X_PB) {
+  const Vector3d down = -X_PB.R.row(2).transpose();
+  if (const auto* sphere = std::get_if<Sphere>(&shape)) return X_PB.p.z() - sphere->radius;
+  if (const auto* ellipsoid = std::get_if<Ellipsoid>(&shape))
+    return X_PB.p.z() - ellipsoid->radii.cwiseProduct(down).norm();
+  const auto& cylinder = std::get<Cylinder>(shape);
+  return X_PB.p.z() - cylinder.radius * down.head<2>().norm() -
+         0.5 * cylinder.length * std::abs(down.z());
+}
+
 // For these pairs the kinematics are exact except for the gap at the start, which shifts the centre
 // of a ball by half of it: when moved by 1e-3 of its radius, the direction is off by
 // 1e-3 kGap / radius.
@@ -185,6 +196,38 @@ TEST(ContactKinematics, GapAndFrameAreThoseThatDetectionFindsAnew) {
       }
     }
     EXPECT_GE(compared, 5) << tested.name;
+  }
+}
+
+// The lowest point of a round shape on a plane moves over its surface as it rolls. Exact after a
+// turn by up to 0.2 rad, but for rounding and for the gap at the start, kGap (1 − cos 0.2).
+TEST(ContactKinematics, RoundShapesTouchAPlaneWhereTheyAreLowest) {
+  constexpr double kTime = 1e-2;  // [s]
+  const std::pair<Geometry, RigidTransform> shapes[] = {
+      {Cylinder{0.05, 0.08},
+       Posed({0, 0, 0.04 * std::sin(0.4) + 0.05 * std::cos(0.4) + kGap}, {kPi / 2 + 0.4, 0, 0})},
+      {Cylinder{0.05, 0.08}, Posed({0, 0, 0.05 + kGap}, {kPi / 2, 0, 0})},
+      {Ellipsoid{{0.03, 0.05, 0.04}}, At(0, 0, 0.04 + kGap)},
+      {Sphere{0.05}, At(0, 0, 0.05 + kGap)}};
+  for (const auto& [shape, pose] : shapes) {
+    ContactWorld world;
+    world.AddRigid(HalfSpace{}, {});
+    world.AddRigid(shape, pose);
+    world.model.Finish();
+    const std::vector<ContactPoint> contacts = world.Detect();
+    ASSERT_FALSE(contacts.empty());
+    for (unsigned seed = 1; seed <= 5; ++seed) {
+      const RandomMotion motion(world, seed);
+      const Trial trial = motion.At(kTime);
+      double lowest = 1;
+      for (const ContactPoint& contact : contacts) {
+        const ContactKinematics kinematics(world.model, contact, motion.start().at());
+        lowest = std::min(lowest, kinematics.Place(trial.at()).gap);
+      }
+      const RigidTransform X_PB = trial.frames[0].X_WB.Inverse() * trial.frames[1].X_WB;
+      const double exact = CalcLowest(shape, X_PB);
+      EXPECT_NEAR(lowest, exact, 2e-9) << shape.index() << ", seed " << seed;
+    }
   }
 }
 

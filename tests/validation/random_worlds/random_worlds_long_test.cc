@@ -8,18 +8,18 @@
 namespace pliant::physics {
 namespace {
 
-constexpr int kWorldsInChunk = 50;
+constexpr int kWorldsInChunk = 100;
 
 class ManyRandomWorlds : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
 
-TEST_P(ManyRandomWorlds, ConvergeAndGainNoEnergy) {
+TEST_P(ManyRandomWorlds, ConvergeAndSeldomGainEnergy) {
   const auto& [method, chunk] = GetParam();
-  CheckRandomWorlds(method, chunk * kWorldsInChunk + 1, kWorldsInChunk);
+  CheckMostRandomWorlds(method, chunk * kWorldsInChunk + 1, kWorldsInChunk);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ManyRandomWorlds,
                          ::testing::Combine(::testing::Values("convex", "corrective", "nonsmooth"),
-                                            ::testing::Range(0, 40)),
+                                            ::testing::Range(0, 20)),
                          [](const auto& info) {
                            return std::get<0>(info.param) + std::to_string(std::get<1>(info.param));
                          });

@@ -16,24 +16,19 @@ struct WorldLimits {
   // Parts of the energy at the start that a step may gain, and all steps together.
   double gain = 1e-3, total_gain = 1e-2;
   double overlap = 2e-4;  // at the end [m]
-  bool converges = true;  // whether every step does
 };
 
 // Near-rigid contacts of `convex` have a compliance, by which light bodies under heavy ones overlap
-// by a tenth of a millimetre at rest, and more in an impact. `corrective` does not converge in all
-// steps of such worlds, and is held to end them.
+// by a tenth of a millimetre at rest, and more in an impact.
 inline WorldLimits LimitsOf(const std::string& method) {
   WorldLimits limits;
   if (method == "convex") limits.overlap = 7e-4;
-  limits.converges = method != "corrective";
   return limits;
 }
 
 inline bool Keeps(const WorldLimits& limits, const WorldVerdict& verdict) {
-  if (!verdict.fault.empty()) return false;
-  return !limits.converges ||
-         (verdict.missed == 0 && verdict.largest_gain <= limits.gain &&
-          verdict.total_gain <= limits.total_gain && verdict.overlap <= limits.overlap);
+  return verdict.fault.empty() && verdict.missed == 0 && verdict.largest_gain <= limits.gain &&
+         verdict.total_gain <= limits.total_gain && verdict.overlap <= limits.overlap;
 }
 
 // Runs the worlds of `count` seeds. One that fails is cut down to the fewest bodies with which it
@@ -53,6 +48,46 @@ inline void CheckRandomWorlds(const std::string& method, std::uint64_t first_see
                   << verdict.fault << "\nThe fewest bodies with which it fails:\n"
                   << world.ToYaml(method, fewest);
   }
+}
+
+// How many of a number of worlds may keep to wider limits.
+struct WideLimits {
+  WorldLimits narrow, wide;
+  int one_in;  // world beyond the narrow limits
+};
+
+// Of two thousand worlds, every fortieth gains more than a thousandth of its energy in some step:
+// soft bodies of LINEAR_COROTATIONAL that an impact turns fast, and joints between free bodies.
+inline WideLimits WideLimitsOf(const std::string& method) {
+  WideLimits limits{LimitsOf(method), {.gain = 5e-2, .total_gain = 7e-2, .overlap = 1.5e-3}, 10};
+  if (method == "nonsmooth") limits.narrow.overlap = 7e-4;
+  // It seeks directions at the end of a step, which an impact that turns a body far may not have. A
+  // corner that swings through its lowest point within a step gains energy.
+  if (method == "corrective")
+    limits = {{.gain = 2e-3, .overlap = 1e-3},
+              {.gain = 1.5e-2, .total_gain = 2.5e-2, .overlap = 1e-3},
+              20};
+  return limits;
+}
+
+// Runs the worlds of `count` seeds, of which few may exceed the limits, and one step in a thousand
+// may miss.
+inline void CheckMostRandomWorlds(const std::string& method, std::uint64_t first_seed, int count) {
+  const auto& [narrow, wide, one_in] = WideLimitsOf(method);
+  int steps = 0, missed = 0, beyond = 0;
+  for (std::uint64_t seed = first_seed; seed < first_seed + count; ++seed) {
+    WorldVerdict verdict = RunScene(RandomWorld(seed).ToYaml(method), narrow.duration);
+    EXPECT_EQ(verdict.fault, "") << method << ", seed " << seed;
+    EXPECT_LE(verdict.largest_gain, wide.gain) << method << ", seed " << seed;
+    EXPECT_LE(verdict.total_gain, wide.total_gain) << method << ", seed " << seed;
+    EXPECT_LE(verdict.overlap, wide.overlap) << method << ", seed " << seed;
+    steps += verdict.steps;
+    missed += verdict.missed;
+    verdict.missed = 0;
+    beyond += !Keeps(narrow, verdict);
+  }
+  EXPECT_LE(missed, steps / 1000) << method;
+  EXPECT_LE(beyond, count / one_in) << method;
 }
 
 }  // namespace pliant::physics
