@@ -59,7 +59,7 @@ struct WideLimits {
 // Of two thousand worlds, every fortieth gains more than a thousandth of its energy in some step:
 // soft bodies of LINEAR_COROTATIONAL that an impact turns fast, and joints between free bodies.
 inline WideLimits WideLimitsOf(const std::string& method) {
-  WideLimits limits{LimitsOf(method), {.gain = 5e-2, .total_gain = 7e-2, .overlap = 1.5e-3}, 10};
+  WideLimits limits{LimitsOf(method), {.gain = 5e-2, .total_gain = 7e-2, .overlap = 2e-3}, 10};
   if (method == "nonsmooth") limits.narrow.overlap = 7e-4;
   // It seeks directions at the end of a step, which an impact that turns a body far may not have. A
   // corner that swings through its lowest point within a step gains energy.
