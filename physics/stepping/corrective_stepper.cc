@@ -27,6 +27,9 @@ constexpr double kMinCompliance = 1e-6;  // of a rigid constraint, relative to i
 
 // Residual of the contact laws beyond which a step takes the directions at its start.
 constexpr double kMaxEndResidual = 1e-2;
+// Recursions of a step over all its relinearisations, re-detections and attempts, in limits of one
+// solution: one that does not converge is not repeated with each of them.
+constexpr int kMaxSolutionsWorth = 3;
 // Contacts and constraints up to which sweeps cost less than Newton's method.
 constexpr int kMaxSwept = 12;
 
@@ -80,6 +83,7 @@ class CorrectiveStepper final : public Stepper {
     if (goes_on) limits.relinearisations = {kMaxBalanceRounds, tolerance};
     bool is_settled = true;
     sweep_tolerance_ = kSweepTolerance * tolerance;
+    recursions_left_ = kMaxSolutionsWorth * options.max_recursions;
     for (int attempt = 0;; ++attempt) {
       bool keeps = attempt > 0;
       status = SolveStep(
@@ -293,6 +297,8 @@ class CorrectiveStepper final : public Stepper {
       report->refactorisations += compliance_.num_blocks() - compliance_.num_kept();
       solvers::CorrectionOptions of_solver = OptionsOf(options, h, sweep_tolerance_);
       of_solver.begins_with_sweeps = sweeps;
+      of_solver.max_recursions =
+          std::clamp(recursions_left_, options.recursions, options.max_recursions);
       correction_.Solve(compliance_, guess_, of_solver, &problem_, &geometry_, &newton_);
       const auto record = [&] {
         report->iterations += result.sweeps;
@@ -300,6 +306,7 @@ class CorrectiveStepper final : public Stepper {
                                            result.residuals.begin(), result.residuals.end());
       };
       record();
+      recursions_left_ -= result.recursions;
       if (goes_on && !result.converged && result.residual > kMaxEndResidual) {
         // along the directions at the start, which are taken instead, contacts gain no energy
         geometry_.Reset(&problem_);
@@ -336,6 +343,7 @@ class CorrectiveStepper final : public Stepper {
   std::vector<Vector3d> end_impulses_;  // in the frames at the end of the step
   std::vector<Vector3d> guess_;
   std::vector<Eigen::Matrix3d> frames_;  // of the impulses found
+  int recursions_left_ = 0;              // in this step
   double sweep_tolerance_ = 0;
   StepSolution solution_;
   Turning turning_{model_};
