@@ -99,7 +99,7 @@ absl::StatusOr<bool> RelineariseStep(std::span<const double> v,
   });
   const int count = static_cast<int>(std::ranges::count(is_due, 1));
   if (count == 0) return false;
-  if (round == limits.max_count) {
+  if (round >= limits.max_count) {
     ++report->compromises[Compromise::kRelinearisationLimit];
     return false;
   }
