@@ -1,5 +1,5 @@
-// Two thousand random worlds. `corrective` is not held to them: it misses one step in a hundred, and
-// loses bodies through the ground in some.
+// Two thousand random worlds. `corrective` is not held to them: it misses one step in a hundred,
+// and loses bodies through the ground in some.
 
 #include <string>
 #include <tuple>
