@@ -152,7 +152,7 @@ void ContactDetector::Workspace::Collide(const Model& model, const State& state,
   contacts->counts = {};
   const Search search = FindSearch(model, h, task);
   const double known = model.contact.margin + task.reach;
-  // where the bodies deform or are not convex, features now do not tell whether they will meet
+  // features of bodies that deform or are not convex do not tell now whether they will meet
   const bool is_at_times = search == Search::kAtTimes && !AreConvex(task);
   contacts->reach = model.contact.margin;
   if (search != Search::kMargin && !is_at_times) contacts->reach += h * task.approach;

@@ -27,9 +27,9 @@ constexpr double kMinCompliance = 1e-6;  // of a rigid constraint, relative to i
 
 // Residual of the contact laws beyond which a step takes the directions at its start.
 constexpr double kMaxEndResidual = 1e-2;
-// Recursions of a step over all its relinearisations, re-detections and attempts, in limits of one
-// solution: one that does not converge is not repeated with each of them.
-constexpr int kMaxSolutionsWorth = 3;
+// A step has this many times the recursions of one solution for all its relinearisations,
+// re-detections and attempts, so that a solution that does not converge is not repeated with each.
+constexpr int kMaxRecursionsFactor = 3;
 // Contacts and constraints up to which sweeps cost less than Newton's method.
 constexpr int kMaxSwept = 12;
 
@@ -83,7 +83,7 @@ class CorrectiveStepper final : public Stepper {
     if (goes_on) limits.relinearisations = {kMaxBalanceRounds, tolerance};
     bool is_settled = true;
     sweep_tolerance_ = kSweepTolerance * tolerance;
-    recursions_left_ = kMaxSolutionsWorth * options.max_recursions;
+    recursions_left_ = kMaxRecursionsFactor * options.max_recursions;
     for (int attempt = 0;; ++attempt) {
       bool keeps = attempt > 0;
       status = SolveStep(
