@@ -23,7 +23,7 @@ double CalcLawResidual(const CorrectiveProblem& problem, std::span<const Vector3
     delta.z() = contact.gap + h * contact.R_WC.col(2).dot(u);
     if (contact.is_in_tangent) {
       const double asked = -delta.z() / (h * contact.compliance);
-      change.Add(Vector3d(0, 0, asked), Vector3d(0, 0, impulse[i].z()), 0, h);
+      change.Add(Vector3d(0, 0, asked), Vector3d(0, 0, impulse[i].z()), contact.compliance, h);
       continue;
     }
     const Vector3d relaxed = RelaxContact(contact, W[i], delta, impulse[i], h);

@@ -50,8 +50,12 @@ double ImpulseChange::CalcRelative() const {
   return std::min(to_largest, to_smallest_);
 }
 
+void ImpulseChange::Scale(const Vector3d& impulse) {
+  largest_ = std::max(largest_, impulse.cwiseAbs().maxCoeff());
+}
+
 void ImpulseChange::Add(const Vector3d& before, const Vector3d& after, double W, double h) {
-  largest_ = std::max(largest_, after.cwiseAbs().maxCoeff());
+  Scale(after);
   const double change = (after - before).cwiseAbs().maxCoeff();
   if (!(change > 0)) return;
   change_ = std::max(change_, change);
@@ -142,16 +146,13 @@ void RecursiveCorrection::Push(const MappingCompliance& compliance,
 double RecursiveCorrection::CalcSpringPush(const CorrectiveProblem& problem, int contact,
                                            double h) const {
   const CorrectiveContact& row = problem.contacts[contact];
-  Vector3d u_free = Vector3d::Zero();
-  for (int p = row.first_part; p < row.first_part + row.num_parts; ++p)
-    AddRead(problem.parts[p], problem.y_free.data(), &u_free);
+  const Vector3d u_free = CalcRelativeVelocity(problem, row, problem.y_free);
   return (row.u_reference.z() - u_free.z() - row.gap / h) / row.compliance;
 }
 
-double RecursiveCorrection::Refresh(const MappingCompliance& compliance,
-                                    const CorrectionOptions& options, bool is_first, int first,
-                                    int last, CorrectiveProblem* problem,
-                                    Relinearisation* geometry) {
+void RecursiveCorrection::Refresh(const MappingCompliance& compliance,
+                                  const CorrectionOptions& options, bool is_first, int first,
+                                  int last, CorrectiveProblem* problem, Relinearisation* geometry) {
   const bool is_linear = options.scheme == CorrectionOptions::Scheme::kSingle;
   const bool moves = options.scheme != CorrectionOptions::Scheme::kStandard;
   for (int i = first; i < last; ++i)
@@ -165,13 +166,13 @@ double RecursiveCorrection::Refresh(const MappingCompliance& compliance,
     for (int i = first; i < last; ++i)
       problem->contacts[i].u_reference = CalcRelativeVelocity(*problem, problem->contacts[i], y_);
   }
-  double change = 0;
+  spring_change_.Clear();
   for (int i = first; i < last; ++i) {
     CorrectiveContact& contact = problem->contacts[i];
     if (contact.is_in_tangent) {
-      const double push = CalcSpringPush(*problem, i, options.h);
-      change = std::max(change, std::abs(push - result_.impulse[i].z()));
-      result_.impulse[i].z() = push;
+      const Vector3d push(0, 0, CalcSpringPush(*problem, i, options.h));
+      spring_change_.Add(result_.impulse[i], push, contact.compliance, options.h);
+      result_.impulse[i] = push;
       continue;
     }
     const Matrix3d R_CW = contact.R_WC.transpose();
@@ -202,7 +203,6 @@ double RecursiveCorrection::Refresh(const MappingCompliance& compliance,
       if (moves) compliance.AddColumns(part.block, part.row, part.height, f, y_.data());
     }
   }
-  return change;
 }
 
 double RecursiveCorrection::Sweep(const MappingCompliance& compliance,
@@ -261,6 +261,18 @@ void RecursiveCorrection::BuildJacobian(const CorrectiveProblem& problem) {
         }
       }
     }
+  }
+}
+
+void RecursiveCorrection::CalcTotals(const CorrectiveProblem& problem,
+                                     std::vector<Vector3d>* impulses) const {
+  *impulses = result_.impulse;
+  for (std::size_t i = 0; i < impulses->size(); ++i) {
+    const CorrectiveContact& spring = problem.contacts[i];
+    if (!spring.is_in_tangent) continue;
+    const double change = CalcRelativeVelocity(problem, spring, y_).z() -
+                          CalcRelativeVelocity(problem, spring, problem.y_free).z();
+    (*impulses)[i].z() -= change / spring.compliance;
   }
 }
 
@@ -372,7 +384,8 @@ void RecursiveCorrection::Converge(const MappingCompliance& compliance,
     tried.F = F_;
     tried.y = y_;
     UpdateAll(compliance, options.h, problem, geometry);
-    tried.residual = CalcLawResidual(*problem, result_.impulse, W_ii_, y_, options.h);
+    CalcTotals(*problem, &totals_);
+    tried.residual = CalcLawResidual(*problem, totals_, W_ii_, y_, options.h);
   };
   const auto restore = [&] {
     SetImpulses(compliance, best.impulse_W, *problem);
@@ -507,8 +520,7 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
   }
   while (result_.recursions < swept && !result_.converged) {
     if (options.scheme == Scheme::kStandard && result_.recursions == 0) Move(compliance, *problem);
-    const double spring_change =
-        Refresh(compliance, options, result_.recursions == 0, 0, count, problem, geometry);
+    Refresh(compliance, options, result_.recursions == 0, 0, count, problem, geometry);
     double first_residual = 0;
     if (options.scheme == Scheme::kStandard) {
       SolveStandard(compliance, options, *problem, &first_residual);
@@ -523,12 +535,8 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
       }
     }
     ++result_.recursions;
-    if (spring_change > 0) {
-      double largest = 0;
-      for (const Vector3d& impulse : result_.impulse)
-        largest = std::max(largest, impulse.cwiseAbs().maxCoeff());
-      first_residual = std::max(first_residual, spring_change / largest);
-    }
+    for (const Vector3d& impulse : result_.impulse) spring_change_.Scale(impulse);
+    first_residual = std::max(first_residual, spring_change_.CalcRelative());
     result_.residual =
         options.scheme == Scheme::kSingle ? result_.residuals.back() : first_residual;
     // the first recursion uses frames of the free motion, so a small change there does not prove
@@ -546,18 +554,11 @@ void RecursiveCorrection::Solve(const MappingCompliance& compliance,
     Converge(compliance, options, problem, geometry, solver);
   }
 
+  CalcTotals(*problem, &totals_);
+  result_.impulse.swap(totals_);
   for (int i = 0; i < count; ++i) {
     const CorrectiveContact& contact = problem->contacts[i];
-    if (contact.is_in_tangent) {
-      // the impulse of a spring in A is the applied part plus A's contribution
-      Vector3d u_free = Vector3d::Zero();
-      for (int p = contact.first_part; p < contact.first_part + contact.num_parts; ++p)
-        AddRead(problem->parts[p], problem->y_free.data(), &u_free);
-      result_.impulse[i].z() -=
-          (CalcRelativeVelocity(*problem, contact, y_).z() - u_free.z()) / contact.compliance;
-      continue;
-    }
-    if (IsScalar(contact)) continue;
+    if (contact.is_in_tangent || IsScalar(contact)) continue;
     const double open = work_[i].delta.z() / options.h +
                         contact.R_WC.col(2).dot(CalcRelativeVelocity(*problem, contact, y_));
     result_.complementarity = std::max(

@@ -137,7 +137,10 @@ struct CorrectionResult {
 class ImpulseChange {
  public:
   void Clear() { *this = {}; }
-  // Impulse of a contact before and after [N·s]; its normal compliance W [1/kg], 0: not measured.
+  // Takes an impulse [N·s] into account that has not changed.
+  void Scale(const Eigen::Vector3d& impulse);
+  // Impulse of a contact or spring before and after [N·s]; its normal compliance W [1/kg] (of a
+  // spring: its R), 0: not measured.
   void Add(const Eigen::Vector3d& before, const Eigen::Vector3d& after, double W, double h);
   double CalcRelative() const;
 
@@ -173,11 +176,9 @@ class RecursiveCorrection {
   Eigen::Matrix3d CalcDiagonal(const MappingCompliance& compliance,
                                const CorrectiveProblem& problem, int contact) const;
   // Updates contacts first … last − 1 to new frames. Impulses in world axes are kept, clipped to
-  // the new cones. Recomputes the impulses of springs in A. Returns the largest change of a
-  // spring's impulse.
-  double Refresh(const MappingCompliance& compliance, const CorrectionOptions& options,
-                 bool is_first, int first, int last, CorrectiveProblem* problem,
-                 Relinearisation* geometry);
+  // the new cones. Recomputes the impulses of springs in A, whose change is spring_change_.
+  void Refresh(const MappingCompliance& compliance, const CorrectionOptions& options, bool is_first,
+               int first, int last, CorrectiveProblem* problem, Relinearisation* geometry);
   void Push(const MappingCompliance& compliance, const CorrectiveProblem& problem, int contact,
             const Eigen::Vector3d& impulse_W, bool moves);
   double CalcSpringPush(const CorrectiveProblem& problem, int contact, double h) const;
@@ -193,6 +194,8 @@ class RecursiveCorrection {
   bool SolveLinearisation(const MappingCompliance& compliance, const CorrectionOptions& options,
                           bool is_exact, const CorrectiveProblem& problem,
                           LinearisationSolver* solver);
+  // Impulses with what A contributes to those of its springs.
+  void CalcTotals(const CorrectiveProblem& problem, std::vector<Eigen::Vector3d>* impulses) const;
   // Impulses in world axes.
   void GetImpulses(const CorrectiveProblem& problem, std::vector<Eigen::Vector3d>* world) const;
   void SetImpulses(const MappingCompliance& compliance, std::span<const Eigen::Vector3d> world,
@@ -212,7 +215,7 @@ class RecursiveCorrection {
 
   std::vector<Work> work_;
   std::vector<Eigen::Matrix3d> W_ii_;
-  ImpulseChange change_;  // in a sweep
+  ImpulseChange change_, spring_change_;  // in a sweep
   std::vector<double> F_, y_, dv_;
   // for the standard scheme: W in contact space, its inputs, and velocities in contact frames
   DelassusOperator W_;
@@ -222,7 +225,7 @@ class RecursiveCorrection {
   std::vector<Eigen::Vector3d> u_;
   std::vector<MappedPart> old_parts_;
   std::vector<Eigen::Vector3d> displacements_;  // see FixedLinearisation
-  std::vector<Eigen::Vector3d> rates_, before_;
+  std::vector<Eigen::Vector3d> rates_, before_, totals_;
   AndersonAcceleration acceleration_;
   struct Iterate {
     double residual;
