@@ -28,6 +28,9 @@ void CalcPush(const MappedPart& part, const Vector3d& g, double* f) {
 // Displacement of a contact that is of no account [m].
 constexpr double kNegligibleDisplacement = 1e-9;
 
+// Compliance, relative to the normal one, along which nothing can move: it is rounding.
+constexpr double kMinTangentialCompliance = 1e-6;
+
 // R of proximal steps, relative to the compliance W of each contact. A smaller one makes the convex
 // problems hard, and leaves no smaller error than the slip speeds that they hold fixed.
 constexpr double kProximal = 1e-3;
@@ -83,8 +86,8 @@ Vector3d RelaxContact(const CorrectiveContact& contact, const Matrix3d& W, const
       std::clamp(impulse.z() - delta_n / (h * (W(2, 2) + soft)), contact.lower, contact.upper);
 
   // tangential part, for the updated normal impulse
-  const double trace = W(0, 0) + W(1, 1);
-  if (contact.friction > 0 && trace > 0) {
+  if (contact.friction > 0) {
+    const double trace = std::max(W(0, 0) + W(1, 1), kMinTangentialCompliance * W(2, 2));
     const double change = relaxed.z() - impulse.z();
     const double step = 2 / (h * trace);
     relaxed.x() = impulse.x() - step * (delta.x() + h * W(0, 2) * change);
