@@ -228,6 +228,8 @@ struct Model {
   std::string name;
   Eigen::Vector3d gravity{0, 0, -9.81};  // [m/s²]
   double time_step = 0.01;               // [s]
+  // Into how many substeps a step may be divided that does not converge or gains energy; 1: none.
+  int max_substeps = 8;
   MethodOptions method;
   ContactParameters contact;
   // Islands at rest sleep until something acts on them. Requires anchored contacts: creeping bodies

@@ -90,6 +90,13 @@ struct MethodOptions {
            nonsmooth.coordinates == NonsmoothOptions::Coordinates::kMaximal;
   }
 
+  // Whether steps take energy away, whatever moves: those of implicit Euler do. Other integrators,
+  // and rows that pull drifted bodies together in maximal coordinates, may return it.
+  bool is_dissipative() const {
+    if (kind != MethodKind::kConvex) return !is_maximal();
+    return convex.theta == 1 && convex.theta_vq == 1 && convex.integrator == nullptr;
+  }
+
   // Whether the contact problem of a step can be exported, which takes reduced coordinates.
   bool is_exportable() const { return !is_maximal(); }
 };

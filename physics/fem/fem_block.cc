@@ -103,7 +103,8 @@ class FemBlock final : public DynamicsBlock, public NodeSet, public ElementSet, 
   }
 
   double CalcKineticEnergy(std::span<const double> v) const {
-    std::vector<double> Mv(v.size());
+    thread_local std::vector<double> Mv;  // called in every step
+    Mv.resize(v.size());
     model_->MultiplyMass(v, Mv);
     double sum = 0;
     for (std::size_t i = 0; i < v.size(); ++i) sum += v[i] * Mv[i];
@@ -113,7 +114,8 @@ class FemBlock final : public DynamicsBlock, public NodeSet, public ElementSet, 
   double CalcElasticEnergy(std::span<const double> q) const {
     double sum = 0;
     const std::vector<ElementBatch>& batches = model_->elements.batches;
-    const FemModel::Deformation at = model_->CalcDeformation(q);
+    thread_local FemModel::Deformation at;
+    model_->CalcDeformation(q, &at);
     for (std::size_t b = 0; b < batches.size(); ++b) {
       const LaneMatrix3 F = model_->CalcDeformation(batches[b], q);
       const Lane energy = batches[b].volume * model_->CalcResponse(b, F, at).energy;

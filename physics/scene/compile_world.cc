@@ -1,6 +1,7 @@
 // Gravity, time step, method, contact parameters, groups and pairs.
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <utility>
 
@@ -252,6 +253,20 @@ void CompileNonsmooth(const v1::NonsmoothMethod& given, SceneLog* log, Nonsmooth
     ReadRelinearisations(path, given.relinearisations(), log, &options->relinearisations);
 }
 
+// Whether a method is to stop after a given number of iterations, converged or not.
+bool IsLimited(const v1::Method& method) {
+  const v1::ConvexMethod& convex = method.convex();
+  const v1::CorrectiveMethod& corrective = method.corrective();
+  const v1::NonsmoothMethod& nonsmooth = method.nonsmooth();
+  return convex.has_max_iterations() || convex.has_relinearisations() ||
+         corrective.has_max_iterations() || corrective.has_recursions() ||
+         corrective.has_sweeps() || corrective.scheme() == v1::CorrectiveMethod::SCHEME_SINGLE ||
+         nonsmooth.has_max_iterations() || nonsmooth.has_newton_iterations() ||
+         nonsmooth.has_linear_iterations() || nonsmooth.has_relinearisations();
+}
+
+constexpr int kMaxSubsteps = 64;
+
 }  // namespace
 
 void SceneCompiler::CompileWorld() {
@@ -273,7 +288,21 @@ void SceneCompiler::CompileWorld() {
     }
   }
   CompileMethod(scene_.method());
+  CompileSubsteps();
   CompileContact();
+}
+
+void SceneCompiler::CompileSubsteps() {
+  if (IsLimited(scene_.method())) model_->max_substeps = 1;
+  if (!scene_.has_max_substeps()) return;
+  const int given = scene_.max_substeps();
+  if (given >= 1 && given <= kMaxSubsteps && std::has_single_bit(static_cast<unsigned>(given))) {
+    model_->max_substeps = given;
+    return;
+  }
+  log_.Error("max_substeps",
+             absl::StrCat(given, " is not allowed; expected a power of two from 1 to ",
+                          kMaxSubsteps, ", as steps are halved"));
 }
 
 void SceneCompiler::CompileMethod(const v1::Method& method) {

@@ -116,6 +116,7 @@ class SceneCompiler {
   // world: compile_world.cc
   void CompileWorld();
   void CompileMethod(const v1::Method& method);
+  void CompileSubsteps();
   void CompileContact();
   void CompileGroups();
   void CompilePairs();

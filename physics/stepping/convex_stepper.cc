@@ -7,11 +7,10 @@
 
 #include "physics/dynamics/parallel.h"
 #include "physics/spatial/trig.h"
-#include "physics/stepping/energy_balance.h"
 #include "physics/stepping/integrators/integrator.h"
 #include "physics/stepping/integrators/theta_method.h"
+#include "physics/stepping/report/step_timer.h"
 #include "physics/stepping/solve.h"
-#include "physics/stepping/step_timer.h"
 #include "solvers/convex/sap.h"
 
 namespace pliant::physics {
@@ -120,8 +119,7 @@ class ConvexStepper final : public Stepper {
     timer.Lap(Phase::kCheck);
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
-    if (reports_work())
-      report->energy.work = CalcSuppliedWork(solution_.v, solution_.impulses, stages_);
+    if (reports_work()) ReportEnergy(*state, stages_, &solution_, report);
     CommitStep(solution_, &stages_, state, report);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();

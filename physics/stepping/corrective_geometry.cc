@@ -298,27 +298,20 @@ void CorrectiveGeometry::WriteParts(const Side& side, const Vector3d& point, dou
 
 // Trial positions of a block under the impulses F, computed as at the end of a step.
 void CorrectiveGeometry::MoveBlock(int block, std::span<const double> F) {
-  const BlockStep& step = *stages_.blocks.steps[block];
   const int active = stages_.participation.index_of_block[block];
-  const std::span<const double> v_free =
-      stages_.blocks.spaces.Part(block, stages_.reduction.v_star);
-  v_.assign(v_free.begin(), v_free.end());
+  v_p_.clear();
   if (active >= 0) {
     const solvers::ConstraintSystem::Block& of = stages_.system.blocks[active];
     dv_.resize(stages_.system.num_velocities);
     compliance_->CalcVelocityChange(active, F, dv_);
-    v_p_.resize(of.size);
-    for (int i = 0; i < of.size; ++i)
-      v_p_[i] = stages_.system.v_star[of.first + i] + dv_[of.first + i];
-    step.Complete(v_p_, v_);
+    for (int i = of.first; i < of.first + of.size; ++i)
+      v_p_.push_back(stages_.system.v_star[i] + dv_[i]);
   }
-  const BlockState start = model_.StateOf(*state_, block);
-  q_.assign(start.q.begin(), start.q.end());
-  v_end_.assign(start.v.begin(), start.v.end());
-  internals_.assign(start.internals.begin(), start.internals.end());
-  step.Integrate(v_, {q_, v_end_, &internals_});
+  CompleteBlock(stages_, block, v_p_, &v_);
+  const BlockState end =
+      trial_.Integrate(*stages_.blocks.steps[block], model_.StateOf(*state_, block), v_);
   const FrameSet& frames = *model_.abilities[block].frames;
-  frames.CalcFrames({q_, v_end_, internals_},
+  frames.CalcFrames(end,
                     {&moved_[first_frame_[block]], static_cast<std::size_t>(frames.num_frames())});
 }
 

@@ -7,6 +7,7 @@
 #include "physics/dynamics/model.h"
 #include "physics/dynamics/state.h"
 #include "physics/stepping/step/stages.h"
+#include "physics/stepping/step/trial_state.h"
 #include "solvers/corrective/recursive_correction.h"
 
 namespace pliant::physics {
@@ -117,7 +118,8 @@ class CorrectiveGeometry final : public solvers::Relinearisation {
   std::vector<double> positions_;
   std::vector<char> is_due_;  // blocks to move
   BlockRows rows_;
-  std::vector<double> dv_, v_p_, v_, q_, v_end_, internals_;
+  std::vector<double> dv_, v_p_, v_;
+  TrialState trial_;
 };
 
 }  // namespace pliant::physics

@@ -4,11 +4,10 @@
 #include <cmath>
 
 #include "physics/stepping/corrective_geometry.h"
-#include "physics/stepping/energy_balance.h"
 #include "physics/stepping/integrators/theta_method.h"
 #include "physics/stepping/nonsmooth_linearisation.h"
+#include "physics/stepping/report/step_timer.h"
 #include "physics/stepping/solve.h"
-#include "physics/stepping/step_timer.h"
 #include "solvers/corrective/correction_residual.h"
 #include "solvers/corrective/recursive_correction.h"
 #include "solvers/delassus/mapping_compliance.h"
@@ -113,8 +112,7 @@ class CorrectiveStepper final : public Stepper {
     report->stalled = report->reason == solvers::StopReason::kResidual;
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
-    if (reports_work())
-      report->energy.work = CalcSuppliedWork(solution_.v, solution_.impulses, stages_);
+    if (reports_work()) ReportEnergy(*state, stages_, &solution_, report);
     CommitStep(solution_, &stages_, state, report);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();

@@ -4,10 +4,9 @@
 #include <cmath>
 
 #include "physics/dynamics/parallel.h"
-#include "physics/stepping/energy_balance.h"
 #include "physics/stepping/integrators/theta_method.h"
+#include "physics/stepping/report/step_timer.h"
 #include "physics/stepping/solve.h"
-#include "physics/stepping/step_timer.h"
 #include "solvers/nonsmooth/nonsmooth_newton.h"
 
 namespace pliant::physics {
@@ -208,8 +207,7 @@ class NonsmoothStepper final : public Stepper {
     timer.Lap(Phase::kCheck);
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
-    if (reports_work())
-      report->energy.work = CalcSuppliedWork(solution_.v, solution_.impulses, stages_);
+    if (reports_work()) ReportEnergy(*state, stages_, &solution_, report);
     CommitStep(solution_, &stages_, state, report);
     if (model_.method.nonsmooth.warm_start)
       KeepConstraintImpulses(solution_.impulses, stages_.blocks, stages_.warm_start, state);

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
+#include "physics/stepping/energy_balance.h"
 #include "physics/stepping/impacts.h"
 #include "physics/stepping/recovery.h"
 #include "physics/stepping/relinearisation.h"
@@ -26,6 +28,7 @@ struct StepSolution {
   std::vector<double> v_moving, v_position;
   solvers::Impulses impulses;  // without those of collisions
   ImpactScratch impacts;
+  EnergyScratch energy;
 };
 
 // Solves, relinearises stale tangents at the solution, and solves again; then detects contacts
@@ -108,6 +111,20 @@ inline bool RecoverPositions(const State& state, Turning* turning, RecoveryScrat
   return RecoverPositions(stages->contacts.points, solution->impulses,
                           stages->blocks.model.contact.recovery_speed, stages->islands,
                           &stages->system, turning, scratch, &solution->v_moving);
+}
+
+// Reports where the energy of the step comes from, before it is committed.
+inline void ReportEnergy(const State& state, const StepStages& stages, StepSolution* solution,
+                         StepReport* report) {
+  report->energy.work =
+      CalcSuppliedWork(solution->v, solution->impulses, stages, &solution->energy);
+  // after collisions, positions lag behind by what is not known here
+  report->energy.released =
+      stages.impacts.is_any
+          ? std::numeric_limits<double>::infinity()
+          : CalcReleasedEnergy(state, solution->v,
+                               solution->has_v_position ? solution->v_position : solution->v,
+                               solution->impulses, stages, &solution->energy);
 }
 
 inline void CommitStep(const StepSolution& solution, StepStages* stages, State* state,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "physics/contact/kinematics.h"
+#include "physics/stepping/step/trial_state.h"
 
 namespace pliant::physics {
 namespace {
@@ -18,15 +19,12 @@ bool IsOnFrame(const Attachment& side) {
   return side.block != kWorldBlock && side.nodes.empty();
 }
 
-// Velocities of a block in the space of its step, from the participating ones.
-void CompleteVelocities(const StepStages& stages, int block, std::span<const double> v,
-                        std::vector<double>* completed) {
-  const std::span<const double> v_free = stages.blocks.spaces.Part(block, stages.reduction.v_star);
-  completed->assign(v_free.begin(), v_free.end());
+// The velocities of a block among all that participate.
+std::span<const double> PartOf(const StepStages& stages, int block, std::span<const double> v) {
   const int active = stages.participation.index_of_block[block];
-  if (active < 0) return;
+  if (active < 0) return {};
   const solvers::ConstraintSystem::Block& of = stages.system.blocks[active];
-  stages.blocks.steps[block]->Complete(v.subspan(of.first, of.size), *completed);
+  return v.subspan(of.first, of.size);
 }
 
 }  // namespace
@@ -71,7 +69,7 @@ bool Turning::Turns(int body, const Attachment& side, std::span<const double> v)
 
 Turning::Turn Turning::FindTurn(int block, std::span<const double> v_participating) const {
   thread_local std::vector<double> v, state_v;
-  CompleteVelocities(*stages_, block, v_participating, &v);
+  CompleteBlock(*stages_, block, PartOf(*stages_, block, v_participating), &v);
   BlockState moved = model_.StateOf(*state_, block);
   state_v.resize(moved.v.size());
   stages_->blocks.steps[block]->CalcStateVelocities(v, state_v);
@@ -85,18 +83,16 @@ Turning::Turn Turning::FindTurn(int block, std::span<const double> v_participati
 void Turning::PlaceFrames(int block, std::span<const double> v_participating) {
   if (is_placed_[block]) return;
   is_placed_[block] = 1;
-  thread_local std::vector<double> v, q, v_end, internals;
-  CompleteVelocities(*stages_, block, v_participating, &v);
+  thread_local std::vector<double> v;
+  thread_local TrialState end;
+  CompleteBlock(*stages_, block, PartOf(*stages_, block, v_participating), &v);
   const BlockState start = model_.StateOf(*state_, block);
-  q.assign(start.q.begin(), start.q.end());
-  v_end.assign(start.v.begin(), start.v.end());
-  internals.assign(start.internals.begin(), start.internals.end());
-  stages_->blocks.steps[block]->Integrate(v, {q, v_end, &internals});
   const FrameSet& frames = *model_.abilities[block].frames;
   const int first = first_frame_[block], count = frames.num_frames();
   if (stages_->participation.index_of_block[block] < 0)
     frames.CalcFrames(start, std::span(start_).subspan(first, count));
-  frames.CalcFrames({q, v_end, internals}, std::span(end_).subspan(first, count));
+  frames.CalcFrames(end.Integrate(*stages_->blocks.steps[block], start, v),
+                    std::span(end_).subspan(first, count));
 }
 
 double Turning::CalcClosing(const ContactPoint& point, double gap_by_rate) const {

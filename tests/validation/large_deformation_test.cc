@@ -52,6 +52,7 @@ std::string BendingBar(const std::string& model, double time_step, bool projecti
   return Fill(R"(
 name: bending_bar
 time_step: $STEP
+max_substeps: 1
 bodies:
   - name: bar
     deformable:

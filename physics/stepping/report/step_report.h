@@ -31,13 +31,19 @@ enum class Compromise {
   kCollapsedDropped,       // contacts without a normal, on surfaces without area
   kTravelBeyondSize,       // bodies that move farther in the step than they are long
   kImpactLimit,            // islands with more collisions in a step than are followed
+  kHalved,                 // steps and substeps repeated in halves (Model::max_substeps)
 };
-inline constexpr std::array<std::string_view, 10> kCompromiseNames{
-    "newton_above_tolerance",      "friction_clamped",
-    "cone_iterations_over_budget", "redetection_limit",
-    "relinearisation_limit",       "manifold_points_dropped",
-    "speculative_dropped",         "collapsed_dropped",
-    "travel_beyond_size",          "impact_limit"};
+inline constexpr std::array<std::string_view, 11> kCompromiseNames{"newton_above_tolerance",
+                                                                   "friction_clamped",
+                                                                   "cone_iterations_over_budget",
+                                                                   "redetection_limit",
+                                                                   "relinearisation_limit",
+                                                                   "manifold_points_dropped",
+                                                                   "speculative_dropped",
+                                                                   "collapsed_dropped",
+                                                                   "travel_beyond_size",
+                                                                   "impact_limit",
+                                                                   "halved"};
 
 // Number of occurrences of each compromise.
 class CompromiseCounts {
@@ -59,6 +65,7 @@ class CompromiseCounts {
 struct EnergyBalance {
   double before = 0, after = 0;  // kinetic, elastic and potential energy
   double work = 0;               // of inputs, drives and prescribed motions
+  double released = 0;           // by compressed contacts and by taking overlap away, at most
 
   // Energy that nothing supplied; negative where it is dissipated.
   double gain() const { return after - before - work; }

@@ -45,13 +45,11 @@ void ReadRest(const StepBlocks& blocks, const State& state, Sleeping* sleeping) 
   sleeping->moves.resize(count);
   sleeping->disturbed.resize(count);
   sleeping->steps_to_sleep = std::max(kMinRestSteps, static_cast<int>(std::ceil(kRestTime / h)));
-  // impulses of sleeping blocks are stored for one step length only
-  const bool may_sleep = blocks.model.sleeping && h == blocks.model.time_step;
   sleeping->num_asleep = 0;
   for (int b = 0; b < count; ++b) {
     int& rest = sleeping->rest[b];
     rest = b < static_cast<int>(state.rest.size()) ? state.rest[b] : 0;
-    if (!may_sleep && rest < 0) rest = 0;
+    if (!blocks.model.sleeping && rest < 0) rest = 0;
     sleeping->num_asleep += rest < 0;
     sleeping->moves[b] = rest >= 0 && !blocks.is_prescribed[b];
     sleeping->disturbed[b] = 0;

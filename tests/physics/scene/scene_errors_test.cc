@@ -376,6 +376,15 @@ TEST(SceneErrors, BudgetsAndSchemesOfTheCorrectiveMethodHaveToMeanSomething) {
   EXPECT_EQ(line("scheme: FAST, directions: CONTACT, recursions: 3, sweeps: 7"), "");
 }
 
+TEST(SceneErrors, StepsAreDividedIntoHalvesOfHalves) {
+  for (const char* count : {"0", "3", "128", "-2"}) {
+    EXPECT_THAT(Messages("max_substeps: " + std::string(count) + "\n" + kCube),
+                HasSubstr("max_substeps: " + std::string(count) +
+                          " is not allowed; expected a power of two from 1 to 64"));
+  }
+  EXPECT_EQ(Messages(std::string("max_substeps: 16\n") + kCube), "");
+}
+
 TEST(SceneErrors, BudgetsOfTheNonsmoothMethodHaveToMeanSomething) {
   const auto line = [](const std::string& options) {
     return Messages("method: {nonsmooth: {" + options + "}}\n" + kCube);

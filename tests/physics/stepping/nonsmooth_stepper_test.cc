@@ -14,6 +14,7 @@ struct LyingArm {
   explicit LyingArm(const NonsmoothOptions& options) : model(MakeBoxesAndArm()) {
     model.method.kind = MethodKind::kNonsmooth;
     model.method.nonsmooth = options;
+    model.max_substeps = 1;
     // positions are those of the method's own forces
     stepper = MakeStepper(model);
     state = MakeInitialState(model);

@@ -1,0 +1,209 @@
+#include "physics/stepping/substeps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace pliant::physics {
+namespace {
+
+// Energy that a step may gain, relative to what its bodies hold in motion and deformation.
+constexpr double kMaxStepGain = 1e-3;
+// Angle by which bodies may turn in a step before they are suspected of it [rad].
+constexpr double kSmallTurn = 0.05;
+// Bodies whose energy is below that of this speed may gain a part of the latter [m/s].
+constexpr double kSlowSpeed = 0.05;
+
+// Pose half-way of a motion with constant velocities.
+RigidTransform Halfway(const RigidTransform& from, const RigidTransform& to) {
+  const Eigen::Quaterniond a(from.R), b(to.R);
+  const double sign = a.dot(b) < 0 ? -1 : 1;
+  RigidTransform pose;
+  pose.p = 0.5 * (from.p + to.p);
+  pose.R = Eigen::Quaterniond(a.coeffs() + sign * b.coeffs()).normalized().toRotationMatrix();
+  return pose;
+}
+
+Energies CalcEnergies(const Model& model, const State& state) {
+  Energies total;
+  for (std::size_t b = 0; b < model.blocks.size(); ++b) {
+    const Energies of_block = model.blocks[b]->CalcEnergies(
+        model.StateOf(state, static_cast<int>(b)), model.gravity, DynamicsBlock::kWholeBlock);
+    total.kinetic += of_block.kinetic;
+    total.elastic += of_block.elastic;
+    total.potential += of_block.potential;
+  }
+  return total;
+}
+
+// Whether a body turns so far in a step that its linearisation may gain energy.
+bool Turns(const Model& model, const State& state, double h) {
+  for (std::size_t b = 0; b < model.blocks.size(); ++b) {
+    if (!state.rest.empty() && state.rest[b] < 0) continue;  // asleep
+    const BlockState of_block = model.StateOf(state, static_cast<int>(b));
+    const BlockAbilities& abilities = model.abilities[b];
+    double spin = 0;
+    if (abilities.frames != nullptr) {
+      // speeds at radii of 1 m and 0
+      spin = abilities.frames->CalcSpeedBound(of_block, 1) -
+             abilities.frames->CalcSpeedBound(of_block, 0);
+    } else if (abilities.nodes != nullptr) {
+      spin = abilities.nodes->CalcAngularVelocity(of_block, DynamicsBlock::kWholeBlock).norm();
+    }
+    if (spin * h > kSmallTurn) return true;
+  }
+  return false;
+}
+
+template <typename T>
+void Append(const std::vector<T>& more, std::vector<T>* list) {
+  list->insert(list->end(), more.begin(), more.end());
+}
+
+void AddConstraintForces(const std::vector<ConstraintForce>& more,
+                         std::vector<ConstraintForce>* forces) {
+  for (const ConstraintForce& force : more) {
+    const auto same = std::ranges::find_if(*forces, [&](const ConstraintForce& other) {
+      return other.source == force.source && other.block == force.block &&
+             other.index == force.index;
+    });
+    if (same == forces->end()) {
+      forces->push_back(force);
+    } else {
+      same->impulse += force.impulse;
+    }
+  }
+}
+
+// Adds the report of the substep that follows, which takes `part` of both.
+void AddReport(const StepReport& next, double part, StepReport* report) {
+  report->converged = report->converged && next.converged;
+  report->stalled = report->stalled || next.stalled;
+  report->reason = std::max(report->reason, next.reason);
+  report->compromises.Add(next.compromises);
+  report->iterations += next.iterations;
+  report->linear_iterations += next.linear_iterations;
+  const auto keep_largest = [](double theirs, double* ours) { *ours = std::max(*ours, theirs); };
+  keep_largest(next.residual, &report->residual);
+  keep_largest(next.momentum_residual, &report->momentum_residual);
+  keep_largest(next.complementarity, &report->complementarity);
+  keep_largest(next.cone_violation, &report->cone_violation);
+  keep_largest(next.newton_residual, &report->newton_residual);
+  report->energy.work += next.energy.work;
+  report->energy.released += next.energy.released;
+  report->joint_drift = next.joint_drift;
+  report->refactorisations += next.refactorisations;
+  report->relinearisations += next.relinearisations;
+  report->newton_iterations = std::max(report->newton_iterations, next.newton_iterations);
+  report->projected_elements = std::max(report->projected_elements, next.projected_elements);
+  report->participating = std::max(report->participating, next.participating);
+  report->constraints = std::max(report->constraints, next.constraints);
+  report->asleep = next.asleep;
+  Append(next.contacts, &report->contacts);
+  AddConstraintForces(next.constraint_forces, &report->constraint_forces);
+  for (std::size_t i = 0; i < report->efforts.size(); ++i)
+    report->efforts[i] += part * (next.efforts[i] - report->efforts[i]);
+  Append(next.iteration_residuals, &report->iteration_residuals);
+  report->linear_residuals = next.linear_residuals;
+  for (std::size_t k = 0; k < report->phase_seconds.size(); ++k)
+    report->phase_seconds[k] += next.phase_seconds[k];
+  report->seconds += next.seconds;
+}
+
+// Converts the impulses that a state remembers to steps of another length.
+void ScaleMemory(double factor, State* state) {
+  for (ContactMemory& memory : state->contacts) memory.impulse_W *= factor;
+  for (ConstraintMemory& memory : state->constraints) memory.impulse *= factor;
+  for (ConstraintForce& force : state->resting_constraints) force.impulse *= factor;
+}
+
+class SubdividingStepper final : public Stepper {
+ public:
+  SubdividingStepper(const Model& model, std::unique_ptr<Stepper> inner)
+      : model_(model), inner_(std::move(inner)), dissipates_(model.method.is_dissipative()) {
+    for (int parts = 1; 2 * parts <= model.max_substeps; parts *= 2) levels_.emplace_back();
+    double mass = 0;
+    for (const auto& block : model.blocks)
+      if (!block->is_prescribed()) mass += block->mass(DynamicsBlock::kWholeBlock);
+    negligible_energy_ = 0.5 * mass * kSlowSpeed * kSlowSpeed;
+  }
+
+  absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
+    inner_->Describe(described());
+    inner_->ReportWork(reports_work() || dissipates_);
+    const std::int64_t step = state->step + 1;
+    // an exported problem is that of the whole step
+    const std::size_t first = described() != nullptr ? levels_.size() : 0;
+    if (absl::Status status = StepFrom(first, inputs, h, state, report); !status.ok())
+      return status;
+    if (report->compromises[Compromise::kHalved] == 0) return absl::OkStatus();
+    state->step = step;
+    if (h == model_.time_step) state->time = static_cast<double>(step) * h;
+    return absl::OkStatus();
+  }
+
+ private:
+  // What one level of halving keeps.
+  struct Level {
+    State start, halved;
+    Inputs inputs;
+    StepReport first, second;
+  };
+
+  absl::Status StepFrom(std::size_t depth, const Inputs& inputs, double h, State* state,
+                        StepReport* report) {
+    if (depth == levels_.size()) return inner_->Step(inputs, h, state, report);
+    Level& level = levels_[depth];
+    level.start = *state;
+    const absl::Status status = inner_->Step(inputs, h, state, report);
+    if (status.ok() && report->converged && !Gains(level.start, *state, h, *report))
+      return absl::OkStatus();
+    const double seconds = report->seconds;
+
+    // both halves replace the whole step unless they fail
+    level.halved = level.start;
+    ScaleMemory(0.5, &level.halved);
+    level.inputs = inputs;
+    for (Inputs::PoseTarget& target : level.inputs.poses)
+      target.X_WB = Halfway(CalcBodyPose(model_, level.start, target.body), target.X_WB);
+    const bool succeeds =
+        StepFrom(depth + 1, level.inputs, h / 2, &level.halved, &level.first).ok() &&
+        StepFrom(depth + 1, inputs, h / 2, &level.halved, &level.second).ok();
+    if (!succeeds) return status;
+    ScaleMemory(2, &level.halved);
+    std::swap(*state, level.halved);
+    std::swap(*report, level.first);
+    AddReport(level.second, 0.5, report);
+    report->seconds += seconds;
+    ++report->compromises[Compromise::kHalved];
+    return absl::OkStatus();
+  }
+
+  // Whether a step in which something turns ends with more energy than its bodies had and were
+  // given.
+  bool Gains(const State& before, const State& after, double h, const StepReport& report) const {
+    if (!dissipates_ || (!Turns(model_, before, h) && !Turns(model_, after, h))) return false;
+    const Energies first = CalcEnergies(model_, before), last = CalcEnergies(model_, after);
+    const double held = first.kinetic + first.elastic;
+    const double change = last.kinetic + last.elastic + last.potential - held - first.potential;
+    // what contacts release is known to within its size only
+    return change - report.energy.work - 2 * report.energy.released >
+           kMaxStepGain * (held + negligible_energy_);
+  }
+
+  const Model& model_;
+  std::unique_ptr<Stepper> inner_;
+  bool dissipates_;
+  double negligible_energy_ = 0;  // [J]
+  std::vector<Level> levels_;     // by depth
+};
+
+}  // namespace
+
+std::unique_ptr<Stepper> MakeSubdividingStepper(const Model& model,
+                                                std::unique_ptr<Stepper> inner) {
+  return std::make_unique<SubdividingStepper>(model, std::move(inner));
+}
+
+}  // namespace pliant::physics

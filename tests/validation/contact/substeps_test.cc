@@ -1,0 +1,131 @@
+// Steps that do not converge or that gain energy are divided.
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/validation/validation_scene.h"
+
+namespace pliant::physics {
+namespace {
+
+using Eigen::Vector3d;
+
+// A small ellipsoid that meets the ground so fast that, within a step, the point and the direction
+// of the contact depend on its force too much for recursions to settle. Beside it a
+// box sleeps, and a plate is moved.
+std::string FastEllipsoid(const std::string& options) {
+  return R"(
+name: fast_ellipsoid
+time_step: 0.01
+method: {corrective: {}}
+contact: {friction: 0}
+)" + options +
+         R"(
+bodies:
+  - name: ground
+    rigid: {motion: FIXED, shapes: [{box: {size: [6, 6, 0.4]}, pose: {position: [0, 0, -0.2]}}]}
+  - name: ellipsoid
+    rigid:
+      motion: FREE
+      density: 4400
+      shapes: [{ellipsoid: {radii: [0.02491, 0.02358, 0.01472]}}]
+      pose: {position: [-0.1176, -0.05139, 0.05665], rpy_degrees: [25.86, 9.679, 92.32]}
+      velocity: {linear: [2.031, 0.06853, 1.82], angular: [7.14, -2.736, 0.6163]}
+  - name: sleeper
+    rigid:
+      motion: FREE
+      density: 1000
+      shapes: [{box: {size: [0.1, 0.1, 0.1]}}]
+      pose: {position: [-2, 0, 0.05]}
+  - name: plate
+    rigid:
+      motion: KINEMATIC
+      shapes: [{box: {size: [0.1, 0.1, 0.1]}}]
+      pose: {position: [-2, 2, 1]}
+script:
+  - target: {pose: plate}
+    times: [0, 1]
+    values: [[-2, 2, 1, 1, 0, 0, 0], [-1, 2, 1, 0.7071067811865476, 0, 0, 0.7071067811865476]]
+)";
+}
+
+TEST(Substeps, ConvergeWhereTheWholeStepDoesNot) {
+  World whole = LoadWorld(FastEllipsoid("max_substeps: 1"));
+  World divided = LoadWorld(FastEllipsoid(""));
+  int missed = 0, halved = 0;
+  for (int k = 0; k < 60; ++k) {
+    ASSERT_TRUE(whole.Step().ok());
+    missed += !whole.report().converged;
+    ASSERT_TRUE(divided.Step().ok());
+    EXPECT_TRUE(divided.report().converged) << k;
+    halved += static_cast<int>(divided.report().compromises[Compromise::kHalved]);
+  }
+  EXPECT_GT(missed, 0);
+  EXPECT_GT(halved, 0);
+}
+
+TEST(Substeps, AreOneStepToWhoeverAsksForIt) {
+  World world = LoadWorld(FastEllipsoid(""));
+  const Model& model = world.model();
+  const int ellipsoid = FindBody(model, "ellipsoid"), plate = FindBody(model, "plate");
+  bool any_halved = false;
+  for (int k = 1; k <= 60; ++k) {
+    const double before = CalcBodyMotion(model, world.state(), ellipsoid).v_W.z();
+    ASSERT_TRUE(world.Step().ok());
+    any_halved = any_halved || world.report().compromises[Compromise::kHalved] > 0;
+    EXPECT_EQ(world.state().step, k);
+    EXPECT_EQ(world.state().time, k * 0.01);
+
+    // impulses of all substeps are reported
+    double impulse = 0;
+    for (const ContactForce& contact : world.report().contacts)
+      if (contact.body_b == ellipsoid || contact.body_a == ellipsoid)
+        impulse += (contact.body_b == ellipsoid ? 1 : -1) * contact.impulse_W.z();
+    const double after = CalcBodyMotion(model, world.state(), ellipsoid).v_W.z();
+    const double mass = model.bodies[ellipsoid].mass;
+    EXPECT_NEAR(mass * (after - before + 0.01 * 9.81), impulse, 1e-6 * mass) << k;
+
+    // prescribed bodies are where the script says
+    EXPECT_NEAR(CalcBodyPose(model, world.state(), plate).p.x(), -2 + k * 0.01, 1e-12);
+  }
+  EXPECT_TRUE(any_halved);
+}
+
+TEST(Substeps, LeaveSleepersAsleep) {
+  World world = LoadWorld(FastEllipsoid(""));
+  const int sleeper = FindBody(world.model(), "sleeper");
+  double weight = world.model().bodies[sleeper].mass * 9.81;
+  bool halved_beside_sleeper = false;
+  for (int k = 0; k < 60; ++k) {
+    ASSERT_TRUE(world.Step().ok());
+    double impulse = 0;
+    for (const ContactForce& contact : world.report().contacts)
+      if (contact.body_b == sleeper || contact.body_a == sleeper)
+        impulse += std::abs(contact.impulse_W.z());
+    const bool is_halved = world.report().compromises[Compromise::kHalved] > 0;
+    if (k < 30) continue;
+    EXPECT_GE(world.report().asleep, 1) << k;
+    EXPECT_NEAR(impulse, 0.01 * weight, 1e-4 * weight) << k << (is_halved ? ", halved" : "");
+    halved_beside_sleeper = halved_beside_sleeper || is_halved;
+  }
+  EXPECT_TRUE(halved_beside_sleeper);
+}
+
+TEST(Substeps, AreNotTakenUnderLimitsOfTheMethod) {
+  std::string scene = FastEllipsoid("");
+  scene.replace(scene.find("corrective: {}"), 14, "corrective: {recursions: 5}");
+  World limited = LoadWorld(scene);
+  EXPECT_EQ(limited.model().max_substeps, 1);
+  int missed = 0;
+  for (int k = 0; k < 60; ++k) {
+    ASSERT_TRUE(limited.Step().ok());
+    missed += !limited.report().converged;
+    EXPECT_EQ(limited.report().compromises[Compromise::kHalved], 0);
+  }
+  EXPECT_GT(missed, 0);
+}
+
+}  // namespace
+}  // namespace pliant::physics
