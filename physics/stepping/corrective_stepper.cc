@@ -112,7 +112,7 @@ class CorrectiveStepper final : public Stepper {
     report->stalled = report->reason == solvers::StopReason::kResidual;
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
-    if (reports_work()) ReportEnergy(*state, stages_, &solution_, report);
+    if (reports_work()) ReportSuppliedWork(stages_, &solution_, report);
     CommitStep(solution_, &stages_, state, report);
     timer.Lap(Phase::kCommit);
     return absl::OkStatus();

@@ -3,14 +3,12 @@
 #include <span>
 #include <vector>
 
-#include "physics/dynamics/state.h"
-#include "physics/stepping/step/trial_state.h"
+#include "physics/stepping/step/stages.h"
 
 namespace pliant::physics {
 
 struct EnergyScratch {
   std::vector<double> mean, end;  // velocities
-  TrialState trial;
 };
 
 // Work done on the bodies over a step by all that is outside of them [J]: inputs, drives, springs
@@ -21,12 +19,5 @@ struct EnergyScratch {
 // energy and supply none.
 double CalcSuppliedWork(std::span<const double> v, const solvers::Impulses& impulses,
                         const StepStages& stages, EnergyScratch* scratch);
-
-// Energy that the step may release from where it is not counted [J]: from compressed contacts, and
-// by taking overlap away, which lifts bodies. They move from `state` with the velocities
-// `v_position`, and end with `v`.
-double CalcReleasedEnergy(const State& state, std::span<const double> v,
-                          std::span<const double> v_position, const solvers::Impulses& impulses,
-                          const StepStages& stages, EnergyScratch* scratch);
 
 }  // namespace pliant::physics

@@ -207,7 +207,7 @@ class NonsmoothStepper final : public Stepper {
     timer.Lap(Phase::kCheck);
 
     if (described() != nullptr) DescribeStep(stages_, solution_, described());
-    if (reports_work()) ReportEnergy(*state, stages_, &solution_, report);
+    if (reports_work()) ReportSuppliedWork(stages_, &solution_, report);
     CommitStep(solution_, &stages_, state, report);
     if (model_.method.nonsmooth.warm_start)
       KeepConstraintImpulses(solution_.impulses, stages_.blocks, stages_.warm_start, state);

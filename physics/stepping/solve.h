@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "physics/stepping/energy_balance.h"
@@ -113,18 +112,11 @@ inline bool RecoverPositions(const State& state, Turning* turning, RecoveryScrat
                           &stages->system, turning, scratch, &solution->v_moving);
 }
 
-// Reports where the energy of the step comes from, before it is committed.
-inline void ReportEnergy(const State& state, const StepStages& stages, StepSolution* solution,
-                         StepReport* report) {
+inline void ReportSuppliedWork(const StepStages& stages, StepSolution* solution,
+                               StepReport* report) {
   report->energy.work =
       CalcSuppliedWork(solution->v, solution->impulses, stages, &solution->energy);
-  // after collisions, positions lag behind by what is not known here
-  report->energy.released =
-      stages.impacts.is_any
-          ? std::numeric_limits<double>::infinity()
-          : CalcReleasedEnergy(state, solution->v,
-                               solution->has_v_position ? solution->v_position : solution->v,
-                               solution->impulses, stages, &solution->energy);
+  report->energy.is_exact = !stages.impacts.is_any;
 }
 
 inline void CommitStep(const StepSolution& solution, StepStages* stages, State* state,

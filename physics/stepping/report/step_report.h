@@ -65,7 +65,7 @@ class CompromiseCounts {
 struct EnergyBalance {
   double before = 0, after = 0;  // kinetic, elastic and potential energy
   double work = 0;               // of inputs, drives and prescribed motions
-  double released = 0;           // by compressed contacts and by taking overlap away, at most
+  bool is_exact = true;          // false after collisions, by which positions lag behind
 
   // Energy that nothing supplied; negative where it is dissipated.
   double gain() const { return after - before - work; }
