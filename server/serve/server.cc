@@ -9,6 +9,7 @@
 #include "spdlog/spdlog.h"
 
 #include "oneapi/tbb/global_control.h"
+#include "server/auth/authenticator.h"
 #include "server/gateway/http_gateway.h"
 #include "server/gateway/static_files.h"
 #include "server/rpc/grpc_server.h"
@@ -47,11 +48,19 @@ std::string CallableHost(const std::string& bind) {
   return bind.find(':') != std::string::npos ? absl::StrCat("[", bind, "]") : bind;
 }
 
+// Null when the server has no accounts.
+absl::StatusOr<std::shared_ptr<Authenticator>> OpenAuthenticator(const ServeOptions& options) {
+  if (options.tokens_file.empty() && options.jwt_keys.empty()) return nullptr;
+  return Authenticator::Open(
+      {options.tokens_file, {options.jwt_keys, options.jwt_audience, options.jwt_issuer}});
+}
+
 }  // namespace
 
 struct Server::Parts {
   std::optional<oneapi::tbb::global_control> threads;
   std::string host;
+  std::shared_ptr<Authenticator> authenticator;
   std::unique_ptr<Handlers> handlers;
   std::unique_ptr<HttpGateway> http;
   std::unique_ptr<GrpcServer> grpc;
@@ -75,13 +84,17 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   if (options.threads > 0) {
     parts->threads.emplace(oneapi::tbb::global_control::max_allowed_parallelism, options.threads);
   }
-  Handlers::Options handling;
-  handling.max_worlds = options.max_worlds;
-  handling.max_dofs = options.max_dofs;
-  handling.scenes_folder = options.scenes_dir.empty() ? FindScenesFolder() : options.scenes_dir;
-  handling.version = options.version;
-  handling.store = std::move(store);
-  parts->handlers = std::make_unique<Handlers>(handling);
+  absl::StatusOr<std::shared_ptr<Authenticator>> authenticator = OpenAuthenticator(options);
+  if (!authenticator.ok()) return authenticator.status();
+  parts->authenticator = *std::move(authenticator);
+  Handlers::Options service;
+  service.max_worlds = options.max_worlds;
+  service.max_dofs = options.max_dofs;
+  service.scenes_folder = options.scenes_dir.empty() ? FindScenesFolder() : options.scenes_dir;
+  service.version = options.version;
+  service.authenticator = parts->authenticator;
+  service.store = std::move(store);
+  parts->handlers = std::make_unique<Handlers>(std::move(service));
   parts->handlers->RecoverWorlds();
 
   HttpGateway::Options http;

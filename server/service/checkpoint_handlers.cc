@@ -16,7 +16,7 @@ constexpr std::int64_t kMaxChunk = 3 << 20;
 }  // namespace
 
 absl::StatusOr<Handlers::CheckpointName> Handlers::ReadCheckpointName(
-    const std::string& name) const {
+    const Call& call, const std::string& name) const {
   constexpr std::string_view kMiddle = "/checkpoints/";
   const std::size_t middle = name.find(kMiddle);
   if (middle == std::string::npos) {
@@ -24,7 +24,7 @@ absl::StatusOr<Handlers::CheckpointName> Handlers::ReadCheckpointName(
         "name: \"", Shorten(name, 150),
         "\" is not the name of a checkpoint; expected worlds/{world_id}/checkpoints/{id}"));
   }
-  auto host = FindWorld(name.substr(0, middle));
+  auto host = FindWorld(call, name.substr(0, middle));
   if (!host.ok()) return host.status();
   auto folder = FindFolder(**host);
   if (!folder.ok()) return folder.status();
@@ -39,9 +39,9 @@ absl::StatusOr<WorldFolder> Handlers::FindFolder(const WorldHost& host) const {
                    "`durable`, on a server with --data-dir"));
 }
 
-void Handlers::CheckpointWorld(const Call& /*call*/, const v1::CheckpointWorldRequest& request,
+void Handlers::CheckpointWorld(const Call& call, const v1::CheckpointWorldRequest& request,
                                Reply<v1::CheckpointWorldResponse> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   if (request.checkpoint_id().empty()) {
     return (*host)->Save([reply = std::move(reply)](absl::StatusOr<SavedState> saved) {
@@ -71,9 +71,9 @@ void Handlers::CheckpointWorld(const Call& /*call*/, const v1::CheckpointWorldRe
   storing_.Post(save, reply);
 }
 
-void Handlers::ListCheckpoints(const Call& /*call*/, const v1::ListCheckpointsRequest& request,
+void Handlers::ListCheckpoints(const Call& call, const v1::ListCheckpointsRequest& request,
                                Reply<v1::ListCheckpointsResponse> reply) {
-  auto host = FindWorld(request.world());
+  auto host = FindWorld(call, request.world());
   if (!host.ok()) return reply(host.status());
   auto folder = FindFolder(**host);
   if (!folder.ok()) return reply(folder.status());
@@ -86,9 +86,9 @@ void Handlers::ListCheckpoints(const Call& /*call*/, const v1::ListCheckpointsRe
   storing_.Post(list, reply);
 }
 
-void Handlers::FetchCheckpoint(const Call& /*call*/, const v1::FetchCheckpointRequest& request,
+void Handlers::FetchCheckpoint(const Call& call, const v1::FetchCheckpointRequest& request,
                                Reply<v1::FetchCheckpointResponse> reply) {
-  auto name = ReadCheckpointName(request.name());
+  auto name = ReadCheckpointName(call, request.name());
   if (!name.ok()) return reply(name.status());
   if (request.offset() < 0 || request.max_bytes() < 0) {
     return reply(absl::InvalidArgumentError("offset, max_bytes: expected 0 or more"));
@@ -106,9 +106,9 @@ void Handlers::FetchCheckpoint(const Call& /*call*/, const v1::FetchCheckpointRe
   storing_.Post(fetch, reply);
 }
 
-void Handlers::DeleteCheckpoint(const Call& /*call*/, const v1::DeleteCheckpointRequest& request,
+void Handlers::DeleteCheckpoint(const Call& call, const v1::DeleteCheckpointRequest& request,
                                 Reply<google::protobuf::Empty> reply) {
-  auto name = ReadCheckpointName(request.name());
+  auto name = ReadCheckpointName(call, request.name());
   if (!name.ok()) return reply(name.status());
   const auto remove = [name = *std::move(name), reply] {
     const absl::Status status = server::DeleteCheckpoint(name.folder, name.id);

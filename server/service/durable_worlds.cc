@@ -53,7 +53,7 @@ absl::StatusOr<WorldRegistry::Reservation> Handlers::Reserve(const std::string& 
       absl::StrCat("worlds/", id,
                    " is in the data directory, but could not be brought "
                    "back: ",
-                   lost->second));
+                   lost->second.reason));
 }
 
 absl::StatusOr<std::shared_ptr<WorldHost>> Handlers::OpenWorld(
@@ -78,7 +78,12 @@ void Handlers::RecoverWorlds() {
     if (status.ok()) continue;
     const std::string reason =
         absl::StrCat(std::string(status.message()), ". It is kept in ", found.folder.path(), ".");
-    lost_.emplace(found.id, reason);
+    Lost& lost = lost_[found.id];
+    lost.reason = reason;
+    if (found.record.ok()) {
+      const auto& labels = found.record->request().labels();
+      lost.labels.insert(labels.begin(), labels.end());
+    }
     spdlog::error("event=world_not_recovered world={} reason=\"{}\"", found.id, reason);
   }
 }

@@ -14,6 +14,7 @@
 #include "pliant/v1/control.pb.h"
 #include "pliant/v1/stream.pb.h"
 #include "pliant/v1/world.pb.h"
+#include "server/auth/authenticator.h"
 #include "server/host/work_queue.h"
 #include "server/host/world_host.h"
 #include "server/host/world_registry.h"
@@ -35,7 +36,8 @@ class Handlers {
     std::string version = "unknown";
     std::int64_t max_dofs = 0;  // degrees of freedom of all worlds together; 0: any number
     Timeline* timeline = &RealTimeline();
-    std::shared_ptr<Store> store;  // of durable worlds; null: there are none
+    std::shared_ptr<Store> store;                  // of durable worlds; null: there are none
+    std::shared_ptr<Authenticator> authenticator;  // null: every client is an administrator
   };
 
   explicit Handlers(Options options);
@@ -93,9 +95,17 @@ class Handlers {
   absl::StatusOr<Subscription> Subscribe(const Call& call, const v1::Subscription& request);
   std::shared_ptr<FrameStream> MakeStream(FrameSink* sink, Subscription subscription);
 
-  // `name` is worlds/{world_id}. INVALID_ARGUMENT or NOT_FOUND.
-  // DATA_LOSS for a durable world that could not be brought back.
-  absl::StatusOr<std::shared_ptr<WorldHost>> FindWorld(const std::string& name) const;
+  // The owner of a bearer token. UNAUTHENTICATED.
+  absl::StatusOr<Identity> Identify(absl::string_view token) const;
+  // UNAUTHENTICATED once the token of a caller has expired, or was changed or withdrawn.
+  absl::Status CheckCurrent(const Caller& caller) const;
+  bool has_accounts() const { return options_.authenticator != nullptr; }
+
+  // `name` is worlds/{world_id}. INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED when the caller has
+  // not the role that the call requires on this world, or DATA_LOSS for a durable world that could
+  // not be brought back.
+  absl::StatusOr<std::shared_ptr<WorldHost>> FindWorld(const Call& call,
+                                                       const std::string& name) const;
 
   WorldRegistry& registry() { return registry_; }
   Timeline& timeline() { return *options_.timeline; }
@@ -124,7 +134,8 @@ class Handlers {
     WorldFolder folder;
     std::string id;
   };
-  absl::StatusOr<CheckpointName> ReadCheckpointName(const std::string& name) const;
+  absl::StatusOr<CheckpointName> ReadCheckpointName(const Call& call,
+                                                    const std::string& name) const;
   // The folder of a durable world. FAILED_PRECONDITION for another one.
   absl::StatusOr<WorldFolder> FindFolder(const WorldHost& host) const;
   absl::StatusOr<std::string> Submit(const Call& call, const v1::CommandRequest& request,
@@ -132,7 +143,12 @@ class Handlers {
 
   const Options options_;
   const ShippedScenes shipped_;
-  std::map<std::string, std::string> lost_;  // durable worlds that stay in the store, and why
+  // Durable worlds that could not be brought back, by their ids.
+  struct Lost {
+    std::map<std::string, std::string> labels;
+    std::string reason;
+  };
+  std::map<std::string, Lost> lost_;
   std::atomic<bool> draining_{false};
   StreamHub streams_;
   TaskPool feedback_;
