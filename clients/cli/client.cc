@@ -17,7 +17,7 @@ namespace {
 constexpr int kMaxReceivedBytes = 256 << 20;
 constexpr double kUsualTimeout = 10;  // [s]
 
-std::string ReadFile(const std::string& path) {
+std::string ReadPem(const std::string& path) {
   if (path.empty()) return "";
   std::ifstream file(path, std::ios::binary);
   if (!file) throw CommandError(kUnreachable, "cannot read " + path + "; check the path");
@@ -28,7 +28,7 @@ std::shared_ptr<grpc::ChannelCredentials> MakeCredentials(const Client::Options&
   if (!options.tls && options.ca.empty() && options.cert.empty())
     return grpc::InsecureChannelCredentials();
   return grpc::SslCredentials(
-      {ReadFile(options.ca), ReadFile(options.key), ReadFile(options.cert)});
+      {ReadPem(options.ca), ReadPem(options.key), ReadPem(options.cert)});
 }
 
 }  // namespace
@@ -63,8 +63,7 @@ v1::ControlService::Stub& Client::control() {
 }
 
 void Client::Prepare(grpc::ClientContext* context, bool may_take_long) const {
-  if (!options_.token.empty())
-    context->AddMetadata("authorization", "Bearer " + options_.token);
+  if (!options_.token.empty()) context->AddMetadata("authorization", "Bearer " + options_.token);
   const double timeout = options_.timeout > 0 ? options_.timeout
                          : may_take_long      ? 0
                                               : kUsualTimeout;

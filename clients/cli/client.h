@@ -37,7 +37,7 @@ class Client {
     std::string server = "127.0.0.1:50051";
     std::string token;  // empty: none
     bool tls = false;
-    std::string ca;    // file of authorities that sign the server's certificate; empty: the system's
+    std::string ca;  // file of authorities that sign the server's certificate; empty: the system's
     std::string cert;  // file of this client's certificate, and of its key; empty: none
     std::string key;
     bool json = false;

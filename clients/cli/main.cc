@@ -25,8 +25,7 @@ int Main(int argc, char** argv) {
       .add_option("--ca", options.ca,
                   "Authorities (PEM) that sign the server's certificate (default: the system's)")
       ->envname("PLIANT_CA");
-  CLI::Option* cert =
-      pliant.add_option("--cert", options.cert, "Certificate of this client (PEM)");
+  CLI::Option* cert = pliant.add_option("--cert", options.cert, "Certificate of this client (PEM)");
   CLI::Option* key = pliant.add_option("--key", options.key, "Its key (PEM)");
   cert->needs(key);
   key->needs(cert);
