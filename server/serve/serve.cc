@@ -57,6 +57,7 @@ int WaitForEnd(Server* server) {
 int Serve(const ServeOptions& options) {
   HoldInterrupts({SIGHUP});
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error of its writer
   LogToStderr();
   if (IsExposed(options)) {
     std::fprintf(stderr,

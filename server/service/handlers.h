@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "google/protobuf/empty.pb.h"
 
+#include "physics/scene/scene.h"
 #include "pliant/v1/control.pb.h"
 #include "pliant/v1/stream.pb.h"
 #include "pliant/v1/world.pb.h"
@@ -22,6 +23,7 @@
 #include "server/host/world_registry.h"
 #include "server/service/call.h"
 #include "server/service/shipped_scenes.h"
+#include "server/store/store.h"
 #include "server/stream/task_pool.h"
 #include "server/stream/world_streams.h"
 
@@ -39,12 +41,17 @@ class Handlers {
     std::vector<std::string> features;
     std::int64_t max_dofs = 0;  // degrees of freedom of all worlds together; 0: any number
     Timeline* timeline = &RealTimeline();
+    std::shared_ptr<Store> store;                  // of durable worlds; null: there are none
     std::shared_ptr<Authenticator> authenticator;  // null: every client is an administrator
     std::shared_ptr<AuditLog> audit;               // null: none
   };
 
   explicit Handlers(Options options);
   ~Handlers();
+
+  // Brings back the durable worlds of the store, paused. Those that cannot be brought back stay in
+  // its folder; requests for them say why. Call it before any request is made.
+  void RecoverWorlds();
 
   // WorldService
   void GetServer(const Call& call, const v1::GetServerRequest& request,
@@ -67,6 +74,12 @@ class Handlers {
   void ResetWorld(const Call& call, const v1::ResetWorldRequest& request, Reply<v1::World> reply);
   void CheckpointWorld(const Call& call, const v1::CheckpointWorldRequest& request,
                        Reply<v1::CheckpointWorldResponse> reply);
+  void ListCheckpoints(const Call& call, const v1::ListCheckpointsRequest& request,
+                       Reply<v1::ListCheckpointsResponse> reply);
+  void FetchCheckpoint(const Call& call, const v1::FetchCheckpointRequest& request,
+                       Reply<v1::FetchCheckpointResponse> reply);
+  void DeleteCheckpoint(const Call& call, const v1::DeleteCheckpointRequest& request,
+                        Reply<google::protobuf::Empty> reply);
   void RestoreWorld(const Call& call, const v1::RestoreWorldRequest& request,
                     Reply<v1::World> reply);
   void ForkWorld(const Call& call, const v1::ForkWorldRequest& request, Reply<v1::World> reply);
@@ -102,8 +115,9 @@ class Handlers {
   absl::Status CheckRoleOn(const Call& call, const std::map<std::string, std::string>& labels,
                            const std::string& world) const;
 
-  // `name` is worlds/{world_id}. INVALID_ARGUMENT, NOT_FOUND, or PERMISSION_DENIED when the caller
-  // has not the role that the call requires on this world.
+  // `name` is worlds/{world_id}. INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED when the caller has
+  // not the role that the call requires on this world, or DATA_LOSS for a durable world that could
+  // not be brought back.
   absl::StatusOr<std::shared_ptr<WorldHost>> FindWorld(const Call& call,
                                                        const std::string& name) const;
 
@@ -119,17 +133,43 @@ class Handlers {
   void Stop();  // after Drain: joins all threads
 
  private:
+  physics::SceneResult LoadSource(const v1::CreateWorldRequest& request) const;
+  // Starts a paused world under a reserved id, with a journal if it is durable. Reads and writes
+  // files.
+  absl::StatusOr<std::shared_ptr<WorldHost>> OpenWorld(WorldRegistry::Reservation reservation,
+                                                       physics::World world,
+                                                       WorldSettings settings);
+  absl::StatusOr<WorldRegistry::Reservation> Reserve(const std::string& id);
+  absl::Status RecoverWorld(const Store::Found& found);
+  // The settings in a request, which are those of a client called `owner`. INVALID_ARGUMENT.
+  static absl::StatusOr<WorldSettings> ReadSettings(const std::string& owner,
+                                                    const v1::CreateWorldRequest& request);
+  struct CheckpointName {
+    WorldFolder folder;
+    std::string id;
+  };
+  absl::StatusOr<CheckpointName> ReadCheckpointName(const Call& call,
+                                                    const std::string& name) const;
+  // The folder of a durable world. FAILED_PRECONDITION for another one.
+  absl::StatusOr<WorldFolder> FindFolder(const WorldHost& host) const;
   absl::StatusOr<std::string> Submit(const Call& call, const v1::CommandRequest& request,
                                      SteadyTime now);
 
   const Options options_;
   const ShippedScenes shipped_;
+  // Durable worlds that could not be brought back, by their ids.
+  struct Lost {
+    std::map<std::string, std::string> labels;
+    std::string reason;
+  };
+  std::map<std::string, Lost> lost_;
   std::atomic<bool> draining_{false};
   StreamHub streams_;
   TaskPool feedback_;
   WorldRegistry registry_;
   WorkQueue building_;  // scenes
   WorkQueue describing_;
+  WorkQueue storing_;  // reads and writes files
 };
 
 }  // namespace pliant::server
