@@ -32,7 +32,8 @@ bodies:
   - name: block
     deformable:
       mesh: {box: {size: [1, 1, 1]}, edge_length: 0.03334}
-      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4,
+          density: 1000}
 )";
 
 template <typename Work>
