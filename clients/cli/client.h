@@ -10,6 +10,7 @@
 #include "grpcpp/support/status.h"
 
 #include "pliant/v1/control.grpc.pb.h"
+#include "pliant/v1/record.grpc.pb.h"
 #include "pliant/v1/stream.grpc.pb.h"
 #include "pliant/v1/world.grpc.pb.h"
 
@@ -35,6 +36,11 @@ class Client {
   // Options shared by all commands, set by the command-line parser.
   struct Options {
     std::string server = "127.0.0.1:50051";
+    std::string token;  // empty: none
+    bool tls = false;
+    std::string ca;  // file of authorities that sign the server's certificate; empty: the system's
+    std::string cert;  // file of this client's certificate, and of its key; empty: none
+    std::string key;
     bool json = false;
     double timeout = 0;  // [s]; 0: 10 s, or none for calls that may take long
   };
@@ -45,6 +51,7 @@ class Client {
   v1::WorldService::Stub& worlds();
   v1::StreamService::Stub& streams();
   v1::ControlService::Stub& control();
+  v1::RecordService::Stub& records();
 
   // Returns the server's grpc.health.v1 status by name, e.g. "SERVING".
   std::string CheckHealth();
@@ -61,6 +68,7 @@ class Client {
     return response;
   }
 
+  // Sets the token and the deadline of a call.
   void Prepare(grpc::ClientContext* context, bool may_take_long) const;
   void Check(const grpc::Status& status) const;  // throws CommandError unless OK
 
@@ -72,6 +80,7 @@ class Client {
   std::unique_ptr<v1::WorldService::Stub> worlds_;
   std::unique_ptr<v1::StreamService::Stub> streams_;
   std::unique_ptr<v1::ControlService::Stub> control_;
+  std::unique_ptr<v1::RecordService::Stub> records_;
 };
 
 // Returns the message as one line of JSON with the field names of the schema.

@@ -16,6 +16,7 @@
 #include "physics/world/world.h"
 #include "server/host/clock.h"
 #include "server/host/histogram.h"
+#include "server/host/journal.h"
 #include "server/host/published.h"
 #include "server/host/step_controller.h"
 #include "server/host/timeline.h"
@@ -67,9 +68,10 @@ class WorldHost {
   static constexpr std::size_t kMaxRuns = 64;            // requests to step, waiting for each other
   static constexpr std::int64_t kMaxSteps = 10'000'000;  // in one request
 
-  // `timeline` outlives the host.
+  // `timeline` outlives the host. `journal` keeps the world; null if it is not durable.
   WorldHost(std::string id, physics::World world, std::unique_ptr<StepController> controller,
-            Timeline* timeline, const ClockMode& clock = {}, WorldSettings settings = {});
+            Timeline* timeline, const ClockMode& clock = {}, WorldSettings settings = {},
+            std::shared_ptr<Journal> journal = nullptr);
   ~WorldHost();
   WorldHost(const WorldHost&) = delete;
 
@@ -84,6 +86,10 @@ class WorldHost {
   SteadyTime last_use() const { return last_use_.load(std::memory_order_relaxed); }
 
   std::shared_ptr<const Published> latest() const;
+  // Of a durable world: the latest state that survives the process. Otherwise as latest().
+  std::shared_ptr<const Published> latest_written() const;
+  bool is_durable() const { return journal_ != nullptr; }
+  Journal* journal() const { return journal_.get(); }
   HostCounters counters() const;
 
   // Advances a paused world. Requests to step are served one after the other. Errors:
@@ -99,6 +105,11 @@ class WorldHost {
   // INVALID_ARGUMENT when the bytes are not of this model; then nothing has changed.
   void Restore(std::string bytes, const std::string& who, Done done);
   void Save(std::function<void(absl::StatusOr<SavedState>)> done);
+
+  // Calls `observer` for every change of the state from now on, until it is removed.
+  void AddObserver(std::shared_ptr<StateObserver> observer, Done done);
+  // It is not called any more when `done` is.
+  void RemoveObserver(std::shared_ptr<StateObserver> observer, Done done);
 
   // Notifies `listener` of publications as long as it exists. Adding it again changes nothing.
   void Listen(const std::weak_ptr<PublicationListener>& listener);
@@ -131,6 +142,8 @@ class WorldHost {
 
   void Post(Request request);
   void PostChange(std::function<absl::Status()> change, Done done);
+  void ReplyWhenWritten(Done done);
+  void Observe(void (StateObserver::*change)(const std::shared_ptr<const physics::Snapshot>&));
   SteadyTime Continue();
   SteadyTime StepOnRequest(SteadyTime now);
   void StartRun(Run run);
@@ -148,6 +161,7 @@ class WorldHost {
   const std::unique_ptr<StepController> controller_;
   const std::shared_ptr<const WorldSettings> settings_;
   Timeline* const timeline_;
+  const std::shared_ptr<Journal> journal_;  // null: not durable
 
   // used by the stepping thread only
   physics::World world_;
@@ -162,6 +176,7 @@ class WorldHost {
   std::int64_t steps_not_converged_ = 0;   // of this epoch
   physics::CompromiseCounts compromises_;  // of this epoch
   std::shared_ptr<const physics::Snapshot> snapshot_;
+  std::vector<std::shared_ptr<StateObserver>> observers_;
 
   // the mailbox
   std::mutex mailbox_mutex_;
@@ -173,6 +188,7 @@ class WorldHost {
   // read by other threads
   mutable std::mutex published_mutex_;
   std::shared_ptr<const Published> published_;
+  std::shared_ptr<const Published> written_;  // durable worlds only
   physics::StepTotals totals_;
   Histogram lateness_;
   std::atomic<SteadyTime> last_use_;

@@ -72,10 +72,12 @@ absl::StatusOr<WorldRegistry::Reservation> WorldRegistry::Reserve(std::string id
 absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Open(Reservation reservation,
                                                                physics::World world,
                                                                const ClockMode& clock,
-                                                               WorldSettings settings) {
+                                                               WorldSettings settings,
+                                                               std::shared_ptr<Journal> journal) {
   auto controller = options_.make_controller(world.shared_model());
   auto host = std::make_shared<WorldHost>(reservation.id(), std::move(world), std::move(controller),
-                                          options_.timeline, clock, std::move(settings));
+                                          options_.timeline, clock, std::move(settings),
+                                          std::move(journal));
   {
     std::lock_guard lock(mutex_);
     if (!closed_.ok()) return closed_;

@@ -57,10 +57,11 @@ class WorldRegistry {
   absl::StatusOr<Reservation> Reserve(std::string id);
 
   // Starts a world under a reserved id. RESOURCE_EXHAUSTED, naming limit and need, when the worlds
-  // would have more than max_dofs.
+  // would have more than max_dofs. `journal` is closed then.
   absl::StatusOr<std::shared_ptr<WorldHost>> Open(Reservation reservation, physics::World world,
                                                   const ClockMode& clock = {},
-                                                  WorldSettings settings = {});
+                                                  WorldSettings settings = {},
+                                                  std::shared_ptr<Journal> journal = nullptr);
 
   absl::StatusOr<std::shared_ptr<WorldHost>> Get(const std::string& id) const;  // NOT_FOUND
   std::vector<std::shared_ptr<WorldHost>> List() const;                         // by id

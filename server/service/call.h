@@ -4,30 +4,38 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "server/auth/identity.h"
 #include "server/host/world_host.h"
+#include "server/service/rate_limit.h"
 
 namespace pliant::server {
 
-// Role of a client. Each one includes those before it.
-enum class Role { kViewer, kOperator, kAdmin };
+// Cost of the requests that one client may send in a second. The most frequent ones cost 1.
+inline constexpr int kMaxCostPerSecond = 50'000;
 
-const char* NameOf(Role role);
-
-// A client: one connection of either transport.
+// A client: one connection of either transport, as one user.
 struct Caller {
-  std::string name;                // in logs and errors, e.g. "ws-3"
-  std::string label;               // given by the client itself, and shown to others
-  Role role = Role::kAdmin;        // without accounts, every client may do everything
+  std::string name;        // in logs and errors: its user, or e.g. "ws-3"
+  std::string connection;  // e.g. "ws-3"
+  std::string label;       // given by the client itself, and shown to others
+  Identity identity;       // without grants, every request is refused with `refusal`
+  absl::Status refusal;
   std::atomic<int> unanswered{0};  // cost of its requests without a reply
+  RateLimit rate{kMaxCostPerSecond};
 };
 
 // Context of one request: who sent it, and how long it may take.
 struct Call {
   std::shared_ptr<Caller> caller;
   CallLimits limits;
+  // Role that its method requires, on each world that it concerns. Admit lowers it.
+  Role required = Role::kAdmin;
+  std::string_view method = "an unknown method";
 };
 
 // Called exactly once, from any thread; must not block.

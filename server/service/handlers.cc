@@ -13,6 +13,7 @@
 #include "server/host/text.h"
 #include "server/service/errors.h"
 #include "server/service/methods.h"
+#include "server/store/checkpoints.h"
 #include "server/stream/messages.h"
 
 namespace pliant::server {
@@ -20,6 +21,8 @@ namespace {
 
 constexpr char kPrefix[] = "worlds/";
 constexpr double kMaxFactor = 1000;
+constexpr int kMaxOperatorPriority = 50;  // of a lease
+constexpr int kSubscriptionCost = 100;
 constexpr int kDefaultPage = 50;
 constexpr int kMaxPage = 1000;
 constexpr std::size_t kMaxLabels = 16;
@@ -34,11 +37,15 @@ v1::World DescribeWorldNow(const std::string& id, const WorldSettings& settings,
   world.set_owner(settings.owner);
   if (settings.idle_timeout != SteadyTime::duration::max())
     world.set_idle_timeout(std::chrono::duration<double>(settings.idle_timeout).count());
+  world.set_durable(settings.durable);
   return world;
 }
 
+// A fault is told at once, even one that keeps the state from being written.
 v1::World DescribeWorldNow(const WorldHost& host) {
-  return DescribeWorldNow(host.id(), *host.settings(), *host.latest());
+  std::shared_ptr<const Published> published = host.latest();
+  if (!published->fault) published = host.latest_written();
+  return DescribeWorldNow(host.id(), *host.settings(), *published);
 }
 
 // Callback that replies to a change with the world's new status.
@@ -72,25 +79,6 @@ absl::Status CheckLabels(const google::protobuf::Map<std::string, std::string>& 
   return absl::OkStatus();
 }
 
-absl::StatusOr<WorldSettings> ReadSettings(const Call& call,
-                                           const v1::CreateWorldRequest& request) {
-  if (absl::Status status = CheckLabels(request.labels()); !status.ok()) return status;
-  const double timeout = request.idle_timeout();
-  if (timeout != 0 && !(timeout >= 1 && timeout <= kMaxIdleTimeout)) {
-    return absl::InvalidArgumentError(absl::StrCat("idle_timeout: ", timeout,
-                                                   " is not allowed; expected 1 to ",
-                                                   kMaxIdleTimeout, " s, or 0 for none"));
-  }
-  WorldSettings settings;
-  settings.labels.insert(request.labels().begin(), request.labels().end());
-  settings.owner = call.caller->name;
-  if (timeout > 0) {
-    settings.idle_timeout =
-        std::chrono::duration_cast<SteadyTime::duration>(std::chrono::duration<double>(timeout));
-  }
-  return settings;
-}
-
 absl::StatusOr<ClockMode> ReadClock(const v1::SetClockRequest& request) {
   switch (request.mode_case()) {
     case v1::SetClockRequest::kPaused:
@@ -111,17 +99,6 @@ absl::StatusOr<ClockMode> ReadClock(const v1::SetClockRequest& request) {
   return ClockMode{ClockMode::Kind::kRealTime, factor > 0 ? factor : 1};
 }
 
-// The scene of a request, or that in `file` if it is one that comes with the server.
-physics::SceneResult LoadGiven(const v1::CreateWorldRequest& request, const std::string& file) {
-  if (!file.empty()) return physics::LoadSceneFile(file);
-  physics::SceneOptions options;
-  options.allow_files = false;  // what a client sends reads nothing on this machine
-  const std::string name =
-      request.file_name().empty() ? "scene.yaml" : Shorten(request.file_name(), 200);
-  return request.has_scene() ? physics::LoadScene(request.scene(), name, options)
-                             : physics::LoadSceneYaml(request.scene_yaml(), name, options);
-}
-
 }  // namespace
 
 Handlers::Handlers(Options options)
@@ -135,21 +112,68 @@ Handlers::Handlers(Options options)
                  },
                  options_.timeline}),
       building_(options_.timeline, 2, 64),
-      describing_(options_.timeline, 1, 256) {}
+      describing_(options_.timeline, 1, 256),
+      storing_(options_.timeline, 1, 256),
+      replaying_(options_.timeline, 1, 16),
+      recordings_(options_.store == nullptr
+                      ? nullptr
+                      : std::make_unique<Recordings>(options_.store->folder().recordings(),
+                                                     options_.timeline)) {}
 
 Handlers::~Handlers() {
   Drain();
   Stop();
 }
 
-absl::StatusOr<std::shared_ptr<WorldHost>> Handlers::FindWorld(const std::string& name) const {
+absl::StatusOr<Identity> Handlers::Identify(absl::string_view token) const {
+  return options_.authenticator == nullptr ? Anyone() : options_.authenticator->Authenticate(token);
+}
+
+absl::Status Handlers::CheckCurrent(const Caller& caller) const {
+  if (options_.authenticator == nullptr || options_.authenticator->IsCurrent(caller.identity))
+    return absl::OkStatus();
+  return absl::UnauthenticatedError(
+      absl::StrCat("the token of ", caller.name, " has expired, or was changed or withdrawn"));
+}
+
+void Handlers::Audit(const Caller& caller, std::string_view method, const std::string& world,
+                     const absl::Status& result) const {
+  if (options_.audit == nullptr) return;
+  options_.audit->Write(
+      {caller.name, caller.connection, std::string(method), Shorten(world, 200), result},
+      options_.timeline->Now());
+}
+
+absl::Status Handlers::CheckRoleOn(const Call& call,
+                                   const std::map<std::string, std::string>& labels,
+                                   const std::string& world) const {
+  if (call.caller->identity.Has(call.required, labels)) return absl::OkStatus();
+  const absl::Status denied = absl::PermissionDeniedError(
+      absl::StrCat(std::string(call.method), " requires the role ", NameOf(call.required), " on ",
+                   Shorten(world, 80), "; ", call.caller->name, " has it on other worlds only"));
+  Audit(*call.caller, call.method, world, denied);
+  return denied;
+}
+
+absl::StatusOr<std::shared_ptr<WorldHost>> Handlers::FindWorld(const Call& call,
+                                                               const std::string& name) const {
   if (name.rfind(kPrefix, 0) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("name: \"", Shorten(name, 80),
                      "\" is not the name of a world; expected worlds/{world_id}"));
   }
-  auto host = registry_.Get(name.substr(sizeof(kPrefix) - 1));
-  if (host.ok()) (*host)->Use(options_.timeline->Now());
+  const std::string id = name.substr(sizeof(kPrefix) - 1);
+  if (const auto lost = lost_.find(id); lost != lost_.end()) {
+    absl::Status status = CheckRoleOn(call, lost->second.labels, name);
+    status.Update(absl::DataLossError(
+        absl::StrCat(name, " could not be brought back: ", lost->second.reason)));
+    return status;
+  }
+  auto host = registry_.Get(id);
+  if (!host.ok()) return host;
+  if (absl::Status status = CheckRoleOn(call, (*host)->settings()->labels, name); !status.ok())
+    return status;
+  (*host)->Use(options_.timeline->Now());
   return host;
 }
 
@@ -157,8 +181,31 @@ void Handlers::GetServer(const Call& /*call*/, const v1::GetServerRequest& /*req
                          Reply<v1::ServerInfo> reply) {
   v1::ServerInfo info;
   info.set_version(options_.version);
+  info.set_build(options_.build);
+  info.mutable_features()->Add(options_.features.begin(), options_.features.end());
   info.mutable_shipped_scenes()->Add(shipped_.names().begin(), shipped_.names().end());
   reply(std::move(info));
+}
+
+absl::StatusOr<WorldSettings> Handlers::ReadSettings(const std::string& owner,
+                                                     const v1::CreateWorldRequest& request) {
+  if (absl::Status status = CheckLabels(request.labels()); !status.ok()) return status;
+  const double timeout = request.idle_timeout();
+  if (timeout != 0 && !(timeout >= 1 && timeout <= kMaxIdleTimeout)) {
+    return absl::InvalidArgumentError(absl::StrCat("idle_timeout: ", timeout,
+                                                   " is not allowed; expected 1 to ",
+                                                   kMaxIdleTimeout, " s, or 0 for none"));
+  }
+  WorldSettings settings;
+  settings.labels.insert(request.labels().begin(), request.labels().end());
+  settings.durable = request.durable();
+  settings.owner = owner;
+  settings.source = std::make_shared<const v1::CreateWorldRequest>(request);
+  if (timeout > 0) {
+    settings.idle_timeout =
+        std::chrono::duration_cast<SteadyTime::duration>(std::chrono::duration<double>(timeout));
+  }
+  return settings;
 }
 
 void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& request,
@@ -167,42 +214,46 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
     return reply(
         absl::InvalidArgumentError("source: missing; expected scene, scene_yaml or shipped_scene"));
   }
-  absl::StatusOr<WorldSettings> settings = ReadSettings(call, request);
+  absl::StatusOr<WorldSettings> settings = ReadSettings(call.caller->name, request);
   if (!settings.ok()) return reply(settings.status());
-  std::string file;
+  if (absl::Status status = CheckRoleOn(call, settings->labels, "a world with these labels");
+      !status.ok())
+    return reply(status);
   if (request.has_shipped_scene()) {
-    absl::StatusOr<std::string> found = shipped_.Find(request.shipped_scene());
+    const absl::StatusOr<std::string> found = shipped_.Find(request.shipped_scene());
     if (!found.ok()) return reply(found.status());
-    file = *std::move(found);
   }
-  absl::StatusOr<WorldRegistry::Reservation> reservation = registry_.Reserve(request.world_id());
+  if (request.durable() && options_.store == nullptr) {
+    return reply(absl::FailedPreconditionError(
+        "durable: this server keeps no worlds; start it with --data-dir DIR"));
+  }
+  absl::StatusOr<WorldRegistry::Reservation> reservation = Reserve(request.world_id());
   if (!reservation.ok()) return reply(reservation.status());
 
   // use a worker thread: reading, cutting and checking meshes takes seconds for a large scene
   auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
-  const auto build = [this, request, file, settings = *settings, limits = call.limits, held,
-                      reply] {
+  const auto build = [this, request, settings = *settings, limits = call.limits, held, reply] {
     if (limits.cancelled && limits.cancelled->load())
       return reply(absl::CancelledError("cancelled before the scene was built"));
     if (timeline().Now() >= limits.deadline)
       return reply(absl::DeadlineExceededError("the deadline passed before the scene was built"));
-    const physics::SceneResult scene = LoadGiven(request, file);
+    const physics::SceneResult scene = LoadSource(request);
     if (!scene.ok()) return reply(SceneError(scene.messages));
-    auto host = registry_.Open(std::move(*held), physics::World(scene.model), {}, settings);
+    auto host = OpenWorld(std::move(*held), physics::World(scene.model), settings);
     if (!host.ok()) return reply(host.status());
     reply(DescribeWorldNow(**host));
   };
   building_.Post(build, reply);
 }
 
-void Handlers::GetWorld(const Call& /*call*/, const v1::GetWorldRequest& request,
+void Handlers::GetWorld(const Call& call, const v1::GetWorldRequest& request,
                         Reply<v1::World> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   reply(DescribeWorldNow(**host));
 }
 
-void Handlers::ListWorlds(const Call& /*call*/, const v1::ListWorldsRequest& request,
+void Handlers::ListWorlds(const Call& call, const v1::ListWorldsRequest& request,
                           Reply<v1::ListWorldsResponse> reply) {
   if (request.page_size() < 0) {
     return reply(absl::InvalidArgumentError(absl::StrCat(
@@ -215,6 +266,7 @@ void Handlers::ListWorlds(const Call& /*call*/, const v1::ListWorldsRequest& req
     // a page token is the last id of the previous page
     if (host->id() <= request.page_token()) continue;
     const std::map<std::string, std::string>& labels = host->settings()->labels;
+    if (!call.caller->identity.Has(call.required, labels)) continue;
     const bool chosen = std::ranges::all_of(request.labels(), [&](const auto& wanted) {
       const auto own = labels.find(wanted.first);
       return own != labels.end() && own->second == wanted.second;
@@ -231,7 +283,7 @@ void Handlers::ListWorlds(const Call& /*call*/, const v1::ListWorldsRequest& req
 
 void Handlers::DeleteWorld(const Call& call, const v1::DeleteWorldRequest& request,
                            Reply<google::protobuf::Empty> reply) {
-  const auto host = FindWorld(request.name());
+  const auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   // reply when the world's thread has ended
   const absl::Status status = registry_.Remove((*host)->id(), call.caller->name,
@@ -239,9 +291,9 @@ void Handlers::DeleteWorld(const Call& call, const v1::DeleteWorldRequest& reque
   if (!status.ok()) reply(status);
 }
 
-void Handlers::DescribeWorld(const Call& /*call*/, const v1::DescribeWorldRequest& request,
+void Handlers::DescribeWorld(const Call& call, const v1::DescribeWorldRequest& request,
                              Reply<v1::WorldDescription> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   describing_.Post([host = *host, reply] { reply(DescribeModel(host->id(), host->model())); },
                    reply);
@@ -249,7 +301,7 @@ void Handlers::DescribeWorld(const Call& /*call*/, const v1::DescribeWorldReques
 
 void Handlers::SetClock(const Call& call, const v1::SetClockRequest& request,
                         Reply<v1::World> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   const absl::StatusOr<ClockMode> mode = ReadClock(request);
   if (!mode.ok()) return reply(mode.status());
@@ -258,36 +310,37 @@ void Handlers::SetClock(const Call& call, const v1::SetClockRequest& request,
 
 void Handlers::ResetWorld(const Call& call, const v1::ResetWorldRequest& request,
                           Reply<v1::World> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   (*host)->Reset(call.caller->name, ReplyWithStatus(**host, std::move(reply)));
 }
 
-void Handlers::CheckpointWorld(const Call& /*call*/, const v1::CheckpointWorldRequest& request,
-                               Reply<v1::CheckpointWorldResponse> reply) {
-  auto host = FindWorld(request.name());
-  if (!host.ok()) return reply(host.status());
-  (*host)->Save([reply = std::move(reply)](absl::StatusOr<SavedState> saved) {
-    if (!saved.ok()) return reply(saved.status());
-    v1::CheckpointWorldResponse response;
-    response.set_state(std::move(saved->bytes));
-    response.set_state_hash(std::move(saved->hash));
-    reply(std::move(response));
-  });
-}
-
 void Handlers::RestoreWorld(const Call& call, const v1::RestoreWorldRequest& request,
                             Reply<v1::World> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
-  (*host)->Restore(request.state(), call.caller->name, ReplyWithStatus(**host, std::move(reply)));
+  const std::string& who = call.caller->name;
+  if (request.checkpoint().empty())
+    return (*host)->Restore(request.state(), who, ReplyWithStatus(**host, std::move(reply)));
+  if (!request.state().empty()) {
+    return reply(
+        absl::InvalidArgumentError("state, checkpoint: both are given; expected one of them"));
+  }
+  auto name = ReadCheckpointName(call, request.checkpoint());
+  if (!name.ok()) return reply(name.status());
+  const auto restore = [host = *host, name = *std::move(name), who, reply] {
+    absl::StatusOr<std::string> state = ReadCheckpointState(name.folder, name.id);
+    if (!state.ok()) return reply(state.status());
+    host->Restore(*std::move(state), who, ReplyWithStatus(*host, reply));
+  };
+  storing_.Post(restore, reply);
 }
 
 void Handlers::ForkWorld(const Call& call, const v1::ForkWorldRequest& request,
                          Reply<v1::World> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
-  absl::StatusOr<WorldRegistry::Reservation> reservation = registry_.Reserve(request.world_id());
+  absl::StatusOr<WorldRegistry::Reservation> reservation = Reserve(request.world_id());
   if (!reservation.ok()) return reply(reservation.status());
 
   // the model is shared; only the state is copied
@@ -300,7 +353,7 @@ void Handlers::ForkWorld(const Call& call, const v1::ForkWorldRequest& request,
     const auto build = [this, held, model, settings, bytes = std::move(saved->bytes), reply] {
       physics::World world(model);
       if (absl::Status status = world.Restore(bytes); !status.ok()) return reply(status);
-      auto fork = registry_.Open(std::move(*held), std::move(world), {}, settings);
+      auto fork = OpenWorld(std::move(*held), std::move(world), settings);
       if (!fork.ok()) return reply(fork.status());
       reply(DescribeWorldNow(**fork));
     };
@@ -310,8 +363,14 @@ void Handlers::ForkWorld(const Call& call, const v1::ForkWorldRequest& request,
 
 void Handlers::AcquireLease(const Call& call, const v1::AcquireLeaseRequest& request,
                             Reply<v1::Lease> reply) {
-  auto host = FindWorld(request.world());
+  auto host = FindWorld(call, request.world());
   if (!host.ok()) return reply(host.status());
+  if (request.priority() > kMaxOperatorPriority &&
+      !call.caller->identity.Has(Role::kAdmin, (*host)->settings()->labels)) {
+    return reply(absl::PermissionDeniedError(
+        absl::StrCat("priority: ", request.priority(), " requires the role ", NameOf(Role::kAdmin),
+                     "; operators have up to ", kMaxOperatorPriority)));
+  }
   v1::AcquireLeaseRequest named = request;
   if (named.client().empty()) named.set_client(call.caller->label);
   absl::StatusOr<v1::Lease> lease = (*host)->controller().Acquire(named, options_.timeline->Now());
@@ -321,9 +380,9 @@ void Handlers::AcquireLease(const Call& call, const v1::AcquireLeaseRequest& req
   reply(*std::move(lease));
 }
 
-void Handlers::ReleaseLease(const Call& /*call*/, const v1::ReleaseLeaseRequest& request,
+void Handlers::ReleaseLease(const Call& call, const v1::ReleaseLeaseRequest& request,
                             Reply<google::protobuf::Empty> reply) {
-  auto host = FindWorld(request.world());
+  auto host = FindWorld(call, request.world());
   if (!host.ok()) return reply(host.status());
   if (absl::Status status =
           (*host)->controller().Release(request.lease_id(), options_.timeline->Now());
@@ -333,18 +392,18 @@ void Handlers::ReleaseLease(const Call& /*call*/, const v1::ReleaseLeaseRequest&
   reply(google::protobuf::Empty());
 }
 
-void Handlers::StopWorld(const Call& /*call*/, const v1::StopWorldRequest& request,
+void Handlers::StopWorld(const Call& call, const v1::StopWorldRequest& request,
                          Reply<google::protobuf::Empty> reply) {
-  auto host = FindWorld(request.world());
+  auto host = FindWorld(call, request.world());
   if (!host.ok()) return reply(host.status());
   (*host)->controller().Stop();
   (*host)->Touch();
   reply(google::protobuf::Empty());
 }
 
-void Handlers::ResumeWorld(const Call& /*call*/, const v1::ResumeWorldRequest& request,
+void Handlers::ResumeWorld(const Call& call, const v1::ResumeWorldRequest& request,
                            Reply<google::protobuf::Empty> reply) {
-  auto host = FindWorld(request.world());
+  auto host = FindWorld(call, request.world());
   if (!host.ok()) return reply(host.status());
   (*host)->controller().Resume();
   (*host)->Touch();
@@ -369,16 +428,22 @@ v1::CommandResponse Handlers::Command(const Call& call, const v1::CommandRequest
 
 absl::StatusOr<std::string> Handlers::Submit(const Call& call, const v1::CommandRequest& request,
                                              SteadyTime now) {
-  if (absl::Status status = CheckRole(call, kCommandMethod); !status.ok()) return status;
-  auto host = FindWorld(request.world());
+  const absl::StatusOr<Call> admitted = Admit(*this, call, kCommandMethod);
+  if (!admitted.ok()) return admitted.status();
+  if (absl::Status status = CheckRate(call, 1, now); !status.ok()) return status;
+  auto host = FindWorld(*admitted, request.world());
   if (!host.ok()) return host.status();
   return (*host)->controller().Submit(request, now);
 }
 
 absl::StatusOr<Subscription> Handlers::Subscribe(const Call& call,
                                                  const v1::Subscription& request) {
-  if (absl::Status status = CheckRole(call, kSubscribeMethod); !status.ok()) return status;
-  auto host = FindWorld(request.world());
+  const absl::StatusOr<Call> admitted = Admit(*this, call, kSubscribeMethod);
+  if (!admitted.ok()) return admitted.status();
+  if (absl::Status status = CheckRate(call, kSubscriptionCost, options_.timeline->Now());
+      !status.ok())
+    return status;
+  auto host = FindWorld(*admitted, request.world());
   if (!host.ok()) return host.status();
   return streams_.Read(request, *std::move(host));
 }
@@ -391,6 +456,8 @@ void Handlers::Drain() {
   draining_.store(true);
   building_.Cancel();
   describing_.Cancel();
+  storing_.Cancel();
+  replaying_.Cancel();
   registry_.Close(absl::UnavailableError("the server is shutting down"));
   feedback_.WakeAll();
 }
@@ -398,7 +465,10 @@ void Handlers::Drain() {
 void Handlers::Stop() {
   building_.Stop();
   describing_.Stop();
+  storing_.Stop();
+  replaying_.Stop();
   registry_.JoinAll();
+  if (recordings_ != nullptr) recordings_->Stop();
   streams_.Stop();
   feedback_.Stop();
 }

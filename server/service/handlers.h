@@ -2,21 +2,29 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "google/protobuf/empty.pb.h"
 
+#include "physics/scene/scene.h"
 #include "pliant/v1/control.pb.h"
 #include "pliant/v1/stream.pb.h"
 #include "pliant/v1/world.pb.h"
+#include "server/auth/audit_log.h"
+#include "server/auth/authenticator.h"
 #include "server/host/work_queue.h"
 #include "server/host/world_host.h"
 #include "server/host/world_registry.h"
+#include "server/record/recordings.h"
 #include "server/service/call.h"
 #include "server/service/shipped_scenes.h"
+#include "server/store/store.h"
 #include "server/stream/task_pool.h"
 #include "server/stream/world_streams.h"
 
@@ -30,12 +38,21 @@ class Handlers {
     int max_worlds = 32;
     std::string scenes_folder;  // of the scenes that come with the server
     std::string version = "unknown";
+    std::string build;
+    std::vector<std::string> features;
     std::int64_t max_dofs = 0;  // degrees of freedom of all worlds together; 0: any number
     Timeline* timeline = &RealTimeline();
+    std::shared_ptr<Store> store;                  // of durable worlds; null: there are none
+    std::shared_ptr<Authenticator> authenticator;  // null: every client is an administrator
+    std::shared_ptr<AuditLog> audit;               // null: none
   };
 
   explicit Handlers(Options options);
   ~Handlers();
+
+  // Brings back the durable worlds of the store, paused. Those that cannot be brought back stay in
+  // its folder; requests for them say why. Call it before any request is made.
+  void RecoverWorlds();
 
   // WorldService
   void GetServer(const Call& call, const v1::GetServerRequest& request,
@@ -58,9 +75,28 @@ class Handlers {
   void ResetWorld(const Call& call, const v1::ResetWorldRequest& request, Reply<v1::World> reply);
   void CheckpointWorld(const Call& call, const v1::CheckpointWorldRequest& request,
                        Reply<v1::CheckpointWorldResponse> reply);
+  void ListCheckpoints(const Call& call, const v1::ListCheckpointsRequest& request,
+                       Reply<v1::ListCheckpointsResponse> reply);
+  void FetchCheckpoint(const Call& call, const v1::FetchCheckpointRequest& request,
+                       Reply<v1::FetchCheckpointResponse> reply);
+  void DeleteCheckpoint(const Call& call, const v1::DeleteCheckpointRequest& request,
+                        Reply<google::protobuf::Empty> reply);
   void RestoreWorld(const Call& call, const v1::RestoreWorldRequest& request,
                     Reply<v1::World> reply);
   void ForkWorld(const Call& call, const v1::ForkWorldRequest& request, Reply<v1::World> reply);
+
+  // RecordService
+  void StartRecording(const Call& call, const v1::StartRecordingRequest& request,
+                      Reply<v1::Recording> reply);
+  void StopRecording(const Call& call, const v1::StopRecordingRequest& request,
+                     Reply<v1::Recording> reply);
+  void ListRecordings(const Call& call, const v1::ListRecordingsRequest& request,
+                      Reply<v1::ListRecordingsResponse> reply);
+  void FetchRecording(const Call& call, const v1::FetchRecordingRequest& request,
+                      Reply<v1::FetchRecordingResponse> reply);
+  void DeleteRecording(const Call& call, const v1::DeleteRecordingRequest& request,
+                       Reply<google::protobuf::Empty> reply);
+  void Replay(const Call& call, const v1::ReplayRequest& request, Reply<v1::ReplayResponse> reply);
 
   // ControlService
   void AcquireLease(const Call& call, const v1::AcquireLeaseRequest& request,
@@ -79,8 +115,25 @@ class Handlers {
   absl::StatusOr<Subscription> Subscribe(const Call& call, const v1::Subscription& request);
   std::shared_ptr<FrameStream> MakeStream(FrameSink* sink, Subscription subscription);
 
-  // `name` is worlds/{world_id}. INVALID_ARGUMENT or NOT_FOUND.
-  absl::StatusOr<std::shared_ptr<WorldHost>> FindWorld(const std::string& name) const;
+  // The owner of a bearer token. UNAUTHENTICATED.
+  absl::StatusOr<Identity> Identify(absl::string_view token) const;
+  // UNAUTHENTICATED once the token of a caller has expired, or was changed or withdrawn.
+  absl::Status CheckCurrent(const Caller& caller) const;
+  // Records a request that changed something, or was refused.
+  void Audit(const Caller& caller, std::string_view method, const std::string& world,
+             const absl::Status& result) const;
+  bool has_accounts() const { return options_.authenticator != nullptr; }
+
+  // PERMISSION_DENIED when the caller has not the role that an admitted call requires on a world
+  // with these labels. `world` names it.
+  absl::Status CheckRoleOn(const Call& call, const std::map<std::string, std::string>& labels,
+                           const std::string& world) const;
+
+  // `name` is worlds/{world_id}. INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED when the caller has
+  // not the role that the call requires on this world, or DATA_LOSS for a durable world that could
+  // not be brought back.
+  absl::StatusOr<std::shared_ptr<WorldHost>> FindWorld(const Call& call,
+                                                       const std::string& name) const;
 
   WorldRegistry& registry() { return registry_; }
   Timeline& timeline() { return *options_.timeline; }
@@ -94,17 +147,47 @@ class Handlers {
   void Stop();  // after Drain: joins all threads
 
  private:
+  physics::SceneResult LoadSource(const v1::CreateWorldRequest& request) const;
+  // Starts a paused world under a reserved id, with a journal if it is durable. Reads and writes
+  // files.
+  absl::StatusOr<std::shared_ptr<WorldHost>> OpenWorld(WorldRegistry::Reservation reservation,
+                                                       physics::World world,
+                                                       WorldSettings settings);
+  absl::StatusOr<WorldRegistry::Reservation> Reserve(const std::string& id);
+  absl::Status RecoverWorld(const Store::Found& found);
+  // The settings in a request, which are those of a client called `owner`. INVALID_ARGUMENT.
+  static absl::StatusOr<WorldSettings> ReadSettings(const std::string& owner,
+                                                    const v1::CreateWorldRequest& request);
+  struct CheckpointName {
+    WorldFolder folder;
+    std::string id;
+  };
+  absl::StatusOr<CheckpointName> ReadCheckpointName(const Call& call,
+                                                    const std::string& name) const;
+  absl::Status CheckRoleOnRecording(const Call& call, const v1::Recording& recording) const;
+  absl::StatusOr<v1::Recording> FindRecording(const Call& call, const std::string& id) const;
+  // The folder of a durable world. FAILED_PRECONDITION for another one.
+  absl::StatusOr<WorldFolder> FindFolder(const WorldHost& host) const;
   absl::StatusOr<std::string> Submit(const Call& call, const v1::CommandRequest& request,
                                      SteadyTime now);
 
   const Options options_;
   const ShippedScenes shipped_;
+  // Durable worlds that could not be brought back, by their ids.
+  struct Lost {
+    std::map<std::string, std::string> labels;
+    std::string reason;
+  };
+  std::map<std::string, Lost> lost_;
   std::atomic<bool> draining_{false};
   StreamHub streams_;
   TaskPool feedback_;
   WorldRegistry registry_;
   WorkQueue building_;  // scenes
   WorkQueue describing_;
+  WorkQueue storing_;  // reads and writes files
+  WorkQueue replaying_;
+  std::unique_ptr<Recordings> recordings_;  // null without a store
 };
 
 }  // namespace pliant::server

@@ -11,9 +11,9 @@ const protos = join(dirname(viewer), 'proto');
 const out = join(viewer, 'src', 'gen');
 const plugin = join(viewer, 'node_modules', '.bin', 'protoc-gen-es');
 
-// the WebSocket envelope and everything it imports
+// all of the API, which imports each other
 const sources = [
-  ...['gateway', 'control', 'scene', 'state', 'stream', 'world'].map((name) => `pliant/v1/${name}.proto`),
+  ...readdirSync(join(protos, 'pliant', 'v1')).map((name) => `pliant/v1/${name}`),
   'google/rpc/status.proto',
 ];
 

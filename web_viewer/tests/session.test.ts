@@ -82,6 +82,7 @@ beforeEach(() => {
     healthUrl: 'http://host:1/healthz',
     world: '',
     client: 'viewer-test',
+    token: '',
     measure: 1,
   });
 });
@@ -167,6 +168,28 @@ describe('a session', () => {
     expect(connection().text).toContain(kProtocol);
   });
 
+  test('asks for a token where one is needed, and connects with it', async () => {
+    const unauthenticated: Answer = { case: 'status', value: { code: 16, message: 'the token is unknown' } };
+    sockets[0].open();
+    await sockets[0].reply('hello', unauthenticated);
+    await vi.waitFor(() => expect(connection().state).toBe('no_token'));
+    expect(connection().text).not.toContain('unknown');
+    expect(sockets[0].readyState).toBe(3);
+
+    // nothing is tried until the user has given one
+    session.receive({ kind: 'retry' });
+    await vi.advanceTimersByTimeAsync(20000);
+    expect(sockets).toHaveLength(1);
+
+    session.receive({ kind: 'token', token: 'wrong' });
+    sockets[1].open();
+    await sockets[1].reply('hello', unauthenticated);
+    await vi.waitFor(() => expect(connection().text).toContain('the token is unknown'));
+    session.receive({ kind: 'token', token: 'right' });
+    await goLive(sockets[2]);
+    expect(sockets[2].sent[0].message.value).toMatchObject({ token: 'right' });
+  });
+
   test('waits for a world where there is none, and shows it when it comes', async () => {
     sockets[0].open();
     await sockets[0].reply('hello', { case: 'welcome', value: { version: '1' } });
@@ -199,7 +222,7 @@ describe('a session', () => {
 
   test('drives under a lease, and never repeats a command after a reconnect', async () => {
     await goLive(sockets[0]);
-    session.receive({ kind: 'drive', target: 'paddle', twist: { linear: [1, 0, 0], angular: [0, 0, 0] }, controller: '' });
+    session.receive({ kind: 'drive', target: 'paddle', motion: { kind: 'twist', controller: '', linear: [1, 0, 0], angular: [0, 0, 0] } });
     await sockets[0].reply('acquireLease', response(LeaseSchema, { leaseId: 'L', target: 'paddle' }));
     await vi.waitFor(() => expect(sockets[0].asked('command')).toBeDefined());
     sockets[0].fail();
@@ -215,7 +238,7 @@ describe('a session', () => {
     const setting = { kind: 'joints', joints: ['elbow', 'wrist'], values: [0.5, -1] } as const;
     session.receive({ kind: 'set', target: 'arm', setting: { ...setting, joints: [...setting.joints], values: [...setting.values] }, fresh: true });
     await sockets[0].reply('acquireLease', response(LeaseSchema, { leaseId: 'A', target: 'arm' }));
-    session.receive({ kind: 'drive', target: 'paddle', twist: { linear: [1, 0, 0], angular: [0, 0, 0] }, controller: '' });
+    session.receive({ kind: 'drive', target: 'paddle', motion: { kind: 'twist', controller: '', linear: [1, 0, 0], angular: [0, 0, 0] } });
     await sockets[0].reply('acquireLease', response(LeaseSchema, { leaseId: 'P', target: 'paddle' }));
     await vi.waitFor(() => expect(sockets[0].sent.filter(({ message }) => message.case === 'command')).toHaveLength(2));
     const [first, second] = sockets[0].sent.flatMap(({ message }) => (message.case === 'command' ? [message.value] : []));
@@ -227,6 +250,20 @@ describe('a session', () => {
     const leases = posted.flatMap((message) => (message.kind === 'lease' ? [message.lease] : []));
     expect(leases.at(-1)).toMatchObject({ state: 'lost', target: 'arm' });
     expect(leases.filter(({ target }) => target === 'paddle').at(-1)).toMatchObject({ state: 'held' });
+  });
+
+  test('pulls a vertex, and says of which epoch the world is that it shows', async () => {
+    await goLive(sockets[0]);
+    sockets[0].say({ case: 'stream', value: { message: { case: 'frame', value: { frame: 1n, epoch: 4, keyframe: true } } } });
+    const spring = { kind: 'spring', link: '', point: null, vertex: 17, anchor: [0, 0, 1] } as const;
+    session.receive({ kind: 'drive', target: 'ball', motion: { ...spring, anchor: [0, 0, 1] } });
+    await sockets[0].reply('acquireLease', response(LeaseSchema, { leaseId: 'B', target: 'ball' }));
+    await vi.waitFor(() => expect(sockets[0].asked('command')).toBeDefined());
+    const { message } = sockets[0].asked('command')!;
+    expect(message.value).toMatchObject({ leaseId: 'B', epoch: 4 });
+    expect(message.case === 'command' && message.value.command).toMatchObject({
+      case: 'spring', value: { link: '', point: [], vertex: 17, anchor: [0, 0, 1] },
+    });
   });
 
   test('drops a connection that fell silent', async () => {

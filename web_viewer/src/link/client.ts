@@ -6,12 +6,14 @@ import type {
   LeaseInfo,
   LinkStats,
   MeasureId,
+  Motion,
   Setting,
   ToPage,
   ToWorker,
-  TwistCommand,
   WorldInfo,
 } from './messages';
+
+const kTokenKey = 'pliant.token';
 
 export interface Listener {
   connection(connection: Connection): void;
@@ -46,8 +48,15 @@ export class Client {
       healthUrl: new URL('/healthz', page).href,
       world: page.searchParams.get('world') ?? '',
       client: this.name,
+      token: sessionStorage.getItem(kTokenKey) ?? '',
       measure,
     });
+  }
+
+  // Connects with this token, which is kept until the tab is closed and is never part of an address.
+  useToken(token: string): void {
+    sessionStorage.setItem(kTokenKey, token);
+    this.post({ kind: 'token', token });
   }
 
   takeFrame(): FrameInfo | null {
@@ -75,8 +84,8 @@ export class Client {
   lease(target: string): LeaseInfo {
     return this.leases.get(target) ?? { state: 'none', target, text: '' };
   }
-  drive(target: string, twist: TwistCommand, controller: string): void {
-    this.post({ kind: 'drive', target, twist, controller });
+  drive(target: string, motion: Motion): void {
+    this.post({ kind: 'drive', target, motion });
   }
   letGo(): void {
     this.post({ kind: 'letGo' });

@@ -54,6 +54,14 @@ function commandMessage(command: Command): CommandMessage {
   switch (command.kind) {
     case 'twist':
       return { case: 'twist', value: { linear: command.linear, angular: command.angular } };
+    case 'spring': {
+      const { link, point, vertex, anchor } = command;
+      return { case: 'spring', value: { link, point: point ?? [], vertex: vertex ?? undefined, anchor } };
+    }
+    case 'wrench':
+      return { case: 'wrench', value: { link: command.link, force: command.force } };
+    case 'gamepad':
+      return { case: 'gamepad', value: { axes: command.axes, buttons: command.buttons } };
     case 'joints':
       return { case: 'jointTargets', value: { joints: command.joints, values: command.values } };
     case 'gripper':
@@ -83,6 +91,7 @@ export class Session {
   private nextRequest = 1n;
   private retryTimer: ReturnType<typeof setTimeout> | undefined;
   private readonly backoff = new Backoff();
+  private needsToken = false; // until the user gives one
   private closing = ''; // reason for which this side closed the socket
 
   private world = '';
@@ -97,6 +106,7 @@ export class Session {
   private pageIsReady = true;
   private pageEpoch = 0; // number of the connection: frames of an earlier one are not acknowledged
   private lastFrameSeen = 0;
+  private worldEpoch: number | undefined; // of the last frame: it changes at every reset and restore
 
   private readonly leases: Leases;
   private sequence = 0; // of commands, increasing across all leases
@@ -141,6 +151,11 @@ export class Session {
         this.start = message;
         this.measure = message.measure;
         return this.connect();
+      case 'token':
+        if (this.start) this.start = { ...this.start, token: message.token };
+        this.needsToken = false;
+        this.abandon();
+        return this.connect();
       case 'measure':
         this.measure = message.measure;
         return this.subscribe();
@@ -150,7 +165,7 @@ export class Session {
       case 'drawn':
         return this.drawn(message.frame, message.buffers);
       case 'drive':
-        if (this.live) this.leases.drive(message.target, message.twist, message.controller, this.around.now());
+        if (this.live) this.leases.drive(message.target, message.motion, this.around.now());
         return;
       case 'letGo':
         return this.leases.letGo(this.around.now());
@@ -166,7 +181,7 @@ export class Session {
         void this.call(message.id, message.call);
         return;
       case 'retry':
-        if (!this.socket && this.start) this.connect();
+        if (!this.socket && this.start && !this.needsToken) this.connect();
         return;
     }
   }
@@ -229,7 +244,7 @@ export class Session {
       }
       const welcome = await this.request({
         case: 'hello',
-        value: { client: this.start?.client ?? '', token: '' },
+        value: { client: this.start?.client ?? '', token: this.start?.token ?? '' },
       });
       if (welcome.case !== 'welcome') throw new Error('The server sent an unexpected reply to the hello message.');
       this.serverVersion = welcome.value.version;
@@ -244,7 +259,7 @@ export class Session {
       if (socket !== this.socket) return;
       if (error instanceof Refusal && error.code === kNotFound) return this.noWorld(socket);
       if (error instanceof Refusal && error.code === kUnauthenticated) {
-        return this.drop(`The server requires authentication: ${error.message}`);
+        return this.noToken(this.start?.token ? `The server refused the token: ${error.message}.` : '');
       }
       this.drop((error as Error).message);
     }
@@ -258,6 +273,7 @@ export class Session {
     this.latest.clear();
     this.pool.clear();
     this.arrivedAt.clear();
+    this.worldEpoch = undefined;
     this.around.post({ kind: 'world', world });
   }
 
@@ -276,6 +292,13 @@ export class Session {
     this.retryTimer = setTimeout(() => {
       if (socket === this.socket) void this.introduce(socket);
     }, 2000);
+  }
+
+  // The server admits only clients with a token: the user has to give one.
+  private noToken(reason: string): void {
+    this.abandon();
+    this.needsToken = true;
+    this.say('no_token', `${reason} Enter the token that you were given for this server.`.trim());
   }
 
   private async explainRefusal(): Promise<void> {
@@ -301,11 +324,16 @@ export class Session {
   }
 
   private drop(reason: string): void {
-    const socket = this.socket;
     this.closing = reason;
+    this.abandon();
+    this.retryLater(reason);
+  }
+
+  // Closes the connection, if there is one, and does not try again.
+  private abandon(): void {
+    const socket = this.socket;
     this.forget();
     socket?.close();
-    this.retryLater(reason);
   }
 
   private forget(): void {
@@ -386,6 +414,7 @@ export class Session {
       this.stats.framesReceived += 1;
       this.received += 1;
       this.arrivedAt.set(Number(message.value.frame), this.heardAt);
+      this.worldEpoch = message.value.epoch;
       if (this.latest.put(message.value)) this.stats.framesSkipped += 1;
       if (this.pageIsReady) this.show();
     } else if (message.case === 'notice' && message.value.final) {
@@ -477,6 +506,7 @@ export class Session {
         clientTime: now / 1000,
         frameSeen: BigInt(this.lastFrameSeen),
         controller: command.kind === 'twist' ? command.controller : '',
+        epoch: this.worldEpoch,
         command: commandMessage(command),
       },
     });
