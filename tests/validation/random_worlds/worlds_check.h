@@ -56,18 +56,10 @@ struct WideLimits {
   int one_in;  // world beyond the narrow limits
 };
 
-// Of two thousand worlds, every fortieth gains more than a thousandth of its energy in some step:
-// soft bodies of LINEAR_COROTATIONAL that an impact turns fast, and joints between free bodies.
+// Of two thousand worlds, every hundredth gains more than a thousandth of its energy in some step
+// of which the smallest substep does, too, or in which nothing turns.
 inline WideLimits WideLimitsOf(const std::string& method) {
-  WideLimits limits{LimitsOf(method), {.gain = 5e-2, .total_gain = 7e-2, .overlap = 2e-3}, 10};
-  if (method == "nonsmooth") limits.narrow.overlap = 7e-4;
-  // It seeks directions at the end of a step, which an impact that turns a body far may not have. A
-  // corner that swings through its lowest point within a step gains energy.
-  if (method == "corrective")
-    limits = {{.gain = 2e-3, .overlap = 1e-3},
-              {.gain = 1.5e-2, .total_gain = 2.5e-2, .overlap = 1e-3},
-              20};
-  return limits;
+  return {LimitsOf(method), {.gain = 1e-2, .total_gain = 2e-2, .overlap = 2e-3}, 33};
 }
 
 // Runs the worlds of `count` seeds, of which few may exceed the limits, and one step in a thousand
