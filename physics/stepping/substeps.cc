@@ -157,39 +157,41 @@ class SubdividingStepper final : public Stepper {
     Level& level = levels_[depth];
     level.start = *state;
     const absl::Status status = inner_->Step(inputs, h, state, report);
-    if (status.ok() && report->converged && !Gains(level.start, *state, h, *report))
-      return absl::OkStatus();
-    const double seconds = report->seconds;
+    const bool is_whole = status.ok() && report->converged;
+    const double gain = status.ok() ? CalcGain(level.start, *state, h, *report) : 0;
+    if (is_whole && gain <= 0) return absl::OkStatus();
 
-    // both halves replace the whole step unless they fail
     level.halved = level.start;
     ScaleMemory(0.5, &level.halved);
     level.inputs = inputs;
     for (Inputs::PoseTarget& target : level.inputs.poses)
       target.X_WB = Halfway(CalcBodyPose(model_, level.start, target.body), target.X_WB);
-    const bool succeeds =
-        StepFrom(depth + 1, level.inputs, h / 2, &level.halved, &level.first).ok() &&
-        StepFrom(depth + 1, inputs, h / 2, &level.halved, &level.second).ok();
-    if (!succeeds) return status;
+    // halves that do not help are given up at the first one that fails
+    for (const bool is_first : {true, false}) {
+      StepReport* of_half = is_first ? &level.first : &level.second;
+      const absl::Status half =
+          StepFrom(depth + 1, is_first ? level.inputs : inputs, h / 2, &level.halved, of_half);
+      if (!half.ok() || !of_half->converged) return status;
+    }
     ScaleMemory(2, &level.halved);
+    AddReport(level.second, 0.5, &level.first);
+    if (is_whole && CalcGain(level.start, level.halved, h, level.first) >= gain) return status;
+    level.first.seconds += report->seconds;
+    ++level.first.compromises[Compromise::kHalved];
     std::swap(*state, level.halved);
     std::swap(*report, level.first);
-    AddReport(level.second, 0.5, report);
-    report->seconds += seconds;
-    ++report->compromises[Compromise::kHalved];
     return absl::OkStatus();
   }
 
-  // Whether a step in which something turns ends with more energy than its bodies had and were
-  // given.
-  bool Gains(const State& before, const State& after, double h, const StepReport& report) const {
-    if (!dissipates_ || !report.energy.is_exact) return false;
-    if (!Turns(model_, before, h) && !Turns(model_, after, h)) return false;
+  // Energy beyond what a step may gain in which something turns [J]; 0 where it is not judged.
+  double CalcGain(const State& before, const State& after, double h,
+                  const StepReport& report) const {
+    if (!dissipates_ || !report.energy.is_exact) return 0;
+    if (!Turns(model_, before, h) && !Turns(model_, after, h)) return 0;
     const Energies first = CalcEnergies(model_, before), last = CalcEnergies(model_, after);
     const double held = first.kinetic + first.elastic;
     const double change = last.kinetic + last.elastic + last.potential - held - first.potential;
-    // what contacts release is known to within its size only
-    return change - report.energy.work > kMaxStepGain * (held + negligible_energy_);
+    return change - report.energy.work - kMaxStepGain * (held + negligible_energy_);
   }
 
   const Model& model_;

@@ -8,7 +8,8 @@ namespace pliant::physics {
 
 // Wraps a method's stepper. A step that does not converge, or that gains energy, is repeated in two
 // halves, these again, down to 1/max_substeps of the step: bodies turn and deform less in each, so
-// that the linearisation at its start says more of its end.
+// that the linearisation at its start says more of its end. Halves replace the whole step only if
+// they converge, and gain less.
 //
 // The report is that of the whole step: impulses, work, counts and times of its substeps add up,
 // contacts are listed for each, and residuals are the largest.

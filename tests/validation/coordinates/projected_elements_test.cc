@@ -10,6 +10,7 @@ namespace {
 // A bar attached to two plates; the upper one moves down by `way` [m] within a tenth of a second.
 std::string SquashedBar(const std::string& method, double way) {
   return Fill(R"(
+max_substeps: 1
 time_step: 0.01
 gravity: [0, 0, 0]
 method: {$METHOD}
