@@ -53,6 +53,7 @@ class WorldControl : public StepController {
 
   physics::Inputs Advance(const physics::State& state, SteadyTime now) override;
   void Drop() override;
+  ControlCounters counters() const override;
   ControlStatus Describe(SteadyTime now) override;
   std::optional<SteadyTime> CalcNextChange() override;
 
@@ -94,6 +95,7 @@ class WorldControl : public StepController {
   LeaseTable leases_;
   std::map<Target, Command> mailbox_;  // the latest only
   std::map<Target, Applied> applied_;
+  Histogram latency_;
   bool stopped_ = false;
   std::map<Target, Drive> drives_;       // one for every KINEMATIC body
   std::map<Target, RobotDrive> robots_;  // one for every robot with actuators

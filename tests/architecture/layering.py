@@ -72,6 +72,7 @@ LIBRARIES = {
     "gRPC": (r"grpc(pp)?/", r"gRPC::|proto/stubs$", ["server/rpc", "clients"]),
     "Boost": (r"boost/", r"Boost::", ["server/gateway"]),
     "OpenSSL": (r"openssl/", r"OpenSSL::", ["server/auth", "server/gateway"]),
+    "prometheus-cpp": (r"prometheus/", r"prometheus-cpp::", ["server/gateway"]),
     "spdlog": (r"spdlog/", r"spdlog::", ["server"]),
     "CLI11": (r"CLI/", r"CLI11::", ["server/main", "clients"]),
     "nlohmann_json": (r"nlohmann/", r"nlohmann_json::", ["server", "clients"]),
