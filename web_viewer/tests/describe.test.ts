@@ -20,6 +20,7 @@ const { world } = describeWorld(
     robots: [
       {
         name: 'a',
+        hasGamepad: true,
         links: [1, 2],
         joints: [{ name: 'turn', lower: -1, upper: 2, drive: 2, child: 2 }],
         controllers: [
@@ -28,6 +29,9 @@ const { world } = describeWorld(
         ],
       },
       { name: 'b', links: [3], joints: [{ name: 'slide', isPrismatic: true }] },
+    ],
+    deformables: [
+      { name: 'ball', surface: { vertices: [0, 0, 0, 1, 0, 0, 0, 1, 0], indices: [0, 1, 2] }, surfaceToVolume: [7, 2, 5] },
     ],
   }),
   '1',
@@ -54,4 +58,12 @@ test('controllers are tools with what they carry, or grippers', () => {
   expect(world.robots[0].tools).toEqual([{ name: 'tool', body: 'a/tip', carried: ['a/tip'], joints: ['turn'] }]);
   expect(world.robots[0].grippers).toEqual([{ name: 'hand', joints: ['turn'] }]);
   expect(world.robots[1].tools).toEqual([]);
+});
+
+test('a vertex that is drawn is one of the volume mesh', () => {
+  expect([...world.soft[0].volumeVertices].sort()).toEqual([2, 5, 7]);
+});
+
+test('a robot says whether it maps gamepads itself', () => {
+  expect(world.robots.map(({ hasGamepad }) => hasGamepad)).toEqual([true, false]);
 });

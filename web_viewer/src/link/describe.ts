@@ -9,7 +9,7 @@ import {
   type WorldDescription,
 } from '../gen/pliant/v1/world_pb';
 import { softSurface, type SoftSurface } from './decode';
-import type { Color, GeometryInfo, JointInfo, Motion, RigidInfo, RobotInfo, ShapeInfo, Vec3, WorldInfo } from './messages';
+import type { Color, GeometryInfo, JointInfo, BodyMotion, RigidInfo, RobotInfo, ShapeInfo, Vec3, WorldInfo } from './messages';
 import { splitCreases, vertexNormals } from './surface';
 
 export function describeWorld(
@@ -36,6 +36,7 @@ export function describeWorld(
       youngsModulus: body.youngsModulus,
       surfaceVertices: surfaces[i].surfaceVertices,
       renderVertices: surfaces[i].source.length,
+      volumeVertices: surfaces[i].source.map((vertex) => body.surfaceToVolume[vertex] ?? 0),
       indices: surfaces[i].indices,
     })),
     robots,
@@ -71,6 +72,7 @@ function describeRobots(description: WorldDescription): RobotInfo[] {
     grippers: robot.controllers
       .filter(({ kind }) => kind === ControllerDescription_Kind.GRIPPER)
       .map(({ name, joints }) => ({ name, joints })),
+    hasGamepad: robot.hasGamepad,
   }));
 }
 
@@ -97,7 +99,7 @@ function color(numbers: number[]): Color | null {
   return numbers.length === 4 ? [numbers[0], numbers[1], numbers[2], numbers[3]] : null;
 }
 
-function motionName(motion: RigidBody_Motion): Motion {
+function motionName(motion: RigidBody_Motion): BodyMotion {
   if (motion === RigidBody_Motion.KINEMATIC) return 'KINEMATIC';
   return motion === RigidBody_Motion.FREE ? 'FREE' : 'FIXED';
 }
