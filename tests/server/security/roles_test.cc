@@ -341,6 +341,21 @@ TEST_F(Roles, WithdrawnTokenEndsStreamsAndConnections) {
   EXPECT_EQ(hello.code, 0) << hello.message;
 }
 
+TEST_F(Roles, SocketThatGuessesTokensIsClosed) {
+  const auto socket = OpenSocket("unknown");
+  beast::error_code error;
+  for (int i = 0; i < 100 && !error; ++i) {
+    v1::ClientMessage hello;
+    hello.set_request_id(1);
+    hello.mutable_hello()->set_token(absl::StrCat("guess-", i));
+    socket->stream().write(boost::asio::buffer(hello.SerializeAsString()), error);
+    beast::flat_buffer buffer;
+    if (!error) socket->stream().read(buffer, error);
+  }
+  EXPECT_EQ(error, beast::websocket::error::closed) << error.message();
+  EXPECT_EQ(socket->stream().reason().code, beast::websocket::close_code::policy_error);
+}
+
 TEST_F(Roles, TokenInAnAddressIsNoToken) {
   auto socket = SocketClient::Connect(&io_, server_->http_port(), kPatience);
   http::request<http::empty_body> request{

@@ -17,6 +17,7 @@
 #include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
 
+#include "grpc/health/v1/health.grpc.pb.h"
 #include "pliant/v1/stream.grpc.pb.h"
 #include "pliant/v1/world.grpc.pb.h"
 #include "server/auth/tokens.h"
@@ -172,6 +173,27 @@ TEST_F(Trouble, SighupReadsTokensAgain) {
   EXPECT_TRUE(GetServer(channel, *first, &info).ok());
   server->Signal(SIGTERM);
   EXPECT_EQ(server->Wait(), 0) << Errors();
+}
+
+TEST_F(Trouble, HealthOfEachServiceIsToldWithoutAToken) {
+  const std::string tokens = Path("tokens.yaml");
+  ASSERT_TRUE(AddToken(tokens, {"a", "viewer", "", ""}).ok());
+  const auto server = Run({"--tokens", tokens});
+  const auto health = grpc::health::v1::Health::NewStub(Connect(server.get()));
+  for (const char* service : {"", "pliant.v1.WorldService", "pliant.v1.StreamService",
+                              "pliant.v1.ControlService", "none"}) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kProgramPatience);
+    grpc::health::v1::HealthCheckRequest request;
+    request.set_service(service);
+    grpc::health::v1::HealthCheckResponse response;
+    const grpc::Status status = health->Check(&context, request, &response);
+    if (service == std::string("none")) {
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+    } else {
+      EXPECT_EQ(response.status(), grpc::health::v1::HealthCheckResponse::SERVING) << service;
+    }
+  }
 }
 
 TEST_F(Trouble, OtherMachinesNeedTlsAndTokens) {
