@@ -121,6 +121,12 @@ const std::vector<Method>& Methods() {
       Unary("WorldService/DeleteCheckpoint", kOperator, kMeshes, &Handlers::DeleteCheckpoint),
       Unary("WorldService/RestoreWorld", kOperator, kMeshes, &Handlers::RestoreWorld),
       Unary("WorldService/ForkWorld", kOperator, kScene, &Handlers::ForkWorld),
+      Unary("RecordService/StartRecording", kOperator, kMeshes, &Handlers::StartRecording),
+      Unary("RecordService/StopRecording", kOperator, kMeshes, &Handlers::StopRecording),
+      Unary("RecordService/ListRecordings", kViewer, kMeshes, &Handlers::ListRecordings),
+      Unary("RecordService/FetchRecording", kViewer, kMeshes, &Handlers::FetchRecording),
+      Unary("RecordService/DeleteRecording", kOperator, kMeshes, &Handlers::DeleteRecording),
+      Unary("RecordService/Replay", kOperator, kScene, &Handlers::Replay),
       Unary("ControlService/AcquireLease", kOperator, kQuick, &Handlers::AcquireLease),
       Unary("ControlService/ReleaseLease", kOperator, kQuick, &Handlers::ReleaseLease),
       // anyone may stop a world, but not everyone may resume it
