@@ -19,18 +19,19 @@ void WriteOne(const char* name, const char* type, const char* help, T value, std
   absl::StrAppend(text, name, " ", value, "\n");
 }
 
-void WriteHistogram(const char* name, const WorldHost& host, std::string* text) {
-  const Histogram histogram = host.counters().lateness;
+void WriteHistogram(const char* name, const std::string& labels, const Histogram& histogram,
+                    std::string* text) {
   std::uint64_t count = 0;
+  const std::string braces = labels.empty() ? "" : absl::StrCat("{", labels, "}");
+  const std::string others = labels.empty() ? "" : labels + ",";
   for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
     count += histogram.counts[i];
     const std::string bound =
         i < Histogram::kBounds.size() ? absl::StrCat(Histogram::kBounds[i]) : "+Inf";
-    absl::StrAppend(text, name, "_bucket{world=\"", host.id(), "\",le=\"", bound, "\"} ", count,
-                    "\n");
+    absl::StrAppend(text, name, "_bucket{", others, "le=\"", bound, "\"} ", count, "\n");
   }
-  absl::StrAppend(text, name, "_sum{world=\"", host.id(), "\"} ", histogram.sum, "\n", name,
-                  "_count{world=\"", host.id(), "\"} ", count, "\n");
+  absl::StrAppend(text, name, "_sum", braces, " ", histogram.sum, "\n", name, "_count", braces, " ",
+                  count, "\n");
 }
 
 }  // namespace
@@ -89,7 +90,10 @@ std::string WriteMetrics(Handlers& handlers, int websocket_clients) {
 
   WriteHead("pliant_step_start_lateness_seconds", "histogram",
             "Time by which steps in real time started after they were due.", &text);
-  for (const auto& host : hosts) WriteHistogram("pliant_step_start_lateness_seconds", *host, &text);
+  for (const auto& host : hosts) {
+    WriteHistogram("pliant_step_start_lateness_seconds", absl::StrCat("world=\"", host->id(), "\""),
+                   host->counters().lateness, &text);
+  }
 
   const StreamCounters& streams = handlers.stream_counters();
   WriteOne("pliant_websocket_clients", "gauge", "WebSocket clients connected.", websocket_clients,
@@ -98,6 +102,13 @@ std::string WriteMetrics(Handlers& handlers, int websocket_clients) {
            streams.open.load(), &text);
   WriteOne("pliant_frames_sent_total", "counter", "Frames sent to viewers.", streams.sent.load(),
            &text);
+  WriteHead("pliant_frame_bytes_total", "counter", "Bytes of frames sent to viewers, by tier.",
+            &text);
+  absl::StrAppend(&text, "pliant_frame_bytes_total{tier=\"full\"} ", streams.bytes[0].load(),
+                  "\npliant_frame_bytes_total{tier=\"decimated\"} ", streams.bytes[1].load(), "\n");
+  WriteHead("pliant_frame_lag_seconds", "histogram",
+            "Time from the end of a step to a frame of it that was due then.", &text);
+  WriteHistogram("pliant_frame_lag_seconds", "", streams.lag(), &text);
   WriteOne("pliant_frames_dropped_total", "counter",
            "States skipped because a viewer was not ready for them.", streams.dropped.load(),
            &text);

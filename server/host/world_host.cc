@@ -416,13 +416,14 @@ void WorldHost::BeginEpoch() {
 void WorldHost::Publish() {
   auto published = std::make_shared<Published>();
   published->snapshot = snapshot_;
+  published->at = timeline_->Now();
   published->version = ++version_;
   published->epoch = epoch_;
   published->steps_not_converged = steps_not_converged_;
   published->compromises = compromises_;
   published->clock = clock_;
   published->fault = fault_;
-  published->control = controller_->Describe(timeline_->Now());
+  published->control = controller_->Describe(published->at);
   if (clock_.kind == ClockMode::Kind::kRealTime || clock_.kind == ClockMode::Kind::kFreeRun)
     published->rate = meter_.rate();
   if (clock_.kind == ClockMode::Kind::kRealTime) published->lag = pacer_.lag();

@@ -65,7 +65,7 @@ class Simulation::Client {
       if (!frame.ParseFromString(*body)) client.sim_.Fail("a frame cannot be read");
       if (head.frame != ++sent) client.sim_.Fail("a frame is missing from the numbers");
       // the server knows of acknowledgements from the first one on
-      if (acknowledged > 0 && sent - acknowledged > FrameStream::kMaxUnacknowledged)
+      if (acknowledged > 0 && sent - acknowledged > AckWindow::kMaxUnacknowledged)
         client.sim_.Fail("more than two frames are unacknowledged");
       const double delay = client.slow_ ? 0.5 : 0.01;
       client.sim_.Deliver(delay, &to_client,

@@ -1,8 +1,10 @@
 // Decodes the static description of a world into the data from which the page builds its scene.
 import { RigidBody_Motion } from '../gen/pliant/v1/scene_pb';
+import { Tier } from '../gen/pliant/v1/stream_pb';
 import {
   ControllerDescription_Kind,
   JointDescription_Drive,
+  type DeformableDescription,
   type JointDescription,
   type RigidDescription,
   type ShapeDescription,
@@ -12,13 +14,16 @@ import { softSurface, type SoftSurface } from './decode';
 import type { Color, GeometryInfo, JointInfo, Motion, RigidInfo, RobotInfo, ShapeInfo, Vec3, WorldInfo } from './messages';
 import { splitCreases, vertexNormals } from './surface';
 
+// Soft surfaces with more vertices than this in all are shown decimated: a page cannot draw more of them smoothly.
+const kMaxFullVertices = 50_000;
+
 export function describeWorld(
   description: WorldDescription,
   serverVersion: string,
-): { world: WorldInfo; surfaces: SoftSurface[] } {
-  const surfaces = description.deformables.map((body) =>
-    softSurface(body.surface?.vertices ?? [], body.surface?.indices ?? []),
-  );
+): { world: WorldInfo; surfaces: SoftSurface[]; tier: Tier } {
+  const vertices = description.deformables.reduce((sum, { surface }) => sum + (surface?.vertices.length ?? 0) / 3, 0);
+  const tier = vertices > kMaxFullVertices ? Tier.DECIMATED : Tier.UNSPECIFIED;
+  const surfaces = description.deformables.map((body) => surfaceOf(body, tier));
   const robots = describeRobots(description);
   const robotOf = new Map(robots.flatMap(({ name, links }) => links.map((link) => [link, name] as const)));
   const world: WorldInfo = {
@@ -40,7 +45,16 @@ export function describeWorld(
     })),
     robots,
   };
-  return { world, surfaces };
+  return { world, surfaces, tier };
+}
+
+// The surface whose vertices frames of a tier have.
+function surfaceOf(body: DeformableDescription, tier: Tier): SoftSurface {
+  const { vertices = [], indices = [] } = body.surface ?? {};
+  const kept = body.decimatedVertices;
+  if (tier === Tier.UNSPECIFIED || kept.length === 0) return softSurface(vertices, indices);
+  const corners = kept.flatMap((vertex) => vertices.slice(3 * vertex, 3 * vertex + 3));
+  return softSurface(corners, body.decimatedTriangles);
 }
 
 // Describes the visible shapes of a body: its visuals, or its collision shapes where it has none.
