@@ -5,11 +5,13 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "boost/beast/core.hpp"
 #include "boost/beast/http.hpp"
 #include "boost/beast/websocket/rfc6455.hpp"
 #include "spdlog/spdlog.h"
 
+#include "server/auth/tokens.h"
 #include "server/gateway/metrics_text.h"
 #include "server/gateway/origin.h"
 #include "server/gateway/websocket_session.h"
@@ -91,12 +93,30 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
       return response;
     }
     if (path == "/metrics") {
+      if (absl::Status status = CheckMetricsReader(); !status.ok()) return Deny(status);
       Response response = MakeText(http::status::ok,
                                    WriteMetrics(*context_->handlers, context_->websockets.load()));
       response.set(http::field::content_type, "text/plain; version=0.0.4; charset=utf-8");
       return response;
     }
     return AnswerFile(path);
+  }
+
+  // Metrics name every world.
+  absl::Status CheckMetricsReader() const {
+    const absl::StatusOr<Identity> identity =
+        context_->handlers->Identify(ReadBearer(ToString(request_[http::field::authorization])));
+    if (!identity.ok()) return identity.status();
+    if (identity->HasEverywhere(Role::kViewer)) return absl::OkStatus();
+    return absl::PermissionDeniedError("metrics require the role viewer on every world");
+  }
+
+  Response Deny(const absl::Status& why) const {
+    const bool unknown = absl::IsUnauthenticated(why);
+    Response response = MakeText(unknown ? http::status::unauthorized : http::status::forbidden,
+                                 absl::StrCat(std::string(why.message()), "\n"));
+    if (unknown) response.set(http::field::www_authenticate, "Bearer");
+    return response;
   }
 
   Response AnswerFile(const std::string& path) {

@@ -16,10 +16,13 @@
 #include <netinet/tcp.h>
 
 #include "pliant/v1/gateway.pb.h"
+#include "server/auth/tokens.h"
+#include "server/host/text.h"
 #include "server/service/command_feedback.h"
 #include "server/service/errors.h"
 #include "server/service/handlers.h"
 #include "server/service/methods.h"
+#include "server/service/stream_watch.h"
 
 namespace pliant::server {
 
@@ -35,8 +38,14 @@ constexpr std::size_t kMaxReplyBytes = 64 << 20;
 constexpr std::chrono::seconds kHandshakeTime{10};
 constexpr std::chrono::seconds kIdleTimeout{30};  // a ping is sent after half of it
 constexpr std::chrono::seconds kCloseTime{2};
-constexpr double kMaxTimeout = 86400;  // [s]
+constexpr std::chrono::seconds kHelloTime{10};
+constexpr std::size_t kMaxReason = 120;  // bytes; the protocol has room for 123
+constexpr double kMaxTimeout = 86400;    // [s]
 constexpr int kUnsentBytes = 128 * 1024;
+
+absl::string_view AsText(beast::string_view text) {
+  return {text.data(), text.size()};
+}
 
 }  // namespace
 
@@ -49,7 +58,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
  public:
   WebSocketSession(beast::tcp_stream stream, GatewayContext* context)
       : socket_(std::move(stream)),
-        close_timer_(socket_.get_executor()),
+        timer_(socket_.get_executor()),
         context_(context),
         handlers_(context->handlers) {
     context_->websockets.fetch_add(1);
@@ -61,7 +70,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
 
   void Accept(http::request<http::string_body> request) {
     number_ = context_->next_session++;
-    caller_->name = absl::StrCat("ws-", number_);
+    connection_ = absl::StrCat("ws-", number_);
+    Identify(handlers_->Identify(ReadBearer(AsText(request[http::field::authorization]))));
     context_->sessions[number_] = weak_from_this();
     beast::error_code ignored;
     auto& tcp = beast::get_lowest_layer(socket_).socket();
@@ -80,7 +90,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     socket_.auto_fragment(false);
     socket_.async_accept(request, [self = shared_from_this()](beast::error_code error) {
       if (error) return self->Leave();
-      spdlog::info("event=client_connected client=ws-{}", self->number_);
+      spdlog::info("event=client_connected client={}", self->connection_);
+      self->ExpectHello();
       self->Read();
     });
   }
@@ -88,13 +99,13 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   void Close(websocket::close_code code, const std::string& reason) {
     if (closing_) return;
     closing_ = true;
-    spdlog::info("event=client_closed client=ws-{} reason=\"{}\"", number_, reason);
-    socket_.async_close({code, reason},
+    spdlog::info("event=client_closed client={} reason=\"{}\"", connection_, reason);
+    socket_.async_close({code, Shorten(reason, kMaxReason)},
                         [self = shared_from_this()](beast::error_code) { self->Leave(); });
 
     // disconnect a client that does not answer the close message
-    close_timer_.expires_after(kCloseTime);
-    close_timer_.async_wait([self = shared_from_this()](beast::error_code error) {
+    timer_.expires_after(kCloseTime);
+    timer_.async_wait([self = shared_from_this()](beast::error_code error) {
       if (!error) beast::get_lowest_layer(self->socket_).close();
     });
   }
@@ -152,8 +163,44 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     if (!closing_ && !left_) Read();
   }
 
+  // Takes on an identity, or the reason why there is none.
+  void Identify(absl::StatusOr<Identity> identity) {
+    const std::string label = caller_->label;
+    caller_ = std::make_shared<Caller>();
+    caller_->connection = caller_->name = connection_;
+    caller_->label = label;
+    if (!identity.ok()) {
+      caller_->refusal = identity.status();
+      return;
+    }
+    if (!identity->name.empty()) caller_->name = identity->name;
+    caller_->identity = *std::move(identity);
+    if (!handlers_->has_accounts()) return;
+    watch_ =
+        StreamWatch::Open(handlers_, caller_, [weak = weak_from_this()](const absl::Status& why) {
+          const std::shared_ptr<WebSocketSession> session = weak.lock();
+          if (session == nullptr || !absl::IsUnauthenticated(why)) return;
+          boost::asio::post(session->socket_.get_executor(), [session, why] {
+            session->Close(websocket::close_code::policy_error, std::string(why.message()));
+          });
+        });
+  }
+
+  bool IsIdentified() const { return !caller_->identity.grants.empty(); }
+
+  // Closes a connection that shows no token in time.
+  void ExpectHello() {
+    if (IsIdentified()) return;
+    timer_.expires_after(kHelloTime);
+    timer_.async_wait([self = shared_from_this()](beast::error_code error) {
+      if (error || self->left_ || self->IsIdentified()) return;
+      self->Close(websocket::close_code::policy_error, "no token came in time");
+    });
+  }
+
   void Handle(const v1::ClientMessage& message) {
     const std::uint64_t id = message.request_id();
+    if (!message.has_hello() && !IsIdentified()) return Refuse(id, caller_->refusal);
     switch (message.message_case()) {
       case v1::ClientMessage::kHello:
         return Greet(id, message.hello());
@@ -206,14 +253,23 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
 
   void Greet(std::uint64_t id, const v1::Hello& hello) {
     caller_->label = hello.client();
+    if (!IsIdentified()) Identify(handlers_->Identify(hello.token()));
+    if (!IsIdentified()) return Refuse(id, caller_->refusal);
+    // a connection stays with its user, whose share of the server it has
+    if (handlers_->has_accounts() && !hello.token().empty() &&
+        HashToken(hello.token()) != caller_->identity.credential) {
+      return Refuse(id, absl::FailedPreconditionError(
+                            absl::StrCat("this connection belongs to ", caller_->name,
+                                         "; open another one for another token")));
+    }
     v1::ServerMessage reply;
     reply.set_request_id(id);
     reply.mutable_welcome()->set_version(context_->version);
-    reply.mutable_welcome()->set_session_id(caller_->name);
-    const auto worlds = handlers_->registry().List();
-    std::string world = worlds.empty() ? "" : worlds.front()->id();
-    for (const auto& host : worlds) {
-      if (host->id() == "default") world = host->id();
+    reply.mutable_welcome()->set_session_id(connection_);
+    std::string world;
+    for (const auto& host : handlers_->registry().List()) {
+      if (!caller_->identity.Has(Role::kViewer, host->settings()->labels)) continue;
+      if (world.empty() || host->id() == "default") world = host->id();
     }
     if (!world.empty()) reply.mutable_welcome()->set_default_world("worlds/" + world);
     Queue(reply.SerializeAsString());
@@ -329,20 +385,23 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   void Leave() {
     if (std::exchange(left_, true)) return;
     gone_->store(true);
-    close_timer_.cancel();
+    timer_.cancel();
+    if (watch_ != nullptr) watch_->Close();
     EndStream();
     if (feedback_ != nullptr) feedback_->Close();
     context_->sessions.erase(number_);
-    if (!closing_) spdlog::info("event=client_left client=ws-{}", number_);
+    if (!closing_) spdlog::info("event=client_left client={}", connection_);
   }
 
   websocket::stream<beast::tcp_stream, false>
-      socket_;  // no compression: it would cost the browser more than it saves
-  boost::asio::steady_timer close_timer_;
+      socket_;                       // no compression: it would cost the browser more than it saves
+  boost::asio::steady_timer timer_;  // until the token, then of the close message
   GatewayContext* const context_;
   Handlers* const handlers_;
   std::uint64_t number_ = 0;
-  const std::shared_ptr<Caller> caller_ = std::make_shared<Caller>();
+  std::string connection_;
+  std::shared_ptr<Caller> caller_ = std::make_shared<Caller>();
+  std::shared_ptr<StreamWatch> watch_;  // of the token
   beast::flat_buffer buffer_;
   const std::shared_ptr<std::atomic<bool>> gone_ = std::make_shared<std::atomic<bool>>(false);
 

@@ -7,12 +7,26 @@
 #include "absl/strings/str_cat.h"
 #include "grpcpp/server_context.h"
 
+#include "server/auth/tokens.h"
+#include "server/service/handlers.h"
+
 namespace pliant::server {
 
 Call Callers::MakeCall(const grpc::CallbackServerContext& context,
                        std::shared_ptr<const std::atomic<bool>> cancelled) {
   Call call;
-  call.caller = Find(context.peer());
+  const auto [header, end] = context.client_metadata().equal_range("authorization");
+  const absl::string_view text =
+      header == end ? absl::string_view()
+                    : absl::string_view(header->second.data(), header->second.size());
+  absl::StatusOr<Identity> identity = handlers_->Identify(ReadBearer(text));
+  if (identity.ok()) {
+    call.caller = Find(context.peer(), *std::move(identity));
+  } else {
+    call.caller = std::make_shared<Caller>();
+    call.caller->connection = call.caller->name = absl::StrCat("grpc ", context.peer());
+    call.caller->refusal = identity.status();
+  }
   call.limits.cancelled = std::move(cancelled);
 
   // convert the deadline from the wall clock to the steady clock
@@ -22,17 +36,19 @@ Call Callers::MakeCall(const grpc::CallbackServerContext& context,
   return call;
 }
 
-std::shared_ptr<Caller> Callers::Find(const std::string& peer) {
+std::shared_ptr<Caller> Callers::Find(const std::string& peer, Identity identity) {
   std::lock_guard lock(mutex_);
   if (callers_.size() >= sweep_at_) {
     std::erase_if(callers_, [](const auto& entry) { return entry.second.expired(); });
     sweep_at_ = std::max<std::size_t>(64, 2 * callers_.size());
   }
-  std::weak_ptr<Caller>& known = callers_[peer];
+  std::weak_ptr<Caller>& known = callers_[absl::StrCat(peer, " ", identity.credential)];
   std::shared_ptr<Caller> caller = known.lock();
-  if (caller == nullptr) {
+  if (caller == nullptr || caller->identity.generation != identity.generation) {
     caller = std::make_shared<Caller>();
-    caller->name = absl::StrCat("grpc ", peer);
+    caller->connection = absl::StrCat("grpc ", peer);
+    caller->name = identity.name.empty() ? caller->connection : identity.name;
+    caller->identity = std::move(identity);
     known = caller;
   }
   return caller;

@@ -11,7 +11,7 @@
 #include "server/rpc/grpc_status.h"
 #include "server/rpc/method_service.h"
 #include "server/service/command_feedback.h"
-#include "server/service/drain_watch.h"
+#include "server/service/stream_watch.h"
 
 namespace pliant::server {
 namespace {
@@ -28,8 +28,8 @@ class CommandCall final : public RawStream {
     feedback_ = std::make_shared<CommandFeedback>(
         handlers, call, [this](const v1::CommandResponse& response) { Tell(response); });
     feedback_->Open();
-    watch_ = DrainWatch::Open(
-        handlers, [this] { End(absl::UnavailableError("the server is shutting down")); });
+    watch_ =
+        StreamWatch::Open(handlers, call.caller, [this](const absl::Status& why) { End(why); });
     StartRead(&in_);
   }
 
@@ -119,7 +119,7 @@ class CommandCall final : public RawStream {
   }
 
   std::shared_ptr<CommandFeedback> feedback_;
-  std::shared_ptr<DrainWatch> watch_;
+  std::shared_ptr<StreamWatch> watch_;
   ByteBuffer in_;
 
   std::mutex mutex_;

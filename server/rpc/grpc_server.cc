@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers
   google::protobuf::LinkMessageReflection<grpc::health::v1::HealthCheckRequest>();
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   std::unique_ptr<GrpcServer> server(new GrpcServer());
-  server->callers_ = std::make_unique<Callers>();
+  server->callers_ = std::make_unique<Callers>(handlers);
   for (const std::string& name : ListServices())
     server->services_.push_back(
         std::make_unique<MethodService>(handlers, server->callers_.get(), name));

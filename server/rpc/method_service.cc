@@ -43,6 +43,15 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
 };
 
+// A stream whose client may not open it.
+class RefusedStream final : public RawStream {
+ public:
+  explicit RefusedStream(const absl::Status& why) { Finish(ToGrpc(why)); }
+
+ private:
+  void OnDone() override { delete this; }
+};
+
 }  // namespace
 
 std::string ReadBuffer(const ByteBuffer& buffer) {
@@ -64,9 +73,9 @@ MethodService::MethodService(Handlers* handlers, Callers* callers, const std::st
     const std::string method = absl::StrCat(service, "/", descriptor->method(i)->name());
     paths_.push_back("/" + method);
     if (method == kSubscribeMethod) {
-      AddStream(MakeSubscribeCall);
+      AddStream(method, MakeSubscribeCall);
     } else if (method == kCommandMethod) {
-      AddStream(MakeCommandCall);
+      AddStream(method, MakeCommandCall);
     } else {
       AddUnary(method);
     }
@@ -85,15 +94,19 @@ void MethodService::AddUnary(const std::string& method) {
                  }));
 }
 
-void MethodService::AddStream(MakeStreamCall make) {
+void MethodService::AddStream(const std::string& method, MakeStreamCall make) {
   const int index = static_cast<int>(paths_.size()) - 1;
   AddMethod(new RpcServiceMethod(paths_.back().c_str(), RpcMethod::BIDI_STREAMING, nullptr));
-  MarkMethodRawCallback(
-      index,
-      new grpc::internal::CallbackBidiHandler<ByteBuffer, ByteBuffer>(
-          [this, make = std::move(make)](grpc::CallbackServerContext* context) -> RawStream* {
-            return make(handlers_, callers_->MakeCall(*context, nullptr));
-          }));
+  MarkMethodRawCallback(index, new grpc::internal::CallbackBidiHandler<ByteBuffer, ByteBuffer>(
+                                   [this, method, make = std::move(make)](
+                                       grpc::CallbackServerContext* context) -> RawStream* {
+                                     const Call call = callers_->MakeCall(*context, nullptr);
+                                     const absl::StatusOr<Call> admitted =
+                                         Admit(*handlers_, call, method);
+                                     if (!admitted.ok())
+                                       return new RefusedStream(admitted.status());
+                                     return make(handlers_, call);
+                                   }));
 }
 
 }  // namespace pliant::server

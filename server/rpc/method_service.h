@@ -30,7 +30,7 @@ class MethodService final : public grpc::Service {
 
  private:
   void AddUnary(const std::string& method);
-  void AddStream(MakeStreamCall make);
+  void AddStream(const std::string& method, MakeStreamCall make);
 
   Handlers* const handlers_;
   Callers* const callers_;

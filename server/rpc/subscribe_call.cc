@@ -11,8 +11,8 @@
 #include "pliant/v1/stream.pb.h"
 #include "server/rpc/grpc_status.h"
 #include "server/rpc/method_service.h"
-#include "server/service/drain_watch.h"
 #include "server/service/handlers.h"
+#include "server/service/stream_watch.h"
 
 namespace pliant::server {
 namespace {
@@ -32,8 +32,8 @@ grpc::Slice ShareBytes(std::shared_ptr<const std::string> bytes) {
 class SubscribeCall final : public RawStream, public FrameSink {
  public:
   SubscribeCall(Handlers* handlers, const Call& call) : handlers_(handlers), call_(call) {
-    watch_ = DrainWatch::Open(
-        handlers, [this] { SendEnd(absl::UnavailableError("the server is shutting down")); });
+    watch_ =
+        StreamWatch::Open(handlers, call.caller, [this](const absl::Status& why) { SendEnd(why); });
     StartRead(&in_);
   }
 
@@ -119,7 +119,7 @@ class SubscribeCall final : public RawStream, public FrameSink {
 
   Handlers* const handlers_;
   const Call call_;
-  std::shared_ptr<DrainWatch> watch_;
+  std::shared_ptr<StreamWatch> watch_;
   std::shared_ptr<FrameStream> stream_;
   ByteBuffer in_;
 

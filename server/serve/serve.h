@@ -21,6 +21,11 @@ struct ServeOptions {
   std::vector<std::string> allowed_origins;  // of other pages, e.g. http://localhost:5173
   std::vector<std::string> allowed_hosts;    // names by which pages reach this server
   std::string version = "unknown";           // reported to clients
+
+  std::string tokens_file;   // of bearer tokens; empty: none
+  std::string jwt_keys;      // file of public keys that verify JWTs; empty: none
+  std::string jwt_audience;  // this server, as JWTs name it
+  std::string jwt_issuer;    // empty: any
 };
 
 // Exit statuses of Serve.

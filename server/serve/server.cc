@@ -10,6 +10,7 @@
 #include "spdlog/spdlog.h"
 
 #include "oneapi/tbb/global_control.h"
+#include "server/auth/authenticator.h"
 #include "server/gateway/http_gateway.h"
 #include "server/gateway/static_files.h"
 #include "server/rpc/grpc_server.h"
@@ -58,11 +59,19 @@ std::string CallableHost(const std::string& bind) {
   return bind.find(':') != std::string::npos ? absl::StrCat("[", bind, "]") : bind;
 }
 
+// Null when the server has no accounts.
+absl::StatusOr<std::shared_ptr<Authenticator>> OpenAuthenticator(const ServeOptions& options) {
+  if (options.tokens_file.empty() && options.jwt_keys.empty()) return nullptr;
+  return Authenticator::Open(
+      {options.tokens_file, {options.jwt_keys, options.jwt_audience, options.jwt_issuer}});
+}
+
 }  // namespace
 
 struct Server::Parts {
   std::optional<oneapi::tbb::global_control> threads;
   std::string host;
+  std::shared_ptr<Authenticator> authenticator;
   std::unique_ptr<Handlers> handlers;
   std::unique_ptr<HttpGateway> http;
   std::unique_ptr<GrpcServer> grpc;
@@ -81,9 +90,16 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   if (options.threads > 0) {
     parts->threads.emplace(oneapi::tbb::global_control::max_allowed_parallelism, options.threads);
   }
-  parts->handlers = std::make_unique<Handlers>(Handlers::Options{
-      options.max_worlds, options.scenes_dir.empty() ? FindScenesFolder() : options.scenes_dir,
-      options.version});
+  absl::StatusOr<std::shared_ptr<Authenticator>> authenticator = OpenAuthenticator(options);
+  if (!authenticator.ok()) return authenticator.status();
+  parts->authenticator = *std::move(authenticator);
+  Handlers::Options service;
+  service.max_worlds = options.max_worlds;
+  service.max_dofs = options.max_dofs;
+  service.scenes_folder = options.scenes_dir.empty() ? FindScenesFolder() : options.scenes_dir;
+  service.version = options.version;
+  service.authenticator = parts->authenticator;
+  parts->handlers = std::make_unique<Handlers>(std::move(service));
 
   HttpGateway::Options http;
   http.bind = options.bind;

@@ -5,22 +5,21 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "server/auth/identity.h"
 #include "server/host/world_host.h"
 
 namespace pliant::server {
 
-// Role of a client. Each one includes those before it.
-enum class Role { kViewer, kOperator, kAdmin };
-
-const char* NameOf(Role role);
-
-// A client: one connection of either transport.
+// A client: one connection of either transport, as one user.
 struct Caller {
-  std::string name;                // in logs and errors, e.g. "ws-3"
-  std::string label;               // given by the client itself, and shown to others
-  Role role = Role::kAdmin;        // without accounts, every client may do everything
+  std::string name;        // in logs and errors: its user, or e.g. "ws-3"
+  std::string connection;  // e.g. "ws-3"
+  std::string label;       // given by the client itself, and shown to others
+  Identity identity;       // without grants, every request is refused with `refusal`
+  absl::Status refusal;
   std::atomic<int> unanswered{0};  // cost of its requests without a reply
 };
 
@@ -28,6 +27,8 @@ struct Caller {
 struct Call {
   std::shared_ptr<Caller> caller;
   CallLimits limits;
+  // Role that its method requires, on each world that it concerns. Admit lowers it.
+  Role required = Role::kAdmin;
 };
 
 // Called exactly once, from any thread; must not block.

@@ -9,6 +9,7 @@
 #include <Eigen/Geometry>
 
 #include "physics/world/probes.h"
+#include "server/service/methods.h"
 
 namespace pliant::server {
 namespace {
@@ -57,7 +58,9 @@ void CommandFeedback::Open() {
 std::optional<v1::CommandResponse> CommandFeedback::Submit(const v1::CommandRequest& command) {
   v1::CommandResponse taken = handlers_->Command(call_, command);
   if (!taken.refused().empty()) return taken;
-  auto host = handlers_->FindWorld(command.world());
+  const absl::StatusOr<Call> admitted = Admit(*handlers_, call_, kCommandMethod);
+  if (!admitted.ok()) return std::nullopt;
+  auto host = handlers_->FindWorld(*admitted, command.world());
   if (!host.ok()) return std::nullopt;  // deleted since: its lease has ended, too
   (*host)->Listen(weak_from_this());
   {

@@ -142,14 +142,29 @@ Handlers::~Handlers() {
   Stop();
 }
 
-absl::StatusOr<std::shared_ptr<WorldHost>> Handlers::FindWorld(const std::string& name) const {
+absl::StatusOr<Identity> Handlers::Identify(absl::string_view token) const {
+  return options_.authenticator == nullptr ? Anyone() : options_.authenticator->Authenticate(token);
+}
+
+absl::Status Handlers::CheckCurrent(const Caller& caller) const {
+  if (options_.authenticator == nullptr || options_.authenticator->IsCurrent(caller.identity))
+    return absl::OkStatus();
+  return absl::UnauthenticatedError(
+      absl::StrCat("the token of ", caller.name, " has expired, or was changed or withdrawn"));
+}
+
+absl::StatusOr<std::shared_ptr<WorldHost>> Handlers::FindWorld(const Call& call,
+                                                               const std::string& name) const {
   if (name.rfind(kPrefix, 0) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("name: \"", Shorten(name, 80),
                      "\" is not the name of a world; expected worlds/{world_id}"));
   }
   auto host = registry_.Get(name.substr(sizeof(kPrefix) - 1));
-  if (host.ok()) (*host)->Use(options_.timeline->Now());
+  if (!host.ok()) return host;
+  if (absl::Status status = CheckRoleOn(call, (*host)->settings()->labels, name); !status.ok())
+    return status;
+  (*host)->Use(options_.timeline->Now());
   return host;
 }
 
@@ -169,6 +184,9 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
   }
   absl::StatusOr<WorldSettings> settings = ReadSettings(call, request);
   if (!settings.ok()) return reply(settings.status());
+  if (absl::Status status = CheckRoleOn(call, settings->labels, "a world with these labels");
+      !status.ok())
+    return reply(status);
   std::string file;
   if (request.has_shipped_scene()) {
     absl::StatusOr<std::string> found = shipped_.Find(request.shipped_scene());
@@ -195,14 +213,14 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
   building_.Post(build, reply);
 }
 
-void Handlers::GetWorld(const Call& /*call*/, const v1::GetWorldRequest& request,
+void Handlers::GetWorld(const Call& call, const v1::GetWorldRequest& request,
                         Reply<v1::World> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   reply(DescribeWorldNow(**host));
 }
 
-void Handlers::ListWorlds(const Call& /*call*/, const v1::ListWorldsRequest& request,
+void Handlers::ListWorlds(const Call& call, const v1::ListWorldsRequest& request,
                           Reply<v1::ListWorldsResponse> reply) {
   if (request.page_size() < 0) {
     return reply(absl::InvalidArgumentError(absl::StrCat(
@@ -215,6 +233,7 @@ void Handlers::ListWorlds(const Call& /*call*/, const v1::ListWorldsRequest& req
     // a page token is the last id of the previous page
     if (host->id() <= request.page_token()) continue;
     const std::map<std::string, std::string>& labels = host->settings()->labels;
+    if (!call.caller->identity.Has(call.required, labels)) continue;
     const bool chosen = std::ranges::all_of(request.labels(), [&](const auto& wanted) {
       const auto own = labels.find(wanted.first);
       return own != labels.end() && own->second == wanted.second;
@@ -231,7 +250,7 @@ void Handlers::ListWorlds(const Call& /*call*/, const v1::ListWorldsRequest& req
 
 void Handlers::DeleteWorld(const Call& call, const v1::DeleteWorldRequest& request,
                            Reply<google::protobuf::Empty> reply) {
-  const auto host = FindWorld(request.name());
+  const auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   // reply when the world's thread has ended
   const absl::Status status = registry_.Remove((*host)->id(), call.caller->name,
@@ -239,9 +258,9 @@ void Handlers::DeleteWorld(const Call& call, const v1::DeleteWorldRequest& reque
   if (!status.ok()) reply(status);
 }
 
-void Handlers::DescribeWorld(const Call& /*call*/, const v1::DescribeWorldRequest& request,
+void Handlers::DescribeWorld(const Call& call, const v1::DescribeWorldRequest& request,
                              Reply<v1::WorldDescription> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   describing_.Post([host = *host, reply] { reply(DescribeModel(host->id(), host->model())); },
                    reply);
@@ -249,7 +268,7 @@ void Handlers::DescribeWorld(const Call& /*call*/, const v1::DescribeWorldReques
 
 void Handlers::SetClock(const Call& call, const v1::SetClockRequest& request,
                         Reply<v1::World> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   const absl::StatusOr<ClockMode> mode = ReadClock(request);
   if (!mode.ok()) return reply(mode.status());
@@ -258,14 +277,14 @@ void Handlers::SetClock(const Call& call, const v1::SetClockRequest& request,
 
 void Handlers::ResetWorld(const Call& call, const v1::ResetWorldRequest& request,
                           Reply<v1::World> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   (*host)->Reset(call.caller->name, ReplyWithStatus(**host, std::move(reply)));
 }
 
-void Handlers::CheckpointWorld(const Call& /*call*/, const v1::CheckpointWorldRequest& request,
+void Handlers::CheckpointWorld(const Call& call, const v1::CheckpointWorldRequest& request,
                                Reply<v1::CheckpointWorldResponse> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   (*host)->Save([reply = std::move(reply)](absl::StatusOr<SavedState> saved) {
     if (!saved.ok()) return reply(saved.status());
@@ -278,14 +297,14 @@ void Handlers::CheckpointWorld(const Call& /*call*/, const v1::CheckpointWorldRe
 
 void Handlers::RestoreWorld(const Call& call, const v1::RestoreWorldRequest& request,
                             Reply<v1::World> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   (*host)->Restore(request.state(), call.caller->name, ReplyWithStatus(**host, std::move(reply)));
 }
 
 void Handlers::ForkWorld(const Call& call, const v1::ForkWorldRequest& request,
                          Reply<v1::World> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   absl::StatusOr<WorldRegistry::Reservation> reservation = registry_.Reserve(request.world_id());
   if (!reservation.ok()) return reply(reservation.status());
@@ -310,7 +329,7 @@ void Handlers::ForkWorld(const Call& call, const v1::ForkWorldRequest& request,
 
 void Handlers::AcquireLease(const Call& call, const v1::AcquireLeaseRequest& request,
                             Reply<v1::Lease> reply) {
-  auto host = FindWorld(request.world());
+  auto host = FindWorld(call, request.world());
   if (!host.ok()) return reply(host.status());
   v1::AcquireLeaseRequest named = request;
   if (named.client().empty()) named.set_client(call.caller->label);
@@ -321,9 +340,9 @@ void Handlers::AcquireLease(const Call& call, const v1::AcquireLeaseRequest& req
   reply(*std::move(lease));
 }
 
-void Handlers::ReleaseLease(const Call& /*call*/, const v1::ReleaseLeaseRequest& request,
+void Handlers::ReleaseLease(const Call& call, const v1::ReleaseLeaseRequest& request,
                             Reply<google::protobuf::Empty> reply) {
-  auto host = FindWorld(request.world());
+  auto host = FindWorld(call, request.world());
   if (!host.ok()) return reply(host.status());
   if (absl::Status status =
           (*host)->controller().Release(request.lease_id(), options_.timeline->Now());
@@ -333,18 +352,18 @@ void Handlers::ReleaseLease(const Call& /*call*/, const v1::ReleaseLeaseRequest&
   reply(google::protobuf::Empty());
 }
 
-void Handlers::StopWorld(const Call& /*call*/, const v1::StopWorldRequest& request,
+void Handlers::StopWorld(const Call& call, const v1::StopWorldRequest& request,
                          Reply<google::protobuf::Empty> reply) {
-  auto host = FindWorld(request.world());
+  auto host = FindWorld(call, request.world());
   if (!host.ok()) return reply(host.status());
   (*host)->controller().Stop();
   (*host)->Touch();
   reply(google::protobuf::Empty());
 }
 
-void Handlers::ResumeWorld(const Call& /*call*/, const v1::ResumeWorldRequest& request,
+void Handlers::ResumeWorld(const Call& call, const v1::ResumeWorldRequest& request,
                            Reply<google::protobuf::Empty> reply) {
-  auto host = FindWorld(request.world());
+  auto host = FindWorld(call, request.world());
   if (!host.ok()) return reply(host.status());
   (*host)->controller().Resume();
   (*host)->Touch();
@@ -369,16 +388,18 @@ v1::CommandResponse Handlers::Command(const Call& call, const v1::CommandRequest
 
 absl::StatusOr<std::string> Handlers::Submit(const Call& call, const v1::CommandRequest& request,
                                              SteadyTime now) {
-  if (absl::Status status = CheckRole(call, kCommandMethod); !status.ok()) return status;
-  auto host = FindWorld(request.world());
+  const absl::StatusOr<Call> admitted = Admit(*this, call, kCommandMethod);
+  if (!admitted.ok()) return admitted.status();
+  auto host = FindWorld(*admitted, request.world());
   if (!host.ok()) return host.status();
   return (*host)->controller().Submit(request, now);
 }
 
 absl::StatusOr<Subscription> Handlers::Subscribe(const Call& call,
                                                  const v1::Subscription& request) {
-  if (absl::Status status = CheckRole(call, kSubscribeMethod); !status.ok()) return status;
-  auto host = FindWorld(request.world());
+  const absl::StatusOr<Call> admitted = Admit(*this, call, kSubscribeMethod);
+  if (!admitted.ok()) return admitted.status();
+  auto host = FindWorld(*admitted, request.world());
   if (!host.ok()) return host.status();
   return streams_.Read(request, *std::move(host));
 }

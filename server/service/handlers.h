@@ -12,6 +12,7 @@
 #include "pliant/v1/control.pb.h"
 #include "pliant/v1/stream.pb.h"
 #include "pliant/v1/world.pb.h"
+#include "server/auth/authenticator.h"
 #include "server/host/work_queue.h"
 #include "server/host/world_host.h"
 #include "server/host/world_registry.h"
@@ -32,6 +33,7 @@ class Handlers {
     std::string version = "unknown";
     std::int64_t max_dofs = 0;  // degrees of freedom of all worlds together; 0: any number
     Timeline* timeline = &RealTimeline();
+    std::shared_ptr<Authenticator> authenticator;  // null: every client is an administrator
   };
 
   explicit Handlers(Options options);
@@ -79,8 +81,16 @@ class Handlers {
   absl::StatusOr<Subscription> Subscribe(const Call& call, const v1::Subscription& request);
   std::shared_ptr<FrameStream> MakeStream(FrameSink* sink, Subscription subscription);
 
-  // `name` is worlds/{world_id}. INVALID_ARGUMENT or NOT_FOUND.
-  absl::StatusOr<std::shared_ptr<WorldHost>> FindWorld(const std::string& name) const;
+  // The owner of a bearer token. UNAUTHENTICATED.
+  absl::StatusOr<Identity> Identify(absl::string_view token) const;
+  // UNAUTHENTICATED once the token of a caller has expired, or was changed or withdrawn.
+  absl::Status CheckCurrent(const Caller& caller) const;
+  bool has_accounts() const { return options_.authenticator != nullptr; }
+
+  // `name` is worlds/{world_id}. INVALID_ARGUMENT, NOT_FOUND, or PERMISSION_DENIED when the caller
+  // has not the role that the call requires on this world.
+  absl::StatusOr<std::shared_ptr<WorldHost>> FindWorld(const Call& call,
+                                                       const std::string& name) const;
 
   WorldRegistry& registry() { return registry_; }
   Timeline& timeline() { return *options_.timeline; }

@@ -1,5 +1,6 @@
 #include "server/service/methods.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -44,26 +45,24 @@ const Method* FindMethod(std::string_view name) {
   return found == by_name.end() ? nullptr : found->second;
 }
 
-absl::Status CheckRole(const Call& call, const Method& method) {
-  if (call.caller->role >= method.role) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat(method.name, " requires the role ",
-                                                  NameOf(method.role), "; ", call.caller->name,
-                                                  " has the role ", NameOf(call.caller->role)));
+absl::StatusOr<Call> Admit(const Handlers& handlers, const Call& call, const Method& method) {
+  const std::optional<Role> highest = call.caller->identity.HighestRole();
+  if (!highest) {
+    return call.caller->refusal.ok() ? absl::UnauthenticatedError("the caller has no identity")
+                                     : call.caller->refusal;
+  }
+  if (absl::Status status = handlers.CheckCurrent(*call.caller); !status.ok()) return status;
+  if (*highest < method.role) {
+    return absl::PermissionDeniedError(absl::StrCat(method.name, " requires the role ",
+                                                    NameOf(method.role), "; ", call.caller->name,
+                                                    " has the role ", NameOf(*highest)));
+  }
+  Call admitted = call;
+  admitted.required = method.role;
+  return admitted;
 }
 
 }  // namespace
-
-const char* NameOf(Role role) {
-  switch (role) {
-    case Role::kViewer:
-      return "viewer";
-    case Role::kOperator:
-      return "operator";
-    case Role::kAdmin:
-      break;
-  }
-  return "admin";
-}
 
 const std::vector<Method>& Methods() {
   constexpr Role kViewer = Role::kViewer, kOperator = Role::kOperator;
@@ -93,8 +92,16 @@ const std::vector<Method>& Methods() {
   return methods;
 }
 
-absl::Status CheckRole(const Call& call, std::string_view method) {
-  return CheckRole(call, *FindMethod(method));
+absl::StatusOr<Call> Admit(const Handlers& handlers, const Call& call, std::string_view method) {
+  return Admit(handlers, call, *FindMethod(method));
+}
+
+absl::Status CheckRoleOn(const Call& call, const std::map<std::string, std::string>& labels,
+                         std::string_view what) {
+  if (call.caller->identity.Has(call.required, labels)) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat("this requires the role ", NameOf(call.required),
+                                                  " on ", Shorten(what, 80), "; ",
+                                                  call.caller->name, " has it on other worlds"));
 }
 
 void Dispatch(Handlers& handlers, const Call& call, std::string_view name, std::string_view request,
@@ -104,7 +111,8 @@ void Dispatch(Handlers& handlers, const Call& call, std::string_view name, std::
     return reply(absl::UnimplementedError(
         absl::StrCat("there is no method \"", Shorten(name, 80), "\" that replies once")));
   }
-  if (absl::Status status = CheckRole(call, *method); !status.ok()) return reply(status);
+  const absl::StatusOr<Call> admitted = Admit(handlers, call, *method);
+  if (!admitted.ok()) return reply(admitted.status());
 
   // a reply that comes makes room for further requests
   const std::shared_ptr<Caller>& caller = call.caller;
@@ -115,7 +123,7 @@ void Dispatch(Handlers& handlers, const Call& call, std::string_view name, std::
         absl::StrCat("too many requests of ", caller->name,
                      " are pending; wait for replies before sending ", method->name, " again")));
   }
-  method->handle(handlers, call, request,
+  method->handle(handlers, *admitted, request,
                  [caller, cost, reply = std::move(reply)](absl::StatusOr<std::string> result) {
                    caller->unanswered.fetch_sub(cost);
                    reply(std::move(result));

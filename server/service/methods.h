@@ -1,11 +1,13 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "server/service/call.h"
 
@@ -32,13 +34,20 @@ inline constexpr char kCommandMethod[] = "pliant.v1.ControlService/Command";
 const std::vector<Method>& Methods();
 
 // Answers a request: `request` and the reply are serialised messages of the method. Errors:
-// UNIMPLEMENTED for an unknown method, PERMISSION_DENIED naming the role that the caller lacks,
+// UNIMPLEMENTED for an unknown method, those of Admit,
 // RESOURCE_EXHAUSTED when too many of its requests are unanswered, INVALID_ARGUMENT when the
 // request cannot be read.
 void Dispatch(Handlers& handlers, const Call& call, std::string_view method,
               std::string_view request, Reply<std::string> reply);
 
-// PERMISSION_DENIED when the caller lacks the role that `method` requires.
-absl::Status CheckRole(const Call& call, std::string_view method);
+// The call, with the role that `method` requires. UNAUTHENTICATED when the caller has no identity,
+// or one that is not current any more; PERMISSION_DENIED naming the role when it has it on no
+// world.
+absl::StatusOr<Call> Admit(const Handlers& handlers, const Call& call, std::string_view method);
+
+// PERMISSION_DENIED when the caller has not the role that an admitted call requires on a world with
+// these labels. `what` names the world in the error.
+absl::Status CheckRoleOn(const Call& call, const std::map<std::string, std::string>& labels,
+                         std::string_view what);
 
 }  // namespace pliant::server

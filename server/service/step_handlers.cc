@@ -63,7 +63,7 @@ void WriteProbes(const physics::Snapshot& snapshot,
 
 void Handlers::StepWorld(const Call& call, const v1::StepWorldRequest& request,
                          Reply<v1::StepWorldResponse> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   const auto probes = FindProbes((*host)->model(), request.probes(), false);
   if (!probes.ok()) return reply(probes.status());
@@ -128,9 +128,9 @@ void Handlers::StepWorlds(const Call& call, const v1::StepWorldsRequest& request
   }
 }
 
-void Handlers::ProbeWorld(const Call& /*call*/, const v1::ProbeWorldRequest& request,
+void Handlers::ProbeWorld(const Call& call, const v1::ProbeWorldRequest& request,
                           Reply<v1::ProbeWorldResponse> reply) {
-  auto host = FindWorld(request.name());
+  auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   auto probes = FindProbes((*host)->model(), request.probes(), request.probes().empty());
   if (!probes.ok()) return reply(probes.status());

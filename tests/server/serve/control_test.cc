@@ -31,7 +31,7 @@ class Control : public ServerTest {
 
   // Present height of the paddle [m].
   double PaddleHeight() {
-    const auto host = server_->handlers().FindWorld("worlds/w");
+    const auto host = server_->handlers().registry().Get("w");
     const auto snapshot = (*host)->latest()->snapshot;
     return physics::CalcBodyPose(*snapshot->model, snapshot->state,
                                  physics::FindBody(*snapshot->model, "paddle"))

@@ -43,7 +43,7 @@ class Robots : public ServerTest {
   }
 
   double Position(const std::string& joint) {
-    const auto host = server_->handlers().FindWorld(kWorld);
+    const auto host = server_->handlers().registry().Get("default");
     const auto snapshot = (*host)->latest()->snapshot;
     const physics::Model& model = *snapshot->model;
     const physics::RobotJoint& found =

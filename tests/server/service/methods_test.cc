@@ -16,7 +16,7 @@ Call MakeCall(Role role) {
   Call call;
   call.caller = std::make_shared<Caller>();
   call.caller->name = "tester";
-  call.caller->role = role;
+  call.caller->identity.grants = {Grant{role, {}}};
   return call;
 }
 

@@ -95,6 +95,7 @@ class Simulation::Client {
     if (connection_ == nullptr) {
       connection_ = std::make_shared<Connection>(this);
       connection_->caller->name = absl::StrCat("client-", number_, "-", ++connections_);
+      connection_->caller->identity = Anyone();
       connection_->acknowledges = sim_.Chance(0.7);
       slow_ = sim_.Chance(0.2);
       world_ = static_cast<int>(sim_.random_() % kWorlds);

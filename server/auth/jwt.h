@@ -1,0 +1,47 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+#include "server/auth/identity.h"
+
+struct evp_pkey_st;
+
+namespace pliant::server {
+
+// Verifies JSON Web Tokens (RFC 7519) by public keys: RS256 with RSA keys, ES256 with P-256 keys,
+// EdDSA with Ed25519 keys. The type of a key decides which algorithm it is for, whatever the header
+// of a token says.
+//
+// Claims: `sub` is the name, `role` the role and `worlds` the selector of its worlds, which may be
+// missing. `exp` and `aud` are required; `nbf` and, if an issuer is given, `iss` are checked.
+class JwtVerifier {
+ public:
+  struct Options {
+    std::string keys_file;  // PEM, one or more public keys
+    std::string audience;   // this server, as tokens name it
+    std::string issuer;     // empty: any
+  };
+
+  // INVALID_ARGUMENT or UNAVAILABLE when the keys cannot be used.
+  static absl::StatusOr<JwtVerifier> Open(const Options& options);
+
+  // UNAUTHENTICATED with the reason.
+  absl::StatusOr<Identity> Verify(absl::string_view token,
+                                  std::chrono::system_clock::time_point now) const;
+
+  // Whether a token has the form of a JWT: three parts between dots.
+  static bool HasForm(absl::string_view token);
+
+ private:
+  std::vector<std::shared_ptr<evp_pkey_st>> keys_;
+  std::string audience_;
+  std::string issuer_;
+};
+
+}  // namespace pliant::server
