@@ -37,6 +37,7 @@ WorldHost::WorldHost(std::string id, physics::World world,
       model_(world.shared_model()),
       controller_(std::move(controller)),
       settings_(std::make_shared<const WorldSettings>(std::move(settings))),
+      usage_(CalcUsage(*model_)),
       timeline_(timeline),
       world_(std::move(world)),
       last_use_(timeline->Now()) {

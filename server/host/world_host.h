@@ -17,6 +17,7 @@
 #include "server/host/clock.h"
 #include "server/host/histogram.h"
 #include "server/host/published.h"
+#include "server/host/quotas.h"
 #include "server/host/step_controller.h"
 #include "server/host/timeline.h"
 #include "server/host/world_settings.h"
@@ -78,6 +79,7 @@ class WorldHost {
   std::shared_ptr<const physics::Model> shared_model() const { return model_; }
   StepController& controller() { return *controller_; }
   std::shared_ptr<const WorldSettings> settings() const { return settings_; }
+  const Usage& usage() const { return usage_; }
 
   // Requests and streams use a world; an idle one may be deleted.
   void Use(SteadyTime now) { last_use_.store(now, std::memory_order_relaxed); }
@@ -147,6 +149,7 @@ class WorldHost {
   const std::shared_ptr<const physics::Model> model_;
   const std::unique_ptr<StepController> controller_;
   const std::shared_ptr<const WorldSettings> settings_;
+  const Usage usage_;
   Timeline* const timeline_;
 
   // used by the stepping thread only

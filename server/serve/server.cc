@@ -94,11 +94,16 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   if (!authenticator.ok()) return authenticator.status();
   parts->authenticator = *std::move(authenticator);
   Handlers::Options service;
-  service.max_worlds = options.max_worlds;
-  service.max_dofs = options.max_dofs;
+  service.quotas = options.quotas;
   service.scenes_folder = options.scenes_dir.empty() ? FindScenesFolder() : options.scenes_dir;
   service.version = options.version;
   service.authenticator = parts->authenticator;
+  if (!options.data_dir.empty()) {
+    absl::StatusOr<std::unique_ptr<ObjectStore>> objects =
+        ObjectStore::Open({(fs::path(options.data_dir) / "objects").string(), options.max_uploads});
+    if (!objects.ok()) return objects.status();
+    service.objects = *std::move(objects);
+  }
   parts->handlers = std::make_unique<Handlers>(std::move(service));
 
   HttpGateway::Options http;

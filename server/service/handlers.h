@@ -10,6 +10,7 @@
 #include "google/protobuf/empty.pb.h"
 
 #include "pliant/v1/control.pb.h"
+#include "pliant/v1/objects.pb.h"
 #include "pliant/v1/stream.pb.h"
 #include "pliant/v1/world.pb.h"
 #include "server/auth/authenticator.h"
@@ -20,6 +21,8 @@
 #include "server/service/shipped_scenes.h"
 #include "server/stream/task_pool.h"
 #include "server/stream/world_streams.h"
+#include "server/uploads/descriptions.h"
+#include "server/uploads/object_store.h"
 
 namespace pliant::server {
 
@@ -28,12 +31,12 @@ namespace pliant::server {
 class Handlers {
  public:
   struct Options {
-    int max_worlds = 32;
+    Quotas quotas{.server = {.worlds = 32}};
     std::string scenes_folder;  // of the scenes that come with the server
     std::string version = "unknown";
-    std::int64_t max_dofs = 0;  // degrees of freedom of all worlds together; 0: any number
     Timeline* timeline = &RealTimeline();
     std::shared_ptr<Authenticator> authenticator;  // null: every client is an administrator
+    std::shared_ptr<ObjectStore> objects;          // that clients upload; null: none
   };
 
   explicit Handlers(Options options);
@@ -63,6 +66,14 @@ class Handlers {
   void RestoreWorld(const Call& call, const v1::RestoreWorldRequest& request,
                     Reply<v1::World> reply);
   void ForkWorld(const Call& call, const v1::ForkWorldRequest& request, Reply<v1::World> reply);
+
+  // ObjectService
+  void FindMissingObjects(const Call& call, const v1::FindMissingObjectsRequest& request,
+                          Reply<v1::FindMissingObjectsResponse> reply);
+  void UploadObject(const Call& call, const v1::UploadObjectRequest& request,
+                    Reply<v1::UploadObjectResponse> reply);
+  void FetchObject(const Call& call, const v1::FetchObjectRequest& request,
+                   Reply<v1::FetchObjectResponse> reply);
 
   // ControlService
   void AcquireLease(const Call& call, const v1::AcquireLeaseRequest& request,
@@ -104,6 +115,8 @@ class Handlers {
   void Stop();  // after Drain: joins all threads
 
  private:
+  absl::StatusOr<std::shared_ptr<Creation>> FindCreation(const Call& call,
+                                                         const std::string& name) const;
   absl::StatusOr<std::string> Submit(const Call& call, const v1::CommandRequest& request,
                                      SteadyTime now);
 
@@ -115,6 +128,8 @@ class Handlers {
   WorldRegistry registry_;
   WorkQueue building_;  // scenes
   WorkQueue describing_;
+  WorkQueue uploading_;
+  Descriptions descriptions_;
 };
 
 }  // namespace pliant::server

@@ -62,6 +62,12 @@ absl::StatusOr<Call> Admit(const Handlers& handlers, const Call& call, const Met
   return admitted;
 }
 
+absl::Status TooLarge(std::size_t size) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the reply has ", size, " bytes, and at most ", kMaxReply,
+                   " are sent at once; ask for less, in parts or in pages"));
+}
+
 }  // namespace
 
 const std::vector<Method>& Methods() {
@@ -81,6 +87,9 @@ const std::vector<Method>& Methods() {
       Unary("WorldService/CheckpointWorld", kOperator, kMeshes, &Handlers::CheckpointWorld),
       Unary("WorldService/RestoreWorld", kOperator, kMeshes, &Handlers::RestoreWorld),
       Unary("WorldService/ForkWorld", kOperator, kScene, &Handlers::ForkWorld),
+      Unary("ObjectService/FindMissingObjects", kOperator, kQuick, &Handlers::FindMissingObjects),
+      Unary("ObjectService/UploadObject", kOperator, kMeshes, &Handlers::UploadObject),
+      Unary("ObjectService/FetchObject", kViewer, kMeshes, &Handlers::FetchObject),
       Unary("ControlService/AcquireLease", kOperator, kQuick, &Handlers::AcquireLease),
       Unary("ControlService/ReleaseLease", kOperator, kQuick, &Handlers::ReleaseLease),
       // anyone may stop a world, but not everyone may resume it
@@ -126,6 +135,7 @@ void Dispatch(Handlers& handlers, const Call& call, std::string_view name, std::
   method->handle(handlers, *admitted, request,
                  [caller, cost, reply = std::move(reply)](absl::StatusOr<std::string> result) {
                    caller->unanswered.fetch_sub(cost);
+                   if (result.ok() && result->size() > kMaxReply) result = TooLarge(result->size());
                    reply(std::move(result));
                  });
 }

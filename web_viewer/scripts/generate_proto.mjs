@@ -13,7 +13,7 @@ const plugin = join(viewer, 'node_modules', '.bin', 'protoc-gen-es');
 
 // the WebSocket envelope and everything it imports
 const sources = [
-  ...['gateway', 'control', 'scene', 'state', 'stream', 'world'].map((name) => `pliant/v1/${name}.proto`),
+  ...['gateway', 'control', 'objects', 'scene', 'state', 'stream', 'world'].map((name) => `pliant/v1/${name}.proto`),
   'google/rpc/status.proto',
 ];
 

@@ -308,7 +308,7 @@ class Simulation::Client {
 Simulation::Simulation(std::uint64_t seed, int clients)
     : seed_(seed), random_(seed), timeline_(seed ^ 0x5eed) {
   Handlers::Options options;
-  options.max_worlds = kWorlds;
+  options.quotas.server.worlds = kWorlds;
   options.timeline = &timeline_;
   handlers_ = std::make_unique<Handlers>(options);
   network_ = timeline_.Start([this] { return DeliverNext(); });

@@ -19,6 +19,7 @@ import { WorldService } from '../gen/pliant/v1/world_pb';
 import { Backoff } from './backoff';
 import { BufferPool, LatestFrame, type SoftSurface } from './decode';
 import { describeWorld } from './describe';
+import { Descriptions } from './description';
 import { Leases } from './lease';
 import type { Call, Command, Connection, LinkStats, MeasureId, ToPage, ToWorker } from './messages';
 
@@ -93,6 +94,7 @@ export class Session {
   private contacts = true;
   private surfaces: SoftSurface[] = [];
   private tier = Tier.UNSPECIFIED;
+  private readonly descriptions = new Descriptions((method, request) => this.ask(method, request));
   private names: string[] = []; // of the bodies by their numbers in frames
   private readonly latest = new LatestFrame();
   private readonly pool = new BufferPool();
@@ -253,7 +255,7 @@ export class Session {
   }
 
   private async describe(): Promise<void> {
-    const description = await this.ask(WorldService.method.describeWorld, { name: this.world });
+    const description = await this.descriptions.fetch(this.world);
     const { world, surfaces, tier } = describeWorld(description, this.serverVersion);
     this.surfaces = surfaces;
     this.tier = tier;
