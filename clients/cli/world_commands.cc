@@ -21,6 +21,7 @@ struct Arguments {
   std::string id;
   std::string mode;
   double factor = 1;
+  bool durable = false;
   int steps = 1;
 };
 
@@ -65,6 +66,7 @@ int Show(Client* client, const v1::World& world) {
 int Create(Client* client, const Arguments& arguments) {
   v1::CreateWorldRequest request;
   request.set_world_id(arguments.id);
+  request.set_durable(arguments.durable);
   if (arguments.shipped.empty()) {
     request.set_scene_yaml(ReadFile(arguments.file));
     request.set_file_name(arguments.file);
@@ -242,6 +244,7 @@ void AddWorldCommands(CLI::App* pliant, Client* client, Action* action) {
   source->require_option(1);
   create->add_option("--id", arguments->id,
                      "Name of the new world: a-z, 0-9 and - (default: chosen by the server)");
+  create->add_flag("--durable", arguments->durable, "Keep the world when the server ends");
   add("scenes", "List the scenes that come with the server",
       [client](const Arguments&) { return ListScenes(client); });
   add("list", "List all worlds", [client](const Arguments&) { return List(client); });

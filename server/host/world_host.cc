@@ -32,13 +32,15 @@ int FindNotFinite(const physics::Model& model, const physics::State& state) {
 
 WorldHost::WorldHost(std::string id, physics::World world,
                      std::unique_ptr<StepController> controller, Timeline* timeline,
-                     const ClockMode& clock, WorldSettings settings)
+                     const ClockMode& clock, WorldSettings settings,
+                     std::shared_ptr<Journal> journal)
     : id_(std::move(id)),
       model_(world.shared_model()),
       controller_(std::move(controller)),
       settings_(std::make_shared<const WorldSettings>(std::move(settings))),
       usage_(CalcUsage(*model_)),
       timeline_(timeline),
+      journal_(std::move(journal)),
       world_(std::move(world)),
       last_use_(timeline->Now()) {
   SwitchClock(clock);
@@ -55,6 +57,11 @@ WorldHost::~WorldHost() {
 std::shared_ptr<const Published> WorldHost::latest() const {
   std::lock_guard lock(published_mutex_);
   return published_;
+}
+
+std::shared_ptr<const Published> WorldHost::latest_written() const {
+  std::lock_guard lock(published_mutex_);
+  return journal_ == nullptr ? published_ : written_;
 }
 
 HostCounters WorldHost::counters() const {
@@ -94,6 +101,7 @@ void WorldHost::Reset(const std::string& who, Done done) {
         EndRuns(absl::StatusCode::kAborted, absl::StrCat("worlds/", id_, " was reset by ", who));
         world_.Reset();
         BeginEpoch();
+        Observe(&StateObserver::OnReset);
         return absl::OkStatus();
       },
       std::move(done));
@@ -106,6 +114,7 @@ void WorldHost::Restore(std::string bytes, const std::string& who, Done done) {
         if (!status.ok()) return status;
         EndRuns(absl::StatusCode::kAborted, absl::StrCat("worlds/", id_, " was restored by ", who));
         BeginEpoch();
+        Observe(&StateObserver::OnRestore);
         return absl::OkStatus();
       },
       std::move(done));
@@ -126,10 +135,49 @@ void WorldHost::PostChange(std::function<absl::Status()> change, Done done) {
           snapshot_ = world_.TakeSnapshot();
           Publish();
           if (status.ok()) {
-            (*shared_done)(latest());
+            ReplyWhenWritten(std::move(*shared_done));
           } else {
             (*shared_done)(status);
           }
+        },
+        [shared_done](const absl::Status& status) { (*shared_done)(status); }});
+}
+
+// Replies with the state as it is now, when that survives the process.
+void WorldHost::ReplyWhenWritten(Done done) {
+  if (journal_ == nullptr) return done(latest());
+  journal_->WhenWritten(
+      [done = std::move(done), published = latest()](const absl::Status& written) {
+        if (written.ok()) {
+          done(published);
+        } else {
+          done(written);
+        }
+      });
+}
+
+// Takes a snapshot after a change other than a step, and reports it to those who observe changes.
+void WorldHost::Observe(
+    void (StateObserver::*change)(const std::shared_ptr<const physics::Snapshot>&)) {
+  snapshot_ = world_.TakeSnapshot();
+  if (journal_ != nullptr) (*journal_.*change)(snapshot_);
+  for (const auto& observer : observers_) (*observer.*change)(snapshot_);
+}
+
+void WorldHost::AddObserver(std::shared_ptr<StateObserver> observer, Done done) {
+  auto shared_done = std::make_shared<Done>(std::move(done));
+  Post({[this, observer = std::move(observer), shared_done] {
+          observers_.push_back(observer);
+          (*shared_done)(latest());
+        },
+        [shared_done](const absl::Status& status) { (*shared_done)(status); }});
+}
+
+void WorldHost::RemoveObserver(std::shared_ptr<StateObserver> observer, Done done) {
+  auto shared_done = std::make_shared<Done>(std::move(done));
+  Post({[this, observer = std::move(observer), shared_done] {
+          std::erase(observers_, observer);
+          (*shared_done)(latest());
         },
         [shared_done](const absl::Status& status) { (*shared_done)(status); }});
 }
@@ -199,6 +247,14 @@ void WorldHost::RequestStop(const absl::Status& reason) {
 void WorldHost::Join() {
   worker_->Stop();
   EndRunsOfStopped();  // none if the worker ended them itself
+  for (const auto& observer : observers_) observer->OnEnd();
+  observers_.clear();
+  if (journal_ == nullptr) return;
+  if (absl::IsNotFound(stop_reason_)) {
+    journal_->Discard();
+  } else {
+    journal_->Close();
+  }
 }
 
 // Serves at most one request and makes at most one step, so that neither starves the other. Returns
@@ -246,7 +302,6 @@ SteadyTime WorldHost::Continue() {
       break;
   }
   StepOnce(now);
-  snapshot_ = world_.TakeSnapshot();
   Publish();
   if (more || clock_.kind != ClockMode::Kind::kRealTime) return now;
   return pacer_.CalcDue(world_.state().time);
@@ -298,14 +353,12 @@ SteadyTime WorldHost::StepOnRequest(SteadyTime now) {
   if (runs_.empty() && clock_.kind == ClockMode::Kind::kStepping)
     clock_.kind = ClockMode::Kind::kPaused;
 
-  // a step that is not finite falls back to the snapshot, so take one after every step
-  snapshot_ = world_.TakeSnapshot();
   const bool over = completed || !ended.empty() || clock_.kind != ClockMode::Kind::kStepping;
   if (over || now - shown_ >= kProgressInterval) {
     Publish();
     shown_ = now;
   }
-  if (completed) completed(latest());
+  if (completed) ReplyWhenWritten(std::move(completed));
   for (const auto& [done, status] : ended) done(status);
   if (fault_) {
     EndRuns(absl::StatusCode::kAborted,
@@ -362,6 +415,10 @@ bool WorldHost::StepOnce(SteadyTime now, const StepInputs& given) {
       spdlog::error("event=restore_failed world={} reason=\"{}\"", id_, restored.ToString());
     return false;
   }
+  // a step that is not finite falls back to the snapshot, so take one after every step
+  snapshot_ = world_.TakeSnapshot();
+  absl::Status kept = journal_ == nullptr ? absl::OkStatus() : journal_->OnStep(inputs, snapshot_);
+  for (const auto& observer : observers_) kept.Update(observer->OnStep(inputs, snapshot_));
   const physics::StepReport& report = world_.report();
   compromises_.Add(report.compromises);
   {
@@ -381,6 +438,10 @@ bool WorldHost::StepOnce(SteadyTime now, const StepInputs& given) {
     return false;
   }
   meter_.Add(end, state.time);
+  if (!kept.ok()) {
+    RaiseFault({state.step, state.time, std::string(kept.message()), "", {}});
+    return false;
+  }
   return true;
 }
 
@@ -431,7 +492,18 @@ void WorldHost::Publish() {
   std::shared_ptr<const Published> latest = std::move(published);
   {
     std::lock_guard lock(published_mutex_);
-    published_.swap(latest);
+    published_ = latest;
+  }
+  if (journal_ != nullptr) {
+    // the journal is closed before this host ends
+    journal_->WhenWritten([this, latest](const absl::Status& written) {
+      if (!written.ok()) return;
+      {
+        std::lock_guard lock(published_mutex_);
+        written_ = latest;
+      }
+      NotifyListeners();
+    });
   }
   NotifyListeners();
 }

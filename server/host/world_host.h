@@ -16,6 +16,7 @@
 #include "physics/world/world.h"
 #include "server/host/clock.h"
 #include "server/host/histogram.h"
+#include "server/host/journal.h"
 #include "server/host/published.h"
 #include "server/host/quotas.h"
 #include "server/host/step_controller.h"
@@ -68,9 +69,10 @@ class WorldHost {
   static constexpr std::size_t kMaxRuns = 64;            // requests to step, waiting for each other
   static constexpr std::int64_t kMaxSteps = 10'000'000;  // in one request
 
-  // `timeline` outlives the host.
+  // `timeline` outlives the host. `journal` keeps the world; null if it is not durable.
   WorldHost(std::string id, physics::World world, std::unique_ptr<StepController> controller,
-            Timeline* timeline, const ClockMode& clock = {}, WorldSettings settings = {});
+            Timeline* timeline, const ClockMode& clock = {}, WorldSettings settings = {},
+            std::shared_ptr<Journal> journal = nullptr);
   ~WorldHost();
   WorldHost(const WorldHost&) = delete;
 
@@ -86,6 +88,10 @@ class WorldHost {
   SteadyTime last_use() const { return last_use_.load(std::memory_order_relaxed); }
 
   std::shared_ptr<const Published> latest() const;
+  // Of a durable world: the latest state that survives the process. Otherwise as latest().
+  std::shared_ptr<const Published> latest_written() const;
+  bool is_durable() const { return journal_ != nullptr; }
+  Journal* journal() const { return journal_.get(); }
   HostCounters counters() const;
 
   // Advances a paused world. Requests to step are served one after the other. Errors:
@@ -101,6 +107,12 @@ class WorldHost {
   // INVALID_ARGUMENT when the bytes are not of this model; then nothing has changed.
   void Restore(std::string bytes, const std::string& who, Done done);
   void Save(std::function<void(absl::StatusOr<SavedState>)> done);
+
+  // Calls `observer` for every change of the state from now on, until it is removed. `done` gets
+  // the state at which it begins.
+  void AddObserver(std::shared_ptr<StateObserver> observer, Done done);
+  // It is not called any more when `done` is.
+  void RemoveObserver(std::shared_ptr<StateObserver> observer, Done done);
 
   // Notifies `listener` of publications as long as it exists. Adding it again changes nothing.
   void Listen(const std::weak_ptr<PublicationListener>& listener);
@@ -133,6 +145,8 @@ class WorldHost {
 
   void Post(Request request);
   void PostChange(std::function<absl::Status()> change, Done done);
+  void ReplyWhenWritten(Done done);
+  void Observe(void (StateObserver::*change)(const std::shared_ptr<const physics::Snapshot>&));
   SteadyTime Continue();
   SteadyTime StepOnRequest(SteadyTime now);
   void StartRun(Run run);
@@ -151,6 +165,7 @@ class WorldHost {
   const std::shared_ptr<const WorldSettings> settings_;
   const Usage usage_;
   Timeline* const timeline_;
+  const std::shared_ptr<Journal> journal_;  // null: not durable
 
   // used by the stepping thread only
   physics::World world_;
@@ -165,6 +180,7 @@ class WorldHost {
   std::int64_t steps_not_converged_ = 0;   // of this epoch
   physics::CompromiseCounts compromises_;  // of this epoch
   std::shared_ptr<const physics::Snapshot> snapshot_;
+  std::vector<std::shared_ptr<StateObserver>> observers_;
 
   // the mailbox
   std::mutex mailbox_mutex_;
@@ -176,6 +192,7 @@ class WorldHost {
   // read by other threads
   mutable std::mutex published_mutex_;
   std::shared_ptr<const Published> published_;
+  std::shared_ptr<const Published> written_;  // durable worlds only
   physics::StepTotals totals_;
   Histogram lateness_;
   std::atomic<SteadyTime> last_use_;

@@ -76,12 +76,14 @@ absl::StatusOr<WorldRegistry::Reservation> WorldRegistry::Reserve(std::string id
 absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Open(Reservation reservation,
                                                                physics::World world,
                                                                const ClockMode& clock,
-                                                               WorldSettings settings) {
+                                                               WorldSettings settings,
+                                                               std::shared_ptr<Journal> journal) {
   const std::string id = reservation.id(), owner = settings.owner;
   Usage needed = CalcUsage(world.model());
   auto controller = options_.make_controller(world.shared_model());
-  auto host = std::make_shared<WorldHost>(id, std::move(world), std::move(controller),
-                                          options_.timeline, clock, std::move(settings));
+  auto host =
+      std::make_shared<WorldHost>(id, std::move(world), std::move(controller), options_.timeline,
+                                  clock, std::move(settings), std::move(journal));
   {
     std::lock_guard lock(mutex_);
     if (!closed_.ok()) return closed_;

@@ -57,10 +57,11 @@ class WorldRegistry {
   absl::StatusOr<Reservation> Reserve(std::string id, const WorldSettings& settings = {});
 
   // Starts a world under a reserved id. RESOURCE_EXHAUSTED, naming quota and need; ABORTED when the
-  // creation was cancelled, saying by whom.
+  // creation was cancelled, saying by whom. `journal` is closed then.
   absl::StatusOr<std::shared_ptr<WorldHost>> Open(Reservation reservation, physics::World world,
                                                   const ClockMode& clock = {},
-                                                  WorldSettings settings = {});
+                                                  WorldSettings settings = {},
+                                                  std::shared_ptr<Journal> journal = nullptr);
 
   absl::StatusOr<std::shared_ptr<WorldHost>> Get(const std::string& id) const;  // NOT_FOUND
 

@@ -27,7 +27,10 @@ class ServeCommand final : public Command {
                      "Number of threads for stepping (default: one per core)")
         ->check(CLI::Range(1, 1024));
     app_->add_option("--data-dir", options_.data_dir,
-                     "Folder of the server's own files (default: none)");
+                     "Folder of durable worlds and recordings (default: none are kept)");
+    app_->add_option("--checkpoint-interval", options_.checkpoint_interval,
+                     "Time between checkpoints of a durable world that changes [s] (default 60)")
+        ->check(CLI::Range(0.1, 1e6));
     app_->add_option("--scenes-dir", options_.scenes_dir,
                      "Folder of the scenes that clients may create worlds from, by name "
                      "(default: those that come with it)");

@@ -5,8 +5,8 @@
 #include "absl/strings/str_format.h"
 #include <nlohmann/json.hpp>
 
+#include "server/files/files.h"
 #include "server/run/exit_status.h"
-#include "server/run/recording/files.h"
 #include "server/run/run_report.h"
 
 namespace pliant::server {

@@ -17,8 +17,8 @@
 
 #include "physics/dynamics/model.h"
 #include "physics/scene/scene.h"
+#include "server/files/files.h"
 #include "server/run/exit_status.h"
-#include "server/run/recording/files.h"
 
 namespace pliant::server {
 namespace {

@@ -15,12 +15,12 @@
 
 #include "physics/scene/scene.h"
 #include "physics/world/world.h"
+#include "server/files/files.h"
 #include "server/run/exit_status.h"
 #include "server/run/interrupt.h"
 #include "server/run/progress.h"
 #include "server/run/recording/contact_problem_files.h"
 #include "server/run/recording/field_series.h"
-#include "server/run/recording/files.h"
 #include "server/run/recording/probe_recorder.h"
 #include "server/run/run_report.h"
 

@@ -33,6 +33,7 @@ int Serve(const ServeOptions& options) {
   HoldInterrupts();
   const sigset_t signals = InterruptSignals();
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error of its writer
   LogToStderr();
 
   std::shared_ptr<const physics::Model> model;

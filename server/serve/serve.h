@@ -12,7 +12,8 @@ struct ServeOptions {
   int grpc_port = 50051;  // 0: any free one
   int http_port = 8080;
   std::string bind = "127.0.0.1";
-  std::string data_dir;    // of the server's own files; empty: none
+  std::string data_dir;             // of durable worlds and recordings; empty: none are kept
+  double checkpoint_interval = 60;  // of durable worlds [s]
   std::string scenes_dir;  // of the scenes that it offers; empty: where it was built or installed
   std::string scene_file;  // the world `default`, in real time; empty: no world at the start
   std::string viewer_dir;  // empty: where this program was built or installed

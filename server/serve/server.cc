@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <optional>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,16 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kDrainTime{5000};
 constexpr char kDefaultWorld[] = "default";
-
-absl::Status PrepareFolder(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (!error && access(folder.c_str(), R_OK | W_OK | X_OK) == 0) return absl::OkStatus();
-  const std::string reason = error ? error.message() : "it is not writable";
-  return absl::UnavailableError(absl::StrCat("cannot use the data folder ", folder, ": ", reason,
-                                             "\n    Make it accessible to the user that runs "
-                                             "pliantd, or choose another with --data-dir."));
-}
 
 // The scenes beside this program, where it was installed or built.
 std::string FindScenesFolder() {
@@ -84,8 +73,13 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
                                                       std::shared_ptr<const physics::Model> scene) {
   auto parts = std::make_unique<Parts>();
   parts->host = CallableHost(options.bind);
+  std::shared_ptr<Store> store;
   if (!options.data_dir.empty()) {
-    if (absl::Status status = PrepareFolder(options.data_dir); !status.ok()) return status;
+    const auto interval = std::chrono::duration<double>(options.checkpoint_interval);
+    auto opened = Store::Open({options.data_dir, &RealTimeline(),
+                               std::chrono::duration_cast<SteadyTime::duration>(interval)});
+    if (!opened.ok()) return opened.status();
+    store = *std::move(opened);
   }
   if (options.threads > 0) {
     parts->threads.emplace(oneapi::tbb::global_control::max_allowed_parallelism, options.threads);
@@ -104,7 +98,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
     if (!objects.ok()) return objects.status();
     service.objects = *std::move(objects);
   }
+  service.store = std::move(store);
   parts->handlers = std::make_unique<Handlers>(std::move(service));
+  parts->handlers->RecoverWorlds();
 
   HttpGateway::Options http;
   http.bind = options.bind;

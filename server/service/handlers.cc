@@ -13,6 +13,7 @@
 #include "server/host/text.h"
 #include "server/service/errors.h"
 #include "server/service/methods.h"
+#include "server/store/checkpoints.h"
 #include "server/stream/messages.h"
 #include "server/uploads/given_scene.h"
 
@@ -36,11 +37,15 @@ v1::World DescribeWorldNow(const std::string& id, const WorldSettings& settings,
   world.set_owner(settings.owner);
   if (settings.idle_timeout != SteadyTime::duration::max())
     world.set_idle_timeout(std::chrono::duration<double>(settings.idle_timeout).count());
+  world.set_durable(settings.durable);
   return world;
 }
 
+// A fault is told at once, even one that keeps the state from being written.
 v1::World DescribeWorldNow(const WorldHost& host) {
-  return DescribeWorldNow(host.id(), *host.settings(), *host.latest());
+  std::shared_ptr<const Published> published = host.latest();
+  if (!published->fault) published = host.latest_written();
+  return DescribeWorldNow(host.id(), *host.settings(), *published);
 }
 
 // Callback that replies to a change with the world's new status.
@@ -72,25 +77,6 @@ absl::Status CheckLabels(const google::protobuf::Map<std::string, std::string>& 
     }
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<WorldSettings> ReadSettings(const Call& call,
-                                           const v1::CreateWorldRequest& request) {
-  if (absl::Status status = CheckLabels(request.labels()); !status.ok()) return status;
-  const double timeout = request.idle_timeout();
-  if (timeout != 0 && !(timeout >= 1 && timeout <= kMaxIdleTimeout)) {
-    return absl::InvalidArgumentError(absl::StrCat("idle_timeout: ", timeout,
-                                                   " is not allowed; expected 1 to ",
-                                                   kMaxIdleTimeout, " s, or 0 for none"));
-  }
-  WorldSettings settings;
-  settings.labels.insert(request.labels().begin(), request.labels().end());
-  settings.owner = call.caller->name;
-  if (timeout > 0) {
-    settings.idle_timeout =
-        std::chrono::duration_cast<SteadyTime::duration>(std::chrono::duration<double>(timeout));
-  }
-  return settings;
 }
 
 absl::StatusOr<ClockMode> ReadClock(const v1::SetClockRequest& request) {
@@ -148,7 +134,7 @@ Handlers::Handlers(Options options)
                  options_.timeline}),
       building_(options_.timeline, 2, 64),
       describing_(options_.timeline, 1, 256),
-      uploading_(options_.timeline, 1, 256) {}
+      storing_(options_.timeline, 1, 256) {}
 
 Handlers::~Handlers() {
   Drain();
@@ -173,7 +159,14 @@ absl::StatusOr<std::shared_ptr<WorldHost>> Handlers::FindWorld(const Call& call,
         absl::StrCat("name: \"", Shorten(name, 80),
                      "\" is not the name of a world; expected worlds/{world_id}"));
   }
-  auto host = registry_.Get(name.substr(sizeof(kPrefix) - 1));
+  const std::string id = name.substr(sizeof(kPrefix) - 1);
+  if (const auto lost = lost_.find(id); lost != lost_.end()) {
+    absl::Status status = CheckRoleOn(call, lost->second.labels, name);
+    status.Update(absl::DataLossError(
+        absl::StrCat(name, " could not be brought back: ", lost->second.reason)));
+    return status;
+  }
+  auto host = registry_.Get(id);
   if (!host.ok()) return host;
   if (absl::Status status = CheckRoleOn(call, (*host)->settings()->labels, name); !status.ok())
     return status;
@@ -189,33 +182,54 @@ void Handlers::GetServer(const Call& /*call*/, const v1::GetServerRequest& /*req
   reply(std::move(info));
 }
 
+absl::StatusOr<WorldSettings> Handlers::ReadSettings(const std::string& owner,
+                                                     const v1::CreateWorldRequest& request) {
+  if (absl::Status status = CheckLabels(request.labels()); !status.ok()) return status;
+  const double timeout = request.idle_timeout();
+  if (timeout != 0 && !(timeout >= 1 && timeout <= kMaxIdleTimeout)) {
+    return absl::InvalidArgumentError(absl::StrCat("idle_timeout: ", timeout,
+                                                   " is not allowed; expected 1 to ",
+                                                   kMaxIdleTimeout, " s, or 0 for none"));
+  }
+  WorldSettings settings;
+  settings.labels.insert(request.labels().begin(), request.labels().end());
+  settings.durable = request.durable();
+  settings.owner = owner;
+  settings.source = std::make_shared<const v1::CreateWorldRequest>(request);
+  if (timeout > 0) {
+    settings.idle_timeout =
+        std::chrono::duration_cast<SteadyTime::duration>(std::chrono::duration<double>(timeout));
+  }
+  return settings;
+}
+
 void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& request,
                            Reply<v1::World> reply) {
   if (request.source_case() == v1::CreateWorldRequest::SOURCE_NOT_SET) {
     return reply(
         absl::InvalidArgumentError("source: missing; expected scene, scene_yaml or shipped_scene"));
   }
-  absl::StatusOr<WorldSettings> settings = ReadSettings(call, request);
+  absl::StatusOr<WorldSettings> settings = ReadSettings(call.caller->name, request);
   if (!settings.ok()) return reply(settings.status());
   if (absl::Status status = CheckRoleOn(call, settings->labels, "a world with these labels");
       !status.ok())
     return reply(status);
-  std::string file;
   if (request.has_shipped_scene()) {
-    absl::StatusOr<std::string> found = shipped_.Find(request.shipped_scene());
+    const absl::StatusOr<std::string> found = shipped_.Find(request.shipped_scene());
     if (!found.ok()) return reply(found.status());
-    file = *std::move(found);
   }
   if (absl::Status status = CheckFiles(request, options_.objects.get()); !status.ok())
     return reply(status);
-  absl::StatusOr<WorldRegistry::Reservation> reservation =
-      registry_.Reserve(request.world_id(), *settings);
+  if (request.durable() && options_.store == nullptr) {
+    return reply(absl::FailedPreconditionError(
+        "durable: this server keeps no worlds; start it with --data-dir DIR"));
+  }
+  absl::StatusOr<WorldRegistry::Reservation> reservation = Reserve(request.world_id(), *settings);
   if (!reservation.ok()) return reply(reservation.status());
 
   // use a worker thread: reading, cutting and checking meshes takes seconds for a large scene
   auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
-  const auto build = [this, request, file, settings = *settings, limits = call.limits, held,
-                      reply] {
+  const auto build = [this, request, settings = *settings, limits = call.limits, held, reply] {
     if (limits.cancelled && limits.cancelled->load())
       return reply(absl::CancelledError("cancelled before the scene was built"));
     if (timeline().Now() >= limits.deadline)
@@ -225,9 +239,7 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
       return held->creation().cancelled_by().empty() &&
              !(limits.cancelled && limits.cancelled->load());
     };
-    absl::StatusOr<physics::SceneResult> scene =
-        file.empty() ? LoadGivenScene(request, options_.objects.get(), progress)
-                     : physics::LoadSceneFile(file, {.progress = progress});
+    const absl::StatusOr<physics::SceneResult> scene = LoadSource(request, progress);
     if (!scene.ok()) return reply(scene.status());
     if (const std::string who = held->creation().cancelled_by(); !who.empty())
       return reply(absl::AbortedError(
@@ -235,7 +247,7 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
     if (limits.cancelled && limits.cancelled->load())
       return reply(absl::CancelledError("cancelled while the scene was built"));
     if (!scene->ok()) return reply(SceneError(scene->messages));
-    auto host = registry_.Open(std::move(*held), physics::World(scene->model), {}, settings);
+    auto host = OpenWorld(std::move(*held), physics::World(scene->model), settings);
     if (!host.ok()) return reply(host.status());
     reply(DescribeWorldNow(**host));
   };
@@ -331,24 +343,25 @@ void Handlers::ResetWorld(const Call& call, const v1::ResetWorldRequest& request
   (*host)->Reset(call.caller->name, ReplyWithStatus(**host, std::move(reply)));
 }
 
-void Handlers::CheckpointWorld(const Call& call, const v1::CheckpointWorldRequest& request,
-                               Reply<v1::CheckpointWorldResponse> reply) {
-  auto host = FindWorld(call, request.name());
-  if (!host.ok()) return reply(host.status());
-  (*host)->Save([reply = std::move(reply)](absl::StatusOr<SavedState> saved) {
-    if (!saved.ok()) return reply(saved.status());
-    v1::CheckpointWorldResponse response;
-    response.set_state(std::move(saved->bytes));
-    response.set_state_hash(std::move(saved->hash));
-    reply(std::move(response));
-  });
-}
-
 void Handlers::RestoreWorld(const Call& call, const v1::RestoreWorldRequest& request,
                             Reply<v1::World> reply) {
   auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
-  (*host)->Restore(request.state(), call.caller->name, ReplyWithStatus(**host, std::move(reply)));
+  const std::string& who = call.caller->name;
+  if (request.checkpoint().empty())
+    return (*host)->Restore(request.state(), who, ReplyWithStatus(**host, std::move(reply)));
+  if (!request.state().empty()) {
+    return reply(
+        absl::InvalidArgumentError("state, checkpoint: both are given; expected one of them"));
+  }
+  auto name = ReadCheckpointName(call, request.checkpoint());
+  if (!name.ok()) return reply(name.status());
+  const auto restore = [host = *host, name = *std::move(name), who, reply] {
+    absl::StatusOr<std::string> state = ReadCheckpointState(name.folder, name.id);
+    if (!state.ok()) return reply(state.status());
+    host->Restore(*std::move(state), who, ReplyWithStatus(*host, reply));
+  };
+  storing_.Post(restore, reply);
 }
 
 void Handlers::ForkWorld(const Call& call, const v1::ForkWorldRequest& request,
@@ -357,8 +370,7 @@ void Handlers::ForkWorld(const Call& call, const v1::ForkWorldRequest& request,
   if (!host.ok()) return reply(host.status());
   WorldSettings settings = *(*host)->settings();
   settings.owner = call.caller->name;
-  absl::StatusOr<WorldRegistry::Reservation> reservation =
-      registry_.Reserve(request.world_id(), settings);
+  absl::StatusOr<WorldRegistry::Reservation> reservation = Reserve(request.world_id(), settings);
   if (!reservation.ok()) return reply(reservation.status());
 
   // the model is shared; only the state is copied
@@ -369,7 +381,7 @@ void Handlers::ForkWorld(const Call& call, const v1::ForkWorldRequest& request,
     const auto build = [this, held, model, settings, bytes = std::move(saved->bytes), reply] {
       physics::World world(model);
       if (absl::Status status = world.Restore(bytes); !status.ok()) return reply(status);
-      auto fork = registry_.Open(std::move(*held), std::move(world), {}, settings);
+      auto fork = OpenWorld(std::move(*held), std::move(world), settings);
       if (!fork.ok()) return reply(fork.status());
       reply(DescribeWorldNow(**fork));
     };
@@ -462,7 +474,7 @@ void Handlers::Drain() {
   draining_.store(true);
   building_.Cancel();
   describing_.Cancel();
-  uploading_.Cancel();
+  storing_.Cancel();
   registry_.Close(absl::UnavailableError("the server is shutting down"));
   feedback_.WakeAll();
 }
@@ -470,7 +482,7 @@ void Handlers::Drain() {
 void Handlers::Stop() {
   building_.Stop();
   describing_.Stop();
-  uploading_.Stop();
+  storing_.Stop();
   registry_.JoinAll();
   streams_.Stop();
   feedback_.Stop();

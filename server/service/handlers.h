@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "google/protobuf/empty.pb.h"
 
+#include "physics/scene/scene.h"
 #include "pliant/v1/control.pb.h"
 #include "pliant/v1/objects.pb.h"
 #include "pliant/v1/stream.pb.h"
@@ -19,6 +21,7 @@
 #include "server/host/world_registry.h"
 #include "server/service/call.h"
 #include "server/service/shipped_scenes.h"
+#include "server/store/store.h"
 #include "server/stream/task_pool.h"
 #include "server/stream/world_streams.h"
 #include "server/uploads/descriptions.h"
@@ -35,12 +38,17 @@ class Handlers {
     std::string scenes_folder;  // of the scenes that come with the server
     std::string version = "unknown";
     Timeline* timeline = &RealTimeline();
+    std::shared_ptr<Store> store;                  // of durable worlds; null: there are none
     std::shared_ptr<Authenticator> authenticator;  // null: every client is an administrator
     std::shared_ptr<ObjectStore> objects;          // that clients upload; null: none
   };
 
   explicit Handlers(Options options);
   ~Handlers();
+
+  // Brings back the durable worlds of the store, paused. Those that cannot be brought back stay in
+  // its folder; requests for them say why. Call it before any request is made.
+  void RecoverWorlds();
 
   // WorldService
   void GetServer(const Call& call, const v1::GetServerRequest& request,
@@ -63,6 +71,12 @@ class Handlers {
   void ResetWorld(const Call& call, const v1::ResetWorldRequest& request, Reply<v1::World> reply);
   void CheckpointWorld(const Call& call, const v1::CheckpointWorldRequest& request,
                        Reply<v1::CheckpointWorldResponse> reply);
+  void ListCheckpoints(const Call& call, const v1::ListCheckpointsRequest& request,
+                       Reply<v1::ListCheckpointsResponse> reply);
+  void FetchCheckpoint(const Call& call, const v1::FetchCheckpointRequest& request,
+                       Reply<v1::FetchCheckpointResponse> reply);
+  void DeleteCheckpoint(const Call& call, const v1::DeleteCheckpointRequest& request,
+                        Reply<google::protobuf::Empty> reply);
   void RestoreWorld(const Call& call, const v1::RestoreWorldRequest& request,
                     Reply<v1::World> reply);
   void ForkWorld(const Call& call, const v1::ForkWorldRequest& request, Reply<v1::World> reply);
@@ -98,8 +112,9 @@ class Handlers {
   absl::Status CheckCurrent(const Caller& caller) const;
   bool has_accounts() const { return options_.authenticator != nullptr; }
 
-  // `name` is worlds/{world_id}. INVALID_ARGUMENT, NOT_FOUND, or PERMISSION_DENIED when the caller
-  // has not the role that the call requires on this world.
+  // `name` is worlds/{world_id}. INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED when the caller has
+  // not the role that the call requires on this world, or DATA_LOSS for a durable world that could
+  // not be brought back.
   absl::StatusOr<std::shared_ptr<WorldHost>> FindWorld(const Call& call,
                                                        const std::string& name) const;
 
@@ -117,18 +132,48 @@ class Handlers {
  private:
   absl::StatusOr<std::shared_ptr<Creation>> FindCreation(const Call& call,
                                                          const std::string& name) const;
+  // The scene of a request. Errors in the scene itself are in the result.
+  absl::StatusOr<physics::SceneResult> LoadSource(
+      const v1::CreateWorldRequest& request,
+      const physics::SceneProgress& progress = nullptr) const;
+  absl::Status KeepFiles(const v1::CreateWorldRequest& request, const std::string& folder) const;
+  // Starts a paused world under a reserved id, with a journal if it is durable. Reads and writes
+  // files.
+  absl::StatusOr<std::shared_ptr<WorldHost>> OpenWorld(WorldRegistry::Reservation reservation,
+                                                       physics::World world,
+                                                       WorldSettings settings);
+  absl::StatusOr<WorldRegistry::Reservation> Reserve(const std::string& id,
+                                                     const WorldSettings& settings);
+  absl::Status RecoverWorld(const Store::Found& found);
+  // The settings in a request, which are those of a client called `owner`. INVALID_ARGUMENT.
+  static absl::StatusOr<WorldSettings> ReadSettings(const std::string& owner,
+                                                    const v1::CreateWorldRequest& request);
+  struct CheckpointName {
+    WorldFolder folder;
+    std::string id;
+  };
+  absl::StatusOr<CheckpointName> ReadCheckpointName(const Call& call,
+                                                    const std::string& name) const;
+  // The folder of a durable world. FAILED_PRECONDITION for another one.
+  absl::StatusOr<WorldFolder> FindFolder(const WorldHost& host) const;
   absl::StatusOr<std::string> Submit(const Call& call, const v1::CommandRequest& request,
                                      SteadyTime now);
 
   const Options options_;
   const ShippedScenes shipped_;
+  // Durable worlds that could not be brought back, by their ids.
+  struct Lost {
+    std::map<std::string, std::string> labels;
+    std::string reason;
+  };
+  std::map<std::string, Lost> lost_;
   std::atomic<bool> draining_{false};
   StreamHub streams_;
   TaskPool feedback_;
   WorldRegistry registry_;
   WorkQueue building_;  // scenes
   WorkQueue describing_;
-  WorkQueue uploading_;
+  WorkQueue storing_;  // reads and writes files
   Descriptions descriptions_;
 };
 

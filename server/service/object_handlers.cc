@@ -44,7 +44,7 @@ void Handlers::UploadObject(const Call& call, const v1::UploadObjectRequest& req
     response.set_complete(progress->complete);
     reply(std::move(response));
   };
-  uploading_.Post(append, reply);
+  storing_.Post(append, reply);
 }
 
 void Handlers::FetchObject(const Call& /*call*/, const v1::FetchObjectRequest& request,

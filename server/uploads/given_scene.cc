@@ -9,34 +9,46 @@
 #include "server/host/text.h"
 
 namespace pliant::server {
+namespace {
+
+physics::SceneResult LoadText(const v1::CreateWorldRequest& request,
+                              const physics::SceneOptions& options) {
+  const std::string name =
+      request.file_name().empty() ? "scene.yaml" : Shorten(request.file_name(), 200);
+  return request.has_scene() ? physics::LoadScene(request.scene(), name, options)
+                             : physics::LoadSceneYaml(request.scene_yaml(), name, options);
+}
+
+}  // namespace
+
+physics::SceneResult LoadSceneWithFiles(const v1::CreateWorldRequest& request,
+                                        const std::string& folder,
+                                        physics::SceneProgress progress) {
+  physics::SceneOptions options;
+  options.jail = folder;
+  options.progress = std::move(progress);
+  physics::SceneResult scene = LoadText(request, options);
+  // clients know their own paths, not those of this machine
+  for (physics::SceneMessage& message : scene.messages) {
+    for (std::string* text : {&message.file, &message.message})
+      *text = absl::StrReplaceAll(*text, {{folder + "/", ""}});
+  }
+  return scene;
+}
 
 absl::StatusOr<physics::SceneResult> LoadGivenScene(const v1::CreateWorldRequest& request,
                                                     ObjectStore* objects,
                                                     physics::SceneProgress progress) {
-  physics::SceneOptions options;
-  options.progress = std::move(progress);
-  options.allow_files = !request.files().empty();
-  std::unique_ptr<StagedFiles> files;
-  if (options.allow_files) {
-    absl::StatusOr<std::unique_ptr<StagedFiles>> staged =
-        objects->Stage({request.files().begin(), request.files().end()});
-    if (!staged.ok()) return staged.status();
-    files = *std::move(staged);
-    options.jail = files->folder().string();
+  if (request.files().empty()) {
+    physics::SceneOptions options;
+    options.allow_files = false;
+    options.progress = std::move(progress);
+    return LoadText(request, options);
   }
-  const std::string name =
-      request.file_name().empty() ? "scene.yaml" : Shorten(request.file_name(), 200);
-  physics::SceneResult scene = request.has_scene()
-                                   ? physics::LoadScene(request.scene(), name, options)
-                                   : physics::LoadSceneYaml(request.scene_yaml(), name, options);
-  if (files == nullptr) return scene;
-  // clients know their own paths, not those of this machine
-  const std::string folder = files->folder().string() + "/";
-  for (physics::SceneMessage& message : scene.messages) {
-    for (std::string* text : {&message.file, &message.message})
-      *text = absl::StrReplaceAll(*text, {{folder, ""}});
-  }
-  return scene;
+  absl::StatusOr<std::unique_ptr<StagedFiles>> files =
+      objects->Stage({request.files().begin(), request.files().end()});
+  if (!files.ok()) return files.status();
+  return LoadSceneWithFiles(request, (*files)->folder().string(), std::move(progress));
 }
 
 }  // namespace pliant::server

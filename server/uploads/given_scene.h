@@ -18,4 +18,9 @@ absl::StatusOr<physics::SceneResult> LoadGivenScene(const v1::CreateWorldRequest
                                                     ObjectStore* objects,
                                                     physics::SceneProgress progress);
 
+// The same with the files in a folder. It reads nothing outside it.
+physics::SceneResult LoadSceneWithFiles(const v1::CreateWorldRequest& request,
+                                        const std::string& folder,
+                                        physics::SceneProgress progress = nullptr);
+
 }  // namespace pliant::server

@@ -6,7 +6,7 @@
 #include "absl/strings/str_format.h"
 #include <nlohmann/json.hpp>
 
-#include "server/run/recording/files.h"
+#include "server/files/files.h"
 
 namespace pliant::server {
 namespace {

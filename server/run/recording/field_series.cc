@@ -8,7 +8,7 @@
 
 #include "physics/world/body_motion.h"
 #include "physics/world/contact_fields.h"
-#include "server/run/recording/files.h"
+#include "server/files/files.h"
 #include "server/run/recording/tessellation.h"
 
 namespace pliant::server {

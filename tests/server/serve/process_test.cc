@@ -1,18 +1,11 @@
 // pliantd as a process: its ready line, its exit statuses and its shutdown.
 
-#include <array>
 #include <chrono>
-#include <cstdio>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <optional>
-#include <regex>
 #include <signal.h>
-#include <spawn.h>
 #include <string>
-#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -20,74 +13,16 @@
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
-#include <sys/wait.h>
 
 #include "pliant/v1/stream.grpc.pb.h"
 #include "tests/server/host/test_scene.h"
-
-extern char** environ;
+#include "tests/server/serve/program.h"
 
 namespace pliant::server {
 namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds kPatience{60};
-
-// A child process with stdout in a pipe and stderr in a file.
-class Program {
- public:
-  Program(const std::vector<std::string>& arguments, const fs::path& errors) {
-    const std::string path = (fs::canonical("/proc/self/exe").parent_path() / "pliantd").string();
-    EXPECT_TRUE(fs::exists(path)) << path << " is not built; build everything, not this test alone";
-    std::vector<char*> argv{const_cast<char*>(path.c_str())};
-    for (const std::string& argument : arguments)
-      argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
-    std::array<int, 2> pipe_ends{};
-    EXPECT_EQ(pipe(pipe_ends.data()), 0);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors.c_str(),
-                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_addclose(&actions, pipe_ends[0]);
-    EXPECT_EQ(posix_spawn(&pid_, path.c_str(), &actions, nullptr, argv.data(), environ), 0);
-    posix_spawn_file_actions_destroy(&actions);
-    close(pipe_ends[1]);
-    out_ = fdopen(pipe_ends[0], "r");
-  }
-  ~Program() {
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
-    }
-    fclose(out_);
-  }
-
-  std::string ReadLine() {
-    std::array<char, 512> line{};
-    return fgets(line.data(), line.size(), out_) != nullptr ? line.data() : "";
-  }
-  void Signal(int number) const { kill(pid_, number); }
-
-  // Returns the exit status, or −1 when it does not end or is ended by a signal.
-  int Wait() {
-    const auto end = Clock::now() + kPatience;
-    int status = 0;
-    while (waitpid(pid_, &status, WNOHANG) == 0) {
-      if (Clock::now() > end) return -1;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-
- private:
-  pid_t pid_ = -1;
-  FILE* out_ = nullptr;
-};
 
 class Process : public testing::Test {
  protected:
@@ -110,16 +45,6 @@ class Process : public testing::Test {
   fs::path folder_;
   std::string scene_;
 };
-
-// Ports in the ready line; none when the line has any other form.
-std::optional<std::pair<std::string, std::string>> ParseReady(const std::string& line) {
-  static const std::regex kReady(
-      "\\{\"ready\": true, \"grpc\": \"127\\.0\\.0\\.1:([0-9]+)\", \"http\": "
-      "\"http://127\\.0\\.0\\.1:([0-9]+)\"\\}\n");
-  std::smatch match;
-  if (!std::regex_match(line, match, kReady)) return std::nullopt;
-  return std::pair{match[1].str(), match[2].str()};
-}
 
 TEST_F(Process, FirstLineSaysWhereAndSigtermEndsItWithStreamsOpen) {
   const auto server = Run({"serve", "--grpc-port", "0", "--http-port", "0", "--scene", scene_});
@@ -181,6 +106,22 @@ TEST_F(Process, InvalidSceneEndsItWithPlaceAndField) {
   EXPECT_EQ(server->Wait(), 3);
   EXPECT_NE(Errors().find("scene.yaml:3:"), std::string::npos) << Errors();
   EXPECT_NE(Errors().find("bodies[0].rigid.density"), std::string::npos) << Errors();
+}
+
+TEST_F(Process, DataFolderOfAnotherServerIsNamedWithItsProcess) {
+  const std::string folder = (folder_ / "data").string();
+  const auto first = Run({"serve", "--grpc-port", "0", "--http-port", "0", "--data-dir", folder});
+  ASSERT_TRUE(ParseReady(first->ReadLine()).has_value()) << Errors();
+  const auto second = Run({"serve", "--grpc-port", "0", "--http-port", "0", "--data-dir", folder});
+  EXPECT_EQ(second->Wait(), 4);
+  EXPECT_NE(Errors().find("process " + std::to_string(first->id())), std::string::npos) << Errors();
+  EXPECT_NE(Errors().find("--data-dir"), std::string::npos) << Errors();
+
+  // the lock ends with the process, however that ends
+  first->Signal(SIGKILL);
+  EXPECT_EQ(first->Wait(), -1);
+  const auto third = Run({"serve", "--grpc-port", "0", "--http-port", "0", "--data-dir", folder});
+  EXPECT_TRUE(ParseReady(third->ReadLine()).has_value()) << Errors();
 }
 
 TEST_F(Process, UnusableDataFolderIsNamed) {

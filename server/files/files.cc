@@ -1,4 +1,4 @@
-#include "server/run/recording/files.h"
+#include "server/files/files.h"
 
 #include <cerrno>
 #include <cstring>
@@ -13,17 +13,17 @@
 #include <sys/stat.h>
 
 namespace pliant::server {
-namespace {
 
-namespace fs = std::filesystem;
-
-absl::Status Explain(const char* doing, const std::string& path, int error) {
+absl::Status FileError(const char* doing, const std::string& path, int error) {
   const std::string what = absl::StrCat("cannot ", doing, " ", path, ": ", std::strerror(error));
   switch (error) {
     case ENOSPC:
     case EDQUOT:
       return absl::ResourceExhaustedError(
           absl::StrCat(what, ". Free some space there, or choose a folder on another disk."));
+    case EFBIG:
+      return absl::ResourceExhaustedError(
+          absl::StrCat(what, ". Raise the limit on the size of files (ulimit -f)."));
     case EACCES:
     case EPERM:
     case EROFS:
@@ -43,6 +43,10 @@ absl::Status Explain(const char* doing, const std::string& path, int error) {
   }
 }
 
+namespace {
+
+namespace fs = std::filesystem;
+
 bool IsSpecial(const std::string& path) {
   struct stat info;
   return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
@@ -59,7 +63,7 @@ absl::Status WriteAll(int file, std::string_view bytes, const std::string& path)
   while (!bytes.empty()) {
     const ssize_t written = write(file, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return Explain("write", path, errno);
+    if (written < 0) return FileError("write", path, errno);
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
   return absl::OkStatus();
@@ -67,9 +71,28 @@ absl::Status WriteAll(int file, std::string_view bytes, const std::string& path)
 
 absl::Status WriteInPlace(const std::string& path, std::string_view bytes) {
   const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (file < 0) return Explain("open", path, errno);
+  if (file < 0) return FileError("open", path, errno);
   absl::Status status = WriteAll(file, bytes, path);
-  if (close(file) != 0 && status.ok()) status = Explain("write", path, errno);
+  if (close(file) != 0 && status.ok()) status = FileError("write", path, errno);
+  return status;
+}
+
+// Writes beside `target`, which `path` resolves to, and renames.
+absl::Status ReplaceFile(const std::string& path, const std::string& target, std::string_view bytes,
+                         bool is_durable) {
+  std::string temporary = target + ".part-XXXXXX";
+  const int file = mkostemp(temporary.data(), O_CLOEXEC);
+  if (file < 0) return FileError("write", path, errno);
+
+  absl::Status status = WriteAll(file, bytes, path);
+  if (status.ok() && fchmod(file, 0644) != 0) status = FileError("write", path, errno);
+  if (status.ok() && is_durable && fsync(file) != 0) status = FileError("write", path, errno);
+  // a full disk may be reported only here
+  if (close(file) != 0 && status.ok()) status = FileError("write", path, errno);
+  if (status.ok() && rename(temporary.c_str(), target.c_str()) != 0) {
+    status = FileError("write", path, errno);
+  }
+  if (!status.ok()) unlink(temporary.c_str());
   return status;
 }
 
@@ -77,49 +100,49 @@ absl::Status WriteInPlace(const std::string& path, std::string_view bytes) {
 
 absl::Status WriteWholeFile(const std::string& path, std::string_view bytes) {
   if (IsSpecial(path)) return WriteInPlace(path, bytes);
+  return ReplaceFile(path, Resolve(path), bytes, false);
+}
 
-  const std::string target = Resolve(path);
-  std::string temporary = target + ".part-XXXXXX";
-  const int file = mkostemp(temporary.data(), O_CLOEXEC);
-  if (file < 0) return Explain("write", path, errno);
+absl::Status WriteDurably(const std::string& path, std::string_view bytes) {
+  if (absl::Status status = ReplaceFile(path, path, bytes, true); !status.ok()) return status;
+  return SyncFolder(fs::path(path).parent_path().string());
+}
 
-  absl::Status status = WriteAll(file, bytes, path);
-  if (status.ok() && fchmod(file, 0644) != 0) status = Explain("write", path, errno);
-  // a full disk may be reported only here
-  if (close(file) != 0 && status.ok()) status = Explain("write", path, errno);
-  if (status.ok() && rename(temporary.c_str(), target.c_str()) != 0) {
-    status = Explain("write", path, errno);
-  }
-  if (!status.ok()) unlink(temporary.c_str());
+absl::Status SyncFolder(const std::string& path) {
+  const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return FileError("open", path, errno);
+  const absl::Status status =
+      fsync(folder) == 0 ? absl::OkStatus() : FileError("write", path, errno);
+  close(folder);
   return status;
 }
 
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
-  if (fs::is_directory(path)) return Explain("read", path, EISDIR);
+  if (fs::is_directory(path)) return FileError("read", path, EISDIR);
   std::ifstream file(path, std::ios::binary);
-  if (!file) return Explain("read", path, errno);
+  if (!file) return FileError("read", path, errno);
   std::ostringstream bytes;
   bytes << file.rdbuf();
-  if (file.bad()) return Explain("read", path, errno);
+  if (file.bad()) return FileError("read", path, errno);
   return std::move(bytes).str();
 }
 
 absl::Status MakeFolder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) return Explain("create the folder", path, error.value());
-  if (!fs::is_directory(path)) return Explain("create the folder", path, ENOTDIR);
+  if (error) return FileError("create the folder", path, error.value());
+  if (!fs::is_directory(path)) return FileError("create the folder", path, ENOTDIR);
   return absl::OkStatus();
 }
 
 absl::Status CheckWritable(const std::string& path) {
-  if (fs::is_directory(path)) return Explain("write", path, EISDIR);
+  if (fs::is_directory(path)) return FileError("write", path, EISDIR);
   if (IsSpecial(path)) {
-    return access(path.c_str(), W_OK) == 0 ? absl::OkStatus() : Explain("write", path, errno);
+    return access(path.c_str(), W_OK) == 0 ? absl::OkStatus() : FileError("write", path, errno);
   }
   std::string trial = Resolve(path) + ".part-XXXXXX";
   const int file = mkostemp(trial.data(), O_CLOEXEC);
-  if (file < 0) return Explain("write", path, errno);
+  if (file < 0) return FileError("write", path, errno);
   close(file);
   unlink(trial.c_str());
   return absl::OkStatus();

@@ -12,9 +12,18 @@ namespace pliant::server {
 // cause and the remedy: RESOURCE_EXHAUSTED when the disk is full, PERMISSION_DENIED, NOT_FOUND or
 // UNAVAILABLE otherwise.
 
+// The error for `error`, an errno, of an operation on `path`.
+absl::Status FileError(const char* doing, const std::string& path, int error);
+
 // Writes to a temporary file beside `path` and renames it. A device or pipe is written in place; a
 // symbolic link is followed.
 absl::Status WriteWholeFile(const std::string& path, std::string_view bytes);
+
+// As WriteWholeFile to a regular file, which survives a loss of power when this returns.
+absl::Status WriteDurably(const std::string& path, std::string_view bytes);
+
+// Makes renamed, created and removed entries of a folder survive a loss of power.
+absl::Status SyncFolder(const std::string& path);
 
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 

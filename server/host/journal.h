@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+
+#include "physics/dynamics/inputs.h"
+#include "physics/world/world.h"
+
+namespace pliant::server {
+
+// Observes every change of a world's state, in order, on its stepping thread. Must be quick.
+class StateObserver {
+ public:
+  virtual ~StateObserver() = default;
+
+  // The step with `inputs` led to `after`. An error pauses the world with this as its fault.
+  virtual absl::Status OnStep(const physics::Inputs& inputs,
+                              const std::shared_ptr<const physics::Snapshot>& after) = 0;
+
+  // The world is at `now` since it was reset, or restored.
+  virtual void OnReset(const std::shared_ptr<const physics::Snapshot>& now) = 0;
+  virtual void OnRestore(const std::shared_ptr<const physics::Snapshot>& now) = 0;
+
+  // The world has ended: nothing follows. On the thread that joins it.
+  virtual void OnEnd() {}
+};
+
+// Keeps what a durable world does, so that it survives the server.
+class Journal : public StateObserver {
+ public:
+  // Calls `done` when all that was observed so far survives the process, or with the error for
+  // which it does not. On this thread or another; it must not block.
+  virtual void WhenWritten(std::function<void(const absl::Status&)> done) = 0;
+
+  // The folder in which it keeps them.
+  virtual const std::string& folder() const = 0;
+
+  // Writes what is left, and a last checkpoint. The world has ended and may be brought back.
+  virtual void Close() = 0;
+
+  // The world was deleted: removes all of it.
+  virtual void Discard() = 0;
+};
+
+}  // namespace pliant::server

@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "server/host/text.h"
+#include "server/service/handlers.h"
+#include "server/store/checkpoints.h"
+
+namespace pliant::server {
+namespace {
+
+// Leaves room for the rest of a message of at most 4 MiB.
+constexpr std::int64_t kMaxChunk = 3 << 20;
+
+}  // namespace
+
+absl::StatusOr<Handlers::CheckpointName> Handlers::ReadCheckpointName(
+    const Call& call, const std::string& name) const {
+  constexpr std::string_view kMiddle = "/checkpoints/";
+  const std::size_t middle = name.find(kMiddle);
+  if (middle == std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "name: \"", Shorten(name, 150),
+        "\" is not the name of a checkpoint; expected worlds/{world_id}/checkpoints/{id}"));
+  }
+  auto host = FindWorld(call, name.substr(0, middle));
+  if (!host.ok()) return host.status();
+  auto folder = FindFolder(**host);
+  if (!folder.ok()) return folder.status();
+  return CheckpointName{*std::move(folder), name.substr(middle + kMiddle.size())};
+}
+
+absl::StatusOr<WorldFolder> Handlers::FindFolder(const WorldHost& host) const {
+  if (host.is_durable()) return WorldFolder(host.journal()->folder());
+  return absl::FailedPreconditionError(
+      absl::StrCat("worlds/", host.id(),
+                   " is not durable and keeps no checkpoints; create it with "
+                   "`durable`, on a server with --data-dir"));
+}
+
+void Handlers::CheckpointWorld(const Call& call, const v1::CheckpointWorldRequest& request,
+                               Reply<v1::CheckpointWorldResponse> reply) {
+  auto host = FindWorld(call, request.name());
+  if (!host.ok()) return reply(host.status());
+  if (request.checkpoint_id().empty()) {
+    return (*host)->Save([reply = std::move(reply)](absl::StatusOr<SavedState> saved) {
+      if (!saved.ok()) return reply(saved.status());
+      if (static_cast<std::int64_t>(saved->bytes.size()) > kMaxChunk) {
+        return reply(absl::ResourceExhaustedError(
+            absl::StrCat("the state has ", saved->bytes.size(), " bytes, and a reply has room for ",
+                         kMaxChunk, "; give checkpoint_id, and fetch it in chunks")));
+      }
+      v1::CheckpointWorldResponse response;
+      response.set_state(std::move(saved->bytes));
+      response.set_state_hash(std::move(saved->hash));
+      reply(std::move(response));
+    });
+  }
+  auto folder = FindFolder(**host);
+  if (!folder.ok()) return reply(folder.status());
+  const auto save = [folder = *folder, host = *host, request, reply] {
+    const auto checkpoint =
+        SaveCheckpoint(folder, request.name(), request.checkpoint_id(), *host->latest()->snapshot);
+    if (!checkpoint.ok()) return reply(checkpoint.status());
+    v1::CheckpointWorldResponse response;
+    response.set_state_hash(checkpoint->state_hash());
+    *response.mutable_checkpoint() = *checkpoint;
+    reply(std::move(response));
+  };
+  storing_.Post(save, reply);
+}
+
+void Handlers::ListCheckpoints(const Call& call, const v1::ListCheckpointsRequest& request,
+                               Reply<v1::ListCheckpointsResponse> reply) {
+  auto host = FindWorld(call, request.world());
+  if (!host.ok()) return reply(host.status());
+  auto folder = FindFolder(**host);
+  if (!folder.ok()) return reply(folder.status());
+  const auto list = [folder = *folder, request, reply] {
+    v1::ListCheckpointsResponse response;
+    for (v1::Checkpoint& checkpoint : server::ListCheckpoints(folder, request.world()))
+      *response.add_checkpoints() = std::move(checkpoint);
+    reply(std::move(response));
+  };
+  storing_.Post(list, reply);
+}
+
+void Handlers::FetchCheckpoint(const Call& call, const v1::FetchCheckpointRequest& request,
+                               Reply<v1::FetchCheckpointResponse> reply) {
+  auto name = ReadCheckpointName(call, request.name());
+  if (!name.ok()) return reply(name.status());
+  if (request.offset() < 0 || request.max_bytes() < 0) {
+    return reply(absl::InvalidArgumentError("offset, max_bytes: expected 0 or more"));
+  }
+  const auto fetch = [name = *std::move(name), request, reply] {
+    const absl::StatusOr<std::string> state = ReadCheckpointState(name.folder, name.id);
+    if (!state.ok()) return reply(state.status());
+    const auto size = static_cast<std::int64_t>(state->size());
+    const std::int64_t wanted = request.max_bytes() == 0 ? kMaxChunk : request.max_bytes();
+    v1::FetchCheckpointResponse response;
+    response.set_size(size);
+    response.set_data(state->substr(std::min(request.offset(), size), std::min(wanted, kMaxChunk)));
+    reply(std::move(response));
+  };
+  storing_.Post(fetch, reply);
+}
+
+void Handlers::DeleteCheckpoint(const Call& call, const v1::DeleteCheckpointRequest& request,
+                                Reply<google::protobuf::Empty> reply) {
+  auto name = ReadCheckpointName(call, request.name());
+  if (!name.ok()) return reply(name.status());
+  const auto remove = [name = *std::move(name), reply] {
+    const absl::Status status = server::DeleteCheckpoint(name.folder, name.id);
+    if (!status.ok()) return reply(status);
+    reply(google::protobuf::Empty());
+  };
+  storing_.Post(remove, reply);
+}
+
+}  // namespace pliant::server

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "server/files/growing_file.h"
+#include "server/host/journal.h"
+#include "server/host/timeline.h"
+#include "server/store/world_folder.h"
+
+namespace pliant::server {
+
+// The checkpoints and the log of one durable world.
+//
+// The stepping thread only notes what changed. A writer encodes and writes all that was noted since
+// its last turn, and then answers those who wait for it; a syncer follows. Checkpoints are written
+// by a third thread, from a snapshot; the log continues in a new file from there on.
+//
+// After an error the world is paused, by the fault of its next step. The log is mended by a new
+// checkpoint as soon as the disk takes one.
+class WorldJournal : public Journal {
+ public:
+  static constexpr std::size_t kMaxPending = 100'000;     // changes that are not written yet
+  static constexpr std::int64_t kMaxLogBytes = 64 << 20;  // of one log, before a checkpoint
+  static constexpr int kKeptCheckpoints = 2;
+
+  struct Workers {
+    Timeline* timeline;
+    std::function<void()> wake_writer, wake_syncer, wake_checkpoints;
+  };
+
+  // Begins with a checkpoint of `start` and an empty log, both numbered `number`.
+  static absl::StatusOr<std::shared_ptr<WorldJournal>> Open(
+      Workers workers, WorldFolder folder, std::int64_t number,
+      std::shared_ptr<const physics::Snapshot> start);
+
+  absl::Status OnStep(const physics::Inputs& inputs,
+                      const std::shared_ptr<const physics::Snapshot>& after) override;
+  void OnReset(const std::shared_ptr<const physics::Snapshot>& now) override;
+  void OnRestore(const std::shared_ptr<const physics::Snapshot>& now) override;
+  void WhenWritten(std::function<void(const absl::Status&)> done) override;
+  void Close() override;
+  void Discard() override;
+
+  // Turns of the three threads. `Sync` returns the time of its next turn; `Checkpoint` does nothing
+  // if nothing has changed, or if the log is shorter than `min_log_bytes`.
+  void Write();
+  SteadyTime Sync();
+  void Checkpoint(std::int64_t min_log_bytes = 0);
+
+  const std::string& folder() const override { return folder_.path(); }
+
+ private:
+  using Waiter = std::function<void(const absl::Status&)>;
+
+  // A change that is not written yet: a record, or one with the bytes of a state, or (only
+  // `number` is set) the place from which the log continues in another file.
+  struct Change {
+    v1::LogRecord record;
+    std::shared_ptr<const physics::Snapshot> restored;
+    std::int64_t number = 0;
+  };
+
+  WorldJournal(Workers workers, WorldFolder folder, std::int64_t number,
+               std::shared_ptr<const physics::Snapshot> start);
+
+  void Note(Change change, const std::shared_ptr<const physics::Snapshot>& now);
+  absl::Status Begin(std::int64_t number, const physics::Snapshot& start);
+  absl::Status StartLog(std::int64_t number);
+  absl::Status WriteChanges(const std::vector<Change>& changes, const physics::Snapshot& now);
+  void End(const absl::Status& why);
+
+  const Workers workers_;
+  const WorldFolder folder_;
+
+  std::mutex mutex_;
+  std::vector<Change> pending_;
+  std::vector<Waiter> waiters_;
+  bool is_writing_ = false;
+  bool has_changed_ = false;  // since the last checkpoint
+  std::int64_t last_number_;
+  std::shared_ptr<const physics::Snapshot> now_;  // after all pending changes
+  absl::Status failure_;                          // of the log; ok: it is whole
+  bool ended_ = false;
+  std::shared_ptr<GrowingFile> log_;
+  std::vector<std::shared_ptr<GrowingFile>> unsynced_;
+  SteadyTime unsynced_since_ = kNever;
+  std::atomic<std::int64_t> log_bytes_{0};
+
+  std::mutex write_mutex_;  // one writes at a time: the writer, or who closes
+  SteadyTime last_mark_;
+  std::mutex checkpoint_mutex_;
+};
+
+}  // namespace pliant::server
