@@ -15,8 +15,8 @@ constexpr std::int64_t kDofBytes = 5 << 10;      // states, factors and workspac
 constexpr std::int64_t kBodyBytes = 8 << 10;
 constexpr std::int64_t kElementBytes = 1 << 10;  // of deformable meshes
 
-absl::Status Refuse(std::string_view what, std::int64_t needed, std::int64_t used,
-                    std::int64_t limit, std::string_view whose) {
+absl::Status Refuse(const char* what, std::int64_t needed, std::int64_t used, std::int64_t limit,
+                    const std::string& whose) {
   return absl::ResourceExhaustedError(absl::StrCat(
       "the scene has ", needed, " ", what, ", and ", whose, " has ",
       std::max<std::int64_t>(0, limit - used), " of its ", limit,
@@ -42,7 +42,7 @@ Usage CalcUsage(const physics::Model& model) {
 }
 
 absl::Status CheckQuota(const Quota& quota, const Usage& used, const Usage& needed,
-                        std::string_view whose) {
+                        const std::string& whose) {
   if (quota.worlds > 0 && used.worlds + needed.worlds > quota.worlds) {
     return absl::ResourceExhaustedError(
         absl::StrCat(whose, " has ", used.worlds, " worlds, which is ",

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "absl/status/status.h"
 
@@ -32,14 +31,14 @@ struct Quota {
 };
 
 struct Quotas {
-  Quota server;  // of all worlds together
-  Quota user;    // of all worlds with the same owner
-  Quota world;   // of each
+  Quota server{};  // of all worlds together
+  Quota user{};    // of all worlds with the same owner
+  Quota world{};   // of each
 };
 
 // RESOURCE_EXHAUSTED, naming quota and need, if `used` and `needed` together exceed a quota.
 // `whose`: e.g. "the server".
 absl::Status CheckQuota(const Quota& quota, const Usage& used, const Usage& needed,
-                        std::string_view whose);
+                        const std::string& whose);
 
 }  // namespace pliant::server

@@ -70,14 +70,15 @@ HostCounters WorldHost::counters() const {
           step_seconds_.load(), totals_,        lateness_};
 }
 
-void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done, StepInputs inputs) {
+void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done, StepInputs inputs,
+                     StepCaller caller) {
   if (steps < 1 || steps > kMaxSteps) {
     return done(absl::InvalidArgumentError(
         absl::StrCat("steps: ", steps, " is not allowed; expected 1 to ", kMaxSteps)));
   }
   auto shared_done = std::make_shared<Done>(std::move(done));
-  Post({[this, steps, limits, shared_done, inputs = std::move(inputs)] {
-          StartRun({steps, 0, limits, std::move(*shared_done), inputs});
+  Post({[this, steps, limits, shared_done, inputs = std::move(inputs), caller = std::move(caller)] {
+          StartRun({steps, 0, limits, std::move(*shared_done), inputs, caller});
         },
         [shared_done](const absl::Status& status) { (*shared_done)(status); }});
 }
@@ -317,6 +318,7 @@ void WorldHost::StartRun(Run run) {
         absl::StrCat("worlds/", id_, " has ", kMaxRuns,
                      " requests to step; wait for replies before sending more")));
   }
+  if (!runs_.empty() && run.caller.on_wait) run.caller.on_wait(static_cast<int>(runs_.size()));
   runs_.push_back(std::move(run));
   if (clock_.kind == ClockMode::Kind::kPaused) {
     clock_.kind = ClockMode::Kind::kStepping;
@@ -484,6 +486,10 @@ void WorldHost::Publish() {
   published->steps_not_converged = steps_not_converged_;
   published->compromises = compromises_;
   published->clock = clock_;
+  if (!runs_.empty()) {
+    published->clock.client = runs_.front().caller.name;
+    published->clock.waiting = static_cast<int>(runs_.size()) - 1;
+  }
   published->fault = fault_;
   published->control = controller_->Describe(published->at);
   if (clock_.kind == ClockMode::Kind::kRealTime || clock_.kind == ClockMode::Kind::kFreeRun)

@@ -31,6 +31,13 @@ struct CallLimits {
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
 };
 
+// Who asks for steps. `on_wait` is called on the stepping thread if there are requests ahead of it,
+// with their number.
+struct StepCaller {
+  std::string name;
+  std::function<void(int ahead)> on_wait;
+};
+
 // Notified of every publication of a world, and when the world stops.
 class PublicationListener {
  public:
@@ -99,7 +106,8 @@ class WorldHost {
   // DEADLINE_EXCEEDED and CANCELLED when `limits` ended it between two steps, ABORTED when a step
   // failed or when another request ended it, saying by whom. Completed steps are kept. `inputs` of
   // its steps are those of the controller if not given.
-  void Step(std::int64_t steps, const CallLimits& limits, Done done, StepInputs inputs = nullptr);
+  void Step(std::int64_t steps, const CallLimits& limits, Done done, StepInputs inputs = nullptr,
+            StepCaller caller = {});
 
   // Each ends requests to step. `who` made the request.
   void SetClock(const ClockMode& mode, const std::string& who, Done done);
@@ -141,6 +149,7 @@ class WorldHost {
     CallLimits limits;
     Done done;
     StepInputs inputs;
+    StepCaller caller;
   };
 
   void Post(Request request);

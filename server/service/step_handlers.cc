@@ -79,11 +79,13 @@ void Handlers::StepWorld(const Call& call, const v1::StepWorldRequest& request,
       {request.commands().begin(), request.commands().end()}, timeline().Now());
   if (!inputs.ok()) return reply(inputs.status());
 
-  const auto done = [reply = std::move(reply), probes = *probes, choice = std::move(choice),
-                     layout](absl::StatusOr<std::shared_ptr<const Published>> published) {
+  const auto ahead = std::make_shared<std::atomic<int>>(0);
+  const auto done = [reply = std::move(reply), probes = *probes, choice = std::move(choice), layout,
+                     ahead](absl::StatusOr<std::shared_ptr<const Published>> published) {
     if (!published.ok()) return reply(published.status());
     const physics::Snapshot& snapshot = *(*published)->snapshot;
     v1::StepWorldResponse response;
+    response.set_waited_for(ahead->load());
     response.set_step(snapshot.state.step);
     response.set_time(snapshot.state.time);
     response.set_state_hash(physics::HashState(snapshot.state));
@@ -94,7 +96,8 @@ void Handlers::StepWorld(const Call& call, const v1::StepWorldRequest& request,
     reply(std::move(response));
   };
   const int steps = request.steps() == 0 ? 1 : request.steps();
-  (*host)->Step(steps, call.limits, done, *std::move(inputs));
+  (*host)->Step(steps, call.limits, done, *std::move(inputs),
+                {call.caller->name, [ahead](int count) { ahead->store(count); }});
 }
 
 void Handlers::StepWorlds(const Call& call, const v1::StepWorldsRequest& request,

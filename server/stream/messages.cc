@@ -203,7 +203,8 @@ v1::Clock DescribeClock(const ClockMode& mode) {
       clock.mutable_paused();
       break;
     case ClockMode::Kind::kStepping:
-      clock.mutable_stepping();
+      clock.mutable_stepping()->set_client(mode.client);
+      clock.mutable_stepping()->set_waiting(mode.waiting);
       break;
     case ClockMode::Kind::kRealTime:
       clock.mutable_real_time()->set_factor(mode.factor);

@@ -244,6 +244,26 @@ TEST(WorldHost, RequestsToStepAreServedOneAfterTheOther) {
   EXPECT_EQ(host->latest()->clock.kind, ClockMode::Kind::kPaused);
 }
 
+TEST(WorldHost, ThoseWhoWaitForTheStepsOfOthersAreTold) {
+  const auto host = MakeHost();
+  Call first, second, third;
+  int second_ahead = 0, third_ahead = 0;
+  host->Step(1000, {}, first.done(), nullptr, {"ann", nullptr});
+  host->Step(1, {}, second.done(), nullptr, {"bob", [&](int count) { second_ahead = count; }});
+  host->Step(1, {}, third.done(), nullptr, {"cem", [&](int count) { third_ahead = count; }});
+  bool shown = false;
+  while (first.future.wait_for(std::chrono::milliseconds(1)) == std::future_status::timeout) {
+    const ClockMode clock = host->latest()->clock;
+    shown |=
+        clock.kind == ClockMode::Kind::kStepping && clock.client == "ann" && clock.waiting == 2;
+  }
+  EXPECT_TRUE(shown);
+  EXPECT_TRUE(second.Wait().ok());
+  EXPECT_TRUE(third.Wait().ok());
+  EXPECT_EQ(second_ahead, 1);
+  EXPECT_EQ(third_ahead, 2);
+}
+
 TEST(WorldHost, WaitingRequestToStepEndsAtItsOwnDeadline) {
   const auto host = MakeHost();
   Call stepping = StepForLong(*host);
