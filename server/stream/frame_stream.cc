@@ -64,22 +64,22 @@ void FrameStream::Ready() {
   {
     std::lock_guard lock(mutex_);
     ready_ = true;
-    world = subscription_.world;
+    if (waiting_) world = subscription_.world;
   }
-  world->Wake();
+  if (world != nullptr) world->Wake();
 }
 
 void FrameStream::Ack(std::uint64_t frame, SteadyTime now) {
   std::shared_ptr<WorldStreams> world;
   {
     std::lock_guard lock(mutex_);
-    world = subscription_.world;
+    if (waiting_) world = subscription_.world;
     if (const std::optional<double> lag = window_.Acknowledge(frame, now)) {
       counters_->acked.fetch_add(1);
       counters_->ack_seconds.fetch_add(*lag);
     }
   }
-  world->Wake();
+  if (world != nullptr) world->Wake();
 }
 
 void FrameStream::Close() {
@@ -122,7 +122,8 @@ SteadyTime FrameStream::Visit(StreamPass* pass) {
   }
 
   // due, but the viewer is not ready: send nothing now, and the latest state later
-  if (!ready_ || window_.IsFull(now)) {
+  waiting_ = !ready_ || window_.IsFull(now);
+  if (waiting_) {
     pass->wanted = std::min(pass->wanted, now);
     if (fresh && published.version != missed_version_) {
       missed_version_ = published.version;

@@ -83,6 +83,7 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   std::mutex mutex_;
   bool closed_ = false;
   bool ready_ = true;
+  bool waiting_ = false;  // a frame is due, and the viewer could not take it
   Subscription subscription_;
   std::uint64_t sent_version_ = 0;  // 0: nothing of this subscription yet
   std::uint64_t skipped_version_ = 0;
