@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <fstream>
 #include <signal.h>
-#include <spawn.h>
 #include <sstream>
 #include <thread>
 #include <unistd.h>
 #include <utility>
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 namespace pliant::benchmarks {
@@ -20,21 +20,23 @@ namespace pliant::benchmarks {
 ChildProcess::ChildProcess(const std::vector<std::string>& arguments) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) std::abort();
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  const int error = posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
+  pid_ = fork();
+  if (pid_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // no server is left behind by a benchmark that is killed
+    const int log = open("/dev/null", O_WRONLY);
+    dup2(ends[1], STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
   close(ends[1]);
   output_ = ends[0];
-  if (error != 0) {
-    std::fprintf(stderr, "cannot start %s\n", argv[0]);
-    std::exit(4);
-  }
+  if (pid_ > 0) return;
+  std::fprintf(stderr, "cannot start %s\n", argv[0]);
+  std::exit(4);
 }
 
 ChildProcess::~ChildProcess() {
