@@ -11,9 +11,9 @@ const protos = join(dirname(viewer), 'proto');
 const out = join(viewer, 'src', 'gen');
 const plugin = join(viewer, 'node_modules', '.bin', 'protoc-gen-es');
 
-// the WebSocket envelope and everything it imports
+// everything but health, which only gRPC clients ask for
 const sources = [
-  ...['gateway', 'control', 'objects', 'scene', 'state', 'stream', 'world'].map((name) => `pliant/v1/${name}.proto`),
+  ...readdirSync(join(protos, 'pliant', 'v1')).map((file) => `pliant/v1/${file}`),
   'google/rpc/status.proto',
 ];
 
