@@ -262,8 +262,9 @@ TEST(WorldHost, ThoseWhoWaitForTheStepsOfOthersAreTold) {
   EXPECT_EQ(clock.waiting, 2);
   EXPECT_EQ(second_ahead.load(), 1);
   EXPECT_EQ(third_ahead.load(), 2);
-  host->SetClock({}, "dora", [](const auto&) {});
-  EXPECT_FALSE(first.Wait().ok());
+  Call pause;
+  host->SetClock({}, "dora", pause.done());
+  EXPECT_TRUE(pause.Wait().ok());
   EXPECT_EQ(host->latest()->clock.waiting, 0);
 }
 
