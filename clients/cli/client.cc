@@ -1,5 +1,8 @@
 #include "clients/cli/client.h"
 
+#include <fstream>
+#include <iterator>
+
 #include "google/protobuf/util/json_util.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/create_channel.h"
@@ -14,6 +17,20 @@ namespace {
 constexpr int kMaxReceivedBytes = 256 << 20;
 constexpr double kUsualTimeout = 10;  // [s]
 
+std::string ReadPem(const std::string& path) {
+  if (path.empty()) return "";
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw CommandError(kUnreachable, "cannot read " + path + "; check the path");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::shared_ptr<grpc::ChannelCredentials> MakeCredentials(const Client::Options& options) {
+  if (!options.tls && options.ca.empty() && options.cert.empty())
+    return grpc::InsecureChannelCredentials();
+  return grpc::SslCredentials(
+      {ReadPem(options.ca), ReadPem(options.key), ReadPem(options.cert)});
+}
+
 }  // namespace
 
 std::shared_ptr<grpc::Channel> Client::Connect() {
@@ -25,8 +42,7 @@ std::shared_ptr<grpc::Channel> Client::Connect() {
     arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    channel_ =
-        grpc::CreateCustomChannel(options_.server, grpc::InsecureChannelCredentials(), arguments);
+    channel_ = grpc::CreateCustomChannel(options_.server, MakeCredentials(options_), arguments);
   }
   return channel_;
 }
@@ -47,6 +63,7 @@ v1::ControlService::Stub& Client::control() {
 }
 
 void Client::Prepare(grpc::ClientContext* context, bool may_take_long) const {
+  if (!options_.token.empty()) context->AddMetadata("authorization", "Bearer " + options_.token);
   const double timeout = options_.timeout > 0 ? options_.timeout
                          : may_take_long      ? 0
                                               : kUsualTimeout;

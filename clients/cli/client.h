@@ -35,6 +35,11 @@ class Client {
   // Options shared by all commands, set by the command-line parser.
   struct Options {
     std::string server = "127.0.0.1:50051";
+    std::string token;  // empty: none
+    bool tls = false;
+    std::string ca;  // file of authorities that sign the server's certificate; empty: the system's
+    std::string cert;  // file of this client's certificate, and of its key; empty: none
+    std::string key;
     bool json = false;
     double timeout = 0;  // [s]; 0: 10 s, or none for calls that may take long
   };
@@ -61,6 +66,7 @@ class Client {
     return response;
   }
 
+  // Sets the token and the deadline of a call.
   void Prepare(grpc::ClientContext* context, bool may_take_long) const;
   void Check(const grpc::Status& status) const;  // throws CommandError unless OK
 

@@ -18,6 +18,17 @@ int Main(int argc, char** argv) {
   Client::Options options;
   pliant.add_option("--server", options.server, "Address of the server (default 127.0.0.1:50051)")
       ->envname("PLIANT_SERVER");
+  pliant.add_option("--token", options.token, "Token for the server; rather set PLIANT_TOKEN")
+      ->envname("PLIANT_TOKEN");
+  pliant.add_flag("--tls", options.tls, "The server speaks TLS; implied by --ca and --cert");
+  pliant
+      .add_option("--ca", options.ca,
+                  "Authorities (PEM) that sign the server's certificate (default: the system's)")
+      ->envname("PLIANT_CA");
+  CLI::Option* cert = pliant.add_option("--cert", options.cert, "Certificate of this client (PEM)");
+  CLI::Option* key = pliant.add_option("--key", options.key, "Its key (PEM)");
+  cert->needs(key);
+  key->needs(cert);
   pliant.add_flag("--json", options.json, "Print JSON, one object per line");
   pliant
       .add_option(

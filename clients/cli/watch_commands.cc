@@ -69,6 +69,7 @@ int Watch(Client* client, const WatchArguments& arguments) {
   const std::vector<std::string> names = NameBodies(
       client->Call(client->worlds(), &v1::WorldService::Stub::DescribeWorld, describe, true));
   grpc::ClientContext context;
+  client->Prepare(&context, true);
   const auto stream = client->streams().Subscribe(&context);
   v1::SubscribeRequest request;
   request.mutable_subscription()->set_world(WorldName(arguments.world));

@@ -1,13 +1,16 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "server/gateway/peers.h"
 #include "server/gateway/static_files.h"
+#include "server/gateway/tls.h"
 
 namespace pliant::server {
 
@@ -22,6 +25,9 @@ struct GatewayContext {
   std::vector<std::string> allowed_hosts;
   bool loopback_only = true;
   std::string version;
+  TlsSettings tls;
+  Peers peers;
+  std::chrono::seconds idle_timeout;
   std::uint64_t next_session = 1;
   std::map<std::uint64_t, std::weak_ptr<WebSocketSession>> sessions;
   std::atomic<int> connections{0};

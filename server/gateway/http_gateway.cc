@@ -10,6 +10,8 @@
 #include "boost/asio/steady_timer.hpp"
 #include "spdlog/spdlog.h"
 
+#include "server/auth/certificates.h"
+#include "server/gateway/connection.h"
 #include "server/gateway/gateway_context.h"
 #include "server/gateway/http_session.h"
 #include "server/gateway/websocket_session.h"
@@ -33,6 +35,9 @@ struct HttpGateway::Listener {
                 options.allowed_hosts,
                 true,
                 options.version,
+                TlsSettings(options.certificates),
+                Peers(options.max_connections_per_peer),
+                options.idle_timeout,
                 1,
                 {},
                 {0},
@@ -51,7 +56,7 @@ struct HttpGateway::Listener {
     acceptor.async_accept([this](boost::system::error_code error, tcp::socket socket) {
       if (!acceptor.is_open()) return;
       if (!error) {
-        ServeConnection(std::move(socket), &context);
+        Admit(std::move(socket));
         return Accept();
       }
       // probably out of file descriptors: wait before trying again
@@ -61,6 +66,21 @@ struct HttpGateway::Listener {
         if (!cancelled) Accept();
       });
     });
+  }
+
+  // Serves a connection, unless its peer has too many already.
+  void Admit(tcp::socket socket) {
+    boost::system::error_code error;
+    const tcp::endpoint peer = socket.remote_endpoint(error);
+    if (error) return;
+    Peers::Place place = context.peers.Take(peer.address());
+    if (!place) {
+      spdlog::debug("event=connection_refused peer={} reason=\"too many\"",
+                    peer.address().to_string());
+      return;
+    }
+    ServeConnection(Connection(std::move(socket), context.tls.context(), std::move(place)),
+                    &context);
   }
 
   GatewayContext context;  // outlives the connections, which io holds

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,10 +9,11 @@
 
 namespace pliant::server {
 
+class Certificates;
 class Handlers;
 
-// HTTP and WebSocket on one port, on one thread: the viewer's files, /ws, /healthz and /metrics. It
-// never blocks on anything but its sockets.
+// HTTP and WebSocket on one port, with TLS or without, on one thread: the viewer's files, /ws,
+// /healthz and /metrics. It never blocks on anything but its sockets.
 class HttpGateway {
  public:
   struct Options {
@@ -21,6 +23,9 @@ class HttpGateway {
     std::vector<std::string> allowed_origins;  // of other pages, e.g. "http://localhost:5173"
     std::vector<std::string> allowed_hosts;    // names of this server, e.g. "lab.example"
     std::string version;
+    std::shared_ptr<const Certificates> certificates;  // null: no TLS
+    int max_connections_per_peer = 256;
+    std::chrono::seconds idle_timeout{30};  // of a WebSocket whose client answers nothing
   };
 
   // UNAVAILABLE when the port is taken, INVALID_ARGUMENT when `bind` is no address. `handlers`

@@ -11,6 +11,8 @@
 #include "boost/beast/websocket/rfc6455.hpp"
 #include "spdlog/spdlog.h"
 
+#include "openssl/err.h"
+#include "openssl/sslerr.h"
 #include "server/auth/tokens.h"
 #include "server/gateway/metrics_text.h"
 #include "server/gateway/origin.h"
@@ -47,23 +49,45 @@ std::string ToString(beast::string_view text) {
 
 class HttpSession : public std::enable_shared_from_this<HttpSession> {
  public:
-  HttpSession(boost::asio::ip::tcp::socket socket, GatewayContext* context)
-      : stream_(std::move(socket)), context_(context) {
+  HttpSession(Connection connection, GatewayContext* context)
+      : stream_(std::move(connection)), context_(context) {
     context_->connections.fetch_add(1);
   }
   ~HttpSession() { context_->connections.fetch_sub(1); }
 
+  void Start() {
+    stream_.next_layer().expires_after(kRequestTime);
+    stream_.AsyncHandshake([self = shared_from_this()](beast::error_code error) {
+      if (error) return self->ExplainTls(error);
+      self->Read(kRequestTime);
+    });
+  }
+
+ private:
   void Read(std::chrono::seconds time) {
     parser_.emplace();
     parser_->header_limit(kMaxHead);
     parser_->body_limit(kMaxBody);
-    stream_.expires_after(time);
+    stream_.next_layer().expires_after(time);
     http::async_read(
         stream_, buffer_, *parser_,
         [self = shared_from_this()](beast::error_code error, std::size_t) { self->OnRead(error); });
   }
 
- private:
+  // Answers a client that speaks HTTP where TLS is expected; others have an error of their own.
+  void ExplainTls(beast::error_code error) {
+    if (error.category() != boost::asio::error::get_ssl_category() ||
+        ERR_GET_REASON(error.value()) != SSL_R_HTTP_REQUEST)
+      return Close();
+    response_ =
+        MakeText(http::status::bad_request, "this port expects TLS; use https:// or wss://\n");
+    response_.keep_alive(false);
+    response_.prepare_payload();
+    http::async_write(
+        stream_.next_layer(), response_,
+        [self = shared_from_this()](beast::error_code, std::size_t) { self->Close(); });
+  }
+
   void OnRead(beast::error_code error) {
     if (error == http::error::header_limit || error == http::error::body_limit) {
       keep_alive_ = false;
@@ -102,8 +126,12 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     return AnswerFile(path);
   }
 
-  // Metrics name every world.
+  // Metrics name every world. Without accounts a page of a foreign name must not read them.
   absl::Status CheckMetricsReader() const {
+    if (!context_->handlers->has_accounts() && !IsOwn(ToString(request_[http::field::host]))) {
+      return absl::PermissionDeniedError(
+          "this is no name of the server; allow it with --allow-host");
+    }
     const absl::StatusOr<Identity> identity =
         context_->handlers->Identify(ReadBearer(ToString(request_[http::field::authorization])));
     if (!identity.ok()) return identity.status();
@@ -156,7 +184,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     response.prepare_payload();
     if (request_.method() == http::verb::head) response.body().clear();
     response_ = std::move(response);
-    stream_.expires_after(kIdleTime);
+    stream_.next_layer().expires_after(kIdleTime);
     http::async_write(stream_, response_,
                       [self = shared_from_this()](beast::error_code error, std::size_t) {
                         if (error || !self->keep_alive_) return self->Close();
@@ -173,8 +201,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     }
     const std::string origin = ToString(request_[http::field::origin]);
     const std::string host = ToString(request_[http::field::host]);
-    const bool is_own = IsOwnHost(host, context_->loopback_only, context_->allowed_hosts);
-    if (!IsOriginAllowed(origin, host, is_own, context_->allowed_origins)) {
+    if (!IsOriginAllowed(origin, host, IsOwn(host), context_->allowed_origins)) {
       spdlog::warn("event=origin_refused origin=\"{}\" host=\"{}\"", origin.substr(0, 200),
                    host.substr(0, 200));
       keep_alive_ = false;
@@ -188,8 +215,12 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
       return Send(
           MakeText(http::status::bad_request, "expected the WebSocket subprotocol pliant.v1\n"));
     }
-    stream_.expires_never();
+    stream_.next_layer().expires_never();
     ServeWebSocket(std::move(stream_), std::move(request_), context_);
+  }
+
+  bool IsOwn(const std::string& host) const {
+    return IsOwnHost(host, context_->loopback_only, context_->allowed_hosts);
   }
 
   static bool OffersProtocol(const std::string& offered) {
@@ -201,10 +232,10 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
 
   void Close() {
     beast::error_code ignored;
-    stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
+    stream_.next_layer().socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
   }
 
-  beast::tcp_stream stream_;
+  Connection stream_;
   GatewayContext* const context_;
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::string_body>> parser_;
@@ -215,8 +246,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
 
 }  // namespace
 
-void ServeConnection(boost::asio::ip::tcp::socket socket, GatewayContext* context) {
-  std::make_shared<HttpSession>(std::move(socket), context)->Read(kRequestTime);
+void ServeConnection(Connection connection, GatewayContext* context) {
+  std::make_shared<HttpSession>(std::move(connection), context)->Start();
 }
 
 }  // namespace pliant::server

@@ -1,14 +1,11 @@
 #pragma once
 
-#include <memory>
-
-#include "boost/asio/ip/tcp.hpp"
-
+#include "server/gateway/connection.h"
 #include "server/gateway/gateway_context.h"
 
 namespace pliant::server {
 
 // Serves one HTTP connection until it closes or becomes a WebSocket. `context` outlives it.
-void ServeConnection(boost::asio::ip::tcp::socket socket, GatewayContext* context);
+void ServeConnection(Connection connection, GatewayContext* context);
 
 }  // namespace pliant::server

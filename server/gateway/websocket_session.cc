@@ -36,7 +36,6 @@ constexpr std::size_t kMaxMessage = 4 << 20;
 constexpr std::size_t kMaxReplies = 256;
 constexpr std::size_t kMaxReplyBytes = 64 << 20;
 constexpr std::chrono::seconds kHandshakeTime{10};
-constexpr std::chrono::seconds kIdleTimeout{30};  // a ping is sent after half of it
 constexpr std::chrono::seconds kCloseTime{2};
 constexpr std::chrono::seconds kHelloTime{10};
 constexpr std::size_t kMaxReason = 120;  // bytes; the protocol has room for 123
@@ -56,8 +55,8 @@ absl::string_view AsText(beast::string_view text) {
 // only the latest message.
 class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
  public:
-  WebSocketSession(beast::tcp_stream stream, GatewayContext* context)
-      : socket_(std::move(stream)),
+  WebSocketSession(Connection connection, GatewayContext* context)
+      : socket_(std::move(connection)),
         timer_(socket_.get_executor()),
         context_(context),
         handlers_(context->handlers) {
@@ -80,7 +79,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     setsockopt(tcp.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes,
                sizeof(kUnsentBytes));
 
-    socket_.set_option(websocket::stream_base::timeout{kHandshakeTime, kIdleTimeout, true});
+    socket_.set_option(
+        websocket::stream_base::timeout{kHandshakeTime, context_->idle_timeout, true});
     socket_.set_option(websocket::stream_base::decorator([](websocket::response_type& response) {
       response.set(http::field::server, "pliant");
       response.set(http::field::sec_websocket_protocol, kWebSocketProtocol);
@@ -254,7 +254,10 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   void Greet(std::uint64_t id, const v1::Hello& hello) {
     caller_->label = hello.client();
     if (!IsIdentified()) Identify(handlers_->Identify(hello.token()));
-    if (!IsIdentified()) return Refuse(id, caller_->refusal);
+    if (!IsIdentified()) {
+      handlers_->Audit(*caller_, "Hello", "", caller_->refusal);
+      return Refuse(id, caller_->refusal);
+    }
     // a connection stays with its user, whose share of the server it has
     if (handlers_->has_accounts() && !hello.token().empty() &&
         HashToken(hello.token()) != caller_->identity.credential) {
@@ -393,7 +396,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     if (!closing_) spdlog::info("event=client_left client={}", connection_);
   }
 
-  websocket::stream<beast::tcp_stream, false>
+  websocket::stream<Connection, false>
       socket_;                       // no compression: it would cost the browser more than it saves
   boost::asio::steady_timer timer_;  // until the token, then of the close message
   GatewayContext* const context_;
@@ -420,9 +423,9 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   bool left_ = false;
 };
 
-void ServeWebSocket(beast::tcp_stream stream, http::request<http::string_body> request,
+void ServeWebSocket(Connection connection, http::request<http::string_body> request,
                     GatewayContext* context) {
-  std::make_shared<WebSocketSession>(std::move(stream), context)->Accept(std::move(request));
+  std::make_shared<WebSocketSession>(std::move(connection), context)->Accept(std::move(request));
 }
 
 void CloseWebSocket(WebSocketSession& session) {

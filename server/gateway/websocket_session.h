@@ -1,11 +1,9 @@
 #pragma once
 
-#include <memory>
-
-#include "boost/beast/core/tcp_stream.hpp"
 #include "boost/beast/http/message.hpp"
 #include "boost/beast/http/string_body.hpp"
 
+#include "server/gateway/connection.h"
 #include "server/gateway/gateway_context.h"
 
 namespace pliant::server {
@@ -14,7 +12,7 @@ inline constexpr char kWebSocketProtocol[] = "pliant.v1";
 
 // Serves one WebSocket (v1.ClientMessage in, v1.ServerMessage out, binary) until it closes.
 // `request` is the upgrade request, already checked.
-void ServeWebSocket(boost::beast::tcp_stream stream,
+void ServeWebSocket(Connection connection,
                     boost::beast::http::request<boost::beast::http::string_body> request,
                     GatewayContext* context);
 

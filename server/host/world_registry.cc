@@ -129,11 +129,6 @@ std::shared_ptr<Creation> WorldRegistry::FindCreation(const std::string& id) con
   return found == creations_.end() ? nullptr : found->second;
 }
 
-std::map<std::string, std::shared_ptr<Creation>, std::less<>> WorldRegistry::ListCreations() const {
-  std::lock_guard lock(mutex_);
-  return creations_;
-}
-
 absl::Status WorldRegistry::CancelCreation(const std::string& id, const std::string& who) {
   std::lock_guard lock(mutex_);
   const auto found = creations_.find(id);

@@ -67,7 +67,6 @@ class WorldRegistry {
 
   // A world that is being created; null if there is none of that id.
   std::shared_ptr<Creation> FindCreation(const std::string& id) const;
-  std::map<std::string, std::shared_ptr<Creation>, std::less<>> ListCreations() const;
   // Ends a creation that `who` cancels. Its id is free at once. NOT_FOUND.
   absl::Status CancelCreation(const std::string& id, const std::string& who);
 

@@ -59,6 +59,7 @@ int Main(std::vector<std::string> arguments) {
   commands.push_back(MakeRunCommand(&pliantd));
   commands.push_back(MakeCheckCommand(&pliantd));
   commands.push_back(MakeDynamicsCommand(&pliantd));
+  commands.push_back(MakeTokenCommand(&pliantd));
   std::string config;
   for (const auto& command : commands) {
     command->app()->add_option("--config", config, "TOML file with values for these options");
@@ -69,14 +70,14 @@ int Main(std::vector<std::string> arguments) {
   CLI::App* version = pliantd.add_subcommand("version", "Print the version");
   CLI::App* help = pliantd.add_subcommand("help", "Explain a command");
   std::string topic;
-  help->add_option("command", topic, "serve, run, check or dynamics");
+  help->add_option("command", topic, "serve, run, check, dynamics or token");
   pliantd.require_subcommand(1);
 
   // the first word names the command
   const std::string& word = arguments.front();
   if (word.rfind("-", 0) != 0 && FindCommand(pliantd, word) == nullptr) {
     std::cerr << "pliantd: unknown command \"" << word
-              << "\"; expected one of serve, run, check, dynamics, help, version\n"
+              << "\"; expected one of serve, run, check, dynamics, token, help, version\n"
               << HintFor(pliantd) << '\n';
     return kWrongUsage;
   }

@@ -5,6 +5,21 @@
 namespace pliant::server {
 namespace {
 
+// What is wrong with the origin of a page, a scheme and a host without a path; or "".
+std::string IsOrigin(const std::string& value) {
+  const std::size_t host = value.find("://");
+  const bool has_scheme = value.rfind("http://", 0) == 0 || value.rfind("https://", 0) == 0;
+  if (has_scheme && host + 3 < value.size() &&
+      value.find_first_of("/?#* ", host + 3) == std::string::npos)
+    return "";
+  return "\"" + value + "\" is no origin; expected e.g. https://lab.example:8443";
+}
+
+std::string IsHostName(const std::string& value) {
+  if (!value.empty() && value.find_first_of(":/?#* ") == std::string::npos) return "";
+  return "\"" + value + "\" is no name of a host; expected e.g. lab.example, without a port";
+}
+
 class ServeCommand final : public Command {
  public:
   explicit ServeCommand(CLI::App* pliantd)
@@ -39,20 +54,25 @@ class ServeCommand final : public Command {
     AddQuotas();
     app_->add_option("--allow-origin", options_.allowed_origins,
                      "Origin of pages from another server that may connect; may be repeated")
+        ->check(IsOrigin)
         ->allow_extra_args(false);
     app_->add_option("--allow-host", options_.allowed_hosts,
                      "Name by which pages may reach this server, besides its addresses and "
                      "localhost; may be repeated")
+        ->check(IsHostName)
         ->allow_extra_args(false);
+    AddSecurityOptions();
     app_->footer(
         "The first line on stdout is {\"ready\": true, \"grpc\": ADDRESS, \"http\": URL}.\n"
         "\n"
         "Examples:\n"
         "  pliantd --scene scenes/soft_ball.yaml\n"
         "  pliantd serve --http-port 8080 --grpc-port 0\n"
+        "  pliantd serve --bind 0.0.0.0 --tls-cert cert.pem --tls-key key.pem --tokens "
+        "tokens.yaml\n"
         "\n"
         "Exit status: 0 stopped by SIGINT or SIGTERM, 2 wrong usage, 3 invalid scene,\n"
-        "4 environment (port taken, folder not writable).");
+        "4 environment (port taken, folder not writable, certificate expired).");
   }
 
   CLI::App* app() override { return app_; }
@@ -91,6 +111,35 @@ class ServeCommand final : public Command {
     app_->add_option_function<std::uint64_t>(
             flag, [value](std::uint64_t bytes) { *value = static_cast<std::int64_t>(bytes); }, text)
         ->transform(CLI::AsSizeValue(false));
+  }
+
+  void AddSecurityOptions() {
+    CLI::Option* certificate = app_->add_option(
+        "--tls-cert", options_.tls_cert, "Certificate of this server (PEM), for TLS on both ports");
+    CLI::Option* key = app_->add_option("--tls-key", options_.tls_key, "Its key (PEM)");
+    certificate->needs(key);
+    key->needs(certificate);
+    app_->add_option("--client-ca", options_.client_ca,
+                     "Authorities (PEM) one of which must have signed a client's certificate "
+                     "(default: clients need none)")
+        ->needs(certificate);
+    app_->add_option("--tokens", options_.tokens_file,
+                     "File of tokens, which `pliantd token` adds to; every client needs one");
+    CLI::Option* keys =
+        app_->add_option("--jwt-keys", options_.jwt_keys,
+                         "Public keys (PEM) that verify JSON Web Tokens: RS256, ES256 and EdDSA");
+    app_->add_option("--jwt-audience", options_.jwt_audience, "This server, as JWTs name it")
+        ->needs(keys);
+    app_->add_option("--jwt-issuer", options_.jwt_issuer, "Issuer of the JWTs (default: any)")
+        ->needs(keys);
+    app_->add_flag("--insecure", options_.insecure,
+                   "Let other machines connect without TLS or without tokens");
+    app_->add_option("--audit-log", options_.audit_log,
+                     "File that records who changed what, rotated at 16 MiB (default: audit.log in "
+                     "--data-dir)");
+    app_->add_option("--max-connections-per-peer", options_.max_connections_per_peer,
+                     "Maximum number of connections from one address (default 256)")
+        ->check(CLI::Range(1, 100000));
   }
 
   CLI::App* app_;

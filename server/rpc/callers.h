@@ -19,17 +19,21 @@ class Handlers;
 // that it uses.
 class Callers {
  public:
-  // `handlers` outlives the callers.
-  explicit Callers(const Handlers* handlers) : handlers_(handlers) {}
+  // `handlers` outlives the callers. One peer may have as many connections with calls under way.
+  Callers(const Handlers* handlers, int max_per_peer)
+      : handlers_(handlers), max_per_peer_(max_per_peer) {}
 
   // Caller, deadline and connection of a call. `cancelled` is set when the call is cancelled.
   Call MakeCall(const grpc::CallbackServerContext& context,
                 std::shared_ptr<const std::atomic<bool>> cancelled);
 
  private:
-  std::shared_ptr<Caller> Find(const std::string& peer, Identity identity);
+  // RESOURCE_EXHAUSTED when the peer has too many connections.
+  absl::StatusOr<std::shared_ptr<Caller>> Find(const std::string& peer, Identity identity);
+  int CountOfPeer(const std::string& peer);
 
   const Handlers* const handlers_;
+  const int max_per_peer_;
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<Caller>> callers_;  // by connection and token
   std::size_t sweep_at_ = 64;  // size at which entries without calls are removed

@@ -9,11 +9,14 @@
 #include "grpcpp/impl/service_type.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/security/server_credentials.h"
+#include "grpcpp/security/tls_certificate_provider.h"
+#include "grpcpp/security/tls_credentials_options.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 
 #include "grpc/grpc.h"
 #include "grpc/health/v1/health.pb.h"
+#include "server/auth/certificates.h"
 #include "server/rpc/callers.h"
 #include "server/rpc/method_service.h"
 
@@ -31,6 +34,23 @@ std::vector<std::string> ListServices() {
 }
 
 constexpr std::size_t kMemoryQuota = std::size_t{512} << 20;
+constexpr int kIdleConnectionMs = 30 * 60 * 1000;  // without calls; clients reconnect unseen
+constexpr unsigned kRefreshSeconds = 1;
+
+// Credentials that follow the certificates when they change; without certificates, no TLS.
+std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const Certificates* certificates) {
+  if (certificates == nullptr) return grpc::InsecureServerCredentials();
+  namespace tls = grpc::experimental;
+  const bool asks = certificates->asks_clients();
+  tls::TlsServerCredentialsOptions options(std::make_shared<tls::FileWatcherCertificateProvider>(
+      certificates->key_path(), certificates->chain_path(),
+      asks ? certificates->client_ca_path() : "", kRefreshSeconds));
+  options.watch_identity_key_cert_pairs();
+  if (asks) options.watch_root_certs();
+  options.set_cert_request_type(asks ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+                                     : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  return tls::TlsServerCredentials(options);
+}
 
 }  // namespace
 
@@ -40,22 +60,24 @@ GrpcServer::~GrpcServer() {
 }
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers,
-                                                              const std::string& bind, int port) {
+                                                              const Options& options) {
   grpc::EnableDefaultHealthCheckService(true);
   // gRPC serves health without linking its descriptor, but reflection describes linked ones only
   google::protobuf::LinkMessageReflection<grpc::health::v1::HealthCheckRequest>();
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   std::unique_ptr<GrpcServer> server(new GrpcServer());
-  server->callers_ = std::make_unique<Callers>(handlers);
+  server->callers_ = std::make_unique<Callers>(handlers, options.max_connections_per_peer);
   for (const std::string& name : ListServices())
     server->services_.push_back(
         std::make_unique<MethodService>(handlers, server->callers_.get(), name));
 
   grpc::ServerBuilder builder;
+  const std::string& bind = options.bind;
   const bool bracketed = bind.find(':') != std::string::npos && bind.front() != '[';
-  const std::string address =
-      bracketed ? absl::StrCat("[", bind, "]:", port) : absl::StrCat(bind, ":", port);
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &server->port_);
+  const std::string address = bracketed ? absl::StrCat("[", bind, "]:", options.port)
+                                        : absl::StrCat(bind, ":", options.port);
+  server->certificates_ = options.certificates;
+  builder.AddListeningPort(address, MakeCredentials(options.certificates.get()), &server->port_);
   for (const auto& service : server->services_) builder.RegisterService(service.get());
 
   // without this, two servers could share a port and each get half of the calls
@@ -65,6 +87,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 256);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleConnectionMs);
   builder.SetMaxReceiveMessageSize(kMaxReceivedBytes);
   builder.SetMaxSendMessageSize(-1);
   grpc::ResourceQuota quota("pliant");
@@ -74,6 +97,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers
   if (server->server_ == nullptr || server->port_ == 0) {
     return absl::UnavailableError(absl::StrCat("cannot listen on ", address, " for gRPC"));
   }
+  for (const std::string& name : ListServices())
+    server->server_->GetHealthCheckService()->SetServingStatus(name, true);
   return server;
 }
 

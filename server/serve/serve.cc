@@ -27,14 +27,45 @@ void LogToStderr() {
   spdlog::set_default_logger(std::move(logger));
 }
 
+bool IsLoopback(const std::string& bind) {
+  return bind == "localhost" || bind == "::1" || bind == "[::1]" || bind.rfind("127.", 0) == 0;
+}
+
+// Whether other machines could use this server without TLS or without a token, and nobody said that
+// they may.
+bool IsExposed(const ServeOptions& options) {
+  const bool has_tls = !options.tls_cert.empty();
+  const bool has_accounts = !options.tokens_file.empty() || !options.jwt_keys.empty();
+  return !IsLoopback(options.bind) && !options.insecure && !(has_tls && has_accounts);
+}
+
+// Waits until the server shall stop, and returns the signal.
+int WaitForEnd(Server* server) {
+  sigset_t signals = InterruptSignals();
+  sigaddset(&signals, SIGHUP);
+  int number = 0;
+  while (true) {
+    sigwait(&signals, &number);
+    if (number != SIGHUP) return number;
+    spdlog::info("event=signal signal=SIGHUP");
+    server->Reload();
+  }
+}
+
 }  // namespace
 
 int Serve(const ServeOptions& options) {
-  HoldInterrupts();
-  const sigset_t signals = InterruptSignals();
+  HoldInterrupts({SIGHUP});
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error of its writer
   LogToStderr();
+  if (IsExposed(options)) {
+    std::fprintf(stderr,
+                 "pliantd: other machines can reach --bind %s: give --tls-cert and --tls-key, and "
+                 "--tokens\n    (`pliantd token` makes them), or --insecure to let anyone in.\n",
+                 options.bind.c_str());
+    return kServeWrongUsage;
+  }
 
   std::shared_ptr<const physics::Model> model;
   if (!options.scene_file.empty()) {
@@ -59,8 +90,7 @@ int Serve(const ServeOptions& options) {
   spdlog::info("event=serving grpc={} http={} viewer={}", (*server)->grpc_address(),
                (*server)->http_address(), (*server)->has_viewer() ? "yes" : "no");
 
-  int signal_number = 0;
-  sigwait(&signals, &signal_number);
+  const int signal_number = WaitForEnd(server->get());
   spdlog::info("event=signal signal={}", signal_number == SIGINT ? "SIGINT" : "SIGTERM");
 
   // end the process even if the shutdown hangs: at once on a second signal, else after 10 s

@@ -29,16 +29,25 @@ struct ServeOptions {
   std::string jwt_keys;      // file of public keys that verify JWTs; empty: none
   std::string jwt_audience;  // this server, as JWTs name it
   std::string jwt_issuer;    // empty: any
+  std::string tls_cert;      // file of this server's certificate; empty: no TLS
+  std::string tls_key;       // file of its key
+  std::string client_ca;     // file of authorities whose clients are admitted; empty: any client
+  bool insecure = false;     // other machines may connect without TLS and tokens
+  std::string audit_log;     // file; empty: audit.log in data_dir, if there is one
+  int max_connections_per_peer = 256;
 };
 
 // Exit statuses of Serve.
 inline constexpr int kServeDone = 0;
+inline constexpr int kServeWrongUsage = 2;
 inline constexpr int kServeInvalidScene = 3;
 inline constexpr int kServeEnvironment = 4;
 
-// Runs the server until SIGINT or SIGTERM. The first line on stdout is
+// Runs the server until SIGINT or SIGTERM. SIGHUP: it reads tokens, keys and certificates again.
+// The first line on stdout is
 // {"ready": true, "grpc": "127.0.0.1:N", "http": "http://127.0.0.1:N"}; logs go to stderr, and so
-// do the errors that end it: an invalid scene (3), a port that is taken or a folder that cannot be
+// do the errors that end it: other machines could connect without TLS and tokens (2), an invalid
+// scene (3), a port that is taken or a folder that cannot be
 // written (4), each with its mend.
 int Serve(const ServeOptions& options);
 

@@ -9,10 +9,13 @@
 #include "spdlog/spdlog.h"
 
 #include "oneapi/tbb/global_control.h"
+#include "server/auth/audit_log.h"
 #include "server/auth/authenticator.h"
+#include "server/auth/certificates.h"
 #include "server/gateway/http_gateway.h"
 #include "server/gateway/static_files.h"
 #include "server/rpc/grpc_server.h"
+#include "server/serve/build_id.h"
 #include "server/service/handlers.h"
 
 namespace pliant::server {
@@ -21,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kDrainTime{5000};
+constexpr std::chrono::seconds kRenewalInterval{2};
 constexpr char kDefaultWorld[] = "default";
 
 // The scenes beside this program, where it was installed or built.
@@ -55,15 +59,50 @@ absl::StatusOr<std::shared_ptr<Authenticator>> OpenAuthenticator(const ServeOpti
       {options.tokens_file, {options.jwt_keys, options.jwt_audience, options.jwt_issuer}});
 }
 
+// Null when the server speaks no TLS.
+absl::StatusOr<std::shared_ptr<Certificates>> OpenCertificates(const ServeOptions& options) {
+  if (options.tls_cert.empty()) return nullptr;
+  return Certificates::Open({options.tls_cert, options.tls_key, options.client_ca});
+}
+
+// Null when there is no place for a log.
+absl::StatusOr<std::shared_ptr<AuditLog>> OpenAuditLog(const ServeOptions& options) {
+  std::string path = options.audit_log;
+  if (path.empty() && !options.data_dir.empty())
+    path = (fs::path(options.data_dir) / "audit.log").string();
+  if (path.empty()) return nullptr;
+  return AuditLog::Open(path);
+}
+
+std::vector<std::string> ListFeatures(const ServeOptions& options, bool has_audit) {
+  std::vector<std::string> features;
+  if (!options.tls_cert.empty()) features.push_back("tls");
+  if (!options.client_ca.empty()) features.push_back("mutual_tls");
+  if (!options.tokens_file.empty()) features.push_back("tokens");
+  if (!options.jwt_keys.empty()) features.push_back("jwt");
+  if (has_audit) features.push_back("audit");
+  if (!options.data_dir.empty()) features.push_back("durable");
+  return features;
+}
+
+// Logs an error of files that were read again.
+void Report(const char* what, const absl::Status& status) {
+  if (!status.ok())
+    spdlog::error("event=reload_failed files={} reason=\"{}\"", what,
+                  std::string(status.message()));
+}
+
 }  // namespace
 
 struct Server::Parts {
   std::optional<oneapi::tbb::global_control> threads;
   std::string host;
   std::shared_ptr<Authenticator> authenticator;
+  std::shared_ptr<Certificates> certificates;
   std::unique_ptr<Handlers> handlers;
   std::unique_ptr<HttpGateway> http;
   std::unique_ptr<GrpcServer> grpc;
+  std::unique_ptr<Timeline::Worker> renewing;  // reads certificates that have changed
   bool down = false;
 };
 
@@ -87,10 +126,17 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   absl::StatusOr<std::shared_ptr<Authenticator>> authenticator = OpenAuthenticator(options);
   if (!authenticator.ok()) return authenticator.status();
   parts->authenticator = *std::move(authenticator);
+  absl::StatusOr<std::shared_ptr<Certificates>> certificates = OpenCertificates(options);
+  if (!certificates.ok()) return certificates.status();
+  parts->certificates = *std::move(certificates);
+  absl::StatusOr<std::shared_ptr<AuditLog>> audit = OpenAuditLog(options);
+  if (!audit.ok()) return audit.status();
   Handlers::Options service;
   service.quotas = options.quotas;
   service.scenes_folder = options.scenes_dir.empty() ? FindScenesFolder() : options.scenes_dir;
   service.version = options.version;
+  service.build = FindBuildId();
+  service.features = ListFeatures(options, *audit != nullptr);
   service.authenticator = parts->authenticator;
   if (!options.data_dir.empty()) {
     absl::StatusOr<std::unique_ptr<ObjectStore>> objects =
@@ -98,6 +144,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
     if (!objects.ok()) return objects.status();
     service.objects = *std::move(objects);
   }
+  service.audit = *audit;
   service.store = std::move(store);
   parts->handlers = std::make_unique<Handlers>(std::move(service));
   parts->handlers->RecoverWorlds();
@@ -109,10 +156,14 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   http.allowed_origins = options.allowed_origins;
   http.allowed_hosts = options.allowed_hosts;
   http.version = options.version;
+  http.certificates = parts->certificates;
+  http.max_connections_per_peer = options.max_connections_per_peer;
   auto gateway = HttpGateway::Start(parts->handlers.get(), http);
   if (!gateway.ok()) return PortTaken(gateway.status(), "--http-port");
   parts->http = *std::move(gateway);
-  auto grpc = GrpcServer::Start(parts->handlers.get(), options.bind, options.grpc_port);
+  auto grpc = GrpcServer::Start(
+      parts->handlers.get(),
+      {options.bind, options.grpc_port, parts->certificates, options.max_connections_per_peer});
   if (!grpc.ok()) return PortTaken(grpc.status(), "--grpc-port");
   parts->grpc = *std::move(grpc);
 
@@ -123,6 +174,16 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
     auto host = parts->handlers->registry().Open(
         *std::move(reservation), physics::World(std::move(scene)), {ClockMode::Kind::kRealTime, 1});
     if (!host.ok()) return host.status();
+  }
+  if (parts->certificates != nullptr) {
+    parts->renewing =
+        RealTimeline().Start([certificates = parts->certificates, said = absl::Status()]() mutable {
+          // what stays wrong is reported once
+          absl::Status status = certificates->Reload();
+          if (status != said) Report("certificates", status);
+          said = std::move(status);
+          return RealTimeline().Now() + kRenewalInterval;
+        });
   }
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
@@ -135,7 +196,8 @@ std::string Server::grpc_address() const {
   return absl::StrCat(parts_->host, ":", grpc_port());
 }
 std::string Server::http_address() const {
-  return absl::StrCat("http://", parts_->host, ":", http_port());
+  const char* scheme = parts_->certificates == nullptr ? "http://" : "https://";
+  return absl::StrCat(scheme, parts_->host, ":", http_port());
 }
 int Server::grpc_port() const {
   return parts_->grpc->port();
@@ -150,8 +212,14 @@ Handlers& Server::handlers() {
   return *parts_->handlers;
 }
 
+void Server::Reload() {
+  if (parts_->authenticator != nullptr) Report("tokens", parts_->authenticator->Reload());
+  if (parts_->certificates != nullptr) Report("certificates", parts_->certificates->Reload());
+}
+
 void Server::Shutdown() {
   if (std::exchange(parts_->down, true)) return;
+  if (parts_->renewing != nullptr) parts_->renewing->Stop();
   spdlog::info("event=draining");
   parts_->grpc->StopServing();
   parts_->handlers->Drain();

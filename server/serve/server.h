@@ -25,11 +25,14 @@ class Server {
   ~Server();
 
   std::string grpc_address() const;  // 127.0.0.1:N
-  std::string http_address() const;  // http://127.0.0.1:N
+  std::string http_address() const;  // http://127.0.0.1:N, or https://
   int grpc_port() const;
   int http_port() const;
   bool has_viewer() const;
   Handlers& handlers();
+
+  // Reads tokens, keys and certificates again. What is wrong is logged, and stays as it was.
+  void Reload();
 
   // Health reports NOT_SERVING, new requests are refused, streams are notified and ended, and calls
   // still open after 5 s are cancelled.

@@ -4,14 +4,19 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "server/auth/identity.h"
 #include "server/host/world_host.h"
+#include "server/service/rate_limit.h"
 
 namespace pliant::server {
+
+// Cost of the requests that one client may send in a second. The most frequent ones cost 1.
+inline constexpr int kMaxCostPerSecond = 50'000;
 
 // A client: one connection of either transport, as one user.
 struct Caller {
@@ -21,6 +26,7 @@ struct Caller {
   Identity identity;       // without grants, every request is refused with `refusal`
   absl::Status refusal;
   std::atomic<int> unanswered{0};  // cost of its requests without a reply
+  RateLimit rate{kMaxCostPerSecond};
 };
 
 // Context of one request: who sent it, and how long it may take.
@@ -29,6 +35,7 @@ struct Call {
   CallLimits limits;
   // Role that its method requires, on each world that it concerns. Admit lowers it.
   Role required = Role::kAdmin;
+  std::string_view method = "an unknown method";
 };
 
 // Called exactly once, from any thread; must not block.

@@ -22,6 +22,7 @@ namespace {
 
 constexpr char kPrefix[] = "worlds/";
 constexpr double kMaxFactor = 1000;
+constexpr int kSubscriptionCost = 100;
 constexpr int kDefaultPage = 50;
 constexpr int kMaxPage = 1000;
 constexpr std::size_t kMaxLabels = 16;
@@ -152,6 +153,25 @@ absl::Status Handlers::CheckCurrent(const Caller& caller) const {
       absl::StrCat("the token of ", caller.name, " has expired, or was changed or withdrawn"));
 }
 
+void Handlers::Audit(const Caller& caller, std::string_view method, const std::string& world,
+                     const absl::Status& result) const {
+  if (options_.audit == nullptr) return;
+  options_.audit->Write(
+      {caller.name, caller.connection, std::string(method), Shorten(world, 200), result},
+      options_.timeline->Now());
+}
+
+absl::Status Handlers::CheckRoleOn(const Call& call,
+                                   const std::map<std::string, std::string>& labels,
+                                   const std::string& world) const {
+  if (call.caller->identity.Has(call.required, labels)) return absl::OkStatus();
+  const absl::Status denied = absl::PermissionDeniedError(
+      absl::StrCat(std::string(call.method), " requires the role ", NameOf(call.required), " on ",
+                   Shorten(world, 80), "; ", call.caller->name, " has it on other worlds only"));
+  Audit(*call.caller, call.method, world, denied);
+  return denied;
+}
+
 absl::StatusOr<std::shared_ptr<WorldHost>> Handlers::FindWorld(const Call& call,
                                                                const std::string& name) const {
   if (name.rfind(kPrefix, 0) != 0) {
@@ -178,6 +198,8 @@ void Handlers::GetServer(const Call& /*call*/, const v1::GetServerRequest& /*req
                          Reply<v1::ServerInfo> reply) {
   v1::ServerInfo info;
   info.set_version(options_.version);
+  info.set_build(options_.build);
+  info.mutable_features()->Add(options_.features.begin(), options_.features.end());
   info.mutable_shipped_scenes()->Add(shipped_.names().begin(), shipped_.names().end());
   reply(std::move(info));
 }
@@ -452,6 +474,7 @@ absl::StatusOr<std::string> Handlers::Submit(const Call& call, const v1::Command
                                              SteadyTime now) {
   const absl::StatusOr<Call> admitted = Admit(*this, call, kCommandMethod);
   if (!admitted.ok()) return admitted.status();
+  if (absl::Status status = CheckRate(call, 1, now); !status.ok()) return status;
   auto host = FindWorld(*admitted, request.world());
   if (!host.ok()) return host.status();
   return (*host)->controller().Submit(request, now);
@@ -461,6 +484,9 @@ absl::StatusOr<Subscription> Handlers::Subscribe(const Call& call,
                                                  const v1::Subscription& request) {
   const absl::StatusOr<Call> admitted = Admit(*this, call, kSubscribeMethod);
   if (!admitted.ok()) return admitted.status();
+  if (absl::Status status = CheckRate(call, kSubscriptionCost, options_.timeline->Now());
+      !status.ok())
+    return status;
   auto host = FindWorld(*admitted, request.world());
   if (!host.ok()) return host.status();
   return streams_.Read(request, *std::move(host));

@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,6 +17,7 @@
 #include "pliant/v1/objects.pb.h"
 #include "pliant/v1/stream.pb.h"
 #include "pliant/v1/world.pb.h"
+#include "server/auth/audit_log.h"
 #include "server/auth/authenticator.h"
 #include "server/host/work_queue.h"
 #include "server/host/world_host.h"
@@ -37,9 +40,12 @@ class Handlers {
     Quotas quotas{.server = {.worlds = 32}};
     std::string scenes_folder;  // of the scenes that come with the server
     std::string version = "unknown";
+    std::string build;
+    std::vector<std::string> features;
     Timeline* timeline = &RealTimeline();
     std::shared_ptr<Store> store;                  // of durable worlds; null: there are none
     std::shared_ptr<Authenticator> authenticator;  // null: every client is an administrator
+    std::shared_ptr<AuditLog> audit;               // null: none
     std::shared_ptr<ObjectStore> objects;          // that clients upload; null: none
   };
 
@@ -110,7 +116,15 @@ class Handlers {
   absl::StatusOr<Identity> Identify(absl::string_view token) const;
   // UNAUTHENTICATED once the token of a caller has expired, or was changed or withdrawn.
   absl::Status CheckCurrent(const Caller& caller) const;
+  // Records a request that changed something, or was refused.
+  void Audit(const Caller& caller, std::string_view method, const std::string& world,
+             const absl::Status& result) const;
   bool has_accounts() const { return options_.authenticator != nullptr; }
+
+  // PERMISSION_DENIED when the caller has not the role that an admitted call requires on a world
+  // with these labels. `world` names it.
+  absl::Status CheckRoleOn(const Call& call, const std::map<std::string, std::string>& labels,
+                           const std::string& world) const;
 
   // `name` is worlds/{world_id}. INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED when the caller has
   // not the role that the call requires on this world, or DATA_LOSS for a durable world that could

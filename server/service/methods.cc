@@ -17,20 +17,50 @@ constexpr int kQuick = 1;
 constexpr int kMeshes = 4;
 constexpr int kScene = 16;
 
+// Requests that change something are recorded, except steps, of which there are thousands a second.
+bool IsAudited(std::string_view name, Role role) {
+  if (name == "WorldService/StepWorld" || name == "WorldService/StepWorlds") return false;
+  return role != Role::kViewer || name == "ControlService/StopWorld";
+}
+
+// The world that a request is about, as far as its fields tell.
+template <typename Request>
+std::string NameWorld(const Request& request) {
+  if constexpr (requires { request.world_id(); }) {
+    return request.world_id().empty() ? "" : absl::StrCat("worlds/", request.world_id());
+  } else if constexpr (requires { request.name(); }) {
+    return request.name();
+  } else if constexpr (requires { request.world(); }) {
+    return request.world();
+  } else {
+    return "";
+  }
+}
+
 template <typename Request, typename Response>
 Method Unary(const char* name, Role role, int cost,
              void (Handlers::*handler)(const Call&, const Request&, Reply<Response>)) {
-  const auto handle = [handler](Handlers& handlers, const Call& call, std::string_view bytes,
-                                Reply<std::string> reply) {
+  const bool audited = IsAudited(name, role);
+  const auto handle = [handler, audited](Handlers& handlers, const Call& call,
+                                         std::string_view bytes, Reply<std::string> reply) {
     Request request;
     if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
       return reply(absl::InvalidArgumentError(
           absl::StrCat("the request is not a ", Request::descriptor()->full_name())));
     }
-    (handlers.*handler)(call, request, [reply = std::move(reply)](absl::StatusOr<Response> result) {
+    const auto answer = [reply = std::move(reply)](absl::StatusOr<Response> result) {
       if (!result.ok()) return reply(result.status());
       reply(result->SerializeAsString());
-    });
+    };
+    if (!audited) return (handlers.*handler)(call, request, answer);
+    const auto record = [&handlers, caller = call.caller, method = call.method,
+                         world = NameWorld(request), answer](absl::StatusOr<Response> result) {
+      // a refusal for want of a role is recorded where it is made
+      if (!absl::IsPermissionDenied(result.status()))
+        handlers.Audit(*caller, method, world, result.status());
+      answer(std::move(result));
+    };
+    (handlers.*handler)(call, request, record);
   };
   return {absl::StrCat("pliant.v1.", name), role, cost, handle};
 }
@@ -45,20 +75,27 @@ const Method* FindMethod(std::string_view name) {
   return found == by_name.end() ? nullptr : found->second;
 }
 
-absl::StatusOr<Call> Admit(const Handlers& handlers, const Call& call, const Method& method) {
-  const std::optional<Role> highest = call.caller->identity.HighestRole();
+absl::Status CheckCaller(const Handlers& handlers, const Caller& caller, const Method& method) {
+  const std::optional<Role> highest = caller.identity.HighestRole();
   if (!highest) {
-    return call.caller->refusal.ok() ? absl::UnauthenticatedError("the caller has no identity")
-                                     : call.caller->refusal;
+    return caller.refusal.ok() ? absl::UnauthenticatedError("the caller has no identity")
+                               : caller.refusal;
   }
-  if (absl::Status status = handlers.CheckCurrent(*call.caller); !status.ok()) return status;
-  if (*highest < method.role) {
-    return absl::PermissionDeniedError(absl::StrCat(method.name, " requires the role ",
-                                                    NameOf(method.role), "; ", call.caller->name,
-                                                    " has the role ", NameOf(*highest)));
+  if (absl::Status status = handlers.CheckCurrent(caller); !status.ok()) return status;
+  if (*highest >= method.role) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat(method.name, " requires the role ",
+                                                  NameOf(method.role), "; ", caller.name,
+                                                  " has the role ", NameOf(*highest)));
+}
+
+absl::StatusOr<Call> Admit(const Handlers& handlers, const Call& call, const Method& method) {
+  if (absl::Status status = CheckCaller(handlers, *call.caller, method); !status.ok()) {
+    handlers.Audit(*call.caller, method.name, "", status);
+    return status;
   }
   Call admitted = call;
   admitted.required = method.role;
+  admitted.method = method.name;
   return admitted;
 }
 
@@ -108,12 +145,10 @@ absl::StatusOr<Call> Admit(const Handlers& handlers, const Call& call, std::stri
   return Admit(handlers, call, *FindMethod(method));
 }
 
-absl::Status CheckRoleOn(const Call& call, const std::map<std::string, std::string>& labels,
-                         std::string_view what) {
-  if (call.caller->identity.Has(call.required, labels)) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat("this requires the role ", NameOf(call.required),
-                                                  " on ", Shorten(what, 80), "; ",
-                                                  call.caller->name, " has it on other worlds"));
+absl::Status CheckRate(const Call& call, int cost, SteadyTime now) {
+  if (call.caller->rate.Admit(cost, now)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(call.caller->name, " sends too many requests a second; send them more slowly"));
 }
 
 void Dispatch(Handlers& handlers, const Call& call, std::string_view name, std::string_view request,
@@ -125,6 +160,8 @@ void Dispatch(Handlers& handlers, const Call& call, std::string_view name, std::
   }
   const absl::StatusOr<Call> admitted = Admit(handlers, call, *method);
   if (!admitted.ok()) return reply(admitted.status());
+  if (absl::Status status = CheckRate(call, method->cost, handlers.timeline().Now()); !status.ok())
+    return reply(status);
 
   // a reply that comes makes room for further requests
   const std::shared_ptr<Caller>& caller = call.caller;

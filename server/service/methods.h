@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,9 +47,7 @@ void Dispatch(Handlers& handlers, const Call& call, std::string_view method,
 // world.
 absl::StatusOr<Call> Admit(const Handlers& handlers, const Call& call, std::string_view method);
 
-// PERMISSION_DENIED when the caller has not the role that an admitted call requires on a world with
-// these labels. `what` names the world in the error.
-absl::Status CheckRoleOn(const Call& call, const std::map<std::string, std::string>& labels,
-                         std::string_view what);
+// RESOURCE_EXHAUSTED when the caller has sent more than kMaxCostPerSecond.
+absl::Status CheckRate(const Call& call, int cost, SteadyTime now);
 
 }  // namespace pliant::server

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <initializer_list>
 #include <unistd.h>
 
 namespace pliant::server {
 namespace {
 
-// Signal handler, which runs only in threads that are older than HoldInterrupts(). Blocks both
-// signals in this thread from now on, and sends this one to the process again.
+// Signal handler, which runs only in threads that are older than HoldInterrupts(). Blocks the
+// signal in this thread from now on, and sends it to the process again.
 void PassOn(int number, siginfo_t*, void* context) {
   auto* interrupted = static_cast<ucontext_t*>(context);
-  for (const int held : {SIGINT, SIGTERM}) sigaddset(&interrupted->uc_sigmask, held);
+  for (const int held : {SIGINT, SIGTERM, number}) sigaddset(&interrupted->uc_sigmask, held);
   kill(getpid(), number);
 }
 
@@ -25,14 +24,16 @@ sigset_t InterruptSignals() {
   return signals;
 }
 
-void HoldInterrupts() {
-  const sigset_t signals = InterruptSignals();
+void HoldInterrupts(std::initializer_list<int> others) {
+  sigset_t signals = InterruptSignals();
+  for (const int number : others) sigaddset(&signals, number);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   struct sigaction action {};
   action.sa_sigaction = PassOn;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (const int number : {SIGINT, SIGTERM}) sigaction(number, &action, nullptr);
+  for (const int number : others) sigaction(number, &action, nullptr);
 }
 
 int WaitForInterrupt(std::chrono::milliseconds timeout) {

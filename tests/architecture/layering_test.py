@@ -147,6 +147,13 @@ class Catches(unittest.TestCase):
         self.write("physics/scene/compile.cc", "if (body.deformable) MakeFemBlock(MethodKind::kConvex);\n")
         self.assertEqual(layering.problems(self.root), [])
 
+    def test_a_server_that_trusts_the_calendar(self):
+        self.write("server/gateway/http_gateway.cc", "\nauto now = std::chrono::system_clock::now();\n")
+        self.found("server/gateway/http_gateway.cc", "line 2", "may jump")
+        self.write("server/gateway/http_gateway.cc", "auto now = std::chrono::steady_clock::now();\n")
+        self.write("server/auth/tokens.cc", "auto now = std::chrono::system_clock::now();\n")
+        self.assertEqual(layering.problems(self.root), [])
+
     def test_a_clock_that_no_simulation_can_set(self):
         self.write("server/host/timeline.cc", "auto now = std::chrono::steady_clock::now();\n")
         self.assertEqual(layering.problems(self.root), [])

@@ -90,13 +90,20 @@ def most_and_least(file, text):
 # Rooms of the server that are given their time by a Timeline, and the file that reads the clock for it.
 TIMED = ("server/host/", "server/control/", "server/stream/", "server/store/", "server/service/")
 CLOCK_READERS = {"server/host/timeline.h", "server/host/timeline.cc"}
+# The clock of the calendar may jump. These rooms need it: for the validity of tokens and certificates, for the record of
+# what was done, and because gRPC has its deadlines in it.
+CALENDAR_READERS = ("server/auth/", "server/rpc/")
 
 
 def clocks(file, text):
-    if not file.startswith(TIMED) or file in CLOCK_READERS:
+    if not file.startswith("server/") or file.startswith(CALENDAR_READERS) or file in CLOCK_READERS:
         return
     for number, line in enumerate(strip_comments(text).splitlines(), 1):
-        if match := re.search(r"\b(steady|system|high_resolution)_clock\b|\bsleep_(for|until)\b|\bwait_(for|until)\b", line):
+        if match := re.search(r"\bsystem_clock\b|\bgettimeofday\b|\bCLOCK_REALTIME\b|\babsl::Now\b", line):
+            yield number, f"reads the clock of the calendar ({match[0]}), which may jump"
+        if not file.startswith(TIMED):
+            continue
+        if match := re.search(r"\b(steady|high_resolution)_clock\b|\bsleep_(for|until)\b|\bwait_(for|until)\b", line):
             yield number, f"reads a clock or waits ({match[0]}) without a Timeline"
 
 

@@ -15,15 +15,16 @@ const { chromium } = createRequire(join(kRoot, 'web_viewer', 'package.json'))('p
 export const kWaitMs = 90000; // generous, because a busy or slow machine renders and simulates on the same core
 const kAgainMs = 10000; // after this time an action is repeated
 
+export const kBinary = process.env.PLIANTD ?? join(kRoot, 'build', 'release', 'bin', 'pliantd');
+
 // A running server with a scene, given relative to the repository root. `port` 0: any free port.
 export class Server {
-  static async start(port = 0, scene = join('scenes', 'soft_ball.yaml')) {
-    const binary = process.env.PLIANTD ?? join(kRoot, 'build', 'release', 'bin', 'pliantd');
-    const args = ['serve', '--scene', scene, '--grpc-port', '0', '--http-port', String(port)];
-    const child = spawn(binary, args, { cwd: kRoot, stdio: ['ignore', 'pipe', 'pipe'] });
+  static async start(port = 0, scene = join('scenes', 'soft_ball.yaml'), flags = []) {
+    const args = ['serve', '--scene', scene, '--grpc-port', '0', '--http-port', String(port), ...flags];
+    const child = spawn(kBinary, args, { cwd: kRoot, stdio: ['ignore', 'pipe', 'pipe'] });
     const server = new Server(child);
     try {
-      server.url = await server.#ready(binary);
+      server.url = await server.#ready();
     } catch (error) {
       child.kill('SIGKILL');
       throw error;
@@ -56,9 +57,9 @@ export class Server {
     return signal ?? code;
   }
 
-  #ready(binary) {
+  #ready() {
     return new Promise((resolve, reject) => {
-      const fail = (why) => reject(new Error(`${binary}: ${why}\n${this.log}`));
+      const fail = (why) => reject(new Error(`${kBinary}: ${why}\n${this.log}`));
       const late = setTimeout(() => fail('did not become ready within 60 s'), 60000);
       let line = '';
       const keepLog = (text) => (this.log = (this.log + text).slice(-20000));

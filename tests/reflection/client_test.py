@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import tempfile
+import threading
 import unittest
 
 import grpc
@@ -52,6 +53,12 @@ class Reflected:
         path, request, response = self._method(service, method)
         call = self.channel.stream_stream(path, lambda message: message.SerializeToString(), response.FromString)
         return call((request(**fields) for fields in requests), timeout=PATIENCE)
+
+
+def hold_open(requests, done):
+    """The requests of a stream that stays open until `done`."""
+    yield from requests
+    done.wait(PATIENCE)
 
 
 class ReflectionClient(unittest.TestCase):
@@ -105,9 +112,12 @@ class ReflectionClient(unittest.TestCase):
         self.world("SetClock", name="worlds/w", real_time={"factor": 1})
         command = {"world": "worlds/w", "lease_id": lease.lease_id, "sequence": 1,
                    "twist": {"linear": [0.1, 0, 0], "angular": [0, 0, 0]}}
-        answer = next(self.client.stream("ControlService", "Command", [command]))
+        done = threading.Event()
+        answers = self.client.stream("ControlService", "Command", hold_open([command], done))
+        answer = next(answers)
         self.assertEqual(answer.refused, "")
         self.assertEqual(answer.target, "paddle")
+        done.set()  # the end of the stream ends the lease
         self.world("SetClock", name="worlds/w", paused={})
 
         # fork

@@ -11,9 +11,9 @@ const protos = join(dirname(viewer), 'proto');
 const out = join(viewer, 'src', 'gen');
 const plugin = join(viewer, 'node_modules', '.bin', 'protoc-gen-es');
 
-// everything but health, which only gRPC clients ask for
+// all of the API, which imports each other
 const sources = [
-  ...readdirSync(join(protos, 'pliant', 'v1')).map((file) => `pliant/v1/${file}`),
+  ...readdirSync(join(protos, 'pliant', 'v1')).map((name) => `pliant/v1/${name}`),
   'google/rpc/status.proto',
 ];
 

@@ -28,7 +28,10 @@ let driven: Driven | null = null;
 let latest: FrameInfo | null = null;
 let lastFrameAt = 0;
 
-const status = new StatusView(() => client.retry());
+const status = new StatusView(
+  () => client.retry(),
+  (token) => client.useToken(token),
+);
 const client = new Client({
   connection: (connection) => {
     status.show(connection, performance.now());

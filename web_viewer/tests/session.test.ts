@@ -82,6 +82,7 @@ beforeEach(() => {
     healthUrl: 'http://host:1/healthz',
     world: '',
     client: 'viewer-test',
+    token: '',
     measure: 1,
   });
 });
@@ -165,6 +166,28 @@ describe('a session', () => {
     sockets[0].open('');
     await vi.waitFor(() => expect(connection().state).toBe('lost'));
     expect(connection().text).toContain(kProtocol);
+  });
+
+  test('asks for a token where one is needed, and connects with it', async () => {
+    const unauthenticated: Answer = { case: 'status', value: { code: 16, message: 'the token is unknown' } };
+    sockets[0].open();
+    await sockets[0].reply('hello', unauthenticated);
+    await vi.waitFor(() => expect(connection().state).toBe('no_token'));
+    expect(connection().text).not.toContain('unknown');
+    expect(sockets[0].readyState).toBe(3);
+
+    // nothing is tried until the user has given one
+    session.receive({ kind: 'retry' });
+    await vi.advanceTimersByTimeAsync(20000);
+    expect(sockets).toHaveLength(1);
+
+    session.receive({ kind: 'token', token: 'wrong' });
+    sockets[1].open();
+    await sockets[1].reply('hello', unauthenticated);
+    await vi.waitFor(() => expect(connection().text).toContain('the token is unknown'));
+    session.receive({ kind: 'token', token: 'right' });
+    await goLive(sockets[2]);
+    expect(sockets[2].sent[0].message.value).toMatchObject({ token: 'right' });
   });
 
   test('waits for a world where there is none, and shows it when it comes', async () => {

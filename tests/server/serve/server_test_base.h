@@ -43,6 +43,7 @@ class ServerTest : public testing::Test {
     options.version = "test";
     options.quotas = quotas_;
     options.data_dir = data_dir_;
+    Configure(&options);
     auto server = Server::Start(options, scene_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -54,6 +55,9 @@ class ServerTest : public testing::Test {
     streams_ = v1::StreamService::NewStub(channel_);
     control_ = v1::ControlService::NewStub(channel_);
   }
+
+  // Options of the server, where a test needs others.
+  virtual void Configure(ServeOptions* /*options*/) {}
 
   grpc::Status Create(const std::string& id, const std::string& yaml = kTestScene) {
     grpc::ClientContext context;

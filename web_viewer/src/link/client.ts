@@ -13,6 +13,8 @@ import type {
   WorldInfo,
 } from './messages';
 
+const kTokenKey = 'pliant.token';
+
 export interface Listener {
   connection(connection: Connection): void;
   world(world: WorldInfo): void;
@@ -46,8 +48,15 @@ export class Client {
       healthUrl: new URL('/healthz', page).href,
       world: page.searchParams.get('world') ?? '',
       client: this.name,
+      token: sessionStorage.getItem(kTokenKey) ?? '',
       measure,
     });
+  }
+
+  // Connects with this token, which is kept until the tab is closed and is never part of an address.
+  useToken(token: string): void {
+    sessionStorage.setItem(kTokenKey, token);
+    this.post({ kind: 'token', token });
   }
 
   takeFrame(): FrameInfo | null {

@@ -9,7 +9,16 @@ export type Motion = 'FIXED' | 'KINEMATIC' | 'FREE';
 
 // Messages from the page to the worker.
 export type ToWorker =
-  | { kind: 'start'; socketUrl: string; healthUrl: string; world: string; client: string; measure: MeasureId }
+  | {
+      kind: 'start';
+      socketUrl: string;
+      healthUrl: string;
+      world: string;
+      client: string;
+      token: string; // empty: none
+      measure: MeasureId;
+    }
+  | { kind: 'token'; token: string } // connects again with this token
   | { kind: 'measure'; measure: MeasureId }
   | { kind: 'contacts'; on: boolean }
   | { kind: 'drawn'; frame: number; buffers: ArrayBuffer[] } // acknowledges the frame and requests the next one
@@ -51,7 +60,7 @@ export type ToPage =
   | { kind: 'reply'; id: number; error: string };
 
 export interface Connection {
-  state: 'connecting' | 'live' | 'lost' | 'no_world';
+  state: 'connecting' | 'live' | 'lost' | 'no_world' | 'no_token';
   text: string; // description for the user
   retryInMs: number; // time until the next attempt; 0: none is scheduled
 }

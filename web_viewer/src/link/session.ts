@@ -85,6 +85,7 @@ export class Session {
   private nextRequest = 1n;
   private retryTimer: ReturnType<typeof setTimeout> | undefined;
   private readonly backoff = new Backoff();
+  private needsToken = false; // until the user gives one
   private closing = ''; // reason for which this side closed the socket
 
   private world = '';
@@ -145,6 +146,11 @@ export class Session {
         this.start = message;
         this.measure = message.measure;
         return this.connect();
+      case 'token':
+        if (this.start) this.start = { ...this.start, token: message.token };
+        this.needsToken = false;
+        this.abandon();
+        return this.connect();
       case 'measure':
         this.measure = message.measure;
         return this.subscribe();
@@ -170,7 +176,7 @@ export class Session {
         void this.call(message.id, message.call);
         return;
       case 'retry':
-        if (!this.socket && this.start) this.connect();
+        if (!this.socket && this.start && !this.needsToken) this.connect();
         return;
     }
   }
@@ -233,7 +239,7 @@ export class Session {
       }
       const welcome = await this.request({
         case: 'hello',
-        value: { client: this.start?.client ?? '', token: '' },
+        value: { client: this.start?.client ?? '', token: this.start?.token ?? '' },
       });
       if (welcome.case !== 'welcome') throw new Error('The server sent an unexpected reply to the hello message.');
       this.serverVersion = welcome.value.version;
@@ -248,7 +254,7 @@ export class Session {
       if (socket !== this.socket) return;
       if (error instanceof Refusal && error.code === kNotFound) return this.noWorld(socket);
       if (error instanceof Refusal && error.code === kUnauthenticated) {
-        return this.drop(`The server requires authentication: ${error.message}`);
+        return this.noToken(this.start?.token ? `The server refused the token: ${error.message}.` : '');
       }
       this.drop((error as Error).message);
     }
@@ -283,6 +289,13 @@ export class Session {
     }, 2000);
   }
 
+  // The server admits only clients with a token: the user has to give one.
+  private noToken(reason: string): void {
+    this.abandon();
+    this.needsToken = true;
+    this.say('no_token', `${reason} Enter the token that you were given for this server.`.trim());
+  }
+
   private async explainRefusal(): Promise<void> {
     if (!this.start) return;
     const { host } = new URL(this.start.socketUrl);
@@ -306,11 +319,16 @@ export class Session {
   }
 
   private drop(reason: string): void {
-    const socket = this.socket;
     this.closing = reason;
+    this.abandon();
+    this.retryLater(reason);
+  }
+
+  // Closes the connection, if there is one, and does not try again.
+  private abandon(): void {
+    const socket = this.socket;
     this.forget();
     socket?.close();
-    this.retryLater(reason);
   }
 
   private forget(): void {

@@ -7,6 +7,7 @@ const kTitles: Record<Connection['state'], string> = {
   live: 'Connected',
   lost: 'No connection',
   no_world: 'No world',
+  no_token: 'A token is needed',
 };
 
 export class StatusView {
@@ -15,8 +16,15 @@ export class StatusView {
   private everLive = false;
   private wentAway = 0;
 
-  constructor(onRetry: () => void) {
+  constructor(onRetry: () => void, onToken: (token: string) => void) {
     element('retry').addEventListener('click', onRetry);
+    element('token-form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      const field = element<HTMLInputElement>('token');
+      const token = field.value.trim();
+      field.value = '';
+      if (token) onToken(token);
+    });
   }
 
   show(connection: Connection, now: number): void {
@@ -34,6 +42,10 @@ export class StatusView {
     if (state !== 'connecting') setText('problem-text', text);
     setText('problem-title', state === 'connecting' ? element('problem-title').textContent || kTitles[state] : kTitles[state]);
     setHidden('retry', state !== 'lost');
+    const asks = state === 'no_token';
+    const asked = !element('token-form').hidden;
+    setHidden('token-form', !asks);
+    if (asks && !asked) element('token').focus();
   }
 
   // Call every animation frame.

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "boost/asio/ssl/context.hpp"
+
+#include "server/auth/certificates.h"
+
+namespace pliant::server {
+
+// The TLS settings of new connections, from the present certificates. Used on one thread.
+class TlsSettings {
+ public:
+  // Null certificates: no TLS.
+  explicit TlsSettings(std::shared_ptr<const Certificates> certificates)
+      : certificates_(std::move(certificates)) {}
+
+  bool enabled() const { return certificates_ != nullptr; }
+
+  // Null without TLS. Connections that use an earlier context keep it.
+  boost::asio::ssl::context* context();
+
+ private:
+  const std::shared_ptr<const Certificates> certificates_;
+  std::uint64_t generation_ = 0;
+  std::unique_ptr<boost::asio::ssl::context> context_;
+};
+
+}  // namespace pliant::server

@@ -1,0 +1,126 @@
+"""The image: built twice with equal digests, and run by podman as its users run it.
+
+PLIANT_IMAGE_ARCHIVE   OCI archive of the image
+PLIANT_IMAGE_TAG       its name, localhost/pliant:VERSION
+PLIANT                 the client, which drives it from outside
+"""
+
+import json
+import os
+import pathlib
+import resource
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.request
+
+ARCHIVE = os.environ["PLIANT_IMAGE_ARCHIVE"]
+TAG = os.environ["PLIANT_IMAGE_TAG"]
+CLIENT = os.environ["PLIANT"]
+PATIENCE = 60  # [s]
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Image(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        base = pathlib.Path(cls.folder.name)
+        # podman's own limits are above those of this machine, which runc may not raise
+        limits = []
+        for name, kind in (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC)):
+            hard = resource.getrlimit(kind)[1]
+            limit = hard if 0 <= hard < 4096 else 4096
+            limits.append(f'"{name}={limit}:{limit}"')
+        (base / "containers.conf").write_text(
+            f'[containers]\ndefault_ulimits = [{", ".join(limits)}]\n'
+            '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n')
+        cls.environment = {**os.environ, "CONTAINERS_CONF": str(base / "containers.conf")}
+        cls.podman_command = ["podman", "--root", str(base / "storage"), "--runroot", str(base / "run"),
+                              "--storage-driver", "vfs", "--runtime", "runc"]
+        cls.podman("load", "--quiet", "--input", ARCHIVE)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.podman("rm", "--all", "--force", "--time", "0", check=False)
+        cls.podman("volume", "rm", "--all", "--force", check=False)
+        cls.podman("rmi", "--all", "--force", check=False)
+        cls.folder.cleanup()
+
+    @classmethod
+    def podman(cls, *arguments, check=True):
+        done = subprocess.run([*cls.podman_command, *arguments], env=cls.environment, text=True,
+                              capture_output=True, timeout=120)
+        if check and done.returncode != 0:
+            raise AssertionError(f"podman {' '.join(arguments)}: {done.stderr.strip()}")
+        return done
+
+    def start(self, name, *flags):
+        """Starts a container with a read-only root and waits until it is healthy."""
+        self.grpc, self.http = free_port(), free_port()
+        self.podman("run", "--detach", "--name", name, "--read-only", "--cap-drop", "all", "--network", "host",
+                    "--volume", "pliant-data:/data", "--env", "PLIANT_BIND=127.0.0.1", TAG, "serve",
+                    "--grpc-port", str(self.grpc), "--http-port", str(self.http), *flags)
+        self.addCleanup(self.podman, "rm", "--force", "--time", "0", name, check=False)
+        end = time.monotonic() + PATIENCE
+        while self.podman("exec", name, "/usr/bin/pliant", "--server", f"127.0.0.1:{self.grpc}", "health",
+                          check=False).returncode != 0:
+            running = self.podman("inspect", name, "--format", "{{.State.Running}}").stdout.strip()
+            if running != "true" or time.monotonic() > end:
+                raise AssertionError(self.podman("logs", name, check=False).stderr)
+            time.sleep(0.2)
+
+    def client(self, *arguments):
+        done = subprocess.run([CLIENT, "--server", f"127.0.0.1:{self.grpc}", "--json", *arguments], text=True,
+                              capture_output=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_is_healthy_driven_from_outside_and_drained(self):
+        self.start("driven")
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http}/healthz", timeout=PATIENCE) as reply:
+            self.assertEqual(json.load(reply)["status"], "serving")
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http}/", timeout=PATIENCE) as reply:
+            self.assertIn(b"Pliant", reply.read())
+        self.client("world", "create", "--shipped", "soft_ball", "--id", "ball")
+        stepped = self.client("world", "step", "ball", "10")
+        self.assertEqual(int(stepped["step"]), 10)
+
+        begun = time.monotonic()
+        self.podman("kill", "--signal", "TERM", "driven")
+        status = self.podman("wait", "driven").stdout.strip()
+        self.assertEqual(status, "0")
+        self.assertLess(time.monotonic() - begun, 10)
+
+    def test_runs_as_an_ordinary_user(self):
+        inspected = json.loads(self.podman("image", "inspect", TAG).stdout)[0]
+        self.assertEqual(inspected["User"], "10001:10001")
+        self.assertEqual(set(inspected["Config"]["ExposedPorts"]), {"50051/tcp", "8080/tcp"})
+
+    def test_volume_survives_a_kill(self):
+        self.start("killed")
+        self.client("world", "create", "--shipped", "soft_ball", "--id", "ball")
+        before = self.podman("exec", "killed", "/usr/bin/pliantd", "version").stdout
+        self.podman("kill", "--signal", "KILL", "killed")
+        self.podman("wait", "killed")
+        self.start("again")
+        volume = self.podman("volume", "inspect", "pliant-data", "--format", "{{.Mountpoint}}").stdout.strip()
+        log = (pathlib.Path(volume) / "audit.log").read_text()
+        self.assertIn("worlds/ball", log)
+        self.assertEqual(self.podman("exec", "again", "/usr/bin/pliantd", "version").stdout, before)
+
+    def test_admits_no_other_machine_without_tls_and_tokens(self):
+        done = self.podman("run", "--rm", "--read-only", "--network", "none", TAG, check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--tokens", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,125 @@
+// Thousands of clients that come and go, and clients that say nothing.
+
+#include <filesystem>
+#include <fstream>
+#include <malloc.h>
+#include <unistd.h>
+
+#include "boost/asio/io_context.hpp"
+#include "boost/beast/core.hpp"
+
+#include "server/auth/tokens.h"
+#include "tests/server/serve/server_test_base.h"
+#include "tests/server/serve/socket_client.h"
+
+namespace pliant::server {
+namespace {
+
+class Connections : public ServerTest {
+ protected:
+  static std::size_t CountEntries(const char* folder) {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder)) ++count;
+    return count;
+  }
+  static double ResidentMegabytes() {
+    malloc_trim(0);
+    std::ifstream file("/proc/self/statm");
+    std::size_t total = 0, resident = 0;
+    file >> total >> resident;
+    return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
+  }
+
+  // A WebSocket that greets and leaves, every other one without a word.
+  void VisitSocket(int number) {
+    SocketClient socket(&io_, server_->http_port(), kPatience);
+    v1::ClientMessage hello;
+    hello.mutable_hello()->set_client("visitor");
+    EXPECT_TRUE(socket.Ask(hello).has_welcome());
+    boost::beast::error_code ignored;
+    if (number % 2 == 0)
+      socket.stream().close(boost::beast::websocket::close_code::normal, ignored);
+  }
+
+  // A gRPC connection of its own, with one call.
+  void VisitGrpc() {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    const auto channel = grpc::CreateCustomChannel(server_->grpc_address(),
+                                                   grpc::InsecureChannelCredentials(), arguments);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    v1::ServerInfo info;
+    const grpc::Status status =
+        v1::WorldService::NewStub(channel)->GetServer(&context, v1::GetServerRequest(), &info);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+
+  boost::asio::io_context io_;
+};
+
+TEST_F(Connections, TenThousandVisitsLeaveNoMemoryDescriptorsOrThreads) {
+  const auto visit = [this](int count) {
+    for (int i = 0; i < count / 2 && !HasFailure(); ++i) {
+      VisitSocket(i);
+      VisitGrpc();
+    }
+  };
+  const auto settle = [] {
+    // descriptors of clients that have left are closed soon after
+    std::size_t last = 0;
+    return WaitUntil([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      return std::exchange(last, CountEntries("/proc/self/fd")) == CountEntries("/proc/self/fd");
+    });
+  };
+  visit(2000);
+  ASSERT_TRUE(settle());
+  const std::size_t files = CountEntries("/proc/self/fd");
+  const std::size_t threads = CountEntries("/proc/self/task");
+  const double memory = ResidentMegabytes();
+  visit(10000);
+  ASSERT_TRUE(settle());
+  // a few belong to the pools of gRPC, which grow and shrink with the load
+  EXPECT_LE(CountEntries("/proc/self/fd"), files + 4);
+  EXPECT_LE(CountEntries("/proc/self/task"), threads + 4);
+  // 1 kB of each visit would be 10 MB
+  EXPECT_LE(ResidentMegabytes(), memory + 5);
+  RecordProperty("memory_growth_mb", std::to_string(ResidentMegabytes() - memory));
+}
+
+// With a token file, so that a socket has to say who it is.
+class SilentConnections : public Connections {
+ protected:
+  void Configure(ServeOptions* options) override {
+    tokens_ =
+        (std::filesystem::temp_directory_path() / ("pliant-silent-" + std::to_string(getpid())))
+            .string();
+    ASSERT_TRUE(AddToken(tokens_, {"a", "viewer", "", ""}).ok());
+    options->tokens_file = tokens_;
+  }
+  void TearDown() override { std::filesystem::remove(tokens_); }
+
+  std::string tokens_;
+};
+
+TEST_F(SilentConnections, AreClosed) {
+  const auto start = std::chrono::steady_clock::now();
+  // one sends no request, one no token
+  auto mute = SocketClient::Connect(&io_, server_->http_port(), kPatience);
+  SocketClient nameless(&io_, server_->http_port(), kPatience);
+  boost::beast::flat_buffer buffer;
+  boost::beast::error_code error;
+  nameless.stream().read(buffer, error);
+  EXPECT_EQ(error, boost::beast::websocket::error::closed);
+  EXPECT_NE(std::string(nameless.stream().reason().reason.c_str()).find("token"),
+            std::string::npos);
+  char byte = 0;
+  mute.read_some(boost::asio::buffer(&byte, 1), error);
+  EXPECT_EQ(error, boost::asio::error::eof) << error.message();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(40));
+}
+
+}  // namespace
+}  // namespace pliant::server
