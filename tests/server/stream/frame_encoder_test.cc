@@ -62,6 +62,24 @@ TEST(QuantizePoints, ErrorIsHalfAStepOfTheGridAtMost) {
   }
 }
 
+TEST(QuantizePoints, EveryNumberOfPointsIsQuantized) {
+  for (int count = 1; count < 30; ++count) {
+    std::vector<double> points;
+    for (int i = 0; i < 3 * count; ++i) points.push_back(std::sin(7 * i) + i % 3);
+    const QuantizedPoints result = QuantizePoints(points);
+    for (int i = 0; i < 3 * count; ++i) {
+      const double x = result.origin[i % 3] + result.scale[i % 3] * ReadNumber(result.numbers, i);
+      ASSERT_NEAR(x, points[i], 0.5001 * result.scale[i % 3]) << count << " points, number " << i;
+    }
+    const QuantizedField field = QuantizeField(points);
+    EXPECT_EQ(field.min, *std::ranges::min_element(points));
+    EXPECT_EQ(field.max, *std::ranges::max_element(points));
+    ASSERT_NEAR(
+        field.min + (field.max - field.min) / 65535 * ReadNumber(field.numbers, 3 * count - 1),
+        points.back(), 1e-4);
+  }
+}
+
 TEST(QuantizePoints, FlatAndEmptyClothsAreExact) {
   EXPECT_TRUE(QuantizePoints({}).numbers.empty());
   const QuantizedPoints flat = QuantizePoints(std::vector<double>{1, 2, 3, 2, 2, 3});
