@@ -59,7 +59,7 @@ TEST(Descriptions, SmallWorldsAreOnePageWithoutObjects) {
 
 TEST(Descriptions, LargeBodiesAreObjectsThatComeInChunks) {
   Descriptions descriptions;
-  const auto model = LoadFineBall(0.02);
+  const auto model = LoadFineBall(0.01);
   int pages = 0;
   const v1::WorldDescription whole = DescribeWhole(descriptions, model, true, &pages);
   ASSERT_EQ(whole.deformables_size(), 1);
@@ -110,7 +110,7 @@ TEST(Descriptions, RefuseUnknownPagesObjectsAndOffsets) {
 
 TEST(Descriptions, ObjectsGoWithTheirModel) {
   Descriptions descriptions;
-  auto model = LoadFineBall(0.02);
+  auto model = LoadFineBall(0.01);
   int pages = 0;
   v1::FetchObjectRequest request;
   request.set_sha256(
