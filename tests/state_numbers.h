@@ -17,10 +17,10 @@ class StateVisitor {
   // vectors.
   template <typename Number, typename List>
   static void Visit(State* state, Number&& number, List&& list) {
-    auto& [time, step, q, v, internals, contacts, rest, resting_constraints, constraints,
-           controls] = *state;
+    auto& [time, step, q, v, internals, contacts, rest, resting_constraints, constraints, controls,
+           gains, drives] = *state;
     Each(number, list, time, step, q, v, internals, contacts, rest, resting_constraints,
-         constraints, controls);
+         constraints, controls, gains, drives);
   }
 
  private:

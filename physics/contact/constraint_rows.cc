@@ -27,6 +27,17 @@ RigidTransform Place(const BodyMotions& motions, int body, const RigidTransform&
   return body < 0 ? X_BF : motions[body].X_WB * X_BF;
 }
 
+// A rotation that takes the unit vector a to the unit vector b.
+Eigen::Matrix3d RotationBetween(const Vector3d& a, const Vector3d& b) {
+  // a half turn about a, then one about the middle of a and b, or a normal if they are opposite
+  Vector3d middle = a + b;
+  if (!(middle.squaredNorm() > 1e-12))
+    middle = a.cross(Vector3d::Unit(std::abs(a.x()) < 0.5 ? 0 : 1));
+  const Eigen::Matrix3d half =
+      2 * middle * middle.transpose() / middle.squaredNorm() - Eigen::Matrix3d::Identity();
+  return half * (2 * a * a.transpose() - Eigen::Matrix3d::Identity());
+}
+
 // Rotation vector from F to G, in W.
 Vector3d CalcTurn(const RigidTransform& X_WF, const RigidTransform& X_WG) {
   Eigen::Quaterniond rotation(Eigen::Matrix3d(X_WG.R * X_WF.R.transpose()));
@@ -163,6 +174,44 @@ void AppendModelConstraints(const Model& model, const State& state, const BodyMo
                               CalcSpinSquared(motions, constraint.body_b)));
     }
     for (int r = 0; r < 3; ++r) rows.AddTurn(Vector3d::Unit(r), turn[r]);
+  }
+}
+
+void AppendSprings(const Model& model, const State& state, const BodyMotions& motions,
+                   std::span<const Inputs::PointSpring> springs, ConstraintSet* constraints) {
+  for (const Inputs::PointSpring& spring : springs) {
+    const Body& body = model.bodies[spring.body];
+    if (body.block == kWorldBlock) continue;
+    int node = spring.node;
+    Vector3d p_W;
+    if (node < 0) {
+      p_W = motions[spring.body].X_WB * spring.p_BP;
+    } else {
+      node += model.abilities_of(body).nodes->nodes_of(body.part).first;
+      p_W = Vector3d::Map(&model.Positions(state, body.block)[3 * std::size_t(node)]);
+    }
+    const Vector3d offset = p_W - spring.p_WA;
+    const double distance = std::sqrt(offset.squaredNorm());
+
+    // the stretch lies on a diagonal of the axes, so that the box of limits, a cube within the
+    // sphere of the force limit, touches the sphere there
+    const Vector3d stretch =
+        distance > 0 ? Vector3d(offset / distance) : Vector3d(Vector3d::UnitZ());
+    const double diagonal = std::sqrt(1.0 / 3);
+    const Eigen::Matrix3d axes = RotationBetween(Vector3d::Constant(diagonal), stretch);
+    for (int r = 0; r < 3; ++r) {
+      ConstraintRow& row = constraints->AddRow();
+      row.error = axes.col(r).dot(offset);
+      row.stiffness = spring.stiffness;
+      row.damping = spring.damping;
+      row.lower = -diagonal * spring.force_limit;
+      row.upper = diagonal * spring.force_limit;
+      row.source = ConstraintSource::kSpring;
+      row.index = spring.body;
+      ConstraintTerm& term = constraints->AddTerm();
+      term.attachment = Attach(model, spring.body, node, p_W);
+      term.linear_W = axes.col(r);
+    }
   }
 }
 

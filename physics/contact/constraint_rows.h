@@ -7,6 +7,7 @@
 
 #include "physics/dynamics/body_motions.h"
 #include "physics/dynamics/constraint_row.h"
+#include "physics/dynamics/inputs.h"
 #include "physics/dynamics/model.h"
 
 namespace pliant::physics {
@@ -17,5 +18,10 @@ namespace pliant::physics {
 void AppendModelConstraints(const Model& model, const State& state, const BodyMotions& motions,
                             double h, const std::function<bool(int block)>& is_awake,
                             ConstraintSet* constraints);
+
+// Appends three rows for each spring on a point of a body that moves. Together they keep the
+// force within its limit, which it reaches where the spring is stretched that far.
+void AppendSprings(const Model& model, const State& state, const BodyMotions& motions,
+                   std::span<const Inputs::PointSpring> springs, ConstraintSet* constraints);
 
 }  // namespace pliant::physics

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace pliant::physics {
+namespace {
+
+constexpr double kRecoveryRadius = 0.1;  // [m], at which a held joint returns with recovery_speed
+
+}  // namespace
 
 void ApplyTargets(const Model& model, const Inputs& inputs, std::vector<double>* controls) {
   for (const Inputs::ActuatorTarget& target : inputs.actuators)
@@ -13,11 +18,36 @@ void ApplyTargets(const Model& model, const Inputs& inputs, std::vector<double>*
   }
 }
 
-double CalcEffort(const Actuator& actuator, double target) {
-  return std::clamp(target, -actuator.effort_limit, actuator.effort_limit);
+Gains GainsOf(const Model& model, std::span<const double> gains, int actuator) {
+  if (gains.empty()) {
+    const Actuator& own = model.actuators[actuator];
+    return {own.stiffness, own.damping, own.effort_limit};
+  }
+  const double* of_actuator = &gains[3 * static_cast<std::size_t>(actuator)];
+  return {of_actuator[0], of_actuator[1], of_actuator[2]};
+}
+
+void ApplyGains(const Model& model, const Inputs& inputs, std::vector<double>* gains) {
+  if (inputs.gains.empty()) return;
+  if (gains->empty()) {
+    for (const Actuator& own : model.actuators)
+      gains->insert(gains->end(), {own.stiffness, own.damping, own.effort_limit});
+  }
+  for (const Inputs::ActuatorGains& given : inputs.gains) {
+    double* of_actuator = &(*gains)[3 * static_cast<std::size_t>(given.actuator)];
+    of_actuator[0] = given.stiffness;
+    of_actuator[1] = given.damping;
+    of_actuator[2] = given.effort_limit;
+  }
+}
+
+double CalcEffort(const Gains& gains, double target) {
+  return std::clamp(target, -gains.effort_limit, gains.effort_limit);
 }
 
 void AppendActuatorRows(const Model& model, const State& state, std::span<const double> controls,
+                        std::span<const double> all_gains,
+                        std::span<const Inputs::ActuatorHold> holds,
                         std::span<const std::unique_ptr<BlockStep>> steps,
                         const std::function<bool(int block)>& is_awake,
                         std::vector<double>* scratch, ConstraintSet* constraints) {
@@ -25,21 +55,32 @@ void AppendActuatorRows(const Model& model, const State& state, std::span<const 
   std::vector<double>& compensation = *scratch;
   for (std::size_t i = 0; i < model.actuators.size(); ++i) {
     const Actuator& actuator = model.actuators[i];
-    if (actuator.kind == Actuator::Kind::kEffort) continue;
+    const Gains gains = GainsOf(model, all_gains, static_cast<int>(i));
+    const bool is_effort = actuator.kind == Actuator::Kind::kEffort;
+    const auto hold =
+        std::ranges::find(holds, static_cast<int>(i), &Inputs::ActuatorHold::actuator);
+    const bool is_held = hold != holds.end();
+    if (!is_held && gains.damping == 0 && (is_effort || gains.stiffness == 0)) continue;
     const RobotJoint& joint = model.joint_of(actuator);
     if (!is_awake(joint.block)) continue;
     ConstraintRow& row = constraints->AddRow();
     row.source = ConstraintSource::kActuator;
     row.index = static_cast<int>(i);
-    row.damping = actuator.damping;
-    row.lower = -actuator.effort_limit;
-    row.upper = actuator.effort_limit;
-    if (actuator.kind == Actuator::Kind::kPosition) {
-      row.stiffness = actuator.stiffness;
+    row.damping = gains.damping;
+    row.lower = -gains.effort_limit;
+    row.upper = gains.effort_limit;
+    if (is_held) {
+      // as rigid as the method can, but a joint that was pushed away returns slowly
+      const double speed = model.contact.recovery_speed;
+      row.error = model.Positions(state, joint.block)[joint.position] - hold->position;
+      row.recovery_rate =
+          joint.kind == RobotJoint::Kind::kPrismatic ? speed : speed / kRecoveryRadius;
+    } else if (actuator.kind == Actuator::Kind::kPosition) {
+      row.stiffness = gains.stiffness;
       row.error = model.Positions(state, joint.block)[joint.position] - controls[i];
     } else {
       row.stiffness = 0;
-      row.target_rate = controls[i];
+      row.target_rate = is_effort ? 0 : controls[i];
     }
     if (actuator.gravity_compensation) {
       if (compensated_block != joint.block) {

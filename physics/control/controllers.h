@@ -21,6 +21,16 @@ namespace pliant::physics {
 // Applies the targets given in this step, grippers included.
 void ApplyTargets(const Model& model, const Inputs& inputs, std::vector<double>* controls);
 
+// Gains of an actuator in a step: those of `gains` (laid out as State::gains), or the Model's where
+// it is empty.
+struct Gains {
+  double stiffness, damping, effort_limit;
+};
+Gains GainsOf(const Model& model, std::span<const double> gains, int actuator);
+
+// Sets the gains given in this step.
+void ApplyGains(const Model& model, const Inputs& inputs, std::vector<double>* gains);
+
 // Scratch of RunDifferentialIk, kept from call to call.
 struct DifferentialIkMemory {
   // One joint that a controller moves.
@@ -44,15 +54,18 @@ struct DifferentialIkMemory {
 void RunDifferentialIk(const Model& model, const Inputs& inputs, const State& state,
                        const BodyMotions& motions, double h,
                        std::span<const std::unique_ptr<BlockStep>> steps,
-                       DifferentialIkMemory* memory, std::vector<double>* controls);
+                       std::span<const double> gains, DifferentialIkMemory* memory,
+                       std::vector<double>* controls);
 
 // Effort of an effort actuator at a target, clamped to its limit [N·m], [N] or [Pa].
-double CalcEffort(const Actuator& actuator, double target);
+double CalcEffort(const Gains& gains, double target);
 
-// Appends the rows of position and velocity actuators: springs and dampers of the step's problem,
-// with effort limits. Actuators of blocks that are not awake are skipped. `scratch` keeps memory
-// from call to call.
+// Appends the rows of position and velocity actuators, and the brakes of effort actuators: springs
+// and dampers of the step's problem, with effort limits. Those in `holds` hold their positions
+// instead. Actuators of blocks that are not awake are skipped. `scratch` keeps memory from call to
+// call.
 void AppendActuatorRows(const Model& model, const State& state, std::span<const double> controls,
+                        std::span<const double> gains, std::span<const Inputs::ActuatorHold> holds,
                         std::span<const std::unique_ptr<BlockStep>> steps,
                         const std::function<bool(int block)>& is_awake,
                         std::vector<double>* scratch, ConstraintSet* constraints);

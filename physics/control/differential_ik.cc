@@ -131,13 +131,14 @@ class DifferentialIk {
  public:
   DifferentialIk(const Model& model, const State& state, const BodyMotions& motions,
                  const Controller& controller, int first_rate, const JointStep& step,
-                 DifferentialIkMemory* memory)
+                 std::span<const double> gains, DifferentialIkMemory* memory)
       : model_(model),
         state_(state),
         motions_(motions),
         controller_(controller),
         first_rate_(first_rate),
         step_(step),
+        gains_(gains),
         axes_(memory->axes),
         angular_(memory->angular),
         linear_(memory->linear) {}
@@ -157,9 +158,9 @@ class DifferentialIk {
       const double change = joint.acceleration_limit * h;
       double rate = std::clamp(scale * axis.rate, axis.previous - change, axis.previous + change);
       // the target must not run away from a joint that contact blocks
-      const Actuator& actuator = model_.actuators[controller_.actuators[i]];
+      const Gains gains = GainsOf(model_, gains_, controller_.actuators[i]);
       const double q = model_.Positions(state_, joint.block)[joint.position];
-      const double slack = actuator.effort_limit / actuator.stiffness;
+      const double slack = gains.effort_limit / gains.stiffness;
       double target = std::clamp(axis.target + h * rate, std::min(q - slack, axis.target),
                                  std::max(q + slack, axis.target));
       target = std::clamp(target, std::min(joint.lower, axis.target),
@@ -214,6 +215,7 @@ class DifferentialIk {
   const Controller& controller_;
   int first_rate_;
   const JointStep& step_;
+  std::span<const double> gains_;
   std::vector<Axis>& axes_;
   BlockRows &angular_, &linear_;
 };
@@ -223,7 +225,8 @@ class DifferentialIk {
 void RunDifferentialIk(const Model& model, const Inputs& inputs, const State& state,
                        const BodyMotions& motions, double h,
                        std::span<const std::unique_ptr<BlockStep>> steps,
-                       DifferentialIkMemory* memory, std::vector<double>* controls) {
+                       std::span<const double> gains, DifferentialIkMemory* memory,
+                       std::vector<double>* controls) {
   int first_rate = static_cast<int>(model.actuators.size());
   for (int c = 0; c < static_cast<int>(model.controllers.size()); ++c) {
     const Controller& controller = model.controllers[c];
@@ -249,7 +252,7 @@ void RunDifferentialIk(const Model& model, const Inputs& inputs, const State& st
     const int block = model.bodies[controller.body].block;
     JointStep* joints = block == kWorldBlock ? nullptr : steps[block]->abilities().joints;
     if ((is_commanded || is_moving) && joints != nullptr) {
-      DifferentialIk(model, state, motions, controller, first_rate, *joints, memory)
+      DifferentialIk(model, state, motions, controller, first_rate, *joints, gains, memory)
           .Run(twist, is_commanded, h, controls);
     }
     first_rate += count;

@@ -20,7 +20,7 @@ struct ConstraintTerm {
 };
 
 // Origin of a constraint, for reports.
-enum class ConstraintSource { kLimit, kDryFriction, kActuator, kConstraint };
+enum class ConstraintSource { kLimit, kDryFriction, kActuator, kConstraint, kSpring };
 
 // One scalar constraint of a step, common to all methods: a spring, damper or stop on the rate
 // r = Σ terms,
@@ -41,7 +41,8 @@ struct ConstraintRow {
   double upper = std::numeric_limits<double>::infinity();
   bool dry_friction = false;  // holds r at zero like a sticking contact; k and d are ignored
   ConstraintSource source = ConstraintSource::kConstraint;
-  int index = -1;  // velocity of its block, actuator or constraint of the Model, by source
+  // velocity of its block, or actuator, constraint or body of the Model, by source
+  int index = -1;
 };
 
 struct ConstraintSet {

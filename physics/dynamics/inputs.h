@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include <Eigen/Core>
@@ -29,6 +30,32 @@ struct Inputs {
   struct ActuatorTarget {
     int actuator;  // index in Model::actuators
     double value;
+  };
+  // Gains of an actuator, none negative. They hold until the next ones. Only a position actuator
+  // has a stiffness; an effort actuator with damping also brakes. Without either, an actuator is
+  // off.
+  struct ActuatorGains {
+    int actuator;
+    double stiffness;     // [N·m/rad], [N/m]
+    double damping;       // [N·m·s/rad], [N·s/m]
+    double effort_limit;  // [N·m], [N]
+  };
+  // An actuator that holds its joint at a position through the step, with all its effort and in
+  // place of its target.
+  struct ActuatorHold {
+    int actuator;
+    double position;  // [rad], [m]
+  };
+  // Spring and damper that pull a point of a body towards a place through the step, treated
+  // implicitly.
+  struct PointSpring {
+    int body;       // index in Model::bodies
+    int node = -1;  // a vertex of a deformable body; −1: the point p_BP
+    Eigen::Vector3d p_BP = Eigen::Vector3d::Zero();
+    Eigen::Vector3d p_WA = Eigen::Vector3d::Zero();                // the place
+    double stiffness = 0;                                          // [N/m]
+    double damping = 0;                                            // [N·s/m]
+    double force_limit = std::numeric_limits<double>::infinity();  // on the magnitude [N]
   };
   // Force on one velocity of a block through the step, in addition to actuators [N·m], [N].
   struct JointForce {
@@ -61,6 +88,12 @@ struct Inputs {
   std::vector<TwistTarget> twists;
   std::vector<LinkPoseTarget> link_poses;
   std::vector<GripperTarget> grippers;
+  std::vector<ActuatorGains> gains;
+  std::vector<ActuatorHold> holds;
+  std::vector<PointSpring> springs;
+  // What those who make the Inputs have to know in the next step, in a layout of their own. It
+  // becomes part of the State, so that they continue from any state as from the last one.
+  std::vector<double> drives;
 
   // Clears all lists and keeps their memory.
   void Clear() {
@@ -71,7 +104,10 @@ struct Inputs {
     twists.clear();
     link_poses.clear();
     grippers.clear();
+    gains.clear();
+    holds.clear();
+    springs.clear();
+    drives.clear();
   }
 };
-
 }  // namespace pliant::physics

@@ -32,6 +32,23 @@ struct TouchingPoints {
   std::vector<double> radii;  // of each [m]; 0: a point
 };
 
+// Limits of what clients may command: motion of a KINEMATIC body or of a robot's links, and forces
+// on bodies that move freely. Limits of joints are for those whose file gives none.
+struct DriveLimits {
+  double speed = 1;               // [m/s]
+  double spin = 6;                // [rad/s]
+  double acceleration = 10;       // [m/s²]
+  double spin_acceleration = 60;  // [rad/s²]
+  double joint_speed = 0.5;       // [m/s]
+  double joint_spin = 3;          // [rad/s]
+  double joint_ramp = 0.1;        // [s], from rest to its speed
+  // corners of the box in which the driven origin stays, W [m]
+  Eigen::Vector3d lower = Eigen::Vector3d::Constant(-std::numeric_limits<double>::infinity());
+  Eigen::Vector3d upper = Eigen::Vector3d::Constant(std::numeric_limits<double>::infinity());
+  double force = -1;   // of a spring or a wrench [N]; negative: 20 times the body's weight
+  double torque = -1;  // [N·m]; negative: that force at 0.1 m
+};
+
 // A named body of the scene: the block and frame or nodes that it moves with, and its collision
 // geometry: shapes, a surface or points.
 struct Body {
@@ -52,6 +69,7 @@ struct Body {
   TouchingPoints points;             // instead of a surface: nodes of its block
   TetrahedralMesh mesh;              // deformable: at rest, in the body's frame
   bool self_contact = false;
+  DriveLimits drive;
 
   // for viewers; 0 where not applicable
   double youngs_modulus = 0, poissons_ratio = 0, density = 0;
@@ -108,6 +126,36 @@ struct RobotJoint {
   double effort_limit = std::numeric_limits<double>::infinity();
 };
 
+// How clients drive a robot.
+struct Teleoperation {
+  // What rates and efforts do when their commands stop.
+  enum class Fallback {
+    kRamp,  // they return to zero
+    kHold   // the joints hold their positions
+  };
+  // Actuators that one client drives, whatever others do with the rest of the robot.
+  struct Group {
+    std::string name;
+    std::vector<int> actuators;  // ascending
+  };
+  // What an axis or a button of a gamepad moves: the link of a controller by a twist, or the
+  // targets of position actuators at a rate. The rates are those at a full deflection.
+  struct GamepadControl {
+    int axis = -1, button = -1;                           // one of them; in the standard layout
+    int controller = -1;                                  // differential IK, by the twist
+    Eigen::Vector3d angular_W = Eigen::Vector3d::Zero();  // [rad/s]
+    Eigen::Vector3d linear_W = Eigen::Vector3d::Zero();   // [m/s]
+    std::vector<int> actuators;
+    double rate = 0;  // [rad/s], [m/s]
+  };
+  Fallback fallback = Fallback::kRamp;
+  DriveLimits limits;  // of links
+  std::vector<Group> groups;
+  std::vector<GamepadControl> gamepad;
+  double dead_zone = 0.1;  // deflection that counts as none
+  int hold_button = -1;    // nothing moves unless it is pressed; −1: none
+};
+
 // A group of actuated joints: a robot of the scene, whose links are bodies called robot/link, or a
 // soft robot, a body with activations. The latter gives the robot its name and is no link.
 struct Robot {
@@ -120,6 +168,7 @@ struct Robot {
   std::vector<int> bodies;  // links, in the order of its file
   std::vector<RobotJoint> joints;
   std::vector<Part> parts;
+  Teleoperation teleop;
 };
 
 // Drives a joint of one velocity or an activation: by an effort or, for a joint, by a spring or
@@ -134,6 +183,7 @@ struct Actuator {
   double effort_limit = std::numeric_limits<double>::infinity();  // [N·m], [N]; stress [Pa]
   bool gravity_compensation = false;
   double initial_target = 0;
+  double max_stiffness = 0, max_damping = 0;  // up to which clients may set its gains
 };
 
 // Turns operator commands into actuator targets, inside the step.

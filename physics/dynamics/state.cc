@@ -12,10 +12,10 @@ namespace pliant::physics {
 namespace {
 
 constexpr std::string_view kMagic = "PLIANTST";
-constexpr std::uint32_t kVersion = 5;
+constexpr std::uint32_t kVersion = 6;
 constexpr std::size_t kHashDigits = 32;
-// written in place of a count; no count is as large
-constexpr std::uint64_t kInternalsTag = ~std::uint64_t{0};
+// written in place of a count, before sections that are omitted when empty; no count is as large
+enum Tag : std::uint64_t { kDrivesTag = ~std::uint64_t{2}, kGainsTag, kInternalsTag };
 
 template <typename T>
 void Append(const T& value, std::string* bytes) {
@@ -67,6 +67,12 @@ std::string EncodePayload(const State& state) {
     Append(kInternalsTag, &bytes);
     Append(static_cast<std::uint64_t>(state.internals.size()), &bytes);
     for (const std::vector<double>& of_block : state.internals) AppendNumbers(of_block, &bytes);
+  }
+  for (const auto& [tag, numbers] :
+       {std::pair{kGainsTag, &state.gains}, std::pair{kDrivesTag, &state.drives}}) {
+    if (numbers->empty()) continue;
+    Append(tag, &bytes);
+    AppendNumbers(*numbers, &bytes);
   }
   return bytes;
 }
@@ -134,9 +140,9 @@ class Reader {
     return true;
   }
 
-  // constraints and internals are absent when empty
+  // the sections below are absent when empty
   bool ReadConstraints(std::vector<ConstraintMemory>* constraints) {
-    if (empty() || IsNext(kInternalsTag)) return true;
+    if (empty() || Next() >= kDrivesTag) return true;
     std::uint64_t count = 0;
     if (!Read(&count) || count > bytes_.size() / 24) return false;
     constraints->resize(count);
@@ -149,27 +155,33 @@ class Reader {
   }
 
   bool ReadInternals(std::vector<std::vector<double>>* internals) {
-    if (empty()) return true;
+    if (Next() != kInternalsTag) return true;
     std::uint64_t tag = 0, count = 0;
-    if (!Read(&tag) || tag != kInternalsTag || !Read(&count) ||
-        count > bytes_.size() / sizeof(std::uint64_t))
-      return false;
+    if (!Read(&tag) || !Read(&count) || count > bytes_.size() / sizeof(std::uint64_t)) return false;
     internals->resize(count);
     return std::ranges::all_of(
         *internals, [this](std::vector<double>& of_block) { return ReadNumbers(&of_block); });
   }
 
+  bool ReadTagged(Tag expected, std::vector<double>* numbers) {
+    if (Next() != expected) return true;
+    std::uint64_t tag = 0;
+    return Read(&tag) && ReadNumbers(numbers);
+  }
+
   bool empty() const { return bytes_.empty(); }
 
  private:
-  bool IsNext(std::uint64_t number) const {
-    return bytes_.size() >= sizeof number &&
-           std::memcmp(bytes_.data(), &number, sizeof number) == 0;
+  // The next count or tag, 0 at the end.
+  std::uint64_t Next() const {
+    std::uint64_t number = 0;
+    if (bytes_.size() >= sizeof number) std::memcpy(&number, bytes_.data(), sizeof number);
+    return number;
   }
 
   bool ReadSource(ConstraintSource* source) {
     std::int32_t number = 0;
-    if (!Read(&number) || number < 0 || number > static_cast<int>(ConstraintSource::kConstraint))
+    if (!Read(&number) || number < 0 || number > static_cast<int>(ConstraintSource::kSpring))
       return false;
     *source = static_cast<ConstraintSource>(number);
     return true;
@@ -274,13 +286,14 @@ absl::StatusOr<State> ParseState(std::string_view bytes, std::string_view model_
 
   State state;
   Reader reader(bytes);
-  const bool ok = reader.Read(&state.time) && reader.Read(&state.step) &&
-                  reader.ReadNumbers(&state.q) && reader.ReadNumbers(&state.v) &&
-                  reader.ReadContacts(&state.contacts) && reader.ReadNumbers(&state.controls) &&
-                  reader.ReadRest(&state.rest) &&
-                  reader.ReadConstraintForces(&state.resting_constraints) &&
-                  reader.ReadConstraints(&state.constraints) &&
-                  reader.ReadInternals(&state.internals) && reader.empty();
+  const bool ok =
+      reader.Read(&state.time) && reader.Read(&state.step) && reader.ReadNumbers(&state.q) &&
+      reader.ReadNumbers(&state.v) && reader.ReadContacts(&state.contacts) &&
+      reader.ReadNumbers(&state.controls) && reader.ReadRest(&state.rest) &&
+      reader.ReadConstraintForces(&state.resting_constraints) &&
+      reader.ReadConstraints(&state.constraints) && reader.ReadInternals(&state.internals) &&
+      reader.ReadTagged(kGainsTag, &state.gains) && reader.ReadTagged(kDrivesTag, &state.drives) &&
+      reader.empty();
   if (!ok) return Unusable("the contents do not add up");
   return state;
 }

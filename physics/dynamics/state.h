@@ -64,6 +64,10 @@ struct State {
   std::vector<double>
       controls;  // target of each actuator, then the rates that differential-IK controllers
   // command, in Model order
+  // Stiffness, damping and effort limit of each actuator once any was commanded; empty: the
+  // Model's (see GainsOf).
+  std::vector<double> gains;
+  std::vector<double> drives;  // Inputs::drives of the last step
 };
 
 // 128-bit hash of every bit of the state, as 32 hexadecimal digits.

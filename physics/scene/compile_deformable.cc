@@ -167,6 +167,7 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   }
   if (newton.has_projection()) fem.newton.projection = newton.projection();
 
+  if (given.has_drive()) ReadDriveLimits(given.drive(), path + ".drive", &body.drive);
   body.self_contact = given.self_contact();
   std::optional<TetrahedralMesh> mesh =
       ReadVolumeMesh(given.mesh(), path + ".mesh", &draft->vertex_of_file);

@@ -1,4 +1,4 @@
-// Actuators and controllers of robots, and constraints between bodies and joints.
+// Actuators, controllers and teleoperation of robots, and constraints between bodies and joints.
 
 #include <algorithm>
 #include <regex>
@@ -19,6 +19,28 @@ namespace {
 constexpr double kGripperSlack = 0.002;
 constexpr double kGripperSettling = 0.02;  // [s]
 
+// Limits of the gains that clients may set; by default the actuator's own gains.
+bool ReadGainLimits(const v1::Actuator& given, const std::string& path, SceneLog* log,
+                    Actuator* drive) {
+  drive->max_stiffness = drive->stiffness;
+  drive->max_damping = drive->damping;
+  bool ok = true;
+  if (given.has_max_stiffness()) {
+    ok &= CheckNotNegative(path + ".max_stiffness", given.max_stiffness(), "stiffness", log);
+    drive->max_stiffness = given.max_stiffness();
+    if (drive->kind != Actuator::Kind::kPosition) {
+      log->Error(path + ".max_stiffness",
+                 "is given to an actuator without a stiffness. Use `pd`, or remove it");
+      ok = false;
+    }
+  }
+  if (given.has_max_damping()) {
+    ok &= CheckNotNegative(path + ".max_damping", given.max_damping(), "damping", log);
+    drive->max_damping = given.max_damping();
+  }
+  return ok;
+}
+
 }  // namespace
 
 void SceneCompiler::CompileDrives() {
@@ -28,6 +50,7 @@ void SceneCompiler::CompileDrives() {
     const std::string path = absl::StrCat("robots[", draft, "]");
     CompileActuators(static_cast<int>(r), scene_.robots(draft), path);
     CompileControllers(static_cast<int>(r), scene_.robots(draft), path);
+    CompileTeleoperation(static_cast<int>(r), scene_.robots(draft).teleop(), path + ".teleop");
   }
   for (std::size_t i = 0; i < placements_.size(); ++i)
     AddActivations(static_cast<int>(i), drafts_[placements_[i].draft]);
@@ -120,6 +143,8 @@ void SceneCompiler::CompileActuators(int robot, const v1::Robot& given, const st
       drive.stiffness = own.stiffness;
       drive.damping = own.damping;
       drive.effort_limit = std::min(own.effort_limit, joints[j].effort_limit);
+      drive.max_stiffness = own.stiffness;
+      drive.max_damping = own.damping;
     }
   }
   for (int i = 0; i < given.actuators_size(); ++i) {
@@ -154,6 +179,7 @@ void SceneCompiler::CompileActuators(int robot, const v1::Robot& given, const st
         log_.Error(at, "has no kind; expected `pd`, `torque` or `velocity`");
         ok = false;
     }
+    ok &= ReadGainLimits(a, at, &log_, &drive);
     const std::vector<int> matching = MatchJoints(robot, a.joint(), at + ".joint");
     if (!ok) continue;
     for (const int j : matching) {
@@ -278,6 +304,8 @@ bool SceneCompiler::ReadGripper(const v1::Gripper& given, const std::string& pat
         actuator.kind = Actuator::Kind::kPosition;
         actuator.stiffness = given.max_force() / kGripperSlack;
         actuator.damping = actuator.stiffness * kGripperSettling;
+        actuator.max_stiffness = actuator.stiffness;
+        actuator.max_damping = actuator.damping;
         drive = AddActuator(controller->robot, j, actuator);
       }
       model_->actuators[drive].effort_limit = given.max_force();
@@ -285,6 +313,183 @@ bool SceneCompiler::ReadGripper(const v1::Gripper& given, const std::string& pat
     }
   }
   return !controller->actuators.empty();
+}
+
+void SceneCompiler::ReadDriveLimits(const v1::DriveLimits& given, const std::string& path,
+                                    DriveLimits* limits) {
+  const auto read = [&](const char* field, bool has, double value, const char* noun, double* to) {
+    if (has && CheckPositive(absl::StrCat(path, ".", field), value, noun, &log_, 1e9)) *to = value;
+  };
+  read("speed", given.has_speed(), given.speed(), "speed in m/s", &limits->speed);
+  read("acceleration", given.has_acceleration(), given.acceleration(), "acceleration in m/s²",
+       &limits->acceleration);
+  read("spin", given.has_spin(), given.spin(), "rate in rad/s", &limits->spin);
+  read("spin_acceleration", given.has_spin_acceleration(), given.spin_acceleration(),
+       "acceleration in rad/s²", &limits->spin_acceleration);
+  read("force", given.has_force(), given.force(), "force in N", &limits->force);
+  read("torque", given.has_torque(), given.torque(), "torque in N·m", &limits->torque);
+  ReadVector(path + ".lower", given.lower(), "position in metres", kMaxLength, &log_,
+             &limits->lower);
+  ReadVector(path + ".upper", given.upper(), "position in metres", kMaxLength, &log_,
+             &limits->upper);
+  if (!(limits->lower.array() <= limits->upper.array()).all()) {
+    log_.Error(path + ".upper",
+               "is below `lower`; expected opposite corners of a box, the one with "
+               "the larger coordinates here");
+  }
+}
+
+void SceneCompiler::CompileTeleoperation(int robot, const v1::Teleoperation& given,
+                                         const std::string& path) {
+  Teleoperation& teleop = model_->robots[robot].teleop;
+  if (given.fallback() == v1::Teleoperation::FALLBACK_HOLD)
+    teleop.fallback = Teleoperation::Fallback::kHold;
+  ReadDriveLimits(given.limits(), path + ".limits", &teleop.limits);
+  const auto read = [&](const char* field, bool has, double value, const char* noun, double* to) {
+    if (has && CheckPositive(absl::StrCat(path, ".", field), value, noun, &log_, 1e6)) *to = value;
+  };
+  read("joint_speed", given.has_joint_speed(), given.joint_speed(), "speed in m/s",
+       &teleop.limits.joint_speed);
+  read("joint_spin", given.has_joint_spin(), given.joint_spin(), "rate in rad/s",
+       &teleop.limits.joint_spin);
+  read("joint_ramp", given.has_joint_ramp(), given.joint_ramp(), "time in s",
+       &teleop.limits.joint_ramp);
+  CompileActuatorGroups(robot, given, path + ".groups");
+  CompileGamepad(robot, given, path + ".gamepad");
+}
+
+void SceneCompiler::CompileActuatorGroups(int robot, const v1::Teleoperation& given,
+                                          const std::string& path) {
+  Robot& model = model_->robots[robot];
+  absl::flat_hash_map<int, std::string> group_of;  // by actuator
+  for (int i = 0; i < given.groups_size(); ++i) {
+    const std::string at = absl::StrCat(path, "[", i, "]");
+    if (!CheckName(at + ".name", given.groups(i).name(), &log_)) continue;
+    Teleoperation::Group group;
+    group.name = given.groups(i).name();
+    for (const Teleoperation::Group& other : model.teleop.groups) {
+      if (other.name != group.name) continue;
+      log_.Error(at + ".name", absl::StrCat(Quoted(group.name),
+                                            " is also the name of another group of the robot; "
+                                            "expected a unique name"));
+    }
+    if (given.groups(i).joints().empty()) Missing(at + ".joints", "a list of joints", &log_);
+    for (int k = 0; k < given.groups(i).joints_size(); ++k) {
+      const std::string where = absl::StrCat(at, ".joints[", k, "]");
+      for (const int joint : MatchJoints(robot, given.groups(i).joints(k), where)) {
+        const int actuator = FindDrive(robot, joint);
+        if (actuator < 0) continue;  // a pattern may match joints that nothing drives
+        const auto [other, is_new] = group_of.try_emplace(actuator, group.name);
+        if (is_new) {
+          group.actuators.push_back(actuator);
+        } else if (other->second != group.name) {
+          log_.Error(where, absl::StrCat(Quoted(model.joints[joint].name), " is in the group ",
+                                         Quoted(other->second),
+                                         ", too; expected each joint in one group"));
+        }
+      }
+    }
+    if (group.actuators.empty()) {
+      log_.Error(at + ".joints",
+                 "match no joint with an actuator; expected at least one. Add "
+                 "`actuators` for them, or remove the group");
+    }
+    std::ranges::sort(group.actuators);
+    model.teleop.groups.push_back(std::move(group));
+  }
+}
+
+void SceneCompiler::CompileGamepad(int robot, const v1::Teleoperation& given,
+                                   const std::string& path) {
+  constexpr int kMaxControls = 64;
+  constexpr int kButtons = 17;
+  const v1::GamepadProfile& gamepad = given.gamepad();
+  Teleoperation& teleop = model_->robots[robot].teleop;
+  if (gamepad.has_dead_zone() &&
+      CheckNotNegative(path + ".dead_zone", gamepad.dead_zone(), "number", &log_, 0.9))
+    teleop.dead_zone = gamepad.dead_zone();
+  if (gamepad.has_hold()) {
+    teleop.hold_button = gamepad.hold();
+    if (gamepad.hold() < 0 || gamepad.hold() >= kButtons) {
+      log_.Error(path + ".hold",
+                 absl::StrCat(gamepad.hold(), " is no button; expected 0 to ", kButtons - 1));
+    }
+  }
+  if (gamepad.controls_size() > kMaxControls) {
+    log_.Error(
+        path + ".controls",
+        absl::StrCat(gamepad.controls_size(), " are not allowed; expected at most ", kMaxControls));
+    return;
+  }
+  for (int i = 0; i < gamepad.controls_size(); ++i) {
+    Teleoperation::GamepadControl control;
+    if (ReadGamepadControl(robot, gamepad.controls(i), absl::StrCat(path, ".controls[", i, "]"),
+                           &control))
+      teleop.gamepad.push_back(std::move(control));
+  }
+}
+
+bool SceneCompiler::ReadGamepadControl(int robot, const v1::GamepadControl& given,
+                                       const std::string& path,
+                                       Teleoperation::GamepadControl* control) {
+  const bool is_axis = given.control_case() == v1::GamepadControl::kAxis;
+  const int number = is_axis ? given.axis() : given.button(), last = is_axis ? 3 : 16;
+  if (given.control_case() == v1::GamepadControl::CONTROL_NOT_SET)
+    return Missing(path, "`axis` or `button`", &log_);
+  if (number < 0 || number > last) {
+    log_.Error(path + (is_axis ? ".axis" : ".button"),
+               absl::StrCat(number, " is not allowed; expected 0 to ", last));
+    return false;
+  }
+  (is_axis ? control->axis : control->button) = number;
+
+  const auto find = [&](const std::string& name, Controller::Kind kind, const char* field) {
+    const int found = FindController(*model_, absl::StrCat(model_->robots[robot].name, "/", name));
+    if (found >= 0 && model_->controllers[found].kind == kind) return found;
+    log_.Error(absl::StrCat(path, ".", field),
+               absl::StrCat(Quoted(name), " is no ",
+                            kind == Controller::Kind::kGripper ? "gripper" : "differential_ik",
+                            " controller of the robot; expected the name of one"));
+    return -1;
+  };
+  const bool is_tool = given.target_case() == v1::GamepadControl::kTool;
+  switch (given.target_case()) {
+    case v1::GamepadControl::kTool:
+      control->controller = find(given.tool(), Controller::Kind::kDifferentialIk, "tool");
+      if (control->controller < 0) return false;
+      break;
+    case v1::GamepadControl::kGripper: {
+      const int gripper = find(given.gripper(), Controller::Kind::kGripper, "gripper");
+      if (gripper < 0) return false;
+      control->actuators = model_->controllers[gripper].actuators;
+      break;
+    }
+    case v1::GamepadControl::kJoint:
+      for (const int joint : MatchJoints(robot, given.joint(), path + ".joint")) {
+        const int drive = FindDrive(robot, joint);
+        if (drive >= 0 && model_->actuators[drive].kind == Actuator::Kind::kPosition)
+          control->actuators.push_back(drive);
+      }
+      if (control->actuators.empty()) {
+        log_.Error(path + ".joint", "matches no joint with a PD actuator; expected at least one");
+        return false;
+      }
+      break;
+    case v1::GamepadControl::TARGET_NOT_SET:
+      return Missing(path, "`tool`, `gripper` or `joint`", &log_);
+  }
+  if (is_tool != (given.twist_size() == 6) || is_tool == (given.rate() != 0)) {
+    log_.Error(path,
+               "does not say how fast to move; expected `twist` with 6 numbers for a tool, and "
+               "a `rate` other than 0 for a gripper or joint");
+    return false;
+  }
+  if (!is_tool) control->rate = given.rate();
+  for (int i = 0; is_tool && i < 3; ++i) {
+    control->angular_W[i] = given.twist(i);
+    control->linear_W[i] = given.twist(3 + i);
+  }
+  return true;
 }
 
 void SceneCompiler::CompileConstraints() {

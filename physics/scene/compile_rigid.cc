@@ -112,6 +112,14 @@ void SceneCompiler::DraftRigidBody(const v1::RigidBody& rigid, const std::string
                  "remove the velocity");
     }
   }
+  if (rigid.has_drive()) {
+    ReadDriveLimits(rigid.drive(), path + ".drive", &body.drive);
+    if (body.motion == Motion::kFixed) {
+      log_.Error(path + ".drive",
+                 "is given to a FIXED body, which nothing can drive. Make it FREE or KINEMATIC, or "
+                 "remove it");
+    }
+  }
   ReadMass(rigid, path, shapes_ok, draft);
 }
 

@@ -31,6 +31,8 @@ class Constraint;
 class CustomBody;
 class DeformableBody;
 class DifferentialIk;
+class DriveLimits;
+class GamepadControl;
 class Gripper;
 class Material;
 class Method;
@@ -43,6 +45,7 @@ class Scene;
 class Shape;
 class SurfaceMesh;
 class Target;
+class Teleoperation;
 class Velocity;
 class VolumeMesh;
 class Within;
@@ -165,6 +168,12 @@ class SceneCompiler {
   bool ReadDifferentialIk(const v1::DifferentialIk& given, const std::string& path,
                           Controller* controller);
   bool ReadGripper(const v1::Gripper& given, const std::string& path, Controller* controller);
+  void ReadDriveLimits(const v1::DriveLimits& given, const std::string& path, DriveLimits* limits);
+  void CompileTeleoperation(int robot, const v1::Teleoperation& given, const std::string& path);
+  void CompileActuatorGroups(int robot, const v1::Teleoperation& given, const std::string& path);
+  void CompileGamepad(int robot, const v1::Teleoperation& given, const std::string& path);
+  bool ReadGamepadControl(int robot, const v1::GamepadControl& given, const std::string& path,
+                          Teleoperation::GamepadControl* control);
   void CompileConstraints();
   bool ReadConstraint(const v1::Constraint& given, const std::string& path, Constraint* constraint);
   bool ResolveHeld(const std::string& name, const std::string& path, int* body,

@@ -8,7 +8,7 @@ namespace {
 
 // Drives, and springs between bodies, whose energy is not that of a body.
 bool IsOutside(const ConstraintRow& row) {
-  return row.source == ConstraintSource::kActuator ||
+  return row.source == ConstraintSource::kActuator || row.source == ConstraintSource::kSpring ||
          (row.source == ConstraintSource::kConstraint && std::isfinite(row.stiffness));
 }
 

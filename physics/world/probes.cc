@@ -239,6 +239,8 @@ ProbeValue SampleJointReaction(const Model& model, const RobotJoint& joint, cons
     add(contact.body_b, contact.p_W, contact.impulse_W / h, Vector3d::Zero());
   }
   for (const ConstraintForce& row : report.constraint_forces) {
+    if (row.source == ConstraintSource::kSpring)
+      add(row.index, row.p_B, row.impulse / h * row.linear_W, Vector3d::Zero());
     if (row.source != ConstraintSource::kConstraint) continue;
     const Constraint& constraint = model.constraints[row.index];
     const Vector3d force = row.impulse / h * row.linear_W;

@@ -68,6 +68,34 @@ absl::Status CheckJointCommands(const Model& model, const Inputs& commands) {
         !status.ok())
       return status;
   }
+  for (const auto& c : commands.gains) {
+    if (auto status = check(c.actuator, model.actuators.size(), "actuator"); !status.ok())
+      return status;
+    const Actuator& actuator = model.actuators[c.actuator];
+    const bool is_driven = model.joint_of(actuator).kind != RobotJoint::Kind::kActivation;
+    const bool is_position = actuator.kind == Actuator::Kind::kPosition;
+    // written so that NaN is refused
+    if (is_driven &&
+        (is_position ? c.stiffness >= 0 && std::isfinite(c.stiffness) : c.stiffness == 0) &&
+        c.damping >= 0 && std::isfinite(c.damping) && c.effort_limit >= 0)
+      continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the gains commanded for \"", actuator.name, "\" are not allowed; expected ",
+                     is_driven ? "finite numbers of 0 or more, and a stiffness only where the "
+                                 "actuator has a position target"
+                               : "none, because it is an activation"));
+  }
+  for (const auto& c : commands.holds) {
+    if (auto status = check(c.actuator, model.actuators.size(), "actuator"); !status.ok())
+      return status;
+    const Actuator& actuator = model.actuators[c.actuator];
+    if (model.joint_of(actuator).kind == RobotJoint::Kind::kActivation) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", actuator.name, "\" is an activation and holds no position"));
+    }
+    if (auto status = check_finite(std::isfinite(c.position), actuator.name); !status.ok())
+      return status;
+  }
   for (const auto& c : commands.grippers) {
     if (auto status = check_controller(c.controller, Controller::Kind::kGripper); !status.ok())
       return status;
@@ -76,6 +104,32 @@ absl::Status CheckJointCommands(const Model& model, const Inputs& commands) {
       return status;
   }
   return absl::OkStatus();
+}
+
+// Checks the point of a force or spring.
+absl::Status CheckPoint(const Model& model, const Body& body, int node) {
+  const NodeSet* set = model.abilities_of(body).nodes;
+  const int nodes = set == nullptr ? 0 : set->nodes_of(body.part).count;
+  if (node >= -1 && node < std::max(nodes, 0)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("body \"", body.name, "\" has no vertex ", node, "; it has ", nodes));
+}
+
+absl::Status CheckSpring(const Model& model, const Inputs::PointSpring& spring) {
+  const Body& body = model.bodies[spring.body];
+  if (absl::Status status = CheckPoint(model, body, spring.node); !status.ok()) return status;
+  if (spring.node < 0 && model.abilities_of(body).nodes != nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("the spring commanded for body \"", body.name,
+                                                   "\" has no vertex; it is deformable"));
+  }
+  // written so that NaN is refused
+  if (IsFinite(spring.p_BP) && IsFinite(spring.p_WA) && std::isfinite(spring.stiffness) &&
+      std::isfinite(spring.damping) && spring.stiffness >= 0 && spring.damping >= 0 &&
+      spring.stiffness + spring.damping > 0 && spring.force_limit >= 0)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the spring commanded for body \"", body.name,
+      "\" is not allowed; expected finite numbers, and a stiffness or damping above 0"));
 }
 
 absl::Status CheckCommands(const Model& model, const Inputs& commands) {
@@ -102,17 +156,18 @@ absl::Status CheckCommands(const Model& model, const Inputs& commands) {
   for (const Inputs::AppliedForce& force : commands.forces) {
     if (absl::Status status = check_body(force.body); !status.ok()) return status;
     const Body& body = model.bodies[force.body];
-    const NodeSet* set = model.abilities_of(body).nodes;
-    const int nodes = set == nullptr ? 0 : set->nodes_of(body.part).count;
-    if (force.node < -1 || force.node >= std::max(nodes, 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("body \"", body.name, "\" has no vertex ", force.node, "; it has ", nodes));
-    }
+    if (absl::Status status = CheckPoint(model, body, force.node); !status.ok()) return status;
     if (!IsFinite(force.force_W) || !IsFinite(force.torque_W) || !IsFinite(force.p_BP)) {
       return absl::InvalidArgumentError(
           absl::StrCat("the force commanded for body \"", body.name, "\" is not finite"));
     }
   }
+  for (const Inputs::PointSpring& spring : commands.springs) {
+    if (absl::Status status = check_body(spring.body); !status.ok()) return status;
+    if (absl::Status status = CheckSpring(model, spring); !status.ok()) return status;
+  }
+  if (!std::ranges::all_of(commands.drives, [](double x) { return std::isfinite(x); }))
+    return absl::InvalidArgumentError("the state of the drives is not finite");
   return CheckJointCommands(model, commands);
 }
 
@@ -237,10 +292,14 @@ absl::Status World::Step(const Inputs& commands) {
   Override(commands.twists, same_controller, &inputs_.twists);
   Override(commands.link_poses, same_controller, &inputs_.link_poses);
   Override(commands.grippers, same_controller, &inputs_.grippers);
+  Override(commands.gains, same_actuator, &inputs_.gains);
+  Override(commands.holds, same_actuator, &inputs_.holds);
+  Override(commands.springs, never, &inputs_.springs);
 
   if (watches_energy_ && !energy_) energy_ = CalcTotalEnergy();
   const absl::Status status = stepper_->Step(inputs_, model_->time_step, &state_, &next_report_);
   if (!status.ok()) return status;
+  state_.drives.assign(commands.drives.begin(), commands.drives.end());
   if (watches_energy_) {
     next_report_.energy.before = *energy_;
     next_report_.energy.after = CalcTotalEnergy();
@@ -272,6 +331,12 @@ absl::Status World::Restore(std::string_view bytes) {
   }
   if (state->rest.size() != state_.rest.size() || state->controls.size() != state_.controls.size())
     return absl::InvalidArgumentError("the state's parts do not fit this model");
+  if (!state->gains.empty() && state->gains.size() != 3 * model_->actuators.size())
+    return absl::InvalidArgumentError("the state's gains do not fit this model");
+  const auto is_finite = [](double x) { return std::isfinite(x); };
+  const auto is_gain = [](double x) { return x >= 0; };
+  if (!std::ranges::all_of(state->gains, is_gain) || !std::ranges::all_of(state->drives, is_finite))
+    return absl::InvalidArgumentError("the state's gains or drives are not numbers in their range");
   const auto is_known = [this](int block) {
     return block >= 0 && block < static_cast<int>(model_->blocks.size());
   };

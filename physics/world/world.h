@@ -45,10 +45,10 @@ class World {
   const StepReport& report() const { return report_; }
 
   // Advances by model().time_step with the scripted inputs and `commands`. A commanded pose
-  // overrides the script's for the same body; forces add up. On an error the state is unchanged:
-  // INVALID_ARGUMENT when a command names a body that does not exist or is not KINEMATIC, or is not
-  // finite; INTERNAL when the step failed. Failure to converge is not an error; report() records
-  // it.
+  // overrides the script's for the same body; forces and springs add up. On an error the state is
+  // unchanged: INVALID_ARGUMENT when a command names something that does not exist or a body that
+  // is not KINEMATIC, or is not finite; INTERNAL when the step failed. Failure to converge is not
+  // an error; report() records it.
   absl::Status Step(const Inputs& commands = {});
 
   // Makes subsequent steps export the contact problem that they solved; null: none.

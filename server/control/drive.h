@@ -2,24 +2,20 @@
 
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
+#include "physics/dynamics/model.h"
 #include "physics/spatial/rigid_transform.h"
 
 namespace pliant::server {
 
-// Limits on a commanded body, link or joint. A joint's own limits take precedence.
-struct DriveLimits {
-  double speed = 1;               // [m/s]
-  double spin = 6;                // [rad/s]
-  double acceleration = 10;       // [m/s²]
-  double spin_acceleration = 60;  // [rad/s²]
-  double joint_speed = 0.5;       // [m/s]
-  double joint_spin = 3;          // [rad/s]
-  double joint_ramp = 0.1;        // [s], from rest to its speed
-};
+using physics::DriveLimits;
+
+// The vector, shortened to a length; of any finite size.
+Eigen::Vector3d ClampLength(const Eigen::Vector3d& x, double largest);
 
 struct TwistGoal {
   Eigen::Vector3d linear = Eigen::Vector3d::Zero();   // world frame [m/s]
@@ -38,6 +34,10 @@ struct DriveTwist {
 
   void Approach(const TwistGoal& wanted, const DriveLimits& limits, double h);
   bool at_rest() const { return linear.isZero(0) && angular.isZero(0); }
+
+  static constexpr std::size_t kNumbers = 6;
+  void Load(const double* from);
+  void Save(std::vector<double>* to) const;
 };
 
 // Velocity that moves a frame at (p, orientation) to a pose as fast as braking at half the
@@ -46,6 +46,10 @@ struct DriveTwist {
 TwistGoal CalcTwistTowards(const PoseGoal& goal, const Eigen::Vector3d& p,
                            const Eigen::Quaterniond& orientation, const DriveLimits& limits,
                            double gain, double h);
+
+// Keeps a frame at p within the limits' box: its velocity towards a side is at most that from which
+// braking at half the acceleration stops it there.
+void KeepWithin(const DriveLimits& limits, const Eigen::Vector3d& p, double h, TwistGoal* wanted);
 
 // Moves a kinematic body towards its commanded goal: velocities are clamped and rate-limited.
 // Without a goal the body ramps to rest and holds. Deterministic: depends on the calls alone.
@@ -57,6 +61,11 @@ class Drive {
   void Engage(const physics::RigidTransform& X_WB);
   void Release() { engaged_ = false; }
   bool engaged() const { return engaged_; }
+
+  // The numbers that the drive needs to continue, at `from` or appended to `to`.
+  static constexpr std::size_t kNumbers = 14;
+  void Load(const double* from);
+  void Save(std::vector<double>* to) const;
   bool at_rest() const { return twist_.at_rest(); }
 
   // Pose at the end of a step of h [s].
@@ -66,7 +75,7 @@ class Drive {
   const Eigen::Vector3d& angular_velocity() const { return twist_.angular; }
 
  private:
-  const DriveLimits limits_;
+  DriveLimits limits_;
   bool engaged_ = false;
   Eigen::Vector3d p_ = Eigen::Vector3d::Zero();
   Eigen::Quaterniond q_ = Eigen::Quaterniond::Identity();

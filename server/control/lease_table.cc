@@ -1,5 +1,6 @@
 #include "server/control/lease_table.h"
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -13,49 +14,65 @@ namespace {
 constexpr std::size_t kMaxEndedLeases = 64;
 constexpr std::size_t kMaxClientNameLength = 64;
 
-// Makes an id with a random part, so that one from before a restart does not name a new lease.
+// Makes an id with a random part, so that it can neither be guessed nor name a new lease after a
+// restart.
 std::string MakeId(std::uint64_t number) {
   std::random_device device;
-  return absl::StrCat("lease-", number, "-", absl::Hex(device(), absl::kZeroPad8));
+  return absl::StrCat("lease-", number, "-", absl::Hex(device(), absl::kZeroPad8),
+                      absl::Hex(device(), absl::kZeroPad8));
+}
+
+bool SharesUnit(const std::vector<int>& a, const std::vector<int>& b) {
+  return std::ranges::find_first_of(a, b) != a.end();
 }
 
 }  // namespace
 
-absl::StatusOr<LeaseTable::Lease> LeaseTable::Acquire(int target, const std::string& target_name,
+absl::StatusOr<LeaseTable::Lease> LeaseTable::Acquire(const Target& target,
                                                       const std::string& client_name, bool takeover,
-                                                      const std::string& renewed_id,
+                                                      int priority, const std::string& renewed_id,
                                                       SteadyTime now) {
   Expire(now);
-  const auto held = leases_.find(target);
   if (!renewed_id.empty()) {
     absl::StatusOr<Lease*> lease = Find(renewed_id, now);
     if (!lease.ok()) return lease.status();
-    if ((*lease)->target != target) {
+    if ((*lease)->target.number != target.number) {
       return absl::InvalidArgumentError(
-          absl::StrCat("lease_id: ", renewed_id, " is not a lease on \"", target_name, "\""));
+          absl::StrCat("lease_id: ", renewed_id, " is not a lease on \"", target.name, "\""));
     }
     (*lease)->last_use = now;
     return **lease;
   }
-  const std::string client =
-      client_name.empty() ? "anonymous" : Shorten(client_name, kMaxClientNameLength);
-  if (held != leases_.end()) {
+  for (const auto& [number, held] : leases_) {
+    if (!SharesUnit(held.target.units, target.units)) continue;
+    const std::string who = absl::StrCat("\"", held.target.name, "\" is driven by ", held.client);
+    if (held.priority > priority) {
+      return absl::FailedPreconditionError(absl::StrCat(who, " with priority ", held.priority,
+                                                        ", above the requested ", priority,
+                                                        "; wait until it is released"));
+    }
     if (!takeover) {
       return absl::FailedPreconditionError(
-          absl::StrCat("\"", target_name, "\" is driven by ", held->second.client,
-                       "; wait until it is released, or set takeover"));
+          absl::StrCat(who, "; wait until it is released, or set takeover"));
     }
-    End(held, absl::StrCat("was taken over by ", client));
   }
-  Lease lease{MakeId(next_number_++), target, client, 0, now};
-  leases_[target] = lease;
+  const std::string client =
+      client_name.empty() ? "anonymous" : Shorten(client_name, kMaxClientNameLength);
+  for (auto held = leases_.begin(); held != leases_.end();) {
+    const auto next = std::next(held);
+    if (SharesUnit(held->second.target.units, target.units))
+      End(held, absl::StrCat("was taken over by ", client));
+    held = next;
+  }
+  Lease lease{MakeId(next_number_++), target, client, priority, 0, now};
+  leases_[target.number] = lease;
   return lease;
 }
 
 absl::Status LeaseTable::Release(const std::string& id, SteadyTime now) {
   absl::StatusOr<Lease*> lease = Find(id, now);
   if (!lease.ok()) return lease.status();
-  End(leases_.find((*lease)->target), "was released");
+  End(leases_.find((*lease)->target.number), "was released");
   return absl::OkStatus();
 }
 
@@ -68,7 +85,7 @@ absl::StatusOr<int> LeaseTable::Use(const std::string& id, std::uint64_t sequenc
   }
   (*lease)->last_sequence = sequence;
   (*lease)->last_use = now;
-  return (*lease)->target;
+  return (*lease)->target.number;
 }
 
 std::optional<int> LeaseTable::FindTarget(const std::string& id) const {
@@ -76,6 +93,12 @@ std::optional<int> LeaseTable::FindTarget(const std::string& id) const {
     if (lease.id == id) return target;
   }
   return std::nullopt;
+}
+
+const LeaseTable::Lease* LeaseTable::FindHolder(const std::vector<int>& units) const {
+  for (const auto& [target, lease] : leases_)
+    if (SharesUnit(lease.target.units, units)) return &lease;
+  return nullptr;
 }
 
 bool LeaseTable::Expire(SteadyTime now) {

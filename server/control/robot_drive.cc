@@ -10,9 +10,14 @@ namespace {
 
 using physics::Actuator;
 using physics::Controller;
+using physics::Gains;
 using physics::RobotJoint;
 
 constexpr double kArrived = 1e-9;  // [rad], [m]
+constexpr double kSlow = 0.01;     // [rad/s], [m/s], below which a joint is held where it is
+
+constexpr std::size_t kJointNumbers = 3;
+constexpr std::size_t kToolNumbers = 1 + DriveTwist::kNumbers;
 
 // A limit from the robot's file, or a default if it is not finite.
 double Choose(double limit, double otherwise) {
@@ -20,14 +25,20 @@ double Choose(double limit, double otherwise) {
 }
 
 // Distance by which a joint that moves at `rate` lags behind its target because of its damper.
-double CalcLag(const Actuator& actuator, double rate) {
-  return actuator.stiffness > 0 ? actuator.damping / actuator.stiffness * rate : 0;
+double CalcLag(const Gains& gains, double rate) {
+  return gains.stiffness > 0 ? gains.damping / gains.stiffness * rate : 0;
+}
+
+bool IsZero(const DriveGoal& goal) {
+  const auto* twist = std::get_if<TwistGoal>(&goal);
+  return twist != nullptr && twist->linear.isZero(0) && twist->angular.isZero(0);
 }
 
 }  // namespace
 
-RobotDrive::RobotDrive(const physics::Model& model, int robot, const DriveLimits& limits)
-    : model_(model), limits_(limits) {
+RobotDrive::RobotDrive(const physics::Model& model, int robot)
+    : model_(model), teleop_(model.robots[robot].teleop) {
+  const DriveLimits& limits = teleop_.limits;
   for (int i = 0; i < static_cast<int>(model.actuators.size()); ++i) {
     const Actuator& actuator = model.actuators[i];
     if (actuator.robot != robot) continue;
@@ -45,89 +56,165 @@ RobotDrive::RobotDrive(const physics::Model& model, int robot, const DriveLimits
   }
 }
 
-void RobotDrive::Take(const RobotGoal& goal, SteadyTime now) {
-  if (const auto* joints = std::get_if<std::vector<JointGoal>>(&goal)) {
-    for (const JointGoal& wanted : *joints) {
-      JointDrive* joint = FindJoint(wanted.actuator);
-      joint->engaged = true;
-      joint->freeze = false;
-      joint->goal = wanted.value;
-      joint->received = now;
-      for (ToolDrive& tool : tools_) {
-        const std::vector<int>& moved = model_.controllers[tool.controller].actuators;
-        if (std::find(moved.begin(), moved.end(), wanted.actuator) != moved.end())
-          tool.goal.reset();
-      }
-    }
-    return;
+void RobotDrive::Take(const Goals& goals, const std::string& lease_id, SteadyTime now) {
+  for (const JointGoal& goal : goals.joints) TakeJoint(goal, lease_id, now);
+  for (const JogGoal& goal : goals.jogs) TakeJog(goal, lease_id, now);
+  for (const ToolGoal& goal : goals.tools) TakeTool(goal, lease_id, now);
+  for (const GainGoal& goal : goals.gains) {
+    std::optional<GainGoal>& gains = FindJoint(goal.actuator)->gains;
+    if (!gains) gains = GainGoal{goal.actuator, {}, {}, {}};
+    if (goal.stiffness) gains->stiffness = goal.stiffness;
+    if (goal.damping) gains->damping = goal.damping;
+    if (goal.effort_limit) gains->effort_limit = goal.effort_limit;
   }
-  const ToolGoal& wanted = std::get<ToolGoal>(goal);
+}
+
+void RobotDrive::TakeJoint(const JointGoal& goal, const std::string& lease_id, SteadyTime now) {
+  JointDrive* joint = FindJoint(goal.actuator);
+  joint->taken = true;
+  joint->next_lease = lease_id;
+  joint->live.reset();
+  if (model_.actuators[goal.actuator].kind == Actuator::Kind::kPosition || IsActivation(*joint)) {
+    joint->news = JointDrive::News::kGoal;
+    joint->next_goal = goal.value;
+  } else {
+    joint->live = {goal.value, now};
+  }
   for (ToolDrive& tool : tools_) {
-    if (tool.controller != wanted.controller) continue;
-    tool.engaged = true;
-    tool.goal = wanted.goal;
-    tool.received = now;
+    if (std::ranges::count(model_.controllers[tool.controller].actuators, goal.actuator) > 0)
+      tool.live.reset();
   }
-  for (const int actuator : model_.controllers[wanted.controller].actuators) {
+}
+
+void RobotDrive::TakeJog(const JogGoal& goal, const std::string& lease_id, SteadyTime now) {
+  // a control at rest leaves a joint to other goals
+  JointDrive* joint = FindJoint(goal.actuator);
+  if (goal.rate == 0 && !joint->live) return;
+  joint->taken = true;
+  joint->next_lease = lease_id;
+  joint->live = {goal.rate, now};
+}
+
+void RobotDrive::TakeTool(const ToolGoal& goal, const std::string& lease_id, SteadyTime now) {
+  const auto tool =
+      std::ranges::find_if(tools_, [&](const auto& t) { return t.controller == goal.controller; });
+  if (IsZero(goal.goal) && !tool->live) return;
+  tool->taken = true;
+  tool->lease = lease_id;
+  tool->live = {goal.goal, now};
+  for (const int actuator : model_.controllers[goal.controller].actuators) {
     JointDrive* joint = FindJoint(actuator);
-    joint->engaged = true;
-    joint->freeze = false;
-    joint->goal.reset();
+    joint->taken = true;
+    joint->next_lease = lease_id;
+    joint->news = JointDrive::News::kEnd;
+    joint->live.reset();
   }
 }
 
 void RobotDrive::Freeze() {
-  for (JointDrive& joint : joints_) {
-    if (!joint.engaged) continue;
-    const Actuator& actuator = model_.actuators[joint.actuator];
-    const Actuator::Kind kind = actuator.kind;
-    if (model_.joint_of(actuator).kind == RobotJoint::Kind::kActivation) {
-      joint.goal.reset();  // keep the activation, so that the grip holds
-    } else if (kind != Actuator::Kind::kPosition) {
-      joint.goal = 0;
-    } else if (joint.goal) {
-      joint.goal.reset();
-      joint.freeze = true;
-    }
-  }
-  for (ToolDrive& tool : tools_) tool.goal.reset();
+  Drop();
+  freezes_ = true;
 }
 
-void RobotDrive::Release() {
+void RobotDrive::Drop() {
   for (JointDrive& joint : joints_) {
-    joint.engaged = joint.freeze = false;
-    joint.goal.reset();
+    joint.taken = false;
+    joint.news = JointDrive::News::kNone;
+    joint.gains.reset();
+    joint.lease.clear();
+    joint.live.reset();
   }
   for (ToolDrive& tool : tools_) {
-    tool.engaged = false;
-    tool.goal.reset();
+    tool.taken = false;
+    tool.live.reset();
+  }
+}
+
+std::size_t RobotDrive::num_saved() const {
+  return kJointNumbers * joints_.size() + kToolNumbers * tools_.size();
+}
+
+bool RobotDrive::engaged() const {
+  return std::ranges::any_of(joints_, &JointDrive::engaged) ||
+         std::ranges::any_of(tools_, &ToolDrive::engaged);
+}
+
+void RobotDrive::Save(std::vector<double>* to) const {
+  for (const JointDrive& joint : joints_) {
+    const int flags = joint.engaged | joint.leased << 1 | joint.has_goal << 2;
+    to->insert(to->end(), {static_cast<double>(flags), joint.goal, joint.rate});
+  }
+  for (const ToolDrive& tool : tools_) {
+    to->push_back(tool.engaged);
+    tool.twist.Save(to);
+  }
+}
+
+void RobotDrive::Load(const double* from) {
+  for (JointDrive& joint : joints_) {
+    const int flags = from == nullptr ? 0 : static_cast<int>(std::clamp(from[0], 0.0, 7.0));
+    joint.engaged = flags & 1;
+    joint.leased = flags & 2;
+    joint.has_goal = flags & 4;
+    joint.goal = from == nullptr ? 0 : from[1];
+    joint.rate = from == nullptr ? 0 : from[2];
+    if (from != nullptr) from += kJointNumbers;
+  }
+  for (ToolDrive& tool : tools_) {
+    tool.engaged = from != nullptr && from[0] != 0;
     tool.twist = {};
+    if (from == nullptr) continue;
+    tool.twist.Load(from + 1);
+    from += kToolNumbers;
   }
 }
 
-// Whether a goal of the joint is a rate or an effort. An activation is neither: it is a grip.
-bool RobotDrive::KeepsMoving(const JointDrive& joint) const {
-  const Actuator& actuator = model_.actuators[joint.actuator];
-  return actuator.kind != Actuator::Kind::kPosition &&
-         model_.joint_of(actuator).kind != RobotJoint::Kind::kActivation;
-}
-
-void RobotDrive::Lapse() {
-  for (ToolDrive& tool : tools_) tool.goal.reset();
+void RobotDrive::Advance(const physics::State& state, const double* from, SteadyTime now,
+                         absl::FunctionRef<bool(const std::string&)> holds,
+                         physics::Inputs* inputs) {
+  Load(from);
+  const bool freezes = std::exchange(freezes_, false);
+  const auto is_live = [&](const auto& live, const std::string& lease) {
+    return live && (lease.empty() || (now - live->received <= kGoalTime && holds(lease)));
+  };
   for (JointDrive& joint : joints_) {
-    if (joint.engaged && KeepsMoving(joint)) joint.goal = 0;
-  }
-}
-
-void RobotDrive::Advance(const physics::State& state, SteadyTime now, physics::Inputs* inputs) {
-  for (JointDrive& joint : joints_) {
-    if (joint.engaged && now - joint.received > kGoalTime && KeepsMoving(joint)) joint.goal = 0;
-    if (joint.engaged) inputs->actuators.push_back({joint.actuator, AdvanceJoint(state, &joint)});
+    const Actuator& actuator = model_.actuators[joint.actuator];
+    bool rests = false;
+    if (freezes || (joint.leased && !holds(joint.lease))) {
+      // an activation keeps its stress, so that the grip holds
+      const bool is_position = actuator.kind == Actuator::Kind::kPosition;
+      rests = is_position && joint.has_goal;
+      if (is_position || IsActivation(joint)) joint.has_goal = false;
+      joint.leased = false;
+    }
+    if (std::exchange(joint.taken, false)) {
+      joint.engaged = true;
+      joint.lease = joint.next_lease;
+      joint.leased = !joint.lease.empty();
+    }
+    const JointDrive::News news = std::exchange(joint.news, JointDrive::News::kNone);
+    if (news != JointDrive::News::kNone) {
+      rests = false;
+      joint.has_goal = news == JointDrive::News::kGoal;
+      joint.goal = joint.has_goal ? joint.next_goal : 0;
+      if (!joint.has_goal) joint.rate = 0;
+    }
+    if (!is_live(joint.live, joint.lease)) joint.live.reset();
+    SetGains(state, &joint, inputs);
+    Hold(state, &joint, inputs);
+    if (!joint.engaged) continue;
+    if (rests) joint.rate = 0;
+    inputs->actuators.push_back(
+        {joint.actuator, rests ? CalcRestTarget(state, joint) : AdvanceJoint(state, &joint)});
+    if (joint.lease.empty()) joint.live.reset();  // it was for this step only
   }
   for (ToolDrive& tool : tools_) {
+    if (std::exchange(tool.taken, false)) tool.engaged = true;
+    if (!is_live(tool.live, tool.lease)) tool.live.reset();
     if (!tool.engaged) continue;
-    AdvanceTool(state, now, &tool);
+    AdvanceTool(state, &tool);
     inputs->twists.push_back({tool.controller, tool.twist.angular, tool.twist.linear});
+    if (tool.lease.empty()) tool.live.reset();
   }
 }
 
@@ -137,45 +224,98 @@ RobotDrive::JointDrive* RobotDrive::FindJoint(int actuator) {
       [](const JointDrive& joint, int index) { return joint.actuator < index; });
 }
 
+bool RobotDrive::IsActivation(const JointDrive& joint) const {
+  return model_.joint_of(model_.actuators[joint.actuator]).kind == RobotJoint::Kind::kActivation;
+}
+
 // Target at which a joint stays where it is: the present target less the lag. The offset that
 // carries the load remains in it.
 double RobotDrive::CalcRestTarget(const physics::State& state, const JointDrive& drive) const {
-  const Actuator& actuator = model_.actuators[drive.actuator];
-  const RobotJoint& joint = model_.joint_of(actuator);
+  const RobotJoint& joint = model_.joint_of(model_.actuators[drive.actuator]);
   const double target = state.controls[drive.actuator];
   const double rate = model_.Velocities(state, joint.block)[joint.velocity];
-  return std::clamp(target - CalcLag(actuator, rate), std::min(joint.lower, target),
-                    std::max(joint.upper, target));
+  const double lag = CalcLag(physics::GainsOf(model_, state.gains, drive.actuator), rate);
+  return std::clamp(target - lag, std::min(joint.lower, target), std::max(joint.upper, target));
 }
 
 double RobotDrive::AdvanceJoint(const physics::State& state, JointDrive* drive) const {
-  const double before = std::exchange(drive->rate, 0);
-  if (std::exchange(drive->freeze, false)) return CalcRestTarget(state, *drive);
-  const double target = state.controls[drive->actuator], h = model_.time_step;
-  if (!drive->goal) return target;
-  const double away = *drive->goal - target;
-  const double change = drive->acceleration * h;
-  double next = *drive->goal;
+  const double target = state.controls[drive->actuator];
   switch (model_.actuators[drive->actuator].kind) {
-    case Actuator::Kind::kPosition: {
-      // as fast as braking at half the acceleration allows
-      const double wanted = std::min(
-          {drive->speed, std::abs(away) / h, std::sqrt(drive->acceleration * std::abs(away))});
-      const double rate = std::clamp(std::copysign(wanted, away), before - change, before + change);
-      if (std::abs(away - rate * h) > kArrived) {
-        next = target + rate * h;
-        drive->rate = rate;
-      }
-      break;
-    }
+    case Actuator::Kind::kPosition:
+      return AdvancePosition(target, drive);
     case Actuator::Kind::kVelocity:
-      next = std::clamp(next, target - change, target + change);
-      break;
+      return AdvanceRate(target, *drive);
     case Actuator::Kind::kEffort:
       break;
   }
-  if (next == *drive->goal) drive->goal.reset();
-  return next;
+  if (!IsActivation(*drive)) return drive->live ? drive->live->goal : 0;
+  return std::exchange(drive->has_goal, false) ? drive->goal : target;
+}
+
+// Next target position, as fast as braking at half the acceleration allows.
+double RobotDrive::AdvancePosition(double target, JointDrive* drive) const {
+  const RobotJoint& joint = model_.joint_of(model_.actuators[drive->actuator]);
+  const double h = model_.time_step, change = drive->acceleration * h;
+  const auto stop_within = [&](double away) {
+    return std::min({drive->speed, away / h, std::sqrt(drive->acceleration * away)});
+  };
+  double wanted = 0;
+  if (drive->live) {
+    drive->has_goal = false;
+    wanted = std::clamp(drive->live->goal, -stop_within(std::max(target - joint.lower, 0.0)),
+                        stop_within(std::max(joint.upper - target, 0.0)));
+  } else if (drive->has_goal) {
+    const double away = drive->goal - target;
+    wanted = std::copysign(stop_within(std::abs(away)), away);
+  }
+  drive->rate = std::clamp(wanted, drive->rate - change, drive->rate + change);
+  if (drive->has_goal && std::abs(drive->goal - target - drive->rate * h) <= kArrived) {
+    drive->has_goal = false;
+    drive->rate = 0;
+    return drive->goal;
+  }
+  if (drive->has_goal) return target + drive->rate * h;
+  return std::clamp(target + drive->rate * h, std::min(joint.lower, target),
+                    std::max(joint.upper, target));
+}
+
+double RobotDrive::AdvanceRate(double target, const JointDrive& drive) const {
+  const double change = drive.acceleration * model_.time_step;
+  return std::clamp(drive.live ? drive.live->goal : 0, target - change, target + change);
+}
+
+void RobotDrive::SetGains(const physics::State& state, JointDrive* joint,
+                          physics::Inputs* inputs) const {
+  const std::optional<GainGoal> given = std::exchange(joint->gains, std::nullopt);
+  if (!given) return;
+  const Gains now = physics::GainsOf(model_, state.gains, joint->actuator);
+  const Gains next{given->stiffness.value_or(now.stiffness), given->damping.value_or(now.damping),
+                   given->effort_limit.value_or(now.effort_limit)};
+  if (next.stiffness != now.stiffness || next.damping != now.damping ||
+      next.effort_limit != now.effort_limit)
+    inputs->gains.push_back({joint->actuator, next.stiffness, next.damping, next.effort_limit});
+}
+
+// Holds a rate or an effort without a goal where it came to rest, if the robot's fallback says so.
+void RobotDrive::Hold(const physics::State& state, JointDrive* drive,
+                      physics::Inputs* inputs) const {
+  const Actuator& actuator = model_.actuators[drive->actuator];
+  if (actuator.kind == Actuator::Kind::kPosition || IsActivation(*drive)) return;
+  if (drive->live || !drive->engaged ||
+      teleop_.fallback != physics::Teleoperation::Fallback::kHold) {
+    drive->has_goal = false;
+    return;
+  }
+  // a rate ramps down first, and an effort brakes until the joint is slow
+  if (actuator.kind == Actuator::Kind::kVelocity && !drive->has_goal &&
+      state.controls[drive->actuator] != 0)
+    return;
+  const RobotJoint& joint = model_.joint_of(actuator);
+  if (!drive->has_goal) {
+    drive->goal = model_.Positions(state, joint.block)[joint.position];
+    drive->has_goal = std::abs(model_.Velocities(state, joint.block)[joint.velocity]) < kSlow;
+  }
+  inputs->holds.push_back({drive->actuator, drive->goal});
 }
 
 // Pose in which a controller's link comes to rest if the targets do not change. Each joint lags
@@ -189,9 +329,9 @@ physics::RigidTransform RobotDrive::CalcComingPose(const physics::State& state,
     const std::span<const double> v = model_.Velocities(state, block);
     std::vector<double> q(now.begin(), now.end());
     for (const int index : controller.actuators) {
-      const Actuator& actuator = model_.actuators[index];
-      const RobotJoint& joint = model_.joint_of(actuator);
-      if (joint.block == link.block) q[joint.position] += CalcLag(actuator, v[joint.velocity]);
+      const RobotJoint& joint = model_.joint_of(model_.actuators[index]);
+      const Gains gains = physics::GainsOf(model_, state.gains, index);
+      if (joint.block == link.block) q[joint.position] += CalcLag(gains, v[joint.velocity]);
     }
     std::vector<physics::RigidTransform> poses(articulation->num_links());
     articulation->CalcLinkPoses(q, poses);
@@ -200,18 +340,21 @@ physics::RigidTransform RobotDrive::CalcComingPose(const physics::State& state,
   return link.X_WB;
 }
 
-void RobotDrive::AdvanceTool(const physics::State& state, SteadyTime now, ToolDrive* tool) const {
-  if (now - tool->received > kGoalTime) tool->goal.reset();
+void RobotDrive::AdvanceTool(const physics::State& state, ToolDrive* tool) const {
   const Controller& controller = model_.controllers[tool->controller];
+  const DriveLimits& limits = teleop_.limits;
+  const double h = model_.time_step;
   TwistGoal wanted;
-  if (tool->goal && std::holds_alternative<TwistGoal>(*tool->goal)) {
-    wanted = std::get<TwistGoal>(*tool->goal);
-  } else if (tool->goal) {
+  if (tool->live) {
     const physics::RigidTransform X_WL = CalcComingPose(state, controller);
-    wanted = CalcTwistTowards(std::get<PoseGoal>(*tool->goal), X_WL.p, Eigen::Quaterniond(X_WL.R),
-                              limits_, controller.position_gain, model_.time_step);
+    const DriveGoal& goal = tool->live->goal;
+    wanted = std::holds_alternative<TwistGoal>(goal)
+                 ? std::get<TwistGoal>(goal)
+                 : CalcTwistTowards(std::get<PoseGoal>(goal), X_WL.p, Eigen::Quaterniond(X_WL.R),
+                                    limits, controller.position_gain, h);
+    KeepWithin(limits, X_WL.p, h, &wanted);
   }
-  tool->twist.Approach(wanted, limits_, model_.time_step);
+  tool->twist.Approach(wanted, limits, h);
 }
 
 }  // namespace pliant::server

@@ -6,10 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-
-#include "server/control/read_command.h"
-#include "server/host/text.h"
 
 namespace pliant::server {
 namespace {
@@ -31,75 +27,64 @@ v1::CommandRequest WithoutTarget(const v1::TargetCommand& given) {
     case v1::TargetCommand::kGripper:
       *command.mutable_gripper() = given.gripper();
       break;
+    case v1::TargetCommand::kGains:
+      *command.mutable_gains() = given.gains();
+      break;
+    case v1::TargetCommand::kSpring:
+      *command.mutable_spring() = given.spring();
+      break;
+    case v1::TargetCommand::kWrench:
+      *command.mutable_wrench() = given.wrench();
+      break;
+    case v1::TargetCommand::kGamepad:
+      *command.mutable_gamepad() = given.gamepad();
+      break;
     case v1::TargetCommand::COMMAND_NOT_SET:
       break;
   }
   return command;
 }
 
+absl::Status ExplainStop() {
+  return absl::FailedPreconditionError(
+      "the world is stopped; call ResumeWorld to command it again");
+}
+
 }  // namespace
 
-WorldControl::WorldControl(std::shared_ptr<const physics::Model> model, const DriveLimits& limits)
-    : model_(std::move(model)), first_robot_(static_cast<int>(model_->bodies.size())) {
-  for (int body = 0; body < first_robot_; ++body) {
-    if (model_->bodies[body].motion == physics::Motion::kKinematic)
-      drives_.emplace(body, Drive(limits));
+WorldControl::WorldControl(std::shared_ptr<const physics::Model> model)
+    : model_(std::move(model)), targets_(*model_), reader_(*model_) {
+  for (const Target& target : targets_.all()) {
+    if (target.robot >= 0) {
+      if (!target.actuators.empty()) robots_.try_emplace(target.robot, *model_, target.robot);
+      continue;
+    }
+    const physics::Body& body = model_->bodies[target.body];
+    if (body.motion == physics::Motion::kKinematic)
+      drives_.emplace(target.lease.number, Drive(body.drive));
   }
-  for (const physics::Actuator& actuator : model_->actuators)
-    robots_.try_emplace(first_robot_ + actuator.robot, *model_, actuator.robot, limits);
-}
-
-WorldControl::Target WorldControl::FindTarget(const std::string& name) const {
-  for (const auto& [target, drive] : drives_) {
-    if (NameOf(target) == name) return target;
-  }
-  for (const auto& [target, drive] : robots_) {
-    if (NameOf(target) == name) return target;
-  }
-  return -1;
-}
-
-std::string WorldControl::NameOf(Target target) const {
-  return target < first_robot_ ? model_->bodies[target].name
-                               : model_->robots[target - first_robot_].name;
-}
-
-absl::StatusOr<WorldControl::Target> WorldControl::ResolveTarget(const std::string& wanted) const {
-  const Target target = FindTarget(wanted);
-  if (target >= 0) return target;
-  std::vector<std::string> names;
-  for (const auto& [body, drive] : drives_) names.push_back(NameOf(body));
-  for (const auto& [robot, drive] : robots_) names.push_back(NameOf(robot));
-  const std::string choice = names.empty()
-                                 ? "; this world has no KINEMATIC body and no robot with actuators"
-                                 : absl::StrCat("; expected one of: ", absl::StrJoin(names, ", "));
-  const std::string name = absl::StrCat("\"", Shorten(wanted, 80), "\"");
-  const bool is_robot =
-      std::any_of(model_->robots.begin(), model_->robots.end(),
-                  [&](const physics::Robot& robot) { return robot.name == wanted; });
-  if (is_robot) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "target: the robot ", name, " has no actuators and accepts no commands", choice));
-  }
-  if (physics::FindBody(*model_, wanted) < 0) {
-    return absl::NotFoundError(absl::StrCat("target: there is no body or robot ", name, choice));
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("target: ", name, " is not KINEMATIC and accepts no commands", choice));
+  num_saved_ = Drive::kNumbers * drives_.size();
+  for (const auto& [robot, drive] : robots_) num_saved_ += drive.num_saved();
 }
 
 absl::StatusOr<v1::Lease> WorldControl::Acquire(const v1::AcquireLeaseRequest& request,
                                                 SteadyTime now) {
-  const absl::StatusOr<Target> target = ResolveTarget(request.target());
+  const absl::StatusOr<const Target*> target = targets_.Find(request.target());
   if (!target.ok()) return target.status();
+  if (request.priority() < 0 || request.priority() > kMaxPriority) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "priority: ", request.priority(), " is not allowed; expected 0 to ", kMaxPriority));
+  }
   std::lock_guard lock(mutex_);
-  const absl::StatusOr<LeaseTable::Lease> lease = leases_.Acquire(
-      *target, request.target(), request.client(), request.takeover(), request.lease_id(), now);
+  const absl::StatusOr<LeaseTable::Lease> lease =
+      leases_.Acquire((*target)->lease, request.client(), request.takeover(), request.priority(),
+                      request.lease_id(), now);
   if (!lease.ok()) return lease.status();
   v1::Lease message;
   message.set_lease_id(lease->id);
   message.set_target(request.target());
   message.set_client(lease->client);
+  message.set_priority(lease->priority);
   message.set_expires_in(std::chrono::duration<double>(LeaseTable::kLeaseTime).count());
   return message;
 }
@@ -114,76 +99,61 @@ absl::StatusOr<std::string> WorldControl::Submit(const v1::CommandRequest& comma
   if (!std::isfinite(command.client_time())) {
     return absl::InvalidArgumentError("client_time: not a finite number");
   }
-  std::optional<Target> target;
+  std::optional<int> target;
   {
     std::lock_guard lock(mutex_);
     target = leases_.FindTarget(command.lease_id());
   }
 
-  // read the goal first, so that a refused command does not count
-  DriveGoal body_goal;
-  RobotGoal robot_goal;
-  if (target && *target < first_robot_) {
-    absl::StatusOr<DriveGoal> goal = ReadBodyCommand(model_->bodies[*target], command);
-    if (!goal.ok()) return goal.status();
-    body_goal = *std::move(goal);
-  } else if (target) {
-    absl::StatusOr<RobotGoal> goal = ReadRobotCommand(*model_, *target - first_robot_, command);
-    if (!goal.ok()) return goal.status();
-    robot_goal = *std::move(goal);
-  }
+  // read the goals first, so that a refused command does not count
+  absl::StatusOr<Goals> goals = Goals();
+  if (target) goals = reader_.Read(targets_.at(*target), command);
+  if (!goals.ok()) return goals.status();
 
-  // a lease keeps its target, so the goal read above is still for this one
+  // a lease keeps its target, so the goals read above are still for this one
   std::lock_guard lock(mutex_);
-  const absl::StatusOr<Target> used = leases_.Use(command.lease_id(), command.sequence(), now);
+  const absl::StatusOr<int> used = leases_.Use(command.lease_id(), command.sequence(), now);
   if (!used.ok()) return used.status();
-  if (stopped_)
+  if (stopped_) return ExplainStop();
+  if (command.has_epoch() && command.epoch() != epoch_) {
     return absl::FailedPreconditionError(
-        "the world is stopped; call ResumeWorld to command it again");
-  Command& latest = mailbox_[*used];
-  if (*used >= first_robot_) {
-    // a client that takes a robot over does not continue the previous client's motion
-    RobotDrive& robot = robots_.at(*used);
-    if (latest.lease_id != command.lease_id()) robot.Freeze();
-    robot.Take(robot_goal, now);
+        absl::StrCat("epoch: the world was reset or restored since epoch ", command.epoch(),
+                     "; look at a frame of epoch ", epoch_, " and start from there"));
   }
-  latest = {command.lease_id(), command.sequence(), command.client_time(), now, body_goal};
-  return NameOf(*used);
+  const Target& commanded = targets_.at(*used);
+  if (goals->pull) pulls_[*used] = {command.lease_id(), now, *goals->pull};
+  if (const auto robot = robots_.find(commanded.robot); robot != robots_.end())
+    robot->second.Take(*goals, command.lease_id(), now);
+  mailbox_[*used] = {command.lease_id(), command.sequence(), command.client_time(), now,
+                     goals->body};
+  return commanded.lease.name;
 }
 
 absl::StatusOr<StepInputs> WorldControl::Hold(const std::vector<v1::TargetCommand>& commands,
                                               SteadyTime now) {
   Held held;
   for (const v1::TargetCommand& command : commands) {
-    const absl::StatusOr<Target> target = ResolveTarget(command.target());
+    const absl::StatusOr<const Target*> target = targets_.Find(command.target());
     if (!target.ok()) return target.status();
+    const LeaseTable::Target& wanted = (*target)->lease;
     {
       std::lock_guard lock(mutex_);
       leases_.Expire(now);
-      if (const auto lease = leases_.leases().find(*target); lease != leases_.leases().end()) {
-        return absl::FailedPreconditionError(absl::StrCat("\"", command.target(),
-                                                          "\" is driven by ", lease->second.client,
+      if (const LeaseTable::Lease* lease = leases_.FindHolder(wanted.units); lease != nullptr) {
+        return absl::FailedPreconditionError(absl::StrCat("\"", lease->target.name,
+                                                          "\" is driven by ", lease->client,
                                                           "; wait until it is released"));
       }
-      if (stopped_) {
-        return absl::FailedPreconditionError(
-            "the world is stopped; call ResumeWorld to command it again");
-      }
+      if (stopped_) return ExplainStop();
     }
-    if (*target < first_robot_) {
-      absl::StatusOr<DriveGoal> goal =
-          ReadBodyCommand(model_->bodies[*target], WithoutTarget(command));
-      if (!goal.ok()) return goal.status();
-      if (!held.bodies.emplace(*target, *std::move(goal)).second) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("commands: \"", command.target(), "\" is commanded twice"));
-      }
-    } else {
-      absl::StatusOr<RobotGoal> goal =
-          ReadRobotCommand(*model_, *target - first_robot_, WithoutTarget(command));
-      if (!goal.ok()) return goal.status();
-      held.robots[*target].push_back(*std::move(goal));
+    absl::StatusOr<Goals> goals = reader_.Read(**target, WithoutTarget(command));
+    if (!goals.ok()) return goals.status();
+    std::vector<Goals>& of_target = held[wanted.number];
+    if ((*target)->robot < 0 && !of_target.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("commands: \"", wanted.name, "\" is commanded twice"));
     }
+    of_target.push_back(*std::move(goals));
   }
   return [this, held = std::move(held)](const physics::State& state, SteadyTime time) {
     return AdvanceWith(held, state, time);
@@ -194,26 +164,24 @@ void WorldControl::Stop() {
   std::lock_guard lock(mutex_);
   stopped_ = true;
   mailbox_.clear();
-  for (auto& [target, robot] : robots_) robot.Freeze();
+  pulls_.clear();
+  for (auto& [robot, drive] : robots_) drive.Freeze();
 }
 
 void WorldControl::Resume() {
   std::lock_guard lock(mutex_);
   stopped_ = false;
-  mailbox_.clear();
 }
 
-bool WorldControl::Holds(const std::string& lease_id, Target target) const {
-  const auto lease = leases_.leases().find(target);
-  return lease != leases_.leases().end() && lease->second.id == lease_id;
+bool WorldControl::Holds(const std::string& lease_id) const {
+  return leases_.FindTarget(lease_id).has_value();
 }
 
-// Whether a command is recent and from the client that holds the target now.
-bool WorldControl::IsFresh(const Command& command, Target target, SteadyTime now) const {
-  return now - command.received <= kCommandTime && Holds(command.lease_id, target);
+bool WorldControl::IsFresh(SteadyTime received, SteadyTime now) const {
+  return now - received <= kCommandTime;
 }
 
-void WorldControl::MarkApplied(const Command& command, Target target, std::int64_t step,
+void WorldControl::MarkApplied(const Command& command, int target, std::int64_t step,
                                SteadyTime now) {
   Applied& applied = applied_[target];
   if (applied.lease_id == command.lease_id && applied.sequence == command.sequence) return;
@@ -226,54 +194,103 @@ physics::Inputs WorldControl::Advance(const physics::State& state, SteadyTime no
 }
 
 // Held goals take precedence over those of the mailbox.
-physics::Inputs WorldControl::AdvanceWith(const Held& held, const physics::State& state,
+physics::Inputs WorldControl::AdvanceWith(const Held& given, const physics::State& state,
                                           SteadyTime now) {
   physics::Inputs inputs;
   std::lock_guard lock(mutex_);
-  leases_.Expire(now);
-  for (auto& [body, drive] : drives_) {
-    const auto command = mailbox_.find(body);
-    std::optional<DriveGoal> goal;
-    if (command != mailbox_.end() && IsFresh(command->second, body, now)) {
-      goal = command->second.goal;
-      MarkApplied(command->second, body, state.step + 1, now);
-    }
-    if (const auto own = held.bodies.find(body); own != held.bodies.end() && !stopped_)
-      goal = own->second;
-    if (goal && !drive.engaged()) drive.Engage(physics::CalcBodyPose(*model_, state, body));
-    // once commanded, a body stays with its drive, so that a script does not take it back with a
-    // jump
-    if (drive.engaged()) inputs.poses.push_back({body, drive.Advance(goal, model_->time_step)});
-  }
-  for (auto& [target, robot] : robots_) {
-    const auto command = mailbox_.find(target);
-    if (command != mailbox_.end()) {
-      MarkApplied(command->second, target, state.step + 1, now);
+  const Held none;
+  const Held& held = stopped_ ? none : given;
+  TakeCommands(state, now);
 
-      // stop the robot when its client no longer holds the lease
-      if (!Holds(command->second.lease_id, target)) {
-        robot.Freeze();
-        mailbox_.erase(command);
-      }
-    }
-    // goals that keep it moving end with the steps through which they were held
-    if (held_robots_.erase(target) > 0) robot.Lapse();
-    if (const auto own = held.robots.find(target); own != held.robots.end() && !stopped_) {
-      for (const RobotGoal& goal : own->second) robot.Take(goal, now);
-      held_robots_.insert(target);
-    }
-    robot.Advance(state, now, &inputs);
-  }
+  // without engaged drives a state has no numbers of them
+  const double* from = state.drives.size() == num_saved_ ? state.drives.data() : nullptr;
+  AdvanceBodies(held, state, from, now, &inputs);
+  if (from != nullptr) from += Drive::kNumbers * drives_.size();
+  AdvanceRobots(held, state, from, now, &inputs);
+  AddPulls(held, &inputs);
+  if (!is_engaged()) inputs.drives.clear();
   return inputs;
 }
 
-void WorldControl::Drop() {
+// Drops what has lapsed from the mailbox, and marks the rest as applied by the step from `state`.
+void WorldControl::TakeCommands(const physics::State& state, SteadyTime now) {
+  leases_.Expire(now);
+  std::erase_if(mailbox_, [&](const auto& entry) { return !Holds(entry.second.lease_id); });
+  std::erase_if(pulls_, [&](const auto& entry) {
+    return !Holds(entry.second.lease_id) || !IsFresh(entry.second.received, now);
+  });
+  for (const auto& [target, command] : mailbox_) {
+    // a robot keeps its last goals, but nothing moves a body after its command has lapsed
+    if (targets_.at(target).robot >= 0 || IsFresh(command.received, now))
+      MarkApplied(command, target, state.step + 1, now);
+  }
+}
+
+void WorldControl::AdvanceBodies(const Held& held, const physics::State& state, const double* from,
+                                 SteadyTime now, physics::Inputs* inputs) {
+  for (auto& [target, drive] : drives_) {
+    drive.Release();
+    if (from != nullptr) {
+      drive.Load(from);
+      from += Drive::kNumbers;
+    }
+    std::optional<DriveGoal> goal;
+    const auto command = mailbox_.find(target);
+    if (command != mailbox_.end() && IsFresh(command->second.received, now))
+      goal = command->second.goal;
+    if (const auto own = held.find(target); own != held.end()) goal = own->second.front().body;
+
+    // once commanded, a body stays with its drive, so that a script does not take it back with a
+    // jump
+    const int body = targets_.at(target).body;
+    if (goal && !drive.engaged()) drive.Engage(physics::CalcBodyPose(*model_, state, body));
+    if (drive.engaged()) inputs->poses.push_back({body, drive.Advance(goal, model_->time_step)});
+    drive.Save(&inputs->drives);
+  }
+}
+
+void WorldControl::AdvanceRobots(const Held& held, const physics::State& state, const double* from,
+                                 SteadyTime now, physics::Inputs* inputs) {
+  for (const auto& [target, of_target] : held) {
+    const auto robot = robots_.find(targets_.at(target).robot);
+    if (robot == robots_.end()) continue;
+    for (const Goals& goals : of_target) robot->second.Take(goals, "", now);
+  }
+  const auto holds = [this](const std::string& lease_id) { return Holds(lease_id); };
+  for (auto& [robot, drive] : robots_) {
+    drive.Advance(state, from, now, holds, inputs);
+    if (from != nullptr) from += drive.num_saved();
+    drive.Save(&inputs->drives);
+  }
+}
+
+void WorldControl::AddPulls(const Held& held, physics::Inputs* inputs) const {
+  const auto add = [inputs](const Pull& pull) {
+    if (const auto* spring = std::get_if<physics::Inputs::PointSpring>(&pull)) {
+      inputs->springs.push_back(*spring);
+    } else {
+      inputs->forces.push_back(std::get<physics::Inputs::AppliedForce>(pull));
+    }
+  };
+  for (const auto& [target, held_pull] : pulls_) add(held_pull.pull);
+  for (const auto& [target, of_target] : held) {
+    for (const Goals& goals : of_target)
+      if (goals.pull) add(*goals.pull);
+  }
+}
+
+bool WorldControl::is_engaged() const {
+  const auto engaged = [](const auto& entry) { return entry.second.engaged(); };
+  return std::ranges::any_of(drives_, engaged) || std::ranges::any_of(robots_, engaged);
+}
+
+void WorldControl::Drop(std::uint32_t epoch) {
   std::lock_guard lock(mutex_);
+  epoch_ = epoch;
   mailbox_.clear();
+  pulls_.clear();
   applied_.clear();
-  for (auto& [body, drive] : drives_) drive.Release();
-  for (auto& [target, robot] : robots_) robot.Release();
-  held_robots_.clear();
+  for (auto& [robot, drive] : robots_) drive.Drop();
 }
 
 ControlStatus WorldControl::Describe(SteadyTime now) {
@@ -282,7 +299,7 @@ ControlStatus WorldControl::Describe(SteadyTime now) {
   leases_.Expire(now);
   status.stopped = stopped_;
   for (const auto& [target, lease] : leases_.leases()) {
-    CommandEcho echo{lease.id, NameOf(target), lease.client};
+    CommandEcho echo{lease.id, lease.target.name, lease.client, lease.priority};
     const auto applied = applied_.find(target);
     if (applied != applied_.end() && applied->second.lease_id == lease.id) {
       echo.sequence = applied->second.sequence;

@@ -16,6 +16,7 @@ struct CommandEcho {
   std::string lease_id;
   std::string target;
   std::string client;
+  int priority = 0;
   std::uint64_t sequence = 0;  // 0: none was applied yet
   std::int64_t applied_step = 0;
   double client_time = 0;  // [s], the client's own clock

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -51,8 +52,9 @@ class StepController {
   // Commanded inputs of the step that starts at `state`. `now` decides which commands are too old.
   virtual physics::Inputs Advance(const physics::State& state, SteadyTime now) = 0;
 
-  // After a reset, a restore or a pause: motion and targets are dropped, nothing is resumed.
-  virtual void Drop() = 0;
+  // After a reset, a restore or a pause: nothing that clients commanded before is resumed. `epoch`
+  // is that of the state from which the world continues.
+  virtual void Drop(std::uint32_t epoch) = 0;
 
   virtual ControlStatus Describe(SteadyTime now) = 0;
 

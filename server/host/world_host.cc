@@ -459,7 +459,7 @@ void WorldHost::SwitchClock(const ClockMode& mode) {
   // motion commanded before a pause does not continue after it
   const bool runs =
       clock_.kind == ClockMode::Kind::kRealTime || clock_.kind == ClockMode::Kind::kFreeRun;
-  if (mode.kind == ClockMode::Kind::kPaused && runs) controller_->Drop();
+  if (mode.kind == ClockMode::Kind::kPaused && runs) controller_->Drop(epoch_);
   if (mode.kind != ClockMode::Kind::kPaused) fault_.reset();
   clock_ = mode;
   const SteadyTime now = timeline_->Now();
@@ -469,8 +469,7 @@ void WorldHost::SwitchClock(const ClockMode& mode) {
 
 // Drops all commands, counts and faults, after the world was set to another state.
 void WorldHost::BeginEpoch() {
-  controller_->Drop();
-  ++epoch_;
+  controller_->Drop(++epoch_);
   steps_not_converged_ = 0;
   compromises_ = {};
   fault_.reset();

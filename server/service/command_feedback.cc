@@ -16,14 +16,19 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterval{10};
 
-// Contact wrench on a commanded target: a body, about its origin, or all links of a robot, about
-// the origin of the first one.
+// Contact wrench on a commanded target: a body, about its origin, or all links of a robot or those
+// that the joints of a group move, about the origin of the first one.
 physics::ContactWrench CalcTargetWrench(const physics::Snapshot& snapshot,
                                         const std::string& target) {
   const physics::Model& model = *snapshot.model;
   std::vector<int> bodies;
   for (const physics::Robot& robot : model.robots) {
     if (robot.name == target) bodies = robot.bodies;
+    for (const physics::Teleoperation::Group& group : robot.teleop.groups) {
+      if (absl::StrCat(robot.name, "/", group.name) != target) continue;
+      for (const int actuator : group.actuators)
+        bodies.push_back(model.joint_of(model.actuators[actuator]).body);
+    }
   }
   if (bodies.empty()) bodies = {physics::FindBody(model, target)};
 
@@ -56,6 +61,20 @@ void CommandFeedback::Open() {
 }
 
 std::optional<v1::CommandResponse> CommandFeedback::Submit(const v1::CommandRequest& command) {
+  {
+    std::lock_guard lock(mutex_);
+    if (leases_.size() >= kMaxLeases && !leases_.contains(command.lease_id())) DropEndedLeases();
+    if (leases_.size() >= kMaxLeases && !leases_.contains(command.lease_id())) {
+      // one more would hide the answers to another
+      v1::CommandResponse refused;
+      refused.set_lease_id(command.lease_id());
+      refused.set_sequence(command.sequence());
+      refused.set_client_time(command.client_time());
+      refused.set_refused(absl::StrCat("this stream has commands of ", kMaxLeases,
+                                       " leases; release one, or open another stream"));
+      return refused;
+    }
+  }
   v1::CommandResponse taken = handlers_->Command(call_, command);
   if (!taken.refused().empty()) return taken;
   const absl::StatusOr<Call> admitted = Admit(*handlers_, call_, kCommandMethod);
@@ -65,7 +84,6 @@ std::optional<v1::CommandResponse> CommandFeedback::Submit(const v1::CommandRequ
   (*host)->Listen(weak_from_this());
   {
     std::lock_guard lock(mutex_);
-    if (leases_.size() >= kMaxLeases) DropEndedLeases();
     Lease& lease = leases_[command.lease_id()];
     lease.host = *std::move(host);
     lease.last = std::move(taken);
@@ -99,16 +117,16 @@ void CommandFeedback::Close() {
   }
 }
 
-// Call with mutex_ locked. A lease that was dropped too early is followed again with its next
-// command.
+// Call with mutex_ locked. A lease without a pending answer that was dropped too early is followed
+// again with its next command.
 void CommandFeedback::DropEndedLeases() {
   std::erase_if(leases_, [](const auto& entry) {
     const std::shared_ptr<const Published> published = entry.second.host->latest();
-    return std::ranges::none_of(published->control.commands, [&](const CommandEcho& echo) {
-      return echo.lease_id == entry.first;
-    });
+    return !entry.second.pending &&
+           std::ranges::none_of(published->control.commands, [&](const CommandEcho& echo) {
+             return echo.lease_id == entry.first;
+           });
   });
-  if (leases_.size() >= kMaxLeases) leases_.erase(leases_.begin());
 }
 
 // Feedback that is due on a lease, if any. Otherwise lowers `next` to the time when it may be.

@@ -22,6 +22,7 @@ namespace {
 
 constexpr char kPrefix[] = "worlds/";
 constexpr double kMaxFactor = 1000;
+constexpr int kMaxOperatorPriority = 50;  // of a lease
 constexpr int kSubscriptionCost = 100;
 constexpr int kDefaultPage = 50;
 constexpr int kMaxPage = 1000;
@@ -415,6 +416,12 @@ void Handlers::AcquireLease(const Call& call, const v1::AcquireLeaseRequest& req
                             Reply<v1::Lease> reply) {
   auto host = FindWorld(call, request.world());
   if (!host.ok()) return reply(host.status());
+  if (request.priority() > kMaxOperatorPriority &&
+      !call.caller->identity.Has(Role::kAdmin, (*host)->settings()->labels)) {
+    return reply(absl::PermissionDeniedError(
+        absl::StrCat("priority: ", request.priority(), " requires the role ", NameOf(Role::kAdmin),
+                     "; operators have up to ", kMaxOperatorPriority)));
+  }
   v1::AcquireLeaseRequest named = request;
   if (named.client().empty()) named.set_client(call.caller->label);
   absl::StatusOr<v1::Lease> lease = (*host)->controller().Acquire(named, options_.timeline->Now());

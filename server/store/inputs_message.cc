@@ -9,11 +9,12 @@ using Numbers = google::protobuf::RepeatedField<double>;
 using physics::Inputs;
 
 // A member added to Inputs must be written, read and compared here; so must one of its parts.
-static_assert(sizeof(Inputs) == 7 * sizeof(std::vector<int>));
+static_assert(sizeof(Inputs) == 11 * sizeof(std::vector<int>));
 static_assert(sizeof(Inputs::PoseTarget) == 13 * 8 && sizeof(Inputs::AppliedForce) == 11 * 8 &&
               sizeof(Inputs::ActuatorTarget) == 2 * 8 && sizeof(Inputs::JointForce) == 2 * 8 &&
               sizeof(Inputs::TwistTarget) == 7 * 8 && sizeof(Inputs::LinkPoseTarget) == 13 * 8 &&
-              sizeof(Inputs::GripperTarget) == 2 * 8);
+              sizeof(Inputs::GripperTarget) == 2 * 8 && sizeof(Inputs::ActuatorGains) == 4 * 8 &&
+              sizeof(Inputs::ActuatorHold) == 2 * 8 && sizeof(Inputs::PointSpring) == 10 * 8);
 
 template <typename Matrix>
 void WriteNumbers(const Matrix& from, Numbers* to) {
@@ -83,6 +84,29 @@ v1::StepInputs WriteInputs(const Inputs& inputs) {
     input->set_controller(gripper.controller);
     input->set_position(gripper.position);
   }
+  for (const Inputs::ActuatorGains& gains : inputs.gains) {
+    v1::GainsInput* input = message.add_gains();
+    input->set_actuator(gains.actuator);
+    input->set_stiffness(gains.stiffness);
+    input->set_damping(gains.damping);
+    input->set_effort_limit(gains.effort_limit);
+  }
+  for (const Inputs::ActuatorHold& hold : inputs.holds) {
+    v1::HoldInput* input = message.add_holds();
+    input->set_actuator(hold.actuator);
+    input->set_position(hold.position);
+  }
+  for (const Inputs::PointSpring& spring : inputs.springs) {
+    v1::SpringInput* input = message.add_springs();
+    input->set_body(spring.body);
+    input->set_node(spring.node);
+    WriteNumbers(spring.p_BP, input->mutable_point());
+    WriteNumbers(spring.p_WA, input->mutable_anchor());
+    input->set_stiffness(spring.stiffness);
+    input->set_damping(spring.damping);
+    input->set_force_limit(spring.force_limit);
+  }
+  message.mutable_drives()->Add(inputs.drives.begin(), inputs.drives.end());
   return message;
 }
 
@@ -115,6 +139,22 @@ absl::StatusOr<Inputs> ReadInputs(const v1::StepInputs& message) {
   }
   for (const v1::GripperInput& input : message.grippers())
     inputs.grippers.push_back({input.controller(), input.position()});
+  for (const v1::GainsInput& input : message.gains()) {
+    inputs.gains.push_back(
+        {input.actuator(), input.stiffness(), input.damping(), input.effort_limit()});
+  }
+  for (const v1::HoldInput& input : message.holds())
+    inputs.holds.push_back({input.actuator(), input.position()});
+  for (const v1::SpringInput& input : message.springs()) {
+    Inputs::PointSpring spring{.body = input.body(), .node = input.node()};
+    ok = ok && ReadNumbers(input.point(), &spring.p_BP) &&
+         ReadNumbers(input.anchor(), &spring.p_WA);
+    spring.stiffness = input.stiffness();
+    spring.damping = input.damping();
+    spring.force_limit = input.force_limit();
+    inputs.springs.push_back(spring);
+  }
+  inputs.drives.assign(message.drives().begin(), message.drives().end());
   if (!ok) return absl::InvalidArgumentError("the inputs of a step have a wrong number of numbers");
   return inputs;
 }
@@ -122,7 +162,8 @@ absl::StatusOr<Inputs> ReadInputs(const v1::StepInputs& message) {
 bool IsEmpty(const Inputs& inputs) {
   return inputs.poses.empty() && inputs.forces.empty() && inputs.actuators.empty() &&
          inputs.joint_forces.empty() && inputs.twists.empty() && inputs.link_poses.empty() &&
-         inputs.grippers.empty();
+         inputs.grippers.empty() && inputs.gains.empty() && inputs.holds.empty() &&
+         inputs.springs.empty() && inputs.drives.empty();
 }
 
 }  // namespace pliant::server

@@ -67,6 +67,7 @@ void WriteState(const Published& published, v1::Frame* frame) {
     message->set_client_time(echo.client_time);
     message->set_target(echo.target);
     message->set_client(echo.client);
+    message->set_priority(echo.priority);
   }
   frame->set_stopped(published.control.stopped);
 }

@@ -112,6 +112,13 @@ void DescribeRobots(const Model& model, v1::WorldDescription* description) {
     v1::RobotDescription* message = description->add_robots();
     message->set_name(robot.name);
     for (const int body : robot.bodies) message->add_links(numbers[body]);
+    message->set_has_gamepad(!robot.teleop.gamepad.empty());
+    for (const physics::Teleoperation::Group& group : robot.teleop.groups) {
+      v1::ActuatorGroup* of_robot = message->add_groups();
+      of_robot->set_name(group.name);
+      for (const int actuator : group.actuators)
+        of_robot->add_joints(model.joint_of(model.actuators[actuator]).name);
+    }
   }
   ForEachJoint(model, [&](int r, int j) {
     const RobotJoint& joint = model.robots[r].joints[j];

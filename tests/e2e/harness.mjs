@@ -225,6 +225,14 @@ export async function pixels(page, size = 96) {
   );
 }
 
+// Takes a screenshot of this page as it is.
+export async function shoot(page, name) {
+  const folder = process.env.PLIANT_SCREENSHOTS;
+  if (!folder) return;
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`) });
+}
+
 // Takes a full-quality screenshot of the world, paused, in a separate page.
 export async function portray(browser, page, name, { width = 1280, height = 800, prepare = async () => {} } = {}) {
   const folder = process.env.PLIANT_SCREENSHOTS;

@@ -240,13 +240,14 @@ describe('two robots of one world', () => {
 
   before(async () => {
     writeFileSync(join(folder, 'gantry.urdf'), kGantry('gantry'));
-    const robot = (name, y) => `
+    const profile = '{gamepad: {controls: [{axis: 0, tool: tool, twist: [0, 0, 0, 0, 0, 0.1]}]}}';
+    const robot = (name, y, more = '') => `
   - name: ${name}
     file: gantry.urdf
     pose: {position: [0, ${y}, 0.6]}
     actuators: [{joint: "[xz]", pd: {stiffness: 10000, damping: 1000, gravity_compensation: true}}]
-    controllers: [{name: tool, differential_ik: {link: hand}}]`;
-    writeFileSync(join(folder, 'gantries.yaml'), `name: gantries\nrobots:${robot('left', 0.5)}${robot('right', -0.5)}\n`);
+    controllers: [{name: tool, differential_ik: {link: hand}}]${more}`;
+    writeFileSync(join(folder, 'gantries.yaml'), `name: gantries\nrobots:${robot('left', 0.5)}${robot('right', -0.5, `\n    teleop: ${profile}`)}\n`);
     server = await Server.start(0, join(folder, 'gantries.yaml'));
   });
   after(async () => {
@@ -281,6 +282,21 @@ describe('two robots of one world', () => {
       assert.deepEqual(page.errors, []);
       await page.context().close();
     }
+  });
+
+  test('obey a gamepad by the profile that one of them has', kTest, async () => {
+    const page = await openViewer(browser, server.url);
+    await resetWorld(page);
+    await runWorld(page);
+    await page.selectOption('#driven', { label: 'right · tool' });
+    await page.evaluate(() => setPad([1, 0, 0, 0]));
+    // to the right means up here, whatever the view
+    await until(page, 'the hand rises', () => pliant.robots.right.z.position > 0.05);
+    assert.ok(Math.abs(await page.evaluate(() => pliant.robots.right.x.position)) < 1e-3, 'straight up');
+    await page.evaluate(() => pullOutPad());
+    await settled(page, 'the hand rests', () => [pliant.robots.right.z.position], 2e-5);
+    assert.deepEqual(page.errors, []);
+    await page.context().close();
   });
 
   test('are found again after the server was killed and started anew', kTest, async () => {

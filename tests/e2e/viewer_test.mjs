@@ -10,6 +10,7 @@ import {
   resetWorld,
   runWorld,
   Server,
+  shoot,
   settled,
   until,
 } from './harness.mjs';
@@ -158,6 +159,25 @@ test('the mouse drags the paddle', kTest, async () => {
   await page.mouse.up();
   await settled(page, 'the paddle rests', paddle, 1e-9);
   assert.ok(Math.abs((await page.evaluate(paddle))[2] - start[2]) < 1e-9, 'it stayed at its height');
+});
+
+test('the mouse pulls the soft ball by a spring while Ctrl is held', kTest, async () => {
+  await resetWorld(page);
+  await runWorld(page);
+  await settled(page, 'the ball rests', ball, 2e-4);
+  const [, , rest] = await page.evaluate(ball);
+  const at = await page.evaluate(() => pliant.screenPosition('ball'));
+  await page.keyboard.down('Control');
+  await page.mouse.move(at[0], at[1]);
+  await page.mouse.down();
+  await page.mouse.move(at[0], at[1] - 90, { steps: 4 });
+  await until(page, 'the ball is lifted by 3 cm', (z) => pliant.soft.ball.centroid[2] > z + 0.03, rest);
+  assert.deepEqual(await page.evaluate(() => pliant.drivers.map(({ target }) => target)), ['ball']);
+  await shoot(page, 'soft_ball_pulled');
+  await page.mouse.up();
+  await page.keyboard.up('Control');
+  await until(page, 'it falls again', (z) => pliant.soft.ball.centroid[2] < z + 0.01, rest);
+  await until(page, 'the lease is given back', () => pliant.drivers.length === 0);
 });
 
 test('the paddle obeys a gamepad, and rests when it is pulled out', kTest, async () => {

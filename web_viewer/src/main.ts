@@ -3,7 +3,7 @@ import './style.css';
 import { Driver, type Driven } from './drive/driver';
 import { Hooks } from './hooks';
 import { Client } from './link/client';
-import { Measure, type Call, type FrameInfo, type MeasureId, type WorldInfo } from './link/messages';
+import { Measure, type Call, type FrameInfo, type LeaseInfo, type MeasureId, type WorldInfo } from './link/messages';
 import { ClockBar } from './panel/clock_bar';
 import { element, setText } from './panel/dom';
 import { Legend } from './panel/legend';
@@ -11,6 +11,7 @@ import { Panel } from './panel/panel';
 import { RobotPanel } from './panel/robots';
 import { StatusView } from './panel/status';
 import { Bodies } from './scene/bodies';
+import { PullLine } from './scene/pull_line';
 import { AutoRange } from './scene/range';
 import { Stage } from './scene/stage';
 
@@ -19,12 +20,15 @@ const options = new URLSearchParams(location.search);
 const stage = openStage();
 const bodies = new Bodies(stage.software);
 stage.scene.add(bodies.root);
+const pullLine = new PullLine();
+stage.scene.add(pullLine.group);
 
 let measure: MeasureId = Measure.strain;
 let range = new AutoRange(measure);
 let selected = '';
 let choices: Driven[] = []; // targets that can be driven
 let driven: Driven | null = null;
+let pulled = ''; // body or robot that the pointer pulls, or pulled last
 let latest: FrameInfo | null = null;
 let lastFrameAt = 0;
 
@@ -49,7 +53,7 @@ const hooks = new Hooks(client, bodies, stage, () => driven);
 const panel = new Panel(
   select,
   (index) => drive(choices[index]),
-  () => driven && client.takeover(driven.target),
+  () => client.takeover(leaseShown().target),
   (speed) => driver.setSpeed(speed),
 );
 const robots = new RobotPanel({
@@ -71,9 +75,14 @@ const driver = new Driver(
     driven: () => driven,
     position: (body) => bodies.position(body),
     pick: (ray) => bodies.pick(ray),
-    drive: ({ target, controller }, twist) => {
-      robots.dropJoints(target, toolJoints(target, controller));
-      client.drive(target, twist, controller);
+    drive: ({ target, controller }, motion) => {
+      if (motion.kind === 'twist') robots.dropJoints(target, toolJoints(target, controller));
+      client.drive(target, motion);
+    },
+    pullable: ({ name }) => canPull(name),
+    pull: (pull) => {
+      pulled = robotOf(pull.hit.name) || pull.hit.name;
+      client.drive(pulled, pull.motion(robotOf(pull.hit.name)));
     },
     letGo: () => client.letGo(),
     stop: () => call({ op: 'stop' }),
@@ -97,6 +106,7 @@ function animate(now: number): void {
   requestAnimationFrame(animate);
   const frame = client.takeFrame();
   if (frame) showFrame(frame, now);
+  showPull();
   stage.draw(now);
   status.tick(client.connection, now);
   if (client.stats) panel.showStats(client.stats, client.connection.state === 'live');
@@ -108,6 +118,7 @@ function animate(now: number): void {
 function showWorld(world: WorldInfo): void {
   bodies.build(world);
   latest = null;
+  pulled = '';
   hooks.forget();
   setText('scene-name', world.sceneName || world.name);
   document.title = `${world.sceneName || world.name} · Pliant`;
@@ -152,8 +163,32 @@ function showFrame(frame: FrameInfo, now: number): void {
   client.drawn(frame, buffers);
 }
 
+// The lease of what is pulled, while it is in use or refused, or that of the driven target.
+function leaseShown(): LeaseInfo {
+  const lease = client.lease(pulled);
+  return pulled && lease.state !== 'none' ? lease : client.lease(driven?.target ?? '');
+}
+
+function showPull(): void {
+  const pull = driver.pulled;
+  if (pull) pullLine.show(pull.hit.place(), pull.anchor, 0.012 * bodies.extent);
+  if (!pull && pullLine.group.visible) pullLine.hide();
+  else if (!pull) return;
+  stage.invalidate();
+}
+
+function robotOf(body: string): string {
+  return client.world?.rigid.find(({ name }) => name === body)?.robot ?? '';
+}
+
+// Whether a spring moves a body: it is free, soft, or a link.
+function canPull(body: string): boolean {
+  const motion = bodies.motion(body);
+  return motion === 'SOFT' || motion === 'FREE' || robotOf(body) !== '';
+}
+
 function showLease(): void {
-  const lease = client.lease(driven?.target ?? '');
+  const lease = leaseShown();
   const robot = client.world?.robots.find(({ name }) => name === driven?.target);
   panel.showLease(lease, latest?.stopped ?? false, driven ? label(driven) : '', (robot?.grippers.length ?? 0) > 0);
 }
@@ -182,9 +217,9 @@ function drive(choice: Driven | undefined): void {
 function findChoices(world: WorldInfo): Driven[] {
   const moved = world.rigid
     .filter(({ motion }) => motion === 'KINEMATIC')
-    .map(({ name }) => ({ target: name, controller: '', body: name, grasp: new Set([name]) }));
-  const tools = world.robots.flatMap(({ name: target, tools }) =>
-    tools.map(({ name, body, carried }) => ({ target, controller: name, body, grasp: new Set(carried) })),
+    .map(({ name }) => ({ target: name, controller: '', body: name, grasp: new Set([name]), gamepad: false }));
+  const tools = world.robots.flatMap(({ name: target, tools, hasGamepad: gamepad }) =>
+    tools.map(({ name, body, carried }) => ({ target, controller: name, body, grasp: new Set(carried), gamepad })),
   );
   return [...moved, ...tools];
 }

@@ -21,6 +21,7 @@ const { world } = describeWorld(
     robots: [
       {
         name: 'a',
+        hasGamepad: true,
         links: [1, 2],
         joints: [{ name: 'turn', lower: -1, upper: 2, drive: 2, child: 2 }],
         controllers: [
@@ -29,6 +30,9 @@ const { world } = describeWorld(
         ],
       },
       { name: 'b', links: [3], joints: [{ name: 'slide', isPrismatic: true }] },
+    ],
+    deformables: [
+      { name: 'ball', surface: { vertices: [0, 0, 0, 1, 0, 0, 0, 1, 0], indices: [0, 1, 2] }, surfaceToVolume: [7, 2, 5] },
     ],
   }),
   '1',
@@ -61,7 +65,9 @@ test('soft surfaces are decimated where there are too many vertices to draw', ()
   const soft = (count: number) => {
     const vertices = Array.from({ length: 3 * count }, (_, i) => i);
     const surface = { vertices, indices: [0, 1, 2, 0, 2, 3] };
-    const body = { name: 'soft', surface, decimatedVertices: [1, 4, 5], decimatedTriangles: [0, 1, 2] };
+    const surfaceToVolume = Array.from({ length: count }, (_, i) => 10 * i);
+    const decimated = { decimatedVertices: [1, 4, 5], decimatedTriangles: [0, 1, 2] };
+    const body = { name: 'soft', surface, surfaceToVolume, ...decimated };
     return describeWorld(create(WorldDescriptionSchema, { deformables: [body] }), '1');
   };
   const small = soft(100);
@@ -71,4 +77,13 @@ test('soft surfaces are decimated where there are too many vertices to draw', ()
   expect(large.tier).toBe(Tier.DECIMATED);
   expect(large.world.soft[0].surfaceVertices).toBe(3);
   expect([...large.world.soft[0].indices]).toEqual([0, 1, 2]);
+  expect([...large.world.soft[0].volumeVertices]).toEqual([10, 40, 50]);
+});
+
+test('a vertex that is drawn is one of the volume mesh', () => {
+  expect([...world.soft[0].volumeVertices].sort()).toEqual([2, 5, 7]);
+});
+
+test('a robot says whether it maps gamepads itself', () => {
+  expect(world.robots.map(({ hasGamepad }) => hasGamepad)).toEqual([true, false]);
 });

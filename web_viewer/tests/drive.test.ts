@@ -91,6 +91,21 @@ describe('a gamepad', () => {
     expect(gamepads.read()).toBeNull();
   });
 
+  test('has a state for robots that map it themselves, without the buttons of the page', () => {
+    const held = pad({ axes: [0.1, NaN, 0, 0.6] });
+    const buttons = held.buttons as { pressed: boolean; value: number }[];
+    [buttons[1], buttons[7]] = [{ pressed: true, value: 1 }, { pressed: true, value: 0.5 }];
+    const gamepads = new Gamepads(() => [held], { 1: () => undefined });
+    gamepads.read();
+    expect(gamepads.raw?.axes).toEqual([0.1, 0, 0, 0.6]);
+    expect(gamepads.raw?.buttons.flatMap((value, i) => (value ? [[i, value]] : []))).toEqual([[7, 0.5]]);
+
+    // at rest it has none, so the control counts as released
+    const idle = new Gamepads(() => [pad({ axes: [0.1, 0, 0, 0] })], {});
+    idle.read();
+    expect(idle.raw).toBeNull();
+  });
+
   test('of another layout is named, and not used', () => {
     const gamepads = new Gamepads(() => [pad({ mapping: '', axes: [1, 1, 1, 1] })], {});
     expect(gamepads.read()).toBeNull();

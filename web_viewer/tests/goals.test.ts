@@ -26,6 +26,7 @@ const kRobot: RobotInfo = {
   ],
   tools: [],
   grippers: [{ name: 'jaws', joints: ['left'] }],
+  hasGamepad: false,
 };
 
 let sent: { setting: Setting; fresh: boolean }[];

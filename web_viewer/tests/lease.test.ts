@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LeaseHolder, Leases } from '../src/link/lease';
-import type { Command, LeaseInfo, Setting, TwistCommand } from '../src/link/messages';
+import type { Command, LeaseInfo, Motion, Setting, TwistCommand } from '../src/link/messages';
 
 const kUp: TwistCommand = { linear: [0, 0, 0.2], angular: [0, 0, 0] };
 const kRest: TwistCommand = { linear: [0, 0, 0], angular: [0, 0, 0] };
@@ -31,6 +31,8 @@ beforeEach(() => {
   leases = new Leases(port);
 });
 
+const turn = (twist: TwistCommand, controller = ''): Motion => ({ kind: 'twist', controller, ...twist });
+
 // Returns the twist of the last command; null if it is not a twist.
 function lastTwist(): TwistCommand | null {
   const command = sent.at(-1)?.command;
@@ -42,7 +44,7 @@ const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
 // Drives from `from` to `to` [ms], with the repetition of a responsive page.
 function hold(from: number, to: number, twist = kUp): void {
   for (let now = from; now <= to; now += 15) {
-    lease.drive(twist, '', now);
+    lease.drive(turn(twist, ''), now);
     lease.tick(now);
   }
 }
@@ -56,18 +58,18 @@ describe('the lease', () => {
   });
 
   test('sends on change and at least every 45 ms, while the hand is on', async () => {
-    lease.drive(kUp, '', 0);
+    lease.drive(turn(kUp, ''), 0);
     await settled();
     hold(15, 315);
     expect(sent.length).toBeGreaterThanOrEqual(7);
     expect(lastTwist()).toEqual(kUp);
     const before = sent.length;
-    lease.drive({ ...kUp, linear: [0.1, 0, 0] }, '', 316);
+    lease.drive(turn({ ...kUp, linear: [0.1, 0, 0] }, ''), 316);
     expect(sent.length).toBe(before + 1);
   });
 
   test('sends rest the moment the hand lets go, and is given back soon after', async () => {
-    lease.drive(kUp, '', 0);
+    lease.drive(turn(kUp, ''), 0);
     await settled();
     lease.letGo(20);
     expect(lastTwist()).toEqual(kRest);
@@ -78,14 +80,14 @@ describe('the lease', () => {
   });
 
   test('lets go by itself when the page falls silent', async () => {
-    lease.drive(kUp, '', 0);
+    lease.drive(turn(kUp, ''), 0);
     await settled();
     for (let now = 15; now <= 450; now += 15) lease.tick(now);
     expect(lastTwist()).toEqual(kRest);
   });
 
   test('sends nothing of what was held while it was asked for', async () => {
-    lease.drive(kUp, '', 0);
+    lease.drive(turn(kUp, ''), 0);
     lease.letGo(5);
     await settled();
     expect(sent).toHaveLength(1);
@@ -101,22 +103,22 @@ describe('the lease', () => {
     expect(asked).toHaveLength(1);
     expect(state).toEqual({ state: 'refused', target: 'paddle', text: 'paddle is driven by viewer-abcd' });
     lease.letGo(310);
-    lease.drive(kUp, '', 320);
+    lease.drive(turn(kUp, ''), 320);
     expect(asked).toHaveLength(2);
   });
 
   test('that is refused is not asked for again because the page was stuck for a while', async () => {
     answer = () => Promise.reject(new Error('no'));
-    lease.drive(kUp, '', 0);
+    lease.drive(turn(kUp, ''), 0);
     await settled();
     for (let now = 15; now <= 900; now += 15) lease.tick(now);
-    lease.drive(kUp, '', 900);
+    lease.drive(turn(kUp, ''), 900);
     expect(asked).toHaveLength(1);
   });
 
   test('is taken over only when asked to', async () => {
     answer = () => Promise.reject(new Error('no'));
-    lease.drive(kUp, '', 0);
+    lease.drive(turn(kUp, ''), 0);
     await settled();
     answer = () => Promise.resolve('mine');
     lease.takeover(10);
@@ -126,7 +128,7 @@ describe('the lease', () => {
   });
 
   test('that was taken away is not fought for', async () => {
-    lease.drive(kUp, '', 0);
+    lease.drive(turn(kUp, ''), 0);
     await settled();
     lease.refused('viewer-abcd took over');
     const before = sent.length;
@@ -138,7 +140,7 @@ describe('the lease', () => {
   });
 
   test('ends with the connection, and an answer that comes late is given back', async () => {
-    lease.drive(kUp, '', 0);
+    lease.drive(turn(kUp, ''), 0);
     lease.disconnected();
     await settled();
     expect(state.state).toBe('none');
@@ -147,10 +149,10 @@ describe('the lease', () => {
   });
 
   test('is asked for anew after a reconnect', async () => {
-    lease.drive(kUp, '', 0);
+    lease.drive(turn(kUp, ''), 0);
     await settled();
     lease.disconnected();
-    lease.drive(kUp, '', 100);
+    lease.drive(turn(kUp, ''), 100);
     await settled();
     expect(sent.at(-1)).toMatchObject({ leaseId: 'lease-2' });
   });
@@ -194,11 +196,11 @@ describe('the lease of a robot', () => {
   });
 
   test('says rest once when a slider follows a twist, and repeats the twist beside a gripper', async () => {
-    lease.drive(kUp, 'tool', 0);
+    lease.drive(turn(kUp, 'tool'), 0);
     await settled();
     lease.set({ kind: 'gripper', controller: 'hand', position: 1 }, true, 10);
     const before = sent.length;
-    lease.drive(kUp, 'tool', 40);
+    lease.drive(turn(kUp, 'tool'), 40);
     lease.tick(45);
     expect(sent).toHaveLength(before + 1);
     expect(sent.at(-1)!.command).toMatchObject({ kind: 'twist', controller: 'tool' });
@@ -210,13 +212,46 @@ describe('the lease of a robot', () => {
   });
 
   test('leaves that of another robot alone; a hand drives one of them at a time', async () => {
-    leases.drive('left', kUp, 'tool', 0);
+    leases.drive('left', turn(kUp, 'tool'), 0);
     leases.of('right').set(kSetting, true, 5);
     await settled();
-    leases.drive('right', kUp, 'tool', 30);
+    leases.drive('right', turn(kUp, 'tool'), 30);
     await settled();
     const twists = sent.flatMap(({ target, command }) => (command.kind === 'twist' ? [[target, command.linear[2]]] : []));
     expect(twists).toEqual([['left', 0.2], ['left', 0], ['right', 0.2]]);
     expect(asked.map(({ target }) => target)).toEqual(['left', 'right']);
   });
+});
+
+describe('a pull', () => {
+  const spring = (x: number): Motion => ({ kind: 'spring', link: '', point: [0, 0, 0.1], vertex: null, anchor: [x, 0, 0] });
+
+  test('is repeated while the hand is on, and ends with a wrench of zero', async () => {
+    lease.drive(spring(1), 0);
+    await settled();
+    lease.drive(spring(2), 20);
+    expect(sent.map(({ command }) => command)).toEqual([spring(1), spring(2)]);
+    lease.tick(60);
+    expect(sent).toHaveLength(3);
+    lease.letGo(70);
+    expect(sent.at(-1)?.command).toEqual({ kind: 'wrench', link: '', force: [0, 0, 0] });
+  });
+
+  test('of a link ends the twist of its robot', async () => {
+    lease.drive(turn(kUp, 'tool'), 0);
+    await settled();
+    lease.drive({ ...spring(1), link: 'hand' } as Motion, 20);
+    expect(sent.map(({ command }) => command.kind)).toEqual(['twist', 'twist', 'spring']);
+    expect(sent[1].command).toMatchObject(kRest);
+  });
+});
+
+test('a gamepad of a robot with a profile ends with its controls at rest', async () => {
+  lease.drive({ kind: 'gamepad', axes: [1], buttons: [0, 1] }, 0);
+  await settled();
+  lease.letGo(20);
+  expect(sent.map(({ command }) => command)).toEqual([
+    { kind: 'gamepad', axes: [1], buttons: [0, 1] },
+    { kind: 'gamepad', axes: [], buttons: [] },
+  ]);
 });

@@ -222,7 +222,7 @@ describe('a session', () => {
 
   test('drives under a lease, and never repeats a command after a reconnect', async () => {
     await goLive(sockets[0]);
-    session.receive({ kind: 'drive', target: 'paddle', twist: { linear: [1, 0, 0], angular: [0, 0, 0] }, controller: '' });
+    session.receive({ kind: 'drive', target: 'paddle', motion: { kind: 'twist', controller: '', linear: [1, 0, 0], angular: [0, 0, 0] } });
     await sockets[0].reply('acquireLease', response(LeaseSchema, { leaseId: 'L', target: 'paddle' }));
     await vi.waitFor(() => expect(sockets[0].asked('command')).toBeDefined());
     sockets[0].fail();
@@ -238,7 +238,7 @@ describe('a session', () => {
     const setting = { kind: 'joints', joints: ['elbow', 'wrist'], values: [0.5, -1] } as const;
     session.receive({ kind: 'set', target: 'arm', setting: { ...setting, joints: [...setting.joints], values: [...setting.values] }, fresh: true });
     await sockets[0].reply('acquireLease', response(LeaseSchema, { leaseId: 'A', target: 'arm' }));
-    session.receive({ kind: 'drive', target: 'paddle', twist: { linear: [1, 0, 0], angular: [0, 0, 0] }, controller: '' });
+    session.receive({ kind: 'drive', target: 'paddle', motion: { kind: 'twist', controller: '', linear: [1, 0, 0], angular: [0, 0, 0] } });
     await sockets[0].reply('acquireLease', response(LeaseSchema, { leaseId: 'P', target: 'paddle' }));
     await vi.waitFor(() => expect(sockets[0].sent.filter(({ message }) => message.case === 'command')).toHaveLength(2));
     const [first, second] = sockets[0].sent.flatMap(({ message }) => (message.case === 'command' ? [message.value] : []));
@@ -250,6 +250,20 @@ describe('a session', () => {
     const leases = posted.flatMap((message) => (message.kind === 'lease' ? [message.lease] : []));
     expect(leases.at(-1)).toMatchObject({ state: 'lost', target: 'arm' });
     expect(leases.filter(({ target }) => target === 'paddle').at(-1)).toMatchObject({ state: 'held' });
+  });
+
+  test('pulls a vertex, and says of which epoch the world is that it shows', async () => {
+    await goLive(sockets[0]);
+    sockets[0].say({ case: 'stream', value: { message: { case: 'frame', value: { frame: 1n, epoch: 4, keyframe: true } } } });
+    const spring = { kind: 'spring', link: '', point: null, vertex: 17, anchor: [0, 0, 1] } as const;
+    session.receive({ kind: 'drive', target: 'ball', motion: { ...spring, anchor: [0, 0, 1] } });
+    await sockets[0].reply('acquireLease', response(LeaseSchema, { leaseId: 'B', target: 'ball' }));
+    await vi.waitFor(() => expect(sockets[0].asked('command')).toBeDefined());
+    const { message } = sockets[0].asked('command')!;
+    expect(message.value).toMatchObject({ leaseId: 'B', epoch: 4 });
+    expect(message.case === 'command' && message.value.command).toMatchObject({
+      case: 'spring', value: { link: '', point: [], vertex: 17, anchor: [0, 0, 1] },
+    });
   });
 
   test('drops a connection that fell silent', async () => {

@@ -81,6 +81,9 @@ ConstraintForce DescribeRow(int k, const Impulses& impulses, const ConstraintSet
     force.p_B = terms[1].attachment.p_W;
     force.linear_W = terms[1].linear_W;
     force.angular_W = terms[1].angular_W;
+  } else if (row.source == ConstraintSource::kSpring) {
+    force.p_B = terms[0].attachment.p_W;
+    force.linear_W = terms[0].linear_W;
   }
   return force;
 }
@@ -105,7 +108,8 @@ void ReportEfforts(const StepBlocks& blocks, StepReport* report) {
   report->efforts.assign(actuators.size(), 0.0);
   for (std::size_t i = 0; i < actuators.size(); ++i) {
     if (actuators[i].kind == Actuator::Kind::kEffort)
-      report->efforts[i] = CalcEffort(actuators[i], blocks.controls[i]);
+      report->efforts[i] =
+          CalcEffort(GainsOf(blocks.model, blocks.gains, static_cast<int>(i)), blocks.controls[i]);
   }
   for (const ConstraintForce& force : report->constraint_forces) {
     if (force.source == ConstraintSource::kActuator)
@@ -164,6 +168,7 @@ void Commit(std::span<const double> v, std::span<const double> v_position, const
   ++state->step;
   state->time = h == model.time_step ? static_cast<double>(state->step) * h : state->time + h;
   state->controls.assign(blocks->controls.begin(), blocks->controls.end());
+  state->gains.assign(blocks->gains.begin(), blocks->gains.end());
 
   CommitContacts(contacts, impulses, scratch, state, report);
   ReportDropped(contacts.detector.counts(), report);

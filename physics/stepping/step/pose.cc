@@ -67,8 +67,8 @@ void GatherInputs(const StepBlocks& blocks, int block, const Inputs& inputs,
     if (force.block == block) gathered->efforts.push_back({force.velocity, force.force});
   }
   for (const StepBlocks::Motor& motor : blocks.motors[block]) {
-    const double effort =
-        CalcEffort(blocks.model.actuators[motor.actuator], blocks.controls[motor.actuator]);
+    const double effort = CalcEffort(GainsOf(blocks.model, blocks.gains, motor.actuator),
+                                     blocks.controls[motor.actuator]);
     gathered->efforts.push_back({motor.channel, effort});
   }
 }
@@ -111,6 +111,10 @@ absl::Status PoseBlocks(const Inputs& inputs, const Stage& stage, const State& s
   blocks->stage = stage;
   blocks->controls.assign(state.controls.begin(), state.controls.end());
   ApplyTargets(blocks->model, inputs, &blocks->controls);
+  blocks->gains.assign(state.gains.begin(), state.gains.end());
+  ApplyGains(blocks->model, inputs, &blocks->gains);
+  blocks->holds.assign(inputs.holds.begin(), inputs.holds.end());
+  blocks->springs.assign(inputs.springs.begin(), inputs.springs.end());
 
   // determine which blocks sleep; everything below skips them
   for (const int b : blocks->prescribed)

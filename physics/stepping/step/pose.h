@@ -65,7 +65,10 @@ struct StepBlocks {
   StepSpaces spaces;
   std::vector<double> v_start;   // velocities at the start of the step, by `spaces`
   std::vector<double> controls;  // target of each actuator in this step
-  BodyMotions motions;           // at the start of the step
+  std::vector<double> gains;     // as State::gains
+  std::vector<Inputs::ActuatorHold> holds;
+  std::vector<Inputs::PointSpring> springs;
+  BodyMotions motions;  // at the start of the step
   std::vector<BlockInputs> inputs;
   std::vector<char> is_posed;  // of each block; false while it sleeps
   Sleeping sleeping;

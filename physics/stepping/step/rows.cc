@@ -251,10 +251,11 @@ void CollectConstraints(const State& state, const StepBlocks& blocks, std::vecto
   const auto is_awake = [&](int block) { return !blocks.sleeping.sleeps(block); };
   for (int b = 0; b < blocks.count(); ++b)
     if (is_awake(b)) blocks.steps[b]->AppendConstraints(b, constraints);
-  AppendActuatorRows(blocks.model, state, blocks.controls, blocks.steps, is_awake, scratch,
-                     constraints);
+  AppendActuatorRows(blocks.model, state, blocks.controls, blocks.gains, blocks.holds, blocks.steps,
+                     is_awake, scratch, constraints);
   AppendModelConstraints(blocks.model, state, blocks.motions, blocks.stage.h, is_awake,
                          constraints);
+  AppendSprings(blocks.model, state, blocks.motions, blocks.springs, constraints);
 }
 
 void BuildRows(const StepBlocks& blocks, std::vector<ContactPoint>* contacts,

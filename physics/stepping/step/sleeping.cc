@@ -101,13 +101,23 @@ void WakeByInputs(const Inputs& inputs, const StepBlocks& blocks, const State& s
                   Sleeping* sleeping) {
   const Model& model = blocks.model;
   for (const Inputs::AppliedForce& force : inputs.forces) DisturbBody(model, force.body, sleeping);
+  for (const Inputs::PointSpring& spring : inputs.springs)
+    DisturbBody(model, spring.body, sleeping);
+  for (const Inputs::ActuatorHold& hold : inputs.holds)
+    Disturb(model.joint_of(model.actuators[hold.actuator]).block, sleeping);
   for (const Inputs::JointForce& force : inputs.joint_forces) Disturb(force.block, sleeping);
   for (const Inputs::TwistTarget& twist : inputs.twists)
     DisturbBody(model, model.controllers[twist.controller].body, sleeping);
   for (const Inputs::LinkPoseTarget& pose : inputs.link_poses)
     DisturbBody(model, model.controllers[pose.controller].body, sleeping);
   for (std::size_t i = 0; i < model.actuators.size(); ++i) {
-    if (blocks.controls[i] != state.controls[i])
+    const auto is_same = [&](std::span<const double> a, std::span<const double> b) {
+      const Gains x = GainsOf(model, a, static_cast<int>(i)),
+                  y = GainsOf(model, b, static_cast<int>(i));
+      return x.stiffness == y.stiffness && x.damping == y.damping &&
+             x.effort_limit == y.effort_limit;
+    };
+    if (blocks.controls[i] != state.controls[i] || !is_same(blocks.gains, state.gains))
       Disturb(model.joint_of(model.actuators[i]).block, sleeping);
   }
 }

@@ -38,8 +38,8 @@ absl::Status PoseStep(const Inputs& inputs, const Stage& stage, const State& sta
   if (!status.ok()) return status;
   status = DetectContacts(state, &blocks, &stages->contacts);
   if (!status.ok()) return status;
-  RunDifferentialIk(blocks.model, inputs, state, blocks.motions, stage.h, blocks.steps, &stages->ik,
-                    &blocks.controls);
+  RunDifferentialIk(blocks.model, inputs, state, blocks.motions, stage.h, blocks.steps,
+                    blocks.gains, &stages->ik, &blocks.controls);
   StartReduction(blocks, &stages->reduction);
   return PoseSystem(state, blocks.v_start, stages);
 }

@@ -58,7 +58,8 @@ class DifferentialIkTest : public testing::Test {
     motions.Update(state_);
     ASSERT_TRUE(
         PoseBlock(*steps_[0], {kStep, 1, 1, Vector3d::Zero()}, state_.q, state_.v, {}).ok());
-    RunDifferentialIk(model_, inputs, state_, motions, kStep, steps_, &memory_, &state_.controls);
+    RunDifferentialIk(model_, inputs, state_, motions, kStep, steps_, {}, &memory_,
+                      &state_.controls);
     for (int i = 0; i < 7; ++i) {
       const double rate = (state_.controls[i] - state_.q[i]) / kStep;
       fastest_ = std::max(fastest_, std::abs(rate));

@@ -21,6 +21,8 @@ State MakeState() {
   state.constraints = {{{ConstraintSource::kLimit, 1, 2, 0}, 0.5},
                        {{ConstraintSource::kActuator, 1, 4, 1}, -0.25}};
   state.controls = {0.75, 0, -2};
+  state.gains = {100, 10, 5};
+  state.drives = {1, 0.5};
   return state;
 }
 
@@ -42,7 +44,7 @@ TEST(StateHash, EveryNumberOfTheStateChangesItByItsLowestBit) {
       [](const auto&) {});
   EXPECT_EQ(HashState(state), hash);
   // numbers in the parts that MakeState fills, in the order of State
-  EXPECT_EQ(numbers, 1 + 1 + 3 + 3 + 3 + 2 * 4 + 2 + 17 + 2 * 5 + 3);
+  EXPECT_EQ(numbers, 1 + 1 + 3 + 3 + 3 + 2 * 4 + 2 + 17 + 2 * 5 + 3 + 3 + 2);
 }
 
 TEST(StateHash, EveryListOfTheStateChangesItByItsLength) {
@@ -60,7 +62,7 @@ TEST(StateHash, EveryListOfTheStateChangesItByItsLength) {
         ++lists;
       });
   EXPECT_EQ(HashState(state), hash);
-  EXPECT_EQ(lists, 7 + 3);
+  EXPECT_EQ(lists, 9 + 3);
 }
 
 TEST(StateHash, TheSignOfZeroChangesIt) {
@@ -75,6 +77,20 @@ TEST(StateBytes, ComeBackBitForBit) {
   const absl::StatusOr<State> state = ParseState(SerializeState(MakeState(), kModel), kModel);
   ASSERT_TRUE(state.ok()) << state.status();
   EXPECT_EQ(ListNumbers(*state), ListNumbers(MakeState()));
+}
+
+// Each section that is omitted when empty is told from the others.
+TEST(StateBytes, AnySectionMayBeMissing) {
+  for (int missing = 0; missing < 16; ++missing) {
+    State state = MakeState();
+    if (missing & 1) state.constraints.clear();
+    if (missing & 2) state.internals.clear();
+    if (missing & 4) state.gains.clear();
+    if (missing & 8) state.drives.clear();
+    const absl::StatusOr<State> parsed = ParseState(SerializeState(state, kModel), kModel);
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    EXPECT_EQ(ListNumbers(*parsed), ListNumbers(state)) << missing;
+  }
 }
 
 TEST(StateBytes, CutOrDamagedOrForeignBytesAreRefused) {

@@ -262,6 +262,63 @@ TEST_F(RobotScene, MistakesAreNamedWithTheirMend) {
   EXPECT_THAT(Errors("    file: none.urdf"), HasSubstr("file"));
 }
 
+TEST_F(RobotScene, TeleoperationIsThatOfTheScene) {
+  const auto model = Build(R"(    actuators:
+      - {joint: "shoulder|elbow", pd: {stiffness: 500, damping: 50}, max_stiffness: 800}
+      - {joint: left_finger, torque: {}, max_damping: 4}
+    controllers: [{name: tool, differential_ik: {link: hand}}]
+    teleop:
+      fallback: HOLD
+      limits: {speed: 0.25, force: 30, lower: [-1, -1, 0]}
+      joint_ramp: 0.2
+      groups: [{name: body, joints: [shoulder, elbow]}, {name: hand, joints: [".*finger"]}]
+      gamepad:
+        dead_zone: 0.3
+        controls:
+          - {axis: 3, tool: tool, twist: [0, 0, 1, 0.5, 0, 0]}
+          - {button: 4, joint: "shoulder|elbow", rate: -0.5}
+)");
+  ASSERT_NE(model, nullptr);
+  const Teleoperation& teleop = model->robots[0].teleop;
+  EXPECT_EQ(teleop.fallback, Teleoperation::Fallback::kHold);
+  EXPECT_EQ(teleop.limits.speed, 0.25);
+  EXPECT_EQ(teleop.limits.acceleration, DriveLimits().acceleration);
+  EXPECT_EQ(teleop.limits.lower.z(), 0);
+  EXPECT_EQ(teleop.limits.upper.z(), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(teleop.limits.joint_ramp, 0.2);
+  EXPECT_EQ(teleop.groups[0].actuators, (std::vector<int>{0, 1}));
+  EXPECT_EQ(teleop.groups[1].actuators, (std::vector<int>{2}));  // not the finger that mimics
+  EXPECT_EQ(teleop.gamepad[0].angular_W.z(), 1);
+  EXPECT_EQ(teleop.gamepad[0].linear_W.x(), 0.5);
+  EXPECT_EQ(teleop.gamepad[1].actuators, (std::vector<int>{0, 1}));
+  EXPECT_EQ(model->actuators[0].max_stiffness, 800);
+  EXPECT_EQ(model->actuators[0].max_damping, 50);
+  EXPECT_EQ(model->actuators[2].max_damping, 4);
+}
+
+TEST_F(RobotScene, MistakesInTeleoperationAreNamed) {
+  const auto errors = [this](const std::string& teleop) {
+    return Errors(absl::StrCat(kDrives, "\n    teleop: ", teleop));
+  };
+  EXPECT_THAT(errors("{limits: {speed: -1}}"), HasSubstr("teleop.limits.speed: -1"));
+  EXPECT_THAT(errors("{limits: {lower: [0, 0, 1], upper: [0, 0, 0]}}"),
+              HasSubstr("teleop.limits.upper: is below `lower`"));
+  EXPECT_THAT(errors("{groups: [{name: a, joints: [elbow]}, {name: b, joints: ['.*']}]}"),
+              HasSubstr("\"elbow\" is in the group \"a\", too"));
+  EXPECT_THAT(errors("{groups: [{name: a}]}"), HasSubstr("groups[0].joints"));
+  EXPECT_THAT(errors("{gamepad: {hold: 17}}"), HasSubstr("17 is no button"));
+  EXPECT_THAT(errors("{gamepad: {controls: [{axis: 4, joint: elbow, rate: 1}]}}"),
+              HasSubstr("controls[0].axis: 4"));
+  EXPECT_THAT(errors("{gamepad: {controls: [{axis: 0, joint: elbow}]}}"), HasSubstr("how fast"));
+  EXPECT_THAT(errors("{gamepad: {controls: [{axis: 0, tool: tool, twist: [0, 0, 0, 1, 0, 0]}]}}"),
+              HasSubstr("no differential_ik controller"));
+  EXPECT_THAT(errors("{gamepad: {controls: [{button: 0}]}}"), HasSubstr("`joint`"));
+  EXPECT_THAT(Errors("", "bodies: [{name: t, rigid: {motion: FIXED, drive: {speed: 1}}}]"),
+              HasSubstr("bodies[0].rigid.drive"));
+  EXPECT_THAT(Errors("    actuators: [{joint: elbow, torque: {}, max_stiffness: 1}]"),
+              HasSubstr("without a stiffness"));
+}
+
 TEST_F(RobotScene, AMissingFileIsNamed) {
   const std::filesystem::path file = folder_ / "missing.yaml";
   std::ofstream(file) << "robots: [{name: arm, file: nothing.urdf}]\n";

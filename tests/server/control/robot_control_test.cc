@@ -376,7 +376,7 @@ TEST_F(RobotControlTest, ResetForgetsWhatWasWanted) {
   ASSERT_TRUE(Set(left_, "x", 0.5).ok());
   Step(10);
   world_.Reset();
-  control_.Drop();
+  control_.Drop(1);
   EXPECT_TRUE(control_.Advance(world_.state(), now_).actuators.empty());
 }
 

@@ -38,6 +38,7 @@ class WorldControlTest : public testing::Test {
     const physics::Inputs inputs = control_.Advance(state_, now_);
     now_ += milliseconds(10);
     ++state_.step;
+    state_.drives = inputs.drives;
     if (inputs.poses.empty()) return 0;
     const double moved = inputs.poses[0].X_WB.p.x() - last_;
     last_ = inputs.poses[0].X_WB.p.x();
@@ -96,8 +97,19 @@ TEST_F(WorldControlTest, TakeoverEndsTheMotionOfTheOneBefore) {
 TEST_F(WorldControlTest, ResetDropsMotionAndTargets) {
   ASSERT_TRUE(Command(1, 0.5).ok());
   Advance();
-  control_.Drop();
+  state_ = physics::MakeInitialState(*model_);
+  control_.Drop(1);
   EXPECT_TRUE(control_.Advance(state_, now_).poses.empty());
+}
+
+// The velocity of the motion is in the state, so it does not end with a jump.
+TEST_F(WorldControlTest, MotionRampsToRestAfterAPause) {
+  ASSERT_TRUE(Command(1, 0.5).ok());
+  for (int step = 0; step < 6; ++step) Advance();
+  control_.Drop(0);
+  EXPECT_NEAR(Advance(), 0.4 * 0.01, 1e-12);
+  for (int step = 0; step < 5; ++step) Advance();
+  EXPECT_EQ(Advance(), 0);
 }
 
 TEST_F(WorldControlTest, EchoNamesOwnerSequenceAndStep) {

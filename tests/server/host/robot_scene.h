@@ -87,8 +87,10 @@ inline constexpr char kGantryRobot[] = R"(
       - {name: jaws, gripper: {joints: [left, right], max_force: 20}}
 )";
 
-// The scene with `more` appended; the robot's file is in a folder that exists while it is read.
-inline std::shared_ptr<const physics::Model> LoadGantryModel(const std::string& more = "") {
+// The scene with `more` appended, and `of_robot` to each robot; the robot's file is in a folder
+// that exists while it is read.
+inline std::shared_ptr<const physics::Model> LoadGantryModel(const std::string& more = "",
+                                                             const std::string& of_robot = "") {
   std::string folder = testing::TempDir() + "pliant-gantry-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) std::abort();
   const std::string file = folder + "/gantry.urdf";
@@ -96,7 +98,7 @@ inline std::shared_ptr<const physics::Model> LoadGantryModel(const std::string& 
   std::string yaml = kGantryScene;
   for (const std::string head : {"  - name: left\n    pose: {position: [0, 1, 0.5]}",
                                  "  - name: right\n    pose: {position: [0, -1, 0.5]}"})
-    yaml += head + "\n    file: " + file + kGantryRobot;
+    yaml += head + "\n    file: " + file + kGantryRobot + of_robot;
   yaml += more;
   const physics::SceneResult result = physics::LoadSceneYaml(yaml, "gantries.yaml");
   std::filesystem::remove_all(folder);

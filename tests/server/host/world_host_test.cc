@@ -27,7 +27,7 @@ class Idle : public StepController {
     if (gate_.valid()) gate_.wait();
     return {};
   }
-  void Drop() override {}
+  void Drop(std::uint32_t /*epoch*/) override {}
   ControlStatus Describe(SteadyTime) override { return {}; }
   std::optional<SteadyTime> CalcNextChange() override { return std::nullopt; }
 

@@ -77,9 +77,10 @@ TEST_F(Control, LeaseHasOneHolderCanBeTakenOverAndLapses) {
   stream->Finish();
 }
 
-TEST_F(Control, OnlyKinematicBodiesTakeCommands) {
+TEST_F(Control, FixedBodiesTakeNoCommands) {
   v1::Lease lease;
-  const grpc::Status status = Acquire("w", "cube", "alice", false, &lease);
+  EXPECT_TRUE(Acquire("w", "cube", "alice", false, &lease).ok());
+  const grpc::Status status = Acquire("w", "table", "alice", false, &lease);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_NE(status.error_message().find("paddle"), std::string::npos) << status.error_message();
   EXPECT_EQ(Acquire("w", "ghost", "alice", false, &lease).error_code(),

@@ -65,6 +65,48 @@ TEST_F(LockstepCalls, StepsWithCommandsReturnProbesAndAFrame) {
   EXPECT_NE(status.error_message().find("\"missing\""), std::string::npos);
 }
 
+TEST_F(LockstepCalls, ForkAndCheckpointTakenInMotionRepeatBitForBit) {
+  ASSERT_TRUE(Create("w", LockstepScene()).ok());
+  Advance(Request("w", 10, 0.5));
+  const auto fork = [this](const std::string& id) {
+    grpc::ClientContext context;
+    v1::ForkWorldRequest request;
+    request.set_name("worlds/w");
+    request.set_world_id(id);
+    v1::World world;
+    EXPECT_TRUE(worlds_->ForkWorld(&context, request, &world).ok());
+  };
+  v1::CheckpointWorldRequest save;
+  save.set_name("worlds/w");
+  v1::CheckpointWorldResponse saved;
+  grpc::ClientContext saving;
+  ASSERT_TRUE(worlds_->CheckpointWorld(&saving, save, &saved).ok());
+  fork("f");
+  fork("g");
+
+  // without a command the paddle ramps to rest from its speed
+  v1::StepWorldRequest nothing;
+  nothing.set_steps(8);  // enough to turn round
+  const auto rest = [&](const std::string& id) {
+    nothing.set_name("worlds/" + id);
+    return Advance(nothing).state_hash();
+  };
+  const std::string ramped = rest("w"), turned = Advance(Request("g", 8, -0.2)).state_hash();
+  EXPECT_EQ(rest("f"), ramped);
+  EXPECT_NE(turned, ramped);
+
+  v1::RestoreWorldRequest restore;
+  restore.set_name("worlds/w");
+  restore.set_state(saved.state());
+  for (const bool turns : {false, true}) {
+    grpc::ClientContext restoring;
+    v1::World world;
+    ASSERT_TRUE(worlds_->RestoreWorld(&restoring, restore, &world).ok());
+    EXPECT_EQ(turns ? Advance(Request("w", 8, -0.2)).state_hash() : rest("w"),
+              turns ? turned : ramped);
+  }
+}
+
 TEST_F(LockstepCalls, ManyWorldsRepeatBitForBitHoweverLongTheClientWaits) {
   for (const char* id : {"a", "b", "c"}) ASSERT_TRUE(Create(id, LockstepScene()).ok());
   v1::StepWorldsRequest together;

@@ -30,6 +30,10 @@ Inputs MakeInputs() {
   inputs.twists.push_back({1, {1, 2, 3}, {4, 5, 6}});
   inputs.link_poses.push_back({0, MakePose()});
   inputs.grippers.push_back({2, 0.04});
+  inputs.gains.push_back({3, 1.0 / 3, 0.1, std::numeric_limits<double>::infinity()});
+  inputs.holds.push_back({1, std::nextafter(2, 3)});
+  inputs.springs.push_back({.body = 4, .node = 9, .p_WA = {0.1, 0.2, 0.3}, .stiffness = 1e5});
+  inputs.drives = {1, std::nextafter(0.1, 1), -0.0};
   return inputs;
 }
 
@@ -53,6 +57,13 @@ TEST(InputsMessage, EveryMemberSurvivesWithAllItsBits) {
   EXPECT_EQ(read->twists.at(0).linear_W, Eigen::Vector3d(4, 5, 6));
   EXPECT_EQ(read->link_poses.at(0).X_WL.R, MakePose().R);
   EXPECT_EQ(read->grippers.at(0).position, 0.04);
+  EXPECT_EQ(read->gains.at(0).stiffness, 1.0 / 3);
+  EXPECT_EQ(read->holds.at(0).position, std::nextafter(2, 3));
+  EXPECT_EQ(read->springs.at(0).node, 9);
+  EXPECT_EQ(read->springs.at(0).p_WA, Eigen::Vector3d(0.1, 0.2, 0.3));
+  EXPECT_EQ(read->springs.at(0).force_limit, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(read->drives.at(1), std::nextafter(0.1, 1));
+  EXPECT_TRUE(std::signbit(read->drives.at(2)));
 }
 
 TEST(InputsMessage, EmptyMeansNoInputOfAnyKind) {

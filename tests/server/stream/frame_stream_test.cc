@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 class Idle : public StepController {
  public:
   physics::Inputs Advance(const physics::State&, SteadyTime) override { return {}; }
-  void Drop() override {}
+  void Drop(std::uint32_t /*epoch*/) override {}
   ControlStatus Describe(SteadyTime) override { return {}; }
   std::optional<SteadyTime> CalcNextChange() override { return std::nullopt; }
 };

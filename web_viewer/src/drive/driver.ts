@@ -1,12 +1,13 @@
 // Input from keyboard, gamepad, pointer and touch. Polls the devices every 20 ms and sends the combined twist to the link.
 // Control is released when the focus is lost, the tab is hidden, the gamepad is unplugged or the connection is lost.
 import { Raycaster, Vector2, type Vector3 } from 'three';
-import type { TwistCommand } from '../link/messages';
+import type { Motion, TwistCommand } from '../link/messages';
 import type { Stage } from '../scene/stage';
 import { Drag } from './drag';
 import { Gamepads } from './gamepad';
 import { intentTwist, joinIntents, kNoMotion, type DriveSpeed, type Intent } from './intent';
 import { Keyboard } from './keyboard';
+import { Pull, type Hit } from './pull';
 
 const kReadMs = 20;
 const kSpinPerSpeed = 6; // [rad/m]: 1.5 rad/s at 0.25 m/s
@@ -18,13 +19,16 @@ export interface Driven {
   controller: string; // of the robot; empty for a body
   body: string; // the body that moves
   grasp: ReadonlySet<string>; // bodies that the pointer can grab to drag it
+  gamepad: boolean; // the robot maps the state of a gamepad itself
 }
 
 export interface DriverPort {
   driven(): Driven | null;
   position(body: string): Vector3 | null;
-  pick(ray: Raycaster): { name: string; point: Vector3 } | null;
-  drive(driven: Driven, twist: TwistCommand): void;
+  pick(ray: Raycaster): Hit | null;
+  drive(driven: Driven, motion: Motion): void;
+  pullable(hit: Hit): boolean; // the body moves freely
+  pull(pull: Pull): void;
   letGo(): void;
   stop(): void;
   grip(): void; // opens or closes the gripper
@@ -37,6 +41,7 @@ export class Driver {
   speed: DriveSpeed = { linear: 0.25, angular: 0.25 * kSpinPerSpeed };
   readonly gamepads: Gamepads;
   readonly drag = new Drag();
+  pulled: Pull | null = null; // by the pointer
   driving = false;
   private readonly keyboard = new Keyboard();
   private readonly touched = new Map<number, { axis: Exclude<keyof Intent, 'fine'>; sign: number }>();
@@ -72,6 +77,7 @@ export class Driver {
     this.keyboard.letGo();
     this.touched.clear();
     this.drag.end();
+    this.pulled = null;
     document.querySelectorAll('#touch .down').forEach((button) => button.classList.remove('down'));
     if (this.driving) this.port.letGo();
     this.driving = false;
@@ -81,14 +87,26 @@ export class Driver {
     const pad = this.gamepads.read();
     const driven = this.port.driven();
     const body = driven ? this.port.position(driven.body) : null;
-    const twist = away() || !body || this.port.blocked() ? null : this.twist(pad, body);
-    if (driven && twist) {
+    const blocked = away() || this.port.blocked();
+    const motion = blocked || !driven || !body ? null : this.motion(pad, driven, body);
+    if (this.pulled && !blocked) {
       this.driving = true;
-      this.port.drive(driven, twist);
+      this.port.pull(this.pulled);
+    } else if (driven && motion) {
+      this.driving = true;
+      this.port.drive(driven, motion);
     } else if (this.driving) {
       this.driving = false;
       this.port.letGo();
     }
+  }
+
+  private motion(pad: Intent | null, driven: Driven, body: Vector3): Motion | null {
+    const { raw } = this.gamepads;
+    const hands = this.keyboard.read() ?? this.touchIntent();
+    if (driven.gamepad && raw && !hands && !this.drag.active) return { kind: 'gamepad', ...raw };
+    const twist = this.twist(driven.gamepad ? null : pad, body);
+    return twist && { kind: 'twist', controller: driven.controller, ...twist };
   }
 
   private twist(pad: Intent | null, body: Vector3): TwistCommand | null {
@@ -134,6 +152,7 @@ export class Driver {
         this.canvas.focus({ preventScroll: true });
         this.pressedAt = [event.clientX, event.clientY];
         const hit = this.pickAt(event);
+        if (hit && (event.ctrlKey || event.metaKey)) return this.beginPull(event, hit);
         const driven = this.port.driven();
         const body = hit && driven?.grasp.has(hit.name) ? this.port.position(driven.body) : null;
         if (!hit || !body || this.port.blocked()) return;
@@ -146,7 +165,10 @@ export class Driver {
       true,
     );
     this.canvas.addEventListener('pointermove', (event) => {
-      if (this.drag.active) {
+      if (this.pulled) {
+        this.aim(event);
+        this.pulled.move(this.ray, this.stage.camera, event.shiftKey || this.shift);
+      } else if (this.drag.active) {
         this.aim(event);
         this.drag.move(this.ray, this.stage.camera, event.shiftKey || this.shift);
       } else if (event.buttons === 0 && event.pointerType === 'mouse') {
@@ -162,12 +184,23 @@ export class Driver {
       }
       this.pressedAt = null;
       this.drag.end();
+      this.pulled = null;
       this.canvas.classList.remove('grabbing');
       this.read();
     };
     for (const type of ['pointerup', 'pointercancel', 'lostpointercapture'] as const) {
       this.canvas.addEventListener(type, end);
     }
+  }
+
+  private beginPull(event: PointerEvent, hit: Hit): void {
+    event.stopPropagation();
+    event.preventDefault();
+    if (!this.port.pullable(hit) || this.port.blocked()) return;
+    this.canvas.setPointerCapture(event.pointerId);
+    this.pressedAt = null; // it is no click
+    this.pulled = new Pull(hit, this.stage.camera);
+    this.canvas.classList.add('grabbing');
   }
 
   private listenTouch(): void {
@@ -198,7 +231,7 @@ export class Driver {
     this.ray.setFromCamera(at, this.stage.camera);
   }
 
-  private pickAt(event: PointerEvent): { name: string; point: Vector3 } | null {
+  private pickAt(event: PointerEvent): Hit | null {
     this.aim(event);
     return this.port.pick(this.ray);
   }

@@ -1,6 +1,7 @@
 // Driving by gamepad, standard mapping: left stick moves in the horizontal plane, triggers down and up, right stick yaw and
 // pitch, shoulders roll, B stops the world, X opens and closes the gripper, Y switches the target. A stick within its dead
 // zone counts as released.
+import type { PadCommand } from '../link/messages';
 import { kNoMotion, type Intent } from './intent';
 
 export interface PadState {
@@ -20,6 +21,7 @@ export type PadActions = Record<number, () => void>;
 export class Gamepads {
   name = ''; // name of the gamepad in use
   warning = ''; // reason for which a connected gamepad cannot be used
+  raw: PadCommand | null = null; // its state while a control is used that is no action
   private readonly down = new Set<number>();
 
   constructor(
@@ -30,6 +32,7 @@ export class Gamepads {
   read(): Intent | null {
     this.name = '';
     this.warning = '';
+    this.raw = null;
     const pads = this.list().filter((pad): pad is PadState => pad !== null && pad.connected);
     const pad = pads.find((candidate) => candidate.mapping === 'standard');
     if (!pad) {
@@ -45,6 +48,11 @@ export class Gamepads {
       if (pressed) this.down.add(Number(index));
       else this.down.delete(Number(index));
     }
+
+    const axes = pad.axes.slice(0, 4).map((x) => (Number.isFinite(x) ? x : 0));
+    const buttons = pad.buttons.slice(0, 17).map(({ value }, i) => (i in this.actions ? 0 : value));
+    const used = axes.some((x) => Math.abs(x) > kDeadZone) || buttons.some((x) => x > kTriggerDeadZone);
+    this.raw = used ? { axes, buttons } : null;
 
     const [right, back] = outsideDeadZone(pad.axes[0] ?? 0, pad.axes[1] ?? 0);
     const [turn, tilt] = outsideDeadZone(pad.axes[2] ?? 0, pad.axes[3] ?? 0);

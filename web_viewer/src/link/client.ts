@@ -6,10 +6,10 @@ import type {
   LeaseInfo,
   LinkStats,
   MeasureId,
+  Motion,
   Setting,
   ToPage,
   ToWorker,
-  TwistCommand,
   WorldInfo,
 } from './messages';
 
@@ -84,8 +84,8 @@ export class Client {
   lease(target: string): LeaseInfo {
     return this.leases.get(target) ?? { state: 'none', target, text: '' };
   }
-  drive(target: string, twist: TwistCommand, controller: string): void {
-    this.post({ kind: 'drive', target, twist, controller });
+  drive(target: string, motion: Motion): void {
+    this.post({ kind: 'drive', target, motion });
   }
   letGo(): void {
     this.post({ kind: 'letGo' });

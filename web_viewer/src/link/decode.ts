@@ -193,6 +193,7 @@ function frameInfo(frame: Frame, names: string[], rigid: RigidFrame[], soft: Sof
       target: echo.target,
       client: echo.client,
       step: Number(echo.appliedStep),
+      priority: echo.priority,
     })),
     joints: {
       positions: frame.joints?.positions ?? [],

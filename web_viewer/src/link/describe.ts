@@ -11,7 +11,7 @@ import {
   type WorldDescription,
 } from '../gen/pliant/v1/world_pb';
 import { softSurface, type SoftSurface } from './decode';
-import type { Color, GeometryInfo, JointInfo, Motion, RigidInfo, RobotInfo, ShapeInfo, Vec3, WorldInfo } from './messages';
+import type { Color, GeometryInfo, JointInfo, BodyMotion, RigidInfo, RobotInfo, ShapeInfo, Vec3, WorldInfo } from './messages';
 import { splitCreases, vertexNormals } from './surface';
 
 // Soft surfaces with more vertices than this in all are shown decimated: a page cannot draw more of them smoothly.
@@ -41,6 +41,7 @@ export function describeWorld(
       youngsModulus: body.youngsModulus,
       surfaceVertices: surfaces[i].surfaceVertices,
       renderVertices: surfaces[i].source.length,
+      volumeVertices: volumeVertices(body, tier, surfaces[i]),
       indices: surfaces[i].indices,
     })),
     robots,
@@ -48,11 +49,20 @@ export function describeWorld(
   return { world, surfaces, tier };
 }
 
-// The surface whose vertices frames of a tier have.
+// The surface vertices that frames of a tier have; null: all.
+function keptVertices(body: DeformableDescription, tier: Tier): number[] | null {
+  return tier === Tier.UNSPECIFIED || body.decimatedVertices.length === 0 ? null : body.decimatedVertices;
+}
+
+function volumeVertices(body: DeformableDescription, tier: Tier, { source }: SoftSurface): Uint32Array {
+  const kept = keptVertices(body, tier);
+  return source.map((vertex) => body.surfaceToVolume[kept ? kept[vertex] : vertex] ?? 0);
+}
+
 function surfaceOf(body: DeformableDescription, tier: Tier): SoftSurface {
   const { vertices = [], indices = [] } = body.surface ?? {};
-  const kept = body.decimatedVertices;
-  if (tier === Tier.UNSPECIFIED || kept.length === 0) return softSurface(vertices, indices);
+  const kept = keptVertices(body, tier);
+  if (!kept) return softSurface(vertices, indices);
   const corners = kept.flatMap((vertex) => vertices.slice(3 * vertex, 3 * vertex + 3));
   return softSurface(corners, body.decimatedTriangles);
 }
@@ -85,6 +95,7 @@ function describeRobots(description: WorldDescription): RobotInfo[] {
     grippers: robot.controllers
       .filter(({ kind }) => kind === ControllerDescription_Kind.GRIPPER)
       .map(({ name, joints }) => ({ name, joints })),
+    hasGamepad: robot.hasGamepad,
   }));
 }
 
@@ -111,7 +122,7 @@ function color(numbers: number[]): Color | null {
   return numbers.length === 4 ? [numbers[0], numbers[1], numbers[2], numbers[3]] : null;
 }
 
-function motionName(motion: RigidBody_Motion): Motion {
+function motionName(motion: RigidBody_Motion): BodyMotion {
   if (motion === RigidBody_Motion.KINEMATIC) return 'KINEMATIC';
   return motion === RigidBody_Motion.FREE ? 'FREE' : 'FIXED';
 }

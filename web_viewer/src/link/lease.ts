@@ -1,6 +1,6 @@
 // The lease on one body or robot, and the commands sent under it. Driving is hold-to-run: when the page stops repeating
 // drive(), the motion stops as if the control had been released.
-import type { Command, LeaseInfo, Setting, TwistCommand } from './messages';
+import type { Command, LeaseInfo, Motion, Setting } from './messages';
 
 export interface LeasePort {
   acquire(target: string, takeover: boolean): Promise<string>; // resolves to the lease id
@@ -12,14 +12,11 @@ export interface LeasePort {
 const kHeartbeatMs = 30;
 const kHandSilentMs = 400; // a page that has not repeated drive() for this long is stuck, and the body is brought to rest
 const kKeepMs = 700; // an unused lease is kept this long, e.g. between two key presses
-const kRest: TwistCommand = { linear: [0, 0, 0], angular: [0, 0, 0] };
 
 export class LeaseHolder {
   private state: LeaseInfo['state'] = 'none';
   private leaseId = '';
-  private twist = kRest;
-  private controller = '';
-  private twisting = false; // the last command was a twist, which is repeated
+  private motion: Motion | null = null; // the last command, if it was a motion, which is repeated
   private held = false; // the user is driving
   private lifted = true; // the control was released since its last use
   private waiting: Setting[] = []; // settings to send when the lease is granted
@@ -34,17 +31,15 @@ export class LeaseHolder {
   ) {}
 
   // The user is driving; call repeatedly.
-  drive(twist: TwistCommand, controller: string, now: number): void {
+  drive(motion: Motion, now: number): void {
     this.heardAt = now;
-    const afresh = !this.held || !this.twisting || controller !== this.controller;
-    const changed = afresh || !sameTwist(twist, this.twist);
-    if (this.twisting && this.held && controller !== this.controller) this.stopTwist(now);
+    const other = this.motion !== null && !sameControl(motion, this.motion);
+    const changed = !this.held || other || !sameMotion(motion, this.motion);
+    if (this.held && other) this.stopMotion(now);
     this.held = true;
-    this.twisting = true;
-    this.twist = twist;
-    this.controller = controller;
+    this.motion = motion;
     if (this.state === 'held') {
-      if (changed) this.sendTwist(now);
+      if (changed) this.sendMotion(now);
     } else {
       this.askIfAllowed(now);
     }
@@ -56,7 +51,7 @@ export class LeaseHolder {
     if (fresh) this.lifted = true;
     this.usedAt = now;
     if (this.state === 'held') {
-      if (!this.held && this.twisting) this.stopTwist(now);
+      if (!this.held) this.stopMotion(now);
       this.port.command(this.target, this.leaseId, setting);
     } else {
       if (this.state === 'acquiring' || this.mayAsk()) this.waiting = [...this.waiting.slice(-7), setting];
@@ -88,7 +83,7 @@ export class LeaseHolder {
     if (this.held && now - this.heardAt > kHandSilentMs) this.rest(now);
     if (this.state !== 'held') return;
     if (!this.held && now - this.usedAt > kKeepMs) return this.giveBack();
-    if (this.twisting && now - this.sentAt >= kHeartbeatMs) this.sendTwist(now);
+    if (this.motion && now - this.sentAt >= kHeartbeatMs) this.sendMotion(now);
   }
 
   // The server refused a command.
@@ -112,15 +107,15 @@ export class LeaseHolder {
     if (!this.held) return;
     this.held = false;
     this.usedAt = now;
-    this.twist = kRest;
-    if (this.state === 'held' && this.twisting) this.sendTwist(now);
+    this.motion = this.motion && atRest(this.motion);
+    if (this.state === 'held') this.sendMotion(now);
   }
 
-  // Sends a zero twist once, without repetition, because the next command is for other joints.
-  private stopTwist(now: number): void {
-    this.twist = kRest;
-    this.sendTwist(now);
-    this.twisting = false;
+  // Ends the motion once, without repetition, because the next command is for something else.
+  private stopMotion(now: number): void {
+    this.motion = this.motion && atRest(this.motion);
+    this.sendMotion(now);
+    this.motion = null;
   }
 
   // After a refusal the user must release the control before the lease is requested again, so that two operators who hold
@@ -143,7 +138,7 @@ export class LeaseHolder {
         if (!this.held) this.usedAt = Math.max(this.usedAt, now);
         this.change('held', '');
         for (const setting of this.waiting.splice(0)) this.port.command(this.target, leaseId, setting);
-        if (this.twisting) this.sendTwist(now);
+        this.sendMotion(now);
       },
       (error: Error) => {
         if (attempt !== this.attempt) return;
@@ -162,12 +157,13 @@ export class LeaseHolder {
   private forget(): void {
     this.leaseId = '';
     this.waiting = [];
-    this.twisting = false;
+    this.motion = null;
   }
 
-  private sendTwist(now: number): void {
+  private sendMotion(now: number): void {
+    if (!this.motion) return;
     this.sentAt = now;
-    this.port.command(this.target, this.leaseId, { kind: 'twist', controller: this.controller, ...this.twist });
+    this.port.command(this.target, this.leaseId, this.motion);
   }
 
   private change(state: LeaseInfo['state'], text: string): void {
@@ -193,9 +189,9 @@ export class Leases {
   }
 
   // Drives one target, and releases any other driven target.
-  drive(target: string, twist: TwistCommand, controller: string, now: number): void {
+  drive(target: string, motion: Motion, now: number): void {
     for (const holder of this.holders.values()) if (holder.target !== target && holder.driven) holder.letGo(now);
-    this.of(target).drive(twist, controller, now);
+    this.of(target).drive(motion, now);
   }
 
   letGo(now: number): void {
@@ -212,6 +208,25 @@ export class Leases {
   }
 }
 
-function sameTwist(a: TwistCommand, b: TwistCommand): boolean {
-  return a.linear.every((x, i) => x === b.linear[i]) && a.angular.every((x, i) => x === b.angular[i]);
+// The command that ends a motion.
+function atRest(motion: Motion): Motion {
+  switch (motion.kind) {
+    case 'twist':
+      return { ...motion, linear: [0, 0, 0], angular: [0, 0, 0] };
+    case 'gamepad':
+      return { kind: 'gamepad', axes: [], buttons: [] };
+    case 'spring':
+    case 'wrench':
+      return { kind: 'wrench', link: motion.link, force: [0, 0, 0] };
+  }
+}
+
+function sameMotion(a: Motion, b: Motion | null): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+// Whether one motion replaces the other on the server.
+function sameControl(a: Motion, b: Motion): boolean {
+  const what = (m: Motion) => (m.kind === 'twist' ? m.controller : m.kind === 'gamepad' ? '\npad' : `\npull ${m.link}`);
+  return what(a) === what(b);
 }

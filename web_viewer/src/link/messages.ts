@@ -5,7 +5,7 @@ export const Measure = { strain: 1, stress: 2, volume: 3, stretch: 4, contactPre
 export type MeasureId = (typeof Measure)[keyof typeof Measure];
 
 export type Vec3 = [number, number, number];
-export type Motion = 'FIXED' | 'KINEMATIC' | 'FREE';
+export type BodyMotion = 'FIXED' | 'KINEMATIC' | 'FREE';
 
 // Messages from the page to the worker.
 export type ToWorker =
@@ -23,7 +23,7 @@ export type ToWorker =
   | { kind: 'contacts'; on: boolean }
   | { kind: 'drawn'; frame: number; buffers: ArrayBuffer[] } // acknowledges the frame and requests the next one
   | { kind: 'call'; id: number; call: Call }
-  | { kind: 'drive'; target: string; twist: TwistCommand; controller: string } // repeat while the user is driving
+  | { kind: 'drive'; target: string; motion: Motion } // repeat while the user is driving
   | { kind: 'letGo' } // the user released the control
   | { kind: 'set'; target: string; setting: Setting; fresh: boolean } // repeat until reached; fresh: a new gesture
   | { kind: 'release'; target: string } // releases a lease immediately
@@ -35,12 +35,32 @@ export interface TwistCommand {
   angular: Vec3; // world frame [rad/s]
 }
 
+// A pull on a body by a spring: at a point of a rigid body, in its frame, or at a vertex of a soft one.
+export interface PullCommand {
+  link: string; // of a robot; empty for a body
+  point: Vec3 | null;
+  vertex: number | null;
+  anchor: Vec3; // world frame [m]
+}
+
+export interface PadCommand {
+  axes: number[];
+  buttons: number[];
+}
+
+// What a held control asks for. A wrench without a force ends a pull.
+export type Motion =
+  | ({ kind: 'twist'; controller: string } & TwistCommand)
+  | ({ kind: 'spring' } & PullCommand)
+  | { kind: 'wrench'; link: string; force: Vec3 }
+  | ({ kind: 'gamepad' } & PadCommand);
+
 // Goal of a robot's joints or gripper.
 export type Setting =
   | { kind: 'joints'; joints: string[]; values: number[] }
   | { kind: 'gripper'; controller: string; position: number };
 
-export type Command = ({ kind: 'twist'; controller: string } & TwistCommand) | Setting;
+export type Command = Motion | Setting;
 
 export type Call =
   | { op: 'pause' }
@@ -96,7 +116,7 @@ export interface WorldInfo {
 
 export interface RigidInfo {
   name: string;
-  motion: Motion;
+  motion: BodyMotion;
   shapes: ShapeInfo[]; // visible shapes
   colors: (Color | null)[]; // of each shape; null: chosen by the viewer
   robot: string; // robot of which the body is a link; empty: none
@@ -110,6 +130,7 @@ export interface RobotInfo {
   joints: JointInfo[];
   tools: ToolInfo[];
   grippers: GripperInfo[];
+  hasGamepad: boolean; // maps the state of a gamepad by a profile of its own
 }
 
 export interface JointInfo {
@@ -158,6 +179,7 @@ export interface SoftInfo {
   youngsModulus: number;
   surfaceVertices: number;
   renderVertices: number; // surface vertices, duplicated along creases
+  volumeVertices: Uint32Array; // vertex of the volume mesh of each render vertex
   indices: Uint32Array;
 }
 
@@ -174,7 +196,7 @@ export interface FrameInfo {
   report: ReportInfo | null;
   clock: { mode: 'paused' | 'realTime' | 'freeRun'; factor: number };
   fault: { step: number; reason: string; body: string } | null;
-  drivers: { target: string; client: string; step: number }[];
+  drivers: { target: string; client: string; step: number; priority: number }[];
   joints: JointFrameInfo;
 }
 

@@ -56,6 +56,14 @@ function commandMessage(command: Command): CommandMessage {
   switch (command.kind) {
     case 'twist':
       return { case: 'twist', value: { linear: command.linear, angular: command.angular } };
+    case 'spring': {
+      const { link, point, vertex, anchor } = command;
+      return { case: 'spring', value: { link, point: point ?? [], vertex: vertex ?? undefined, anchor } };
+    }
+    case 'wrench':
+      return { case: 'wrench', value: { link: command.link, force: command.force } };
+    case 'gamepad':
+      return { case: 'gamepad', value: { axes: command.axes, buttons: command.buttons } };
     case 'joints':
       return { case: 'jointTargets', value: { joints: command.joints, values: command.values } };
     case 'gripper':
@@ -102,6 +110,7 @@ export class Session {
   private pageIsReady = true;
   private pageEpoch = 0; // number of the connection: frames of an earlier one are not acknowledged
   private lastFrameSeen = 0;
+  private worldEpoch: number | undefined; // of the last frame: it changes at every reset and restore
 
   private readonly leases: Leases;
   private sequence = 0; // of commands, increasing across all leases
@@ -160,7 +169,7 @@ export class Session {
       case 'drawn':
         return this.drawn(message.frame, message.buffers);
       case 'drive':
-        if (this.live) this.leases.drive(message.target, message.twist, message.controller, this.around.now());
+        if (this.live) this.leases.drive(message.target, message.motion, this.around.now());
         return;
       case 'letGo':
         return this.leases.letGo(this.around.now());
@@ -269,6 +278,7 @@ export class Session {
     this.latest.clear();
     this.pool.clear();
     this.arrivedAt.clear();
+    this.worldEpoch = undefined;
     this.around.post({ kind: 'world', world });
   }
 
@@ -409,6 +419,7 @@ export class Session {
       this.stats.framesReceived += 1;
       this.received += 1;
       this.arrivedAt.set(Number(message.value.frame), this.heardAt);
+      this.worldEpoch = message.value.epoch;
       if (this.latest.put(message.value)) this.stats.framesSkipped += 1;
       if (this.pageIsReady) this.show();
     } else if (message.case === 'notice' && message.value.final) {
@@ -501,6 +512,7 @@ export class Session {
         clientTime: now / 1000,
         frameSeen: BigInt(this.lastFrameSeen),
         controller: command.kind === 'twist' ? command.controller : '',
+        epoch: this.worldEpoch,
         command: commandMessage(command),
       },
     });

@@ -130,14 +130,15 @@ export class Panel {
   }
 
   private showDrivers(frame: FrameInfo, me: string): void {
-    const key = frame.drivers.map(({ target, client }) => `${target}\n${client}`).join('\n\n');
+    const key = frame.drivers.map(({ target, client, priority }) => `${target}\n${client}\n${priority}`).join('\n\n');
     if (key === this.drivers) return;
     this.drivers = key;
     element('drivers').replaceChildren(
-      ...frame.drivers.map(({ target, client }) => {
+      ...frame.drivers.map(({ target, client, priority }) => {
         const entry = document.createElement('li');
         entry.classList.toggle('me', client === me);
-        entry.textContent = `${client === me ? 'You' : client || 'someone'} → ${target || 'a body'}`;
+        const who = client === me ? 'You' : client || 'someone';
+        entry.textContent = `${who} → ${target || 'a body'}${priority ? ` (priority ${priority})` : ''}`;
         return entry;
       }),
     );

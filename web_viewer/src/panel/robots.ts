@@ -123,7 +123,9 @@ class RobotView {
   }
 
   show(frame: FrameInfo, me: string): void {
-    const driver = frame.drivers.find(({ target }) => target === this.robot.name)?.client;
+    const { name } = this.robot;
+    const drivers = frame.drivers.filter(({ target }) => target === name || target.startsWith(`${name}/`));
+    const driver = (drivers.find(({ client }) => client === me) ?? drivers[0])?.client;
     const text = frame.stopped ? 'stopped' : driver === undefined ? 'idle' : driver === me ? 'you are driving' : driver || 'in use';
     if (this.tag.textContent !== text) this.tag.textContent = text;
     this.tag.dataset.state = driver === me ? 'held' : '';

@@ -11,7 +11,8 @@ import {
   type Object3D,
 } from 'three';
 import { mergeGeometries } from 'three/addons/utils/BufferGeometryUtils.js';
-import type { ContactInfo, FrameInfo, Motion, RigidInfo, WorldInfo } from '../link/messages';
+import type { ContactInfo, FrameInfo, BodyMotion, RigidInfo, WorldInfo } from '../link/messages';
+import type { Hit } from '../drive/pull';
 import { ForceArrows } from './arrows';
 import { makeFloor } from './floor';
 import { Materials } from './materials';
@@ -94,17 +95,27 @@ export class Bodies {
     return soft?.latest ? new Vector3(...soft.latest.centroid) : null;
   }
 
-  motion(name: string): Motion | 'SOFT' | null {
+  motion(name: string): BodyMotion | 'SOFT' | null {
     if (this.soft.some(({ info }) => info.name === name)) return 'SOFT';
     return this.rigid.find(({ info }) => info.name === name)?.info.motion ?? null;
   }
 
-  pick(ray: Raycaster): { name: string; point: Vector3 } | null {
+  // Size of the scene [m], for what is drawn in it.
+  get extent(): number {
+    return this.size;
+  }
+
+  pick(ray: Raycaster): Hit | null {
     for (const { mesh } of this.soft) mesh.geometry.boundingSphere = null;
     const objects: Object3D[] = [...this.rigid.map(({ group }) => group), ...this.soft.map(({ mesh }) => mesh)];
     const hit = ray.intersectObjects(objects.filter((object) => object.visible), true)[0];
     if (!hit) return null;
-    return { name: hit.object.userData.body ?? hit.object.name, point: hit.point };
+    const name = hit.object.userData.body ?? hit.object.name;
+    const soft = this.soft.find(({ mesh }) => mesh === hit.object);
+    if (soft && hit.face) return { name, point: hit.point, local: null, ...soft.grab(hit.face, hit.point) };
+    const group = this.rigid.find(({ info }) => info.name === name)?.group ?? hit.object;
+    const local = group.worldToLocal(hit.point.clone());
+    return { name, point: hit.point, local: local.toArray(), vertex: null, place: () => group.localToWorld(local.clone()) };
   }
 
   // Returns the fraction of links and soft bodies whose centre is hidden from `eye`, 0 … 1; 0 in a scene without robots.

@@ -1,6 +1,6 @@
 // Materials of rigid bodies: their own colours, or colours by kind of motion.
 import { Color, DoubleSide, FrontSide, MeshPhysicalMaterial, SRGBColorSpace } from 'three';
-import type { Color as Rgba, Motion } from '../link/messages';
+import type { Color as Rgba, BodyMotion } from '../link/messages';
 
 const kFree = ['#4c7bd9', '#2fa58a', '#9a6bd0', '#d0a13a', '#5a8f3c', '#c45a8a'];
 
@@ -11,7 +11,7 @@ export class Materials {
   constructor(private readonly plain: boolean) {}
 
   // Material of a body without colours. `index` distinguishes bodies.
-  ofMotion(motion: Motion, index: number): MeshPhysicalMaterial {
+  ofMotion(motion: BodyMotion, index: number): MeshPhysicalMaterial {
     if (motion === 'FIXED') {
       return this.keep('fixed', () => new MeshPhysicalMaterial({ color: '#d3d1cd', roughness: 0.62 }));
     }

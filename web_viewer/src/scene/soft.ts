@@ -10,6 +10,8 @@ import {
   RGBAFormat,
   SRGBColorSpace,
   Box3,
+  Vector3,
+  type Face,
 } from 'three';
 import type { SoftFrame, SoftInfo } from '../link/messages';
 import { colorTable, divergingColor, kTableSize, sequentialColor } from './colormap';
@@ -44,6 +46,13 @@ export class SoftBody {
     this.mesh.frustumCulled = false;
     this.mesh.visible = false;
     this.mesh.name = info.name;
+  }
+
+  // The corner of a face nearest to a point: its vertex in the volume mesh, and where it is at any time.
+  grab(face: Face, point: Vector3): { vertex: number; place(): Vector3 } {
+    const at = (corner: number) => new Vector3().fromBufferAttribute(this.mesh.geometry.getAttribute('position'), corner);
+    const [corner] = [face.a, face.b, face.c].sort((a, b) => at(a).distanceTo(point) - at(b).distanceTo(point));
+    return { vertex: this.info.volumeVertices[corner], place: () => at(corner) };
   }
 
   // Shows a frame. Returns the buffers of the previous one for reuse.
