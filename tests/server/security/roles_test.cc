@@ -222,7 +222,10 @@ TEST_F(Roles, RoleOnSomeWorldsIsNoneOnOthers) {
   CreateLabelled("soft", "soft");
   std::set<std::string> about_no_world;
   for (const Method& method : Methods()) {
-    std::string request = RequestAbout(method.name, "worlds/a-rigid");
+    const bool is_of_checkpoint =
+        method.name.ends_with("/FetchCheckpoint") || method.name.ends_with("/DeleteCheckpoint");
+    std::string request = RequestAbout(
+        method.name, is_of_checkpoint ? "worlds/a-rigid/checkpoints/c" : "worlds/a-rigid");
     if (method.name == kSubscribeMethod) {
       v1::SubscribeRequest subscribe;
       subscribe.mutable_subscription()->set_world("worlds/a-rigid");
@@ -241,11 +244,14 @@ TEST_F(Roles, RoleOnSomeWorldsIsNoneOnOthers) {
           << method.name << ": " << result.message;
     }
   }
-  // these are looked at below; GetServer tells of no world
+  // those of worlds are looked at below; GetServer tells of no world, and objects belong to those
+  // who know their hash
   EXPECT_EQ(about_no_world,
             (std::set<std::string>{
-                "pliant.v1.WorldService/CreateWorld", "pliant.v1.WorldService/GetServer",
-                "pliant.v1.WorldService/ListWorlds", "pliant.v1.WorldService/StepWorlds"}));
+                "pliant.v1.ObjectService/FetchObject", "pliant.v1.ObjectService/FindMissingObjects",
+                "pliant.v1.ObjectService/UploadObject", "pliant.v1.WorldService/CreateWorld",
+                "pliant.v1.WorldService/GetServer", "pliant.v1.WorldService/ListWorlds",
+                "pliant.v1.WorldService/StepWorlds"}));
 
   Result hello;
   const auto socket = OpenSocket("soft", &hello);
