@@ -18,7 +18,7 @@ using physics::Inputs;
 constexpr double kWeights = 20;          // default limit on forces, in weights of the body
 constexpr double kGravity = 9.81;        // [m/s²]
 constexpr double kArm = 0.1;             // [m], of the default limit on torques
-constexpr double kSwing = 2;             // [Hz], of a body on the default spring
+constexpr double kSwing = 4;             // [Hz], of a body on the default spring
 constexpr double kMaxSpringGain = 1e12;  // [N/m], [N·s/m]
 constexpr double kMasslessBodyMass = 1;  // [kg], for limits where a body has no mass of its own
 

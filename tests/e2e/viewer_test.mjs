@@ -170,7 +170,7 @@ test('the mouse pulls the soft ball by a spring while Ctrl is held', kTest, asyn
   await page.keyboard.down('Control');
   await page.mouse.move(at[0], at[1]);
   await page.mouse.down();
-  await page.mouse.move(at[0], at[1] - 90, { steps: 4 });
+  await page.mouse.move(at[0], at[1] - 130, { steps: 4 });
   await until(page, 'the ball is lifted by 3 cm', (z) => pliant.soft.ball.centroid[2] > z + 0.03, rest);
   assert.deepEqual(await page.evaluate(() => pliant.drivers.map(({ target }) => target)), ['ball']);
   await shoot(page, 'soft_ball_pulled');
