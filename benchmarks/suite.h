@@ -44,6 +44,10 @@ nlohmann::ordered_json RunMacklin2019(const std::string& only, int threads);
 // rebound of every method.
 nlohmann::ordered_json RunImpact(const std::string& only);
 
+// Checkpoints of a large world: time to write one and to put it back, and what its stepping thread
+// waits for them.
+nlohmann::ordered_json RunStore(const std::string& only);
+
 // Data for the figures in docs/benchmarks.md on Macklin et al. 2019 and Zeng et al. 2022.
 nlohmann::ordered_json RunFigures(const std::string& only);
 

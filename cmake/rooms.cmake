@@ -20,7 +20,9 @@ endfunction()
 function(pliant_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Werror
     # false positives: GCC 12 considers Eigen's vector loads out of bounds
-    -Wno-array-bounds -Wno-stringop-overread -Wno-stringop-overflow)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overread;-Wno-stringop-overflow>
+    # & of comparisons is meant: it makes no branch
+    $<$<CXX_COMPILER_ID:Clang>:-Wno-bitwise-instead-of-logical>)
 endfunction()
 
 function(pliant_room path)

@@ -11,7 +11,7 @@ if(PLIANT_SANITIZE)
   # halves the build time; results have the same bits at every optimisation level
   set(CMAKE_CXX_FLAGS_RELEASE "-O1")
   # instrumentation makes GCC 12 report uninitialised reads that do not exist
-  add_compile_options(-Wno-maybe-uninitialized)
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   if(PLIANT_SANITIZE STREQUAL "thread")
     # Boost.Asio uses fences, which this sanitizer does not support. With the sanitizer's macro defined, protobuf
     # headers lay out maps differently from Debian's library.

@@ -62,6 +62,11 @@ v1::ControlService::Stub& Client::control() {
   return *control_;
 }
 
+v1::RecordService::Stub& Client::records() {
+  if (records_ == nullptr) records_ = v1::RecordService::NewStub(Connect());
+  return *records_;
+}
+
 void Client::Prepare(grpc::ClientContext* context, bool may_take_long) const {
   if (!options_.token.empty()) context->AddMetadata("authorization", "Bearer " + options_.token);
   const double timeout = options_.timeout > 0 ? options_.timeout

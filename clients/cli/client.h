@@ -10,6 +10,7 @@
 #include "grpcpp/support/status.h"
 
 #include "pliant/v1/control.grpc.pb.h"
+#include "pliant/v1/record.grpc.pb.h"
 #include "pliant/v1/stream.grpc.pb.h"
 #include "pliant/v1/world.grpc.pb.h"
 
@@ -50,6 +51,7 @@ class Client {
   v1::WorldService::Stub& worlds();
   v1::StreamService::Stub& streams();
   v1::ControlService::Stub& control();
+  v1::RecordService::Stub& records();
 
   // Returns the server's grpc.health.v1 status by name, e.g. "SERVING".
   std::string CheckHealth();
@@ -78,6 +80,7 @@ class Client {
   std::unique_ptr<v1::WorldService::Stub> worlds_;
   std::unique_ptr<v1::StreamService::Stub> streams_;
   std::unique_ptr<v1::ControlService::Stub> control_;
+  std::unique_ptr<v1::RecordService::Stub> records_;
 };
 
 // Returns the message as one line of JSON with the field names of the schema.

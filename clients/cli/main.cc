@@ -52,6 +52,7 @@ int Main(int argc, char** argv) {
   AddWorldCommands(&pliant, &client, &action);
   AddWatchCommands(&pliant, &client, &action);
   AddControlCommands(&pliant, &client, &action);
+  AddRecordCommands(&pliant, &client, &action);
   AddRobotCommands(&pliant, &client, &action);
   try {
     pliant.parse(argc, argv);

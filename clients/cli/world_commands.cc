@@ -22,6 +22,7 @@ struct Arguments {
   std::string mode;
   double factor = 1;
   bool durable = false;
+  std::string checkpoint;  // id of one that the server keeps
   int steps = 1;
 };
 
@@ -168,11 +169,38 @@ int SetClock(Client* client, const Arguments& arguments, const std::string& mode
   return Show(client, client->Call(client->worlds(), &v1::WorldService::Stub::SetClock, request));
 }
 
+std::string CheckpointName(const Arguments& arguments) {
+  return WorldName(arguments.world) + "/checkpoints/" + arguments.checkpoint;
+}
+
+int ShowCheckpoint(Client* client, const v1::Checkpoint& checkpoint) {
+  if (client->json()) {
+    std::cout << ToJson(checkpoint) << '\n';
+  } else {
+    std::printf("%-40s step %-8lld t %.3f s  %lld bytes%s\n", checkpoint.name().c_str(),
+                static_cast<long long>(checkpoint.step()), checkpoint.time(),
+                static_cast<long long>(checkpoint.size()),
+                checkpoint.automatic() ? "  automatic" : "");
+  }
+  return kDone;
+}
+
+int ListCheckpoints(Client* client, const Arguments& arguments) {
+  v1::ListCheckpointsRequest request;
+  request.set_world(WorldName(arguments.world));
+  const auto list =
+      client->Call(client->worlds(), &v1::WorldService::Stub::ListCheckpoints, request);
+  for (const v1::Checkpoint& checkpoint : list.checkpoints()) ShowCheckpoint(client, checkpoint);
+  return kDone;
+}
+
 int Checkpoint(Client* client, const Arguments& arguments) {
   v1::CheckpointWorldRequest request;
   request.set_name(WorldName(arguments.world));
+  request.set_checkpoint_id(arguments.checkpoint);
   const auto checkpoint =
       client->Call(client->worlds(), &v1::WorldService::Stub::CheckpointWorld, request, true);
+  if (checkpoint.has_checkpoint()) return ShowCheckpoint(client, checkpoint.checkpoint());
   std::ofstream stream(arguments.file, std::ios::binary);
   stream.write(checkpoint.state().data(), static_cast<std::streamsize>(checkpoint.state().size()));
   stream.close();
@@ -191,7 +219,11 @@ int Checkpoint(Client* client, const Arguments& arguments) {
 int Restore(Client* client, const Arguments& arguments) {
   v1::RestoreWorldRequest request;
   request.set_name(WorldName(arguments.world));
-  request.set_state(ReadFile(arguments.file));
+  if (arguments.checkpoint.empty()) {
+    request.set_state(ReadFile(arguments.file));
+  } else {
+    request.set_checkpoint(CheckpointName(arguments));
+  }
   return Show(client,
               client->Call(client->worlds(), &v1::WorldService::Stub::RestoreWorld, request, true));
 }
@@ -284,12 +316,21 @@ void AddWorldCommands(CLI::App* pliant, Client* client, Action* action) {
                 client->Call(client->worlds(), &v1::WorldService::Stub::ResetWorld, request));
   });
   CLI::App* checkpoint =
-      add_on_world("checkpoint", "Save the state to a file",
+      add_on_world("checkpoint", "Save the state to a file, or on the server under a name",
                    [client](const Arguments& a) { return Checkpoint(client, a); });
-  checkpoint->add_option("file", arguments->file, "File to write")->required();
+  CLI::Option_group* to = checkpoint->add_option_group("to");
+  to->add_option("file", arguments->file, "File to write");
+  to->add_option("--name", arguments->checkpoint,
+                 "Name under which the server keeps it, if the world is durable: a-z, 0-9 and -");
+  to->require_option(1);
+  add_on_world("checkpoints", "List the checkpoints of a durable world",
+               [client](const Arguments& a) { return ListCheckpoints(client, a); });
   CLI::App* restore = add_on_world("restore", "Load a state saved from the same scene",
                                    [client](const Arguments& a) { return Restore(client, a); });
-  restore->add_option("file", arguments->file, "File to read")->required();
+  CLI::Option_group* from = restore->add_option_group("from");
+  from->add_option("file", arguments->file, "File to read");
+  from->add_option("--name", arguments->checkpoint, "Name of a checkpoint that the server keeps");
+  from->require_option(1);
   CLI::App* fork = add_on_world("fork", "Copy a world in its current state",
                                 [client](const Arguments& a) { return Fork(client, a); });
   fork->add_option("--id", arguments->id, "Name of the new world (default: chosen by the server)");

@@ -16,6 +16,9 @@ class StateObserver {
  public:
   virtual ~StateObserver() = default;
 
+  // It observes the changes from `now` on.
+  virtual void OnStart(const std::shared_ptr<const physics::Snapshot>& /*now*/) {}
+
   // The step with `inputs` led to `after`. An error pauses the world with this as its fault.
   virtual absl::Status OnStep(const physics::Inputs& inputs,
                               const std::shared_ptr<const physics::Snapshot>& after) = 0;

@@ -169,6 +169,7 @@ void WorldHost::AddObserver(std::shared_ptr<StateObserver> observer, Done done) 
   auto shared_done = std::make_shared<Done>(std::move(done));
   Post({[this, observer = std::move(observer), shared_done] {
           observers_.push_back(observer);
+          observer->OnStart(snapshot_);
           (*shared_done)(latest());
         },
         [shared_done](const absl::Status& status) { (*shared_done)(status); }});

@@ -116,8 +116,7 @@ class WorldHost {
   void Restore(std::string bytes, const std::string& who, Done done);
   void Save(std::function<void(absl::StatusOr<SavedState>)> done);
 
-  // Calls `observer` for every change of the state from now on, until it is removed. `done` gets
-  // the state at which it begins.
+  // Calls `observer` for every change of the state from now on, until it is removed.
   void AddObserver(std::shared_ptr<StateObserver> observer, Done done);
   // It is not called any more when `done` is.
   void RemoveObserver(std::shared_ptr<StateObserver> observer, Done done);

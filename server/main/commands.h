@@ -19,6 +19,8 @@ std::unique_ptr<Command> MakeRunCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeCheckCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeDynamicsCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeServeCommand(CLI::App* pliantd);
+std::unique_ptr<Command> MakeReplayCommand(CLI::App* pliantd);
+std::unique_ptr<Command> MakeExportCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeTokenCommand(CLI::App* pliantd);
 
 }  // namespace pliant::server

@@ -136,7 +136,12 @@ Handlers::Handlers(Options options)
                  options_.timeline}),
       building_(options_.timeline, 2, 64),
       describing_(options_.timeline, 1, 256),
-      storing_(options_.timeline, 1, 256) {}
+      storing_(options_.timeline, 1, 256),
+      replaying_(options_.timeline, 1, 16),
+      recordings_(options_.store == nullptr
+                      ? nullptr
+                      : std::make_unique<Recordings>(options_.store->folder().recordings(),
+                                                     options_.timeline)) {}
 
 Handlers::~Handlers() {
   Drain();
@@ -508,6 +513,7 @@ void Handlers::Drain() {
   building_.Cancel();
   describing_.Cancel();
   storing_.Cancel();
+  replaying_.Cancel();
   registry_.Close(absl::UnavailableError("the server is shutting down"));
   feedback_.WakeAll();
 }
@@ -516,7 +522,9 @@ void Handlers::Stop() {
   building_.Stop();
   describing_.Stop();
   storing_.Stop();
+  replaying_.Stop();
   registry_.JoinAll();
+  if (recordings_ != nullptr) recordings_->Stop();
   streams_.Stop();
   feedback_.Stop();
 }

@@ -22,6 +22,7 @@
 #include "server/host/work_queue.h"
 #include "server/host/world_host.h"
 #include "server/host/world_registry.h"
+#include "server/record/recordings.h"
 #include "server/service/call.h"
 #include "server/service/shipped_scenes.h"
 #include "server/store/store.h"
@@ -94,6 +95,19 @@ class Handlers {
                     Reply<v1::UploadObjectResponse> reply);
   void FetchObject(const Call& call, const v1::FetchObjectRequest& request,
                    Reply<v1::FetchObjectResponse> reply);
+
+  // RecordService
+  void StartRecording(const Call& call, const v1::StartRecordingRequest& request,
+                      Reply<v1::Recording> reply);
+  void StopRecording(const Call& call, const v1::StopRecordingRequest& request,
+                     Reply<v1::Recording> reply);
+  void ListRecordings(const Call& call, const v1::ListRecordingsRequest& request,
+                      Reply<v1::ListRecordingsResponse> reply);
+  void FetchRecording(const Call& call, const v1::FetchRecordingRequest& request,
+                      Reply<v1::FetchRecordingResponse> reply);
+  void DeleteRecording(const Call& call, const v1::DeleteRecordingRequest& request,
+                       Reply<google::protobuf::Empty> reply);
+  void Replay(const Call& call, const v1::ReplayRequest& request, Reply<v1::ReplayResponse> reply);
 
   // ControlService
   void AcquireLease(const Call& call, const v1::AcquireLeaseRequest& request,
@@ -168,6 +182,8 @@ class Handlers {
   };
   absl::StatusOr<CheckpointName> ReadCheckpointName(const Call& call,
                                                     const std::string& name) const;
+  absl::Status CheckRoleOnRecording(const Call& call, const v1::Recording& recording) const;
+  absl::StatusOr<v1::Recording> FindRecording(const Call& call, const std::string& id) const;
   // The folder of a durable world. FAILED_PRECONDITION for another one.
   absl::StatusOr<WorldFolder> FindFolder(const WorldHost& host) const;
   absl::StatusOr<std::string> Submit(const Call& call, const v1::CommandRequest& request,
@@ -189,6 +205,8 @@ class Handlers {
   WorkQueue describing_;
   WorkQueue storing_;  // reads and writes files
   Descriptions descriptions_;
+  WorkQueue replaying_;
+  std::unique_ptr<Recordings> recordings_;  // null without a store
 };
 
 }  // namespace pliant::server

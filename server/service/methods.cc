@@ -130,6 +130,12 @@ const std::vector<Method>& Methods() {
       Unary("ObjectService/FindMissingObjects", kOperator, kQuick, &Handlers::FindMissingObjects),
       Unary("ObjectService/UploadObject", kOperator, kMeshes, &Handlers::UploadObject),
       Unary("ObjectService/FetchObject", kViewer, kMeshes, &Handlers::FetchObject),
+      Unary("RecordService/StartRecording", kOperator, kMeshes, &Handlers::StartRecording),
+      Unary("RecordService/StopRecording", kOperator, kMeshes, &Handlers::StopRecording),
+      Unary("RecordService/ListRecordings", kViewer, kMeshes, &Handlers::ListRecordings),
+      Unary("RecordService/FetchRecording", kViewer, kMeshes, &Handlers::FetchRecording),
+      Unary("RecordService/DeleteRecording", kOperator, kMeshes, &Handlers::DeleteRecording),
+      Unary("RecordService/Replay", kOperator, kScene, &Handlers::Replay),
       Unary("ControlService/AcquireLease", kOperator, kQuick, &Handlers::AcquireLease),
       Unary("ControlService/ReleaseLease", kOperator, kQuick, &Handlers::ReleaseLease),
       // anyone may stop a world, but not everyone may resume it

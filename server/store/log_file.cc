@@ -43,7 +43,8 @@ void AppendLogRecord(const v1::LogRecord& record, std::string* bytes) {
 absl::StatusOr<LogEnd> ReadLog(std::string_view bytes,
                                const std::function<absl::Status(const v1::LogRecord&)>& take) {
   if (bytes.size() < kLogHead && EncodeLogHead().starts_with(bytes)) return LogEnd{0, ""};
-  if (!bytes.starts_with(kLogMagic)) return absl::InvalidArgumentError("log: not a log");
+  if (bytes.size() < kLogHead || !bytes.starts_with(kLogMagic))
+    return absl::InvalidArgumentError("log: not a log");
   std::uint32_t version = 0;
   std::memcpy(&version, bytes.data() + kLogMagic.size(), sizeof version);
   if (version != kLogVersion) {

@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
+#include "server/store/recovery.h"
+
 namespace pliant::server {
 namespace {
 
@@ -119,6 +121,7 @@ class Simulation::Client {
         v1::CreateWorldRequest request;
         request.set_world_id(IdOf(world_));
         request.set_scene_yaml(kSimulatedScene);
+        if (sim_.has_store_) request.set_durable(sim_.Chance(0.7));
         return Ask("WorldService/CreateWorld", request);
       }
       case 1: {
@@ -305,9 +308,14 @@ class Simulation::Client {
   std::unique_ptr<Timeline::Worker> worker_;
 };
 
-Simulation::Simulation(std::uint64_t seed, int clients)
-    : seed_(seed), random_(seed), timeline_(seed ^ 0x5eed) {
+Simulation::Simulation(std::uint64_t seed, int clients, const std::string& data_folder)
+    : seed_(seed), random_(seed), timeline_(seed ^ 0x5eed), has_store_(!data_folder.empty()) {
   Handlers::Options options;
+  if (has_store_) {
+    auto store = Store::Open({data_folder, &timeline_, std::chrono::seconds(3)});
+    if (!store.ok()) Fail(store.status().ToString());
+    options.store = *std::move(store);
+  }
   options.quotas.server.worlds = kWorlds;
   options.timeline = &timeline_;
   handlers_ = std::make_unique<Handlers>(options);
@@ -347,8 +355,32 @@ void Simulation::Fail(const std::string& what) {
                 << Seconds(timeline_.Now().time_since_epoch()).count() << " s)";
 }
 
+// Brings each durable world back from its folder as it is now, without touching the world itself.
+void Simulation::RecoverWorlds() {
+  for (const auto& host : handlers_->registry().List()) {
+    if (!host->is_durable()) continue;
+    ++counts_.recoveries;
+    const auto recovered =
+        RecoverWorld(WorldFolder(host->journal()->folder()), host->shared_model());
+    if (!recovered.ok()) {
+      Fail(recovered.status().ToString());
+      continue;
+    }
+    // steps may be written before the reply to their request
+    const physics::State& acknowledged = host->latest_written()->snapshot->state;
+    const physics::State& state = recovered->world.state();
+    if (state.step <= acknowledged.step &&
+        physics::HashState(state) != physics::HashState(acknowledged))
+      Fail("a durable world has lost what it acknowledged");
+  }
+}
+
 void Simulation::Run(std::chrono::seconds time) {
-  timeline_.RunFor(time);
+  constexpr int kKills = 20;
+  for (int i = 0; i < kKills; ++i) {
+    timeline_.RunFor(Seconds(time) / kKills);
+    if (has_store_) RecoverWorlds();
+  }
 
   // leases lapse, streams end and replies come, whatever the clients left behind
   for (const auto& client : clients_) client->Retire();

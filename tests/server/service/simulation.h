@@ -22,10 +22,13 @@ namespace pliant::server {
 class Simulation {
  public:
   struct Counts {
-    int requests = 0, frames = 0, commands = 0, crashes = 0, worlds = 0, refusals = 0;
+    int requests = 0, frames = 0, commands = 0, crashes = 0, worlds = 0, refusals = 0,
+        recoveries = 0;
   };
 
-  Simulation(std::uint64_t seed, int clients);
+  // With a data folder, some worlds are durable, and now and then the server is thought to be
+  // killed: what its folder has then must lead to what it has acknowledged.
+  Simulation(std::uint64_t seed, int clients, const std::string& data_folder = "");
   ~Simulation();
 
   // Runs for so long, then lets all clients leave and checks that nothing of them remains.
@@ -42,10 +45,12 @@ class Simulation {
   void Deliver(double mean_delay, SteadyTime* last, std::function<void()> message);
   SteadyTime DeliverNext();
   void Fail(const std::string& what);
+  void RecoverWorlds();
 
   const std::uint64_t seed_;
   std::mt19937_64 random_;
   VirtualTimeline timeline_;
+  const bool has_store_;
   Counts counts_;
   std::multimap<SteadyTime, std::function<void()>> messages_;
   std::unique_ptr<Handlers> handlers_;

@@ -1,6 +1,8 @@
+#include "tests/server/service/simulation.h"
+
 #include "gtest/gtest.h"
 
-#include "tests/server/service/simulation.h"
+#include "tests/server/run/temporary_folder.h"
 
 namespace pliant::server {
 namespace {
@@ -18,6 +20,13 @@ TEST(Simulation, KeepsThePromisesOfTheServer) {
     EXPECT_GT(counts.crashes, 5);
     EXPECT_GT(counts.worlds, 5);
   }
+}
+
+TEST(Simulation, DurableWorldsKeepWhatTheyAcknowledged) {
+  const TemporaryFolder folder;
+  Simulation simulation(21, 5, folder.File("data"));
+  simulation.Run(std::chrono::seconds(60));
+  EXPECT_GT(simulation.counts().recoveries, 20);
 }
 
 TEST(Simulation, RepeatsFromItsSeed) {

@@ -103,6 +103,12 @@ TEST(LogFile, ADamagedByteEndsItThere) {
   }
 }
 
+TEST(LogFile, OneThatEndsInsideAnotherVersionIsRefused) {
+  const std::string bytes = MakeLog().substr(0, 8) + std::string(1, '\0');
+  const auto result = ReadLog(bytes, [](const v1::LogRecord&) { return absl::OkStatus(); });
+  EXPECT_THAT(std::string(result.status().message()), HasSubstr("not a log"));
+}
+
 TEST(LogFile, AnotherVersionIsRefused) {
   std::string bytes = MakeLog();
   bytes[8] = 9;

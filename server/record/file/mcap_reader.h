@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace pliant::server {
+
+// A message of an MCAP file. Valid during the call that gets it.
+struct McapMessage {
+  std::string_view topic;
+  std::uint64_t log_time = 0;  // [ns]
+  std::string_view data;
+};
+
+// What was read of a file.
+struct McapEnd {
+  bool is_complete = false;  // it has an end; otherwise it was cut off
+  std::string damage;        // why nothing was read beyond; empty: nothing is damaged
+};
+
+// Calls `take` with each message, in the order of the file, up to where that was cut off or is
+// damaged. Chunks must not be compressed. INVALID_ARGUMENT when it is no MCAP file, NOT_FOUND when
+// there is none, and errors of `take`.
+absl::StatusOr<McapEnd> ReadMcap(const std::string& path,
+                                 const std::function<absl::Status(const McapMessage&)>& take);
+
+// The metadata that McapWriter::Create was given, and whether the file has an end.
+struct McapSummary {
+  std::map<std::string, std::string> metadata;
+  bool is_complete = false;
+};
+absl::StatusOr<McapSummary> ReadMcapSummary(const std::string& path);
+
+}  // namespace pliant::server

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+#include "physics/world/world.h"
+#include "pliant/v1/record.pb.h"
+
+namespace pliant::server {
+
+struct ReplayOptions {
+  // Builds the model of a recording.
+  std::function<absl::StatusOr<std::shared_ptr<const physics::Model>>(const v1::RecordingStart&)>
+      load;
+  // Called at the start and after each reset or restore, after each step, and at the end and before
+  // each reset or restore; may be null. An error ends the replay.
+  std::function<absl::Status(const physics::World&)> on_begin, on_step, on_end;
+};
+
+// Steps a world through a recording again, and compares its states with those that were recorded,
+// up to the first that differs. Errors: INVALID_ARGUMENT when the file is no recording, has no
+// start, or its model is another one than `load` gives; DATA_LOSS when it is damaged or a step
+// cannot be made again; those of `load` and of the callbacks.
+absl::StatusOr<v1::ReplayResponse> ReplayRecording(const std::string& path,
+                                                   const ReplayOptions& options);
+
+}  // namespace pliant::server

@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "server/host/text.h"
+#include "server/record/file/replay.h"
+#include "server/service/errors.h"
+#include "server/service/handlers.h"
+#include "server/service/methods.h"
+
+namespace pliant::server {
+namespace {
+
+constexpr std::string_view kRecordings = "recordings/";
+constexpr std::int64_t kMaxChunkOfRecording = 3 << 20;
+constexpr std::int64_t kMinRecordingBytes = 65536;
+constexpr std::int64_t kDefaultRecordingBytes = std::int64_t{1} << 30;
+
+absl::Status NoRecordings() {
+  return absl::FailedPreconditionError(
+      "this server keeps no recordings; start it with --data-dir DIR");
+}
+
+absl::StatusOr<std::string> ReadRecordingId(const std::string& name) {
+  if (name.starts_with(kRecordings)) return name.substr(kRecordings.size());
+  return absl::InvalidArgumentError(
+      absl::StrCat("name: \"", Shorten(name, 80),
+                   "\" is not the name of a recording; expected recordings/{recording_id}"));
+}
+
+}  // namespace
+
+// A recording has the labels of its world for as long as that is there, and then none.
+absl::Status Handlers::CheckRoleOnRecording(const Call& call,
+                                            const v1::Recording& recording) const {
+  std::map<std::string, std::string> labels;
+  const std::string& world = recording.world();
+  if (const auto host = registry_.Get(world.substr(std::min(world.size(), std::size_t{7})));
+      host.ok())
+    labels = (*host)->settings()->labels;
+  return CheckRoleOn(call, labels, recording.name());
+}
+
+// Describes a recording that the caller may use. Reads files.
+absl::StatusOr<v1::Recording> Handlers::FindRecording(const Call& call,
+                                                      const std::string& id) const {
+  absl::StatusOr<v1::Recording> recording = recordings_->Describe(id);
+  if (!recording.ok()) return recording;
+  if (absl::Status status = CheckRoleOnRecording(call, *recording); !status.ok()) return status;
+  return recording;
+}
+
+void Handlers::StartRecording(const Call& call, const v1::StartRecordingRequest& request,
+                              Reply<v1::Recording> reply) {
+  if (recordings_ == nullptr) return reply(NoRecordings());
+  auto host = FindWorld(call, request.world());
+  if (!host.ok()) return reply(host.status());
+  WorldRecording::Options options;
+  options.id = request.recording_id();
+  options.world = request.world();
+  options.max_bytes = request.max_bytes() == 0 ? kDefaultRecordingBytes : request.max_bytes();
+  if (options.max_bytes < kMinRecordingBytes) {
+    return reply(absl::InvalidArgumentError(
+        absl::StrCat("max_bytes: ", request.max_bytes(), " is not allowed; expected ",
+                     kMinRecordingBytes, " or more, or 0 for ", kDefaultRecordingBytes)));
+  }
+  if (request.has_frames()) {
+    absl::StatusOr<Subscription> frames = streams_.Read(request.frames(), *host);
+    if (!frames.ok()) return reply(frames.status());
+    options.frames = std::move(frames->choice);
+    options.rate = frames->rate;
+  }
+  options.start.set_world(request.world());
+  options.start.set_model_hash((*host)->model().hash);
+  options.start.set_version(options_.version);
+  if (const auto& source = (*host)->settings()->source; source != nullptr)
+    *options.start.mutable_source() = *source;
+
+  const auto start = [this, host = *host, options = std::move(options), reply] {
+    const auto recording = recordings_->Start(options);
+    if (!recording.ok()) return reply(recording.status());
+    const auto done = [recording = *recording,
+                       reply](absl::StatusOr<std::shared_ptr<const Published>> published) {
+      if (published.ok()) return reply(recording->Describe());
+      recording->End(std::string(published.status().message()), nullptr);
+      reply(published.status());
+    };
+    host->AddObserver(*recording, done);
+  };
+  storing_.Post(start, reply);
+}
+
+void Handlers::StopRecording(const Call& call, const v1::StopRecordingRequest& request,
+                             Reply<v1::Recording> reply) {
+  if (recordings_ == nullptr) return reply(NoRecordings());
+  const absl::StatusOr<std::string> id = ReadRecordingId(request.name());
+  if (!id.ok()) return reply(id.status());
+  const auto stop = [this, call, id = *id, reply] {
+    const absl::StatusOr<v1::Recording> found = FindRecording(call, id);
+    if (!found.ok()) return reply(found.status());
+    const std::shared_ptr<WorldRecording> recording = recordings_->Find(id);
+    if (recording == nullptr) return reply(*found);  // of an earlier server
+    const auto end = [recording, reply](const auto& /*published*/) {
+      recording->End("", [recording, reply] { reply(recording->Describe()); });
+    };
+    // between two steps, so that the end is the state that the world has then
+    const auto host = registry_.Get(recording->world().substr(7));
+    if (!host.ok()) return end(host.status());
+    (*host)->RemoveObserver(recording, end);
+  };
+  storing_.Post(stop, reply);
+}
+
+void Handlers::ListRecordings(const Call& call, const v1::ListRecordingsRequest& request,
+                              Reply<v1::ListRecordingsResponse> reply) {
+  if (recordings_ == nullptr) return reply(NoRecordings());
+  const auto list = [this, call, request, reply] {
+    v1::ListRecordingsResponse response;
+    for (v1::Recording& recording : recordings_->List()) {
+      if (!request.world().empty() && recording.world() != request.world()) continue;
+      if (CheckRoleOnRecording(call, recording).ok())
+        *response.add_recordings() = std::move(recording);
+    }
+    reply(std::move(response));
+  };
+  storing_.Post(list, reply);
+}
+
+void Handlers::FetchRecording(const Call& call, const v1::FetchRecordingRequest& request,
+                              Reply<v1::FetchRecordingResponse> reply) {
+  if (recordings_ == nullptr) return reply(NoRecordings());
+  const absl::StatusOr<std::string> id = ReadRecordingId(request.name());
+  if (!id.ok()) return reply(id.status());
+  if (request.offset() < 0 || request.max_bytes() < 0)
+    return reply(absl::InvalidArgumentError("offset, max_bytes: expected 0 or more"));
+  const auto fetch = [this, call, id = *id, request, reply] {
+    const absl::StatusOr<v1::Recording> found = FindRecording(call, id);
+    if (!found.ok()) return reply(found.status());
+    const std::int64_t wanted =
+        request.max_bytes() == 0 ? kMaxChunkOfRecording : request.max_bytes();
+    reply(recordings_->Read(id, request.offset(), std::min(wanted, kMaxChunkOfRecording)));
+  };
+  storing_.Post(fetch, reply);
+}
+
+void Handlers::DeleteRecording(const Call& call, const v1::DeleteRecordingRequest& request,
+                               Reply<google::protobuf::Empty> reply) {
+  if (recordings_ == nullptr) return reply(NoRecordings());
+  const absl::StatusOr<std::string> id = ReadRecordingId(request.name());
+  if (!id.ok()) return reply(id.status());
+  const auto remove = [this, call, id = *id, reply] {
+    absl::Status status = FindRecording(call, id).status();
+    if (status.ok()) status = recordings_->Delete(id);
+    if (!status.ok()) return reply(status);
+    reply(google::protobuf::Empty());
+  };
+  storing_.Post(remove, reply);
+}
+
+void Handlers::Replay(const Call& call, const v1::ReplayRequest& request,
+                      Reply<v1::ReplayResponse> reply) {
+  if (recordings_ == nullptr) return reply(NoRecordings());
+  const absl::StatusOr<std::string> id = ReadRecordingId(request.name());
+  if (!id.ok()) return reply(id.status());
+  const auto replay = [this, call, id = *id, reply] {
+    const absl::StatusOr<v1::Recording> found = FindRecording(call, id);
+    if (!found.ok()) return reply(found.status());
+    ReplayOptions options;
+    options.load = [this](const v1::RecordingStart& start)
+        -> absl::StatusOr<std::shared_ptr<const physics::Model>> {
+      if (!start.has_source()) {
+        return absl::FailedPreconditionError(
+            "the world came from a scene file; replay it with `pliantd replay FILE --scene SCENE`");
+      }
+      absl::StatusOr<physics::SceneResult> scene = LoadSource(start.source());
+      if (!scene.ok()) return scene.status();
+      if (!scene->ok()) return SceneError(scene->messages);
+      return scene->model;
+    };
+    options.on_step = [this, &call](const physics::World&) -> absl::Status {
+      if (draining()) return absl::UnavailableError("the server is shutting down");
+      if (call.limits.cancelled && call.limits.cancelled->load())
+        return absl::CancelledError("cancelled during the replay");
+      if (timeline().Now() >= call.limits.deadline)
+        return absl::DeadlineExceededError("the deadline passed during the replay");
+      return absl::OkStatus();
+    };
+    reply(ReplayRecording(recordings_->PathOf(id), options));
+  };
+  replaying_.Post(replay, reply);
+}
+
+}  // namespace pliant::server

@@ -1,0 +1,119 @@
+"""Reads recordings of a server with the public MCAP library and the schemas in the file, whole and cut off.
+
+    PLIANTD=build/release/bin/pliantd build/recordings_venv/bin/python -m unittest discover -s tests/recordings -p '*_test.py'
+"""
+
+import io
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import tempfile
+import unittest
+
+from mcap.exceptions import McapError
+from mcap.reader import NonSeekingReader, make_reader
+from mcap_protobuf.decoder import DecoderFactory
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PLIANTD = os.environ.get("PLIANTD", str(ROOT / "build/release/bin/pliantd"))
+PLIANT = str(pathlib.Path(PLIANTD).with_name("pliant"))
+
+SCENE = """
+time_step: 0.01
+bodies:
+  - {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - name: ball
+    deformable:
+      mesh: {sphere: {radius: 0.05}, edge_length: 0.03}
+      pose: {position: [0, 0, 0.1]}
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
+"""
+STEPS = 30
+
+
+class Recording(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        """Records 30 steps of 10 ms at 50 frames a second, with a reset after 20."""
+        cls.folder = tempfile.TemporaryDirectory()
+        folder = pathlib.Path(cls.folder.name)
+        (folder / "scene.yaml").write_text(SCENE)
+        cls.server = subprocess.Popen(
+            [PLIANTD, "serve", "--grpc-port", "0", "--http-port", "0", "--data-dir", str(folder / "data")],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        cls.address = json.loads(cls.server.stdout.readline())["grpc"]
+        cls.pliant("world", "create", str(folder / "scene.yaml"), "--id", "w")
+        cls.pliant("record", "start", "w", "--id", "r", "--rate", "50")
+        cls.pliant("world", "step", "w", "20")
+        cls.pliant("world", "reset", "w")
+        cls.pliant("world", "step", "w", "10")
+        cls.final_hash = json.loads(cls.pliant("--json", "world", "get", "w"))["state_hash"]
+        cls.pliant("record", "stop", "r")
+        cls.pliant("record", "fetch", "r", str(folder / "r.mcap"))
+        cls.bytes = (folder / "r.mcap").read_bytes()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.terminate()
+        cls.server.wait()
+        cls.server.stdout.close()
+        cls.folder.cleanup()
+
+    @classmethod
+    def pliant(cls, *arguments):
+        return subprocess.run([PLIANT, "--server", cls.address, *arguments], check=True, capture_output=True,
+                              text=True, timeout=60).stdout
+
+    def messages(self, topic):
+        reader = make_reader(io.BytesIO(self.bytes), validate_crcs=True, decoder_factories=[DecoderFactory()])
+        return [message.decoded_message for message in reader.iter_decoded_messages(topics=[topic])]
+
+    def test_the_summary_counts_what_is_there(self):
+        summary = make_reader(io.BytesIO(self.bytes), validate_crcs=True).get_summary()
+        topics = {channel.topic: identifier for identifier, channel in summary.channels.items()}
+        self.assertEqual(set(topics), {"/inputs", "/states", "/events", "/frames"})
+        for topic, identifier in topics.items():
+            self.assertEqual(summary.statistics.channel_message_counts[identifier], len(self.messages(topic)), topic)
+        self.assertEqual({schema.encoding for schema in summary.schemas.values()}, {"protobuf"})
+
+    def test_inputs_have_every_step(self):
+        self.assertEqual(sum(steps.count for steps in self.messages("/inputs")), STEPS)
+
+    def test_frames_come_at_their_rate(self):
+        frames = self.messages("/frames")
+        # 50 a second: 11 in 0.2 s from the start, 6 in 0.1 s after the reset
+        self.assertEqual(len(frames), 17)
+        self.assertEqual([round(frame.time, 6) for frame in frames[:3]], [0, 0.02, 0.04])
+        self.assertGreater(len(frames[0].deformables[0].positions), 0)
+
+    def test_events_tell_the_start_the_reset_and_the_end(self):
+        events = self.messages("/events")
+        self.assertEqual([event.WhichOneof("event") for event in events], ["start", "reset", "end"])
+        self.assertIn("LINEAR_COROTATIONAL", events[0].start.source.scene_yaml)
+
+    def test_the_last_state_is_that_of_the_world(self):
+        self.assertEqual(self.messages("/states")[-1].state_hash, self.final_hash)
+
+    def test_a_file_that_is_cut_off_is_readable_up_to_the_cut(self):
+        whole = self.read_cut(len(self.bytes))
+        self.assertGreater(len(whole), 50)
+        for size in range(len(self.bytes) * 9 // 10, len(self.bytes), 997):
+            self.assertEqual(self.read_cut(size), whole[:len(self.read_cut(size))])
+        # all chunks are there when only the summary is missing
+        self.assertEqual(self.read_cut(len(self.bytes) - 100), whole)
+
+    def read_cut(self, size):
+        found = []
+        reader = NonSeekingReader(io.BytesIO(self.bytes[:size]))
+        try:
+            for _, channel, message in reader.iter_messages(log_time_order=False):
+                found.append((channel.topic, message.log_time, message.data))
+        except (McapError, EOFError, struct.error):  # how the library reports a record that is cut short
+            pass
+        return found
+
+
+if __name__ == "__main__":
+    unittest.main()
