@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tbb/global_control.h>
 
-#include "benchmarks/report.h"
+#include "benchmarks/report/report.h"
 #include "benchmarks/suite.h"
 
 using nlohmann::ordered_json;

@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "benchmarks/report.h"
+#include "benchmarks/report/report.h"
 #include "benchmarks/server/cases.h"
 #include "benchmarks/server/viewer.h"
 

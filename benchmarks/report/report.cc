@@ -1,4 +1,4 @@
-#include "benchmarks/report.h"
+#include "benchmarks/report/report.h"
 
 #include <cstdio>
 #include <ctime>
