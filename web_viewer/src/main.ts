@@ -190,7 +190,8 @@ function canPull(body: string): boolean {
 function showLease(): void {
   const lease = leaseShown();
   const robot = client.world?.robots.find(({ name }) => name === driven?.target);
-  panel.showLease(lease, latest?.stopped ?? false, driven ? label(driven) : '', (robot?.grippers.length ?? 0) > 0);
+  const what = pulled && lease.target === pulled ? pulled : driven ? label(driven) : '';
+  panel.showLease(lease, latest?.stopped ?? false, what, (robot?.grippers.length ?? 0) > 0);
 }
 
 // Selects the body whose contact force is shown, and drives it or its robot if that is possible.

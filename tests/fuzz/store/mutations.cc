@@ -1,4 +1,4 @@
-// Feeds mutations of the corpus to a fuzz target without libFuzzer: store_fuzz CORPUS [--runs N]
+// Feeds mutations of the corpus to a fuzz target without libFuzzer: TARGET CORPUS [--runs N]
 // [--seed N] [--first N]. Every input is a function of the seed and its number; a crash names it.
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::uint64_t g_seed = 1;
 void NameInput() {
   char line[200];
   const int size = std::snprintf(
-      line, sizeof line, "\nstore_fuzz: fails; again: --seed %llu --first %llu --runs 1\n",
+      line, sizeof line, "\nthe fuzz target fails; again: --seed %llu --first %llu --runs 1\n",
       static_cast<unsigned long long>(g_seed), static_cast<unsigned long long>(g_number));
   if (write(STDERR_FILENO, line, static_cast<std::size_t>(size)) < 0) _exit(1);
 }
@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
   if (__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(NameInput);
   const std::vector<std::string> corpus = ReadCorpus(folder);
   if (corpus.empty()) {
-    std::fprintf(stderr, "store_fuzz: there is no input in %s\n", folder.c_str());
+    std::fprintf(stderr, "there is no input in %s\n", folder.c_str());
     return 2;
   }
   for (std::uint64_t i = first; i < first + runs; ++i) {
