@@ -187,6 +187,12 @@ void WorldControl::MarkApplied(const Command& command, int target, std::int64_t 
   if (applied.lease_id == command.lease_id && applied.sequence == command.sequence) return;
   const std::chrono::duration<double> latency = now - command.received;
   applied = {command.lease_id, command.sequence, step, command.client_time, latency.count()};
+  latency_.Add(latency.count());
+}
+
+ControlCounters WorldControl::counters() const {
+  std::lock_guard lock(mutex_);
+  return {static_cast<int>(leases_.leases().size()), latency_};
 }
 
 physics::Inputs WorldControl::Advance(const physics::State& state, SteadyTime now) {

@@ -60,6 +60,7 @@ class WorldControl : public StepController {
 
   physics::Inputs Advance(const physics::State& state, SteadyTime now) override;
   void Drop(std::uint32_t epoch) override;
+  ControlCounters counters() const override;
   ControlStatus Describe(SteadyTime now) override;
   std::optional<SteadyTime> CalcNextChange() override;
 
@@ -109,6 +110,7 @@ class WorldControl : public StepController {
   std::map<int, Command> mailbox_;  // by target, as the next two
   std::map<int, HeldPull> pulls_;
   std::map<int, Applied> applied_;
+  Histogram latency_;
   bool stopped_ = false;
   std::uint32_t epoch_ = 0;
   std::map<int, Drive> drives_;       // of the target of every KINEMATIC body

@@ -1,5 +1,6 @@
 #include "server/files/growing_file.h"
 
+#include <atomic>
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
@@ -52,8 +53,7 @@ absl::Status GrowingFile::Append(std::string_view bytes) {
 
 absl::Status GrowingFile::Sync() {
   if (fdatasync(file_) != 0) return FileError("write", path_, errno);
-  if (is_listed_) return absl::OkStatus();
-  is_listed_ = true;
+  if (std::atomic_ref(is_listed_).exchange(true)) return absl::OkStatus();
   return SyncFolder(std::filesystem::path(path_).parent_path().string());
 }
 

@@ -118,8 +118,9 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     }
     if (path == "/metrics") {
       if (absl::Status status = CheckMetricsReader(); !status.ok()) return Deny(status);
-      Response response = MakeText(http::status::ok,
-                                   WriteMetrics(*context_->handlers, context_->websockets.load()));
+      const GatewayCounts counts{context_->connections.load(), context_->websockets.load(),
+                                 context_->tls.certificate_expires()};
+      Response response = MakeText(http::status::ok, WriteMetrics(*context_->handlers, counts));
       response.set(http::field::content_type, "text/plain; version=0.0.4; charset=utf-8");
       return response;
     }

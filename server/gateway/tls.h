@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -16,7 +17,11 @@ class TlsSettings {
   explicit TlsSettings(std::shared_ptr<const Certificates> certificates)
       : certificates_(std::move(certificates)) {}
 
-  bool enabled() const { return certificates_ != nullptr; }
+  // Time since 1970 [s]; 0 without TLS.
+  double certificate_expires() const {
+    if (certificates_ == nullptr) return 0;
+    return std::chrono::duration<double>(certificates_->expires().time_since_epoch()).count();
+  }
 
   // Null without TLS. Connections that use an earlier context keep it.
   boost::asio::ssl::context* context();

@@ -38,6 +38,7 @@ constexpr std::size_t kMaxReplyBytes = 64 << 20;
 constexpr std::chrono::seconds kHandshakeTime{10};
 constexpr std::chrono::seconds kCloseTime{2};
 constexpr std::chrono::seconds kHelloTime{10};
+constexpr int kMaxStrangersMessages = 8;
 constexpr std::size_t kMaxReason = 120;  // bytes; the protocol has room for 123
 constexpr double kMaxTimeout = 86400;    // [s]
 constexpr int kUnsentBytes = 128 * 1024;
@@ -186,6 +187,13 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
         });
   }
 
+  // Answers a client without an identity, a few times.
+  void RefuseStranger(std::uint64_t id) {
+    if (++strangers_messages_ > kMaxStrangersMessages)
+      return Close(websocket::close_code::policy_error, std::string(caller_->refusal.message()));
+    Refuse(id, caller_->refusal);
+  }
+
   bool IsIdentified() const { return !caller_->identity.grants.empty(); }
 
   // Closes a connection that shows no token in time.
@@ -200,7 +208,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
 
   void Handle(const v1::ClientMessage& message) {
     const std::uint64_t id = message.request_id();
-    if (!message.has_hello() && !IsIdentified()) return Refuse(id, caller_->refusal);
+    if (!message.has_hello() && !IsIdentified()) return RefuseStranger(id);
     switch (message.message_case()) {
       case v1::ClientMessage::kHello:
         return Greet(id, message.hello());
@@ -256,7 +264,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     if (!IsIdentified()) Identify(handlers_->Identify(hello.token()));
     if (!IsIdentified()) {
       handlers_->Audit(*caller_, "Hello", "", caller_->refusal);
-      return Refuse(id, caller_->refusal);
+      return RefuseStranger(id);
     }
     // a connection stays with its user, whose share of the server it has
     if (handlers_->has_accounts() && !hello.token().empty() &&
@@ -404,6 +412,7 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   std::uint64_t number_ = 0;
   std::string connection_;
   std::shared_ptr<Caller> caller_ = std::make_shared<Caller>();
+  int strangers_messages_ = 0;          // that came without an identity
   std::shared_ptr<StreamWatch> watch_;  // of the token
   beast::flat_buffer buffer_;
   const std::shared_ptr<std::atomic<bool>> gone_ = std::make_shared<std::atomic<bool>>(false);

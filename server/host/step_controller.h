@@ -12,6 +12,7 @@
 #include "physics/dynamics/inputs.h"
 #include "physics/dynamics/model.h"
 #include "physics/dynamics/state.h"
+#include "server/host/histogram.h"
 #include "server/host/published.h"
 
 namespace pliant::v1 {
@@ -26,10 +27,17 @@ namespace pliant::server {
 // Gives the inputs of the step that starts at a state.
 using StepInputs = std::function<physics::Inputs(const physics::State& state, SteadyTime now)>;
 
+struct ControlCounters {
+  int leases = 0;     // held now
+  Histogram latency;  // from the receipt of a command to the start of the step that uses it
+};
+
 // Turns client commands into the inputs of a step.
 class StepController {
  public:
   virtual ~StepController() = default;
+
+  virtual ControlCounters counters() const { return {}; }
 
   // Client requests, from any thread. Leases and commands are INVALID_ARGUMENT if a controller
   // takes none.

@@ -33,6 +33,11 @@ void WorkQueue::Post(std::function<void()> job, std::function<void(const absl::S
   for (const auto& worker : workers_) worker->Wake();
 }
 
+std::size_t WorkQueue::length() const {
+  std::lock_guard lock(mutex_);
+  return jobs_.size();
+}
+
 void WorkQueue::Cancel() {
   std::deque<Job> abandoned;
   {

@@ -26,6 +26,8 @@ class WorkQueue {
   // with the text of an exception.
   void Post(std::function<void()> job, std::function<void(const absl::Status&)> fail);
 
+  std::size_t length() const;  // of the jobs that wait
+
   // Fails waiting and further jobs. Does not wait for those that run.
   void Cancel();
 
@@ -42,7 +44,7 @@ class WorkQueue {
 
   Timeline* const timeline_;
   const std::size_t capacity_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::deque<Job> jobs_;
   bool cancelled_ = false;
   std::vector<std::unique_ptr<Timeline::Worker>> workers_;

@@ -65,9 +65,21 @@ std::shared_ptr<const Published> WorldHost::latest_written() const {
 }
 
 HostCounters WorldHost::counters() const {
+  HostCounters counters;
+  counters.steps = steps_.load();
+  counters.faults = faults_.load();
+  counters.not_converged = not_converged_.load();
+  counters.step_seconds = step_seconds_.load();
+  {
+    std::lock_guard lock(mailbox_mutex_);
+    counters.waiting = mailbox_.size();
+  }
   std::lock_guard lock(published_mutex_);
-  return {steps_.load(),        faults_.load(), not_converged_.load(),
-          step_seconds_.load(), totals_,        lateness_};
+  counters.totals = totals_;
+  counters.lateness = lateness_;
+  counters.step_time = step_time_;
+  counters.phase_time = phase_time_;
+  return counters;
 }
 
 void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done, StepInputs inputs,
@@ -427,6 +439,9 @@ bool WorldHost::StepOnce(SteadyTime now, const StepInputs& given) {
   {
     std::lock_guard lock(published_mutex_);
     totals_.Add(report);
+    step_time_.Add(Seconds(end - now).count());
+    for (std::size_t k = 0; k < phase_time_.size(); ++k)
+      phase_time_[k].Add(report.phase_seconds[k]);
   }
   if (!report.converged) {
     not_converged_.fetch_add(1);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -57,6 +58,9 @@ struct HostCounters {
   double step_seconds = 0;          // summed
   physics::StepTotals totals;
   Histogram lateness;  // of step starts in real time
+  Histogram step_time;
+  std::array<Histogram, physics::kPhaseNames.size()> phase_time;
+  std::size_t waiting = 0;  // requests in the mailbox
 };
 
 // One world with the worker that steps it.
@@ -191,7 +195,7 @@ class WorldHost {
   std::vector<std::shared_ptr<StateObserver>> observers_;
 
   // the mailbox
-  std::mutex mailbox_mutex_;
+  mutable std::mutex mailbox_mutex_;
   std::deque<Request> mailbox_;
   bool touched_ = false;
   absl::Status stop_reason_;
@@ -203,6 +207,8 @@ class WorldHost {
   std::shared_ptr<const Published> written_;  // durable worlds only
   physics::StepTotals totals_;
   Histogram lateness_;
+  Histogram step_time_;
+  std::array<Histogram, physics::kPhaseNames.size()> phase_time_;
   std::atomic<SteadyTime> last_use_;
   std::atomic<std::uint64_t> steps_{0}, faults_{0}, not_converged_{0};
   std::atomic<double> step_seconds_{0};

@@ -13,9 +13,11 @@
 #include "grpcpp/security/tls_credentials_options.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "spdlog/spdlog.h"
 
 #include "grpc/grpc.h"
 #include "grpc/health/v1/health.pb.h"
+#include "grpc/support/log.h"
 #include "server/auth/certificates.h"
 #include "server/rpc/callers.h"
 #include "server/rpc/method_service.h"
@@ -36,6 +38,11 @@ std::vector<std::string> ListServices() {
 constexpr std::size_t kMemoryQuota = std::size_t{512} << 20;
 constexpr int kIdleConnectionMs = 30 * 60 * 1000;  // without calls; clients reconnect unseen
 constexpr unsigned kRefreshSeconds = 1;
+
+// What gRPC says is mostly about clients, such as failed handshakes, and must not fill the log.
+void LogFromGrpc(gpr_log_func_args* what) {
+  spdlog::debug("event=grpc reason=\"{}\"", what->message);
+}
 
 // Credentials that follow the certificates when they change; without certificates, no TLS.
 std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const Certificates* certificates) {
@@ -61,6 +68,7 @@ GrpcServer::~GrpcServer() {
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers,
                                                               const Options& options) {
+  gpr_set_log_function(LogFromGrpc);
   grpc::EnableDefaultHealthCheckService(true);
   // gRPC serves health without linking its descriptor, but reflection describes linked ones only
   google::protobuf::LinkMessageReflection<grpc::health::v1::HealthCheckRequest>();
@@ -84,6 +92,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Handlers* handlers
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 15'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 15'000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 256);

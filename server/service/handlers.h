@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -150,6 +151,10 @@ class Handlers {
   Timeline& timeline() { return *options_.timeline; }
   // Runs feedback to commanding clients, which waits for no frame.
   TaskPool& feedback_pool() { return feedback_; }
+  // Jobs that wait for the threads of the work queues, by name of the queue.
+  std::vector<std::pair<const char*, std::size_t>> QueueLengths() const {
+    return {{"building", building_.length()}, {"describing", describing_.length()}};
+  }
   const StreamCounters& stream_counters() const { return streams_.counters(); }
 
   // Refuses new requests, fails waiting ones with UNAVAILABLE and ends streams. Does not block.

@@ -31,15 +31,20 @@ absl::StatusOr<std::string> ReadRecordingId(const std::string& name) {
 
 }  // namespace
 
-// A recording has the labels of its world for as long as that is there, and then none.
+// A recording has the labels of its world while that is there, with the same model. After that
+// nobody can tell them, so it is for those who have the role on every world.
 absl::Status Handlers::CheckRoleOnRecording(const Call& call,
                                             const v1::Recording& recording) const {
-  std::map<std::string, std::string> labels;
   const std::string& world = recording.world();
-  if (const auto host = registry_.Get(world.substr(std::min(world.size(), std::size_t{7})));
-      host.ok())
-    labels = (*host)->settings()->labels;
-  return CheckRoleOn(call, labels, recording.name());
+  const auto host = registry_.Get(world.substr(std::min(world.size(), std::size_t{7})));
+  if (host.ok() && (*host)->model().hash == recording.model_hash())
+    return CheckRoleOn(call, (*host)->settings()->labels, recording.name());
+  if (call.caller->identity.HasEverywhere(call.required)) return absl::OkStatus();
+  const absl::Status denied = absl::PermissionDeniedError(
+      absl::StrCat(std::string(call.method), " requires the role ", NameOf(call.required),
+                   " on every world for ", recording.name(), ", because its own world is gone"));
+  Audit(*call.caller, call.method, recording.name(), denied);
+  return denied;
 }
 
 // Describes a recording that the caller may use. Reads files.

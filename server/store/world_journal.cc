@@ -142,7 +142,8 @@ void WorldJournal::Write() {
   const bool was_whole = status.ok();
   // a new checkpoint has all that a broken log lacks
   status = was_whole ? WriteChanges(changes, *now) : Begin(number, *now);
-  if (!was_whole && status.ok()) folder_.Prune(kKeptCheckpoints);
+  // earlier logs lack what could not be written, so that nothing may be replayed over them
+  if (!was_whole && status.ok()) folder_.Prune(1);
   if (was_whole && !status.ok()) {
     spdlog::error("event=log_failed folder=\"{}\" reason=\"{}\"", folder_.path(),
                   status.ToString());
@@ -152,7 +153,9 @@ void WorldJournal::Write() {
   {
     std::lock_guard lock(mutex_);
     is_writing_ = false;
-    if (!was_whole || !status.ok()) failure_ = status;
+    // what changed while a checkpoint mended the log is in neither: it needs another one
+    const bool is_missed = !was_whole && status.ok() && now_ != now;
+    if (!is_missed && (!was_whole || !status.ok())) failure_ = status;
     if (status.ok() && (unsynced_.empty() || unsynced_.back() != log_)) {
       if (unsynced_.empty()) unsynced_since_ = workers_.timeline->Now();
       unsynced_.push_back(log_);
@@ -250,6 +253,7 @@ void WorldJournal::Checkpoint(std::int64_t min_log_bytes) {
 
 void WorldJournal::Close() {
   Checkpoint();
+  WhenWritten([](const absl::Status&) {});  // a last attempt to mend the log, if need be
   Write();
   End(absl::OkStatus());
 }

@@ -77,6 +77,7 @@ LIBRARIES = {
     "Boost": (r"boost/", r"Boost::", ["server/gateway"]),
     "zlib": (r"zlib\.h$", r"ZLIB::", ["server/record"]),
     "OpenSSL": (r"openssl/", r"OpenSSL::", ["server/auth", "server/gateway", "server/uploads"]),
+    "prometheus-cpp": (r"prometheus/", r"prometheus-cpp::", ["server/gateway"]),
     "spdlog": (r"spdlog/", r"spdlog::", ["server"]),
     "CLI11": (r"CLI/", r"CLI11::", ["server/main", "clients"]),
     "nlohmann_json": (r"nlohmann/", r"nlohmann_json::", ["server", "clients"]),

@@ -1,11 +1,13 @@
 // Thousands of clients that come and go, and clients that say nothing.
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <malloc.h>
 #include <unistd.h>
 
 #include "boost/asio/io_context.hpp"
+#include "boost/asio/write.hpp"
 #include "boost/beast/core.hpp"
 
 #include "server/auth/tokens.h"
@@ -119,6 +121,31 @@ TEST_F(SilentConnections, AreClosed) {
   mute.read_some(boost::asio::buffer(&byte, 1), error);
   EXPECT_EQ(error, boost::asio::error::eof) << error.message();
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(40));
+}
+
+// A client of gRPC that was there once, as after an unplugged cable: it answers no ping.
+TEST_F(Connections, GrpcClientThatAnswersNothingIsClosed) {
+  boost::asio::ip::tcp::socket socket =
+      SocketClient::Connect(&io_, server_->grpc_port(), kPatience);
+  const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  const std::string settings("\0\0\0\4\0\0\0\0\0", 9);
+  boost::asio::write(socket, boost::asio::buffer(preface + settings));
+  const auto start = std::chrono::steady_clock::now();
+  boost::beast::error_code error;
+  std::array<char, 4096> bytes{};
+  while (!error) socket.read_some(boost::asio::buffer(bytes), error);
+  EXPECT_EQ(error, boost::asio::error::eof) << error.message();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(45));
+}
+
+// A client of gRPC that connects and says nothing at all.
+TEST_F(Connections, GrpcClientThatNeverSpeaksIsClosed) {
+  boost::asio::ip::tcp::socket socket =
+      SocketClient::Connect(&io_, server_->grpc_port(), kPatience);
+  boost::beast::error_code error;
+  std::array<char, 4096> bytes{};
+  while (!error) socket.read_some(boost::asio::buffer(bytes), error);
+  EXPECT_NE(error, boost::asio::error::would_block);
 }
 
 }  // namespace

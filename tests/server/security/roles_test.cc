@@ -10,6 +10,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "nlohmann/json.hpp"
 
+#include "pliant/v1/record.pb.h"
 #include "server/auth/tokens.h"
 #include "server/service/methods.h"
 #include "tests/server/auth/temporary_file.h"
@@ -41,6 +42,7 @@ class Roles : public ServerTest {
     folder_ = pattern;
     for (const Role role : kRoles) tokens_[NameOf(role)] = Add(NameOf(role), NameOf(role), "");
     tokens_["soft"] = Add("soft", "admin", "team=soft");
+    tokens_["others"] = Add("others", "admin", "team!=rigid");
     tokens_["none"] = "";
     tokens_["unknown"] = "pliant_unknown";
     ServerTest::SetUp();
@@ -52,6 +54,7 @@ class Roles : public ServerTest {
   void Configure(ServeOptions* options) override {
     options->tokens_file = folder_ / "tokens.yaml";
     options->audit_log = folder_ / "audit.log";
+    options->data_dir = folder_ / "data";
   }
   std::string Add(const std::string& name, const std::string& role, const std::string& worlds) {
     const auto token = AddToken(folder_ / "tokens.yaml", {name, role, worlds, ""});
@@ -94,7 +97,10 @@ class Roles : public ServerTest {
   // A command is refused in its response.
   static Result ReadRefusal(const v1::CommandResponse& response) {
     const bool denied = response.refused().find("requires the role") != std::string::npos;
-    return {denied ? Code(absl::StatusCode::kPermissionDenied) : 0, response.refused()};
+    return {denied                       ? Code(absl::StatusCode::kPermissionDenied)
+            : response.refused().empty() ? 0
+                                         : Code(absl::StatusCode::kInvalidArgument),
+            response.refused()};
   }
   static Result ReadCommandResponse(const grpc::ByteBuffer& buffer) {
     std::vector<grpc::Slice> slices;
@@ -198,6 +204,11 @@ TEST_F(Roles, EachMethodNeedsItsRoleOverBothTransports) {
 
 // A request about one world; empty when the method is about none.
 std::string RequestAbout(const std::string& method, const std::string& world) {
+  if (method == kSubscribeMethod) {
+    v1::SubscribeRequest subscribe;
+    subscribe.mutable_subscription()->set_world(world);
+    return subscribe.SerializeAsString();
+  }
   const auto* pool = google::protobuf::DescriptorPool::generated_pool();
   std::string name = method;
   std::replace(name.begin(), name.end(), '/', '.');
@@ -220,28 +231,31 @@ std::string RequestAbout(const std::string& method, const std::string& world) {
 TEST_F(Roles, RoleOnSomeWorldsIsNoneOnOthers) {
   CreateLabelled("a-rigid", "rigid");
   CreateLabelled("soft", "soft");
+  v1::StartRecordingRequest start;
+  start.set_world("worlds/a-rigid");
+  start.set_recording_id("r");
+  const auto admin = OpenSocket("admin");
+  admin->Call<v1::Recording>("RecordService/StartRecording", start);
   std::set<std::string> about_no_world;
   for (const Method& method : Methods()) {
-    const bool is_of_checkpoint =
-        method.name.ends_with("/FetchCheckpoint") || method.name.ends_with("/DeleteCheckpoint");
-    std::string request = RequestAbout(
-        method.name, is_of_checkpoint ? "worlds/a-rigid/checkpoints/c" : "worlds/a-rigid");
-    if (method.name == kSubscribeMethod) {
-      v1::SubscribeRequest subscribe;
-      subscribe.mutable_subscription()->set_world("worlds/a-rigid");
-      request = subscribe.SerializeAsString();
-    }
-    if (request.empty()) {
+    const bool is_list = method.name == "pliant.v1.RecordService/ListRecordings";
+    if (is_list || RequestAbout(method.name, "w").empty()) {
       about_no_world.insert(method.name);
       continue;
     }
     for (const Transport transport : kTransports) {
-      const Result result = Ask(transport, "soft", method.name, request);
-      EXPECT_EQ(result.code, Code(absl::StatusCode::kPermissionDenied))
-          << method.name << ": " << result.message;
-      EXPECT_NE(result.message.find(absl::StrCat("requires the role ", NameOf(method.role))),
-                std::string::npos)
-          << method.name << ": " << result.message;
+      // what has a name of its own accepts no other form
+      int denied = 0;
+      for (const char* name : {"worlds/a-rigid", "worlds/a-rigid/checkpoints/1", "recordings/r"}) {
+        const Result result = Ask(transport, "soft", method.name, RequestAbout(method.name, name));
+        if (result.code == Code(absl::StatusCode::kPermissionDenied)) ++denied;
+        EXPECT_TRUE(result.code == Code(absl::StatusCode::kInvalidArgument) ||
+                    result.code == Code(absl::StatusCode::kNotFound) ||
+                    result.message.find(absl::StrCat("requires the role ", NameOf(method.role))) !=
+                        std::string::npos)
+            << method.name << ": " << result.code << " " << result.message;
+      }
+      EXPECT_GT(denied, 0) << method.name;
     }
   }
   // those of worlds are looked at below; GetServer tells of no world, and objects belong to those
@@ -249,9 +263,9 @@ TEST_F(Roles, RoleOnSomeWorldsIsNoneOnOthers) {
   EXPECT_EQ(about_no_world,
             (std::set<std::string>{
                 "pliant.v1.ObjectService/FetchObject", "pliant.v1.ObjectService/FindMissingObjects",
-                "pliant.v1.ObjectService/UploadObject", "pliant.v1.WorldService/CreateWorld",
-                "pliant.v1.WorldService/GetServer", "pliant.v1.WorldService/ListWorlds",
-                "pliant.v1.WorldService/StepWorlds"}));
+                "pliant.v1.ObjectService/UploadObject", "pliant.v1.RecordService/ListRecordings",
+                "pliant.v1.WorldService/CreateWorld", "pliant.v1.WorldService/GetServer",
+                "pliant.v1.WorldService/ListWorlds", "pliant.v1.WorldService/StepWorlds"}));
 
   Result hello;
   const auto socket = OpenSocket("soft", &hello);
@@ -260,6 +274,13 @@ TEST_F(Roles, RoleOnSomeWorldsIsNoneOnOthers) {
       socket->Call<v1::ListWorldsResponse>("WorldService/ListWorlds", v1::ListWorldsRequest());
   ASSERT_EQ(list.worlds_size(), 1);
   EXPECT_EQ(list.worlds(0).name(), "worlds/soft");
+  for (const auto& [client, count] : {std::pair{socket.get(), 0}, {admin.get(), 1}}) {
+    EXPECT_EQ(client
+                  ->Call<v1::ListRecordingsResponse>("RecordService/ListRecordings",
+                                                     v1::ListRecordingsRequest())
+                  .recordings_size(),
+              count);
+  }
   v1::StepWorldsRequest step;
   for (const char* name : {"worlds/a-rigid", "worlds/soft"}) {
     step.add_requests()->set_name(name);
@@ -278,6 +299,25 @@ TEST_F(Roles, RoleOnSomeWorldsIsNoneOnOthers) {
   EXPECT_EQ(status.code(), Code(absl::StatusCode::kPermissionDenied)) << status.message();
   (*create.mutable_labels())["team"] = "soft";
   EXPECT_EQ(socket->Call<v1::World>("WorldService/CreateWorld", create).owner(), "soft");
+}
+
+TEST_F(Roles, RecordingOfADeletedWorldIsForThoseWhoMayDoItEverywhere) {
+  CreateLabelled("w", "rigid");
+  const auto admin = OpenSocket("admin");
+  v1::StartRecordingRequest start;
+  start.set_world("worlds/w");
+  start.set_recording_id("r");
+  admin->Call<v1::Recording>("RecordService/StartRecording", start);
+  v1::DeleteWorldRequest remove;
+  remove.set_name("worlds/w");
+  admin->Call<google::protobuf::Empty>("WorldService/DeleteWorld", remove);
+  v1::FetchRecordingRequest fetch;
+  fetch.set_name("recordings/r");
+  const std::string request = fetch.SerializeAsString();
+  const char* method = "pliant.v1.RecordService/FetchRecording";
+  EXPECT_EQ(Ask(Transport::kGrpc, "others", method, request).code,
+            Code(absl::StatusCode::kPermissionDenied));
+  EXPECT_EQ(Ask(Transport::kGrpc, "viewer", method, request).code, 0);
 }
 
 TEST_F(Roles, WelcomeNamesOnlyAWorldThatTheClientMayWatch) {
@@ -337,6 +377,21 @@ TEST_F(Roles, WithdrawnTokenEndsStreamsAndConnections) {
   EXPECT_EQ(hello.code, Code(absl::StatusCode::kUnauthenticated));
   OpenSocket("new", &hello);
   EXPECT_EQ(hello.code, 0) << hello.message;
+}
+
+TEST_F(Roles, SocketThatGuessesTokensIsClosed) {
+  const auto socket = OpenSocket("unknown");
+  beast::error_code error;
+  for (int i = 0; i < 100 && !error; ++i) {
+    v1::ClientMessage hello;
+    hello.set_request_id(1);
+    hello.mutable_hello()->set_token(absl::StrCat("guess-", i));
+    socket->stream().write(boost::asio::buffer(hello.SerializeAsString()), error);
+    beast::flat_buffer buffer;
+    if (!error) socket->stream().read(buffer, error);
+  }
+  EXPECT_EQ(error, beast::websocket::error::closed) << error.message();
+  EXPECT_EQ(socket->stream().reason().code, beast::websocket::close_code::policy_error);
 }
 
 TEST_F(Roles, TokenInAnAddressIsNoToken) {

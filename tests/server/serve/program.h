@@ -27,11 +27,12 @@ inline constexpr std::chrono::seconds kProgramPatience{60};
 // pliantd as a child process, with stdout in a pipe and stderr in a file.
 class Program {
  public:
-  // `max_file_bytes` limits the size of the files that it writes; 0: it does not.
+  // `max_file_bytes` limits the size of the files that it writes; 0: it does not. `program` is
+  // another pliantd than the one beside this test.
   Program(const std::vector<std::string>& arguments, const std::filesystem::path& errors,
-          int max_file_bytes = 0) {
+          int max_file_bytes = 0, const std::filesystem::path& program = {}) {
     const auto folder = std::filesystem::canonical("/proc/self/exe").parent_path();
-    std::string path = (folder / "pliantd").string();
+    std::string path = (program.empty() ? folder / "pliantd" : program).string();
     EXPECT_TRUE(std::filesystem::exists(path))
         << path << " is not built; build everything, not this test alone";
     std::vector<std::string> words{path};
