@@ -8,6 +8,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "google/protobuf/stubs/logging.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
 
@@ -25,6 +26,8 @@ void LogToStderr() {
       "pliant", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
   logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z level=%^%l%$ %v");
   spdlog::set_default_logger(std::move(logger));
+  // protobuf prints a line for each malformed message, and a client may send any number
+  google::protobuf::SetLogHandler(nullptr);
 }
 
 bool IsLoopback(const std::string& bind) {
