@@ -137,11 +137,11 @@ TEST_F(Uploads, SceneReadsNothingButItsOwnFiles) {
 
   std::string outside = kMeshScene;
   outside.replace(outside.find("meshes/tet.vtk"), 14, "../../../../etc/passwd");
-  status = CreateWith("w", outside, {{"meshes/other.vtk", other}}, &world);
+  status = CreateWith("x", outside, {{"meshes/other.vtk", other}}, &world);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_NE(status.error_message().find("is outside"), std::string::npos) << status.error_message();
 
-  status = CreateWith("w", kMeshScene, {{"meshes/tet.vtk", CalcSha256("never sent")}}, &world);
+  status = CreateWith("y", kMeshScene, {{"meshes/tet.vtk", CalcSha256("never sent")}}, &world);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_NE(status.error_message().find("UploadObject"), std::string::npos);
 }
