@@ -12,6 +12,9 @@
 
 namespace pliant::physics {
 
+// Share of a scene's building time that meshing takes, about.
+constexpr double kMeshingShare = 0.5;
+
 void SceneCompiler::CompileBodies() {
   if (scene_.bodies_size() > options_.limits.max_bodies) {
     log_.Error("bodies", absl::StrCat(scene_.bodies_size(), " bodies are given; expected at most ",
@@ -49,6 +52,7 @@ void SceneCompiler::CompileBodies() {
   // deformable bodies come last: they may be attached to any of the others, and their meshes take
   // time
   for (int i = 0; i < scene_.bodies_size(); ++i) {
+    if (!GoesOn(kMeshingShare * i / scene_.bodies_size())) return;
     const std::string path = absl::StrCat("bodies[", i, "]");
     if (scene_.bodies(i).has_deformable())
       DraftDeformableBody(scene_.bodies(i).deformable(), path + ".deformable", &drafts_[i]);

@@ -52,6 +52,10 @@ std::string Serialize(const v1::Scene& scene) {
 // Bodies that overlap by this part of the thinner one's thickness are inside each other: to leave
 // on the other side would take little more.
 constexpr double kInside = 0.25;
+// Shares of a scene's building time after its bodies, and after all of its parts, about.
+constexpr double kBodiesShare = 0.7;
+constexpr double kPartsShare = 0.8;
+
 // Maximum number of pairs that are named.
 constexpr std::size_t kMaxOverlapsNamed = 5;
 
@@ -73,13 +77,14 @@ std::shared_ptr<const Model> SceneCompiler::Compile() {
   if (scene_.bodies().empty() && scene_.robots().empty())
     Missing("bodies", "a list with at least one body, or `robots`", &log_);
   CompileBodies();
+  if (!GoesOn(kBodiesShare)) return nullptr;
   CompileDrives();
   CompileConstraints();
   CompileGroups();
   CompilePairs();
   CompileScript();
   CompileProbes();
-  if (log_.failed()) return nullptr;
+  if (log_.failed() || !GoesOn(kPartsShare)) return nullptr;
 
   model_->Finish();
   WarnOfOverlaps();
@@ -90,6 +95,12 @@ std::shared_ptr<const Model> SceneCompiler::Compile() {
   model_->hash = absl::StrCat(absl::Hex(hash.high64, absl::kZeroPad16),
                               absl::Hex(hash.low64, absl::kZeroPad16));
   return model_;
+}
+
+bool SceneCompiler::GoesOn(double share) {
+  if (options_.progress == nullptr || options_.progress(share)) return true;
+  log_.Error("", "was cancelled");
+  return false;
 }
 
 std::string SceneCompiler::PathOfBody(int body) const {

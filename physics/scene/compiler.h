@@ -155,6 +155,7 @@ class SceneCompiler {
 
   // bodies that start inside each other: compiler.cc
   void WarnOfOverlaps();
+  bool GoesOn(double share);  // false, with an error, when the scene's progress is cancelled
   std::string PathOfBody(int body) const;
 
   // drives and constraints: compile_drives.cc

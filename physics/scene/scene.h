@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,6 +32,9 @@ struct SceneLimits {
   std::int64_t max_bodies = 100'000;
 };
 
+// Told how much of a scene is built, 0 to 1. Returns false to end that.
+using SceneProgress = std::function<bool(double share)>;
+
 struct SceneOptions {
   std::vector<std::string> overrides;  // field.path=value, applied before validation
   std::string method;                  // overrides the method's kind; empty: as the scene says
@@ -40,6 +44,7 @@ struct SceneOptions {
   std::string jail;
   bool allow_files = true;  // false: a scene that names a file is refused
   SceneLimits limits;
+  SceneProgress progress = nullptr;  // on the thread that loads the scene
 };
 
 SceneResult LoadSceneFile(const std::string& path, const SceneOptions& options = {});

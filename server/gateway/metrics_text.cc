@@ -176,6 +176,14 @@ void AddStreams(const StreamCounters& streams, std::vector<MetricFamily>* metric
   add(Counter("pliant_frame_ack_seconds_total",
               "Time from sending frames to their acknowledgement, summed."),
       streams.ack_seconds.load());
+  Family bytes = Counter("pliant_frame_bytes_total", "Bytes of frames sent to viewers, by tier.");
+  bytes.Add({{"tier", "full"}}, static_cast<double>(streams.bytes[0].load()));
+  bytes.Add({{"tier", "decimated"}}, static_cast<double>(streams.bytes[1].load()));
+  metrics->push_back(std::move(bytes));
+  Family lag = Histograms("pliant_frame_lag_seconds",
+                          "Time from the end of a step to a frame of it that was due then.");
+  lag.Add({}, streams.lag());
+  metrics->push_back(std::move(lag));
 }
 
 double ReadResidentBytes() {

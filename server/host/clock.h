@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <string>
 
 #include "server/host/timeline.h"
 
@@ -11,7 +12,9 @@ namespace pliant::server {
 struct ClockMode {
   enum class Kind { kPaused, kStepping, kRealTime, kFreeRun };  // kStepping: on request
   Kind kind = Kind::kPaused;
-  double factor = 1;  // simulated seconds a second, when kRealTime
+  double factor = 1;     // simulated seconds a second, when kRealTime
+  std::string client{};  // when kStepping: whose steps are made,
+  int waiting = 0;       // and further requests to step
 };
 
 // Paces steps in real time. Deadlines are absolute, so jitter does not accumulate. Lateness beyond

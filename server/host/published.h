@@ -32,6 +32,7 @@ struct ControlStatus {
 // A world's complete published state at one moment. Immutable, shared by pointer with every reader.
 struct Published {
   std::shared_ptr<const physics::Snapshot> snapshot;
+  SteadyTime at;              // of this publication
   std::uint64_t version = 0;  // rises with every publication
   std::uint32_t epoch = 0;    // rises at every reset and restore
   ClockMode clock;

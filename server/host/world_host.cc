@@ -38,6 +38,7 @@ WorldHost::WorldHost(std::string id, physics::World world,
       model_(world.shared_model()),
       controller_(std::move(controller)),
       settings_(std::make_shared<const WorldSettings>(std::move(settings))),
+      usage_(CalcUsage(*model_)),
       timeline_(timeline),
       journal_(std::move(journal)),
       world_(std::move(world)),
@@ -81,14 +82,15 @@ HostCounters WorldHost::counters() const {
   return counters;
 }
 
-void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done, StepInputs inputs) {
+void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done, StepInputs inputs,
+                     StepCaller caller) {
   if (steps < 1 || steps > kMaxSteps) {
     return done(absl::InvalidArgumentError(
         absl::StrCat("steps: ", steps, " is not allowed; expected 1 to ", kMaxSteps)));
   }
   auto shared_done = std::make_shared<Done>(std::move(done));
-  Post({[this, steps, limits, shared_done, inputs = std::move(inputs)] {
-          StartRun({steps, 0, limits, std::move(*shared_done), inputs});
+  Post({[this, steps, limits, shared_done, inputs = std::move(inputs), caller = std::move(caller)] {
+          StartRun({steps, 0, limits, std::move(*shared_done), inputs, caller});
         },
         [shared_done](const absl::Status& status) { (*shared_done)(status); }});
 }
@@ -329,6 +331,7 @@ void WorldHost::StartRun(Run run) {
         absl::StrCat("worlds/", id_, " has ", kMaxRuns,
                      " requests to step; wait for replies before sending more")));
   }
+  if (!runs_.empty() && run.caller.on_wait) run.caller.on_wait(static_cast<int>(runs_.size()));
   runs_.push_back(std::move(run));
   if (clock_.kind == ClockMode::Kind::kPaused) {
     clock_.kind = ClockMode::Kind::kStepping;
@@ -492,13 +495,18 @@ void WorldHost::BeginEpoch() {
 void WorldHost::Publish() {
   auto published = std::make_shared<Published>();
   published->snapshot = snapshot_;
+  published->at = timeline_->Now();
   published->version = ++version_;
   published->epoch = epoch_;
   published->steps_not_converged = steps_not_converged_;
   published->compromises = compromises_;
   published->clock = clock_;
+  if (!runs_.empty()) {
+    published->clock.client = runs_.front().caller.name;
+    published->clock.waiting = static_cast<int>(runs_.size()) - 1;
+  }
   published->fault = fault_;
-  published->control = controller_->Describe(timeline_->Now());
+  published->control = controller_->Describe(published->at);
   if (clock_.kind == ClockMode::Kind::kRealTime || clock_.kind == ClockMode::Kind::kFreeRun)
     published->rate = meter_.rate();
   if (clock_.kind == ClockMode::Kind::kRealTime) published->lag = pacer_.lag();

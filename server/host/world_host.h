@@ -19,6 +19,7 @@
 #include "server/host/histogram.h"
 #include "server/host/journal.h"
 #include "server/host/published.h"
+#include "server/host/quotas.h"
 #include "server/host/step_controller.h"
 #include "server/host/timeline.h"
 #include "server/host/world_settings.h"
@@ -29,6 +30,13 @@ namespace pliant::server {
 struct CallLimits {
   SteadyTime deadline = kNever;
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
+};
+
+// Who asks for steps. `on_wait` is called on the stepping thread if there are requests ahead of it,
+// with their number.
+struct StepCaller {
+  std::string name;
+  std::function<void(int ahead)> on_wait;
 };
 
 // Notified of every publication of a world, and when the world stops.
@@ -84,6 +92,7 @@ class WorldHost {
   std::shared_ptr<const physics::Model> shared_model() const { return model_; }
   StepController& controller() { return *controller_; }
   std::shared_ptr<const WorldSettings> settings() const { return settings_; }
+  const Usage& usage() const { return usage_; }
 
   // Requests and streams use a world; an idle one may be deleted.
   void Use(SteadyTime now) { last_use_.store(now, std::memory_order_relaxed); }
@@ -101,7 +110,8 @@ class WorldHost {
   // DEADLINE_EXCEEDED and CANCELLED when `limits` ended it between two steps, ABORTED when a step
   // failed or when another request ended it, saying by whom. Completed steps are kept. `inputs` of
   // its steps are those of the controller if not given.
-  void Step(std::int64_t steps, const CallLimits& limits, Done done, StepInputs inputs = nullptr);
+  void Step(std::int64_t steps, const CallLimits& limits, Done done, StepInputs inputs = nullptr,
+            StepCaller caller = {});
 
   // Each ends requests to step. `who` made the request.
   void SetClock(const ClockMode& mode, const std::string& who, Done done);
@@ -142,6 +152,7 @@ class WorldHost {
     CallLimits limits;
     Done done;
     StepInputs inputs;
+    StepCaller caller;
   };
 
   void Post(Request request);
@@ -164,6 +175,7 @@ class WorldHost {
   const std::shared_ptr<const physics::Model> model_;
   const std::unique_ptr<StepController> controller_;
   const std::shared_ptr<const WorldSettings> settings_;
+  const Usage usage_;
   Timeline* const timeline_;
   const std::shared_ptr<Journal> journal_;  // null: not durable
 

@@ -21,52 +21,56 @@ absl::Status CheckWorldId(const std::string& id) {
                    "\" is not allowed; expected 1 to 63 of the characters a-z, 0-9 and -"));
 }
 
-WorldRegistry::Reservation::Reservation(WorldRegistry* registry, std::string id)
-    : registry_(registry), id_(std::move(id)) {}
+WorldRegistry::Reservation::Reservation(WorldRegistry* registry, std::string id,
+                                        std::shared_ptr<Creation> creation)
+    : registry_(registry), id_(std::move(id)), creation_(std::move(creation)) {}
 
 WorldRegistry::Reservation::Reservation(Reservation&& other) noexcept
-    : registry_(std::exchange(other.registry_, nullptr)), id_(std::move(other.id_)) {}
+    : registry_(std::exchange(other.registry_, nullptr)),
+      id_(std::move(other.id_)),
+      creation_(std::move(other.creation_)) {}
 
 WorldRegistry::Reservation::~Reservation() {
-  if (registry_ != nullptr) registry_->Free(id_);
+  if (registry_ != nullptr) registry_->Free(id_, creation_.get());
 }
 
 WorldRegistry::WorldRegistry(Options options)
-    : options_(std::move(options)), worker_(options_.timeline->Start([this] { return Tend(); })) {}
+    : options_(std::move(options)),
+      quotas_(options_.quotas),
+      worker_(options_.timeline->Start([this] { return Tend(); })) {}
 
 WorldRegistry::~WorldRegistry() {
   Close(absl::UnavailableError("the server has shut down"));
   JoinAll();
 }
 
-absl::StatusOr<WorldRegistry::Reservation> WorldRegistry::Reserve(std::string id) {
+absl::StatusOr<WorldRegistry::Reservation> WorldRegistry::Reserve(std::string id,
+                                                                  const WorldSettings& settings) {
   if (!id.empty()) {
     if (absl::Status status = CheckWorldId(id); !status.ok()) return status;
   }
   std::lock_guard lock(mutex_);
   if (!closed_.ok()) return closed_;
-  const std::size_t count = worlds_.size() + ending_.size();
-  if (count >= static_cast<std::size_t>(options_.max_worlds)) {
+  if (absl::Status status = CheckQuotas({.worlds = 1}, settings.owner); !status.ok()) return status;
+  const std::int64_t most = std::max<std::int64_t>(1, quotas_.server.worlds / 2);
+  if (quotas_.server.worlds > 0 && static_cast<std::int64_t>(creations_.size()) >= most) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the server has ", count,
-                     " worlds, which is its limit; delete one before creating another"));
+        absl::StrCat(creations_.size(),
+                     " worlds are being built, which is the limit; try again when one is ready"));
   }
-  const auto reserved =
-      std::ranges::count_if(worlds_, [](const auto& entry) { return entry.second == nullptr; });
-  if (reserved >= options_.max_reserved()) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        reserved, " worlds are being built, which is the limit; try again when one is ready"));
-  }
+  const auto is_taken = [&] { return worlds_.contains(id) || creations_.contains(id); };
   if (id.empty()) {
     do {
       id = absl::StrCat("world-", next_number_++);
-    } while (worlds_.contains(id));
+    } while (is_taken());
   }
-  if (!worlds_.emplace(id, nullptr).second) {
+  if (is_taken()) {
     return absl::AlreadyExistsError(
         absl::StrCat("worlds/", id, " already exists; choose another world_id"));
   }
-  return Reservation(this, std::move(id));
+  auto creation = std::make_shared<Creation>(settings, options_.timeline->Now());
+  creations_.emplace(id, creation);
+  return Reservation(this, std::move(id), std::move(creation));
 }
 
 absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Open(Reservation reservation,
@@ -74,21 +78,21 @@ absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Open(Reservation reser
                                                                const ClockMode& clock,
                                                                WorldSettings settings,
                                                                std::shared_ptr<Journal> journal) {
+  const std::string id = reservation.id(), owner = settings.owner;
+  Usage needed = CalcUsage(world.model());
   auto controller = options_.make_controller(world.shared_model());
-  auto host = std::make_shared<WorldHost>(reservation.id(), std::move(world), std::move(controller),
-                                          options_.timeline, clock, std::move(settings),
-                                          std::move(journal));
+  auto host =
+      std::make_shared<WorldHost>(id, std::move(world), std::move(controller), options_.timeline,
+                                  clock, std::move(settings), std::move(journal));
   {
     std::lock_guard lock(mutex_);
     if (!closed_.ok()) return closed_;
-    const std::int64_t dofs = host->model().velocity_offsets.back(), held = CountDofs();
-    if (options_.max_dofs > 0 && held + dofs > options_.max_dofs) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("the scene has ", dofs, " degrees of freedom, and the server has ",
-                       options_.max_dofs - held, " of its ", options_.max_dofs,
-                       " left; delete a world, or make the scene smaller"));
-    }
-    worlds_[reservation.id()] = host;
+    if (const std::string who = reservation.creation().cancelled_by(); !who.empty())
+      return absl::AbortedError(absl::StrCat("the creation of worlds/", id, " was ended by ", who));
+    needed.worlds = 0;  // it is counted since it was reserved
+    if (absl::Status status = CheckQuotas(needed, owner); !status.ok()) return status;
+    worlds_[id] = host;
+    creations_.erase(id);
     reservation.registry_ = nullptr;
   }
   spdlog::info("event=world_created world={} scene=\"{}\" model={}", host->id(), host->model().name,
@@ -98,19 +102,47 @@ absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Open(Reservation reser
 }
 
 // Call with mutex_ locked.
-std::int64_t WorldRegistry::CountDofs() const {
-  std::int64_t dofs = 0;
-  for (const auto& [id, host] : worlds_) {
-    if (host != nullptr) dofs += host->model().velocity_offsets.back();
-  }
-  for (const Ending& ending : ending_) dofs += ending.host->model().velocity_offsets.back();
-  return dofs;
+absl::Status WorldRegistry::CheckQuotas(const Usage& needed, const std::string& owner) const {
+  Usage all, own;
+  const auto count = [&](const Usage& usage, const std::string& whose) {
+    all += usage;
+    if (whose == owner) own += usage;
+  };
+  for (const auto& [id, host] : worlds_) count(host->usage(), host->settings()->owner);
+  for (const Ending& ending : ending_) count(ending.host->usage(), ending.host->settings()->owner);
+  for (const auto& [id, creation] : creations_) count({.worlds = 1}, creation->settings().owner);
+  if (absl::Status status = CheckQuota(quotas_.world, {}, needed, "a world"); !status.ok())
+    return status;
+  if (absl::Status status = CheckQuota(quotas_.server, all, needed, "the server"); !status.ok())
+    return status;
+  return owner.empty() ? absl::OkStatus() : CheckQuota(quotas_.user, own, needed, owner);
+}
+
+void WorldRegistry::SetQuotas(const Quotas& quotas) {
+  std::lock_guard lock(mutex_);
+  quotas_ = quotas;
+}
+
+std::shared_ptr<Creation> WorldRegistry::FindCreation(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  const auto found = creations_.find(id);
+  return found == creations_.end() ? nullptr : found->second;
+}
+
+absl::Status WorldRegistry::CancelCreation(const std::string& id, const std::string& who) {
+  std::lock_guard lock(mutex_);
+  const auto found = creations_.find(id);
+  if (found == creations_.end())
+    return absl::NotFoundError(absl::StrCat("there is no world worlds/", Shorten(id, 80)));
+  found->second->Cancel(who);
+  creations_.erase(found);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Get(const std::string& id) const {
   std::lock_guard lock(mutex_);
   const auto found = worlds_.find(id);
-  if (found == worlds_.end() || found->second == nullptr) {
+  if (found == worlds_.end()) {
     return absl::NotFoundError(absl::StrCat("there is no world worlds/", Shorten(id, 80)));
   }
   return found->second;
@@ -119,9 +151,7 @@ absl::StatusOr<std::shared_ptr<WorldHost>> WorldRegistry::Get(const std::string&
 std::vector<std::shared_ptr<WorldHost>> WorldRegistry::List() const {
   std::vector<std::shared_ptr<WorldHost>> hosts;
   std::lock_guard lock(mutex_);
-  for (const auto& [id, host] : worlds_) {
-    if (host != nullptr) hosts.push_back(host);
-  }
+  for (const auto& [id, host] : worlds_) hosts.push_back(host);
   return hosts;
 }
 
@@ -205,10 +235,11 @@ void WorldRegistry::JoinAll() {
   for (const auto& host : List()) host->Join();
 }
 
-void WorldRegistry::Free(const std::string& id) {
+// The id may be that of another creation by now, if this one was cancelled.
+void WorldRegistry::Free(const std::string& id, const Creation* creation) {
   std::lock_guard lock(mutex_);
-  const auto found = worlds_.find(id);
-  if (found != worlds_.end() && found->second == nullptr) worlds_.erase(found);
+  const auto found = creations_.find(id);
+  if (found != creations_.end() && found->second.get() == creation) creations_.erase(found);
 }
 
 }  // namespace pliant::server

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -14,6 +13,8 @@
 #include "absl/status/statusor.h"
 
 #include "physics/world/world.h"
+#include "server/host/creation.h"
+#include "server/host/quotas.h"
 #include "server/host/world_host.h"
 
 namespace pliant::server {
@@ -25,10 +26,7 @@ absl::Status CheckWorldId(const std::string& id);
 class WorldRegistry {
  public:
   struct Options {
-    int max_worlds = 32;
-    std::int64_t max_dofs = 0;  // degrees of freedom of all worlds together; 0: any number
-    // Ids that worlds under construction may take, so that they do not take all of them.
-    int max_reserved() const { return std::max(1, max_worlds / 2); }
+    Quotas quotas;
     std::function<std::unique_ptr<StepController>(std::shared_ptr<const physics::Model>)>
         make_controller;
     Timeline* timeline = &RealTimeline();
@@ -40,31 +38,41 @@ class WorldRegistry {
     Reservation(Reservation&& other) noexcept;
     ~Reservation();
     const std::string& id() const { return id_; }
+    Creation& creation() { return *creation_; }
 
    private:
     friend class WorldRegistry;
-    Reservation(WorldRegistry* registry, std::string id);
+    Reservation(WorldRegistry* registry, std::string id, std::shared_ptr<Creation> creation);
     WorldRegistry* registry_;
     std::string id_;
+    std::shared_ptr<Creation> creation_;
   };
 
   explicit WorldRegistry(Options options);
   ~WorldRegistry();
 
   // Reserves an id; an empty one lets the registry pick world-N. INVALID_ARGUMENT, ALREADY_EXISTS,
-  // RESOURCE_EXHAUSTED when the server is full or max_reserved worlds are being built, UNAVAILABLE
-  // once it closes.
-  absl::StatusOr<Reservation> Reserve(std::string id);
+  // RESOURCE_EXHAUSTED when the server or the owner has as many worlds as it may have, or half of
+  // the server's are being created; UNAVAILABLE once it closes.
+  absl::StatusOr<Reservation> Reserve(std::string id, const WorldSettings& settings = {});
 
-  // Starts a world under a reserved id. RESOURCE_EXHAUSTED, naming limit and need, when the worlds
-  // would have more than max_dofs. `journal` is closed then.
+  // Starts a world under a reserved id. RESOURCE_EXHAUSTED, naming quota and need; ABORTED when the
+  // creation was cancelled, saying by whom. `journal` is closed then.
   absl::StatusOr<std::shared_ptr<WorldHost>> Open(Reservation reservation, physics::World world,
                                                   const ClockMode& clock = {},
                                                   WorldSettings settings = {},
                                                   std::shared_ptr<Journal> journal = nullptr);
 
   absl::StatusOr<std::shared_ptr<WorldHost>> Get(const std::string& id) const;  // NOT_FOUND
-  std::vector<std::shared_ptr<WorldHost>> List() const;                         // by id
+
+  // A world that is being created; null if there is none of that id.
+  std::shared_ptr<Creation> FindCreation(const std::string& id) const;
+  // Ends a creation that `who` cancels. Its id is free at once. NOT_FOUND.
+  absl::Status CancelCreation(const std::string& id, const std::string& who);
+
+  // Quotas of worlds that are created from now on.
+  void SetQuotas(const Quotas& quotas);
+  std::vector<std::shared_ptr<WorldHost>> List() const;  // by id
 
   // Removes a world that `who` deletes and asks it to stop. Its id is free at once; it counts as
   // one of the server's worlds until it has ended, when `done` is called on a thread of the
@@ -84,12 +92,14 @@ class WorldRegistry {
   SteadyTime Tend();
   bool EndNext();
   SteadyTime RemoveIdle();
-  std::int64_t CountDofs() const;
-  void Free(const std::string& id);
+  absl::Status CheckQuotas(const Usage& needed, const std::string& owner) const;
+  void Free(const std::string& id, const Creation* creation);
 
   const Options options_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<WorldHost>, std::less<>> worlds_;  // null while being built
+  Quotas quotas_;
+  std::map<std::string, std::shared_ptr<WorldHost>, std::less<>> worlds_;
+  std::map<std::string, std::shared_ptr<Creation>, std::less<>> creations_;
   absl::Status closed_;
   int next_number_ = 1;
   std::deque<Ending> ending_;

@@ -51,11 +51,7 @@ class ServeCommand final : public Command {
                      "(default: those that come with it)");
     app_->add_option("--viewer-dir", options_.viewer_dir,
                      "Folder of the built viewer (default: where it was built or installed)");
-    app_->add_option("--max-worlds", options_.max_worlds, "Maximum number of worlds (default 32)")
-        ->check(CLI::Range(1, 10000));
-    app_->add_option("--max-dofs", options_.max_dofs,
-                     "Maximum number of degrees of freedom of all worlds together (default: any)")
-        ->check(CLI::NonNegativeNumber);
+    AddQuotas();
     app_->add_option("--allow-origin", options_.allowed_origins,
                      "Origin of pages from another server that may connect; may be repeated")
         ->check(IsOrigin)
@@ -86,6 +82,37 @@ class ServeCommand final : public Command {
   }
 
  private:
+  // Limits on what worlds take: all of them, those of one user, and each one.
+  void AddQuotas() {
+    Quotas& quotas = options_.quotas;
+    AddCount("--max-worlds", "Maximum number of worlds (default 32)", &quotas.server.worlds)
+        ->check(CLI::Range(1, 10000));
+    AddCount("--max-dofs", "Maximum number of degrees of freedom of all worlds together",
+             &quotas.server.dofs);
+    AddSize("--max-memory", "Maximum estimated memory of all worlds together",
+            &quotas.server.memory);
+    AddCount("--max-user-worlds", "Maximum number of worlds of one user", &quotas.user.worlds);
+    AddCount("--max-user-dofs", "Maximum number of degrees of freedom of a user's worlds",
+             &quotas.user.dofs);
+    AddSize("--max-user-memory", "Maximum estimated memory of a user's worlds",
+            &quotas.user.memory);
+    AddCount("--max-world-dofs", "Maximum number of degrees of freedom of a world",
+             &quotas.world.dofs);
+    AddSize("--max-world-memory", "Maximum estimated memory of a world", &quotas.world.memory);
+    AddSize("--max-uploads", "Disk space for files that clients upload (default 4 GiB)",
+            &options_.max_uploads);
+  }
+
+  CLI::Option* AddCount(const char* flag, const char* text, std::int64_t* value) {
+    return app_->add_option(flag, *value, text)->check(CLI::NonNegativeNumber);
+  }
+  // A number of bytes, e.g. 512M or 8G.
+  void AddSize(const char* flag, const char* text, std::int64_t* value) {
+    app_->add_option_function<std::uint64_t>(
+            flag, [value](std::uint64_t bytes) { *value = static_cast<std::int64_t>(bytes); }, text)
+        ->transform(CLI::AsSizeValue(false));
+  }
+
   void AddSecurityOptions() {
     CLI::Option* certificate = app_->add_option(
         "--tls-cert", options_.tls_cert, "Certificate of this server (PEM), for TLS on both ports");

@@ -51,6 +51,8 @@ class SubscribeCall final : public RawStream, public FrameSink {
 
  private:
   void OnReadDone(bool ok) override {
+    // a client that has nothing more to say still receives frames, until it cancels the call
+    if (!ok && stream_ != nullptr) return;
     if (!ok) return End(absl::OkStatus(), false);
     v1::SubscribeRequest request;
     if (!ParseBuffer(in_, &request)) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "server/host/quotas.h"
+
 namespace pliant::server {
 
 struct ServeOptions {
@@ -17,11 +19,11 @@ struct ServeOptions {
   std::string viewer_dir;  // empty: where this program was built or installed
   std::string method;      // overrides the scene's; empty: as it says
   int threads = 0;         // for the work inside steps; 0: one a core
-  int max_worlds = 32;
-  std::int64_t max_dofs = 0;  // degrees of freedom of all worlds together; 0: any number
-  std::vector<std::string> allowed_origins;  // of other pages, e.g. http://localhost:5173
-  std::vector<std::string> allowed_hosts;    // names by which pages reach this server
-  std::string version = "unknown";           // reported to clients
+  Quotas quotas{.server = {.worlds = 32}};
+  std::int64_t max_uploads = std::int64_t{4} << 30;  // of files that clients upload together [B]
+  std::vector<std::string> allowed_origins;          // of other pages, e.g. http://localhost:5173
+  std::vector<std::string> allowed_hosts;            // names by which pages reach this server
+  std::string version = "unknown";                   // reported to clients
 
   std::string tokens_file;   // of bearer tokens; empty: none
   std::string jwt_keys;      // file of public keys that verify JWTs; empty: none

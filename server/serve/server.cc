@@ -132,13 +132,18 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
   absl::StatusOr<std::shared_ptr<AuditLog>> audit = OpenAuditLog(options);
   if (!audit.ok()) return audit.status();
   Handlers::Options service;
-  service.max_worlds = options.max_worlds;
-  service.max_dofs = options.max_dofs;
+  service.quotas = options.quotas;
   service.scenes_folder = options.scenes_dir.empty() ? FindScenesFolder() : options.scenes_dir;
   service.version = options.version;
   service.build = FindBuildId();
   service.features = ListFeatures(options, *audit != nullptr);
   service.authenticator = parts->authenticator;
+  if (!options.data_dir.empty()) {
+    absl::StatusOr<std::unique_ptr<ObjectStore>> objects =
+        ObjectStore::Open({(fs::path(options.data_dir) / "objects").string(), options.max_uploads});
+    if (!objects.ok()) return objects.status();
+    service.objects = *std::move(objects);
+  }
   service.audit = *audit;
   service.store = std::move(store);
   parts->handlers = std::make_unique<Handlers>(std::move(service));

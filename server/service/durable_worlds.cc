@@ -1,15 +1,18 @@
+#include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "spdlog/spdlog.h"
 
-#include "server/host/text.h"
 #include "server/service/errors.h"
 #include "server/service/handlers.h"
 #include "server/store/recovery.h"
+#include "server/uploads/given_scene.h"
 
 namespace pliant::server {
 namespace {
+
+constexpr char kFiles[] = "files";  // of the scene, in the folder of its world
 
 // What the store keeps of a world, beside its states.
 v1::WorldRecord MakeRecord(const std::string& id, const physics::Model& model,
@@ -28,27 +31,21 @@ v1::WorldRecord MakeRecord(const std::string& id, const physics::Model& model,
 
 }  // namespace
 
-physics::SceneResult Handlers::LoadSource(const v1::CreateWorldRequest& request) const {
-  if (request.has_shipped_scene()) {
-    const absl::StatusOr<std::string> file = shipped_.Find(request.shipped_scene());
-    if (file.ok()) return physics::LoadSceneFile(*file);
-    physics::SceneResult missing;
-    missing.messages.emplace_back();
-    missing.messages.back().message = std::string(file.status().message());
-    missing.messages.back().error = true;
-    return missing;
-  }
+absl::StatusOr<physics::SceneResult> Handlers::LoadSource(
+    const v1::CreateWorldRequest& request, const physics::SceneProgress& progress) const {
+  if (!request.has_shipped_scene())
+    return LoadGivenScene(request, options_.objects.get(), progress);
+  const absl::StatusOr<std::string> file = shipped_.Find(request.shipped_scene());
+  if (!file.ok()) return file.status();
   physics::SceneOptions options;
-  options.allow_files = false;  // what a client sends reads nothing on this machine
-  const std::string name =
-      request.file_name().empty() ? "scene.yaml" : Shorten(request.file_name(), 200);
-  return request.has_scene() ? physics::LoadScene(request.scene(), name, options)
-                             : physics::LoadSceneYaml(request.scene_yaml(), name, options);
+  options.progress = progress;
+  return physics::LoadSceneFile(*file, options);
 }
 
-absl::StatusOr<WorldRegistry::Reservation> Handlers::Reserve(const std::string& id) {
+absl::StatusOr<WorldRegistry::Reservation> Handlers::Reserve(const std::string& id,
+                                                             const WorldSettings& settings) {
   const auto lost = lost_.find(id);
-  if (lost == lost_.end()) return registry_.Reserve(id);
+  if (lost == lost_.end()) return registry_.Reserve(id, settings);
   return absl::AlreadyExistsError(
       absl::StrCat("worlds/", id,
                    " is in the data directory, but could not be brought "
@@ -64,11 +61,23 @@ absl::StatusOr<std::shared_ptr<WorldHost>> Handlers::OpenWorld(
                                           world.TakeSnapshot());
     if (!created.ok()) return created.status();
     journal = *std::move(created);
+    if (absl::Status status = KeepFiles(*settings.source, journal->folder()); !status.ok()) {
+      journal->Discard();
+      return status;
+    }
   }
   auto host =
       registry_.Open(std::move(reservation), std::move(world), {}, std::move(settings), journal);
   if (!host.ok() && journal != nullptr) journal->Discard();
   return host;
+}
+
+// A durable world has the files of its scene in its own folder.
+absl::Status Handlers::KeepFiles(const v1::CreateWorldRequest& request,
+                                 const std::string& folder) const {
+  if (request.files().empty()) return absl::OkStatus();
+  return options_.objects->Link({request.files().begin(), request.files().end()},
+                                std::filesystem::path(folder) / kFiles);
 }
 
 void Handlers::RecoverWorlds() {
@@ -93,19 +102,22 @@ absl::Status Handlers::RecoverWorld(const Store::Found& found) {
   const v1::CreateWorldRequest& request = found.record->request();
   absl::StatusOr<WorldSettings> settings = ReadSettings(found.record->owner(), request);
   if (!settings.ok()) return settings.status();
-  const physics::SceneResult scene = LoadSource(request);
-  if (!scene.ok()) return SceneError(scene.messages);
-  if (scene.model->hash != found.record->model_hash()) {
+  const std::string files = (std::filesystem::path(found.folder.path()) / kFiles).string();
+  const absl::StatusOr<physics::SceneResult> scene =
+      request.files().empty() ? LoadSource(request) : LoadSceneWithFiles(request, files);
+  if (!scene.ok()) return scene.status();
+  if (!scene->ok()) return SceneError(scene->messages);
+  if (scene->model->hash != found.record->model_hash()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("its scene leads to another model (", scene.model->hash, ") than before (",
+        absl::StrCat("its scene leads to another model (", scene->model->hash, ") than before (",
                      found.record->model_hash(), "); use the build that created it"));
   }
-  absl::StatusOr<RecoveredWorld> recovered = server::RecoverWorld(found.folder, scene.model);
+  absl::StatusOr<RecoveredWorld> recovered = server::RecoverWorld(found.folder, scene->model);
   if (!recovered.ok()) return recovered.status();
   for (const std::string& warning : recovered->warnings)
     spdlog::warn("event=world_damaged world={} reason=\"{}\"", found.id, warning);
 
-  auto reservation = registry_.Reserve(found.id);
+  auto reservation = registry_.Reserve(found.id, *settings);
   if (!reservation.ok()) return reservation.status();
   const std::int64_t step = recovered->world.state().step;
   auto journal = options_.store->Continue(found.folder, recovered->last_number,

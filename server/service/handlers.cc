@@ -15,6 +15,7 @@
 #include "server/service/methods.h"
 #include "server/store/checkpoints.h"
 #include "server/stream/messages.h"
+#include "server/uploads/given_scene.h"
 
 namespace pliant::server {
 namespace {
@@ -32,6 +33,7 @@ constexpr double kMaxIdleTimeout = 30 * 86400;  // [s]
 v1::World DescribeWorldNow(const std::string& id, const WorldSettings& settings,
                            const Published& published) {
   v1::World world = DescribeStatus(id, published);
+  world.set_memory(CalcUsage(*published.snapshot->model).memory);
   world.set_state_hash(physics::HashState(published.snapshot->state));
   world.mutable_labels()->insert(settings.labels.begin(), settings.labels.end());
   world.set_owner(settings.owner);
@@ -99,6 +101,27 @@ absl::StatusOr<ClockMode> ReadClock(const v1::SetClockRequest& request) {
   return ClockMode{ClockMode::Kind::kRealTime, factor > 0 ? factor : 1};
 }
 
+v1::World DescribeCreation(const std::string& name, const Creation& creation, SteadyTime now) {
+  v1::World world;
+  world.set_name(name);
+  const WorldSettings& settings = creation.settings();
+  world.mutable_labels()->insert(settings.labels.begin(), settings.labels.end());
+  world.set_owner(settings.owner);
+  world.mutable_creation()->set_progress(creation.progress());
+  world.mutable_creation()->set_elapsed(
+      std::chrono::duration<double>(now - creation.started()).count());
+  return world;
+}
+
+absl::Status CheckFiles(const v1::CreateWorldRequest& request, const ObjectStore* objects) {
+  if (request.files().empty()) return absl::OkStatus();
+  if (request.has_shipped_scene())
+    return absl::InvalidArgumentError("files: expected none with a shipped_scene");
+  if (objects != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "files: this server keeps no uploads; start it with --data-dir FOLDER");
+}
+
 }  // namespace
 
 Handlers::Handlers(Options options)
@@ -106,7 +129,7 @@ Handlers::Handlers(Options options)
       shipped_(options_.scenes_folder),
       streams_(options_.timeline),
       feedback_(options_.timeline, 1),
-      registry_({options_.max_worlds, options_.max_dofs,
+      registry_({options_.quotas,
                  [](std::shared_ptr<const physics::Model> model) {
                    return std::make_unique<WorldControl>(std::move(model));
                  },
@@ -223,11 +246,13 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
     const absl::StatusOr<std::string> found = shipped_.Find(request.shipped_scene());
     if (!found.ok()) return reply(found.status());
   }
+  if (absl::Status status = CheckFiles(request, options_.objects.get()); !status.ok())
+    return reply(status);
   if (request.durable() && options_.store == nullptr) {
     return reply(absl::FailedPreconditionError(
         "durable: this server keeps no worlds; start it with --data-dir DIR"));
   }
-  absl::StatusOr<WorldRegistry::Reservation> reservation = Reserve(request.world_id());
+  absl::StatusOr<WorldRegistry::Reservation> reservation = Reserve(request.world_id(), *settings);
   if (!reservation.ok()) return reply(reservation.status());
 
   // use a worker thread: reading, cutting and checking meshes takes seconds for a large scene
@@ -237,17 +262,41 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
       return reply(absl::CancelledError("cancelled before the scene was built"));
     if (timeline().Now() >= limits.deadline)
       return reply(absl::DeadlineExceededError("the deadline passed before the scene was built"));
-    const physics::SceneResult scene = LoadSource(request);
-    if (!scene.ok()) return reply(SceneError(scene.messages));
-    auto host = OpenWorld(std::move(*held), physics::World(scene.model), settings);
+    const auto progress = [&held, &limits](double share) {
+      held->creation().Report(share);
+      return held->creation().cancelled_by().empty() &&
+             !(limits.cancelled && limits.cancelled->load());
+    };
+    const absl::StatusOr<physics::SceneResult> scene = LoadSource(request, progress);
+    if (!scene.ok()) return reply(scene.status());
+    if (const std::string who = held->creation().cancelled_by(); !who.empty())
+      return reply(absl::AbortedError(
+          absl::StrCat("the creation of worlds/", held->id(), " was ended by ", who)));
+    if (limits.cancelled && limits.cancelled->load())
+      return reply(absl::CancelledError("cancelled while the scene was built"));
+    if (!scene->ok()) return reply(SceneError(scene->messages));
+    auto host = OpenWorld(std::move(*held), physics::World(scene->model), settings);
     if (!host.ok()) return reply(host.status());
     reply(DescribeWorldNow(**host));
   };
   building_.Post(build, reply);
 }
 
+absl::StatusOr<std::shared_ptr<Creation>> Handlers::FindCreation(const Call& call,
+                                                                 const std::string& name) const {
+  std::shared_ptr<Creation> creation;
+  if (name.rfind(kPrefix, 0) == 0)
+    creation = registry_.FindCreation(name.substr(sizeof(kPrefix) - 1));
+  if (creation == nullptr) return absl::NotFoundError("");
+  if (absl::Status status = CheckRoleOn(call, creation->settings().labels, name); !status.ok())
+    return status;
+  return creation;
+}
+
 void Handlers::GetWorld(const Call& call, const v1::GetWorldRequest& request,
                         Reply<v1::World> reply) {
+  if (const auto creation = FindCreation(call, request.name()); creation.ok())
+    return reply(DescribeCreation(request.name(), **creation, timeline().Now()));
   auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   reply(DescribeWorldNow(**host));
@@ -283,6 +332,11 @@ void Handlers::ListWorlds(const Call& call, const v1::ListWorldsRequest& request
 
 void Handlers::DeleteWorld(const Call& call, const v1::DeleteWorldRequest& request,
                            Reply<google::protobuf::Empty> reply) {
+  if (FindCreation(call, request.name()).ok()) {
+    const absl::Status status =
+        registry_.CancelCreation(request.name().substr(sizeof(kPrefix) - 1), call.caller->name);
+    if (status.ok()) return reply(google::protobuf::Empty());
+  }
   const auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   // reply when the world's thread has ended
@@ -295,8 +349,10 @@ void Handlers::DescribeWorld(const Call& call, const v1::DescribeWorldRequest& r
                              Reply<v1::WorldDescription> reply) {
   auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
-  describing_.Post([host = *host, reply] { reply(DescribeModel(host->id(), host->model())); },
-                   reply);
+  const auto describe = [this, host = *host, request, reply] {
+    reply(descriptions_.Describe(request, host->id(), host->shared_model()));
+  };
+  describing_.Post(describe, reply);
 }
 
 void Handlers::SetClock(const Call& call, const v1::SetClockRequest& request,
@@ -340,13 +396,13 @@ void Handlers::ForkWorld(const Call& call, const v1::ForkWorldRequest& request,
                          Reply<v1::World> reply) {
   auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
-  absl::StatusOr<WorldRegistry::Reservation> reservation = Reserve(request.world_id());
+  WorldSettings settings = *(*host)->settings();
+  settings.owner = call.caller->name;
+  absl::StatusOr<WorldRegistry::Reservation> reservation = Reserve(request.world_id(), settings);
   if (!reservation.ok()) return reply(reservation.status());
 
   // the model is shared; only the state is copied
   auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
-  WorldSettings settings = *(*host)->settings();
-  settings.owner = call.caller->name;
   (*host)->Save([this, held, model = (*host)->shared_model(), settings,
                  reply](absl::StatusOr<SavedState> saved) {
     if (!saved.ok()) return reply(saved.status());

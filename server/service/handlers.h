@@ -15,6 +15,7 @@
 
 #include "physics/scene/scene.h"
 #include "pliant/v1/control.pb.h"
+#include "pliant/v1/objects.pb.h"
 #include "pliant/v1/stream.pb.h"
 #include "pliant/v1/world.pb.h"
 #include "server/auth/audit_log.h"
@@ -28,6 +29,8 @@
 #include "server/store/store.h"
 #include "server/stream/task_pool.h"
 #include "server/stream/world_streams.h"
+#include "server/uploads/descriptions.h"
+#include "server/uploads/object_store.h"
 
 namespace pliant::server {
 
@@ -36,16 +39,16 @@ namespace pliant::server {
 class Handlers {
  public:
   struct Options {
-    int max_worlds = 32;
+    Quotas quotas{.server = {.worlds = 32}};
     std::string scenes_folder;  // of the scenes that come with the server
     std::string version = "unknown";
     std::string build;
     std::vector<std::string> features;
-    std::int64_t max_dofs = 0;  // degrees of freedom of all worlds together; 0: any number
     Timeline* timeline = &RealTimeline();
     std::shared_ptr<Store> store;                  // of durable worlds; null: there are none
     std::shared_ptr<Authenticator> authenticator;  // null: every client is an administrator
     std::shared_ptr<AuditLog> audit;               // null: none
+    std::shared_ptr<ObjectStore> objects;          // that clients upload; null: none
   };
 
   explicit Handlers(Options options);
@@ -85,6 +88,14 @@ class Handlers {
   void RestoreWorld(const Call& call, const v1::RestoreWorldRequest& request,
                     Reply<v1::World> reply);
   void ForkWorld(const Call& call, const v1::ForkWorldRequest& request, Reply<v1::World> reply);
+
+  // ObjectService
+  void FindMissingObjects(const Call& call, const v1::FindMissingObjectsRequest& request,
+                          Reply<v1::FindMissingObjectsResponse> reply);
+  void UploadObject(const Call& call, const v1::UploadObjectRequest& request,
+                    Reply<v1::UploadObjectResponse> reply);
+  void FetchObject(const Call& call, const v1::FetchObjectRequest& request,
+                   Reply<v1::FetchObjectResponse> reply);
 
   // RecordService
   void StartRecording(const Call& call, const v1::StartRecordingRequest& request,
@@ -152,13 +163,20 @@ class Handlers {
   void Stop();  // after Drain: joins all threads
 
  private:
-  physics::SceneResult LoadSource(const v1::CreateWorldRequest& request) const;
+  absl::StatusOr<std::shared_ptr<Creation>> FindCreation(const Call& call,
+                                                         const std::string& name) const;
+  // The scene of a request. Errors in the scene itself are in the result.
+  absl::StatusOr<physics::SceneResult> LoadSource(
+      const v1::CreateWorldRequest& request,
+      const physics::SceneProgress& progress = nullptr) const;
+  absl::Status KeepFiles(const v1::CreateWorldRequest& request, const std::string& folder) const;
   // Starts a paused world under a reserved id, with a journal if it is durable. Reads and writes
   // files.
   absl::StatusOr<std::shared_ptr<WorldHost>> OpenWorld(WorldRegistry::Reservation reservation,
                                                        physics::World world,
                                                        WorldSettings settings);
-  absl::StatusOr<WorldRegistry::Reservation> Reserve(const std::string& id);
+  absl::StatusOr<WorldRegistry::Reservation> Reserve(const std::string& id,
+                                                     const WorldSettings& settings);
   absl::Status RecoverWorld(const Store::Found& found);
   // The settings in a request, which are those of a client called `owner`. INVALID_ARGUMENT.
   static absl::StatusOr<WorldSettings> ReadSettings(const std::string& owner,
@@ -191,6 +209,7 @@ class Handlers {
   WorkQueue building_;  // scenes
   WorkQueue describing_;
   WorkQueue storing_;  // reads and writes files
+  Descriptions descriptions_;
   WorkQueue replaying_;
   std::unique_ptr<Recordings> recordings_;  // null without a store
 };

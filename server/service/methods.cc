@@ -99,6 +99,12 @@ absl::StatusOr<Call> Admit(const Handlers& handlers, const Call& call, const Met
   return admitted;
 }
 
+absl::Status TooLarge(std::size_t size) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the reply has ", size, " bytes, and at most ", kMaxReply,
+                   " are sent at once; ask for less, in parts or in pages"));
+}
+
 }  // namespace
 
 const std::vector<Method>& Methods() {
@@ -121,6 +127,9 @@ const std::vector<Method>& Methods() {
       Unary("WorldService/DeleteCheckpoint", kOperator, kMeshes, &Handlers::DeleteCheckpoint),
       Unary("WorldService/RestoreWorld", kOperator, kMeshes, &Handlers::RestoreWorld),
       Unary("WorldService/ForkWorld", kOperator, kScene, &Handlers::ForkWorld),
+      Unary("ObjectService/FindMissingObjects", kOperator, kQuick, &Handlers::FindMissingObjects),
+      Unary("ObjectService/UploadObject", kOperator, kMeshes, &Handlers::UploadObject),
+      Unary("ObjectService/FetchObject", kViewer, kMeshes, &Handlers::FetchObject),
       Unary("RecordService/StartRecording", kOperator, kMeshes, &Handlers::StartRecording),
       Unary("RecordService/StopRecording", kOperator, kMeshes, &Handlers::StopRecording),
       Unary("RecordService/ListRecordings", kViewer, kMeshes, &Handlers::ListRecordings),
@@ -172,6 +181,7 @@ void Dispatch(Handlers& handlers, const Call& call, std::string_view name, std::
   method->handle(handlers, *admitted, request,
                  [caller, cost, reply = std::move(reply)](absl::StatusOr<std::string> result) {
                    caller->unanswered.fetch_sub(cost);
+                   if (result.ok() && result->size() > kMaxReply) result = TooLarge(result->size());
                    reply(std::move(result));
                  });
 }

@@ -27,6 +27,9 @@ struct Method {
 // share of the work queues that a client can take.
 inline constexpr int kMaxUnanswered = 64;
 
+// Size of a reply, which clients must be able to take [B].
+inline constexpr std::size_t kMaxReply = 4 << 20;
+
 inline constexpr char kSubscribeMethod[] = "pliant.v1.StreamService/Subscribe";
 inline constexpr char kCommandMethod[] = "pliant.v1.ControlService/Command";
 

@@ -178,9 +178,10 @@ void Handlers::Replay(const Call& call, const v1::ReplayRequest& request,
         return absl::FailedPreconditionError(
             "the world came from a scene file; replay it with `pliantd replay FILE --scene SCENE`");
       }
-      physics::SceneResult scene = LoadSource(start.source());
-      if (!scene.ok()) return SceneError(scene.messages);
-      return scene.model;
+      absl::StatusOr<physics::SceneResult> scene = LoadSource(start.source());
+      if (!scene.ok()) return scene.status();
+      if (!scene->ok()) return SceneError(scene->messages);
+      return scene->model;
     };
     options.on_step = [this, &call](const physics::World&) -> absl::Status {
       if (draining()) return absl::UnavailableError("the server is shutting down");

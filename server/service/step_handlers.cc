@@ -68,30 +68,36 @@ void Handlers::StepWorld(const Call& call, const v1::StepWorldRequest& request,
   const auto probes = FindProbes((*host)->model(), request.probes(), false);
   if (!probes.ok()) return reply(probes.status());
   std::optional<FrameChoice> choice;
+  std::shared_ptr<const FrameLayout> layout;
   if (request.has_frame()) {
     absl::StatusOr<Subscription> frame = streams_.Read(request.frame(), *host);
     if (!frame.ok()) return reply(frame.status());
     choice = std::move(frame->choice);
+    layout = frame->world->layout();
   }
   absl::StatusOr<StepInputs> inputs = (*host)->controller().Hold(
       {request.commands().begin(), request.commands().end()}, timeline().Now());
   if (!inputs.ok()) return reply(inputs.status());
 
-  const auto done = [reply = std::move(reply), probes = *probes, choice = std::move(choice)](
-                        absl::StatusOr<std::shared_ptr<const Published>> published) {
+  const auto ahead = std::make_shared<std::atomic<int>>(0);
+  const auto done = [reply = std::move(reply), probes = *probes, choice = std::move(choice), layout,
+                     ahead](absl::StatusOr<std::shared_ptr<const Published>> published) {
     if (!published.ok()) return reply(published.status());
     const physics::Snapshot& snapshot = *(*published)->snapshot;
     v1::StepWorldResponse response;
+    response.set_waited_for(ahead->load());
     response.set_step(snapshot.state.step);
     response.set_time(snapshot.state.time);
     response.set_state_hash(physics::HashState(snapshot.state));
     *response.mutable_report() = DescribeReport(**published, true);
     WriteProbes(snapshot, probes, &response);
-    if (choice) response.mutable_frame()->ParseFromString(*EncodeFrame(*published, *choice));
+    if (choice)
+      response.mutable_frame()->ParseFromString(*EncodeFrame(*published, *choice, layout));
     reply(std::move(response));
   };
   const int steps = request.steps() == 0 ? 1 : request.steps();
-  (*host)->Step(steps, call.limits, done, *std::move(inputs));
+  (*host)->Step(steps, call.limits, done, *std::move(inputs),
+                {call.caller->name, [ahead](int count) { ahead->store(count); }});
 }
 
 void Handlers::StepWorlds(const Call& call, const v1::StepWorldsRequest& request,

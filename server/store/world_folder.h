@@ -17,6 +17,7 @@ namespace pliant::server {
 //   auto-N.checkpoint     automatic checkpoints, N = 1, 2, …
 //   log-N                 what followed checkpoint N, up to that of the next log
 //   named/ID.checkpoint   checkpoints that clients asked for
+//   files/                what its scene names
 class WorldFolder {
  public:
   explicit WorldFolder(std::string path) : path_(std::move(path)) {}

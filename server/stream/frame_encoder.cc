@@ -1,171 +1,21 @@
 #include "server/stream/frame_encoder.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <span>
+#include <utility>
 
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/wire_format_lite.h"
 
-#include "physics/dynamics/body_motions.h"
-#include "physics/world/probes.h"
 #include "pliant/v1/gateway.pb.h"
-#include "pliant/v1/stream.pb.h"
-#include "server/stream/messages.h"
+#include "server/stream/fields.h"
+#include "server/stream/frame_sections.h"
 #include "server/stream/robot_messages.h"
 
 namespace pliant::server {
 namespace {
 
 using google::protobuf::internal::WireFormatLite;
-
-void Write(std::uint16_t number, char* bytes) {
-  bytes[0] = static_cast<char>(number & 0xff);
-  bytes[1] = static_cast<char>(number >> 8);
-}
-
-template <typename T>
-void WriteVector(const Eigen::Vector3d& v, google::protobuf::RepeatedField<T>* message) {
-  for (int i = 0; i < 3; ++i) message->Add(static_cast<T>(v[i]));
-}
-
-const char* FindUnit(physics::FieldMeasure measure) {
-  const bool is_pressure =
-      measure == physics::FieldMeasure::kVonMisesStress || physics::IsOfContact(measure);
-  return is_pressure ? "Pa" : "";
-}
-
-void WriteRigid(const physics::RigidTransform& X_WB, v1::RigidFrame* frame) {
-  const Eigen::Quaterniond q(X_WB.R);
-  WriteVector(X_WB.p, frame->mutable_pose());
-  for (const double number : {q.w(), q.x(), q.y(), q.z()}) frame->add_pose(number);
-}
-
-// Numbers in little endian, as the machine has them.
-template <typename T>
-std::string WriteNumbers(const std::vector<double>& values) {
-  std::string bytes(sizeof(T) * values.size(), '\0');
-  char* next = bytes.data();
-  for (const double value : values) {
-    const T number = static_cast<T>(value);
-    std::memcpy(next, &number, sizeof(T));
-    next += sizeof(T);
-  }
-  return bytes;
-}
-
-std::string WriteNumbers(const std::vector<double>& values, v1::Precision precision) {
-  return precision == v1::PRECISION_FLOAT32 ? WriteNumbers<float>(values)
-                                            : WriteNumbers<double>(values);
-}
-
-void WritePositions(const physics::Snapshot& snapshot, const physics::Body& body,
-                    v1::Precision precision, v1::DeformableFrame* frame) {
-  const std::span<const double> q = snapshot.model->Positions(snapshot.state, body.block);
-  if (precision != v1::PRECISION_UNSPECIFIED) {
-    std::vector<double> values;
-    values.reserve(3 * body.surface.vertices.size());
-    for (const int vertex : body.surface.vertices)
-      values.insert(values.end(), &q[3 * vertex], &q[3 * vertex] + 3);
-    frame->set_precision(precision);
-    frame->set_positions(WriteNumbers(values, precision));
-    return;
-  }
-  std::vector<Eigen::Vector3d> points;
-  points.reserve(body.surface.vertices.size());
-  for (const int vertex : body.surface.vertices)
-    points.emplace_back(q[3 * vertex], q[3 * vertex + 1], q[3 * vertex + 2]);
-  QuantizedPoints positions = QuantizePoints(points);
-  WriteVector(positions.origin, frame->mutable_origin());
-  WriteVector(positions.scale, frame->mutable_scale());
-  frame->set_positions(std::move(positions.numbers));
-}
-
-void WriteField(const physics::Snapshot& snapshot, int index, physics::FieldMeasure measure,
-                v1::Precision precision, v1::FieldFrame* frame) {
-  const physics::Body& body = snapshot.model->bodies[index];
-  const std::vector<double> all = physics::CalcVertexField(
-      *snapshot.model, snapshot.state, snapshot.report, index, measure, snapshot.model->time_step);
-  std::vector<double> values;
-  values.reserve(body.surface.vertices.size());
-  const std::size_t components = physics::CountComponents(measure);
-  for (const std::size_t vertex : body.surface.vertices) {
-    double square = 0;  // vectors are sent as their length
-    for (std::size_t c = 0; c < components; ++c)
-      square += all[components * vertex + c] * all[components * vertex + c];
-    values.push_back(components == 1 ? all[vertex] : std::sqrt(square));
-  }
-  QuantizedField field = QuantizeField(values);
-  frame->set_measure(WriteMeasure(measure));
-  frame->set_min(field.min);
-  frame->set_max(field.max);
-  if (precision == v1::PRECISION_UNSPECIFIED) {
-    frame->set_values(std::move(field.numbers));
-  } else {
-    frame->set_precision(precision);
-    frame->set_values(WriteNumbers(values, precision));
-  }
-  frame->set_unit(FindUnit(measure));
-}
-
-void WriteState(const Published& published, v1::Frame* frame) {
-  const physics::State& state = published.snapshot->state;
-  frame->set_step(state.step);
-  frame->set_time(state.time);
-  frame->set_epoch(published.epoch);
-  *frame->mutable_report() = DescribeReport(published, true);
-  *frame->mutable_clock() = DescribeClock(published.clock);
-  if (published.fault) *frame->mutable_fault() = DescribeFault(*published.fault);
-  for (const CommandEcho& echo : published.control.commands) {
-    v1::CommandEcho* message = frame->add_commands();
-    // leave out the lease's id, with which anyone could send commands
-    message->set_sequence(echo.sequence);
-    message->set_applied_step(echo.applied_step);
-    message->set_client_time(echo.client_time);
-    message->set_target(echo.target);
-    message->set_client(echo.client);
-    message->set_priority(echo.priority);
-  }
-  frame->set_stopped(published.control.stopped);
-}
-
-bool IsChosen(const std::vector<int>& bodies, int body) {
-  return bodies.empty() || std::binary_search(bodies.begin(), bodies.end(), body);
-}
-
-void WriteContacts(const physics::Snapshot& snapshot, const FrameLayout& layout,
-                   const std::vector<int>& bodies, v1::ContactFrame* frame) {
-  const double h = snapshot.model->time_step;
-  for (const physics::ContactForce& contact : snapshot.report.contacts) {
-    if (!IsChosen(bodies, contact.body_a) && !IsChosen(bodies, contact.body_b)) continue;
-    frame->add_bodies(layout.numbers[contact.body_a]);
-    frame->add_bodies(layout.numbers[contact.body_b]);
-    WriteVector(contact.p_W, frame->mutable_positions());
-    WriteVector(contact.normal_W, frame->mutable_normals());
-    WriteVector(contact.impulse_W / h, frame->mutable_forces());
-    frame->add_gaps(static_cast<float>(contact.gap));
-  }
-}
-
-void WriteForces(const physics::Snapshot& snapshot, const FrameLayout& layout,
-                 const std::vector<int>& bodies, v1::ForceFrame* frame) {
-  const physics::Model& model = *snapshot.model;
-  std::vector<bool> touched(model.bodies.size(), false);
-  for (const physics::ContactForce& contact : snapshot.report.contacts) {
-    touched[contact.body_a] = touched[contact.body_b] = true;
-  }
-  for (int body = 0; body < static_cast<int>(model.bodies.size()); ++body) {
-    if (!touched[body] || !IsChosen(bodies, body)) continue;
-    const physics::ContactWrench wrench = physics::CalcContactWrench(
-        model, snapshot.state, snapshot.report, body, -1, model.time_step);
-    frame->add_bodies(layout.numbers[body]);
-    WriteVector(wrench.force, frame->mutable_forces());
-    WriteVector(wrench.torque, frame->mutable_torques());
-    frame->add_contacts(wrench.contacts);
-  }
-}
 
 // Tag and length of a length-delimited field, without its content.
 std::string EncodePrefix(int field, std::size_t size) {
@@ -180,19 +30,6 @@ std::string EncodePrefix(int field, std::size_t size) {
 
 }  // namespace
 
-FrameLayout::FrameLayout(const physics::Model& model) {
-  std::uint32_t rigid = 0, deformable = 0;
-  for (const physics::Body& body : model.bodies) {
-    is_deformable.push_back(model.abilities_of(body).nodes != nullptr);
-    indices.push_back(is_deformable.back() ? deformable++ : rigid++);
-    bodies.emplace(body.name, static_cast<int>(indices.size()) - 1);
-  }
-  numbers = indices;
-  for (std::size_t body = 0; body < numbers.size(); ++body) {
-    if (is_deformable[body]) numbers[body] += rigid;
-  }
-}
-
 EncodedState::EncodedState(std::shared_ptr<const Published> published,
                            std::shared_ptr<const FrameLayout> layout, StreamCounters* counters,
                            Timeline* timeline, std::vector<std::uint64_t> moved)
@@ -202,70 +39,69 @@ EncodedState::EncodedState(std::shared_ptr<const Published> published,
       timeline_(timeline),
       moved_(std::move(moved)) {}
 
-void MotionLog::Add(const std::shared_ptr<const Published>& published) {
-  const physics::Snapshot& snapshot = *published->snapshot;
-  const physics::Model& model = *snapshot.model;
-  if (last_ == nullptr || last_->epoch != published->epoch) {
-    moved_.assign(model.bodies.size(), published->version);
-  } else if (last_->snapshot != published->snapshot) {
-    std::vector<bool> still(model.blocks.size());
-    const physics::State& before = last_->snapshot->state;
-    for (int block = 0; block < static_cast<int>(model.blocks.size()); ++block) {
-      const physics::BlockState a = model.StateOf(before, block);
-      const physics::BlockState b = model.StateOf(snapshot.state, block);
-      still[block] = std::ranges::equal(a.q, b.q) && std::ranges::equal(a.v, b.v) &&
-                     std::ranges::equal(a.internals, b.internals);
-    }
-    for (std::size_t body = 0; body < model.bodies.size(); ++body) {
-      const int block = model.bodies[body].block;
-      if (block != physics::kWorldBlock && !still[block]) moved_[body] = published->version;
-    }
-  }
-  last_ = published;
+bool EncodedState::HasMovedSince(int body, std::uint64_t version) const {
+  return version == 0 || moved_.empty() || moved_[body] > version;
 }
 
-// Fields of contact change without motion of their body.
-bool EncodedState::IsSent(const FrameChoice& choice, int body, std::uint64_t since) const {
-  if (!IsChosen(choice.bodies, body)) return false;
-  if (since == 0 || moved_.empty() || moved_[body] > since) return true;
-  return layout_->is_deformable[body] && std::ranges::any_of(choice.fields, physics::IsOfContact);
+// Makes parts that give the same frame equal, so that they share its bytes.
+void EncodedState::Normalize(const FrameChoice& choice, FrameParts* parts) const {
+  const physics::Model& model = *published_->snapshot->model;
+  parts->fields = parts->fields && !choice.fields.empty();
+  parts->contacts = parts->contacts && choice.contacts;
+  parts->joints = parts->joints && !model.robots.empty();
+  parts->probes = parts->probes && !choice.probes.empty();
+  // versions between which no chosen body moved
+  std::uint64_t positions = 0, fields = 0;
+  for (int body = 0; body < static_cast<int>(moved_.size()); ++body) {
+    if (!choice.Has(body)) continue;
+    if (moved_[body] <= parts->positions_since) positions = std::max(positions, moved_[body]);
+    if (moved_[body] <= parts->fields_since) fields = std::max(fields, moved_[body]);
+  }
+  parts->positions_since = positions;
+  parts->fields_since = parts->fields ? fields : 0;
 }
 
 std::shared_ptr<const std::string> EncodedState::Encode(const FrameChoice& choice,
-                                                        std::uint64_t since) {
-  // versions between which no chosen body moved give the same frame
-  std::uint64_t last_moved = 0;
-  for (int body = 0; body < static_cast<int>(moved_.size()); ++body) {
-    if (moved_[body] <= since && IsChosen(choice.bodies, body))
-      last_moved = std::max(last_moved, moved_[body]);
-  }
-  since = last_moved;
-  std::shared_ptr<const std::string>& frame = frames_[{choice, since}];
+                                                        FrameParts parts) {
+  Normalize(choice, &parts);
+  std::shared_ptr<const std::string>& frame = frames_[{choice, parts}];
   if (frame != nullptr) return frame;
   const SteadyTime start = counters_ == nullptr ? SteadyTime() : timeline_->Now();
-  const physics::Model& model = *published_->snapshot->model;
 
   // the bytes of a message are those of its parts, in any order
   std::string bytes = Section({Key::Kind::kState});
-  for (int body = 0; body < static_cast<int>(model.bodies.size()); ++body) {
-    if (!IsSent(choice, body, since)) continue;
-    if (!layout_->is_deformable[body]) {
-      bytes += Rigid(body);
-      continue;
-    }
-    bytes += Section({Key::Kind::kPositions, body, {}, choice.precision});
-    for (const physics::FieldMeasure measure : choice.fields)
-      bytes += Section({Key::Kind::kField, body, measure, choice.precision});
+  const int bodies = static_cast<int>(published_->snapshot->model->bodies.size());
+  for (int body = 0; body < bodies; ++body) {
+    if (choice.Has(body)) AppendBody(body, choice, parts, &bytes);
   }
-  if (!model.robots.empty()) bytes += Section({Key::Kind::kJoints});
-  if (choice.contacts) bytes += Contacts(choice.bodies);
-  bytes += Forces(choice.bodies);
+  if (parts.joints) bytes += Section({Key::Kind::kJoints});
+  if (parts.contacts) bytes += Contacts(choice);
+  if (parts.forces) bytes += Forces(choice);
+  if (parts.probes) {
+    for (const int probe : choice.probes) bytes += Section({Key::Kind::kProbe, probe});
+  }
   frame = std::make_shared<const std::string>(std::move(bytes));
   if (counters_ != nullptr) {
     const std::chrono::duration<double> elapsed = timeline_->Now() - start;
     counters_->encode_seconds.fetch_add(elapsed.count());
   }
   return frame;
+}
+
+void EncodedState::AppendBody(int body, const FrameChoice& choice, const FrameParts& parts,
+                              std::string* bytes) {
+  const bool moved = HasMovedSince(body, parts.positions_since);
+  if (!layout_->is_deformable[body]) {
+    if (moved) *bytes += Rigid(body);
+    return;
+  }
+  // fields of contact change without motion of their body
+  const bool touched = parts.fields && std::ranges::any_of(choice.fields, IsOfContact);
+  if (moved || touched)
+    *bytes += Section({Key::Kind::kPositions, body, {}, choice.precision, choice.tier});
+  if (!parts.fields || !(touched || HasMovedSince(body, parts.fields_since))) return;
+  for (const v1::FieldMeasure measure : choice.fields)
+    *bytes += Section({Key::Kind::kField, body, measure, choice.precision, choice.tier});
 }
 
 const std::string& EncodedState::Section(const Key& key) {
@@ -278,7 +114,7 @@ const std::string& EncodedState::Section(const Key& key) {
   return section->second;
 }
 
-void EncodedState::Write(const Key& key, v1::Frame* frame) const {
+void EncodedState::Write(const Key& key, v1::Frame* frame) {
   const physics::Snapshot& snapshot = *published_->snapshot;
   const physics::Model& model = *snapshot.model;
   switch (key.kind) {
@@ -286,59 +122,75 @@ void EncodedState::Write(const Key& key, v1::Frame* frame) const {
       return WriteState(*published_, frame);
     case Key::Kind::kPositions: {
       v1::DeformableFrame* deformable = frame->add_deformables();
-      deformable->set_body(layout_->indices[key.body]);
-      return WritePositions(snapshot, model.bodies[key.body], key.precision, deformable);
+      deformable->set_body(layout_->indices[key.index]);
+      deformable->set_tier(key.tier);
+      return WritePositions(snapshot, model.bodies[key.index], Subset(key.index, key.tier),
+                            key.precision, deformable);
     }
     case Key::Kind::kField: {
       v1::FieldFrame* field = frame->add_fields();
-      field->set_body(layout_->indices[key.body]);
-      return WriteField(snapshot, key.body, key.measure, key.precision, field);
+      field->set_body(layout_->indices[key.index]);
+      field->set_tier(key.tier);
+      return WriteField(Field(key.index, key.measure), key.measure, Subset(key.index, key.tier),
+                        key.precision, field);
     }
     case Key::Kind::kJoints:
       *frame->mutable_joints() = DescribeJoints(snapshot);
+      return;
+    case Key::Kind::kProbe: {
+      if (!sampler_) sampler_.emplace(model);
+      const physics::ProbeValue value = sampler_->Sample(model.probes[key.index], snapshot.state,
+                                                         snapshot.report, model.time_step);
+      return WriteProbe(value, key.index, frame->add_probes());
+    }
   }
 }
 
-const std::string& EncodedState::Rigid(int wanted) {
-  if (!rigid_.empty()) return rigid_[wanted];
-  const physics::Model& model = *published_->snapshot->model;
-  physics::BodyMotions motions(model);
-  motions.Update(published_->snapshot->state);
-  rigid_.resize(model.bodies.size());
-  for (int body = 0; body < static_cast<int>(model.bodies.size()); ++body) {
-    if (layout_->is_deformable[body]) continue;
-    v1::Frame frame;
-    frame.add_rigid()->set_body(layout_->indices[body]);
-    WriteRigid(motions[body].X_WB, frame.mutable_rigid(0));
-    rigid_[body] = frame.SerializeAsString();
-  }
-  if (counters_ != nullptr) counters_->encoded.fetch_add(1);
-  return rigid_[wanted];
+const std::vector<double>& EncodedState::Field(int body, v1::FieldMeasure measure) {
+  const auto [values, fresh] = fields_.try_emplace({body, measure});
+  if (fresh) values->second = CalcSurfaceField(*published_->snapshot, body, measure);
+  return values->second;
 }
 
-const std::string& EncodedState::Contacts(const std::vector<int>& bodies) {
-  const auto [section, fresh] = contacts_.try_emplace(bodies);
+// Vertices of a tier; empty: all.
+const std::vector<std::uint32_t>& EncodedState::Subset(int body, v1::Tier tier) const {
+  static const std::vector<std::uint32_t> all;
+  if (tier == v1::TIER_UNSPECIFIED) return all;
+  return layout_->tiers.Decimate(*published_->snapshot->model, body).vertices;
+}
+
+const std::string& EncodedState::Rigid(int body) {
+  if (rigid_.empty()) {
+    rigid_ = SerializeRigid(*published_->snapshot, *layout_);
+    if (counters_ != nullptr) counters_->encoded.fetch_add(1);
+  }
+  return rigid_[body];
+}
+
+const std::string& EncodedState::Contacts(const FrameChoice& choice) {
+  const auto [section, fresh] = contacts_.try_emplace(choice.bodies);
   if (fresh) {
     v1::Frame frame;
-    WriteContacts(*published_->snapshot, *layout_, bodies, frame.mutable_contacts());
+    WriteContacts(*published_->snapshot, *layout_, choice, frame.mutable_contacts());
     section->second = frame.SerializeAsString();
   }
   return section->second;
 }
 
-const std::string& EncodedState::Forces(const std::vector<int>& bodies) {
-  const auto [section, fresh] = forces_.try_emplace(bodies);
+const std::string& EncodedState::Forces(const FrameChoice& choice) {
+  const auto [section, fresh] = forces_.try_emplace(choice.bodies);
   if (fresh) {
     v1::Frame frame;
-    WriteForces(*published_->snapshot, *layout_, bodies, frame.mutable_forces());
+    WriteForces(*published_->snapshot, *layout_, choice, frame.mutable_forces());
     section->second = frame.SerializeAsString();
   }
   return section->second;
 }
 
 std::shared_ptr<const std::string> EncodeFrame(std::shared_ptr<const Published> published,
-                                               const FrameChoice& choice) {
-  auto layout = std::make_shared<const FrameLayout>(*published->snapshot->model);
+                                               const FrameChoice& choice,
+                                               std::shared_ptr<const FrameLayout> layout) {
+  if (layout == nullptr) layout = std::make_shared<const FrameLayout>(*published->snapshot->model);
   return EncodedState(std::move(published), std::move(layout), nullptr, nullptr).Encode(choice);
 }
 
@@ -356,48 +208,6 @@ std::string EncodeFrameHead(const FrameHead& head, std::size_t body_size, bool e
   if (enveloped)
     envelope = EncodePrefix(v1::ServerMessage::kStreamFieldNumber, response.size() + frame_size);
   return envelope + response + own_bytes;
-}
-
-QuantizedPoints QuantizePoints(const std::vector<Eigen::Vector3d>& points) {
-  QuantizedPoints result;
-  if (points.empty()) return result;
-  Eigen::Vector3d lower = points[0], upper = points[0];
-  for (const Eigen::Vector3d& p : points) {
-    lower = lower.cwiseMin(p);
-    upper = upper.cwiseMax(p);
-  }
-  result.origin = lower;
-  result.scale = (upper - lower) / 32767;
-  Eigen::Vector3d inverse;
-  for (int i = 0; i < 3; ++i) inverse[i] = result.scale[i] > 0 ? 1 / result.scale[i] : 0;
-
-  result.numbers.resize(6 * points.size());
-  char* bytes = result.numbers.data();
-  for (const Eigen::Vector3d& p : points) {
-    for (int i = 0; i < 3; ++i, bytes += 2) {
-      const double number = std::clamp((p[i] - lower[i]) * inverse[i] + 0.5, 0.0, 32767.0);
-      Write(static_cast<std::uint16_t>(number), bytes);
-    }
-  }
-  return result;
-}
-
-QuantizedField QuantizeField(const std::vector<double>& values) {
-  QuantizedField result;
-  if (values.empty()) return result;
-  const auto [min, max] = std::minmax_element(values.begin(), values.end());
-  result.min = *min;
-  result.max = *max;
-  const double span = result.max - result.min;
-  const double inverse = span > 0 ? 65535 / span : 0;
-  result.numbers.resize(2 * values.size());
-  char* bytes = result.numbers.data();
-  for (const double value : values) {
-    const double number = std::clamp((value - result.min) * inverse + 0.5, 0.0, 65535.0);
-    Write(static_cast<std::uint16_t>(number), bytes);
-    bytes += 2;
-  }
-  return result;
 }
 
 }  // namespace pliant::server

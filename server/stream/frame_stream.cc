@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "server/stream/world_streams.h"
 
@@ -11,7 +13,6 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 
 constexpr std::chrono::seconds kHeartbeat{1};
-constexpr std::size_t kMaxFramesInFlight = 1024;  // of a viewer that never acknowledges
 
 SteadyTime::duration FromSeconds(double seconds) {
   return std::chrono::duration_cast<SteadyTime::duration>(Seconds(seconds));
@@ -51,6 +52,7 @@ void FrameStream::Change(Subscription subscription) {
     previous = subscription_.world;
     subscription_ = std::move(subscription);
     sent_version_ = 0;
+    fields_version_ = 0;
   }
   if (next == previous) return next->Wake();
   previous->Remove(*this);
@@ -62,27 +64,22 @@ void FrameStream::Ready() {
   {
     std::lock_guard lock(mutex_);
     ready_ = true;
-    world = subscription_.world;
+    if (waiting_) world = subscription_.world;
   }
-  world->Wake();
+  if (world != nullptr) world->Wake();
 }
 
 void FrameStream::Ack(std::uint64_t frame, SteadyTime now) {
   std::shared_ptr<WorldStreams> world;
   {
     std::lock_guard lock(mutex_);
-    world = subscription_.world;
-    acknowledges_ = true;
-    while (!under_way_.empty() && under_way_.front().first <= frame) {
-      if (under_way_.front().first == frame) {
-        const Seconds elapsed = now - under_way_.front().second;
-        counters_->acked.fetch_add(1);
-        counters_->ack_seconds.fetch_add(elapsed.count());
-      }
-      under_way_.pop_front();
+    if (waiting_) world = subscription_.world;
+    if (const std::optional<double> lag = window_.Acknowledge(frame, now)) {
+      counters_->acked.fetch_add(1);
+      counters_->ack_seconds.fetch_add(*lag);
     }
   }
-  world->Wake();
+  if (world != nullptr) world->Wake();
 }
 
 void FrameStream::Close() {
@@ -101,11 +98,11 @@ void FrameStream::SendEnd(const WorldStreams* world, const absl::Status& why) {
   if (!std::exchange(closed_, true)) sink_->SendEnd(why);
 }
 
-SteadyTime FrameStream::Visit(const WorldStreams* world, SteadyTime now, SteadyTime origin,
-                              EncodedState* state, SteadyTime* wanted) {
+SteadyTime FrameStream::Visit(StreamPass* pass) {
   std::lock_guard lock(mutex_);
-  if (closed_ || subscription_.world.get() != world) return kNever;
-  const Published& published = state->published();
+  if (closed_ || subscription_.world.get() != pass->world) return kNever;
+  const Published& published = pass->state->published();
+  const SteadyTime now = pass->now;
   const bool first = sent_version_ == 0;
   const bool fresh = published.version != sent_version_;
   const bool heartbeat = !first && now >= last_sent_ + kHeartbeat;
@@ -116,7 +113,7 @@ SteadyTime FrameStream::Visit(const WorldStreams* world, SteadyTime now, SteadyT
   const auto early = std::min(spacing, interval) / 2;
   if (!first && !heartbeat) {
     const bool skipped = published.version == skipped_version_;  // it came too early
-    *wanted = std::min(*wanted, next_due_ - early);
+    pass->wanted = std::min(pass->wanted, next_due_ - early);
     if (!fresh) return last_sent_ + kHeartbeat;
     if (now < (skipped ? next_due_ + spacing : next_due_ - early)) {
       skipped_version_ = published.version;
@@ -125,32 +122,65 @@ SteadyTime FrameStream::Visit(const WorldStreams* world, SteadyTime now, SteadyT
   }
 
   // due, but the viewer is not ready: send nothing now, and the latest state later
-  if (!ready_ || (acknowledges_ && under_way_.size() >= kMaxUnacknowledged)) {
-    *wanted = std::min(*wanted, now);
+  waiting_ = !ready_ || window_.IsFull(now);
+  if (waiting_) {
+    pass->wanted = std::min(pass->wanted, now);
     if (fresh && published.version != missed_version_) {
       missed_version_ = published.version;
       counters_->dropped.fetch_add(1);
     }
     return kNever;
   }
+  Send(early, pass);
+  return last_sent_ + kHeartbeat;
+}
+
+void FrameStream::Send(SteadyTime::duration early, StreamPass* pass) {
+  const Published& published = pass->state->published();
+  const std::uint64_t version = published.version;
+  const bool at_once =
+      version != sent_version_ && version != skipped_version_ && version != missed_version_;
 
   // keyframes of all streams are due at the same times, too
-  const auto second = (now - origin) / kHeartbeat;
-  const bool keyframe = first || second != keyframe_second_;
-  const std::uint64_t since = keyframe ? 0 : sent_version_;
+  const auto second = (pass->now - pass->origin) / kHeartbeat;
+  const bool keyframe = sent_version_ == 0 || second != keyframe_second_;
+  const auto time = pass->now + early - pass->origin;
+  const FrameParts parts = TakeParts(time, keyframe);
+  if (parts.fields) fields_version_ = version;
   keyframe_second_ = second;
   ready_ = false;
-  sent_version_ = published.version;
-  last_sent_ = now;
-  const auto slots = (now + early - origin) / interval;
-  next_due_ = origin + (slots + 1) * interval;
-  *wanted = std::min(*wanted, next_due_ - early);
-  under_way_.emplace_back(++frame_, now);
-  if (under_way_.size() > kMaxFramesInFlight) under_way_.pop_front();
+  sent_version_ = version;
+  last_sent_ = pass->now;
+  const auto interval = FromSeconds(1 / subscription_.rate);
+  next_due_ = pass->origin + (time / interval + 1) * interval;
+  pass->wanted = std::min(pass->wanted, next_due_ - early);
+  window_.Send(++frame_, pass->now);
+
+  std::shared_ptr<const std::string> body = pass->state->Encode(subscription_.choice, parts);
   counters_->sent.fetch_add(1);
-  sink_->SendFrame({frame_, keyframe, subscription_.number},
-                   state->Encode(subscription_.choice, since));
-  return last_sent_ + kHeartbeat;
+  counters_->bytes[subscription_.choice.tier].fetch_add(body->size());
+  sink_->SendFrame({frame_, keyframe, subscription_.number}, std::move(body));
+  if (at_once) counters_->AddLag(Seconds(pass->timeline->Now() - published.at).count());
+}
+
+// The parts of a frame that is sent at `time` after the origin. Parts of equal rate are due at the
+// same times in all streams. The first frame of a subscription has all of them.
+FrameParts FrameStream::TakeParts(SteadyTime::duration time, bool keyframe) {
+  const bool first = sent_version_ == 0;
+  std::array<bool, Subscription::kParts> due{};
+  for (std::size_t part = 0; part < due.size(); ++part) {
+    const double rate = subscription_.part_rates[part];
+    const std::int64_t slot = rate > 0 ? time / FromSeconds(1 / rate) : 0;
+    due[part] = first || rate == 0 || slot != part_slots_[part];
+    if (due[part]) part_slots_[part] = slot;
+  }
+  return {.positions_since = keyframe ? 0 : sent_version_,
+          .fields_since = keyframe ? 0 : fields_version_,
+          .fields = due[0],
+          .contacts = due[1],
+          .forces = due[2],
+          .joints = due[3],
+          .probes = due[4]};
 }
 
 }  // namespace pliant::server

@@ -1,15 +1,15 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 
 #include "server/host/world_host.h"
+#include "server/stream/ack_window.h"
 #include "server/stream/frame_encoder.h"
 
 namespace pliant::server {
@@ -34,6 +34,19 @@ struct Subscription {
   double rate = kDefaultRate;
   std::uint32_t number = 0;
   FrameChoice choice;
+  // Maximum rates of fields, contacts, forces, joints and probes [Hz]; 0: with every frame.
+  static constexpr std::size_t kParts = 5;
+  std::array<double, kParts> part_rates{};
+};
+
+// One pass over the streams of a world.
+struct StreamPass {
+  const WorldStreams* world;
+  Timeline* timeline;
+  SteadyTime now;
+  SteadyTime origin;           // streams of equal rate are due at the same times, counted from it
+  EncodedState* state;         // the latest of the world
+  SteadyTime wanted = kNever;  // lowered to the time from which a stream wants a publication
 };
 
 // Stream to one viewer: the latest state at its own rate, never queued. A viewer that acknowledges
@@ -41,8 +54,6 @@ struct Subscription {
 // second.
 class FrameStream : public std::enable_shared_from_this<FrameStream> {
  public:
-  static constexpr std::size_t kMaxUnacknowledged = 2;
-
   FrameStream(StreamCounters* counters, FrameSink* sink, Subscription subscription);
   ~FrameStream();
 
@@ -54,18 +65,17 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   // takes.
   void Close();
 
-  // Sends a frame of `state`, the latest of `world`, if one is due. Streams of equal rate are due
-  // at the same times, counted from `origin`, so that they share frames. Returns the time to visit
-  // it again if nothing happens before; lowers `wanted` to the time from which it wants the next
-  // publication.
-  SteadyTime Visit(const WorldStreams* world, SteadyTime now, SteadyTime origin,
-                   EncodedState* state, SteadyTime* wanted);
+  // Sends a frame of the latest state if one is due. Streams of equal rate share frames. Returns
+  // the time to visit it again if nothing happens before.
+  SteadyTime Visit(StreamPass* pass);
 
   // The world has ended.
   void SendEnd(const WorldStreams* world, const absl::Status& why);
 
  private:
   std::shared_ptr<WorldStreams> world();
+  void Send(SteadyTime::duration early, StreamPass* pass);
+  FrameParts TakeParts(SteadyTime::duration time, bool keyframe);
 
   StreamCounters* const counters_;
   FrameSink* const sink_;
@@ -73,6 +83,7 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   std::mutex mutex_;
   bool closed_ = false;
   bool ready_ = true;
+  bool waiting_ = false;  // a frame is due, and the viewer could not take it
   Subscription subscription_;
   std::uint64_t sent_version_ = 0;  // 0: nothing of this subscription yet
   std::uint64_t skipped_version_ = 0;
@@ -80,9 +91,10 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   std::uint64_t frame_ = 0;
   SteadyTime next_due_;
   SteadyTime last_sent_;
-  std::int64_t keyframe_second_ = 0;  // counted from the origin
-  bool acknowledges_ = false;
-  std::deque<std::pair<std::uint64_t, SteadyTime>> under_way_;  // not acknowledged yet
+  std::int64_t keyframe_second_ = 0;                             // counted from the origin
+  std::uint64_t fields_version_ = 0;                             // whose fields were sent last
+  std::array<std::int64_t, Subscription::kParts> part_slots_{};  // in which each was sent last
+  AckWindow window_;
 };
 
 }  // namespace pliant::server

@@ -8,6 +8,7 @@
 
 #include "physics/world/probes.h"
 #include "server/stream/robot_messages.h"
+#include "server/stream/surface_tiers.h"
 
 namespace pliant::server {
 namespace {
@@ -103,6 +104,10 @@ void DescribeDeformable(const physics::Body& body, v1::DeformableDescription* me
   for (const auto& triangle : body.surface.triangles) {
     for (const int vertex : triangle) surface->add_indices(surface_of[vertex]);
   }
+  const DecimatedSurface decimated = DecimateSurface(body);
+  message->mutable_decimated_vertices()->Add(decimated.vertices.begin(), decimated.vertices.end());
+  message->mutable_decimated_triangles()->Add(decimated.triangles.begin(),
+                                              decimated.triangles.end());
 }
 
 }  // namespace
@@ -153,6 +158,7 @@ v1::WorldDescription DescribeModel(const std::string& id, const physics::Model& 
     }
   }
   DescribeRobots(model, &description);
+  for (const physics::Probe& probe : model.probes) description.add_probes(probe.name);
   return description;
 }
 
@@ -197,7 +203,8 @@ v1::Clock DescribeClock(const ClockMode& mode) {
       clock.mutable_paused();
       break;
     case ClockMode::Kind::kStepping:
-      clock.mutable_stepping();
+      clock.mutable_stepping()->set_client(mode.client);
+      clock.mutable_stepping()->set_waiting(mode.waiting);
       break;
     case ClockMode::Kind::kRealTime:
       clock.mutable_real_time()->set_factor(mode.factor);
@@ -216,54 +223,6 @@ v1::Fault DescribeFault(const physics::WorldFault& fault) {
   message.set_reason(fault.reason);
   message.set_body(fault.body);
   return message;
-}
-
-absl::StatusOr<physics::FieldMeasure> ReadMeasure(v1::FieldMeasure measure) {
-  switch (measure) {
-    case v1::FIELD_MEASURE_VON_MISES_STRAIN:
-      return physics::FieldMeasure::kVonMisesStrain;
-    case v1::FIELD_MEASURE_VON_MISES_STRESS:
-      return physics::FieldMeasure::kVonMisesStress;
-    case v1::FIELD_MEASURE_VOLUME_RATIO:
-      return physics::FieldMeasure::kVolumeRatio;
-    case v1::FIELD_MEASURE_PRINCIPAL_STRETCH:
-      return physics::FieldMeasure::kPrincipalStretch;
-    case v1::FIELD_MEASURE_CONTACT_PRESSURE:
-      return physics::FieldMeasure::kContactPressure;
-    case v1::FIELD_MEASURE_CONTACT_TRACTION:
-      return physics::FieldMeasure::kContactTraction;
-    case v1::FIELD_MEASURE_GREEN_STRAIN:
-    case v1::FIELD_MEASURE_PRINCIPAL_STRETCHES:
-      return absl::InvalidArgumentError(
-          absl::StrCat("subscription.fields: ", v1::FieldMeasure_Name(measure).substr(14),
-                       " has several components, which streams do not support; "
-                       "expected 1 to 4, 7 or 8"));
-    default:
-      break;
-  }
-  return absl::InvalidArgumentError(absl::StrCat("subscription.fields: ", static_cast<int>(measure),
-                                                 " is not a measure known to this server; "
-                                                 "expected 1 to 4, 7 or 8"));
-}
-
-v1::FieldMeasure WriteMeasure(physics::FieldMeasure measure) {
-  switch (measure) {
-    case physics::FieldMeasure::kVonMisesStrain:
-      return v1::FIELD_MEASURE_VON_MISES_STRAIN;
-    case physics::FieldMeasure::kVonMisesStress:
-      return v1::FIELD_MEASURE_VON_MISES_STRESS;
-    case physics::FieldMeasure::kVolumeRatio:
-      return v1::FIELD_MEASURE_VOLUME_RATIO;
-    case physics::FieldMeasure::kPrincipalStretch:
-      return v1::FIELD_MEASURE_PRINCIPAL_STRETCH;
-    case physics::FieldMeasure::kContactPressure:
-      return v1::FIELD_MEASURE_CONTACT_PRESSURE;
-    case physics::FieldMeasure::kContactTraction:
-      return v1::FIELD_MEASURE_CONTACT_TRACTION;
-    default:
-      break;  // streams do not carry the others
-  }
-  return v1::FIELD_MEASURE_UNSPECIFIED;
 }
 
 }  // namespace pliant::server

@@ -2,10 +2,7 @@
 
 #include <string>
 
-#include "absl/status/statusor.h"
-
-#include "physics/dynamics/block.h"
-#include "pliant/v1/scene.pb.h"
+#include "physics/dynamics/model.h"
 #include "pliant/v1/world.pb.h"
 #include "server/host/published.h"
 #include "server/host/world_host.h"
@@ -24,9 +21,5 @@ v1::StepReport DescribeReport(const Published& published, bool with_energies);
 
 v1::Clock DescribeClock(const ClockMode& mode);
 v1::Fault DescribeFault(const physics::WorldFault& fault);
-
-// INVALID_ARGUMENT for a measure that streams do not carry.
-absl::StatusOr<physics::FieldMeasure> ReadMeasure(v1::FieldMeasure measure);
-v1::FieldMeasure WriteMeasure(physics::FieldMeasure measure);
 
 }  // namespace pliant::server

@@ -6,9 +6,74 @@
 #include "absl/strings/str_cat.h"
 
 #include "server/host/text.h"
-#include "server/stream/messages.h"
+#include "server/stream/fields.h"
 
 namespace pliant::server {
+namespace {
+
+absl::Status CheckRate(double rate) {
+  if (rate >= 0 && rate <= Subscription::kMaxRate) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("subscription: a rate of ", rate,
+                                                 " Hz is not allowed; expected 0 to ",
+                                                 Subscription::kMaxRate));
+}
+
+// Indices of what a subscription names, ascending. `what`: e.g. "body".
+template <typename Names>
+absl::StatusOr<std::vector<int>> FindAll(const Names& names,
+                                         const absl::flat_hash_map<std::string, int>& known,
+                                         const char* field, const char* what) {
+  if (names.size() > static_cast<int>(known.size())) {
+    return absl::InvalidArgumentError(absl::StrCat("subscription.", field, ": ", names.size(),
+                                                   " names; the world has ", known.size(), " ",
+                                                   field));
+  }
+  std::vector<int> indices;
+  for (const std::string& name : names) {
+    const auto found = known.find(name);
+    if (found == known.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("subscription.", field, ": there is no ", what,
+                                                     " \"", Shorten(name, 80), "\""));
+    }
+    indices.push_back(found->second);
+  }
+  std::ranges::sort(indices);
+  indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
+  return indices;
+}
+
+absl::StatusOr<FrameChoice> ReadChoice(const v1::Subscription& message, const FrameLayout& layout) {
+  FrameChoice choice;
+  absl::StatusOr<std::vector<int>> bodies =
+      FindAll(message.bodies(), layout.bodies, "bodies", "body");
+  if (!bodies.ok()) return bodies.status();
+  choice.bodies = *std::move(bodies);
+  absl::StatusOr<std::vector<int>> probes =
+      FindAll(message.probes(), layout.probes, "probes", "probe");
+  if (!probes.ok()) return probes.status();
+  choice.probes = *std::move(probes);
+  for (const int number : message.fields()) {
+    const absl::StatusOr<v1::FieldMeasure> measure = CheckMeasure(number);
+    if (!measure.ok()) return measure.status();
+    if (!std::ranges::count(choice.fields, *measure)) choice.fields.push_back(*measure);
+  }
+  std::ranges::sort(choice.fields);
+  choice.contacts = message.contacts();
+  choice.precision = message.precision();
+  choice.tier = message.tier();
+  if (!v1::Precision_IsValid(choice.precision)) {
+    return absl::InvalidArgumentError(absl::StrCat("subscription.precision: ", choice.precision,
+                                                   " is unknown; expected 0 to ",
+                                                   v1::Precision_MAX));
+  }
+  if (!v1::Tier_IsValid(choice.tier)) {
+    return absl::InvalidArgumentError(absl::StrCat("subscription.tier: ", choice.tier,
+                                                   " is unknown; expected 0 to ", v1::Tier_MAX));
+  }
+  return choice;
+}
+
+}  // namespace
 
 WorldStreams::WorldStreams(const Parts& parts, std::shared_ptr<WorldHost> host)
     : parts_(parts),
@@ -59,10 +124,10 @@ SteadyTime WorldStreams::Run(SteadyTime now) {
     state_ = std::make_unique<EncodedState>(std::move(latest), layout_, parts_.counters,
                                             parts_.timeline, motions_.moved());
   }
-  SteadyTime next = kNever, wanted = kNever;
-  for (const auto& stream : streams)
-    next = std::min(next, stream->Visit(this, now, origin_, state_.get(), &wanted));
-  wanted_.store(wanted);
+  SteadyTime next = kNever;
+  StreamPass pass{this, parts_.timeline, now, origin_, state_.get()};
+  for (const auto& stream : streams) next = std::min(next, stream->Visit(&pass));
+  wanted_.store(pass.wanted);
   return next;
 }
 
@@ -86,43 +151,19 @@ std::shared_ptr<WorldStreams> StreamHub::Of(std::shared_ptr<WorldHost> host) {
 absl::StatusOr<Subscription> StreamHub::Read(const v1::Subscription& message,
                                              std::shared_ptr<WorldHost> host) {
   Subscription subscription;
-  if (!(message.rate() >= 0 && message.rate() <= Subscription::kMaxRate)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "subscription.rate: ", message.rate(), " is not allowed; expected 0 (for 60) to 1000 Hz"));
+  const v1::PartRates& parts = message.rates();
+  subscription.part_rates = {parts.fields(), parts.contacts(), parts.forces(), parts.joints(),
+                             parts.probes()};
+  for (const double rate : {message.rate(), parts.fields(), parts.contacts(), parts.forces(),
+                            parts.joints(), parts.probes()}) {
+    if (absl::Status status = CheckRate(rate); !status.ok()) return status;
   }
   if (message.rate() > 0) subscription.rate = message.rate();
   subscription.number = message.number();
   subscription.world = Of(std::move(host));
-
-  FrameChoice& choice = subscription.choice;
-  const FrameLayout& layout = subscription.world->layout();
-  if (message.bodies_size() > static_cast<int>(layout.bodies.size())) {
-    return absl::InvalidArgumentError(absl::StrCat("subscription.bodies: ", message.bodies_size(),
-                                                   " names; the world has ", layout.bodies.size(),
-                                                   " bodies"));
-  }
-  for (const std::string& name : message.bodies()) {
-    const auto found = layout.bodies.find(name);
-    if (found == layout.bodies.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("subscription.bodies: there is no body \"", Shorten(name, 80), "\""));
-    }
-    choice.bodies.push_back(found->second);
-  }
-  for (const int number : message.fields()) {
-    const auto measure = ReadMeasure(static_cast<v1::FieldMeasure>(number));
-    if (!measure.ok()) return measure.status();
-    if (!std::ranges::count(choice.fields, *measure)) choice.fields.push_back(*measure);
-  }
-  std::ranges::sort(choice.bodies);
-  choice.bodies.erase(std::unique(choice.bodies.begin(), choice.bodies.end()), choice.bodies.end());
-  std::ranges::sort(choice.fields);
-  choice.contacts = message.contacts();
-  choice.precision = message.precision();
-  if (!v1::Precision_IsValid(choice.precision)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("subscription.precision: ", choice.precision, " is unknown; expected 0 to 2"));
-  }
+  absl::StatusOr<FrameChoice> choice = ReadChoice(message, *subscription.world->layout());
+  if (!choice.ok()) return choice.status();
+  subscription.choice = *std::move(choice);
   return subscription;
 }
 

@@ -11,6 +11,7 @@
 #include "pliant/v1/stream.pb.h"
 #include "server/host/world_host.h"
 #include "server/stream/frame_stream.h"
+#include "server/stream/motion_log.h"
 #include "server/stream/task_pool.h"
 
 namespace pliant::server {
@@ -30,7 +31,7 @@ class WorldStreams : public TaskPool::Task,
 
   WorldStreams(const Parts& parts, std::shared_ptr<WorldHost> host);
 
-  const FrameLayout& layout() const { return *layout_; }
+  const std::shared_ptr<const FrameLayout>& layout() const { return layout_; }
   const WorldHost& host() const { return *host_; }
 
   void Add(std::shared_ptr<FrameStream> stream);
@@ -60,8 +61,8 @@ class StreamHub {
  public:
   explicit StreamHub(Timeline* timeline, int threads = 2);
 
-  // INVALID_ARGUMENT for a rate that is not a number in [0, 1000], a body that the world does not
-  // have, or a field that streams do not carry.
+  // INVALID_ARGUMENT for a rate that is not a number in [0, 1000], a body or a probe that the world
+  // does not have, or a field, a precision or a tier that is unknown.
   absl::StatusOr<Subscription> Read(const v1::Subscription& message,
                                     std::shared_ptr<WorldHost> host);
 

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { expect, test } from 'vitest';
+import { Tier } from '../src/gen/pliant/v1/stream_pb';
 import { WorldDescriptionSchema } from '../src/gen/pliant/v1/world_pb';
 import { describeWorld } from '../src/link/describe';
 
@@ -58,6 +59,25 @@ test('controllers are tools with what they carry, or grippers', () => {
   expect(world.robots[0].tools).toEqual([{ name: 'tool', body: 'a/tip', carried: ['a/tip'], joints: ['turn'] }]);
   expect(world.robots[0].grippers).toEqual([{ name: 'hand', joints: ['turn'] }]);
   expect(world.robots[1].tools).toEqual([]);
+});
+
+test('soft surfaces are decimated where there are too many vertices to draw', () => {
+  const soft = (count: number) => {
+    const vertices = Array.from({ length: 3 * count }, (_, i) => i);
+    const surface = { vertices, indices: [0, 1, 2, 0, 2, 3] };
+    const surfaceToVolume = Array.from({ length: count }, (_, i) => 10 * i);
+    const decimated = { decimatedVertices: [1, 4, 5], decimatedTriangles: [0, 1, 2] };
+    const body = { name: 'soft', surface, surfaceToVolume, ...decimated };
+    return describeWorld(create(WorldDescriptionSchema, { deformables: [body] }), '1');
+  };
+  const small = soft(100);
+  expect(small.tier).toBe(Tier.UNSPECIFIED);
+  expect(small.world.soft[0].surfaceVertices).toBe(100);
+  const large = soft(60_000);
+  expect(large.tier).toBe(Tier.DECIMATED);
+  expect(large.world.soft[0].surfaceVertices).toBe(3);
+  expect([...large.world.soft[0].indices]).toEqual([0, 1, 2]);
+  expect([...large.world.soft[0].volumeVertices]).toEqual([10, 40, 50]);
 });
 
 test('a vertex that is drawn is one of the volume mesh', () => {

@@ -175,7 +175,7 @@ TEST(ClayBody, IsDescribedStreamedAndExported) {
   const auto published = std::make_shared<server::Published>();
   published->snapshot = world.TakeSnapshot();
   server::FrameChoice choice;
-  choice.fields = {physics::FieldMeasure::kVolumeRatio};
+  choice.fields = {pliant::v1::FIELD_MEASURE_VOLUME_RATIO};
   pliant::v1::Frame frame;
   ASSERT_TRUE(frame.ParseFromString(*server::EncodeFrame(published, choice)));
   ASSERT_EQ(frame.deformables_size(), 1);

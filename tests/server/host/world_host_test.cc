@@ -205,8 +205,12 @@ TEST(WorldHost, PauseResetAndRestoreEndARequestToStepAndSayByWhom) {
   }
 }
 
+Quotas AtMost(int worlds) {
+  return {.server = {.worlds = worlds}};
+}
+
 TEST(WorldHost, DeletionEndsARequestToStepAndSaysByWhom) {
-  WorldRegistry registry({2, 0, [](auto) { return std::make_unique<Idle>(); }});
+  WorldRegistry registry({AtMost(2), [](auto) { return std::make_unique<Idle>(); }});
   const auto host = registry.Open(*registry.Reserve("a"), physics::World(LoadTestModel()));
   ASSERT_TRUE(host.ok());
   Call stepping = StepForLong(**host);
@@ -240,6 +244,30 @@ TEST(WorldHost, RequestsToStepAreServedOneAfterTheOther) {
   EXPECT_EQ(host->latest()->clock.kind, ClockMode::Kind::kPaused);
 }
 
+TEST(WorldHost, ThoseWhoWaitForTheStepsOfOthersAreTold) {
+  const auto host = MakeHost();
+  Call first, second, third;
+  std::atomic<int> second_ahead{0}, third_ahead{0};
+  host->Step(WorldHost::kMaxSteps, {}, first.done(), nullptr, {"ann", nullptr});
+  host->Step(1, {}, second.done(), nullptr, {"bob", [&](int count) { second_ahead = count; }});
+  host->Step(1, {}, third.done(), nullptr, {"cem", [&](int count) { third_ahead = count; }});
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  ClockMode clock;
+  do {
+    std::this_thread::yield();
+    clock = host->latest()->clock;
+  } while (clock.waiting < 2 && std::chrono::steady_clock::now() < end);
+  EXPECT_EQ(clock.kind, ClockMode::Kind::kStepping);
+  EXPECT_EQ(clock.client, "ann");
+  EXPECT_EQ(clock.waiting, 2);
+  EXPECT_EQ(second_ahead.load(), 1);
+  EXPECT_EQ(third_ahead.load(), 2);
+  Call pause;
+  host->SetClock({}, "dora", pause.done());
+  EXPECT_TRUE(pause.Wait().ok());
+  EXPECT_EQ(host->latest()->clock.waiting, 0);
+}
+
 TEST(WorldHost, WaitingRequestToStepEndsAtItsOwnDeadline) {
   const auto host = MakeHost();
   Call stepping = StepForLong(*host);
@@ -249,7 +277,7 @@ TEST(WorldHost, WaitingRequestToStepEndsAtItsOwnDeadline) {
 }
 
 WorldRegistry::Options RegistryOptions() {
-  return {4, 0, [](auto) { return std::make_unique<Idle>(); }};
+  return {AtMost(4), [](auto) { return std::make_unique<Idle>(); }};
 }
 
 TEST(WorldRegistry, IdsAreLowerCaseLettersDigitsAndDashes) {
@@ -305,7 +333,7 @@ TEST(WorldRegistry, WorldsUnderConstructionDoNotTakeEveryId) {
 TEST(WorldRegistry, RemovalDoesNotWaitForTheStepOfItsWorld) {
   std::promise<void> gate;
   std::atomic<bool> entered{false};
-  WorldRegistry registry({2, 0, [&, go = gate.get_future().share()](auto) {
+  WorldRegistry registry({AtMost(2), [&, go = gate.get_future().share()](auto) {
                             return std::make_unique<Idle>(go, &entered);
                           }});
   ASSERT_TRUE(registry
@@ -326,7 +354,7 @@ TEST(WorldRegistry, RemovalDoesNotWaitForTheStepOfItsWorld) {
 TEST(WorldRegistry, OpensAWorldThatRunsFromItsFirstFrame) {
   std::promise<void> gate;
   WorldRegistry registry(
-      {1, 0, [go = gate.get_future().share()](auto) { return std::make_unique<Idle>(go); }});
+      {AtMost(1), [go = gate.get_future().share()](auto) { return std::make_unique<Idle>(go); }});
   const auto host = registry.Open(*registry.Reserve("a"), physics::World(LoadTestModel()),
                                   {ClockMode::Kind::kRealTime, 1});
   ASSERT_TRUE(host.ok());
@@ -338,7 +366,8 @@ TEST(WorldRegistry, OpensAWorldThatRunsFromItsFirstFrame) {
 
 TEST(WorldRegistry, DegreesOfFreedomOfAllWorldsAreBounded) {
   const int dofs = LoadTestModel()->velocity_offsets.back();
-  WorldRegistry registry({8, 2 * dofs + 1, [](auto) { return std::make_unique<Idle>(); }});
+  WorldRegistry registry({{.server = {.worlds = 8, .dofs = 2 * dofs + 1}},
+                          [](auto) { return std::make_unique<Idle>(); }});
   const auto open = [&] {
     return registry.Open(*registry.Reserve(""), physics::World(LoadTestModel())).status();
   };
@@ -355,9 +384,74 @@ TEST(WorldRegistry, DegreesOfFreedomOfAllWorldsAreBounded) {
   EXPECT_TRUE(open().ok());
 }
 
+WorldSettings OwnedBy(const std::string& owner) {
+  WorldSettings settings;
+  settings.owner = owner;
+  return settings;
+}
+
+TEST(WorldRegistry, UsersHaveQuotasOfTheirOwn) {
+  const std::int64_t dofs = LoadTestModel()->velocity_offsets.back();
+  WorldRegistry registry({{.server = {.worlds = 8}, .user = {.worlds = 3, .dofs = 2 * dofs}},
+                          [](auto) { return std::make_unique<Idle>(); }});
+  const auto open = [&](const std::string& owner) {
+    auto held = registry.Reserve("", OwnedBy(owner));
+    if (!held.ok()) return held.status();
+    return registry.Open(*std::move(held), physics::World(LoadTestModel()), {}, OwnedBy(owner))
+        .status();
+  };
+  EXPECT_TRUE(open("ann").ok());
+  EXPECT_TRUE(open("ann").ok());
+  const absl::Status full = open("ann");
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(full.message().find("ann has 0 of its"), std::string::npos) << full;
+  EXPECT_TRUE(open("bob").ok());
+  // a creation counts from its beginning
+  const auto held = registry.Reserve("", OwnedBy("bob")),
+             more = registry.Reserve("", OwnedBy("bob"));
+  ASSERT_TRUE(held.ok() && more.ok());
+  const absl::Status many = registry.Reserve("", OwnedBy("bob")).status();
+  EXPECT_EQ(many.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(many.message().find("bob has 3 worlds"), std::string::npos) << many;
+}
+
+TEST(WorldRegistry, NewQuotasHoldForFurtherWorlds) {
+  WorldRegistry registry(RegistryOptions());
+  const auto open = [&] {
+    return registry.Open(*registry.Reserve(""), physics::World(LoadTestModel())).status();
+  };
+  EXPECT_TRUE(open().ok());
+  registry.SetQuotas({.server = {.worlds = 4}, .world = {.memory = 1}});
+  const absl::Status large = open();
+  EXPECT_EQ(large.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(large.message().find("a world has 1 of its 1"), std::string::npos) << large;
+  registry.SetQuotas(AtMost(4));
+  EXPECT_TRUE(open().ok());
+}
+
+TEST(WorldRegistry, CancelledCreationFreesItsIdAndOpensNothing) {
+  WorldRegistry registry(RegistryOptions());
+  auto held = registry.Reserve("a", OwnedBy("ann"));
+  ASSERT_TRUE(held.ok());
+  held->creation().Report(0.5);
+  const auto creation = registry.FindCreation("a");
+  ASSERT_NE(creation, nullptr);
+  EXPECT_EQ(creation->progress(), 0.5);
+  EXPECT_EQ(creation->settings().owner, "ann");
+  EXPECT_TRUE(registry.CancelCreation("a", "bob").ok());
+  EXPECT_EQ(registry.CancelCreation("a", "bob").code(), absl::StatusCode::kNotFound);
+  const auto next = registry.Reserve("a");
+  EXPECT_TRUE(next.ok());
+  const absl::Status ended =
+      registry.Open(*std::move(held), physics::World(LoadTestModel())).status();
+  EXPECT_EQ(ended.code(), absl::StatusCode::kAborted);
+  EXPECT_NE(ended.message().find("ended by bob"), std::string::npos) << ended;
+  EXPECT_NE(registry.FindCreation("a"), nullptr);  // the next one goes on
+}
+
 TEST(WorldRegistry, IdleWorldIsDeletedAndAUsedOneIsNot) {
   VirtualTimeline timeline;
-  WorldRegistry registry({4, 0, [](auto) { return std::make_unique<Idle>(); }, &timeline});
+  WorldRegistry registry({AtMost(4), [](auto) { return std::make_unique<Idle>(); }, &timeline});
   WorldSettings settings;
   settings.idle_timeout = std::chrono::seconds(10);
   std::shared_ptr<WorldHost> used;

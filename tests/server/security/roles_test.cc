@@ -258,12 +258,14 @@ TEST_F(Roles, RoleOnSomeWorldsIsNoneOnOthers) {
       EXPECT_GT(denied, 0) << method.name;
     }
   }
-  // these are looked at below; GetServer tells of no world
+  // those of worlds are looked at below; GetServer tells of no world, and objects belong to those
+  // who know their hash
   EXPECT_EQ(about_no_world,
             (std::set<std::string>{
-                "pliant.v1.RecordService/ListRecordings", "pliant.v1.WorldService/CreateWorld",
-                "pliant.v1.WorldService/GetServer", "pliant.v1.WorldService/ListWorlds",
-                "pliant.v1.WorldService/StepWorlds"}));
+                "pliant.v1.ObjectService/FetchObject", "pliant.v1.ObjectService/FindMissingObjects",
+                "pliant.v1.ObjectService/UploadObject", "pliant.v1.RecordService/ListRecordings",
+                "pliant.v1.WorldService/CreateWorld", "pliant.v1.WorldService/GetServer",
+                "pliant.v1.WorldService/ListWorlds", "pliant.v1.WorldService/StepWorlds"}));
 
   Result hello;
   const auto socket = OpenSocket("soft", &hello);

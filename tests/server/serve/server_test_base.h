@@ -41,7 +41,7 @@ class ServerTest : public testing::Test {
     options.http_port = 0;
     options.viewer_dir = viewer_dir_;
     options.version = "test";
-    options.max_worlds = 4;
+    options.quotas = quotas_;
     options.data_dir = data_dir_;
     Configure(&options);
     auto server = Server::Start(options, scene_);
@@ -120,6 +120,7 @@ class ServerTest : public testing::Test {
 
   std::string viewer_dir_ = "/nonexistent";
   std::string data_dir_;
+  Quotas quotas_{.server = {.worlds = 4}};
   std::shared_ptr<const physics::Model> scene_;  // becomes the world `default` if set before SetUp
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -238,6 +238,20 @@ TEST_F(Streams, ViewerThatAcknowledgesHasTwoFramesUnderWay) {
   EXPECT_LE(counters.sent.load(), std::max<std::uint64_t>(sent, 3));
 }
 
+TEST_F(Streams, ClientThatSaysNothingMoreStillReceivesFrames) {
+  ASSERT_TRUE(Create("w").ok());
+  Viewer viewer(*streams_, "w");
+  ASSERT_TRUE(viewer.stream().WritesDone());
+  ASSERT_TRUE(viewer.Read().has_value());
+  v1::StepWorldResponse response;
+  ASSERT_TRUE(Step("w", 3, &response).ok());
+  std::optional<v1::Frame> frame;
+  do {
+    frame = viewer.Read();
+    ASSERT_TRUE(frame.has_value());
+  } while (frame->step() < 3);
+}
+
 TEST_F(Streams, EndWithTheirWorld) {
   ASSERT_TRUE(Create("w").ok());
   Viewer viewer(*streams_, "w");

@@ -33,8 +33,8 @@ TEST(Methods, TableHasEveryMethodOfTheServicesOnce) {
   for (const Method& method : Methods()) EXPECT_TRUE(in_table.insert(method.name).second);
   const auto* pool = google::protobuf::DescriptorPool::generated_pool();
   for (const char* file :
-       {"pliant/v1/world.proto", "pliant/v1/control.proto", "pliant/v1/stream.proto",
-        "pliant/v1/record.proto"}) {
+       {"pliant/v1/world.proto", "pliant/v1/objects.proto", "pliant/v1/control.proto",
+        "pliant/v1/stream.proto", "pliant/v1/record.proto"}) {
     const auto* descriptor = pool->FindFileByName(file);
     ASSERT_NE(descriptor, nullptr) << file;
     for (int s = 0; s < descriptor->service_count(); ++s) {

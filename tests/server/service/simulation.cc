@@ -67,7 +67,7 @@ class Simulation::Client {
       if (!frame.ParseFromString(*body)) client.sim_.Fail("a frame cannot be read");
       if (head.frame != ++sent) client.sim_.Fail("a frame is missing from the numbers");
       // the server knows of acknowledgements from the first one on
-      if (acknowledged > 0 && sent - acknowledged > FrameStream::kMaxUnacknowledged)
+      if (acknowledged > 0 && sent - acknowledged > AckWindow::kMaxUnacknowledged)
         client.sim_.Fail("more than two frames are unacknowledged");
       const double delay = client.slow_ ? 0.5 : 0.01;
       client.sim_.Deliver(delay, &to_client,
@@ -316,7 +316,7 @@ Simulation::Simulation(std::uint64_t seed, int clients, const std::string& data_
     if (!store.ok()) Fail(store.status().ToString());
     options.store = *std::move(store);
   }
-  options.max_worlds = kWorlds;
+  options.quotas.server.worlds = kWorlds;
   options.timeline = &timeline_;
   handlers_ = std::make_unique<Handlers>(options);
   network_ = timeline_.Start([this] { return DeliverNext(); });

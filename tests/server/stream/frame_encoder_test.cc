@@ -11,9 +11,13 @@
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
+#include "physics/world/probes.h"
 #include "physics/world/world.h"
 #include "pliant/v1/gateway.pb.h"
 #include "pliant/v1/stream.pb.h"
+#include "server/stream/messages.h"
+#include "server/stream/motion_log.h"
+#include "server/stream/quantization.h"
 #include "tests/server/host/test_scene.h"
 
 namespace pliant::server {
@@ -43,36 +47,56 @@ v1::Frame Read(std::shared_ptr<const Published> published, const FrameChoice& ch
 }
 
 TEST(QuantizePoints, ErrorIsHalfAStepOfTheGridAtMost) {
-  std::vector<Eigen::Vector3d> points;
+  std::vector<double> points;
   for (int i = 0; i < 200; ++i)
-    points.emplace_back(std::cos(i) * 0.5, std::sin(3 * i) * 2, i * 0.01 - 7);
+    points.insert(points.end(), {std::cos(i) * 0.5, std::sin(3 * i) * 2, i * 0.01 - 7});
   const QuantizedPoints result = QuantizePoints(points);
-  ASSERT_EQ(result.numbers.size(), 6 * points.size());
-  for (std::size_t i = 0; i < points.size(); ++i) {
+  ASSERT_EQ(result.numbers.size(), 2 * points.size());
+  for (std::size_t i = 0; i < points.size() / 3; ++i) {
     for (int axis = 0; axis < 3; ++axis) {
       const int number = ReadNumber(result.numbers, 3 * i + axis);
       EXPECT_LE(number, 32767);
-      EXPECT_NEAR(result.origin[axis] + result.scale[axis] * number, points[i][axis],
+      EXPECT_NEAR(result.origin[axis] + result.scale[axis] * number, points[3 * i + axis],
                   0.5001 * result.scale[axis]);
     }
   }
 }
 
+TEST(QuantizePoints, EveryNumberOfPointsIsQuantized) {
+  for (int count = 1; count < 30; ++count) {
+    std::vector<double> points;
+    for (int i = 0; i < 3 * count; ++i) points.push_back(std::sin(7 * i) + i % 3);
+    const QuantizedPoints result = QuantizePoints(points);
+    for (int i = 0; i < 3 * count; ++i) {
+      const double x = result.origin[i % 3] + result.scale[i % 3] * ReadNumber(result.numbers, i);
+      ASSERT_NEAR(x, points[i], 0.5001 * result.scale[i % 3]) << count << " points, number " << i;
+    }
+    const QuantizedField field = QuantizeField(points);
+    EXPECT_EQ(field.min, *std::ranges::min_element(points));
+    EXPECT_EQ(field.max, *std::ranges::max_element(points));
+    ASSERT_NEAR(
+        field.min + (field.max - field.min) / 65535 * ReadNumber(field.numbers, 3 * count - 1),
+        points.back(), 1e-4);
+  }
+}
+
 TEST(QuantizePoints, FlatAndEmptyClothsAreExact) {
   EXPECT_TRUE(QuantizePoints({}).numbers.empty());
-  const QuantizedPoints flat = QuantizePoints({{1, 2, 3}, {2, 2, 3}});
+  const QuantizedPoints flat = QuantizePoints(std::vector<double>{1, 2, 3, 2, 2, 3});
   EXPECT_EQ(flat.scale.y(), 0);
   EXPECT_EQ(flat.origin.z(), 3);
   EXPECT_EQ(ReadNumber(flat.numbers, 1), 0);
 }
 
 TEST(QuantizeField, SpansItsRange) {
-  const QuantizedField field = QuantizeField({-1, 0, 3});
+  const std::vector<double> values{-1, 0, 3};
+  const QuantizedField field = QuantizeField(values);
   EXPECT_EQ(field.min, -1);
   EXPECT_EQ(field.max, 3);
   EXPECT_EQ(ReadNumber(field.numbers, 0), 0);
   EXPECT_EQ(ReadNumber(field.numbers, 1), 16384);
   EXPECT_EQ(ReadNumber(field.numbers, 2), 65535);
+  EXPECT_EQ(QuantizeField(values, 1).numbers, std::string("\x00\x40\xff", 3));
 }
 
 TEST(Frame, HeadAndSharedBodyAreOneMessageForBothTransports) {
@@ -110,17 +134,20 @@ TEST(Frame, PositionsAreThoseOfTheSurface) {
   EXPECT_EQ(frame.fields_size(), 0);
 }
 
-TEST(Frame, ContactIsShownAsTheLengthOfItsTraction) {
+TEST(Frame, ContactHasPressureAndTractionOfThreeComponents) {
   physics::World world(LoadTestModel());
   const FrameChoice choice{
-      {}, {physics::FieldMeasure::kContactPressure, physics::FieldMeasure::kContactTraction}};
+      {}, {v1::FIELD_MEASURE_CONTACT_PRESSURE, v1::FIELD_MEASURE_CONTACT_TRACTION}};
   EXPECT_EQ(Read(Publish(world), choice).fields(0).max(), 0);
   for (int k = 0; k < 100; ++k) ASSERT_TRUE(world.Step().ok());
   const v1::Frame frame = Read(Publish(world), choice);
   ASSERT_EQ(frame.fields_size(), 2);
   const v1::FieldFrame &pressure = frame.fields(0), &traction = frame.fields(1);
   EXPECT_GT(pressure.max(), 0);
-  EXPECT_GE(traction.max(), pressure.max());
+  EXPECT_EQ(pressure.components(), 1u);
+  EXPECT_EQ(traction.components(), 3u);
+  EXPECT_EQ(traction.values().size(), 3 * pressure.values().size());
+  EXPECT_GE(std::max(traction.max(), -traction.min()), pressure.max() / std::sqrt(3));
   EXPECT_EQ(pressure.unit(), "Pa");
   EXPECT_EQ(pressure.measure(), v1::FIELD_MEASURE_CONTACT_PRESSURE);
   EXPECT_EQ(traction.measure(), v1::FIELD_MEASURE_CONTACT_TRACTION);
@@ -172,14 +199,19 @@ TEST(Frame, ContactsAndForcesNumberRigidBodiesFirst) {
   EXPECT_DOUBLE_EQ(frame.forces().forces(5), -frame.forces().forces(2));
 }
 
+// The parts of a frame with bodies that moved after a version.
+FrameParts Since(std::uint64_t version) {
+  return {.positions_since = version, .fields_since = version};
+}
+
 TEST(EncodedState, EncodesEachSectionOnceWhateverViewersCombine) {
   const auto published = PublishInitial();
   StreamCounters counters;
   EncodedState state(published, std::make_shared<FrameLayout>(*published->snapshot->model),
                      &counters, &RealTimeline());
-  const FrameChoice strain{{}, {physics::FieldMeasure::kVonMisesStrain}};
+  const FrameChoice strain{{}, {v1::FIELD_MEASURE_VON_MISES_STRAIN}};
   const FrameChoice both{
-      {}, {physics::FieldMeasure::kVonMisesStrain, physics::FieldMeasure::kVonMisesStress}, true};
+      {}, {v1::FIELD_MEASURE_VON_MISES_STRAIN, v1::FIELD_MEASURE_VON_MISES_STRESS}, true};
   const auto first = state.Encode(strain);
   EXPECT_EQ(counters.encoded.load(), 4u);  // state, rigid bodies, positions, strain
   EXPECT_EQ(state.Encode(strain), first);
@@ -205,7 +237,7 @@ TEST(EncodedState, LeavesOutBodiesThatHaveNotMovedSinceAVersion) {
   };
   const auto read = [](EncodedState& state, const FrameChoice& choice, std::uint64_t since) {
     v1::Frame frame;
-    EXPECT_TRUE(frame.ParseFromString(*state.Encode(choice, since)));
+    EXPECT_TRUE(frame.ParseFromString(*state.Encode(choice, Since(since))));
     return frame;
   };
   publish(3);
@@ -220,10 +252,10 @@ TEST(EncodedState, LeavesOutBodiesThatHaveNotMovedSinceAVersion) {
   EXPECT_EQ(frame.deformables_size(), 1);
   EXPECT_EQ(read(moved, {}, 4).rigid_size(), 0);
   EXPECT_EQ(read(moved, {}, 4).deformables_size(), 0);
-  EXPECT_EQ(moved.Encode({}, 1), moved.Encode({}, 0));
+  EXPECT_EQ(moved.Encode({}, Since(1)), moved.Encode({}, Since(0)));
 
   // contact changes without motion, and a reset moves everything
-  const FrameChoice pressure{{}, {physics::FieldMeasure::kContactPressure}};
+  const FrameChoice pressure{{}, {v1::FIELD_MEASURE_CONTACT_PRESSURE}};
   EXPECT_EQ(read(moved, pressure, 4).fields_size(), 1);
   EncodedState reset = publish(5, 1);
   EXPECT_EQ(read(reset, {}, 4).rigid_size(), 3);
@@ -234,7 +266,7 @@ TEST(Frame, ExactNumbersAreThoseOfTheState) {
   const physics::Model& model = *published->snapshot->model;
   const physics::Body& ball = model.bodies[physics::FindBody(model, "ball")];
   const auto q = model.Positions(published->snapshot->state, ball.block);
-  FrameChoice choice{{}, {physics::FieldMeasure::kVolumeRatio}};
+  FrameChoice choice{{}, {v1::FIELD_MEASURE_VOLUME_RATIO}};
   const auto compare = [&]<typename T>(v1::Precision precision, T) {
     choice.precision = precision;
     const v1::Frame frame = Read(published, choice);
@@ -251,6 +283,107 @@ TEST(Frame, ExactNumbersAreThoseOfTheState) {
   };
   compare(v1::PRECISION_FLOAT32, float());
   compare(v1::PRECISION_FLOAT64, double());
+}
+
+TEST(Frame, DecimatedTierHasTheVerticesOfTheDescription) {
+  physics::World world(LoadTestModel(R"(bodies: [{name: ball, deformable: {
+    mesh: {sphere: {radius: 0.1}, edge_length: 0.03},
+    material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4,
+        density: 1000}}}]
+)"));
+  const auto published = Publish(world);
+  const v1::WorldDescription description = DescribeModel("w", world.model());
+  const auto& kept = description.deformables(0).decimated_vertices();
+  FrameChoice choice{{}, {v1::FIELD_MEASURE_VOLUME_RATIO}};
+  choice.precision = v1::PRECISION_FLOAT32;
+  const v1::Frame full = Read(published, choice);
+  choice.tier = v1::TIER_DECIMATED;
+  const v1::Frame decimated = Read(published, choice);
+  ASSERT_GT(kept.size(), 0);
+  ASSERT_LT(kept.size(), description.deformables(0).surface_to_volume_size() / 2);
+  const std::string& all = full.deformables(0).positions();
+  const std::string& some = decimated.deformables(0).positions();
+  ASSERT_EQ(some.size(), 12u * kept.size());
+  EXPECT_EQ(decimated.fields(0).values().size(), 4u * kept.size());
+  for (int i = 0; i < kept.size(); ++i)
+    EXPECT_EQ(some.substr(12 * i, 12), all.substr(12 * kept[i], 12)) << i;
+  EXPECT_EQ(decimated.deformables(0).tier(), v1::TIER_DECIMATED);
+  EXPECT_EQ(decimated.fields(0).tier(), v1::TIER_DECIMATED);
+}
+
+TEST(Frame, FieldsHaveTheirComponentsVertexByVertex) {
+  physics::World world(LoadTestModel());
+  for (int k = 0; k < 20; ++k) ASSERT_TRUE(world.Step().ok());
+  const auto published = Publish(world);
+  const physics::Model& model = world.model();
+  const int index = physics::FindBody(model, "ball");
+  const physics::Body& ball = model.bodies[index];
+  FrameChoice choice{{index}, {v1::FIELD_MEASURE_GREEN_STRAIN, v1::FIELD_MEASURE_VELOCITY}};
+  choice.precision = v1::PRECISION_FLOAT64;
+  const v1::Frame frame = Read(published, choice);
+  ASSERT_EQ(frame.fields_size(), 2);
+  const std::vector<double> strain = physics::CalcVertexField(
+      model, world.state(), world.report(), index, physics::FieldMeasure::kGreenStrain, 0.01);
+  const auto v = model.Velocities(world.state(), ball.block);
+  const auto compare = [&](const v1::FieldFrame& field, std::size_t components, const auto& all) {
+    ASSERT_EQ(field.components(), components);
+    ASSERT_EQ(field.values().size(), 8 * components * ball.surface.vertices.size());
+    for (std::size_t i = 0; i < ball.surface.vertices.size(); ++i) {
+      for (std::size_t c = 0; c < components; ++c) {
+        double number = 0;
+        std::memcpy(&number, field.values().data() + 8 * (components * i + c), 8);
+        EXPECT_EQ(number, all[components * ball.surface.vertices[i] + c]);
+      }
+    }
+  };
+  compare(frame.fields(0), 6, strain);
+  compare(frame.fields(1), 3, v);
+  EXPECT_EQ(frame.fields(1).unit(), "m/s");
+}
+
+TEST(Frame, CompactFieldsHaveOneByteANumber) {
+  FrameChoice choice{{}, {v1::FIELD_MEASURE_VON_MISES_STRAIN}};
+  choice.precision = v1::PRECISION_COMPACT;
+  const v1::Frame frame = Read(PublishInitial(), choice);
+  EXPECT_EQ(frame.fields(0).precision(), v1::PRECISION_COMPACT);
+  EXPECT_EQ(6 * frame.fields(0).values().size(), frame.deformables(0).positions().size());
+}
+
+TEST(Frame, ProbesAreSampledAtItsState) {
+  physics::World world(LoadTestModel(std::string(kTestScene) + R"(probes:
+  - {name: total, energy: {}}
+  - {name: height, position: {body: cube}}
+  - {name: touching, contact_points: {}}
+)"));
+  for (int k = 0; k < 20; ++k) ASSERT_TRUE(world.Step().ok());
+  FrameChoice choice;
+  choice.probes = {1, 2};
+  const v1::Frame frame = Read(Publish(world), choice);
+  ASSERT_EQ(frame.probes_size(), 2);
+  EXPECT_EQ(frame.probes(0).probe(), 1u);
+  ASSERT_EQ(frame.probes(0).values_size(), 3);
+  EXPECT_NEAR(frame.probes(0).values(2), 0.05, 0.01);
+  EXPECT_EQ(frame.probes(1).rows_size(), frame.report().contacts());
+  EXPECT_EQ(DescribeModel("w", world.model()).probes(1), "height");
+}
+
+TEST(Frame, PartsThatAreNotDueAreLeftOut) {
+  physics::World world(LoadTestModel());
+  for (int k = 0; k < 20; ++k) ASSERT_TRUE(world.Step().ok());
+  const auto published = Publish(world);
+  EncodedState state(published, std::make_shared<FrameLayout>(world.model()), nullptr, nullptr);
+  const FrameChoice choice{{}, {v1::FIELD_MEASURE_VON_MISES_STRAIN}, true};
+  v1::Frame frame;
+  ASSERT_TRUE(frame.ParseFromString(*state.Encode(choice)));
+  EXPECT_EQ(frame.fields_size(), 1);
+  EXPECT_GT(frame.contacts().gaps_size(), 0);
+  EXPECT_GT(frame.forces().bodies_size(), 0);
+  ASSERT_TRUE(frame.ParseFromString(
+      *state.Encode(choice, {.fields = false, .contacts = false, .forces = false})));
+  EXPECT_EQ(frame.fields_size(), 0);
+  EXPECT_FALSE(frame.has_contacts());
+  EXPECT_FALSE(frame.has_forces());
+  EXPECT_EQ(frame.deformables_size(), 1);
 }
 
 double MeasureThreadTime() {
@@ -279,7 +412,7 @@ TEST(Frame, OfSixHundredVerticesTakesLessThanHalfAStep) {
         density: 1000}}}]
 )"));
   const auto published = Publish(world);
-  const FrameChoice strain{{}, {physics::FieldMeasure::kVonMisesStrain}};
+  const FrameChoice strain{{}, {v1::FIELD_MEASURE_VON_MISES_STRAIN}};
   ASSERT_GE(world.model().bodies[0].mesh.vertices.size(), 500u);
 
   // a step on this thread alone is the reference for machines of any speed, and under sanitizers

@@ -1,5 +1,7 @@
 #include "server/stream/frame_stream.h"
 
+#include <algorithm>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -187,6 +189,89 @@ TEST_F(FrameStreamTest, AfterAStallAtMostTwoStaleFramesPrecedeTheNewest) {
   stream->Close();
 }
 
+TEST_F(FrameStreamTest, PartsComeAtRatesOfTheirOwn) {
+  Run();
+  v1::Subscription request;
+  request.set_rate(100);
+  request.add_fields(v1::FIELD_MEASURE_CONTACT_PRESSURE);
+  request.set_contacts(true);
+  request.mutable_rates()->set_fields(20);
+  request.mutable_rates()->set_contacts(10);
+  const auto stream = hub_.MakeStream(&recorder_, *hub_.Read(request, host_));
+  stream->Open();
+  Pass(std::chrono::seconds(2), {stream.get()});
+  int fields = 0, contacts = 0, forces = 0;
+  for (const auto& sent : recorder_.sent) {
+    fields += sent.parsed.fields_size();
+    contacts += sent.parsed.has_contacts();
+    forces += sent.parsed.has_forces();
+  }
+  const int frames = static_cast<int>(recorder_.sent.size());
+  EXPECT_GE(frames, 195);
+  EXPECT_EQ(forces, frames);
+  EXPECT_NEAR(fields, 40, 2);
+  EXPECT_NEAR(contacts, 20, 2);
+  EXPECT_EQ(recorder_.sent[0].parsed.fields_size(), 1);
+  EXPECT_TRUE(recorder_.sent[0].parsed.has_contacts());
+  stream->Close();
+}
+
+TEST_F(FrameStreamTest, FieldOfABodyThatCameToRestBetweenTwoOfItsFramesIsStillSent) {
+  // the ball moves at first only, and its field is due after that
+  v1::Subscription request;
+  request.set_rate(100);
+  request.add_bodies("ball");
+  request.add_fields(v1::FIELD_MEASURE_VELOCITY);
+  request.mutable_rates()->set_fields(2);
+  const auto stream = hub_.MakeStream(&recorder_, *hub_.Read(request, host_));
+  stream->Open();
+  Pass(milliseconds(20), {stream.get()});
+  Step();
+  Pass(milliseconds(20), {stream.get()});
+  ASSERT_EQ(recorder_.sent.back().parsed.deformables_size(), 1);
+  EXPECT_EQ(recorder_.sent.back().parsed.fields_size(), 0);
+  Pass(milliseconds(1500), {stream.get()});
+  const double speed = recorder_.sent.back().parsed.fields(0).min();
+  EXPECT_LT(speed, -0.05);  // of the fall
+  stream->Close();
+}
+
+// A viewer behind a link that carries one frame at a time.
+TEST_F(FrameStreamTest, BehindASlowHopFramesComeOneAtATimeAndOthersAreNotDelayed) {
+  Run();
+  Recorder quick(&timeline_);
+  const auto slow = Open(&recorder_, 50), other = Open(&quick, 50);
+  const milliseconds carriage(200);
+  SteadyTime line_free = timeline_.Now();
+  std::deque<std::pair<std::uint64_t, SteadyTime>> line;  // frames and their arrivals
+  std::vector<milliseconds> ages;
+  std::size_t taken = 0;
+  for (int ms = 0; ms < 10'000; ++ms) {
+    timeline_.RunFor(milliseconds(1));
+    other->Ready();
+    if (!quick.sent.empty()) other->Ack(quick.sent.back().head.frame, timeline_.Now());
+    slow->Ready();
+    for (; taken < recorder_.sent.size(); ++taken) {
+      line_free = std::max(line_free, recorder_.sent[taken].at) + carriage;
+      line.emplace_back(recorder_.sent[taken].head.frame, line_free);
+    }
+    if (!line.empty() && line.front().second <= timeline_.Now()) {
+      const auto& sent = recorder_.sent[line.front().first - 1];
+      ages.push_back(std::chrono::duration_cast<milliseconds>(timeline_.Now() - sent.at));
+      slow->Ack(line.front().first, timeline_.Now());
+      line.pop_front();
+    }
+  }
+  // the line is in use all the time, and most frames spend no time waiting for another one
+  EXPECT_GE(ages.size(), 40u);
+  const auto direct = std::ranges::count_if(
+      ages, [&](milliseconds age) { return age <= carriage + milliseconds(5); });
+  EXPECT_GE(direct, static_cast<std::ptrdiff_t>(ages.size() / 2));
+  EXPECT_GE(quick.sent.size(), 490u);
+  slow->Close();
+  other->Close();
+}
+
 TEST_F(FrameStreamTest, ChangedSubscriptionIsNamedByItsFrames) {
   const auto stream = Open(&recorder_, 60);
   Pass(milliseconds(20), {stream.get()});
@@ -211,6 +296,22 @@ TEST_F(FrameStreamTest, SubscriptionNamesNoMoreBodiesThanThereAre) {
   request.clear_bodies();
   request.add_bodies(std::string(1000, 'x'));
   EXPECT_LT(hub_.Read(request, host_).status().message().size(), 200u);
+}
+
+TEST_F(FrameStreamTest, RefusesWhatItDoesNotKnow) {
+  const auto refuse = [&](const auto& change, const std::string& named) {
+    v1::Subscription request;
+    change(&request);
+    const absl::Status status = hub_.Read(request, host_).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_NE(status.message().find(named), std::string::npos) << status;
+  };
+  refuse([](auto* r) { r->set_rate(1001); }, "1001 Hz");
+  refuse([](auto* r) { r->mutable_rates()->set_probes(-1); }, "-1 Hz");
+  refuse([](auto* r) { r->add_fields(static_cast<v1::FieldMeasure>(99)); }, "99");
+  refuse([](auto* r) { r->set_tier(static_cast<v1::Tier>(7)); }, "tier: 7");
+  refuse([](auto* r) { r->set_precision(static_cast<v1::Precision>(7)); }, "precision: 7");
+  refuse([](auto* r) { r->add_probes("none"); }, "1 names; the world has 0 probes");
 }
 
 TEST_F(FrameStreamTest, EndsWithItsWorldAndIsSilentAfterwards) {

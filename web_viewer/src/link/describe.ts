@@ -1,8 +1,10 @@
 // Decodes the static description of a world into the data from which the page builds its scene.
 import { RigidBody_Motion } from '../gen/pliant/v1/scene_pb';
+import { Tier } from '../gen/pliant/v1/stream_pb';
 import {
   ControllerDescription_Kind,
   JointDescription_Drive,
+  type DeformableDescription,
   type JointDescription,
   type RigidDescription,
   type ShapeDescription,
@@ -12,13 +14,16 @@ import { softSurface, type SoftSurface } from './decode';
 import type { Color, GeometryInfo, JointInfo, BodyMotion, RigidInfo, RobotInfo, ShapeInfo, Vec3, WorldInfo } from './messages';
 import { splitCreases, vertexNormals } from './surface';
 
+// Soft surfaces with more vertices than this in all are shown decimated: a page cannot draw more of them smoothly.
+const kMaxFullVertices = 50_000;
+
 export function describeWorld(
   description: WorldDescription,
   serverVersion: string,
-): { world: WorldInfo; surfaces: SoftSurface[] } {
-  const surfaces = description.deformables.map((body) =>
-    softSurface(body.surface?.vertices ?? [], body.surface?.indices ?? []),
-  );
+): { world: WorldInfo; surfaces: SoftSurface[]; tier: Tier } {
+  const vertices = description.deformables.reduce((sum, { surface }) => sum + (surface?.vertices.length ?? 0) / 3, 0);
+  const tier = vertices > kMaxFullVertices ? Tier.DECIMATED : Tier.UNSPECIFIED;
+  const surfaces = description.deformables.map((body) => surfaceOf(body, tier));
   const robots = describeRobots(description);
   const robotOf = new Map(robots.flatMap(({ name, links }) => links.map((link) => [link, name] as const)));
   const world: WorldInfo = {
@@ -36,12 +41,30 @@ export function describeWorld(
       youngsModulus: body.youngsModulus,
       surfaceVertices: surfaces[i].surfaceVertices,
       renderVertices: surfaces[i].source.length,
-      volumeVertices: surfaces[i].source.map((vertex) => body.surfaceToVolume[vertex] ?? 0),
+      volumeVertices: volumeVertices(body, tier, surfaces[i]),
       indices: surfaces[i].indices,
     })),
     robots,
   };
-  return { world, surfaces };
+  return { world, surfaces, tier };
+}
+
+// The surface vertices that frames of a tier have; null: all.
+function keptVertices(body: DeformableDescription, tier: Tier): number[] | null {
+  return tier === Tier.UNSPECIFIED || body.decimatedVertices.length === 0 ? null : body.decimatedVertices;
+}
+
+function volumeVertices(body: DeformableDescription, tier: Tier, { source }: SoftSurface): Uint32Array {
+  const kept = keptVertices(body, tier);
+  return source.map((vertex) => body.surfaceToVolume[kept ? kept[vertex] : vertex] ?? 0);
+}
+
+function surfaceOf(body: DeformableDescription, tier: Tier): SoftSurface {
+  const { vertices = [], indices = [] } = body.surface ?? {};
+  const kept = keptVertices(body, tier);
+  if (!kept) return softSurface(vertices, indices);
+  const corners = kept.flatMap((vertex) => vertices.slice(3 * vertex, 3 * vertex + 3));
+  return softSurface(corners, body.decimatedTriangles);
 }
 
 // Describes the visible shapes of a body: its visuals, or its collision shapes where it has none.

@@ -14,10 +14,12 @@ import {
   ServerMessageSchema,
   type ServerMessage,
 } from '../gen/pliant/v1/gateway_pb';
+import { Tier } from '../gen/pliant/v1/stream_pb';
 import { WorldService } from '../gen/pliant/v1/world_pb';
 import { Backoff } from './backoff';
 import { BufferPool, LatestFrame, type SoftSurface } from './decode';
 import { describeWorld } from './describe';
+import { Descriptions } from './description';
 import { Leases } from './lease';
 import type { Call, Command, Connection, LinkStats, MeasureId, ToPage, ToWorker } from './messages';
 
@@ -100,6 +102,8 @@ export class Session {
   private measure: MeasureId = 1;
   private contacts = true;
   private surfaces: SoftSurface[] = [];
+  private tier = Tier.UNSPECIFIED;
+  private readonly descriptions = new Descriptions((method, request) => this.ask(method, request));
   private names: string[] = []; // of the bodies by their numbers in frames
   private readonly latest = new LatestFrame();
   private readonly pool = new BufferPool();
@@ -266,9 +270,10 @@ export class Session {
   }
 
   private async describe(): Promise<void> {
-    const description = await this.ask(WorldService.method.describeWorld, { name: this.world });
-    const { world, surfaces } = describeWorld(description, this.serverVersion);
+    const description = await this.descriptions.fetch(this.world);
+    const { world, surfaces, tier } = describeWorld(description, this.serverVersion);
     this.surfaces = surfaces;
+    this.tier = tier;
     this.names = [...world.rigid, ...world.soft].map(({ name }) => name);
     this.latest.clear();
     this.pool.clear();
@@ -454,6 +459,7 @@ export class Session {
             rate: 60,
             fields: [this.measure as number],
             contacts: this.contacts,
+            tier: this.tier,
           },
         },
       },

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace pliant::benchmarks {
+
+// Each case adds its rows, of server processes of its own, to `rows`.
+using Rows = nlohmann::ordered_json;
+
+// Round trip of StepWorld from one client, and StepWorlds over 64 worlds, each of one body.
+void RunLockstep(Rows* rows);
+void RunStepWorlds(Rows* rows);
+
+// Worlds of one body created, stepped and deleted, 64 alive at once.
+void RunSmallWorlds(Rows* rows);
+
+// An empty world created and deleted `cycles` times: rate, and growth of the server's memory.
+void RunCreateDelete(int cycles, Rows* rows);
+
+// Time that frames of the default world leave after their step, with ten viewers.
+void RunFrameLag(Rows* rows);
+
+// An operator at 100 Hz, first alone and then with 100 viewers, of which five are stalled and five
+// are slow, for `seconds` each.
+void RunViewers(double seconds, Rows* rows);
+
+// Processor time to encode a frame of 20,000 surface vertices with strain, in this process.
+void RunEncoding(Rows* rows);
+
+// A world of 100 soft balls with 200 surface vertices each, and a paddle that may be driven.
+std::string SoftBallsScene();
+
+}  // namespace pliant::benchmarks

@@ -1,0 +1,150 @@
+#include "benchmarks/server/viewer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <signal.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/websocket.hpp>
+
+#include "benchmarks/measure.h"
+#include "benchmarks/server/server_client.h"
+#include "benchmarks/server/slow_link.h"
+#include "pliant/v1/gateway.pb.h"
+
+namespace pliant::benchmarks {
+namespace {
+
+constexpr double kStale = 0.5;  // [s]
+
+struct Totals {
+  std::atomic<std::int64_t> frames{0}, bytes{0}, stale{0};
+};
+
+// What one viewer received.
+class FrameLog {
+ public:
+  explicit FrameLog(Totals* totals) : totals_(totals) {}
+
+  void Add(const v1::Frame& frame, std::size_t bytes) {
+    totals_->frames.fetch_add(1);
+    totals_->bytes.fetch_add(static_cast<std::int64_t>(bytes));
+    // in a world in real time, a frame that arrives at once has the least difference of the two
+    const double behind = Now() - frame.time() - frame.report().lag();
+    least_ = std::min(least_, behind);
+    stale_ = behind - least_ > kStale ? stale_ + 1 : 0;
+    std::int64_t most = totals_->stale.load();
+    while (stale_ > most && !totals_->stale.compare_exchange_weak(most, stale_)) {
+    }
+  }
+
+ private:
+  Totals* const totals_;
+  double least_ = std::numeric_limits<double>::infinity();
+  std::int64_t stale_ = 0;  // in a row
+};
+
+v1::SubscribeRequest MakeSubscription(const ViewerOptions& options) {
+  v1::SubscribeRequest request;
+  v1::Subscription* subscription = request.mutable_subscription();
+  subscription->set_world("worlds/" + options.world);
+  subscription->set_rate(options.rate);
+  subscription->add_fields(v1::FIELD_MEASURE_VON_MISES_STRAIN);
+  if (options.decimated) subscription->set_tier(v1::TIER_DECIMATED);
+  return request;
+}
+
+void WatchOverGrpc(const ViewerOptions& options, const std::string& address, Totals* totals) {
+  Connection connection(address);
+  grpc::ClientContext context;
+  const auto stream = connection.streams->Subscribe(&context);
+  stream->Write(MakeSubscription(options));
+  FrameLog log(totals);
+  v1::SubscribeResponse response;
+  while (stream->Read(&response)) {
+    log.Add(response.frame(), response.ByteSizeLong());
+    v1::SubscribeRequest ack;
+    ack.mutable_ack()->set_frame(response.frame().frame());
+    stream->Write(ack);
+  }
+}
+
+void WatchOverWebSocket(const ViewerOptions& options, const std::string& address, Totals* totals) {
+  namespace beast = boost::beast;
+  namespace websocket = beast::websocket;
+  using boost::asio::ip::tcp;
+  boost::asio::io_context io;
+  tcp::socket socket(io);
+  const std::size_t colon = address.rfind(':');
+  socket.connect({boost::asio::ip::make_address(address.substr(0, colon)),
+                  static_cast<unsigned short>(std::stoi(address.substr(colon + 1)))});
+  websocket::stream<tcp::socket, false> stream(std::move(socket));
+  stream.set_option(websocket::stream_base::decorator([](websocket::request_type& request) {
+    request.set(beast::http::field::sec_websocket_protocol, "pliant.v1");
+  }));
+  stream.read_message_max(64 << 20);
+  stream.handshake(address, "/ws");
+  stream.binary(true);
+  const auto send = [&](const v1::SubscribeRequest& request) {
+    v1::ClientMessage message;
+    *message.mutable_subscribe() = request;
+    stream.write(boost::asio::buffer(message.SerializeAsString()));
+  };
+  send(MakeSubscription(options));
+  FrameLog log(totals);
+  beast::flat_buffer buffer;
+  while (true) {
+    beast::error_code error;
+    stream.read(buffer, error);
+    if (error) return;
+    v1::ServerMessage message;
+    message.ParseFromArray(buffer.data().data(), static_cast<int>(buffer.size()));
+    const std::size_t size = buffer.size();
+    buffer.consume(size);
+    if (!message.stream().has_frame()) continue;
+    log.Add(message.stream().frame(), size);
+    v1::SubscribeRequest ack;
+    ack.mutable_ack()->set_frame(message.stream().frame().frame());
+    send(ack);
+  }
+}
+
+}  // namespace
+
+int RunViewerProcess(const ViewerOptions& options) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+
+  Totals totals;
+  std::vector<std::unique_ptr<SlowLink>> links;
+  for (int i = 0; i < options.count; ++i) {
+    std::string address = options.address;
+    if (options.bits_per_second > 0) {
+      links.push_back(std::make_unique<SlowLink>(address, options.bits_per_second));
+      address = links.back()->address();
+    }
+    const auto watch = options.transport == "ws" ? WatchOverWebSocket : WatchOverGrpc;
+    std::thread([=, &options, &totals] { watch(options, address, &totals); }).detach();
+  }
+  int signal_number = 0;
+  sigwait(&signals, &signal_number);
+  std::printf("{\"frames\": %lld, \"bytes\": %lld, \"stale\": %lld}\n",
+              static_cast<long long>(totals.frames.load()),
+              static_cast<long long>(totals.bytes.load()),
+              static_cast<long long>(totals.stale.load()));
+  std::fflush(stdout);
+  _exit(0);  // the viewers still read
+}
+
+}  // namespace pliant::benchmarks

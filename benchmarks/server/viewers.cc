@@ -1,0 +1,290 @@
+// Many viewers, and the operator whom they must not disturb.
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <signal.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include "benchmarks/measure.h"
+#include "benchmarks/server/cases.h"
+#include "benchmarks/server/server_client.h"
+
+namespace pliant::benchmarks {
+namespace {
+
+constexpr double kSettle = 3;  // [s]
+constexpr char kWorld[] = "balls";
+constexpr char kLateness[] = "pliant_step_start_lateness_seconds";
+
+void Sleep(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+std::unique_ptr<ChildProcess> StartViewers(const ServerProcess& server, const std::string& world,
+                                           const std::string& transport, const std::string& tier,
+                                           int count, int rate, int bits_per_second = 0) {
+  const bool is_grpc = transport == "grpc";
+  return std::make_unique<ChildProcess>(std::vector<std::string>{
+      FindProgram("pliant_bench_server"), "viewer", "--transport", transport, "--address",
+      is_grpc ? server.grpc_address() : server.http_address(), "--world", world, "--tier", tier,
+      "--rate", std::to_string(rate), "--bits-per-second", std::to_string(bits_per_second),
+      "--count", std::to_string(count)});
+}
+
+struct Seen {
+  double frames = 0, bytes = 0, stale = 0;
+};
+
+Seen StopViewers(std::vector<std::unique_ptr<ChildProcess>>* viewers) {
+  Seen seen;
+  for (const auto& viewer : *viewers) viewer->Signal(SIGTERM);
+  for (const auto& viewer : *viewers) {
+    const auto line = nlohmann::json::parse(viewer->ReadLine(), nullptr, false);
+    if (line.is_discarded()) continue;
+    seen.frames += line.at("frames").get<double>();
+    seen.bytes += line.at("bytes").get<double>();
+    seen.stale = std::max(seen.stale, line.at("stale").get<double>());
+  }
+  viewers->clear();
+  return seen;
+}
+
+// An operator that commands the paddle at 100 Hz, for as long as it exists.
+class Operator {
+ public:
+  explicit Operator(const std::string& address) : connection_(address) {
+    grpc::ClientContext context;
+    v1::AcquireLeaseRequest request;
+    request.set_world(std::string("worlds/") + kWorld);
+    request.set_target("paddle");
+    request.set_client("operator");
+    Require(connection_.control->AcquireLease(&context, request, &lease_), "AcquireLease");
+    stream_ = connection_.control->Command(&context_);
+    writer_ = std::thread([this] { Write(); });
+    reader_ = std::thread([this] { Read(); });
+  }
+  ~Operator() { Stop(); }
+
+  // Times from the receipt of commands to the start of the step that used them [s].
+  const std::vector<double>& Stop() {
+    if (!stopped_.exchange(true)) {
+      writer_.join();
+      context_.TryCancel();
+      reader_.join();
+    }
+    return latencies_;
+  }
+
+ private:
+  void Write() {
+    auto next = std::chrono::steady_clock::now();
+    for (std::uint64_t sequence = 1; !stopped_.load(); ++sequence) {
+      v1::CommandRequest command;
+      command.set_world(lease_.world());
+      command.set_lease_id(lease_.lease_id());
+      command.set_sequence(sequence);
+      const double phase = 0.01 * static_cast<double>(sequence);
+      for (const double number : {0.0, 0.0, 0.05 * std::cos(phase)})
+        command.mutable_twist()->add_linear(number);
+      for (int i = 0; i < 3; ++i) command.mutable_twist()->add_angular(0);
+      if (!stream_->Write(command)) return;
+      next += std::chrono::milliseconds(10);
+      std::this_thread::sleep_until(next);
+    }
+  }
+
+  void Read() {
+    v1::CommandResponse response;
+    std::uint64_t last = 0;
+    while (stream_->Read(&response)) {
+      if (response.applied_step() == 0 || response.sequence() == last) continue;
+      last = response.sequence();
+      latencies_.push_back(response.latency());
+    }
+  }
+
+  Connection connection_;
+  v1::Lease lease_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::CommandRequest, v1::CommandResponse>> stream_;
+  std::atomic<bool> stopped_{false};
+  std::vector<double> latencies_;
+  std::thread writer_, reader_;
+};
+
+// What a period of the world was like for its operator.
+struct Period {
+  double rate, step_ms, latency_p99_ms, jitter_p99_ms, memory_mb, cpu;
+};
+
+Period Measure(ServerProcess& server, Connection& client, double seconds) {
+  const std::string before = server.FetchMetrics();
+  const v1::World first = client.Get(kWorld);
+  const double start = Now(), cpu = server.process().MeasureCpu();
+  Operator driver(server.grpc_address());
+  Sleep(seconds);
+  const std::vector<double> latencies = driver.Stop();
+  const double elapsed = Now() - start;
+  const v1::World last = client.Get(kWorld);
+  const double step = last.last_report().step_seconds();
+  return {(last.time() - first.time()) / elapsed,
+          1e3 * step,
+          latencies.empty() ? std::nan("") : 1e3 * Quantile(latencies, 0.99),
+          1e3 * server.ReadQuantile(kLateness, 0.99, before),
+          server.process().MeasureMemory(),
+          server.process().MeasureCpu() - cpu};
+}
+
+// Processor time of this process to send `bytes` through a TCP connection to a reader [s].
+double MeasureBareSend(std::size_t bytes) {
+  int ends[2];
+  const int listening = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  bind(listening, reinterpret_cast<sockaddr*>(&address), size);
+  listen(listening, 1);
+  getsockname(listening, reinterpret_cast<sockaddr*>(&address), &size);
+  ends[0] = socket(AF_INET, SOCK_STREAM, 0);
+  if (connect(ends[0], reinterpret_cast<sockaddr*>(&address), size) != 0) return std::nan("");
+  ends[1] = accept(listening, nullptr, nullptr);
+  std::thread reader([&] {
+    std::vector<char> buffer(1 << 20);
+    while (recv(ends[1], buffer.data(), buffer.size(), 0) > 0) {
+    }
+  });
+  const std::vector<char> frame(bytes);
+  constexpr int kFrames = 300;
+  const double start = ThreadNow();
+  for (int i = 0; i < kFrames; ++i) {
+    for (std::size_t sent = 0; sent < bytes;) {
+      const ssize_t part = send(ends[0], frame.data() + sent, bytes - sent, MSG_NOSIGNAL);
+      if (part <= 0) break;
+      sent += static_cast<std::size_t>(part);
+    }
+  }
+  const double spent = ThreadNow() - start;
+  shutdown(ends[0], SHUT_RDWR);
+  reader.join();
+  for (const int handle : {ends[0], ends[1], listening}) close(handle);
+  return spent / kFrames;
+}
+
+}  // namespace
+
+std::string SoftBallsScene() {
+  // surfaces of 162 and of 252 vertices, about 20,000 together
+  constexpr int kCoarse = 58;
+  std::string bodies, instances;
+  const auto add = [&](const char* name, double edge, int first, int end) {
+    absl::StrAppend(&bodies, "  - {name: ", name, ", template: true, deformable: {",
+                    "mesh: {sphere: {radius: 0.05}, edge_length: ", edge, "}, material: {",
+                    "model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, ",
+                    "density: 1000}, damping: {beta: 0.01}}}\n");
+    absl::StrAppend(&instances, "  - {of: ", name, ", count: ", end - first, ", poses: [");
+    for (int i = first; i < end; ++i) {
+      absl::StrAppend(&instances, i > first ? ", " : "", "{position: [", 0.15 * (i % 10), ", ",
+                      0.15 * (i / 10), ", 0.05]}");
+    }
+    absl::StrAppend(&instances, "]}\n");
+  };
+  add("coarse", 0.0122, 0, kCoarse);
+  add("fine", 0.0105, kCoarse, 100);
+  return R"(name: soft_balls
+time_step: 0.033
+sleeping: false
+bodies:
+  - {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
+  - {name: paddle, rigid: {motion: KINEMATIC, pose: {position: [-0.5, 0, 0.5]},
+     shapes: [{box: {size: [0.1, 0.1, 0.1]}}]}}
+)" + bodies +
+         "instances:\n" + instances;
+}
+
+void RunViewers(double seconds, Rows* rows) {
+  ServerProcess server({"--threads", "1"});
+  Connection client(server.grpc_address());
+  const v1::World world = client.Create(kWorld, SoftBallsScene());
+  client.RunInRealTime(kWorld);
+  Sleep(kSettle);
+  const Period alone = Measure(server, client, seconds);
+
+  std::vector<std::unique_ptr<ChildProcess>> viewers, stalled;
+  // 90 lively ones in ten processes, five that are stopped and five behind slow links, half of them
+  // over each transport, a fifth of them with all vertices
+  for (const char* transport : {"grpc", "ws"}) {
+    viewers.push_back(StartViewers(server, kWorld, transport, "full", 9, 30));
+    for (int i = 0; i < 4; ++i)
+      viewers.push_back(StartViewers(server, kWorld, transport, "decimated", 9, 30));
+  }
+  for (int i = 0; i < 5; ++i) {
+    const std::string transport = i % 2 == 0 ? "grpc" : "ws";
+    const std::string tier = i == 0 ? "full" : "decimated";
+    stalled.push_back(StartViewers(server, kWorld, transport, tier, 1, 30));
+    viewers.push_back(StartViewers(server, kWorld, transport, tier, 1, 30, 1'000'000));
+  }
+  Sleep(kSettle);
+  for (const auto& viewer : stalled) viewer->Signal(SIGSTOP);
+  const double frames_before = server.ReadMetric("pliant_frames_sent_total");
+  const Period watched = Measure(server, client, seconds);
+  const double sent = server.ReadMetric("pliant_frames_sent_total") - frames_before;
+  for (const auto& viewer : stalled) viewer->Signal(SIGCONT);
+  Sleep(2);
+  const Seen late = StopViewers(&stalled);
+  const Seen seen = StopViewers(&viewers);
+
+  const double bytes = seen.bytes / std::max(1.0, seen.frames);
+  const double cpu_per_frame = (watched.cpu - alone.cpu) / std::max(1.0, sent);
+  const double bare = MeasureBareSend(static_cast<std::size_t>(bytes));
+  rows->push_back({{"case", "viewers_100"},
+                   {"dofs", world.size().dofs()},
+                   {"step_ms_alone", alone.step_ms},
+                   {"rate_alone", alone.rate},
+                   {"rate_kept", watched.rate / alone.rate},
+                   {"latency_p99_ms_alone", alone.latency_p99_ms},
+                   {"latency_p99_ms", watched.latency_p99_ms},
+                   {"jitter_p99_ms_more", watched.jitter_p99_ms - alone.jitter_p99_ms},
+                   {"memory_mb_more", watched.memory_mb - alone.memory_mb},
+                   {"frames_per_s", sent / seconds},
+                   {"frame_kb", 1e-3 * bytes},
+                   {"cpu_us_per_frame", 1e6 * cpu_per_frame},
+                   {"bare_send_us", 1e6 * bare},
+                   {"cpu_over_bare_send", cpu_per_frame / bare},
+                   {"stale_after_stall", late.stale},
+                   {"goal",
+                    {{"rate_kept", 0.98},
+                     {"latency_p99_ms", "one step + 2"},
+                     {"jitter_p99_ms_more", 1},
+                     {"memory_mb_more", 50},
+                     {"cpu_over_bare_send", 3},
+                     {"stale_after_stall", 2}}}});
+}
+
+void RunFrameLag(Rows* rows) {
+  ServerProcess server({"--scene", PLIANT_SOURCE_DIR "/scenes/soft_ball.yaml"});
+  std::vector<std::unique_ptr<ChildProcess>> viewers;
+  for (const char* transport : {"grpc", "ws"})
+    viewers.push_back(StartViewers(server, "default", transport, "full", 5, 60));
+  Sleep(1);
+  const std::string before = server.FetchMetrics();
+  Sleep(5);
+  const double median = server.ReadQuantile("pliant_frame_lag_seconds", 0.5, before);
+  const double p99 = server.ReadQuantile("pliant_frame_lag_seconds", 0.99, before);
+  const Seen seen = StopViewers(&viewers);
+  rows->push_back({{"case", "frame_lag"},
+                   {"frames", seen.frames},
+                   {"lag_ms", 1e3 * median},
+                   {"lag_p99_ms", 1e3 * p99},
+                   {"goal", {{"lag_p99_ms", 2}}}});
+}
+
+}  // namespace pliant::benchmarks

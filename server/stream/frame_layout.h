@@ -1,0 +1,51 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+#include "physics/dynamics/model.h"
+#include "pliant/v1/stream.pb.h"
+#include "server/stream/surface_tiers.h"
+
+namespace pliant::server {
+
+// Viewer options of a frame; frames of a state with equal options are identical bytes.
+struct FrameChoice {
+  std::vector<int> bodies;               // ascending indices in Model::bodies; empty: all
+  std::vector<v1::FieldMeasure> fields;  // ascending
+  bool contacts = false;
+  v1::Precision precision = v1::PRECISION_UNSPECIFIED;
+  v1::Tier tier = v1::TIER_UNSPECIFIED;
+  std::vector<int> probes{};  // ascending indices in Model::probes
+
+  bool Has(int body) const;
+  auto operator<=>(const FrameChoice&) const = default;
+};
+
+// What one frame contains of a choice.
+struct FrameParts {
+  // Only bodies that have moved after these versions; 0: all. A frame without fields has no
+  // fields_since.
+  std::uint64_t positions_since = 0, fields_since = 0;
+  bool fields = true, contacts = true, forces = true, joints = true, probes = true;
+
+  auto operator<=>(const FrameParts&) const = default;
+};
+
+// What frames say about the bodies of a model, whatever its state.
+struct FrameLayout {
+  explicit FrameLayout(const physics::Model& model);
+
+  std::vector<bool> is_deformable;               // of each of Model::bodies
+  std::vector<std::uint32_t> indices;            // in the list of its kind of the WorldDescription
+  std::vector<std::uint32_t> numbers;            // of both kinds: the rigid ones first
+  absl::flat_hash_map<std::string, int> bodies;  // by name
+  absl::flat_hash_map<std::string, int> probes;  // by name
+  SurfaceTiers tiers;
+};
+
+}  // namespace pliant::server

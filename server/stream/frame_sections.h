@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "physics/world/probes.h"
+#include "pliant/v1/stream.pb.h"
+#include "server/host/published.h"
+#include "server/stream/frame_layout.h"
+
+namespace pliant::server {
+
+// The sections of which frames are made, each of them a part of a v1.Frame. `layout` is that of the
+// model of the state.
+
+// Step, time, report with energies, clock, fault, commands.
+void WriteState(const Published& published, v1::Frame* frame);
+
+// Poses of all rigid bodies, each serialized as a v1.Frame of its own, by body.
+std::vector<std::string> SerializeRigid(const physics::Snapshot& snapshot,
+                                        const FrameLayout& layout);
+
+// Some of the vertices of a surface, given by their indices in it; all if there are none.
+using VertexSubset = std::span<const std::uint32_t>;
+
+void WritePositions(const physics::Snapshot& snapshot, const physics::Body& body,
+                    VertexSubset subset, v1::Precision precision, v1::DeformableFrame* frame);
+
+// `values`: of CalcSurfaceField.
+void WriteField(std::span<const double> values, v1::FieldMeasure measure, VertexSubset subset,
+                v1::Precision precision, v1::FieldFrame* frame);
+
+// Contacts of the chosen bodies, and the total forces on them.
+void WriteContacts(const physics::Snapshot& snapshot, const FrameLayout& layout,
+                   const FrameChoice& choice, v1::ContactFrame* frame);
+void WriteForces(const physics::Snapshot& snapshot, const FrameLayout& layout,
+                 const FrameChoice& choice, v1::ForceFrame* frame);
+
+void WriteProbe(const physics::ProbeValue& value, int probe, v1::ProbeFrame* frame);
+
+}  // namespace pliant::server

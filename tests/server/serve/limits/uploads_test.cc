@@ -1,0 +1,220 @@
+// Scenes with files of their own, progress and cancellation of creations, over gRPC.
+
+#include <fstream>
+#include <iterator>
+
+#include "pliant/v1/objects.grpc.pb.h"
+#include "server/uploads/sha256.h"
+#include "tests/server/run/temporary_folder.h"
+#include "tests/server/serve/server_test_base.h"
+
+namespace pliant::server {
+namespace {
+
+constexpr char kTetrahedron[] = R"(# vtk DataFile Version 3.0
+one tetrahedron
+ASCII
+DATASET UNSTRUCTURED_GRID
+POINTS 4 double
+0 0 0
+0.1 0 0
+0 0.1 0
+0 0 0.1
+CELLS 1 5
+4 0 1 2 3
+CELL_TYPES 1
+10
+)";
+constexpr char kMeshScene[] = R"(name: with_mesh
+bodies:
+  - name: tet
+    deformable: {mesh: {file: meshes/tet.vtk},
+      material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4,
+        density: 1000}}
+)";
+constexpr char kUrdf[] = R"(<robot name="arm">
+  <link name="base"/>
+  <link name="arm">
+    <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><geometry><mesh filename="link.stl"/></geometry></visual>
+  </link>
+  <joint name="turn" type="revolute">
+    <parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+    <limit lower="-1" upper="1" effort="1" velocity="1"/>
+  </joint>
+</robot>
+)";
+constexpr char kStl[] = R"(solid one
+facet normal 0 0 1
+outer loop
+vertex 0 0 0
+vertex 0.1 0 0
+vertex 0 0.1 0
+endloop
+endfacet
+endsolid one
+)";
+
+class Uploads : public ServerTest {
+ protected:
+  void SetUp() override {
+    data_dir_ = folder_.File("data");
+    ServerTest::SetUp();
+    objects_ = v1::ObjectService::NewStub(channel_);
+  }
+
+  // Sends content in chunks; returns its hash.
+  std::string Upload(const std::string& content, std::size_t chunk = 100) {
+    const std::string sha256 = CalcSha256(content);
+    bool complete = false;
+    for (std::size_t at = 0; !complete;) {
+      grpc::ClientContext context;
+      v1::UploadObjectRequest request;
+      request.set_sha256(sha256);
+      request.set_size(static_cast<std::int64_t>(content.size()));
+      request.set_offset(static_cast<std::int64_t>(at));
+      request.set_data(content.substr(at, chunk));
+      v1::UploadObjectResponse response;
+      const grpc::Status status = objects_->UploadObject(&context, request, &response);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      if (!status.ok()) break;
+      at = static_cast<std::size_t>(response.received());
+      complete = response.complete();
+    }
+    return sha256;
+  }
+
+  grpc::Status CreateWith(const std::string& id, const std::string& yaml,
+                          const std::map<std::string, std::string>& files, v1::World* world) {
+    grpc::ClientContext context;
+    v1::CreateWorldRequest request;
+    request.set_world_id(id);
+    request.set_scene_yaml(yaml);
+    request.mutable_files()->insert(files.begin(), files.end());
+    return worlds_->CreateWorld(&context, request, world);
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<v1::ObjectService::Stub> objects_;
+};
+
+TEST_F(Uploads, SceneHasTheMeshThatWasUploadedForIt) {
+  const std::string sha256 = Upload(kTetrahedron);
+  v1::World world;
+  const grpc::Status status = CreateWith("w", kMeshScene, {{"meshes/tet.vtk", sha256}}, &world);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(world.size().tetrahedra(), 1);
+
+  // it need not be sent again, by anybody
+  grpc::ClientContext context;
+  v1::FindMissingObjectsRequest request;
+  request.add_sha256(sha256);
+  request.add_sha256(CalcSha256("unknown"));
+  v1::FindMissingObjectsResponse missing;
+  ASSERT_TRUE(objects_->FindMissingObjects(&context, request, &missing).ok());
+  ASSERT_EQ(missing.sha256_size(), 1);
+  EXPECT_EQ(missing.sha256(0), CalcSha256("unknown"));
+}
+
+TEST_F(Uploads, RobotFileFindsTheMeshesUploadedWithIt) {
+  v1::World world;
+  const grpc::Status status =
+      CreateWith("r", "robots: [{name: arm, file: arm/arm.urdf}]\n",
+                 {{"arm/arm.urdf", Upload(kUrdf)}, {"arm/link.stl", Upload(kStl)}}, &world);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(world.size().joints(), 1);
+}
+
+TEST_F(Uploads, SceneReadsNothingButItsOwnFiles) {
+  v1::World world;
+  // another client's file is not found by its name
+  Upload(kTetrahedron);
+  const std::string other = Upload("other");
+  grpc::Status status = CreateWith("w", kMeshScene, {{"meshes/other.vtk", other}}, &world);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(status.error_message().find("meshes/tet.vtk"), std::string::npos);
+  EXPECT_EQ(status.error_message().find(data_dir_), std::string::npos) << status.error_message();
+
+  std::string outside = kMeshScene;
+  outside.replace(outside.find("meshes/tet.vtk"), 14, "../../../../etc/passwd");
+  status = CreateWith("x", outside, {{"meshes/other.vtk", other}}, &world);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(status.error_message().find("is outside"), std::string::npos) << status.error_message();
+
+  status = CreateWith("y", kMeshScene, {{"meshes/tet.vtk", CalcSha256("never sent")}}, &world);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_NE(status.error_message().find("UploadObject"), std::string::npos);
+}
+
+// A scene whose creation takes a few seconds, in many parts.
+std::string LargeScene() {
+  std::string yaml = "bodies:\n";
+  for (int i = 0; i < 400; ++i) {
+    yaml += "  - {name: b" + std::to_string(i) +
+            ", deformable: {mesh: {sphere: {radius: 0.1}, edge_length: 0.012}, material: {model: "
+            "LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}, "
+            "pose: {position: [" +
+            std::to_string(i) + ", 0, 0]}}}\n";
+  }
+  return yaml;
+}
+
+TEST_F(Uploads, CreationReportsProgressAndIsEndedByDeletion) {
+  grpc::Status created;
+  std::thread creator([&] {
+    v1::World world;
+    created = CreateWith("large", LargeScene(), {}, &world);
+  });
+  double progress = 0;
+  const bool seen = WaitUntil([&] {
+    grpc::ClientContext context;
+    v1::GetWorldRequest request;
+    request.set_name("worlds/large");
+    v1::World world;
+    if (!worlds_->GetWorld(&context, request, &world).ok()) return false;
+    progress = world.creation().progress();
+    return progress > 0;
+  });
+  EXPECT_TRUE(seen);
+  EXPECT_LT(progress, 1);
+  const grpc::Status deleted = Delete("large");
+  EXPECT_TRUE(deleted.ok()) << deleted.error_message();
+  creator.join();
+  EXPECT_EQ(created.error_code(), grpc::StatusCode::ABORTED) << created.error_message();
+  EXPECT_NE(created.error_message().find("was ended by"), std::string::npos);
+  // its id is free
+  EXPECT_TRUE(Create("large").ok());
+}
+
+TEST_F(Uploads, CreationEndsWithTheCallThatAskedForIt) {
+  grpc::ClientContext context;
+  v1::CreateWorldRequest request;
+  request.set_world_id("large");
+  request.set_scene_yaml(LargeScene());
+  std::thread creator([&] {
+    v1::World world;
+    EXPECT_EQ(worlds_->CreateWorld(&context, request, &world).error_code(),
+              grpc::StatusCode::CANCELLED);
+  });
+  EXPECT_TRUE(
+      WaitUntil([&] { return server_->handlers().registry().FindCreation("large") != nullptr; }));
+  context.TryCancel();
+  creator.join();
+  EXPECT_TRUE(
+      WaitUntil([&] { return server_->handlers().registry().FindCreation("large") == nullptr; }));
+  EXPECT_FALSE(server_->handlers().registry().Get("large").ok());
+}
+
+class WithoutDataFolder : public ServerTest {};
+
+TEST_F(WithoutDataFolder, UploadsAreRefusedWithTheRemedy) {
+  const auto objects = v1::ObjectService::NewStub(channel_);
+  grpc::ClientContext context;
+  v1::UploadObjectResponse response;
+  const grpc::Status status = objects->UploadObject(&context, {}, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_NE(status.error_message().find("--data-dir"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pliant::server
