@@ -257,7 +257,15 @@ void Handlers::CreateWorld(const Call& call, const v1::CreateWorldRequest& reque
 
   // use a worker thread: reading, cutting and checking meshes takes seconds for a large scene
   auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
-  const auto build = [this, request, settings = *settings, limits = call.limits, held, reply] {
+  const auto build = [this, request, settings = *settings, limits = call.limits, held,
+                      answer = reply] {
+    // the id of a world that is refused is free before its client hears of that
+    const auto reply = [&](absl::StatusOr<v1::World> world) {
+      if (!world.ok()) {
+        const WorldRegistry::Reservation freed(std::move(*held));
+      }
+      answer(std::move(world));
+    };
     if (limits.cancelled && limits.cancelled->load())
       return reply(absl::CancelledError("cancelled before the scene was built"));
     if (timeline().Now() >= limits.deadline)

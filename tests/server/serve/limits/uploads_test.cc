@@ -159,6 +159,14 @@ std::string LargeScene() {
   return yaml;
 }
 
+TEST_F(Uploads, IdOfARefusedWorldIsFreeWhenItsClientHearsOfThat) {
+  v1::World world;
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(CreateWith("again", "bodies: []", {}, &world).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT);
+  }
+}
+
 TEST_F(Uploads, CreationReportsProgressAndIsEndedByDeletion) {
   grpc::Status created;
   std::thread creator([&] {
