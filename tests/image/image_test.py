@@ -46,6 +46,11 @@ class Image(unittest.TestCase):
         cls.podman_command = ["podman", "--root", str(base / "storage"), "--runroot", str(base / "run"),
                               "--storage-driver", "vfs", "--runtime", "runc"]
         cls.podman("load", "--quiet", "--input", ARCHIVE)
+        # podman exits with 125 where it cannot set up a container at all
+        tried = cls.podman("run", "--rm", "--network", "host", TAG, "--version", check=False)
+        if tried.returncode == 125:
+            cls.tearDownClass()
+            raise unittest.SkipTest(f"this machine runs no containers: {tried.stderr.strip()}")
 
     @classmethod
     def tearDownClass(cls):
