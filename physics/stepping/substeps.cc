@@ -51,7 +51,8 @@ bool Turns(const Model& model, const State& state, double h) {
     } else if (abilities.nodes != nullptr) {
       spin = abilities.nodes->CalcAngularVelocity(of_block, DynamicsBlock::kWholeBlock).norm();
     }
-    if (spin * h > kSmallTurn) return true;
+    // not a number where the bounds are unknown
+    if (!(spin * h <= kSmallTurn)) return true;
   }
   return false;
 }
@@ -166,12 +167,13 @@ class SubdividingStepper final : public Stepper {
     level.inputs = inputs;
     for (Inputs::PoseTarget& target : level.inputs.poses)
       target.X_WB = Halfway(CalcBodyPose(model_, level.start, target.body), target.X_WB);
-    // halves that do not help are given up at the first one that fails
+    // A step that does not converge is given up at the first half that does not, either: it may be
+    // that no step does. Where energy appears, less of it is better in any case.
     for (const bool is_first : {true, false}) {
       StepReport* of_half = is_first ? &level.first : &level.second;
       const absl::Status half =
           StepFrom(depth + 1, is_first ? level.inputs : inputs, h / 2, &level.halved, of_half);
-      if (!half.ok() || !of_half->converged) return status;
+      if (!half.ok() || (!is_whole && !of_half->converged)) return status;
     }
     ScaleMemory(2, &level.halved);
     AddReport(level.second, 0.5, &level.first);
