@@ -31,7 +31,8 @@ std::unique_ptr<Stepper> MakeMethod(const Model& model) {
 std::unique_ptr<Stepper> MakeStepper(const Model& model) {
   std::unique_ptr<Stepper> method = MakeMethod(model);
   if (model.max_substeps < 2) return method;
-  return MakeSubdividingStepper(model, std::move(method));
+  return MakeSubdividingStepper(model, std::move(method),
+                                model.method.kind == MethodKind::kCorrective);
 }
 
 }  // namespace pliant::physics

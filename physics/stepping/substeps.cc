@@ -1,6 +1,7 @@
 #include "physics/stepping/substeps.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -11,7 +12,7 @@ namespace {
 // Energy that a step may gain, relative to what its bodies hold in motion and deformation.
 constexpr double kMaxStepGain = 1e-3;
 // Angle by which bodies may turn in a step before they are suspected of it [rad].
-constexpr double kSmallTurn = 0.02;
+constexpr double kSmallTurn = 0.05;
 // Where nothing turns, bodies may gain what lifts them by this [m].
 constexpr double kSmallLift = 1e-3;
 // Bodies whose energy is below that of this speed may gain a part of the latter [m/s].
@@ -121,10 +122,34 @@ void ScaleMemory(double factor, State* state) {
   for (ConstraintForce& force : state->resting_constraints) force.impulse *= factor;
 }
 
+// The energies of the state that was judged last: a step mostly begins where the last one ended.
+class KnownEnergies {
+ public:
+  Energies Find(const Model& model, const State& state) const {
+    return state.q == q_ && state.v == v_ && state.internals == internals_
+               ? energies_
+               : CalcEnergies(model, state);
+  }
+  void Keep(const State& state, const Energies& energies) {
+    q_ = state.q;
+    v_ = state.v;
+    internals_ = state.internals;
+    energies_ = energies;
+  }
+
+ private:
+  std::vector<double> q_, v_;
+  std::vector<std::vector<double>> internals_;
+  Energies energies_;
+};
+
 class SubdividingStepper final : public Stepper {
  public:
-  SubdividingStepper(const Model& model, std::unique_ptr<Stepper> inner)
-      : model_(model), inner_(std::move(inner)), dissipates_(model.method.is_dissipative()) {
+  SubdividingStepper(const Model& model, std::unique_ptr<Stepper> inner, bool follows_directions)
+      : model_(model),
+        inner_(std::move(inner)),
+        dissipates_(model.method.is_dissipative()),
+        follows_directions_(follows_directions) {
     for (int parts = 1; 2 * parts <= model.max_substeps; parts *= 2) levels_.emplace_back();
     double mass = 0;
     for (const auto& block : model.blocks)
@@ -134,6 +159,7 @@ class SubdividingStepper final : public Stepper {
   }
 
   absl::Status Step(const Inputs& inputs, double h, State* state, StepReport* report) override {
+    const auto start = std::chrono::steady_clock::now();
     inner_->Describe(described());
     inner_->ReportWork(reports_work() || dissipates_);
     const std::int64_t step = state->step + 1;
@@ -141,9 +167,14 @@ class SubdividingStepper final : public Stepper {
     const std::size_t first = described() != nullptr ? levels_.size() : 0;
     if (absl::Status status = StepFrom(first, inputs, h, state, report); !status.ok())
       return status;
-    if (report->compromises[Compromise::kHalved] == 0) return absl::OkStatus();
-    state->step = step;
-    if (h == model_.time_step) state->time = static_cast<double>(step) * h;
+    if (report->compromises[Compromise::kHalved] > 0) {
+      state->step = step;
+      if (h == model_.time_step) state->time = static_cast<double>(step) * h;
+    }
+    // judging the step, and attempts that were given up, count as checks
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    report->phase_seconds[static_cast<int>(Phase::kCheck)] += seconds.count() - report->seconds;
+    report->seconds = seconds.count();
     return absl::OkStatus();
   }
 
@@ -181,7 +212,6 @@ class SubdividingStepper final : public Stepper {
     ScaleMemory(2, &level.halved);
     AddReport(level.second, 0.5, &level.first);
     if (is_whole && CalcGain(level.start, level.halved, h, level.first) >= gain) return status;
-    level.first.seconds += report->seconds;
     ++level.first.compromises[Compromise::kHalved];
     std::swap(*state, level.halved);
     std::swap(*report, level.first);
@@ -189,30 +219,33 @@ class SubdividingStepper final : public Stepper {
   }
 
   // Energy beyond what a step may gain [J]; 0 where it is not judged.
-  double CalcGain(const State& before, const State& after, double h,
-                  const StepReport& report) const {
+  double CalcGain(const State& before, const State& after, double h, const StepReport& report) {
     if (!dissipates_ || !report.energy.is_exact) return 0;
-    const Energies first = CalcEnergies(model_, before), last = CalcEnergies(model_, after);
+    const bool turns = Turns(model_, after, h);  // what an impact spins turns at the end
+    if (!turns && !follows_directions_) return 0;
+    const Energies first = known_.Find(model_, before), last = CalcEnergies(model_, after);
+    known_.Keep(after, last);
     const double held = first.kinetic + first.elastic;
     const double change = last.kinetic + last.elastic + last.potential - held - first.potential;
     double allowed = kMaxStepGain * (held + negligible_energy_);
     // contacts store energy in their compliance, and give it back
-    if (!Turns(model_, before, h) && !Turns(model_, after, h)) allowed += lift_energy_;
+    if (!turns) allowed += lift_energy_;
     return change - report.energy.work - allowed;
   }
 
   const Model& model_;
   std::unique_ptr<Stepper> inner_;
-  bool dissipates_;
+  bool dissipates_, follows_directions_;
   double negligible_energy_ = 0, lift_energy_ = 0;  // [J]
-  std::vector<Level> levels_;                       // by depth
+  KnownEnergies known_;
+  std::vector<Level> levels_;  // by depth
 };
 
 }  // namespace
 
-std::unique_ptr<Stepper> MakeSubdividingStepper(const Model& model,
-                                                std::unique_ptr<Stepper> inner) {
-  return std::make_unique<SubdividingStepper>(model, std::move(inner));
+std::unique_ptr<Stepper> MakeSubdividingStepper(const Model& model, std::unique_ptr<Stepper> inner,
+                                                bool follows_directions) {
+  return std::make_unique<SubdividingStepper>(model, std::move(inner), follows_directions);
 }
 
 }  // namespace pliant::physics

@@ -11,8 +11,12 @@ namespace pliant::physics {
 // that the linearisation at its start says more of its end. Halves replace the whole step only if
 // they converge, and gain less.
 //
+// The energy of a step is judged where something turns; where contacts act along their directions
+// at its end, which may do work (`follows_directions`), always.
+//
 // The report is that of the whole step: impulses, work, counts and times of its substeps add up,
 // contacts are listed for each, and residuals are the largest.
-std::unique_ptr<Stepper> MakeSubdividingStepper(const Model& model, std::unique_ptr<Stepper> inner);
+std::unique_ptr<Stepper> MakeSubdividingStepper(const Model& model, std::unique_ptr<Stepper> inner,
+                                                bool follows_directions);
 
 }  // namespace pliant::physics
