@@ -91,6 +91,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     socket_.auto_fragment(false);
     socket_.async_accept(request, [self = shared_from_this()](beast::error_code error) {
       if (error) return self->Leave();
+      self->is_open_ = true;
+      if (self->closing_) return self->SendClose();
       spdlog::info("event=client_connected client={}", self->connection_);
       self->ExpectHello();
       self->Read();
@@ -101,8 +103,9 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
     if (closing_) return;
     closing_ = true;
     spdlog::info("event=client_closed client={} reason=\"{}\"", connection_, reason);
-    socket_.async_close({code, Shorten(reason, kMaxReason)},
-                        [self = shared_from_this()](beast::error_code) { self->Leave(); });
+    close_reason_ = {code, Shorten(reason, kMaxReason)};
+    // while the handshake is being answered, nothing else may be written
+    if (is_open_) SendClose();
 
     // disconnect a client that does not answer the close message
     timer_.expires_after(kCloseTime);
@@ -112,6 +115,11 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   }
 
  private:
+  void SendClose() {
+    socket_.async_close(close_reason_,
+                        [self = shared_from_this()](beast::error_code) { self->Leave(); });
+  }
+
   // Passes frames from the pool's threads to the session, if it is still there.
   class Sink : public FrameSink {
    public:
@@ -429,6 +437,8 @@ class WebSocketSession : public std::enable_shared_from_this<WebSocketSession> {
   std::shared_ptr<const std::string> out_body_;
   bool writing_ = false;
   bool closing_ = false;
+  bool is_open_ = false;  // the handshake has been answered
+  websocket::close_reason close_reason_;
   bool left_ = false;
 };
 
