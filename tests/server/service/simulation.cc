@@ -39,7 +39,7 @@ std::string IdOf(int world) {
 class Simulation::Client {
  public:
   Client(Simulation* simulation, int number) : sim_(*simulation), number_(number) {
-    worker_ = sim_.timeline_.Start([this] { return Act(); });
+    worker_ = sim_.timeline_.Start([this] { return Act(); }, {});
   }
   ~Client() { worker_->Stop(); }
 
@@ -319,7 +319,7 @@ Simulation::Simulation(std::uint64_t seed, int clients, const std::string& data_
   options.quotas.server.worlds = kWorlds;
   options.timeline = &timeline_;
   handlers_ = std::make_unique<Handlers>(options);
-  network_ = timeline_.Start([this] { return DeliverNext(); });
+  network_ = timeline_.Start([this] { return DeliverNext(); }, {});
   for (int i = 0; i < clients; ++i) clients_.push_back(std::make_unique<Client>(this, i));
 }
 
