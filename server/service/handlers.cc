@@ -510,7 +510,12 @@ absl::StatusOr<Subscription> Handlers::Subscribe(const Call& call,
     return status;
   auto host = FindWorld(*admitted, request.world());
   if (!host.ok()) return host.status();
-  return streams_.Read(request, *std::move(host));
+  absl::StatusOr<Subscription> subscription = streams_.Read(request, *std::move(host));
+  if (!subscription.ok()) return subscription;
+  if (absl::Status status = subscription->world->layout()->CheckSize(subscription->choice);
+      !status.ok())
+    return status;
+  return subscription;
 }
 
 std::shared_ptr<FrameStream> Handlers::MakeStream(FrameSink* sink, Subscription subscription) {
