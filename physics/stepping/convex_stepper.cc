@@ -211,27 +211,29 @@ class ConvexStepper final : public Stepper {
   bool Recover(const solvers::IslandView& island, double h, Work* work) {
     const double recovery_speed = model_.contact.recovery_speed;
     if (!(recovery_speed > 0)) return false;
-    bool is_due = false;
-    turning_.Find(island.contacts, solution_.v_participating, closing_);
-    for (std::size_t c = 0; c < island.contacts.size(); ++c) {
-      const int contact = island.contacts[c];
-      const ConstraintSystem::Contact& of = stages_.system.contacts[contact];
-      if (!(of.allowed_overlap > 0 || closing_[contact] > 0)) continue;
-      const double rate =
-          CalcContactVelocity(stages_.system, contact, solution_.v_participating).z();
-      ConvexProblem::Contact& posed = work->problem.contacts[c];
-      const double borne = posed.R.z() * (h + of.relaxation_time) * work->result.gamma[c].z();
-      const double push = CalcPush(of, stages_.contacts.points[contact], rate, borne,
-                                   closing_[contact], recovery_speed, h);
-      posed.v_hat.z() += push;
-      is_due = is_due || push > 0;
-    }
-    if (!is_due) return false;
+    island.Scatter(work->result.v, solution_.v_moving);
     solvers::SapOptions sap;
     sap.relative_tolerance = kRecoveryTolerance;
     sap.max_iterations = kMaxRecoveryIterations;
-    work->solver.SolveAgain(sap, &work->moving);
-    island.Scatter(work->moving.v, solution_.v_moving);
+    for (int round = 0; round < kMaxRecoveryRounds; ++round) {
+      bool is_due = false;
+      turning_.Find(island.contacts, solution_.v_moving, closing_);
+      for (std::size_t c = 0; c < island.contacts.size(); ++c) {
+        const int contact = island.contacts[c];
+        const ConstraintSystem::Contact& of = stages_.system.contacts[contact];
+        if (!(of.allowed_overlap > 0 || closing_[contact] > 0)) continue;
+        const double rate = CalcContactVelocity(stages_.system, contact, solution_.v_moving).z();
+        ConvexProblem::Contact& posed = work->problem.contacts[c];
+        const double borne = posed.R.z() * (h + of.relaxation_time) * work->result.gamma[c].z();
+        const double push = CalcPush(of, stages_.contacts.points[contact], rate, borne,
+                                     closing_[contact], recovery_speed, h);
+        posed.v_hat.z() += push;
+        is_due = is_due || push > LeastPush(round, h);
+      }
+      if (!is_due) return round > 0;
+      work->solver.SolveAgain(sap, &work->moving);
+      island.Scatter(work->moving.v, solution_.v_moving);
+    }
     return true;
   }
 

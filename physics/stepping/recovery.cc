@@ -13,8 +13,6 @@ using solvers::IslandView;
 
 // With it, rigid contacts push bodies apart [m/s].
 constexpr double kNegligibleSpeed = 1e-3;
-// Overlap that is left to that velocity [m].
-constexpr double kTolerableOverlap = 2e-5;
 // Regularisation of contacts and joints, relative to their compliances W.
 constexpr double kPositionRegularisation = 1e-5;
 constexpr int kMaxPositionIterations = 10;
@@ -49,6 +47,30 @@ ConvexProblem::Row HoldRow(const ConstraintSystem& system, int k, std::span<cons
   if (row.lower == 0) held.v_hat = std::min(held.v_hat, closing);
   if (row.upper == 0) held.v_hat = std::max(held.v_hat, closing);
   return held;
+}
+
+// The smallest change of an island's velocities v* with which its contacts open by find_push(c,
+// rate), and its joints hold.
+template <typename FindPush>
+void PoseRecovery(const solvers::Impulses& impulses, const FindPush& find_push,
+                  const IslandView& island, const ConstraintSystem& system,
+                  ConvexProblem* problem) {
+  problem->Clear();
+  problem->island = island;
+  for (const int c : island.contacts) {
+    const ConstraintSystem::Contact& contact = system.contacts[c];
+    ConvexProblem::Contact& added = problem->contacts.emplace_back();
+    const double rate = CalcContactVelocity(system, c, system.v_star).z();
+    const double push = find_push(c, rate);
+    const double R = kPositionRegularisation * std::sqrt(contact.W.squaredNorm()) / 3;
+    added.R = Vector3d::Constant(R);
+    added.v_hat = Vector3d(0, 0, std::min(rate, -contact.gap / system.h));
+    if (push > 0) added.v_hat.z() = rate + push;
+    added.friction = 0;
+    // contacts that bear a load stay closed
+    if (push > 0 || impulses.contacts[c].z() > 0) added.expected = Vector3d(0, 0, 1);
+  }
+  for (const int k : island.rows) problem->rows.push_back(HoldRow(system, k, system.v_star));
 }
 
 }  // namespace
@@ -89,46 +111,32 @@ bool RecoverPositions(std::span<const ContactPoint> contacts, const solvers::Imp
   bool is_any = false;
   scratch->turning.resize(contacts.size());
   for (const IslandView& island : islands.views) {
-    turning->Find(island.contacts, is_any ? scratch->v_star : *v, scratch->turning);
-    const bool is_due = std::ranges::any_of(island.contacts, [&](int c) {
-      return IsRecoverable(*system, c) && find_push(c, CalcContactVelocity(*system, c, *v).z()) > 0;
-    });
-    if (!is_due) continue;
-    if (!is_any) {
-      // the solved velocities take the place of the free motion
+    const auto is_due = [&](int round) {
+      turning->Find(island.contacts, *v, scratch->turning);
+      return std::ranges::any_of(island.contacts, [&](int c) {
+        return IsRecoverable(*system, c) &&
+               find_push(c, CalcContactVelocity(*system, c, *v).z()) > LeastPush(round, h);
+      });
+    };
+    for (int round = 0; round < kMaxRecoveryRounds && is_due(round); ++round) {
+      if (!is_any) {
+        scratch->linear_term.assign(v->size(), 0.0);
+        system->linear_term.swap(scratch->linear_term);
+        is_any = true;
+      }
+      // the velocities found so far take the place of the free motion
       scratch->v_star = *v;
-      scratch->linear_term.assign(v->size(), 0.0);
       system->v_star.swap(scratch->v_star);
-      system->linear_term.swap(scratch->linear_term);
-      is_any = true;
+      PoseRecovery(impulses, find_push, island, *system, &scratch->problem);
+      solvers::SapOptions options;
+      options.max_iterations = kMaxPositionIterations;
+      island.Gather(system->v_star, &scratch->guess);
+      scratch->solver.Solve(scratch->problem, scratch->guess, options, &scratch->result);
+      island.Scatter(scratch->result.v, *v);
+      system->v_star.swap(scratch->v_star);
     }
-    ConvexProblem& problem = scratch->problem;
-    problem.Clear();
-    problem.island = island;
-    for (const int c : island.contacts) {
-      const ConstraintSystem::Contact& contact = system->contacts[c];
-      ConvexProblem::Contact& added = problem.contacts.emplace_back();
-      const double rate = CalcContactVelocity(*system, c, system->v_star).z();
-      const double push = find_push(c, rate);
-      const double R = kPositionRegularisation * std::sqrt(contact.W.squaredNorm()) / 3;
-      added.R = Vector3d::Constant(R);
-      added.v_hat = Vector3d(0, 0, std::min(rate, -contact.gap / h));
-      if (push > 0) added.v_hat.z() = rate + push;
-      added.friction = 0;
-      // contacts that bear a load stay closed
-      if (push > 0 || impulses.contacts[c].z() > 0) added.expected = Vector3d(0, 0, 1);
-    }
-    for (const int k : island.rows) problem.rows.push_back(HoldRow(*system, k, system->v_star));
-    solvers::SapOptions options;
-    options.max_iterations = kMaxPositionIterations;
-    island.Gather(system->v_star, &scratch->guess);
-    scratch->solver.Solve(problem, scratch->guess, options, &scratch->result);
-    island.Scatter(scratch->result.v, *v);
   }
-  if (is_any) {
-    system->v_star.swap(scratch->v_star);
-    system->linear_term.swap(scratch->linear_term);
-  }
+  if (is_any) system->linear_term.swap(scratch->linear_term);
   return is_any;
 }
 

@@ -14,6 +14,16 @@ namespace pliant::physics {
 // Overlap of rigid bodies is taken away by their positions, at most at the recovery speed. If it
 // were taken away by a velocity, the bodies would keep it: a rebound that nobody asked for.
 
+// Bodies that are pushed apart turn in another way than was found before. They are pushed again, in
+// this many rounds at most, where more overlap is left than tolerated [m].
+constexpr int kMaxRecoveryRounds = 3;
+constexpr double kTolerableOverlap = 2e-5;
+
+// Smallest push [m/s] for which a round is worth while.
+inline double LeastPush(int round, double h) {
+  return round > 0 ? kTolerableOverlap / h : 0;
+}
+
 // Limits the velocity with which rigid contacts push overlapping bodies apart: the rest of their
 // overlap may remain (ConstraintSystem::Contact::allowed_overlap). The velocity is negligible where
 // RecoverPositions takes the overlap away, and the recovery speed elsewhere. Contacts with a

@@ -9,11 +9,13 @@
 namespace pliant::physics {
 namespace {
 
+using Eigen::Vector3d;
+
 // Angle by which a body may turn in a step before its gaps are looked at [rad]: they differ by less
 // than 1e-5 m up to a radius of 0.2 m.
 constexpr double kNegligibleTurn = 0.01;
-// Gap beyond which a contact is open at the end of the step, whatever turning adds [m].
-constexpr double kOpenGap = 1e-5;
+// Gap that turning may close where bodies turn by a negligible angle [m].
+constexpr double kNegligibleClosing = 1e-5;
 
 bool IsOnFrame(const Attachment& side) {
   return side.block != kWorldBlock && side.nodes.empty();
@@ -80,6 +82,15 @@ Turning::Turn Turning::FindTurn(int block, std::span<const double> v_participati
   return spin * stages_->system.h < kNegligibleTurn ? Turn::kNegligible : Turn::kLarge;
 }
 
+// A bound on what turning can close of a gap at p_W [m]: φ² r for the angle φ by which the body
+// turns in the step, as it did at the start, twice what a radius r gives.
+double Turning::CalcLargestClosing(int body, const Attachment& side, const Vector3d& p_W) const {
+  if (!IsOnFrame(side)) return 0;
+  const FrameMotion& motion = stages_->blocks.motions[body];
+  const double h = stages_->system.h;
+  return h * h * motion.omega_W.squaredNorm() * (p_W - motion.X_WB.p).norm();
+}
+
 void Turning::PlaceFrames(int block, std::span<const double> v_participating) {
   if (is_placed_[block]) return;
   is_placed_[block] = 1;
@@ -106,19 +117,30 @@ double Turning::CalcClosing(const ContactPoint& point, double gap_by_rate) const
 void Turning::Find(std::span<const int> contacts, std::span<const double> v,
                    std::span<double> closing) {
   const solvers::ConstraintSystem& system = stages_->system;
+  // islands do not share frames that are not prescribed
+  const auto participates = [&](const Attachment& side) {
+    return side.block != kWorldBlock && stages_->participation.index_of_block[side.block] >= 0;
+  };
+  for (const int c : contacts) {
+    const ContactPoint& point = stages_->contacts.points[c];
+    for (const Attachment* side : {&point.a, &point.b})
+      if (participates(*side)) is_placed_[side->block] = 0;
+  }
   for (const int c : contacts) {
     closing[c] = 0;
     const ContactPoint& point = stages_->contacts.points[c];
     if (!point.a.nodes.empty() || !point.b.nodes.empty()) continue;
     if (!Turns(point.body_a, point.a, v) && !Turns(point.body_b, point.b, v)) continue;
     const double change = system.h * CalcContactVelocity(system, c, v).z();
-    if (!(system.contacts[c].gap + change < kOpenGap)) continue;
+    const double largest = CalcLargestClosing(point.body_a, point.a, point.p_W) +
+                           CalcLargestClosing(point.body_b, point.b, point.p_W);
+    if (!(system.contacts[c].gap + change < kNegligibleClosing + largest)) continue;
     for (const auto& [body, side] :
          {std::pair(point.body_a, &point.a), std::pair(point.body_b, &point.b)}) {
       if (!IsOnFrame(*side)) continue;
       PlaceFrames(side->block, v);
-      // islands do not share frames that are not prescribed, which have been placed
-      if (stages_->participation.index_of_block[side->block] >= 0)
+      // prescribed ones have been placed
+      if (participates(*side))
         start_[first_frame_[side->block] + side->frame] = stages_->blocks.motions[body];
     }
     closing[c] = CalcClosing(point, point.gap + change);

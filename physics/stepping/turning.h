@@ -29,6 +29,7 @@ class Turning {
 
   bool Turns(int body, const Attachment& side, std::span<const double> v);
   Turn FindTurn(int block, std::span<const double> v) const;
+  double CalcLargestClosing(int body, const Attachment& side, const Eigen::Vector3d& p_W) const;
   void PlaceFrames(int block, std::span<const double> v);
   double CalcClosing(const ContactPoint& point, double gap_by_rate) const;
 

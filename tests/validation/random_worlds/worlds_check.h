@@ -15,14 +15,14 @@ struct WorldLimits {
   double duration = 1.5;  // [s]
   // Parts of the energy at the start that a step may gain, and all steps together.
   double gain = 1e-3, total_gain = 1e-2;
-  double overlap = 2e-4;  // at the end [m]
+  double overlap = 1e-4;  // at the end [m]
 };
 
-// Near-rigid contacts of `convex` have a compliance, by which light bodies under heavy ones overlap
-// by a tenth of a millimetre at rest, and more in an impact.
+// Near-rigid contacts of `convex` have a compliance, by which a body that stands on one corner, or
+// a light one under a heavy one, overlaps by some tenths of a millimetre at h = 10 ms.
 inline WorldLimits LimitsOf(const std::string& method) {
   WorldLimits limits;
-  if (method == "convex") limits.overlap = 7e-4;
+  if (method == "convex") limits.overlap = 3.5e-4;
   return limits;
 }
 
