@@ -28,7 +28,7 @@ class FrameLayoutTest : public testing::Test {
   const std::shared_ptr<const FrameLayout> layout_ = std::make_shared<const FrameLayout>(*model_);
 };
 
-TEST_F(FrameLayoutTest, SizeIsThatOfFrames) {
+TEST_F(FrameLayoutTest, SizeIsAboutThatOfFramesAndNotLess) {
   const auto published = std::make_shared<Published>();
   published->snapshot = physics::World(model_).TakeSnapshot();
   for (int tier = 0; tier < v1::Tier_ARRAYSIZE; ++tier) {
@@ -38,7 +38,8 @@ TEST_F(FrameLayoutTest, SizeIsThatOfFrames) {
       choice.precision = static_cast<v1::Precision>(precision);
       const std::size_t size = EncodeFrame(published, choice, layout_)->size();
       EXPECT_LE(size, layout_->CalcSize(choice)) << choice.tier << choice.precision;
-      EXPECT_GE(size + 3072, layout_->CalcSize(choice)) << choice.tier << choice.precision;
+      // generous about what all frames share and about the vertices that decimation leaves
+      EXPECT_GE(size * 3 / 2 + 4096, layout_->CalcSize(choice)) << choice.tier << choice.precision;
     }
   }
 }
