@@ -155,6 +155,17 @@ std::vector<std::shared_ptr<WorldHost>> WorldRegistry::List() const {
   return hosts;
 }
 
+std::vector<WorldRegistry::Entry> WorldRegistry::ListWithCreations() const {
+  std::vector<Entry> entries;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, host] : worlds_) entries.push_back({id, host, nullptr});
+    for (const auto& [id, creation] : creations_) entries.push_back({id, nullptr, creation});
+  }
+  std::ranges::sort(entries, {}, &Entry::id);
+  return entries;
+}
+
 absl::Status WorldRegistry::Remove(const std::string& id, const std::string& who,
                                    std::function<void()> done) {
   const absl::StatusOr<std::shared_ptr<WorldHost>> host = Get(id);
