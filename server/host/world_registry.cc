@@ -37,7 +37,7 @@ WorldRegistry::Reservation::~Reservation() {
 WorldRegistry::WorldRegistry(Options options)
     : options_(std::move(options)),
       quotas_(options_.quotas),
-      worker_(options_.timeline->Start([this] { return Tend(); })) {}
+      worker_(options_.timeline->Start([this] { return Tend(); }, {"worlds"})) {}
 
 WorldRegistry::~WorldRegistry() {
   Close(absl::UnavailableError("the server has shut down"));

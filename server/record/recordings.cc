@@ -37,7 +37,7 @@ absl::Status NoRecording(const std::string& id) {
 Recordings::Recordings(std::string folder, Timeline* timeline)
     : folder_(std::move(folder)),
       timeline_(timeline),
-      worker_(timeline->Start([this] { return Write(); })) {}
+      worker_(timeline->Start([this] { return Write(); }, {"recordings"})) {}
 
 Recordings::~Recordings() {
   Stop();

@@ -237,7 +237,7 @@ absl::Status WorldRecording::WriteState(const physics::Snapshot& snapshot, bool 
   published->snapshot =
       std::shared_ptr<const physics::Snapshot>(std::shared_ptr<void>(), &snapshot);
   v1::Frame frame;
-  frame.ParseFromString(*EncodeFrame(published, *options_.frames));
+  frame.ParseFromString(*EncodeFrame(published, *options_.frames, options_.layout));
   frame.set_keyframe(true);
   return WriteMessage(frames_, snapshot.state.time, frame);
 }

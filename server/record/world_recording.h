@@ -36,7 +36,8 @@ class WorldRecording : public StateObserver {
     std::string path;
     v1::RecordingStart start;  // without the state
     std::optional<FrameChoice> frames;
-    double rate = 0;  // of frames, per simulated second
+    std::shared_ptr<const FrameLayout> layout{};  // of the model, shared with its streams
+    double rate = 0;                              // of frames, per simulated second
     std::int64_t max_bytes = 0;
   };
 

@@ -178,14 +178,15 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
     if (!host.ok()) return host.status();
   }
   if (parts->certificates != nullptr) {
-    parts->renewing =
-        RealTimeline().Start([certificates = parts->certificates, said = absl::Status()]() mutable {
+    parts->renewing = RealTimeline().Start(
+        [certificates = parts->certificates, said = absl::Status()]() mutable {
           // what stays wrong is reported once
           absl::Status status = certificates->Reload();
           if (status != said) Report("certificates", status);
           said = std::move(status);
           return RealTimeline().Now() + kRenewalInterval;
-        });
+        },
+        {"certificates"});
   }
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }

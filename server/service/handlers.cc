@@ -127,16 +127,16 @@ Handlers::Handlers(Options options)
     : options_(std::move(options)),
       shipped_(options_.scenes_folder),
       streams_(options_.timeline),
-      feedback_(options_.timeline, 1),
+      feedback_(options_.timeline, 1, {"feedback"}),
       registry_({options_.quotas,
                  [](std::shared_ptr<const physics::Model> model) {
                    return std::make_unique<WorldControl>(std::move(model));
                  },
                  options_.timeline}),
-      building_(options_.timeline, 2, 64),
-      describing_(options_.timeline, 1, 256),
-      storing_(options_.timeline, 1, 256),
-      replaying_(options_.timeline, 1, 16),
+      building_(options_.timeline, 2, 64, {"building"}),
+      describing_(options_.timeline, 1, 256, {"describing"}),
+      storing_(options_.timeline, 1, 256, {"storing"}),
+      replaying_(options_.timeline, 1, 16, {"replaying"}),
       recordings_(options_.store == nullptr
                       ? nullptr
                       : std::make_unique<Recordings>(options_.store->folder().recordings(),
@@ -427,18 +427,19 @@ void Handlers::ForkWorld(const Call& call, const v1::ForkWorldRequest& request,
 
   // the model is shared; only the state is copied
   auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
-  (*host)->Save([this, held, model = (*host)->shared_model(), settings,
-                 reply](absl::StatusOr<SavedState> saved) {
-    if (!saved.ok()) return reply(saved.status());
-    const auto build = [this, held, model, settings, bytes = std::move(saved->bytes), reply] {
-      physics::World world(model);
-      if (absl::Status status = world.Restore(bytes); !status.ok()) return reply(status);
-      auto fork = OpenWorld(std::move(*held), std::move(world), settings);
-      if (!fork.ok()) return reply(fork.status());
-      reply(DescribeWorldNow(**fork));
-    };
-    building_.Post(build, reply);
-  });
+  (*host)->Read(
+      [this, held, settings, reply](absl::StatusOr<std::shared_ptr<const Published>> published) {
+        if (!published.ok()) return reply(published.status());
+        const auto build = [this, held, settings, from = (*published)->snapshot, reply] {
+          physics::World world(from->model);
+          const std::string state = physics::SerializeState(from->state, from->model->hash);
+          if (absl::Status status = world.Restore(state); !status.ok()) return reply(status);
+          auto fork = OpenWorld(std::move(*held), std::move(world), settings);
+          if (!fork.ok()) return reply(fork.status());
+          reply(DescribeWorldNow(**fork));
+        };
+        building_.Post(build, reply);
+      });
 }
 
 void Handlers::AcquireLease(const Call& call, const v1::AcquireLeaseRequest& request,
@@ -525,7 +526,12 @@ absl::StatusOr<Subscription> Handlers::Subscribe(const Call& call,
     return status;
   auto host = FindWorld(*admitted, request.world());
   if (!host.ok()) return host.status();
-  return streams_.Read(request, *std::move(host));
+  absl::StatusOr<Subscription> subscription = streams_.Read(request, *std::move(host));
+  if (!subscription.ok()) return subscription;
+  if (absl::Status status = subscription->world->layout()->CheckSize(subscription->choice);
+      !status.ok())
+    return status;
+  return subscription;
 }
 
 std::shared_ptr<FrameStream> Handlers::MakeStream(FrameSink* sink, Subscription subscription) {

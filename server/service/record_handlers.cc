@@ -77,6 +77,7 @@ void Handlers::StartRecording(const Call& call, const v1::StartRecordingRequest&
     if (!frames.ok()) return reply(frames.status());
     options.frames = std::move(frames->choice);
     options.rate = frames->rate;
+    options.layout = frames->world->layout();
   }
   options.start.set_world(request.world());
   options.start.set_model_hash((*host)->model().hash);

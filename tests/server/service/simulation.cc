@@ -62,7 +62,7 @@ bool Overlap(const std::string& a, const std::string& b) {
 class Simulation::Client {
  public:
   Client(Simulation* simulation, int number) : sim_(*simulation), number_(number) {
-    worker_ = sim_.timeline_.Start([this] { return Act(); });
+    worker_ = sim_.timeline_.Start([this] { return Act(); }, {});
   }
   ~Client() { worker_->Stop(); }
 
@@ -437,7 +437,7 @@ Simulation::Simulation(std::uint64_t seed, int clients, const std::string& data_
   scenes_.Write("robot.yaml",
                 absl::StrCat(kSimulatedScene, kSimulatedRobot, kGantryRobot, kSimulatedTeleop + 1));
   StartServer();
-  network_ = timeline_.Start([this] { return DeliverNext(); });
+  network_ = timeline_.Start([this] { return DeliverNext(); }, {});
   for (int i = 0; i < clients; ++i) clients_.push_back(std::make_unique<Client>(this, i));
 }
 
