@@ -26,7 +26,7 @@ bodies:
   - {name: floor, rigid: {motion: FIXED, shapes: [{half_space: {}}]}}
   - name: ball
     deformable:
-      mesh: {sphere: {radius: 0.05}, edge_length: 0.03}
+      mesh: {sphere: {radius: 0.05}, edge_length: 0.012}
       pose: {position: [0, 0, 0.1]}
       material: {model: LINEAR_COROTATIONAL, youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
 """
