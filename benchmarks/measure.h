@@ -19,6 +19,13 @@ inline double ThreadNow() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+// CPU time of all threads of this process [s].
+inline double ProcessNow() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 inline double Quantile(std::vector<double> x, double share) {
   const std::size_t k = static_cast<std::size_t>(share * static_cast<double>(x.size() - 1));
   std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(k), x.end());

@@ -19,6 +19,9 @@ void RunSmallWorlds(Rows* rows);
 // An empty world created and deleted `cycles` times: rate, and growth of the server's memory.
 void RunCreateDelete(int cycles, Rows* rows);
 
+// Clients that connect and leave, `visits` of each front: growth of the server.
+void RunConnections(int visits, Rows* rows);
+
 // Time that frames of the default world leave after their step, with ten viewers.
 void RunFrameLag(Rows* rows);
 

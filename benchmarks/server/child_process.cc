@@ -13,11 +13,12 @@
 #include <utility>
 
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 namespace pliant::benchmarks {
 
-ChildProcess::ChildProcess(const std::vector<std::string>& arguments) {
+ChildProcess::ChildProcess(const std::vector<std::string>& arguments, int nice) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) std::abort();
   std::vector<char*> argv;
@@ -26,6 +27,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments) {
   pid_ = fork();
   if (pid_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // no server is left behind by a benchmark that is killed
+    if (nice > 0) setpriority(PRIO_PROCESS, 0, nice);
     const int log = open("/dev/null", O_WRONLY);
     dup2(ends[1], STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
@@ -83,6 +85,22 @@ double ChildProcess::MeasureCpu() const {
   for (int i = 0; i < 11; ++i) fields >> word;  // utime is the 14th field, the 12th after the name
   fields >> user >> system;
   return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+ChildProcess::ThreadTimes ChildProcess::MeasureThreads(const std::string& name, bool others) const {
+  ThreadTimes times;
+  std::error_code error;
+  const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
+  for (const auto& task : std::filesystem::directory_iterator(tasks, error)) {
+    std::string own;
+    std::getline(std::ifstream(task.path() / "comm"), own);
+    std::ifstream schedstat(task.path() / "schedstat");
+    double cpu = 0, wait = 0;  // [ns]
+    if (own.starts_with(name) == others || !(schedstat >> cpu >> wait)) continue;
+    times.cpu += 1e-9 * cpu;
+    times.wait += 1e-9 * wait;
+  }
+  return times;
 }
 
 std::string FindProgram(const std::string& name) {

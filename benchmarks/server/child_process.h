@@ -10,7 +10,8 @@ namespace pliant::benchmarks {
 // A process started by the benchmark. Its standard output can be read, its log is dropped.
 class ChildProcess {
  public:
-  explicit ChildProcess(const std::vector<std::string>& arguments);
+  // `nice` lowers its weight on a busy processor.
+  explicit ChildProcess(const std::vector<std::string>& arguments, int nice = 0);
   ~ChildProcess();  // Stop
   ChildProcess(const ChildProcess&) = delete;
 
@@ -21,6 +22,13 @@ class ChildProcess {
 
   double MeasureMemory() const;  // resident [MiB]
   double MeasureCpu() const;     // of all its threads [s]
+
+  // Times of its threads whose names begin with `name`, or of all others.
+  struct ThreadTimes {
+    double cpu = 0;   // [s]
+    double wait = 0;  // ready, but without a processor [s]
+  };
+  ThreadTimes MeasureThreads(const std::string& name, bool others = false) const;
 
  private:
   pid_t pid_ = -1;

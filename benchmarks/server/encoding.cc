@@ -16,6 +16,7 @@ namespace pliant::benchmarks {
 namespace {
 
 constexpr int kRepeats = 20;
+constexpr int kSteps = 5;
 
 std::shared_ptr<const server::Published> Publish(const physics::World& world) {
   auto published = std::make_shared<server::Published>();
@@ -30,7 +31,12 @@ void RunEncoding(Rows* rows) {
   const physics::SceneResult scene = physics::LoadSceneYaml(SoftBallsScene(), "balls.yaml");
   if (!scene.ok()) std::exit(1);
   physics::World world(scene.model);
-  if (!world.Step().ok()) std::exit(1);
+  double step = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kSteps; ++i) {
+    const double start = ProcessNow();
+    if (!world.Step().ok()) std::exit(1);
+    step = std::min(step, ProcessNow() - start);  // the first ones order and allocate
+  }
   const auto published = Publish(world);
   const auto layout = std::make_shared<const server::FrameLayout>(*scene.model);
 
@@ -51,11 +57,11 @@ void RunEncoding(Rows* rows) {
   }
   std::size_t vertices = 0;
   for (const physics::Body& body : scene.model->bodies) vertices += body.surface.vertices.size();
-  const double step = world.report().seconds;
   rows->push_back({{"case", "encoding"},
                    {"vertices", vertices},
                    {"frame_kb", 1e-3 * static_cast<double>(bytes)},
                    {"encode_ms", 1e3 * given},
+                   {"step_cpu_ms", 1e3 * step},
                    {"compute_and_encode_ms", 1e3 * computed},
                    {"field_share_of_step", (computed - given) / step},
                    {"goal", {{"encode_ms", 0.3}, {"field_share_of_step", 0.1}}}});

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   int cycles = 10'000;
   double seconds = 10;
   app.add_option("--case", only, "only the cases whose name contains this");
-  app.add_option("--cycles", cycles, "create_delete only: number of cycles")
+  app.add_option("--cycles", cycles, "create_delete and connections only: how many")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--seconds", seconds, "viewers_100 only: length of each period")
@@ -59,6 +59,7 @@ int main(int argc, char** argv) {
   run("step_worlds", [&] { RunStepWorlds(&rows); });
   run("small_worlds", [&] { RunSmallWorlds(&rows); });
   run("create_delete", [&] { RunCreateDelete(cycles, &rows); });
+  run("connections", [&] { RunConnections(cycles, &rows); });
   run("encoding", [&] { RunEncoding(&rows); });
   run("frame_lag", [&] { RunFrameLag(&rows); });
   run("viewers_100", [&] { RunViewers(seconds, &rows); });

@@ -22,6 +22,9 @@ namespace {
 
 constexpr double kSettle = 3;  // [s]
 constexpr char kWorld[] = "balls";
+constexpr char kSteppingThread[] = "step ";
+// Viewers use other machines as a rule. Here they take what the server leaves.
+constexpr int kViewersNice = 19;
 constexpr char kLateness[] = "pliant_step_start_lateness_seconds";
 
 void Sleep(double seconds) {
@@ -32,11 +35,23 @@ std::unique_ptr<ChildProcess> StartViewers(const ServerProcess& server, const st
                                            const std::string& transport, const std::string& tier,
                                            int count, int rate, int bits_per_second = 0) {
   const bool is_grpc = transport == "grpc";
-  return std::make_unique<ChildProcess>(std::vector<std::string>{
-      FindProgram("pliant_bench_server"), "viewer", "--transport", transport, "--address",
-      is_grpc ? server.grpc_address() : server.http_address(), "--world", world, "--tier", tier,
-      "--rate", std::to_string(rate), "--bits-per-second", std::to_string(bits_per_second),
-      "--count", std::to_string(count)});
+  const std::vector<std::string> arguments{FindProgram("pliant_bench_server"),
+                                           "viewer",
+                                           "--transport",
+                                           transport,
+                                           "--address",
+                                           is_grpc ? server.grpc_address() : server.http_address(),
+                                           "--world",
+                                           world,
+                                           "--tier",
+                                           tier,
+                                           "--rate",
+                                           std::to_string(rate),
+                                           "--bits-per-second",
+                                           std::to_string(bits_per_second),
+                                           "--count",
+                                           std::to_string(count)};
+  return std::make_unique<ChildProcess>(arguments, kViewersNice);
 }
 
 struct Seen {
@@ -122,25 +137,48 @@ class Operator {
 
 // What a period of the world was like for its operator.
 struct Period {
-  double rate, step_ms, latency_p99_ms, jitter_p99_ms, memory_mb, cpu;
+  double steps, seconds, latency_p99_ms, jitter_p99_ms, memory_mb;
+  // of the thread that makes the steps, and of all others of the server
+  ChildProcess::ThreadTimes stepping, others;
+
+  double rate() const { return steps / seconds; }                      // [1/s]
+  double step_cpu_ms() const { return 1e3 * stepping.cpu / steps; }    // of one step
+  double step_wait_ms() const { return 1e3 * stepping.wait / steps; }  // for a processor
 };
 
+ChildProcess::ThreadTimes operator-(const ChildProcess::ThreadTimes& a,
+                                    const ChildProcess::ThreadTimes& b) {
+  return {a.cpu - b.cpu, a.wait - b.wait};
+}
+
+// Waits until a step has ended; its number. Whole steps are counted, since a period has few.
+double AwaitStep(Connection& client) {
+  const std::int64_t before = client.Get(kWorld).step();
+  while (true) {
+    const std::int64_t step = client.Get(kWorld).step();
+    if (step != before) return static_cast<double>(step);
+    Sleep(1e-3);
+  }
+}
+
 Period Measure(ServerProcess& server, Connection& client, double seconds) {
+  const ChildProcess& process = server.process();
   const std::string before = server.FetchMetrics();
-  const v1::World first = client.Get(kWorld);
-  const double start = Now(), cpu = server.process().MeasureCpu();
+  Period period{};
   Operator driver(server.grpc_address());
+  const double first = AwaitStep(client), start = Now();
+  const auto stepping = process.MeasureThreads(kSteppingThread),
+             others = process.MeasureThreads(kSteppingThread, true);
   Sleep(seconds);
+  period.steps = AwaitStep(client) - first;
+  period.seconds = Now() - start;
+  period.stepping = process.MeasureThreads(kSteppingThread) - stepping;
+  period.others = process.MeasureThreads(kSteppingThread, true) - others;
   const std::vector<double> latencies = driver.Stop();
-  const double elapsed = Now() - start;
-  const v1::World last = client.Get(kWorld);
-  const double step = last.last_report().step_seconds();
-  return {(last.time() - first.time()) / elapsed,
-          1e3 * step,
-          latencies.empty() ? std::nan("") : 1e3 * Quantile(latencies, 0.99),
-          1e3 * server.ReadQuantile(kLateness, 0.99, before),
-          server.process().MeasureMemory(),
-          server.process().MeasureCpu() - cpu};
+  period.latency_p99_ms = latencies.empty() ? std::nan("") : 1e3 * Quantile(latencies, 0.99);
+  period.jitter_p99_ms = 1e3 * server.ReadQuantile(kLateness, 0.99, before);
+  period.memory_mb = process.MeasureMemory();
+  return period;
 }
 
 // Processor time of this process to send `bytes` through a TCP connection to a reader [s].
@@ -235,26 +273,33 @@ void RunViewers(double seconds, Rows* rows) {
   Sleep(kSettle);
   for (const auto& viewer : stalled) viewer->Signal(SIGSTOP);
   const double frames_before = server.ReadMetric("pliant_frames_sent_total");
+  const double watched_from = Now();
   const Period watched = Measure(server, client, seconds);
   const double sent = server.ReadMetric("pliant_frames_sent_total") - frames_before;
+  const double frame_rate = sent / (Now() - watched_from);
   for (const auto& viewer : stalled) viewer->Signal(SIGCONT);
   Sleep(2);
   const Seen late = StopViewers(&stalled);
   const Seen seen = StopViewers(&viewers);
 
   const double bytes = seen.bytes / std::max(1.0, seen.frames);
-  const double cpu_per_frame = (watched.cpu - alone.cpu) / std::max(1.0, sent);
+  // threads other than the stepping one do little but serve viewers
+  const double cpu_per_frame =
+      (watched.others.cpu / watched.seconds - alone.others.cpu / alone.seconds) / frame_rate;
   const double bare = MeasureBareSend(static_cast<std::size_t>(bytes));
   rows->push_back({{"case", "viewers_100"},
                    {"dofs", world.size().dofs()},
-                   {"step_ms_alone", alone.step_ms},
-                   {"rate_alone", alone.rate},
-                   {"rate_kept", watched.rate / alone.rate},
+                   {"steps_per_s_alone", alone.rate()},
+                   {"rate_kept", watched.rate() / alone.rate()},
+                   {"step_cpu_ms_alone", alone.step_cpu_ms()},
+                   {"step_cpu_ms", watched.step_cpu_ms()},
+                   {"step_wait_ms_alone", alone.step_wait_ms()},
+                   {"step_wait_ms", watched.step_wait_ms()},
                    {"latency_p99_ms_alone", alone.latency_p99_ms},
                    {"latency_p99_ms", watched.latency_p99_ms},
                    {"jitter_p99_ms_more", watched.jitter_p99_ms - alone.jitter_p99_ms},
                    {"memory_mb_more", watched.memory_mb - alone.memory_mb},
-                   {"frames_per_s", sent / seconds},
+                   {"frames_per_s", frame_rate},
                    {"frame_kb", 1e-3 * bytes},
                    {"cpu_us_per_frame", 1e6 * cpu_per_frame},
                    {"bare_send_us", 1e6 * bare},

@@ -27,8 +27,7 @@ std::string ReadPem(const std::string& path) {
 std::shared_ptr<grpc::ChannelCredentials> MakeCredentials(const Client::Options& options) {
   if (!options.tls && options.ca.empty() && options.cert.empty())
     return grpc::InsecureChannelCredentials();
-  return grpc::SslCredentials(
-      {ReadPem(options.ca), ReadPem(options.key), ReadPem(options.cert)});
+  return grpc::SslCredentials({ReadPem(options.ca), ReadPem(options.key), ReadPem(options.cert)});
 }
 
 }  // namespace
@@ -65,6 +64,11 @@ v1::ControlService::Stub& Client::control() {
 v1::RecordService::Stub& Client::records() {
   if (records_ == nullptr) records_ = v1::RecordService::NewStub(Connect());
   return *records_;
+}
+
+v1::ObjectService::Stub& Client::objects() {
+  if (objects_ == nullptr) objects_ = v1::ObjectService::NewStub(Connect());
+  return *objects_;
 }
 
 void Client::Prepare(grpc::ClientContext* context, bool may_take_long) const {

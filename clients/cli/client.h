@@ -4,12 +4,14 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "google/protobuf/message.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/status.h"
 
 #include "pliant/v1/control.grpc.pb.h"
+#include "pliant/v1/objects.grpc.pb.h"
 #include "pliant/v1/record.grpc.pb.h"
 #include "pliant/v1/stream.grpc.pb.h"
 #include "pliant/v1/world.grpc.pb.h"
@@ -52,6 +54,7 @@ class Client {
   v1::StreamService::Stub& streams();
   v1::ControlService::Stub& control();
   v1::RecordService::Stub& records();
+  v1::ObjectService::Stub& objects();
 
   // Returns the server's grpc.health.v1 status by name, e.g. "SERVING".
   std::string CheckHealth();
@@ -81,7 +84,11 @@ class Client {
   std::unique_ptr<v1::StreamService::Stub> streams_;
   std::unique_ptr<v1::ControlService::Stub> control_;
   std::unique_ptr<v1::RecordService::Stub> records_;
+  std::unique_ptr<v1::ObjectService::Stub> objects_;
 };
+
+// Sends bytes to the server in chunks, unless it has them. Returns their SHA-256.
+std::string Upload(Client* client, std::string_view bytes);
 
 // Returns the message as one line of JSON with the field names of the schema.
 std::string ToJson(const google::protobuf::Message& message);

@@ -20,6 +20,7 @@ struct RecordArguments {
   std::string world;
   std::string file;
   double rate = 0;
+  bool decimated = false;
 };
 
 std::string RecordingName(const std::string& recording) {
@@ -45,6 +46,7 @@ int StartRecording(Client* client, const RecordArguments& arguments) {
   request.set_world(WorldName(arguments.world));
   request.set_recording_id(arguments.recording);
   if (arguments.rate > 0) request.mutable_frames()->set_rate(arguments.rate);
+  if (arguments.decimated) request.mutable_frames()->set_tier(v1::TIER_DECIMATED);
   return ShowRecording(client, client->Call(client->records(), &Stub::StartRecording, request));
 }
 
@@ -134,10 +136,14 @@ void AddRecordCommands(CLI::App* pliant, Client* client, Action* action) {
   start->add_option("world", arguments->world, "Name of the world")->required();
   start->add_option("--id", arguments->recording,
                     "Name of the recording: a-z, 0-9 and - (default: chosen by the server)");
+  CLI::Option* rate = start
+                          ->add_option("--rate", arguments->rate,
+                                       "Frames per simulated second (default: none are recorded)")
+                          ->check(CLI::PositiveNumber);
   start
-      ->add_option("--rate", arguments->rate,
-                   "Frames per simulated second (default: none are recorded)")
-      ->check(CLI::PositiveNumber);
+      ->add_flag("--decimated", arguments->decimated,
+                 "Record about a quarter of the vertices of deformable surfaces")
+      ->needs(rate);
   add_on_recording("stop", "End a recording", StopRecording);
   CLI::App* list = add("list", "List recordings", ListRecordings);
   list->add_option("world", arguments->world, "Only those of this world");

@@ -4,6 +4,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "CLI/CLI.hpp"
 #include "nlohmann/json.hpp"
@@ -12,6 +13,8 @@
 
 namespace pliant::clients {
 namespace {
+
+constexpr std::size_t kMaxStateInRequest = 3 << 20;  // a message has at most 4 MiB
 
 // Arguments of the `world` commands, kept alive by their callbacks.
 struct Arguments {
@@ -43,6 +46,12 @@ std::string DescribeClock(const v1::Clock& clock) {
 }
 
 void PrintWorld(const v1::World& world) {
+  if (world.has_creation()) {
+    std::printf("%-24s being created by %s: %.0f %% after %.0f s\n", world.name().c_str(),
+                world.owner().c_str(), 100 * world.creation().progress(),
+                world.creation().elapsed());
+    return;
+  }
   std::printf("%-24s %-20s %-10s %-16s step %-8lld t %.3f s", world.name().c_str(),
               world.scene_name().c_str(), world.method().c_str(),
               DescribeClock(world.clock()).c_str(), static_cast<long long>(world.step()),
@@ -219,10 +228,15 @@ int Checkpoint(Client* client, const Arguments& arguments) {
 int Restore(Client* client, const Arguments& arguments) {
   v1::RestoreWorldRequest request;
   request.set_name(WorldName(arguments.world));
-  if (arguments.checkpoint.empty()) {
-    request.set_state(ReadFile(arguments.file));
-  } else {
+  if (!arguments.checkpoint.empty()) {
     request.set_checkpoint(CheckpointName(arguments));
+  } else {
+    std::string state = ReadFile(arguments.file);
+    if (state.size() > kMaxStateInRequest) {
+      request.set_sha256(Upload(client, state));
+    } else {
+      request.set_state(std::move(state));
+    }
   }
   return Show(client,
               client->Call(client->worlds(), &v1::WorldService::Stub::RestoreWorld, request, true));

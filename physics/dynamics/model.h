@@ -139,7 +139,7 @@ struct Teleoperation {
     std::vector<int> actuators;  // ascending
   };
   // What an axis or a button of a gamepad moves: the link of a controller by a twist, or the
-  // targets of position actuators at a rate. The rates are those at a full deflection.
+  // targets of position and velocity actuators by a rate. Rates are those at a full deflection.
   struct GamepadControl {
     int axis = -1, button = -1;                           // one of them; in the standard layout
     int controller = -1;                                  // differential IK, by the twist

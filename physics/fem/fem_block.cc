@@ -133,7 +133,7 @@ class FemBlock final : public DynamicsBlock, public NodeSet, public ElementSet, 
     const std::size_t components = CountComponents(measure);
     PLIANT_DEMAND(values.size() == components * model_->element_volumes.size());
     const ElementBatches& elements = model_->elements;
-    const bool is_stress = measure == FieldMeasure::kVonMisesStress;
+    const bool is_stress = IsOfStress(measure);
     const FemModel::Deformation at =
         is_stress ? model_->CalcDeformation(q) : FemModel::Deformation{};
     for (std::size_t b = 0; b < elements.batches.size(); ++b) {

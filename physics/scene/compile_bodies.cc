@@ -205,6 +205,7 @@ void SceneCompiler::BuildBlocks() {
     if (!draft.is_deformable && body.motion == Motion::kFixed) continue;
     body.block = static_cast<int>(model_->blocks.size());
     if (draft.is_deformable) {
+      if (!GoesOn()) return;
       // the draft was completed after the body was placed: keep its name and pose
       const std::string name = body.name;
       const RigidTransform X_WB = body.X_WB;

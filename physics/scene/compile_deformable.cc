@@ -24,7 +24,8 @@ constexpr double kDefaultBeta = 0.01;  // [s]
 
 // A primitive before it is meshed.
 struct Primitive {
-  absl::StatusOr<TetrahedralMesh> (*mesh)(const v1::VolumeMesh&, double edge_length) = nullptr;
+  absl::StatusOr<TetrahedralMesh> (*mesh)(const v1::VolumeMesh&, double edge_length,
+                                          const IsCancelled&) = nullptr;
   double smallest_extent = 0;  // [m]
   double volume = 0;           // [m³]
 };
@@ -33,21 +34,27 @@ Eigen::Vector3d Size(const v1::Box& box) {
   return {box.size(0), box.size(1), box.size(2)};
 }
 
-absl::StatusOr<TetrahedralMesh> MeshBoxOf(const v1::VolumeMesh& mesh, double edge_length) {
-  return MeshBox(Size(mesh.box()), edge_length);
+absl::StatusOr<TetrahedralMesh> MeshBoxOf(const v1::VolumeMesh& mesh, double edge_length,
+                                          const IsCancelled& is_cancelled) {
+  return MeshBox(Size(mesh.box()), edge_length, is_cancelled);
 }
-absl::StatusOr<TetrahedralMesh> MeshSphereOf(const v1::VolumeMesh& mesh, double edge_length) {
-  return MeshSphere(mesh.sphere().radius(), edge_length);
+absl::StatusOr<TetrahedralMesh> MeshSphereOf(const v1::VolumeMesh& mesh, double edge_length,
+                                             const IsCancelled& is_cancelled) {
+  return MeshSphere(mesh.sphere().radius(), edge_length, is_cancelled);
 }
-absl::StatusOr<TetrahedralMesh> MeshCylinderOf(const v1::VolumeMesh& mesh, double edge_length) {
-  return MeshCylinder(mesh.cylinder().radius(), mesh.cylinder().length(), edge_length);
+absl::StatusOr<TetrahedralMesh> MeshCylinderOf(const v1::VolumeMesh& mesh, double edge_length,
+                                               const IsCancelled& is_cancelled) {
+  return MeshCylinder(mesh.cylinder().radius(), mesh.cylinder().length(), edge_length,
+                      is_cancelled);
 }
-absl::StatusOr<TetrahedralMesh> MeshCapsuleOf(const v1::VolumeMesh& mesh, double edge_length) {
-  return MeshCapsule(mesh.capsule().radius(), mesh.capsule().length(), edge_length);
+absl::StatusOr<TetrahedralMesh> MeshCapsuleOf(const v1::VolumeMesh& mesh, double edge_length,
+                                              const IsCancelled& is_cancelled) {
+  return MeshCapsule(mesh.capsule().radius(), mesh.capsule().length(), edge_length, is_cancelled);
 }
-absl::StatusOr<TetrahedralMesh> MeshTorusOf(const v1::VolumeMesh& mesh, double edge_length) {
+absl::StatusOr<TetrahedralMesh> MeshTorusOf(const v1::VolumeMesh& mesh, double edge_length,
+                                            const IsCancelled& is_cancelled) {
   return MeshTorus(mesh.torus().ring_radius(), mesh.torus().tube_radius(), edge_length,
-                   mesh.torus().slices());
+                   mesh.torus().slices(), is_cancelled);
 }
 
 // Checks the sizes of a primitive; returns nothing when one is wrong.
@@ -171,7 +178,7 @@ void SceneCompiler::DraftDeformableBody(const v1::DeformableBody& given, const s
   body.self_contact = given.self_contact();
   std::optional<TetrahedralMesh> mesh =
       ReadVolumeMesh(given.mesh(), path + ".mesh", &draft->vertex_of_file);
-  if (mesh.has_value()) {
+  if (mesh.has_value() && GoesOn()) {
     fem.mesh = *std::move(mesh);
     body.mesh = fem.mesh;
     body.surface = ExtractBoundary(fem.mesh);
@@ -232,7 +239,7 @@ void SceneCompiler::DraftCustomBody(const v1::CustomBody& given, const std::stri
   body.self_contact = given.self_contact();
   std::optional<TetrahedralMesh> mesh =
       ReadVolumeMesh(given.mesh(), path + ".mesh", &draft->vertex_of_file);
-  if (!mesh.has_value()) return;
+  if (!mesh.has_value() || !GoesOn()) return;
   body.mesh = custom.mesh = *std::move(mesh);
   body.surface = ExtractBoundary(body.mesh);
   body.points = draft->kind->MakePoints(custom);
@@ -418,7 +425,8 @@ std::optional<TetrahedralMesh> SceneCompiler::ReadVolumeMesh(const v1::VolumeMes
       return std::nullopt;
     }
     if (log_.failed()) return std::nullopt;
-    mesh = primitive->mesh(given, edge);
+    mesh = primitive->mesh(given, edge, [this] { return !GoesOn(); });
+    if (is_cancelled_) return std::nullopt;
     if (!mesh.ok()) {
       log_.Error(path + ".edge_length", std::string(mesh.status().message()));
       return std::nullopt;
@@ -449,6 +457,7 @@ std::optional<TetrahedralMesh> SceneCompiler::CheckMesh(TetrahedralMesh mesh, bo
     keep(std::move(repaired));
   }
 
+  if (!GoesOn()) return std::nullopt;
   bool sound = true, unused = false;
   for (const MeshDefect& defect : FindDefects(mesh)) {
     if (defect.harmless()) {

@@ -467,11 +467,12 @@ bool SceneCompiler::ReadGamepadControl(int robot, const v1::GamepadControl& give
     case v1::GamepadControl::kJoint:
       for (const int joint : MatchJoints(robot, given.joint(), path + ".joint")) {
         const int drive = FindDrive(robot, joint);
-        if (drive >= 0 && model_->actuators[drive].kind == Actuator::Kind::kPosition)
+        if (drive >= 0 && model_->actuators[drive].kind != Actuator::Kind::kEffort)
           control->actuators.push_back(drive);
       }
       if (control->actuators.empty()) {
-        log_.Error(path + ".joint", "matches no joint with a PD actuator; expected at least one");
+        log_.Error(path + ".joint",
+                   "matches no joint with a PD or velocity actuator; expected at least one");
         return false;
       }
       break;

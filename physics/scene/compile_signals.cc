@@ -505,11 +505,14 @@ bool SceneCompiler::ReadProbe(const v1::Probe& given, const std::string& path, P
         case v1::FIELD_MEASURE_CONTACT_TRACTION:
           probe->measure = FieldMeasure::kContactTraction;
           break;
+        case v1::FIELD_MEASURE_CAUCHY_STRESS:
+          probe->measure = FieldMeasure::kCauchyStress;
+          break;
         default:
           return Missing(path + ".field.measure",
                          "VON_MISES_STRAIN, VON_MISES_STRESS, VOLUME_RATIO, PRINCIPAL_STRETCH, "
-                         "GREEN_STRAIN, PRINCIPAL_STRETCHES, CONTACT_PRESSURE or "
-                         "CONTACT_TRACTION",
+                         "GREEN_STRAIN, PRINCIPAL_STRETCHES, CONTACT_PRESSURE, CONTACT_TRACTION "
+                         "or CAUCHY_STRESS",
                          &log_);
       }
       switch (given.field().reduce()) {

@@ -98,7 +98,10 @@ std::shared_ptr<const Model> SceneCompiler::Compile() {
 }
 
 bool SceneCompiler::GoesOn(double share) {
+  share_ = share;
+  if (is_cancelled_) return false;
   if (options_.progress == nullptr || options_.progress(share)) return true;
+  is_cancelled_ = true;
   log_.Error("", "was cancelled");
   return false;
 }

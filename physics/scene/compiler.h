@@ -155,7 +155,9 @@ class SceneCompiler {
 
   // bodies that start inside each other: compiler.cc
   void WarnOfOverlaps();
-  bool GoesOn(double share);  // false, with an error, when the scene's progress is cancelled
+  // False, with an error, when the scene's progress is cancelled; then and ever after.
+  bool GoesOn(double share);
+  bool GoesOn() { return GoesOn(share_); }  // within a part
   std::string PathOfBody(int body) const;
 
   // drives and constraints: compile_drives.cc
@@ -264,8 +266,10 @@ class SceneCompiler {
   absl::flat_hash_map<std::string, int> templates_;            // in the scene's bodies
   absl::flat_hash_map<std::string, std::vector<int>> copies_;  // of a template, in the model
   absl::flat_hash_map<std::string, std::vector<int>> groups_;
-  std::string mesh_hashes_;             // of all files read, in the order they were
-  std::int64_t tetrahedra_ = 0;         // of meshes that were read
+  std::string mesh_hashes_;      // of all files read, in the order they were
+  std::int64_t tetrahedra_ = 0;  // of meshes that were read
+  double share_ = 0;             // last reported
+  bool is_cancelled_ = false;
   std::int64_t placed_tetrahedra_ = 0;  // of the model's bodies
 };
 

@@ -14,7 +14,8 @@ struct JointGoal {
   int actuator;  // index in Model::actuators
   double value;
 };
-// Rate at which the target of a position actuator moves [rad/s], [m/s].
+// Rate at which the target of a position actuator moves, or target of a velocity actuator [rad/s],
+// [m/s].
 struct JogGoal {
   int actuator;
   double rate;

@@ -92,7 +92,7 @@ void RobotDrive::TakeJog(const JogGoal& goal, const std::string& lease_id, Stead
   if (goal.rate == 0 && !joint->live) return;
   joint->taken = true;
   joint->next_lease = lease_id;
-  joint->live = {goal.rate, now};
+  joint->live = {std::clamp(goal.rate, -joint->speed, joint->speed), now};
 }
 
 void RobotDrive::TakeTool(const ToolGoal& goal, const std::string& lease_id, SteadyTime now) {

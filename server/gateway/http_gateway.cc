@@ -118,7 +118,10 @@ absl::StatusOr<std::unique_ptr<HttpGateway>> HttpGateway::Start(Handlers* handle
   listener->port = acceptor.local_endpoint().port();
   listener->Accept();
   Listener* running = listener.get();
-  listener->thread = std::thread([running] { running->io.run(); });
+  listener->thread = std::thread([running] {
+    pthread_setname_np(pthread_self(), "gateway");
+    running->io.run();
+  });
   return std::unique_ptr<HttpGateway>(new HttpGateway(std::move(listener)));
 }
 

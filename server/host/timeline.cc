@@ -2,16 +2,31 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <pthread.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
+
+#include <sys/resource.h>
 
 namespace pliant::server {
 namespace {
 
+constexpr int kBackgroundNice = 5;  // a third of the weight of other threads
+
+void Configure(const Timeline::Thread& thread) {
+  pthread_setname_np(pthread_self(), thread.name.substr(0, 15).c_str());
+  // without it the thread is only more in the way of others
+  if (thread.in_background) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kBackgroundNice);
+}
+
 class ThreadWorker final : public Timeline::Worker {
  public:
-  explicit ThreadWorker(std::function<SteadyTime()> job)
-      : job_(std::move(job)), thread_([this] { Run(); }) {}
+  ThreadWorker(std::function<SteadyTime()> job, Timeline::Thread thread)
+      : job_(std::move(job)), thread_([this, thread = std::move(thread)] {
+          Configure(thread);
+          Run();
+        }) {}
   ~ThreadWorker() override { Stop(); }
 
   void Wake() override {
@@ -20,6 +35,16 @@ class ThreadWorker final : public Timeline::Worker {
       if (std::exchange(woken_, true)) return;
     }
     wake_.notify_one();
+  }
+
+  bool TryRun() override {
+    std::unique_lock lock(mutex_);
+    if (running_ || stopping_) return false;
+    const SteadyTime awaited = due_;
+    RunJob(lock);
+    // the thread waits until `awaited`, or slept through what happened meanwhile
+    if (due_ < awaited || woken_ || stopping_) wake_.notify_one();
+    return true;
   }
 
   void Stop() override {
@@ -34,23 +59,47 @@ class ThreadWorker final : public Timeline::Worker {
 
  private:
   void Run() {
+    std::unique_lock lock(mutex_);
     while (true) {
-      const SteadyTime next = job_();
-      std::unique_lock lock(mutex_);
-      const auto ready = [this] { return stopping_ || woken_; };
-      if (next == kNever) {
-        wake_.wait(lock, ready);
-      } else if (!ready() && next > std::chrono::steady_clock::now()) {
-        wake_.wait_until(lock, next, ready);
-      }
+      AwaitTurn(lock);
       if (stopping_) return;
-      woken_ = false;
+      RunJob(lock);
     }
+  }
+
+  // Returns when there is something to do and no other thread runs the job.
+  void AwaitTurn(std::unique_lock<std::mutex>& lock) {
+    while (true) {
+      if (running_) {
+        wake_.wait(lock);
+        continue;
+      }
+      if (stopping_ || woken_) return;
+      const SteadyTime due = due_;
+      if (due == kNever) {
+        wake_.wait(lock);
+      } else if (due <= std::chrono::steady_clock::now() ||
+                 wake_.wait_until(lock, due) == std::cv_status::timeout) {
+        if (!running_ && due_ <= due) return;
+      }
+    }
+  }
+
+  void RunJob(std::unique_lock<std::mutex>& lock) {
+    running_ = true;
+    woken_ = false;
+    lock.unlock();
+    const SteadyTime next = job_();
+    lock.lock();
+    running_ = false;
+    due_ = next;
   }
 
   const std::function<SteadyTime()> job_;
   std::mutex mutex_;
-  std::condition_variable wake_;
+  std::condition_variable wake_;  // only the thread waits for it
+  SteadyTime due_;                // the epoch of the clock at first: at once
+  bool running_ = false;
   bool woken_ = false;
   bool stopping_ = false;
   std::mutex join_mutex_;
@@ -60,8 +109,8 @@ class ThreadWorker final : public Timeline::Worker {
 class ThreadTimeline final : public Timeline {
  public:
   SteadyTime Now() const override { return std::chrono::steady_clock::now(); }
-  std::unique_ptr<Worker> Start(std::function<SteadyTime()> job) override {
-    return std::make_unique<ThreadWorker>(std::move(job));
+  std::unique_ptr<Worker> Start(std::function<SteadyTime()> job, Thread thread) override {
+    return std::make_unique<ThreadWorker>(std::move(job), std::move(thread));
   }
 };
 

@@ -7,10 +7,11 @@
 
 namespace pliant::server {
 
-WorkQueue::WorkQueue(Timeline* timeline, int threads, std::size_t capacity)
+WorkQueue::WorkQueue(Timeline* timeline, int threads, std::size_t capacity,
+                     const Timeline::Thread& thread)
     : timeline_(timeline), capacity_(capacity) {
   for (int i = 0; i < threads; ++i)
-    workers_.push_back(timeline_->Start([this] { return RunNext(); }));
+    workers_.push_back(timeline_->Start([this] { return RunNext(); }, thread));
 }
 
 WorkQueue::~WorkQueue() {

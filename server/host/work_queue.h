@@ -18,7 +18,8 @@ namespace pliant::server {
 class WorkQueue {
  public:
   // `timeline` outlives the queue.
-  WorkQueue(Timeline* timeline, int threads, std::size_t capacity);
+  WorkQueue(Timeline* timeline, int threads, std::size_t capacity,
+            const Timeline::Thread& thread = {});
   ~WorkQueue();
 
   // Runs `job` on a worker. `fail` is called in its place, or after it if it throws: with

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <exception>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,11 @@ using Seconds = std::chrono::duration<double>;
 // Interval at which viewers see a state during a long request.
 constexpr auto kProgressInterval = std::chrono::milliseconds(10);
 
+// Steps made by threads that wait for other clients, too: about as long as to wake another thread.
+constexpr double kQuickStep = 0.2e-3;  // [s]
+constexpr std::size_t kMaxSmallShapes = 16;
+constexpr int kMaxSmallDofs = 48;
+
 // Finds the first block whose positions or velocities are not all finite, or returns −1.
 int FindNotFinite(const physics::Model& model, const physics::State& state) {
   const auto is_finite = [](double x) { return std::isfinite(x); };
@@ -26,6 +32,20 @@ int FindNotFinite(const physics::Model& model, const physics::State& state) {
       return b;
   }
   return -1;
+}
+
+// Whether no step can take long, whatever happens in it: a few bodies of simple shapes.
+bool IsSmall(const physics::Model& model) {
+  const auto is_mesh = [](const physics::Shape& shape) {
+    return std::holds_alternative<physics::ConvexMesh>(shape.geometry) ||
+           std::holds_alternative<physics::SurfaceMesh>(shape.geometry);
+  };
+  std::size_t shapes = 0;
+  for (const physics::Body& body : model.bodies) {
+    if (!body.mesh.vertices.empty() || std::ranges::any_of(body.shapes, is_mesh)) return false;
+    shapes += body.shapes.size();
+  }
+  return shapes <= kMaxSmallShapes && model.velocity_offsets.back() <= kMaxSmallDofs;
 }
 
 }  // namespace
@@ -39,6 +59,7 @@ WorldHost::WorldHost(std::string id, physics::World world,
       controller_(std::move(controller)),
       settings_(std::make_shared<const WorldSettings>(std::move(settings))),
       usage_(CalcUsage(*model_)),
+      is_small_(IsSmall(*model_)),
       timeline_(timeline),
       journal_(std::move(journal)),
       world_(std::move(world)),
@@ -46,7 +67,7 @@ WorldHost::WorldHost(std::string id, physics::World world,
   SwitchClock(clock);
   snapshot_ = world_.TakeSnapshot();
   Publish();
-  worker_ = timeline_->Start([this] { return Continue(); });
+  worker_ = timeline_->Start([this] { return Continue(); }, {"step " + id_});
 }
 
 WorldHost::~WorldHost() {
@@ -88,11 +109,13 @@ void WorldHost::Step(std::int64_t steps, const CallLimits& limits, Done done, St
     return done(absl::InvalidArgumentError(
         absl::StrCat("steps: ", steps, " is not allowed; expected 1 to ", kMaxSteps)));
   }
+  const bool here = caller.lends_thread && steps == 1 && IsQuick();
   auto shared_done = std::make_shared<Done>(std::move(done));
   Post({[this, steps, limits, shared_done, inputs = std::move(inputs), caller = std::move(caller)] {
           StartRun({steps, 0, limits, std::move(*shared_done), inputs, caller});
         },
-        [shared_done](const absl::Status& status) { (*shared_done)(status); }});
+        [shared_done](const absl::Status& status) { (*shared_done)(status); }},
+       here);
 }
 
 void WorldHost::SetClock(const ClockMode& mode, const std::string& who, Done done) {
@@ -133,10 +156,12 @@ void WorldHost::Restore(std::string bytes, const std::string& who, Done done) {
       std::move(done));
 }
 
-void WorldHost::Save(std::function<void(absl::StatusOr<SavedState>)> done) {
-  auto shared_done = std::make_shared<decltype(done)>(std::move(done));
+void WorldHost::Read(Done done) {
+  auto shared_done = std::make_shared<Done>(std::move(done));
   Post({[this, shared_done] {
-          (*shared_done)(SavedState{world_.Save(), physics::HashState(world_.state())});
+          // steps of a long request are not all published
+          if (latest()->snapshot != snapshot_) Publish();
+          (*shared_done)(latest());
         },
         [shared_done](const absl::Status& status) { (*shared_done)(status); }});
 }
@@ -196,7 +221,7 @@ void WorldHost::RemoveObserver(std::shared_ptr<StateObserver> observer, Done don
         [shared_done](const absl::Status& status) { (*shared_done)(status); }});
 }
 
-void WorldHost::Post(Request request) {
+void WorldHost::Post(Request request, bool here) {
   absl::Status refused;
   {
     std::lock_guard lock(mailbox_mutex_);
@@ -211,7 +236,12 @@ void WorldHost::Post(Request request) {
     }
   }
   if (!refused.ok()) return request.refuse(refused);
-  worker_->Wake();
+  if (!here || !worker_->TryRun()) worker_->Wake();
+}
+
+bool WorldHost::IsQuick() const {
+  const double last = last_step_.load();
+  return is_small_ && journal_ == nullptr && last > 0 && last < kQuickStep;
 }
 
 void WorldHost::Touch() {
@@ -300,7 +330,7 @@ SteadyTime WorldHost::Continue() {
       return more ? now : controller_->CalcNextChange().value_or(kNever);
     }
     case ClockMode::Kind::kStepping:
-      return StepOnRequest(now);
+      return std::min(StepOnRequest(now), more ? now : kNever);
     case ClockMode::Kind::kRealTime: {
       const SteadyTime due = pacer_.CalcDue(world_.state().time);
       if (now < due) {
@@ -379,7 +409,9 @@ SteadyTime WorldHost::StepOnRequest(SteadyTime now) {
     EndRuns(absl::StatusCode::kAborted,
             absl::StrCat("worlds/", id_, " paused at step ", fault_->step, ": ", fault_->reason));
   }
-  return now;
+  // when all is done, a thread that lent itself must not wake the world's own
+  if (clock_.kind != ClockMode::Kind::kPaused) return now;
+  return controller_->CalcNextChange().value_or(kNever);
 }
 
 // Ends all requests to step. Leaves the clock paused if there were any.
@@ -412,7 +444,8 @@ bool WorldHost::StepOnce(SteadyTime now, const StepInputs& given) {
   }
   const SteadyTime end = timeline_->Now();
   steps_.fetch_add(1);
-  step_seconds_.store(step_seconds_.load() + Seconds(end - now).count());
+  last_step_.store(Seconds(end - now).count());
+  step_seconds_.store(step_seconds_.load() + last_step_.load());
   if (!status.ok()) {
     RaiseFault(physics::MakeFault(*model_, world_.state(), status));
     return false;

@@ -37,6 +37,8 @@ struct CallLimits {
 struct StepCaller {
   std::string name;
   std::function<void(int ahead)> on_wait;
+  // The calling thread may make a step that is sure to be quick, instead of waking another one.
+  bool lends_thread = false;
 };
 
 // Notified of every publication of a world, and when the world stops.
@@ -44,11 +46,6 @@ class PublicationListener {
  public:
   virtual ~PublicationListener() = default;
   virtual void OnPublish() = 0;  // on the stepping thread, mostly; must be quick
-};
-
-struct SavedState {
-  std::string bytes;
-  std::string hash;
 };
 
 struct HostCounters {
@@ -67,8 +64,9 @@ struct HostCounters {
 //
 // Other threads access it in two ways only: through the bounded mailbox of requests, and through
 // the pointer to the last published state. Requests are executed in order, between steps, on the
-// stepping thread; `done` is called there too, exactly once, and must not block. A step that fails,
-// does not converge or is not finite pauses this world with a fault and leaves it at a valid state;
+// stepping thread; `done` is called there too, exactly once, and must not block. A thread that
+// lends itself for a step (StepCaller) is the stepping thread meanwhile. A step that fails, does
+// not converge or is not finite pauses this world with a fault and leaves it at a valid state;
 // the next request that makes time pass clears the fault.
 //
 // Stepping on request is a state of the clock, kStepping: other requests are served between any two
@@ -118,7 +116,8 @@ class WorldHost {
   void Reset(const std::string& who, Done done);
   // INVALID_ARGUMENT when the bytes are not of this model; then nothing has changed.
   void Restore(std::string bytes, const std::string& who, Done done);
-  void Save(std::function<void(absl::StatusOr<SavedState>)> done);
+  // Replies with the state that earlier requests have led to, between two steps.
+  void Read(Done done);
 
   // Calls `observer` for every change of the state from now on, until it is removed.
   void AddObserver(std::shared_ptr<StateObserver> observer, Done done);
@@ -155,7 +154,8 @@ class WorldHost {
     StepCaller caller;
   };
 
-  void Post(Request request);
+  void Post(Request request, bool here = false);
+  bool IsQuick() const;
   void PostChange(std::function<absl::Status()> change, Done done);
   void ReplyWhenWritten(Done done);
   void Observe(void (StateObserver::*change)(const std::shared_ptr<const physics::Snapshot>&));
@@ -176,6 +176,7 @@ class WorldHost {
   const std::unique_ptr<StepController> controller_;
   const std::shared_ptr<const WorldSettings> settings_;
   const Usage usage_;
+  const bool is_small_;  // no step of it takes long
   Timeline* const timeline_;
   const std::shared_ptr<Journal> journal_;  // null: not durable
 
@@ -211,7 +212,7 @@ class WorldHost {
   std::array<Histogram, physics::kPhaseNames.size()> phase_time_;
   std::atomic<SteadyTime> last_use_;
   std::atomic<std::uint64_t> steps_{0}, faults_{0}, not_converged_{0};
-  std::atomic<double> step_seconds_{0};
+  std::atomic<double> step_seconds_{0}, last_step_{0};  // [s]
 
   std::mutex listeners_mutex_;
   std::vector<std::weak_ptr<PublicationListener>> listeners_;

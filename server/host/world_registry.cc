@@ -37,7 +37,7 @@ WorldRegistry::Reservation::~Reservation() {
 WorldRegistry::WorldRegistry(Options options)
     : options_(std::move(options)),
       quotas_(options_.quotas),
-      worker_(options_.timeline->Start([this] { return Tend(); })) {}
+      worker_(options_.timeline->Start([this] { return Tend(); }, {"worlds"})) {}
 
 WorldRegistry::~WorldRegistry() {
   Close(absl::UnavailableError("the server has shut down"));
@@ -153,6 +153,17 @@ std::vector<std::shared_ptr<WorldHost>> WorldRegistry::List() const {
   std::lock_guard lock(mutex_);
   for (const auto& [id, host] : worlds_) hosts.push_back(host);
   return hosts;
+}
+
+std::vector<WorldRegistry::Entry> WorldRegistry::ListWithCreations() const {
+  std::vector<Entry> entries;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, host] : worlds_) entries.push_back({id, host, nullptr});
+    for (const auto& [id, creation] : creations_) entries.push_back({id, nullptr, creation});
+  }
+  std::ranges::sort(entries, {}, &Entry::id);
+  return entries;
 }
 
 absl::Status WorldRegistry::Remove(const std::string& id, const std::string& who,

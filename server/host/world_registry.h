@@ -70,6 +70,15 @@ class WorldRegistry {
   // Ends a creation that `who` cancels. Its id is free at once. NOT_FOUND.
   absl::Status CancelCreation(const std::string& id, const std::string& who);
 
+  // A world, or one that is being created.
+  struct Entry {
+    std::string id;
+    std::shared_ptr<WorldHost> host;     // null while it is created
+    std::shared_ptr<Creation> creation;  // null afterwards
+  };
+  // Both, at one time, by id.
+  std::vector<Entry> ListWithCreations() const;
+
   // Quotas of worlds that are created from now on.
   void SetQuotas(const Quotas& quotas);
   std::vector<std::shared_ptr<WorldHost>> List() const;  // by id

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -18,7 +20,9 @@ class Command {
 std::unique_ptr<Command> MakeRunCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeCheckCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeDynamicsCommand(CLI::App* pliantd);
-std::unique_ptr<Command> MakeServeCommand(CLI::App* pliantd);
+// `arguments` of the command line are read again when the server is told to.
+std::unique_ptr<Command> MakeServeCommand(CLI::App* pliantd,
+                                          const std::vector<std::string>& arguments);
 std::unique_ptr<Command> MakeReplayCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeExportCommand(CLI::App* pliantd);
 std::unique_ptr<Command> MakeTokenCommand(CLI::App* pliantd);

@@ -55,7 +55,7 @@ int Main(std::vector<std::string> arguments) {
       "  pliantd run --help");
 
   std::vector<std::unique_ptr<Command>> commands;
-  commands.push_back(MakeServeCommand(&pliantd));
+  commands.push_back(MakeServeCommand(&pliantd, arguments));
   commands.push_back(MakeRunCommand(&pliantd));
   commands.push_back(MakeCheckCommand(&pliantd));
   commands.push_back(MakeDynamicsCommand(&pliantd));
@@ -63,10 +63,7 @@ int Main(std::vector<std::string> arguments) {
   commands.push_back(MakeExportCommand(&pliantd));
   commands.push_back(MakeTokenCommand(&pliantd));
   std::string config;
-  for (const auto& command : commands) {
-    command->app()->add_option("--config", config, "TOML file with values for these options");
-    ReadFromEnvironment(command->app());
-  }
+  for (const auto& command : commands) AddConfigOption(command->app(), &config);
 
   // commands without options
   CLI::App* version = pliantd.add_subcommand("version", "Print the version");

@@ -8,7 +8,8 @@
 
 namespace pliant::server {
 
-void ReadFromEnvironment(CLI::App* command) {
+void AddConfigOption(CLI::App* command, std::string* config) {
+  command->add_option("--config", *config, "TOML file with values for these options");
   for (CLI::Option* option : command->get_options()) {
     const std::vector<std::string>& names = option->get_lnames();
     if (names.empty() || names.front() == "help") continue;

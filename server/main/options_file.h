@@ -7,9 +7,9 @@
 
 namespace pliant::server {
 
-// Lets every long option of `command` be set from the environment: `--http-port` from
-// PLIANT_HTTP_PORT.
-void ReadFromEnvironment(CLI::App* command);
+// Adds --config, the path for ReadFromFile, and lets every long option of `command` be set from the
+// environment: `--http-port` from PLIANT_HTTP_PORT.
+void AddConfigOption(CLI::App* command, std::string* config);
 
 // Sets the options of `command` that neither a flag nor the environment set from a TOML file: from
 // its section [NAME OF THE COMMAND], or from before any section. INVALID_ARGUMENT names the file

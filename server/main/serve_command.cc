@@ -1,4 +1,10 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
 #include "server/main/commands.h"
+#include "server/main/options_file.h"
 #include "server/main/scene_options.h"
 #include "server/serve/serve.h"
 
@@ -20,12 +26,15 @@ std::string IsHostName(const std::string& value) {
   return "\"" + value + "\" is no name of a host; expected e.g. lab.example, without a port";
 }
 
+absl::StatusOr<Quotas> ReadQuotas(std::vector<std::string> arguments);
+
 class ServeCommand final : public Command {
  public:
-  explicit ServeCommand(CLI::App* pliantd)
+  ServeCommand(CLI::App* pliantd, const std::vector<std::string>& arguments)
       : app_(pliantd->add_subcommand("serve", "Run the server (the default)")) {
     options_.grpc_port = 50051;
     options_.http_port = 8080;
+    options_.read_quotas = [arguments] { return ReadQuotas(arguments); };
     app_->add_option("--grpc-port", options_.grpc_port,
                      "Port for gRPC clients (default 50051); 0: any free port")
         ->check(CLI::Range(0, 65535));
@@ -76,6 +85,7 @@ class ServeCommand final : public Command {
   }
 
   CLI::App* app() override { return app_; }
+  const Quotas& quotas() const { return options_.quotas; }
   int Execute() override {
     options_.version = PLIANT_VERSION;
     return Serve(options_);
@@ -146,10 +156,30 @@ class ServeCommand final : public Command {
   ServeOptions options_;
 };
 
+// The quotas that the flags, the environment and the configuration file give, which may have
+// changed.
+absl::StatusOr<Quotas> ReadQuotas(std::vector<std::string> arguments) {
+  CLI::App pliantd;
+  ServeCommand serve(&pliantd, arguments);
+  std::string config;
+  AddConfigOption(serve.app(), &config);
+  try {
+    std::reverse(arguments.begin(), arguments.end());
+    pliantd.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  if (!config.empty()) {
+    if (absl::Status status = ReadFromFile(config, serve.app()); !status.ok()) return status;
+  }
+  return serve.quotas();
+}
+
 }  // namespace
 
-std::unique_ptr<Command> MakeServeCommand(CLI::App* pliantd) {
-  return std::make_unique<ServeCommand>(pliantd);
+std::unique_ptr<Command> MakeServeCommand(CLI::App* pliantd,
+                                          const std::vector<std::string>& arguments) {
+  return std::make_unique<ServeCommand>(pliantd, arguments);
 }
 
 }  // namespace pliant::server

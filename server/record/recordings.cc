@@ -37,7 +37,7 @@ absl::Status NoRecording(const std::string& id) {
 Recordings::Recordings(std::string folder, Timeline* timeline)
     : folder_(std::move(folder)),
       timeline_(timeline),
-      worker_(timeline->Start([this] { return Write(); })) {}
+      worker_(timeline->Start([this] { return Write(); }, {"recordings"})) {}
 
 Recordings::~Recordings() {
   Stop();
@@ -111,10 +111,9 @@ absl::StatusOr<v1::Recording> Recordings::Describe(const std::string& id) const 
   std::error_code error;
   const auto size = fs::file_size(PathOf(id), error);
   if (!error) recording.set_size(static_cast<std::int64_t>(size));
-  absl::StatusOr<McapSummary> summary = ReadMcapSummary(PathOf(id));
+  const absl::StatusOr<McapSummary> summary = ReadMcapSummary(PathOf(id));
   if (!summary.ok()) return recording;
-  recording.set_world(summary->metadata["world"]);
-  recording.set_model_hash(summary->metadata["model_hash"]);
+  ReadRecordingMetadata(summary->metadata, &recording);
   if (summary->is_complete) recording.set_state(v1::Recording::STATE_COMPLETE);
   return recording;
 }

@@ -13,6 +13,8 @@
 namespace pliant::server {
 namespace {
 
+const std::string kLabelPrefix = "label/";
+
 constexpr std::chrono::seconds kFlushInterval{1};
 constexpr std::chrono::seconds kHashInterval{1};
 
@@ -21,10 +23,12 @@ constexpr std::chrono::seconds kHashInterval{1};
 absl::StatusOr<std::shared_ptr<WorldRecording>> WorldRecording::Create(Options options,
                                                                        Timeline* timeline,
                                                                        std::function<void()> wake) {
-  absl::StatusOr<McapWriter> writer =
-      McapWriter::Create(options.path, {{"world", options.world},
-                                        {"model_hash", options.start.model_hash()},
-                                        {"version", options.start.version()}});
+  std::map<std::string, std::string> metadata = {{"world", options.world},
+                                                 {"model_hash", options.start.model_hash()},
+                                                 {"version", options.start.version()},
+                                                 {"owner", options.owner}};
+  for (const auto& [key, value] : options.labels) metadata[kLabelPrefix + key] = value;
+  absl::StatusOr<McapWriter> writer = McapWriter::Create(options.path, metadata);
   if (!writer.ok()) return writer.status();
   return std::shared_ptr<WorldRecording>(
       new WorldRecording(std::move(options), timeline, std::move(wake), *std::move(writer)));
@@ -233,7 +237,7 @@ absl::Status WorldRecording::WriteState(const physics::Snapshot& snapshot, bool 
   published->snapshot =
       std::shared_ptr<const physics::Snapshot>(std::shared_ptr<void>(), &snapshot);
   v1::Frame frame;
-  frame.ParseFromString(*EncodeFrame(published, *options_.frames));
+  frame.ParseFromString(*EncodeFrame(published, *options_.frames, options_.layout));
   frame.set_keyframe(true);
   return WriteMessage(frames_, snapshot.state.time, frame);
 }
@@ -247,11 +251,24 @@ absl::Status WorldRecording::WriteMessage(std::uint16_t channel, double time,
                         message.SerializeAsString());
 }
 
+void ReadRecordingMetadata(const std::map<std::string, std::string>& metadata,
+                           v1::Recording* recording) {
+  for (const auto& [key, value] : metadata) {
+    if (key == "world") recording->set_world(value);
+    if (key == "model_hash") recording->set_model_hash(value);
+    if (key == "owner") recording->set_owner(value);
+    if (key.starts_with(kLabelPrefix))
+      (*recording->mutable_labels())[key.substr(kLabelPrefix.size())] = value;
+  }
+}
+
 v1::Recording WorldRecording::Describe() const {
   v1::Recording recording;
   recording.set_name("recordings/" + options_.id);
   recording.set_world(options_.world);
   recording.set_model_hash(options_.start.model_hash());
+  recording.set_owner(options_.owner);
+  recording.mutable_labels()->insert(options_.labels.begin(), options_.labels.end());
   std::lock_guard lock(mutex_);
   recording.set_state(!closed_    ? v1::Recording::STATE_ACTIVE
                       : complete_ ? v1::Recording::STATE_COMPLETE

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,10 +31,13 @@ class WorldRecording : public StateObserver {
   struct Options {
     std::string id;
     std::string world;  // worlds/{world_id}
+    std::string owner;  // of the world
+    std::map<std::string, std::string> labels;
     std::string path;
     v1::RecordingStart start;  // without the state
     std::optional<FrameChoice> frames;
-    double rate = 0;  // of frames, per simulated second
+    std::shared_ptr<const FrameLayout> layout{};  // of the model, shared with its streams
+    double rate = 0;                              // of frames, per simulated second
     std::int64_t max_bytes = 0;
   };
 
@@ -101,5 +105,9 @@ class WorldRecording : public StateObserver {
   std::uint16_t inputs_, states_, events_, frames_;
   SteadyTime last_flush_;
 };
+
+// What the metadata of a file tells of its recording.
+void ReadRecordingMetadata(const std::map<std::string, std::string>& metadata,
+                           v1::Recording* recording);
 
 }  // namespace pliant::server

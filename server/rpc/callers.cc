@@ -31,6 +31,7 @@ Call Callers::MakeCall(const grpc::CallbackServerContext& context,
     call.caller->refusal = caller.status();
   }
   call.limits.cancelled = std::move(cancelled);
+  call.lends_thread = true;  // gRPC has another one that receives meanwhile
 
   // convert the deadline from the wall clock to the steady clock
   const auto left = context.deadline() - std::chrono::system_clock::now();

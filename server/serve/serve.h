@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "absl/status/statusor.h"
 
 #include "server/host/quotas.h"
 
@@ -20,10 +23,11 @@ struct ServeOptions {
   std::string method;      // overrides the scene's; empty: as it says
   int threads = 0;         // for the work inside steps; 0: one a core
   Quotas quotas{.server = {.worlds = 32}};
-  std::int64_t max_uploads = std::int64_t{4} << 30;  // of files that clients upload together [B]
-  std::vector<std::string> allowed_origins;          // of other pages, e.g. http://localhost:5173
-  std::vector<std::string> allowed_hosts;            // names by which pages reach this server
-  std::string version = "unknown";                   // reported to clients
+  std::function<absl::StatusOr<Quotas>()> read_quotas;  // as they are set now; null: as above
+  std::int64_t max_uploads = std::int64_t{4} << 30;     // of files that clients upload together [B]
+  std::vector<std::string> allowed_origins;  // of other pages, e.g. http://localhost:5173
+  std::vector<std::string> allowed_hosts;    // names by which pages reach this server
+  std::string version = "unknown";           // reported to clients
 
   std::string tokens_file;   // of bearer tokens; empty: none
   std::string jwt_keys;      // file of public keys that verify JWTs; empty: none
@@ -43,8 +47,8 @@ inline constexpr int kServeWrongUsage = 2;
 inline constexpr int kServeInvalidScene = 3;
 inline constexpr int kServeEnvironment = 4;
 
-// Runs the server until SIGINT or SIGTERM. SIGHUP: it reads tokens, keys and certificates again.
-// The first line on stdout is
+// Runs the server until SIGINT or SIGTERM. SIGHUP: it reads tokens, keys, certificates and
+// quotas again. The first line on stdout is
 // {"ready": true, "grpc": "127.0.0.1:N", "http": "http://127.0.0.1:N"}; logs go to stderr, and so
 // do the errors that end it: other machines could connect without TLS and tokens (2), an invalid
 // scene (3), a port that is taken or a folder that cannot be

@@ -99,6 +99,7 @@ struct Server::Parts {
   std::string host;
   std::shared_ptr<Authenticator> authenticator;
   std::shared_ptr<Certificates> certificates;
+  std::function<absl::StatusOr<Quotas>()> read_quotas;
   std::unique_ptr<Handlers> handlers;
   std::unique_ptr<HttpGateway> http;
   std::unique_ptr<GrpcServer> grpc;
@@ -112,6 +113,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
                                                       std::shared_ptr<const physics::Model> scene) {
   auto parts = std::make_unique<Parts>();
   parts->host = CallableHost(options.bind);
+  parts->read_quotas = options.read_quotas;
   std::shared_ptr<Store> store;
   if (!options.data_dir.empty()) {
     const auto interval = std::chrono::duration<double>(options.checkpoint_interval);
@@ -176,14 +178,15 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServeOptions& option
     if (!host.ok()) return host.status();
   }
   if (parts->certificates != nullptr) {
-    parts->renewing =
-        RealTimeline().Start([certificates = parts->certificates, said = absl::Status()]() mutable {
+    parts->renewing = RealTimeline().Start(
+        [certificates = parts->certificates, said = absl::Status()]() mutable {
           // what stays wrong is reported once
           absl::Status status = certificates->Reload();
           if (status != said) Report("certificates", status);
           said = std::move(status);
           return RealTimeline().Now() + kRenewalInterval;
-        });
+        },
+        {"certificates"});
   }
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
@@ -215,6 +218,10 @@ Handlers& Server::handlers() {
 void Server::Reload() {
   if (parts_->authenticator != nullptr) Report("tokens", parts_->authenticator->Reload());
   if (parts_->certificates != nullptr) Report("certificates", parts_->certificates->Reload());
+  if (!parts_->read_quotas) return;
+  const absl::StatusOr<Quotas> quotas = parts_->read_quotas();
+  Report("quotas", quotas.status());
+  if (quotas.ok()) parts_->handlers->registry().SetQuotas(*quotas);
 }
 
 void Server::Shutdown() {

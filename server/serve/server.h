@@ -31,7 +31,8 @@ class Server {
   bool has_viewer() const;
   Handlers& handlers();
 
-  // Reads tokens, keys and certificates again. What is wrong is logged, and stays as it was.
+  // Reads tokens, keys, certificates and quotas again. What is wrong is logged, and stays as it
+  // was. Quotas are those of worlds that are created from now on.
   void Reload();
 
   // Health reports NOT_SERVING, new requests are refused, streams are notified and ended, and calls

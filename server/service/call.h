@@ -33,6 +33,8 @@ struct Caller {
 struct Call {
   std::shared_ptr<Caller> caller;
   CallLimits limits;
+  // The thread that brings the request may make a step of it that is sure to be quick.
+  bool lends_thread = false;
   // Role that its method requires, on each world that it concerns. Admit lowers it.
   Role required = Role::kAdmin;
   std::string_view method = "an unknown method";

@@ -13,6 +13,19 @@ namespace {
 // Leaves room for the rest of a message of at most 4 MiB.
 constexpr std::int64_t kMaxChunk = 3 << 20;
 
+absl::StatusOr<v1::CheckpointWorldResponse> SerializeInReply(const physics::Snapshot& snapshot) {
+  v1::CheckpointWorldResponse response;
+  response.set_state(physics::SerializeState(snapshot.state, snapshot.model->hash));
+  const auto size = static_cast<std::int64_t>(response.state().size());
+  if (size > kMaxChunk) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the state has ", size, " bytes, and a reply has room for ", kMaxChunk,
+                     "; give checkpoint_id, and fetch it in chunks"));
+  }
+  response.set_state_hash(physics::HashState(snapshot.state));
+  return response;
+}
+
 }  // namespace
 
 absl::StatusOr<Handlers::CheckpointName> Handlers::ReadCheckpointName(
@@ -43,32 +56,29 @@ void Handlers::CheckpointWorld(const Call& call, const v1::CheckpointWorldReques
                                Reply<v1::CheckpointWorldResponse> reply) {
   auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
-  if (request.checkpoint_id().empty()) {
-    return (*host)->Save([reply = std::move(reply)](absl::StatusOr<SavedState> saved) {
-      if (!saved.ok()) return reply(saved.status());
-      if (static_cast<std::int64_t>(saved->bytes.size()) > kMaxChunk) {
-        return reply(absl::ResourceExhaustedError(
-            absl::StrCat("the state has ", saved->bytes.size(), " bytes, and a reply has room for ",
-                         kMaxChunk, "; give checkpoint_id, and fetch it in chunks")));
-      }
-      v1::CheckpointWorldResponse response;
-      response.set_state(std::move(saved->bytes));
-      response.set_state_hash(std::move(saved->hash));
-      reply(std::move(response));
-    });
-  }
-  auto folder = FindFolder(**host);
+  const bool is_named = !request.checkpoint_id().empty();
+  absl::StatusOr<WorldFolder> folder = WorldFolder("");
+  if (is_named) folder = FindFolder(**host);
   if (!folder.ok()) return reply(folder.status());
-  const auto save = [folder = *folder, host = *host, request, reply] {
-    const auto checkpoint =
-        SaveCheckpoint(folder, request.name(), request.checkpoint_id(), *host->latest()->snapshot);
-    if (!checkpoint.ok()) return reply(checkpoint.status());
-    v1::CheckpointWorldResponse response;
-    response.set_state_hash(checkpoint->state_hash());
-    *response.mutable_checkpoint() = *checkpoint;
-    reply(std::move(response));
-  };
-  storing_.Post(save, reply);
+
+  // the stepping thread gives only its snapshot; other threads serialise it
+  (*host)->Read([this, is_named, folder = *folder, request,
+                 reply](absl::StatusOr<std::shared_ptr<const Published>> published) {
+    if (!published.ok()) return reply(published.status());
+    const auto snapshot = (*published)->snapshot;
+    if (!is_named)
+      return describing_.Post([snapshot, reply] { reply(SerializeInReply(*snapshot)); }, reply);
+    const auto save = [snapshot, folder, request, reply] {
+      const auto checkpoint =
+          SaveCheckpoint(folder, request.name(), request.checkpoint_id(), *snapshot);
+      if (!checkpoint.ok()) return reply(checkpoint.status());
+      v1::CheckpointWorldResponse response;
+      response.set_state_hash(checkpoint->state_hash());
+      *response.mutable_checkpoint() = *checkpoint;
+      reply(std::move(response));
+    };
+    storing_.Post(save, reply);
+  });
 }
 
 void Handlers::ListCheckpoints(const Call& call, const v1::ListCheckpointsRequest& request,

@@ -42,6 +42,11 @@ absl::Status SceneError(const std::vector<physics::SceneMessage>& messages) {
   return status;
 }
 
+absl::Status NoUploads() {
+  return absl::FailedPreconditionError(
+      "this server keeps no uploads; start it with --data-dir FOLDER");
+}
+
 google::rpc::Status WriteStatus(const absl::Status& status) {
   google::rpc::Status message;
   message.set_code(static_cast<int>(status.code()));

@@ -16,6 +16,9 @@ namespace pliant::server {
 // each field.
 absl::Status SceneError(const std::vector<physics::SceneMessage>& messages);
 
+// FAILED_PRECONDITION for a server without a folder for what clients upload.
+absl::Status NoUploads();
+
 // An error with its details, as sent by both transports.
 google::rpc::Status WriteStatus(const absl::Status& status);
 

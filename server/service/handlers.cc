@@ -28,6 +28,7 @@ constexpr int kDefaultPage = 50;
 constexpr int kMaxPage = 1000;
 constexpr std::size_t kMaxLabels = 16;
 constexpr std::size_t kMaxLabelLength = 63;
+constexpr std::int64_t kMinStateRoom = 16 << 20;
 constexpr double kMaxIdleTimeout = 30 * 86400;  // [s]
 
 v1::World DescribeWorldNow(const std::string& id, const WorldSettings& settings,
@@ -117,9 +118,7 @@ absl::Status CheckFiles(const v1::CreateWorldRequest& request, const ObjectStore
   if (request.files().empty()) return absl::OkStatus();
   if (request.has_shipped_scene())
     return absl::InvalidArgumentError("files: expected none with a shipped_scene");
-  if (objects != nullptr) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "files: this server keeps no uploads; start it with --data-dir FOLDER");
+  return objects == nullptr ? NoUploads() : absl::OkStatus();
 }
 
 }  // namespace
@@ -128,16 +127,16 @@ Handlers::Handlers(Options options)
     : options_(std::move(options)),
       shipped_(options_.scenes_folder),
       streams_(options_.timeline),
-      feedback_(options_.timeline, 1),
+      feedback_(options_.timeline, 1, {"feedback"}),
       registry_({options_.quotas,
                  [](std::shared_ptr<const physics::Model> model) {
                    return std::make_unique<WorldControl>(std::move(model));
                  },
                  options_.timeline}),
-      building_(options_.timeline, 2, 64),
-      describing_(options_.timeline, 1, 256),
-      storing_(options_.timeline, 1, 256),
-      replaying_(options_.timeline, 1, 16),
+      building_(options_.timeline, 2, 64, {"building"}),
+      describing_(options_.timeline, 1, 256, {"describing"}),
+      storing_(options_.timeline, 1, 256, {"storing"}),
+      replaying_(options_.timeline, 1, 16, {"replaying"}),
       recordings_(options_.store == nullptr
                       ? nullptr
                       : std::make_unique<Recordings>(options_.store->folder().recordings(),
@@ -303,8 +302,9 @@ absl::StatusOr<std::shared_ptr<Creation>> Handlers::FindCreation(const Call& cal
 
 void Handlers::GetWorld(const Call& call, const v1::GetWorldRequest& request,
                         Reply<v1::World> reply) {
-  if (const auto creation = FindCreation(call, request.name()); creation.ok())
-    return reply(DescribeCreation(request.name(), **creation, timeline().Now()));
+  const auto creation = FindCreation(call, request.name());
+  if (absl::IsPermissionDenied(creation.status())) return reply(creation.status());
+  if (creation.ok()) return reply(DescribeCreation(request.name(), **creation, timeline().Now()));
   auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   reply(DescribeWorldNow(**host));
@@ -319,10 +319,11 @@ void Handlers::ListWorlds(const Call& call, const v1::ListWorldsRequest& request
   const int page =
       request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kMaxPage);
   v1::ListWorldsResponse response;
-  for (const auto& host : registry_.List()) {
+  for (const auto& [id, host, creation] : registry_.ListWithCreations()) {
     // a page token is the last id of the previous page
-    if (host->id() <= request.page_token()) continue;
-    const std::map<std::string, std::string>& labels = host->settings()->labels;
+    if (id <= request.page_token()) continue;
+    const std::map<std::string, std::string>& labels =
+        host != nullptr ? host->settings()->labels : creation->settings().labels;
     if (!call.caller->identity.Has(call.required, labels)) continue;
     const bool chosen = std::ranges::all_of(request.labels(), [&](const auto& wanted) {
       const auto own = labels.find(wanted.first);
@@ -333,14 +334,18 @@ void Handlers::ListWorlds(const Call& call, const v1::ListWorldsRequest& request
       response.set_next_page_token(response.worlds(page - 1).name().substr(sizeof(kPrefix) - 1));
       break;
     }
-    *response.add_worlds() = DescribeWorldNow(*host);
+    *response.add_worlds() = host != nullptr
+                                 ? DescribeWorldNow(*host)
+                                 : DescribeCreation(kPrefix + id, *creation, timeline().Now());
   }
   reply(std::move(response));
 }
 
 void Handlers::DeleteWorld(const Call& call, const v1::DeleteWorldRequest& request,
                            Reply<google::protobuf::Empty> reply) {
-  if (FindCreation(call, request.name()).ok()) {
+  const auto creation = FindCreation(call, request.name());
+  if (absl::IsPermissionDenied(creation.status())) return reply(creation.status());
+  if (creation.ok()) {
     const absl::Status status =
         registry_.CancelCreation(request.name().substr(sizeof(kPrefix) - 1), call.caller->name);
     if (status.ok()) return reply(google::protobuf::Empty());
@@ -384,16 +389,27 @@ void Handlers::RestoreWorld(const Call& call, const v1::RestoreWorldRequest& req
   auto host = FindWorld(call, request.name());
   if (!host.ok()) return reply(host.status());
   const std::string& who = call.caller->name;
-  if (request.checkpoint().empty())
-    return (*host)->Restore(request.state(), who, ReplyWithStatus(**host, std::move(reply)));
-  if (!request.state().empty()) {
-    return reply(
-        absl::InvalidArgumentError("state, checkpoint: both are given; expected one of them"));
+  if (!request.state().empty() + !request.checkpoint().empty() + !request.sha256().empty() > 1) {
+    return reply(absl::InvalidArgumentError(
+        "state, checkpoint, sha256: several are given; expected one of them"));
   }
-  auto name = ReadCheckpointName(call, request.checkpoint());
-  if (!name.ok()) return reply(name.status());
-  const auto restore = [host = *host, name = *std::move(name), who, reply] {
-    absl::StatusOr<std::string> state = ReadCheckpointState(name.folder, name.id);
+  std::function<absl::StatusOr<std::string>()> read;
+  if (!request.checkpoint().empty()) {
+    auto name = ReadCheckpointName(call, request.checkpoint());
+    if (!name.ok()) return reply(name.status());
+    read = [name = *std::move(name)] { return ReadCheckpointState(name.folder, name.id); };
+  } else if (!request.sha256().empty()) {
+    if (options_.objects == nullptr) return reply(NoUploads());
+    // the state is a small part of what a world takes
+    read = [objects = options_.objects, sha256 = request.sha256(),
+            max_bytes = (*host)->usage().memory + kMinStateRoom] {
+      return objects->Read(sha256, max_bytes);
+    };
+  } else {
+    return (*host)->Restore(request.state(), who, ReplyWithStatus(**host, std::move(reply)));
+  }
+  const auto restore = [host = *host, read, who, reply] {
+    absl::StatusOr<std::string> state = read();
     if (!state.ok()) return reply(state.status());
     host->Restore(*std::move(state), who, ReplyWithStatus(*host, reply));
   };
@@ -411,18 +427,19 @@ void Handlers::ForkWorld(const Call& call, const v1::ForkWorldRequest& request,
 
   // the model is shared; only the state is copied
   auto held = std::make_shared<WorldRegistry::Reservation>(*std::move(reservation));
-  (*host)->Save([this, held, model = (*host)->shared_model(), settings,
-                 reply](absl::StatusOr<SavedState> saved) {
-    if (!saved.ok()) return reply(saved.status());
-    const auto build = [this, held, model, settings, bytes = std::move(saved->bytes), reply] {
-      physics::World world(model);
-      if (absl::Status status = world.Restore(bytes); !status.ok()) return reply(status);
-      auto fork = OpenWorld(std::move(*held), std::move(world), settings);
-      if (!fork.ok()) return reply(fork.status());
-      reply(DescribeWorldNow(**fork));
-    };
-    building_.Post(build, reply);
-  });
+  (*host)->Read(
+      [this, held, settings, reply](absl::StatusOr<std::shared_ptr<const Published>> published) {
+        if (!published.ok()) return reply(published.status());
+        const auto build = [this, held, settings, from = (*published)->snapshot, reply] {
+          physics::World world(from->model);
+          const std::string state = physics::SerializeState(from->state, from->model->hash);
+          if (absl::Status status = world.Restore(state); !status.ok()) return reply(status);
+          auto fork = OpenWorld(std::move(*held), std::move(world), settings);
+          if (!fork.ok()) return reply(fork.status());
+          reply(DescribeWorldNow(**fork));
+        };
+        building_.Post(build, reply);
+      });
 }
 
 void Handlers::AcquireLease(const Call& call, const v1::AcquireLeaseRequest& request,
@@ -509,7 +526,12 @@ absl::StatusOr<Subscription> Handlers::Subscribe(const Call& call,
     return status;
   auto host = FindWorld(*admitted, request.world());
   if (!host.ok()) return host.status();
-  return streams_.Read(request, *std::move(host));
+  absl::StatusOr<Subscription> subscription = streams_.Read(request, *std::move(host));
+  if (!subscription.ok()) return subscription;
+  if (absl::Status status = subscription->world->layout()->CheckSize(subscription->choice);
+      !status.ok())
+    return status;
+  return subscription;
 }
 
 std::shared_ptr<FrameStream> Handlers::MakeStream(FrameSink* sink, Subscription subscription) {

@@ -123,7 +123,8 @@ class Handlers {
   // CommandFeedback.
   v1::CommandResponse Command(const Call& call, const v1::CommandRequest& request);
 
-  // StreamService: a stream that is not open yet. PERMISSION_DENIED, INVALID_ARGUMENT or NOT_FOUND.
+  // StreamService: a stream that is not open yet. PERMISSION_DENIED, INVALID_ARGUMENT, NOT_FOUND,
+  // or RESOURCE_EXHAUSTED when its frames are too large.
   absl::StatusOr<Subscription> Subscribe(const Call& call, const v1::Subscription& request);
   std::shared_ptr<FrameStream> MakeStream(FrameSink* sink, Subscription subscription);
 

@@ -2,18 +2,13 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "server/host/text.h"
+#include "server/service/errors.h"
 #include "server/service/handlers.h"
 
 namespace pliant::server {
 namespace {
 
 constexpr int kMaxAsked = 1000;
-
-absl::Status NoUploads() {
-  return absl::FailedPreconditionError(
-      "this server keeps no uploads; start it with --data-dir FOLDER");
-}
 
 }  // namespace
 

@@ -31,18 +31,18 @@ absl::StatusOr<std::string> ReadRecordingId(const std::string& name) {
 
 }  // namespace
 
-// A recording has the labels of its world while that is there, with the same model. After that
-// nobody can tell them, so it is for those who have the role on every world.
+// A recording keeps the labels that its world had when it began. A file that was cut off before
+// them is for those who have the role on every world.
 absl::Status Handlers::CheckRoleOnRecording(const Call& call,
                                             const v1::Recording& recording) const {
-  const std::string& world = recording.world();
-  const auto host = registry_.Get(world.substr(std::min(world.size(), std::size_t{7})));
-  if (host.ok() && (*host)->model().hash == recording.model_hash())
-    return CheckRoleOn(call, (*host)->settings()->labels, recording.name());
+  if (!recording.model_hash().empty()) {
+    const auto& labels = recording.labels();
+    return CheckRoleOn(call, {labels.begin(), labels.end()}, recording.name());
+  }
   if (call.caller->identity.HasEverywhere(call.required)) return absl::OkStatus();
   const absl::Status denied = absl::PermissionDeniedError(
       absl::StrCat(std::string(call.method), " requires the role ", NameOf(call.required),
-                   " on every world for ", recording.name(), ", because its own world is gone"));
+                   " on every world for ", recording.name(), ", which tells no labels"));
   Audit(*call.caller, call.method, recording.name(), denied);
   return denied;
 }
@@ -64,6 +64,8 @@ void Handlers::StartRecording(const Call& call, const v1::StartRecordingRequest&
   WorldRecording::Options options;
   options.id = request.recording_id();
   options.world = request.world();
+  options.owner = (*host)->settings()->owner;
+  options.labels = (*host)->settings()->labels;
   options.max_bytes = request.max_bytes() == 0 ? kDefaultRecordingBytes : request.max_bytes();
   if (options.max_bytes < kMinRecordingBytes) {
     return reply(absl::InvalidArgumentError(
@@ -75,6 +77,7 @@ void Handlers::StartRecording(const Call& call, const v1::StartRecordingRequest&
     if (!frames.ok()) return reply(frames.status());
     options.frames = std::move(frames->choice);
     options.rate = frames->rate;
+    options.layout = frames->world->layout();
   }
   options.start.set_world(request.world());
   options.start.set_model_hash((*host)->model().hash);

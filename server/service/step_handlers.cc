@@ -96,8 +96,9 @@ void Handlers::StepWorld(const Call& call, const v1::StepWorldRequest& request,
     reply(std::move(response));
   };
   const int steps = request.steps() == 0 ? 1 : request.steps();
-  (*host)->Step(steps, call.limits, done, *std::move(inputs),
-                {call.caller->name, [ahead](int count) { ahead->store(count); }});
+  (*host)->Step(
+      steps, call.limits, done, *std::move(inputs),
+      {call.caller->name, [ahead](int count) { ahead->store(count); }, call.lends_thread});
 }
 
 void Handlers::StepWorlds(const Call& call, const v1::StepWorldsRequest& request,
@@ -118,8 +119,10 @@ void Handlers::StepWorlds(const Call& call, const v1::StepWorldsRequest& request
   gathered->missing = count;
   gathered->reply = std::move(reply);
   for (int i = 0; i < count; ++i) gathered->response.add_results();
+  Call each = call;
+  each.lends_thread = call.lends_thread && count == 1;  // several worlds step at the same time
   for (int i = 0; i < count; ++i) {
-    StepWorld(call, request.requests(i), [gathered, i](absl::StatusOr<v1::StepWorldResponse> step) {
+    StepWorld(each, request.requests(i), [gathered, i](absl::StatusOr<v1::StepWorldResponse> step) {
       v1::StepWorldResult* result = gathered->response.mutable_results(i);
       if (step.ok()) {
         *result->mutable_response() = *std::move(step);

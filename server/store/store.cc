@@ -66,9 +66,9 @@ Store::Store(const Options& options, DataFolder folder)
     const std::string name = path.filename().string();
     if (SerialOf(name) < newest[IdOf(name)]) fs::remove_all(path, ignored);
   }
-  writer_ = options_.timeline->Start([this] { return Write(); });
-  syncer_ = options_.timeline->Start([this] { return Sync(); });
-  checkpoints_ = options_.timeline->Start([this] { return Checkpoint(); });
+  writer_ = options_.timeline->Start([this] { return Write(); }, {"store write"});
+  syncer_ = options_.timeline->Start([this] { return Sync(); }, {"store sync"});
+  checkpoints_ = options_.timeline->Start([this] { return Checkpoint(); }, {"checkpoints"});
 }
 
 Store::~Store() {

@@ -62,23 +62,20 @@ absl::Status WorldJournal::OnStep(const physics::Inputs& inputs,
                                   const std::shared_ptr<const physics::Snapshot>& after) {
   Change change;
   if (!IsEmpty(inputs)) *change.record.mutable_step() = WriteInputs(inputs);
+  absl::Status failure;
   {
     std::lock_guard lock(mutex_);
-    if (!failure_.ok()) {
-      now_ = after;  // the checkpoint that mends the log has this step
-      has_changed_ = true;
-    }
-    if (!failure_.ok()) return failure_;
+    failure = failure_;
     v1::LogRecord* last = pending_.empty() ? nullptr : &pending_.back().record;
     if (!change.record.has_step() && last != nullptr && last->has_steps()) {
       last->set_steps(last->steps() + 1);
       now_ = after;
-      return absl::OkStatus();
+      return failure;
     }
     if (!change.record.has_step()) change.record.set_steps(1);
   }
   Note(std::move(change), after);
-  return absl::OkStatus();
+  return failure;
 }
 
 void WorldJournal::OnReset(const std::shared_ptr<const physics::Snapshot>& now) {
@@ -98,9 +95,11 @@ void WorldJournal::Note(Change change, const std::shared_ptr<const physics::Snap
     std::lock_guard lock(mutex_);
     now_ = now;
     has_changed_ = true;
-    if (!failure_.ok()) return;
+    // the checkpoint that mends the log has this change, unless it is written already
+    if (!failure_.ok() && !is_mending_) return;
     if (pending_.size() >= kMaxPending) {
       pending_.clear();
+      is_mending_ = false;
       failure_ = absl::ResourceExhaustedError(
           absl::StrCat("the log of this world in ", folder_.path(),
                        " cannot keep up with its steps; use a faster disk"));
@@ -137,7 +136,10 @@ void WorldJournal::Write() {
     is_writing_ = true;
     now = now_;
     status = failure_;
-    if (!status.ok()) number = ++last_number_;
+    if (!status.ok()) {
+      number = ++last_number_;
+      is_mending_ = true;
+    }
   }
   const bool was_whole = status.ok();
   // a new checkpoint has all that a broken log lacks
@@ -153,9 +155,9 @@ void WorldJournal::Write() {
   {
     std::lock_guard lock(mutex_);
     is_writing_ = false;
-    // what changed while a checkpoint mended the log is in neither: it needs another one
-    const bool is_missed = !was_whole && status.ok() && now_ != now;
-    if (!is_missed && (!was_whole || !status.ok())) failure_ = status;
+    // what changed while a checkpoint mended the log is pending, so that one is enough
+    if (std::exchange(is_mending_, false) || !status.ok()) failure_ = status;
+    if (!failure_.ok()) pending_.clear();
     if (status.ok() && (unsynced_.empty() || unsynced_.back() != log_)) {
       if (unsynced_.empty()) unsynced_since_ = workers_.timeline->Now();
       unsynced_.push_back(log_);

@@ -88,6 +88,7 @@ class WorldJournal : public Journal {
   std::int64_t last_number_;
   std::shared_ptr<const physics::Snapshot> now_;  // after all pending changes
   absl::Status failure_;                          // of the log; ok: it is whole
+  bool is_mending_ = false;  // a checkpoint is written; pending changes follow it
   bool ended_ = false;
   std::shared_ptr<GrowingFile> log_;
   std::vector<std::shared_ptr<GrowingFile>> unsynced_;

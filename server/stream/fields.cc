@@ -31,6 +31,7 @@ constexpr std::array kMeasures{
     Measure{v1::FIELD_MEASURE_CONTACT_PRESSURE, physics::FieldMeasure::kContactPressure, 1, "Pa"},
     Measure{v1::FIELD_MEASURE_CONTACT_TRACTION, physics::FieldMeasure::kContactTraction, 3, "Pa"},
     Measure{v1::FIELD_MEASURE_VELOCITY, std::nullopt, 3, "m/s"},
+    Measure{v1::FIELD_MEASURE_CAUCHY_STRESS, physics::FieldMeasure::kCauchyStress, 6, "Pa"},
 };
 
 const Measure* FindMeasure(int number) {

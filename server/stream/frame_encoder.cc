@@ -28,6 +28,16 @@ std::string EncodePrefix(int field, std::size_t size) {
   return bytes;
 }
 
+// The bytes of a message are those of its parts, in any order.
+std::string Concatenate(const std::vector<const std::string*>& sections) {
+  std::size_t size = 0;
+  for (const std::string* section : sections) size += section->size();
+  std::string bytes;
+  bytes.reserve(size);
+  for (const std::string* section : sections) bytes += *section;
+  return bytes;
+}
+
 }  // namespace
 
 EncodedState::EncodedState(std::shared_ptr<const Published> published,
@@ -68,19 +78,18 @@ std::shared_ptr<const std::string> EncodedState::Encode(const FrameChoice& choic
   if (frame != nullptr) return frame;
   const SteadyTime start = counters_ == nullptr ? SteadyTime() : timeline_->Now();
 
-  // the bytes of a message are those of its parts, in any order
-  std::string bytes = Section({Key::Kind::kState});
+  Sections sections{&Section({Key::Kind::kState})};
   const int bodies = static_cast<int>(published_->snapshot->model->bodies.size());
   for (int body = 0; body < bodies; ++body) {
-    if (choice.Has(body)) AppendBody(body, choice, parts, &bytes);
+    if (choice.Has(body)) AppendBody(body, choice, parts, &sections);
   }
-  if (parts.joints) bytes += Section({Key::Kind::kJoints});
-  if (parts.contacts) bytes += Contacts(choice);
-  if (parts.forces) bytes += Forces(choice);
+  if (parts.joints) sections.push_back(&Section({Key::Kind::kJoints}));
+  if (parts.contacts) sections.push_back(&Contacts(choice));
+  if (parts.forces) sections.push_back(&Forces(choice));
   if (parts.probes) {
-    for (const int probe : choice.probes) bytes += Section({Key::Kind::kProbe, probe});
+    for (const int probe : choice.probes) sections.push_back(&Section({Key::Kind::kProbe, probe}));
   }
-  frame = std::make_shared<const std::string>(std::move(bytes));
+  frame = std::make_shared<const std::string>(Concatenate(sections));
   if (counters_ != nullptr) {
     const std::chrono::duration<double> elapsed = timeline_->Now() - start;
     counters_->encode_seconds.fetch_add(elapsed.count());
@@ -89,27 +98,28 @@ std::shared_ptr<const std::string> EncodedState::Encode(const FrameChoice& choic
 }
 
 void EncodedState::AppendBody(int body, const FrameChoice& choice, const FrameParts& parts,
-                              std::string* bytes) {
+                              Sections* sections) {
   const bool moved = HasMovedSince(body, parts.positions_since);
   if (!layout_->is_deformable[body]) {
-    if (moved) *bytes += Rigid(body);
+    if (moved) sections->push_back(&Rigid(body));
     return;
   }
   // fields of contact change without motion of their body
   const bool touched = parts.fields && std::ranges::any_of(choice.fields, IsOfContact);
   if (moved || touched)
-    *bytes += Section({Key::Kind::kPositions, body, {}, choice.precision, choice.tier});
+    sections->push_back(&Section({Key::Kind::kPositions, body, {}, choice.precision, choice.tier}));
   if (!parts.fields || !(touched || HasMovedSince(body, parts.fields_since))) return;
   for (const v1::FieldMeasure measure : choice.fields)
-    *bytes += Section({Key::Kind::kField, body, measure, choice.precision, choice.tier});
+    sections->push_back(
+        &Section({Key::Kind::kField, body, measure, choice.precision, choice.tier}));
 }
 
 const std::string& EncodedState::Section(const Key& key) {
   const auto [section, fresh] = sections_.try_emplace(key);
   if (!fresh) return section->second;
-  v1::Frame frame;
-  Write(key, &frame);
-  section->second = frame.SerializeAsString();
+  scratch_.Clear();
+  Write(key, &scratch_);
+  section->second = scratch_.SerializeAsString();
   if (counters_ != nullptr) counters_->encoded.fetch_add(1);
   return section->second;
 }

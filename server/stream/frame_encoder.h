@@ -46,7 +46,8 @@ class EncodedState {
   };
 
   void Normalize(const FrameChoice& choice, FrameParts* parts) const;
-  void AppendBody(int body, const FrameChoice& choice, const FrameParts& parts, std::string* bytes);
+  using Sections = std::vector<const std::string*>;
+  void AppendBody(int body, const FrameChoice& choice, const FrameParts& parts, Sections* sections);
   const std::string& Section(const Key& key);
   const std::string& Rigid(int body);
   const std::string& Contacts(const FrameChoice& choice);
@@ -62,6 +63,7 @@ class EncodedState {
   Timeline* const timeline_;
   const std::vector<std::uint64_t> moved_;  // versions by body; empty: all are sent
   std::map<Key, std::string> sections_;
+  v1::Frame scratch_;  // that sections are written in, one after the other
   std::map<std::pair<int, v1::FieldMeasure>, std::vector<double>> fields_;
   std::optional<physics::ProbeSampler> sampler_;
   std::vector<std::string> rigid_;                             // by body, all at once

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 
 #include "physics/dynamics/model.h"
 #include "pliant/v1/stream.pb.h"
@@ -36,15 +37,25 @@ struct FrameParts {
   auto operator<=>(const FrameParts&) const = default;
 };
 
+// Size of a frame, which clients must be able to take [B].
+inline constexpr std::size_t kMaxFrame = 4 << 20;
+
 // What frames say about the bodies of a model, whatever its state.
 struct FrameLayout {
   explicit FrameLayout(const physics::Model& model);
+
+  // About the size of a frame [B] without contacts and forces, whose number changes.
+  std::size_t CalcSize(const FrameChoice& choice) const;
+
+  // RESOURCE_EXHAUSTED when that is more than `limit`, naming the tier and the precision that fit.
+  absl::Status CheckSize(const FrameChoice& choice, std::size_t limit = kMaxFrame) const;
 
   std::vector<bool> is_deformable;               // of each of Model::bodies
   std::vector<std::uint32_t> indices;            // in the list of its kind of the WorldDescription
   std::vector<std::uint32_t> numbers;            // of both kinds: the rigid ones first
   absl::flat_hash_map<std::string, int> bodies;  // by name
   absl::flat_hash_map<std::string, int> probes;  // by name
+  std::vector<std::size_t> vertices, decimated;  // of the surfaces of both tiers, by body
   SurfaceTiers tiers;
 };
 

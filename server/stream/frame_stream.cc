@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 #include "server/stream/world_streams.h"
 
 namespace pliant::server {
@@ -22,6 +24,13 @@ SteadyTime::duration FromSeconds(double seconds) {
 double CalcSpacing(const Published& published) {
   if (published.clock.kind != ClockMode::Kind::kRealTime) return 0;
   return published.snapshot->model->time_step / published.clock.factor;
+}
+
+// A subscription whose frames grow with the number of contacts.
+absl::Status TooLarge(std::size_t size, std::size_t limit) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the next frame has ", size, " bytes, and at most ", limit,
+                   " are sent at once; subscribe without contacts, or to fewer bodies"));
 }
 
 }  // namespace
@@ -157,6 +166,10 @@ void FrameStream::Send(SteadyTime::duration early, StreamPass* pass) {
   window_.Send(++frame_, pass->now);
 
   std::shared_ptr<const std::string> body = pass->state->Encode(subscription_.choice, parts);
+  if (body->size() > subscription_.max_frame) {
+    closed_ = true;
+    return sink_->SendEnd(TooLarge(body->size(), subscription_.max_frame));
+  }
   counters_->sent.fetch_add(1);
   counters_->bytes[subscription_.choice.tier].fetch_add(body->size());
   sink_->SendFrame({frame_, keyframe, subscription_.number}, std::move(body));

@@ -34,6 +34,7 @@ struct Subscription {
   double rate = kDefaultRate;
   std::uint32_t number = 0;
   FrameChoice choice;
+  std::size_t max_frame = kMaxFrame;  // a larger one ends the stream [B]
   // Maximum rates of fields, contacts, forces, joints and probes [Hz]; 0: with every frame.
   static constexpr std::size_t kParts = 5;
   std::array<double, kParts> part_rates{};

@@ -46,6 +46,14 @@ DecimatedSurface DecimateSurface(const physics::Body& body) {
   return result;
 }
 
+std::size_t EstimateDecimated(const physics::Body& body) {
+  const std::size_t triangles = body.surface.triangles.size();
+  const std::size_t vertices = body.surface.vertices.size();
+  if (triangles < kMinTriangles) return vertices;
+  // a closed surface has half as many vertices as triangles, an open one some more
+  return std::min(vertices, 5 * triangles / kReduction / 8 + 16);
+}
+
 const DecimatedSurface& SurfaceTiers::Decimate(const physics::Model& model, int body) const {
   std::lock_guard lock(mutex_);
   const auto [surface, fresh] = decimated_.try_emplace(body);

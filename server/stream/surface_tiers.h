@@ -20,6 +20,9 @@ struct DecimatedSurface {
 // for the same body. Empty for surfaces of fewer than 128 triangles, which need all of them.
 DecimatedSurface DecimateSurface(const physics::Body& body);
 
+// About how many vertices that surface has; rather more than fewer.
+std::size_t EstimateDecimated(const physics::Body& body);
+
 // The decimated surfaces of a model, each computed when it is first needed.
 class SurfaceTiers {
  public:

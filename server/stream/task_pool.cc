@@ -4,9 +4,10 @@
 
 namespace pliant::server {
 
-TaskPool::TaskPool(Timeline* timeline, int workers) : timeline_(timeline) {
+TaskPool::TaskPool(Timeline* timeline, int workers, const Timeline::Thread& thread)
+    : timeline_(timeline) {
   for (int i = 0; i < workers; ++i)
-    workers_.push_back(timeline_->Start([this] { return RunNext(); }));
+    workers_.push_back(timeline_->Start([this] { return RunNext(); }, thread));
 }
 
 TaskPool::~TaskPool() {

@@ -33,7 +33,8 @@ class TaskPool {
     SteadyTime due_ = kNever;
   };
 
-  TaskPool(Timeline* timeline, int workers);  // `timeline` outlives the pool
+  // `timeline` outlives the pool.
+  TaskPool(Timeline* timeline, int workers, const Timeline::Thread& thread = {});
   ~TaskPool();
 
   // The pool keeps the task until Remove or Stop, and runs it at once.

@@ -132,7 +132,7 @@ SteadyTime WorldStreams::Run(SteadyTime now) {
 }
 
 StreamHub::StreamHub(Timeline* timeline, int threads)
-    : timeline_(timeline), pool_(timeline, threads) {}
+    : timeline_(timeline), pool_(timeline, threads, {"frames", true}) {}
 
 std::shared_ptr<WorldStreams> StreamHub::Of(std::shared_ptr<WorldHost> host) {
   std::lock_guard lock(mutex_);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <unistd.h>
 #include <utility>
 
@@ -240,6 +241,33 @@ void ObjectStore::DropPausedUploads() {
     if (upload.last_use < end) paused.push_back(key);
   }
   for (const UploadKey& key : paused) Drop(key);
+}
+
+absl::StatusOr<std::string> ObjectStore::Read(const std::string& sha256, std::int64_t max_bytes) {
+  std::ifstream file;
+  std::int64_t size = 0;
+  {
+    // an open file stays readable when its object is dropped
+    std::lock_guard lock(mutex_);
+    const auto found = objects_.find(sha256);
+    if (found == objects_.end()) {
+      return absl::NotFoundError(absl::StrCat("sha256: ", Shorten(sha256, 80),
+                                              " is not uploaded; upload it with UploadObject"));
+    }
+    found->second.last_use = options_.timeline->Now();
+    size = found->second.size;
+    file.open(PathOf(sha256), std::ios::binary);
+  }
+  if (size > max_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "sha256: an object of ", size, " bytes is not allowed; expected at most ", max_bytes));
+  }
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  if (!file.read(bytes.data(), size)) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot read ", PathOf(sha256).string(), ". Upload it again"));
+  }
+  return bytes;
 }
 
 absl::StatusOr<std::unique_ptr<StagedFiles>> ObjectStore::Stage(

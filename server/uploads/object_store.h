@@ -64,6 +64,9 @@ class ObjectStore {
   absl::StatusOr<Progress> Append(const std::string& user, const std::string& sha256,
                                   std::int64_t size, std::int64_t offset, std::string_view data);
 
+  // The content of an object. INVALID_ARGUMENT when that has more than `max_bytes`; NOT_FOUND.
+  absl::StatusOr<std::string> Read(const std::string& sha256, std::int64_t max_bytes);
+
   // Makes `folder` with the named objects as files: `files` has relative paths and their hashes.
   // The files stay when their objects are dropped. INVALID_ARGUMENT for a path that does not stay
   // below the folder, NOT_FOUND naming what is not uploaded.

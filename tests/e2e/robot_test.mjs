@@ -316,3 +316,65 @@ describe('two robots of one world', () => {
     await page.context().close();
   });
 });
+
+describe('the mobile robot with a gamepad', () => {
+  let server;
+  const kHoldButton = { 4: 1 };
+  const base = () => pliant.rigid['fetch/base_link'].position;
+
+  before(async () => {
+    server = await Server.start(0, join('scenes', 'fetch_drive.yaml'));
+  });
+  after(async () => {
+    assert.equal(await server?.stop(), 0);
+  });
+
+  test('is driven by one page while another one moves its arm', kTest, async () => {
+    const alice = await openViewer(browser, server.url);
+    const bob = await openViewer(browser, server.url);
+    await runWorld(alice);
+    await alice.selectOption('#group', 'base');
+    await bob.selectOption('#group', 'arm');
+    assert.ok(await alice.$eval('[data-joint="torso_lift_joint"]', ({ disabled }) => disabled), 'the arm is for others');
+    assert.ok(await bob.$eval('[data-joint="left_wheel_joint"]', ({ disabled }) => disabled));
+
+    const start = await alice.evaluate(base);
+    const torso = await bob.evaluate(() => pliant.robots.fetch.torso_lift_joint.position);
+    await alice.evaluate((pressed) => setPad([0, -1, 0, 0], pressed), kHoldButton);
+    await bob.evaluate((pressed) => setPad([0, -1, 0, 0], pressed), { ...kHoldButton, 7: 1 });
+    await until(alice, 'both drive', () => pliant.drivers.length === 2);
+    assert.deepEqual(await alice.evaluate(() => pliant.drivers.map(({ target }) => target).sort()), ['fetch/arm', 'fetch/base']);
+    await until(alice, 'the base drives ahead', (x) => pliant.rigid['fetch/base_link'].position[0] > x + 0.1, start[0]);
+    await until(bob, 'the torso rises', (q) => pliant.robots.fetch.torso_lift_joint.position > q + 0.01, torso);
+    await bob.evaluate(() => pullOutPad());
+
+    // without the hold button it stops, whatever the stick says
+    await alice.evaluate(() => setPad([0, -1, 0, 0]));
+    await settled(alice, 'the base rests', base, 1e-3);
+    for (const page of [alice, bob]) {
+      assert.deepEqual(page.errors, []);
+      await page.context().close();
+    }
+  });
+
+  test('goes to the page with the higher priority', kTest, async () => {
+    const low = await openViewer(browser, server.url);
+    const high = await openViewer(browser, server.url);
+    await runWorld(low);
+    await low.evaluate(() => (window.tenacious = false));
+    await low.evaluate((pressed) => setPad([0, 0.3, 0, 0], pressed), kHoldButton);
+    await until(low, 'the first page drives', () => pliant.lease.state === 'held');
+    await high.fill('#priority', '20');
+    await high.dispatchEvent('#priority', 'change');
+    await high.evaluate((pressed) => setPad([0, 0.3, 0, 0], pressed), kHoldButton);
+    await bring(high, 'the second one takes over', () => high.click('#takeover'), () => pliant.lease.state === 'held');
+    await until(low, 'the first one hears of that', () => pliant.lease.state === 'lost');
+    assert.equal(await low.evaluate(() => pliant.drivers.length), 1);
+    await low.evaluate(() => pullOutPad());
+    await bring(low, 'it is not given back', () => low.click('#takeover'), () => pliant.lease.text.includes('with priority 20'));
+    for (const page of [low, high]) {
+      assert.deepEqual(page.errors, []);
+      await page.context().close();
+    }
+  });
+});

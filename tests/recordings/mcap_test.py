@@ -46,13 +46,16 @@ class Recording(unittest.TestCase):
         cls.address = json.loads(cls.server.stdout.readline())["grpc"]
         cls.pliant("world", "create", str(folder / "scene.yaml"), "--id", "w")
         cls.pliant("record", "start", "w", "--id", "r", "--rate", "50")
+        cls.pliant("record", "start", "w", "--id", "coarse", "--rate", "25", "--decimated")
         cls.pliant("world", "step", "w", "20")
         cls.pliant("world", "reset", "w")
         cls.pliant("world", "step", "w", "10")
         cls.final_hash = json.loads(cls.pliant("--json", "world", "get", "w"))["state_hash"]
-        cls.pliant("record", "stop", "r")
-        cls.pliant("record", "fetch", "r", str(folder / "r.mcap"))
+        for name in ("r", "coarse"):
+            cls.pliant("record", "stop", name)
+            cls.pliant("record", "fetch", name, str(folder / f"{name}.mcap"))
         cls.bytes = (folder / "r.mcap").read_bytes()
+        cls.coarse = (folder / "coarse.mcap").read_bytes()
 
     @classmethod
     def tearDownClass(cls):
@@ -66,8 +69,8 @@ class Recording(unittest.TestCase):
         return subprocess.run([PLIANT, "--server", cls.address, *arguments], check=True, capture_output=True,
                               text=True, timeout=60).stdout
 
-    def messages(self, topic):
-        reader = make_reader(io.BytesIO(self.bytes), validate_crcs=True, decoder_factories=[DecoderFactory()])
+    def messages(self, topic, file=None):
+        reader = make_reader(io.BytesIO(file or self.bytes), validate_crcs=True, decoder_factories=[DecoderFactory()])
         return [message.decoded_message for message in reader.iter_decoded_messages(topics=[topic])]
 
     def test_the_summary_counts_what_is_there(self):
@@ -87,6 +90,18 @@ class Recording(unittest.TestCase):
         self.assertEqual(len(frames), 17)
         self.assertEqual([round(frame.time, 6) for frame in frames[:3]], [0, 0.02, 0.04])
         self.assertGreater(len(frames[0].deformables[0].positions), 0)
+
+    def test_frames_have_the_tier_and_the_rate_that_were_asked_for(self):
+        full, coarse = self.messages("/frames"), self.messages("/frames", self.coarse)
+        # 25 a second: 6 in 0.2 s from the start, 3 in 0.1 s after the reset
+        self.assertEqual(len(coarse), 9)
+        self.assertLess(len(coarse[0].deformables[0].positions), len(full[0].deformables[0].positions) / 2)
+
+    def test_chunks_are_compressed(self):
+        summary = make_reader(io.BytesIO(self.bytes)).get_summary()
+        self.assertEqual({chunk.compression for chunk in summary.chunk_indexes}, {"zstd"})
+        self.assertLess(sum(chunk.compressed_size for chunk in summary.chunk_indexes),
+                        sum(chunk.uncompressed_size for chunk in summary.chunk_indexes) / 2)
 
     def test_events_tell_the_start_the_reset_and_the_end(self):
         events = self.messages("/events")

@@ -19,7 +19,7 @@ export interface PliantHooks {
   readonly contacts: number;
   readonly realTimeRate: number;
   readonly lease: { state: string; target: string; text: string }; // on the driven target
-  readonly leases: Record<string, { state: string; text: string }>; // by body or robot
+  readonly leases: Record<string, { state: string; text: string }>; // by body, robot, or robot/group
   readonly driven: { target: string; controller: string; body: string } | null; // the driven target
   readonly robots: Record<string, Record<string, JointHook>>; // joints by robot and name
   readonly drivers: { target: string; client: string }[];
@@ -68,7 +68,7 @@ export class Hooks {
   private last: FrameInfo | null = null;
   private drawn = 0;
 
-  constructor(client: Client, bodies: Bodies, stage: Stage, driven: () => Driven | null) {
+  constructor(client: Client, bodies: Bodies, stage: Stage, driven: () => Driven | null, leased: () => string) {
     const view = (): FrameInfo | null => this.last;
     const drawn = (): number => this.drawn;
     const hooks: PliantHooks = {
@@ -126,7 +126,7 @@ export class Hooks {
         return view()?.report?.realTimeRate ?? 0;
       },
       get lease() {
-        return { ...client.lease(driven()?.target ?? '') };
+        return { ...client.lease(leased()) };
       },
       get leases() {
         return Object.fromEntries([...client.leases].map(([target, { state, text }]) => [target, { state, text }]));

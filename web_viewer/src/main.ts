@@ -28,6 +28,7 @@ let range = new AutoRange(measure);
 let selected = '';
 let choices: Driven[] = []; // targets that can be driven
 let driven: Driven | null = null;
+const groups = new Map<string, string>(); // chosen actuator group by robot; none: the whole robot
 let pulled = ''; // body or robot that the pointer pulls, or pulled last
 let latest: FrameInfo | null = null;
 let lastFrameAt = 0;
@@ -49,17 +50,19 @@ const client = new Client({
     showLease();
   },
 });
-const hooks = new Hooks(client, bodies, stage, () => driven);
+const hooks = new Hooks(client, bodies, stage, () => driven, () => leaseOn(driven?.target ?? ''));
 const panel = new Panel(
   select,
   (index) => drive(choices[index]),
   () => client.takeover(leaseShown().target),
   (speed) => driver.setSpeed(speed),
+  chooseGroup,
+  (priority) => client.setPriority(priority),
 );
 const robots = new RobotPanel({
-  set: (robot, setting, fresh) => client.set(robot, setting, fresh),
-  release: (robot) => client.release(robot),
-  takeover: (robot) => client.takeover(robot),
+  set: (robot, setting, fresh) => client.set(leaseOn(robot), setting, fresh),
+  release: (robot) => client.release(leaseOn(robot)),
+  takeover: (robot) => client.takeover(leaseOn(robot)),
 });
 const legend = new Legend(chooseMeasure, () => (range.locked = !range.locked));
 const bar = new ClockBar({
@@ -76,12 +79,16 @@ const driver = new Driver(
     position: (body) => bodies.position(body),
     pick: (ray) => bodies.pick(ray),
     drive: ({ target, controller }, motion) => {
-      if (motion.kind === 'twist') robots.dropJoints(target, toolJoints(target, controller));
-      client.drive(target, motion);
+      if (motion.kind === 'twist') {
+        const joints = toolJoints(target, controller);
+        if (joints.some((joint) => !mayMove(target, joint))) return;
+        robots.dropJoints(target, joints);
+      }
+      client.drive(leaseOn(target), motion);
     },
     pullable: ({ name }) => canPull(name),
     pull: (pull) => {
-      pulled = robotOf(pull.hit.name) || pull.hit.name;
+      pulled = leaseOn(robotOf(pull.hit.name)) || pull.hit.name;
       client.drive(pulled, pull.motion(robotOf(pull.hit.name)));
     },
     letGo: () => client.letGo(),
@@ -126,6 +133,8 @@ function showWorld(world: WorldInfo): void {
   const before = driven;
   driven = choices.find((choice) => label(choice) === (before && label(before))) ?? choices[0] ?? null;
   robots.build(world);
+  groups.clear();
+  showGroups();
   const names = [...world.soft, ...world.robots, ...world.rigid].map(({ name }) => name);
   selected = names.includes(selected) ? selected : driven?.target || (names[0] ?? '');
   range = new AutoRange(measure, stiffest(world));
@@ -166,7 +175,7 @@ function showFrame(frame: FrameInfo, now: number): void {
 // The lease of what is pulled, while it is in use or refused, or that of the driven target.
 function leaseShown(): LeaseInfo {
   const lease = client.lease(pulled);
-  return pulled && lease.state !== 'none' ? lease : client.lease(driven?.target ?? '');
+  return pulled && lease.state !== 'none' ? lease : client.lease(leaseOn(driven?.target ?? ''));
 }
 
 function showPull(): void {
@@ -185,6 +194,36 @@ function robotOf(body: string): string {
 function canPull(body: string): boolean {
   const motion = bodies.motion(body);
   return motion === 'SOFT' || motion === 'FREE' || robotOf(body) !== '';
+}
+
+// What a lease on a robot is asked for: the group that the user chose, or all of it.
+function leaseOn(target: string): string {
+  const group = groups.get(target);
+  return group ? `${target}/${group}` : target;
+}
+
+// Joints of the chosen group; null: all may be moved.
+function groupJoints(robot: string): string[] | null {
+  const all = client.world?.robots.find(({ name }) => name === robot)?.groups ?? [];
+  return all.find(({ name }) => name === groups.get(robot))?.joints ?? null;
+}
+
+function mayMove(robot: string, joint: string): boolean {
+  return groupJoints(robot)?.includes(joint) ?? true;
+}
+
+function chooseGroup(group: string): void {
+  const robot = driven?.target ?? '';
+  driver.letGo();
+  client.release(leaseOn(robot));
+  groups.set(robot, group);
+  robots.setGroup(robot, groupJoints(robot));
+  showLease();
+}
+
+function showGroups(): void {
+  const robot = client.world?.robots.find(({ name }) => name === driven?.target);
+  panel.setGroups(robot?.groups.map(({ name }) => name) ?? [], groups.get(robot?.name ?? '') ?? '');
 }
 
 function showLease(): void {
@@ -210,6 +249,7 @@ function drive(choice: Driven | undefined): void {
   driven = choice;
   panel.setDriven(choices.map(label), choices.indexOf(choice));
   bodies.markDriven(choice.body);
+  showGroups();
   showLease();
   stage.invalidate();
 }

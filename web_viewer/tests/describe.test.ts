@@ -28,6 +28,7 @@ const { world } = describeWorld(
           { name: 'tool', kind: 1, body: 2, carried: [2], joints: ['turn'] },
           { name: 'hand', kind: 2, joints: ['turn'] },
         ],
+        groups: [{ name: 'wrist', joints: ['turn'] }],
       },
       { name: 'b', links: [3], joints: [{ name: 'slide', isPrismatic: true }] },
     ],
@@ -86,4 +87,8 @@ test('a vertex that is drawn is one of the volume mesh', () => {
 
 test('a robot says whether it maps gamepads itself', () => {
   expect(world.robots.map(({ hasGamepad }) => hasGamepad)).toEqual([true, false]);
+});
+
+test('a robot has the groups that may be driven apart', () => {
+  expect(world.robots.map(({ groups }) => groups)).toEqual([[{ name: 'wrist', joints: ['turn'] }], []]);
 });

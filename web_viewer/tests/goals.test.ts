@@ -26,7 +26,7 @@ const kRobot: RobotInfo = {
   ],
   tools: [],
   grippers: [{ name: 'jaws', joints: ['left'] }],
-  hasGamepad: false,
+  groups: [], hasGamepad: false,
 };
 
 let sent: { setting: Setting; fresh: boolean }[];

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { expect, test } from 'vitest';
 import { FrameSchema } from '../src/gen/pliant/v1/stream_pb';
 import { BufferPool, LatestFrame } from '../src/link/decode';
-import { describeCompromises, solverTrouble } from '../src/panel/panel';
+import { clampPriority, describeCompromises, solverTrouble } from '../src/panel/panel';
 
 function report(converged: boolean, stalled: boolean, stepsNotConverged: bigint, reason = '', compromises: Record<string, bigint> = {}) {
   const latest = new LatestFrame();
@@ -36,4 +36,8 @@ test('what steps relaxed or cut off stands in one line, and no line without it',
   expect(describeCompromises(report(true, false, 0n))).toBe('');
   const limits = { redetection_limit: 2n, friction_clamped: 12n };
   expect(describeCompromises(report(true, false, 0n, 'CONVERGED', limits))).toBe('So far: friction clamped 12×, redetection limit 2×.');
+});
+
+test('a priority is a whole number from 0 to 100', () => {
+  expect([-3, 0, 7.4, 100, 250, NaN].map(clampPriority)).toEqual([0, 0, 7, 100, 100, 0]);
 });

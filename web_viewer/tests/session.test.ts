@@ -1,7 +1,7 @@
 import { create, fromBinary, toBinary, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ClientMessageSchema, ServerMessageSchema, type ClientMessage } from '../src/gen/pliant/v1/gateway_pb';
-import { LeaseSchema } from '../src/gen/pliant/v1/control_pb';
+import { AcquireLeaseRequestSchema, LeaseSchema } from '../src/gen/pliant/v1/control_pb';
 import { ListWorldsResponseSchema, WorldDescriptionSchema } from '../src/gen/pliant/v1/world_pb';
 import type { Connection, FrameInfo, ToPage } from '../src/link/messages';
 import { kProtocol, Session } from '../src/link/session';
@@ -200,6 +200,18 @@ describe('a session', () => {
     await goLive(sockets[0]);
   });
 
+  test('shows no world that is still being created', async () => {
+    sockets[0].open();
+    await sockets[0].reply('hello', { case: 'welcome', value: { version: '1' } });
+    const worlds = [{ name: 'worlds/a', creation: { progress: 0.5 } }, { name: 'worlds/b' }];
+    await sockets[0].reply('listWorlds', response(ListWorldsResponseSchema, { worlds }));
+    await vi.waitFor(() => expect(sockets[0].asked('describeWorld')).toBeDefined());
+    await sockets[0].reply('describeWorld', response(WorldDescriptionSchema, { name: 'worlds/b' }));
+    await vi.waitFor(() => expect(connection().state).toBe('live'));
+    const { message } = sockets[0].asked('subscribe')!;
+    expect(message.value).toMatchObject({ message: { value: { world: 'worlds/b' } } });
+  });
+
   test('waits longer between attempts, but never longer than 6 s', async () => {
     const waits: number[] = [];
     for (let i = 0; i < 12; ++i) {
@@ -231,6 +243,16 @@ describe('a session', () => {
     session.tick();
     expect(sockets[1].asked('command')).toBeUndefined();
     expect(sockets[1].asked('acquireLease')).toBeUndefined();
+  });
+
+  test('asks for a lease on a group, with the priority that the user chose', async () => {
+    await goLive(sockets[0]);
+    session.receive({ kind: 'priority', priority: 30 });
+    session.receive({ kind: 'drive', target: 'arm/hand', motion: { kind: 'gamepad', axes: [1], buttons: [] } });
+    await vi.waitFor(() => expect(sockets[0].asked('acquireLease')).toBeDefined());
+    const { message } = sockets[0].asked('acquireLease')!;
+    const request = fromBinary(AcquireLeaseRequestSchema, (message.value as { request: Uint8Array }).request);
+    expect(request).toMatchObject({ target: 'arm/hand', priority: 30 });
   });
 
   test('sends a robot its joint targets, and tells its page alone when they are refused', async () => {

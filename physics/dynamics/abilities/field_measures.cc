@@ -18,6 +18,12 @@ double VonMises(const Matrix3d& T, double factor) {
   return std::sqrt(factor * deviator.squaredNorm());
 }
 
+// Cauchy's stress σ = P Fᵀ / J.
+Matrix3d CauchyStress(const Matrix3d& F, const Matrix3d& P) {
+  const Matrix3d sigma = P * F.transpose() / F.determinant();
+  return 0.5 * (sigma + sigma.transpose());
+}
+
 void WriteSymmetric(const Matrix3d& T, std::span<double> values) {
   const double six[] = {T(0, 0), T(1, 1), T(2, 2), T(0, 1), T(1, 2), T(0, 2)};
   for (int i = 0; i < 6; ++i) values[i] = six[i];
@@ -32,11 +38,12 @@ void CalcMeasure(FieldMeasure measure, const Matrix3d& F, const Matrix3d& P,
     case FieldMeasure::kVonMisesStrain:
       values[0] = VonMises(0.5 * (F.transpose() * F - Matrix3d::Identity()), 2.0 / 3);
       return;
-    case FieldMeasure::kVonMisesStress: {  // of σ = P Fᵀ / J
-      const Matrix3d sigma = P * F.transpose() / F.determinant();
-      values[0] = VonMises(0.5 * (sigma + sigma.transpose()), 1.5);
+    case FieldMeasure::kVonMisesStress:
+      values[0] = VonMises(CauchyStress(F, P), 1.5);
       return;
-    }
+    case FieldMeasure::kCauchyStress:
+      WriteSymmetric(CauchyStress(F, P), values);
+      return;
     case FieldMeasure::kVolumeRatio:
       values[0] = F.determinant();
       return;

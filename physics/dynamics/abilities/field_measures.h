@@ -19,7 +19,13 @@ enum class FieldMeasure {
   kPrincipalDirections,  // in W: three unit vectors, in this order, signs arbitrary
   kContactPressure,      // normal force per area of the body's surface [Pa]
   kContactTraction,      // contact force per area, in W [Pa]
+  kCauchyStress,         // in W [Pa]
 };
+
+// Whether a measure needs the stress, which not every caller has computed.
+constexpr bool IsOfStress(FieldMeasure measure) {
+  return measure == FieldMeasure::kVonMisesStress || measure == FieldMeasure::kCauchyStress;
+}
 
 // Whether a measure is defined on the body's surface, from the contact forces of a step. The others
 // are defined on its elements, from their deformation.
@@ -31,6 +37,7 @@ constexpr int CountComponents(FieldMeasure measure) {
   switch (measure) {
     case FieldMeasure::kGreenStrain:
     case FieldMeasure::kLeftCauchyGreen:
+    case FieldMeasure::kCauchyStress:
       return 6;
     case FieldMeasure::kPrincipalStretches:
     case FieldMeasure::kContactTraction:
@@ -42,7 +49,7 @@ constexpr int CountComponents(FieldMeasure measure) {
   }
 }
 
-// One measure of a deformation gradient F; kVonMisesStress is computed from the corresponding first
+// One measure of a deformation gradient F; those of stress from the corresponding first
 // Piola–Kirchhoff stress P.
 void CalcMeasure(FieldMeasure measure, const Eigen::Matrix3d& F, const Eigen::Matrix3d& P,
                  std::span<double> values);

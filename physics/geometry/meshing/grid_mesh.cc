@@ -11,7 +11,8 @@ namespace pliant::physics {
 
 using Eigen::Vector3d;
 
-absl::StatusOr<TetrahedralMesh> MeshGrid(const Vector3d& size, const std::array<int, 3>& n) {
+absl::StatusOr<TetrahedralMesh> MeshGrid(const Vector3d& size, const std::array<int, 3>& n,
+                                         const IsCancelled& is_cancelled) {
   if (absl::Status status =
           CheckLengths({{"size[0]", size.x()}, {"size[1]", size.y()}, {"size[2]", size.z()}});
       !status.ok()) {
@@ -26,6 +27,7 @@ absl::StatusOr<TetrahedralMesh> MeshGrid(const Vector3d& size, const std::array<
 
   TetrahedralMesh mesh;
   for (int k = 0; k <= n[2]; ++k) {
+    if (absl::Status status = CheckNotCancelled(is_cancelled); !status.ok()) return status;
     for (int j = 0; j <= n[1]; ++j) {
       for (int i = 0; i <= n[0]; ++i) {
         // exact at both ends, and symmetric about the centre
@@ -43,6 +45,7 @@ absl::StatusOr<TetrahedralMesh> MeshGrid(const Vector3d& size, const std::array<
   // orders of axes gives one tetrahedron
   constexpr int kOrders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
   for (int k = 0; k < n[2]; ++k) {
+    if (absl::Status status = CheckNotCancelled(is_cancelled); !status.ok()) return status;
     for (int j = 0; j < n[1]; ++j) {
       for (int i = 0; i < n[0]; ++i) {
         const std::array<int, 3> even = {i + i % 2, j + j % 2, k + k % 2};

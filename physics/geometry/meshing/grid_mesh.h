@@ -6,6 +6,7 @@
 #include <Eigen/Core>
 
 #include "physics/geometry/mesh.h"
+#include "physics/geometry/meshing/tetrahedral_meshes.h"
 
 namespace pliant::physics {
 
@@ -16,6 +17,7 @@ namespace pliant::physics {
 // size    full lengths [m], centred at the origin
 // errors  as MeshBox, where the shortest side of a cell stands for the edge length
 absl::StatusOr<TetrahedralMesh> MeshGrid(const Eigen::Vector3d& size,
-                                         const std::array<int, 3>& cells);
+                                         const std::array<int, 3>& cells,
+                                         const IsCancelled& is_cancelled = {});
 
 }  // namespace pliant::physics

@@ -5,12 +5,15 @@
 #include <cstddef>
 #include <vector>
 
+#include "physics/geometry/meshing/primitive_checks.h"
 #include "physics/geometry/meshing/tetrahedron_quality.h"
 
 namespace pliant::physics {
 namespace {
 
 using Eigen::Vector3d;
+
+constexpr std::size_t kVerticesBetweenChecks = 10'000;
 
 // Lists of numbers, stored one after the other.
 struct Rows {
@@ -61,8 +64,8 @@ std::vector<std::vector<int>> CollectNeighbors(const TetrahedralMesh& mesh,
 
 }  // namespace
 
-void SmoothVertices(int passes, const std::function<Vector3d(const Vector3d&)>& project,
-                    TetrahedralMesh* mesh) {
+absl::Status SmoothVertices(int passes, const std::function<Vector3d(const Vector3d&)>& project,
+                            TetrahedralMesh* mesh, const IsCancelled& is_cancelled) {
   const BoundarySurface boundary = ExtractBoundary(*mesh);
   const std::vector<std::vector<int>> neighbors = CollectNeighbors(*mesh, boundary);
   const Rows stars = CollectStars(*mesh);
@@ -81,6 +84,9 @@ void SmoothVertices(int passes, const std::function<Vector3d(const Vector3d&)>& 
 
   for (int pass = 0; pass < passes; ++pass) {
     for (std::size_t v = 0; v < x.size(); ++v) {
+      if (v % kVerticesBetweenChecks == 0) {
+        if (absl::Status status = CheckNotCancelled(is_cancelled); !status.ok()) return status;
+      }
       Vector3d mean = Vector3d::Zero();
       for (const int neighbor : neighbors[v]) mean += x[neighbor];
       mean /= static_cast<double>(neighbors[v].size());
@@ -96,6 +102,7 @@ void SmoothVertices(int passes, const std::function<Vector3d(const Vector3d&)>& 
       }
     }
   }
+  return absl::OkStatus();
 }
 
 }  // namespace pliant::physics

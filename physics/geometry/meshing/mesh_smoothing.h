@@ -2,9 +2,11 @@
 
 #include <functional>
 
+#include "absl/status/status.h"
 #include <Eigen/Core>
 
 #include "physics/geometry/mesh.h"
+#include "physics/geometry/meshing/tetrahedral_meshes.h"
 
 namespace pliant::physics {
 
@@ -13,8 +15,9 @@ namespace pliant::physics {
 // never gets worse. Boundary vertices move along the boundary.
 //
 // project  nearest point of the surface to a point near it [m]
-void SmoothVertices(int passes,
-                    const std::function<Eigen::Vector3d(const Eigen::Vector3d&)>& project,
-                    TetrahedralMesh* mesh);
+// errors   CANCELLED: then the mesh is sound, but smoothed in part
+absl::Status SmoothVertices(int passes,
+                            const std::function<Eigen::Vector3d(const Eigen::Vector3d&)>& project,
+                            TetrahedralMesh* mesh, const IsCancelled& is_cancelled = {});
 
 }  // namespace pliant::physics

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "physics/geometry/meshing/tetrahedral_meshes.h"
 #include "physics/geometry/meshing/tetrahedron_quality.h"
 
 namespace pliant::physics {
@@ -41,6 +40,11 @@ absl::Status CheckCount(double tetrahedra, double edge_length) {
   return absl::InvalidArgumentError(absl::StrCat("edge_length: ", edge_length, " m would give ",
                                                  tetrahedra, " tetrahedra; expected at most ",
                                                  kMaxPrimitiveTetrahedra, ". Use a longer edge"));
+}
+
+absl::Status CheckNotCancelled(const IsCancelled& is_cancelled) {
+  return is_cancelled && is_cancelled() ? absl::CancelledError("the meshing was cancelled")
+                                        : absl::OkStatus();
 }
 
 void Orient(TetrahedralMesh* mesh) {

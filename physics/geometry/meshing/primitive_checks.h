@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 
 #include "physics/geometry/mesh.h"
+#include "physics/geometry/meshing/tetrahedral_meshes.h"
 
 namespace pliant::physics {
 
@@ -18,6 +19,9 @@ double CountEdges(double length, double edge_length);
 
 // INVALID_ARGUMENT when there would be more than kMaxPrimitiveTetrahedra.
 absl::Status CheckCount(double tetrahedra, double edge_length);
+
+// CANCELLED if it is.
+absl::Status CheckNotCancelled(const IsCancelled& is_cancelled);
 
 // Makes every volume positive by swapping corners.
 void Orient(TetrahedralMesh* mesh);

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "physics/geometry/meshing/primitive_checks.h"
 #include "physics/geometry/meshing/tetrahedron_quality.h"
 #include "physics/spatial/demand.h"
 
@@ -61,9 +62,10 @@ constexpr int kCuts[3][4][4] = {{{0, 1, 2, 4}, {0, 1, 4, 3}, {0, 1, 3, 5}, {0, 1
 
 }  // namespace
 
-TetrahedralMesh SubdivideTetrahedra(
+absl::StatusOr<TetrahedralMesh> SubdivideTetrahedra(
     const std::vector<Index4>& coarse, int n,
-    const std::function<Eigen::Vector3d(const LatticePoint&)>& place) {
+    const std::function<Eigen::Vector3d(const LatticePoint&)>& place,
+    const IsCancelled& is_cancelled) {
   PLIANT_DEMAND(n >= 1 && n <= 8191);
   TetrahedralMesh mesh;
   std::map<Key, int> numbers;
@@ -80,6 +82,7 @@ TetrahedralMesh SubdivideTetrahedra(
   };
 
   for (const Index4& corners : coarse) {
+    if (absl::Status status = CheckNotCancelled(is_cancelled); !status.ok()) return status;
     // small copies of the tetrahedron, upright and upside down
     ForEachBase(n - 1, [&](const Index4& base) {
       mesh.tetrahedra.push_back({number(corners, Plus(base, {0})), number(corners, Plus(base, {1})),

@@ -4,9 +4,11 @@
 #include <functional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include <Eigen/Core>
 
 #include "physics/geometry/mesh.h"
+#include "physics/geometry/meshing/tetrahedral_meshes.h"
 
 namespace pliant::physics {
 
@@ -24,8 +26,10 @@ struct LatticePoint {
 //
 // coarse  corner numbers in [0, 4096), n in [1, 8191]
 // place   position of a lattice point [m]
-TetrahedralMesh SubdivideTetrahedra(
+// errors  CANCELLED
+absl::StatusOr<TetrahedralMesh> SubdivideTetrahedra(
     const std::vector<std::array<int, 4>>& coarse, int n,
-    const std::function<Eigen::Vector3d(const LatticePoint&)>& place);
+    const std::function<Eigen::Vector3d(const LatticePoint&)>& place,
+    const IsCancelled& is_cancelled = {});
 
 }  // namespace pliant::physics

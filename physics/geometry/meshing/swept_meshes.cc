@@ -100,7 +100,8 @@ struct Cap {
 };
 
 // Adds a cap. `disc` is the first vertex of the disc below it.
-void AddCap(const Cap& cap, int disc, TetrahedralMesh* mesh) {
+absl::Status AddCap(const Cap& cap, int disc, const IsCancelled& is_cancelled,
+                    TetrahedralMesh* mesh) {
   // corners: 0 the centre of the disc, 1 to 6 on its rim, 7 the pole
   std::vector<std::array<int, 4>> sectors;
   for (int i = 0; i < 6; ++i) sectors.push_back({0, 1 + i, 1 + (i + 1) % 6, 7});
@@ -141,16 +142,19 @@ void AddCap(const Cap& cap, int disc, TetrahedralMesh* mesh) {
     }
     return origin + (on_sphere - origin) * (shell / static_cast<double>(cap.rings));
   };
-  const TetrahedralMesh lattice = SubdivideTetrahedra(sectors, cap.rings, place);
+  const absl::StatusOr<TetrahedralMesh> lattice =
+      SubdivideTetrahedra(sectors, cap.rings, place, is_cancelled);
+  if (!lattice.ok()) return lattice.status();
 
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] >= 0) continue;
     numbers[i] = static_cast<int>(mesh->vertices.size());
-    mesh->vertices.push_back(lattice.vertices[i]);
+    mesh->vertices.push_back(lattice->vertices[i]);
   }
-  for (const std::array<int, 4>& t : lattice.tetrahedra) {
+  for (const std::array<int, 4>& t : lattice->tetrahedra) {
     mesh->tetrahedra.push_back({numbers[t[0]], numbers[t[1]], numbers[t[2]], numbers[t[3]]});
   }
+  return absl::OkStatus();
 }
 
 constexpr int kSmoothingPasses = 20;
@@ -161,7 +165,8 @@ double CountDiscTetrahedra(double rings) {
 
 }  // namespace
 
-absl::StatusOr<TetrahedralMesh> MeshCylinder(double radius, double length, double edge_length) {
+absl::StatusOr<TetrahedralMesh> MeshCylinder(double radius, double length, double edge_length,
+                                             const IsCancelled& is_cancelled) {
   if (absl::Status status =
           CheckLengths({{"radius", radius}, {"length", length}, {"edge_length", edge_length}});
       !status.ok()) {
@@ -176,6 +181,7 @@ absl::StatusOr<TetrahedralMesh> MeshCylinder(double radius, double length, doubl
   const HexagonalDisc disc = MakeDisc(static_cast<int>(rings));
   TetrahedralMesh mesh;
   for (int layer = 0; layer <= layers; ++layer) {
+    if (absl::Status status = CheckNotCancelled(is_cancelled); !status.ok()) return status;
     const double z = 0.5 * length * ((2 * layer - layers) / layers);
     for (const Eigen::Vector2d& p : disc.vertices)
       mesh.vertices.emplace_back(radius * p.x(), radius * p.y(), z);
@@ -186,7 +192,8 @@ absl::StatusOr<TetrahedralMesh> MeshCylinder(double radius, double length, doubl
 }
 
 absl::StatusOr<TetrahedralMesh> MeshTorus(double ring_radius, double tube_radius,
-                                          double edge_length, int slices) {
+                                          double edge_length, int slices,
+                                          const IsCancelled& is_cancelled) {
   if (absl::Status status = CheckLengths({{"ring_radius", ring_radius},
                                           {"tube_radius", tube_radius},
                                           {"edge_length", edge_length}});
@@ -213,6 +220,7 @@ absl::StatusOr<TetrahedralMesh> MeshTorus(double ring_radius, double tube_radius
   const HexagonalDisc disc = MakeDisc(static_cast<int>(rings));
   TetrahedralMesh mesh;
   for (int layer = 0; layer < layers; ++layer) {
+    if (absl::Status status = CheckNotCancelled(is_cancelled); !status.ok()) return status;
     const auto [sin, cos] = CalcSinCos(2 * kPi * layer / layers);
     for (const Eigen::Vector2d& p : disc.vertices) {
       const double distance = ring_radius + tube_radius * p.x();
@@ -224,7 +232,8 @@ absl::StatusOr<TetrahedralMesh> MeshTorus(double ring_radius, double tube_radius
   return mesh;
 }
 
-absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double edge_length) {
+absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double edge_length,
+                                            const IsCancelled& is_cancelled) {
   if (absl::Status status = CheckLengths({{"radius", radius}, {"edge_length", edge_length}});
       !status.ok())
     return status;
@@ -247,6 +256,7 @@ absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double
 
   TetrahedralMesh mesh;
   for (int layer = 0; layer <= layers; ++layer) {
+    if (absl::Status status = CheckNotCancelled(is_cancelled); !status.ok()) return status;
     const double z = top * ((2 * layer - layers) / layers);
     const double beyond = std::max(0.0, std::abs(z) - 0.5 * length);
     const double width = std::sqrt(radius * radius - beyond * beyond);
@@ -256,19 +266,22 @@ absl::StatusOr<TetrahedralMesh> MeshCapsule(double radius, double length, double
   }
 
   const int last = static_cast<int>(layers) * static_cast<int>(disc.vertices.size());
-  AddCap({n, radius, 0.5 * length, shoulder, -1}, 0, &mesh);
-  AddCap({n, radius, 0.5 * length, shoulder, 1}, last, &mesh);
+  for (const auto& [sign, first] : {std::pair{-1, 0}, std::pair{1, last}}) {
+    const Cap cap{n, radius, 0.5 * length, shoulder, sign};
+    if (absl::Status status = AddCap(cap, first, is_cancelled, &mesh); !status.ok()) return status;
+  }
   Orient(&mesh);
 
   // vertices crowd along the axis where discs give way to caps: spread them, boundary vertices
   // along the surface
-  SmoothVertices(
+  absl::Status status = SmoothVertices(
       kSmoothingPasses,
       [=](const Vector3d& p) -> Vector3d {
         const Vector3d center(0, 0, std::clamp(p.z(), -0.5 * length, 0.5 * length));
         return center + (p - center) * (radius / (p - center).norm());
       },
-      &mesh);
+      &mesh, is_cancelled);
+  if (!status.ok()) return status;
   return mesh;
 }
 

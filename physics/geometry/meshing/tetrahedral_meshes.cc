@@ -14,7 +14,8 @@
 namespace pliant::physics {
 using Eigen::Vector3d;
 
-absl::StatusOr<TetrahedralMesh> MeshBox(const Vector3d& size, double edge_length) {
+absl::StatusOr<TetrahedralMesh> MeshBox(const Vector3d& size, double edge_length,
+                                        const IsCancelled& is_cancelled) {
   if (absl::Status status = CheckLengths({{"size[0]", size.x()},
                                           {"size[1]", size.y()},
                                           {"size[2]", size.z()},
@@ -28,10 +29,12 @@ absl::StatusOr<TetrahedralMesh> MeshBox(const Vector3d& size, double edge_length
       !status.ok())
     return status;
   return MeshGrid(
-      size, {static_cast<int>(cells[0]), static_cast<int>(cells[1]), static_cast<int>(cells[2])});
+      size, {static_cast<int>(cells[0]), static_cast<int>(cells[1]), static_cast<int>(cells[2])},
+      is_cancelled);
 }
 
-absl::StatusOr<TetrahedralMesh> MeshSphere(double radius, double edge_length) {
+absl::StatusOr<TetrahedralMesh> MeshSphere(double radius, double edge_length,
+                                           const IsCancelled& is_cancelled) {
   if (absl::Status status = CheckLengths({{"radius", radius}, {"edge_length", edge_length}});
       !status.ok())
     return status;
@@ -69,7 +72,7 @@ absl::StatusOr<TetrahedralMesh> MeshSphere(double radius, double edge_length) {
   PLIANT_DEMAND(cells.size() == 20);
 
   // map flat shells of the icosahedron to spherical ones; corner 12 is the centre
-  TetrahedralMesh mesh = SubdivideTetrahedra(cells, n, [&](const LatticePoint& point) -> Vector3d {
+  const auto place = [&](const LatticePoint& point) -> Vector3d {
     Vector3d p = Vector3d::Zero();
     int shell = 0;
     for (int i = 0; i < point.count; ++i) {
@@ -78,8 +81,9 @@ absl::StatusOr<TetrahedralMesh> MeshSphere(double radius, double edge_length) {
       shell += point.weight[i];
     }
     return shell == 0 ? p : Vector3d(p * (radius * (shell / shells) / p.norm()));
-  });
-  Orient(&mesh);
+  };
+  absl::StatusOr<TetrahedralMesh> mesh = SubdivideTetrahedra(cells, n, place, is_cancelled);
+  if (mesh.ok()) Orient(&*mesh);
   return mesh;
 }
 

@@ -25,6 +25,8 @@ enum class McapOpcode : std::uint8_t {
 
 inline constexpr std::string_view kMcapMagic("\x89MCAP0\r\n", 8);
 
+inline constexpr std::string_view kMcapCompression = "zstd";
+
 // Puts together the contents of a record.
 class McapFields {
  public:

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <optional>
 #include <utility>
+#include <zstd.h>
 
 #include "absl/strings/str_cat.h"
 
@@ -10,6 +11,8 @@
 
 namespace pliant::server {
 namespace {
+
+constexpr std::uint64_t kMaxChunkBytes = std::uint64_t{1} << 30;
 
 struct Record {
   McapOpcode opcode{};
@@ -78,9 +81,15 @@ class ChunkReader {
     const auto size = fields.Number<std::uint64_t>();
     const auto crc = fields.Number<std::uint32_t>();
     const std::string_view compression = fields.Text();
-    const std::string_view records = fields.Bytes(fields.Number<std::uint64_t>());
+    std::string_view records = fields.Bytes(fields.Number<std::uint64_t>());
+    if (compression == kMcapCompression) {
+      if (!Decompress(records, size)) return "a chunk cannot be decompressed";
+      records = decompressed_;
+    } else if (!compression.empty()) {
+      return absl::StrCat("a chunk is compressed by ", std::string(compression),
+                          "; expected zstd or nothing");
+    }
     if (!fields.ok() || records.size() != size) return "a chunk has the wrong size";
-    if (!compression.empty()) return "a chunk is compressed";
     if (CalcMcapCrc(records) != crc) return "the checksum of a chunk does not match";
     McapReaderFields rest(records);
     while (rest.ok() && !rest.rest().empty()) {
@@ -93,6 +102,13 @@ class ChunkReader {
   }
 
  private:
+  bool Decompress(std::string_view bytes, std::uint64_t size) {
+    // what claims to be larger than any chunk is damaged
+    if (size > kMaxChunkBytes) return false;
+    decompressed_.resize(size);
+    return ZSTD_decompress(decompressed_.data(), size, bytes.data(), bytes.size()) == size;
+  }
+
   absl::Status ReadRecord(McapOpcode opcode, std::string_view contents) {
     McapReaderFields fields(contents);
     const auto number = fields.Number<std::uint16_t>();
@@ -110,6 +126,7 @@ class ChunkReader {
 
   const std::function<absl::Status(const McapMessage&)>& take_;
   std::map<std::uint16_t, std::string> topics_;
+  std::string decompressed_;
 };
 
 absl::Status NoMcap(const std::string& path) {

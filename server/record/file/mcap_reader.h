@@ -25,8 +25,8 @@ struct McapEnd {
 };
 
 // Calls `take` with each message, in the order of the file, up to where that was cut off or is
-// damaged. Chunks must not be compressed. INVALID_ARGUMENT when it is no MCAP file, NOT_FOUND when
-// there is none, and errors of `take`.
+// damaged. Chunks may be compressed (zstd). INVALID_ARGUMENT when it is no MCAP file, NOT_FOUND
+// when there is none, and errors of `take`.
 absl::StatusOr<McapEnd> ReadMcap(const std::string& path,
                                  const std::function<absl::Status(const McapMessage&)>& take);
 

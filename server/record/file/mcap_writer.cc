@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "google/protobuf/descriptor.pb.h"
 
@@ -24,6 +25,17 @@ std::string DescribeSchema(const google::protobuf::Descriptor& message) {
   std::set<std::string> known;
   AddFiles(*message.file(), &known, &files);
   return files.SerializeAsString();
+}
+
+// Fast rather than small: the thread that writes serves every recording.
+std::string Compress(std::string_view records) {
+  constexpr int kLevel = 1;
+  std::string bytes(ZSTD_compressBound(records.size()), '\0');
+  const std::size_t size =
+      ZSTD_compress(bytes.data(), bytes.size(), records.data(), records.size(), kLevel);
+  if (ZSTD_isError(size)) return "";
+  bytes.resize(size);
+  return bytes;
 }
 
 }  // namespace
@@ -87,9 +99,13 @@ absl::Status McapWriter::Flush() {
   if (chunk_.empty()) return absl::OkStatus();
   const auto start = static_cast<std::uint64_t>(file_.size());
   const std::uint64_t size = chunk_.size();
+  const std::string records = Compress(chunk_);
+  if (records.empty()) return absl::ResourceExhaustedError("no memory to compress a chunk");
+  const std::uint64_t compressed_size = records.size();
   McapFields fields;
   fields.Number(chunk_times_.first).Number(chunk_times_.last).Number(size);
-  fields.Number(CalcMcapCrc(chunk_)).Text("").Number(size).Bytes(chunk_);
+  fields.Number(CalcMcapCrc(chunk_)).Text(kMcapCompression);
+  fields.Number(compressed_size).Bytes(records);
   std::string bytes = MakeMcapRecord(McapOpcode::kChunk, fields);
   const std::uint64_t length = bytes.size();
 
@@ -112,8 +128,8 @@ absl::Status McapWriter::Flush() {
                                                   .Number(length)
                                                   .Text(offsets.bytes())
                                                   .Number(bytes.size() - length)
-                                                  .Text("")
-                                                  .Number(size)
+                                                  .Text(kMcapCompression)
+                                                  .Number(compressed_size)
                                                   .Number(size)));
   chunk_.clear();
   if (absl::Status status = file_.Append(bytes); !status.ok()) return status;

@@ -16,8 +16,8 @@
 namespace pliant::server {
 
 // Writes an MCAP file (https://mcap.dev/spec): an open container of time-stamped messages. Messages
-// are gathered in chunks, each with a checksum and an index, and only whole chunks are written. A
-// file without an end is readable up to its last chunk. Errors as in files.h.
+// are gathered in chunks, each compressed (zstd), with a checksum and an index, and only whole
+// chunks are written. A file without an end is readable up to its last chunk. Errors as in files.h.
 class McapWriter {
  public:
   static constexpr std::size_t kChunkBytes = 1 << 20;

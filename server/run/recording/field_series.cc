@@ -27,6 +27,7 @@ struct CellArray {
 constexpr CellArray kCellArrays[] = {
     {FieldMeasure::kVonMisesStrain, "von_mises_strain", {0}},
     {FieldMeasure::kVonMisesStress, "von_mises_stress", {0}},
+    {FieldMeasure::kCauchyStress, "cauchy_stress", {0}},
     {FieldMeasure::kVolumeRatio, "volume_ratio", {1}},
     {FieldMeasure::kGreenStrain, "green_strain", {0}},
     {FieldMeasure::kPrincipalStretches, "principal_stretches", {1, 1, 1}},

@@ -364,6 +364,28 @@ TEST(FemFields, UniformStretchGivesTheTextbookMeasures) {
   for (const double x : values) EXPECT_NEAR(x, std::abs(sigma_x - sigma_y), 1e-9 * sigma_x);
 }
 
+TEST(FemFields, StressIsATensorThatTurnsWithTheBody) {
+  const FemParameters p = MakeBar();
+  Fixture f(p);
+  const double s = 1.1;
+  const Matrix3d R = RotationFromVector({0.5, -0.9, 0.3}).toRotationMatrix();
+  for (std::size_t i = 0; i < f.q.size(); i += 3) {
+    Eigen::Map<Vector3d> x(&f.q[i]);
+    x = R * Vector3d(s * x.x(), x.y(), x.z());
+  }
+  // as for the stretch alone: exact, from P_xx and P_yy/s
+  const double mu = 1e5 / 2.7, lambda = 1e5 * 0.35 / (1.35 * 0.3), e = s - 1;
+  const Vector3d along((2 * mu + lambda) * e, lambda * e / s, lambda * e / s);
+  const Matrix3d sigma = R * along.asDiagonal() * R.transpose();
+  const double expected[] = {sigma(0, 0), sigma(1, 1), sigma(2, 2),
+                             sigma(0, 1), sigma(1, 2), sigma(0, 2)};
+  const int count = f.block->abilities().elements->num_elements();
+  std::vector<double> values(6 * count);
+  f.block->abilities().elements->CalcElementField(FieldMeasure::kCauchyStress, {f.q, {}}, values);
+  for (int i = 0; i < 6 * count; ++i)
+    EXPECT_NEAR(values[i], expected[i % 6], 1e-9 * along.x()) << i;
+}
+
 TEST(FemFields, TensorsArePrincipalWhereTheyAreAndInTheirFrames) {
   const FemParameters p = MakeBar();
   Fixture f(p);

@@ -598,5 +598,29 @@ bodies:
       "contact.recovery_speed. Move one of them, or disable contact between the two in `pairs`\n");
 }
 
+TEST(SceneProgress, ASingleBodyIsCancelledHalfway) {
+  constexpr char kCapsule[] = R"(
+bodies:
+  - name: capsule
+    deformable:
+      mesh: {capsule: {radius: 0.1, length: 0.2}, edge_length: 0.01}
+      material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}
+)";
+  int all = 0, asked = 0;
+  SceneOptions options;
+  options.progress = [&](double) {
+    ++all;
+    return true;
+  };
+  EXPECT_TRUE(LoadSceneYaml(kCapsule, "scene.yaml", options).ok());
+  EXPECT_GE(all, 20);
+  options.progress = [&](double) { return ++asked < all / 2; };
+  const SceneResult cancelled = LoadSceneYaml(kCapsule, "scene.yaml", options);
+  EXPECT_FALSE(cancelled.ok());
+  EXPECT_EQ(asked, all / 2);
+  ASSERT_EQ(cancelled.messages.size(), 1);
+  EXPECT_EQ(cancelled.messages[0].message, "was cancelled");
+}
+
 }  // namespace
 }  // namespace pliant::physics

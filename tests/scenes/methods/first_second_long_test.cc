@@ -20,6 +20,7 @@ const SceneCourse kFirstSecond[] = {
     {"cylinder_press", 100, true, {100, 100, 100}},
     {"extension", 120, false, {120, 120, 120}},
     {"fetch", 120, true, {120, 120, 120}},
+    {"fetch_drive", 120, true, {120, 120, 120}},
     {"heavy_stack", 100, true, {100, 100, 100}},
     {"humanoid", 200, true, {200, 200, 200}},
     {"iiwa_allegro", 100, true, {100, 100, 100}},

@@ -22,6 +22,7 @@ const SceneCourse kFirstSteps[] = {
     {"cylinder_press", 25, true, {25, 25, 25}},
     {"extension", 25, false, {25, 25, 25}},
     {"fetch", 25, true, {25, 25, 25}},
+    {"fetch_drive", 25, true, {25, 25, 25}},
     {"heavy_stack", 25, true, {25, 25, 25}},
     {"humanoid", 25, true, {25, 25, 25}},
     {"iiwa_allegro", 25, true, {25, 25, 25}},

@@ -24,6 +24,8 @@ constexpr char kTeleop[] = R"(
           - {axis: 1, tool: tool, twist: [0, 0, 0, 0, -0.2, 0]}
           - {button: 7, gripper: jaws, rate: 0.02}
           - {button: 6, gripper: jaws, rate: -0.02}
+          - {axis: 2, joint: spin, rate: 3}
+          - {axis: 3, joint: spin, rate: 30}
 )";
 // A cube of 8 kg and a soft ball; nothing falls.
 constexpr char kBodiesToPull[] = R"(gravity: [0, 0, 0]
@@ -247,6 +249,22 @@ TEST(PullCommands, RefusalsSayWhatIsWrong) {
   v1::AcquireLeaseRequest table;
   table.set_target("table");
   ExpectRefused(w.control().Acquire(table, w.now()).status(), "is FIXED");
+}
+
+TEST(GamepadCommands, AJointWithAVelocityActuatorTurnsAtTheRateUpToItsLimit) {
+  ControlledWorld w(LoadGantryModel("", kTeleop));
+  const std::string lease = w.Acquire("left");
+  v1::CommandRequest pad = Pad(0, 0, 0, 1);
+  pad.mutable_gamepad()->add_axes(1);
+  w.Repeat(40, lease, pad);
+  EXPECT_NEAR(w.target("left/spin"), 3, 1e-12);
+  pad.mutable_gamepad()->add_axes(1);
+  w.Repeat(40, lease, pad);
+  EXPECT_NEAR(w.target("left/spin"), 8, 1e-12);
+
+  // it ramps to rest 100 ms after the last command
+  w.Step(60);
+  EXPECT_EQ(w.target("left/spin"), 0);
 }
 
 TEST(GamepadCommands, MoveWhatTheProfileSaysWhileTheHoldButtonIsPressed) {

@@ -20,7 +20,7 @@ class VirtualTimeline : public Timeline {
 
   SteadyTime Now() const override { return now_; }
 
-  std::unique_ptr<Worker> Start(std::function<SteadyTime()> job) override {
+  std::unique_ptr<Worker> Start(std::function<SteadyTime()> job, Thread) override {
     auto entry = std::make_shared<Entry>();
     entry->job = std::move(job);
     entry->due = now_;

@@ -1,6 +1,7 @@
 #include "server/host/world_host.h"
 
 #include <future>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -222,14 +223,40 @@ TEST(WorldHost, DeletionEndsARequestToStepAndSaysByWhom) {
   ended.get_future().wait();
 }
 
-TEST(WorldHost, CheckpointIsTakenBetweenTwoStepsOfARequest) {
+TEST(WorldHost, StateIsReadBetweenTwoStepsOfARequest) {
   const auto host = MakeHost();
   Call stepping = StepForLong(*host);
-  std::promise<absl::StatusOr<SavedState>> saved;
-  host->Save([&](absl::StatusOr<SavedState> state) { saved.set_value(std::move(state)); });
-  EXPECT_TRUE(saved.get_future().get().ok());
+  Call read;
+  host->Read(read.done());
+  EXPECT_TRUE(read.Wait().ok());
   EXPECT_EQ(stepping.future.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
   EXPECT_EQ(host->latest()->clock.kind, ClockMode::Kind::kStepping);
+}
+
+// Makes one step on a thread that lends itself, and tells whether that thread has made it.
+bool StepsOnLentThread(WorldHost& host) {
+  std::promise<std::thread::id> made;
+  host.Step(1, {}, [&](const Result&) { made.set_value(std::this_thread::get_id()); }, nullptr,
+            {"ann", nullptr, true});
+  return made.get_future().get() == std::this_thread::get_id();
+}
+
+TEST(WorldHost, QuickStepsAreMadeByTheThreadThatLendsItself) {
+  constexpr char kSmall[] =
+      "bodies: [{name: ball, rigid: {motion: FREE, density: 1000, shapes: [{sphere: {radius: "
+      "1}}]}}]";
+  const auto host = MakeHost(kSmall);
+  int steps = 1;
+  for (; !StepsOnLentThread(*host); ++steps) ASSERT_LT(steps, 10'000);  // on a busy machine
+  EXPECT_GT(steps, 1) << "it is not known yet that its steps are quick";
+  physics::World local(LoadTestModel(kSmall));
+  for (int i = 0; i < steps; ++i) ASSERT_TRUE(local.Step().ok());
+  EXPECT_EQ(physics::HashState(host->latest()->snapshot->state), physics::HashState(local.state()));
+}
+
+TEST(WorldHost, StepsThatMayTakeLongAreMadeByTheWorldsOwnThread) {
+  const auto host = MakeHost();
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(StepsOnLentThread(*host));
 }
 
 TEST(WorldHost, RequestsToStepAreServedOneAfterTheOther) {

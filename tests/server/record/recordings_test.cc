@@ -25,6 +25,8 @@ class RecordingsTest : public testing::Test {
     WorldRecording::Options options;
     options.id = id;
     options.world = "worlds/w";
+    options.owner = "ann";
+    options.labels = {{"team", "soft"}, {"robot", ""}};
     options.start.set_model_hash(world_.model().hash);
     options.start.set_version("test");
     options.frames.emplace();
@@ -180,6 +182,9 @@ TEST_F(RecordingsTest, TheyAreListedFetchedInChunksAndDeleted) {
   recordings_ = std::make_unique<Recordings>(folder_.File(""), &timeline_);
   EXPECT_EQ(recordings_->Describe("b")->state(), v1::Recording::STATE_COMPLETE);
   EXPECT_EQ(recordings_->Describe("b")->world(), "worlds/w");
+  EXPECT_EQ(recordings_->Describe("b")->owner(), "ann");
+  EXPECT_EQ(recordings_->Describe("b")->labels_size(), 2);
+  EXPECT_EQ(recordings_->Describe("b")->labels().at("team"), "soft");
   EXPECT_TRUE(recordings_->Delete("b").ok());
   EXPECT_EQ(recordings_->List().size(), 1);
 }

@@ -301,7 +301,9 @@ TEST_F(Roles, RoleOnSomeWorldsIsNoneOnOthers) {
   EXPECT_EQ(socket->Call<v1::World>("WorldService/CreateWorld", create).owner(), "soft");
 }
 
-TEST_F(Roles, RecordingOfADeletedWorldIsForThoseWhoMayDoItEverywhere) {
+TEST_F(Roles, RecordingOfADeletedWorldKeepsItsLabelsWhateverANamesakeHas) {
+  tokens_["rigid"] = Add("rigid", "viewer", "team=rigid");
+  server_->Reload();
   CreateLabelled("w", "rigid");
   const auto admin = OpenSocket("admin");
   v1::StartRecordingRequest start;
@@ -311,13 +313,20 @@ TEST_F(Roles, RecordingOfADeletedWorldIsForThoseWhoMayDoItEverywhere) {
   v1::DeleteWorldRequest remove;
   remove.set_name("worlds/w");
   admin->Call<google::protobuf::Empty>("WorldService/DeleteWorld", remove);
+  CreateLabelled("w", "soft");
   v1::FetchRecordingRequest fetch;
   fetch.set_name("recordings/r");
   const std::string request = fetch.SerializeAsString();
   const char* method = "pliant.v1.RecordService/FetchRecording";
-  EXPECT_EQ(Ask(Transport::kGrpc, "others", method, request).code,
-            Code(absl::StatusCode::kPermissionDenied));
-  EXPECT_EQ(Ask(Transport::kGrpc, "viewer", method, request).code, 0);
+  const int denied = Code(absl::StatusCode::kPermissionDenied);
+  for (const auto& [who, code] : std::map<std::string, int>{
+           {"soft", denied}, {"others", denied}, {"rigid", 0}, {"viewer", 0}})
+    EXPECT_EQ(Ask(Transport::kGrpc, who, method, request).code, code) << who;
+  const auto list = OpenSocket("rigid")->Call<v1::ListRecordingsResponse>(
+      "RecordService/ListRecordings", v1::ListRecordingsRequest());
+  ASSERT_EQ(list.recordings_size(), 1);
+  EXPECT_EQ(list.recordings(0).owner(), "admin");
+  EXPECT_EQ(list.recordings(0).labels().at("team"), "rigid");
 }
 
 TEST_F(Roles, WelcomeNamesOnlyAWorldThatTheClientMayWatch) {

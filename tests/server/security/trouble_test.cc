@@ -175,6 +175,44 @@ TEST_F(Trouble, SighupReadsTokensAgain) {
   EXPECT_EQ(server->Wait(), 0) << Errors();
 }
 
+TEST_F(Trouble, SighupReadsQuotasAgain) {
+  const std::string config = Write("pliant.toml", "max-worlds = 1\n");
+  const auto server = Run({"--config", config, "--max-user-dofs", "100"});
+  const auto worlds = v1::WorldService::NewStub(Connect(server.get()));
+  const auto create = [&worlds](const std::string& id) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kProgramPatience);
+    v1::CreateWorldRequest request;
+    request.set_world_id(id);
+    request.set_scene_yaml(kTestScene);
+    v1::World world;
+    return worlds->CreateWorld(&context, request, &world);
+  };
+  const auto reload = [&](const std::string& text) {
+    Write("pliant.toml", text);
+    server->Signal(SIGHUP);
+  };
+  const auto end = Clock::now() + kProgramPatience;
+  EXPECT_TRUE(create("a").ok());
+  EXPECT_EQ(create("b").error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+
+  // a broken file is reported, and changes nothing
+  reload("max-worlds = many\n");
+  while (Errors().find("reload_failed") == std::string::npos && Clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_NE(Errors().find("pliant.toml: "), std::string::npos) << Errors();
+  EXPECT_EQ(create("b").error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+
+  // what a flag says holds, whatever the file says
+  reload("max-worlds = 3\nmax-user-dofs = 1000\n");
+  while (!create("b").ok() && Clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const grpc::Status third = create("c");
+  EXPECT_EQ(third.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_NE(third.error_message().find("has 10 of its 100 left"), std::string::npos)
+      << third.error_message();
+}
+
 TEST_F(Trouble, HealthOfEachServiceIsToldWithoutAToken) {
   const std::string tokens = Path("tokens.yaml");
   ASSERT_TRUE(AddToken(tokens, {"a", "viewer", "", ""}).ok());

@@ -1,14 +1,14 @@
 #include "tests/server/service/simulation.h"
 
 #include <algorithm>
-#include <deque>
-#include <optional>
-#include <set>
+#include <array>
+#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 #include "server/store/recovery.h"
+#include "tests/server/host/robot_scene.h"
 
 namespace pliant::server {
 namespace {
@@ -29,8 +29,31 @@ bodies:
       shapes: [{sphere: {radius: 0.1}}]}}
 )";
 
+// A robot with every kind of actuator and controller, to be put beside them.
+constexpr char kSimulatedRobot[] = R"(robots:
+  - name: arm
+    file: gantry.urdf
+    pose: {position: [0, 3, 1]})";
+constexpr char kSimulatedTeleop[] = R"(
+    teleop:
+      fallback: HOLD
+      groups: [{name: slides, joints: ["[xyz]"]}, {name: wheels, joints: [spin, motor]}]
+      gamepad:
+        controls:
+          - {axis: 0, tool: tool, twist: [0, 0, 0, 0.1, 0, 0]}
+          - {axis: 1, joint: spin, rate: 3}
+          - {button: 7, gripper: jaws, rate: -0.02}
+)";
+constexpr std::array kTargets = {"paddle", "ball", "arm", "arm/slides", "arm/wheels"};
+constexpr std::size_t kBodies = 2;  // of these targets, the others are of the robot
+constexpr int kRobotWorlds = 3;     // have the robot
+
 std::string IdOf(int world) {
   return absl::StrCat("sim-", world);
+}
+
+bool Overlap(const std::string& a, const std::string& b) {
+  return a == b || a.starts_with(b + "/") || b.starts_with(a + "/");
 }
 
 }  // namespace
@@ -39,7 +62,7 @@ std::string IdOf(int world) {
 class Simulation::Client {
  public:
   Client(Simulation* simulation, int number) : sim_(*simulation), number_(number) {
-    worker_ = sim_.timeline_.Start([this] { return Act(); });
+    worker_ = sim_.timeline_.Start([this] { return Act(); }, {});
   }
   ~Client() { worker_->Stop(); }
 
@@ -116,12 +139,12 @@ class Simulation::Client {
   void Choose() {
     if (!lease_.empty() && !sim_.Chance(0.1)) return;
     const std::string name = "worlds/" + IdOf(world_);
-    switch (sim_.random_() % 12) {
+    switch (sim_.random_() % 16) {
       case 0: {
         v1::CreateWorldRequest request;
         request.set_world_id(IdOf(world_));
-        request.set_scene_yaml(kSimulatedScene);
-        if (sim_.has_store_) request.set_durable(sim_.Chance(0.7));
+        request.set_shipped_scene(world_ < kRobotWorlds ? "robot" : "plain");
+        if (sim_.has_store()) request.set_durable(sim_.Chance(0.7));
         return Ask("WorldService/CreateWorld", request);
       }
       case 1: {
@@ -145,6 +168,12 @@ class Simulation::Client {
         v1::StepWorldRequest request;
         request.set_name(name);
         request.set_steps(sim_.Chance(0.05) ? 10'000'000 : 5);
+        if (sim_.Chance(0.5)) {
+          v1::TargetCommand* command = request.add_commands();
+          command->set_target("paddle");
+          for (const double x : {1.0, sim_.Uniform(-1, 1), 1.0})
+            command->mutable_pose()->add_position(x);
+        }
         return Ask("WorldService/StepWorld", request, 0.02);
       }
       case 4: {
@@ -155,7 +184,31 @@ class Simulation::Client {
       case 5: {
         v1::CheckpointWorldRequest request;
         request.set_name(name);
+        if (sim_.Chance(0.5)) request.set_checkpoint_id(CheckpointId());
         return Ask("WorldService/CheckpointWorld", request);
+      }
+      case 12: {
+        v1::RestoreWorldRequest request;
+        request.set_name(name);
+        if (sim_.Chance(0.5)) {
+          request.set_checkpoint(absl::StrCat(name, "/checkpoints/", CheckpointId()));
+        } else {
+          request.set_state(saved_);
+        }
+        return Ask("WorldService/RestoreWorld", request);
+      }
+      case 13: {
+        v1::DeleteCheckpointRequest request;
+        request.set_name(absl::StrCat(name, "/checkpoints/", CheckpointId()));
+        return Ask("WorldService/DeleteCheckpoint", request);
+      }
+      case 14: {
+        v1::StopWorldRequest request;
+        request.set_world(name);
+        if (sim_.Chance(0.2)) return Ask("ControlService/StopWorld", request);
+        v1::ResumeWorldRequest resume;
+        resume.set_world(name);
+        return Ask("ControlService/ResumeWorld", resume);
       }
       case 6:
       case 7:
@@ -164,8 +217,10 @@ class Simulation::Client {
       case 9: {
         v1::AcquireLeaseRequest request;
         request.set_world(name);
-        request.set_target("paddle");
+        const std::size_t targets = world_ < kRobotWorlds ? kTargets.size() : kBodies;
+        request.set_target(kTargets[sim_.random_() % targets]);
         request.set_takeover(sim_.Chance(0.1));
+        request.set_priority(sim_.Chance(0.2) ? 50 : 0);
         return Ask("ControlService/AcquireLease", request);
       }
       case 10: {
@@ -183,6 +238,8 @@ class Simulation::Client {
       }
     }
   }
+
+  std::string CheckpointId() { return absl::StrCat("kept-", sim_.random_() % 3); }
 
   // Sends a request over the connection, and demands exactly one reply in time.
   template <typename Request>
@@ -212,8 +269,10 @@ class Simulation::Client {
                        Hear(method, *result);
                    };
                    Dispatch(*sim_.handlers_, call, "pliant.v1." + method, bytes, reply);
-                   const auto demand = [this, method, outcome] {
-                     if (!outcome->answered) sim_.Fail(method + " is not answered");
+                   // a server that is killed answers nothing
+                   const auto demand = [this, method, outcome, server = sim_.counts_.restarts] {
+                     if (!outcome->answered && server == sim_.counts_.restarts)
+                       sim_.Fail(method + " is not answered");
                    };
                    sim_.messages_.emplace(
                        sim_.timeline_.Now() +
@@ -225,11 +284,17 @@ class Simulation::Client {
 
   void Hear(const std::string& method, const std::string& bytes) {
     if (method == "WorldService/CreateWorld") ++sim_.counts_.worlds;
+    if (method == "WorldService/RestoreWorld") ++sim_.counts_.restores;
+    if (method == "WorldService/CheckpointWorld") {
+      v1::CheckpointWorldResponse response;
+      if (response.ParseFromString(bytes) && !response.state().empty()) saved_ = response.state();
+    }
     if (method != "ControlService/AcquireLease") return;
     v1::Lease lease;
     if (!lease.ParseFromString(bytes)) sim_.Fail("a lease cannot be read");
     lease_ = lease.lease_id();
     leased_ = lease.world();
+    target_ = targets_[lease_] = lease.target();
   }
 
   void Subscribe(const std::string& name) {
@@ -279,8 +344,13 @@ class Simulation::Client {
           [weak = connection.weak_from_this()](const v1::CommandResponse& response) {
             const auto self = weak.lock();
             if (self == nullptr) return;
-            if (response.lease_id().empty() || response.target() != "paddle")
-              self->client.sim_.Fail("feedback names no lease or target");
+            Client& client = self->client;
+            const auto known = client.targets_.find(response.lease_id());
+            if (known == client.targets_.end() || known->second != response.target())
+              client.sim_.Fail("feedback names another lease or target");
+            const auto kind = client.kinds_.find(response.sequence());
+            if (kind != client.kinds_.end() && response.applied_step() > 0)
+              ++client.sim_.counts_.applied[kind->second];
             self->client.sim_.Deliver(0.01, &self->to_client, [weak] {
               const auto alive = weak.lock();
               if (alive != nullptr && !alive->gone->load()) alive->feedback->Ready();
@@ -292,9 +362,58 @@ class Simulation::Client {
     command.set_world(leased_);
     command.set_lease_id(lease_);
     command.set_sequence(++sequence_);
-    for (const double v : {0.0, sim_.Uniform(-0.5, 0.5), 0.0})
-      command.mutable_twist()->add_linear(v);
+    Fill(&command);
+    kinds_[sequence_] =
+        v1::CommandRequest::descriptor()->FindFieldByNumber(command.command_case())->name();
+    kinds_.erase(kinds_.begin(),
+                 kinds_.lower_bound(sequence_ - std::min<std::uint64_t>(sequence_, 100)));
     if (connection.feedback->Submit(command)) lease_.clear();
+  }
+
+  // A random command to the leased target.
+  void Fill(v1::CommandRequest* command) {
+    const double x = sim_.Uniform(-0.3, 0.3);
+    if (target_ == "paddle") {
+      for (const double v : {0.0, x, 0.0}) command->mutable_twist()->add_linear(v);
+      return;
+    }
+    if (target_ == "ball") return Pull(command, "");
+    const bool has_slides = target_ != "arm/wheels", has_wheels = target_ != "arm/slides";
+    switch (sim_.random_() % 6) {
+      case 0:
+        command->mutable_gamepad()->add_axes(x);
+        command->mutable_gamepad()->add_axes(x);
+        return;
+      case 1:
+        if (!has_slides) break;
+        command->mutable_gains()->add_joints("x");
+        command->mutable_gains()->add_stiffness(sim_.Uniform(100, 10000));
+        return;
+      case 2:
+        if (!has_slides) break;
+        for (const double v : {x, 0.0, 0.0}) command->mutable_twist()->add_linear(v);
+        return;
+      case 3:
+        if (target_ != "arm") break;
+        command->mutable_gripper()->set_position(sim_.Uniform(0, 0.03));
+        return;
+      case 4:
+        return Pull(command, "hand");
+    }
+    command->mutable_joint_targets()->add_joints(has_wheels ? "spin" : "y");
+    command->mutable_joint_targets()->add_values(x);
+  }
+
+  void Pull(v1::CommandRequest* command, const std::string& link) {
+    if (sim_.Chance(0.5)) {
+      command->mutable_wrench()->set_link(link);
+      for (const double v : {sim_.Uniform(-1, 1), 0.0, 1.0})
+        command->mutable_wrench()->add_force(v);
+      return;
+    }
+    command->mutable_spring()->set_link(link);
+    for (const double v : {sim_.Uniform(-1, 1), link.empty() ? 0.0 : 3.0, 0.5})
+      command->mutable_spring()->add_anchor(v);
   }
 
   Simulation& sim_;
@@ -302,30 +421,84 @@ class Simulation::Client {
   int connections_ = 0;
   int world_ = 0;
   bool slow_ = false;
-  std::string lease_, leased_;
+  std::string lease_, leased_, target_;
+  std::map<std::string, std::string> targets_;  // by lease
+  std::map<std::uint64_t, std::string> kinds_;  // of the last commands, by sequence
+  std::string saved_;                           // a state
   std::uint64_t sequence_ = 0;
   std::shared_ptr<Connection> connection_;
   std::unique_ptr<Timeline::Worker> worker_;
 };
 
 Simulation::Simulation(std::uint64_t seed, int clients, const std::string& data_folder)
-    : seed_(seed), random_(seed), timeline_(seed ^ 0x5eed), has_store_(!data_folder.empty()) {
-  Handlers::Options options;
-  if (has_store_) {
-    auto store = Store::Open({data_folder, &timeline_, std::chrono::seconds(3)});
-    if (!store.ok()) Fail(store.status().ToString());
-    options.store = *std::move(store);
-  }
-  options.quotas.server.worlds = kWorlds;
-  options.timeline = &timeline_;
-  handlers_ = std::make_unique<Handlers>(options);
-  network_ = timeline_.Start([this] { return DeliverNext(); });
+    : seed_(seed), random_(seed), timeline_(seed ^ 0x5eed), data_folder_(data_folder) {
+  scenes_.Write("gantry.urdf", kGantryUrdf);
+  scenes_.Write("plain.yaml", kSimulatedScene);
+  scenes_.Write("robot.yaml",
+                absl::StrCat(kSimulatedScene, kSimulatedRobot, kGantryRobot, kSimulatedTeleop + 1));
+  StartServer();
+  network_ = timeline_.Start([this] { return DeliverNext(); }, {});
   for (int i = 0; i < clients; ++i) clients_.push_back(std::make_unique<Client>(this, i));
 }
 
 Simulation::~Simulation() {
   for (const auto& client : clients_) client->Retire();
   network_->Stop();
+}
+
+void Simulation::StartServer() {
+  Handlers::Options options;
+  if (has_store()) {
+    auto store = Store::Open({data_folder_, &timeline_, std::chrono::seconds(3)});
+    if (!store.ok()) Fail(store.status().ToString());
+    options.store = *std::move(store);
+  }
+  options.quotas.server.worlds = kWorlds;
+  options.scenes_folder = scenes_.File("");
+  options.timeline = &timeline_;
+  handlers_ = std::make_unique<Handlers>(options);
+  handlers_->RecoverWorlds();
+}
+
+// Kills the server and starts another one with what its folder has at this moment.
+void Simulation::Restart() {
+  std::map<std::string, std::shared_ptr<const physics::Snapshot>> acknowledged;
+  for (const auto& host : handlers_->registry().List()) {
+    if (host->is_durable()) acknowledged[host->id()] = host->latest_written()->snapshot;
+  }
+  const std::string killed = std::exchange(data_folder_, absl::StrCat(data_folder_, "+"));
+  std::filesystem::copy(killed, data_folder_, std::filesystem::copy_options::recursive);
+  ++counts_.restarts;
+  for (const auto& client : clients_) client->Leave();
+  handlers_.reset();  // what it still writes is lost
+  std::filesystem::remove_all(killed);
+  StartServer();
+  for (const auto& [id, snapshot] : acknowledged) {
+    ++counts_.recoveries;
+    const auto host = handlers_->registry().Get(id);
+    if (!host.ok()) {
+      Fail(absl::StrCat("a durable world is lost: ", std::string(host.status().message())));
+      continue;
+    }
+    const auto published = (*host)->latest();
+    const physics::State& state = published->snapshot->state;
+    if (published->clock.kind != ClockMode::Kind::kPaused) Fail("a world that is back runs");
+    if (state.step <= snapshot->state.step &&
+        physics::HashState(state) != physics::HashState(snapshot->state))
+      Fail("a world that is back has lost what it acknowledged");
+  }
+}
+
+// Of two leases on overlapping targets, one must have ended.
+void Simulation::CheckLeases() {
+  for (const auto& host : handlers_->registry().List()) {
+    const std::vector<CommandEcho>& commands = host->latest()->control.commands;
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+      for (std::size_t k = 0; k < i; ++k)
+        if (Overlap(commands[i].target, commands[k].target))
+          Fail(absl::StrCat(commands[i].target, " and ", commands[k].target, " are both held"));
+    }
+  }
 }
 
 double Simulation::Uniform(double low, double high) {
@@ -379,7 +552,10 @@ void Simulation::Run(std::chrono::seconds time) {
   constexpr int kKills = 20;
   for (int i = 0; i < kKills; ++i) {
     timeline_.RunFor(Seconds(time) / kKills);
-    if (has_store_) RecoverWorlds();
+    CheckLeases();
+    if (!has_store()) continue;
+    RecoverWorlds();
+    if (i % 4 == 3) Restart();
   }
 
   // leases lapse, streams end and replies come, whatever the clients left behind

@@ -67,12 +67,13 @@ class ClockedWorld {
       return Wait([this](const WorldHost::Done& done) { host_->Reset("tester", done); });
     }
     std::string bytes;
-    std::promise<void> saved;
-    host_->Save([&](const auto& state) {
-      bytes = state->bytes;
-      saved.set_value();
+    std::promise<void> read;
+    host_->Read([&](const auto& published) {
+      const physics::Snapshot& snapshot = *(*published)->snapshot;
+      bytes = physics::SerializeState(snapshot.state, snapshot.model->hash);
+      read.set_value();
     });
-    saved.get_future().get();
+    read.get_future().get();
     return Wait([&](const WorldHost::Done& done) { host_->Restore(bytes, "tester", done); });
   }
 
@@ -83,7 +84,7 @@ class ClockedWorld {
     host_->Step(steps, limits, [ended](const auto& done) { ended->set_value(done.status()); });
     // it was accepted once the world has handled a later request
     std::promise<void> handled;
-    host_->Save([&](const auto& /*state*/) { handled.set_value(); });
+    host_->Read([&](const auto& /*published*/) { handled.set_value(); });
     handled.get_future().get();
     const bool is_over = end.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
     return !is_over || !absl::IsFailedPrecondition(end.get());

@@ -1,8 +1,10 @@
 #include "server/store/store.h"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <thread>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -92,6 +94,34 @@ class StoreTest : public testing::Test {
   std::shared_ptr<WorldJournal> journal_;
   int crashes_ = 0;
 };
+
+// However long a checkpoint takes, the next one need not be tried for what changed meanwhile.
+TEST_F(StoreTest, ABrokenLogIsMendedAtOnceWhileItsWorldGoesOn) {
+  const auto start = world_.TakeSnapshot();
+  absl::Status status;
+  for (std::size_t i = 0; status.ok() && i < 2 * WorldJournal::kMaxPending; ++i)
+    status = journal_->OnStep(Drive(), start);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("cannot keep up"));
+
+  std::atomic<int> steps{0};
+  std::atomic<bool> is_over{false};
+  std::thread stepping([&] {
+    while (!is_over.load()) {
+      Step().IgnoreError();
+      steps.fetch_add(1);
+    }
+  });
+  while (steps.load() < 3) std::this_thread::yield();
+  absl::Status written = absl::UnknownError("");
+  journal_->WhenWritten([&](const absl::Status& result) { written = result; });
+  journal_->Write();
+  EXPECT_TRUE(written.ok()) << written;
+  is_over.store(true);
+  stepping.join();
+  EXPECT_TRUE(Step().ok());
+  Write();
+  ExpectRecovers(Crash(), Hash());
+}
 
 TEST_F(StoreTest, StepsWithAndWithoutInputsResetsAndRestoresAreRepeated) {
   Step(3);

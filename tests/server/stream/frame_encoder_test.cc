@@ -318,12 +318,15 @@ TEST(Frame, FieldsHaveTheirComponentsVertexByVertex) {
   const physics::Model& model = world.model();
   const int index = physics::FindBody(model, "ball");
   const physics::Body& ball = model.bodies[index];
-  FrameChoice choice{{index}, {v1::FIELD_MEASURE_GREEN_STRAIN, v1::FIELD_MEASURE_VELOCITY}};
+  FrameChoice choice{{index},
+                     {v1::FIELD_MEASURE_GREEN_STRAIN, v1::FIELD_MEASURE_VELOCITY,
+                      v1::FIELD_MEASURE_CAUCHY_STRESS}};
   choice.precision = v1::PRECISION_FLOAT64;
   const v1::Frame frame = Read(published, choice);
-  ASSERT_EQ(frame.fields_size(), 2);
-  const std::vector<double> strain = physics::CalcVertexField(
-      model, world.state(), world.report(), index, physics::FieldMeasure::kGreenStrain, 0.01);
+  ASSERT_EQ(frame.fields_size(), 3);
+  const auto calc = [&](physics::FieldMeasure measure) {
+    return physics::CalcVertexField(model, world.state(), world.report(), index, measure, 0.01);
+  };
   const auto v = model.Velocities(world.state(), ball.block);
   const auto compare = [&](const v1::FieldFrame& field, std::size_t components, const auto& all) {
     ASSERT_EQ(field.components(), components);
@@ -336,9 +339,11 @@ TEST(Frame, FieldsHaveTheirComponentsVertexByVertex) {
       }
     }
   };
-  compare(frame.fields(0), 6, strain);
+  compare(frame.fields(0), 6, calc(physics::FieldMeasure::kGreenStrain));
   compare(frame.fields(1), 3, v);
+  compare(frame.fields(2), 6, calc(physics::FieldMeasure::kCauchyStress));
   EXPECT_EQ(frame.fields(1).unit(), "m/s");
+  EXPECT_EQ(frame.fields(2).unit(), "Pa");
 }
 
 TEST(Frame, CompactFieldsHaveOneByteANumber) {

@@ -325,5 +325,18 @@ TEST_F(FrameStreamTest, EndsWithItsWorldAndIsSilentAfterwards) {
   stream->Close();
 }
 
+TEST_F(FrameStreamTest, FrameThatIsTooLargeEndsTheStreamAndSaysWhatToDo) {
+  v1::Subscription request;
+  Subscription subscription = *hub_.Read(request, host_);
+  subscription.max_frame = 100;
+  const auto stream = hub_.MakeStream(&recorder_, std::move(subscription));
+  stream->Open();
+  timeline_.RunFor(milliseconds(1));
+  EXPECT_TRUE(recorder_.sent.empty());
+  ASSERT_TRUE(recorder_.end.has_value());
+  EXPECT_TRUE(absl::IsResourceExhausted(*recorder_.end)) << *recorder_.end;
+  EXPECT_NE(recorder_.end->message().find("without contacts"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace pliant::server

@@ -58,6 +58,9 @@ TEST_F(ObjectStoreTest, ObjectIsCompleteWhenAllItsChunksHaveCome) {
   ASSERT_TRUE(progress.ok());
   EXPECT_TRUE(progress->complete);
   EXPECT_TRUE(store_->Has(sum));
+  EXPECT_EQ(*store_->Read(sum, 10), content);
+  EXPECT_EQ(store_->Read(sum, 9).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(store_->Read(CalcSha256("other"), 10).status().code(), absl::StatusCode::kNotFound);
   // what is known need not be sent again
   EXPECT_TRUE(store_->Append("bob", sum, 10, 0, "")->complete);
 }

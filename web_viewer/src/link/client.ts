@@ -24,7 +24,7 @@ export interface Listener {
 export class Client {
   connection: Connection = { state: 'connecting', text: 'Connecting …', retryInMs: 0 };
   world: WorldInfo | null = null;
-  readonly leases = new Map<string, LeaseInfo>(); // by target, a body or robot
+  readonly leases = new Map<string, LeaseInfo>(); // by target, a body, a robot, or robot/group
   stats: LinkStats | null = null;
   readonly name: string;
   private waiting: FrameInfo | null = null; // the worker sends the next frame only after this one is drawn
@@ -98,6 +98,9 @@ export class Client {
   }
   takeover(target: string): void {
     this.post({ kind: 'takeover', target });
+  }
+  setPriority(priority: number): void {
+    this.post({ kind: 'priority', priority });
   }
   retry(): void {
     this.post({ kind: 'retry' });

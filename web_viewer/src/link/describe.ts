@@ -95,6 +95,7 @@ function describeRobots(description: WorldDescription): RobotInfo[] {
     grippers: robot.controllers
       .filter(({ kind }) => kind === ControllerDescription_Kind.GRIPPER)
       .map(({ name, joints }) => ({ name, joints })),
+    groups: robot.groups.map(({ name, joints }) => ({ name, joints })),
     hasGamepad: robot.hasGamepad,
   }));
 }

@@ -28,6 +28,7 @@ export type ToWorker =
   | { kind: 'set'; target: string; setting: Setting; fresh: boolean } // repeat until reached; fresh: a new gesture
   | { kind: 'release'; target: string } // releases a lease immediately
   | { kind: 'takeover'; target: string }
+  | { kind: 'priority'; priority: number } // of leases that are acquired from now on
   | { kind: 'retry' };
 
 export interface TwistCommand {
@@ -87,7 +88,7 @@ export interface Connection {
 
 export interface LeaseInfo {
   state: 'none' | 'acquiring' | 'held' | 'refused' | 'lost';
-  target: string; // body or robot
+  target: string; // body, robot, or robot/group
   text: string; // reason for which it was refused or lost
 }
 
@@ -124,12 +125,19 @@ export interface RigidInfo {
 
 export type Color = [number, number, number, number]; // red, green, blue, alpha in 0 … 1
 
+// Joints of a robot that one client may drive while another drives the rest, by a lease on robot/name.
+export interface GroupInfo {
+  name: string;
+  joints: string[];
+}
+
 export interface RobotInfo {
   name: string;
   links: number[]; // indices in WorldInfo.rigid
   joints: JointInfo[];
   tools: ToolInfo[];
   grippers: GripperInfo[];
+  groups: GroupInfo[];
   hasGamepad: boolean; // maps the state of a gamepad by a profile of its own
 }
 

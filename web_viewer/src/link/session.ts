@@ -113,6 +113,7 @@ export class Session {
   private worldEpoch: number | undefined; // of the last frame: it changes at every reset and restore
 
   private readonly leases: Leases;
+  private priority = 0;
   private sequence = 0; // of commands, increasing across all leases
   private commandsSent = new Map<number, { target: string; at: number }>(); // by sequence
   private heardAt = 0;
@@ -137,7 +138,7 @@ export class Session {
     this.leases = new Leases({
       acquire: async (target, takeover) => {
         const client = this.start?.client ?? '';
-        const request = { world: this.world, target, client, takeover };
+        const request = { world: this.world, target, client, takeover, priority: this.priority };
         return (await this.ask(ControlService.method.acquireLease, request)).leaseId;
       },
       release: (leaseId) => {
@@ -180,6 +181,9 @@ export class Session {
         return this.leases.of(message.target).release();
       case 'takeover':
         if (this.live) this.leases.of(message.target).takeover(this.around.now());
+        return;
+      case 'priority':
+        this.priority = message.priority;
         return;
       case 'call':
         void this.call(message.id, message.call);
@@ -283,8 +287,8 @@ export class Session {
   }
 
   private async firstWorld(): Promise<string> {
-    const { worlds } = await this.ask(WorldService.method.listWorlds, { pageSize: 1 });
-    return worlds[0]?.name ?? '';
+    const { worlds } = await this.ask(WorldService.method.listWorlds, {});
+    return worlds.find(({ creation }) => !creation)?.name ?? '';
   }
 
   // The server is running but has no world to show: stay connected and try again.

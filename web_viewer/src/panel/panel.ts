@@ -7,6 +7,7 @@ import { bytesPerSecond, milliseconds, newtons } from './units';
 export class Panel {
   private readonly plot = new Plot(element<HTMLCanvasElement>('plot'), 'N');
   private readonly root = element('panel');
+  private readonly group = element<HTMLSelectElement>('group');
   private readonly choice = element<HTMLSelectElement>('selected');
   private force = 0; // of the latest frame
   private shownForce = 0;
@@ -18,7 +19,19 @@ export class Panel {
     onDriven: (index: number) => void,
     onTakeover: () => void,
     onSpeed: (speed: number) => void,
+    onGroup: (group: string) => void,
+    onPriority: (priority: number) => void,
   ) {
+    this.group.addEventListener('change', () => {
+      onGroup(this.group.value);
+      this.group.blur();
+    });
+    const priority = element<HTMLInputElement>('priority');
+    priority.addEventListener('change', () => {
+      priority.value = String(clampPriority(Number(priority.value)));
+      onPriority(Number(priority.value));
+      priority.blur();
+    });
     const driven = element<HTMLSelectElement>('driven');
     driven.addEventListener('change', () => {
       onDriven(driven.selectedIndex);
@@ -54,6 +67,13 @@ export class Panel {
     choice.replaceChildren(...labels.map((label) => new Option(label)));
     choice.selectedIndex = index;
     setHidden('driven', labels.length < 2);
+  }
+
+  // Lists the actuator groups of the driven robot, one of which may be driven alone; '': the whole robot.
+  setGroups(names: string[], chosen: string): void {
+    this.group.replaceChildren(new Option('whole robot', ''), ...names.map((name) => new Option(name, name)));
+    this.group.value = chosen;
+    setHidden('group', names.length === 0);
   }
 
   select(body: string): void {
@@ -143,6 +163,11 @@ export class Panel {
       }),
     );
   }
+}
+
+// The nearest priority that a lease may have.
+export function clampPriority(priority: number): number {
+  return Number.isFinite(priority) ? Math.min(100, Math.max(0, Math.round(priority))) : 0;
 }
 
 // Describes steps that did not converge; empty while all steps have converged.

@@ -54,7 +54,13 @@ export class RobotPanel {
   }
 
   showLease(lease: LeaseInfo): void {
-    this.views.find(({ robot }) => robot.name === lease.target)?.showLease(lease);
+    const isOn = ({ name }: RobotInfo) => lease.target === name || lease.target.startsWith(`${name}/`);
+    this.views.find(({ robot }) => isOn(robot))?.showLease(lease);
+  }
+
+  // Lets only these joints be moved, those of a group; null: all.
+  setGroup(robot: string, joints: string[] | null): void {
+    this.views.find((view) => view.robot.name === robot)?.setGroup(joints);
   }
 
   // Drops the goals of joints that a controller drives now.
@@ -140,6 +146,12 @@ class RobotView {
     this.takeover.hidden = !failed;
   }
 
+  setGroup(joints: string[] | null): void {
+    this.goals.drop();
+    for (const row of this.joints) row.enable(!joints || joints.includes(row.joint.name));
+    for (const row of this.grippers) row.enable(!joints || row.gripper.joints.every((name) => joints.includes(name)));
+  }
+
   grip(): void {
     this.grippers[0]?.toggle();
   }
@@ -175,12 +187,16 @@ class JointRow {
       move: (value) => goals.setJoint(joint.name, value, true, performance.now()),
       lift: () => goals.lift(joint.name, performance.now()),
     });
-    this.slider.input.disabled = joint.drive === 'none';
+    this.enable(true);
     this.slider.input.dataset.joint = joint.name;
     // shorten the label by the redundant suffix
     const name = make('span', '', joint.name.replace(/_joint$/, ''));
     name.title = joint.name;
     this.root.append(name, this.value, this.effort, this.slider.root);
+  }
+
+  enable(on: boolean): void {
+    this.slider.input.disabled = !on || this.joint.drive === 'none';
   }
 
   show(frame: FrameInfo, goal: number | null): void {
@@ -230,6 +246,12 @@ class GripperRow {
     this.root.append(head, this.slider.root);
   }
 
+  enable(on: boolean): void {
+    for (const control of this.root.querySelectorAll<HTMLInputElement | HTMLButtonElement>('input, button')) {
+      control.disabled = !on;
+    }
+  }
+
   show(frame: FrameInfo, goal: number | null): void {
     this.shown = goal ?? frame.joints.targets[this.index] ?? 0;
     this.slider.show(this.shown, frame.joints.positions[this.index] ?? null);
@@ -237,6 +259,7 @@ class GripperRow {
 
   // Opens or closes, whichever is further from the current goal.
   toggle(): void {
+    if (this.slider.input.disabled) return;
     const toOpen = Math.abs(this.shown - this.open) > Math.abs(this.shown - this.closed);
     this.send(toOpen ? this.open : this.closed);
   }

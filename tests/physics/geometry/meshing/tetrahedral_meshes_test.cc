@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -309,6 +310,27 @@ TEST(PrimitiveMeshes, RefuseMoreTetrahedraThanTheLimitBeforeMakingThem) {
   EXPECT_EQ(MeshCylinder(1, 1, 0.01).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(MeshCapsule(1, 1, 0.01).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(MeshTorus(1, 0.5, 0.001).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(PrimitiveMeshes, AreCancelledHalfway) {
+  const std::map<std::string, std::function<absl::Status(const IsCancelled&)>> meshers = {
+      {"box", [](const IsCancelled& is) { return MeshBox({1, 1, 1}, 0.1, is).status(); }},
+      {"sphere", [](const IsCancelled& is) { return MeshSphere(1, 0.1, is).status(); }},
+      {"cylinder", [](const IsCancelled& is) { return MeshCylinder(1, 2, 0.1, is).status(); }},
+      {"capsule", [](const IsCancelled& is) { return MeshCapsule(1, 2, 0.1, is).status(); }},
+      {"torus", [](const IsCancelled& is) { return MeshTorus(1, 0.3, 0.1, 0, is).status(); }}};
+  for (const auto& [name, mesh] : meshers) {
+    int all = 0;
+    EXPECT_TRUE(mesh([&] {
+                  ++all;
+                  return false;
+                }).ok());
+    EXPECT_GE(all, 10) << name;
+    // what is cancelled ends at once
+    int asked = 0;
+    EXPECT_EQ(mesh([&] { return ++asked == all / 2; }).code(), absl::StatusCode::kCancelled);
+    EXPECT_EQ(asked, all / 2) << name;
+  }
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -69,8 +70,8 @@ TEST(Mcap, AFileThatIsCutOffAnywhereIsReadableUpToTheCut) {
   const std::string bytes = TemporaryFolder::Read(path);
   const std::vector<std::string> all = ReadMessages(path);
   std::size_t most = 0;
-  for (std::size_t size = kMcapMagic.size(); size < bytes.size();
-       size += size + 300 > bytes.size() ? 1 : 199) {
+  for (std::size_t size = kMcapMagic.size();
+       size<bytes.size(); size += size + 300> bytes.size() ? 1 : 199) {
     const std::string cut = folder.Write("cut.mcap", bytes.substr(0, size));
     McapEnd end;
     const std::vector<std::string> messages = ReadMessages(cut, &end);
@@ -91,6 +92,36 @@ TEST(Mcap, ADamagedChunkIsNotRead) {
   EXPECT_THAT(ReadMessages(folder.Write("damaged.mcap", bytes), &end),
               ElementsAre("/a 10 one", "/b 20 two"));
   EXPECT_THAT(end.damage, testing::HasSubstr("checksum"));
+}
+
+TEST(Mcap, ChunksAreCompressed) {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("large.mcap");
+  auto writer = McapWriter::Create(path, {});
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  const auto channel = writer->AddChannel("/a", *v1::RecordedState::descriptor());
+  const std::string message(300'000, 'x');
+  for (std::uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(writer->Write(channel, i, i, message).ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  EXPECT_LT(fs::file_size(path), 100'000);  // of 3 MB, and the schemas
+  EXPECT_EQ(static_cast<std::int64_t>(fs::file_size(path)), writer->size());
+  const std::vector<std::string> messages = ReadMessages(path);
+  ASSERT_EQ(messages.size(), 10);
+  EXPECT_EQ(messages[9], "/a 9 " + message);
+}
+
+TEST(Mcap, AChunkThatClaimsAnotherSizeIsDamaged) {
+  const TemporaryFolder folder;
+  const std::string bytes = TemporaryFolder::Read(WriteFile(folder, true));
+  // after the header and the metadata; the size follows two times
+  const std::size_t chunk = bytes.find("zstd") - 4 - 4 - 8;
+  for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{1} << 20, ~std::uint64_t{0}}) {
+    std::string other = bytes;
+    std::memcpy(other.data() + chunk, &size, sizeof size);
+    McapEnd end;
+    EXPECT_TRUE(ReadMessages(folder.Write("damaged.mcap", other), &end).empty());
+    EXPECT_THAT(end.damage, testing::HasSubstr("decompressed"));
+  }
 }
 
 TEST(Mcap, OtherFilesAreRefused) {

@@ -185,6 +185,17 @@ TEST_F(Uploads, CreationReportsProgressAndIsEndedByDeletion) {
   });
   EXPECT_TRUE(seen);
   EXPECT_LT(progress, 1);
+
+  // others see it among the worlds
+  ASSERT_TRUE(Create("ready").ok());
+  grpc::ClientContext context;
+  v1::ListWorldsResponse list;
+  ASSERT_TRUE(worlds_->ListWorlds(&context, v1::ListWorldsRequest(), &list).ok());
+  ASSERT_EQ(list.worlds_size(), 2);
+  EXPECT_EQ(list.worlds(0).name(), "worlds/large");
+  EXPECT_GE(list.worlds(0).creation().progress(), progress);
+  EXPECT_FALSE(list.worlds(0).owner().empty());
+  EXPECT_FALSE(list.worlds(1).has_creation());
   const grpc::Status deleted = Delete("large");
   EXPECT_TRUE(deleted.ok()) << deleted.error_message();
   creator.join();
@@ -192,6 +203,40 @@ TEST_F(Uploads, CreationReportsProgressAndIsEndedByDeletion) {
   EXPECT_NE(created.error_message().find("was ended by"), std::string::npos);
   // its id is free
   EXPECT_TRUE(Create("large").ok());
+}
+
+TEST_F(Uploads, StateBeyondTheSizeOfARequestIsRestoredAfterItsUpload) {
+  const std::string yaml =
+      "bodies: [{name: sheet, deformable: {\n"
+      "  mesh: {box: {size: [2.1, 2.1, 0.01]}, edge_length: 0.01},\n"
+      "  material: {youngs_modulus: 1.0e5, poissons_ratio: 0.4, density: 1000}}}]\n";
+  v1::World world;
+  grpc::Status status = CreateWith("w", yaml, {}, &world);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  const auto model = (*server_->handlers().registry().Get("w"))->shared_model();
+  physics::State state = physics::MakeInitialState(*model);
+  state.step = 7;
+  const std::string bytes = physics::SerializeState(state, model->hash);
+  ASSERT_GT(bytes.size(), 4u << 20);
+
+  const auto restore = [&](const v1::RestoreWorldRequest& request) {
+    grpc::ClientContext context;
+    return worlds_->RestoreWorld(&context, request, &world);
+  };
+  v1::RestoreWorldRequest request;
+  request.set_name("worlds/w");
+  request.set_sha256(CalcSha256(bytes));
+  status = restore(request);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_NE(status.error_message().find("UploadObject"), std::string::npos);
+  Upload(bytes, 1 << 20);
+  status = restore(request);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(world.step(), 7);
+  EXPECT_EQ(world.state_hash(), physics::HashState(state));
+
+  request.set_state("both");
+  EXPECT_EQ(restore(request).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(Uploads, CreationEndsWithTheCallThatAskedForIt) {

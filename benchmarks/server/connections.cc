@@ -1,0 +1,81 @@
+// Clients that come and go.
+
+#include <filesystem>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/websocket.hpp>
+
+#include "benchmarks/measure.h"
+#include "benchmarks/server/cases.h"
+#include "benchmarks/server/server_client.h"
+
+namespace pliant::benchmarks {
+namespace {
+
+constexpr int kWarmUp = 1000;  // of each front, after which memory is compared
+
+// Opens a WebSocket and closes it, or leaves without a word.
+void VisitGateway(const std::string& address, bool says_goodbye) {
+  namespace websocket = boost::beast::websocket;
+  using boost::asio::ip::tcp;
+  boost::asio::io_context io;
+  tcp::socket socket(io);
+  const std::size_t colon = address.rfind(':');
+  socket.connect({boost::asio::ip::make_address(address.substr(0, colon)),
+                  static_cast<unsigned short>(std::stoi(address.substr(colon + 1)))});
+  websocket::stream<tcp::socket, false> stream(std::move(socket));
+  stream.set_option(websocket::stream_base::decorator([](websocket::request_type& request) {
+    request.set(boost::beast::http::field::sec_websocket_protocol, "pliant.v1");
+  }));
+  stream.handshake(address, "/ws");
+  boost::beast::error_code ignored;
+  if (says_goodbye) stream.close(websocket::close_code::normal, ignored);
+}
+
+// Opens a connection of gRPC, makes one call and leaves.
+void VisitGrpc(const std::string& address) {
+  Connection connection(address);
+  grpc::ClientContext context;
+  v1::ServerInfo info;
+  Require(connection.worlds->GetServer(&context, v1::GetServerRequest(), &info), "GetServer");
+}
+
+std::size_t CountEntries(pid_t pid, const char* folder) {
+  std::size_t count = 0;
+  const std::string path = "/proc/" + std::to_string(pid) + folder;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path)) ++count;
+  return count;
+}
+
+}  // namespace
+
+void RunConnections(int visits, Rows* rows) {
+  ServerProcess server;
+  const ChildProcess& process = server.process();
+  const auto visit = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      VisitGateway(server.http_address(), i % 2 == 0);
+      VisitGrpc(server.grpc_address());
+    }
+  };
+  visit(kWarmUp);
+  const double memory = process.MeasureMemory(), start = Now();
+  const std::size_t files = CountEntries(process.pid(), "/fd"),
+                    threads = CountEntries(process.pid(), "/task");
+  visit(visits);
+  const auto more = [](std::size_t now, std::size_t before) {
+    return static_cast<double>(now) - static_cast<double>(before);
+  };
+  rows->push_back({{"case", "connections"},
+                   {"visits_of_each_front", visits},
+                   {"visits_per_s", 2 * visits / (Now() - start)},
+                   {"growth_mb", process.MeasureMemory() - memory},
+                   {"memory_mb", process.MeasureMemory()},
+                   {"files_more", more(CountEntries(process.pid(), "/fd"), files)},
+                   {"threads_more", more(CountEntries(process.pid(), "/task"), threads)},
+                   {"goal", {{"growth_mb", 1}}}});
+}
+
+}  // namespace pliant::benchmarks

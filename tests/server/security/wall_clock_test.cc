@@ -1,0 +1,129 @@
+// The wall clock of the machine jumps, by days: only what is about dates notices.
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
+#include "gtest/gtest.h"
+
+#include "pliant/v1/control.grpc.pb.h"
+#include "pliant/v1/world.grpc.pb.h"
+#include "server/auth/tokens.h"
+#include "tests/server/auth/temporary_file.h"
+#include "tests/server/host/test_scene.h"
+#include "tests/server/serve/program.h"
+
+namespace pliant::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Shifts what a program takes for the wall clock by an offset in a file.
+constexpr char kFakeTime[] = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
+
+class WallClock : public FilesTest {
+ protected:
+  void SetUp() override {
+    FilesTest::SetUp();
+    if (!std::filesystem::exists(kFakeTime)) GTEST_SKIP() << "libfaketime is not installed";
+    passing_ = *AddToken(
+        Path("tokens.yaml"),
+        {"passing", "operator", "",
+         absl::FormatTime(absl::RFC3339_sec, absl::Now() + absl::Hours(24), absl::UTCTimeZone())});
+    lasting_ = *AddToken(Path("tokens.yaml"), {"lasting", "operator", "", ""});
+    Jump("+0");
+    const std::map<std::string, std::string> settings = {
+        {"LD_PRELOAD", kFakeTime},
+        {"FAKETIME_TIMESTAMP_FILE", Path("offset")},
+        {"FAKETIME_NO_CACHE", "1"},
+        {"FAKETIME_DONT_FAKE_MONOTONIC", "1"}};
+    for (const auto& [name, value] : settings) setenv(name.c_str(), value.c_str(), 1);
+    program_ = std::make_unique<Program>(
+        std::vector<std::string>{"serve", "--grpc-port", "0", "--http-port", "0", "--scene",
+                                 Write("scene.yaml", kTestScene), "--tokens", Path("tokens.yaml"),
+                                 "--threads", "1"},
+        Path("stderr"));
+    for (const auto& [name, value] : settings) unsetenv(name.c_str());
+    const auto ports = ParseReady(program_->ReadLine());
+    ASSERT_TRUE(ports.has_value());
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + ports->first,
+                                                   grpc::InsecureChannelCredentials(), arguments);
+    worlds_ = v1::WorldService::NewStub(channel);
+    control_ = v1::ControlService::NewStub(channel);
+  }
+
+  // The offset of the wall clock from now on, e.g. "+2d".
+  void Jump(const std::string& offset) const { Write("offset", offset); }
+
+  static void Prepare(grpc::ClientContext* context, const std::string& token) {
+    context->set_deadline(std::chrono::system_clock::now() + kProgramPatience);
+    context->AddMetadata("authorization", "Bearer " + token);
+  }
+  grpc::Status Get(const std::string& token, v1::World* world) {
+    grpc::ClientContext context;
+    Prepare(&context, token);
+    v1::GetWorldRequest request;
+    request.set_name("worlds/default");
+    return worlds_->GetWorld(&context, request, world);
+  }
+  grpc::Status Acquire(v1::Lease* lease) {
+    grpc::ClientContext context;
+    Prepare(&context, lasting_);
+    v1::AcquireLeaseRequest request;
+    request.set_world("worlds/default");
+    request.set_target("paddle");
+    return control_->AcquireLease(&context, request, lease);
+  }
+
+  // The world runs on in real time, neither stopped nor ahead, and a lease lapses after its second.
+  void ExpectLifeGoesOn() {
+    v1::World before, after;
+    const auto start = Clock::now();
+    ASSERT_TRUE(Get(lasting_, &before).ok());
+    v1::Lease lease;
+    ASSERT_TRUE(Acquire(&lease).ok());
+    const auto end = Clock::now() + kProgramPatience;
+    while (!Acquire(&lease).ok() && Clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ASSERT_TRUE(Get(lasting_, &after).ok());
+    const double passed = std::chrono::duration<double>(Clock::now() - start).count();
+    EXPECT_GT(passed, 1);  // the lease did not lapse before
+    EXPECT_GT(after.time(), before.time());
+    EXPECT_LT(after.time() - before.time(), passed + 0.5);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1200));  // this lease lapses, too
+  }
+
+  std::string passing_, lasting_;
+  std::unique_ptr<Program> program_;
+  std::unique_ptr<v1::WorldService::Stub> worlds_;
+  std::unique_ptr<v1::ControlService::Stub> control_;
+};
+
+TEST_F(WallClock, JumpsByDaysAndOnlyTheExpiryOfATokenNoticesIt) {
+  v1::World world;
+  EXPECT_TRUE(Get(passing_, &world).ok());
+  ExpectLifeGoesOn();
+  Jump("+2d");
+  EXPECT_EQ(Get(passing_, &world).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  ExpectLifeGoesOn();
+  Jump("-3d");
+  EXPECT_TRUE(Get(passing_, &world).ok());
+  ExpectLifeGoesOn();
+  program_->Signal(SIGTERM);
+  EXPECT_EQ(program_->Wait(), 0);
+}
+
+}  // namespace
+}  // namespace pliant::server
