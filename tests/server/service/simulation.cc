@@ -72,6 +72,9 @@ class Simulation::Client {
     connection_->gone->store(true);
     if (connection_->stream != nullptr) connection_->stream->Close();
     if (connection_->feedback != nullptr) connection_->feedback->Close();
+    // messages under way keep the connection, but nothing of the server, which may end first
+    connection_->stream.reset();
+    connection_->feedback.reset();
     connection_.reset();
     lease_.clear();
   }
