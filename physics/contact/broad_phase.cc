@@ -117,7 +117,8 @@ void BroadPhase::Sweep(std::span<const AxisAlignedBox> boxes, int axis, int acro
   for (int s = 0; s < strips; ++s) {
     // filling has advanced each start to its end, which is the next strip's start
     const int begin = s == 0 ? 0 : strip_starts_[s - 1];
-    const std::span<const int> items(&strip_items_[begin], strip_starts_[s] - begin);
+    const std::span<const int> items =
+        std::span<const int>(strip_items_).subspan(begin, strip_starts_[s] - begin);
     const int in_strip = static_cast<int>(items.size());
     of_strip_.Start(in_strip);
     for (int k = 0; k < in_strip; ++k) of_strip_.Set(k, boxes[items[k]]);

@@ -34,7 +34,9 @@ double NearRigid(double w, const ConvexOptions& options) {
 // Part of the overlap that its last impulse bears at which a contact is compressed by its load.
 constexpr double kBearing = 0.25;
 // Largest overlap that the regularisation of a near-rigid contact leaves after an impact [m].
-constexpr double kImpactOverlap = 1e-5;
+constexpr double kImpactOverlap = 2e-6;
+// Largest speed that it lets through [m/s]: it leaves in the next step at half of that.
+constexpr double kImpactSpeed = 5e-4;
 
 // Regularisation of a contact: near-rigid, or its own compliance if that is larger. A near-rigid
 // contact lets R/w of the impulse that stops it through as a velocity; `impact` is the speed at
@@ -47,7 +49,10 @@ Vector3d Regularisation(const ConstraintSystem::Contact& contact, const ConvexOp
                                : 0;
   const double R_t = options.sigma * w;
   double R_n = NearRigid(w, options);
-  if (impact > 0) R_n = std::min(R_n, w * kImpactOverlap / (h * impact));
+  if (impact > 0) {
+    const double through = std::min(kImpactOverlap / h, kImpactSpeed);
+    R_n = std::min(R_n, contact.W(2, 2) * through / impact);
+  }
   return {R_t, R_t, std::max(R_n, compliant)};
 }
 
@@ -151,9 +156,11 @@ class ConvexStepper final : public Stepper {
     for (const int c : island.contacts) {
       const ConstraintSystem::Contact& contact = system.contacts[c];
       ConvexProblem::Contact& added = problem.contacts.emplace_back();
-      const double impact = -CalcContactVelocity(system, c, system.v_star).z() -
-                            std::max(0.0, contact.gap) / h - 2 * h * gravity_;
       const Vector3d& last = stages_.warm_start.contacts[c];
+      // what gravity gives in a step is a load, where there has been one
+      const double by_load = last.z() > 0 ? 2 * h * gravity_ : 0;
+      const double impact = -CalcContactVelocity(system, c, system.v_star).z() -
+                            std::max(0.0, contact.gap) / h - by_load;
       const Vector3d under_load = Regularisation(contact, options, 0, h);
       const double relaxation = h + contact.relaxation_time,
                    borne = under_load.z() * last.z() * relaxation, overlap = -contact.gap;
@@ -164,9 +171,12 @@ class ConvexStepper final : public Stepper {
       added.R = bears || !(impact > 0) ? under_load : Regularisation(contact, options, impact, h);
       added.friction = contact.friction;
       // Overlap may remain, but for twice what the last impulse bore its load by: with less a load
-      // would sink into the contact, until its overlap were taken away and it sank again.
-      const double remains = std::clamp(overlap - 2 * borne, 0.0, contact.allowed_overlap);
-      added.v_hat = Vector3d(0, 0, (overlap - remains) / relaxation);
+      // would sink into the contact, until its overlap were taken away and it sank again. An
+      // impulse that compressed the contact less was that of an impact.
+      const double loaded = overlap > kBearing * borne ? 2 * borne : 0;
+      const double remains = std::clamp(overlap - loaded, 0.0, contact.allowed_overlap);
+      // an open gap may close within the step, but does not resist before
+      added.v_hat = Vector3d(0, 0, overlap < 0 ? overlap / h : (overlap - remains) / relaxation);
       if (problem.law != nullptr) {
         added.lagged = last.z();
         // R_t = σ w

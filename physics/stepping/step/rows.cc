@@ -63,20 +63,18 @@ double* FindOrAddEntry(int height, int block, const BlockRows::Part& part, RowBu
   return &buffer->values[buffer->entries.back().values];
 }
 
-// Gap that contact laws use. A speculative contact that would close within the step is held back by
-// a part 1/(4π²) of its approach, so that it is still open at the end and closes in the next step.
-//
-// SAP's near-rigid contact with β = 1 lets that part of the approach speed through, and a sheet may
-// be thinner than that travel. A larger β does not increase it: less gets through where many
-// contacts stop a body together, and the excess would throw it back. The non-smooth Newton method
-// lets nothing through, but contacts that close exactly at the end of a step leave gaps and
-// impulses of zero, at which complementarity is degenerate: of 240 steps of falling tables, 131 to
-// 235 then converge, and 231 to 236 with the gap held back.
+// Distance by which a gap that would close within the step is held open [m].
+constexpr double kHeldGap = 1e-5;
+
+// Gap that contact laws use. A contact that would close within the step is held open by a hair: the
+// non-smooth Newton method would otherwise leave gaps and impulses of zero, at which
+// complementarity is degenerate and a step may not converge.
 double CalcLawGap(const ContactPoint& contact, double h) {
   // a collision with restitution finds the time at which the gap closes
   if (contact.restitution > 0) return contact.gap;
-  if (!(contact.gap_rate < 0) || !(contact.gap + h * contact.gap_rate < 0)) return contact.gap;
-  return contact.gap + 0.25 / (kPi * kPi) * h * contact.gap_rate;
+  const double ahead = contact.gap + h * contact.gap_rate;
+  if (!(contact.gap_rate < 0) || !(ahead < 0)) return contact.gap;
+  return contact.gap - std::min(kHeldGap, -ahead);
 }
 
 // J = R_WCᵀ (J_B − J_A)
