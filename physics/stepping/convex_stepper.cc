@@ -221,7 +221,6 @@ class ConvexStepper final : public Stepper {
   bool Recover(const solvers::IslandView& island, double h, Work* work) {
     const double recovery_speed = model_.contact.recovery_speed;
     if (!(recovery_speed > 0)) return false;
-    island.Scatter(work->result.v, solution_.v_moving);
     solvers::SapOptions sap;
     sap.relative_tolerance = kRecoveryTolerance;
     sap.max_iterations = kMaxRecoveryIterations;
