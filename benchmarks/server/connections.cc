@@ -2,13 +2,9 @@
 
 #include <filesystem>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/websocket.hpp>
-
 #include "benchmarks/measure.h"
 #include "benchmarks/server/cases.h"
+#include "benchmarks/server/gateway_socket.h"
 #include "benchmarks/server/server_client.h"
 
 namespace pliant::benchmarks {
@@ -18,20 +14,10 @@ constexpr int kWarmUp = 1000;  // of each front, after which memory is compared
 
 // Opens a WebSocket and closes it, or leaves without a word.
 void VisitGateway(const std::string& address, bool says_goodbye) {
-  namespace websocket = boost::beast::websocket;
-  using boost::asio::ip::tcp;
   boost::asio::io_context io;
-  tcp::socket socket(io);
-  const std::size_t colon = address.rfind(':');
-  socket.connect({boost::asio::ip::make_address(address.substr(0, colon)),
-                  static_cast<unsigned short>(std::stoi(address.substr(colon + 1)))});
-  websocket::stream<tcp::socket, false> stream(std::move(socket));
-  stream.set_option(websocket::stream_base::decorator([](websocket::request_type& request) {
-    request.set(boost::beast::http::field::sec_websocket_protocol, "pliant.v1");
-  }));
-  stream.handshake(address, "/ws");
+  GatewaySocket stream = OpenGatewaySocket(address, &io);
   boost::beast::error_code ignored;
-  if (says_goodbye) stream.close(websocket::close_code::normal, ignored);
+  if (says_goodbye) stream.close(boost::beast::websocket::close_code::normal, ignored);
 }
 
 // Opens a connection of gRPC, makes one call and leaves.

@@ -10,13 +10,8 @@
 #include <unistd.h>
 #include <vector>
 
-#include <boost/asio/connect.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/websocket.hpp>
-
 #include "benchmarks/measure.h"
+#include "benchmarks/server/gateway_socket.h"
 #include "benchmarks/server/server_client.h"
 #include "benchmarks/server/slow_link.h"
 #include "pliant/v1/gateway.pb.h"
@@ -80,19 +75,9 @@ void WatchOverGrpc(const ViewerOptions& options, const std::string& address, Tot
 
 void WatchOverWebSocket(const ViewerOptions& options, const std::string& address, Totals* totals) {
   namespace beast = boost::beast;
-  namespace websocket = beast::websocket;
-  using boost::asio::ip::tcp;
   boost::asio::io_context io;
-  tcp::socket socket(io);
-  const std::size_t colon = address.rfind(':');
-  socket.connect({boost::asio::ip::make_address(address.substr(0, colon)),
-                  static_cast<unsigned short>(std::stoi(address.substr(colon + 1)))});
-  websocket::stream<tcp::socket, false> stream(std::move(socket));
-  stream.set_option(websocket::stream_base::decorator([](websocket::request_type& request) {
-    request.set(beast::http::field::sec_websocket_protocol, "pliant.v1");
-  }));
+  GatewaySocket stream = OpenGatewaySocket(address, &io);
   stream.read_message_max(64 << 20);
-  stream.handshake(address, "/ws");
   stream.binary(true);
   const auto send = [&](const v1::SubscribeRequest& request) {
     v1::ClientMessage message;
