@@ -94,6 +94,12 @@ absl::Status WorldControl::Release(const std::string& lease_id, SteadyTime now) 
   return leases_.Release(lease_id, now);
 }
 
+bool WorldControl::IsValid(const std::string& lease_id, SteadyTime now) {
+  std::lock_guard lock(mutex_);
+  leases_.Expire(now);
+  return Holds(lease_id);
+}
+
 absl::StatusOr<std::string> WorldControl::Submit(const v1::CommandRequest& command,
                                                  SteadyTime now) {
   if (!std::isfinite(command.client_time())) {

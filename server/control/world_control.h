@@ -43,6 +43,7 @@ class WorldControl : public StepController {
   absl::StatusOr<v1::Lease> Acquire(const v1::AcquireLeaseRequest& request,
                                     SteadyTime now) override;
   absl::Status Release(const std::string& lease_id, SteadyTime now) override;
+  bool IsValid(const std::string& lease_id, SteadyTime now) override;
 
   // Accepts a command and returns the name of its target. Errors: INVALID_ARGUMENT when it is not
   // finite, has the wrong length, or names something its target does not have; OUT_OF_RANGE when

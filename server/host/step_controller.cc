@@ -20,6 +20,10 @@ absl::Status StepController::Release(const std::string& /*lease_id*/, SteadyTime
   return TakesNone();
 }
 
+bool StepController::IsValid(const std::string& /*lease_id*/, SteadyTime /*now*/) {
+  return false;
+}
+
 absl::StatusOr<std::string> StepController::Submit(const v1::CommandRequest& /*command*/,
                                                    SteadyTime /*now*/) {
   return TakesNone();

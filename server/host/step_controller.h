@@ -45,6 +45,8 @@ class StepController {
   // Grants or renews a lease on a target. The lease's `world` is left empty.
   virtual absl::StatusOr<v1::Lease> Acquire(const v1::AcquireLeaseRequest& request, SteadyTime now);
   virtual absl::Status Release(const std::string& lease_id, SteadyTime now);
+  // True until the lease lapses, is released or is taken over.
+  virtual bool IsValid(const std::string& lease_id, SteadyTime now);
   // Returns the name of the commanded target.
   virtual absl::StatusOr<std::string> Submit(const v1::CommandRequest& command, SteadyTime now);
   virtual void Stop() {}  // ignores all commands until Resume

@@ -117,15 +117,13 @@ void CommandFeedback::Close() {
   }
 }
 
-// Call with mutex_ locked. A lease without a pending answer that was dropped too early is followed
-// again with its next command.
+// Call with mutex_ locked. What is published may be older than a lease, so the controller of its
+// world is asked whether it has ended.
 void CommandFeedback::DropEndedLeases() {
-  std::erase_if(leases_, [](const auto& entry) {
-    const std::shared_ptr<const Published> published = entry.second.host->latest();
-    return !entry.second.pending &&
-           std::ranges::none_of(published->control.commands, [&](const CommandEcho& echo) {
-             return echo.lease_id == entry.first;
-           });
+  const SteadyTime now = handlers_->timeline().Now();
+  std::erase_if(leases_, [now](const auto& entry) {
+    const auto& [lease_id, lease] = entry;
+    return !lease.pending && !lease.host->controller().IsValid(lease_id, now);
   });
 }
 
